@@ -1,0 +1,40 @@
+// Time. All times in framewire are nanoseconds of CLOCK_MONOTONIC, which is one clock for every process of a machine.
+#pragma once
+
+#include <cstdint>
+
+namespace framewire {
+
+inline constexpr std::int64_t ns_per_us = 1'000;
+inline constexpr std::int64_t ns_per_ms = 1'000'000;
+inline constexpr std::int64_t ns_per_s = 1'000'000'000;
+
+/// CLOCK_MONOTONIC. Any thread.
+std::int64_t monotonic_ns() noexcept;
+
+/// CPU time that this process has used so far, user and system together.
+std::int64_t process_cpu_ns() noexcept;
+
+/// Time as an interface, so that policies can be tested on a clock that a test turns.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  [[nodiscard]] virtual std::int64_t now_ns() const noexcept = 0;
+};
+
+class SystemClock final : public Clock {
+ public:
+  [[nodiscard]] std::int64_t now_ns() const noexcept override { return monotonic_ns(); }
+};
+
+/// A clock that stands still until it is told to move. One thread.
+class VirtualClock final : public Clock {
+ public:
+  [[nodiscard]] std::int64_t now_ns() const noexcept override { return now_ns_; }
+  void advance_to_ns(std::int64_t ns) noexcept { now_ns_ = ns > now_ns_ ? ns : now_ns_; }
+
+ private:
+  std::int64_t now_ns_ = 0;
+};
+
+}  // namespace framewire

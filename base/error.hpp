@@ -1,0 +1,39 @@
+// The one exception type of set-up code, and the exit statuses that it maps to.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace framewire {
+
+/// Exit statuses of every program here. rdpipe adds 125 for its own failures.
+enum class ExitStatus : int { ok = 0, failed = 1, usage = 2, refused = 3, lost_peer = 4 };
+
+/// Set-up fails by throwing this; streaming code returns enums and optionals instead.
+/// what() is one sentence for a person: the thing, its value, the way out.
+class Error : public std::runtime_error {
+ public:
+  Error(ExitStatus status, const std::string& sentence) : std::runtime_error(sentence), status_(status) {}
+
+  static Error failed(const std::string& sentence) { return {ExitStatus::failed, sentence}; }
+  static Error usage(const std::string& sentence) { return {ExitStatus::usage, sentence}; }
+  static Error refused(const std::string& sentence) { return {ExitStatus::refused, sentence}; }
+  static Error lost_peer(const std::string& sentence) { return {ExitStatus::lost_peer, sentence}; }
+
+  /// "cannot <doing>: <text of error_number>".
+  static Error from_errno(std::string_view doing, int error_number);
+
+  /// The same error with "<context>: " before its sentence.
+  [[nodiscard]] Error with_context(std::string_view context) const;
+
+  [[nodiscard]] ExitStatus status() const noexcept { return status_; }
+
+ private:
+  ExitStatus status_;
+};
+
+/// The system's text for an errno value. Any thread.
+std::string errno_text(int error_number);
+
+}  // namespace framewire

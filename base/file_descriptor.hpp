@@ -1,0 +1,45 @@
+// A file descriptor with one owner.
+#pragma once
+
+#include <utility>
+
+namespace framewire {
+
+class FileDescriptor {
+ public:
+  FileDescriptor() noexcept = default;
+  explicit FileDescriptor(int fd) noexcept : fd_(fd) {}
+  FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept {
+    if (this != &other) {
+      reset(std::exchange(other.fd_, -1));
+    }
+    return *this;
+  }
+  FileDescriptor(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(const FileDescriptor&) = delete;
+  ~FileDescriptor() { reset(); }
+
+  [[nodiscard]] int get() const noexcept { return fd_; }
+  [[nodiscard]] bool valid() const noexcept { return fd_ >= 0; }
+  [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
+  void reset(int fd = -1) noexcept;
+
+ private:
+  int fd_ = -1;
+};
+
+/// An eventfd (non-blocking, close-on-exec): a counter that one side raises and another waits for.
+/// Throws Error when the process has no descriptors left.
+FileDescriptor make_event();
+
+/// Adds one to an eventfd, which wakes whoever polls it. Any thread; never blocks.
+void raise_event(int event_fd) noexcept;
+
+/// Sets an eventfd back to zero. Returns whether it had been raised.
+bool clear_event(int event_fd) noexcept;
+
+/// Sets O_NONBLOCK on or off. Throws Error.
+void set_non_blocking(int fd, bool on);
+
+}  // namespace framewire

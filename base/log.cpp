@@ -1,0 +1,73 @@
+#include "base/log.hpp"
+
+#include <unistd.h>
+
+#include <utility>
+
+namespace framewire {
+
+namespace {
+
+constexpr std::string_view clear_line = "\r\x1b[K";
+
+void put(std::FILE* stream, std::string_view text) { std::fwrite(text.data(), 1, text.size(), stream); }
+
+/// Text may come from a peer: control characters must not reach the terminal.
+std::string printable(std::string_view text) {
+  std::string clean(text);
+  for (char& c : clean) {
+    if ((static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == 0x7f) {
+      c = '?';
+    }
+  }
+  return clean;
+}
+
+}  // namespace
+
+Log::Log(std::FILE* stream, std::string program, bool details)
+    : stream_(stream), program_(std::move(program)), details_(details), is_terminal_(::isatty(::fileno(stream)) == 1) {}
+
+void Log::line(LogLevel level, std::string_view text) {
+  if (level == LogLevel::detail && !details_) {
+    return;
+  }
+  std::string line;
+  if (level == LogLevel::error) {
+    line = program_ + ": " + printable(text) + "\n";
+  } else if (level == LogLevel::warning) {
+    line = program_ + ": warning: " + printable(text) + "\n";
+  } else {
+    line = printable(text) + "\n";
+  }
+  const std::scoped_lock lock(mutex_);
+  if (!live_.empty()) {
+    put(stream_, clear_line);
+  }
+  put(stream_, line);
+  put(stream_, live_);
+  std::fflush(stream_);
+}
+
+void Log::live(std::string_view text) {
+  const std::scoped_lock lock(mutex_);
+  if (is_terminal_) {
+    live_ = printable(text);
+    put(stream_, clear_line);
+    put(stream_, live_);
+  } else {
+    put(stream_, printable(text) + "\n");
+  }
+  std::fflush(stream_);
+}
+
+void Log::end_live() {
+  const std::scoped_lock lock(mutex_);
+  if (!live_.empty()) {
+    put(stream_, "\n");
+    std::fflush(stream_);
+    live_.clear();
+  }
+}
+
+}  // namespace framewire

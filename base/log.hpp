@@ -1,0 +1,44 @@
+// What the programs say while they run: plain lines on stderr, and one live line on a terminal.
+#pragma once
+
+#include <cstdio>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+namespace framewire {
+
+enum class LogLevel { error, warning, info, detail };
+
+/// Lines for a person, on one stream. `main` makes one and hands it down; it outlives every thread that logs.
+/// Every member may be called from any thread.
+class Log {
+ public:
+  /// `program` stands before errors and warnings ("framewire send: …"). `details` shows LogLevel::detail (--verbose).
+  Log(std::FILE* stream, std::string program, bool details);
+
+  void line(LogLevel level, std::string_view text);
+  void error(std::string_view text) { line(LogLevel::error, text); }
+  void warning(std::string_view text) { line(LogLevel::warning, text); }
+  void info(std::string_view text) { line(LogLevel::info, text); }
+  void detail(std::string_view text) { line(LogLevel::detail, text); }
+
+  /// On a terminal: redraws one line in place, under all other lines. Elsewhere: prints it as a plain line.
+  void live(std::string_view text);
+
+  /// Ends the live line, so that what follows starts on a fresh one.
+  void end_live();
+
+  /// Whether live() redraws in place.
+  [[nodiscard]] bool is_terminal() const noexcept { return is_terminal_; }
+
+ private:
+  std::FILE* stream_;
+  std::string program_;
+  bool details_;
+  bool is_terminal_;
+  std::mutex mutex_;
+  std::string live_;
+};
+
+}  // namespace framewire

@@ -1,0 +1,34 @@
+// Numbers, sizes and durations as people write them. All functions throw Error (usage) that names the value and what is taken.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace framewire {
+
+struct Size {
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  bool operator==(const Size&) const = default;
+};
+
+/// "3840x2160". Both sides 1 … 32768. `what` names the option in the error.
+Size parse_size(std::string_view text, std::string_view what);
+
+/// Whole decimal number between `low` and `high`.
+std::uint64_t parse_number(std::string_view text, std::string_view what, std::uint64_t low, std::uint64_t high);
+
+/// A number of bytes with an optional suffix k, M, G (powers of 1024).
+std::uint64_t parse_bytes(std::string_view text, std::string_view what);
+
+/// A duration: "10", "10s", "500ms", "2m", "1h"; a bare number is seconds. More than 0, at most a year.
+std::int64_t parse_duration_ns(std::string_view text, std::string_view what);
+
+/// "33.2 MB" in powers of 1000, as rates and memory are stated everywhere in framewire.
+std::string format_bytes(std::uint64_t bytes);
+
+/// Text from outside as it may stand in a message: control characters as \xNN, cut after `limit` characters.
+std::string quoted(std::string_view text, std::size_t limit = 80);
+
+}  // namespace framewire

@@ -1,0 +1,50 @@
+# What every target is compiled with.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()
+
+add_library(framewire_settings INTERFACE)
+target_include_directories(framewire_settings INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/generated)
+target_compile_options(framewire_settings INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor -Wold-style-cast
+    -Woverloaded-virtual -Wimplicit-fallthrough -Werror>)
+target_compile_definitions(framewire_settings INTERFACE FRAMEWIRE_VERSION="${PROJECT_VERSION}")
+
+if(FRAMEWIRE_SANITIZE STREQUAL "address")
+  set(sanitize -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+elseif(FRAMEWIRE_SANITIZE STREQUAL "thread")
+  set(sanitize -fsanitize=thread -fno-omit-frame-pointer)
+elseif(NOT FRAMEWIRE_SANITIZE STREQUAL "")
+  message(FATAL_ERROR "FRAMEWIRE_SANITIZE is '${FRAMEWIRE_SANITIZE}'; it takes address, thread or nothing")
+endif()
+if(sanitize)
+  add_compile_options(${sanitize})
+  add_link_options(${sanitize})
+  # g++ 12 reports false positives of these two once sanitizers have instrumented inlined code, and does not know fences under tsan.
+  target_compile_options(framewire_settings INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized -Wno-stringop-overflow>)
+  if(FRAMEWIRE_SANITIZE STREQUAL "thread")
+    target_compile_options(framewire_settings INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-tsan>)
+  endif()
+endif()
+
+# framewire_library(NAME SOURCES … DEPENDS …): one folder of the house as a static library; DEPENDS are the folders it may include.
+function(framewire_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  add_library(framewire_${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(framewire_${name} PUBLIC framewire_settings ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE_DEPENDS})
+endfunction()
+
+# framewire_program(NAME SOURCES … DEPENDS …): an executable in build/<preset>/bin.
+function(framewire_program name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE framewire_settings ${ARG_DEPENDS})
+  install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endfunction()

@@ -1,0 +1,87 @@
+#include "frame/frame_layout.hpp"
+
+#include <array>
+#include <cstdio>
+
+#include "base/error.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr std::uint32_t shift_up(std::uint32_t value, std::uint8_t log2) noexcept {
+  return (value + (std::uint32_t{1} << log2) - 1) >> log2;
+}
+
+}  // namespace
+
+FrameLayout packed_layout(PixelFormat format, std::uint32_t width, std::uint32_t height) {
+  if (width == 0 || height == 0 || width > max_frame_side_pixels || height > max_frame_side_pixels) {
+    throw Error::failed("the frame size is " + std::to_string(width) + "x" + std::to_string(height) +
+                        "; each side can be 1 to 32768 pixels");
+  }
+  const PixelFormatInfo& shape = info(format);
+  FrameLayout layout{.format = format, .width = width, .height = height, .plane_count = shape.plane_count};
+  for (std::uint32_t i = 0; i < shape.plane_count; ++i) {
+    const PlaneShape& plane = shape.planes.at(i);
+    const std::uint32_t row_bytes = shift_up(width, plane.log2_width) * plane.bytes_per_texel;
+    const std::uint32_t rows = shift_up(height, plane.log2_height);
+    layout.planes.at(i) = {layout.size_bytes, row_bytes, row_bytes, rows};
+    layout.size_bytes += std::uint64_t{row_bytes} * rows;
+  }
+  return layout;
+}
+
+FrameLayout bytes_layout(std::uint64_t count) noexcept {
+  return {.format = PixelFormat::bytes, .size_bytes = count};
+}
+
+std::optional<std::string> find_layout_fault(const FrameLayout& layout, std::uint64_t slot_bytes) {
+  if (layout.size_bytes > slot_bytes) {
+    return "a frame of " + std::to_string(layout.size_bytes) + " bytes does not fit a slot of " + std::to_string(slot_bytes);
+  }
+  if (layout.format == PixelFormat::bytes) {
+    return std::nullopt;
+  }
+  if (layout.width == 0 || layout.height == 0 || layout.width > max_frame_side_pixels || layout.height > max_frame_side_pixels) {
+    return "a frame of " + std::to_string(layout.width) + "x" + std::to_string(layout.height) + " pixels is not possible";
+  }
+  const FrameLayout packed = packed_layout(layout.format, layout.width, layout.height);
+  if (layout.plane_count != packed.plane_count) {
+    return "a frame of " + std::string(info(layout.format).name) + " has " + std::to_string(packed.plane_count) +
+           " planes, not " + std::to_string(layout.plane_count);
+  }
+  std::uint64_t free_from = 0;  // planes come in the order of their offsets
+  for (std::uint32_t i = 0; i < layout.plane_count; ++i) {
+    const PlaneLayout& plane = layout.planes.at(i);
+    const PlaneLayout& smallest = packed.planes.at(i);
+    if (plane.row_bytes != smallest.row_bytes || plane.rows != smallest.rows || plane.pitch_bytes < plane.row_bytes) {
+      return "plane " + std::to_string(i) + " has rows of " + std::to_string(plane.row_bytes) + " bytes at a pitch of " +
+             std::to_string(plane.pitch_bytes) + ", which is not a " + std::string(info(layout.format).name) + " plane";
+    }
+    const std::uint64_t size = std::uint64_t{plane.pitch_bytes} * (plane.rows - 1) + plane.row_bytes;
+    if (plane.offset_bytes < free_from || plane.offset_bytes > layout.size_bytes || size > layout.size_bytes - plane.offset_bytes) {
+      return "plane " + std::to_string(i) + " lies outside its frame or over another plane";
+    }
+    free_from = plane.offset_bytes + size;
+  }
+  return std::nullopt;
+}
+
+std::string describe(const StreamFormat& format) {
+  std::string text;
+  if (format.layout.format == PixelFormat::bytes) {
+    return "bytes";
+  }
+  text = std::to_string(format.layout.width) + "x" + std::to_string(format.layout.height) + " " +
+         std::string(info(format.layout.format).name);
+  if (format.frame_rate.numerator != 0) {
+    std::array<char, 32> rate{};
+    std::snprintf(rate.data(), rate.size(), " %.5g fps",
+                  static_cast<double>(format.frame_rate.numerator) / static_cast<double>(format.frame_rate.denominator));
+    text += rate.data();
+  }
+  return text;
+}
+
+}  // namespace framewire

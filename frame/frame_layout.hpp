@@ -1,0 +1,66 @@
+// Where the planes of a frame lie in its slot, and the format of a stretch of stream (an epoch).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "frame/colour.hpp"
+#include "frame/pixel_format.hpp"
+
+namespace framewire {
+
+inline constexpr std::size_t max_planes = 8;               // on the wire
+inline constexpr std::uint32_t max_frame_side_pixels = 32768;
+inline constexpr std::uint64_t max_slot_bytes = std::uint64_t{1} << 32;
+
+/// One plane: `rows` rows of `row_bytes` visible bytes, `pitch_bytes` apart, the first at `offset_bytes` in the slot.
+struct PlaneLayout {
+  std::uint64_t offset_bytes = 0;
+  std::uint32_t pitch_bytes = 0;
+  std::uint32_t row_bytes = 0;
+  std::uint32_t rows = 0;
+  bool operator==(const PlaneLayout&) const = default;
+};
+
+struct FrameLayout {
+  PixelFormat format = PixelFormat::bytes;
+  std::uint32_t width = 0;   // pixels; for `bytes` 0
+  std::uint32_t height = 0;  // pixels; for `bytes` 0
+  std::uint32_t plane_count = 0;
+  std::array<PlaneLayout, 3> planes{};
+  std::uint64_t size_bytes = 0;  // the payload: from the slot's start to the last visible byte's row end
+  bool operator==(const FrameLayout&) const = default;
+};
+
+/// The layout without padding, as rawvideo has it: pitch = row, planes one after another.
+/// Throws Error (failed) for sides of 0 or above 32768.
+FrameLayout packed_layout(PixelFormat format, std::uint32_t width, std::uint32_t height);
+
+/// The layout of `count` bytes of a byte stream.
+FrameLayout bytes_layout(std::uint64_t count) noexcept;
+
+/// Whether every plane that `layout` names lies inside `slot_bytes`, is as large as the format asks, and overlaps no other.
+/// Returns the sentence that says what is wrong, or nothing. For layouts that came from outside.
+std::optional<std::string> find_layout_fault(const FrameLayout& layout, std::uint64_t slot_bytes);
+
+struct Rational {
+  std::uint32_t numerator = 0;
+  std::uint32_t denominator = 1;
+  bool operator==(const Rational&) const = default;
+};
+
+/// What stays the same for one epoch of a stream.
+struct StreamFormat {
+  FrameLayout layout;
+  Colour colour;
+  Rational sample_aspect{1, 1};  // width : height of one pixel
+  Rational frame_rate{0, 1};     // frames per second; 0 where unknown
+  bool operator==(const StreamFormat&) const = default;
+};
+
+/// "3840x2160 rgba 60 fps" for a person.
+std::string describe(const StreamFormat& format);
+
+}  // namespace framewire

@@ -1,0 +1,67 @@
+#include "frame/stamp.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace framewire {
+
+namespace {
+
+/// The finaliser of splitmix64 (Steele, Lea, Flood 2014): neighbouring sequences and lines give unrelated stamps.
+std::uint64_t stamp_of(std::uint64_t sequence, std::uint64_t line) noexcept {
+  std::uint64_t z = sequence * 0x9e3779b97f4a7c15U + line;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
+  return z ^ (z >> 31);
+}
+
+using Line = std::array<std::uint64_t, stamp_line_bytes / sizeof(std::uint64_t)>;
+
+Line line_of(std::uint64_t sequence, std::uint64_t index) noexcept {
+  Line line;
+  line.fill(stamp_of(sequence, index));
+  return line;
+}
+
+}  // namespace
+
+void stamp(std::span<std::byte> payload, std::uint64_t sequence) noexcept {
+  for (std::uint64_t index = 0; !payload.empty(); ++index) {
+    const Line line = line_of(sequence, index);
+    const std::size_t size = std::min(payload.size(), stamp_line_bytes);
+    std::memcpy(payload.data(), line.data(), size);
+    payload = payload.subspan(size);
+  }
+}
+
+std::optional<std::uint64_t> find_torn_line(std::span<const std::byte> payload, std::uint64_t sequence) noexcept {
+  for (std::uint64_t index = 0; !payload.empty(); ++index) {
+    const Line line = line_of(sequence, index);
+    const std::size_t size = std::min(payload.size(), stamp_line_bytes);
+    if (std::memcmp(payload.data(), line.data(), size) != 0) {
+      return index;
+    }
+    payload = payload.subspan(size);
+  }
+  return std::nullopt;
+}
+
+void mark(std::span<std::byte> payload, std::uint64_t sequence, std::size_t every_bytes) noexcept {
+  for (std::size_t at = 0; at + sizeof(std::uint64_t) <= payload.size(); at += every_bytes) {
+    const std::uint64_t value = stamp_of(sequence, at);
+    std::memcpy(payload.data() + at, &value, sizeof value);
+  }
+}
+
+std::optional<std::uint64_t> find_torn_mark(std::span<const std::byte> payload, std::uint64_t sequence, std::size_t every_bytes) noexcept {
+  for (std::size_t at = 0; at + sizeof(std::uint64_t) <= payload.size(); at += every_bytes) {
+    const std::uint64_t value = stamp_of(sequence, at);
+    if (std::memcmp(payload.data() + at, &value, sizeof value) != 0) {
+      return at / every_bytes;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace framewire

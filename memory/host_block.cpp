@@ -1,0 +1,123 @@
+#include "memory/host_block.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
+#include <limits>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010
+#endif
+
+namespace framewire {
+
+namespace {
+
+std::uint64_t round_up_to_pages(std::uint64_t size_bytes) {
+  const auto page_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  return (size_bytes + page_bytes - 1) / page_bytes * page_bytes;
+}
+
+Error no_room(const std::string& name, std::uint64_t size_bytes) {
+  return Error::failed("not enough memory for " + name + ": " + format_bytes(size_bytes) + " are needed and " +
+                       format_bytes(available_memory_bytes()) +
+                       " are free; take a smaller --size, fewer --slots or fewer --viewers");
+}
+
+std::span<std::byte> map_pages(int memfd, std::uint64_t size_bytes, int protection) {
+  void* address = ::mmap(nullptr, size_bytes, protection, MAP_SHARED, memfd, 0);
+  if (address == MAP_FAILED) {
+    throw Error::from_errno("map " + format_bytes(size_bytes) + " of shared memory", errno);
+  }
+  // Advice only: fewer TLB misses where the kernel grants it for shared memory.
+  ::madvise(address, size_bytes, MADV_HUGEPAGE);
+  return {static_cast<std::byte*>(address), size_bytes};
+}
+
+}  // namespace
+
+HostBlock::HostBlock(FileDescriptor memfd, std::span<std::byte> bytes, bool is_read_only) noexcept
+    : memfd_(std::move(memfd)), bytes_(bytes), is_read_only_(is_read_only) {}
+
+HostBlock::~HostBlock() { ::munmap(bytes_.data(), bytes_.size()); }
+
+std::shared_ptr<HostBlock> HostBlock::create(const std::string& name, std::uint64_t size_bytes) {
+  return make(name, size_bytes, false);
+}
+
+std::shared_ptr<HostBlock> HostBlock::create_shared_writable(const std::string& name, std::uint64_t size_bytes) {
+  return make(name, size_bytes, true);
+}
+
+std::shared_ptr<HostBlock> HostBlock::make(const std::string& name, std::uint64_t size_bytes, bool others_may_write) {
+  const std::uint64_t whole_bytes = round_up_to_pages(size_bytes);
+  // Asked before allocating: an over-committed memfd would end in the OOM killer, not in an error.
+  if (size_bytes == 0 || whole_bytes > available_memory_bytes()) {
+    throw no_room(name, size_bytes);
+  }
+  FileDescriptor memfd(::memfd_create(("framewire " + name).c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!memfd.valid()) {
+    throw Error::from_errno("create shared memory for " + name, errno);
+  }
+  const auto length = static_cast<off_t>(whole_bytes);
+  if (::ftruncate(memfd.get(), length) != 0) {
+    throw Error::from_errno("size shared memory for " + name, errno);
+  }
+  const auto bytes = map_pages(memfd.get(), whole_bytes, PROT_READ | PROT_WRITE);
+  std::shared_ptr<HostBlock> block(new HostBlock(std::move(memfd), bytes, false));
+  if (::posix_fallocate(block->memfd(), 0, length) != 0) {
+    throw no_room(name, size_bytes);
+  }
+  const int seals = F_SEAL_SHRINK | F_SEAL_GROW | (others_may_write ? 0 : F_SEAL_FUTURE_WRITE) | F_SEAL_SEAL;
+  if (::fcntl(block->memfd(), F_ADD_SEALS, seals) != 0) {
+    throw Error::from_errno("seal shared memory for " + name, errno);
+  }
+  return block;
+}
+
+std::shared_ptr<HostBlock> HostBlock::map_read_only(FileDescriptor memfd, std::uint64_t size_bytes) {
+  return map(std::move(memfd), size_bytes, true);
+}
+
+std::shared_ptr<HostBlock> HostBlock::map_writable(FileDescriptor memfd, std::uint64_t size_bytes) {
+  return map(std::move(memfd), size_bytes, false);
+}
+
+std::shared_ptr<HostBlock> HostBlock::map(FileDescriptor memfd, std::uint64_t size_bytes, bool read_only) {
+  const int seals = ::fcntl(memfd.get(), F_GET_SEALS);
+  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) {
+    throw Error::failed("the peer offered shared memory whose size is not sealed; it is not used");
+  }
+  struct stat status {};
+  if (::fstat(memfd.get(), &status) != 0 || status.st_size < 0 || static_cast<std::uint64_t>(status.st_size) < size_bytes ||
+      size_bytes == 0) {
+    throw Error::failed("the peer offered shared memory of " + std::to_string(status.st_size) + " bytes where " +
+                        std::to_string(size_bytes) + " were announced; it is not used");
+  }
+  const auto bytes = map_pages(memfd.get(), round_up_to_pages(size_bytes), read_only ? PROT_READ : PROT_READ | PROT_WRITE);
+  return std::shared_ptr<HostBlock>(new HostBlock(std::move(memfd), bytes, read_only));
+}
+
+std::uint64_t available_memory_bytes() noexcept {
+  std::ifstream file("/proc/meminfo");
+  std::string key;
+  std::uint64_t kilobytes = 0;
+  while (file >> key >> kilobytes) {
+    if (key == "MemAvailable:") {
+      return kilobytes * 1024;
+    }
+    file.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+  }
+  return 0;
+}
+
+}  // namespace framewire

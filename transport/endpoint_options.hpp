@@ -1,0 +1,32 @@
+// Where a session comes from: who dials, whom, and what must be proven. Common to both ends.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "transport/link.hpp"
+
+namespace framewire {
+
+inline constexpr std::uint16_t default_frame_port = 5290;
+inline constexpr std::uint16_t default_bytes_port = 5291;
+
+/// HOST:PORT. The host is a name or an address; an IPv6 address stands in brackets where a port follows.
+struct HostPort {
+  std::string host;
+  std::uint16_t port = default_frame_port;
+};
+
+struct EndpointOptions {
+  std::optional<HostPort> dial;    // one of these two
+  std::optional<HostPort> listen;  // host empty: the default (loopback, or all addresses when a key exists)
+  std::optional<std::string> key_file;  // --key: then always used
+  bool insecure = false;
+  std::vector<LinkKind> allowed_links{LinkKind::local, LinkKind::tcp};  // of --transport; best first
+  bool transport_is_auto = true;
+  std::int64_t peer_timeout_ns = 5'000'000'000;  // --timeout: silence after which a tcp peer counts as lost
+};
+
+}  // namespace framewire

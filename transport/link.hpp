@@ -1,0 +1,110 @@
+// What a link is: the two ends of one way for frames to get from a pool to one viewer. A link exists when it passes the contract
+// suite (tests/contract).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "frame/frame_header.hpp"
+#include "transport/pool.hpp"
+
+namespace framewire {
+
+enum class LinkKind { local, tcp, rdma };
+std::string_view name(LinkKind kind) noexcept;
+std::optional<LinkKind> link_kind_from_name(std::string_view name) noexcept;
+
+enum class LinkState {
+  open,
+  closed,  // the peer closed its end
+  lost,    // the peer or the way to it is gone
+  broken,  // the peer broke the protocol; the session ends
+};
+
+/// One frame (or slice) to be sent. The link reads `header` and `payload` until it lets go of `slot`.
+struct OutgoingFrame {
+  FrameHeader header;  // `slot` is set by the link
+  std::span<const std::byte> payload;
+  PoolSlot pool_slot;
+};
+
+enum class Offer {
+  accepted,   // the link holds the slot until collect() names it
+  no_credit,  // every ring slot is in use: offer again after collect()
+  closed,     // never again
+};
+
+/// The sender's end. Owned by its session. begin_epoch(), descriptor() and fault() belong to the session's thread; offer(),
+/// collect() and arm() are called under the stream's mutex by any thread, and never wait.
+class SenderLink {
+ public:
+  virtual ~SenderLink() = default;
+
+  [[nodiscard]] virtual LinkKind kind() const noexcept = 0;
+
+  /// Prepares for frames of `pool`'s epoch, before the viewer is told of it. Throws Error when the peer is gone.
+  virtual void begin_epoch(std::shared_ptr<Pool> pool) = 0;
+  /// The viewer has `ring_slots` slots ready for that epoch: all its credits.
+  virtual void epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots) noexcept = 0;
+
+  /// Hands over one frame of the newest ready epoch.
+  virtual Offer offer(const OutgoingFrame& frame) noexcept = 0;
+
+  /// Names pool slots that the link let go of since the last call; at most let_go.size(). Also takes in credits.
+  virtual std::size_t collect(std::span<PoolSlot> let_go) noexcept = 0;
+
+  /// Asks that descriptor() becomes readable at the next credit or let-go slot. Returns false when there is something to
+  /// collect already.
+  virtual bool arm() noexcept = 0;
+
+  /// Readable when collect() has something after arm(), and when the state has changed.
+  [[nodiscard]] virtual int descriptor() const noexcept = 0;
+
+  [[nodiscard]] virtual LinkState state() const noexcept = 0;
+  /// The sentence for a state other than open.
+  [[nodiscard]] virtual std::string fault() const = 0;
+
+  /// Frames that the viewer gave back: received for certain.
+  [[nodiscard]] virtual std::uint64_t frames_acknowledged() const noexcept = 0;
+};
+
+/// One frame as it arrived. The payload stands in the ring until give_back().
+struct IncomingFrame {
+  FrameHeader header;  // checked
+  std::span<const std::byte> payload;
+  std::int64_t received_ns = 0;
+  std::shared_ptr<const HostBlock> block;  // that the payload lies in
+  std::uint64_t offset_in_block_bytes = 0;
+};
+
+/// The viewer's end. Owned by the subscriber's connection. poll(), arm() and give_back() belong to the receiving thread of the
+/// program, begin_epoch() to the subscriber's; the link makes these two safe against each other.
+class ReceiverLink {
+ public:
+  virtual ~ReceiverLink() = default;
+
+  [[nodiscard]] virtual LinkKind kind() const noexcept = 0;
+
+  /// Makes a ring of `ring_slots` slots of `slot_bytes` (local: maps the sender's pool). Throws Error.
+  virtual void begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots) = 0;
+
+  /// The next frame in order, or nothing now.
+  virtual std::optional<IncomingFrame> poll() noexcept = 0;
+
+  /// Asks that descriptor() becomes readable when poll() has something. False when it has already.
+  virtual bool arm() noexcept = 0;
+  [[nodiscard]] virtual int descriptor() const noexcept = 0;
+
+  /// The credit: the sender may overwrite the slot that `header` names.
+  virtual void give_back(const FrameHeader& header) noexcept = 0;
+
+  [[nodiscard]] virtual LinkState state() const noexcept = 0;
+  [[nodiscard]] virtual std::string fault() const = 0;
+};
+
+}  // namespace framewire

@@ -1,0 +1,51 @@
+// The fan-out's record of one session: what waits for its link, and its exact counts.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "transport/link.hpp"
+
+namespace framewire {
+
+/// What happens to frames that a viewer is too slow for.
+enum class Delivery {
+  latest,  // it skips to the newest; the source never waits for it
+  every,   // nothing is skipped; the source waits
+};
+std::string_view name(Delivery delivery) noexcept;
+std::optional<Delivery> delivery_from_name(std::string_view name) noexcept;
+
+/// frames_produced = frames_skipped + frames_sent once nothing waits any more.
+struct OutletCounts {
+  std::uint64_t frames_produced = 0;  // published while this session was attached
+  std::uint64_t frames_skipped = 0;   // never given to the link
+  std::uint64_t frames_sent = 0;      // given to the link
+  std::uint64_t bytes_sent = 0;       // payload
+};
+
+/// Owned by its session, which attaches it to a stream; guarded by that stream's mutex while attached.
+struct Outlet {
+  Outlet(SenderLink& session_link, Delivery session_delivery, int session_wake_event)
+      : link(&session_link), delivery(session_delivery), wake_event(session_wake_event) {}
+
+  struct Waiting {
+    FrameHeader header;
+    PoolSlot slot;
+  };
+
+  SenderLink* link;
+  Delivery delivery;
+  int wake_event;                       // raised when the session has an epoch to announce, or the stream has ended
+  std::vector<Waiting> waiting;         // oldest first; a ring of fixed capacity
+  std::size_t waiting_head = 0;
+  std::size_t waiting_count = 0;
+  std::uint32_t announced_epoch = 0;
+  std::uint32_t ready_epoch = 0;
+  std::uint32_t slots_held = 0;
+  OutletCounts counts;
+};
+
+}  // namespace framewire

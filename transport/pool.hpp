@@ -1,0 +1,54 @@
+// The sender's slots: allocated once, handed out by number, counted by reference.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "memory/host_block.hpp"
+
+namespace framewire {
+
+inline constexpr std::uint32_t max_pool_slots = 1024;
+
+/// A slot of a pool.
+struct PoolSlot {
+  std::uint32_t epoch = 0;
+  std::uint16_t index = 0;
+  bool operator==(const PoolSlot&) const = default;
+};
+
+/// The slots of one epoch, equal in size, in one block. The memory is constant; the counts are guarded by the mutex of the
+/// stream that owns the pool (transport/stream.cpp): Pool itself does not lock.
+class Pool {
+ public:
+  /// Throws Error when the memory cannot be had. Slots start on page boundaries.
+  Pool(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t slot_count);
+
+  [[nodiscard]] std::uint32_t epoch() const noexcept { return epoch_; }
+  [[nodiscard]] std::uint64_t slot_bytes() const noexcept { return slot_bytes_; }
+  [[nodiscard]] std::uint64_t stride_bytes() const noexcept { return stride_bytes_; }
+  [[nodiscard]] std::uint32_t slot_count() const noexcept { return static_cast<std::uint32_t>(references_.size()); }
+  [[nodiscard]] const std::shared_ptr<HostBlock>& block() const noexcept { return block_; }
+  [[nodiscard]] std::span<std::byte> slot(std::uint16_t index) const noexcept {
+    return block_->bytes().subspan(index * stride_bytes_, slot_bytes_);
+  }
+
+  /// Takes a free slot with one reference, or nothing.
+  std::optional<std::uint16_t> claim() noexcept;
+  void add_reference(std::uint16_t index) noexcept { ++references_[index]; }
+  void release(std::uint16_t index) noexcept;
+  [[nodiscard]] std::uint32_t free_count() const noexcept { return static_cast<std::uint32_t>(free_.size()); }
+
+ private:
+  std::uint32_t epoch_;
+  std::uint64_t slot_bytes_;
+  std::uint64_t stride_bytes_;
+  std::shared_ptr<HostBlock> block_;
+  std::vector<std::uint32_t> references_;
+  std::vector<std::uint16_t> free_;  // reserved to slot_count: never allocates afterwards
+};
+
+}  // namespace framewire

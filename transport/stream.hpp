@@ -1,0 +1,161 @@
+// A stream: one source's frames, the pool they stand in, and the fan-out to every session.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "frame/frame_header.hpp"
+#include "transport/outlet.hpp"
+#include "transport/pool.hpp"
+
+namespace framewire {
+
+struct StreamOptions {
+  std::string name;
+  std::uint32_t number = 0;
+  Delivery delivery = Delivery::latest;
+  std::uint32_t slots_per_viewer = 3;
+  std::uint32_t max_viewers = 4;
+  std::uint64_t first_sequence = 0;
+  std::uint64_t max_frames = 0;       // 0: no limit
+  std::int64_t max_duration_ns = 0;   // from the first frame on; 0: no limit
+  bool spin = false;                  // claim() polls instead of sleeping
+};
+
+/// A slot that the source fills. Move-only; destroyed unpublished it goes back to the pool. Source thread.
+class ClaimedSlot {
+ public:
+  ClaimedSlot(ClaimedSlot&& other) noexcept;
+  ClaimedSlot& operator=(ClaimedSlot&&) = delete;
+  ClaimedSlot(const ClaimedSlot&) = delete;
+  ~ClaimedSlot();
+
+  /// The slot's memory: slot_bytes of the epoch's pool.
+  [[nodiscard]] std::span<std::byte> bytes() const noexcept;
+  /// The block it lies in and where: what a GL buffer or a registration needs.
+  [[nodiscard]] const std::shared_ptr<HostBlock>& block() const noexcept;
+  [[nodiscard]] std::uint64_t offset_in_block_bytes() const noexcept;
+  [[nodiscard]] std::int64_t begun_ns() const noexcept { return begun_ns_; }
+  /// The sequence number that publishing it next will give it.
+  [[nodiscard]] std::uint64_t next_sequence() const noexcept;
+
+ private:
+  friend class Stream;
+  ClaimedSlot(class Stream& stream, std::shared_ptr<Pool> pool, std::uint16_t index, std::int64_t begun_ns) noexcept;
+
+  class Stream* stream_;
+  std::shared_ptr<Pool> pool_;
+  std::uint16_t index_;
+  std::int64_t begun_ns_;
+};
+
+/// What the source knows of one frame when it publishes it.
+struct FrameInfo {
+  std::int64_t pts_ns = 0;
+  std::uint64_t user_tag = 0;
+  bool is_stamped = false;
+  /// Where it differs from the epoch's (padded rows, a short chunk of bytes); must fit the slot.
+  std::optional<FrameLayout> layout;
+};
+
+/// Owned by the sender program; outlives every session and the source. The source's functions belong to one thread, the
+/// sessions' to theirs; one mutex guards the pool's counts and the outlets, and is held for no longer than handing over a number.
+class Stream {
+ public:
+  explicit Stream(StreamOptions options);
+  ~Stream();
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  // ---- The source's side (one thread) ----
+
+  /// Starts a stretch of frames of one format: makes its pool. Must come before the first claim, and again when the format
+  /// changes. `slot_bytes` 0 takes the layout's size; byte streams and padded decoders name their own. Throws Error (no memory).
+  void begin_epoch(const StreamFormat& format, std::uint64_t slot_bytes = 0);
+
+  /// A slot to fill. Waits until there is a viewer and, under `every`, until the slowest one has made room. Nothing: the stream
+  /// is stopping or its limit of frames or time is reached, and the source ends.
+  std::optional<ClaimedSlot> claim();
+
+  /// For live devices: a slot if there is a viewer and room now, without waiting. When it returns nothing and is_stopping() is
+  /// false, the device's frame is dropped and counted (frames_dropped_at_source).
+  std::optional<ClaimedSlot> try_claim();
+
+  /// Gives a filled slot to every session. Never waits.
+  void publish(ClaimedSlot slot, const FrameInfo& info);
+
+  /// Sleeps until `due_ns`; false when the stream is stopping instead.
+  bool sleep_until(std::int64_t due_ns);
+
+  /// Waits until a viewer is attached; false when the stream is stopping.
+  bool wait_for_viewer();
+
+  [[nodiscard]] bool is_stopping() const;
+
+  // ---- Anyone's side (any thread) ----
+
+  /// Makes claim() and the waits return. Frames already published still go out.
+  void stop();
+
+  [[nodiscard]] const StreamOptions& options() const noexcept { return options_; }
+  [[nodiscard]] std::optional<StreamFormat> format() const;
+  [[nodiscard]] std::uint64_t frames_produced() const;
+  [[nodiscard]] std::uint64_t frames_dropped_at_source() const;
+  [[nodiscard]] std::uint32_t viewer_count() const;
+
+  // ---- The sessions' side (each its own thread) ----
+
+  /// Adds a session's outlet. Returns false when max_viewers are attached. From now on frames count for it.
+  bool attach(Outlet& outlet);
+  /// Takes it out and gives all its slots back.
+  void detach(Outlet& outlet) noexcept;
+  /// Collects what the outlet's link let go of, and offers what waits. Called when its link's descriptor is readable.
+  void service(Outlet& outlet) noexcept;
+  /// The epoch that the outlet's next frame needs and has not been told yet, with its format and pool; nothing if none.
+  struct EpochStart {
+    std::uint32_t number;
+    StreamFormat format;
+    std::shared_ptr<Pool> pool;
+  };
+  [[nodiscard]] std::optional<EpochStart> epoch_to_announce(Outlet& outlet);
+  /// The viewer is ready for frames of `epoch`.
+  void epoch_ready(Outlet& outlet, std::uint32_t epoch) noexcept;
+  /// Whether the stream has ended and the outlet has nothing left to send.
+  [[nodiscard]] bool is_drained(const Outlet& outlet) const;
+  [[nodiscard]] OutletCounts counts(const Outlet& outlet) const;
+
+ private:
+  friend class ClaimedSlot;
+  std::optional<ClaimedSlot> claim_locked(std::unique_lock<std::mutex>& lock, bool may_wait);
+  [[nodiscard]] bool limit_reached() const noexcept;
+  [[nodiscard]] bool has_room_for_all() const noexcept;
+  void collect_all() noexcept;
+  void collect(Outlet& outlet) noexcept;
+  void offer_waiting(Outlet& outlet) noexcept;
+  void arm_all() noexcept;
+  void release(const PoolSlot& slot) noexcept;
+  void return_unpublished(const std::shared_ptr<Pool>& pool, std::uint16_t index) noexcept;
+  void drop_unused_pools() noexcept;
+
+  const StreamOptions options_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;  // a slot came back, a viewer came, the stream stops
+  bool stopping_ = false;
+  bool ended_ = false;
+  std::uint64_t next_sequence_;
+  std::uint64_t frames_produced_ = 0;
+  std::uint64_t frames_dropped_at_source_ = 0;
+  std::int64_t first_frame_ns_ = 0;
+  std::optional<StreamFormat> format_;
+  std::shared_ptr<Pool> pool_;                     // of the current epoch
+  std::vector<std::shared_ptr<Pool>> old_pools_;   // of earlier epochs, while a link still holds a slot of them
+  std::vector<Outlet*> outlets_;
+};
+
+}  // namespace framewire
