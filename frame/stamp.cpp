@@ -54,7 +54,8 @@ void mark(std::span<std::byte> payload, std::uint64_t sequence, std::size_t ever
   }
 }
 
-std::optional<std::uint64_t> find_torn_mark(std::span<const std::byte> payload, std::uint64_t sequence, std::size_t every_bytes) noexcept {
+std::optional<std::uint64_t> find_torn_mark(std::span<const std::byte> payload, std::uint64_t sequence,
+                                            std::size_t every_bytes) noexcept {
   for (std::size_t at = 0; at + sizeof(std::uint64_t) <= payload.size(); at += every_bytes) {
     const std::uint64_t value = stamp_of(sequence, at);
     if (std::memcmp(payload.data() + at, &value, sizeof value) != 0) {
@@ -62,6 +63,22 @@ std::optional<std::uint64_t> find_torn_mark(std::span<const std::byte> payload, 
     }
   }
   return std::nullopt;
+}
+
+std::optional<std::uint64_t> find_torn_byte(std::span<const std::byte> payload, std::uint64_t sequence,
+                                            std::uint64_t user_tag) noexcept {
+  std::optional<std::uint64_t> torn;
+  std::uint64_t unit_bytes = 1;
+  if (user_tag == marked_frame_tag) {
+    torn = find_torn_mark(payload, sequence, pattern_mark_bytes);
+    unit_bytes = pattern_mark_bytes;
+  } else if (user_tag == stamped_frame_tag) {
+    torn = find_torn_line(payload, sequence);
+    unit_bytes = stamp_line_bytes;
+  } else {
+    torn = 0;
+  }
+  return torn ? std::optional(*torn * unit_bytes) : std::nullopt;
 }
 
 }  // namespace framewire

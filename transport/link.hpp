@@ -28,9 +28,9 @@ enum class LinkState {
 
 /// One frame (or slice) to be sent. The link reads `header` and `payload` until it lets go of `slot`.
 struct OutgoingFrame {
-  FrameHeader header;  // `slot` is set by the link
-  std::span<const std::byte> payload;
-  PoolSlot pool_slot;
+  FrameHeader header{};  // `slot` is set by the link
+  std::span<const std::byte> payload{};
+  PoolSlot pool_slot{};
 };
 
 enum class Offer {
@@ -62,8 +62,9 @@ class SenderLink {
   /// collect already.
   virtual bool arm() noexcept = 0;
 
-  /// Readable when collect() has something after arm(), and when the state has changed.
+  /// Readable when collect() has something after arm(), and when the state has changed. on_readable() comes next, then collect().
   [[nodiscard]] virtual int descriptor() const noexcept = 0;
+  virtual void on_readable() noexcept = 0;
 
   [[nodiscard]] virtual LinkState state() const noexcept = 0;
   /// The sentence for a state other than open.
@@ -75,10 +76,10 @@ class SenderLink {
 
 /// One frame as it arrived. The payload stands in the ring until give_back().
 struct IncomingFrame {
-  FrameHeader header;  // checked
-  std::span<const std::byte> payload;
+  FrameHeader header{};  // checked
+  std::span<const std::byte> payload{};
   std::int64_t received_ns = 0;
-  std::shared_ptr<const HostBlock> block;  // that the payload lies in
+  std::shared_ptr<const HostBlock> block{};  // that the payload lies in
   std::uint64_t offset_in_block_bytes = 0;
 };
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
-#include <memory>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "transport/link.hpp"
@@ -26,25 +26,39 @@ struct OutletCounts {
   std::uint64_t bytes_sent = 0;       // payload
 };
 
+/// A queue of frames with a fixed capacity: nothing is allocated per frame. Oldest first.
+class WaitingFrames {
+ public:
+  struct Entry {
+    FrameHeader header;
+    PoolSlot slot;
+  };
+
+  void reserve(std::size_t capacity) { entries_.resize(capacity); }
+  [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
+  [[nodiscard]] std::size_t size() const noexcept { return count_; }
+  [[nodiscard]] Entry& front() noexcept { return entries_[head_]; }
+  void push(const Entry& entry) noexcept;
+  void pop() noexcept;
+
+ private:
+  std::vector<Entry> entries_;
+  std::size_t head_ = 0;
+  std::size_t count_ = 0;
+};
+
 /// Owned by its session, which attaches it to a stream; guarded by that stream's mutex while attached.
 struct Outlet {
   Outlet(SenderLink& session_link, Delivery session_delivery, int session_wake_event)
       : link(&session_link), delivery(session_delivery), wake_event(session_wake_event) {}
 
-  struct Waiting {
-    FrameHeader header;
-    PoolSlot slot;
-  };
-
   SenderLink* link;
   Delivery delivery;
-  int wake_event;                       // raised when the session has an epoch to announce, or the stream has ended
-  std::vector<Waiting> waiting;         // oldest first; a ring of fixed capacity
-  std::size_t waiting_head = 0;
-  std::size_t waiting_count = 0;
+  int wake_event;  // raised when the session has an epoch to announce, or the stream has ended
+  WaitingFrames waiting;
+  std::vector<PoolSlot> held;  // given to the link and not let go of yet
   std::uint32_t announced_epoch = 0;
   std::uint32_t ready_epoch = 0;
-  std::uint32_t slots_held = 0;
   OutletCounts counts;
 };
 

@@ -28,6 +28,8 @@ struct StreamOptions {
   bool spin = false;                  // claim() polls instead of sleeping
 };
 
+class Stream;
+
 /// A slot that the source fills. Move-only; destroyed unpublished it goes back to the pool. Source thread.
 class ClaimedSlot {
  public:
@@ -47,9 +49,9 @@ class ClaimedSlot {
 
  private:
   friend class Stream;
-  ClaimedSlot(class Stream& stream, std::shared_ptr<Pool> pool, std::uint16_t index, std::int64_t begun_ns) noexcept;
+  ClaimedSlot(Stream& stream, std::shared_ptr<Pool> pool, std::uint16_t index, std::int64_t begun_ns) noexcept;
 
-  class Stream* stream_;
+  Stream* stream_;  // none after a move
   std::shared_ptr<Pool> pool_;
   std::uint16_t index_;
   std::int64_t begun_ns_;
@@ -102,6 +104,9 @@ class Stream {
 
   /// Makes claim() and the waits return. Frames already published still go out.
   void stop();
+  /// The source has returned: once an outlet is drained its session says bye.
+  void finish();
+  [[nodiscard]] bool is_finished() const;
 
   [[nodiscard]] const StreamOptions& options() const noexcept { return options_; }
   [[nodiscard]] std::optional<StreamFormat> format() const;
@@ -113,13 +118,15 @@ class Stream {
 
   /// Adds a session's outlet. Returns false when max_viewers are attached. From now on frames count for it.
   bool attach(Outlet& outlet);
-  /// Takes it out and gives all its slots back.
+  /// Takes it out: it gets no more frames, and what waited counts as skipped. Its link is destroyed next, and then
   void detach(Outlet& outlet) noexcept;
+  /// gives the slots back that the link still held.
+  void release_held(Outlet& outlet) noexcept;
   /// Collects what the outlet's link let go of, and offers what waits. Called when its link's descriptor is readable.
   void service(Outlet& outlet) noexcept;
   /// The epoch that the outlet's next frame needs and has not been told yet, with its format and pool; nothing if none.
   struct EpochStart {
-    std::uint32_t number;
+    std::uint32_t number = 0;
     StreamFormat format;
     std::shared_ptr<Pool> pool;
   };
@@ -132,29 +139,39 @@ class Stream {
 
  private:
   friend class ClaimedSlot;
-  std::optional<ClaimedSlot> claim_locked(std::unique_lock<std::mutex>& lock, bool may_wait);
-  [[nodiscard]] bool limit_reached() const noexcept;
-  [[nodiscard]] bool has_room_for_all() const noexcept;
-  void collect_all() noexcept;
-  void collect(Outlet& outlet) noexcept;
+
+  struct Epoch {
+    StreamFormat format;
+    std::shared_ptr<Pool> pool;
+  };
+
+  [[nodiscard]] bool may_go_on() const noexcept;
+  [[nodiscard]] bool has_room() const noexcept;
+  std::optional<ClaimedSlot> take_slot() noexcept;
+  std::optional<ClaimedSlot> claim_spinning();
+  bool collect_all() noexcept;
+  bool collect(Outlet& outlet) noexcept;
+  void queue(Outlet& outlet, const WaitingFrames::Entry& frame) noexcept;
   void offer_waiting(Outlet& outlet) noexcept;
-  void arm_all() noexcept;
-  void release(const PoolSlot& slot) noexcept;
-  void return_unpublished(const std::shared_ptr<Pool>& pool, std::uint16_t index) noexcept;
-  void drop_unused_pools() noexcept;
+  [[nodiscard]] bool must_wait_to_collect() noexcept;
+  [[nodiscard]] Pool& pool_of(std::uint32_t epoch) noexcept;
+  void add_reference(const PoolSlot& slot) noexcept { pool_of(slot.epoch).add_reference(slot.index); }
+  void release(const PoolSlot& slot) noexcept { pool_of(slot.epoch).release(slot.index); }
+  void return_unpublished(const PoolSlot& slot) noexcept;
+  void drop_unused_epochs() noexcept;
+  void wake_sessions() noexcept;
 
   const StreamOptions options_;
   mutable std::mutex mutex_;
-  std::condition_variable changed_;  // a slot came back, a viewer came, the stream stops
+  std::condition_variable changed_;  // a slot came back, a viewer came or left, the stream stops
   bool stopping_ = false;
-  bool ended_ = false;
+  bool finished_ = false;
   std::uint64_t next_sequence_;
   std::uint64_t frames_produced_ = 0;
+  std::uint64_t frames_claimed_ = 0;  // and not published yet
   std::uint64_t frames_dropped_at_source_ = 0;
   std::int64_t first_frame_ns_ = 0;
-  std::optional<StreamFormat> format_;
-  std::shared_ptr<Pool> pool_;                     // of the current epoch
-  std::vector<std::shared_ptr<Pool>> old_pools_;   // of earlier epochs, while a link still holds a slot of them
+  std::vector<Epoch> epochs_;  // the current one last; earlier ones while a frame of theirs is still about
   std::vector<Outlet*> outlets_;
 };
 

@@ -1,0 +1,124 @@
+// framewire key: makes, imports and exports the key that two machines share.
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/file_descriptor.hpp"
+#include "transport/control/key_file.hpp"
+
+namespace {
+
+using framewire::Error;
+
+struct Options {
+  std::string file;         // --file, else the default
+  std::string import_from;  // "-" or a file
+  bool do_export = false;
+  bool show_path = false;
+  bool force = false;
+};
+
+constexpr std::int64_t import_timeout_ns =
+    5 * 60 * framewire::ns_per_s;  // a person may have to type a password for ssh first
+
+constexpr const char* footer =
+    "Two machines that share a key know each other. Make it on one, and carry it to the other over ssh:\n"
+    "  framewire key\n"
+    "  framewire key --export | ssh OTHER framewire key --import -\n"
+    "The key never stands on a command line or in the environment.";
+
+void define(CLI::App& app, Options& options) {
+  app.footer(footer);
+  app.set_version_flag("--version", "framewire " FRAMEWIRE_VERSION);
+  app.add_option("--file", options.file, "the key file (default: ~/.config/framewire/key)")->type_name("FILE");
+  auto* import_option =
+      app.add_option("--import", options.import_from, "take the key from FILE, or from standard input with -");
+  import_option->type_name("FILE|-");
+  auto* export_option =
+      app.add_flag("--export", options.do_export, "write the key to standard output, for an ssh pipe");
+  auto* path_option = app.add_flag("--show-path", options.show_path, "say where the key is, and end");
+  app.add_flag("--force", options.force, "let --import replace a different key")->needs(import_option);
+  import_option->excludes(export_option)->excludes(path_option);
+  export_option->excludes(path_option);
+}
+
+void import_from(const Options& options, const std::string& path) {
+  framewire::FileDescriptor opened;
+  int fd = STDIN_FILENO;
+  if (options.import_from != "-") {
+    opened.reset(::open(options.import_from.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!opened.valid()) {
+      throw Error::from_errno("open " + options.import_from, errno);
+    }
+    fd = opened.get();
+  }
+  const auto result = framewire::import_key(path, fd, options.force, import_timeout_ns);
+  fmt::print("{} {}\n", result == framewire::KeyImport::same ? "the same key is there already:" : "imported the key to",
+             path);
+}
+
+void run(const Options& options) {
+  const std::string path = options.file.empty() ? framewire::default_key_path() : options.file;
+  if (options.show_path) {
+    fmt::print("{}\n", path);
+  } else if (options.do_export) {
+    if (::isatty(STDOUT_FILENO) == 1) {
+      throw Error::usage(
+          "--export does not show the key on a terminal; pipe it: framewire key --export | ssh OTHER framewire key "
+          "--import -");
+    }
+    framewire::export_key(path, STDOUT_FILENO);
+  } else if (!options.import_from.empty()) {
+    import_from(options, path);
+  } else {
+    framewire::create_key(path);
+    fmt::print(
+        "made a key in {}\ncarry it to the other machine: framewire key --export | ssh OTHER framewire key --import "
+        "-\n",
+        path);
+  }
+}
+
+int report(const Error& error) {
+  fmt::print(stderr, "framewire key: {}\n", error.what());
+  return static_cast<int>(error.status());
+}
+
+/// Help and version go to standard output with status 0, everything else to standard error with status 2.
+int report_parse(const CLI::App& app, const CLI::ParseError& error) {
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
+    return app.exit(error);
+  }
+  return report(Error::usage(std::string(error.what()) + "; 'framewire key --help' lists the options"));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);
+  Options options;
+  CLI::App app("Makes the key that two machines share, or imports it.", "framewire key");
+  try {
+    define(app, options);
+    app.parse(argc, argv);
+    run(options);
+    if (std::fflush(stdout) != 0) {
+      throw Error::from_errno("write to standard output", errno);
+    }
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    return report_parse(app, error);
+  } catch (const Error& error) {
+    return report(error);
+  } catch (const std::exception& error) {
+    return report(Error::failed(error.what()));
+  }
+}

@@ -1,0 +1,114 @@
+#include "command/command_line.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+
+namespace framewire {
+
+namespace {
+
+/// An option that was given without its value, as in "--size=".
+void refuse_empty_values(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->count() == 0 || option->get_expected_max() == 0) {
+      continue;
+    }
+    for (const std::string& value : option->results()) {
+      if (value.empty()) {
+        throw Error::usage(option->get_name() + " is empty; give it a value, or see " + app.get_name() + " --help");
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void add_endpoint_options(CLI::App& app, CommonWords& words) {
+  app.add_option("--transport", words.transport, "auto, local (shared memory), tcp or rdma")->type_name("NAME");
+  app.add_option("--memory", words.memory, "auto, host or cuda")->type_name("NAME");
+  app.add_option("--key", words.key, "the key file to authenticate with, always (see framewire key)")->type_name("FILE");
+  app.add_flag("--insecure", words.is_insecure, "beyond this machine without a key: anybody may connect, and listen");
+  app.add_option("--timeout", words.timeout, "silence after which the peer counts as lost (5s)")->type_name("TIME");
+}
+
+void add_run_options(CLI::App& app, CommonWords& words) {
+  app.add_option("--frames", words.frames, "end after so many frames")->type_name("N");
+  app.add_option("--duration", words.duration, "end after so long: 10, 2.5s, 3m")->type_name("TIME");
+  app.add_option("--stats", words.stats, "write one JSON object with all counts at the end")->type_name("FILE");
+  app.add_flag("--verbose", words.is_verbose, "say more");
+}
+
+void read_endpoint_words(const CommonWords& words, EndpointOptions& endpoint) {
+  const auto kind = link_kind_from_name(words.transport);
+  if (kind == LinkKind::rdma) {
+    throw Error::usage("--transport is 'rdma': this version has no RDMA link; take auto, local or tcp");
+  }
+  if (!kind && words.transport != "auto") {
+    throw Error::usage("--transport is " + quoted(words.transport) + "; it takes auto, local or tcp");
+  }
+  if (kind) {
+    endpoint.allowed_links = {*kind};
+    endpoint.transport_is_auto = false;
+  }
+  if (words.memory == "cuda") {
+    throw Error::usage("--memory is 'cuda': this version keeps frames in host memory only; take auto or host");
+  }
+  if (words.memory != "auto" && words.memory != "host") {
+    throw Error::usage("--memory is " + quoted(words.memory) + "; it takes auto or host");
+  }
+  if (!words.key.empty()) {
+    endpoint.key_file = words.key;
+  }
+  endpoint.insecure = words.is_insecure;
+  if (!words.timeout.empty()) {
+    endpoint.peer_timeout_ns = parse_duration_ns(words.timeout, "--timeout");
+  }
+}
+
+CommonOptions read_run_words(const CommonWords& words) {
+  CommonOptions options;
+  if (!words.frames.empty()) {
+    options.max_frames = parse_number(words.frames, "--frames", 1, UINT64_MAX);
+  }
+  if (!words.duration.empty()) {
+    options.max_duration_ns = parse_duration_ns(words.duration, "--duration");
+  }
+  if (!words.stats.empty()) {
+    options.stats_file = words.stats;
+  }
+  options.is_verbose = words.is_verbose;
+  return options;
+}
+
+bool parse_command_line(CLI::App& app, int argc, const char* const* argv) {
+  app.set_version_flag("--version", app.get_name() + " " + FRAMEWIRE_VERSION);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    std::fputs(app.help().c_str(), stdout);
+    return false;
+  } catch (const CLI::CallForVersion&) {
+    std::printf("%s %s\n", app.get_name().c_str(), FRAMEWIRE_VERSION);
+    return false;
+  } catch (const CLI::ParseError& error) {
+    throw Error::usage(std::string(error.what()) + "; " + app.get_name() + " --help shows what there is");
+  }
+  refuse_empty_values(app);
+  return true;
+}
+
+void write_stats_file(const std::string& file, const std::string& json) {
+  std::ofstream out(file, std::ios::binary | std::ios::trunc);
+  out << json << '\n';
+  out.flush();
+  if (!out) {
+    throw Error::from_errno("write the statistics to " + quoted(file), errno);
+  }
+}
+
+}  // namespace framewire

@@ -1,0 +1,53 @@
+// What the command lines of all programs have in common.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "transport/endpoint_options.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace framewire {
+
+/// Options that every program with a session takes, as text, before they mean anything.
+struct CommonWords {
+  std::string transport = "auto";
+  std::string memory = "auto";
+  std::string key;
+  std::string timeout;
+  std::string frames;
+  std::string duration;
+  std::string stats;
+  bool is_insecure = false;
+  bool is_verbose = false;
+};
+
+/// What they mean.
+struct CommonOptions {
+  std::uint64_t max_frames = 0;      // 0: no limit
+  std::int64_t max_duration_ns = 0;  // 0: no limit
+  std::optional<std::string> stats_file;
+  bool is_verbose = false;
+};
+
+/// Adds --transport, --memory, --key, --insecure and --timeout.
+void add_endpoint_options(CLI::App& app, CommonWords& words);
+/// Adds --frames, --duration, --stats and --verbose.
+void add_run_options(CLI::App& app, CommonWords& words);
+
+/// Both throw Error (usage) that names the option, its value and what it takes.
+void read_endpoint_words(const CommonWords& words, EndpointOptions& endpoint);
+CommonOptions read_run_words(const CommonWords& words);
+
+/// Parses argv by `app`, with --help and --version. False when one of these was asked for, and printed on stdout. Throws Error
+/// (usage) for anything that the command line does not take, also for options with an empty value.
+bool parse_command_line(CLI::App& app, int argc, const char* const* argv);
+
+/// Writes one JSON object and a newline to --stats FILE. Throws Error.
+void write_stats_file(const std::string& file, const std::string& json);
+
+}  // namespace framewire

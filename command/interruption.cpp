@@ -1,0 +1,77 @@
+#include "command/interruption.hpp"
+
+#include <pthread.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/wait.hpp"
+
+namespace framewire {
+
+namespace {
+
+sigset_t polite_signals() noexcept {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  return set;
+}
+
+}  // namespace
+
+Interruption::Interruption() : stop_(make_event()) {
+  const sigset_t set = polite_signals();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  signals_.reset(::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
+  if (!signals_.valid()) {
+    throw Error::from_errno("take signals", errno);
+  }
+  thread_ = std::thread([this] { run(); });
+}
+
+Interruption::~Interruption() {
+  raise_event(stop_.get());
+  thread_.join();
+}
+
+void Interruption::set_wake(std::function<void()> wake) {
+  const std::scoped_lock lock(mutex_);
+  wake_ = std::move(wake);
+}
+
+void Interruption::run() {
+  name_this_thread("fw-signals");
+  while (true) {
+    std::array<pollfd, 2> both = {pollfd{signals_.get(), POLLIN, 0}, pollfd{stop_.get(), POLLIN, 0}};
+    wait_until(both, INT64_MAX);
+    if (both[1].revents != 0) {
+      return;
+    }
+    signalfd_siginfo info;
+    if (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+      receive(static_cast<int>(info.ssi_signo));
+    }
+  }
+}
+
+void Interruption::receive(int signal_number) {
+  if (is_requested_.exchange(true, std::memory_order_acq_rel)) {
+    const sigset_t set = polite_signals();
+    std::signal(signal_number, SIG_DFL);
+    pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+    std::raise(signal_number);
+  }
+  const std::scoped_lock lock(mutex_);
+  if (wake_) {
+    wake_();
+  }
+}
+
+}  // namespace framewire

@@ -1,0 +1,82 @@
+#include "gl/colour_conversion.hpp"
+
+namespace framewire {
+
+namespace {
+
+/// value = texel * scale - shift.
+struct Span {
+  double scale;
+  double shift;
+};
+
+/// What a texel of 1.0 stands for, in codes of the format's depth: p010le keeps its 10 bits at the top of 16, the
+/// others at the bottom.
+double codes_of_full_texel(const PixelFormatInfo& shape) noexcept {
+  if (shape.bits == 8) {
+    return 255.0;
+  }
+  return shape.format == PixelFormat::p010le ? 65535.0 / 64.0 : 65535.0;
+}
+
+Span luma_span(const PixelFormatInfo& shape, bool is_limited) noexcept {
+  const double codes = codes_of_full_texel(shape);
+  const double unit = static_cast<double>(1U << (shape.bits - 8U));
+  if (is_limited) {
+    return {codes / (219.0 * unit), 16.0 / 219.0};
+  }
+  return {codes / (256.0 * unit - 1.0), 0.0};
+}
+
+Span chroma_span(const PixelFormatInfo& shape, bool is_limited) noexcept {
+  const double codes = codes_of_full_texel(shape);
+  const double unit = static_cast<double>(1U << (shape.bits - 8U));
+  if (is_limited) {
+    return {codes / (224.0 * unit), 128.0 / 224.0};
+  }
+  const double last = 256.0 * unit - 1.0;
+  return {codes / last, 128.0 * unit / last};
+}
+
+bool is_limited_range(const PixelFormatInfo& shape, ColourRange range) noexcept {
+  return range == ColourRange::unspecified ? shape.is_yuv : range == ColourRange::limited;
+}
+
+float narrow(double value) noexcept {
+  return static_cast<float>(value);
+}
+
+ColourConversion rgb_conversion(const Span& span) noexcept {
+  const float scale = narrow(span.scale);
+  const float shift = narrow(-span.shift);
+  return {{scale, 0, 0, 0, scale, 0, 0, 0, scale}, {shift, shift, shift}};
+}
+
+ColourConversion yuv_conversion(const Span& luma, const Span& chroma, const LumaWeights& weights) noexcept {
+  const double kr = weights.kr;
+  const double kb = weights.kb;
+  const double kg = 1.0 - kr - kb;
+  // R = y + 2(1-Kr)v, B = y + 2(1-Kb)u, and G from y = Kr R + Kg G + Kb B.
+  const double red_v = 2.0 * (1.0 - kr);
+  const double blue_u = 2.0 * (1.0 - kb);
+  const double green_u = -kb * blue_u / kg;
+  const double green_v = -kr * red_v / kg;
+  const float y = narrow(luma.scale);
+  return {{y, y, y,                                                           //
+           0, narrow(green_u * chroma.scale), narrow(blue_u * chroma.scale),  //
+           narrow(red_v * chroma.scale), narrow(green_v * chroma.scale), 0},
+          {narrow(-luma.shift - red_v * chroma.shift), narrow(-luma.shift - (green_u + green_v) * chroma.shift),
+           narrow(-luma.shift - blue_u * chroma.shift)}};
+}
+
+}  // namespace
+
+ColourConversion colour_conversion(PixelFormat format, const Colour& colour, std::uint32_t height) noexcept {
+  const PixelFormatInfo& shape = info(format);
+  const bool is_limited = is_limited_range(shape, colour.range);
+  const Span luma = luma_span(shape, is_limited);
+  return shape.is_yuv ? yuv_conversion(luma, chroma_span(shape, is_limited), luma_weights(colour.matrix, height))
+                      : rgb_conversion(luma);
+}
+
+}  // namespace framewire

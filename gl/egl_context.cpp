@@ -1,0 +1,205 @@
+#include "gl/egl_context.hpp"
+
+#include <glad/egl.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr EGLint max_devices = 16;
+
+const char* egl_error_text(EGLint error) {
+  switch (error) {
+    case EGL_SUCCESS:
+      return "no error";
+    case EGL_NOT_INITIALIZED:
+      return "EGL_NOT_INITIALIZED";
+    case EGL_BAD_ACCESS:
+      return "EGL_BAD_ACCESS";
+    case EGL_BAD_ALLOC:
+      return "EGL_BAD_ALLOC";
+    case EGL_BAD_ATTRIBUTE:
+      return "EGL_BAD_ATTRIBUTE";
+    case EGL_BAD_CONFIG:
+      return "EGL_BAD_CONFIG";
+    case EGL_BAD_MATCH:
+      return "EGL_BAD_MATCH";
+    case EGL_BAD_PARAMETER:
+      return "EGL_BAD_PARAMETER";
+    case EGL_CONTEXT_LOST:
+      return "EGL_CONTEXT_LOST";
+    default:
+      return "another EGL error";
+  }
+}
+
+/// What was tried, for the one error at the end.
+class Attempts {
+ public:
+  void add(const std::string& platform, const std::string& why) {
+    text_ += (text_.empty() ? "" : "; ") + platform + ": " + why;
+  }
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+bool names_extension(const char* list, std::string_view wanted) {
+  std::string_view rest(list != nullptr ? list : "");
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(' '), rest.size());
+    if (rest.substr(0, end) == wanted) {
+      return true;
+    }
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return false;
+}
+
+/// A context of `display`, or EGL_NO_CONTEXT and the reason.
+EGLContext make_context(EGLDisplay display, std::string& why) {
+  if (eglInitialize(display, nullptr, nullptr) == EGL_FALSE) {
+    why = std::string("eglInitialize: ") + egl_error_text(eglGetError());
+    return EGL_NO_CONTEXT;
+  }
+  gladLoaderLoadEGL(display);  // the functions of this display's version
+  const char* extensions = eglQueryString(display, EGL_EXTENSIONS);
+  for (const char* needed : {"EGL_KHR_no_config_context", "EGL_KHR_surfaceless_context"}) {
+    if (!names_extension(extensions, needed)) {
+      why = std::string("the driver has no ") + needed;
+      return EGL_NO_CONTEXT;
+    }
+  }
+  constexpr std::array<EGLint, 7> attributes = {
+      EGL_CONTEXT_MAJOR_VERSION,           4,       EGL_CONTEXT_MINOR_VERSION, 5, EGL_CONTEXT_OPENGL_PROFILE_MASK,
+      EGL_CONTEXT_OPENGL_CORE_PROFILE_BIT, EGL_NONE};
+  eglBindAPI(EGL_OPENGL_API);
+  EGLContext context = eglCreateContext(display, EGL_NO_CONFIG_KHR, EGL_NO_CONTEXT, attributes.data());
+  if (context == EGL_NO_CONTEXT) {
+    why = std::string("no OpenGL 4.5 core context: ") + egl_error_text(eglGetError());
+  }
+  return context;
+}
+
+/// Without a display glad knows no version and fills in EGL 1.0 only; these two are what it takes to get a display.
+void load_client_functions() {
+  if (gladLoaderLoadEGL(EGL_NO_DISPLAY) != 0) {
+    eglGetPlatformDisplay = reinterpret_cast<PFNEGLGETPLATFORMDISPLAYPROC>(eglGetProcAddress("eglGetPlatformDisplay"));
+    eglQueryDevicesEXT = reinterpret_cast<PFNEGLQUERYDEVICESEXTPROC>(eglGetProcAddress("eglQueryDevicesEXT"));
+    if (eglGetPlatformDisplay != nullptr) {
+      return;
+    }
+  }
+  throw Error::failed(
+      "EGL 1.5 is not on this machine (libEGL.so.1); install libegl1 and a driver, such as libegl-mesa0");
+}
+
+struct DisplayAndContext {
+  EGLDisplay display = EGL_NO_DISPLAY;
+  EGLContext context = EGL_NO_CONTEXT;
+};
+
+DisplayAndContext try_display(EGLDisplay display, const std::string& platform, Attempts& attempts) {
+  std::string why = "no display";
+  if (display != EGL_NO_DISPLAY) {
+    EGLContext context = make_context(display, why);
+    if (context != EGL_NO_CONTEXT) {
+      return {display, context};
+    }
+  }
+  attempts.add(platform, why);
+  return {};
+}
+
+DisplayAndContext try_devices(const char* extensions, Attempts& attempts) {
+  if (!names_extension(extensions, "EGL_EXT_platform_device") || eglQueryDevicesEXT == nullptr) {
+    attempts.add("device platform", "EGL does not have it");
+    return {};
+  }
+  std::array<EGLDeviceEXT, max_devices> devices{};
+  EGLint count = 0;
+  if (eglQueryDevicesEXT(max_devices, devices.data(), &count) == EGL_FALSE || count == 0) {
+    attempts.add("device platform", "EGL lists no device");
+    return {};
+  }
+  for (EGLint i = 0; i < count; ++i) {
+    EGLDisplay display =
+        eglGetPlatformDisplay(EGL_PLATFORM_DEVICE_EXT, devices.at(static_cast<std::size_t>(i)), nullptr);
+    const auto made = try_display(display, "device " + std::to_string(i), attempts);
+    if (made.context != EGL_NO_CONTEXT) {
+      return made;
+    }
+  }
+  return {};
+}
+
+DisplayAndContext try_surfaceless(const char* extensions, Attempts& attempts) {
+  if (!names_extension(extensions, "EGL_MESA_platform_surfaceless")) {
+    attempts.add("surfaceless platform", "EGL does not have it");
+    return {};
+  }
+  return try_display(eglGetPlatformDisplay(EGL_PLATFORM_SURFACELESS_MESA, nullptr, nullptr), "surfaceless platform",
+                     attempts);
+}
+
+}  // namespace
+
+EglContext EglContext::create() {
+  load_client_functions();
+  Attempts attempts;
+  const char* extensions = eglQueryString(EGL_NO_DISPLAY, EGL_EXTENSIONS);
+  DisplayAndContext made = try_devices(extensions, attempts);
+  if (made.context == EGL_NO_CONTEXT) {
+    made = try_surfaceless(extensions, attempts);
+  }
+  if (made.context == EGL_NO_CONTEXT) {
+    throw Error::failed(
+        "no OpenGL context without a window (" + attempts.text() +
+        "); install a driver with OpenGL 4.5, such as Mesa's libgl1-mesa-dri, and allow access to /dev/dri");
+  }
+  return {made.display, made.context};
+}
+
+EglContext::EglContext(EglContext&& other) noexcept
+    : display_(std::exchange(other.display_, nullptr)),
+      context_(std::exchange(other.context_, nullptr)),
+      is_loaded_(other.is_loaded_) {}
+
+EglContext::~EglContext() {
+  if (context_ == nullptr) {
+    return;
+  }
+  release_current();
+  // The display stays initialised: EGL has one per device and process, and ending it would end every other context on
+  // it.
+  eglDestroyContext(display_, context_);
+}
+
+void EglContext::make_current() {
+  eglBindAPI(EGL_OPENGL_API);  // per thread
+  if (eglMakeCurrent(display_, EGL_NO_SURFACE, EGL_NO_SURFACE, context_) == EGL_FALSE) {
+    throw Error::failed(std::string("the OpenGL context cannot be used by this thread (") +
+                        egl_error_text(eglGetError()) + "); it may be current in another");
+  }
+  if (!is_loaded_) {
+    load_gl(eglGetProcAddress);
+    is_loaded_ = true;
+  }
+}
+
+void EglContext::release_current() noexcept {
+  if (eglGetCurrentContext() == context_) {
+    eglMakeCurrent(display_, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
+  }
+}
+
+}  // namespace framewire

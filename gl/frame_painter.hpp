@@ -1,0 +1,66 @@
+// Draws the textures of a frame.
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "base/text.hpp"
+#include "gl/colour_conversion.hpp"
+#include "gl/shader_program.hpp"
+#include "gl/texture_planes.hpp"
+
+namespace framewire {
+
+/// The textures of one frame, as texture_planes() lists them, and what its numbers mean.
+struct PaintedFrame {
+  std::array<GLuint, max_texture_planes> textures{};
+  std::size_t texture_count = 0;  // 0: nothing to draw
+  Size size;
+  int chroma_log2_width = 0;
+  int chroma_log2_height = 0;
+  ColourConversion conversion{};
+};
+
+/// A rectangle of the framebuffer in pixels; x and y are its lower left corner, as GL counts.
+struct Rectangle {
+  int x;
+  int y;
+  int width;
+  int height;
+};
+
+/// How a smaller picture is made: from one bilinear sample per pixel, which a CPU can do in time, or from the mean of
+/// up to 4 x 4, which covers every pixel of the frame down to an eighth of its size.
+enum class Minification { fast, smooth };
+
+/// The context's thread.
+class FramePainter {
+ public:
+  /// Compiles the shaders. Throws ShaderError.
+  explicit FramePainter(Minification minification);
+
+  /// Draws into the current framebuffer, over what is there. At one to one every pixel is exact; otherwise bilinear.
+  /// Changes the viewport, the program, the vertex array and texture units 0 to 2.
+  void draw(const PaintedFrame& frame, const Rectangle& target, bool flip_y) const noexcept;
+
+ private:
+  enum class Mode { exact, bilinear, mean };
+
+  struct Variant {
+    Variant(int planes, Mode mode);
+
+    ShaderProgram program;
+    int colour_matrix, colour_offset, place, chroma_place, origin, chroma_shift, footprint, taps, chroma_taps;
+  };
+
+  [[nodiscard]] const Variant& variant_for(const PaintedFrame& frame, const Rectangle& target) const noexcept;
+
+  Minification minification_;
+  std::array<Variant, max_texture_planes> exact_;  // by number of textures, from 1
+  std::array<Variant, max_texture_planes> bilinear_;
+  std::array<Variant, max_texture_planes> mean_;
+  GlVertexArray vertex_array_;
+  std::array<int, 2> max_viewport_{};
+};
+
+}  // namespace framewire

@@ -1,0 +1,225 @@
+#include "gl/frame_texture.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "gl/texture_planes.hpp"
+
+namespace framewire {
+
+namespace {
+
+/// Longer than any GPU takes for three uploads, short enough not to hang a viewer whose GPU does.
+constexpr std::int64_t staging_wait_ns = 500 * ns_per_ms;
+
+constexpr std::uint64_t plane_alignment_bytes = 64;
+
+std::uint64_t aligned(std::uint64_t bytes) noexcept {
+  return (bytes + plane_alignment_bytes - 1) / plane_alignment_bytes * plane_alignment_bytes;
+}
+
+void copy_rows(const std::byte* from, std::uint32_t pitch_bytes, const PlaneLayout& plane, std::byte* to) noexcept {
+  if (pitch_bytes == plane.row_bytes) {
+    std::memcpy(to, from, std::size_t{plane.row_bytes} * plane.rows);
+    return;
+  }
+  for (std::uint32_t row = 0; row < plane.rows; ++row) {
+    std::memcpy(to, from, plane.row_bytes);
+    to += plane.row_bytes;
+    from += pitch_bytes;
+  }
+}
+
+/// Whether GL can read the rows of plane `index` from where they lie.
+bool can_step(const FrameLayout& layout, std::uint32_t index, std::uint64_t start) noexcept {
+  const auto textures = texture_planes(layout.format);
+  return std::ranges::all_of(textures, [&](const TexturePlane& texture) {
+    return texture.plane != index || find_row_step(texture, layout.planes.at(index).pitch_bytes, start).has_value();
+  });
+}
+
+}  // namespace
+
+const char* name(UploadMethod method) noexcept {
+  switch (method) {
+    case UploadMethod::pinned_memory:
+      return "pinned memory";
+    case UploadMethod::persistent_buffer:
+      return "persistent buffer";
+    case UploadMethod::client_pointer:
+      return "client pointer";
+  }
+  return "unknown";
+}
+
+FrameTexture::FrameTexture(std::optional<UploadMethod> wanted)
+    : preferred_(wanted.value_or(PinnedBlocks::is_supported() ? UploadMethod::pinned_memory
+                                                              : UploadMethod::persistent_buffer)),
+      fallback_(UploadMethod::persistent_buffer),
+      method_(preferred_),
+      painter_(is_software_renderer() ? Minification::fast : Minification::smooth) {
+  if (preferred_ == UploadMethod::pinned_memory && !PinnedBlocks::is_supported()) {
+    throw Error::failed("uploading from pinned memory needs GL_AMD_pinned_memory, which " + quoted(gl_renderer()) +
+                        " does not have; take another upload method");
+  }
+  // A software renderer copies in any case: a staging buffer would make it two copies.
+  if (is_software_renderer()) {
+    fallback_ = UploadMethod::client_pointer;
+    preferred_ = wanted.has_value() || PinnedBlocks::is_supported() ? preferred_ : fallback_;
+    method_ = preferred_;
+  }
+  glGetIntegerv(GL_MAX_TEXTURE_SIZE, &max_side_);
+}
+
+void FrameTexture::forget_blocks() noexcept {
+  pinned_.forget_all();
+  fence_.reset();
+}
+
+bool FrameTexture::upload(const FrameView& view) noexcept {
+  if (!fits(view)) {
+    return false;
+  }
+  Sources sources{};
+  if (!find_sources(view, sources) || !prepare_textures(view.layout)) {
+    return false;
+  }
+  fill_textures(view.layout, sources);
+  painted_.conversion = colour_conversion(view.layout.format, view.colour, view.layout.height);
+  if (method_ == UploadMethod::pinned_memory) {
+    fence_ = GlFence::insert();
+  }
+  return true;
+}
+
+void FrameTexture::draw(int x, int y, int width, int height, bool flip_y) const noexcept {
+  painter_.draw(painted_, {x, y, width, height}, flip_y);
+}
+
+bool FrameTexture::fits(const FrameView& view) const noexcept {
+  const FrameLayout& layout = view.layout;
+  return layout.format != PixelFormat::bytes && !find_layout_fault(layout, view.payload.size()).has_value() &&
+         std::max(layout.width, layout.height) <= static_cast<std::uint32_t>(max_side_);
+}
+
+bool FrameTexture::prepare_textures(const FrameLayout& layout) noexcept {
+  const Size size{layout.width, layout.height};
+  if (texture_format_ == layout.format && painted_.size == size) {
+    return true;
+  }
+  painted_ = {};
+  texture_format_ = PixelFormat::bytes;
+  glGetError();  // an earlier error would be taken for ours
+  const auto planes = texture_planes(layout.format);
+  for (std::size_t i = 0; i < planes.size(); ++i) {
+    const TexturePlane& plane = planes[i];
+    textures_.at(i) = GlTexture::create(GL_TEXTURE_2D);
+    const GLuint texture = textures_.at(i).id();
+    const auto width = static_cast<GLsizei>(texture_width(plane, layout.width));
+    const auto height = static_cast<GLsizei>(texture_height(plane, layout.height));
+    glTextureStorage2D(texture, 1, plane.internal_format, width, height);
+    if (glGetError() == GL_OUT_OF_MEMORY) {
+      return false;
+    }
+    glTextureParameteriv(texture, GL_TEXTURE_SWIZZLE_RGBA, plane.swizzle.data());
+    glTextureParameteri(texture, GL_TEXTURE_MIN_FILTER, GL_LINEAR);
+    glTextureParameteri(texture, GL_TEXTURE_MAG_FILTER, GL_LINEAR);
+    glTextureParameteri(texture, GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE);
+    glTextureParameteri(texture, GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE);
+    painted_.textures.at(i) = texture;
+  }
+  texture_format_ = layout.format;
+  painted_.texture_count = planes.size();
+  painted_.size = size;
+  painted_.chroma_log2_width = planes.back().log2_width;
+  painted_.chroma_log2_height = planes.back().log2_height;
+  return true;
+}
+
+GLuint FrameTexture::pinned_buffer(const FrameView& view) noexcept {
+  if (preferred_ != UploadMethod::pinned_memory || view.block == nullptr || *view.block == nullptr) {
+    return 0;
+  }
+  const auto bytes = (*view.block)->bytes();
+  const bool lies_in_block = view.offset_in_block_bytes <= bytes.size() &&
+                             view.layout.size_bytes <= bytes.size() - view.offset_in_block_bytes &&
+                             view.payload.data() == bytes.data() + view.offset_in_block_bytes;
+  if (!lies_in_block) {
+    return 0;
+  }
+  const GLuint buffer = pinned_.find_or_wrap(*view.block, view.offset_in_block_bytes, view.layout.size_bytes);
+  if (buffer == 0) {
+    preferred_ = fallback_;
+  }
+  return buffer;
+}
+
+bool FrameTexture::find_sources(const FrameView& view, Sources& sources) noexcept {
+  const GLuint pinned = pinned_buffer(view);
+  method_ = pinned != 0 ? UploadMethod::pinned_memory : preferred_;
+  if (method_ == UploadMethod::pinned_memory && pinned == 0) {
+    method_ = fallback_;
+  }
+  std::array<bool, max_texture_planes> is_staged{};
+  bool any_staged = false;
+  for (std::uint32_t i = 0; i < view.layout.plane_count; ++i) {
+    const PlaneLayout& plane = view.layout.planes.at(i);
+    const std::byte* address = view.payload.data() + plane.offset_bytes;
+    sources.at(i) = {pinned, view.offset_in_block_bytes + plane.offset_bytes, address, plane.pitch_bytes};
+    const std::uint64_t start = pinned != 0 ? sources.at(i).offset_bytes : reinterpret_cast<std::uintptr_t>(address);
+    is_staged.at(i) = method_ == UploadMethod::persistent_buffer || !can_step(view.layout, i, start);
+    any_staged = any_staged || is_staged.at(i);
+  }
+  return !any_staged || stage(view, is_staged, sources);
+}
+
+bool FrameTexture::stage(const FrameView& view, std::span<const bool> is_staged, Sources& sources) noexcept {
+  std::uint64_t size_bytes = 0;
+  for (std::uint32_t i = 0; i < view.layout.plane_count; ++i) {
+    const PlaneLayout& plane = view.layout.planes.at(i);
+    size_bytes += is_staged[i] ? aligned(std::uint64_t{plane.row_bytes} * plane.rows) : 0;
+  }
+  const auto memory = staging_.claim(size_bytes, monotonic_ns() + staging_wait_ns);
+  if (memory.empty()) {
+    return false;
+  }
+  std::uint64_t offset_bytes = 0;
+  for (std::uint32_t i = 0; i < view.layout.plane_count; ++i) {
+    const PlaneLayout& plane = view.layout.planes.at(i);
+    if (is_staged[i]) {
+      copy_rows(sources.at(i).address, plane.pitch_bytes, plane, memory.data() + offset_bytes);
+      sources.at(i) = {staging_.buffer(), offset_bytes, memory.data() + offset_bytes, plane.row_bytes};
+      offset_bytes += aligned(std::uint64_t{plane.row_bytes} * plane.rows);
+    }
+  }
+  return true;
+}
+
+void FrameTexture::fill_textures(const FrameLayout& layout, const Sources& sources) noexcept {
+  const auto planes = texture_planes(layout.format);
+  bool any_staged = false;
+  for (std::size_t i = 0; i < planes.size(); ++i) {
+    const TexturePlane& plane = planes[i];
+    const Source& source = sources.at(plane.plane);
+    const auto step = find_row_step(plane, source.pitch_bytes, source.buffer != 0 ? source.offset_bytes : 0);
+    const auto [row_length, alignment] = step.value_or(RowStep{0, 1});  // always there: find_sources staged the others
+    any_staged = any_staged || (source.buffer != 0 && source.buffer == staging_.buffer());
+    glBindBuffer(GL_PIXEL_UNPACK_BUFFER, source.buffer);
+    glPixelStorei(GL_UNPACK_ROW_LENGTH, row_length);
+    glPixelStorei(GL_UNPACK_ALIGNMENT, alignment);
+    const void* pixels = source.buffer != 0 ? reinterpret_cast<const void*>(source.offset_bytes) : source.address;
+    glTextureSubImage2D(textures_.at(i).id(), 0, 0, 0, static_cast<GLsizei>(texture_width(plane, layout.width)),
+                        static_cast<GLsizei>(texture_height(plane, layout.height)), plane.format, plane.type, pixels);
+  }
+  if (any_staged) {
+    staging_.release();
+  }
+  glBindBuffer(GL_PIXEL_UNPACK_BUFFER, 0);
+  glPixelStorei(GL_UNPACK_ROW_LENGTH, 0);
+  glPixelStorei(GL_UNPACK_ALIGNMENT, 4);
+}
+
+}  // namespace framewire

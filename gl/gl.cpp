@@ -1,0 +1,37 @@
+#include "gl/gl.hpp"
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+
+namespace framewire {
+
+namespace {
+
+std::string gl_string(GLenum what) {
+  const auto* text = reinterpret_cast<const char*>(glGetString(what));
+  return text != nullptr ? text : "unknown";
+}
+
+}  // namespace
+
+void load_gl(GlFunctionLoader loader) {
+  const int version = gladLoadGL(loader);
+  if (version == 0) {
+    throw Error::failed("the OpenGL functions cannot be loaded; make an OpenGL context current first");
+  }
+  if (version < GLAD_MAKE_VERSION(4, 5)) {
+    throw Error::failed("OpenGL 4.5 is needed and " + quoted(gl_renderer()) + " has " + quoted(gl_string(GL_VERSION)) +
+                        "; use a newer driver, or Mesa's software renderer with LIBGL_ALWAYS_SOFTWARE=1");
+  }
+}
+
+std::string gl_renderer() {
+  return gl_string(GL_RENDERER);
+}
+
+bool is_software_renderer() {
+  const std::string renderer = gl_renderer();
+  return renderer.starts_with("llvmpipe") || renderer.starts_with("softpipe") || renderer.starts_with("SWR");
+}
+
+}  // namespace framewire

@@ -1,0 +1,107 @@
+// GL objects with one owner. Made and destroyed while the context that they belong to is current.
+#pragma once
+
+#include <utility>
+
+#include "gl/gl.hpp"
+
+namespace framewire {
+
+/// Move-only name of a GL object; 0 is none. `Kind` makes and deletes one.
+template <typename Kind>
+class GlHandle {
+ public:
+  GlHandle() noexcept = default;
+  GlHandle(GlHandle&& other) noexcept : id_(std::exchange(other.id_, 0)) {}
+  GlHandle& operator=(GlHandle&& other) noexcept {
+    if (this != &other) {
+      reset();
+      id_ = std::exchange(other.id_, 0);
+    }
+    return *this;
+  }
+  GlHandle(const GlHandle&) = delete;
+  GlHandle& operator=(const GlHandle&) = delete;
+  ~GlHandle() { reset(); }
+
+  /// A new object.
+  [[nodiscard]] static GlHandle create() noexcept requires requires { Kind::make(); }
+  { return GlHandle(Kind::make()); }
+
+  /// A new object of a kind that comes in sorts: the texture's target, the shader's stage.
+  [[nodiscard]] static GlHandle create(GLenum sort) noexcept requires requires { Kind::make(sort); }
+  { return GlHandle(Kind::make(sort)); }
+
+  void reset() noexcept {
+    if (id_ != 0) {
+      Kind::destroy(std::exchange(id_, 0));
+    }
+  }
+
+  [[nodiscard]] GLuint id() const noexcept { return id_; }
+  explicit operator bool() const noexcept { return id_ != 0; }
+
+ private:
+  explicit GlHandle(GLuint id) noexcept : id_(id) {}
+
+  GLuint id_ = 0;
+};
+
+namespace gl_kinds {
+
+struct Buffer {
+  static GLuint make() noexcept {
+    GLuint id = 0;
+    glCreateBuffers(1, &id);
+    return id;
+  }
+  static void destroy(GLuint id) noexcept { glDeleteBuffers(1, &id); }
+};
+
+struct Texture {
+  static GLuint make(GLenum target) noexcept {
+    GLuint id = 0;
+    glCreateTextures(target, 1, &id);
+    return id;
+  }
+  static void destroy(GLuint id) noexcept { glDeleteTextures(1, &id); }
+};
+
+struct Framebuffer {
+  static GLuint make() noexcept {
+    GLuint id = 0;
+    glCreateFramebuffers(1, &id);
+    return id;
+  }
+  static void destroy(GLuint id) noexcept { glDeleteFramebuffers(1, &id); }
+};
+
+struct VertexArray {
+  static GLuint make() noexcept {
+    GLuint id = 0;
+    glCreateVertexArrays(1, &id);
+    return id;
+  }
+  static void destroy(GLuint id) noexcept { glDeleteVertexArrays(1, &id); }
+};
+
+struct Shader {
+  static GLuint make(GLenum stage) noexcept { return glCreateShader(stage); }
+  static void destroy(GLuint id) noexcept { glDeleteShader(id); }
+};
+
+struct Program {
+  static GLuint make() noexcept { return glCreateProgram(); }
+  static void destroy(GLuint id) noexcept { glDeleteProgram(id); }
+};
+
+}  // namespace gl_kinds
+
+using GlBuffer = GlHandle<gl_kinds::Buffer>;
+using GlTexture = GlHandle<gl_kinds::Texture>;
+using GlFramebuffer = GlHandle<gl_kinds::Framebuffer>;
+using GlVertexArray = GlHandle<gl_kinds::VertexArray>;
+using GlShader = GlHandle<gl_kinds::Shader>;
+using GlProgram = GlHandle<gl_kinds::Program>;
+
+}  // namespace framewire

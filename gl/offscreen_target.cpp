@@ -1,0 +1,60 @@
+#include "gl/offscreen_target.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <string>
+
+#include "base/error.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr std::size_t bytes_per_pixel = 4;
+
+void turn_rows_over(std::span<std::byte> pixels, std::size_t row_bytes, std::size_t rows) noexcept {
+  for (std::size_t top = 0, bottom = rows - 1; top < bottom; ++top, --bottom) {
+    auto upper = pixels.subspan(top * row_bytes, row_bytes);
+    auto lower = pixels.subspan(bottom * row_bytes, row_bytes);
+    std::swap_ranges(upper.begin(), upper.end(), lower.begin());
+  }
+}
+
+}  // namespace
+
+OffscreenTarget::OffscreenTarget(Size size) : size_(size) {
+  GLint max_side = 0;
+  glGetIntegerv(GL_MAX_TEXTURE_SIZE, &max_side);
+  if (size.width == 0 || size.height == 0 || std::max(size.width, size.height) > static_cast<std::uint32_t>(max_side)) {
+    throw Error::failed("a picture of " + std::to_string(size.width) + "x" + std::to_string(size.height) +
+                        " cannot be drawn; the OpenGL driver takes sides of 1 to " + std::to_string(max_side));
+  }
+  texture_ = GlTexture::create(GL_TEXTURE_2D);
+  glTextureStorage2D(texture_.id(), 1, GL_RGBA8, static_cast<GLsizei>(size.width), static_cast<GLsizei>(size.height));
+  framebuffer_ = GlFramebuffer::create();
+  glNamedFramebufferTexture(framebuffer_.id(), GL_COLOR_ATTACHMENT0, texture_.id(), 0);
+  if (glCheckNamedFramebufferStatus(framebuffer_.id(), GL_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE) {
+    throw Error::failed("the OpenGL driver has no memory to draw " + std::to_string(size.width) + "x" +
+                        std::to_string(size.height) + "; take a smaller --size");
+  }
+}
+
+void OffscreenTarget::bind() const noexcept {
+  glBindFramebuffer(GL_FRAMEBUFFER, framebuffer_.id());
+  glViewport(0, 0, static_cast<GLsizei>(size_.width), static_cast<GLsizei>(size_.height));
+}
+
+void OffscreenTarget::read_rgba(std::span<std::byte> pixels, Drawn drawn) const noexcept {
+  assert(pixels.size() >= size_bytes());
+  glBindFramebuffer(GL_FRAMEBUFFER, framebuffer_.id());
+  glBindBuffer(GL_PIXEL_PACK_BUFFER, 0);
+  glPixelStorei(GL_PACK_ALIGNMENT, 1);
+  glPixelStorei(GL_PACK_ROW_LENGTH, 0);
+  glReadPixels(0, 0, static_cast<GLsizei>(size_.width), static_cast<GLsizei>(size_.height), GL_RGBA, GL_UNSIGNED_BYTE,
+               pixels.data());
+  if (drawn == Drawn::as_window) {
+    turn_rows_over(pixels, size_.width * bytes_per_pixel, size_.height);
+  }
+}
+
+}  // namespace framewire

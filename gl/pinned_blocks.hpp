@@ -1,0 +1,48 @@
+// Blocks of host memory as GL buffers, without a copy: GL_AMD_pinned_memory.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "gl/handle.hpp"
+#include "memory/host_block.hpp"
+
+namespace framewire {
+
+/// Wraps each block once and remembers it by its identity. It keeps the block alive as long as the buffer exists, for
+/// the GPU may read it. The context's thread.
+class PinnedBlocks {
+ public:
+  PinnedBlocks() noexcept = default;
+  PinnedBlocks(const PinnedBlocks&) = delete;
+  PinnedBlocks& operator=(const PinnedBlocks&) = delete;
+  ~PinnedBlocks() { forget_all(); }
+
+  [[nodiscard]] static bool is_supported() noexcept { return GLAD_GL_AMD_pinned_memory != 0; }
+
+  /// The buffer that is `block`, or 0 if the driver refuses (amdgpu does, for memory backed by a file). The first time
+  /// it reads some of the `size_bytes` at `offset_bytes` back through GL and refuses a buffer that shows something
+  /// else. Never writes. Lets go of blocks that nobody else holds, and of the one used longest ago when there are more
+  /// than 4.
+  GLuint find_or_wrap(const std::shared_ptr<const HostBlock>& block, std::uint64_t offset_bytes,
+                      std::uint64_t size_bytes) noexcept;
+
+  /// Lets go of all blocks, after the GPU has finished.
+  void forget_all() noexcept;
+
+ private:
+  struct Entry {
+    std::shared_ptr<const HostBlock> block;  // before the buffer: the memory must outlive it
+    GlBuffer buffer;
+    std::uint64_t last_use = 0;
+  };
+
+  void forget(Entry& entry) noexcept;
+  void forget_unshared() noexcept;
+
+  std::array<Entry, 4> entries_;
+  std::uint64_t uses_ = 0;
+};
+
+}  // namespace framewire

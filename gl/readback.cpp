@@ -1,0 +1,169 @@
+#include "gl/readback.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr int readbacks_to_measure = 10;
+
+/// Bounded, as a lost context may report for ever.
+void drop_gl_errors() noexcept {
+  for (int i = 0; i < 16 && glGetError() != GL_NO_ERROR; ++i) {
+  }
+}
+
+/// Whether what GL writes into `buffer` appears in the memory that it wraps. Overwrites the slot's first bytes.
+bool takes_writes(GLuint buffer, std::uint64_t offset_bytes, std::span<std::byte> slot) noexcept {
+  const std::size_t count = std::min<std::size_t>(slot.size(), 64);
+  std::array<std::byte, 64> sent{};
+  for (std::size_t i = 0; i < count; ++i) {
+    sent.at(i) = ~slot[i];  // surely something else than what stands there
+  }
+  glNamedBufferSubData(buffer, static_cast<GLintptr>(offset_bytes), static_cast<GLsizeiptr>(count), sent.data());
+  glFinish();
+  return std::memcmp(slot.data(), sent.data(), count) == 0 && glGetError() == GL_NO_ERROR;
+}
+
+}  // namespace
+
+std::string_view name(ReadbackMethod method) noexcept {
+  return method == ReadbackMethod::pinned_memory ? "pinned memory" : "persistent buffers";
+}
+
+Readback::Readback(std::uint32_t width, std::uint32_t height, std::optional<ReadbackMethod> wanted)
+    : size_{width, height}, method_(wanted.value_or(ReadbackMethod::pinned_memory)) {
+  if (method_ == ReadbackMethod::pinned_memory && !PinnedBlocks::is_supported()) {
+    if (wanted) {
+      throw Error::failed("the OpenGL driver (" + gl_renderer() +
+                          ") has no GL_AMD_pinned_memory; read back by persistent buffers");
+    }
+    method_ = ReadbackMethod::persistent_buffer;
+  }
+  if (method_ == ReadbackMethod::pinned_memory && !wanted) {
+    // On memory of the kind that slots have: some drivers pin only anonymous memory. What it says at the start is then
+    // true.
+    const auto sample = HostBlock::create("readback test", 4096);
+    if (pinned_buffer(sample, 0, sample->bytes()) == 0) {
+      method_ = ReadbackMethod::persistent_buffer;
+    }
+  }
+  if (method_ == ReadbackMethod::persistent_buffer && !map_buffers()) {
+    throw Error::failed("the OpenGL driver has no memory for three frames of " + format_bytes(size_bytes()) +
+                        "; take a smaller --size");
+  }
+}
+
+Readback::~Readback() {
+  if (count_ > 0) {
+    glFinish();  // the slots belong to others again after this
+  }
+}
+
+void Readback::begin(const std::shared_ptr<HostBlock>& block, std::uint64_t offset_bytes,
+                     std::span<std::byte> slot) noexcept {
+  assert(count_ < most_under_way && slot.size() >= size_bytes());
+  const std::size_t index = (oldest_ + count_) % most_under_way;
+  const std::int64_t begun_ns = monotonic_ns();
+  const GLuint pinned = method_ == ReadbackMethod::pinned_memory ? pinned_buffer(block, offset_bytes, slot) : 0;
+  Entry& entry = entries_[index];
+  entry.must_copy = false;
+  if (pinned != 0) {
+    read_pixels(pinned,
+                reinterpret_cast<void*>(offset_bytes));  // GL takes an offset into the bound buffer as a pointer
+  } else if (map_buffers()) {
+    method_ = ReadbackMethod::persistent_buffer;
+    entry.must_copy = true;
+    read_pixels(mapped_[index].buffer.id(), nullptr);
+  } else {
+    read_pixels(0, slot.data());  // no memory for buffers either: slow, and never wrong
+  }
+  entry.fence = GlFence::insert();
+  glFlush();  // else it waits in the driver until somebody asks
+  entry.slot = slot.first(size_bytes());
+  entry.begun_ns = begun_ns;
+  ++count_;
+  if (measured_ < readbacks_to_measure) {
+    issuing_ns_ += monotonic_ns() - begun_ns;
+  }
+}
+
+bool Readback::finished() noexcept {
+  return wait_finished(0);
+}
+
+bool Readback::wait_finished(std::int64_t deadline_ns) noexcept {
+  if (count_ == 0 || !entries_[oldest_].fence.wait(deadline_ns)) {
+    return false;
+  }
+  finish_oldest();
+  return true;
+}
+
+void Readback::finish_oldest() noexcept {
+  const Entry& entry = entries_[oldest_];
+  if (measured_ < readbacks_to_measure) {
+    ++measured_;
+    total_ns_ += monotonic_ns() - entry.begun_ns;
+  }
+  if (entry.must_copy) {
+    std::memcpy(entry.slot.data(), mapped_[oldest_].bytes, entry.slot.size());
+  }
+  oldest_ = (oldest_ + 1) % most_under_way;
+  --count_;
+}
+
+bool Readback::is_synchronous() const noexcept {
+  return measured_ == readbacks_to_measure && issuing_ns_ * 2 > total_ns_;
+}
+
+GLuint Readback::pinned_buffer(const std::shared_ptr<HostBlock>& block, std::uint64_t offset_bytes,
+                               std::span<std::byte> slot) noexcept {
+  const GLuint buffer = pinned_.find_or_wrap(block, offset_bytes, slot.size());
+  if (buffer != 0 && buffer != trusted_) {
+    if (!takes_writes(buffer, offset_bytes, slot)) {
+      return 0;
+    }
+    trusted_ = buffer;
+  }
+  return buffer;
+}
+
+/// Makes the three buffers unless they are there.
+bool Readback::map_buffers() noexcept {
+  constexpr GLbitfield access = GL_MAP_READ_BIT | GL_MAP_PERSISTENT_BIT | GL_MAP_COHERENT_BIT;
+  const auto size = static_cast<GLsizeiptr>(size_bytes());
+  drop_gl_errors();
+  for (Mapped& mapped : mapped_) {
+    if (mapped.bytes != nullptr) {
+      continue;
+    }
+    mapped.buffer = GlBuffer::create();
+    // Client storage: the CPU reads it, and reading video memory is slow.
+    glNamedBufferStorage(mapped.buffer.id(), size, nullptr, access | GL_CLIENT_STORAGE_BIT);
+    mapped.bytes = static_cast<const std::byte*>(glMapNamedBufferRange(mapped.buffer.id(), 0, size, access));
+    if (mapped.bytes == nullptr) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void Readback::read_pixels(GLuint buffer, void* target) const noexcept {
+  glBindBuffer(GL_PIXEL_PACK_BUFFER, buffer);
+  glPixelStorei(GL_PACK_ALIGNMENT, 4);
+  glPixelStorei(GL_PACK_ROW_LENGTH, 0);
+  glReadPixels(0, 0, static_cast<GLsizei>(size_.width), static_cast<GLsizei>(size_.height), GL_RGBA, GL_UNSIGNED_BYTE,
+               target);
+  glBindBuffer(GL_PIXEL_PACK_BUFFER, 0);
+}
+
+}  // namespace framewire

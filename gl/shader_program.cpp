@@ -1,0 +1,157 @@
+#include "gl/shader_program.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "base/text.hpp"
+
+namespace framewire {
+
+namespace {
+
+/// A message of a driver, split: "0:12(5): error: …" (Mesa), "0(12) : error C1008: …" (NVIDIA), "ERROR: 0:12: …" (AMD,
+/// ANGLE).
+struct Message {
+  int line = 0;  // from 1
+  std::string_view text;
+};
+
+/// Takes a number off the front of `text`.
+std::optional<int> take_number(std::string_view& text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc()) {
+    return std::nullopt;
+  }
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return value;
+}
+
+std::optional<Message> parse_message(std::string_view line) {
+  for (const std::string_view prefix : {"ERROR: ", "WARNING: "}) {
+    if (line.starts_with(prefix)) {
+      line.remove_prefix(prefix.size());
+    }
+  }
+  if (!take_number(line) || line.empty() || (line.front() != ':' && line.front() != '(')) {
+    return std::nullopt;
+  }
+  line.remove_prefix(1);
+  const auto number = take_number(line);
+  if (!number) {
+    return std::nullopt;
+  }
+  // What stands between number and text differs: "(5): ", ") : ", ": ".
+  const std::size_t colon = line.find(": ");
+  if (colon == std::string_view::npos) {
+    return std::nullopt;
+  }
+  return Message{*number, line.substr(colon + 2)};
+}
+
+/// Line `number` (from 1) of `text`, without its end; empty if there is none.
+std::string_view line_of(std::string_view text, int number) {
+  for (int i = 1; i < number; ++i) {
+    const std::size_t end = text.find('\n');
+    if (end == std::string_view::npos) {
+      return {};
+    }
+    text.remove_prefix(end + 1);
+  }
+  return text.substr(0, text.find('\n'));
+}
+
+/// Text of a driver or of a user's file as it may go to a terminal: one line, no control characters.
+std::string printable(std::string_view text) {
+  constexpr std::size_t longest = 200;
+  std::string out;
+  for (const char c : text.substr(0, longest)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\t') {
+      out += "  ";
+    } else if (byte >= 0x20 && byte != 0x7f) {
+      out += c;
+    }
+  }
+  return text.size() > longest ? out + "…" : out;
+}
+
+GlShader compile(std::string_view name, GLenum stage, std::string_view source, int first_user_line) {
+  GlShader shader = GlShader::create(stage);
+  const char* text = source.data();
+  const auto length = static_cast<GLint>(source.size());
+  glShaderSource(shader.id(), 1, &text, &length);
+  glCompileShader(shader.id());
+  GLint ok = GL_FALSE;
+  glGetShaderiv(shader.id(), GL_COMPILE_STATUS, &ok);
+  if (ok == GL_TRUE) {
+    return shader;
+  }
+  GLint log_length = 0;
+  glGetShaderiv(shader.id(), GL_INFO_LOG_LENGTH, &log_length);
+  std::string log(static_cast<std::size_t>(log_length), '\0');
+  glGetShaderInfoLog(shader.id(), log_length, &log_length, log.data());
+  log.resize(static_cast<std::size_t>(log_length));
+  throw ShaderError(ExitStatus::failed, "the " + std::string(stage == GL_VERTEX_SHADER ? "vertex" : "fragment") +
+                                            " shader " + quoted(name) + " does not compile:\n" +
+                                            describe_shader_log(name, source, log, first_user_line));
+}
+
+void link(std::string_view name, GLuint program) {
+  glLinkProgram(program);
+  GLint ok = GL_FALSE;
+  glGetProgramiv(program, GL_LINK_STATUS, &ok);
+  if (ok == GL_TRUE) {
+    return;
+  }
+  GLint log_length = 0;
+  glGetProgramiv(program, GL_INFO_LOG_LENGTH, &log_length);
+  std::string log(static_cast<std::size_t>(log_length), '\0');
+  glGetProgramInfoLog(program, log_length, &log_length, log.data());
+  log.resize(static_cast<std::size_t>(log_length));
+  throw ShaderError(ExitStatus::failed, "the shader " + quoted(name) + " does not link: " + quoted(log, 2000));
+}
+
+}  // namespace
+
+std::string describe_shader_log(std::string_view name, std::string_view source, std::string_view log,
+                                int first_user_line) {
+  std::string text;
+  while (!log.empty()) {
+    const std::string_view line = log.substr(0, log.find_first_of(std::string_view("\n\0", 2)));
+    log.remove_prefix(std::min(line.size() + 1, log.size()));
+    if (line.empty()) {
+      continue;
+    }
+    const auto message = parse_message(line);
+    if (!message) {
+      text += "  " + printable(line) + "\n";
+      continue;
+    }
+    const bool is_users = message->line > first_user_line;
+    const std::string where = is_users ? std::to_string(message->line - first_user_line) : "built-in lines";
+    text += "  " + printable(name) + ":" + where + ": " + printable(message->text) + "\n";
+    if (const auto shown = line_of(source, message->line); !shown.empty()) {
+      text += "    | " + printable(shown) + "\n";
+    }
+  }
+  if (!text.empty()) {
+    text.pop_back();
+  }
+  return text;
+}
+
+ShaderProgram::ShaderProgram(std::string_view name, std::string_view vertex_source, std::string_view fragment_source,
+                             int first_user_line)
+    : program_(GlProgram::create()) {
+  const GlShader vertex = compile(name, GL_VERTEX_SHADER, vertex_source, 0);
+  const GlShader fragment = compile(name, GL_FRAGMENT_SHADER, fragment_source, first_user_line);
+  glAttachShader(program_.id(), vertex.id());
+  glAttachShader(program_.id(), fragment.id());
+  link(name, program_.id());
+  glDetachShader(program_.id(), vertex.id());
+  glDetachShader(program_.id(), fragment.id());
+}
+
+}  // namespace framewire

@@ -1,0 +1,90 @@
+#include "media/av_convert.hpp"
+
+#include <algorithm>
+#include <thread>
+
+#include "media/av_format.hpp"
+
+namespace framewire::libav {
+
+namespace {
+
+/// libswscale's coefficients for a matrix; the unspecified one as frame/colour.hpp says players take it.
+const int* coefficients(ColourMatrix matrix, int height) noexcept {
+  constexpr int first_hd_lines = 720;
+  switch (matrix) {
+    case ColourMatrix::bt709:
+      return sws_getCoefficients(SWS_CS_ITU709);
+    case ColourMatrix::bt2020nc:
+      return sws_getCoefficients(SWS_CS_BT2020);
+    case ColourMatrix::bt470bg:
+    case ColourMatrix::smpte170m:
+      return sws_getCoefficients(SWS_CS_ITU601);
+    case ColourMatrix::rgb:
+    case ColourMatrix::unspecified:
+      break;
+  }
+  return sws_getCoefficients(height >= first_hd_lines ? SWS_CS_ITU709 : SWS_CS_ITU601);
+}
+
+void set_option(SwsContext* scaler, const char* name, std::int64_t value) noexcept {
+  av_opt_set_int(scaler, name, value, 0);
+}
+
+Frame make_picture(const PictureTarget& target) noexcept {
+  Frame picture(av_frame_alloc());
+  if (!picture) {
+    return nullptr;
+  }
+  picture->format = to_av(target.format);
+  picture->width = static_cast<int>(target.width);
+  picture->height = static_cast<int>(target.height);
+  return av_frame_get_buffer(picture.get(), 0) == 0 ? std::move(picture) : nullptr;
+}
+
+}  // namespace
+
+bool Converter::prepare_for(const Key& key) noexcept {
+  if (scaler_ && picture_ && key == key_) {
+    return true;
+  }
+  scaler_.reset(sws_alloc_context());
+  picture_ = make_picture(key.target);
+  if (!scaler_ || !picture_) {
+    return false;
+  }
+  SwsContext* scaler = scaler_.get();
+  set_option(scaler, "srcw", key.width);
+  set_option(scaler, "srch", key.height);
+  set_option(scaler, "src_format", without_range(static_cast<AVPixelFormat>(key.format)));
+  set_option(scaler, "dstw", key.target.width);
+  set_option(scaler, "dsth", key.target.height);
+  set_option(scaler, "dst_format", to_av(key.target.format));
+  set_option(scaler, "sws_flags", SWS_BICUBIC | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT | SWS_FULL_CHR_H_INP);
+  set_option(scaler, "threads", std::clamp<std::int64_t>(std::thread::hardware_concurrency(), 1, 8));
+  const int source_full = key.colour.range == ColourRange::full ? 1 : 0;
+  const int target_full = key.target.colour.range == ColourRange::full ? 1 : 0;
+  set_option(scaler, "src_range", source_full);
+  set_option(scaler, "dst_range", target_full);
+  if (sws_init_context(scaler, nullptr, nullptr) < 0) {
+    scaler_.reset();
+    return false;
+  }
+  // Refused for pairs without a matrix between them (Bayer): there the ranges set above are all there is to say.
+  constexpr int unchanged = 1 << 16;  // contrast and saturation, 16.16
+  sws_setColorspaceDetails(scaler, coefficients(key.colour.matrix, key.height), source_full,
+                           coefficients(key.target.colour.matrix, static_cast<int>(key.target.height)), target_full, 0,
+                           unchanged, unchanged);
+  key_ = key;
+  return true;
+}
+
+const AVFrame* Converter::convert(const AVFrame& source, const Colour& source_colour,
+                                  const PictureTarget& target) noexcept {
+  if (!prepare_for({source.format, source.width, source.height, source_colour, target})) {
+    return nullptr;
+  }
+  return sws_scale_frame(scaler_.get(), picture_.get(), &source) >= 0 ? picture_.get() : nullptr;
+}
+
+}  // namespace framewire::libav

@@ -1,0 +1,44 @@
+// One picture into another pixel format, size or colour, by libswscale. Internal to media/.
+#pragma once
+
+#include <cstdint>
+
+#include "frame/frame_layout.hpp"
+#include "media/libav.hpp"
+
+namespace framewire::libav {
+
+/// What a picture is to become. `colour` comes from converted_colour().
+struct PictureTarget {
+  PixelFormat format = PixelFormat::rgba;
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  Colour colour;
+  bool operator==(const PictureTarget&) const = default;
+};
+
+/// Keeps the tables and the picture of the last conversion, so that frames of one stream allocate nothing. One thread;
+/// libswscale uses a few of its own inside convert().
+class Converter {
+ public:
+  /// The converted picture, valid until the next call; nothing when libswscale has no way from one to the other or no
+  /// memory is left. `source` must be reference-counted (as decoders give them), else libswscale copies it first.
+  const AVFrame* convert(const AVFrame& source, const Colour& source_colour, const PictureTarget& target) noexcept;
+
+ private:
+  struct Key {
+    int format = AV_PIX_FMT_NONE;
+    int width = 0;
+    int height = 0;
+    Colour colour;
+    PictureTarget target;
+    bool operator==(const Key&) const = default;
+  };
+  bool prepare_for(const Key& key) noexcept;
+
+  Key key_;
+  Scaler scaler_;
+  Frame picture_;
+};
+
+}  // namespace framewire::libav

@@ -1,0 +1,147 @@
+#include "media/av_format.hpp"
+
+#include <array>
+#include <utility>
+
+namespace framewire::libav {
+
+namespace {
+
+constexpr std::array pairs = {
+    std::pair{PixelFormat::rgba, AV_PIX_FMT_RGBA},
+    std::pair{PixelFormat::bgra, AV_PIX_FMT_BGRA},
+    std::pair{PixelFormat::rgb0, AV_PIX_FMT_RGB0},
+    std::pair{PixelFormat::bgr0, AV_PIX_FMT_BGR0},
+    std::pair{PixelFormat::rgb24, AV_PIX_FMT_RGB24},
+    std::pair{PixelFormat::bgr24, AV_PIX_FMT_BGR24},
+    std::pair{PixelFormat::gray8, AV_PIX_FMT_GRAY8},
+    std::pair{PixelFormat::nv12, AV_PIX_FMT_NV12},
+    std::pair{PixelFormat::yuv420p, AV_PIX_FMT_YUV420P},
+    std::pair{PixelFormat::yuv422p, AV_PIX_FMT_YUV422P},
+    std::pair{PixelFormat::yuv444p, AV_PIX_FMT_YUV444P},
+    std::pair{PixelFormat::uyvy422, AV_PIX_FMT_UYVY422},
+    std::pair{PixelFormat::yuyv422, AV_PIX_FMT_YUYV422},
+    std::pair{PixelFormat::p010le, AV_PIX_FMT_P010LE},
+    std::pair{PixelFormat::yuv420p10le, AV_PIX_FMT_YUV420P10LE},
+    std::pair{PixelFormat::yuv422p10le, AV_PIX_FMT_YUV422P10LE},
+};
+
+bool is_rgb(AVPixelFormat format) noexcept {
+  const AVPixFmtDescriptor* descriptor = av_pix_fmt_desc_get(format);
+  return descriptor != nullptr && (descriptor->flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL)) != 0;
+}
+
+bool is_full_range_twin(AVPixelFormat format) noexcept {
+  return without_range(format) != format;
+}
+
+}  // namespace
+
+AVPixelFormat to_av(PixelFormat format) noexcept {
+  for (const auto& [ours, theirs] : pairs) {
+    if (ours == format) {
+      return theirs;
+    }
+  }
+  return AV_PIX_FMT_NONE;
+}
+
+std::optional<PixelFormat> carried(AVPixelFormat format) noexcept {
+  const AVPixelFormat plain = without_range(format);
+  for (const auto& [ours, theirs] : pairs) {
+    if (theirs == plain) {
+      return ours;
+    }
+  }
+  return std::nullopt;
+}
+
+PixelFormat nearest_carried(AVPixelFormat format) noexcept {
+  std::array<AVPixelFormat, pairs.size() + 1> list{};
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    list.at(i) = pairs.at(i).second;
+  }
+  list.back() = AV_PIX_FMT_NONE;  // how libav ends a list
+  const AVPixelFormat best = avcodec_find_best_pix_fmt_of_list(list.data(), without_range(format), 1, nullptr);
+  return carried(best).value_or(PixelFormat::rgba);
+}
+
+AVPixelFormat without_range(AVPixelFormat format) noexcept {
+  switch (format) {
+    case AV_PIX_FMT_YUVJ420P:
+      return AV_PIX_FMT_YUV420P;
+    case AV_PIX_FMT_YUVJ422P:
+      return AV_PIX_FMT_YUV422P;
+    case AV_PIX_FMT_YUVJ444P:
+      return AV_PIX_FMT_YUV444P;
+    case AV_PIX_FMT_YUVJ440P:
+      return AV_PIX_FMT_YUV440P;
+    case AV_PIX_FMT_YUVJ411P:
+      return AV_PIX_FMT_YUV411P;
+    default:
+      return format;
+  }
+}
+
+Colour colour_of(const AVFrame& frame) noexcept {
+  const auto format = static_cast<AVPixelFormat>(frame.format);
+  Colour colour =
+      colour_from_numbers(static_cast<std::uint8_t>(frame.colorspace), static_cast<std::uint8_t>(frame.color_range),
+                          static_cast<std::uint8_t>(frame.color_trc), static_cast<std::uint8_t>(frame.color_primaries));
+  if (is_rgb(format)) {
+    colour.matrix = ColourMatrix::rgb;
+    colour.range = ColourRange::full;
+    return colour;
+  }
+  if (colour.matrix == ColourMatrix::rgb) {  // a stream that says so of YUV data is wrong
+    colour.matrix = ColourMatrix::unspecified;
+  }
+  // Grey is full range unless it says otherwise, as libswscale takes it.
+  const AVPixFmtDescriptor* descriptor = av_pix_fmt_desc_get(format);
+  const bool is_grey = descriptor != nullptr && descriptor->nb_components <= 2;
+  if (is_full_range_twin(format) || (is_grey && colour.range == ColourRange::unspecified)) {
+    colour.range = ColourRange::full;
+  }
+  return colour;
+}
+
+Colour converted_colour(const Colour& source, AVPixelFormat source_format, PixelFormat target,
+                        std::uint32_t height) noexcept {
+  Colour colour = source;
+  const bool target_is_rgb = !info(target).is_yuv && target != PixelFormat::gray8;
+  if (target_is_rgb) {
+    colour.matrix = ColourMatrix::rgb;
+    colour.range = ColourRange::full;
+  } else if (is_rgb(source_format)) {
+    constexpr std::uint32_t first_hd_lines = 720;
+    colour.matrix = height >= first_hd_lines ? ColourMatrix::bt709 : ColourMatrix::smpte170m;
+    colour.range = target == PixelFormat::gray8 ? ColourRange::full : ColourRange::limited;
+  }
+  return colour;
+}
+
+const char* name(AVPixelFormat format) noexcept {
+  const char* text = av_get_pix_fmt_name(format);
+  return text != nullptr ? text : "unknown";
+}
+
+std::optional<Rational> to_rational(AVRational fraction) noexcept {
+  if (fraction.num <= 0 || fraction.den <= 0) {
+    return std::nullopt;
+  }
+  return Rational{static_cast<std::uint32_t>(fraction.num), static_cast<std::uint32_t>(fraction.den)};
+}
+
+void describe_memory(const FrameLayout& layout, const std::byte* bytes, AVFrame& frame) noexcept {
+  frame.format = to_av(layout.format);
+  frame.width = static_cast<int>(layout.width);
+  frame.height = static_cast<int>(layout.height);
+  for (std::uint32_t i = 0; i < layout.plane_count; ++i) {
+    const PlaneLayout& plane = layout.planes.at(i);
+    // libav has no frames that are const; whoever calls this reads only.
+    frame.data[i] = reinterpret_cast<std::uint8_t*>(const_cast<std::byte*>(bytes)) + plane.offset_bytes;
+    frame.linesize[i] = static_cast<int>(plane.pitch_bytes);
+  }
+}
+
+}  // namespace framewire::libav

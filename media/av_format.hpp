@@ -1,0 +1,42 @@
+// Between libav's pixel formats and colours and ours. Internal to media/.
+#pragma once
+
+#include <optional>
+
+#include "frame/colour.hpp"
+#include "frame/frame_layout.hpp"
+#include "frame/pixel_format.hpp"
+#include "media/libav.hpp"
+
+namespace framewire::libav {
+
+AVPixelFormat to_av(PixelFormat format) noexcept;
+
+/// Ours for a libav format that is the same in memory (yuvj420p is yuv420p of full range), or nothing.
+std::optional<PixelFormat> carried(AVPixelFormat format) noexcept;
+
+/// The format of ours that loses least of `format`.
+PixelFormat nearest_carried(AVPixelFormat format) noexcept;
+
+/// The deprecated full-range twins (yuvj420p …) by their plain names; other formats as they are.
+AVPixelFormat without_range(AVPixelFormat format) noexcept;
+
+/// What the numbers of a decoded frame mean, if it is taken as it is.
+Colour colour_of(const AVFrame& frame) noexcept;
+
+/// What they mean after conversion into `target`. From RGB to YUV it is limited range, BT.709 from 720 lines on, else
+/// BT.601: what every reader takes where nothing is said.
+Colour converted_colour(const Colour& source, AVPixelFormat source_format, PixelFormat target,
+                        std::uint32_t height) noexcept;
+
+/// libav's name, "unknown" for none.
+const char* name(AVPixelFormat format) noexcept;
+
+/// From libav's signed fraction: nothing below or equal 0, and made to fit.
+std::optional<Rational> to_rational(AVRational fraction) noexcept;
+
+/// Describes memory of ours to libav: fills format, size, data and linesize of `frame`; the frame owns nothing. `bytes`
+/// holds layout.size_bytes at least.
+void describe_memory(const FrameLayout& layout, const std::byte* bytes, AVFrame& frame) noexcept;
+
+}  // namespace framewire::libav

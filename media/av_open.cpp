@@ -1,0 +1,205 @@
+#include "media/av_open.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+
+namespace framewire::libav {
+
+namespace {
+
+constexpr std::int64_t open_limit_ns = 30 * ns_per_s;
+
+/// What to hand to avformat_open_input.
+struct Address {
+  std::string url;
+  const AVInputFormat* format = nullptr;  // none: libav finds out
+  bool is_file = false;
+};
+
+class Dictionary {
+ public:
+  Dictionary() = default;
+  ~Dictionary() { av_dict_free(&entries_); }
+  Dictionary(const Dictionary&) = delete;
+  Dictionary& operator=(const Dictionary&) = delete;
+  void set(const char* key, const std::string& value) { av_dict_set(&entries_, key, value.c_str(), 0); }
+  [[nodiscard]] bool has(const char* key) const { return av_dict_get(entries_, key, nullptr, 0) != nullptr; }
+  [[nodiscard]] AVDictionary** get() noexcept { return &entries_; }
+
+ private:
+  AVDictionary* entries_ = nullptr;
+};
+
+bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+bool is_device(const AVInputFormat& format) noexcept {
+  return format.priv_class != nullptr && AV_IS_INPUT_DEVICE(format.priv_class->category);
+}
+
+std::string_view protocol_of(const std::string& url) {
+  const char* protocol = avio_find_protocol_name(url.c_str());
+  return protocol != nullptr ? protocol : "";
+}
+
+bool is_network_protocol(std::string_view protocol) {
+  return !protocol.empty() &&
+         !is_one_of(protocol, {"file", "pipe", "fd", "data", "concat", "concatf", "subfile", "cache", "crypto", "md5"});
+}
+
+/// NAME:REST, where NAME looks like a name: not "C:\…", not "dir/a:b".
+std::optional<std::pair<std::string, std::string>> split_prefix(const std::string& name) {
+  const auto colon = name.find(':');
+  const auto is_plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '+' || c == '-' || c == ',';
+  };
+  if (colon == std::string::npos || colon < 2 ||
+      !std::all_of(name.begin(), name.begin() + static_cast<std::ptrdiff_t>(colon), is_plain)) {
+    return std::nullopt;
+  }
+  return std::pair{name.substr(0, colon), name.substr(colon + 1)};
+}
+
+/// A file of that name comes first, then a protocol ("rtsp://…" although there is a format rtsp too), then an input
+/// format.
+Address find_address(const std::string& name) {
+  std::error_code ignored;
+  const std::filesystem::file_status status = std::filesystem::status(name, ignored);
+  if (std::filesystem::is_directory(status)) {
+    throw Error::failed("cannot open " + quoted(name) + ": it is a directory; name a file in it");
+  }
+  if (std::filesystem::exists(status)) {
+    return {"file:" + name, nullptr, true};
+  }
+  const auto prefix = split_prefix(name);
+  if (!prefix) {
+    return {"file:" + name, nullptr, true};
+  }
+  const bool is_url = prefix->second.starts_with("//");
+  if (is_url || !protocol_of(name).empty()) {
+    if (protocol_of(name).empty() && av_find_input_format(prefix->first.c_str()) == nullptr) {
+      throw Error::usage("cannot open " + quoted(name) + ": this libav knows no protocol " + quoted(prefix->first) +
+                         "; http, https, rtsp, udp, tcp and file are usual ones (ffmpeg -protocols lists all)");
+    }
+    return {name, nullptr, false};
+  }
+  if (const AVInputFormat* format = av_find_input_format(prefix->first.c_str()); format != nullptr) {
+    return {prefix->second, format, false};
+  }
+  throw Error::usage("there is no source " + quoted(name) + ": " + quoted(prefix->first) +
+                     " is no input format or device of this libav, and there is no file of that name; a SOURCE is "
+                     "gl:NAME, pattern, -, a file, "
+                     "a URL, or a device as in v4l2:/dev/video0, x11grab::0 or lavfi:testsrc2");
+}
+
+void set_options(const AvInputOptions& options, const Address& address, Dictionary& dictionary) {
+  if (options.size.width != 0) {
+    dictionary.set("video_size", std::to_string(options.size.width) + "x" + std::to_string(options.size.height));
+  }
+  if (options.frames_per_s > 0) {
+    dictionary.set("framerate", std::to_string(options.frames_per_s));
+  }
+  // Devices give what they have, and it is converted: most would refuse a format that they lack.
+  if (options.pixel_format && (address.format == nullptr || !is_device(*address.format))) {
+    dictionary.set("pixel_format", std::string(info(*options.pixel_format).name));
+  }
+}
+
+Error open_error(const AvInputOptions& options, const Address& address, const Interrupt& interrupt,
+                 const Messages& messages, int code) {
+  const std::string start = "cannot open " + quoted(options.name, 200) + ": ";
+  if (interrupt.is_cancelled()) {
+    return Error::failed(start + "it was stopped before there was an answer");
+  }
+  if (interrupt.is_late()) {
+    return Error::failed(start + "no answer within 30 s; look whether it is running and can be reached");
+  }
+  if (code == AVERROR(ENOENT) && address.is_file) {
+    return Error::failed(start + "there is no such file; a SOURCE is gl:NAME, pattern, -, or a file, URL or device");
+  }
+  const bool needs_size = messages.last().find("icture size") != std::string::npos ||
+                          messages.last().find("ideo size") != std::string::npos;
+  if (needs_size && options.size.width == 0) {
+    return Error::failed(start + "raw frames do not say their size; say --size WxH (and --pix-fmt NAME, --fps N)");
+  }
+  if (code == AVERROR_INVALIDDATA) {
+    return Error::failed(start + "it is not a video that libav knows, or it is damaged (" + messages.reason(code) +
+                         "); `ffprobe` shows what is inside");
+  }
+  std::string why = error_text(code);
+  if (!messages.last().empty() && messages.last().find(why) == std::string::npos) {
+    why += " (" + messages.last() + ")";
+  } else if (!messages.last().empty()) {
+    why = messages.last();
+  }
+  return Error::failed(start + why);
+}
+
+void classify(const Address& address, OpenedInput& input) {
+  const AVFormatContext& context = *input.context;
+  const std::string_view format = context.iformat->name;
+  const std::string_view protocol = protocol_of(address.url);
+  const bool is_session = is_one_of(format, {"rtsp", "sdp", "rtp", "sap"});
+  input.is_device = is_device(*context.iformat) && format != "lavfi";  // lavfi makes frames when asked: it can wait
+  input.is_network = is_session || is_network_protocol(protocol);
+  const bool has_no_end = context.duration == AV_NOPTS_VALUE && (context.pb == nullptr || context.pb->seekable == 0);
+  input.is_live = input.is_device || is_session ||
+                  is_one_of(protocol, {"udp", "udplite", "rtp", "srtp", "srt", "rist", "rtmp", "rtmps", "rtmpt",
+                                       "rtmpe", "mmsh", "mmst"}) ||
+                  (input.is_network && has_no_end);
+}
+
+}  // namespace
+
+bool Interrupt::is_late() const noexcept {
+  const std::int64_t deadline_ns = deadline_ns_;
+  return deadline_ns != 0 && monotonic_ns() > deadline_ns;
+}
+
+int Interrupt::check(void* self) noexcept {
+  const auto* interrupt = static_cast<const Interrupt*>(self);
+  return interrupt->is_late() || interrupt->is_cancelled() ? 1 : 0;
+}
+
+OpenedInput open_input(const AvInputOptions& options, Interrupt& interrupt) {
+  prepare();
+  const Address address = find_address(options.name);
+  Dictionary dictionary;
+  set_options(options, address, dictionary);
+  const bool asked_for_rate = dictionary.has("framerate");
+  AVFormatContext* raw = avformat_alloc_context();
+  if (raw == nullptr) {
+    throw Error::failed("out of memory for opening " + quoted(options.name));
+  }
+  raw->interrupt_callback = interrupt.callback();
+  if (address.format != nullptr && std::string_view(address.format->name).find("v4l2") != std::string_view::npos) {
+    raw->flags |=
+        AVFMT_FLAG_NONBLOCK;  // a camera that stalls would keep us in the driver, where no interrupt is looked at
+  }
+  interrupt.set_deadline_ns(monotonic_ns() + open_limit_ns);
+  Messages messages;
+  int code = avformat_open_input(&raw, address.url.c_str(), address.format, dictionary.get());
+  if (code < 0) {
+    throw open_error(options, address, interrupt, messages, code);
+  }
+  OpenedInput input;
+  input.context.reset(raw);
+  code = avformat_find_stream_info(raw, nullptr);
+  if (code < 0 || interrupt.is_cancelled()) {
+    throw open_error(options, address, interrupt, messages, code);
+  }
+  interrupt.set_deadline_ns(0);
+  input.takes_frame_rate = asked_for_rate && !dictionary.has("framerate");
+  classify(address, input);
+  return input;
+}
+
+}  // namespace framewire::libav

@@ -1,0 +1,46 @@
+// From what the command line calls a source to an open libav input. Internal to media/.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+
+#include "media/av_input.hpp"
+#include "media/libav.hpp"
+
+namespace framewire::libav {
+
+/// Lets libav's blocking calls return: when cancelled, or after a deadline. Outlives the format context that refers to
+/// it.
+class Interrupt {
+ public:
+  [[nodiscard]] AVIOInterruptCB callback() noexcept { return {&Interrupt::check, this}; }
+
+  /// Set while no call into libav is running.
+  void set_cancelled(std::function<bool()> is_cancelled) { is_cancelled_ = std::move(is_cancelled); }
+  /// Monotonic; 0 for none.
+  void set_deadline_ns(std::int64_t deadline_ns) noexcept { deadline_ns_ = deadline_ns; }
+
+  [[nodiscard]] bool is_cancelled() const { return is_cancelled_ && is_cancelled_(); }
+  [[nodiscard]] bool is_late() const noexcept;
+
+ private:
+  static int check(void* self) noexcept;
+
+  std::function<bool()> is_cancelled_;
+  std::atomic<std::int64_t> deadline_ns_{0};
+};
+
+struct OpenedInput {
+  FormatContext context;
+  bool is_device = false;  // a camera, a screen
+  bool is_live = false;    // nobody can make it wait: devices, rtsp, udp …
+  bool is_network = false;
+  bool takes_frame_rate =
+      false;  // the frame rate asked for is the device's or the format's own business, and was set there
+};
+
+/// Opens and probes. Throws Error: one sentence that names the source, what is wrong, and the way out.
+OpenedInput open_input(const AvInputOptions& options, Interrupt& interrupt);
+
+}  // namespace framewire::libav

@@ -1,0 +1,77 @@
+#include "media/libav.hpp"
+
+#include <array>
+#include <cstdarg>
+#include <cstdio>
+#include <mutex>
+
+#include "base/error.hpp"
+
+namespace framewire::libav {
+
+namespace {
+
+/// libav has one log callback for the whole process and hands it no pointer of ours, so the thread is the only way
+/// back.
+thread_local Messages* current_messages = nullptr;
+
+}  // namespace
+
+Frame make_frame() {
+  Frame frame(av_frame_alloc());
+  if (!frame) {
+    throw Error::failed("out of memory for a frame of libav");
+  }
+  return frame;
+}
+
+Packet make_packet() {
+  Packet packet(av_packet_alloc());
+  if (!packet) {
+    throw Error::failed("out of memory for a packet of libav");
+  }
+  return packet;
+}
+
+void prepare() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    av_log_set_callback(Messages::receive);
+    avdevice_register_all();
+    avformat_network_init();
+  });
+}
+
+std::string error_text(int code) {
+  std::array<char, AV_ERROR_MAX_STRING_SIZE> text{};
+  av_strerror(code, text.data(), text.size());
+  return text.data();
+}
+
+Messages::Messages() noexcept {
+  current_messages = this;
+}
+Messages::~Messages() {
+  current_messages = nullptr;
+}
+
+std::string Messages::reason(int code) const {
+  return last_.empty() ? error_text(code) : last_;
+}
+
+void Messages::receive(void* /*object*/, int level, const char* format, va_list arguments) {
+  if (level > AV_LOG_ERROR || current_messages == nullptr) {
+    return;
+  }
+  std::array<char, 240> text{};
+  std::vsnprintf(text.data(), text.size(), format, arguments);
+  std::string line(text.data());
+  while (!line.empty() && (line.back() == '\n' || line.back() == '.' || line.back() == ' ')) {
+    line.pop_back();
+  }
+  if (!line.empty()) {
+    current_messages->last_ = std::move(line);
+  }
+}
+
+}  // namespace framewire::libav

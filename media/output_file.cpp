@@ -1,0 +1,132 @@
+#include "media/output_file.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <ctime>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "base/wait.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr std::int64_t look_again_ns = 100 * ns_per_ms;
+constexpr int pipe_bytes = 1 << 20;  // what an ordinary user may ask for; fewer turns between writer and reader
+
+/// Turns the SIGPIPE of a write on this thread into its EPIPE, without touching how the process handles signals.
+class NoPipeSignal {
+ public:
+  NoPipeSignal() noexcept {
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    sigset_t pending;
+    sigpending(&pending);
+    was_pending_ = sigismember(&pending, SIGPIPE) == 1;
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  ~NoPipeSignal() {
+    constexpr timespec at_once{0, 0};
+    while (!was_pending_ && sigtimedwait(&pipe_, nullptr, &at_once) < 0 && errno == EINTR) {
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  NoPipeSignal(const NoPipeSignal&) = delete;
+  NoPipeSignal& operator=(const NoPipeSignal&) = delete;
+
+ private:
+  sigset_t pipe_{};
+  sigset_t before_{};
+  bool was_pending_ = false;
+};
+
+/// A pipe is opened anew, so that O_NONBLOCK is ours alone: on the old description others would get it too (stdout is
+/// often shared with the shell). What cannot be opened anew (a socket, another user's pipe) is taken as it is.
+FileDescriptor take(int fd) {
+  struct stat status {};
+  if (::fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode)) {
+    const std::string path = "/proc/self/fd/" + std::to_string(fd);
+    FileDescriptor own(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+    if (own.valid()) {
+      ::fcntl(own.get(), F_SETPIPE_SZ, pipe_bytes);
+      return own;
+    }
+  }
+  return FileDescriptor(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
+}
+
+}  // namespace
+
+OutputFile::OutputFile(const std::string& path, std::function<bool()> is_stopping, int fd_for_dash)
+    : is_stopping_(std::move(is_stopping)) {
+  const bool is_dash = path == "-";
+  file_ = is_dash ? take(fd_for_dash)
+                  : FileDescriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (!file_.valid()) {
+    throw Error::from_errno("write --output " + (is_dash ? "to standard output" : quoted(path, 200)), errno);
+  }
+  struct stat status {};
+  is_regular_ = ::fstat(file_.get(), &status) == 0 && S_ISREG(status.st_mode);
+  if (is_regular_) {
+    const bool appends = (::fcntl(file_.get(), F_GETFL) & O_APPEND) != 0;
+    whole_bytes_ = appends ? status.st_size : ::lseek(file_.get(), 0, SEEK_CUR);
+  }
+}
+
+WriteResult OutputFile::write(std::span<const std::span<const std::byte>> parts) noexcept {
+  const NoPipeSignal guard;
+  std::int64_t written_bytes = 0;
+  for (const std::span<const std::byte> part : parts) {
+    if (const WriteResult result = write_part(part); result != WriteResult::written) {
+      take_back();
+      return result;
+    }
+    written_bytes += static_cast<std::int64_t>(part.size());
+  }
+  whole_bytes_ += written_bytes;
+  return WriteResult::written;
+}
+
+WriteResult OutputFile::write_part(std::span<const std::byte> part) noexcept {
+  while (!part.empty()) {
+    const ssize_t count = ::write(file_.get(), part.data(), part.size());
+    if (count > 0) {
+      part = part.subspan(static_cast<std::size_t>(count));
+    } else if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
+      if (const WriteResult result = wait_until_writable(); result != WriteResult::written) {
+        return result;
+      }
+    } else {
+      error_number_ = count == 0 ? ENOSPC : errno;
+      return error_number_ == EPIPE ? WriteResult::reader_gone : WriteResult::failed;
+    }
+  }
+  return WriteResult::written;
+}
+
+WriteResult OutputFile::wait_until_writable() noexcept {
+  do {
+    if (is_stopping_ && is_stopping_()) {
+      return WriteResult::stopped;
+    }
+  } while (!wait_for(file_.get(), POLLOUT, monotonic_ns() + look_again_ns));
+  return WriteResult::written;
+}
+
+/// A unit that is there in part would make the rest of the file unreadable.
+void OutputFile::take_back() noexcept {
+  if (is_regular_ && ::ftruncate(file_.get(), whole_bytes_) == 0) {
+    ::lseek(file_.get(), whole_bytes_, SEEK_SET);
+  }
+}
+
+}  // namespace framewire

@@ -1,0 +1,177 @@
+#include "media/video_writer.hpp"
+
+#include <array>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "media/av_convert.hpp"
+#include "media/av_format.hpp"
+#include "media/libav.hpp"
+#include "media/y4m.hpp"
+
+namespace framewire {
+
+namespace {
+
+using namespace libav;
+
+void free_nothing(void* /*opaque*/, std::uint8_t* /*data*/) {}
+
+/// Whether the planes lie in `layout` as rawvideo has them.
+bool is_packed(const FrameLayout& layout) {
+  return layout.planes == packed_layout(layout.format, layout.width, layout.height).planes;
+}
+
+/// Rows without padding, one after another, at `to`.
+void pack(const AVFrame& picture, const FrameLayout& packed, std::byte* to) noexcept {
+  for (std::uint32_t i = 0; i < packed.plane_count; ++i) {
+    const PlaneLayout& plane = packed.planes.at(i);
+    for (std::uint32_t row = 0; row < plane.rows; ++row) {
+      std::memcpy(to + plane.offset_bytes + std::size_t{row} * plane.row_bytes,
+                  picture.data[i] + static_cast<std::ptrdiff_t>(row) * picture.linesize[i], plane.row_bytes);
+    }
+  }
+}
+
+}  // namespace
+
+class VideoWriter::Implementation {
+ public:
+  Implementation(std::string target, Log& log, std::function<bool()> is_stopping, int fd_for_dash)
+      : target_(std::move(target)),
+        is_y4m_(target_ == "-" || target_.ends_with(".y4m")),
+        log_(&log),
+        file_(target_, std::move(is_stopping), fd_for_dash) {
+    prepare();
+  }
+
+  WriteResult write(const StreamFormat& format, const FrameLayout& layout, std::span<const std::byte> payload);
+
+  std::uint64_t frames_written_ = 0;
+  std::string sentence_;
+
+ private:
+  void begin(const StreamFormat& format);
+  std::span<const std::byte> bytes_to_write(const StreamFormat& format, const FrameLayout& layout,
+                                            std::span<const std::byte> payload);
+  WriteResult fail(WriteResult result, const std::string& reason);
+
+  const std::string target_;
+  const bool is_y4m_;
+  Log* log_;
+  OutputFile file_;
+  bool has_begun_ = false;
+  bool said_change_ = false;
+  StreamFormat output_;  // of every frame in the file
+  std::string header_;   // not yet written
+  Converter converter_;
+  Frame wrapper_ = make_frame();
+  std::vector<std::byte> packed_;  // of one frame, where it cannot be written from where it lies
+  WriteResult result_ = WriteResult::written;
+};
+
+void VideoWriter::Implementation::begin(const StreamFormat& format) {
+  const PixelFormat given = format.layout.format;
+  const PixelFormat wanted = is_y4m_ ? y4m_format(given) : given;
+  output_ = format;
+  output_.layout = packed_layout(wanted, format.layout.width, format.layout.height);
+  output_.colour = converted_colour(format.colour, to_av(given), wanted, format.layout.height);
+  if (is_y4m_) {
+    header_ = y4m_header(output_);
+  }
+  if (wanted == PixelFormat::yuv444p && given != wanted) {
+    log_->info("--output: y4m carries no " + std::string(info(given).name) +
+               "; the frames are converted to yuv444p (a FILE of another name gets them unchanged)");
+  }
+  has_begun_ = true;
+}
+
+std::span<const std::byte> VideoWriter::Implementation::bytes_to_write(const StreamFormat& format,
+                                                                       const FrameLayout& layout,
+                                                                       std::span<const std::byte> payload) {
+  const bool is_same_picture = layout.format == output_.layout.format && layout.width == output_.layout.width &&
+                               layout.height == output_.layout.height;
+  if (is_same_picture && is_packed(layout)) {
+    return payload.first(output_.layout.size_bytes);
+  }
+  av_frame_unref(wrapper_.get());
+  describe_memory(layout, payload.data(), *wrapper_);
+  const AVFrame* picture = wrapper_.get();
+  if (!is_same_picture) {
+    // A reference that frees nothing: without one libswscale would copy the picture first.
+    wrapper_->buf[0] =
+        av_buffer_create(wrapper_->data[0], payload.size(), free_nothing, nullptr, AV_BUFFER_FLAG_READONLY);
+    picture = converter_.convert(*wrapper_, format.colour,
+                                 {output_.layout.format, output_.layout.width, output_.layout.height, output_.colour});
+  }
+  if (picture == nullptr) {
+    return {};
+  }
+  packed_.resize(output_.layout.size_bytes);
+  pack(*picture, output_.layout, packed_.data());
+  return packed_;
+}
+
+WriteResult VideoWriter::Implementation::write(const StreamFormat& format, const FrameLayout& layout,
+                                               std::span<const std::byte> payload) {
+  if (result_ != WriteResult::written) {
+    return result_;
+  }
+  if (layout.format == PixelFormat::bytes) {
+    return fail(WriteResult::failed, "the stream carries bytes, not pictures; rdrecv takes those");
+  }
+  if (const auto fault = find_layout_fault(layout, payload.size())) {
+    return fail(WriteResult::failed, *fault);
+  }
+  if (!has_begun_) {
+    begin(format);
+  } else if (!said_change_ && (layout.width != output_.layout.width || layout.height != output_.layout.height)) {
+    said_change_ = true;
+    log_->info("--output: the stream changed to " + framewire::describe(format) + "; its frames are scaled to " +
+               framewire::describe(output_) + ", with which the file began");
+  }
+  const std::span<const std::byte> frame = bytes_to_write(format, layout, payload);
+  if (frame.empty()) {
+    return fail(WriteResult::failed, "a frame of " + std::string(info(layout.format).name) + " could not be converted");
+  }
+  constexpr std::string_view frame_line = "FRAME\n";
+  const std::array parts = {std::as_bytes(std::span(header_)),
+                            is_y4m_ ? std::as_bytes(std::span(frame_line)) : std::span<const std::byte>{}, frame};
+  const WriteResult result = file_.write(parts);
+  if (result != WriteResult::written) {
+    return fail(result, result == WriteResult::reader_gone ? "its reader has closed it"
+                        : result == WriteResult::stopped   ? "stopped while its reader did not read"
+                                                           : errno_text(file_.error_number()));
+  }
+  header_.clear();
+  ++frames_written_;
+  return result;
+}
+
+WriteResult VideoWriter::Implementation::fail(WriteResult result, const std::string& reason) {
+  const std::string name = target_ == "-" ? "standard output" : quoted(target_, 200);
+  sentence_ = "cannot write " + name + ": " + reason + "; it got " + std::to_string(frames_written_) +
+              (frames_written_ == 1 ? " whole frame" : " whole frames");
+  result_ = result;
+  packed_ = {};
+  return result;
+}
+
+VideoWriter::VideoWriter(std::string target, Log& log, std::function<bool()> is_stopping, int fd_for_dash)
+    : implementation_(std::make_unique<Implementation>(std::move(target), log, std::move(is_stopping), fd_for_dash)) {}
+VideoWriter::~VideoWriter() = default;
+WriteResult VideoWriter::write(const StreamFormat& format, const FrameLayout& layout,
+                               std::span<const std::byte> payload) noexcept {
+  return implementation_->write(format, layout, payload);
+}
+std::uint64_t VideoWriter::frames_written() const noexcept {
+  return implementation_->frames_written_;
+}
+const std::string& VideoWriter::sentence() const noexcept {
+  return implementation_->sentence_;
+}
+
+}  // namespace framewire

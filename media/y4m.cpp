@@ -1,0 +1,220 @@
+#include "media/y4m.hpp"
+
+#include <array>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+
+namespace framewire {
+
+namespace {
+
+struct ColourSpace {
+  std::string_view name;
+  PixelFormat format;
+};
+
+/// The names differ in where the chroma samples sit, which framewire does not carry. The first of a format is what is
+/// written.
+constexpr std::array colour_spaces = {
+    ColourSpace{"420jpeg", PixelFormat::yuv420p},    ColourSpace{"420mpeg2", PixelFormat::yuv420p},
+    ColourSpace{"420paldv", PixelFormat::yuv420p},   ColourSpace{"420", PixelFormat::yuv420p},
+    ColourSpace{"422", PixelFormat::yuv422p},        ColourSpace{"444", PixelFormat::yuv444p},
+    ColourSpace{"mono", PixelFormat::gray8},         ColourSpace{"420p10", PixelFormat::yuv420p10le},
+    ColourSpace{"422p10", PixelFormat::yuv422p10le},
+};
+
+Error bad_header(const std::string& what) {
+  return Error::failed("the y4m header " + what);
+}
+
+std::optional<std::uint32_t> read_number(std::string_view text) {
+  std::uint32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && end == text.data() + text.size() && !text.empty() ? std::optional(number)
+                                                                                   : std::nullopt;
+}
+
+std::uint32_t read_side(std::string_view value, const char* what) {
+  const auto side = read_number(value);
+  if (!side || *side == 0 || *side > max_frame_side_pixels) {
+    throw bad_header("says a " + std::string(what) + " of " + quoted(value) + "; it must be 1 to 32768 pixels");
+  }
+  return *side;
+}
+
+/// "N:D"; 0:0 means unknown and gives nothing.
+std::optional<Rational> read_fraction(std::string_view value, const char* what) {
+  const auto colon = value.find(':');
+  const auto numerator = colon != std::string_view::npos ? read_number(value.substr(0, colon)) : std::nullopt;
+  const auto denominator = colon != std::string_view::npos ? read_number(value.substr(colon + 1)) : std::nullopt;
+  if (numerator && denominator && *numerator == 0 && *denominator == 0) {
+    return std::nullopt;
+  }
+  if (!numerator || !denominator || *numerator == 0 || *denominator == 0) {
+    throw bad_header("says a " + std::string(what) + " of " + quoted(value) +
+                     "; it is a fraction as in 30000:1001, or 0:0 for unknown");
+  }
+  return Rational{*numerator, *denominator};
+}
+
+Rational read_rate(std::string_view value) {
+  const auto rate = read_fraction(value, "frame rate");
+  constexpr std::uint64_t most_per_s = 1'000'000;
+  constexpr std::uint64_t longest_s = 3600;
+  if (rate && (rate->numerator > most_per_s * rate->denominator || rate->denominator > longest_s * rate->numerator)) {
+    throw bad_header("says a frame rate of " + quoted(value) +
+                     "; it must be between one frame an hour and a million a second");
+  }
+  return rate.value_or(Rational{0, 1});
+}
+
+PixelFormat read_colour_space(std::string_view value) {
+  for (const ColourSpace& space : colour_spaces) {
+    if (space.name == value) {
+      return space.format;
+    }
+  }
+  std::string names;
+  for (const ColourSpace& space : colour_spaces) {
+    names += (names.empty() ? "" : ", ") + std::string(space.name);
+  }
+  throw bad_header("says colour space " + quoted(value) + ", which is not carried; it can be " + names);
+}
+
+void read_extension(std::string_view value, Colour& colour) {
+  constexpr std::string_view range = "COLORRANGE=";
+  if (!value.starts_with(range)) {
+    return;  // anyone may add some, and none other says anything of the picture
+  }
+  value.remove_prefix(range.size());
+  if (value != "FULL" && value != "LIMITED") {
+    throw bad_header("says XCOLORRANGE=" + quoted(value) + "; it can be FULL or LIMITED");
+  }
+  colour.range = value == "FULL" ? ColourRange::full : ColourRange::limited;
+}
+
+/// The tags of a header, each at most once (X: any number).
+class Tags {
+ public:
+  void take(std::string_view word) {
+    const char tag = word.front();
+    const std::string_view value = word.substr(1);
+    if (tag != 'X' && seen_.find(tag) != std::string::npos) {
+      throw bad_header("says " + quoted(word) + " after another " + std::string(1, tag));
+    }
+    seen_ += tag;
+    switch (tag) {
+      case 'W':
+        width = read_side(value, "width");
+        break;
+      case 'H':
+        height = read_side(value, "height");
+        break;
+      case 'F':
+        rate = read_rate(value);
+        break;
+      case 'A':
+        aspect = read_fraction(value, "pixel aspect").value_or(Rational{1, 1});
+        break;
+      case 'C':
+        format = read_colour_space(value);
+        break;
+      case 'I':  // fields travel woven together, as they came
+        if (value.size() != 1 || std::string_view("ptbm?").find(value) == std::string_view::npos) {
+          throw bad_header("says interlacing " + quoted(value) + "; it can be p, t, b, m or ?");
+        }
+        break;
+      case 'X':
+        read_extension(value, colour);
+        break;
+      default:
+        throw bad_header("has the unknown tag " + quoted(word));
+    }
+  }
+
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  Rational rate{0, 1};
+  Rational aspect{1, 1};
+  PixelFormat format = PixelFormat::yuv420p;
+  Colour colour;
+
+ private:
+  std::string seen_;
+};
+
+}  // namespace
+
+StreamFormat parse_y4m_header(std::string_view line) {
+  if (!line.starts_with(y4m_magic) || (line.size() > y4m_magic.size() && line.at(y4m_magic.size()) != ' ')) {
+    throw Error::failed("this is not y4m: it begins with " + quoted(line, 20) + " instead of YUV4MPEG2");
+  }
+  line.remove_prefix(y4m_magic.size());
+  Tags tags;
+  while (!line.empty()) {
+    line.remove_prefix(1);  // the space
+    const std::string_view word = line.substr(0, line.find(' '));
+    line.remove_prefix(word.size());
+    if (!word.empty()) {
+      tags.take(word);
+    }
+  }
+  if (tags.width == 0 || tags.height == 0) {
+    throw bad_header("says no " + std::string(tags.width == 0 ? "width (W)" : "height (H)"));
+  }
+  if (tags.format == PixelFormat::gray8 && tags.colour.range == ColourRange::unspecified) {
+    tags.colour.range = ColourRange::full;  // grey is full range unless it says otherwise, as libswscale takes it
+  }
+  return {packed_layout(tags.format, tags.width, tags.height), tags.colour, tags.aspect, tags.rate};
+}
+
+bool is_y4m_frame_line(std::string_view line) noexcept {
+  return line.starts_with(y4m_frame_magic) &&
+         (line.size() == y4m_frame_magic.size() || line[y4m_frame_magic.size()] == ' ');
+}
+
+std::string y4m_header(const StreamFormat& format) {
+  std::string space;
+  for (const ColourSpace& entry : colour_spaces) {
+    if (entry.format == format.layout.format && space.empty()) {
+      space = entry.name;
+    }
+  }
+  const bool rate_is_known = format.frame_rate.numerator != 0;
+  std::string line = std::string(y4m_magic) + " W" + std::to_string(format.layout.width) + " H" +
+                     std::to_string(format.layout.height) + " F" + std::to_string(format.frame_rate.numerator) + ":" +
+                     std::to_string(rate_is_known ? format.frame_rate.denominator : 0) + " Ip A" +
+                     std::to_string(format.sample_aspect.numerator) + ":" +
+                     std::to_string(format.sample_aspect.denominator) + " C" + space;
+  if (format.colour.range != ColourRange::unspecified) {
+    line += format.colour.range == ColourRange::full ? " XCOLORRANGE=FULL" : " XCOLORRANGE=LIMITED";
+  }
+  return line + "\n";
+}
+
+PixelFormat y4m_format(PixelFormat format) noexcept {
+  switch (format) {
+    case PixelFormat::gray8:
+    case PixelFormat::yuv420p:
+    case PixelFormat::yuv422p:
+    case PixelFormat::yuv444p:
+    case PixelFormat::yuv420p10le:
+    case PixelFormat::yuv422p10le:
+      return format;
+    case PixelFormat::nv12:
+      return PixelFormat::yuv420p;
+    case PixelFormat::p010le:
+      return PixelFormat::yuv420p10le;
+    case PixelFormat::uyvy422:
+    case PixelFormat::yuyv422:
+      return PixelFormat::yuv422p;
+    default:
+      return PixelFormat::yuv444p;
+  }
+}
+
+}  // namespace framewire

@@ -1,0 +1,32 @@
+// The headers of YUV4MPEG2 ("y4m"): the stream's first line, and the line before every frame.
+// Source: yuv4mpeg(5) of mjpegtools, and the C and X tags that FFmpeg writes.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "frame/frame_layout.hpp"
+
+namespace framewire {
+
+inline constexpr std::string_view y4m_magic = "YUV4MPEG2";
+inline constexpr std::string_view y4m_frame_magic = "FRAME";
+inline constexpr std::size_t max_y4m_line_bytes = 1024;  // longer ones are no y4m
+
+/// Reads a stream's first line (without its newline). Throws Error that names the tag that is wrong; nothing has been
+/// allocated by then. The rate is 0 where the header does not know it (F0:0), the aspect 1:1 (A0:0).
+StreamFormat parse_y4m_header(std::string_view line);
+
+/// Whether `line` (without its newline) may stand before a frame: FRAME, alone or with parameters, which say nothing of
+/// the size.
+bool is_y4m_frame_line(std::string_view line) noexcept;
+
+/// The stream's first line for frames of `format`, with its newline. Only for formats that y4m_format() keeps.
+std::string y4m_header(const StreamFormat& format);
+
+/// How frames of `format` go into y4m: as they are (planar YUV, grey), rearranged without loss (nv12, p010le, uyvy422,
+/// yuyv422), or converted: y4m has no RGB, which becomes yuv444p.
+PixelFormat y4m_format(PixelFormat format) noexcept;
+
+}  // namespace framewire

@@ -1,0 +1,131 @@
+#include "sender/options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "transport/control/address.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr const char* description =
+    "Renders, decodes or reads frames and sends them to viewers, without a copy on this machine and uncompressed to others.\n"
+    "SOURCE is gl:NAME or gl:FILE.frag (a scene, or a shader in the Shadertoy manner), pattern or pattern:stamped (test frames),\n"
+    "- (y4m or raw frames on stdin), or anything FFmpeg opens: a file, a URL, v4l2:/dev/video0, x11grab::0, lavfi:testsrc2.";
+
+constexpr const char* examples =
+    "\nExamples:\n"
+    "  framewire send gl:                                 the default scene at 3840x2160 and 60 fps, for viewers on this machine\n"
+    "  framewire send --loop film.mkv                     a film, again and again\n"
+    "  framewire send --to box:5290 gl:orbit              dial a viewer that waits with framewire view --listen '*:5290'\n"
+    "  ffmpeg -i film.mkv -f yuv4mpegpipe - | framewire send -\n"
+    "Sound is not sent.\n";
+
+struct Words {
+  CommonWords common;
+  std::vector<std::string> sources;
+  std::string listen, to, size, fps, pixel_format, delivery, slots, viewers;
+  bool loop = false;
+  bool no_pace = false;
+};
+
+void describe_options(CLI::App& app, Words& words) {
+  app.add_option("SOURCE", words.sources, "what to send; each SOURCE is a stream")->required();
+  app.add_option("--listen", words.listen, "where viewers find this sender (this machine, port 5290; everywhere with a key)")
+      ->type_name("ADDR:PORT");
+  app.add_option("--to", words.to, "dial a viewer that listens")->type_name("HOST:PORT");
+  app.add_option("--size", words.size, "of gl:, pattern and raw frames (3840x2160); auto: the largest that keeps its rate")
+      ->type_name("WxH");
+  app.add_option("--fps", words.fps, "frames per second of gl:, pattern and raw frames (60)")->type_name("N");
+  app.add_option("--pix-fmt", words.pixel_format, "pixel format, by FFmpeg's name")->type_name("NAME");
+  app.add_option("--delivery", words.delivery, "latest: late viewers skip (the default); every: the source waits for them")
+      ->type_name("NAME");
+  app.add_option("--slots", words.slots, "frames that one viewer may hold (3)")->type_name("N");
+  app.add_option("--viewers", words.viewers, "how many viewers are let in (4)")->type_name("N");
+  app.add_flag("--loop", words.loop, "start files again at their end");
+  app.add_flag("--no-pace", words.no_pace, "as fast as it goes, not by timestamps");
+  add_endpoint_options(app, words.common);
+  add_run_options(app, words.common);
+  app.footer(examples);
+}
+
+double read_rate(const std::string& text) {
+  double rate = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rate);
+  if (error != std::errc{} || end != text.data() + text.size() || !(rate >= 0.1) || rate > 1000) {
+    throw Error::usage("--fps is " + quoted(text) + "; it takes frames per second from 0.1 to 1000, as in 60 or 59.94");
+  }
+  return rate;
+}
+
+void read_source_words(const Words& words, SenderOptions& options) {
+  SourceOptions common;
+  if (words.size == "auto") {
+    options.size_is_auto = true;
+  } else if (!words.size.empty()) {
+    const Size size = parse_size(words.size, "--size");
+    common.width = size.width;
+    common.height = size.height;
+  }
+  if (!words.fps.empty()) {
+    common.frames_per_s = read_rate(words.fps);
+  }
+  if (!words.pixel_format.empty()) {
+    common.pixel_format = pixel_format_from_name(words.pixel_format);
+    if (!common.pixel_format || *common.pixel_format == PixelFormat::bytes) {
+      throw Error::usage("--pix-fmt is " + quoted(words.pixel_format) + "; it takes " + pixel_format_names());
+    }
+  }
+  common.loop = words.loop;
+  common.realtime = !words.no_pace;
+  for (const std::string& name : words.sources) {
+    options.sources.push_back(common);
+    options.sources.back().name = name;
+  }
+}
+
+void read_endpoint(const Words& words, SenderOptions& options) {
+  if (!words.listen.empty() && !words.to.empty()) {
+    throw Error::usage("both --listen " + quoted(words.listen) + " and --to " + quoted(words.to) +
+                       " were given; a sender either waits for viewers or dials one");
+  }
+  if (!words.to.empty()) {
+    options.endpoint.dial = parse_host_port(words.to, default_frame_port);
+  } else if (!words.listen.empty()) {
+    options.endpoint.listen = parse_host_port(words.listen, default_frame_port);
+  }
+  read_endpoint_words(words.common, options.endpoint);
+}
+
+}  // namespace
+
+std::optional<SenderOptions> parse_sender_options(int argc, const char* const* argv) {
+  CLI::App app{description, "framewire-send"};
+  Words words;
+  describe_options(app, words);
+  if (!parse_command_line(app, argc, argv)) {
+    return std::nullopt;
+  }
+  SenderOptions options;
+  read_source_words(words, options);
+  read_endpoint(words, options);
+  if (!words.delivery.empty()) {
+    options.delivery = delivery_from_name(words.delivery);
+    if (!options.delivery) {
+      throw Error::usage("--delivery is " + quoted(words.delivery) + "; it takes latest or every");
+    }
+  }
+  if (!words.slots.empty()) {
+    options.slots_per_viewer = static_cast<std::uint32_t>(parse_number(words.slots, "--slots", 1, 64));
+  }
+  if (!words.viewers.empty()) {
+    options.max_viewers = static_cast<std::uint32_t>(parse_number(words.viewers, "--viewers", 1, 64));
+  }
+  options.common = read_run_words(words.common);
+  return options;
+}
+
+}  // namespace framewire

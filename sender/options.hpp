@@ -1,0 +1,27 @@
+// What the command line of framewire-send says.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "command/command_line.hpp"
+#include "sender/source.hpp"
+#include "transport/stream.hpp"
+
+namespace framewire {
+
+struct SenderOptions {
+  EndpointOptions endpoint;
+  std::vector<SourceOptions> sources;  // one stream each
+  bool size_is_auto = false;           // --size auto: the largest that this machine renders at the rate
+  std::optional<Delivery> delivery;
+  std::uint32_t slots_per_viewer = 3;
+  std::uint32_t max_viewers = 4;
+  CommonOptions common;
+};
+
+/// Nothing when --help or --version were asked for. Throws Error (usage). Main thread.
+std::optional<SenderOptions> parse_sender_options(int argc, const char* const* argv);
+
+}  // namespace framewire

@@ -1,0 +1,195 @@
+#include "sender/program.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/wait.hpp"
+#include "sender/source_factory.hpp"
+#include "sender/statistics.hpp"
+
+namespace framewire {
+
+namespace {
+
+/// After Ctrl-C viewers get this long to take the last frames.
+constexpr std::int64_t farewell_ns = 2 * ns_per_s;
+constexpr std::int64_t live_interval_ns = ns_per_s;
+constexpr std::int64_t plain_interval_ns = 10 * ns_per_s;
+
+}  // namespace
+
+SenderProgram::SenderProgram(const SenderOptions& options, Interruption& interruption, Log& log)
+    : options_(options), interruption_(interruption), log_(log) {
+  interruption_.set_wake([this] { raise_event(wake_event_.get()); });
+  std::uint32_t number = 0;
+  for (const SourceOptions& source : options_.sources) {
+    open_source(source, number++);
+  }
+}
+
+SenderProgram::~SenderProgram() {
+  interruption_.set_wake({});
+  stop_streams();
+  for (const auto& running : running_) {
+    if (running->thread.joinable()) {
+      running->thread.join();
+    }
+  }
+  service_.reset();  // its sessions leave the streams first
+}
+
+void SenderProgram::open_source(const SourceOptions& source, std::uint32_t number) {
+  auto running = std::make_unique<Running>();
+  SourceOptions sized = source;
+  if (options_.size_is_auto) {
+    fit_to_machine(sized, log_);
+  }
+  running->source = make_source(sized, log_, [this] { return interruption_.is_requested(); });
+  running->stream = std::make_unique<Stream>(StreamOptions{.name = stream_name(source.name),
+                                                           .number = number,
+                                                           .delivery = options_.delivery.value_or(Delivery::latest),
+                                                           .slots_per_viewer = options_.slots_per_viewer,
+                                                           .max_viewers = options_.max_viewers,
+                                                           .max_frames = options_.common.max_frames,
+                                                           .max_duration_ns = options_.common.max_duration_ns});
+  const std::string& name = running->stream->options().name;
+  const bool is_taken = std::ranges::any_of(running_, [&](const auto& other) { return other->stream->options().name == name; });
+  if (is_taken) {
+    throw Error::usage("two sources make a stream of the name '" + name + "'; viewers could not tell them apart");
+  }
+  log_.info("stream " + name + ": " + running->source->describe());
+  running_.push_back(std::move(running));
+}
+
+ExitStatus SenderProgram::run() {
+  std::vector<Stream*> streams;
+  for (const auto& running : running_) {
+    streams.push_back(running->stream.get());
+  }
+  service_ = std::make_unique<SenderService>(options_.endpoint, streams, "framewire-send " FRAMEWIRE_VERSION, log_);
+  log_.info(service_->describe());
+  started_ns_ = last_progress_ns_ = monotonic_ns();
+  for (const auto& running : running_) {
+    start_source(*running);
+  }
+  follow();
+  return finish();
+}
+
+void SenderProgram::start_source(Running& running) {
+  running.thread = std::thread([this, &running] {
+    name_this_thread("fw-source");
+    try {
+      running.source->run(*running.stream);
+    } catch (const std::exception& error) {
+      running.failure = error.what();
+    }
+    running.stream->finish();
+    running.is_done = true;
+    raise_event(wake_event_.get());
+  });
+}
+
+void SenderProgram::follow() {
+  while (!all_done() && !interruption_.is_requested() && service_->refusal().empty()) {
+    const std::int64_t interval_ns = log_.is_terminal() ? live_interval_ns : plain_interval_ns;
+    std::int64_t deadline_ns = last_progress_ns_ + interval_ns;
+    if (monotonic_ns() >= deadline_ns) {
+      show_progress();
+      continue;
+    }
+    std::array descriptors{pollfd{.fd = wake_event_.get(), .events = POLLIN, .revents = 0}};
+    wait_until(descriptors, std::min(deadline_ns, monotonic_ns() + ns_per_s));
+    clear_event(wake_event_.get());
+  }
+}
+
+void SenderProgram::show_progress() {
+  const std::int64_t now_ns = monotonic_ns();
+  std::uint64_t frames = 0;
+  std::uint32_t viewers = 0;
+  for (const auto& running : running_) {
+    frames += running->stream->frames_produced();
+    viewers += running->stream->viewer_count();
+  }
+  const double seconds = static_cast<double>(now_ns - last_progress_ns_) / 1e9;
+  const double fps = static_cast<double>(frames - frames_at_last_progress_) / seconds;
+  if (log_.is_terminal() || viewers > 0) {
+    log_.live(viewers == 0 ? std::string("waiting for a viewer")
+                           : fmt::format("{} viewer{}   {:.1f} fps   {} frames", viewers, viewers == 1 ? "" : "s", fps, frames));
+  }
+  frames_at_last_progress_ = frames;
+  last_progress_ns_ = now_ns;
+}
+
+void SenderProgram::stop_streams() {
+  for (const auto& running : running_) {
+    running->stream->stop();
+  }
+}
+
+bool SenderProgram::all_done() const {
+  return std::ranges::all_of(running_, [](const auto& running) { return running->is_done.load(); });
+}
+
+ExitStatus SenderProgram::finish() {
+  stopped_ns_ = monotonic_ns();
+  stop_streams();
+  for (const auto& running : running_) {
+    running->thread.join();
+  }
+  if (interruption_.is_requested()) {
+    service_->drain(monotonic_ns() + farewell_ns);
+  } else {
+    // At its own end the stream waits for its viewers; an interruption meanwhile cuts that short.
+    interruption_.set_wake([this] { service_->cut_at(monotonic_ns() + farewell_ns); });
+    const bool may_wait = options_.delivery == Delivery::every && !interruption_.is_requested();
+    service_->drain(may_wait ? INT64_MAX : monotonic_ns() + 5 * ns_per_s);
+    interruption_.set_wake({});
+  }
+  log_.end_live();
+  const auto reports = service_->reports();
+  summarise(reports);
+  if (options_.common.stats_file) {
+    write_stats_file(*options_.common.stats_file, statistics_json(reports));
+  }
+  for (const auto& running : running_) {
+    if (!running->failure.empty()) {
+      throw Error::failed(running->failure);
+    }
+  }
+  if (const std::string refusal = service_->refusal(); !refusal.empty()) {
+    throw Error::refused(refusal);
+  }
+  return ExitStatus::ok;
+}
+
+void SenderProgram::summarise(const std::vector<SessionReport>& reports) {
+  for (const auto& running : running_) {
+    const Stream& stream = *running->stream;
+    log_.info(fmt::format("stream {}: {} frames in {:.1f} s{}", stream.options().name, stream.frames_produced(),
+                          static_cast<double>(stopped_ns_ - started_ns_) / 1e9,
+                          stream.frames_dropped_at_source() == 0
+                              ? std::string()
+                              : fmt::format(", {} dropped at the source", stream.frames_dropped_at_source())));
+  }
+  for (const SessionReport& report : reports) {
+    log_.info(fmt::format("viewer {} ({}): {} sent, {} skipped, {} lost; {}", report.viewer, report.transport,
+                          report.counts.frames_sent, report.counts.frames_skipped, report.frames_lost, report.ending));
+  }
+}
+
+std::string SenderProgram::statistics_json(const std::vector<SessionReport>& reports) const {
+  std::vector<const Stream*> streams;
+  for (const auto& running : running_) {
+    streams.push_back(running->stream.get());
+  }
+  return sender_statistics_json(streams, reports, stopped_ns_ - started_ns_);
+}
+
+}  // namespace framewire

@@ -1,0 +1,76 @@
+#include "sender/sources/gl/gl_renderer.hpp"
+
+#include <utility>
+
+#include "base/error.hpp"
+#include "shaders/embedded.hpp"
+
+namespace framewire {
+
+namespace {
+
+bool is_420(PixelFormat format) noexcept {
+  return format == PixelFormat::nv12 || format == PixelFormat::yuv420p;
+}
+
+ComponentOrder order_of(PixelFormat format) noexcept {
+  return format == PixelFormat::bgra || format == PixelFormat::bgr0 ? ComponentOrder::bgra : ComponentOrder::rgba;
+}
+
+/// The size, if the format can be drawn at it.
+Size checked(Size size, PixelFormat format) {
+  switch (format) {
+    case PixelFormat::rgba:
+    case PixelFormat::bgra:
+    case PixelFormat::rgb0:
+    case PixelFormat::bgr0:
+      return size;
+    case PixelFormat::nv12:
+    case PixelFormat::yuv420p:
+      if (size.width % 8 != 0 || size.height % 2 != 0) {
+        throw Error::usage("a gl: source gives " + std::string(info(format).name) +
+                           " in widths that are a multiple of 8 and even heights, not " + std::to_string(size.width) +
+                           "x" + std::to_string(size.height) + "; change --size, or take --pix-fmt rgba");
+      }
+      return size;
+    default:
+      throw Error::usage("a gl: source does not give " + std::string(info(format).name) +
+                         "; --pix-fmt takes rgba, bgra, rgb0, bgr0, nv12 or yuv420p here");
+  }
+}
+
+}  // namespace
+
+GlRenderer::GlRenderer(const Scene& scene, Size size, PixelFormat format)
+    : format_(format), scene_(scene, order_of(format)), picture_(checked(size, format)), readback_size_(size) {
+  if (is_420(format)) {
+    readback_size_ = {size.width / 4, size.height / 2 * 3};
+    conversion_.emplace(Conversion{ShaderProgram("rgb_to_420.frag", find_embedded_shader("frame.vert").value_or(""),
+                                                 find_embedded_shader("rgb_to_420.frag").value_or("")),
+                                   OffscreenTarget(readback_size_), GlVertexArray::create()});
+    const GLuint program = conversion_->program.id();
+    glProgramUniform1i(program, conversion_->program.uniform("planar"), format == PixelFormat::yuv420p ? 1 : 0);
+  }
+}
+
+void GlRenderer::draw(const SceneMoment& moment) const noexcept {
+  picture_.bind();
+  scene_.draw(picture_.size(), moment);
+  counter_.draw(picture_.size(), moment.frame, moment.time_s);
+  if (conversion_) {
+    conversion_->target.bind();
+    conversion_->program.use();
+    glBindTextureUnit(0, picture_.texture());
+    glBindVertexArray(conversion_->no_vertices.id());
+    glDrawArrays(GL_TRIANGLES, 0, 3);
+  }
+}
+
+Colour GlRenderer::colour() const noexcept {
+  return {.matrix = is_420(format_) ? ColourMatrix::bt709 : ColourMatrix::rgb,
+          .range = is_420(format_) ? ColourRange::limited : ColourRange::full,
+          .transfer = ColourTransfer::srgb,
+          .primaries = ColourPrimaries::bt709};
+}
+
+}  // namespace framewire

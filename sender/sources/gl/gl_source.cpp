@@ -1,0 +1,200 @@
+#include "sender/sources/gl/gl_source.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "sender/sources/gl/scene.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr Size default_size{3840, 2160};
+constexpr double default_frames_per_s = 60;
+constexpr double most_frames_per_s = 1000;
+
+/// A GPU that has not finished a frame after this long hangs.
+constexpr std::int64_t gpu_timeout_ns = 10 * ns_per_s;
+
+double checked_rate(double frames_per_s) {
+  if (frames_per_s == 0) {
+    return default_frames_per_s;
+  }
+  if (!(frames_per_s > 0) || frames_per_s > most_frames_per_s) {
+    throw Error::usage("--fps is " + std::to_string(frames_per_s) +
+                       "; a gl: source draws up to 1000 frames per second");
+  }
+  return frames_per_s;
+}
+
+/// Whole rates, and those a thousandth below them as television has (59.94 = 60000/1001), exactly; others to a
+/// thousandth.
+Rational as_rational(double frames_per_s) {
+  const double whole = std::round(frames_per_s);
+  const double television = std::round(frames_per_s * 1.001);
+  if (std::abs(frames_per_s - whole) < 1e-6) {
+    return {static_cast<std::uint32_t>(whole), 1};
+  }
+  if (std::abs(frames_per_s - television / 1.001) < 0.005) {
+    return {static_cast<std::uint32_t>(television) * 1000, 1001};
+  }
+  return {static_cast<std::uint32_t>(std::lround(frames_per_s * 1000)), 1000};
+}
+
+/// Milliseconds, as ns, that one frame takes from drawing to standing in host memory: the median of some.
+std::int64_t frame_time_ns(const Scene& scene, Size size, PixelFormat format) {
+  constexpr std::size_t warm_up = 2;
+  constexpr std::size_t measured = 5;
+  const GlRenderer renderer(scene, size, format);
+  Readback readback(renderer.readback_size().width, renderer.readback_size().height);
+  const auto block = HostBlock::create("gl measure", readback.size_bytes());
+  std::vector<std::int64_t> times;
+  for (std::size_t i = 0; i < warm_up + measured; ++i) {
+    const std::int64_t start_ns = monotonic_ns();
+    renderer.draw({.time_s = static_cast<double>(i), .frame = i});
+    readback.begin(block, 0, block->bytes());
+    if (!readback.wait_finished(start_ns + gpu_timeout_ns)) {
+      throw Error::failed(
+          "the OpenGL driver takes more than 10 s for one frame of this scene; choose another or a smaller --size");
+    }
+    if (i >= warm_up) {
+      times.push_back(monotonic_ns() - start_ns);
+    }
+  }
+  std::ranges::nth_element(times, times.begin() + measured / 2);
+  return times[measured / 2];
+}
+
+}  // namespace
+
+GlSource::GlSource(const SourceOptions& options, std::optional<ReadbackMethod> wanted)
+    : frames_per_s_(checked_rate(options.frames_per_s)), realtime_(options.realtime), context_(EglContext::create()) {
+  const Scene scene = load_scene(options.name);
+  name_ = scene.name;
+  context_.make_current();
+  renderer_.emplace(scene, options.width != 0 ? Size{options.width, options.height} : default_size,
+                    options.pixel_format.value_or(PixelFormat::rgba));
+  readback_.emplace(renderer_->readback_size().width, renderer_->readback_size().height, wanted);
+  format_ = {.layout = renderer_->layout(), .colour = renderer_->colour(), .frame_rate = as_rational(frames_per_s_)};
+  renderer_name_ = gl_renderer();
+  context_.release_current();
+}
+
+GlSource::~GlSource() {
+  try {
+    context_.make_current();
+  } catch (const Error&) {  // its objects go with it anyway
+  }
+  readback_.reset();
+  renderer_.reset();
+}
+
+std::string GlSource::describe() const {
+  return "gl:" + name_ + ", " + framewire::describe(format_) + ", " + renderer_name_ + ", readback by " +
+         std::string(name(readback_->method()));
+}
+
+void GlSource::run(Stream& stream) {
+  context_.make_current();
+  // However it ends: slots go back to the stream, and the context can go to the thread that destroys it.
+  const auto leave = [this](void*) {
+    for (auto& frame : under_way_) {
+      frame.reset();
+    }
+    context_.release_current();
+  };
+  const std::unique_ptr<GlSource, decltype(leave)> at_end(this, leave);
+  stream.begin_epoch(format_);
+  while (draw_next(stream)) {
+  }
+  publish_until(stream, 0, monotonic_ns() + gpu_timeout_ns);
+}
+
+/// Draws the next tick's frame and begins to read it back; what is finished meanwhile goes out. False when the stream
+/// is stopping.
+bool GlSource::draw_next(Stream& stream) {
+  if (clock_ && realtime_) {
+    const std::int64_t due_ns = clock_->due_ns(clock_->next(tick_, monotonic_ns()));
+    publish_until(stream, 0, due_ns);
+    if (!stream.sleep_until(due_ns)) {
+      return false;
+    }
+  }
+  // The stream has slots for two frames that are being made. Under `every` a claim may wait long: nothing finished is
+  // held back by it.
+  const bool may_wait = stream.options().delivery == Delivery::every || readback_->is_synchronous();
+  publish_until(stream, may_wait ? 0 : under_way_.size() - 1, monotonic_ns() + gpu_timeout_ns);
+  if (readback_->under_way() == under_way_.size()) {
+    throw Error::failed("the GPU has not finished a frame of gl:" + name_ +
+                        " for 10 s; choose another scene or a smaller --size");
+  }
+  auto slot = stream.claim();
+  if (!slot) {
+    return false;
+  }
+  if (!clock_) {
+    clock_.emplace(frames_per_s_, monotonic_ns());
+  }
+  const std::int64_t last = tick_;
+  tick_ = realtime_ ? clock_->next(last, monotonic_ns()) : last + 1;
+  const std::int64_t pts_ns = clock_->offset_ns(tick_);
+  const std::size_t waiting = readback_->under_way();
+  renderer_->draw(
+      {.time_s = static_cast<double>(pts_ns) / 1e9,
+       .time_delta_s = static_cast<double>(pts_ns - clock_->offset_ns(std::max<std::int64_t>(last, 0))) / 1e9,
+       .frames_per_s = frames_per_s_,
+       .frame = slot->next_sequence() + waiting});
+  readback_->begin(slot->block(), slot->offset_in_block_bytes(), slot->bytes());
+  under_way_.at(waiting).emplace(UnderWay{std::move(*slot), pts_ns});
+  return true;
+}
+
+/// Publishes what is finished, until only `under_way` frames are left or the deadline. Whether it came so far.
+bool GlSource::publish_until(Stream& stream, std::size_t under_way, std::int64_t deadline_ns) {
+  while (readback_->under_way() > under_way) {
+    if (!readback_->wait_finished(deadline_ns)) {
+      return false;
+    }
+    publish_oldest(stream);
+  }
+  return true;
+}
+
+void GlSource::publish_oldest(Stream& stream) {
+  UnderWay& frame = *under_way_.front();
+  FrameInfo what;
+  what.pts_ns = frame.pts_ns;
+  stream.publish(std::move(frame.slot), what);
+  under_way_.front().reset();
+  if (under_way_.back()) {
+    under_way_.front().emplace(std::move(*under_way_.back()));
+    under_way_.back().reset();
+  }
+}
+
+Size GlSource::largest_size_that_keeps_rate(const SourceOptions& options, double share_of_period) {
+  // From small to large: a larger one takes longer, so the first that takes too long ends it, and slow machines need
+  // not draw 4K.
+  constexpr std::array sizes = {Size{640, 360},   Size{960, 540},   Size{1280, 720}, Size{1600, 900},
+                                Size{1920, 1080}, Size{2560, 1440}, Size{3840, 2160}};
+  const Scene scene = load_scene(options.name);
+  const PixelFormat format = options.pixel_format.value_or(PixelFormat::rgba);
+  const double most_ns = share_of_period * 1e9 / checked_rate(options.frames_per_s);
+  EglContext context = EglContext::create();
+  context.make_current();
+  Size largest = sizes.front();
+  for (const Size size : sizes) {
+    if (static_cast<double>(frame_time_ns(scene, size, format)) > most_ns) {
+      break;
+    }
+    largest = size;
+  }
+  return largest;
+}
+
+}  // namespace framewire

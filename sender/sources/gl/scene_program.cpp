@@ -1,0 +1,110 @@
+#include "sender/sources/gl/scene_program.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <ctime>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "shaders/embedded.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr int noise_side = 256;
+constexpr int channels = 4;
+
+std::string_view embedded(std::string_view name) {
+  // The build embeds it or fails; the shader test sees to that.
+  return find_embedded_shader(name).value_or("");
+}
+
+/// What comes before the scene's text.
+std::string prologue(ComponentOrder order) {
+  std::string text(embedded("scenes/prologue.glsl"));
+  const std::string_view placeholder = "ORDER_IN_MEMORY";
+  if (const auto at = text.find(placeholder); at != std::string::npos) {
+    text.replace(at, placeholder.size(), order == ComponentOrder::rgba ? "rgba" : "bgra");
+  }
+  return text;
+}
+
+ShaderProgram compile(const Scene& scene, ComponentOrder order) {
+  const std::string before = prologue(order);
+  return {scene.name, embedded("frame.vert"), before + scene.text + "\n",
+          static_cast<int>(std::ranges::count(before, '\n'))};
+}
+
+/// 256 x 256 random texels, the same every time.
+GlTexture make_noise() {
+  std::vector<std::uint32_t> texels(std::size_t{noise_side} * noise_side);
+  std::uint32_t state = 0x2545f491;
+  for (std::uint32_t& texel : texels) {
+    // xorshift32: G. Marsaglia, "Xorshift RNGs", Journal of Statistical Software 8 (2003), §3.
+    state ^= state << 13;
+    state ^= state >> 17;
+    state ^= state << 5;
+    texel = state;
+  }
+  GlTexture texture = GlTexture::create(GL_TEXTURE_2D);
+  glTextureStorage2D(texture.id(), 9, GL_RGBA8, noise_side, noise_side);
+  glTextureSubImage2D(texture.id(), 0, 0, 0, noise_side, noise_side, GL_RGBA, GL_UNSIGNED_BYTE, texels.data());
+  glGenerateTextureMipmap(texture.id());
+  glTextureParameteri(texture.id(), GL_TEXTURE_MIN_FILTER, GL_LINEAR_MIPMAP_LINEAR);
+  return texture;
+}
+
+/// iDate: year, month from 0, day, seconds of the day. Local time.
+std::array<float, 4> date_now() noexcept {
+  const auto now = std::chrono::system_clock::now();
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
+  std::tm local{};
+  localtime_r(&seconds, &local);
+  const int of_day = (local.tm_hour * 60 + local.tm_min) * 60 + local.tm_sec;
+  return {static_cast<float>(local.tm_year + 1900), static_cast<float>(local.tm_mon), static_cast<float>(local.tm_mday),
+          static_cast<float>(of_day)};
+}
+
+}  // namespace
+
+SceneProgram::SceneProgram(const Scene& scene, ComponentOrder order)
+    : program_(compile(scene, order)), no_vertices_(GlVertexArray::create()), uniforms_{program_.uniform("iResolution"),
+                                                                                        program_.uniform("iTime"),
+                                                                                        program_.uniform("iTimeDelta"),
+                                                                                        program_.uniform("iFrameRate"),
+                                                                                        program_.uniform("iFrame"),
+                                                                                        program_.uniform("iDate")} {
+  for (int i = 0; i < channels; ++i) {
+    const std::string number = std::to_string(i);
+    if (const int location = program_.uniform(("iChannel" + number).c_str()); location >= 0) {
+      noise_ = noise_ ? std::move(noise_) : make_noise();
+      glProgramUniform1i(program_.id(), location, 0);
+    }
+    glProgramUniform3f(program_.id(), program_.uniform(("iChannelResolution[" + number + "]").c_str()), noise_side,
+                       noise_side, 1);
+  }
+}
+
+void SceneProgram::draw(Size size, const SceneMoment& moment) const noexcept {
+  program_.use();
+  glUniform3f(uniforms_.resolution, static_cast<float>(size.width), static_cast<float>(size.height), 1.0F);
+  glUniform1f(uniforms_.time, static_cast<float>(moment.time_s));
+  glUniform1f(uniforms_.time_delta, static_cast<float>(moment.time_delta_s));
+  glUniform1f(uniforms_.frame_rate, static_cast<float>(moment.frames_per_s));
+  glUniform1i(uniforms_.frame, static_cast<GLint>(moment.frame & 0x7fffffff));
+  if (uniforms_.date >= 0) {
+    glUniform4fv(uniforms_.date, 1, date_now().data());
+  }
+  if (noise_) {
+    glBindTextureUnit(0, noise_.id());
+  }
+  glDisable(GL_BLEND);
+  glBindVertexArray(no_vertices_.id());
+  glDrawArrays(GL_TRIANGLES, 0, 3);
+}
+
+}  // namespace framewire

@@ -1,0 +1,43 @@
+// A scene as a program on the GPU, with the inputs that Shadertoy gives.
+#pragma once
+
+#include <cstdint>
+
+#include "base/text.hpp"
+#include "gl/handle.hpp"
+#include "gl/shader_program.hpp"
+#include "sender/sources/gl/scene.hpp"
+
+namespace framewire {
+
+/// What a scene may depend on.
+struct SceneMoment {
+  double time_s = 0;        // iTime
+  double time_delta_s = 0;  // iTimeDelta
+  double frames_per_s = 0;  // iFrameRate
+  std::uint64_t frame = 0;  // iFrame, and the number in the counter
+};
+
+/// The order of the components in memory.
+enum class ComponentOrder { rgba, bgra };
+
+/// The context's thread.
+class SceneProgram {
+ public:
+  /// Throws ShaderError with the lines of the scene's own text.
+  SceneProgram(const Scene& scene, ComponentOrder order);
+
+  /// Covers the bound framebuffer, of `size`, upside down for GL: the picture's top row is GL's row 0. Alpha is 1
+  /// throughout.
+  void draw(Size size, const SceneMoment& moment) const noexcept;
+
+ private:
+  ShaderProgram program_;
+  GlVertexArray no_vertices_;
+  GlTexture noise_;  // made if the scene reads an iChannel
+  struct {
+    int resolution, time, time_delta, frame_rate, frame, date;
+  } uniforms_;
+};
+
+}  // namespace framewire

@@ -1,0 +1,31 @@
+// Test pictures that a program can check: `pattern`, `pattern:bars`, `pattern:stamped`.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "sender/source.hpp"
+#include "sender/sources/media/bars_picture.hpp"
+#include "sender/sources/media/pacer.hpp"
+
+namespace framewire {
+
+/// `bars` shows moving colour bars with a mark every pattern_mark_bytes of the payload; in `stamped` every line of 64
+/// bytes carries its stamp, which looks like noise. frame/stamp.hpp says how both are checked (user_tag says which it
+/// is). Any pixel format; 3840x2160 rgba at 60 fps where the options do not say otherwise.
+class PatternSource final : public Source {
+ public:
+  /// Throws Error for a kind that does not exist.
+  explicit PatternSource(const SourceOptions& options);
+
+  [[nodiscard]] std::string describe() const override;
+  void run(Stream& stream) override;
+
+ private:
+  std::string name_;
+  bool is_paced_;
+  StreamFormat format_;
+  std::optional<BarsPicture> bars_;  // none: stamped
+};
+
+}  // namespace framewire

@@ -1,0 +1,197 @@
+#include "sender/sources/media/stdin_source.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "media/frame_rate.hpp"
+#include "media/y4m.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr int pipe_bytes = 1 << 20;  // as much as an ordinary user may ask for: fewer turns between writer and reader
+
+ReadResult checked(ReadResult result, const StreamReader& reader) {
+  if (result == ReadResult::failed) {
+    throw Error::from_errno("read standard input", reader.error_number());
+  }
+  return result;
+}
+
+}  // namespace
+
+StdinSource::StdinSource(const SourceOptions& options, int fd) : options_(options), fd_(fd) {
+  if (::fcntl(fd_, F_GETFL) < 0) {
+    throw Error::failed("standard input is closed; pipe y4m or raw frames into it, or name a file as SOURCE");
+  }
+  if (::isatty(fd_) == 1) {
+    throw Error::usage(
+        "standard input is a terminal; pipe frames into it, as in: ffmpeg -i FILE -f yuv4mpegpipe - | framewire send "
+        "-");
+  }
+  if (options_.loop) {
+    throw Error::usage("--loop was asked for standard input, which comes only once; name a file as SOURCE");
+  }
+  if (options_.pixel_format == PixelFormat::bytes) {
+    throw Error::usage("--pix-fmt bytes is no picture; it can be " + pixel_format_names());
+  }
+  if (options_.width != 0) {
+    format_.layout = packed_layout(options_.pixel_format.value_or(PixelFormat::rgba), options_.width, options_.height);
+  }
+  ::fcntl(fd_, F_SETPIPE_SZ, pipe_bytes);  // not a pipe, or not allowed: then it stays as it is
+}
+
+std::string StdinSource::describe() const {
+  return format_.layout.width == 0 ? "standard input" : "standard input, " + framewire::describe(format_);
+}
+
+void StdinSource::run(Stream& stream) {
+  // The limit of frames counts as stopping once the last one is claimed, and that one is still to be read: then only
+  // stop() does, which is what sleep_until looks at.
+  StreamReader reader(fd_, [&] { return has_slot_ ? !stream.sleep_until(0) : stream.is_stopping(); });
+  if (!recognise(reader)) {
+    return;
+  }
+  stream.begin_epoch(format_);
+  while (await_frame(reader) && send_frame(stream, reader)) {
+  }
+  if (frames_sent_ == 0 && !stream.is_stopping()) {
+    throw Error::failed(is_y4m_ ? "standard input ended after the y4m header; there was no frame"
+                                : "standard input ended before the first frame");
+  }
+}
+
+/// Finds out what comes: format_. False when it was stopped before that.
+bool StdinSource::recognise(StreamReader& reader) {
+  std::array<std::byte, y4m_magic.size()> first{};
+  if (checked(reader.fill(first), reader) == ReadResult::stopped) {
+    return false;
+  }
+  const std::string beginning(reinterpret_cast<const char*>(first.data()), reader.filled_bytes());
+  if (beginning.empty()) {
+    throw Error::failed("nothing came on standard input; it takes y4m, or raw frames with --size WxH --pix-fmt NAME");
+  }
+  reader.put_back(beginning);
+  is_y4m_ = beginning == y4m_magic;
+  if (is_y4m_ && !take_y4m_header(reader)) {
+    return false;
+  }
+  if (!is_y4m_) {
+    take_raw_format(beginning);
+  }
+  if (options_.frames_per_s > 0) {
+    format_.frame_rate = rational_rate(options_.frames_per_s);
+  }
+  if (format_.frame_rate.numerator != 0) {
+    pacer_ = Pacer(frame_time_ns(format_.frame_rate, 1));
+  }
+  return true;
+}
+
+bool StdinSource::take_y4m_header(StreamReader& reader) {
+  std::string line;
+  const ReadResult result = checked(reader.read_line(line, max_y4m_line_bytes), reader);
+  if (result == ReadResult::ended) {
+    throw Error::failed("standard input ended in the middle of the y4m header");
+  }
+  if (result == ReadResult::too_long) {
+    throw Error::failed("the y4m header on standard input has no end within " + std::to_string(max_y4m_line_bytes) +
+                        " bytes");
+  }
+  if (result == ReadResult::stopped) {
+    return false;
+  }
+  format_ = parse_y4m_header(line);
+  check_against_options();
+  return true;
+}
+
+void StdinSource::take_raw_format(const std::string& beginning) {
+  if (options_.width == 0 || !options_.pixel_format) {
+    throw Error::failed("what comes on standard input is not y4m (it begins with " + quoted(beginning) +
+                        "); for raw frames say --size WxH and --pix-fmt NAME, and --fps N to pace them");
+  }
+  const bool is_yuv = info(*options_.pixel_format).is_yuv;
+  const bool is_rgb = !is_yuv && options_.pixel_format != PixelFormat::gray8;
+  format_.colour.matrix = is_rgb ? ColourMatrix::rgb : ColourMatrix::unspecified;
+  format_.colour.range = is_yuv ? ColourRange::unspecified : ColourRange::full;
+}
+
+void StdinSource::check_against_options() const {
+  const FrameLayout& layout = format_.layout;
+  if (options_.width != 0 && (options_.width != layout.width || options_.height != layout.height)) {
+    throw Error::usage("--size " + std::to_string(options_.width) + "x" + std::to_string(options_.height) +
+                       " was asked, but y4m frames of " + std::to_string(layout.width) + "x" +
+                       std::to_string(layout.height) + " come on standard input; leave --size away");
+  }
+  if (options_.pixel_format && *options_.pixel_format != layout.format) {
+    throw Error::usage("--pix-fmt " + std::string(info(*options_.pixel_format).name) +
+                       " was asked, but y4m frames of " + std::string(info(layout.format).name) +
+                       " come on standard input; leave --pix-fmt away");
+  }
+}
+
+/// Waits for the next frame, without a slot. y4m: takes the line before it. False at the end of the input.
+bool StdinSource::await_frame(StreamReader& reader) {
+  if (!is_y4m_) {
+    std::array<std::byte, 1> first{};
+    const ReadResult result = checked(reader.fill(first), reader);
+    reader.put_back(std::string(reinterpret_cast<const char*>(first.data()), reader.filled_bytes()));
+    return result == ReadResult::whole;
+  }
+  std::string line;
+  const ReadResult result = checked(reader.read_line(line, max_y4m_line_bytes), reader);
+  if (result == ReadResult::stopped || (result == ReadResult::ended && line.empty())) {
+    return false;
+  }
+  if (result == ReadResult::ended) {
+    throw Error::failed("standard input ended in the line before frame " + std::to_string(frames_sent_ + 1) + so_far());
+  }
+  if (result == ReadResult::too_long || !is_y4m_frame_line(line)) {
+    throw Error::failed("standard input has " + quoted(line, 20) + " where y4m has FRAME, before frame " +
+                        std::to_string(frames_sent_ + 1) + so_far());
+  }
+  return true;
+}
+
+/// False when the stream wants no more.
+bool StdinSource::send_frame(Stream& stream, StreamReader& reader) {
+  std::optional<ClaimedSlot> slot = stream.claim();
+  if (!slot) {
+    return false;
+  }
+  const std::span<std::byte> frame = slot->bytes().first(format_.layout.size_bytes);
+  has_slot_ = true;
+  const ReadResult result = checked(reader.fill(frame), reader);
+  has_slot_ = false;
+  if (result == ReadResult::ended) {
+    throw Error::failed("standard input ended in the middle of frame " + std::to_string(frames_sent_ + 1) + " (" +
+                        std::to_string(reader.filled_bytes()) + " of " + std::to_string(frame.size()) + " bytes)" +
+                        so_far());
+  }
+  if (result != ReadResult::whole) {
+    return false;
+  }
+  const bool has_rate = format_.frame_rate.numerator != 0;
+  const std::int64_t pts_ns = has_rate ? frame_time_ns(format_.frame_rate, frames_sent_) : 0;
+  if (has_rate && options_.realtime && !stream.sleep_until(pacer_.due_ns(pts_ns, monotonic_ns()))) {
+    return false;
+  }
+  stream.publish(std::move(*slot), {.pts_ns = pts_ns, .user_tag = 0, .is_stamped = false, .layout = {}});
+  ++frames_sent_;
+  return true;
+}
+
+std::string StdinSource::so_far() const {
+  return "; " + std::to_string(frames_sent_) + (frames_sent_ == 1 ? " frame was sent" : " frames were sent");
+}
+
+}  // namespace framewire

@@ -1,0 +1,42 @@
+// Frames on standard input: y4m, or raw frames whose size and format the command line says.
+#pragma once
+
+#include <string>
+
+#include "sender/source.hpp"
+#include "sender/sources/media/pacer.hpp"
+#include "sender/sources/media/stream_reader.hpp"
+
+namespace framewire {
+
+/// Reads frames straight into their slots. y4m says itself what it is; otherwise --size and --pix-fmt must. Paced by
+/// the y4m header's rate, or --fps; raw frames without --fps go as fast as they come.
+class StdinSource final : public Source {
+ public:
+  /// Throws Error for what the options alone show to be wrong, and when `fd` (which stays the caller's) is closed or a
+  /// terminal.
+  explicit StdinSource(const SourceOptions& options, int fd = 0);
+
+  [[nodiscard]] std::string describe() const override;
+  /// Throws Error when what comes is not what was said, or ends in mid-frame; the frames before that are published.
+  void run(Stream& stream) override;
+
+ private:
+  bool recognise(StreamReader& reader);
+  bool take_y4m_header(StreamReader& reader);
+  void take_raw_format(const std::string& beginning);
+  void check_against_options() const;
+  bool await_frame(StreamReader& reader);
+  bool send_frame(Stream& stream, StreamReader& reader);
+  [[nodiscard]] std::string so_far() const;
+
+  SourceOptions options_;
+  int fd_;
+  bool is_y4m_ = false;
+  StreamFormat format_;
+  Pacer pacer_{0};
+  std::uint64_t frames_sent_ = 0;
+  bool has_slot_ = false;
+};
+
+}  // namespace framewire

@@ -1,0 +1,68 @@
+#include "sender/statistics.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace framewire {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json session_json(const SessionReport& report) {
+  Json json{{"viewer", report.viewer},
+            {"stream", report.stream},
+            {"transport", report.transport},
+            {"memory", "host"},
+            {"frames_produced", report.counts.frames_produced},
+            {"frames_skipped", report.counts.frames_skipped},
+            {"frames_sent", report.counts.frames_sent},
+            {"frames_received", report.frames_received},
+            {"frames_lost", report.frames_lost},
+            {"bytes_sent", report.counts.bytes_sent},
+            {"said_bye", report.has_said_bye},
+            {"ending", report.ending}};
+  json["viewer_statistics"] =
+      report.viewer_statistics.empty() ? Json(nullptr) : Json::parse(report.viewer_statistics, nullptr, false);
+  return json;
+}
+
+}  // namespace
+
+std::string sender_statistics_json(const std::vector<const Stream*>& streams, const std::vector<SessionReport>& reports,
+                                   std::int64_t run_ns) {
+  std::uint64_t produced = 0;
+  std::uint64_t dropped = 0;
+  for (const Stream* stream : streams) {
+    produced += stream->frames_produced();
+    dropped += stream->frames_dropped_at_source();
+  }
+  OutletCounts sum;
+  std::uint64_t received = 0;
+  std::uint64_t lost = 0;
+  Json sessions = Json::array();
+  for (const SessionReport& report : reports) {
+    sum.frames_skipped += report.counts.frames_skipped;
+    sum.frames_sent += report.counts.frames_sent;
+    sum.bytes_sent += report.counts.bytes_sent;
+    received += report.frames_received;
+    lost += report.frames_lost;
+    sessions.push_back(session_json(report));
+  }
+  const double seconds = static_cast<double>(run_ns) / 1e9;
+  const Json json{{"frames_produced", produced},
+                  {"frames_dropped_at_source", dropped},
+                  {"frames_skipped", sum.frames_skipped},
+                  {"frames_sent", sum.frames_sent},
+                  {"frames_received", received},
+                  {"frames_lost", lost},
+                  {"frames_torn", nullptr},  // the viewer's to know
+                  {"seconds", seconds},
+                  {"fps", seconds > 0 ? static_cast<double>(produced) / seconds : 0},
+                  {"gigabytes_per_second", seconds > 0 ? static_cast<double>(sum.bytes_sent) / seconds / 1e9 : 0},
+                  {"transport", reports.empty() ? Json(nullptr) : Json(reports.front().transport)},
+                  {"memory", "host"},
+                  {"sessions", sessions}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace framewire

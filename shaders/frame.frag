@@ -1,0 +1,120 @@
+// A frame's planes to RGB. gl/frame_painter.cpp puts #version and two definitions before this text:
+//   PLANES  1: RGB or gray, 2: luma and interleaved chroma, 3: luma, U and V
+//   MODE    0: one pixel of the frame per pixel drawn, read without filtering
+//           1: scaled, one bilinear sample per pixel
+//           2: made smaller, the mean of several
+//
+// Chroma lies where MPEG-2 and H.264 put it: level with every second luma sample horizontally, half way between two vertically.
+// It is interpolated linearly. The colour matrix is linear too, so filtering comes first and one product is enough.
+
+layout(binding = 0) uniform sampler2D plane0;
+layout(binding = 1) uniform sampler2D plane1;
+layout(binding = 2) uniform sampler2D plane2;
+
+in vec2 frame_position;
+in vec2 chroma_position;
+flat in vec3 of_first;
+flat in vec3 of_second;
+flat in vec3 of_third;
+flat in vec3 of_none;
+flat in ivec3 top_left;
+flat in ivec2 shift;
+
+out vec4 colour;
+
+vec4 to_rgb(vec4 texel) {
+  return vec4(of_first * texel.r + of_second * texel.g + of_third * texel.b + of_none, texel.a);
+}
+
+#if MODE == 0
+
+#if PLANES > 1
+vec4 chroma_texel(ivec2 at) {
+#if PLANES == 2
+  return texelFetch(plane1, at, 0);
+#else
+  return vec4(texelFetch(plane1, at, 0).r, texelFetch(plane2, at, 0).r, 0.0, 0.0);
+#endif
+}
+
+vec2 chroma_at(ivec2 pixel) {
+  if (shift == ivec2(0)) {
+    return chroma_texel(pixel).rg;
+  }
+  // The corner between the four: from there the choice of texels cannot tip over by rounding.
+  vec2 corner = vec2(ivec2(pixel.x >> shift.x, (pixel.y - shift.y) >> shift.y) + 1) / vec2(textureSize(plane1, 0));
+  vec2 part = vec2(0.5 * float(pixel.x & 1), shift.y == 0 ? 0.0 : (pixel.y & 1) == 1 ? 0.25 : 0.75);
+#if PLANES == 2
+  vec4 u = textureGather(plane1, corner, 0);
+  vec4 v = textureGather(plane1, corner, 1);
+#else
+  vec4 u = textureGather(plane1, corner);
+  vec4 v = textureGather(plane2, corner);
+#endif
+  vec4 weights = vec4((1.0 - part.x) * part.y, part.x * part.y, part.x * (1.0 - part.y), (1.0 - part.x) * (1.0 - part.y));
+  return vec2(dot(u, weights), dot(v, weights));
+}
+#endif
+
+void main() {
+  ivec2 pixel = ivec2(gl_FragCoord.xy) - top_left.xy;
+  pixel.y *= top_left.z;
+  vec4 texel = texelFetch(plane0, pixel, 0);
+#if PLANES > 1
+  texel = vec4(texel.r, chroma_at(pixel), 1.0);
+#endif
+  colour = to_rgb(texel);
+}
+
+#else
+
+vec2 chroma_sample(vec2 at) {
+#if PLANES == 2
+  return texture(plane1, at).rg;
+#else
+  return vec2(texture(plane1, at).r, texture(plane2, at).r);
+#endif
+}
+
+#if MODE == 1
+
+void main() {
+  vec4 texel = texture(plane0, frame_position);
+#if PLANES > 1
+  texel = vec4(texel.r, chroma_sample(chroma_position), 1.0);
+#endif
+  colour = to_rgb(texel);
+}
+
+#else
+
+uniform vec4 footprint;     // of one pixel drawn, in the frame and in the chroma texture
+uniform ivec2 taps;         // samples per pixel drawn
+uniform ivec2 chroma_taps;
+
+void main() {
+  vec2 each = footprint.xy / vec2(taps);
+  vec2 start = frame_position - 0.5 * footprint.xy + 0.5 * each;
+  vec4 texel = vec4(0.0);
+  for (int y = 0; y < taps.y; ++y) {
+    for (int x = 0; x < taps.x; ++x) {
+      texel += texture(plane0, start + each * vec2(x, y));
+    }
+  }
+  texel /= float(taps.x * taps.y);
+#if PLANES > 1
+  each = footprint.zw / vec2(chroma_taps);
+  start = chroma_position - 0.5 * footprint.zw + 0.5 * each;
+  vec2 chroma = vec2(0.0);
+  for (int y = 0; y < chroma_taps.y; ++y) {
+    for (int x = 0; x < chroma_taps.x; ++x) {
+      chroma += chroma_sample(start + each * vec2(x, y));
+    }
+  }
+  texel = vec4(texel.r, chroma / float(chroma_taps.x * chroma_taps.y), 1.0);
+#endif
+  colour = to_rgb(texel);
+}
+
+#endif
+#endif

@@ -1,0 +1,33 @@
+#version 450 core
+// Covers the viewport with one triangle that is larger than it, without a vertex buffer, and hands everything that is the same for
+// a whole frame on as flat outputs: software renderers check the bounds of every uniform for every pixel, which would cost more than
+// the conversion itself.
+
+uniform mat3 colour_matrix;  // texel to RGB, see gl/colour_conversion.hpp
+uniform vec3 colour_offset;
+uniform vec4 place;          // viewport (0 … 1 from below) to frame (0 … 1 from the top left): scale, then offset
+uniform vec4 chroma_place;   // frame to chroma texture: scale, then offset
+uniform ivec3 origin;        // framebuffer x and y of the frame's top left pixel; framebuffer rows per row down in the frame, 1 or -1
+uniform ivec2 chroma_shift;  // log2 of the luma samples per chroma sample
+
+out vec2 frame_position;
+out vec2 chroma_position;
+flat out vec3 of_first;  // what each component of a texel adds to R, G, B
+flat out vec3 of_second;
+flat out vec3 of_third;
+flat out vec3 of_none;
+flat out ivec3 top_left;
+flat out ivec2 shift;
+
+void main() {
+  vec2 corner = vec2((gl_VertexID << 1) & 2, gl_VertexID & 2);
+  gl_Position = vec4(corner * 2.0 - 1.0, 0.0, 1.0);
+  frame_position = corner * place.xy + place.zw;
+  chroma_position = frame_position * chroma_place.xy + chroma_place.zw;
+  of_first = colour_matrix[0];
+  of_second = colour_matrix[1];
+  of_third = colour_matrix[2];
+  of_none = colour_offset;
+  top_left = origin;
+  shift = chroma_shift;
+}

@@ -1,0 +1,25 @@
+#version 450 core
+// The frame counter of gl: scenes: characters of 8 x 8 dots on a translucent plate with round corners. Drawn with blending, upside down for GL
+// like the scene below it: row 0 is the picture's top row. See sender/sources/gl/counter_text.hpp for where it stands.
+
+layout(location = 0) out vec4 colour;
+
+uniform uvec2 dots[40];  // of each character, as counter_text.hpp has them: low word first
+uniform int characters;
+uniform ivec2 start;     // pixels: the first character's top left
+uniform int scale;       // pixels per dot
+
+void main() {
+  ivec2 at = ivec2(gl_FragCoord.xy) - start;
+  ivec2 extent = ivec2(characters * 8 - 1, 7) * scale;
+  // Distance to the text's rectangle, of which the plate is everything within four dots.
+  vec2 outside = max(max(vec2(-at), vec2(at - extent)), 0.0);
+  float plate = clamp(4.0 * float(scale) + 0.5 - length(outside), 0.0, 1.0);
+  ivec2 dot_at = at / scale;
+  bool lit = false;
+  if (all(greaterThanEqual(at, ivec2(0))) && all(lessThan(at, ivec2(characters * 8, 8) * scale))) {
+    uint word = (dot_at.y & 4) == 0 ? dots[dot_at.x >> 3].x : dots[dot_at.x >> 3].y;
+    lit = ((word >> uint((dot_at.y & 3) * 8 + (dot_at.x & 7))) & 1u) == 1u;
+  }
+  colour = lit ? vec4(0.97, 0.98, 1.0, 1.0) : vec4(0.02, 0.03, 0.05, 0.62 * plate);
+}

@@ -1,0 +1,379 @@
+// What every link promises. A link exists when it passes this suite.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/wait.hpp"
+#include "frame/stamp.hpp"
+#include "tests/contract/link_pairs.hpp"
+
+namespace framewire::test {
+namespace {
+
+constexpr std::uint32_t ring_slots = 3;
+constexpr std::uint64_t slot_bytes = 100'000;  // not a multiple of a page or a line
+constexpr std::int64_t patience_ns = 20 * ns_per_s;
+
+class LinkContract : public testing::TestWithParam<LinkMaker> {
+ protected:
+  void SetUp() override {
+    pair_ = GetParam().make();
+    begin_epoch(1, slot_bytes);
+  }
+
+  void begin_epoch(std::uint32_t epoch, std::uint64_t bytes, std::uint32_t slots = ring_slots) {
+    pool_ = std::make_shared<Pool>(epoch, bytes, 16);
+    pools_.push_back(pool_);
+    pair_.sender->begin_epoch(pool_);
+    pair_.receiver->begin_epoch(epoch, bytes, slots);
+    pair_.sender->epoch_ready(epoch, slots);
+  }
+
+  /// A stamped frame in a slot of the pool.
+  OutgoingFrame make_frame(std::uint64_t sequence, std::uint64_t bytes = slot_bytes) {
+    const auto index = pool_->claim();
+    EXPECT_TRUE(index);
+    const auto payload = pool_->slot(*index).first(bytes);
+    stamp(payload, sequence);
+    OutgoingFrame frame{.payload = payload, .pool_slot = {pool_->epoch(), *index}};
+    frame.header.sequence = sequence;
+    frame.header.epoch = pool_->epoch();
+    frame.header.layout = bytes_layout(bytes);
+    frame.header.slice_bytes = bytes;
+    frame.header.user_tag = ~sequence;
+    frame.header.is_stamped = true;
+    return frame;
+  }
+
+  void collect() {
+    std::array<PoolSlot, 8> let_go;
+    for (std::size_t count = let_go.size(); count == let_go.size();) {
+      count = pair_.sender->collect(let_go);
+      for (const PoolSlot& slot : std::span(let_go).first(count)) {
+        const auto pool = std::ranges::find(pools_, slot.epoch, [](const auto& p) { return p->epoch(); });
+        ASSERT_NE(pool, pools_.end());
+        (*pool)->release(slot.index);
+        ++let_go_count_;
+      }
+    }
+  }
+
+  bool offer(const OutgoingFrame& frame) { return pair_.sender->offer(frame) == Offer::accepted; }
+
+  /// Waits for the next frame.
+  std::optional<IncomingFrame> receive() {
+    const std::int64_t deadline_ns = monotonic_ns() + patience_ns;
+    while (monotonic_ns() < deadline_ns) {
+      if (auto frame = pair_.receiver->poll()) {
+        return frame;
+      }
+      pair_.let_pass();
+    }
+    return std::nullopt;
+  }
+
+  template <typename Condition>
+  bool eventually(Condition condition) {
+    const std::int64_t deadline_ns = monotonic_ns() + patience_ns;
+    while (monotonic_ns() < deadline_ns) {
+      if (condition()) {
+        return true;
+      }
+      pair_.let_pass();
+    }
+    return false;
+  }
+
+  static void expect_whole(const IncomingFrame& frame, std::uint64_t sequence) {
+    EXPECT_EQ(frame.header.sequence, sequence);
+    EXPECT_EQ(frame.header.user_tag, ~sequence);
+    EXPECT_EQ(frame.payload.size(), frame.header.layout.size_bytes);
+    EXPECT_FALSE(find_torn_line(frame.payload, sequence)) << "sequence " << sequence;
+  }
+
+  std::vector<std::shared_ptr<Pool>> pools_;
+  std::shared_ptr<Pool> pool_;
+  LinkPair pair_;
+  std::uint64_t let_go_count_ = 0;
+};
+
+TEST_P(LinkContract, AFrameArrivesWhole) {
+  const OutgoingFrame sent = make_frame(7);
+  ASSERT_TRUE(offer(sent));
+  const auto frame = receive();
+  ASSERT_TRUE(frame);
+  expect_whole(*frame, 7);
+  EXPECT_EQ(frame->header.layout, sent.header.layout);
+  EXPECT_TRUE(frame->header.is_stamped);
+  EXPECT_EQ(frame->block->bytes().subspan(frame->offset_in_block_bytes).data(), frame->payload.data());
+}
+
+TEST_P(LinkContract, PayloadsOfAnySize) {
+  for (const std::uint64_t bytes : {0UL, 1UL, 63UL, 64UL, 65UL, 4095UL, 4096UL, 4097UL, 65536UL, 99'999UL, 100'000UL}) {
+    ASSERT_TRUE(offer(make_frame(bytes, bytes))) << bytes;
+    const auto frame = receive();
+    ASSERT_TRUE(frame) << bytes;
+    ASSERT_EQ(frame->payload.size(), bytes);
+    expect_whole(*frame, bytes);
+    pair_.receiver->give_back(frame->header);
+    ASSERT_TRUE(eventually([&] {
+      collect();
+      return pool_->free_count() == pool_->slot_count();
+    }));
+  }
+}
+
+TEST_P(LinkContract, NoMoreFramesThanCredits) {
+  for (std::uint64_t i = 0; i < ring_slots; ++i) {
+    ASSERT_TRUE(offer(make_frame(i)));
+  }
+  const OutgoingFrame one_more = make_frame(ring_slots);
+  EXPECT_EQ(pair_.sender->offer(one_more), Offer::no_credit);
+  const auto frame = receive();
+  ASSERT_TRUE(frame);
+  collect();
+  EXPECT_EQ(pair_.sender->offer(one_more), Offer::no_credit) << "a frame that was only looked at is no credit";
+  pair_.receiver->give_back(frame->header);
+  EXPECT_TRUE(eventually([&] {
+    collect();
+    return offer(one_more);
+  }));
+  for (std::uint64_t i = 1; i <= ring_slots; ++i) {
+    const auto next = receive();
+    ASSERT_TRUE(next);
+    expect_whole(*next, i);
+  }
+}
+
+TEST_P(LinkContract, ThousandsInOrderAcrossTwoToThe32) {
+  constexpr std::uint64_t first = (std::uint64_t{1} << 32) - 1000;
+  constexpr std::uint64_t count = 2000;
+  std::uint64_t sent = 0;
+  std::uint64_t received = 0;
+  std::optional<OutgoingFrame> pending;
+  ASSERT_TRUE(eventually([&] {
+    while (sent < count) {
+      if (!pending) {
+        pending = make_frame(first + sent, 1 + (sent * 37) % 3000);
+      }
+      if (!offer(*pending)) {
+        break;
+      }
+      pending.reset();
+      ++sent;
+    }
+    while (auto frame = pair_.receiver->poll()) {
+      expect_whole(*frame, first + received);
+      pair_.receiver->give_back(frame->header);
+      ++received;
+    }
+    collect();
+    return received == count;
+  }));
+  EXPECT_TRUE(eventually([&] {
+    collect();
+    return pair_.sender->frames_acknowledged() == count && let_go_count_ == count;
+  }));
+  EXPECT_EQ(pool_->free_count(), pool_->slot_count());
+}
+
+TEST_P(LinkContract, AStalledViewerDelaysNobodyAndLosesNothing) {
+  std::deque<std::uint64_t> accepted;
+  std::optional<OutgoingFrame> pending;
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    pending = make_frame(i);
+    if (!offer(*pending)) {
+      pool_->release(pending->pool_slot.index);
+    } else {
+      accepted.push_back(i);
+    }
+    pair_.let_pass();
+    collect();
+  }
+  EXPECT_EQ(accepted.size(), ring_slots);
+  for (const std::uint64_t sequence : accepted) {
+    const auto frame = receive();
+    ASSERT_TRUE(frame);
+    expect_whole(*frame, sequence);
+    pair_.receiver->give_back(frame->header);
+  }
+  EXPECT_TRUE(eventually([&] {
+    collect();
+    return pair_.sender->frames_acknowledged() == ring_slots;
+  }));
+}
+
+TEST_P(LinkContract, CreditsComeBackInAnyOrder) {
+  std::vector<IncomingFrame> held;
+  std::uint64_t sequence = 0;
+  for (int round = 0; round < 50; ++round) {
+    while (held.size() < ring_slots) {
+      ASSERT_TRUE(eventually([&] {
+        collect();
+        const OutgoingFrame frame = make_frame(sequence);
+        if (offer(frame)) {
+          return true;
+        }
+        pool_->release(frame.pool_slot.index);
+        return false;
+      }));
+      held.push_back(*receive());
+      expect_whole(held.back(), sequence++);
+    }
+    const auto victim = held.begin() + (round * 7) % static_cast<int>(held.size());
+    EXPECT_FALSE(find_torn_line(victim->payload, victim->header.sequence));
+    pair_.receiver->give_back(victim->header);
+    held.erase(victim);
+  }
+}
+
+TEST_P(LinkContract, EpochsFollowEachOther) {
+  ASSERT_TRUE(offer(make_frame(1)));
+  const auto old_frame = receive();
+  ASSERT_TRUE(old_frame);
+  ASSERT_TRUE(offer(make_frame(2)));  // under way when the format changes
+  begin_epoch(2, 3 * slot_bytes, 2);
+  ASSERT_TRUE(offer(make_frame(3, 3 * slot_bytes)));
+  ASSERT_TRUE(offer(make_frame(4, 3 * slot_bytes)));
+  EXPECT_NE(pair_.sender->offer(make_frame(5, 3 * slot_bytes)), Offer::closed);
+  const auto second = receive();
+  ASSERT_TRUE(second);
+  expect_whole(*second, 2);
+  EXPECT_EQ(second->header.epoch, 1U);
+  const auto third = receive();
+  ASSERT_TRUE(third);
+  expect_whole(*third, 3);
+  EXPECT_EQ(third->header.epoch, 2U);
+  expect_whole(*old_frame, 1);  // its ring lives as long as somebody holds a frame of it
+  pair_.receiver->give_back(old_frame->header);
+  pair_.receiver->give_back(second->header);
+  pair_.receiver->give_back(third->header);
+  EXPECT_TRUE(eventually([&] {
+    collect();
+    return pair_.sender->frames_acknowledged() == 3;
+  }));
+  EXPECT_EQ(pair_.sender->state(), LinkState::open);
+}
+
+TEST_P(LinkContract, SlicesShareOneSlotAndOneCredit) {
+  constexpr std::uint16_t slices = 4;
+  for (int round = 0; round < 5; ++round) {
+    OutgoingFrame whole = make_frame(static_cast<std::uint64_t>(round));
+    for (std::uint16_t i = 0; i < slices; ++i) {
+      OutgoingFrame slice = whole;
+      slice.header.slice = i;
+      slice.header.slice_count = slices;
+      slice.header.slice_offset_bytes = i * slot_bytes / slices;
+      slice.header.slice_bytes = slot_bytes / slices;
+      ASSERT_TRUE(eventually([&] {
+        collect();
+        return offer(slice);
+      }));
+    }
+    std::optional<IncomingFrame> last;
+    for (std::uint16_t i = 0; i < slices; ++i) {
+      last = receive();
+      ASSERT_TRUE(last);
+      EXPECT_EQ(last->header.slice, i);
+      if (i + 1 < slices) {
+        pair_.receiver->give_back(last->header);  // gives nothing back before the last
+      }
+    }
+    expect_whole(*last, static_cast<std::uint64_t>(round));
+    pair_.receiver->give_back(last->header);
+  }
+  EXPECT_TRUE(eventually([&] {
+    collect();
+    return pair_.sender->frames_acknowledged() == 5;
+  }));
+}
+
+TEST_P(LinkContract, ADescriptorWakesWhoeverArmed) {
+  ASSERT_TRUE(pair_.receiver->arm());
+  EXPECT_FALSE(wait_for(pair_.receiver->descriptor(), POLLIN, monotonic_ns()));
+  ASSERT_TRUE(offer(make_frame(1)));
+  EXPECT_TRUE(eventually([&] { return wait_for(pair_.receiver->descriptor(), POLLIN, monotonic_ns() + ns_per_ms); }));
+  const auto frame = receive();
+  ASSERT_TRUE(frame);
+  collect();
+  pair_.sender->on_readable();
+  collect();
+  ASSERT_TRUE(pair_.sender->arm());
+  pair_.receiver->give_back(frame->header);
+  EXPECT_TRUE(eventually([&] { return wait_for(pair_.sender->descriptor(), POLLIN, monotonic_ns() + ns_per_ms); }));
+  pair_.sender->on_readable();
+  collect();
+  EXPECT_EQ(pair_.sender->frames_acknowledged(), 1U);
+}
+
+TEST_P(LinkContract, ArmSaysNoWhenThereIsSomething) {
+  ASSERT_TRUE(offer(make_frame(1)));
+  ASSERT_TRUE(eventually([&] { return !pair_.receiver->arm(); }));
+  EXPECT_TRUE(receive());
+}
+
+TEST_P(LinkContract, ACutIsNoticedAtEveryStep) {
+  for (int step = 0; step < 8; ++step) {
+    LinkPair& pair = pair_ = GetParam().make();
+    begin_epoch(1, slot_bytes);
+    std::vector<IncomingFrame> held;
+    const auto act = [&](int action) {
+      if (action < 3) {
+        ASSERT_TRUE(offer(make_frame(static_cast<std::uint64_t>(action))));
+      } else if (action < 5) {
+        held.push_back(*receive());
+      } else if (action == 5) {
+        pair.receiver->give_back(held.front().header);
+      } else {
+        collect();
+      }
+    };
+    for (int action = 0; action < step; ++action) {
+      act(action);
+    }
+    pair.cut();
+    EXPECT_TRUE(eventually([&] {
+      collect();
+      while (pair.receiver->poll()) {
+      }
+      return pair.sender->state() != LinkState::open && pair.receiver->state() != LinkState::open;
+    })) << "step " << step;
+    EXPECT_FALSE(pair.sender->fault().empty());
+    EXPECT_FALSE(pair.receiver->fault().empty());
+    for (const IncomingFrame& frame : held) {
+      expect_whole(frame, frame.header.sequence);  // what was received whole stays whole
+    }
+  }
+}
+
+TEST_P(LinkContract, EitherEndMayGoFirst) {
+  ASSERT_TRUE(offer(make_frame(1)));
+  const auto frame = receive();
+  ASSERT_TRUE(frame);
+  pair_.receiver.reset();
+  expect_whole(*frame, 1);
+  EXPECT_TRUE(eventually([&] {
+    collect();
+    return pair_.sender->state() != LinkState::open;
+  }));
+  pair_ = GetParam().make();
+  begin_epoch(1, slot_bytes);
+  ASSERT_TRUE(offer(make_frame(2)));
+  pair_.sender.reset();
+  EXPECT_TRUE(eventually([&] {
+    while (pair_.receiver->poll()) {
+    }
+    return pair_.receiver->state() != LinkState::open;
+  }));
+}
+
+INSTANTIATE_TEST_SUITE_P(Links, LinkContract, testing::ValuesIn(link_makers()), [](const auto& link) { return link.param.name; });
+
+}  // namespace
+}  // namespace framewire::test

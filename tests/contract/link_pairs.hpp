@@ -1,0 +1,33 @@
+// One connected pair of link ends of each kind, for the contract suite.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/file_descriptor.hpp"
+#include "transport/link.hpp"
+
+namespace framewire::test {
+
+struct LinkPair {
+  std::unique_ptr<SenderLink> sender;
+  std::unique_ptr<ReceiverLink> receiver;
+  std::function<void()> let_pass;  // gives the link a chance to move what is under way
+  std::function<void()> cut;       // the connection breaks
+  std::shared_ptr<void> keeps_alive;
+};
+
+struct LinkMaker {
+  std::string name;
+  std::function<LinkPair()> make;
+};
+
+/// fake, local and tcp; a new link joins here.
+std::vector<LinkMaker> link_makers();
+
+/// A connected pair of TCP sockets over loopback.
+std::pair<FileDescriptor, FileDescriptor> tcp_socket_pair();
+std::pair<FileDescriptor, FileDescriptor> unix_socket_pair();
+
+}  // namespace framewire::test

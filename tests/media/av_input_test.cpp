@@ -1,0 +1,366 @@
+#include "media/av_input.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "tests/media/media_files.hpp"
+
+namespace framewire {
+namespace {
+
+using namespace test;
+
+/// Everything that an input gives, and what it said.
+struct Played {
+  StreamFormat format;
+  std::vector<std::byte> bytes;
+  std::vector<std::int64_t> times_ns;
+  std::string fault;
+  std::uint64_t error_count = 0;
+};
+
+class AvInputTest : public ::testing::Test {
+ protected:
+  Played play(AvInputOptions options) {
+    AvInput input(std::move(options), log_);
+    return play(input);
+  }
+
+  static Played play(AvInput& input) {
+    Played played;
+    while (input.read() == AvRead::frame) {
+      played.format = input.format();
+      const std::size_t size = played.bytes.size();
+      played.bytes.resize(size + input.format().layout.size_bytes);
+      input.copy_to(std::span(played.bytes).subspan(size));
+      played.times_ns.push_back(input.pts_ns());
+    }
+    played.fault = input.fault();
+    played.error_count = input.error_count();
+    return played;
+  }
+
+  /// The sentence with which opening `name` fails.
+  std::string refusal(AvInputOptions options) {
+    try {
+      const AvInput input(std::move(options), log_);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "(it was opened)";
+  }
+
+  std::string logged() {
+    std::fflush(stream_);
+    return {buffer_, size_};
+  }
+
+  void TearDown() override {
+    std::fclose(stream_);
+    std::free(buffer_);
+  }
+
+  TemporaryFolder folder_;
+  char* buffer_ = nullptr;
+  std::size_t size_ = 0;
+  std::FILE* stream_ = ::open_memstream(&buffer_, &size_);
+  Log log_{stream_, "test", true};
+};
+
+struct Coded {
+  const char* name;    // of the file
+  const char* encode;  // ffmpeg's output options
+  const char* size;
+  PixelFormat carried_as;
+  const char* reference;  // the pixel format to compare in
+};
+
+class DecodesTest : public AvInputTest, public ::testing::WithParamInterface<Coded> {};
+
+TEST_P(DecodesTest, GivesTheVeryPicturesThatFfmpegGives) {
+  const Coded& coded = GetParam();
+  const std::string file = folder_.file(coded.name);
+  ffmpeg(std::string("-f lavfi -i testsrc2=size=") + coded.size + ":rate=25 -frames:v 12 " + coded.encode + " " + file);
+  const Played played = play({.name = file});
+  EXPECT_EQ(played.fault, "");
+  EXPECT_EQ(played.error_count, 0U);
+  EXPECT_EQ(played.times_ns.size(), 12U);
+  EXPECT_EQ(info(played.format.layout.format).name, info(coded.carried_as).name);
+  EXPECT_EQ(played.bytes, decoded_by_ffmpeg(folder_, file, coded.reference));
+  EXPECT_EQ(logged(), "");  // nothing was converted
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Formats, DecodesTest,
+    ::testing::Values(
+        Coded{"h264.mp4", "-c:v libx264 -preset ultrafast -pix_fmt yuv420p", "320x180", PixelFormat::yuv420p,
+              "yuv420p"},
+        Coded{"b_frames.mp4", "-c:v libx264 -preset fast -bf 3 -pix_fmt yuv420p", "322x182", PixelFormat::yuv420p,
+              "yuv420p"},
+        Coded{"h264_444.mkv", "-c:v libx264 -preset ultrafast -pix_fmt yuv444p", "101x77", PixelFormat::yuv444p,
+              "yuv444p"},
+        Coded{"h264_10.mkv", "-c:v libx264 -preset ultrafast -pix_fmt yuv420p10le", "320x180", PixelFormat::yuv420p10le,
+              "yuv420p10le"},
+        Coded{"ffv1_420.mkv", "-c:v ffv1 -pix_fmt yuv420p", "101x77", PixelFormat::yuv420p, "yuv420p"},
+        Coded{"ffv1_422.mkv", "-c:v ffv1 -pix_fmt yuv422p", "101x77", PixelFormat::yuv422p, "yuv422p"},
+        Coded{"ffv1_422p10.mkv", "-c:v ffv1 -pix_fmt yuv422p10le", "101x77", PixelFormat::yuv422p10le, "yuv422p10le"},
+        Coded{"ffv1_bgr0.mkv", "-c:v ffv1 -pix_fmt bgr0", "101x77", PixelFormat::bgr0, "bgr0"},
+        Coded{"ffv1_bgra.mkv", "-c:v ffv1 -pix_fmt bgra", "101x77", PixelFormat::bgra, "bgra"},
+        Coded{"ffv1_gray.mkv", "-c:v ffv1 -pix_fmt gray", "101x77", PixelFormat::gray8, "gray"},
+        Coded{"raw_uyvy.nut", "-c:v rawvideo -pix_fmt uyvy422", "102x77", PixelFormat::uyvy422, "uyvy422"},
+        Coded{"raw_yuyv.nut", "-c:v rawvideo -pix_fmt yuyv422", "102x77", PixelFormat::yuyv422, "yuyv422"},
+        Coded{"raw_nv12.nut", "-c:v rawvideo -pix_fmt nv12", "102x78", PixelFormat::nv12, "nv12"},
+        Coded{"raw_p010.nut", "-c:v rawvideo -pix_fmt p010le", "102x78", PixelFormat::p010le, "p010le"},
+        Coded{"raw_rgb24.nut", "-c:v rawvideo -pix_fmt rgb24", "101x77", PixelFormat::rgb24, "rgb24"},
+        Coded{"raw_bgr24.nut", "-c:v rawvideo -pix_fmt bgr24", "101x77", PixelFormat::bgr24, "bgr24"},
+        Coded{"raw_rgba.nut", "-c:v rawvideo -pix_fmt rgba", "101x77", PixelFormat::rgba, "rgba"},
+        Coded{"raw_rgb0.nut", "-c:v rawvideo -pix_fmt rgb0", "101x77", PixelFormat::rgb0, "rgb0"},
+        Coded{"y4m.y4m", "-pix_fmt yuv420p", "101x77", PixelFormat::yuv420p, "yuv420p"},
+        Coded{"mjpeg.avi", "-c:v mjpeg -pix_fmt yuvj422p", "128x96", PixelFormat::yuv422p, "yuvj422p"}),
+    [](const auto& test) {
+      std::string name = test.param.name;
+      std::ranges::replace(name, '.', '_');
+      return name;
+    });
+
+TEST_F(AvInputTest, PassesTheMeaningOfTheNumbersOn) {
+  const std::string file = folder_.file("hdr.mkv");
+  ffmpeg(
+      "-f lavfi -i testsrc2=size=320x180:rate=30000/1001 -frames:v 3 -vf setsar=4/3 -c:v libx264 -preset ultrafast "
+      "-pix_fmt yuv420p10le "
+      "-colorspace bt2020nc -color_trc smpte2084 -color_primaries bt2020 -color_range tv " +
+      file);
+  const StreamFormat format = play({.name = file}).format;
+  EXPECT_EQ(format.colour,
+            (Colour{ColourMatrix::bt2020nc, ColourRange::limited, ColourTransfer::pq, ColourPrimaries::bt2020}));
+  EXPECT_EQ(format.sample_aspect, (Rational{4, 3}));
+  EXPECT_EQ(format.frame_rate, (Rational{30000, 1001}));
+}
+
+TEST_F(AvInputTest, FullRangeTwinsAreFullRange) {
+  const std::string file = folder_.file("full.avi");
+  ffmpeg("-f lavfi -i testsrc2=size=128x96 -frames:v 2 -c:v mjpeg -pix_fmt yuvj420p " + file);
+  const StreamFormat format = play({.name = file}).format;
+  EXPECT_EQ(format.layout.format, PixelFormat::yuv420p);
+  EXPECT_EQ(format.colour.range, ColourRange::full);
+}
+
+TEST_F(AvInputTest, RgbIsRgbWhateverTheFileSays) {
+  const std::string file = folder_.file("rgb.nut");
+  ffmpeg("-f lavfi -i testsrc2=size=64x48 -frames:v 2 -c:v rawvideo -pix_fmt rgba " + file);
+  const Colour colour = play({.name = file}).format.colour;
+  EXPECT_EQ(colour.matrix, ColourMatrix::rgb);
+  EXPECT_EQ(colour.range, ColourRange::full);
+}
+
+TEST_F(AvInputTest, TimesAreThoseOfTheFile) {
+  const std::string file = folder_.file("rate.mkv");
+  ffmpeg("-f lavfi -i testsrc2=size=64x48:rate=50 -frames:v 10 -c:v ffv1 " + file);
+  const Played played = play({.name = file});
+  ASSERT_EQ(played.times_ns.size(), 10U);
+  for (std::size_t i = 0; i < played.times_ns.size(); ++i) {
+    EXPECT_EQ(played.times_ns.at(i), static_cast<std::int64_t>(i) * 20 * ns_per_ms);
+  }
+}
+
+TEST_F(AvInputTest, AnotherRateCanBeAskedFor) {
+  const std::string file = folder_.file("rate.mkv");
+  ffmpeg("-f lavfi -i testsrc2=size=64x48:rate=50 -frames:v 4 -c:v ffv1 " + file);
+  const Played played = play({.name = file, .frames_per_s = 10});
+  EXPECT_EQ(played.times_ns, (std::vector<std::int64_t>{0, 100 * ns_per_ms, 200 * ns_per_ms, 300 * ns_per_ms}));
+  EXPECT_EQ(played.format.frame_rate, (Rational{10, 1}));
+}
+
+TEST_F(AvInputTest, ConvertsWhatIsNotCarriedAndSaysSoOnce) {
+  const std::string file = folder_.file("planes.mkv");
+  ffmpeg("-f lavfi -i testsrc2=size=101x77 -frames:v 3 -c:v ffv1 -pix_fmt gbrp " + file);
+  const Played played = play({.name = file});
+  EXPECT_EQ(played.format.layout.format, PixelFormat::rgb24);
+  EXPECT_EQ(played.format.colour.matrix, ColourMatrix::rgb);
+  EXPECT_EQ(played.bytes, decoded_by_ffmpeg(folder_, file, "rgb24"));
+  EXPECT_EQ(logged(), "source pixel format gbrp is not carried; converted to rgb24\n");
+}
+
+TEST_F(AvInputTest, EveryFormatOfFfmpegFindsItsNearest) {
+  struct Nearest {
+    const char* coded;
+    const char* carried;
+  };
+  for (const Nearest& nearest :
+       {Nearest{"pal8", "rgba"}, Nearest{"yuv444p10le", "yuv422p10le"}, Nearest{"yuv420p10be", "yuv420p10le"},
+        Nearest{"nv16", "yuv422p"}, Nearest{"rgb48le", "rgb24"}, Nearest{"monow", "gray8"}, Nearest{"argb", "rgba"}}) {
+    const std::string file = folder_.file("some.nut");
+    ffmpeg(std::string("-f lavfi -i testsrc2=size=64x48 -frames:v 1 -c:v rawvideo -pix_fmt ") + nearest.coded + " " +
+           file);
+    const Played played = play({.name = file});
+    EXPECT_EQ(info(played.format.layout.format).name, nearest.carried) << nearest.coded;
+    EXPECT_EQ(played.bytes.size(), packed_layout(played.format.layout.format, 64, 48).size_bytes) << nearest.coded;
+  }
+}
+
+TEST_F(AvInputTest, ConvertsAndScalesWhenAsked) {
+  const std::string file = folder_.file("h264.mp4");
+  ffmpeg("-f lavfi -i testsrc2=size=320x180 -frames:v 3 -c:v libx264 -preset ultrafast -pix_fmt yuv420p " + file);
+  const Played played = play({.name = file, .size = {101, 55}, .pixel_format = PixelFormat::rgba});
+  EXPECT_EQ(played.format.layout, packed_layout(PixelFormat::rgba, 101, 55));
+  EXPECT_EQ(played.format.colour.matrix, ColourMatrix::rgb);
+  EXPECT_EQ(played.bytes.size(), 3 * played.format.layout.size_bytes);
+}
+
+/// The matrix and the range of the source are used: red of BT.709 limited, red of BT.601 full.
+TEST_F(AvInputTest, ConversionUsesTheSourcesMatrixAndRange) {
+  for (const char* flags :
+       {"in_range=pc:out_color_matrix=bt709:out_range=tv", "in_range=pc:out_color_matrix=bt601:out_range=pc"}) {
+    const bool is_709 = std::string(flags).find("bt709") != std::string::npos;
+    const std::string file = folder_.file("red.mkv");
+    ffmpeg("-f lavfi -i color=c=0xff0000:size=64x48,format=rgb24,scale=" + std::string(flags) +
+           ",format=yuv444p -frames:v 1 -c:v ffv1 " +
+           (is_709 ? "-colorspace bt709 -color_range tv " : "-colorspace smpte170m -color_range pc ") + file);
+    const Played played = play({.name = file, .pixel_format = PixelFormat::rgba});
+    ASSERT_GE(played.bytes.size(), 4U);
+    EXPECT_GE(std::to_integer<int>(played.bytes.at(0)), 252) << flags;
+    EXPECT_LE(std::to_integer<int>(played.bytes.at(1)), 3) << flags;
+    EXPECT_LE(std::to_integer<int>(played.bytes.at(2)), 3) << flags;
+  }
+}
+
+TEST_F(AvInputTest, PlaysAgainFromTheVeryFirstPicture) {
+  for (const char* name : {"seekable.mp4", "by_opening_again.h264", "list.y4m"}) {
+    const std::string file = folder_.file(name);
+    ffmpeg("-f lavfi -i testsrc2=size=128x96:rate=25 -frames:v 30 -g 10 -pix_fmt yuv420p " +
+           std::string(file.ends_with("y4m") ? "" : "-c:v libx264 -bf 2 ") + file);
+    AvInput input({.name = file}, log_);
+    const Played first = play(input);
+    ASSERT_EQ(first.times_ns.size(), 30U) << name;
+    for (int round = 0; round < 2; ++round) {
+      ASSERT_TRUE(input.rewind()) << input.fault();
+      const Played again = play(input);
+      EXPECT_EQ(again.bytes, first.bytes) << name;
+      EXPECT_EQ(again.times_ns, first.times_ns) << name;
+    }
+  }
+}
+
+TEST_F(AvInputTest, TakesLavfiAndCanReplayIt) {
+  AvInput input({.name = "lavfi:testsrc2=size=160x90:rate=10:duration=0.5"}, log_);
+  EXPECT_FALSE(input.is_live());
+  const Played first = play(input);
+  EXPECT_EQ(first.times_ns.size(), 5U);
+  EXPECT_EQ(first.format.layout.width, 160U);
+  ASSERT_TRUE(input.rewind()) << input.fault();
+  EXPECT_EQ(play(input).bytes, first.bytes);
+}
+
+TEST_F(AvInputTest, RawFilesAreDescribedByTheOptions) {
+  const std::string file = folder_.file("frames.yuv");
+  ffmpeg("-f lavfi -i testsrc2=size=66x50 -frames:v 3 -f rawvideo -pix_fmt yuv422p " + file);
+  const Played played = play({.name = file, .size = {66, 50}, .frames_per_s = 5, .pixel_format = PixelFormat::yuv422p});
+  EXPECT_EQ(played.bytes, read_file(file));
+  EXPECT_EQ(played.times_ns.back(), 400 * ns_per_ms);
+  EXPECT_NE(refusal({.name = file}).find("say --size WxH"), std::string::npos) << refusal({.name = file});
+}
+
+TEST_F(AvInputTest, AFileWithAColonInItsNameIsAFile) {
+  const std::string file = folder_.file("lavfi:testsrc2.mkv");
+  ffmpeg("-f lavfi -i testsrc2=size=64x48 -frames:v 2 -c:v ffv1 file:" + file);
+  EXPECT_EQ(play({.name = file}).times_ns.size(), 2U);
+}
+
+TEST_F(AvInputTest, AChangeOfSizeInTheMiddleShows) {
+  const std::string small = folder_.file("small.h264");
+  const std::string large = folder_.file("large.h264");
+  ffmpeg("-f lavfi -i testsrc2=size=64x48 -frames:v 4 -c:v libx264 -pix_fmt yuv420p " + small);
+  ffmpeg("-f lavfi -i testsrc2=size=128x96 -frames:v 4 -c:v libx264 -pix_fmt yuv420p " + large);
+  std::vector<std::byte> both = read_file(small);
+  const std::vector<std::byte> rest = read_file(large);
+  both.insert(both.end(), rest.begin(), rest.end());
+  const std::string file = folder_.file("both.h264");
+  write_file(file, both);
+  AvInput input({.name = file}, log_);
+  std::vector<std::uint32_t> widths;
+  while (input.read() == AvRead::frame) {
+    widths.push_back(input.format().layout.width);
+  }
+  EXPECT_EQ(widths, (std::vector<std::uint32_t>{64, 64, 64, 64, 128, 128, 128, 128}));
+}
+
+// ---- What is wrong ----
+
+TEST_F(AvInputTest, ATruncatedFileGivesWhatIsGoodAndSaysSo) {
+  struct Cut {
+    const char* name;
+    const char* encode;
+  };
+  for (const Cut& cut : {Cut{"cut.mkv", "-c:v ffv1"}, Cut{"cut.nut", "-c:v rawvideo"},
+                         Cut{"cut.mp4", "-c:v libx264 -movflags +faststart -g 5"}, Cut{"cut.y4m", "-pix_fmt yuv420p"},
+                         Cut{"cut.avi", "-c:v mjpeg"}}) {
+    const std::string whole = folder_.file("whole_" + std::string(cut.name));
+    ffmpeg("-f lavfi -i testsrc2=size=128x96 -frames:v 20 " + std::string(cut.encode) + " " + whole);
+    const Played good = play({.name = whole});
+    ASSERT_EQ(good.times_ns.size(), 20U) << cut.name;
+    std::vector<std::byte> bytes = read_file(whole);
+    bytes.resize(bytes.size() * 7 / 10 + 3);
+    const std::string file = folder_.file(cut.name);
+    write_file(file, bytes);
+    const Played played = play({.name = file});
+    EXPECT_NE(played.fault.find("breaks off after "), std::string::npos) << cut.name << ": " << played.fault;
+    EXPECT_GE(played.times_ns.size(), 10U) << cut.name;
+    EXPECT_LT(played.times_ns.size(), 20U) << cut.name;
+    // All but the last, which the decoder may have patched up, are what they were.
+    const std::size_t same = (played.times_ns.size() - 1) * good.format.layout.size_bytes;
+    EXPECT_TRUE(
+        std::equal(played.bytes.begin(), played.bytes.begin() + static_cast<std::ptrdiff_t>(same), good.bytes.begin()))
+        << cut.name;
+  }
+}
+
+TEST_F(AvInputTest, DamageInTheMiddleIsCountedAndTheRestIsShown) {
+  const std::string file = folder_.file("damaged.avi");
+  ffmpeg("-f lavfi -i testsrc2=size=128x96 -frames:v 20 -c:v ffv1 -slicecrc 1 " + file);
+  std::vector<std::byte> bytes = read_file(file);
+  for (std::size_t i = bytes.size() / 2; i < bytes.size() / 2 + 300; ++i) {
+    bytes.at(i) ^= std::byte{0x5a};
+  }
+  write_file(file, bytes);
+  const Played played = play({.name = file});
+  EXPECT_GE(played.error_count, 1U);
+  EXPECT_GE(played.times_ns.size(), 17U);
+}
+
+TEST_F(AvInputTest, RefusesWithASentenceThatNamesIt) {
+  write_file(folder_.file("noise.mp4"), std::string(100000, '\x17'));
+  write_file(folder_.file("empty.mkv"), "");
+  ffmpeg("-f lavfi -i sine -t 1 " + folder_.file("sound.wav"));
+  struct Refused {
+    std::string name;
+    std::string sentence;  // a part of it
+  };
+  for (const Refused& refused :
+       {Refused{folder_.file("none.mp4"), "there is no such file"}, Refused{"patern", "there is no such file"},
+        Refused{folder_.file("noise.mp4"), "not a video that libav knows"},
+        Refused{folder_.file("empty.mkv"), "cannot open"},
+        Refused{folder_.file("sound.wav"), "there is no video in it, only sound"},
+        Refused{folder_.file(""), "it is a directory"},
+        Refused{"v4l3:/dev/video0", "'v4l3' is no input format or device"},
+        Refused{"gopher2://host/x", "knows no protocol 'gopher2'"},
+        Refused{"lavfi:nosuchfilter", "No such filter: 'nosuchfilter'"},
+        Refused{"http://127.0.0.1:9/x.mp4", "Connection refused"}}) {
+    const std::string sentence = refusal({.name = refused.name});
+    EXPECT_NE(sentence.find(refused.sentence), std::string::npos) << sentence;
+    EXPECT_NE(sentence.find(refused.name), std::string::npos) << sentence;
+    EXPECT_EQ(sentence.find('\n'), std::string::npos) << sentence;
+  }
+}
+
+TEST_F(AvInputTest, OpeningCanBeCancelled) {
+  // A listening tcp input waits for a caller who never comes.
+  const std::string sentence = refusal({.name = "tcp://127.0.0.1:0?listen=1", .is_cancelled = [] { return true; }});
+  EXPECT_NE(sentence.find("stopped"), std::string::npos) << sentence;
+}
+
+}  // namespace
+}  // namespace framewire

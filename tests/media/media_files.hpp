@@ -1,0 +1,65 @@
+// Real files for tests, made by the ffmpeg program, and what it says is in them.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+namespace framewire::test {
+
+/// A folder that goes when the object does.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "framewire-test-XXXXXX").string();
+    path_ = ::mkdtemp(name.data());
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  [[nodiscard]] std::string file(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline std::vector<std::byte> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const auto* begin = reinterpret_cast<const std::byte*>(text.data());
+  return {begin, begin + text.size()};
+}
+
+inline void write_file(const std::string& path, std::string_view text) {
+  std::ofstream(path, std::ios::binary).write(text.data(), static_cast<std::streamsize>(text.size()));
+}
+
+inline void write_file(const std::string& path, const std::vector<std::byte>& bytes) {
+  write_file(path, std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+}
+
+/// Runs `ffmpeg -y arguments`; the test fails when it does.
+inline void ffmpeg(const std::string& arguments) {
+  const std::string command = "ffmpeg -nostdin -v error -y " + arguments;
+  ASSERT_EQ(std::system(command.c_str()), 0) << command;
+}
+
+/// What ffmpeg decodes from `file`, as raw frames of `pixel_format`, one after another.
+inline std::vector<std::byte> decoded_by_ffmpeg(const TemporaryFolder& folder, const std::string& file,
+                                                const std::string& pixel_format) {
+  const std::string raw = folder.file("reference.raw");
+  ffmpeg("-i " + file + " -fps_mode passthrough -f rawvideo -pix_fmt " + pixel_format + " " + raw);
+  return read_file(raw);
+}
+
+}  // namespace framewire::test

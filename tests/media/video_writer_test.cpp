@@ -1,0 +1,278 @@
+#include "media/video_writer.hpp"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <numeric>
+#include <thread>
+
+#include "base/error.hpp"
+#include "media/png.hpp"
+#include "tests/media/media_files.hpp"
+
+namespace framewire {
+namespace {
+
+using namespace test;
+
+class VideoWriterTest : public ::testing::Test {
+ protected:
+  /// What `ffmpeg` makes of its test picture in a format.
+  std::vector<std::byte> frames_of(PixelFormat format, std::uint32_t width, std::uint32_t height, int count) {
+    const std::string raw = folder_.file("source.raw");
+    ffmpeg("-f lavfi -i testsrc2=size=" + std::to_string(width) + "x" + std::to_string(height) + " -frames:v " +
+           std::to_string(count) + " -f rawvideo -pix_fmt " + std::string(info(format).name) + " " + raw);
+    return read_file(raw);
+  }
+
+  static StreamFormat format_of(PixelFormat format, std::uint32_t width, std::uint32_t height) {
+    const bool is_rgb = !info(format).is_yuv && format != PixelFormat::gray8;
+    return {.layout = packed_layout(format, width, height),
+            .colour = {is_rgb ? ColourMatrix::rgb : ColourMatrix::unspecified,
+                       is_rgb ? ColourRange::full : ColourRange::unspecified, ColourTransfer::unspecified,
+                       ColourPrimaries::unspecified},
+            .sample_aspect = {1, 1},
+            .frame_rate = {25, 1}};
+  }
+
+  static WriteResult write_all(VideoWriter& writer, const StreamFormat& format, std::span<const std::byte> frames) {
+    WriteResult result = WriteResult::written;
+    for (; result == WriteResult::written && !frames.empty(); frames = frames.subspan(format.layout.size_bytes)) {
+      result = writer.write(format, format.layout, frames);
+    }
+    return result;
+  }
+
+  TemporaryFolder folder_;
+  Log log_{stderr, "test", false};
+};
+
+std::string name_of(PixelFormat format) {
+  return std::string(info(format).name);
+}
+
+class EveryFormat : public VideoWriterTest, public ::testing::WithParamInterface<PixelFormat> {};
+
+TEST_P(EveryFormat, RawFilesHoldTheVeryBytes) {
+  const StreamFormat format = format_of(GetParam(), 50, 38);
+  const auto frames = frames_of(GetParam(), 50, 38, 3);
+  {
+    VideoWriter writer(folder_.file("out.raw"), log_);
+    EXPECT_EQ(write_all(writer, format, frames), WriteResult::written);
+    EXPECT_EQ(writer.frames_written(), 3U);
+  }
+  EXPECT_EQ(read_file(folder_.file("out.raw")), frames);
+}
+
+/// What a reader makes of the y4m file is what it makes of the frames themselves: exactly for YUV, closely for RGB,
+/// which y4m does not have.
+TEST_P(EveryFormat, Y4mIsReadAsTheSamePictures) {
+  const StreamFormat format = format_of(GetParam(), 50, 38);
+  const auto frames = frames_of(GetParam(), 50, 38, 3);
+  const std::string file = folder_.file("out.y4m");
+  {
+    VideoWriter writer(file, log_);
+    EXPECT_EQ(write_all(writer, format, frames), WriteResult::written);
+  }
+  const bool is_rgb = format.colour.matrix == ColourMatrix::rgb;
+  const std::string name = is_rgb ? "rgb24" : std::string(info(GetParam()).name);
+  const auto read = decoded_by_ffmpeg(folder_, file, name);
+  if (!is_rgb) {
+    EXPECT_EQ(read, frames);
+    return;
+  }
+  const auto wanted = frames_of(PixelFormat::rgb24, 50, 38, 3);
+  ASSERT_EQ(read.size(), wanted.size());
+  int worst = 0;
+  double sum = 0;
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    const int difference = std::abs(std::to_integer<int>(read.at(i)) - std::to_integer<int>(wanted.at(i)));
+    worst = std::max(worst, difference);
+    sum += difference;
+  }
+  EXPECT_LE(worst, 8);
+  EXPECT_LE(sum / static_cast<double>(read.size()), 1.5);
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, EveryFormat, ::testing::ValuesIn([] {
+                           std::vector<PixelFormat> formats;
+                           for (const PixelFormatInfo& entry : pixel_formats()) {
+                             formats.push_back(entry.format);
+                           }
+                           return formats;
+                         }()),
+                         [](const auto& test) { return name_of(test.param); });
+
+TEST_F(VideoWriterTest, PaddedRowsAreWrittenWithoutTheirPadding) {
+  const StreamFormat format = format_of(PixelFormat::yuv420p, 50, 38);
+  const auto frames = frames_of(PixelFormat::yuv420p, 50, 38, 1);
+  FrameLayout padded = format.layout;
+  std::uint64_t end = 0;
+  for (std::uint32_t i = 0; i < padded.plane_count; ++i) {
+    padded.planes.at(i).pitch_bytes = 64;
+    padded.planes.at(i).offset_bytes = end;
+    end += std::uint64_t{64} * padded.planes.at(i).rows;
+  }
+  padded.size_bytes = end;
+  std::vector<std::byte> payload(end, std::byte{0xee});
+  for (std::uint32_t i = 0; i < padded.plane_count; ++i) {
+    for (std::uint32_t row = 0; row < padded.planes.at(i).rows; ++row) {
+      const PlaneLayout& from = format.layout.planes.at(i);
+      std::copy_n(
+          frames.begin() + static_cast<std::ptrdiff_t>(from.offset_bytes + std::uint64_t{row} * from.pitch_bytes),
+          from.row_bytes,
+          payload.begin() + static_cast<std::ptrdiff_t>(padded.planes.at(i).offset_bytes + std::uint64_t{row} * 64));
+    }
+  }
+  VideoWriter writer(folder_.file("out.raw"), log_);
+  EXPECT_EQ(writer.write(format, padded, payload), WriteResult::written);
+  EXPECT_EQ(read_file(folder_.file("out.raw")), frames);
+}
+
+TEST_F(VideoWriterTest, ALaterFormatIsBroughtToTheFirst) {
+  const StreamFormat small = format_of(PixelFormat::yuv420p, 50, 38);
+  const StreamFormat large = format_of(PixelFormat::rgba, 80, 60);
+  VideoWriter writer(folder_.file("out.y4m"), log_);
+  EXPECT_EQ(write_all(writer, small, frames_of(PixelFormat::yuv420p, 50, 38, 2)), WriteResult::written);
+  EXPECT_EQ(write_all(writer, large, frames_of(PixelFormat::rgba, 80, 60, 2)), WriteResult::written);
+  EXPECT_EQ(decoded_by_ffmpeg(folder_, folder_.file("out.y4m"), "yuv420p").size(), 4 * small.layout.size_bytes);
+}
+
+TEST_F(VideoWriterTest, AFrameThatIsNotWhatItsLayoutSaysIsRefused) {
+  const StreamFormat format = format_of(PixelFormat::rgba, 50, 38);
+  VideoWriter writer(folder_.file("out.raw"), log_);
+  const std::vector<std::byte> short_payload(format.layout.size_bytes - 1);
+  EXPECT_EQ(writer.write(format, format.layout, short_payload), WriteResult::failed);
+  EXPECT_NE(writer.sentence(), "");
+}
+
+TEST_F(VideoWriterTest, AFullDiskLeavesWholeFramesAndASentence) {
+  const StreamFormat format = format_of(PixelFormat::yuv420p, 64, 48);
+  const auto frames = frames_of(PixelFormat::yuv420p, 64, 48, 5);
+  const std::string file = folder_.file("out.y4m");
+  rlimit before{};
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  const auto signal_before = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit limit = before;
+  limit.rlim_cur = 3 * format.layout.size_bytes + 1000;  // in the middle of the fourth frame
+  VideoWriter writer(file, log_);
+  ::setrlimit(RLIMIT_FSIZE, &limit);
+  const WriteResult result = write_all(writer, format, frames);
+  const WriteResult again = write_all(writer, format, frames);
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, signal_before);
+  EXPECT_EQ(result, WriteResult::failed);
+  EXPECT_EQ(again, WriteResult::failed);
+  EXPECT_EQ(writer.frames_written(), 3U);
+  EXPECT_EQ(writer.sentence(), "cannot write '" + file + "': File too large; it got 3 whole frames");
+  const auto read = decoded_by_ffmpeg(folder_, file, "yuv420p");
+  ASSERT_EQ(read.size(), 3 * format.layout.size_bytes);
+  EXPECT_TRUE(std::equal(read.begin(), read.end(), frames.begin()));
+}
+
+TEST_F(VideoWriterTest, ADeviceWithoutRoomIsReported) {
+  const StreamFormat format = format_of(PixelFormat::gray8, 16, 16);
+  VideoWriter writer("/dev/full", log_);
+  const std::vector<std::byte> frame(256);
+  EXPECT_EQ(writer.write(format, format.layout, frame), WriteResult::failed);
+  EXPECT_EQ(writer.sentence(), "cannot write '/dev/full': No space left on device; it got 0 whole frames");
+}
+
+TEST_F(VideoWriterTest, WhatCannotBeOpenedIsAnError) {
+  try {
+    VideoWriter writer(folder_.file("none/out.y4m"), log_);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("No such file or directory"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("none/out.y4m"), std::string::npos) << error.what();
+  }
+}
+
+/// A pipe whose ends the test holds.
+struct Pipe {
+  Pipe() {
+    std::array<int, 2> ends{};
+    EXPECT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+    reader.reset(ends.at(0));
+    writer.reset(ends.at(1));
+  }
+  FileDescriptor reader;
+  FileDescriptor writer;
+};
+
+TEST_F(VideoWriterTest, APipeGetsEverythingHoweverSlowlyItIsRead) {
+  const StreamFormat format = format_of(PixelFormat::rgba, 640, 480);
+  std::vector<std::byte> frame(format.layout.size_bytes);
+  Pipe pipe;
+  std::string got;
+  std::thread reader([&] {
+    std::array<char, 7777> buffer{};
+    for (ssize_t count = 1; count > 0;) {
+      count = ::read(pipe.reader.get(), buffer.data(), buffer.size());
+      got.append(buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(0, count)));
+    }
+  });
+  {
+    VideoWriter writer("-", log_, {}, pipe.writer.get());
+    EXPECT_EQ(::fcntl(pipe.writer.get(), F_GETFL) & O_NONBLOCK, 0);  // others use this description too
+    pipe.writer.reset();
+    for (int i = 0; i < 5; ++i) {
+      EXPECT_EQ(writer.write(format, format.layout, frame), WriteResult::written);
+    }
+  }
+  reader.join();
+  const std::size_t y4m_frame_bytes = 6 + packed_layout(PixelFormat::yuv444p, 640, 480).size_bytes;
+  const std::size_t header_bytes = got.find('\n') + 1;
+  EXPECT_EQ(got.substr(0, header_bytes), "YUV4MPEG2 W640 H480 F25:1 Ip A1:1 C444 XCOLORRANGE=LIMITED\n");
+  EXPECT_EQ(got.size(), header_bytes + 5 * y4m_frame_bytes);
+}
+
+TEST_F(VideoWriterTest, AReaderThatGoesIsToldApart) {
+  const StreamFormat format = format_of(PixelFormat::gray8, 640, 480);
+  const std::vector<std::byte> frame(format.layout.size_bytes);
+  Pipe pipe;
+  VideoWriter writer("-", log_, {}, pipe.writer.get());
+  pipe.reader.reset();
+  EXPECT_EQ(writer.write(format, format.layout, frame), WriteResult::reader_gone);  // and no SIGPIPE ends this test
+  EXPECT_NE(writer.sentence().find("its reader has closed it"), std::string::npos);
+}
+
+TEST_F(VideoWriterTest, StoppingEndsTheWaitForAReader) {
+  const StreamFormat format = format_of(PixelFormat::gray8, 1920, 1080);
+  const std::vector<std::byte> frame(format.layout.size_bytes);
+  Pipe pipe;
+  int asked = 0;
+  VideoWriter writer(
+      "-", log_, [&] { return ++asked > 2; }, pipe.writer.get());
+  EXPECT_EQ(writer.write(format, format.layout, frame), WriteResult::stopped);
+}
+
+TEST_F(VideoWriterTest, ScreenshotsAreWholeAndExact) {
+  const auto pixels = frames_of(PixelFormat::rgba, 101, 77, 1);
+  const std::string file = folder_.file("shot.png");
+  write_file(file, "what was there before");
+  EXPECT_EQ(write_png(file, 101, 77, pixels), std::nullopt);
+  EXPECT_EQ(decoded_by_ffmpeg(folder_, file, "rgba"), pixels);
+  std::size_t files = 0;
+  for ([[maybe_unused]] const auto& entry :
+       std::filesystem::directory_iterator(std::filesystem::path(file).parent_path())) {
+    files += entry.path().string().find("shot.png") != std::string::npos ? 1U : 0U;
+  }
+  EXPECT_EQ(files, 1U);  // nothing is left beside it
+}
+
+TEST_F(VideoWriterTest, ScreenshotsThatFailSayWhy) {
+  const std::vector<std::byte> pixels(16);
+  const auto no_folder = write_png(folder_.file("none/shot.png"), 2, 2, pixels);
+  ASSERT_TRUE(no_folder);
+  EXPECT_NE(no_folder->find("No such file or directory"), std::string::npos) << *no_folder;
+  EXPECT_TRUE(write_png(folder_.file("shot.png"), 3, 2, pixels));  // fewer bytes than pixels
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("shot.png")));
+}
+
+}  // namespace
+}  // namespace framewire

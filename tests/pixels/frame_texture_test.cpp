@@ -1,0 +1,308 @@
+// What a frame texture does beside converting: placing, scaling, refusing, letting go.
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "gl/frame_texture.hpp"
+#include "gl/offscreen_target.hpp"
+#include "tests/pixels/gl_test.hpp"
+#include "tests/pixels/reference.hpp"
+
+namespace framewire {
+namespace {
+
+using Rgba = std::array<int, 4>;
+
+/// A frame in ordinary memory.
+struct Frame {
+  Frame(PixelFormat format, std::uint32_t width, std::uint32_t height)
+      : layout(packed_layout(format, width, height)), bytes(layout.size_bytes) {}
+
+  void set(std::uint32_t x, std::uint32_t y, const Rgba& colour) {
+    for (std::size_t i = 0; i < 4; ++i) {
+      bytes[(std::size_t{y} * layout.width + x) * 4 + i] = static_cast<std::byte>(colour.at(i));
+    }
+  }
+  [[nodiscard]] FrameView view() const { return {layout, {}, bytes, nullptr, 0}; }
+
+  FrameLayout layout;
+  std::vector<std::byte> bytes;
+};
+
+/// Every pixel tells where it is: red is x, green is y.
+Frame coordinates(std::uint32_t width, std::uint32_t height) {
+  Frame frame(PixelFormat::rgba, width, height);
+  for (std::uint32_t y = 0; y < height; ++y) {
+    for (std::uint32_t x = 0; x < width; ++x) {
+      frame.set(x, y, {static_cast<int>(x), static_cast<int>(y), 7, 255});
+    }
+  }
+  return frame;
+}
+
+class FrameTextureTest : public GlTest {
+ protected:
+  static constexpr Size target_size{64, 48};
+
+  /// Clears to 99, draws, and keeps the picture as a window shows it.
+  void draw(const FrameTexture& texture, const Rectangle& where, bool flip_y = false) {
+    target_.bind();
+    constexpr float gray = 99.0F / 255.0F;
+    glClearColor(gray, gray, gray, gray);
+    glClear(GL_COLOR_BUFFER_BIT);
+    texture.draw(where.x, where.y, where.width, where.height, flip_y);
+    target_.read_rgba(pixels_, flip_y ? OffscreenTarget::Drawn::flipped : OffscreenTarget::Drawn::as_window);
+  }
+
+  /// Column `x`, row `y` from the top.
+  [[nodiscard]] Rgba pixel(std::uint32_t x, std::uint32_t y) const {
+    Rgba colour{};
+    for (std::size_t i = 0; i < 4; ++i) {
+      colour.at(i) = std::to_integer<int>(pixels_[(std::size_t{y} * target_size.width + x) * 4 + i]);
+    }
+    return colour;
+  }
+
+  static constexpr Rgba background{99, 99, 99, 99};
+
+ private:
+  OffscreenTarget target_{target_size};
+  std::vector<std::byte> pixels_ = std::vector<std::byte>(std::size_t{target_size.width} * target_size.height * 4);
+};
+
+TEST_F(FrameTextureTest, PutsTheTopRowAtTheTopOfTheRectangle) {
+  FrameTexture texture;
+  ASSERT_TRUE(texture.upload(coordinates(20, 10).view()));
+  EXPECT_EQ(texture.frame_size(), (Size{20, 10}));
+  draw(texture, {5, 8, 20, 10});  // rows 30 to 39 from the top
+  EXPECT_EQ(pixel(5, 30), (Rgba{0, 0, 7, 255}));
+  EXPECT_EQ(pixel(24, 39), (Rgba{19, 9, 7, 255}));
+  for (const auto& [x, y] : {std::pair{4U, 30U}, {25U, 39U}, {5U, 29U}, {24U, 40U}}) {
+    EXPECT_EQ(pixel(x, y), background) << x << " " << y;
+  }
+}
+
+TEST_F(FrameTextureTest, FlippedDrawingReadBackFlippedIsTheSamePicture) {
+  FrameTexture texture;
+  ASSERT_TRUE(texture.upload(coordinates(64, 48).view()));
+  draw(texture, {0, 0, 64, 48}, true);
+  EXPECT_EQ(pixel(0, 0), (Rgba{0, 0, 7, 255}));
+  EXPECT_EQ(pixel(63, 47), (Rgba{63, 47, 7, 255}));
+}
+
+TEST_F(FrameTextureTest, ShowsThePartThatIsInsideTheFramebuffer) {
+  FrameTexture texture;
+  ASSERT_TRUE(texture.upload(coordinates(200, 150).view()));
+  draw(texture, {-10, -20, 200, 150});  // the frame's row 149 is at y = -20, so row 129 is the lowest visible
+  EXPECT_EQ(pixel(0, 47), (Rgba{10, 129, 7, 255}));
+  EXPECT_EQ(pixel(63, 0), (Rgba{73, 82, 7, 255}));
+}
+
+TEST_F(FrameTextureTest, ShowsTheRightPartBeyondWhatAViewportCanHave) {
+  FrameTexture texture;
+  ASSERT_TRUE(texture.upload(coordinates(200, 150).view()));
+  // 1024 times as large: the visible part lies inside one pixel of the frame, (100, 74).
+  draw(texture, {-100 * 1024 - 480, -75 * 1024 - 480, 200 * 1024, 150 * 1024});
+  const Rgba middle = pixel(32, 24);
+  EXPECT_NEAR(middle.at(0), 100, 1);
+  EXPECT_NEAR(middle.at(1), 74, 1);
+}
+
+TEST_F(FrameTextureTest, DrawsNothingOutsideOrWithoutAFrame) {
+  FrameTexture texture;
+  draw(texture, {0, 0, 64, 48});
+  EXPECT_EQ(pixel(10, 10), background);
+  EXPECT_EQ(texture.frame_size(), (Size{0, 0}));
+  ASSERT_TRUE(texture.upload(coordinates(20, 10).view()));
+  draw(texture, {-20, 0, 20, 10});
+  draw(texture, {0, 0, 0, 10});
+  EXPECT_EQ(pixel(0, 47), background);
+}
+
+TEST_F(FrameTextureTest, InterpolatesWhenItMakesLarger) {
+  FrameTexture texture;
+  Frame frame(PixelFormat::rgba, 16, 12);
+  for (std::uint32_t y = 0; y < 12; ++y) {
+    for (std::uint32_t x = 0; x < 16; ++x) {
+      frame.set(x, y, {static_cast<int>(x * 16), static_cast<int>(y * 20), 0, 255});
+    }
+  }
+  ASSERT_TRUE(texture.upload(frame.view()));
+  draw(texture, {0, 0, 64, 48});  // four times
+  for (const std::uint32_t at : {6U, 13U, 23U, 40U}) {
+    EXPECT_NEAR(pixel(at, at).at(0), ((at + 0.5) / 4 - 0.5) * 16, 1.6) << at;
+    EXPECT_NEAR(pixel(at, at).at(1), ((at + 0.5) / 4 - 0.5) * 20, 1.6) << at;
+  }
+}
+
+/// Luma 126 everywhere, U rising by 8 per chroma sample: blue shows where the shader believes each chroma sample to be.
+TEST_F(FrameTextureTest, KeepsChromaInItsPlaceWhenScaled) {
+  Frame frame(PixelFormat::nv12, 32, 24);
+  std::fill(frame.bytes.begin(), frame.bytes.end(), std::byte{126});
+  const PlaneLayout& chroma = frame.layout.planes.at(1);
+  for (std::uint32_t y = 0; y < chroma.rows; ++y) {
+    for (std::uint32_t x = 0; x < 16; ++x) {
+      frame.bytes[chroma.offset_bytes + y * chroma.pitch_bytes + 2 * x] = static_cast<std::byte>(80 + 4 * x);
+      frame.bytes[chroma.offset_bytes + y * chroma.pitch_bytes + 2 * x + 1] = std::byte{128};
+    }
+  }
+  FrameTexture texture;
+  FrameView view = frame.view();
+  view.colour = {.matrix = ColourMatrix::smpte170m, .range = ColourRange::full};
+  ASSERT_TRUE(texture.upload(view));
+  draw(texture, {0, 0, 64, 48});
+  for (const std::uint32_t x : {10U, 21U, 32U, 50U}) {
+    const double luma_x = (x + 0.5) / 2 - 0.5;
+    const double u = 80 + 4 * luma_x / 2;
+    EXPECT_NEAR(pixel(x, 20).at(2), 126 + 1.772 * (u - 128), 2.5) << x;
+  }
+}
+
+TEST_F(FrameTextureTest, TakesNewSizesAndFormats) {
+  FrameTexture texture;
+  ASSERT_TRUE(texture.upload(coordinates(20, 10).view()));
+  Frame gray(PixelFormat::gray8, 64, 48);
+  std::fill(gray.bytes.begin(), gray.bytes.end(), std::byte{40});
+  ASSERT_TRUE(texture.upload(gray.view()));
+  draw(texture, {0, 0, 64, 48});
+  EXPECT_EQ(pixel(60, 40), (Rgba{40, 40, 40, 255}));
+  ASSERT_TRUE(texture.upload(coordinates(64, 48).view()));
+  draw(texture, {0, 0, 64, 48});
+  EXPECT_EQ(pixel(60, 40), (Rgba{60, 40, 7, 255}));
+}
+
+TEST_F(FrameTextureTest, RefusesWhatIsNoPictureAndKeepsTheOneBefore) {
+  FrameTexture texture;
+  const Frame good = coordinates(64, 48);
+  ASSERT_TRUE(texture.upload(good.view()));
+  FrameView short_payload = good.view();
+  short_payload.payload = short_payload.payload.first(good.bytes.size() - 1);
+  FrameView no_picture = good.view();
+  no_picture.layout = bytes_layout(good.bytes.size());
+  FrameView wrong_plane = good.view();
+  wrong_plane.layout.planes[0].offset_bytes = ~std::uint64_t{0} - 3;
+  FrameView narrow_pitch = good.view();
+  narrow_pitch.layout.planes[0].pitch_bytes = 12;
+  for (const FrameView& bad : {short_payload, no_picture, wrong_plane, narrow_pitch}) {
+    EXPECT_FALSE(texture.upload(bad));
+  }
+  const Frame wide(PixelFormat::gray8, 32768, 1);
+  GLint max_side = 0;
+  glGetIntegerv(GL_MAX_TEXTURE_SIZE, &max_side);
+  EXPECT_EQ(texture.upload(wide.view()), max_side >= 32768);
+  if (max_side < 32768) {
+    draw(texture, {0, 0, 64, 48});
+    EXPECT_EQ(pixel(63, 47), (Rgba{63, 47, 7, 255}));
+  }
+}
+
+TEST_F(FrameTextureTest, PersistentBufferNeedsThePayloadNoLongerThanTheCall) {
+  FrameTexture texture(UploadMethod::persistent_buffer);
+  for (int i = 0; i < 8; ++i) {
+    Frame frame = coordinates(64, 48);
+    frame.set(0, 0, {i, 200, 200, 255});
+    ASSERT_TRUE(texture.upload(frame.view()));
+    EXPECT_TRUE(texture.upload_done());
+    std::fill(frame.bytes.begin(), frame.bytes.end(), std::byte{1});
+    draw(texture, {0, 0, 64, 48});
+    EXPECT_EQ(pixel(0, 0), (Rgba{i, 200, 200, 255}));
+  }
+}
+
+class PinnedUploads : public FrameTextureTest {
+ protected:
+  void SetUp() override {
+    if (!PinnedBlocks::is_supported()) {
+      GTEST_SKIP() << "the driver has no GL_AMD_pinned_memory";
+    }
+  }
+
+  static std::shared_ptr<const HostBlock> block_with(const Frame& frame, std::uint64_t offset_bytes) {
+    auto block = HostBlock::create("test", offset_bytes + frame.bytes.size());
+    std::copy(frame.bytes.begin(), frame.bytes.end(),
+              block->bytes().begin() + static_cast<std::ptrdiff_t>(offset_bytes));
+    return block;
+  }
+  static FrameView view_of(const Frame& frame, const std::shared_ptr<const HostBlock>& block,
+                           std::uint64_t offset_bytes) {
+    return {frame.layout,
+            {},
+            std::span<const std::byte>(block->bytes()).subspan(offset_bytes, frame.bytes.size()),
+            &block,
+            offset_bytes};
+  }
+};
+
+TEST_F(PinnedUploads, AreDoneAfterTheFence) {
+  FrameTexture texture(UploadMethod::pinned_memory);
+  const Frame frame = coordinates(64, 48);
+  const auto block = block_with(frame, 4096);
+  ASSERT_TRUE(texture.upload(view_of(frame, block, 4096)));
+  EXPECT_EQ(texture.method(), UploadMethod::pinned_memory);
+  EXPECT_TRUE(texture.wait_upload_done(monotonic_ns() + 10 * ns_per_s));
+  EXPECT_TRUE(texture.upload_done());
+  draw(texture, {0, 0, 64, 48});
+  EXPECT_EQ(pixel(63, 47), (Rgba{63, 47, 7, 255}));
+}
+
+TEST_F(PinnedUploads, SeeWhatIsWrittenBetweenThem) {
+  FrameTexture texture(UploadMethod::pinned_memory);
+  const Frame frame = coordinates(64, 48);
+  const auto block = block_with(frame, 0);
+  for (int i = 1; i < 5; ++i) {
+    block->bytes()[0] = static_cast<std::byte>(i * 10);
+    ASSERT_TRUE(texture.upload(view_of(frame, block, 0)));
+    ASSERT_TRUE(texture.wait_upload_done(monotonic_ns() + 10 * ns_per_s));
+    draw(texture, {0, 0, 64, 48});
+    EXPECT_EQ(pixel(0, 0).at(0), i * 10);
+  }
+}
+
+TEST_F(PinnedUploads, FallBackForMemoryOutsideABlock) {
+  FrameTexture texture(UploadMethod::pinned_memory);
+  const Frame frame = coordinates(64, 48);
+  ASSERT_TRUE(texture.upload(frame.view()));
+  EXPECT_NE(texture.method(), UploadMethod::pinned_memory);
+  const auto block = block_with(frame, 0);
+  FrameView wrong = view_of(frame, block, 0);
+  wrong.payload = frame.bytes;  // says that it lies in the block, and does not
+  ASSERT_TRUE(texture.upload(wrong));
+  EXPECT_NE(texture.method(), UploadMethod::pinned_memory);
+  ASSERT_TRUE(texture.upload(view_of(frame, block, 0)));
+  EXPECT_EQ(texture.method(), UploadMethod::pinned_memory);
+}
+
+TEST_F(PinnedUploads, KeepABlockWhileItIsOfferedAndNoLonger) {
+  FrameTexture texture(UploadMethod::pinned_memory);
+  const Frame frame = coordinates(64, 48);
+  auto first = block_with(frame, 0);
+  ASSERT_TRUE(texture.upload(view_of(frame, first, 0)));
+  const std::weak_ptr<const HostBlock> watched = first;
+  first.reset();
+  EXPECT_FALSE(watched.expired()) << "the GPU may still read it";
+  const auto second = block_with(frame, 0);
+  ASSERT_TRUE(texture.upload(view_of(frame, second, 0)));
+  EXPECT_TRUE(watched.expired()) << "nobody offers it any more";
+  draw(texture, {0, 0, 64, 48});
+  EXPECT_EQ(pixel(63, 47), (Rgba{63, 47, 7, 255}));
+  EXPECT_EQ(second.use_count(), 2);
+  texture.forget_blocks();
+  EXPECT_EQ(second.use_count(), 1);
+}
+
+TEST_F(PinnedUploads, KeepAtMostFourBlocks) {
+  FrameTexture texture(UploadMethod::pinned_memory);
+  const Frame frame = coordinates(64, 48);
+  std::vector<std::shared_ptr<const HostBlock>> blocks;
+  for (int i = 0; i < 6; ++i) {
+    blocks.push_back(block_with(frame, 0));
+    ASSERT_TRUE(texture.upload(view_of(frame, blocks.back(), 0)));
+  }
+  EXPECT_EQ(std::ranges::count_if(blocks, [](const auto& block) { return block.use_count() == 2; }), 4);
+  EXPECT_EQ(blocks.front().use_count(), 1);
+}
+
+}  // namespace
+}  // namespace framewire

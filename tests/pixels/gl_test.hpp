@@ -1,0 +1,27 @@
+// A context for the tests that draw.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "gl/egl_context.hpp"
+
+namespace framewire {
+
+/// One headless context for all tests of a suite: making one costs more than most tests.
+class GlTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    context_ = std::make_unique<EglContext>(EglContext::create());
+    context_->make_current();
+  }
+  static void TearDownTestSuite() { context_.reset(); }
+
+  void TearDown() override { EXPECT_EQ(glGetError(), static_cast<GLenum>(GL_NO_ERROR)); }
+
+ private:
+  static inline std::unique_ptr<EglContext> context_;
+};
+
+}  // namespace framewire

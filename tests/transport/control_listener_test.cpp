@@ -1,0 +1,301 @@
+#include "transport/control/listener.hpp"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <vector>
+
+#include "base/wait.hpp"
+#include "tests/transport/control_support.hpp"
+#include "transport/control/dial.hpp"
+
+namespace framewire {
+namespace {
+
+using test::error_of;
+using test::expect_error;
+using test::soon_ns;
+
+ListenOptions on(const std::string& host, std::uint16_t port = 0) {
+  return {.at = {.host = host, .port = port}};
+}
+
+std::optional<Accepted> accept_soon(Listener& listener) {
+  auto descriptors = listener.descriptors();
+  wait_until(descriptors, soon_ns());
+  return listener.accept();
+}
+
+bool is_non_blocking_and_private(int fd) {
+  return (::fcntl(fd, F_GETFL) & O_NONBLOCK) != 0 && (::fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0;
+}
+
+bool has_no_delay(int fd) {
+  int value = 0;
+  socklen_t size_bytes = sizeof value;
+  return ::getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &value, &size_bytes) == 0 && value != 0;
+}
+
+/// Runs in a process of its own, with a network of its own that nothing can reach. Returns its exit status; 77 when
+/// that is not allowed.
+template <typename Action>
+int in_own_network(Action&& action) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::unshare(CLONE_NEWNET) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) {
+      ::_exit(77);
+    }
+    ::_exit(std::forward<Action>(action)());
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(Listener, ByDefaultThisMachineAloneReachesItByThreeWays) {
+  Listener listener(on(""));
+  EXPECT_NE(listener.port(), 0);
+  EXPECT_FALSE(listener.is_beyond_loopback());
+  EXPECT_NE(listener.describe().find("127.0.0.1:" + std::to_string(listener.port())), std::string::npos);
+  EXPECT_GE(listener.descriptors().size(), 2U);
+  EXPECT_FALSE(listener.accept().has_value());
+  EXPECT_EQ(listener.accept_fault(), 0);
+
+  const Dialled by_unix = dial({.host = "localhost", .port = listener.port()}, soon_ns());
+  EXPECT_TRUE(by_unix.is_unix);
+  EXPECT_TRUE(is_non_blocking_and_private(by_unix.fd.get()));
+  const auto unix_end = accept_soon(listener);
+  ASSERT_TRUE(unix_end.has_value());
+  EXPECT_TRUE(unix_end->is_unix);
+  EXPECT_EQ(unix_end->address, "this machine");
+  EXPECT_TRUE(check_same_user(unix_end->fd.get()));
+  EXPECT_TRUE(check_same_user(by_unix.fd.get()));
+
+  const Dialled by_tcp = dial({.host = "127.0.0.1", .port = listener.port()}, soon_ns(), DialWay::tcp);
+  EXPECT_FALSE(by_tcp.is_unix);
+  const auto tcp_end = accept_soon(listener);
+  ASSERT_TRUE(tcp_end.has_value());
+  EXPECT_FALSE(tcp_end->is_unix);
+  EXPECT_EQ(tcp_end->address.substr(0, 10), "127.0.0.1:");
+  EXPECT_FALSE(check_same_user(tcp_end->fd.get())) << "TCP says nothing about users";
+  for (const int fd : {by_tcp.fd.get(), tcp_end->fd.get()}) {
+    EXPECT_TRUE(is_non_blocking_and_private(fd));
+    EXPECT_TRUE(has_no_delay(fd));
+  }
+}
+
+TEST(Listener, ServesIpv6Loopback) {
+  Listener listener(on(""));
+  if (listener.describe().find("[::1]") == std::string::npos) {
+    GTEST_SKIP() << "no IPv6 here";
+  }
+  dial({.host = "::1", .port = listener.port()}, soon_ns(), DialWay::tcp);
+  const auto accepted = accept_soon(listener);
+  ASSERT_TRUE(accepted.has_value());
+  EXPECT_EQ(accepted->address.substr(0, 6), "[::1]:");
+}
+
+TEST(Listener, DialAgainTakesTheSameWay) {
+  Listener listener(on(""));
+  for (const DialWay way : {DialWay::any, DialWay::tcp}) {
+    const Dialled first = dial({.host = "127.0.0.1", .port = listener.port()}, soon_ns(), way);
+    const Dialled second = dial_again(first.fd.get(), first.address, soon_ns());
+    EXPECT_EQ(second.is_unix, first.is_unix);
+    EXPECT_EQ(second.address, first.address);
+    EXPECT_EQ(accept_soon(listener)->is_unix, first.is_unix);
+    EXPECT_EQ(accept_soon(listener)->is_unix, first.is_unix);
+  }
+}
+
+TEST(Listener, NamesThePortThatIsInUse) {
+  Listener first(on(""));
+  const std::string words = "port " + std::to_string(first.port()) + " is in use";
+  expect_error(error_of([&] { Listener(on("", first.port())); }), ExitStatus::failed, words);
+  expect_error(error_of([&] { Listener(on("127.0.0.1", first.port())); }), ExitStatus::failed,
+               "take another port with --listen");
+}
+
+TEST(Listener, NamesThePortThatAnotherProgramHasByTcp) {
+  const FileDescriptor other(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size_bytes = sizeof address;
+  ASSERT_EQ(::bind(other.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  ASSERT_EQ(::listen(other.get(), 1), 0);
+  ASSERT_EQ(::getsockname(other.get(), reinterpret_cast<sockaddr*>(&address), &size_bytes), 0);
+  const std::uint16_t port = ntohs(address.sin_port);
+  expect_error(error_of([&] { Listener(on("", port)); }), ExitStatus::failed, "is in use (TCP 127.0.0.1:");
+  // The failed attempt let go of the Unix socket, too: dialling finds the other program by TCP.
+  EXPECT_FALSE(dial({.host = "127.0.0.1", .port = port}, soon_ns()).is_unix);
+}
+
+TEST(Listener, GetsItsPortBackAtOnce) {
+  std::uint16_t port = 0;
+  for (int round = 0; round < 3; ++round) {
+    Listener listener(on("127.0.0.1", port));
+    port = listener.port();
+    const Dialled dialled = dial({.host = "127.0.0.1", .port = port}, soon_ns(), DialWay::tcp);
+    accept_soon(listener);
+  }
+}
+
+TEST(Listener, BeyondLoopbackNeedsAKeyOrInsecure) {
+  for (const char* host : {"*", "0.0.0.0", "::", "192.0.2.1"}) {
+    const auto error = error_of([&] { Listener(on(host)); });
+    expect_error(error, ExitStatus::refused, "run 'framewire key'");
+    expect_error(error, ExitStatus::refused, "--insecure");
+  }
+  EXPECT_FALSE(error_of([] { Listener(on("127.0.0.1")); }));
+}
+
+TEST(Listener, RefusesAnAddressOfAnotherMachine) {
+  ListenOptions options = on("192.0.2.1", 5290);
+  options.has_key = true;
+  expect_error(error_of([&] { Listener listener(options); }), ExitStatus::failed, "is no address of this machine");
+}
+
+TEST(Listener, WithAKeyItListensOnAllAddresses) {
+  const int status = in_own_network([] {
+    ListenOptions with_key = on("");
+    with_key.has_key = true;
+    ListenOptions insecure = on("*");
+    insecure.insecure = true;
+    for (const ListenOptions& options : {with_key, insecure}) {
+      const Listener listener(options);
+      if (!listener.is_beyond_loopback() || listener.descriptors().size() != 2) {
+        return 1;
+      }
+    }
+    return 0;
+  });
+  if (status == 77) {
+    GTEST_SKIP() << "no network namespaces for this user";
+  }
+  EXPECT_EQ(status, 0);
+}
+
+TEST(Listener, AnotherNetworkDoesNotSeeTheUnixSocket) {
+  Listener listener(on("127.0.0.1"));
+  const int status = in_own_network([&] {
+    const auto error =
+        error_of([&] { dial({.host = "127.0.0.1", .port = listener.port()}, monotonic_ns() + ns_per_s); });
+    return error && error->status() == ExitStatus::lost_peer ? 0 : 1;
+  });
+  if (status == 77) {
+    GTEST_SKIP() << "no network namespaces for this user";
+  }
+  EXPECT_EQ(status, 0);
+}
+
+TEST(Listener, HangsUpOnOtherUsersAtTheUnixSocket) {
+  if (::geteuid() != 0) {
+    GTEST_SKIP() << "only root can become another user";
+  }
+  Listener listener(on("127.0.0.1"));
+  const SocketAddress address = unix_address(listener.port());
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const FileDescriptor fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    char byte = 0;
+    const bool is_cut = ::setuid(65534) == 0 && ::connect(fd.get(), address.get(), address.size_bytes) == 0 &&
+                        !check_same_user(fd.get()) && ::read(fd.get(), &byte, 1) <= 0;
+    ::_exit(is_cut ? 0 : 1);
+  }
+  EXPECT_FALSE(accept_soon(listener).has_value());
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+TEST(Dial, RefusesAUnixSocketOfAnotherUser) {
+  if (::geteuid() != 0) {
+    GTEST_SKIP() << "only root can become another user";
+  }
+  int fds[2] = {-1, -1};
+  ASSERT_EQ(::pipe2(fds, O_CLOEXEC), 0);
+  const FileDescriptor ready(fds[0]);
+  FileDescriptor done(fds[1]);
+  constexpr std::uint16_t port = 1;  // nobody listens there by TCP
+  const SocketAddress address = unix_address(port);
+  int stop[2] = {-1, -1};
+  ASSERT_EQ(::pipe2(stop, O_CLOEXEC), 0);
+  const pid_t squatter = ::fork();
+  if (squatter == 0) {
+    ::close(stop[1]);
+    const FileDescriptor fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const bool listens =
+        ::setuid(65534) == 0 && ::bind(fd.get(), address.get(), address.size_bytes) == 0 && ::listen(fd.get(), 1) == 0;
+    const char answer = listens ? 'y' : 'n';
+    char byte = 0;
+    const bool said = ::write(fds[1], &answer, 1) == 1 && ::read(stop[0], &byte, 1) == 0;
+    ::_exit(said ? 0 : 1);
+  }
+  ::close(stop[0]);
+  char answer = 0;
+  ASSERT_EQ(::read(ready.get(), &answer, 1), 1);
+  ASSERT_EQ(answer, 'y');
+  expect_error(error_of([&] { dial({.host = "127.0.0.1", .port = port}, soon_ns()); }), ExitStatus::refused,
+               "of another user");
+  ::close(stop[1]);
+  int status = 0;
+  ::waitpid(squatter, &status, 0);
+}
+
+TEST(Listener, SaysWhenNoDescriptorsAreLeft) {
+  Listener listener(on("127.0.0.1"));
+  const Dialled dialled = dial({.host = "127.0.0.1", .port = listener.port()}, soon_ns(), DialWay::tcp);
+  auto descriptors = listener.descriptors();
+  ASSERT_GT(wait_until(descriptors, soon_ns()), 0);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit none = before;
+  none.rlim_cur = 0;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  EXPECT_FALSE(listener.accept().has_value());
+  EXPECT_EQ(listener.accept_fault(), EMFILE);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_TRUE(listener.accept().has_value()) << "the connection was still waiting";
+  EXPECT_EQ(listener.accept_fault(), 0);
+}
+
+TEST(Dial, SaysThatNothingListens) {
+  std::uint16_t port = 0;
+  {
+    Listener listener(on("127.0.0.1"));
+    port = listener.port();
+  }
+  const std::string words = "nothing listens at 127.0.0.1:" + std::to_string(port);
+  expect_error(error_of([&] { dial({.host = "127.0.0.1", .port = port}, soon_ns()); }), ExitStatus::lost_peer, words);
+}
+
+TEST(Dial, GivesUpAtItsDeadline) {
+  // A listener whose backlog is full leaves further connections without an answer.
+  const FileDescriptor full(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size_bytes = sizeof address;
+  ASSERT_EQ(::bind(full.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  ASSERT_EQ(::listen(full.get(), 0), 0);
+  ASSERT_EQ(::getsockname(full.get(), reinterpret_cast<sockaddr*>(&address), &size_bytes), 0);
+  const HostPort to{.host = "127.0.0.1", .port = ntohs(address.sin_port)};
+  std::vector<Dialled> held;
+  std::optional<Error> error;
+  for (int i = 0; i < 16 && !error; ++i) {
+    error = error_of([&] { held.push_back(dial(to, monotonic_ns() + 200 * ns_per_ms)); });
+  }
+  expect_error(error, ExitStatus::lost_peer, "does not answer; check the address, and that no firewall");
+}
+
+TEST(Dial, NamesAHostThatIsNotKnown) {
+  expect_error(error_of([] { dial({.host = std::string(70, 'x'), .port = 1}, soon_ns()); }), ExitStatus::failed,
+               "is not known");
+}
+
+}  // namespace
+}  // namespace framewire

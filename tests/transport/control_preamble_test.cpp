@@ -1,0 +1,124 @@
+#include "transport/control/preamble.hpp"
+
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "tests/transport/control_support.hpp"
+
+namespace framewire {
+namespace {
+
+using test::bytes_of;
+using test::send_text;
+using test::socket_pair;
+using test::soon_ns;
+
+const std::string client_hello("\x16\x03\x01\x01\x00\x01\x00\x00", 8);
+
+std::optional<ConnectionKind> kind_of(std::string_view text) {
+  return identify_bytes(bytes_of(text));
+}
+
+TEST(Preamble, TellsConnectionsApart) {
+  EXPECT_EQ(kind_of("FWCTRL01"), ConnectionKind::plain_control);
+  EXPECT_EQ(kind_of("FWDATA01"), ConnectionKind::data);
+  EXPECT_EQ(kind_of(client_hello), ConnectionKind::tls);
+  EXPECT_EQ(kind_of("FWCTRL02"), ConnectionKind::other_version);
+  EXPECT_EQ(kind_of("FWDATA00"), ConnectionKind::other_version);
+  for (const std::string& text :
+       {std::string("GET / HT"), std::string("FWCTRL0x"), std::string("FWREPL01"), std::string("fwctrl01"),
+        std::string("SSH-2.0-"), std::string(8, '\0'), std::string("\x16\x03\x01\x01\x00\x02\x00\x00", 8),
+        std::string("\x16\x02\x01\x01\x00\x01\x00\x00", 8)}) {
+    EXPECT_EQ(kind_of(text), ConnectionKind::stranger) << text;
+  }
+}
+
+TEST(Preamble, RefusesAHugeClientHello) {
+  // The message's length is 24 bits; OpenSSL would make room for 128 KiB of it.
+  EXPECT_EQ(kind_of(std::string("\x16\x03\x01\x40\x00\x01\x01\x00", 8)), ConnectionKind::stranger);
+  EXPECT_EQ(kind_of(std::string("\x16\x03\x01\x40\x00\x01\x00\x40", 8)), ConnectionKind::stranger);
+}
+
+TEST(Preamble, DecidesAsSoonAsNothingElseIsPossible) {
+  for (const std::string& whole : {std::string(control_preamble), std::string(data_preamble), client_hello}) {
+    for (std::size_t cut = 0; cut < whole.size(); ++cut) {
+      EXPECT_EQ(kind_of(whole.substr(0, cut)), std::nullopt) << cut;
+    }
+  }
+  EXPECT_EQ(kind_of("G"), ConnectionKind::stranger);
+  EXPECT_EQ(kind_of("FX"), ConnectionKind::stranger);
+  EXPECT_EQ(kind_of("FWCTRLx"), ConnectionKind::stranger);
+  EXPECT_EQ(kind_of("\x16G"), ConnectionKind::stranger);
+}
+
+TEST(Preamble, EveryChangedByteIsNoticed) {
+  for (const std::string_view whole : {control_preamble, data_preamble}) {
+    for (std::size_t at = 0; at < whole.size(); ++at) {
+      for (int value = 0; value < 256; ++value) {
+        std::string changed(whole);
+        changed[at] = static_cast<char>(value);
+        const auto kind = kind_of(changed);
+        if (changed != whole) {
+          EXPECT_TRUE(kind == ConnectionKind::stranger || kind == ConnectionKind::other_version) << changed;
+        }
+      }
+    }
+  }
+}
+
+TEST(Preamble, ReadsTheVersion) {
+  const auto version = [](std::string_view text, std::string_view expected) {
+    return preamble_version(bytes_of(text).first<preamble_bytes>(), expected);
+  };
+  EXPECT_EQ(version("FWREPL01", reply_preamble), 1);
+  EXPECT_EQ(version("FWREPL42", reply_preamble), 42);
+  EXPECT_EQ(version("FWCTRL01", reply_preamble), std::nullopt);
+  EXPECT_EQ(version("FWREPL0a", reply_preamble), std::nullopt);
+}
+
+TEST(Preamble, LooksWithoutTakingAnything) {
+  auto [ours, theirs] = socket_pair();
+  send_text(theirs.get(), "FWDATA01rest");
+  EXPECT_EQ(identify(ours.get(), soon_ns()), ConnectionKind::data);
+  char text[16] = {};
+  EXPECT_EQ(::recv(ours.get(), text, sizeof text, 0), 12);
+  EXPECT_STREQ(text, "FWDATA01rest");
+}
+
+TEST(Preamble, WaitsForBytesThatComeOneByOne) {
+  auto [ours, theirs] = socket_pair();
+  std::thread writer([fd = theirs.get()] {
+    for (const char letter : control_preamble) {
+      send_text(fd, {&letter, 1});
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  });
+  EXPECT_EQ(identify(ours.get(), soon_ns()), ConnectionKind::plain_control);
+  writer.join();
+}
+
+TEST(Preamble, GivesUpOnTheSilent) {
+  auto [ours, theirs] = socket_pair();
+  EXPECT_EQ(identify(ours.get(), monotonic_ns() + 5 * ns_per_ms), ConnectionKind::silent);
+  send_text(theirs.get(), "FWC");
+  EXPECT_EQ(identify(ours.get(), monotonic_ns() + 5 * ns_per_ms), ConnectionKind::silent);
+  theirs.reset();
+  EXPECT_EQ(identify(ours.get(), soon_ns()), ConnectionKind::silent) << "closed in mid-word";
+}
+
+TEST(Preamble, AConnectionThatIsClosedAtOnceIsSilent) {
+  auto [ours, theirs] = socket_pair();
+  theirs.reset();
+  EXPECT_EQ(identify(ours.get(), soon_ns()), ConnectionKind::silent);
+}
+
+TEST(Preamble, AHalfClosedConnectionIsStillRead) {
+  auto [ours, theirs] = socket_pair();
+  send_text(theirs.get(), "FWDATA01");
+  theirs.reset();
+  EXPECT_EQ(identify(ours.get(), soon_ns()), ConnectionKind::data);
+}
+
+}  // namespace
+}  // namespace framewire

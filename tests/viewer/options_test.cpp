@@ -1,0 +1,147 @@
+#include "viewer/options.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+
+namespace framewire {
+namespace {
+
+ViewerOptions parse(std::vector<const char*> words) {
+  words.insert(words.begin(), "framewire-view");
+  const auto options = parse_options(static_cast<int>(words.size()), words.data());
+  EXPECT_TRUE(options.has_value());
+  return options.value_or(ViewerOptions{});
+}
+
+/// The sentence that the words are refused with; they have to be refused as a mistake in usage.
+std::string refusal(std::vector<const char*> words) {
+  words.insert(words.begin(), "framewire-view");
+  try {
+    static_cast<void>(parse_options(static_cast<int>(words.size()), words.data()));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), ExitStatus::usage) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "was taken";
+  return "";
+}
+
+void expect_refusal(const std::vector<const char*>& words, const std::vector<std::string>& names) {
+  const std::string sentence = refusal(words);
+  for (const std::string& name : names) {
+    EXPECT_NE(sentence.find(name), std::string::npos) << "'" << sentence << "' does not name " << name;
+  }
+}
+
+TEST(Options, default_to_the_sender_on_this_machine) {
+  const ViewerOptions options = parse({});
+  ASSERT_TRUE(options.subscriber.endpoint.dial.has_value());
+  EXPECT_EQ(options.subscriber.endpoint.dial->host, "localhost");
+  EXPECT_EQ(options.subscriber.endpoint.dial->port, 5290);
+  EXPECT_FALSE(options.subscriber.endpoint.listen.has_value());
+  EXPECT_TRUE(options.subscriber.endpoint.transport_is_auto);
+  EXPECT_LT(options.subscriber.retry_ns, 0);
+  EXPECT_EQ(options.peer_text, "localhost:5290");
+  EXPECT_FALSE(options.is_headless);
+  EXPECT_EQ(options.common.max_frames, 0U);
+}
+
+TEST(Options, take_host_port_and_stream) {
+  const ViewerOptions options = parse({"box:6000/camera"});
+  EXPECT_EQ(options.subscriber.endpoint.dial->host, "box");
+  EXPECT_EQ(options.subscriber.endpoint.dial->port, 6000);
+  EXPECT_EQ(options.subscriber.stream, "camera");
+  EXPECT_EQ(options.peer_text, "box:6000/camera");
+  EXPECT_EQ(parse({"[::1]:6000/a"}).subscriber.endpoint.dial->host, "::1");
+}
+
+TEST(Options, take_everything_at_once) {
+  const ViewerOptions options =
+      parse({"--headless",  "--size",     "640x360",  "--output", "-",          "--screenshot", "a.png",
+             "--transport", "tcp",        "--memory", "host",     "--delivery", "every",        "--frames",
+             "10",          "--duration", "2.5s",     "--key",    "k",          "--insecure",   "--retry",
+             "3",           "--timeout",  "500ms",    "--stats",  "s.json",     "--verify",     "--verbose"});
+  EXPECT_TRUE(options.is_headless);
+  EXPECT_EQ(options.size, (Size{640, 360}));
+  EXPECT_EQ(options.output_file, "-");
+  EXPECT_EQ(options.screenshot_file, "a.png");
+  EXPECT_EQ(options.subscriber.endpoint.allowed_links, std::vector{LinkKind::tcp});
+  EXPECT_FALSE(options.subscriber.endpoint.transport_is_auto);
+  EXPECT_EQ(options.subscriber.delivery, Delivery::every);
+  EXPECT_EQ(options.common.max_frames, 10U);
+  EXPECT_EQ(options.common.max_duration_ns, 2500 * ns_per_ms);
+  EXPECT_EQ(options.subscriber.endpoint.key_file, "k");
+  EXPECT_TRUE(options.subscriber.endpoint.insecure);
+  EXPECT_EQ(options.subscriber.retry_ns, 3 * ns_per_s);
+  EXPECT_EQ(options.subscriber.endpoint.peer_timeout_ns, 500 * ns_per_ms);
+  EXPECT_EQ(options.common.stats_file, "s.json");
+  EXPECT_TRUE(options.verifies);
+  EXPECT_TRUE(options.common.is_verbose);
+}
+
+TEST(Options, listen_instead_of_dialling) {
+  const ViewerOptions options = parse({"--listen", "192.0.2.7:7000"});
+  EXPECT_FALSE(options.subscriber.endpoint.dial.has_value());
+  EXPECT_EQ(options.subscriber.endpoint.listen->host, "192.0.2.7");
+  EXPECT_EQ(options.subscriber.endpoint.listen->port, 7000);
+}
+
+TEST(Options, retry_zero_means_not_at_all) {
+  EXPECT_EQ(parse({"--retry", "0"}).subscriber.retry_ns, 0);
+}
+
+TEST(Options, help_and_version_end_the_program_well) {
+  const char* help[] = {"framewire-view", "--help"};
+  const char* version[] = {"framewire-view", "--version"};
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(parse_options(2, help), std::nullopt);
+  EXPECT_EQ(parse_options(2, version), std::nullopt);
+  std::fflush(stdout);
+  const std::string said = testing::internal::GetCapturedStdout();
+  EXPECT_NE(said.find("--headless"), std::string::npos);
+  EXPECT_NE(said.find("framewire-view "), std::string::npos);
+}
+
+TEST(Options, refuse_with_the_thing_the_value_and_the_way_out) {
+  expect_refusal({"--size", "big"}, {"--size", "'big'", "WIDTHxHEIGHT"});
+  expect_refusal({"--size", "0x1"}, {"--size", "'0x1'"});
+  expect_refusal({"--frames", "-1"}, {"--frames", "'-1'"});
+  expect_refusal({"--frames", "0"}, {"--frames", "'0'"});
+  expect_refusal({"--duration", "soon"}, {"--duration", "'soon'"});
+  expect_refusal({"--retry", "-3"}, {"--retry", "'-3'"});
+  expect_refusal({"--timeout", "0"}, {"--timeout", "'0'"});
+  expect_refusal({"--monitor", "0"}, {"--monitor", "'0'"});
+  expect_refusal({"--transport", "pigeon"}, {"--transport", "'pigeon'", "local", "tcp"});
+  expect_refusal({"--delivery", "never"}, {"--delivery", "'never'", "latest"});
+  expect_refusal({"--memory", "tape"}, {"--memory", "'tape'", "host"});
+  expect_refusal({"--screenshot", "a.jpg"}, {"--screenshot", "'a.jpg'", ".png"});
+  expect_refusal({"box:99999"}, {"99999"});
+  expect_refusal({"box/"}, {"'box/'", "stream"});
+  expect_refusal({"*"}, {"'*'", "--listen"});
+}
+
+TEST(Options, refuse_what_this_version_does_not_have) {
+  expect_refusal({"--transport", "rdma"}, {"rdma", "tcp"});
+  expect_refusal({"--memory", "cuda"}, {"cuda", "host"});
+  expect_refusal({"one", "two"}, {"'one'", "'two'", "later"});
+}
+
+TEST(Options, refuse_what_contradicts_itself) {
+  expect_refusal({"--listen", ":5290", "box"}, {"--listen", "'box'"});
+  expect_refusal({"--headless", "--fullscreen"}, {"--headless", "--fullscreen"});
+  expect_refusal({"--headless", "--monitor", "1"}, {"--headless", "--monitor"});
+}
+
+TEST(Options, refuse_unknown_and_unfinished_options) {
+  expect_refusal({"--wide"}, {"--wide", "--help"});
+  expect_refusal({"--size"}, {"--size", "--help"});
+  expect_refusal({"--output", ""}, {"--output"});
+}
+
+}  // namespace
+}  // namespace framewire

@@ -1,0 +1,155 @@
+#include "viewer/pacing.hpp"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+namespace framewire {
+namespace {
+
+/// Frames are numbers that can only be moved, as the real ones.
+using Frame = std::unique_ptr<int>;
+
+class PacingTest : public testing::Test {
+ protected:
+  void arrive(std::initializer_list<int> numbers) {
+    for (const int number : numbers) {
+      ring_.push_back(number);
+    }
+  }
+
+  void drain(Pacing<Frame>& pacing, std::int64_t ns_per_frame = 0) {
+    pacing.drain(
+        [&]() -> std::optional<Frame> {
+          if (ring_.empty()) {
+            return std::nullopt;
+          }
+          const int number = ring_.front();
+          ring_.pop_front();
+          clock_.advance_to_ns(clock_.now_ns() + ns_per_frame);
+          return std::make_unique<int>(number);
+        },
+        [&](Frame& frame) { superseded_.push_back(*frame); });
+  }
+
+  static int take(Pacing<Frame>& pacing) {
+    const auto frame = pacing.take();
+    return frame ? **frame : -1;
+  }
+
+  VirtualClock clock_;
+  std::deque<int> ring_;
+  std::vector<int> superseded_;
+};
+
+TEST_F(PacingTest, has_nothing_to_show_at_first) {
+  Pacing<Frame> pacing(clock_, false);
+  drain(pacing);
+  EXPECT_FALSE(pacing.has_frame());
+  EXPECT_EQ(take(pacing), -1);
+}
+
+TEST_F(PacingTest, shows_the_newest_and_supersedes_the_older_ones_in_order) {
+  Pacing<Frame> pacing(clock_, false);
+  arrive({1, 2, 3});
+  drain(pacing);
+  EXPECT_EQ(superseded_, (std::vector{1, 2}));
+  EXPECT_EQ(take(pacing), 3);
+  EXPECT_FALSE(pacing.has_frame());
+}
+
+TEST_F(PacingTest, supersedes_a_frame_that_waited_for_the_drawing) {
+  Pacing<Frame> pacing(clock_, false);
+  arrive({1});
+  drain(pacing);
+  arrive({2});
+  drain(pacing);
+  EXPECT_EQ(superseded_, (std::vector{1}));
+  EXPECT_EQ(take(pacing), 2);
+}
+
+TEST_F(PacingTest, shows_every_frame_in_turn_and_leaves_the_rest_in_the_ring) {
+  Pacing<Frame> pacing(clock_, true);
+  arrive({1, 2, 3});
+  drain(pacing);
+  EXPECT_EQ(ring_.size(), 2U);
+  drain(pacing);
+  EXPECT_EQ(ring_.size(), 2U);
+  EXPECT_EQ(take(pacing), 1);
+  drain(pacing);
+  EXPECT_EQ(take(pacing), 2);
+  EXPECT_TRUE(superseded_.empty());
+}
+
+TEST_F(PacingTest, stops_taking_in_so_that_a_fast_sender_cannot_starve_the_picture) {
+  Pacing<Frame> pacing(clock_, false);
+  for (int i = 0; i < 1000; ++i) {
+    ring_.push_back(i);
+  }
+  drain(pacing, ns_per_ms);
+  EXPECT_EQ(ring_.size(), 1000U - static_cast<std::size_t>(Pacing<Frame>::longest_drain_ns / ns_per_ms));
+  EXPECT_EQ(take(pacing), 3);
+  EXPECT_EQ(superseded_, (std::vector{0, 1, 2}));
+}
+
+TEST_F(PacingTest, loses_no_frame_of_a_long_run) {
+  Pacing<Frame> pacing(clock_, false);
+  std::size_t shown = 0;
+  for (int i = 0; i < 500; ++i) {
+    for (int burst = 0; burst < i % 4; ++burst) {
+      ring_.push_back(i);
+    }
+    drain(pacing);
+    if (pacing.take()) {
+      ++shown;
+    }
+  }
+  EXPECT_EQ(shown, 375U);
+  EXPECT_EQ(shown + superseded_.size(), 125U * (1 + 2 + 3));
+}
+
+TEST(RedrawSchedule, draws_first_after_the_delay) {
+  VirtualClock clock;
+  RedrawSchedule schedule(clock, 300 * ns_per_ms);
+  EXPECT_FALSE(schedule.is_due());
+  clock.advance_to_ns(300 * ns_per_ms);
+  EXPECT_TRUE(schedule.is_due());
+}
+
+TEST(RedrawSchedule, rests_until_it_is_asked_when_nothing_moves) {
+  VirtualClock clock;
+  RedrawSchedule schedule(clock, 0);
+  schedule.drawn(ns_per_ms, RedrawSchedule::never_ns);
+  clock.advance_to_ns(3600 * ns_per_s);
+  EXPECT_FALSE(schedule.is_due());
+  schedule.request();
+  EXPECT_TRUE(schedule.is_due());
+}
+
+TEST(RedrawSchedule, moves_in_the_steps_asked_for_when_drawing_is_cheap) {
+  VirtualClock clock;
+  RedrawSchedule schedule(clock, 0);
+  schedule.drawn(100 * ns_per_us, 33 * ns_per_ms);
+  EXPECT_EQ(schedule.due_ns(), 33 * ns_per_ms);
+}
+
+TEST(RedrawSchedule, spends_less_than_one_percent_of_a_core_when_drawing_is_dear) {
+  VirtualClock clock;
+  RedrawSchedule schedule(clock, 0);
+  schedule.drawn(4 * ns_per_ms, 33 * ns_per_ms);
+  EXPECT_GE(schedule.due_ns(), 400 * ns_per_ms);
+  clock.advance_to_ns(schedule.due_ns());
+  EXPECT_TRUE(schedule.is_due());
+}
+
+TEST(RedrawSchedule, still_moves_once_a_second_when_drawing_is_very_dear) {
+  VirtualClock clock;
+  RedrawSchedule schedule(clock, 0);
+  schedule.drawn(2 * ns_per_s, 33 * ns_per_ms);
+  EXPECT_EQ(schedule.due_ns(), RedrawSchedule::longest_step_ns);
+}
+
+}  // namespace
+}  // namespace framewire

@@ -1,0 +1,125 @@
+#include "viewer/report.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/clock.hpp"
+
+namespace framewire {
+namespace {
+
+using nlohmann::json;
+
+class ReportTest : public testing::Test {
+ protected:
+  void show_frames(int count) {
+    for (int i = 0; i < count; ++i) {
+      const std::int64_t at_ns = ns_per_s + i * ns_per_s / 60;
+      statistics_.frame_received(1'000'000, at_ns);
+      statistics_.frame_shown(
+          {.begun_ns = at_ns - 8 * ns_per_ms, .completed_ns = at_ns - 2 * ns_per_ms, .offered_ns = at_ns - ns_per_ms},
+          {.received_ns = at_ns, .taken_ns = at_ns + 1, .uploaded_ns = at_ns + 2, .shown_ns = at_ns + ns_per_ms}, 0);
+    }
+  }
+
+  [[nodiscard]] ViewerReport report() const {
+    return {.statistics = statistics_,
+            .session_counts = session_,
+            .status = status_,
+            .clock_offset = {},
+            .surface = "headless 960x540",
+            .renderer = "llvmpipe",
+            .upload = "pinned memory"};
+  }
+
+  Statistics statistics_;
+  SubscriberCounts session_;
+  SubscriberStatus status_;
+};
+
+TEST_F(ReportTest, json_has_every_key_of_the_design) {
+  show_frames(61);
+  session_.frames_lost = 2;
+  session_.frames_skipped = 3;
+  status_.transport = "local";
+  const json stats = json::parse(stats_json(report()));
+  EXPECT_EQ(stats.at("frames_received"), 61);
+  EXPECT_EQ(stats.at("frames_shown"), 61);
+  EXPECT_EQ(stats.at("frames_superseded"), 0);
+  EXPECT_EQ(stats.at("frames_lost"), 2);
+  EXPECT_EQ(stats.at("frames_skipped"), 3);
+  EXPECT_EQ(stats.at("bytes_received"), 61'000'000);
+  EXPECT_NEAR(stats.at("seconds").get<double>(), 1.001, 1e-6);
+  EXPECT_NEAR(stats.at("fps").get<double>(), 60, 1e-3);
+  EXPECT_NEAR(stats.at("gigabytes_per_second").get<double>(), 0.0609, 1e-3);
+  EXPECT_NEAR(stats.at("latency_ms").at("p50").get<double>(), 3, 0.03);
+  EXPECT_NEAR(stats.at("latency_ms").at("p99").get<double>(), 3, 0.03);
+  EXPECT_NEAR(stats.at("latency_ms").at("max").get<double>(), 3, 1e-6);
+  for (const char* stage : {"produce", "offer", "wire", "queue", "upload", "present"}) {
+    EXPECT_TRUE(stats.at("stage_latency_ms").at(stage).contains("p99")) << stage;
+  }
+  EXPECT_EQ(stats.at("transport"), "local");
+  EXPECT_EQ(stats.at("memory"), "host");
+}
+
+TEST_F(ReportTest, json_says_null_where_nothing_is_known) {
+  const json stats = json::parse(stats_json(report()));
+  EXPECT_EQ(stats.at("frames_received"), 0);
+  EXPECT_TRUE(stats.at("frames_torn").is_null());
+  EXPECT_TRUE(stats.at("latency_ms").is_null());
+  EXPECT_TRUE(stats.at("stage_latency_ms").at("wire").is_null());
+  EXPECT_TRUE(stats.at("transport").is_null());
+  EXPECT_TRUE(stats.at("format").is_null());
+}
+
+TEST_F(ReportTest, json_counts_torn_frames_once_some_were_checked) {
+  statistics_.frame_checked(false);
+  EXPECT_EQ(json::parse(stats_json(report())).at("frames_torn"), 0);
+  statistics_.frame_checked(true);
+  EXPECT_EQ(json::parse(stats_json(report())).at("frames_torn"), 1);
+}
+
+TEST_F(ReportTest, json_survives_text_that_is_not_utf8) {
+  status_.transport = "\xff\xfe";
+  EXPECT_TRUE(json::accept(stats_json(report())));
+}
+
+TEST_F(ReportTest, summary_has_counts_latency_stages_and_way) {
+  show_frames(61);
+  status_.start_line = "transport=local memory=host";
+  const auto lines = summary(report());
+  ASSERT_EQ(lines.size(), 4U);
+  EXPECT_EQ(lines[0], "frames   61 received, 61 shown, 0 superseded, 0 skipped, 0 lost; 1.0 s, 60.00 fps, 0.06 GB/s");
+  EXPECT_EQ(lines[1].substr(0, 22), "latency  p50 3.0 ms, p");
+  EXPECT_NE(lines[2].find("wire 1.0"), std::string::npos) << lines[2];
+  EXPECT_NE(lines[3].find("transport=local memory=host"), std::string::npos);
+}
+
+TEST_F(ReportTest, summary_of_nothing_is_one_line) {
+  EXPECT_EQ(summary(report()),
+            std::vector<std::string>{"frames   0 received, 0 shown, 0 superseded, 0 skipped, 0 lost"});
+}
+
+TEST_F(ReportTest, live_line_names_trouble_only_when_there_is_some) {
+  const RecentRates rates{.frames_per_s = 60,
+                          .gigabytes_per_s = 1.99,
+                          .latency_p50_ns = 4'200'000,
+                          .latency_p99_ns = 7'900'000,
+                          .has_latency = true};
+  EXPECT_EQ(live_line(rates, {.frames_shown = 60}, {}),
+            "60.0 fps · 1.99 GB/s · latency 4.2 ms (p99 7.9) · shown 60 · skipped 0");
+  const std::string trouble = live_line(rates, {.frames_torn = 1}, {.frames_lost = 2});
+  EXPECT_NE(trouble.find("lost 2"), std::string::npos);
+  EXPECT_NE(trouble.find("TORN 1"), std::string::npos);
+}
+
+TEST(FormatMs, keeps_about_two_digits) {
+  EXPECT_EQ(format_ms(40'000), "0.04");
+  EXPECT_EQ(format_ms(4'200'000), "4.2");
+  EXPECT_EQ(format_ms(125'400'000), "125");
+  EXPECT_EQ(format_ms(0), "0.00");
+}
+
+}  // namespace
+}  // namespace framewire

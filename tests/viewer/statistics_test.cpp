@@ -1,0 +1,175 @@
+#include "viewer/statistics.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "base/clock.hpp"
+
+namespace framewire {
+namespace {
+
+TEST(Histogram, is_empty_at_first) {
+  const Histogram histogram;
+  EXPECT_EQ(histogram.count(), 0U);
+  EXPECT_EQ(histogram.max_ns(), 0);
+  EXPECT_EQ(histogram.percentile_ns(0.5), 0);
+}
+
+TEST(Histogram, is_exact_for_small_values) {
+  Histogram histogram;
+  for (std::int64_t i = 1; i <= 50; ++i) {
+    histogram.add(i);
+  }
+  EXPECT_EQ(histogram.percentile_ns(0.5), 25);
+  EXPECT_EQ(histogram.percentile_ns(0.99), 50);
+  EXPECT_EQ(histogram.percentile_ns(0), 1);
+  EXPECT_EQ(histogram.percentile_ns(1), 50);
+}
+
+TEST(Histogram, agrees_with_sorting_within_its_resolution) {
+  Histogram histogram;
+  std::vector<std::int64_t> values;
+  std::mt19937_64 random(7);
+  std::lognormal_distribution<double> latency(15, 2);
+  for (int i = 0; i < 20'000; ++i) {
+    values.push_back(static_cast<std::int64_t>(latency(random)));
+    histogram.add(values.back());
+  }
+  std::sort(values.begin(), values.end());
+  for (const double share : {0.01, 0.25, 0.5, 0.9, 0.99, 0.999}) {
+    const auto rank = static_cast<std::size_t>(std::ceil(share * 20'000)) - 1;
+    const auto exact = static_cast<double>(values[rank]);
+    EXPECT_NEAR(static_cast<double>(histogram.percentile_ns(share)), exact, exact / 128 + 1) << share;
+  }
+  EXPECT_EQ(histogram.max_ns(), values.back());
+}
+
+TEST(Histogram, takes_the_ends_of_the_range) {
+  Histogram histogram;
+  histogram.add(INT64_MAX);
+  histogram.add(-5);
+  EXPECT_EQ(histogram.max_ns(), INT64_MAX);
+  EXPECT_EQ(histogram.percentile_ns(0.5), 0);
+  histogram.clear();
+  EXPECT_EQ(histogram.count(), 0U);
+  EXPECT_EQ(histogram.max_ns(), 0);
+}
+
+/// A frame that was completed at `completed_ns` of the sender's clock.
+FrameTimes completed_at(std::int64_t completed_ns) {
+  return {
+      .begun_ns = completed_ns - 9 * ns_per_ms, .completed_ns = completed_ns, .offered_ns = completed_ns + ns_per_ms};
+}
+
+TEST(Statistics, counts_every_received_frame_once) {
+  Statistics statistics;
+  for (std::int64_t i = 0; i < 10; ++i) {
+    statistics.frame_received(1000, i * ns_per_s);
+    if (i % 3 == 0) {
+      statistics.frame_superseded();
+    } else {
+      statistics.frame_shown({}, {.shown_ns = i * ns_per_s + 1}, 0);
+    }
+  }
+  const ViewerCounts& counts = statistics.counts();
+  EXPECT_EQ(counts.frames_received, 10U);
+  EXPECT_EQ(counts.frames_shown, 6U);
+  EXPECT_EQ(counts.frames_superseded, 4U);
+  EXPECT_EQ(counts.frames_received, counts.frames_shown + counts.frames_superseded);
+  EXPECT_EQ(counts.bytes_received, 10'000U);
+}
+
+TEST(Statistics, measures_latency_and_stages_on_one_clock) {
+  Statistics statistics;
+  const std::int64_t completed_ns = 100 * ns_per_ms;
+  statistics.frame_shown(completed_at(completed_ns),
+                         {.received_ns = 103 * ns_per_ms,
+                          .taken_ns = 104 * ns_per_ms,
+                          .uploaded_ns = 107 * ns_per_ms,
+                          .shown_ns = 112 * ns_per_ms},
+                         0);
+  const auto at_most = [&](Stage stage) { return statistics.stage(stage).max_ns() / ns_per_ms; };
+  EXPECT_EQ(statistics.latency().max_ns(), 12 * ns_per_ms);
+  EXPECT_EQ(at_most(Stage::produce), 9);
+  EXPECT_EQ(at_most(Stage::offer), 1);
+  EXPECT_EQ(at_most(Stage::wire), 2);
+  EXPECT_EQ(at_most(Stage::queue), 1);
+  EXPECT_EQ(at_most(Stage::upload), 3);
+  EXPECT_EQ(at_most(Stage::present), 5);
+  EXPECT_EQ(at_most(Stage::offer) + at_most(Stage::wire) + at_most(Stage::queue) + at_most(Stage::upload) +
+                at_most(Stage::present),
+            12);
+}
+
+TEST(Statistics, corrects_for_the_senders_clock) {
+  Statistics statistics;
+  const std::int64_t offset_ns = 5000 * ns_per_s;
+  statistics.frame_shown(completed_at(offset_ns + 100 * ns_per_ms),
+                         {.received_ns = 103 * ns_per_ms,
+                          .taken_ns = 104 * ns_per_ms,
+                          .uploaded_ns = 105 * ns_per_ms,
+                          .shown_ns = 110 * ns_per_ms},
+                         offset_ns);
+  EXPECT_EQ(statistics.latency().max_ns(), 10 * ns_per_ms);
+  EXPECT_EQ(statistics.stage(Stage::wire).max_ns(), 2 * ns_per_ms);
+  EXPECT_EQ(statistics.stage(Stage::queue).max_ns(), ns_per_ms);
+}
+
+TEST(Statistics, leaves_out_what_the_sender_did_not_say) {
+  Statistics statistics;
+  statistics.frame_shown({}, {.received_ns = 1, .taken_ns = 2, .uploaded_ns = 3, .shown_ns = 4}, 77);
+  EXPECT_EQ(statistics.latency().count(), 0U);
+  EXPECT_EQ(statistics.stage(Stage::produce).count(), 0U);
+  EXPECT_EQ(statistics.stage(Stage::offer).count(), 0U);
+  EXPECT_EQ(statistics.stage(Stage::wire).count(), 0U);
+  EXPECT_EQ(statistics.stage(Stage::present).count(), 1U);
+}
+
+TEST(Statistics, has_rates_from_the_second_frame_on) {
+  Statistics statistics;
+  EXPECT_EQ(statistics.frames_per_s(), 0);
+  EXPECT_EQ(statistics.seconds(), 0);
+  for (std::int64_t i = 0; i < 61; ++i) {
+    statistics.frame_received(33'177'600, i * ns_per_s / 60);
+    statistics.frame_shown({}, {.shown_ns = i * ns_per_s / 60 + 5 * ns_per_ms}, 0);
+    if (i == 0) {
+      EXPECT_EQ(statistics.frames_per_s(), 0);
+      EXPECT_EQ(statistics.gigabytes_per_s(), 0);
+    }
+  }
+  EXPECT_NEAR(statistics.frames_per_s(), 60, 1e-6);
+  EXPECT_NEAR(statistics.seconds(), 1.005, 1e-6);
+  EXPECT_NEAR(statistics.gigabytes_per_s(), 61 * 33'177'600 / 1.005e9, 1e-6);
+}
+
+TEST(Statistics, counts_torn_frames_among_those_that_were_checked) {
+  Statistics statistics;
+  statistics.frame_checked(false);
+  statistics.frame_checked(true);
+  EXPECT_EQ(statistics.counts().frames_checked, 2U);
+  EXPECT_EQ(statistics.counts().frames_torn, 1U);
+}
+
+TEST(RecentMeter, measures_from_one_look_to_the_next) {
+  RecentMeter meter;
+  meter.take_rates(ns_per_s);
+  for (int i = 0; i < 30; ++i) {
+    meter.frame_received(1'000'000);
+    meter.frame_shown();
+    meter.latency(4 * ns_per_ms);
+  }
+  const RecentRates rates = meter.take_rates(ns_per_s + ns_per_s / 2);
+  EXPECT_DOUBLE_EQ(rates.frames_per_s, 60);
+  EXPECT_DOUBLE_EQ(rates.gigabytes_per_s, 0.06);
+  EXPECT_TRUE(rates.has_latency);
+  EXPECT_NEAR(static_cast<double>(rates.latency_p50_ns), 4e6, 4e4);
+  const RecentRates quiet = meter.take_rates(2 * ns_per_s);
+  EXPECT_EQ(quiet.frames_per_s, 0);
+  EXPECT_FALSE(quiet.has_latency);
+}
+
+}  // namespace
+}  // namespace framewire

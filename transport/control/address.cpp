@@ -1,0 +1,245 @@
+#include "transport/control/address.hpp"
+
+#include <arpa/inet.h>
+#include <fmt/core.h>
+#include <ifaddrs.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+
+namespace framewire {
+
+namespace {
+
+[[noreturn]] void not_an_address(std::string_view text) {
+  throw Error::usage(fmt::format(
+      "{} is no address; it takes HOST, HOST:PORT, [IPv6]:PORT or :PORT, with a port from 0 to 65535", quoted(text)));
+}
+
+std::uint16_t parse_port(std::string_view digits, std::string_view whole) {
+  std::uint16_t port = 0;
+  const char* end = digits.data() + digits.size();
+  const auto [stop, error] = std::from_chars(digits.data(), end, port);
+  if (error != std::errc{} || stop != end) {
+    not_an_address(whole);
+  }
+  return port;
+}
+
+bool is_host_text(std::string_view host) {
+  for (const char letter : host) {
+    const auto byte = static_cast<unsigned char>(letter);
+    if (byte <= ' ' || byte == 0x7f || letter == '/' || letter == '[' || letter == ']') {
+      return false;
+    }
+  }
+  // The longest name of the DNS.
+  return host.size() <= 253;
+}
+
+in_addr ipv4_of(const SocketAddress& address) noexcept {
+  sockaddr_in v4{};
+  std::memcpy(&v4, &address.storage, sizeof v4);
+  return v4.sin_addr;
+}
+
+sockaddr_in6 ipv6_of(const SocketAddress& address) noexcept {
+  sockaddr_in6 v6{};
+  std::memcpy(&v6, &address.storage, sizeof v6);
+  return v6;
+}
+
+/// IPv4 addresses written as IPv6 as what they are, so that one comparison serves both.
+SocketAddress unmapped(const SocketAddress& address) noexcept {
+  if (address.family() != AF_INET6) {
+    return address;
+  }
+  const sockaddr_in6 v6 = ipv6_of(address);
+  if (!IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)) {
+    return address;
+  }
+  sockaddr_in v4{};
+  v4.sin_family = AF_INET;
+  v4.sin_port = v6.sin6_port;
+  std::memcpy(&v4.sin_addr, &v6.sin6_addr.s6_addr[12], sizeof v4.sin_addr);
+  SocketAddress plain;
+  std::memcpy(&plain.storage, &v4, sizeof v4);
+  plain.size_bytes = sizeof v4;
+  return plain;
+}
+
+SocketAddress copy_of(const sockaddr* address, socklen_t size_bytes) noexcept {
+  SocketAddress copy;
+  copy.size_bytes = std::min<socklen_t>(size_bytes, sizeof copy.storage);
+  std::memcpy(&copy.storage, address, copy.size_bytes);
+  return copy;
+}
+
+bool is_same_host(const SocketAddress& a, const SocketAddress& b) noexcept {
+  if (a.family() != b.family()) {
+    return false;
+  }
+  if (a.family() == AF_INET) {
+    return ipv4_of(a).s_addr == ipv4_of(b).s_addr;
+  }
+  const sockaddr_in6 a6 = ipv6_of(a);
+  const sockaddr_in6 b6 = ipv6_of(b);
+  return std::memcmp(&a6.sin6_addr, &b6.sin6_addr, sizeof a6.sin6_addr) == 0;
+}
+
+}  // namespace
+
+HostPort parse_host_port(std::string_view text, std::uint16_t default_port) {
+  HostPort at{.host = {}, .port = default_port};
+  std::string_view host = text;
+  const auto first_colon = text.find(':');
+  if (text.starts_with('[')) {
+    const auto bracket = text.find(']');
+    if (bracket == std::string_view::npos || bracket == 1) {
+      not_an_address(text);
+    }
+    host = text.substr(1, bracket - 1);
+    const std::string_view rest = text.substr(bracket + 1);
+    if (!rest.empty()) {
+      if (rest.front() != ':') {
+        not_an_address(text);
+      }
+      at.port = parse_port(rest.substr(1), text);
+    }
+  } else if (first_colon != std::string_view::npos && text.find(':', first_colon + 1) == std::string_view::npos) {
+    host = text.substr(0, first_colon);
+    at.port = parse_port(text.substr(first_colon + 1), text);
+  }
+  if (text.empty() || !is_host_text(host)) {
+    not_an_address(text);
+  }
+  at.host = host;
+  return at;
+}
+
+std::string format_host_port(const HostPort& at) {
+  const bool is_v6 = at.host.find(':') != std::string::npos;
+  return is_v6 ? fmt::format("[{}]:{}", at.host, at.port) : fmt::format("{}:{}", at.host, at.port);
+}
+
+std::vector<SocketAddress> resolve(const HostPort& at) {
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  const std::string port = std::to_string(at.port);
+  const int result = ::getaddrinfo(at.host.empty() ? nullptr : at.host.c_str(), port.c_str(), &hints, &found);
+  if (result != 0) {
+    const std::string why = result == EAI_SYSTEM ? errno_text(errno) : ::gai_strerror(result);
+    throw Error::failed(
+        fmt::format("the host {} is not known: {}; check the name, or give its address", quoted(at.host), why));
+  }
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, &::freeaddrinfo);
+  std::vector<SocketAddress> addresses;
+  for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
+    if (one->ai_family == AF_INET || one->ai_family == AF_INET6) {
+      addresses.push_back(copy_of(one->ai_addr, one->ai_addrlen));
+    }
+  }
+  if (addresses.empty()) {
+    throw Error::failed(fmt::format("the host {} has neither an IPv4 nor an IPv6 address", quoted(at.host)));
+  }
+  return addresses;
+}
+
+bool is_loopback(const SocketAddress& address) noexcept {
+  const SocketAddress plain = unmapped(address);
+  if (plain.family() == AF_INET) {
+    constexpr std::uint32_t loopback_net = 127;
+    return ntohl(ipv4_of(plain).s_addr) >> 24 == loopback_net;
+  }
+  const sockaddr_in6 v6 = ipv6_of(plain);
+  return plain.family() == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr);
+}
+
+bool is_this_host(const SocketAddress& address) noexcept {
+  if (is_loopback(address)) {
+    return true;
+  }
+  ifaddrs* interfaces = nullptr;
+  if (::getifaddrs(&interfaces) != 0) {
+    return false;
+  }
+  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(interfaces, &::freeifaddrs);
+  const SocketAddress wanted = unmapped(address);
+  for (const ifaddrs* one = interfaces; one != nullptr; one = one->ifa_next) {
+    if (one->ifa_addr == nullptr || (one->ifa_addr->sa_family != AF_INET && one->ifa_addr->sa_family != AF_INET6)) {
+      continue;
+    }
+    const socklen_t size_bytes = one->ifa_addr->sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+    if (is_same_host(copy_of(one->ifa_addr, size_bytes), wanted)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::string format_address(const SocketAddress& address) {
+  if (address.family() == AF_UNIX) {
+    return "this machine";
+  }
+  const SocketAddress plain = unmapped(address);
+  std::array<char, NI_MAXHOST> host{};
+  if (::getnameinfo(plain.get(), plain.size_bytes, host.data(), host.size(), nullptr, 0, NI_NUMERICHOST) != 0) {
+    return "an unknown address";
+  }
+  return format_host_port({.host = host.data(), .port = port_of(plain)});
+}
+
+SocketAddress unix_address(std::uint16_t port) {
+  const std::string name = fmt::format("framewire-{}-{}", ::geteuid(), port);
+  sockaddr_un un{};
+  un.sun_family = AF_UNIX;
+  std::memcpy(&un.sun_path[1], name.data(), name.size());
+  SocketAddress address;
+  // The length counts: an abstract name ends where the address ends.
+  address.size_bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  std::memcpy(&address.storage, &un, address.size_bytes);
+  return address;
+}
+
+std::uint16_t port_of(const SocketAddress& address) noexcept {
+  if (address.family() == AF_INET6) {
+    return ntohs(ipv6_of(address).sin6_port);
+  }
+  sockaddr_in v4{};
+  std::memcpy(&v4, &address.storage, sizeof v4);
+  return address.family() == AF_INET ? ntohs(v4.sin_port) : std::uint16_t{0};
+}
+
+void set_port(SocketAddress& address, std::uint16_t port) noexcept {
+  const std::uint16_t wire = htons(port);
+  // The port stands at the same place in both.
+  static_assert(offsetof(sockaddr_in, sin_port) == offsetof(sockaddr_in6, sin6_port));
+  auto* bytes = reinterpret_cast<std::byte*>(&address.storage);
+  std::memcpy(bytes + offsetof(sockaddr_in, sin_port), &wire, sizeof wire);
+}
+
+std::string peer_address(int fd) {
+  SocketAddress peer;
+  peer.size_bytes = sizeof peer.storage;
+  if (::getpeername(fd, reinterpret_cast<sockaddr*>(&peer.storage), &peer.size_bytes) != 0) {
+    return "a closed connection";
+  }
+  return format_address(peer);
+}
+
+}  // namespace framewire

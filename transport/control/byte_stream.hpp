@@ -1,0 +1,88 @@
+// A connection as a stream of bytes in both directions, plain or encrypted.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "base/file_descriptor.hpp"
+
+namespace framewire {
+
+enum class StreamStatus {
+  moved,   // at least one byte
+  again,   // nothing now: wait for `wait_events` on fd()
+  closed,  // the peer ended the stream
+  failed,  // the connection broke; fault() has the sentence
+};
+
+struct StreamResult {
+  StreamStatus status = StreamStatus::again;
+  std::size_t bytes = 0;
+  short wait_events = 0;  // POLLIN or POLLOUT, with `again`
+};
+
+/// One thread may read while another writes. Streams own their descriptor, never block but in read_some() and
+/// write_all(), and never raise SIGPIPE.
+class ByteStream {
+ public:
+  ByteStream() = default;
+  ByteStream(const ByteStream&) = delete;
+  ByteStream& operator=(const ByteStream&) = delete;
+  virtual ~ByteStream() = default;
+
+  /// Moves what can be moved now.
+  virtual StreamResult read_now(std::span<std::byte> into) noexcept = 0;
+  virtual StreamResult write_now(std::span<const std::byte> from) noexcept = 0;
+
+  /// To poll for reading. Poll only when has_buffered() is false: an encrypted stream may hold bytes already decrypted.
+  [[nodiscard]] virtual int fd() const noexcept = 0;
+  [[nodiscard]] virtual bool has_buffered() const noexcept = 0;
+
+  /// Says to the peer that nothing follows; reading goes on. Any thread.
+  virtual void end_writing() noexcept = 0;
+
+  /// Ends both directions: a thread that waits wakes up. The descriptor
+  /// itself lives until the destructor. Any thread; more than once is fine.
+  virtual void close() noexcept = 0;
+
+  /// The sentence after `failed`.
+  [[nodiscard]] virtual std::string fault() const = 0;
+
+  /// Waits for at least one byte. Returns 0 when the peer ended the stream. Throws Error (lost_peer) at the deadline or
+  /// on failure.
+  std::size_t read_some(std::span<std::byte> into, std::int64_t deadline_ns);
+
+  /// Fills all of `into`. Throws Error (lost_peer), also when the stream ends before.
+  void read_all(std::span<std::byte> into, std::int64_t deadline_ns);
+
+  /// Ends writing, then reads and drops what comes until the peer hangs up or the deadline: closing a socket with
+  /// unread bytes would take back from the peer what was sent last.
+  void hang_up(std::int64_t deadline_ns) noexcept;
+
+  /// Throws Error (lost_peer) when not everything could be handed to the system before the deadline.
+  void write_all(std::span<const std::byte> from, std::int64_t deadline_ns);
+};
+
+/// Bytes as they are, over a connected socket (Unix or TCP).
+class FdStream final : public ByteStream {
+ public:
+  /// Makes the socket non-blocking. Throws Error.
+  explicit FdStream(FileDescriptor socket);
+
+  StreamResult read_now(std::span<std::byte> into) noexcept override;
+  StreamResult write_now(std::span<const std::byte> from) noexcept override;
+  [[nodiscard]] int fd() const noexcept override { return socket_.get(); }
+  [[nodiscard]] bool has_buffered() const noexcept override { return false; }
+  void end_writing() noexcept override;
+  void close() noexcept override;
+  [[nodiscard]] std::string fault() const override;
+
+ private:
+  FileDescriptor socket_;
+  std::atomic<int> errno_{0};  // either direction
+};
+
+}  // namespace framewire

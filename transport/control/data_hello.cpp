@@ -1,0 +1,95 @@
+// How a data connection proves itself over a socket. The socket's descriptor stays the caller's throughout, because a
+// link takes it next.
+#include <fmt/core.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/wait.hpp"
+#include "transport/control/preamble.hpp"
+#include "transport/control/token.hpp"
+
+namespace framewire {
+
+namespace {
+
+bool is_passing(int error_number) noexcept {
+  return error_number == EAGAIN || error_number == EWOULDBLOCK || error_number == EINTR;
+}
+
+void wait_or_throw(int fd, short events, std::int64_t deadline_ns) {
+  if (!wait_for(fd, events, deadline_ns) && monotonic_ns() >= deadline_ns) {
+    throw Error::lost_peer("the data connection was not confirmed in time");
+  }
+}
+
+void write_exactly(int fd, std::span<const std::byte> from, std::int64_t deadline_ns) {
+  while (!from.empty()) {
+    const ssize_t sent = ::send(fd, from.data(), from.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent >= 0) {
+      from = from.subspan(static_cast<std::size_t>(sent));
+    } else if (!is_passing(errno)) {
+      throw Error::lost_peer("the data connection broke: " + errno_text(errno));
+    } else {
+      wait_or_throw(fd, POLLOUT, deadline_ns);
+    }
+  }
+}
+
+/// Takes exactly that many bytes: what follows belongs to the link.
+void read_exactly(int fd, std::span<std::byte> into, std::int64_t deadline_ns) {
+  while (!into.empty()) {
+    const ssize_t got = ::recv(fd, into.data(), into.size(), MSG_DONTWAIT);
+    if (got > 0) {
+      into = into.subspan(static_cast<std::size_t>(got));
+    } else if (got == 0) {
+      throw Error::lost_peer("the peer closed the data connection before it was confirmed");
+    } else if (!is_passing(errno)) {
+      throw Error::lost_peer("the data connection broke: " + errno_text(errno));
+    } else {
+      wait_or_throw(fd, POLLIN, deadline_ns);
+    }
+  }
+}
+
+}  // namespace
+
+void send_data_hello(int fd, const Token& token, const DataConnection& connection, std::int64_t deadline_ns) {
+  const DataHello hello{.connection = connection, .proof = make_proof(token, connection, DataRole::dialler)};
+  write_exactly(fd, encode_data_hello(hello), deadline_ns);
+}
+
+void read_data_answer(int fd, const Token& token, const DataConnection& connection, std::int64_t deadline_ns) {
+  std::array<std::byte, data_answer_bytes> bytes{};
+  read_exactly(fd, bytes, deadline_ns);
+  Proof proof{};
+  std::ranges::copy(std::span(bytes).last<sizeof(Proof)>(), proof.begin());
+  const bool is_data =
+      std::ranges::equal(std::span(bytes).first<preamble_bytes>(), std::as_bytes(std::span(data_preamble)));
+  if (!is_data || !check_proof(token, connection, DataRole::listener, proof)) {
+    throw Error::refused("the other end of the data connection is not the peer of this session");
+  }
+}
+
+DataHello read_data_hello(int fd, std::int64_t deadline_ns) {
+  std::array<std::byte, data_hello_bytes> bytes{};
+  read_exactly(fd, bytes, deadline_ns);
+  const auto hello = decode_data_hello(bytes);
+  if (!hello) {
+    throw Error::refused("a data connection did not begin as one");
+  }
+  return *hello;
+}
+
+void send_data_answer(int fd, const Token& token, const DataConnection& connection, std::int64_t deadline_ns) {
+  std::array<std::byte, data_answer_bytes> bytes{};
+  std::ranges::copy(std::as_bytes(std::span(data_preamble)), bytes.begin());
+  std::ranges::copy(make_proof(token, connection, DataRole::listener), bytes.begin() + preamble_bytes);
+  write_exactly(fd, bytes, deadline_ns);
+}
+
+}  // namespace framewire

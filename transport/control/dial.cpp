@@ -1,0 +1,129 @@
+#include "transport/control/dial.hpp"
+
+#include <fmt/core.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/wait.hpp"
+#include "transport/control/address.hpp"
+
+namespace framewire {
+
+namespace {
+
+/// Connects one socket. On failure the descriptor is not valid and `error_number` says why.
+FileDescriptor connect_to(const SocketAddress& address, std::int64_t deadline_ns, int& error_number) {
+  FileDescriptor fd(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd.valid()) {
+    error_number = errno;
+    return fd;
+  }
+  error_number = ::connect(fd.get(), address.get(), address.size_bytes) == 0 ? 0 : errno;
+  if (error_number == EINPROGRESS || error_number == EINTR) {
+    error_number = ETIMEDOUT;
+    socklen_t size_bytes = sizeof error_number;
+    if (wait_for(fd.get(), POLLOUT, deadline_ns) &&
+        ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error_number, &size_bytes) != 0) {
+      error_number = errno;
+    }
+  }
+  if (error_number != 0) {
+    fd.reset();
+  } else if (address.family() != AF_UNIX) {
+    const int on = 1;
+    ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  }
+  return fd;
+}
+
+/// The Unix socket of this user, when somebody listens there. A full backlog (EAGAIN) is worth waiting for: the
+/// listener is alive.
+FileDescriptor connect_unix(const SocketAddress& address, std::int64_t deadline_ns) {
+  int error_number = 0;
+  FileDescriptor fd = connect_to(address, deadline_ns, error_number);
+  while (error_number == EAGAIN && monotonic_ns() < deadline_ns) {
+    wait_until({}, std::min(deadline_ns, monotonic_ns() + 10 * ns_per_ms));
+    fd = connect_to(address, deadline_ns, error_number);
+  }
+  if (fd.valid() && !check_same_user(fd.get())) {
+    throw Error::refused("the Unix socket of this port belongs to a program of another user; take another port");
+  }
+  return fd;
+}
+
+Error cannot_reach(const std::string& where, int error_number) {
+  switch (error_number) {
+    case ECONNREFUSED:
+      return Error::lost_peer(fmt::format("nothing listens at {}; start the other end, or check the port", where));
+    case ETIMEDOUT:
+      return Error::lost_peer(
+          fmt::format("{} does not answer; check the address, and that no firewall is in the way", where));
+    case ENETUNREACH:
+    case EHOSTUNREACH:
+      return Error::lost_peer(fmt::format("there is no route to {}; check the address and the network", where));
+    default:
+      return Error::lost_peer(fmt::format("cannot connect to {}: {}", where, errno_text(error_number)));
+  }
+}
+
+std::string describe(const std::string& asked, const SocketAddress& address) {
+  const std::string numeric = format_address(address);
+  return numeric == asked ? asked : fmt::format("{} ({})", asked, numeric);
+}
+
+}  // namespace
+
+Dialled dial(const HostPort& to, std::int64_t deadline_ns, DialWay way) {
+  const std::vector<SocketAddress> addresses = resolve(to);
+  const std::string asked = format_host_port(to);
+  if (way == DialWay::any && std::ranges::any_of(addresses, is_this_host)) {
+    FileDescriptor fd = connect_unix(unix_address(to.port), deadline_ns);
+    if (fd.valid()) {
+      return {.fd = std::move(fd), .is_unix = true, .address = asked};
+    }
+  }
+  int error_number = 0;
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    // A silent address must not use up the time of those after it.
+    const std::int64_t now_ns = monotonic_ns();
+    const auto left = static_cast<std::int64_t>(addresses.size() - i);
+    FileDescriptor fd =
+        connect_to(addresses[i], now_ns + std::max<std::int64_t>(0, deadline_ns - now_ns) / left, error_number);
+    if (fd.valid()) {
+      return {.fd = std::move(fd), .is_unix = false, .address = describe(asked, addresses[i])};
+    }
+  }
+  throw cannot_reach(asked, error_number);
+}
+
+Dialled dial_again(int connected_fd, const std::string& address, std::int64_t deadline_ns) {
+  SocketAddress peer;
+  peer.size_bytes = sizeof peer.storage;
+  if (::getpeername(connected_fd, reinterpret_cast<sockaddr*>(&peer.storage), &peer.size_bytes) != 0) {
+    throw Error::lost_peer(fmt::format("the connection to {} is gone", address));
+  }
+  const bool is_unix = peer.family() == AF_UNIX;
+  int error_number = 0;
+  FileDescriptor fd = is_unix ? connect_unix(peer, deadline_ns) : connect_to(peer, deadline_ns, error_number);
+  if (!fd.valid()) {
+    throw cannot_reach(address, is_unix ? ECONNREFUSED : error_number);
+  }
+  return {.fd = std::move(fd), .is_unix = is_unix, .address = address};
+}
+
+bool check_same_user(int fd) noexcept {
+  ucred credentials{};
+  socklen_t size_bytes = sizeof credentials;
+  return ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size_bytes) == 0 &&
+         size_bytes == sizeof credentials && credentials.uid == ::geteuid();
+}
+
+}  // namespace framewire

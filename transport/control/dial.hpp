@@ -1,0 +1,35 @@
+// The dialling side of a connection.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/file_descriptor.hpp"
+#include "transport/endpoint_options.hpp"
+
+namespace framewire {
+
+enum class DialWay {
+  any,  // the Unix socket first, where the host is this machine
+  tcp,  // TCP only
+};
+
+struct Dialled {
+  FileDescriptor fd;  // non-blocking, close-on-exec; TCP_NODELAY on TCP
+  bool is_unix = false;
+  std::string address;  // for messages: "HOST:PORT" as it was asked for, with the numeric address where that differs
+};
+
+/// Connects to HOST:PORT. When that is an address of this machine, the abstract Unix socket of our own user comes
+/// first. Tries every address of the host; each gets its share of the time that is left. Any thread. Throws Error:
+/// lost_peer (refused by the machine, no answer until the deadline, no route), failed (unknown host), refused (the Unix
+/// socket belongs to another user).
+Dialled dial(const HostPort& to, std::int64_t deadline_ns, DialWay way = DialWay::any);
+
+/// The same TCP or Unix address as an earlier connection of ours, for data connections: no name is looked up again.
+Dialled dial_again(int connected_fd, const std::string& address, std::int64_t deadline_ns);
+
+/// Whether the process at the other end of a Unix socket runs under our own user id (SO_PEERCRED). Both ends check.
+bool check_same_user(int fd) noexcept;
+
+}  // namespace framewire

@@ -1,0 +1,58 @@
+// The key that two machines share: 32 random bytes, in a file that only its owner can read.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace framewire {
+
+/// A value; wiped from memory when it goes.
+class Key {
+ public:
+  static constexpr std::size_t size_bytes = 32;
+
+  Key() noexcept = default;
+  explicit Key(std::span<const std::byte, size_bytes> bytes) noexcept;
+  Key(const Key&) noexcept = default;
+  Key& operator=(const Key&) noexcept = default;
+  ~Key();
+
+  [[nodiscard]] std::span<const std::byte, size_bytes> bytes() const noexcept { return bytes_; }
+  [[nodiscard]] std::span<std::byte, size_bytes> bytes() noexcept { return bytes_; }
+
+  /// In constant time.
+  bool operator==(const Key& other) const noexcept;
+
+ private:
+  std::array<std::byte, size_bytes> bytes_{};
+};
+
+/// $XDG_CONFIG_HOME/framewire/key, else ~/.config/framewire/key. Throws Error when there is no home directory.
+std::string default_key_path();
+
+/// Makes a random key and writes it: mode 0600, missing directories 0700, and either the whole file or none.
+/// Throws Error (refused) when the file exists.
+void create_key(const std::string& path);
+
+enum class KeyImport { written, same };
+
+/// Reads 64 hexadecimal digits (white space around them is passed over) from a descriptor until its end, for
+/// `timeout_ns` at most, and writes them like create_key(). The same key again is fine. Throws Error (refused) when a
+/// different key stands there, unless `force`.
+KeyImport import_key(const std::string& path, int from_fd, bool force, std::int64_t timeout_ns);
+
+/// Throws Error: not there (failed), readable by others, another owner or not a regular file (refused), not a key
+/// (failed).
+Key load_key(const std::string& path);
+
+/// The key of a program: that of --key FILE, which must be there; else the default one, if there is one.
+std::optional<Key> find_key(const std::optional<std::string>& key_file);
+
+/// Writes the key as 64 hexadecimal digits and a newline. Throws Error.
+void export_key(const std::string& path, int to_fd);
+
+}  // namespace framewire

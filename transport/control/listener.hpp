@@ -1,0 +1,73 @@
+// Where sessions come in: the abstract Unix socket for this machine's own user, and TCP, on one port number.
+#pragma once
+
+#include <poll.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/file_descriptor.hpp"
+#include "transport/control/address.hpp"
+#include "transport/endpoint_options.hpp"
+
+namespace framewire {
+
+struct ListenOptions {
+  HostPort at;  // host empty: loopback without a key, all addresses with one; "*": all addresses; port 0: any free port
+  bool has_key = false;   // a key is there, so that strangers can be told apart
+  bool insecure = false;  // --insecure
+};
+
+/// A new connection; nothing is known yet but where it comes from.
+struct Accepted {
+  FileDescriptor fd;  // non-blocking, close-on-exec; TCP_NODELAY on TCP
+  bool is_unix = false;
+  std::string address;  // for messages: "192.0.2.1:40312" or "this machine"
+};
+
+/// Owned and used by one thread.
+class Listener {
+ public:
+  /// Binds `framewire-UID-PORT` first, then TCP. Throws Error: refused (beyond loopback without a key and without
+  /// `insecure`), failed (port in use, address not of this machine), each with the way out.
+  explicit Listener(const ListenOptions& options);
+
+  /// One entry per listening socket, events POLLIN, for the owner's poll().
+  [[nodiscard]] std::vector<pollfd> descriptors() const;
+
+  /// Takes one waiting connection of any socket; nothing when there is none. Other users on the Unix socket are hung up
+  /// on. When the process has no descriptors left, the connection stays where it is and accept_fault() says so. Never
+  /// waits.
+  std::optional<Accepted> accept() noexcept;
+
+  /// The errno of the last accept() that failed for a reason other than "nothing there"; 0 when the last one was fine.
+  /// The owner then pauses a little instead of spinning on a readable descriptor.
+  [[nodiscard]] int accept_fault() const noexcept { return accept_errno_; }
+
+  /// The port that all sockets share.
+  [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+  /// Whether machines other than this one can reach it.
+  [[nodiscard]] bool is_beyond_loopback() const noexcept { return beyond_loopback_; }
+  /// "127.0.0.1:5290, [::1]:5290", for the start line.
+  [[nodiscard]] std::string describe() const;
+
+ private:
+  struct Socket {
+    FileDescriptor fd;
+    bool is_unix = false;
+  };
+  void bind(const HostPort& at, std::span<const SocketAddress> addresses, bool first_that_works);
+  std::optional<Accepted> accept_from(const Socket& socket) noexcept;
+
+  std::vector<Socket> sockets_;
+  std::vector<SocketAddress> addresses_;
+  std::size_t next_ = 0;  // so that no socket starves another
+  std::uint16_t port_ = 0;
+  bool beyond_loopback_ = false;
+  int accept_errno_ = 0;
+};
+
+}  // namespace framewire

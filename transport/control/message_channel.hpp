@@ -1,0 +1,88 @@
+// Messages of the control channel: a 32-bit little-endian length, then a JSON object that has a "type".
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "transport/control/byte_stream.hpp"
+
+namespace framewire {
+
+/// The longest message that is taken before and after the peer is authenticated, and how deep its arrays and objects
+/// may nest.
+inline constexpr std::uint32_t message_limit_before_bytes = 64 * 1024;
+inline constexpr std::uint32_t message_limit_bytes = 1024 * 1024;
+inline constexpr int message_depth_limit = 32;
+/// What may wait for a peer that does not read, before it counts as lost.
+inline constexpr std::size_t outbound_limit_bytes = 4 * 1024 * 1024;
+
+/// Owned by a session. One thread receives; any thread sends.
+/// Errors: lost_peer (the connection ended or broke; the deadline passed), failed (the peer sent something that is no
+/// message).
+class MessageChannel {
+ public:
+  /// `peer` names the far end in messages.
+  MessageChannel(std::unique_ptr<ByteStream> stream, std::string peer, std::uint32_t limit_bytes = message_limit_bytes);
+
+  /// Sends and waits until the system has taken it. Throws Error.
+  void send(const nlohmann::json& message, std::int64_t deadline_ns);
+  /// The same, within ten seconds.
+  void send(const nlohmann::json& message);
+
+  /// Queues without waiting, for threads that must not wait for a slow peer; flush() sends on. Throws Error when the
+  /// connection is gone or outbound_limit_bytes wait already.
+  void post(const nlohmann::json& message);
+  /// Writes what can be written now. Returns true when nothing waits any more. Throws Error when the connection is
+  /// gone.
+  bool flush();
+  /// Poll fd() for POLLOUT, too, while this is true.
+  [[nodiscard]] bool wants_write() const;
+
+  /// The next message. Throws Error.
+  nlohmann::json receive(std::int64_t deadline_ns);
+  /// The next message if all of it is there; keeps what has come so far. Throws Error.
+  std::optional<nlohmann::json> try_receive();
+
+  /// To poll for reading, when has_buffered() is false.
+  [[nodiscard]] int fd() const noexcept { return stream_->fd(); }
+  [[nodiscard]] bool has_buffered() const noexcept { return stream_->has_buffered(); }
+
+  /// Any thread; wakes a receiver.
+  void close() noexcept { stream_->close(); }
+
+  /// Sends what waits, says that nothing follows, and waits for the peer to hang up, so that the last message arrives.
+  void finish(std::int64_t deadline_ns) noexcept;
+
+  void set_limit_bytes(std::uint32_t limit_bytes) noexcept { limit_bytes_ = limit_bytes; }
+  [[nodiscard]] const std::string& peer() const noexcept { return peer_; }
+
+ private:
+  void start_body();
+  [[nodiscard]] nlohmann::json finish_body();
+  void append(const nlohmann::json& message);
+  bool write_outbound(short& wait_events);
+
+  std::unique_ptr<ByteStream> stream_;
+  std::string peer_;
+  std::uint32_t limit_bytes_;
+
+  // Incoming; of the receiving thread.
+  short read_wait_events_ = 0;
+  std::array<std::byte, 4> length_{};
+  std::size_t length_filled_ = 0;
+  std::vector<std::byte> body_;
+  std::size_t body_filled_ = 0;
+
+  mutable std::mutex out_mutex_;
+  std::vector<std::byte> outbound_;
+  std::size_t outbound_sent_ = 0;
+};
+
+}  // namespace framewire

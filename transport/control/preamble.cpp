@@ -1,0 +1,117 @@
+#include "transport/control/preamble.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+
+#include "base/clock.hpp"
+#include "base/wait.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr std::size_t word_letters = 6;  // without the version
+
+bool is_digit(char letter) noexcept {
+  return letter >= '0' && letter <= '9';
+}
+
+enum class Match { no, so_far, yes };
+
+/// A ClientHello of a peer of ours: one record of a handshake that is shorter than 16 KiB. Longer ones are refused
+/// before OpenSSL makes room for them. RFC 8446, sections 4 and 5.1: type 22, version 3.x, length 16 bits; message type
+/// 1, length 24 bits.
+Match match_tls(std::string_view first) noexcept {
+  constexpr std::string_view expected("\x16\x03\0\0\0\x01\0\0", preamble_bytes);
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    const bool is_free = i >= 2 && i <= 4;
+    const bool is_length = i == 7;
+    if (is_length ? static_cast<unsigned char>(first[i]) >= 0x40 : !is_free && first[i] != expected[i]) {
+      return Match::no;
+    }
+  }
+  return first.size() == preamble_bytes ? Match::yes : Match::so_far;
+}
+
+Match match_word(std::string_view first, std::string_view preamble) noexcept {
+  const std::string_view word = preamble.substr(0, word_letters);
+  const std::size_t letters = std::min(first.size(), word_letters);
+  if (first.substr(0, letters) != word.substr(0, letters)) {
+    return Match::no;
+  }
+  for (std::size_t i = word_letters; i < first.size(); ++i) {
+    if (!is_digit(first[i])) {
+      return Match::no;
+    }
+  }
+  return first.size() == preamble_bytes ? Match::yes : Match::so_far;
+}
+
+void sleep_ms(long ms) noexcept {
+  const timespec pause{.tv_sec = 0, .tv_nsec = ms * ns_per_ms};
+  ::nanosleep(&pause, nullptr);
+}
+
+}  // namespace
+
+std::optional<ConnectionKind> identify_bytes(std::span<const std::byte> first) noexcept {
+  const std::string_view text(reinterpret_cast<const char*>(first.data()), std::min(first.size(), preamble_bytes));
+  const Match tls = match_tls(text);
+  const Match control = match_word(text, control_preamble);
+  const Match data = match_word(text, data_preamble);
+  if (tls == Match::yes) {
+    return ConnectionKind::tls;
+  }
+  if (control == Match::yes) {
+    return text == control_preamble ? ConnectionKind::plain_control : ConnectionKind::other_version;
+  }
+  if (data == Match::yes) {
+    return text == data_preamble ? ConnectionKind::data : ConnectionKind::other_version;
+  }
+  const bool may_become = tls == Match::so_far || control == Match::so_far || data == Match::so_far;
+  return may_become ? std::nullopt : std::optional(ConnectionKind::stranger);
+}
+
+ConnectionKind identify(int fd, std::int64_t deadline_ns) noexcept {
+  std::size_t seen = 0;
+  bool has_ended = false;
+  for (;;) {
+    if (seen == 0 && !wait_for(fd, POLLIN, deadline_ns)) {
+      return ConnectionKind::silent;
+    }
+    std::array<std::byte, preamble_bytes> first{};
+    const ssize_t got = ::recv(fd, first.data(), first.size(), MSG_PEEK | MSG_DONTWAIT);
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) {
+      return ConnectionKind::silent;
+    }
+    if (got > 0) {
+      seen = static_cast<std::size_t>(got);
+      if (const auto kind = identify_bytes(std::span(first).first(seen))) {
+        return *kind;
+      }
+    }
+    if (has_ended || monotonic_ns() >= deadline_ns) {
+      return ConnectionKind::silent;
+    }
+    // The bytes stay in the socket, so poll() would return at once: look again a little later, or once more if nothing
+    // can follow.
+    pollfd end{.fd = fd, .events = POLLRDHUP, .revents = 0};
+    has_ended = wait_until({&end, 1}, 0) > 0;
+    sleep_ms(1);
+  }
+}
+
+std::optional<int> preamble_version(std::span<const std::byte, preamble_bytes> bytes,
+                                    std::string_view expected) noexcept {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (match_word(text, expected) != Match::yes) {
+    return std::nullopt;
+  }
+  return (text[word_letters] - '0') * 10 + (text[word_letters + 1] - '0');
+}
+
+}  // namespace framewire

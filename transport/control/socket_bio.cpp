@@ -1,0 +1,79 @@
+#include "transport/control/socket_bio.hpp"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+
+namespace framewire {
+
+namespace {
+
+const SocketBio& socket_of(BIO* bio) noexcept {
+  return *static_cast<const SocketBio*>(BIO_get_data(bio));
+}
+
+bool is_passing(int error_number) noexcept {
+  return error_number == EAGAIN || error_number == EWOULDBLOCK || error_number == EINTR;
+}
+
+int write_bio(BIO* bio, const char* data, std::size_t size_bytes, std::size_t* written) {
+  BIO_clear_retry_flags(bio);
+  const ssize_t sent = ::send(socket_of(bio).fd(), data, size_bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (sent < 0) {
+    if (is_passing(errno)) {
+      BIO_set_retry_write(bio);
+    }
+    return 0;
+  }
+  *written = static_cast<std::size_t>(sent);
+  return 1;
+}
+
+int read_bio(BIO* bio, char* data, std::size_t size_bytes, std::size_t* read) {
+  BIO_clear_retry_flags(bio);
+  if (!socket_of(bio).may_read()) {
+    BIO_set_retry_read(bio);
+    return 0;
+  }
+  const ssize_t got = ::recv(socket_of(bio).fd(), data, size_bytes, MSG_DONTWAIT);
+  if (got <= 0) {
+    if (got < 0 && is_passing(errno)) {
+      BIO_set_retry_read(bio);
+    } else if (got == 0) {
+      BIO_set_flags(bio, BIO_FLAGS_IN_EOF);
+    }
+    return 0;
+  }
+  *read = static_cast<std::size_t>(got);
+  return 1;
+}
+
+long control_bio(BIO* bio, int command, long /*number*/, void* /*pointer*/) {
+  switch (command) {
+    case BIO_CTRL_FLUSH:
+      return 1;
+    case BIO_CTRL_EOF:
+      return BIO_test_flags(bio, BIO_FLAGS_IN_EOF) != 0 ? 1 : 0;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+BIO* SocketBio::open(int fd) noexcept {
+  fd_ = fd;
+  method_.reset(BIO_meth_new(BIO_TYPE_SOURCE_SINK, "framewire socket"));
+  if (method_ == nullptr || BIO_meth_set_write_ex(method_.get(), write_bio) != 1 ||
+      BIO_meth_set_read_ex(method_.get(), read_bio) != 1 || BIO_meth_set_ctrl(method_.get(), control_bio) != 1) {
+    return nullptr;
+  }
+  BIO* bio = BIO_new(method_.get());
+  if (bio != nullptr) {
+    BIO_set_data(bio, this);
+    BIO_set_init(bio, 1);
+  }
+  return bio;
+}
+
+}  // namespace framewire

@@ -1,0 +1,30 @@
+// OpenSSL's view of a socket, written so that a peer that hangs up never raises SIGPIPE (BIO_s_socket calls write()).
+#pragma once
+
+#include <openssl/bio.h>
+
+#include <memory>
+
+namespace framewire {
+
+/// Owned by a TlsStream; outlives the BIO that it makes.
+class SocketBio {
+ public:
+  /// A BIO over a non-blocking socket that stays the caller's. Null when there is no memory. Once.
+  BIO* open(int fd) noexcept;
+
+  /// While reading is not allowed, the socket looks empty to OpenSSL.
+  void allow_reading(bool allowed) noexcept { may_read_ = allowed; }
+  [[nodiscard]] bool may_read() const noexcept { return may_read_; }
+  [[nodiscard]] int fd() const noexcept { return fd_; }
+
+ private:
+  struct FreeMethod {
+    void operator()(BIO_METHOD* method) const noexcept { BIO_meth_free(method); }
+  };
+  std::unique_ptr<BIO_METHOD, FreeMethod> method_;
+  int fd_ = -1;
+  bool may_read_ = true;
+};
+
+}  // namespace framewire

@@ -1,0 +1,123 @@
+// What binds a data connection to its session: a one-use token that travels inside the control channel, and a proof of
+// knowing it.
+//   proof   = HMAC-SHA256(token, "framewire data 1" || role || session id || index || name of the link); role 'd'
+//   dialler, 'l' listener dialler sends "FWDATA01" | session id 16 | link 1 | index 1 | reserved 2 (zero) | proof 32 60
+//   bytes listener answers "FWDATA01" | proof 32                                                          40 bytes
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "transport/control/hex.hpp"
+#include "transport/link.hpp"
+
+namespace framewire {
+
+using SessionId = std::array<std::byte, 16>;
+using Proof = std::array<std::byte, 32>;
+
+/// A value; wiped from memory when it goes.
+class Token {
+ public:
+  static constexpr std::size_t size_bytes = 32;
+
+  /// From the system's random numbers. Throws Error.
+  static Token random();
+  /// 64 hexadecimal digits, as in a message of the peer. Throws Error (failed).
+  static Token from_hex(std::string_view hex);
+
+  Token(const Token&) noexcept = default;
+  Token& operator=(const Token&) noexcept = default;
+  ~Token();
+
+  [[nodiscard]] std::string hex() const;
+  [[nodiscard]] std::span<const std::byte, size_bytes> bytes() const noexcept { return bytes_; }
+
+ private:
+  Token() noexcept = default;
+  std::array<std::byte, size_bytes> bytes_{};
+};
+
+/// Random session ids and how they stand in messages (32 hexadecimal digits). Both throw Error.
+SessionId random_session_id();
+SessionId session_id_from_hex(std::string_view hex);
+
+/// Which data connection of which session this is. `index` counts the connections of one link, from 0.
+struct DataConnection {
+  SessionId session{};
+  LinkKind link = LinkKind::tcp;
+  std::uint8_t index = 0;
+  bool operator==(const DataConnection&) const = default;
+};
+
+struct DataHello {
+  DataConnection connection;
+  Proof proof{};
+};
+
+enum class DataRole : char { dialler = 'd', listener = 'l' };
+
+Proof make_proof(const Token& token, const DataConnection& connection, DataRole role);
+/// In constant time.
+bool check_proof(const Token& token, const DataConnection& connection, DataRole role, const Proof& proof);
+
+inline constexpr std::size_t data_hello_bytes = 60;
+inline constexpr std::size_t data_answer_bytes = 40;
+
+/// The hello as bytes, and back (nothing when it is none); rdma carries the same fields in its private data.
+std::array<std::byte, data_hello_bytes> encode_data_hello(const DataHello& hello) noexcept;
+std::optional<DataHello> decode_data_hello(std::span<const std::byte, data_hello_bytes> bytes) noexcept;
+
+/// Dialling side, in this order, over a connected socket of either mode. Throw Error: lost_peer, refused (the answer is
+/// wrong).
+void send_data_hello(int fd, const Token& token, const DataConnection& connection, std::int64_t deadline_ns);
+void read_data_answer(int fd, const Token& token, const DataConnection& connection, std::int64_t deadline_ns);
+
+/// Listening side, in this order. read_data_hello() takes exactly the hello off the socket. Throw Error: lost_peer,
+/// refused.
+DataHello read_data_hello(int fd, std::int64_t deadline_ns);
+void send_data_answer(int fd, const Token& token, const DataConnection& connection, std::int64_t deadline_ns);
+
+/// The tokens that a listener has issued and nobody has used yet. Any thread.
+class PendingTokens {
+ public:
+  explicit PendingTokens(std::size_t limit = 100, std::int64_t lifetime_ns = 10'000'000'000)
+      : limit_(limit), lifetime_ns_(lifetime_ns) {}
+
+  /// Issues a token for one connection. Throws Error (refused) when `limit` are waiting.
+  Token issue(const DataConnection& connection, std::int64_t now_ns);
+
+  /// The token of a hello whose proof is right, once: for send_data_answer(). Nothing when it is unknown, too late,
+  /// used before or wrong; a wrong proof leaves the token where it is, so that nobody else can use it up.
+  std::optional<Token> redeem(const DataHello& hello, std::int64_t now_ns);
+
+  /// Drops what a session that ended has not used.
+  void forget(const SessionId& session) noexcept;
+
+  [[nodiscard]] std::size_t size() const noexcept;
+
+ private:
+  struct Pending {
+    Token token;
+    LinkKind link;
+    std::int64_t expires_ns;
+  };
+  using Name = std::pair<SessionId, std::uint8_t>;  // session and index
+
+  void drop_expired(std::int64_t now_ns);
+
+  std::size_t limit_;
+  std::int64_t lifetime_ns_;
+  mutable std::mutex mutex_;
+  std::map<Name, Pending> pending_;
+};
+
+}  // namespace framewire

@@ -1,0 +1,250 @@
+#include "transport/fake/fake_wire.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <deque>
+#include <limits>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/file_descriptor.hpp"
+
+namespace framewire {
+
+/// What both ends share. Payload moves in two halves, at the beginning and at the end of its time on the wire: a slot that is
+/// overwritten too early arrives torn, as it would from a real wire.
+class FakeWire::State {
+ public:
+  State(VirtualClock& clock, const FakeWireOptions& options) : clock_(clock), options_(options), random_(options.seed) {}
+
+  struct Ring {
+    std::uint64_t slot_bytes = 0;
+    std::vector<bool> is_lent;
+    std::shared_ptr<HostBlock> block;
+    std::span<std::byte> slot(std::uint16_t index) const { return block->bytes().subspan(index * slot_bytes, slot_bytes); }
+  };
+  struct OnTheWire {
+    std::int64_t due_ns = 0;
+    OutgoingFrame frame;
+    std::vector<std::byte> first_half;
+  };
+  struct Credit {
+    std::int64_t due_ns = 0;
+    FrameHeader header;
+  };
+
+  void start(const OutgoingFrame& frame) {
+    const auto half = frame.payload.first(frame.payload.size() / 2);
+    frames.push_back({later_than(frames.empty() ? 0 : frames.back().due_ns), frame, {half.begin(), half.end()}});
+  }
+  void start_credit(const FrameHeader& header) {
+    credits.push_back({later_than(credits.empty() ? 0 : credits.back().due_ns), header});
+    run_due();
+  }
+
+  [[nodiscard]] std::int64_t next_event_ns() const noexcept {
+    std::int64_t next = std::numeric_limits<std::int64_t>::max();
+    if (!frames.empty()) {
+      next = std::min(next, frames.front().due_ns);
+    }
+    if (!credits.empty()) {
+      next = std::min(next, credits.front().due_ns);
+    }
+    return next == std::numeric_limits<std::int64_t>::max() ? -1 : next;
+  }
+
+  void run_due() {
+    while (!frames.empty() && frames.front().due_ns <= clock_.now_ns()) {
+      arrive(frames.front());
+      frames.pop_front();
+    }
+    while (!credits.empty() && credits.front().due_ns <= clock_.now_ns()) {
+      credited.push_back(credits.front().header);
+      credits.pop_front();
+      raise_event(sender_event.get());
+    }
+  }
+
+  void cut() noexcept {
+    link_state = LinkState::lost;
+    frames.clear();
+    credits.clear();
+    raise_event(sender_event.get());
+    raise_event(receiver_event.get());
+  }
+
+  std::deque<OnTheWire> frames;
+  std::deque<Credit> credits;
+  std::deque<IncomingFrame> arrived;
+  std::deque<FrameHeader> credited;
+  std::vector<PoolSlot> let_go;
+  std::map<std::uint32_t, Ring> rings;
+  LinkState link_state = LinkState::open;
+  std::string fault = "the wire was cut";
+  FileDescriptor sender_event = make_event();
+  FileDescriptor receiver_event = make_event();
+
+ private:
+  /// In order: nothing overtakes.
+  std::int64_t later_than(std::int64_t earlier_ns) {
+    std::uniform_int_distribution<std::int64_t> delay(options_.shortest_delay_ns, options_.longest_delay_ns);
+    return std::max(earlier_ns, clock_.now_ns() + delay(random_));
+  }
+
+  void arrive(const OnTheWire& on_the_wire) {
+    const OutgoingFrame& frame = on_the_wire.frame;
+    const Ring& ring = rings.at(frame.header.epoch);
+    const auto slot = ring.slot(frame.header.slot).first(frame.payload.size());
+    if (!frame.payload.empty()) {
+      std::memcpy(slot.data(), on_the_wire.first_half.data(), on_the_wire.first_half.size());
+      const auto second_half = frame.payload.subspan(on_the_wire.first_half.size());
+      std::memcpy(slot.data() + on_the_wire.first_half.size(), second_half.data(), second_half.size());
+    }
+    arrived.push_back({.header = frame.header,
+                       .payload = slot,
+                       .received_ns = clock_.now_ns(),
+                       .block = ring.block,
+                       .offset_in_block_bytes = frame.header.slot * ring.slot_bytes});
+    if (frame.header.slice + 1 == frame.header.slice_count) {
+      let_go.push_back(frame.pool_slot);
+    }
+    raise_event(receiver_event.get());
+    raise_event(sender_event.get());
+  }
+
+  VirtualClock& clock_;
+  FakeWireOptions options_;
+  std::mt19937_64 random_;
+};
+
+namespace {
+
+class FakeSender final : public SenderLink {
+ public:
+  explicit FakeSender(std::shared_ptr<FakeWire::State> state) : state_(std::move(state)) {}
+  ~FakeSender() override { state_->cut(); }
+
+  [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::tcp; }
+  void begin_epoch(std::shared_ptr<Pool> /*pool*/) override {}
+
+  void epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots) noexcept override {
+    ready_epoch_ = epoch;
+    free_ring_slots_.clear();
+    for (std::uint32_t i = ring_slots; i > 0; --i) {
+      free_ring_slots_.push_back(static_cast<std::uint16_t>(i - 1));
+    }
+  }
+
+  Offer offer(const OutgoingFrame& frame) noexcept override {
+    if (state_->link_state != LinkState::open) {
+      return Offer::closed;
+    }
+    assert(frame.pool_slot.epoch == ready_epoch_);
+    if (frame.header.slice == 0) {
+      if (free_ring_slots_.empty()) {
+        return Offer::no_credit;
+      }
+      current_ring_slot_ = free_ring_slots_.back();
+      free_ring_slots_.pop_back();
+    }
+    OutgoingFrame outgoing = frame;
+    outgoing.header.slot = current_ring_slot_;
+    state_->start(outgoing);
+    return Offer::accepted;
+  }
+
+  std::size_t collect(std::span<PoolSlot> let_go) noexcept override {
+    for (; !state_->credited.empty(); state_->credited.pop_front()) {
+      ++acknowledged_;
+      if (state_->credited.front().epoch == ready_epoch_) {
+        free_ring_slots_.push_back(state_->credited.front().slot);
+      }
+    }
+    auto& waiting = state_->let_go;
+    const std::size_t count = std::min(let_go.size(), waiting.size());
+    std::copy_n(waiting.begin(), count, let_go.begin());
+    waiting.erase(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(count));
+    return count;
+  }
+
+  bool arm() noexcept override { return state_->let_go.empty() && state_->credited.empty(); }
+  [[nodiscard]] int descriptor() const noexcept override { return state_->sender_event.get(); }
+  void on_readable() noexcept override { clear_event(state_->sender_event.get()); }
+  [[nodiscard]] LinkState state() const noexcept override { return state_->link_state; }
+  [[nodiscard]] std::string fault() const override { return state_->fault; }
+  [[nodiscard]] std::uint64_t frames_acknowledged() const noexcept override { return acknowledged_; }
+
+ private:
+  std::shared_ptr<FakeWire::State> state_;
+  std::uint32_t ready_epoch_ = 0;
+  std::vector<std::uint16_t> free_ring_slots_;
+  std::uint16_t current_ring_slot_ = 0;
+  std::uint64_t acknowledged_ = 0;
+};
+
+class FakeReceiver final : public ReceiverLink {
+ public:
+  explicit FakeReceiver(std::shared_ptr<FakeWire::State> state) : state_(std::move(state)) {}
+  ~FakeReceiver() override { state_->cut(); }
+
+  [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::tcp; }
+
+  void begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots) override {
+    state_->rings[epoch] = {slot_bytes, std::vector<bool>(ring_slots, true), HostBlock::create("fake ring", slot_bytes * ring_slots)};
+  }
+
+  std::optional<IncomingFrame> poll() noexcept override {
+    if (state_->arrived.empty()) {
+      return std::nullopt;
+    }
+    IncomingFrame frame = std::move(state_->arrived.front());
+    state_->arrived.pop_front();
+    return frame;
+  }
+
+  bool arm() noexcept override {
+    clear_event(state_->receiver_event.get());
+    return state_->arrived.empty();
+  }
+  [[nodiscard]] int descriptor() const noexcept override { return state_->receiver_event.get(); }
+
+  void give_back(const FrameHeader& header) noexcept override {
+    if (header.slice + 1 == header.slice_count && state_->link_state == LinkState::open) {
+      state_->start_credit(header);
+    }
+  }
+
+  [[nodiscard]] LinkState state() const noexcept override { return state_->link_state; }
+  [[nodiscard]] std::string fault() const override { return state_->fault; }
+
+ private:
+  std::shared_ptr<FakeWire::State> state_;
+};
+
+}  // namespace
+
+FakeWire::FakeWire(VirtualClock& clock, const FakeWireOptions& options)
+    : clock_(clock), state_(std::make_shared<State>(clock, options)) {}
+FakeWire::~FakeWire() = default;
+
+std::unique_ptr<SenderLink> FakeWire::take_sender() { return std::make_unique<FakeSender>(state_); }
+std::unique_ptr<ReceiverLink> FakeWire::take_receiver() { return std::make_unique<FakeReceiver>(state_); }
+
+std::int64_t FakeWire::next_event_ns() const noexcept { return state_->next_event_ns(); }
+void FakeWire::run_due() { state_->run_due(); }
+void FakeWire::cut() noexcept { state_->cut(); }
+
+bool FakeWire::step() {
+  const std::int64_t next_ns = state_->next_event_ns();
+  if (next_ns < 0) {
+    return false;
+  }
+  clock_.advance_to_ns(next_ns);
+  state_->run_due();
+  return true;
+}
+
+}  // namespace framewire

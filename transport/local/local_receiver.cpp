@@ -1,0 +1,149 @@
+#include "transport/local/local_receiver.hpp"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "transport/local/descriptor_passing.hpp"
+#include "transport/socket_state.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr std::int64_t hand_over_ns = 5 * ns_per_s;
+
+}  // namespace
+
+LocalReceiver::LocalReceiver(FileDescriptor socket, std::int64_t deadline_ns) : socket_(std::move(socket)) {
+  LocalHello hello;
+  auto descriptors = receive_with_descriptors(socket_.get(), writable_record_bytes(hello), 4, deadline_ns);
+  if (hello.magic != LocalHello::magic_value || hello.version != LocalHello{}.version) {
+    throw Error::failed("the sender speaks another version of the local link (" + std::to_string(hello.version) + ", here 1)");
+  }
+  cells_block_ = HostBlock::map_read_only(std::move(descriptors[0]), sizeof(LocalCells));
+  acknowledgements_block_ = HostBlock::map_writable(std::move(descriptors[1]), sizeof(LocalAcknowledgements));
+  frame_event_ = std::move(descriptors[2]);
+  credit_event_ = std::move(descriptors[3]);
+  // A strange descriptor must not be able to block this side.
+  set_non_blocking(frame_event_.get(), true);
+  set_non_blocking(credit_event_.get(), true);
+}
+
+LocalReceiver::~LocalReceiver() { ::shutdown(socket_.get(), SHUT_RDWR); }
+
+const LocalCells& LocalReceiver::cells() const noexcept {
+  return *std::launder(reinterpret_cast<const LocalCells*>(cells_block_->bytes().data()));
+}
+
+LocalAcknowledgements& LocalReceiver::acknowledgements() const noexcept {
+  return *std::launder(reinterpret_cast<LocalAcknowledgements*>(acknowledgements_block_->bytes().data()));
+}
+
+void LocalReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t /*ring_slots*/) {
+  LocalPool record;
+  auto descriptors =
+      receive_with_descriptors(socket_.get(), writable_record_bytes(record), 1, monotonic_ns() + hand_over_ns);
+  if (record.magic != LocalPool::magic_value || record.epoch != epoch || record.slot_bytes != slot_bytes ||
+      record.slot_count == 0 || record.slot_count > max_pool_slots || record.stride_bytes < slot_bytes ||
+      slot_bytes > max_slot_bytes) {
+    throw Error::failed("the sender handed over a pool that is not the one it announced");
+  }
+  MappedPool pool{epoch, slot_bytes, record.stride_bytes, record.slot_count,
+                  HostBlock::map_read_only(std::move(descriptors[0]), record.stride_bytes * record.slot_count)};
+  const std::scoped_lock lock(mutex_);
+  pools_.push_back(std::move(pool));
+}
+
+std::optional<IncomingFrame> LocalReceiver::poll() noexcept {
+  const std::uint32_t published = cells().published.load(std::memory_order_seq_cst);
+  if (published == taken_ || is_broken_.load(std::memory_order_relaxed)) {
+    return std::nullopt;
+  }
+  if (published - taken_ > local_cell_count) {
+    return break_off("the sender announced more frames than its ring holds");
+  }
+  // Copied once, then checked, then believed: the sender could still change the cell.
+  std::array<std::byte, local_cell_bytes> cell;
+  std::memcpy(cell.data(), cells().cells[taken_ % local_cell_count].data(), cell.size());
+  ++taken_;
+  IncomingFrame frame;
+  const HeaderFault fault = decode(cell, frame.header);
+  if (fault != HeaderFault::none) {
+    return break_off(std::string("the sender announced ") + describe(fault));
+  }
+  const MappedPool* pool = find_pool(frame.header.epoch);
+  if (pool == nullptr || frame.header.slot >= pool->slot_count || frame.header.layout.size_bytes > pool->slot_bytes) {
+    return break_off("the sender announced a frame that is in none of its pools");
+  }
+  frame.block = pool->block;
+  frame.offset_in_block_bytes = frame.header.slot * pool->stride_bytes;
+  frame.payload = pool->block->bytes().subspan(frame.offset_in_block_bytes, frame.header.layout.size_bytes);
+  frame.received_ns = monotonic_ns();
+  return frame;
+}
+
+const LocalReceiver::MappedPool* LocalReceiver::find_pool(std::uint32_t epoch) noexcept {
+  if (current_.epoch == epoch && current_.block) {
+    return &current_;
+  }
+  const std::scoped_lock lock(mutex_);
+  const auto found = std::ranges::find(pools_, epoch, &MappedPool::epoch);
+  if (found == pools_.end()) {
+    return nullptr;
+  }
+  // Frames come in order, so the epochs before this one are over: only frames still held keep their pools mapped.
+  current_ = std::move(*found);
+  pools_.erase(pools_.begin(), std::next(found));
+  return &current_;
+}
+
+bool LocalReceiver::arm() noexcept {
+  clear_event(frame_event_.get());
+  acknowledgements().is_waiting.store(1, std::memory_order_seq_cst);
+  if (cells().published.load(std::memory_order_seq_cst) == taken_) {
+    return true;
+  }
+  acknowledgements().is_waiting.store(0, std::memory_order_relaxed);
+  return false;
+}
+
+void LocalReceiver::give_back(const FrameHeader& header) noexcept {
+  if (header.slice + 1 != header.slice_count) {
+    return;
+  }
+  LocalAcknowledgements& shared = acknowledgements();
+  shared.slots[given_back_ % local_cell_count].store(pack_slot(header.epoch, header.slot), std::memory_order_relaxed);
+  ++given_back_;
+  shared.given_back.store(given_back_, std::memory_order_seq_cst);
+  if (cells().credit_wanted.load(std::memory_order_seq_cst) != 0) {
+    raise_event(credit_event_.get());
+  }
+}
+
+LinkState LocalReceiver::state() const noexcept {
+  if (is_broken_.load(std::memory_order_relaxed)) {
+    return LinkState::broken;
+  }
+  return socket_state(socket_.get());
+}
+
+std::string LocalReceiver::fault() const {
+  const std::scoped_lock lock(mutex_);
+  return fault_.empty() ? "the sender's process closed the link" : fault_;
+}
+
+std::nullopt_t LocalReceiver::break_off(std::string why) noexcept {
+  const std::scoped_lock lock(mutex_);
+  fault_ = std::move(why);
+  is_broken_.store(true, std::memory_order_relaxed);
+  return std::nullopt;
+}
+
+}  // namespace framewire

@@ -1,0 +1,61 @@
+// The viewer's end of the local link: reads frames where the sender's source put them.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/file_descriptor.hpp"
+#include "transport/link.hpp"
+#include "transport/local/shared_pages.hpp"
+
+namespace framewire {
+
+class LocalReceiver final : public ReceiverLink {
+ public:
+  /// Takes the proven data connection and waits for the shared pages. Throws Error at the deadline or for a strange peer.
+  LocalReceiver(FileDescriptor socket, std::int64_t deadline_ns);
+  ~LocalReceiver() override;
+
+  [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::local; }
+  void begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots) override;
+  std::optional<IncomingFrame> poll() noexcept override;
+  bool arm() noexcept override;
+  [[nodiscard]] int descriptor() const noexcept override { return frame_event_.get(); }
+  void give_back(const FrameHeader& header) noexcept override;
+  [[nodiscard]] LinkState state() const noexcept override;
+  [[nodiscard]] std::string fault() const override;
+
+ private:
+  struct MappedPool {
+    std::uint32_t epoch = 0;
+    std::uint64_t slot_bytes = 0;
+    std::uint64_t stride_bytes = 0;
+    std::uint32_t slot_count = 0;
+    std::shared_ptr<const HostBlock> block;
+  };
+
+  [[nodiscard]] const LocalCells& cells() const noexcept;
+  [[nodiscard]] LocalAcknowledgements& acknowledgements() const noexcept;
+  [[nodiscard]] const MappedPool* find_pool(std::uint32_t epoch) noexcept;
+  std::nullopt_t break_off(std::string why) noexcept;
+
+  FileDescriptor socket_;
+  std::shared_ptr<HostBlock> cells_block_;
+  std::shared_ptr<HostBlock> acknowledgements_block_;
+  FileDescriptor frame_event_;
+  FileDescriptor credit_event_;
+
+  // The receiving thread's.
+  std::uint32_t taken_ = 0;
+  std::uint32_t given_back_ = 0;
+  MappedPool current_;
+
+  mutable std::mutex mutex_;        // begin_epoch() is the subscriber's thread
+  std::vector<MappedPool> pools_;   // announced and not used yet
+  std::string fault_;
+  std::atomic<bool> is_broken_ = false;
+};
+
+}  // namespace framewire

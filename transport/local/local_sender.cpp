@@ -1,0 +1,122 @@
+#include "transport/local/local_sender.hpp"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <new>
+
+#include "base/error.hpp"
+#include "transport/local/descriptor_passing.hpp"
+#include "transport/socket_state.hpp"
+
+namespace framewire {
+
+LocalSender::LocalSender(FileDescriptor socket)
+    : socket_(std::move(socket)),
+      cells_block_(HostBlock::create("cells", sizeof(LocalCells))),
+      acknowledgements_block_(HostBlock::create_shared_writable("acknowledgements", sizeof(LocalAcknowledgements))),
+      frame_event_(make_event()),
+      credit_event_(make_event()),
+      poller_(make_poller({credit_event_.get(), socket_.get()})) {
+  new (cells_block_->bytes().data()) LocalCells{};
+  new (acknowledgements_block_->bytes().data()) LocalAcknowledgements{};
+  under_way_.reserve(local_cell_count);
+  const std::array descriptors{cells_block_->memfd(), acknowledgements_block_->memfd(), frame_event_.get(), credit_event_.get()};
+  send_with_descriptors(socket_.get(), record_bytes(LocalHello{}), descriptors);
+}
+
+LocalSender::~LocalSender() { ::shutdown(socket_.get(), SHUT_RDWR); }
+
+LocalCells& LocalSender::cells() const noexcept {
+  return *std::launder(reinterpret_cast<LocalCells*>(cells_block_->bytes().data()));
+}
+
+LocalAcknowledgements& LocalSender::acknowledgements() const noexcept {
+  return *std::launder(reinterpret_cast<LocalAcknowledgements*>(acknowledgements_block_->bytes().data()));
+}
+
+void LocalSender::begin_epoch(std::shared_ptr<Pool> pool) {
+  const LocalPool record{.epoch = pool->epoch(),
+                         .slot_bytes = pool->slot_bytes(),
+                         .stride_bytes = pool->stride_bytes(),
+                         .slot_count = pool->slot_count()};
+  const std::array descriptors{pool->block()->memfd()};
+  send_with_descriptors(socket_.get(), record_bytes(record), descriptors);
+}
+
+void LocalSender::epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots) noexcept {
+  ready_epoch_ = epoch;
+  ring_slots_ = std::min(ring_slots, local_cell_count);
+}
+
+Offer LocalSender::offer(const OutgoingFrame& frame) noexcept {
+  if (is_broken_.load(std::memory_order_relaxed)) {
+    return Offer::closed;
+  }
+  assert(frame.pool_slot.epoch == ready_epoch_);
+  const bool is_first_slice = frame.header.slice == 0;
+  if (is_first_slice && under_way_.size() >= ring_slots_) {
+    return Offer::no_credit;
+  }
+  if (is_first_slice) {
+    under_way_.push_back(frame.pool_slot);
+  }
+  FrameHeader header = frame.header;
+  header.slot = frame.pool_slot.index;
+  LocalCells& shared = cells();
+  encode(header, shared.cells[published_ % local_cell_count]);
+  ++published_;
+  // Sequentially consistent against the viewer's "I sleep, is there really nothing?": one of the two sees the other.
+  shared.published.store(published_, std::memory_order_seq_cst);
+  if (acknowledgements().is_waiting.load(std::memory_order_seq_cst) != 0) {
+    acknowledgements().is_waiting.store(0, std::memory_order_relaxed);
+    raise_event(frame_event_.get());
+  }
+  return Offer::accepted;
+}
+
+std::size_t LocalSender::collect(std::span<PoolSlot> let_go) noexcept {
+  LocalAcknowledgements& shared = acknowledgements();
+  cells().credit_wanted.store(0, std::memory_order_relaxed);
+  std::size_t count = 0;
+  const std::uint32_t given_back = shared.given_back.load(std::memory_order_seq_cst);
+  while (seen_given_back_ != given_back && count < let_go.size() && !is_broken_.load(std::memory_order_relaxed)) {
+    const std::uint64_t packed = shared.slots[seen_given_back_ % local_cell_count].load(std::memory_order_relaxed);
+    const PoolSlot slot{static_cast<std::uint32_t>(packed >> 32), static_cast<std::uint16_t>(packed & 0xffff)};
+    const auto found = std::ranges::find(under_way_, slot);
+    if (found == under_way_.end()) {
+      is_broken_.store(true, std::memory_order_relaxed);
+      raise_event(credit_event_.get());
+      break;
+    }
+    *found = under_way_.back();
+    under_way_.pop_back();
+    ++seen_given_back_;
+    ++acknowledged_;
+    let_go[count++] = slot;
+  }
+  return count;
+}
+
+bool LocalSender::arm() noexcept {
+  cells().credit_wanted.store(1, std::memory_order_seq_cst);
+  return acknowledgements().given_back.load(std::memory_order_seq_cst) == seen_given_back_ ||
+         is_broken_.load(std::memory_order_relaxed);
+}
+
+LinkState LocalSender::state() const noexcept {
+  if (is_broken_.load(std::memory_order_relaxed)) {
+    return LinkState::broken;
+  }
+  return socket_state(socket_.get());
+}
+
+std::string LocalSender::fault() const {
+  return is_broken_.load(std::memory_order_relaxed) ? "the viewer gave back a slot that it does not hold"
+                                                    : "the viewer's process closed the link";
+}
+
+}  // namespace framewire

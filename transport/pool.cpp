@@ -1,0 +1,57 @@
+#include "transport/pool.hpp"
+
+#include <cassert>
+
+#include "base/error.hpp"
+#include "frame/frame_layout.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr std::uint64_t slot_alignment_bytes = 4096;
+
+std::uint64_t checked_total_bytes(std::uint64_t slot_bytes, std::uint64_t stride_bytes, std::uint32_t slot_count) {
+  if (slot_bytes == 0 || slot_bytes > max_slot_bytes || slot_count == 0 || slot_count > max_pool_slots) {
+    throw Error::failed("a pool of " + std::to_string(slot_count) + " slots of " + std::to_string(slot_bytes) +
+                        " bytes is not possible; there can be " + std::to_string(max_pool_slots) + " slots of up to 4 GiB");
+  }
+  return stride_bytes * slot_count;
+}
+
+std::uint64_t stride_for(std::uint64_t slot_bytes) {
+  return (slot_bytes + slot_alignment_bytes - 1) / slot_alignment_bytes * slot_alignment_bytes;
+}
+
+}  // namespace
+
+Pool::Pool(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t slot_count)
+    : epoch_(epoch),
+      slot_bytes_(slot_bytes),
+      stride_bytes_(stride_for(slot_bytes)),
+      block_(HostBlock::create(std::to_string(slot_count) + " frame slots", checked_total_bytes(slot_bytes, stride_bytes_, slot_count))),
+      references_(slot_count, 0) {
+  free_.reserve(slot_count);
+  for (std::uint32_t i = slot_count; i > 0; --i) {
+    free_.push_back(static_cast<std::uint16_t>(i - 1));
+  }
+}
+
+std::optional<std::uint16_t> Pool::claim() noexcept {
+  if (free_.empty()) {
+    return std::nullopt;
+  }
+  const std::uint16_t index = free_.back();
+  free_.pop_back();
+  references_[index] = 1;
+  return index;
+}
+
+void Pool::release(std::uint16_t index) noexcept {
+  assert(index < references_.size() && references_[index] > 0);
+  if (--references_[index] == 0) {
+    free_.push_back(index);
+  }
+}
+
+}  // namespace framewire

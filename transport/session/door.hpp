@@ -1,0 +1,75 @@
+// The listening side of sessions: takes connections in, finds out what they are, and hands each to where it belongs.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <condition_variable>
+#include <thread>
+
+#include "base/log.hpp"
+#include "transport/control/authenticate.hpp"
+#include "transport/control/listener.hpp"
+#include "transport/control/token.hpp"
+
+namespace framewire {
+
+/// Has one thread that accepts ("fw-door"), and one for every connection that is being examined or lives as a session. At most
+/// max_unknown connections are examined at a time; more wait in the listen queue. Strangers are closed and cost nothing else.
+class Door {
+ public:
+  /// Called on the connection's own thread with a control channel whose far end is known; the thread ends when it returns.
+  using OnSession = std::function<void(Authenticated)>;
+
+  /// Throws Error (port in use, no key).
+  Door(const ListenOptions& listen, AuthenticateOptions authenticate, OnSession on_session, Log& log);
+  /// Stops accepting and joins every thread: the owner ends its sessions first.
+  ~Door();
+  Door(const Door&) = delete;
+  Door& operator=(const Door&) = delete;
+
+  /// Issues the one-use token for a data connection that the peer will dial. Any thread. Throws Error.
+  Token issue(const DataConnection& connection);
+  /// Waits for that connection, proven. Throws Error (lost_peer) at the deadline. Any thread.
+  FileDescriptor await_data(const DataConnection& connection, std::int64_t deadline_ns);
+
+  [[nodiscard]] std::uint16_t port() const noexcept { return listener_.port(); }
+  [[nodiscard]] std::string describe() const { return listener_.describe(); }
+
+ private:
+  static constexpr std::size_t max_unknown = 100;
+
+  struct Visitor {
+    std::thread thread;
+    std::atomic<bool> is_done = false;
+  };
+  struct Arrived {
+    DataConnection connection;
+    FileDescriptor fd;
+  };
+
+  void accept_loop() noexcept;
+  void receive_visitor(Accepted accepted);
+  void examine(Accepted accepted) noexcept;
+  void take_data(Accepted accepted);
+  void reap() noexcept;
+
+  Listener listener_;
+  const AuthenticateOptions authenticate_;
+  const OnSession on_session_;
+  Log& log_;
+  PendingTokens tokens_;
+  FileDescriptor stop_event_;
+  std::atomic<std::size_t> unknown_ = 0;
+  std::list<std::unique_ptr<Visitor>> visitors_;  // the accepting thread's
+
+  std::mutex mutex_;
+  std::condition_variable data_arrived_;
+  std::list<Arrived> arrived_;
+  std::thread thread_;
+};
+
+}  // namespace framewire

@@ -1,0 +1,34 @@
+#include "transport/session/handshake.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "transport/control/preamble.hpp"
+#include "transport/session/messages.hpp"
+
+namespace framewire {
+
+void exchange_hellos(MessageChannel& channel, const std::string& role, const std::string& program) {
+  channel.send(to_json(HelloMessage{.role = role, .program = program}));
+  const HelloMessage peer = read_hello(channel.receive(monotonic_ns() + handshake_timeout_ns));
+  if (std::ranges::find(peer.versions, session_version) == peer.versions.end()) {
+    std::string versions;
+    for (const std::uint32_t version : peer.versions) {
+      versions += (versions.empty() ? "" : ", ") + std::to_string(version);
+    }
+    refuse(channel, "no session version in common: " + program + " speaks " + std::to_string(session_version) + ", " +
+                        peer.program + " speaks " + versions + "; bring both to the same release");
+  }
+  if (peer.role == role) {
+    refuse(channel, "both ends are a " + role + "; a sender needs a viewer at the other end");
+  }
+}
+
+void refuse(MessageChannel& channel, const std::string& sentence) {
+  channel.send(refusal(sentence));
+  throw Error::refused(sentence);
+}
+
+}  // namespace framewire

@@ -1,0 +1,290 @@
+#include "transport/session/messages.hpp"
+
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+
+namespace framewire {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t most_text_bytes = 4096;
+constexpr std::size_t most_streams = 64;
+
+Error wrong_field(const json& message, const std::string& field) {
+  return Error::failed("the peer's '" + message_type(message) + "' message has no usable '" + field + "'");
+}
+
+std::string text_field(const json& message, const std::string& field) {
+  const auto found = message.find(field);
+  if (found == message.end() || !found->is_string() || found->get_ref<const std::string&>().size() > most_text_bytes) {
+    throw wrong_field(message, field);
+  }
+  return found->get<std::string>();
+}
+
+std::string optional_text_field(const json& message, const std::string& field) {
+  return message.contains(field) ? text_field(message, field) : std::string();
+}
+
+template <typename Number>
+Number number_field(const json& message, const std::string& field) {
+  const auto found = message.find(field);
+  if (found == message.end() || !found->is_number_integer()) {
+    throw wrong_field(message, field);
+  }
+  if (found->is_number_unsigned()) {
+    const auto value = found->get<std::uint64_t>();
+    if (std::in_range<Number>(value)) {
+      return static_cast<Number>(value);
+    }
+  } else if (const auto value = found->get<std::int64_t>(); std::in_range<Number>(value)) {
+    return static_cast<Number>(value);
+  }
+  throw wrong_field(message, field);
+}
+
+const json& array_field(const json& message, const std::string& field, std::size_t most) {
+  const auto found = message.find(field);
+  if (found == message.end() || !found->is_array() || found->size() > most) {
+    throw wrong_field(message, field);
+  }
+  return *found;
+}
+
+LinkKind link_field(const json& message, const std::string& field) {
+  const auto kind = link_kind_from_name(text_field(message, field));
+  if (!kind) {
+    throw wrong_field(message, field);
+  }
+  return *kind;
+}
+
+Delivery delivery_field(const json& message) {
+  const auto delivery = delivery_from_name(text_field(message, "delivery"));
+  if (!delivery) {
+    throw wrong_field(message, "delivery");
+  }
+  return *delivery;
+}
+
+json rational_to_json(const Rational& rational) { return {rational.numerator, rational.denominator}; }
+
+Rational rational_field(const json& message, const std::string& field) {
+  const json& pair = array_field(message, field, 2);
+  if (pair.size() != 2 || !pair[0].is_number_unsigned() || !pair[1].is_number_unsigned() ||
+      !std::in_range<std::uint32_t>(pair[0].get<std::uint64_t>()) || !std::in_range<std::uint32_t>(pair[1].get<std::uint64_t>()) ||
+      pair[1].get<std::uint32_t>() == 0) {
+    throw wrong_field(message, field);
+  }
+  return {pair[0].get<std::uint32_t>(), pair[1].get<std::uint32_t>()};
+}
+
+json format_to_json(const StreamFormat& format) {
+  const Colour& colour = format.colour;
+  return {{"type", "format"},
+          {"pixel_format", std::string(info(format.layout.format).name)},
+          {"width", format.layout.width},
+          {"height", format.layout.height},
+          {"size_bytes", format.layout.size_bytes},
+          {"colour_matrix", static_cast<unsigned>(colour.matrix)},
+          {"colour_range", static_cast<unsigned>(colour.range)},
+          {"colour_transfer", static_cast<unsigned>(colour.transfer)},
+          {"colour_primaries", static_cast<unsigned>(colour.primaries)},
+          {"sample_aspect", rational_to_json(format.sample_aspect)},
+          {"frame_rate", rational_to_json(format.frame_rate)}};
+}
+
+StreamFormat read_format(const json& message) {
+  const auto pixel_format = pixel_format_from_name(text_field(message, "pixel_format"));
+  if (!pixel_format) {
+    throw Error::failed("the sender's pixel format " + quoted(text_field(message, "pixel_format")) +
+                        " is not known here; this end knows " + pixel_format_names());
+  }
+  StreamFormat format;
+  format.layout = *pixel_format == PixelFormat::bytes
+                      ? bytes_layout(number_field<std::uint64_t>(message, "size_bytes"))
+                      : packed_layout(*pixel_format, number_field<std::uint32_t>(message, "width"),
+                                      number_field<std::uint32_t>(message, "height"));
+  format.colour = colour_from_numbers(number_field<std::uint8_t>(message, "colour_matrix"),
+                                      number_field<std::uint8_t>(message, "colour_range"),
+                                      number_field<std::uint8_t>(message, "colour_transfer"),
+                                      number_field<std::uint8_t>(message, "colour_primaries"));
+  format.sample_aspect = rational_field(message, "sample_aspect");
+  format.frame_rate = rational_field(message, "frame_rate");
+  return format;
+}
+
+}  // namespace
+
+std::string message_type(const json& message) {
+  const auto found = message.find("type");
+  return found != message.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+json refusal(const std::string& sentence) { return {{"type", "refused"}, {"text", sentence}}; }
+
+void throw_if_refused(const json& message) {
+  if (message_type(message) == "refused") {
+    throw Error::refused(text_field(message, "text"));
+  }
+}
+
+void expect_type(const json& message, const std::string& type) {
+  throw_if_refused(message);
+  if (message_type(message) != type) {
+    throw Error::failed("the peer said " + quoted(message_type(message)) + " where '" + type + "' was expected");
+  }
+}
+
+json to_json(const HelloMessage& message) {
+  return {{"type", "hello"}, {"role", message.role}, {"program", message.program}, {"versions", message.versions}};
+}
+
+HelloMessage read_hello(const json& message) {
+  expect_type(message, "hello");
+  HelloMessage hello{text_field(message, "role"), text_field(message, "program"), {}};
+  for (const json& version : array_field(message, "versions", 64)) {
+    if (!version.is_number_unsigned() || !std::in_range<std::uint32_t>(version.get<std::uint64_t>())) {
+      throw wrong_field(message, "versions");
+    }
+    hello.versions.push_back(version.get<std::uint32_t>());
+  }
+  return hello;
+}
+
+json to_json(const OfferMessage& message) {
+  json streams = json::array();
+  for (const OfferedStream& stream : message.streams) {
+    streams.push_back({{"type", "stream"},
+                       {"name", stream.name},
+                       {"number", stream.number},
+                       {"delivery", std::string(name(stream.delivery))},
+                       {"description", stream.description}});
+  }
+  json links = json::array();
+  for (const LinkKind kind : message.links) {
+    links.push_back(std::string(name(kind)));
+  }
+  return {{"type", "offer"}, {"session", message.session}, {"streams", streams}, {"links", links}};
+}
+
+OfferMessage read_offer(const json& message) {
+  expect_type(message, "offer");
+  OfferMessage offer{.session = text_field(message, "session"), .streams = {}, .links = {}};
+  for (const json& stream : array_field(message, "streams", most_streams)) {
+    if (!stream.is_object()) {
+      throw wrong_field(message, "streams");
+    }
+    offer.streams.push_back({text_field(stream, "name"), number_field<std::uint32_t>(stream, "number"), delivery_field(stream),
+                             optional_text_field(stream, "description")});
+  }
+  for (const json& link : array_field(message, "links", 16)) {
+    // A link that only a newer peer knows is no fault: it is just not chosen.
+    if (const auto kind = link.is_string() ? link_kind_from_name(link.get_ref<const std::string&>()) : std::nullopt) {
+      offer.links.push_back(*kind);
+    }
+  }
+  return offer;
+}
+
+json to_json(const ChooseMessage& message) {
+  json out{{"type", "choose"},
+           {"stream", message.stream},
+           {"link", std::string(name(message.link))},
+           {"delivery", std::string(name(message.delivery))}};
+  if (!message.token.empty()) {
+    out["token"] = message.token;
+  }
+  return out;
+}
+
+ChooseMessage read_choose(const json& message) {
+  expect_type(message, "choose");
+  return {number_field<std::uint32_t>(message, "stream"), link_field(message, "link"), delivery_field(message),
+          optional_text_field(message, "token")};
+}
+
+json to_json(const ConnectMessage& message) {
+  json out{{"type", "connect"}};
+  if (!message.token.empty()) {
+    out["token"] = message.token;
+  }
+  return out;
+}
+
+ConnectMessage read_connect(const json& message) {
+  expect_type(message, "connect");
+  return {optional_text_field(message, "token")};
+}
+
+json to_json(const EpochMessage& message) {
+  return {{"type", "epoch"},
+          {"number", message.number},
+          {"format", format_to_json(message.format)},
+          {"slot_bytes", message.slot_bytes},
+          {"ring_slots", message.ring_slots}};
+}
+
+EpochMessage read_epoch(const json& message) {
+  expect_type(message, "epoch");
+  const auto format = message.find("format");
+  if (format == message.end() || !format->is_object()) {
+    throw wrong_field(message, "format");
+  }
+  const EpochMessage epoch{number_field<std::uint32_t>(message, "number"), read_format(*format),
+                           number_field<std::uint64_t>(message, "slot_bytes"), number_field<std::uint32_t>(message, "ring_slots")};
+  if (epoch.slot_bytes == 0 || epoch.slot_bytes > max_slot_bytes) {
+    throw wrong_field(message, "slot_bytes");
+  }
+  if (epoch.ring_slots == 0 || epoch.ring_slots > max_pool_slots) {
+    throw wrong_field(message, "ring_slots");
+  }
+  return epoch;
+}
+
+json to_json(const ReadyMessage& message) {
+  return {{"type", "ready"}, {"number", message.number}, {"ring_slots", message.ring_slots}};
+}
+
+ReadyMessage read_ready(const json& message) {
+  expect_type(message, "ready");
+  return {number_field<std::uint32_t>(message, "number"), number_field<std::uint32_t>(message, "ring_slots")};
+}
+
+json to_json(const ClockMessage& message) {
+  return {{"type", "clock"}, {"viewer_ns", message.viewer_ns}, {"sender_ns", message.sender_ns}};
+}
+
+ClockMessage read_clock(const json& message) {
+  expect_type(message, "clock");
+  return {number_field<std::int64_t>(message, "viewer_ns"), number_field<std::int64_t>(message, "sender_ns")};
+}
+
+json to_json(const ByeMessage& message) {
+  json out{{"type", "bye"},
+           {"reason", message.reason},
+           {"frames_sent", message.frames_sent},
+           {"frames_received", message.frames_received}};
+  if (!message.statistics.empty()) {
+    out["statistics"] = json::parse(message.statistics, nullptr, false);
+  }
+  return out;
+}
+
+ByeMessage read_bye(const json& message) {
+  expect_type(message, "bye");
+  ByeMessage bye{text_field(message, "reason"), number_field<std::uint64_t>(message, "frames_sent"),
+                 number_field<std::uint64_t>(message, "frames_received"), {}};
+  if (const auto found = message.find("statistics"); found != message.end() && found->is_object()) {
+    bye.statistics = found->dump();
+  }
+  return bye;
+}
+
+}  // namespace framewire

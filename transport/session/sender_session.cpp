@@ -1,0 +1,219 @@
+#include "transport/session/sender_session.hpp"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "base/wait.hpp"
+#include "transport/session/handshake.hpp"
+#include "transport/socket_state.hpp"
+
+namespace framewire {
+
+SenderSession::SenderSession(SenderContext& context, Authenticated authenticated, DataWay way)
+    : context_(context), authenticated_(std::move(authenticated)), way_(way), wake_event_(make_event()) {}
+
+SenderSession::~SenderSession() {
+  if (is_attached_) {
+    stream_->detach(*outlet_);
+    link_.reset();  // no thread reads a slot any more
+    stream_->release_held(*outlet_);
+  }
+}
+
+SessionReport SenderSession::run() {
+  shake_hands();
+  try {
+    serve();
+  } catch (const Error& error) {
+    report_.ending = error.what();
+  }
+  return make_report();
+}
+
+void SenderSession::shake_hands() {
+  exchange_hellos(*authenticated_.channel, "sender", context_.program);
+  const SessionId session = random_session_id();
+  const ChooseMessage choice = negotiate(to_hex(session));
+  const DataConnection connection{session, choice.link, 0};
+  FileDescriptor data;
+  if (way_.door != nullptr) {
+    const Token token = way_.door->issue(connection);
+    authenticated_.channel->send(to_json(ConnectMessage{token.hex()}));
+    data = way_.door->await_data(connection, monotonic_ns() + data_connection_timeout_ns);
+  } else {
+    authenticated_.channel->send(to_json(ConnectMessage{}));
+    data = dial_data(*way_.dial, Token::from_hex(choice.token), connection);
+  }
+  link_ = make_sender_link(choice.link, std::move(data), context_.peer_timeout_ns);
+  outlet_ = std::make_unique<Outlet>(*link_, choice.delivery, wake_event_.get());
+  is_attached_ = stream_->attach(*outlet_);
+  if (!is_attached_) {
+    refuse(*authenticated_.channel, "the sender has its " + std::to_string(stream_->options().max_viewers) +
+                                        " viewers already; start it with a larger --viewers");
+  }
+  watch_peer(authenticated_.channel->fd(), context_.peer_timeout_ns);
+  report_.viewer = authenticated_.channel->peer();
+  report_.stream = stream_->options().name;
+  report_.transport = name(choice.link);
+  context_.log->info("viewer " + report_.viewer + ": " + start_line(choice.link, authenticated_.auth, authenticated_.control));
+}
+
+ChooseMessage SenderSession::negotiate(const std::string& session) {
+  OfferMessage offer{.session = session, .streams = {}, .links = {}};
+  for (const Stream* stream : context_.streams) {
+    const auto format = stream->format();
+    offer.streams.push_back({stream->options().name, stream->options().number, stream->options().delivery,
+                             format ? describe(*format) : std::string()});
+  }
+  std::ranges::copy_if(context_.allowed_links, std::back_inserter(offer.links),
+                       [&](LinkKind kind) { return kind != LinkKind::local || authenticated_.is_unix; });
+  authenticated_.channel->send(to_json(offer));
+  const auto answer = authenticated_.channel->receive(monotonic_ns() + handshake_timeout_ns);
+  const ChooseMessage choice = read_choose(answer);
+  stream_ = &stream_by_number(choice.stream);
+  if (std::ranges::find(offer.links, choice.link) == offer.links.end()) {
+    refuse(*authenticated_.channel, "the " + std::string(name(choice.link)) + " link was not offered");
+  }
+  if (choice.delivery == Delivery::every && stream_->options().delivery != Delivery::every) {
+    refuse(*authenticated_.channel,
+           "this stream is delivered as 'latest'; a viewer cannot ask for 'every': start the sender with --delivery every");
+  }
+  return choice;
+}
+
+Stream& SenderSession::stream_by_number(std::uint32_t number) const {
+  const auto found =
+      std::ranges::find(context_.streams, number, [](const Stream* stream) { return stream->options().number; });
+  if (found == context_.streams.end()) {
+    throw Error::failed("the viewer chose stream " + std::to_string(number) + ", which was not offered");
+  }
+  return **found;
+}
+
+void SenderSession::serve() {
+  while (!is_over_) {
+    handle_messages();
+    announce_epoch();
+    stream_->service(*outlet_);
+    say_bye_when_drained();
+    check_peer();
+    if (!is_over_) {
+      wait();
+    }
+  }
+}
+
+void SenderSession::handle_messages() {
+  authenticated_.channel->flush();
+  while (!is_over_) {
+    const auto message = authenticated_.channel->try_receive();
+    if (!message) {
+      return;
+    }
+    handle(*message);
+  }
+}
+
+void SenderSession::handle(const nlohmann::json& message) {
+  throw_if_refused(message);
+  const std::string type = message_type(message);
+  if (type == "ready") {
+    const ReadyMessage ready = read_ready(message);
+    if (ready.number == outlet_->announced_epoch) {
+      link_->epoch_ready(ready.number, std::min(ready.ring_slots, stream_->options().slots_per_viewer));
+      stream_->epoch_ready(*outlet_, ready.number);
+    }
+  } else if (type == "clock") {
+    ClockMessage clock = read_clock(message);
+    clock.sender_ns = monotonic_ns();
+    authenticated_.channel->post(to_json(clock));
+  } else if (type == "bye") {
+    const ByeMessage bye = read_bye(message);
+    viewer_received_ = bye.frames_received;
+    report_.has_said_bye = true;
+    report_.viewer_statistics = bye.statistics;
+    report_.ending = bye_sent_ ? "the stream ended" : "the viewer left: " + quoted(bye.reason);
+    is_over_ = true;
+  }
+  // Other types are of a newer viewer.
+}
+
+void SenderSession::announce_epoch() {
+  if (const auto epoch = stream_->epoch_to_announce(*outlet_)) {
+    link_->begin_epoch(epoch->pool);
+    authenticated_.channel->post(
+        to_json(EpochMessage{epoch->number, epoch->format, epoch->pool->slot_bytes(), stream_->options().slots_per_viewer}));
+  }
+}
+
+void SenderSession::say_bye_when_drained() {
+  const bool out_of_time = monotonic_ns() >= context_.stop_at_ns.load();
+  if (!bye_sent_ && (stream_->is_drained(*outlet_) || out_of_time)) {
+    bye_sent_ = true;
+    authenticated_.channel->post(to_json(
+        ByeMessage{.reason = "the stream ended", .frames_sent = stream_->counts(*outlet_).frames_sent, .statistics = {}}));
+  } else if (out_of_time) {
+    report_.ending = "the viewer did not take the last frames in time";
+    is_over_ = true;
+  }
+}
+
+void SenderSession::check_peer() {
+  const LinkState state = link_->state();
+  if (state != LinkState::open && !report_.has_said_bye) {
+    // The viewer's bye may stand in the control channel behind the end of the data connection.
+    handle_messages();
+    if (!is_over_) {
+      report_.ending = link_->fault();
+      is_over_ = true;
+    }
+  }
+  if (const std::int64_t now_ns = monotonic_ns(); now_ns >= next_check_ns_) {
+    next_check_ns_ = now_ns + ns_per_s / 2;
+    if (tcp_peer_is_silent(authenticated_.channel->fd(), context_.peer_timeout_ns)) {
+      throw Error::lost_peer("the viewer's host does not answer");
+    }
+  }
+}
+
+void SenderSession::wait() {
+  constexpr std::int64_t longest_sleep_ns = ns_per_s / 2;
+  MessageChannel& channel = *authenticated_.channel;
+  if (channel.has_buffered()) {
+    return;
+  }
+  const auto control_events = static_cast<short>(channel.wants_write() ? POLLIN | POLLOUT : POLLIN);
+  std::array descriptors{pollfd{.fd = channel.fd(), .events = control_events, .revents = 0},
+                         pollfd{.fd = link_->descriptor(), .events = POLLIN, .revents = 0},
+                         pollfd{.fd = wake_event_.get(), .events = POLLIN, .revents = 0}};
+  const std::int64_t now_ns = monotonic_ns();
+  const std::int64_t stop_at_ns = context_.stop_at_ns.load();
+  const std::int64_t deadline_ns = now_ns + longest_sleep_ns;
+  wait_until(descriptors, stop_at_ns > now_ns ? std::min(deadline_ns, stop_at_ns) : deadline_ns);
+  if (descriptors[1].revents != 0) {
+    link_->on_readable();
+  }
+  if (descriptors[2].revents != 0) {
+    clear_event(wake_event_.get());
+  }
+}
+
+SessionReport SenderSession::make_report() {
+  stream_->service(*outlet_);  // takes in the last credits
+  stream_->detach(*outlet_);
+  report_.counts = stream_->counts(*outlet_);
+  const std::uint64_t known_received = report_.has_said_bye ? viewer_received_ : link_->frames_acknowledged();
+  report_.frames_received = std::min(known_received, report_.counts.frames_sent);
+  report_.frames_lost = report_.counts.frames_sent - report_.frames_received;
+  link_.reset();
+  stream_->release_held(*outlet_);
+  is_attached_ = false;
+  return report_;
+}
+
+}  // namespace framewire

@@ -1,0 +1,84 @@
+// One viewer at the sender: its handshake, its link, its outlet, and how it ends.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "base/log.hpp"
+#include "transport/session/data_link.hpp"
+#include "transport/session/messages.hpp"
+#include "transport/stream.hpp"
+
+namespace framewire {
+
+/// What the sessions of one sender have in common. Outlives them.
+struct SenderContext {
+  std::vector<Stream*> streams;
+  std::vector<LinkKind> allowed_links;
+  std::string program;
+  std::int64_t peer_timeout_ns = 0;
+  Log* log = nullptr;
+  std::atomic<std::int64_t> stop_at_ns = INT64_MAX;  // sessions that are not done by then are cut
+};
+
+/// How a session went. frames_sent = frames_received + frames_lost, frames_produced = frames_skipped + frames_sent.
+struct SessionReport {
+  std::string viewer;
+  std::string stream;
+  std::string transport;
+  std::string ending;  // a sentence
+  bool has_said_bye = false;
+  OutletCounts counts;
+  std::uint64_t frames_received = 0;
+  std::uint64_t frames_lost = 0;
+  std::string viewer_statistics;  // JSON object, where the viewer sent one
+};
+
+/// Runs on one thread from the constructor to the destructor; wake() may come from any.
+class SenderSession {
+ public:
+  /// `way` says how data connections come about; it and the context outlive the session.
+  SenderSession(SenderContext& context, Authenticated authenticated, DataWay way);
+  ~SenderSession();
+  SenderSession(const SenderSession&) = delete;
+  SenderSession& operator=(const SenderSession&) = delete;
+
+  /// Handshake, then frames until either end says bye or is gone. Throws Error when the handshake fails; a session that stood
+  /// ends with a report instead.
+  SessionReport run();
+
+  void wake() noexcept { raise_event(wake_event_.get()); }
+
+ private:
+  void shake_hands();
+  ChooseMessage negotiate(const std::string& session);
+  [[nodiscard]] Stream& stream_by_number(std::uint32_t number) const;
+  void serve();
+  void handle_messages();
+  void handle(const nlohmann::json& message);
+  void announce_epoch();
+  void say_bye_when_drained();
+  void check_peer();
+  void wait();
+  SessionReport make_report();
+
+  SenderContext& context_;
+  Authenticated authenticated_;
+  DataWay way_;
+  FileDescriptor wake_event_;
+  std::unique_ptr<SenderLink> link_;
+  Stream* stream_ = nullptr;
+  std::unique_ptr<Outlet> outlet_;
+  bool is_attached_ = false;
+  bool bye_sent_ = false;
+  bool is_over_ = false;
+  std::int64_t next_check_ns_ = 0;
+  std::uint64_t viewer_received_ = 0;
+  SessionReport report_;
+};
+
+}  // namespace framewire

@@ -1,0 +1,417 @@
+#include "transport/subscriber.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "base/wait.hpp"
+#include "transport/control/address.hpp"
+#include "transport/session/endpoint.hpp"
+#include "transport/session/handshake.hpp"
+#include "transport/session/viewer_session.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr std::int64_t between_dials_ns = 200 * ns_per_ms;
+constexpr std::int64_t dial_patience_ns = 5 * ns_per_s;
+constexpr std::int64_t longest_sleep_ns = ns_per_s / 2;
+
+}  // namespace
+
+// ---- ReceivedFrame ----
+
+ReceivedFrame& ReceivedFrame::operator=(ReceivedFrame&& other) noexcept {
+  if (this != &other) {
+    if (link_) {
+      link_->give_back(frame_.header);
+    }
+    frame_ = std::move(other.frame_);
+    link_ = std::move(other.link_);
+  }
+  return *this;
+}
+
+ReceivedFrame::~ReceivedFrame() {
+  if (link_) {
+    link_->give_back(frame_.header);
+  }
+}
+
+// ---- The subscriber ----
+
+class Subscriber::Implementation {
+ public:
+  Implementation(SubscriberOptions options, Log& log);
+  ~Implementation() { close({}); }
+
+  std::optional<ReceivedFrame> next();
+  void wait(std::int64_t deadline_ns, bool spin);
+  void wake() noexcept { raise_event(wake_event_.get()); }
+  void close(const std::string& statistics_json);
+
+  SubscriberStatus status() const {
+    const std::scoped_lock lock(mutex_);
+    return status_;
+  }
+  SubscriberCounts counts() const;
+  std::uint64_t status_version() const noexcept { return status_version_.load(std::memory_order_acquire); }
+  ClockOffset clock_offset() const noexcept { return {clock_offset_ns_.load(), clock_uncertainty_ns_.load()}; }
+
+ private:
+  /// A session's frames as the program takes them.
+  struct Flow {
+    std::shared_ptr<ViewerSession> session;
+    std::uint64_t frames_received = 0;
+    std::uint64_t next_sequence = 0;
+  };
+
+  void run() noexcept;
+  bool run_one_session();
+  std::shared_ptr<ViewerSession> connect();
+  Authenticated await_incoming();
+  void take_incoming(Authenticated authenticated);
+  void adopt(const std::shared_ptr<ViewerSession>& session);
+  void serve(ViewerSession& session);
+  bool give_up(const Error& error, bool had_session);
+  bool pause();
+  void count(Flow& flow, const FrameHeader& header) noexcept;
+  void finish_if_done(Flow& flow) noexcept;
+  void set_status(SubscriberState state, const std::string& sentence, ExitStatus exit_status = ExitStatus::ok);
+
+  const SubscriberOptions options_;
+  Log& log_;
+  ViewerWishes wishes_;
+  AuthenticateOptions authenticate_;
+  FileDescriptor status_event_ = make_event();  // the status changed: wakes the program
+  FileDescriptor wake_event_ = make_event();    // wake(): wakes the program
+  FileDescriptor thread_event_ = make_event();  // wakes the subscriber's thread
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  SubscriberStatus status_;
+  std::deque<Flow> flows_;  // the current one last; an earlier one until its last whole frame was taken
+  std::optional<Authenticated> incoming_;
+  bool has_session_ = false;
+  bool stopping_ = false;
+  std::atomic<std::uint64_t> status_version_ = 0;
+  std::atomic<std::uint64_t> frames_received_ = 0;
+  std::atomic<std::uint64_t> bytes_received_ = 0;
+  std::atomic<std::uint64_t> frames_lost_ = 0;
+  std::atomic<std::uint64_t> frames_skipped_ = 0;
+  std::atomic<std::uint64_t> sessions_ = 0;
+  std::atomic<std::int64_t> clock_offset_ns_ = 0;
+  std::atomic<std::int64_t> clock_uncertainty_ns_ = 0;
+  std::int64_t alone_since_ns_ = 0;  // the subscriber's thread
+  std::unique_ptr<Door> door_;
+  std::thread thread_;
+};
+
+Subscriber::Implementation::Implementation(SubscriberOptions options, Log& log)
+    : options_(std::move(options)), log_(log), authenticate_(authentication_of(options_.endpoint)) {
+  wishes_ = {.stream = options_.stream,
+             .delivery = options_.delivery,
+             .allowed_links = options_.endpoint.allowed_links,
+             .transport_is_auto = options_.endpoint.transport_is_auto,
+             .program = "framewire-view " FRAMEWIRE_VERSION,
+             .peer_timeout_ns = options_.endpoint.peer_timeout_ns};
+  if (options_.endpoint.dial) {
+    set_status(SubscriberState::waiting, "waiting for " + format_host_port(*options_.endpoint.dial));
+  } else {
+    door_ = std::make_unique<Door>(
+        listening_of(options_.endpoint, authenticate_), authenticate_,
+        [this](Authenticated authenticated) { take_incoming(std::move(authenticated)); }, log_);
+    set_status(SubscriberState::waiting, "waiting for a sender on " + door_->describe());
+  }
+  thread_ = std::thread([this] { run(); });
+}
+
+// ---- The program's thread ----
+
+std::optional<ReceivedFrame> Subscriber::Implementation::next() {
+  std::unique_lock lock(mutex_);
+  while (!flows_.empty()) {
+    Flow& flow = flows_.front();
+    if (auto frame = flow.session->link()->poll()) {
+      count(flow, frame->header);
+      finish_if_done(flow);
+      return ReceivedFrame(std::move(*frame), flow.session->link());
+    }
+    finish_if_done(flow);
+    if (flows_.size() == 1) {
+      return std::nullopt;
+    }
+    flows_.pop_front();
+  }
+  return std::nullopt;
+}
+
+void Subscriber::Implementation::count(Flow& flow, const FrameHeader& header) noexcept {
+  if (header.slice + 1 != header.slice_count) {
+    return;
+  }
+  if (flow.frames_received++ > 0) {
+    frames_skipped_ += header.sequence - flow.next_sequence;
+  }
+  flow.next_sequence = header.sequence + 1;
+  ++frames_received_;
+  bytes_received_ += header.layout.size_bytes;
+}
+
+/// The sender's bye names how many frames it sent: the session is over once the program has taken them all, or once the link has
+/// ended and there are no more.
+void Subscriber::Implementation::finish_if_done(Flow& flow) noexcept {
+  if (!flow.session->has_bye() || status_.state == SubscriberState::finished) {
+    return;
+  }
+  const std::uint64_t sent = flow.session->frames_sent();
+  const bool has_all = flow.frames_received >= sent;
+  if (!has_all && flow.session->link()->state() == LinkState::open) {
+    return;
+  }
+  frames_lost_ += has_all ? 0 : sent - flow.frames_received;
+  status_.state = SubscriberState::finished;
+  status_.sentence = "the stream ended";
+  status_.exit_status = ExitStatus::ok;
+  ++status_version_;
+  raise_event(status_event_.get());
+}
+
+void Subscriber::Implementation::wait(std::int64_t deadline_ns, bool spin) {
+  if (spin) {
+    return;
+  }
+  std::shared_ptr<ReceiverLink> link;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!flows_.empty()) {
+      link = flows_.front().session->link();
+    }
+  }
+  if (link && !link->arm()) {
+    return;
+  }
+  std::array descriptors{pollfd{.fd = link ? link->descriptor() : -1, .events = POLLIN, .revents = 0},
+                         pollfd{.fd = status_event_.get(), .events = POLLIN, .revents = 0},
+                         pollfd{.fd = wake_event_.get(), .events = POLLIN, .revents = 0}};
+  wait_until(descriptors, deadline_ns);
+  if (descriptors[1].revents != 0) {
+    clear_event(status_event_.get());
+  }
+  if (descriptors[2].revents != 0) {
+    clear_event(wake_event_.get());
+  }
+}
+
+SubscriberCounts Subscriber::Implementation::counts() const {
+  return {.frames_received = frames_received_.load(),
+          .bytes_received = bytes_received_.load(),
+          .frames_lost = frames_lost_.load(),
+          .frames_skipped = frames_skipped_.load(),
+          .sessions = sessions_.load()};
+}
+
+void Subscriber::Implementation::close(const std::string& statistics_json) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (stopping_) {
+      return;
+    }
+    stopping_ = true;
+    if (has_session_ && !flows_.empty()) {
+      flows_.back().session->say_bye("the viewer ends", flows_.back().frames_received, statistics_json);
+    }
+  }
+  changed_.notify_all();
+  raise_event(thread_event_.get());
+  thread_.join();
+  door_.reset();
+}
+
+// ---- The subscriber's thread ----
+
+void Subscriber::Implementation::run() noexcept {
+  name_this_thread("fw-subscriber");
+  alone_since_ns_ = monotonic_ns();
+  while (run_one_session() && pause()) {
+  }
+}
+
+/// False when there will be no further session.
+bool Subscriber::Implementation::run_one_session() {
+  bool had_session = false;
+  try {
+    const auto session = connect();
+    if (!session) {
+      return false;
+    }
+    adopt(session);
+    had_session = true;
+    serve(*session);
+    return false;
+  } catch (const Error& error) {
+    const std::scoped_lock lock(mutex_);
+    has_session_ = false;
+    return !stopping_ && !give_up(error, had_session);
+  }
+}
+
+std::shared_ptr<ViewerSession> Subscriber::Implementation::connect() {
+  if (door_) {
+    Authenticated authenticated = await_incoming();
+    if (!authenticated.channel) {
+      return nullptr;
+    }
+    return std::make_shared<ViewerSession>(std::move(authenticated), DataWay{.door = door_.get()}, wishes_);
+  }
+  const HostPort& to = *options_.endpoint.dial;
+  Dialled dialled = dial(to, monotonic_ns() + dial_patience_ns);
+  return std::make_shared<ViewerSession>(authenticate_dialler(std::move(dialled), authenticate_), DataWay{.dial = &to}, wishes_);
+}
+
+/// Without a channel when the subscriber stops. Throws Error (lost_peer) when nobody came for as long as --retry says.
+Authenticated Subscriber::Implementation::await_incoming() {
+  std::unique_lock lock(mutex_);
+  const auto patience = std::chrono::nanoseconds(options_.retry_ns >= 0 ? options_.retry_ns : 3600 * ns_per_s);
+  changed_.wait_for(lock, patience, [&] { return stopping_ || incoming_; });
+  if (stopping_) {
+    return {};
+  }
+  if (!incoming_) {
+    throw Error::lost_peer("no sender came");
+  }
+  Authenticated authenticated = std::move(*incoming_);
+  incoming_.reset();
+  return authenticated;
+}
+
+/// On the door's thread for this connection.
+void Subscriber::Implementation::take_incoming(Authenticated authenticated) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!has_session_ && !incoming_) {
+      incoming_ = std::move(authenticated);
+      changed_.notify_all();
+      return;
+    }
+  }
+  refuse(*authenticated.channel, "this viewer already shows a sender");
+}
+
+void Subscriber::Implementation::adopt(const std::shared_ptr<ViewerSession>& session) {
+  const std::scoped_lock lock(mutex_);
+  flows_.push_back({.session = session});
+  has_session_ = true;
+  ++sessions_;
+  clock_offset_ns_ = session->clock_offset_ns;
+  clock_uncertainty_ns_ = session->clock_uncertainty_ns;
+  status_.state = SubscriberState::connected;
+  status_.sentence = "connected to " + session->peer();
+  status_.start_line = session->start_line();
+  status_.transport = name(session->link()->kind());
+  ++status_version_;
+  raise_event(status_event_.get());
+}
+
+void Subscriber::Implementation::serve(ViewerSession& session) {
+  std::optional<StreamFormat> shown_format;
+  for (;;) {
+    session.handle_messages();
+    {
+      const std::scoped_lock lock(mutex_);
+      if (stopping_) {
+        return;
+      }
+      if (session.format() != shown_format) {
+        shown_format = session.format();
+        status_.format = shown_format;
+        ++status_version_;
+      }
+      if (session.has_bye()) {
+        raise_event(status_event_.get());
+        break;
+      }
+    }
+    try {
+      session.check_peer();
+    } catch (const Error&) {
+      session.handle_messages();  // a bye may have come just before the end
+      if (!session.has_bye()) {
+        throw;
+      }
+      continue;
+    }
+    std::array descriptors{pollfd{.fd = session.descriptor(), .events = POLLIN, .revents = 0},
+                           pollfd{.fd = thread_event_.get(), .events = POLLIN, .revents = 0}};
+    if (!session.has_buffered()) {
+      wait_until(descriptors, monotonic_ns() + longest_sleep_ns);
+    }
+  }
+  // After its bye the sender only waits for ours, which the program sends when it has taken every frame.
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return stopping_; });
+}
+
+/// Decides what an error means; under the mutex. True: no further session.
+bool Subscriber::Implementation::give_up(const Error& error, bool had_session) {
+  // A listening viewer waits for the next sender, whatever became of this one.
+  const bool is_final = (error.status() == ExitStatus::refused && !door_) || (had_session && !options_.reconnect);
+  const std::int64_t now_ns = monotonic_ns();
+  if (had_session) {
+    alone_since_ns_ = now_ns;
+  }
+  const bool out_of_patience = options_.retry_ns >= 0 && now_ns - alone_since_ns_ >= options_.retry_ns;
+  status_.sentence = error.what();
+  if (is_final || out_of_patience) {
+    status_.state = SubscriberState::failed;
+    status_.exit_status = error.status();
+  } else if (had_session || sessions_ > 0) {
+    status_.state = SubscriberState::lost;
+  } else {
+    status_.state = SubscriberState::waiting;
+  }
+  if (had_session) {
+    log_.info("lost the sender: " + status_.sentence);
+  }
+  ++status_version_;
+  raise_event(status_event_.get());
+  return is_final || out_of_patience;
+}
+
+bool Subscriber::Implementation::pause() {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, std::chrono::nanoseconds(between_dials_ns), [&] { return stopping_; });
+  return !stopping_;
+}
+
+void Subscriber::Implementation::set_status(SubscriberState state, const std::string& sentence, ExitStatus exit_status) {
+  const std::scoped_lock lock(mutex_);
+  status_.state = state;
+  status_.sentence = sentence;
+  status_.exit_status = exit_status;
+  ++status_version_;
+  raise_event(status_event_.get());
+}
+
+// ---- The public face ----
+
+Subscriber::Subscriber(SubscriberOptions options, Log& log)
+    : implementation_(std::make_unique<Implementation>(std::move(options), log)) {}
+Subscriber::~Subscriber() = default;
+std::optional<ReceivedFrame> Subscriber::next() { return implementation_->next(); }
+void Subscriber::wait(std::int64_t deadline_ns, bool spin) { implementation_->wait(deadline_ns, spin); }
+void Subscriber::wake() noexcept { implementation_->wake(); }
+SubscriberStatus Subscriber::status() const { return implementation_->status(); }
+SubscriberCounts Subscriber::counts() const { return implementation_->counts(); }
+std::uint64_t Subscriber::status_version() const noexcept { return implementation_->status_version(); }
+Subscriber::ClockOffset Subscriber::clock_offset() const noexcept { return implementation_->clock_offset(); }
+void Subscriber::close(const std::string& statistics_json) { implementation_->close(statistics_json); }
+
+}  // namespace framewire

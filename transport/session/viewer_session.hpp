@@ -1,0 +1,72 @@
+// One session at the viewer: the handshake, and what the sender says on the control channel.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "transport/session/data_link.hpp"
+#include "transport/session/messages.hpp"
+
+namespace framewire {
+
+/// What a viewer wants of a session.
+struct ViewerWishes {
+  std::string stream;  // empty: the first
+  std::optional<Delivery> delivery;
+  std::vector<LinkKind> allowed_links;  // best first
+  bool transport_is_auto = true;
+  std::string program;
+  std::int64_t peer_timeout_ns = 0;
+};
+
+/// Used by the subscriber's thread, but for link() and the atomics.
+class ViewerSession {
+ public:
+  /// Shakes hands and opens the data connection. Throws Error.
+  ViewerSession(Authenticated authenticated, DataWay way, const ViewerWishes& wishes);
+
+  /// Takes in what the sender said; never waits. Throws Error when the session is over without a bye.
+  void handle_messages();
+
+  [[nodiscard]] int descriptor() const noexcept { return authenticated_.channel->fd(); }
+  [[nodiscard]] bool has_buffered() const noexcept { return authenticated_.channel->has_buffered(); }
+  /// Throws Error (lost_peer) when the link or the peer's host is gone.
+  void check_peer() const;
+
+  /// Says bye. Any thread; does nothing when the connection is gone.
+  void say_bye(const std::string& reason, std::uint64_t frames_received, const std::string& statistics_json) noexcept;
+
+  [[nodiscard]] const std::shared_ptr<ReceiverLink>& link() const noexcept { return link_; }
+  [[nodiscard]] const std::string& start_line() const noexcept { return start_line_; }
+  [[nodiscard]] const std::optional<StreamFormat>& format() const noexcept { return format_; }
+  [[nodiscard]] const std::string& peer() const noexcept { return authenticated_.channel->peer(); }
+
+  /// Set once the sender has said bye: how many frames it sent in this session.
+  [[nodiscard]] bool has_bye() const noexcept { return has_bye_.load(std::memory_order_acquire); }
+  [[nodiscard]] std::uint64_t frames_sent() const noexcept { return frames_sent_; }
+
+  /// Sender's clock minus ours; see Subscriber::clock_offset().
+  std::int64_t clock_offset_ns = 0;
+  std::int64_t clock_uncertainty_ns = 0;
+
+ private:
+  ChooseMessage choose(const OfferMessage& offer, const ViewerWishes& wishes, std::string& why);
+  void open_link(const OfferMessage& offer, ChooseMessage choice, DataWay way, std::int64_t peer_timeout_ns);
+  void compare_clocks();
+  void handle(const nlohmann::json& message);
+
+  Authenticated authenticated_;
+  std::shared_ptr<ReceiverLink> link_;
+  std::string start_line_;
+  std::optional<StreamFormat> format_;
+  std::int64_t peer_timeout_ns_;
+  std::uint64_t frames_sent_ = 0;
+  std::atomic<bool> has_bye_ = false;
+};
+
+}  // namespace framewire

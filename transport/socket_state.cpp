@@ -1,0 +1,61 @@
+#include "transport/socket_state.hpp"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+
+namespace framewire {
+
+LinkState socket_state(int socket) noexcept {
+  char byte = 0;
+  const auto looked = ::recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  if (looked > 0 || (looked < 0 && (errno == EAGAIN || errno == EINTR))) {
+    return LinkState::open;
+  }
+  return looked == 0 ? LinkState::closed : LinkState::lost;
+}
+
+FileDescriptor make_poller(std::initializer_list<int> descriptors) {
+  FileDescriptor poller(::epoll_create1(EPOLL_CLOEXEC));
+  if (!poller.valid()) {
+    throw Error::from_errno("create an epoll descriptor", errno);
+  }
+  for (const int fd : descriptors) {
+    epoll_event event{};
+    event.events = EPOLLIN | EPOLLRDHUP;
+    if (::epoll_ctl(poller.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
+      throw Error::from_errno("watch a descriptor", errno);
+    }
+  }
+  return poller;
+}
+
+void watch_peer(int tcp_socket, std::int64_t timeout_ns) noexcept {
+  const int on = 1;
+  const int idle_s = 1;
+  const int interval_s = 1;
+  const int probes = static_cast<int>(std::clamp<std::int64_t>(timeout_ns / ns_per_s - 1, 1, 100));
+  ::setsockopt(tcp_socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  ::setsockopt(tcp_socket, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
+  ::setsockopt(tcp_socket, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof interval_s);
+  ::setsockopt(tcp_socket, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+}
+
+bool tcp_peer_is_silent(int tcp_socket, std::int64_t timeout_ns) noexcept {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (::getsockopt(tcp_socket, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) {
+    return false;  // no TCP socket: a Unix socket's peer cannot fall silent
+  }
+  const bool unanswered = (info.tcpi_unacked > 0 && info.tcpi_retransmits > 0) || info.tcpi_probes > 1;
+  return unanswered && std::int64_t{info.tcpi_last_ack_recv} * ns_per_ms > timeout_ns;
+}
+
+}  // namespace framewire

@@ -1,0 +1,423 @@
+#include "transport/stream.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <chrono>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/file_descriptor.hpp"
+
+namespace framewire {
+
+namespace {
+
+/// Beside every viewer's quota: two frames that the source works on, the newest one that waits, one to claim.
+constexpr std::uint32_t slots_for_source = 4;
+
+/// Under `every` the source stops producing once this many frames wait for the slowest viewer: enough to keep its link busy.
+constexpr std::size_t most_waiting_under_every = 2;
+
+std::chrono::steady_clock::time_point as_time_point(std::int64_t monotonic) {
+  return std::chrono::steady_clock::time_point(std::chrono::nanoseconds(monotonic));
+}
+
+}  // namespace
+
+// ---- ClaimedSlot ----
+
+ClaimedSlot::ClaimedSlot(Stream& stream, std::shared_ptr<Pool> pool, std::uint16_t index, std::int64_t begun_ns) noexcept
+    : stream_(&stream), pool_(std::move(pool)), index_(index), begun_ns_(begun_ns) {}
+
+ClaimedSlot::ClaimedSlot(ClaimedSlot&& other) noexcept
+    : stream_(std::exchange(other.stream_, nullptr)),
+      pool_(std::move(other.pool_)),
+      index_(other.index_),
+      begun_ns_(other.begun_ns_) {}
+
+ClaimedSlot::~ClaimedSlot() {
+  if (stream_ != nullptr) {
+    stream_->return_unpublished({pool_->epoch(), index_});
+  }
+}
+
+std::span<std::byte> ClaimedSlot::bytes() const noexcept { return pool_->slot(index_); }
+const std::shared_ptr<HostBlock>& ClaimedSlot::block() const noexcept { return pool_->block(); }
+std::uint64_t ClaimedSlot::offset_in_block_bytes() const noexcept { return index_ * pool_->stride_bytes(); }
+
+std::uint64_t ClaimedSlot::next_sequence() const noexcept {
+  const std::scoped_lock lock(stream_->mutex_);
+  return stream_->next_sequence_;
+}
+
+// ---- The source's side ----
+
+Stream::Stream(StreamOptions options) : options_(std::move(options)), next_sequence_(options_.first_sequence) {
+  outlets_.reserve(options_.max_viewers);
+}
+
+Stream::~Stream() { assert(outlets_.empty()); }
+
+void Stream::begin_epoch(const StreamFormat& format, std::uint64_t slot_bytes) {
+  const std::uint32_t slots = options_.max_viewers * options_.slots_per_viewer + slots_for_source;
+  std::uint32_t number = 1;
+  {
+    const std::scoped_lock lock(mutex_);
+    number = epochs_.empty() ? 1 : epochs_.back().pool->epoch() + 1;
+  }
+  // Outside the lock: faulting in a gigabyte takes a while, and links go on with the old epoch.
+  auto pool = std::make_shared<Pool>(number, slot_bytes != 0 ? slot_bytes : format.layout.size_bytes, slots);
+  const std::scoped_lock lock(mutex_);
+  epochs_.push_back({format, std::move(pool)});
+  drop_unused_epochs();
+  wake_sessions();
+}
+
+std::optional<ClaimedSlot> Stream::claim() {
+  if (options_.spin) {
+    return claim_spinning();
+  }
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    if (!may_go_on()) {
+      return std::nullopt;
+    }
+    if (!outlets_.empty()) {
+      if (!has_room()) {
+        collect_all();
+      }
+      if (has_room()) {
+        return take_slot();
+      }
+    }
+    if (must_wait_to_collect()) {
+      changed_.wait(lock);
+    }
+  }
+}
+
+std::optional<ClaimedSlot> Stream::claim_spinning() {
+  for (;;) {
+    const std::scoped_lock lock(mutex_);
+    if (!may_go_on()) {
+      return std::nullopt;
+    }
+    collect_all();
+    if (!outlets_.empty() && has_room()) {
+      return take_slot();
+    }
+  }
+}
+
+std::optional<ClaimedSlot> Stream::try_claim() {
+  const std::scoped_lock lock(mutex_);
+  if (!may_go_on()) {
+    return std::nullopt;
+  }
+  if (!outlets_.empty()) {
+    collect_all();
+    if (has_room()) {
+      return take_slot();
+    }
+  }
+  ++frames_dropped_at_source_;
+  return std::nullopt;
+}
+
+void Stream::publish(ClaimedSlot slot, const FrameInfo& info) {
+  const std::scoped_lock lock(mutex_);
+  const Epoch& epoch = epochs_.back();
+  const PoolSlot pool_slot{slot.pool_->epoch(), slot.index_};
+  assert(pool_slot.epoch == epoch.pool->epoch());
+  WaitingFrames::Entry frame{.header = {.sequence = next_sequence_++,
+                                        .stream = options_.number,
+                                        .epoch = pool_slot.epoch,
+                                        .user_tag = info.user_tag,
+                                        .pts_ns = info.pts_ns,
+                                        .times = {.begun_ns = slot.begun_ns_, .completed_ns = monotonic_ns()},
+                                        .colour = epoch.format.colour,
+                                        .layout = info.layout ? *info.layout : epoch.format.layout,
+                                        .is_stamped = info.is_stamped},
+                             .slot = pool_slot};
+  assert(frame.header.layout.size_bytes <= epoch.pool->slot_bytes());
+  frame.header.slice_bytes = frame.header.layout.size_bytes;
+  if (frames_produced_++ == 0) {
+    first_frame_ns_ = frame.header.times.completed_ns;
+  }
+  --frames_claimed_;
+  for (Outlet* outlet : outlets_) {
+    queue(*outlet, frame);
+    offer_waiting(*outlet);
+  }
+  release(pool_slot);
+  slot.stream_ = nullptr;
+}
+
+bool Stream::sleep_until(std::int64_t due_ns) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_until(lock, as_time_point(due_ns), [&] { return stopping_ || monotonic_ns() >= due_ns; });
+  return !stopping_;
+}
+
+bool Stream::wait_for_viewer() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return stopping_ || !outlets_.empty(); });
+  return !stopping_;
+}
+
+bool Stream::is_stopping() const {
+  const std::scoped_lock lock(mutex_);
+  return !may_go_on();
+}
+
+// ---- Anyone's side ----
+
+void Stream::stop() {
+  const std::scoped_lock lock(mutex_);
+  stopping_ = true;
+  changed_.notify_all();
+}
+
+void Stream::finish() {
+  const std::scoped_lock lock(mutex_);
+  stopping_ = true;
+  finished_ = true;
+  changed_.notify_all();
+  wake_sessions();
+}
+
+bool Stream::is_finished() const {
+  const std::scoped_lock lock(mutex_);
+  return finished_;
+}
+
+std::optional<StreamFormat> Stream::format() const {
+  const std::scoped_lock lock(mutex_);
+  return epochs_.empty() ? std::nullopt : std::optional(epochs_.back().format);
+}
+
+std::uint64_t Stream::frames_produced() const {
+  const std::scoped_lock lock(mutex_);
+  return frames_produced_;
+}
+
+std::uint64_t Stream::frames_dropped_at_source() const {
+  const std::scoped_lock lock(mutex_);
+  return frames_dropped_at_source_;
+}
+
+std::uint32_t Stream::viewer_count() const {
+  const std::scoped_lock lock(mutex_);
+  return static_cast<std::uint32_t>(outlets_.size());
+}
+
+// ---- The sessions' side ----
+
+bool Stream::attach(Outlet& outlet) {
+  const std::scoped_lock lock(mutex_);
+  if (outlets_.size() >= options_.max_viewers) {
+    return false;
+  }
+  const std::size_t all_slots = options_.max_viewers * options_.slots_per_viewer + slots_for_source;
+  outlet.waiting.reserve(2 * all_slots);  // of the current epoch and, under `every`, of the one before
+  outlet.held.reserve(2 * all_slots);
+  outlets_.push_back(&outlet);
+  changed_.notify_all();
+  return true;
+}
+
+void Stream::detach(Outlet& outlet) noexcept {
+  const std::scoped_lock lock(mutex_);
+  std::erase(outlets_, &outlet);
+  while (!outlet.waiting.empty()) {
+    release(outlet.waiting.front().slot);
+    outlet.waiting.pop();
+    ++outlet.counts.frames_skipped;
+  }
+  changed_.notify_all();
+}
+
+void Stream::release_held(Outlet& outlet) noexcept {
+  const std::scoped_lock lock(mutex_);
+  for (const PoolSlot& slot : outlet.held) {
+    release(slot);
+  }
+  outlet.held.clear();
+  drop_unused_epochs();
+  changed_.notify_all();
+}
+
+void Stream::service(Outlet& outlet) noexcept {
+  const std::scoped_lock lock(mutex_);
+  const bool came_back = collect(outlet);
+  const std::size_t waiting_before = outlet.waiting.size();
+  offer_waiting(outlet);
+  if (came_back || outlet.waiting.size() != waiting_before) {
+    changed_.notify_all();
+  }
+}
+
+std::optional<Stream::EpochStart> Stream::epoch_to_announce(Outlet& outlet) {
+  const std::scoped_lock lock(mutex_);
+  if (epochs_.empty()) {
+    return std::nullopt;
+  }
+  // The next frame decides: under `every` frames of the old epoch still go first.
+  const std::uint32_t needed = outlet.waiting.empty() ? epochs_.back().pool->epoch() : outlet.waiting.front().slot.epoch;
+  if (needed == outlet.announced_epoch) {
+    return std::nullopt;
+  }
+  const auto epoch = std::ranges::find(epochs_, needed, [](const Epoch& e) { return e.pool->epoch(); });
+  assert(epoch != epochs_.end());
+  outlet.announced_epoch = needed;
+  return EpochStart{needed, epoch->format, epoch->pool};
+}
+
+void Stream::epoch_ready(Outlet& outlet, std::uint32_t epoch) noexcept {
+  const std::scoped_lock lock(mutex_);
+  outlet.ready_epoch = epoch;
+  offer_waiting(outlet);
+  changed_.notify_all();
+}
+
+bool Stream::is_drained(const Outlet& outlet) const {
+  const std::scoped_lock lock(mutex_);
+  return finished_ && outlet.waiting.empty();
+}
+
+OutletCounts Stream::counts(const Outlet& outlet) const {
+  const std::scoped_lock lock(mutex_);
+  return outlet.counts;
+}
+
+// ---- Under the mutex ----
+
+bool Stream::may_go_on() const noexcept {
+  if (stopping_ || (options_.max_frames != 0 && frames_produced_ + frames_claimed_ >= options_.max_frames)) {
+    return false;
+  }
+  return options_.max_duration_ns == 0 || frames_produced_ == 0 || monotonic_ns() - first_frame_ns_ < options_.max_duration_ns;
+}
+
+bool Stream::has_room() const noexcept {
+  assert(!epochs_.empty());
+  if (epochs_.back().pool->free_count() == 0) {
+    return false;
+  }
+  return std::ranges::none_of(outlets_, [](const Outlet* outlet) {
+    return outlet->delivery == Delivery::every && outlet->waiting.size() >= most_waiting_under_every;
+  });
+}
+
+std::optional<ClaimedSlot> Stream::take_slot() noexcept {
+  const std::shared_ptr<Pool>& pool = epochs_.back().pool;
+  const auto index = pool->claim();
+  assert(index);
+  ++frames_claimed_;
+  return ClaimedSlot(*this, pool, *index, monotonic_ns());
+}
+
+bool Stream::collect_all() noexcept {
+  bool came_back = false;
+  for (Outlet* outlet : outlets_) {
+    came_back |= collect(*outlet);
+    offer_waiting(*outlet);
+  }
+  return came_back;
+}
+
+bool Stream::collect(Outlet& outlet) noexcept {
+  std::array<PoolSlot, 32> let_go;
+  bool came_back = false;
+  for (;;) {
+    const std::size_t count = outlet.link->collect(let_go);
+    for (const PoolSlot& slot : std::span(let_go).first(count)) {
+      const auto held = std::ranges::find(outlet.held, slot);
+      assert(held != outlet.held.end());
+      *held = outlet.held.back();
+      outlet.held.pop_back();
+      release(slot);
+      came_back = true;
+    }
+    if (count < let_go.size()) {
+      return came_back;
+    }
+  }
+}
+
+void Stream::queue(Outlet& outlet, const WaitingFrames::Entry& frame) noexcept {
+  ++outlet.counts.frames_produced;
+  if (outlet.delivery == Delivery::latest && !outlet.waiting.empty()) {
+    release(outlet.waiting.front().slot);
+    outlet.waiting.pop();
+    ++outlet.counts.frames_skipped;
+  }
+  add_reference(frame.slot);
+  outlet.waiting.push(frame);
+}
+
+void Stream::offer_waiting(Outlet& outlet) noexcept {
+  while (!outlet.waiting.empty()) {
+    WaitingFrames::Entry& frame = outlet.waiting.front();
+    if (frame.slot.epoch != outlet.ready_epoch) {
+      if (frame.slot.epoch != outlet.announced_epoch) {
+        raise_event(outlet.wake_event);
+      }
+      return;
+    }
+    frame.header.times.offered_ns = monotonic_ns();
+    const auto payload = pool_of(frame.slot.epoch).slot(frame.slot.index).first(frame.header.layout.size_bytes);
+    const Offer outcome = outlet.link->offer({frame.header, payload, frame.slot});
+    if (outcome == Offer::accepted) {
+      ++outlet.counts.frames_sent;
+      outlet.counts.bytes_sent += frame.header.layout.size_bytes;
+      outlet.held.push_back(frame.slot);
+      outlet.waiting.pop();
+      if (outlet.waiting.empty() && finished_) {
+        raise_event(outlet.wake_event);
+      }
+    } else if (outcome == Offer::closed || outlet.link->arm()) {
+      return;
+    } else {
+      collect(outlet);
+    }
+  }
+}
+
+bool Stream::must_wait_to_collect() noexcept {
+  bool must_wait = true;
+  for (Outlet* outlet : outlets_) {
+    must_wait &= outlet->link->arm();
+  }
+  return must_wait;
+}
+
+Pool& Stream::pool_of(std::uint32_t epoch) noexcept {
+  const auto found = std::ranges::find(epochs_, epoch, [](const Epoch& e) { return e.pool->epoch(); });
+  assert(found != epochs_.end());
+  return *found->pool;
+}
+
+void Stream::return_unpublished(const PoolSlot& slot) noexcept {
+  const std::scoped_lock lock(mutex_);
+  --frames_claimed_;
+  release(slot);
+  changed_.notify_all();
+}
+
+void Stream::drop_unused_epochs() noexcept {
+  const std::uint32_t current = epochs_.empty() ? 0 : epochs_.back().pool->epoch();
+  std::erase_if(epochs_, [current](const Epoch& epoch) {
+    return epoch.pool->epoch() != current && epoch.pool->free_count() == epoch.pool->slot_count();
+  });
+}
+
+void Stream::wake_sessions() noexcept {
+  for (const Outlet* outlet : outlets_) {
+    raise_event(outlet->wake_event);
+  }
+}
+
+}  // namespace framewire

@@ -1,0 +1,15 @@
+// What travels from the viewer to the sender on a tcp data connection: 8 bytes for each slot that is free again.
+#pragma once
+
+#include <cstdint>
+
+namespace framewire {
+
+struct CreditWord {
+  std::uint32_t epoch = 0;
+  std::uint16_t slot = 0;
+  std::uint16_t reserved = 0;
+};
+static_assert(sizeof(CreditWord) == 8);
+
+}  // namespace framewire

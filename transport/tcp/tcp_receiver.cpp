@@ -1,0 +1,236 @@
+#include "transport/tcp/tcp_receiver.hpp"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/wait.hpp"
+#include "transport/socket_state.hpp"
+
+namespace framewire {
+
+namespace {
+
+/// Headers and small payloads are read in blocks of this size; of a large payload only the part that came with its header is
+/// copied once more.
+constexpr std::size_t buffer_bytes = std::size_t{32} * 1024;
+constexpr std::uint64_t slot_alignment_bytes = 4096;
+
+std::uint64_t stride_for(std::uint64_t slot_bytes) {
+  return (slot_bytes + slot_alignment_bytes - 1) / slot_alignment_bytes * slot_alignment_bytes;
+}
+
+}  // namespace
+
+TcpRing::TcpRing(std::uint32_t ring_epoch, std::uint64_t bytes_per_slot, std::uint32_t slots)
+    : epoch(ring_epoch),
+      slot_bytes(bytes_per_slot),
+      stride_bytes(stride_for(bytes_per_slot)),
+      block(HostBlock::create(std::to_string(slots) + " ring slots", stride_bytes * slots)),
+      is_lent(slots) {
+  for (auto& lent : is_lent) {
+    lent.store(true, std::memory_order_relaxed);
+  }
+}
+
+TcpReceiver::TcpReceiver(FileDescriptor socket, std::int64_t peer_timeout_ns)
+    : socket_(std::move(socket)), arrived_event_(make_event()), buffer_(buffer_bytes), arrived_(most_arrived) {
+  set_non_blocking(socket_.get(), false);
+  watch_peer(socket_.get(), peer_timeout_ns);
+  thread_ = std::thread([this] { receive_loop(); });
+}
+
+TcpReceiver::~TcpReceiver() {
+  ::shutdown(socket_.get(), SHUT_RDWR);
+  thread_.join();
+}
+
+void TcpReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots) {
+  if (slot_bytes == 0 || slot_bytes > max_slot_bytes || ring_slots == 0 || ring_slots > max_pool_slots) {
+    throw Error::failed("the sender asks for a ring of " + std::to_string(ring_slots) + " slots of " + std::to_string(slot_bytes) +
+                        " bytes, which is not possible");
+  }
+  auto ring = std::make_shared<TcpRing>(epoch, slot_bytes, ring_slots);
+  const std::scoped_lock lock(mutex_);
+  rings_.push_back(std::move(ring));
+}
+
+std::optional<IncomingFrame> TcpReceiver::poll() noexcept {
+  const std::scoped_lock lock(mutex_);
+  if (arrived_count_ == 0) {
+    return std::nullopt;
+  }
+  IncomingFrame frame = std::move(arrived_[arrived_head_]);
+  arrived_head_ = (arrived_head_ + 1) % arrived_.size();
+  --arrived_count_;
+  return frame;
+}
+
+bool TcpReceiver::arm() noexcept {
+  clear_event(arrived_event_.get());
+  const std::scoped_lock lock(mutex_);
+  is_waiting_ = arrived_count_ == 0;
+  return is_waiting_;
+}
+
+void TcpReceiver::give_back(const FrameHeader& header) noexcept {
+  if (header.slice + 1 != header.slice_count) {
+    return;
+  }
+  {
+    const std::scoped_lock lock(mutex_);
+    for (const auto& ring : rings_) {
+      if (ring->epoch == header.epoch && header.slot < ring->is_lent.size()) {
+        ring->is_lent[header.slot].store(true, std::memory_order_release);
+      }
+    }
+  }
+  const CreditWord credit{.epoch = header.epoch, .slot = header.slot};
+  // Credits under way are bounded by the ring, so a sender that lives always has room for one; if not, it is gone.
+  const auto sent = ::send(socket_.get(), &credit, sizeof credit, MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (sent != sizeof credit) {
+    end(LinkState::lost);
+  }
+}
+
+void TcpReceiver::receive_loop() noexcept {
+  name_this_thread("fw-tcp-recv");
+  while (receive_frame()) {
+  }
+}
+
+bool TcpReceiver::receive_frame() {
+  std::array<std::byte, max_frame_header_bytes> bytes;
+  if (!read_bytes(std::span(bytes).first(8))) {
+    return false;
+  }
+  const auto header_bytes = header_bytes_from_prefix(std::span(bytes).first(8));
+  if (!header_bytes) {
+    return break_off("the sender sent bytes that are no frame header");
+  }
+  if (!read_bytes(std::span(bytes).subspan(8, *header_bytes - 8))) {
+    return false;
+  }
+  IncomingFrame frame;
+  const HeaderFault header_fault = decode(std::span(bytes).first(*header_bytes), frame.header);
+  if (header_fault != HeaderFault::none) {
+    return break_off(std::string("the sender sent ") + describe(header_fault));
+  }
+  const std::shared_ptr<TcpRing> ring = find_ring(frame.header.epoch);
+  if (!ring || frame.header.slot >= ring->is_lent.size() || frame.header.layout.size_bytes > ring->slot_bytes ||
+      !ring->is_lent[frame.header.slot].load(std::memory_order_acquire)) {
+    return break_off("the sender sent a frame for a slot that it had no credit for");
+  }
+  frame.offset_in_block_bytes = frame.header.slot * ring->stride_bytes;
+  const auto slot = ring->block->bytes().subspan(frame.offset_in_block_bytes, frame.header.layout.size_bytes);
+  if (!read_bytes(slot.subspan(frame.header.slice_offset_bytes, frame.header.slice_bytes))) {
+    return false;
+  }
+  if (frame.header.slice + 1 == frame.header.slice_count) {
+    ring->is_lent[frame.header.slot].store(false, std::memory_order_relaxed);
+  }
+  frame.payload = slot;
+  frame.block = ring->block;
+  frame.received_ns = monotonic_ns();
+  {
+    const std::scoped_lock lock(mutex_);
+    if (arrived_count_ == arrived_.size()) {
+      fault_ = "the sender sent more slices than were agreed";
+      end(LinkState::broken);
+      return false;
+    }
+    arrived_[(arrived_head_ + arrived_count_) % arrived_.size()] = std::move(frame);
+    ++arrived_count_;
+    if (is_waiting_) {
+      is_waiting_ = false;
+      raise_event(arrived_event_.get());
+    }
+  }
+  return true;
+}
+
+bool TcpReceiver::read_bytes(std::span<std::byte> out) noexcept {
+  const std::size_t held = std::min(out.size(), buffer_end_ - buffer_begin_);
+  std::memcpy(out.data(), buffer_.data() + buffer_begin_, held);
+  buffer_begin_ += held;
+  out = out.subspan(held);
+  while (!out.empty()) {
+    if (out.size() < buffer_.size() / 2) {
+      if (!fill_buffer()) {
+        return false;
+      }
+      return read_bytes(out);
+    }
+    const auto got = ::recv(socket_.get(), out.data(), out.size(), MSG_WAITALL);
+    if (got > 0) {
+      out = out.subspan(static_cast<std::size_t>(got));
+    } else if (got == 0 || errno != EINTR) {
+      end(got == 0 ? LinkState::closed : LinkState::lost);
+      return false;
+    }
+  }
+  return true;
+}
+
+bool TcpReceiver::fill_buffer() noexcept {
+  for (;;) {
+    const auto got = ::recv(socket_.get(), buffer_.data(), buffer_.size(), 0);
+    if (got > 0) {
+      buffer_begin_ = 0;
+      buffer_end_ = static_cast<std::size_t>(got);
+      return true;
+    }
+    if (got == 0 || errno != EINTR) {
+      end(got == 0 ? LinkState::closed : LinkState::lost);
+      return false;
+    }
+  }
+}
+
+std::shared_ptr<TcpRing> TcpReceiver::find_ring(std::uint32_t epoch) noexcept {
+  const std::scoped_lock lock(mutex_);
+  const auto found = std::ranges::find(rings_, epoch, [](const auto& ring) { return ring->epoch; });
+  if (found == rings_.end()) {
+    return nullptr;
+  }
+  // Frames come in order: earlier rings live on only in the frames that are still held.
+  rings_.erase(rings_.begin(), found);
+  return rings_.front();
+}
+
+bool TcpReceiver::break_off(std::string why) {
+  {
+    const std::scoped_lock lock(mutex_);
+    fault_ = std::move(why);
+  }
+  end(LinkState::broken);
+  return false;
+}
+
+void TcpReceiver::end(LinkState state) noexcept {
+  LinkState expected = LinkState::open;
+  state_.compare_exchange_strong(expected, state);
+  raise_event(arrived_event_.get());
+}
+
+std::string TcpReceiver::fault() const {
+  const std::scoped_lock lock(mutex_);
+  if (!fault_.empty()) {
+    return fault_;
+  }
+  switch (state()) {
+    case LinkState::closed: return "the sender closed its data connection";
+    case LinkState::lost: return "the sender's data connection was cut, or its host does not answer";
+    case LinkState::broken:
+    case LinkState::open: break;
+  }
+  return {};
+}
+
+}  // namespace framewire

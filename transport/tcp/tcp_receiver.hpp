@@ -1,0 +1,76 @@
+// The viewer's end of the tcp link: reads each payload straight into its ring slot.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/file_descriptor.hpp"
+#include "transport/link.hpp"
+#include "transport/tcp/credit_word.hpp"
+
+namespace framewire {
+
+/// The slots of one epoch at the viewer. Slots belong to the sender until it announced a frame in them, then to the viewer.
+struct TcpRing {
+  TcpRing(std::uint32_t ring_epoch, std::uint64_t bytes_per_slot, std::uint32_t slots);
+
+  std::uint32_t epoch;
+  std::uint64_t slot_bytes;
+  std::uint64_t stride_bytes;
+  std::shared_ptr<HostBlock> block;
+  std::vector<std::atomic<bool>> is_lent;  // the sender may write it
+};
+
+/// Has one thread ("fw-tcp-recv") that reads the socket.
+class TcpReceiver final : public ReceiverLink {
+ public:
+  /// Takes the proven data connection. Throws Error.
+  TcpReceiver(FileDescriptor socket, std::int64_t peer_timeout_ns);
+  ~TcpReceiver() override;
+
+  [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::tcp; }
+  void begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots) override;
+  std::optional<IncomingFrame> poll() noexcept override;
+  bool arm() noexcept override;
+  [[nodiscard]] int descriptor() const noexcept override { return arrived_event_.get(); }
+  void give_back(const FrameHeader& header) noexcept override;
+  [[nodiscard]] LinkState state() const noexcept override { return state_.load(std::memory_order_acquire); }
+  [[nodiscard]] std::string fault() const override;
+
+ private:
+  static constexpr std::size_t most_arrived = 1024;
+
+  void receive_loop() noexcept;
+  bool receive_frame();
+  bool read_bytes(std::span<std::byte> out) noexcept;
+  bool fill_buffer() noexcept;
+  std::shared_ptr<TcpRing> find_ring(std::uint32_t epoch) noexcept;
+  bool break_off(std::string why);
+  void end(LinkState state) noexcept;
+
+  FileDescriptor socket_;
+  FileDescriptor arrived_event_;
+  std::atomic<LinkState> state_ = LinkState::open;
+
+  // The reading thread's.
+  std::vector<std::byte> buffer_;
+  std::size_t buffer_begin_ = 0;
+  std::size_t buffer_end_ = 0;
+
+  mutable std::mutex mutex_;
+  std::vector<std::shared_ptr<TcpRing>> rings_;  // the newest last; earlier ones until a frame of a later one came
+  std::vector<IncomingFrame> arrived_;           // oldest first, a ring of fixed capacity
+  std::size_t arrived_head_ = 0;
+  std::size_t arrived_count_ = 0;
+  bool is_waiting_ = false;
+  std::string fault_;
+
+  std::thread thread_;
+};
+
+}  // namespace framewire

@@ -1,0 +1,241 @@
+#include "transport/tcp/tcp_sender.hpp"
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <cstring>
+
+#include "base/wait.hpp"
+#include "transport/socket_state.hpp"
+
+namespace framewire {
+
+namespace {
+
+/// Small frames that wait together leave in one system call; a large one fills the socket by itself.
+constexpr std::size_t most_in_batch = 32;
+constexpr std::size_t batch_payload_bytes = std::size_t{256} * 1024;
+
+/// Writes everything, whatever the kernel takes at a time. False when the connection is gone.
+bool write_fully(int socket, std::span<iovec> parts) noexcept {
+  while (!parts.empty()) {
+    msghdr message{};
+    message.msg_iov = parts.data();
+    message.msg_iovlen = parts.size();
+    const auto sent = ::sendmsg(socket, &message, MSG_NOSIGNAL);
+    if (sent < 0) {
+      if (errno == EINTR) {
+        continue;
+      }
+      return false;
+    }
+    auto left = static_cast<std::size_t>(sent);
+    while (!parts.empty() && left >= parts.front().iov_len) {
+      left -= parts.front().iov_len;
+      parts = parts.subspan(1);
+    }
+    if (left > 0) {
+      parts.front().iov_base = static_cast<std::byte*>(parts.front().iov_base) + left;
+      parts.front().iov_len -= left;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+TcpSender::TcpSender(FileDescriptor socket, std::int64_t peer_timeout_ns)
+    : socket_(std::move(socket)),
+      peer_timeout_ns_(peer_timeout_ns),
+      done_event_(make_event()),
+      poller_(make_poller({done_event_.get(), socket_.get()})) {
+  set_non_blocking(socket_.get(), false);
+  watch_peer(socket_.get(), peer_timeout_ns_);
+  queue_.resize(most_queued);
+  done_.reserve(most_queued);
+  thread_ = std::thread([this] { send_loop(); });
+}
+
+TcpSender::~TcpSender() {
+  {
+    const std::scoped_lock lock(mutex_);
+    stopping_ = true;
+  }
+  queued_.notify_all();
+  ::shutdown(socket_.get(), SHUT_RDWR);  // wakes a sendmsg() that waits for the viewer
+  thread_.join();
+}
+
+void TcpSender::begin_epoch(std::shared_ptr<Pool> /*pool*/) {}
+
+void TcpSender::epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots) noexcept {
+  ready_epoch_ = epoch;
+  ring_slots = std::min<std::uint32_t>(ring_slots, most_queued / 2);
+  ring_slot_is_out_.assign(ring_slots, false);
+  free_ring_slots_.clear();
+  for (std::uint32_t i = ring_slots; i > 0; --i) {
+    free_ring_slots_.push_back(static_cast<std::uint16_t>(i - 1));
+  }
+}
+
+Offer TcpSender::offer(const OutgoingFrame& frame) noexcept {
+  if (state_.load(std::memory_order_relaxed) != LinkState::open) {
+    return Offer::closed;
+  }
+  assert(frame.pool_slot.epoch == ready_epoch_);
+  if (frame.header.slice == 0) {
+    if (free_ring_slots_.empty()) {
+      return Offer::no_credit;
+    }
+  }
+  {
+    const std::scoped_lock lock(mutex_);
+    if (queue_count_ == queue_.size()) {
+      return Offer::no_credit;
+    }
+    if (frame.header.slice == 0) {
+      current_ring_slot_ = free_ring_slots_.back();
+      free_ring_slots_.pop_back();
+      ring_slot_is_out_[current_ring_slot_] = true;
+    }
+    OutgoingFrame& queued = queue_[(queue_head_ + queue_count_) % queue_.size()];
+    queued = frame;
+    queued.header.slot = current_ring_slot_;
+    ++queue_count_;
+  }
+  queued_.notify_one();
+  return Offer::accepted;
+}
+
+std::size_t TcpSender::collect(std::span<PoolSlot> let_go) noexcept {
+  read_credits();
+  const std::scoped_lock lock(mutex_);
+  const std::size_t count = std::min(let_go.size(), done_.size());
+  std::copy_n(done_.begin(), count, let_go.begin());
+  done_.erase(done_.begin(), done_.begin() + static_cast<std::ptrdiff_t>(count));
+  return count;
+}
+
+bool TcpSender::arm() noexcept {
+  // Credits and let-go slots make the descriptor readable in any case.
+  const std::scoped_lock lock(mutex_);
+  return done_.empty();
+}
+
+void TcpSender::read_credits() noexcept {
+  while (state_.load(std::memory_order_relaxed) == LinkState::open) {
+    const auto got = ::recv(socket_.get(), credit_bytes_.data() + credit_bytes_held_, credit_bytes_.size() - credit_bytes_held_,
+                            MSG_DONTWAIT);
+    if (got == 0) {
+      return fail(LinkState::closed);
+    }
+    if (got < 0) {
+      if (errno != EAGAIN && errno != EINTR) {
+        fail(LinkState::lost);
+      }
+      return;
+    }
+    credit_bytes_held_ += static_cast<std::size_t>(got);
+    const std::size_t whole = credit_bytes_held_ / sizeof(CreditWord);
+    for (std::size_t i = 0; i < whole; ++i) {
+      CreditWord credit;
+      std::memcpy(&credit, credit_bytes_.data() + i * sizeof credit, sizeof credit);
+      take_credit(credit);
+    }
+    credit_bytes_held_ -= whole * sizeof(CreditWord);
+    std::memmove(credit_bytes_.data(), credit_bytes_.data() + whole * sizeof(CreditWord), credit_bytes_held_);
+  }
+}
+
+void TcpSender::take_credit(const CreditWord& credit) noexcept {
+  ++acknowledged_;
+  if (credit.epoch != ready_epoch_) {
+    return;  // of a ring that is gone: the new epoch began with all its credits
+  }
+  if (credit.slot >= ring_slot_is_out_.size() || !ring_slot_is_out_[credit.slot]) {
+    return fail(LinkState::broken);
+  }
+  ring_slot_is_out_[credit.slot] = false;
+  free_ring_slots_.push_back(credit.slot);
+}
+
+void TcpSender::send_loop() noexcept {
+  name_this_thread("fw-tcp-send");
+  std::array<OutgoingFrame, most_in_batch> batch;
+  for (;;) {
+    std::size_t count = 0;
+    {
+      std::unique_lock lock(mutex_);
+      queued_.wait(lock, [&] { return stopping_ || queue_count_ > 0; });
+      if (stopping_) {
+        return;
+      }
+      std::size_t payload_bytes = 0;
+      while (count < batch.size() && queue_count_ > 0 && (count == 0 || payload_bytes < batch_payload_bytes)) {
+        batch[count] = queue_[queue_head_];
+        payload_bytes += batch[count].header.slice_bytes;
+        queue_head_ = (queue_head_ + 1) % queue_.size();
+        --queue_count_;
+        ++count;
+      }
+    }
+    const bool sent = send_batch(std::span(batch).first(count));
+    {
+      const std::scoped_lock lock(mutex_);
+      for (const OutgoingFrame& frame : std::span(batch).first(count)) {
+        if (frame.header.slice + 1 == frame.header.slice_count) {
+          done_.push_back(frame.pool_slot);
+        }
+      }
+    }
+    raise_event(done_event_.get());
+    if (!sent) {
+      return fail(LinkState::lost);
+    }
+  }
+}
+
+bool TcpSender::send_batch(std::span<const OutgoingFrame> frames) noexcept {
+  std::array<std::array<std::byte, max_frame_header_bytes>, most_in_batch> headers;
+  std::array<iovec, 2 * most_in_batch> parts;
+  std::size_t part_count = 0;
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    const OutgoingFrame& frame = frames[i];
+    parts[part_count++] = {headers[i].data(), encode(frame.header, headers[i])};
+    if (frame.header.slice_bytes > 0) {
+      const auto slice = frame.payload.subspan(frame.header.slice_offset_bytes, frame.header.slice_bytes);
+      // sendmsg only reads; iovec has no const.
+      parts[part_count++] = {const_cast<std::byte*>(slice.data()), slice.size()};
+    }
+  }
+  return write_fully(socket_.get(), std::span(parts).first(part_count));
+}
+
+void TcpSender::fail(LinkState state) noexcept {
+  LinkState expected = LinkState::open;
+  state_.compare_exchange_strong(expected, state);
+  raise_event(done_event_.get());
+}
+
+LinkState TcpSender::state() const noexcept {
+  const LinkState state = state_.load(std::memory_order_relaxed);
+  if (state == LinkState::open && tcp_peer_is_silent(socket_.get(), peer_timeout_ns_)) {
+    return LinkState::lost;
+  }
+  return state;
+}
+
+std::string TcpSender::fault() const {
+  switch (state()) {
+    case LinkState::closed: return "the viewer closed its data connection";
+    case LinkState::lost: return "the viewer's data connection was cut, or its host does not answer";
+    case LinkState::broken: return "the viewer gave back a slot that it does not hold";
+    case LinkState::open: break;
+  }
+  return {};
+}
+
+}  // namespace framewire

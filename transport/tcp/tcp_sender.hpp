@@ -1,0 +1,74 @@
+// The sender's end of the tcp link: scatter-gather straight from the pool slot into the socket.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/file_descriptor.hpp"
+#include "transport/link.hpp"
+#include "transport/tcp/credit_word.hpp"
+
+namespace framewire {
+
+/// Has one thread ("fw-tcp-send") that writes to the socket and may block there for as long as the viewer does not read.
+/// offer() and collect() never wait for it.
+class TcpSender final : public SenderLink {
+ public:
+  /// Takes the proven data connection. Throws Error.
+  TcpSender(FileDescriptor socket, std::int64_t peer_timeout_ns);
+  ~TcpSender() override;
+
+  [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::tcp; }
+  void begin_epoch(std::shared_ptr<Pool> pool) override;
+  void epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots) noexcept override;
+  Offer offer(const OutgoingFrame& frame) noexcept override;
+  std::size_t collect(std::span<PoolSlot> let_go) noexcept override;
+  bool arm() noexcept override;
+  [[nodiscard]] int descriptor() const noexcept override { return poller_.get(); }
+  void on_readable() noexcept override { clear_event(done_event_.get()); }
+  [[nodiscard]] LinkState state() const noexcept override;
+  [[nodiscard]] std::string fault() const override;
+  [[nodiscard]] std::uint64_t frames_acknowledged() const noexcept override { return acknowledged_; }
+
+ private:
+  static constexpr std::size_t most_queued = 256;
+
+  void send_loop() noexcept;
+  bool send_batch(std::span<const OutgoingFrame> frames) noexcept;
+  void read_credits() noexcept;
+  void take_credit(const CreditWord& credit) noexcept;
+  void fail(LinkState state) noexcept;
+
+  FileDescriptor socket_;
+  std::int64_t peer_timeout_ns_;
+  FileDescriptor done_event_;
+  FileDescriptor poller_;  // readable for credits, let-go slots, and when the connection ends
+  std::atomic<LinkState> state_ = LinkState::open;
+
+  // Guarded by the stream's mutex, as offer(), collect() and arm() are.
+  std::uint32_t ready_epoch_ = 0;
+  std::vector<std::uint16_t> free_ring_slots_;
+  std::vector<bool> ring_slot_is_out_;
+  std::uint16_t current_ring_slot_ = 0;
+  std::uint64_t acknowledged_ = 0;
+  std::array<std::byte, 2048> credit_bytes_{};
+  std::size_t credit_bytes_held_ = 0;
+
+  std::mutex mutex_;  // between offer()/collect() and the sending thread
+  std::condition_variable queued_;
+  std::vector<OutgoingFrame> queue_;  // oldest first, a ring of fixed capacity
+  std::size_t queue_head_ = 0;
+  std::size_t queue_count_ = 0;
+  std::vector<PoolSlot> done_;
+  bool stopping_ = false;
+
+  std::thread thread_;
+};
+
+}  // namespace framewire

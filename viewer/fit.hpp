@@ -1,0 +1,23 @@
+// Where a picture stands on a surface of another shape.
+#pragma once
+
+#include "base/text.hpp"
+#include "frame/frame_layout.hpp"
+
+namespace framewire {
+
+/// Pixels of a surface, from its top left corner.
+struct PictureRectangle {
+  int x = 0;
+  int y = 0;
+  int width = 0;
+  int height = 0;
+  bool operator==(const PictureRectangle&) const = default;
+};
+
+/// The largest centred rectangle on `surface` that shows `frame` undistorted, when one of its pixels is `sample_aspect`
+/// wide for 1 high (a term of 0 counts as 1:1; it comes from the peer). At least one pixel, and empty only when a side
+/// of an argument is 0.
+PictureRectangle fit(Size frame, Rational sample_aspect, Size surface) noexcept;
+
+}  // namespace framewire

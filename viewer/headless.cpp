@@ -1,0 +1,50 @@
+#include "viewer/headless.hpp"
+
+#include "base/clock.hpp"
+#include "gl/fence.hpp"
+
+namespace framewire {
+
+namespace {
+
+/// A GPU that has not drawn a picture after this long hangs; going on then only loses the exact time of one frame.
+constexpr std::int64_t draw_deadline_ns = 2 * ns_per_s;
+
+EglContext current_context() {
+  EglContext context = EglContext::create();
+  context.make_current();
+  return context;
+}
+
+}  // namespace
+
+Headless::Headless(Size size) : context_(current_context()), target_(size) {}
+
+std::int64_t Headless::present() noexcept {
+  GlFence::insert().wait(monotonic_ns() + draw_deadline_ns);
+  return monotonic_ns();
+}
+
+Picture Headless::capture(const std::function<void()>& /*draw*/) {
+  return read_picture(target_);
+}
+
+/// Nothing is polled here; a signal wakes the wait for frames.
+std::int64_t Headless::poll_interval_ns() const noexcept {
+  return 500 * ns_per_ms;
+}
+
+std::string Headless::describe() const {
+  return "headless " + std::to_string(size().width) + "x" + std::to_string(size().height);
+}
+
+Picture read_picture(const OffscreenTarget& target) {
+  Picture picture{target.size(), std::vector<std::byte>(target.size_bytes())};
+  target.read_rgba(picture.pixels);
+  for (std::size_t alpha = 3; alpha < picture.pixels.size(); alpha += 4) {
+    picture.pixels[alpha] = std::byte{255};
+  }
+  return picture;
+}
+
+}  // namespace framewire

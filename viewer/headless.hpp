@@ -1,0 +1,33 @@
+// Drawing without a display.
+#pragma once
+
+#include "gl/egl_context.hpp"
+#include "gl/offscreen_target.hpp"
+#include "viewer/surface.hpp"
+
+namespace framewire {
+
+/// A picture in memory, drawn by an EGL context of its own.
+class Headless final : public Surface {
+ public:
+  /// Throws Error when there is no OpenGL 4.5 to be had, or not of that size.
+  explicit Headless(Size size);
+
+  [[nodiscard]] Size size() const noexcept override { return target_.size(); }
+  void begin() noexcept override { target_.bind(); }
+  std::int64_t present() noexcept override;
+  Picture capture(const std::function<void()>& draw) override;
+  SurfaceEvents poll_events() noexcept override { return {}; }
+  [[nodiscard]] bool is_watched() const noexcept override { return false; }
+  [[nodiscard]] std::int64_t poll_interval_ns() const noexcept override;
+  [[nodiscard]] std::string describe() const override;
+
+ private:
+  EglContext context_;
+  OffscreenTarget target_;
+};
+
+/// Reads `target` as a picture; transparency is left out, as on a screen.
+Picture read_picture(const OffscreenTarget& target);
+
+}  // namespace framewire

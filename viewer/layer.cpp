@@ -1,0 +1,78 @@
+#include "viewer/layer.hpp"
+
+#include <utility>
+
+#include "base/clock.hpp"
+#include "viewer/fit.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr std::int64_t gpu_deadline_ns = 2 * ns_per_s;
+
+}  // namespace
+
+Layer::Layer(bool verifies, Statistics& statistics) : statistics_(statistics), check_(verifies) {}
+
+/// The frame's memory may be unmapped when it is given back, so the GPU has to have finished, if it ever does.
+Layer::~Layer() {
+  texture_.wait_upload_done(monotonic_ns() + gpu_deadline_ns);
+  release();
+}
+
+Layer::Upload Layer::upload(ReceivedFrame frame) noexcept {
+  if (held_) {
+    if (!texture_.wait_upload_done(monotonic_ns() + gpu_deadline_ns)) {
+      return Upload::gpu_hangs;
+    }
+    release();
+  }
+  check_.begin(frame.header(), frame.payload());
+  const bool is_uploaded = texture_.upload({.layout = frame.header().layout,
+                                            .colour = frame.header().colour,
+                                            .payload = frame.payload(),
+                                            .block = &frame.block(),
+                                            .offset_in_block_bytes = frame.offset_in_block_bytes()});
+  held_.emplace(std::move(frame));
+  return is_uploaded ? Upload::done : Upload::not_a_picture;
+}
+
+bool Layer::release_finished() noexcept {
+  if (held_ && texture_.upload_done()) {
+    release();
+  }
+  return !held_;
+}
+
+void Layer::release() noexcept {
+  if (!held_) {
+    return;
+  }
+  if (const auto is_torn = check_.end(held_->header(), held_->payload())) {
+    statistics_.frame_checked(*is_torn);
+  }
+  held_.reset();
+}
+
+void Layer::discard(ReceivedFrame frame) noexcept {
+  if (const auto is_torn = has_wrong_stamps(frame.header(), frame.payload())) {
+    statistics_.frame_checked(*is_torn);
+  }
+}
+
+void Layer::forget_memory() noexcept {
+  texture_.wait_upload_done(monotonic_ns() + gpu_deadline_ns);
+  release();
+  texture_.forget_blocks();
+}
+
+void Layer::draw(Size surface, Rational sample_aspect) const noexcept {
+  const PictureRectangle at = fit(texture_.frame_size(), sample_aspect, surface);
+  if (at.width > 0) {
+    const int bottom = static_cast<int>(surface.height) - at.y - at.height;
+    texture_.draw(at.x, bottom, at.width, at.height, false);
+  }
+}
+
+}  // namespace framewire

@@ -1,0 +1,58 @@
+// One stream as a part of the picture.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "frame/frame_layout.hpp"
+#include "gl/frame_texture.hpp"
+#include "transport/subscriber.hpp"
+#include "viewer/statistics.hpp"
+#include "viewer/tear_check.hpp"
+
+namespace framewire {
+
+/// Holds the newest frame's texture, and the frame itself until the GPU has finished reading it: only then does its
+/// credit go back. Checks each frame that it gives back. The thread that draws.
+class Layer {
+ public:
+  /// `statistics` outlives the layer. Throws Error when the driver cannot do it.
+  Layer(bool verifies, Statistics& statistics);
+  ~Layer();
+  Layer(const Layer&) = delete;
+  Layer& operator=(const Layer&) = delete;
+
+  enum class Upload {
+    done,
+    not_a_picture,  // or larger than the GPU's textures
+    gpu_hangs,      // it has not let go of the frame before
+  };
+  /// Makes `frame` the layer's picture. Any other result than `done` gives the frame back and leaves the picture as it
+  /// was.
+  Upload upload(ReceivedFrame frame) noexcept;
+
+  /// Gives the credit back if the GPU is done. Returns whether nothing is held any more.
+  bool release_finished() noexcept;
+
+  /// Checks a frame that was never uploaded, and gives it back.
+  void discard(ReceivedFrame frame) noexcept;
+
+  /// A session or an epoch is over: lets go of the memory that its frames stood in.
+  void forget_memory() noexcept;
+
+  /// The picture as large as it fits on a surface of this size; nothing before the first frame.
+  void draw(Size surface, Rational sample_aspect) const noexcept;
+
+  [[nodiscard]] bool has_picture() const noexcept { return texture_.frame_size().width > 0; }
+  [[nodiscard]] UploadMethod method() const noexcept { return texture_.method(); }
+
+ private:
+  void release() noexcept;
+
+  Statistics& statistics_;
+  FrameTexture texture_;
+  TearCheck check_;
+  std::optional<ReceivedFrame> held_;
+};
+
+}  // namespace framewire

@@ -1,0 +1,121 @@
+#include "viewer/notice.hpp"
+
+#include <imgui.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "base/clock.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr ImU32 top_colour = IM_COL32(24, 30, 40, 255);
+constexpr ImU32 bottom_colour = IM_COL32(9, 11, 16, 255);
+constexpr ImU32 title_colour = IM_COL32(236, 240, 245, 255);
+constexpr ImU32 text_colour = IM_COL32(168, 178, 192, 255);
+constexpr ImU32 faint_colour = IM_COL32(104, 114, 130, 255);
+constexpr ImU32 shade_colour = IM_COL32(6, 8, 12, 150);
+constexpr ImU32 banner_colour = IM_COL32(16, 19, 26, 235);
+constexpr ImU32 warning_colour = IM_COL32(240, 176, 76, 255);
+
+constexpr int wire_cells = 15;
+constexpr std::int64_t pulse_period_ns = 3 * ns_per_s;
+
+/// 0 … 1, how far a motion of `period_ns` has come.
+float phase(std::int64_t now_ns, std::int64_t period_ns) noexcept {
+  return static_cast<float>(static_cast<double>(now_ns % period_ns) / static_cast<double>(period_ns));
+}
+
+ImU32 with_alpha(int red, int green, int blue, float alpha) noexcept {
+  return IM_COL32(red, green, blue, static_cast<int>(std::clamp(alpha, 0.0F, 1.0F) * 255));
+}
+
+ImVec2 text_size(ImFont* font, const std::string& text, float wrap_pixels = 0) {
+  return font->CalcTextSizeA(font->FontSize, FLT_MAX, wrap_pixels, text.c_str());
+}
+
+void centred_text(ImDrawList& list, ImFont* font, float centre_x, float y, ImU32 colour, const std::string& text,
+                  float wrap_pixels) {
+  const ImVec2 size = text_size(font, text, wrap_pixels);
+  list.AddText(font, font->FontSize, {std::round(centre_x - size.x / 2), std::round(y)}, colour, text.c_str(), nullptr,
+               wrap_pixels);
+}
+
+/// A row of small cells, as frames on a wire; a light runs along it.
+void draw_wire(ImDrawList& list, float centre_x, float y, float scale, std::int64_t now_ns) {
+  const float pitch = std::round(22 * scale);
+  const float half_width = std::round(6 * scale);
+  const float half_height = std::round(3.5F * scale);
+  const float light = phase(now_ns, pulse_period_ns) * (wire_cells + 8) - 4;
+  for (int i = 0; i < wire_cells; ++i) {
+    const float distance = static_cast<float>(i) - light;
+    const float glow = std::exp(-distance * distance / 5);
+    const float x = centre_x + (static_cast<float>(i) - (wire_cells - 1) / 2.0F) * pitch;
+    const float grown = 1 + 0.25F * glow;
+    list.AddRectFilled({x - half_width * grown, y - half_height * grown},
+                       {x + half_width * grown, y + half_height * grown},
+                       with_alpha(58 + static_cast<int>(24 * glow), 72 + static_cast<int>(140 * glow),
+                                  88 + static_cast<int>(112 * glow), 0.55F + 0.45F * glow),
+                       2 * scale);
+  }
+}
+
+}  // namespace
+
+void draw_waiting_picture(const Overlay& overlay, Size surface, const Notice& notice, std::int64_t now_ns) {
+  ImDrawList& list = *ImGui::GetBackgroundDrawList();
+  const float width = static_cast<float>(surface.width);
+  const float height = static_cast<float>(surface.height);
+  const float scale = overlay.scale();
+  const float centre_x = width / 2;
+  const float centre_y = height * 0.46F;
+  const float wrap = width * 0.86F;
+  list.AddRectFilledMultiColor({0, 0}, {width, height}, top_colour, top_colour, bottom_colour, bottom_colour);
+  ImFont* title = overlay.title_font();
+  centred_text(list, title, centre_x, centre_y - title->FontSize - 30 * scale, title_colour, "framewire", wrap);
+  draw_wire(list, centre_x, centre_y, scale, now_ns);
+  ImFont* text = overlay.text_font();
+  float y = centre_y + 38 * scale;
+  centred_text(list, text, centre_x, y, text_colour, notice.headline + (overlay.has_typography() ? " …" : " ..."),
+               wrap);
+  y += text_size(text, notice.headline, wrap).y + 10 * scale;
+  if (!notice.detail.empty()) {
+    centred_text(list, text, centre_x, y, faint_colour, notice.detail, wrap);
+  }
+}
+
+void draw_lost_banner(const Overlay& overlay, Size surface, const Notice& notice, std::int64_t now_ns) {
+  ImDrawList& list = *ImGui::GetBackgroundDrawList();
+  const float width = static_cast<float>(surface.width);
+  const float height = static_cast<float>(surface.height);
+  const float scale = overlay.scale();
+  list.AddRectFilled({0, 0}, {width, height}, shade_colour);
+
+  ImFont* font = overlay.text_font();
+  const float padding = 18 * scale;
+  const float dot_space = 26 * scale;
+  const float wrap = std::min(width * 0.86F, 760 * scale) - 2 * padding - dot_space;
+  const ImVec2 headline = text_size(font, notice.headline, wrap);
+  const ImVec2 detail = notice.detail.empty() ? ImVec2{0, 0} : text_size(font, notice.detail, wrap);
+  const float gap = notice.detail.empty() ? 0 : 6 * scale;
+  const ImVec2 inner{std::max(headline.x, detail.x) + dot_space, headline.y + gap + detail.y};
+  const ImVec2 from{std::round((width - inner.x) / 2 - padding), std::round(height * 0.5F - inner.y / 2 - padding)};
+  const ImVec2 to{from.x + inner.x + 2 * padding, from.y + inner.y + 2 * padding};
+  list.AddRectFilled(from, to, banner_colour, 10 * scale);
+  list.AddRectFilled(from, {from.x + 5 * scale, to.y}, warning_colour, 10 * scale, ImDrawFlags_RoundCornersLeft);
+
+  const float breath = 0.5F + 0.5F * std::cos(2 * std::numbers::pi_v<float> * phase(now_ns, 2 * ns_per_s));
+  list.AddCircleFilled({from.x + padding + 7 * scale, from.y + padding + headline.y / 2}, 5.5F * scale,
+                       with_alpha(240, 176, 76, 0.35F + 0.65F * breath));
+  const ImVec2 at{from.x + padding + dot_space, from.y + padding};
+  list.AddText(font, font->FontSize, at, title_colour, notice.headline.c_str(), nullptr, wrap);
+  if (!notice.detail.empty()) {
+    list.AddText(font, font->FontSize, {at.x, at.y + headline.y + gap}, text_colour, notice.detail.c_str(), nullptr,
+                 wrap);
+  }
+}
+
+}  // namespace framewire

@@ -1,0 +1,153 @@
+#include "viewer/options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <vector>
+
+#include "base/error.hpp"
+#include "transport/control/address.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr std::string_view description =
+    "Shows the frames of a framewire sender in a window, or draws them headless; records them, and measures their "
+    "way.\n"
+    "In the window: Q or Esc quits, F fullscreen, H panel, S screenshot.";
+
+/// The options as text, before they mean anything.
+struct Words {
+  CommonWords common;
+  std::vector<std::string> hosts;
+  std::string listen;
+  std::string size;
+  std::string monitor;
+  std::string output;
+  std::string screenshot;
+  std::string delivery;
+  std::string retry;
+  bool is_headless = false;
+  bool is_fullscreen = false;
+  bool verifies = false;
+};
+
+void describe_options(CLI::App& app, Words& words) {
+  app.add_option("HOST[:PORT][/STREAM]", words.hosts, "the sender to view (localhost:5290)");
+  app.add_option("--listen", words.listen, "wait here for a sender that dials")->type_name("ADDR:PORT");
+  app.add_flag("--headless", words.is_headless, "no window: draw into memory");
+  app.add_option("--size", words.size, "of the window (1280x720), or of the headless picture (960x540)")
+      ->type_name("WxH");
+  app.add_flag("--fullscreen", words.is_fullscreen, "start filling the monitor");
+  app.add_option("--monitor", words.monitor, "the monitor to open on; 1 is the primary one")->type_name("N");
+  app.add_option("--output", words.output, "record: y4m into FILE.y4m or, with -, to stdout; else raw frames")
+      ->type_name("FILE|-");
+  app.add_option("--screenshot", words.screenshot, "at the end, write what was shown")->type_name("FILE.png");
+  app.add_option("--delivery", words.delivery, "ask for latest (the newest frames) or every")->type_name("NAME");
+  app.add_option("--retry", words.retry, "how long to go on without a sender (for ever)")->type_name("TIME");
+  app.add_flag("--verify", words.verifies, "check that no frame changes while it is shown");
+  add_endpoint_options(app, words.common);
+  add_run_options(app, words.common);
+}
+
+/// HOST[:PORT][/STREAM].
+void read_host(const std::string& text, ViewerOptions& options) {
+  const auto slash = text.find('/');
+  if (slash != std::string::npos) {
+    options.subscriber.stream = text.substr(slash + 1);
+    if (options.subscriber.stream.empty()) {
+      throw Error::usage("HOST is " + quoted(text) +
+                         ": no stream is named after the slash; write HOST/STREAM, or HOST for the first");
+    }
+  }
+  HostPort host = parse_host_port(text.substr(0, slash), default_frame_port);
+  if (host.host == "*") {
+    throw Error::usage("HOST is " + quoted(text) +
+                       ": all addresses cannot be dialled; name one, or wait for a sender with --listen *:5290");
+  }
+  if (host.host.empty()) {
+    host.host = "localhost";
+  }
+  options.peer_text = format_host_port(host) + (slash == std::string::npos ? "" : text.substr(slash));
+  options.subscriber.endpoint.dial = host;
+}
+
+void read_peer(const Words& words, ViewerOptions& options) {
+  if (words.hosts.size() > 1) {
+    throw Error::usage("more than one HOST (" + quoted(words.hosts[0]) + ", " + quoted(words.hosts[1]) +
+                       "): showing several streams in one window comes later; start one framewire-view for each");
+  }
+  if (words.listen.empty()) {
+    read_host(words.hosts.empty() ? "localhost" : words.hosts[0], options);
+    return;
+  }
+  if (!words.hosts.empty()) {
+    throw Error::usage("both --listen " + quoted(words.listen) + " and HOST " + quoted(words.hosts[0]) +
+                       " were given; a viewer either waits for a sender or dials one");
+  }
+  options.subscriber.endpoint.listen = parse_host_port(words.listen, default_frame_port);
+  options.peer_text = "a sender on " + words.listen;
+}
+
+void read_delivery(const Words& words, SubscriberOptions& subscriber) {
+  if (words.delivery.empty()) {
+    return;
+  }
+  subscriber.delivery = delivery_from_name(words.delivery);
+  if (!subscriber.delivery) {
+    throw Error::usage("--delivery is " + quoted(words.delivery) + "; it takes latest or every");
+  }
+}
+
+void read_session(const Words& words, SubscriberOptions& subscriber) {
+  read_endpoint_words(words.common, subscriber.endpoint);
+  read_delivery(words, subscriber);
+  if (!words.retry.empty()) {
+    subscriber.retry_ns = words.retry == "0" ? 0 : parse_duration_ns(words.retry, "--retry");
+  }
+}
+
+std::optional<std::string> given(const std::string& word) {
+  return word.empty() ? std::nullopt : std::optional(word);
+}
+
+void read_surface(const Words& words, ViewerOptions& options) {
+  options.is_headless = words.is_headless;
+  options.is_fullscreen = words.is_fullscreen;
+  if (words.is_headless && (words.is_fullscreen || !words.monitor.empty())) {
+    throw Error::usage(
+        "--headless opens no window, so that --fullscreen and --monitor mean nothing; leave one of them out");
+  }
+  if (!words.size.empty()) {
+    options.size = parse_size(words.size, "--size");
+  }
+  if (!words.monitor.empty()) {
+    options.monitor = static_cast<std::uint32_t>(parse_number(words.monitor, "--monitor", 1, 64));
+  }
+}
+
+ViewerOptions read(const Words& words) {
+  ViewerOptions options;
+  options.common = read_run_words(words.common);
+  read_peer(words, options);
+  read_session(words, options.subscriber);
+  read_surface(words, options);
+  options.output_file = given(words.output);
+  options.screenshot_file = given(words.screenshot);
+  if (options.screenshot_file && !options.screenshot_file->ends_with(".png")) {
+    throw Error::usage("--screenshot is " + quoted(*options.screenshot_file) +
+                       "; screenshots are PNG files, so the name ends in .png");
+  }
+  options.verifies = words.verifies;
+  return options;
+}
+
+}  // namespace
+
+std::optional<ViewerOptions> parse_options(int argc, const char* const* argv) {
+  CLI::App app{std::string(description), "framewire-view"};
+  Words words;
+  describe_options(app, words);
+  return parse_command_line(app, argc, argv) ? std::optional(read(words)) : std::nullopt;
+}
+
+}  // namespace framewire

@@ -1,0 +1,31 @@
+// What the command line of framewire-view says.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/text.hpp"
+#include "command/command_line.hpp"
+#include "transport/subscriber.hpp"
+
+namespace framewire {
+
+struct ViewerOptions {
+  CommonOptions common;  // frames are counted as they are received, the duration from the start
+  SubscriberOptions subscriber;
+  std::string peer_text;  // whom it waits for: "box:5290", or "a sender on *:5290"
+  bool is_headless = false;
+  std::optional<Size> size;  // of the window, or of the headless picture
+  bool is_fullscreen = false;
+  std::optional<std::uint32_t> monitor;    // 1 is the primary one
+  std::optional<std::string> output_file;  // "-": stdout
+  std::optional<std::string> screenshot_file;
+  bool verifies = false;
+};
+
+/// Reads the command line. Nothing when --help or --version were asked for, and printed on stdout. Throws Error (usage)
+/// that names the option, its value and what it takes. Main thread.
+std::optional<ViewerOptions> parse_options(int argc, const char* const* argv);
+
+}  // namespace framewire

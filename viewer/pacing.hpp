@@ -1,0 +1,96 @@
+// Which of the frames that have arrived is shown, and when a picture without a new frame is drawn again. Logic alone:
+// frames of any type, and a clock that a test can turn.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "base/clock.hpp"
+
+namespace framewire {
+
+/// Chooses the frame to show. Newest-frame pacing takes in everything there is and keeps the newest; the older ones are
+/// superseded and go back without having been uploaded. With `shows_every` each frame is shown in turn, and what is not
+/// taken in yet stays in the ring, which holds the sender back. One thread.
+template <typename Frame>
+class Pacing {
+ public:
+  /// Taking in stops after this long, so that a sender faster than any drawing cannot keep a picture from being drawn.
+  static constexpr std::int64_t longest_drain_ns = 4 * ns_per_ms;
+
+  Pacing(const Clock& clock, bool shows_every) noexcept : clock_(clock), shows_every_(shows_every) {}
+
+  void set_shows_every(bool shows_every) noexcept { shows_every_ = shows_every; }
+
+  /// Takes in frames. `next()` returns an optional Frame, in order; `on_superseded(Frame&)` gets each that will never
+  /// be shown.
+  template <typename Next, typename OnSuperseded>
+  void drain(Next&& next, OnSuperseded&& on_superseded) {
+    const std::int64_t deadline_ns = clock_.now_ns() + longest_drain_ns;
+    while (!(shows_every_ && waiting_)) {
+      std::optional<Frame> frame = next();
+      if (!frame) {
+        return;
+      }
+      if (waiting_) {
+        on_superseded(*waiting_);
+        waiting_.reset();
+      }
+      waiting_.emplace(std::move(*frame));
+      if (clock_.now_ns() >= deadline_ns) {
+        return;
+      }
+    }
+  }
+
+  [[nodiscard]] bool has_frame() const noexcept { return waiting_.has_value(); }
+
+  /// The frame to show now, if there is one. It is the caller's from here on.
+  std::optional<Frame> take() noexcept { return std::exchange(waiting_, std::nullopt); }
+
+ private:
+  const Clock& clock_;
+  bool shows_every_;
+  std::optional<Frame> waiting_;
+};
+
+/// When a picture is drawn again although no frame came: at once when asked to, and in steps while something moves in
+/// it. The steps are as long as their cost demands, so that waiting for a sender stays cheap where the GPU is a CPU.
+/// One thread.
+class RedrawSchedule {
+ public:
+  static constexpr std::int64_t never_ns = INT64_MAX;
+  static constexpr std::int64_t longest_step_ns = 1000 * ns_per_ms;
+  /// A drawing that costs 1 ms of CPU is repeated every 125 ms: 0.8 % of a core.
+  static constexpr std::int64_t steps_per_cost = 125;
+
+  /// The first drawing is due after `delay_ns`.
+  RedrawSchedule(const Clock& clock, std::int64_t delay_ns) noexcept
+      : clock_(clock), due_ns_(clock.now_ns() + delay_ns) {}
+
+  /// The picture has changed: draw it now.
+  void request() noexcept { due_ns_ = clock_.now_ns(); }
+
+  /// It was drawn, which used `cost_ns` of CPU time, and should be drawn again after `step_ns` at the earliest, or
+  /// never_ns.
+  void drawn(std::int64_t cost_ns, std::int64_t step_ns) noexcept {
+    if (step_ns == never_ns) {
+      due_ns_ = never_ns;
+      return;
+    }
+    const std::int64_t affordable_ns = std::min(cost_ns * steps_per_cost, longest_step_ns);
+    due_ns_ = clock_.now_ns() + std::max(step_ns, affordable_ns);
+  }
+
+  [[nodiscard]] bool is_due() const noexcept { return clock_.now_ns() >= due_ns_; }
+  /// When is_due() turns true by itself, or never_ns.
+  [[nodiscard]] std::int64_t due_ns() const noexcept { return due_ns_; }
+
+ private:
+  const Clock& clock_;
+  std::int64_t due_ns_;
+};
+
+}  // namespace framewire

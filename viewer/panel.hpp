@@ -1,0 +1,45 @@
+// The panel of figures in the window (key H).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "base/text.hpp"
+#include "transport/subscriber.hpp"
+#include "viewer/overlay.hpp"
+#include "viewer/statistics.hpp"
+
+namespace framewire {
+
+/// What the panel shows besides the rates; changes rarely.
+struct PanelFacts {
+  std::string format;      // "3840x2160 rgba 60 fps"
+  std::string start_line;  // "transport=local memory=host …"
+  std::string way;         // "pinned memory, llvmpipe"
+};
+
+/// Keeps the rates between its updates, twice a second, and the latency of the last frames for its curve. The drawing
+/// thread.
+class Panel {
+ public:
+  void toggle() noexcept { is_shown_ = !is_shown_; }
+  [[nodiscard]] bool is_shown() const noexcept { return is_shown_; }
+
+  void frame_shown(std::int64_t latency_ns) noexcept;
+
+  /// Between Overlay::begin() and finish().
+  void draw(const Overlay& overlay, Size surface, Statistics& statistics, const SubscriberCounts& session_counts,
+            const PanelFacts& facts, std::int64_t now_ns);
+
+ private:
+  static constexpr std::int64_t update_period_ns = 500'000'000;
+
+  bool is_shown_ = false;
+  RecentRates rates_;
+  std::int64_t updated_ns_ = 0;
+  std::array<float, 180> latencies_ms_{};  // a ring: 3 s of 60 frames
+  std::size_t next_ = 0;
+};
+
+}  // namespace framewire

@@ -1,0 +1,411 @@
+#include "viewer/program.hpp"
+
+#include <algorithm>
+#include <ctime>
+
+#include "base/error.hpp"
+#include "gl/gl.hpp"
+#include "viewer/headless.hpp"
+#include "viewer/output_files.hpp"
+#include "viewer/window.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr Size default_headless_size{960, 540};
+constexpr Size default_window_size{1280, 720};
+constexpr std::int64_t live_line_period_ns = ns_per_s;
+constexpr std::int64_t plain_line_period_ns = 10 * ns_per_s;
+constexpr std::int64_t notice_step_ns = 33 * ns_per_ms;
+constexpr std::int64_t panel_step_ns = 500 * ns_per_ms;
+/// A headless picture of nothing is only worth drawing when frames do not come right away.
+constexpr std::int64_t headless_notice_delay_ns = 300 * ns_per_ms;
+/// How soon a frame that the GPU still reads is looked after again.
+constexpr std::int64_t gpu_poll_ns = ns_per_ms;
+
+std::unique_ptr<Surface> open_surface(const ViewerOptions& options) {
+  if (options.is_headless) {
+    return std::make_unique<Headless>(options.size.value_or(default_headless_size));
+  }
+  auto window = std::make_unique<Window>(WindowOptions{.size = options.size.value_or(default_window_size),
+                                                       .is_fullscreen = options.is_fullscreen,
+                                                       .monitor = options.monitor});
+  window->set_title("framewire – " + options.peer_text);
+  return window;
+}
+
+ViewerOptions checked(ViewerOptions options) {
+  if (options.screenshot_file) {
+    require_writable(*options.screenshot_file, "--screenshot");
+  }
+  if (options.common.stats_file) {
+    require_writable(*options.common.stats_file, "--stats");
+  }
+  return options;
+}
+
+bool is_empty(Size size) noexcept {
+  return size.width == 0 || size.height == 0;
+}
+
+}  // namespace
+
+Program::Program(const ViewerOptions& options, Interruption& interruption, Log& log)
+    : options_(checked(options)),
+      interruption_(interruption),
+      log_(log),
+      started_ns_(clock_.now_ns()),
+      surface_(open_surface(options_)),
+      layer_(options_.verifies, statistics_),
+      recorder_(options_.output_file, log, interruption),
+      subscriber_(options_.subscriber, log),
+      pacing_(clock_, options_.subscriber.delivery == Delivery::every),
+      schedule_(clock_, options_.is_headless ? headless_notice_delay_ns : 0) {
+  log_.detail(surface_->describe() + ", " + gl_renderer() + ", upload by " + name(layer_.method()));
+  interruption_.set_wake([this] { subscriber_.wake(); });
+  statistics_.line_meter().take_rates(started_ns_);
+  next_line_ns_ = started_ns_ + (log_.is_terminal() ? live_line_period_ns : plain_line_period_ns);
+}
+
+Program::~Program() {
+  interruption_.set_wake({});
+}
+
+ExitStatus Program::run() {
+  try {
+    while (true) {
+      follow_status();
+      answer_events();
+      take_frames();
+      if (pacing_.has_frame()) {
+        show_frame();
+      } else if (schedule_.is_due()) {
+        redraw();
+      }
+      say_live_line();
+      if (is_over()) {
+        break;
+      }
+      sleep();
+    }
+  } catch (const Error& error) {
+    log_.error(error.what());
+    ending_ = error.status();
+  }
+  return finish();
+}
+
+bool Program::is_over() const {
+  const bool has_all =
+      options_.common.max_frames != 0 && statistics_.counts().frames_received >= options_.common.max_frames;
+  const bool has_lasted =
+      options_.common.max_duration_ns != 0 && clock_.now_ns() - started_ns_ >= options_.common.max_duration_ns;
+  return ending_ || interruption_.is_requested() || (has_all && !pacing_.has_frame()) || has_lasted;
+}
+
+// ---- What comes in ----
+
+void Program::follow_status() {
+  const std::uint64_t version = subscriber_.status_version();
+  if (version == status_version_ && status_version_ != 0) {
+    return;
+  }
+  status_version_ = version;
+  const SubscriberStatus before = std::exchange(status_, subscriber_.status());
+  if (status_.format) {
+    sample_aspect_ = status_.format->sample_aspect;
+  }
+  if (before.state != status_.state || before.sentence != status_.sentence || before.format != status_.format) {
+    say_status(before);
+    schedule_.request();
+  }
+  if (status_.state == SubscriberState::lost && before.state != SubscriberState::lost) {
+    layer_.forget_memory();
+  }
+  if (status_.state == SubscriberState::finished || status_.state == SubscriberState::failed) {
+    ending_ = status_.exit_status;
+  }
+}
+
+void Program::say_status(const SubscriberStatus& before) {
+  switch (status_.state) {
+    case SubscriberState::waiting:
+      log_.info(status_.sentence);
+      break;
+    case SubscriberState::connected:
+      if (before.state != SubscriberState::connected) {
+        log_.info(status_.start_line);
+      }
+      break;
+    case SubscriberState::lost:  // the subscriber itself has said that it lost the sender; what dialling says is for
+                                 // the curious
+    case SubscriberState::finished:
+      log_.detail(status_.sentence);
+      break;
+    case SubscriberState::failed:
+      log_.error(status_.sentence);
+      break;
+  }
+}
+
+std::optional<ReceivedFrame> Program::next_frame() {
+  if (options_.common.max_frames != 0 && statistics_.counts().frames_received >= options_.common.max_frames) {
+    return std::nullopt;
+  }
+  auto frame = subscriber_.next();
+  while (frame && frame->header().slice + 1 != frame->header().slice_count) {  // the last slice completes the frame
+    frame = subscriber_.next();
+  }
+  if (frame) {
+    statistics_.frame_received(frame->payload().size(), frame->received_ns());
+    follow_epoch(frame->header());
+    record(*frame);
+  }
+  return frame;
+}
+
+void Program::take_frames() {
+  pacing_.drain([this] { return next_frame(); },
+                [this](ReceivedFrame& older) {
+                  statistics_.frame_superseded();
+                  layer_.discard(std::move(older));
+                });
+}
+
+void Program::follow_epoch(const FrameHeader& header) {
+  if (epoch_ != header.epoch) {
+    epoch_ = header.epoch;
+    layer_.forget_memory();
+  }
+}
+
+void Program::record(const ReceivedFrame& frame) {
+  if (!recorder_.is_recording()) {
+    return;
+  }
+  if (recorder_.record(frame, status_.format)) {
+    statistics_.frame_recorded();
+  } else if (recorder_.reader_has_left() && options_.is_headless) {
+    ending_ = ExitStatus::ok;
+  }
+}
+
+void Program::answer_events() {
+  const SurfaceEvents events = surface_->poll_events();
+  if (events.quits) {
+    ending_ = ExitStatus::ok;
+  }
+  if (events.toggles_panel) {
+    panel_.toggle();
+  }
+  if (events.needs_redraw || events.toggles_panel) {
+    schedule_.request();
+  }
+  if (events.takes_screenshot) {
+    take_screenshot();
+  }
+}
+
+// ---- What is drawn ----
+
+void Program::show_frame() {
+  std::optional<ReceivedFrame> frame = pacing_.take();
+  if (is_empty(surface_->size())) {  // minimised
+    statistics_.frame_superseded();
+    layer_.discard(std::move(*frame));
+    return;
+  }
+  const FrameTimes sender = frame->header().times;
+  ShownTimes here{.received_ns = frame->received_ns(), .taken_ns = clock_.now_ns()};
+  upload(std::move(*frame));
+  here.uploaded_ns = clock_.now_ns();
+  surface_->begin();
+  draw_picture();
+  here.shown_ns = surface_->present();
+  layer_.release_finished();
+  const std::int64_t offset_ns = subscriber_.clock_offset().offset_ns;
+  statistics_.frame_shown(sender, here, offset_ns);
+  panel_.frame_shown(here.shown_ns + offset_ns - sender.completed_ns);
+  schedule_.drawn(0, step_ns());
+}
+
+void Program::upload(ReceivedFrame frame) {
+  const FrameLayout layout = frame.header().layout;
+  switch (layer_.upload(std::move(frame))) {
+    case Layer::Upload::done:
+      return;
+    case Layer::Upload::not_a_picture:
+      statistics_.frame_superseded();
+      throw Error::failed(layout.format == PixelFormat::bytes
+                              ? "this stream carries bytes, not pictures; receive it with rdrecv"
+                              : "a frame of " + std::to_string(layout.width) + "x" + std::to_string(layout.height) +
+                                    " " + std::string(info(layout.format).name) + " cannot be drawn by " +
+                                    gl_renderer() + "; send a smaller --size");
+    case Layer::Upload::gpu_hangs:
+      statistics_.frame_superseded();
+      throw Error::failed("the GPU (" + gl_renderer() + ") has not finished a picture for 2 s");
+  }
+}
+
+void Program::redraw() {
+  if (is_empty(surface_->size())) {
+    schedule_.drawn(0, RedrawSchedule::never_ns);
+    return;
+  }
+  const std::int64_t cpu_before_ns = process_cpu_ns();
+  surface_->begin();
+  draw_picture();
+  surface_->present();
+  schedule_.drawn(process_cpu_ns() - cpu_before_ns, step_ns());
+}
+
+/// How soon something in the picture has moved by itself.
+std::int64_t Program::step_ns() const noexcept {
+  if (!surface_->is_watched()) {
+    return RedrawSchedule::never_ns;
+  }
+  if (!layer_.has_picture() || is_lost()) {
+    return notice_step_ns;
+  }
+  return panel_.is_shown() ? panel_step_ns : RedrawSchedule::never_ns;
+}
+
+bool Program::is_lost() const noexcept {
+  return status_.state != SubscriberState::connected && status_.state != SubscriberState::finished;
+}
+
+void Program::draw_picture() {
+  glDisable(GL_SCISSOR_TEST);
+  glDisable(GL_BLEND);
+  glClearColor(0, 0, 0, 1);
+  glClear(GL_COLOR_BUFFER_BIT);
+  layer_.draw(surface_->size(), sample_aspect_.value_or(Rational{1, 1}));
+  if (!layer_.has_picture() || is_lost() || panel_.is_shown()) {
+    draw_overlay();
+  }
+}
+
+void Program::draw_overlay() {
+  const Size size = surface_->size();
+  if (!overlay_.begin(size)) {
+    return;
+  }
+  const std::int64_t now_ns = clock_.now_ns();
+  if (!layer_.has_picture()) {
+    draw_waiting_picture(overlay_, size, waiting_notice(), now_ns);
+  } else if (is_lost()) {
+    draw_lost_banner(overlay_, size, lost_notice(), now_ns);
+  }
+  if (panel_.is_shown()) {
+    panel_.draw(overlay_, size, statistics_, subscriber_.counts(), panel_facts(), now_ns);
+  }
+  overlay_.finish();
+}
+
+Notice Program::waiting_notice() const {
+  if (status_.state == SubscriberState::connected) {
+    return {"connected to " + options_.peer_text + ", waiting for the first frame", ""};
+  }
+  return {"waiting for " + options_.peer_text, status_.sentence};
+}
+
+Notice Program::lost_notice() const {
+  return {"lost " + options_.peer_text + "; reconnecting", status_.sentence};
+}
+
+PanelFacts Program::panel_facts() const {
+  return {.format = status_.format ? describe(*status_.format) : "",
+          .start_line = status_.start_line,
+          .way = std::string(name(layer_.method())) + ", " + gl_renderer()};
+}
+
+void Program::save_screenshot(const std::string& file) {
+  write_screenshot(file, surface_->capture([this] { draw_picture(); }));
+}
+
+void Program::take_screenshot() {
+  const std::string file = screenshot_name(std::time(nullptr));
+  try {
+    save_screenshot(file);
+    log_.info("screenshot in " + file);
+  } catch (const Error& error) {
+    log_.warning(error.what());
+  }
+}
+
+// ---- What is said ----
+
+void Program::say_live_line() {
+  const std::int64_t now_ns = clock_.now_ns();
+  if (now_ns < next_line_ns_) {
+    return;
+  }
+  next_line_ns_ = now_ns + (log_.is_terminal() ? live_line_period_ns : plain_line_period_ns);
+  const RecentRates rates = statistics_.line_meter().take_rates(now_ns);
+  if (status_.state == SubscriberState::connected && statistics_.counts().frames_received > 0) {
+    log_.live(live_line(rates, statistics_.counts(), subscriber_.counts()));
+  }
+}
+
+ViewerReport Program::report() const {
+  return {.statistics = statistics_,
+          .session_counts = subscriber_.counts(),
+          .status = status_,
+          .clock_offset = subscriber_.clock_offset(),
+          .surface = surface_->describe(),
+          .renderer = gl_renderer(),
+          .upload = name(layer_.method())};
+}
+
+void Program::sleep() {
+  const std::int64_t now_ns = clock_.now_ns();
+  std::int64_t deadline_ns = std::min({now_ns + surface_->poll_interval_ns(), schedule_.due_ns(), next_line_ns_});
+  if (options_.common.max_duration_ns != 0) {
+    deadline_ns = std::min(deadline_ns, started_ns_ + options_.common.max_duration_ns);
+  }
+  if (!layer_.release_finished()) {
+    deadline_ns = std::min(deadline_ns, now_ns + gpu_poll_ns);
+  }
+  subscriber_.wait(deadline_ns);
+}
+
+/// The sender is told first, so that nothing here holds it up; then what is left is written, whatever of it fails.
+ExitStatus Program::finish() {
+  ExitStatus status = ending_.value_or(ExitStatus::ok);
+  const auto attempt = [&](auto&& action) {
+    try {
+      action();
+    } catch (const Error& error) {
+      log_.error(error.what());
+      status = status == ExitStatus::ok ? error.status() : status;
+    }
+  };
+  log_.end_live();
+  if (auto waiting = pacing_.take()) {
+    statistics_.frame_superseded();
+    layer_.discard(std::move(*waiting));
+  }
+  layer_.forget_memory();
+  attempt([&] { subscriber_.close(stats_json(report())); });
+  recorder_.finish();
+  if (options_.screenshot_file) {
+    attempt([&] { save_last_picture(); });
+  }
+  if (options_.common.stats_file) {
+    attempt([&] { write_stats_file(*options_.common.stats_file, stats_json(report())); });
+  }
+  for (const std::string& line : summary(report())) {
+    log_.info(line);
+  }
+  return status == ExitStatus::ok && recorder_.has_failed() ? ExitStatus::failed : status;
+}
+
+void Program::save_last_picture() {
+  if (schedule_.is_due()) {  // nothing came, and nothing was drawn yet
+    redraw();
+  }
+  save_screenshot(*options_.screenshot_file);
+}
+
+}  // namespace framewire

@@ -1,0 +1,92 @@
+// The viewer from its first look for a sender to its last statistics.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "command/interruption.hpp"
+#include "viewer/layer.hpp"
+#include "viewer/notice.hpp"
+#include "viewer/options.hpp"
+#include "viewer/overlay.hpp"
+#include "viewer/pacing.hpp"
+#include "viewer/panel.hpp"
+#include "viewer/recorder.hpp"
+#include "viewer/report.hpp"
+#include "viewer/surface.hpp"
+
+namespace framewire {
+
+/// One loop on the main thread: takes frames in, draws the one to show, gives credits back, and answers keys. It sleeps
+/// in Subscriber::wait(), which a frame ends at once.
+class Program {
+ public:
+  /// Opens what it draws on, then starts looking for the sender. `interruption` and `log` outlive it. Throws Error.
+  Program(const ViewerOptions& options, Interruption& interruption, Log& log);
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  /// Until the sender says bye, the person quits, or a limit is reached. Returns how it went, having said it.
+  ExitStatus run();
+
+ private:
+  // What comes in.
+  void follow_status();
+  void say_status(const SubscriberStatus& before);
+  std::optional<ReceivedFrame> next_frame();
+  void take_frames();
+  void follow_epoch(const FrameHeader& header);
+  void record(const ReceivedFrame& frame);
+  void answer_events();
+  [[nodiscard]] bool is_over() const;
+
+  // What is drawn.
+  void show_frame();
+  void upload(ReceivedFrame frame);
+  void redraw();
+  [[nodiscard]] std::int64_t step_ns() const noexcept;
+  [[nodiscard]] bool is_lost() const noexcept;
+  void draw_picture();
+  void draw_overlay();
+  [[nodiscard]] Notice waiting_notice() const;
+  [[nodiscard]] Notice lost_notice() const;
+  [[nodiscard]] PanelFacts panel_facts() const;
+  void take_screenshot();
+  void save_screenshot(const std::string& file);
+  void save_last_picture();
+
+  // What is said.
+  void say_live_line();
+  [[nodiscard]] ViewerReport report() const;
+
+  void sleep();
+  ExitStatus finish();
+
+  const ViewerOptions options_;
+  Interruption& interruption_;
+  Log& log_;
+  const SystemClock clock_;
+  const std::int64_t started_ns_;
+  Statistics statistics_;
+  std::unique_ptr<Surface> surface_;  // owns the GL context: made before, and destroyed after, all that draws
+  Overlay overlay_;
+  Layer layer_;
+  Panel panel_;
+  Recorder recorder_;
+  Subscriber subscriber_;
+  Pacing<ReceivedFrame> pacing_;
+  RedrawSchedule schedule_;
+
+  SubscriberStatus status_;
+  std::uint64_t status_version_ = 0;
+  std::optional<Rational> sample_aspect_;
+  std::optional<std::uint32_t> epoch_;  // of the newest frame
+  std::optional<ExitStatus> ending_;    // set: the loop is over
+  std::int64_t next_line_ns_ = 0;
+};
+
+}  // namespace framewire

@@ -1,0 +1,99 @@
+#include "viewer/report.hpp"
+
+#include <fmt/format.h>
+
+namespace framewire {
+
+namespace {
+
+std::string counts_line(const ViewerReport& report) {
+  const ViewerCounts& counts = report.statistics.counts();
+  const SubscriberCounts& session = report.session_counts;
+  std::string line =
+      fmt::format("frames   {} received, {} shown, {} superseded, {} skipped, {} lost", counts.frames_received,
+                  counts.frames_shown, counts.frames_superseded, session.frames_skipped, session.frames_lost);
+  if (counts.frames_checked > 0) {
+    line += fmt::format(", {} torn", counts.frames_torn);
+  }
+  if (counts.frames_recorded > 0) {
+    line += fmt::format(", {} recorded", counts.frames_recorded);
+  }
+  if (counts.frames_shown > 0) {
+    line += fmt::format("; {:.1f} s, {:.2f} fps, {:.2f} GB/s", report.statistics.seconds(),
+                        report.statistics.frames_per_s(), report.statistics.gigabytes_per_s());
+  }
+  return line;
+}
+
+std::string latency_line(const ViewerReport& report) {
+  const Histogram& latency = report.statistics.latency();
+  std::string line = fmt::format("latency  p50 {} ms, p99 {} ms, max {} ms, from frame complete to shown",
+                                 format_ms(latency.percentile_ns(0.5)), format_ms(latency.percentile_ns(0.99)),
+                                 format_ms(latency.max_ns()));
+  if (report.clock_offset.uncertainty_ns > 0) {
+    line += fmt::format(" (the machines' clocks agree within {} ms)", format_ms(report.clock_offset.uncertainty_ns));
+  }
+  return line;
+}
+
+std::string stages_line(const Statistics& statistics) {
+  std::string line;
+  for (std::size_t i = 0; i < stage_count; ++i) {
+    const Stage stage = static_cast<Stage>(i);
+    const Histogram& spread = statistics.stage(stage);
+    if (spread.count() > 0) {
+      line +=
+          fmt::format("{}{} {}", line.empty() ? "stages   " : ", ", name(stage), format_ms(spread.percentile_ns(0.5)));
+    }
+  }
+  return line + " ms (p50)";
+}
+
+std::string way_line(const ViewerReport& report) {
+  std::string line = "way      ";
+  if (!report.status.start_line.empty()) {
+    line += report.status.start_line + "; ";
+  }
+  if (report.status.format) {
+    line += describe(*report.status.format) + "; ";
+  }
+  return line + report.surface + ", " + report.upload + ", " + report.renderer;
+}
+
+}  // namespace
+
+std::string format_ms(std::int64_t duration_ns) {
+  const double ms = static_cast<double>(duration_ns) / 1e6;
+  const int decimals = ms < 1 ? 2 : ms < 100 ? 1 : 0;
+  return fmt::format("{:.{}f}", ms, decimals);
+}
+
+std::string live_line(const RecentRates& rates, const ViewerCounts& counts, const SubscriberCounts& session_counts) {
+  std::string line = fmt::format("{:.1f} fps · {:.2f} GB/s", rates.frames_per_s, rates.gigabytes_per_s);
+  if (rates.has_latency) {
+    line += fmt::format(" · latency {} ms (p99 {})", format_ms(rates.latency_p50_ns), format_ms(rates.latency_p99_ns));
+  }
+  line += fmt::format(" · shown {} · skipped {}", counts.frames_shown,
+                      session_counts.frames_skipped + counts.frames_superseded);
+  if (session_counts.frames_lost > 0) {
+    line += fmt::format(" · lost {}", session_counts.frames_lost);
+  }
+  if (counts.frames_torn > 0) {
+    line += fmt::format(" · TORN {}", counts.frames_torn);
+  }
+  return line;
+}
+
+std::vector<std::string> summary(const ViewerReport& report) {
+  std::vector<std::string> lines = {counts_line(report)};
+  if (report.statistics.latency().count() > 0) {
+    lines.push_back(latency_line(report));
+  }
+  if (report.statistics.counts().frames_shown > 0) {
+    lines.push_back(stages_line(report.statistics));
+    lines.push_back(way_line(report));
+  }
+  return lines;
+}
+
+}  // namespace framewire

@@ -1,0 +1,66 @@
+#include "viewer/statistics.hpp"
+
+namespace framewire {
+
+std::string_view name(Stage stage) noexcept {
+  constexpr std::array<std::string_view, stage_count> names = {"produce", "offer",  "wire",
+                                                               "queue",   "upload", "present"};
+  return names[static_cast<std::size_t>(stage)];
+}
+
+void Statistics::frame_received(std::uint64_t payload_bytes, std::int64_t received_ns) noexcept {
+  if (counts_.frames_received++ == 0) {
+    first_received_ns_ = received_ns;
+  }
+  counts_.bytes_received += payload_bytes;
+  line_meter_.frame_received(payload_bytes);
+  panel_meter_.frame_received(payload_bytes);
+}
+
+void Statistics::frame_checked(bool is_torn) noexcept {
+  ++counts_.frames_checked;
+  counts_.frames_torn += is_torn ? 1 : 0;
+}
+
+/// A time of 0 was not known to whoever should have set it.
+void Statistics::add(Stage stage, std::int64_t from_ns, std::int64_t to_ns) noexcept {
+  if (from_ns != 0 && to_ns != 0) {
+    stages_[static_cast<std::size_t>(stage)].add(to_ns - from_ns);
+  }
+}
+
+void Statistics::frame_shown(const FrameTimes& sender, const ShownTimes& here, std::int64_t clock_offset_ns) noexcept {
+  if (counts_.frames_shown++ == 0) {
+    first_shown_ns_ = here.shown_ns;
+  }
+  last_shown_ns_ = here.shown_ns;
+  line_meter_.frame_shown();
+  panel_meter_.frame_shown();
+  add(Stage::produce, sender.begun_ns, sender.completed_ns);
+  add(Stage::offer, sender.completed_ns, sender.offered_ns);
+  add(Stage::wire, sender.offered_ns, sender.offered_ns != 0 ? here.received_ns + clock_offset_ns : 0);
+  add(Stage::queue, here.received_ns, here.taken_ns);
+  add(Stage::upload, here.taken_ns, here.uploaded_ns);
+  add(Stage::present, here.uploaded_ns, here.shown_ns);
+  if (sender.completed_ns != 0) {
+    const std::int64_t latency_ns = here.shown_ns + clock_offset_ns - sender.completed_ns;
+    latency_.add(latency_ns);
+    line_meter_.latency(latency_ns);
+    panel_meter_.latency(latency_ns);
+  }
+}
+
+double Statistics::seconds() const noexcept {
+  return counts_.frames_shown == 0 ? 0 : static_cast<double>(last_shown_ns_ - first_received_ns_) / 1e9;
+}
+
+double Statistics::frames_per_s() const noexcept {
+  const double shown_s = static_cast<double>(last_shown_ns_ - first_shown_ns_) / 1e9;
+  return counts_.frames_shown < 2 || shown_s <= 0 ? 0 : static_cast<double>(counts_.frames_shown - 1) / shown_s;
+}
+
+double Statistics::gigabytes_per_s() const noexcept {
+  return counts_.frames_shown < 2 || seconds() <= 0 ? 0 : static_cast<double>(counts_.bytes_received) / seconds() / 1e9;
+}
+
+}  // namespace framewire

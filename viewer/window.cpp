@@ -1,0 +1,276 @@
+#include "viewer/window.hpp"
+
+#define GLFW_INCLUDE_NONE
+#include <GLFW/glfw3.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <span>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "gl/fence.hpp"
+#include "viewer/headless.hpp"
+
+namespace framewire {
+
+namespace {
+
+/// A window that is covered or on a sleeping screen may never be drawn: after this long the viewer looks after its
+/// sender again.
+constexpr std::int64_t swap_deadline_ns = 100 * ns_per_ms;
+
+std::string glfw_error() {
+  const char* text = nullptr;
+  glfwGetError(&text);
+  return text == nullptr ? "no reason given" : text;
+}
+
+std::string display_text() {
+  const char* display = std::getenv("DISPLAY");
+  const char* wayland = std::getenv("WAYLAND_DISPLAY");
+  if (display == nullptr && wayland == nullptr) {
+    return "DISPLAY is not set";
+  }
+  return "DISPLAY is " + quoted(std::string_view(display == nullptr ? "" : display));
+}
+
+std::span<GLFWmonitor*> monitors() noexcept {
+  int count = 0;
+  GLFWmonitor** list = glfwGetMonitors(&count);
+  return {list, static_cast<std::size_t>(count)};
+}
+
+GLFWmonitor* find_monitor(std::uint32_t number) {
+  const auto all = monitors();
+  if (number <= all.size()) {
+    return all[number - 1];
+  }
+  std::string names;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    names += (i == 0 ? "" : ", ") + std::to_string(i + 1) + " " + glfwGetMonitorName(all[i]);
+  }
+  throw Error::usage("--monitor is " + std::to_string(number) + "; this display has " +
+                     (names.empty() ? "none that is known by number" : names));
+}
+
+/// As large as asked for, or as the monitor has room for.
+Size fitting_size(Size wanted, GLFWmonitor* monitor) noexcept {
+  int x = 0, y = 0, width = 0, height = 0;
+  glfwGetMonitorWorkarea(monitor, &x, &y, &width, &height);
+  if (width > 0 && height > 0) {
+    wanted.width = std::min(wanted.width, static_cast<std::uint32_t>(width));
+    wanted.height = std::min(wanted.height, static_cast<std::uint32_t>(height));
+  }
+  return wanted;
+}
+
+/// What stands on the key in the person's own layout: GLFW's key codes mean places on an American keyboard.
+char letter_of(int key, int scancode) noexcept {
+  if (key == GLFW_KEY_ESCAPE) {
+    return 'q';
+  }
+  const char* text = glfwGetKeyName(key, scancode);
+  return text == nullptr ? '\0' : text[0];
+}
+
+void hint_context() noexcept {
+  glfwWindowHint(GLFW_CLIENT_API, GLFW_OPENGL_API);
+  glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 4);
+  glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, 5);
+  glfwWindowHint(GLFW_OPENGL_PROFILE, GLFW_OPENGL_CORE_PROFILE);
+  glfwWindowHint(GLFW_OPENGL_FORWARD_COMPAT, GLFW_TRUE);
+  glfwWindowHint(GLFW_DEPTH_BITS, 0);
+  glfwWindowHint(GLFW_STENCIL_BITS, 0);
+  glfwWindowHint(GLFW_AUTO_ICONIFY, GLFW_FALSE);  // fullscreen on one monitor stays while another is used
+  glfwWindowHintString(GLFW_X11_CLASS_NAME, "framewire");
+  glfwWindowHintString(GLFW_X11_INSTANCE_NAME, "framewire");
+}
+
+}  // namespace
+
+GlfwLibrary::GlfwLibrary() {
+  if (glfwInit() != GLFW_TRUE) {
+    throw Error::failed("no display to open a window on (" + display_text() + "; " + glfw_error() +
+                        "); add --headless to draw without one");
+  }
+}
+
+GlfwLibrary::~GlfwLibrary() {
+  glfwTerminate();
+}
+
+Window::Window(const WindowOptions& options) {
+  if (options.monitor) {
+    chosen_monitor_ = find_monitor(*options.monitor);
+  }
+  create(options);
+  connect_callbacks();
+  glfwMakeContextCurrent(window_);
+  try {
+    load_gl(glfwGetProcAddress);
+  } catch (...) {
+    glfwDestroyWindow(window_);
+    throw;
+  }
+  glfwSwapInterval(1);
+  if (options.is_fullscreen) {
+    set_fullscreen(true);
+  }
+}
+
+void Window::create(const WindowOptions& options) {
+  hint_context();
+  GLFWmonitor* monitor = chosen_monitor_ != nullptr ? chosen_monitor_ : glfwGetPrimaryMonitor();
+  const Size size = monitor != nullptr ? fitting_size(options.size, monitor) : options.size;
+  glfwWindowHint(GLFW_VISIBLE, GLFW_FALSE);  // until it stands where it belongs
+  window_ =
+      glfwCreateWindow(static_cast<int>(size.width), static_cast<int>(size.height), "framewire", nullptr, nullptr);
+  if (window_ == nullptr) {
+    throw Error::failed("no window with OpenGL 4.5 on this display (" + glfw_error() +
+                        "); add --headless to draw without one, or install the GPU's driver");
+  }
+  if (chosen_monitor_ != nullptr) {
+    int x = 0, y = 0, width = 0, height = 0;
+    glfwGetMonitorWorkarea(chosen_monitor_, &x, &y, &width, &height);
+    glfwSetWindowPos(window_, x + (width - static_cast<int>(size.width)) / 2,
+                     y + (height - static_cast<int>(size.height)) / 2);
+  }
+  glfwShowWindow(window_);
+}
+
+Window::~Window() {
+  screensaver_.set(false);
+  glfwDestroyWindow(window_);
+}
+
+void Window::connect_callbacks() noexcept {
+  glfwSetWindowUserPointer(window_, this);
+  glfwSetKeyCallback(window_, on_key);
+  const auto redraw = [](GLFWwindow* window) {
+    static_cast<Window*>(glfwGetWindowUserPointer(window))->events_.needs_redraw = true;
+  };
+  glfwSetWindowRefreshCallback(window_, redraw);
+  glfwSetFramebufferSizeCallback(window_, [](GLFWwindow* window, int, int) {
+    static_cast<Window*>(glfwGetWindowUserPointer(window))->events_.needs_redraw = true;
+  });
+}
+
+void Window::on_key(GLFWwindow* window, int key, int scancode, int action, int modifiers) {
+  if (action != GLFW_PRESS || (modifiers & (GLFW_MOD_CONTROL | GLFW_MOD_ALT | GLFW_MOD_SUPER)) != 0) {
+    return;
+  }
+  Window& self = *static_cast<Window*>(glfwGetWindowUserPointer(window));
+  switch (letter_of(key, scancode)) {
+    case 'q':
+      self.events_.quits = true;
+      break;
+    case 'f':
+      self.set_fullscreen(!self.is_fullscreen_);
+      break;
+    case 'h':
+      self.events_.toggles_panel = true;
+      break;
+    case 's':
+      self.events_.takes_screenshot = true;
+      break;
+    default:
+      break;
+  }
+}
+
+Window::Place Window::place() const noexcept {
+  Place at{};
+  glfwGetWindowPos(window_, &at.x, &at.y);
+  glfwGetWindowSize(window_, &at.width, &at.height);
+  return at;
+}
+
+/// The monitor that most of the window is on.
+GLFWmonitor* Window::monitor_here() const noexcept {
+  const Place at = place();
+  GLFWmonitor* best = glfwGetPrimaryMonitor();
+  int best_overlap = 0;
+  for (GLFWmonitor* monitor : monitors()) {
+    const GLFWvidmode* mode = glfwGetVideoMode(monitor);
+    int x = 0, y = 0;
+    glfwGetMonitorPos(monitor, &x, &y);
+    const int wide = std::min(at.x + at.width, x + mode->width) - std::max(at.x, x);
+    const int high = std::min(at.y + at.height, y + mode->height) - std::max(at.y, y);
+    const int overlap = std::max(wide, 0) * std::max(high, 0);
+    if (overlap > best_overlap) {
+      best_overlap = overlap;
+      best = monitor;
+    }
+  }
+  return best;
+}
+
+void Window::set_fullscreen(bool on) noexcept {
+  if (on) {
+    GLFWmonitor* monitor = chosen_monitor_ != nullptr ? chosen_monitor_ : monitor_here();
+    if (monitor == nullptr) {
+      return;
+    }
+    chosen_monitor_ = nullptr;  // --monitor says where it starts; later the window's place does
+    windowed_place_ = place();
+    const GLFWvidmode* mode = glfwGetVideoMode(monitor);
+    glfwSetWindowMonitor(window_, monitor, 0, 0, mode->width, mode->height, mode->refreshRate);
+  } else {
+    const Place& at = windowed_place_;
+    glfwSetWindowMonitor(window_, nullptr, at.x, at.y, at.width, at.height, GLFW_DONT_CARE);
+  }
+  glfwSetInputMode(window_, GLFW_CURSOR, on ? GLFW_CURSOR_HIDDEN : GLFW_CURSOR_NORMAL);
+  screensaver_.set(on);
+  is_fullscreen_ = on;
+  events_.needs_redraw = true;
+}
+
+Size Window::size() const noexcept {
+  int width = 0, height = 0;
+  glfwGetFramebufferSize(window_, &width, &height);
+  return {static_cast<std::uint32_t>(std::max(width, 0)), static_cast<std::uint32_t>(std::max(height, 0))};
+}
+
+void Window::begin() noexcept {
+  const Size now = size();
+  glBindFramebuffer(GL_FRAMEBUFFER, 0);
+  glViewport(0, 0, static_cast<GLsizei>(now.width), static_cast<GLsizei>(now.height));
+}
+
+std::int64_t Window::present() noexcept {
+  glfwSwapBuffers(window_);
+  GlFence::insert().wait(monotonic_ns() + swap_deadline_ns);
+  return monotonic_ns();
+}
+
+/// The window's own pixels are undefined after a swap, and where something covers it.
+Picture Window::capture(const std::function<void()>& draw) {
+  const OffscreenTarget target(size());
+  target.bind();
+  draw();
+  return read_picture(target);
+}
+
+SurfaceEvents Window::poll_events() noexcept {
+  glfwPollEvents();
+  events_.quits = events_.quits || glfwWindowShouldClose(window_) == GLFW_TRUE;
+  return std::exchange(events_, {});
+}
+
+/// A key is answered within a picture or so; frames wake the viewer at once, whatever this is.
+std::int64_t Window::poll_interval_ns() const noexcept {
+  return 12 * ns_per_ms;
+}
+
+std::string Window::describe() const {
+  const Size now = size();
+  return std::string(is_fullscreen_ ? "fullscreen " : "window ") + std::to_string(now.width) + "x" +
+         std::to_string(now.height);
+}
+
+void Window::set_title(const std::string& title) noexcept {
+  glfwSetWindowTitle(window_, title.c_str());
+}
+
+}  // namespace framewire
