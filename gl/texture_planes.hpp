@@ -40,9 +40,10 @@ struct RowStep {
   GLint alignment_bytes;
 };
 
-/// The step for rows `pitch_bytes` apart that begin at a multiple of `start_alignment_bytes`; nothing if GL cannot
-/// express it (the pitch is no multiple of the texel, or a two-byte component would lie at an odd address), so that the
-/// rows must be copied first. Source: OpenGL 4.5 core, §8.4.4.1 and §8.3 (offsets into a buffer).
+/// The step for rows `pitch_bytes` apart, the first at `start` (address, or offset in a buffer). Nothing if GL cannot
+/// express it, so that the rows must be copied first: the pitch is not a whole number of texels (and not one rounded up
+/// to 2, 4 or 8 bytes), or a two-byte component would lie at an odd address. Source: OpenGL 4.5 core, §8.4.4.1, and
+/// §8.4.1 for offsets into a buffer.
 std::optional<RowStep> find_row_step(const TexturePlane& texture, std::uint32_t pitch_bytes,
                                      std::uint64_t start) noexcept;
 

@@ -7,6 +7,7 @@ namespace framewire::libav {
 
 namespace {
 
+/// Of formats that are equally near, the first is taken.
 constexpr std::array pairs = {
     std::pair{PixelFormat::rgba, AV_PIX_FMT_RGBA},
     std::pair{PixelFormat::bgra, AV_PIX_FMT_BGRA},
@@ -15,15 +16,15 @@ constexpr std::array pairs = {
     std::pair{PixelFormat::rgb24, AV_PIX_FMT_RGB24},
     std::pair{PixelFormat::bgr24, AV_PIX_FMT_BGR24},
     std::pair{PixelFormat::gray8, AV_PIX_FMT_GRAY8},
-    std::pair{PixelFormat::nv12, AV_PIX_FMT_NV12},
     std::pair{PixelFormat::yuv420p, AV_PIX_FMT_YUV420P},
     std::pair{PixelFormat::yuv422p, AV_PIX_FMT_YUV422P},
     std::pair{PixelFormat::yuv444p, AV_PIX_FMT_YUV444P},
     std::pair{PixelFormat::uyvy422, AV_PIX_FMT_UYVY422},
     std::pair{PixelFormat::yuyv422, AV_PIX_FMT_YUYV422},
-    std::pair{PixelFormat::p010le, AV_PIX_FMT_P010LE},
     std::pair{PixelFormat::yuv420p10le, AV_PIX_FMT_YUV420P10LE},
     std::pair{PixelFormat::yuv422p10le, AV_PIX_FMT_YUV422P10LE},
+    std::pair{PixelFormat::nv12, AV_PIX_FMT_NV12},
+    std::pair{PixelFormat::p010le, AV_PIX_FMT_P010LE},
 };
 
 bool is_rgb(AVPixelFormat format) noexcept {

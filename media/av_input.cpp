@@ -104,6 +104,7 @@ class AvInput::Implementation {
   AvRead decode_next() noexcept;
   std::optional<AvRead> feed() noexcept;
   std::optional<AvRead> fetch_packet(Messages& messages) noexcept;
+  [[nodiscard]] bool has_unread_rest() const noexcept;
   AvRead finish() noexcept;
   bool take_picture() noexcept;
   bool convert(PixelFormat target) noexcept;
@@ -127,6 +128,7 @@ class AvInput::Implementation {
   bool said_conversion_ = false;
   std::optional<std::int64_t> first_timestamp_;
   std::uint64_t frames_this_round_ = 0;
+  std::int64_t last_packet_end_bytes_ = 0;
   std::string read_problem_;  // why the last packet is not whole, or none came
 };
 
@@ -231,6 +233,7 @@ std::optional<AvRead> AvInput::Implementation::fetch_packet(Messages& messages) 
     messages.clear();
     const int code = av_read_frame(input_.context.get(), packet_.get());
     if (code == 0 && packet_->stream_index == stream_index_) {
+      last_packet_end_bytes_ = packet_->pos + packet_->size;
       const bool is_cut = (packet_->flags & AV_PKT_FLAG_CORRUPT) != 0;
       read_problem_ = !is_cut ? "" : messages.last().empty() ? "the last picture is cut off" : messages.last();
       return std::nullopt;
@@ -249,10 +252,19 @@ std::optional<AvRead> AvInput::Implementation::fetch_packet(Messages& messages) 
       read_problem_ = "nothing came for 30 s";
     } else if (code != AVERROR_EOF || !messages.last().empty()) {
       read_problem_ = messages.reason(code);
+    } else if (has_unread_rest()) {
+      read_problem_ = "the last picture is cut off";
     }
     is_draining_ = true;
     return std::nullopt;
   }
+}
+
+/// libav passes over the beginning of a picture at the end of a y4m file without a word. Other formats have more than
+/// pictures.
+bool AvInput::Implementation::has_unread_rest() const noexcept {
+  const AVFormatContext& context = *input_.context;
+  return std::string_view(context.iformat->name) == "yuv4mpegpipe" && avio_size(context.pb) > last_packet_end_bytes_;
 }
 
 AvRead AvInput::Implementation::finish() noexcept {

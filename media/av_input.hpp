@@ -18,11 +18,14 @@ struct AvInputOptions {
   /// A file, a URL, or FORMAT:REST with FORMAT an input format or device of libav ("v4l2:/dev/video0", "x11grab::0",
   /// "lavfi:testsrc2=size=640x360"). A file of that very name comes first.
   std::string name;
-  Size size{};              // asked of devices and raw files; others are scaled. 0x0: the input's own
-  double frames_per_s = 0;  // asked of devices and raw files; others are timed at this rate. 0: the input's own
-  std::optional<PixelFormat>
-      pixel_format;  // asked of raw files; others are converted. None: the input's own, or the nearest
-  std::function<bool()> is_cancelled{};  // lets opening return (Error) while it waits for a network or a device
+  /// Asked of devices and raw files; others are scaled. 0x0: the input's own.
+  Size size{};
+  /// Asked of devices and raw files; others are timed at this rate. 0: the input's own.
+  double frames_per_s = 0;
+  /// Asked of raw files; others are converted. None: the input's own, or the nearest that is carried.
+  std::optional<PixelFormat> pixel_format{};
+  /// Lets opening return (Error) while it waits for a network or a device.
+  std::function<bool()> is_cancelled{};
 };
 
 enum class AvRead {

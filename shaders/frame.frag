@@ -4,8 +4,9 @@
 //           1: scaled, one bilinear sample per pixel
 //           2: made smaller, the mean of several
 //
-// Chroma lies where MPEG-2 and H.264 put it: level with every second luma sample horizontally, half way between two vertically.
-// It is interpolated linearly. The colour matrix is linear too, so filtering comes first and one product is enough.
+// Chroma lies where MPEG-2 and H.264 put it: level with every second luma sample horizontally, half way between two
+// vertically. It is interpolated linearly. The colour matrix is linear too, so filtering comes first and one product
+// is enough.
 
 layout(binding = 0) uniform sampler2D plane0;
 layout(binding = 1) uniform sampler2D plane1;
@@ -51,7 +52,9 @@ vec2 chroma_at(ivec2 pixel) {
   vec4 u = textureGather(plane1, corner);
   vec4 v = textureGather(plane2, corner);
 #endif
-  vec4 weights = vec4((1.0 - part.x) * part.y, part.x * part.y, part.x * (1.0 - part.y), (1.0 - part.x) * (1.0 - part.y));
+  // In the order in which GL gathers: lower left, lower right, upper right, upper left.
+  vec2 rest = 1.0 - part;
+  vec4 weights = vec4(rest.x * part.y, part.x * part.y, part.x * rest.y, rest.x * rest.y);
   return vec2(dot(u, weights), dot(v, weights));
 }
 #endif

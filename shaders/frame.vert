@@ -1,13 +1,13 @@
 #version 450 core
-// Covers the viewport with one triangle that is larger than it, without a vertex buffer, and hands everything that is the same for
-// a whole frame on as flat outputs: software renderers check the bounds of every uniform for every pixel, which would cost more than
-// the conversion itself.
+// Covers the viewport with one triangle that is larger than it, without a vertex buffer, and hands everything that is
+// the same for a whole frame on as flat outputs: software renderers check the bounds of every uniform for every pixel,
+// which would cost more than the conversion itself.
 
 uniform mat3 colour_matrix;  // texel to RGB, see gl/colour_conversion.hpp
 uniform vec3 colour_offset;
 uniform vec4 place;          // viewport (0 … 1 from below) to frame (0 … 1 from the top left): scale, then offset
 uniform vec4 chroma_place;   // frame to chroma texture: scale, then offset
-uniform ivec3 origin;        // framebuffer x and y of the frame's top left pixel; framebuffer rows per row down in the frame, 1 or -1
+uniform ivec3 origin;        // framebuffer x, y of the frame's top left pixel; framebuffer rows per row of the frame, 1 or -1
 uniform ivec2 chroma_shift;  // log2 of the luma samples per chroma sample
 
 out vec2 frame_position;

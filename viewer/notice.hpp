@@ -14,7 +14,10 @@ struct Notice {
   std::string detail;    // why; may be empty
 };
 
-/// The whole surface: the name, a wire that pulses slowly, and what it waits for. Between Overlay::begin() and
+/// Fills the bound framebuffer with the background of the waiting picture, by GL alone.
+void clear_for_waiting_picture(Size surface) noexcept;
+
+/// On that background: the name, a wire that pulses slowly, and what it waits for. Between Overlay::begin() and
 /// finish().
 void draw_waiting_picture(const Overlay& overlay, Size surface, const Notice& notice, std::int64_t now_ns);
 

@@ -62,7 +62,7 @@ class Pacing {
 class RedrawSchedule {
  public:
   static constexpr std::int64_t never_ns = INT64_MAX;
-  static constexpr std::int64_t longest_step_ns = 1000 * ns_per_ms;
+  static constexpr std::int64_t longest_step_ns = 4 * ns_per_s;
   /// A drawing that costs 1 ms of CPU is repeated every 125 ms: 0.8 % of a core.
   static constexpr std::int64_t steps_per_cost = 125;
 
@@ -74,13 +74,14 @@ class RedrawSchedule {
   void request() noexcept { due_ns_ = clock_.now_ns(); }
 
   /// It was drawn, which used `cost_ns` of CPU time, and should be drawn again after `step_ns` at the earliest, or
-  /// never_ns.
+  /// never_ns. A single dear drawing, as the first one is, does not slow the next ones down.
   void drawn(std::int64_t cost_ns, std::int64_t step_ns) noexcept {
+    const std::int64_t usual_cost_ns = std::min(cost_ns, std::exchange(last_cost_ns_, cost_ns));
     if (step_ns == never_ns) {
       due_ns_ = never_ns;
       return;
     }
-    const std::int64_t affordable_ns = std::min(cost_ns * steps_per_cost, longest_step_ns);
+    const std::int64_t affordable_ns = std::min(usual_cost_ns * steps_per_cost, longest_step_ns);
     due_ns_ = clock_.now_ns() + std::max(step_ns, affordable_ns);
   }
 
@@ -91,6 +92,7 @@ class RedrawSchedule {
  private:
   const Clock& clock_;
   std::int64_t due_ns_;
+  std::int64_t last_cost_ns_ = 0;
 };
 
 }  // namespace framewire

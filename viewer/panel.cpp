@@ -70,7 +70,7 @@ void Panel::draw(const Overlay& overlay, Size surface, Statistics& statistics, c
   ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, {0, 2 * scale});
   ImGui::SetNextWindowPos({16 * scale, 16 * scale});
   ImGui::SetNextWindowSize({width, 0});
-  ImGui::SetNextWindowBgAlpha(0.72F);
+  ImGui::PushStyleColor(ImGuiCol_WindowBg, ImVec4{0.055F, 0.067F, 0.09F, 0.8F});
   ImGui::Begin("framewire", nullptr,
                ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoInputs | ImGuiWindowFlags_NoFocusOnAppearing |
                    ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoMove);
@@ -90,6 +90,7 @@ void Panel::draw(const Overlay& overlay, Size surface, Statistics& statistics, c
   faint_line(facts.start_line);
   faint_line(facts.way);
   ImGui::End();
+  ImGui::PopStyleColor();
   ImGui::PopStyleVar(3);
 }
 

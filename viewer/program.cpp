@@ -276,11 +276,14 @@ bool Program::is_lost() const noexcept {
 }
 
 void Program::draw_picture() {
-  glDisable(GL_SCISSOR_TEST);
   glDisable(GL_BLEND);
-  glClearColor(0, 0, 0, 1);
-  glClear(GL_COLOR_BUFFER_BIT);
-  layer_.draw(surface_->size(), sample_aspect_.value_or(Rational{1, 1}));
+  if (layer_.has_picture()) {
+    glClearColor(0, 0, 0, 1);
+    glClear(GL_COLOR_BUFFER_BIT);
+    layer_.draw(surface_->size(), sample_aspect_.value_or(Rational{1, 1}));
+  } else {
+    clear_for_waiting_picture(surface_->size());
+  }
   if (!layer_.has_picture() || is_lost() || panel_.is_shown()) {
     draw_overlay();
   }

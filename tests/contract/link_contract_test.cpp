@@ -22,8 +22,11 @@ constexpr std::int64_t patience_ns = 20 * ns_per_s;
 
 class LinkContract : public testing::TestWithParam<LinkMaker> {
  protected:
-  void SetUp() override {
+  void SetUp() override { connect(); }
+
+  void connect() {
     pair_ = GetParam().make();
+    pools_.clear();
     begin_epoch(1, slot_bytes);
   }
 
@@ -116,7 +119,11 @@ TEST_P(LinkContract, AFrameArrivesWhole) {
 
 TEST_P(LinkContract, PayloadsOfAnySize) {
   for (const std::uint64_t bytes : {0UL, 1UL, 63UL, 64UL, 65UL, 4095UL, 4096UL, 4097UL, 65536UL, 99'999UL, 100'000UL}) {
-    ASSERT_TRUE(offer(make_frame(bytes, bytes))) << bytes;
+    const OutgoingFrame outgoing = make_frame(bytes, bytes);
+    ASSERT_TRUE(eventually([&] {
+      collect();
+      return offer(outgoing);
+    })) << bytes;
     const auto frame = receive();
     ASSERT_TRUE(frame) << bytes;
     ASSERT_EQ(frame->payload.size(), bytes);
@@ -320,8 +327,8 @@ TEST_P(LinkContract, ArmSaysNoWhenThereIsSomething) {
 
 TEST_P(LinkContract, ACutIsNoticedAtEveryStep) {
   for (int step = 0; step < 8; ++step) {
-    LinkPair& pair = pair_ = GetParam().make();
-    begin_epoch(1, slot_bytes);
+    connect();
+    LinkPair& pair = pair_;
     std::vector<IncomingFrame> held;
     const auto act = [&](int action) {
       if (action < 3) {
@@ -362,8 +369,7 @@ TEST_P(LinkContract, EitherEndMayGoFirst) {
     collect();
     return pair_.sender->state() != LinkState::open;
   }));
-  pair_ = GetParam().make();
-  begin_epoch(1, slot_bytes);
+  connect();
   ASSERT_TRUE(offer(make_frame(2)));
   pair_.sender.reset();
   EXPECT_TRUE(eventually([&] {

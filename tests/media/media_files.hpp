@@ -62,4 +62,10 @@ inline std::vector<std::byte> decoded_by_ffmpeg(const TemporaryFolder& folder, c
   return read_file(raw);
 }
 
+/// ffmpeg's test pictures in any size (the filter itself makes even ones only).
+inline std::string test_pictures(const std::string& width, const std::string& height, int rate, int count) {
+  return "-f lavfi -i testsrc2=size=160x120:rate=" + std::to_string(rate) + ",scale=" + width + ":" + height +
+         " -frames:v " + std::to_string(count) + " ";
+}
+
 }  // namespace framewire::test

@@ -36,9 +36,9 @@ TEST_F(FramePainterTest, SmoothMinificationIsTheMeanOfEverythingCovered) {
     painter.draw(frame, {0, 0, static_cast<int>(side), static_cast<int>(side)}, false);
     std::vector<std::byte> pixels(target.size_bytes());
     target.read_rgba(pixels);
-    // Where the sides do not divide, samples fall between pixels in ever new ways: 1/6 of the contrast may remain of
-    // the whole.
-    const int tolerance = 128 % side == 0 ? 2 : 22;
+    // Where the sides do not divide, samples fall between pixels in ever new ways and a quarter of the contrast may
+    // remain; one sample per pixel would leave all of it.
+    const int tolerance = 128 % side == 0 ? 2 : 32;
     for (std::size_t i = 0; i < pixels.size(); i += 4) {
       ASSERT_NEAR(std::to_integer<int>(pixels[i]), 127.5, tolerance) << side << " " << i / 4;
     }

@@ -322,7 +322,7 @@ TEST(Dialler, KnowsWhatIsNoFramewire) {
 TEST(Dialler, APeerThatHangsUpWithoutAWordMayComeBack) {
   for (const auto& options : {with_key('a'), without_key(true)}) {
     expect_error(error_dialling(options, [](int fd) { wait_for(fd, POLLIN, soon_ns()); }), ExitStatus::lost_peer,
-                 "host:5290 ");
+                 "host:5290");
   }
 }
 

@@ -50,6 +50,7 @@ void LocalSender::begin_epoch(std::shared_ptr<Pool> pool) {
 void LocalSender::epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots) noexcept {
   ready_epoch_ = epoch;
   ring_slots_ = std::min(ring_slots, local_cell_count);
+  under_way_in_epoch_ = 0;  // a new ring begins with all its credits, whatever is still held of the old one
 }
 
 Offer LocalSender::offer(const OutgoingFrame& frame) noexcept {
@@ -58,11 +59,12 @@ Offer LocalSender::offer(const OutgoingFrame& frame) noexcept {
   }
   assert(frame.pool_slot.epoch == ready_epoch_);
   const bool is_first_slice = frame.header.slice == 0;
-  if (is_first_slice && under_way_.size() >= ring_slots_) {
-    return Offer::no_credit;
-  }
   if (is_first_slice) {
+    if (under_way_in_epoch_ >= ring_slots_ || under_way_.size() >= local_cell_count) {
+      return Offer::no_credit;
+    }
     under_way_.push_back(frame.pool_slot);
+    ++under_way_in_epoch_;
   }
   FrameHeader header = frame.header;
   header.slot = frame.pool_slot.index;
@@ -94,6 +96,7 @@ std::size_t LocalSender::collect(std::span<PoolSlot> let_go) noexcept {
     }
     *found = under_way_.back();
     under_way_.pop_back();
+    under_way_in_epoch_ -= slot.epoch == ready_epoch_ ? 1 : 0;
     ++seen_given_back_;
     ++acknowledged_;
     let_go[count++] = slot;

@@ -48,6 +48,7 @@ class LocalSender final : public SenderLink {
   std::uint32_t published_ = 0;
   std::uint32_t seen_given_back_ = 0;
   std::uint64_t acknowledged_ = 0;
+  std::uint32_t under_way_in_epoch_ = 0;
   std::vector<PoolSlot> under_way_;  // given to the viewer, at most local_cell_count
   std::atomic<bool> is_broken_ = false;
 };
