@@ -54,7 +54,7 @@ struct Rational {
 /// What stays the same for one epoch of a stream.
 struct StreamFormat {
   FrameLayout layout;
-  Colour colour;
+  Colour colour{};
   Rational sample_aspect{1, 1};  // width : height of one pixel
   Rational frame_rate{0, 1};     // frames per second; 0 where unknown
   bool operator==(const StreamFormat&) const = default;

@@ -151,6 +151,7 @@ bool Readback::map_buffers() noexcept {
     glNamedBufferStorage(mapped.buffer.id(), size, nullptr, access | GL_CLIENT_STORAGE_BIT);
     mapped.bytes = static_cast<const std::byte*>(glMapNamedBufferRange(mapped.buffer.id(), 0, size, access));
     if (mapped.bytes == nullptr) {
+      drop_gl_errors();
       return false;
     }
   }

@@ -32,6 +32,11 @@ bool is_rgb(AVPixelFormat format) noexcept {
   return descriptor != nullptr && (descriptor->flags & (AV_PIX_FMT_FLAG_RGB | AV_PIX_FMT_FLAG_PAL)) != 0;
 }
 
+bool is_grey(AVPixelFormat format) noexcept {
+  const AVPixFmtDescriptor* descriptor = av_pix_fmt_desc_get(format);
+  return descriptor != nullptr && descriptor->nb_components <= 2 && !is_rgb(format);
+}
+
 bool is_full_range_twin(AVPixelFormat format) noexcept {
   return without_range(format) != format;
 }
@@ -58,11 +63,18 @@ std::optional<PixelFormat> carried(AVPixelFormat format) noexcept {
 }
 
 PixelFormat nearest_carried(AVPixelFormat format) noexcept {
-  std::array<AVPixelFormat, pairs.size() + 1> list{};
-  for (std::size_t i = 0; i < pairs.size(); ++i) {
-    list.at(i) = pairs.at(i).second;
+  if (is_grey(format)) {
+    return PixelFormat::gray8;
   }
-  list.back() = AV_PIX_FMT_NONE;  // how libav ends a list
+  // RGB stays RGB and YUV stays YUV: libav alone would turn RGB of 16 bits into YUV of 10.
+  std::array<AVPixelFormat, pairs.size() + 1> list{};
+  std::size_t count = 0;
+  for (const auto& [ours, theirs] : pairs) {
+    if (is_rgb(theirs) == is_rgb(format) && !is_grey(theirs)) {
+      list.at(count++) = theirs;
+    }
+  }
+  list.at(count) = AV_PIX_FMT_NONE;  // how libav ends a list
   const AVPixelFormat best = avcodec_find_best_pix_fmt_of_list(list.data(), without_range(format), 1, nullptr);
   return carried(best).value_or(PixelFormat::rgba);
 }
@@ -98,9 +110,7 @@ Colour colour_of(const AVFrame& frame) noexcept {
     colour.matrix = ColourMatrix::unspecified;
   }
   // Grey is full range unless it says otherwise, as libswscale takes it.
-  const AVPixFmtDescriptor* descriptor = av_pix_fmt_desc_get(format);
-  const bool is_grey = descriptor != nullptr && descriptor->nb_components <= 2;
-  if (is_full_range_twin(format) || (is_grey && colour.range == ColourRange::unspecified)) {
+  if (is_full_range_twin(format) || (is_grey(format) && colour.range == ColourRange::unspecified)) {
     colour.range = ColourRange::full;
   }
   return colour;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <thread>
 #include <utility>
@@ -24,7 +25,8 @@ constexpr std::int64_t silence_limit_ns = 30 * ns_per_s;  // of a network or a d
 constexpr std::int64_t guessed_duration_ns = 40 * ns_per_ms;
 constexpr int most_errors_at_the_end = 1000;  // a decoder that is being emptied must come to an end
 
-CodecContext open_decoder(const std::string& name, const AVStream& stream, bool is_live) {
+CodecContext open_decoder(const std::string& name, const AVStream& stream, bool is_live,
+                          std::atomic<std::uint64_t>& complaints) {
   const std::string codec_name = avcodec_get_name(stream.codecpar->codec_id);
   const AVCodec* codec = avcodec_find_decoder(stream.codecpar->codec_id);
   if (codec == nullptr) {
@@ -35,6 +37,7 @@ CodecContext open_decoder(const std::string& name, const AVStream& stream, bool 
   if (!decoder || avcodec_parameters_to_context(decoder.get(), stream.codecpar) < 0) {
     throw Error::failed("out of memory for decoding " + quoted(name));
   }
+  count_errors(*decoder, complaints);
   decoder->pkt_timebase = stream.time_base;
   decoder->thread_count = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 16U));
   if (is_live) {  // frame threads hold one picture back for each thread
@@ -95,7 +98,8 @@ class AvInput::Implementation {
   std::int64_t pts_ns_ = 0;
   std::int64_t duration_ns_ = guessed_duration_ns;
   std::string fault_;
-  std::uint64_t error_count_ = 0;
+  std::uint64_t error_count_ = 0;              // that the decoder's functions returned
+  std::atomic<std::uint64_t> complaints_ = 0;  // that it logged
   std::uint64_t frame_count_ = 0;
 
  private:
@@ -137,7 +141,7 @@ void AvInput::Implementation::open() {
   input_ = open_input(options_, interrupt_);
   stream_index_ = find_video(options_.name, *input_.context);
   AVStream& stream = *input_.context->streams[stream_index_];
-  decoder_ = open_decoder(options_.name, stream, input_.is_live);
+  decoder_ = open_decoder(options_.name, stream, input_.is_live, complaints_);
   frame_rate_ = to_rational(av_guess_frame_rate(input_.context.get(), &stream, nullptr)).value_or(Rational{0, 1});
   counts_time_ = options_.frames_per_s > 0 && !input_.takes_frame_rate;
   if (counts_time_) {
@@ -434,7 +438,7 @@ const std::string& AvInput::fault() const noexcept {
   return implementation_->fault_;
 }
 std::uint64_t AvInput::error_count() const noexcept {
-  return implementation_->error_count_;
+  return std::max(implementation_->error_count_, implementation_->complaints_.load());
 }
 std::uint64_t AvInput::frame_count() const noexcept {
   return implementation_->frame_count_;

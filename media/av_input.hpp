@@ -66,7 +66,7 @@ class AvInput {
   [[nodiscard]] bool is_live() const noexcept;
   /// A sentence when the input broke before its end ("'a.mp4' breaks off after 12 frames: …"); empty while all is well.
   [[nodiscard]] const std::string& fault() const noexcept;
-  /// Packets that could not be decoded, and pictures that the decoder knows to be damaged.
+  /// Errors of the decoder so far: packets that it could not use, damage that it concealed.
   [[nodiscard]] std::uint64_t error_count() const noexcept;
   [[nodiscard]] std::uint64_t frame_count() const noexcept;
   /// "h264, 3840x2160 yuv420p 60 fps".

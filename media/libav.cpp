@@ -15,6 +15,15 @@ namespace {
 /// back.
 thread_local Messages* current_messages = nullptr;
 
+/// The counter of the decoder that logs, if it is one of ours: copies of its context, one for each thread, keep
+/// `opaque`.
+std::atomic<std::uint64_t>* counter_of(void* object) noexcept {
+  if (object == nullptr || *static_cast<const AVClass**>(object) != avcodec_get_class()) {
+    return nullptr;
+  }
+  return static_cast<std::atomic<std::uint64_t>*>(static_cast<AVCodecContext*>(object)->opaque);
+}
+
 }  // namespace
 
 Frame make_frame() {
@@ -48,6 +57,10 @@ std::string error_text(int code) {
   return text.data();
 }
 
+void count_errors(AVCodecContext& decoder, std::atomic<std::uint64_t>& count) noexcept {
+  decoder.opaque = &count;
+}
+
 Messages::Messages() noexcept {
   current_messages = this;
 }
@@ -59,8 +72,14 @@ std::string Messages::reason(int code) const {
   return last_.empty() ? error_text(code) : last_;
 }
 
-void Messages::receive(void* /*object*/, int level, const char* format, va_list arguments) {
-  if (level > AV_LOG_ERROR || current_messages == nullptr) {
+void Messages::receive(void* object, int level, const char* format, va_list arguments) {
+  if (level > AV_LOG_ERROR) {
+    return;
+  }
+  if (std::atomic<std::uint64_t>* count = counter_of(object); count != nullptr) {
+    ++*count;
+  }
+  if (current_messages == nullptr) {
     return;
   }
   std::array<char, 240> text{};

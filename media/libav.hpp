@@ -12,6 +12,8 @@ extern "C" {
 #include <libswscale/swscale.h>
 }
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -41,6 +43,10 @@ void prepare();
 
 /// libav's own text for an error code, without a full stop.
 std::string error_text(int code);
+
+/// Counts the errors that a decoder logs from whichever of its threads: some conceal damage and report it in no other
+/// way. `count` outlives the decoder; set before it is opened.
+void count_errors(AVCodecContext& decoder, std::atomic<std::uint64_t>& count) noexcept;
 
 /// Collects the errors that libav logs on this thread while the object lives; they say more than error codes do ("moov
 /// atom not found"). One at a time per thread.

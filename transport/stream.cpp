@@ -14,11 +14,11 @@ namespace framewire {
 
 namespace {
 
-/// Beside every viewer's quota: two frames that the source works on, the newest one that waits, one to claim.
-constexpr std::uint32_t slots_for_source = 4;
-
 /// Under `every` the source stops producing once this many frames wait for the slowest viewer: enough to keep its link busy.
 constexpr std::size_t most_waiting_under_every = 2;
+
+/// Beside every viewer's quota: two frames that the source works on, the newest one that waits, one to claim.
+constexpr std::uint32_t slots_for_source = 4;
 
 std::chrono::steady_clock::time_point as_time_point(std::int64_t monotonic) {
   return std::chrono::steady_clock::time_point(std::chrono::nanoseconds(monotonic));
@@ -251,12 +251,9 @@ void Stream::release_held(Outlet& outlet) noexcept {
 
 void Stream::service(Outlet& outlet) noexcept {
   const std::scoped_lock lock(mutex_);
-  const bool came_back = collect(outlet);
-  const std::size_t waiting_before = outlet.waiting.size();
+  collect(outlet);
   offer_waiting(outlet);
-  if (came_back || outlet.waiting.size() != waiting_before) {
-    changed_.notify_all();
-  }
+  changed_.notify_all();
 }
 
 std::optional<Stream::EpochStart> Stream::epoch_to_announce(Outlet& outlet) {
@@ -306,7 +303,10 @@ bool Stream::has_room() const noexcept {
   if (epochs_.back().pool->free_count() == 0) {
     return false;
   }
-  return std::ranges::none_of(outlets_, [](const Outlet* outlet) {
+  return std::ranges::none_of(outlets_, [this](const Outlet* outlet) {
+    if (options_.one_at_a_time) {
+      return !outlet->waiting.empty() || outlet->link->frames_acknowledged() != outlet->counts.frames_sent;
+    }
     return outlet->delivery == Delivery::every && outlet->waiting.size() >= most_waiting_under_every;
   });
 }
@@ -319,18 +319,15 @@ std::optional<ClaimedSlot> Stream::take_slot() noexcept {
   return ClaimedSlot(*this, pool, *index, monotonic_ns());
 }
 
-bool Stream::collect_all() noexcept {
-  bool came_back = false;
+void Stream::collect_all() noexcept {
   for (Outlet* outlet : outlets_) {
-    came_back |= collect(*outlet);
+    collect(*outlet);
     offer_waiting(*outlet);
   }
-  return came_back;
 }
 
-bool Stream::collect(Outlet& outlet) noexcept {
+void Stream::collect(Outlet& outlet) noexcept {
   std::array<PoolSlot, 32> let_go;
-  bool came_back = false;
   for (;;) {
     const std::size_t count = outlet.link->collect(let_go);
     for (const PoolSlot& slot : std::span(let_go).first(count)) {
@@ -339,10 +336,9 @@ bool Stream::collect(Outlet& outlet) noexcept {
       *held = outlet.held.back();
       outlet.held.pop_back();
       release(slot);
-      came_back = true;
     }
     if (count < let_go.size()) {
-      return came_back;
+      return;
     }
   }
 }

@@ -17,7 +17,7 @@
 namespace framewire {
 
 struct StreamOptions {
-  std::string name;
+  std::string name{};
   std::uint32_t number = 0;
   Delivery delivery = Delivery::latest;
   std::uint32_t slots_per_viewer = 3;
@@ -25,6 +25,7 @@ struct StreamOptions {
   std::uint64_t first_sequence = 0;
   std::uint64_t max_frames = 0;       // 0: no limit
   std::int64_t max_duration_ns = 0;   // from the first frame on; 0: no limit
+  bool one_at_a_time = false;         // under `every`: claim() waits until every viewer has given the last frame back
   bool spin = false;                  // claim() polls instead of sleeping
 };
 
@@ -63,7 +64,7 @@ struct FrameInfo {
   std::uint64_t user_tag = 0;
   bool is_stamped = false;
   /// Where it differs from the epoch's (padded rows, a short chunk of bytes); must fit the slot.
-  std::optional<FrameLayout> layout;
+  std::optional<FrameLayout> layout{};
 };
 
 /// Owned by the sender program; outlives every session and the source. The source's functions belong to one thread, the
@@ -149,8 +150,8 @@ class Stream {
   [[nodiscard]] bool has_room() const noexcept;
   std::optional<ClaimedSlot> take_slot() noexcept;
   std::optional<ClaimedSlot> claim_spinning();
-  bool collect_all() noexcept;
-  bool collect(Outlet& outlet) noexcept;
+  void collect_all() noexcept;
+  void collect(Outlet& outlet) noexcept;
   void queue(Outlet& outlet, const WaitingFrames::Entry& frame) noexcept;
   void offer_waiting(Outlet& outlet) noexcept;
   [[nodiscard]] bool must_wait_to_collect() noexcept;

@@ -29,6 +29,7 @@ struct SubscriberStatus {
   ExitStatus exit_status = ExitStatus::ok;  // for finished and failed
   std::string start_line;  // "transport=… memory=… auth=…" of the session
   std::string transport;   // "local", "tcp"
+  std::optional<Delivery> delivery;    // of the session
   std::optional<StreamFormat> format;  // of the newest epoch
 };
 
@@ -89,6 +90,8 @@ class Subscriber {
 
   [[nodiscard]] SubscriberStatus status() const;
   [[nodiscard]] SubscriberCounts counts() const;
+  /// Where it listens; 0 when it dials.
+  [[nodiscard]] std::uint16_t port() const noexcept;
   /// A number that grows with every change of the status: cheap to compare each frame.
   [[nodiscard]] std::uint64_t status_version() const noexcept;
   /// Sender's CLOCK_MONOTONIC minus ours, and how far off that may be: 0 and 0 on one host, else estimated over the control channel.

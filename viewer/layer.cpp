@@ -1,5 +1,7 @@
 #include "viewer/layer.hpp"
 
+#include <array>
+#include <span>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -35,6 +37,7 @@ Layer::Upload Layer::upload(ReceivedFrame frame) noexcept {
                                             .block = &frame.block(),
                                             .offset_in_block_bytes = frame.offset_in_block_bytes()});
   held_.emplace(std::move(frame));
+  has_picture_ = has_picture_ || is_uploaded;
   return is_uploaded ? Upload::done : Upload::not_a_picture;
 }
 
@@ -67,7 +70,30 @@ void Layer::forget_memory() noexcept {
   texture_.forget_blocks();
 }
 
+void Layer::warm_up(Size surface) noexcept {
+  if (has_picture_) {
+    return;
+  }
+  constexpr std::uint32_t side = 64;
+  const std::array<std::byte, side * side * 4> black{};
+  for (const PixelFormat format : {PixelFormat::rgba, PixelFormat::nv12, PixelFormat::yuv420p}) {
+    const FrameLayout layout = packed_layout(format, side, side);
+    if (!texture_.upload({.layout = layout, .colour = {}, .payload = std::span(black).first(layout.size_bytes)})) {
+      continue;
+    }
+    const int width = static_cast<int>(surface.width);
+    const int height = static_cast<int>(surface.height);
+    texture_.draw(0, 0, width, height, false);  // enlarged
+    texture_.draw(0, 0, 48, 48, false);         // reduced a little
+    texture_.draw(0, 0, 16, 16, false);         // reduced much
+  }
+  texture_.wait_upload_done(monotonic_ns() + gpu_deadline_ns);
+}
+
 void Layer::draw(Size surface, Rational sample_aspect) const noexcept {
+  if (!has_picture_) {
+    return;
+  }
   const PictureRectangle at = fit(texture_.frame_size(), sample_aspect, surface);
   if (at.width > 0) {
     const int bottom = static_cast<int>(surface.height) - at.y - at.height;

@@ -43,7 +43,11 @@ class Layer {
   /// The picture as large as it fits on a surface of this size; nothing before the first frame.
   void draw(Size surface, Rational sample_aspect) const noexcept;
 
-  [[nodiscard]] bool has_picture() const noexcept { return texture_.frame_size().width > 0; }
+  /// Draws small frames of the usual formats, larger and smaller than `surface`, so that the driver has its shaders
+  /// ready when the first real one comes. What is bound shows rubbish afterwards. Does nothing once there is a picture.
+  void warm_up(Size surface) noexcept;
+
+  [[nodiscard]] bool has_picture() const noexcept { return has_picture_; }
   [[nodiscard]] UploadMethod method() const noexcept { return texture_.method(); }
 
  private:
@@ -52,6 +56,7 @@ class Layer {
   Statistics& statistics_;
   FrameTexture texture_;
   TearCheck check_;
+  bool has_picture_ = false;
   std::optional<ReceivedFrame> held_;
 };
 

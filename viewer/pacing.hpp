@@ -71,7 +71,9 @@ class RedrawSchedule {
       : clock_(clock), due_ns_(clock.now_ns() + delay_ns) {}
 
   /// The picture has changed: draw it now.
-  void request() noexcept { due_ns_ = clock_.now_ns(); }
+  void request() noexcept { request_within(0); }
+  /// The same, unless it is drawn anyway within `delay_ns`.
+  void request_within(std::int64_t delay_ns) noexcept { due_ns_ = std::min(due_ns_, clock_.now_ns() + delay_ns); }
 
   /// It was drawn, which used `cost_ns` of CPU time, and should be drawn again after `step_ns` at the earliest, or
   /// never_ns. A single dear drawing, as the first one is, does not slow the next ones down.

@@ -68,7 +68,8 @@ void Panel::draw(const Overlay& overlay, Size surface, Statistics& statistics, c
   ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 8 * scale);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {14 * scale, 12 * scale});
   ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, {0, 2 * scale});
-  ImGui::SetNextWindowPos({16 * scale, 16 * scale});
+  // On the right: test pictures and scenes have their own figures on the left.
+  ImGui::SetNextWindowPos({static_cast<float>(surface.width) - 16 * scale - width, 16 * scale});
   ImGui::SetNextWindowSize({width, 0});
   ImGui::PushStyleColor(ImGuiCol_WindowBg, ImVec4{0.055F, 0.067F, 0.09F, 0.8F});
   ImGui::Begin("framewire", nullptr,
@@ -84,7 +85,7 @@ void Panel::draw(const Overlay& overlay, Size surface, Statistics& statistics, c
   ImGui::PushStyleColor(ImGuiCol_PlotLines, curve_colour);
   ImGui::PushStyleColor(ImGuiCol_FrameBg, ImVec4{1, 1, 1, 0.05F});
   ImGui::PlotLines("##latency", latencies_ms_.data(), static_cast<int>(latencies_ms_.size()), static_cast<int>(next_),
-                   nullptr, 0, std::max(highest * 1.15F, 1.0F), {-1, 44 * scale});
+                   nullptr, 0, std::max(highest * 1.15F, 1.0F), {ImGui::GetContentRegionAvail().x, 44 * scale});
   ImGui::PopStyleColor(2);
   faint_line(facts.format);
   faint_line(facts.start_line);

@@ -17,10 +17,8 @@ constexpr Size default_headless_size{960, 540};
 constexpr Size default_window_size{1280, 720};
 constexpr std::int64_t live_line_period_ns = ns_per_s;
 constexpr std::int64_t plain_line_period_ns = 10 * ns_per_s;
-constexpr std::int64_t notice_step_ns = 33 * ns_per_ms;
-constexpr std::int64_t panel_step_ns = 500 * ns_per_ms;
-/// A headless picture of nothing is only worth drawing when frames do not come right away.
-constexpr std::int64_t headless_notice_delay_ns = 300 * ns_per_ms;
+/// A picture of nothing is only worth drawing when frames do not come right away.
+constexpr std::int64_t notice_delay_ns = 300 * ns_per_ms;
 /// How soon a frame that the GPU still reads is looked after again.
 constexpr std::int64_t gpu_poll_ns = ns_per_ms;
 
@@ -58,10 +56,12 @@ Program::Program(const ViewerOptions& options, Interruption& interruption, Log& 
       started_ns_(clock_.now_ns()),
       surface_(open_surface(options_)),
       layer_(options_.verifies, statistics_),
+      scene_(layer_, statistics_),
       recorder_(options_.output_file, log, interruption),
       subscriber_(options_.subscriber, log),
       pacing_(clock_, options_.subscriber.delivery == Delivery::every),
-      schedule_(clock_, options_.is_headless ? headless_notice_delay_ns : 0) {
+      schedule_(clock_, options_.is_headless ? notice_delay_ns : 0) {
+  facts_.peer_text = options_.peer_text;
   log_.detail(surface_->describe() + ", " + gl_renderer() + ", upload by " + name(layer_.method()));
   interruption_.set_wake([this] { subscriber_.wake(); });
   statistics_.line_meter().take_rates(started_ns_);
@@ -112,39 +112,40 @@ void Program::follow_status() {
     return;
   }
   status_version_ = version;
-  const SubscriberStatus before = std::exchange(status_, subscriber_.status());
-  if (status_.format) {
-    sample_aspect_ = status_.format->sample_aspect;
-  }
-  if (before.state != status_.state || before.sentence != status_.sentence || before.format != status_.format) {
+  const SubscriberStatus before = std::exchange(facts_.status, subscriber_.status());
+  const SubscriberStatus& now = facts_.status;
+  if (before.state != now.state || before.sentence != now.sentence || before.format != now.format) {
     say_status(before);
-    schedule_.request();
+    // Frames usually follow a session at once: a picture of having none would only delay the first.
+    const bool can_wait = !surface_->is_watched() || now.state == SubscriberState::connected;
+    schedule_.request_within(can_wait ? notice_delay_ns : 0);
   }
-  if (status_.state == SubscriberState::lost && before.state != SubscriberState::lost) {
+  if (now.state == SubscriberState::lost && before.state != SubscriberState::lost) {
+    facts_.lost_sentence = now.sentence;  // dialling puts its own sentences there from now on
     layer_.forget_memory();
   }
-  if (status_.state == SubscriberState::finished || status_.state == SubscriberState::failed) {
-    ending_ = status_.exit_status;
+  if (now.state == SubscriberState::finished || now.state == SubscriberState::failed) {
+    ending_ = now.exit_status;
   }
 }
 
 void Program::say_status(const SubscriberStatus& before) {
-  switch (status_.state) {
+  switch (facts_.status.state) {
     case SubscriberState::waiting:
-      log_.info(status_.sentence);
+      log_.info(facts_.status.sentence);
       break;
     case SubscriberState::connected:
       if (before.state != SubscriberState::connected) {
-        log_.info(status_.start_line);
+        log_.info(facts_.status.start_line);
       }
       break;
     case SubscriberState::lost:  // the subscriber itself has said that it lost the sender; what dialling says is for
                                  // the curious
     case SubscriberState::finished:
-      log_.detail(status_.sentence);
+      log_.detail(facts_.status.sentence);
       break;
     case SubscriberState::failed:
-      log_.error(status_.sentence);
+      log_.error(facts_.status.sentence);
       break;
   }
 }
@@ -184,7 +185,7 @@ void Program::record(const ReceivedFrame& frame) {
   if (!recorder_.is_recording()) {
     return;
   }
-  if (recorder_.record(frame, status_.format)) {
+  if (recorder_.record(frame, facts_.status.format)) {
     statistics_.frame_recorded();
   } else if (recorder_.reader_has_left() && options_.is_headless) {
     ending_ = ExitStatus::ok;
@@ -197,7 +198,7 @@ void Program::answer_events() {
     ending_ = ExitStatus::ok;
   }
   if (events.toggles_panel) {
-    panel_.toggle();
+    scene_.toggle_panel();
   }
   if (events.needs_redraw || events.toggles_panel) {
     schedule_.request();
@@ -226,7 +227,7 @@ void Program::show_frame() {
   layer_.release_finished();
   const std::int64_t offset_ns = subscriber_.clock_offset().offset_ns;
   statistics_.frame_shown(sender, here, offset_ns);
-  panel_.frame_shown(here.shown_ns + offset_ns - sender.completed_ns);
+  scene_.frame_shown(here.shown_ns + offset_ns - sender.completed_ns);
   schedule_.drawn(0, step_ns());
 }
 
@@ -258,69 +259,24 @@ void Program::redraw() {
   draw_picture();
   surface_->present();
   schedule_.drawn(process_cpu_ns() - cpu_before_ns, step_ns());
+  warm_up();
 }
 
-/// How soon something in the picture has moved by itself.
-std::int64_t Program::step_ns() const noexcept {
-  if (!surface_->is_watched()) {
-    return RedrawSchedule::never_ns;
+/// Drivers finish shaders when they are first used. While there is no sender, that costs no frame its time.
+void Program::warm_up() {
+  if (!is_warm_ && facts_.status.state == SubscriberState::waiting && clock_.now_ns() - started_ns_ > notice_delay_ns) {
+    is_warm_ = true;
+    surface_->begin();
+    layer_.warm_up(surface_->size());
   }
-  if (!layer_.has_picture() || is_lost()) {
-    return notice_step_ns;
-  }
-  return panel_.is_shown() ? panel_step_ns : RedrawSchedule::never_ns;
-}
-
-bool Program::is_lost() const noexcept {
-  return status_.state != SubscriberState::connected && status_.state != SubscriberState::finished;
 }
 
 void Program::draw_picture() {
-  glDisable(GL_BLEND);
-  if (layer_.has_picture()) {
-    glClearColor(0, 0, 0, 1);
-    glClear(GL_COLOR_BUFFER_BIT);
-    layer_.draw(surface_->size(), sample_aspect_.value_or(Rational{1, 1}));
-  } else {
-    clear_for_waiting_picture(surface_->size());
-  }
-  if (!layer_.has_picture() || is_lost() || panel_.is_shown()) {
-    draw_overlay();
-  }
+  scene_.draw(surface_->size(), facts_, subscriber_.counts(), clock_.now_ns());
 }
 
-void Program::draw_overlay() {
-  const Size size = surface_->size();
-  if (!overlay_.begin(size)) {
-    return;
-  }
-  const std::int64_t now_ns = clock_.now_ns();
-  if (!layer_.has_picture()) {
-    draw_waiting_picture(overlay_, size, waiting_notice(), now_ns);
-  } else if (is_lost()) {
-    draw_lost_banner(overlay_, size, lost_notice(), now_ns);
-  }
-  if (panel_.is_shown()) {
-    panel_.draw(overlay_, size, statistics_, subscriber_.counts(), panel_facts(), now_ns);
-  }
-  overlay_.finish();
-}
-
-Notice Program::waiting_notice() const {
-  if (status_.state == SubscriberState::connected) {
-    return {"connected to " + options_.peer_text + ", waiting for the first frame", ""};
-  }
-  return {"waiting for " + options_.peer_text, status_.sentence};
-}
-
-Notice Program::lost_notice() const {
-  return {"lost " + options_.peer_text + "; reconnecting", status_.sentence};
-}
-
-PanelFacts Program::panel_facts() const {
-  return {.format = status_.format ? describe(*status_.format) : "",
-          .start_line = status_.start_line,
-          .way = std::string(name(layer_.method())) + ", " + gl_renderer()};
+std::int64_t Program::step_ns() const noexcept {
+  return surface_->is_watched() ? scene_.step_ns(facts_) : RedrawSchedule::never_ns;
 }
 
 void Program::save_screenshot(const std::string& file) {
@@ -346,7 +302,7 @@ void Program::say_live_line() {
   }
   next_line_ns_ = now_ns + (log_.is_terminal() ? live_line_period_ns : plain_line_period_ns);
   const RecentRates rates = statistics_.line_meter().take_rates(now_ns);
-  if (status_.state == SubscriberState::connected && statistics_.counts().frames_received > 0) {
+  if (facts_.status.state == SubscriberState::connected && statistics_.counts().frames_received > 0) {
     log_.live(live_line(rates, statistics_.counts(), subscriber_.counts()));
   }
 }
@@ -354,10 +310,10 @@ void Program::say_live_line() {
 ViewerReport Program::report() const {
   return {.statistics = statistics_,
           .session_counts = subscriber_.counts(),
-          .status = status_,
+          .status = facts_.status,
           .clock_offset = subscriber_.clock_offset(),
           .surface = surface_->describe(),
-          .renderer = gl_renderer(),
+          .renderer = short_renderer(),
           .upload = name(layer_.method())};
 }
 

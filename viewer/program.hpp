@@ -9,13 +9,11 @@
 #include "base/log.hpp"
 #include "command/interruption.hpp"
 #include "viewer/layer.hpp"
-#include "viewer/notice.hpp"
 #include "viewer/options.hpp"
-#include "viewer/overlay.hpp"
 #include "viewer/pacing.hpp"
-#include "viewer/panel.hpp"
 #include "viewer/recorder.hpp"
 #include "viewer/report.hpp"
+#include "viewer/scene.hpp"
 #include "viewer/surface.hpp"
 
 namespace framewire {
@@ -49,12 +47,8 @@ class Program {
   void upload(ReceivedFrame frame);
   void redraw();
   [[nodiscard]] std::int64_t step_ns() const noexcept;
-  [[nodiscard]] bool is_lost() const noexcept;
+  void warm_up();
   void draw_picture();
-  void draw_overlay();
-  [[nodiscard]] Notice waiting_notice() const;
-  [[nodiscard]] Notice lost_notice() const;
-  [[nodiscard]] PanelFacts panel_facts() const;
   void take_screenshot();
   void save_screenshot(const std::string& file);
   void save_last_picture();
@@ -73,19 +67,18 @@ class Program {
   const std::int64_t started_ns_;
   Statistics statistics_;
   std::unique_ptr<Surface> surface_;  // owns the GL context: made before, and destroyed after, all that draws
-  Overlay overlay_;
   Layer layer_;
-  Panel panel_;
+  Scene scene_;
   Recorder recorder_;
   Subscriber subscriber_;
   Pacing<ReceivedFrame> pacing_;
   RedrawSchedule schedule_;
 
-  SubscriberStatus status_;
+  SceneFacts facts_;
   std::uint64_t status_version_ = 0;
-  std::optional<Rational> sample_aspect_;
   std::optional<std::uint32_t> epoch_;  // of the newest frame
   std::optional<ExitStatus> ending_;    // set: the loop is over
+  bool is_warm_ = false;
   std::int64_t next_line_ns_ = 0;
 };
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "viewer/histogram.hpp"
+#include "base/histogram.hpp"
 
 namespace framewire {
 

@@ -50,14 +50,11 @@ std::string stages_line(const Statistics& statistics) {
 }
 
 std::string way_line(const ViewerReport& report) {
-  std::string line = "way      ";
-  if (!report.status.start_line.empty()) {
-    line += report.status.start_line + "; ";
-  }
+  std::string line = fmt::format("way      {} link, host memory, ", report.status.transport);
   if (report.status.format) {
-    line += describe(*report.status.format) + "; ";
+    line += describe(*report.status.format) + ", ";
   }
-  return line + report.surface + ", " + report.upload + ", " + report.renderer;
+  return line + fmt::format("{}, {} by {}", report.surface, report.renderer, report.upload);
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/histogram.hpp"
 #include "frame/frame_header.hpp"
-#include "viewer/histogram.hpp"
 #include "viewer/recent_meter.hpp"
 
 namespace framewire {

@@ -116,7 +116,7 @@ INSTANTIATE_TEST_SUITE_P(
         Coded{"ffv1_420.mkv", "-c:v ffv1", "101", "77", "yuv420p", PixelFormat::yuv420p},
         Coded{"ffv1_422.mkv", "-c:v ffv1", "101", "77", "yuv422p", PixelFormat::yuv422p},
         Coded{"ffv1_422p10.mkv", "-c:v ffv1", "101", "77", "yuv422p10le", PixelFormat::yuv422p10le},
-        Coded{"ffv1_bgr0.mkv", "-c:v ffv1", "101", "77", "bgr0", PixelFormat::bgr0},
+        Coded{"ffv1_bgr0.mkv", "-c:v ffv1", "101", "77", "bgr0", PixelFormat::bgr0, true},
         Coded{"ffv1_bgra.mkv", "-c:v ffv1", "101", "77", "bgra", PixelFormat::bgra},
         Coded{"ffv1_gray.mkv", "-c:v ffv1", "101", "77", "gray", PixelFormat::gray8},
         Coded{"raw_uyvy.nut", "-c:v rawvideo", "102", "77", "uyvy422", PixelFormat::uyvy422},

@@ -46,7 +46,7 @@ TEST_F(FramePainterTest, SmoothMinificationIsTheMeanOfEverythingCovered) {
 }
 
 TEST_F(FramePainterTest, AllVariantsCompile) {
-  EXPECT_NO_THROW(FramePainter(Minification::fast));
+  EXPECT_NO_THROW(FramePainter{Minification::fast});
 }
 
 TEST(ColourConversion, PutsBlackAndWhiteWhereTheStandardsHaveThem) {

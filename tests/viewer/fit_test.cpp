@@ -7,46 +7,46 @@ namespace {
 
 constexpr Rational square{1, 1};
 
-TEST(Fit, fills_a_surface_of_the_same_shape) {
+TEST(Fit, FillsASurfaceOfTheSameShape) {
   EXPECT_EQ(fit({3840, 2160}, square, {960, 540}), (PictureRectangle{0, 0, 960, 540}));
   EXPECT_EQ(fit({960, 540}, square, {3840, 2160}), (PictureRectangle{0, 0, 3840, 2160}));
 }
 
-TEST(Fit, leaves_bars_beside_a_narrow_picture) {
+TEST(Fit, LeavesBarsBesideANarrowPicture) {
   EXPECT_EQ(fit({640, 480}, square, {1920, 1080}), (PictureRectangle{240, 0, 1440, 1080}));
 }
 
-TEST(Fit, leaves_bars_above_and_below_a_wide_picture) {
+TEST(Fit, LeavesBarsAboveAndBelowAWidePicture) {
   EXPECT_EQ(fit({1920, 1080}, square, {1024, 768}), (PictureRectangle{0, 96, 1024, 576}));
 }
 
-TEST(Fit, stretches_by_the_sample_aspect) {
+TEST(Fit, StretchesByTheSampleAspect) {
   // PAL widescreen: 720x576 with pixels of 64:45 is shown as 1024x576.
   EXPECT_EQ(fit({720, 576}, {64, 45}, {1024, 576}), (PictureRectangle{0, 0, 1024, 576}));
   EXPECT_EQ(fit({720, 576}, {64, 45}, {1024, 768}), (PictureRectangle{0, 96, 1024, 576}));
   EXPECT_EQ(fit({100, 100}, {1, 2}, {200, 200}), (PictureRectangle{50, 0, 100, 200}));
 }
 
-TEST(Fit, rounds_to_the_nearest_pixel) {
+TEST(Fit, RoundsToTheNearestPixel) {
   EXPECT_EQ(fit({3, 2}, square, {100, 100}), (PictureRectangle{0, 16, 100, 67}));
 }
 
-TEST(Fit, takes_an_aspect_without_meaning_as_square) {
+TEST(Fit, TakesAnAspectWithoutMeaningAsSquare) {
   EXPECT_EQ(fit({640, 480}, {0, 1}, {640, 480}), (PictureRectangle{0, 0, 640, 480}));
   EXPECT_EQ(fit({640, 480}, {1, 0}, {640, 480}), (PictureRectangle{0, 0, 640, 480}));
 }
 
-TEST(Fit, shows_at_least_one_pixel_at_the_ends_of_the_range) {
+TEST(Fit, ShowsAtLeastOnePixelAtTheEndsOfTheRange) {
   EXPECT_EQ(fit({32768, 1}, {0xffffffff, 1}, {32768, 32768}), (PictureRectangle{0, 16383, 32768, 1}));
   EXPECT_EQ(fit({1, 32768}, {1, 0xffffffff}, {32768, 32768}), (PictureRectangle{16383, 0, 1, 32768}));
 }
 
-TEST(Fit, is_empty_when_there_is_nothing_to_fit) {
+TEST(Fit, IsEmptyWhenThereIsNothingToFit) {
   EXPECT_EQ(fit({0, 480}, square, {640, 480}), PictureRectangle{});
   EXPECT_EQ(fit({640, 480}, square, {640, 0}), PictureRectangle{});
 }
 
-TEST(Fit, never_leaves_the_surface) {
+TEST(Fit, NeverLeavesTheSurface) {
   for (std::uint32_t width = 1; width < 70; width += 3) {
     for (std::uint32_t height = 1; height < 70; height += 7) {
       const PictureRectangle at = fit({width, height}, {16, 15}, {64, 48});

@@ -38,7 +38,7 @@ void expect_refusal(const std::vector<const char*>& words, const std::vector<std
   }
 }
 
-TEST(Options, default_to_the_sender_on_this_machine) {
+TEST(Options, DefaultToTheSenderOnThisMachine) {
   const ViewerOptions options = parse({});
   ASSERT_TRUE(options.subscriber.endpoint.dial.has_value());
   EXPECT_EQ(options.subscriber.endpoint.dial->host, "localhost");
@@ -51,7 +51,7 @@ TEST(Options, default_to_the_sender_on_this_machine) {
   EXPECT_EQ(options.common.max_frames, 0U);
 }
 
-TEST(Options, take_host_port_and_stream) {
+TEST(Options, TakeHostPortAndStream) {
   const ViewerOptions options = parse({"box:6000/camera"});
   EXPECT_EQ(options.subscriber.endpoint.dial->host, "box");
   EXPECT_EQ(options.subscriber.endpoint.dial->port, 6000);
@@ -60,7 +60,7 @@ TEST(Options, take_host_port_and_stream) {
   EXPECT_EQ(parse({"[::1]:6000/a"}).subscriber.endpoint.dial->host, "::1");
 }
 
-TEST(Options, take_everything_at_once) {
+TEST(Options, TakeEverythingAtOnce) {
   const ViewerOptions options =
       parse({"--headless",  "--size",     "640x360",  "--output", "-",          "--screenshot", "a.png",
              "--transport", "tcp",        "--memory", "host",     "--delivery", "every",        "--frames",
@@ -84,18 +84,18 @@ TEST(Options, take_everything_at_once) {
   EXPECT_TRUE(options.common.is_verbose);
 }
 
-TEST(Options, listen_instead_of_dialling) {
+TEST(Options, ListenInsteadOfDialling) {
   const ViewerOptions options = parse({"--listen", "192.0.2.7:7000"});
   EXPECT_FALSE(options.subscriber.endpoint.dial.has_value());
   EXPECT_EQ(options.subscriber.endpoint.listen->host, "192.0.2.7");
   EXPECT_EQ(options.subscriber.endpoint.listen->port, 7000);
 }
 
-TEST(Options, retry_zero_means_not_at_all) {
+TEST(Options, RetryZeroMeansNotAtAll) {
   EXPECT_EQ(parse({"--retry", "0"}).subscriber.retry_ns, 0);
 }
 
-TEST(Options, help_and_version_end_the_program_well) {
+TEST(Options, HelpAndVersionEndTheProgramWell) {
   const char* help[] = {"framewire-view", "--help"};
   const char* version[] = {"framewire-view", "--version"};
   testing::internal::CaptureStdout();
@@ -107,7 +107,7 @@ TEST(Options, help_and_version_end_the_program_well) {
   EXPECT_NE(said.find("framewire-view "), std::string::npos);
 }
 
-TEST(Options, refuse_with_the_thing_the_value_and_the_way_out) {
+TEST(Options, RefuseWithTheThingTheValueAndTheWayOut) {
   expect_refusal({"--size", "big"}, {"--size", "'big'", "WIDTHxHEIGHT"});
   expect_refusal({"--size", "0x1"}, {"--size", "'0x1'"});
   expect_refusal({"--frames", "-1"}, {"--frames", "'-1'"});
@@ -125,19 +125,19 @@ TEST(Options, refuse_with_the_thing_the_value_and_the_way_out) {
   expect_refusal({"*"}, {"'*'", "--listen"});
 }
 
-TEST(Options, refuse_what_this_version_does_not_have) {
+TEST(Options, RefuseWhatThisVersionDoesNotHave) {
   expect_refusal({"--transport", "rdma"}, {"rdma", "tcp"});
   expect_refusal({"--memory", "cuda"}, {"cuda", "host"});
   expect_refusal({"one", "two"}, {"'one'", "'two'", "later"});
 }
 
-TEST(Options, refuse_what_contradicts_itself) {
+TEST(Options, RefuseWhatContradictsItself) {
   expect_refusal({"--listen", ":5290", "box"}, {"--listen", "'box'"});
   expect_refusal({"--headless", "--fullscreen"}, {"--headless", "--fullscreen"});
   expect_refusal({"--headless", "--monitor", "1"}, {"--headless", "--monitor"});
 }
 
-TEST(Options, refuse_unknown_and_unfinished_options) {
+TEST(Options, RefuseUnknownAndUnfinishedOptions) {
   expect_refusal({"--wide"}, {"--wide", "--help"});
   expect_refusal({"--size"}, {"--size", "--help"});
   expect_refusal({"--output", ""}, {"--output"});

@@ -44,14 +44,14 @@ class PacingTest : public testing::Test {
   std::vector<int> superseded_;
 };
 
-TEST_F(PacingTest, has_nothing_to_show_at_first) {
+TEST_F(PacingTest, HasNothingToShowAtFirst) {
   Pacing<Frame> pacing(clock_, false);
   drain(pacing);
   EXPECT_FALSE(pacing.has_frame());
   EXPECT_EQ(take(pacing), -1);
 }
 
-TEST_F(PacingTest, shows_the_newest_and_supersedes_the_older_ones_in_order) {
+TEST_F(PacingTest, ShowsTheNewestAndSupersedesTheOlderOnesInOrder) {
   Pacing<Frame> pacing(clock_, false);
   arrive({1, 2, 3});
   drain(pacing);
@@ -60,7 +60,7 @@ TEST_F(PacingTest, shows_the_newest_and_supersedes_the_older_ones_in_order) {
   EXPECT_FALSE(pacing.has_frame());
 }
 
-TEST_F(PacingTest, supersedes_a_frame_that_waited_for_the_drawing) {
+TEST_F(PacingTest, SupersedesAFrameThatWaitedForTheDrawing) {
   Pacing<Frame> pacing(clock_, false);
   arrive({1});
   drain(pacing);
@@ -70,7 +70,7 @@ TEST_F(PacingTest, supersedes_a_frame_that_waited_for_the_drawing) {
   EXPECT_EQ(take(pacing), 2);
 }
 
-TEST_F(PacingTest, shows_every_frame_in_turn_and_leaves_the_rest_in_the_ring) {
+TEST_F(PacingTest, ShowsEveryFrameInTurnAndLeavesTheRestInTheRing) {
   Pacing<Frame> pacing(clock_, true);
   arrive({1, 2, 3});
   drain(pacing);
@@ -83,7 +83,7 @@ TEST_F(PacingTest, shows_every_frame_in_turn_and_leaves_the_rest_in_the_ring) {
   EXPECT_TRUE(superseded_.empty());
 }
 
-TEST_F(PacingTest, stops_taking_in_so_that_a_fast_sender_cannot_starve_the_picture) {
+TEST_F(PacingTest, StopsTakingInSoThatAFastSenderCannotStarveThePicture) {
   Pacing<Frame> pacing(clock_, false);
   for (int i = 0; i < 1000; ++i) {
     ring_.push_back(i);
@@ -94,7 +94,7 @@ TEST_F(PacingTest, stops_taking_in_so_that_a_fast_sender_cannot_starve_the_pictu
   EXPECT_EQ(superseded_, (std::vector{0, 1, 2}));
 }
 
-TEST_F(PacingTest, loses_no_frame_of_a_long_run) {
+TEST_F(PacingTest, LosesNoFrameOfALongRun) {
   Pacing<Frame> pacing(clock_, false);
   std::size_t shown = 0;
   for (int i = 0; i < 500; ++i) {
@@ -110,7 +110,7 @@ TEST_F(PacingTest, loses_no_frame_of_a_long_run) {
   EXPECT_EQ(shown + superseded_.size(), 125U * (1 + 2 + 3));
 }
 
-TEST(RedrawSchedule, draws_first_after_the_delay) {
+TEST(RedrawSchedule, DrawsFirstAfterTheDelay) {
   VirtualClock clock;
   RedrawSchedule schedule(clock, 300 * ns_per_ms);
   EXPECT_FALSE(schedule.is_due());
@@ -118,7 +118,7 @@ TEST(RedrawSchedule, draws_first_after_the_delay) {
   EXPECT_TRUE(schedule.is_due());
 }
 
-TEST(RedrawSchedule, rests_until_it_is_asked_when_nothing_moves) {
+TEST(RedrawSchedule, RestsUntilItIsAskedWhenNothingMoves) {
   VirtualClock clock;
   RedrawSchedule schedule(clock, 0);
   schedule.drawn(ns_per_ms, RedrawSchedule::never_ns);
@@ -128,14 +128,24 @@ TEST(RedrawSchedule, rests_until_it_is_asked_when_nothing_moves) {
   EXPECT_TRUE(schedule.is_due());
 }
 
-TEST(RedrawSchedule, moves_in_the_steps_asked_for_when_drawing_is_cheap) {
+TEST(RedrawSchedule, PutsOffWhatCanWaitButNeverWhatIsDueEarlier) {
+  VirtualClock clock;
+  RedrawSchedule schedule(clock, 100 * ns_per_ms);
+  schedule.request_within(300 * ns_per_ms);
+  EXPECT_EQ(schedule.due_ns(), 100 * ns_per_ms);
+  schedule.drawn(0, RedrawSchedule::never_ns);
+  schedule.request_within(300 * ns_per_ms);
+  EXPECT_EQ(schedule.due_ns(), 300 * ns_per_ms);
+}
+
+TEST(RedrawSchedule, MovesInTheStepsAskedForWhenDrawingIsCheap) {
   VirtualClock clock;
   RedrawSchedule schedule(clock, 0);
   schedule.drawn(100 * ns_per_us, 33 * ns_per_ms);
   EXPECT_EQ(schedule.due_ns(), 33 * ns_per_ms);
 }
 
-TEST(RedrawSchedule, spends_less_than_one_percent_of_a_core_when_drawing_is_dear) {
+TEST(RedrawSchedule, SpendsLessThanOnePercentOfACoreWhenDrawingIsDear) {
   VirtualClock clock;
   RedrawSchedule schedule(clock, 0);
   schedule.drawn(4 * ns_per_ms, 33 * ns_per_ms);
@@ -146,7 +156,7 @@ TEST(RedrawSchedule, spends_less_than_one_percent_of_a_core_when_drawing_is_dear
   EXPECT_TRUE(schedule.is_due());
 }
 
-TEST(RedrawSchedule, still_moves_now_and_then_when_drawing_is_very_dear) {
+TEST(RedrawSchedule, StillMovesNowAndThenWhenDrawingIsVeryDear) {
   VirtualClock clock;
   RedrawSchedule schedule(clock, 0);
   schedule.drawn(2 * ns_per_s, 33 * ns_per_ms);

@@ -2,61 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <random>
-#include <vector>
-
 #include "base/clock.hpp"
 
 namespace framewire {
 namespace {
-
-TEST(Histogram, is_empty_at_first) {
-  const Histogram histogram;
-  EXPECT_EQ(histogram.count(), 0U);
-  EXPECT_EQ(histogram.max_ns(), 0);
-  EXPECT_EQ(histogram.percentile_ns(0.5), 0);
-}
-
-TEST(Histogram, is_exact_for_small_values) {
-  Histogram histogram;
-  for (std::int64_t i = 1; i <= 50; ++i) {
-    histogram.add(i);
-  }
-  EXPECT_EQ(histogram.percentile_ns(0.5), 25);
-  EXPECT_EQ(histogram.percentile_ns(0.99), 50);
-  EXPECT_EQ(histogram.percentile_ns(0), 1);
-  EXPECT_EQ(histogram.percentile_ns(1), 50);
-}
-
-TEST(Histogram, agrees_with_sorting_within_its_resolution) {
-  Histogram histogram;
-  std::vector<std::int64_t> values;
-  std::mt19937_64 random(7);
-  std::lognormal_distribution<double> latency(15, 2);
-  for (int i = 0; i < 20'000; ++i) {
-    values.push_back(static_cast<std::int64_t>(latency(random)));
-    histogram.add(values.back());
-  }
-  std::sort(values.begin(), values.end());
-  for (const double share : {0.01, 0.25, 0.5, 0.9, 0.99, 0.999}) {
-    const auto rank = static_cast<std::size_t>(std::ceil(share * 20'000)) - 1;
-    const auto exact = static_cast<double>(values[rank]);
-    EXPECT_NEAR(static_cast<double>(histogram.percentile_ns(share)), exact, exact / 128 + 1) << share;
-  }
-  EXPECT_EQ(histogram.max_ns(), values.back());
-}
-
-TEST(Histogram, takes_the_ends_of_the_range) {
-  Histogram histogram;
-  histogram.add(INT64_MAX);
-  histogram.add(-5);
-  EXPECT_EQ(histogram.max_ns(), INT64_MAX);
-  EXPECT_EQ(histogram.percentile_ns(0.5), 0);
-  histogram.clear();
-  EXPECT_EQ(histogram.count(), 0U);
-  EXPECT_EQ(histogram.max_ns(), 0);
-}
 
 /// A frame that was completed at `completed_ns` of the sender's clock.
 FrameTimes completed_at(std::int64_t completed_ns) {
@@ -64,7 +13,7 @@ FrameTimes completed_at(std::int64_t completed_ns) {
       .begun_ns = completed_ns - 9 * ns_per_ms, .completed_ns = completed_ns, .offered_ns = completed_ns + ns_per_ms};
 }
 
-TEST(Statistics, counts_every_received_frame_once) {
+TEST(Statistics, CountsEveryReceivedFrameOnce) {
   Statistics statistics;
   for (std::int64_t i = 0; i < 10; ++i) {
     statistics.frame_received(1000, i * ns_per_s);
@@ -82,7 +31,7 @@ TEST(Statistics, counts_every_received_frame_once) {
   EXPECT_EQ(counts.bytes_received, 10'000U);
 }
 
-TEST(Statistics, measures_latency_and_stages_on_one_clock) {
+TEST(Statistics, MeasuresLatencyAndStagesOnOneClock) {
   Statistics statistics;
   const std::int64_t completed_ns = 100 * ns_per_ms;
   statistics.frame_shown(completed_at(completed_ns),
@@ -104,7 +53,7 @@ TEST(Statistics, measures_latency_and_stages_on_one_clock) {
             12);
 }
 
-TEST(Statistics, corrects_for_the_senders_clock) {
+TEST(Statistics, CorrectsForTheSendersClock) {
   Statistics statistics;
   const std::int64_t offset_ns = 5000 * ns_per_s;
   statistics.frame_shown(completed_at(offset_ns + 100 * ns_per_ms),
@@ -118,7 +67,7 @@ TEST(Statistics, corrects_for_the_senders_clock) {
   EXPECT_EQ(statistics.stage(Stage::queue).max_ns(), ns_per_ms);
 }
 
-TEST(Statistics, leaves_out_what_the_sender_did_not_say) {
+TEST(Statistics, LeavesOutWhatTheSenderDidNotSay) {
   Statistics statistics;
   statistics.frame_shown({}, {.received_ns = 1, .taken_ns = 2, .uploaded_ns = 3, .shown_ns = 4}, 77);
   EXPECT_EQ(statistics.latency().count(), 0U);
@@ -128,7 +77,7 @@ TEST(Statistics, leaves_out_what_the_sender_did_not_say) {
   EXPECT_EQ(statistics.stage(Stage::present).count(), 1U);
 }
 
-TEST(Statistics, has_rates_from_the_second_frame_on) {
+TEST(Statistics, HasRatesFromTheSecondFrameOn) {
   Statistics statistics;
   EXPECT_EQ(statistics.frames_per_s(), 0);
   EXPECT_EQ(statistics.seconds(), 0);
@@ -145,7 +94,7 @@ TEST(Statistics, has_rates_from_the_second_frame_on) {
   EXPECT_NEAR(statistics.gigabytes_per_s(), 61 * 33'177'600 / 1.005e9, 1e-6);
 }
 
-TEST(Statistics, counts_torn_frames_among_those_that_were_checked) {
+TEST(Statistics, CountsTornFramesAmongThoseThatWereChecked) {
   Statistics statistics;
   statistics.frame_checked(false);
   statistics.frame_checked(true);
@@ -153,7 +102,7 @@ TEST(Statistics, counts_torn_frames_among_those_that_were_checked) {
   EXPECT_EQ(statistics.counts().frames_torn, 1U);
 }
 
-TEST(RecentMeter, measures_from_one_look_to_the_next) {
+TEST(RecentMeter, MeasuresFromOneLookToTheNext) {
   RecentMeter meter;
   meter.take_rates(ns_per_s);
   for (int i = 0; i < 30; ++i) {

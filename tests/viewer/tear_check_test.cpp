@@ -17,7 +17,7 @@ class TearCheckTest : public testing::Test {
   FrameHeader header_;
 };
 
-TEST_F(TearCheckTest, finds_marks_of_another_frame) {
+TEST_F(TearCheckTest, FindsMarksOfAnotherFrame) {
   header_.is_stamped = true;
   header_.user_tag = marked_frame_tag;
   mark(payload_, 41, pattern_mark_bytes);
@@ -26,7 +26,7 @@ TEST_F(TearCheckTest, finds_marks_of_another_frame) {
   EXPECT_EQ(has_wrong_stamps(header_, payload_), true);
 }
 
-TEST_F(TearCheckTest, finds_a_torn_line_of_a_full_stamp) {
+TEST_F(TearCheckTest, FindsATornLineOfAFullStamp) {
   header_.is_stamped = true;
   header_.user_tag = stamped_frame_tag;
   stamp(payload_, 41);
@@ -35,17 +35,17 @@ TEST_F(TearCheckTest, finds_a_torn_line_of_a_full_stamp) {
   EXPECT_EQ(has_wrong_stamps(header_, payload_), true);
 }
 
-TEST_F(TearCheckTest, does_not_guess_about_pictures_without_stamps) {
+TEST_F(TearCheckTest, DoesNotGuessAboutPicturesWithoutStamps) {
   EXPECT_EQ(has_wrong_stamps(header_, payload_), std::nullopt);
 }
 
-TEST_F(TearCheckTest, takes_an_unknown_stamp_for_a_wrong_one) {
+TEST_F(TearCheckTest, TakesAnUnknownStampForAWrongOne) {
   header_.is_stamped = true;
   header_.user_tag = 3;
   EXPECT_EQ(has_wrong_stamps(header_, payload_), true);
 }
 
-TEST_F(TearCheckTest, checks_stamps_without_being_asked) {
+TEST_F(TearCheckTest, ChecksStampsWithoutBeingAsked) {
   TearCheck check(false);
   header_.is_stamped = true;
   header_.user_tag = stamped_frame_tag;
@@ -55,7 +55,7 @@ TEST_F(TearCheckTest, checks_stamps_without_being_asked) {
   EXPECT_EQ(check.end(header_, payload_), true);
 }
 
-TEST_F(TearCheckTest, sees_a_picture_change_while_it_is_held_when_asked_to) {
+TEST_F(TearCheckTest, SeesAPictureChangeWhileItIsHeldWhenAskedTo) {
   TearCheck check(true);
   check.begin(header_, payload_);
   EXPECT_EQ(check.end(header_, payload_), false);
@@ -64,7 +64,7 @@ TEST_F(TearCheckTest, sees_a_picture_change_while_it_is_held_when_asked_to) {
   EXPECT_EQ(check.end(header_, payload_), true);
 }
 
-TEST_F(TearCheckTest, leaves_pictures_alone_otherwise) {
+TEST_F(TearCheckTest, LeavesPicturesAloneOtherwise) {
   TearCheck check(false);
   check.begin(header_, payload_);
   payload_[1000] ^= std::byte{8};

@@ -1,7 +1,11 @@
 #include "transport/session/door.hpp"
 
+#include <fcntl.h>
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <chrono>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -23,6 +27,13 @@ Door::Door(const ListenOptions& listen, AuthenticateOptions authenticate, OnSess
 Door::~Door() {
   raise_event(stop_event_.get());
   thread_.join();
+  {
+    // Whoever is still being examined would keep this waiting until its deadline.
+    const std::scoped_lock lock(mutex_);
+    for (const auto& visitor : visitors_) {
+      ::shutdown(visitor->unknown_fd.get(), SHUT_RDWR);
+    }
+  }
   for (const auto& visitor : visitors_) {
     visitor->thread.join();
   }
@@ -62,9 +73,7 @@ void Door::accept_loop() noexcept {
     if (descriptors.front().revents != 0) {
       return;
     }
-    while (auto accepted = has_room ? listener_.accept() : std::nullopt) {
-      receive_visitor(std::move(*accepted));
-    }
+    accept_all();
     if (listener_.accept_fault() != 0) {
       // No descriptors left: the queue stays readable, and spinning on it would not help.
       wait_for(stop_event_.get(), POLLIN, monotonic_ns() + pause_ns);
@@ -73,51 +82,87 @@ void Door::accept_loop() noexcept {
   }
 }
 
-void Door::receive_visitor(Accepted accepted) {
-  ++unknown_;
-  auto visitor = std::make_unique<Visitor>();
-  Visitor* raw = visitor.get();
-  visitors_.push_back(std::move(visitor));
-  auto shared = std::make_shared<Accepted>(std::move(accepted));
-  raw->thread = std::thread([this, raw, shared] {
-    name_this_thread("fw-session");
-    examine(std::move(*shared));
-    raw->is_done = true;
-  });
+void Door::accept_all() {
+  while (unknown_.load() < max_unknown) {
+    auto accepted = listener_.accept();
+    if (!accepted) {
+      return;
+    }
+    receive_visitor(std::move(*accepted));
+  }
 }
 
-void Door::examine(Accepted accepted) noexcept {
-  const std::string address = accepted.address;
+void Door::receive_visitor(Accepted accepted) {
+  auto visitor = std::make_unique<Visitor>();
+  visitor->unknown_fd.reset(::fcntl(accepted.fd.get(), F_DUPFD_CLOEXEC, 0));
+  auto shared = std::make_shared<Accepted>(std::move(accepted));
+  Visitor& place = *visitor;
   try {
-    switch (identify(accepted.fd.get(), monotonic_ns() + authenticate_.timeout_ns)) {
-      case ConnectionKind::plain_control:
-      case ConnectionKind::tls:
-      case ConnectionKind::other_version: {
-        std::optional<Authenticated> authenticated;
-        try {
-          authenticated = authenticate_listener(std::move(accepted), authenticate_);
-        } catch (...) {
-          --unknown_;
-          throw;
-        }
-        --unknown_;
-        on_session_(std::move(*authenticated));
-        return;
+    ++unknown_;
+    place.thread = std::thread([this, &place, shared] {
+      name_this_thread("fw-session");
+      const std::string address = shared->address;
+      try {
+        examine(place, std::move(*shared));
+      } catch (const std::exception& error) {
+        warn("refused a connection from " + address + ": " + error.what());
       }
-      case ConnectionKind::data:
-        take_data(std::move(accepted));
-        break;
-      case ConnectionKind::stranger:
-        log_.detail("closed a connection from " + address + " that is not framewire");
-        break;
-      case ConnectionKind::silent:
-        log_.detail("closed a connection from " + address + " that said nothing");
-        break;
-    }
+      make_known(place);
+      place.is_done = true;
+    });
+  } catch (const std::system_error&) {
     --unknown_;
-  } catch (const std::exception& error) {
-    log_.warning("refused a connection from " + address + ": " + error.what());
+    warn("closed a connection from " + shared->address + ": this machine starts no more threads");
+    return;
   }
+  visitors_.push_back(std::move(visitor));
+}
+
+void Door::examine(Visitor& visitor, Accepted accepted) {
+  switch (identify(accepted.fd.get(), monotonic_ns() + authenticate_.timeout_ns)) {
+    case ConnectionKind::plain_control:
+    case ConnectionKind::tls:
+    case ConnectionKind::other_version: {
+      Authenticated authenticated = authenticate_listener(std::move(accepted), authenticate_);
+      make_known(visitor);
+      on_session_(std::move(authenticated));
+      return;
+    }
+    case ConnectionKind::data:
+      take_data(std::move(accepted));
+      return;
+    case ConnectionKind::stranger:
+      log_.detail("closed a connection from " + accepted.address + " that is not framewire");
+      return;
+    case ConnectionKind::silent:
+      log_.detail("closed a connection from " + accepted.address + " that said nothing");
+      return;
+  }
+}
+
+/// It counts no longer among those that are examined.
+void Door::make_known(Visitor& visitor) noexcept {
+  const std::scoped_lock lock(mutex_);
+  if (visitor.unknown_fd.valid()) {
+    visitor.unknown_fd.reset();
+    --unknown_;
+  }
+}
+
+/// At most one a second: a stranger that knocks all day must not fill the log.
+void Door::warn(const std::string& text) {
+  std::uint64_t unsaid = 0;
+  {
+    const std::scoped_lock lock(mutex_);
+    const std::int64_t now_ns = monotonic_ns();
+    if (now_ns < quiet_until_ns_) {
+      ++unsaid_warnings_;
+      return;
+    }
+    quiet_until_ns_ = now_ns + ns_per_s;
+    unsaid = std::exchange(unsaid_warnings_, 0);
+  }
+  log_.warning(text + (unsaid == 0 ? std::string() : " (and " + std::to_string(unsaid) + " more)"));
 }
 
 void Door::take_data(Accepted accepted) {
@@ -125,7 +170,7 @@ void Door::take_data(Accepted accepted) {
     const DataHello hello = read_data_hello(accepted.fd.get(), monotonic_ns() + authenticate_.timeout_ns);
     const auto token = tokens_.redeem(hello, monotonic_ns());
     if (!token) {
-      log_.warning("closed a data connection from " + accepted.address + " that belongs to no session");
+      warn("closed a data connection from " + accepted.address + " that belongs to no session");
       return;
     }
     send_data_answer(accepted.fd.get(), *token, hello.connection, monotonic_ns() + authenticate_.timeout_ns);

@@ -44,6 +44,7 @@ class Door {
 
   struct Visitor {
     std::thread thread;
+    FileDescriptor unknown_fd;  // a second descriptor of the connection while it is examined: to end that early; guarded by mutex_
     std::atomic<bool> is_done = false;
   };
   struct Arrived {
@@ -52,9 +53,12 @@ class Door {
   };
 
   void accept_loop() noexcept;
+  void accept_all();
   void receive_visitor(Accepted accepted);
-  void examine(Accepted accepted) noexcept;
+  void examine(Visitor& visitor, Accepted accepted);
+  void make_known(Visitor& visitor) noexcept;
   void take_data(Accepted accepted);
+  void warn(const std::string& text);
   void reap() noexcept;
 
   Listener listener_;
@@ -68,6 +72,8 @@ class Door {
 
   std::mutex mutex_;
   std::condition_variable data_arrived_;
+  std::int64_t quiet_until_ns_ = 0;
+  std::uint64_t unsaid_warnings_ = 0;
   std::list<Arrived> arrived_;
   std::thread thread_;
 };

@@ -93,7 +93,7 @@ struct ByeMessage {
   std::string reason;
   std::uint64_t frames_sent = 0;      // sender's: in this session
   std::uint64_t frames_received = 0;  // viewer's: in this session
-  std::string statistics;             // viewer's: its own counts as a JSON object
+  std::string statistics{};           // viewer's: its own counts as a JSON object
 };
 nlohmann::json to_json(const ByeMessage& message);
 ByeMessage read_bye(const nlohmann::json& message);

@@ -62,6 +62,7 @@ class Subscriber::Implementation {
     return status_;
   }
   SubscriberCounts counts() const;
+  std::uint16_t port() const noexcept { return door_ ? door_->port() : std::uint16_t{0}; }
   std::uint64_t status_version() const noexcept { return status_version_.load(std::memory_order_acquire); }
   ClockOffset clock_offset() const noexcept { return {clock_offset_ns_.load(), clock_uncertainty_ns_.load()}; }
 
@@ -316,6 +317,7 @@ void Subscriber::Implementation::adopt(const std::shared_ptr<ViewerSession>& ses
   status_.sentence = "connected to " + session->peer();
   status_.start_line = session->start_line();
   status_.transport = name(session->link()->kind());
+  status_.delivery = session->delivery();
   ++status_version_;
   raise_event(status_event_.get());
 }
@@ -410,6 +412,7 @@ void Subscriber::wait(std::int64_t deadline_ns, bool spin) { implementation_->wa
 void Subscriber::wake() noexcept { implementation_->wake(); }
 SubscriberStatus Subscriber::status() const { return implementation_->status(); }
 SubscriberCounts Subscriber::counts() const { return implementation_->counts(); }
+std::uint16_t Subscriber::port() const noexcept { return implementation_->port(); }
 std::uint64_t Subscriber::status_version() const noexcept { return implementation_->status_version(); }
 Subscriber::ClockOffset Subscriber::clock_offset() const noexcept { return implementation_->clock_offset(); }
 void Subscriber::close(const std::string& statistics_json) { implementation_->close(statistics_json); }

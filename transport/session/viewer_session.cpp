@@ -50,6 +50,7 @@ ViewerSession::ViewerSession(Authenticated authenticated, DataWay way, const Vie
   const OfferMessage offer = read_offer(channel.receive(monotonic_ns() + handshake_timeout_ns));
   std::string why;
   const ChooseMessage choice = choose(offer, wishes, why);
+  delivery_ = choice.delivery;
   open_link(offer, choice, way, wishes.peer_timeout_ns);
   watch_peer(channel.fd(), wishes.peer_timeout_ns);
   start_line_ = framewire::start_line(choice.link, authenticated_.auth, authenticated_.control) + why;

@@ -43,6 +43,7 @@ class ViewerSession {
 
   [[nodiscard]] const std::shared_ptr<ReceiverLink>& link() const noexcept { return link_; }
   [[nodiscard]] const std::string& start_line() const noexcept { return start_line_; }
+  [[nodiscard]] Delivery delivery() const noexcept { return delivery_; }
   [[nodiscard]] const std::optional<StreamFormat>& format() const noexcept { return format_; }
   [[nodiscard]] const std::string& peer() const noexcept { return authenticated_.channel->peer(); }
 
@@ -63,6 +64,7 @@ class ViewerSession {
   Authenticated authenticated_;
   std::shared_ptr<ReceiverLink> link_;
   std::string start_line_;
+  Delivery delivery_ = Delivery::latest;
   std::optional<StreamFormat> format_;
   std::int64_t peer_timeout_ns_;
   std::uint64_t frames_sent_ = 0;

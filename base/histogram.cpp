@@ -1,4 +1,4 @@
-#include "viewer/histogram.hpp"
+#include "base/histogram.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,0 +1,123 @@
+#include "bench/options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "command/command_line.hpp"
+#include "transport/control/address.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr const char* description =
+    "Measures messages and frames of a given size over each link, beside plain blocking sockets with the same buffers.\n"
+    "Without HOST it starts both ends itself on this machine. On two machines: framewire bench --listen '*:5290' on one,\n"
+    "framewire bench HOST on the other.";
+
+constexpr const char* examples =
+    "\nExamples:\n"
+    "  framewire bench                                        every link, 64 B to a 4K frame\n"
+    "  framewire bench --transport tcp --message-bytes 33177600 --duration 5\n"
+    "  framewire bench --transport local --message-bytes 33177600 --spin\n";
+
+struct Words {
+  CommonWords common;
+  std::string host, listen, sizes, count, duration, slots, rate, repeats;
+  bool spin = false;
+  bool touch = false;
+  bool json = false;
+  bool is_verbose = false;
+};
+
+void describe_options(CLI::App& app, Words& words) {
+  app.add_option("HOST[:PORT]", words.host, "the server; without it both ends run here");
+  app.add_option("--listen", words.listen, "be the server, until it is ended")->type_name("ADDR:PORT");
+  app.add_option("--message-bytes", words.sizes, "sizes, with commas (64,4k,64k,1M,8M,33177600)")->type_name("N,…");
+  app.add_option("--count", words.count, "messages of each row")->type_name("N");
+  app.add_option("--duration", words.duration, "time of each row, where no --count is given (1s)")->type_name("TIME");
+  app.add_option("--slots", words.slots, "messages under way (by size: 4 to 64)")->type_name("N");
+  app.add_option("--rate", words.rate, "messages a second of the latency rows (0: the next when the last was taken)")
+      ->type_name("N");
+  app.add_option("--repeat", words.repeats, "rows in turn, so often; the median is printed (1)")->type_name("N");
+  app.add_flag("--spin", words.spin, "poll at both ends in place of waiting on descriptors");
+  app.add_flag("--touch", words.touch, "write and read every byte of every message at the ends");
+  app.add_flag("--json", words.json, "print one JSON object");
+  app.add_flag("--verbose", words.is_verbose, "say more");
+  add_endpoint_options(app, words.common);
+  app.footer(examples);
+}
+
+std::vector<std::uint64_t> read_sizes(const std::string& text) {
+  std::vector<std::uint64_t> sizes;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', begin), text.size());
+    const std::uint64_t size = parse_bytes(text.substr(begin, comma - begin), "--message-bytes");
+    if (size == 0 || size > (std::uint64_t{1} << 30)) {
+      throw Error::usage("--message-bytes is " + quoted(text) + "; each size can be 1 byte to 1G");
+    }
+    sizes.push_back(size);
+    begin = comma + 1;
+  }
+  return sizes;
+}
+
+void read_transports(const Words& words, BenchOptions& options) {
+  if (options.endpoint.transport_is_auto) {
+    options.transports = options.endpoint.dial ? std::vector<std::string>{"tcp"} : std::vector<std::string>{"socket", "local", "tcp"};
+  } else {
+    options.transports = {words.common.transport};
+  }
+}
+
+void read_endpoints(const Words& words, BenchOptions& options) {
+  if (!words.host.empty() && !words.listen.empty()) {
+    throw Error::usage("both HOST " + quoted(words.host) + " and --listen " + quoted(words.listen) +
+                       " were given; this end is either the client or the server");
+  }
+  if (!words.host.empty()) {
+    options.endpoint.dial = parse_host_port(words.host, default_frame_port);
+  }
+  if (!words.listen.empty()) {
+    options.endpoint.listen = parse_host_port(words.listen, default_frame_port);
+  }
+  CommonWords common = words.common;
+  const bool is_socket = common.transport == "socket";
+  if (is_socket) {
+    common.transport = "tcp";
+  }
+  read_endpoint_words(common, options.endpoint);
+}
+
+}  // namespace
+
+std::optional<BenchOptions> parse_bench_options(int argc, const char* const* argv) {
+  CLI::App app{description, "framewire-bench"};
+  Words words;
+  describe_options(app, words);
+  if (!parse_command_line(app, argc, argv)) {
+    return std::nullopt;
+  }
+  BenchOptions options;
+  read_endpoints(words, options);
+  read_transports(words, options);
+  if (options.endpoint.dial && words.common.transport == "socket") {
+    throw Error::usage("--transport socket measures plain sockets within one machine; leave HOST out, or take iperf3");
+  }
+  options.message_sizes_bytes = read_sizes(words.sizes.empty() ? "64,4k,64k,1M,8M,33177600" : words.sizes);
+  options.count = words.count.empty() ? 0 : parse_number(words.count, "--count", 1, 1'000'000'000);
+  options.duration_ns = words.duration.empty() ? ns_per_s : parse_duration_ns(words.duration, "--duration");
+  options.slots = words.slots.empty() ? 0 : static_cast<std::uint32_t>(parse_number(words.slots, "--slots", 1, 64));
+  options.rate_per_s = words.rate.empty() ? 0 : static_cast<double>(parse_number(words.rate, "--rate", 0, 1'000'000));
+  options.repeats = words.repeats.empty() ? 1 : static_cast<std::uint32_t>(parse_number(words.repeats, "--repeat", 1, 99));
+  options.spin = words.spin;
+  options.touches_payload = words.touch;
+  options.as_json = words.json;
+  options.is_verbose = words.is_verbose;
+  return options;
+}
+
+}  // namespace framewire

@@ -1,0 +1,115 @@
+#include "bench/server.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <numeric>
+#include <optional>
+#include <string>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "bench/convention.hpp"
+#include "transport/subscriber.hpp"
+
+namespace framewire {
+
+namespace {
+
+/// Reads every byte, so that a payload that was only handed over is really fetched.
+std::uint64_t sum_of(std::span<const std::byte> payload) {
+  return std::accumulate(payload.begin(), payload.end(), std::uint64_t{0},
+                         [](std::uint64_t sum, std::byte byte) { return sum + std::to_integer<std::uint64_t>(byte); });
+}
+
+class RowMeter {
+ public:
+  explicit RowMeter(Subscriber& subscriber) : subscriber_(subscriber) {}
+
+  void take(const ReceivedFrame& frame) {
+    const FrameHeader& header = frame.header();
+    if (first_ns_ == 0) {
+      first_ns_ = frame.received_ns();
+      cpu_at_first_ns_ = process_cpu_ns();
+      offset_ns_ = subscriber_.clock_offset().offset_ns;
+      spins_ = (header.user_tag & bench_tag_spin) != 0;
+    }
+    latency_.add(frame.received_ns() + offset_ns_ - header.times.completed_ns);
+    if ((header.user_tag & bench_tag_touch) != 0) {
+      sum_ += sum_of(frame.payload());
+    }
+    last_ns_ = frame.received_ns();
+    ++count_;
+  }
+
+  [[nodiscard]] bool spins() const noexcept { return spins_; }
+  [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
+
+  [[nodiscard]] EndResult result() const {
+    return {.count = count_,
+            .seconds = static_cast<double>(last_ns_ - first_ns_) / 1e9,
+            .cpu_seconds = static_cast<double>(process_cpu_ns() - cpu_at_first_ns_) / 1e9,
+            .latency_us = latency_of(latency_),
+            .transport = subscriber_.status().transport};
+  }
+
+ private:
+  Subscriber& subscriber_;
+  Histogram latency_;
+  std::int64_t first_ns_ = 0;
+  std::int64_t last_ns_ = 0;
+  std::int64_t cpu_at_first_ns_ = 0;
+  std::int64_t offset_ns_ = 0;
+  std::uint64_t count_ = 0;
+  std::uint64_t sum_ = 0;
+  bool spins_ = false;
+};
+
+void serve_row(Subscriber& subscriber, const std::atomic<bool>& stop, bool prints) {
+  RowMeter meter(subscriber);
+  constexpr std::uint64_t look_up_every = 64;  // looking at `stop` and the status costs more than taking a small message
+  for (std::uint64_t turn = 0;; ++turn) {
+    if (auto frame = subscriber.next()) {
+      meter.take(*frame);
+      continue;
+    }
+    if (turn % look_up_every == 0 || !meter.spins()) {
+      const SubscriberState state = subscriber.status().state;
+      if (stop || state == SubscriberState::finished || state == SubscriberState::failed || state == SubscriberState::lost) {
+        break;
+      }
+    }
+    subscriber.wait(monotonic_ns() + ns_per_s / 4, meter.spins());
+  }
+  const EndResult result = meter.result();
+  subscriber.close(end_result_to_json(result));
+  if (prints && result.count > 0) {
+    std::printf("%s\n", fmt::format("{:<6} {:>9} messages in {:.3f} s, {:.0f} messages/s, latency p50 {:.1f} us p99 {:.1f} us, {:.3f} CPU s",
+                                    result.transport, result.count, result.seconds,
+                                    static_cast<double>(result.count) / std::max(result.seconds, 1e-9), result.latency_us.p50,
+                                    result.latency_us.p99, result.cpu_seconds)
+                            .c_str());
+    std::fflush(stdout);
+  }
+}
+
+}  // namespace
+
+void serve_rows(const EndpointOptions& endpoint, int port_pipe, const std::atomic<bool>& stop, bool prints, Log& log) {
+  EndpointOptions here = endpoint;
+  while (!stop) {
+    Subscriber subscriber({.endpoint = here, .stream = {}, .delivery = {}, .reconnect = false}, log);
+    here.listen->port = subscriber.port();  // the same one for every row
+    if (port_pipe >= 0) {
+      const std::string text = std::to_string(subscriber.port()) + "\n";
+      if (::write(port_pipe, text.data(), text.size()) < 0) {
+        throw Error::from_errno("tell the port of the server", errno);
+      }
+      port_pipe = -1;
+    }
+    serve_row(subscriber, stop, prints);
+  }
+}
+
+}  // namespace framewire

@@ -1,0 +1,47 @@
+# Shared by the scripts beside it; sourced, not run. Goes to the root of the repository.
+# shellcheck shell=bash
+set -euo pipefail
+caller_folder=$PWD
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+say() { printf '%s\n' "$*"; }
+fail() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
+usage() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 2; }
+
+# The comment at the top of a script is its help.
+print_help() { sed -n '2,/^[^#]/{s/^# \{0,1\}//p}' "$1"; }
+
+# How many compilers run at once: one per core, and no more than there are 1.5 GB of free memory for.
+jobs_at_once() {
+  local cores memory_kb
+  cores=$(nproc)
+  memory_kb=$(awk '/^MemAvailable:/ {print $2}' /proc/meminfo)
+  local fitting=$((memory_kb / 1500000))
+  ((fitting >= 1)) || fitting=1
+  echo $((cores < fitting ? cores : fitting))
+}
+
+# configure PRESET
+configure() {
+  mkdir -p "build/$1"
+  if ! cmake --preset "$1" >"build/$1/configure.log" 2>&1; then
+    cat "build/$1/configure.log" >&2
+    printf 'cmake --preset %s failed; its words are above\n' "$1" >&2
+    return 1
+  fi
+}
+
+# compile PRESET [TARGET…]: quiet unless it fails; a terminal gets ninja's one line.
+compile() {
+  local preset=$1 log="build/$1/build.log"
+  shift
+  if [ -t 1 ]; then
+    ninja -C "build/$preset" -j "$(jobs_at_once)" "$@" && return
+  else
+    ninja -C "build/$preset" -j "$(jobs_at_once)" "$@" >"$log" 2>&1 && return
+    # What failed, without the hundreds of lines of what went well.
+    sed -n '/^FAILED:/,$p' "$log" | head -n 200 >&2
+  fi
+  printf 'building the preset %s failed; its words are above\n' "$preset" >&2
+  return 1
+}

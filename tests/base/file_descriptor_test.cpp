@@ -1,0 +1,52 @@
+#include "base/file_descriptor.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "base/clock.hpp"
+#include "base/wait.hpp"
+
+namespace framewire {
+namespace {
+
+bool is_open(int fd) { return ::fcntl(fd, F_GETFD) >= 0; }
+
+TEST(FileDescriptor, ClosesOnceAndMoves) {
+  int raw = -1;
+  {
+    FileDescriptor first = make_event();
+    raw = first.get();
+    FileDescriptor second = std::move(first);
+    EXPECT_FALSE(first.valid());  // NOLINT(bugprone-use-after-move): that it is empty is the promise
+    EXPECT_EQ(second.get(), raw);
+    second = std::move(second);  // NOLINT: to oneself
+    EXPECT_TRUE(is_open(raw));
+    FileDescriptor third = make_event();
+    const int replaced = third.get();
+    third = std::move(second);
+    EXPECT_FALSE(is_open(replaced));
+    EXPECT_TRUE(is_open(raw));
+  }
+  EXPECT_FALSE(is_open(raw));
+}
+
+TEST(Event, WakesUntilCleared) {
+  const FileDescriptor event = make_event();
+  EXPECT_FALSE(wait_for(event.get(), POLLIN, monotonic_ns()));
+  raise_event(event.get());
+  raise_event(event.get());
+  EXPECT_TRUE(wait_for(event.get(), POLLIN, monotonic_ns()));
+  EXPECT_TRUE(clear_event(event.get()));
+  EXPECT_FALSE(clear_event(event.get()));
+}
+
+TEST(Wait, LooksOnceWhenTheDeadlineHasPassed) {
+  const FileDescriptor event = make_event();
+  raise_event(event.get());
+  EXPECT_TRUE(wait_for(event.get(), POLLIN, 0));
+  EXPECT_TRUE(wait_for(event.get(), POLLIN, INT64_MAX));
+}
+
+}  // namespace
+}  // namespace framewire

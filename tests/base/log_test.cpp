@@ -1,0 +1,49 @@
+#include "base/log.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <functional>
+#include <string>
+
+namespace framewire {
+namespace {
+
+std::string said(const std::function<void(Log&)>& speak, bool details = false) {
+  std::FILE* file = std::tmpfile();
+  Log log(file, "framewire-test", details);
+  speak(log);
+  std::rewind(file);
+  std::array<char, 1024> text{};
+  const std::size_t size = std::fread(text.data(), 1, text.size(), file);
+  std::fclose(file);
+  return {text.data(), size};
+}
+
+TEST(Log, NamesTheProgramInErrorsOnly) {
+  EXPECT_EQ(said([](Log& log) { log.error("no"); }), "framewire-test: no\n");
+  EXPECT_EQ(said([](Log& log) { log.warning("hm"); }), "framewire-test: warning: hm\n");
+  EXPECT_EQ(said([](Log& log) { log.info("yes"); }), "yes\n");
+}
+
+TEST(Log, ShowsDetailsOnlyWhenAsked) {
+  EXPECT_EQ(said([](Log& log) { log.detail("fine"); }), "");
+  EXPECT_EQ(said([](Log& log) { log.detail("fine"); }, true), "fine\n");
+}
+
+TEST(Log, WritesPlainLinesWhereThereIsNoTerminal) {
+  EXPECT_EQ(said([](Log& log) {
+              log.live("1 fps");
+              log.live("2 fps");
+              log.end_live();
+            }),
+            "1 fps\n2 fps\n");
+}
+
+TEST(Log, LetsNoPeerSteerTheTerminal) {
+  EXPECT_EQ(said([](Log& log) { log.info("a\x1b]0;evil\a"); }), "a?]0;evil?\n");
+}
+
+}  // namespace
+}  // namespace framewire

@@ -1,0 +1,137 @@
+"""Four viewers on one sender: one that is stopped, and one that is killed, harm nobody; a fifth is told why not."""
+import harness
+import pictures
+
+SIZE = (64, 36)
+FRAME_BYTES = SIZE[0] * SIZE[1] * 4
+FRAMES_DURING_THE_STOP = 120  # four seconds' worth
+QUOTA = 3  # frames that a viewer may hold
+
+
+class FourViewers(harness.EndToEnd):
+    def start_four(self, transport: str):
+        self.sender = self.send_on("pattern:stamped", "--size", f"{SIZE[0]}x{SIZE[1]}", "--fps", "30")
+        self.records = [pictures.StampedRecording(self.file(f"{i}.rgba"), FRAME_BYTES) for i in range(4)]
+        self.viewers = [self.view(self.sender.address, "--transport", transport, "--output", record.path) for record in self.records]
+        self.wait_for_frames(self.records, 10)
+
+    def wait_for_frames(self, records, more: int):
+        counts = [record.count() for record in records]
+        harness.wait_until(lambda: all(record.count() >= count + more for record, count in zip(records, counts)), f"{more} more frames")
+
+    def check_went_on(self, records, since):
+        """Of everything that the sender produced meanwhile they missed next to nothing."""
+        for record, first in zip(records, since):
+            numbers = record.sequences(first)
+            self.assertEqual(numbers, sorted(set(numbers)))
+            self.assertGreaterEqual(len(numbers) / (numbers[-1] - numbers[0] + 1), 0.9, "of the frames came through")
+
+    def end_well(self, viewers):
+        self.sender.interrupt()
+        self.ends(self.sender)
+        for viewer in viewers:
+            self.ends(viewer)
+            self.assertEqual(self.stats(viewer)["frames_torn"], 0)
+        return self.stats(self.sender)
+
+    def check_one_stopped(self, transport: str):
+        self.start_four(transport)
+        others, stopped = self.records[:3], self.records[3]
+        self.viewers[3].pause()
+        since, last = [record.count() for record in others], stopped.count()
+        self.wait_for_frames(others, 15)  # its quota is full by now
+        memory_kb = self.sender.memory_kb()
+        self.wait_for_frames(others, FRAMES_DURING_THE_STOP)
+        self.assertEqual(stopped.count(), last)
+        self.assertLess(self.sender.memory_kb() - memory_kb, 4096)
+        self.check_went_on(others, since)
+        newest = min(record.sequences(record.count() - 1)[0] for record in others)
+        self.viewers[3].go_on()
+        harness.wait_until(lambda: stopped.count() > last + QUOTA + 10, "frames after it was continued")
+        # What it held, and what was on its way, comes first; the next frame is a current one.
+        caught_up = stopped.sequences(last)
+        self.assertLess(caught_up[0], newest)
+        self.assertGreaterEqual(caught_up[QUOTA + 2], newest)
+        sent = self.end_well(self.viewers)
+        self.assertEqual(len(sent["sessions"]), 4)
+        self.assertEqual(sent["frames_lost"], 0)
+        self.assertEqual(max(session["frames_skipped"] for session in sent["sessions"]) >= FRAMES_DURING_THE_STOP, True)
+
+    def test_one_stopped_over_shared_memory(self):
+        self.check_one_stopped("local")
+
+    def test_one_stopped_over_tcp(self):
+        self.check_one_stopped("tcp")
+
+    def check_one_killed(self, transport: str):
+        self.start_four(transport)
+        fifth = self.view(self.sender.address)
+        self.ends(fifth, harness.REFUSED)
+        self.one_sentence(fifth, "4 viewers already", "--viewers")
+        since = [record.count() for record in self.records[:3]]
+        descriptors = self.sender.descriptors()
+        self.viewers[3].kill()
+        self.sender.wait_line(r"^viewer .*: the viewer('s process)? closed|^viewer .*: the viewer's data connection was cut")
+        self.wait_for_frames(self.records[:3], 30)
+        self.check_went_on(self.records[:3], since)
+        harness.wait_until(lambda: self.sender.descriptors() < descriptors, "its descriptors to be closed")
+        # Its slots and its place are free again.
+        record = pictures.StampedRecording(self.file("new.rgba"), FRAME_BYTES)
+        new = self.view(self.sender.address, "--transport", transport, "--output", record.path)
+        self.wait_for_frames([record, *self.records[:3]], 30)
+        self.assertEqual(self.sender.descriptors(), descriptors)
+        sent = self.end_well([*self.viewers[:3], new])
+        self.assertEqual(len(sent["sessions"]), 5)
+        self.assertLessEqual(sent["frames_lost"], QUOTA, "only what the killed one held")
+
+    def test_one_killed_over_shared_memory(self):
+        self.check_one_killed("local")
+
+    def test_one_killed_over_tcp(self):
+        self.check_one_killed("tcp")
+
+    def test_killed_again_and_again(self):
+        self.sender = self.send_on("pattern:stamped", "--size", "640x360", "--fps", "60", "--viewers", "2")
+        steady = pictures.StampedRecording(self.file("steady.rgba"), 640 * 360 * 4)
+        first = self.view(self.sender.address, "--frames", "100000", "--output", "/dev/null", "--verify")
+        self.sender.wait_line("^viewer .*transport=")
+        descriptors = None
+        for number in range(6):
+            after = len(self.sender.lines)
+            victim = self.view(self.sender.address, "--transport", ("local", "tcp")[number % 2], terminal=True)
+            victim.wait_line(r"transport=")
+            victim.kill()
+            self.sender.wait_line(r"^viewer .*: the viewer", after=after)
+            harness.wait_until(lambda: descriptors in (None, self.sender.descriptors()), "as many descriptors as before")
+            descriptors = self.sender.descriptors() if number > 0 else None
+        del steady
+        sent = self.end_well([first])
+        self.assertEqual(len(sent["sessions"]), 7)
+        self.assertEqual(sent["sessions"][-1]["frames_lost"], 0)
+
+    def test_under_every_the_source_waits_for_a_viewer_that_is_stopped(self):
+        sender = self.send_on("pattern:stamped", "--size", "64x36", "--fps", "200", "--delivery", "every", "--frames", "400")
+        records = [pictures.StampedRecording(self.file(f"{i}.rgba"), FRAME_BYTES) for i in range(2)]
+        viewers = [self.view(sender.address, "--output", record.path) for record in records]
+        harness.wait_until(lambda: all(record.count() >= 5 for record in records), "five frames")
+        viewers[1].pause()
+        harness.wait_until(lambda: records[0].count() < 400 and self.is_still(records[0]), "the source to wait")
+        viewers[1].go_on()
+        for viewer in viewers:
+            self.ends(viewer)
+        self.ends(sender)
+        self.assertEqual(records[0].sequences()[-1], 399)
+        for record in records:
+            numbers = record.sequences()
+            self.assertEqual(numbers, list(range(numbers[0], 400)))
+
+    @staticmethod
+    def is_still(record) -> bool:
+        """Nothing comes for a while that is long against five milliseconds."""
+        before = record.count()
+        harness.time.sleep(1)
+        return record.count() == before
+
+
+if __name__ == "__main__":
+    harness.main()

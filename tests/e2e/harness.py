@@ -1,0 +1,283 @@
+"""What the end-to-end tests stand on: the real programs, each watched, each ended by its own process id.
+
+Every wait has a deadline, generous because machines that test are slow; nothing here measures time. FRAMEWIRE_BIN names
+the folder of the programs, FRAMEWIRE_PATIENCE stretches every deadline (sanitizers need that).
+"""
+import json
+import os
+import pathlib
+import pty
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+BIN = pathlib.Path(os.environ.get("FRAMEWIRE_BIN", pathlib.Path(__file__).resolve().parents[2] / "build" / "dev" / "bin"))
+PATIENCE = float(os.environ.get("FRAMEWIRE_PATIENCE", "1"))
+WATCHDOG_S = 30 * PATIENCE  # longer than this nothing here may take: it hangs
+OK, FAILED, USAGE, REFUSED, LOST = range(5)  # exit statuses
+TRACES_OF_A_CRASH = re.compile(r"terminate called|Assertion|Segmentation|AddressSanitizer|ThreadSanitizer|runtime error|#0 0x")
+
+
+def free_port() -> int:
+    """A port that nobody has at this moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_until(condition, what: str, seconds: float = WATCHDOG_S):
+    """The first true value of `condition`; fails the test at the deadline."""
+    deadline = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise AssertionError(f"waited {seconds:.0f} s for {what}")
+        time.sleep(0.02)
+
+
+def require_tool(name: str) -> str:
+    found = shutil.which(name)
+    if found is None:
+        raise AssertionError(f"{name} is not installed; scripts/setup --tests installs it")
+    return found
+
+
+class Program:
+    """One running program. Its stderr is kept by line; stdout goes where `stdout` says, else nowhere."""
+
+    def __init__(self, arguments, environment, *, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, terminal=False,
+                 folder=None):
+        self.arguments = [str(argument) for argument in arguments]
+        self.name = pathlib.Path(self.arguments[0]).name
+        self.lines: list[str] = []
+        self._changed = threading.Condition()
+        reads, writes = pty.openpty() if terminal else os.pipe()
+        self.process = subprocess.Popen(self.arguments, env=environment, stdin=stdin, stdout=stdout, stderr=writes, cwd=folder,
+                                        start_new_session=True)
+        os.close(writes)
+        self._thread = threading.Thread(target=self._read, args=(reads,), daemon=True)
+        self._thread.start()
+
+    def _read(self, reads: int):
+        rest = b""
+        while True:
+            try:
+                some = os.read(reads, 65536)
+            except OSError:  # how a pseudo-terminal ends
+                some = b""
+            *whole, rest = re.split(rb"[\r\n]+", rest + some)
+            with self._changed:
+                self.lines += [line.decode(errors="replace") for line in whole + ([rest] if not some else []) if line]
+                self._changed.notify_all()
+            if not some:
+                os.close(reads)
+                return
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    @property
+    def text(self) -> str:
+        with self._changed:
+            return "\n".join(self.lines)
+
+    def is_running(self) -> bool:
+        return self.process.poll() is None
+
+    def wait_line(self, pattern: str, seconds: float = WATCHDOG_S, after: int = 0) -> re.Match:
+        """The first line (from number `after` on) in which `pattern` is found."""
+        wanted = re.compile(pattern)
+        deadline = time.monotonic() + seconds
+        with self._changed:
+            while True:
+                for line in self.lines[after:]:
+                    if match := wanted.search(line):
+                        return match
+                has_ended = not self._thread.is_alive()
+                if has_ended or time.monotonic() > deadline:
+                    how = f"ended with {self.process.wait(WATCHDOG_S)}" if has_ended else f"waited {seconds:.0f} s"
+                    raise AssertionError(f"{self.name} ({how}) did not say /{pattern}/ but:\n" + "\n".join(self.lines))
+                self._changed.wait(0.05)
+
+    def wait_end(self, seconds: float = WATCHDOG_S) -> int:
+        """Its exit status; negative for a signal."""
+        try:
+            status = self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"{self} did not end within {seconds:.0f} s; it said:\n{self.text}") from None
+        self._thread.join(WATCHDOG_S)
+        return status
+
+    def signal(self, number: int):
+        if self.is_running():
+            os.kill(self.pid, number)
+
+    def interrupt(self):
+        self.signal(signal.SIGINT)
+
+    def kill(self):
+        self.signal(signal.SIGCONT)
+        self.signal(signal.SIGKILL)
+        return self.wait_end()
+
+    def pause(self):
+        """Stops it, and returns once the kernel says so."""
+        self.signal(signal.SIGSTOP)
+        wait_until(lambda: self._state() == "T", f"{self} to stop")
+
+    def go_on(self):
+        self.signal(signal.SIGCONT)
+
+    def _state(self) -> str:
+        return pathlib.Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+
+    def memory_kb(self) -> int:
+        """Resident memory of its own, without pages that it shares with others."""
+        return int(re.search(r"RssAnon:\s+(\d+)", pathlib.Path(f"/proc/{self.pid}/status").read_text()).group(1))
+
+    def descriptors(self) -> int:
+        return len(os.listdir(f"/proc/{self.pid}/fd"))
+
+    def family(self) -> list[int]:
+        """Every living process of its session, itself included."""
+        found = []
+        for entry in os.listdir("/proc"):
+            if entry.isdigit():
+                try:
+                    fields = pathlib.Path(f"/proc/{entry}/stat").read_text().rsplit(")", 1)[1].split()
+                except (FileNotFoundError, ProcessLookupError):
+                    continue
+                if int(fields[3]) == self.pid and fields[0] != "Z":
+                    found.append(int(entry))
+        return found
+
+    def __str__(self):
+        return " ".join([self.name, *self.arguments[1:]])
+
+
+class EndToEnd(unittest.TestCase):
+    """A test with a folder, a home and programs of its own; all of them are gone when it ends."""
+
+    maxDiff = None
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="framewire-e2e-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.home = self.folder / "home"
+        self.home.mkdir()
+        self.programs: list[Program] = []
+        self.addCleanup(self._end_programs)
+        self._files = 0
+
+    def _end_programs(self):
+        crashed = []
+        for program in self.programs:
+            program.kill()
+            for pid in program.family():
+                crashed.append(f"{program} left the process {pid} behind")
+                os.kill(pid, signal.SIGKILL)
+            if TRACES_OF_A_CRASH.search(program.text):
+                crashed.append(f"{program} crashed:\n{program.text}")
+        self.assertEqual(crashed, [])
+
+    def run(self, result=None):
+        before = len(result.failures) + len(result.errors) if result else 0
+        returned = super().run(result)
+        if result and len(result.failures) + len(result.errors) > before:
+            for program in self.programs:
+                print(f"---- {program} ({program.process.returncode})\n{program.text}", file=sys.stderr)
+        return returned
+
+    def environment(self, **more) -> dict:
+        """Of the machine only what programs need to start: no key, no display."""
+        kept = {name: value for name, value in os.environ.items()
+                if name in ("PATH", "LD_LIBRARY_PATH", "TMPDIR") or name.startswith(("LIBGL", "MESA", "ASAN", "UBSAN", "TSAN", "LSAN"))}
+        return kept | {"HOME": str(self.home), "XDG_CONFIG_HOME": str(self.home / ".config"), "LC_ALL": "C.UTF-8", **more}
+
+    def file(self, name: str) -> pathlib.Path:
+        return self.folder / name
+
+    def start(self, *arguments, environment=None, **options) -> Program:
+        program = Program(arguments, environment or self.environment(), folder=self.folder, **options)
+        self.programs.append(program)
+        return program
+
+    def run_to_end(self, *arguments, **options) -> Program:
+        program = self.start(*arguments, **options)
+        program.wait_end()
+        return program
+
+    def _with_stats(self, name: str, arguments) -> tuple[list, pathlib.Path]:
+        self._files += 1
+        stats = self.file(f"{name}-{self._files}.json")
+        return [BIN / f"framewire-{name}", *arguments, "--stats", stats], stats
+
+    def send(self, *arguments, prefix=(), **options) -> Program:
+        command, stats = self._with_stats("send", arguments)
+        program = self.start(*prefix, *command, **options)
+        program.stats_file = stats
+        return program
+
+    def send_on(self, *arguments, listen="127.0.0.1:0", **options) -> Program:
+        """A sender that listens, on a port that it picks itself: program.port, program.address."""
+        program = self.send(*arguments, "--listen", listen, **options)
+        program.port = int(program.wait_line(r"^listening on .*:(\d+)").group(1))
+        program.address = f"127.0.0.1:{program.port}"
+        return program
+
+    def view(self, *arguments, headless=True, prefix=(), **options) -> Program:
+        drawing = ["--headless", "--size", "160x90"] if headless and "--size" not in arguments else ["--headless"] if headless else []
+        command, stats = self._with_stats("view", [*arguments, *drawing])
+        program = self.start(*prefix, *command, **options)
+        program.stats_file = stats
+        return program
+
+    def ends(self, program: Program, status: int = OK, seconds: float = WATCHDOG_S):
+        self.assertEqual(program.wait_end(seconds), status, f"{program} said:\n{program.text}")
+
+    def stats(self, program: Program) -> dict:
+        """What it wrote at its end, after the identities on its own side were checked."""
+        stats = json.loads(program.stats_file.read_text())
+        if "sessions" in stats and isinstance(stats["sessions"], list):
+            for session in stats["sessions"]:
+                self.assertEqual(session["frames_produced"], session["frames_skipped"] + session["frames_sent"], session)
+                self.assertEqual(session["frames_sent"], session["frames_received"] + session["frames_lost"], session)
+            self.assertEqual(stats["frames_sent"], sum(session["frames_sent"] for session in stats["sessions"]))
+        else:
+            self.assertEqual(stats["frames_received"], stats["frames_shown"] + stats["frames_superseded"], stats)
+            self.assertIn(stats["frames_torn"], (0, None), stats)
+        return stats
+
+    def checked_stats(self, sender: Program, viewer: Program) -> tuple[dict, dict]:
+        """Of a sender with one session that ended well, and its viewer: every identity of the two together."""
+        sent, shown = self.stats(sender), self.stats(viewer)
+        self.assertEqual(len(sent["sessions"]), 1)
+        self.assertEqual(sent["frames_sent"], shown["frames_received"] + shown["frames_lost"])
+        self.assertEqual(sent["frames_received"], shown["frames_received"])
+        self.assertEqual(sent["frames_lost"], shown["frames_lost"])
+        self.assertEqual(sent["sessions"][0]["bytes_sent"], shown["bytes_received"])
+        return sent, shown
+
+    def one_sentence(self, program: Program, *wanted: str):
+        """It said why it failed in one line, with its name before it and all of `wanted` in it."""
+        complaints = [line for line in program.lines if line.startswith(f"{program.name}: ")]
+        self.assertEqual(len(complaints), 1, f"{program} said:\n{program.text}")
+        self.assertNotRegex(program.text, TRACES_OF_A_CRASH)
+        for pattern in wanted:
+            self.assertRegex(complaints[0], pattern)
+        self.assertLess(len(complaints[0]), 600, complaints[0])
+        return complaints[0]
+
+
+def main():
+    unittest.main(verbosity=2)

@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""clang-tidy over the sources of the house, by the checks of .clang-tidy. Takes the build folder, and files to check only those."""
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import checked
+import house
+
+
+def compile_commands(build: pathlib.Path, top: pathlib.Path) -> set[str]:
+    """The sources of the house that the build compiles, relative to its root."""
+    entries = json.loads((build / "compile_commands.json").read_text(encoding="utf-8"))
+    paths = {pathlib.Path(entry["file"]) for entry in entries}
+    own = {path.relative_to(top).as_posix() for path in paths if path.is_relative_to(top)}
+    return {name for name in own if not name.startswith("build/") and name.endswith(".cpp")}
+
+
+def main() -> int:
+    top = house.root()
+    build = pathlib.Path(sys.argv[1]).resolve()
+    program = shutil.which("clang-tidy-14")
+    if program is None:
+        print("clang-tidy-14 is not installed; scripts/setup --tests installs it")
+        return 1
+    names = compile_commands(build, top)
+    wanted = set(sys.argv[2:]) or names
+    if wanted - names:
+        print(f"not compiled in {build}: {' '.join(sorted(wanted - names))}")
+        return 1
+    command = [program, "--quiet", "-p", str(build)]
+    version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
+    also = version + (top / ".clang-tidy").read_text(encoding="utf-8") + (top / "cmake/settings.cmake").read_text(encoding="utf-8")
+    findings = checked.run_all(top, build / "lint", {name: [*command, name] for name in wanted}, also)
+    print(f"clang-tidy: {len(wanted)} files")
+    return house.report(findings, "clang-tidy")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""Includes point down the house, and what is heavy or foreign stays where it belongs (ARCHITECTURE.md says why)."""
+import pathlib
+import re
+import sys
+
+import house
+
+# What each folder may include besides itself. The longest folder that fits a file holds; a folder named here covers only its own
+# files, not the folders below it.
+BELOW_TRANSPORT = ["base", "frame", "memory"]
+LINK = BELOW_TRANSPORT + ["transport"]
+PROGRAM = BELOW_TRANSPORT + ["transport", "transport/control", "transport/session", "command"]
+ALLOWED = {
+    "base": [],
+    "frame": ["base"],
+    "memory": ["base"],
+    "transport": BELOW_TRANSPORT,
+    "transport/control": LINK,
+    "transport/fake": LINK,
+    "transport/local": LINK,
+    "transport/tcp": LINK,
+    "transport/rdma": LINK,
+    "transport/session": LINK + ["transport/control", "transport/local", "transport/tcp", "transport/rdma"],
+    "command": BELOW_TRANSPORT + ["transport"],
+    "shaders": [],
+    "media": ["base", "frame", "memory"],
+    "gl": ["base", "frame", "memory", "shaders"],
+    "sender/sources/gl": LINK + ["gl", "shaders", "sender"],
+    "sender/sources/media": LINK + ["media", "sender"],
+    "sender": PROGRAM + ["sender/sources/gl", "sender/sources/media"],
+    "viewer": PROGRAM + ["media", "gl"],
+    "bench": PROGRAM,
+    "pipe": PROGRAM,
+    "cli": PROGRAM,
+    "doctor": PROGRAM,
+}
+# Tests mirror the folders: each may include what its folder may. Those without a folder of that name stand here.
+TESTS_OF = {
+    "contract": ["transport/session", "transport/fake"],
+    "sim": ["transport/session", "transport/fake"],
+    "transport": ["transport/session", "transport/fake", "transport/control"],
+    "pixels": ["gl", "sender/sources/gl"],
+    "sender": ["sender", "sender/sources/gl", "sender/sources/media"],
+    "e2e": ["media"],
+    "fuzz": ["transport/session", "media"],
+}
+# Headers from elsewhere, and the folders (with all below them) that may know them.
+FOREIGN = [
+    (r"(infiniband|rdma)/", ["transport/rdma"]),
+    (r"lib(av|sw)\w+/", ["media"]),
+    (r"(glad|GL|GLES\d?|EGL|KHR)/", ["gl", "viewer", "sender/sources/gl"]),
+    (r"(GLFW/|imgui|backends/imgui|stb/|stb_)", ["viewer"]),
+    (r"(cuda|nvcuvid|nvml)", ["memory", "gl", "media"]),
+    (r"openssl/", ["transport/control"]),
+]
+# Headers that take seconds to compile: never in a header.
+HEAVY = re.compile(r"(nlohmann/json\.hpp|CLI/|spdlog/|lib(av|sw)\w+/)")
+# media's own header for libav's types holds them in one place.
+HEAVY_MAY = {"media/libav.hpp"}
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+
+def folder_of(path: str) -> str:
+    """The longest folder of ALLOWED that `path` lies in; empty when there is none."""
+    fitting = [folder for folder in ALLOWED if path.startswith(folder + "/")]
+    return max(fitting, key=len, default="")
+
+
+def is_within(path: str, folders: list[str]) -> bool:
+    return any(path.startswith(folder + "/") for folder in folders)
+
+
+def tested_folders(path: str) -> list[str]:
+    """The folders that a file below tests/ stands for."""
+    name = path.split("/")[1]
+    return TESTS_OF.get(name, [name])
+
+
+def own_include_finding(path: str, included: str) -> str | None:
+    target = folder_of(included)
+    if path.startswith("tests/"):
+        folders = tested_folders(path)
+        allowed = {part for folder in folders for part in [folder, *ALLOWED.get(folder, [])]}
+        # What tests share with others stands for the folder that it helps to test.
+        shared = tested_folders(included) if included.startswith("tests/") else [target]
+        good = all(folder in allowed for folder in shared)
+        return None if good else f"tests/{path.split('/')[1]}/ stands for {', '.join(folders)}, which may not include it"
+    own = folder_of(path)
+    if not own:
+        return "its folder is not in ALLOWED of tests/lint/include_direction.py"
+    if not target:
+        return "paths start at the root of the repository, in a folder of the house"
+    return None if target == own or target in ALLOWED[own] else f"{own}/ may not include {target}/"
+
+
+def foreign_finding(path: str, included: str) -> str | None:
+    places = tested_folders(path) if path.startswith("tests/") else None
+    for pattern, folders in FOREIGN:
+        if re.match(pattern, included):
+            good = is_within(path, folders) if places is None else any(is_within(p + "/", folders) for p in places)
+            if not good:
+                return f"it belongs in {', '.join(f + '/' for f in folders)} only"
+    if path.endswith(".hpp") and HEAVY.match(included) and path not in HEAVY_MAY:
+        return "it is heavy, and belongs in .cpp files only"
+    return None
+
+
+def findings_in(path: str, text: str) -> list[str]:
+    findings = []
+    for number, line in enumerate(text.splitlines(), 1):
+        match = INCLUDE.match(line)
+        if match:
+            kind, included = match.groups()
+            reason = foreign_finding(path, included)
+            if reason is None and kind == '"':
+                reason = own_include_finding(path, included)
+            if reason is not None:
+                findings.append(f"{path}:{number}: includes {included}: {reason}")
+    return findings
+
+
+def main() -> int:
+    top = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else house.root()
+    findings = []
+    for path in house.files(top, house.CODE):
+        findings += findings_in(path.as_posix(), (top / path).read_text(encoding="utf-8"))
+    return house.report(findings, "include direction")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""The lints find what they are for, and let pass what is right."""
+import os
+import pathlib
+import tempfile
+import unittest
+
+import checked
+import headers_alone
+import include_direction
+import tree
+
+
+def includes(path: str, line: str) -> list[str]:
+    return include_direction.findings_in(path, line + "\n")
+
+
+class IncludeDirection(unittest.TestCase):
+    def test_lets_includes_point_down(self):
+        for path, line in [
+            ("frame/colour.cpp", '#include "base/error.hpp"'),
+            ("frame/colour.cpp", '#include "frame/colour.hpp"'),
+            ("frame/colour.cpp", "#include <vector>"),
+            ("transport/session/data_link.cpp", '#include "transport/tcp/tcp_sender.hpp"'),
+            ("transport/tcp/tcp_sender.cpp", '#include "transport/link.hpp"'),
+            ("sender/sources/gl/scene.cpp", "#include <glad/gl.h>"),
+            ("media/libav.hpp", "#include <libavcodec/avcodec.h>"),
+            ("transport/session/messages.cpp", "#include <nlohmann/json.hpp>"),
+            ("transport/session/messages.hpp", "#include <nlohmann/json_fwd.hpp>"),
+            ("viewer/window.cpp", "#include <GLFW/glfw3.h>"),
+            ("tests/viewer/fit_test.cpp", '#include "viewer/fit.hpp"'),
+            ("tests/contract/link_pairs.cpp", '#include "transport/local/local_sender.hpp"'),
+            ("tests/contract/link_pairs.cpp", '#include "tests/contract/link_pairs.hpp"'),
+            ("tests/sender/gl_scene_test.cpp", '#include "tests/pixels/gl_test.hpp"'),
+        ]:
+            self.assertEqual(includes(path, line), [], f"{path}: {line}")
+
+    def test_refuses_includes_that_point_up_or_across(self):
+        for path, line in [
+            ("base/log.cpp", '#include "frame/colour.hpp"'),
+            ("frame/colour.hpp", '#include "memory/host_block.hpp"'),
+            ("transport/pool.cpp", '#include "transport/tcp/tcp_sender.hpp"'),
+            ("transport/tcp/tcp_sender.cpp", '#include "transport/local/local_sender.hpp"'),
+            ("transport/local/local_sender.cpp", '#include "transport/session/messages.hpp"'),
+            ("media/png.cpp", '#include "gl/gl.hpp"'),
+            ("sender/program.cpp", '#include "viewer/program.hpp"'),
+            ("viewer/program.cpp", '#include "sender/source.hpp"'),
+            ("sender/sources/gl/scene.cpp", '#include "media/png.hpp"'),
+            ("tests/viewer/fit_test.cpp", '#include "sender/source.hpp"'),
+            ("tests/media/y4m_test.cpp", '#include "tests/pixels/gl_test.hpp"'),
+            ("viewer/program.cpp", '#include "program.hpp"'),
+            ("new_folder/a.cpp", '#include "base/error.hpp"'),
+        ]:
+            self.assertEqual(len(includes(path, line)), 1, f"{path}: {line}")
+
+    def test_keeps_foreign_and_heavy_headers_in_their_places(self):
+        for path, line in [
+            ("transport/tcp/tcp_sender.cpp", "#include <infiniband/verbs.h>"),
+            ("viewer/recorder.cpp", "#include <libavformat/avformat.h>"),
+            ("sender/program.cpp", "#include <glad/gl.h>"),
+            ("gl/gl.cpp", "#include <GLFW/glfw3.h>"),
+            ("transport/pool.cpp", "#include <cuda.h>"),
+            ("viewer/program.cpp", "#include <openssl/ssl.h>"),
+            ("transport/session/messages.hpp", "#include <nlohmann/json.hpp>"),
+            ("viewer/options.hpp", "#include <CLI/CLI.hpp>"),
+            ("tests/viewer/fit_test.cpp", "#include <libavutil/opt.h>"),
+        ]:
+            self.assertEqual(len(includes(path, line)), 1, f"{path}: {line}")
+
+
+class Tree(unittest.TestCase):
+    @staticmethod
+    def findings(name: str, text: str, is_executable: bool = False) -> list[str]:
+        return tree.findings_in(pathlib.PurePosixPath(name), text, is_executable)
+
+    def test_lets_good_files_pass(self):
+        self.assertEqual(self.findings("base/a.hpp", "// A.\n#pragma once\nint session_one();\n"), [])
+        self.assertEqual(self.findings("scripts/go", "#!/usr/bin/env bash\n", True), [])
+        self.assertEqual(self.findings("LICENSE", "line\n" * 900), [])
+
+    def test_finds_what_is_wrong(self):
+        for name, text, is_executable in [
+            ("base/a.cpp", "int a;\n" * 501, False),
+            ("base/a.hpp", "int a;\n", False),
+            ("base/a.cpp", "int a;", False),
+            ("scripts/go", "#!/usr/bin/env bash\n", False),
+            ("base/a.cpp", "int a;\n", True),
+            ("docs/a.md", "see /w" + "ork/main\n", False),
+            ("docs/a.md", "see iss" + "ue 2\n", False),
+            ("base/a.cpp", "// TO" + "DO: more\n", False),
+        ]:
+            self.assertEqual(len(self.findings(name, text, is_executable)), 1, name + ": " + text[:40])
+
+
+class Files(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.top = pathlib.Path(folder.name)
+        (self.top / "base").mkdir()
+
+    def write(self, name: str, text: str) -> None:
+        (self.top / name).write_text(text, encoding="utf-8")
+
+    def test_a_header_is_shown_by_a_source_that_begins_with_it(self):
+        self.write("base/a.hpp", "#pragma once\n")
+        header = pathlib.Path("base/a.hpp")
+        self.assertFalse(headers_alone.is_shown_by_build(self.top, header))
+        self.write("base/a.cpp", '// A.\n#include "base/a.hpp"\n\n#include <vector>\n')
+        self.assertTrue(headers_alone.is_shown_by_build(self.top, header))
+        self.write("base/a.cpp", '#include <vector>\n#include "base/a.hpp"\n')
+        self.assertFalse(headers_alone.is_shown_by_build(self.top, header))
+
+    def test_what_passed_is_checked_again_only_when_a_header_below_has_changed(self):
+        self.write("base/b.hpp", "int b;\n")
+        self.write("base/a.hpp", '#include "base/b.hpp"\n')
+        self.write("base/a.cpp", '#include "base/a.hpp"\n')
+        command = {"base/a.cpp": ["sh", "-c", "echo run >> runs"]}
+        runs = self.top / "runs"
+        for expected in (1, 1):
+            self.assertEqual(checked.run_all(self.top, self.top / "seen", command, ""), [])
+            self.assertEqual(len(runs.read_text().split()), expected)
+        self.write("base/b.hpp", "int c;\n")
+        self.assertEqual(checked.run_all(self.top, self.top / "seen", command, ""), [])
+        self.assertEqual(len(runs.read_text().split()), 2)
+
+    def test_what_failed_is_said_and_checked_again(self):
+        self.write("base/a.cpp", "\n")
+        command = {"base/a.cpp": ["sh", "-c", "echo wrong; exit 1"]}
+        for _ in range(2):
+            findings = checked.run_all(self.top, self.top / "seen", command, "")
+            self.assertEqual(len(findings), 1)
+            self.assertIn("wrong", findings[0])
+        self.assertEqual(os.listdir(self.top / "seen"), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

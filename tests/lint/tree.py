@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+"""What holds for every file: short, self-contained, and about the product only."""
+import os
+import pathlib
+import re
+import sys
+
+import house
+
+MOST_LINES = 500
+# What a reader of the product cannot follow: folders of one machine, numbers of a tracker that is elsewhere.
+FOREIGN_WORDS = re.compile(r"/[w]ork/|\.\./[s]hared\b|\b[i]ssues? #?\d+\b|\bsession (?:one|two|three)\b")
+UNFINISHED = re.compile(r"\b(?:[T]ODO|[F]IXME|[X]XX)\b")
+BINARY = {".png", ".jpg", ".mkv", ".mp4", ".y4m"}
+
+
+def findings_in(path: pathlib.PurePath, text: str, is_executable: bool) -> list[str]:
+    findings = []
+    lines = text.splitlines()
+    if (path.suffix in house.CODE | house.GLSL | {".py", ".cmake"} or path.parts[0] == "scripts") and len(lines) > MOST_LINES:
+        findings.append(f"{path}: {len(lines)} lines, more than {MOST_LINES}: is it one idea?")
+    for number, line in enumerate(lines, 1):
+        for pattern, reason in ((FOREIGN_WORDS, "speaks of a place that the reader does not have"), (UNFINISHED, "is unfinished")):
+            match = pattern.search(line)
+            if match:
+                findings.append(f"{path}:{number}: '{match.group()}' {reason}")
+    if path.suffix == ".hpp" and "#pragma once" not in lines:
+        findings.append(f"{path}: no #pragma once")
+    if text and not text.endswith("\n"):
+        findings.append(f"{path}: no newline at its end")
+    if is_executable != text.startswith("#!"):
+        findings.append(f"{path}: executable and beginning with #! go together")
+    return findings
+
+
+def main() -> int:
+    top = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else house.root()
+    findings = []
+    for path in house.files(top):
+        if path.suffix not in BINARY:
+            text = (top / path).read_text(encoding="utf-8")
+            findings += findings_in(path, text, os.access(top / path, os.X_OK))
+    return house.report(findings, "tree")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,69 @@
+#include "memory/host_block.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <string>
+
+#include "base/error.hpp"
+
+namespace framewire {
+namespace {
+
+FileDescriptor copy_of(const HostBlock& block) { return FileDescriptor(::fcntl(block.memfd(), F_DUPFD_CLOEXEC, 0)); }
+
+TEST(HostBlock, IsOneMemorySeenFromBothEnds) {
+  const auto mine = HostBlock::create("test", 10'000);
+  EXPECT_GE(mine->bytes().size(), 10'000U);
+  EXPECT_EQ(mine->bytes().size() % static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)), 0U);
+  const auto theirs = HostBlock::map_read_only(copy_of(*mine), 10'000);
+  EXPECT_TRUE(theirs->is_read_only());
+  mine->bytes()[9999] = std::byte{42};
+  EXPECT_EQ(theirs->bytes()[9999], std::byte{42});
+}
+
+TEST(HostBlock, NobodyElseCanWriteOrResizeIt) {
+  const auto block = HostBlock::create("test", 4096);
+  EXPECT_NE(::ftruncate(block->memfd(), 0), 0);
+  EXPECT_NE(::ftruncate(block->memfd(), 1 << 20), 0);
+  EXPECT_EQ(::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, block->memfd(), 0), MAP_FAILED);
+  EXPECT_LT(::pwrite(block->memfd(), "x", 1, 0), 0);
+  EXPECT_NE(::fallocate(block->memfd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096), 0);
+  block->bytes()[0] = std::byte{1};  // its maker still can
+}
+
+TEST(HostBlock, AcknowledgementPagesMayBeWritten) {
+  const auto mine = HostBlock::create_shared_writable("test", 4096);
+  const auto theirs = HostBlock::map_writable(copy_of(*mine), 4096);
+  theirs->bytes()[5] = std::byte{9};
+  EXPECT_EQ(mine->bytes()[5], std::byte{9});
+}
+
+TEST(HostBlock, MemoryThatCouldShrinkIsRefused) {
+  FileDescriptor memfd(::memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  ASSERT_EQ(::ftruncate(memfd.get(), 4096), 0);
+  EXPECT_THROW(HostBlock::map_read_only(std::move(memfd), 4096), Error);
+}
+
+TEST(HostBlock, MemoryThatIsTooSmallIsRefused) {
+  const auto block = HostBlock::create("test", 4096);
+  EXPECT_THROW(HostBlock::map_read_only(copy_of(*block), 4097), Error);
+  EXPECT_THROW(HostBlock::map_read_only(copy_of(*block), 0), Error);
+  EXPECT_THROW(HostBlock::map_read_only(FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC)), 4096), Error);
+}
+
+TEST(HostBlock, MoreThanThereIsIsRefusedBeforeItIsTaken) {
+  try {
+    HostBlock::create("48 frame slots", available_memory_bytes() + (std::uint64_t{1} << 40));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("48 frame slots"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("--slots"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace framewire

@@ -1,0 +1,149 @@
+#include "gl/readback.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "gl/offscreen_target.hpp"
+#include "tests/pixels/gl_test.hpp"
+
+namespace framewire {
+namespace {
+
+constexpr Size size{67, 35};  // rows that are no multiple of anything
+constexpr std::size_t bytes = std::size_t{67} * 35 * 4;
+
+std::int64_t soon_ns() {
+  return monotonic_ns() + 20 * ns_per_s;
+}
+
+/// The lower left half in one colour, so that rows and columns cannot be exchanged unnoticed.
+void draw(const OffscreenTarget& target, float red) {
+  target.bind();
+  glDisable(GL_SCISSOR_TEST);
+  glClearColor(red, 0.25F, 0.5F, 1.0F);
+  glClear(GL_COLOR_BUFFER_BIT);
+  glEnable(GL_SCISSOR_TEST);
+  glScissor(0, 0, 11, 7);
+  glClearColor(0.0F, 1.0F, red, 0.0F);
+  glClear(GL_COLOR_BUFFER_BIT);
+  glDisable(GL_SCISSOR_TEST);
+}
+
+std::vector<std::byte> expected(const OffscreenTarget& target) {
+  std::vector<std::byte> pixels(bytes);
+  target.read_rgba(pixels, OffscreenTarget::Drawn::flipped);  // row 0 first, as Readback gives it
+  return pixels;
+}
+
+bool equal(std::span<const std::byte> a, std::span<const std::byte> b) {
+  return std::ranges::equal(a, b);
+}
+
+class ReadbackTest : public GlTest {
+ protected:
+  static std::vector<ReadbackMethod> methods() {
+    std::vector<ReadbackMethod> list = {ReadbackMethod::persistent_buffer};
+    if (PinnedBlocks::is_supported()) {
+      list.push_back(ReadbackMethod::pinned_memory);
+    }
+    return list;
+  }
+};
+
+TEST_F(ReadbackTest, EveryMethodGivesTheSameBytesAndNothingBesideTheSlot) {
+  const OffscreenTarget target(size);
+  for (const ReadbackMethod method : methods()) {
+    SCOPED_TRACE(name(method));
+    Readback readback(size.width, size.height, method);
+    const auto block = HostBlock::create("readback", 65536);
+    std::ranges::fill(block->bytes(), std::byte{0xa5});
+    draw(target, 0.75F);
+    const auto wanted = expected(target);
+    target.bind();
+    constexpr std::uint64_t offset = 8192;
+    readback.begin(block, offset, block->bytes().subspan(offset, bytes + 100));
+    EXPECT_EQ(readback.under_way(), 1U);
+    ASSERT_TRUE(readback.wait_finished(soon_ns()));
+    EXPECT_EQ(readback.under_way(), 0U);
+    EXPECT_TRUE(equal(block->bytes().subspan(offset, bytes), wanted));
+    const auto untouched = [](std::byte b) { return b == std::byte{0xa5}; };
+    EXPECT_TRUE(std::ranges::all_of(block->bytes().first(offset), untouched));
+    EXPECT_TRUE(std::ranges::all_of(block->bytes().subspan(offset + bytes), untouched));
+    EXPECT_EQ(readback.method(), method);
+  }
+}
+
+TEST_F(ReadbackTest, ThreeUnderWayFinishInTheirOrder) {
+  const OffscreenTarget target(size);
+  for (const ReadbackMethod method : methods()) {
+    SCOPED_TRACE(name(method));
+    Readback readback(size.width, size.height, method);
+    const auto block = HostBlock::create("readback", 3 * 12288);
+    std::vector<std::vector<std::byte>> wanted;
+    for (std::size_t i = 0; i < Readback::most_under_way; ++i) {
+      draw(target, 0.2F * static_cast<float>(i));
+      wanted.push_back(expected(target));
+      target.bind();
+      readback.begin(block, i * 12288, block->bytes().subspan(i * 12288, 12288));
+    }
+    for (std::size_t i = 0; i < Readback::most_under_way; ++i) {
+      ASSERT_TRUE(readback.wait_finished(soon_ns()));
+      EXPECT_TRUE(equal(block->bytes().subspan(i * 12288, bytes), wanted.at(i))) << i;
+    }
+    EXPECT_FALSE(readback.finished());  // nothing is under way
+  }
+}
+
+TEST_F(ReadbackTest, AnotherBlockIsTakenAtOnce) {
+  const OffscreenTarget target(size);
+  for (const ReadbackMethod method : methods()) {
+    SCOPED_TRACE(name(method));
+    Readback readback(size.width, size.height, method);
+    for (int i = 0; i < 7; ++i) {  // more than are remembered
+      const auto block = HostBlock::create("readback", bytes);
+      draw(target, 0.1F * static_cast<float>(i));
+      const auto wanted = expected(target);
+      target.bind();
+      readback.begin(block, 0, block->bytes());
+      ASSERT_TRUE(readback.wait_finished(soon_ns()));
+      EXPECT_TRUE(equal(block->bytes().first(bytes), wanted)) << i;
+    }
+  }
+}
+
+TEST_F(ReadbackTest, FallsBackWhenTheDriverCannotPinTheBlock) {
+  if (!PinnedBlocks::is_supported()) {
+    GTEST_SKIP() << "the driver pins nothing";
+  }
+  const OffscreenTarget target(size);
+  Readback readback(size.width, size.height);
+  EXPECT_EQ(readback.method(), ReadbackMethod::pinned_memory);
+  // Memory that is not at the block's offset, as a driver would see it that pins a copy.
+  const auto block = HostBlock::create("readback", 65536);
+  const auto elsewhere = HostBlock::create("readback", 65536);
+  draw(target, 0.6F);
+  const auto wanted = expected(target);
+  target.bind();
+  readback.begin(block, 0, elsewhere->bytes());
+  ASSERT_TRUE(readback.wait_finished(soon_ns()));
+  EXPECT_EQ(readback.method(), ReadbackMethod::persistent_buffer);
+  EXPECT_TRUE(equal(elsewhere->bytes().first(bytes), wanted));
+}
+
+TEST_F(ReadbackTest, AnImpossibleSizeIsOneSentence) {
+  try {
+    const Readback readback(1U << 20, 1U << 20, ReadbackMethod::persistent_buffer);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("--size"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace framewire

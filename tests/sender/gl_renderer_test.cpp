@@ -1,0 +1,200 @@
+#include "sender/sources/gl/gl_renderer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "gl/readback.hpp"
+#include "tests/pixels/gl_test.hpp"
+#include "tests/sender/gl_counter_reader.hpp"
+
+namespace framewire {
+namespace {
+
+using test::read_counter;
+using test::read_counter_text;
+
+/// Below the counter and beside it the picture is the scene's alone.
+const Scene corners{"corners",
+                    "void mainImage(out vec4 c, in vec2 p) {\n"
+                    "  bool up = p.y > 0.5 * iResolution.y, right = p.x > 0.5 * iResolution.x;\n"
+                    "  c = up ? (right ? vec4(1, 0, 0, 0) : vec4(1)) : (right ? vec4(0, 0, 1, 0) : vec4(0, 1, 0, 0));\n"
+                    "}\n"};
+
+std::vector<std::byte> frame_of(const GlRenderer& renderer, const SceneMoment& moment) {
+  Readback readback(renderer.readback_size().width, renderer.readback_size().height);
+  const auto block = HostBlock::create("frame", readback.size_bytes());
+  renderer.draw(moment);
+  readback.begin(block, 0, block->bytes());
+  EXPECT_TRUE(readback.wait_finished(monotonic_ns() + 60 * ns_per_s));
+  const auto bytes = block->bytes().first(renderer.layout().size_bytes);
+  return {bytes.begin(), bytes.end()};
+}
+
+std::array<int, 4> pixel(const std::vector<std::byte>& frame, Size size, std::size_t x, std::size_t y) {
+  std::array<int, 4> components{};
+  for (std::size_t i = 0; i < 4; ++i) {
+    components.at(i) = std::to_integer<int>(frame.at((y * size.width + x) * 4 + i));
+  }
+  return components;
+}
+
+class GlRendererTest : public GlTest {};
+
+TEST_F(GlRendererTest, EverySceneShowsManyColoursAndMoves) {
+  constexpr Size size{320, 180};
+  for (const std::string_view name : scene_names()) {
+    SCOPED_TRACE(name);
+    const GlRenderer renderer(load_scene(name), size, PixelFormat::rgba);
+    const auto first = frame_of(renderer, {.time_s = 5.0, .frame = 300});
+    const auto second = frame_of(renderer, {.time_s = 5.5, .frame = 330});
+    std::set<std::array<int, 4>> colours;
+    std::size_t changed = 0;
+    std::size_t dark = 0;
+    for (std::size_t y = 40; y < size.height; ++y) {  // below the counter
+      for (std::size_t x = 0; x < size.width; ++x) {
+        const auto now = pixel(first, size, x, y);
+        colours.insert(now);
+        changed += std::size_t{now != pixel(second, size, x, y)};
+        dark += std::size_t{now[0] + now[1] + now[2] < 24};
+        ASSERT_EQ(now[3], 255);
+      }
+    }
+    const std::size_t all = std::size_t{320} * 140;
+    EXPECT_GT(colours.size(), 2000U);
+    EXPECT_GT(changed, all / 10);
+    EXPECT_LT(dark, all / 2);
+  }
+}
+
+TEST_F(GlRendererTest, TheSameMomentGivesTheSameFrame) {
+  const GlRenderer renderer(load_scene("gl:"), {320, 180}, PixelFormat::rgba);
+  const SceneMoment moment{.time_s = 12.5, .frame = 750};
+  EXPECT_EQ(frame_of(renderer, moment), frame_of(renderer, moment));
+}
+
+TEST_F(GlRendererTest, TheFirstRowInMemoryIsTheTopRow) {
+  constexpr Size size{320, 180};
+  const auto frame = frame_of(GlRenderer(corners, size, PixelFormat::rgba), {});
+  EXPECT_EQ(pixel(frame, size, 0, 0), (std::array{255, 255, 255, 255}));  // top left
+  EXPECT_EQ(pixel(frame, size, 319, 0), (std::array{255, 0, 0, 255}));    // top right
+  EXPECT_EQ(pixel(frame, size, 0, 179), (std::array{0, 255, 0, 255}));    // bottom left
+  EXPECT_EQ(pixel(frame, size, 319, 179), (std::array{0, 0, 255, 255}));  // bottom right
+}
+
+TEST_F(GlRendererTest, CoordinatesAndDerivativesAreShadertoys) {
+  const Scene scene{
+      "coordinates",
+      "void mainImage(out vec4 c, in vec2 p) {\n"
+      "  c = vec4(p.x / 255.0, p.y / 255.0, dFdy(p.y) == 1.0 && gl_FragCoord.y == p.y ? 1.0 : 0.0, 1.0);\n"
+      "}\n"};
+  constexpr Size size{200, 100};
+  const auto frame = frame_of(GlRenderer(scene, size, PixelFormat::rgba), {});
+  for (const std::size_t y : {50U, 71U, 99U}) {
+    const auto at = pixel(frame, size, 150, y);
+    EXPECT_NEAR(at[0], 150.5, 0.51);
+    EXPECT_NEAR(at[1], 100 - static_cast<int>(y) - 0.5, 0.51);  // counted from the bottom
+    EXPECT_EQ(at[2], 255);
+  }
+}
+
+TEST_F(GlRendererTest, BgraExchangesRedAndBlue) {
+  constexpr Size size{320, 180};
+  const auto frame = frame_of(GlRenderer(corners, size, PixelFormat::bgra), {});
+  EXPECT_EQ(pixel(frame, size, 319, 0), (std::array{0, 0, 255, 255}));
+  EXPECT_EQ(pixel(frame, size, 319, 179), (std::array{255, 0, 0, 255}));
+}
+
+TEST_F(GlRendererTest, TheCounterCanBeReadAtEverySize) {
+  for (const Size size : {Size{240, 60}, Size{640, 360}, Size{1280, 720}, Size{1920, 1080}, Size{3840, 2160}}) {
+    SCOPED_TRACE(size.width);
+    const GlRenderer renderer(corners, size, PixelFormat::rgba);  // white behind it: the worst case
+    const auto frame = frame_of(renderer, {.time_s = 20.57, .frame = 1234});
+    EXPECT_EQ(read_counter_text(frame, size, 4, 1).substr(0, 23), "frame 001234    20.57 s");
+    EXPECT_EQ(read_counter(frame, size), 1234U);
+  }
+}
+
+TEST_F(GlRendererTest, TheCounterShowsEveryDigitAndLongNumbers) {
+  constexpr Size size{640, 360};
+  const GlRenderer renderer(load_scene("gl:"), size, PixelFormat::rgba);
+  for (const std::uint64_t number :
+       {std::uint64_t{0}, std::uint64_t{123456}, std::uint64_t{987650}, std::uint64_t{4294967299}}) {
+    EXPECT_EQ(read_counter(frame_of(renderer, {.time_s = 3661.5, .frame = number}), size), number);
+  }
+}
+
+TEST_F(GlRendererTest, ASmallPictureStillDraws) {
+  for (const Size size : {Size{1, 1}, Size{16, 16}, Size{33, 7}}) {
+    EXPECT_EQ(frame_of(GlRenderer(load_scene("gl:"), size, PixelFormat::rgba), {}).size(),
+              std::size_t{size.width} * size.height * 4);
+  }
+}
+
+/// Independent of the shader: BT.709, limited range, from ITU-R BT.709-6 §3.
+std::array<double, 3> yuv_of(const std::array<int, 4>& rgb) {
+  const double r = rgb[0] / 255.0, g = rgb[1] / 255.0, b = rgb[2] / 255.0;
+  const double y = 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  return {16 + 219 * y, 128 + 224 * (b - y) / 1.8556, 128 + 224 * (r - y) / 1.5748};
+}
+
+TEST_F(GlRendererTest, Nv12AndYuv420pAreThePictureInBt709) {
+  constexpr Size size{328, 182};  // the V plane begins in the middle of a row that is drawn
+  // Constant over blocks larger than a chroma sample's reach, so that no filter comes into it.
+  const Scene blocks{
+      "blocks",
+      "void mainImage(out vec4 c, in vec2 p) {\n"
+      "  vec2 b = floor(vec2(p.x, iResolution.y - p.y) / 16.0);\n"
+      "  c = vec4(fract(b.x * 0.37), fract(b.y * 0.29 + b.x * 0.11), fract(b.x * 0.53 + b.y * 0.71), 1.0);\n"
+      "}\n"};
+  const auto rgba = frame_of(GlRenderer(blocks, size, PixelFormat::rgba), {});
+  for (const PixelFormat format : {PixelFormat::nv12, PixelFormat::yuv420p}) {
+    SCOPED_TRACE(info(format).name);
+    const GlRenderer renderer(blocks, size, format);
+    EXPECT_EQ(renderer.colour().matrix, ColourMatrix::bt709);
+    EXPECT_EQ(renderer.colour().range, ColourRange::limited);
+    const FrameLayout layout = renderer.layout();
+    const auto frame = frame_of(renderer, {});
+    ASSERT_EQ(frame.size(), layout.size_bytes);
+    const auto at = [&](std::size_t plane, std::size_t x, std::size_t y) {
+      return std::to_integer<int>(
+          frame.at(layout.planes.at(plane).offset_bytes + y * layout.planes.at(plane).pitch_bytes + x));
+    };
+    for (std::size_t y = 56; y < size.height; y += 16) {  // the middles of blocks below the counter
+      for (std::size_t x = 8; x < size.width; x += 16) {
+        const auto wanted = yuv_of(pixel(rgba, size, x, y));
+        EXPECT_NEAR(at(0, x, y), wanted[0], 1.01) << x << "," << y;
+        const bool packed = format == PixelFormat::nv12;
+        EXPECT_NEAR(packed ? at(1, x, y / 2) : at(1, x / 2, y / 2), wanted[1], 1.01) << x << "," << y;
+        EXPECT_NEAR(packed ? at(1, x + 1, y / 2) : at(2, x / 2, y / 2), wanted[2], 1.01) << x << "," << y;
+      }
+    }
+    EXPECT_EQ(read_counter(frame, size, 1, 0), 0U);
+  }
+}
+
+std::string sentence_of(Size size, PixelFormat format) {
+  try {
+    const GlRenderer renderer(load_scene("gl:"), size, format);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+TEST_F(GlRendererTest, OtherFormatsAndSizesAreOneSentence) {
+  EXPECT_NE(sentence_of({640, 360}, PixelFormat::p010le).find("p010le"), std::string::npos);
+  EXPECT_NE(sentence_of({640, 360}, PixelFormat::p010le).find("nv12"), std::string::npos);
+  EXPECT_NE(sentence_of({642, 360}, PixelFormat::nv12).find("642x360"), std::string::npos);
+  EXPECT_NE(sentence_of({640, 361}, PixelFormat::yuv420p).find("640x361"), std::string::npos);
+  EXPECT_NE(sentence_of({32768, 32768}, PixelFormat::rgba).find("32768"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace framewire

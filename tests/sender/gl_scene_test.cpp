@@ -1,0 +1,143 @@
+#include "sender/sources/gl/scene.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/error.hpp"
+#include "gl/shader_program.hpp"
+#include "sender/sources/gl/gl_renderer.hpp"
+#include "tests/pixels/gl_test.hpp"
+
+namespace framewire {
+namespace {
+
+constexpr Size small{96, 54};
+
+class GlSceneTest : public GlTest {
+ protected:
+  GlSceneTest() : folder_(std::filesystem::temp_directory_path() / ("framewire-scene-" + std::to_string(getpid()))) {
+    std::filesystem::create_directories(folder_);
+  }
+  ~GlSceneTest() override { std::filesystem::remove_all(folder_); }
+
+  std::string write(const std::string& file_name, const std::string& text) const {
+    const auto path = folder_ / file_name;
+    std::ofstream(path, std::ios::binary) << text;
+    return path.string();
+  }
+
+  [[nodiscard]] std::string path(const std::string& file_name) const { return (folder_ / file_name).string(); }
+
+  /// The sentence of the error that loading and compiling gives.
+  static std::string sentence_of(const std::string& source) {
+    try {
+      const GlRenderer renderer(load_scene(source), small, PixelFormat::rgba);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return {};
+  }
+
+  static void expect_in(const std::string& part, const std::string& whole) {
+    EXPECT_NE(whole.find(part), std::string::npos) << whole;
+  }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+TEST_F(GlSceneTest, TheFirstSceneIsTheDefault) {
+  EXPECT_EQ(load_scene("gl:").name, scene_names().front());
+  EXPECT_EQ(load_scene("gl:" + std::string(scene_names().front())).text, load_scene("gl:").text);
+  EXPECT_EQ(scene_names().size(), 3U);
+}
+
+TEST_F(GlSceneTest, AnUnknownNameListsTheScenes) {
+  try {
+    load_scene("gl:plsama");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), ExitStatus::usage);
+    const std::string sentence = error.what();
+    expect_in("'plsama'", sentence);
+    for (const std::string_view scene : scene_names()) {
+      expect_in(std::string(scene), sentence);
+    }
+  }
+}
+
+TEST_F(GlSceneTest, AFileInTheMannerOfShadertoyIsTaken) {
+  const std::string file =
+      write("good.frag",
+            "#version 300 es\n"
+            "vec3 tint(vec2 p) { return vec3(p, dFdy(p.y)); }\n"
+            "void mainImage(out vec4 fragColor, in vec2 fragCoord) {\n"
+            "  vec2 uv = fragCoord / iResolution.xy;\n"
+            "  vec4 n = texture(iChannel0, uv) + texture(iChannel3, uv + iChannelResolution[1].xy);\n"
+            "  fragColor = vec4(tint(uv) * sin(iTime + iTimeDelta + float(iFrame) + iFrameRate), 1.0) + n;\n"
+            "  fragColor += iMouse * 0.1 + iDate * 0.0001;\n"
+            "}");  // no line end at the end
+  EXPECT_EQ(sentence_of("gl:" + file), "");
+}
+
+TEST_F(GlSceneTest, AFileWithLineEndsOfWindowsIsTaken) {
+  EXPECT_EQ(sentence_of("gl:" +
+                        write("dos.frag", "void mainImage(out vec4 c, in vec2 p) {\r\n  c = vec4(p, 0, 1);\r\n}\r\n")),
+            "");
+}
+
+TEST_F(GlSceneTest, CompileErrorsNameTheFilesOwnLines) {
+  const std::string file = write("bad.frag",
+                                 "// a comment\n"
+                                 "void mainImage(out vec4 c, in vec2 p) {\n"
+                                 "  c = vec4(p, missing_name, 1.0);\n"
+                                 "}\n");
+  const std::string sentence = sentence_of("gl:" + file);
+  expect_in("bad.frag:3: ", sentence);
+  expect_in("missing_name", sentence);
+  expect_in("| " + std::string("  c = vec4(p, missing_name, 1.0);"), sentence);
+  EXPECT_THROW(GlRenderer(load_scene("gl:" + file), small, PixelFormat::rgba), ShaderError);
+}
+
+TEST_F(GlSceneTest, ALineWithAVersionKeepsItsNumber) {
+  const std::string file =
+      write("version.frag", "\n#version 450\nvoid mainImage(out vec4 c, in vec2 p) { c = wrong; }\n");
+  expect_in("version.frag:3: ", sentence_of("gl:" + file));
+}
+
+TEST_F(GlSceneTest, AMainImageInACommentOnlyDoesNotLink) {
+  expect_in("mainImage", sentence_of("gl:" + write("comment.frag", "// mainImage\n")));
+}
+
+TEST_F(GlSceneTest, AMissingFileIsOneSentence) {
+  const std::string sentence = sentence_of("gl:" + path("absent.frag"));
+  expect_in("absent.frag", sentence);
+  expect_in("No such file", sentence);
+}
+
+TEST_F(GlSceneTest, AFolderIsNoShader) {
+  expect_in("is not a file", sentence_of("gl:" + path("")));
+}
+
+TEST_F(GlSceneTest, AFileWithoutMainImageSaysWhatItNeeds) {
+  const std::string sentence = sentence_of("gl:" + write("other.frag", "void main() {}\n"));
+  expect_in("other.frag", sentence);
+  expect_in("void mainImage(out vec4 fragColor, in vec2 fragCoord)", sentence);
+  expect_in("mainImage", sentence_of("gl:" + write("empty.frag", "")));
+}
+
+TEST_F(GlSceneTest, ALargeFileIsRefusedBeforeItIsCompiled) {
+  const std::string text = "void mainImage(out vec4 c, in vec2 p) { c = vec4(1.0); }\n//";
+  expect_in("1 MiB", sentence_of("gl:" + write("large.frag", text + std::string(std::size_t{1} << 20, 'x'))));
+  expect_in("not a file", sentence_of("gl:/dev/zero"));
+}
+
+TEST_F(GlSceneTest, ABinaryFileIsRefused) {
+  expect_in("not a text file", sentence_of("gl:" + write("binary.frag", std::string("mainImage\0\1\2", 12))));
+}
+
+}  // namespace
+}  // namespace framewire

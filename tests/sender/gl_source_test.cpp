@@ -1,0 +1,193 @@
+#include "sender/sources/gl/gl_source.hpp"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/file_descriptor.hpp"
+#include "tests/sender/gl_counter_reader.hpp"
+
+namespace framewire {
+namespace {
+
+using test::read_counter;
+
+struct TakenFrame {
+  FrameHeader header;
+  std::vector<std::byte> payload;
+};
+
+/// Keeps a copy of every frame and lets go of its slot at once.
+class TakingLink final : public SenderLink {
+ public:
+  [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::local; }
+  void begin_epoch(std::shared_ptr<Pool> /*pool*/) override {}
+  void epoch_ready(std::uint32_t /*epoch*/, std::uint32_t /*ring_slots*/) noexcept override {}
+  Offer offer(const OutgoingFrame& frame) noexcept override {
+    frames.push_back({frame.header, {frame.payload.begin(), frame.payload.end()}});
+    let_go_.push_back(frame.pool_slot);
+    return Offer::accepted;
+  }
+  std::size_t collect(std::span<PoolSlot> let_go) noexcept override {
+    std::size_t count = 0;
+    while (count < let_go.size() && !let_go_.empty()) {
+      let_go[count++] = let_go_.back();
+      let_go_.pop_back();
+    }
+    return count;
+  }
+  bool arm() noexcept override { return let_go_.empty(); }
+  [[nodiscard]] int descriptor() const noexcept override { return event_.get(); }
+  void on_readable() noexcept override {}
+  [[nodiscard]] LinkState state() const noexcept override { return LinkState::open; }
+  [[nodiscard]] std::string fault() const override { return {}; }
+  [[nodiscard]] std::uint64_t frames_acknowledged() const noexcept override { return frames.size(); }
+
+  std::vector<TakenFrame> frames;
+
+ private:
+  std::vector<PoolSlot> let_go_;
+  FileDescriptor event_ = make_event();
+};
+
+/// Runs `source` until it ends by itself and returns what it published.
+std::vector<TakenFrame> frames_of(GlSource& source, const StreamOptions& options) {
+  Stream stream(options);
+  TakingLink link;
+  const FileDescriptor wake = make_event();
+  Outlet outlet(link, options.delivery, wake.get());
+  EXPECT_TRUE(stream.attach(outlet));
+  std::thread thread([&] {
+    source.run(stream);
+    stream.finish();
+  });
+  const std::int64_t deadline_ns = monotonic_ns() + 60 * ns_per_s;
+  std::uint32_t epoch = 0;
+  while (epoch == 0 && monotonic_ns() < deadline_ns) {
+    if (const auto start = stream.epoch_to_announce(outlet)) {
+      epoch = start->number;
+      stream.epoch_ready(outlet, epoch);
+    }
+    std::this_thread::yield();
+  }
+  thread.join();
+  EXPECT_TRUE(stream.is_drained(outlet));
+  stream.detach(outlet);
+  stream.release_held(outlet);
+  EXPECT_EQ(stream.frames_produced(), outlet.counts.frames_sent + outlet.counts.frames_skipped);
+  return std::move(link.frames);
+}
+
+StreamOptions options_for(std::uint64_t frames) {
+  StreamOptions options;
+  options.name = "gl";
+  options.delivery = Delivery::every;
+  options.slots_per_viewer = 2;
+  options.max_viewers = 1;
+  options.first_sequence = 41;
+  options.max_frames = frames;
+  return options;
+}
+
+SourceOptions small_source() {
+  SourceOptions options;
+  options.name = "gl:";
+  options.width = 320;
+  options.height = 180;
+  options.frames_per_s = 50;
+  options.realtime = false;
+  return options;
+}
+
+TEST(GlSource, PublishesNumberedFramesInOrder) {
+  for (const ReadbackMethod method : {ReadbackMethod::persistent_buffer, ReadbackMethod::pinned_memory}) {
+    SCOPED_TRACE(name(method));
+    std::optional<GlSource> source;
+    try {
+      source.emplace(small_source(), method);
+    } catch (const Error&) {
+      ASSERT_EQ(method, ReadbackMethod::pinned_memory);  // which not every driver has
+      continue;
+    }
+    const auto frames = frames_of(*source, options_for(7));
+    ASSERT_EQ(frames.size(), 7U);
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+      const TakenFrame& frame = frames.at(i);
+      EXPECT_EQ(frame.header.sequence, 41 + i);
+      EXPECT_EQ(frame.header.pts_ns, static_cast<std::int64_t>(i) * 20 * ns_per_ms);
+      EXPECT_EQ(read_counter(frame.payload, {320, 180}), 41 + i);
+      EXPECT_EQ(frame.header.colour,
+                (Colour{ColourMatrix::rgb, ColourRange::full, ColourTransfer::srgb, ColourPrimaries::bt709}));
+      EXPECT_GT(frame.header.times.begun_ns, 0);
+      EXPECT_GE(frame.header.times.completed_ns, frame.header.times.begun_ns);
+    }
+    EXPECT_NE(frames.front().payload, frames.back().payload);
+  }
+}
+
+TEST(GlSource, PacedFramesCarryTheirTick) {
+  SourceOptions paced = small_source();
+  paced.realtime = true;
+  paced.frames_per_s = 200;
+  GlSource source(paced);
+  const auto frames = frames_of(source, options_for(12));
+  ASSERT_EQ(frames.size(), 12U);
+  for (std::size_t i = 1; i < frames.size(); ++i) {
+    EXPECT_GT(frames.at(i).header.pts_ns, frames.at(i - 1).header.pts_ns);
+    EXPECT_EQ(frames.at(i).header.pts_ns % (5 * ns_per_ms), 0);  // a slow machine skips ticks, and lands on one
+  }
+}
+
+TEST(GlSource, StopsWhenAskedAndCanBeDestroyedElsewhere) {
+  Stream stream(options_for(0));
+  {
+    GlSource source(small_source());
+    std::thread thread([&] { source.run(stream); });  // no viewer: it waits for one
+    stream.stop();
+    thread.join();
+  }
+  EXPECT_EQ(stream.frames_produced(), 0U);
+}
+
+TEST(GlSource, DescribesItself) {
+  SourceOptions options = small_source();
+  options.pixel_format = PixelFormat::nv12;
+  options.frames_per_s = 60000.0 / 1001.0;
+  const std::string line = GlSource(options).describe();
+  for (const std::string& part : {"gl:" + std::string(scene_names().front()), std::string("320x180"),
+                                  std::string("nv12"), std::string("readback by ")}) {
+    EXPECT_NE(line.find(part), std::string::npos) << line;
+  }
+}
+
+TEST(GlSource, BadRatesAreRefused) {
+  for (const double rate : {-1.0, 1001.0, std::nan("")}) {
+    SourceOptions options = small_source();
+    options.frames_per_s = rate;
+    EXPECT_THROW(GlSource{options}, Error) << rate;
+  }
+}
+
+TEST(GlSource, TheLargestSizeFollowsTheTimeThereIs) {
+  SourceOptions options = small_source();
+  options.frames_per_s = 1000;
+  EXPECT_EQ(GlSource::largest_size_that_keeps_rate(options, 0.0), (Size{640, 360}));
+  // A scene that costs nothing, and all the time in the world.
+  const auto file = std::filesystem::temp_directory_path() / ("framewire-plain-" + std::to_string(getpid()) + ".frag");
+  std::ofstream(file) << "void mainImage(out vec4 c, in vec2 p) { c = vec4(0.5); }";
+  options.name = "gl:" + file.string();
+  options.frames_per_s = 0.01;
+  EXPECT_EQ(GlSource::largest_size_that_keeps_rate(options, 0.9), (Size{3840, 2160}));
+  std::filesystem::remove(file);
+}
+
+}  // namespace
+}  // namespace framewire

@@ -1,0 +1,247 @@
+// Whole sessions in one process: a real service and real subscribers, over the Unix socket and over TCP.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "frame/stamp.hpp"
+#include "transport/session/sender_service.hpp"
+#include "transport/subscriber.hpp"
+
+namespace framewire {
+namespace {
+
+constexpr std::int64_t patience_ns = 20 * ns_per_s;
+
+bool eventually(const std::function<bool()>& condition) {
+  const std::int64_t deadline_ns = monotonic_ns() + patience_ns;
+  while (monotonic_ns() < deadline_ns) {
+    if (condition()) {
+      return true;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return false;
+}
+
+/// A configuration folder without a key, so that this machine's own does not matter.
+class Sessions : public testing::TestWithParam<LinkKind> {
+ protected:
+  Sessions() {
+    char path[] = "/tmp/framewire-test-XXXXXX";
+    folder_ = ::mkdtemp(path);
+    ::setenv("XDG_CONFIG_HOME", folder_.c_str(), 1);
+  }
+  ~Sessions() override {
+    stop_sender();
+    std::filesystem::remove_all(folder_);
+  }
+
+  EndpointOptions endpoint() const {
+    EndpointOptions options;
+    options.allowed_links = {GetParam()};
+    options.transport_is_auto = false;
+    return options;
+  }
+
+  void start_sender(StreamOptions options, std::uint64_t frames, std::uint16_t port = 0) {
+    options.name = "test";
+    options.max_frames = frames;
+    stream_ = std::make_unique<Stream>(options);
+    EndpointOptions listening = endpoint();
+    listening.listen = HostPort{"127.0.0.1", port};
+    service_ = std::make_unique<SenderService>(listening, std::vector<Stream*>{stream_.get()}, "test", log_);
+    source_ = std::thread([this] { produce(); });
+  }
+
+  void produce() {
+    std::uint64_t produced = 0;
+    stream_->begin_epoch({.layout = bytes_layout(5000), .colour = {}});
+    while (auto slot = stream_->claim()) {
+      stamp(slot->bytes(), slot->next_sequence());
+      stream_->publish(std::move(*slot), {.is_stamped = true, .layout = {}});
+      if (++produced == 50) {
+        stream_->begin_epoch({.layout = bytes_layout(9000), .colour = {}});  // the format changes on the way
+      }
+    }
+    stream_->finish();
+  }
+
+  void stop_sender() {
+    if (!stream_) {
+      return;
+    }
+    stream_->stop();
+    source_.join();
+    service_->drain(monotonic_ns() + 2 * ns_per_s);
+    reports_ = service_->reports();
+    service_.reset();
+    stream_.reset();
+  }
+
+  SubscriberOptions dialling() const {
+    SubscriberOptions options{.endpoint = endpoint(), .stream = {}, .delivery = {}};
+    options.endpoint.dial = HostPort{"127.0.0.1", service_->port()};
+    return options;
+  }
+
+  /// Takes frames until the session is over or `enough` came; every one is checked.
+  static std::uint64_t take_all(Subscriber& subscriber, std::uint64_t enough = UINT64_MAX) {
+    std::uint64_t count = 0;
+    eventually([&] {
+      while (count < enough) {
+        auto frame = subscriber.next();
+        if (!frame) {
+          break;
+        }
+        EXPECT_FALSE(find_torn_line(frame->payload(), frame->header().sequence));
+        ++count;
+      }
+      const SubscriberState state = subscriber.status().state;
+      if (count >= enough || state == SubscriberState::finished || state == SubscriberState::failed) {
+        return true;
+      }
+      subscriber.wait(monotonic_ns() + 50 * ns_per_ms);
+      return false;
+    });
+    return count;
+  }
+
+  std::string folder_;
+  Log log_{stderr, "test", false};
+  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<SenderService> service_;
+  std::thread source_;
+  std::vector<SessionReport> reports_;
+};
+
+TEST_P(Sessions, EveryFrameArrivesAndTheCountsAddUp) {
+  start_sender({.delivery = Delivery::every, .slots_per_viewer = 3, .first_sequence = (1ULL << 32) - 20}, 200);
+  Subscriber subscriber(dialling(), log_);
+  EXPECT_EQ(take_all(subscriber), 200U);
+  EXPECT_EQ(subscriber.status().state, SubscriberState::finished);
+  EXPECT_EQ(subscriber.status().transport, name(GetParam()));
+  EXPECT_EQ(subscriber.counts().frames_skipped, 0U);
+  EXPECT_EQ(subscriber.counts().frames_lost, 0U);
+  subscriber.close(R"({"frames_shown":200})");
+  stop_sender();
+  ASSERT_EQ(reports_.size(), 1U);
+  EXPECT_TRUE(reports_[0].has_said_bye);
+  EXPECT_EQ(reports_[0].counts.frames_produced, 200U);
+  EXPECT_EQ(reports_[0].counts.frames_sent, 200U);
+  EXPECT_EQ(reports_[0].frames_received, 200U);
+  EXPECT_EQ(reports_[0].frames_lost, 0U);
+  EXPECT_NE(reports_[0].viewer_statistics.find("frames_shown"), std::string::npos);
+}
+
+TEST_P(Sessions, UnderLatestWhatIsNotSentIsCounted) {
+  start_sender({.delivery = Delivery::latest}, 3000);
+  Subscriber subscriber(dialling(), log_);
+  const std::uint64_t received = take_all(subscriber);
+  subscriber.close({});
+  stop_sender();
+  ASSERT_EQ(reports_.size(), 1U);
+  const SessionReport& report = reports_[0];
+  EXPECT_EQ(report.counts.frames_produced, 3000U);
+  EXPECT_EQ(report.counts.frames_produced, report.counts.frames_skipped + report.counts.frames_sent);
+  EXPECT_EQ(report.counts.frames_sent, report.frames_received + report.frames_lost);
+  EXPECT_EQ(report.frames_received, received);
+  EXPECT_GT(received, 0U);
+}
+
+TEST_P(Sessions, AViewerThatLeavesHarmsNobody) {
+  start_sender({.delivery = Delivery::latest}, 0);
+  Subscriber stays(dialling(), log_);
+  for (int i = 0; i < 5; ++i) {
+    Subscriber leaves(dialling(), log_);
+    EXPECT_EQ(take_all(leaves, 20), 20U);
+    EXPECT_GE(take_all(stays, 20), 20U);
+  }
+  EXPECT_TRUE(eventually([&] { return stream_->viewer_count() == 1; }));
+}
+
+TEST_P(Sessions, OneViewerTooManyIsRefusedWithASentence) {
+  start_sender({.delivery = Delivery::latest, .max_viewers = 2}, 0);
+  Subscriber first(dialling(), log_);
+  Subscriber second(dialling(), log_);
+  EXPECT_TRUE(eventually([&] { return stream_->viewer_count() == 2; }));
+  Subscriber third(dialling(), log_);
+  EXPECT_TRUE(eventually([&] { return third.status().state == SubscriberState::failed; }));
+  EXPECT_EQ(third.status().exit_status, ExitStatus::refused);
+  EXPECT_NE(third.status().sentence.find("--viewers"), std::string::npos);
+  EXPECT_EQ(take_all(first, 10), 10U);
+}
+
+TEST_P(Sessions, AViewerWaitsForItsSenderAndComesBackToIt) {
+  start_sender({.delivery = Delivery::latest}, 0);
+  const std::uint16_t port = service_->port();
+  const SubscriberOptions options = dialling();
+  stop_sender();
+  Subscriber subscriber(options, log_);
+  EXPECT_TRUE(eventually([&] { return subscriber.status().sentence.find("nothing listens") != std::string::npos; }));
+  EXPECT_EQ(subscriber.status().state, SubscriberState::waiting);
+  start_sender({.delivery = Delivery::latest}, 0, port);
+  EXPECT_EQ(take_all(subscriber, 20), 20U);
+  EXPECT_EQ(subscriber.counts().sessions, 1U);
+}
+
+TEST_P(Sessions, AStreamThatIsNotThereIsNamed) {
+  start_sender({.delivery = Delivery::latest}, 0);
+  SubscriberOptions options = dialling();
+  options.stream = "nope";
+  Subscriber subscriber(options, log_);
+  EXPECT_TRUE(eventually([&] { return subscriber.status().state == SubscriberState::failed; }));
+  EXPECT_NE(subscriber.status().sentence.find("'nope'; it has test"), std::string::npos) << subscriber.status().sentence;
+}
+
+TEST_P(Sessions, AViewerMayAskForLessButNotForMore) {
+  start_sender({.delivery = Delivery::latest}, 0);
+  SubscriberOptions options = dialling();
+  options.delivery = Delivery::every;
+  Subscriber greedy(options, log_);
+  EXPECT_TRUE(eventually([&] { return greedy.status().state == SubscriberState::failed; }));
+  EXPECT_EQ(greedy.status().exit_status, ExitStatus::refused);
+  stop_sender();
+  start_sender({.delivery = Delivery::every}, 0);
+  options = dialling();
+  options.delivery = Delivery::latest;
+  Subscriber modest(options, log_);
+  EXPECT_EQ(take_all(modest, 20), 20U);
+}
+
+TEST_P(Sessions, TheSenderMayDial) {
+  SubscriberOptions options{.endpoint = endpoint(), .stream = {}, .delivery = {}};
+  options.endpoint.listen = HostPort{"127.0.0.1", 0};
+  Subscriber subscriber(options, log_);
+  stream_ = std::make_unique<Stream>(StreamOptions{.name = "test", .delivery = Delivery::every, .max_frames = 100});
+  EndpointOptions to = endpoint();
+  to.dial = HostPort{"127.0.0.1", subscriber.port()};
+  service_ = std::make_unique<SenderService>(to, std::vector<Stream*>{stream_.get()}, "test", log_);
+  source_ = std::thread([this] { produce(); });
+  EXPECT_EQ(take_all(subscriber), 100U);
+  subscriber.close({});
+}
+
+TEST_P(Sessions, TwoSendersAreRefusedByEachOther) {
+  start_sender({.delivery = Delivery::latest}, 0);
+  EndpointOptions to = endpoint();
+  to.dial = HostPort{"127.0.0.1", service_->port()};
+  Stream stream(StreamOptions{.name = "other"});
+  SenderService other(to, {&stream}, "test", log_);
+  EXPECT_TRUE(eventually([&] { return other.refusal().find("both ends are a sender") != std::string::npos; }));
+}
+
+INSTANTIATE_TEST_SUITE_P(Links, Sessions, testing::Values(LinkKind::local, LinkKind::tcp),
+                         [](const auto& link) { return std::string(name(link.param)); });
+
+}  // namespace
+}  // namespace framewire

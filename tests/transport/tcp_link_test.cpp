@@ -1,0 +1,156 @@
+// What a tcp receiver does with a peer that lies, and a tcp sender with a viewer that does.
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/wait.hpp"
+#include "tests/contract/link_pairs.hpp"
+#include "transport/tcp/tcp_receiver.hpp"
+#include "transport/tcp/tcp_sender.hpp"
+
+namespace framewire::test {
+namespace {
+
+bool eventually(const std::function<bool()>& condition) {
+  const std::int64_t deadline_ns = monotonic_ns() + 20 * ns_per_s;
+  while (monotonic_ns() < deadline_ns) {
+    if (condition()) {
+      return true;
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+  return false;
+}
+
+std::vector<std::byte> message(const std::function<void(FrameHeader&)>& change = {}) {
+  FrameHeader header;
+  header.epoch = 1;
+  header.layout = bytes_layout(1000);
+  header.slice_bytes = 1000;
+  if (change) {
+    change(header);
+  }
+  std::vector<std::byte> bytes(encoded_bytes(header) + 1000);
+  encode(header, bytes);
+  return bytes;
+}
+
+class HostileSender : public testing::Test {
+ protected:
+  HostileSender() {
+    auto [a, b] = tcp_socket_pair();
+    socket_ = std::move(a);
+    receiver_ = std::make_unique<TcpReceiver>(std::move(b), 5 * ns_per_s);
+    receiver_->begin_epoch(1, 1000, 2);
+  }
+  void send(std::span<const std::byte> bytes) { ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL); }
+  bool is_broken() {
+    return eventually([&] { return receiver_->state() == LinkState::broken; }) && !receiver_->poll();
+  }
+
+  FileDescriptor socket_;
+  std::unique_ptr<TcpReceiver> receiver_;
+};
+
+TEST_F(HostileSender, AGoodFrameIsTaken) {
+  send(message());
+  EXPECT_TRUE(eventually([&] { return receiver_->poll().has_value(); }));
+  EXPECT_EQ(receiver_->state(), LinkState::open);
+}
+
+TEST_F(HostileSender, NoiseEndsTheSession) {
+  send(std::vector<std::byte>(4096, std::byte{0x5a}));
+  EXPECT_TRUE(is_broken());
+  EXPECT_FALSE(receiver_->fault().empty());
+}
+
+TEST_F(HostileSender, AnUnknownEpochEndsTheSession) {
+  send(message([](FrameHeader& header) { header.epoch = 2; }));
+  EXPECT_TRUE(is_broken());
+}
+
+TEST_F(HostileSender, ASlotOutsideTheRingEndsTheSession) {
+  send(message([](FrameHeader& header) { header.slot = 2; }));
+  EXPECT_TRUE(is_broken());
+}
+
+TEST_F(HostileSender, APayloadLargerThanItsSlotEndsTheSession) {
+  send(message([](FrameHeader& header) {
+    header.layout = bytes_layout(1001);
+    header.slice_bytes = 1001;
+  }));
+  EXPECT_TRUE(is_broken());
+}
+
+TEST_F(HostileSender, AFrameWithoutCreditEndsTheSession) {
+  send(message());
+  std::optional<IncomingFrame> held;
+  ASSERT_TRUE(eventually([&] { return (held = receiver_->poll()).has_value(); }));
+  const auto before = held->payload[5];
+  auto again = message();
+  std::fill(again.begin() + 128, again.end(), std::byte{0xee});
+  send(again);
+  EXPECT_TRUE(is_broken());
+  EXPECT_EQ(held->payload[5], before) << "a slot that the viewer holds was overwritten";
+}
+
+TEST_F(HostileSender, ACutAtEveryByteOfAHeaderEndsQuietly) {
+  const auto bytes = message();
+  for (std::size_t cut = 0; cut < 140; cut += 3) {
+    auto [a, b] = tcp_socket_pair();
+    TcpReceiver receiver(std::move(b), 5 * ns_per_s);
+    receiver.begin_epoch(1, 1000, 2);
+    ::send(a.get(), bytes.data(), cut, MSG_NOSIGNAL);
+    a.reset();
+    EXPECT_TRUE(eventually([&] { return receiver.state() == LinkState::closed; })) << cut;
+    EXPECT_FALSE(receiver.poll());
+  }
+}
+
+class HostileViewer : public testing::Test {
+ protected:
+  HostileViewer() {
+    auto [a, b] = tcp_socket_pair();
+    sender_ = std::make_unique<TcpSender>(std::move(a), 5 * ns_per_s);
+    socket_ = std::move(b);
+    sender_->epoch_ready(1, 2);
+  }
+  void send(const CreditWord& credit) { ::send(socket_.get(), &credit, sizeof credit, MSG_NOSIGNAL); }
+  bool is_broken() {
+    return eventually([&] {
+      std::array<PoolSlot, 4> let_go;
+      sender_->collect(let_go);
+      return sender_->state() == LinkState::broken;
+    });
+  }
+  FileDescriptor socket_;
+  std::unique_ptr<TcpSender> sender_;
+};
+
+TEST_F(HostileViewer, ACreditForASlotThatIsNotOutEndsTheSession) {
+  send({.epoch = 1, .slot = 0});
+  EXPECT_TRUE(is_broken());
+}
+
+TEST_F(HostileViewer, ACreditForASlotThatIsNotThereEndsTheSession) {
+  send({.epoch = 1, .slot = 700});
+  EXPECT_TRUE(is_broken());
+}
+
+TEST_F(HostileViewer, ACreditOfAnOldEpochIsNoCredit) {
+  send({.epoch = 0, .slot = 0});
+  EXPECT_TRUE(eventually([&] {
+    std::array<PoolSlot, 4> let_go;
+    sender_->collect(let_go);
+    return sender_->frames_acknowledged() == 1;
+  }));
+  EXPECT_EQ(sender_->state(), LinkState::open);
+}
+
+}  // namespace
+}  // namespace framewire::test
