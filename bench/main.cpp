@@ -90,8 +90,8 @@ ExitStatus run_client(const BenchOptions& options) {
   if (!endpoint.dial) {
     endpoint.dial = HostPort{.host = "127.0.0.1", .port = start_server(options)};
   }
-  Log log(stderr, "framewire-bench", options.is_verbose);
-  Log quiet(stderr, "framewire-bench", false);
+  // What a sender says of its viewers would stand between the rows; what goes wrong comes as an Error.
+  Log log(options.is_verbose ? stderr : std::fopen("/dev/null", "we"), "framewire-bench", options.is_verbose);
   const std::vector<RowPlan> plans = plan_rows(options);
   std::vector<std::vector<RowResult>> results(plans.size());
   // Repeats go in turn over all rows: what disturbs the machine for a while disturbs all of them.

@@ -1,4 +1,6 @@
 """Four viewers on one sender: one that is stopped, and one that is killed, harm nobody; a fifth is told why not."""
+import time
+
 import harness
 import pictures
 
@@ -6,6 +8,7 @@ SIZE = (64, 36)
 FRAME_BYTES = SIZE[0] * SIZE[1] * 4
 FRAMES_DURING_THE_STOP = 120  # four seconds' worth
 QUOTA = 3  # frames that a viewer may hold
+SESSION_ENDED = r"^viewer .* \((local|tcp)\): "
 
 
 class FourViewers(harness.EndToEnd):
@@ -55,7 +58,7 @@ class FourViewers(harness.EndToEnd):
         sent = self.end_well(self.viewers)
         self.assertEqual(len(sent["sessions"]), 4)
         self.assertEqual(sent["frames_lost"], 0)
-        self.assertEqual(max(session["frames_skipped"] for session in sent["sessions"]) >= FRAMES_DURING_THE_STOP, True)
+        self.assertGreaterEqual(max(session["frames_skipped"] for session in sent["sessions"]), FRAMES_DURING_THE_STOP)
 
     def test_one_stopped_over_shared_memory(self):
         self.check_one_stopped("local")
@@ -71,7 +74,7 @@ class FourViewers(harness.EndToEnd):
         since = [record.count() for record in self.records[:3]]
         descriptors = self.sender.descriptors()
         self.viewers[3].kill()
-        self.sender.wait_line(r"^viewer .*: the viewer('s process)? closed|^viewer .*: the viewer's data connection was cut")
+        self.sender.wait_line(SESSION_ENDED)
         self.wait_for_frames(self.records[:3], 30)
         self.check_went_on(self.records[:3], since)
         harness.wait_until(lambda: self.sender.descriptors() < descriptors, "its descriptors to be closed")
@@ -92,8 +95,7 @@ class FourViewers(harness.EndToEnd):
 
     def test_killed_again_and_again(self):
         self.sender = self.send_on("pattern:stamped", "--size", "640x360", "--fps", "60", "--viewers", "2")
-        steady = pictures.StampedRecording(self.file("steady.rgba"), 640 * 360 * 4)
-        first = self.view(self.sender.address, "--frames", "100000", "--output", "/dev/null", "--verify")
+        first = self.view(self.sender.address, "--verify")
         self.sender.wait_line("^viewer .*transport=")
         descriptors = None
         for number in range(6):
@@ -101,10 +103,9 @@ class FourViewers(harness.EndToEnd):
             victim = self.view(self.sender.address, "--transport", ("local", "tcp")[number % 2], terminal=True)
             victim.wait_line(r"transport=")
             victim.kill()
-            self.sender.wait_line(r"^viewer .*: the viewer", after=after)
+            self.sender.wait_line(SESSION_ENDED, after=after)
             harness.wait_until(lambda: descriptors in (None, self.sender.descriptors()), "as many descriptors as before")
             descriptors = self.sender.descriptors() if number > 0 else None
-        del steady
         sent = self.end_well([first])
         self.assertEqual(len(sent["sessions"]), 7)
         self.assertEqual(sent["sessions"][-1]["frames_lost"], 0)
@@ -129,7 +130,7 @@ class FourViewers(harness.EndToEnd):
     def is_still(record) -> bool:
         """Nothing comes for a while that is long against five milliseconds."""
         before = record.count()
-        harness.time.sleep(1)
+        time.sleep(1)
         return record.count() == before
 
 

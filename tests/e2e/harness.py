@@ -76,7 +76,8 @@ class Program:
                 some = b""
             *whole, rest = re.split(rb"[\r\n]+", rest + some)
             with self._changed:
-                self.lines += [line.decode(errors="replace") for line in whole + ([rest] if not some else []) if line]
+                ended = whole if some else [*whole, rest]
+                self.lines += [line.replace(b"\x1b[K", b"").decode(errors="replace") for line in ended if line]
                 self._changed.notify_all()
             if not some:
                 os.close(reads)

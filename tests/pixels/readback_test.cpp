@@ -84,7 +84,7 @@ TEST_F(ReadbackTest, ThreeUnderWayFinishInTheirOrder) {
   for (const ReadbackMethod method : methods()) {
     SCOPED_TRACE(name(method));
     Readback readback(size.width, size.height, method);
-    const auto block = HostBlock::create("readback", 3 * 12288);
+    const auto block = HostBlock::create("readback", std::uint64_t{3} * 12288);
     std::vector<std::vector<std::byte>> wanted;
     for (std::size_t i = 0; i < Readback::most_under_way; ++i) {
       draw(target, 0.2F * static_cast<float>(i));

@@ -17,11 +17,13 @@ namespace {
 constexpr Size small{96, 54};
 
 class GlSceneTest : public GlTest {
+ public:
+  ~GlSceneTest() override { std::filesystem::remove_all(folder_); }
+
  protected:
   GlSceneTest() : folder_(std::filesystem::temp_directory_path() / ("framewire-scene-" + std::to_string(getpid()))) {
     std::filesystem::create_directories(folder_);
   }
-  ~GlSceneTest() override { std::filesystem::remove_all(folder_); }
 
   std::string write(const std::string& file_name, const std::string& text) const {
     const auto path = folder_ / file_name;

@@ -39,7 +39,7 @@ TEST(TickClock, ATickIsDueAtItsOwnTime) {
 
 TEST(TickClock, ErrorsDoNotAddUp) {
   const TickClock clock(60, start_ns);
-  EXPECT_EQ(clock.due_ns(60LL * 3600 * 24), start_ns + 24 * 3600 * ns_per_s);
+  EXPECT_EQ(clock.due_ns(60LL * 3600 * 24), start_ns + ns_per_s * 24 * 3600);
 }
 
 }  // namespace

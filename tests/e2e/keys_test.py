@@ -1,0 +1,132 @@
+"""Keys: made, carried, and asked for on every way in; nothing of them stands on a command line."""
+import os
+import pathlib
+import stat
+import subprocess
+
+import harness
+
+
+class Keys(harness.EndToEnd):
+    def key(self, *arguments, **options) -> harness.Program:
+        return self.start(harness.BIN / "framewire", "key", *arguments, **options)
+
+    def make_key(self, name: str) -> pathlib.Path:
+        self.ends(self.key("--file", self.file(name)))
+        return self.file(name)
+
+    def sender_with(self, *options) -> harness.Program:
+        return self.send_on("pattern:stamped", "--size", "64x36", "--fps", "30", *options)
+
+    def check_session(self, sender, viewer, line: str):
+        self.ends(viewer)
+        viewer.wait_line(line)
+        sender.wait_line(line)
+        sender.interrupt()
+        self.ends(sender)
+        self.checked_stats(sender, viewer)
+
+    def check_refused(self, viewer, *wanted):
+        self.ends(viewer, harness.REFUSED)
+        self.one_sentence(viewer, *wanted)
+
+    def test_a_key_is_made_once_and_for_one_user(self):
+        self.ends(self.key())
+        path = self.home / ".config" / "framewire" / "key"
+        self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o600)
+        self.assertEqual(stat.S_IMODE(path.parent.stat().st_mode) & 0o077, 0)
+        before = path.read_bytes()
+        again = self.key()
+        self.assertNotEqual(again.wait_end(), harness.OK)
+        self.assertIn(str(path), again.text)
+        self.assertEqual(path.read_bytes(), before)
+
+    def test_export_and_import_carry_it(self):
+        made = self.make_key("made")
+        self.addCleanup(os.umask, os.umask(0))
+        exported = subprocess.run([str(harness.BIN / "framewire"), "key", "--file", str(made), "--export"], check=True,
+                                  stdout=subprocess.PIPE, env=self.environment(), timeout=harness.WATCHDOG_S).stdout
+        target = self.file("carried")
+        for _ in range(2):  # the second time it is there already
+            done = subprocess.run([str(harness.BIN / "framewire"), "key", "--file", str(target), "--import", "-"], input=exported,
+                                  env=self.environment(), timeout=harness.WATCHDOG_S, check=False)
+            self.assertEqual(done.returncode, harness.OK)
+        self.assertEqual(target.read_bytes(), made.read_bytes())
+        self.assertEqual(stat.S_IMODE(target.stat().st_mode), 0o600)
+        other = self.make_key("other")
+        with other.open("rb") as source:
+            refused = self.key("--file", target, "--import", "-", stdin=source)
+            self.assertNotEqual(refused.wait_end(), harness.OK)
+        self.assertEqual(target.read_bytes(), made.read_bytes())
+        self.assertIn("--force", refused.text)
+
+    def test_what_is_no_key_is_not_imported(self):
+        for words in (b"", b"hello\n", b"0" * 63, b"g" * 64, os.urandom(1000)):
+            self.file("words").write_bytes(words)
+            with self.file("words").open("rb") as source:
+                program = self.key("--file", self.file("none"), "--import", "-", stdin=source)
+                self.ends(program, harness.FAILED)
+            self.assertEqual(len(program.lines), 1, program.text)
+            self.assertFalse(self.file("none").exists())
+
+    def test_the_same_key_over_shared_memory(self):
+        key = self.make_key("key")
+        sender = self.sender_with("--key", key)
+        viewer = self.view(sender.address, "--key", key, "--frames", "5")
+        self.check_session(sender, viewer, "transport=local memory=host auth=psk control=tls1.3 frames=plaintext")
+
+    def test_the_same_key_over_tcp_data(self):
+        key = self.make_key("key")
+        sender = self.sender_with("--key", key)
+        viewer = self.view(sender.address, "--key", key, "--frames", "5", "--transport", "tcp")
+        self.check_session(sender, viewer, "transport=tcp memory=host auth=psk control=tls1.3 frames=plaintext")
+
+    def test_another_key(self):
+        sender = self.sender_with("--key", self.make_key("one"))
+        for transport in ("local", "tcp"):
+            self.check_refused(self.view(sender.address, "--key", self.make_key(f"other-{transport}"), "--transport", transport), "key")
+        viewer = self.view(sender.address, "--key", self.file("one"), "--frames", "5")
+        self.check_session(sender, viewer, "auth=psk control=tls1.3")
+
+    def test_a_viewer_without_the_key(self):
+        sender = self.sender_with("--key", self.make_key("key"))
+        self.check_refused(self.view(sender.address), "key", "--key FILE")
+
+    def test_a_sender_without_the_key(self):
+        sender = self.sender_with()
+        self.check_refused(self.view(sender.address, "--key", self.make_key("key")), "no key", "framewire key")
+
+    def test_a_key_that_is_found_is_not_needed_by_the_same_user(self):
+        self.ends(self.key())
+        sender = self.sender_with()
+        viewer = self.view(sender.address, "--frames", "5")
+        self.check_session(sender, viewer, "transport=local memory=host auth=user control=unix")
+
+    def test_key_files_that_cannot_be_used(self):
+        missing = self.file("missing")
+        loose = self.make_key("loose")
+        loose.chmod(0o644)
+        broken = self.make_key("broken")
+        broken.write_text("hello\n")
+        for path in (missing, loose, broken):
+            for program in (self.send("pattern", "--size", "64x36", "--listen", "127.0.0.1:0", "--key", path),
+                            self.view("127.0.0.1:1", "--key", path)):
+                self.assertIn(program.wait_end(), (harness.FAILED, harness.REFUSED))
+                self.one_sentence(program, str(path))
+
+    def test_beyond_this_machine_only_with_a_key(self):
+        sender = self.send("pattern", "--size", "64x36", "--listen", "*:0")
+        self.ends(sender, harness.REFUSED)
+        self.one_sentence(sender, r"'\*:0'", "framewire key", "--insecure")
+
+    def test_no_key_in_arguments_or_environment(self):
+        key = self.make_key("key")
+        secret = key.read_text().strip()
+        sender = self.sender_with("--key", key)
+        for name in ("cmdline", "environ"):
+            self.assertNotIn(secret.encode(), pathlib.Path(f"/proc/{sender.pid}/{name}").read_bytes())
+        self.assertNotIn(secret, sender.text)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,161 @@
+"""Two machines, as two network namespaces with a cable between them: keys, refusals, and a cable that is pulled out.
+
+Needs to be root, or user namespaces; says so and is skipped where there are none.
+"""
+import os
+import subprocess
+import sys
+import unittest
+
+import harness
+
+SENDER_ADDRESS, VIEWER_ADDRESS = "10.77.0.1", "10.77.0.2"
+
+
+def can_make_namespaces() -> bool:
+    return subprocess.run(["unshare", "-n", "ip", "link", "set", "lo", "up"], capture_output=True, check=False).returncode == 0
+
+
+@unittest.skipUnless(can_make_namespaces(), "this machine allows no network namespaces here: neither root nor unshare -rn")
+class TwoMachines(harness.EndToEnd):
+    def setUp(self):
+        super().setUp()
+        self.machines = [self.make_machine(), self.make_machine()]
+        subprocess.run(["ip", "link", "add", "fw0", "netns", str(self.machines[0].pid), "type", "veth",
+                        "peer", "name", "fw0", "netns", str(self.machines[1].pid)], check=True)
+        for machine, address in enumerate((SENDER_ADDRESS, VIEWER_ADDRESS)):
+            self.on(machine, "ip", "address", "add", f"{address}/24", "dev", "fw0")
+            self.on(machine, "ip", "link", "set", "fw0", "up")
+
+    def make_machine(self) -> subprocess.Popen:
+        """A process that holds a namespace of its own until its stdin ends."""
+        holder = subprocess.Popen(["unshare", "-n", "sh", "-c", "ip link set lo up && echo up && exec cat"],
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addCleanup(holder.communicate)
+        self.assertEqual(holder.stdout.readline(), b"up\n")
+        return holder
+
+    def within(self, machine: int) -> list[str]:
+        return ["nsenter", "-t", str(self.machines[machine].pid), "-n"]
+
+    def on(self, machine: int, *command):
+        subprocess.run([*self.within(machine), *command], check=True, timeout=harness.WATCHDOG_S)
+
+    def make_key(self, name: str):
+        self.ends(self.start(harness.BIN / "framewire", "key", "--file", self.file(name)))
+        return self.file(name)
+
+    def sender(self, *options, listen="*:5290") -> harness.Program:
+        sender = self.send("pattern:stamped", "--size", "64x36", "--fps", "30", "--listen", listen, *options, prefix=self.within(0))
+        sender.name = "framewire-send"
+        return sender
+
+    def viewer(self, *options, **more) -> harness.Program:
+        viewer = self.view(SENDER_ADDRESS, *options, prefix=self.within(1), **more)
+        viewer.name = "framewire-view"
+        return viewer
+
+    def end_session(self, sender, viewer):
+        self.ends(viewer)
+        sender.interrupt()
+        self.ends(sender)
+        return self.checked_stats(sender, viewer)
+
+    def test_the_same_key(self):
+        key = self.make_key("key")
+        sender = self.sender("--key", key)
+        sender.wait_line("^listening on")
+        viewer = self.viewer("--key", key, "--frames", "20")
+        viewer.wait_line(r"transport=tcp memory=host auth=psk control=tls1.3 frames=plaintext \(auto: tcp, the sender is on another machine")
+        sent, shown = self.end_session(sender, viewer)
+        self.assertEqual((sent["transport"], shown["transport"], shown["frames_torn"]), ("tcp", "tcp", 0))
+
+    def test_the_key_that_both_find(self):
+        self.ends(self.start(harness.BIN / "framewire", "key"))
+        sender = self.send("pattern:stamped", "--size", "64x36", "--fps", "30", prefix=self.within(0))
+        sender.wait_line(r"^listening on \[::\]:5290")
+        viewer = self.viewer("--frames", "5")
+        self.ends(viewer)
+        viewer.wait_line("auth=psk control=tls1.3")
+
+    def test_other_keys_are_refused(self):
+        sender = self.sender("--key", self.make_key("one"))
+        sender.wait_line("^listening on")
+        for _ in range(3):
+            viewer = self.viewer("--key", self.make_key(f"other-{len(self.programs)}"))
+            self.ends(viewer, harness.REFUSED)
+            self.one_sentence(viewer, "key")
+        for viewer in (self.viewer(), self.viewer("--insecure")):
+            self.ends(viewer, harness.REFUSED)
+            self.one_sentence(viewer, "key")
+        good = self.viewer("--key", self.file("one"), "--frames", "5")
+        self.end_session(sender, good)
+
+    def test_without_a_key_only_aloud(self):
+        refused = self.sender()
+        self.ends(refused, harness.REFUSED)
+        self.one_sentence(refused, "--insecure")
+        sender = self.sender("--insecure")
+        sender.wait_line("^listening on")
+        viewer = self.viewer()
+        self.ends(viewer, harness.REFUSED)
+        self.one_sentence(viewer, f"{SENDER_ADDRESS}:5290", "framewire key", "--insecure")
+        viewer = self.viewer("--insecure", "--frames", "5")
+        viewer.wait_line("transport=tcp memory=host auth=none control=plain frames=plaintext")
+        self.end_session(sender, viewer)
+
+    def test_the_viewer_listens_and_the_sender_dials(self):
+        key = self.make_key("key")
+        viewer = self.view("--listen", "*:5290", "--key", key, prefix=self.within(1))
+        viewer.wait_line("^waiting for a sender on")
+        sender = self.send("pattern:stamped", "--size", "64x36", "--fps", "30", "--frames", "20", "--to", VIEWER_ADDRESS, "--key", key,
+                           prefix=self.within(0))
+        self.ends(sender)
+        self.ends(viewer)
+        sent, _ = self.checked_stats(sender, viewer)
+        self.assertEqual((sent["transport"], sent["frames_produced"]), ("tcp", 20))
+        viewer.wait_line("auth=psk control=tls1.3")
+
+    def test_the_cable_is_pulled_out_and_put_back(self):
+        key = self.make_key("key")
+        sender = self.sender("--key", key)
+        sender.wait_line("^listening on")
+        viewer = self.viewer("--key", key, terminal=True)
+        viewer.wait_line("shown [1-9]")
+        said = len(sender.lines)
+        self.on(1, "ip", "link", "set", "fw0", "down")
+        viewer.wait_line("^lost the sender: ", 10 * harness.PATIENCE)
+        sender.wait_line(r"^viewer .* \(tcp\): ", 10 * harness.PATIENCE, after=said)
+        self.on(1, "ip", "link", "set", "fw0", "up")
+        before = len(viewer.lines)
+        viewer.wait_line("transport=tcp", 20 * harness.PATIENCE, after=before)
+        viewer.wait_line("shown [1-9]", after=len(viewer.lines))
+        viewer.interrupt()
+        self.ends(viewer)
+        sender.interrupt()
+        self.ends(sender)
+        sent, shown = self.stats(sender), self.stats(viewer)
+        self.assertEqual((shown["sessions"], len(sent["sessions"]), shown["frames_torn"]), (2, 2, 0))
+
+    def test_a_viewer_that_does_not_read_is_slow_and_not_dead(self):
+        sender = self.sender("--insecure", "--timeout", "2s")
+        sender.wait_line("^listening on")
+        viewer = self.viewer("--insecure", "--timeout", "2s", terminal=True)
+        viewer.wait_line("shown [1-9]")
+        viewer.pause()
+        with self.assertRaises(AssertionError):
+            sender.wait_line(r"^viewer .* \(tcp\): ", 6)
+        viewer.go_on()
+        viewer.wait_line("shown [1-9]", after=len(viewer.lines) + 1)
+        viewer.interrupt()
+        self.end_session(sender, viewer)
+        self.assertEqual(self.stats(viewer)["sessions"], 1)
+
+
+if __name__ == "__main__":
+    if os.geteuid() != 0 and "FRAMEWIRE_UNSHARED" not in os.environ:
+        # In a user namespace of one's own one is root, where the machine allows that.
+        if subprocess.run(["unshare", "-rn", "true"], capture_output=True, check=False).returncode == 0:
+            os.environ["FRAMEWIRE_UNSHARED"] = "1"
+            os.execvp("unshare", ["unshare", "-rn", sys.executable, *sys.argv])
+    harness.main()
