@@ -1,8 +1,11 @@
 #include "command/command_line.hpp"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 
 #include "base/error.hpp"
@@ -100,6 +103,21 @@ bool parse_command_line(CLI::App& app, int argc, const char* const* argv) {
   }
   refuse_empty_values(app);
   return true;
+}
+
+void require_writable(const std::string& file, std::string_view what) {
+  const std::filesystem::path path(file);
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    throw Error::failed(std::string(what) + " is " + quoted(file) + ", a directory; name a file in it");
+  }
+  const bool exists = ::access(file.c_str(), F_OK) == 0;
+  const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
+  if (::access(exists ? file.c_str() : folder.c_str(), exists ? W_OK : W_OK | X_OK) != 0) {
+    const int why = errno;
+    throw Error::failed(std::string(what) + " is " + quoted(file) + ", which cannot be written (" + errno_text(why) +
+                        "); name a file in a folder that is yours");
+  }
 }
 
 void write_stats_file(const std::string& file, const std::string& json) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "transport/endpoint_options.hpp"
 
@@ -46,6 +47,9 @@ CommonOptions read_run_words(const CommonWords& words);
 /// Parses argv by `app`, with --help and --version. False when one of these was asked for, and printed on stdout. Throws Error
 /// (usage) for anything that the command line does not take, also for options with an empty value.
 bool parse_command_line(CLI::App& app, int argc, const char* const* argv);
+
+/// Throws Error now, rather than after an hour, when `file` of option `what` could not be written.
+void require_writable(const std::string& file, std::string_view what);
 
 /// Writes one JSON object and a newline to --stats FILE. Throws Error.
 void write_stats_file(const std::string& file, const std::string& json);

@@ -1,6 +1,7 @@
 #include "media/av_format.hpp"
 
 #include <array>
+#include <cstring>
 #include <utility>
 
 namespace framewire::libav {
@@ -152,6 +153,24 @@ void describe_memory(const FrameLayout& layout, const std::byte* bytes, AVFrame&
     // libav has no frames that are const; whoever calls this reads only.
     frame.data[i] = reinterpret_cast<std::uint8_t*>(const_cast<std::byte*>(bytes)) + plane.offset_bytes;
     frame.linesize[i] = static_cast<int>(plane.pitch_bytes);
+  }
+}
+
+void copy_packed(const AVFrame& picture, const FrameLayout& layout, std::byte* to) noexcept {
+  for (std::uint32_t i = 0; i < layout.plane_count; ++i) {
+    const PlaneLayout& plane = layout.planes[i];
+    const std::uint8_t* from = picture.data[i];
+    const std::ptrdiff_t from_pitch_bytes = picture.linesize[i];  // negative where the picture is stored bottom up
+    std::byte* row_to = to + plane.offset_bytes;
+    if (from_pitch_bytes == static_cast<std::ptrdiff_t>(plane.row_bytes)) {
+      std::memcpy(row_to, from, std::size_t{plane.row_bytes} * plane.rows);
+      continue;
+    }
+    for (std::uint32_t row = 0; row < plane.rows; ++row) {
+      std::memcpy(row_to, from, plane.row_bytes);
+      row_to += plane.row_bytes;
+      from += from_pitch_bytes;
+    }
   }
 }
 

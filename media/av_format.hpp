@@ -39,4 +39,7 @@ std::optional<Rational> to_rational(AVRational fraction) noexcept;
 /// holds layout.size_bytes at least.
 void describe_memory(const FrameLayout& layout, const std::byte* bytes, AVFrame& frame) noexcept;
 
+/// Copies the rows of `picture` to `to` as `layout` (packed, of the same format and size) has them.
+void copy_packed(const AVFrame& picture, const FrameLayout& layout, std::byte* to) noexcept;
+
 }  // namespace framewire::libav

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstring>
 #include <thread>
 #include <utility>
 
@@ -24,58 +23,6 @@ using namespace libav;
 constexpr std::int64_t silence_limit_ns = 30 * ns_per_s;  // of a network or a device, before it counts as broken
 constexpr std::int64_t guessed_duration_ns = 40 * ns_per_ms;
 constexpr int most_errors_at_the_end = 1000;  // a decoder that is being emptied must come to an end
-
-CodecContext open_decoder(const std::string& name, const AVStream& stream, bool is_live,
-                          std::atomic<std::uint64_t>& complaints) {
-  const std::string codec_name = avcodec_get_name(stream.codecpar->codec_id);
-  const AVCodec* codec = avcodec_find_decoder(stream.codecpar->codec_id);
-  if (codec == nullptr) {
-    throw Error::failed("cannot play " + quoted(name) + ": this libav has no decoder for " + codec_name +
-                        "; convert it with a tool that has, for instance to H.264");
-  }
-  CodecContext decoder(avcodec_alloc_context3(codec));
-  if (!decoder || avcodec_parameters_to_context(decoder.get(), stream.codecpar) < 0) {
-    throw Error::failed("out of memory for decoding " + quoted(name));
-  }
-  count_errors(*decoder, complaints);
-  decoder->pkt_timebase = stream.time_base;
-  decoder->thread_count = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 16U));
-  if (is_live) {  // frame threads hold one picture back for each thread
-    decoder->thread_type = FF_THREAD_SLICE;
-    decoder->flags |= AV_CODEC_FLAG_LOW_DELAY;
-  }
-  Messages messages;
-  if (const int code = avcodec_open2(decoder.get(), codec, nullptr); code < 0) {
-    throw Error::failed("cannot play " + quoted(name) + ": its " + codec_name + " stream cannot be decoded (" +
-                        messages.reason(code) + ")");
-  }
-  return decoder;
-}
-
-int find_video(const std::string& name, AVFormatContext& context) {
-  const int index = av_find_best_stream(&context, AVMEDIA_TYPE_VIDEO, -1, -1, nullptr, 0);
-  if (index < 0) {
-    const bool has_audio = av_find_best_stream(&context, AVMEDIA_TYPE_AUDIO, -1, -1, nullptr, 0) >= 0;
-    throw Error::failed("cannot play " + quoted(name) + ": there is no video in it" +
-                        (has_audio ? ", only sound, which framewire does not carry" : ""));
-  }
-  for (unsigned i = 0; i < context.nb_streams; ++i) {
-    context.streams[i]->discard = static_cast<int>(i) == index ? AVDISCARD_DEFAULT : AVDISCARD_ALL;
-  }
-  return index;
-}
-
-void copy_plane(std::byte* to, const PlaneLayout& plane, const std::uint8_t* from,
-                std::ptrdiff_t from_pitch_bytes) noexcept {
-  if (from_pitch_bytes == static_cast<std::ptrdiff_t>(plane.row_bytes)) {
-    std::memcpy(to, from, std::size_t{plane.row_bytes} * plane.rows);
-    return;
-  }
-  for (std::uint32_t row = 0; row < plane.rows; ++row) {
-    std::memcpy(to + std::size_t{row} * plane.row_bytes, from + static_cast<std::ptrdiff_t>(row) * from_pitch_bytes,
-                plane.row_bytes);
-  }
-}
 
 }  // namespace
 
@@ -400,10 +347,7 @@ bool AvInput::Implementation::seek_to_first() {
 }
 
 void AvInput::Implementation::copy_to(std::span<std::byte> slot) const noexcept {
-  for (std::uint32_t i = 0; i < format_.layout.plane_count; ++i) {
-    const PlaneLayout& plane = format_.layout.planes.at(i);
-    copy_plane(slot.data() + plane.offset_bytes, plane, picture_->data[i], picture_->linesize[i]);
-  }
+  copy_packed(*picture_, format_.layout, slot.data());
 }
 
 std::string AvInput::Implementation::describe() const {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string_view>
+#include <thread>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -200,6 +201,53 @@ OpenedInput open_input(const AvInputOptions& options, Interrupt& interrupt) {
   input.takes_frame_rate = asked_for_rate && !dictionary.has("framerate");
   classify(address, input);
   return input;
+}
+
+CodecContext open_decoder(const std::string& name, const AVStream& stream, bool is_live,
+                          std::atomic<std::uint64_t>& complaints) {
+  const std::string codec_name = avcodec_get_name(stream.codecpar->codec_id);
+  const AVCodec* codec = avcodec_find_decoder(stream.codecpar->codec_id);
+  if (codec == nullptr) {
+    throw Error::failed("cannot play " + quoted(name) + ": this libav has no decoder for " + codec_name +
+                        "; convert it with a tool that has, for instance to H.264");
+  }
+  CodecContext decoder(avcodec_alloc_context3(codec));
+  if (!decoder || avcodec_parameters_to_context(decoder.get(), stream.codecpar) < 0) {
+    throw Error::failed("out of memory for decoding " + quoted(name));
+  }
+  count_errors(*decoder, complaints);
+  decoder->pkt_timebase = stream.time_base;
+  decoder->thread_count = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 16U));
+  if (is_live) {
+    // Frame threads hold one picture back for each thread, which a live picture should not suffer. Beyond HD one thread
+    // is too slow for most codecs, and a few of them are the lesser evil.
+    constexpr int hd_pixels = 1920 * 1088;
+    constexpr int live_threads = 4;
+    const bool is_beyond_hd =
+        stream.codecpar->width > 0 && stream.codecpar->height > hd_pixels / stream.codecpar->width;
+    decoder->thread_type = is_beyond_hd ? decoder->thread_type : FF_THREAD_SLICE;
+    decoder->thread_count = std::min(decoder->thread_count, live_threads);
+    decoder->flags |= AV_CODEC_FLAG_LOW_DELAY;
+  }
+  Messages messages;
+  if (const int code = avcodec_open2(decoder.get(), codec, nullptr); code < 0) {
+    throw Error::failed("cannot play " + quoted(name) + ": its " + codec_name + " stream cannot be decoded (" +
+                        messages.reason(code) + ")");
+  }
+  return decoder;
+}
+
+int find_video(const std::string& name, AVFormatContext& context) {
+  const int index = av_find_best_stream(&context, AVMEDIA_TYPE_VIDEO, -1, -1, nullptr, 0);
+  if (index < 0) {
+    const bool has_audio = av_find_best_stream(&context, AVMEDIA_TYPE_AUDIO, -1, -1, nullptr, 0) >= 0;
+    throw Error::failed("cannot play " + quoted(name) + ": there is no video in it" +
+                        (has_audio ? ", only sound, which framewire does not carry" : ""));
+  }
+  for (unsigned i = 0; i < context.nb_streams; ++i) {
+    context.streams[i]->discard = static_cast<int>(i) == index ? AVDISCARD_DEFAULT : AVDISCARD_ALL;
+  }
+  return index;
 }
 
 }  // namespace framewire::libav

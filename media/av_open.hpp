@@ -43,4 +43,12 @@ struct OpenedInput {
 /// Opens and probes. Throws Error: one sentence that names the source, what is wrong, and the way out.
 OpenedInput open_input(const AvInputOptions& options, Interrupt& interrupt);
 
+/// The number of the best video stream; all others are passed over from now on. Throws Error where there is none.
+int find_video(const std::string& name, AVFormatContext& context);
+
+/// A decoder for `stream`, with threads as suit it. It counts what it logs in `complaints`, which outlives it. Throws
+/// Error.
+CodecContext open_decoder(const std::string& name, const AVStream& stream, bool is_live,
+                          std::atomic<std::uint64_t>& complaints);
+
 }  // namespace framewire::libav

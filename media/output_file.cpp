@@ -69,8 +69,10 @@ FileDescriptor take(int fd) {
 OutputFile::OutputFile(const std::string& path, std::function<bool()> is_stopping, int fd_for_dash)
     : is_stopping_(std::move(is_stopping)) {
   const bool is_dash = path == "-";
-  file_ = is_dash ? take(fd_for_dash)
-                  : FileDescriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  const FileDescriptor opened(is_dash ? -1 : ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (is_dash || opened.valid()) {
+    file_ = take(is_dash ? fd_for_dash : opened.get());
+  }
   if (!file_.valid()) {
     throw Error::from_errno("write --output " + (is_dash ? "to standard output" : quoted(path, 200)), errno);
   }

@@ -1,7 +1,6 @@
 #include "media/video_writer.hpp"
 
 #include <array>
-#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -23,17 +22,6 @@ void free_nothing(void* /*opaque*/, std::uint8_t* /*data*/) {}
 /// Whether the planes lie in `layout` as rawvideo has them.
 bool is_packed(const FrameLayout& layout) {
   return layout.planes == packed_layout(layout.format, layout.width, layout.height).planes;
-}
-
-/// Rows without padding, one after another, at `to`.
-void pack(const AVFrame& picture, const FrameLayout& packed, std::byte* to) noexcept {
-  for (std::uint32_t i = 0; i < packed.plane_count; ++i) {
-    const PlaneLayout& plane = packed.planes.at(i);
-    for (std::uint32_t row = 0; row < plane.rows; ++row) {
-      std::memcpy(to + plane.offset_bytes + std::size_t{row} * plane.row_bytes,
-                  picture.data[i] + static_cast<std::ptrdiff_t>(row) * picture.linesize[i], plane.row_bytes);
-    }
-  }
 }
 
 }  // namespace
@@ -111,7 +99,7 @@ std::span<const std::byte> VideoWriter::Implementation::bytes_to_write(const Str
     return {};
   }
   packed_.resize(output_.layout.size_bytes);
-  pack(*picture, output_.layout, packed_.data());
+  copy_packed(*picture, output_.layout, packed_.data());
   return packed_;
 }
 

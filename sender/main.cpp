@@ -4,12 +4,14 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "command/interruption.hpp"
+#include "command/standard_streams.hpp"
 #include "sender/options.hpp"
 #include "sender/program.hpp"
 
 int main(int argc, char** argv) {
   using namespace framewire;
   const char* const program_name = "framewire-send";
+  hold_standard_streams();
   try {
     const auto options = parse_sender_options(argc, argv);
     if (!options) {

@@ -26,6 +26,9 @@ constexpr std::int64_t plain_interval_ns = 10 * ns_per_s;
 SenderProgram::SenderProgram(const SenderOptions& options, Interruption& interruption, Log& log)
     : options_(options), interruption_(interruption), log_(log) {
   interruption_.set_wake([this] { raise_event(wake_event_.get()); });
+  if (options_.common.stats_file) {
+    require_writable(*options_.common.stats_file, "--stats");
+  }
   std::uint32_t number = 0;
   for (const SourceOptions& source : options_.sources) {
     open_source(source, number++);

@@ -92,7 +92,12 @@ std::optional<ClaimedSlot> Stream::claim() {
         return take_slot();
       }
     }
-    if (must_wait_to_collect()) {
+    if (!must_wait_to_collect()) {
+      continue;
+    }
+    if (options_.max_duration_ns != 0 && frames_produced_ > 0) {
+      changed_.wait_until(lock, as_time_point(first_frame_ns_ + options_.max_duration_ns));
+    } else {
       changed_.wait(lock);
     }
   }

@@ -3,12 +3,16 @@
 #include <unistd.h>
 
 #include "base/error.hpp"
+#include "command/standard_streams.hpp"
 
 namespace framewire {
 
 Recorder::Recorder(const std::optional<std::string>& file, Log& log, const Interruption& interruption) : log_(log) {
   if (!file) {
     return;
+  }
+  if (*file == "-" && !is_open_for_writing(STDOUT_FILENO)) {
+    throw Error::failed("--output is '-' and standard output is closed; pipe it into a program, or name a file");
   }
   if (*file == "-" && ::isatty(STDOUT_FILENO) == 1) {
     throw Error::usage(

@@ -46,14 +46,10 @@ class TwoMachines(harness.EndToEnd):
         return self.file(name)
 
     def sender(self, *options, listen="*:5290") -> harness.Program:
-        sender = self.send("pattern:stamped", "--size", "64x36", "--fps", "30", "--listen", listen, *options, prefix=self.within(0))
-        sender.name = "framewire-send"
-        return sender
+        return self.send("pattern:stamped", "--size", "64x36", "--fps", "30", "--listen", listen, *options, prefix=self.within(0))
 
     def viewer(self, *options, **more) -> harness.Program:
-        viewer = self.view(SENDER_ADDRESS, *options, prefix=self.within(1), **more)
-        viewer.name = "framewire-view"
-        return viewer
+        return self.view(SENDER_ADDRESS, *options, prefix=self.within(1), **more)
 
     def end_session(self, sender, viewer):
         self.ends(viewer)

@@ -99,7 +99,7 @@ class FakeWire::State {
     const Ring& ring = rings.at(frame.header.epoch);
     const auto slot = ring.slot(frame.header.slot).first(frame.payload.size());
     if (!frame.payload.empty()) {
-      std::memcpy(slot.data(), on_the_wire.first_half.data(), on_the_wire.first_half.size());
+      std::ranges::copy(on_the_wire.first_half, slot.begin());
       const auto second_half = frame.payload.subspan(on_the_wire.first_half.size());
       std::memcpy(slot.data() + on_the_wire.first_half.size(), second_half.data(), second_half.size());
     }

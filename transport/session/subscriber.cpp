@@ -1,5 +1,8 @@
 #include "transport/subscriber.hpp"
 
+#include <fcntl.h>
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -21,7 +24,7 @@ namespace framewire {
 namespace {
 
 constexpr std::int64_t between_dials_ns = 200 * ns_per_ms;
-constexpr std::int64_t dial_patience_ns = 5 * ns_per_s;
+constexpr std::int64_t dial_patience_ns = 3 * ns_per_s;  // and then again; the end of the program waits for it
 constexpr std::int64_t longest_sleep_ns = ns_per_s / 2;
 
 }  // namespace
@@ -77,10 +80,12 @@ class Subscriber::Implementation {
   void run() noexcept;
   bool run_one_session();
   std::shared_ptr<ViewerSession> connect();
+  void forget_handshake() noexcept;
   Authenticated await_incoming();
   void take_incoming(Authenticated authenticated);
   void adopt(const std::shared_ptr<ViewerSession>& session);
   void serve(ViewerSession& session);
+  bool go_on_after(const Error& error, bool had_session);
   bool give_up(const Error& error, bool had_session);
   bool pause();
   void count(Flow& flow, const FrameHeader& header) noexcept;
@@ -100,6 +105,7 @@ class Subscriber::Implementation {
   SubscriberStatus status_;
   std::deque<Flow> flows_;  // the current one last; an earlier one until its last whole frame was taken
   std::optional<Authenticated> incoming_;
+  FileDescriptor handshake_fd_;  // a second descriptor of the connection that is being shaken hands on: close() ends it early
   bool has_session_ = false;
   bool stopping_ = false;
   std::atomic<std::uint64_t> status_version_ = 0;
@@ -226,6 +232,7 @@ void Subscriber::Implementation::close(const std::string& statistics_json) {
       return;
     }
     stopping_ = true;
+    ::shutdown(handshake_fd_.get(), SHUT_RDWR);
     if (has_session_ && !flows_.empty()) {
       flows_.back().session->say_bye("the viewer ends", flows_.back().frames_received, statistics_json);
     }
@@ -258,10 +265,17 @@ bool Subscriber::Implementation::run_one_session() {
     serve(*session);
     return false;
   } catch (const Error& error) {
-    const std::scoped_lock lock(mutex_);
-    has_session_ = false;
-    return !stopping_ && !give_up(error, had_session);
+    return go_on_after(error, had_session);
+  } catch (const std::exception& error) {  // no memory, no threads: the next try may find some
+    return go_on_after(Error::failed(error.what()), had_session);
   }
+}
+
+bool Subscriber::Implementation::go_on_after(const Error& error, bool had_session) {
+  const std::scoped_lock lock(mutex_);
+  handshake_fd_.reset();
+  has_session_ = false;
+  return !stopping_ && !give_up(error, had_session);
 }
 
 std::shared_ptr<ViewerSession> Subscriber::Implementation::connect() {
@@ -274,7 +288,22 @@ std::shared_ptr<ViewerSession> Subscriber::Implementation::connect() {
   }
   const HostPort& to = *options_.endpoint.dial;
   Dialled dialled = dial(to, monotonic_ns() + dial_patience_ns);
-  return std::make_shared<ViewerSession>(authenticate_dialler(std::move(dialled), authenticate_), DataWay{.dial = &to}, wishes_);
+  {
+    const std::scoped_lock lock(mutex_);
+    handshake_fd_.reset(::fcntl(dialled.fd.get(), F_DUPFD_CLOEXEC, 0));
+    if (stopping_) {
+      return nullptr;
+    }
+  }
+  auto session =
+      std::make_shared<ViewerSession>(authenticate_dialler(std::move(dialled), authenticate_), DataWay{.dial = &to}, wishes_);
+  forget_handshake();
+  return session;
+}
+
+void Subscriber::Implementation::forget_handshake() noexcept {
+  const std::scoped_lock lock(mutex_);
+  handshake_fd_.reset();
 }
 
 /// Without a channel when the subscriber stops. Throws Error (lost_peer) when nobody came for as long as --retry says.

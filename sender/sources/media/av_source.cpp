@@ -51,7 +51,7 @@ void AvSource::run(Stream& stream) {
       case AvRead::cancelled:
         return;
       case AvRead::end:
-        if (!begin_round()) {
+        if (!begin_round(stream)) {
           return;
         }
         break;
@@ -80,7 +80,7 @@ bool AvSource::send(Stream& stream) {
 }
 
 /// At the end of the input: whether there is another round. Throws Error where the input broke.
-bool AvSource::begin_round() {
+bool AvSource::begin_round(const Stream& stream) {
   const std::string fault = input_.fault();
   if (input_.error_count() > 0) {
     log_->warning(quoted(name_, 200) + " is damaged: " + std::to_string(input_.error_count()) +
@@ -94,6 +94,9 @@ bool AvSource::begin_round() {
     return false;
   }
   if (!input_.rewind()) {
+    if (stream.is_stopping()) {
+      return false;
+    }
     throw Error::failed(input_.fault());
   }
   round_begins_ns_ = round_ends_ns_;

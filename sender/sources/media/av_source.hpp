@@ -26,7 +26,7 @@ class AvSource final : public Source {
 
  private:
   bool send(Stream& stream);
-  bool begin_round();
+  bool begin_round(const Stream& stream);
 
   Log* log_;
   std::string name_;

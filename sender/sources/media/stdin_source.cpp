@@ -29,7 +29,8 @@ ReadResult checked(ReadResult result, const StreamReader& reader) {
 }  // namespace
 
 StdinSource::StdinSource(const SourceOptions& options, int fd) : options_(options), fd_(fd) {
-  if (::fcntl(fd_, F_GETFL) < 0) {
+  const int flags = ::fcntl(fd_, F_GETFL);
+  if (flags < 0 || (flags & O_ACCMODE) == O_WRONLY) {  // hold_standard_streams() stands in for a closed one
     throw Error::failed("standard input is closed; pipe y4m or raw frames into it, or name a file as SOURCE");
   }
   if (::isatty(fd_) == 1) {

@@ -1,0 +1,22 @@
+#include "command/standard_streams.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace framewire {
+
+void hold_standard_streams() noexcept {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (::fcntl(fd, F_GETFD) < 0) {
+      // Gets the lowest free number, which is fd. Only what standard error says may vanish without a word.
+      ::open("/dev/null", fd == STDIN_FILENO || fd == STDERR_FILENO ? O_WRONLY : O_RDONLY);
+    }
+  }
+}
+
+bool is_open_for_writing(int fd) noexcept {
+  const int flags = ::fcntl(fd, F_GETFL);
+  return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
+}
+
+}  // namespace framewire
