@@ -1,0 +1,90 @@
+"""framewire bench says what it measured, in the documented words; how fast it was is not tested here."""
+import json
+import subprocess
+
+import harness
+
+KEYS = {"transport", "operation", "message_bytes", "count", "seconds", "gigabytes_per_second", "messages_per_second", "latency_us",
+        "cpu_seconds"}
+
+
+class Bench(harness.EndToEnd):
+    def bench(self, *options, status=harness.OK) -> str:
+        with self.file("stdout").open("w+b") as stdout:
+            program = self.start(harness.BIN / "framewire", "bench", *options, stdout=stdout)
+            self.ends(program, status)
+            self.assertEqual(program.family(), [])
+            self.program = program
+        return self.file("stdout").read_text()
+
+    def check_rows(self, rows, transports, count: int):
+        self.assertEqual({row["transport"] for row in rows}, transports)
+        self.assertEqual({row["operation"] for row in rows}, {"stream", "latency"})
+        for row in rows:
+            self.assertLessEqual(KEYS, set(row))
+            self.assertEqual(row["count"], count, row)
+            self.assertGreater(row["seconds"], 0)
+            self.assertGreater(row["cpu_seconds"], 0)
+            self.assertLessEqual(row["latency_us"]["p50"], row["latency_us"]["p99"])
+            self.assertLessEqual(row["latency_us"]["p99"], row["latency_us"]["max"])
+            self.assertAlmostEqual(row["gigabytes_per_second"] * row["seconds"] * 1e9, count * row["message_bytes"],
+                                   delta=0.01 * count * row["message_bytes"])
+            self.assertAlmostEqual(row["messages_per_second"] * row["seconds"], count, delta=0.01 * count)
+
+    def test_every_link_on_one_machine(self):
+        rows = json.loads(self.bench("--message-bytes", "64,1M", "--count", "200", "--json"))["results"]
+        self.assertEqual(len(rows), 2 * 2 * 3)
+        self.assertEqual({row["message_bytes"] for row in rows}, {64, 1 << 20})
+        self.check_rows(rows, {"socket", "local", "tcp"}, 200)
+
+    def test_only_what_was_asked_for(self):
+        for transport in ("local", "tcp", "socket"):
+            rows = json.loads(self.bench("--transport", transport, "--message-bytes", "4k", "--count", "100", "--json"))["results"]
+            self.check_rows(rows, {transport}, 100)
+
+    def test_spinning_and_touching(self):
+        rows = json.loads(self.bench("--transport", "local", "--message-bytes", "4k", "--count", "100", "--spin", "--touch", "--json"))
+        self.check_rows(rows["results"], {"local"}, 100)
+
+    def test_a_table_for_people(self):
+        table = self.bench("--transport", "local", "--message-bytes", "64", "--count", "50").splitlines()
+        for words in ("transport", "messages/s", "GB/s", "p99 us"):
+            self.assertIn(words, table[0])
+        self.assertTrue(any(line.startswith("local") for line in table[1:]))
+
+    def test_a_server_and_a_client(self):
+        port = harness.free_port()
+        server = self.start(harness.BIN / "framewire-bench", "--listen", f"127.0.0.1:{port}", stdout=subprocess.DEVNULL)
+        server.wait_line(r"listening|waiting")
+        rows = json.loads(self.bench(f"127.0.0.1:{port}", "--message-bytes", "64k", "--count", "50", "--json"))["results"]
+        self.check_rows(rows, {"tcp"}, 50)
+        server.interrupt()
+        self.ends(server)
+
+    def test_bad_options(self):
+        for options, status, wanted in [
+            (["--message-bytes", "0"], harness.USAGE, ["--message-bytes", "'0'"]),
+            (["--message-bytes", "64,,4k"], harness.USAGE, ["--message-bytes"]),
+            (["--message-bytes", "2G"], harness.USAGE, ["--message-bytes", "'2G'", "1G"]),
+            (["--message-bytes", "many"], harness.USAGE, ["--message-bytes", "'many'"]),
+            (["--count", "0"], harness.USAGE, ["--count", "'0'"]),
+            (["--duration", "x"], harness.USAGE, ["--duration", "'x'"]),
+            (["--transport", "rdma"], harness.USAGE, ["--transport", "'rdma'"]),
+            (["--transport", "pigeon"], harness.USAGE, ["--transport", "'pigeon'"]),
+            (["--rate", "x"], harness.USAGE, ["--rate", "'x'"]),
+            (["--listen", "127.0.0.1:0", "localhost"], harness.USAGE, ["--listen", "'localhost'"]),
+            (["--no-such-option"], harness.USAGE, ["--no-such-option", "--help"]),
+            (["127.0.0.1:1", "--insecure"], harness.LOST, ["127.0.0.1:1"]),
+            (["--key", "/no/such/key"], harness.FAILED, ["/no/such/key"]),
+        ]:
+            with self.subTest(" ".join(options)):
+                self.bench(*options, status=status)
+                line = self.program.lines[-1]
+                self.assertTrue(line.startswith("framewire-bench: "), self.program.text)
+                for pattern in wanted:
+                    self.assertRegex(line, pattern)
+                self.assertEqual(len(self.program.lines), 1, self.program.text)
+
+
+if __name__ == "__main__":
+    harness.main()

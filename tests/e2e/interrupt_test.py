@@ -1,0 +1,132 @@
+"""Ctrl-C on either end ends it soon, with its statistics and nothing left behind, whatever it was doing."""
+import os
+import signal
+import socket
+
+import harness
+
+SOON_S = 8 * harness.PATIENCE  # far more than the two seconds that viewers get to take the last frames
+
+
+class Interrupt(harness.EndToEnd):
+    def ends_soon(self, program, status=harness.OK):
+        self.ends(program, status, SOON_S)
+        self.assertEqual(program.family(), [])
+
+    def session(self, *options, transport="auto"):
+        sender = self.send_on("pattern", "--size", "320x180", "--fps", "30", *options)
+        viewer = self.view(sender.address, "--transport", transport, terminal=True)
+        viewer.wait_line("shown [1-9]")
+        return sender, viewer
+
+    def check_viewer_first(self, transport: str):
+        sender, viewer = self.session(transport=transport)
+        viewer.interrupt()
+        self.ends_soon(viewer)
+        sender.wait_line("the viewer left: 'the viewer ends'")
+        viewer.wait_line("frames   [1-9][0-9]* received")
+        self.assertTrue(sender.is_running())
+        sender.interrupt()
+        self.ends_soon(sender)
+        sender.wait_line(r"^viewer .*: \d+ sent, \d+ skipped, \d+ lost; the viewer left")
+        self.checked_stats(sender, viewer)
+
+    def test_the_viewer_over_shared_memory(self):
+        self.check_viewer_first("local")
+
+    def test_the_viewer_over_tcp(self):
+        self.check_viewer_first("tcp")
+
+    def test_the_sender(self):
+        for transport in ("local", "tcp"):
+            sender, viewer = self.session(transport=transport)
+            sender.interrupt()
+            self.ends_soon(sender)
+            self.ends_soon(viewer)
+            sent, shown = self.checked_stats(sender, viewer)
+            self.assertEqual((sent["frames_lost"], shown["frames_lost"]), (0, 0))
+
+    def test_sigterm_is_the_same(self):
+        sender, viewer = self.session()
+        viewer.signal(signal.SIGTERM)
+        self.ends_soon(viewer)
+        sender.signal(signal.SIGTERM)
+        self.ends_soon(sender)
+        self.checked_stats(sender, viewer)
+
+    def test_alone(self):
+        sender = self.send_on("pattern", "--size", "64x36")
+        viewer = self.view(f"127.0.0.1:{harness.free_port()}")
+        viewer.wait_line("^nothing listens")
+        for program in (sender, viewer):
+            program.interrupt()
+            self.ends_soon(program)
+            self.stats(program)
+
+    def test_the_sender_while_a_viewer_is_stopped(self):
+        for transport in ("local", "tcp"):
+            for delivery in ("latest", "every"):
+                sender, viewer = self.session("--delivery", delivery, transport=transport)
+                viewer.pause()
+                sender.interrupt()
+                self.ends_soon(sender)
+                self.stats(sender)
+                viewer.go_on()
+                viewer.kill()
+
+    def test_the_viewer_while_the_sender_is_stopped(self):
+        sender, viewer = self.session()
+        sender.pause()
+        viewer.interrupt()
+        self.ends_soon(viewer)
+        sender.go_on()
+        sender.interrupt()
+        self.ends_soon(sender)
+        self.stats(sender)
+
+    def test_while_reading_a_silent_stdin(self):
+        reads, writes = os.pipe()
+        self.addCleanup(os.close, writes)
+        sender = self.send_on("-", stdin=reads)
+        os.close(reads)
+        viewer = self.view(sender.address)
+        viewer.wait_line("transport=")
+        sender.interrupt()
+        self.ends_soon(sender)
+        self.ends_soon(viewer)
+
+    def test_while_nobody_reads_the_output(self):
+        sender = self.send_on("pattern", "--size", "1280x720", "--fps", "30", "--delivery", "every")
+        reads, writes = os.pipe()
+        self.addCleanup(os.close, reads)
+        viewer = self.view(sender.address, "--output", "-", stdout=writes)
+        os.close(writes)
+        viewer.wait_line("transport=")
+        os.read(reads, 1)
+        viewer.interrupt()
+        self.ends_soon(viewer)
+        sender.interrupt()
+        self.ends_soon(sender)
+
+    def test_while_dialling_somebody_who_is_silent(self):
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            viewer = self.view(f"127.0.0.1:{silent.getsockname()[1]}", "--insecure")
+            sender = self.send("pattern", "--size", "64x36", "--insecure", "--to", f"127.0.0.1:{silent.getsockname()[1]}")
+            for connection in (silent.accept()[0], silent.accept()[0]):
+                self.addCleanup(connection.close)
+            for program in (viewer, sender):
+                program.interrupt()
+            for program in (viewer, sender):
+                self.ends_soon(program)
+
+    def test_frames_and_duration_end_by_themselves(self):
+        sender = self.send_on("pattern", "--size", "64x36", "--duration", "1s")
+        viewer = self.view(sender.address)
+        self.ends(viewer)
+        self.ends(sender)
+        self.checked_stats(sender, viewer)
+        self.ends(self.view(f"127.0.0.1:{harness.free_port()}", "--duration", "500ms"))
+
+
+if __name__ == "__main__":
+    harness.main()

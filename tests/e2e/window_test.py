@@ -1,0 +1,189 @@
+"""The viewer's window, on a real X server without a screen: what it shows, its keys, and how it ends."""
+import os
+import subprocess
+
+import harness
+import pictures
+
+SCREEN = (1280, 800)
+
+
+class Window(harness.EndToEnd):
+    def setUp(self):
+        super().setUp()
+        for tool in ("Xvfb", "xdotool", "import"):
+            harness.require_tool(tool)
+        reads, writes = os.pipe()
+        self.server = subprocess.Popen(["Xvfb", "-displayfd", str(writes), "-screen", "0", f"{SCREEN[0]}x{SCREEN[1]}x24", "-nolisten", "tcp"],
+                                       pass_fds=[writes], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(self.server.wait)
+        self.addCleanup(self.server.terminate)
+        os.close(writes)
+        with os.fdopen(reads) as number:
+            self.display = ":" + number.readline().strip()
+        self.assertNotEqual(self.display, ":", "Xvfb did not start")
+
+    def with_display(self) -> dict:
+        return self.environment(DISPLAY=self.display)
+
+    def tool(self, *command) -> str:
+        done = subprocess.run([str(word) for word in command], env=self.with_display(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              timeout=harness.WATCHDOG_S, check=False)
+        return done.stdout.decode().strip()
+
+    def open_window(self, *options) -> harness.Program:
+        viewer = self.view(*options, headless=False, environment=self.with_display(), terminal=True)
+        self.window = harness.wait_until(lambda: self.tool("xdotool", "search", "--onlyvisible", "--class", "framewire"), "the window")
+        self.tool("xdotool", "windowfocus", self.window)
+        return viewer
+
+    def press(self, key: str):
+        self.tool("xdotool", "windowfocus", self.window)
+        self.tool("xdotool", "key", key)
+
+    def geometry(self) -> tuple[int, int]:
+        words = dict(line.split("=") for line in self.tool("xdotool", "getwindowgeometry", "--shell", self.window).splitlines())
+        return int(words["WIDTH"]), int(words["HEIGHT"])
+
+    def screen(self) -> pictures.Picture:
+        """What the X server shows, all of it."""
+        self.tool("import", "-window", "root", "-depth", "8", f"RGB:{self.file('screen.rgb')}")
+        return pictures.Picture(*SCREEN, 3, self.file("screen.rgb").read_bytes())
+
+    def start_bars(self, *options, size="640x360") -> tuple[harness.Program, harness.Program]:
+        sender = self.send_on("pattern", "--size", "320x180", "--fps", "20")
+        viewer = self.open_window(sender.address, "--size", size, *options)
+        viewer.wait_line("shown [1-9]")
+        return sender, viewer
+
+    def has_bars(self, picture=None, at_y=0.2) -> bool:
+        """White, yellow, cyan, green, magenta, red and blue at 75 %, somewhere along a row of the screen."""
+        picture = picture or self.screen()
+        row = {picture.at(x / SCREEN[0], at_y) for x in range(SCREEN[0])}
+        bars = [(r, g, b) for r in (0, 191) for g in (0, 191) for b in (0, 191) if (r, g, b) != (0, 0, 0)]
+        return all(any(max(abs(a - b) for a, b in zip(bar, pixel)) <= 2 for pixel in row) for bar in bars)
+
+    def end(self, sender, viewer):
+        sender.interrupt()
+        self.ends(sender)
+        if viewer.is_running():
+            self.ends(viewer)
+        self.checked_stats(sender, viewer)
+
+    def test_it_shows_the_picture_and_q_quits(self):
+        sender, viewer = self.start_bars()
+        self.assertEqual(self.geometry(), (640, 360))
+        harness.wait_until(self.has_bars, "the bars on the screen")
+        self.press("q")
+        self.ends(viewer)
+        self.assertGreater(self.stats(viewer)["frames_shown"], 0)
+        self.end(sender, viewer)
+
+    def test_escape_quits(self):
+        sender, viewer = self.start_bars()
+        self.press("Escape")
+        self.ends(viewer)
+        self.end(sender, viewer)
+
+    def test_f_fills_the_screen_and_back(self):
+        sender, viewer = self.start_bars()
+        self.press("f")
+        harness.wait_until(lambda: self.geometry() == SCREEN, "the window to fill the screen")
+        # 16:9 on 16:10: bars of black above and below, and the picture between them.
+        picture = harness.wait_until(lambda: (lambda p: p if self.has_bars(p, 0.4) else None)(self.screen()), "the picture")
+        self.assertEqual(picture.at(0.5, 0.02), (0, 0, 0))
+        self.assertEqual(picture.at(0.5, 0.98), (0, 0, 0))
+        self.press("f")
+        harness.wait_until(lambda: self.geometry() == (640, 360), "the window as it was")
+        self.end(sender, viewer)
+
+    def test_fullscreen_from_the_start(self):
+        sender, viewer = self.start_bars("--fullscreen", "--monitor", "1")
+        self.assertEqual(self.geometry(), SCREEN)
+        self.end(sender, viewer)
+        self.assertEqual(self.stats(viewer)["surface"], f"fullscreen {SCREEN[0]}x{SCREEN[1]}")
+
+    def test_h_shows_the_panel(self):
+        sender, viewer = self.start_bars()
+        harness.wait_until(self.has_bars, "the bars on the screen")
+        window_at = self.tool("xdotool", "getwindowgeometry", "--shell", self.window)
+        self.assertIn("X=", window_at)
+
+        def grey_text() -> int:
+            """Near-white pixels, which the bars at 75 % have none of, in the upper part of the window."""
+            picture = self.screen()
+            return sum(min(picture.at(x / SCREEN[0], y / SCREEN[1])) > 200 for x in range(0, 640) for y in range(0, 200, 2))
+
+        before = grey_text()
+        self.press("h")
+        harness.wait_until(lambda: grey_text() > before + 50, "text on the picture")
+        self.press("h")
+        harness.wait_until(lambda: grey_text() <= before + 10, "the panel to go")
+        self.end(sender, viewer)
+
+    def test_s_takes_a_screenshot(self):
+        sender, viewer = self.start_bars()
+        self.press("s")
+        name = viewer.wait_line(r"screenshot in (framewire-.*\.png)").group(1)
+        picture = pictures.read_png(self.file(name))
+        self.assertEqual((picture.width, picture.height), (640, 360))
+        self.assertGreaterEqual(picture.colours(), 8)
+        self.assertTrue(viewer.is_running())
+        self.end(sender, viewer)
+
+    def test_resizing_keeps_the_aspect(self):
+        sender, viewer = self.start_bars()
+        self.tool("xdotool", "windowsize", self.window, 300, 600)
+        harness.wait_until(lambda: self.geometry() == (300, 600), "the new size")
+
+        def is_letterboxed() -> bool:
+            picture = self.screen()
+            return picture.at(150 / SCREEN[0], 20 / SCREEN[1]) == (0, 0, 0) and self.has_bars(picture, 265 / SCREEN[1])
+
+        harness.wait_until(is_letterboxed, "the picture in the middle, black around it")
+        self.end(sender, viewer)
+
+    def test_closing_the_window_ends_it(self):
+        sender, viewer = self.start_bars()
+        self.tool("xdotool", "windowclose", self.window)
+        self.assertIn(viewer.wait_end(), (harness.OK, harness.FAILED))
+        sender.interrupt()
+        self.ends(sender)
+
+    def test_a_waiting_picture_then_the_stream_then_what_was_lost(self):
+        port = harness.free_port()
+        viewer = self.open_window(f"127.0.0.1:{port}", "--size", "640x360")
+
+        def is_waiting_picture() -> bool:
+            picture = self.screen()
+            pixels = [picture.at(x / SCREEN[0], y / SCREEN[1]) for x in range(0, 640, 2) for y in range(0, 360, 2)]
+            return sum(max(pixel) < 70 for pixel in pixels) > 0.8 * len(pixels) and any(min(pixel) > 200 for pixel in pixels)
+
+        harness.wait_until(is_waiting_picture, "the waiting picture")
+        sender = self.send("pattern", "--size", "320x180", "--fps", "20", "--listen", f"127.0.0.1:{port}")
+        harness.wait_until(self.has_bars, "the bars on the screen")
+        sender.kill()
+        viewer.wait_line("lost the sender: ")
+
+        def is_lost_picture() -> bool:
+            """The last picture, dimmed, and a dark banner in the middle."""
+            picture = self.screen()
+            banner = [picture.at(x / SCREEN[0], 180 / SCREEN[1]) for x in range(200, 440)]
+            return sum(max(pixel) < 70 for pixel in banner) > 100 and not self.has_bars(picture)
+
+        harness.wait_until(is_lost_picture, "the notice that it lost the sender")
+        again = self.send("pattern", "--size", "320x180", "--fps", "20", "--listen", f"127.0.0.1:{port}")
+        harness.wait_until(self.has_bars, "the bars again")
+        again.interrupt()
+        self.ends(again)
+        self.ends(viewer)
+        self.assertEqual(self.stats(viewer)["sessions"], 2)
+
+    def test_a_monitor_that_is_not_there(self):
+        viewer = self.view("127.0.0.1:1", "--monitor", "9", headless=False, environment=self.with_display())
+        self.ends(viewer, harness.USAGE)
+        self.one_sentence(viewer, "--monitor is 9", "1 screen|this display has")
+
+
+if __name__ == "__main__":
+    harness.main()
