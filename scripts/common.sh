@@ -3,6 +3,8 @@
 set -euo pipefail
 caller_folder=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# What one checkout compiled serves every other one.
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=true
 
 say() { printf '%s\n' "$*"; }
 fail() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
