@@ -6,12 +6,14 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "bench/convention.hpp"
+#include "transport/control/address.hpp"
 #include "transport/session/sender_service.hpp"
 
 namespace framewire {
 
 namespace {
 
+constexpr std::int64_t patience_ns = 10 * ns_per_s;  // a server makes a new listener for each row
 constexpr std::int64_t farewell_ns = 30 * ns_per_s;
 
 /// Publishes messages until the plan is fulfilled; returns how many.
@@ -53,7 +55,12 @@ RowResult measure_row(const RowPlan& plan, const EndpointOptions& endpoint, Log&
   const auto kind = link_kind_from_name(plan.transport);
   dialling.allowed_links = {kind.value_or(LinkKind::tcp)};
   SenderService service(dialling, {&stream}, "framewire-bench " FRAMEWIRE_VERSION, log);
+  const std::int64_t give_up_ns = monotonic_ns() + patience_ns;
   while (stream.viewer_count() == 0) {
+    if (monotonic_ns() >= give_up_ns) {
+      throw Error::lost_peer("no bench server came at " + format_host_port(*endpoint.dial) +
+                             "; start one there with framewire bench --listen '*:" + std::to_string(endpoint.dial->port) + "'");
+    }
     if (const std::string refusal = service.refusal(); !refusal.empty()) {
       throw Error::refused(refusal);
     }

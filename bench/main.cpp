@@ -20,6 +20,7 @@
 #include "bench/plain_socket.hpp"
 #include "bench/server.hpp"
 #include "command/interruption.hpp"
+#include "transport/session/endpoint.hpp"
 
 namespace framewire {
 namespace {
@@ -87,6 +88,7 @@ std::uint16_t start_server(const BenchOptions& options) {
 
 ExitStatus run_client(const BenchOptions& options) {
   EndpointOptions endpoint = options.endpoint;
+  static_cast<void>(authentication_of(endpoint));  // a key that cannot be used is said once, and here
   if (!endpoint.dial) {
     endpoint.dial = HostPort{.host = "127.0.0.1", .port = start_server(options)};
   }

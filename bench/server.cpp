@@ -98,8 +98,11 @@ void serve_row(Subscriber& subscriber, const std::atomic<bool>& stop, bool print
 
 void serve_rows(const EndpointOptions& endpoint, int port_pipe, const std::atomic<bool>& stop, bool prints, Log& log) {
   EndpointOptions here = endpoint;
-  while (!stop) {
+  for (bool is_first = true; !stop; is_first = false) {
     Subscriber subscriber({.endpoint = here, .stream = {}, .delivery = {}, .reconnect = false}, log);
+    if (is_first && prints) {
+      log.info(subscriber.status().sentence);
+    }
     here.listen->port = subscriber.port();  // the same one for every row
     if (port_pipe >= 0) {
       const std::string text = std::to_string(subscriber.port()) + "\n";

@@ -70,8 +70,8 @@ std::string live_line(const RecentRates& rates, const ViewerCounts& counts, cons
   if (rates.has_latency) {
     line += fmt::format(" · latency {} ms (p99 {})", format_ms(rates.latency_p50_ns), format_ms(rates.latency_p99_ns));
   }
-  line += fmt::format(" · shown {} · skipped {}", counts.frames_shown,
-                      session_counts.frames_skipped + counts.frames_superseded);
+  line += fmt::format(" · shown {} · superseded {} · skipped {}", counts.frames_shown, counts.frames_superseded,
+                      session_counts.frames_skipped);
   if (session_counts.frames_lost > 0) {
     line += fmt::format(" · lost {}", session_counts.frames_lost);
   }

@@ -20,7 +20,7 @@ struct ViewerReport {
   std::string upload;    // "pinned memory"
 };
 
-/// "60.0 fps · 1.99 GB/s · latency 4.2 ms (p99 7.9) · skipped 0"
+/// "60.0 fps · 1.99 GB/s · latency 4.2 ms (p99 7.9) · shown 252 · superseded 0 · skipped 0"
 std::string live_line(const RecentRates& rates, const ViewerCounts& counts, const SubscriberCounts& session_counts);
 
 /// Three or four lines for a person, without line ends.

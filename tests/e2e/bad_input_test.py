@@ -1,72 +1,11 @@
-"""What bad input gets: the exit status of its kind, and one sentence that names the thing, the value and the way out."""
+"""What bad input gets: a file, a stream on stdin, a shader, a port or a display that cannot be used."""
 import os
 import socket
 import subprocess
 
 import harness
-import pictures
 
 SEND, VIEW = "framewire-send", "framewire-view"
-
-# (program, arguments, exit status, what the sentence says)
-COMMAND_LINES = [
-    (SEND, [], harness.USAGE, ["SOURCE", "--help"]),
-    (SEND, ["pattern", "--no-such-option"], harness.USAGE, ["--no-such-option", "--help"]),
-    (SEND, ["pattern:none"], harness.USAGE, ["'pattern:none'", "pattern:bars", "pattern:stamped"]),
-    (SEND, ["gl:none"], harness.USAGE, ["'?none'?", "orbit"]),
-    (SEND, ["no/such/file.mkv"], harness.FAILED, ["no/such/file.mkv", "no such file"]),
-    (SEND, ["gl:no/such.frag"], harness.FAILED, ["no/such.frag"]),
-    (SEND, ["v4l2:/dev/no-video"], harness.FAILED, ["/dev/no-video"]),
-    (SEND, ["lavfi:nosuchfilter"], harness.FAILED, ["nosuchfilter"]),
-    (SEND, ["pattern", "--pix-fmt", "yuv999"], harness.USAGE, ["--pix-fmt", "'yuv999'", "nv12"]),
-    (SEND, ["pattern", "--pix-fmt", "bytes"], harness.USAGE, ["--pix-fmt", "bytes"]),
-    (SEND, ["pattern", "--size", "0x100"], harness.USAGE, ["--size", "'0x100'", "3840x2160"]),
-    (SEND, ["pattern", "--size", "100"], harness.USAGE, ["--size", "'100'", "3840x2160"]),
-    (SEND, ["pattern", "--size", "99999x99999"], harness.USAGE, ["--size", "'99999x99999'", "32768"]),
-    (SEND, ["pattern", "--size", "-5x10"], harness.USAGE, ["--size", "'-5x10'"]),
-    (SEND, ["pattern", "--size", ""], harness.USAGE, ["--size"]),
-    (SEND, ["pattern", "--fps", "0"], harness.USAGE, ["--fps", "'0'", "60"]),
-    (SEND, ["pattern", "--fps", "nan"], harness.USAGE, ["--fps", "'nan'"]),
-    (SEND, ["pattern", "--fps", "1e9"], harness.USAGE, ["--fps", "'1e9'"]),
-    (SEND, ["pattern", "--delivery", "some"], harness.USAGE, ["--delivery", "'some'", "latest or every"]),
-    (SEND, ["pattern", "--slots", "0"], harness.USAGE, ["--slots", "'0'", "1 to 64"]),
-    (SEND, ["pattern", "--slots", "65"], harness.USAGE, ["--slots", "'65'", "1 to 64"]),
-    (SEND, ["pattern", "--viewers", "many"], harness.USAGE, ["--viewers", "'many'"]),
-    (SEND, ["pattern", "--transport", "rdma"], harness.USAGE, ["--transport", "'rdma'", "auto, local or tcp"]),
-    (SEND, ["pattern", "--transport", "pigeon"], harness.USAGE, ["--transport", "'pigeon'", "auto, local or tcp"]),
-    (SEND, ["pattern", "--memory", "cuda"], harness.USAGE, ["--memory", "'cuda'", "host"]),
-    (SEND, ["pattern", "--frames", "-1"], harness.USAGE, ["--frames", "'-1'"]),
-    (SEND, ["pattern", "--duration", "1y"], harness.USAGE, ["--duration", "'1y'", "2.5s"]),
-    (SEND, ["pattern", "--timeout", "soon"], harness.USAGE, ["--timeout", "'soon'"]),
-    (SEND, ["pattern", "--listen", "127.0.0.1:99999"], harness.USAGE, ["'127.0.0.1:99999'", "65535"]),
-    (SEND, ["pattern", "--listen", "127.0.0.1:1", "--to", "localhost"], harness.USAGE, ["--listen", "--to"]),
-    (SEND, ["pattern", "--size", "64x36", "--listen", "192.0.2.1:5290", "--insecure"], harness.FAILED, ["192.0.2.1", "--listen"]),
-    (SEND, ["pattern", "--size", "64x36", "--listen", "0.0.0.0:5290"], harness.REFUSED, ["0.0.0.0:5290", "framewire key", "--insecure"]),
-    (SEND, ["pattern", "pattern", "--size", "64x36"], harness.USAGE, ["two sources", "'pattern'"]),
-    (SEND, ["-", "--loop"], harness.USAGE, ["--loop", "standard input"]),
-    (VIEW, ["--no-such-option"], harness.USAGE, ["--no-such-option", "--help"]),
-    (VIEW, ["one", "two"], harness.USAGE, ["'one', 'two'"]),
-    (VIEW, ["localhost/"], harness.USAGE, ["'localhost/'", "HOST/STREAM"]),
-    (VIEW, ["*:5290"], harness.USAGE, [r"'\*:5290'", "--listen"]),
-    (VIEW, ["localhost:http"], harness.USAGE, ["'localhost:http'"]),
-    (VIEW, ["--listen", "127.0.0.1:0", "localhost"], harness.USAGE, ["--listen", "'localhost'"]),
-    (VIEW, ["--headless", "--fullscreen"], harness.USAGE, ["--headless", "--fullscreen"]),
-    (VIEW, ["--headless", "--size", "12"], harness.USAGE, ["--size", "'12'"]),
-    (VIEW, ["--headless", "--monitor", "1"], harness.USAGE, ["--headless", "--monitor"]),
-    (VIEW, ["--monitor", "x"], harness.USAGE, ["--monitor", "'x'"]),
-    (VIEW, ["--headless", "--screenshot", "shot.jpg"], harness.USAGE, ["'shot.jpg'", r"\.png"]),
-    (VIEW, ["--headless", "--delivery", "most"], harness.USAGE, ["--delivery", "'most'"]),
-    (VIEW, ["--headless", "--retry", "never"], harness.USAGE, ["--retry", "'never'"]),
-    (VIEW, ["--headless", "--transport", "rdma"], harness.USAGE, ["--transport", "'rdma'", "auto, local or tcp"]),
-    (VIEW, ["--headless", "--memory", "cuda"], harness.USAGE, ["--memory", "'cuda'", "host"]),
-    (VIEW, ["--headless", "--screenshot", "/no/such/folder/shot.png"], harness.FAILED, ["/no/such/folder/shot.png"]),
-    (VIEW, ["--headless", "--output", "/no/such/folder/out.y4m"], harness.FAILED, ["/no/such/folder/out.y4m"]),
-    (VIEW, ["--headless", "--stats", "/no/such/folder/stats.json"], harness.FAILED, ["/no/such/folder/stats.json"]),
-    (VIEW, ["localhost:1"], harness.FAILED, ["display", "--headless"]),
-    ("framewire", [], harness.USAGE, []),
-    ("framewire", ["sned"], harness.USAGE, ["'sned'", "--help"]),
-    ("framewire", ["../bin/framewire-send"], harness.USAGE, ["--help"]),
-]
 
 HEADER = b"YUV4MPEG2 W64 H36 F30:1 Ip A1:1 C420jpeg\n"
 
@@ -87,26 +26,6 @@ STANDARD_INPUTS = [
     (HEADER + b"FRAMEFRAME\n" + bytes(3456), ["FRAME", "frame 1"]),
     (HEADER + b"FRAME\n" + bytes(10), ["middle of frame 1", "10 of 3456"]),
 ]
-
-
-class BadCommandLines(harness.EndToEnd):
-    def test_each_gets_its_status_and_one_sentence(self):
-        for name, arguments, status, wanted in COMMAND_LINES:
-            with self.subTest(f"{name} {' '.join(arguments)}"):
-                program = self.start(harness.BIN / name, *arguments)
-                self.ends(program, status)
-                if wanted:
-                    self.one_sentence(program, *wanted)
-                    self.assertLessEqual(len(program.lines), 2, program.text)  # a source may have been named before
-
-    def test_help_and_version_are_no_errors(self):
-        for name in (SEND, VIEW, "framewire", "framewire-bench", "framewire-key"):
-            for option in ("--help", "--version"):
-                with self.file("stdout").open("wb") as stdout:
-                    program = self.start(harness.BIN / name, option, stdout=stdout)
-                    self.ends(program)
-                self.assertEqual(program.lines, [])
-                self.assertIn(b"framewire", self.file("stdout").read_bytes())
 
 
 class BadInput(harness.EndToEnd):
@@ -204,49 +123,6 @@ class BadInput(harness.EndToEnd):
                         self.start(harness.BIN / VIEW, "--headless", "--stats", self.folder)):
             self.ends(program, harness.FAILED)
             self.one_sentence(program, "--stats|statistics")
-
-
-class FullDisk(harness.EndToEnd):
-    def test_recording_stops_and_the_stream_goes_on(self):
-        sender = self.send_on("pattern", "--size", "64x36", "--frames", "60")
-        viewer = self.view(sender.address, "--output", "/dev/full")
-        self.ends(viewer, harness.FAILED)
-        self.ends(sender)
-        self.one_sentence(viewer, "recording has stopped", "/dev/full", "No space left")
-        _, shown = self.checked_stats(sender, viewer)
-        self.assertEqual(shown["frames_recorded"], 0)
-        self.assertGreater(shown["frames_received"], 10)
-
-    def test_the_file_is_good_to_its_last_whole_frame(self):
-        """A limit of the file's size stands for a disk that is full: it needs no root."""
-        frame_bytes = 64 * 36 * 3 // 2
-        sender = self.send_on("pattern", "--size", "64x36", "--pix-fmt", "yuv420p", "--frames", "60", "--delivery", "every")
-        output = self.file("out.y4m")
-        viewer = self.view(sender.address, "--output", output, prefix=["prlimit", "--fsize=50000"])
-        self.ends(viewer, harness.FAILED)
-        self.ends(sender)
-        self.one_sentence(viewer, "recording has stopped", "out.y4m", "14 whole frames")
-        _, frames = pictures.y4m_frames(output.read_bytes(), frame_bytes)
-        self.assertEqual(len(frames), 14)
-        _, shown = self.checked_stats(sender, viewer)
-        self.assertEqual((shown["frames_recorded"], shown["frames_received"]), (14, 60))
-
-    def test_a_reader_that_leaves(self):
-        sender = self.send_on("pattern", "--size", "64x36", "--frames", "100000")
-        reads, writes = os.pipe()
-        viewer = self.view(sender.address, "--output", "-", stdout=writes)
-        os.close(writes)
-        os.read(reads, 10_000)
-        os.close(reads)
-        self.ends(viewer)
-        sender.interrupt()
-        self.ends(sender)
-        self.checked_stats(sender, viewer)
-
-    def test_stdout_that_is_closed(self):
-        viewer = self.view("127.0.0.1:1", "--output", "-", prefix=["sh", "-c", 'exec "$@" >&-', "sh"])
-        self.ends(viewer, harness.FAILED)
-        self.one_sentence(viewer, "standard output")
 
 
 if __name__ == "__main__":

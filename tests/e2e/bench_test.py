@@ -55,7 +55,7 @@ class Bench(harness.EndToEnd):
     def test_a_server_and_a_client(self):
         port = harness.free_port()
         server = self.start(harness.BIN / "framewire-bench", "--listen", f"127.0.0.1:{port}", stdout=subprocess.DEVNULL)
-        server.wait_line(r"listening|waiting")
+        server.wait_line("^waiting for a sender on ")
         rows = json.loads(self.bench(f"127.0.0.1:{port}", "--message-bytes", "64k", "--count", "50", "--json"))["results"]
         self.check_rows(rows, {"tcp"}, 50)
         server.interrupt()

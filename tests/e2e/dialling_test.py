@@ -32,7 +32,7 @@ class EitherEndDials(harness.EndToEnd):
     def test_the_sender_may_be_first(self):
         port = harness.free_port()
         sender = self.sender_to(port, "--frames", "20")
-        sender.wait_line("^waiting for the viewer: nothing listens at ")
+        sender.wait_line("^nothing listens at ")
         self.check(sender, self.viewer_at(port), "local")
 
     def test_with_a_key(self):
@@ -87,7 +87,7 @@ class EitherEndDials(harness.EndToEnd):
         sender = self.sender_to(port)
         first.wait_line("shown [1-9]")
         first.kill()
-        sender.wait_line("waiting for the viewer: ")
+        sender.wait_line("^nothing listens at ")
         second = self.viewer_at(port, "--frames", "10")
         self.ends(second)
         sender.interrupt()

@@ -1,8 +1,7 @@
-"""Whoever knocks at the port, and whatever answers where a sender should be: told in one sentence, and harmless."""
+"""Strangers that knock at a sender's port disturb neither the session that runs nor the viewer that comes."""
 import os
 import socket
 import struct
-import threading
 
 import harness
 
@@ -62,13 +61,60 @@ class Strangers(harness.EndToEnd):
             self.assertTrue(self.is_closed(self.knock(saying)), f"{saying[:20]} is closed")
         self.end_session()
 
-    def test_messages_that_are_too_long(self):
+    def test_words_of_framewire_with_nonsense_behind(self):
         self.start_session()
-        greeting = b"FWCTRL\x00\x01"
-        for saying in (greeting + struct.pack("<I", 0xFFFFFFFF), greeting + struct.pack(">I", 0xFFFFFFFF),
-                       greeting + b"\xff" * 200_000, greeting[:7] + b"\x63" + bytes(64)):
-            self.assertTrue(self.is_closed(self.knock(saying)))
+        for saying in (b"FWCTRL01", b"FWDATA01" + os.urandom(200), b"FWDATA01" + bytes(200), b"FWREPL01"):
+            connection = self.knock(saying)
+            connection.shutdown(socket.SHUT_WR)
+            self.assertTrue(self.is_closed(connection), saying[:8])
         self.end_session()
+
+    def test_messages_that_nobody_sends(self):
+        """By the same user, who gets as far as a viewer does."""
+        self.start_session()
+        memory_kb = self.sender.memory_kb()
+        hello = b'{"type":"hello","role":"viewer","program":"stranger","versions":[1]}'
+        for words in (struct.pack("<I", 0xFFFFFFFF), struct.pack("<I", 0xFFFFFFFF) + bytes(200_000), struct.pack("<I", 0), self.message(b"hello"),
+                      self.message(b"[" * 5000), self.message(b'{"type":7}'), self.message(b'{"type":"bye"}'), self.message(b"\xff\xfe{}"),
+                      self.message(hello.replace(b"[1]", b'["one"]')), self.message(hello) + self.message(b'{"type":"choose"}'),
+                      self.message(hello) + self.message(b'{"type":"choose","stream":99,"link":"tcp","delivery":"latest"}'),
+                      self.message(hello) + self.message(b'{"type":"choose","stream":0,"link":"rdma","delivery":"latest"}')):
+            with self.subTest(words[:60]):
+                connection = self.greet(b"FWCTRL01\r\n\r\n")
+                self.assertEqual(connection.recv(8, socket.MSG_WAITALL), b"FWREPL01")
+                connection.sendall(words)
+                self.assertTrue(self.is_closed(connection), "is closed")
+        self.assertLess(self.sender.memory_kb() - memory_kb, 16 * 1024)
+        self.end_session()
+
+    def test_another_version_is_told_both(self):
+        self.start_session()
+        connection = self.greet(b"FWCTRL02\r\n\r\n")
+        said = b""
+        while some := connection.recv(65536):
+            said += some
+        self.assertRegex(said, rb"(?s)^FWREPL01.*version 1 .*version 2.*\"refused\"")
+        for versions, wanted in ((b"[2,3]", rb"speaks 1, stranger speaks 2, 3"), (b"[]", rb"no session version in common")):
+            connection = self.greet(b"FWCTRL01\r\n\r\n" + self.message(b'{"type":"hello","role":"viewer","program":"stranger","versions":%s}' % versions))
+            said = b""
+            while some := connection.recv(65536):
+                said += some
+            self.assertRegex(said, wanted)
+            self.assertIn(b'"refused"', said)
+        self.end_session()
+
+    @staticmethod
+    def message(words: bytes) -> bytes:
+        return struct.pack("<I", len(words)) + words
+
+    def greet(self, saying: bytes) -> socket.socket:
+        """On the Unix socket of the sender's user."""
+        connection = socket.socket(socket.AF_UNIX)
+        self.connections.append(connection)
+        connection.settimeout(harness.WATCHDOG_S)
+        connection.connect(f"\0framewire-{os.geteuid()}-{self.sender.port}")
+        connection.sendall(saying)
+        return connection
 
     def test_half_a_tls_hello_and_gone(self):
         self.start_session()
@@ -99,107 +145,6 @@ class Strangers(harness.EndToEnd):
             self.knock(HTTP_GET).close()
         harness.wait_until(lambda: self.sender.descriptors() <= descriptors, "as many descriptors as before")
         self.end_session()
-
-
-class NotASender(harness.EndToEnd):
-    """A viewer that is pointed at something else: one sentence, the right status, and an end."""
-
-    def serve(self, answer) -> str:
-        """A server on a thread, `answer(connection)` for each; its address."""
-        listener = socket.create_server(("127.0.0.1", 0))
-        self.addCleanup(listener.close)
-
-        def handle(connection):
-            with connection:
-                try:
-                    answer(connection)
-                except OSError:
-                    pass
-
-        def accept():
-            while True:
-                try:
-                    connection, _ = listener.accept()
-                except OSError:
-                    return
-                threading.Thread(target=handle, args=(connection,), daemon=True).start()
-
-        threading.Thread(target=accept, daemon=True).start()
-        return f"127.0.0.1:{listener.getsockname()[1]}"
-
-    def view_there(self, answer, *options, status=harness.FAILED) -> str:
-        address = self.serve(answer)
-        viewer = self.view(address, "--insecure", "--retry", "2s", *options)
-        self.ends(viewer, status)
-        return self.one_sentence(viewer, address)
-
-    @staticmethod
-    def http(connection):
-        connection.recv(65536)
-        connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-
-    @staticmethod
-    def echo(connection):
-        while some := connection.recv(65536):
-            connection.sendall(some)
-
-    @staticmethod
-    def noise(connection):
-        connection.sendall(bytes(range(7, 256)) * 40)
-        connection.recv(65536)
-
-    @staticmethod
-    def flood(connection):
-        while True:
-            connection.sendall(b"\xa5" * 65536)
-
-    @staticmethod
-    def silence(connection):
-        while connection.recv(65536):
-            pass
-
-    def test_a_web_server(self):
-        self.assertRegex(self.view_there(self.http), "not framewire")
-
-    def test_an_echo(self):
-        self.assertRegex(self.view_there(self.echo), "not framewire")
-
-    def test_noise(self):
-        self.assertRegex(self.view_there(self.noise), "not framewire")
-
-    def test_noise_without_end(self):
-        self.assertRegex(self.view_there(self.flood), "not framewire")
-
-    def test_somebody_who_hangs_up(self):
-        self.view_there(lambda connection: None, status=harness.LOST)
-
-    def test_silence(self):
-        self.assertRegex(self.view_there(self.silence, status=harness.LOST), "answer in time")
-
-    def test_without_a_key_nothing_is_said_to_strangers_at_all(self):
-        heard = []
-
-        def listen(connection):
-            heard.append(connection.recv(65536))
-
-        address = self.serve(listen)
-        viewer = self.view(address)
-        self.ends(viewer, harness.REFUSED)
-        self.one_sentence(viewer, address, "framewire key", "--insecure")
-        self.assertNotIn(True, [bool(words) for words in heard])
-
-    def test_with_a_key(self):
-        self.ends(self.start(harness.BIN / "framewire", "key"))
-        for answer in (self.http, self.echo, self.noise):
-            address = self.serve(answer)
-            viewer = self.view(address, "--retry", "2s")
-            self.ends(viewer, harness.FAILED)
-            self.one_sentence(viewer, address, "not framewire")
-
-    def test_a_name_that_nobody_has(self):
-        viewer = self.view("no-such-host.invalid", "--retry", "1s")
-        self.ends(viewer, harness.FAILED)
-        self.one_sentence(viewer, "'no-such-host.invalid'", "not known")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <memory>
 #include <optional>
 
 #include "base/clock.hpp"
@@ -55,20 +57,19 @@ class AvInputTest : public ::testing::Test {
   }
 
   std::string logged() {
-    std::fflush(stream_);
-    return {buffer_, size_};
-  }
-
-  void TearDown() override {
-    std::fclose(stream_);
-    std::free(buffer_);
+    std::fflush(stream_.get());
+    std::rewind(stream_.get());
+    std::string text(10000, ' ');
+    text.resize(std::fread(text.data(), 1, text.size(), stream_.get()));
+    return text;
   }
 
   TemporaryFolder folder_;
-  char* buffer_ = nullptr;
-  std::size_t size_ = 0;
-  std::FILE* stream_ = ::open_memstream(&buffer_, &size_);
-  Log log_{stream_, "test", true};
+  struct Close {
+    void operator()(std::FILE* stream) const { std::fclose(stream); }
+  };
+  std::unique_ptr<std::FILE, Close> stream_{std::tmpfile()};
+  Log log_{stream_.get(), "test", true};
 };
 
 struct Coded {

@@ -101,9 +101,7 @@ TEST(Pattern, TheBarsHaveTheRightColours) {
   PatternSource yuv(options_for("pattern", PixelFormat::yuv444p, 160, 90));
   const Shown as_yuv = show(yuv, limited_to(1));
   const auto& planes = as_yuv.frames.at(0).payload;
-  const auto sample = [&](std::size_t plane) {
-    return std::to_integer<int>(planes.at(plane * 160 * 90 + 30 * 160 + 30));
-  };
+  const auto sample = [&](std::size_t plane) { return std::to_integer<int>(planes.at((plane * 90 + 30) * 160 + 30)); };
   EXPECT_EQ(sample(0), 168);  // 75 % yellow of BT.709, as ITU-R BT.1729 and SMPTE RP 219 have it
   EXPECT_EQ(sample(1), 44);
   EXPECT_EQ(sample(2), 136);

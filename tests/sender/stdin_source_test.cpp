@@ -88,14 +88,14 @@ TEST(StdinY4m, FramesArriveAsTheyWereWritten) {
   const std::string b = filled(small_bytes, '\n');  // looks like lines
   const std::string c = "FRAME\nFRAME\nFRAME\nFRAME\nFRA";
   for (const std::size_t piece_bytes : {std::size_t{1}, std::size_t{7}, std::size_t{100'000}}) {
-    const Shown shown = show_text("YUV4MPEG2 W5 H3 F25:1 C420mpeg2 XCOLORRANGE=FULL\nFRAME\n" + a + "FRAME Ipp\n" + b +
-                                      "FRAME\n" + c.substr(0, small_bytes),
-                                  y4m_options(), {}, piece_bytes);
+    std::string text = "YUV4MPEG2 W5 H3 F25:1 C420mpeg2 XCOLORRANGE=FULL\n";
+    text.append("FRAME\n").append(a).append("FRAME Ipp\n").append(b).append("FRAME\n").append(c);
+    const Shown shown = show_text(text, y4m_options(), {}, piece_bytes);
     EXPECT_EQ(shown.error, "");
     ASSERT_EQ(shown.frames.size(), 3U);
     EXPECT_EQ(text_of(shown.frames.at(0)), a);
     EXPECT_EQ(text_of(shown.frames.at(1)), b);
-    EXPECT_EQ(text_of(shown.frames.at(2)), c.substr(0, small_bytes));
+    EXPECT_EQ(text_of(shown.frames.at(2)), c);
     EXPECT_EQ(shown.frames.at(2).header.pts_ns, 80 * ns_per_ms);
     EXPECT_EQ(shown.frames.at(0).header.layout, packed_layout(PixelFormat::yuv420p, 5, 3));
     EXPECT_EQ(shown.frames.at(0).header.colour.range, ColourRange::full);
@@ -161,7 +161,7 @@ TEST(StdinY4m, TheLimitOfFramesIsKeptAndReached) {
 TEST(StdinRaw, FramesArriveAsTheyWereWritten) {
   SourceOptions options = raw_options(4, 2, PixelFormat::rgb24);
   options.frames_per_s = 10;
-  const std::string text = filled(24 * 3, '0');
+  const std::string text = filled(72, '0');
   const Shown shown = show_text(text, options);
   EXPECT_EQ(shown.error, "");
   ASSERT_EQ(shown.frames.size(), 3U);
@@ -171,7 +171,7 @@ TEST(StdinRaw, FramesArriveAsTheyWereWritten) {
 }
 
 TEST(StdinRaw, ExactAtEveryEdge) {
-  const std::size_t frame_bytes = 64 * 64;
+  constexpr std::size_t frame_bytes = 4096;
   for (const std::size_t size :
        {frame_bytes - 1, frame_bytes, frame_bytes + 1, 16 * frame_bytes - 1, 16 * frame_bytes, 16 * frame_bytes + 1}) {
     const Shown shown = show_text(filled(size, 0), raw_options(64, 64, PixelFormat::gray8));

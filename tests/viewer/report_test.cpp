@@ -108,7 +108,7 @@ TEST_F(ReportTest, LiveLineNamesTroubleOnlyWhenThereIsSome) {
                           .latency_p99_ns = 7'900'000,
                           .has_latency = true};
   EXPECT_EQ(live_line(rates, {.frames_shown = 60}, {}),
-            "60.0 fps · 1.99 GB/s · latency 4.2 ms (p99 7.9) · shown 60 · skipped 0");
+            "60.0 fps · 1.99 GB/s · latency 4.2 ms (p99 7.9) · shown 60 · superseded 0 · skipped 0");
   const std::string trouble = live_line(rates, {.frames_torn = 1}, {.frames_lost = 2});
   EXPECT_NE(trouble.find("lost 2"), std::string::npos);
   EXPECT_NE(trouble.find("TORN 1"), std::string::npos);

@@ -68,6 +68,8 @@ void Door::accept_loop() noexcept {
     if (has_room) {
       const auto listening = listener_.descriptors();
       descriptors.insert(descriptors.end(), listening.begin(), listening.end());
+    } else {
+      make_room();
     }
     wait_until(descriptors, monotonic_ns() + (has_room ? reap_interval_ns : pause_ns));
     if (descriptors.front().revents != 0) {
@@ -92,8 +94,21 @@ void Door::accept_all() {
   }
 }
 
+/// A viewer may wait behind a crowd of strangers. Whoever belongs here is known after a few round trips.
+void Door::make_room() noexcept {
+  constexpr std::int64_t grace_ns = ns_per_s;
+  const std::int64_t now_ns = monotonic_ns();
+  const std::scoped_lock lock(mutex_);
+  for (const auto& visitor : visitors_) {
+    if (visitor->unknown_fd.valid() && now_ns - visitor->since_ns > grace_ns) {
+      ::shutdown(visitor->unknown_fd.get(), SHUT_RDWR);
+    }
+  }
+}
+
 void Door::receive_visitor(Accepted accepted) {
   auto visitor = std::make_unique<Visitor>();
+  visitor->since_ns = monotonic_ns();
   visitor->unknown_fd.reset(::fcntl(accepted.fd.get(), F_DUPFD_CLOEXEC, 0));
   auto shared = std::make_shared<Accepted>(std::move(accepted));
   Visitor& place = *visitor;

@@ -18,7 +18,8 @@
 namespace framewire {
 
 /// Has one thread that accepts ("fw-door"), and one for every connection that is being examined or lives as a session. At most
-/// max_unknown connections are examined at a time; more wait in the listen queue. Strangers are closed and cost nothing else.
+/// max_unknown connections are examined at a time; more wait in the listen queue, and then those who have said nothing for a second
+/// make room. Strangers are closed and cost nothing else.
 class Door {
  public:
   /// Called on the connection's own thread with a control channel whose far end is known; the thread ends when it returns.
@@ -44,6 +45,7 @@ class Door {
 
   struct Visitor {
     std::thread thread;
+    std::int64_t since_ns = 0;
     FileDescriptor unknown_fd;  // a second descriptor of the connection while it is examined: to end that early; guarded by mutex_
     std::atomic<bool> is_done = false;
   };
@@ -54,6 +56,7 @@ class Door {
 
   void accept_loop() noexcept;
   void accept_all();
+  void make_room() noexcept;
   void receive_visitor(Accepted accepted);
   void examine(Visitor& visitor, Accepted accepted);
   void make_known(Visitor& visitor) noexcept;

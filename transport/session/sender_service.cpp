@@ -1,5 +1,8 @@
 #include "transport/session/sender_service.hpp"
 
+#include <fcntl.h>
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -34,6 +37,7 @@ SenderService::~SenderService() {
   {
     const std::scoped_lock lock(mutex_);
     stopping_ = true;
+    ::shutdown(handshake_fd_.get(), SHUT_RDWR);
   }
   changed_.notify_all();
   if (dialler_.joinable()) {
@@ -105,24 +109,37 @@ void SenderService::dial_loop() noexcept {
       dial_once();
       last_sentence.clear();
     } catch (const Error& error) {
+      const std::scoped_lock lock(mutex_);
+      handshake_fd_.reset();
       if (error.status() == ExitStatus::refused) {
-        const std::scoped_lock lock(mutex_);
         refusal_ = error.what();
         changed_.notify_all();
         return;
       }
-      if (last_sentence != error.what()) {
+      if (!stopping_ && last_sentence != error.what()) {
         last_sentence = error.what();
-        context_.log->info("waiting for the viewer: " + last_sentence);
+        context_.log->info(last_sentence);
       }
     }
   } while (pause());
 }
 
 void SenderService::dial_once() {
-  constexpr std::int64_t patience_ns = 5 * ns_per_s;
+  constexpr std::int64_t patience_ns = 3 * ns_per_s;  // and then again; the end of the program waits for it
   Dialled dialled = dial(dial_to_, monotonic_ns() + patience_ns);
-  run_session(authenticate_dialler(std::move(dialled), authenticate_), {.dial = &dial_to_});
+  {
+    const std::scoped_lock lock(mutex_);
+    handshake_fd_.reset(::fcntl(dialled.fd.get(), F_DUPFD_CLOEXEC, 0));
+    if (stopping_) {
+      return;
+    }
+  }
+  Authenticated authenticated = authenticate_dialler(std::move(dialled), authenticate_);
+  {
+    const std::scoped_lock lock(mutex_);
+    handshake_fd_.reset();
+  }
+  run_session(std::move(authenticated), {.dial = &dial_to_});
 }
 
 /// False when the service stops.

@@ -56,6 +56,7 @@ class SenderService {
   std::list<SenderSession*> sessions_;
   std::vector<SessionReport> reports_;
   std::string refusal_;
+  FileDescriptor handshake_fd_;  // a second descriptor of the connection that is dialled: its silence must not hold up the end
   bool stopping_ = false;
   std::unique_ptr<Door> door_;
   std::thread dialler_;

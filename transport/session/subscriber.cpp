@@ -393,7 +393,8 @@ void Subscriber::Implementation::serve(ViewerSession& session) {
 /// Decides what an error means; under the mutex. True: no further session.
 bool Subscriber::Implementation::give_up(const Error& error, bool had_session) {
   // A listening viewer waits for the next sender, whatever became of this one.
-  const bool is_final = (error.status() == ExitStatus::refused && !door_) || (had_session && !options_.reconnect);
+  const bool is_refused = error.status() == ExitStatus::refused && !door_;
+  const bool is_final = is_refused || (had_session && !options_.reconnect);
   const std::int64_t now_ns = monotonic_ns();
   if (had_session) {
     alone_since_ns_ = now_ns;
@@ -408,7 +409,7 @@ bool Subscriber::Implementation::give_up(const Error& error, bool had_session) {
   } else {
     status_.state = SubscriberState::waiting;
   }
-  if (had_session) {
+  if (had_session && !is_refused) {
     log_.info("lost the sender: " + status_.sentence);
   }
   ++status_version_;

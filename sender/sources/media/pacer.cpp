@@ -17,13 +17,12 @@ constexpr std::int64_t longest_still_ns =
 std::int64_t Pacer::due_ns(std::int64_t pts_ns, std::int64_t now_ns) noexcept {
   const std::int64_t step_ns = pts_ns - last_pts_ns_;
   const std::int64_t longest_step_ns = std::max(longest_still_ns, 4 * frame_ns_);
+  const bool jumps = step_ns < 0 || step_ns > longest_step_ns;
   std::int64_t due_ns = start_ns_ + pts_ns;
-  if (!has_begun_) {
+  if (!has_begun_ || (!jumps && now_ns - due_ns > most_late_ns)) {
     due_ns = now_ns;
-  } else if (step_ns < 0 || step_ns > longest_step_ns) {
+  } else if (jumps) {
     due_ns = std::max(now_ns, last_due_ns_ + frame_ns_);
-  } else if (now_ns - due_ns > most_late_ns) {
-    due_ns = now_ns;
   }
   has_begun_ = true;
   start_ns_ = due_ns - pts_ns;

@@ -28,7 +28,7 @@ ReadResult checked(ReadResult result, const StreamReader& reader) {
 
 }  // namespace
 
-StdinSource::StdinSource(const SourceOptions& options, int fd) : options_(options), fd_(fd) {
+StdinSource::StdinSource(SourceOptions options, int fd) : options_(std::move(options)), fd_(fd) {
   const int flags = ::fcntl(fd_, F_GETFL);
   if (flags < 0 || (flags & O_ACCMODE) == O_WRONLY) {  // hold_standard_streams() stands in for a closed one
     throw Error::failed("standard input is closed; pipe y4m or raw frames into it, or name a file as SOURCE");

@@ -15,7 +15,7 @@ class StdinSource final : public Source {
  public:
   /// Throws Error for what the options alone show to be wrong, and when `fd` (which stays the caller's) is closed or a
   /// terminal.
-  explicit StdinSource(const SourceOptions& options, int fd = 0);
+  explicit StdinSource(SourceOptions options, int fd = 0);
 
   [[nodiscard]] std::string describe() const override;
   /// Throws Error when what comes is not what was said, or ends in mid-frame; the frames before that are published.

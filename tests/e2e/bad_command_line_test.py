@@ -1,0 +1,88 @@
+"""What bad command lines get: the exit status of their kind, and one sentence that names the thing, the value and the way out."""
+import harness
+
+SEND, VIEW = "framewire-send", "framewire-view"
+
+# (program, arguments, exit status, what the sentence says)
+COMMAND_LINES = [
+    (SEND, [], harness.USAGE, ["SOURCE", "--help"]),
+    (SEND, ["pattern", "--no-such-option"], harness.USAGE, ["--no-such-option", "--help"]),
+    (SEND, ["pattern:none"], harness.USAGE, ["'pattern:none'", "pattern:bars", "pattern:stamped"]),
+    (SEND, ["gl:none"], harness.USAGE, ["'?none'?", "orbit"]),
+    (SEND, ["no/such/file.mkv"], harness.FAILED, ["no/such/file.mkv", "no such file"]),
+    (SEND, ["gl:no/such.frag"], harness.FAILED, ["no/such.frag"]),
+    (SEND, ["v4l2:/dev/no-video"], harness.FAILED, ["/dev/no-video"]),
+    (SEND, ["lavfi:nosuchfilter"], harness.FAILED, ["nosuchfilter"]),
+    (SEND, ["pattern", "--pix-fmt", "yuv999"], harness.USAGE, ["--pix-fmt", "'yuv999'", "nv12"]),
+    (SEND, ["pattern", "--pix-fmt", "bytes"], harness.USAGE, ["--pix-fmt", "bytes"]),
+    (SEND, ["pattern", "--size", "0x100"], harness.USAGE, ["--size", "'0x100'", "3840x2160"]),
+    (SEND, ["pattern", "--size", "100"], harness.USAGE, ["--size", "'100'", "3840x2160"]),
+    (SEND, ["pattern", "--size", "99999x99999"], harness.USAGE, ["--size", "'99999x99999'", "32768"]),
+    (SEND, ["pattern", "--size", "-5x10"], harness.USAGE, ["--size", "'-5x10'"]),
+    (SEND, ["pattern", "--size", ""], harness.USAGE, ["--size"]),
+    (SEND, ["pattern", "--fps", "0"], harness.USAGE, ["--fps", "'0'", "60"]),
+    (SEND, ["pattern", "--fps", "nan"], harness.USAGE, ["--fps", "'nan'"]),
+    (SEND, ["pattern", "--fps", "1e9"], harness.USAGE, ["--fps", "'1e9'"]),
+    (SEND, ["pattern", "--delivery", "some"], harness.USAGE, ["--delivery", "'some'", "latest or every"]),
+    (SEND, ["pattern", "--slots", "0"], harness.USAGE, ["--slots", "'0'", "1 to 64"]),
+    (SEND, ["pattern", "--slots", "65"], harness.USAGE, ["--slots", "'65'", "1 to 64"]),
+    (SEND, ["pattern", "--viewers", "many"], harness.USAGE, ["--viewers", "'many'"]),
+    (SEND, ["pattern", "--transport", "rdma"], harness.USAGE, ["--transport", "'rdma'", "auto, local or tcp"]),
+    (SEND, ["pattern", "--transport", "pigeon"], harness.USAGE, ["--transport", "'pigeon'", "auto, local or tcp"]),
+    (SEND, ["pattern", "--memory", "cuda"], harness.USAGE, ["--memory", "'cuda'", "host"]),
+    (SEND, ["pattern", "--frames", "-1"], harness.USAGE, ["--frames", "'-1'"]),
+    (SEND, ["pattern", "--duration", "1y"], harness.USAGE, ["--duration", "'1y'", "2.5s"]),
+    (SEND, ["pattern", "--timeout", "soon"], harness.USAGE, ["--timeout", "'soon'"]),
+    (SEND, ["pattern", "--listen", "127.0.0.1:99999"], harness.USAGE, ["'127.0.0.1:99999'", "65535"]),
+    (SEND, ["pattern", "--listen", "127.0.0.1:1", "--to", "localhost"], harness.USAGE, ["--listen", "--to"]),
+    (SEND, ["pattern", "--size", "64x36", "--listen", "192.0.2.1:5290", "--insecure"], harness.FAILED, ["192.0.2.1", "--listen"]),
+    (SEND, ["pattern", "--size", "64x36", "--listen", "0.0.0.0:5290"], harness.REFUSED, ["0.0.0.0:5290", "framewire key", "--insecure"]),
+    (SEND, ["pattern", "pattern", "--size", "64x36"], harness.USAGE, ["two sources", "'pattern'"]),
+    (SEND, ["-", "--loop"], harness.USAGE, ["--loop", "standard input"]),
+    (VIEW, ["--no-such-option"], harness.USAGE, ["--no-such-option", "--help"]),
+    (VIEW, ["one", "two"], harness.USAGE, ["'one', 'two'"]),
+    (VIEW, ["localhost/"], harness.USAGE, ["'localhost/'", "HOST/STREAM"]),
+    (VIEW, ["*:5290"], harness.USAGE, [r"'\*:5290'", "--listen"]),
+    (VIEW, ["localhost:http"], harness.USAGE, ["'localhost:http'"]),
+    (VIEW, ["--listen", "127.0.0.1:0", "localhost"], harness.USAGE, ["--listen", "'localhost'"]),
+    (VIEW, ["--headless", "--fullscreen"], harness.USAGE, ["--headless", "--fullscreen"]),
+    (VIEW, ["--headless", "--size", "12"], harness.USAGE, ["--size", "'12'"]),
+    (VIEW, ["--headless", "--monitor", "1"], harness.USAGE, ["--headless", "--monitor"]),
+    (VIEW, ["--monitor", "x"], harness.USAGE, ["--monitor", "'x'"]),
+    (VIEW, ["--headless", "--screenshot", "shot.jpg"], harness.USAGE, ["'shot.jpg'", r"\.png"]),
+    (VIEW, ["--headless", "--delivery", "most"], harness.USAGE, ["--delivery", "'most'"]),
+    (VIEW, ["--headless", "--retry", "never"], harness.USAGE, ["--retry", "'never'"]),
+    (VIEW, ["--headless", "--transport", "rdma"], harness.USAGE, ["--transport", "'rdma'", "auto, local or tcp"]),
+    (VIEW, ["--headless", "--memory", "cuda"], harness.USAGE, ["--memory", "'cuda'", "host"]),
+    (VIEW, ["--headless", "--screenshot", "/no/such/folder/shot.png"], harness.FAILED, ["/no/such/folder/shot.png"]),
+    (VIEW, ["--headless", "--output", "/no/such/folder/out.y4m"], harness.FAILED, ["/no/such/folder/out.y4m"]),
+    (VIEW, ["--headless", "--stats", "/no/such/folder/stats.json"], harness.FAILED, ["/no/such/folder/stats.json"]),
+    (VIEW, ["localhost:1"], harness.FAILED, ["display", "--headless"]),
+    ("framewire", [], harness.USAGE, []),
+    ("framewire", ["sned"], harness.USAGE, ["'sned'", "--help"]),
+    ("framewire", ["../bin/framewire-send"], harness.USAGE, ["--help"]),
+]
+
+
+class BadCommandLines(harness.EndToEnd):
+    def test_each_gets_its_status_and_one_sentence(self):
+        for name, arguments, status, wanted in COMMAND_LINES:
+            with self.subTest(f"{name} {' '.join(arguments)}"):
+                program = self.start(harness.BIN / name, *arguments)
+                self.ends(program, status)
+                if wanted:
+                    self.one_sentence(program, *wanted)
+                    self.assertLessEqual(len(program.lines), 2, program.text)  # a source may have been named before
+
+    def test_help_and_version_are_no_errors(self):
+        for name in (SEND, VIEW, "framewire", "framewire-bench", "framewire-key"):
+            for option in ("--help", "--version"):
+                with self.file("stdout").open("wb") as stdout:
+                    program = self.start(harness.BIN / name, option, stdout=stdout)
+                    self.ends(program)
+                self.assertEqual(program.lines, [])
+                self.assertIn(b"framewire", self.file("stdout").read_bytes())
+
+
+if __name__ == "__main__":
+    harness.main()

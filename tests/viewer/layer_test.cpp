@@ -1,0 +1,101 @@
+#include "viewer/layer.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/clock.hpp"
+#include "tests/viewer/received_frames.hpp"
+#include "viewer/headless.hpp"
+
+namespace framewire {
+namespace {
+
+using Returned = std::vector<std::uint64_t>;
+
+class LayerTest : public testing::Test {
+ protected:
+  void present() {
+    surface_.begin();
+    layer_.draw(surface_.size(), {1, 1});
+    surface_.present();
+  }
+
+  [[nodiscard]] int red_at(std::size_t x, std::size_t y) {
+    const Picture picture = surface_.capture({});
+    return std::to_integer<int>(picture.pixels.at((y * picture.size.width + x) * 4));
+  }
+
+  Headless surface_{{64, 36}};
+  Statistics statistics_;
+  Layer layer_{true, statistics_};
+  FrameMaker frames_;
+};
+
+TEST_F(LayerTest, HasNoPictureBeforeTheFirstFrame) {
+  EXPECT_FALSE(layer_.has_picture());
+  EXPECT_TRUE(layer_.release_finished());
+  present();
+}
+
+TEST_F(LayerTest, GivesTheCreditBackOnceTheGpuIsDone) {
+  ASSERT_EQ(layer_.upload(frames_.make(7)), Layer::Upload::done);
+  EXPECT_EQ(frames_.returned(), Returned{}) << "the GPU may still read it";
+  present();
+  EXPECT_TRUE(layer_.release_finished());
+  EXPECT_EQ(frames_.returned(), Returned{7});
+  EXPECT_TRUE(layer_.has_picture());
+  EXPECT_NEAR(red_at(32, 18), 128, 1);
+}
+
+TEST_F(LayerTest, TheNextFrameReleasesTheOneBefore) {
+  ASSERT_EQ(layer_.upload(frames_.make(1)), Layer::Upload::done);
+  ASSERT_EQ(layer_.upload(frames_.make(2)), Layer::Upload::done);
+  EXPECT_EQ(frames_.returned(), Returned{1});
+}
+
+TEST_F(LayerTest, KeepsItsPictureWhenTheMemoryIsForgotten) {
+  ASSERT_EQ(layer_.upload(frames_.make(1, 200)), Layer::Upload::done);
+  layer_.forget_memory();
+  EXPECT_EQ(frames_.returned(), Returned{1});
+  present();
+  EXPECT_NEAR(red_at(32, 18), 200, 1);
+}
+
+TEST_F(LayerTest, GivesBackWhatItDoesNotShow) {
+  layer_.discard(frames_.make(3));
+  EXPECT_EQ(frames_.returned(), Returned{3});
+  EXPECT_FALSE(layer_.has_picture());
+}
+
+TEST_F(LayerTest, RefusesBytesAndKeepsItsPicture) {
+  ASSERT_EQ(layer_.upload(frames_.make(1, 200)), Layer::Upload::done);
+  FrameMaker bytes(PixelFormat::bytes);
+  EXPECT_EQ(layer_.upload(bytes.make(2)), Layer::Upload::not_a_picture);
+  present();
+  EXPECT_NEAR(red_at(32, 18), 200, 1);
+  layer_.forget_memory();
+  EXPECT_EQ(bytes.returned(), Returned{2});
+}
+
+TEST_F(LayerTest, NoticesAPictureThatChangesWhileItIsHeld) {
+  ASSERT_EQ(layer_.upload(frames_.make(1)), Layer::Upload::done);
+  layer_.forget_memory();
+  EXPECT_EQ(statistics_.counts().frames_checked, 1U);
+  EXPECT_EQ(statistics_.counts().frames_torn, 0U);
+  ASSERT_EQ(layer_.upload(frames_.make(2)), Layer::Upload::done);
+  frames_.bytes()[100] ^= std::byte{1};
+  layer_.forget_memory();
+  EXPECT_EQ(statistics_.counts().frames_checked, 2U);
+  EXPECT_EQ(statistics_.counts().frames_torn, 1U);
+}
+
+TEST_F(LayerTest, WarmingUpLeavesNoPicture) {
+  layer_.warm_up(surface_.size());
+  EXPECT_FALSE(layer_.has_picture());
+  ASSERT_EQ(layer_.upload(frames_.make(1, 90)), Layer::Upload::done);
+  layer_.warm_up(surface_.size());
+  present();
+  EXPECT_NEAR(red_at(32, 18), 90, 1);
+}
+
+}  // namespace
+}  // namespace framewire

@@ -1,0 +1,61 @@
+// Frames as if they had been received, from a link that only counts its credits.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "frame/frame_layout.hpp"
+#include "transport/subscriber.hpp"
+
+namespace framewire {
+
+/// Remembers the sequence numbers of the frames that were given back.
+class CreditCounter final : public ReceiverLink {
+ public:
+  [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::local; }
+  void begin_epoch(std::uint32_t, std::uint64_t, std::uint32_t) override {}
+  std::optional<IncomingFrame> poll() noexcept override { return std::nullopt; }
+  bool arm() noexcept override { return true; }
+  [[nodiscard]] int descriptor() const noexcept override { return -1; }
+  void give_back(const FrameHeader& header) noexcept override { returned.push_back(header.sequence); }
+  [[nodiscard]] LinkState state() const noexcept override { return LinkState::open; }
+  [[nodiscard]] std::string fault() const override { return ""; }
+
+  std::vector<std::uint64_t> returned;
+};
+
+/// The memory that a frame stands in, and the frame of one grey value in it.
+class FrameMaker {
+ public:
+  explicit FrameMaker(PixelFormat format = PixelFormat::rgba, std::uint32_t width = 64, std::uint32_t height = 36)
+      : layout_(format == PixelFormat::bytes ? bytes_layout(std::uint64_t{width} * height)
+                                             : packed_layout(format, width, height)),
+        block_(HostBlock::create("test frames", layout_.size_bytes)) {}
+
+  ReceivedFrame make(std::uint64_t sequence, std::uint8_t value = 128) {
+    std::fill_n(block_->bytes().begin(), layout_.size_bytes, std::byte{value});
+    IncomingFrame frame;
+    frame.header.sequence = sequence;
+    frame.header.layout = layout_;
+    frame.header.slice_bytes = layout_.size_bytes;
+    frame.payload = block_->bytes().first(layout_.size_bytes);
+    frame.block = block_;
+    frame.received_ns = 1;
+    return {std::move(frame), link_};
+  }
+
+  [[nodiscard]] std::span<std::byte> bytes() const { return block_->bytes().first(layout_.size_bytes); }
+  [[nodiscard]] const FrameLayout& layout() const { return layout_; }
+  [[nodiscard]] const std::vector<std::uint64_t>& returned() const { return link_->returned; }
+
+ private:
+  FrameLayout layout_;
+  std::shared_ptr<HostBlock> block_;
+  std::shared_ptr<CreditCounter> link_ = std::make_shared<CreditCounter>();
+};
+
+}  // namespace framewire

@@ -1,0 +1,59 @@
+#include "viewer/recorder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "base/error.hpp"
+#include "tests/viewer/received_frames.hpp"
+
+namespace framewire {
+namespace {
+
+class RecorderTest : public testing::Test {
+ protected:
+  RecorderTest() : said_(std::tmpfile()), log_(said_, "test", false) {}
+  ~RecorderTest() override {
+    std::filesystem::remove(file_);
+    std::fclose(said_);
+  }
+
+  std::FILE* said_;
+  Log log_;
+  Interruption interruption_;
+  FrameMaker frames_;
+  std::string file_ = testing::TempDir() + "framewire-recorder-test.raw";
+};
+
+TEST_F(RecorderTest, DoesNothingWithoutAFile) {
+  const Recorder recorder(std::nullopt, log_, interruption_);
+  EXPECT_FALSE(recorder.is_recording());
+  EXPECT_FALSE(recorder.has_failed());
+}
+
+TEST_F(RecorderTest, WritesEveryFrameItIsGiven) {
+  Recorder recorder(file_, log_, interruption_);
+  EXPECT_TRUE(recorder.is_recording());
+  EXPECT_TRUE(recorder.record(frames_.make(1), std::nullopt));
+  EXPECT_TRUE(recorder.record(frames_.make(2), std::nullopt));
+  recorder.finish();
+  EXPECT_EQ(std::filesystem::file_size(file_), 2 * frames_.layout().size_bytes);
+  EXPECT_FALSE(recorder.has_failed());
+}
+
+TEST_F(RecorderTest, StopsOnAFullDiskAndSaysSoOnce) {
+  Recorder recorder("/dev/full", log_, interruption_);
+  EXPECT_FALSE(recorder.record(frames_.make(1), std::nullopt));
+  EXPECT_FALSE(recorder.is_recording());
+  EXPECT_TRUE(recorder.has_failed());
+  EXPECT_GT(std::ftell(said_), 0L);
+}
+
+TEST_F(RecorderTest, RefusesAFileThatCannotBeOpened) {
+  EXPECT_THROW(Recorder("/nonexistent/film.y4m", log_, interruption_), Error);
+}
+
+}  // namespace
+}  // namespace framewire

@@ -1,0 +1,104 @@
+#include "viewer/scene.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/clock.hpp"
+#include "tests/viewer/received_frames.hpp"
+#include "viewer/headless.hpp"
+#include "viewer/pacing.hpp"
+
+namespace framewire {
+namespace {
+
+class SceneTest : public testing::Test {
+ protected:
+  Picture draw() {
+    surface_.begin();
+    scene_.draw(surface_.size(), facts_, {}, now_ns_);
+    surface_.present();
+    return surface_.capture({});
+  }
+
+  /// Red of the middle of the left edge, where no text stands.
+  static int edge(const Picture& picture) {
+    return std::to_integer<int>(picture.pixels.at(picture.size.height / 2 * std::size_t{picture.size.width} * 4));
+  }
+
+  static std::size_t colours(const Picture& picture) {
+    std::set<std::array<std::byte, 3>> seen;
+    for (std::size_t i = 0; i + 3 < picture.pixels.size(); i += 4) {
+      seen.insert({picture.pixels[i], picture.pixels[i + 1], picture.pixels[i + 2]});
+    }
+    return seen.size();
+  }
+
+  void show_a_white_frame() {
+    ASSERT_EQ(layer_.upload(frames_.make(1, 255)), Layer::Upload::done);
+    layer_.forget_memory();
+  }
+
+  Headless surface_{{640, 360}};
+  Statistics statistics_;
+  Layer layer_{false, statistics_};
+  Scene scene_{layer_, statistics_};
+  FrameMaker frames_;
+  SceneFacts facts_{.peer_text = "box:5290", .status = {}, .lost_sentence = "it went away"};
+  std::int64_t now_ns_ = ns_per_s;
+};
+
+TEST_F(SceneTest, WaitsInADarkPictureWithText) {
+  const Picture picture = draw();
+  EXPECT_LT(edge(picture), 40);
+  EXPECT_GT(colours(picture), 40U) << "text and the wire";
+  EXPECT_LT(scene_.step_ns(facts_), ns_per_s) << "it moves";
+}
+
+TEST_F(SceneTest, ThePulseMoves) {
+  const Picture before = draw();
+  now_ns_ += ns_per_s;
+  EXPECT_NE(before.pixels, draw().pixels);
+}
+
+TEST_F(SceneTest, ShowsTheFrameAloneWhileConnected) {
+  show_a_white_frame();
+  facts_.status.state = SubscriberState::connected;
+  const Picture picture = draw();
+  EXPECT_EQ(edge(picture), 255);
+  EXPECT_EQ(colours(picture), 1U);
+  EXPECT_EQ(scene_.step_ns(facts_), RedrawSchedule::never_ns);
+}
+
+TEST_F(SceneTest, DimsTheLastFrameUnderABannerWhenTheSenderIsLost) {
+  show_a_white_frame();
+  facts_.status.state = SubscriberState::lost;
+  const Picture picture = draw();
+  EXPECT_LT(edge(picture), 160);
+  EXPECT_GT(edge(picture), 40);
+  EXPECT_GT(colours(picture), 10U);
+}
+
+TEST_F(SceneTest, HasAPanelOnDemand) {
+  show_a_white_frame();
+  facts_.status.state = SubscriberState::connected;
+  scene_.toggle_panel();
+  scene_.frame_shown(ns_per_ms);
+  EXPECT_GT(colours(draw()), 20U);
+  EXPECT_EQ(edge(draw()), 255);
+  scene_.toggle_panel();
+  EXPECT_EQ(colours(draw()), 1U);
+}
+
+TEST_F(SceneTest, SurvivesTextThatIsLongOrStrange) {
+  facts_.peer_text = std::string(3000, 'x') + "\xff\xfe %s %n";
+  facts_.status.sentence = std::string(3000, 'y');
+  EXPECT_LT(edge(draw()), 40);
+  show_a_white_frame();
+  facts_.status.state = SubscriberState::lost;
+  facts_.lost_sentence = facts_.peer_text;
+  EXPECT_LT(edge(draw()), 160);
+}
+
+}  // namespace
+}  // namespace framewire
