@@ -14,8 +14,12 @@ std::int64_t read_clock_ns(clockid_t clock) noexcept {
 
 }  // namespace
 
-std::int64_t monotonic_ns() noexcept { return read_clock_ns(CLOCK_MONOTONIC); }
+std::int64_t monotonic_ns() noexcept {
+  return read_clock_ns(CLOCK_MONOTONIC);
+}
 
-std::int64_t process_cpu_ns() noexcept { return read_clock_ns(CLOCK_PROCESS_CPUTIME_ID); }
+std::int64_t process_cpu_ns() noexcept {
+  return read_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
 
 }  // namespace framewire

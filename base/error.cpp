@@ -4,7 +4,9 @@
 
 namespace framewire {
 
-std::string errno_text(int error_number) { return std::generic_category().message(error_number); }
+std::string errno_text(int error_number) {
+  return std::generic_category().message(error_number);
+}
 
 Error Error::from_errno(std::string_view doing, int error_number) {
   return failed("cannot " + std::string(doing) + ": " + errno_text(error_number));

@@ -10,7 +10,9 @@ namespace {
 
 constexpr std::string_view clear_line = "\r\x1b[K";
 
-void put(std::FILE* stream, std::string_view text) { std::fwrite(text.data(), 1, text.size(), stream); }
+void put(std::FILE* stream, std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stream);
+}
 
 /// Text may come from a peer: control characters must not reach the terminal.
 std::string printable(std::string_view text) {

@@ -1,4 +1,5 @@
-// Numbers, sizes and durations as people write them. All functions throw Error (usage) that names the value and what is taken.
+// Numbers, sizes and durations as people write them. All functions throw Error (usage) that names the value and what is
+// taken.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +32,11 @@ std::string format_bytes(std::uint64_t bytes);
 /// Text from outside as it may stand in a message: control characters as \xNN, cut after `limit` characters.
 std::string quoted(std::string_view text, std::size_t limit = 80);
 /// The same; without it std::quoted would be found for a std::string.
-inline std::string quoted(const std::string& text, std::size_t limit = 80) { return quoted(std::string_view(text), limit); }
-inline std::string quoted(std::string& text, std::size_t limit = 80) { return quoted(std::string_view(text), limit); }
+inline std::string quoted(const std::string& text, std::size_t limit = 80) {
+  return quoted(std::string_view(text), limit);
+}
+inline std::string quoted(std::string& text, std::size_t limit = 80) {
+  return quoted(std::string_view(text), limit);
+}
 
 }  // namespace framewire

@@ -29,6 +29,8 @@ bool wait_for(int fd, short events, std::int64_t deadline_ns) noexcept {
   return wait_until({&descriptor, 1}, deadline_ns) > 0;
 }
 
-void name_this_thread(const char* name) noexcept { ::pthread_setname_np(::pthread_self(), name); }
+void name_this_thread(const char* name) noexcept {
+  ::pthread_setname_np(::pthread_self(), name);
+}
 
 }  // namespace framewire

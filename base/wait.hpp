@@ -8,8 +8,8 @@
 
 namespace framewire {
 
-/// poll() until `deadline_ns` (monotonic), going on after signals. Returns how many descriptors are ready, 0 at the deadline.
-/// A deadline in the past looks once without sleeping. Entries with fd -1 are passed over.
+/// poll() until `deadline_ns` (monotonic), going on after signals. Returns how many descriptors are ready, 0 at the
+/// deadline. A deadline in the past looks once without sleeping. Entries with fd -1 are passed over.
 int wait_until(std::span<pollfd> descriptors, std::int64_t deadline_ns) noexcept;
 
 /// Whether `fd` became ready for `events` (POLLIN, POLLOUT) before the deadline.

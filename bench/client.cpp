@@ -18,7 +18,8 @@ constexpr std::int64_t farewell_ns = 30 * ns_per_s;
 
 /// Publishes messages until the plan is fulfilled; returns how many.
 std::uint64_t send_messages(Stream& stream, const RowPlan& plan) {
-  const FrameInfo info{.user_tag = (plan.spin ? bench_tag_spin : 0) | (plan.touches_payload ? bench_tag_touch : 0), .layout = {}};
+  const FrameInfo info{.user_tag = (plan.spin ? bench_tag_spin : 0) | (plan.touches_payload ? bench_tag_touch : 0),
+                       .layout = {}};
   const std::int64_t begin_ns = monotonic_ns();
   const std::int64_t period_ns = plan.rate_per_s > 0 ? static_cast<std::int64_t>(1e9 / plan.rate_per_s) : 0;
   std::uint64_t count = 0;
@@ -58,8 +59,9 @@ RowResult measure_row(const RowPlan& plan, const EndpointOptions& endpoint, Log&
   const std::int64_t give_up_ns = monotonic_ns() + patience_ns;
   while (stream.viewer_count() == 0) {
     if (monotonic_ns() >= give_up_ns) {
-      throw Error::lost_peer("no bench server came at " + format_host_port(*endpoint.dial) +
-                             "; start one there with framewire bench --listen '*:" + std::to_string(endpoint.dial->port) + "'");
+      throw Error::lost_peer(
+          "no bench server came at " + format_host_port(*endpoint.dial) +
+          "; start one there with framewire bench --listen '*:" + std::to_string(endpoint.dial->port) + "'");
     }
     if (const std::string refusal = service.refusal(); !refusal.empty()) {
       throw Error::refused(refusal);
@@ -80,7 +82,8 @@ RowResult measure_row(const RowPlan& plan, const EndpointOptions& endpoint, Log&
   }
   row.server = end_result_from_json(reports.front().viewer_statistics);
   if (row.server.count != row.client.count) {
-    throw Error::failed("the server received " + std::to_string(row.server.count) + " of " + std::to_string(row.client.count) + " messages");
+    throw Error::failed("the server received " + std::to_string(row.server.count) + " of " +
+                        std::to_string(row.client.count) + " messages");
   }
   return row;
 }

@@ -25,7 +25,8 @@
 namespace framewire {
 namespace {
 
-/// In flight: enough small messages to hide a wake-up, few large ones to stay in the caches where that is possible at all.
+/// In flight: enough small messages to hide a wake-up, few large ones to stay in the caches where that is possible at
+/// all.
 std::uint32_t slots_for(const BenchOptions& options, std::uint64_t message_bytes) {
   if (options.slots != 0) {
     return options.slots;
@@ -100,7 +101,8 @@ ExitStatus run_client(const BenchOptions& options) {
   for (std::uint32_t repeat = 0; repeat < options.repeats; ++repeat) {
     for (std::size_t i = 0; i < plans.size(); ++i) {
       log.detail(plans[i].transport + " " + plans[i].operation + " " + std::to_string(plans[i].message_bytes));
-      results[i].push_back(plans[i].transport == "socket" ? measure_plain_socket(plans[i]) : measure_row(plans[i], endpoint, log));
+      results[i].push_back(plans[i].transport == "socket" ? measure_plain_socket(plans[i])
+                                                          : measure_row(plans[i], endpoint, log));
     }
   }
   std::vector<RowResult> rows;

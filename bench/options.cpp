@@ -14,8 +14,10 @@ namespace framewire {
 namespace {
 
 constexpr const char* description =
-    "Measures messages and frames of a given size over each link, beside plain blocking sockets with the same buffers.\n"
-    "Without HOST it starts both ends itself on this machine. On two machines: framewire bench --listen '*:5290' on one,\n"
+    "Measures messages and frames of a given size over each link, beside plain blocking sockets with the same "
+    "buffers.\n"
+    "Without HOST it starts both ends itself on this machine. On two machines: framewire bench --listen '*:5290' on "
+    "one,\n"
     "framewire bench HOST on the other.";
 
 constexpr const char* examples =
@@ -67,7 +69,8 @@ std::vector<std::uint64_t> read_sizes(const std::string& text) {
 
 void read_transports(const Words& words, BenchOptions& options) {
   if (options.endpoint.transport_is_auto) {
-    options.transports = options.endpoint.dial ? std::vector<std::string>{"tcp"} : std::vector<std::string>{"socket", "local", "tcp"};
+    options.transports =
+        options.endpoint.dial ? std::vector<std::string>{"tcp"} : std::vector<std::string>{"socket", "local", "tcp"};
   } else {
     options.transports = {words.common.transport};
   }
@@ -112,7 +115,8 @@ std::optional<BenchOptions> parse_bench_options(int argc, const char* const* arg
   options.duration_ns = words.duration.empty() ? ns_per_s : parse_duration_ns(words.duration, "--duration");
   options.slots = words.slots.empty() ? 0 : static_cast<std::uint32_t>(parse_number(words.slots, "--slots", 1, 64));
   options.rate_per_s = words.rate.empty() ? 0 : static_cast<double>(parse_number(words.rate, "--rate", 0, 1'000'000));
-  options.repeats = words.repeats.empty() ? 1 : static_cast<std::uint32_t>(parse_number(words.repeats, "--repeat", 1, 99));
+  options.repeats =
+      words.repeats.empty() ? 1 : static_cast<std::uint32_t>(parse_number(words.repeats, "--repeat", 1, 99));
   options.spin = words.spin;
   options.touches_payload = words.touch;
   options.as_json = words.json;

@@ -11,15 +11,15 @@
 namespace framewire {
 
 struct BenchOptions {
-  EndpointOptions endpoint;  // dial: the server; listen: this is the server; neither: both ends here
-  std::vector<std::string> transports;        // "socket", "local", "tcp"
+  EndpointOptions endpoint;             // dial: the server; listen: this is the server; neither: both ends here
+  std::vector<std::string> transports;  // "socket", "local", "tcp"
   std::vector<std::uint64_t> message_sizes_bytes;
-  std::uint64_t count = 0;          // messages of one row; 0: by duration
-  std::int64_t duration_ns = 0;     // of one row
-  std::uint32_t slots = 0;          // in flight; 0: by size
-  double rate_per_s = 0;            // of the latency rows; 0: one at a time, as fast as they go
+  std::uint64_t count = 0;       // messages of one row; 0: by duration
+  std::int64_t duration_ns = 0;  // of one row
+  std::uint32_t slots = 0;       // in flight; 0: by size
+  double rate_per_s = 0;         // of the latency rows; 0: one at a time, as fast as they go
   bool spin = false;
-  bool touches_payload = false;     // fill and read every byte
+  bool touches_payload = false;  // fill and read every byte
   std::uint32_t repeats = 1;
   bool as_json = false;
   bool is_verbose = false;

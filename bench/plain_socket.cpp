@@ -108,7 +108,8 @@ void serve(int socket, int report_pipe, const RowPlan& plan) {
     report.first_ns = report.first_ns == 0 ? report.last_ns : report.first_ns;
     latency.add(report.last_ns - header.sent_ns);
     if (plan.touches_payload) {
-      sum = std::accumulate(slot.begin(), slot.end(), sum, [](std::uint64_t s, std::byte b) { return s + std::to_integer<std::uint64_t>(b); });
+      sum = std::accumulate(slot.begin(), slot.end(), sum,
+                            [](std::uint64_t s, std::byte b) { return s + std::to_integer<std::uint64_t>(b); });
     }
     ++report.count;
     if (plan.operation == "latency" && !send_all(socket, &sum, 1)) {

@@ -14,7 +14,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json latency_json(const LatencyUs& latency) { return {{"p50", latency.p50}, {"p99", latency.p99}, {"max", latency.max}}; }
+Json latency_json(const LatencyUs& latency) {
+  return {{"p50", latency.p50}, {"p99", latency.p99}, {"max", latency.max}};
+}
 
 Json row_json(const RowResult& row) {
   const double cpu_seconds = row.client.cpu_seconds + row.server.cpu_seconds;
@@ -75,7 +77,8 @@ EndResult end_result_from_json(const std::string& text) {
     return {.count = json.at("count").get<std::uint64_t>(),
             .seconds = json.at("seconds").get<double>(),
             .cpu_seconds = json.at("cpu_seconds").get<double>(),
-            .latency_us = {latency.at("p50").get<double>(), latency.at("p99").get<double>(), latency.at("max").get<double>()},
+            .latency_us = {latency.at("p50").get<double>(), latency.at("p99").get<double>(),
+                           latency.at("max").get<double>()},
             .transport = json.at("transport").get<std::string>()};
   } catch (const nlohmann::json::exception&) {
     throw Error::failed("the other end is no framewire bench server: it sent no results");
@@ -99,18 +102,23 @@ std::string rows_to_json(const std::vector<RowResult>& rows) {
 }
 
 std::string rows_to_table(const std::vector<RowResult>& rows) {
-  std::string table = fmt::format("{:<9} {:<8} {:>10} {:>9} {:>9} {:>9} {:>12} {:>8} {:>9} {:>9} {:>9} {:>7} {:>7} {:>9}\n", "transport",
-                                  "operation", "bytes", "count", "client s", "server s", "messages/s", "GB/s", "p50 us", "p99 us",
-                                  "max us", "cli cpu", "srv cpu", "x socket");
+  std::string table =
+      fmt::format("{:<9} {:<8} {:>10} {:>9} {:>9} {:>9} {:>12} {:>8} {:>9} {:>9} {:>9} {:>7} {:>7} {:>9}\n",
+                  "transport", "operation", "bytes", "count", "client s", "server s", "messages/s", "GB/s", "p50 us",
+                  "p99 us", "max us", "cli cpu", "srv cpu", "x socket");
   for (const RowResult& row : rows) {
     const double gigabytes = std::max(row.gigabytes(), 1e-12);
-    table += fmt::format("{:<9} {:<8} {:>10} {:>9} {:>9.3f} {:>9.3f} {:>12.0f} {:>8.2f} {:>9.1f} {:>9.1f} {:>9.1f} {:>7.3f} {:>7.3f} {:>9}\n",
-                         row.plan.transport, row.plan.operation, row.plan.message_bytes, row.client.count, row.client.seconds,
-                         row.server.seconds, row.messages_per_second(), row.gigabytes_per_second(), row.server.latency_us.p50,
-                         row.server.latency_us.p99, row.server.latency_us.max, row.client.cpu_seconds / gigabytes,
-                         row.server.cpu_seconds / gigabytes, ratio_text(rows, row));
+    table += fmt::format(
+        "{:<9} {:<8} {:>10} {:>9} {:>9.3f} {:>9.3f} {:>12.0f} {:>8.2f} {:>9.1f} {:>9.1f} {:>9.1f} {:>7.3f} {:>7.3f} "
+        "{:>9}\n",
+        row.plan.transport, row.plan.operation, row.plan.message_bytes, row.client.count, row.client.seconds,
+        row.server.seconds, row.messages_per_second(), row.gigabytes_per_second(), row.server.latency_us.p50,
+        row.server.latency_us.p99, row.server.latency_us.max, row.client.cpu_seconds / gigabytes,
+        row.server.cpu_seconds / gigabytes, ratio_text(rows, row));
   }
-  return table + "cli cpu, srv cpu: CPU seconds per GB at the client and at the server. x socket: GB/s against plain sockets of the same size.\n";
+  return table +
+         "cli cpu, srv cpu: CPU seconds per GB at the client and at the server. x socket: GB/s against plain sockets "
+         "of the same size.\n";
 }
 
 }  // namespace framewire

@@ -14,7 +14,7 @@ struct RowPlan {
   std::string transport;  // "socket", "local", "tcp"
   std::string operation;  // "stream": as many as go through; "latency": one at a time
   std::uint64_t message_bytes = 0;
-  std::uint64_t count = 0;       // 0: by duration
+  std::uint64_t count = 0;  // 0: by duration
   std::int64_t duration_ns = 0;
   std::uint32_t slots = 4;
   double rate_per_s = 0;
@@ -45,7 +45,9 @@ struct RowResult {
   [[nodiscard]] double gigabytes() const noexcept {
     return static_cast<double>(client.count) * static_cast<double>(plan.message_bytes) / 1e9;
   }
-  [[nodiscard]] double gigabytes_per_second() const noexcept { return server.seconds > 0 ? gigabytes() / server.seconds : 0; }
+  [[nodiscard]] double gigabytes_per_second() const noexcept {
+    return server.seconds > 0 ? gigabytes() / server.seconds : 0;
+  }
   [[nodiscard]] double messages_per_second() const noexcept {
     return server.seconds > 0 ? static_cast<double>(client.count) / server.seconds : 0;
   }

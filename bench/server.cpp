@@ -68,7 +68,8 @@ class RowMeter {
 
 void serve_row(Subscriber& subscriber, const std::atomic<bool>& stop, bool prints) {
   RowMeter meter(subscriber);
-  constexpr std::uint64_t look_up_every = 64;  // looking at `stop` and the status costs more than taking a small message
+  constexpr std::uint64_t look_up_every =
+      64;  // looking at `stop` and the status costs more than taking a small message
   for (std::uint64_t turn = 0;; ++turn) {
     if (auto frame = subscriber.next()) {
       meter.take(*frame);
@@ -76,7 +77,8 @@ void serve_row(Subscriber& subscriber, const std::atomic<bool>& stop, bool print
     }
     if (turn % look_up_every == 0 || !meter.spins()) {
       const SubscriberState state = subscriber.status().state;
-      if (stop || state == SubscriberState::finished || state == SubscriberState::failed || state == SubscriberState::lost) {
+      if (stop || state == SubscriberState::finished || state == SubscriberState::failed ||
+          state == SubscriberState::lost) {
         break;
       }
     }
@@ -85,11 +87,14 @@ void serve_row(Subscriber& subscriber, const std::atomic<bool>& stop, bool print
   const EndResult result = meter.result();
   subscriber.close(end_result_to_json(result));
   if (prints && result.count > 0) {
-    std::printf("%s\n", fmt::format("{:<6} {:>9} messages in {:.3f} s, {:.0f} messages/s, latency p50 {:.1f} us p99 {:.1f} us, {:.3f} CPU s",
-                                    result.transport, result.count, result.seconds,
-                                    static_cast<double>(result.count) / std::max(result.seconds, 1e-9), result.latency_us.p50,
-                                    result.latency_us.p99, result.cpu_seconds)
-                            .c_str());
+    std::printf(
+        "%s\n",
+        fmt::format(
+            "{:<6} {:>9} messages in {:.3f} s, {:.0f} messages/s, latency p50 {:.1f} us p99 {:.1f} us, {:.3f} CPU s",
+            result.transport, result.count, result.seconds,
+            static_cast<double>(result.count) / std::max(result.seconds, 1e-9), result.latency_us.p50,
+            result.latency_us.p99, result.cpu_seconds)
+            .c_str());
     std::fflush(stdout);
   }
 }

@@ -9,8 +9,8 @@
 
 namespace framewire {
 
-/// Serves one row after another until `stop`. `port_pipe` (or -1) gets the port as text, for a client that started this server.
-/// Main thread of its process. Throws Error.
+/// Serves one row after another until `stop`. `port_pipe` (or -1) gets the port as text, for a client that started this
+/// server. Main thread of its process. Throws Error.
 void serve_rows(const EndpointOptions& endpoint, int port_pipe, const std::atomic<bool>& stop, bool prints, Log& log);
 
 }  // namespace framewire

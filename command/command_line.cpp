@@ -34,7 +34,8 @@ void refuse_empty_values(const CLI::App& app) {
 void add_endpoint_options(CLI::App& app, CommonWords& words) {
   app.add_option("--transport", words.transport, "auto, local (shared memory), tcp or rdma")->type_name("NAME");
   app.add_option("--memory", words.memory, "auto, host or cuda")->type_name("NAME");
-  app.add_option("--key", words.key, "the key file to authenticate with, always (see framewire key)")->type_name("FILE");
+  app.add_option("--key", words.key, "the key file to authenticate with, always (see framewire key)")
+      ->type_name("FILE");
   app.add_flag("--insecure", words.is_insecure, "beyond this machine without a key: anybody may connect, and listen");
   app.add_option("--timeout", words.timeout, "silence after which the peer counts as lost (5s)")->type_name("TIME");
 }

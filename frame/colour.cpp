@@ -40,42 +40,60 @@ ColourPrimaries known(ColourPrimaries primaries) noexcept {
 
 }  // namespace
 
-Colour colour_from_numbers(std::uint8_t matrix, std::uint8_t range, std::uint8_t transfer, std::uint8_t primaries) noexcept {
+Colour colour_from_numbers(std::uint8_t matrix, std::uint8_t range, std::uint8_t transfer,
+                           std::uint8_t primaries) noexcept {
   return {known(static_cast<ColourMatrix>(matrix)), known(static_cast<ColourRange>(range)),
           known(static_cast<ColourTransfer>(transfer)), known(static_cast<ColourPrimaries>(primaries))};
 }
 
 std::string_view name(ColourMatrix matrix) noexcept {
   switch (matrix) {
-    case ColourMatrix::rgb: return "gbr";
-    case ColourMatrix::bt709: return "bt709";
-    case ColourMatrix::bt470bg: return "bt470bg";
-    case ColourMatrix::smpte170m: return "smpte170m";
-    case ColourMatrix::bt2020nc: return "bt2020nc";
-    case ColourMatrix::unspecified: break;
+    case ColourMatrix::rgb:
+      return "gbr";
+    case ColourMatrix::bt709:
+      return "bt709";
+    case ColourMatrix::bt470bg:
+      return "bt470bg";
+    case ColourMatrix::smpte170m:
+      return "smpte170m";
+    case ColourMatrix::bt2020nc:
+      return "bt2020nc";
+    case ColourMatrix::unspecified:
+      break;
   }
   return "unknown";
 }
 
 std::string_view name(ColourRange range) noexcept {
   switch (range) {
-    case ColourRange::limited: return "tv";
-    case ColourRange::full: return "pc";
-    case ColourRange::unspecified: break;
+    case ColourRange::limited:
+      return "tv";
+    case ColourRange::full:
+      return "pc";
+    case ColourRange::unspecified:
+      break;
   }
   return "unknown";
 }
 
 std::string_view name(ColourTransfer transfer) noexcept {
   switch (transfer) {
-    case ColourTransfer::bt709: return "bt709";
-    case ColourTransfer::smpte170m: return "smpte170m";
-    case ColourTransfer::linear: return "linear";
-    case ColourTransfer::srgb: return "iec61966-2-1";
-    case ColourTransfer::bt2020_10: return "bt2020-10";
-    case ColourTransfer::pq: return "smpte2084";
-    case ColourTransfer::hlg: return "arib-std-b67";
-    case ColourTransfer::unspecified: break;
+    case ColourTransfer::bt709:
+      return "bt709";
+    case ColourTransfer::smpte170m:
+      return "smpte170m";
+    case ColourTransfer::linear:
+      return "linear";
+    case ColourTransfer::srgb:
+      return "iec61966-2-1";
+    case ColourTransfer::bt2020_10:
+      return "bt2020-10";
+    case ColourTransfer::pq:
+      return "smpte2084";
+    case ColourTransfer::hlg:
+      return "arib-std-b67";
+    case ColourTransfer::unspecified:
+      break;
   }
   return "unknown";
 }

@@ -7,10 +7,33 @@
 
 namespace framewire {
 
-enum class ColourMatrix : std::uint8_t { rgb = 0, bt709 = 1, unspecified = 2, bt470bg = 5, smpte170m = 6, bt2020nc = 9 };
+enum class ColourMatrix : std::uint8_t {
+  rgb = 0,
+  bt709 = 1,
+  unspecified = 2,
+  bt470bg = 5,
+  smpte170m = 6,
+  bt2020nc = 9
+};
 enum class ColourRange : std::uint8_t { unspecified = 0, limited = 1, full = 2 };  // FFmpeg: tv, pc
-enum class ColourTransfer : std::uint8_t { bt709 = 1, unspecified = 2, smpte170m = 6, linear = 8, srgb = 13, bt2020_10 = 14, pq = 16, hlg = 18 };
-enum class ColourPrimaries : std::uint8_t { bt709 = 1, unspecified = 2, bt470bg = 5, smpte170m = 6, bt2020 = 9, display_p3 = 12 };
+enum class ColourTransfer : std::uint8_t {
+  bt709 = 1,
+  unspecified = 2,
+  smpte170m = 6,
+  linear = 8,
+  srgb = 13,
+  bt2020_10 = 14,
+  pq = 16,
+  hlg = 18
+};
+enum class ColourPrimaries : std::uint8_t {
+  bt709 = 1,
+  unspecified = 2,
+  bt470bg = 5,
+  smpte170m = 6,
+  bt2020 = 9,
+  display_p3 = 12
+};
 
 struct Colour {
   ColourMatrix matrix = ColourMatrix::unspecified;
@@ -21,7 +44,8 @@ struct Colour {
 };
 
 /// Unknown code points (a newer peer, an unusual file) become `unspecified`.
-Colour colour_from_numbers(std::uint8_t matrix, std::uint8_t range, std::uint8_t transfer, std::uint8_t primaries) noexcept;
+Colour colour_from_numbers(std::uint8_t matrix, std::uint8_t range, std::uint8_t transfer,
+                           std::uint8_t primaries) noexcept;
 
 std::string_view name(ColourMatrix matrix) noexcept;
 std::string_view name(ColourRange range) noexcept;

@@ -15,7 +15,8 @@ constexpr std::uint16_t wire_version = 1;
 constexpr std::size_t check_offset = 124;
 constexpr std::uint8_t flag_stamped = 1;
 
-static_assert(std::endian::native == std::endian::little, "the wire is little-endian; this host would have to swap bytes");
+static_assert(std::endian::native == std::endian::little,
+              "the wire is little-endian; this host would have to swap bytes");
 
 template <typename T>
 void put(std::span<std::byte> out, std::size_t offset, T value) noexcept {
@@ -52,7 +53,8 @@ void encode_planes(const FrameLayout& layout, std::span<std::byte> out) noexcept
 void decode_planes(std::span<const std::byte> in, FrameLayout& layout) noexcept {
   for (std::uint32_t i = 0; i < layout.plane_count; ++i) {
     const auto at = in.subspan(frame_header_fixed_bytes + i * frame_header_plane_bytes, frame_header_plane_bytes);
-    layout.planes[i] = {get<std::uint64_t>(at, 0), get<std::uint32_t>(at, 8), get<std::uint32_t>(at, 12), get<std::uint32_t>(at, 16)};
+    layout.planes[i] = {get<std::uint64_t>(at, 0), get<std::uint32_t>(at, 8), get<std::uint32_t>(at, 12),
+                        get<std::uint32_t>(at, 16)};
   }
 }
 
@@ -72,11 +74,13 @@ bool planes_fit(const FrameLayout& layout) noexcept {
     const PlaneShape& texel = shape.planes[i];
     const std::uint32_t columns = (layout.width + (1U << texel.log2_width) - 1) >> texel.log2_width;
     const std::uint32_t rows = (layout.height + (1U << texel.log2_height) - 1) >> texel.log2_height;
-    if (plane.row_bytes != columns * texel.bytes_per_texel || plane.rows != rows || plane.pitch_bytes < plane.row_bytes) {
+    if (plane.row_bytes != columns * texel.bytes_per_texel || plane.rows != rows ||
+        plane.pitch_bytes < plane.row_bytes) {
       return false;
     }
     const std::uint64_t size = std::uint64_t{plane.pitch_bytes} * (plane.rows - 1) + plane.row_bytes;
-    if (plane.offset_bytes < free_from || plane.offset_bytes > layout.size_bytes || size > layout.size_bytes - plane.offset_bytes) {
+    if (plane.offset_bytes < free_from || plane.offset_bytes > layout.size_bytes ||
+        size > layout.size_bytes - plane.offset_bytes) {
       return false;
     }
     free_from = plane.offset_bytes + size;
@@ -135,13 +139,20 @@ std::size_t encode(const FrameHeader& header, std::span<std::byte> out) noexcept
 
 const char* describe(HeaderFault fault) noexcept {
   switch (fault) {
-    case HeaderFault::none: return "a good frame header";
-    case HeaderFault::too_short: return "a frame header that is cut off";
-    case HeaderFault::wrong_magic: return "bytes that are no frame header";
-    case HeaderFault::wrong_version: return "a frame header of another version";
-    case HeaderFault::wrong_size: return "a frame header with a wrong length";
-    case HeaderFault::wrong_check: return "a frame header whose check sum is wrong";
-    case HeaderFault::wrong_value: return "a frame header with values that cannot be";
+    case HeaderFault::none:
+      return "a good frame header";
+    case HeaderFault::too_short:
+      return "a frame header that is cut off";
+    case HeaderFault::wrong_magic:
+      return "bytes that are no frame header";
+    case HeaderFault::wrong_version:
+      return "a frame header of another version";
+    case HeaderFault::wrong_size:
+      return "a frame header with a wrong length";
+    case HeaderFault::wrong_check:
+      return "a frame header whose check sum is wrong";
+    case HeaderFault::wrong_value:
+      return "a frame header with values that cannot be";
   }
   return "an unknown fault";
 }
@@ -197,8 +208,8 @@ HeaderFault decode(std::span<const std::byte> bytes, FrameHeader& header) noexce
       .user_tag = get<std::uint64_t>(bytes, 56),
       .pts_ns = get<std::int64_t>(bytes, 64),
       .times = {get<std::int64_t>(bytes, 72), get<std::int64_t>(bytes, 80), get<std::int64_t>(bytes, 88)},
-      .colour = colour_from_numbers(get<std::uint8_t>(bytes, 96), get<std::uint8_t>(bytes, 97), get<std::uint8_t>(bytes, 98),
-                                    get<std::uint8_t>(bytes, 99)),
+      .colour = colour_from_numbers(get<std::uint8_t>(bytes, 96), get<std::uint8_t>(bytes, 97),
+                                    get<std::uint8_t>(bytes, 98), get<std::uint8_t>(bytes, 99)),
       .layout = {.format = *format,
                  .width = get<std::uint32_t>(bytes, 104),
                  .height = get<std::uint32_t>(bytes, 108),

@@ -45,7 +45,8 @@ struct FrameHeader {
 /// Bytes that encode() writes for this header.
 std::size_t encoded_bytes(const FrameHeader& header) noexcept;
 
-/// Writes the header little-endian into `out` (at least encoded_bytes). Returns the number of bytes written. No allocation.
+/// Writes the header little-endian into `out` (at least encoded_bytes). Returns the number of bytes written. No
+/// allocation.
 std::size_t encode(const FrameHeader& header, std::span<std::byte> out) noexcept;
 
 /// Why bytes from a peer are not a header.
@@ -55,8 +56,8 @@ const char* describe(HeaderFault fault) noexcept;
 /// Reads the first eight bytes: how long the whole header is, or nothing if this is no header of version 1.
 std::optional<std::size_t> header_bytes_from_prefix(std::span<const std::byte> first_eight) noexcept;
 
-/// Decodes and checks what can be checked without knowing the session: magic, version, check sum, enumerations, slices inside
-/// the payload, planes inside the payload. `bytes` must be private memory that the peer cannot change any more.
+/// Decodes and checks what can be checked without knowing the session: magic, version, check sum, enumerations, slices
+/// inside the payload, planes inside the payload. `bytes` must be private memory that the peer cannot change any more.
 HeaderFault decode(std::span<const std::byte> bytes, FrameHeader& header) noexcept;
 
 }  // namespace framewire

@@ -38,13 +38,16 @@ FrameLayout bytes_layout(std::uint64_t count) noexcept {
 
 std::optional<std::string> find_layout_fault(const FrameLayout& layout, std::uint64_t slot_bytes) {
   if (layout.size_bytes > slot_bytes) {
-    return "a frame of " + std::to_string(layout.size_bytes) + " bytes does not fit a slot of " + std::to_string(slot_bytes);
+    return "a frame of " + std::to_string(layout.size_bytes) + " bytes does not fit a slot of " +
+           std::to_string(slot_bytes);
   }
   if (layout.format == PixelFormat::bytes) {
     return std::nullopt;
   }
-  if (layout.width == 0 || layout.height == 0 || layout.width > max_frame_side_pixels || layout.height > max_frame_side_pixels) {
-    return "a frame of " + std::to_string(layout.width) + "x" + std::to_string(layout.height) + " pixels is not possible";
+  if (layout.width == 0 || layout.height == 0 || layout.width > max_frame_side_pixels ||
+      layout.height > max_frame_side_pixels) {
+    return "a frame of " + std::to_string(layout.width) + "x" + std::to_string(layout.height) +
+           " pixels is not possible";
   }
   const FrameLayout packed = packed_layout(layout.format, layout.width, layout.height);
   if (layout.plane_count != packed.plane_count) {
@@ -56,11 +59,13 @@ std::optional<std::string> find_layout_fault(const FrameLayout& layout, std::uin
     const PlaneLayout& plane = layout.planes.at(i);
     const PlaneLayout& smallest = packed.planes.at(i);
     if (plane.row_bytes != smallest.row_bytes || plane.rows != smallest.rows || plane.pitch_bytes < plane.row_bytes) {
-      return "plane " + std::to_string(i) + " has rows of " + std::to_string(plane.row_bytes) + " bytes at a pitch of " +
-             std::to_string(plane.pitch_bytes) + ", which is not a " + std::string(info(layout.format).name) + " plane";
+      return "plane " + std::to_string(i) + " has rows of " + std::to_string(plane.row_bytes) +
+             " bytes at a pitch of " + std::to_string(plane.pitch_bytes) + ", which is not a " +
+             std::string(info(layout.format).name) + " plane";
     }
     const std::uint64_t size = std::uint64_t{plane.pitch_bytes} * (plane.rows - 1) + plane.row_bytes;
-    if (plane.offset_bytes < free_from || plane.offset_bytes > layout.size_bytes || size > layout.size_bytes - plane.offset_bytes) {
+    if (plane.offset_bytes < free_from || plane.offset_bytes > layout.size_bytes ||
+        size > layout.size_bytes - plane.offset_bytes) {
       return "plane " + std::to_string(i) + " lies outside its frame or over another plane";
     }
     free_from = plane.offset_bytes + size;
@@ -77,8 +82,9 @@ std::string describe(const StreamFormat& format) {
          std::string(info(format.layout.format).name);
   if (format.frame_rate.numerator != 0) {
     std::array<char, 32> rate{};
-    std::snprintf(rate.data(), rate.size(), " %.5g fps",
-                  static_cast<double>(format.frame_rate.numerator) / static_cast<double>(format.frame_rate.denominator));
+    std::snprintf(
+        rate.data(), rate.size(), " %.5g fps",
+        static_cast<double>(format.frame_rate.numerator) / static_cast<double>(format.frame_rate.denominator));
     text += rate.data();
   }
   return text;

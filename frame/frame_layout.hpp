@@ -11,7 +11,7 @@
 
 namespace framewire {
 
-inline constexpr std::size_t max_planes = 8;               // on the wire
+inline constexpr std::size_t max_planes = 8;  // on the wire
 inline constexpr std::uint32_t max_frame_side_pixels = 32768;
 inline constexpr std::uint64_t max_slot_bytes = std::uint64_t{1} << 32;
 
@@ -41,8 +41,8 @@ FrameLayout packed_layout(PixelFormat format, std::uint32_t width, std::uint32_t
 /// The layout of `count` bytes of a byte stream.
 FrameLayout bytes_layout(std::uint64_t count) noexcept;
 
-/// Whether every plane that `layout` names lies inside `slot_bytes`, is as large as the format asks, and overlaps no other.
-/// Returns the sentence that says what is wrong, or nothing. For layouts that came from outside.
+/// Whether every plane that `layout` names lies inside `slot_bytes`, is as large as the format asks, and overlaps no
+/// other. Returns the sentence that says what is wrong, or nothing. For layouts that came from outside.
 std::optional<std::string> find_layout_fault(const FrameLayout& layout, std::uint64_t slot_bytes);
 
 struct Rational {

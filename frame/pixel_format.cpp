@@ -28,13 +28,17 @@ constexpr std::array table = {
     PixelFormatInfo{PixelFormat::uyvy422, "uyvy422", 1, 8, true, {PlaneShape{1, 0, 4}, none, none}},
     PixelFormatInfo{PixelFormat::yuyv422, "yuyv422", 1, 8, true, {PlaneShape{1, 0, 4}, none, none}},
     PixelFormatInfo{PixelFormat::p010le, "p010le", 2, 10, true, {full16, PlaneShape{1, 1, 4}, none}},
-    PixelFormatInfo{PixelFormat::yuv420p10le, "yuv420p10le", 3, 10, true, {full16, PlaneShape{1, 1, 2}, PlaneShape{1, 1, 2}}},
-    PixelFormatInfo{PixelFormat::yuv422p10le, "yuv422p10le", 3, 10, true, {full16, PlaneShape{1, 0, 2}, PlaneShape{1, 0, 2}}},
+    PixelFormatInfo{
+        PixelFormat::yuv420p10le, "yuv420p10le", 3, 10, true, {full16, PlaneShape{1, 1, 2}, PlaneShape{1, 1, 2}}},
+    PixelFormatInfo{
+        PixelFormat::yuv422p10le, "yuv422p10le", 3, 10, true, {full16, PlaneShape{1, 0, 2}, PlaneShape{1, 0, 2}}},
 };
 
 }  // namespace
 
-std::span<const PixelFormatInfo> pixel_formats() noexcept { return table; }
+std::span<const PixelFormatInfo> pixel_formats() noexcept {
+  return table;
+}
 
 const PixelFormatInfo& info(PixelFormat format) noexcept {
   if (format == PixelFormat::bytes) {

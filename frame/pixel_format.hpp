@@ -31,8 +31,8 @@ enum class PixelFormat : std::uint32_t {
   yuv422p10le = 17,
 };
 
-/// One plane of a format. Its smallest unit, a texel, covers 2^log2_width x 2^log2_height pixels in bytes_per_texel bytes:
-/// an NV12 chroma texel is (1, 1, 2), a UYVY texel (1, 0, 4).
+/// One plane of a format. Its smallest unit, a texel, covers 2^log2_width x 2^log2_height pixels in bytes_per_texel
+/// bytes: an NV12 chroma texel is (1, 1, 2), a UYVY texel (1, 0, 4).
 struct PlaneShape {
   std::uint8_t log2_width;
   std::uint8_t log2_height;
@@ -51,8 +51,8 @@ struct PixelFormatInfo {
 /// All formats, pictures only, in a fixed order. Constant.
 std::span<const PixelFormatInfo> pixel_formats() noexcept;
 
-/// The entry of one format; `bytes` has one with a single plane of one-byte texels. Asserts on a number that is not in the enum:
-/// a peer's number goes through pixel_format_from_number first.
+/// The entry of one format; `bytes` has one with a single plane of one-byte texels. Asserts on a number that is not in
+/// the enum: a peer's number goes through pixel_format_from_number first.
 const PixelFormatInfo& info(PixelFormat format) noexcept;
 
 std::optional<PixelFormat> pixel_format_from_number(std::uint32_t number) noexcept;

@@ -48,7 +48,9 @@ std::span<std::byte> map_pages(int memfd, std::uint64_t size_bytes, int protecti
 HostBlock::HostBlock(FileDescriptor memfd, std::span<std::byte> bytes, bool is_read_only) noexcept
     : memfd_(std::move(memfd)), bytes_(bytes), is_read_only_(is_read_only) {}
 
-HostBlock::~HostBlock() { ::munmap(bytes_.data(), bytes_.size()); }
+HostBlock::~HostBlock() {
+  ::munmap(bytes_.data(), bytes_.size());
+}
 
 std::shared_ptr<HostBlock> HostBlock::create(const std::string& name, std::uint64_t size_bytes) {
   return make(name, size_bytes, false);
@@ -98,12 +100,13 @@ std::shared_ptr<HostBlock> HostBlock::map(FileDescriptor memfd, std::uint64_t si
     throw Error::failed("the peer offered shared memory whose size is not sealed; it is not used");
   }
   struct stat status {};
-  if (::fstat(memfd.get(), &status) != 0 || status.st_size < 0 || static_cast<std::uint64_t>(status.st_size) < size_bytes ||
-      size_bytes == 0) {
+  if (::fstat(memfd.get(), &status) != 0 || status.st_size < 0 ||
+      static_cast<std::uint64_t>(status.st_size) < size_bytes || size_bytes == 0) {
     throw Error::failed("the peer offered shared memory of " + std::to_string(status.st_size) + " bytes where " +
                         std::to_string(size_bytes) + " were announced; it is not used");
   }
-  const auto bytes = map_pages(memfd.get(), round_up_to_pages(size_bytes), read_only ? PROT_READ : PROT_READ | PROT_WRITE);
+  const auto bytes =
+      map_pages(memfd.get(), round_up_to_pages(size_bytes), read_only ? PROT_READ : PROT_READ | PROT_WRITE);
   return std::shared_ptr<HostBlock>(new HostBlock(std::move(memfd), bytes, read_only));
 }
 

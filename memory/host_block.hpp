@@ -14,20 +14,20 @@ namespace framewire {
 /// Where payload lives. `cuda` joins as one more kind of block.
 enum class MemoryKind { host, cuda };
 
-/// One contiguous block of page-aligned host memory. Constant after construction; the bytes themselves are guarded by whoever
-/// shares them (pool, ring). Unmapped when the last shared_ptr goes.
+/// One contiguous block of page-aligned host memory. Constant after construction; the bytes themselves are guarded by
+/// whoever shares them (pool, ring). Unmapped when the last shared_ptr goes.
 class HostBlock {
  public:
-  /// Makes a block of at least `size_bytes` (rounded up to pages), all of it backed by memory before this returns, so that a
-  /// machine without room fails here and not by a signal later. Asks for huge pages. The memfd is sealed: its size is fixed and
-  /// nobody else can map it writable. Throws Error that names the size and what is free.
+  /// Makes a block of at least `size_bytes` (rounded up to pages), all of it backed by memory before this returns, so
+  /// that a machine without room fails here and not by a signal later. Asks for huge pages. The memfd is sealed: its
+  /// size is fixed and nobody else can map it writable. Throws Error that names the size and what is free.
   static std::shared_ptr<HostBlock> create(const std::string& name, std::uint64_t size_bytes);
 
   /// As create, but others may map it writable (the acknowledgement page of the local link).
   static std::shared_ptr<HostBlock> create_shared_writable(const std::string& name, std::uint64_t size_bytes);
 
-  /// Maps a peer's memfd read-only. Refuses (Error) one whose size is not sealed, or that is smaller than `size_bytes`: reading
-  /// past the end of a file that shrank would be a signal.
+  /// Maps a peer's memfd read-only. Refuses (Error) one whose size is not sealed, or that is smaller than `size_bytes`:
+  /// reading past the end of a file that shrank would be a signal.
   static std::shared_ptr<HostBlock> map_read_only(FileDescriptor memfd, std::uint64_t size_bytes);
   static std::shared_ptr<HostBlock> map_writable(FileDescriptor memfd, std::uint64_t size_bytes);
 

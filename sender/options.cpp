@@ -12,15 +12,20 @@ namespace framewire {
 namespace {
 
 constexpr const char* description =
-    "Renders, decodes or reads frames and sends them to viewers, without a copy on this machine and uncompressed to others.\n"
-    "SOURCE is gl:NAME or gl:FILE.frag (a scene, or a shader in the Shadertoy manner), pattern or pattern:stamped (test frames),\n"
-    "- (y4m or raw frames on stdin), or anything FFmpeg opens: a file, a URL, v4l2:/dev/video0, x11grab::0, lavfi:testsrc2.";
+    "Renders, decodes or reads frames and sends them to viewers, without a copy on this machine and uncompressed to "
+    "others.\n"
+    "SOURCE is gl:NAME or gl:FILE.frag (a scene, or a shader in the Shadertoy manner), pattern or pattern:stamped "
+    "(test frames),\n"
+    "- (y4m or raw frames on stdin), or anything FFmpeg opens: a file, a URL, v4l2:/dev/video0, x11grab::0, "
+    "lavfi:testsrc2.";
 
 constexpr const char* examples =
     "\nExamples:\n"
-    "  framewire send gl:                                 the default scene at 3840x2160 and 60 fps, for viewers on this machine\n"
+    "  framewire send gl:                                 the default scene at 3840x2160 and 60 fps, for viewers on "
+    "this machine\n"
     "  framewire send --loop film.mkv                     a film, again and again\n"
-    "  framewire send --to box:5290 gl:orbit              dial a viewer that waits with framewire view --listen '*:5290'\n"
+    "  framewire send --to box:5290 gl:orbit              dial a viewer that waits with framewire view --listen "
+    "'*:5290'\n"
     "  ffmpeg -i film.mkv -f yuv4mpegpipe - | framewire send -\n"
     "Sound is not sent.\n";
 
@@ -34,14 +39,17 @@ struct Words {
 
 void describe_options(CLI::App& app, Words& words) {
   app.add_option("SOURCE", words.sources, "what to send; each SOURCE is a stream")->required();
-  app.add_option("--listen", words.listen, "where viewers find this sender (this machine, port 5290; everywhere with a key)")
+  app.add_option("--listen", words.listen,
+                 "where viewers find this sender (this machine, port 5290; everywhere with a key)")
       ->type_name("ADDR:PORT");
   app.add_option("--to", words.to, "dial a viewer that listens")->type_name("HOST:PORT");
-  app.add_option("--size", words.size, "of gl:, pattern and raw frames (3840x2160); auto: the largest that keeps its rate")
+  app.add_option("--size", words.size,
+                 "of gl:, pattern and raw frames (3840x2160); auto: the largest that keeps its rate")
       ->type_name("WxH");
   app.add_option("--fps", words.fps, "frames per second of gl:, pattern and raw frames (60)")->type_name("N");
   app.add_option("--pix-fmt", words.pixel_format, "pixel format, by FFmpeg's name")->type_name("NAME");
-  app.add_option("--delivery", words.delivery, "latest: late viewers skip (the default); every: the source waits for them")
+  app.add_option("--delivery", words.delivery,
+                 "latest: late viewers skip (the default); every: the source waits for them")
       ->type_name("NAME");
   app.add_option("--slots", words.slots, "frames that one viewer may hold (3)")->type_name("N");
   app.add_option("--viewers", words.viewers, "how many viewers are let in (4)")->type_name("N");

@@ -61,7 +61,8 @@ void SenderProgram::open_source(const SourceOptions& source, std::uint32_t numbe
                                                            .max_frames = options_.common.max_frames,
                                                            .max_duration_ns = options_.common.max_duration_ns});
   const std::string& name = running->stream->options().name;
-  const bool is_taken = std::ranges::any_of(running_, [&](const auto& other) { return other->stream->options().name == name; });
+  const bool is_taken =
+      std::ranges::any_of(running_, [&](const auto& other) { return other->stream->options().name == name; });
   if (is_taken) {
     throw Error::usage("two sources make a stream of the name '" + name + "'; viewers could not tell them apart");
   }
@@ -123,8 +124,9 @@ void SenderProgram::show_progress() {
   const double seconds = static_cast<double>(now_ns - last_progress_ns_) / 1e9;
   const double fps = static_cast<double>(frames - frames_at_last_progress_) / seconds;
   if (log_.is_terminal() || viewers > 0) {
-    log_.live(viewers == 0 ? std::string("waiting for a viewer")
-                           : fmt::format("{} viewer{}   {:.1f} fps   {} frames", viewers, viewers == 1 ? "" : "s", fps, frames));
+    log_.live(viewers == 0
+                  ? std::string("waiting for a viewer")
+                  : fmt::format("{} viewer{}   {:.1f} fps   {} frames", viewers, viewers == 1 ? "" : "s", fps, frames));
   }
   frames_at_last_progress_ = frames;
   last_progress_ns_ = now_ns;

@@ -13,8 +13,12 @@ namespace framewire {
 
 namespace {
 
-bool is_gl(const std::string& name) { return name.starts_with("gl:"); }
-bool is_pattern(const std::string& name) { return name == "pattern" || name.starts_with("pattern:"); }
+bool is_gl(const std::string& name) {
+  return name.starts_with("gl:");
+}
+bool is_pattern(const std::string& name) {
+  return name == "pattern" || name.starts_with("pattern:");
+}
 
 }  // namespace
 
@@ -38,8 +42,8 @@ void fit_to_machine(SourceOptions& options, Log& log) {
   const Size size = GlSource::largest_size_that_keeps_rate(options);
   options.width = size.width;
   options.height = size.height;
-  log.info(fmt::format("--size auto: {}x{} is the largest size at which this machine renders {} at its rate", size.width,
-                       size.height, options.name));
+  log.info(fmt::format("--size auto: {}x{} is the largest size at which this machine renders {} at its rate",
+                       size.width, size.height, options.name));
 }
 
 std::string stream_name(const std::string& source) {

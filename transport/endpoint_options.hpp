@@ -20,8 +20,8 @@ struct HostPort {
 };
 
 struct EndpointOptions {
-  std::optional<HostPort> dial;    // one of these two
-  std::optional<HostPort> listen;  // host empty: the default (loopback, or all addresses when a key exists)
+  std::optional<HostPort> dial;         // one of these two
+  std::optional<HostPort> listen;       // host empty: the default (loopback, or all addresses when a key exists)
   std::optional<std::string> key_file;  // --key: then always used
   bool insecure = false;
   std::vector<LinkKind> allowed_links{LinkKind::local, LinkKind::tcp};  // of --transport; best first

@@ -1,5 +1,5 @@
-// What a link is: the two ends of one way for frames to get from a pool to one viewer. A link exists when it passes the contract
-// suite (tests/contract).
+// What a link is: the two ends of one way for frames to get from a pool to one viewer. A link exists when it passes the
+// contract suite (tests/contract).
 #pragma once
 
 #include <cstddef>
@@ -39,8 +39,8 @@ enum class Offer {
   closed,     // never again
 };
 
-/// The sender's end. Owned by its session. begin_epoch(), descriptor() and fault() belong to the session's thread; offer(),
-/// collect() and arm() are called under the stream's mutex by any thread, and never wait.
+/// The sender's end. Owned by its session. begin_epoch(), descriptor() and fault() belong to the session's thread;
+/// offer(), collect() and arm() are called under the stream's mutex by any thread, and never wait.
 class SenderLink {
  public:
   virtual ~SenderLink() = default;
@@ -58,11 +58,12 @@ class SenderLink {
   /// Names pool slots that the link let go of since the last call; at most let_go.size(). Also takes in credits.
   virtual std::size_t collect(std::span<PoolSlot> let_go) noexcept = 0;
 
-  /// Asks that descriptor() becomes readable at the next credit or let-go slot. Returns false when there is something to
-  /// collect already.
+  /// Asks that descriptor() becomes readable at the next credit or let-go slot. Returns false when there is something
+  /// to collect already.
   virtual bool arm() noexcept = 0;
 
-  /// Readable when collect() has something after arm(), and when the state has changed. on_readable() comes next, then collect().
+  /// Readable when collect() has something after arm(), and when the state has changed. on_readable() comes next, then
+  /// collect().
   [[nodiscard]] virtual int descriptor() const noexcept = 0;
   virtual void on_readable() noexcept = 0;
 
@@ -83,8 +84,8 @@ struct IncomingFrame {
   std::uint64_t offset_in_block_bytes = 0;
 };
 
-/// The viewer's end. Owned by the subscriber's connection. poll(), arm() and give_back() belong to the receiving thread of the
-/// program, begin_epoch() to the subscriber's; the link makes these two safe against each other.
+/// The viewer's end. Owned by the subscriber's connection. poll(), arm() and give_back() belong to the receiving thread
+/// of the program, begin_epoch() to the subscriber's; the link makes these two safe against each other.
 class ReceiverLink {
  public:
   virtual ~ReceiverLink() = default;

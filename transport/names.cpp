@@ -5,9 +5,12 @@ namespace framewire {
 
 std::string_view name(LinkKind kind) noexcept {
   switch (kind) {
-    case LinkKind::local: return "local";
-    case LinkKind::tcp: return "tcp";
-    case LinkKind::rdma: return "rdma";
+    case LinkKind::local:
+      return "local";
+    case LinkKind::tcp:
+      return "tcp";
+    case LinkKind::rdma:
+      return "rdma";
   }
   return "unknown";
 }
@@ -21,7 +24,9 @@ std::optional<LinkKind> link_kind_from_name(std::string_view wanted) noexcept {
   return std::nullopt;
 }
 
-std::string_view name(Delivery delivery) noexcept { return delivery == Delivery::latest ? "latest" : "every"; }
+std::string_view name(Delivery delivery) noexcept {
+  return delivery == Delivery::latest ? "latest" : "every";
+}
 
 std::optional<Delivery> delivery_from_name(std::string_view wanted) noexcept {
   for (const Delivery delivery : {Delivery::latest, Delivery::every}) {

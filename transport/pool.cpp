@@ -14,7 +14,8 @@ constexpr std::uint64_t slot_alignment_bytes = 4096;
 std::uint64_t checked_total_bytes(std::uint64_t slot_bytes, std::uint64_t stride_bytes, std::uint32_t slot_count) {
   if (slot_bytes == 0 || slot_bytes > max_slot_bytes || slot_count == 0 || slot_count > max_pool_slots) {
     throw Error::failed("a pool of " + std::to_string(slot_count) + " slots of " + std::to_string(slot_bytes) +
-                        " bytes is not possible; there can be " + std::to_string(max_pool_slots) + " slots of up to 4 GiB");
+                        " bytes is not possible; there can be " + std::to_string(max_pool_slots) +
+                        " slots of up to 4 GiB");
   }
   return stride_bytes * slot_count;
 }
@@ -29,7 +30,8 @@ Pool::Pool(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t slot_cou
     : epoch_(epoch),
       slot_bytes_(slot_bytes),
       stride_bytes_(stride_for(slot_bytes)),
-      block_(HostBlock::create(std::to_string(slot_count) + " frame slots", checked_total_bytes(slot_bytes, stride_bytes_, slot_count))),
+      block_(HostBlock::create(std::to_string(slot_count) + " frame slots",
+                               checked_total_bytes(slot_bytes, stride_bytes_, slot_count))),
       references_(slot_count, 0) {
   free_.reserve(slot_count);
   for (std::uint32_t i = slot_count; i > 0; --i) {

@@ -20,8 +20,8 @@ struct PoolSlot {
   bool operator==(const PoolSlot&) const = default;
 };
 
-/// The slots of one epoch, equal in size, in one block. The memory is constant; the counts are guarded by the mutex of the
-/// stream that owns the pool (transport/stream.cpp): Pool itself does not lock.
+/// The slots of one epoch, equal in size, in one block. The memory is constant; the counts are guarded by the mutex of
+/// the stream that owns the pool (transport/stream.cpp): Pool itself does not lock.
 class Pool {
  public:
   /// Throws Error when the memory cannot be had. Slots start on page boundaries.

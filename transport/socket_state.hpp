@@ -9,17 +9,19 @@
 
 namespace framewire {
 
-/// Whether the peer of a stream socket is still there, by looking without reading: open, closed (end of stream) or lost (an error).
+/// Whether the peer of a stream socket is still there, by looking without reading: open, closed (end of stream) or lost
+/// (an error).
 LinkState socket_state(int socket) noexcept;
 
 /// An epoll descriptor that is readable when any of these is: one thing to wait for in place of several. Throws Error.
 FileDescriptor make_poller(std::initializer_list<int> descriptors);
 
-/// Makes the kernel find out whether a TCP peer is there while nothing is under way: probes each second, an error after `timeout_ns`.
+/// Makes the kernel find out whether a TCP peer is there while nothing is under way: probes each second, an error after
+/// `timeout_ns`.
 void watch_peer(int tcp_socket, std::int64_t timeout_ns) noexcept;
 
-/// Whether a TCP peer's kernel has stopped answering: data or window probes are unanswered and nothing was heard for `timeout_ns`.
-/// A peer that is stopped but whose kernel answers is not silent (TCP_USER_TIMEOUT would kill it).
+/// Whether a TCP peer's kernel has stopped answering: data or window probes are unanswered and nothing was heard for
+/// `timeout_ns`. A peer that is stopped but whose kernel answers is not silent (TCP_USER_TIMEOUT would kill it).
 bool tcp_peer_is_silent(int tcp_socket, std::int64_t timeout_ns) noexcept;
 
 }  // namespace framewire

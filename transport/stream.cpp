@@ -14,7 +14,8 @@ namespace framewire {
 
 namespace {
 
-/// Under `every` the source stops producing once this many frames wait for the slowest viewer: enough to keep its link busy.
+/// Under `every` the source stops producing once this many frames wait for the slowest viewer: enough to keep its link
+/// busy.
 constexpr std::size_t most_waiting_under_every = 2;
 
 /// Beside every viewer's quota: two frames that the source works on, the newest one that waits, one to claim.
@@ -28,7 +29,8 @@ std::chrono::steady_clock::time_point as_time_point(std::int64_t monotonic) {
 
 // ---- ClaimedSlot ----
 
-ClaimedSlot::ClaimedSlot(Stream& stream, std::shared_ptr<Pool> pool, std::uint16_t index, std::int64_t begun_ns) noexcept
+ClaimedSlot::ClaimedSlot(Stream& stream, std::shared_ptr<Pool> pool, std::uint16_t index,
+                         std::int64_t begun_ns) noexcept
     : stream_(&stream), pool_(std::move(pool)), index_(index), begun_ns_(begun_ns) {}
 
 ClaimedSlot::ClaimedSlot(ClaimedSlot&& other) noexcept
@@ -43,9 +45,15 @@ ClaimedSlot::~ClaimedSlot() {
   }
 }
 
-std::span<std::byte> ClaimedSlot::bytes() const noexcept { return pool_->slot(index_); }
-const std::shared_ptr<HostBlock>& ClaimedSlot::block() const noexcept { return pool_->block(); }
-std::uint64_t ClaimedSlot::offset_in_block_bytes() const noexcept { return index_ * pool_->stride_bytes(); }
+std::span<std::byte> ClaimedSlot::bytes() const noexcept {
+  return pool_->slot(index_);
+}
+const std::shared_ptr<HostBlock>& ClaimedSlot::block() const noexcept {
+  return pool_->block();
+}
+std::uint64_t ClaimedSlot::offset_in_block_bytes() const noexcept {
+  return index_ * pool_->stride_bytes();
+}
 
 std::uint64_t ClaimedSlot::next_sequence() const noexcept {
   const std::scoped_lock lock(stream_->mutex_);
@@ -58,7 +66,9 @@ Stream::Stream(StreamOptions options) : options_(std::move(options)), next_seque
   outlets_.reserve(options_.max_viewers);
 }
 
-Stream::~Stream() { assert(outlets_.empty()); }
+Stream::~Stream() {
+  assert(outlets_.empty());
+}
 
 void Stream::begin_epoch(const StreamFormat& format, std::uint64_t slot_bytes) {
   const std::uint32_t slots = options_.max_viewers * options_.slots_per_viewer + slots_for_source;
@@ -267,7 +277,8 @@ std::optional<Stream::EpochStart> Stream::epoch_to_announce(Outlet& outlet) {
     return std::nullopt;
   }
   // The next frame decides: under `every` frames of the old epoch still go first.
-  const std::uint32_t needed = outlet.waiting.empty() ? epochs_.back().pool->epoch() : outlet.waiting.front().slot.epoch;
+  const std::uint32_t needed =
+      outlet.waiting.empty() ? epochs_.back().pool->epoch() : outlet.waiting.front().slot.epoch;
   if (needed == outlet.announced_epoch) {
     return std::nullopt;
   }
@@ -300,7 +311,8 @@ bool Stream::may_go_on() const noexcept {
   if (stopping_ || (options_.max_frames != 0 && frames_produced_ + frames_claimed_ >= options_.max_frames)) {
     return false;
   }
-  return options_.max_duration_ns == 0 || frames_produced_ == 0 || monotonic_ns() - first_frame_ns_ < options_.max_duration_ns;
+  return options_.max_duration_ns == 0 || frames_produced_ == 0 ||
+         monotonic_ns() - first_frame_ns_ < options_.max_duration_ns;
 }
 
 bool Stream::has_room() const noexcept {

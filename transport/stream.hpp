@@ -23,10 +23,10 @@ struct StreamOptions {
   std::uint32_t slots_per_viewer = 3;
   std::uint32_t max_viewers = 4;
   std::uint64_t first_sequence = 0;
-  std::uint64_t max_frames = 0;       // 0: no limit
-  std::int64_t max_duration_ns = 0;   // from the first frame on; 0: no limit
-  bool one_at_a_time = false;         // under `every`: claim() waits until every viewer has given the last frame back
-  bool spin = false;                  // claim() polls instead of sleeping
+  std::uint64_t max_frames = 0;      // 0: no limit
+  std::int64_t max_duration_ns = 0;  // from the first frame on; 0: no limit
+  bool one_at_a_time = false;        // under `every`: claim() waits until every viewer has given the last frame back
+  bool spin = false;                 // claim() polls instead of sleeping
 };
 
 class Stream;
@@ -68,7 +68,8 @@ struct FrameInfo {
 };
 
 /// Owned by the sender program; outlives every session and the source. The source's functions belong to one thread, the
-/// sessions' to theirs; one mutex guards the pool's counts and the outlets, and is held for no longer than handing over a number.
+/// sessions' to theirs; one mutex guards the pool's counts and the outlets, and is held for no longer than handing over
+/// a number.
 class Stream {
  public:
   explicit Stream(StreamOptions options);
@@ -78,16 +79,17 @@ class Stream {
 
   // ---- The source's side (one thread) ----
 
-  /// Starts a stretch of frames of one format: makes its pool. Must come before the first claim, and again when the format
-  /// changes. `slot_bytes` 0 takes the layout's size; byte streams and padded decoders name their own. Throws Error (no memory).
+  /// Starts a stretch of frames of one format: makes its pool. Must come before the first claim, and again when the
+  /// format changes. `slot_bytes` 0 takes the layout's size; byte streams and padded decoders name their own. Throws
+  /// Error (no memory).
   void begin_epoch(const StreamFormat& format, std::uint64_t slot_bytes = 0);
 
-  /// A slot to fill. Waits until there is a viewer and, under `every`, until the slowest one has made room. Nothing: the stream
-  /// is stopping or its limit of frames or time is reached, and the source ends.
+  /// A slot to fill. Waits until there is a viewer and, under `every`, until the slowest one has made room. Nothing:
+  /// the stream is stopping or its limit of frames or time is reached, and the source ends.
   std::optional<ClaimedSlot> claim();
 
-  /// For live devices: a slot if there is a viewer and room now, without waiting. When it returns nothing and is_stopping() is
-  /// false, the device's frame is dropped and counted (frames_dropped_at_source).
+  /// For live devices: a slot if there is a viewer and room now, without waiting. When it returns nothing and
+  /// is_stopping() is false, the device's frame is dropped and counted (frames_dropped_at_source).
   std::optional<ClaimedSlot> try_claim();
 
   /// Gives a filled slot to every session. Never waits.

@@ -25,23 +25,24 @@ enum class SubscriberState {
 
 struct SubscriberStatus {
   SubscriberState state = SubscriberState::waiting;
-  std::string sentence;  // for a person: whom it waits for, why it was lost or refused
+  std::string sentence;                     // for a person: whom it waits for, why it was lost or refused
   ExitStatus exit_status = ExitStatus::ok;  // for finished and failed
-  std::string start_line;  // "transport=… memory=… auth=…" of the session
-  std::string transport;   // "local", "tcp"
-  std::optional<Delivery> delivery;    // of the session
-  std::optional<StreamFormat> format;  // of the newest epoch
+  std::string start_line;                   // "transport=… memory=… auth=…" of the session
+  std::string transport;                    // "local", "tcp"
+  std::optional<Delivery> delivery;         // of the session
+  std::optional<StreamFormat> format;       // of the newest epoch
 };
 
 struct SubscriberOptions {
   EndpointOptions endpoint;
-  std::string stream;                          // its name; empty: the sender's first
-  std::optional<Delivery> delivery;            // to ask for less than the stream's own
-  std::int64_t retry_ns = -1;                  // how long to go on without a sender; < 0: for ever
+  std::string stream;                // its name; empty: the sender's first
+  std::optional<Delivery> delivery;  // to ask for less than the stream's own
+  std::int64_t retry_ns = -1;        // how long to go on without a sender; < 0: for ever
   bool reconnect = true;
 };
 
-/// Exact counts over all sessions of this subscriber. frames_sent is the sender's word at bye; frames_lost follows from it.
+/// Exact counts over all sessions of this subscriber. frames_sent is the sender's word at bye; frames_lost follows from
+/// it.
 struct SubscriberCounts {
   std::uint64_t frames_received = 0;
   std::uint64_t bytes_received = 0;
@@ -53,7 +54,8 @@ struct SubscriberCounts {
 /// A frame that was received; gives its credit back when destroyed. Move-only, any one thread at a time.
 class ReceivedFrame {
  public:
-  ReceivedFrame(IncomingFrame frame, std::shared_ptr<ReceiverLink> link) noexcept : frame_(std::move(frame)), link_(std::move(link)) {}
+  ReceivedFrame(IncomingFrame frame, std::shared_ptr<ReceiverLink> link) noexcept
+      : frame_(std::move(frame)), link_(std::move(link)) {}
   ReceivedFrame(ReceivedFrame&&) noexcept = default;
   ReceivedFrame& operator=(ReceivedFrame&& other) noexcept;
   ReceivedFrame(const ReceivedFrame&) = delete;
@@ -71,7 +73,8 @@ class ReceivedFrame {
   std::shared_ptr<ReceiverLink> link_;  // empty after a move
 };
 
-/// Runs one thread of its own ("fw-subscriber"). next() and wait() belong to one thread of the program, the rest to any.
+/// Runs one thread of its own ("fw-subscriber"). next() and wait() belong to one thread of the program, the rest to
+/// any.
 class Subscriber {
  public:
   /// Starts. Throws Error for what can be known at once (bad address, port in use, no key where one is needed).
@@ -83,7 +86,8 @@ class Subscriber {
   /// The next frame in order, or nothing now. Never waits.
   std::optional<ReceivedFrame> next();
 
-  /// Sleeps until next() may have a frame, the status has changed, wake() was called, or the deadline. With `spin` it polls.
+  /// Sleeps until next() may have a frame, the status has changed, wake() was called, or the deadline. With `spin` it
+  /// polls.
   void wait(std::int64_t deadline_ns, bool spin = false);
   /// Makes a wait() return. Any thread.
   void wake() noexcept;
@@ -94,14 +98,16 @@ class Subscriber {
   [[nodiscard]] std::uint16_t port() const noexcept;
   /// A number that grows with every change of the status: cheap to compare each frame.
   [[nodiscard]] std::uint64_t status_version() const noexcept;
-  /// Sender's CLOCK_MONOTONIC minus ours, and how far off that may be: 0 and 0 on one host, else estimated over the control channel.
+  /// Sender's CLOCK_MONOTONIC minus ours, and how far off that may be: 0 and 0 on one host, else estimated over the
+  /// control channel.
   struct ClockOffset {
     std::int64_t offset_ns = 0;
     std::int64_t uncertainty_ns = 0;
   };
   [[nodiscard]] ClockOffset clock_offset() const noexcept;
 
-  /// Tells the sender bye with the final counts and ends the session. frames_shown etc. stand in `statistics_json` (an object).
+  /// Tells the sender bye with the final counts and ends the session. frames_shown etc. stand in `statistics_json` (an
+  /// object).
   void close(const std::string& statistics_json);
 
  private:

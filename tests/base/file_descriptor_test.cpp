@@ -10,7 +10,9 @@
 namespace framewire {
 namespace {
 
-bool is_open(int fd) { return ::fcntl(fd, F_GETFD) >= 0; }
+bool is_open(int fd) {
+  return ::fcntl(fd, F_GETFD) >= 0;
+}
 
 TEST(FileDescriptor, ClosesOnceAndMoves) {
   int raw = -1;

@@ -28,7 +28,8 @@ TEST(Histogram, AgreesWithSortingWithinOnePercent) {
   }
   std::ranges::sort(all);
   for (const double share : {0.01, 0.25, 0.5, 0.9, 0.99, 0.999}) {
-    const auto exact = static_cast<double>(all[static_cast<std::size_t>(std::ceil(share * static_cast<double>(all.size()))) - 1]);
+    const auto exact =
+        static_cast<double>(all[static_cast<std::size_t>(std::ceil(share * static_cast<double>(all.size()))) - 1]);
     EXPECT_NEAR(static_cast<double>(histogram.percentile_ns(share)), exact, exact * 0.02) << share;
   }
   EXPECT_EQ(histogram.max_ns(), all.back());

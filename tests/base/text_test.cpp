@@ -14,7 +14,8 @@ TEST(ParseSize, TakesWidthTimesHeight) {
 }
 
 TEST(ParseSize, RefusesEverythingElseInOneSentence) {
-  for (const char* text : {"", "x", "640", "640x", "x480", "0x480", "640x0", "32769x1", "-1x5", "640x480x2", "640X480", " 640x480", "4e3x5"}) {
+  for (const char* text : {"", "x", "640", "640x", "x480", "0x480", "640x0", "32769x1", "-1x5", "640x480x2", "640X480",
+                           " 640x480", "4e3x5"}) {
     try {
       parse_size(text, "--size");
       ADD_FAILURE() << text;

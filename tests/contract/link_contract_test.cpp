@@ -350,7 +350,8 @@ TEST_P(LinkContract, ACutIsNoticedAtEveryStep) {
       while (pair.receiver->poll()) {
       }
       return pair.sender->state() != LinkState::open && pair.receiver->state() != LinkState::open;
-    })) << "step " << step;
+    })) << "step "
+        << step;
     EXPECT_FALSE(pair.sender->fault().empty());
     EXPECT_FALSE(pair.receiver->fault().empty());
     for (const IncomingFrame& frame : held) {
@@ -379,7 +380,8 @@ TEST_P(LinkContract, EitherEndMayGoFirst) {
   }));
 }
 
-INSTANTIATE_TEST_SUITE_P(Links, LinkContract, testing::ValuesIn(link_makers()), [](const auto& link) { return link.param.name; });
+INSTANTIATE_TEST_SUITE_P(Links, LinkContract, testing::ValuesIn(link_makers()),
+                         [](const auto& link) { return link.param.name; });
 
 }  // namespace
 }  // namespace framewire::test

@@ -23,7 +23,9 @@ namespace {
 
 constexpr std::int64_t peer_timeout_ns = 5 * ns_per_s;
 
-void yield_a_little() { std::this_thread::sleep_for(std::chrono::microseconds(200)); }
+void yield_a_little() {
+  std::this_thread::sleep_for(std::chrono::microseconds(200));
+}
 
 /// A second descriptor of the same socket: shutting it down cuts the connection under the link.
 std::function<void()> cutter(int socket) {
@@ -71,7 +73,9 @@ LinkPair make_tcp() {
 
 }  // namespace
 
-std::vector<LinkMaker> link_makers() { return {{"fake", make_fake}, {"local", make_local}, {"tcp", make_tcp}}; }
+std::vector<LinkMaker> link_makers() {
+  return {{"fake", make_fake}, {"local", make_local}, {"tcp", make_tcp}};
+}
 
 std::pair<FileDescriptor, FileDescriptor> unix_socket_pair() {
   std::array<int, 2> fds{};

@@ -90,18 +90,21 @@ class Strangers(harness.EndToEnd):
     def test_another_version_is_told_both(self):
         self.start_session()
         connection = self.greet(b"FWCTRL02\r\n\r\n")
-        said = b""
-        while some := connection.recv(65536):
-            said += some
+        said = self.everything_from(connection)
         self.assertRegex(said, rb"(?s)^FWREPL01.*version 1 .*version 2.*\"refused\"")
         for versions, wanted in ((b"[2,3]", rb"speaks 1, stranger speaks 2, 3"), (b"[]", rb"no session version in common")):
             connection = self.greet(b"FWCTRL01\r\n\r\n" + self.message(b'{"type":"hello","role":"viewer","program":"stranger","versions":%s}' % versions))
-            said = b""
-            while some := connection.recv(65536):
-                said += some
+            said = self.everything_from(connection)
             self.assertRegex(said, wanted)
             self.assertIn(b'"refused"', said)
         self.end_session()
+
+    @staticmethod
+    def everything_from(connection: socket.socket) -> bytes:
+        said = b""
+        while some := connection.recv(65536):
+            said += some
+        return said
 
     @staticmethod
     def message(words: bytes) -> bytes:

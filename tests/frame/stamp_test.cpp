@@ -32,7 +32,8 @@ TEST(Stamp, FindsAThousandOfAThousandTornFrames) {
     stamp(newer, sequence + 1);
     const std::size_t begin = random() % (older.size() - 8);
     const std::size_t count = 8 + random() % (older.size() - begin - 7);
-    std::copy_n(newer.begin() + static_cast<std::ptrdiff_t>(begin), count, older.begin() + static_cast<std::ptrdiff_t>(begin));
+    std::copy_n(newer.begin() + static_cast<std::ptrdiff_t>(begin), count,
+                older.begin() + static_cast<std::ptrdiff_t>(begin));
     found += find_torn_line(older, sequence) ? 1 : 0;
   }
   EXPECT_EQ(found, 1000);

@@ -13,7 +13,9 @@
 namespace framewire {
 namespace {
 
-FileDescriptor copy_of(const HostBlock& block) { return FileDescriptor(::fcntl(block.memfd(), F_DUPFD_CLOEXEC, 0)); }
+FileDescriptor copy_of(const HostBlock& block) {
+  return FileDescriptor(::fcntl(block.memfd(), F_DUPFD_CLOEXEC, 0));
+}
 
 TEST(HostBlock, IsOneMemorySeenFromBothEnds) {
   const auto mine = HostBlock::create("test", 10'000);

@@ -1,5 +1,6 @@
-// Whole fan-outs simulated: one stream, several viewers on wires with random delays that stall, leave and come back, all from one
-// printed seed. Whatever happens, no frame is torn, none comes twice or out of order, and the counts add up.
+// Whole fan-outs simulated: one stream, several viewers on wires with random delays that stall, leave and come back,
+// all from one printed seed. Whatever happens, no frame is torn, none comes twice or out of order, and the counts add
+// up.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,8 +25,13 @@ constexpr std::uint32_t max_viewers = 4;
 class SimulatedViewer {
  public:
   SimulatedViewer(VirtualClock& clock, Stream& stream, std::uint64_t seed, Delivery delivery)
-      : stream_(stream), delivery_(delivery), wire_(clock, {.seed = seed}), sender_(wire_.take_sender()), receiver_(wire_.take_receiver()),
-        wake_(make_event()), outlet_(*sender_, delivery, wake_.get()) {
+      : stream_(stream),
+        delivery_(delivery),
+        wire_(clock, {.seed = seed}),
+        sender_(wire_.take_sender()),
+        receiver_(wire_.take_receiver()),
+        wake_(make_event()),
+        outlet_(*sender_, delivery, wake_.get()) {
     is_attached_ = stream_.attach(outlet_);
   }
   ~SimulatedViewer() { leave(); }
@@ -59,7 +65,8 @@ class SimulatedViewer {
       held_.push_back(*frame);
     }
     while (!held_.empty() && random() % 3 != 0) {
-      EXPECT_FALSE(find_torn_line(held_.front().payload, held_.front().header.sequence)) << "a slot changed while it was held";
+      EXPECT_FALSE(find_torn_line(held_.front().payload, held_.front().header.sequence))
+          << "a slot changed while it was held";
       receiver_->give_back(held_.front().header);
       held_.erase(held_.begin());
     }
@@ -122,8 +129,12 @@ std::uint64_t chosen_seed() {
 class World {
  public:
   World(std::uint64_t seed, Delivery delivery, std::uint64_t first_sequence)
-      : random_(seed), delivery_(delivery),
-        stream_({.name = "sim", .delivery = delivery, .slots_per_viewer = slots_per_viewer, .max_viewers = max_viewers,
+      : random_(seed),
+        delivery_(delivery),
+        stream_({.name = "sim",
+                 .delivery = delivery,
+                 .slots_per_viewer = slots_per_viewer,
+                 .max_viewers = max_viewers,
                  .first_sequence = first_sequence}) {
     begin_epoch();
   }

@@ -20,7 +20,8 @@ TEST(Messages, ComeBackAsTheyWent) {
   EXPECT_EQ(epoch.number, 5U);
   EXPECT_EQ(epoch.format, format);
   EXPECT_EQ(epoch.slot_bytes, 24883200U);
-  const OfferMessage offer = read_offer(to_json(OfferMessage{"00", {{"bars", 2, Delivery::every, "x"}}, {LinkKind::local, LinkKind::tcp}}));
+  const OfferMessage offer =
+      read_offer(to_json(OfferMessage{"00", {{"bars", 2, Delivery::every, "x"}}, {LinkKind::local, LinkKind::tcp}}));
   EXPECT_EQ(offer.streams.at(0).name, "bars");
   EXPECT_EQ(offer.streams.at(0).delivery, Delivery::every);
   EXPECT_EQ(offer.links.size(), 2U);

@@ -200,7 +200,8 @@ TEST_P(Sessions, AStreamThatIsNotThereIsNamed) {
   options.stream = "nope";
   Subscriber subscriber(options, log_);
   EXPECT_TRUE(eventually([&] { return subscriber.status().state == SubscriberState::failed; }));
-  EXPECT_NE(subscriber.status().sentence.find("'nope'; it has test"), std::string::npos) << subscriber.status().sentence;
+  EXPECT_NE(subscriber.status().sentence.find("'nope'; it has test"), std::string::npos)
+      << subscriber.status().sentence;
 }
 
 TEST_P(Sessions, AViewerMayAskForLessButNotForMore) {

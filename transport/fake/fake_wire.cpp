@@ -14,17 +14,20 @@
 
 namespace framewire {
 
-/// What both ends share. Payload moves in two halves, at the beginning and at the end of its time on the wire: a slot that is
-/// overwritten too early arrives torn, as it would from a real wire.
+/// What both ends share. Payload moves in two halves, at the beginning and at the end of its time on the wire: a slot
+/// that is overwritten too early arrives torn, as it would from a real wire.
 class FakeWire::State {
  public:
-  State(VirtualClock& clock, const FakeWireOptions& options) : clock_(clock), options_(options), random_(options.seed) {}
+  State(VirtualClock& clock, const FakeWireOptions& options)
+      : clock_(clock), options_(options), random_(options.seed) {}
 
   struct Ring {
     std::uint64_t slot_bytes = 0;
     std::vector<bool> is_lent;
     std::shared_ptr<HostBlock> block;
-    std::span<std::byte> slot(std::uint16_t index) const { return block->bytes().subspan(index * slot_bytes, slot_bytes); }
+    std::span<std::byte> slot(std::uint16_t index) const {
+      return block->bytes().subspan(index * slot_bytes, slot_bytes);
+    }
   };
   struct OnTheWire {
     std::int64_t due_ns = 0;
@@ -193,7 +196,8 @@ class FakeReceiver final : public ReceiverLink {
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::tcp; }
 
   void begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots) override {
-    state_->rings[epoch] = {slot_bytes, std::vector<bool>(ring_slots, true), HostBlock::create("fake ring", slot_bytes * ring_slots)};
+    state_->rings[epoch] = {slot_bytes, std::vector<bool>(ring_slots, true),
+                            HostBlock::create("fake ring", slot_bytes * ring_slots)};
   }
 
   std::optional<IncomingFrame> poll() noexcept override {
@@ -230,12 +234,22 @@ FakeWire::FakeWire(VirtualClock& clock, const FakeWireOptions& options)
     : clock_(clock), state_(std::make_shared<State>(clock, options)) {}
 FakeWire::~FakeWire() = default;
 
-std::unique_ptr<SenderLink> FakeWire::take_sender() { return std::make_unique<FakeSender>(state_); }
-std::unique_ptr<ReceiverLink> FakeWire::take_receiver() { return std::make_unique<FakeReceiver>(state_); }
+std::unique_ptr<SenderLink> FakeWire::take_sender() {
+  return std::make_unique<FakeSender>(state_);
+}
+std::unique_ptr<ReceiverLink> FakeWire::take_receiver() {
+  return std::make_unique<FakeReceiver>(state_);
+}
 
-std::int64_t FakeWire::next_event_ns() const noexcept { return state_->next_event_ns(); }
-void FakeWire::run_due() { state_->run_due(); }
-void FakeWire::cut() noexcept { state_->cut(); }
+std::int64_t FakeWire::next_event_ns() const noexcept {
+  return state_->next_event_ns();
+}
+void FakeWire::run_due() {
+  state_->run_due();
+}
+void FakeWire::cut() noexcept {
+  state_->cut();
+}
 
 bool FakeWire::step() {
   const std::int64_t next_ns = state_->next_event_ns();

@@ -1,5 +1,5 @@
-// A link without a wire: both ends in one thread, time by a virtual clock, delays from a seed. It passes the same contract
-// suite as the real links, and lets whole sessions be simulated and any failure be replayed from its seed.
+// A link without a wire: both ends in one thread, time by a virtual clock, delays from a seed. It passes the same
+// contract suite as the real links, and lets whole sessions be simulated and any failure be replayed from its seed.
 #pragma once
 
 #include <cstdint>

@@ -57,8 +57,8 @@ void send_with_descriptors(int socket, std::span<const std::byte> record, std::s
   }
 }
 
-std::vector<FileDescriptor> receive_with_descriptors(int socket, std::span<std::byte> record, std::size_t descriptor_count,
-                                                     std::int64_t deadline_ns) {
+std::vector<FileDescriptor> receive_with_descriptors(int socket, std::span<std::byte> record,
+                                                     std::size_t descriptor_count, std::int64_t deadline_ns) {
   if (!wait_for(socket, POLLIN, deadline_ns)) {
     throw Error::lost_peer("the sender did not hand over its shared memory in time");
   }
@@ -80,7 +80,8 @@ std::vector<FileDescriptor> receive_with_descriptors(int socket, std::span<std::
   }
   if (received != static_cast<ssize_t>(record.size()) || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 ||
       descriptors.size() != descriptor_count) {
-    throw Error::failed("the sender handed over something else than its shared memory; are both ends of the same version?");
+    throw Error::failed(
+        "the sender handed over something else than its shared memory; are both ends of the same version?");
   }
   return descriptors;
 }

@@ -14,20 +14,20 @@ namespace framewire {
 /// Sends `record` and duplicates of `descriptors` as one unit. Throws Error when the peer is gone.
 void send_with_descriptors(int socket, std::span<const std::byte> record, std::span<const int> descriptors);
 
-/// Receives a record of exactly this size with exactly `descriptor_count` descriptors. Throws Error at the deadline, at the end
-/// of the stream, and for anything else than what was asked.
-std::vector<FileDescriptor> receive_with_descriptors(int socket, std::span<std::byte> record, std::size_t descriptor_count,
-                                                     std::int64_t deadline_ns);
+/// Receives a record of exactly this size with exactly `descriptor_count` descriptors. Throws Error at the deadline, at
+/// the end of the stream, and for anything else than what was asked.
+std::vector<FileDescriptor> receive_with_descriptors(int socket, std::span<std::byte> record,
+                                                     std::size_t descriptor_count, std::int64_t deadline_ns);
 
 template <typename Record>
-  requires std::is_trivially_copyable_v<Record>
-std::span<const std::byte> record_bytes(const Record& record) noexcept {
+requires std::is_trivially_copyable_v<Record> std::span<const std::byte> record_bytes(const Record& record)
+noexcept {
   return std::as_bytes(std::span(&record, 1));
 }
 
 template <typename Record>
-  requires std::is_trivially_copyable_v<Record>
-std::span<std::byte> writable_record_bytes(Record& record) noexcept {
+requires std::is_trivially_copyable_v<Record> std::span<std::byte> writable_record_bytes(Record& record)
+noexcept {
   return std::as_writable_bytes(std::span(&record, 1));
 }
 

@@ -25,7 +25,8 @@ LocalReceiver::LocalReceiver(FileDescriptor socket, std::int64_t deadline_ns) : 
   LocalHello hello;
   auto descriptors = receive_with_descriptors(socket_.get(), writable_record_bytes(hello), 4, deadline_ns);
   if (hello.magic != LocalHello::magic_value || hello.version != LocalHello{}.version) {
-    throw Error::failed("the sender speaks another version of the local link (" + std::to_string(hello.version) + ", here 1)");
+    throw Error::failed("the sender speaks another version of the local link (" + std::to_string(hello.version) +
+                        ", here 1)");
   }
   cells_block_ = HostBlock::map_read_only(std::move(descriptors[0]), sizeof(LocalCells));
   acknowledgements_block_ = HostBlock::map_writable(std::move(descriptors[1]), sizeof(LocalAcknowledgements));
@@ -36,7 +37,9 @@ LocalReceiver::LocalReceiver(FileDescriptor socket, std::int64_t deadline_ns) : 
   set_non_blocking(credit_event_.get(), true);
 }
 
-LocalReceiver::~LocalReceiver() { ::shutdown(socket_.get(), SHUT_RDWR); }
+LocalReceiver::~LocalReceiver() {
+  ::shutdown(socket_.get(), SHUT_RDWR);
+}
 
 const LocalCells& LocalReceiver::cells() const noexcept {
   return *std::launder(reinterpret_cast<const LocalCells*>(cells_block_->bytes().data()));

@@ -14,7 +14,8 @@ namespace framewire {
 
 class LocalReceiver final : public ReceiverLink {
  public:
-  /// Takes the proven data connection and waits for the shared pages. Throws Error at the deadline or for a strange peer.
+  /// Takes the proven data connection and waits for the shared pages. Throws Error at the deadline or for a strange
+  /// peer.
   LocalReceiver(FileDescriptor socket, std::int64_t deadline_ns);
   ~LocalReceiver() override;
 
@@ -52,8 +53,8 @@ class LocalReceiver final : public ReceiverLink {
   std::uint32_t given_back_ = 0;
   MappedPool current_;
 
-  mutable std::mutex mutex_;        // begin_epoch() is the subscriber's thread
-  std::vector<MappedPool> pools_;   // announced and not used yet
+  mutable std::mutex mutex_;       // begin_epoch() is the subscriber's thread
+  std::vector<MappedPool> pools_;  // announced and not used yet
   std::string fault_;
   std::atomic<bool> is_broken_ = false;
 };

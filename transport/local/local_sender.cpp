@@ -24,11 +24,14 @@ LocalSender::LocalSender(FileDescriptor socket)
   new (cells_block_->bytes().data()) LocalCells{};
   new (acknowledgements_block_->bytes().data()) LocalAcknowledgements{};
   under_way_.reserve(local_cell_count);
-  const std::array descriptors{cells_block_->memfd(), acknowledgements_block_->memfd(), frame_event_.get(), credit_event_.get()};
+  const std::array descriptors{cells_block_->memfd(), acknowledgements_block_->memfd(), frame_event_.get(),
+                               credit_event_.get()};
   send_with_descriptors(socket_.get(), record_bytes(LocalHello{}), descriptors);
 }
 
-LocalSender::~LocalSender() { ::shutdown(socket_.get(), SHUT_RDWR); }
+LocalSender::~LocalSender() {
+  ::shutdown(socket_.get(), SHUT_RDWR);
+}
 
 LocalCells& LocalSender::cells() const noexcept {
   return *std::launder(reinterpret_cast<LocalCells*>(cells_block_->bytes().data()));

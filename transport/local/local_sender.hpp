@@ -14,8 +14,8 @@ namespace framewire {
 
 class LocalSender final : public SenderLink {
  public:
-  /// Takes the data connection, a Unix socket that has been proven to belong to the session, and hands the viewer the shared
-  /// pages. Throws Error.
+  /// Takes the data connection, a Unix socket that has been proven to belong to the session, and hands the viewer the
+  /// shared pages. Throws Error.
   explicit LocalSender(FileDescriptor socket);
   ~LocalSender() override;
 

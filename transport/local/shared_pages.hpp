@@ -1,8 +1,8 @@
 // The memory that the two ends of a local link share, beside the pool itself. docs/wire.md draws it.
 //
-// Cells belong to the sender: the viewer maps them read-only. Acknowledgements belong to the viewer, and what stands in them is
-// input for the sender. Neither side ever waits for the other in here, and no lock crosses the process boundary: each side
-// publishes a count, and an eventfd wakes the other side only where it has said that it sleeps.
+// Cells belong to the sender: the viewer maps them read-only. Acknowledgements belong to the viewer, and what stands in
+// them is input for the sender. Neither side ever waits for the other in here, and no lock crosses the process
+// boundary: each side publishes a count, and an eventfd wakes the other side only where it has said that it sleeps.
 #pragma once
 
 #include <array>
@@ -30,7 +30,8 @@ struct LocalCells {
 
 struct LocalAcknowledgements {
   alignas(cache_line_bytes) std::atomic<std::uint32_t> given_back;  // entries written so far, modulo 2^32
-  alignas(cache_line_bytes) std::atomic<std::uint32_t> is_waiting;  // the viewer sleeps: raise its event with the next cell
+  alignas(
+      cache_line_bytes) std::atomic<std::uint32_t> is_waiting;  // the viewer sleeps: raise its event with the next cell
   alignas(cache_line_bytes) std::array<std::atomic<std::uint64_t>, local_cell_count> slots;  // epoch << 32 | slot
 };
 

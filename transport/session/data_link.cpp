@@ -12,7 +12,8 @@ namespace framewire {
 namespace {
 
 Error no_such_link(LinkKind kind) {
-  return Error::failed("the " + std::string(name(kind)) + " link is not in this build; take --transport auto, local or tcp");
+  return Error::failed("the " + std::string(name(kind)) +
+                       " link is not in this build; take --transport auto, local or tcp");
 }
 
 }  // namespace
@@ -30,9 +31,12 @@ FileDescriptor dial_data(const HostPort& to, const Token& token, const DataConne
 
 std::unique_ptr<SenderLink> make_sender_link(LinkKind kind, FileDescriptor socket, std::int64_t peer_timeout_ns) {
   switch (kind) {
-    case LinkKind::local: return std::make_unique<LocalSender>(std::move(socket));
-    case LinkKind::tcp: return std::make_unique<TcpSender>(std::move(socket), peer_timeout_ns);
-    case LinkKind::rdma: break;
+    case LinkKind::local:
+      return std::make_unique<LocalSender>(std::move(socket));
+    case LinkKind::tcp:
+      return std::make_unique<TcpSender>(std::move(socket), peer_timeout_ns);
+    case LinkKind::rdma:
+      break;
   }
   throw no_such_link(kind);
 }
@@ -41,14 +45,17 @@ std::unique_ptr<ReceiverLink> make_receiver_link(LinkKind kind, FileDescriptor s
   switch (kind) {
     case LinkKind::local:
       return std::make_unique<LocalReceiver>(std::move(socket), monotonic_ns() + data_connection_timeout_ns);
-    case LinkKind::tcp: return std::make_unique<TcpReceiver>(std::move(socket), peer_timeout_ns);
-    case LinkKind::rdma: break;
+    case LinkKind::tcp:
+      return std::make_unique<TcpReceiver>(std::move(socket), peer_timeout_ns);
+    case LinkKind::rdma:
+      break;
   }
   throw no_such_link(kind);
 }
 
 std::string start_line(LinkKind link, const std::string& auth, const std::string& control) {
-  return "transport=" + std::string(name(link)) + " memory=host auth=" + auth + " control=" + control + " frames=plaintext";
+  return "transport=" + std::string(name(link)) + " memory=host auth=" + auth + " control=" + control +
+         " frames=plaintext";
 }
 
 }  // namespace framewire

@@ -11,15 +11,17 @@
 
 namespace framewire {
 
-/// How one end reaches the other for data: whoever dialled the control channel dials everything else. One of the two is set.
+/// How one end reaches the other for data: whoever dialled the control channel dials everything else. One of the two is
+/// set.
 struct DataWay {
-  Door* door = nullptr;         // this end listens; outlives the session
+  Door* door = nullptr;            // this end listens; outlives the session
   const HostPort* dial = nullptr;  // this end dials; outlives the session
 };
 
 inline constexpr std::int64_t data_connection_timeout_ns = 10'000'000'000;
 
-/// Connects to the same port again, by the Unix socket for `local` and by TCP for `tcp`, and proves the session. Throws Error.
+/// Connects to the same port again, by the Unix socket for `local` and by TCP for `tcp`, and proves the session. Throws
+/// Error.
 FileDescriptor dial_data(const HostPort& to, const Token& token, const DataConnection& connection);
 
 /// The link's end on a proven connection. Throws Error.

@@ -39,7 +39,9 @@ Door::~Door() {
   }
 }
 
-Token Door::issue(const DataConnection& connection) { return tokens_.issue(connection, monotonic_ns()); }
+Token Door::issue(const DataConnection& connection) {
+  return tokens_.issue(connection, monotonic_ns());
+}
 
 FileDescriptor Door::await_data(const DataConnection& connection, std::int64_t deadline_ns) {
   std::unique_lock lock(mutex_);
@@ -51,7 +53,8 @@ FileDescriptor Door::await_data(const DataConnection& connection, std::int64_t d
   });
   if (!came) {
     tokens_.forget(connection.session);
-    throw Error::lost_peer("the peer did not open its data connection in time; does a firewall let the port through twice?");
+    throw Error::lost_peer(
+        "the peer did not open its data connection in time; does a firewall let the port through twice?");
   }
   FileDescriptor fd = std::move(found->fd);
   arrived_.erase(found);

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
-#include <condition_variable>
 #include <thread>
 
 #include "base/log.hpp"
@@ -17,12 +17,13 @@
 
 namespace framewire {
 
-/// Has one thread that accepts ("fw-door"), and one for every connection that is being examined or lives as a session. At most
-/// max_unknown connections are examined at a time; more wait in the listen queue, and then those who have said nothing for a second
-/// make room. Strangers are closed and cost nothing else.
+/// Has one thread that accepts ("fw-door"), and one for every connection that is being examined or lives as a session.
+/// At most max_unknown connections are examined at a time; more wait in the listen queue, and then those who have said
+/// nothing for a second make room. Strangers are closed and cost nothing else.
 class Door {
  public:
-  /// Called on the connection's own thread with a control channel whose far end is known; the thread ends when it returns.
+  /// Called on the connection's own thread with a control channel whose far end is known; the thread ends when it
+  /// returns.
   using OnSession = std::function<void(Authenticated)>;
 
   /// Throws Error (port in use, no key).
@@ -46,7 +47,8 @@ class Door {
   struct Visitor {
     std::thread thread;
     std::int64_t since_ns = 0;
-    FileDescriptor unknown_fd;  // a second descriptor of the connection while it is examined: to end that early; guarded by mutex_
+    FileDescriptor
+        unknown_fd;  // a second descriptor of the connection while it is examined: to end that early; guarded by mutex_
     std::atomic<bool> is_done = false;
   };
   struct Arrived {

@@ -13,7 +13,9 @@ AuthenticateOptions authentication_of(const EndpointOptions& endpoint) {
 }
 
 ListenOptions listening_of(const EndpointOptions& endpoint, const AuthenticateOptions& authentication) {
-  return {.at = endpoint.listen.value_or(HostPort{}), .has_key = authentication.key.has_value(), .insecure = endpoint.insecure};
+  return {.at = endpoint.listen.value_or(HostPort{}),
+          .has_key = authentication.key.has_value(),
+          .insecure = endpoint.insecure};
 }
 
 }  // namespace framewire

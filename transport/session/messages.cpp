@@ -73,13 +73,15 @@ Delivery delivery_field(const json& message) {
   return *delivery;
 }
 
-json rational_to_json(const Rational& rational) { return {rational.numerator, rational.denominator}; }
+json rational_to_json(const Rational& rational) {
+  return {rational.numerator, rational.denominator};
+}
 
 Rational rational_field(const json& message, const std::string& field) {
   const json& pair = array_field(message, field, 2);
   if (pair.size() != 2 || !pair[0].is_number_unsigned() || !pair[1].is_number_unsigned() ||
-      !std::in_range<std::uint32_t>(pair[0].get<std::uint64_t>()) || !std::in_range<std::uint32_t>(pair[1].get<std::uint64_t>()) ||
-      pair[1].get<std::uint32_t>() == 0) {
+      !std::in_range<std::uint32_t>(pair[0].get<std::uint64_t>()) ||
+      !std::in_range<std::uint32_t>(pair[1].get<std::uint64_t>()) || pair[1].get<std::uint32_t>() == 0) {
     throw wrong_field(message, field);
   }
   return {pair[0].get<std::uint32_t>(), pair[1].get<std::uint32_t>()};
@@ -111,10 +113,9 @@ StreamFormat read_format(const json& message) {
                       ? bytes_layout(number_field<std::uint64_t>(message, "size_bytes"))
                       : packed_layout(*pixel_format, number_field<std::uint32_t>(message, "width"),
                                       number_field<std::uint32_t>(message, "height"));
-  format.colour = colour_from_numbers(number_field<std::uint8_t>(message, "colour_matrix"),
-                                      number_field<std::uint8_t>(message, "colour_range"),
-                                      number_field<std::uint8_t>(message, "colour_transfer"),
-                                      number_field<std::uint8_t>(message, "colour_primaries"));
+  format.colour = colour_from_numbers(
+      number_field<std::uint8_t>(message, "colour_matrix"), number_field<std::uint8_t>(message, "colour_range"),
+      number_field<std::uint8_t>(message, "colour_transfer"), number_field<std::uint8_t>(message, "colour_primaries"));
   format.sample_aspect = rational_field(message, "sample_aspect");
   format.frame_rate = rational_field(message, "frame_rate");
   return format;
@@ -127,7 +128,9 @@ std::string message_type(const json& message) {
   return found != message.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-json refusal(const std::string& sentence) { return {{"type", "refused"}, {"text", sentence}}; }
+json refusal(const std::string& sentence) {
+  return {{"type", "refused"}, {"text", sentence}};
+}
 
 void throw_if_refused(const json& message) {
   if (message_type(message) == "refused") {
@@ -181,8 +184,8 @@ OfferMessage read_offer(const json& message) {
     if (!stream.is_object()) {
       throw wrong_field(message, "streams");
     }
-    offer.streams.push_back({text_field(stream, "name"), number_field<std::uint32_t>(stream, "number"), delivery_field(stream),
-                             optional_text_field(stream, "description")});
+    offer.streams.push_back({text_field(stream, "name"), number_field<std::uint32_t>(stream, "number"),
+                             delivery_field(stream), optional_text_field(stream, "description")});
   }
   for (const json& link : array_field(message, "links", 16)) {
     // A link that only a newer peer knows is no fault: it is just not chosen.
@@ -238,7 +241,8 @@ EpochMessage read_epoch(const json& message) {
     throw wrong_field(message, "format");
   }
   const EpochMessage epoch{number_field<std::uint32_t>(message, "number"), read_format(*format),
-                           number_field<std::uint64_t>(message, "slot_bytes"), number_field<std::uint32_t>(message, "ring_slots")};
+                           number_field<std::uint64_t>(message, "slot_bytes"),
+                           number_field<std::uint32_t>(message, "ring_slots")};
   if (epoch.slot_bytes == 0 || epoch.slot_bytes > max_slot_bytes) {
     throw wrong_field(message, "slot_bytes");
   }
@@ -279,8 +283,10 @@ json to_json(const ByeMessage& message) {
 
 ByeMessage read_bye(const json& message) {
   expect_type(message, "bye");
-  ByeMessage bye{text_field(message, "reason"), number_field<std::uint64_t>(message, "frames_sent"),
-                 number_field<std::uint64_t>(message, "frames_received"), {}};
+  ByeMessage bye{text_field(message, "reason"),
+                 number_field<std::uint64_t>(message, "frames_sent"),
+                 number_field<std::uint64_t>(message, "frames_received"),
+                 {}};
   if (const auto found = message.find("statistics"); found != message.end() && found->is_object()) {
     bye.statistics = found->dump();
   }

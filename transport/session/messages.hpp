@@ -1,7 +1,7 @@
 // What the two ends say to each other on the control channel. docs/wire.md lists every field.
 //
-// Each message has a writer and a checked reader. Readers throw Error (failed) that names the message and the field; unknown
-// fields are passed over, so that a newer peer can say more.
+// Each message has a writer and a checked reader. Readers throw Error (failed) that names the message and the field;
+// unknown fields are passed over, so that a newer peer can say more.
 #pragma once
 
 #include <cstdint>

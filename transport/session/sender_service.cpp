@@ -15,7 +15,8 @@
 
 namespace framewire {
 
-SenderService::SenderService(const EndpointOptions& endpoint, std::vector<Stream*> streams, const std::string& program, Log& log)
+SenderService::SenderService(const EndpointOptions& endpoint, std::vector<Stream*> streams, const std::string& program,
+                             Log& log)
     : authenticate_(authentication_of(endpoint)) {
   context_.streams = std::move(streams);
   context_.allowed_links = endpoint.allowed_links;
@@ -50,7 +51,9 @@ std::string SenderService::describe() const {
   return door_ ? "listening on " + door_->describe() : "dialling " + format_host_port(dial_to_);
 }
 
-std::uint16_t SenderService::port() const noexcept { return door_ ? door_->port() : std::uint16_t{0}; }
+std::uint16_t SenderService::port() const noexcept {
+  return door_ ? door_->port() : std::uint16_t{0};
+}
 
 void SenderService::drain(std::int64_t deadline_ns) {
   cut_at(deadline_ns);

@@ -15,8 +15,8 @@
 
 namespace framewire {
 
-/// Owned by the sender program, which also owns the streams; both outlive the service. Each session has a thread of its own, so
-/// that a viewer that stalls or dies holds up nobody.
+/// Owned by the sender program, which also owns the streams; both outlive the service. Each session has a thread of its
+/// own, so that a viewer that stalls or dies holds up nobody.
 class SenderService {
  public:
   /// Starts. Throws Error (port in use, no key where one is needed).
@@ -31,8 +31,9 @@ class SenderService {
   /// 0 when it dials.
   [[nodiscard]] std::uint16_t port() const noexcept;
 
-  /// Waits until every session has ended: said bye after the last frame. Sessions that are not done by `deadline_ns` are cut.
-  /// The streams have been finished before. Until the deadline the owner can move it closer by calling cut_at().
+  /// Waits until every session has ended: said bye after the last frame. Sessions that are not done by `deadline_ns`
+  /// are cut. The streams have been finished before. Until the deadline the owner can move it closer by calling
+  /// cut_at().
   void drain(std::int64_t deadline_ns);
   /// Any thread.
   void cut_at(std::int64_t deadline_ns);
@@ -56,7 +57,8 @@ class SenderService {
   std::list<SenderSession*> sessions_;
   std::vector<SessionReport> reports_;
   std::string refusal_;
-  FileDescriptor handshake_fd_;  // a second descriptor of the connection that is dialled: its silence must not hold up the end
+  FileDescriptor
+      handshake_fd_;  // a second descriptor of the connection that is dialled: its silence must not hold up the end
   bool stopping_ = false;
   std::unique_ptr<Door> door_;
   std::thread dialler_;

@@ -60,7 +60,8 @@ void SenderSession::shake_hands() {
   report_.viewer = authenticated_.channel->peer();
   report_.stream = stream_->options().name;
   report_.transport = name(choice.link);
-  context_.log->info("viewer " + report_.viewer + ": " + start_line(choice.link, authenticated_.auth, authenticated_.control));
+  context_.log->info("viewer " + report_.viewer + ": " +
+                     start_line(choice.link, authenticated_.auth, authenticated_.control));
 }
 
 ChooseMessage SenderSession::negotiate(const std::string& session) {
@@ -81,7 +82,8 @@ ChooseMessage SenderSession::negotiate(const std::string& session) {
   }
   if (choice.delivery == Delivery::every && stream_->options().delivery != Delivery::every) {
     refuse(*authenticated_.channel,
-           "this stream is delivered as 'latest'; a viewer cannot ask for 'every': start the sender with --delivery every");
+           "this stream is delivered as 'latest'; a viewer cannot ask for 'every': start the sender with --delivery "
+           "every");
   }
   return choice;
 }
@@ -146,8 +148,8 @@ void SenderSession::handle(const nlohmann::json& message) {
 void SenderSession::announce_epoch() {
   if (const auto epoch = stream_->epoch_to_announce(*outlet_)) {
     link_->begin_epoch(epoch->pool);
-    authenticated_.channel->post(
-        to_json(EpochMessage{epoch->number, epoch->format, epoch->pool->slot_bytes(), stream_->options().slots_per_viewer}));
+    authenticated_.channel->post(to_json(
+        EpochMessage{epoch->number, epoch->format, epoch->pool->slot_bytes(), stream_->options().slots_per_viewer}));
   }
 }
 
@@ -155,8 +157,8 @@ void SenderSession::say_bye_when_drained() {
   const bool out_of_time = monotonic_ns() >= context_.stop_at_ns.load();
   if (!bye_sent_ && (stream_->is_drained(*outlet_) || out_of_time)) {
     bye_sent_ = true;
-    authenticated_.channel->post(to_json(
-        ByeMessage{.reason = "the stream ended", .frames_sent = stream_->counts(*outlet_).frames_sent, .statistics = {}}));
+    authenticated_.channel->post(to_json(ByeMessage{
+        .reason = "the stream ended", .frames_sent = stream_->counts(*outlet_).frames_sent, .statistics = {}}));
   } else if (out_of_time) {
     report_.ending = "the viewer did not take the last frames in time";
     is_over_ = true;

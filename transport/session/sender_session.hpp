@@ -47,8 +47,8 @@ class SenderSession {
   SenderSession(const SenderSession&) = delete;
   SenderSession& operator=(const SenderSession&) = delete;
 
-  /// Handshake, then frames until either end says bye or is gone. Throws Error when the handshake fails; a session that stood
-  /// ends with a report instead.
+  /// Handshake, then frames until either end says bye or is gone. Throws Error when the handshake fails; a session that
+  /// stood ends with a report instead.
   SessionReport run();
 
   void wake() noexcept { raise_event(wake_event_.get()); }

@@ -105,7 +105,8 @@ class Subscriber::Implementation {
   SubscriberStatus status_;
   std::deque<Flow> flows_;  // the current one last; an earlier one until its last whole frame was taken
   std::optional<Authenticated> incoming_;
-  FileDescriptor handshake_fd_;  // a second descriptor of the connection that is being shaken hands on: close() ends it early
+  FileDescriptor
+      handshake_fd_;  // a second descriptor of the connection that is being shaken hands on: close() ends it early
   bool has_session_ = false;
   bool stopping_ = false;
   std::atomic<std::uint64_t> status_version_ = 0;
@@ -172,8 +173,8 @@ void Subscriber::Implementation::count(Flow& flow, const FrameHeader& header) no
   bytes_received_ += header.layout.size_bytes;
 }
 
-/// The sender's bye names how many frames it sent: the session is over once the program has taken them all, or once the link has
-/// ended and there are no more.
+/// The sender's bye names how many frames it sent: the session is over once the program has taken them all, or once the
+/// link has ended and there are no more.
 void Subscriber::Implementation::finish_if_done(Flow& flow) noexcept {
   if (!flow.session->has_bye() || status_.state == SubscriberState::finished) {
     return;
@@ -295,8 +296,8 @@ std::shared_ptr<ViewerSession> Subscriber::Implementation::connect() {
       return nullptr;
     }
   }
-  auto session =
-      std::make_shared<ViewerSession>(authenticate_dialler(std::move(dialled), authenticate_), DataWay{.dial = &to}, wishes_);
+  auto session = std::make_shared<ViewerSession>(authenticate_dialler(std::move(dialled), authenticate_),
+                                                 DataWay{.dial = &to}, wishes_);
   forget_handshake();
   return session;
 }
@@ -423,7 +424,8 @@ bool Subscriber::Implementation::pause() {
   return !stopping_;
 }
 
-void Subscriber::Implementation::set_status(SubscriberState state, const std::string& sentence, ExitStatus exit_status) {
+void Subscriber::Implementation::set_status(SubscriberState state, const std::string& sentence,
+                                            ExitStatus exit_status) {
   const std::scoped_lock lock(mutex_);
   status_.state = state;
   status_.sentence = sentence;
@@ -437,14 +439,32 @@ void Subscriber::Implementation::set_status(SubscriberState state, const std::st
 Subscriber::Subscriber(SubscriberOptions options, Log& log)
     : implementation_(std::make_unique<Implementation>(std::move(options), log)) {}
 Subscriber::~Subscriber() = default;
-std::optional<ReceivedFrame> Subscriber::next() { return implementation_->next(); }
-void Subscriber::wait(std::int64_t deadline_ns, bool spin) { implementation_->wait(deadline_ns, spin); }
-void Subscriber::wake() noexcept { implementation_->wake(); }
-SubscriberStatus Subscriber::status() const { return implementation_->status(); }
-SubscriberCounts Subscriber::counts() const { return implementation_->counts(); }
-std::uint16_t Subscriber::port() const noexcept { return implementation_->port(); }
-std::uint64_t Subscriber::status_version() const noexcept { return implementation_->status_version(); }
-Subscriber::ClockOffset Subscriber::clock_offset() const noexcept { return implementation_->clock_offset(); }
-void Subscriber::close(const std::string& statistics_json) { implementation_->close(statistics_json); }
+std::optional<ReceivedFrame> Subscriber::next() {
+  return implementation_->next();
+}
+void Subscriber::wait(std::int64_t deadline_ns, bool spin) {
+  implementation_->wait(deadline_ns, spin);
+}
+void Subscriber::wake() noexcept {
+  implementation_->wake();
+}
+SubscriberStatus Subscriber::status() const {
+  return implementation_->status();
+}
+SubscriberCounts Subscriber::counts() const {
+  return implementation_->counts();
+}
+std::uint16_t Subscriber::port() const noexcept {
+  return implementation_->port();
+}
+std::uint64_t Subscriber::status_version() const noexcept {
+  return implementation_->status_version();
+}
+Subscriber::ClockOffset Subscriber::clock_offset() const noexcept {
+  return implementation_->clock_offset();
+}
+void Subscriber::close(const std::string& statistics_json) {
+  implementation_->close(statistics_json);
+}
 
 }  // namespace framewire

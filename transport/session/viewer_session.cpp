@@ -62,25 +62,29 @@ ViewerSession::ViewerSession(Authenticated authenticated, DataWay way, const Vie
 ChooseMessage ViewerSession::choose(const OfferMessage& offer, const ViewerWishes& wishes, std::string& why) {
   MessageChannel& channel = *authenticated_.channel;
   const OfferedStream& stream = find_stream(offer, wishes.stream, channel);
-  const auto link = std::ranges::find_if(wishes.allowed_links, [&](LinkKind kind) {
-    return std::ranges::find(offer.links, kind) != offer.links.end();
-  });
+  const auto link = std::ranges::find_if(
+      wishes.allowed_links, [&](LinkKind kind) { return std::ranges::find(offer.links, kind) != offer.links.end(); });
   if (link == wishes.allowed_links.end()) {
-    refuse(channel, "no transport in common: this end takes " + names_of(wishes.allowed_links) + ", the sender offers " +
-                        names_of(offer.links) + (authenticated_.is_unix ? "" : " (local needs the same user on the same machine)"));
+    refuse(channel, "no transport in common: this end takes " + names_of(wishes.allowed_links) +
+                        ", the sender offers " + names_of(offer.links) +
+                        (authenticated_.is_unix ? "" : " (local needs the same user on the same machine)"));
   }
   if (wishes.delivery == Delivery::every && stream.delivery == Delivery::latest) {
-    refuse(channel, "the stream is delivered as 'latest'; a viewer cannot ask for 'every': start the sender with --delivery every");
+    refuse(
+        channel,
+        "the stream is delivered as 'latest'; a viewer cannot ask for 'every': start the sender with --delivery every");
   }
   if (wishes.transport_is_auto) {
-    why = *link == LinkKind::local ? " (auto: local, both ends are on this machine)"
-                                   : " (auto: " + std::string(name(*link)) +
-                                         (authenticated_.is_unix ? ", local is not offered)" : ", the sender is on another machine)");
+    why = *link == LinkKind::local
+              ? " (auto: local, both ends are on this machine)"
+              : " (auto: " + std::string(name(*link)) +
+                    (authenticated_.is_unix ? ", local is not offered)" : ", the sender is on another machine)");
   }
   return {.stream = stream.number, .link = *link, .delivery = wishes.delivery.value_or(stream.delivery), .token = {}};
 }
 
-void ViewerSession::open_link(const OfferMessage& offer, ChooseMessage choice, DataWay way, std::int64_t peer_timeout_ns) {
+void ViewerSession::open_link(const OfferMessage& offer, ChooseMessage choice, DataWay way,
+                              std::int64_t peer_timeout_ns) {
   MessageChannel& channel = *authenticated_.channel;
   const DataConnection connection{session_id_from_hex(offer.session), choice.link, 0};
   if (way.door != nullptr) {
@@ -94,7 +98,8 @@ void ViewerSession::open_link(const OfferMessage& offer, ChooseMessage choice, D
   link_ = make_receiver_link(choice.link, std::move(data), peer_timeout_ns);
 }
 
-/// The offset at the exchange with the shortest round trip; half of that round trip is how far off it can be (Cristian 1989).
+/// The offset at the exchange with the shortest round trip; half of that round trip is how far off it can be (Cristian
+/// 1989).
 void ViewerSession::compare_clocks() {
   constexpr int exchanges = 8;
   std::int64_t shortest_ns = std::numeric_limits<std::int64_t>::max();

@@ -17,8 +17,8 @@ namespace framewire {
 
 namespace {
 
-/// Headers and small payloads are read in blocks of this size; of a large payload only the part that came with its header is
-/// copied once more.
+/// Headers and small payloads are read in blocks of this size; of a large payload only the part that came with its
+/// header is copied once more.
 constexpr std::size_t buffer_bytes = std::size_t{32} * 1024;
 constexpr std::uint64_t slot_alignment_bytes = 4096;
 
@@ -53,8 +53,8 @@ TcpReceiver::~TcpReceiver() {
 
 void TcpReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots) {
   if (slot_bytes == 0 || slot_bytes > max_slot_bytes || ring_slots == 0 || ring_slots > max_pool_slots) {
-    throw Error::failed("the sender asks for a ring of " + std::to_string(ring_slots) + " slots of " + std::to_string(slot_bytes) +
-                        " bytes, which is not possible");
+    throw Error::failed("the sender asks for a ring of " + std::to_string(ring_slots) + " slots of " +
+                        std::to_string(slot_bytes) + " bytes, which is not possible");
   }
   auto ring = std::make_shared<TcpRing>(epoch, slot_bytes, ring_slots);
   const std::scoped_lock lock(mutex_);
@@ -225,10 +225,13 @@ std::string TcpReceiver::fault() const {
     return fault_;
   }
   switch (state()) {
-    case LinkState::closed: return "the sender closed its data connection";
-    case LinkState::lost: return "the sender's data connection was cut, or its host does not answer";
+    case LinkState::closed:
+      return "the sender closed its data connection";
+    case LinkState::lost:
+      return "the sender's data connection was cut, or its host does not answer";
     case LinkState::broken:
-    case LinkState::open: break;
+    case LinkState::open:
+      break;
   }
   return {};
 }

@@ -15,7 +15,8 @@
 
 namespace framewire {
 
-/// The slots of one epoch at the viewer. Slots belong to the sender until it announced a frame in them, then to the viewer.
+/// The slots of one epoch at the viewer. Slots belong to the sender until it announced a frame in them, then to the
+/// viewer.
 struct TcpRing {
   TcpRing(std::uint32_t ring_epoch, std::uint64_t bytes_per_slot, std::uint32_t slots);
 

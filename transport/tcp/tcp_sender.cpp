@@ -127,8 +127,8 @@ bool TcpSender::arm() noexcept {
 
 void TcpSender::read_credits() noexcept {
   while (state_.load(std::memory_order_relaxed) == LinkState::open) {
-    const auto got = ::recv(socket_.get(), credit_bytes_.data() + credit_bytes_held_, credit_bytes_.size() - credit_bytes_held_,
-                            MSG_DONTWAIT);
+    const auto got = ::recv(socket_.get(), credit_bytes_.data() + credit_bytes_held_,
+                            credit_bytes_.size() - credit_bytes_held_, MSG_DONTWAIT);
     if (got == 0) {
       return fail(LinkState::closed);
     }
@@ -230,10 +230,14 @@ LinkState TcpSender::state() const noexcept {
 
 std::string TcpSender::fault() const {
   switch (state()) {
-    case LinkState::closed: return "the viewer closed its data connection";
-    case LinkState::lost: return "the viewer's data connection was cut, or its host does not answer";
-    case LinkState::broken: return "the viewer gave back a slot that it does not hold";
-    case LinkState::open: break;
+    case LinkState::closed:
+      return "the viewer closed its data connection";
+    case LinkState::lost:
+      return "the viewer's data connection was cut, or its host does not answer";
+    case LinkState::broken:
+      return "the viewer gave back a slot that it does not hold";
+    case LinkState::open:
+      break;
   }
   return {};
 }

@@ -16,8 +16,8 @@
 
 namespace framewire {
 
-/// Has one thread ("fw-tcp-send") that writes to the socket and may block there for as long as the viewer does not read.
-/// offer() and collect() never wait for it.
+/// Has one thread ("fw-tcp-send") that writes to the socket and may block there for as long as the viewer does not
+/// read. offer() and collect() never wait for it.
 class TcpSender final : public SenderLink {
  public:
   /// Takes the proven data connection. Throws Error.
