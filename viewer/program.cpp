@@ -82,6 +82,7 @@ ExitStatus Program::run() {
         show_frame();
       } else if (schedule_.is_due()) {
         redraw();
+        warm_up();
       }
       say_live_line();
       if (is_over()) {
@@ -177,6 +178,7 @@ void Program::take_frames() {
 void Program::follow_epoch(const FrameHeader& header) {
   if (epoch_ != header.epoch) {
     epoch_ = header.epoch;
+    follow_status();  // the format and the delivery of what is recorded and paced from here on
     layer_.forget_memory();
   }
 }
@@ -259,7 +261,6 @@ void Program::redraw() {
   draw_picture();
   surface_->present();
   schedule_.drawn(process_cpu_ns() - cpu_before_ns, step_ns());
-  warm_up();
 }
 
 /// Drivers finish shaders when they are first used. While there is no sender, that costs no frame its time.
@@ -268,6 +269,7 @@ void Program::warm_up() {
     is_warm_ = true;
     surface_->begin();
     layer_.warm_up(surface_->size());
+    schedule_.request();  // over what that drew
   }
 }
 
@@ -361,7 +363,7 @@ ExitStatus Program::finish() {
 }
 
 void Program::save_last_picture() {
-  if (schedule_.is_due()) {  // nothing came, and nothing was drawn yet
+  if (schedule_.due_ns() != RedrawSchedule::never_ns) {  // what is to be seen now was not drawn yet
     redraw();
   }
   save_screenshot(*options_.screenshot_file);

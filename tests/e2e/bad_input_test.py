@@ -36,12 +36,11 @@ class BadInput(harness.EndToEnd):
                 with self.file("stdin").open("rb") as stdin:
                     self.one_sentence(self.send_to_its_end("-", stdin=stdin), *wanted)
 
-    def test_an_absurd_size_costs_no_memory(self):
-        with self.file("stdin").open("w+b") as stdin:
-            stdin.write(b"YUV4MPEG2 W32768 H32768 F30:1\n")
-            stdin.seek(0)
-            sender = self.send_to_its_end("-", prefix=["prlimit", f"--as={3 * 2**30}"], stdin=stdin)
-            self.one_sentence(sender, "32768x32768|GB")
+    def test_an_absurd_size_is_refused_before_it_is_allocated(self):
+        self.file("stdin").write_bytes(b"YUV4MPEG2 W32768 H32768 F30:1 C444\n")
+        with self.file("stdin").open("rb") as stdin:
+            sender = self.send_to_its_end("-", "--slots", "64", stdin=stdin)
+        self.one_sentence(sender, "slots", "GB")
 
     def test_standard_streams_that_are_closed(self):
         """Nothing else gets their numbers: a log line would go to a viewer, as frames."""

@@ -97,13 +97,28 @@ class File(harness.EndToEnd):
         sender = self.send_on(film, "--delivery", "every", "--no-pace")
         viewer = self.view(sender.address, "--output", self.file("out.yuv"))
         self.ends(viewer)
-        status = sender.wait_end()
+        self.ends(sender, harness.FAILED)
         got = frames_of(self.file("out.yuv").read_bytes())
         self.assertGreater(len(got), 15)
         self.assertEqual(got, expected)
-        self.assertIn(status, (harness.OK, harness.FAILED))
-        if status == harness.FAILED:
-            self.one_sentence(sender, "film.mkv")
+        self.one_sentence(sender, f"film.mkv' breaks off after {len(got)} frames", "what came before was sent")
+
+    def test_of_a_film_damaged_in_the_middle_the_rest_is_shown(self):
+        film = self.make_film("film.mkv")
+        good = frames_of(pictures.read_by_ffmpeg("-i", film))
+        whole = bytearray(film.read_bytes())
+        middle = len(whole) // 2
+        whole[middle:middle + 300] = bytes(byte ^ 0x5A for byte in whole[middle:middle + 300])
+        film.write_bytes(whole)
+        sender = self.send_on(film, "--delivery", "every", "--no-pace")
+        viewer = self.view(sender.address, "--output", self.file("out.yuv"))
+        self.ends(viewer)
+        self.ends(sender)
+        self.one_sentence(sender, "warning: .*film.mkv' is damaged: [1-9]")
+        got = frames_of(self.file("out.yuv").read_bytes())
+        self.assertEqual(got[:20], good[:20])
+        self.assertEqual(got[-1], good[-1], "it is found again at the next key frame")
+        self.assertGreater(len(got), FRAMES - 25)
 
     def test_of_stdin_cut_off_the_good_frames_are_shown(self):
         header = b"YUV4MPEG2 W64 H36 F30:1 Ip A1:1 C420jpeg\n"

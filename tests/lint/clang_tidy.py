@@ -33,7 +33,8 @@ def main() -> int:
     # The options are for g++, which knows warnings that clang does not.
     command = [program, "--quiet", "-p", str(build), "--extra-arg=-Wno-unknown-warning-option"]
     version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
-    also = version + (top / ".clang-tidy").read_text(encoding="utf-8") + (top / "cmake/settings.cmake").read_text(encoding="utf-8")
+    rules = "".join((top / name).read_text(encoding="utf-8") for name in (".clang-tidy", "tests/.clang-tidy"))
+    also = version + rules + (top / "cmake/settings.cmake").read_text(encoding="utf-8")
     findings = checked.run_all(top, build / "lint", {name: [*command, name] for name in wanted}, also)
     print(f"clang-tidy: {len(wanted)} files")
     return house.report(findings, "clang-tidy")

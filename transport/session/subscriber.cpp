@@ -371,6 +371,7 @@ void Subscriber::Implementation::serve(ViewerSession& session) {
         break;
       }
     }
+    session.announce_ready();
     try {
       session.check_peer();
     } catch (const Error&) {

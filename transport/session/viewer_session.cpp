@@ -131,6 +131,13 @@ void ViewerSession::handle_messages() {
   }
 }
 
+void ViewerSession::announce_ready() {
+  if (unsaid_ready_) {
+    authenticated_.channel->post(to_json(*unsaid_ready_));
+    unsaid_ready_.reset();
+  }
+}
+
 void ViewerSession::handle(const nlohmann::json& message) {
   throw_if_refused(message);
   const std::string type = message_type(message);
@@ -138,7 +145,7 @@ void ViewerSession::handle(const nlohmann::json& message) {
     const EpochMessage epoch = read_epoch(message);
     link_->begin_epoch(epoch.number, epoch.slot_bytes, epoch.ring_slots);
     format_ = epoch.format;
-    authenticated_.channel->post(to_json(ReadyMessage{epoch.number, epoch.ring_slots}));
+    unsaid_ready_ = ReadyMessage{epoch.number, epoch.ring_slots};
   } else if (type == "bye") {
     frames_sent_ = read_bye(message).frames_sent;
     has_bye_.store(true, std::memory_order_release);

@@ -32,6 +32,8 @@ class ViewerSession {
 
   /// Takes in what the sender said; never waits. Throws Error when the session is over without a bye.
   void handle_messages();
+  /// Lets frames of the epoch that was announced last come: after whoever takes them knows its format().
+  void announce_ready();
 
   [[nodiscard]] int descriptor() const noexcept { return authenticated_.channel->fd(); }
   [[nodiscard]] bool has_buffered() const noexcept { return authenticated_.channel->has_buffered(); }
@@ -66,6 +68,7 @@ class ViewerSession {
   std::string start_line_;
   Delivery delivery_ = Delivery::latest;
   std::optional<StreamFormat> format_;
+  std::optional<ReadyMessage> unsaid_ready_;
   std::int64_t peer_timeout_ns_;
   std::uint64_t frames_sent_ = 0;
   std::atomic<bool> has_bye_ = false;
