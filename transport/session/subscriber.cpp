@@ -327,6 +327,9 @@ Authenticated Subscriber::Implementation::await_incoming() {
 void Subscriber::Implementation::take_incoming(Authenticated authenticated) {
   {
     const std::scoped_lock lock(mutex_);
+    if (stopping_ || status_.state == SubscriberState::finished) {
+      return;  // the next one at this address will take it: whoever dials tries again
+    }
     if (!has_session_ && !incoming_) {
       incoming_ = std::move(authenticated);
       changed_.notify_all();
