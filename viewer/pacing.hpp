@@ -11,49 +11,66 @@
 
 namespace framewire {
 
-/// Chooses the frame to show. Newest-frame pacing takes in everything there is and keeps the newest; the older ones are
-/// superseded and go back without having been uploaded. With `shows_every` each frame is shown in turn, and what is not
-/// taken in yet stays in the ring, which holds the sender back. One thread.
+enum class PacingRule {
+  newest,         // a screen: what it cannot show in time is not worth showing
+  nearly_newest,  // no screen sets a pace: of two frames both are shown, so that a hiccup costs none; of more, the
+                  // newest
+  every,          // each in turn; what is not taken in yet stays in the ring, which holds the sender back
+};
+
+/// Chooses the frame to show: takes in what there is, and names those that newer ones have superseded, which go back
+/// without having been uploaded. One thread.
 template <typename Frame>
 class Pacing {
  public:
   /// Taking in stops after this long, so that a sender faster than any drawing cannot keep a picture from being drawn.
   static constexpr std::int64_t longest_drain_ns = 4 * ns_per_ms;
 
-  Pacing(const Clock& clock, bool shows_every) noexcept : clock_(clock), shows_every_(shows_every) {}
-
-  void set_shows_every(bool shows_every) noexcept { shows_every_ = shows_every; }
+  Pacing(const Clock& clock, PacingRule rule) noexcept : clock_(clock), rule_(rule) {}
 
   /// Takes in frames. `next()` returns an optional Frame, in order; `on_superseded(Frame&)` gets each that will never
   /// be shown.
   template <typename Next, typename OnSuperseded>
   void drain(Next&& next, OnSuperseded&& on_superseded) {
     const std::int64_t deadline_ns = clock_.now_ns() + longest_drain_ns;
-    while (!(shows_every_ && waiting_)) {
+    while (!(rule_ == PacingRule::every && first_)) {
       std::optional<Frame> frame = next();
       if (!frame) {
         return;
       }
-      if (waiting_) {
-        on_superseded(*waiting_);
-        waiting_.reset();
-      }
-      waiting_.emplace(std::move(*frame));
+      take_in(std::move(*frame), on_superseded);
       if (clock_.now_ns() >= deadline_ns) {
         return;
       }
     }
   }
 
-  [[nodiscard]] bool has_frame() const noexcept { return waiting_.has_value(); }
+  [[nodiscard]] bool has_frame() const noexcept { return first_.has_value(); }
 
   /// The frame to show now, if there is one. It is the caller's from here on.
-  std::optional<Frame> take() noexcept { return std::exchange(waiting_, std::nullopt); }
+  std::optional<Frame> take() noexcept {
+    std::optional<Frame> frame = std::exchange(first_, std::nullopt);
+    std::swap(first_, second_);
+    return frame;
+  }
 
  private:
+  template <typename OnSuperseded>
+  void take_in(Frame frame, OnSuperseded& on_superseded) {
+    if (first_ && !second_ && rule_ == PacingRule::nearly_newest) {
+      second_.emplace(std::move(frame));
+      return;
+    }
+    while (std::optional<Frame> older = take()) {
+      on_superseded(*older);
+    }
+    first_.emplace(std::move(frame));
+  }
+
   const Clock& clock_;
-  bool shows_every_;
-  std::optional<Frame> waiting_;
+  PacingRule rule_;
+  std::optional<Frame> first_;
+  std::optional<Frame> second_;  // only while there is a first
 };
 
 /// When a picture is drawn again although no frame came: at once when asked to, and in steps while something moves in

@@ -43,6 +43,13 @@ ViewerOptions checked(ViewerOptions options) {
   return options;
 }
 
+PacingRule pacing_rule(const ViewerOptions& options) noexcept {
+  if (options.subscriber.delivery == Delivery::every) {
+    return PacingRule::every;
+  }
+  return options.is_headless ? PacingRule::nearly_newest : PacingRule::newest;
+}
+
 bool is_empty(Size size) noexcept {
   return size.width == 0 || size.height == 0;
 }
@@ -59,7 +66,7 @@ Program::Program(const ViewerOptions& options, Interruption& interruption, Log& 
       scene_(layer_, statistics_),
       recorder_(options_.output_file, log, interruption),
       subscriber_(options_.subscriber, log),
-      pacing_(clock_, options_.subscriber.delivery == Delivery::every),
+      pacing_(clock_, pacing_rule(options_)),
       schedule_(clock_, options_.is_headless ? notice_delay_ns : 0) {
   facts_.peer_text = options_.peer_text;
   log_.detail(surface_->describe() + ", " + gl_renderer() + ", upload by " + name(layer_.method()));
@@ -122,6 +129,7 @@ void Program::follow_status() {
     schedule_.request_within(can_wait ? notice_delay_ns : 0);
   }
   if (now.state == SubscriberState::lost && before.state != SubscriberState::lost) {
+    epoch_.reset();                       // the next session counts its own
     facts_.lost_sentence = now.sentence;  // dialling puts its own sentences there from now on
     layer_.forget_memory();
   }
@@ -320,6 +328,9 @@ ViewerReport Program::report() const {
 }
 
 void Program::sleep() {
+  if (pacing_.has_frame()) {
+    return;
+  }
   const std::int64_t now_ns = clock_.now_ns();
   std::int64_t deadline_ns = std::min({now_ns + surface_->poll_interval_ns(), schedule_.due_ns(), next_line_ns_});
   if (options_.common.max_duration_ns != 0) {
@@ -343,7 +354,7 @@ ExitStatus Program::finish() {
     }
   };
   log_.end_live();
-  if (auto waiting = pacing_.take()) {
+  while (auto waiting = pacing_.take()) {
     statistics_.frame_superseded();
     layer_.discard(std::move(*waiting));
   }

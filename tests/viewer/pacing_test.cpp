@@ -45,14 +45,14 @@ class PacingTest : public testing::Test {
 };
 
 TEST_F(PacingTest, HasNothingToShowAtFirst) {
-  Pacing<Frame> pacing(clock_, false);
+  Pacing<Frame> pacing(clock_, PacingRule::newest);
   drain(pacing);
   EXPECT_FALSE(pacing.has_frame());
   EXPECT_EQ(take(pacing), -1);
 }
 
 TEST_F(PacingTest, ShowsTheNewestAndSupersedesTheOlderOnesInOrder) {
-  Pacing<Frame> pacing(clock_, false);
+  Pacing<Frame> pacing(clock_, PacingRule::newest);
   arrive({1, 2, 3});
   drain(pacing);
   EXPECT_EQ(superseded_, (std::vector{1, 2}));
@@ -61,7 +61,7 @@ TEST_F(PacingTest, ShowsTheNewestAndSupersedesTheOlderOnesInOrder) {
 }
 
 TEST_F(PacingTest, SupersedesAFrameThatWaitedForTheDrawing) {
-  Pacing<Frame> pacing(clock_, false);
+  Pacing<Frame> pacing(clock_, PacingRule::newest);
   arrive({1});
   drain(pacing);
   arrive({2});
@@ -71,7 +71,7 @@ TEST_F(PacingTest, SupersedesAFrameThatWaitedForTheDrawing) {
 }
 
 TEST_F(PacingTest, ShowsEveryFrameInTurnAndLeavesTheRestInTheRing) {
-  Pacing<Frame> pacing(clock_, true);
+  Pacing<Frame> pacing(clock_, PacingRule::every);
   arrive({1, 2, 3});
   drain(pacing);
   EXPECT_EQ(ring_.size(), 2U);
@@ -84,7 +84,7 @@ TEST_F(PacingTest, ShowsEveryFrameInTurnAndLeavesTheRestInTheRing) {
 }
 
 TEST_F(PacingTest, StopsTakingInSoThatAFastSenderCannotStarveThePicture) {
-  Pacing<Frame> pacing(clock_, false);
+  Pacing<Frame> pacing(clock_, PacingRule::newest);
   for (int i = 0; i < 1000; ++i) {
     ring_.push_back(i);
   }
@@ -94,8 +94,40 @@ TEST_F(PacingTest, StopsTakingInSoThatAFastSenderCannotStarveThePicture) {
   EXPECT_EQ(superseded_, (std::vector{0, 1, 2}));
 }
 
+TEST_F(PacingTest, NearlyNewestShowsBothOfTwo) {
+  Pacing<Frame> pacing(clock_, PacingRule::nearly_newest);
+  arrive({1, 2});
+  drain(pacing);
+  EXPECT_EQ(take(pacing), 1);
+  EXPECT_TRUE(pacing.has_frame());
+  EXPECT_EQ(take(pacing), 2);
+  EXPECT_FALSE(pacing.has_frame());
+  EXPECT_TRUE(superseded_.empty());
+}
+
+TEST_F(PacingTest, NearlyNewestGoesToTheNewestOfMore) {
+  Pacing<Frame> pacing(clock_, PacingRule::nearly_newest);
+  arrive({1, 2, 3});
+  drain(pacing);
+  EXPECT_EQ(superseded_, (std::vector{1, 2}));
+  EXPECT_EQ(take(pacing), 3);
+  EXPECT_EQ(take(pacing), -1);
+}
+
+TEST_F(PacingTest, NearlyNewestKeepsTheOrderWhenOneMoreComesBetween) {
+  Pacing<Frame> pacing(clock_, PacingRule::nearly_newest);
+  arrive({1, 2});
+  drain(pacing);
+  EXPECT_EQ(take(pacing), 1);
+  arrive({3});
+  drain(pacing);
+  EXPECT_EQ(take(pacing), 2);
+  EXPECT_EQ(take(pacing), 3);
+  EXPECT_TRUE(superseded_.empty());
+}
+
 TEST_F(PacingTest, LosesNoFrameOfALongRun) {
-  Pacing<Frame> pacing(clock_, false);
+  Pacing<Frame> pacing(clock_, PacingRule::newest);
   std::size_t shown = 0;
   for (int i = 0; i < 500; ++i) {
     for (int burst = 0; burst < i % 4; ++burst) {
