@@ -109,7 +109,8 @@ bool Program::is_over() const {
       options_.common.max_frames != 0 && statistics_.counts().frames_received >= options_.common.max_frames;
   const bool has_lasted =
       options_.common.max_duration_ns != 0 && clock_.now_ns() - started_ns_ >= options_.common.max_duration_ns;
-  return ending_ || interruption_.is_requested() || (has_all && !pacing_.has_frame()) || has_lasted;
+  const bool has_bye = facts_.status.state == SubscriberState::finished;
+  return ending_ || interruption_.is_requested() || has_lasted || ((has_all || has_bye) && !pacing_.has_frame());
 }
 
 // ---- What comes in ----
@@ -133,7 +134,7 @@ void Program::follow_status() {
     facts_.lost_sentence = now.sentence;  // dialling puts its own sentences there from now on
     layer_.forget_memory();
   }
-  if (now.state == SubscriberState::finished || now.state == SubscriberState::failed) {
+  if (now.state == SubscriberState::failed) {
     ending_ = now.exit_status;
   }
 }
