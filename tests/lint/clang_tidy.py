@@ -2,12 +2,16 @@
 """clang-tidy over the sources of the house, by the checks of .clang-tidy. Takes the build folder, and files to check only those."""
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
 
 import checked
 import house
+
+# Where a finding begins: "path:line:column: error: …".
+FINDING = re.compile(r"^(?=\S+:\d+:\d+: (?:error|warning): )", re.MULTILINE)
 
 
 def compile_commands(build: pathlib.Path, top: pathlib.Path) -> set[str]:
@@ -16,6 +20,12 @@ def compile_commands(build: pathlib.Path, top: pathlib.Path) -> set[str]:
     paths = {pathlib.Path(entry["file"]) for entry in entries}
     own = {path.relative_to(top).as_posix() for path in paths if path.is_relative_to(top)}
     return {name for name in own if not name.startswith("build/") and name.endswith(".cpp")}
+
+
+def distinct_findings(outputs: list[str]) -> list[str]:
+    """Each finding once: one in a header comes with every source that includes it."""
+    blocks = [block.strip() for output in outputs for block in FINDING.split(output)[1:]]
+    return list(dict.fromkeys(blocks)) or outputs
 
 
 def main() -> int:
@@ -35,9 +45,9 @@ def main() -> int:
     version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
     rules = "".join((top / name).read_text(encoding="utf-8") for name in (".clang-tidy", "tests/.clang-tidy"))
     also = version + rules + (top / "cmake/settings.cmake").read_text(encoding="utf-8")
-    findings = checked.run_all(top, build / "lint", {name: [*command, name] for name in wanted}, also)
-    print(f"clang-tidy: {len(wanted)} files")
-    return house.report(findings, "clang-tidy")
+    outputs = checked.run_all(top, build / "lint", {name: [*command, name] for name in wanted}, also)
+    print(f"clang-tidy: {len(wanted)} files, {len(outputs)} of them with findings")
+    return house.report(distinct_findings(outputs), "clang-tidy")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import tempfile
 import unittest
 
 import checked
+import clang_tidy
 import headers_alone
 import include_direction
 import tree
@@ -90,6 +91,16 @@ class Tree(unittest.TestCase):
             ("base/a.cpp", "// TO" + "DO: more\n", False),
         ]:
             self.assertEqual(len(self.findings(name, text, is_executable)), 1, name + ": " + text[:40])
+
+
+class ClangTidy(unittest.TestCase):
+    def test_says_a_finding_in_a_header_once(self):
+        finding = "a.hpp:1:2: error: bad [check]\nint a;\n    ^\na.hpp:1:2: note: why"
+        outputs = [f"--- a.cpp\n{finding}", f"--- b.cpp\n{finding}\nb.cpp:3:1: error: worse [check]"]
+        self.assertEqual(clang_tidy.distinct_findings(outputs), [finding, "b.cpp:3:1: error: worse [check]"])
+
+    def test_says_what_it_does_not_understand_whole(self):
+        self.assertEqual(clang_tidy.distinct_findings(["--- a.cpp\ncannot run"]), ["--- a.cpp\ncannot run"])
 
 
 class Files(unittest.TestCase):
