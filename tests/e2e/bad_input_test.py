@@ -44,7 +44,8 @@ class BadInput(harness.EndToEnd):
 
     def test_standard_streams_that_are_closed(self):
         """Nothing else gets their numbers: a log line would go to a viewer, as frames."""
-        sender = self.send("pattern:stamped", "--size", "64x36", "--listen", "127.0.0.1:0", prefix=["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh"])
+        closed = ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh"]
+        sender = self.send("pattern:stamped", "--size", "64x36", "--listen", "127.0.0.1:0", prefix=closed)
         harness.wait_until(lambda: sender.descriptors() > 6, "it to listen")
         self.assertEqual(self.standard_streams(sender), ["/dev/null"] * 3)
         sender.interrupt()
@@ -92,7 +93,8 @@ class BadInput(harness.EndToEnd):
         harness.require_tool("ffmpeg")
         self.file("noise.mkv").write_bytes(os.urandom(20_000))
         self.file("empty.mp4").write_bytes(b"")
-        subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-f", "lavfi", "-i", "sine=duration=1", str(self.file("sound.wav"))], check=True)
+        subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-f", "lavfi", "-i", "sine=duration=1", str(self.file("sound.wav"))],
+                       check=True)
         for name in ("noise.mkv", "empty.mp4", "sound.wav", "."):
             with self.subTest(name):
                 program = self.run_to_end(harness.BIN / SEND, name)
@@ -115,7 +117,7 @@ class BadInput(harness.EndToEnd):
         self.one_sentence(viewer, "':31999'", "--headless")
 
     def test_statistics_that_cannot_be_written(self):
-        for program in (self.start(harness.BIN / SEND, "pattern", "--size", "64x36", "--stats", "/no/such/stats.json", "--listen", "127.0.0.1:0"),
+        for program in (self.start(harness.BIN / SEND, "pattern", "--size", "64x36", "--stats", "/no/such/stats.json"),
                         self.start(harness.BIN / VIEW, "--headless", "--stats", self.folder)):
             self.ends(program, harness.FAILED)
             self.one_sentence(program, "--stats|statistics")

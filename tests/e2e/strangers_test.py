@@ -65,7 +65,10 @@ class Strangers(harness.EndToEnd):
         self.start_session()
         for saying in (b"FWCTRL01", b"FWDATA01" + os.urandom(200), b"FWDATA01" + bytes(200), b"FWREPL01"):
             connection = self.knock(saying)
-            connection.shutdown(socket.SHUT_WR)
+            try:
+                connection.shutdown(socket.SHUT_WR)
+            except OSError:
+                pass  # closed already, which is as good
             self.assertTrue(self.is_closed(connection), saying[:8])
         self.end_session()
 
@@ -74,8 +77,8 @@ class Strangers(harness.EndToEnd):
         self.start_session()
         memory_kb = self.sender.memory_kb()
         hello = b'{"type":"hello","role":"viewer","program":"stranger","versions":[1]}'
-        for words in (struct.pack("<I", 0xFFFFFFFF), struct.pack("<I", 0xFFFFFFFF) + bytes(200_000), struct.pack("<I", 0), self.message(b"hello"),
-                      self.message(b"[" * 5000), self.message(b'{"type":7}'), self.message(b'{"type":"bye"}'), self.message(b"\xff\xfe{}"),
+        for words in (struct.pack("<I", 0xFFFFFFFF), struct.pack("<I", 0xFFFFFFFF) + bytes(200_000), struct.pack("<I", 0),
+                      self.message(b"hello"), self.message(b"[" * 5000), self.message(b'{"type":7}'), self.message(b'{"type":"bye"}'), self.message(b"\xff\xfe{}"),
                       self.message(hello.replace(b"[1]", b'["one"]')), self.message(hello) + self.message(b'{"type":"choose"}'),
                       self.message(hello) + self.message(b'{"type":"choose","stream":99,"link":"tcp","delivery":"latest"}'),
                       self.message(hello) + self.message(b'{"type":"choose","stream":0,"link":"rdma","delivery":"latest"}')):
@@ -93,7 +96,8 @@ class Strangers(harness.EndToEnd):
         said = self.everything_from(connection)
         self.assertRegex(said, rb"(?s)^FWREPL01.*version 1 .*version 2.*\"refused\"")
         for versions, wanted in ((b"[2,3]", rb"speaks 1, stranger speaks 2, 3"), (b"[]", rb"no session version in common")):
-            connection = self.greet(b"FWCTRL01\r\n\r\n" + self.message(b'{"type":"hello","role":"viewer","program":"stranger","versions":%s}' % versions))
+            hello = b'{"type":"hello","role":"viewer","program":"stranger","versions":%s}' % versions
+            connection = self.greet(b"FWCTRL01\r\n\r\n" + self.message(hello))
             said = self.everything_from(connection)
             self.assertRegex(said, wanted)
             self.assertIn(b'"refused"', said)

@@ -17,8 +17,8 @@ class Window(harness.EndToEnd):
         for tool in ("Xvfb", "xdotool", "import"):
             harness.require_tool(tool)
         reads, writes = os.pipe()
-        self.server = subprocess.Popen(["Xvfb", "-displayfd", str(writes), "-screen", "0", f"{SCREEN[0]}x{SCREEN[1]}x24", "-noreset", "-nolisten", "tcp"],
-                                       pass_fds=[writes], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        screen = ["-screen", "0", f"{SCREEN[0]}x{SCREEN[1]}x24"]
+        self.server = subprocess.Popen(["Xvfb", "-displayfd", str(writes), *screen, "-noreset", "-nolisten", "tcp"], pass_fds=[writes], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(self.server.wait)
         self.addCleanup(self.server.terminate)
         os.close(writes)

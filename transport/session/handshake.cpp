@@ -27,7 +27,10 @@ void exchange_hellos(MessageChannel& channel, const std::string& role, const std
 }
 
 void refuse(MessageChannel& channel, const std::string& sentence) {
+  constexpr std::int64_t linger_ns = ns_per_s / 2;
   channel.send(refusal(sentence));
+  // What the peer still says meanwhile must not break the connection before it has read this.
+  channel.finish(monotonic_ns() + linger_ns);
   throw Error::refused(sentence);
 }
 
