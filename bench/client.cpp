@@ -18,8 +18,7 @@ constexpr std::int64_t farewell_ns = 30 * ns_per_s;
 
 /// Publishes messages until the plan is fulfilled; returns how many.
 std::uint64_t send_messages(Stream& stream, const RowPlan& plan) {
-  const FrameInfo info{.user_tag = (plan.spin ? bench_tag_spin : 0) | (plan.touches_payload ? bench_tag_touch : 0),
-                       .layout = {}};
+  const FrameInfo info{.user_tag = tag_of(plan.wait) | (plan.touches_payload ? bench_tag_touch : 0), .layout = {}};
   const std::int64_t begin_ns = monotonic_ns();
   const std::int64_t period_ns = plan.rate_per_s > 0 ? static_cast<std::int64_t>(1e9 / plan.rate_per_s) : 0;
   std::uint64_t count = 0;
@@ -50,7 +49,7 @@ RowResult measure_row(const RowPlan& plan, const EndpointOptions& endpoint, Log&
                  .slots_per_viewer = plan.slots,
                  .max_viewers = 1,
                  .one_at_a_time = plan.operation == "latency",
-                 .spin = plan.spin});
+                 .wait = plan.wait});
   stream.begin_epoch({.layout = bytes_layout(plan.message_bytes), .colour = {}});
   EndpointOptions dialling = endpoint;
   const auto kind = link_kind_from_name(plan.transport);

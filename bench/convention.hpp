@@ -3,9 +3,21 @@
 
 #include <cstdint>
 
+#include "base/adaptive_spin.hpp"
+
 namespace framewire {
 
-inline constexpr std::uint64_t bench_tag_spin = 1;   // the server polls in place of waiting
+inline constexpr std::uint64_t bench_tag_spin = 1;   // the server polls
 inline constexpr std::uint64_t bench_tag_touch = 2;  // the server reads every byte
+inline constexpr std::uint64_t bench_tag_block = 4;  // the server sleeps at once when nothing is there
+
+constexpr std::uint64_t tag_of(WaitMode mode) noexcept {
+  return mode == WaitMode::spin ? bench_tag_spin : mode == WaitMode::block ? bench_tag_block : 0;
+}
+constexpr WaitMode wait_mode_of(std::uint64_t tag) noexcept {
+  return (tag & bench_tag_spin) != 0    ? WaitMode::spin
+         : (tag & bench_tag_block) != 0 ? WaitMode::block
+                                        : WaitMode::adaptive;
+}
 
 }  // namespace framewire

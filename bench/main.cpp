@@ -47,7 +47,7 @@ std::vector<RowPlan> plan_rows(const BenchOptions& options) {
                         .duration_ns = options.duration_ns,
                         .slots = slots_for(options, bytes),
                         .rate_per_s = operation == "latency" ? options.rate_per_s : 0,
-                        .spin = options.spin && transport != "socket",
+                        .wait = transport == "socket" ? WaitMode::block : options.wait,
                         .touches_payload = options.touches_payload});
       }
     }

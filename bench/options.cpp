@@ -30,6 +30,7 @@ struct Words {
   CommonWords common;
   std::string host, listen, sizes, count, duration, slots, rate, repeats;
   bool spin = false;
+  bool block = false;
   bool touch = false;
   bool json = false;
   bool is_verbose = false;
@@ -45,7 +46,9 @@ void describe_options(CLI::App& app, Words& words) {
   app.add_option("--rate", words.rate, "messages a second of the latency rows (0: the next when the last was taken)")
       ->type_name("N");
   app.add_option("--repeat", words.repeats, "rows in turn, so often; the median is printed (1)")->type_name("N");
-  app.add_flag("--spin", words.spin, "poll at both ends in place of waiting on descriptors");
+  auto* spin = app.add_flag("--spin", words.spin, "poll at both ends, whatever it costs");
+  app.add_flag("--block", words.block, "sleep on a descriptor at both ends as soon as nothing is there")
+      ->excludes(spin);
   app.add_flag("--touch", words.touch, "write and read every byte of every message at the ends");
   app.add_flag("--json", words.json, "print one JSON object");
   app.add_flag("--verbose", words.is_verbose, "say more");
@@ -117,7 +120,7 @@ std::optional<BenchOptions> parse_bench_options(int argc, const char* const* arg
   options.rate_per_s = words.rate.empty() ? 0 : static_cast<double>(parse_number(words.rate, "--rate", 0, 1'000'000));
   options.repeats =
       words.repeats.empty() ? 1 : static_cast<std::uint32_t>(parse_number(words.repeats, "--repeat", 1, 99));
-  options.spin = words.spin;
+  options.wait = words.spin ? WaitMode::spin : words.block ? WaitMode::block : WaitMode::adaptive;
   options.touches_payload = words.touch;
   options.as_json = words.json;
   options.is_verbose = words.is_verbose;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/adaptive_spin.hpp"
 #include "transport/endpoint_options.hpp"
 
 namespace framewire {
@@ -18,7 +19,7 @@ struct BenchOptions {
   std::int64_t duration_ns = 0;  // of one row
   std::uint32_t slots = 0;       // in flight; 0: by size
   double rate_per_s = 0;         // of the latency rows; 0: one at a time, as fast as they go
-  bool spin = false;
+  WaitMode wait = WaitMode::adaptive;
   bool touches_payload = false;  // fill and read every byte
   std::uint32_t repeats = 1;
   bool as_json = false;

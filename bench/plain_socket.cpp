@@ -94,7 +94,7 @@ std::span<std::byte> slot_of(const HostBlock& block, const RowPlan& plan, std::u
 }
 
 void serve(int socket, int report_pipe, const RowPlan& plan) {
-  const auto block = HostBlock::create("socket buffers", plan.message_bytes * plan.slots);
+  const auto block = HostBlock::create_private("socket buffers", plan.message_bytes * plan.slots);
   ServerReport report;
   Histogram latency;
   const std::int64_t cpu_begin_ns = process_cpu_ns();

@@ -34,7 +34,7 @@ Json row_json(const RowResult& row) {
           {"client_cpu_seconds", row.client.cpu_seconds},
           {"server_cpu_seconds", row.server.cpu_seconds},
           {"slots", row.plan.slots},
-          {"spin", row.plan.spin},
+          {"wait", name(row.plan.wait)},
           {"touch", row.plan.touches_payload}};
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/adaptive_spin.hpp"
 #include "base/histogram.hpp"
 
 namespace framewire {
@@ -18,7 +19,7 @@ struct RowPlan {
   std::int64_t duration_ns = 0;
   std::uint32_t slots = 4;
   double rate_per_s = 0;
-  bool spin = false;
+  WaitMode wait = WaitMode::adaptive;  // of both ends; plain sockets block
   bool touches_payload = false;
 };
 
@@ -57,7 +58,7 @@ LatencyUs latency_of(const Histogram& histogram);
 
 /// The server's result as it travels in its bye, and back. Throws Error.
 std::string end_result_to_json(const EndResult& result);
-EndResult end_result_from_json(const std::string& json);
+EndResult end_result_from_json(const std::string& text);
 
 /// The row in the middle by GB/s (or by latency).
 RowResult median_row(std::vector<RowResult> rows);

@@ -33,7 +33,7 @@ class RowMeter {
       first_ns_ = frame.received_ns();
       cpu_at_first_ns_ = process_cpu_ns();
       offset_ns_ = subscriber_.clock_offset().offset_ns;
-      spins_ = (header.user_tag & bench_tag_spin) != 0;
+      wait_ = wait_mode_of(header.user_tag);
     }
     latency_.add(frame.received_ns() + offset_ns_ - header.times.completed_ns);
     if ((header.user_tag & bench_tag_touch) != 0) {
@@ -43,7 +43,7 @@ class RowMeter {
     ++count_;
   }
 
-  [[nodiscard]] bool spins() const noexcept { return spins_; }
+  [[nodiscard]] WaitMode wait() const noexcept { return wait_; }
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
 
   [[nodiscard]] EndResult result() const {
@@ -63,26 +63,27 @@ class RowMeter {
   std::int64_t offset_ns_ = 0;
   std::uint64_t count_ = 0;
   std::uint64_t sum_ = 0;
-  bool spins_ = false;
+  WaitMode wait_ = WaitMode::adaptive;
 };
+
+bool is_over(SubscriberState state) noexcept {
+  return state == SubscriberState::finished || state == SubscriberState::failed || state == SubscriberState::lost;
+}
 
 void serve_row(Subscriber& subscriber, const std::atomic<bool>& stop, bool prints) {
   RowMeter meter(subscriber);
-  constexpr std::uint64_t look_up_every =
-      64;  // looking at `stop` and the status costs more than taking a small message
-  for (std::uint64_t turn = 0;; ++turn) {
+  for (std::uint64_t seen_version = ~std::uint64_t{0}; !stop;) {
     if (auto frame = subscriber.next()) {
       meter.take(*frame);
       continue;
     }
-    if (turn % look_up_every == 0 || !meter.spins()) {
-      const SubscriberState state = subscriber.status().state;
-      if (stop || state == SubscriberState::finished || state == SubscriberState::failed ||
-          state == SubscriberState::lost) {
-        break;
-      }
+    // A copy of the status costs more than taking a small message.
+    const std::uint64_t version = subscriber.status_version();
+    if (version != seen_version && is_over(subscriber.status().state)) {
+      break;
     }
-    subscriber.wait(monotonic_ns() + ns_per_s / 4, meter.spins());
+    seen_version = version;
+    subscriber.wait(monotonic_ns() + ns_per_s / 4, meter.wait());
   }
   const EndResult result = meter.result();
   subscriber.close(end_result_to_json(result));

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <fstream>
@@ -22,6 +23,8 @@ namespace framewire {
 
 namespace {
 
+constexpr std::uint64_t stat_block_bytes = 512;  // the unit of st_blocks, stat(2)
+
 std::uint64_t round_up_to_pages(std::uint64_t size_bytes) {
   const auto page_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   return (size_bytes + page_bytes - 1) / page_bytes * page_bytes;
@@ -33,6 +36,16 @@ Error no_room(const std::string& name, std::uint64_t size_bytes) {
                        " are free; take a smaller --size, fewer --slots or fewer --viewers");
 }
 
+/// The whole pages that hold `size_bytes`. Asked before allocating: over-committed memory would end in the OOM killer,
+/// not in an error.
+std::uint64_t room_for(const std::string& name, std::uint64_t size_bytes) {
+  const std::uint64_t whole_bytes = round_up_to_pages(size_bytes);
+  if (size_bytes == 0 || whole_bytes > available_memory_bytes()) {
+    throw no_room(name, size_bytes);
+  }
+  return whole_bytes;
+}
+
 std::span<std::byte> map_pages(int memfd, std::uint64_t size_bytes, int protection) {
   void* address = ::mmap(nullptr, size_bytes, protection, MAP_SHARED, memfd, 0);
   if (address == MAP_FAILED) {
@@ -40,6 +53,12 @@ std::span<std::byte> map_pages(int memfd, std::uint64_t size_bytes, int protecti
   }
   // Advice only: fewer TLB misses where the kernel grants it for shared memory.
   ::madvise(address, size_bytes, MADV_HUGEPAGE);
+  // Page tables now, not by faults while frames flow; but a peer's block that has holes is not filled for it. A kernel
+  // before 5.14 does not know this advice and takes the faults.
+  struct stat status {};
+  if (::fstat(memfd, &status) == 0 && static_cast<std::uint64_t>(status.st_blocks) * stat_block_bytes >= size_bytes) {
+    ::madvise(address, size_bytes, (protection & PROT_WRITE) != 0 ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
+  }
   return {static_cast<std::byte*>(address), size_bytes};
 }
 
@@ -60,12 +79,26 @@ std::shared_ptr<HostBlock> HostBlock::create_shared_writable(const std::string& 
   return make(name, size_bytes, true);
 }
 
-std::shared_ptr<HostBlock> HostBlock::make(const std::string& name, std::uint64_t size_bytes, bool others_may_write) {
-  const std::uint64_t whole_bytes = round_up_to_pages(size_bytes);
-  // Asked before allocating: an over-committed memfd would end in the OOM killer, not in an error.
-  if (size_bytes == 0 || whole_bytes > available_memory_bytes()) {
+std::shared_ptr<HostBlock> HostBlock::create_private(const std::string& name, std::uint64_t size_bytes) {
+  const std::uint64_t whole_bytes = room_for(name, size_bytes);
+  void* address = ::mmap(nullptr, whole_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (address == MAP_FAILED) {
     throw no_room(name, size_bytes);
   }
+  std::shared_ptr<HostBlock> block(
+      new HostBlock(FileDescriptor(), {static_cast<std::byte*>(address), whole_bytes}, false));
+  ::madvise(address, whole_bytes, MADV_HUGEPAGE);
+  if (::madvise(address, whole_bytes, MADV_POPULATE_WRITE) != 0) {
+    if (errno != EINVAL) {
+      throw no_room(name, size_bytes);
+    }
+    std::ranges::fill(block->bytes(), std::byte{0});  // a kernel before 5.14
+  }
+  return block;
+}
+
+std::shared_ptr<HostBlock> HostBlock::make(const std::string& name, std::uint64_t size_bytes, bool others_may_write) {
+  const std::uint64_t whole_bytes = room_for(name, size_bytes);
   FileDescriptor memfd(::memfd_create(("framewire " + name).c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!memfd.valid()) {
     throw Error::from_errno("create shared memory for " + name, errno);
@@ -74,11 +107,11 @@ std::shared_ptr<HostBlock> HostBlock::make(const std::string& name, std::uint64_
   if (::ftruncate(memfd.get(), length) != 0) {
     throw Error::from_errno("size shared memory for " + name, errno);
   }
-  const auto bytes = map_pages(memfd.get(), whole_bytes, PROT_READ | PROT_WRITE);
-  std::shared_ptr<HostBlock> block(new HostBlock(std::move(memfd), bytes, false));
-  if (::posix_fallocate(block->memfd(), 0, length) != 0) {
+  if (::posix_fallocate(memfd.get(), 0, length) != 0) {
     throw no_room(name, size_bytes);
   }
+  const auto bytes = map_pages(memfd.get(), whole_bytes, PROT_READ | PROT_WRITE);
+  std::shared_ptr<HostBlock> block(new HostBlock(std::move(memfd), bytes, false));
   const int seals = F_SEAL_SHRINK | F_SEAL_GROW | (others_may_write ? 0 : F_SEAL_FUTURE_WRITE) | F_SEAL_SEAL;
   if (::fcntl(block->memfd(), F_ADD_SEALS, seals) != 0) {
     throw Error::from_errno("seal shared memory for " + name, errno);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cassert>
 #include <chrono>
+#include <thread>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -86,9 +87,6 @@ void Stream::begin_epoch(const StreamFormat& format, std::uint64_t slot_bytes) {
 }
 
 std::optional<ClaimedSlot> Stream::claim() {
-  if (options_.spin) {
-    return claim_spinning();
-  }
   std::unique_lock lock(mutex_);
   for (;;) {
     if (!may_go_on()) {
@@ -99,30 +97,26 @@ std::optional<ClaimedSlot> Stream::claim() {
         collect_all();
       }
       if (has_room()) {
-        return take_slot();
+        auto slot = take_slot();
+        spin_.found(slot->begun_ns());
+        return slot;
       }
     }
-    if (!must_wait_to_collect()) {
-      continue;
-    }
-    if (options_.max_duration_ns != 0 && frames_produced_ > 0) {
-      changed_.wait_until(lock, as_time_point(first_frame_ns_ + options_.max_duration_ns));
-    } else {
-      changed_.wait(lock);
+    if (spin_.look_again(options_.wait, monotonic_ns())) {
+      lock.unlock();  // the sessions' turn
+      std::this_thread::yield();
+      lock.lock();
+    } else if (must_wait_to_collect()) {
+      wait_for_change(lock);
     }
   }
 }
 
-std::optional<ClaimedSlot> Stream::claim_spinning() {
-  for (;;) {
-    const std::scoped_lock lock(mutex_);
-    if (!may_go_on()) {
-      return std::nullopt;
-    }
-    collect_all();
-    if (!outlets_.empty() && has_room()) {
-      return take_slot();
-    }
+void Stream::wait_for_change(std::unique_lock<std::mutex>& lock) {
+  if (options_.max_duration_ns != 0 && frames_produced_ > 0) {
+    changed_.wait_until(lock, as_time_point(first_frame_ns_ + options_.max_duration_ns));
+  } else {
+    changed_.wait(lock);
   }
 }
 

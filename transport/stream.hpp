@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/adaptive_spin.hpp"
 #include "frame/frame_header.hpp"
 #include "transport/outlet.hpp"
 #include "transport/pool.hpp"
@@ -23,10 +24,10 @@ struct StreamOptions {
   std::uint32_t slots_per_viewer = 3;
   std::uint32_t max_viewers = 4;
   std::uint64_t first_sequence = 0;
-  std::uint64_t max_frames = 0;      // 0: no limit
-  std::int64_t max_duration_ns = 0;  // from the first frame on; 0: no limit
-  bool one_at_a_time = false;        // under `every`: claim() waits until every viewer has given the last frame back
-  bool spin = false;                 // claim() polls instead of sleeping
+  std::uint64_t max_frames = 0;        // 0: no limit
+  std::int64_t max_duration_ns = 0;    // from the first frame on; 0: no limit
+  bool one_at_a_time = false;          // under `every`: claim() waits until every viewer has given the last frame back
+  WaitMode wait = WaitMode::adaptive;  // how claim() waits for room
 };
 
 class Stream;
@@ -151,12 +152,12 @@ class Stream {
   [[nodiscard]] bool may_go_on() const noexcept;
   [[nodiscard]] bool has_room() const noexcept;
   std::optional<ClaimedSlot> take_slot() noexcept;
-  std::optional<ClaimedSlot> claim_spinning();
   void collect_all() noexcept;
   void collect(Outlet& outlet) noexcept;
   void queue(Outlet& outlet, const WaitingFrames::Entry& frame) noexcept;
   void offer_waiting(Outlet& outlet) noexcept;
   [[nodiscard]] bool must_wait_to_collect() noexcept;
+  void wait_for_change(std::unique_lock<std::mutex>& lock);
   [[nodiscard]] Pool& pool_of(std::uint32_t epoch) noexcept;
   void add_reference(const PoolSlot& slot) noexcept { pool_of(slot.epoch).add_reference(slot.index); }
   void release(const PoolSlot& slot) noexcept { pool_of(slot.epoch).release(slot.index); }
@@ -165,6 +166,7 @@ class Stream {
   void wake_sessions() noexcept;
 
   const StreamOptions options_;
+  AdaptiveSpin spin_;  // the source's thread
   mutable std::mutex mutex_;
   std::condition_variable changed_;  // a slot came back, a viewer came or left, the stream stops
   bool stopping_ = false;

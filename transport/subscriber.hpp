@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/adaptive_spin.hpp"
 #include "base/error.hpp"
 #include "frame/frame_layout.hpp"
 #include "transport/endpoint_options.hpp"
@@ -86,9 +87,9 @@ class Subscriber {
   /// The next frame in order, or nothing now. Never waits.
   std::optional<ReceivedFrame> next();
 
-  /// Sleeps until next() may have a frame, the status has changed, wake() was called, or the deadline. With `spin` it
-  /// polls.
-  void wait(std::int64_t deadline_ns, bool spin = false);
+  /// Sleeps until next() may have a frame, the status has changed, wake() was called, or the deadline. Where polling is
+  /// cheaper than sleeping it returns at once: look again.
+  void wait(std::int64_t deadline_ns, WaitMode mode = WaitMode::adaptive);
   /// Makes a wait() return. Any thread.
   void wake() noexcept;
 

@@ -75,7 +75,7 @@ void Layer::warm_up(Size surface) noexcept {
     return;
   }
   constexpr std::uint32_t side = 64;
-  const std::array<std::byte, side * side * 4> black{};
+  const std::array<std::byte, std::size_t{side} * side * 4> black{};
   for (const PixelFormat format : {PixelFormat::rgba, PixelFormat::nv12, PixelFormat::yuv420p}) {
     const FrameLayout layout = packed_layout(format, side, side);
     if (!texture_.upload({.layout = layout, .colour = {}, .payload = std::span(black).first(layout.size_bytes)})) {

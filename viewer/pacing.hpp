@@ -28,6 +28,9 @@ class Pacing {
 
   Pacing(const Clock& clock, PacingRule rule) noexcept : clock_(clock), rule_(rule) {}
 
+  /// From the next frame on.
+  void set_rule(PacingRule rule) noexcept { rule_ = rule; }
+
   /// Takes in frames. `next()` returns an optional Frame, in order; `on_superseded(Frame&)` gets each that will never
   /// be shown.
   template <typename Next, typename OnSuperseded>

@@ -43,8 +43,8 @@ ViewerOptions checked(ViewerOptions options) {
   return options;
 }
 
-PacingRule pacing_rule(const ViewerOptions& options) noexcept {
-  if (options.subscriber.delivery == Delivery::every) {
+PacingRule pacing_rule(const ViewerOptions& options, std::optional<Delivery> delivery) noexcept {
+  if (delivery == Delivery::every) {
     return PacingRule::every;
   }
   return options.is_headless ? PacingRule::nearly_newest : PacingRule::newest;
@@ -66,7 +66,7 @@ Program::Program(const ViewerOptions& options, Interruption& interruption, Log& 
       scene_(layer_, statistics_),
       recorder_(options_.output_file, log, interruption),
       subscriber_(options_.subscriber, log),
-      pacing_(clock_, pacing_rule(options_)),
+      pacing_(clock_, pacing_rule(options_, options_.subscriber.delivery)),
       schedule_(clock_, options_.is_headless ? notice_delay_ns : 0) {
   facts_.peer_text = options_.peer_text;
   log_.detail(surface_->describe() + ", " + gl_renderer() + ", upload by " + name(layer_.method()));
@@ -123,6 +123,7 @@ void Program::follow_status() {
   status_version_ = version;
   const SubscriberStatus before = std::exchange(facts_.status, subscriber_.status());
   const SubscriberStatus& now = facts_.status;
+  pacing_.set_rule(pacing_rule(options_, now.delivery));
   if (before.state != now.state || before.sentence != now.sentence || before.format != now.format) {
     say_status(before);
     // Frames usually follow a session at once: a picture of having none would only delay the first.

@@ -35,6 +35,7 @@ class File(harness.EndToEnd):
         sent, shown = self.checked_stats(sender, viewer)
         self.assertEqual((sent["frames_skipped"], sent["frames_lost"], shown["frames_skipped"]), (0, 0, 0))
         self.assertEqual(shown["frames_recorded"], sent["frames_produced"])
+        self.assertIsNone(shown["frames_torn"], "these frames carry no stamps")
         return target.read_bytes(), sender
 
     def check_whole(self, recorded: bytes, film):

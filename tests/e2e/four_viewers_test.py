@@ -110,6 +110,27 @@ class FourViewers(harness.EndToEnd):
         self.assertEqual(len(sent["sessions"]), 7)
         self.assertEqual(sent["sessions"][-1]["frames_lost"], 0)
 
+    def test_a_viewer_may_ask_for_less_and_not_for_more(self):
+        sender = self.send_on("pattern:stamped", "--size", "64x36", "--fps", "30")
+        greedy = self.view(sender.address, "--delivery", "every")
+        self.ends(greedy, harness.REFUSED)
+        self.one_sentence(greedy, "'latest'", "'every'", "--delivery every")
+        sender = self.send_on("pattern:stamped", "--size", "64x36", "--no-pace", "--frames", "3000", "--delivery", "every")
+        every = pictures.StampedRecording(self.file("every.rgba"), FRAME_BYTES)
+        modest = self.view(sender.address, "--delivery", "latest", "--frames", "1")
+        patient = self.view(sender.address, "--output", every.path)
+        self.ends(modest)
+        self.ends(patient)
+        self.ends(sender)
+        numbers = every.sequences()
+        self.assertEqual(numbers, list(range(numbers[0], 3000)))
+
+    def test_no_link_in_common(self):
+        sender = self.send_on("pattern", "--size", "64x36", "--transport", "tcp")
+        viewer = self.view(sender.address, "--transport", "local")
+        self.ends(viewer, harness.REFUSED)
+        self.one_sentence(viewer, "no transport in common", "local", "tcp")
+
     def test_under_every_the_source_waits_for_a_viewer_that_is_stopped(self):
         sender = self.send_on("pattern:stamped", "--size", "64x36", "--fps", "200", "--delivery", "every", "--frames", "400")
         records = [pictures.StampedRecording(self.file(f"{i}.rgba"), FRAME_BYTES) for i in range(2)]

@@ -18,7 +18,8 @@ class Window(harness.EndToEnd):
             harness.require_tool(tool)
         reads, writes = os.pipe()
         screen = ["-screen", "0", f"{SCREEN[0]}x{SCREEN[1]}x24"]
-        self.server = subprocess.Popen(["Xvfb", "-displayfd", str(writes), *screen, "-noreset", "-nolisten", "tcp"], pass_fds=[writes], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.server = subprocess.Popen(["Xvfb", "-displayfd", str(writes), *screen, "-noreset", "-nolisten", "tcp"], pass_fds=[writes],
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(self.server.wait)
         self.addCleanup(self.server.terminate)
         os.close(writes)
@@ -190,6 +191,19 @@ class Window(harness.EndToEnd):
         self.ends(again)
         self.ends(viewer)
         self.assertEqual(self.stats(viewer)["sessions"], 2)
+
+    def test_the_screen_itself_is_a_source(self):
+        sender, viewer = self.start_bars()
+        harness.wait_until(self.has_bars, "the bars on the screen")
+        grabber = self.send_on(f"x11grab:{self.display}", "--fps", "10")
+        headless = self.view(grabber.address, "--frames", "5", "--size", f"{SCREEN[0]}x{SCREEN[1]}", "--screenshot", self.file("grabbed.png"))
+        self.ends(headless)
+        grabber.interrupt()
+        self.ends(grabber)
+        self.assertTrue(self.has_bars(pictures.read_png(self.file("grabbed.png"))))
+        self.assertEqual(self.stats(headless)["frames_torn"], None)
+        self.stats(grabber)
+        self.end(sender, viewer)
 
     def test_a_monitor_that_is_not_there(self):
         viewer = self.view("127.0.0.1:1", "--monitor", "9", headless=False, environment=self.with_display())

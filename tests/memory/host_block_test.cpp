@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -55,6 +56,17 @@ TEST(HostBlock, MemoryThatIsTooSmallIsRefused) {
   EXPECT_THROW(HostBlock::map_read_only(copy_of(*block), 4097), Error);
   EXPECT_THROW(HostBlock::map_read_only(copy_of(*block), 0), Error);
   EXPECT_THROW(HostBlock::map_read_only(FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC)), 4096), Error);
+}
+
+TEST(HostBlock, PrivateMemoryIsWholePagesOfZeroes) {
+  const auto block = HostBlock::create_private("test", 10'000);
+  EXPECT_GE(block->bytes().size(), 10'000U);
+  EXPECT_EQ(block->bytes().size() % static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)), 0U);
+  EXPECT_TRUE(std::ranges::all_of(block->bytes(), [](std::byte b) { return b == std::byte{0}; }));
+  block->bytes().back() = std::byte{1};
+  EXPECT_EQ(block->memfd(), -1);
+  EXPECT_THROW(HostBlock::create_private("test", 0), Error);
+  EXPECT_THROW(HostBlock::create_private("test", available_memory_bytes() + (std::uint64_t{1} << 40)), Error);
 }
 
 TEST(HostBlock, MoreThanThereIsIsRefusedBeforeItIsTaken) {

@@ -1,14 +1,13 @@
 #include "sender/sources/gl/scene.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
 
 #include "base/error.hpp"
 #include "gl/shader_program.hpp"
 #include "sender/sources/gl/gl_renderer.hpp"
+#include "tests/base/temporary_folder.hpp"
 #include "tests/pixels/gl_test.hpp"
 
 namespace framewire {
@@ -17,21 +16,13 @@ namespace {
 constexpr Size small{96, 54};
 
 class GlSceneTest : public GlTest {
- public:
-  ~GlSceneTest() override { std::filesystem::remove_all(folder_); }
-
  protected:
-  GlSceneTest() : folder_(std::filesystem::temp_directory_path() / ("framewire-scene-" + std::to_string(getpid()))) {
-    std::filesystem::create_directories(folder_);
-  }
-
   std::string write(const std::string& file_name, const std::string& text) const {
-    const auto path = folder_ / file_name;
-    std::ofstream(path, std::ios::binary) << text;
-    return path.string();
+    std::ofstream(path(file_name), std::ios::binary) << text;
+    return path(file_name);
   }
 
-  [[nodiscard]] std::string path(const std::string& file_name) const { return (folder_ / file_name).string(); }
+  [[nodiscard]] std::string path(const std::string& file_name) const { return folder_.file(file_name); }
 
   /// The sentence of the error that loading and compiling gives.
   static std::string sentence_of(const std::string& source) {
@@ -48,7 +39,7 @@ class GlSceneTest : public GlTest {
   }
 
  private:
-  std::filesystem::path folder_;
+  test::TemporaryFolder folder_;
 };
 
 TEST_F(GlSceneTest, TheFirstSceneIsTheDefault) {

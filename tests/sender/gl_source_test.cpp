@@ -2,10 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
 #include <cmath>
-#include <filesystem>
 #include <fstream>
 #include <thread>
 #include <vector>
@@ -13,6 +10,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/file_descriptor.hpp"
+#include "tests/base/temporary_folder.hpp"
 #include "tests/sender/gl_counter_reader.hpp"
 
 namespace framewire {
@@ -181,12 +179,12 @@ TEST(GlSource, TheLargestSizeFollowsTheTimeThereIs) {
   options.frames_per_s = 1000;
   EXPECT_EQ(GlSource::largest_size_that_keeps_rate(options, 0.0), (Size{640, 360}));
   // A scene that costs nothing, and all the time in the world.
-  const auto file = std::filesystem::temp_directory_path() / ("framewire-plain-" + std::to_string(getpid()) + ".frag");
+  const test::TemporaryFolder folder;
+  const std::string file = folder.file("plain.frag");
   std::ofstream(file) << "void mainImage(out vec4 c, in vec2 p) { c = vec4(0.5); }";
-  options.name = "gl:" + file.string();
+  options.name = "gl:" + file;
   options.frames_per_s = 0.01;
   EXPECT_EQ(GlSource::largest_size_that_keeps_rate(options, 0.9), (Size{3840, 2160}));
-  std::filesystem::remove(file);
 }
 
 }  // namespace

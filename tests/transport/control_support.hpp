@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,6 +15,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/file_descriptor.hpp"
+#include "tests/base/temporary_folder.hpp"
 
 namespace framewire::test {
 
@@ -56,26 +56,5 @@ inline void send_text(int fd, std::string_view text) {
 inline std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text));
 }
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "framewire-test-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) {
-      throw Error::from_errno("make a temporary folder", errno);
-    }
-    path_ = name;
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  [[nodiscard]] std::string file(std::string_view name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 }  // namespace framewire::test

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include <atomic>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -14,6 +13,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "frame/stamp.hpp"
+#include "tests/base/temporary_folder.hpp"
 #include "transport/session/sender_service.hpp"
 #include "transport/subscriber.hpp"
 
@@ -36,15 +36,8 @@ bool eventually(const std::function<bool()>& condition) {
 /// A configuration folder without a key, so that this machine's own does not matter.
 class Sessions : public testing::TestWithParam<LinkKind> {
  protected:
-  Sessions() {
-    char path[] = "/tmp/framewire-test-XXXXXX";
-    folder_ = ::mkdtemp(path);
-    ::setenv("XDG_CONFIG_HOME", folder_.c_str(), 1);
-  }
-  ~Sessions() override {
-    stop_sender();
-    std::filesystem::remove_all(folder_);
-  }
+  Sessions() { ::setenv("XDG_CONFIG_HOME", folder_.path().c_str(), 1); }
+  ~Sessions() override { stop_sender(); }
 
   EndpointOptions endpoint() const {
     EndpointOptions options;
@@ -116,7 +109,7 @@ class Sessions : public testing::TestWithParam<LinkKind> {
     return count;
   }
 
-  std::string folder_;
+  test::TemporaryFolder folder_;
   Log log_{stderr, "test", false};
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<SenderService> service_;

@@ -126,6 +126,22 @@ TEST_F(PacingTest, NearlyNewestKeepsTheOrderWhenOneMoreComesBetween) {
   EXPECT_TRUE(superseded_.empty());
 }
 
+TEST_F(PacingTest, ChangesItsRuleWithoutLosingAFrame) {
+  Pacing<Frame> pacing(clock_, PacingRule::nearly_newest);
+  arrive({1, 2, 3});
+  drain(pacing);
+  arrive({4});
+  drain(pacing);
+  pacing.set_rule(PacingRule::every);
+  arrive({5});
+  drain(pacing);
+  EXPECT_EQ(take(pacing), 3);
+  EXPECT_EQ(take(pacing), 4);
+  drain(pacing);
+  EXPECT_EQ(take(pacing), 5);
+  EXPECT_EQ(superseded_, (std::vector{1, 2}));
+}
+
 TEST_F(PacingTest, LosesNoFrameOfALongRun) {
   Pacing<Frame> pacing(clock_, PacingRule::newest);
   std::size_t shown = 0;

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/error.hpp"
+#include "tests/base/temporary_folder.hpp"
 #include "tests/viewer/received_frames.hpp"
 
 namespace framewire {
@@ -15,16 +16,14 @@ namespace {
 class RecorderTest : public testing::Test {
  protected:
   RecorderTest() : said_(std::tmpfile()), log_(said_, "test", false) {}
-  ~RecorderTest() override {
-    std::filesystem::remove(file_);
-    std::fclose(said_);
-  }
+  ~RecorderTest() override { std::fclose(said_); }
 
   std::FILE* said_;
   Log log_;
   Interruption interruption_;
   FrameMaker frames_;
-  std::string file_ = testing::TempDir() + "framewire-recorder-test.raw";
+  test::TemporaryFolder folder_;
+  std::string file_ = folder_.file("film.raw");
 };
 
 TEST_F(RecorderTest, DoesNothingWithoutAFile) {

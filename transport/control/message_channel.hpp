@@ -21,7 +21,7 @@ inline constexpr std::uint32_t message_limit_before_bytes = 64 * 1024;
 inline constexpr std::uint32_t message_limit_bytes = 1024 * 1024;
 inline constexpr int message_depth_limit = 32;
 /// What may wait for a peer that does not read, before it counts as lost.
-inline constexpr std::size_t outbound_limit_bytes = 4 * 1024 * 1024;
+inline constexpr std::size_t outbound_limit_bytes = std::size_t{4} * 1024 * 1024;
 
 /// Owned by a session. One thread receives; any thread sends.
 /// Errors: lost_peer (the connection ended or broke; the deadline passed), failed (the peer sent something that is no

@@ -75,7 +75,7 @@ ChooseMessage SenderSession::negotiate(const std::string& session) {
                        [&](LinkKind kind) { return kind != LinkKind::local || authenticated_.is_unix; });
   authenticated_.channel->send(to_json(offer));
   const auto answer = authenticated_.channel->receive(monotonic_ns() + handshake_timeout_ns);
-  const ChooseMessage choice = read_choose(answer);
+  ChooseMessage choice = read_choose(answer);
   stream_ = &stream_by_number(choice.stream);
   if (std::ranges::find(offer.links, choice.link) == offer.links.end()) {
     refuse(*authenticated_.channel, "the " + std::string(name(choice.link)) + " link was not offered");

@@ -56,7 +56,7 @@ class Subscriber::Implementation {
   ~Implementation() { close({}); }
 
   std::optional<ReceivedFrame> next();
-  void wait(std::int64_t deadline_ns, bool spin);
+  void wait(std::int64_t deadline_ns, WaitMode mode);
   void wake() noexcept { raise_event(wake_event_.get()); }
   void close(const std::string& statistics_json);
 
@@ -94,6 +94,7 @@ class Subscriber::Implementation {
 
   const SubscriberOptions options_;
   Log& log_;
+  AdaptiveSpin spin_;  // the program's thread
   ViewerWishes wishes_;
   AuthenticateOptions authenticate_;
   FileDescriptor status_event_ = make_event();  // the status changed: wakes the program
@@ -148,6 +149,7 @@ std::optional<ReceivedFrame> Subscriber::Implementation::next() {
   while (!flows_.empty()) {
     Flow& flow = flows_.front();
     if (auto frame = flow.session->link()->poll()) {
+      spin_.found(frame->received_ns);
       count(flow, frame->header);
       finish_if_done(flow);
       return ReceivedFrame(std::move(*frame), flow.session->link());
@@ -192,8 +194,9 @@ void Subscriber::Implementation::finish_if_done(Flow& flow) noexcept {
   raise_event(status_event_.get());
 }
 
-void Subscriber::Implementation::wait(std::int64_t deadline_ns, bool spin) {
-  if (spin) {
+void Subscriber::Implementation::wait(std::int64_t deadline_ns, WaitMode mode) {
+  if (spin_.look_again(mode, monotonic_ns())) {
+    std::this_thread::yield();
     return;
   }
   std::shared_ptr<ReceiverLink> link;
@@ -446,8 +449,8 @@ Subscriber::~Subscriber() = default;
 std::optional<ReceivedFrame> Subscriber::next() {
   return implementation_->next();
 }
-void Subscriber::wait(std::int64_t deadline_ns, bool spin) {
-  implementation_->wait(deadline_ns, spin);
+void Subscriber::wait(std::int64_t deadline_ns, WaitMode mode) {
+  implementation_->wait(deadline_ns, mode);
 }
 void Subscriber::wake() noexcept {
   implementation_->wake();

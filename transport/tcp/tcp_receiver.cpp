@@ -32,7 +32,7 @@ TcpRing::TcpRing(std::uint32_t ring_epoch, std::uint64_t bytes_per_slot, std::ui
     : epoch(ring_epoch),
       slot_bytes(bytes_per_slot),
       stride_bytes(stride_for(bytes_per_slot)),
-      block(HostBlock::create(std::to_string(slots) + " ring slots", stride_bytes * slots)),
+      block(HostBlock::create_private(std::to_string(slots) + " ring slots", stride_bytes * slots)),
       is_lent(slots) {
   for (auto& lent : is_lent) {
     lent.store(true, std::memory_order_relaxed);

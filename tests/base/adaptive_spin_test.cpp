@@ -1,0 +1,52 @@
+#include "base/adaptive_spin.hpp"
+
+#include <gtest/gtest.h>
+
+namespace framewire {
+namespace {
+
+constexpr std::int64_t start_ns = 1'000'000;
+constexpr std::int64_t within_ns = AdaptiveSpin::short_wait_ns - 1;
+constexpr std::int64_t too_long_ns = AdaptiveSpin::short_wait_ns;
+
+/// Looks once, and finds what it waits for after `waited_ns`. Whether it would have polled.
+bool wait_once(AdaptiveSpin& spin, std::int64_t waited_ns) {
+  const bool polls = spin.look_again(WaitMode::adaptive, start_ns);
+  spin.found(start_ns + waited_ns);
+  return polls;
+}
+
+TEST(AdaptiveSpin, SleepsUntilAWaitWasShort) {
+  AdaptiveSpin spin;
+  EXPECT_FALSE(wait_once(spin, too_long_ns));
+  EXPECT_FALSE(wait_once(spin, within_ns));
+  EXPECT_TRUE(wait_once(spin, within_ns));
+  EXPECT_TRUE(wait_once(spin, too_long_ns));
+  EXPECT_FALSE(wait_once(spin, within_ns));
+}
+
+TEST(AdaptiveSpin, PollsNoLongerThanAShortWaitLasts) {
+  AdaptiveSpin spin;
+  wait_once(spin, within_ns);
+  EXPECT_TRUE(spin.look_again(WaitMode::adaptive, start_ns));
+  EXPECT_TRUE(spin.look_again(WaitMode::adaptive, start_ns + within_ns));
+  EXPECT_FALSE(spin.look_again(WaitMode::adaptive, start_ns + too_long_ns));
+  EXPECT_FALSE(spin.look_again(WaitMode::adaptive, start_ns + too_long_ns + 1)) << "the same wait goes on";
+}
+
+TEST(AdaptiveSpin, WhatIsThereAtOnceSaysNothingOfWaits) {
+  AdaptiveSpin spin;
+  wait_once(spin, within_ns);
+  spin.found(start_ns + 1'000'000'000);
+  EXPECT_TRUE(wait_once(spin, within_ns));
+}
+
+TEST(AdaptiveSpin, ModesThatDoNotAdapt) {
+  AdaptiveSpin spin;
+  wait_once(spin, within_ns);
+  EXPECT_FALSE(spin.look_again(WaitMode::block, start_ns));
+  EXPECT_TRUE(spin.look_again(WaitMode::spin, start_ns + 1'000'000'000));
+}
+
+}  // namespace
+}  // namespace framewire
