@@ -18,9 +18,10 @@ enum class Delivery {
 std::string_view name(Delivery delivery) noexcept;
 std::optional<Delivery> delivery_from_name(std::string_view name) noexcept;
 
-/// frames_produced = frames_skipped + frames_sent once nothing waits any more.
+/// frames_produced = frames_skipped + frames_sent once nothing waits any more. Under `latest` a session's first frame
+/// is the newest one when its viewer is ready: those before were never meant for it.
 struct OutletCounts {
-  std::uint64_t frames_produced = 0;  // published while this session was attached
+  std::uint64_t frames_produced = 0;  // published for this session
   std::uint64_t frames_skipped = 0;   // never given to the link
   std::uint64_t frames_sent = 0;      // given to the link
   std::uint64_t bytes_sent = 0;       // payload

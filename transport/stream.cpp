@@ -359,7 +359,11 @@ void Stream::queue(Outlet& outlet, const WaitingFrames::Entry& frame) noexcept {
   if (outlet.delivery == Delivery::latest && !outlet.waiting.empty()) {
     release(outlet.waiting.front().slot);
     outlet.waiting.pop();
-    ++outlet.counts.frames_skipped;
+    if (outlet.ready_epoch == 0) {
+      --outlet.counts.frames_produced;  // the one that will be its first has not come yet
+    } else {
+      ++outlet.counts.frames_skipped;
+    }
   }
   add_reference(frame.slot);
   outlet.waiting.push(frame);

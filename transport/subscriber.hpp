@@ -30,8 +30,10 @@ struct SubscriberStatus {
   ExitStatus exit_status = ExitStatus::ok;  // for finished and failed
   std::string start_line;                   // "transport=… memory=… auth=…" of the session
   std::string transport;                    // "local", "tcp"
+  std::int64_t connecting_since_ns = 0;     // when the session's connect() was called, or its connection taken in
   std::optional<Delivery> delivery;         // of the session
   std::optional<StreamFormat> format;       // of the newest epoch
+  std::uint64_t epoch_number = 0;           // grows with every epoch, over all sessions; for confirm_epoch()
 };
 
 struct SubscriberOptions {
@@ -40,6 +42,7 @@ struct SubscriberOptions {
   std::optional<Delivery> delivery;  // to ask for less than the stream's own
   std::int64_t retry_ns = -1;        // how long to go on without a sender; < 0: for ever
   bool reconnect = true;
+  bool confirms_epochs = false;  // frames of an epoch come only after confirm_epoch()
 };
 
 /// Exact counts over all sessions of this subscriber. frames_sent is the sender's word at bye; frames_lost follows from
@@ -90,6 +93,9 @@ class Subscriber {
   /// Sleeps until next() may have a frame, the status has changed, wake() was called, or the deadline. Where polling is
   /// cheaper than sleeping it returns at once: look again.
   void wait(std::int64_t deadline_ns, WaitMode mode = WaitMode::adaptive);
+  /// The program is ready for frames of the epoch that the status names. With confirms_epochs the sender holds them
+  /// back until then, keeping only the newest, so that what takes long to set up costs no frames. Any thread.
+  void confirm_epoch(std::uint64_t epoch_number) noexcept;
   /// Makes a wait() return. Any thread.
   void wake() noexcept;
 

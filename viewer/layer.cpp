@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "memory/host_block.hpp"
 #include "viewer/fit.hpp"
 
 namespace framewire {
@@ -86,6 +87,19 @@ void Layer::warm_up(Size surface) noexcept {
     texture_.draw(0, 0, width, height, false);  // enlarged
     texture_.draw(0, 0, 48, 48, false);         // reduced a little
     texture_.draw(0, 0, 16, 16, false);         // reduced much
+  }
+  texture_.wait_upload_done(monotonic_ns() + gpu_deadline_ns);
+}
+
+void Layer::prepare(const StreamFormat& format, Size surface) {
+  if (has_picture_) {
+    return;
+  }
+  const auto black = HostBlock::create_private("the first picture", format.layout.size_bytes);
+  if (texture_.upload({.layout = format.layout,
+                       .colour = format.colour,
+                       .payload = black->bytes().first(format.layout.size_bytes)})) {
+    texture_.draw(0, 0, static_cast<int>(surface.width), static_cast<int>(surface.height), false);
   }
   texture_.wait_upload_done(monotonic_ns() + gpu_deadline_ns);
 }

@@ -47,6 +47,10 @@ class Layer {
   /// ready when the first real one comes. What is bound shows rubbish afterwards. Does nothing once there is a picture.
   void warm_up(Size surface) noexcept;
 
+  /// Sets up what frames of this format need, with a black one of it that is never shown: textures, shaders, memory.
+  /// What is bound shows rubbish afterwards. Does nothing once there is a picture. Throws Error (no memory).
+  void prepare(const StreamFormat& format, Size surface);
+
   [[nodiscard]] bool has_picture() const noexcept { return has_picture_; }
   [[nodiscard]] UploadMethod method() const noexcept { return texture_.method(); }
 

@@ -100,6 +100,7 @@ void read_delivery(const Words& words, SubscriberOptions& subscriber) {
 
 void read_session(const Words& words, SubscriberOptions& subscriber) {
   read_endpoint_words(words.common, subscriber.endpoint);
+  subscriber.confirms_epochs = true;
   read_delivery(words, subscriber);
   if (!words.retry.empty()) {
     subscriber.retry_ns = words.retry == "0" ? 0 : parse_duration_ns(words.retry, "--retry");

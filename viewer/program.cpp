@@ -135,6 +135,12 @@ void Program::follow_status() {
     facts_.lost_sentence = now.sentence;  // dialling puts its own sentences there from now on
     layer_.forget_memory();
   }
+  if (now.connecting_since_ns != before.connecting_since_ns) {
+    statistics_.await_first_frame(now.connecting_since_ns);
+  }
+  if (now.epoch_number != before.epoch_number) {
+    prepare_for_epoch();
+  }
   if (now.state == SubscriberState::failed) {
     ending_ = now.exit_status;
   }
@@ -271,6 +277,19 @@ void Program::redraw() {
   draw_picture();
   surface_->present();
   schedule_.drawn(process_cpu_ns() - cpu_before_ns, step_ns());
+}
+
+/// The first frame of a format costs much more than the others. The sender waits with it until this is done.
+void Program::prepare_for_epoch() {
+  const SubscriberStatus& status = facts_.status;
+  if (status.format && status.format->layout.format != PixelFormat::bytes && !is_empty(surface_->size())) {
+    surface_->begin();
+    layer_.prepare(*status.format, surface_->size());
+    if (surface_->is_watched()) {
+      schedule_.request();  // over what that drew
+    }
+  }
+  subscriber_.confirm_epoch(status.epoch_number);
 }
 
 /// Drivers finish shaders when they are first used. While there is no sender, that costs no frame its time.

@@ -47,6 +47,7 @@ class Program {
   void upload(ReceivedFrame frame);
   void redraw();
   [[nodiscard]] std::int64_t step_ns() const noexcept;
+  void prepare_for_epoch();
   void warm_up();
   void draw_picture();
   void take_screenshot();

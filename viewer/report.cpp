@@ -46,7 +46,8 @@ std::string stages_line(const Statistics& statistics) {
           fmt::format("{}{} {}", line.empty() ? "stages   " : ", ", name(stage), format_ms(spread.percentile_ns(0.5)));
     }
   }
-  return line + " ms (p50)";
+  return line + fmt::format(" ms (p50); first frame {} ms after connecting",
+                            format_ms(statistics.connect_to_first_frame_ns()));
 }
 
 std::string way_line(const ViewerReport& report) {

@@ -34,6 +34,10 @@ void Statistics::frame_shown(const FrameTimes& sender, const ShownTimes& here, s
     first_shown_ns_ = here.shown_ns;
   }
   last_shown_ns_ = here.shown_ns;
+  if (awaited_since_ns_ != 0) {
+    connect_to_first_frame_ns_ = here.shown_ns - awaited_since_ns_;
+    awaited_since_ns_ = 0;
+  }
   line_meter_.frame_shown();
   panel_meter_.frame_shown();
   add(Stage::produce, sender.begun_ns, sender.completed_ns);

@@ -49,6 +49,8 @@ class Statistics {
   void frame_superseded() noexcept { ++counts_.frames_superseded; }
   void frame_recorded() noexcept { ++counts_.frames_recorded; }
   void frame_checked(bool is_torn) noexcept;
+  /// The next frame that is shown is the first one since this time (monotonic).
+  void await_first_frame(std::int64_t since_ns) noexcept { awaited_since_ns_ = since_ns; }
   /// `clock_offset_ns` is the sender's clock minus ours (Subscriber::clock_offset).
   void frame_shown(const FrameTimes& sender, const ShownTimes& here, std::int64_t clock_offset_ns) noexcept;
 
@@ -57,6 +59,8 @@ class Statistics {
   [[nodiscard]] const Histogram& latency() const noexcept { return latency_; }
   [[nodiscard]] const Histogram& stage(Stage stage) const noexcept { return stages_[static_cast<std::size_t>(stage)]; }
 
+  /// From connect() to the first frame shown, of the newest session that showed one; 0 before the first.
+  [[nodiscard]] std::int64_t connect_to_first_frame_ns() const noexcept { return connect_to_first_frame_ns_; }
   /// From the first frame received to the last one shown.
   [[nodiscard]] double seconds() const noexcept;
   /// Shown, from the first to the last: n frames are n - 1 intervals.
@@ -77,6 +81,8 @@ class Statistics {
   std::int64_t first_received_ns_ = 0;
   std::int64_t first_shown_ns_ = 0;
   std::int64_t last_shown_ns_ = 0;
+  std::int64_t awaited_since_ns_ = 0;  // 0: a frame of the session has been shown
+  std::int64_t connect_to_first_frame_ns_ = 0;
   RecentMeter line_meter_;
   RecentMeter panel_meter_;
 };

@@ -56,6 +56,8 @@ std::string stats_json(const ViewerReport& report) {
       {"gigabytes_per_second", statistics.gigabytes_per_s()},
       {"latency_ms", spread_ms(statistics.latency())},
       {"stage_latency_ms", stages_ms(statistics)},
+      {"connect_to_first_frame_ms",
+       counts.frames_shown > 0 ? Json(to_ms(statistics.connect_to_first_frame_ns())) : Json(nullptr)},
       {"clock_uncertainty_ms", to_ms(report.clock_offset.uncertainty_ns)},
       {"transport", text_or_null(status.transport)},
       {"memory", "host"},

@@ -109,6 +109,17 @@ class Sessions : public testing::TestWithParam<LinkKind> {
     return count;
   }
 
+  /// The sequence of the first frame that comes.
+  static std::uint64_t take_first(Subscriber& subscriber) {
+    std::uint64_t sequence = UINT64_MAX;
+    EXPECT_TRUE(eventually([&] {
+      const auto frame = subscriber.next();
+      sequence = frame ? frame->header().sequence : sequence;
+      return frame.has_value();
+    }));
+    return sequence;
+  }
+
   test::TemporaryFolder folder_;
   Log log_{stderr, "test", false};
   std::unique_ptr<Stream> stream_;
@@ -139,16 +150,37 @@ TEST_P(Sessions, EveryFrameArrivesAndTheCountsAddUp) {
 TEST_P(Sessions, UnderLatestWhatIsNotSentIsCounted) {
   start_sender({.delivery = Delivery::latest}, 3000);
   Subscriber subscriber(dialling(), log_);
-  const std::uint64_t received = take_all(subscriber);
+  const std::uint64_t first = take_first(subscriber);
+  const std::uint64_t received = 1 + take_all(subscriber);
   subscriber.close({});
   stop_sender();
   ASSERT_EQ(reports_.size(), 1U);
   const SessionReport& report = reports_[0];
-  EXPECT_EQ(report.counts.frames_produced, 3000U);
+  EXPECT_EQ(report.counts.frames_produced, 3000U - first) << "frames before the viewer was ready are not its own";
   EXPECT_EQ(report.counts.frames_produced, report.counts.frames_skipped + report.counts.frames_sent);
   EXPECT_EQ(report.counts.frames_sent, report.frames_received + report.frames_lost);
   EXPECT_EQ(report.frames_received, received);
   EXPECT_GT(received, 0U);
+}
+
+TEST_P(Sessions, FramesComeWhenTheProgramIsReadyForThem) {
+  start_sender({.delivery = Delivery::latest}, 0);
+  SubscriberOptions options = dialling();
+  options.confirms_epochs = true;
+  Subscriber subscriber(options, log_);
+  // The source goes on, and its format changes once on the way.
+  EXPECT_TRUE(eventually([&] { return stream_->frames_produced() > 200; }));
+  EXPECT_FALSE(subscriber.next());
+  const std::uint64_t produced = stream_->frames_produced();
+  EXPECT_TRUE(eventually([&] {
+    subscriber.confirm_epoch(subscriber.status().epoch_number);
+    return stream_->frames_produced() > produced + 100;
+  }));
+  EXPECT_GE(take_first(subscriber), 200U);
+  subscriber.close({});
+  stop_sender();
+  ASSERT_EQ(reports_.size(), 1U);
+  EXPECT_EQ(reports_[0].counts.frames_produced, reports_[0].counts.frames_skipped + reports_[0].counts.frames_sent);
 }
 
 TEST_P(Sessions, AViewerThatLeavesHarmsNobody) {

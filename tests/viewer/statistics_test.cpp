@@ -77,6 +77,18 @@ TEST(Statistics, LeavesOutWhatTheSenderDidNotSay) {
   EXPECT_EQ(statistics.stage(Stage::present).count(), 1U);
 }
 
+TEST(Statistics, TimesTheFirstFrameOfTheNewestSession) {
+  Statistics statistics;
+  statistics.await_first_frame(100 * ns_per_ms);
+  statistics.frame_shown({}, {.shown_ns = 180 * ns_per_ms}, 0);
+  statistics.frame_shown({}, {.shown_ns = 190 * ns_per_ms}, 0);
+  EXPECT_EQ(statistics.connect_to_first_frame_ns(), 80 * ns_per_ms);
+  statistics.await_first_frame(900 * ns_per_ms);
+  EXPECT_EQ(statistics.connect_to_first_frame_ns(), 80 * ns_per_ms);
+  statistics.frame_shown({}, {.shown_ns = 950 * ns_per_ms}, 0);
+  EXPECT_EQ(statistics.connect_to_first_frame_ns(), 50 * ns_per_ms);
+}
+
 TEST(Statistics, HasRatesFromTheSecondFrameOn) {
   Statistics statistics;
   EXPECT_EQ(statistics.frames_per_s(), 0);

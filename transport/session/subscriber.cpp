@@ -7,7 +7,6 @@
 #include <array>
 #include <atomic>
 #include <condition_variable>
-#include <deque>
 #include <mutex>
 #include <thread>
 
@@ -16,6 +15,7 @@
 #include "base/wait.hpp"
 #include "transport/control/address.hpp"
 #include "transport/session/endpoint.hpp"
+#include "transport/session/frame_flows.hpp"
 #include "transport/session/handshake.hpp"
 #include "transport/session/viewer_session.hpp"
 
@@ -29,25 +29,6 @@ constexpr std::int64_t longest_sleep_ns = ns_per_s / 2;
 
 }  // namespace
 
-// ---- ReceivedFrame ----
-
-ReceivedFrame& ReceivedFrame::operator=(ReceivedFrame&& other) noexcept {
-  if (this != &other) {
-    if (link_) {
-      link_->give_back(frame_.header);
-    }
-    frame_ = std::move(other.frame_);
-    link_ = std::move(other.link_);
-  }
-  return *this;
-}
-
-ReceivedFrame::~ReceivedFrame() {
-  if (link_) {
-    link_->give_back(frame_.header);
-  }
-}
-
 // ---- The subscriber ----
 
 class Subscriber::Implementation {
@@ -57,6 +38,10 @@ class Subscriber::Implementation {
 
   std::optional<ReceivedFrame> next();
   void wait(std::int64_t deadline_ns, WaitMode mode);
+  void confirm_epoch(std::uint64_t epoch_number) noexcept {
+    confirmed_epoch_.store(epoch_number);
+    raise_event(thread_event_.get());
+  }
   void wake() noexcept { raise_event(wake_event_.get()); }
   void close(const std::string& statistics_json);
 
@@ -70,13 +55,6 @@ class Subscriber::Implementation {
   ClockOffset clock_offset() const noexcept { return {clock_offset_ns_.load(), clock_uncertainty_ns_.load()}; }
 
  private:
-  /// A session's frames as the program takes them.
-  struct Flow {
-    std::shared_ptr<ViewerSession> session;
-    std::uint64_t frames_received = 0;
-    std::uint64_t next_sequence = 0;
-  };
-
   void run() noexcept;
   bool run_one_session();
   std::shared_ptr<ViewerSession> connect();
@@ -85,11 +63,11 @@ class Subscriber::Implementation {
   void take_incoming(Authenticated authenticated);
   void adopt(const std::shared_ptr<ViewerSession>& session);
   void serve(ViewerSession& session);
+  void publish_epoch(const ViewerSession& session);
   bool go_on_after(const Error& error, bool had_session);
   bool give_up(const Error& error, bool had_session);
   bool pause();
-  void count(Flow& flow, const FrameHeader& header) noexcept;
-  void finish_if_done(Flow& flow) noexcept;
+  void finish_if_done() noexcept;
   void set_status(SubscriberState state, const std::string& sentence, ExitStatus exit_status = ExitStatus::ok);
 
   const SubscriberOptions options_;
@@ -104,21 +82,20 @@ class Subscriber::Implementation {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   SubscriberStatus status_;
-  std::deque<Flow> flows_;  // the current one last; an earlier one until its last whole frame was taken
+  FrameFlows flows_;
   std::optional<Authenticated> incoming_;
   FileDescriptor
       handshake_fd_;  // a second descriptor of the connection that is being shaken hands on: close() ends it early
   bool has_session_ = false;
   bool stopping_ = false;
   std::atomic<std::uint64_t> status_version_ = 0;
-  std::atomic<std::uint64_t> frames_received_ = 0;
-  std::atomic<std::uint64_t> bytes_received_ = 0;
+  std::atomic<std::uint64_t> confirmed_epoch_ = 0;
   std::atomic<std::uint64_t> frames_lost_ = 0;
-  std::atomic<std::uint64_t> frames_skipped_ = 0;
   std::atomic<std::uint64_t> sessions_ = 0;
   std::atomic<std::int64_t> clock_offset_ns_ = 0;
   std::atomic<std::int64_t> clock_uncertainty_ns_ = 0;
-  std::int64_t alone_since_ns_ = 0;  // the subscriber's thread
+  std::int64_t alone_since_ns_ = 0;       // the subscriber's thread
+  std::int64_t connecting_since_ns_ = 0;  // the subscriber's thread
   std::unique_ptr<Door> door_;
   std::thread thread_;
 };
@@ -145,48 +122,21 @@ Subscriber::Implementation::Implementation(SubscriberOptions options, Log& log)
 // ---- The program's thread ----
 
 std::optional<ReceivedFrame> Subscriber::Implementation::next() {
-  std::unique_lock lock(mutex_);
-  while (!flows_.empty()) {
-    Flow& flow = flows_.front();
-    if (auto frame = flow.session->link()->poll()) {
-      spin_.found(frame->received_ns);
-      count(flow, frame->header);
-      finish_if_done(flow);
-      return ReceivedFrame(std::move(*frame), flow.session->link());
-    }
-    finish_if_done(flow);
-    if (flows_.size() == 1) {
-      return std::nullopt;
-    }
-    flows_.pop_front();
+  const std::scoped_lock lock(mutex_);
+  auto frame = flows_.next();
+  if (frame) {
+    spin_.found(frame->received_ns());
   }
-  return std::nullopt;
+  finish_if_done();
+  return frame;
 }
 
-void Subscriber::Implementation::count(Flow& flow, const FrameHeader& header) noexcept {
-  if (header.slice + 1 != header.slice_count) {
+void Subscriber::Implementation::finish_if_done() noexcept {
+  const auto lost = flows_.lost_at_end();
+  if (!lost || status_.state == SubscriberState::finished) {
     return;
   }
-  if (flow.frames_received++ > 0) {
-    frames_skipped_ += header.sequence - flow.next_sequence;
-  }
-  flow.next_sequence = header.sequence + 1;
-  ++frames_received_;
-  bytes_received_ += header.layout.size_bytes;
-}
-
-/// The sender's bye names how many frames it sent: the session is over once the program has taken them all, or once the
-/// link has ended and there are no more.
-void Subscriber::Implementation::finish_if_done(Flow& flow) noexcept {
-  if (!flow.session->has_bye() || status_.state == SubscriberState::finished) {
-    return;
-  }
-  const std::uint64_t sent = flow.session->frames_sent();
-  const bool has_all = flow.frames_received >= sent;
-  if (!has_all && flow.session->link()->state() == LinkState::open) {
-    return;
-  }
-  frames_lost_ += has_all ? 0 : sent - flow.frames_received;
+  frames_lost_ += *lost;
   status_.state = SubscriberState::finished;
   status_.sentence = "the stream ended";
   status_.exit_status = ExitStatus::ok;
@@ -202,9 +152,7 @@ void Subscriber::Implementation::wait(std::int64_t deadline_ns, WaitMode mode) {
   std::shared_ptr<ReceiverLink> link;
   {
     const std::scoped_lock lock(mutex_);
-    if (!flows_.empty()) {
-      link = flows_.front().session->link();
-    }
+    link = flows_.link();
   }
   if (link && !link->arm()) {
     return;
@@ -222,10 +170,10 @@ void Subscriber::Implementation::wait(std::int64_t deadline_ns, WaitMode mode) {
 }
 
 SubscriberCounts Subscriber::Implementation::counts() const {
-  return {.frames_received = frames_received_.load(),
-          .bytes_received = bytes_received_.load(),
+  return {.frames_received = flows_.frames_received(),
+          .bytes_received = flows_.bytes_received(),
           .frames_lost = frames_lost_.load(),
-          .frames_skipped = frames_skipped_.load(),
+          .frames_skipped = flows_.frames_skipped(),
           .sessions = sessions_.load()};
 }
 
@@ -238,7 +186,7 @@ void Subscriber::Implementation::close(const std::string& statistics_json) {
     stopping_ = true;
     ::shutdown(handshake_fd_.get(), SHUT_RDWR);
     if (has_session_ && !flows_.empty()) {
-      flows_.back().session->say_bye("the viewer ends", flows_.back().frames_received, statistics_json);
+      flows_.say_bye("the viewer ends", statistics_json);
     }
   }
   changed_.notify_all();
@@ -288,10 +236,12 @@ std::shared_ptr<ViewerSession> Subscriber::Implementation::connect() {
     if (!authenticated.channel) {
       return nullptr;
     }
+    connecting_since_ns_ = monotonic_ns();
     return std::make_shared<ViewerSession>(std::move(authenticated), DataWay{.door = door_.get()}, wishes_);
   }
   const HostPort& to = *options_.endpoint.dial;
-  Dialled dialled = dial(to, monotonic_ns() + dial_patience_ns);
+  connecting_since_ns_ = monotonic_ns();
+  Dialled dialled = dial(to, connecting_since_ns_ + dial_patience_ns);
   {
     const std::scoped_lock lock(mutex_);
     handshake_fd_.reset(::fcntl(dialled.fd.get(), F_DUPFD_CLOEXEC, 0));
@@ -344,7 +294,7 @@ void Subscriber::Implementation::take_incoming(Authenticated authenticated) {
 
 void Subscriber::Implementation::adopt(const std::shared_ptr<ViewerSession>& session) {
   const std::scoped_lock lock(mutex_);
-  flows_.push_back({.session = session});
+  flows_.add(session);
   has_session_ = true;
   ++sessions_;
   clock_offset_ns_ = session->clock_offset_ns;
@@ -354,30 +304,35 @@ void Subscriber::Implementation::adopt(const std::shared_ptr<ViewerSession>& ses
   status_.start_line = session->start_line();
   status_.transport = name(session->link()->kind());
   status_.delivery = session->delivery();
+  status_.connecting_since_ns = connecting_since_ns_;
   ++status_version_;
   raise_event(status_event_.get());
 }
 
 void Subscriber::Implementation::serve(ViewerSession& session) {
-  std::optional<StreamFormat> shown_format;
+  std::uint32_t published_epoch = 0;
+  std::uint64_t epoch_number = 0;
   for (;;) {
+    clear_event(thread_event_.get());
     session.handle_messages();
     {
       const std::scoped_lock lock(mutex_);
       if (stopping_) {
         return;
       }
-      if (session.format() != shown_format) {
-        shown_format = session.format();
-        status_.format = shown_format;
-        ++status_version_;
+      if (session.epoch() != published_epoch) {
+        published_epoch = session.epoch();
+        publish_epoch(session);
+        epoch_number = status_.epoch_number;
       }
       if (session.has_bye()) {
         raise_event(status_event_.get());
         break;
       }
     }
-    session.announce_ready();
+    if (!options_.confirms_epochs || confirmed_epoch_.load() == epoch_number) {
+      session.announce_ready();
+    }
     try {
       session.check_peer();
     } catch (const Error&) {
@@ -396,6 +351,14 @@ void Subscriber::Implementation::serve(ViewerSession& session) {
   // After its bye the sender only waits for ours, which the program sends when it has taken every frame.
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return stopping_; });
+}
+
+/// Under the mutex.
+void Subscriber::Implementation::publish_epoch(const ViewerSession& session) {
+  status_.format = session.format();
+  ++status_.epoch_number;
+  ++status_version_;
+  raise_event(status_event_.get());
 }
 
 /// Decides what an error means; under the mutex. True: no further session.
@@ -451,6 +414,9 @@ std::optional<ReceivedFrame> Subscriber::next() {
 }
 void Subscriber::wait(std::int64_t deadline_ns, WaitMode mode) {
   implementation_->wait(deadline_ns, mode);
+}
+void Subscriber::confirm_epoch(std::uint64_t epoch_number) noexcept {
+  implementation_->confirm_epoch(epoch_number);
 }
 void Subscriber::wake() noexcept {
   implementation_->wake();

@@ -144,6 +144,7 @@ void ViewerSession::handle(const nlohmann::json& message) {
   if (type == "epoch") {
     const EpochMessage epoch = read_epoch(message);
     link_->begin_epoch(epoch.number, epoch.slot_bytes, epoch.ring_slots);
+    epoch_ = epoch.number;
     format_ = epoch.format;
     unsaid_ready_ = ReadyMessage{epoch.number, epoch.ring_slots};
   } else if (type == "bye") {

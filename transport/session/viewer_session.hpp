@@ -46,6 +46,8 @@ class ViewerSession {
   [[nodiscard]] const std::shared_ptr<ReceiverLink>& link() const noexcept { return link_; }
   [[nodiscard]] const std::string& start_line() const noexcept { return start_line_; }
   [[nodiscard]] Delivery delivery() const noexcept { return delivery_; }
+  /// The epoch that was announced last; 0 before the first.
+  [[nodiscard]] std::uint32_t epoch() const noexcept { return epoch_; }
   [[nodiscard]] const std::optional<StreamFormat>& format() const noexcept { return format_; }
   [[nodiscard]] const std::string& peer() const noexcept { return authenticated_.channel->peer(); }
 
@@ -67,6 +69,7 @@ class ViewerSession {
   std::shared_ptr<ReceiverLink> link_;
   std::string start_line_;
   Delivery delivery_ = Delivery::latest;
+  std::uint32_t epoch_ = 0;
   std::optional<StreamFormat> format_;
   std::optional<ReadyMessage> unsaid_ready_;
   std::int64_t peer_timeout_ns_;

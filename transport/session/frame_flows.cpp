@@ -1,0 +1,81 @@
+#include "transport/session/frame_flows.hpp"
+
+#include <utility>
+
+namespace framewire {
+
+// ---- ReceivedFrame ----
+
+ReceivedFrame& ReceivedFrame::operator=(ReceivedFrame&& other) noexcept {
+  if (this != &other) {
+    if (link_) {
+      link_->give_back(frame_.header);
+    }
+    frame_ = std::move(other.frame_);
+    link_ = std::move(other.link_);
+  }
+  return *this;
+}
+
+ReceivedFrame::~ReceivedFrame() {
+  if (link_) {
+    link_->give_back(frame_.header);
+  }
+}
+
+// ---- FrameFlows ----
+
+std::optional<ReceivedFrame> FrameFlows::next() {
+  while (!flows_.empty()) {
+    Flow& flow = flows_.front();
+    if (auto frame = flow.session->link()->poll()) {
+      count(flow, frame->header);
+      return ReceivedFrame(std::move(*frame), flow.session->link());
+    }
+    if (flows_.size() == 1) {
+      return std::nullopt;
+    }
+    flows_.pop_front();
+  }
+  return std::nullopt;
+}
+
+void FrameFlows::count(Flow& flow, const FrameHeader& header) noexcept {
+  if (header.slice + 1 != header.slice_count) {
+    return;
+  }
+  if (flow.frames_received++ > 0) {
+    frames_skipped_ += header.sequence - flow.next_sequence;
+  }
+  flow.next_sequence = header.sequence + 1;
+  ++frames_received_;
+  bytes_received_ += header.layout.size_bytes;
+}
+
+/// The sender's bye names how many frames it sent: the session is over once the program has taken them all, or once the
+/// link has ended and there are no more.
+std::optional<std::uint64_t> FrameFlows::lost_at_end() const {
+  if (flows_.empty() || !flows_.front().session->has_bye()) {
+    return std::nullopt;
+  }
+  const Flow& flow = flows_.front();
+  const std::uint64_t sent = flow.session->frames_sent();
+  if (flow.frames_received >= sent) {
+    return 0;
+  }
+  if (flow.session->link()->state() == LinkState::open) {
+    return std::nullopt;
+  }
+  return sent - flow.frames_received;
+}
+
+std::shared_ptr<ReceiverLink> FrameFlows::link() const {
+  return flows_.empty() ? nullptr : flows_.front().session->link();
+}
+
+void FrameFlows::say_bye(const std::string& reason, const std::string& statistics_json) noexcept {
+  const Flow& flow = flows_.back();
+  flow.session->say_bye(reason, flow.frames_received, statistics_json);
+}
+
+}  // namespace framewire

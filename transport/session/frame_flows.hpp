@@ -1,0 +1,53 @@
+// The frames of a subscriber's sessions, in the order in which the program takes them.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+
+#include "transport/session/viewer_session.hpp"
+#include "transport/subscriber.hpp"
+
+namespace framewire {
+
+/// One flow per session, the current one last: an earlier one stays until its last whole frame was taken. Guarded by
+/// the subscriber's mutex, but for the counts, which any thread may read.
+class FrameFlows {
+ public:
+  void add(std::shared_ptr<ViewerSession> session) { flows_.push_back({.session = std::move(session)}); }
+
+  /// The next frame in order, or nothing now. Counts it.
+  std::optional<ReceivedFrame> next();
+
+  /// Whether the session that the program is at has ended by a bye and no more of its frames will come; then how many
+  /// of those it sent were lost.
+  [[nodiscard]] std::optional<std::uint64_t> lost_at_end() const;
+
+  [[nodiscard]] bool empty() const noexcept { return flows_.empty(); }
+  /// The link of the flow that next() is at; none when empty.
+  [[nodiscard]] std::shared_ptr<ReceiverLink> link() const;
+  /// Tells the sender of the current session goodbye, with what was received of it. Not when empty.
+  void say_bye(const std::string& reason, const std::string& statistics_json) noexcept;
+
+  [[nodiscard]] std::uint64_t frames_received() const noexcept { return frames_received_.load(); }
+  [[nodiscard]] std::uint64_t bytes_received() const noexcept { return bytes_received_.load(); }
+  [[nodiscard]] std::uint64_t frames_skipped() const noexcept { return frames_skipped_.load(); }
+
+ private:
+  struct Flow {
+    std::shared_ptr<ViewerSession> session;
+    std::uint64_t frames_received = 0;
+    std::uint64_t next_sequence = 0;
+  };
+
+  void count(Flow& flow, const FrameHeader& header) noexcept;
+
+  std::deque<Flow> flows_;
+  std::atomic<std::uint64_t> frames_received_ = 0;
+  std::atomic<std::uint64_t> bytes_received_ = 0;
+  std::atomic<std::uint64_t> frames_skipped_ = 0;
+};
+
+}  // namespace framewire
