@@ -28,7 +28,7 @@ Size parse_size(std::string_view text, std::string_view what) {
   if (cross == std::string_view::npos || !read_all(text.substr(0, cross), size.width) ||
       !read_all(text.substr(cross + 1), size.height) || size.width == 0 || size.height == 0 ||
       size.width > max_side_pixels || size.height > max_side_pixels) {
-    throw Error::usage(std::string(what) + " is " + quoted(text) +
+    throw Error::usage(std::string(what) + " is " + quote(text) +
                        "; it takes WIDTHxHEIGHT, each 1 to 32768, as in 3840x2160");
   }
   return size;
@@ -37,7 +37,7 @@ Size parse_size(std::string_view text, std::string_view what) {
 std::uint64_t parse_number(std::string_view text, std::string_view what, std::uint64_t low, std::uint64_t high) {
   std::uint64_t number = 0;
   if (!read_all(text, number) || number < low || number > high) {
-    throw Error::usage(std::string(what) + " is " + quoted(text) + "; it takes a whole number from " +
+    throw Error::usage(std::string(what) + " is " + quote(text) + "; it takes a whole number from " +
                        std::to_string(low) + " to " + std::to_string(high));
   }
   return number;
@@ -57,7 +57,7 @@ std::uint64_t parse_bytes(std::string_view text, std::string_view what) {
   std::uint64_t number = 0;
   constexpr std::uint64_t most_bytes = std::uint64_t{1} << 40;
   if (!read_all(digits, number) || number > most_bytes / unit) {
-    throw Error::usage(std::string(what) + " is " + quoted(text) +
+    throw Error::usage(std::string(what) + " is " + quote(text) +
                        "; it takes a number of bytes up to 1024G, as in 4096, 64k, 32M");
   }
   return number * unit;
@@ -78,7 +78,7 @@ std::int64_t parse_duration_ns(std::string_view text, std::string_view what) {
   double number = 0;
   constexpr double most_s = 366.0 * 24 * 3600;
   if (!read_all(digits, number) || !(number > 0) || number * static_cast<double>(unit_ns) > most_s * 1e9) {
-    throw Error::usage(std::string(what) + " is " + quoted(text) +
+    throw Error::usage(std::string(what) + " is " + quote(text) +
                        "; it takes a duration as in 10, 2.5s, 500ms, 3m or 1h");
   }
   return static_cast<std::int64_t>(number * static_cast<double>(unit_ns));
@@ -97,7 +97,7 @@ std::string format_bytes(std::uint64_t bytes) {
   return text.data();
 }
 
-std::string quoted(std::string_view text, std::size_t limit) {
+std::string quote(std::string_view text, std::size_t limit) {
   std::string out = "'";
   for (const char c : text.substr(0, limit)) {
     const auto byte = static_cast<unsigned char>(c);

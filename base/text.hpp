@@ -30,13 +30,6 @@ std::int64_t parse_duration_ns(std::string_view text, std::string_view what);
 std::string format_bytes(std::uint64_t bytes);
 
 /// Text from outside as it may stand in a message: control characters as \xNN, cut after `limit` characters.
-std::string quoted(std::string_view text, std::size_t limit = 80);
-/// The same; without it std::quoted would be found for a std::string.
-inline std::string quoted(const std::string& text, std::size_t limit = 80) {
-  return quoted(std::string_view(text), limit);
-}
-inline std::string quoted(std::string& text, std::size_t limit = 80) {
-  return quoted(std::string_view(text), limit);
-}
+std::string quote(std::string_view text, std::size_t limit = 80);
 
 }  // namespace framewire

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <csignal>
 #include <cstdio>
 #include <map>
 #include <string>
@@ -20,6 +19,7 @@
 #include "bench/plain_socket.hpp"
 #include "bench/server.hpp"
 #include "command/interruption.hpp"
+#include "command/run_program.hpp"
 #include "transport/session/endpoint.hpp"
 
 namespace framewire {
@@ -127,19 +127,11 @@ ExitStatus run_server(const BenchOptions& options) {
 
 int main(int argc, char** argv) {
   using namespace framewire;
-  const char* const program_name = "framewire-bench";
-  try {
+  return run_program("framewire-bench", [&] {
     const auto options = parse_bench_options(argc, argv);
     if (!options) {
-      return static_cast<int>(ExitStatus::ok);
+      return ExitStatus::ok;
     }
-    std::signal(SIGPIPE, SIG_IGN);
-    return static_cast<int>(options->endpoint.listen ? run_server(*options) : run_client(*options));
-  } catch (const Error& error) {
-    Log(stderr, program_name, false).error(error.what());
-    return static_cast<int>(error.status());
-  } catch (const std::exception& error) {
-    Log(stderr, program_name, false).error(error.what());
-    return static_cast<int>(ExitStatus::failed);
-  }
+    return options->endpoint.listen ? run_server(*options) : run_client(*options);
+  });
 }

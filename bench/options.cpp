@@ -62,7 +62,7 @@ std::vector<std::uint64_t> read_sizes(const std::string& text) {
     const std::size_t comma = std::min(text.find(',', begin), text.size());
     const std::uint64_t size = parse_bytes(text.substr(begin, comma - begin), "--message-bytes");
     if (size == 0 || size > (std::uint64_t{1} << 30)) {
-      throw Error::usage("--message-bytes is " + quoted(text) + "; each size can be 1 byte to 1G");
+      throw Error::usage("--message-bytes is " + quote(text) + "; each size can be 1 byte to 1G");
     }
     sizes.push_back(size);
     begin = comma + 1;
@@ -81,7 +81,7 @@ void read_transports(const Words& words, BenchOptions& options) {
 
 void read_endpoints(const Words& words, BenchOptions& options) {
   if (!words.host.empty() && !words.listen.empty()) {
-    throw Error::usage("both HOST " + quoted(words.host) + " and --listen " + quoted(words.listen) +
+    throw Error::usage("both HOST " + quote(words.host) + " and --listen " + quote(words.listen) +
                        " were given; this end is either the client or the server");
   }
   if (!words.host.empty()) {

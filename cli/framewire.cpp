@@ -71,7 +71,7 @@ bool is_name(std::string_view text) {
       throw Error::failed(fmt::format("{} is not installed: it is neither beside this program nor in PATH", program));
     }
   }
-  throw Error::usage(fmt::format("{} is no subcommand; 'framewire --help' lists them", framewire::quoted(name)));
+  throw Error::usage(fmt::format("{} is no subcommand; 'framewire --help' lists them", framewire::quote(name)));
 }
 
 int dispatch(int argc, char** argv) {

@@ -4,14 +4,14 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <csignal>
 #include <cstdio>
-#include <exception>
 #include <string>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/file_descriptor.hpp"
+#include "command/command_line.hpp"
+#include "command/run_program.hpp"
 #include "transport/control/key_file.hpp"
 
 namespace {
@@ -37,7 +37,6 @@ constexpr const char* footer =
 
 void define(CLI::App& app, Options& options) {
   app.footer(footer);
-  app.set_version_flag("--version", "framewire " FRAMEWIRE_VERSION);
   app.add_option("--file", options.file, "the key file (default: ~/.config/framewire/key)")->type_name("FILE");
   auto* import_option =
       app.add_option("--import", options.import_from, "take the key from FILE, or from standard input with -");
@@ -87,38 +86,19 @@ void run(const Options& options) {
   }
 }
 
-int report(const Error& error) {
-  fmt::print(stderr, "framewire key: {}\n", error.what());
-  return static_cast<int>(error.status());
-}
-
-/// Help and version go to standard output with status 0, everything else to standard error with status 2.
-int report_parse(const CLI::App& app, const CLI::ParseError& error) {
-  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
-    return app.exit(error);
-  }
-  return report(Error::usage(std::string(error.what()) + "; 'framewire key --help' lists the options"));
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_IGN);
-  Options options;
-  CLI::App app("Makes the key that two machines share, or imports it.", "framewire key");
-  try {
+  return framewire::run_program("framewire key", [&] {
+    Options options;
+    CLI::App app("Makes the key that two machines share, or imports it.", "framewire key");
     define(app, options);
-    app.parse(argc, argv);
-    run(options);
+    if (framewire::parse_command_line(app, argc, argv)) {
+      run(options);
+    }
     if (std::fflush(stdout) != 0) {
       throw Error::from_errno("write to standard output", errno);
     }
-    return 0;
-  } catch (const CLI::ParseError& error) {
-    return report_parse(app, error);
-  } catch (const Error& error) {
-    return report(error);
-  } catch (const std::exception& error) {
-    return report(Error::failed(error.what()));
-  }
+    return framewire::ExitStatus::ok;
+  });
 }

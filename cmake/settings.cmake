@@ -10,6 +10,9 @@ if(CCACHE_PROGRAM)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
 endif()
 
+# Each program loads only the libraries that it really uses: half of them came for input devices, which only the sender has.
+add_link_options(-Wl,--as-needed)
+
 add_library(framewire_settings INTERFACE)
 target_include_directories(framewire_settings INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/generated)
 target_compile_options(framewire_settings INTERFACE

@@ -53,7 +53,7 @@ void read_endpoint_words(const CommonWords& words, EndpointOptions& endpoint) {
     throw Error::usage("--transport is 'rdma': this version has no RDMA link; take auto, local or tcp");
   }
   if (!kind && words.transport != "auto") {
-    throw Error::usage("--transport is " + quoted(words.transport) + "; it takes auto, local or tcp");
+    throw Error::usage("--transport is " + quote(words.transport) + "; it takes auto, local or tcp");
   }
   if (kind) {
     endpoint.allowed_links = {*kind};
@@ -63,7 +63,7 @@ void read_endpoint_words(const CommonWords& words, EndpointOptions& endpoint) {
     throw Error::usage("--memory is 'cuda': this version keeps frames in host memory only; take auto or host");
   }
   if (words.memory != "auto" && words.memory != "host") {
-    throw Error::usage("--memory is " + quoted(words.memory) + "; it takes auto or host");
+    throw Error::usage("--memory is " + quote(words.memory) + "; it takes auto or host");
   }
   if (!words.key.empty()) {
     endpoint.key_file = words.key;
@@ -110,13 +110,13 @@ void require_writable(const std::string& file, std::string_view what) {
   const std::filesystem::path path(file);
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) {
-    throw Error::failed(std::string(what) + " is " + quoted(file) + ", a directory; name a file in it");
+    throw Error::failed(std::string(what) + " is " + quote(file) + ", a directory; name a file in it");
   }
   const bool exists = ::access(file.c_str(), F_OK) == 0;
   const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
   if (::access(exists ? file.c_str() : folder.c_str(), exists ? W_OK : W_OK | X_OK) != 0) {
     const int why = errno;
-    throw Error::failed(std::string(what) + " is " + quoted(file) + ", which cannot be written (" + errno_text(why) +
+    throw Error::failed(std::string(what) + " is " + quote(file) + ", which cannot be written (" + errno_text(why) +
                         "); name a file in a folder that is yours");
   }
 }
@@ -126,7 +126,7 @@ void write_stats_file(const std::string& file, const std::string& json) {
   out << json << '\n';
   out.flush();
   if (!out) {
-    throw Error::from_errno("write the statistics to " + quoted(file), errno);
+    throw Error::from_errno("write the statistics to " + quote(file), errno);
   }
 }
 

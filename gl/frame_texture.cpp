@@ -62,7 +62,7 @@ FrameTexture::FrameTexture(std::optional<UploadMethod> wanted)
       method_(preferred_),
       painter_(is_software_renderer() ? Minification::fast : Minification::smooth) {
   if (preferred_ == UploadMethod::pinned_memory && !PinnedBlocks::is_supported()) {
-    throw Error::failed("uploading from pinned memory needs GL_AMD_pinned_memory, which " + quoted(gl_renderer()) +
+    throw Error::failed("uploading from pinned memory needs GL_AMD_pinned_memory, which " + quote(gl_renderer()) +
                         " does not have; take another upload method");
   }
   // A software renderer copies in any case: a staging buffer would make it two copies.

@@ -20,7 +20,7 @@ void load_gl(GlFunctionLoader loader) {
     throw Error::failed("the OpenGL functions cannot be loaded; make an OpenGL context current first");
   }
   if (version < GLAD_MAKE_VERSION(4, 5)) {
-    throw Error::failed("OpenGL 4.5 is needed and " + quoted(gl_renderer()) + " has " + quoted(gl_string(GL_VERSION)) +
+    throw Error::failed("OpenGL 4.5 is needed and " + quote(gl_renderer()) + " has " + quote(gl_string(GL_VERSION)) +
                         "; use a newer driver, or Mesa's software renderer with LIBGL_ALWAYS_SOFTWARE=1");
   }
 }

@@ -94,7 +94,7 @@ GlShader compile(std::string_view name, GLenum stage, std::string_view source, i
   glGetShaderInfoLog(shader.id(), log_length, &log_length, log.data());
   log.resize(static_cast<std::size_t>(log_length));
   throw ShaderError(ExitStatus::failed, "the " + std::string(stage == GL_VERTEX_SHADER ? "vertex" : "fragment") +
-                                            " shader " + quoted(name) + " does not compile:\n" +
+                                            " shader " + quote(name) + " does not compile:\n" +
                                             describe_shader_log(name, source, log, first_user_line));
 }
 
@@ -110,7 +110,7 @@ void link(std::string_view name, GLuint program) {
   std::string log(static_cast<std::size_t>(log_length), '\0');
   glGetProgramInfoLog(program, log_length, &log_length, log.data());
   log.resize(static_cast<std::size_t>(log_length));
-  throw ShaderError(ExitStatus::failed, "the shader " + quoted(name) + " does not link: " + quoted(log, 2000));
+  throw ShaderError(ExitStatus::failed, "the shader " + quote(name) + " does not link: " + quote(log, 2000));
 }
 
 }  // namespace

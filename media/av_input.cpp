@@ -111,7 +111,7 @@ void AvInput::Implementation::read_first() {
     first_is_ready_ = true;
     return;
   }
-  const std::string start = "cannot play " + quoted(options_.name, 200) + ": ";
+  const std::string start = "cannot play " + quote(options_.name, 200) + ": ";
   if (result == AvRead::cancelled) {
     throw Error::failed(start + "it was stopped before the first picture");
   }
@@ -227,7 +227,7 @@ AvRead AvInput::Implementation::finish() noexcept {
 }
 
 void AvInput::Implementation::set_fault(const std::string& reason) {
-  fault_ = quoted(options_.name, 200) + " breaks off after " + std::to_string(frames_this_round_) +
+  fault_ = quote(options_.name, 200) + " breaks off after " + std::to_string(frames_this_round_) +
            (frames_this_round_ == 1 ? " frame: " : " frames: ") + reason;
 }
 
@@ -313,7 +313,7 @@ bool AvInput::Implementation::rewind() {
   const bool comes_once =
       input_.is_live || (input_.context->pb != nullptr && input_.context->pb->seekable == 0 && !input_.is_network);
   if (comes_once) {
-    fault_ = quoted(options_.name, 200) + " cannot be played again: what it gives comes only once";
+    fault_ = quote(options_.name, 200) + " cannot be played again: what it gives comes only once";
     return false;
   }
   fault_.clear();

@@ -1,8 +1,13 @@
 #include "media/av_open.hpp"
 
+extern "C" {
+#include <libavdevice/avdevice.h>
+}
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <mutex>
 #include <optional>
 #include <string_view>
 #include <thread>
@@ -16,6 +21,16 @@ namespace framewire::libav {
 namespace {
 
 constexpr std::int64_t open_limit_ns = 30 * ns_per_s;
+
+/// Devices and the network belong to input alone: a program that only writes files need not load their libraries.
+void prepare_input() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    prepare();
+    avdevice_register_all();
+    avformat_network_init();
+  });
+}
 
 /// What to hand to avformat_open_input.
 struct Address {
@@ -75,7 +90,7 @@ Address find_address(const std::string& name) {
   std::error_code ignored;
   const std::filesystem::file_status status = std::filesystem::status(name, ignored);
   if (std::filesystem::is_directory(status)) {
-    throw Error::failed("cannot open " + quoted(name) + ": it is a directory; name a file in it");
+    throw Error::failed("cannot open " + quote(name) + ": it is a directory; name a file in it");
   }
   if (std::filesystem::exists(status)) {
     return {"file:" + name, nullptr, true};
@@ -87,7 +102,7 @@ Address find_address(const std::string& name) {
   const bool is_url = prefix->second.starts_with("//");
   if (is_url || !protocol_of(name).empty()) {
     if (protocol_of(name).empty() && av_find_input_format(prefix->first.c_str()) == nullptr) {
-      throw Error::usage("cannot open " + quoted(name) + ": this libav knows no protocol " + quoted(prefix->first) +
+      throw Error::usage("cannot open " + quote(name) + ": this libav knows no protocol " + quote(prefix->first) +
                          "; http, https, rtsp, udp, tcp and file are usual ones (ffmpeg -protocols lists all)");
     }
     return {name, nullptr, false};
@@ -95,7 +110,7 @@ Address find_address(const std::string& name) {
   if (const AVInputFormat* format = av_find_input_format(prefix->first.c_str()); format != nullptr) {
     return {prefix->second, format, false};
   }
-  throw Error::usage("there is no source " + quoted(name) + ": " + quoted(prefix->first) +
+  throw Error::usage("there is no source " + quote(name) + ": " + quote(prefix->first) +
                      " is no input format or device of this libav, and there is no file of that name; a SOURCE is "
                      "gl:NAME, pattern, -, a file, "
                      "a URL, or a device as in v4l2:/dev/video0, x11grab::0 or lavfi:testsrc2");
@@ -116,7 +131,7 @@ void set_options(const AvInputOptions& options, const Address& address, Dictiona
 
 Error open_error(const AvInputOptions& options, const Address& address, const Interrupt& interrupt,
                  const Messages& messages, int code) {
-  const std::string start = "cannot open " + quoted(options.name, 200) + ": ";
+  const std::string start = "cannot open " + quote(options.name, 200) + ": ";
   if (interrupt.is_cancelled()) {
     return Error::failed(start + "it was stopped before there was an answer");
   }
@@ -171,14 +186,14 @@ int Interrupt::check(void* self) noexcept {
 }
 
 OpenedInput open_input(const AvInputOptions& options, Interrupt& interrupt) {
-  prepare();
+  prepare_input();
   const Address address = find_address(options.name);
   Dictionary dictionary;
   set_options(options, address, dictionary);
   const bool asked_for_rate = dictionary.has("framerate");
   AVFormatContext* raw = avformat_alloc_context();
   if (raw == nullptr) {
-    throw Error::failed("out of memory for opening " + quoted(options.name));
+    throw Error::failed("out of memory for opening " + quote(options.name));
   }
   raw->interrupt_callback = interrupt.callback();
   if (address.format != nullptr && std::string_view(address.format->name).find("v4l2") != std::string_view::npos) {
@@ -208,12 +223,12 @@ CodecContext open_decoder(const std::string& name, const AVStream& stream, bool 
   const std::string codec_name = avcodec_get_name(stream.codecpar->codec_id);
   const AVCodec* codec = avcodec_find_decoder(stream.codecpar->codec_id);
   if (codec == nullptr) {
-    throw Error::failed("cannot play " + quoted(name) + ": this libav has no decoder for " + codec_name +
+    throw Error::failed("cannot play " + quote(name) + ": this libav has no decoder for " + codec_name +
                         "; convert it with a tool that has, for instance to H.264");
   }
   CodecContext decoder(avcodec_alloc_context3(codec));
   if (!decoder || avcodec_parameters_to_context(decoder.get(), stream.codecpar) < 0) {
-    throw Error::failed("out of memory for decoding " + quoted(name));
+    throw Error::failed("out of memory for decoding " + quote(name));
   }
   count_errors(*decoder, complaints);
   decoder->pkt_timebase = stream.time_base;
@@ -231,7 +246,7 @@ CodecContext open_decoder(const std::string& name, const AVStream& stream, bool 
   }
   Messages messages;
   if (const int code = avcodec_open2(decoder.get(), codec, nullptr); code < 0) {
-    throw Error::failed("cannot play " + quoted(name) + ": its " + codec_name + " stream cannot be decoded (" +
+    throw Error::failed("cannot play " + quote(name) + ": its " + codec_name + " stream cannot be decoded (" +
                         messages.reason(code) + ")");
   }
   return decoder;
@@ -241,7 +256,7 @@ int find_video(const std::string& name, AVFormatContext& context) {
   const int index = av_find_best_stream(&context, AVMEDIA_TYPE_VIDEO, -1, -1, nullptr, 0);
   if (index < 0) {
     const bool has_audio = av_find_best_stream(&context, AVMEDIA_TYPE_AUDIO, -1, -1, nullptr, 0) >= 0;
-    throw Error::failed("cannot play " + quoted(name) + ": there is no video in it" +
+    throw Error::failed("cannot play " + quote(name) + ": there is no video in it" +
                         (has_audio ? ", only sound, which framewire does not carry" : ""));
   }
   for (unsigned i = 0; i < context.nb_streams; ++i) {

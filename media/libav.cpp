@@ -44,11 +44,7 @@ Packet make_packet() {
 
 void prepare() {
   static std::once_flag once;
-  std::call_once(once, [] {
-    av_log_set_callback(Messages::receive);
-    avdevice_register_all();
-    avformat_network_init();
-  });
+  std::call_once(once, [] { av_log_set_callback(Messages::receive); });
 }
 
 std::string error_text(int code) {

@@ -4,7 +4,6 @@
 
 extern "C" {
 #include <libavcodec/avcodec.h>
-#include <libavdevice/avdevice.h>
 #include <libavformat/avformat.h>
 #include <libavutil/imgutils.h>
 #include <libavutil/opt.h>
@@ -37,8 +36,7 @@ using Scaler = std::unique_ptr<SwsContext, Deleter>;
 Frame make_frame();
 Packet make_packet();
 
-/// Registers the devices and takes libav's messages away from stderr; once per process, any thread, before anything
-/// else here.
+/// Takes libav's messages away from stderr; once per process, any thread, before anything else here.
 void prepare();
 
 /// libav's own text for an error code, without a full stop.

@@ -74,7 +74,7 @@ OutputFile::OutputFile(const std::string& path, std::function<bool()> is_stoppin
     file_ = take(is_dash ? fd_for_dash : opened.get());
   }
   if (!file_.valid()) {
-    throw Error::from_errno("write --output " + (is_dash ? "to standard output" : quoted(path, 200)), errno);
+    throw Error::from_errno("write --output " + (is_dash ? "to standard output" : quote(path, 200)), errno);
   }
   struct stat status {};
   is_regular_ = ::fstat(file_.get(), &status) == 0 && S_ISREG(status.st_mode);

@@ -90,7 +90,7 @@ std::optional<std::string> write_png(const std::string& path, std::uint32_t widt
                             {reinterpret_cast<const std::byte*>(packet->data), static_cast<std::size_t>(packet->size)});
     return std::nullopt;
   } catch (const std::exception& error) {
-    return "cannot write the screenshot " + quoted(path, 200) + ": " + error.what();
+    return "cannot write the screenshot " + quote(path, 200) + ": " + error.what();
   }
 }
 

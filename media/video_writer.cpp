@@ -140,7 +140,7 @@ WriteResult VideoWriter::Implementation::write(const StreamFormat& format, const
 }
 
 WriteResult VideoWriter::Implementation::fail(WriteResult result, const std::string& reason) {
-  const std::string name = target_ == "-" ? "standard output" : quoted(target_, 200);
+  const std::string name = target_ == "-" ? "standard output" : quote(target_, 200);
   sentence_ = "cannot write " + name + ": " + reason + "; it got " + std::to_string(frames_written_) +
               (frames_written_ == 1 ? " whole frame" : " whole frames");
   result_ = result;

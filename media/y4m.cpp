@@ -41,7 +41,7 @@ std::optional<std::uint32_t> read_number(std::string_view text) {
 std::uint32_t read_side(std::string_view value, const char* what) {
   const auto side = read_number(value);
   if (!side || *side == 0 || *side > max_frame_side_pixels) {
-    throw bad_header("says a " + std::string(what) + " of " + quoted(value) + "; it must be 1 to 32768 pixels");
+    throw bad_header("says a " + std::string(what) + " of " + quote(value) + "; it must be 1 to 32768 pixels");
   }
   return *side;
 }
@@ -55,7 +55,7 @@ std::optional<Rational> read_fraction(std::string_view value, const char* what) 
     return std::nullopt;
   }
   if (!numerator || !denominator || *numerator == 0 || *denominator == 0) {
-    throw bad_header("says a " + std::string(what) + " of " + quoted(value) +
+    throw bad_header("says a " + std::string(what) + " of " + quote(value) +
                      "; it is a fraction as in 30000:1001, or 0:0 for unknown");
   }
   return Rational{*numerator, *denominator};
@@ -66,7 +66,7 @@ Rational read_rate(std::string_view value) {
   constexpr std::uint64_t most_per_s = 1'000'000;
   constexpr std::uint64_t longest_s = 3600;
   if (rate && (rate->numerator > most_per_s * rate->denominator || rate->denominator > longest_s * rate->numerator)) {
-    throw bad_header("says a frame rate of " + quoted(value) +
+    throw bad_header("says a frame rate of " + quote(value) +
                      "; it must be between one frame an hour and a million a second");
   }
   return rate.value_or(Rational{0, 1});
@@ -82,7 +82,7 @@ PixelFormat read_colour_space(std::string_view value) {
   for (const ColourSpace& space : colour_spaces) {
     names += (names.empty() ? "" : ", ") + std::string(space.name);
   }
-  throw bad_header("says colour space " + quoted(value) + ", which is not carried; it can be " + names);
+  throw bad_header("says colour space " + quote(value) + ", which is not carried; it can be " + names);
 }
 
 void read_extension(std::string_view value, Colour& colour) {
@@ -92,7 +92,7 @@ void read_extension(std::string_view value, Colour& colour) {
   }
   value.remove_prefix(range.size());
   if (value != "FULL" && value != "LIMITED") {
-    throw bad_header("says XCOLORRANGE=" + quoted(value) + "; it can be FULL or LIMITED");
+    throw bad_header("says XCOLORRANGE=" + quote(value) + "; it can be FULL or LIMITED");
   }
   colour.range = value == "FULL" ? ColourRange::full : ColourRange::limited;
 }
@@ -104,7 +104,7 @@ class Tags {
     const char tag = word.front();
     const std::string_view value = word.substr(1);
     if (tag != 'X' && seen_.find(tag) != std::string::npos) {
-      throw bad_header("says " + quoted(word) + " after another " + std::string(1, tag));
+      throw bad_header("says " + quote(word) + " after another " + std::string(1, tag));
     }
     seen_ += tag;
     switch (tag) {
@@ -125,14 +125,14 @@ class Tags {
         break;
       case 'I':  // fields travel woven together, as they came
         if (value.size() != 1 || std::string_view("ptbm?").find(value) == std::string_view::npos) {
-          throw bad_header("says interlacing " + quoted(value) + "; it can be p, t, b, m or ?");
+          throw bad_header("says interlacing " + quote(value) + "; it can be p, t, b, m or ?");
         }
         break;
       case 'X':
         read_extension(value, colour);
         break;
       default:
-        throw bad_header("has the unknown tag " + quoted(word));
+        throw bad_header("has the unknown tag " + quote(word));
     }
   }
 
@@ -151,7 +151,7 @@ class Tags {
 
 StreamFormat parse_y4m_header(std::string_view line) {
   if (!line.starts_with(y4m_magic) || (line.size() > y4m_magic.size() && line.at(y4m_magic.size()) != ' ')) {
-    throw Error::failed("this is not y4m: it begins with " + quoted(line, 20) + " instead of YUV4MPEG2");
+    throw Error::failed("this is not y4m: it begins with " + quote(line, 20) + " instead of YUV4MPEG2");
   }
   line.remove_prefix(y4m_magic.size());
   Tags tags;

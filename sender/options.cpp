@@ -64,7 +64,7 @@ double read_rate(const std::string& text) {
   double rate = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rate);
   if (error != std::errc{} || end != text.data() + text.size() || !(rate >= 0.1) || rate > 1000) {
-    throw Error::usage("--fps is " + quoted(text) + "; it takes frames per second from 0.1 to 1000, as in 60 or 59.94");
+    throw Error::usage("--fps is " + quote(text) + "; it takes frames per second from 0.1 to 1000, as in 60 or 59.94");
   }
   return rate;
 }
@@ -84,7 +84,7 @@ void read_source_words(const Words& words, SenderOptions& options) {
   if (!words.pixel_format.empty()) {
     common.pixel_format = pixel_format_from_name(words.pixel_format);
     if (!common.pixel_format || *common.pixel_format == PixelFormat::bytes) {
-      throw Error::usage("--pix-fmt is " + quoted(words.pixel_format) + "; it takes " + pixel_format_names());
+      throw Error::usage("--pix-fmt is " + quote(words.pixel_format) + "; it takes " + pixel_format_names());
     }
   }
   common.loop = words.loop;
@@ -97,7 +97,7 @@ void read_source_words(const Words& words, SenderOptions& options) {
 
 void read_endpoint(const Words& words, SenderOptions& options) {
   if (!words.listen.empty() && !words.to.empty()) {
-    throw Error::usage("both --listen " + quoted(words.listen) + " and --to " + quoted(words.to) +
+    throw Error::usage("both --listen " + quote(words.listen) + " and --to " + quote(words.to) +
                        " were given; a sender either waits for viewers or dials one");
   }
   if (!words.to.empty()) {
@@ -123,7 +123,7 @@ std::optional<SenderOptions> parse_sender_options(int argc, const char* const* a
   if (!words.delivery.empty()) {
     options.delivery = delivery_from_name(words.delivery);
     if (!options.delivery) {
-      throw Error::usage("--delivery is " + quoted(words.delivery) + "; it takes latest or every");
+      throw Error::usage("--delivery is " + quote(words.delivery) + "; it takes latest or every");
     }
   }
   if (!words.slots.empty()) {

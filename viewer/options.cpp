@@ -55,13 +55,13 @@ void read_host(const std::string& text, ViewerOptions& options) {
   if (slash != std::string::npos) {
     options.subscriber.stream = text.substr(slash + 1);
     if (options.subscriber.stream.empty()) {
-      throw Error::usage("HOST is " + quoted(text) +
+      throw Error::usage("HOST is " + quote(text) +
                          ": no stream is named after the slash; write HOST/STREAM, or HOST for the first");
     }
   }
   HostPort host = parse_host_port(text.substr(0, slash), default_frame_port);
   if (host.host == "*") {
-    throw Error::usage("HOST is " + quoted(text) +
+    throw Error::usage("HOST is " + quote(text) +
                        ": all addresses cannot be dialled; name one, or wait for a sender with --listen *:5290");
   }
   if (host.host.empty()) {
@@ -73,7 +73,7 @@ void read_host(const std::string& text, ViewerOptions& options) {
 
 void read_peer(const Words& words, ViewerOptions& options) {
   if (words.hosts.size() > 1) {
-    throw Error::usage("more than one HOST (" + quoted(words.hosts[0]) + ", " + quoted(words.hosts[1]) +
+    throw Error::usage("more than one HOST (" + quote(words.hosts[0]) + ", " + quote(words.hosts[1]) +
                        "): showing several streams in one window comes later; start one framewire-view for each");
   }
   if (words.listen.empty()) {
@@ -81,7 +81,7 @@ void read_peer(const Words& words, ViewerOptions& options) {
     return;
   }
   if (!words.hosts.empty()) {
-    throw Error::usage("both --listen " + quoted(words.listen) + " and HOST " + quoted(words.hosts[0]) +
+    throw Error::usage("both --listen " + quote(words.listen) + " and HOST " + quote(words.hosts[0]) +
                        " were given; a viewer either waits for a sender or dials one");
   }
   options.subscriber.endpoint.listen = parse_host_port(words.listen, default_frame_port);
@@ -94,7 +94,7 @@ void read_delivery(const Words& words, SubscriberOptions& subscriber) {
   }
   subscriber.delivery = delivery_from_name(words.delivery);
   if (!subscriber.delivery) {
-    throw Error::usage("--delivery is " + quoted(words.delivery) + "; it takes latest or every");
+    throw Error::usage("--delivery is " + quote(words.delivery) + "; it takes latest or every");
   }
 }
 
@@ -135,7 +135,7 @@ ViewerOptions read(const Words& words) {
   options.output_file = given(words.output);
   options.screenshot_file = given(words.screenshot);
   if (options.screenshot_file && !options.screenshot_file->ends_with(".png")) {
-    throw Error::usage("--screenshot is " + quoted(*options.screenshot_file) +
+    throw Error::usage("--screenshot is " + quote(*options.screenshot_file) +
                        "; screenshots are PNG files, so the name ends in .png");
   }
   options.verifies = words.verifies;

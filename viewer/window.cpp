@@ -32,7 +32,7 @@ std::string display_text() {
   if (display == nullptr && wayland == nullptr) {
     return "DISPLAY is not set";
   }
-  return "DISPLAY is " + quoted(std::string_view(display == nullptr ? "" : display));
+  return "DISPLAY is " + quote(std::string_view(display == nullptr ? "" : display));
 }
 
 std::span<GLFWmonitor*> monitors() noexcept {

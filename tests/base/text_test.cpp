@@ -22,7 +22,7 @@ TEST(ParseSize, RefusesEverythingElseInOneSentence) {
     } catch (const Error& error) {
       EXPECT_EQ(error.status(), ExitStatus::usage);
       EXPECT_NE(std::string(error.what()).find("--size"), std::string::npos);
-      EXPECT_NE(std::string(error.what()).find(quoted(std::string_view(text))), std::string::npos);
+      EXPECT_NE(std::string(error.what()).find(quote(std::string_view(text))), std::string::npos);
     }
   }
 }
@@ -64,9 +64,9 @@ TEST(FormatBytes, UsesPowersOfAThousand) {
 }
 
 TEST(Quoted, LetsNothingThroughThatATerminalWouldObey) {
-  EXPECT_EQ(quoted(std::string_view("a\x1b[2Jb\n")), "'a\\x1b[2Jb\\x0a'");
-  EXPECT_EQ(quoted(std::string_view("abcdef"), 3), "'abc…'");
-  EXPECT_EQ(quoted(std::string("x")), "'x'");
+  EXPECT_EQ(quote(std::string_view("a\x1b[2Jb\n")), "'a\\x1b[2Jb\\x0a'");
+  EXPECT_EQ(quote(std::string_view("abcdef"), 3), "'abc…'");
+  EXPECT_EQ(quote(std::string("x")), "'x'");
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ namespace {
 
 [[noreturn]] void not_an_address(std::string_view text) {
   throw Error::usage(fmt::format(
-      "{} is no address; it takes HOST, HOST:PORT, [IPv6]:PORT or :PORT, with a port from 0 to 65535", quoted(text)));
+      "{} is no address; it takes HOST, HOST:PORT, [IPv6]:PORT or :PORT, with a port from 0 to 65535", quote(text)));
 }
 
 std::uint16_t parse_port(std::string_view digits, std::string_view whole) {
@@ -145,7 +145,7 @@ std::vector<SocketAddress> resolve(const HostPort& at) {
   if (result != 0) {
     const std::string why = result == EAI_SYSTEM ? errno_text(errno) : ::gai_strerror(result);
     throw Error::failed(
-        fmt::format("the host {} is not known: {}; check the name, or give its address", quoted(at.host), why));
+        fmt::format("the host {} is not known: {}; check the name, or give its address", quote(at.host), why));
   }
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, &::freeaddrinfo);
   std::vector<SocketAddress> addresses;
@@ -155,7 +155,7 @@ std::vector<SocketAddress> resolve(const HostPort& at) {
     }
   }
   if (addresses.empty()) {
-    throw Error::failed(fmt::format("the host {} has neither an IPv4 nor an IPv6 address", quoted(at.host)));
+    throw Error::failed(fmt::format("the host {} has neither an IPv4 nor an IPv6 address", quote(at.host)));
   }
   return addresses;
 }

@@ -104,7 +104,7 @@ void read_reply(ByteStream& stream, const std::string& address, std::int64_t dea
 
 /// Text of a peer as it may stand in a sentence.
 std::string printable(const std::string& text) {
-  const std::string in_quotes = quoted(text, refusal_text_limit);
+  const std::string in_quotes = quote(text, refusal_text_limit);
   return in_quotes.substr(1, in_quotes.size() - 2);
 }
 
@@ -120,7 +120,7 @@ void read_verdict(MessageChannel& channel, std::int64_t deadline_ns) {
   }
   if (type != "accepted") {
     throw Error::failed(
-        fmt::format("{} answered the greeting with {}, not with accepted or refused", channel.peer(), quoted(type)));
+        fmt::format("{} answered the greeting with {}, not with accepted or refused", channel.peer(), quote(type)));
   }
 }
 

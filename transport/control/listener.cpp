@@ -115,7 +115,7 @@ Error cannot_listen(const HostPort& at, const SocketAddress& address, int error_
   if (error_number == EADDRNOTAVAIL) {
     return Error::failed(
         fmt::format("{} is no address of this machine; listen on one of its own, or on all with --listen '*:{}'",
-                    quoted(at.host), at.port));
+                    quote(at.host), at.port));
   }
   if (error_number == EACCES) {
     return Error::failed(fmt::format(
@@ -173,7 +173,7 @@ Listener::Listener(const ListenOptions& options) {
     throw Error::refused(fmt::format(
         "listening on {} lets other machines in, and there is no key to know them by; run 'framewire key' and "
         "import it on the other machine, or say --insecure",
-        quoted(format_host_port(options.at))));
+        quote(format_host_port(options.at))));
   }
   if (options.at.port != 0) {
     bind(options.at, plan.addresses, plan.first_that_works);

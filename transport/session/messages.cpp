@@ -105,7 +105,7 @@ json format_to_json(const StreamFormat& format) {
 StreamFormat read_format(const json& message) {
   const auto pixel_format = pixel_format_from_name(text_field(message, "pixel_format"));
   if (!pixel_format) {
-    throw Error::failed("the sender's pixel format " + quoted(text_field(message, "pixel_format")) +
+    throw Error::failed("the sender's pixel format " + quote(text_field(message, "pixel_format")) +
                         " is not known here; this end knows " + pixel_format_names());
   }
   StreamFormat format;
@@ -141,7 +141,7 @@ void throw_if_refused(const json& message) {
 void expect_type(const json& message, const std::string& type) {
   throw_if_refused(message);
   if (message_type(message) != type) {
-    throw Error::failed("the peer said " + quoted(message_type(message)) + " where '" + type + "' was expected");
+    throw Error::failed("the peer said " + quote(message_type(message)) + " where '" + type + "' was expected");
   }
 }
 

@@ -139,7 +139,7 @@ void SenderSession::handle(const nlohmann::json& message) {
     viewer_received_ = bye.frames_received;
     report_.has_said_bye = true;
     report_.viewer_statistics = bye.statistics;
-    report_.ending = bye_sent_ ? "the stream ended" : "the viewer left: " + quoted(bye.reason);
+    report_.ending = bye_sent_ ? "the stream ended" : "the viewer left: " + quote(bye.reason);
     is_over_ = true;
   }
   // Other types are of a newer viewer.

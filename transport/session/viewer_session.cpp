@@ -36,7 +36,7 @@ const OfferedStream& find_stream(const OfferMessage& offer, const std::string& w
     for (const OfferedStream& stream : offer.streams) {
       names += (names.empty() ? "" : ", ") + stream.name;
     }
-    refuse(channel, "the sender has no stream " + quoted(wanted) + "; it has " + names);
+    refuse(channel, "the sender has no stream " + quote(wanted) + "; it has " + names);
   }
   return *found;
 }

@@ -23,20 +23,20 @@ std::string read_file(const std::string& path) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
   if (error) {
-    throw Error::failed("cannot read the shader " + quoted(path) + ": " + error.message());
+    throw Error::failed("cannot read the shader " + quote(path) + ": " + error.message());
   }
   if (!std::filesystem::is_regular_file(status)) {
-    throw Error::failed("the shader " + quoted(path) + " is not a file; name a fragment shader, as in gl:scene.frag");
+    throw Error::failed("the shader " + quote(path) + " is not a file; name a fragment shader, as in gl:scene.frag");
   }
   std::ifstream file(path, std::ios::binary);
   std::string text(most_file_bytes + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (file.bad() || !file.is_open()) {
-    throw Error::failed("cannot read the shader " + quoted(path) + ": " + errno_text(errno));
+    throw Error::failed("cannot read the shader " + quote(path) + ": " + errno_text(errno));
   }
   text.resize(static_cast<std::size_t>(file.gcount()));
   if (text.size() > most_file_bytes) {
-    throw Error::failed("the shader " + quoted(path) +
+    throw Error::failed("the shader " + quote(path) +
                         " is larger than 1 MiB, which no shader is; name a fragment shader file");
   }
   return text;
@@ -54,12 +54,12 @@ void drop_version(std::string& text) {
 Scene load_file(const std::string& path) {
   Scene scene{path, read_file(path)};
   if (scene.text.find('\0') != std::string::npos) {
-    throw Error::failed("the shader " + quoted(path) +
+    throw Error::failed("the shader " + quote(path) +
                         " is not a text file; name a fragment shader in the manner of Shadertoy");
   }
   if (scene.text.find("mainImage") == std::string::npos) {
     throw Error::failed(
-        "the shader " + quoted(path) +
+        "the shader " + quote(path) +
         " has no mainImage; it must define void mainImage(out vec4 fragColor, in vec2 fragCoord), as on Shadertoy");
   }
   drop_version(scene.text);
@@ -82,7 +82,7 @@ Scene load_scene(std::string_view source) {
   if (std::ranges::find(names, name) != names.end()) {
     const auto text = find_embedded_shader("scenes/" + name + ".frag");
     if (!text) {
-      throw Error::failed("this build lacks the scene " + quoted(name));
+      throw Error::failed("this build lacks the scene " + quote(name));
     }
     return {name, std::string(*text)};
   }
@@ -94,7 +94,7 @@ Scene load_scene(std::string_view source) {
   for (const std::string_view known : names) {
     list += (list.empty() ? "" : ", ") + std::string(known);
   }
-  throw Error::usage("there is no scene " + quoted(name) + "; there are " + list +
+  throw Error::usage("there is no scene " + quote(name) + "; there are " + list +
                      ", and gl:FILE.frag draws a fragment shader file");
 }
 

@@ -31,7 +31,7 @@ AvSource::AvSource(const SourceOptions& options, Log& log, std::function<bool()>
       description_(options.name + ", " + input_.describe() + (input_.is_live() ? ", live" : "")),
       pacer_(input_.duration_ns()) {
   if (loops_ && input_.is_live()) {
-    throw Error::usage("--loop was asked for " + quoted(name_, 200) +
+    throw Error::usage("--loop was asked for " + quote(name_, 200) +
                        ", which is live and cannot be played again; leave --loop away");
   }
 }
@@ -83,7 +83,7 @@ bool AvSource::send(Stream& stream) {
 bool AvSource::begin_round(const Stream& stream) {
   const std::string fault = input_.fault();
   if (input_.error_count() > 0) {
-    log_->warning(quoted(name_, 200) + " is damaged: " + std::to_string(input_.error_count()) +
+    log_->warning(quote(name_, 200) + " is damaged: " + std::to_string(input_.error_count()) +
                   (input_.error_count() == 1 ? " error" : " errors") +
                   " while decoding; pictures may be missing or broken");
   }

@@ -31,7 +31,7 @@ bool is_bars(const std::string& name) {
   if (name == "pattern:stamped") {
     return false;
   }
-  throw Error::usage("there is no source " + quoted(name) + "; the patterns are pattern:bars and pattern:stamped");
+  throw Error::usage("there is no source " + quote(name) + "; the patterns are pattern:bars and pattern:stamped");
 }
 
 }  // namespace

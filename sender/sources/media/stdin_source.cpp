@@ -117,7 +117,7 @@ bool StdinSource::take_y4m_header(StreamReader& reader) {
 
 void StdinSource::take_raw_format(const std::string& beginning) {
   if (options_.width == 0 || !options_.pixel_format) {
-    throw Error::failed("what comes on standard input is not y4m (it begins with " + quoted(beginning) +
+    throw Error::failed("what comes on standard input is not y4m (it begins with " + quote(beginning) +
                         "); for raw frames say --size WxH and --pix-fmt NAME, and --fps N to pace them");
   }
   const bool is_yuv = info(*options_.pixel_format).is_yuv;
@@ -157,7 +157,7 @@ bool StdinSource::await_frame(StreamReader& reader) {
     throw Error::failed("standard input ended in the line before frame " + std::to_string(frames_sent_ + 1) + so_far());
   }
   if (result == ReadResult::too_long || !is_y4m_frame_line(line)) {
-    throw Error::failed("standard input has " + quoted(line, 20) + " where y4m has FRAME, before frame " +
+    throw Error::failed("standard input has " + quote(line, 20) + " where y4m has FRAME, before frame " +
                         std::to_string(frames_sent_ + 1) + so_far());
   }
   return true;

@@ -1,0 +1,28 @@
+#include "command/run_program.hpp"
+
+#include <csignal>
+#include <cstdio>
+#include <exception>
+
+#include "base/log.hpp"
+#include "command/standard_streams.hpp"
+
+namespace framewire {
+
+int run_program(const char* name, const std::function<ExitStatus()>& program) {
+  hold_standard_streams();
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  ExitStatus status = ExitStatus::failed;
+  try {
+    status = program();
+  } catch (const Error& error) {
+    Log(stderr, name, false).error(error.what());
+    status = error.status();
+  } catch (const std::exception& error) {  // no memory
+    Log(stderr, name, false).error(error.what());
+  }
+  return static_cast<int>(status);
+}
+
+}  // namespace framewire
