@@ -150,12 +150,12 @@ std::vector<std::pair<FileDescriptor, SocketAddress>> open_all(const HostPort& a
 }
 
 /// A port that nobody has at this moment.
-std::uint16_t free_port(const SocketAddress& like) {
+std::uint16_t free_port(const HostPort& at, const SocketAddress& like) {
   SocketAddress address = like;
   set_port(address, 0);
   const FileDescriptor fd(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP));
   if (!fd.valid() || ::bind(fd.get(), address.get(), address.size_bytes) != 0) {
-    throw Error::from_errno("find a free port for " + format_address(address), errno);
+    throw cannot_listen(at, address, errno);
   }
   address.size_bytes = sizeof address.storage;
   if (::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address.storage), &address.size_bytes) != 0) {
@@ -181,7 +181,8 @@ Listener::Listener(const ListenOptions& options) {
   }
   for (int attempt = 1;; ++attempt) {
     try {
-      bind({.host = options.at.host, .port = free_port(plan.addresses.front())}, plan.addresses, plan.first_that_works);
+      bind({.host = options.at.host, .port = free_port(options.at, plan.addresses.front())}, plan.addresses,
+           plan.first_that_works);
       return;
     } catch (const Error&) {
       if (attempt == port_attempts) {
