@@ -26,8 +26,8 @@ struct Options {
   bool force = false;
 };
 
-constexpr std::int64_t import_timeout_ns =
-    5 * 60 * framewire::ns_per_s;  // a person may have to type a password for ssh first
+/// A person may have to type a password for ssh first.
+constexpr std::int64_t import_timeout_ns = 300 * framewire::ns_per_s;
 
 constexpr const char* footer =
     "Two machines that share a key know each other. Make it on one, and carry it to the other over ssh:\n"

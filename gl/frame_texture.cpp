@@ -58,7 +58,6 @@ const char* name(UploadMethod method) noexcept {
 FrameTexture::FrameTexture(std::optional<UploadMethod> wanted)
     : preferred_(wanted.value_or(PinnedBlocks::is_supported() ? UploadMethod::pinned_memory
                                                               : UploadMethod::persistent_buffer)),
-      fallback_(UploadMethod::persistent_buffer),
       method_(preferred_),
       painter_(is_software_renderer() ? Minification::fast : Minification::smooth) {
   if (preferred_ == UploadMethod::pinned_memory && !PinnedBlocks::is_supported()) {

@@ -89,8 +89,8 @@ class FrameTexture {
   bool stage(const FrameView& view, std::span<const bool> is_staged, Sources& sources) noexcept;
   void fill_textures(const FrameLayout& layout, const Sources& sources) noexcept;
 
-  UploadMethod preferred_;  // as long as the driver does not refuse it
-  UploadMethod fallback_;   // for payloads that preferred_ cannot take
+  UploadMethod preferred_;                                   // as long as the driver does not refuse it
+  UploadMethod fallback_ = UploadMethod::persistent_buffer;  // for payloads that preferred_ cannot take
   UploadMethod method_;
   GLint max_side_ = 0;
   FramePainter painter_;

@@ -17,7 +17,7 @@ namespace framewire {
 
 enum class LinkKind { local, tcp, rdma };
 std::string_view name(LinkKind kind) noexcept;
-std::optional<LinkKind> link_kind_from_name(std::string_view name) noexcept;
+std::optional<LinkKind> link_kind_from_name(std::string_view wanted) noexcept;
 
 enum class LinkState {
   open,

@@ -16,7 +16,7 @@ enum class Delivery {
   every,   // nothing is skipped; the source waits
 };
 std::string_view name(Delivery delivery) noexcept;
-std::optional<Delivery> delivery_from_name(std::string_view name) noexcept;
+std::optional<Delivery> delivery_from_name(std::string_view wanted) noexcept;
 
 /// frames_produced = frames_skipped + frames_sent once nothing waits any more. Under `latest` a session's first frame
 /// is the newest one when its viewer is ready: those before were never meant for it.

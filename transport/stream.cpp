@@ -359,7 +359,7 @@ void Stream::queue(Outlet& outlet, const WaitingFrames::Entry& frame) noexcept {
   if (outlet.delivery == Delivery::latest && !outlet.waiting.empty()) {
     release(outlet.waiting.front().slot);
     outlet.waiting.pop();
-    if (outlet.ready_epoch == 0) {
+    if (outlet.counts.frames_sent == 0) {
       --outlet.counts.frames_produced;  // the one that will be its first has not come yet
     } else {
       ++outlet.counts.frames_skipped;

@@ -22,12 +22,12 @@ TEST(FileDescriptor, ClosesOnceAndMoves) {
     FileDescriptor second = std::move(first);
     EXPECT_FALSE(first.valid());  // NOLINT(bugprone-use-after-move): that it is empty is the promise
     EXPECT_EQ(second.get(), raw);
-    second = std::move(second);  // NOLINT: to oneself
-    EXPECT_TRUE(is_open(raw));
     FileDescriptor third = make_event();
     const int replaced = third.get();
     third = std::move(second);
     EXPECT_FALSE(is_open(replaced));
+    FileDescriptor& same = third;
+    third = std::move(same);  // to itself
     EXPECT_TRUE(is_open(raw));
   }
   EXPECT_FALSE(is_open(raw));

@@ -13,15 +13,15 @@ namespace framewire {
 class GlTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    context_ = std::make_unique<EglContext>(EglContext::create());
-    context_->make_current();
+    context = std::make_unique<EglContext>(EglContext::create());
+    context->make_current();
   }
-  static void TearDownTestSuite() { context_.reset(); }
+  static void TearDownTestSuite() { context.reset(); }
 
   void TearDown() override { EXPECT_EQ(glGetError(), static_cast<GLenum>(GL_NO_ERROR)); }
 
  private:
-  static inline std::unique_ptr<EglContext> context_;
+  static inline std::unique_ptr<EglContext> context;
 };
 
 }  // namespace framewire

@@ -69,7 +69,7 @@ double luma_code(PixelFormat format, const Bytes& bytes, int x, int y) {
 
 /// U (component 0) or V (component 1).
 double chroma_code(PixelFormat format, const Bytes& bytes, int component, int x, int y) {
-  const auto own_plane = static_cast<std::size_t>(1 + component);
+  const auto own_plane = std::size_t{1} + static_cast<std::size_t>(component);
   switch (format) {
     case PixelFormat::uyvy422:
       return bytes.at(0, y, 4 * x + 2 * component);

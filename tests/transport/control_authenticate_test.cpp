@@ -270,7 +270,9 @@ TEST_F(Authenticate, DescriptorsAreBackAfterEveryKindOfEnd) {
 /// A peer that does one thing with a connection and then hangs up.
 template <typename Behaviour>
 std::optional<Error> error_dialling(const AuthenticateOptions& options, Behaviour&& behaviour) {
-  auto [ours, theirs] = socket_pair();
+  FileDescriptor ours;
+  FileDescriptor theirs;
+  std::tie(ours, theirs) = socket_pair();
   std::thread peer([&behaviour, fd = std::move(theirs)] { behaviour(fd.get()); });
   auto error = error_of([&] {
     Dialled dialled{.fd = std::move(ours), .is_unix = false, .address = "host:5290"};

@@ -37,7 +37,9 @@ struct Pair {
 };
 
 Pair connected() {
-  auto [one, two] = socket_pair();
+  FileDescriptor one;
+  FileDescriptor two;
+  std::tie(one, two) = socket_pair();
   auto dialling = std::async(std::launch::async, [&fd = one] {
     return std::make_unique<TlsStream>(std::move(fd), TlsRole::dialler, some_key(), "listener", soon_ns());
   });
@@ -72,8 +74,12 @@ TEST(TlsStream, CarriesBytesBothWaysAtOnce) {
 
 TEST(TlsStream, NothingOfTheTextIsOnTheWire) {
   // A relay between both ends that keeps what it sees.
-  auto [dialler_end, relay_a] = socket_pair();
-  auto [listener_end, relay_b] = socket_pair();
+  FileDescriptor dialler_end;
+  FileDescriptor relay_a;
+  std::tie(dialler_end, relay_a) = socket_pair();
+  FileDescriptor listener_end;
+  FileDescriptor relay_b;
+  std::tie(listener_end, relay_b) = socket_pair();
   std::string seen;
   std::thread relay([&, a = relay_a.get(), b = relay_b.get()] {
     for (;;) {
@@ -190,7 +196,9 @@ TEST(TlsStream, CloseWakesAReader) {
 
 TEST(TlsStream, AHandshakeCutAtAnyByteEndsWithAnError) {
   // The dialler's first flight, cut anywhere: the listener ends with an error, never with a stream.
-  auto [one, two] = socket_pair();
+  FileDescriptor one;
+  FileDescriptor two;
+  std::tie(one, two) = socket_pair();
   std::string hello(4096, '\0');
   auto dialling = std::async(std::launch::async, [&fd = one] {
     return error_of(
@@ -200,7 +208,9 @@ TEST(TlsStream, AHandshakeCutAtAnyByteEndsWithAnError) {
   hello.resize(static_cast<std::size_t>(::recv(two.get(), hello.data(), hello.size(), 0)));
   EXPECT_TRUE(dialling.get().has_value());
   for (std::size_t cut = 0; cut <= hello.size(); ++cut) {
-    auto [peer, ours] = socket_pair();
+    FileDescriptor peer;
+    FileDescriptor ours;
+    std::tie(peer, ours) = socket_pair();
     ASSERT_EQ(::send(peer.get(), hello.data(), cut, 0), static_cast<ssize_t>(cut));
     ::shutdown(peer.get(), SHUT_WR);
     const auto error =
@@ -247,7 +257,9 @@ TEST(TlsStream, ACertificateIsNoKey) {
   ignore.sa_handler = SIG_IGN;  // for the impostor's own sockets
   ASSERT_EQ(::sigaction(SIGPIPE, &ignore, &before), 0);
   for (const bool impostor_listens : {true, false}) {
-    auto [ours, theirs] = socket_pair();
+    FileDescriptor ours;
+    FileDescriptor theirs;
+    std::tie(ours, theirs) = socket_pair();
     std::thread peer([impostor_listens, fd = std::move(theirs)] {
       const auto context = impostor(impostor_listens ? TLS_server_method() : TLS_client_method());
       shake_hands(context.get(), fd.get(), impostor_listens);
@@ -261,7 +273,9 @@ TEST(TlsStream, ACertificateIsNoKey) {
 }
 
 TEST(TlsStream, OlderVersionsAreRefused) {
-  auto [ours, theirs] = socket_pair();
+  FileDescriptor ours;
+  FileDescriptor theirs;
+  std::tie(ours, theirs) = socket_pair();
   std::thread peer([fd = std::move(theirs)] {
     const auto context = impostor(TLS_client_method());
     SSL_CTX_set_max_proto_version(context.get(), TLS1_2_VERSION);
@@ -275,7 +289,9 @@ TEST(TlsStream, OlderVersionsAreRefused) {
 
 TEST(TlsStream, ASlowHandshakeEnds) {
   for (const TlsRole role : {TlsRole::dialler, TlsRole::listener}) {
-    auto [ours, theirs] = socket_pair();
+    FileDescriptor ours;
+    FileDescriptor theirs;
+    std::tie(ours, theirs) = socket_pair();
     const auto error = error_of(
         [&, &fd = ours] { TlsStream(std::move(fd), role, some_key(), "slow", monotonic_ns() + 20 * ns_per_ms); });
     expect_error(error, ExitStatus::lost_peer, "slow did not finish the TLS handshake in time");

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <set>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "tests/transport/control_support.hpp"
@@ -172,7 +173,9 @@ TEST(PendingTokens, GiveEachTokenToOneOfManyThreads) {
 }
 
 TEST(DataConnection, IsConfirmedOnBothEnds) {
-  auto [dialler, listener] = socket_pair();
+  FileDescriptor dialler;
+  FileDescriptor listener;
+  std::tie(dialler, listener) = socket_pair();
   PendingTokens tokens;
   const DataConnection connection = some_connection();
   const Token token = tokens.issue(connection, 0);
@@ -193,14 +196,18 @@ TEST(DataConnection, DiallerRefusesAWrongAnswer) {
   const Token token = Token::random();
   const DataConnection connection = some_connection();
   {
-    auto [dialler, listener] = socket_pair();
+    FileDescriptor dialler;
+    FileDescriptor listener;
+    std::tie(dialler, listener) = socket_pair();
     send_data_answer(listener.get(), Token::random(), connection, soon_ns());
     expect_error(error_of([&] { read_data_answer(dialler.get(), token, connection, soon_ns()); }), ExitStatus::refused,
                  "is not the peer");
   }
   {
     // An echo of its own proof must not pass for the listener's.
-    auto [dialler, listener] = socket_pair();
+    FileDescriptor dialler;
+    FileDescriptor listener;
+    std::tie(dialler, listener) = socket_pair();
     const Proof own = make_proof(token, connection, DataRole::dialler);
     send_text(listener.get(), data_preamble);
     send_text(listener.get(), {reinterpret_cast<const char*>(own.data()), own.size()});
@@ -214,7 +221,9 @@ TEST(DataConnection, CutHellosAndSlowOnesEndWithAnError) {
   const DataConnection connection = some_connection();
   const auto whole = encode_data_hello(hello_for(token, connection));
   for (std::size_t cut = 0; cut < whole.size(); ++cut) {
-    auto [dialler, listener] = socket_pair();
+    FileDescriptor dialler;
+    FileDescriptor listener;
+    std::tie(dialler, listener) = socket_pair();
     send_text(dialler.get(), {reinterpret_cast<const char*>(whole.data()), cut});
     expect_error(error_of([&] { read_data_hello(listener.get(), monotonic_ns()); }), ExitStatus::lost_peer,
                  "not confirmed in time");
@@ -225,7 +234,9 @@ TEST(DataConnection, CutHellosAndSlowOnesEndWithAnError) {
 }
 
 TEST(DataConnection, GarbageIsRefused) {
-  auto [dialler, listener] = socket_pair();
+  FileDescriptor dialler;
+  FileDescriptor listener;
+  std::tie(dialler, listener) = socket_pair();
   send_text(dialler.get(), std::string(data_hello_bytes, 'x'));
   expect_error(error_of([&] { read_data_hello(listener.get(), soon_ns()); }), ExitStatus::refused,
                "did not begin as one");
