@@ -18,8 +18,9 @@ enum class Delivery {
 std::string_view name(Delivery delivery) noexcept;
 std::optional<Delivery> delivery_from_name(std::string_view wanted) noexcept;
 
-/// frames_produced = frames_skipped + frames_sent once nothing waits any more. Under `latest` a session's first frame
-/// is the newest one when its viewer is ready: those before were never meant for it.
+/// frames_produced = frames_skipped + frames_sent once nothing waits any more. Under `latest` a session's frames
+/// begin with the first that its link takes, the newest one when the viewer is ready: those before were never meant for
+/// it.
 struct OutletCounts {
   std::uint64_t frames_produced = 0;  // published for this session
   std::uint64_t frames_skipped = 0;   // never given to the link
