@@ -23,8 +23,6 @@ namespace framewire {
 
 namespace {
 
-constexpr std::uint64_t stat_block_bytes = 512;  // the unit of st_blocks, stat(2)
-
 std::uint64_t round_up_to_pages(std::uint64_t size_bytes) {
   const auto page_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   return (size_bytes + page_bytes - 1) / page_bytes * page_bytes;
@@ -53,12 +51,6 @@ std::span<std::byte> map_pages(int memfd, std::uint64_t size_bytes, int protecti
   }
   // Advice only: fewer TLB misses where the kernel grants it for shared memory.
   ::madvise(address, size_bytes, MADV_HUGEPAGE);
-  // Page tables now, not by faults while frames flow; but a peer's block that has holes is not filled for it. A kernel
-  // before 5.14 does not know this advice and takes the faults.
-  struct stat status {};
-  if (::fstat(memfd, &status) == 0 && static_cast<std::uint64_t>(status.st_blocks) * stat_block_bytes >= size_bytes) {
-    ::madvise(address, size_bytes, (protection & PROT_WRITE) != 0 ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
-  }
   return {static_cast<std::byte*>(address), size_bytes};
 }
 
@@ -111,6 +103,10 @@ std::shared_ptr<HostBlock> HostBlock::make(const std::string& name, std::uint64_
     throw no_room(name, size_bytes);
   }
   const auto bytes = map_pages(memfd.get(), whole_bytes, PROT_READ | PROT_WRITE);
+  // Page tables now, not by faults while frames flow; a kernel before 5.14 does not know this advice and takes the
+  // faults. Whoever maps a block of ours to read it is served 16 pages by each fault, and would wait for this longer
+  // than for those.
+  ::madvise(bytes.data(), bytes.size(), MADV_POPULATE_WRITE);
   std::shared_ptr<HostBlock> block(new HostBlock(std::move(memfd), bytes, false));
   const int seals = F_SEAL_SHRINK | F_SEAL_GROW | (others_may_write ? 0 : F_SEAL_FUTURE_WRITE) | F_SEAL_SEAL;
   if (::fcntl(block->memfd(), F_ADD_SEALS, seals) != 0) {
