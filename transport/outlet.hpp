@@ -59,6 +59,7 @@ struct Outlet {
   int wake_event;  // raised when the session has an epoch to announce, or the stream has ended
   WaitingFrames waiting;
   std::vector<PoolSlot> held;  // given to the link and not let go of yet
+  std::size_t most_held = 0;
   std::uint32_t announced_epoch = 0;
   std::uint32_t ready_epoch = 0;
   OutletCounts counts;

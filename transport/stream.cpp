@@ -231,7 +231,8 @@ bool Stream::attach(Outlet& outlet) {
   }
   const std::size_t all_slots = options_.max_viewers * options_.slots_per_viewer + slots_for_source;
   outlet.waiting.reserve(2 * all_slots);  // of the current epoch and, under `every`, of the one before
-  outlet.held.reserve(2 * all_slots);
+  outlet.most_held = 2 * all_slots;
+  outlet.held.reserve(outlet.most_held);
   outlets_.push_back(&outlet);
   changed_.notify_all();
   return true;
@@ -380,7 +381,9 @@ void Stream::offer_waiting(Outlet& outlet) noexcept {
     }
     frame.header.times.offered_ns = monotonic_ns();
     const auto payload = pool_of(frame.slot.epoch).slot(frame.slot.index).first(frame.header.layout.size_bytes);
-    const Offer outcome = outlet.link->offer({frame.header, payload, frame.slot});
+    // Every epoch begins with all its credits, so a viewer that holds on to frames of several could hold very many.
+    const bool may_hold = outlet.held.size() < outlet.most_held;
+    const Offer outcome = may_hold ? outlet.link->offer({frame.header, payload, frame.slot}) : Offer::no_credit;
     if (outcome == Offer::accepted) {
       ++outlet.counts.frames_sent;
       outlet.counts.bytes_sent += frame.header.layout.size_bytes;

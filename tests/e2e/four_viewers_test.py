@@ -46,7 +46,8 @@ class FourViewers(harness.EndToEnd):
         memory_kb = self.sender.memory_kb()
         self.wait_for_frames(others, FRAMES_DURING_THE_STOP)
         self.assertEqual(stopped.count(), last)
-        self.assertLess(self.sender.memory_kb() - memory_kb, 4096)
+        if not harness.IS_SANITIZED:
+            self.assertLess(self.sender.memory_kb() - memory_kb, 4096)
         self.check_went_on(others, since)
         newest = min(record.sequences(record.count() - 1)[0] for record in others)
         self.viewers[3].go_on()

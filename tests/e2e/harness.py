@@ -20,6 +20,7 @@ import unittest
 
 BIN = pathlib.Path(os.environ.get("FRAMEWIRE_BIN", pathlib.Path(__file__).resolve().parents[2] / "build" / "dev" / "bin"))
 PATIENCE = float(os.environ.get("FRAMEWIRE_PATIENCE", "1"))
+IS_SANITIZED = PATIENCE > 1  # memory and speed are not the programs' own then
 WATCHDOG_S = 30 * PATIENCE  # longer than this nothing here may take: it hangs
 OK, FAILED, USAGE, REFUSED, LOST = range(5)  # exit statuses
 TRACES_OF_A_CRASH = re.compile(r"terminate called|Assertion|Segmentation|AddressSanitizer|ThreadSanitizer|runtime error|#0 0x")

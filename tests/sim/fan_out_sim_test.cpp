@@ -84,7 +84,7 @@ class SimulatedViewer {
     const OutletCounts counts = stream_.counts(outlet_);
     EXPECT_EQ(counts.frames_produced, counts.frames_skipped + counts.frames_sent + outlet_.waiting.size());
     EXPECT_LE(received_, counts.frames_sent);
-    EXPECT_LE(outlet_.held.size(), 2 * slots_per_viewer);
+    EXPECT_LE(outlet_.held.size(), outlet_.most_held);
   }
   void expect_settled() const {
     const OutletCounts counts = stream_.counts(outlet_);
