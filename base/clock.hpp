@@ -37,4 +37,10 @@ class VirtualClock final : public Clock {
   std::int64_t now_ns_ = 0;
 };
 
+/// Whether a peer's clock can say this. CLOCK_MONOTONIC counts from the machine's start; up to 146 years, differences
+/// of two such times cannot overflow.
+constexpr bool is_monotonic_time(std::int64_t time_ns) noexcept {
+  return time_ns >= 0 && time_ns <= INT64_MAX / 2;
+}
+
 }  // namespace framewire

@@ -48,6 +48,7 @@ RowResult measure_row(const RowPlan& plan, const EndpointOptions& endpoint, Log&
                  .delivery = Delivery::every,
                  .slots_per_viewer = plan.slots,
                  .max_viewers = 1,
+                 .ends_with_viewers = true,
                  .one_at_a_time = plan.operation == "latency",
                  .wait = plan.wait});
   stream.begin_epoch({.layout = bytes_layout(plan.message_bytes), .colour = {}});

@@ -41,8 +41,10 @@ class RowMeter {
     }
     last_ns_ = frame.received_ns();
     ++count_;
+    bytes_ += frame.payload().size();
   }
 
+  [[nodiscard]] double gigabytes() const noexcept { return static_cast<double>(bytes_) / 1e9; }
   [[nodiscard]] WaitMode wait() const noexcept { return wait_; }
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
 
@@ -62,9 +64,23 @@ class RowMeter {
   std::int64_t cpu_at_first_ns_ = 0;
   std::int64_t offset_ns_ = 0;
   std::uint64_t count_ = 0;
+  std::uint64_t bytes_ = 0;
   std::uint64_t sum_ = 0;
   WaitMode wait_ = WaitMode::adaptive;
 };
+
+/// What the server of a row has to say; the client has its table.
+void print_row(const EndResult& result, double gigabytes) {
+  const double seconds = std::max(result.seconds, 1e-9);
+  std::printf("%s\n",
+              fmt::format("{:<6} {:>9} messages in {:.3f} s, {:.0f} messages/s, {:.3f} GB/s, latency p50 {:.1f} us "
+                          "p99 {:.1f} us, {:.3f} CPU s/GB",
+                          result.transport, result.count, result.seconds, static_cast<double>(result.count) / seconds,
+                          gigabytes / seconds, result.latency_us.p50, result.latency_us.p99,
+                          result.cpu_seconds / std::max(gigabytes, 1e-9))
+                  .c_str());
+  std::fflush(stdout);
+}
 
 bool is_over(SubscriberState state) noexcept {
   return state == SubscriberState::finished || state == SubscriberState::failed || state == SubscriberState::lost;
@@ -88,15 +104,7 @@ void serve_row(Subscriber& subscriber, const std::atomic<bool>& stop, bool print
   const EndResult result = meter.result();
   subscriber.close(end_result_to_json(result));
   if (prints && result.count > 0) {
-    std::printf(
-        "%s\n",
-        fmt::format(
-            "{:<6} {:>9} messages in {:.3f} s, {:.0f} messages/s, latency p50 {:.1f} us p99 {:.1f} us, {:.3f} CPU s",
-            result.transport, result.count, result.seconds,
-            static_cast<double>(result.count) / std::max(result.seconds, 1e-9), result.latency_us.p50,
-            result.latency_us.p99, result.cpu_seconds)
-            .c_str());
-    std::fflush(stdout);
+    print_row(result, meter.gigabytes());
   }
 }
 

@@ -22,11 +22,10 @@ struct Subcommand {
   std::string_view purpose;
 };
 
-constexpr std::array<Subcommand, 5> subcommands{{
+constexpr std::array<Subcommand, 4> subcommands{{
     {"send", "offer frames: a GL scene, a video, a device, a pattern or standard input"},
     {"view", "show what a sender offers, in a window or without one"},
     {"bench", "measure the links, on one machine or between two"},
-    {"doctor", "say what this machine can do, and what is in the way"},
     {"key", "make or import the key that two machines share"},
 }};
 

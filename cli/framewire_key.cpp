@@ -80,9 +80,9 @@ void run(const Options& options) {
   } else {
     framewire::create_key(path);
     fmt::print(
-        "made a key in {}\ncarry it to the other machine: framewire key --export | ssh OTHER framewire key --import "
+        "made a key in {}\ncarry it to the other machine: framewire key {}--export | ssh OTHER framewire key --import "
         "-\n",
-        path);
+        path, options.file.empty() ? "" : "--file " + options.file + " ");
   }
 }
 
@@ -95,9 +95,6 @@ int main(int argc, char** argv) {
     define(app, options);
     if (framewire::parse_command_line(app, argc, argv)) {
       run(options);
-    }
-    if (std::fflush(stdout) != 0) {
-      throw Error::from_errno("write to standard output", errno);
     }
     return framewire::ExitStatus::ok;
   });

@@ -32,8 +32,8 @@ void refuse_empty_values(const CLI::App& app) {
 }  // namespace
 
 void add_endpoint_options(CLI::App& app, CommonWords& words) {
-  app.add_option("--transport", words.transport, "auto, local (shared memory), tcp or rdma")->type_name("NAME");
-  app.add_option("--memory", words.memory, "auto, host or cuda")->type_name("NAME");
+  app.add_option("--transport", words.transport, "auto, local (shared memory) or tcp")->type_name("NAME");
+  app.add_option("--memory", words.memory, "auto or host")->type_name("NAME");
   app.add_option("--key", words.key, "the key file to authenticate with, always (see framewire key)")
       ->type_name("FILE");
   app.add_flag("--insecure", words.is_insecure, "beyond this machine without a key: anybody may connect, and listen");
@@ -42,7 +42,8 @@ void add_endpoint_options(CLI::App& app, CommonWords& words) {
 
 void add_run_options(CLI::App& app, CommonWords& words) {
   app.add_option("--frames", words.frames, "end after so many frames")->type_name("N");
-  app.add_option("--duration", words.duration, "end after so long: 10, 2.5s, 3m")->type_name("TIME");
+  app.add_option("--duration", words.duration, "end after so long: 10, 2.5s, 3m; a sender counts from its first frame")
+      ->type_name("TIME");
   app.add_option("--stats", words.stats, "write one JSON object with all counts at the end")->type_name("FILE");
   app.add_flag("--verbose", words.is_verbose, "say more");
 }

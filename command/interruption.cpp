@@ -9,6 +9,7 @@
 #include <csignal>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/wait.hpp"
 
@@ -23,6 +24,9 @@ sigset_t polite_signals() noexcept {
   sigaddset(&set, SIGTERM);
   return set;
 }
+
+/// timeout(1) signals a program and then its process group: what follows at once is the same wish, not a second one.
+constexpr std::int64_t impatience_ns = ns_per_s / 2;
 
 }  // namespace
 
@@ -62,7 +66,10 @@ void Interruption::run() {
 }
 
 void Interruption::receive(int signal_number) {
-  if (is_requested_.exchange(true, std::memory_order_acq_rel)) {
+  const std::int64_t now_ns = monotonic_ns();
+  if (!is_requested_.exchange(true, std::memory_order_acq_rel)) {
+    requested_ns_ = now_ns;
+  } else if (now_ns - requested_ns_ >= impatience_ns) {
     const sigset_t set = polite_signals();
     std::signal(signal_number, SIG_DFL);
     pthread_sigmask(SIG_UNBLOCK, &set, nullptr);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -33,6 +34,7 @@ class Interruption {
   FileDescriptor signals_;
   FileDescriptor stop_;
   std::atomic<bool> is_requested_{false};
+  std::int64_t requested_ns_ = 0;  // the thread of the signals
   std::mutex mutex_;
   std::function<void()> wake_;  // guarded by mutex_
   std::thread thread_;

@@ -1,5 +1,6 @@
 #include "command/run_program.hpp"
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -16,6 +17,9 @@ int run_program(const char* name, const std::function<ExitStatus()>& program) {
   ExitStatus status = ExitStatus::failed;
   try {
     status = program();
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+      throw Error::from_errno("write to standard output", errno);
+    }
   } catch (const Error& error) {
     Log(stderr, name, false).error(error.what());
     status = error.status();

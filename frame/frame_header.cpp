@@ -7,6 +7,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "base/clock.hpp"
+
 namespace framewire {
 
 namespace {
@@ -89,8 +91,10 @@ bool planes_fit(const FrameLayout& layout) noexcept {
 }
 
 bool values_make_sense(const FrameHeader& header) noexcept {
-  return header.slice_count >= 1 && header.slice_count <= max_slices && header.slice < header.slice_count &&
-         header.layout.size_bytes <= max_slot_bytes && header.slice_offset_bytes <= header.layout.size_bytes &&
+  return is_monotonic_time(header.times.begun_ns) && is_monotonic_time(header.times.completed_ns) &&
+         is_monotonic_time(header.times.offered_ns) && header.slice_count >= 1 && header.slice_count <= max_slices &&
+         header.slice < header.slice_count && header.layout.size_bytes <= max_slot_bytes &&
+         header.slice_offset_bytes <= header.layout.size_bytes &&
          header.slice_bytes <= header.layout.size_bytes - header.slice_offset_bytes && planes_fit(header.layout);
 }
 

@@ -109,7 +109,7 @@ WriteResult VideoWriter::Implementation::write(const StreamFormat& format, const
     return result_;
   }
   if (layout.format == PixelFormat::bytes) {
-    return fail(WriteResult::failed, "the stream carries bytes, not pictures; rdrecv takes those");
+    return fail(WriteResult::failed, "the stream carries bytes, not pictures; there is nothing to record");
   }
   if (const auto fault = find_layout_fault(layout, payload.size())) {
     return fail(WriteResult::failed, *fault);

@@ -38,10 +38,20 @@ Error no_room(const std::string& name, std::uint64_t size_bytes) {
 /// not in an error.
 std::uint64_t room_for(const std::string& name, std::uint64_t size_bytes) {
   const std::uint64_t whole_bytes = round_up_to_pages(size_bytes);
-  if (size_bytes == 0 || whole_bytes > available_memory_bytes()) {
+  const std::uint64_t available_bytes = available_memory_bytes();
+  if (size_bytes == 0 || (available_bytes != 0 && whole_bytes > available_bytes)) {
     throw no_room(name, size_bytes);
   }
   return whole_bytes;
+}
+
+/// Backs a memfd with memory; 0 or the error's number.
+int allocate(int memfd, off_t length) {
+  int error_number = EINTR;
+  while (error_number == EINTR) {
+    error_number = ::posix_fallocate(memfd, 0, length);
+  }
+  return error_number;
 }
 
 std::span<std::byte> map_pages(int memfd, std::uint64_t size_bytes, int protection) {
@@ -99,8 +109,10 @@ std::shared_ptr<HostBlock> HostBlock::make(const std::string& name, std::uint64_
   if (::ftruncate(memfd.get(), length) != 0) {
     throw Error::from_errno("size shared memory for " + name, errno);
   }
-  if (::posix_fallocate(memfd.get(), 0, length) != 0) {
-    throw no_room(name, size_bytes);
+  if (const int error_number = allocate(memfd.get(), length); error_number != 0) {
+    throw error_number == ENOSPC || error_number == ENOMEM
+        ? no_room(name, size_bytes)
+        : Error::from_errno("allocate shared memory for " + name, error_number);
   }
   const auto bytes = map_pages(memfd.get(), whole_bytes, PROT_READ | PROT_WRITE);
   // Page tables now, not by faults while frames flow; a kernel before 5.14 does not know this advice and takes the

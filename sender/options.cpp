@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "transport/control/address.hpp"
+#include "transport/pool.hpp"
 
 namespace framewire {
 
@@ -108,6 +109,18 @@ void read_endpoint(const Words& words, SenderOptions& options) {
   read_endpoint_words(words.common, options.endpoint);
 }
 
+/// A pool has slots for every viewer and a few for the source (transport/stream.cpp); what is too much must not wait
+/// for the source's first format to be said.
+void check_pool_size(const SenderOptions& options) {
+  constexpr std::uint32_t slots_for_source = 4;
+  constexpr std::uint32_t most = max_pool_slots - slots_for_source;
+  if (const std::uint32_t slots = options.slots_per_viewer * options.max_viewers; slots > most) {
+    throw Error::usage("--slots " + std::to_string(options.slots_per_viewer) + " for each of --viewers " +
+                       std::to_string(options.max_viewers) + " makes " + std::to_string(slots) +
+                       " frames in memory, and " + std::to_string(most) + " are the most; take less of either");
+  }
+}
+
 }  // namespace
 
 std::optional<SenderOptions> parse_sender_options(int argc, const char* const* argv) {
@@ -132,6 +145,7 @@ std::optional<SenderOptions> parse_sender_options(int argc, const char* const* a
   if (!words.viewers.empty()) {
     options.max_viewers = static_cast<std::uint32_t>(parse_number(words.viewers, "--viewers", 1, 64));
   }
+  check_pool_size(options);
   options.common = read_run_words(words.common);
   return options;
 }

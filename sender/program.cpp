@@ -25,7 +25,6 @@ constexpr std::int64_t plain_interval_ns = 10 * ns_per_s;
 
 SenderProgram::SenderProgram(const SenderOptions& options, Interruption& interruption, Log& log)
     : options_(options), interruption_(interruption), log_(log) {
-  interruption_.set_wake([this] { raise_event(wake_event_.get()); });
   if (options_.common.stats_file) {
     require_writable(*options_.common.stats_file, "--stats");
   }
@@ -33,6 +32,8 @@ SenderProgram::SenderProgram(const SenderOptions& options, Interruption& interru
   for (const SourceOptions& source : options_.sources) {
     open_source(source, number++);
   }
+  // Last, since no destructor takes it away again when a source does not open; run() asks before it waits.
+  interruption_.set_wake([this] { raise_event(wake_event_.get()); });
 }
 
 SenderProgram::~SenderProgram() {
@@ -148,15 +149,13 @@ ExitStatus SenderProgram::finish() {
   for (const auto& running : running_) {
     running->thread.join();
   }
+  // At its own end the stream waits for its viewers; an interruption, before or meanwhile, cuts that short.
+  interruption_.set_wake([this] { service_->cut_at(monotonic_ns() + farewell_ns); });
   if (interruption_.is_requested()) {
-    service_->drain(monotonic_ns() + farewell_ns);
-  } else {
-    // At its own end the stream waits for its viewers; an interruption meanwhile cuts that short.
-    interruption_.set_wake([this] { service_->cut_at(monotonic_ns() + farewell_ns); });
-    const bool may_wait = options_.delivery == Delivery::every && !interruption_.is_requested();
-    service_->drain(may_wait ? INT64_MAX : monotonic_ns() + 5 * ns_per_s);
-    interruption_.set_wake({});
+    service_->cut_at(monotonic_ns() + farewell_ns);
   }
+  service_->drain(options_.delivery == Delivery::every ? INT64_MAX : monotonic_ns() + 5 * ns_per_s);
+  interruption_.set_wake({});
   log_.end_live();
   const auto reports = service_->reports();
   summarise(reports);

@@ -39,8 +39,9 @@ enum class Offer {
   closed,     // never again
 };
 
-/// The sender's end. Owned by its session. begin_epoch(), descriptor() and fault() belong to the session's thread;
-/// offer(), collect() and arm() are called under the stream's mutex by any thread, and never wait.
+/// The sender's end. Owned by its session. begin_epoch(), descriptor(), on_readable() and fault() belong to the
+/// session's thread; epoch_ready(), offer(), collect() and arm() are called under the stream's mutex by any thread, and
+/// never wait.
 class SenderLink {
  public:
   virtual ~SenderLink() = default;

@@ -9,8 +9,6 @@ namespace framewire {
 
 namespace {
 
-constexpr std::uint64_t slot_alignment_bytes = 4096;
-
 std::uint64_t checked_total_bytes(std::uint64_t slot_bytes, std::uint64_t stride_bytes, std::uint32_t slot_count) {
   if (slot_bytes == 0 || slot_bytes > max_slot_bytes || slot_count == 0 || slot_count > max_pool_slots) {
     throw Error::failed("a pool of " + std::to_string(slot_count) + " slots of " + std::to_string(slot_bytes) +
@@ -20,16 +18,12 @@ std::uint64_t checked_total_bytes(std::uint64_t slot_bytes, std::uint64_t stride
   return stride_bytes * slot_count;
 }
 
-std::uint64_t stride_for(std::uint64_t slot_bytes) {
-  return (slot_bytes + slot_alignment_bytes - 1) / slot_alignment_bytes * slot_alignment_bytes;
-}
-
 }  // namespace
 
 Pool::Pool(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t slot_count)
     : epoch_(epoch),
       slot_bytes_(slot_bytes),
-      stride_bytes_(stride_for(slot_bytes)),
+      stride_bytes_(slot_stride_bytes(slot_bytes)),
       block_(HostBlock::create(std::to_string(slot_count) + " frame slots",
                                checked_total_bytes(slot_bytes, stride_bytes_, slot_count))),
       references_(slot_count, 0) {

@@ -13,6 +13,12 @@ namespace framewire {
 
 inline constexpr std::uint32_t max_pool_slots = 1024;
 
+/// From the start of one slot to that of the next, in pools and rings alike: whole pages.
+constexpr std::uint64_t slot_stride_bytes(std::uint64_t slot_bytes) noexcept {
+  constexpr std::uint64_t page_bytes = 4096;
+  return (slot_bytes + page_bytes - 1) / page_bytes * page_bytes;
+}
+
 /// A slot of a pool.
 struct PoolSlot {
   std::uint32_t epoch = 0;

@@ -22,6 +22,11 @@ LinkState socket_state(int socket) noexcept {
   return looked == 0 ? LinkState::closed : LinkState::lost;
 }
 
+bool has_bytes(int socket) noexcept {
+  char byte = 0;
+  return ::recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
 FileDescriptor make_poller(std::initializer_list<int> descriptors) {
   FileDescriptor poller(::epoll_create1(EPOLL_CLOEXEC));
   if (!poller.valid()) {

@@ -13,6 +13,9 @@ namespace framewire {
 /// (an error).
 LinkState socket_state(int socket) noexcept;
 
+/// Whether something can be read from a socket now.
+bool has_bytes(int socket) noexcept;
+
 /// An epoll descriptor that is readable when any of these is: one thing to wait for in place of several. Throws Error.
 FileDescriptor make_poller(std::initializer_list<int> descriptors);
 

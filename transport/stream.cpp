@@ -4,6 +4,7 @@
 #include <array>
 #include <cassert>
 #include <chrono>
+#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -80,9 +81,10 @@ void Stream::begin_epoch(const StreamFormat& format, std::uint64_t slot_bytes) {
   }
   // Outside the lock: faulting in a gigabyte takes a while, and links go on with the old epoch.
   auto pool = std::make_shared<Pool>(number, slot_bytes != 0 ? slot_bytes : format.layout.size_bytes, slots);
+  Epochs unused;  // unmapped after the lock is gone
   const std::scoped_lock lock(mutex_);
   epochs_.push_back({format, std::move(pool)});
-  drop_unused_epochs();
+  unused = take_unused_epochs();
   wake_sessions();
 }
 
@@ -166,8 +168,12 @@ void Stream::publish(ClaimedSlot slot, const FrameInfo& info) {
 
 bool Stream::sleep_until(std::int64_t due_ns) {
   std::unique_lock lock(mutex_);
-  changed_.wait_until(lock, as_time_point(due_ns), [&] { return stopping_ || monotonic_ns() >= due_ns; });
-  return !stopping_;
+  std::int64_t end_ns = due_ns;
+  if (options_.max_duration_ns != 0 && frames_produced_ > 0) {
+    end_ns = std::min(end_ns, first_frame_ns_ + options_.max_duration_ns);
+  }
+  changed_.wait_until(lock, as_time_point(end_ns), [&] { return stopping_ || monotonic_ns() >= end_ns; });
+  return !stopping_ && end_ns == due_ns;
 }
 
 bool Stream::wait_for_viewer() {
@@ -240,7 +246,9 @@ bool Stream::attach(Outlet& outlet) {
 
 void Stream::detach(Outlet& outlet) noexcept {
   const std::scoped_lock lock(mutex_);
+  collect(outlet);
   std::erase(outlets_, &outlet);
+  stopping_ = stopping_ || (options_.ends_with_viewers && outlets_.empty());
   while (!outlet.waiting.empty()) {
     release(outlet.waiting.front().slot);
     outlet.waiting.pop();
@@ -250,19 +258,22 @@ void Stream::detach(Outlet& outlet) noexcept {
 }
 
 void Stream::release_held(Outlet& outlet) noexcept {
+  Epochs unused;
   const std::scoped_lock lock(mutex_);
   for (const PoolSlot& slot : outlet.held) {
     release(slot);
   }
   outlet.held.clear();
-  drop_unused_epochs();
+  unused = take_unused_epochs();
   changed_.notify_all();
 }
 
 void Stream::service(Outlet& outlet) noexcept {
+  Epochs unused;
   const std::scoped_lock lock(mutex_);
   collect(outlet);
   offer_waiting(outlet);
+  unused = take_unused_epochs();
   changed_.notify_all();
 }
 
@@ -283,11 +294,19 @@ std::optional<Stream::EpochStart> Stream::epoch_to_announce(Outlet& outlet) {
   return EpochStart{needed, epoch->format, epoch->pool};
 }
 
-void Stream::epoch_ready(Outlet& outlet, std::uint32_t epoch) noexcept {
+bool Stream::epoch_ready(Outlet& outlet, std::uint32_t epoch, std::uint32_t ring_slots) noexcept {
   const std::scoped_lock lock(mutex_);
+  if (epoch != outlet.announced_epoch) {
+    return true;
+  }
+  if (epoch == outlet.ready_epoch) {
+    return false;
+  }
   outlet.ready_epoch = epoch;
+  outlet.link->epoch_ready(epoch, ring_slots);
   offer_waiting(outlet);
   changed_.notify_all();
+  return true;
 }
 
 bool Stream::is_drained(const Outlet& outlet) const {
@@ -421,11 +440,19 @@ void Stream::return_unpublished(const PoolSlot& slot) noexcept {
   changed_.notify_all();
 }
 
-void Stream::drop_unused_epochs() noexcept {
-  const std::uint32_t current = epochs_.empty() ? 0 : epochs_.back().pool->epoch();
-  std::erase_if(epochs_, [current](const Epoch& epoch) {
-    return epoch.pool->epoch() != current && epoch.pool->free_count() == epoch.pool->slot_count();
+/// Earlier epochs whose every slot has come back: their memory goes with what this returns, when the mutex is free
+/// again.
+Stream::Epochs Stream::take_unused_epochs() noexcept {
+  Epochs unused;
+  if (epochs_.size() < 2) {
+    return unused;
+  }
+  const auto first_unused = std::partition(epochs_.begin(), std::prev(epochs_.end()), [](const Epoch& epoch) {
+    return epoch.pool->free_count() < epoch.pool->slot_count();
   });
+  unused.assign(std::make_move_iterator(first_unused), std::make_move_iterator(std::prev(epochs_.end())));
+  epochs_.erase(first_unused, std::prev(epochs_.end()));
+  return unused;
 }
 
 void Stream::wake_sessions() noexcept {

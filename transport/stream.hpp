@@ -26,6 +26,7 @@ struct StreamOptions {
   std::uint64_t first_sequence = 0;
   std::uint64_t max_frames = 0;        // 0: no limit
   std::int64_t max_duration_ns = 0;    // from the first frame on; 0: no limit
+  bool ends_with_viewers = false;      // the stream stops when its last viewer has left
   bool one_at_a_time = false;          // under `every`: claim() waits until every viewer has given the last frame back
   WaitMode wait = WaitMode::adaptive;  // how claim() waits for room
 };
@@ -96,7 +97,7 @@ class Stream {
   /// Gives a filled slot to every session. Never waits.
   void publish(ClaimedSlot slot, const FrameInfo& info);
 
-  /// Sleeps until `due_ns`; false when the stream is stopping instead.
+  /// Sleeps until `due_ns`; false when before that the stream stops or its limit of time is reached.
   bool sleep_until(std::int64_t due_ns);
 
   /// Waits until a viewer is attached; false when the stream is stopping.
@@ -122,9 +123,9 @@ class Stream {
 
   /// Adds a session's outlet. Returns false when max_viewers are attached. From now on frames count for it.
   bool attach(Outlet& outlet);
-  /// Takes it out: it gets no more frames, and what waited counts as skipped. Its link is destroyed next, and then
+  /// Takes it out: its last credits are taken in, it gets no more frames, and what waited counts as skipped.
   void detach(Outlet& outlet) noexcept;
-  /// gives the slots back that the link still held.
+  /// Gives the slots back that its link still held. After detach(), once the link is destroyed.
   void release_held(Outlet& outlet) noexcept;
   /// Collects what the outlet's link let go of, and offers what waits. Called when its link's descriptor is readable.
   void service(Outlet& outlet) noexcept;
@@ -135,8 +136,9 @@ class Stream {
     std::shared_ptr<Pool> pool;
   };
   [[nodiscard]] std::optional<EpochStart> epoch_to_announce(Outlet& outlet);
-  /// The viewer is ready for frames of `epoch`.
-  void epoch_ready(Outlet& outlet, std::uint32_t epoch) noexcept;
+  /// The viewer is ready for frames of `epoch`, in so many ring slots. A word for another epoch than the one announced
+  /// last is late, and passed over. False when it has said so before: that would be credits out of nothing.
+  bool epoch_ready(Outlet& outlet, std::uint32_t epoch, std::uint32_t ring_slots) noexcept;
   /// Whether the stream has ended and the outlet has nothing left to send.
   [[nodiscard]] bool is_drained(const Outlet& outlet) const;
   [[nodiscard]] OutletCounts counts(const Outlet& outlet) const;
@@ -148,6 +150,7 @@ class Stream {
     StreamFormat format;
     std::shared_ptr<Pool> pool;
   };
+  using Epochs = std::vector<Epoch>;
 
   [[nodiscard]] bool may_go_on() const noexcept;
   [[nodiscard]] bool has_room() const noexcept;
@@ -162,7 +165,7 @@ class Stream {
   void add_reference(const PoolSlot& slot) noexcept { pool_of(slot.epoch).add_reference(slot.index); }
   void release(const PoolSlot& slot) noexcept { pool_of(slot.epoch).release(slot.index); }
   void return_unpublished(const PoolSlot& slot) noexcept;
-  void drop_unused_epochs() noexcept;
+  [[nodiscard]] Epochs take_unused_epochs() noexcept;
   void wake_sessions() noexcept;
 
   const StreamOptions options_;
@@ -176,7 +179,7 @@ class Stream {
   std::uint64_t frames_claimed_ = 0;  // and not published yet
   std::uint64_t frames_dropped_at_source_ = 0;
   std::int64_t first_frame_ns_ = 0;
-  std::vector<Epoch> epochs_;  // the current one last; earlier ones while a frame of theirs is still about
+  Epochs epochs_;  // the current one last; earlier ones while a frame of theirs is still about
   std::vector<Outlet*> outlets_;
 };
 

@@ -257,7 +257,7 @@ void Program::upload(ReceivedFrame frame) {
     case Layer::Upload::not_a_picture:
       statistics_.frame_superseded();
       throw Error::failed(layout.format == PixelFormat::bytes
-                              ? "this stream carries bytes, not pictures; receive it with rdrecv"
+                              ? "this stream carries bytes, not pictures; there is nothing to draw"
                               : "a frame of " + std::to_string(layout.width) + "x" + std::to_string(layout.height) +
                                     " " + std::string(info(layout.format).name) + " cannot be drawn by " +
                                     gl_renderer() + "; send a smaller --size");

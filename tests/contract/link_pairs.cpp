@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdio>
+#include <cstdlib>
 #include <random>
 #include <stdexcept>
 #include <thread>
@@ -39,8 +41,9 @@ LinkPair make_fake() {
     std::unique_ptr<FakeWire> wire;
   };
   auto world = std::make_shared<World>();
-  const std::uint64_t seed = std::random_device{}();
-  std::printf("fake wire: seed %llu\n", static_cast<unsigned long long>(seed));
+  const char* chosen = std::getenv("FRAMEWIRE_SEED");
+  const std::uint64_t seed = chosen != nullptr ? std::strtoull(chosen, nullptr, 10) : std::random_device{}();
+  std::printf("FRAMEWIRE_SEED=%llu repeats this run of the fake wire\n", static_cast<unsigned long long>(seed));
   world->wire = std::make_unique<FakeWire>(world->clock, FakeWireOptions{.seed = seed});
   LinkPair pair;
   pair.sender = world->wire->take_sender();

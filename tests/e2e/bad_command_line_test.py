@@ -35,6 +35,7 @@ COMMAND_LINES = [
     (SEND, ["pattern", "--timeout", "soon"], harness.USAGE, ["--timeout", "'soon'"]),
     (SEND, ["pattern", "--listen", "127.0.0.1:99999"], harness.USAGE, ["'127.0.0.1:99999'", "65535"]),
     (SEND, ["pattern", "--listen", "127.0.0.1:1", "--to", "localhost"], harness.USAGE, ["--listen", "--to"]),
+    (SEND, ["pattern", "--slots", "64", "--viewers", "64"], harness.USAGE, ["--slots", "64", "--viewers"]),
     (SEND, ["pattern", "--size", "64x36", "--listen", "192.0.2.1:0", "--insecure"], harness.FAILED, ["192.0.2.1", "--listen"]),
     (SEND, ["pattern", "--size", "64x36", "--listen", "0.0.0.0:5290"], harness.REFUSED, ["0.0.0.0:5290", "framewire key", "--insecure"]),
     (SEND, ["pattern", "pattern", "--size", "64x36"], harness.USAGE, ["two sources", "'pattern'"]),

@@ -61,6 +61,17 @@ class Bench(harness.EndToEnd):
         server.interrupt()
         self.ends(server)
 
+    def test_a_server_that_is_killed(self):
+        for transport in ("tcp", "local"):
+            port = harness.free_port()
+            server = self.start(harness.BIN / "framewire-bench", "--listen", f"127.0.0.1:{port}", stdout=subprocess.DEVNULL)
+            server.wait_line("^waiting for a sender on ")
+            client = self.start(harness.BIN / "framewire-bench", f"127.0.0.1:{port}", "--transport", transport, "--message-bytes", "1M",
+                                "--duration", "60", "--verbose", stdout=subprocess.DEVNULL)
+            client.wait_line("transport=")
+            server.kill()
+            self.ends(client, harness.LOST)
+
     def test_bad_options(self):
         for options, status, wanted in [
             (["--message-bytes", "0"], harness.USAGE, ["--message-bytes", "'0'"]),

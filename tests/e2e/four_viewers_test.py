@@ -6,7 +6,7 @@ import pictures
 
 SIZE = (64, 36)
 FRAME_BYTES = SIZE[0] * SIZE[1] * 4
-FRAMES_DURING_THE_STOP = 120  # four seconds' worth
+FRAMES_DURING_THE_STOP = 300  # ten seconds' worth: longer than a silent peer is waited for
 QUOTA = 3  # frames that a viewer may hold
 SESSION_ENDED = r"^viewer .* \((local|tcp)\): "
 
@@ -27,7 +27,7 @@ class FourViewers(harness.EndToEnd):
         for record, first in zip(records, since):
             numbers = record.sequences(first)
             self.assertEqual(numbers, sorted(set(numbers)))
-            self.assertGreaterEqual(len(numbers) / (numbers[-1] - numbers[0] + 1), 0.9, "of the frames came through")
+            self.assertGreaterEqual(len(numbers) / (numbers[-1] - numbers[0] + 1), 0.97, "of the frames came through")
 
     def end_well(self, viewers):
         self.sender.interrupt()
@@ -116,15 +116,16 @@ class FourViewers(harness.EndToEnd):
         greedy = self.view(sender.address, "--delivery", "every")
         self.ends(greedy, harness.REFUSED)
         self.one_sentence(greedy, "'latest'", "'every'", "--delivery every")
-        sender = self.send_on("pattern:stamped", "--size", "64x36", "--no-pace", "--frames", "3000", "--delivery", "every")
+        sender = self.send_on("pattern:stamped", "--size", "64x36", "--fps", "200", "--frames", "600", "--delivery", "every")
         every = pictures.StampedRecording(self.file("every.rgba"), FRAME_BYTES)
-        modest = self.view(sender.address, "--delivery", "latest", "--frames", "1")
         patient = self.view(sender.address, "--output", every.path)
+        patient.wait_line("transport=")
+        modest = self.view(sender.address, "--delivery", "latest", "--frames", "1")
         self.ends(modest)
         self.ends(patient)
         self.ends(sender)
         numbers = every.sequences()
-        self.assertEqual(numbers, list(range(numbers[0], 3000)))
+        self.assertEqual(numbers, list(range(numbers[0], 600)))
 
     def test_no_link_in_common(self):
         sender = self.send_on("pattern", "--size", "64x36", "--transport", "tcp")

@@ -72,7 +72,7 @@ std::vector<TakenFrame> frames_of(GlSource& source, const StreamOptions& options
   while (epoch == 0 && monotonic_ns() < deadline_ns) {
     if (const auto start = stream.epoch_to_announce(outlet)) {
       epoch = start->number;
-      stream.epoch_ready(outlet, epoch);
+      stream.epoch_ready(outlet, epoch, 1);
     }
     std::this_thread::yield();
   }

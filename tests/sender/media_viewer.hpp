@@ -89,7 +89,7 @@ class TestViewer {
     while (!stream_->is_drained(outlet_)) {
       if (const auto epoch = stream_->epoch_to_announce(outlet_)) {
         link_.begin_epoch(epoch->pool);
-        stream_->epoch_ready(outlet_, epoch->number);
+        stream_->epoch_ready(outlet_, epoch->number, 1);
       }
       stream_->service(outlet_);
       wait_for(wake_.get(), POLLIN, monotonic_ns() + ns_per_ms);

@@ -44,8 +44,10 @@ class SimulatedViewer {
     while (const auto epoch = stream_.epoch_to_announce(outlet_)) {
       sender_->begin_epoch(epoch->pool);
       receiver_->begin_epoch(epoch->number, epoch->pool->slot_bytes(), slots_per_viewer);
-      sender_->epoch_ready(epoch->number, slots_per_viewer);
-      stream_.epoch_ready(outlet_, epoch->number);
+      EXPECT_TRUE(stream_.epoch_ready(outlet_, epoch->number, slots_per_viewer));
+      EXPECT_FALSE(stream_.epoch_ready(outlet_, epoch->number, slots_per_viewer)) << "credits out of nothing";
+      EXPECT_TRUE(stream_.epoch_ready(outlet_, epoch->number - 1, slots_per_viewer)) << "late, and passed over";
+      pools_.push_back(epoch->pool);
     }
     stream_.service(outlet_);
   }
@@ -93,6 +95,10 @@ class SimulatedViewer {
     EXPECT_EQ(sender_->frames_acknowledged(), counts.frames_sent);
     EXPECT_TRUE(outlet_.held.empty());
   }
+  /// Of the epochs that it saw, those whose memory is still there.
+  [[nodiscard]] auto pools_alive() const {
+    return std::ranges::count_if(pools_, [](const auto& pool) { return !pool.expired(); });
+  }
   [[nodiscard]] std::uint64_t received() const { return received_; }
   [[nodiscard]] std::uint64_t last_sequence() const { return last_sequence_; }
 
@@ -115,6 +121,7 @@ class SimulatedViewer {
   Outlet outlet_;
   bool is_attached_ = false;
   std::vector<IncomingFrame> held_;
+  std::vector<std::weak_ptr<Pool>> pools_;  // of every epoch so far
   std::uint64_t received_ = 0;
   std::uint64_t last_sequence_ = 0;
 };
@@ -243,6 +250,21 @@ TEST_P(FanOut, AnUndisturbedViewerGetsEverythingThatWasSent) {
 
 INSTANTIATE_TEST_SUITE_P(Deliveries, FanOut, testing::Values(Delivery::latest, Delivery::every),
                          [](const auto& delivery) { return std::string(name(delivery.param)); });
+
+TEST(FanOutUnderEvery, TheMemoryOfAnEpochGoesWithItsLastFrame) {
+  World world(chosen_seed(), Delivery::every, 0);
+  world.add_viewer();
+  for (int epoch = 0; epoch < 5; ++epoch) {
+    world.publish();
+    world.publish();
+    world.viewers_[0]->serve();
+    world.begin_epoch();
+  }
+  world.viewers_[0]->settle(world.random_);
+  world.viewers_[0]->serve();
+  world.viewers_[0]->expect_settled();
+  EXPECT_LE(world.viewers_[0]->pools_alive(), 1);
+}
 
 TEST(FanOutUnderLatest, AStalledViewerCostsTheOthersNothing) {
   World world(chosen_seed(), Delivery::latest, 0);

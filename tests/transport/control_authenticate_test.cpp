@@ -141,8 +141,8 @@ TEST_F(Authenticate, AKeyNamedByTheDiallerAloneIsUsedToo) {
 
 TEST_F(Authenticate, AKeyNamedByTheListenerIsAskedFor) {
   auto [dialler, listener] = meet(DialWay::any, with_key('a'), with_key('a', true));
-  expect_error(dialler.error, ExitStatus::refused, "refused: this end asks for the shared key");
-  expect_error(listener.error, ExitStatus::refused, "this end asks for the shared key");
+  expect_error(dialler.error, ExitStatus::refused, "refused: the listening end asks for the shared key");
+  expect_error(listener.error, ExitStatus::refused, "the listening end asks for the shared key");
 }
 
 TEST_F(Authenticate, TcpWithTheSameKeyIsEncrypted) {
@@ -183,7 +183,7 @@ TEST_F(Authenticate, TcpWithoutAKeyIsRefusedByTheDiallerItself) {
 
 TEST_F(Authenticate, TcpWithoutAKeyIsRefusedByTheListenerOnLoopbackToo) {
   auto [dialler, listener] = meet(DialWay::tcp, without_key(true), without_key());
-  expect_error(dialler.error, ExitStatus::refused, "refused: this end takes no TCP connection without a key");
+  expect_error(dialler.error, ExitStatus::refused, "refused: the listening end takes no TCP connection without a key");
   expect_error(listener.error, ExitStatus::refused, "takes no TCP connection without a key");
 }
 
@@ -194,15 +194,15 @@ TEST_F(Authenticate, InsecureIsTakenAtItsWord) {
 
 TEST_F(Authenticate, PlainToAListenerWithAKeyIsTold) {
   auto [dialler, listener] = meet(DialWay::tcp, without_key(true), with_key('a'));
-  expect_error(dialler.error, ExitStatus::refused, "this end asks for the shared key; import it");
-  expect_error(listener.error, ExitStatus::refused, "this end asks for the shared key");
+  expect_error(dialler.error, ExitStatus::refused, "the listening end asks for the shared key; import it");
+  expect_error(listener.error, ExitStatus::refused, "the listening end asks for the shared key");
 }
 
 TEST_F(Authenticate, TlsToAListenerWithoutAKeyIsTold) {
   for (const bool insecure : {false, true}) {
     auto [dialler, listener] = meet(DialWay::tcp, with_key('a'), without_key(insecure));
-    expect_error(dialler.error, ExitStatus::refused, "refused: this end has no key; import the other machine's");
-    expect_error(listener.error, ExitStatus::refused, "this end has no key");
+    expect_error(dialler.error, ExitStatus::refused, "refused: the listening end has no key; import the dialling one");
+    expect_error(listener.error, ExitStatus::refused, "the listening end has no key");
   }
 }
 

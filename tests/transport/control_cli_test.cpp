@@ -66,7 +66,7 @@ TEST(FramewireProgram, ListsItsSubcommands) {
   const TemporaryFolder folder;
   const Result result = framewire(folder, {"--help"});
   EXPECT_EQ(result.status, 0);
-  for (const char* word : {"send", "view", "bench", "doctor", "key"}) {
+  for (const char* word : {"send", "view", "bench", "key"}) {
     EXPECT_TRUE(has(result.out, std::string("\n  ") + word)) << result.out;
   }
   EXPECT_EQ(result.err, "");
@@ -94,12 +94,12 @@ TEST(FramewireProgram, RefusesWhatIsNoSubcommand) {
 TEST(FramewireProgram, RunsTheProgramBesideItOnly) {
   const TemporaryFolder folder;
   std::filesystem::copy_file(bin + "/framewire", folder.file("framewire"));
-  const Result missing = run(folder, {folder.file("framewire"), "doctor"});
+  const Result missing = run(folder, {folder.file("framewire"), "bench"});
   EXPECT_EQ(missing.status, 1);
-  EXPECT_TRUE(has(missing.err, "framewire-doctor is not installed")) << missing.err;
-  std::ofstream(folder.file("framewire-doctor")) << "#!/bin/sh\necho \"$# $1 $2\"\nexit 42\n";
-  ASSERT_EQ(::chmod(folder.file("framewire-doctor").c_str(), 0700), 0);
-  const Result result = run(folder, {folder.file("framewire"), "doctor", "--json", "a b"});
+  EXPECT_TRUE(has(missing.err, "framewire-bench is not installed")) << missing.err;
+  std::ofstream(folder.file("framewire-bench")) << "#!/bin/sh\necho \"$# $1 $2\"\nexit 42\n";
+  ASSERT_EQ(::chmod(folder.file("framewire-bench").c_str(), 0700), 0);
+  const Result result = run(folder, {folder.file("framewire"), "bench", "--json", "a b"});
   EXPECT_EQ(result.status, 42);
   EXPECT_EQ(result.out, "2 --json a b\n");
 }

@@ -62,8 +62,9 @@ class Sessions : public testing::TestWithParam<LinkKind> {
     while (auto slot = stream_->claim()) {
       stamp(slot->bytes(), slot->next_sequence());
       stream_->publish(std::move(*slot), {.is_stamped = true, .layout = {}});
-      if (++produced == 50) {
-        stream_->begin_epoch({.layout = bytes_layout(9000), .colour = {}});  // the format changes on the way
+      ++produced;
+      if (changes_all_the_time_ ? produced % 3 == 0 : produced == 50) {
+        stream_->begin_epoch({.layout = bytes_layout(5000 + produced % 4096), .colour = {}});
       }
     }
     stream_->finish();
@@ -123,6 +124,7 @@ class Sessions : public testing::TestWithParam<LinkKind> {
 
   test::TemporaryFolder folder_;
   Log log_{stderr, "test", false};
+  bool changes_all_the_time_ = false;  // the format; else once
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<SenderService> service_;
   std::thread source_;
@@ -146,6 +148,18 @@ TEST_P(Sessions, EveryFrameArrivesAndTheCountsAddUp) {
   EXPECT_EQ(reports_[0].frames_received, 200U);
   EXPECT_EQ(reports_[0].frames_lost, 0U);
   EXPECT_NE(reports_[0].viewer_statistics.find("frames_shown"), std::string::npos);
+}
+
+TEST_P(Sessions, TheFormatMayChangeAllTheTime) {
+  changes_all_the_time_ = true;
+  start_sender({.delivery = Delivery::every}, 300);
+  Subscriber subscriber(dialling(), log_);
+  EXPECT_EQ(take_all(subscriber), 300U);
+  subscriber.close({});
+  stop_sender();
+  ASSERT_EQ(reports_.size(), 1U);
+  EXPECT_EQ(reports_[0].counts.frames_sent, 300U);
+  EXPECT_EQ(reports_[0].frames_lost, 0U);
 }
 
 TEST_P(Sessions, UnderLatestWhatIsNotSentIsCounted) {

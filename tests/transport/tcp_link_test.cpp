@@ -120,6 +120,13 @@ class HostileViewer : public testing::Test {
     socket_ = std::move(b);
     sender_->epoch_ready(1, 2);
   }
+  Offer offer() {
+    FrameHeader header;
+    header.epoch = 1;
+    header.layout = bytes_layout(1000);
+    header.slice_bytes = 1000;
+    return sender_->offer({.header = header, .payload = payload_, .pool_slot = {.epoch = 1, .index = 0}});
+  }
   void send(const CreditWord& credit) { ::send(socket_.get(), &credit, sizeof credit, MSG_NOSIGNAL); }
   bool is_broken() {
     return eventually([&] {
@@ -128,6 +135,7 @@ class HostileViewer : public testing::Test {
       return sender_->state() == LinkState::broken;
     });
   }
+  std::vector<std::byte> payload_ = std::vector<std::byte>(1000);
   FileDescriptor socket_;
   std::unique_ptr<TcpSender> sender_;
 };
@@ -143,6 +151,9 @@ TEST_F(HostileViewer, ACreditForASlotThatIsNotThereEndsTheSession) {
 }
 
 TEST_F(HostileViewer, ACreditOfAnOldEpochIsNoCredit) {
+  EXPECT_EQ(offer(), Offer::accepted);
+  EXPECT_EQ(offer(), Offer::accepted);
+  EXPECT_EQ(offer(), Offer::no_credit);
   send({.epoch = 0, .slot = 0});
   EXPECT_TRUE(eventually([&] {
     std::array<PoolSlot, 4> let_go;
@@ -150,6 +161,14 @@ TEST_F(HostileViewer, ACreditOfAnOldEpochIsNoCredit) {
     return sender_->frames_acknowledged() == 1;
   }));
   EXPECT_EQ(sender_->state(), LinkState::open);
+  EXPECT_EQ(offer(), Offer::no_credit);
+}
+
+TEST_F(HostileViewer, MoreCreditsThanFramesEndTheSession) {
+  EXPECT_EQ(offer(), Offer::accepted);
+  send({.epoch = 0, .slot = 0});
+  send({.epoch = 0, .slot = 0});
+  EXPECT_TRUE(is_broken());
 }
 
 }  // namespace

@@ -229,13 +229,17 @@ std::string objection(const Accepted& accepted, bool is_tls, const AuthenticateO
     return "the Unix socket is for the user who listens";
   }
   if (is_tls) {
-    return options.key ? "" : "this end has no key; import the other machine's with 'framewire key --import -'";
+    return options.key
+               ? ""
+               : "the listening end has no key; import the dialling one's there with 'framewire key --import -'";
   }
   if (wants_tls(accepted.is_unix, options)) {
-    return "this end asks for the shared key; import it with 'framewire key --import -', or name it with --key FILE";
+    return "the listening end asks for the shared key; import it with 'framewire key --import -', or name it with "
+           "--key FILE";
   }
   if (!accepted.is_unix && !options.insecure) {
-    return "this end takes no TCP connection without a key; run 'framewire key' on one machine and import it on the "
+    return "the listening end takes no TCP connection without a key; run 'framewire key' on one machine and import it "
+           "on the "
            "other, or say "
            "--insecure on both";
   }

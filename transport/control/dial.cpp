@@ -79,16 +79,28 @@ std::string describe(const std::string& asked, const SocketAddress& address) {
   return numeric == asked ? asked : fmt::format("{} ({})", asked, numeric);
 }
 
+SocketAddress peer_of(int connected_fd, const std::string& address) {
+  SocketAddress peer;
+  peer.size_bytes = sizeof peer.storage;
+  if (::getpeername(connected_fd, reinterpret_cast<sockaddr*>(&peer.storage), &peer.size_bytes) != 0) {
+    throw Error::lost_peer(fmt::format("the connection to {} is gone", address));
+  }
+  return peer;
+}
+
 }  // namespace
 
 Dialled dial(const HostPort& to, std::int64_t deadline_ns, DialWay way) {
-  const std::vector<SocketAddress> addresses = resolve(to);
+  std::vector<SocketAddress> addresses = resolve(to);
   const std::string asked = format_host_port(to);
   if (way == DialWay::any && std::ranges::any_of(addresses, is_this_host)) {
     FileDescriptor fd = connect_unix(unix_address(to.port), deadline_ns);
     if (fd.valid()) {
       return {.fd = std::move(fd), .is_unix = true, .address = asked};
     }
+  }
+  if (way == DialWay::tcp) {
+    std::stable_partition(addresses.begin(), addresses.end(), is_this_host);
   }
   int error_number = 0;
   for (std::size_t i = 0; i < addresses.size(); ++i) {
@@ -104,12 +116,13 @@ Dialled dial(const HostPort& to, std::int64_t deadline_ns, DialWay way) {
   throw cannot_reach(asked, error_number);
 }
 
+HostPort reached(const Dialled& dialled, const HostPort& asked) {
+  return dialled.is_unix ? asked
+                         : parse_host_port(format_address(peer_of(dialled.fd.get(), dialled.address)), asked.port);
+}
+
 Dialled dial_again(int connected_fd, const std::string& address, std::int64_t deadline_ns) {
-  SocketAddress peer;
-  peer.size_bytes = sizeof peer.storage;
-  if (::getpeername(connected_fd, reinterpret_cast<sockaddr*>(&peer.storage), &peer.size_bytes) != 0) {
-    throw Error::lost_peer(fmt::format("the connection to {} is gone", address));
-  }
+  const SocketAddress peer = peer_of(connected_fd, address);
   const bool is_unix = peer.family() == AF_UNIX;
   int error_number = 0;
   FileDescriptor fd = is_unix ? connect_unix(peer, deadline_ns) : connect_to(peer, deadline_ns, error_number);

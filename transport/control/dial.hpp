@@ -11,7 +11,7 @@ namespace framewire {
 
 enum class DialWay {
   any,  // the Unix socket first, where the host is this machine
-  tcp,  // TCP only
+  tcp,  // TCP only; addresses of this machine first, since data of a session over its Unix socket stay here
 };
 
 struct Dialled {
@@ -25,6 +25,10 @@ struct Dialled {
 /// lost_peer (refused by the machine, no answer until the deadline, no route), failed (unknown host), refused (the Unix
 /// socket belongs to another user).
 Dialled dial(const HostPort& to, std::int64_t deadline_ns, DialWay way = DialWay::any);
+
+/// Where to dial what else belongs to that connection: the numeric address that was reached by TCP, because of several
+/// machines behind one name only this one knows the session; `asked` itself for the Unix socket. Throws Error.
+HostPort reached(const Dialled& dialled, const HostPort& asked);
 
 /// The same TCP or Unix address as an earlier connection of ours, for data connections: no name is looked up again.
 Dialled dial_again(int connected_fd, const std::string& address, std::int64_t deadline_ns);

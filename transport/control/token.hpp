@@ -1,8 +1,5 @@
 // What binds a data connection to its session: a one-use token that travels inside the control channel, and a proof of
-// knowing it.
-//   proof   = HMAC-SHA256(token, "framewire data 1" || role || session id || index || name of the link); role 'd'
-//   dialler, 'l' listener dialler sends "FWDATA01" | session id 16 | link 1 | index 1 | reserved 2 (zero) | proof 32 60
-//   bytes listener answers "FWDATA01" | proof 32                                                          40 bytes
+// knowing it. docs/wire.md, "Data connections", has the bytes and the formula.
 #pragma once
 
 #include <array>

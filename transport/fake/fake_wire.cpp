@@ -99,7 +99,12 @@ class FakeWire::State {
 
   void arrive(const OnTheWire& on_the_wire) {
     const OutgoingFrame& frame = on_the_wire.frame;
-    const Ring& ring = rings.at(frame.header.epoch);
+    Ring& ring = rings.at(frame.header.epoch);
+    if (!ring.is_lent.at(frame.header.slot)) {
+      fault = "the sender sent a frame for a slot that it had no credit for";
+      link_state = LinkState::broken;
+      return;
+    }
     const auto slot = ring.slot(frame.header.slot).first(frame.payload.size());
     if (!frame.payload.empty()) {
       std::ranges::copy(on_the_wire.first_half, slot.begin());
@@ -112,6 +117,7 @@ class FakeWire::State {
                        .block = ring.block,
                        .offset_in_block_bytes = frame.header.slot * ring.slot_bytes});
     if (frame.header.slice + 1 == frame.header.slice_count) {
+      ring.is_lent.at(frame.header.slot) = false;
       let_go.push_back(frame.pool_slot);
     }
     raise_event(receiver_event.get());
@@ -217,6 +223,7 @@ class FakeReceiver final : public ReceiverLink {
 
   void give_back(const FrameHeader& header) noexcept override {
     if (header.slice + 1 == header.slice_count && state_->link_state == LinkState::open) {
+      state_->rings.at(header.epoch).is_lent.at(header.slot) = true;
       state_->start_credit(header);
     }
   }

@@ -18,6 +18,8 @@ namespace framewire {
 namespace {
 
 constexpr std::int64_t hand_over_ns = 5 * ns_per_s;
+/// Formats that may follow each other without a frame between them.
+constexpr std::size_t most_pools = 64;
 
 }  // namespace
 
@@ -54,13 +56,16 @@ void LocalReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, s
   auto descriptors =
       receive_with_descriptors(socket_.get(), writable_record_bytes(record), 1, monotonic_ns() + hand_over_ns);
   if (record.magic != LocalPool::magic_value || record.epoch != epoch || record.slot_bytes != slot_bytes ||
-      record.slot_count == 0 || record.slot_count > max_pool_slots || record.stride_bytes < slot_bytes ||
-      slot_bytes > max_slot_bytes) {
+      record.slot_count == 0 || record.slot_count > max_pool_slots || slot_bytes == 0 || slot_bytes > max_slot_bytes ||
+      record.stride_bytes != slot_stride_bytes(slot_bytes)) {
     throw Error::failed("the sender handed over a pool that is not the one it announced");
   }
   MappedPool pool{epoch, slot_bytes, record.stride_bytes, record.slot_count,
                   HostBlock::map_read_only(std::move(descriptors[0]), record.stride_bytes * record.slot_count)};
   const std::scoped_lock lock(mutex_);
+  if (pools_.size() == most_pools) {
+    throw Error::failed("the sender changed its format " + std::to_string(most_pools) + " times without a frame");
+  }
   pools_.push_back(std::move(pool));
 }
 

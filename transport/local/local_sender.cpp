@@ -113,6 +113,14 @@ bool LocalSender::arm() noexcept {
          is_broken_.load(std::memory_order_relaxed);
 }
 
+void LocalSender::on_readable() noexcept {
+  clear_event(credit_event_.get());
+  // A viewer has nothing to say here: its bytes would keep the descriptor readable, and this thread awake, for ever.
+  if (has_bytes(socket_.get())) {
+    is_broken_.store(true, std::memory_order_relaxed);
+  }
+}
+
 LinkState LocalSender::state() const noexcept {
   if (is_broken_.load(std::memory_order_relaxed)) {
     return LinkState::broken;
@@ -121,8 +129,9 @@ LinkState LocalSender::state() const noexcept {
 }
 
 std::string LocalSender::fault() const {
-  return is_broken_.load(std::memory_order_relaxed) ? "the viewer gave back a slot that it does not hold"
-                                                    : "the viewer's process closed the link";
+  return is_broken_.load(std::memory_order_relaxed)
+             ? "the viewer gave back a slot that it does not hold, or wrote where it has nothing to say"
+             : "the viewer's process closed the link";
 }
 
 }  // namespace framewire

@@ -26,7 +26,7 @@ class LocalSender final : public SenderLink {
   std::size_t collect(std::span<PoolSlot> let_go) noexcept override;
   bool arm() noexcept override;
   [[nodiscard]] int descriptor() const noexcept override { return poller_.get(); }
-  void on_readable() noexcept override { clear_event(credit_event_.get()); }
+  void on_readable() noexcept override;
   [[nodiscard]] LinkState state() const noexcept override;
   [[nodiscard]] std::string fault() const override;
   [[nodiscard]] std::uint64_t frames_acknowledged() const noexcept override { return acknowledged_; }

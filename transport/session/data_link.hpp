@@ -15,13 +15,13 @@ namespace framewire {
 /// set.
 struct DataWay {
   Door* door = nullptr;            // this end listens; outlives the session
-  const HostPort* dial = nullptr;  // this end dials; outlives the session
+  const HostPort* dial = nullptr;  // this end dials this, as reached() says; outlives the session
 };
 
 inline constexpr std::int64_t data_connection_timeout_ns = 10'000'000'000;
 
-/// Connects to the same port again, by the Unix socket for `local` and by TCP for `tcp`, and proves the session. Throws
-/// Error.
+/// Connects to the same port again, by the Unix socket for `local` and by TCP for `tcp`, and proves the session. `to`
+/// is what reached() says of the control connection: a name may lead elsewhere the next time. Throws Error.
 FileDescriptor dial_data(const HostPort& to, const Token& token, const DataConnection& connection);
 
 /// The link's end on a proven connection. Throws Error.

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <system_error>
 #include <utility>
@@ -47,18 +48,26 @@ FileDescriptor Door::await_data(const DataConnection& connection, std::int64_t d
   std::unique_lock lock(mutex_);
   const auto deadline = std::chrono::steady_clock::time_point(std::chrono::nanoseconds(deadline_ns));
   auto found = arrived_.end();
-  const bool came = data_arrived_.wait_until(lock, deadline, [&] {
+  data_arrived_.wait_until(lock, deadline, [&] {
     found = std::ranges::find(arrived_, connection, &Arrived::connection);
-    return found != arrived_.end();
+    return found != arrived_.end() || waits_are_over_;
   });
-  if (!came) {
+  if (found == arrived_.end()) {
     tokens_.forget(connection.session);
     throw Error::lost_peer(
-        "the peer did not open its data connection in time; does a firewall let the port through twice?");
+        waits_are_over_ ? "this end stopped before the peer opened its data connection"
+                        : "the peer did not open its data connection in time; does a firewall let the port through "
+                          "twice?");
   }
   FileDescriptor fd = std::move(found->fd);
   arrived_.erase(found);
   return fd;
+}
+
+void Door::end_waits() noexcept {
+  const std::scoped_lock lock(mutex_);
+  waits_are_over_ = true;
+  data_arrived_.notify_all();
 }
 
 void Door::accept_loop() noexcept {
@@ -84,6 +93,7 @@ void Door::accept_loop() noexcept {
       wait_for(stop_event_.get(), POLLIN, monotonic_ns() + pause_ns);
     }
     reap();
+    drop_unfetched();
   }
 }
 
@@ -110,13 +120,19 @@ void Door::make_room() noexcept {
 }
 
 void Door::receive_visitor(Accepted accepted) {
-  auto visitor = std::make_unique<Visitor>();
-  visitor->since_ns = monotonic_ns();
-  visitor->unknown_fd.reset(::fcntl(accepted.fd.get(), F_DUPFD_CLOEXEC, 0));
+  FileDescriptor unknown_fd(::fcntl(accepted.fd.get(), F_DUPFD_CLOEXEC, 0));
+  const int error_number = errno;
+  if (!unknown_fd.valid()) {
+    // Nobody could end its silence, and a session would find no descriptors either: it may come again.
+    warn("closed a connection from " + accepted.address + ": " + errno_text(error_number));
+    return;
+  }
   auto shared = std::make_shared<Accepted>(std::move(accepted));
-  Visitor& place = *visitor;
+  Visitor& place = *visitors_.emplace_back(std::make_unique<Visitor>());
+  place.since_ns = monotonic_ns();
+  place.unknown_fd = std::move(unknown_fd);
+  ++unknown_;
   try {
-    ++unknown_;
     place.thread = std::thread([this, &place, shared] {
       name_this_thread("fw-session");
       const std::string address = shared->address;
@@ -130,10 +146,9 @@ void Door::receive_visitor(Accepted accepted) {
     });
   } catch (const std::system_error&) {
     --unknown_;
+    visitors_.pop_back();
     warn("closed a connection from " + shared->address + ": this machine starts no more threads");
-    return;
   }
-  visitors_.push_back(std::move(visitor));
 }
 
 void Door::examine(Visitor& visitor, Accepted accepted) {
@@ -143,7 +158,7 @@ void Door::examine(Visitor& visitor, Accepted accepted) {
     case ConnectionKind::other_version: {
       Authenticated authenticated = authenticate_listener(std::move(accepted), authenticate_);
       make_known(visitor);
-      on_session_(std::move(authenticated));
+      on_session_(*this, std::move(authenticated));
       return;
     }
     case ConnectionKind::data:
@@ -193,7 +208,7 @@ void Door::take_data(Accepted accepted) {
     }
     send_data_answer(accepted.fd.get(), *token, hello.connection, monotonic_ns() + authenticate_.timeout_ns);
     const std::scoped_lock lock(mutex_);
-    arrived_.push_back({hello.connection, std::move(accepted.fd)});
+    arrived_.push_back({hello.connection, std::move(accepted.fd), monotonic_ns() + arrived_lifetime_ns});
     data_arrived_.notify_all();
   } catch (const Error& error) {
     log_.detail("closed a data connection from " + accepted.address + ": " + error.what());
@@ -209,6 +224,12 @@ void Door::reap() noexcept {
       ++visitor;
     }
   }
+}
+
+void Door::drop_unfetched() noexcept {
+  const std::int64_t now_ns = monotonic_ns();
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(arrived_, [now_ns](const Arrived& one) { return one.expires_ns <= now_ns; });
 }
 
 }  // namespace framewire

@@ -23,8 +23,8 @@ namespace framewire {
 class Door {
  public:
   /// Called on the connection's own thread with a control channel whose far end is known; the thread ends when it
-  /// returns.
-  using OnSession = std::function<void(Authenticated)>;
+  /// returns. The door names itself, since its first visitor may be in before its owner has it.
+  using OnSession = std::function<void(Door&, Authenticated)>;
 
   /// Throws Error (port in use, no key).
   Door(const ListenOptions& listen, AuthenticateOptions authenticate, OnSession on_session, Log& log);
@@ -35,14 +35,18 @@ class Door {
 
   /// Issues the one-use token for a data connection that the peer will dial. Any thread. Throws Error.
   Token issue(const DataConnection& connection);
-  /// Waits for that connection, proven. Throws Error (lost_peer) at the deadline. Any thread.
+  /// Waits for that connection, proven. Throws Error (lost_peer) at the deadline and after end_waits(). Any thread.
   FileDescriptor await_data(const DataConnection& connection, std::int64_t deadline_ns);
+  /// Ends every await_data(), also those to come: for an owner that ends. Any thread.
+  void end_waits() noexcept;
 
   [[nodiscard]] std::uint16_t port() const noexcept { return listener_.port(); }
   [[nodiscard]] std::string describe() const { return listener_.describe(); }
 
  private:
   static constexpr std::size_t max_unknown = 100;
+  /// As long as a session waits for its data connection: what nobody has fetched by then belongs to one that has ended.
+  static constexpr std::int64_t arrived_lifetime_ns = 10'000'000'000;
 
   struct Visitor {
     std::thread thread;
@@ -54,6 +58,7 @@ class Door {
   struct Arrived {
     DataConnection connection;
     FileDescriptor fd;
+    std::int64_t expires_ns;
   };
 
   void accept_loop() noexcept;
@@ -65,6 +70,7 @@ class Door {
   void take_data(Accepted accepted);
   void warn(const std::string& text);
   void reap() noexcept;
+  void drop_unfetched() noexcept;
 
   Listener listener_;
   const AuthenticateOptions authenticate_;
@@ -80,6 +86,7 @@ class Door {
   std::int64_t quiet_until_ns_ = 0;
   std::uint64_t unsaid_warnings_ = 0;
   std::list<Arrived> arrived_;
+  bool waits_are_over_ = false;
   std::thread thread_;
 };
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 
@@ -267,7 +268,12 @@ json to_json(const ClockMessage& message) {
 
 ClockMessage read_clock(const json& message) {
   expect_type(message, "clock");
-  return {number_field<std::int64_t>(message, "viewer_ns"), number_field<std::int64_t>(message, "sender_ns")};
+  const ClockMessage clock{number_field<std::int64_t>(message, "viewer_ns"),
+                           number_field<std::int64_t>(message, "sender_ns")};
+  if (!is_monotonic_time(clock.sender_ns)) {
+    throw Error::failed("the peer's clock says " + std::to_string(clock.sender_ns) + " ns, which cannot be");
+  }
+  return clock;
 }
 
 json to_json(const ByeMessage& message) {

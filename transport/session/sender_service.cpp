@@ -15,6 +15,58 @@
 
 namespace framewire {
 
+namespace {
+
+/// A session that serves says bye at the cut and waits half a second for the answer. Whoever is still there after twice
+/// that shakes hands with a peer that says nothing.
+constexpr std::int64_t last_words_ns = ns_per_s;
+
+}  // namespace
+
+// ---- What is known of sessions that have ended ----
+
+void SessionHistory::add(SessionReport report) {
+  if (report.viewer_statistics.size() > longest_statistics_bytes) {
+    report.viewer_statistics.clear();
+    report.viewer_statistics.shrink_to_fit();
+  }
+  last_.push_back(std::move(report));
+  if (last_.size() > kept_reports) {
+    add_to_earlier(last_.front());
+    last_.pop_front();
+  }
+}
+
+void SessionHistory::add_to_earlier(const SessionReport& report) {
+  const bool is_first = earlier_count_ == 0;
+  const auto merge = [is_first](std::string& into, const std::string& text) {
+    into = is_first || into == text ? text : "several";
+  };
+  ++earlier_count_;
+  earlier_.viewer = std::to_string(earlier_count_) + " earlier session" + (is_first ? "" : "s");
+  merge(earlier_.stream, report.stream);
+  merge(earlier_.transport, report.transport);
+  earlier_.ending = "added up";
+  earlier_.has_said_bye = report.has_said_bye && (is_first || earlier_.has_said_bye);
+  earlier_.counts.frames_produced += report.counts.frames_produced;
+  earlier_.counts.frames_skipped += report.counts.frames_skipped;
+  earlier_.counts.frames_sent += report.counts.frames_sent;
+  earlier_.counts.bytes_sent += report.counts.bytes_sent;
+  earlier_.frames_received += report.frames_received;
+  earlier_.frames_lost += report.frames_lost;
+}
+
+std::vector<SessionReport> SessionHistory::reports() const {
+  std::vector<SessionReport> reports;
+  if (earlier_count_ > 0) {
+    reports.push_back(earlier_);
+  }
+  reports.insert(reports.end(), last_.begin(), last_.end());
+  return reports;
+}
+
+// ---- The service ----
+
 SenderService::SenderService(const EndpointOptions& endpoint, std::vector<Stream*> streams, const std::string& program,
                              Log& log)
     : authenticate_(authentication_of(endpoint)) {
@@ -30,17 +82,17 @@ SenderService::SenderService(const EndpointOptions& endpoint, std::vector<Stream
   }
   door_ = std::make_unique<Door>(
       listening_of(endpoint, authenticate_), authenticate_,
-      [this](Authenticated authenticated) { run_session(std::move(authenticated), {.door = door_.get()}); }, log);
+      [this](Door& door, Authenticated authenticated) { run_session(std::move(authenticated), {.door = &door}); }, log);
 }
 
 SenderService::~SenderService() {
-  cut_at(0);
   {
     const std::scoped_lock lock(mutex_);
     stopping_ = true;
     ::shutdown(handshake_fd_.get(), SHUT_RDWR);
   }
   changed_.notify_all();
+  drain(monotonic_ns());
   if (dialler_.joinable()) {
     dialler_.join();
   }
@@ -58,20 +110,45 @@ std::uint16_t SenderService::port() const noexcept {
 void SenderService::drain(std::int64_t deadline_ns) {
   cut_at(deadline_ns);
   std::unique_lock lock(mutex_);
+  while (!sessions_.empty() && monotonic_ns() < handshakes_end_ns()) {
+    changed_.wait_until(lock, std::chrono::steady_clock::time_point(std::chrono::nanoseconds(handshakes_end_ns())));
+  }
+  end_handshakes();
   changed_.wait(lock, [&] { return sessions_.empty(); });
 }
 
 void SenderService::cut_at(std::int64_t deadline_ns) {
-  context_.stop_at_ns = deadline_ns;
+  std::int64_t soonest_ns = context_.stop_at_ns.load();
+  while (deadline_ns < soonest_ns && !context_.stop_at_ns.compare_exchange_weak(soonest_ns, deadline_ns)) {
+  }
   const std::scoped_lock lock(mutex_);
-  for (SenderSession* session : sessions_) {
-    session->wake();
+  for (const Running& running : sessions_) {
+    running.session->wake();
+  }
+  changed_.notify_all();  // drain() may have less time now
+}
+
+std::int64_t SenderService::handshakes_end_ns() const noexcept {
+  const std::int64_t stop_at_ns = context_.stop_at_ns.load();
+  return stop_at_ns < INT64_MAX - last_words_ns ? stop_at_ns + last_words_ns : INT64_MAX;
+}
+
+/// Under the mutex, after the cut: no session follows those that are here.
+void SenderService::end_handshakes() {
+  if (sessions_.empty()) {
+    return;
+  }
+  if (door_) {
+    door_->end_waits();
+  }
+  for (const Running& running : sessions_) {
+    running.channel->close();
   }
 }
 
 std::vector<SessionReport> SenderService::reports() const {
   const std::scoped_lock lock(mutex_);
-  return reports_;
+  return history_.reports();
 }
 
 std::string SenderService::refusal() const {
@@ -80,17 +157,21 @@ std::string SenderService::refusal() const {
 }
 
 void SenderService::run_session(Authenticated authenticated, DataWay way) {
+  MessageChannel& channel = *authenticated.channel;
   SenderSession session(context_, std::move(authenticated), way);
-  std::list<SenderSession*>::iterator place;
+  std::list<Running>::iterator place;
   {
     const std::scoped_lock lock(mutex_);
-    place = sessions_.insert(sessions_.end(), &session);
+    if (stopping_ || monotonic_ns() >= context_.stop_at_ns.load()) {
+      return;  // its handshake would only hold up the end
+    }
+    place = sessions_.insert(sessions_.end(), {.session = &session, .channel = &channel});
   }
   const auto leave = [&](const SessionReport* report) {
     const std::scoped_lock lock(mutex_);
     sessions_.erase(place);
     if (report != nullptr) {
-      reports_.push_back(*report);
+      history_.add(*report);
     }
     changed_.notify_all();
   };
@@ -100,6 +181,11 @@ void SenderService::run_session(Authenticated authenticated, DataWay way) {
     leave(&report);
   } catch (...) {
     leave(nullptr);
+    if (monotonic_ns() >= handshakes_end_ns()) {
+      // drain() has ended it: that the peer hung up, as the channel says, would mislead.
+      context_.log->info("a viewer was still shaking hands at the end");
+      return;
+    }
     throw;
   }
 }
@@ -107,24 +193,33 @@ void SenderService::run_session(Authenticated authenticated, DataWay way) {
 void SenderService::dial_loop() noexcept {
   name_this_thread("fw-dial");
   std::string last_sentence;
+  bool goes_on = true;
   do {
     try {
       dial_once();
       last_sentence.clear();
     } catch (const Error& error) {
-      const std::scoped_lock lock(mutex_);
-      handshake_fd_.reset();
-      if (error.status() == ExitStatus::refused) {
-        refusal_ = error.what();
-        changed_.notify_all();
-        return;
-      }
-      if (!stopping_ && last_sentence != error.what()) {
-        last_sentence = error.what();
-        context_.log->info(last_sentence);
-      }
+      goes_on = go_on_after(error, last_sentence);
+    } catch (const std::exception& error) {  // no memory, no threads: the next try may find some
+      goes_on = go_on_after(Error::failed(error.what()), last_sentence);
     }
-  } while (pause());
+  } while (goes_on && pause());
+}
+
+/// False when the peer refused: it would do so again.
+bool SenderService::go_on_after(const Error& error, std::string& last_sentence) {
+  const std::scoped_lock lock(mutex_);
+  handshake_fd_.reset();
+  if (error.status() == ExitStatus::refused) {
+    refusal_ = error.what();
+    changed_.notify_all();
+    return false;
+  }
+  if (!stopping_ && last_sentence != error.what()) {
+    last_sentence = error.what();
+    context_.log->info(last_sentence);
+  }
+  return true;
 }
 
 void SenderService::dial_once() {
@@ -137,12 +232,13 @@ void SenderService::dial_once() {
       return;
     }
   }
+  const HostPort data_to = reached(dialled, dial_to_);
   Authenticated authenticated = authenticate_dialler(std::move(dialled), authenticate_);
   {
     const std::scoped_lock lock(mutex_);
     handshake_fd_.reset();
   }
-  run_session(std::move(authenticated), {.dial = &dial_to_});
+  run_session(std::move(authenticated), {.dial = &data_to});
 }
 
 /// False when the service stops.

@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -10,10 +11,31 @@
 #include <thread>
 #include <vector>
 
+#include "base/error.hpp"
 #include "transport/endpoint_options.hpp"
 #include "transport/session/sender_session.hpp"
 
 namespace framewire {
+
+/// What is known of the sessions that have ended, in bounded memory however many there were. Not thread-safe.
+class SessionHistory {
+ public:
+  static constexpr std::size_t kept_reports = 64;
+  static constexpr std::size_t longest_statistics_bytes = std::size_t{64} * 1024;
+
+  /// Statistics of the viewer that are longer are dropped: the peer chose how long they are.
+  void add(SessionReport report);
+  /// The last ones, in the order of their ends. Where there were more, one report before them adds up the earlier ones,
+  /// so that sums over all are exact.
+  [[nodiscard]] std::vector<SessionReport> reports() const;
+
+ private:
+  void add_to_earlier(const SessionReport& report);
+
+  std::uint64_t earlier_count_ = 0;
+  SessionReport earlier_;
+  std::deque<SessionReport> last_;
+};
 
 /// Owned by the sender program, which also owns the streams; both outlive the service. Each session has a thread of its
 /// own, so that a viewer that stalls or dies holds up nobody.
@@ -32,21 +54,29 @@ class SenderService {
   [[nodiscard]] std::uint16_t port() const noexcept;
 
   /// Waits until every session has ended: said bye after the last frame. Sessions that are not done by `deadline_ns`
-  /// are cut. The streams have been finished before. Until the deadline the owner can move it closer by calling
-  /// cut_at().
+  /// are cut, those that still shake hands a second later, and new ones are not begun. The streams have been finished
+  /// before. Until the deadline the owner can move it closer by calling cut_at(). The owner's thread.
   void drain(std::int64_t deadline_ns);
-  /// Any thread.
+  /// The soonest that was ever said counts. Any thread.
   void cut_at(std::int64_t deadline_ns);
 
-  /// Sessions that have ended, in that order. Any thread.
+  /// Sessions that have ended, in that order; see SessionHistory. Any thread.
   [[nodiscard]] std::vector<SessionReport> reports() const;
   /// A dialling sender that was refused: the sentence. Empty otherwise.
   [[nodiscard]] std::string refusal() const;
 
  private:
+  struct Running {
+    SenderSession* session;
+    MessageChannel* channel;  // the session's
+  };
+
   void run_session(Authenticated authenticated, DataWay way);
+  [[nodiscard]] std::int64_t handshakes_end_ns() const noexcept;
+  void end_handshakes();
   void dial_loop() noexcept;
   void dial_once();
+  bool go_on_after(const Error& error, std::string& last_sentence);
   bool pause();
 
   SenderContext context_;
@@ -54,13 +84,13 @@ class SenderService {
   AuthenticateOptions authenticate_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::list<SenderSession*> sessions_;
-  std::vector<SessionReport> reports_;
+  std::list<Running> sessions_;
+  SessionHistory history_;
   std::string refusal_;
   FileDescriptor
       handshake_fd_;  // a second descriptor of the connection that is dialled: its silence must not hold up the end
   bool stopping_ = false;
-  std::unique_ptr<Door> door_;
+  std::unique_ptr<Door> door_;  // the owner's thread; sessions get theirs from the door itself
   std::thread dialler_;
 };
 

@@ -126,9 +126,9 @@ void SenderSession::handle(const nlohmann::json& message) {
   const std::string type = message_type(message);
   if (type == "ready") {
     const ReadyMessage ready = read_ready(message);
-    if (ready.number == outlet_->announced_epoch) {
-      link_->epoch_ready(ready.number, std::min(ready.ring_slots, stream_->options().slots_per_viewer));
-      stream_->epoch_ready(*outlet_, ready.number);
+    const std::uint32_t ring_slots = std::min(ready.ring_slots, stream_->options().slots_per_viewer);
+    if (!stream_->epoch_ready(*outlet_, ready.number, ring_slots)) {
+      throw Error::failed("the viewer said ready twice for one format, which would give it more than its slots");
     }
   } else if (type == "clock") {
     ClockMessage clock = read_clock(message);
@@ -206,7 +206,6 @@ void SenderSession::wait() {
 }
 
 SessionReport SenderSession::make_report() {
-  stream_->service(*outlet_);  // takes in the last credits
   stream_->detach(*outlet_);
   report_.counts = stream_->counts(*outlet_);
   const std::uint64_t known_received = report_.has_said_bye ? viewer_received_ : link_->frames_acknowledged();

@@ -63,6 +63,7 @@ class Subscriber::Implementation {
   void take_incoming(Authenticated authenticated);
   void adopt(const std::shared_ptr<ViewerSession>& session);
   void serve(ViewerSession& session);
+  static void handle_messages(ViewerSession& session);
   void publish_epoch(const ViewerSession& session);
   bool go_on_after(const Error& error, bool had_session);
   bool give_up(const Error& error, bool had_session);
@@ -94,7 +95,8 @@ class Subscriber::Implementation {
   std::atomic<std::uint64_t> sessions_ = 0;
   std::atomic<std::int64_t> clock_offset_ns_ = 0;
   std::atomic<std::int64_t> clock_uncertainty_ns_ = 0;
-  std::int64_t alone_since_ns_ = 0;       // the subscriber's thread
+  std::int64_t alone_since_ns_ = 0;  // the subscriber's thread
+  std::uint64_t frames_before_session_ = 0;
   std::int64_t connecting_since_ns_ = 0;  // the subscriber's thread
   std::unique_ptr<Door> door_;
   std::thread thread_;
@@ -113,7 +115,7 @@ Subscriber::Implementation::Implementation(SubscriberOptions options, Log& log)
   } else {
     door_ = std::make_unique<Door>(
         listening_of(options_.endpoint, authenticate_), authenticate_,
-        [this](Authenticated authenticated) { take_incoming(std::move(authenticated)); }, log_);
+        [this](Door&, Authenticated authenticated) { take_incoming(std::move(authenticated)); }, log_);
     set_status(SubscriberState::waiting, "waiting for a sender on " + door_->describe());
   }
   thread_ = std::thread([this] { run(); });
@@ -191,6 +193,9 @@ void Subscriber::Implementation::close(const std::string& statistics_json) {
   }
   changed_.notify_all();
   raise_event(thread_event_.get());
+  if (door_) {
+    door_->end_waits();
+  }
   thread_.join();
   door_.reset();
 }
@@ -249,8 +254,9 @@ std::shared_ptr<ViewerSession> Subscriber::Implementation::connect() {
       return nullptr;
     }
   }
+  const HostPort data_to = reached(dialled, to);
   auto session = std::make_shared<ViewerSession>(authenticate_dialler(std::move(dialled), authenticate_),
-                                                 DataWay{.dial = &to}, wishes_);
+                                                 DataWay{.dial = &data_to}, wishes_);
   forget_handshake();
   return session;
 }
@@ -263,8 +269,12 @@ void Subscriber::Implementation::forget_handshake() noexcept {
 /// Without a channel when the subscriber stops. Throws Error (lost_peer) when nobody came for as long as --retry says.
 Authenticated Subscriber::Implementation::await_incoming() {
   std::unique_lock lock(mutex_);
-  const auto patience = std::chrono::nanoseconds(options_.retry_ns >= 0 ? options_.retry_ns : 3600 * ns_per_s);
-  changed_.wait_for(lock, patience, [&] { return stopping_ || incoming_; });
+  const auto has_news = [&] { return stopping_ || incoming_; };
+  if (options_.retry_ns >= 0) {
+    changed_.wait_for(lock, std::chrono::nanoseconds(options_.retry_ns), has_news);
+  } else {
+    changed_.wait(lock, has_news);
+  }
   if (stopping_) {
     return {};
   }
@@ -295,6 +305,7 @@ void Subscriber::Implementation::take_incoming(Authenticated authenticated) {
 void Subscriber::Implementation::adopt(const std::shared_ptr<ViewerSession>& session) {
   const std::scoped_lock lock(mutex_);
   flows_.add(session);
+  frames_before_session_ = flows_.frames_received();
   has_session_ = true;
   ++sessions_;
   clock_offset_ns_ = session->clock_offset_ns;
@@ -314,7 +325,7 @@ void Subscriber::Implementation::serve(ViewerSession& session) {
   std::uint64_t epoch_number = 0;
   for (;;) {
     clear_event(thread_event_.get());
-    session.handle_messages();
+    handle_messages(session);
     {
       const std::scoped_lock lock(mutex_);
       if (stopping_) {
@@ -336,7 +347,7 @@ void Subscriber::Implementation::serve(ViewerSession& session) {
     try {
       session.check_peer();
     } catch (const Error&) {
-      session.handle_messages();  // a bye may have come just before the end
+      handle_messages(session);  // a bye may have come just before the end
       if (!session.has_bye()) {
         throw;
       }
@@ -353,6 +364,17 @@ void Subscriber::Implementation::serve(ViewerSession& session) {
   changed_.wait(lock, [&] { return stopping_; });
 }
 
+/// A sender that has said bye may close the connection in the same moment, which is no loss.
+void Subscriber::Implementation::handle_messages(ViewerSession& session) {
+  try {
+    session.handle_messages();
+  } catch (const Error&) {
+    if (!session.has_bye()) {
+      throw;
+    }
+  }
+}
+
 /// Under the mutex.
 void Subscriber::Implementation::publish_epoch(const ViewerSession& session) {
   status_.format = session.format();
@@ -365,10 +387,13 @@ void Subscriber::Implementation::publish_epoch(const ViewerSession& session) {
 bool Subscriber::Implementation::give_up(const Error& error, bool had_session) {
   // A listening viewer waits for the next sender, whatever became of this one.
   const bool is_refused = error.status() == ExitStatus::refused && !door_;
-  const bool is_final = is_refused || (had_session && !options_.reconnect);
+  // A session that stood and was not lost failed for a reason that the next one would meet as well: no memory for the
+  // ring, a format that this end does not know.
+  const bool cannot_go_on = had_session && error.status() == ExitStatus::failed && !door_;
+  const bool is_final = is_refused || cannot_go_on || (had_session && !options_.reconnect);
   const std::int64_t now_ns = monotonic_ns();
-  if (had_session) {
-    alone_since_ns_ = now_ns;
+  if (had_session && flows_.frames_received() != frames_before_session_) {
+    alone_since_ns_ = now_ns;  // one that brought no frame was no company
   }
   const bool out_of_patience = options_.retry_ns >= 0 && now_ns - alone_since_ns_ >= options_.retry_ns;
   status_.sentence = error.what();
@@ -380,7 +405,7 @@ bool Subscriber::Implementation::give_up(const Error& error, bool had_session) {
   } else {
     status_.state = SubscriberState::waiting;
   }
-  if (had_session && !is_refused) {
+  if (had_session && !is_refused && !cannot_go_on) {
     log_.info("lost the sender: " + status_.sentence);
   }
   ++status_version_;

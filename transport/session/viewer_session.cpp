@@ -75,10 +75,10 @@ ChooseMessage ViewerSession::choose(const OfferMessage& offer, const ViewerWishe
         "the stream is delivered as 'latest'; a viewer cannot ask for 'every': start the sender with --delivery every");
   }
   if (wishes.transport_is_auto) {
-    why = *link == LinkKind::local
-              ? " (auto: local, both ends are on this machine)"
-              : " (auto: " + std::string(name(*link)) +
-                    (authenticated_.is_unix ? ", local is not offered)" : ", the sender is on another machine)");
+    why = *link == LinkKind::local ? " (auto: local, both ends are on this machine)"
+                                   : " (auto: " + std::string(name(*link)) +
+                                         (authenticated_.is_unix ? ", local is not offered)"
+                                                                 : ", local needs the same user on the same machine)");
   }
   return {.stream = stream.number, .link = *link, .delivery = wishes.delivery.value_or(stream.delivery), .token = {}};
 }

@@ -20,18 +20,15 @@ namespace {
 /// Headers and small payloads are read in blocks of this size; of a large payload only the part that came with its
 /// header is copied once more.
 constexpr std::size_t buffer_bytes = std::size_t{32} * 1024;
-constexpr std::uint64_t slot_alignment_bytes = 4096;
-
-std::uint64_t stride_for(std::uint64_t slot_bytes) {
-  return (slot_bytes + slot_alignment_bytes - 1) / slot_alignment_bytes * slot_alignment_bytes;
-}
+/// Formats that may follow each other without a frame between them.
+constexpr std::size_t most_rings = 64;
 
 }  // namespace
 
 TcpRing::TcpRing(std::uint32_t ring_epoch, std::uint64_t bytes_per_slot, std::uint32_t slots)
     : epoch(ring_epoch),
       slot_bytes(bytes_per_slot),
-      stride_bytes(stride_for(bytes_per_slot)),
+      stride_bytes(slot_stride_bytes(bytes_per_slot)),
       block(HostBlock::create_private(std::to_string(slots) + " ring slots", stride_bytes * slots)),
       is_lent(slots) {
   for (auto& lent : is_lent) {
@@ -58,6 +55,9 @@ void TcpReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std
   }
   auto ring = std::make_shared<TcpRing>(epoch, slot_bytes, ring_slots);
   const std::scoped_lock lock(mutex_);
+  if (rings_.size() == most_rings) {
+    throw Error::failed("the sender changed its format " + std::to_string(most_rings) + " times without a frame");
+  }
   rings_.push_back(std::move(ring));
 }
 
@@ -76,7 +76,8 @@ bool TcpReceiver::arm() noexcept {
   clear_event(arrived_event_.get());
   const std::scoped_lock lock(mutex_);
   is_waiting_ = arrived_count_ == 0;
-  return is_waiting_;
+  // The end may have come between the last look and the clearing of its event: once more it is no reason to sleep.
+  return is_waiting_ && (state() == LinkState::open || std::exchange(end_was_said_, true));
 }
 
 void TcpReceiver::give_back(const FrameHeader& header) noexcept {
@@ -155,17 +156,22 @@ bool TcpReceiver::receive_frame() {
   return true;
 }
 
-bool TcpReceiver::read_bytes(std::span<std::byte> out) noexcept {
+std::span<std::byte> TcpReceiver::take_buffered(std::span<std::byte> out) noexcept {
   const std::size_t held = std::min(out.size(), buffer_end_ - buffer_begin_);
   std::memcpy(out.data(), buffer_.data() + buffer_begin_, held);
   buffer_begin_ += held;
-  out = out.subspan(held);
+  return out.subspan(held);
+}
+
+bool TcpReceiver::read_bytes(std::span<std::byte> out) noexcept {
+  out = take_buffered(out);
   while (!out.empty()) {
     if (out.size() < buffer_.size() / 2) {
       if (!fill_buffer()) {
         return false;
       }
-      return read_bytes(out);
+      out = take_buffered(out);
+      continue;
     }
     const auto got = ::recv(socket_.get(), out.data(), out.size(), MSG_WAITALL);
     if (got > 0) {

@@ -48,6 +48,7 @@ class TcpReceiver final : public ReceiverLink {
 
   void receive_loop() noexcept;
   bool receive_frame();
+  std::span<std::byte> take_buffered(std::span<std::byte> out) noexcept;
   bool read_bytes(std::span<std::byte> out) noexcept;
   bool fill_buffer() noexcept;
   std::shared_ptr<TcpRing> find_ring(std::uint32_t epoch) noexcept;
@@ -69,6 +70,7 @@ class TcpReceiver final : public ReceiverLink {
   std::size_t arrived_head_ = 0;
   std::size_t arrived_count_ = 0;
   bool is_waiting_ = false;
+  bool end_was_said_ = false;
   std::string fault_;
 
   std::thread thread_;

@@ -118,6 +118,7 @@ Offer TcpSender::offer(const OutgoingFrame& frame) noexcept {
       return Offer::no_credit;
     }
     if (frame.header.slice == 0) {
+      ++accepted_;
       current_ring_slot_ = free_ring_slots_.back();
       free_ring_slots_.pop_back();
       ring_slot_is_out_[current_ring_slot_] = true;
@@ -172,7 +173,9 @@ void TcpSender::read_credits() noexcept {
 }
 
 void TcpSender::take_credit(const CreditWord& credit) noexcept {
-  ++acknowledged_;
+  if (++acknowledged_ > accepted_) {
+    return fail(LinkState::broken);
+  }
   if (credit.epoch != ready_epoch_) {
     return;  // of a ring that is gone: the new epoch began with all its credits
   }

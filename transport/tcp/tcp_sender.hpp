@@ -56,6 +56,7 @@ class TcpSender final : public SenderLink {
   std::vector<std::uint16_t> free_ring_slots_;
   std::vector<bool> ring_slot_is_out_;
   std::uint16_t current_ring_slot_ = 0;
+  std::uint64_t accepted_ = 0;  // frames
   std::uint64_t acknowledged_ = 0;
   std::array<std::byte, 2048> credit_bytes_{};
   std::size_t credit_bytes_held_ = 0;

@@ -1,0 +1,329 @@
+// What holds up a sender's service or lets it grow: peers that greet and say nothing, many sessions, no descriptors
+// left.
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "base/wait.hpp"
+#include "tests/base/temporary_folder.hpp"
+#include "transport/control/preamble.hpp"
+#include "transport/session/handshake.hpp"
+#include "transport/session/sender_service.hpp"
+#include "transport/subscriber.hpp"
+
+namespace framewire {
+namespace {
+
+constexpr std::int64_t patience_ns = 20 * ns_per_s;
+/// Each wait of a handshake is ten seconds long: whoever ends sooner was ended.
+constexpr std::int64_t soon_ns = 5 * ns_per_s;
+
+bool eventually(const std::function<bool()>& condition) {
+  const std::int64_t deadline_ns = monotonic_ns() + patience_ns;
+  while (monotonic_ns() < deadline_ns) {
+    if (condition()) {
+      return true;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return false;
+}
+
+bool is_hung_up(MessageChannel& channel) {
+  try {
+    for (;;) {
+      channel.receive(monotonic_ns() + patience_ns);
+    }
+  } catch (const Error& error) {
+    return std::string(error.what()).find("in time") == std::string::npos;
+  }
+}
+
+/// A configuration folder without a key, so that this machine's own does not matter.
+class Service : public testing::Test {
+ protected:
+  Service() { ::setenv("XDG_CONFIG_HOME", folder_.path().c_str(), 1); }
+
+  void start() {
+    EndpointOptions listening;
+    listening.listen = HostPort{"127.0.0.1", 0};
+    service_ = std::make_unique<SenderService>(listening, std::vector<Stream*>{&stream_}, "test", log_);
+  }
+
+  /// A viewer up to the sender's hello: then the session waits for its own.
+  Authenticated greet() const {
+    Authenticated viewer = authenticate_dialler(
+        dial({.host = "127.0.0.1", .port = service_->port()}, monotonic_ns() + patience_ns), AuthenticateOptions{});
+    EXPECT_EQ(message_type(viewer.channel->receive(monotonic_ns() + patience_ns)), "hello");
+    return viewer;
+  }
+
+  /// A viewer up to the word to open its data connection: then the session waits for that.
+  Authenticated choose() const {
+    Authenticated viewer = greet();
+    MessageChannel& channel = *viewer.channel;
+    channel.send(to_json(HelloMessage{.role = "viewer", .program = "test"}));
+    read_offer(channel.receive(monotonic_ns() + patience_ns));
+    channel.send(
+        to_json(ChooseMessage{.stream = 0, .link = LinkKind::local, .delivery = Delivery::latest, .token = {}}));
+    read_connect(channel.receive(monotonic_ns() + patience_ns));
+    return viewer;
+  }
+
+  test::TemporaryFolder folder_;
+  Log log_{stderr, "test", false};
+  Stream stream_{StreamOptions{.name = "test", .delivery = Delivery::every}};
+  std::unique_ptr<SenderService> service_;
+};
+
+TEST_F(Service, PeersThatGoSilentInTheirHandshakeDoNotHoldUpTheEnd) {
+  start();
+  const Authenticated silent = greet();
+  const Authenticated late = choose();
+  stream_.finish();
+  const std::int64_t begin_ns = monotonic_ns();
+  service_->drain(begin_ns + ns_per_s / 5);
+  EXPECT_LT(monotonic_ns() - begin_ns, soon_ns);
+  EXPECT_TRUE(is_hung_up(*silent.channel));
+  EXPECT_TRUE(is_hung_up(*late.channel));
+  EXPECT_TRUE(service_->reports().empty()) << "neither was a session";
+}
+
+TEST_F(Service, NorDoTheyHoldUpItsDestructor) {
+  start();
+  const Authenticated silent = greet();
+  const Authenticated late = choose();
+  const std::int64_t begin_ns = monotonic_ns();
+  service_.reset();
+  EXPECT_LT(monotonic_ns() - begin_ns, soon_ns);
+  EXPECT_TRUE(is_hung_up(*silent.channel));
+  EXPECT_TRUE(is_hung_up(*late.channel));
+}
+
+TEST_F(Service, TheSoonestCutCounts) {
+  start();
+  const Authenticated silent = greet();
+  stream_.finish();
+  const std::int64_t begin_ns = monotonic_ns();
+  service_->cut_at(begin_ns);
+  service_->drain(INT64_MAX);  // said later, and later: the cut stays where it is
+  EXPECT_LT(monotonic_ns() - begin_ns, soon_ns);
+  EXPECT_TRUE(is_hung_up(*silent.channel));
+}
+
+TEST_F(Service, ACutMeanwhileMovesTheEndCloser) {
+  start();
+  const Authenticated silent = greet();
+  stream_.finish();
+  const std::int64_t begin_ns = monotonic_ns();
+  std::thread signals([this] { service_->cut_at(monotonic_ns()); });
+  service_->drain(INT64_MAX);
+  signals.join();
+  EXPECT_LT(monotonic_ns() - begin_ns, soon_ns);
+  EXPECT_TRUE(is_hung_up(*silent.channel));
+}
+
+TEST_F(Service, NoSessionBeginsAfterTheCut) {
+  start();
+  service_->cut_at(monotonic_ns());
+  const Authenticated viewer = authenticate_dialler(
+      dial({.host = "127.0.0.1", .port = service_->port()}, monotonic_ns() + patience_ns), AuthenticateOptions{});
+  EXPECT_THROW(viewer.channel->receive(monotonic_ns() + patience_ns), Error) << "no hello: it is hung up on";
+}
+
+TEST_F(Service, CountsOfAllSessionsAreExactHoweverManyThereWere) {
+  constexpr std::size_t sessions = SessionHistory::kept_reports + 6;
+  start();
+  std::thread source([this] {
+    stream_.begin_epoch({.layout = bytes_layout(100), .colour = {}});
+    while (auto slot = stream_.claim()) {
+      stream_.publish(std::move(*slot), {.is_stamped = false, .layout = {}});
+    }
+    stream_.finish();
+  });
+  std::uint64_t received = 0;
+  for (std::size_t i = 0; i < sessions; ++i) {
+    SubscriberOptions options{.endpoint = {}, .stream = {}, .delivery = {}};
+    options.endpoint.dial = HostPort{"127.0.0.1", service_->port()};
+    Subscriber subscriber(options, log_);
+    EXPECT_TRUE(eventually([&] { return subscriber.next().has_value(); }));
+    subscriber.close(i == 0 ? std::string(R"({"frames_shown":1})") : std::string());
+    received += subscriber.counts().frames_received;
+    EXPECT_TRUE(eventually([&] { return stream_.viewer_count() == 0; })) << "one after the other";
+  }
+  stream_.stop();
+  source.join();
+  service_->drain(monotonic_ns() + patience_ns);
+  const auto reports = service_->reports();
+  ASSERT_EQ(reports.size(), 1 + SessionHistory::kept_reports);
+  EXPECT_EQ(reports.front().viewer, "6 earlier sessions");
+  EXPECT_EQ(reports.front().transport, "local");
+  std::uint64_t frames_received = 0;
+  for (const SessionReport& report : reports) {
+    EXPECT_EQ(report.counts.frames_produced, report.counts.frames_skipped + report.counts.frames_sent);
+    EXPECT_EQ(report.counts.frames_sent, report.frames_received + report.frames_lost);
+    EXPECT_TRUE(report.has_said_bye);
+    frames_received += report.frames_received;
+  }
+  EXPECT_EQ(frames_received, received);
+}
+
+TEST(SessionHistory, KeepsTheLastReportsAndTheSumsOfAll) {
+  SessionHistory history;
+  EXPECT_TRUE(history.reports().empty());
+  constexpr std::uint64_t sessions = 1000;
+  for (std::uint64_t i = 1; i <= sessions; ++i) {
+    history.add(
+        {.viewer = std::to_string(i),
+         .stream = "test",
+         .transport = i == 7 ? "tcp" : "local",
+         .ending = "the stream ended",
+         .has_said_bye = true,
+         .counts = {.frames_produced = 10 * i, .frames_skipped = 8 * i, .frames_sent = 2 * i, .bytes_sent = 3 * i},
+         .frames_received = i,
+         .frames_lost = i,
+         .viewer_statistics = "{}"});
+  }
+  const auto reports = history.reports();
+  ASSERT_EQ(reports.size(), 1 + SessionHistory::kept_reports);
+  EXPECT_EQ(reports.front().viewer, "936 earlier sessions");
+  EXPECT_EQ(reports.front().stream, "test");
+  EXPECT_EQ(reports.front().transport, "several");
+  EXPECT_TRUE(reports.front().has_said_bye);
+  EXPECT_TRUE(reports.front().viewer_statistics.empty());
+  EXPECT_EQ(reports[1].viewer, "937");
+  EXPECT_EQ(reports.back().viewer, "1000");
+  EXPECT_EQ(reports.back().viewer_statistics, "{}");
+  SessionReport sum;
+  for (const SessionReport& report : reports) {
+    sum.counts.frames_produced += report.counts.frames_produced;
+    sum.counts.frames_skipped += report.counts.frames_skipped;
+    sum.counts.frames_sent += report.counts.frames_sent;
+    sum.counts.bytes_sent += report.counts.bytes_sent;
+    sum.frames_received += report.frames_received;
+    sum.frames_lost += report.frames_lost;
+  }
+  constexpr std::uint64_t one_to_all = sessions * (sessions + 1) / 2;
+  EXPECT_EQ(sum.counts.frames_produced, 10 * one_to_all);
+  EXPECT_EQ(sum.counts.frames_skipped, 8 * one_to_all);
+  EXPECT_EQ(sum.counts.frames_sent, 2 * one_to_all);
+  EXPECT_EQ(sum.counts.bytes_sent, 3 * one_to_all);
+  EXPECT_EQ(sum.frames_received, one_to_all);
+  EXPECT_EQ(sum.frames_lost, one_to_all);
+}
+
+TEST(SessionHistory, AddsUpNothingThatItStillKeeps) {
+  SessionHistory history;
+  SessionReport report;
+  for (std::size_t i = 0; i < SessionHistory::kept_reports; ++i) {
+    report.viewer = std::to_string(i);
+    history.add(report);
+  }
+  ASSERT_EQ(history.reports().size(), SessionHistory::kept_reports);
+  EXPECT_EQ(history.reports().front().viewer, "0");
+}
+
+TEST(SessionHistory, DropsStatisticsThatAreTooLong) {
+  SessionHistory history;
+  SessionReport report;
+  report.viewer_statistics.assign(SessionHistory::longest_statistics_bytes, 'x');
+  history.add(report);
+  report.viewer_statistics += 'x';
+  history.add(report);
+  EXPECT_EQ(history.reports()[0].viewer_statistics.size(), SessionHistory::longest_statistics_bytes);
+  EXPECT_TRUE(history.reports()[1].viewer_statistics.empty());
+}
+
+/// Lets this process open only so many descriptors more, while it lives.
+class FewDescriptors {
+ public:
+  explicit FewDescriptors(rlim_t more) {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const FileDescriptor lowest(::dup(STDERR_FILENO));
+    rlimit few = before_;
+    few.rlim_cur = static_cast<rlim_t>(lowest.get()) + more;
+    ::setrlimit(RLIMIT_NOFILE, &few);
+  }
+  ~FewDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+  FewDescriptors(const FewDescriptors&) = delete;
+  FewDescriptors& operator=(const FewDescriptors&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST(Door, StillTakesVisitorsAfterManyMomentsWithoutDescriptors) {
+  constexpr int moments = 120;  // more than are examined at a time
+  Log log(stderr, "test", false);
+  std::atomic<int> sessions = 0;
+  Door door(
+      {.at = {.host = "127.0.0.1", .port = 0}}, AuthenticateOptions{}, [&](Door&, const Authenticated&) { ++sessions; },
+      log);
+  const SocketAddress address = unix_address(door.port());
+  std::vector<FileDescriptor> visitors;
+  for (int i = 0; i < moments; ++i) {
+    visitors.emplace_back(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  }
+  {
+    // One for the connection, none for the second descriptor of it.
+    const FewDescriptors one(1);
+    for (const FileDescriptor& visitor : visitors) {
+      ASSERT_EQ(::connect(visitor.get(), address.get(), address.size_bytes), 0);
+      ::shutdown(visitor.get(), SHUT_WR);
+      ASSERT_TRUE(wait_for(visitor.get(), POLLIN, monotonic_ns() + patience_ns)) << "is closed";
+    }
+  }
+  authenticate_dialler(dial({.host = "127.0.0.1", .port = door.port()}, monotonic_ns() + patience_ns),
+                       AuthenticateOptions{});
+  EXPECT_TRUE(eventually([&] { return sessions == 1; }));
+}
+
+TEST(Door, EndsWaitsForDataThatAreUnderWayAndThoseToCome) {
+  Log log(stderr, "test", false);
+  Door door(
+      {.at = {.host = "127.0.0.1", .port = 0}}, AuthenticateOptions{}, [](Door&, const Authenticated&) {}, log);
+  const DataConnection connection{random_session_id(), LinkKind::local, 0};
+  std::atomic<int> ended = 0;
+  const auto await = [&] {
+    try {
+      door.await_data(connection, monotonic_ns() + patience_ns);
+    } catch (const Error& error) {
+      ended += error.status() == ExitStatus::lost_peer ? 1 : 0;
+    }
+  };
+  const std::int64_t begin_ns = monotonic_ns();
+  std::thread waiting(await);
+  door.end_waits();
+  waiting.join();
+  await();
+  EXPECT_EQ(ended, 2);
+  EXPECT_LT(monotonic_ns() - begin_ns, soon_ns);
+}
+
+TEST(Reached, IsTheVeryAddressOfATcpConnectionAndTheNameOtherwise) {
+  Listener listener({.at = {.host = "127.0.0.1", .port = 0}});
+  const HostPort asked{.host = "localhost", .port = listener.port()};
+  const Dialled by_tcp = dial(asked, monotonic_ns() + patience_ns, DialWay::tcp);
+  EXPECT_EQ(reached(by_tcp, asked).host, "127.0.0.1");
+  EXPECT_EQ(reached(by_tcp, asked).port, listener.port());
+  const Dialled by_unix = dial(asked, monotonic_ns() + patience_ns);
+  ASSERT_TRUE(by_unix.is_unix);
+  EXPECT_EQ(reached(by_unix, asked).host, "localhost");
+}
+
+}  // namespace
+}  // namespace framewire
