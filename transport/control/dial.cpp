@@ -121,17 +121,6 @@ HostPort reached(const Dialled& dialled, const HostPort& asked) {
                          : parse_host_port(format_address(peer_of(dialled.fd.get(), dialled.address)), asked.port);
 }
 
-Dialled dial_again(int connected_fd, const std::string& address, std::int64_t deadline_ns) {
-  const SocketAddress peer = peer_of(connected_fd, address);
-  const bool is_unix = peer.family() == AF_UNIX;
-  int error_number = 0;
-  FileDescriptor fd = is_unix ? connect_unix(peer, deadline_ns) : connect_to(peer, deadline_ns, error_number);
-  if (!fd.valid()) {
-    throw cannot_reach(address, is_unix ? ECONNREFUSED : error_number);
-  }
-  return {.fd = std::move(fd), .is_unix = is_unix, .address = address};
-}
-
 bool check_same_user(int fd) noexcept {
   ucred credentials{};
   socklen_t size_bytes = sizeof credentials;

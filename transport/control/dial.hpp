@@ -30,9 +30,6 @@ Dialled dial(const HostPort& to, std::int64_t deadline_ns, DialWay way = DialWay
 /// machines behind one name only this one knows the session; `asked` itself for the Unix socket. Throws Error.
 HostPort reached(const Dialled& dialled, const HostPort& asked);
 
-/// The same TCP or Unix address as an earlier connection of ours, for data connections: no name is looked up again.
-Dialled dial_again(int connected_fd, const std::string& address, std::int64_t deadline_ns);
-
 /// Whether the process at the other end of a Unix socket runs under our own user id (SO_PEERCRED). Both ends check.
 bool check_same_user(int fd) noexcept;
 
