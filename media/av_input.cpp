@@ -8,6 +8,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "media/av_convert.hpp"
 #include "media/av_format.hpp"
 #include "media/av_open.hpp"
@@ -88,6 +89,11 @@ void AvInput::Implementation::open() {
   input_ = open_input(options_, interrupt_);
   stream_index_ = find_video(options_.name, *input_.context);
   AVStream& stream = *input_.context->streams[stream_index_];
+  if (const int degrees = rotation_degrees(stream); degrees != 0 && frame_count_ == 0) {
+    log_->warning(
+        quote(options_.name, 200) + " asks to be turned by " + std::to_string(degrees) +
+        " degrees, and is shown as it is coded; to turn it: ffmpeg -i FILE -f yuv4mpegpipe - | framewire send -");
+  }
   decoder_ = open_decoder(options_.name, stream, input_.is_live, complaints_);
   frame_rate_ = to_rational(av_guess_frame_rate(input_.context.get(), &stream, nullptr)).value_or(Rational{0, 1});
   counts_time_ = options_.frames_per_s > 0 && !input_.takes_frame_rate;

@@ -2,10 +2,12 @@
 
 extern "C" {
 #include <libavdevice/avdevice.h>
+#include <libavutil/display.h>
 }
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <mutex>
 #include <optional>
@@ -216,6 +218,20 @@ OpenedInput open_input(const AvInputOptions& options, Interrupt& interrupt) {
   input.takes_frame_rate = asked_for_rate && !dictionary.has("framerate");
   classify(address, input);
   return input;
+}
+
+int rotation_degrees(const AVStream& stream) noexcept {
+  const std::uint8_t* matrix = nullptr;
+#if LIBAVFORMAT_VERSION_INT >= AV_VERSION_INT(60, 15, 100)  // FFmpeg 6.1 moved it
+  const AVCodecParameters& parameters = *stream.codecpar;
+  const AVPacketSideData* data =
+      av_packet_side_data_get(parameters.coded_side_data, parameters.nb_coded_side_data, AV_PKT_DATA_DISPLAYMATRIX);
+  matrix = data != nullptr ? data->data : nullptr;
+#else
+  matrix = av_stream_get_side_data(&stream, AV_PKT_DATA_DISPLAYMATRIX, nullptr);
+#endif
+  const double degrees = matrix != nullptr ? av_display_rotation_get(reinterpret_cast<const std::int32_t*>(matrix)) : 0;
+  return std::isnan(degrees) ? 0 : static_cast<int>(std::lround(degrees));
 }
 
 CodecContext open_decoder(const std::string& name, const AVStream& stream, bool is_live,

@@ -46,6 +46,9 @@ OpenedInput open_input(const AvInputOptions& options, Interrupt& interrupt);
 /// The number of the best video stream; all others are passed over from now on. Throws Error where there is none.
 int find_video(const std::string& name, AVFormatContext& context);
 
+/// By how many degrees the file asks to have its pictures turned, to the left; 0 for nearly all.
+int rotation_degrees(const AVStream& stream) noexcept;
+
 /// A decoder for `stream`, with threads as suit it. It counts what it logs in `complaints`, which outlives it. Throws
 /// Error.
 CodecContext open_decoder(const std::string& name, const AVStream& stream, bool is_live,

@@ -78,7 +78,7 @@ ExitStatus SenderProgram::run() {
   }
   service_ = std::make_unique<SenderService>(options_.endpoint, streams, "framewire-send " FRAMEWIRE_VERSION, log_);
   log_.info(service_->describe());
-  started_ns_ = last_progress_ns_ = monotonic_ns();
+  last_progress_ns_ = monotonic_ns();
   for (const auto& running : running_) {
     start_source(*running);
   }
@@ -144,7 +144,6 @@ bool SenderProgram::all_done() const {
 }
 
 ExitStatus SenderProgram::finish() {
-  stopped_ns_ = monotonic_ns();
   stop_streams();
   for (const auto& running : running_) {
     running->thread.join();
@@ -177,7 +176,7 @@ void SenderProgram::summarise(const std::vector<SessionReport>& reports) {
   for (const auto& running : running_) {
     const Stream& stream = *running->stream;
     log_.info(fmt::format("stream {}: {} frames in {:.1f} s{}", stream.options().name, stream.frames_produced(),
-                          static_cast<double>(stopped_ns_ - started_ns_) / 1e9,
+                          static_cast<double>(stream.produced_over_ns()) / 1e9,
                           stream.frames_dropped_at_source() == 0
                               ? std::string()
                               : fmt::format(", {} dropped at the source", stream.frames_dropped_at_source())));
@@ -193,7 +192,7 @@ std::string SenderProgram::statistics_json(const std::vector<SessionReport>& rep
   for (const auto& running : running_) {
     streams.push_back(running->stream.get());
   }
-  return sender_statistics_json(streams, reports, stopped_ns_ - started_ns_);
+  return sender_statistics_json(streams, reports);
 }
 
 }  // namespace framewire

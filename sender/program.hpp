@@ -53,8 +53,6 @@ class SenderProgram {
   FileDescriptor wake_event_ = make_event();
   std::vector<std::unique_ptr<Running>> running_;
   std::unique_ptr<SenderService> service_;
-  std::int64_t started_ns_ = 0;
-  std::int64_t stopped_ns_ = 0;
   std::uint64_t frames_at_last_progress_ = 0;
   std::int64_t last_progress_ns_ = 0;
 };

@@ -1,5 +1,6 @@
 #include "sender/statistics.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace framewire {
@@ -28,13 +29,18 @@ Json session_json(const SessionReport& report) {
 
 }  // namespace
 
-std::string sender_statistics_json(const std::vector<const Stream*>& streams, const std::vector<SessionReport>& reports,
-                                   std::int64_t run_ns) {
+std::string sender_statistics_json(const std::vector<const Stream*>& streams,
+                                   const std::vector<SessionReport>& reports) {
   std::uint64_t produced = 0;
   std::uint64_t dropped = 0;
+  double seconds = 0;
+  double frames_per_s = 0;
   for (const Stream* stream : streams) {
     produced += stream->frames_produced();
     dropped += stream->frames_dropped_at_source();
+    const double stream_s = static_cast<double>(stream->produced_over_ns()) / 1e9;
+    seconds = std::max(seconds, stream_s);
+    frames_per_s += stream_s > 0 ? static_cast<double>(stream->frames_produced() - 1) / stream_s : 0;
   }
   OutletCounts sum;
   std::uint64_t received = 0;
@@ -48,7 +54,6 @@ std::string sender_statistics_json(const std::vector<const Stream*>& streams, co
     lost += report.frames_lost;
     sessions.push_back(session_json(report));
   }
-  const double seconds = static_cast<double>(run_ns) / 1e9;
   const Json json{{"frames_produced", produced},
                   {"frames_dropped_at_source", dropped},
                   {"frames_skipped", sum.frames_skipped},
@@ -57,7 +62,7 @@ std::string sender_statistics_json(const std::vector<const Stream*>& streams, co
                   {"frames_lost", lost},
                   {"frames_torn", nullptr},  // the viewer's to know
                   {"seconds", seconds},
-                  {"fps", seconds > 0 ? static_cast<double>(produced) / seconds : 0},
+                  {"fps", frames_per_s},
                   {"gigabytes_per_second", seconds > 0 ? static_cast<double>(sum.bytes_sent) / seconds / 1e9 : 0},
                   {"transport", reports.empty() ? Json(nullptr) : Json(reports.front().transport)},
                   {"memory", "host"},

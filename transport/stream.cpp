@@ -157,6 +157,7 @@ void Stream::publish(ClaimedSlot slot, const FrameInfo& info) {
   if (frames_produced_++ == 0) {
     first_frame_ns_ = frame.header.times.completed_ns;
   }
+  last_frame_ns_ = frame.header.times.completed_ns;
   --frames_claimed_;
   for (Outlet* outlet : outlets_) {
     queue(*outlet, frame);
@@ -216,6 +217,11 @@ std::optional<StreamFormat> Stream::format() const {
 std::uint64_t Stream::frames_produced() const {
   const std::scoped_lock lock(mutex_);
   return frames_produced_;
+}
+
+std::int64_t Stream::produced_over_ns() const {
+  const std::scoped_lock lock(mutex_);
+  return last_frame_ns_ - first_frame_ns_;
 }
 
 std::uint64_t Stream::frames_dropped_at_source() const {

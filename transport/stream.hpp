@@ -116,6 +116,8 @@ class Stream {
   [[nodiscard]] const StreamOptions& options() const noexcept { return options_; }
   [[nodiscard]] std::optional<StreamFormat> format() const;
   [[nodiscard]] std::uint64_t frames_produced() const;
+  /// From the first frame's completion to the last one's: n frames are n - 1 intervals.
+  [[nodiscard]] std::int64_t produced_over_ns() const;
   [[nodiscard]] std::uint64_t frames_dropped_at_source() const;
   [[nodiscard]] std::uint32_t viewer_count() const;
 
@@ -179,6 +181,7 @@ class Stream {
   std::uint64_t frames_claimed_ = 0;  // and not published yet
   std::uint64_t frames_dropped_at_source_ = 0;
   std::int64_t first_frame_ns_ = 0;
+  std::int64_t last_frame_ns_ = 0;
   Epochs epochs_;  // the current one last; earlier ones while a frame of theirs is still about
   std::vector<Outlet*> outlets_;
 };
