@@ -265,6 +265,14 @@ Error unidentified(const Accepted& accepted, ConnectionKind kind) {
                      control_version, theirs));
 }
 
+/// Whoever dials this machine tries the Unix socket of a framewire of the same user first.
+const char* own_port_hint(int connected_fd) noexcept {
+  SocketAddress peer;
+  peer.size_bytes = sizeof peer.storage;
+  const bool is_known = ::getpeername(connected_fd, reinterpret_cast<sockaddr*>(&peer.storage), &peer.size_bytes) == 0;
+  return is_known && is_this_host(peer) ? "; what listens at that port is no framewire of this user" : "";
+}
+
 }  // namespace
 
 Authenticated authenticate_dialler(Dialled dialled, const AuthenticateOptions& options) {
@@ -274,8 +282,8 @@ Authenticated authenticate_dialler(Dialled dialled, const AuthenticateOptions& o
   if (!is_tls && !dialled.is_unix && !options.insecure) {
     throw Error::refused(fmt::format(
         "{} is reached over TCP, and there is no key; run 'framewire key' on one machine and import it on the "
-        "other, or say --insecure on both",
-        address));
+        "other, or say --insecure on both{}",
+        address, own_port_hint(dialled.fd.get())));
   }
   if (dialled.is_unix && !check_same_user(dialled.fd.get())) {
     throw Error::refused(fmt::format("the program at {} belongs to another user", address));

@@ -59,6 +59,7 @@ class Subscriber::Implementation {
   bool run_one_session();
   std::shared_ptr<ViewerSession> connect();
   void forget_handshake() noexcept;
+  [[nodiscard]] AuthenticateOptions hurried_authentication() const;
   Authenticated await_incoming();
   void take_incoming(Authenticated authenticated);
   void adopt(const std::shared_ptr<ViewerSession>& session);
@@ -255,10 +256,21 @@ std::shared_ptr<ViewerSession> Subscriber::Implementation::connect() {
     }
   }
   const HostPort data_to = reached(dialled, to);
-  auto session = std::make_shared<ViewerSession>(authenticate_dialler(std::move(dialled), authenticate_),
+  auto session = std::make_shared<ViewerSession>(authenticate_dialler(std::move(dialled), hurried_authentication()),
                                                  DataWay{.dial = &data_to}, wishes_);
   forget_handshake();
   return session;
+}
+
+/// Somebody who takes the connection and says nothing must not outlast --retry by far.
+AuthenticateOptions Subscriber::Implementation::hurried_authentication() const {
+  constexpr std::int64_t least_ns = 2 * ns_per_s;
+  AuthenticateOptions hurried = authenticate_;
+  if (options_.retry_ns >= 0) {
+    const std::int64_t left_ns = alone_since_ns_ + options_.retry_ns - monotonic_ns();
+    hurried.timeout_ns = std::min(hurried.timeout_ns, std::max(left_ns, least_ns));
+  }
+  return hurried;
 }
 
 void Subscriber::Implementation::forget_handshake() noexcept {
