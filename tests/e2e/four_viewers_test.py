@@ -27,7 +27,8 @@ class FourViewers(harness.EndToEnd):
         for record, first in zip(records, since):
             numbers = record.sequences(first)
             self.assertEqual(numbers, sorted(set(numbers)))
-            self.assertGreaterEqual(len(numbers) / (numbers[-1] - numbers[0] + 1), 0.97, "of the frames came through")
+            wanted = 0.8 if harness.IS_SANITIZED else 0.97  # sanitized viewers are slow themselves
+            self.assertGreaterEqual(len(numbers) / (numbers[-1] - numbers[0] + 1), wanted, "of the frames came through")
 
     def end_well(self, viewers):
         self.sender.interrupt()
