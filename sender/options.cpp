@@ -109,15 +109,14 @@ void read_endpoint(const Words& words, SenderOptions& options) {
   read_endpoint_words(words.common, options.endpoint);
 }
 
-/// A pool has slots for every viewer and a few for the source (transport/stream.cpp); what is too much must not wait
-/// for the source's first format to be said.
+/// What is too much must not wait for the source's first format to be said.
 void check_pool_size(const SenderOptions& options) {
-  constexpr std::uint32_t slots_for_source = 4;
-  constexpr std::uint32_t most = max_pool_slots - slots_for_source;
-  if (const std::uint32_t slots = options.slots_per_viewer * options.max_viewers; slots > most) {
+  constexpr std::uint32_t most = max_pool_slots - pool_slots_for(0, 0);
+  if (pool_slots_for(options.max_viewers, options.slots_per_viewer) > max_pool_slots) {
     throw Error::usage("--slots " + std::to_string(options.slots_per_viewer) + " for each of --viewers " +
-                       std::to_string(options.max_viewers) + " makes " + std::to_string(slots) +
-                       " frames in memory, and " + std::to_string(most) + " are the most; take less of either");
+                       std::to_string(options.max_viewers) + " makes " +
+                       std::to_string(options.slots_per_viewer * options.max_viewers) + " frames in memory, and " +
+                       std::to_string(most) + " are the most; take less of either");
   }
 }
 

@@ -19,6 +19,13 @@ constexpr std::uint64_t slot_stride_bytes(std::uint64_t slot_bytes) noexcept {
   return (slot_bytes + page_bytes - 1) / page_bytes * page_bytes;
 }
 
+/// Slots of a sender's pool: a quota for every viewer, and for the source two frames that it works on, the newest one
+/// that waits, and one to claim.
+constexpr std::uint32_t pool_slots_for(std::uint32_t viewers, std::uint32_t slots_per_viewer) noexcept {
+  constexpr std::uint32_t slots_for_source = 4;
+  return viewers * slots_per_viewer + slots_for_source;
+}
+
 /// A slot of a pool.
 struct PoolSlot {
   std::uint32_t epoch = 0;

@@ -20,9 +20,6 @@ namespace {
 /// busy.
 constexpr std::size_t most_waiting_under_every = 2;
 
-/// Beside every viewer's quota: two frames that the source works on, the newest one that waits, one to claim.
-constexpr std::uint32_t slots_for_source = 4;
-
 std::chrono::steady_clock::time_point as_time_point(std::int64_t monotonic) {
   return std::chrono::steady_clock::time_point(std::chrono::nanoseconds(monotonic));
 }
@@ -73,7 +70,7 @@ Stream::~Stream() {
 }
 
 void Stream::begin_epoch(const StreamFormat& format, std::uint64_t slot_bytes) {
-  const std::uint32_t slots = options_.max_viewers * options_.slots_per_viewer + slots_for_source;
+  const std::uint32_t slots = pool_slots_for(options_.max_viewers, options_.slots_per_viewer);
   std::uint32_t number = 1;
   {
     const std::scoped_lock lock(mutex_);
@@ -241,7 +238,7 @@ bool Stream::attach(Outlet& outlet) {
   if (outlets_.size() >= options_.max_viewers) {
     return false;
   }
-  const std::size_t all_slots = options_.max_viewers * options_.slots_per_viewer + slots_for_source;
+  const std::size_t all_slots = pool_slots_for(options_.max_viewers, options_.slots_per_viewer);
   outlet.waiting.reserve(2 * all_slots);  // of the current epoch and, under `every`, of the one before
   outlet.most_held = 2 * all_slots;
   outlet.held.reserve(outlet.most_held);

@@ -6,13 +6,11 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstdio>
-#include <cstdlib>
-#include <random>
 #include <stdexcept>
 #include <thread>
 
 #include "base/clock.hpp"
+#include "tests/base/seed.hpp"
 #include "transport/fake/fake_wire.hpp"
 #include "transport/local/local_receiver.hpp"
 #include "transport/local/local_sender.hpp"
@@ -41,10 +39,7 @@ LinkPair make_fake() {
     std::unique_ptr<FakeWire> wire;
   };
   auto world = std::make_shared<World>();
-  const char* chosen = std::getenv("FRAMEWIRE_SEED");
-  const std::uint64_t seed = chosen != nullptr ? std::strtoull(chosen, nullptr, 10) : std::random_device{}();
-  std::printf("FRAMEWIRE_SEED=%llu repeats this run of the fake wire\n", static_cast<unsigned long long>(seed));
-  world->wire = std::make_unique<FakeWire>(world->clock, FakeWireOptions{.seed = seed});
+  world->wire = std::make_unique<FakeWire>(world->clock, FakeWireOptions{.seed = chosen_seed()});
   LinkPair pair;
   pair.sender = world->wire->take_sender();
   pair.receiver = world->wire->take_receiver();

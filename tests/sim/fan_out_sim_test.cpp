@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 #include <random>
 #include <string>
@@ -12,6 +11,7 @@
 
 #include "base/clock.hpp"
 #include "frame/stamp.hpp"
+#include "tests/base/seed.hpp"
 #include "transport/fake/fake_wire.hpp"
 #include "transport/stream.hpp"
 
@@ -125,13 +125,6 @@ class SimulatedViewer {
   std::uint64_t received_ = 0;
   std::uint64_t last_sequence_ = 0;
 };
-
-std::uint64_t chosen_seed() {
-  const char* text = std::getenv("FRAMEWIRE_SEED");
-  const std::uint64_t seed = text != nullptr ? std::strtoull(text, nullptr, 10) : std::random_device{}();
-  std::printf("FRAMEWIRE_SEED=%llu repeats this run\n", static_cast<unsigned long long>(seed));
-  return seed;
-}
 
 class World {
  public:

@@ -7,6 +7,7 @@
 #include <future>
 #include <nlohmann/json.hpp>
 #include <thread>
+#include <tuple>
 
 #include "base/wait.hpp"
 #include "tests/transport/control_support.hpp"

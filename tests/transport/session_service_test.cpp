@@ -19,6 +19,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/wait.hpp"
+#include "tests/base/eventually.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "transport/control/preamble.hpp"
 #include "transport/session/handshake.hpp"
@@ -28,20 +29,11 @@
 namespace framewire {
 namespace {
 
-constexpr std::int64_t patience_ns = 20 * ns_per_s;
+using test::eventually;
+using test::patience_ns;
+
 /// Each wait of a handshake is ten seconds long: whoever ends sooner was ended.
 constexpr std::int64_t soon_ns = 5 * ns_per_s;
-
-bool eventually(const std::function<bool()>& condition) {
-  const std::int64_t deadline_ns = monotonic_ns() + patience_ns;
-  while (monotonic_ns() < deadline_ns) {
-    if (condition()) {
-      return true;
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return false;
-}
 
 bool is_hung_up(MessageChannel& channel) {
   try {

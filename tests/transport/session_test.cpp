@@ -13,6 +13,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "frame/stamp.hpp"
+#include "tests/base/eventually.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "transport/session/sender_service.hpp"
 #include "transport/subscriber.hpp"
@@ -20,18 +21,7 @@
 namespace framewire {
 namespace {
 
-constexpr std::int64_t patience_ns = 20 * ns_per_s;
-
-bool eventually(const std::function<bool()>& condition) {
-  const std::int64_t deadline_ns = monotonic_ns() + patience_ns;
-  while (monotonic_ns() < deadline_ns) {
-    if (condition()) {
-      return true;
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return false;
-}
+using test::eventually;
 
 /// A configuration folder without a key, so that this machine's own does not matter.
 class Sessions : public testing::TestWithParam<LinkKind> {

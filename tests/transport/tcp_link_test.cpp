@@ -9,23 +9,13 @@
 
 #include "base/clock.hpp"
 #include "base/wait.hpp"
+#include "tests/base/eventually.hpp"
 #include "tests/contract/link_pairs.hpp"
 #include "transport/tcp/tcp_receiver.hpp"
 #include "transport/tcp/tcp_sender.hpp"
 
 namespace framewire::test {
 namespace {
-
-bool eventually(const std::function<bool()>& condition) {
-  const std::int64_t deadline_ns = monotonic_ns() + 20 * ns_per_s;
-  while (monotonic_ns() < deadline_ns) {
-    if (condition()) {
-      return true;
-    }
-    std::this_thread::sleep_for(std::chrono::microseconds(200));
-  }
-  return false;
-}
 
 std::vector<std::byte> message(const std::function<void(FrameHeader&)>& change = {}) {
   FrameHeader header;

@@ -233,13 +233,18 @@ void set_port(SocketAddress& address, std::uint16_t port) noexcept {
   std::memcpy(bytes + offsetof(sockaddr_in, sin_port), &wire, sizeof wire);
 }
 
-std::string peer_address(int fd) {
+std::optional<SocketAddress> peer_of(int fd) noexcept {
   SocketAddress peer;
   peer.size_bytes = sizeof peer.storage;
   if (::getpeername(fd, reinterpret_cast<sockaddr*>(&peer.storage), &peer.size_bytes) != 0) {
-    return "a closed connection";
+    return std::nullopt;
   }
-  return format_address(peer);
+  return peer;
+}
+
+std::string peer_address(int fd) {
+  const auto peer = peer_of(fd);
+  return peer ? format_address(*peer) : "a closed connection";
 }
 
 }  // namespace framewire

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +49,8 @@ SocketAddress unix_address(std::uint16_t port);
 std::uint16_t port_of(const SocketAddress& address) noexcept;
 void set_port(SocketAddress& address, std::uint16_t port) noexcept;
 
+/// The far end of a connected socket; nothing when there is none any more.
+std::optional<SocketAddress> peer_of(int fd) noexcept;
 /// The far end of a connected TCP socket as text; "a closed connection" when there is none any more.
 std::string peer_address(int fd);
 

@@ -239,9 +239,7 @@ std::string objection(const Accepted& accepted, bool is_tls, const AuthenticateO
   }
   if (!accepted.is_unix && !options.insecure) {
     return "the listening end takes no TCP connection without a key; run 'framewire key' on one machine and import it "
-           "on the "
-           "other, or say "
-           "--insecure on both";
+           "on the other, or say --insecure on both";
   }
   return "";
 }
@@ -267,10 +265,8 @@ Error unidentified(const Accepted& accepted, ConnectionKind kind) {
 
 /// Whoever dials this machine tries the Unix socket of a framewire of the same user first.
 const char* own_port_hint(int connected_fd) noexcept {
-  SocketAddress peer;
-  peer.size_bytes = sizeof peer.storage;
-  const bool is_known = ::getpeername(connected_fd, reinterpret_cast<sockaddr*>(&peer.storage), &peer.size_bytes) == 0;
-  return is_known && is_this_host(peer) ? "; what listens at that port is no framewire of this user" : "";
+  const auto peer = peer_of(connected_fd);
+  return peer && is_this_host(*peer) ? "; what listens at that port is no framewire of this user" : "";
 }
 
 }  // namespace

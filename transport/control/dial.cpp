@@ -79,15 +79,6 @@ std::string describe(const std::string& asked, const SocketAddress& address) {
   return numeric == asked ? asked : fmt::format("{} ({})", asked, numeric);
 }
 
-SocketAddress peer_of(int connected_fd, const std::string& address) {
-  SocketAddress peer;
-  peer.size_bytes = sizeof peer.storage;
-  if (::getpeername(connected_fd, reinterpret_cast<sockaddr*>(&peer.storage), &peer.size_bytes) != 0) {
-    throw Error::lost_peer(fmt::format("the connection to {} is gone", address));
-  }
-  return peer;
-}
-
 }  // namespace
 
 Dialled dial(const HostPort& to, std::int64_t deadline_ns, DialWay way) {
@@ -117,8 +108,14 @@ Dialled dial(const HostPort& to, std::int64_t deadline_ns, DialWay way) {
 }
 
 HostPort reached(const Dialled& dialled, const HostPort& asked) {
-  return dialled.is_unix ? asked
-                         : parse_host_port(format_address(peer_of(dialled.fd.get(), dialled.address)), asked.port);
+  if (dialled.is_unix) {
+    return asked;
+  }
+  const auto peer = peer_of(dialled.fd.get());
+  if (!peer) {
+    throw Error::lost_peer(fmt::format("the connection to {} is gone", dialled.address));
+  }
+  return parse_host_port(format_address(*peer), asked.port);
 }
 
 bool check_same_user(int fd) noexcept {
