@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "command/command_line.hpp"
 #include "transport/control/address.hpp"
+#include "transport/session/rdma_data.hpp"
 
 namespace framewire {
 
@@ -74,6 +75,9 @@ void read_transports(const Words& words, BenchOptions& options) {
   if (options.endpoint.transport_is_auto) {
     options.transports =
         options.endpoint.dial ? std::vector<std::string>{"tcp"} : std::vector<std::string>{"socket", "local", "tcp"};
+    if (has_rdma_device()) {
+      options.transports.emplace_back("rdma");
+    }
   } else {
     options.transports = {words.common.transport};
   }

@@ -32,12 +32,13 @@ void refuse_empty_values(const CLI::App& app) {
 }  // namespace
 
 void add_endpoint_options(CLI::App& app, CommonWords& words) {
-  app.add_option("--transport", words.transport, "auto, local (shared memory) or tcp")->type_name("NAME");
+  app.add_option("--transport", words.transport, "auto, local (shared memory), rdma or tcp")->type_name("NAME");
   app.add_option("--memory", words.memory, "auto or host")->type_name("NAME");
   app.add_option("--key", words.key, "the key file to authenticate with, always (see framewire key)")
       ->type_name("FILE");
   app.add_flag("--insecure", words.is_insecure, "beyond this machine without a key: anybody may connect, and listen");
-  app.add_option("--timeout", words.timeout, "silence after which the peer counts as lost (5s)")->type_name("TIME");
+  app.add_option("--timeout", words.timeout, "silence after which the peer counts as lost (5s; rdma: 1s)")
+      ->type_name("TIME");
 }
 
 void add_run_options(CLI::App& app, CommonWords& words) {
@@ -50,11 +51,8 @@ void add_run_options(CLI::App& app, CommonWords& words) {
 
 void read_endpoint_words(const CommonWords& words, EndpointOptions& endpoint) {
   const auto kind = link_kind_from_name(words.transport);
-  if (kind == LinkKind::rdma) {
-    throw Error::usage("--transport is 'rdma': this version has no RDMA link; take auto, local or tcp");
-  }
   if (!kind && words.transport != "auto") {
-    throw Error::usage("--transport is " + quote(words.transport) + "; it takes auto, local or tcp");
+    throw Error::usage("--transport is " + quote(words.transport) + "; it takes auto, local, rdma or tcp");
   }
   if (kind) {
     endpoint.allowed_links = {*kind};
@@ -72,6 +70,7 @@ void read_endpoint_words(const CommonWords& words, EndpointOptions& endpoint) {
   endpoint.insecure = words.is_insecure;
   if (!words.timeout.empty()) {
     endpoint.peer_timeout_ns = parse_duration_ns(words.timeout, "--timeout");
+    endpoint.rdma_timeout_ns = endpoint.peer_timeout_ns;
   }
 }
 

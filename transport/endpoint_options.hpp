@@ -24,9 +24,15 @@ struct EndpointOptions {
   std::optional<HostPort> listen;       // host empty: the default (loopback, or all addresses when a key exists)
   std::optional<std::string> key_file;  // --key: then always used
   bool insecure = false;
-  std::vector<LinkKind> allowed_links{LinkKind::local, LinkKind::tcp};  // of --transport; best first
+  std::vector<LinkKind> allowed_links{LinkKind::local, LinkKind::rdma, LinkKind::tcp};  // of --transport; best first
   bool transport_is_auto = true;
-  std::int64_t peer_timeout_ns = 5'000'000'000;  // --timeout: silence after which a tcp peer counts as lost
+  // --timeout: silence after which a peer counts as lost. An RDMA device answers by itself, however busy its host is.
+  std::int64_t peer_timeout_ns = 5'000'000'000;
+  std::int64_t rdma_timeout_ns = 1'000'000'000;
+  // A listener on loopback takes RDMA connections, too, where there is a device: of sessions that prove themselves.
+  bool rdma_for_loopback = false;
+  // RDMA writes may reach a ring's memory in any order; their completion never comes first.
+  bool relaxed_ordering = false;
 };
 
 }  // namespace framewire

@@ -39,6 +39,17 @@ enum class Offer {
   closed,     // never again
 };
 
+/// What the sender of a link that writes into the viewer's memory has to know of it: where the ring's slots and header
+/// cells stand, and the keys to them. Told on the control channel, with the viewer's `ready`.
+struct RingAccess {
+  std::uint64_t payload_address = 0;
+  std::uint32_t payload_key = 0;
+  std::uint64_t cells_address = 0;
+  std::uint32_t cells_key = 0;
+  std::uint32_t cells_per_slot = 0;
+  std::uint32_t receive_depth = 0;  // slices that may be announced and not taken yet
+};
+
 /// The sender's end. Owned by its session. begin_epoch(), descriptor(), on_readable() and fault() belong to the
 /// session's thread; epoch_ready(), offer(), collect() and arm() are called under the stream's mutex by any thread, and
 /// never wait.
@@ -50,8 +61,10 @@ class SenderLink {
 
   /// Prepares for frames of `pool`'s epoch, before the viewer is told of it. Throws Error when the peer is gone.
   virtual void begin_epoch(std::shared_ptr<Pool> pool) = 0;
-  /// The viewer has `ring_slots` slots ready for that epoch: all its credits.
-  virtual void epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots) noexcept = 0;
+  /// The viewer has `ring_slots` slots ready for that epoch: all its credits. `access` comes from the peer, as it said
+  /// it; a link that moves the bytes otherwise passes over it.
+  virtual void epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots,
+                           const std::optional<RingAccess>& access) noexcept = 0;
 
   /// Hands over one frame of the newest ready epoch.
   virtual Offer offer(const OutgoingFrame& frame) noexcept = 0;
@@ -93,8 +106,10 @@ class ReceiverLink {
 
   [[nodiscard]] virtual LinkKind kind() const noexcept = 0;
 
-  /// Makes a ring of `ring_slots` slots of `slot_bytes` (local: maps the sender's pool). Throws Error.
-  virtual void begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots) = 0;
+  /// Makes a ring of `ring_slots` slots of `slot_bytes` (local: maps the sender's pool). Returns what the sender needs
+  /// to write into it, where it does that. Throws Error.
+  virtual std::optional<RingAccess> begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes,
+                                                std::uint32_t ring_slots) = 0;
 
   /// The next frame in order, or nothing now.
   virtual std::optional<IncomingFrame> poll() noexcept = 0;

@@ -297,7 +297,8 @@ std::optional<Stream::EpochStart> Stream::epoch_to_announce(Outlet& outlet) {
   return EpochStart{needed, epoch->format, epoch->pool};
 }
 
-bool Stream::epoch_ready(Outlet& outlet, std::uint32_t epoch, std::uint32_t ring_slots) noexcept {
+bool Stream::epoch_ready(Outlet& outlet, std::uint32_t epoch, std::uint32_t ring_slots,
+                         const std::optional<RingAccess>& access) noexcept {
   const std::scoped_lock lock(mutex_);
   if (epoch != outlet.announced_epoch) {
     return true;
@@ -306,7 +307,7 @@ bool Stream::epoch_ready(Outlet& outlet, std::uint32_t epoch, std::uint32_t ring
     return false;
   }
   outlet.ready_epoch = epoch;
-  outlet.link->epoch_ready(epoch, ring_slots);
+  outlet.link->epoch_ready(epoch, ring_slots, access);
   offer_waiting(outlet);
   changed_.notify_all();
   return true;

@@ -140,7 +140,8 @@ class Stream {
   [[nodiscard]] std::optional<EpochStart> epoch_to_announce(Outlet& outlet);
   /// The viewer is ready for frames of `epoch`, in so many ring slots. A word for another epoch than the one announced
   /// last is late, and passed over. False when it has said so before: that would be credits out of nothing.
-  bool epoch_ready(Outlet& outlet, std::uint32_t epoch, std::uint32_t ring_slots) noexcept;
+  bool epoch_ready(Outlet& outlet, std::uint32_t epoch, std::uint32_t ring_slots,
+                   const std::optional<RingAccess>& access = std::nullopt) noexcept;
   /// Whether the stream has ended and the outlet has nothing left to send.
   [[nodiscard]] bool is_drained(const Outlet& outlet) const;
   [[nodiscard]] OutletCounts counts(const Outlet& outlet) const;

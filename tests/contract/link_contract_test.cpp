@@ -34,8 +34,8 @@ class LinkContract : public testing::TestWithParam<LinkMaker> {
     pool_ = std::make_shared<Pool>(epoch, bytes, 16);
     pools_.push_back(pool_);
     pair_.sender->begin_epoch(pool_);
-    pair_.receiver->begin_epoch(epoch, bytes, slots);
-    pair_.sender->epoch_ready(epoch, slots);
+    const auto access = pair_.receiver->begin_epoch(epoch, bytes, slots);
+    pair_.sender->epoch_ready(epoch, slots, access);
   }
 
   /// A stamped frame in a slot of the pool.

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <future>
 #include <stdexcept>
 #include <thread>
 
@@ -14,6 +15,9 @@
 #include "transport/fake/fake_wire.hpp"
 #include "transport/local/local_receiver.hpp"
 #include "transport/local/local_sender.hpp"
+#include "transport/rdma/listener.hpp"
+#include "transport/rdma/rdma_receiver.hpp"
+#include "transport/rdma/rdma_sender.hpp"
 #include "transport/tcp/tcp_receiver.hpp"
 #include "transport/tcp/tcp_sender.hpp"
 
@@ -69,10 +73,44 @@ LinkPair make_tcp() {
   return pair;
 }
 
+/// Over the first RDMA device of this machine, to itself.
+LinkPair make_rdma() {
+  auto domains = std::make_shared<SenderDomains>();
+  std::promise<RdmaRequest> requested;
+  std::vector<sockaddr_storage> addresses = rdma_addresses();
+  addresses.resize(1);
+  RdmaListener listener(addresses, 0, [&](RdmaRequest request, std::span<const std::byte>, const std::string&) {
+    requested.set_value(std::move(request));
+  });
+  // Both families keep the port at the same place.
+  reinterpret_cast<sockaddr_in&>(addresses.front()).sin_port = htons(listener.port());
+  const std::int64_t deadline_ns = monotonic_ns() + peer_timeout_ns;
+  auto accepted = std::async(std::launch::async, [&] {
+    return RdmaConnection::accept(requested.get_future().get(),
+                                  {.domain_of = [&](ibv_context* device) { return domains->domain_of(device); }},
+                                  deadline_ns);
+  });
+  auto dialled = RdmaConnection::dial(
+      reinterpret_cast<sockaddr&>(addresses.front()), "this machine", {}, [](std::span<const std::byte>) {},
+      {.domain_of = make_domain}, deadline_ns);
+  auto connection = accepted.get();
+  LinkPair pair;
+  pair.cut = [raw = connection.get()] { raw->disconnect(); };
+  pair.sender = std::make_unique<RdmaSender>(std::move(connection), *domains);
+  pair.receiver = std::make_unique<RdmaReceiver>(std::move(dialled), false);
+  pair.let_pass = yield_a_little;
+  pair.keeps_alive = domains;
+  return pair;
+}
+
 }  // namespace
 
 std::vector<LinkMaker> link_makers() {
-  return {{"fake", make_fake}, {"local", make_local}, {"tcp", make_tcp}};
+  std::vector<LinkMaker> makers{{"fake", make_fake}, {"local", make_local}, {"tcp", make_tcp}};
+  if (!rdma_addresses().empty()) {
+    makers.push_back({"rdma", make_rdma});
+  }
+  return makers;
 }
 
 std::pair<FileDescriptor, FileDescriptor> unix_socket_pair() {

@@ -23,7 +23,7 @@ struct LinkMaker {
   std::function<LinkPair()> make;
 };
 
-/// fake, local and tcp; a new link joins here.
+/// fake, local and tcp, and rdma where there is a device; a new link joins here.
 std::vector<LinkMaker> link_makers();
 
 /// A connected pair of TCP sockets over loopback.

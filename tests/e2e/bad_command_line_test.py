@@ -1,4 +1,7 @@
 """What bad command lines get: the exit status of their kind, and one sentence that names the thing, the value and the way out."""
+import glob
+import unittest
+
 import harness
 
 SEND, VIEW = "framewire-send", "framewire-view"
@@ -27,8 +30,7 @@ COMMAND_LINES = [
     (SEND, ["pattern", "--slots", "0"], harness.USAGE, ["--slots", "'0'", "1 to 64"]),
     (SEND, ["pattern", "--slots", "65"], harness.USAGE, ["--slots", "'65'", "1 to 64"]),
     (SEND, ["pattern", "--viewers", "many"], harness.USAGE, ["--viewers", "'many'"]),
-    (SEND, ["pattern", "--transport", "rdma"], harness.USAGE, ["--transport", "'rdma'", "auto, local or tcp"]),
-    (SEND, ["pattern", "--transport", "pigeon"], harness.USAGE, ["--transport", "'pigeon'", "auto, local or tcp"]),
+    (SEND, ["pattern", "--transport", "pigeon"], harness.USAGE, ["--transport", "'pigeon'", "auto, local, rdma or tcp"]),
     (SEND, ["pattern", "--memory", "cuda"], harness.USAGE, ["--memory", "'cuda'", "host"]),
     (SEND, ["pattern", "--frames", "-1"], harness.USAGE, ["--frames", "'-1'"]),
     (SEND, ["pattern", "--duration", "1y"], harness.USAGE, ["--duration", "'1y'", "2.5s"]),
@@ -53,7 +55,6 @@ COMMAND_LINES = [
     (VIEW, ["--headless", "--screenshot", "shot.jpg"], harness.USAGE, ["'shot.jpg'", r"\.png"]),
     (VIEW, ["--headless", "--delivery", "most"], harness.USAGE, ["--delivery", "'most'"]),
     (VIEW, ["--headless", "--retry", "never"], harness.USAGE, ["--retry", "'never'"]),
-    (VIEW, ["--headless", "--transport", "rdma"], harness.USAGE, ["--transport", "'rdma'", "auto, local or tcp"]),
     (VIEW, ["--headless", "--memory", "cuda"], harness.USAGE, ["--memory", "'cuda'", "host"]),
     (VIEW, ["--headless", "--screenshot", "/no/such/folder/shot.png"], harness.FAILED, ["/no/such/folder/shot.png"]),
     (VIEW, ["--headless", "--output", "/no/such/folder/out.y4m"], harness.FAILED, ["/no/such/folder/out.y4m"]),
@@ -74,6 +75,13 @@ class BadCommandLines(harness.EndToEnd):
                 if wanted:
                     self.one_sentence(program, *wanted)
                     self.assertLessEqual(len(program.lines), 2, program.text)  # a source may have been named before
+
+    @unittest.skipIf(glob.glob("/sys/class/infiniband/*"), "this machine has an RDMA device")
+    def test_rdma_without_a_device_says_what_to_do(self):
+        for name, arguments in ((SEND, ["pattern", "--listen", "127.0.0.1:0"]), (VIEW, ["--headless", "localhost:1"])):
+            program = self.start(harness.BIN / name, *arguments, "--transport", "rdma")
+            self.ends(program, harness.FAILED)
+            self.one_sentence(program, "no RDMA device", "framewire doctor", "--transport auto")
 
     def test_help_and_version_are_no_errors(self):
         for name in (SEND, VIEW, "framewire", "framewire-bench", "framewire-key"):

@@ -28,7 +28,8 @@ class TakingLink final : public SenderLink {
  public:
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::local; }
   void begin_epoch(std::shared_ptr<Pool> /*pool*/) override {}
-  void epoch_ready(std::uint32_t /*epoch*/, std::uint32_t /*ring_slots*/) noexcept override {}
+  void epoch_ready(std::uint32_t /*epoch*/, std::uint32_t /*ring_slots*/,
+                   const std::optional<RingAccess>& /*access*/) noexcept override {}
   Offer offer(const OutgoingFrame& frame) noexcept override {
     frames.push_back({frame.header, {frame.payload.begin(), frame.payload.end()}});
     let_go_.push_back(frame.pool_slot);

@@ -34,7 +34,8 @@ class TakesAll final : public SenderLink {
   explicit TakesAll(bool keeps_payload) : keeps_payload_(keeps_payload) {}
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::local; }
   void begin_epoch(std::shared_ptr<Pool> /*pool*/) override {}
-  void epoch_ready(std::uint32_t /*epoch*/, std::uint32_t /*ring_slots*/) noexcept override {}
+  void epoch_ready(std::uint32_t /*epoch*/, std::uint32_t /*ring_slots*/,
+                   const std::optional<RingAccess>& /*access*/) noexcept override {}
   Offer offer(const OutgoingFrame& frame) noexcept override {
     frames_.push_back({frame.header, {}});
     if (keeps_payload_) {

@@ -108,7 +108,7 @@ class HostileViewer : public testing::Test {
     auto [a, b] = tcp_socket_pair();
     sender_ = std::make_unique<TcpSender>(std::move(a), 5 * ns_per_s);
     socket_ = std::move(b);
-    sender_->epoch_ready(1, 2);
+    sender_->epoch_ready(1, 2, std::nullopt);
   }
   Offer offer() {
     FrameHeader header;

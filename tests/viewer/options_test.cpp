@@ -126,7 +126,7 @@ TEST(Options, RefuseWithTheThingTheValueAndTheWayOut) {
 }
 
 TEST(Options, RefuseWhatThisVersionDoesNotHave) {
-  expect_refusal({"--transport", "rdma"}, {"rdma", "tcp"});
+  expect_refusal({"--transport", "pigeon"}, {"'pigeon'", "rdma", "tcp"});
   expect_refusal({"--memory", "cuda"}, {"cuda", "host"});
   expect_refusal({"one", "two"}, {"'one'", "'two'", "later"});
 }

@@ -17,7 +17,7 @@ namespace framewire {
 class CreditCounter final : public ReceiverLink {
  public:
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::local; }
-  void begin_epoch(std::uint32_t, std::uint64_t, std::uint32_t) override {}
+  std::optional<RingAccess> begin_epoch(std::uint32_t, std::uint64_t, std::uint32_t) override { return std::nullopt; }
   std::optional<IncomingFrame> poll() noexcept override { return std::nullopt; }
   bool arm() noexcept override { return true; }
   [[nodiscard]] int descriptor() const noexcept override { return -1; }

@@ -49,6 +49,8 @@ class Listener {
 
   /// The port that all sockets share.
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+  /// Of the TCP sockets, each with that port.
+  [[nodiscard]] std::span<const SocketAddress> addresses() const noexcept { return addresses_; }
   /// Whether machines other than this one can reach it.
   [[nodiscard]] bool is_beyond_loopback() const noexcept { return beyond_loopback_; }
   /// "127.0.0.1:5290, [::1]:5290", for the start line.

@@ -139,7 +139,8 @@ class FakeSender final : public SenderLink {
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::tcp; }
   void begin_epoch(std::shared_ptr<Pool> /*pool*/) override {}
 
-  void epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots) noexcept override {
+  void epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots,
+                   const std::optional<RingAccess>& /*access*/) noexcept override {
     ready_epoch_ = epoch;
     free_ring_slots_.clear();
     for (std::uint32_t i = ring_slots; i > 0; --i) {
@@ -201,9 +202,11 @@ class FakeReceiver final : public ReceiverLink {
 
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::tcp; }
 
-  void begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots) override {
+  std::optional<RingAccess> begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes,
+                                        std::uint32_t ring_slots) override {
     state_->rings[epoch] = {slot_bytes, std::vector<bool>(ring_slots, true),
                             HostBlock::create("fake ring", slot_bytes * ring_slots)};
+    return std::nullopt;
   }
 
   std::optional<IncomingFrame> poll() noexcept override {

@@ -11,6 +11,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "transport/local/descriptor_passing.hpp"
+#include "transport/ring_limits.hpp"
 #include "transport/socket_state.hpp"
 
 namespace framewire {
@@ -18,8 +19,6 @@ namespace framewire {
 namespace {
 
 constexpr std::int64_t hand_over_ns = 5 * ns_per_s;
-/// Formats that may follow each other without a frame between them.
-constexpr std::size_t most_pools = 64;
 
 }  // namespace
 
@@ -51,7 +50,8 @@ LocalAcknowledgements& LocalReceiver::acknowledgements() const noexcept {
   return *std::launder(reinterpret_cast<LocalAcknowledgements*>(acknowledgements_block_->bytes().data()));
 }
 
-void LocalReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t /*ring_slots*/) {
+std::optional<RingAccess> LocalReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes,
+                                                     std::uint32_t /*ring_slots*/) {
   LocalPool record;
   auto descriptors =
       receive_with_descriptors(socket_.get(), writable_record_bytes(record), 1, monotonic_ns() + hand_over_ns);
@@ -63,10 +63,9 @@ void LocalReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, s
   MappedPool pool{epoch, slot_bytes, record.stride_bytes, record.slot_count,
                   HostBlock::map_read_only(std::move(descriptors[0]), record.stride_bytes * record.slot_count)};
   const std::scoped_lock lock(mutex_);
-  if (pools_.size() == most_pools) {
-    throw Error::failed("the sender changed its format " + std::to_string(most_pools) + " times without a frame");
-  }
+  require_room_for_ring(pools_.size());
   pools_.push_back(std::move(pool));
+  return std::nullopt;
 }
 
 std::optional<IncomingFrame> LocalReceiver::poll() noexcept {

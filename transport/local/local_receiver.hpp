@@ -20,7 +20,8 @@ class LocalReceiver final : public ReceiverLink {
   ~LocalReceiver() override;
 
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::local; }
-  void begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots) override;
+  std::optional<RingAccess> begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes,
+                                        std::uint32_t ring_slots) override;
   std::optional<IncomingFrame> poll() noexcept override;
   bool arm() noexcept override;
   [[nodiscard]] int descriptor() const noexcept override { return frame_event_.get(); }

@@ -50,7 +50,8 @@ void LocalSender::begin_epoch(std::shared_ptr<Pool> pool) {
   send_with_descriptors(socket_.get(), record_bytes(record), descriptors);
 }
 
-void LocalSender::epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots) noexcept {
+void LocalSender::epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots,
+                              const std::optional<RingAccess>& /*access*/) noexcept {
   ready_epoch_ = epoch;
   ring_slots_ = std::min(ring_slots, local_cell_count);
   under_way_in_epoch_ = 0;  // a new ring begins with all its credits, whatever is still held of the old one

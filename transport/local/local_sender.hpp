@@ -21,7 +21,8 @@ class LocalSender final : public SenderLink {
 
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::local; }
   void begin_epoch(std::shared_ptr<Pool> pool) override;
-  void epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots) noexcept override;
+  void epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots,
+                   const std::optional<RingAccess>& access) noexcept override;
   Offer offer(const OutgoingFrame& frame) noexcept override;
   std::size_t collect(std::span<PoolSlot> let_go) noexcept override;
   bool arm() noexcept override;

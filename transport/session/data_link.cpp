@@ -1,9 +1,14 @@
 #include "transport/session/data_link.hpp"
 
+#include <utility>
+
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "transport/local/local_receiver.hpp"
 #include "transport/local/local_sender.hpp"
+#include "transport/rdma/rdma_receiver.hpp"
+#include "transport/rdma/rdma_sender.hpp"
+#include "transport/session/rdma_data.hpp"
 #include "transport/tcp/tcp_receiver.hpp"
 #include "transport/tcp/tcp_sender.hpp"
 
@@ -11,14 +16,40 @@ namespace framewire {
 
 namespace {
 
-Error no_such_link(LinkKind kind) {
-  return Error::failed("the " + std::string(name(kind)) +
-                       " link is not in this build; take --transport auto, local or tcp");
+/// A peer on the other side of a firewall that drops RDMA says nothing; tcp shall not have to wait for long.
+constexpr std::int64_t rdma_connection_timeout_ns = 4 * ns_per_s;
+
+RdmaOptions rdma_options(const LinkTerms& terms) {
+  SenderDomains* domains = terms.sender_domains;
+  return {.domain_of =
+              [domains](ibv_context* device) {
+                return domains != nullptr ? domains->domain_of(device) : make_domain(device);
+              },
+          .peer_timeout_ns = terms.rdma_timeout_ns};
+}
+
+FileDescriptor socket_of(DataPath path) {
+  return std::get<FileDescriptor>(std::move(path));
+}
+
+std::unique_ptr<RdmaConnection> rdma_connection_of(DataPath path) {
+  return std::get<std::unique_ptr<RdmaConnection>>(std::move(path));
 }
 
 }  // namespace
 
-FileDescriptor dial_data(const HostPort& to, const Token& token, const DataConnection& connection) {
+LinkTerms terms_of(const EndpointOptions& endpoint) noexcept {
+  return {.peer_timeout_ns = endpoint.peer_timeout_ns,
+          .rdma_timeout_ns = endpoint.rdma_timeout_ns,
+          .relaxed_ordering = endpoint.relaxed_ordering};
+}
+
+DataPath dial_data(const HostPort& to, std::uint16_t rdma_port, const Token& token, const DataConnection& connection,
+                   const LinkTerms& terms) {
+  if (connection.link == LinkKind::rdma) {
+    return dial_rdma({.host = to.host, .port = rdma_port}, token, connection, rdma_options(terms),
+                     monotonic_ns() + rdma_connection_timeout_ns);
+  }
   const std::int64_t deadline_ns = monotonic_ns() + data_connection_timeout_ns;
   Dialled dialled = dial(to, deadline_ns, connection.link == LinkKind::local ? DialWay::any : DialWay::tcp);
   if (connection.link == LinkKind::local && !dialled.is_unix) {
@@ -29,28 +60,36 @@ FileDescriptor dial_data(const HostPort& to, const Token& token, const DataConne
   return std::move(dialled.fd);
 }
 
-std::unique_ptr<SenderLink> make_sender_link(LinkKind kind, FileDescriptor socket, std::int64_t peer_timeout_ns) {
-  switch (kind) {
-    case LinkKind::local:
-      return std::make_unique<LocalSender>(std::move(socket));
-    case LinkKind::tcp:
-      return std::make_unique<TcpSender>(std::move(socket), peer_timeout_ns);
-    case LinkKind::rdma:
-      break;
+DataPath accept_data(Arrival arrival, const LinkTerms& terms) {
+  if (auto* request = std::get_if<RdmaRequest>(&arrival)) {
+    return RdmaConnection::accept(std::move(*request), rdma_options(terms),
+                                  monotonic_ns() + rdma_connection_timeout_ns);
   }
-  throw no_such_link(kind);
+  return std::get<FileDescriptor>(std::move(arrival));
 }
 
-std::unique_ptr<ReceiverLink> make_receiver_link(LinkKind kind, FileDescriptor socket, std::int64_t peer_timeout_ns) {
+std::unique_ptr<SenderLink> make_sender_link(LinkKind kind, DataPath path, const LinkTerms& terms) {
   switch (kind) {
     case LinkKind::local:
-      return std::make_unique<LocalReceiver>(std::move(socket), monotonic_ns() + data_connection_timeout_ns);
+      return std::make_unique<LocalSender>(socket_of(std::move(path)));
     case LinkKind::tcp:
-      return std::make_unique<TcpReceiver>(std::move(socket), peer_timeout_ns);
+      return std::make_unique<TcpSender>(socket_of(std::move(path)), terms.peer_timeout_ns);
     case LinkKind::rdma:
-      break;
+      return std::make_unique<RdmaSender>(rdma_connection_of(std::move(path)), *terms.sender_domains);
   }
-  throw no_such_link(kind);
+  throw Error::failed("there is no such link");
+}
+
+std::unique_ptr<ReceiverLink> make_receiver_link(LinkKind kind, DataPath path, const LinkTerms& terms) {
+  switch (kind) {
+    case LinkKind::local:
+      return std::make_unique<LocalReceiver>(socket_of(std::move(path)), monotonic_ns() + data_connection_timeout_ns);
+    case LinkKind::tcp:
+      return std::make_unique<TcpReceiver>(socket_of(std::move(path)), terms.peer_timeout_ns);
+    case LinkKind::rdma:
+      return std::make_unique<RdmaReceiver>(rdma_connection_of(std::move(path)), terms.relaxed_ordering);
+  }
+  throw Error::failed("there is no such link");
 }
 
 std::string start_line(LinkKind link, const std::string& auth, const std::string& control) {

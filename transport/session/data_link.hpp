@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <variant>
 
 #include "transport/control/dial.hpp"
 #include "transport/control/token.hpp"
+#include "transport/rdma/domain.hpp"
 #include "transport/session/door.hpp"
 
 namespace framewire {
@@ -18,15 +20,33 @@ struct DataWay {
   const HostPort* dial = nullptr;  // this end dials this, as reached() says; outlives the session
 };
 
+/// What links need to know beyond the peer.
+struct LinkTerms {
+  std::int64_t peer_timeout_ns = 0;  // of the control channel and of tcp
+  std::int64_t rdma_timeout_ns = 0;
+  bool relaxed_ordering = false;  // a viewer's rings
+  SenderDomains* sender_domains =
+      nullptr;  // a sender's, which outlive its links; a viewer's link has a domain of its own
+};
+LinkTerms terms_of(const EndpointOptions& endpoint) noexcept;
+
+/// A data connection that a link can be put on.
+using DataPath = std::variant<FileDescriptor, std::unique_ptr<RdmaConnection>>;
+
 inline constexpr std::int64_t data_connection_timeout_ns = 10'000'000'000;
 
-/// Connects to the same port again, by the Unix socket for `local` and by TCP for `tcp`, and proves the session. `to`
-/// is what reached() says of the control connection: a name may lead elsewhere the next time. Throws Error.
-FileDescriptor dial_data(const HostPort& to, const Token& token, const DataConnection& connection);
+/// Connects to the same port again, by the Unix socket for `local`, by TCP for `tcp`, by RDMA to `rdma_port` for
+/// `rdma`, and proves the session. `to` is what reached() says of the control connection: a name may lead elsewhere the
+/// next time. Throws Error.
+DataPath dial_data(const HostPort& to, std::uint16_t rdma_port, const Token& token, const DataConnection& connection,
+                   const LinkTerms& terms);
+
+/// Takes what the door let in. Throws Error.
+DataPath accept_data(Arrival arrival, const LinkTerms& terms);
 
 /// The link's end on a proven connection. Throws Error.
-std::unique_ptr<SenderLink> make_sender_link(LinkKind kind, FileDescriptor socket, std::int64_t peer_timeout_ns);
-std::unique_ptr<ReceiverLink> make_receiver_link(LinkKind kind, FileDescriptor socket, std::int64_t peer_timeout_ns);
+std::unique_ptr<SenderLink> make_sender_link(LinkKind kind, DataPath path, const LinkTerms& terms);
+std::unique_ptr<ReceiverLink> make_receiver_link(LinkKind kind, DataPath path, const LinkTerms& terms);
 
 /// "transport=tcp memory=host auth=psk control=tls1.3 frames=plaintext": what every end says at start.
 std::string start_line(LinkKind link, const std::string& auth, const std::string& control);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <iterator>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -13,19 +14,24 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/wait.hpp"
+#include "transport/session/rdma_data.hpp"
+#include "transport/session/rdma_hello.hpp"
 
 namespace framewire {
 
-Door::Door(const ListenOptions& listen, AuthenticateOptions authenticate, OnSession on_session, Log& log)
+Door::Door(const ListenOptions& listen, RdmaListening rdma, AuthenticateOptions authenticate, OnSession on_session,
+           Log& log)
     : listener_(listen),
       authenticate_(std::move(authenticate)),
       on_session_(std::move(on_session)),
       log_(log),
       stop_event_(make_event()) {
+  listen_for_rdma(rdma);
   thread_ = std::thread([this] { accept_loop(); });
 }
 
 Door::~Door() {
+  rdma_.reset();
   raise_event(stop_event_.get());
   thread_.join();
   {
@@ -44,7 +50,7 @@ Token Door::issue(const DataConnection& connection) {
   return tokens_.issue(connection, monotonic_ns());
 }
 
-FileDescriptor Door::await_data(const DataConnection& connection, std::int64_t deadline_ns) {
+std::optional<Arrival> Door::await_data(const DataConnection& connection, std::int64_t deadline_ns) {
   std::unique_lock lock(mutex_);
   const auto deadline = std::chrono::steady_clock::time_point(std::chrono::nanoseconds(deadline_ns));
   auto found = arrived_.end();
@@ -52,16 +58,22 @@ FileDescriptor Door::await_data(const DataConnection& connection, std::int64_t d
     found = std::ranges::find(arrived_, connection, &Arrived::connection);
     return found != arrived_.end() || waits_are_over_;
   });
-  if (found == arrived_.end()) {
-    tokens_.forget(connection.session);
-    throw Error::lost_peer(
-        waits_are_over_ ? "this end stopped before the peer opened its data connection"
-                        : "the peer did not open its data connection in time; does a firewall let the port through "
-                          "twice?");
+  if (found != arrived_.end()) {
+    std::optional<Arrival> arrival(std::move(found->arrival));
+    arrived_.erase(found);
+    return arrival;
   }
-  FileDescriptor fd = std::move(found->fd);
-  arrived_.erase(found);
-  return fd;
+  if (waits_are_over_) {
+    tokens_.forget(connection.session);
+    throw Error::lost_peer("this end stopped before the peer opened its data connection");
+  }
+  return std::nullopt;
+}
+
+void Door::forget(const DataConnection& connection) noexcept {
+  tokens_.forget(connection.session);
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(arrived_, [&](const Arrived& one) { return one.connection == connection; });
 }
 
 void Door::end_waits() noexcept {
@@ -207,12 +219,71 @@ void Door::take_data(Accepted accepted) {
       return;
     }
     send_data_answer(accepted.fd.get(), *token, hello.connection, monotonic_ns() + authenticate_.timeout_ns);
-    const std::scoped_lock lock(mutex_);
-    arrived_.push_back({hello.connection, std::move(accepted.fd), monotonic_ns() + arrived_lifetime_ns});
-    data_arrived_.notify_all();
+    keep(hello.connection, std::move(accepted.fd));
   } catch (const Error& error) {
     log_.detail("closed a data connection from " + accepted.address + ": " + error.what());
   }
+}
+
+void Door::keep(const DataConnection& connection, Arrival arrival) {
+  const std::scoped_lock lock(mutex_);
+  arrived_.push_back({connection, std::move(arrival), monotonic_ns() + arrived_lifetime_ns});
+  data_arrived_.notify_all();
+}
+
+// ---- RDMA ----
+
+void Door::listen_for_rdma(RdmaListening rdma) {
+  const bool is_required = rdma == RdmaListening::required;
+  if (rdma == RdmaListening::never) {
+    why_no_rdma_ = "not allowed by its --transport";
+    return;
+  }
+  if (rdma == RdmaListening::beyond_loopback && !listener_.is_beyond_loopback()) {
+    why_no_rdma_ = "it listens on loopback only";
+    return;
+  }
+  std::vector<sockaddr_storage> addresses = rdma_addresses();
+  if (addresses.empty()) {
+    if (is_required) {
+      throw no_rdma_device();
+    }
+    why_no_rdma_ = "it has no RDMA device";
+    return;
+  }
+  if (listener_.is_beyond_loopback()) {
+    addresses.clear();
+    std::ranges::transform(listener_.addresses(), std::back_inserter(addresses), &SocketAddress::storage);
+  }
+  try {
+    rdma_ = std::make_unique<RdmaListener>(
+        addresses, listener_.port(),
+        [this](RdmaRequest request, std::span<const std::byte> hello, const std::string& from) {
+          take_request(std::move(request), hello, from);
+        });
+  } catch (const Error& error) {
+    if (is_required) {
+      throw;
+    }
+    why_no_rdma_ = error.what();
+  }
+}
+
+/// Dropped, the request is rejected: nothing was made for it.
+void Door::take_request(RdmaRequest request, std::span<const std::byte> hello, const std::string& from) {
+  const auto said = decode_rdma_hello(hello);
+  if (!said) {
+    log_.detail("rejected an RDMA connection from " + from + " that is not framewire");
+    return;
+  }
+  const auto token = tokens_.redeem(*said, monotonic_ns());
+  if (!token) {
+    warn("rejected an RDMA connection from " + from + " that belongs to no session");
+    return;
+  }
+  request.set_answer(encode_rdma_hello(
+      {.connection = said->connection, .proof = make_proof(*token, said->connection, DataRole::listener)}));
+  keep(said->connection, std::move(request));
 }
 
 void Door::reap() noexcept {

@@ -8,14 +8,28 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
+#include <variant>
 
 #include "base/log.hpp"
 #include "transport/control/authenticate.hpp"
 #include "transport/control/listener.hpp"
 #include "transport/control/token.hpp"
+#include "transport/rdma/listener.hpp"
 
 namespace framewire {
+
+/// A data connection that the other side has proven: a socket, or an RDMA connection that wants to be accepted.
+using Arrival = std::variant<FileDescriptor, RdmaRequest>;
+
+/// Whether a door takes RDMA connections as well.
+enum class RdmaListening {
+  never,
+  beyond_loopback,  // where it listens beyond loopback and there is a device
+  where_possible,   // where there is a device: at its addresses, though the control channel stays on loopback
+  required,         // the same, and throws where there is none
+};
 
 /// Has one thread that accepts ("fw-door"), and one for every connection that is being examined or lives as a session.
 /// At most max_unknown connections are examined at a time; more wait in the listen queue, and then those who have said
@@ -26,8 +40,9 @@ class Door {
   /// returns. The door names itself, since its first visitor may be in before its owner has it.
   using OnSession = std::function<void(Door&, Authenticated)>;
 
-  /// Throws Error (port in use, no key).
-  Door(const ListenOptions& listen, AuthenticateOptions authenticate, OnSession on_session, Log& log);
+  /// Throws Error (port in use, no key, no RDMA device where one is required).
+  Door(const ListenOptions& listen, RdmaListening rdma, AuthenticateOptions authenticate, OnSession on_session,
+       Log& log);
   /// Stops accepting and joins every thread: the owner ends its sessions first.
   ~Door();
   Door(const Door&) = delete;
@@ -35,12 +50,18 @@ class Door {
 
   /// Issues the one-use token for a data connection that the peer will dial. Any thread. Throws Error.
   Token issue(const DataConnection& connection);
-  /// Waits for that connection, proven. Throws Error (lost_peer) at the deadline and after end_waits(). Any thread.
-  FileDescriptor await_data(const DataConnection& connection, std::int64_t deadline_ns);
+  /// Waits for that connection, proven; nothing at the deadline. Throws Error (lost_peer) after end_waits(). Any
+  /// thread.
+  std::optional<Arrival> await_data(const DataConnection& connection, std::int64_t deadline_ns);
+  /// Nobody waits for that connection any more. Any thread.
+  void forget(const DataConnection& connection) noexcept;
   /// Ends every await_data(), also those to come: for an owner that ends. Any thread.
   void end_waits() noexcept;
 
   [[nodiscard]] std::uint16_t port() const noexcept { return listener_.port(); }
+  /// Where RDMA connections are taken; 0: nowhere, and why_no_rdma() says why.
+  [[nodiscard]] std::uint16_t rdma_port() const noexcept { return rdma_ ? rdma_->port() : std::uint16_t{0}; }
+  [[nodiscard]] const std::string& why_no_rdma() const noexcept { return why_no_rdma_; }
   [[nodiscard]] std::string describe() const { return listener_.describe(); }
 
  private:
@@ -57,7 +78,7 @@ class Door {
   };
   struct Arrived {
     DataConnection connection;
-    FileDescriptor fd;
+    Arrival arrival;
     std::int64_t expires_ns;
   };
 
@@ -68,6 +89,9 @@ class Door {
   void examine(Visitor& visitor, Accepted accepted);
   void make_known(Visitor& visitor) noexcept;
   void take_data(Accepted accepted);
+  void listen_for_rdma(RdmaListening rdma);
+  void take_request(RdmaRequest request, std::span<const std::byte> hello, const std::string& from);
+  void keep(const DataConnection& connection, Arrival arrival);
   void warn(const std::string& text);
   void reap() noexcept;
   void drop_unfetched() noexcept;
@@ -87,6 +111,8 @@ class Door {
   std::uint64_t unsaid_warnings_ = 0;
   std::list<Arrived> arrived_;
   bool waits_are_over_ = false;
+  std::string why_no_rdma_;
+  std::unique_ptr<RdmaListener> rdma_;
   std::thread thread_;
 };
 

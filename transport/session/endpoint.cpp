@@ -1,5 +1,7 @@
 #include "transport/session/endpoint.hpp"
 
+#include <algorithm>
+
 namespace framewire {
 
 AuthenticateOptions authentication_of(const EndpointOptions& endpoint) {
@@ -10,6 +12,17 @@ AuthenticateOptions authentication_of(const EndpointOptions& endpoint) {
     options.key = find_key(endpoint.key_file);
   }
   return options;
+}
+
+RdmaListening rdma_listening_of(const EndpointOptions& endpoint) noexcept {
+  const auto& links = endpoint.allowed_links;
+  if (std::ranges::find(links, LinkKind::rdma) == links.end()) {
+    return RdmaListening::never;
+  }
+  if (links.size() == 1) {
+    return RdmaListening::required;
+  }
+  return endpoint.rdma_for_loopback ? RdmaListening::where_possible : RdmaListening::beyond_loopback;
 }
 
 ListenOptions listening_of(const EndpointOptions& endpoint, const AuthenticateOptions& authentication) {

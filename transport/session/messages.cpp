@@ -74,6 +74,39 @@ Delivery delivery_field(const json& message) {
   return *delivery;
 }
 
+std::uint16_t optional_port_field(const json& message) {
+  return message.contains("rdma_port") ? number_field<std::uint16_t>(message, "rdma_port") : std::uint16_t{0};
+}
+
+json access_to_json(const RingAccess& access) {
+  return {{"type", "access"},
+          {"payload_address", access.payload_address},
+          {"payload_key", access.payload_key},
+          {"cells_address", access.cells_address},
+          {"cells_key", access.cells_key},
+          {"cells_per_slot", access.cells_per_slot},
+          {"receive_depth", access.receive_depth}};
+}
+
+RingAccess read_access(const json& message) {
+  return {.payload_address = number_field<std::uint64_t>(message, "payload_address"),
+          .payload_key = number_field<std::uint32_t>(message, "payload_key"),
+          .cells_address = number_field<std::uint64_t>(message, "cells_address"),
+          .cells_key = number_field<std::uint32_t>(message, "cells_key"),
+          .cells_per_slot = number_field<std::uint32_t>(message, "cells_per_slot"),
+          .receive_depth = number_field<std::uint32_t>(message, "receive_depth")};
+}
+
+/// Where the other side is to dial, and with what; nothing when it is this one that dials.
+void add_data_address(json& message, const std::string& token, std::uint16_t rdma_port) {
+  if (!token.empty()) {
+    message["token"] = token;
+  }
+  if (rdma_port != 0) {
+    message["rdma_port"] = rdma_port;
+  }
+}
+
 json rational_to_json(const Rational& rational) {
   return {rational.numerator, rational.denominator};
 }
@@ -175,7 +208,11 @@ json to_json(const OfferMessage& message) {
   for (const LinkKind kind : message.links) {
     links.push_back(std::string(name(kind)));
   }
-  return {{"type", "offer"}, {"session", message.session}, {"streams", streams}, {"links", links}};
+  json out{{"type", "offer"}, {"session", message.session}, {"streams", streams}, {"links", links}};
+  if (!message.why_no_rdma.empty()) {
+    out["why_no_rdma"] = message.why_no_rdma;
+  }
+  return out;
 }
 
 OfferMessage read_offer(const json& message) {
@@ -194,6 +231,7 @@ OfferMessage read_offer(const json& message) {
       offer.links.push_back(*kind);
     }
   }
+  offer.why_no_rdma = optional_text_field(message, "why_no_rdma");
   return offer;
 }
 
@@ -202,29 +240,36 @@ json to_json(const ChooseMessage& message) {
            {"stream", message.stream},
            {"link", std::string(name(message.link))},
            {"delivery", std::string(name(message.delivery))}};
-  if (!message.token.empty()) {
-    out["token"] = message.token;
-  }
+  add_data_address(out, message.token, message.rdma_port);
   return out;
 }
 
 ChooseMessage read_choose(const json& message) {
   expect_type(message, "choose");
   return {number_field<std::uint32_t>(message, "stream"), link_field(message, "link"), delivery_field(message),
-          optional_text_field(message, "token")};
+          optional_text_field(message, "token"), optional_port_field(message)};
 }
 
 json to_json(const ConnectMessage& message) {
   json out{{"type", "connect"}};
-  if (!message.token.empty()) {
-    out["token"] = message.token;
-  }
+  add_data_address(out, message.token, message.rdma_port);
   return out;
 }
 
 ConnectMessage read_connect(const json& message) {
+  throw_if_no_link(message);
   expect_type(message, "connect");
-  return {optional_text_field(message, "token")};
+  return {optional_text_field(message, "token"), optional_port_field(message)};
+}
+
+json no_link(const std::string& sentence) {
+  return {{"type", "no_link"}, {"text", sentence}};
+}
+
+void throw_if_no_link(const json& message) {
+  if (message_type(message) == "no_link") {
+    throw Error::lost_peer(text_field(message, "text"));
+  }
 }
 
 json to_json(const EpochMessage& message) {
@@ -254,12 +299,24 @@ EpochMessage read_epoch(const json& message) {
 }
 
 json to_json(const ReadyMessage& message) {
-  return {{"type", "ready"}, {"number", message.number}, {"ring_slots", message.ring_slots}};
+  json out{{"type", "ready"}, {"number", message.number}, {"ring_slots", message.ring_slots}};
+  if (message.access) {
+    out["access"] = access_to_json(*message.access);
+  }
+  return out;
 }
 
 ReadyMessage read_ready(const json& message) {
   expect_type(message, "ready");
-  return {number_field<std::uint32_t>(message, "number"), number_field<std::uint32_t>(message, "ring_slots")};
+  ReadyMessage ready{number_field<std::uint32_t>(message, "number"),
+                     number_field<std::uint32_t>(message, "ring_slots")};
+  if (const auto access = message.find("access"); access != message.end()) {
+    if (!access->is_object()) {
+      throw wrong_field(message, "access");
+    }
+    ready.access = read_access(*access);
+  }
+  return ready;
 }
 
 json to_json(const ClockMessage& message) {

@@ -42,26 +42,35 @@ struct OfferMessage {
   std::string session;  // 32 hexadecimal digits
   std::vector<OfferedStream> streams;
   std::vector<LinkKind> links;
+  std::string why_no_rdma{};  // where that is none of them
 };
 nlohmann::json to_json(const OfferMessage& message);
 OfferMessage read_offer(const nlohmann::json& message);
 
-/// The viewer: what it takes. With a token when the sender is to dial the data connection.
+/// The viewer: what it takes. With a token, and its RDMA port, when the sender is to dial the data connection. It may
+/// choose anew as long as there is none.
 struct ChooseMessage {
   std::uint32_t stream = 0;
   LinkKind link = LinkKind::tcp;
   Delivery delivery = Delivery::latest;
   std::string token;
+  std::uint16_t rdma_port = 0;
 };
 nlohmann::json to_json(const ChooseMessage& message);
 ChooseMessage read_choose(const nlohmann::json& message);
 
-/// The sender: go on. With a token when the viewer is to dial the data connection.
+/// The sender: go on. With a token, and its RDMA port, when the viewer is to dial the data connection.
 struct ConnectMessage {
   std::string token;
+  std::uint16_t rdma_port = 0;
 };
 nlohmann::json to_json(const ConnectMessage& message);
 ConnectMessage read_connect(const nlohmann::json& message);
+
+/// The sender: the link that was chosen cannot be had, and why. The viewer chooses another one, or leaves.
+nlohmann::json no_link(const std::string& sentence);
+/// Throws Error (lost_peer) with the sender's sentence if `message` says so.
+void throw_if_no_link(const nlohmann::json& message);
 
 /// The sender: frames of this format follow once the viewer is ready.
 struct EpochMessage {
@@ -76,6 +85,7 @@ EpochMessage read_epoch(const nlohmann::json& message);
 struct ReadyMessage {
   std::uint32_t number = 0;
   std::uint32_t ring_slots = 0;
+  std::optional<RingAccess> access{};
 };
 nlohmann::json to_json(const ReadyMessage& message);
 ReadyMessage read_ready(const nlohmann::json& message);

@@ -12,6 +12,7 @@
 #include "base/wait.hpp"
 #include "transport/control/address.hpp"
 #include "transport/session/endpoint.hpp"
+#include "transport/session/rdma_data.hpp"
 
 namespace framewire {
 
@@ -73,15 +74,19 @@ SenderService::SenderService(const EndpointOptions& endpoint, std::vector<Stream
   context_.streams = std::move(streams);
   context_.allowed_links = endpoint.allowed_links;
   context_.program = program;
-  context_.peer_timeout_ns = endpoint.peer_timeout_ns;
+  context_.terms = terms_of(endpoint);
+  context_.terms.sender_domains = &context_.domains;
   context_.log = &log;
   if (endpoint.dial) {
+    if (rdma_listening_of(endpoint) == RdmaListening::required && !has_rdma_device()) {
+      throw no_rdma_device();
+    }
     dial_to_ = *endpoint.dial;
     dialler_ = std::thread([this] { dial_loop(); });
     return;
   }
   door_ = std::make_unique<Door>(
-      listening_of(endpoint, authenticate_), authenticate_,
+      listening_of(endpoint, authenticate_), rdma_listening_of(endpoint), authenticate_,
       [this](Door& door, Authenticated authenticated) { run_session(std::move(authenticated), {.door = &door}); }, log);
 }
 

@@ -9,7 +9,9 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "base/wait.hpp"
+#include "transport/session/data_wait.hpp"
 #include "transport/session/handshake.hpp"
+#include "transport/session/rdma_data.hpp"
 #include "transport/socket_state.hpp"
 
 namespace framewire {
@@ -31,50 +33,59 @@ SessionReport SenderSession::run() {
     serve();
   } catch (const Error& error) {
     report_.ending = error.what();
+    tell(error);
   }
   return make_report();
 }
 
-void SenderSession::shake_hands() {
-  exchange_hellos(*authenticated_.channel, "sender", context_.program);
-  const SessionId session = random_session_id();
-  const ChooseMessage choice = negotiate(to_hex(session));
-  const DataConnection connection{session, choice.link, 0};
-  FileDescriptor data;
-  if (way_.door != nullptr) {
-    const Token token = way_.door->issue(connection);
-    authenticated_.channel->send(to_json(ConnectMessage{token.hex()}));
-    data = way_.door->await_data(connection, monotonic_ns() + data_connection_timeout_ns);
-  } else {
-    authenticated_.channel->send(to_json(ConnectMessage{}));
-    data = dial_data(*way_.dial, Token::from_hex(choice.token), connection);
+/// What this end cannot do would only meet the viewer again: it should know, and not come back.
+void SenderSession::tell(const Error& error) noexcept {
+  try {
+    if (error.status() == ExitStatus::failed) {
+      authenticated_.channel->send(refusal(error.what()), monotonic_ns() + ns_per_s);
+    }
+  } catch (const std::exception&) {
+    // It has gone meanwhile.
   }
-  link_ = make_sender_link(choice.link, std::move(data), context_.peer_timeout_ns);
-  outlet_ = std::make_unique<Outlet>(*link_, choice.delivery, wake_event_.get());
-  is_attached_ = stream_->attach(*outlet_);
-  if (!is_attached_) {
-    refuse(*authenticated_.channel, "the sender has its " + std::to_string(stream_->options().max_viewers) +
-                                        " viewers already; start it with a larger --viewers");
-  }
-  watch_peer(authenticated_.channel->fd(), context_.peer_timeout_ns);
-  report_.viewer = authenticated_.channel->peer();
-  report_.stream = stream_->options().name;
-  report_.transport = name(choice.link);
-  context_.log->info("viewer " + report_.viewer + ": " +
-                     start_line(choice.link, authenticated_.auth, authenticated_.control));
 }
 
-ChooseMessage SenderSession::negotiate(const std::string& session) {
-  OfferMessage offer{.session = session, .streams = {}, .links = {}};
+void SenderSession::shake_hands() {
+  MessageChannel& channel = *authenticated_.channel;
+  exchange_hellos(channel, "sender", context_.program);
+  const SessionId session = random_session_id();
+  const OfferMessage offer = make_offer(session);
+  channel.send(to_json(offer));
+  auto answer = std::make_unique<nlohmann::json>(channel.receive(monotonic_ns() + handshake_timeout_ns));
+  ChooseMessage choice;
+  while (answer) {
+    choice = agree(offer, *answer);
+    answer = connect({session, choice.link, 0}, choice);
+  }
+  attach(choice);
+}
+
+OfferMessage SenderSession::make_offer(const SessionId& session) const {
+  OfferMessage offer{.session = to_hex(session), .streams = {}, .links = {}, .why_no_rdma = why_no_rdma()};
   for (const Stream* stream : context_.streams) {
     const auto format = stream->format();
     offer.streams.push_back({stream->options().name, stream->options().number, stream->options().delivery,
                              format ? describe(*format) : std::string()});
   }
-  std::ranges::copy_if(context_.allowed_links, std::back_inserter(offer.links),
-                       [&](LinkKind kind) { return kind != LinkKind::local || authenticated_.is_unix; });
-  authenticated_.channel->send(to_json(offer));
-  const auto answer = authenticated_.channel->receive(monotonic_ns() + handshake_timeout_ns);
+  std::ranges::copy_if(context_.allowed_links, std::back_inserter(offer.links), [&](LinkKind kind) {
+    return kind == LinkKind::local ? authenticated_.is_unix : kind == LinkKind::rdma ? offer.why_no_rdma.empty() : true;
+  });
+  return offer;
+}
+
+/// Empty where this end can take or make RDMA connections.
+std::string SenderSession::why_no_rdma() const {
+  if (way_.door != nullptr) {
+    return way_.door->why_no_rdma();
+  }
+  return has_rdma_device() ? "" : "it has no RDMA device";
+}
+
+ChooseMessage SenderSession::agree(const OfferMessage& offer, const nlohmann::json& answer) {
   ChooseMessage choice = read_choose(answer);
   stream_ = &stream_by_number(choice.stream);
   if (std::ranges::find(offer.links, choice.link) == offer.links.end()) {
@@ -86,6 +97,72 @@ ChooseMessage SenderSession::negotiate(const std::string& session) {
            "every");
   }
   return choice;
+}
+
+/// Makes the link; or returns the message in which the viewer chose another one.
+std::unique_ptr<nlohmann::json> SenderSession::connect(const DataConnection& connection, const ChooseMessage& choice) {
+  if (way_.door == nullptr) {
+    authenticated_.channel->send(to_json(ConnectMessage{}));
+    return dial_peer(connection, choice);
+  }
+  const Token token = way_.door->issue(connection);
+  authenticated_.channel->send(to_json(ConnectMessage{.token = token.hex(), .rdma_port = way_.door->rdma_port()}));
+  return await_peer(connection);
+}
+
+std::unique_ptr<nlohmann::json> SenderSession::await_peer(const DataConnection& connection) {
+  MessageChannel& channel = *authenticated_.channel;
+  DataWait wait(*way_.door, connection, channel);
+  for (;;) {
+    if (auto arrival = wait.next()) {
+      try {
+        link_ = make_sender_link(connection.link, accept_data(std::move(*arrival), context_.terms), context_.terms);
+        early_ = wait.take_message();
+        return nullptr;
+      } catch (const Error& error) {
+        if (connection.link != LinkKind::rdma) {
+          throw;
+        }
+        context_.log->warning("viewer " + channel.peer() + ": " + error.what());
+      }
+    }
+    if (wait.message() != nullptr && message_type(*wait.message()) == "choose") {
+      return wait.take_message();
+    }
+  }
+}
+
+std::unique_ptr<nlohmann::json> SenderSession::dial_peer(const DataConnection& connection,
+                                                         const ChooseMessage& choice) {
+  MessageChannel& channel = *authenticated_.channel;
+  try {
+    link_ = make_sender_link(
+        connection.link,
+        dial_data(*way_.dial, choice.rdma_port, Token::from_hex(choice.token), connection, context_.terms),
+        context_.terms);
+    return nullptr;
+  } catch (const Error& error) {
+    if (connection.link != LinkKind::rdma) {
+      throw;
+    }
+    channel.send(no_link(error.what()));
+  }
+  return std::make_unique<nlohmann::json>(channel.receive(monotonic_ns() + handshake_timeout_ns));
+}
+
+void SenderSession::attach(const ChooseMessage& choice) {
+  outlet_ = std::make_unique<Outlet>(*link_, choice.delivery, wake_event_.get());
+  is_attached_ = stream_->attach(*outlet_);
+  if (!is_attached_) {
+    refuse(*authenticated_.channel, "the sender has its " + std::to_string(stream_->options().max_viewers) +
+                                        " viewers already; start it with a larger --viewers");
+  }
+  watch_peer(authenticated_.channel->fd(), context_.terms.peer_timeout_ns);
+  report_.viewer = authenticated_.channel->peer();
+  report_.stream = stream_->options().name;
+  report_.transport = name(choice.link);
+  context_.log->info("viewer " + report_.viewer + ": " +
+                     start_line(choice.link, authenticated_.auth, authenticated_.control));
 }
 
 Stream& SenderSession::stream_by_number(std::uint32_t number) const {
@@ -112,6 +189,9 @@ void SenderSession::serve() {
 
 void SenderSession::handle_messages() {
   authenticated_.channel->flush();
+  if (const auto early = std::exchange(early_, nullptr)) {
+    handle(*early);
+  }
   while (!is_over_) {
     const auto message = authenticated_.channel->try_receive();
     if (!message) {
@@ -127,7 +207,7 @@ void SenderSession::handle(const nlohmann::json& message) {
   if (type == "ready") {
     const ReadyMessage ready = read_ready(message);
     const std::uint32_t ring_slots = std::min(ready.ring_slots, stream_->options().slots_per_viewer);
-    if (!stream_->epoch_ready(*outlet_, ready.number, ring_slots)) {
+    if (!stream_->epoch_ready(*outlet_, ready.number, ring_slots, ready.access)) {
       throw Error::failed("the viewer said ready twice for one format, which would give it more than its slots");
     }
   } else if (type == "clock") {
@@ -177,7 +257,7 @@ void SenderSession::check_peer() {
   }
   if (const std::int64_t now_ns = monotonic_ns(); now_ns >= next_check_ns_) {
     next_check_ns_ = now_ns + ns_per_s / 2;
-    if (tcp_peer_is_silent(authenticated_.channel->fd(), context_.peer_timeout_ns)) {
+    if (tcp_peer_is_silent(authenticated_.channel->fd(), context_.terms.peer_timeout_ns)) {
       throw Error::lost_peer("the viewer's host does not answer");
     }
   }

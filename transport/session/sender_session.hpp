@@ -20,7 +20,9 @@ struct SenderContext {
   std::vector<Stream*> streams;
   std::vector<LinkKind> allowed_links;
   std::string program;
-  std::int64_t peer_timeout_ns = 0;
+  LinkTerms terms;
+  SenderDomains domains;  // which the terms name
+  std::string why_no_rdma;
   Log* log = nullptr;
   std::atomic<std::int64_t> stop_at_ns = INT64_MAX;  // sessions that are not done by then are cut
 };
@@ -55,7 +57,14 @@ class SenderSession {
 
  private:
   void shake_hands();
-  ChooseMessage negotiate(const std::string& session);
+  void tell(const Error& error) noexcept;
+  [[nodiscard]] OfferMessage make_offer(const SessionId& session) const;
+  [[nodiscard]] std::string why_no_rdma() const;
+  ChooseMessage agree(const OfferMessage& offer, const nlohmann::json& answer);
+  std::unique_ptr<nlohmann::json> connect(const DataConnection& connection, const ChooseMessage& choice);
+  std::unique_ptr<nlohmann::json> await_peer(const DataConnection& connection);
+  std::unique_ptr<nlohmann::json> dial_peer(const DataConnection& connection, const ChooseMessage& choice);
+  void attach(const ChooseMessage& choice);
   [[nodiscard]] Stream& stream_by_number(std::uint32_t number) const;
   void serve();
   void handle_messages();
@@ -78,6 +87,7 @@ class SenderSession {
   bool is_over_ = false;
   std::int64_t next_check_ns_ = 0;
   std::uint64_t viewer_received_ = 0;
+  std::unique_ptr<nlohmann::json> early_;  // a message that came before its link
   SessionReport report_;
 };
 

@@ -17,6 +17,7 @@
 #include "transport/session/endpoint.hpp"
 #include "transport/session/frame_flows.hpp"
 #include "transport/session/handshake.hpp"
+#include "transport/session/rdma_data.hpp"
 #include "transport/session/viewer_session.hpp"
 
 namespace framewire {
@@ -110,12 +111,15 @@ Subscriber::Implementation::Implementation(SubscriberOptions options, Log& log)
              .allowed_links = options_.endpoint.allowed_links,
              .transport_is_auto = options_.endpoint.transport_is_auto,
              .program = "framewire-view " FRAMEWIRE_VERSION,
-             .peer_timeout_ns = options_.endpoint.peer_timeout_ns};
+             .terms = terms_of(options_.endpoint)};
   if (options_.endpoint.dial) {
+    if (rdma_listening_of(options_.endpoint) == RdmaListening::required && !has_rdma_device()) {
+      throw no_rdma_device();
+    }
     set_status(SubscriberState::waiting, "waiting for " + format_host_port(*options_.endpoint.dial));
   } else {
     door_ = std::make_unique<Door>(
-        listening_of(options_.endpoint, authenticate_), authenticate_,
+        listening_of(options_.endpoint, authenticate_), rdma_listening_of(options_.endpoint), authenticate_,
         [this](Door&, Authenticated authenticated) { take_incoming(std::move(authenticated)); }, log_);
     set_status(SubscriberState::waiting, "waiting for a sender on " + door_->describe());
   }

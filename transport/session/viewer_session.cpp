@@ -8,7 +8,9 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "transport/session/data_wait.hpp"
 #include "transport/session/handshake.hpp"
+#include "transport/session/rdma_data.hpp"
 #include "transport/socket_state.hpp"
 
 namespace framewire {
@@ -41,61 +43,104 @@ const OfferedStream& find_stream(const OfferMessage& offer, const std::string& w
   return *found;
 }
 
+/// Empty where a link can be tried.
+std::string why_not_possible(LinkKind kind, const OfferMessage& offer, bool is_unix, const ViewerWishes& wishes) {
+  const bool is_offered = std::ranges::find(offer.links, kind) != offer.links.end();
+  switch (kind) {
+    case LinkKind::local:
+      return is_offered ? "" : is_unix ? "local is not offered" : "local needs the same user on the same machine";
+    case LinkKind::rdma:
+      if (!is_offered) {
+        return "rdma: the sender has none" + (offer.why_no_rdma.empty() ? "" : ", " + offer.why_no_rdma);
+      }
+      return !wishes.transport_is_auto || has_rdma_device() ? "" : "rdma: no RDMA device here";
+    case LinkKind::tcp:
+      return is_offered ? "" : "tcp is not offered";
+  }
+  return "unknown";
+}
+
 }  // namespace
 
 ViewerSession::ViewerSession(Authenticated authenticated, DataWay way, const ViewerWishes& wishes)
-    : authenticated_(std::move(authenticated)), peer_timeout_ns_(wishes.peer_timeout_ns) {
+    : authenticated_(std::move(authenticated)), peer_timeout_ns_(wishes.terms.peer_timeout_ns) {
   MessageChannel& channel = *authenticated_.channel;
   exchange_hellos(channel, "viewer", wishes.program);
   const OfferMessage offer = read_offer(channel.receive(monotonic_ns() + handshake_timeout_ns));
-  std::string why;
-  const ChooseMessage choice = choose(offer, wishes, why);
-  delivery_ = choice.delivery;
-  open_link(offer, choice, way, wishes.peer_timeout_ns);
-  watch_peer(channel.fd(), wishes.peer_timeout_ns);
-  start_line_ = framewire::start_line(choice.link, authenticated_.auth, authenticated_.control) + why;
+  const std::string why = choose_link(offer, way, wishes);
+  watch_peer(channel.fd(), wishes.terms.peer_timeout_ns);
+  start_line_ = framewire::start_line(link_->kind(), authenticated_.auth, authenticated_.control) + why;
+  if (early_) {
+    handle(*std::exchange(early_, nullptr));
+  }
   if (!authenticated_.is_unix) {
     compare_clocks();
   }
 }
 
-ChooseMessage ViewerSession::choose(const OfferMessage& offer, const ViewerWishes& wishes, std::string& why) {
+ViewerSession::~ViewerSession() = default;
+
+/// Opens the best link that works; returns what the start line says of those that are better and do not.
+std::string ViewerSession::choose_link(const OfferMessage& offer, DataWay way, const ViewerWishes& wishes) {
   MessageChannel& channel = *authenticated_.channel;
   const OfferedStream& stream = find_stream(offer, wishes.stream, channel);
-  const auto link = std::ranges::find_if(
-      wishes.allowed_links, [&](LinkKind kind) { return std::ranges::find(offer.links, kind) != offer.links.end(); });
-  if (link == wishes.allowed_links.end()) {
-    refuse(channel, "no transport in common: this end takes " + names_of(wishes.allowed_links) +
-                        ", the sender offers " + names_of(offer.links) +
-                        (authenticated_.is_unix ? "" : " (local needs the same user on the same machine)"));
-  }
   if (wishes.delivery == Delivery::every && stream.delivery == Delivery::latest) {
     refuse(
         channel,
         "the stream is delivered as 'latest'; a viewer cannot ask for 'every': start the sender with --delivery every");
   }
-  if (wishes.transport_is_auto) {
-    why = *link == LinkKind::local ? " (auto: local, both ends are on this machine)"
-                                   : " (auto: " + std::string(name(*link)) +
-                                         (authenticated_.is_unix ? ", local is not offered)"
-                                                                 : ", local needs the same user on the same machine)");
+  delivery_ = wishes.delivery.value_or(stream.delivery);
+  std::string why_not;
+  for (const LinkKind kind : wishes.allowed_links) {
+    if (const std::string reason = why_not_possible(kind, offer, authenticated_.is_unix, wishes); !reason.empty()) {
+      why_not += "; " + reason;
+      continue;
+    }
+    try {
+      open_link(offer, {.stream = stream.number, .link = kind, .delivery = delivery_, .token = {}}, way, wishes.terms);
+      if (!wishes.transport_is_auto) {
+        return {};
+      }
+      return kind == LinkKind::local ? " (auto: local, both ends are on this machine)"
+                                     : " (auto: " + std::string(name(kind)) + why_not + ")";
+    } catch (const Error& error) {
+      if (kind != LinkKind::rdma || !wishes.transport_is_auto) {
+        throw;
+      }
+      why_not += "; rdma: " + std::string(error.what());
+    }
   }
-  return {.stream = stream.number, .link = *link, .delivery = wishes.delivery.value_or(stream.delivery), .token = {}};
+  refuse(channel, "no transport in common: this end takes " + names_of(wishes.allowed_links) + ", the sender offers " +
+                      names_of(offer.links) + why_not);
 }
 
-void ViewerSession::open_link(const OfferMessage& offer, ChooseMessage choice, DataWay way,
-                              std::int64_t peer_timeout_ns) {
+void ViewerSession::open_link(const OfferMessage& offer, ChooseMessage choice, DataWay way, const LinkTerms& terms) {
   MessageChannel& channel = *authenticated_.channel;
   const DataConnection connection{session_id_from_hex(offer.session), choice.link, 0};
   if (way.door != nullptr) {
     choice.token = way.door->issue(connection).hex();
+    choice.rdma_port = way.door->rdma_port();
   }
   channel.send(to_json(choice));
   const ConnectMessage go = read_connect(channel.receive(monotonic_ns() + handshake_timeout_ns));
-  FileDescriptor data = way.door != nullptr
-                            ? way.door->await_data(connection, monotonic_ns() + data_connection_timeout_ns)
-                            : dial_data(*way.dial, Token::from_hex(go.token), connection);
-  link_ = make_receiver_link(choice.link, std::move(data), peer_timeout_ns);
+  DataPath path = way.door != nullptr
+                      ? await_sender(way, connection, terms)
+                      : dial_data(*way.dial, go.rdma_port, Token::from_hex(go.token), connection, terms);
+  link_ = make_receiver_link(choice.link, std::move(path), terms);
+}
+
+DataPath ViewerSession::await_sender(DataWay way, const DataConnection& connection, const LinkTerms& terms) {
+  DataWait wait(*way.door, connection, *authenticated_.channel);
+  for (;;) {
+    if (auto arrival = wait.next()) {
+      early_ = wait.take_message();
+      return accept_data(std::move(*arrival), terms);
+    }
+    if (wait.message() != nullptr) {
+      throw_if_refused(*wait.message());
+      throw_if_no_link(*wait.message());
+    }
+  }
 }
 
 /// The offset at the exchange with the shortest round trip; half of that round trip is how far off it can be (Cristian
@@ -143,10 +188,10 @@ void ViewerSession::handle(const nlohmann::json& message) {
   const std::string type = message_type(message);
   if (type == "epoch") {
     const EpochMessage epoch = read_epoch(message);
-    link_->begin_epoch(epoch.number, epoch.slot_bytes, epoch.ring_slots);
+    const auto access = link_->begin_epoch(epoch.number, epoch.slot_bytes, epoch.ring_slots);
     epoch_ = epoch.number;
     format_ = epoch.format;
-    unsaid_ready_ = ReadyMessage{epoch.number, epoch.ring_slots};
+    unsaid_ready_ = ReadyMessage{epoch.number, epoch.ring_slots, access};
   } else if (type == "bye") {
     frames_sent_ = read_bye(message).frames_sent;
     has_bye_.store(true, std::memory_order_release);

@@ -21,7 +21,7 @@ struct ViewerWishes {
   std::vector<LinkKind> allowed_links;  // best first
   bool transport_is_auto = true;
   std::string program;
-  std::int64_t peer_timeout_ns = 0;
+  LinkTerms terms;
 };
 
 /// Used by the subscriber's thread, but for link() and the atomics.
@@ -29,6 +29,9 @@ class ViewerSession {
  public:
   /// Shakes hands and opens the data connection. Throws Error.
   ViewerSession(Authenticated authenticated, DataWay way, const ViewerWishes& wishes);
+  ~ViewerSession();
+  ViewerSession(const ViewerSession&) = delete;
+  ViewerSession& operator=(const ViewerSession&) = delete;
 
   /// Takes in what the sender said; never waits. Throws Error when the session is over without a bye.
   void handle_messages();
@@ -60,8 +63,9 @@ class ViewerSession {
   std::int64_t clock_uncertainty_ns = 0;
 
  private:
-  ChooseMessage choose(const OfferMessage& offer, const ViewerWishes& wishes, std::string& why);
-  void open_link(const OfferMessage& offer, ChooseMessage choice, DataWay way, std::int64_t peer_timeout_ns);
+  std::string choose_link(const OfferMessage& offer, DataWay way, const ViewerWishes& wishes);
+  void open_link(const OfferMessage& offer, ChooseMessage choice, DataWay way, const LinkTerms& terms);
+  DataPath await_sender(DataWay way, const DataConnection& connection, const LinkTerms& terms);
   void compare_clocks();
   void handle(const nlohmann::json& message);
 
@@ -73,6 +77,7 @@ class ViewerSession {
   std::optional<StreamFormat> format_;
   std::optional<ReadyMessage> unsaid_ready_;
   std::int64_t peer_timeout_ns_;
+  std::unique_ptr<nlohmann::json> early_;  // a message that came before its link
   std::uint64_t frames_sent_ = 0;
   std::atomic<bool> has_bye_ = false;
 };

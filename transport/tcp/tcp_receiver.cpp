@@ -11,6 +11,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/wait.hpp"
+#include "transport/ring_limits.hpp"
 #include "transport/socket_state.hpp"
 
 namespace framewire {
@@ -20,8 +21,6 @@ namespace {
 /// Headers and small payloads are read in blocks of this size; of a large payload only the part that came with its
 /// header is copied once more.
 constexpr std::size_t buffer_bytes = std::size_t{32} * 1024;
-/// Formats that may follow each other without a frame between them.
-constexpr std::size_t most_rings = 64;
 
 }  // namespace
 
@@ -48,17 +47,14 @@ TcpReceiver::~TcpReceiver() {
   thread_.join();
 }
 
-void TcpReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots) {
-  if (slot_bytes == 0 || slot_bytes > max_slot_bytes || ring_slots == 0 || ring_slots > max_pool_slots) {
-    throw Error::failed("the sender asks for a ring of " + std::to_string(ring_slots) + " slots of " +
-                        std::to_string(slot_bytes) + " bytes, which is not possible");
-  }
+std::optional<RingAccess> TcpReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes,
+                                                   std::uint32_t ring_slots) {
+  require_possible_ring(slot_bytes, ring_slots);
   auto ring = std::make_shared<TcpRing>(epoch, slot_bytes, ring_slots);
   const std::scoped_lock lock(mutex_);
-  if (rings_.size() == most_rings) {
-    throw Error::failed("the sender changed its format " + std::to_string(most_rings) + " times without a frame");
-  }
+  require_room_for_ring(rings_.size());
   rings_.push_back(std::move(ring));
+  return std::nullopt;
 }
 
 std::optional<IncomingFrame> TcpReceiver::poll() noexcept {

@@ -92,7 +92,8 @@ TcpSender::~TcpSender() {
 
 void TcpSender::begin_epoch(std::shared_ptr<Pool> /*pool*/) {}
 
-void TcpSender::epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots) noexcept {
+void TcpSender::epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots,
+                            const std::optional<RingAccess>& /*access*/) noexcept {
   ready_epoch_ = epoch;
   ring_slots = std::min<std::uint32_t>(ring_slots, most_queued / 2);
   ring_slot_is_out_.assign(ring_slots, false);

@@ -1,0 +1,48 @@
+// A queue of bounded length that never allocates after its construction.
+#pragma once
+
+#include <cassert>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace framewire {
+
+/// Oldest first. As thread-safe as a vector: guarded by its owner.
+template <typename Value>
+class FixedQueue {
+ public:
+  explicit FixedQueue(std::size_t capacity) : places_(capacity) {}
+
+  [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
+  [[nodiscard]] bool full() const noexcept { return count_ == places_.size(); }
+  [[nodiscard]] std::size_t size() const noexcept { return count_; }
+  [[nodiscard]] std::size_t room() const noexcept { return places_.size() - count_; }
+  /// Not when empty.
+  [[nodiscard]] Value& front() noexcept {
+    assert(count_ > 0);
+    return places_[head_];
+  }
+
+  /// Not when full.
+  void push(Value value) noexcept {
+    assert(!full());
+    places_[(head_ + count_) % places_.size()] = std::move(value);
+    ++count_;
+  }
+  /// Not when empty. What the place held is gone: nothing is kept alive by a queue that has let it go.
+  Value pop() noexcept {
+    assert(count_ > 0);
+    Value value = std::exchange(places_[head_], Value{});
+    head_ = (head_ + 1) % places_.size();
+    --count_;
+    return value;
+  }
+
+ private:
+  std::vector<Value> places_;
+  std::size_t head_ = 0;
+  std::size_t count_ = 0;
+};
+
+}  // namespace framewire

@@ -1,0 +1,142 @@
+// One reliable connected queue pair, from its dialling or accepting to its end.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "transport/rdma/domain.hpp"
+#include "transport/rdma/verbs.hpp"
+
+namespace framewire {
+
+/// What the dialling side says with its first packet, and the accepting one with its answer: opaque here. rdma_cm
+/// leaves 56 bytes at connect; an answer may be longer, and need not be.
+inline constexpr std::uint8_t rdma_private_bytes = 56;
+using RdmaPrivateData = std::array<std::byte, rdma_private_bytes>;
+
+/// Which protection domain a connection over this device gets.
+using DomainOf = std::function<std::shared_ptr<ibv_pd>(ibv_context* device)>;
+
+struct RdmaOptions {
+  DomainOf domain_of;
+  std::int64_t peer_timeout_ns = 1'000'000'000;  // a peer whose device does not answer for so long is lost
+};
+
+/// What the device gave, which may be less than was asked for.
+struct RdmaGrants {
+  std::uint32_t send_depth = 0;     // work requests that may be posted and not completed
+  std::uint32_t receive_depth = 0;  // immediates that may come in before the next one is taken
+  std::uint32_t inline_bytes = 0;
+  std::uint64_t chunk_bytes = 0;  // the longest single write
+  bool has_immediate = true;      // RDMA WRITE WITH IMMEDIATE: not on iWARP
+  bool has_windows = false;       // type 2B memory windows
+};
+
+/// Somebody wants to connect: no more than a name so far, without a queue pair or any memory. Destroyed unanswered it
+/// is rejected.
+class RdmaRequest {
+ public:
+  RdmaRequest(std::shared_ptr<rdma_event_channel> events, Verbs<rdma_cm_id> id) noexcept
+      : events_(std::move(events)), id_(std::move(id)) {}
+  RdmaRequest(RdmaRequest&&) noexcept = default;
+  RdmaRequest& operator=(RdmaRequest&&) = delete;
+  RdmaRequest(const RdmaRequest&) = delete;
+  ~RdmaRequest();
+
+  /// What accept() will say.
+  void set_answer(const RdmaPrivateData& answer) noexcept { answer_ = answer; }
+
+ private:
+  friend class RdmaConnection;
+  std::shared_ptr<rdma_event_channel> events_;  // the listener's, which an id outlives at its peril
+  Verbs<rdma_cm_id> id_;
+  RdmaPrivateData answer_{};
+};
+
+/// Set up by one thread. Afterwards the queues are the owner's to guard; disconnect() and take_end() may run beside.
+class RdmaConnection {
+ public:
+  /// Connects to an RDMA listener at an address, which `name` names for people. `check_answer` gets what it answered,
+  /// and throws when it is not who it should be. Throws Error: lost_peer (no device here, no route, nobody there, no
+  /// answer until the deadline), refused (the other side rejects the connection), failed (the device lacks something).
+  static std::unique_ptr<RdmaConnection> dial(const sockaddr& to, const std::string& name, const RdmaPrivateData& hello,
+                                              const std::function<void(std::span<const std::byte>)>& check_answer,
+                                              const RdmaOptions& options, std::int64_t deadline_ns);
+
+  /// Answers a request. Throws Error as above.
+  static std::unique_ptr<RdmaConnection> accept(RdmaRequest request, const RdmaOptions& options,
+                                                std::int64_t deadline_ns);
+
+  RdmaConnection(const RdmaConnection&) = delete;
+  RdmaConnection& operator=(const RdmaConnection&) = delete;
+  ~RdmaConnection();
+
+  [[nodiscard]] ibv_qp* queue_pair() const noexcept { return id_->qp; }
+  [[nodiscard]] const std::shared_ptr<ibv_pd>& domain() const noexcept { return domain_; }
+  [[nodiscard]] ibv_cq* send_completions() const noexcept { return send_completions_.get(); }
+  [[nodiscard]] ibv_cq* receive_completions() const noexcept { return receive_completions_.get(); }
+  [[nodiscard]] const RdmaGrants& grants() const noexcept { return grants_; }
+
+  /// The immediate that a completed receive brought, after which its place is given to the next one; nothing when it
+  /// brought something else, or the queue pair is in error. Under the owner's lock.
+  std::optional<std::uint32_t> take_immediate(const ibv_wc& completion) noexcept;
+
+  /// Asks that completion_descriptor() becomes readable at the next completion of either queue; what has completed
+  /// before is not told of. Costs nothing while the last request still stands. False when the device is gone. Under the
+  /// owner's lock, as take_notifications(), which reads the descriptor empty.
+  bool request_notification() noexcept;
+  void take_notifications() noexcept;
+  [[nodiscard]] int completion_descriptor() const noexcept { return channel_->fd; }
+
+  /// Readable when the connection manager has something to say; take_end() says why the connection has ended, if it
+  /// has.
+  [[nodiscard]] int event_descriptor() const noexcept { return events_->fd; }
+  std::optional<std::string> take_end() noexcept;
+
+  /// Tells the other side, and ends every request that is still posted. Any thread; a second call does nothing.
+  void disconnect() noexcept;
+
+ private:
+  explicit RdmaConnection(const RdmaOptions& options);
+
+  Verbs<rdma_cm_event> await(rdma_cm_event_type wanted, std::int64_t deadline_ns);
+  void resolve(const sockaddr& to, std::int64_t deadline_ns);
+  void make_queue_pair();
+  void make_queues(const ibv_device_attr& attributes);
+  void post_receives();
+  bool post_receive(std::uint32_t place) noexcept;
+  void set_ack_timeout() noexcept;
+  void shorten_waits_for_the_unready() noexcept;
+
+  const RdmaOptions options_;
+  std::string peer_;  // for people
+  Verbs<rdma_event_channel> events_;
+  std::shared_ptr<ibv_pd> domain_;
+  std::shared_ptr<const Registration> notices_;  // where the immediates of devices that have none come in, as messages
+  Verbs<ibv_comp_channel> channel_;
+  Verbs<ibv_cq> send_completions_;
+  Verbs<ibv_cq> receive_completions_;
+  Verbs<rdma_cm_id> id_;
+  RdmaGrants grants_;
+  std::atomic<bool> is_disconnected_ = false;
+
+  /// A completion queue's notifications.
+  struct Notified {
+    ibv_cq* queue = nullptr;
+    bool is_requested = false;
+    unsigned unacknowledged = 0;
+  };
+  std::array<Notified, 2> notified_;
+};
+
+}  // namespace framewire

@@ -1,0 +1,68 @@
+#include "transport/rdma/domain.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/text.hpp"
+
+namespace framewire {
+
+namespace {
+
+Error no_registration(std::uint64_t size_bytes, int error_number) {
+  rlimit limit{};
+  if (error_number != ENOMEM || ::getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+    return Error::from_errno("register " + format_bytes(size_bytes) + " with the RDMA device", error_number);
+  }
+  return Error::failed("cannot register " + format_bytes(size_bytes) +
+                       " with the RDMA device: this process may lock only " + format_bytes(limit.rlim_cur) +
+                       "; raise that by 'ulimit -l unlimited', for good by a file in /etc/security/limits.d with '* - "
+                       "memlock unlimited', or take --slots and --size smaller");
+}
+
+}  // namespace
+
+std::shared_ptr<const Registration> register_block(const std::shared_ptr<ibv_pd>& domain,
+                                                   std::shared_ptr<const HostBlock> block, unsigned access) {
+  const std::span<std::byte> bytes = block->bytes();
+  ibv_mr* region = ibv_reg_mr(domain.get(), bytes.data(), bytes.size(), access);
+  if (region == nullptr) {
+    throw no_registration(bytes.size(), errno);
+  }
+  return std::make_shared<const Registration>(
+      Registration{.domain = domain, .block = std::move(block), .region = Verbs<ibv_mr>(region)});
+}
+
+std::shared_ptr<ibv_pd> make_domain(ibv_context* device) {
+  return {own(ibv_alloc_pd(device), "make an RDMA protection domain")};
+}
+
+std::shared_ptr<ibv_pd> SenderDomains::domain_of(ibv_context* device) {
+  const std::scoped_lock lock(mutex_);
+  std::weak_ptr<ibv_pd>& place = domains_[device];
+  std::shared_ptr<ibv_pd> domain = place.lock();
+  if (!domain) {
+    domain = make_domain(device);
+    place = domain;
+  }
+  return domain;
+}
+
+std::shared_ptr<const Registration> SenderDomains::registration_of(const std::shared_ptr<ibv_pd>& domain,
+                                                                   const std::shared_ptr<HostBlock>& block) {
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(registrations_, [](const auto& one) { return one.expired(); });
+  for (const auto& weak : registrations_) {
+    if (auto known = weak.lock(); known && known->domain == domain && known->block == block) {
+      return known;
+    }
+  }
+  // A pool is only ever read: no access beyond that, not even for the device itself.
+  auto registration = register_block(domain, block, 0);
+  registrations_.push_back(registration);
+  return registration;
+}
+
+}  // namespace framewire

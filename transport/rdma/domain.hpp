@@ -1,0 +1,51 @@
+// Protection domains: what a queue pair may touch.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "memory/host_block.hpp"
+#include "transport/rdma/verbs.hpp"
+
+namespace framewire {
+
+/// Registered memory. It keeps its block, and its domain, alive.
+struct Registration {
+  std::shared_ptr<ibv_pd> domain;
+  std::shared_ptr<const HostBlock> block;
+  Verbs<ibv_mr> region;
+};
+
+/// Registers a whole block with `access` (ibv_access_flags). Throws Error; where the limit of locked memory is the
+/// cause, that says the limit, what would be needed and how to raise it.
+std::shared_ptr<const Registration> register_block(const std::shared_ptr<ibv_pd>& domain,
+                                                   std::shared_ptr<const HostBlock> block, unsigned access);
+
+/// A protection domain on a device. Throws Error.
+std::shared_ptr<ibv_pd> make_domain(ibv_context* device);
+
+/// A sender's domains, one per device: each pool is registered once, for reading by the device alone, whatever number
+/// of viewers it goes to. Owned by the sender; outlives its sessions. Any thread.
+class SenderDomains {
+ public:
+  /// The device's domain, made when it is asked for first. Throws Error.
+  std::shared_ptr<ibv_pd> domain_of(ibv_context* device);
+
+  /// The block's registration in that domain, made when it is asked for first, and gone with the last who holds it.
+  /// Throws Error.
+  std::shared_ptr<const Registration> registration_of(const std::shared_ptr<ibv_pd>& domain,
+                                                      const std::shared_ptr<HostBlock>& block);
+
+ private:
+  std::mutex mutex_;
+  std::map<ibv_context*, std::weak_ptr<ibv_pd>> domains_;
+  std::vector<std::weak_ptr<const Registration>> registrations_;
+};
+
+}  // namespace framewire

@@ -1,0 +1,159 @@
+#include "transport/rdma/listener.hpp"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <functional>
+#include <utility>
+
+#include "base/wait.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr int backlog = 128;
+
+std::size_t size_of(const sockaddr& address) noexcept {
+  return address.sa_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
+}
+
+void set_port(sockaddr_storage& address, std::uint16_t port) noexcept {
+  // At the same place in both families.
+  reinterpret_cast<sockaddr_in*>(&address)->sin_port = htons(port);
+}
+
+std::string text_of(const sockaddr* address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  if (address != nullptr && address->sa_family == AF_INET) {
+    inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(address)->sin_addr, text.data(), text.size());
+  } else if (address != nullptr && address->sa_family == AF_INET6) {
+    inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr, text.data(), text.size());
+  }
+  return text.front() == '\0' ? "an unknown address" : text.data();
+}
+
+Verbs<rdma_cm_id> make_id(rdma_event_channel* events) {
+  rdma_cm_id* id = nullptr;
+  check_call(rdma_create_id(events, &id, nullptr, RDMA_PS_TCP), "make an RDMA listener");
+  return Verbs<rdma_cm_id>(id);
+}
+
+}  // namespace
+
+RdmaListener::RdmaListener(std::span<const sockaddr_storage> addresses, std::uint16_t port, OnRequest on_request)
+    : on_request_(std::move(on_request)),
+      events_(own(rdma_create_event_channel(), "open /dev/infiniband/rdma_cm")),
+      port_(port),
+      stop_event_(make_event()) {
+  set_non_blocking(events_->fd, true);
+  int error_number = ENODEV;
+  // The wildcard of IPv6 takes IPv4 in as well, but not when that one's was there first.
+  std::vector<sockaddr_storage> sorted(addresses.begin(), addresses.end());
+  std::ranges::stable_sort(sorted, std::ranges::greater{}, &sockaddr_storage::ss_family);
+  static_assert(AF_INET6 > AF_INET);
+  for (const sockaddr_storage& address : sorted) {
+    if (!listen_at(address)) {
+      error_number = errno;
+    }
+  }
+  if (ids_.empty()) {
+    throw Error::from_errno("listen for RDMA connections", error_number);
+  }
+  thread_ = std::thread([this] { listen_loop(); });
+}
+
+RdmaListener::~RdmaListener() {
+  raise_event(stop_event_.get());
+  thread_.join();
+}
+
+/// False with errno set.
+bool RdmaListener::listen_at(sockaddr_storage address) {
+  auto id = make_id(events_.get());
+  set_port(address, port_);
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  if (rdma_bind_addr(id.get(), generic) != 0) {
+    if (errno != EADDRINUSE || !ids_.empty()) {
+      return false;
+    }
+    // Over iWARP the port is one of TCP, where the control channel has it already.
+    set_port(address, 0);
+    if (rdma_bind_addr(id.get(), generic) != 0) {
+      return false;
+    }
+  }
+  if (rdma_listen(id.get(), backlog) != 0) {
+    return false;
+  }
+  port_ = ntohs(rdma_get_src_port(id.get()));
+  ids_.push_back(std::move(id));
+  return true;
+}
+
+void RdmaListener::listen_loop() noexcept {
+  name_this_thread("fw-rdma-door");
+  for (;;) {
+    std::array descriptors{pollfd{.fd = stop_event_.get(), .events = POLLIN, .revents = 0},
+                           pollfd{.fd = events_->fd, .events = POLLIN, .revents = 0}};
+    wait_until(descriptors, INT64_MAX);
+    if (descriptors[0].revents != 0) {
+      return;
+    }
+    try {
+      take_events();
+    } catch (const std::exception&) {
+      // No memory for one request: it is rejected, and the next one may find some.
+    }
+  }
+}
+
+void RdmaListener::take_events() {
+  rdma_cm_event* event = nullptr;
+  while (rdma_get_cm_event(events_.get(), &event) == 0) {
+    Verbs<rdma_cm_event> owned(event);
+    if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST) {
+      continue;
+    }
+    RdmaRequest request(events_, Verbs<rdma_cm_id>(event->id));
+    const std::string from = text_of(rdma_get_peer_addr(event->id));
+    // The connection manager pads it with zeros; what is longer than ours is not ours.
+    RdmaPrivateData hello{};
+    const auto& parameters = event->param.conn;
+    if (parameters.private_data != nullptr) {
+      std::memcpy(hello.data(), parameters.private_data,
+                  std::min<std::size_t>(parameters.private_data_len, hello.size()));
+    }
+    owned.reset();  // before the request may be dropped: an id waits for its events
+    on_request_(std::move(request), hello, from);
+  }
+}
+
+std::vector<sockaddr_storage> rdma_addresses() {
+  std::vector<sockaddr_storage> usable;
+  const Verbs<rdma_event_channel> events(rdma_create_event_channel());
+  ifaddrs* interfaces = nullptr;
+  if (!events || ::getifaddrs(&interfaces) != 0) {
+    return usable;
+  }
+  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owned(interfaces, &::freeifaddrs);
+  for (const ifaddrs* one = interfaces; one != nullptr; one = one->ifa_next) {
+    if (one->ifa_addr == nullptr || (one->ifa_addr->sa_family != AF_INET && one->ifa_addr->sa_family != AF_INET6)) {
+      continue;
+    }
+    const auto id = make_id(events.get());
+    if (rdma_bind_addr(id.get(), one->ifa_addr) == 0 && id->verbs != nullptr) {
+      sockaddr_storage address{};
+      std::memcpy(&address, one->ifa_addr, size_of(*one->ifa_addr));
+      usable.push_back(address);
+    }
+  }
+  return usable;
+}
+
+}  // namespace framewire

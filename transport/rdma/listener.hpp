@@ -1,0 +1,52 @@
+// Where RDMA connections come in.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/file_descriptor.hpp"
+#include "transport/rdma/connection.hpp"
+
+namespace framewire {
+
+/// Has one thread ("fw-rdma-door") that hears requests. Whoever asks gets nothing, neither queue pair nor memory, until
+/// the owner has found the request to belong to a session.
+class RdmaListener {
+ public:
+  /// Called on the listener's thread with what the dialling side said; a request that is dropped is rejected.
+  using OnRequest = std::function<void(RdmaRequest request, std::span<const std::byte> hello, const std::string& from)>;
+
+  /// Listens at those of the addresses that belong to an RDMA device, all with one port: `port`, or where that is taken
+  /// another one. Throws Error (failed) when none of them does, with the reason of the last.
+  RdmaListener(std::span<const sockaddr_storage> addresses, std::uint16_t port, OnRequest on_request);
+  ~RdmaListener();
+  RdmaListener(const RdmaListener&) = delete;
+  RdmaListener& operator=(const RdmaListener&) = delete;
+
+  [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+
+ private:
+  bool listen_at(sockaddr_storage address);
+  void listen_loop() noexcept;
+  void take_events();
+
+  OnRequest on_request_;
+  std::shared_ptr<rdma_event_channel> events_;
+  std::vector<Verbs<rdma_cm_id>> ids_;
+  std::uint16_t port_;
+  FileDescriptor stop_event_;
+  std::thread thread_;
+};
+
+/// The addresses of this machine that RDMA connections can be made to, as its devices have them now. Empty where there
+/// is no device, or no way to ask. Any thread.
+std::vector<sockaddr_storage> rdma_addresses();
+
+}  // namespace framewire

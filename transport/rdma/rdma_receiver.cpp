@@ -1,0 +1,303 @@
+#include "transport/rdma/rdma_receiver.hpp"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "transport/rdma/cell.hpp"
+#include "transport/ring_limits.hpp"
+#include "transport/socket_state.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr std::int64_t bind_patience_ns = 5 * ns_per_s;
+constexpr std::int64_t drain_patience_ns = 100 * ns_per_ms;
+constexpr std::size_t completions_at_once = 16;
+
+void pause_a_little() {
+  std::this_thread::sleep_for(std::chrono::microseconds(100));
+}
+
+}  // namespace
+
+RdmaReceiver::RdmaReceiver(std::unique_ptr<RdmaConnection> connection, bool relaxed_ordering)
+    : relaxed_ordering_(relaxed_ordering),
+      connection_(std::move(connection)),
+      end_event_(make_event()),
+      poller_(make_poller({connection_->completion_descriptor(), end_event_.get()})),
+      sends_(*connection_),
+      arrived_(connection_->grants().receive_depth + completions_at_once) {
+  unsent_credits_.reserve(max_pool_slots);
+  watch_ = std::make_unique<RdmaWatch>(
+      *connection_, RdmaWatch::Calls{.on_end =
+                                         [this](const std::string& what) {
+                                           const std::scoped_lock lock(mutex_);
+                                           receive_completed();  // what came whole before the end stays received
+                                           fail(LinkState::closed, "the sender " + what);
+                                         },
+                                     .on_tick = [this] { look_after(); }});
+}
+
+RdmaReceiver::~RdmaReceiver() {
+  drain();
+  watch_.reset();
+  connection_->disconnect();
+}
+
+/// The last credits shall arrive: disconnecting ends what is under way.
+void RdmaReceiver::drain() noexcept {
+  const std::int64_t deadline_ns = monotonic_ns() + drain_patience_ns;
+  {
+    const std::scoped_lock lock(mutex_);
+    sends_.post_probe();
+  }
+  for (;;) {
+    {
+      const std::scoped_lock lock(mutex_);
+      poll_sends();
+      if (state() != LinkState::open || sends_.completed() == sends_.posted() || monotonic_ns() >= deadline_ns) {
+        return;
+      }
+    }
+    pause_a_little();
+  }
+}
+
+std::optional<RingAccess> RdmaReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes,
+                                                    std::uint32_t ring_slots) {
+  require_possible_ring(slot_bytes, ring_slots);
+  auto ring = std::make_shared<RdmaRing>(connection_->domain(), epoch, slot_bytes, ring_slots,
+                                         connection_->grants().has_windows, relaxed_ordering_);
+  bind(*ring);
+  RingAccess access = ring->access();
+  access.receive_depth = connection_->grants().receive_depth;
+  const std::scoped_lock lock(mutex_);
+  require_room_for_ring(rings_.size());
+  rings_.push_back(std::move(ring));
+  return access;
+}
+
+/// Waits until the windows are open: their keys are worth nothing before.
+void RdmaReceiver::bind(const RdmaRing& ring) {
+  std::vector<ibv_send_wr> requests = ring.bind_requests();
+  if (requests.empty()) {
+    return;
+  }
+  const std::int64_t deadline_ns = monotonic_ns() + bind_patience_ns;
+  std::uint64_t last = 0;
+  for (;;) {
+    {
+      const std::scoped_lock lock(mutex_);
+      poll_sends();
+      if (state() != LinkState::open) {
+        throw Error::lost_peer(fault_);
+      }
+      if (last == 0 && sends_.room() >= requests.size() && post(requests)) {
+        last = sends_.posted();
+      }
+      if (last != 0 && sends_.completed() >= last) {
+        return;
+      }
+    }
+    if (monotonic_ns() >= deadline_ns) {
+      throw Error::lost_peer("the RDMA device did not open a memory window in time");
+    }
+    pause_a_little();
+  }
+}
+
+// ---- The receiving thread's ----
+
+std::optional<IncomingFrame> RdmaReceiver::poll() noexcept {
+  const std::scoped_lock lock(mutex_);
+  if (arrived_.empty()) {
+    receive_completed();
+  }
+  return arrived_.empty() ? std::nullopt : std::optional(arrived_.pop());
+}
+
+bool RdmaReceiver::arm() noexcept {
+  clear_event(end_event_.get());
+  const std::scoped_lock lock(mutex_);
+  connection_->take_notifications();
+  if (!connection_->request_notification()) {
+    fail(LinkState::lost, "the RDMA device is gone");
+  }
+  // What completed before the device was asked to notify will not be told of.
+  receive_completed();
+  return arrived_.empty() && (state() == LinkState::open || std::exchange(end_was_said_, true));
+}
+
+void RdmaReceiver::receive_completed() noexcept {
+  std::array<ibv_wc, completions_at_once> completions;
+  // A slice in the queue has its receive posted anew already: a sender that keeps no count could fill it.
+  while (arrived_.room() >= completions.size()) {
+    const int count = ibv_poll_cq(connection_->receive_completions(), completions.size(), completions.data());
+    for (int i = 0; i < count; ++i) {
+      take(completions[static_cast<std::size_t>(i)]);
+    }
+    if (count < static_cast<int>(completions.size())) {
+      return;
+    }
+  }
+}
+
+void RdmaReceiver::take(const ibv_wc& completion) noexcept {
+  if (state() == LinkState::broken) {
+    return;
+  }
+  if (completion.status != IBV_WC_SUCCESS) {
+    return fail(LinkState::lost, describe_fault(completion.status, "the sender"));
+  }
+  const auto bits = connection_->take_immediate(completion);
+  if (!bits) {
+    return fail(LinkState::broken, "the sender sent a message that announces nothing");
+  }
+  take_slice(decode_immediate(*bits));
+}
+
+void RdmaReceiver::take_slice(const Immediate& immediate) noexcept {
+  const std::shared_ptr<RdmaRing> ring = find_ring(immediate.epoch);
+  if (!ring || immediate.slot >= ring->slot_count() || immediate.slice >= ring->cells_per_slot() ||
+      !ring->is_lent[immediate.slot]) {
+    return fail(LinkState::broken, "the sender announced a frame in a slot that it had no credit for");
+  }
+  // Private memory: the sender may write the cell at any time, also while it is being read.
+  std::array<std::byte, cell_stride_bytes> cell;
+  std::ranges::copy(ring->cell(immediate.slot, immediate.slice), cell.begin());
+  IncomingFrame frame;
+  const auto header_bytes = header_bytes_from_prefix(std::span(cell).first<8>());
+  if (!header_bytes) {
+    return fail(LinkState::broken, "the sender sent bytes that are no frame header");
+  }
+  const HeaderFault header_fault = decode(std::span(cell).first(*header_bytes), frame.header);
+  if (header_fault != HeaderFault::none) {
+    return fail(LinkState::broken, std::string("the sender sent ") + describe(header_fault));
+  }
+  const FrameHeader& header = frame.header;
+  if (header.epoch != ring->epoch() || header.slot != immediate.slot || header.slice != immediate.slice ||
+      header.layout.size_bytes > ring->slot_bytes()) {
+    return fail(LinkState::broken, "the sender sent a frame header that does not belong to the slot it announced");
+  }
+  const auto slot = ring->slot(header.slot).first(header.layout.size_bytes);
+  if (header.slice_bytes <= most_payload_in_cell_bytes) {
+    std::ranges::copy(std::span(cell).subspan(*header_bytes, header.slice_bytes),
+                      slot.subspan(header.slice_offset_bytes).begin());
+  }
+  if (header.slice + 1 == header.slice_count) {
+    ring->is_lent[header.slot] = false;
+  }
+  frame.payload = slot;
+  frame.block = ring->payload_block();
+  frame.offset_in_block_bytes = header.slot * ring->stride_bytes();
+  frame.received_ns = monotonic_ns();
+  arrived_.push(std::move(frame));
+}
+
+std::shared_ptr<RdmaRing> RdmaReceiver::find_ring(std::uint32_t epoch_bits) noexcept {
+  const auto found =
+      std::ranges::find(rings_, epoch_bits, [](const auto& ring) { return low_epoch_bits(ring->epoch()); });
+  if (found == rings_.end()) {
+    return nullptr;
+  }
+  // Frames come in order: of earlier rings only the memory lives on, in the frames that are still held.
+  rings_.erase(rings_.begin(), found);
+  return rings_.front();
+}
+
+// ---- What goes back ----
+
+void RdmaReceiver::give_back(const FrameHeader& header) noexcept {
+  if (header.slice + 1 != header.slice_count) {
+    return;
+  }
+  const std::scoped_lock lock(mutex_);
+  for (const auto& ring : rings_) {
+    if (ring->epoch() == header.epoch && header.slot < ring->slot_count()) {
+      ring->is_lent[header.slot] = true;
+    }
+  }
+  if (state() == LinkState::open) {
+    unsent_credits_.push_back({.epoch = header.epoch, .slot = header.slot, .slice = 0});
+    send_credits();
+  }
+}
+
+void RdmaReceiver::send_credits() noexcept {
+  std::size_t sent = 0;
+  while (sent < unsent_credits_.size() && state() == LinkState::open) {
+    if (sends_.room() == 0) {
+      poll_sends();
+      if (sends_.room() == 0) {
+        break;  // the watch tries again
+      }
+    }
+    const std::uint32_t bits = htonl(encode(unsent_credits_[sent]));
+    std::array<ibv_send_wr, 1> request{};
+    request[0].opcode = IBV_WR_SEND_WITH_IMM;
+    request[0].imm_data = bits;
+    ibv_sge notice{.addr = reinterpret_cast<std::uint64_t>(&bits), .length = sizeof bits, .lkey = 0};
+    if (!connection_->grants().has_immediate) {
+      request[0].opcode = IBV_WR_SEND;
+      request[0].send_flags = IBV_SEND_INLINE;
+      request[0].sg_list = &notice;
+      request[0].num_sge = 1;
+    }
+    if (!post(request)) {
+      break;
+    }
+    ++sent;
+  }
+  unsent_credits_.erase(unsent_credits_.begin(), unsent_credits_.begin() + static_cast<std::ptrdiff_t>(sent));
+}
+
+bool RdmaReceiver::post(std::span<ibv_send_wr> requests) noexcept {
+  const bool posted = sends_.post(requests);
+  if (!posted) {
+    fail(LinkState::lost, describe_fault(IBV_WC_WR_FLUSH_ERR, "the sender"));
+  }
+  return posted;
+}
+
+void RdmaReceiver::poll_sends() noexcept {
+  if (const auto status = sends_.poll()) {
+    fail(LinkState::lost, describe_fault(*status, "the sender"));
+  }
+}
+
+/// On the watch's thread, a few times a second. A sender that has nothing to send looks like one that is gone.
+void RdmaReceiver::look_after() noexcept {
+  const std::scoped_lock lock(mutex_);
+  poll_sends();
+  send_credits();
+  if (state() == LinkState::open && sends_.posted() == posted_at_last_tick_) {
+    sends_.post_probe();
+  }
+  posted_at_last_tick_ = sends_.posted();
+}
+
+// ---- The end ----
+
+void RdmaReceiver::fail(LinkState state, std::string why) noexcept {
+  LinkState expected = LinkState::open;
+  if (state_.load() == LinkState::open) {
+    fault_ = std::move(why);
+  }
+  state_.compare_exchange_strong(expected, state);
+  raise_event(end_event_.get());
+}
+
+std::string RdmaReceiver::fault() const {
+  const std::scoped_lock lock(mutex_);
+  return fault_;
+}
+
+}  // namespace framewire

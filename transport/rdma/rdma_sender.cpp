@@ -1,0 +1,369 @@
+#include "transport/rdma/rdma_sender.hpp"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <cassert>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "transport/rdma/cell.hpp"
+#include "transport/socket_state.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr unsigned send_inline = IBV_SEND_INLINE;
+constexpr std::size_t most_waiting = 256;
+/// A large frame is posted in several calls; each rings the device's bell once.
+constexpr std::size_t most_in_batch = 32;
+/// The announcement of a slice: one request, on iWARP two.
+constexpr std::size_t announcement_requests = 2;
+
+bool is_in_cell(const FrameHeader& header) noexcept {
+  return header.slice_bytes <= most_payload_in_cell_bytes;
+}
+
+/// Whether the device still reads the pool's slot when the frame's last slice has been posted.
+bool reads_slot(const FrameHeader& header) noexcept {
+  return header.slice_count > 1 || !is_in_cell(header);
+}
+
+}  // namespace
+
+/// Requests that are posted in one call, and what they point to. Not cleared: that would take as long as posting one.
+struct RdmaSender::Batch {
+  std::array<ibv_send_wr, most_in_batch> requests;
+  std::array<ibv_sge, most_in_batch> parts;
+  std::size_t count = 0;
+  std::array<std::byte, cell_stride_bytes> cell;
+  std::uint32_t notice = 0;
+
+  ibv_send_wr& add(ibv_wr_opcode opcode, const void* from, std::size_t bytes, std::uint32_t local_key) noexcept {
+    ibv_sge& part = parts[count];
+    part = {
+        .addr = reinterpret_cast<std::uint64_t>(from), .length = static_cast<std::uint32_t>(bytes), .lkey = local_key};
+    ibv_send_wr& request = requests[count++];
+    request = {};
+    request.opcode = opcode;
+    request.sg_list = &part;
+    request.num_sge = 1;
+    return request;
+  }
+};
+
+RdmaSender::RdmaSender(std::unique_ptr<RdmaConnection> connection, SenderDomains& domains)
+    : domains_(domains),
+      connection_(std::move(connection)),
+      end_event_(make_event()),
+      poller_(make_poller({connection_->completion_descriptor(), end_event_.get()})),
+      sends_(*connection_),
+      waiting_(most_waiting),
+      under_way_(connection_->grants().send_depth) {
+  if (connection_->grants().send_depth <= announcement_requests) {
+    throw Error::failed("the RDMA device has no room for requests");
+  }
+  auto block = HostBlock::create_private("RDMA header cells", connection_->grants().send_depth * cell_stride_bytes);
+  cells_ = register_block(connection_->domain(), std::move(block), 0);
+  done_.reserve(most_waiting + connection_->grants().send_depth);
+  watch_ =
+      std::make_unique<RdmaWatch>(*connection_, RdmaWatch::Calls{.on_end =
+                                                                     [this](const std::string& what) {
+                                                                       const std::scoped_lock lock(mutex_);
+                                                                       fail(LinkState::closed, "the viewer " + what);
+                                                                     },
+                                                                 .on_tick = [this] { look_after(); }});
+}
+
+RdmaSender::~RdmaSender() {
+  watch_.reset();
+  connection_->disconnect();
+}
+
+void RdmaSender::begin_epoch(std::shared_ptr<Pool> pool) {
+  auto registration = domains_.registration_of(connection_->domain(), pool->block());
+  const std::scoped_lock lock(mutex_);
+  announced_pool_ = std::move(pool);
+  announced_registration_ = std::move(registration);
+}
+
+void RdmaSender::epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots,
+                             const std::optional<RingAccess>& access) noexcept {
+  const std::scoped_lock lock(mutex_);
+  if (!access || access->cells_per_slot == 0 || access->cells_per_slot > max_slices || access->receive_depth == 0) {
+    return fail(LinkState::broken, "the viewer did not say where its ring is");
+  }
+  assert(announced_pool_ && announced_pool_->epoch() == epoch);
+  ring_slots = std::min(ring_slots, max_pool_slots);
+  std::erase_if(rings_, [](const auto& ring) { return ring->free_slots.size() == ring->slices_out.size(); });
+  auto ring = std::make_shared<RemoteRing>();
+  ring->epoch = epoch;
+  ring->stride_bytes = announced_pool_->stride_bytes();
+  ring->access = *access;
+  ring->pool = std::exchange(announced_registration_, nullptr);
+  announced_pool_.reset();
+  ring->slices_out.assign(ring_slots, 0);
+  for (std::uint32_t i = ring_slots; i > 0; --i) {
+    ring->free_slots.push_back(static_cast<std::uint16_t>(i - 1));
+  }
+  rings_.push_back(std::move(ring));
+}
+
+// ---- Frames go out ----
+
+Offer RdmaSender::offer(const OutgoingFrame& frame) noexcept {
+  const std::scoped_lock lock(mutex_);
+  if (state() != LinkState::open || rings_.empty()) {
+    return Offer::closed;
+  }
+  assert(frame.pool_slot.epoch == rings_.back()->epoch);
+  if (!accept(frame)) {
+    return state() == LinkState::open ? Offer::no_credit : Offer::closed;
+  }
+  post_waiting();
+  return Offer::accepted;
+}
+
+/// A frame's first slice takes a ring slot, and a receive of the viewer's for every slice that will be announced: it
+/// has posted them all anew when it gives the slot back, so nothing is ever announced to somebody who is not ready to
+/// hear.
+bool RdmaSender::accept(const OutgoingFrame& frame) noexcept {
+  RemoteRing& ring = *rings_.back();
+  const FrameHeader& header = frame.header;
+  if (header.slice_count > std::min(ring.access.cells_per_slot, ring.access.receive_depth)) {
+    fail(LinkState::broken,
+         "a frame of " + std::to_string(header.slice_count) + " slices is more than the viewer has header cells for");
+    return false;
+  }
+  if (waiting_.full()) {
+    return false;
+  }
+  if (header.slice == 0) {
+    const bool has_credit = !ring.free_slots.empty() && slices_out_ + header.slice_count <= ring.access.receive_depth &&
+                            accepted_ - acknowledged_ < connection_->grants().receive_depth;
+    if (!has_credit) {
+      return false;
+    }
+    ++accepted_;
+    slices_out_ += header.slice_count;
+    current_slot_ = ring.free_slots.back();
+    ring.free_slots.pop_back();
+    ring.slices_out[current_slot_] = header.slice_count;
+  }
+  Waiting waiting{.frame = frame, .ring = rings_.back()};
+  waiting.frame.header.slot = current_slot_;
+  waiting_.push(std::move(waiting));
+  return true;
+}
+
+void RdmaSender::post_waiting() noexcept {
+  while (!waiting_.empty() && state() == LinkState::open && post_slice(waiting_.front())) {
+    let_go_of(waiting_.pop());
+  }
+}
+
+/// Posts as much of a slice as there is room for; true when that was the rest of it.
+bool RdmaSender::post_slice(Waiting& waiting) noexcept {
+  const FrameHeader& header = waiting.frame.header;
+  for (;;) {
+    Batch batch;
+    if (!is_in_cell(header)) {
+      add_payload(batch, waiting);
+    }
+    const bool is_whole = is_in_cell(header) || waiting.posted_bytes == header.slice_bytes;
+    const std::size_t room = std::min<std::size_t>(sends_.room(), most_in_batch) - batch.count;
+    const bool announces = is_whole && room >= announcement_requests;
+    if (announces) {
+      add_announcement(batch, waiting);
+    }
+    if (batch.count == 0) {
+      return false;
+    }
+    if (!sends_.post(std::span(batch.requests).first(batch.count))) {
+      fail(LinkState::lost, describe_fault(IBV_WC_WR_FLUSH_ERR, "the viewer"));
+      return false;
+    }
+    if (announces) {
+      return true;
+    }
+  }
+}
+
+/// Silent writes, as many as there is room for.
+void RdmaSender::add_payload(Batch& batch, Waiting& waiting) noexcept {
+  const FrameHeader& header = waiting.frame.header;
+  const RemoteRing& ring = *waiting.ring;
+  const std::size_t room = std::min<std::size_t>(sends_.room(), most_in_batch);
+  while (waiting.posted_bytes < header.slice_bytes && batch.count < room) {
+    const std::uint64_t offset_bytes = header.slice_offset_bytes + waiting.posted_bytes;
+    const std::uint64_t bytes = std::min(header.slice_bytes - waiting.posted_bytes, connection_->grants().chunk_bytes);
+    ibv_send_wr& request =
+        batch.add(IBV_WR_RDMA_WRITE, waiting.frame.payload.data() + offset_bytes, bytes, ring.pool->region->lkey);
+    request.wr.rdma.remote_addr = ring.access.payload_address + header.slot * ring.stride_bytes + offset_bytes;
+    request.wr.rdma.rkey = ring.access.payload_key;
+    waiting.posted_bytes += bytes;
+  }
+}
+
+/// The header, and a small payload behind it, into the slice's cell; and the immediate that says so.
+void RdmaSender::add_announcement(Batch& batch, const Waiting& waiting) noexcept {
+  const FrameHeader& header = waiting.frame.header;
+  const RingAccess& access = waiting.ring->access;
+  std::size_t bytes = encode(header, batch.cell);
+  if (is_in_cell(header)) {
+    const auto slice = waiting.frame.payload.subspan(header.slice_offset_bytes, header.slice_bytes);
+    std::ranges::copy(slice, std::span(batch.cell).subspan(bytes).begin());
+    bytes += slice.size();
+  }
+  const bool is_inline = bytes <= connection_->grants().inline_bytes;
+  const std::byte* from = batch.cell.data();
+  if (!is_inline) {
+    // One place for every request that can be under way: whoever used this one last is done.
+    const std::uint64_t place = (sends_.posted() + batch.count) % connection_->grants().send_depth;
+    const auto staged = cells_->block->bytes().subspan(place * cell_stride_bytes, bytes);
+    std::ranges::copy(std::span(batch.cell).first(bytes), staged.begin());
+    from = staged.data();
+  }
+  const bool has_immediate = connection_->grants().has_immediate;
+  const std::uint32_t bits = htonl(encode({.epoch = header.epoch, .slot = header.slot, .slice = header.slice}));
+  ibv_send_wr& request = batch.add(has_immediate ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE, from, bytes,
+                                   is_inline ? 0 : cells_->region->lkey);
+  request.imm_data = bits;
+  request.wr.rdma.remote_addr =
+      access.cells_address + (std::uint64_t{header.slot} * access.cells_per_slot + header.slice) * cell_stride_bytes;
+  request.wr.rdma.rkey = access.cells_key;
+  request.send_flags = is_inline ? send_inline : 0U;
+  if (!has_immediate) {
+    batch.notice = bits;
+    batch.add(IBV_WR_SEND, &batch.notice, sizeof batch.notice, 0).send_flags = IBV_SEND_INLINE;
+  }
+  if (reads_slot(header)) {
+    batch.requests[batch.count - 1].send_flags |= IBV_SEND_SIGNALED;  // the slot can be let go of then
+  }
+}
+
+/// Posted to the end: the slot is let go of at once where its bytes were copied, else when the last request has
+/// completed.
+void RdmaSender::let_go_of(const Waiting& waiting) noexcept {
+  const FrameHeader& header = waiting.frame.header;
+  if (header.slice + 1 != header.slice_count) {
+    return;
+  }
+  if (reads_slot(header)) {
+    under_way_.push({.last_request = sends_.posted(), .slot = waiting.frame.pool_slot});
+  } else {
+    done_.push_back(waiting.frame.pool_slot);
+  }
+}
+
+// ---- Credits and slots come back ----
+
+std::size_t RdmaSender::collect(std::span<PoolSlot> let_go) noexcept {
+  const std::scoped_lock lock(mutex_);
+  take_completed();
+  const std::size_t count = std::min(let_go.size(), done_.size());
+  std::copy_n(done_.begin(), count, let_go.begin());
+  done_.erase(done_.begin(), done_.begin() + static_cast<std::ptrdiff_t>(count));
+  return count;
+}
+
+bool RdmaSender::arm() noexcept {
+  const std::scoped_lock lock(mutex_);
+  if (state() == LinkState::open && !connection_->request_notification()) {
+    fail(LinkState::lost, "the RDMA device is gone");
+  }
+  // What completed before the device was asked to notify will not be told of.
+  const bool has_news = take_completed();
+  return !has_news && done_.empty();
+}
+
+void RdmaSender::on_readable() noexcept {
+  clear_event(end_event_.get());
+  const std::scoped_lock lock(mutex_);
+  connection_->take_notifications();
+}
+
+bool RdmaSender::take_completed() noexcept {
+  const bool has_credits = take_credits();
+  const bool has_sent = take_sent();
+  post_waiting();
+  return has_credits || has_sent;
+}
+
+bool RdmaSender::take_credits() noexcept {
+  bool has_any = false;
+  std::array<ibv_wc, 16> completions;
+  int count = 0;
+  do {
+    count = ibv_poll_cq(connection_->receive_completions(), completions.size(), completions.data());
+    for (int i = 0; i < count && state() == LinkState::open; ++i) {
+      const ibv_wc& completion = completions[static_cast<std::size_t>(i)];
+      if (completion.status != IBV_WC_SUCCESS) {
+        fail(LinkState::lost, describe_fault(completion.status, "the viewer"));
+      } else if (const auto bits = connection_->take_immediate(completion)) {
+        take_credit(decode_immediate(*bits));
+        has_any = true;
+      } else {
+        fail(LinkState::broken, "the viewer sent a message that gives nothing back");
+      }
+    }
+  } while (count == static_cast<int>(completions.size()));
+  return has_any;
+}
+
+void RdmaSender::take_credit(const Immediate& credit) noexcept {
+  const auto found =
+      std::ranges::find(rings_, credit.epoch, [](const auto& ring) { return low_epoch_bits(ring->epoch); });
+  if (found == rings_.end() || credit.slot >= (*found)->slices_out.size() || (*found)->slices_out[credit.slot] == 0) {
+    return fail(LinkState::broken, "the viewer gave back a slot that it does not hold");
+  }
+  RemoteRing& ring = **found;
+  ++acknowledged_;
+  slices_out_ -= std::exchange(ring.slices_out[credit.slot], std::uint16_t{0});
+  ring.free_slots.push_back(credit.slot);
+  if (*found != rings_.back() && ring.free_slots.size() == ring.slices_out.size()) {
+    rings_.erase(found);
+  }
+}
+
+bool RdmaSender::take_sent() noexcept {
+  const std::uint64_t completed_before = sends_.completed();
+  if (const auto status = sends_.poll()) {
+    fail(LinkState::lost, describe_fault(*status, "the viewer"));
+  }
+  while (!under_way_.empty() && under_way_.front().last_request <= sends_.completed()) {
+    done_.push_back(under_way_.pop().slot);
+  }
+  return sends_.completed() != completed_before;
+}
+
+/// On the watch's thread, a few times a second. What it finds completed has raised the descriptor as well.
+void RdmaSender::look_after() noexcept {
+  const std::scoped_lock lock(mutex_);
+  take_sent();
+  if (state() == LinkState::open && sends_.posted() == posted_at_last_tick_) {
+    sends_.post_probe();
+  }
+  posted_at_last_tick_ = sends_.posted();
+}
+
+// ---- The end ----
+
+void RdmaSender::fail(LinkState state, std::string why) noexcept {
+  if (state_.load() == LinkState::open) {
+    fault_ = std::move(why);
+    state_.store(state, std::memory_order_release);
+  }
+  raise_event(end_event_.get());
+}
+
+std::string RdmaSender::fault() const {
+  const std::scoped_lock lock(mutex_);
+  return fault_;
+}
+
+}  // namespace framewire

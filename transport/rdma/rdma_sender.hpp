@@ -1,0 +1,105 @@
+// The sender's end of the rdma link: the device writes from the pool's slot into the viewer's.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/file_descriptor.hpp"
+#include "base/fixed_queue.hpp"
+#include "transport/link.hpp"
+#include "transport/rdma/domain.hpp"
+#include "transport/rdma/immediate.hpp"
+#include "transport/rdma/send_queue.hpp"
+#include "transport/rdma/watch.hpp"
+
+namespace framewire {
+
+/// No thread moves payload: offer() posts what the send queue has room for, collect() the rest. The link's watch looks
+/// after the connection.
+class RdmaSender final : public SenderLink {
+ public:
+  /// Takes the proven connection. `domains` outlives the link. Throws Error.
+  RdmaSender(std::unique_ptr<RdmaConnection> connection, SenderDomains& domains);
+  ~RdmaSender() override;
+
+  [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::rdma; }
+  void begin_epoch(std::shared_ptr<Pool> pool) override;
+  void epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots,
+                   const std::optional<RingAccess>& access) noexcept override;
+  Offer offer(const OutgoingFrame& frame) noexcept override;
+  std::size_t collect(std::span<PoolSlot> let_go) noexcept override;
+  bool arm() noexcept override;
+  [[nodiscard]] int descriptor() const noexcept override { return poller_.get(); }
+  void on_readable() noexcept override;
+  [[nodiscard]] LinkState state() const noexcept override { return state_.load(std::memory_order_acquire); }
+  [[nodiscard]] std::string fault() const override;
+  [[nodiscard]] std::uint64_t frames_acknowledged() const noexcept override { return acknowledged_; }
+
+ private:
+  /// The viewer's ring of one epoch, as this end sees it.
+  struct RemoteRing {
+    std::uint32_t epoch = 0;
+    std::uint64_t stride_bytes = 0;
+    RingAccess access;
+    std::shared_ptr<const Registration> pool;
+    std::vector<std::uint16_t> free_slots;
+    std::vector<std::uint16_t> slices_out;  // of each slot's frame; 0: the slot is free
+  };
+  struct Waiting {
+    OutgoingFrame frame;
+    std::shared_ptr<const RemoteRing> ring;
+    std::uint64_t posted_bytes = 0;  // of the slice
+  };
+  struct UnderWay {
+    std::uint64_t last_request = 0;
+    PoolSlot slot;
+  };
+  struct Batch;
+
+  // Under the mutex.
+  bool accept(const OutgoingFrame& frame) noexcept;
+  bool take_completed() noexcept;
+  bool take_credits() noexcept;
+  void take_credit(const Immediate& credit) noexcept;
+  bool take_sent() noexcept;
+  void post_waiting() noexcept;
+  bool post_slice(Waiting& waiting) noexcept;
+  void add_payload(Batch& batch, Waiting& waiting) noexcept;
+  void add_announcement(Batch& batch, const Waiting& waiting) noexcept;
+  void let_go_of(const Waiting& waiting) noexcept;
+  void fail(LinkState state, std::string why) noexcept;
+
+  void look_after() noexcept;
+
+  SenderDomains& domains_;
+  std::unique_ptr<RdmaConnection> connection_;
+  FileDescriptor end_event_;
+  FileDescriptor poller_;
+  std::atomic<LinkState> state_ = LinkState::open;
+
+  // Guarded by the stream's mutex, as offer(), collect() and arm() are.
+  std::uint64_t acknowledged_ = 0;
+
+  mutable std::mutex mutex_;
+  SendQueue sends_;
+  std::shared_ptr<const Registration> cells_;  // where headers stand that are too long to be posted inline
+  std::shared_ptr<Pool> announced_pool_;
+  std::shared_ptr<const Registration> announced_registration_;
+  std::vector<std::shared_ptr<RemoteRing>> rings_;  // the newest last; earlier ones until all their slots are back
+  std::uint16_t current_slot_ = 0;                  // of the frame whose slices are being offered
+  std::uint64_t accepted_ = 0;                      // frames
+  std::uint64_t slices_out_ = 0;
+  FixedQueue<Waiting> waiting_;     // accepted, and not posted to the end
+  FixedQueue<UnderWay> under_way_;  // posted, and not known to be done
+  std::vector<PoolSlot> done_;
+  std::uint64_t posted_at_last_tick_ = 0;
+  std::string fault_;
+
+  std::unique_ptr<RdmaWatch> watch_;
+};
+
+}  // namespace framewire

@@ -1,0 +1,58 @@
+// The viewer's slots and header cells of one epoch, and what the sender needs to write into them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "transport/link.hpp"
+#include "transport/rdma/domain.hpp"
+
+namespace framewire {
+
+/// Slots belong to the sender until it announced the last slice of a frame in them, then to the viewer.
+class RdmaRing {
+ public:
+  /// Allocates and registers. `has_windows`: access comes by bind_request(), and by nothing else. Throws Error.
+  RdmaRing(const std::shared_ptr<ibv_pd>& domain, std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t slots,
+           bool has_windows, bool relaxed_ordering);
+
+  [[nodiscard]] std::uint32_t epoch() const noexcept { return epoch_; }
+  [[nodiscard]] std::uint64_t slot_bytes() const noexcept { return slot_bytes_; }
+  [[nodiscard]] std::uint64_t stride_bytes() const noexcept { return stride_bytes_; }
+  [[nodiscard]] std::uint32_t cells_per_slot() const noexcept { return cells_per_slot_; }
+  [[nodiscard]] std::uint32_t slot_count() const noexcept { return static_cast<std::uint32_t>(is_lent.size()); }
+  [[nodiscard]] std::span<std::byte> slot(std::uint16_t index) const noexcept {
+    return payload_window_.registration->block->bytes().subspan(index * stride_bytes_, slot_bytes_);
+  }
+  [[nodiscard]] std::shared_ptr<const HostBlock> payload_block() const noexcept {
+    return payload_window_.registration->block;
+  }
+  [[nodiscard]] std::span<const std::byte> cell(std::uint16_t slot, std::uint16_t slice) const noexcept;
+
+  /// The requests that open its windows, one for the payload, one for the cells; empty without windows.
+  [[nodiscard]] std::vector<ibv_send_wr> bind_requests() const;
+  /// What the sender has to know. To be told once the windows are bound.
+  [[nodiscard]] RingAccess access() const noexcept;
+
+  std::vector<bool> is_lent;  // the sender may write it; guarded by the link's mutex
+
+ private:
+  struct Window {
+    std::shared_ptr<const Registration> registration;
+    Verbs<ibv_mw> window;  // none: the registration itself is open
+    std::uint32_t key = 0;
+  };
+  Window make_window(const std::shared_ptr<ibv_pd>& domain, const std::shared_ptr<const HostBlock>& block,
+                     bool has_windows, unsigned access);
+
+  std::uint32_t epoch_;
+  std::uint64_t slot_bytes_;
+  std::uint64_t stride_bytes_;
+  std::uint32_t cells_per_slot_;
+  Window payload_window_;
+  Window cells_window_;
+};
+
+}  // namespace framewire

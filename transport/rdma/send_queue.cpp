@@ -1,0 +1,68 @@
+#include "transport/rdma/send_queue.hpp"
+
+#include <array>
+
+namespace framewire {
+
+SendQueue::SendQueue(const RdmaConnection& connection) noexcept : connection_(connection) {}
+
+bool SendQueue::post(std::span<ibv_send_wr> requests) noexcept {
+  const std::uint32_t half = connection_.grants().send_depth / 2;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    ibv_send_wr& request = requests[i];
+    request.next = i + 1 < requests.size() ? &requests[i + 1] : nullptr;
+    request.wr_id = ++posted_;
+    if (posted_ - signalled_ >= half) {
+      request.send_flags |= IBV_SEND_SIGNALED;
+    }
+    if ((request.send_flags & IBV_SEND_SIGNALED) != 0) {
+      signalled_ = posted_;
+    }
+  }
+  ibv_send_wr* bad = nullptr;
+  return ibv_post_send(connection_.queue_pair(), requests.data(), &bad) == 0;
+}
+
+void SendQueue::post_probe() noexcept {
+  if (completed_ >= probe_ && room() > 0) {
+    std::array<ibv_send_wr, 1> request{};
+    request[0].opcode = IBV_WR_RDMA_WRITE;
+    request[0].send_flags = IBV_SEND_SIGNALED;
+    post(request);
+    probe_ = posted_;
+  }
+}
+
+std::optional<ibv_wc_status> SendQueue::poll() noexcept {
+  std::optional<ibv_wc_status> fault;
+  std::array<ibv_wc, 16> completions;
+  for (;;) {
+    const int count = ibv_poll_cq(connection_.send_completions(), completions.size(), completions.data());
+    for (int i = 0; i < count; ++i) {
+      const ibv_wc& completion = completions[static_cast<std::size_t>(i)];
+      if (completion.status == IBV_WC_SUCCESS) {
+        completed_ = completion.wr_id;
+      } else if (!fault || *fault == IBV_WC_WR_FLUSH_ERR) {
+        fault = completion.status;
+      }
+    }
+    if (count < static_cast<int>(completions.size())) {
+      return fault;
+    }
+  }
+}
+
+std::string describe_fault(ibv_wc_status status, const std::string& peer) {
+  switch (status) {
+    case IBV_WC_RETRY_EXC_ERR:
+      return peer + "'s RDMA device does not answer";
+    case IBV_WC_REM_ACCESS_ERR:
+      return peer + " does not allow what was written or read (remote access error)";
+    case IBV_WC_WR_FLUSH_ERR:
+      return peer + "'s RDMA connection has ended";
+    default:
+      return "the RDMA connection with " + peer + " failed: " + ibv_wc_status_str(status);
+  }
+}
+
+}  // namespace framewire

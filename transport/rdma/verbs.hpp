@@ -1,0 +1,57 @@
+// What libibverbs and librdmacm hand out, owned by unique_ptrs, and their errors as sentences.
+#pragma once
+
+#include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
+
+#include <cerrno>
+#include <memory>
+#include <string_view>
+
+#include "base/error.hpp"
+
+namespace framewire {
+
+struct VerbsDeleter {
+  void operator()(ibv_pd* domain) const noexcept { ibv_dealloc_pd(domain); }
+  void operator()(ibv_cq* queue) const noexcept { ibv_destroy_cq(queue); }
+  void operator()(ibv_mr* region) const noexcept { ibv_dereg_mr(region); }
+  void operator()(ibv_mw* window) const noexcept { ibv_dealloc_mw(window); }
+  void operator()(ibv_comp_channel* channel) const noexcept { ibv_destroy_comp_channel(channel); }
+  void operator()(rdma_event_channel* channel) const noexcept { rdma_destroy_event_channel(channel); }
+  void operator()(rdma_cm_event* event) const noexcept { rdma_ack_cm_event(event); }
+  /// Its queue pair too. Every event of it must have been acknowledged: the library waits for that.
+  void operator()(rdma_cm_id* id) const noexcept {
+    if (id->qp != nullptr) {
+      rdma_destroy_qp(id);
+    }
+    rdma_destroy_id(id);
+  }
+};
+
+/// Owned by whoever made it; destroyed in the reverse order of its making.
+template <typename Object>
+using Verbs = std::unique_ptr<Object, VerbsDeleter>;
+
+/// Takes what a call returned. Throws Error (failed), "cannot <doing>: …" by errno, when that is nothing.
+template <typename Object>
+Verbs<Object> own(Object* object, std::string_view doing);
+
+/// For calls that return 0, or -1 with errno (librdmacm), or errno itself (libibverbs). Throws Error (failed).
+void check_call(int result, std::string_view doing);
+
+template <typename Object>
+Verbs<Object> own(Object* object, std::string_view doing) {
+  if (object == nullptr) {
+    throw Error::from_errno(doing, errno);
+  }
+  return Verbs<Object>(object);
+}
+
+inline void check_call(int result, std::string_view doing) {
+  if (result != 0) {
+    throw Error::from_errno(doing, result > 0 ? result : errno);
+  }
+}
+
+}  // namespace framewire

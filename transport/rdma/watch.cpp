@@ -1,0 +1,51 @@
+#include "transport/rdma/watch.hpp"
+
+#include <poll.h>
+
+#include <array>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/wait.hpp"
+
+namespace framewire {
+
+namespace {
+
+/// With the device's own patience, which is half of --timeout, a silent end is known within the second.
+constexpr std::int64_t tick_ns = 200 * ns_per_ms;
+
+}  // namespace
+
+RdmaWatch::RdmaWatch(RdmaConnection& connection, Calls calls)
+    : connection_(connection), calls_(std::move(calls)), stop_event_(make_event()) {
+  thread_ = std::thread([this] { watch(); });
+}
+
+RdmaWatch::~RdmaWatch() {
+  raise_event(stop_event_.get());
+  thread_.join();
+}
+
+void RdmaWatch::watch() noexcept {
+  name_this_thread("fw-rdma-watch");
+  for (bool has_ended = false;;) {
+    std::array descriptors{
+        pollfd{.fd = stop_event_.get(), .events = POLLIN, .revents = 0},
+        pollfd{.fd = has_ended ? -1 : connection_.event_descriptor(), .events = POLLIN, .revents = 0}};
+    wait_until(descriptors, monotonic_ns() + tick_ns);
+    if (descriptors[0].revents != 0) {
+      return;
+    }
+    if (descriptors[1].revents != 0) {
+      if (const auto what = connection_.take_end()) {
+        has_ended = true;
+        calls_.on_end(*what);
+        connection_.disconnect();  // the answer to the other side's goodbye; also ends what is still posted
+      }
+    }
+    calls_.on_tick();
+  }
+}
+
+}  // namespace framewire

@@ -1,0 +1,69 @@
+#include "transport/session/rdma_data.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "transport/control/address.hpp"
+#include "transport/rdma/listener.hpp"
+#include "transport/session/rdma_hello.hpp"
+
+namespace framewire {
+
+namespace {
+
+std::vector<SocketAddress> addresses_to_dial(const HostPort& to) {
+  std::vector<SocketAddress> addresses = resolve(to);
+  if (!std::ranges::all_of(addresses, is_loopback)) {
+    return addresses;
+  }
+  addresses.clear();  // no RDMA device has a loopback address, but what it has leads here as well
+  for (const sockaddr_storage& storage : rdma_addresses()) {
+    SocketAddress address{
+        .storage = storage,
+        .size_bytes = storage.ss_family == AF_INET6 ? socklen_t{sizeof(sockaddr_in6)} : socklen_t{sizeof(sockaddr_in)}};
+    set_port(address, to.port);
+    addresses.push_back(address);
+  }
+  return addresses;
+}
+
+}  // namespace
+
+Error no_rdma_device() {
+  return Error::failed(
+      "this machine has no RDMA device with an address; 'framewire doctor' says what is missing, or take --transport "
+      "auto");
+}
+
+bool has_rdma_device() {
+  return !rdma_addresses().empty();
+}
+
+std::unique_ptr<RdmaConnection> dial_rdma(const HostPort& to, const Token& token, const DataConnection& connection,
+                                          const RdmaOptions& options, std::int64_t deadline_ns) {
+  const RdmaPrivateData hello =
+      encode_rdma_hello({.connection = connection, .proof = make_proof(token, connection, DataRole::dialler)});
+  const auto check_answer = [&](std::span<const std::byte> bytes) {
+    const auto answer = decode_rdma_hello(bytes);
+    if (!answer || answer->connection != connection ||
+        !check_proof(token, connection, DataRole::listener, answer->proof)) {
+      throw Error::refused("the other end of the RDMA connection is not the peer of this session");
+    }
+  };
+  std::optional<Error> last;
+  for (const SocketAddress& address : addresses_to_dial(to)) {
+    try {
+      return RdmaConnection::dial(*address.get(), format_address(address), hello, check_answer, options, deadline_ns);
+    } catch (const Error& error) {
+      if (error.status() == ExitStatus::refused || monotonic_ns() >= deadline_ns) {
+        throw;
+      }
+      last = error;
+    }
+  }
+  throw last.value_or(no_rdma_device());
+}
+
+}  // namespace framewire

@@ -1,0 +1,25 @@
+// RDMA data connections of sessions, in both directions.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/error.hpp"
+#include "transport/control/token.hpp"
+#include "transport/endpoint_options.hpp"
+#include "transport/rdma/connection.hpp"
+
+namespace framewire {
+
+/// The sentence for a machine that can make no RDMA connection at all.
+Error no_rdma_device();
+[[nodiscard]] bool has_rdma_device();
+
+/// Connects to the RDMA listener of a session's peer and proves the session. `to` is what reached() says of the control
+/// connection, with the listener's RDMA port; for a peer on this machine any of its RDMA devices' addresses will do.
+/// Throws Error.
+std::unique_ptr<RdmaConnection> dial_rdma(const HostPort& to, const Token& token, const DataConnection& connection,
+                                          const RdmaOptions& options, std::int64_t deadline_ns);
+
+}  // namespace framewire
