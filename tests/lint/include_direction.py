@@ -42,6 +42,7 @@ TESTS_OF = {
     "transport": ["transport/session", "transport/fake", "transport/control"],
     "pixels": ["gl", "sender/sources/gl"],
     "sender": ["sender", "sender/sources/gl", "sender/sources/media"],
+    "rdma_lab": ["transport/rdma", "transport/session", "transport/fake"],
     "e2e": ["media"],
     "fuzz": ["transport/session", "media"],
 }
