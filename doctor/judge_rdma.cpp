@@ -12,6 +12,8 @@ namespace framewire {
 namespace {
 
 constexpr const char* area = "RDMA";
+/// Drivers without a limit of their own name the largest number, or close to it.
+constexpr std::uint64_t endless_bytes = std::uint64_t{1} << 60;
 
 bool is_there(const KernelModule& module) {
   return module.state == ModuleState::loaded || module.state == ModuleState::built_in;
@@ -133,9 +135,11 @@ Finding adapter_finding(const RdmaAdapter& adapter, Level fault_level) {
   finding.details = {
       fmt::format("queues of {}, completion queues of {}, {} pieces per request", device.max_work_requests,
                   device.max_completions, device.max_scatter_entries),
-      fmt::format("{} in a request itself, memory regions up to {}",
+      fmt::format("{} in a request itself, memory regions {}",
                   device.inline_bytes ? fmt::format("{} bytes", *device.inline_bytes) : "not known how much",
-                  format_bytes(device.max_registration_bytes)),
+                  device.max_registration_bytes >= endless_bytes
+                      ? "of any size"
+                      : "up to " + format_bytes(device.max_registration_bytes)),
       fmt::format("memory windows: {}, on-demand paging: {}, dma-buf: {}", device.has_memory_windows ? "yes" : "no",
                   device.has_on_demand_paging ? "yes" : "no",
                   !device.takes_dma_buf   ? "not known"
@@ -233,12 +237,22 @@ Finding gid_finding(const RdmaPortView& view) {
   return finding;
 }
 
+/// A port that carries nothing harms nobody where another one is fine: the most grave a fault of a port can be.
+Level port_fault_level(const MachineFacts& machine, Level fault_level) {
+  const auto has_good_port = [&](const RdmaAdapter& adapter) {
+    return adapter.device && std::ranges::any_of(adapter.device->ports, [&](const RdmaPort& port) {
+             return view_port(adapter, port, machine.network).fault == PortFault::none;
+           });
+  };
+  return std::ranges::any_of(machine.rdma.adapters, has_good_port) ? Level::note : fault_level;
+}
+
 Findings judge_adapter(const MachineFacts& machine, const RdmaAdapter& adapter, Level fault_level) {
   Findings findings = {adapter_finding(adapter, fault_level)};
   if (adapter.device) {
     for (const RdmaPort& port : adapter.device->ports) {
       const RdmaPortView view = view_port(adapter, port, machine.network);
-      findings.push_back(port_finding(view, fault_level));
+      findings.push_back(port_finding(view, port_fault_level(machine, fault_level)));
       if (view.gid != nullptr && view.port->state == RdmaPortState::active) {
         findings.push_back(gid_finding(view));
       }

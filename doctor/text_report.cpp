@@ -79,13 +79,13 @@ class Report {
     for (std::size_t i = 1; i < lines.size(); ++i) {
       text_ += std::string(value_column, ' ') + lines[i] + "\n";
     }
-    if (finding.level != Level::ok || style_.is_verbose) {
-      indented(finding.text);
-    }
     if (style_.is_verbose) {
       for (const std::string& detail : finding.details) {
         text_ += std::string(indent_columns + 2, ' ') + painted(printable(detail), "2") + "\n";
       }
+    }
+    if (finding.level != Level::ok || style_.is_verbose) {
+      indented(finding.text);
     }
     for (const std::string& command : finding.fix) {
       text_ += std::string(indent_columns + 2, ' ') + painted("$ " + printable(command), "1") + "\n";

@@ -92,6 +92,18 @@ TEST(JudgeRdma, ASecondPortThatIsDownHarmsNobody) {
   EXPECT_EQ(find(findings, "mlx5_0 port 2").level, Level::note);
 }
 
+TEST(JudgeRdma, ABadPortBesideAGoodOneIsNotWhatStopsRdma) {
+  MachineFacts machine = rdma_machine();
+  RdmaPort second = device(machine).ports.front();
+  second.number = 2;
+  second.state = RdmaPortState::down;
+  device(machine).ports.push_back(second);
+  machine.memory.lock_soft_bytes = 65536;
+  const Findings findings = judge(machine, LinkKind::rdma);
+  EXPECT_EQ(find(findings, "memlock").level, Level::problem);
+  EXPECT_EQ(find(findings, "mlx5_0 port 2").level, Level::note);
+}
+
 TEST(JudgeRdma, AnInterfaceWithLinkLocalAddressesAloneIsNotEnough) {
   MachineFacts machine = rdma_machine();
   device(machine).ports.front().gids.resize(2);
