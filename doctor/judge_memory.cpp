@@ -63,7 +63,7 @@ Finding lock_finding(const MachineFacts& machine, const LockNeed& need, Level fa
                                     limit_text(memory.lock_hard_bytes));
   if (can_lock(memory, need.sender_bytes)) {
     const bool is_exempt = memory.may_lock_all && memory.lock_soft_bytes && *memory.lock_soft_bytes < need.sender_bytes;
-    finding.value += is_exempt ? "; not asked of this user" : "";
+    finding.value += is_exempt ? "; this user may exceed it" : "";
     finding.text = "RDMA locks its memory: " + need_text(need) + ".";
     return finding;
   }
@@ -81,11 +81,10 @@ Finding lock_finding(const MachineFacts& machine, const LockNeed& need, Level fa
 
 Finding huge_pages_finding(const MemoryFacts& memory) {
   Finding finding{.area = area, .name = "huge pages"};
-  finding.text = "Huge pages make setting up rings and pools several times faster.";
+  finding.text = "With huge pages a ring is set up several times faster, and the first picture comes sooner.";
   if (memory.huge_pages.empty()) {
     finding.level = Level::note;
     finding.value = "not in this kernel";
-    finding.text += " Without them the first picture comes somewhat later.";
     return finding;
   }
   finding.value = fmt::format("{} (viewer's ring)", memory.huge_pages);
@@ -97,13 +96,13 @@ Finding huge_pages_finding(const MemoryFacts& memory) {
                                           memory.free_huge_pages, memory.reserved_huge_pages,
                                           format_bytes(memory.huge_page_bytes)));
   }
+  if (memory.shared_huge_pages == "never" || memory.shared_huge_pages == "deny") {  // as distributions have it
+    finding.details.emplace_back(
+        "a pool gets them, too: echo advise | sudo tee /sys/kernel/mm/transparent_hugepage/shmem_enabled");
+  }
   if (memory.huge_pages == "never") {
     finding.level = Level::note;
     finding.fix.emplace_back("echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled");
-  }
-  if (memory.shared_huge_pages == "never" || memory.shared_huge_pages == "deny") {
-    finding.level = Level::note;
-    finding.fix.emplace_back("echo advise | sudo tee /sys/kernel/mm/transparent_hugepage/shmem_enabled");
   }
   return finding;
 }

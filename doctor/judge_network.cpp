@@ -12,8 +12,16 @@ namespace {
 
 constexpr const char* area = "Network";
 constexpr double bytes_per_second_100g = 100e9 / 8;
-/// What must be under way for 100 Gb/s over a round trip of 1 ms, the bandwidth-delay product (RFC 7323, 1.1).
-constexpr auto wanted_bytes = static_cast<std::uint64_t>(bytes_per_second_100g * 1e-3);
+
+/// What must be under way to fill the fastest interface over a round trip of 1 ms: the bandwidth-delay product (RFC
+/// 7323, 1.1). 0 where no interface tells its speed.
+std::uint64_t wanted_bytes(const NetworkFacts& network) {
+  std::uint64_t fastest = 0;  // Mb/s
+  for (const NetworkInterface& interface : network.interfaces) {
+    fastest = std::max<std::uint64_t>(fastest, interface.is_up ? interface.megabits_per_second.value_or(0) : 0);
+  }
+  return fastest * 1'000'000 / 8 / 1000;
+}
 
 Finding interfaces_finding(const NetworkFacts& network) {
   Finding finding{.area = area, .name = "interfaces"};
@@ -34,7 +42,9 @@ Finding interfaces_finding(const NetworkFacts& network) {
     finding.level = Level::note;
     finding.value = "none that is up and has an address";
     finding.text = "Frames can go within this machine only.";
-  } else if (count > 1) {
+  } else if (count == 1) {
+    finding.details.clear();
+  } else {
     finding.value += fmt::format(", and {} more", count - 1);
   }
   return finding;
@@ -63,9 +73,10 @@ Finding buffers_finding(const NetworkFacts& network) {
                                           format_bytes(*network.core_send_bytes),
                                           format_bytes(*network.core_receive_bytes)));
   }
-  if (least < wanted_bytes) {
+  if (least < wanted_bytes(network)) {
     finding.level = Level::note;
-    finding.text += " Slower networks need less.";
+    finding.text +=
+        fmt::format(" This machine's fastest interface fills {} in 1 ms.", format_bytes(wanted_bytes(network)));
     finding.fix = {
         "printf 'net.ipv4.tcp_%s=4096 131072 33554432\\n' rmem wmem | sudo tee /etc/sysctl.d/90-framewire.conf",
         "sudo sysctl --system"};

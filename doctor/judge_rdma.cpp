@@ -131,7 +131,7 @@ Finding adapter_finding(const RdmaAdapter& adapter, Level fault_level) {
   }
   finding.value = fmt::format("{}{}{}", adapter.driver.empty() ? "in software" : adapter.driver,
                               adapter.board.empty() ? "" : ", " + adapter.board,
-                              device.firmware.empty() ? "" : ", firmware " + device.firmware);
+                              device.firmware.empty() || adapter.driver.empty() ? "" : ", firmware " + device.firmware);
   finding.details = {
       fmt::format("queues of {}, completion queues of {}, {} pieces per request", device.max_work_requests,
                   device.max_completions, device.max_scatter_entries),
@@ -253,7 +253,7 @@ Findings judge_adapter(const MachineFacts& machine, const RdmaAdapter& adapter, 
     for (const RdmaPort& port : adapter.device->ports) {
       const RdmaPortView view = view_port(adapter, port, machine.network);
       findings.push_back(port_finding(view, port_fault_level(machine, fault_level)));
-      if (view.gid != nullptr && view.port->state == RdmaPortState::active) {
+      if (view.gid != nullptr && (view.fault == PortFault::none || view.fault == PortFault::no_queue_pair)) {
         findings.push_back(gid_finding(view));
       }
     }

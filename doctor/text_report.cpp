@@ -81,7 +81,11 @@ class Report {
     }
     if (style_.is_verbose) {
       for (const std::string& detail : finding.details) {
-        text_ += std::string(indent_columns + 2, ' ') + painted(printable(detail), "2") + "\n";
+        const std::size_t columns = most_columns - indent_columns - 2;
+        const bool fits = columns_of(detail) <= columns;  // then it may be a row of a table
+        for (const std::string& line : fits ? std::vector{printable(detail)} : wrap(printable(detail), columns)) {
+          text_ += std::string(indent_columns + 2, ' ') + painted(line, "2") + "\n";
+        }
       }
     }
     if (finding.level != Level::ok || style_.is_verbose) {

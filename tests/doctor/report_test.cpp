@@ -60,7 +60,9 @@ TEST(TextReport, FitsIntoEightyColumnsButForCommands) {
   machine.rdma.adapters.front().device->ports.front().active_mtu_bytes = 1024;
   machine.key.exists = false;
   machine.opengl.trouble = std::string(20, 'x') + " " + std::string(60, 'y') + " and more of that";
-  const std::string report = text_report("doctor", judge(machine, LinkKind::rdma), {});
+  machine.network.core_send_bytes = 212992;
+  machine.network.core_receive_bytes = 212992;
+  const std::string report = text_report("doctor", judge(machine, LinkKind::rdma), {.is_verbose = true});
   for (const std::string& line : lines_of(report)) {
     EXPECT_TRUE(columns_of(line) <= 80 || line.find("$ ") != std::string::npos) << line;
   }
