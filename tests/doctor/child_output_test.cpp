@@ -12,7 +12,7 @@ namespace framewire {
 namespace {
 
 /// Runs a shell script as a program.
-ChildOutput run(const std::string& script, std::int64_t timeout_ns = 60 * ns_per_s) {
+ChildOutput run(const std::string& script, std::int64_t timeout_ns = 600 * ns_per_s) {
   const test::TemporaryFolder folder;
   const std::string path = folder.file("script");
   std::ofstream(path) << "#!/bin/sh\n" << script << "\n";

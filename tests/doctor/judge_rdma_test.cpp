@@ -115,6 +115,15 @@ TEST(JudgeRdma, AnInterfaceWithLinkLocalAddressesAloneIsNotEnough) {
             std::vector<std::string>{"sudo ip address add 192.168.77.1/24 dev ens3f0np0"});
 }
 
+TEST(JudgeRdma, ALinkLocalGidIsNotEnoughWhereTheInterfaceIsNotKnown) {
+  MachineFacts machine = rdma_machine();
+  device(machine).ports.front().gids.resize(2);
+  machine.network.interfaces.clear();
+  EXPECT_TRUE(has_problem(judge(machine, LinkKind::rdma)));
+  device(machine).ports = test::mlx5_device().ports;
+  EXPECT_FALSE(has_problem(judge(machine, LinkKind::rdma)));
+}
+
 TEST(JudgeRdma, IwarpHasNoWriteWithImmediate) {
   MachineFacts machine = rdma_machine();
   device(machine).transport = RdmaTransport::iwarp;
