@@ -37,6 +37,8 @@ Level rdma_fault_level(const MachineFacts& machine, std::optional<LinkKind> want
 // One area each, in the order of the report. `wanted`: --transport; nothing: whichever works.
 Findings judge_links(const MachineFacts& machine, std::optional<LinkKind> wanted, const Works& works);
 Findings judge_rdma(const MachineFacts& machine, Level fault_level);
+/// Of one port; `fault_level`: how grave it is when it carries nothing.
+Findings judge_port(const RdmaPortView& view, Level fault_level);
 /// Of one card: whether its slot is as fast as its port.
 Findings judge_pci(const RdmaAdapter& adapter);
 Findings judge_memory(const MachineFacts& machine, Level fault_level);
