@@ -33,7 +33,8 @@ ALLOWED = {
     "bench": PROGRAM,
     "pipe": PROGRAM,
     "cli": PROGRAM,
-    "doctor": PROGRAM,
+    "doctor/gl": ["base", "gl"],
+    "doctor": PROGRAM + ["transport/rdma"],
 }
 # Tests mirror the folders: each may include what its folder may. Those without a folder of that name stand here.
 TESTS_OF = {
