@@ -45,13 +45,13 @@ def counters() -> dict:
     return {name: int(value) for name, value in (line.split() for line in said.splitlines())}
 
 
-def meet(name: str, seconds: float = 120):
-    """Both machines of a lab of two go on from here together."""
-    (SHARED / f"{name}.{ROLE}").touch()
+def meet(play: str, moment: str, seconds: float = 120):
+    """Both machines of a lab of two, which run the same test, go on from here together."""
+    (SHARED / f"{play}.{moment}.{ROLE}").touch()
     deadline = time.monotonic() + seconds
-    while not (SHARED / f"{name}.{3 - ROLE}").exists():
-        if (SHARED / f"failed.{3 - ROLE}").exists():
-            raise AssertionError("the other machine's test has failed")
+    while not (SHARED / f"{play}.{moment}.{3 - ROLE}").exists():
+        if (SHARED / f"{play}.failed.{3 - ROLE}").exists():
+            raise AssertionError("the other machine's half of this test has failed")
         if time.monotonic() > deadline:
-            raise AssertionError(f"the other machine did not come to '{name}' within {seconds:.0f} s")
+            raise AssertionError(f"the other machine did not come to '{moment}' within {seconds:.0f} s")
         time.sleep(0.05)

@@ -36,13 +36,13 @@ class TwoHosts(lab.RdmaTest):
         self.key = mine
 
     def meet(self, name: str):
-        lab.meet(f"{self._testMethodName}.{name}")
+        lab.meet(self._testMethodName, name)
 
     def play(self, sender, viewer):
         try:
             (sender if lab.ROLE == 1 else viewer)()
         except BaseException:
-            (lab.SHARED / f"failed.{lab.ROLE}").touch()
+            (lab.SHARED / f"{self._testMethodName}.failed.{lab.ROLE}").touch()
             raise
 
     def start_sender(self, *options) -> harness.Program:
@@ -121,21 +121,23 @@ class TwoHosts(lab.RdmaTest):
     def test_a_network_that_says_nothing_any_more(self):
         def sender():
             sender = self.start_sender()
-            self.meet("dropped")
+            self.meet("drops")
+            lab.link("drop")
             sender.wait_line(r"^viewer .* \(rdma\): .*does not answer")
-            self.meet("passes")
+            self.meet("is noticed")
+            lab.link("pass")
             self.end_sender(sender)
 
         def viewer():
             viewer = self.start_viewer()
-            before = lab.counters()["qdisc_dropped"] if "qdisc_dropped" in lab.counters() else 0
+            before = lab.counters().get("qdisc_dropped", 0)
+            self.meet("drops")
             lab.link("drop")
-            self.meet("dropped")
             viewer.wait_line("^lost the sender: .*does not answer")
             self.assertGreater(lab.counters()["qdisc_dropped"], before)
             before = len(viewer.lines)
+            self.meet("is noticed")
             lab.link("pass")
-            self.meet("passes")
             viewer.wait_line("transport=", after=before)
             viewer.wait_line("shown [1-9]", after=len(viewer.lines))
             self.end_viewer(viewer)
