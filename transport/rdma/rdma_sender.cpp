@@ -121,43 +121,42 @@ Offer RdmaSender::offer(const OutgoingFrame& frame) noexcept {
     return Offer::closed;
   }
   assert(frame.pool_slot.epoch == rings_.back()->epoch);
-  if (!accept(frame)) {
+  if (waiting_.full() || !take_credit_for(frame.header)) {
     return state() == LinkState::open ? Offer::no_credit : Offer::closed;
   }
-  post_waiting();
+  Waiting waiting{.frame = frame, .ring = rings_.back()};
+  waiting.frame.header.slot = current_slot_;
+  if (waiting_.empty() && post_slice(waiting)) {
+    let_go_of(waiting);
+  } else {
+    waiting_.push(std::move(waiting));
+  }
   return Offer::accepted;
 }
 
 /// A frame's first slice takes a ring slot, and a receive of the viewer's for every slice that will be announced: it
 /// has posted them all anew when it gives the slot back, so nothing is ever announced to somebody who is not ready to
 /// hear.
-bool RdmaSender::accept(const OutgoingFrame& frame) noexcept {
+bool RdmaSender::take_credit_for(const FrameHeader& header) noexcept {
   RemoteRing& ring = *rings_.back();
-  const FrameHeader& header = frame.header;
   if (header.slice_count > std::min(ring.access.cells_per_slot, ring.access.receive_depth)) {
     fail(LinkState::broken,
          "a frame of " + std::to_string(header.slice_count) + " slices is more than the viewer has header cells for");
     return false;
   }
-  if (waiting_.full()) {
-    return false;
+  if (header.slice != 0) {
+    return true;
   }
-  if (header.slice == 0) {
-    const bool has_credit = !ring.free_slots.empty() && slices_out_ + header.slice_count <= ring.access.receive_depth &&
-                            accepted_ - acknowledged_ < connection_->grants().receive_depth;
-    if (!has_credit) {
-      return false;
-    }
+  const bool has_credit = !ring.free_slots.empty() && slices_out_ + header.slice_count <= ring.access.receive_depth &&
+                          accepted_ - acknowledged_ < connection_->grants().receive_depth;
+  if (has_credit) {
     ++accepted_;
     slices_out_ += header.slice_count;
     current_slot_ = ring.free_slots.back();
     ring.free_slots.pop_back();
     ring.slices_out[current_slot_] = header.slice_count;
   }
-  Waiting waiting{.frame = frame, .ring = rings_.back()};
-  waiting.frame.header.slot = current_slot_;
-  waiting_.push(std::move(waiting));
-  return true;
+  return has_credit;
 }
 
 void RdmaSender::post_waiting() noexcept {

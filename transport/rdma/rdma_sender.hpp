@@ -54,6 +54,7 @@ class RdmaSender final : public SenderLink {
     std::shared_ptr<const RemoteRing> ring;
     std::uint64_t posted_bytes = 0;  // of the slice
   };
+
   struct UnderWay {
     std::uint64_t last_request = 0;
     PoolSlot slot;
@@ -61,7 +62,7 @@ class RdmaSender final : public SenderLink {
   struct Batch;
 
   // Under the mutex.
-  bool accept(const OutgoingFrame& frame) noexcept;
+  bool take_credit_for(const FrameHeader& header) noexcept;
   bool take_completed() noexcept;
   bool take_credits() noexcept;
   void take_credit(const Immediate& credit) noexcept;
