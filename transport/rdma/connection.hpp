@@ -27,9 +27,19 @@ using RdmaPrivateData = std::array<std::byte, rdma_private_bytes>;
 /// Which protection domain a connection over this device gets.
 using DomainOf = std::function<std::shared_ptr<ibv_pd>(ibv_context* device)>;
 
+/// What is asked of the device, where it has it. Less stands for a poorer one.
+struct RdmaWishes {
+  std::uint32_t queue_depth = 512;
+  std::uint32_t inline_bytes = 512;
+  std::uint64_t chunk_bytes = std::uint64_t{1} << 20;  // from 1 MiB on longer writes gain nothing
+  bool immediates = true;
+  bool windows = true;
+};
+
 struct RdmaOptions {
   DomainOf domain_of;
   std::int64_t peer_timeout_ns = 1'000'000'000;  // a peer whose device does not answer for so long is lost
+  RdmaWishes wishes{};
 };
 
 /// What the device gave, which may be less than was asked for.

@@ -130,6 +130,7 @@ Offer RdmaSender::offer(const OutgoingFrame& frame) noexcept {
     let_go_of(waiting);
   } else {
     waiting_.push(std::move(waiting));
+    post_waiting();
   }
   return Offer::accepted;
 }
@@ -159,9 +160,14 @@ bool RdmaSender::take_credit_for(const FrameHeader& header) noexcept {
   return has_credit;
 }
 
+/// As much as there is room for. A rest goes out when there is room again, of which the session is told unasked.
 void RdmaSender::post_waiting() noexcept {
-  while (!waiting_.empty() && state() == LinkState::open && post_slice(waiting_.front())) {
-    let_go_of(waiting_.pop());
+  while (!waiting_.empty() && state() == LinkState::open) {
+    if (post_slice(waiting_.front())) {
+      let_go_of(waiting_.pop());
+    } else if (!connection_->request_notification() || !take_sent()) {
+      return;
+    }
   }
 }
 
