@@ -42,13 +42,11 @@ class AdaptiveSpin {
       std::this_thread::yield();
       return;
     }
-    for (int i = 0; i < 8; ++i) {
 #if defined(__x86_64__) || defined(__i386__)
-      __builtin_ia32_pause();
+    __builtin_ia32_pause();
 #elif defined(__aarch64__)
-      asm volatile("isb");  // as long as a pause of x86; "yield" is a no-op on most cores
+    asm volatile("isb");  // as long as a pause of x86; "yield" is a no-op on most cores
 #endif
-    }
   }
 
   /// What was waited for is there: the wait, if there was one, is over.

@@ -279,7 +279,7 @@ void RdmaConnection::shorten_waits_for_the_unready() noexcept {
 
 // ---- While it lasts ----
 
-std::optional<std::uint32_t> RdmaConnection::take_immediate(const ibv_wc& completion) noexcept {
+std::optional<std::uint32_t> RdmaConnection::immediate_of(const ibv_wc& completion) const noexcept {
   std::uint32_t bits = 0;
   if (notices_) {
     if (completion.byte_len != notice_bytes) {
@@ -291,7 +291,7 @@ std::optional<std::uint32_t> RdmaConnection::take_immediate(const ibv_wc& comple
   } else {
     return std::nullopt;
   }
-  return post_receive(static_cast<std::uint32_t>(completion.wr_id)) ? std::optional(ntohl(bits)) : std::nullopt;
+  return ntohl(bits);
 }
 
 bool RdmaConnection::request_notification() noexcept {

@@ -97,9 +97,12 @@ class RdmaConnection {
   [[nodiscard]] ibv_cq* receive_completions() const noexcept { return receive_completions_.get(); }
   [[nodiscard]] const RdmaGrants& grants() const noexcept { return grants_; }
 
-  /// The immediate that a completed receive brought, after which its place is given to the next one; nothing when it
-  /// brought something else, or the queue pair is in error. Under the owner's lock.
-  std::optional<std::uint32_t> take_immediate(const ibv_wc& completion) noexcept;
+  /// The immediate that a completed receive brought; nothing when it brought something else. Under the owner's lock, as
+  /// post_receive_again(), which gives its place to the next one; false when the queue pair is in error.
+  [[nodiscard]] std::optional<std::uint32_t> immediate_of(const ibv_wc& completion) const noexcept;
+  bool post_receive_again(const ibv_wc& completion) noexcept {
+    return post_receive(static_cast<std::uint32_t>(completion.wr_id));
+  }
 
   /// Asks that completion_descriptor() becomes readable at the next completion of either queue; what has completed
   /// before is not told of. Costs nothing while the last request still stands. False when the device is gone. Under the

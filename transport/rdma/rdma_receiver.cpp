@@ -162,12 +162,16 @@ std::optional<IncomingFrame> RdmaReceiver::take(const ibv_wc& completion) noexce
     fail(LinkState::lost, describe_fault(completion.status, "the sender"));
     return std::nullopt;
   }
-  const auto bits = connection_->take_immediate(completion);
+  const auto bits = connection_->immediate_of(completion);
   if (!bits) {
     fail(LinkState::broken, "the sender sent a message that announces nothing");
     return std::nullopt;
   }
-  return take_slice(decode_immediate(*bits));
+  auto frame = take_slice(decode_immediate(*bits));
+  if (!connection_->post_receive_again(completion)) {
+    fail(LinkState::lost, describe_fault(IBV_WC_WR_FLUSH_ERR, "the sender"));
+  }
+  return frame;
 }
 
 std::optional<IncomingFrame> RdmaReceiver::take_slice(const Immediate& immediate) noexcept {
