@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <thread>
 
 #include "base/clock.hpp"
 #include "base/wait.hpp"
@@ -35,6 +36,9 @@ void RawWait::found(std::int64_t now_ns) noexcept {
 
 void RawWait::idle(std::int64_t now_ns) {
   if (spin_.look_again(mode_, now_ns)) {
+    if (mode_ != WaitMode::spin) {
+      std::this_thread::yield();
+    }
     return;
   }
   if (is_armed_) {
