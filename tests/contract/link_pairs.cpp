@@ -73,30 +73,12 @@ LinkPair make_tcp() {
   return pair;
 }
 
-/// Over the first RDMA device of this machine, to itself.
 LinkPair make_rdma() {
   auto domains = std::make_shared<SenderDomains>();
-  std::promise<RdmaRequest> requested;
-  std::vector<sockaddr_storage> addresses = rdma_addresses();
-  addresses.resize(1);
-  RdmaListener listener(addresses, 0, [&](RdmaRequest request, std::span<const std::byte>, const std::string&) {
-    requested.set_value(std::move(request));
-  });
-  // Both families keep the port at the same place.
-  reinterpret_cast<sockaddr_in&>(addresses.front()).sin_port = htons(listener.port());
-  const std::int64_t deadline_ns = monotonic_ns() + peer_timeout_ns;
-  auto accepted = std::async(std::launch::async, [&] {
-    return RdmaConnection::accept(requested.get_future().get(),
-                                  {.domain_of = [&](ibv_context* device) { return domains->domain_of(device); }},
-                                  deadline_ns);
-  });
-  auto dialled = RdmaConnection::dial(
-      reinterpret_cast<sockaddr&>(addresses.front()), "this machine", {}, [](std::span<const std::byte>) {},
-      {.domain_of = make_domain}, deadline_ns);
-  auto connection = accepted.get();
+  auto [accepted, dialled] = rdma_connection_pair(*domains);
   LinkPair pair;
-  pair.cut = [raw = connection.get()] { raw->disconnect(); };
-  pair.sender = std::make_unique<RdmaSender>(std::move(connection), *domains);
+  pair.cut = [raw = accepted.get()] { raw->disconnect(); };
+  pair.sender = std::make_unique<RdmaSender>(std::move(accepted), *domains);
   pair.receiver = std::make_unique<RdmaReceiver>(std::move(dialled), false);
   pair.let_pass = yield_a_little;
   pair.keeps_alive = domains;
@@ -135,6 +117,27 @@ std::pair<FileDescriptor, FileDescriptor> tcp_socket_pair() {
   }
   FileDescriptor server(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
   return {std::move(client), std::move(server)};
+}
+
+RdmaConnectionPair rdma_connection_pair(SenderDomains& domains) {
+  std::promise<RdmaRequest> requested;
+  std::vector<sockaddr_storage> addresses = rdma_addresses();
+  addresses.resize(1);
+  RdmaListener listener(addresses, 0, [&](RdmaRequest request, std::span<const std::byte>, const std::string&) {
+    requested.set_value(std::move(request));
+  });
+  // Both families keep the port at the same place.
+  reinterpret_cast<sockaddr_in&>(addresses.front()).sin_port = htons(listener.port());
+  const std::int64_t deadline_ns = monotonic_ns() + peer_timeout_ns;
+  auto accepted = std::async(std::launch::async, [&] {
+    return RdmaConnection::accept(requested.get_future().get(),
+                                  {.domain_of = [&](ibv_context* device) { return domains.domain_of(device); }},
+                                  deadline_ns);
+  });
+  auto dialled = RdmaConnection::dial(
+      reinterpret_cast<sockaddr&>(addresses.front()), "this machine", {}, [](std::span<const std::byte>) {},
+      {.domain_of = make_domain}, deadline_ns);
+  return {.accepted = accepted.get(), .dialled = std::move(dialled)};
 }
 
 }  // namespace framewire::test

@@ -7,6 +7,7 @@
 
 #include "base/file_descriptor.hpp"
 #include "transport/link.hpp"
+#include "transport/rdma/connection.hpp"
 
 namespace framewire::test {
 
@@ -25,6 +26,13 @@ struct LinkMaker {
 
 /// fake, local and tcp, and rdma where there is a device; a new link joins here.
 std::vector<LinkMaker> link_makers();
+
+/// Two ends of one RDMA connection, over the first RDMA device of this machine to itself.
+struct RdmaConnectionPair {
+  std::unique_ptr<RdmaConnection> accepted;  // in the sender's domain
+  std::unique_ptr<RdmaConnection> dialled;   // in one of its own
+};
+RdmaConnectionPair rdma_connection_pair(SenderDomains& domains);
 
 /// A connected pair of TCP sockets over loopback.
 std::pair<FileDescriptor, FileDescriptor> tcp_socket_pair();

@@ -60,6 +60,8 @@ COMMAND_LINES = [
     (VIEW, ["--headless", "--output", "/no/such/folder/out.y4m"], harness.FAILED, ["/no/such/folder/out.y4m"]),
     (VIEW, ["--headless", "--stats", "/no/such/folder/stats.json"], harness.FAILED, ["/no/such/folder/stats.json"]),
     (VIEW, ["localhost:1"], harness.FAILED, ["display", "--headless"]),
+    ("framewire-doctor", ["--transport", "pigeon"], harness.USAGE, ["--transport", "'pigeon'", "local, tcp or rdma"]),
+    ("framewire-doctor", ["elsewhere"], harness.USAGE, ["--help"]),
     ("framewire", [], harness.USAGE, []),
     ("framewire", ["sned"], harness.USAGE, ["'sned'", "--help"]),
     ("framewire", ["../bin/framewire-send"], harness.USAGE, ["--help"]),
@@ -84,7 +86,7 @@ class BadCommandLines(harness.EndToEnd):
             self.one_sentence(program, "no RDMA device", "framewire doctor", "--transport auto")
 
     def test_help_and_version_are_no_errors(self):
-        for name in (SEND, VIEW, "framewire", "framewire-bench", "framewire-key"):
+        for name in (SEND, VIEW, "framewire", "framewire-bench", "framewire-key", "framewire-doctor"):
             for option in ("--help", "--version"):
                 with self.file("stdout").open("wb") as stdout:
                     program = self.start(harness.BIN / name, option, stdout=stdout)

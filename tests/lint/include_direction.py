@@ -33,7 +33,8 @@ ALLOWED = {
     "bench": PROGRAM + ["transport/rdma"],  # the device itself is what its links are measured by
     "pipe": PROGRAM,
     "cli": PROGRAM,
-    "doctor": PROGRAM,
+    "doctor/gl": ["base", "gl"],
+    "doctor": PROGRAM + ["transport/rdma"],
 }
 # Tests mirror the folders: each may include what its folder may. Those without a folder of that name stand here.
 TESTS_OF = {
@@ -42,6 +43,7 @@ TESTS_OF = {
     "transport": ["transport/session", "transport/fake", "transport/control"],
     "pixels": ["gl", "sender/sources/gl"],
     "sender": ["sender", "sender/sources/gl", "sender/sources/media"],
+    "rdma_lab": ["transport/rdma", "transport/session", "transport/fake"],
     "e2e": ["media"],
     "fuzz": ["transport/session", "media"],
 }

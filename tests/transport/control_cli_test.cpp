@@ -66,7 +66,7 @@ TEST(FramewireProgram, ListsItsSubcommands) {
   const TemporaryFolder folder;
   const Result result = framewire(folder, {"--help"});
   EXPECT_EQ(result.status, 0);
-  for (const char* word : {"send", "view", "bench", "key"}) {
+  for (const char* word : {"send", "view", "bench", "doctor", "key"}) {
     EXPECT_TRUE(has(result.out, std::string("\n  ") + word)) << result.out;
   }
   EXPECT_EQ(result.err, "");

@@ -155,6 +155,7 @@ void RdmaReceiver::take(const ibv_wc& completion) noexcept {
     return;
   }
   if (completion.status != IBV_WC_SUCCESS) {
+    poll_sends();  // what is only flushed here failed there, and why stands there
     return fail(LinkState::lost, describe_fault(completion.status, "the sender"));
   }
   const auto bits = connection_->take_immediate(completion);

@@ -303,6 +303,7 @@ bool RdmaSender::take_credits() noexcept {
     for (int i = 0; i < count && state() == LinkState::open; ++i) {
       const ibv_wc& completion = completions[static_cast<std::size_t>(i)];
       if (completion.status != IBV_WC_SUCCESS) {
+        take_sent();  // what is only flushed here failed there, and why stands there
         fail(LinkState::lost, describe_fault(completion.status, "the viewer"));
       } else if (const auto bits = connection_->take_immediate(completion)) {
         take_credit(decode_immediate(*bits));

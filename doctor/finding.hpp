@@ -1,0 +1,47 @@
+// What the doctor found: the words of its report.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace framewire {
+
+/// ok: as it should be. note: good to know, nothing is broken. warning: it works, but worse than this machine could.
+/// problem: what was asked for does not work.
+enum class Level { ok, note, warning, problem };
+
+/// One thing that was looked at. A value.
+struct Finding {
+  // Empty by default, so that each finding names only what it has.
+  std::string area{};  // "RDMA"
+  std::string name{};  // "mlx5_0 port 1"
+  Level level = Level::ok;
+  std::string value{};                 // what is there, in a few words
+  std::string text{};                  // what that means and the way out, in sentences; for what is well, if at all
+  std::vector<std::string> details{};  // lines for --verbose
+  std::vector<std::string> fix{};      // the commands that mend it, as they are typed; not all is mended by one
+};
+
+using Findings = std::vector<Finding>;
+
+constexpr std::string_view name(Level level) noexcept {
+  switch (level) {
+    case Level::ok:
+      return "ok";
+    case Level::note:
+      return "note";
+    case Level::warning:
+      return "warning";
+    case Level::problem:
+      return "problem";
+  }
+  return "unknown";
+}
+
+inline bool has_problem(const Findings& findings) noexcept {
+  return std::ranges::find(findings, Level::problem, &Finding::level) != findings.end();
+}
+
+}  // namespace framewire

@@ -1,0 +1,223 @@
+#include "doctor/json_report.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace framewire {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <typename Number>
+Json number_or_null(const std::optional<Number>& number) {
+  return number ? Json(*number) : Json(nullptr);
+}
+
+Json text_or_null(const std::string& text) {
+  return text.empty() ? Json(nullptr) : Json(text);
+}
+
+template <typename Values, typename Function>
+Json list_of(const Values& values, Function to_json) {
+  Json list = Json::array();
+  for (const auto& value : values) {
+    list.push_back(to_json(value));
+  }
+  return list;
+}
+
+Json finding_json(const Finding& finding) {
+  return {{"area", finding.area},   {"name", finding.name}, {"level", name(finding.level)},
+          {"value", finding.value}, {"text", finding.text}, {"details", finding.details},
+          {"fix", finding.fix}};
+}
+
+Json works_json(const Works& works) {
+  return {{"local", works.local}, {"tcp", works.tcp}, {"rdma", works.rdma.is_usable()}};
+}
+
+Json gid_json(const RdmaGid& gid) {
+  return {{"index", gid.index},
+          {"kind", name(gid.kind)},
+          {"scope", name(gid.scope)},
+          {"address", gid.address},
+          {"interface_index", gid.interface_index}};
+}
+
+Json port_json(const RdmaAdapter& adapter, const RdmaPort& port, const NetworkFacts& network) {
+  const RdmaPortView view = view_port(adapter, port, network);
+  return {{"number", port.number},
+          {"state", name(port.state)},
+          {"link_layer", name(port.link_layer)},
+          {"gigabits_per_second", view.gigabits_per_second > 0 ? Json(view.gigabits_per_second) : Json(nullptr)},
+          {"active_mtu_bytes", port.active_mtu_bytes},
+          {"max_mtu_bytes", port.max_mtu_bytes},
+          {"max_message_bytes", port.max_message_bytes},
+          {"interface", view.interface != nullptr ? Json(view.interface->name) : Json(nullptr)},
+          {"is_usable", view.fault == PortFault::none},
+          {"fault", text_or_null(describe(view.fault))},
+          {"chosen_gid_index", view.gid != nullptr ? Json(view.gid->index) : Json(nullptr)},
+          {"gids", list_of(port.gids, gid_json)}};
+}
+
+Json pci_link_json(const PciLink& link) {
+  return {{"gigatransfers_per_second", link.gigatransfers},
+          {"lanes", link.lanes},
+          {"gigabits_per_second", link.gigabits_per_second()}};
+}
+
+Json adapter_json(const RdmaAdapter& adapter, const NetworkFacts& network) {
+  Json json = {{"name", adapter.name},
+               {"driver", text_or_null(adapter.driver)},
+               {"board", text_or_null(adapter.board)},
+               {"numa_node", number_or_null(adapter.numa_node)},
+               {"pci", nullptr},
+               {"trouble", nullptr},
+               {"ports", Json::array()}};
+  if (adapter.pci) {
+    json["pci"] = {{"address", adapter.pci->address},
+                   {"current", pci_link_json(adapter.pci->current)},
+                   {"capability", pci_link_json(adapter.pci->most)}};
+  }
+  if (!adapter.device) {
+    json["trouble"] = "not listed by libibverbs";
+    return json;
+  }
+  const RdmaDevice& device = *adapter.device;
+  json["trouble"] = text_or_null(device.trouble.empty() ? device.queue_pair_trouble : device.trouble);
+  json["transport"] = name(device.transport);
+  json["has_write_with_immediate"] = device.transport == RdmaTransport::infiniband;
+  json["firmware"] = text_or_null(device.firmware);
+  json["max_work_requests"] = device.max_work_requests;
+  json["max_scatter_entries"] = device.max_scatter_entries;
+  json["max_completions"] = device.max_completions;
+  json["max_registration_bytes"] = device.max_registration_bytes;
+  json["inline_bytes"] = number_or_null(device.inline_bytes);
+  json["has_memory_windows"] = device.has_memory_windows;
+  json["has_on_demand_paging"] = device.has_on_demand_paging;
+  json["takes_dma_buf"] = number_or_null(device.takes_dma_buf);
+  json["ports"] = list_of(device.ports, [&](const RdmaPort& port) { return port_json(adapter, port, network); });
+  return json;
+}
+
+std::string_view name_of(ModuleState state) {
+  switch (state) {
+    case ModuleState::absent:
+      return "absent";
+    case ModuleState::loadable:
+      return "loadable";
+    case ModuleState::loaded:
+      return "loaded";
+    case ModuleState::built_in:
+      return "built in";
+  }
+  return "unknown";
+}
+
+Json modules_json(const RdmaFacts& rdma) {
+  Json json = Json::object();
+  for (const KernelModule& module : rdma.modules) {
+    json[module.name] = name_of(module.state);
+  }
+  return json;
+}
+
+Json memory_json(const MemoryFacts& memory) {
+  return {{"total_bytes", memory.total_bytes},
+          {"available_bytes", memory.available_bytes},
+          {"group_limit_bytes", number_or_null(memory.group_limit_bytes)},
+          {"lock_soft_bytes", number_or_null(memory.lock_soft_bytes)},
+          {"lock_hard_bytes", number_or_null(memory.lock_hard_bytes)},
+          {"may_lock_all", memory.may_lock_all},
+          {"lock_needed_to_send_bytes", lock_need().sender_bytes},
+          {"lock_needed_to_view_bytes", lock_need().viewer_bytes},
+          {"huge_pages", text_or_null(memory.huge_pages)},
+          {"shared_huge_pages", text_or_null(memory.shared_huge_pages)},
+          {"reserved_huge_pages", memory.reserved_huge_pages},
+          {"free_huge_pages", memory.free_huge_pages},
+          {"huge_page_bytes", memory.huge_page_bytes}};
+}
+
+Json interface_json(const NetworkInterface& interface) {
+  return {{"name", interface.name},
+          {"is_up", interface.is_up},
+          {"has_carrier", interface.has_carrier},
+          {"mtu_bytes", interface.mtu_bytes},
+          {"megabits_per_second", number_or_null(interface.megabits_per_second)},
+          {"addresses", interface.addresses}};
+}
+
+Json network_json(const NetworkFacts& network) {
+  return {{"interfaces", list_of(network.interfaces, interface_json)},
+          {"tcp_send_bytes", number_or_null(network.tcp_send_bytes)},
+          {"tcp_receive_bytes", number_or_null(network.tcp_receive_bytes)},
+          {"core_send_bytes", number_or_null(network.core_send_bytes)},
+          {"core_receive_bytes", number_or_null(network.core_receive_bytes)},
+          {"pipe_bytes", number_or_null(network.pipe_bytes)}};
+}
+
+Json gpu_json(const GpuFacts& gpu) {
+  const auto device_json = [](const CudaDevice& device) {
+    return Json{{"name", device.name},
+                {"address", device.address},
+                {"has_gpu_direct", device.has_gpu_direct},
+                {"has_dma_buf", device.has_dma_buf}};
+  };
+  return {{"kernel_driver", text_or_null(gpu.kernel_driver)},
+          {"has_peermem", gpu.has_peermem},
+          {"cuda_version", text_or_null(gpu.cuda_version)},
+          {"cuda_trouble", text_or_null(gpu.cuda_trouble)},
+          {"cards", list_of(gpu.cards,
+                            [](const NvidiaCard& card) {
+                              return Json{{"address", card.address}, {"model", card.model}};
+                            })},
+          {"devices", list_of(gpu.devices, device_json)}};
+}
+
+Json opengl_json(const OpenGlFacts& opengl) {
+  return {{"is_asked", opengl.is_installed},
+          {"trouble", text_or_null(opengl.trouble)},
+          {"vendor", text_or_null(opengl.vendor)},
+          {"renderer", text_or_null(opengl.renderer)},
+          {"version", text_or_null(opengl.version)},
+          {"is_software", opengl.is_software},
+          {"has_pinned_memory", opengl.has_pinned_memory}};
+}
+
+Json system_json(const MachineFacts& machine) {
+  return {
+      {"kernel", machine.system.kernel},
+      {"distribution", text_or_null(machine.system.distribution)},
+      {"container", text_or_null(machine.system.container)},
+      {"cores", machine.system.cores},
+      {"governors", machine.system.governors},
+      {"programs", machine.system.programs_beside},
+      {"key", {{"path", machine.key.path}, {"exists", machine.key.exists}, {"mode", text_or_null(machine.key.mode)}}}};
+}
+
+}  // namespace
+
+std::string json_report(const MachineFacts& machine, const Findings& findings, std::optional<LinkKind> wanted) {
+  const auto file_json = [](const DeviceFile& file) {
+    return Json{{"path", file.path}, {"mode", file.mode}, {"is_usable", file.is_usable}};
+  };
+  const Json json = {
+      {"version", FRAMEWIRE_VERSION},
+      {"transport", wanted ? name(*wanted) : "auto"},
+      {"is_ready", !has_problem(findings)},
+      {"works", works_json(judge_works(machine))},
+      {"findings", list_of(findings, finding_json)},
+      {"rdma_devices",
+       list_of(machine.rdma.adapters, [&](const RdmaAdapter& one) { return adapter_json(one, machine.network); })},
+      {"rdma_modules", modules_json(machine.rdma)},
+      {"rdma_files", list_of(machine.rdma.files, file_json)},
+      {"memory", memory_json(machine.memory)},
+      {"network", network_json(machine.network)},
+      {"gpu", gpu_json(machine.gpu)},
+      {"opengl", opengl_json(machine.opengl)},
+      {"system", system_json(machine)}};
+  // Text from outside may be no UTF-8.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace framewire

@@ -1,0 +1,17 @@
+// The doctor's report for a program.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "doctor/facts.hpp"
+#include "doctor/finding.hpp"
+#include "doctor/judge.hpp"
+
+namespace framewire {
+
+/// One JSON object: "findings", each with area, name, level, value, text, details and fix (a list of commands), and the
+/// facts behind them. Keys are named with their unit; null: not known, or no limit. docs/doctor.md lists them.
+std::string json_report(const MachineFacts& machine, const Findings& findings, std::optional<LinkKind> wanted);
+
+}  // namespace framewire

@@ -1,0 +1,146 @@
+#include "doctor/judge.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iterator>
+
+namespace framewire {
+
+namespace {
+
+Finding link_finding(const char* link, const std::string& works_by, const std::string& trouble, bool is_wanted) {
+  Finding finding{.area = "Links", .name = link, .value = works_by};
+  if (!trouble.empty()) {
+    finding.level = is_wanted ? Level::problem : Level::warning;
+    finding.value = "does not work";
+    finding.text = fmt::format("Trying it failed: {}.", trouble);
+  }
+  return finding;
+}
+
+Finding rdma_link_finding(const RdmaVerdict& rdma, bool is_wanted) {
+  Finding finding{.area = "Links", .name = "rdma"};
+  if (rdma.is_usable()) {
+    const RdmaPortView& best = *rdma.best;
+    finding.value = fmt::format("by {} port {}, {}", best.adapter->name, best.port->number, best.gid->address);
+    if (best.gigabits_per_second > 0) {
+      finding.value += fmt::format(", {:g} Gb/s", best.gigabits_per_second);
+    }
+    return finding;
+  }
+  finding.level = is_wanted ? Level::problem : Level::note;
+  finding.value = rdma.why_not;
+  finding.text = is_wanted ? "It was asked for, and does not work; what is in its way stands below."
+                           : "Frames between machines go by tcp.";
+  return finding;
+}
+
+Finding key_finding(const KeyFacts& key) {
+  Finding finding{.area = "This machine", .name = "key"};
+  if (!key.trouble.empty()) {
+    finding.level = Level::problem;
+    finding.value = key.path.empty() ? "no home directory" : fmt::format("{}, mode {}", key.path, key.mode);
+    finding.text = fmt::format("framewire's programs refuse it: {}.", key.trouble);
+    if (!key.path.empty() && key.mode.size() == 4 && !key.mode.ends_with("00")) {
+      finding.fix = {fmt::format("chmod 600 {}", key.path)};
+    }
+  } else if (key.exists) {
+    finding.value = fmt::format("{}, mode {}", key.path, key.mode);
+  } else {
+    finding.level = Level::note;
+    finding.value = "none";
+    finding.text = "Two machines know each other by a key that both have; on one machine none is needed.";
+    finding.fix = {"framewire key", "framewire key --export | ssh OTHER framewire key --import -"};
+  }
+  return finding;
+}
+
+Finding processor_finding(const SystemFacts& system) {
+  Finding finding{.area = "This machine", .name = "processor"};
+  finding.value = fmt::format("{} core{}", system.cores, system.cores == 1 ? "" : "s");
+  if (system.governors.empty()) {
+    return finding;
+  }
+  finding.value += fmt::format(", governor {}", fmt::join(system.governors, ", "));
+  const auto saves = [](const std::string& governor) { return governor == "powersave" || governor == "conservative"; };
+  if (std::ranges::any_of(system.governors, saves)) {
+    finding.level = Level::note;
+    finding.text = "Cores that save power wake up later, which shows as latency and as frames that come late.";
+    finding.fix = {"echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor >/dev/null"};
+  }
+  return finding;
+}
+
+}  // namespace
+
+Works judge_works(const MachineFacts& machine) {
+  return {.local = machine.links.local_trouble.empty(),
+          .tcp = machine.links.tcp_trouble.empty(),
+          .rdma = judge_rdma_use(machine, can_lock(machine.memory, lock_need().viewer_bytes))};
+}
+
+Level rdma_fault_level(const MachineFacts& machine, std::optional<LinkKind> wanted, const Works& works) {
+  if (works.rdma.is_usable()) {
+    return Level::note;
+  }
+  if (wanted == LinkKind::rdma) {
+    return Level::problem;
+  }
+  return machine.rdma.adapters.empty() ? Level::note : Level::warning;
+}
+
+Findings judge_links(const MachineFacts& machine, std::optional<LinkKind> wanted, const Works& works) {
+  // Where nothing is asked for, one link that works is enough.
+  const bool is_stuck = !wanted && !works.local && !works.tcp && !works.rdma.is_usable();
+  Findings findings;
+  findings.push_back(
+      link_finding("local", "shared memory works", machine.links.local_trouble, wanted == LinkKind::local || is_stuck));
+  findings.push_back(link_finding("tcp", "a connection through 127.0.0.1 works", machine.links.tcp_trouble,
+                                  wanted == LinkKind::tcp || is_stuck));
+  findings.push_back(rdma_link_finding(works.rdma, wanted == LinkKind::rdma));
+  return findings;
+}
+
+Findings judge_system(const SystemFacts& system, const KeyFacts& key) {
+  Findings findings;
+  std::string name = fmt::format("Linux {}", system.kernel);
+  if (!system.distribution.empty()) {
+    name += ", " + system.distribution;
+  }
+  findings.push_back({.area = "This machine", .name = "system", .value = name});
+  if (!system.container.empty()) {
+    findings.push_back({.area = "This machine",
+                        .name = "container",
+                        .value = system.container,
+                        .text = "Device files and limits are those that the container was given."});
+  }
+  findings.push_back(processor_finding(system));
+  const bool has_all = system.programs_beside.size() == 4;
+  findings.push_back(
+      {.area = "This machine",
+       .name = "programs",
+       .level = has_all ? Level::ok : Level::note,
+       .value = system.programs_beside.empty() ? "none beside this one"
+                                               : fmt::format("{}", fmt::join(system.programs_beside, ", ")),
+       .text = has_all ? "" : "Not all of framewire is installed here; what is missing is not looked at."});
+  findings.push_back(key_finding(key));
+  return findings;
+}
+
+Findings judge(const MachineFacts& machine, std::optional<LinkKind> wanted) {
+  const Works works = judge_works(machine);
+  const Level fault_level = rdma_fault_level(machine, wanted, works);
+  Findings all;
+  const auto add = [&](Findings area) { std::ranges::move(area, std::back_inserter(all)); };
+  add(judge_links(machine, wanted, works));
+  add(judge_rdma(machine, fault_level));
+  add(judge_memory(machine, fault_level));
+  add(judge_gpu(machine));
+  add(judge_network(machine.network));
+  add(judge_system(machine.system, machine.key));
+  return all;
+}
+
+}  // namespace framewire

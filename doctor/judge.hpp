@@ -1,0 +1,52 @@
+// From facts to findings: pure functions.
+#pragma once
+
+#include <optional>
+
+#include "doctor/facts.hpp"
+#include "doctor/finding.hpp"
+#include "doctor/rdma_port.hpp"
+#include "transport/link.hpp"
+
+namespace framewire {
+
+/// What a link's pages must be lockable for RDMA: rings and pools are registered, which pins them.
+/// Sender: pool_slots_for(viewers, slots) slots (transport/pool.hpp), viewer: a ring of `slots`, each of one frame of
+/// 3840x2160 rgba, with the defaults of --viewers (4) and --slots (3).
+struct LockNeed {
+  std::uint64_t sender_bytes = 0;
+  std::uint64_t viewer_bytes = 0;
+};
+LockNeed lock_need();
+
+/// Whether this much can be locked.
+bool can_lock(const MemoryFacts& memory, std::uint64_t bytes) noexcept;
+
+/// Which links work. Points into the facts.
+struct Works {
+  bool local = false;
+  bool tcp = false;
+  RdmaVerdict rdma;
+};
+Works judge_works(const MachineFacts& machine);
+
+/// How grave it is when RDMA does not work: a problem where it was asked for, a warning where there is a device that
+/// does not work, and a note where another port does.
+Level rdma_fault_level(const MachineFacts& machine, std::optional<LinkKind> wanted, const Works& works);
+
+// One area each, in the order of the report. `wanted`: --transport; nothing: whichever works.
+Findings judge_links(const MachineFacts& machine, std::optional<LinkKind> wanted, const Works& works);
+Findings judge_rdma(const MachineFacts& machine, Level fault_level);
+/// Of one port; `fault_level`: how grave it is when it carries nothing.
+Findings judge_port(const RdmaPortView& view, Level fault_level);
+/// Of one card: whether its slot is as fast as its port.
+Findings judge_pci(const RdmaAdapter& adapter);
+Findings judge_memory(const MachineFacts& machine, Level fault_level);
+Findings judge_gpu(const MachineFacts& machine);
+Findings judge_network(const NetworkFacts& network);
+Findings judge_system(const SystemFacts& system, const KeyFacts& key);
+
+/// All areas.
+Findings judge(const MachineFacts& machine, std::optional<LinkKind> wanted);
+
+}  // namespace framewire

@@ -1,0 +1,195 @@
+// RDMA devices: what sysfs says of each, and what libibverbs says.
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <utility>
+
+#include "base/error.hpp"
+#include "doctor/probe.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr std::string_view class_folder = "/sys/class/infiniband/";
+
+/// "8.0 GT/s PCIe" and "16".
+PciLink read_link(const SystemFiles& files, const std::string& device, const std::string& which) {
+  return {files.decimal(device + which + "_link_speed").value_or(0),
+          static_cast<std::uint32_t>(
+              std::min<std::uint64_t>(files.number(device + which + "_link_width").value_or(0), 64))};
+}
+
+std::optional<PciPlace> read_pci(const SystemFiles& files, const std::string& device) {
+  const auto address = value_of(files.text(device + "uevent").value_or(""), "PCI_SLOT_NAME");
+  if (!address) {
+    return std::nullopt;
+  }
+  return PciPlace{*address, read_link(files, device, "current"), read_link(files, device, "max")};
+}
+
+/// "4: ACTIVE"
+std::string word_behind_colon(const std::string& line) {
+  const std::size_t colon = line.find(':');
+  return std::string(trimmed(colon == std::string::npos ? line : line.substr(colon + 1)));
+}
+
+/// The network interface of a port: that of its first address; else, on InfiniBand, the one that says it stands on that
+/// port; else what Soft-RoCE names as its parent.
+std::string interface_of_port(const SystemFiles& files, const std::string& adapter, std::uint8_t number) {
+  const std::string owners = adapter + "ports/" + std::to_string(number) + "/gid_attrs/ndevs/";
+  for (int index = 0; index < 8; ++index) {
+    const auto owner = files.line(owners + std::to_string(index));
+    if (owner && !owner->empty()) {
+      return *owner;
+    }
+  }
+  for (const std::string& name : files.names(adapter + "device/net")) {
+    const std::string folder = fmt::format("{}device/net/{}/", adapter, name);
+    const auto port = files.number(folder + "dev_port");
+    if (port && *port + 1 == number) {
+      return name;
+    }
+  }
+  return files.line(adapter + "parent").value_or("");
+}
+
+std::vector<RdmaPortPlace> read_ports(const SystemFiles& files, const std::string& adapter) {
+  std::vector<RdmaPortPlace> ports;
+  for (const std::string& name : files.names(adapter + "ports")) {
+    const auto number = leading_number(name);
+    if (!number || *number == 0 || *number > 255) {
+      continue;
+    }
+    const std::string folder = fmt::format("{}ports/{}/", adapter, name);
+    RdmaPortPlace port;
+    port.number = static_cast<std::uint8_t>(*number);
+    port.state = word_behind_colon(files.line(folder + "state").value_or(""));
+    port.gigabits_per_second = files.decimal(folder + "rate").value_or(0);
+    port.interface = interface_of_port(files, adapter, port.number);
+    ports.push_back(std::move(port));
+  }
+  return ports;
+}
+
+RdmaAdapter read_adapter(const SystemFiles& files, const std::string& name) {
+  const std::string folder = std::string(class_folder) + name + "/";
+  RdmaAdapter adapter;
+  adapter.name = name;
+  adapter.driver = value_of(files.text(folder + "device/uevent").value_or(""), "DRIVER").value_or("");
+  adapter.board = files.line(folder + "board_id").value_or("");
+  adapter.pci = read_pci(files, folder + "device/");
+  if (const auto node = files.number(folder + "device/numa_node"); node && *node < 4096) {
+    adapter.numa_node = static_cast<int>(*node);  // "-1" is no number here: the machine does not say
+  }
+  adapter.ports = read_ports(files, folder);
+  return adapter;
+}
+
+std::optional<DeviceFile> read_device_file(const SystemFiles& files, const std::string& path) {
+  struct stat status {};
+  const std::string real = files.real_path(path);
+  if (::stat(real.c_str(), &status) != 0) {
+    return std::nullopt;
+  }
+  std::array<char, 8> mode{};
+  std::snprintf(mode.data(), mode.size(), "%04o", status.st_mode & 07777U);
+  return DeviceFile{path, mode.data(), ::access(real.c_str(), R_OK | W_OK) == 0};
+}
+
+struct RdmaDriver {
+  std::string_view network;  // the driver of the network card
+  std::string_view rdma;     // the module beside it
+};
+
+/// Of drivers/infiniband/hw in Linux, those that stand on a network driver.
+constexpr std::array<RdmaDriver, 5> rdma_drivers = {
+    {{"mlx5_core", "mlx5_ib"}, {"mlx4_core", "mlx4_ib"}, {"bnxt_en", "bnxt_re"}, {"ice", "irdma"}, {"qede", "qedr"}}};
+
+std::vector<DormantCard> dormant_cards(const SystemFiles& files) {
+  std::vector<DormantCard> cards;
+  for (const std::string& address : files.names("/sys/bus/pci/devices")) {
+    const std::string folder = "/sys/bus/pci/devices/" + address + "/";
+    const std::string driver = value_of(files.text(folder + "uevent").value_or(""), "DRIVER").value_or("");
+    const auto* const known = std::ranges::find(rdma_drivers, std::string_view(driver), &RdmaDriver::network);
+    if (known != rdma_drivers.end() && !files.exists(folder + "infiniband")) {
+      cards.push_back({address, driver, std::string(known->rdma)});
+    }
+  }
+  return cards;
+}
+
+bool lists_module(const std::string& text, const std::string& name) {
+  // "kernel/drivers/infiniband/sw/rxe/rdma_rxe.ko.xz: …"; a name is written with - or _ there.
+  const auto same = [](char one, char other) { return one == other || (one == '-' && other == '_'); };
+  const std::string wanted = "/" + name + ".ko";
+  const auto found = std::search(text.begin(), text.end(), wanted.begin(), wanted.end(), same);
+  return found != text.end();
+}
+
+}  // namespace
+
+ModuleState module_state(const SystemFiles& files, const std::string& kernel, const std::string& module) {
+  constexpr std::size_t largest_list_bytes = std::size_t{8} << 20;
+  const std::string folder = "/sys/module/" + module;
+  if (files.exists(folder + "/initstate")) {
+    return ModuleState::loaded;
+  }
+  const std::string lists = "/lib/modules/" + kernel + "/";
+  if (files.exists(folder) ||
+      lists_module(files.text(lists + "modules.builtin", largest_list_bytes).value_or(""), module)) {
+    return ModuleState::built_in;
+  }
+  return lists_module(files.text(lists + "modules.dep", largest_list_bytes).value_or(""), module)
+             ? ModuleState::loadable
+             : ModuleState::absent;
+}
+
+RdmaFacts probe_rdma_files(const SystemFiles& files, const std::string& kernel) {
+  RdmaFacts rdma;
+  for (const std::string& name : files.names(class_folder)) {
+    rdma.adapters.push_back(read_adapter(files, name));
+  }
+  rdma.dormant_cards = dormant_cards(files);
+  for (const char* module : {"ib_core", "ib_uverbs", "rdma_cm", "rdma_ucm", "rdma_rxe"}) {
+    rdma.modules.push_back({module, module_state(files, kernel, module)});
+  }
+  for (const std::string& name : files.names("/dev/infiniband")) {
+    if (name.starts_with("uverbs") || name == "rdma_cm") {
+      if (auto file = read_device_file(files, "/dev/infiniband/" + name)) {
+        rdma.files.push_back(std::move(*file));
+      }
+    }
+  }
+  rdma.has_rdma_command = std::ranges::any_of(std::array{"/usr/sbin/rdma", "/sbin/rdma", "/usr/bin/rdma", "/bin/rdma"},
+                                              [&](const char* path) { return files.exists(path); });
+  return rdma;
+}
+
+void join_devices(RdmaFacts& rdma, std::vector<RdmaDevice> devices) {
+  for (RdmaDevice& device : devices) {
+    auto adapter = std::ranges::find(rdma.adapters, device.name, &RdmaAdapter::name);
+    if (adapter == rdma.adapters.end()) {
+      adapter = rdma.adapters.emplace(rdma.adapters.end());
+      adapter->name = device.name;
+    }
+    adapter->device = std::move(device);
+  }
+}
+
+void probe_rdma_devices(RdmaFacts& rdma) {
+  try {
+    join_devices(rdma, rdma_devices());
+  } catch (const Error& error) {
+    rdma.list_trouble = error.what();
+  }
+  if (!rdma.adapters.empty()) {
+    rdma.manager_trouble = rdma_cm_trouble().value_or("");
+  }
+}
+
+}  // namespace framewire

@@ -1,0 +1,94 @@
+// What the doctor knows of a machine's RDMA: devices as verbs and as sysfs have them, and what must stand around them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "transport/rdma/devices.hpp"
+
+namespace framewire {
+
+/// A network interface by /sys/class/net and getifaddrs().
+struct NetworkInterface {
+  std::string name;
+  std::uint32_t index = 0;
+  bool is_up = false;
+  bool is_loopback = false;
+  bool has_carrier = false;
+  bool is_ethernet = false;
+  std::uint32_t mtu_bytes = 0;
+  std::optional<std::uint32_t> megabits_per_second;
+  std::vector<std::string> addresses;  // IPv4, and IPv6 that are not link-local
+};
+
+/// A PCI Express link: what it runs at, and what the card could.
+struct PciLink {
+  double gigatransfers = 0;  // per second and lane; 0: unknown
+  std::uint32_t lanes = 0;
+
+  /// Data rate in one direction, in Gb/s: 8b/10b coding up to generation 2 (5 GT/s), 128b/130b above (PCI Express Base
+  /// Specification, 4.2). Packet headers take another tenth.
+  [[nodiscard]] double gigabits_per_second() const noexcept {
+    return gigatransfers * lanes * (gigatransfers > 5.0 ? 128.0 / 130.0 : 0.8);
+  }
+};
+
+struct PciPlace {
+  std::string address;  // "0000:3b:00.0"
+  PciLink current;
+  PciLink most;
+};
+
+/// A port of /sys/class/infiniband/DEVICE/ports.
+struct RdmaPortPlace {
+  std::uint8_t number = 1;
+  std::string state;               // "ACTIVE"
+  double gigabits_per_second = 0;  // 0: unknown
+  std::string interface;           // "ens3f0np0"; empty: not known
+};
+
+/// One RDMA device, from both sides.
+struct RdmaAdapter {
+  std::string name;
+  std::string driver;            // "mlx5_core"; empty for those in software
+  std::string board;             // "MT_0000000008"
+  std::optional<PciPlace> pci;   // nothing for those in software
+  std::optional<int> numa_node;  // nothing: the machine has one, or does not say
+  std::vector<RdmaPortPlace> ports;
+  std::optional<RdmaDevice> device;  // as verbs have it; nothing: libibverbs does not list it
+};
+
+/// A network card that can do RDMA, whose driver for that is not loaded.
+struct DormantCard {
+  std::string address;  // "0000:3b:00.0"
+  std::string driver;   // that is there: "mlx5_core"
+  std::string module;   // that is missing: "mlx5_ib"
+};
+
+enum class ModuleState { absent, loadable, loaded, built_in };
+
+struct KernelModule {
+  std::string name;
+  ModuleState state = ModuleState::absent;
+};
+
+/// A file below /dev/infiniband.
+struct DeviceFile {
+  std::string path;
+  std::string mode;        // "0600"
+  bool is_usable = false;  // this user may read and write it
+};
+
+struct RdmaFacts {
+  std::vector<RdmaAdapter> adapters;
+  std::vector<DormantCard> dormant_cards;
+  std::vector<KernelModule> modules;
+  std::vector<DeviceFile> files;
+  std::string list_trouble;       // why libibverbs listed nothing
+  std::string manager_trouble;    // why librdmacm cannot make connections; empty: it can, or there is no device
+  bool has_rdma_command = false;  // iproute2's
+};
+
+}  // namespace framewire

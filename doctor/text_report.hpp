@@ -1,0 +1,24 @@
+// The doctor's report for a person.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "doctor/finding.hpp"
+
+namespace framewire {
+
+struct TextStyle {
+  bool has_colour = false;  // for a terminal
+  bool is_verbose = false;  // also what is said of things that are well
+};
+
+/// The findings by area, in lines of 80 columns; only commands, which are there to be copied, may be longer. What is
+/// not well has its meaning below it, and each command that mends it on a line of its own. The last line counts, and
+/// names the links (area "Links") that are well.
+std::string text_report(std::string_view heading, const Findings& findings, TextStyle style);
+
+/// `text` in lines of at most `columns` characters, broken at blanks.
+std::vector<std::string> wrap(std::string_view text, std::size_t columns);
+
+}  // namespace framewire

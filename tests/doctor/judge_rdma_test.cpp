@@ -1,0 +1,230 @@
+// What is said of RDMA on machines that we do not have.
+#include <gtest/gtest.h>
+
+#include "doctor/judge.hpp"
+#include "tests/doctor/machines.hpp"
+
+namespace framewire {
+namespace {
+
+using test::find;
+using test::rdma_machine;
+
+bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+RdmaDevice& device(MachineFacts& machine) {
+  return *machine.rdma.adapters.front().device;
+}
+
+TEST(JudgeRdma, AllIsWellWithAGoodCard) {
+  const MachineFacts machine = rdma_machine();
+  const Findings findings = judge(machine, LinkKind::rdma);
+  EXPECT_FALSE(has_problem(findings));
+  for (const Finding& finding : findings) {
+    EXPECT_TRUE(finding.level == Level::ok || finding.area != "RDMA") << finding.name << ": " << finding.text;
+  }
+  EXPECT_EQ(find(findings, "rdma").value, "by mlx5_0 port 1, 192.168.7.1, 100 Gb/s");
+  EXPECT_TRUE(has(find(findings, "mlx5_0 GID").value, "192.168.7.1, RoCE v2, index 3 of 4"));
+  EXPECT_EQ(find(findings, "mlx5_0 GID").details.size(), 4U);
+  EXPECT_TRUE(has(find(findings, "mlx5_0").value, "firmware 16.35.4030"));
+}
+
+TEST(JudgeRdma, NoDeviceIsANoteUnlessRdmaWasAskedFor) {
+  const MachineFacts machine = test::plain_machine();
+  const Findings any = judge(machine, std::nullopt);
+  EXPECT_EQ(find(any, "rdma").level, Level::note);
+  EXPECT_FALSE(has_problem(any));
+  const Findings wanted = judge(machine, LinkKind::rdma);
+  EXPECT_EQ(find(wanted, "rdma").level, Level::problem);
+  EXPECT_EQ(find(wanted, "devices").level, Level::problem);
+  EXPECT_FALSE(has_problem(judge(machine, LinkKind::tcp)));
+}
+
+TEST(JudgeRdma, SoftRoceIsOfferedWhereTheKernelHasIt) {
+  MachineFacts machine = test::plain_machine();
+  const std::vector<std::string> commands = {"sudo modprobe rdma_rxe", "sudo rdma link add rxe0 type rxe netdev eth0"};
+  EXPECT_EQ(find(judge(machine, std::nullopt), "devices").fix, commands);
+  machine.network.interfaces.front().addresses.clear();
+  EXPECT_TRUE(find(judge(machine, std::nullopt), "devices").fix.empty());
+  machine.rdma.modules.back().state = ModuleState::absent;
+  EXPECT_TRUE(has(find(judge(machine, std::nullopt), "devices").text, "no Soft-RoCE"));
+}
+
+TEST(JudgeRdma, ACardInANarrowSlotIsSlowerThanItsWire) {
+  MachineFacts machine = rdma_machine();
+  machine.rdma.adapters.front().pci->current.lanes = 8;
+  const Finding finding = find(judge(machine, std::nullopt), "mlx5_0 PCIe");
+  EXPECT_EQ(finding.level, Level::warning);
+  EXPECT_TRUE(has(finding.value, "8 GT/s x8 at 0000:3b:00.0, 63 Gb/s")) << finding.value;
+  EXPECT_TRUE(has(finding.text, "63 of 100 Gb/s")) << finding.text;
+  EXPECT_TRUE(has(finding.text, "x16")) << finding.text;
+}
+
+TEST(JudgeRdma, ANarrowSlotThatIsFastEnoughIsWell) {
+  MachineFacts machine = rdma_machine();
+  machine.rdma.adapters.front().pci->current = {16, 8};
+  EXPECT_EQ(find(judge(machine, std::nullopt), "mlx5_0 PCIe").level, Level::ok);
+}
+
+TEST(JudgeRdma, APortThatIsDownSaysWhatIsMissing) {
+  MachineFacts machine = rdma_machine();
+  device(machine).ports.front().state = RdmaPortState::down;
+  EXPECT_TRUE(has(find(judge(machine, std::nullopt), "mlx5_0 port 1").text, "cable"));
+  machine.network.interfaces.front().is_up = false;
+  const Findings findings = judge(machine, std::nullopt);
+  EXPECT_EQ(find(findings, "rdma").value, "mlx5_0 port 1: it is down");
+  EXPECT_EQ(find(findings, "mlx5_0 port 1").level, Level::warning);
+  EXPECT_EQ(find(findings, "mlx5_0 port 1").fix, std::vector<std::string>{"sudo ip link set dev ens3f0np0 up"});
+  EXPECT_FALSE(has_problem(findings));
+  EXPECT_TRUE(has_problem(judge(machine, LinkKind::rdma)));
+}
+
+TEST(JudgeRdma, ASecondPortThatIsDownHarmsNobody) {
+  MachineFacts machine = rdma_machine();
+  RdmaPort second = device(machine).ports.front();
+  second.number = 2;
+  second.state = RdmaPortState::down;
+  device(machine).ports.push_back(second);
+  const Findings findings = judge(machine, LinkKind::rdma);
+  EXPECT_FALSE(has_problem(findings));
+  EXPECT_EQ(find(findings, "mlx5_0 port 2").level, Level::note);
+}
+
+TEST(JudgeRdma, ABadPortBesideAGoodOneIsNotWhatStopsRdma) {
+  MachineFacts machine = rdma_machine();
+  RdmaPort second = device(machine).ports.front();
+  second.number = 2;
+  second.state = RdmaPortState::down;
+  device(machine).ports.push_back(second);
+  machine.memory.lock_soft_bytes = 65536;
+  const Findings findings = judge(machine, LinkKind::rdma);
+  EXPECT_EQ(find(findings, "memlock").level, Level::problem);
+  EXPECT_EQ(find(findings, "mlx5_0 port 2").level, Level::note);
+}
+
+TEST(JudgeRdma, AnInterfaceWithLinkLocalAddressesAloneIsNotEnough) {
+  MachineFacts machine = rdma_machine();
+  device(machine).ports.front().gids.resize(2);
+  machine.network.interfaces.front().addresses.clear();
+  const Findings findings = judge(machine, LinkKind::rdma);
+  EXPECT_EQ(find(findings, "rdma").value, "mlx5_0 port 1: its network interface has no address");
+  EXPECT_EQ(find(findings, "mlx5_0 port 1").level, Level::problem);
+  EXPECT_EQ(find(findings, "mlx5_0 port 1").fix,
+            std::vector<std::string>{"sudo ip address add 192.168.77.1/24 dev ens3f0np0"});
+}
+
+TEST(JudgeRdma, ALinkLocalGidIsNotEnoughWhereTheInterfaceIsNotKnown) {
+  MachineFacts machine = rdma_machine();
+  device(machine).ports.front().gids.resize(2);
+  machine.network.interfaces.clear();
+  EXPECT_TRUE(has_problem(judge(machine, LinkKind::rdma)));
+  device(machine).ports = test::mlx5_device().ports;
+  EXPECT_FALSE(has_problem(judge(machine, LinkKind::rdma)));
+}
+
+TEST(JudgeRdma, IwarpHasNoWriteWithImmediate) {
+  MachineFacts machine = rdma_machine();
+  device(machine).transport = RdmaTransport::iwarp;
+  const Findings findings = judge(machine, std::nullopt);
+  EXPECT_TRUE(has(find(findings, "rdma").value, "no RDMA write with immediate"));
+  EXPECT_TRUE(has(find(findings, "mlx5_0 port 1").text, "iWARP"));
+  EXPECT_TRUE(has_problem(judge(machine, LinkKind::rdma)));
+}
+
+TEST(JudgeRdma, AnInfinibandPortMayWaitForASubnetManager) {
+  MachineFacts machine = rdma_machine();
+  RdmaPort& port = device(machine).ports.front();
+  port.link_layer = RdmaLinkLayer::infiniband;
+  port.state = RdmaPortState::init;
+  EXPECT_EQ(find(judge(machine, std::nullopt), "mlx5_0 port 1").fix,
+            std::vector<std::string>{"sudo apt-get install opensm"});
+}
+
+TEST(JudgeRdma, AnInfinibandPortIsFineWithItsLinkLocalGid) {
+  MachineFacts machine = rdma_machine();
+  RdmaPort& port = device(machine).ports.front();
+  port.link_layer = RdmaLinkLayer::infiniband;
+  port.gids = {{0, GidKind::infiniband, GidScope::link_local, "fe80::1", 0}};
+  EXPECT_FALSE(has_problem(judge(machine, LinkKind::rdma)));
+}
+
+TEST(JudgeRdma, SmallPacketsAreNoted) {
+  MachineFacts machine = rdma_machine();
+  device(machine).ports.front().active_mtu_bytes = 1024;
+  const Findings findings = judge(machine, LinkKind::rdma);
+  EXPECT_EQ(find(findings, "mlx5_0 port 1").level, Level::note);
+  EXPECT_EQ(find(findings, "mlx5_0 port 1").fix, std::vector<std::string>{"sudo ip link set dev ens3f0np0 mtu 9000"});
+}
+
+TEST(JudgeRdma, ModulesThatAreMissingAreNamed) {
+  MachineFacts machine = rdma_machine();
+  machine.rdma.modules = {{"ib_uverbs", ModuleState::built_in}, {"rdma_ucm", ModuleState::loadable}};
+  const Findings findings = judge(machine, std::nullopt);
+  EXPECT_EQ(find(findings, "module rdma_ucm").level, Level::warning);
+  EXPECT_EQ(find(findings, "module rdma_ucm").fix.front(), "sudo modprobe rdma_ucm");
+  EXPECT_EQ(find(findings, "module ib_uverbs").value, "missing");
+}
+
+TEST(JudgeRdma, AContainerHasToBeGivenTheDevices) {
+  MachineFacts machine = rdma_machine();
+  machine.rdma.files.clear();
+  machine.rdma.adapters.front().device.reset();
+  EXPECT_EQ(find(judge(machine, std::nullopt), "device files").fix.front(), "sudo modprobe -a ib_uverbs rdma_ucm");
+  machine.system.container = "docker";
+  const Findings findings = judge(machine, std::nullopt);
+  EXPECT_TRUE(has(find(findings, "device files").fix.front(), "docker run --device=/dev/infiniband"));
+  EXPECT_EQ(find(findings, "mlx5_0").value, "not listed by libibverbs");
+  EXPECT_EQ(find(findings, "rdma").value, "mlx5_0 is not listed by libibverbs");
+}
+
+TEST(JudgeRdma, FilesThatThisUserMayNotOpenAreNamed) {
+  MachineFacts machine = rdma_machine();
+  machine.rdma.files = {{"/dev/infiniband/rdma_cm", "0666", true}, {"/dev/infiniband/uverbs0", "0600", false}};
+  device(machine).trouble = "cannot be opened: Permission denied";
+  const Findings findings = judge(machine, LinkKind::rdma);
+  EXPECT_TRUE(has(find(findings, "device files").fix.front(), "sudo chmod 666 /dev/infiniband/uverbs0 "));
+  EXPECT_EQ(find(findings, "rdma").value, "mlx5_0 cannot be opened: Permission denied");
+}
+
+TEST(JudgeRdma, ALowLimitOfLockedMemoryStopsRdma) {
+  MachineFacts machine = rdma_machine();
+  machine.memory.lock_soft_bytes = 65536;
+  machine.memory.lock_hard_bytes = 65536;
+  const Findings findings = judge(machine, LinkKind::rdma);
+  const Finding& lock = find(findings, "memlock");
+  EXPECT_EQ(lock.level, Level::problem);
+  EXPECT_TRUE(has(lock.text, "530.8 MB at a sender (--viewers 4 x --slots 3 + 4 frames)")) << lock.text;
+  EXPECT_TRUE(has(lock.text, "99.5 MB at a viewer"));
+  EXPECT_TRUE(has(lock.fix.at(0), "sudo prlimit --memlock=unlimited --pid $$"));
+  EXPECT_TRUE(has(lock.fix.at(1), "/etc/security/limits.d/"));
+  EXPECT_TRUE(has(lock.fix.at(2), "LimitMEMLOCK=infinity"));
+  EXPECT_EQ(find(findings, "rdma").value, "the limit of locked memory is too low");
+  EXPECT_EQ(find(judge(machine, std::nullopt), "memlock").level, Level::warning);
+}
+
+TEST(JudgeRdma, ALimitThatTheUserMayRaiseIsRaisedByTheShell) {
+  MachineFacts machine = rdma_machine();
+  machine.memory.lock_soft_bytes = 65536;
+  EXPECT_TRUE(has(find(judge(machine, std::nullopt), "memlock").fix.at(0), "ulimit -l unlimited "));
+}
+
+TEST(JudgeRdma, EnoughToViewIsNotEnoughToSend) {
+  MachineFacts machine = rdma_machine();
+  machine.memory.lock_soft_bytes = lock_need().viewer_bytes;
+  const Findings findings = judge(machine, LinkKind::rdma);
+  EXPECT_EQ(find(findings, "memlock").level, Level::warning);
+  EXPECT_TRUE(has(find(findings, "memlock").text, "too low to send:"));
+  EXPECT_FALSE(has_problem(findings));
+}
+
+TEST(JudgeRdma, WhoMayLockAllIsNotAskedForALimit) {
+  MachineFacts machine = rdma_machine();
+  machine.memory.lock_soft_bytes = 65536;
+  machine.memory.may_lock_all = true;
+  EXPECT_EQ(find(judge(machine, LinkKind::rdma), "memlock").level, Level::ok);
+}
+
+}  // namespace
+}  // namespace framewire

@@ -1,0 +1,146 @@
+// What is said of everything but RDMA.
+#include "doctor/judge.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/doctor/machines.hpp"
+
+namespace framewire {
+namespace {
+
+using test::find;
+using test::plain_machine;
+
+Findings judged(const MachineFacts& machine) {
+  return judge(machine, std::nullopt);
+}
+
+TEST(Judge, WithoutADeviceALowLimitOfLockedMemoryHarmsNobody) {
+  MachineFacts machine = plain_machine();
+  machine.memory.lock_soft_bytes = 65536;
+  EXPECT_EQ(find(judged(machine), "memlock").level, Level::ok);
+}
+
+TEST(Judge, OneLinkThatWorksIsEnough) {
+  MachineFacts machine = plain_machine();
+  machine.links.tcp_trouble = "cannot connect";
+  EXPECT_EQ(find(judged(machine), "tcp").level, Level::warning);
+  EXPECT_FALSE(has_problem(judged(machine)));
+  EXPECT_TRUE(has_problem(judge(machine, LinkKind::tcp)));
+  machine.links.local_trouble = "cannot listen";
+  EXPECT_TRUE(has_problem(judged(machine)));
+}
+
+TEST(Judge, AKeyThatProgramsRefuseIsAProblem) {
+  MachineFacts machine = plain_machine();
+  machine.key.trouble = "the key file can be read by others";
+  machine.key.mode = "0644";
+  EXPECT_EQ(find(judged(machine), "key").level, Level::problem);
+  EXPECT_EQ(find(judged(machine), "key").fix, std::vector<std::string>{"chmod 600 /home/u/.config/framewire/key"});
+  machine.key = {.path = "/home/u/.config/framewire/key", .exists = false, .mode = "", .trouble = ""};
+  EXPECT_EQ(find(judged(machine), "key").level, Level::note);
+  EXPECT_EQ(find(judged(machine), "key").fix.front(), "framewire key");
+}
+
+TEST(Judge, HugePagesThatAreSwitchedOffAreNoted) {
+  MachineFacts machine = plain_machine();
+  EXPECT_EQ(find(judged(machine), "huge pages").level, Level::ok);
+  machine.memory.shared_huge_pages = "never";
+  EXPECT_EQ(find(judged(machine), "huge pages").level, Level::ok);
+  machine.memory.huge_pages = "never";
+  EXPECT_EQ(find(judged(machine), "huge pages").level, Level::note);
+}
+
+TEST(Judge, AGroupThatIsTooSmallForAPoolIsNoted) {
+  MachineFacts machine = plain_machine();
+  machine.memory.group_limit_bytes = 256'000'000;
+  EXPECT_EQ(find(judged(machine), "memory").level, Level::note);
+  machine.memory.group_limit_bytes = 64'000'000;
+  EXPECT_EQ(find(judged(machine), "memory").level, Level::warning);
+}
+
+TEST(Judge, BuffersAreMeasuredAgainstTheWire) {
+  MachineFacts machine = plain_machine();
+  EXPECT_EQ(find(judged(machine), "tcp buffers").level, Level::ok);
+  machine.network.tcp_send_bytes = 4194304;  // enough for 10 Gb/s
+  EXPECT_EQ(find(judged(machine), "tcp buffers").level, Level::ok);
+  machine.network.interfaces.front().megabits_per_second = 100000;
+  const Finding finding = find(judged(machine), "tcp buffers");
+  EXPECT_EQ(finding.level, Level::note);
+  EXPECT_NE(finding.text.find("0.34 ms"), std::string::npos) << finding.text;
+  EXPECT_NE(finding.text.find("12.5 MB"), std::string::npos) << finding.text;
+  machine.network.tcp_send_bytes.reset();
+  EXPECT_EQ(find(judged(machine), "tcp buffers").value, "not known");
+}
+
+TEST(Judge, GovernorsThatSavePowerAreNoted) {
+  MachineFacts machine = plain_machine();
+  machine.system.governors = {"performance"};
+  EXPECT_EQ(find(judged(machine), "processor").level, Level::ok);
+  machine.system.governors = {"performance", "powersave"};
+  EXPECT_EQ(find(judged(machine), "processor").level, Level::note);
+}
+
+TEST(Judge, WithoutOpenGlNothingCanBeViewed) {
+  MachineFacts machine = plain_machine();
+  machine.opengl.trouble = "EGL lists no device";
+  EXPECT_EQ(find(judged(machine), "OpenGL").level, Level::problem);
+  machine.opengl.is_installed = false;
+  EXPECT_EQ(find(judged(machine), "OpenGL").level, Level::note);
+}
+
+TEST(Judge, DrawingOnTheProcessorSaysWhatIsInTheWay) {
+  MachineFacts machine = plain_machine();
+  machine.opengl.is_software = true;
+  EXPECT_TRUE(find(judged(machine), "OpenGL").fix.empty());
+  machine.opengl.has_render_node = true;
+  EXPECT_NE(find(judged(machine), "OpenGL").fix.at(0).find("usermod"), std::string::npos);
+}
+
+TEST(Judge, CudaThatDoesNotWorkBesideItsDriverIsAWarning) {
+  MachineFacts machine = plain_machine();
+  EXPECT_EQ(find(judged(machine), "CUDA").level, Level::note);
+  machine.gpu.kernel_driver = "550.54.14";
+  EXPECT_EQ(find(judged(machine), "CUDA").level, Level::warning);
+}
+
+TEST(Judge, GpuDirectTakesTheFirstRungThatHolds) {
+  MachineFacts machine = test::rdma_machine();
+  machine.gpu = {.kernel_driver = "550.54.14",
+                 .cards = {},
+                 .has_peermem = true,
+                 .can_load_peermem = false,
+                 .cuda_trouble = "",
+                 .cuda_version = "12.4",
+                 .devices = {{"NVIDIA H200", "0000:65:00.0", true, true}}};
+  EXPECT_EQ(find(judged(machine), "GPUDirect").value, "by dma-buf");
+  machine.gpu.devices.front().has_dma_buf = false;
+  EXPECT_EQ(find(judged(machine), "GPUDirect").value, "by nvidia_peermem");
+  machine.gpu.has_peermem = false;
+  machine.gpu.can_load_peermem = true;
+  EXPECT_EQ(find(judged(machine), "GPUDirect").fix, std::vector<std::string>{"sudo modprobe nvidia_peermem"});
+  machine.rdma.adapters.clear();
+  EXPECT_EQ(find(judged(machine), "GPUDirect").value, "no RDMA device to use it");
+}
+
+TEST(Judge, EveryWarningAndProblemSaysWhatItMeans) {
+  MachineFacts machine = test::rdma_machine();
+  machine.links = {"a", "b"};
+  machine.rdma.files.clear();
+  machine.rdma.manager_trouble = "no such device";
+  machine.rdma.adapters.front().device->ports.front().gids.clear();
+  machine.rdma.dormant_cards = {{"0000:3b:00.0", "mlx5_core", "mlx5_ib"}};
+  machine.memory = {};
+  machine.memory.lock_soft_bytes = 0;
+  machine.opengl.trouble = "none";
+  machine.gpu.kernel_driver = "1.2";
+  machine.key.trouble = "bad";
+  for (const Finding& finding : judge(machine, LinkKind::rdma)) {
+    EXPECT_FALSE(finding.area.empty());
+    EXPECT_FALSE(finding.value.empty()) << finding.name;
+    EXPECT_TRUE(finding.level == Level::ok || !finding.text.empty()) << finding.name;
+  }
+}
+
+}  // namespace
+}  // namespace framewire

@@ -1,0 +1,223 @@
+// What is read from the kernel's files, with files that we write.
+#include "doctor/probe.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "tests/doctor/machines.hpp"
+
+namespace framewire {
+namespace {
+
+using test::FakeTree;
+
+const std::string kernel = "6.1.0-25-amd64";
+
+TEST(SystemFiles, WhatIsNotThereOrNoNumberIsNothing) {
+  const FakeTree tree;
+  tree.write("/sys/a", "many\n");
+  tree.write("/sys/b", "-1\n");
+  tree.write("/sys/c", "  12 34\nmore\n");
+  tree.write("/sys/d", "");
+  const SystemFiles files = tree.files();
+  EXPECT_EQ(files.number("/sys/none"), std::nullopt);
+  EXPECT_EQ(files.number("/sys/a"), std::nullopt);
+  EXPECT_EQ(files.number("/sys/b"), std::nullopt);
+  EXPECT_EQ(files.number("/sys/c"), 12U);
+  EXPECT_EQ(files.line("/sys/c"), "12 34");
+  EXPECT_EQ(files.line("/sys/d"), "");
+  EXPECT_EQ(files.decimal("/sys/a"), std::nullopt);
+  EXPECT_EQ(files.decimal("/sys/b"), std::nullopt);
+  EXPECT_TRUE(files.names("/sys/none").empty());
+  EXPECT_EQ(files.text("/sys"), std::nullopt);
+}
+
+TEST(SystemFiles, AHugeFileIsCutAndAFifoHoldsNobodyUp) {
+  const FakeTree tree;
+  tree.write("/sys/huge", std::string(1 << 20, 'x'));
+  ASSERT_EQ(::mkfifo((tree.path() + "/fifo").c_str(), 0600), 0);
+  EXPECT_EQ(tree.files().text("/sys/huge")->size(), SystemFiles::default_limit_bytes);
+  EXPECT_EQ(tree.files().text("/fifo").value_or(""), "");
+}
+
+TEST(SystemFiles, ValuesStandBehindColonsAndEqualSigns) {
+  const std::string text = "MemTotal:  16 kB\nNAME=\"a b\"\nbroken\nLAST=x";
+  EXPECT_EQ(value_of(text, "MemTotal"), "16 kB");
+  EXPECT_EQ(value_of(text, "NAME"), "a b");
+  EXPECT_EQ(value_of(text, "LAST"), "x");
+  EXPECT_EQ(value_of(text, "broken"), std::nullopt);
+}
+
+TEST(ProbeRdma, ReadsAnAdapterAndItsPlace) {
+  const FakeTree tree;
+  test::write_mlx5(tree);
+  const RdmaFacts rdma = probe_rdma_files(tree.files(), kernel);
+  ASSERT_EQ(rdma.adapters.size(), 1U);
+  const RdmaAdapter& adapter = rdma.adapters.front();
+  EXPECT_EQ(adapter.name, "mlx5_0");
+  EXPECT_EQ(adapter.driver, "mlx5_core");
+  EXPECT_EQ(adapter.numa_node, 1);
+  ASSERT_TRUE(adapter.pci);
+  EXPECT_EQ(adapter.pci->address, "0000:3b:00.0");
+  EXPECT_EQ(adapter.pci->current.lanes, 16U);
+  EXPECT_NEAR(adapter.pci->current.gigabits_per_second(), 126.0, 0.1);
+  ASSERT_EQ(adapter.ports.size(), 1U);
+  EXPECT_EQ(adapter.ports.front().state, "ACTIVE");
+  EXPECT_EQ(adapter.ports.front().gigabits_per_second, 100);
+  EXPECT_EQ(adapter.ports.front().interface, "ens3f0np0");
+  ASSERT_EQ(rdma.files.size(), 2U);
+  EXPECT_TRUE(rdma.files.front().is_usable);
+}
+
+TEST(ProbeRdma, SoftRoceNamesItsParent) {
+  const FakeTree tree;
+  tree.write("/sys/class/infiniband/rxe0/parent", "eth0\n");
+  tree.write("/sys/class/infiniband/rxe0/ports/1/state", "4: ACTIVE\n");
+  const RdmaFacts rdma = probe_rdma_files(tree.files(), kernel);
+  ASSERT_EQ(rdma.adapters.size(), 1U);
+  EXPECT_EQ(rdma.adapters.front().pci, std::nullopt);
+  EXPECT_EQ(rdma.adapters.front().ports.at(0).interface, "eth0");
+}
+
+TEST(ProbeRdma, NonsenseInSysfsIsPassedOver) {
+  const FakeTree tree;
+  test::write_mlx5(tree);
+  const std::string folder = "/sys/class/infiniband/mlx5_0/";
+  tree.write(folder + "device/current_link_width", "99999999999999999999999\n");
+  tree.write(folder + "device/current_link_speed", "Unknown\n");
+  tree.write(folder + "device/numa_node", "-1\n");
+  tree.write(folder + "ports/0/state", "4: ACTIVE\n");
+  tree.write(folder + "ports/300/state", "4: ACTIVE\n");
+  tree.write(folder + "ports/one/state", "4: ACTIVE\n");
+  tree.write(folder + "ports/1/rate", "fast\n");
+  const RdmaAdapter adapter = probe_rdma_files(tree.files(), kernel).adapters.at(0);
+  EXPECT_EQ(adapter.pci->current.lanes, 0U);
+  EXPECT_EQ(adapter.pci->current.gigabits_per_second(), 0);
+  EXPECT_EQ(adapter.numa_node, std::nullopt);
+  ASSERT_EQ(adapter.ports.size(), 1U);
+  EXPECT_EQ(adapter.ports.front().gigabits_per_second, 0);
+}
+
+TEST(ProbeRdma, ACardWithoutItsRdmaDriverIsSeen) {
+  const FakeTree tree;
+  tree.write("/sys/bus/pci/devices/0000:3b:00.0/uevent", "DRIVER=mlx5_core\n");
+  tree.write("/sys/bus/pci/devices/0000:3c:00.0/uevent", "DRIVER=mlx5_core\n");
+  tree.write("/sys/bus/pci/devices/0000:3c:00.0/infiniband/mlx5_0/node_type", "1: CA\n");
+  tree.write("/sys/bus/pci/devices/0000:00:1f.6/uevent", "DRIVER=e1000e\n");
+  const RdmaFacts rdma = probe_rdma_files(tree.files(), kernel);
+  ASSERT_EQ(rdma.dormant_cards.size(), 1U);
+  EXPECT_EQ(rdma.dormant_cards.front().address, "0000:3b:00.0");
+  EXPECT_EQ(rdma.dormant_cards.front().module, "mlx5_ib");
+}
+
+TEST(ProbeRdma, AModuleIsLoadedBuiltInLoadableOrAbsent) {
+  const FakeTree tree;
+  tree.write("/sys/module/ib_core/initstate", "live\n");
+  tree.write("/sys/module/configfs/parameters/x", "1\n");
+  tree.write("/lib/modules/" + kernel + "/modules.builtin", "kernel/drivers/infiniband/core/ib_uverbs.ko\n");
+  tree.write("/lib/modules/" + kernel + "/modules.dep",
+             "kernel/drivers/infiniband/sw/rxe/rdma_rxe.ko.xz: kernel/drivers/infiniband/core/ib_core.ko.xz\n"
+             "kernel/drivers/video/nvidia-peermem.ko:\n");
+  const auto state = [&](const char* name) { return module_state(tree.files(), kernel, name); };
+  EXPECT_EQ(state("ib_core"), ModuleState::loaded);
+  EXPECT_EQ(state("configfs"), ModuleState::built_in);
+  EXPECT_EQ(state("ib_uverbs"), ModuleState::built_in);
+  EXPECT_EQ(state("rdma_rxe"), ModuleState::loadable);
+  EXPECT_EQ(state("nvidia_peermem"), ModuleState::loadable);
+  EXPECT_EQ(state("rdma_ucm"), ModuleState::absent);
+}
+
+TEST(ProbeRdma, DevicesOfVerbsAreJoinedByName) {
+  const FakeTree tree;
+  test::write_mlx5(tree);
+  RdmaFacts rdma = probe_rdma_files(tree.files(), kernel);
+  RdmaDevice other = test::mlx5_device();
+  other.name = "mlx5_9";
+  join_devices(rdma, {other, test::mlx5_device()});
+  ASSERT_EQ(rdma.adapters.size(), 2U);
+  EXPECT_EQ(rdma.adapters.at(0).device->name, "mlx5_0");
+  EXPECT_EQ(rdma.adapters.at(1).name, "mlx5_9");
+}
+
+TEST(ProbeMemory, ReadsHugePagesAndLimits) {
+  const FakeTree tree;
+  tree.write("/proc/meminfo",
+             "MemTotal: 1000 kB\nMemAvailable: 500 kB\nHugePages_Total: 4\nHugePages_Free: 3\nHugepagesize: 2048 kB\n");
+  tree.write("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n");
+  tree.write("/sys/fs/cgroup/memory.max", "max\n");
+  tree.write("/proc/self/status", "CapEff:\t0000000000004000\n");
+  tree.write("/proc/self/uid_map", "         0          0 4294967295\n");
+  MemoryFacts memory = probe_memory(tree.files());
+  EXPECT_EQ(memory.total_bytes, 1024000U);
+  EXPECT_EQ(memory.available_bytes, 512000U);
+  EXPECT_EQ(memory.huge_page_bytes, 2097152U);
+  EXPECT_EQ(memory.huge_pages, "madvise");
+  EXPECT_EQ(memory.shared_huge_pages, "");
+  EXPECT_EQ(memory.group_limit_bytes, std::nullopt);
+  EXPECT_TRUE(memory.may_lock_all);
+  tree.write("/proc/self/uid_map", "         0     100000      65536\n");  // root of a container of its own
+  tree.write("/sys/fs/cgroup/memory.max", "1073741824\n");
+  memory = probe_memory(tree.files());
+  EXPECT_FALSE(memory.may_lock_all);
+  EXPECT_EQ(memory.group_limit_bytes, 1073741824U);
+}
+
+TEST(ProbeSystem, KnowsContainersByTheirMarks) {
+  const FakeTree tree;
+  EXPECT_EQ(probe_system(tree.files()).container, "");
+  tree.write("/proc/1/environ", std::string("PATH=/bin\0container=lxc\0", 24));
+  EXPECT_EQ(probe_system(tree.files()).container, "lxc");
+  tree.write("/.dockerenv", "");
+  EXPECT_EQ(probe_system(tree.files()).container, "docker");
+}
+
+TEST(ProbeNetwork, ReadsBuffersAndInterfaces) {
+  const FakeTree tree;
+  test::write_mlx5(tree);
+  tree.write("/sys/class/net/bonding_masters", "\n");
+  tree.write("/sys/class/net/wlan0/flags", "0x1002\n");
+  tree.write("/sys/class/net/wlan0/speed", "-1\n");
+  tree.write("/proc/sys/net/ipv4/tcp_rmem", "4096\t131072\t33554432\n");
+  tree.write("/proc/sys/net/ipv4/tcp_wmem", "4096\n");
+  const NetworkFacts network = probe_network(tree.files());
+  ASSERT_EQ(network.interfaces.size(), 2U);
+  EXPECT_EQ(network.interfaces.at(0).megabits_per_second, 100000U);
+  EXPECT_TRUE(network.interfaces.at(0).is_up);
+  EXPECT_FALSE(network.interfaces.at(1).is_up);
+  EXPECT_EQ(network.interfaces.at(1).megabits_per_second, std::nullopt);
+  EXPECT_EQ(network.tcp_receive_bytes, 33554432U);
+  EXPECT_EQ(network.tcp_send_bytes, std::nullopt);
+}
+
+TEST(ProbeGpu, ReadsTheDriverAndItsCards) {
+  const FakeTree tree;
+  tree.write("/proc/driver/nvidia/version",
+             "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  550.54.14  Release Build\nGCC version: 12\n");
+  tree.write("/proc/driver/nvidia/gpus/0000:65:00.0/information", "Model: \t\t NVIDIA H200\nIRQ:   1\n");
+  tree.write("/sys/module/nvidia_peermem/initstate", "live\n");
+  const GpuFacts gpu = probe_gpu_files(tree.files(), kernel);
+  EXPECT_EQ(gpu.kernel_driver, "550.54.14");
+  ASSERT_EQ(gpu.cards.size(), 1U);
+  EXPECT_EQ(gpu.cards.front().model, "NVIDIA H200");
+  EXPECT_TRUE(gpu.has_peermem);
+}
+
+TEST(ProbeOpenGl, BelievesNoHelperThatSaysNonsense) {
+  EXPECT_NE(read_opengl_words("", true).trouble, "");
+  EXPECT_NE(read_opengl_words("[1]", true).trouble, "");
+  EXPECT_NE(read_opengl_words("{}", true).trouble, "");
+  EXPECT_NE(read_opengl_words(R"({"renderer": 7})", true).trouble, "");
+  EXPECT_EQ(read_opengl_words(R"({"error": "no EGL"})", false).trouble, "no EGL");
+  const OpenGlFacts good = read_opengl_words(R"({"renderer": "llvmpipe", "is_software": true})", true);
+  EXPECT_EQ(good.trouble, "");
+  EXPECT_TRUE(good.is_software);
+}
+
+TEST(ProbeLinks, TheLinksWithoutHardwareWorkHere) {
+  const LinkFacts links = probe_links();
+  EXPECT_EQ(links.local_trouble, "");
+  EXPECT_EQ(links.tcp_trouble, "");
+}
+
+}  // namespace
+}  // namespace framewire

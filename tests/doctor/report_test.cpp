@@ -1,0 +1,114 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "doctor/json_report.hpp"
+#include "doctor/text_report.hpp"
+#include "tests/doctor/machines.hpp"
+
+namespace framewire {
+namespace {
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines(1);
+  for (const char c : text) {
+    if (c == '\n') {
+      lines.emplace_back();
+    } else {
+      lines.back() += c;
+    }
+  }
+  return lines;
+}
+
+std::size_t columns_of(const std::string& line) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(line, [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80; }));
+}
+
+const Findings some = {
+    {.area = "Links", .name = "local", .value = "works", .text = "a secret", .details = {"a detail"}},
+    {.area = "RDMA",
+     .name = "port",
+     .level = Level::warning,
+     .value = "down",
+     .text = "It is down.",
+     .fix = {"up it"}}};
+
+TEST(TextReport, GroupsByAreaAndNamesCommands) {
+  EXPECT_EQ(text_report("doctor", some, {}),
+            "doctor\n\nLinks\n  ✓ local  works\n\nRDMA\n  ! port   down\n    It is down.\n      $ up it\n\n"
+            "Ready to send and view by local: 1 warning.\n");
+}
+
+TEST(TextReport, SaysMoreWhenAsked) {
+  const std::string report = text_report("doctor", some, {.is_verbose = true});
+  EXPECT_NE(report.find("a secret"), std::string::npos);
+  EXPECT_NE(report.find("a detail"), std::string::npos);
+}
+
+TEST(TextReport, IsColouredOnlyWhenAsked) {
+  EXPECT_EQ(text_report("doctor", some, {}).find('\x1b'), std::string::npos);
+  EXPECT_NE(text_report("doctor", some, {.has_colour = true}).find("\x1b[33m!\x1b[0m"), std::string::npos);
+}
+
+TEST(TextReport, FitsIntoEightyColumnsButForCommands) {
+  MachineFacts machine = test::rdma_machine();
+  machine.memory.lock_soft_bytes = 65536;
+  machine.rdma.adapters.front().pci->current.lanes = 4;
+  machine.rdma.adapters.front().device->ports.front().active_mtu_bytes = 1024;
+  machine.key.exists = false;
+  machine.opengl.trouble = std::string(20, 'x') + " " + std::string(60, 'y') + " and more of that";
+  machine.network.core_send_bytes = 212992;
+  machine.network.core_receive_bytes = 212992;
+  const std::string report = text_report("doctor", judge(machine, LinkKind::rdma), {.is_verbose = true});
+  for (const std::string& line : lines_of(report)) {
+    EXPECT_TRUE(columns_of(line) <= 80 || line.find("$ ") != std::string::npos) << line;
+  }
+  EXPECT_NE(report.find("Something is broken: "), std::string::npos);
+}
+
+TEST(TextReport, NothingFromOutsideMovesTheCursor) {
+  const Findings findings = {{.area = "RDMA", .name = "a\x1b[2J", .value = "b\rc", .text = "d\x07", .fix = {"e\nf"}}};
+  const std::string report = text_report("g\x1b", findings, {.is_verbose = true});
+  EXPECT_EQ(report.find_first_of("\x1b\r\x07"), std::string::npos) << report;
+}
+
+TEST(TextReport, WrapsByCharacters) {
+  EXPECT_EQ(wrap("aa bb cc", 5), (std::vector<std::string>{"aa bb", "cc"}));
+  EXPECT_EQ(wrap("ää öö üü", 5), (std::vector<std::string>{"ää öö", "üü"}));
+  EXPECT_EQ(wrap("longer than that", 4), (std::vector<std::string>{"longer", "than", "that"}));
+  EXPECT_TRUE(wrap("", 4).empty());
+}
+
+TEST(JsonReport, HasFindingsAndTheFactsBehindThem) {
+  MachineFacts machine = test::rdma_machine();
+  machine.memory.lock_soft_bytes = 65536;
+  const auto json = nlohmann::json::parse(json_report(machine, judge(machine, LinkKind::rdma), LinkKind::rdma));
+  EXPECT_EQ(json.at("transport"), "rdma");
+  EXPECT_EQ(json.at("is_ready"), false);
+  EXPECT_EQ(json.at("works").at("rdma"), false);
+  EXPECT_EQ(json.at("works").at("local"), true);
+  const auto& device = json.at("rdma_devices").at(0);
+  EXPECT_EQ(device.at("name"), "mlx5_0");
+  EXPECT_EQ(device.at("pci").at("current").at("lanes"), 16);
+  EXPECT_EQ(device.at("ports").at(0).at("chosen_gid_index"), 3);
+  EXPECT_EQ(device.at("ports").at(0).at("gids").size(), 4U);
+  EXPECT_EQ(json.at("memory").at("lock_soft_bytes"), 65536);
+  EXPECT_EQ(json.at("memory").at("lock_hard_bytes"), nullptr);
+  for (const auto& finding : json.at("findings")) {
+    for (const char* field : {"area", "name", "level", "value", "text", "details", "fix"}) {
+      EXPECT_TRUE(finding.contains(field)) << finding;
+    }
+  }
+}
+
+TEST(JsonReport, TextThatIsNoUtf8IsReplaced) {
+  MachineFacts machine = test::plain_machine();
+  machine.system.kernel = "6.1\xff";
+  EXPECT_NO_THROW(std::ignore = nlohmann::json::parse(json_report(machine, judge(machine, {}), {})));
+}
+
+}  // namespace
+}  // namespace framewire

@@ -1,0 +1,393 @@
+// What an RDMA peer gets that knows the session's token and then does what it should not. It speaks verbs itself.
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <numeric>
+#include <optional>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "frame/stamp.hpp"
+#include "tests/base/eventually.hpp"
+#include "tests/contract/link_pairs.hpp"
+#include "transport/rdma/cell.hpp"
+#include "transport/rdma/immediate.hpp"
+#include "transport/rdma/rdma_receiver.hpp"
+#include "transport/rdma/rdma_sender.hpp"
+
+namespace framewire::test {
+namespace {
+
+constexpr std::uint64_t slot_bytes = 10'000;
+constexpr std::uint32_t ring_slots = 2;
+
+/// One end of a connection as a program that keeps to no protocol.
+class RawPeer {
+ public:
+  explicit RawPeer(std::unique_ptr<RdmaConnection> connection)
+      : connection_(std::move(connection)),
+        memory_(register_block(connection_->domain(), HostBlock::create_private("raw peer", 1 << 16),
+                               IBV_ACCESS_LOCAL_WRITE)) {}
+
+  [[nodiscard]] std::span<std::byte> memory() const { return memory_->block->bytes(); }
+  [[nodiscard]] const std::shared_ptr<ibv_pd>& domain() const { return connection_->domain(); }
+
+  /// What the device says of it; nothing when it says nothing in time.
+  std::optional<ibv_wc_status> write(std::uint64_t address, std::uint32_t key, std::size_t bytes) {
+    return post(IBV_WR_RDMA_WRITE, address, key, bytes, 0);
+  }
+  std::optional<ibv_wc_status> announce(std::uint64_t address, std::uint32_t key, std::size_t bytes,
+                                        std::uint32_t immediate) {
+    return post(IBV_WR_RDMA_WRITE_WITH_IMM, address, key, bytes, immediate);
+  }
+  std::optional<ibv_wc_status> read(std::uint64_t address, std::uint32_t key, std::size_t bytes) {
+    return post(IBV_WR_RDMA_READ, address, key, bytes, 0);
+  }
+  std::optional<ibv_wc_status> send(std::size_t bytes) { return post(IBV_WR_SEND, 0, 0, bytes, 0); }
+  std::optional<ibv_wc_status> send_immediate(std::uint32_t immediate) {
+    return post(IBV_WR_SEND_WITH_IMM, 0, 0, 0, immediate);
+  }
+
+ private:
+  std::optional<ibv_wc_status> post(ibv_wr_opcode opcode, std::uint64_t address, std::uint32_t key, std::size_t bytes,
+                                    std::uint32_t immediate) {
+    ibv_sge part{.addr = reinterpret_cast<std::uint64_t>(memory().data()),
+                 .length = static_cast<std::uint32_t>(bytes),
+                 .lkey = memory_->region->lkey};
+    ibv_send_wr request{};
+    request.opcode = opcode;
+    request.send_flags = IBV_SEND_SIGNALED;
+    request.sg_list = &part;
+    request.num_sge = bytes > 0 ? 1 : 0;
+    request.imm_data = htonl(immediate);
+    request.wr.rdma.remote_addr = address;
+    request.wr.rdma.rkey = key;
+    ibv_send_wr* bad = nullptr;
+    EXPECT_EQ(ibv_post_send(connection_->queue_pair(), &request, &bad), 0);
+    ibv_wc completion{};
+    const bool has_completed =
+        eventually([&] { return ibv_poll_cq(connection_->send_completions(), 1, &completion) == 1; });
+    return has_completed ? std::optional(completion.status) : std::nullopt;
+  }
+
+  std::unique_ptr<RdmaConnection> connection_;
+  std::shared_ptr<const Registration> memory_;
+};
+
+FrameHeader header_of(std::uint32_t epoch, std::uint16_t slot, std::uint64_t bytes) {
+  FrameHeader header;
+  header.epoch = epoch;
+  header.slot = slot;
+  header.slice_bytes = bytes;
+  header.layout = bytes_layout(bytes);
+  return header;
+}
+
+// ---- A hostile sender ----
+
+class HostileSender : public testing::Test {
+ protected:
+  HostileSender() {
+    RdmaConnectionPair pair = rdma_connection_pair(domains_);
+    peer_ = std::make_unique<RawPeer>(std::move(pair.accepted));
+    receiver_ = std::make_unique<RdmaReceiver>(std::move(pair.dialled), false);
+    access_ = *receiver_->begin_epoch(1, slot_bytes, ring_slots);
+  }
+
+  /// Announces what a sender would, and returns what the device says.
+  std::optional<ibv_wc_status> announce(const FrameHeader& header, const Immediate& immediate) {
+    const std::size_t bytes = encode(header, peer_->memory());
+    const std::uint64_t cell = std::uint64_t{immediate.slot} * access_.cells_per_slot + immediate.slice;
+    return peer_->announce(access_.cells_address + cell * cell_stride_bytes, access_.cells_key, bytes,
+                           encode(immediate));
+  }
+
+  /// The link ends by itself, with a sentence that has `word` in it, and hands no frame out.
+  void expect_broken(const std::string& word) {
+    EXPECT_TRUE(eventually([&] {
+      EXPECT_FALSE(receiver_->poll());
+      return receiver_->state() != LinkState::open;
+    }));
+    EXPECT_EQ(receiver_->state(), LinkState::broken);
+    EXPECT_NE(receiver_->fault().find(word), std::string::npos) << receiver_->fault();
+  }
+
+  /// The link has lost its connection: the device of this end has put an end to it.
+  void expect_ended() {
+    EXPECT_TRUE(eventually([&] {
+      EXPECT_FALSE(receiver_->poll());
+      return receiver_->state() != LinkState::open;
+    }));
+    EXPECT_FALSE(receiver_->fault().empty());
+  }
+
+  SenderDomains domains_;
+  std::unique_ptr<RawPeer> peer_;
+  std::unique_ptr<RdmaReceiver> receiver_;
+  RingAccess access_;
+};
+
+TEST_F(HostileSender, AGoodFrameArrives) {
+  ASSERT_EQ(announce(header_of(1, 1, 10), {.epoch = 1, .slot = 1}), IBV_WC_SUCCESS);
+  std::optional<IncomingFrame> frame;
+  ASSERT_TRUE(eventually([&] { return (frame = receiver_->poll()).has_value(); }));
+  EXPECT_EQ(frame->payload.size(), 10U);
+}
+
+TEST_F(HostileSender, NoSuchSlot) {
+  const std::size_t bytes = encode(header_of(1, 900, 10), peer_->memory());
+  ASSERT_EQ(peer_->announce(access_.cells_address, access_.cells_key, bytes, encode({.epoch = 1, .slot = 900})),
+            IBV_WC_SUCCESS);
+  expect_broken("no credit");
+}
+
+TEST_F(HostileSender, NoSuchEpoch) {
+  ASSERT_EQ(announce(header_of(2, 0, 10), {.epoch = 2}), IBV_WC_SUCCESS);
+  expect_broken("no credit");
+}
+
+TEST_F(HostileSender, NoSuchSlice) {
+  const std::size_t bytes = encode(header_of(1, 0, 10), peer_->memory());
+  receiver_->begin_epoch(2, slot_bytes, 1024);  // with 16 cells for each slot
+  ASSERT_EQ(
+      peer_->announce(access_.cells_address, access_.cells_key, bytes, encode({.epoch = 2, .slot = 0, .slice = 200})),
+      IBV_WC_SUCCESS);
+  expect_broken("no credit");
+}
+
+TEST_F(HostileSender, AHeaderThatIsNone) {
+  std::ranges::fill(peer_->memory(), std::byte{0xa5});
+  ASSERT_EQ(peer_->announce(access_.cells_address, access_.cells_key, 200, encode({.epoch = 1})), IBV_WC_SUCCESS);
+  expect_broken("no frame header");
+}
+
+TEST_F(HostileSender, AHeaderWithOneBitFlipped) {
+  const std::size_t bytes = encode(header_of(1, 0, 10), peer_->memory());
+  peer_->memory()[8] ^= std::byte{1};
+  ASSERT_EQ(peer_->announce(access_.cells_address, access_.cells_key, bytes, encode({.epoch = 1})), IBV_WC_SUCCESS);
+  expect_broken("header");
+}
+
+TEST_F(HostileSender, AHeaderOfAnotherSlot) {
+  ASSERT_EQ(announce(header_of(1, 0, 10), {.epoch = 1, .slot = 1}), IBV_WC_SUCCESS);
+  expect_broken("does not belong");
+}
+
+TEST_F(HostileSender, AFrameThatIsLargerThanItsSlot) {
+  ASSERT_EQ(announce(header_of(1, 0, slot_bytes + 1), {.epoch = 1}), IBV_WC_SUCCESS);
+  expect_broken("does not belong");
+}
+
+TEST_F(HostileSender, ASlotWithoutCredit) {
+  ASSERT_EQ(announce(header_of(1, 0, 10), {.epoch = 1}), IBV_WC_SUCCESS);
+  std::optional<IncomingFrame> frame;
+  ASSERT_TRUE(eventually([&] { return (frame = receiver_->poll()).has_value(); }));
+  ASSERT_EQ(announce(header_of(1, 0, 10), {.epoch = 1}), IBV_WC_SUCCESS);
+  expect_broken("no credit");
+}
+
+TEST_F(HostileSender, AMessageInPlaceOfAFrame) {
+  peer_->send(100);
+  expect_ended();
+}
+
+TEST_F(HostileSender, AWriteOneBytePastTheWindow) {
+  const std::uint64_t end = access_.payload_address + slot_stride_bytes(slot_bytes) * ring_slots;
+  EXPECT_EQ(peer_->write(end - 100, access_.payload_key, 101), IBV_WC_REM_ACCESS_ERR);
+  expect_ended();
+}
+
+TEST_F(HostileSender, AWriteBeforeTheWindow) {
+  EXPECT_EQ(peer_->write(access_.payload_address - 1, access_.payload_key, 1), IBV_WC_REM_ACCESS_ERR);
+  expect_ended();
+}
+
+TEST_F(HostileSender, AGuessedKey) {
+  EXPECT_EQ(peer_->write(access_.payload_address, access_.payload_key + 1, 100), IBV_WC_REM_ACCESS_ERR);
+  expect_ended();
+}
+
+TEST_F(HostileSender, AKeyForOtherMemory) {
+  EXPECT_EQ(peer_->write(access_.payload_address, access_.cells_key, 100), IBV_WC_REM_ACCESS_ERR);
+  expect_ended();
+}
+
+TEST_F(HostileSender, ReadingWhatMayOnlyBeWritten) {
+  const auto status = peer_->read(access_.payload_address, access_.payload_key, 100);
+  EXPECT_TRUE(status == IBV_WC_REM_ACCESS_ERR || status == IBV_WC_REM_INV_REQ_ERR) << ibv_wc_status_str(*status);
+  expect_ended();
+}
+
+/// The ring of an earlier format is closed as soon as the first frame of the next one is there.
+TEST_F(HostileSender, ARevokedKey) {
+  const RingAccess old = access_;
+  access_ = *receiver_->begin_epoch(2, slot_bytes, ring_slots);
+  ASSERT_EQ(announce(header_of(2, 0, 10), {.epoch = 2}), IBV_WC_SUCCESS);
+  ASSERT_TRUE(eventually([&] { return receiver_->poll().has_value(); }));
+  EXPECT_EQ(peer_->write(old.payload_address, old.payload_key, 100), IBV_WC_REM_ACCESS_ERR);
+  expect_ended();
+}
+
+/// Somebody who has a session of his own, and the keys of another one.
+TEST_F(HostileSender, AnotherSessionsKey) {
+  RdmaConnectionPair other = rdma_connection_pair(domains_);
+  RawPeer stranger(std::move(other.accepted));
+  RdmaReceiver strangers_viewer(std::move(other.dialled), false);
+  EXPECT_EQ(stranger.write(access_.payload_address, access_.payload_key, 100), IBV_WC_REM_ACCESS_ERR);
+  EXPECT_TRUE(eventually([&] {
+    strangers_viewer.poll();
+    return strangers_viewer.state() != LinkState::open;
+  }));
+  // The session whose keys they were has noticed nothing.
+  ASSERT_EQ(announce(header_of(1, 0, 10), {.epoch = 1}), IBV_WC_SUCCESS);
+  ASSERT_TRUE(eventually([&] { return receiver_->poll().has_value(); }));
+  EXPECT_EQ(receiver_->state(), LinkState::open);
+}
+
+TEST_F(HostileSender, MoreAnnouncementsThanAnybodyTakes) {
+  for (int i = 0; i < 2000 && receiver_->state() == LinkState::open; ++i) {
+    const auto status = announce(header_of(1, 0, 10), {.epoch = 1});
+    if (status != IBV_WC_SUCCESS) {
+      break;
+    }
+    receiver_->arm();  // what a program does that waits for something else
+  }
+  EXPECT_TRUE(eventually([&] {
+    while (receiver_->poll()) {
+    }
+    return receiver_->state() == LinkState::broken;
+  }));
+}
+
+// ---- A hostile viewer ----
+
+class HostileViewer : public testing::Test {
+ protected:
+  HostileViewer() {
+    RdmaConnectionPair pair = rdma_connection_pair(domains_);
+    sender_ = std::make_unique<RdmaSender>(std::move(pair.accepted), domains_);
+    peer_ = std::make_unique<RawPeer>(std::move(pair.dialled));
+    sender_->begin_epoch(pool_);
+    ring_ = register_block(peer_->domain(), HostBlock::create_private("ring", 1 << 20),
+                           IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+    access_ = {.payload_address = reinterpret_cast<std::uint64_t>(ring_->region->addr),
+               .payload_key = ring_->region->rkey,
+               .cells_address = reinterpret_cast<std::uint64_t>(ring_->region->addr) + (1 << 19),
+               .cells_key = ring_->region->rkey,
+               .cells_per_slot = 4,
+               .receive_depth = 16};
+  }
+
+  OutgoingFrame frame() {
+    const auto index = pool_->claim();
+    OutgoingFrame outgoing{
+        .header = header_of(1, 0, slot_bytes), .payload = pool_->slot(*index), .pool_slot = {1, *index}};
+    return outgoing;
+  }
+
+  void collect() {
+    std::array<PoolSlot, 8> let_go;
+    sender_->collect(let_go);
+  }
+
+  void expect_fault(LinkState wanted, const std::string& word) {
+    EXPECT_TRUE(eventually([&] {
+      collect();
+      return sender_->state() != LinkState::open;
+    }));
+    EXPECT_EQ(sender_->state(), wanted);
+    EXPECT_NE(sender_->fault().find(word), std::string::npos) << sender_->fault();
+    EXPECT_EQ(sender_->offer(frame()), Offer::closed);
+  }
+
+  SenderDomains domains_;
+  std::shared_ptr<Pool> pool_ = std::make_shared<Pool>(1, slot_bytes, 8);
+  std::unique_ptr<RdmaSender> sender_;
+  std::unique_ptr<RawPeer> peer_;
+  std::shared_ptr<const Registration> ring_;
+  RingAccess access_;
+};
+
+TEST_F(HostileViewer, AGoodOneGetsItsFrame) {
+  sender_->epoch_ready(1, 2, access_);
+  ASSERT_EQ(sender_->offer(frame()), Offer::accepted);
+  collect();
+  EXPECT_EQ(peer_->send_immediate(encode({.epoch = 1, .slot = 0})), IBV_WC_SUCCESS);
+  EXPECT_TRUE(eventually([&] {
+    collect();
+    return sender_->frames_acknowledged() == 1;
+  }));
+  EXPECT_EQ(sender_->state(), LinkState::open);
+}
+
+TEST_F(HostileViewer, NoWordOfItsRing) {
+  sender_->epoch_ready(1, 2, std::nullopt);
+  expect_fault(LinkState::broken, "where its ring is");
+}
+
+TEST_F(HostileViewer, ARingWithoutCells) {
+  access_.cells_per_slot = 0;
+  sender_->epoch_ready(1, 2, access_);
+  expect_fault(LinkState::broken, "where its ring is");
+}
+
+TEST_F(HostileViewer, AWrongKey) {
+  access_.payload_key += 77;
+  sender_->epoch_ready(1, 2, access_);
+  ASSERT_EQ(sender_->offer(frame()), Offer::accepted);
+  expect_fault(LinkState::lost, "does not allow");
+}
+
+TEST_F(HostileViewer, ACreditForWhatItDoesNotHold) {
+  sender_->epoch_ready(1, 2, access_);
+  ASSERT_EQ(sender_->offer(frame()), Offer::accepted);
+  EXPECT_EQ(peer_->send_immediate(encode({.epoch = 1, .slot = 1})), IBV_WC_SUCCESS);
+  expect_fault(LinkState::broken, "does not hold");
+}
+
+TEST_F(HostileViewer, ACreditTwice) {
+  sender_->epoch_ready(1, 2, access_);
+  ASSERT_EQ(sender_->offer(frame()), Offer::accepted);
+  collect();
+  EXPECT_EQ(peer_->send_immediate(encode({.epoch = 1, .slot = 0})), IBV_WC_SUCCESS);
+  EXPECT_EQ(peer_->send_immediate(encode({.epoch = 1, .slot = 0})), IBV_WC_SUCCESS);
+  expect_fault(LinkState::broken, "does not hold");
+}
+
+TEST_F(HostileViewer, ACreditBeforeThereIsARing) {
+  EXPECT_EQ(peer_->send_immediate(encode({.epoch = 1, .slot = 0})), IBV_WC_SUCCESS);
+  expect_fault(LinkState::broken, "does not hold");
+}
+
+TEST_F(HostileViewer, AMessageWithoutACredit) {
+  EXPECT_EQ(peer_->send(0), IBV_WC_SUCCESS);
+  expect_fault(LinkState::broken, "gives nothing back");
+}
+
+TEST_F(HostileViewer, ReadingThePool) {
+  const auto registration = domains_.registration_of(domains_.domain_of(ring_->region->context), pool_->block());
+  const auto status =
+      peer_->read(reinterpret_cast<std::uint64_t>(registration->region->addr), registration->region->rkey, 100);
+  EXPECT_TRUE(status == IBV_WC_REM_ACCESS_ERR || status == IBV_WC_REM_INV_REQ_ERR) << ibv_wc_status_str(*status);
+}
+
+TEST_F(HostileViewer, WritingIntoThePool) {
+  const auto registration = domains_.registration_of(domains_.domain_of(ring_->region->context), pool_->block());
+  EXPECT_EQ(peer_->write(reinterpret_cast<std::uint64_t>(registration->region->addr), registration->region->rkey, 100),
+            IBV_WC_REM_ACCESS_ERR);
+  EXPECT_TRUE(std::ranges::all_of(pool_->slot(0), [](std::byte byte) { return byte == std::byte{0}; }));
+}
+
+/// An announcement never goes out before the viewer has a receive for it: here it says that it has two.
+TEST_F(HostileViewer, NoMoreThanItIsReadyToHear) {
+  access_.receive_depth = 2;
+  sender_->epoch_ready(1, 4, access_);
+  EXPECT_EQ(sender_->offer(frame()), Offer::accepted);
+  EXPECT_EQ(sender_->offer(frame()), Offer::accepted);
+  EXPECT_EQ(sender_->offer(frame()), Offer::no_credit);
+}
+
+}  // namespace
+}  // namespace framewire::test

@@ -1,0 +1,57 @@
+"""What the tests on RDMA machines stand on, beyond the end-to-end tests' harness: addresses, faults, and what the device still holds."""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+import harness  # noqa: E402  (it lies beside the end-to-end tests)
+
+ROLE = int(os.environ.get("FRAMEWIRE_LAB_ROLE", "1"))
+ADDRESS = os.environ.get("FRAMEWIRE_LAB_ADDRESS", "")
+PEER = os.environ.get("FRAMEWIRE_LAB_PEER", ADDRESS)
+SHARED = pathlib.Path(os.environ.get("FRAMEWIRE_LAB_SHARED", "/nowhere"))
+
+
+def held_objects() -> dict:
+    """How many of each kind of verbs object the devices hold, as the kernel counts them for every process."""
+    said = subprocess.run(["rdma", "resource", "show"], capture_output=True, text=True, check=True).stdout
+    return {kind: sum(int(count) for count in re.findall(rf"\b{kind} (\d+)", said)) for kind in ("pd", "cq", "qp", "cm_id", "mr")}
+
+
+class RdmaTest(harness.EndToEnd):
+    """Verifies after each test that no verbs object has been left behind."""
+
+    def setUp(self):
+        super().setUp()
+        self.held_before = held_objects()
+        self.addCleanup(self.check_nothing_is_held)  # runs before the programs are ended, so these must have ended
+
+    def check_nothing_is_held(self):
+        for program in self.programs:
+            program.kill()
+        harness.wait_until(lambda: held_objects() == self.held_before, f"{held_objects()} to go back to {self.held_before}")
+
+
+def link(*arguments: str):
+    """A fault of the network; see lab-link --help in the lab."""
+    subprocess.run(["lab-link", *arguments], check=True)
+
+
+def counters() -> dict:
+    said = subprocess.run(["lab-link", "counters"], capture_output=True, text=True, check=True).stdout
+    return {name: int(value) for name, value in (line.split() for line in said.splitlines())}
+
+
+def meet(play: str, moment: str, seconds: float = 120):
+    """Both machines of a lab of two, which run the same test, go on from here together."""
+    (SHARED / f"{play}.{moment}.{ROLE}").touch()
+    deadline = time.monotonic() + seconds
+    while not (SHARED / f"{play}.{moment}.{3 - ROLE}").exists():
+        if (SHARED / f"{play}.failed.{3 - ROLE}").exists():
+            raise AssertionError("the other machine's half of this test has failed")
+        if time.monotonic() > deadline:
+            raise AssertionError(f"the other machine did not come to '{moment}' within {seconds:.0f} s")
+        time.sleep(0.05)

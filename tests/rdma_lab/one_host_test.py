@@ -1,0 +1,167 @@
+"""The real programs over RDMA, from one machine to itself: whole pictures, many viewers, ends of all kinds, limits."""
+import os
+import pathlib
+import time
+
+import lab
+from lab import harness
+
+import pictures
+
+SIZE = (64, 36)
+FRAME_BYTES = SIZE[0] * SIZE[1] * 4
+NOBODY = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
+
+
+class OneHost(lab.RdmaTest):
+    def rdma_sender(self, *arguments, **options) -> harness.Program:
+        return self.send_on(*arguments, "--transport", "rdma", **options)
+
+    def rdma_viewer(self, sender, *arguments, **options) -> harness.Program:
+        return self.view(sender.address, "--transport", "rdma", *arguments, **options)
+
+    def check_bit_for_bit(self, size: str, frame_bytes: int, frames: int, viewers: int = 1):
+        original = self.file("original.rgba")
+        original.write_bytes(os.urandom(frame_bytes * frames))
+        with original.open("rb") as source:
+            sender = self.rdma_sender("-", "--size", size, "--pix-fmt", "rgba", "--fps", "200", "--delivery", "every", "--no-pace",
+                                      "--viewers", str(viewers), stdin=source)
+        records = [self.file(f"{number}.rgba") for number in range(viewers)]
+        shows = [self.rdma_viewer(sender, "--output", record) for record in records]
+        for viewer in shows:
+            self.ends(viewer)
+            self.assertEqual(self.stats(viewer)["transport"], "rdma")
+        self.ends(sender)
+        sent = self.stats(sender)
+        self.assertEqual((sent["frames_lost"], sent["frames_skipped"]), (0, 0))
+        return original.read_bytes(), [record.read_bytes() for record in records]
+
+    def test_a_stream_bit_for_bit(self):
+        for size, frame_bytes in (("64x36", FRAME_BYTES), ("5x3", 60), ("1280x720", 1280 * 720 * 4)):
+            with self.subTest(size):
+                original, (record,) = self.check_bit_for_bit(size, frame_bytes, 20)
+                self.assertTrue(record == original, f"{len(record)} bytes arrived, not the {len(original)} that were sent")
+
+    def test_three_viewers_get_the_same(self):
+        original, records = self.check_bit_for_bit("320x180", 320 * 180 * 4, 40, viewers=3)
+        for record in records:
+            # Under `every` a viewer's frames begin when it is there, and nothing is left out after that.
+            self.assertGreater(len(record), 0)
+            self.assertTrue(original.endswith(record))
+
+    def test_a_killed_viewer_harms_nobody(self):
+        sender = self.rdma_sender("pattern:stamped", "--size", "640x360", "--fps", "20")
+        record = pictures.StampedRecording(self.file("stays.rgba"), 640 * 360 * 4)
+        stays = self.rdma_viewer(sender, "--output", record.path)
+        for _ in range(3):
+            said = len(sender.lines)
+            victim = self.rdma_viewer(sender, terminal=True)
+            victim.wait_line("shown [1-9]")
+            victim.kill()
+            sender.wait_line(r"^viewer .* \(rdma\): ", after=said)
+        count = record.count()
+        harness.wait_until(lambda: record.count() >= count + 10, "ten more frames")
+        sender.interrupt()
+        self.ends(sender)
+        self.ends(stays)
+        self.assertEqual(self.stats(stays)["frames_torn"], 0)
+        self.assertEqual(len(self.stats(sender)["sessions"]), 4)
+        numbers = record.sequences()
+        self.assertEqual(numbers, sorted(set(numbers)))
+
+    def test_a_killed_sender_is_named_and_the_viewer_comes_back(self):
+        sender = self.rdma_sender("pattern:stamped", "--size", "640x360", "--fps", "20")
+        viewer = self.rdma_viewer(sender, terminal=True)
+        viewer.wait_line("shown [1-9]")
+        sender.kill()
+        viewer.wait_line("^lost the sender: ")
+        before = len(viewer.lines)
+        again = self.rdma_sender("pattern:stamped", "--size", "640x360", "--fps", "20", listen=f"127.0.0.1:{sender.port}")
+        viewer.wait_line("transport=rdma", after=before)
+        viewer.wait_line("shown [1-9]", after=len(viewer.lines))
+        viewer.interrupt()
+        self.ends(viewer)
+        again.interrupt()
+        self.ends(again)
+        shown = self.stats(viewer)
+        self.assertEqual((shown["sessions"], shown["frames_torn"]), (2, 0))
+
+    def test_a_stopped_viewer_is_slow_and_not_dead(self):
+        sender = self.rdma_sender("pattern:stamped", "--size", "64x36", "--fps", "20")
+        viewer = self.rdma_viewer(sender, terminal=True)
+        viewer.wait_line("shown [1-9]")
+        said = len(sender.lines)
+        viewer.pause()
+        time.sleep(3)  # three times as long as an RDMA peer may be silent: its device answers for it
+        self.assertEqual(sender.lines[said:], [])
+        viewer.go_on()
+        viewer.wait_line("shown [1-9]", after=len(viewer.lines) + 1)
+        viewer.interrupt()
+        self.ends(viewer)
+        sender.interrupt()
+        self.ends(sender)
+        self.assertEqual(self.stats(viewer)["sessions"], 1)
+
+    def test_the_viewer_listens_and_the_sender_dials(self):
+        viewer = self.view("--listen", "127.0.0.1:0", "--transport", "rdma")
+        port = viewer.wait_line(r"^waiting for a sender on .*:(\d+)").group(1)
+        sender = self.send("pattern:stamped", *("--size", "64x36", "--fps", "30", "--frames", "20"), "--to", f"127.0.0.1:{port}",
+                           "--transport", "rdma")
+        self.ends(sender)
+        self.ends(viewer)
+        sent, shown = self.checked_stats(sender, viewer)
+        self.assertEqual((sent["transport"], shown["transport"], shown["frames_torn"]), ("rdma", "rdma", 0))
+
+    # ---- what auto takes
+
+    def other_user(self) -> dict:
+        """Somebody else on this machine: local is not for him."""
+        for folder in (self.folder, self.home):
+            folder.chmod(0o777)
+        return {"prefix": NOBODY}
+
+    def open_sender(self, *arguments) -> harness.Program:
+        sender = self.send_on("pattern:stamped", "--size", "64x36", "--fps", "30", "--insecure", *arguments, listen="*:0")
+        sender.address = f"{lab.ADDRESS}:{sender.port}"
+        return sender
+
+    def check_auto(self, sender, wanted: str, **options):
+        viewer = self.view(sender.address, "--insecure", "--frames", "3", **self.other_user(), **options)
+        self.ends(viewer)
+        viewer.wait_line(wanted)
+
+    def test_auto_prefers_rdma(self):
+        self.check_auto(self.open_sender(), r"transport=rdma memory=host auth=none .*\(auto: rdma; local needs the same user")
+
+    def test_auto_says_why_it_is_not_rdma(self):
+        self.check_auto(self.open_sender("--transport", "tcp"),
+                        r"transport=tcp .*\(auto: tcp; local needs .*; rdma: the sender has none, not allowed by its --transport")
+        rdma_cm = pathlib.Path("/dev/infiniband/rdma_cm")
+        mode = rdma_cm.stat().st_mode
+        rdma_cm.chmod(0o600)
+        self.addCleanup(rdma_cm.chmod, mode & 0o777)
+        self.check_auto(self.open_sender(), r"transport=tcp .*\(auto: tcp; .*rdma: no RDMA device here")
+
+    # ---- limits
+
+    def limited(self, memlock_bytes: int) -> dict:
+        return {"prefix": (*self.other_user()["prefix"], "prlimit", f"--memlock={memlock_bytes}")}
+
+    def test_a_viewer_that_may_lock_too_little(self):
+        sender = self.rdma_sender("pattern:stamped", "--size", "1280x720", "--fps", "10", **self.limited(1 << 30))
+        viewer = self.rdma_viewer(sender, **self.limited(1 << 20))
+        self.ends(viewer, harness.FAILED)
+        self.one_sentence(viewer, "cannot register", r"may lock only 1\.0", "ulimit -l unlimited")
+        good = self.rdma_viewer(sender, "--frames", "3", **self.limited(1 << 30))
+        self.ends(good)
+
+    def test_a_sender_that_may_lock_too_little(self):
+        sender = self.rdma_sender("pattern:stamped", "--size", "1280x720", "--fps", "10", **self.limited(1 << 20))
+        viewer = self.rdma_viewer(sender, **self.limited(1 << 30))
+        self.ends(viewer, harness.REFUSED)
+        self.one_sentence(viewer, "cannot register", r"may lock only 1\.0", "ulimit -l unlimited")
+        self.assertTrue(sender.is_running())
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,229 @@
+#include "transport/rdma/devices.hpp"
+
+#include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <span>
+
+#include "base/error.hpp"
+
+namespace framewire {
+
+namespace {
+
+/// What libibverbs hands out, and how it is given back.
+struct Release {
+  void operator()(ibv_device** list) const { ibv_free_device_list(list); }
+  void operator()(ibv_context* context) const { ibv_close_device(context); }
+  void operator()(ibv_pd* domain) const { ibv_dealloc_pd(domain); }
+  void operator()(ibv_cq* queue) const { ibv_destroy_cq(queue); }
+  void operator()(ibv_qp* pair) const { ibv_destroy_qp(pair); }
+  void operator()(ibv_mr* region) const { ibv_dereg_mr(region); }
+  void operator()(rdma_event_channel* channel) const { rdma_destroy_event_channel(channel); }
+};
+template <typename Thing>
+using Owned = std::unique_ptr<Thing, Release>;
+
+RdmaTransport transport_of(const ibv_device& device) {
+  switch (device.transport_type) {
+    case IBV_TRANSPORT_IB:
+      return RdmaTransport::infiniband;
+    case IBV_TRANSPORT_IWARP:
+      return RdmaTransport::iwarp;
+    default:
+      return RdmaTransport::other;
+  }
+}
+
+RdmaPortState state_of(ibv_port_state state) {
+  switch (state) {
+    case IBV_PORT_DOWN:
+      return RdmaPortState::down;
+    case IBV_PORT_INIT:
+      return RdmaPortState::init;
+    case IBV_PORT_ARMED:
+      return RdmaPortState::armed;
+    case IBV_PORT_ACTIVE:
+      return RdmaPortState::active;
+    default:
+      return RdmaPortState::other;
+  }
+}
+
+RdmaLinkLayer link_layer_of(std::uint8_t layer) {
+  if (layer == IBV_LINK_LAYER_ETHERNET) {
+    return RdmaLinkLayer::ethernet;
+  }
+  return layer == IBV_LINK_LAYER_INFINIBAND ? RdmaLinkLayer::infiniband : RdmaLinkLayer::unknown;
+}
+
+GidKind kind_of(std::uint32_t type) {
+  if (type == IBV_GID_TYPE_ROCE_V2) {
+    return GidKind::roce_v2;
+  }
+  return type == IBV_GID_TYPE_ROCE_V1 ? GidKind::roce_v1 : GidKind::infiniband;
+}
+
+/// IBV_MTU_256 is 1, and each step doubles it.
+std::uint32_t mtu_bytes(ibv_mtu mtu) {
+  return mtu >= IBV_MTU_256 && mtu <= IBV_MTU_4096 ? 128U << static_cast<unsigned>(mtu) : 0;
+}
+
+RdmaPort read_port(ibv_context* context, std::uint8_t number) {
+  RdmaPort port;
+  port.number = number;
+  ibv_port_attr attributes{};
+  if (ibv_query_port(context, number, &attributes) == 0) {
+    port.state = state_of(attributes.state);
+    port.link_layer = link_layer_of(attributes.link_layer);
+    port.active_mtu_bytes = mtu_bytes(attributes.active_mtu);
+    port.max_mtu_bytes = mtu_bytes(attributes.max_mtu);
+    port.max_message_bytes = attributes.max_msg_sz;
+  }
+  return port;
+}
+
+/// The table lists entries of all ports, without the empty ones.
+void read_gids(ibv_context* context, std::vector<RdmaPort>& ports) {
+  constexpr std::size_t most_entries = 1024;
+  std::vector<ibv_gid_entry> entries(most_entries);
+  const ssize_t count = ibv_query_gid_table(context, entries.data(), entries.size(), 0);
+  entries.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+  for (const ibv_gid_entry& entry : entries) {
+    const auto port = std::ranges::find(ports, entry.port_num, &RdmaPort::number);
+    if (port != ports.end()) {
+      const std::span<const std::uint8_t, 16> raw(entry.gid.raw);
+      port->gids.push_back({.index = entry.gid_index,
+                            .kind = kind_of(entry.gid_type),
+                            .scope = gid_scope(raw),
+                            .address = gid_address(raw),
+                            .interface_index = entry.ndev_ifindex});
+    }
+  }
+}
+
+void read_attributes(ibv_context* context, RdmaDevice& device) {
+  ibv_device_attr_ex attributes{};
+  const int error = ibv_query_device_ex(context, nullptr, &attributes);
+  if (error != 0) {
+    device.trouble = "cannot be asked for its limits: " + errno_text(error);
+    return;
+  }
+  const ibv_device_attr& plain = attributes.orig_attr;
+  device.firmware.assign(plain.fw_ver, strnlen(plain.fw_ver, sizeof plain.fw_ver));
+  device.max_work_requests = static_cast<std::uint32_t>(std::max(plain.max_qp_wr, 0));
+  device.max_scatter_entries = static_cast<std::uint32_t>(std::max(plain.max_sge, 0));
+  device.max_completions = static_cast<std::uint32_t>(std::max(plain.max_cqe, 0));
+  device.max_registration_bytes = plain.max_mr_size;
+  device.has_memory_windows =
+      (plain.device_cap_flags & (IBV_DEVICE_MEM_WINDOW_TYPE_2A | IBV_DEVICE_MEM_WINDOW_TYPE_2B)) != 0;
+  device.has_on_demand_paging = (attributes.odp_caps.general_caps & IBV_ODP_SUPPORT) != 0;
+  for (std::uint8_t number = 1; number <= plain.phys_port_cnt; ++number) {
+    device.ports.push_back(read_port(context, number));
+  }
+}
+
+/// As NCCL asks: descriptor -1 is bad for a device that knows dma-buf, and the whole call unknown to others.
+std::optional<bool> try_dma_buf(ibv_pd* domain) {
+  const Owned<ibv_mr> region(ibv_reg_dmabuf_mr(domain, 0, 0, 0, -1, 0));
+  if (region || errno == EBADF) {
+    return true;
+  }
+  return errno == EOPNOTSUPP || errno == EPROTONOSUPPORT ? std::optional(false) : std::nullopt;
+}
+
+/// Drivers refuse what is too much rather than granting less, so that it is tried from above.
+void try_queue_pair(ibv_context* context, ibv_pd* domain, RdmaDevice& device) {
+  const Owned<ibv_cq> completions(ibv_create_cq(context, 16, nullptr, nullptr, 0));
+  if (!completions) {
+    device.queue_pair_trouble = "no completion queue: " + errno_text(errno);
+    return;
+  }
+  for (const std::uint32_t wanted_bytes : {1024U, 512U, 400U, 256U, 192U, 128U, 64U, 0U}) {
+    ibv_qp_init_attr attributes{};
+    attributes.send_cq = completions.get();
+    attributes.recv_cq = completions.get();
+    attributes.qp_type = IBV_QPT_RC;
+    attributes.cap = {
+        .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1, .max_inline_data = wanted_bytes};
+    const Owned<ibv_qp> pair(ibv_create_qp(domain, &attributes));
+    if (pair) {
+      device.inline_bytes = attributes.cap.max_inline_data;
+      return;
+    }
+  }
+  device.queue_pair_trouble = "no queue pair: " + errno_text(errno);
+}
+
+RdmaDevice read_device(ibv_device* listed) {
+  RdmaDevice device;
+  device.name = ibv_get_device_name(listed);
+  device.transport = transport_of(*listed);
+  const Owned<ibv_context> context(ibv_open_device(listed));
+  if (!context) {
+    device.trouble = "cannot be opened: " + errno_text(errno);
+    return device;
+  }
+  read_attributes(context.get(), device);
+  read_gids(context.get(), device.ports);
+  const Owned<ibv_pd> domain(ibv_alloc_pd(context.get()));
+  if (!domain) {
+    device.queue_pair_trouble = "no protection domain: " + errno_text(errno);
+    return device;
+  }
+  device.takes_dma_buf = try_dma_buf(domain.get());
+  try_queue_pair(context.get(), domain.get(), device);
+  return device;
+}
+
+}  // namespace
+
+std::string_view name(RdmaTransport transport) noexcept {
+  switch (transport) {
+    case RdmaTransport::infiniband:
+      return "InfiniBand";
+    case RdmaTransport::iwarp:
+      return "iWARP";
+    case RdmaTransport::other:
+      return "other";
+  }
+  return "unknown";
+}
+
+std::string_view name(RdmaPortState state) noexcept {
+  constexpr std::array<std::string_view, 5> names = {"down", "init", "armed", "active", "other"};
+  return names.at(static_cast<std::size_t>(state));
+}
+
+std::string_view name(RdmaLinkLayer layer) noexcept {
+  constexpr std::array<std::string_view, 3> names = {"unknown", "InfiniBand", "Ethernet"};
+  return names.at(static_cast<std::size_t>(layer));
+}
+
+std::vector<RdmaDevice> rdma_devices() {
+  int count = 0;
+  const Owned<ibv_device*> list(ibv_get_device_list(&count));
+  if (!list) {
+    if (errno == ENOSYS || errno == ENOENT) {  // the kernel has no RDMA
+      return {};
+    }
+    throw Error::from_errno("list RDMA devices", errno);
+  }
+  std::vector<RdmaDevice> devices;
+  for (ibv_device* listed : std::span(list.get(), static_cast<std::size_t>(count))) {
+    devices.push_back(read_device(listed));
+  }
+  return devices;
+}
+
+std::optional<std::string> rdma_cm_trouble() {
+  const Owned<rdma_event_channel> channel(rdma_create_event_channel());
+  return channel ? std::nullopt : std::optional(errno_text(errno));
+}
+
+}  // namespace framewire
