@@ -1,5 +1,6 @@
 #include "transport/session/guests.hpp"
 
+#include <chrono>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -27,15 +28,15 @@ bool Guests::greet(Authenticated& authenticated, Door& door) {
     served_ = authenticated.channel.get();
   }
   serve_(authenticated, door);
-  // Before the channel is closed: a guest that has seen that may come again at once.
   const std::scoped_lock lock(mutex_);
   served_ = nullptr;
+  served_changed_.notify_all();
   return false;
 }
 
-bool Guests::is_serving() const {
-  const std::scoped_lock lock(mutex_);
-  return served_ != nullptr;
+bool Guests::is_free_soon() {
+  std::unique_lock lock(mutex_);
+  return served_changed_.wait_for(lock, std::chrono::seconds(1), [&] { return served_ == nullptr || has_ended_; });
 }
 
 void Guests::end() noexcept {
@@ -44,6 +45,7 @@ void Guests::end() noexcept {
   if (served_ != nullptr) {
     served_->close();
   }
+  served_changed_.notify_all();
 }
 
 }  // namespace framewire

@@ -1,6 +1,7 @@
 // Peers that come to a viewer's door and are no senders.
 #pragma once
 
+#include <condition_variable>
 #include <mutex>
 #include <string>
 
@@ -20,7 +21,8 @@ class Guests {
   /// its channel can go. Throws Error (refused) for anybody else, and whatever a handshake throws.
   bool greet(Authenticated& authenticated, Door& door);
 
-  [[nodiscard]] bool is_serving() const;
+  /// Waits a moment for a guest to go: one that has just been served may have come again, or another.
+  [[nodiscard]] bool is_free_soon();
   /// Ends what is being served, and lets nobody else begin.
   void end() noexcept;
 
@@ -28,7 +30,8 @@ class Guests {
   const std::string role_;
   const ServeGuest serve_;
   const std::string program_;
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
+  std::condition_variable served_changed_;
   MessageChannel* served_ = nullptr;  // guarded by mutex_, as is:
   bool has_ended_ = false;
 };

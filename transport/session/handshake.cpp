@@ -27,7 +27,7 @@ std::string exchange_hellos(MessageChannel& channel, const std::string& role, co
     refuse(channel, "both ends are a " + role + "; a sender needs a viewer at the other end");
   }
   if (std::ranges::find(welcome, peer.role) == welcome.end()) {
-    refuse(channel, "this end is a " + role + ", which has nothing for a " + quote(peer.role) + " at the other end");
+    refuse(channel, "a " + role + " and a " + quote(peer.role) + " have nothing for each other");
   }
   return peer.role;
 }

@@ -319,7 +319,7 @@ Authenticated Subscriber::Implementation::await_incoming() {
 
 /// On the door's thread for this connection.
 void Subscriber::Implementation::take_incoming(Authenticated authenticated) {
-  const bool is_busy = guests_.is_serving();
+  const bool is_busy = !guests_.is_free_soon();
   {
     const std::scoped_lock lock(mutex_);
     if (stopping_ || status_.state == SubscriberState::finished) {
