@@ -13,7 +13,6 @@ namespace framewire {
 
 namespace {
 
-constexpr std::int64_t patience_ns = 10 * ns_per_s;  // a server makes a new listener for each row
 constexpr std::int64_t farewell_ns = 30 * ns_per_s;
 
 /// Publishes messages until the plan is fulfilled; returns how many.
@@ -22,10 +21,7 @@ std::uint64_t send_messages(Stream& stream, const RowPlan& plan) {
   const std::int64_t begin_ns = monotonic_ns();
   const std::int64_t period_ns = plan.rate_per_s > 0 ? static_cast<std::int64_t>(1e9 / plan.rate_per_s) : 0;
   std::uint64_t count = 0;
-  for (; plan.count == 0 || count < plan.count; ++count) {
-    if (plan.count == 0 && monotonic_ns() - begin_ns >= plan.duration_ns) {
-      break;
-    }
+  for (; !plan.is_over(count, monotonic_ns() - begin_ns); ++count) {
     if (period_ns > 0 && !stream.sleep_until(begin_ns + static_cast<std::int64_t>(count) * period_ns)) {
       break;
     }
@@ -43,6 +39,18 @@ std::uint64_t send_messages(Stream& stream, const RowPlan& plan) {
 
 }  // namespace
 
+Error no_server(const HostPort& at) {
+  return Error::lost_peer("no bench server came at " + format_host_port(at) +
+                          "; start one there with framewire bench --listen '*:" + std::to_string(at.port) + "'");
+}
+
+void require_every_message(const RowResult& row) {
+  if (row.server.count != row.client.count) {
+    throw Error::failed("the server received " + std::to_string(row.server.count) + " of " +
+                        std::to_string(row.client.count) + " messages");
+  }
+}
+
 RowResult measure_row(const RowPlan& plan, const EndpointOptions& endpoint, Log& log) {
   Stream stream({.name = "bench",
                  .delivery = Delivery::every,
@@ -56,15 +64,13 @@ RowResult measure_row(const RowPlan& plan, const EndpointOptions& endpoint, Log&
   const auto kind = link_kind_from_name(plan.transport);
   dialling.allowed_links = {kind.value_or(LinkKind::tcp)};
   SenderService service(dialling, {&stream}, "framewire-bench " FRAMEWIRE_VERSION, log);
-  const std::int64_t give_up_ns = monotonic_ns() + patience_ns;
+  const std::int64_t give_up_ns = monotonic_ns() + server_patience_ns;
   while (stream.viewer_count() == 0) {
     if (monotonic_ns() >= give_up_ns) {
-      throw Error::lost_peer(
-          "no bench server came at " + format_host_port(*endpoint.dial) +
-          "; start one there with framewire bench --listen '*:" + std::to_string(endpoint.dial->port) + "'");
+      throw no_server(*endpoint.dial);
     }
     if (const std::string refusal = service.refusal(); !refusal.empty()) {
-      throw Error::refused(refusal);
+      throw CannotBegin(Error::refused(refusal));
     }
     stream.sleep_until(monotonic_ns() + ns_per_ms);
   }
@@ -81,10 +87,7 @@ RowResult measure_row(const RowPlan& plan, const EndpointOptions& endpoint, Log&
     throw Error::lost_peer(reports.empty() ? "the bench server left" : reports.front().ending);
   }
   row.server = end_result_from_json(reports.front().viewer_statistics);
-  if (row.server.count != row.client.count) {
-    throw Error::failed("the server received " + std::to_string(row.server.count) + " of " +
-                        std::to_string(row.client.count) + " messages");
-  }
+  require_every_message(row);
   return row;
 }
 

@@ -3,12 +3,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdio>
-#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -17,7 +16,9 @@
 #include "bench/client.hpp"
 #include "bench/options.hpp"
 #include "bench/plain_socket.hpp"
+#include "bench/plan.hpp"
 #include "bench/server.hpp"
+#include "bench/verbs_client.hpp"
 #include "command/interruption.hpp"
 #include "command/run_program.hpp"
 #include "transport/session/endpoint.hpp"
@@ -25,37 +26,27 @@
 namespace framewire {
 namespace {
 
-/// In flight: enough small messages to hide a wake-up, few large ones to stay in the caches where that is possible at
-/// all.
-std::uint32_t slots_for(const BenchOptions& options, std::uint64_t message_bytes) {
-  if (options.slots != 0) {
-    return options.slots;
-  }
-  constexpr std::uint64_t in_flight_bytes = std::uint64_t{16} << 20;
-  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(in_flight_bytes / message_bytes, 4, 64));
-}
-
-std::vector<RowPlan> plan_rows(const BenchOptions& options) {
-  std::vector<RowPlan> rows;
-  for (const std::string operation : {"stream", "latency"}) {
-    for (const std::uint64_t bytes : options.message_sizes_bytes) {
-      for (const std::string& transport : options.transports) {
-        rows.push_back({.transport = transport,
-                        .operation = operation,
-                        .message_bytes = bytes,
-                        .count = options.count,
-                        .duration_ns = options.duration_ns,
-                        .slots = slots_for(options, bytes),
-                        .rate_per_s = operation == "latency" ? options.rate_per_s : 0,
-                        .wait = transport == "socket" ? WaitMode::block : options.wait,
-                        .touches_payload = options.touches_payload});
-      }
+/// The forked process: tells its port through the pipe, or if it cannot serve why.
+[[noreturn]] void be_server(const BenchOptions& options, int port_pipe) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  Log log(stderr, "framewire-bench (server)", options.is_verbose);
+  EndpointOptions endpoint = options.endpoint;
+  endpoint.listen = HostPort{.host = "127.0.0.1", .port = 0};
+  endpoint.rdma_for_loopback = true;
+  const std::atomic<bool> stop = false;
+  try {
+    serve_rows(endpoint, port_pipe, stop, false, log);
+  } catch (const std::exception& error) {
+    const std::string_view text = error.what();
+    if (::write(port_pipe, text.data(), text.size()) < 0) {
+      log.error(error.what());  // it had told its port before, and nobody reads the pipe
     }
   }
-  return rows;
+  ::_exit(1);
 }
 
-/// Starts a server in a process of its own, that ends with this one; returns its port.
+/// Starts a server in a process of its own, that ends with this one; returns its port. Comes before anything here looks
+/// for RDMA devices: what a process has opened there, the kernel lets no forked one use.
 std::uint16_t start_server(const BenchOptions& options) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
@@ -66,26 +57,25 @@ std::uint16_t start_server(const BenchOptions& options) {
     throw Error::from_errno("start the server", errno);
   }
   if (child == 0) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    Log log(stderr, "framewire-bench (server)", options.is_verbose);
-    EndpointOptions endpoint = options.endpoint;
-    endpoint.listen = HostPort{.host = "127.0.0.1", .port = 0};
-    endpoint.rdma_for_loopback = true;
-    const std::atomic<bool> stop = false;
-    try {
-      serve_rows(endpoint, ends[1], stop, false, log);
-    } catch (const std::exception& error) {
-      log.error(error.what());
-    }
-    ::_exit(1);
+    FileDescriptor(ends[0]).reset();
+    be_server(options, ends[1]);
   }
   FileDescriptor in(ends[0]);
   FileDescriptor(ends[1]).reset();
-  std::array<char, 16> text{};
+  std::array<char, 1024> text{};
   if (::read(in.get(), text.data(), text.size() - 1) <= 0) {
     throw Error::failed("the benchmark's server did not start");
   }
+  if (text.front() < '0' || text.front() > '9') {
+    throw Error::failed(text.data());
+  }
   return static_cast<std::uint16_t>(std::stoi(text.data()));
+}
+
+RowResult measure(const RowPlan& plan, const EndpointOptions& endpoint, Log& log) {
+  return plan.transport == "socket"        ? measure_plain_socket(plan)
+         : plan.transport == raw_transport ? measure_verbs_row(plan, endpoint)
+                                           : measure_row(plan, endpoint, log);
 }
 
 ExitStatus run_client(const BenchOptions& options) {
@@ -96,7 +86,7 @@ ExitStatus run_client(const BenchOptions& options) {
   }
   // What a sender says of its viewers would stand between the rows; what goes wrong comes as an Error.
   Log log(options.is_verbose ? stderr : std::fopen("/dev/null", "we"), "framewire-bench", options.is_verbose);
-  const std::vector<RowPlan> plans = plan_rows(options);
+  const std::vector<RowPlan> plans = plan_rows(options, transports_here(options));
   std::vector<std::vector<RowResult>> results(plans.size());
   std::string no_rdma;
   // Repeats go in turn over all rows: what disturbs the machine for a while disturbs all of them.
@@ -104,10 +94,10 @@ ExitStatus run_client(const BenchOptions& options) {
     for (std::size_t i = 0; i < plans.size(); ++i) {
       log.detail(plans[i].transport + " " + plans[i].operation + " " + std::to_string(plans[i].message_bytes));
       try {
-        results[i].push_back(plans[i].transport == "socket" ? measure_plain_socket(plans[i])
-                                                            : measure_row(plans[i], endpoint, log));
-      } catch (const Error& error) {
-        if (!options.endpoint.transport_is_auto || plans[i].transport != "rdma") {
+        results[i].push_back(measure(plans[i], endpoint, log));
+      } catch (const CannotBegin& error) {
+        if (!options.endpoint.transport_is_auto ||
+            (plans[i].transport != "rdma" && plans[i].transport != raw_transport)) {
           throw;
         }
         no_rdma = error.what();  // nobody asked for it
@@ -132,7 +122,9 @@ ExitStatus run_server(const BenchOptions& options) {
   Interruption interruption;
   std::atomic<bool> stop = false;
   interruption.set_wake([&stop] { stop = true; });
-  serve_rows(options.endpoint, -1, stop, true, log);
+  EndpointOptions endpoint = options.endpoint;
+  endpoint.rdma_for_loopback = true;  // a client on this machine wants to measure that, too
+  serve_rows(endpoint, -1, stop, true, log);
   return ExitStatus::ok;
 }
 

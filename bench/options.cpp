@@ -1,14 +1,14 @@
 #include "bench/options.hpp"
 
 #include <CLI/CLI.hpp>
-#include <charconv>
+#include <algorithm>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "bench/plan.hpp"
 #include "command/command_line.hpp"
 #include "transport/control/address.hpp"
-#include "transport/session/rdma_data.hpp"
 
 namespace framewire {
 
@@ -16,7 +16,8 @@ namespace {
 
 constexpr const char* description =
     "Measures messages and frames of a given size over each link, beside plain blocking sockets with the same "
-    "buffers.\n"
+    "buffers\n"
+    "and, where there is an RDMA device, beside what that does by itself (verbs: send, write, write_imm, read).\n"
     "Without HOST it starts both ends itself on this machine. On two machines: framewire bench --listen '*:5290' on "
     "one,\n"
     "framewire bench HOST on the other.";
@@ -25,11 +26,18 @@ constexpr const char* examples =
     "\nExamples:\n"
     "  framewire bench                                        every link, 64 B to a 4K frame\n"
     "  framewire bench --transport tcp --message-bytes 33177600 --duration 5\n"
-    "  framewire bench --transport local --message-bytes 33177600 --spin\n";
+    "  framewire bench --transport local --message-bytes 33177600 --spin\n"
+    "  framewire bench big --count 100000 --duration 10s      as RDMA articles compare: sockets, verbs and links, "
+    "times "
+    "of both\n"
+    "                                                         ends, MB/s and messages/s (with big: framewire bench "
+    "--listen '*:5290')\n"
+    "  framewire bench big --transport verbs --spin           as ib_send_bw, ib_write_bw and ib_read_bw, and as "
+    "ib_write_lat\n";
 
 struct Words {
   CommonWords common;
-  std::string host, listen, sizes, count, duration, slots, rate, repeats;
+  std::string host, listen, operations, sizes, count, duration, slots, rate, repeats;
   bool spin = false;
   bool block = false;
   bool touch = false;
@@ -41,8 +49,11 @@ void describe_options(CLI::App& app, Words& words) {
   app.add_option("HOST[:PORT]", words.host, "the server; without it both ends run here");
   app.add_option("--listen", words.listen, "be the server, until it is ended")->type_name("ADDR:PORT");
   app.add_option("--message-bytes", words.sizes, "sizes, with commas (64,4k,64k,1M,8M,33177600)")->type_name("N,…");
-  app.add_option("--count", words.count, "messages of each row")->type_name("N");
-  app.add_option("--duration", words.duration, "time of each row, where no --count is given (1s)")->type_name("TIME");
+  app.add_option("--operation", words.operations,
+                 "rows, with commas (all): stream, latency; of verbs send, write, write_imm, read, latency")
+      ->type_name("NAME,…");
+  app.add_option("--count", words.count, "messages of each row, if --duration does not end it before")->type_name("N");
+  app.add_option("--duration", words.duration, "time of each row (1s; with --count: no limit)")->type_name("TIME");
   app.add_option("--slots", words.slots, "messages under way (by size: 4 to 64)")->type_name("N");
   app.add_option("--rate", words.rate, "messages a second of the latency rows (0: the next when the last was taken)")
       ->type_name("N");
@@ -54,33 +65,50 @@ void describe_options(CLI::App& app, Words& words) {
   app.add_flag("--json", words.json, "print one JSON object");
   app.add_flag("--verbose", words.is_verbose, "say more");
   add_endpoint_options(app, words.common);
+  app.get_option("--transport")
+      ->description("auto (all that there are), socket, local (shared memory), tcp, rdma or verbs");
   app.footer(examples);
+}
+
+std::vector<std::string> split_at_commas(const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', begin), text.size());
+    parts.push_back(text.substr(begin, comma - begin));
+    begin = comma + 1;
+  }
+  return parts;
 }
 
 std::vector<std::uint64_t> read_sizes(const std::string& text) {
   std::vector<std::uint64_t> sizes;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', begin), text.size());
-    const std::uint64_t size = parse_bytes(text.substr(begin, comma - begin), "--message-bytes");
+  for (const std::string& part : split_at_commas(text)) {
+    const std::uint64_t size = parse_bytes(part, "--message-bytes");
     if (size == 0 || size > (std::uint64_t{1} << 30)) {
       throw Error::usage("--message-bytes is " + quote(text) + "; each size can be 1 byte to 1G");
     }
     sizes.push_back(size);
-    begin = comma + 1;
   }
   return sizes;
 }
 
-void read_transports(const Words& words, BenchOptions& options) {
-  if (options.endpoint.transport_is_auto) {
-    options.transports =
-        options.endpoint.dial ? std::vector<std::string>{"tcp"} : std::vector<std::string>{"socket", "local", "tcp"};
-    if (has_rdma_device()) {
-      options.transports.emplace_back("rdma");
-    }
-  } else {
-    options.transports = {words.common.transport};
+std::vector<std::string> read_operations(const std::string& text) {
+  const std::vector<std::string>& known = operation_names();
+  if (text.empty()) {
+    return known;
   }
+  const std::vector<std::string> wanted = split_at_commas(text);
+  for (const std::string& one : wanted) {
+    if (std::ranges::find(known, one) == known.end()) {
+      throw Error::usage("--operation is " + quote(text) +
+                         "; it takes stream, send, write, write_imm, read and latency, with commas between them");
+    }
+  }
+  return wanted;
+}
+
+bool is_transport(const std::string& word) {
+  return word == "auto" || word == "socket" || word == raw_transport || link_kind_from_name(word).has_value();
 }
 
 void read_endpoints(const Words& words, BenchOptions& options) {
@@ -95,9 +123,14 @@ void read_endpoints(const Words& words, BenchOptions& options) {
     options.endpoint.listen = parse_host_port(words.listen, default_frame_port);
   }
   CommonWords common = words.common;
-  const bool is_socket = common.transport == "socket";
-  if (is_socket) {
+  if (!is_transport(common.transport)) {
+    throw Error::usage("--transport is " + quote(common.transport) +
+                       "; it takes auto, socket, local, tcp, rdma or verbs");
+  }
+  if (common.transport == "socket") {
     common.transport = "tcp";
+  } else if (common.transport == raw_transport) {
+    common.transport = "rdma";
   }
   read_endpoint_words(common, options.endpoint);
 }
@@ -113,13 +146,20 @@ std::optional<BenchOptions> parse_bench_options(int argc, const char* const* arg
   }
   BenchOptions options;
   read_endpoints(words, options);
-  read_transports(words, options);
+  if (!options.endpoint.transport_is_auto) {
+    options.transports = {words.common.transport};
+  }
   if (options.endpoint.dial && words.common.transport == "socket") {
     throw Error::usage("--transport socket measures plain sockets within one machine; leave HOST out, or take iperf3");
   }
+  options.operations = read_operations(words.operations);
   options.message_sizes_bytes = read_sizes(words.sizes.empty() ? "64,4k,64k,1M,8M,33177600" : words.sizes);
   options.count = words.count.empty() ? 0 : parse_number(words.count, "--count", 1, 1'000'000'000);
-  options.duration_ns = words.duration.empty() ? ns_per_s : parse_duration_ns(words.duration, "--duration");
+  if (!words.duration.empty()) {
+    options.duration_ns = parse_duration_ns(words.duration, "--duration");
+  } else if (options.count == 0) {
+    options.duration_ns = ns_per_s;
+  }
   options.slots = words.slots.empty() ? 0 : static_cast<std::uint32_t>(parse_number(words.slots, "--slots", 1, 64));
   options.rate_per_s = words.rate.empty() ? 0 : static_cast<double>(parse_number(words.rate, "--rate", 0, 1'000'000));
   options.repeats =

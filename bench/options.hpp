@@ -13,10 +13,11 @@ namespace framewire {
 
 struct BenchOptions {
   EndpointOptions endpoint;             // dial: the server; listen: this is the server; neither: both ends here
-  std::vector<std::string> transports;  // "socket", "local", "tcp"
+  std::vector<std::string> transports;  // "socket", "local", "tcp", "rdma", "verbs"; empty: all that there are
+  std::vector<std::string> operations;
   std::vector<std::uint64_t> message_sizes_bytes;
-  std::uint64_t count = 0;       // messages of one row; 0: by duration
-  std::int64_t duration_ns = 0;  // of one row
+  std::uint64_t count = 0;       // messages of one row; 0: no limit
+  std::int64_t duration_ns = 0;  // of one row; 0: no limit
   std::uint32_t slots = 0;       // in flight; 0: by size
   double rate_per_s = 0;         // of the latency rows; 0: one at a time, as fast as they go
   WaitMode wait = WaitMode::adaptive;

@@ -125,11 +125,7 @@ std::uint64_t send_messages(int socket, const RowPlan& plan) {
   const auto block = HostBlock::create("socket buffers", plan.message_bytes * plan.slots);
   const std::int64_t begin_ns = monotonic_ns();
   std::uint64_t count = 0;
-  for (; plan.count == 0 || count < plan.count; ++count) {
-    const std::int64_t now_ns = monotonic_ns();
-    if (plan.count == 0 && now_ns - begin_ns >= plan.duration_ns) {
-      break;
-    }
+  for (; !plan.is_over(count, monotonic_ns() - begin_ns); ++count) {
     const auto slot = slot_of(*block, plan, count);
     if (plan.touches_payload) {
       std::memset(slot.data(), static_cast<int>(count & 0xff), slot.size());

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
@@ -18,19 +19,24 @@ Json latency_json(const LatencyUs& latency) {
   return {{"p50", latency.p50}, {"p99", latency.p99}, {"max", latency.max}};
 }
 
+Json no_latency_json() {
+  return {{"p50", nullptr}, {"p99", nullptr}, {"max", nullptr}};
+}
+
 Json row_json(const RowResult& row) {
   const double cpu_seconds = row.client.cpu_seconds + row.server.cpu_seconds;
   return {{"transport", row.plan.transport},
           {"operation", row.plan.operation},
           {"message_bytes", row.plan.message_bytes},
           {"count", row.client.count},
-          {"seconds", row.server.seconds},
+          {"seconds", row.measuring_end().seconds},
           {"gigabytes_per_second", row.gigabytes_per_second()},
           {"messages_per_second", row.messages_per_second()},
-          {"latency_us", latency_json(row.server.latency_us)},
+          {"latency_us", row.has_latency() ? latency_json(row.measuring_end().latency_us) : no_latency_json()},
           {"cpu_seconds", cpu_seconds},
           {"cpu_seconds_per_gigabyte", row.gigabytes() > 0 ? Json(cpu_seconds / row.gigabytes()) : Json(nullptr)},
           {"client_seconds", row.client.seconds},
+          {"server_seconds", row.server.seconds},
           {"client_cpu_seconds", row.client.cpu_seconds},
           {"server_cpu_seconds", row.server.cpu_seconds},
           {"slots", row.plan.slots},
@@ -40,7 +46,7 @@ Json row_json(const RowResult& row) {
 
 const RowResult* socket_row_like(const std::vector<RowResult>& rows, const RowResult& row) {
   const auto found = std::ranges::find_if(rows, [&](const RowResult& other) {
-    return other.plan.transport == "socket" && other.plan.operation == row.plan.operation &&
+    return other.plan.transport == "socket" && other.plan.operation == "stream" &&
            other.plan.message_bytes == row.plan.message_bytes;
   });
   return found == rows.end() ? nullptr : &*found;
@@ -48,10 +54,16 @@ const RowResult* socket_row_like(const std::vector<RowResult>& rows, const RowRe
 
 std::string ratio_text(const std::vector<RowResult>& rows, const RowResult& row) {
   const RowResult* socket = socket_row_like(rows, row);
-  if (socket == nullptr || socket->gigabytes_per_second() <= 0 || row.plan.operation != "stream") {
+  if (socket == nullptr || socket->gigabytes_per_second() <= 0 || row.plan.operation == "latency") {
     return "";
   }
   return fmt::format("{:.2f}", row.gigabytes_per_second() / socket->gigabytes_per_second());
+}
+
+/// Three significant digits, or more where that many stand before the point.
+std::string three_digits(double value) {
+  const double magnitude = value > 0 ? std::floor(std::log10(value)) : 0;
+  return fmt::format("{:.{}f}", value, std::clamp(2 - static_cast<int>(magnitude), 0, 6));
 }
 
 }  // namespace
@@ -88,7 +100,7 @@ EndResult end_result_from_json(const std::string& text) {
 RowResult median_row(std::vector<RowResult> rows) {
   const auto middle = rows.begin() + static_cast<std::ptrdiff_t>(rows.size() / 2);
   std::ranges::nth_element(rows, middle, {}, [](const RowResult& row) {
-    return row.plan.operation == "latency" ? row.server.latency_us.p50 : row.gigabytes_per_second();
+    return row.plan.operation == "latency" ? row.measuring_end().latency_us.p50 : row.gigabytes_per_second();
   });
   return *middle;
 }
@@ -103,22 +115,29 @@ std::string rows_to_json(const std::vector<RowResult>& rows) {
 
 std::string rows_to_table(const std::vector<RowResult>& rows) {
   std::string table =
-      fmt::format("{:<9} {:<8} {:>10} {:>9} {:>9} {:>9} {:>12} {:>8} {:>9} {:>9} {:>9} {:>7} {:>7} {:>9}\n",
-                  "transport", "operation", "bytes", "count", "client s", "server s", "messages/s", "GB/s", "p50 us",
+      fmt::format("{:<9} {:<9} {:>10} {:>9} {:>9} {:>9} {:>12} {:>8} {:>9} {:>9} {:>9} {:>7} {:>7} {:>9}\n",
+                  "transport", "operation", "bytes", "count", "client s", "server s", "messages/s", "MB/s", "p50 us",
                   "p99 us", "max us", "cli cpu", "srv cpu", "x socket");
   for (const RowResult& row : rows) {
     const double gigabytes = std::max(row.gigabytes(), 1e-12);
+    const LatencyUs& latency = row.measuring_end().latency_us;
+    const auto us = [&](double value) { return row.has_latency() ? fmt::format("{:.1f}", value) : "-"; };
     table += fmt::format(
-        "{:<9} {:<8} {:>10} {:>9} {:>9.3f} {:>9.3f} {:>12.0f} {:>8.2f} {:>9.1f} {:>9.1f} {:>9.1f} {:>7.3f} {:>7.3f} "
-        "{:>9}\n",
+        "{:<9} {:<9} {:>10} {:>9} {:>9.3f} {:>9.3f} {:>12.0f} {:>8} {:>9} {:>9} {:>9} {:>7} {:>7} {:>9}\n",
         row.plan.transport, row.plan.operation, row.plan.message_bytes, row.client.count, row.client.seconds,
-        row.server.seconds, row.messages_per_second(), row.gigabytes_per_second(), row.server.latency_us.p50,
-        row.server.latency_us.p99, row.server.latency_us.max, row.client.cpu_seconds / gigabytes,
-        row.server.cpu_seconds / gigabytes, ratio_text(rows, row));
+        row.server.seconds, row.messages_per_second(), three_digits(row.gigabytes_per_second() * 1e3), us(latency.p50),
+        us(latency.p99), us(latency.max), three_digits(row.client.cpu_seconds / gigabytes),
+        three_digits(row.server.cpu_seconds / gigabytes), ratio_text(rows, row));
   }
-  return table +
-         "cli cpu, srv cpu: CPU seconds per GB at the client and at the server. x socket: GB/s against plain sockets "
-         "of the same size.\n";
+  table +=
+      "cli cpu, srv cpu: CPU seconds per GB at the client and at the server. x socket: MB/s against plain sockets "
+      "of the same size.\n";
+  if (std::ranges::any_of(rows, &RowResult::is_raw)) {
+    table +=
+        "verbs: the device alone, by the client's clock; latency is half of a round trip. The server takes no part "
+        "in write and read:\nits time is that from its start to the client's word that all is done.\n";
+  }
+  return table;
 }
 
 }  // namespace framewire

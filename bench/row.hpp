@@ -10,17 +10,25 @@
 
 namespace framewire {
 
+/// The transport of the raw device, without a link.
+inline constexpr const char* raw_transport = "verbs";
+
 /// What is to be measured.
 struct RowPlan {
-  std::string transport;  // "socket", "local", "tcp"
-  std::string operation;  // "stream": as many as go through; "latency": one at a time
+  std::string transport;  // "socket", "local", "tcp", "rdma", "verbs"
+  std::string operation;  // "stream": as many as go through; "latency": one at a time; of the verbs see RawOperation
   std::uint64_t message_bytes = 0;
-  std::uint64_t count = 0;  // 0: by duration
-  std::int64_t duration_ns = 0;
+  std::uint64_t count = 0;       // 0: no limit
+  std::int64_t duration_ns = 0;  // 0: no limit; one of the two is set
   std::uint32_t slots = 4;
   double rate_per_s = 0;
   WaitMode wait = WaitMode::adaptive;  // of both ends; plain sockets block
   bool touches_payload = false;
+
+  /// Whether `sent` messages in that time are all of them.
+  [[nodiscard]] bool is_over(std::uint64_t sent, std::int64_t elapsed_ns) const noexcept {
+    return (count != 0 && sent >= count) || (duration_ns != 0 && elapsed_ns >= duration_ns);
+  }
 };
 
 struct LatencyUs {
@@ -34,7 +42,7 @@ struct EndResult {
   std::uint64_t count = 0;
   double seconds = 0;
   double cpu_seconds = 0;
-  LatencyUs latency_us;  // the server's: from complete at the client to received
+  LatencyUs latency_us;  // of the end that measures it
   std::string transport;
 };
 
@@ -43,14 +51,22 @@ struct RowResult {
   EndResult client;
   EndResult server;
 
+  [[nodiscard]] bool is_raw() const noexcept { return plan.transport == raw_transport; }
+  /// The end whose time counts: the server's, from the first message to the last; of the verbs the client's, from its
+  /// first request to the last completion, since the server may not know of them.
+  [[nodiscard]] const EndResult& measuring_end() const noexcept { return is_raw() ? client : server; }
+  /// From complete at the client to received at the server; of the verbs half of a round trip, and of their streams
+  /// none.
+  [[nodiscard]] bool has_latency() const noexcept { return !is_raw() || plan.operation == "latency"; }
+
   [[nodiscard]] double gigabytes() const noexcept {
     return static_cast<double>(client.count) * static_cast<double>(plan.message_bytes) / 1e9;
   }
   [[nodiscard]] double gigabytes_per_second() const noexcept {
-    return server.seconds > 0 ? gigabytes() / server.seconds : 0;
+    return measuring_end().seconds > 0 ? gigabytes() / measuring_end().seconds : 0;
   }
   [[nodiscard]] double messages_per_second() const noexcept {
-    return server.seconds > 0 ? static_cast<double>(client.count) / server.seconds : 0;
+    return measuring_end().seconds > 0 ? static_cast<double>(client.count) / measuring_end().seconds : 0;
   }
 };
 

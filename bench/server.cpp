@@ -11,6 +11,8 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "bench/convention.hpp"
+#include "bench/verbs_messages.hpp"
+#include "bench/verbs_server.hpp"
 #include "transport/subscriber.hpp"
 
 namespace framewire {
@@ -113,7 +115,15 @@ void serve_row(Subscriber& subscriber, const std::atomic<bool>& stop, bool print
 void serve_rows(const EndpointOptions& endpoint, int port_pipe, const std::atomic<bool>& stop, bool prints, Log& log) {
   EndpointOptions here = endpoint;
   for (bool is_first = true; !stop; is_first = false) {
-    Subscriber subscriber({.endpoint = here, .stream = {}, .delivery = {}, .reconnect = false}, log);
+    Subscriber subscriber({.endpoint = here,
+                           .stream = {},
+                           .delivery = {},
+                           .reconnect = false,
+                           .program = "framewire-bench " FRAMEWIRE_VERSION,
+                           .guest_role = bench_role,
+                           .serve_guest = [&](Authenticated& client,
+                                              Door& door) { serve_verbs_row(client, door, endpoint, prints, log); }},
+                          log);
     if (is_first && prints) {
       log.info(subscriber.status().sentence);
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,9 @@
 #include "transport/outlet.hpp"
 
 namespace framewire {
+
+struct Authenticated;
+class Door;
 
 enum class SubscriberState {
   waiting,    // nobody there yet: dialling, or listening
@@ -36,13 +40,21 @@ struct SubscriberStatus {
   std::uint64_t epoch_number = 0;           // grows with every epoch, over all sessions; for confirm_epoch()
 };
 
+/// Serves a peer that is no sender: its control channel, on which both have said hello, and the door by which its data
+/// connections come in. On the subscriber's thread, between sessions; while it runs no sender is let in. Both arguments
+/// end with it, and Subscriber::close() closes the channel. Throws nothing.
+using ServeGuest = std::function<void(Authenticated& guest, Door& door)>;
+
 struct SubscriberOptions {
   EndpointOptions endpoint;
   std::string stream;                // its name; empty: the sender's first
   std::optional<Delivery> delivery;  // to ask for less than the stream's own
   std::int64_t retry_ns = -1;        // how long to go on without a sender; < 0: for ever
   bool reconnect = true;
-  bool confirms_epochs = false;  // frames of an epoch come only after confirm_epoch()
+  bool confirms_epochs = false;                               // frames of an epoch come only after confirm_epoch()
+  std::string program = "framewire-view " FRAMEWIRE_VERSION;  // to the peer
+  std::string guest_role{};                                   // with listen: peers of this role are served, too,
+  ServeGuest serve_guest{};                                   // by this
 };
 
 /// Exact counts over all sessions of this subscriber. frames_sent is the sender's word at bye; frames_lost follows from

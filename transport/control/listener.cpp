@@ -166,6 +166,12 @@ std::uint16_t free_port(const HostPort& at, const SocketAddress& like) {
 
 }  // namespace
 
+Listener::~Listener() {
+  while (!sockets_.empty()) {
+    sockets_.pop_back();
+  }
+}
+
 Listener::Listener(const ListenOptions& options) {
   const Plan plan = plan_for(options);
   beyond_loopback_ = plan.beyond_loopback;

@@ -34,6 +34,10 @@ class Listener {
   /// Binds `framewire-UID-PORT` first, then TCP. Throws Error: refused (beyond loopback without a key and without
   /// `insecure`), failed (port in use, address not of this machine), each with the way out.
   explicit Listener(const ListenOptions& options);
+  /// TCP goes first: whoever dials this host must not find that one alone, and take it for a stranger's.
+  ~Listener();
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
 
   /// One entry per listening socket, events POLLIN, for the owner's poll().
   [[nodiscard]] std::vector<pollfd> descriptors() const;

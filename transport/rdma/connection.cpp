@@ -191,12 +191,22 @@ void RdmaConnection::make_queue_pair() {
   make_queues(attributes);
   notified_[0].queue = send_completions_.get();
   notified_[1].queue = receive_completions_.get();
+  if (options_.receives_immediates) {
+    prepare_immediates();
+  }
+  set_ack_timeout();
+}
+
+void RdmaConnection::prepare_immediates() {
   if (!grants_.has_immediate) {
     auto block = HostBlock::create_private("RDMA notices", grants_.receive_depth * notice_bytes);
     notices_ = register_block(domain_, std::move(block), IBV_ACCESS_LOCAL_WRITE);
   }
-  post_receives();
-  set_ack_timeout();
+  for (std::uint32_t place = 0; place < grants_.receive_depth; ++place) {
+    if (!post_receive(place)) {
+      throw Error::from_errno("post an RDMA receive", errno);
+    }
+  }
 }
 
 /// As deep as the device allows, and with as much inline data: some refuse the one because of the other.
@@ -232,14 +242,6 @@ void RdmaConnection::make_queues(const ibv_device_attr& attributes) {
       inline_wanted = options_.wishes.inline_bytes;
     } else {
       throw Error::from_errno("make an RDMA queue pair", errno);
-    }
-  }
-}
-
-void RdmaConnection::post_receives() {
-  for (std::uint32_t place = 0; place < grants_.receive_depth; ++place) {
-    if (!post_receive(place)) {
-      throw Error::from_errno("post an RDMA receive", errno);
     }
   }
 }

@@ -40,6 +40,9 @@ struct RdmaOptions {
   DomainOf domain_of;
   std::int64_t peer_timeout_ns = 1'000'000'000;  // a peer whose device does not answer for so long is lost
   RdmaWishes wishes{};
+  // Receives without memory, for immediates: all are posted at once. Without them the owner posts its own, before the
+  // peer may send.
+  bool receives_immediates = true;
 };
 
 /// What the device gave, which may be less than was asked for.
@@ -126,7 +129,7 @@ class RdmaConnection {
   void resolve(const sockaddr& to, std::int64_t deadline_ns);
   void make_queue_pair();
   void make_queues(const ibv_device_attr& attributes);
-  void post_receives();
+  void prepare_immediates();
   bool post_receive(std::uint32_t place) noexcept;
   void set_ack_timeout() noexcept;
   void shorten_waits_for_the_unready() noexcept;

@@ -16,9 +16,6 @@ namespace framewire {
 
 namespace {
 
-/// A peer on the other side of a firewall that drops RDMA says nothing; tcp shall not have to wait for long.
-constexpr std::int64_t rdma_connection_timeout_ns = 4 * ns_per_s;
-
 RdmaOptions rdma_options(const LinkTerms& terms) {
   SenderDomains* domains = terms.sender_domains;
   return {.domain_of =

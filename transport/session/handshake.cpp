@@ -5,12 +5,14 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "transport/control/preamble.hpp"
 #include "transport/session/messages.hpp"
 
 namespace framewire {
 
-void exchange_hellos(MessageChannel& channel, const std::string& role, const std::string& program) {
+std::string exchange_hellos(MessageChannel& channel, const std::string& role, const std::string& program,
+                            const std::vector<std::string_view>& welcome) {
   channel.send(to_json(HelloMessage{.role = role, .program = program}));
   const HelloMessage peer = read_hello(channel.receive(monotonic_ns() + handshake_timeout_ns));
   if (std::ranges::find(peer.versions, session_version) == peer.versions.end()) {
@@ -24,6 +26,10 @@ void exchange_hellos(MessageChannel& channel, const std::string& role, const std
   if (peer.role == role) {
     refuse(channel, "both ends are a " + role + "; a sender needs a viewer at the other end");
   }
+  if (std::ranges::find(welcome, peer.role) == welcome.end()) {
+    refuse(channel, "a " + role + " and a " + quote(peer.role) + " have nothing for each other");
+  }
+  return peer.role;
 }
 
 void refuse(MessageChannel& channel, const std::string& sentence) {

@@ -23,7 +23,7 @@ std::string message_type(const nlohmann::json& message);
 
 /// First, from both ends.
 struct HelloMessage {
-  std::string role;     // "sender" or "viewer"
+  std::string role;     // "sender", "viewer" or "bench"
   std::string program;  // name and version, for people
   std::vector<std::uint32_t> versions{session_version};
 };

@@ -12,6 +12,9 @@
 
 namespace framewire {
 
+/// A peer on the other side of a firewall that drops RDMA says nothing; tcp shall not have to wait for long.
+inline constexpr std::int64_t rdma_connection_timeout_ns = 4'000'000'000;
+
 /// The sentence for a machine that can make no RDMA connection at all.
 Error no_rdma_device();
 [[nodiscard]] bool has_rdma_device();

@@ -51,7 +51,7 @@ void SenderSession::tell(const Error& error) noexcept {
 
 void SenderSession::shake_hands() {
   MessageChannel& channel = *authenticated_.channel;
-  exchange_hellos(channel, "sender", context_.program);
+  exchange_hellos(channel, "sender", context_.program, {"viewer"});
   const SessionId session = random_session_id();
   const OfferMessage offer = make_offer(session);
   channel.send(to_json(offer));

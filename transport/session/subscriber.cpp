@@ -16,6 +16,7 @@
 #include "transport/control/address.hpp"
 #include "transport/session/endpoint.hpp"
 #include "transport/session/frame_flows.hpp"
+#include "transport/session/guests.hpp"
 #include "transport/session/handshake.hpp"
 #include "transport/session/rdma_data.hpp"
 #include "transport/session/viewer_session.hpp"
@@ -59,6 +60,7 @@ class Subscriber::Implementation {
   void run() noexcept;
   bool run_one_session();
   std::shared_ptr<ViewerSession> connect();
+  std::shared_ptr<ViewerSession> receive();
   void forget_handshake() noexcept;
   [[nodiscard]] AuthenticateOptions hurried_authentication() const;
   Authenticated await_incoming();
@@ -87,8 +89,7 @@ class Subscriber::Implementation {
   SubscriberStatus status_;
   FrameFlows flows_;
   std::optional<Authenticated> incoming_;
-  FileDescriptor
-      handshake_fd_;  // a second descriptor of the connection that is being shaken hands on: close() ends it early
+  FileDescriptor handshake_fd_;  // a second descriptor of what is being shaken hands on: close() ends it early
   bool has_session_ = false;
   bool stopping_ = false;
   std::atomic<std::uint64_t> status_version_ = 0;
@@ -100,17 +101,20 @@ class Subscriber::Implementation {
   std::int64_t alone_since_ns_ = 0;  // the subscriber's thread
   std::uint64_t frames_before_session_ = 0;
   std::int64_t connecting_since_ns_ = 0;  // the subscriber's thread
+  Guests guests_;
   std::unique_ptr<Door> door_;
   std::thread thread_;
 };
 
 Subscriber::Implementation::Implementation(SubscriberOptions options, Log& log)
-    : options_(std::move(options)), log_(log), authenticate_(authentication_of(options_.endpoint)) {
+    : options_(std::move(options)),
+      log_(log),
+      authenticate_(authentication_of(options_.endpoint)),
+      guests_(options_.guest_role, options_.serve_guest, options_.program) {
   wishes_ = {.stream = options_.stream,
              .delivery = options_.delivery,
              .allowed_links = options_.endpoint.allowed_links,
              .transport_is_auto = options_.endpoint.transport_is_auto,
-             .program = "framewire-view " FRAMEWIRE_VERSION,
              .terms = terms_of(options_.endpoint)};
   if (options_.endpoint.dial) {
     if (rdma_listening_of(options_.endpoint) == RdmaListening::required && !has_rdma_device()) {
@@ -192,6 +196,7 @@ void Subscriber::Implementation::close(const std::string& statistics_json) {
     }
     stopping_ = true;
     ::shutdown(handshake_fd_.get(), SHUT_RDWR);
+    guests_.end();
     if (has_session_ && !flows_.empty()) {
       flows_.say_bye("the viewer ends", statistics_json);
     }
@@ -242,12 +247,7 @@ bool Subscriber::Implementation::go_on_after(const Error& error, bool had_sessio
 
 std::shared_ptr<ViewerSession> Subscriber::Implementation::connect() {
   if (door_) {
-    Authenticated authenticated = await_incoming();
-    if (!authenticated.channel) {
-      return nullptr;
-    }
-    connecting_since_ns_ = monotonic_ns();
-    return std::make_shared<ViewerSession>(std::move(authenticated), DataWay{.door = door_.get()}, wishes_);
+    return receive();
   }
   const HostPort& to = *options_.endpoint.dial;
   connecting_since_ns_ = monotonic_ns();
@@ -260,10 +260,25 @@ std::shared_ptr<ViewerSession> Subscriber::Implementation::connect() {
     }
   }
   const HostPort data_to = reached(dialled, to);
-  auto session = std::make_shared<ViewerSession>(authenticate_dialler(std::move(dialled), hurried_authentication()),
-                                                 DataWay{.dial = &data_to}, wishes_);
+  Authenticated authenticated = authenticate_dialler(std::move(dialled), hurried_authentication());
+  exchange_hellos(*authenticated.channel, "viewer", options_.program, {"sender"});
+  auto session = std::make_shared<ViewerSession>(std::move(authenticated), DataWay{.dial = &data_to}, wishes_);
   forget_handshake();
   return session;
+}
+
+/// The next sender's session; guests that come before it are served on the way. None when the subscriber stops.
+std::shared_ptr<ViewerSession> Subscriber::Implementation::receive() {
+  for (;;) {
+    Authenticated authenticated = await_incoming();
+    if (!authenticated.channel) {
+      return nullptr;
+    }
+    connecting_since_ns_ = monotonic_ns();
+    if (guests_.greet(authenticated, *door_)) {
+      return std::make_shared<ViewerSession>(std::move(authenticated), DataWay{.door = door_.get()}, wishes_);
+    }
+  }
 }
 
 /// Somebody who takes the connection and says nothing must not outlast --retry by far.
@@ -304,18 +319,19 @@ Authenticated Subscriber::Implementation::await_incoming() {
 
 /// On the door's thread for this connection.
 void Subscriber::Implementation::take_incoming(Authenticated authenticated) {
+  const bool is_busy = !guests_.is_free_soon();
   {
     const std::scoped_lock lock(mutex_);
     if (stopping_ || status_.state == SubscriberState::finished) {
       return;  // the next one at this address will take it: whoever dials tries again
     }
-    if (!has_session_ && !incoming_) {
+    if (!has_session_ && !incoming_ && !is_busy) {
       incoming_ = std::move(authenticated);
       changed_.notify_all();
       return;
     }
   }
-  refuse(*authenticated.channel, "this viewer already shows a sender");
+  refuse(*authenticated.channel, is_busy ? "this end is busy with another peer" : "this viewer already shows a sender");
 }
 
 void Subscriber::Implementation::adopt(const std::shared_ptr<ViewerSession>& session) {

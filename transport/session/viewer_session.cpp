@@ -65,7 +65,6 @@ std::string why_not_possible(LinkKind kind, const OfferMessage& offer, bool is_u
 ViewerSession::ViewerSession(Authenticated authenticated, DataWay way, const ViewerWishes& wishes)
     : authenticated_(std::move(authenticated)), peer_timeout_ns_(wishes.terms.peer_timeout_ns) {
   MessageChannel& channel = *authenticated_.channel;
-  exchange_hellos(channel, "viewer", wishes.program);
   const OfferMessage offer = read_offer(channel.receive(monotonic_ns() + handshake_timeout_ns));
   const std::string why = choose_link(offer, way, wishes);
   watch_peer(channel.fd(), wishes.terms.peer_timeout_ns);

@@ -20,14 +20,13 @@ struct ViewerWishes {
   std::optional<Delivery> delivery;
   std::vector<LinkKind> allowed_links;  // best first
   bool transport_is_auto = true;
-  std::string program;
   LinkTerms terms;
 };
 
 /// Used by the subscriber's thread, but for link() and the atomics.
 class ViewerSession {
  public:
-  /// Shakes hands and opens the data connection. Throws Error.
+  /// Takes a channel on which a sender has said hello, agrees on a stream and opens the data connection. Throws Error.
   ViewerSession(Authenticated authenticated, DataWay way, const ViewerWishes& wishes);
   ~ViewerSession();
   ViewerSession(const ViewerSession&) = delete;

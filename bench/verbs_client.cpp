@@ -1,0 +1,133 @@
+#include "bench/verbs_client.hpp"
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "bench/client.hpp"
+#include "bench/verbs_messages.hpp"
+#include "transport/control/authenticate.hpp"
+#include "transport/control/dial.hpp"
+#include "transport/rdma/raw_verbs.hpp"
+#include "transport/session/endpoint.hpp"
+#include "transport/session/handshake.hpp"
+#include "transport/session/rdma_data.hpp"
+#include "transport/socket_state.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr std::int64_t answer_patience_ns = 20 * ns_per_s;  // the server may have gigabytes to set up
+
+RawPlan raw_plan_of(const RowPlan& plan) {
+  return {.operation = raw_operation_from_name(plan.operation).value_or(RawOperation::write),
+          .message_bytes = plan.message_bytes,
+          .slots = plan.slots,
+          .wait = plan.wait,
+          .touches_payload = plan.touches_payload,
+          .count = plan.count,
+          .duration_ns = plan.duration_ns,
+          .period_ns = plan.rate_per_s > 0 ? static_cast<std::int64_t>(1e9 / plan.rate_per_s) : 0};
+}
+
+struct Server {
+  Authenticated authenticated;
+  HostPort data_to;
+
+  [[nodiscard]] MessageChannel& channel() const noexcept { return *authenticated.channel; }
+  [[nodiscard]] nlohmann::json receive() const { return channel().receive(monotonic_ns() + answer_patience_ns); }
+};
+
+Server greet(const EndpointOptions& endpoint, std::int64_t deadline_ns) {
+  Dialled dialled = dial(*endpoint.dial, deadline_ns);
+  HostPort data_to = reached(dialled, *endpoint.dial);
+  Server server{authenticate_dialler(std::move(dialled), authentication_of(endpoint)), std::move(data_to)};
+  exchange_hellos(server.channel(), bench_role, "framewire-bench " FRAMEWIRE_VERSION, {"viewer"});
+  watch_peer(server.channel().fd(), endpoint.peer_timeout_ns);
+  return server;
+}
+
+/// A server makes a new listener for each row of a link, and is not there for a moment then.
+Server find_server(const EndpointOptions& endpoint) {
+  constexpr std::chrono::milliseconds between_dials(50);
+  for (const std::int64_t give_up_ns = monotonic_ns() + server_patience_ns;;) {
+    try {
+      return greet(endpoint, give_up_ns);
+    } catch (const Error& error) {
+      if (error.status() != ExitStatus::lost_peer) {
+        throw;
+      }
+      if (monotonic_ns() >= give_up_ns) {
+        throw no_server(*endpoint.dial);
+      }
+    }
+    std::this_thread::sleep_for(between_dials);
+  }
+}
+
+/// Up to where both ends are ready. Throws Error.
+std::unique_ptr<RawVerbs> prepare(const Server& server, const RawPlan& plan, const EndpointOptions& endpoint) {
+  server.channel().send(row_message(plan));
+  const RawConnect go = read_connect_message(server.receive());
+  auto connection = dial_rdma({.host = server.data_to.host, .port = go.rdma_port}, Token::from_hex(go.token),
+                              {go.session, LinkKind::rdma, 0}, raw_options(endpoint.rdma_timeout_ns),
+                              monotonic_ns() + rdma_connection_timeout_ns);
+  auto verbs = std::make_unique<RawVerbs>(std::move(connection), plan, RawEnd::client);
+  server.channel().send(terms_message(verbs->terms()));
+  verbs->begin(read_terms_message(server.receive()));
+  return verbs;
+}
+
+RawResult drive(const Server& server, RawVerbs& verbs, std::int64_t peer_timeout_ns) {
+  MessageChannel& channel = server.channel();
+  const auto look = [&]() -> std::optional<std::uint64_t> {
+    if (const auto message = channel.try_receive()) {
+      throw_if_fault(*message);
+    }
+    if (tcp_peer_is_silent(channel.fd(), peer_timeout_ns)) {
+      throw Error::lost_peer("the bench server's host does not answer");
+    }
+    return std::nullopt;
+  };
+  try {
+    return verbs.drive({.descriptor = channel.fd(), .look = look});
+  } catch (const Error& error) {
+    // Where the server ended the connection, it has said why.
+    constexpr std::int64_t last_words_ns = ns_per_s / 2;
+    if (error.status() == ExitStatus::lost_peer) {
+      throw_if_fault(channel.receive(monotonic_ns() + last_words_ns));
+    }
+    throw;
+  }
+}
+
+}  // namespace
+
+RowResult measure_verbs_row(const RowPlan& plan, const EndpointOptions& endpoint) {
+  const Server server = find_server(endpoint);
+  std::unique_ptr<RawVerbs> verbs;
+  try {
+    verbs = prepare(server, raw_plan_of(plan), endpoint);
+  } catch (const Error& error) {
+    throw CannotBegin(error);
+  }
+  const RawResult raw = drive(server, *verbs, endpoint.peer_timeout_ns);
+  server.channel().send(end_message(raw.count));
+  RowResult row{.plan = plan, .client = {}, .server = {}};
+  row.server = end_result_from_json(read_result_message(server.receive()));
+  row.client = {.count = raw.count,
+                .seconds = static_cast<double>(raw.elapsed_ns) / 1e9,
+                .cpu_seconds = static_cast<double>(raw.cpu_ns) / 1e9,
+                .latency_us = latency_of(raw.latency),
+                .transport = raw_transport};
+  require_every_message(row);
+  verbs.reset();
+  server.channel().finish(monotonic_ns() + answer_patience_ns);  // it is free for the next row when it hangs up
+  return row;
+}
+
+}  // namespace framewire

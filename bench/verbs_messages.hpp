@@ -1,0 +1,47 @@
+// What the two ends of a raw measurement say to each other on the control channel, after their hellos. docs/wire.md
+// lists it. Readers throw Error (failed) that names the field and what it takes.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "transport/control/token.hpp"
+#include "transport/rdma/raw_plan.hpp"
+
+namespace framewire {
+
+/// How a client of raw measurements calls itself in its hello.
+inline constexpr const char* bench_role = "bench";
+
+/// 1. The client: what is to be measured. The reader refuses what would take too much memory.
+nlohmann::json row_message(const RawPlan& plan);
+RawPlan read_row_message(const nlohmann::json& message);
+
+/// 2. The server: where the RDMA connection goes, and what proves that it belongs here.
+struct RawConnect {
+  SessionId session{};
+  std::string token;
+  std::uint16_t rdma_port = 0;
+};
+nlohmann::json connect_message(const RawConnect& connect);
+RawConnect read_connect_message(const nlohmann::json& message);
+
+/// 3. The client, then the server, which is ready when it says so.
+nlohmann::json terms_message(const RawTerms& terms);
+RawTerms read_terms_message(const nlohmann::json& message);
+
+/// 4. The client: so many messages went, and all of them have been acknowledged.
+nlohmann::json end_message(std::uint64_t count);
+std::uint64_t read_end_message(const nlohmann::json& message);
+
+/// 5. The server: its result, a JSON object as text. Then it hangs up.
+nlohmann::json result_message(const std::string& result_json);
+std::string read_result_message(const nlohmann::json& message);
+
+/// The server, instead of its next message: what went wrong there.
+nlohmann::json fault_message(const std::string& sentence);
+/// Throws Error (failed) with the sentence of a fault, and Error (refused) with that of a refusal.
+void throw_if_fault(const nlohmann::json& message);
+
+}  // namespace framewire

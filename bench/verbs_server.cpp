@@ -1,0 +1,124 @@
+#include "bench/verbs_server.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "bench/verbs_messages.hpp"
+#include "transport/rdma/raw_verbs.hpp"
+#include "transport/session/data_wait.hpp"
+#include "transport/session/handshake.hpp"
+#include "transport/session/messages.hpp"
+#include "transport/session/rdma_data.hpp"
+#include "transport/socket_state.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr std::int64_t patience_ns = 10 * ns_per_s;
+
+RawPlan read_plan(MessageChannel& channel) {
+  const auto message = channel.receive(monotonic_ns() + patience_ns);
+  try {
+    return read_row_message(message);
+  } catch (const Error& error) {
+    refuse(channel, error.what());
+  }
+}
+
+std::unique_ptr<RdmaConnection> connect(MessageChannel& channel, Door& door, const EndpointOptions& endpoint) {
+  if (door.rdma_port() == 0) {
+    refuse(channel, "the server takes no RDMA connections: " + door.why_no_rdma());
+  }
+  const DataConnection connection{random_session_id(), LinkKind::rdma, 0};
+  channel.send(connect_message(
+      {.session = connection.session, .token = door.issue(connection).hex(), .rdma_port = door.rdma_port()}));
+  for (DataWait wait(door, connection, channel);;) {
+    if (auto arrival = wait.next()) {
+      return RdmaConnection::accept(std::get<RdmaRequest>(std::move(*arrival)), raw_options(endpoint.rdma_timeout_ns),
+                                    monotonic_ns() + rdma_connection_timeout_ns);
+    }
+    if (wait.message() != nullptr) {
+      throw Error::failed("the client said " + message_type(*wait.message()) + " where it was to connect");
+    }
+  }
+}
+
+RawResult measure(MessageChannel& channel, std::unique_ptr<RdmaConnection> connection, const RawPlan& plan,
+                  std::int64_t peer_timeout_ns) {
+  RawVerbs verbs(std::move(connection), plan, RawEnd::server);
+  verbs.begin(read_terms_message(channel.receive(monotonic_ns() + patience_ns)));
+  channel.send(terms_message(verbs.terms()));
+  return verbs.answer({.descriptor = channel.fd(), .look = [&]() -> std::optional<std::uint64_t> {
+                         if (const auto message = channel.try_receive()) {
+                           return read_end_message(*message);
+                         }
+                         if (tcp_peer_is_silent(channel.fd(), peer_timeout_ns)) {
+                           throw Error::lost_peer("the client's host does not answer");
+                         }
+                         return std::nullopt;
+                       }});
+}
+
+EndResult end_result(const RawResult& result) {
+  return {.count = result.count,
+          .seconds = static_cast<double>(result.elapsed_ns) / 1e9,
+          .cpu_seconds = static_cast<double>(result.cpu_ns) / 1e9,
+          .latency_us = {},
+          .transport = raw_transport};
+}
+
+/// What the server of a row has to say; the client has its table.
+void print_row(const RawPlan& plan, const EndResult& result) {
+  const double seconds = std::max(result.seconds, 1e-9);
+  const auto count = static_cast<double>(result.count);
+  std::printf("%s\n",
+              fmt::format("verbs {:<9} {:>9} messages of {} bytes in {:.3f} s, {:.0f} messages/s, {:.3f} GB/s{}",
+                          name(plan.operation), result.count, plan.message_bytes, result.seconds, count / seconds,
+                          count * static_cast<double>(plan.message_bytes) / 1e9 / seconds,
+                          is_passive(plan.operation, RawEnd::server) ? ", of which this end took no part" : "")
+                  .c_str());
+  std::fflush(stdout);
+}
+
+void tell_fault(MessageChannel& channel, const Error& error) {
+  try {
+    channel.send(fault_message(error.what()), monotonic_ns() + ns_per_s);
+  } catch (const Error&) {
+    // It has gone first: there is nobody left to tell.
+  }
+}
+
+}  // namespace
+
+void serve_verbs_row(Authenticated& client, Door& door, const EndpointOptions& endpoint, bool prints,
+                     Log& log) noexcept {
+  MessageChannel& channel = *client.channel;
+  try {
+    watch_peer(channel.fd(), endpoint.peer_timeout_ns);
+    const RawPlan plan = read_plan(channel);
+    const EndResult result =
+        end_result(measure(channel, connect(channel, door, endpoint), plan, endpoint.peer_timeout_ns));
+    channel.send(result_message(end_result_to_json(result)));
+    if (prints) {
+      print_row(plan, result);
+    }
+  } catch (const Error& error) {
+    if (error.status() != ExitStatus::refused) {
+      tell_fault(channel, error);
+    }
+    log.warning("a client's row ended early: " + std::string(error.what()));
+  } catch (const std::exception& error) {  // no memory
+    tell_fault(channel, Error::failed(error.what()));
+    log.warning("a client's row ended early: " + std::string(error.what()));
+  }
+}
+
+}  // namespace framewire

@@ -1,0 +1,62 @@
+#include "bench/plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+
+namespace framewire {
+namespace {
+
+BenchOptions parse(std::vector<const char*> words) {
+  words.insert(words.begin(), "framewire-bench");
+  return parse_bench_options(static_cast<int>(words.size()), words.data()).value();
+}
+
+std::vector<std::string> rows_of(const BenchOptions& options, const std::vector<std::string>& transports) {
+  std::vector<std::string> names;
+  for (const RowPlan& row : plan_rows(options, transports)) {
+    names.push_back(row.transport + " " + row.operation);
+  }
+  return names;
+}
+
+TEST(Plan, LinksStreamAndVerbsHaveOperations) {
+  const BenchOptions options = parse({"--message-bytes", "64"});
+  EXPECT_EQ(rows_of(options, {"tcp", "verbs"}),
+            (std::vector<std::string>{"tcp stream", "verbs send", "verbs write", "verbs write_imm", "verbs read",
+                                      "tcp latency", "verbs latency"}));
+  EXPECT_EQ(rows_of(parse({"--message-bytes", "64", "--operation", "read,latency"}), {"tcp", "verbs"}),
+            (std::vector<std::string>{"verbs read", "tcp latency", "verbs latency"}));
+}
+
+TEST(Plan, WhatNobodyDoesIsAnErrorOfUse) {
+  EXPECT_THROW(rows_of(parse({"--operation", "read"}), {"tcp", "local"}), Error);
+  EXPECT_THROW(rows_of(parse({"--operation", "stream"}), {"verbs"}), Error);
+  EXPECT_THROW(parse({"--operation", "steal"}), Error);
+  EXPECT_THROW(parse({"--operation", "read,,write"}), Error);
+  EXPECT_THROW(parse({"--transport", "pigeon"}), Error);
+}
+
+TEST(Plan, ARowEndsByCountOrTimeOrBoth) {
+  const auto row = [](const std::vector<const char*>& words) { return plan_rows(parse(words), {"tcp"}).front(); };
+  EXPECT_TRUE(row({}).is_over(1, ns_per_s));
+  EXPECT_FALSE(row({}).is_over(UINT64_MAX, ns_per_s - 1));
+  EXPECT_FALSE(row({"--count", "10"}).is_over(9, 3600 * ns_per_s));
+  EXPECT_TRUE(row({"--count", "10"}).is_over(10, 0));
+  EXPECT_TRUE(row({"--count", "10", "--duration", "5s"}).is_over(9, 5 * ns_per_s));
+  EXPECT_TRUE(row({"--count", "10", "--duration", "5s"}).is_over(10, 1));
+  EXPECT_FALSE(row({"--count", "10", "--duration", "5s"}).is_over(9, 1));
+}
+
+TEST(Plan, VerbsAreWhatTheyAreCalled) {
+  const BenchOptions options = parse({"--transport", "verbs"});
+  EXPECT_EQ(options.transports, std::vector<std::string>{"verbs"});
+  EXPECT_EQ(options.endpoint.allowed_links, std::vector<LinkKind>{LinkKind::rdma});
+  EXPECT_FALSE(options.endpoint.transport_is_auto);
+}
+
+}  // namespace
+}  // namespace framewire

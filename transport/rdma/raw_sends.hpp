@@ -1,0 +1,48 @@
+// The requests by which raw messages go.
+#pragma once
+
+#include <cstdint>
+
+#include "transport/rdma/raw_memory.hpp"
+#include "transport/rdma/raw_plan.hpp"
+#include "transport/rdma/send_queue.hpp"
+
+namespace framewire {
+
+/// Messages go in the order of their numbers, each in as many requests as it has chunks. One thread.
+class RawSends {
+ public:
+  /// Connection and memory outlive this.
+  RawSends(const RdmaConnection& connection, const RawMemory& memory, const RawPlan& plan) noexcept;
+
+  /// Where to, and in which chunks.
+  void begin(const RawTerms& peer) noexcept { peer_ = peer; }
+
+  /// Posts all messages below `end` as far as there is room; false when it posted nothing. `is_end`: none will follow,
+  /// so that the completion of the last one has to be told. Throws Error.
+  bool post(std::uint64_t end, bool is_end);
+  /// Takes in what has completed; false when that was nothing. Throws Error.
+  bool poll();
+
+  /// Messages whose last request is posted, and is known to be done.
+  [[nodiscard]] std::uint64_t posted() const noexcept { return sends_.posted() / chunks_per_message(); }
+  [[nodiscard]] std::uint64_t completed() const noexcept { return sends_.completed() / chunks_per_message(); }
+
+ private:
+  struct Batch;
+
+  [[nodiscard]] std::uint64_t chunks_per_message() const noexcept {
+    return (plan_.message_bytes + peer_.chunk_bytes - 1) / peer_.chunk_bytes;
+  }
+  void add_chunk(Batch& batch, std::uint64_t chunk) const noexcept;
+
+  const RdmaConnection& connection_;
+  const RawMemory& memory_;
+  const RawPlan& plan_;
+  const bool notifies_by_send_;
+  const std::uint64_t signal_every_;  // messages
+  SendQueue sends_;
+  RawTerms peer_{.chunk_bytes = 1};
+};
+
+}  // namespace framewire

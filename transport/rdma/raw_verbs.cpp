@@ -1,0 +1,254 @@
+#include "transport/rdma/raw_verbs.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "transport/rdma/raw_message.hpp"
+
+namespace framewire {
+
+namespace {
+
+/// The client says its last word when its device has had every acknowledgement.
+constexpr std::int64_t last_messages_ns = 5 * ns_per_s;
+
+}  // namespace
+
+RdmaOptions raw_options(std::int64_t peer_timeout_ns) {
+  return {.domain_of = make_domain, .peer_timeout_ns = peer_timeout_ns, .receives_immediates = false};
+}
+
+RawVerbs::RawVerbs(std::unique_ptr<RdmaConnection> connection, const RawPlan& plan, RawEnd end)
+    : plan_(plan),
+      end_(end),
+      connection_(std::move(connection)),
+      memory_(connection_->domain(), plan_, end),
+      receives_(*connection_, memory_),
+      sends_(*connection_, memory_, plan_),
+      chunk_bytes_(connection_->grants().chunk_bytes) {
+  if (plan_.operation == RawOperation::write_imm && !connection_->grants().has_immediate) {
+    throw Error::failed("this RDMA device has no write with immediate; leave write_imm out");
+  }
+}
+
+RawTerms RawVerbs::terms() const noexcept {
+  return {.address = memory_.address(), .key = memory_.remote_key(), .chunk_bytes = chunk_bytes_};
+}
+
+void RawVerbs::begin(const RawTerms& peer) {
+  chunk_bytes_ = std::min(chunk_bytes_, peer.chunk_bytes);
+  sends_.begin({.address = peer.address, .key = peer.key, .chunk_bytes = chunk_bytes_});
+  const bool is_latency = plan_.operation == RawOperation::latency;
+  if (is_latency || (end_ == RawEnd::server && !is_passive(plan_.operation, end_))) {
+    receives_.begin(
+        {.has_buffers = plan_.operation == RawOperation::send || (is_latency && !connection_->grants().has_immediate),
+         .message_bytes = plan_.message_bytes,
+         .chunk_bytes = chunk_bytes_,
+         .slots = is_latency ? 1 : memory_.slot_count()});
+  }
+}
+
+// ---- What stands in the messages ----
+
+void RawVerbs::prepare(std::uint64_t number, bool is_last) const noexcept {
+  const bool is_latency = plan_.operation == RawOperation::latency;
+  const auto message = memory_.message(is_latency ? raw_slot_out : number);
+  if (plan_.operation == RawOperation::read) {
+    if (plan_.touches_payload || is_last) {
+      fill_raw_message(plan_.touches_payload ? message : message.last(std::min(message.size(), raw_stamp_bytes)),
+                       std::byte{0});
+    }
+    return;
+  }
+  if (plan_.touches_payload) {
+    fill_raw_message(message, raw_fill_byte(number));
+  }
+  if (plan_.touches_payload || is_last || is_latency) {
+    stamp_raw_message(message, number);
+  }
+}
+
+/// That a message has come, by its stamp, or by all of it.
+void RawVerbs::check(std::uint64_t number, bool is_whole) const {
+  const bool is_latency = plan_.operation == RawOperation::latency;
+  const bool is_read = plan_.operation == RawOperation::read;
+  const std::uint64_t slot = is_latency ? raw_slot_out : number % plan_.slots;
+  const auto message = memory_.message(is_latency ? raw_slot_in : number);
+  const std::byte fill = raw_fill_byte(plan_.touches_payload && !is_read ? number : slot);
+  if (!is_stamped(message, is_read ? slot : number) || (is_whole && !is_filled(message, fill))) {
+    throw Error::failed("message " + std::to_string(number) +
+                        " is not what was sent: this measurement is worth nothing");
+  }
+}
+
+/// Always the last message; with touch, which stamps them all, also those before it that nobody has looked at.
+void RawVerbs::check_last(std::uint64_t count) const {
+  const bool is_silent = plan_.operation == RawOperation::write || plan_.operation == RawOperation::write_imm;
+  const std::uint64_t checked = plan_.touches_payload && is_silent ? plan_.slots : 1;
+  for (std::uint64_t number = count - std::min(count, checked); number < count; ++number) {
+    check(number, true);
+  }
+}
+
+// ---- The client ----
+
+RawResult RawVerbs::drive(const RawNews& news) {
+  RawWait wait(*connection_, plan_.wait, news);
+  RawResult result;
+  const std::int64_t begin_ns = monotonic_ns();
+  const std::int64_t cpu_begin_ns = process_cpu_ns();
+  result.count = plan_.operation == RawOperation::latency ? ping(wait, result.latency) : stream(wait);
+  result.elapsed_ns = monotonic_ns() - begin_ns;
+  result.cpu_ns = process_cpu_ns() - cpu_begin_ns;
+  if (plan_.operation == RawOperation::read || plan_.operation == RawOperation::latency) {
+    check_last(result.count);
+  }
+  return result;
+}
+
+bool RawVerbs::is_last(std::uint64_t number, std::int64_t begin_ns, std::int64_t now_ns) const noexcept {
+  return (plan_.count != 0 && number + 1 >= plan_.count) ||
+         (plan_.duration_ns != 0 && now_ns - begin_ns >= plan_.duration_ns);
+}
+
+/// As many as there are slots are under way.
+std::uint64_t RawVerbs::stream(RawWait& wait) {
+  const std::int64_t begin_ns = monotonic_ns();
+  const bool is_read_and_checked = plan_.operation == RawOperation::read && plan_.touches_payload;
+  std::uint64_t begun = 0;
+  std::uint64_t done = 0;
+  for (bool is_over = false; !is_over || done < begun;) {
+    const std::int64_t now_ns = monotonic_ns();
+    wait.look_if_due(now_ns);
+    bool has_moved = false;
+    while (!is_over && begun - done < plan_.slots) {
+      is_over = is_last(begun, begin_ns, now_ns);
+      prepare(begun, is_over);
+      ++begun;
+      if (plan_.message_bytes >= chunk_bytes_) {
+        has_moved |= sends_.post(begun, is_over);  // while the next one is being prepared
+      }
+    }
+    has_moved |= sends_.post(begun, is_over);
+    has_moved |= sends_.poll();
+    for (; done < sends_.completed(); ++done) {
+      if (is_read_and_checked) {
+        check(done, true);
+      }
+    }
+    if (has_moved) {
+      wait.found(now_ns);
+    } else {
+      wait.idle(now_ns);
+    }
+  }
+  return begun;
+}
+
+std::uint64_t RawVerbs::ping(RawWait& wait, Histogram& latency) {
+  const std::int64_t begin_ns = monotonic_ns();
+  for (std::uint64_t number = 0;; ++number) {
+    const std::int64_t due_ns = begin_ns + static_cast<std::int64_t>(number) * plan_.period_ns;
+    while (plan_.period_ns != 0 && monotonic_ns() < due_ns) {
+      wait.sleep(due_ns);
+    }
+    const std::int64_t sent_ns = monotonic_ns();
+    const bool is_over = is_last(number, begin_ns, sent_ns);
+    post_ping(number, is_over, wait);
+    await_pong(number, wait);
+    latency.add((monotonic_ns() - sent_ns) / 2);
+    check(number, plan_.touches_payload);
+    if (is_over) {
+      return number + 1;
+    }
+  }
+}
+
+/// That the other end has answered shows that the message before has gone; its completion is needed for room alone.
+void RawVerbs::post_ping(std::uint64_t number, bool is_last, RawWait& wait) {
+  prepare(number, is_last);
+  for (sends_.post(number + 1, false); sends_.posted() <= number; sends_.post(number + 1, false)) {
+    if (!sends_.poll()) {
+      const std::int64_t now_ns = monotonic_ns();
+      wait.look_if_due(now_ns);
+      wait.idle(now_ns);
+    }
+  }
+}
+
+void RawVerbs::await_pong(std::uint64_t number, RawWait& wait) {
+  for (;;) {
+    receives_.poll();
+    receives_.post_again();
+    const std::int64_t now_ns = monotonic_ns();
+    if (receives_.messages() > number) {
+      wait.found(now_ns);
+      return;
+    }
+    sends_.poll();
+    wait.look_if_due(now_ns);
+    wait.idle(now_ns);
+  }
+}
+
+// ---- The server ----
+
+RawResult RawVerbs::answer(const RawNews& news) {
+  RawWait wait(*connection_, plan_.wait, news);
+  RawResult result;
+  const std::int64_t cpu_begin_ns = process_cpu_ns();
+  if (is_passive(plan_.operation, end_)) {
+    const std::int64_t begin_ns = monotonic_ns();
+    while (!wait.total()) {
+      wait.sleep(INT64_MAX);
+    }
+    result.count = *wait.total();
+    result.elapsed_ns = monotonic_ns() - begin_ns;
+  } else {
+    take_messages(wait, result);
+  }
+  result.cpu_ns = process_cpu_ns() - cpu_begin_ns;
+  if (plan_.operation != RawOperation::read && result.count > 0) {
+    check_last(result.count);
+  }
+  return result;
+}
+
+void RawVerbs::take_messages(RawWait& wait, RawResult& result) {
+  std::int64_t first_ns = 0;
+  std::int64_t last_ns = monotonic_ns();
+  while (!wait.total() || result.count < *wait.total()) {
+    const bool has_moved = receives_.poll();
+    const std::int64_t now_ns = monotonic_ns();
+    wait.look_if_due(now_ns);
+    if (has_moved) {
+      wait.found(now_ns);
+      last_ns = now_ns;
+      first_ns = first_ns == 0 ? now_ns : first_ns;
+      for (; result.count < receives_.messages(); ++result.count) {
+        take(result.count, wait);
+      }
+      receives_.post_again();
+    } else if (wait.total() && now_ns - last_ns > last_messages_ns) {
+      throw Error::lost_peer("only " + std::to_string(result.count) + " of " + std::to_string(*wait.total()) +
+                             " messages came");
+    } else {
+      sends_.poll();
+      wait.idle(now_ns);
+    }
+  }
+  result.elapsed_ns = last_ns - first_ns;
+}
+
+void RawVerbs::take(std::uint64_t number, RawWait& wait) {
+  if (plan_.operation == RawOperation::latency) {
+    check(number, plan_.touches_payload);
+    post_ping(number, false, wait);
+  } else if (plan_.operation == RawOperation::send && plan_.touches_payload) {
+    check(number, true);
+  }
+}
+
+}  // namespace framewire
