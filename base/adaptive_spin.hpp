@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <thread>
 
 namespace framewire {
 
@@ -33,6 +34,21 @@ class AdaptiveSpin {
     return mode == WaitMode::spin || (mode == WaitMode::adaptive && polls_ && now_ns - began_ns_ < short_wait_ns);
   }
 
+  /// Between two looks. `spin` means it: the processor is not handed back but for once in a while, since on a machine
+  /// with few of them whoever is waited for may need this one.
+  void pause(WaitMode mode) noexcept {
+    constexpr unsigned looks_between_yields = 256;
+    if (mode != WaitMode::spin || ++looks_ % looks_between_yields == 0) {
+      std::this_thread::yield();
+      return;
+    }
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("isb");  // as long as a pause of x86; "yield" is a no-op on most cores
+#endif
+  }
+
   /// What was waited for is there: the wait, if there was one, is over.
   void found(std::int64_t now_ns) noexcept {
     if (began_ns_ != 0) {
@@ -44,6 +60,7 @@ class AdaptiveSpin {
  private:
   std::int64_t began_ns_ = 0;  // 0: not waiting
   bool polls_ = false;
+  unsigned looks_ = 0;
 };
 
 }  // namespace framewire

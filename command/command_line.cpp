@@ -41,6 +41,11 @@ void add_endpoint_options(CLI::App& app, CommonWords& words) {
       ->type_name("TIME");
 }
 
+void add_ring_options(CLI::App& app, CommonWords& words) {
+  app.add_flag("--relaxed-ordering", words.relaxed_ordering,
+               "rdma: payload may reach memory in any order, which some hosts need for full speed");
+}
+
 void add_run_options(CLI::App& app, CommonWords& words) {
   app.add_option("--frames", words.frames, "end after so many frames")->type_name("N");
   app.add_option("--duration", words.duration, "end after so long: 10, 2.5s, 3m; a sender counts from its first frame")
@@ -68,6 +73,7 @@ void read_endpoint_words(const CommonWords& words, EndpointOptions& endpoint) {
     endpoint.key_file = words.key;
   }
   endpoint.insecure = words.is_insecure;
+  endpoint.relaxed_ordering = words.relaxed_ordering;
   if (!words.timeout.empty()) {
     endpoint.peer_timeout_ns = parse_duration_ns(words.timeout, "--timeout");
     endpoint.rdma_timeout_ns = endpoint.peer_timeout_ns;

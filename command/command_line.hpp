@@ -24,6 +24,7 @@ struct CommonWords {
   std::string duration;
   std::string stats;
   bool is_insecure = false;
+  bool relaxed_ordering = false;
   bool is_verbose = false;
 };
 
@@ -37,6 +38,8 @@ struct CommonOptions {
 
 /// Adds --transport, --memory, --key, --insecure and --timeout.
 void add_endpoint_options(CLI::App& app, CommonWords& words);
+/// Adds --relaxed-ordering, for whoever receives.
+void add_ring_options(CLI::App& app, CommonWords& words);
 /// Adds --frames, --duration, --stats and --verbose.
 void add_run_options(CLI::App& app, CommonWords& words);
 

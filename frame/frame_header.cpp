@@ -191,7 +191,7 @@ HeaderFault decode(std::span<const std::byte> bytes, FrameHeader& header) noexce
   if (bytes.size() < size) {
     return HeaderFault::too_short;
   }
-  std::array<std::byte, max_frame_header_bytes> copy{};
+  std::array<std::byte, max_frame_header_bytes> copy;  // of which only `size` is looked at
   std::memcpy(copy.data(), bytes.data(), size);
   if (check_sum({copy.data(), size}) != get<std::uint32_t>(bytes, check_offset)) {
     return HeaderFault::wrong_check;

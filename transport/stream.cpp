@@ -103,7 +103,7 @@ std::optional<ClaimedSlot> Stream::claim() {
     }
     if (spin_.look_again(options_.wait, monotonic_ns())) {
       lock.unlock();  // the sessions' turn
-      std::this_thread::yield();
+      spin_.pause(options_.wait);
       lock.lock();
     } else if (must_wait_to_collect()) {
       wait_for_change(lock);
@@ -415,12 +415,17 @@ void Stream::offer_waiting(Outlet& outlet) noexcept {
       if (outlet.waiting.empty() && finished_) {
         raise_event(outlet.wake_event);
       }
-    } else if (outcome == Offer::closed || outlet.link->arm()) {
+    } else if (outcome == Offer::closed || source_looks_itself() || outlet.link->arm()) {
       return;
     } else {
       collect(outlet);
     }
   }
+}
+
+/// A source that spins takes in credits as fast as they come: waking the session for them would only cost.
+bool Stream::source_looks_itself() const noexcept {
+  return options_.wait == WaitMode::spin && !finished_;
 }
 
 bool Stream::must_wait_to_collect() noexcept {

@@ -162,6 +162,7 @@ class Stream {
   void collect(Outlet& outlet) noexcept;
   void queue(Outlet& outlet, const WaitingFrames::Entry& frame) noexcept;
   void offer_waiting(Outlet& outlet) noexcept;
+  [[nodiscard]] bool source_looks_itself() const noexcept;
   [[nodiscard]] bool must_wait_to_collect() noexcept;
   void wait_for_change(std::unique_lock<std::mutex>& lock);
   [[nodiscard]] Pool& pool_of(std::uint32_t epoch) noexcept;

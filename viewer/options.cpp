@@ -46,6 +46,7 @@ void describe_options(CLI::App& app, Words& words) {
   app.add_option("--retry", words.retry, "how long to go on without a sender (for ever)")->type_name("TIME");
   app.add_flag("--verify", words.verifies, "check that no frame changes while it is shown");
   add_endpoint_options(app, words.common);
+  add_ring_options(app, words.common);
   add_run_options(app, words.common);
 }
 

@@ -73,9 +73,9 @@ LinkPair make_tcp() {
   return pair;
 }
 
-LinkPair make_rdma() {
+LinkPair make_rdma(const RdmaWishes& wishes) {
   auto domains = std::make_shared<SenderDomains>();
-  auto [accepted, dialled] = rdma_connection_pair(*domains);
+  auto [accepted, dialled] = rdma_connection_pair(*domains, wishes);
   LinkPair pair;
   pair.cut = [raw = accepted.get()] { raw->disconnect(); };
   pair.sender = std::make_unique<RdmaSender>(std::move(accepted), *domains);
@@ -90,7 +90,12 @@ LinkPair make_rdma() {
 std::vector<LinkMaker> link_makers() {
   std::vector<LinkMaker> makers{{"fake", make_fake}, {"local", make_local}, {"tcp", make_tcp}};
   if (!rdma_addresses().empty()) {
-    makers.push_back({"rdma", make_rdma});
+    makers.push_back({"rdma", [] { return make_rdma({}); }});
+    // As iWARP does it: no immediates, no windows.
+    makers.push_back({"rdma_without_immediates", [] { return make_rdma({.immediates = false, .windows = false}); }});
+    // As small as it can be: the send queue is full all the time.
+    makers.push_back(
+        {"rdma_poor", [] { return make_rdma({.queue_depth = 8, .inline_bytes = 0, .chunk_bytes = 1000}); }});
   }
   return makers;
 }
@@ -119,7 +124,7 @@ std::pair<FileDescriptor, FileDescriptor> tcp_socket_pair() {
   return {std::move(client), std::move(server)};
 }
 
-RdmaConnectionPair rdma_connection_pair(SenderDomains& domains) {
+RdmaConnectionPair rdma_connection_pair(SenderDomains& domains, const RdmaWishes& wishes) {
   std::promise<RdmaRequest> requested;
   std::vector<sockaddr_storage> addresses = rdma_addresses();
   addresses.resize(1);
@@ -130,13 +135,13 @@ RdmaConnectionPair rdma_connection_pair(SenderDomains& domains) {
   reinterpret_cast<sockaddr_in&>(addresses.front()).sin_port = htons(listener.port());
   const std::int64_t deadline_ns = monotonic_ns() + peer_timeout_ns;
   auto accepted = std::async(std::launch::async, [&] {
-    return RdmaConnection::accept(requested.get_future().get(),
-                                  {.domain_of = [&](ibv_context* device) { return domains.domain_of(device); }},
-                                  deadline_ns);
+    return RdmaConnection::accept(
+        requested.get_future().get(),
+        {.domain_of = [&](ibv_context* device) { return domains.domain_of(device); }, .wishes = wishes}, deadline_ns);
   });
   auto dialled = RdmaConnection::dial(
       reinterpret_cast<sockaddr&>(addresses.front()), "this machine", {}, [](std::span<const std::byte>) {},
-      {.domain_of = make_domain}, deadline_ns);
+      {.domain_of = make_domain, .wishes = wishes}, deadline_ns);
   return {.accepted = accepted.get(), .dialled = std::move(dialled)};
 }
 

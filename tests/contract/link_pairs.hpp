@@ -32,7 +32,7 @@ struct RdmaConnectionPair {
   std::unique_ptr<RdmaConnection> accepted;  // in the sender's domain
   std::unique_ptr<RdmaConnection> dialled;   // in one of its own
 };
-RdmaConnectionPair rdma_connection_pair(SenderDomains& domains);
+RdmaConnectionPair rdma_connection_pair(SenderDomains& domains, const RdmaWishes& wishes = {});
 
 /// A connected pair of TCP sockets over loopback.
 std::pair<FileDescriptor, FileDescriptor> tcp_socket_pair();

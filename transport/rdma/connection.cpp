@@ -25,12 +25,6 @@ constexpr std::uint8_t rnr_retry_count = 7;
 /// 0.64 ms (InfiniBand specification, table 45). rdma_cm leaves 0, which means 655 ms.
 constexpr std::uint8_t min_rnr_timer = 12;
 
-/// What is asked for; devices may give less.
-constexpr std::uint32_t queue_depth = 512;
-constexpr std::uint32_t inline_bytes = 512;
-/// Devices take writes of up to 1 or 2 GiB; from 1 MiB on longer ones gain nothing, and cannot be overlapped.
-constexpr std::uint64_t most_chunk_bytes = std::uint64_t{1} << 20;
-
 constexpr std::uint64_t notice_bytes = sizeof(std::uint32_t);
 
 /// What a rejection by framewire says, so that it is not taken for one by the other side's kernel.
@@ -185,9 +179,9 @@ void RdmaConnection::make_queue_pair() {
   check_call(ibv_query_device(id_->verbs, &attributes), "ask the RDMA device what it can do");
   ibv_port_attr port{};
   check_call(ibv_query_port(id_->verbs, id_->port_num, &port), "ask the RDMA port what it can do");
-  grants_.chunk_bytes = std::min<std::uint64_t>(port.max_msg_sz, most_chunk_bytes);
-  grants_.has_immediate = id_->verbs->device->transport_type != IBV_TRANSPORT_IWARP;
-  grants_.has_windows = (attributes.device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2B) != 0;
+  grants_.chunk_bytes = std::min<std::uint64_t>(port.max_msg_sz, options_.wishes.chunk_bytes);
+  grants_.has_immediate = options_.wishes.immediates && id_->verbs->device->transport_type != IBV_TRANSPORT_IWARP;
+  grants_.has_windows = options_.wishes.windows && (attributes.device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2B) != 0;
   if (grants_.chunk_bytes == 0) {
     throw Error::failed("the RDMA device takes no messages");
   }
@@ -218,8 +212,8 @@ void RdmaConnection::prepare_immediates() {
 /// As deep as the device allows, and with as much inline data: some refuse the one because of the other.
 void RdmaConnection::make_queues(const ibv_device_attr& attributes) {
   const auto device_depth = static_cast<std::uint32_t>(std::max(std::min(attributes.max_qp_wr, attributes.max_cqe), 1));
-  std::uint32_t depth = std::min(queue_depth, device_depth);
-  std::uint32_t inline_wanted = inline_bytes;
+  std::uint32_t depth = std::min(options_.wishes.queue_depth, device_depth);
+  std::uint32_t inline_wanted = options_.wishes.inline_bytes;
   for (;;) {
     send_completions_ = own(ibv_create_cq(id_->verbs, static_cast<int>(depth), nullptr, channel_.get(), 0),
                             "make an RDMA completion queue");
@@ -245,7 +239,7 @@ void RdmaConnection::make_queues(const ibv_device_attr& attributes) {
       inline_wanted /= 2;
     } else if (depth > 16) {
       depth /= 2;
-      inline_wanted = inline_bytes;
+      inline_wanted = options_.wishes.inline_bytes;
     } else {
       throw Error::from_errno("make an RDMA queue pair", errno);
     }
@@ -287,7 +281,7 @@ void RdmaConnection::shorten_waits_for_the_unready() noexcept {
 
 // ---- While it lasts ----
 
-std::optional<std::uint32_t> RdmaConnection::take_immediate(const ibv_wc& completion) noexcept {
+std::optional<std::uint32_t> RdmaConnection::immediate_of(const ibv_wc& completion) const noexcept {
   std::uint32_t bits = 0;
   if (notices_) {
     if (completion.byte_len != notice_bytes) {
@@ -299,7 +293,7 @@ std::optional<std::uint32_t> RdmaConnection::take_immediate(const ibv_wc& comple
   } else {
     return std::nullopt;
   }
-  return post_receive(static_cast<std::uint32_t>(completion.wr_id)) ? std::optional(ntohl(bits)) : std::nullopt;
+  return ntohl(bits);
 }
 
 bool RdmaConnection::request_notification() noexcept {

@@ -27,12 +27,22 @@ using RdmaPrivateData = std::array<std::byte, rdma_private_bytes>;
 /// Which protection domain a connection over this device gets.
 using DomainOf = std::function<std::shared_ptr<ibv_pd>(ibv_context* device)>;
 
+/// What is asked of the device, where it has it. Less stands for a poorer one.
+struct RdmaWishes {
+  std::uint32_t queue_depth = 512;
+  std::uint32_t inline_bytes = 512;
+  std::uint64_t chunk_bytes = std::uint64_t{1} << 20;  // from 1 MiB on longer writes gain nothing
+  bool immediates = true;
+  bool windows = true;
+};
+
 struct RdmaOptions {
   DomainOf domain_of;
   std::int64_t peer_timeout_ns = 1'000'000'000;  // a peer whose device does not answer for so long is lost
   // Receives without memory, for immediates: all are posted at once, and take_immediate() posts each anew. Without them
   // the owner posts its own, before the peer may send.
   bool receives_immediates = true;
+  RdmaWishes wishes{};
 };
 
 /// What the device gave, which may be less than was asked for.
@@ -90,9 +100,12 @@ class RdmaConnection {
   [[nodiscard]] ibv_cq* receive_completions() const noexcept { return receive_completions_.get(); }
   [[nodiscard]] const RdmaGrants& grants() const noexcept { return grants_; }
 
-  /// The immediate that a completed receive brought, after which its place is given to the next one; nothing when it
-  /// brought something else, or the queue pair is in error. Under the owner's lock.
-  std::optional<std::uint32_t> take_immediate(const ibv_wc& completion) noexcept;
+  /// The immediate that a completed receive brought; nothing when it brought something else. Under the owner's lock, as
+  /// post_receive_again(), which gives its place to the next one; false when the queue pair is in error.
+  [[nodiscard]] std::optional<std::uint32_t> immediate_of(const ibv_wc& completion) const noexcept;
+  bool post_receive_again(const ibv_wc& completion) noexcept {
+    return post_receive(static_cast<std::uint32_t>(completion.wr_id));
+  }
 
   /// Asks that completion_descriptor() becomes readable at the next completion of either queue; what has completed
   /// before is not told of. Costs nothing while the last request still stands. False when the device is gone. Under the

@@ -20,7 +20,6 @@ namespace {
 
 constexpr std::int64_t bind_patience_ns = 5 * ns_per_s;
 constexpr std::int64_t drain_patience_ns = 100 * ns_per_ms;
-constexpr std::size_t completions_at_once = 16;
 
 void pause_a_little() {
   std::this_thread::sleep_for(std::chrono::microseconds(100));
@@ -34,7 +33,7 @@ RdmaReceiver::RdmaReceiver(std::unique_ptr<RdmaConnection> connection, bool rela
       end_event_(make_event()),
       poller_(make_poller({connection_->completion_descriptor(), end_event_.get()})),
       sends_(*connection_),
-      arrived_(connection_->grants().receive_depth + completions_at_once) {
+      arrived_(connection_->grants().receive_depth) {
   unsent_credits_.reserve(max_pool_slots);
   watch_ = std::make_unique<RdmaWatch>(
       *connection_, RdmaWatch::Calls{.on_end =
@@ -118,10 +117,17 @@ void RdmaReceiver::bind(const RdmaRing& ring) {
 
 std::optional<IncomingFrame> RdmaReceiver::poll() noexcept {
   const std::scoped_lock lock(mutex_);
-  if (arrived_.empty()) {
-    receive_completed();
+  if (!arrived_.empty()) {
+    return arrived_.pop();
   }
-  return arrived_.empty() ? std::nullopt : std::optional(arrived_.pop());
+  // One at a time: a frame goes straight to whoever takes it.
+  ibv_wc completion;
+  while (ibv_poll_cq(connection_->receive_completions(), 1, &completion) == 1) {
+    if (auto frame = take(completion)) {
+      return frame;
+    }
+  }
+  return std::nullopt;
 }
 
 bool RdmaReceiver::arm() noexcept {
@@ -137,73 +143,88 @@ bool RdmaReceiver::arm() noexcept {
 }
 
 void RdmaReceiver::receive_completed() noexcept {
-  std::array<ibv_wc, completions_at_once> completions;
+  ibv_wc completion;
   // A slice in the queue has its receive posted anew already: a sender that keeps no count could fill it.
-  while (arrived_.room() >= completions.size()) {
-    const int count = ibv_poll_cq(connection_->receive_completions(), completions.size(), completions.data());
-    for (int i = 0; i < count; ++i) {
-      take(completions[static_cast<std::size_t>(i)]);
-    }
-    if (count < static_cast<int>(completions.size())) {
-      return;
+  while (!arrived_.full() && ibv_poll_cq(connection_->receive_completions(), 1, &completion) == 1) {
+    if (auto frame = take(completion)) {
+      arrived_.push(std::move(*frame));
     }
   }
 }
 
-void RdmaReceiver::take(const ibv_wc& completion) noexcept {
+/// The slice that a completion announces; nothing when it announces none, which ends the link.
+std::optional<IncomingFrame> RdmaReceiver::take(const ibv_wc& completion) noexcept {
   if (state() == LinkState::broken) {
-    return;
+    return std::nullopt;
   }
   if (completion.status != IBV_WC_SUCCESS) {
     poll_sends();  // what is only flushed here failed there, and why stands there
-    return fail(LinkState::lost, describe_fault(completion.status, "the sender"));
+    fail(LinkState::lost, describe_fault(completion.status, "the sender"));
+    return std::nullopt;
   }
-  const auto bits = connection_->take_immediate(completion);
+  const auto bits = connection_->immediate_of(completion);
   if (!bits) {
-    return fail(LinkState::broken, "the sender sent a message that announces nothing");
+    fail(LinkState::broken, "the sender sent a message that announces nothing");
+    return std::nullopt;
   }
-  take_slice(decode_immediate(*bits));
+  auto frame = take_slice(decode_immediate(*bits));
+  if (!connection_->post_receive_again(completion)) {
+    fail(LinkState::lost, describe_fault(IBV_WC_WR_FLUSH_ERR, "the sender"));
+  }
+  return frame;
 }
 
-void RdmaReceiver::take_slice(const Immediate& immediate) noexcept {
-  const std::shared_ptr<RdmaRing> ring = find_ring(immediate.epoch);
-  if (!ring || immediate.slot >= ring->slot_count() || immediate.slice >= ring->cells_per_slot() ||
+std::optional<IncomingFrame> RdmaReceiver::take_slice(const Immediate& immediate) noexcept {
+  RdmaRing* const ring = find_ring(immediate.epoch);
+  if (ring == nullptr || immediate.slot >= ring->slot_count() || immediate.slice >= ring->cells_per_slot() ||
       !ring->is_lent[immediate.slot]) {
-    return fail(LinkState::broken, "the sender announced a frame in a slot that it had no credit for");
+    fail(LinkState::broken, "the sender announced a frame in a slot that it had no credit for");
+    return std::nullopt;
   }
-  // Private memory: the sender may write the cell at any time, also while it is being read.
-  std::array<std::byte, cell_stride_bytes> cell;
-  std::ranges::copy(ring->cell(immediate.slot, immediate.slice), cell.begin());
-  IncomingFrame frame;
-  const auto header_bytes = header_bytes_from_prefix(std::span(cell).first<8>());
-  if (!header_bytes) {
-    return fail(LinkState::broken, "the sender sent bytes that are no frame header");
-  }
-  const HeaderFault header_fault = decode(std::span(cell).first(*header_bytes), frame.header);
-  if (header_fault != HeaderFault::none) {
-    return fail(LinkState::broken, std::string("the sender sent ") + describe(header_fault));
-  }
-  const FrameHeader& header = frame.header;
-  if (header.epoch != ring->epoch() || header.slot != immediate.slot || header.slice != immediate.slice ||
-      header.layout.size_bytes > ring->slot_bytes()) {
-    return fail(LinkState::broken, "the sender sent a frame header that does not belong to the slot it announced");
-  }
-  const auto slot = ring->slot(header.slot).first(header.layout.size_bytes);
-  if (header.slice_bytes <= most_payload_in_cell_bytes) {
-    std::ranges::copy(std::span(cell).subspan(*header_bytes, header.slice_bytes),
-                      slot.subspan(header.slice_offset_bytes).begin());
+  std::optional<IncomingFrame> frame(std::in_place);
+  FrameHeader& header = frame->header;
+  if (const char* const wrong = read_cell(*ring, immediate, header); wrong != nullptr) {
+    fail(LinkState::broken, std::string("the sender sent ") + wrong);
+    return std::nullopt;
   }
   if (header.slice + 1 == header.slice_count) {
     ring->is_lent[header.slot] = false;
   }
-  frame.payload = slot;
-  frame.block = ring->payload_block();
-  frame.offset_in_block_bytes = header.slot * ring->stride_bytes();
-  frame.received_ns = monotonic_ns();
-  arrived_.push(std::move(frame));
+  frame->payload = ring->slot(header.slot).first(header.layout.size_bytes);
+  frame->block = ring->payload_block();
+  frame->offset_in_block_bytes = header.slot * ring->stride_bytes();
+  frame->received_ns = monotonic_ns();
+  return frame;
 }
 
-std::shared_ptr<RdmaRing> RdmaReceiver::find_ring(std::uint32_t epoch_bits) noexcept {
+/// Decodes and checks the header, and puts a payload that came with it where payloads stand. What is wrong, or nothing.
+const char* RdmaReceiver::read_cell(const RdmaRing& ring, const Immediate& immediate,
+                                    FrameHeader& header) const noexcept {
+  const auto cell = ring.cell(immediate.slot, immediate.slice);
+  // Private memory: the sender may write the cell at any time, also while it is being read.
+  std::array<std::byte, max_frame_header_bytes> bytes;
+  std::ranges::copy(cell.first<8>(), bytes.begin());
+  const auto header_bytes = header_bytes_from_prefix(std::span(bytes).first<8>());
+  if (!header_bytes) {
+    return "bytes that are no frame header";
+  }
+  std::ranges::copy(cell.subspan(8, *header_bytes - 8), bytes.begin() + 8);
+  const HeaderFault header_fault = decode(std::span(bytes).first(*header_bytes), header);
+  if (header_fault != HeaderFault::none) {
+    return describe(header_fault);
+  }
+  if (header.epoch != ring.epoch() || header.slot != immediate.slot || header.slice != immediate.slice ||
+      header.layout.size_bytes > ring.slot_bytes()) {
+    return "a frame header that does not belong to the slot it announced";
+  }
+  if (header.slice_bytes <= most_payload_in_cell_bytes) {
+    std::ranges::copy(cell.subspan(*header_bytes, header.slice_bytes),
+                      ring.slot(header.slot).subspan(header.slice_offset_bytes).begin());
+  }
+  return nullptr;
+}
+
+RdmaRing* RdmaReceiver::find_ring(std::uint32_t epoch_bits) noexcept {
   const auto found =
       std::ranges::find(rings_, epoch_bits, [](const auto& ring) { return low_epoch_bits(ring->epoch()); });
   if (found == rings_.end()) {
@@ -211,7 +232,7 @@ std::shared_ptr<RdmaRing> RdmaReceiver::find_ring(std::uint32_t epoch_bits) noex
   }
   // Frames come in order: of earlier rings only the memory lives on, in the frames that are still held.
   rings_.erase(rings_.begin(), found);
-  return rings_.front();
+  return rings_.front().get();
 }
 
 // ---- What goes back ----

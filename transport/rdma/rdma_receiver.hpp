@@ -39,9 +39,11 @@ class RdmaReceiver final : public ReceiverLink {
  private:
   // Under the mutex.
   void receive_completed() noexcept;
-  void take(const ibv_wc& completion) noexcept;
-  void take_slice(const Immediate& immediate) noexcept;
-  std::shared_ptr<RdmaRing> find_ring(std::uint32_t epoch_bits) noexcept;
+  std::optional<IncomingFrame> take(const ibv_wc& completion) noexcept;
+  std::optional<IncomingFrame> take_slice(const Immediate& immediate) noexcept;
+  [[nodiscard]] const char* read_cell(const RdmaRing& ring, const Immediate& immediate,
+                                      FrameHeader& header) const noexcept;
+  RdmaRing* find_ring(std::uint32_t epoch_bits) noexcept;
   bool post(std::span<ibv_send_wr> requests) noexcept;
   void send_credits() noexcept;
   void poll_sends() noexcept;
@@ -60,7 +62,7 @@ class RdmaReceiver final : public ReceiverLink {
   mutable std::mutex mutex_;
   SendQueue sends_;
   std::vector<std::shared_ptr<RdmaRing>> rings_;  // the newest last; earlier ones until a frame of a later one came
-  FixedQueue<IncomingFrame> arrived_;
+  FixedQueue<IncomingFrame> arrived_;             // met while arming, or at the end, and not polled yet
   std::vector<Immediate> unsent_credits_;
   std::uint64_t posted_at_last_tick_ = 0;
   bool end_was_said_ = false;

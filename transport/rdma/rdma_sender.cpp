@@ -121,64 +121,72 @@ Offer RdmaSender::offer(const OutgoingFrame& frame) noexcept {
     return Offer::closed;
   }
   assert(frame.pool_slot.epoch == rings_.back()->epoch);
-  if (!accept(frame)) {
+  if (waiting_.full() || !take_credit_for(frame.header)) {
     return state() == LinkState::open ? Offer::no_credit : Offer::closed;
   }
-  post_waiting();
+  FrameHeader header = frame.header;
+  header.slot = current_slot_;
+  std::uint64_t posted_bytes = 0;
+  if (waiting_.empty() && post_slice({header, frame.payload, *rings_.back(), posted_bytes})) {
+    let_go_of(header, frame.pool_slot);
+  } else {
+    waiting_.push(
+        {.frame = {header, frame.payload, frame.pool_slot}, .ring = rings_.back(), .posted_bytes = posted_bytes});
+    post_waiting();
+  }
   return Offer::accepted;
 }
 
 /// A frame's first slice takes a ring slot, and a receive of the viewer's for every slice that will be announced: it
 /// has posted them all anew when it gives the slot back, so nothing is ever announced to somebody who is not ready to
 /// hear.
-bool RdmaSender::accept(const OutgoingFrame& frame) noexcept {
+bool RdmaSender::take_credit_for(const FrameHeader& header) noexcept {
   RemoteRing& ring = *rings_.back();
-  const FrameHeader& header = frame.header;
   if (header.slice_count > std::min(ring.access.cells_per_slot, ring.access.receive_depth)) {
     fail(LinkState::broken,
          "a frame of " + std::to_string(header.slice_count) + " slices is more than the viewer has header cells for");
     return false;
   }
-  if (waiting_.full()) {
-    return false;
+  if (header.slice != 0) {
+    return true;
   }
-  if (header.slice == 0) {
-    const bool has_credit = !ring.free_slots.empty() && slices_out_ + header.slice_count <= ring.access.receive_depth &&
-                            accepted_ - acknowledged_ < connection_->grants().receive_depth;
-    if (!has_credit) {
-      return false;
-    }
+  const bool has_credit = !ring.free_slots.empty() && slices_out_ + header.slice_count <= ring.access.receive_depth &&
+                          accepted_ - acknowledged_ < connection_->grants().receive_depth;
+  if (has_credit) {
     ++accepted_;
     slices_out_ += header.slice_count;
     current_slot_ = ring.free_slots.back();
     ring.free_slots.pop_back();
     ring.slices_out[current_slot_] = header.slice_count;
   }
-  Waiting waiting{.frame = frame, .ring = rings_.back()};
-  waiting.frame.header.slot = current_slot_;
-  waiting_.push(std::move(waiting));
-  return true;
+  return has_credit;
 }
 
+/// As much as there is room for. A rest goes out when there is room again, of which the session is told unasked.
 void RdmaSender::post_waiting() noexcept {
-  while (!waiting_.empty() && state() == LinkState::open && post_slice(waiting_.front())) {
-    let_go_of(waiting_.pop());
+  while (!waiting_.empty() && state() == LinkState::open) {
+    if (post_slice(waiting_.front().slice())) {
+      const Waiting posted = waiting_.pop();
+      let_go_of(posted.frame.header, posted.frame.pool_slot);
+    } else if (!connection_->request_notification() || !take_sent()) {
+      return;
+    }
   }
 }
 
 /// Posts as much of a slice as there is room for; true when that was the rest of it.
-bool RdmaSender::post_slice(Waiting& waiting) noexcept {
-  const FrameHeader& header = waiting.frame.header;
+bool RdmaSender::post_slice(const Slice& slice) noexcept {
+  const FrameHeader& header = slice.header;
   for (;;) {
     Batch batch;
     if (!is_in_cell(header)) {
-      add_payload(batch, waiting);
+      add_payload(batch, slice);
     }
-    const bool is_whole = is_in_cell(header) || waiting.posted_bytes == header.slice_bytes;
+    const bool is_whole = is_in_cell(header) || slice.posted_bytes == header.slice_bytes;
     const std::size_t room = std::min<std::size_t>(sends_.room(), most_in_batch) - batch.count;
     const bool announces = is_whole && room >= announcement_requests;
     if (announces) {
-      add_announcement(batch, waiting);
+      add_announcement(batch, slice);
     }
     if (batch.count == 0) {
       return false;
@@ -194,30 +202,30 @@ bool RdmaSender::post_slice(Waiting& waiting) noexcept {
 }
 
 /// Silent writes, as many as there is room for.
-void RdmaSender::add_payload(Batch& batch, Waiting& waiting) noexcept {
-  const FrameHeader& header = waiting.frame.header;
-  const RemoteRing& ring = *waiting.ring;
+void RdmaSender::add_payload(Batch& batch, const Slice& slice) noexcept {
+  const FrameHeader& header = slice.header;
+  const RemoteRing& ring = slice.ring;
   const std::size_t room = std::min<std::size_t>(sends_.room(), most_in_batch);
-  while (waiting.posted_bytes < header.slice_bytes && batch.count < room) {
-    const std::uint64_t offset_bytes = header.slice_offset_bytes + waiting.posted_bytes;
-    const std::uint64_t bytes = std::min(header.slice_bytes - waiting.posted_bytes, connection_->grants().chunk_bytes);
+  while (slice.posted_bytes < header.slice_bytes && batch.count < room) {
+    const std::uint64_t offset_bytes = header.slice_offset_bytes + slice.posted_bytes;
+    const std::uint64_t bytes = std::min(header.slice_bytes - slice.posted_bytes, connection_->grants().chunk_bytes);
     ibv_send_wr& request =
-        batch.add(IBV_WR_RDMA_WRITE, waiting.frame.payload.data() + offset_bytes, bytes, ring.pool->region->lkey);
+        batch.add(IBV_WR_RDMA_WRITE, slice.payload.data() + offset_bytes, bytes, ring.pool->region->lkey);
     request.wr.rdma.remote_addr = ring.access.payload_address + header.slot * ring.stride_bytes + offset_bytes;
     request.wr.rdma.rkey = ring.access.payload_key;
-    waiting.posted_bytes += bytes;
+    slice.posted_bytes += bytes;
   }
 }
 
 /// The header, and a small payload behind it, into the slice's cell; and the immediate that says so.
-void RdmaSender::add_announcement(Batch& batch, const Waiting& waiting) noexcept {
-  const FrameHeader& header = waiting.frame.header;
-  const RingAccess& access = waiting.ring->access;
+void RdmaSender::add_announcement(Batch& batch, const Slice& slice) noexcept {
+  const FrameHeader& header = slice.header;
+  const RingAccess& access = slice.ring.access;
   std::size_t bytes = encode(header, batch.cell);
   if (is_in_cell(header)) {
-    const auto slice = waiting.frame.payload.subspan(header.slice_offset_bytes, header.slice_bytes);
-    std::ranges::copy(slice, std::span(batch.cell).subspan(bytes).begin());
-    bytes += slice.size();
+    const auto payload = slice.payload.subspan(header.slice_offset_bytes, header.slice_bytes);
+    std::ranges::copy(payload, std::span(batch.cell).subspan(bytes).begin());
+    bytes += payload.size();
   }
   const bool is_inline = bytes <= connection_->grants().inline_bytes;
   const std::byte* from = batch.cell.data();
@@ -248,15 +256,14 @@ void RdmaSender::add_announcement(Batch& batch, const Waiting& waiting) noexcept
 
 /// Posted to the end: the slot is let go of at once where its bytes were copied, else when the last request has
 /// completed.
-void RdmaSender::let_go_of(const Waiting& waiting) noexcept {
-  const FrameHeader& header = waiting.frame.header;
+void RdmaSender::let_go_of(const FrameHeader& header, const PoolSlot& slot) noexcept {
   if (header.slice + 1 != header.slice_count) {
     return;
   }
   if (reads_slot(header)) {
-    under_way_.push({.last_request = sends_.posted(), .slot = waiting.frame.pool_slot});
+    under_way_.push({.last_request = sends_.posted(), .slot = slot});
   } else {
-    done_.push_back(waiting.frame.pool_slot);
+    done_.push_back(slot);
   }
 }
 
@@ -305,9 +312,9 @@ bool RdmaSender::take_credits() noexcept {
       if (completion.status != IBV_WC_SUCCESS) {
         take_sent();  // what is only flushed here failed there, and why stands there
         fail(LinkState::lost, describe_fault(completion.status, "the viewer"));
-      } else if (const auto bits = connection_->take_immediate(completion)) {
+      } else if (const auto bits = connection_->immediate_of(completion)) {
         take_credit(decode_immediate(*bits));
-        has_any = true;
+        has_any = connection_->post_receive_again(completion);
       } else {
         fail(LinkState::broken, "the viewer sent a message that gives nothing back");
       }

@@ -49,11 +49,21 @@ class RdmaSender final : public SenderLink {
     std::vector<std::uint16_t> free_slots;
     std::vector<std::uint16_t> slices_out;  // of each slot's frame; 0: the slot is free
   };
+  /// A slice on its way into the send queue. Refers to what its owner holds.
+  struct Slice {
+    const FrameHeader& header;
+    std::span<const std::byte> payload;  // of the whole frame
+    const RemoteRing& ring;
+    std::uint64_t& posted_bytes;
+  };
   struct Waiting {
     OutgoingFrame frame;
     std::shared_ptr<const RemoteRing> ring;
     std::uint64_t posted_bytes = 0;  // of the slice
+
+    [[nodiscard]] Slice slice() noexcept { return {frame.header, frame.payload, *ring, posted_bytes}; }
   };
+
   struct UnderWay {
     std::uint64_t last_request = 0;
     PoolSlot slot;
@@ -61,16 +71,16 @@ class RdmaSender final : public SenderLink {
   struct Batch;
 
   // Under the mutex.
-  bool accept(const OutgoingFrame& frame) noexcept;
+  bool take_credit_for(const FrameHeader& header) noexcept;
   bool take_completed() noexcept;
   bool take_credits() noexcept;
   void take_credit(const Immediate& credit) noexcept;
   bool take_sent() noexcept;
   void post_waiting() noexcept;
-  bool post_slice(Waiting& waiting) noexcept;
-  void add_payload(Batch& batch, Waiting& waiting) noexcept;
-  void add_announcement(Batch& batch, const Waiting& waiting) noexcept;
-  void let_go_of(const Waiting& waiting) noexcept;
+  bool post_slice(const Slice& slice) noexcept;
+  void add_payload(Batch& batch, const Slice& slice) noexcept;
+  void add_announcement(Batch& batch, const Slice& slice) noexcept;
+  void let_go_of(const FrameHeader& header, const PoolSlot& slot) noexcept;
   void fail(LinkState state, std::string why) noexcept;
 
   void look_after() noexcept;

@@ -157,7 +157,7 @@ void Subscriber::Implementation::finish_if_done() noexcept {
 
 void Subscriber::Implementation::wait(std::int64_t deadline_ns, WaitMode mode) {
   if (spin_.look_again(mode, monotonic_ns())) {
-    std::this_thread::yield();
+    spin_.pause(mode);
     return;
   }
   std::shared_ptr<ReceiverLink> link;
