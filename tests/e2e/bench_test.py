@@ -1,6 +1,8 @@
 """framewire bench says what it measured, in the documented words; how fast it was is not tested here."""
 import json
+import pathlib
 import subprocess
+import unittest
 
 import harness
 
@@ -48,7 +50,7 @@ class Bench(harness.EndToEnd):
 
     def test_a_table_for_people(self):
         table = self.bench("--transport", "local", "--message-bytes", "64", "--count", "50").splitlines()
-        for words in ("transport", "messages/s", "GB/s", "p99 us"):
+        for words in ("transport", "messages/s", "MB/s", "p99 us"):
             self.assertIn(words, table[0])
         self.assertTrue(any(line.startswith("local") for line in table[1:]))
 
@@ -72,6 +74,18 @@ class Bench(harness.EndToEnd):
             server.kill()
             self.ends(client, harness.LOST)
 
+    @unittest.skipIf(pathlib.Path("/sys/class/infiniband").exists(), "this machine has RDMA devices")
+    def test_no_rdma_device(self):
+        for transport in ("rdma", "verbs"):
+            self.bench("--transport", transport, status=harness.FAILED)
+            self.one_sentence(self.program, "no RDMA device", "doctor")
+
+    def test_count_and_time_end_a_row(self):
+        for more, low, high in ((("--count", "30", "--duration", "60s"), 30, 30), (("--count", "1000000000", "--duration", "100ms"), 31, 10**9 - 1)):
+            rows = json.loads(self.bench("--transport", "tcp", "--operation", "stream", "--message-bytes", "64", *more, "--json"))["results"]
+            self.assertEqual(len(rows), 1)
+            self.assertTrue(low <= rows[0]["count"] <= high, rows)
+
     def test_bad_options(self):
         for options, status, wanted in [
             (["--message-bytes", "0"], harness.USAGE, ["--message-bytes", "'0'"]),
@@ -80,8 +94,9 @@ class Bench(harness.EndToEnd):
             (["--message-bytes", "many"], harness.USAGE, ["--message-bytes", "'many'"]),
             (["--count", "0"], harness.USAGE, ["--count", "'0'"]),
             (["--duration", "x"], harness.USAGE, ["--duration", "'x'"]),
-            (["--transport", "rdma"], harness.USAGE, ["--transport", "'rdma'"]),
-            (["--transport", "pigeon"], harness.USAGE, ["--transport", "'pigeon'"]),
+            (["--transport", "pigeon"], harness.USAGE, ["--transport", "'pigeon'", "verbs"]),
+            (["--operation", "steal"], harness.USAGE, ["--operation", "'steal'", "write_imm"]),
+            (["--operation", "read", "--transport", "tcp"], harness.USAGE, ["--operation", "verbs"]),
             (["--rate", "x"], harness.USAGE, ["--rate", "'x'"]),
             (["--listen", "127.0.0.1:0", "localhost"], harness.USAGE, ["--listen", "'localhost'"]),
             (["--no-such-option"], harness.USAGE, ["--no-such-option", "--help"]),

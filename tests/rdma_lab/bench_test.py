@@ -19,7 +19,7 @@ class Bench(lab.RdmaTest):
         with self.file("stdout").open("w+b") as stdout:
             self.client = self.start(harness.BIN / "framewire-bench", *options, stdout=stdout, environment=environment)
             self.ends(self.client, status)
-            self.assertEqual(self.client.family(), [])
+            harness.wait_until(lambda: self.client.family() == [], "its server to go with it")
         return self.file("stdout").read_text()
 
     def rows(self, *options, **more) -> list:

@@ -44,8 +44,8 @@ TEST(RawMessage, NoFillIsZero) {
 }
 
 TEST(RawPlan, NamesComeBack) {
-  for (const RawOperation operation : {RawOperation::send, RawOperation::write, RawOperation::write_imm,
-                                       RawOperation::read, RawOperation::latency}) {
+  for (const RawOperation operation :
+       {RawOperation::send, RawOperation::write, RawOperation::write_imm, RawOperation::read, RawOperation::latency}) {
     EXPECT_EQ(raw_operation_from_name(name(operation)), operation);
   }
   EXPECT_EQ(raw_operation_from_name("writ"), std::nullopt);

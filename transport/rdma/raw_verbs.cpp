@@ -33,6 +33,10 @@ RawVerbs::RawVerbs(std::unique_ptr<RdmaConnection> connection, const RawPlan& pl
   }
 }
 
+RawVerbs::~RawVerbs() {
+  connection_->disconnect();  // the device is done with the memory when that goes
+}
+
 RawTerms RawVerbs::terms() const noexcept {
   return {.address = memory_.address(), .key = memory_.remote_key(), .chunk_bytes = chunk_bytes_};
 }

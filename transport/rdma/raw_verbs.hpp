@@ -22,6 +22,7 @@ class RawVerbs {
  public:
   /// Takes a connection made with raw_options(); allocates and registers the memory.
   RawVerbs(std::unique_ptr<RdmaConnection> connection, const RawPlan& plan, RawEnd end);
+  ~RawVerbs();
   RawVerbs(const RawVerbs&) = delete;
   RawVerbs& operator=(const RawVerbs&) = delete;
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <thread>
 
 #include "base/clock.hpp"
 #include "base/wait.hpp"
@@ -36,9 +35,7 @@ void RawWait::found(std::int64_t now_ns) noexcept {
 
 void RawWait::idle(std::int64_t now_ns) {
   if (spin_.look_again(mode_, now_ns)) {
-    if (mode_ != WaitMode::spin) {
-      std::this_thread::yield();
-    }
+    spin_.pause(mode_);
     return;
   }
   if (is_armed_) {

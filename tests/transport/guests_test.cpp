@@ -1,0 +1,118 @@
+// Peers that are no senders at a viewer's door, over the Unix socket.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <atomic>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "tests/base/eventually.hpp"
+#include "tests/base/temporary_folder.hpp"
+#include "transport/control/authenticate.hpp"
+#include "transport/control/dial.hpp"
+#include "transport/session/handshake.hpp"
+#include "transport/session/messages.hpp"
+#include "transport/session/sender_service.hpp"
+#include "transport/subscriber.hpp"
+
+namespace framewire {
+namespace {
+
+using test::eventually;
+
+class GuestsTest : public testing::Test {
+ protected:
+  GuestsTest() { ::setenv("XDG_CONFIG_HOME", folder_.path().c_str(), 1); }
+
+  static SubscriberOptions listening(ServeGuest serve = {}) {
+    SubscriberOptions options{.endpoint = {}, .stream = {}, .delivery = {}};
+    options.endpoint.listen = HostPort{"127.0.0.1", 0};
+    if (serve) {
+      options.guest_role = "bench";
+      options.serve_guest = std::move(serve);
+    }
+    return options;
+  }
+
+  static Authenticated come(const Subscriber& subscriber, const std::string& role) {
+    Authenticated guest =
+        authenticate_dialler(dial({"127.0.0.1", subscriber.port()}, monotonic_ns() + 10 * ns_per_s), {});
+    exchange_hellos(*guest.channel, role, "test", {"viewer"});
+    return guest;
+  }
+
+  static nlohmann::json hear(const Authenticated& guest) {
+    return guest.channel->receive(monotonic_ns() + 10 * ns_per_s);
+  }
+
+  test::TemporaryFolder folder_;
+  Log log_{stderr, "test", false};
+};
+
+TEST_F(GuestsTest, AreServedAndSendersAfterThem) {
+  std::atomic<int> served = 0;
+  Subscriber subscriber(listening([&](Authenticated& guest, Door&) {
+                          ++served;
+                          guest.channel->send({{"type", "hello there"}});
+                        }),
+                        log_);
+  for (int i = 1; i <= 3; ++i) {
+    EXPECT_EQ(message_type(hear(come(subscriber, "bench"))), "hello there");
+    EXPECT_EQ(served, i);
+  }
+  Stream stream({.name = "test"});
+  stream.begin_epoch({.layout = bytes_layout(100), .colour = {}});
+  EndpointOptions to;
+  to.dial = HostPort{"127.0.0.1", subscriber.port()};
+  const SenderService service(to, {&stream}, "test", log_);
+  EXPECT_TRUE(eventually([&] { return subscriber.status().state == SubscriberState::connected; }));
+  subscriber.close({});
+}
+
+TEST_F(GuestsTest, OfAnotherRoleAreRefused) {
+  Subscriber closed(listening(), log_);
+  Subscriber open(listening([](Authenticated&, Door&) {}), log_);
+  for (const auto& [subscriber, role] : {std::pair(&closed, "bench"), std::pair(&open, "thief")}) {
+    const Authenticated guest = come(*subscriber, role);
+    const auto said = hear(guest);
+    EXPECT_EQ(message_type(said), "refused");
+    EXPECT_NE(said["text"].get<std::string>().find(role), std::string::npos);
+  }
+}
+
+TEST_F(GuestsTest, ComeOneAtATime) {
+  std::atomic<bool> may_end = false;
+  Subscriber subscriber(
+      listening([&](Authenticated&, Door&) { EXPECT_TRUE(eventually([&] { return may_end.load(); })); }), log_);
+  const Authenticated first = come(subscriber, "bench");
+  try {
+    come(subscriber, "bench");
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), ExitStatus::refused);
+    EXPECT_NE(std::string(error.what()).find("busy"), std::string::npos);
+  }
+  may_end = true;
+  come(subscriber, "bench");
+}
+
+/// A guest that says nothing does not keep the program from ending.
+TEST_F(GuestsTest, EndWithTheSubscriber) {
+  std::atomic<bool> is_served = false;
+  Subscriber subscriber(listening([&](Authenticated& guest, Door&) {
+                          is_served = true;
+                          EXPECT_THROW(guest.channel->receive(monotonic_ns() + 60 * ns_per_s), Error);
+                        }),
+                        log_);
+  const Authenticated guest = come(subscriber, "bench");
+  EXPECT_TRUE(eventually([&] { return is_served.load(); }));
+  const std::int64_t begin_ns = monotonic_ns();
+  subscriber.close({});
+  EXPECT_LT(monotonic_ns() - begin_ns, 30 * ns_per_s);
+}
+
+}  // namespace
+}  // namespace framewire
