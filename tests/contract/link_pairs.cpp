@@ -15,6 +15,7 @@
 #include "transport/fake/fake_wire.hpp"
 #include "transport/local/local_receiver.hpp"
 #include "transport/local/local_sender.hpp"
+#include "transport/rdma/cell.hpp"
 #include "transport/rdma/listener.hpp"
 #include "transport/rdma/rdma_receiver.hpp"
 #include "transport/rdma/rdma_sender.hpp"
@@ -135,9 +136,11 @@ RdmaConnectionPair rdma_connection_pair(SenderDomains& domains, const RdmaWishes
   reinterpret_cast<sockaddr_in&>(addresses.front()).sin_port = htons(listener.port());
   const std::int64_t deadline_ns = monotonic_ns() + peer_timeout_ns;
   auto accepted = std::async(std::launch::async, [&] {
-    return RdmaConnection::accept(
-        requested.get_future().get(),
-        {.domain_of = [&](ibv_context* device) { return domains.domain_of(device); }, .wishes = wishes}, deadline_ns);
+    return RdmaConnection::accept(requested.get_future().get(),
+                                  {.domain_of = [&](ibv_context* device) { return domains.domain_of(device); },
+                                   .wishes = wishes,
+                                   .staging_bytes_per_request = cell_stride_bytes},
+                                  deadline_ns);
   });
   auto dialled = RdmaConnection::dial(
       reinterpret_cast<sockaddr&>(addresses.front()), "this machine", {}, [](std::span<const std::byte>) {},

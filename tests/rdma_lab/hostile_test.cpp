@@ -180,6 +180,15 @@ TEST_F(HostileSender, AFrameThatIsLargerThanItsSlot) {
   expect_broken("does not belong");
 }
 
+TEST_F(HostileSender, SlicesOutOfOrder) {
+  FrameHeader header = header_of(1, 0, 100);
+  header.slice = 1;
+  header.slice_count = 2;
+  header.slice_bytes = 50;
+  ASSERT_EQ(announce(header, {.epoch = 1, .slot = 0, .slice = 1}), IBV_WC_SUCCESS);
+  expect_broken("out of order");
+}
+
 TEST_F(HostileSender, ASlotWithoutCredit) {
   ASSERT_EQ(announce(header_of(1, 0, 10), {.epoch = 1}), IBV_WC_SUCCESS);
   std::optional<IncomingFrame> frame;

@@ -26,6 +26,8 @@ class RdmaTest(harness.EndToEnd):
 
     def setUp(self):
         super().setUp()
+        began = time.monotonic()
+        self.addCleanup(lambda: print(f"{time.monotonic() - began:.0f} s", file=sys.stderr))
         self.held_before = held_objects()
         self.addCleanup(self.check_nothing_is_held)  # runs before the programs are ended, so these must have ended
 

@@ -163,5 +163,28 @@ class OneHost(lab.RdmaTest):
         self.assertTrue(sender.is_running())
 
 
+    def test_auto_does_without_rdma_where_too_little_may_be_locked(self):
+        frames = ("pattern:stamped", "--size", "1280x720", "--fps", "10", "--insecure")
+        why = r"transport=tcp .*\(auto: tcp; .*rdma: .*cannot register .* may lock only"
+        # At the sender: its pool, or already the little that a connection takes.
+        for memlock_bytes in (1 << 20, 1 << 16):
+            sender = self.send_on(*frames, listen="*:0", **self.limited(memlock_bytes))
+            viewer = self.view(f"{lab.ADDRESS}:{sender.port}", "--insecure", "--frames", "3")
+            viewer.wait_line(why)
+            self.ends(viewer)
+        # At the viewer: its ring.
+        sender = self.send_on(*frames, listen="*:0")
+        viewer = self.view(f"{lab.ADDRESS}:{sender.port}", "--insecure", "--frames", "3", **self.limited(1 << 20))
+        viewer.wait_line(why)
+        self.ends(viewer)
+        # At the viewer that listens.
+        viewer = self.view("--listen", "*:0", "--insecure", **self.limited(1 << 20))
+        port = viewer.wait_line(r"^waiting for a sender on .*:(\d+)").group(1)
+        sender = self.send(*frames, "--frames", "5", "--to", f"{lab.ADDRESS}:{port}")
+        viewer.wait_line(why)
+        self.ends(viewer)
+        self.ends(sender)
+
+
 if __name__ == "__main__":
     harness.main()

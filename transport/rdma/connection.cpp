@@ -11,6 +11,7 @@
 
 #include "base/clock.hpp"
 #include "base/file_descriptor.hpp"
+#include "base/text.hpp"
 #include "base/wait.hpp"
 
 namespace framewire {
@@ -27,13 +28,29 @@ constexpr std::uint8_t min_rnr_timer = 12;
 
 constexpr std::uint64_t notice_bytes = sizeof(std::uint32_t);
 
-/// What a rejection by framewire says, so that it is not taken for one by the other side's kernel.
-constexpr std::array<char, 4> rejection{'F', 'W', 'R', 'J'};
+/// How a rejection by framewire begins, so that it is not taken for one by the other side's kernel; its reason follows.
+constexpr std::string_view rejection = "FWRJ";
+constexpr std::size_t most_reason_bytes = 140;  // rdma_cm leaves 148
 
-bool is_rejected_by_framewire(const rdma_cm_event& event) noexcept {
-  const auto& said = event.param.conn;
-  return said.private_data != nullptr && said.private_data_len >= rejection.size() &&
-         std::memcmp(said.private_data, rejection.data(), rejection.size()) == 0;
+void reject(rdma_cm_id* id, const std::string& reason) noexcept {
+  std::array<char, rejection.size() + most_reason_bytes> said{};
+  std::ranges::copy(rejection, said.begin());
+  std::ranges::copy(std::string_view(reason).substr(0, most_reason_bytes), said.begin() + rejection.size());
+  rdma_reject(id, said.data(), static_cast<std::uint8_t>(said.size()));
+}
+
+Error error_of_rejection(const rdma_cm_event& event, const std::string& peer) {
+  const auto& parameters = event.param.conn;
+  std::string_view said;
+  if (parameters.private_data != nullptr) {
+    said = {static_cast<const char*>(parameters.private_data), parameters.private_data_len};
+  }
+  if (!said.starts_with(rejection)) {
+    return Error::lost_peer("nobody takes RDMA connections at " + peer);
+  }
+  said = said.substr(rejection.size());
+  said = said.substr(0, std::min(said.find('\0'), said.size()));
+  return Error::lost_peer(peer + " rejected the RDMA connection: " + quote(said, most_reason_bytes));
 }
 
 int milliseconds_until(std::int64_t deadline_ns) noexcept {
@@ -58,10 +75,7 @@ Error error_of(const rdma_cm_event& event, const std::string& peer) {
     case RDMA_CM_EVENT_ROUTE_ERROR:
       return Error::lost_peer("there is no RDMA route to " + peer + reason_text(event.status));
     case RDMA_CM_EVENT_REJECTED:
-      if (is_rejected_by_framewire(event)) {
-        return Error::refused(peer + " rejected the RDMA connection: it knows no such session");
-      }
-      return Error::lost_peer("nobody takes RDMA connections at " + peer);
+      return error_of_rejection(event, peer);
     case RDMA_CM_EVENT_UNREACHABLE:
       return Error::lost_peer(peer +
                               " does not answer over RDMA; does a firewall let UDP port 4791 (RoCE v2) through?");
@@ -75,7 +89,7 @@ Error error_of(const rdma_cm_event& event, const std::string& peer) {
 
 RdmaRequest::~RdmaRequest() {
   if (id_) {
-    rdma_reject(id_.get(), rejection.data(), rejection.size());
+    reject(id_.get(), "it knows no such session");
   }
 }
 
@@ -90,6 +104,7 @@ std::unique_ptr<RdmaConnection> RdmaConnection::dial(
     std::int64_t deadline_ns) {
   std::unique_ptr<RdmaConnection> connection(new RdmaConnection(options));
   connection->peer_ = name;
+  connection->is_dialler_ = true;
   rdma_cm_id* id = nullptr;
   check_call(rdma_create_id(connection->events_.get(), &id, nullptr, RDMA_PS_TCP), "make an RDMA connection");
   connection->id_.reset(id);
@@ -116,7 +131,12 @@ std::unique_ptr<RdmaConnection> RdmaConnection::accept(RdmaRequest request, cons
   connection->peer_ = "the peer";
   check_call(rdma_migrate_id(request.id_.get(), connection->events_.get()), "take an RDMA connection");
   connection->id_ = std::move(request.id_);
-  connection->make_queue_pair();
+  try {
+    connection->make_queue_pair();
+  } catch (const Error& error) {
+    reject(connection->id_.get(), error.what());
+    throw;
+  }
   rdma_conn_param parameters{};
   parameters.private_data = request.answer_.data();
   parameters.private_data_len = rdma_private_bytes;
@@ -138,6 +158,10 @@ RdmaConnection::~RdmaConnection() {
     if (one.unacknowledged > 0) {
       ibv_ack_cq_events(one.queue, one.unacknowledged);  // destroying the queue waits for them
     }
+  }
+  // The id last: with it the library may close the device that the others belong to.
+  if (id_->qp != nullptr) {
+    rdma_destroy_qp(id_.get());
   }
 }
 
@@ -189,6 +213,13 @@ void RdmaConnection::make_queue_pair() {
   channel_ = own(ibv_create_comp_channel(id_->verbs), "make an RDMA completion channel");
   set_non_blocking(channel_->fd, true);
   make_queues(attributes);
+  if (!grants_.has_immediate && grants_.inline_bytes < notice_bytes) {
+    throw Error::failed("the RDMA device has neither immediates nor inline data");
+  }
+  if (options_.staging_bytes_per_request != 0) {
+    auto block = HostBlock::create_private("RDMA staging", grants_.send_depth * options_.staging_bytes_per_request);
+    staging_ = register_block(domain_, std::move(block), 0);
+  }
   notified_[0].queue = send_completions_.get();
   notified_[1].queue = receive_completions_.get();
   if (options_.receives_immediates) {

@@ -40,6 +40,9 @@ struct RdmaOptions {
   DomainOf domain_of;
   std::int64_t peer_timeout_ns = 1'000'000'000;  // a peer whose device does not answer for so long is lost
   RdmaWishes wishes{};
+  // Registered memory for each request that can be under way, made before the other side hears that it is connected:
+  // what cannot be had is a reason not to connect.
+  std::uint64_t staging_bytes_per_request = 0;
   // Receives without memory, for immediates: all are posted at once. Without them the owner posts its own, before the
   // peer may send.
   bool receives_immediates = true;
@@ -99,6 +102,10 @@ class RdmaConnection {
   [[nodiscard]] ibv_cq* send_completions() const noexcept { return send_completions_.get(); }
   [[nodiscard]] ibv_cq* receive_completions() const noexcept { return receive_completions_.get(); }
   [[nodiscard]] const RdmaGrants& grants() const noexcept { return grants_; }
+  /// As the options asked; none where they did not.
+  [[nodiscard]] const std::shared_ptr<const Registration>& staging() const noexcept { return staging_; }
+  /// Whether this end dialled.
+  [[nodiscard]] bool is_dialler() const noexcept { return is_dialler_; }
 
   /// The immediate that a completed receive brought; nothing when it brought something else. Under the owner's lock, as
   /// post_receive_again(), which gives its place to the next one; false when the queue pair is in error.
@@ -137,13 +144,15 @@ class RdmaConnection {
   const RdmaOptions options_;
   std::string peer_;  // for people
   Verbs<rdma_event_channel> events_;
+  Verbs<rdma_cm_id> id_;
   std::shared_ptr<ibv_pd> domain_;
+  std::shared_ptr<const Registration> staging_;
   std::shared_ptr<const Registration> notices_;  // where the immediates of devices that have none come in, as messages
   Verbs<ibv_comp_channel> channel_;
   Verbs<ibv_cq> send_completions_;
   Verbs<ibv_cq> receive_completions_;
-  Verbs<rdma_cm_id> id_;
   RdmaGrants grants_;
+  bool is_dialler_ = false;
   std::atomic<bool> is_disconnected_ = false;
 
   /// A completion queue's notifications.

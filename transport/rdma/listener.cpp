@@ -75,20 +75,20 @@ RdmaListener::~RdmaListener() {
 
 /// False with errno set.
 bool RdmaListener::listen_at(sockaddr_storage address) {
-  auto id = make_id(events_.get());
-  set_port(address, port_);
-  auto* generic = reinterpret_cast<sockaddr*>(&address);
-  if (rdma_bind_addr(id.get(), generic) != 0) {
-    if (errno != EADDRINUSE || !ids_.empty()) {
-      return false;
-    }
-    // Over iWARP the port is one of TCP, where the control channel has it already.
-    set_port(address, 0);
-    if (rdma_bind_addr(id.get(), generic) != 0) {
-      return false;
-    }
+  if (try_to_listen(address, port_)) {
+    return true;
   }
-  if (rdma_listen(id.get(), backlog) != 0) {
+  // Over iWARP the port is one of TCP, where the control channel has it already.
+  return errno == EADDRINUSE && ids_.empty() && try_to_listen(address, 0);
+}
+
+bool RdmaListener::try_to_listen(sockaddr_storage address, std::uint16_t port) {
+  auto id = make_id(events_.get());
+  set_port(address, port);
+  if (rdma_bind_addr(id.get(), reinterpret_cast<sockaddr*>(&address)) != 0 || rdma_listen(id.get(), backlog) != 0) {
+    const int error_number = errno;
+    id.reset();
+    errno = error_number;
     return false;
   }
   port_ = ntohs(rdma_get_src_port(id.get()));
@@ -146,7 +146,11 @@ std::vector<sockaddr_storage> rdma_addresses() {
     if (one->ifa_addr == nullptr || (one->ifa_addr->sa_family != AF_INET && one->ifa_addr->sa_family != AF_INET6)) {
       continue;
     }
-    const auto id = make_id(events.get());
+    rdma_cm_id* raw_id = nullptr;
+    if (rdma_create_id(events.get(), &raw_id, nullptr, RDMA_PS_TCP) != 0) {
+      break;
+    }
+    const Verbs<rdma_cm_id> id(raw_id);
     if (rdma_bind_addr(id.get(), one->ifa_addr) == 0 && id->verbs != nullptr) {
       sockaddr_storage address{};
       std::memcpy(&address, one->ifa_addr, size_of(*one->ifa_addr));

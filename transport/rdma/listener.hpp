@@ -34,6 +34,7 @@ class RdmaListener {
 
  private:
   bool listen_at(sockaddr_storage address);
+  bool try_to_listen(sockaddr_storage address, std::uint16_t port);
   void listen_loop() noexcept;
   void take_events();
 

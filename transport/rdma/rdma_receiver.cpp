@@ -35,6 +35,9 @@ RdmaReceiver::RdmaReceiver(std::unique_ptr<RdmaConnection> connection, bool rela
       sends_(*connection_),
       arrived_(connection_->grants().receive_depth) {
   unsent_credits_.reserve(max_pool_slots);
+  if (!connection_->grants().has_immediate && connection_->is_dialler()) {
+    sends_.post_probe();  // over iWARP the end that dialled has to speak first
+  }
   watch_ = std::make_unique<RdmaWatch>(
       *connection_, RdmaWatch::Calls{.on_end =
                                          [this](const std::string& what) {
@@ -62,6 +65,7 @@ void RdmaReceiver::drain() noexcept {
     {
       const std::scoped_lock lock(mutex_);
       poll_sends();
+      send_credits();
       if (state() != LinkState::open || sends_.completed() == sends_.posted() || monotonic_ns() >= deadline_ns) {
         return;
       }
@@ -73,13 +77,16 @@ void RdmaReceiver::drain() noexcept {
 std::optional<RingAccess> RdmaReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes,
                                                     std::uint32_t ring_slots) {
   require_possible_ring(slot_bytes, ring_slots);
+  {
+    const std::scoped_lock lock(mutex_);
+    require_room_for_ring(rings_.size());
+  }
   auto ring = std::make_shared<RdmaRing>(connection_->domain(), epoch, slot_bytes, ring_slots,
                                          connection_->grants().has_windows, relaxed_ordering_);
   bind(*ring);
   RingAccess access = ring->access();
   access.receive_depth = connection_->grants().receive_depth;
   const std::scoped_lock lock(mutex_);
-  require_room_for_ring(rings_.size());
   rings_.push_back(std::move(ring));
   return access;
 }
@@ -107,6 +114,7 @@ void RdmaReceiver::bind(const RdmaRing& ring) {
       }
     }
     if (monotonic_ns() >= deadline_ns) {
+      connection_->disconnect();  // so that nothing opens a window on what is gone
       throw Error::lost_peer("the RDMA device did not open a memory window in time");
     }
     pause_a_little();
@@ -117,6 +125,7 @@ void RdmaReceiver::bind(const RdmaRing& ring) {
 
 std::optional<IncomingFrame> RdmaReceiver::poll() noexcept {
   const std::scoped_lock lock(mutex_);
+  send_credits();
   if (!arrived_.empty()) {
     return arrived_.pop();
   }
@@ -139,6 +148,7 @@ bool RdmaReceiver::arm() noexcept {
   }
   // What completed before the device was asked to notify will not be told of.
   receive_completed();
+  send_credits();
   return arrived_.empty() && (state() == LinkState::open || std::exchange(end_was_said_, true));
 }
 
@@ -158,7 +168,9 @@ std::optional<IncomingFrame> RdmaReceiver::take(const ibv_wc& completion) noexce
     return std::nullopt;
   }
   if (completion.status != IBV_WC_SUCCESS) {
-    poll_sends();  // what is only flushed here failed there, and why stands there
+    if (completion.status == IBV_WC_WR_FLUSH_ERR) {
+      poll_sends();  // what is only flushed here failed there, and why stands there
+    }
     fail(LinkState::lost, describe_fault(completion.status, "the sender"));
     return std::nullopt;
   }
@@ -181,15 +193,19 @@ std::optional<IncomingFrame> RdmaReceiver::take_slice(const Immediate& immediate
     fail(LinkState::broken, "the sender announced a frame in a slot that it had no credit for");
     return std::nullopt;
   }
+  if (immediate.slice != ring->next_slice[immediate.slot]) {
+    fail(LinkState::broken, "the sender announced the slices of a frame out of order");
+    return std::nullopt;
+  }
   std::optional<IncomingFrame> frame(std::in_place);
   FrameHeader& header = frame->header;
   if (const char* const wrong = read_cell(*ring, immediate, header); wrong != nullptr) {
     fail(LinkState::broken, std::string("the sender sent ") + wrong);
     return std::nullopt;
   }
-  if (header.slice + 1 == header.slice_count) {
-    ring->is_lent[header.slot] = false;
-  }
+  const bool is_last = header.slice + 1 == header.slice_count;
+  ring->next_slice[header.slot] = is_last ? std::uint16_t{0} : static_cast<std::uint16_t>(header.slice + 1);
+  ring->is_lent[header.slot] = !is_last;
   frame->payload = ring->slot(header.slot).first(header.layout.size_bytes);
   frame->block = ring->payload_block();
   frame->offset_in_block_bytes = header.slot * ring->stride_bytes();
@@ -259,7 +275,7 @@ void RdmaReceiver::send_credits() noexcept {
     if (sends_.room() == 0) {
       poll_sends();
       if (sends_.room() == 0) {
-        break;  // the watch tries again
+        break;  // the next look tries again: a completion of these wakes as one of the others does
       }
     }
     const std::uint32_t bits = htonl(encode(unsent_credits_[sent]));

@@ -19,6 +19,8 @@ namespace {
 
 constexpr unsigned send_inline = IBV_SEND_INLINE;
 constexpr std::size_t most_waiting = 256;
+/// Of earlier formats, of which a viewer has not given every frame back.
+constexpr std::size_t most_rings = 64;
 /// A large frame is posted in several calls; each rings the device's bell once.
 constexpr std::size_t most_in_batch = 32;
 /// The announcement of a slice: one request, on iWARP two.
@@ -67,8 +69,6 @@ RdmaSender::RdmaSender(std::unique_ptr<RdmaConnection> connection, SenderDomains
   if (connection_->grants().send_depth <= announcement_requests) {
     throw Error::failed("the RDMA device has no room for requests");
   }
-  auto block = HostBlock::create_private("RDMA header cells", connection_->grants().send_depth * cell_stride_bytes);
-  cells_ = register_block(connection_->domain(), std::move(block), 0);
   done_.reserve(most_waiting + connection_->grants().send_depth);
   watch_ =
       std::make_unique<RdmaWatch>(*connection_, RdmaWatch::Calls{.on_end =
@@ -99,7 +99,13 @@ void RdmaSender::epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots,
   }
   assert(announced_pool_ && announced_pool_->epoch() == epoch);
   ring_slots = std::min(ring_slots, max_pool_slots);
-  std::erase_if(rings_, [](const auto& ring) { return ring->free_slots.size() == ring->slices_out.size(); });
+  std::erase_if(rings_, [](const auto& one) { return one->free_slots.size() == one->slices_out.size(); });
+  if (rings_.size() >= most_rings) {
+    return fail(LinkState::broken, "the viewer keeps frames of " + std::to_string(most_rings) + " formats");
+  }
+  if (!rings_.empty()) {
+    rings_.back()->pool.reset();  // nothing new is sent from it
+  }
   auto ring = std::make_shared<RemoteRing>();
   ring->epoch = epoch;
   ring->stride_bytes = announced_pool_->stride_bytes();
@@ -127,11 +133,13 @@ Offer RdmaSender::offer(const OutgoingFrame& frame) noexcept {
   FrameHeader header = frame.header;
   header.slot = current_slot_;
   std::uint64_t posted_bytes = 0;
-  if (waiting_.empty() && post_slice({header, frame.payload, *rings_.back(), posted_bytes})) {
-    let_go_of(header, frame.pool_slot);
+  if (waiting_.empty() && post_slice({header, frame.payload, *rings_.back(), *rings_.back()->pool, posted_bytes})) {
+    let_go_of(header, frame.pool_slot, rings_.back()->pool);
   } else {
-    waiting_.push(
-        {.frame = {header, frame.payload, frame.pool_slot}, .ring = rings_.back(), .posted_bytes = posted_bytes});
+    waiting_.push({.frame = {header, frame.payload, frame.pool_slot},
+                   .ring = rings_.back(),
+                   .pool = rings_.back()->pool,
+                   .posted_bytes = posted_bytes});
     post_waiting();
   }
   return Offer::accepted;
@@ -167,7 +175,7 @@ void RdmaSender::post_waiting() noexcept {
   while (!waiting_.empty() && state() == LinkState::open) {
     if (post_slice(waiting_.front().slice())) {
       const Waiting posted = waiting_.pop();
-      let_go_of(posted.frame.header, posted.frame.pool_slot);
+      let_go_of(posted.frame.header, posted.frame.pool_slot, posted.pool);
     } else if (!connection_->request_notification() || !take_sent()) {
       return;
     }
@@ -210,7 +218,7 @@ void RdmaSender::add_payload(Batch& batch, const Slice& slice) noexcept {
     const std::uint64_t offset_bytes = header.slice_offset_bytes + slice.posted_bytes;
     const std::uint64_t bytes = std::min(header.slice_bytes - slice.posted_bytes, connection_->grants().chunk_bytes);
     ibv_send_wr& request =
-        batch.add(IBV_WR_RDMA_WRITE, slice.payload.data() + offset_bytes, bytes, ring.pool->region->lkey);
+        batch.add(IBV_WR_RDMA_WRITE, slice.payload.data() + offset_bytes, bytes, slice.pool.region->lkey);
     request.wr.rdma.remote_addr = ring.access.payload_address + header.slot * ring.stride_bytes + offset_bytes;
     request.wr.rdma.rkey = ring.access.payload_key;
     slice.posted_bytes += bytes;
@@ -232,14 +240,14 @@ void RdmaSender::add_announcement(Batch& batch, const Slice& slice) noexcept {
   if (!is_inline) {
     // One place for every request that can be under way: whoever used this one last is done.
     const std::uint64_t place = (sends_.posted() + batch.count) % connection_->grants().send_depth;
-    const auto staged = cells_->block->bytes().subspan(place * cell_stride_bytes, bytes);
+    const auto staged = connection_->staging()->block->bytes().subspan(place * cell_stride_bytes, bytes);
     std::ranges::copy(std::span(batch.cell).first(bytes), staged.begin());
     from = staged.data();
   }
   const bool has_immediate = connection_->grants().has_immediate;
   const std::uint32_t bits = htonl(encode({.epoch = header.epoch, .slot = header.slot, .slice = header.slice}));
   ibv_send_wr& request = batch.add(has_immediate ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE, from, bytes,
-                                   is_inline ? 0 : cells_->region->lkey);
+                                   is_inline ? 0 : connection_->staging()->region->lkey);
   request.imm_data = bits;
   request.wr.rdma.remote_addr =
       access.cells_address + (std::uint64_t{header.slot} * access.cells_per_slot + header.slice) * cell_stride_bytes;
@@ -256,12 +264,13 @@ void RdmaSender::add_announcement(Batch& batch, const Slice& slice) noexcept {
 
 /// Posted to the end: the slot is let go of at once where its bytes were copied, else when the last request has
 /// completed.
-void RdmaSender::let_go_of(const FrameHeader& header, const PoolSlot& slot) noexcept {
+void RdmaSender::let_go_of(const FrameHeader& header, const PoolSlot& slot,
+                           const std::shared_ptr<const Registration>& pool) noexcept {
   if (header.slice + 1 != header.slice_count) {
     return;
   }
   if (reads_slot(header)) {
-    under_way_.push({.last_request = sends_.posted(), .slot = slot});
+    under_way_.push({.last_request = sends_.posted(), .slot = slot, .pool = pool});
   } else {
     done_.push_back(slot);
   }
@@ -307,14 +316,20 @@ bool RdmaSender::take_credits() noexcept {
   int count = 0;
   do {
     count = ibv_poll_cq(connection_->receive_completions(), completions.size(), completions.data());
-    for (int i = 0; i < count && state() == LinkState::open; ++i) {
+    // Also after the end: what the viewer gave back before it is received for certain.
+    for (int i = 0; i < count && state() != LinkState::broken; ++i) {
       const ibv_wc& completion = completions[static_cast<std::size_t>(i)];
       if (completion.status != IBV_WC_SUCCESS) {
-        take_sent();  // what is only flushed here failed there, and why stands there
+        if (completion.status == IBV_WC_WR_FLUSH_ERR) {
+          take_sent();  // what is only flushed here failed there, and why stands there
+        }
         fail(LinkState::lost, describe_fault(completion.status, "the viewer"));
       } else if (const auto bits = connection_->immediate_of(completion)) {
         take_credit(decode_immediate(*bits));
-        has_any = connection_->post_receive_again(completion);
+        has_any = true;
+        if (!connection_->post_receive_again(completion)) {
+          fail(LinkState::lost, describe_fault(IBV_WC_WR_FLUSH_ERR, "the viewer"));
+        }
       } else {
         fail(LinkState::broken, "the viewer sent a message that gives nothing back");
       }
@@ -334,7 +349,7 @@ void RdmaSender::take_credit(const Immediate& credit) noexcept {
   slices_out_ -= std::exchange(ring.slices_out[credit.slot], std::uint16_t{0});
   ring.free_slots.push_back(credit.slot);
   if (*found != rings_.back() && ring.free_slots.size() == ring.slices_out.size()) {
-    rings_.erase(found);
+    rings_.erase(found);  // what still reads the pool holds it itself
   }
 }
 

@@ -22,7 +22,8 @@ namespace framewire {
 /// after the connection.
 class RdmaSender final : public SenderLink {
  public:
-  /// Takes the proven connection. `domains` outlives the link. Throws Error.
+  /// Takes the proven connection, which has staging memory of cell_stride_bytes for each request: for headers that are
+  /// too long to be posted inline. `domains` outlives the link. Throws Error.
   RdmaSender(std::unique_ptr<RdmaConnection> connection, SenderDomains& domains);
   ~RdmaSender() override;
 
@@ -45,7 +46,7 @@ class RdmaSender final : public SenderLink {
     std::uint32_t epoch = 0;
     std::uint64_t stride_bytes = 0;
     RingAccess access;
-    std::shared_ptr<const Registration> pool;
+    std::shared_ptr<const Registration> pool;  // of the newest ring only
     std::vector<std::uint16_t> free_slots;
     std::vector<std::uint16_t> slices_out;  // of each slot's frame; 0: the slot is free
   };
@@ -54,19 +55,22 @@ class RdmaSender final : public SenderLink {
     const FrameHeader& header;
     std::span<const std::byte> payload;  // of the whole frame
     const RemoteRing& ring;
+    const Registration& pool;
     std::uint64_t& posted_bytes;
   };
   struct Waiting {
     OutgoingFrame frame;
     std::shared_ptr<const RemoteRing> ring;
+    std::shared_ptr<const Registration> pool;
     std::uint64_t posted_bytes = 0;  // of the slice
 
-    [[nodiscard]] Slice slice() noexcept { return {frame.header, frame.payload, *ring, posted_bytes}; }
+    [[nodiscard]] Slice slice() noexcept { return {frame.header, frame.payload, *ring, *pool, posted_bytes}; }
   };
 
   struct UnderWay {
     std::uint64_t last_request = 0;
     PoolSlot slot;
+    std::shared_ptr<const Registration> pool;  // which the device reads until then
   };
   struct Batch;
 
@@ -80,7 +84,8 @@ class RdmaSender final : public SenderLink {
   bool post_slice(const Slice& slice) noexcept;
   void add_payload(Batch& batch, const Slice& slice) noexcept;
   void add_announcement(Batch& batch, const Slice& slice) noexcept;
-  void let_go_of(const FrameHeader& header, const PoolSlot& slot) noexcept;
+  void let_go_of(const FrameHeader& header, const PoolSlot& slot,
+                 const std::shared_ptr<const Registration>& pool) noexcept;
   void fail(LinkState state, std::string why) noexcept;
 
   void look_after() noexcept;
@@ -96,7 +101,6 @@ class RdmaSender final : public SenderLink {
 
   mutable std::mutex mutex_;
   SendQueue sends_;
-  std::shared_ptr<const Registration> cells_;  // where headers stand that are too long to be posted inline
   std::shared_ptr<Pool> announced_pool_;
   std::shared_ptr<const Registration> announced_registration_;
   std::vector<std::shared_ptr<RemoteRing>> rings_;  // the newest last; earlier ones until all their slots are back

@@ -9,6 +9,7 @@ namespace framewire {
 RdmaRing::RdmaRing(const std::shared_ptr<ibv_pd>& domain, std::uint32_t epoch, std::uint64_t slot_bytes,
                    std::uint32_t slots, bool has_windows, bool relaxed_ordering)
     : is_lent(slots, true),
+      next_slice(slots, 0),
       epoch_(epoch),
       slot_bytes_(slot_bytes),
       stride_bytes_(slot_stride_bytes(slot_bytes)),

@@ -36,7 +36,9 @@ class RdmaRing {
   /// What the sender has to know. To be told once the windows are bound.
   [[nodiscard]] RingAccess access() const noexcept;
 
-  std::vector<bool> is_lent;  // the sender may write it; guarded by the link's mutex
+  // Guarded by the link's mutex.
+  std::vector<bool> is_lent;              // the sender may write it
+  std::vector<std::uint16_t> next_slice;  // that it has to announce
 
  private:
   struct Window {

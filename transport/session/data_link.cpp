@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "transport/local/local_receiver.hpp"
 #include "transport/local/local_sender.hpp"
+#include "transport/rdma/cell.hpp"
 #include "transport/rdma/rdma_receiver.hpp"
 #include "transport/rdma/rdma_sender.hpp"
 #include "transport/session/rdma_data.hpp"
@@ -22,7 +23,8 @@ RdmaOptions rdma_options(const LinkTerms& terms) {
               [domains](ibv_context* device) {
                 return domains != nullptr ? domains->domain_of(device) : make_domain(device);
               },
-          .peer_timeout_ns = terms.rdma_timeout_ns};
+          .peer_timeout_ns = terms.rdma_timeout_ns,
+          .staging_bytes_per_request = domains != nullptr ? cell_stride_bytes : 0};
 }
 
 FileDescriptor socket_of(DataPath path) {

@@ -266,9 +266,14 @@ json no_link(const std::string& sentence) {
   return {{"type", "no_link"}, {"text", sentence}};
 }
 
+std::string read_no_link(const json& message) {
+  expect_type(message, "no_link");
+  return text_field(message, "text");
+}
+
 void throw_if_no_link(const json& message) {
   if (message_type(message) == "no_link") {
-    throw Error::lost_peer(text_field(message, "text"));
+    throw Error::lost_peer(read_no_link(message));
   }
 }
 

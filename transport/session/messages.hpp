@@ -67,8 +67,10 @@ struct ConnectMessage {
 nlohmann::json to_json(const ConnectMessage& message);
 ConnectMessage read_connect(const nlohmann::json& message);
 
-/// The sender: the link that was chosen cannot be had, and why. The viewer chooses another one, or leaves.
+/// The sender: the link that was chosen cannot be had, and why. The viewer chooses another one, or leaves. After the
+/// handshake it is the last word of the session: the next one can do without this link.
 nlohmann::json no_link(const std::string& sentence);
+std::string read_no_link(const nlohmann::json& message);
 /// Throws Error (lost_peer) with the sender's sentence if `message` says so.
 void throw_if_no_link(const nlohmann::json& message);
 

@@ -53,11 +53,16 @@ std::unique_ptr<RdmaConnection> dial_rdma(const HostPort& to, const Token& token
     }
   };
   std::optional<Error> last;
-  for (const SocketAddress& address : addresses_to_dial(to)) {
+  const std::vector<SocketAddress> addresses = addresses_to_dial(to);
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    // Each gets its share of the time that is left: one that says nothing must not keep the others from being tried.
+    const std::int64_t now_ns = monotonic_ns();
+    const std::int64_t share_ns = (deadline_ns - now_ns) / static_cast<std::int64_t>(addresses.size() - i);
     try {
-      return RdmaConnection::dial(*address.get(), format_address(address), hello, check_answer, options, deadline_ns);
+      return RdmaConnection::dial(*addresses[i].get(), format_address(addresses[i]), hello, check_answer, options,
+                                  now_ns + share_ns);
     } catch (const Error& error) {
-      if (error.status() == ExitStatus::refused || monotonic_ns() >= deadline_ns) {
+      if (error.status() == ExitStatus::refused) {
         throw;
       }
       last = error;

@@ -57,7 +57,10 @@ void SenderSession::shake_hands() {
   channel.send(to_json(offer));
   auto answer = std::make_unique<nlohmann::json>(channel.receive(monotonic_ns() + handshake_timeout_ns));
   ChooseMessage choice;
-  while (answer) {
+  for (std::size_t choices = 0; answer; ++choices) {
+    if (choices == offer.links.size()) {
+      refuse(channel, "every link that was offered has been chosen already");
+    }
     choice = agree(offer, *answer);
     answer = connect({session, choice.link, 0}, choice);
   }
@@ -72,7 +75,15 @@ OfferMessage SenderSession::make_offer(const SessionId& session) const {
                              format ? describe(*format) : std::string()});
   }
   std::ranges::copy_if(context_.allowed_links, std::back_inserter(offer.links), [&](LinkKind kind) {
-    return kind == LinkKind::local ? authenticated_.is_unix : kind == LinkKind::rdma ? offer.why_no_rdma.empty() : true;
+    switch (kind) {
+      case LinkKind::local:
+        return authenticated_.is_unix;
+      case LinkKind::rdma:
+        return offer.why_no_rdma.empty();
+      case LinkKind::tcp:
+        break;
+    }
+    return true;
   });
   return offer;
 }
@@ -123,7 +134,8 @@ std::unique_ptr<nlohmann::json> SenderSession::await_peer(const DataConnection& 
         if (connection.link != LinkKind::rdma) {
           throw;
         }
-        context_.log->warning("viewer " + channel.peer() + ": " + error.what());
+        // The viewer has been told over RDMA, by a rejection or a disconnection, and chooses again.
+        context_.log->warning("viewer " + channel.peer() + ": rdma: " + error.what());
       }
     }
     if (wait.message() != nullptr && message_type(*wait.message()) == "choose") {
@@ -222,12 +234,28 @@ void SenderSession::handle(const nlohmann::json& message) {
     report_.ending = bye_sent_ ? "the stream ended" : "the viewer left: " + quote(bye.reason);
     is_over_ = true;
   }
+  if (type == "choose") {
+    throw Error::lost_peer("the viewer could not use the link after all");
+  }
   // Other types are of a newer viewer.
+}
+
+/// Over RDMA the pool may be more than can be registered: the viewer should know, and can take another link.
+void SenderSession::begin_epoch_of_link(const std::shared_ptr<Pool>& pool) {
+  try {
+    link_->begin_epoch(pool);
+  } catch (const Error& error) {
+    if (link_->kind() != LinkKind::rdma || error.status() != ExitStatus::failed) {
+      throw;
+    }
+    authenticated_.channel->send(no_link(error.what()), monotonic_ns() + ns_per_s);
+    throw Error::lost_peer(std::string("no rdma: ") + error.what());
+  }
 }
 
 void SenderSession::announce_epoch() {
   if (const auto epoch = stream_->epoch_to_announce(*outlet_)) {
-    link_->begin_epoch(epoch->pool);
+    begin_epoch_of_link(epoch->pool);
     authenticated_.channel->post(to_json(
         EpochMessage{epoch->number, epoch->format, epoch->pool->slot_bytes(), stream_->options().slots_per_viewer}));
   }

@@ -22,7 +22,6 @@ struct SenderContext {
   std::string program;
   LinkTerms terms;
   SenderDomains domains;  // which the terms name
-  std::string why_no_rdma;
   Log* log = nullptr;
   std::atomic<std::int64_t> stop_at_ns = INT64_MAX;  // sessions that are not done by then are cut
 };
@@ -69,6 +68,7 @@ class SenderSession {
   void serve();
   void handle_messages();
   void handle(const nlohmann::json& message);
+  void begin_epoch_of_link(const std::shared_ptr<Pool>& pool);
   void announce_epoch();
   void say_bye_when_drained();
   void check_peer();

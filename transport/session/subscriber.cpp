@@ -231,6 +231,9 @@ bool Subscriber::Implementation::run_one_session() {
     had_session = true;
     serve(*session);
     return false;
+  } catch (const RdmaUnusable& error) {
+    wishes_.why_no_rdma = error.what();
+    return go_on_after(error, had_session);
   } catch (const Error& error) {
     return go_on_after(error, had_session);
   } catch (const std::exception& error) {  // no memory, no threads: the next try may find some

@@ -44,7 +44,8 @@ const OfferedStream& find_stream(const OfferMessage& offer, const std::string& w
 }
 
 /// Empty where a link can be tried.
-std::string why_not_possible(LinkKind kind, const OfferMessage& offer, bool is_unix, const ViewerWishes& wishes) {
+std::string why_not_possible(LinkKind kind, const OfferMessage& offer, bool is_unix, const DataWay& way,
+                             const ViewerWishes& wishes) {
   const bool is_offered = std::ranges::find(offer.links, kind) != offer.links.end();
   switch (kind) {
     case LinkKind::local:
@@ -53,7 +54,16 @@ std::string why_not_possible(LinkKind kind, const OfferMessage& offer, bool is_u
       if (!is_offered) {
         return "rdma: the sender has none" + (offer.why_no_rdma.empty() ? "" : ", " + offer.why_no_rdma);
       }
-      return !wishes.transport_is_auto || has_rdma_device() ? "" : "rdma: no RDMA device here";
+      if (!wishes.transport_is_auto) {
+        return "";
+      }
+      if (!wishes.why_no_rdma.empty()) {
+        return "rdma: " + wishes.why_no_rdma;
+      }
+      if (way.door != nullptr) {
+        return way.door->rdma_port() != 0 ? "" : "rdma: this end has none, " + way.door->why_no_rdma();
+      }
+      return has_rdma_device() ? "" : "rdma: no RDMA device here";
     case LinkKind::tcp:
       return is_offered ? "" : "tcp is not offered";
   }
@@ -89,9 +99,11 @@ std::string ViewerSession::choose_link(const OfferMessage& offer, DataWay way, c
         "the stream is delivered as 'latest'; a viewer cannot ask for 'every': start the sender with --delivery every");
   }
   delivery_ = wishes.delivery.value_or(stream.delivery);
+  may_do_without_rdma_ = wishes.transport_is_auto;
   std::string why_not;
   for (const LinkKind kind : wishes.allowed_links) {
-    if (const std::string reason = why_not_possible(kind, offer, authenticated_.is_unix, wishes); !reason.empty()) {
+    if (const std::string reason = why_not_possible(kind, offer, authenticated_.is_unix, way, wishes);
+        !reason.empty()) {
       why_not += "; " + reason;
       continue;
     }
@@ -103,7 +115,7 @@ std::string ViewerSession::choose_link(const OfferMessage& offer, DataWay way, c
       return kind == LinkKind::local ? " (auto: local, both ends are on this machine)"
                                      : " (auto: " + std::string(name(kind)) + why_not + ")";
     } catch (const Error& error) {
-      if (kind != LinkKind::rdma || !wishes.transport_is_auto) {
+      if (kind != LinkKind::rdma || !wishes.transport_is_auto || error.status() == ExitStatus::refused) {
         throw;
       }
       why_not += "; rdma: " + std::string(error.what());
@@ -130,13 +142,23 @@ void ViewerSession::open_link(const OfferMessage& offer, ChooseMessage choice, D
 
 DataPath ViewerSession::await_sender(DataWay way, const DataConnection& connection, const LinkTerms& terms) {
   DataWait wait(*way.door, connection, *authenticated_.channel);
+  std::optional<Error> fault;
   for (;;) {
     if (auto arrival = wait.next()) {
-      early_ = wait.take_message();
-      return accept_data(std::move(*arrival), terms);
+      try {
+        DataPath path = accept_data(std::move(*arrival), terms);
+        early_ = wait.take_message();
+        return path;
+      } catch (const Error& error) {
+        fault =
+            error;  // the sender hears of it by the way it dialled, and says no_link: only then is it its turn no more
+      }
     }
     if (wait.message() != nullptr) {
       throw_if_refused(*wait.message());
+      if (fault && message_type(*wait.message()) == "no_link") {
+        throw *fault;
+      }
       throw_if_no_link(*wait.message());
     }
   }
@@ -187,14 +209,35 @@ void ViewerSession::handle(const nlohmann::json& message) {
   const std::string type = message_type(message);
   if (type == "epoch") {
     const EpochMessage epoch = read_epoch(message);
-    const auto access = link_->begin_epoch(epoch.number, epoch.slot_bytes, epoch.ring_slots);
+    const auto access = begin_epoch_of_link(epoch);
     epoch_ = epoch.number;
     format_ = epoch.format;
     unsaid_ready_ = ReadyMessage{epoch.number, epoch.ring_slots, access};
+  } else if (type == "no_link") {
+    give_up_link(read_no_link(message));
   } else if (type == "bye") {
     frames_sent_ = read_bye(message).frames_sent;
     has_bye_.store(true, std::memory_order_release);
   }
+}
+
+std::optional<RingAccess> ViewerSession::begin_epoch_of_link(const EpochMessage& epoch) {
+  try {
+    return link_->begin_epoch(epoch.number, epoch.slot_bytes, epoch.ring_slots);
+  } catch (const Error& error) {
+    if (link_->kind() == LinkKind::rdma && may_do_without_rdma_ && error.status() == ExitStatus::failed) {
+      throw RdmaUnusable(error.what());
+    }
+    throw;
+  }
+}
+
+/// The sender found out late that it cannot use the link.
+void ViewerSession::give_up_link(const std::string& sentence) const {
+  if (may_do_without_rdma_) {
+    throw RdmaUnusable(sentence);
+  }
+  throw Error::refused(sentence);
 }
 
 void ViewerSession::check_peer() const {

@@ -21,6 +21,14 @@ struct ViewerWishes {
   std::vector<LinkKind> allowed_links;  // best first
   bool transport_is_auto = true;
   LinkTerms terms;
+  std::string why_no_rdma{};  // where it was tried and cannot be used
+};
+
+/// RDMA connects, but cannot be used: too little memory may be locked, for one. Under `auto` another session, without
+/// it, comes next.
+class RdmaUnusable : public Error {
+ public:
+  explicit RdmaUnusable(const std::string& sentence) : Error(ExitStatus::lost_peer, sentence) {}
 };
 
 /// Used by the subscriber's thread, but for link() and the atomics.
@@ -65,6 +73,8 @@ class ViewerSession {
   std::string choose_link(const OfferMessage& offer, DataWay way, const ViewerWishes& wishes);
   void open_link(const OfferMessage& offer, ChooseMessage choice, DataWay way, const LinkTerms& terms);
   DataPath await_sender(DataWay way, const DataConnection& connection, const LinkTerms& terms);
+  std::optional<RingAccess> begin_epoch_of_link(const EpochMessage& epoch);
+  void give_up_link(const std::string& sentence) const;
   void compare_clocks();
   void handle(const nlohmann::json& message);
 
@@ -76,6 +86,7 @@ class ViewerSession {
   std::optional<StreamFormat> format_;
   std::optional<ReadyMessage> unsaid_ready_;
   std::int64_t peer_timeout_ns_;
+  bool may_do_without_rdma_ = false;
   std::unique_ptr<nlohmann::json> early_;  // a message that came before its link
   std::uint64_t frames_sent_ = 0;
   std::atomic<bool> has_bye_ = false;
