@@ -39,10 +39,10 @@ struct RdmaWishes {
 struct RdmaOptions {
   DomainOf domain_of;
   std::int64_t peer_timeout_ns = 1'000'000'000;  // a peer whose device does not answer for so long is lost
-  // Receives without memory, for immediates: all are posted at once, and take_immediate() posts each anew. Without them
-  // the owner posts its own, before the peer may send.
-  bool receives_immediates = true;
   RdmaWishes wishes{};
+  // Receives without memory, for immediates: all are posted at once. Without them the owner posts its own, before the
+  // peer may send.
+  bool receives_immediates = true;
 };
 
 /// What the device gave, which may be less than was asked for.
