@@ -27,13 +27,10 @@ constexpr const char* examples =
     "  framewire bench                                        every link, 64 B to a 4K frame\n"
     "  framewire bench --transport tcp --message-bytes 33177600 --duration 5\n"
     "  framewire bench --transport local --message-bytes 33177600 --spin\n"
-    "  framewire bench big --count 100000 --duration 10s      as RDMA articles compare: sockets, verbs and links, "
-    "times "
-    "of both\n"
-    "                                                         ends, MB/s and messages/s (with big: framewire bench "
-    "--listen '*:5290')\n"
-    "  framewire bench big --transport verbs --spin           as ib_send_bw, ib_write_bw and ib_read_bw, and as "
-    "ib_write_lat\n";
+    "  framewire bench --count 100000 --duration 10s          sockets, links and verbs, as RDMA articles compare "
+    "them:\n"
+    "                                                         both ends' times, MB/s, messages/s (or with HOST)\n"
+    "  framewire bench big --transport verbs --spin           as ib_send_bw, ib_write_bw, ib_read_bw, ib_write_lat\n";
 
 struct Words {
   CommonWords common;

@@ -78,7 +78,8 @@ class Bench(harness.EndToEnd):
     def test_no_rdma_device(self):
         for transport in ("rdma", "verbs"):
             self.bench("--transport", transport, status=harness.FAILED)
-            self.one_sentence(self.program, "no RDMA device", "doctor")
+            (line,) = self.program.lines
+            self.assertRegex(line, "^framewire-bench: .*no RDMA device.*doctor")
 
     def test_count_and_time_end_a_row(self):
         for more, low, high in ((("--count", "30", "--duration", "60s"), 30, 30), (("--count", "1000000000", "--duration", "100ms"), 31, 10**9 - 1)):
