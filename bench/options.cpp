@@ -62,6 +62,7 @@ void describe_options(CLI::App& app, Words& words) {
   app.add_flag("--json", words.json, "print one JSON object");
   app.add_flag("--verbose", words.is_verbose, "say more");
   add_endpoint_options(app, words.common);
+  add_ring_options(app, words.common);
   app.get_option("--transport")
       ->description("auto (all that there are), socket, local (shared memory), tcp, rdma or verbs");
   app.footer(examples);

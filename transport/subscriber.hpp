@@ -51,10 +51,10 @@ struct SubscriberOptions {
   std::optional<Delivery> delivery;  // to ask for less than the stream's own
   std::int64_t retry_ns = -1;        // how long to go on without a sender; < 0: for ever
   bool reconnect = true;
-  bool confirms_epochs = false;                               // frames of an epoch come only after confirm_epoch()
-  std::string program = "framewire-view " FRAMEWIRE_VERSION;  // to the peer
-  std::string guest_role{};                                   // with listen: peers of this role are served, too,
-  ServeGuest serve_guest{};                                   // by this
+  bool confirms_epochs = false;  // frames of an epoch come only after confirm_epoch()
+  std::string program{};         // its name and version, to the peer; empty: framewire-view's
+  std::string guest_role{};      // with listen: peers of this role are served, too,
+  ServeGuest serve_guest{};      // by this
 };
 
 /// Exact counts over all sessions of this subscriber. frames_sent is the sender's word at bye; frames_lost follows from

@@ -263,8 +263,8 @@ TEST(Door, StillTakesVisitorsAfterManyMomentsWithoutDescriptors) {
   Log log(stderr, "test", false);
   std::atomic<int> sessions = 0;
   Door door(
-      {.at = {.host = "127.0.0.1", .port = 0}}, RdmaListening::never, AuthenticateOptions{}, [&](Door&, const Authenticated&) { ++sessions; },
-      log);
+      {.at = {.host = "127.0.0.1", .port = 0}}, RdmaListening::never, AuthenticateOptions{},
+      [&](Door&, const Authenticated&) { ++sessions; }, log);
   const SocketAddress address = unix_address(door.port());
   std::vector<FileDescriptor> visitors;
   for (int i = 0; i < moments; ++i) {
@@ -287,7 +287,8 @@ TEST(Door, StillTakesVisitorsAfterManyMomentsWithoutDescriptors) {
 TEST(Door, EndsWaitsForDataThatAreUnderWayAndThoseToCome) {
   Log log(stderr, "test", false);
   Door door(
-      {.at = {.host = "127.0.0.1", .port = 0}}, RdmaListening::never, AuthenticateOptions{}, [](Door&, const Authenticated&) {}, log);
+      {.at = {.host = "127.0.0.1", .port = 0}}, RdmaListening::never, AuthenticateOptions{},
+      [](Door&, const Authenticated&) {}, log);
   const DataConnection connection{random_session_id(), LinkKind::local, 0};
   std::atomic<int> ended = 0;
   const auto await = [&] {

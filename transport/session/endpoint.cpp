@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "base/clock.hpp"
+#include "transport/session/rdma_data.hpp"
+
 namespace framewire {
 
 AuthenticateOptions authentication_of(const EndpointOptions& endpoint) {
@@ -14,6 +17,12 @@ AuthenticateOptions authentication_of(const EndpointOptions& endpoint) {
   return options;
 }
 
+AuthenticateOptions hurried(AuthenticateOptions options, std::int64_t give_up_ns) noexcept {
+  constexpr std::int64_t least_ns = 2 * ns_per_s;
+  options.timeout_ns = std::min(options.timeout_ns, std::max(give_up_ns - monotonic_ns(), least_ns));
+  return options;
+}
+
 RdmaListening rdma_listening_of(const EndpointOptions& endpoint) noexcept {
   const auto& links = endpoint.allowed_links;
   if (std::ranges::find(links, LinkKind::rdma) == links.end()) {
@@ -23,6 +32,12 @@ RdmaListening rdma_listening_of(const EndpointOptions& endpoint) noexcept {
     return RdmaListening::required;
   }
   return endpoint.rdma_for_loopback ? RdmaListening::where_possible : RdmaListening::beyond_loopback;
+}
+
+void require_rdma_where_asked(const EndpointOptions& endpoint) {
+  if (rdma_listening_of(endpoint) == RdmaListening::required && !has_rdma_device()) {
+    throw no_rdma_device();
+  }
 }
 
 ListenOptions listening_of(const EndpointOptions& endpoint, const AuthenticateOptions& authentication) {

@@ -12,7 +12,6 @@
 #include "base/wait.hpp"
 #include "transport/control/address.hpp"
 #include "transport/session/endpoint.hpp"
-#include "transport/session/rdma_data.hpp"
 
 namespace framewire {
 
@@ -78,9 +77,7 @@ SenderService::SenderService(const EndpointOptions& endpoint, std::vector<Stream
   context_.terms.sender_domains = &context_.domains;
   context_.log = &log;
   if (endpoint.dial) {
-    if (rdma_listening_of(endpoint) == RdmaListening::required && !has_rdma_device()) {
-      throw no_rdma_device();
-    }
+    require_rdma_where_asked(endpoint);
     dial_to_ = *endpoint.dial;
     dialler_ = std::thread([this] { dial_loop(); });
     return;

@@ -18,7 +18,6 @@
 #include "transport/session/frame_flows.hpp"
 #include "transport/session/guests.hpp"
 #include "transport/session/handshake.hpp"
-#include "transport/session/rdma_data.hpp"
 #include "transport/session/viewer_session.hpp"
 
 namespace framewire {
@@ -28,6 +27,13 @@ namespace {
 constexpr std::int64_t between_dials_ns = 200 * ns_per_ms;
 constexpr std::int64_t dial_patience_ns = 3 * ns_per_s;  // and then again; the end of the program waits for it
 constexpr std::int64_t longest_sleep_ns = ns_per_s / 2;
+
+SubscriberOptions with_program_name(SubscriberOptions options) {
+  if (options.program.empty()) {
+    options.program = "framewire-view " FRAMEWIRE_VERSION;
+  }
+  return options;
+}
 
 }  // namespace
 
@@ -62,7 +68,9 @@ class Subscriber::Implementation {
   std::shared_ptr<ViewerSession> connect();
   std::shared_ptr<ViewerSession> receive();
   void forget_handshake() noexcept;
-  [[nodiscard]] AuthenticateOptions hurried_authentication() const;
+  [[nodiscard]] std::int64_t patience_ends_ns() const noexcept {
+    return options_.retry_ns < 0 ? INT64_MAX : alone_since_ns_ + options_.retry_ns;
+  }
   Authenticated await_incoming();
   void take_incoming(Authenticated authenticated);
   void adopt(const std::shared_ptr<ViewerSession>& session);
@@ -107,7 +115,7 @@ class Subscriber::Implementation {
 };
 
 Subscriber::Implementation::Implementation(SubscriberOptions options, Log& log)
-    : options_(std::move(options)),
+    : options_(with_program_name(std::move(options))),
       log_(log),
       authenticate_(authentication_of(options_.endpoint)),
       guests_(options_.guest_role, options_.serve_guest, options_.program) {
@@ -117,9 +125,7 @@ Subscriber::Implementation::Implementation(SubscriberOptions options, Log& log)
              .transport_is_auto = options_.endpoint.transport_is_auto,
              .terms = terms_of(options_.endpoint)};
   if (options_.endpoint.dial) {
-    if (rdma_listening_of(options_.endpoint) == RdmaListening::required && !has_rdma_device()) {
-      throw no_rdma_device();
-    }
+    require_rdma_where_asked(options_.endpoint);
     set_status(SubscriberState::waiting, "waiting for " + format_host_port(*options_.endpoint.dial));
   } else {
     door_ = std::make_unique<Door>(
@@ -263,7 +269,7 @@ std::shared_ptr<ViewerSession> Subscriber::Implementation::connect() {
     }
   }
   const HostPort data_to = reached(dialled, to);
-  Authenticated authenticated = authenticate_dialler(std::move(dialled), hurried_authentication());
+  Authenticated authenticated = authenticate_dialler(std::move(dialled), hurried(authenticate_, patience_ends_ns()));
   exchange_hellos(*authenticated.channel, "viewer", options_.program, {"sender"});
   auto session = std::make_shared<ViewerSession>(std::move(authenticated), DataWay{.dial = &data_to}, wishes_);
   forget_handshake();
@@ -282,17 +288,6 @@ std::shared_ptr<ViewerSession> Subscriber::Implementation::receive() {
       return std::make_shared<ViewerSession>(std::move(authenticated), DataWay{.door = door_.get()}, wishes_);
     }
   }
-}
-
-/// Somebody who takes the connection and says nothing must not outlast --retry by far.
-AuthenticateOptions Subscriber::Implementation::hurried_authentication() const {
-  constexpr std::int64_t least_ns = 2 * ns_per_s;
-  AuthenticateOptions hurried = authenticate_;
-  if (options_.retry_ns >= 0) {
-    const std::int64_t left_ns = alone_since_ns_ + options_.retry_ns - monotonic_ns();
-    hurried.timeout_ns = std::min(hurried.timeout_ns, std::max(left_ns, least_ns));
-  }
-  return hurried;
 }
 
 void Subscriber::Implementation::forget_handshake() noexcept {
