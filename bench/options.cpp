@@ -95,7 +95,7 @@ std::vector<std::string> read_operations(const std::string& text) {
   if (text.empty()) {
     return known;
   }
-  const std::vector<std::string> wanted = split_at_commas(text);
+  std::vector<std::string> wanted = split_at_commas(text);
   for (const std::string& one : wanted) {
     if (std::ranges::find(known, one) == known.end()) {
       throw Error::usage("--operation is " + quote(text) +

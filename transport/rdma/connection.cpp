@@ -93,8 +93,8 @@ RdmaRequest::~RdmaRequest() {
   }
 }
 
-RdmaConnection::RdmaConnection(const RdmaOptions& options)
-    : options_(options), events_(own(rdma_create_event_channel(), "open /dev/infiniband/rdma_cm")) {
+RdmaConnection::RdmaConnection(RdmaOptions options)
+    : options_(std::move(options)), events_(own(rdma_create_event_channel(), "open /dev/infiniband/rdma_cm")) {
   set_non_blocking(events_->fd, true);
 }
 

@@ -130,7 +130,7 @@ class RdmaConnection {
   void disconnect() noexcept;
 
  private:
-  explicit RdmaConnection(const RdmaOptions& options);
+  explicit RdmaConnection(RdmaOptions options);
 
   Verbs<rdma_cm_event> await(rdma_cm_event_type wanted, std::int64_t deadline_ns);
   void resolve(const sockaddr& to, std::int64_t deadline_ns);
