@@ -12,8 +12,9 @@
 
 namespace framewire {
 
-/// A peer on the other side of a firewall that drops RDMA says nothing; tcp shall not have to wait for long.
-inline constexpr std::int64_t rdma_connection_timeout_ns = 4'000'000'000;
+/// A peer on the other side of a firewall that drops RDMA says nothing; tcp shall not have to wait for long. But
+/// the kernel repeats a lost request only after 4.3 s (CMA_CM_RESPONSE_TIMEOUT), and one may be lost.
+inline constexpr std::int64_t rdma_connection_timeout_ns = 6'000'000'000;
 
 /// The sentence for a machine that can make no RDMA connection at all.
 Error no_rdma_device();
