@@ -84,7 +84,8 @@ std::string describe(const std::string& asked, const SocketAddress& address) {
 Dialled dial(const HostPort& to, std::int64_t deadline_ns, DialWay way) {
   std::vector<SocketAddress> addresses = resolve(to);
   const std::string asked = format_host_port(to);
-  if (way == DialWay::any && std::ranges::any_of(addresses, is_this_host)) {
+  const bool is_here = way == DialWay::any && std::ranges::any_of(addresses, is_this_host);
+  if (is_here) {
     FileDescriptor fd = connect_unix(unix_address(to.port), deadline_ns);
     if (fd.valid()) {
       return {.fd = std::move(fd), .is_unix = true, .address = asked};
@@ -100,9 +101,15 @@ Dialled dial(const HostPort& to, std::int64_t deadline_ns, DialWay way) {
     const auto left = static_cast<std::int64_t>(addresses.size() - i);
     FileDescriptor fd =
         connect_to(addresses[i], now_ns + std::max<std::int64_t>(0, deadline_ns - now_ns) / left, error_number);
-    if (fd.valid()) {
-      return {.fd = std::move(fd), .is_unix = false, .address = describe(asked, addresses[i])};
+    if (!fd.valid()) {
+      continue;
     }
+    // A listener of our own binds its Unix socket before TCP: it may have come between the two tries.
+    FileDescriptor unix_fd = is_here ? connect_unix(unix_address(to.port), deadline_ns) : FileDescriptor();
+    if (unix_fd.valid()) {
+      return {.fd = std::move(unix_fd), .is_unix = true, .address = asked};
+    }
+    return {.fd = std::move(fd), .is_unix = false, .address = describe(asked, addresses[i])};
   }
   throw cannot_reach(asked, error_number);
 }
