@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <thread>
 #include <utility>
 
@@ -35,9 +34,7 @@ RdmaReceiver::RdmaReceiver(std::unique_ptr<RdmaConnection> connection, bool rela
       sends_(*connection_),
       arrived_(connection_->grants().receive_depth) {
   unsent_credits_.reserve(max_pool_slots);
-  if (!connection_->grants().has_immediate && connection_->is_dialler()) {
-    sends_.post_probe();  // over iWARP the end that dialled has to speak first
-  }
+  sends_.speak_first();
   watch_ = std::make_unique<RdmaWatch>(
       *connection_, RdmaWatch::Calls{.on_end =
                                          [this](const std::string& what) {

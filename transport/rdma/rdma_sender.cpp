@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <chrono>
-#include <cstring>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -70,6 +68,7 @@ RdmaSender::RdmaSender(std::unique_ptr<RdmaConnection> connection, SenderDomains
     throw Error::failed("the RDMA device has no room for requests");
   }
   done_.reserve(most_waiting + connection_->grants().send_depth);
+  sends_.speak_first();
   watch_ =
       std::make_unique<RdmaWatch>(*connection_, RdmaWatch::Calls{.on_end =
                                                                      [this](const std::string& what) {

@@ -33,6 +33,12 @@ void SendQueue::post_probe() noexcept {
   }
 }
 
+void SendQueue::speak_first() noexcept {
+  if (!connection_.grants().has_immediate && connection_.is_dialler()) {
+    post_probe();
+  }
+}
+
 std::optional<ibv_wc_status> SendQueue::poll() noexcept {
   std::optional<ibv_wc_status> fault;
   std::array<ibv_wc, 16> completions;

@@ -31,6 +31,10 @@ class SendQueue {
   /// Posts an empty write, unless one is under way: a peer that is gone cannot acknowledge it.
   void post_probe() noexcept;
 
+  /// At the beginning of a link: over iWARP the end that dialled has to send something before the other one may. Does
+  /// nothing elsewhere.
+  void speak_first() noexcept;
+
   /// Takes in what has completed. Returns the first true fault, if there is one: everything after it is only flushed.
   std::optional<ibv_wc_status> poll() noexcept;
 
