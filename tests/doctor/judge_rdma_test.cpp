@@ -18,6 +18,16 @@ RdmaDevice& device(MachineFacts& machine) {
   return *machine.rdma.adapters.front().device;
 }
 
+/// The good card, and beside its good port one that is down.
+MachineFacts machine_with_a_port_down() {
+  MachineFacts machine = rdma_machine();
+  RdmaPort second = device(machine).ports.front();
+  second.number = 2;
+  second.state = RdmaPortState::down;
+  device(machine).ports.push_back(second);
+  return machine;
+}
+
 TEST(JudgeRdma, AllIsWellWithAGoodCard) {
   const MachineFacts machine = rdma_machine();
   const Findings findings = judge(machine, LinkKind::rdma);
@@ -82,22 +92,14 @@ TEST(JudgeRdma, APortThatIsDownSaysWhatIsMissing) {
 }
 
 TEST(JudgeRdma, ASecondPortThatIsDownHarmsNobody) {
-  MachineFacts machine = rdma_machine();
-  RdmaPort second = device(machine).ports.front();
-  second.number = 2;
-  second.state = RdmaPortState::down;
-  device(machine).ports.push_back(second);
+  const MachineFacts machine = machine_with_a_port_down();
   const Findings findings = judge(machine, LinkKind::rdma);
   EXPECT_FALSE(has_problem(findings));
   EXPECT_EQ(find(findings, "mlx5_0 port 2").level, Level::note);
 }
 
 TEST(JudgeRdma, ABadPortBesideAGoodOneIsNotWhatStopsRdma) {
-  MachineFacts machine = rdma_machine();
-  RdmaPort second = device(machine).ports.front();
-  second.number = 2;
-  second.state = RdmaPortState::down;
-  device(machine).ports.push_back(second);
+  MachineFacts machine = machine_with_a_port_down();
   machine.memory.lock_soft_bytes = 65536;
   const Findings findings = judge(machine, LinkKind::rdma);
   EXPECT_EQ(find(findings, "memlock").level, Level::problem);

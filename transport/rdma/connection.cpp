@@ -64,6 +64,18 @@ std::uint8_t ack_timeout_exponent(std::int64_t timeout_ns) noexcept {
   return static_cast<std::uint8_t>(std::clamp<int>(static_cast<int>(std::bit_width(units)), 9, 22) - 1);
 }
 
+/// For connecting and for accepting, which passes over retry_count. `said` outlives them.
+rdma_conn_param parameters_with(const RdmaPrivateData& said) noexcept {
+  rdma_conn_param parameters{};
+  parameters.private_data = said.data();
+  parameters.private_data_len = rdma_private_bytes;
+  parameters.responder_resources = RDMA_MAX_RESP_RES;
+  parameters.initiator_depth = RDMA_MAX_INIT_DEPTH;
+  parameters.retry_count = retry_count;
+  parameters.rnr_retry_count = rnr_retry_count;
+  return parameters;
+}
+
 std::string reason_text(int status) {
   return status < 0 ? ": " + errno_text(-status) : std::string();
 }
@@ -105,19 +117,11 @@ std::unique_ptr<RdmaConnection> RdmaConnection::dial(
   std::unique_ptr<RdmaConnection> connection(new RdmaConnection(options));
   connection->peer_ = name;
   connection->is_dialler_ = true;
-  rdma_cm_id* id = nullptr;
-  check_call(rdma_create_id(connection->events_.get(), &id, nullptr, RDMA_PS_TCP), "make an RDMA connection");
-  connection->id_.reset(id);
+  connection->id_ = own(make_id(connection->events_.get()).release(), "make an RDMA connection");
   connection->resolve(to, deadline_ns);
   connection->make_queue_pair();
-  rdma_conn_param parameters{};
-  parameters.private_data = hello.data();
-  parameters.private_data_len = rdma_private_bytes;
-  parameters.responder_resources = RDMA_MAX_RESP_RES;
-  parameters.initiator_depth = RDMA_MAX_INIT_DEPTH;
-  parameters.retry_count = retry_count;
-  parameters.rnr_retry_count = rnr_retry_count;
-  check_call(rdma_connect(id, &parameters), "connect to " + name + " over RDMA");
+  rdma_conn_param parameters = parameters_with(hello);
+  check_call(rdma_connect(connection->id_.get(), &parameters), "connect to " + name + " over RDMA");
   const auto event = connection->await(RDMA_CM_EVENT_ESTABLISHED, deadline_ns);
   const auto* answer = static_cast<const std::byte*>(event->param.conn.private_data);
   check_answer({answer, answer == nullptr ? std::size_t{0} : event->param.conn.private_data_len});
@@ -137,12 +141,7 @@ std::unique_ptr<RdmaConnection> RdmaConnection::accept(RdmaRequest request, cons
     reject(connection->id_.get(), error.what());
     throw;
   }
-  rdma_conn_param parameters{};
-  parameters.private_data = request.answer_.data();
-  parameters.private_data_len = rdma_private_bytes;
-  parameters.responder_resources = RDMA_MAX_RESP_RES;
-  parameters.initiator_depth = RDMA_MAX_INIT_DEPTH;
-  parameters.rnr_retry_count = rnr_retry_count;
+  rdma_conn_param parameters = parameters_with(request.answer_);
   check_call(rdma_accept(connection->id_.get(), &parameters), "accept an RDMA connection");
   connection->await(RDMA_CM_EVENT_ESTABLISHED, deadline_ns);
   connection->shorten_waits_for_the_unready();

@@ -38,12 +38,6 @@ std::string text_of(const sockaddr* address) {
   return text.front() == '\0' ? "an unknown address" : text.data();
 }
 
-Verbs<rdma_cm_id> make_id(rdma_event_channel* events) {
-  rdma_cm_id* id = nullptr;
-  check_call(rdma_create_id(events, &id, nullptr, RDMA_PS_TCP), "make an RDMA listener");
-  return Verbs<rdma_cm_id>(id);
-}
-
 }  // namespace
 
 RdmaListener::RdmaListener(std::span<const sockaddr_storage> addresses, std::uint16_t port, OnRequest on_request)
@@ -83,7 +77,7 @@ bool RdmaListener::listen_at(sockaddr_storage address) {
 }
 
 bool RdmaListener::try_to_listen(sockaddr_storage address, std::uint16_t port) {
-  auto id = make_id(events_.get());
+  auto id = own(make_id(events_.get()).release(), "make an RDMA listener");
   set_port(address, port);
   if (rdma_bind_addr(id.get(), reinterpret_cast<sockaddr*>(&address)) != 0 || rdma_listen(id.get(), backlog) != 0) {
     const int error_number = errno;
@@ -146,11 +140,10 @@ std::vector<sockaddr_storage> rdma_addresses() {
     if (one->ifa_addr == nullptr || (one->ifa_addr->sa_family != AF_INET && one->ifa_addr->sa_family != AF_INET6)) {
       continue;
     }
-    rdma_cm_id* raw_id = nullptr;
-    if (rdma_create_id(events.get(), &raw_id, nullptr, RDMA_PS_TCP) != 0) {
+    const Verbs<rdma_cm_id> id = make_id(events.get());
+    if (!id) {
       break;
     }
-    const Verbs<rdma_cm_id> id(raw_id);
     if (rdma_bind_addr(id.get(), one->ifa_addr) == 0 && id->verbs != nullptr) {
       sockaddr_storage address{};
       std::memcpy(&address, one->ifa_addr, size_of(*one->ifa_addr));

@@ -35,12 +35,6 @@ using Verbs = std::unique_ptr<Object, VerbsDeleter>;
 
 /// Takes what a call returned. Throws Error (failed), "cannot <doing>: …" by errno, when that is nothing.
 template <typename Object>
-Verbs<Object> own(Object* object, std::string_view doing);
-
-/// For calls that return 0, or -1 with errno (librdmacm), or errno itself (libibverbs). Throws Error (failed).
-void check_call(int result, std::string_view doing);
-
-template <typename Object>
 Verbs<Object> own(Object* object, std::string_view doing) {
   if (object == nullptr) {
     throw Error::from_errno(doing, errno);
@@ -48,10 +42,17 @@ Verbs<Object> own(Object* object, std::string_view doing) {
   return Verbs<Object>(object);
 }
 
+/// For calls that return 0, or -1 with errno (librdmacm), or errno itself (libibverbs). Throws Error (failed).
 inline void check_call(int result, std::string_view doing) {
   if (result != 0) {
     throw Error::from_errno(doing, result > 0 ? result : errno);
   }
+}
+
+/// A new id of a reliable connection on that channel; none, with errno, where there is no way to have one.
+inline Verbs<rdma_cm_id> make_id(rdma_event_channel* events) noexcept {
+  rdma_cm_id* id = nullptr;
+  return Verbs<rdma_cm_id>(rdma_create_id(events, &id, nullptr, RDMA_PS_TCP) == 0 ? id : nullptr);
 }
 
 }  // namespace framewire

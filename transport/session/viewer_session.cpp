@@ -150,8 +150,8 @@ DataPath ViewerSession::await_sender(DataWay way, const DataConnection& connecti
         early_ = wait.take_message();
         return path;
       } catch (const Error& error) {
-        fault =
-            error;  // the sender hears of it by the way it dialled, and says no_link: only then is it its turn no more
+        // The sender hears of it by the way it dialled, and says no_link: until then its word is still to come.
+        fault = error;
       }
     }
     if (wait.message() != nullptr) {
