@@ -12,6 +12,7 @@ namespace framewire {
 template <typename Value>
 class FixedQueue {
  public:
+  FixedQueue() = default;  // of no length
   explicit FixedQueue(std::size_t capacity) : places_(capacity) {}
 
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }

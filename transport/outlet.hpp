@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/fixed_queue.hpp"
 #include "transport/link.hpp"
 
 namespace framewire {
@@ -28,25 +29,10 @@ struct OutletCounts {
   std::uint64_t bytes_sent = 0;       // payload
 };
 
-/// A queue of frames with a fixed capacity: nothing is allocated per frame. Oldest first.
-class WaitingFrames {
- public:
-  struct Entry {
-    FrameHeader header;
-    PoolSlot slot;
-  };
-
-  void reserve(std::size_t capacity) { entries_.resize(capacity); }
-  [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
-  [[nodiscard]] std::size_t size() const noexcept { return count_; }
-  [[nodiscard]] Entry& front() noexcept { return entries_[head_]; }
-  void push(const Entry& entry) noexcept;
-  void pop() noexcept;
-
- private:
-  std::vector<Entry> entries_;
-  std::size_t head_ = 0;
-  std::size_t count_ = 0;
+/// A frame that waits for an outlet's link.
+struct WaitingFrame {
+  FrameHeader header;
+  PoolSlot slot;
 };
 
 /// Owned by its session, which attaches it to a stream; guarded by that stream's mutex while attached.
@@ -56,9 +42,9 @@ struct Outlet {
 
   SenderLink* link;
   Delivery delivery;
-  int wake_event;  // raised when the session has an epoch to announce, or the stream has ended
-  WaitingFrames waiting;
-  std::vector<PoolSlot> held;  // given to the link and not let go of yet
+  int wake_event;                    // raised when the session has an epoch to announce, or the stream has ended
+  FixedQueue<WaitingFrame> waiting;  // as long as the stream says that attaches it
+  std::vector<PoolSlot> held;        // given to the link and not let go of yet
   std::size_t most_held = 0;
   std::uint32_t announced_epoch = 0;
   std::uint32_t ready_epoch = 0;

@@ -139,16 +139,16 @@ void Stream::publish(ClaimedSlot slot, const FrameInfo& info) {
   const Epoch& epoch = epochs_.back();
   const PoolSlot pool_slot{slot.pool_->epoch(), slot.index_};
   assert(pool_slot.epoch == epoch.pool->epoch());
-  WaitingFrames::Entry frame{.header = {.sequence = next_sequence_++,
-                                        .stream = options_.number,
-                                        .epoch = pool_slot.epoch,
-                                        .user_tag = info.user_tag,
-                                        .pts_ns = info.pts_ns,
-                                        .times = {.begun_ns = slot.begun_ns_, .completed_ns = monotonic_ns()},
-                                        .colour = epoch.format.colour,
-                                        .layout = info.layout ? *info.layout : epoch.format.layout,
-                                        .is_stamped = info.is_stamped},
-                             .slot = pool_slot};
+  WaitingFrame frame{.header = {.sequence = next_sequence_++,
+                                .stream = options_.number,
+                                .epoch = pool_slot.epoch,
+                                .user_tag = info.user_tag,
+                                .pts_ns = info.pts_ns,
+                                .times = {.begun_ns = slot.begun_ns_, .completed_ns = monotonic_ns()},
+                                .colour = epoch.format.colour,
+                                .layout = info.layout ? *info.layout : epoch.format.layout,
+                                .is_stamped = info.is_stamped},
+                     .slot = pool_slot};
   assert(frame.header.layout.size_bytes <= epoch.pool->slot_bytes());
   frame.header.slice_bytes = frame.header.layout.size_bytes;
   if (frames_produced_++ == 0) {
@@ -239,8 +239,8 @@ bool Stream::attach(Outlet& outlet) {
     return false;
   }
   const std::size_t all_slots = pool_slots_for(options_.max_viewers, options_.slots_per_viewer);
-  outlet.waiting.reserve(2 * all_slots);  // of the current epoch and, under `every`, of the one before
-  outlet.most_held = 2 * all_slots;
+  outlet.most_held = 2 * all_slots;  // of the current epoch and, under `every`, of the one before
+  outlet.waiting = FixedQueue<WaitingFrame>(outlet.most_held);
   outlet.held.reserve(outlet.most_held);
   outlets_.push_back(&outlet);
   changed_.notify_all();
@@ -378,7 +378,7 @@ void Stream::collect(Outlet& outlet) noexcept {
   }
 }
 
-void Stream::queue(Outlet& outlet, const WaitingFrames::Entry& frame) noexcept {
+void Stream::queue(Outlet& outlet, const WaitingFrame& frame) noexcept {
   ++outlet.counts.frames_produced;
   if (outlet.delivery == Delivery::latest && !outlet.waiting.empty()) {
     release(outlet.waiting.front().slot);
@@ -395,7 +395,7 @@ void Stream::queue(Outlet& outlet, const WaitingFrames::Entry& frame) noexcept {
 
 void Stream::offer_waiting(Outlet& outlet) noexcept {
   while (!outlet.waiting.empty()) {
-    WaitingFrames::Entry& frame = outlet.waiting.front();
+    WaitingFrame& frame = outlet.waiting.front();
     if (frame.slot.epoch != outlet.ready_epoch) {
       if (frame.slot.epoch != outlet.announced_epoch) {
         raise_event(outlet.wake_event);

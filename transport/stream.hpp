@@ -160,7 +160,7 @@ class Stream {
   std::optional<ClaimedSlot> take_slot() noexcept;
   void collect_all() noexcept;
   void collect(Outlet& outlet) noexcept;
-  void queue(Outlet& outlet, const WaitingFrames::Entry& frame) noexcept;
+  void queue(Outlet& outlet, const WaitingFrame& frame) noexcept;
   void offer_waiting(Outlet& outlet) noexcept;
   [[nodiscard]] bool source_looks_itself() const noexcept;
   [[nodiscard]] bool must_wait_to_collect() noexcept;

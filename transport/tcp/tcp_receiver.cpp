@@ -36,7 +36,7 @@ TcpRing::TcpRing(std::uint32_t ring_epoch, std::uint64_t bytes_per_slot, std::ui
 }
 
 TcpReceiver::TcpReceiver(FileDescriptor socket, std::int64_t peer_timeout_ns)
-    : socket_(std::move(socket)), arrived_event_(make_event()), buffer_(buffer_bytes), arrived_(most_arrived) {
+    : socket_(std::move(socket)), arrived_event_(make_event()), buffer_(buffer_bytes) {
   set_non_blocking(socket_.get(), false);
   watch_peer(socket_.get(), peer_timeout_ns);
   thread_ = std::thread([this] { receive_loop(); });
@@ -59,19 +59,13 @@ std::optional<RingAccess> TcpReceiver::begin_epoch(std::uint32_t epoch, std::uin
 
 std::optional<IncomingFrame> TcpReceiver::poll() noexcept {
   const std::scoped_lock lock(mutex_);
-  if (arrived_count_ == 0) {
-    return std::nullopt;
-  }
-  IncomingFrame frame = std::move(arrived_[arrived_head_]);
-  arrived_head_ = (arrived_head_ + 1) % arrived_.size();
-  --arrived_count_;
-  return frame;
+  return arrived_.empty() ? std::nullopt : std::optional(arrived_.pop());
 }
 
 bool TcpReceiver::arm() noexcept {
   clear_event(arrived_event_.get());
   const std::scoped_lock lock(mutex_);
-  is_waiting_ = arrived_count_ == 0;
+  is_waiting_ = arrived_.empty();
   // The end may have come between the last look and the clearing of its event: once more it is no reason to sleep.
   return is_waiting_ && (state() == LinkState::open || std::exchange(end_was_said_, true));
 }
@@ -137,13 +131,12 @@ bool TcpReceiver::receive_frame() {
   frame.received_ns = monotonic_ns();
   {
     const std::scoped_lock lock(mutex_);
-    if (arrived_count_ == arrived_.size()) {
+    if (arrived_.full()) {
       fault_ = "the sender sent more slices than were agreed";
       end(LinkState::broken);
       return false;
     }
-    arrived_[(arrived_head_ + arrived_count_) % arrived_.size()] = std::move(frame);
-    ++arrived_count_;
+    arrived_.push(std::move(frame));
     if (is_waiting_) {
       is_waiting_ = false;
       raise_event(arrived_event_.get());

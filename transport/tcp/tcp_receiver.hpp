@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/file_descriptor.hpp"
+#include "base/fixed_queue.hpp"
 #include "transport/link.hpp"
 #include "transport/tcp/credit_word.hpp"
 
@@ -67,9 +68,7 @@ class TcpReceiver final : public ReceiverLink {
 
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<TcpRing>> rings_;  // the newest last; earlier ones until a frame of a later one came
-  std::vector<IncomingFrame> arrived_;           // oldest first, a ring of fixed capacity
-  std::size_t arrived_head_ = 0;
-  std::size_t arrived_count_ = 0;
+  FixedQueue<IncomingFrame> arrived_{most_arrived};
   bool is_waiting_ = false;
   bool end_was_said_ = false;
   std::string fault_;

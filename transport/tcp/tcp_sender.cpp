@@ -75,7 +75,6 @@ TcpSender::TcpSender(FileDescriptor socket, std::int64_t peer_timeout_ns)
       poller_(make_poller({done_event_.get(), socket_.get()})) {
   set_non_blocking(socket_.get(), false);
   watch_peer(socket_.get(), peer_timeout_ns_);
-  queue_.resize(most_queued);
   done_.reserve(most_queued);
   thread_ = std::thread([this] { send_loop(); });
 }
@@ -115,7 +114,7 @@ Offer TcpSender::offer(const OutgoingFrame& frame) noexcept {
   }
   {
     const std::scoped_lock lock(mutex_);
-    if (queue_count_ == queue_.size()) {
+    if (queue_.full()) {
       return Offer::no_credit;
     }
     if (frame.header.slice == 0) {
@@ -124,10 +123,9 @@ Offer TcpSender::offer(const OutgoingFrame& frame) noexcept {
       free_ring_slots_.pop_back();
       ring_slot_is_out_[current_ring_slot_] = true;
     }
-    OutgoingFrame& queued = queue_[(queue_head_ + queue_count_) % queue_.size()];
-    queued = frame;
+    OutgoingFrame queued = frame;
     queued.header.slot = current_ring_slot_;
-    ++queue_count_;
+    queue_.push(std::move(queued));
   }
   queued_.notify_one();
   return Offer::accepted;
@@ -194,16 +192,14 @@ void TcpSender::send_loop() noexcept {
     std::size_t count = 0;
     {
       std::unique_lock lock(mutex_);
-      queued_.wait(lock, [&] { return stopping_ || queue_count_ > 0; });
+      queued_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
       if (stopping_) {
         return;
       }
       std::size_t payload_bytes = 0;
-      while (count < batch.size() && queue_count_ > 0 && (count == 0 || payload_bytes < batch_payload_bytes)) {
-        batch[count] = queue_[queue_head_];
+      while (count < batch.size() && !queue_.empty() && (count == 0 || payload_bytes < batch_payload_bytes)) {
+        batch[count] = queue_.pop();
         payload_bytes += batch[count].header.slice_bytes;
-        queue_head_ = (queue_head_ + 1) % queue_.size();
-        --queue_count_;
         ++count;
       }
     }

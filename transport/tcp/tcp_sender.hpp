@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/file_descriptor.hpp"
+#include "base/fixed_queue.hpp"
 #include "transport/link.hpp"
 #include "transport/tcp/credit_word.hpp"
 
@@ -64,9 +65,7 @@ class TcpSender final : public SenderLink {
 
   std::mutex mutex_;  // between offer()/collect() and the sending thread
   std::condition_variable queued_;
-  std::vector<OutgoingFrame> queue_;  // oldest first, a ring of fixed capacity
-  std::size_t queue_head_ = 0;
-  std::size_t queue_count_ = 0;
+  FixedQueue<OutgoingFrame> queue_{most_queued};
   std::vector<PoolSlot> done_;
   bool stopping_ = false;
 
