@@ -3,15 +3,12 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 #include <utility>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "transport/rdma/cell.hpp"
 #include "transport/ring_limits.hpp"
-#include "transport/socket_state.hpp"
 
 namespace framewire {
 
@@ -20,70 +17,47 @@ namespace {
 constexpr std::int64_t bind_patience_ns = 5 * ns_per_s;
 constexpr std::int64_t drain_patience_ns = 100 * ns_per_ms;
 
-void pause_a_little() {
-  std::this_thread::sleep_for(std::chrono::microseconds(100));
-}
-
 }  // namespace
 
 RdmaReceiver::RdmaReceiver(std::unique_ptr<RdmaConnection> connection, bool relaxed_ordering)
     : relaxed_ordering_(relaxed_ordering),
-      connection_(std::move(connection)),
-      end_event_(make_event()),
-      poller_(make_poller({connection_->completion_descriptor(), end_event_.get()})),
-      sends_(*connection_),
-      arrived_(connection_->grants().receive_depth) {
+      end_(std::move(connection), "the sender"),
+      arrived_(end_.connection().grants().receive_depth) {
   unsent_credits_.reserve(max_pool_slots);
-  sends_.speak_first();
-  watch_ = std::make_unique<RdmaWatch>(
-      *connection_, RdmaWatch::Calls{.on_end =
-                                         [this](const std::string& what) {
-                                           const std::scoped_lock lock(mutex_);
-                                           receive_completed();  // what came whole before the end stays received
-                                           fail(LinkState::closed, "the sender " + what);
-                                         },
-                                     .on_tick = [this] { look_after(); }});
+  end_.watch({.before_end = [this] { receive_completed(); }, .on_tick = [this] { send_credits(); }});
 }
 
 RdmaReceiver::~RdmaReceiver() {
   drain();
-  watch_.reset();
-  connection_->disconnect();
+  end_.stop();
 }
 
 /// The last credits shall arrive: disconnecting ends what is under way.
 void RdmaReceiver::drain() noexcept {
-  const std::int64_t deadline_ns = monotonic_ns() + drain_patience_ns;
   {
-    const std::scoped_lock lock(mutex_);
-    sends_.post_probe();
+    const std::scoped_lock lock(end_.mutex());
+    end_.sends().post_probe();
   }
-  for (;;) {
-    {
-      const std::scoped_lock lock(mutex_);
-      poll_sends();
-      send_credits();
-      if (state() != LinkState::open || sends_.completed() == sends_.posted() || monotonic_ns() >= deadline_ns) {
-        return;
-      }
-    }
-    pause_a_little();
-  }
+  const auto has_arrived = [&] {
+    send_credits();
+    return end_.sends().completed() == end_.sends().posted();
+  };
+  end_.await(has_arrived, monotonic_ns() + drain_patience_ns);
 }
 
 std::optional<RingAccess> RdmaReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes,
                                                     std::uint32_t ring_slots) {
   require_possible_ring(slot_bytes, ring_slots);
   {
-    const std::scoped_lock lock(mutex_);
+    const std::scoped_lock lock(end_.mutex());
     require_room_for_ring(rings_.size());
   }
-  auto ring = std::make_shared<RdmaRing>(connection_->domain(), epoch, slot_bytes, ring_slots,
-                                         connection_->grants().has_windows, relaxed_ordering_);
+  auto ring = std::make_shared<RdmaRing>(end_.connection().domain(), epoch, slot_bytes, ring_slots,
+                                         end_.connection().grants().has_windows, relaxed_ordering_);
   bind(*ring);
   RingAccess access = ring->access();
-  access.receive_depth = connection_->grants().receive_depth;
-  const std::scoped_lock lock(mutex_);
+  access.receive_depth = end_.connection().grants().receive_depth;
+  const std::scoped_lock lock(end_.mutex());
   rings_.push_back(std::move(ring));
   return access;
 }
@@ -94,41 +68,34 @@ void RdmaReceiver::bind(const RdmaRing& ring) {
   if (requests.empty()) {
     return;
   }
-  const std::int64_t deadline_ns = monotonic_ns() + bind_patience_ns;
   std::uint64_t last = 0;
-  for (;;) {
-    {
-      const std::scoped_lock lock(mutex_);
-      poll_sends();
-      if (state() != LinkState::open) {
-        throw Error::lost_peer(fault_);
-      }
-      if (last == 0 && sends_.room() >= requests.size() && post(requests)) {
-        last = sends_.posted();
-      }
-      if (last != 0 && sends_.completed() >= last) {
-        return;
-      }
+  const auto is_bound = [&] {
+    if (last == 0 && end_.room() >= requests.size() && end_.post(requests)) {
+      last = end_.sends().posted();
     }
-    if (monotonic_ns() >= deadline_ns) {
-      connection_->disconnect();  // so that nothing opens a window on what is gone
-      throw Error::lost_peer("the RDMA device did not open a memory window in time");
-    }
-    pause_a_little();
+    return last != 0 && end_.sends().completed() >= last;
+  };
+  if (end_.await(is_bound, monotonic_ns() + bind_patience_ns)) {
+    return;
   }
+  if (!end_.is_open()) {
+    throw Error::lost_peer(end_.fault());
+  }
+  end_.connection().disconnect();  // so that nothing opens a window on what is gone
+  throw Error::lost_peer("the RDMA device did not open a memory window in time");
 }
 
 // ---- The receiving thread's ----
 
 std::optional<IncomingFrame> RdmaReceiver::poll() noexcept {
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock lock(end_.mutex());
   send_credits();
   if (!arrived_.empty()) {
     return arrived_.pop();
   }
   // One at a time: a frame goes straight to whoever takes it.
   ibv_wc completion;
-  while (ibv_poll_cq(connection_->receive_completions(), 1, &completion) == 1) {
+  while (ibv_poll_cq(end_.connection().receive_completions(), 1, &completion) == 1) {
     if (auto frame = take(completion)) {
       return frame;
     }
@@ -137,22 +104,20 @@ std::optional<IncomingFrame> RdmaReceiver::poll() noexcept {
 }
 
 bool RdmaReceiver::arm() noexcept {
-  clear_event(end_event_.get());
-  const std::scoped_lock lock(mutex_);
-  connection_->take_notifications();
-  if (!connection_->request_notification()) {
-    fail(LinkState::lost, "the RDMA device is gone");
-  }
+  end_.clear_end();
+  const std::scoped_lock lock(end_.mutex());
+  end_.connection().take_notifications();
+  end_.request_notification();
   // What completed before the device was asked to notify will not be told of.
   receive_completed();
   send_credits();
-  return arrived_.empty() && (state() == LinkState::open || std::exchange(end_was_said_, true));
+  return arrived_.empty() && (end_.is_open() || std::exchange(end_was_said_, true));
 }
 
 void RdmaReceiver::receive_completed() noexcept {
   ibv_wc completion;
   // A slice in the queue has its receive posted anew already: a sender that keeps no count could fill it.
-  while (!arrived_.full() && ibv_poll_cq(connection_->receive_completions(), 1, &completion) == 1) {
+  while (!arrived_.full() && ibv_poll_cq(end_.connection().receive_completions(), 1, &completion) == 1) {
     if (auto frame = take(completion)) {
       arrived_.push(std::move(*frame));
     }
@@ -166,19 +131,19 @@ std::optional<IncomingFrame> RdmaReceiver::take(const ibv_wc& completion) noexce
   }
   if (completion.status != IBV_WC_SUCCESS) {
     if (completion.status == IBV_WC_WR_FLUSH_ERR) {
-      poll_sends();  // what is only flushed here failed there, and why stands there
+      end_.poll_sends();  // what is only flushed here failed there, and why stands there
     }
-    fail(LinkState::lost, describe_fault(completion.status, "the sender"));
+    end_.fail_by(completion.status);
     return std::nullopt;
   }
-  const auto bits = connection_->immediate_of(completion);
+  const auto bits = end_.connection().immediate_of(completion);
   if (!bits) {
-    fail(LinkState::broken, "the sender sent a message that announces nothing");
+    end_.fail(LinkState::broken, "the sender sent a message that announces nothing");
     return std::nullopt;
   }
   auto frame = take_slice(decode_immediate(*bits));
-  if (!connection_->post_receive_again(completion)) {
-    fail(LinkState::lost, describe_fault(IBV_WC_WR_FLUSH_ERR, "the sender"));
+  if (!end_.connection().post_receive_again(completion)) {
+    end_.fail_by(IBV_WC_WR_FLUSH_ERR);
   }
   return frame;
 }
@@ -187,17 +152,17 @@ std::optional<IncomingFrame> RdmaReceiver::take_slice(const Immediate& immediate
   RdmaRing* const ring = find_ring(immediate.epoch);
   if (ring == nullptr || immediate.slot >= ring->slot_count() || immediate.slice >= ring->cells_per_slot() ||
       !ring->is_lent[immediate.slot]) {
-    fail(LinkState::broken, "the sender announced a frame in a slot that it had no credit for");
+    end_.fail(LinkState::broken, "the sender announced a frame in a slot that it had no credit for");
     return std::nullopt;
   }
   if (immediate.slice != ring->next_slice[immediate.slot]) {
-    fail(LinkState::broken, "the sender announced the slices of a frame out of order");
+    end_.fail(LinkState::broken, "the sender announced the slices of a frame out of order");
     return std::nullopt;
   }
   std::optional<IncomingFrame> frame(std::in_place);
   FrameHeader& header = frame->header;
   if (const char* const wrong = read_cell(*ring, immediate, header); wrong != nullptr) {
-    fail(LinkState::broken, std::string("the sender sent ") + wrong);
+    end_.fail(LinkState::broken, std::string("the sender sent ") + wrong);
     return std::nullopt;
   }
   const bool is_last = header.slice + 1 == header.slice_count;
@@ -254,13 +219,13 @@ void RdmaReceiver::give_back(const FrameHeader& header) noexcept {
   if (header.slice + 1 != header.slice_count) {
     return;
   }
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock lock(end_.mutex());
   for (const auto& ring : rings_) {
     if (ring->epoch() == header.epoch && header.slot < ring->slot_count()) {
       ring->is_lent[header.slot] = true;
     }
   }
-  if (state() == LinkState::open) {
+  if (end_.is_open()) {
     unsent_credits_.push_back({.epoch = header.epoch, .slot = header.slot, .slice = 0});
     send_credits();
   }
@@ -268,10 +233,10 @@ void RdmaReceiver::give_back(const FrameHeader& header) noexcept {
 
 void RdmaReceiver::send_credits() noexcept {
   std::size_t sent = 0;
-  while (sent < unsent_credits_.size() && state() == LinkState::open) {
-    if (sends_.room() == 0) {
-      poll_sends();
-      if (sends_.room() == 0) {
+  while (sent < unsent_credits_.size() && end_.is_open()) {
+    if (end_.room() == 0) {
+      end_.poll_sends();
+      if (end_.room() == 0) {
         break;  // the next look tries again: a completion of these wakes as one of the others does
       }
     }
@@ -280,59 +245,18 @@ void RdmaReceiver::send_credits() noexcept {
     request[0].opcode = IBV_WR_SEND_WITH_IMM;
     request[0].imm_data = bits;
     ibv_sge notice{.addr = reinterpret_cast<std::uint64_t>(&bits), .length = sizeof bits, .lkey = 0};
-    if (!connection_->grants().has_immediate) {
+    if (!end_.connection().grants().has_immediate) {
       request[0].opcode = IBV_WR_SEND;
       request[0].send_flags = IBV_SEND_INLINE;
       request[0].sg_list = &notice;
       request[0].num_sge = 1;
     }
-    if (!post(request)) {
+    if (!end_.post(request)) {
       break;
     }
     ++sent;
   }
   unsent_credits_.erase(unsent_credits_.begin(), unsent_credits_.begin() + static_cast<std::ptrdiff_t>(sent));
-}
-
-bool RdmaReceiver::post(std::span<ibv_send_wr> requests) noexcept {
-  const bool posted = sends_.post(requests);
-  if (!posted) {
-    fail(LinkState::lost, describe_fault(IBV_WC_WR_FLUSH_ERR, "the sender"));
-  }
-  return posted;
-}
-
-void RdmaReceiver::poll_sends() noexcept {
-  if (const auto status = sends_.poll()) {
-    fail(LinkState::lost, describe_fault(*status, "the sender"));
-  }
-}
-
-/// On the watch's thread, a few times a second. A sender that has nothing to send looks like one that is gone.
-void RdmaReceiver::look_after() noexcept {
-  const std::scoped_lock lock(mutex_);
-  poll_sends();
-  send_credits();
-  if (state() == LinkState::open && sends_.posted() == posted_at_last_tick_) {
-    sends_.post_probe();
-  }
-  posted_at_last_tick_ = sends_.posted();
-}
-
-// ---- The end ----
-
-void RdmaReceiver::fail(LinkState state, std::string why) noexcept {
-  LinkState expected = LinkState::open;
-  if (state_.load() == LinkState::open) {
-    fault_ = std::move(why);
-  }
-  state_.compare_exchange_strong(expected, state);
-  raise_event(end_event_.get());
-}
-
-std::string RdmaReceiver::fault() const {
-  const std::scoped_lock lock(mutex_);
-  return fault_;
 }
 
 }  // namespace framewire

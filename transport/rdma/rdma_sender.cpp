@@ -6,10 +6,8 @@
 #include <cassert>
 #include <utility>
 
-#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "transport/rdma/cell.hpp"
-#include "transport/socket_state.hpp"
 
 namespace framewire {
 
@@ -58,49 +56,39 @@ struct RdmaSender::Batch {
 
 RdmaSender::RdmaSender(std::unique_ptr<RdmaConnection> connection, SenderDomains& domains)
     : domains_(domains),
-      connection_(std::move(connection)),
-      end_event_(make_event()),
-      poller_(make_poller({connection_->completion_descriptor(), end_event_.get()})),
-      sends_(*connection_),
+      end_(std::move(connection), "the viewer"),
       waiting_(most_waiting),
-      under_way_(connection_->grants().send_depth) {
-  if (connection_->grants().send_depth <= announcement_requests) {
+      under_way_(grants().send_depth) {
+  if (grants().send_depth <= announcement_requests) {
     throw Error::failed("the RDMA device has no room for requests");
   }
-  done_.reserve(most_waiting + connection_->grants().send_depth);
-  sends_.speak_first();
-  watch_ =
-      std::make_unique<RdmaWatch>(*connection_, RdmaWatch::Calls{.on_end =
-                                                                     [this](const std::string& what) {
-                                                                       const std::scoped_lock lock(mutex_);
-                                                                       fail(LinkState::closed, "the viewer " + what);
-                                                                     },
-                                                                 .on_tick = [this] { look_after(); }});
+  done_.reserve(most_waiting + grants().send_depth);
+  // What it finds completed has raised the descriptor as well.
+  end_.watch({.on_tick = [this] { take_sent(); }});
 }
 
 RdmaSender::~RdmaSender() {
-  watch_.reset();
-  connection_->disconnect();
+  end_.stop();
 }
 
 void RdmaSender::begin_epoch(std::shared_ptr<Pool> pool) {
-  auto registration = domains_.registration_of(connection_->domain(), pool->block());
-  const std::scoped_lock lock(mutex_);
+  auto registration = domains_.registration_of(end_.connection().domain(), pool->block());
+  const std::scoped_lock lock(end_.mutex());
   announced_pool_ = std::move(pool);
   announced_registration_ = std::move(registration);
 }
 
 void RdmaSender::epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots,
                              const std::optional<RingAccess>& access) noexcept {
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock lock(end_.mutex());
   if (!access || access->cells_per_slot == 0 || access->cells_per_slot > max_slices || access->receive_depth == 0) {
-    return fail(LinkState::broken, "the viewer did not say where its ring is");
+    return end_.fail(LinkState::broken, "the viewer did not say where its ring is");
   }
   assert(announced_pool_ && announced_pool_->epoch() == epoch);
   ring_slots = std::min(ring_slots, max_pool_slots);
   std::erase_if(rings_, [](const auto& one) { return one->free_slots.size() == one->slices_out.size(); });
   if (rings_.size() >= most_rings) {
-    return fail(LinkState::broken, "the viewer keeps frames of " + std::to_string(most_rings) + " formats");
+    return end_.fail(LinkState::broken, "the viewer keeps frames of " + std::to_string(most_rings) + " formats");
   }
   if (!rings_.empty()) {
     rings_.back()->pool.reset();  // nothing new is sent from it
@@ -121,13 +109,13 @@ void RdmaSender::epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots,
 // ---- Frames go out ----
 
 Offer RdmaSender::offer(const OutgoingFrame& frame) noexcept {
-  const std::scoped_lock lock(mutex_);
-  if (state() != LinkState::open || rings_.empty()) {
+  const std::scoped_lock lock(end_.mutex());
+  if (!end_.is_open() || rings_.empty()) {
     return Offer::closed;
   }
   assert(frame.pool_slot.epoch == rings_.back()->epoch);
   if (waiting_.full() || !take_credit_for(frame.header)) {
-    return state() == LinkState::open ? Offer::no_credit : Offer::closed;
+    return end_.is_open() ? Offer::no_credit : Offer::closed;
   }
   FrameHeader header = frame.header;
   header.slot = current_slot_;
@@ -150,15 +138,15 @@ Offer RdmaSender::offer(const OutgoingFrame& frame) noexcept {
 bool RdmaSender::take_credit_for(const FrameHeader& header) noexcept {
   RemoteRing& ring = *rings_.back();
   if (header.slice_count > std::min(ring.access.cells_per_slot, ring.access.receive_depth)) {
-    fail(LinkState::broken,
-         "a frame of " + std::to_string(header.slice_count) + " slices is more than the viewer has header cells for");
+    end_.fail(LinkState::broken, "a frame of " + std::to_string(header.slice_count) +
+                                     " slices is more than the viewer has header cells for");
     return false;
   }
   if (header.slice != 0) {
     return true;
   }
   const bool has_credit = !ring.free_slots.empty() && slices_out_ + header.slice_count <= ring.access.receive_depth &&
-                          accepted_ - acknowledged_ < connection_->grants().receive_depth;
+                          accepted_ - acknowledged_ < grants().receive_depth;
   if (has_credit) {
     ++accepted_;
     slices_out_ += header.slice_count;
@@ -171,11 +159,11 @@ bool RdmaSender::take_credit_for(const FrameHeader& header) noexcept {
 
 /// As much as there is room for. A rest goes out when there is room again, of which the session is told unasked.
 void RdmaSender::post_waiting() noexcept {
-  while (!waiting_.empty() && state() == LinkState::open) {
+  while (!waiting_.empty() && end_.is_open()) {
     if (post_slice(waiting_.front().slice())) {
       const Waiting posted = waiting_.pop();
       let_go_of(posted.frame.header, posted.frame.pool_slot, posted.pool);
-    } else if (!connection_->request_notification() || !take_sent()) {
+    } else if (!end_.connection().request_notification() || !take_sent()) {
       return;
     }
   }
@@ -190,7 +178,7 @@ bool RdmaSender::post_slice(const Slice& slice) noexcept {
       add_payload(batch, slice);
     }
     const bool is_whole = is_in_cell(header) || slice.posted_bytes == header.slice_bytes;
-    const std::size_t room = std::min<std::size_t>(sends_.room(), most_in_batch) - batch.count;
+    const std::size_t room = std::min<std::size_t>(end_.room(), most_in_batch) - batch.count;
     const bool announces = is_whole && room >= announcement_requests;
     if (announces) {
       add_announcement(batch, slice);
@@ -198,8 +186,7 @@ bool RdmaSender::post_slice(const Slice& slice) noexcept {
     if (batch.count == 0) {
       return false;
     }
-    if (!sends_.post(std::span(batch.requests).first(batch.count))) {
-      fail(LinkState::lost, describe_fault(IBV_WC_WR_FLUSH_ERR, "the viewer"));
+    if (!end_.post(std::span(batch.requests).first(batch.count))) {
       return false;
     }
     if (announces) {
@@ -212,10 +199,10 @@ bool RdmaSender::post_slice(const Slice& slice) noexcept {
 void RdmaSender::add_payload(Batch& batch, const Slice& slice) noexcept {
   const FrameHeader& header = slice.header;
   const RemoteRing& ring = slice.ring;
-  const std::size_t room = std::min<std::size_t>(sends_.room(), most_in_batch);
+  const std::size_t room = std::min<std::size_t>(end_.room(), most_in_batch);
   while (slice.posted_bytes < header.slice_bytes && batch.count < room) {
     const std::uint64_t offset_bytes = header.slice_offset_bytes + slice.posted_bytes;
-    const std::uint64_t bytes = std::min(header.slice_bytes - slice.posted_bytes, connection_->grants().chunk_bytes);
+    const std::uint64_t bytes = std::min(header.slice_bytes - slice.posted_bytes, grants().chunk_bytes);
     ibv_send_wr& request =
         batch.add(IBV_WR_RDMA_WRITE, slice.payload.data() + offset_bytes, bytes, slice.pool.region->lkey);
     request.wr.rdma.remote_addr = ring.access.payload_address + header.slot * ring.stride_bytes + offset_bytes;
@@ -234,19 +221,19 @@ void RdmaSender::add_announcement(Batch& batch, const Slice& slice) noexcept {
     std::ranges::copy(payload, std::span(batch.cell).subspan(bytes).begin());
     bytes += payload.size();
   }
-  const bool is_inline = bytes <= connection_->grants().inline_bytes;
+  const bool is_inline = bytes <= grants().inline_bytes;
   const std::byte* from = batch.cell.data();
   if (!is_inline) {
     // One place for every request that can be under way: whoever used this one last is done.
-    const std::uint64_t place = (sends_.posted() + batch.count) % connection_->grants().send_depth;
-    const auto staged = connection_->staging()->block->bytes().subspan(place * cell_stride_bytes, bytes);
+    const std::uint64_t place = (end_.sends().posted() + batch.count) % grants().send_depth;
+    const auto staged = end_.connection().staging()->block->bytes().subspan(place * cell_stride_bytes, bytes);
     std::ranges::copy(std::span(batch.cell).first(bytes), staged.begin());
     from = staged.data();
   }
-  const bool has_immediate = connection_->grants().has_immediate;
+  const bool has_immediate = grants().has_immediate;
   const std::uint32_t bits = htonl(encode({.epoch = header.epoch, .slot = header.slot, .slice = header.slice}));
   ibv_send_wr& request = batch.add(has_immediate ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE, from, bytes,
-                                   is_inline ? 0 : connection_->staging()->region->lkey);
+                                   is_inline ? 0 : end_.connection().staging()->region->lkey);
   request.imm_data = bits;
   request.wr.rdma.remote_addr =
       access.cells_address + (std::uint64_t{header.slot} * access.cells_per_slot + header.slice) * cell_stride_bytes;
@@ -269,7 +256,7 @@ void RdmaSender::let_go_of(const FrameHeader& header, const PoolSlot& slot,
     return;
   }
   if (reads_slot(header)) {
-    under_way_.push({.last_request = sends_.posted(), .slot = slot, .pool = pool});
+    under_way_.push({.last_request = end_.sends().posted(), .slot = slot, .pool = pool});
   } else {
     done_.push_back(slot);
   }
@@ -278,7 +265,7 @@ void RdmaSender::let_go_of(const FrameHeader& header, const PoolSlot& slot,
 // ---- Credits and slots come back ----
 
 std::size_t RdmaSender::collect(std::span<PoolSlot> let_go) noexcept {
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock lock(end_.mutex());
   take_completed();
   const std::size_t count = std::min(let_go.size(), done_.size());
   std::copy_n(done_.begin(), count, let_go.begin());
@@ -287,19 +274,17 @@ std::size_t RdmaSender::collect(std::span<PoolSlot> let_go) noexcept {
 }
 
 bool RdmaSender::arm() noexcept {
-  const std::scoped_lock lock(mutex_);
-  if (state() == LinkState::open && !connection_->request_notification()) {
-    fail(LinkState::lost, "the RDMA device is gone");
-  }
+  const std::scoped_lock lock(end_.mutex());
+  end_.request_notification();
   // What completed before the device was asked to notify will not be told of.
   const bool has_news = take_completed();
   return !has_news && done_.empty();
 }
 
 void RdmaSender::on_readable() noexcept {
-  clear_event(end_event_.get());
-  const std::scoped_lock lock(mutex_);
-  connection_->take_notifications();
+  end_.clear_end();
+  const std::scoped_lock lock(end_.mutex());
+  end_.connection().take_notifications();
 }
 
 bool RdmaSender::take_completed() noexcept {
@@ -314,7 +299,7 @@ bool RdmaSender::take_credits() noexcept {
   std::array<ibv_wc, 16> completions;
   int count = 0;
   do {
-    count = ibv_poll_cq(connection_->receive_completions(), completions.size(), completions.data());
+    count = ibv_poll_cq(end_.connection().receive_completions(), completions.size(), completions.data());
     // Also after the end: what the viewer gave back before it is received for certain.
     for (int i = 0; i < count && state() != LinkState::broken; ++i) {
       const ibv_wc& completion = completions[static_cast<std::size_t>(i)];
@@ -322,15 +307,15 @@ bool RdmaSender::take_credits() noexcept {
         if (completion.status == IBV_WC_WR_FLUSH_ERR) {
           take_sent();  // what is only flushed here failed there, and why stands there
         }
-        fail(LinkState::lost, describe_fault(completion.status, "the viewer"));
-      } else if (const auto bits = connection_->immediate_of(completion)) {
+        end_.fail_by(completion.status);
+      } else if (const auto bits = end_.connection().immediate_of(completion)) {
         take_credit(decode_immediate(*bits));
         has_any = true;
-        if (!connection_->post_receive_again(completion)) {
-          fail(LinkState::lost, describe_fault(IBV_WC_WR_FLUSH_ERR, "the viewer"));
+        if (!end_.connection().post_receive_again(completion)) {
+          end_.fail_by(IBV_WC_WR_FLUSH_ERR);
         }
       } else {
-        fail(LinkState::broken, "the viewer sent a message that gives nothing back");
+        end_.fail(LinkState::broken, "the viewer sent a message that gives nothing back");
       }
     }
   } while (count == static_cast<int>(completions.size()));
@@ -341,7 +326,7 @@ void RdmaSender::take_credit(const Immediate& credit) noexcept {
   const auto found =
       std::ranges::find(rings_, credit.epoch, [](const auto& ring) { return low_epoch_bits(ring->epoch); });
   if (found == rings_.end() || credit.slot >= (*found)->slices_out.size() || (*found)->slices_out[credit.slot] == 0) {
-    return fail(LinkState::broken, "the viewer gave back a slot that it does not hold");
+    return end_.fail(LinkState::broken, "the viewer gave back a slot that it does not hold");
   }
   RemoteRing& ring = **found;
   ++acknowledged_;
@@ -353,39 +338,11 @@ void RdmaSender::take_credit(const Immediate& credit) noexcept {
 }
 
 bool RdmaSender::take_sent() noexcept {
-  const std::uint64_t completed_before = sends_.completed();
-  if (const auto status = sends_.poll()) {
-    fail(LinkState::lost, describe_fault(*status, "the viewer"));
-  }
-  while (!under_way_.empty() && under_way_.front().last_request <= sends_.completed()) {
+  const bool has_any = end_.poll_sends();
+  while (!under_way_.empty() && under_way_.front().last_request <= end_.sends().completed()) {
     done_.push_back(under_way_.pop().slot);
   }
-  return sends_.completed() != completed_before;
-}
-
-/// On the watch's thread, a few times a second. What it finds completed has raised the descriptor as well.
-void RdmaSender::look_after() noexcept {
-  const std::scoped_lock lock(mutex_);
-  take_sent();
-  if (state() == LinkState::open && sends_.posted() == posted_at_last_tick_) {
-    sends_.post_probe();
-  }
-  posted_at_last_tick_ = sends_.posted();
-}
-
-// ---- The end ----
-
-void RdmaSender::fail(LinkState state, std::string why) noexcept {
-  if (state_.load() == LinkState::open) {
-    fault_ = std::move(why);
-    state_.store(state, std::memory_order_release);
-  }
-  raise_event(end_event_.get());
-}
-
-std::string RdmaSender::fault() const {
-  const std::scoped_lock lock(mutex_);
-  return fault_;
+  return has_any;
 }
 
 }  // namespace framewire

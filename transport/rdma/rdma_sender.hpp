@@ -2,24 +2,19 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
-#include "base/file_descriptor.hpp"
 #include "base/fixed_queue.hpp"
 #include "transport/link.hpp"
 #include "transport/rdma/domain.hpp"
+#include "transport/rdma/end.hpp"
 #include "transport/rdma/immediate.hpp"
-#include "transport/rdma/send_queue.hpp"
-#include "transport/rdma/watch.hpp"
 
 namespace framewire {
 
-/// No thread moves payload: offer() posts what the send queue has room for, collect() the rest. The link's watch looks
-/// after the connection.
+/// No thread moves payload: offer() posts what the send queue has room for, collect() the rest.
 class RdmaSender final : public SenderLink {
  public:
   /// Takes the proven connection, which has staging memory of cell_stride_bytes for each request: for headers that are
@@ -34,10 +29,10 @@ class RdmaSender final : public SenderLink {
   Offer offer(const OutgoingFrame& frame) noexcept override;
   std::size_t collect(std::span<PoolSlot> let_go) noexcept override;
   bool arm() noexcept override;
-  [[nodiscard]] int descriptor() const noexcept override { return poller_.get(); }
+  [[nodiscard]] int descriptor() const noexcept override { return end_.descriptor(); }
   void on_readable() noexcept override;
-  [[nodiscard]] LinkState state() const noexcept override { return state_.load(std::memory_order_acquire); }
-  [[nodiscard]] std::string fault() const override;
+  [[nodiscard]] LinkState state() const noexcept override { return end_.state(); }
+  [[nodiscard]] std::string fault() const override { return end_.fault(); }
   [[nodiscard]] std::uint64_t frames_acknowledged() const noexcept override { return acknowledged_; }
 
  private:
@@ -86,21 +81,15 @@ class RdmaSender final : public SenderLink {
   void add_announcement(Batch& batch, const Slice& slice) noexcept;
   void let_go_of(const FrameHeader& header, const PoolSlot& slot,
                  const std::shared_ptr<const Registration>& pool) noexcept;
-  void fail(LinkState state, std::string why) noexcept;
-
-  void look_after() noexcept;
+  [[nodiscard]] const RdmaGrants& grants() const noexcept { return end_.connection().grants(); }
 
   SenderDomains& domains_;
-  std::unique_ptr<RdmaConnection> connection_;
-  FileDescriptor end_event_;
-  FileDescriptor poller_;
-  std::atomic<LinkState> state_ = LinkState::open;
+  RdmaEnd end_;
 
   // Guarded by the stream's mutex, as offer(), collect() and arm() are.
   std::uint64_t acknowledged_ = 0;
 
-  mutable std::mutex mutex_;
-  SendQueue sends_;
+  // Guarded by the end's.
   std::shared_ptr<Pool> announced_pool_;
   std::shared_ptr<const Registration> announced_registration_;
   std::vector<std::shared_ptr<RemoteRing>> rings_;  // the newest last; earlier ones until all their slots are back
@@ -110,10 +99,6 @@ class RdmaSender final : public SenderLink {
   FixedQueue<Waiting> waiting_;     // accepted, and not posted to the end
   FixedQueue<UnderWay> under_way_;  // posted, and not known to be done
   std::vector<PoolSlot> done_;
-  std::uint64_t posted_at_last_tick_ = 0;
-  std::string fault_;
-
-  std::unique_ptr<RdmaWatch> watch_;
 };
 
 }  // namespace framewire

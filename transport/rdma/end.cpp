@@ -1,0 +1,111 @@
+#include "transport/rdma/end.hpp"
+
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "transport/socket_state.hpp"
+
+namespace framewire {
+
+RdmaEnd::RdmaEnd(std::unique_ptr<RdmaConnection> connection, std::string peer)
+    : connection_(std::move(connection)),
+      peer_(std::move(peer)),
+      end_event_(make_event()),
+      poller_(make_poller({connection_->completion_descriptor(), end_event_.get()})),
+      sends_(*connection_) {
+  sends_.speak_first();
+}
+
+void RdmaEnd::watch(Calls calls) {
+  calls_ = std::move(calls);
+  watch_ = std::make_unique<RdmaWatch>(*connection_,
+                                       RdmaWatch::Calls{.on_end = [this](const std::string& what) { hear_end(what); },
+                                                        .on_tick = [this] { look_after(); }});
+}
+
+void RdmaEnd::stop() noexcept {
+  watch_.reset();
+  connection_->disconnect();
+}
+
+std::string RdmaEnd::fault() const {
+  const std::scoped_lock lock(mutex_);
+  return fault_;
+}
+
+bool RdmaEnd::await(const std::function<bool()>& is_done, std::int64_t deadline_ns) {
+  constexpr auto between_looks = std::chrono::microseconds(100);
+  for (;;) {
+    {
+      const std::scoped_lock lock(mutex_);
+      poll_sends();
+      if (!is_open()) {
+        return false;
+      }
+      if (is_done()) {
+        return true;
+      }
+    }
+    if (monotonic_ns() >= deadline_ns) {
+      return false;
+    }
+    std::this_thread::sleep_for(between_looks);
+  }
+}
+
+bool RdmaEnd::post(std::span<ibv_send_wr> requests) noexcept {
+  const bool is_posted = sends_.post(requests);
+  if (!is_posted) {
+    fail_by(IBV_WC_WR_FLUSH_ERR);
+  }
+  return is_posted;
+}
+
+bool RdmaEnd::poll_sends() noexcept {
+  const std::uint64_t completed_before = sends_.completed();
+  if (const auto status = sends_.poll()) {
+    fail_by(*status);
+  }
+  return sends_.completed() != completed_before;
+}
+
+void RdmaEnd::request_notification() noexcept {
+  if (is_open() && !connection_->request_notification()) {
+    fail(LinkState::lost, "the RDMA device is gone");
+  }
+}
+
+void RdmaEnd::fail(LinkState state, std::string why) noexcept {
+  if (is_open()) {
+    fault_ = std::move(why);
+    state_.store(state, std::memory_order_release);
+  }
+  raise_event(end_event_.get());
+}
+
+// ---- The watch's thread ----
+
+/// A peer that has nothing to say looks like one that is gone: where nothing was posted, a probe asks its device.
+void RdmaEnd::look_after() noexcept {
+  const std::scoped_lock lock(mutex_);
+  poll_sends();
+  if (calls_.on_tick) {
+    calls_.on_tick();
+  }
+  if (is_open() && sends_.posted() == posted_at_last_tick_) {
+    sends_.post_probe();
+  }
+  posted_at_last_tick_ = sends_.posted();
+}
+
+void RdmaEnd::hear_end(const std::string& what) noexcept {
+  const std::scoped_lock lock(mutex_);
+  if (calls_.before_end) {
+    calls_.before_end();
+  }
+  fail(LinkState::closed, peer_ + " " + what);
+}
+
+}  // namespace framewire

@@ -1,0 +1,92 @@
+// What every end of an rdma link has, whichever way the bytes go: a connection, its send queue, its state, and a watch.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+
+#include "base/file_descriptor.hpp"
+#include "transport/link.hpp"
+#include "transport/rdma/connection.hpp"
+#include "transport/rdma/send_queue.hpp"
+#include "transport/rdma/watch.hpp"
+
+namespace framewire {
+
+/// Owned by its link, which guards its own records by the same mutex.
+class RdmaEnd {
+ public:
+  /// What the link has to do at certain times. Both are called on the watch's thread, under the mutex.
+  struct Calls {
+    std::function<void()> before_end{};  // the peer has closed: what came whole before that stays received
+    std::function<void()> on_tick{};     // a few times a second
+  };
+
+  /// Takes a proven connection with `peer`, which stands in sentences: "the viewer". Throws Error.
+  RdmaEnd(std::unique_ptr<RdmaConnection> connection, std::string peer);
+  ~RdmaEnd() { stop(); }
+  RdmaEnd(const RdmaEnd&) = delete;
+  RdmaEnd& operator=(const RdmaEnd&) = delete;
+
+  /// From now on a peer that closes, or is silent while nothing is under way, is noticed. Last in the link's
+  /// constructor; stop() first in its destructor: the calls end with it, and so does the connection.
+  void watch(Calls calls);
+  void stop() noexcept;
+
+  // ---- Any thread ----
+
+  [[nodiscard]] std::mutex& mutex() const noexcept { return mutex_; }
+  [[nodiscard]] RdmaConnection& connection() noexcept { return *connection_; }
+  [[nodiscard]] const RdmaConnection& connection() const noexcept { return *connection_; }
+  [[nodiscard]] LinkState state() const noexcept { return state_.load(std::memory_order_acquire); }
+  [[nodiscard]] bool is_open() const noexcept { return state() == LinkState::open; }
+  /// The sentence for a state other than open. Takes the mutex.
+  [[nodiscard]] std::string fault() const;
+  /// Readable at a completion that was asked for (RdmaConnection::request_notification), and when the state changes.
+  [[nodiscard]] int descriptor() const noexcept { return poller_.get(); }
+  /// Until the next change of the state that one is no reason to be readable.
+  void clear_end() noexcept { clear_event(end_event_.get()); }
+
+  /// Takes in completions until `is_done`, which is called under the mutex, says so. False when the deadline or the end
+  /// of the link comes first.
+  bool await(const std::function<bool()>& is_done, std::int64_t deadline_ns);
+
+  // ---- Under the mutex ----
+
+  [[nodiscard]] SendQueue& sends() noexcept { return sends_; }
+  [[nodiscard]] std::uint32_t room() const noexcept { return sends_.room(); }
+  /// SendQueue::post(); a refusal ends the link.
+  bool post(std::span<ibv_send_wr> requests) noexcept;
+  /// SendQueue::poll(); a fault ends the link. True when something has completed.
+  bool poll_sends() noexcept;
+  /// Asks for notice of the next completion; a device that is gone ends the link.
+  void request_notification() noexcept;
+  /// The first one counts.
+  void fail(LinkState state, std::string why) noexcept;
+  /// A completion that came with a fault, of this queue or the other.
+  void fail_by(ibv_wc_status status) noexcept { fail(LinkState::lost, describe_fault(status, peer_)); }
+
+ private:
+  void look_after() noexcept;
+  void hear_end(const std::string& what) noexcept;
+
+  std::unique_ptr<RdmaConnection> connection_;
+  const std::string peer_;
+  FileDescriptor end_event_;
+  FileDescriptor poller_;
+  std::atomic<LinkState> state_ = LinkState::open;
+
+  mutable std::mutex mutex_;
+  SendQueue sends_;
+  std::uint64_t posted_at_last_tick_ = 0;
+  std::string fault_;
+  Calls calls_;
+
+  std::unique_ptr<RdmaWatch> watch_;
+};
+
+}  // namespace framewire
