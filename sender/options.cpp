@@ -35,6 +35,7 @@ struct Words {
   std::vector<std::string> sources;
   std::string listen, to, size, fps, pixel_format, delivery, slots, viewers;
   bool loop = false;
+  bool allows_pull = false;
   bool no_pace = false;
 };
 
@@ -54,6 +55,8 @@ void describe_options(CLI::App& app, Words& words) {
       ->type_name("NAME");
   app.add_option("--slots", words.slots, "frames that one viewer may hold (3)")->type_name("N");
   app.add_option("--viewers", words.viewers, "how many viewers are let in (4)")->type_name("N");
+  app.add_flag("--allow-pull", words.allows_pull,
+               "let viewers with --pull read frames from this memory over RDMA, beside --viewers");
   app.add_flag("--loop", words.loop, "start files again at their end");
   app.add_flag("--no-pace", words.no_pace, "as fast as it goes, not by timestamps");
   add_endpoint_options(app, words.common);
@@ -144,6 +147,9 @@ std::optional<SenderOptions> parse_sender_options(int argc, const char* const* a
   if (!words.viewers.empty()) {
     options.max_viewers = static_cast<std::uint32_t>(parse_number(words.viewers, "--viewers", 1, 64));
   }
+  options.allows_pull = words.allows_pull;
+  // Whoever pulls on this machine does so over RDMA as well.
+  options.endpoint.rdma_for_loopback = words.allows_pull;
   check_pool_size(options);
   options.common = read_run_words(words.common);
   return options;

@@ -18,6 +18,7 @@ struct SenderOptions {
   std::optional<Delivery> delivery;
   std::uint32_t slots_per_viewer = 3;
   std::uint32_t max_viewers = 4;
+  bool allows_pull = false;
   CommonOptions common;
 };
 

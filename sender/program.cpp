@@ -21,6 +21,13 @@ constexpr std::int64_t farewell_ns = 2 * ns_per_s;
 constexpr std::int64_t live_interval_ns = ns_per_s;
 constexpr std::int64_t plain_interval_ns = 10 * ns_per_s;
 
+std::string describe(const SessionReport& report) {
+  const std::string counts = report.pulls ? fmt::format("{} pulled", report.frames_pulled)
+                                          : fmt::format("{} sent, {} skipped, {} lost", report.counts.frames_sent,
+                                                        report.counts.frames_skipped, report.frames_lost);
+  return fmt::format("viewer {} ({}): {}; {}", report.viewer, report.transport, counts, report.ending);
+}
+
 }  // namespace
 
 SenderProgram::SenderProgram(const SenderOptions& options, Interruption& interruption, Log& log)
@@ -60,7 +67,8 @@ void SenderProgram::open_source(const SourceOptions& source, std::uint32_t numbe
                                                            .slots_per_viewer = options_.slots_per_viewer,
                                                            .max_viewers = options_.max_viewers,
                                                            .max_frames = options_.common.max_frames,
-                                                           .max_duration_ns = options_.common.max_duration_ns});
+                                                           .max_duration_ns = options_.common.max_duration_ns,
+                                                           .allows_pull = options_.allows_pull});
   const std::string& name = running->stream->options().name;
   const bool is_taken =
       std::ranges::any_of(running_, [&](const auto& other) { return other->stream->options().name == name; });
@@ -182,8 +190,7 @@ void SenderProgram::summarise(const std::vector<SessionReport>& reports) {
                               : fmt::format(", {} dropped at the source", stream.frames_dropped_at_source())));
   }
   for (const SessionReport& report : reports) {
-    log_.info(fmt::format("viewer {} ({}): {} sent, {} skipped, {} lost; {}", report.viewer, report.transport,
-                          report.counts.frames_sent, report.counts.frames_skipped, report.frames_lost, report.ending));
+    log_.info(describe(report));
   }
 }
 

@@ -20,6 +20,7 @@ Json session_json(const SessionReport& report) {
             {"frames_received", report.frames_received},
             {"frames_lost", report.frames_lost},
             {"bytes_sent", report.counts.bytes_sent},
+            {"frames_pulled", report.frames_pulled},
             {"said_bye", report.has_said_bye},
             {"ending", report.ending}};
   json["viewer_statistics"] =
@@ -45,6 +46,7 @@ std::string sender_statistics_json(const std::vector<const Stream*>& streams,
   OutletCounts sum;
   std::uint64_t received = 0;
   std::uint64_t lost = 0;
+  std::uint64_t pulled = 0;
   Json sessions = Json::array();
   for (const SessionReport& report : reports) {
     sum.frames_skipped += report.counts.frames_skipped;
@@ -52,6 +54,7 @@ std::string sender_statistics_json(const std::vector<const Stream*>& streams,
     sum.bytes_sent += report.counts.bytes_sent;
     received += report.frames_received;
     lost += report.frames_lost;
+    pulled += report.frames_pulled;
     sessions.push_back(session_json(report));
   }
   const Json json{{"frames_produced", produced},
@@ -60,6 +63,7 @@ std::string sender_statistics_json(const std::vector<const Stream*>& streams,
                   {"frames_sent", sum.frames_sent},
                   {"frames_received", received},
                   {"frames_lost", lost},
+                  {"frames_pulled", pulled},
                   {"frames_torn", nullptr},  // the viewer's to know
                   {"seconds", seconds},
                   {"fps", frames_per_s},

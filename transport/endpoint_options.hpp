@@ -33,6 +33,8 @@ struct EndpointOptions {
   bool rdma_for_loopback = false;
   // RDMA writes may reach a ring's memory in any order; their completion never comes first.
   bool relaxed_ordering = false;
+  // > 0: a viewer reads frames from the sender's pool itself, so often, instead of being sent them. Over rdma alone.
+  std::int64_t pull_interval_ns = 0;
 };
 
 }  // namespace framewire

@@ -50,6 +50,16 @@ struct RingAccess {
   std::uint32_t receive_depth = 0;  // slices that may be announced and not taken yet
 };
 
+/// What a viewer that pulls has to know of the sender's pool: where its slots and its board stand
+/// (transport/pull_board.hpp), and the keys to them. Told on the control channel, with the epoch.
+struct PoolAccess {
+  std::uint64_t payload_address = 0;
+  std::uint32_t payload_key = 0;
+  std::uint64_t board_address = 0;
+  std::uint32_t board_key = 0;
+  std::uint32_t slots = 0;
+};
+
 /// The sender's end. Owned by its session. begin_epoch(), descriptor(), on_readable() and fault() belong to the
 /// session's thread; epoch_ready(), offer(), collect() and arm() are called under the stream's mutex by any thread, and
 /// never wait.
@@ -106,10 +116,15 @@ class ReceiverLink {
 
   [[nodiscard]] virtual LinkKind kind() const noexcept = 0;
 
-  /// Makes a ring of `ring_slots` slots of `slot_bytes` (local: maps the sender's pool). Returns what the sender needs
-  /// to write into it, where it does that. Throws Error.
-  virtual std::optional<RingAccess> begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes,
-                                                std::uint32_t ring_slots) = 0;
+  /// Makes a ring of `ring_slots` slots of `slot_bytes` (local: maps the sender's pool). `pool` comes from the peer, as
+  /// it said it; only a link that pulls looks at it. Returns what the sender needs to write into the ring, where it
+  /// does that. Throws Error.
+  virtual std::optional<RingAccess> begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots,
+                                                const std::optional<PoolAccess>& pool) = 0;
+
+  /// The sender has been told that this end is ready for the epoch begun last, and whoever takes its frames knows their
+  /// format. A link that is written to has nothing to do.
+  virtual void epoch_is_ready() noexcept {}
 
   /// The next frame in order, or nothing now.
   virtual std::optional<IncomingFrame> poll() noexcept = 0;
@@ -120,6 +135,10 @@ class ReceiverLink {
 
   /// The credit: the sender may overwrite the slot that `header` names.
   virtual void give_back(const FrameHeader& header) noexcept = 0;
+
+  /// Frames that were given up because the sender began to overwrite them while they were being read; only a link that
+  /// pulls has any. Any thread.
+  [[nodiscard]] virtual std::uint64_t frames_discarded() const noexcept { return 0; }
 
   [[nodiscard]] virtual LinkState state() const noexcept = 0;
   [[nodiscard]] virtual std::string fault() const = 0;

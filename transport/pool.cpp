@@ -1,6 +1,7 @@
 #include "transport/pool.hpp"
 
 #include <cassert>
+#include <utility>
 
 #include "base/error.hpp"
 #include "frame/frame_layout.hpp"
@@ -20,7 +21,7 @@ std::uint64_t checked_total_bytes(std::uint64_t slot_bytes, std::uint64_t stride
 
 }  // namespace
 
-Pool::Pool(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t slot_count)
+Pool::Pool(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t slot_count, bool has_board)
     : epoch_(epoch),
       slot_bytes_(slot_bytes),
       stride_bytes_(slot_stride_bytes(slot_bytes)),
@@ -31,16 +32,38 @@ Pool::Pool(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t slot_cou
   for (std::uint32_t i = slot_count; i > 0; --i) {
     free_.push_back(static_cast<std::uint16_t>(i - 1));
   }
+  if (has_board) {
+    board_.emplace(slot_count);
+  }
 }
 
 std::optional<std::uint16_t> Pool::claim() noexcept {
   if (free_.empty()) {
     return std::nullopt;
   }
-  const std::uint16_t index = free_.back();
-  free_.pop_back();
+  std::uint16_t index = free_.back();
+  if (board_) {
+    index = free_.front();  // readers from afar have had the most time for it
+    free_.erase(free_.begin());
+    board_->take_down(index);
+  } else {
+    free_.pop_back();
+  }
   references_[index] = 1;
   return index;
+}
+
+void Pool::put_up(std::uint16_t index, const FrameHeader& header) noexcept {
+  board_->put_up(index, header);
+  add_reference(index);
+  retire_newest();
+  newest_ = index;
+}
+
+void Pool::retire_newest() noexcept {
+  if (newest_) {
+    release(*std::exchange(newest_, std::nullopt));
+  }
 }
 
 void Pool::release(std::uint16_t index) noexcept {

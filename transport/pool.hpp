@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "memory/host_block.hpp"
+#include "transport/pull_board.hpp"
 
 namespace framewire {
 
@@ -37,8 +38,8 @@ struct PoolSlot {
 /// the stream that owns the pool (transport/stream.cpp): Pool itself does not lock.
 class Pool {
  public:
-  /// Throws Error when the memory cannot be had. Slots start on page boundaries.
-  Pool(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t slot_count);
+  /// Throws Error when the memory cannot be had. Slots start on page boundaries. `has_board`: viewers may pull.
+  Pool(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t slot_count, bool has_board = false);
 
   [[nodiscard]] std::uint32_t epoch() const noexcept { return epoch_; }
   [[nodiscard]] std::uint64_t slot_bytes() const noexcept { return slot_bytes_; }
@@ -49,8 +50,16 @@ class Pool {
     return block_->bytes().subspan(index * stride_bytes_, slot_bytes_);
   }
 
-  /// Takes a free slot with one reference, or nothing.
+  /// None where nobody may pull.
+  [[nodiscard]] const PullBoard* board() const noexcept { return board_ ? &*board_ : nullptr; }
+
+  /// Takes a free slot with one reference, or nothing: the one that is warmest in the caches, or with a board the one
+  /// that was free for longest, and takes that down.
   std::optional<std::uint16_t> claim() noexcept;
+  /// With a board: a claimed slot holds the newest frame now. It keeps a reference until the next one comes, or
+  /// retire_newest().
+  void put_up(std::uint16_t index, const FrameHeader& header) noexcept;
+  void retire_newest() noexcept;
   void add_reference(std::uint16_t index) noexcept { ++references_[index]; }
   void release(std::uint16_t index) noexcept;
   [[nodiscard]] std::uint32_t free_count() const noexcept { return static_cast<std::uint32_t>(free_.size()); }
@@ -61,7 +70,9 @@ class Pool {
   std::uint64_t stride_bytes_;
   std::shared_ptr<HostBlock> block_;
   std::vector<std::uint32_t> references_;
-  std::vector<std::uint16_t> free_;  // reserved to slot_count: never allocates afterwards
+  std::vector<std::uint16_t> free_;  // reserved to slot_count: never allocates afterwards; the longest free first
+  std::optional<PullBoard> board_;
+  std::optional<std::uint16_t> newest_;  // on the board, with a reference
 };
 
 }  // namespace framewire

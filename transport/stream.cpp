@@ -20,44 +20,14 @@ namespace {
 /// busy.
 constexpr std::size_t most_waiting_under_every = 2;
 
+/// Viewers that pull take nothing from the others, but each is a connection and a thread.
+constexpr std::size_t most_pullers = 16;
+
 std::chrono::steady_clock::time_point as_time_point(std::int64_t monotonic) {
   return std::chrono::steady_clock::time_point(std::chrono::nanoseconds(monotonic));
 }
 
 }  // namespace
-
-// ---- ClaimedSlot ----
-
-ClaimedSlot::ClaimedSlot(Stream& stream, std::shared_ptr<Pool> pool, std::uint16_t index,
-                         std::int64_t begun_ns) noexcept
-    : stream_(&stream), pool_(std::move(pool)), index_(index), begun_ns_(begun_ns) {}
-
-ClaimedSlot::ClaimedSlot(ClaimedSlot&& other) noexcept
-    : stream_(std::exchange(other.stream_, nullptr)),
-      pool_(std::move(other.pool_)),
-      index_(other.index_),
-      begun_ns_(other.begun_ns_) {}
-
-ClaimedSlot::~ClaimedSlot() {
-  if (stream_ != nullptr) {
-    stream_->return_unpublished({pool_->epoch(), index_});
-  }
-}
-
-std::span<std::byte> ClaimedSlot::bytes() const noexcept {
-  return pool_->slot(index_);
-}
-const std::shared_ptr<HostBlock>& ClaimedSlot::block() const noexcept {
-  return pool_->block();
-}
-std::uint64_t ClaimedSlot::offset_in_block_bytes() const noexcept {
-  return index_ * pool_->stride_bytes();
-}
-
-std::uint64_t ClaimedSlot::next_sequence() const noexcept {
-  const std::scoped_lock lock(stream_->mutex_);
-  return stream_->next_sequence_;
-}
 
 // ---- The source's side ----
 
@@ -77,9 +47,13 @@ void Stream::begin_epoch(const StreamFormat& format, std::uint64_t slot_bytes) {
     number = epochs_.empty() ? 1 : epochs_.back().pool->epoch() + 1;
   }
   // Outside the lock: faulting in a gigabyte takes a while, and links go on with the old epoch.
-  auto pool = std::make_shared<Pool>(number, slot_bytes != 0 ? slot_bytes : format.layout.size_bytes, slots);
+  auto pool = std::make_shared<Pool>(number, slot_bytes != 0 ? slot_bytes : format.layout.size_bytes, slots,
+                                     options_.allows_pull);
   Epochs unused;  // unmapped after the lock is gone
   const std::scoped_lock lock(mutex_);
+  if (!epochs_.empty()) {
+    epochs_.back().pool->retire_newest();
+  }
   epochs_.push_back({format, std::move(pool)});
   unused = take_unused_epochs();
   wake_sessions();
@@ -91,7 +65,7 @@ std::optional<ClaimedSlot> Stream::claim() {
     if (!may_go_on()) {
       return std::nullopt;
     }
-    if (!outlets_.empty()) {
+    if (is_watched()) {
       if (!has_room()) {
         collect_all();
       }
@@ -124,7 +98,7 @@ std::optional<ClaimedSlot> Stream::try_claim() {
   if (!may_go_on()) {
     return std::nullopt;
   }
-  if (!outlets_.empty()) {
+  if (is_watched()) {
     collect_all();
     if (has_room()) {
       return take_slot();
@@ -160,6 +134,9 @@ void Stream::publish(ClaimedSlot slot, const FrameInfo& info) {
     queue(*outlet, frame);
     offer_waiting(*outlet);
   }
+  if (epoch.pool->board() != nullptr) {
+    epoch.pool->put_up(pool_slot.index, frame.header);
+  }
   release(pool_slot);
   slot.stream_ = nullptr;
 }
@@ -176,7 +153,7 @@ bool Stream::sleep_until(std::int64_t due_ns) {
 
 bool Stream::wait_for_viewer() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return stopping_ || !outlets_.empty(); });
+  changed_.wait(lock, [&] { return stopping_ || is_watched(); });
   return !stopping_;
 }
 
@@ -228,7 +205,7 @@ std::uint64_t Stream::frames_dropped_at_source() const {
 
 std::uint32_t Stream::viewer_count() const {
   const std::scoped_lock lock(mutex_);
-  return static_cast<std::uint32_t>(outlets_.size());
+  return static_cast<std::uint32_t>(outlets_.size() + pullers_.size());
 }
 
 // ---- The sessions' side ----
@@ -297,6 +274,29 @@ std::optional<Stream::EpochStart> Stream::epoch_to_announce(Outlet& outlet) {
   return EpochStart{needed, epoch->format, epoch->pool};
 }
 
+std::optional<Stream::EpochStart> Stream::epoch_after(std::uint32_t known_epoch) const {
+  const std::scoped_lock lock(mutex_);
+  if (epochs_.empty() || epochs_.back().pool->epoch() == known_epoch) {
+    return std::nullopt;
+  }
+  return EpochStart{epochs_.back().pool->epoch(), epochs_.back().format, epochs_.back().pool};
+}
+
+bool Stream::add_puller(int wake_event) {
+  const std::scoped_lock lock(mutex_);
+  if (pullers_.size() >= most_pullers) {
+    return false;
+  }
+  pullers_.push_back(wake_event);
+  changed_.notify_all();
+  return true;
+}
+
+void Stream::remove_puller(int wake_event) noexcept {
+  const std::scoped_lock lock(mutex_);
+  std::erase(pullers_, wake_event);
+}
+
 bool Stream::epoch_ready(Outlet& outlet, std::uint32_t epoch, std::uint32_t ring_slots,
                          const std::optional<RingAccess>& access) noexcept {
   const std::scoped_lock lock(mutex_);
@@ -331,6 +331,11 @@ bool Stream::may_go_on() const noexcept {
   }
   return options_.max_duration_ns == 0 || frames_produced_ == 0 ||
          monotonic_ns() - first_frame_ns_ < options_.max_duration_ns;
+}
+
+/// Somebody who only pulls sets no pace, and so does not start a stream that is delivered whole.
+bool Stream::is_watched() const noexcept {
+  return !outlets_.empty() || (options_.delivery == Delivery::latest && !pullers_.empty());
 }
 
 bool Stream::has_room() const noexcept {
@@ -467,6 +472,9 @@ Stream::Epochs Stream::take_unused_epochs() noexcept {
 void Stream::wake_sessions() noexcept {
   for (const Outlet* outlet : outlets_) {
     raise_event(outlet->wake_event);
+  }
+  for (const int wake_event : pullers_) {
+    raise_event(wake_event);
   }
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/adaptive_spin.hpp"
 #include "frame/frame_header.hpp"
+#include "transport/claimed_slot.hpp"
 #include "transport/outlet.hpp"
 #include "transport/pool.hpp"
 
@@ -27,37 +28,9 @@ struct StreamOptions {
   std::uint64_t max_frames = 0;        // 0: no limit
   std::int64_t max_duration_ns = 0;    // from the first frame on; 0: no limit
   bool ends_with_viewers = false;      // the stream stops when its last viewer has left
+  bool allows_pull = false;            // viewers may read the pool from afar, beside the fan-out
   bool one_at_a_time = false;          // under `every`: claim() waits until every viewer has given the last frame back
   WaitMode wait = WaitMode::adaptive;  // how claim() waits for room
-};
-
-class Stream;
-
-/// A slot that the source fills. Move-only; destroyed unpublished it goes back to the pool. Source thread.
-class ClaimedSlot {
- public:
-  ClaimedSlot(ClaimedSlot&& other) noexcept;
-  ClaimedSlot& operator=(ClaimedSlot&&) = delete;
-  ClaimedSlot(const ClaimedSlot&) = delete;
-  ~ClaimedSlot();
-
-  /// The slot's memory: slot_bytes of the epoch's pool.
-  [[nodiscard]] std::span<std::byte> bytes() const noexcept;
-  /// The block it lies in and where: what a GL buffer or a registration needs.
-  [[nodiscard]] const std::shared_ptr<HostBlock>& block() const noexcept;
-  [[nodiscard]] std::uint64_t offset_in_block_bytes() const noexcept;
-  [[nodiscard]] std::int64_t begun_ns() const noexcept { return begun_ns_; }
-  /// The sequence number that publishing it next will give it.
-  [[nodiscard]] std::uint64_t next_sequence() const noexcept;
-
- private:
-  friend class Stream;
-  ClaimedSlot(Stream& stream, std::shared_ptr<Pool> pool, std::uint16_t index, std::int64_t begun_ns) noexcept;
-
-  Stream* stream_;  // none after a move
-  std::shared_ptr<Pool> pool_;
-  std::uint16_t index_;
-  std::int64_t begun_ns_;
 };
 
 /// What the source knows of one frame when it publishes it.
@@ -86,8 +59,9 @@ class Stream {
   /// Error (no memory).
   void begin_epoch(const StreamFormat& format, std::uint64_t slot_bytes = 0);
 
-  /// A slot to fill. Waits until there is a viewer and, under `every`, until the slowest one has made room. Nothing:
-  /// the stream is stopping or its limit of frames or time is reached, and the source ends.
+  /// A slot to fill. Waits until there is a viewer (under `every` one that is not only pulling) and, under `every`,
+  /// until the slowest one has made room. Nothing: the stream is stopping or its limit of frames or time is reached,
+  /// and the source ends.
   std::optional<ClaimedSlot> claim();
 
   /// For live devices: a slot if there is a viewer and room now, without waiting. When it returns nothing and
@@ -138,12 +112,18 @@ class Stream {
     std::shared_ptr<Pool> pool;
   };
   [[nodiscard]] std::optional<EpochStart> epoch_to_announce(Outlet& outlet);
+  /// The newest epoch, if it is another one than this.
+  [[nodiscard]] std::optional<EpochStart> epoch_after(std::uint32_t known_epoch) const;
   /// The viewer is ready for frames of `epoch`, in so many ring slots. A word for another epoch than the one announced
   /// last is late, and passed over. False when it has said so before: that would be credits out of nothing.
   bool epoch_ready(Outlet& outlet, std::uint32_t epoch, std::uint32_t ring_slots,
                    const std::optional<RingAccess>& access = std::nullopt) noexcept;
   /// Whether the stream has ended and the outlet has nothing left to send.
   [[nodiscard]] bool is_drained(const Outlet& outlet) const;
+  /// A viewer that pulls: frames do not go to it, but are made while it is there. `wake_event` is raised at a new epoch
+  /// and at the end, until remove_puller(). False when as many are there already as may be.
+  bool add_puller(int wake_event);
+  void remove_puller(int wake_event) noexcept;
   [[nodiscard]] OutletCounts counts(const Outlet& outlet) const;
 
  private:
@@ -156,6 +136,7 @@ class Stream {
   using Epochs = std::vector<Epoch>;
 
   [[nodiscard]] bool may_go_on() const noexcept;
+  [[nodiscard]] bool is_watched() const noexcept;
   [[nodiscard]] bool has_room() const noexcept;
   std::optional<ClaimedSlot> take_slot() noexcept;
   void collect_all() noexcept;
@@ -186,6 +167,7 @@ class Stream {
   std::int64_t last_frame_ns_ = 0;
   Epochs epochs_;  // the current one last; earlier ones while a frame of theirs is still about
   std::vector<Outlet*> outlets_;
+  std::vector<int> pullers_;  // their wake events
 };
 
 }  // namespace framewire

@@ -63,7 +63,9 @@ struct SubscriberCounts {
   std::uint64_t frames_received = 0;
   std::uint64_t bytes_received = 0;
   std::uint64_t frames_lost = 0;
-  std::uint64_t frames_skipped = 0;  // by the sender, as the gaps in the sequence show
+  std::uint64_t frames_skipped =
+      0;  // by the sender, as the gaps in the sequence show; by one that pulls, between looks
+  std::uint64_t frames_discarded = 0;  // pulled while the sender began to overwrite them
   std::uint64_t sessions = 0;
 };
 

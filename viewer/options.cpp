@@ -1,6 +1,7 @@
 #include "viewer/options.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <vector>
 
 #include "base/error.hpp"
@@ -26,9 +27,11 @@ struct Words {
   std::string screenshot;
   std::string delivery;
   std::string retry;
+  std::string pull_interval;
   bool is_headless = false;
   bool is_fullscreen = false;
   bool verifies = false;
+  bool pulls = false;
 };
 
 void describe_options(CLI::App& app, Words& words) {
@@ -44,6 +47,9 @@ void describe_options(CLI::App& app, Words& words) {
   app.add_option("--screenshot", words.screenshot, "at the end, write what was shown")->type_name("FILE.png");
   app.add_option("--delivery", words.delivery, "ask for latest (the newest frames) or every")->type_name("NAME");
   app.add_option("--retry", words.retry, "how long to go on without a sender (for ever)")->type_name("TIME");
+  app.add_flag("--pull", words.pulls,
+               "look now and then: read frames over RDMA out of a sender with --allow-pull, at no cost for it");
+  app.add_option("--pull-interval", words.pull_interval, "from one look to the next (100ms)")->type_name("TIME");
   app.add_flag("--verify", words.verifies, "check that no frame changes while it is shown");
   add_endpoint_options(app, words.common);
   add_ring_options(app, words.common);
@@ -99,10 +105,39 @@ void read_delivery(const Words& words, SubscriberOptions& subscriber) {
   }
 }
 
+void read_pull(const Words& words, SubscriberOptions& subscriber) {
+  constexpr std::int64_t usual_interval_ns = 100'000'000;
+  constexpr std::int64_t shortest_interval_ns = 1'000'000;
+  if (!words.pulls) {
+    if (!words.pull_interval.empty()) {
+      throw Error::usage("--pull-interval " + quote(words.pull_interval) + " means nothing without --pull");
+    }
+    return;
+  }
+  EndpointOptions& endpoint = subscriber.endpoint;
+  if (std::ranges::find(endpoint.allowed_links, LinkKind::rdma) == endpoint.allowed_links.end()) {
+    throw Error::usage("--transport is " + quote(words.common.transport) +
+                       "; with --pull, which reads over RDMA, it takes auto or rdma");
+  }
+  if (subscriber.delivery == Delivery::every) {
+    throw Error::usage(
+        "--delivery is 'every'; whoever pulls gets the newest frame at each look, so leave out one of them");
+  }
+  endpoint.allowed_links = {LinkKind::rdma};
+  endpoint.transport_is_auto = false;
+  endpoint.pull_interval_ns =
+      words.pull_interval.empty() ? usual_interval_ns : parse_duration_ns(words.pull_interval, "--pull-interval");
+  if (endpoint.pull_interval_ns < shortest_interval_ns) {
+    throw Error::usage("--pull-interval is " + quote(words.pull_interval) +
+                       "; it takes 1ms or more: for every frame leave out --pull");
+  }
+}
+
 void read_session(const Words& words, SubscriberOptions& subscriber) {
   read_endpoint_words(words.common, subscriber.endpoint);
   subscriber.confirms_epochs = true;
   read_delivery(words, subscriber);
+  read_pull(words, subscriber);
   if (!words.retry.empty()) {
     subscriber.retry_ns = words.retry == "0" ? 0 : parse_duration_ns(words.retry, "--retry");
   }

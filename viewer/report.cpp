@@ -12,6 +12,9 @@ std::string counts_line(const ViewerReport& report) {
   std::string line =
       fmt::format("frames   {} received, {} shown, {} superseded, {} skipped, {} lost", counts.frames_received,
                   counts.frames_shown, counts.frames_superseded, session.frames_skipped, session.frames_lost);
+  if (session.frames_discarded > 0) {
+    line += fmt::format(", {} discarded", session.frames_discarded);
+  }
   if (counts.frames_checked > 0) {
     line += fmt::format(", {} torn", counts.frames_torn);
   }
@@ -75,6 +78,9 @@ std::string live_line(const RecentRates& rates, const ViewerCounts& counts, cons
                       session_counts.frames_skipped);
   if (session_counts.frames_lost > 0) {
     line += fmt::format(" · lost {}", session_counts.frames_lost);
+  }
+  if (session_counts.frames_discarded > 0) {
+    line += fmt::format(" · discarded {}", session_counts.frames_discarded);
   }
   if (counts.frames_torn > 0) {
     line += fmt::format(" · TORN {}", counts.frames_torn);

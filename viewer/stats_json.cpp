@@ -46,6 +46,7 @@ std::string stats_json(const ViewerReport& report) {
       {"frames_superseded", counts.frames_superseded},
       {"frames_lost", report.session_counts.frames_lost},
       {"frames_skipped", report.session_counts.frames_skipped},
+      {"frames_discarded", report.session_counts.frames_discarded},
       {"frames_torn", counts.frames_checked > 0 ? Json(counts.frames_torn) : Json(nullptr)},
       {"frames_checked", counts.frames_checked},
       {"frames_recorded", counts.frames_recorded},

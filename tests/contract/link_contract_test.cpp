@@ -34,7 +34,7 @@ class LinkContract : public testing::TestWithParam<LinkMaker> {
     pool_ = std::make_shared<Pool>(epoch, bytes, 16);
     pools_.push_back(pool_);
     pair_.sender->begin_epoch(pool_);
-    const auto access = pair_.receiver->begin_epoch(epoch, bytes, slots);
+    const auto access = pair_.receiver->begin_epoch(epoch, bytes, slots, {});
     pair_.sender->epoch_ready(epoch, slots, access);
   }
 

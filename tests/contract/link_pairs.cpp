@@ -125,7 +125,7 @@ std::pair<FileDescriptor, FileDescriptor> tcp_socket_pair() {
   return {std::move(client), std::move(server)};
 }
 
-RdmaConnectionPair rdma_connection_pair(SenderDomains& domains, const RdmaWishes& wishes) {
+RdmaConnectionPair rdma_connection_pair(SenderDomains& domains, const RdmaWishes& wishes, bool receives_immediates) {
   std::promise<RdmaRequest> requested;
   std::vector<sockaddr_storage> addresses = rdma_addresses();
   addresses.resize(1);
@@ -139,12 +139,13 @@ RdmaConnectionPair rdma_connection_pair(SenderDomains& domains, const RdmaWishes
     return RdmaConnection::accept(requested.get_future().get(),
                                   {.domain_of = [&](ibv_context* device) { return domains.domain_of(device); },
                                    .wishes = wishes,
-                                   .staging_bytes_per_request = cell_stride_bytes},
+                                   .staging_bytes_per_request = cell_stride_bytes,
+                                   .receives_immediates = receives_immediates},
                                   deadline_ns);
   });
   auto dialled = RdmaConnection::dial(
       reinterpret_cast<sockaddr&>(addresses.front()), "this machine", {}, [](std::span<const std::byte>) {},
-      {.domain_of = make_domain, .wishes = wishes}, deadline_ns);
+      {.domain_of = make_domain, .wishes = wishes, .receives_immediates = receives_immediates}, deadline_ns);
   return {.accepted = accepted.get(), .dialled = std::move(dialled)};
 }
 

@@ -32,7 +32,8 @@ struct RdmaConnectionPair {
   std::unique_ptr<RdmaConnection> accepted;  // in the sender's domain
   std::unique_ptr<RdmaConnection> dialled;   // in one of its own
 };
-RdmaConnectionPair rdma_connection_pair(SenderDomains& domains, const RdmaWishes& wishes = {});
+RdmaConnectionPair rdma_connection_pair(SenderDomains& domains, const RdmaWishes& wishes = {},
+                                        bool receives_immediates = true);
 
 /// A connected pair of TCP sockets over loopback.
 std::pair<FileDescriptor, FileDescriptor> tcp_socket_pair();

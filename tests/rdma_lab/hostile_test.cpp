@@ -12,6 +12,7 @@
 #include "frame/stamp.hpp"
 #include "tests/base/eventually.hpp"
 #include "tests/contract/link_pairs.hpp"
+#include "tests/rdma_lab/raw_peer.hpp"
 #include "transport/rdma/cell.hpp"
 #include "transport/rdma/immediate.hpp"
 #include "transport/rdma/rdma_receiver.hpp"
@@ -23,68 +24,6 @@ namespace {
 constexpr std::uint64_t slot_bytes = 10'000;
 constexpr std::uint32_t ring_slots = 2;
 
-/// One end of a connection as a program that keeps to no protocol.
-class RawPeer {
- public:
-  explicit RawPeer(std::unique_ptr<RdmaConnection> connection)
-      : connection_(std::move(connection)),
-        memory_(register_block(connection_->domain(), HostBlock::create_private("raw peer", 1 << 16),
-                               IBV_ACCESS_LOCAL_WRITE)) {}
-
-  [[nodiscard]] std::span<std::byte> memory() const { return memory_->block->bytes(); }
-  [[nodiscard]] const std::shared_ptr<ibv_pd>& domain() const { return connection_->domain(); }
-
-  /// What the device says of it; nothing when it says nothing in time.
-  std::optional<ibv_wc_status> write(std::uint64_t address, std::uint32_t key, std::size_t bytes) {
-    return post(IBV_WR_RDMA_WRITE, address, key, bytes, 0);
-  }
-  std::optional<ibv_wc_status> announce(std::uint64_t address, std::uint32_t key, std::size_t bytes,
-                                        std::uint32_t immediate) {
-    return post(IBV_WR_RDMA_WRITE_WITH_IMM, address, key, bytes, immediate);
-  }
-  std::optional<ibv_wc_status> read(std::uint64_t address, std::uint32_t key, std::size_t bytes) {
-    return post(IBV_WR_RDMA_READ, address, key, bytes, 0);
-  }
-  std::optional<ibv_wc_status> send(std::size_t bytes) { return post(IBV_WR_SEND, 0, 0, bytes, 0); }
-  std::optional<ibv_wc_status> send_immediate(std::uint32_t immediate) {
-    return post(IBV_WR_SEND_WITH_IMM, 0, 0, 0, immediate);
-  }
-
- private:
-  std::optional<ibv_wc_status> post(ibv_wr_opcode opcode, std::uint64_t address, std::uint32_t key, std::size_t bytes,
-                                    std::uint32_t immediate) {
-    ibv_sge part{.addr = reinterpret_cast<std::uint64_t>(memory().data()),
-                 .length = static_cast<std::uint32_t>(bytes),
-                 .lkey = memory_->region->lkey};
-    ibv_send_wr request{};
-    request.opcode = opcode;
-    request.send_flags = IBV_SEND_SIGNALED;
-    request.sg_list = &part;
-    request.num_sge = bytes > 0 ? 1 : 0;
-    request.imm_data = htonl(immediate);
-    request.wr.rdma.remote_addr = address;
-    request.wr.rdma.rkey = key;
-    ibv_send_wr* bad = nullptr;
-    EXPECT_EQ(ibv_post_send(connection_->queue_pair(), &request, &bad), 0);
-    ibv_wc completion{};
-    const bool has_completed =
-        eventually([&] { return ibv_poll_cq(connection_->send_completions(), 1, &completion) == 1; });
-    return has_completed ? std::optional(completion.status) : std::nullopt;
-  }
-
-  std::unique_ptr<RdmaConnection> connection_;
-  std::shared_ptr<const Registration> memory_;
-};
-
-FrameHeader header_of(std::uint32_t epoch, std::uint16_t slot, std::uint64_t bytes) {
-  FrameHeader header;
-  header.epoch = epoch;
-  header.slot = slot;
-  header.slice_bytes = bytes;
-  header.layout = bytes_layout(bytes);
-  return header;
-}
-
 // ---- A hostile sender ----
 
 class HostileSender : public testing::Test {
@@ -93,7 +32,7 @@ class HostileSender : public testing::Test {
     RdmaConnectionPair pair = rdma_connection_pair(domains_);
     peer_ = std::make_unique<RawPeer>(std::move(pair.accepted));
     receiver_ = std::make_unique<RdmaReceiver>(std::move(pair.dialled), false);
-    access_ = *receiver_->begin_epoch(1, slot_bytes, ring_slots);
+    access_ = *receiver_->begin_epoch(1, slot_bytes, ring_slots, {});
   }
 
   /// Announces what a sender would, and returns what the device says.
@@ -150,7 +89,7 @@ TEST_F(HostileSender, NoSuchEpoch) {
 
 TEST_F(HostileSender, NoSuchSlice) {
   const std::size_t bytes = encode(header_of(1, 0, 10), peer_->memory());
-  receiver_->begin_epoch(2, slot_bytes, 1024);  // with 16 cells for each slot
+  receiver_->begin_epoch(2, slot_bytes, 1024, {});  // with 16 cells for each slot
   ASSERT_EQ(
       peer_->announce(access_.cells_address, access_.cells_key, bytes, encode({.epoch = 2, .slot = 0, .slice = 200})),
       IBV_WC_SUCCESS);
@@ -232,7 +171,7 @@ TEST_F(HostileSender, ReadingWhatMayOnlyBeWritten) {
 /// The ring of an earlier format is closed as soon as the first frame of the next one is there.
 TEST_F(HostileSender, ARevokedKey) {
   const RingAccess old = access_;
-  access_ = *receiver_->begin_epoch(2, slot_bytes, ring_slots);
+  access_ = *receiver_->begin_epoch(2, slot_bytes, ring_slots, {});
   ASSERT_EQ(announce(header_of(2, 0, 10), {.epoch = 2}), IBV_WC_SUCCESS);
   ASSERT_TRUE(eventually([&] { return receiver_->poll().has_value(); }));
   EXPECT_EQ(peer_->write(old.payload_address, old.payload_key, 100), IBV_WC_REM_ACCESS_ERR);

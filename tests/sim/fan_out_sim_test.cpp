@@ -43,7 +43,7 @@ class SimulatedViewer {
   void serve() {
     while (const auto epoch = stream_.epoch_to_announce(outlet_)) {
       sender_->begin_epoch(epoch->pool);
-      receiver_->begin_epoch(epoch->number, epoch->pool->slot_bytes(), slots_per_viewer);
+      receiver_->begin_epoch(epoch->number, epoch->pool->slot_bytes(), slots_per_viewer, {});
       EXPECT_TRUE(stream_.epoch_ready(outlet_, epoch->number, slots_per_viewer));
       EXPECT_FALSE(stream_.epoch_ready(outlet_, epoch->number, slots_per_viewer)) << "credits out of nothing";
       EXPECT_TRUE(stream_.epoch_ready(outlet_, epoch->number - 1, slots_per_viewer)) << "late, and passed over";

@@ -44,7 +44,7 @@ class HostileLocalSender : public testing::Test {
   /// Whether the receiver refuses the pool that was handed over.
   bool refuses() {
     try {
-      receiver_->begin_epoch(1, slot_bytes, 2);
+      receiver_->begin_epoch(1, slot_bytes, 2, {});
     } catch (const Error&) {
       return true;
     }

@@ -36,7 +36,7 @@ class HostileSender : public testing::Test {
     auto [a, b] = tcp_socket_pair();
     socket_ = std::move(a);
     receiver_ = std::make_unique<TcpReceiver>(std::move(b), 5 * ns_per_s);
-    receiver_->begin_epoch(1, 1000, 2);
+    receiver_->begin_epoch(1, 1000, 2, {});
   }
   void send(std::span<const std::byte> bytes) { ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL); }
   bool is_broken() {
@@ -94,7 +94,7 @@ TEST_F(HostileSender, ACutAtEveryByteOfAHeaderEndsQuietly) {
   for (std::size_t cut = 0; cut < 140; cut += 3) {
     auto [a, b] = tcp_socket_pair();
     TcpReceiver receiver(std::move(b), 5 * ns_per_s);
-    receiver.begin_epoch(1, 1000, 2);
+    receiver.begin_epoch(1, 1000, 2, {});
     ::send(a.get(), bytes.data(), cut, MSG_NOSIGNAL);
     a.reset();
     EXPECT_TRUE(eventually([&] { return receiver.state() == LinkState::closed; })) << cut;

@@ -17,7 +17,10 @@ namespace framewire {
 class CreditCounter final : public ReceiverLink {
  public:
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::local; }
-  std::optional<RingAccess> begin_epoch(std::uint32_t, std::uint64_t, std::uint32_t) override { return std::nullopt; }
+  std::optional<RingAccess> begin_epoch(std::uint32_t, std::uint64_t, std::uint32_t,
+                                        const std::optional<PoolAccess>&) override {
+    return std::nullopt;
+  }
   std::optional<IncomingFrame> poll() noexcept override { return std::nullopt; }
   bool arm() noexcept override { return true; }
   [[nodiscard]] int descriptor() const noexcept override { return -1; }

@@ -202,8 +202,8 @@ class FakeReceiver final : public ReceiverLink {
 
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::tcp; }
 
-  std::optional<RingAccess> begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes,
-                                        std::uint32_t ring_slots) override {
+  std::optional<RingAccess> begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots,
+                                        const std::optional<PoolAccess>& /*pool*/) override {
     state_->rings[epoch] = {slot_bytes, std::vector<bool>(ring_slots, true),
                             HostBlock::create("fake ring", slot_bytes * ring_slots)};
     return std::nullopt;

@@ -51,7 +51,8 @@ LocalAcknowledgements& LocalReceiver::acknowledgements() const noexcept {
 }
 
 std::optional<RingAccess> LocalReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes,
-                                                     std::uint32_t /*ring_slots*/) {
+                                                     std::uint32_t /*ring_slots*/,
+                                                     const std::optional<PoolAccess>& /*pool*/) {
   LocalPool record;
   auto descriptors =
       receive_with_descriptors(socket_.get(), writable_record_bytes(record), 1, monotonic_ns() + hand_over_ns);

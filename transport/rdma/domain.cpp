@@ -59,8 +59,9 @@ std::shared_ptr<const Registration> SenderDomains::registration_of(const std::sh
       return known;
     }
   }
-  // A pool is only ever read: no access beyond that, not even for the device itself.
-  auto registration = register_block(domain, block, 0);
+  // No access beyond reading, not even for the device itself.
+  constexpr auto by_viewers = static_cast<unsigned>(IBV_ACCESS_REMOTE_READ);
+  auto registration = register_block(domain, block, readers_ == PoolReaders::viewers ? by_viewers : 0U);
   registrations_.push_back(registration);
   return registration;
 }

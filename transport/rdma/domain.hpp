@@ -30,10 +30,18 @@ std::shared_ptr<const Registration> register_block(const std::shared_ptr<ibv_pd>
 /// A protection domain on a device. Throws Error.
 std::shared_ptr<ibv_pd> make_domain(ibv_context* device);
 
-/// A sender's domains, one per device: each pool is registered once, for reading by the device alone, whatever number
-/// of viewers it goes to. Owned by the sender; outlives its sessions. Any thread.
+/// Who may read the pools of a sender's domains. Nobody ever writes them.
+enum class PoolReaders {
+  device,   // this machine's own, which sends them
+  viewers,  // those with a connection in the same domain, too
+};
+
+/// A sender's domains, one per device: each pool is registered once in it, whatever number of viewers it goes to. Owned
+/// by the sender; outlives its sessions. Any thread.
 class SenderDomains {
  public:
+  explicit SenderDomains(PoolReaders readers = PoolReaders::device) noexcept : readers_(readers) {}
+
   /// The device's domain, made when it is asked for first. Throws Error.
   std::shared_ptr<ibv_pd> domain_of(ibv_context* device);
 
@@ -43,6 +51,7 @@ class SenderDomains {
                                                       const std::shared_ptr<HostBlock>& block);
 
  private:
+  const PoolReaders readers_;
   std::mutex mutex_;
   std::map<ibv_context*, std::weak_ptr<ibv_pd>> domains_;
   std::vector<std::weak_ptr<const Registration>> registrations_;

@@ -59,6 +59,7 @@ class RdmaEnd {
 
   [[nodiscard]] SendQueue& sends() noexcept { return sends_; }
   [[nodiscard]] std::uint32_t room() const noexcept { return sends_.room(); }
+  [[nodiscard]] std::uint64_t completed() const noexcept { return sends_.completed(); }
   /// SendQueue::post(); a refusal ends the link.
   bool post(std::span<ibv_send_wr> requests) noexcept;
   /// SendQueue::poll(); a fault ends the link. True when something has completed.

@@ -46,7 +46,8 @@ void RdmaReceiver::drain() noexcept {
 }
 
 std::optional<RingAccess> RdmaReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes,
-                                                    std::uint32_t ring_slots) {
+                                                    std::uint32_t ring_slots,
+                                                    const std::optional<PoolAccess>& /*pool*/) {
   require_possible_ring(slot_bytes, ring_slots);
   {
     const std::scoped_lock lock(end_.mutex());

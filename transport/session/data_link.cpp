@@ -7,6 +7,7 @@
 #include "transport/local/local_receiver.hpp"
 #include "transport/local/local_sender.hpp"
 #include "transport/rdma/cell.hpp"
+#include "transport/rdma/rdma_puller.hpp"
 #include "transport/rdma/rdma_receiver.hpp"
 #include "transport/rdma/rdma_sender.hpp"
 #include "transport/session/rdma_data.hpp"
@@ -24,7 +25,8 @@ RdmaOptions rdma_options(const LinkTerms& terms) {
                 return domains != nullptr ? domains->domain_of(device) : make_domain(device);
               },
           .peer_timeout_ns = terms.rdma_timeout_ns,
-          .staging_bytes_per_request = domains != nullptr ? cell_stride_bytes : 0};
+          .staging_bytes_per_request = domains != nullptr && !terms.pulls ? cell_stride_bytes : 0,
+          .receives_immediates = !terms.pulls};
 }
 
 FileDescriptor socket_of(DataPath path) {
@@ -40,7 +42,10 @@ std::unique_ptr<RdmaConnection> rdma_connection_of(DataPath path) {
 LinkTerms terms_of(const EndpointOptions& endpoint) noexcept {
   return {.peer_timeout_ns = endpoint.peer_timeout_ns,
           .rdma_timeout_ns = endpoint.rdma_timeout_ns,
-          .relaxed_ordering = endpoint.relaxed_ordering};
+          .relaxed_ordering = endpoint.relaxed_ordering,
+          .sender_domains = nullptr,
+          .pulls = endpoint.pull_interval_ns > 0,
+          .pull_interval_ns = endpoint.pull_interval_ns};
 }
 
 DataPath dial_data(const HostPort& to, std::uint16_t rdma_port, const Token& token, const DataConnection& connection,
@@ -86,14 +91,17 @@ std::unique_ptr<ReceiverLink> make_receiver_link(LinkKind kind, DataPath path, c
     case LinkKind::tcp:
       return std::make_unique<TcpReceiver>(socket_of(std::move(path)), terms.peer_timeout_ns);
     case LinkKind::rdma:
+      if (terms.pulls) {
+        return std::make_unique<RdmaPuller>(rdma_connection_of(std::move(path)), terms.pull_interval_ns);
+      }
       return std::make_unique<RdmaReceiver>(rdma_connection_of(std::move(path)), terms.relaxed_ordering);
   }
   throw Error::failed("there is no such link");
 }
 
-std::string start_line(LinkKind link, const std::string& auth, const std::string& control) {
+std::string start_line(LinkKind link, bool pulls, const std::string& auth, const std::string& control) {
   return "transport=" + std::string(name(link)) + " memory=host auth=" + auth + " control=" + control +
-         " frames=plaintext";
+         " frames=plaintext" + (pulls ? " mode=pull" : "");
 }
 
 }  // namespace framewire

@@ -25,8 +25,11 @@ struct LinkTerms {
   std::int64_t peer_timeout_ns = 0;  // of the control channel and of tcp
   std::int64_t rdma_timeout_ns = 0;
   bool relaxed_ordering = false;  // a viewer's rings
-  SenderDomains* sender_domains =
-      nullptr;  // a sender's, which outlive its links; a viewer's link has a domain of its own
+  // A sender's, which outlive its links: those for viewers that pull, or for all others. A viewer's link has a domain
+  // of its own.
+  SenderDomains* sender_domains = nullptr;
+  bool pulls = false;                 // the viewer reads the frames from the sender's pool
+  std::int64_t pull_interval_ns = 0;  // and so often
 };
 LinkTerms terms_of(const EndpointOptions& endpoint) noexcept;
 
@@ -49,6 +52,6 @@ std::unique_ptr<SenderLink> make_sender_link(LinkKind kind, DataPath path, const
 std::unique_ptr<ReceiverLink> make_receiver_link(LinkKind kind, DataPath path, const LinkTerms& terms);
 
 /// "transport=tcp memory=host auth=psk control=tls1.3 frames=plaintext": what every end says at start.
-std::string start_line(LinkKind link, const std::string& auth, const std::string& control);
+std::string start_line(LinkKind link, bool pulls, const std::string& auth, const std::string& control);
 
 }  // namespace framewire

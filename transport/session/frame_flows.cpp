@@ -35,6 +35,7 @@ std::optional<ReceivedFrame> FrameFlows::next() {
     if (flows_.size() == 1) {
       return std::nullopt;
     }
+    discarded_before_ += flow.session->link()->frames_discarded();
     flows_.pop_front();
   }
   return std::nullopt;
@@ -50,6 +51,14 @@ void FrameFlows::count(Flow& flow, const FrameHeader& header) noexcept {
   flow.next_sequence = header.sequence + 1;
   ++frames_received_;
   bytes_received_ += header.layout.size_bytes;
+}
+
+std::uint64_t FrameFlows::frames_discarded() const noexcept {
+  std::uint64_t discarded = discarded_before_;
+  for (const Flow& flow : flows_) {
+    discarded += flow.session->link()->frames_discarded();
+  }
+  return discarded;
 }
 
 /// The sender's bye names how many frames it sent: the session is over once the program has taken them all, or once the

@@ -34,6 +34,8 @@ class FrameFlows {
   [[nodiscard]] std::uint64_t frames_received() const noexcept { return frames_received_.load(); }
   [[nodiscard]] std::uint64_t bytes_received() const noexcept { return bytes_received_.load(); }
   [[nodiscard]] std::uint64_t frames_skipped() const noexcept { return frames_skipped_.load(); }
+  /// By links that pull; guarded as the flows are.
+  [[nodiscard]] std::uint64_t frames_discarded() const noexcept;
 
  private:
   struct Flow {
@@ -45,6 +47,7 @@ class FrameFlows {
   void count(Flow& flow, const FrameHeader& header) noexcept;
 
   std::deque<Flow> flows_;
+  std::uint64_t discarded_before_ = 0;  // by flows that are over
   std::atomic<std::uint64_t> frames_received_ = 0;
   std::atomic<std::uint64_t> bytes_received_ = 0;
   std::atomic<std::uint64_t> frames_skipped_ = 0;

@@ -78,6 +78,23 @@ std::uint16_t optional_port_field(const json& message) {
   return message.contains("rdma_port") ? number_field<std::uint16_t>(message, "rdma_port") : std::uint16_t{0};
 }
 
+bool optional_flag_field(const json& message, const std::string& field) {
+  const auto found = message.find(field);
+  if (found != message.end() && !found->is_boolean()) {
+    throw wrong_field(message, field);
+  }
+  return found != message.end() && found->get<bool>();
+}
+
+/// A part of a message that is an object of its own; none where it does not stand there.
+const json* optional_part(const json& message, const std::string& field) {
+  const auto found = message.find(field);
+  if (found != message.end() && !found->is_object()) {
+    throw wrong_field(message, field);
+  }
+  return found != message.end() ? &*found : nullptr;
+}
+
 json access_to_json(const RingAccess& access) {
   return {{"type", "access"},
           {"payload_address", access.payload_address},
@@ -95,6 +112,23 @@ RingAccess read_access(const json& message) {
           .cells_key = number_field<std::uint32_t>(message, "cells_key"),
           .cells_per_slot = number_field<std::uint32_t>(message, "cells_per_slot"),
           .receive_depth = number_field<std::uint32_t>(message, "receive_depth")};
+}
+
+json access_to_json(const PoolAccess& access) {
+  return {{"type", "pool"},
+          {"payload_address", access.payload_address},
+          {"payload_key", access.payload_key},
+          {"board_address", access.board_address},
+          {"board_key", access.board_key},
+          {"slots", access.slots}};
+}
+
+PoolAccess read_pool_access(const json& message) {
+  return {.payload_address = number_field<std::uint64_t>(message, "payload_address"),
+          .payload_key = number_field<std::uint32_t>(message, "payload_key"),
+          .board_address = number_field<std::uint64_t>(message, "board_address"),
+          .board_key = number_field<std::uint32_t>(message, "board_key"),
+          .slots = number_field<std::uint32_t>(message, "slots")};
 }
 
 /// Where the other side is to dial, and with what; nothing when it is this one that dials.
@@ -202,7 +236,8 @@ json to_json(const OfferMessage& message) {
                        {"name", stream.name},
                        {"number", stream.number},
                        {"delivery", std::string(name(stream.delivery))},
-                       {"description", stream.description}});
+                       {"description", stream.description},
+                       {"allows_pull", stream.allows_pull}});
   }
   json links = json::array();
   for (const LinkKind kind : message.links) {
@@ -223,7 +258,8 @@ OfferMessage read_offer(const json& message) {
       throw wrong_field(message, "streams");
     }
     offer.streams.push_back({text_field(stream, "name"), number_field<std::uint32_t>(stream, "number"),
-                             delivery_field(stream), optional_text_field(stream, "description")});
+                             delivery_field(stream), optional_text_field(stream, "description"),
+                             optional_flag_field(stream, "allows_pull")});
   }
   for (const json& link : array_field(message, "links", 16)) {
     // A link that only a newer peer knows is no fault: it is just not chosen.
@@ -241,13 +277,20 @@ json to_json(const ChooseMessage& message) {
            {"link", std::string(name(message.link))},
            {"delivery", std::string(name(message.delivery))}};
   add_data_address(out, message.token, message.rdma_port);
+  if (message.pulls) {
+    out["pulls"] = true;
+  }
   return out;
 }
 
 ChooseMessage read_choose(const json& message) {
   expect_type(message, "choose");
-  return {number_field<std::uint32_t>(message, "stream"), link_field(message, "link"), delivery_field(message),
-          optional_text_field(message, "token"), optional_port_field(message)};
+  return {number_field<std::uint32_t>(message, "stream"),
+          link_field(message, "link"),
+          delivery_field(message),
+          optional_text_field(message, "token"),
+          optional_port_field(message),
+          optional_flag_field(message, "pulls")};
 }
 
 json to_json(const ConnectMessage& message) {
@@ -278,27 +321,34 @@ void throw_if_no_link(const json& message) {
 }
 
 json to_json(const EpochMessage& message) {
-  return {{"type", "epoch"},
-          {"number", message.number},
-          {"format", format_to_json(message.format)},
-          {"slot_bytes", message.slot_bytes},
-          {"ring_slots", message.ring_slots}};
+  json out{{"type", "epoch"},
+           {"number", message.number},
+           {"format", format_to_json(message.format)},
+           {"slot_bytes", message.slot_bytes},
+           {"ring_slots", message.ring_slots}};
+  if (message.pool) {
+    out["pool"] = access_to_json(*message.pool);
+  }
+  return out;
 }
 
 EpochMessage read_epoch(const json& message) {
   expect_type(message, "epoch");
-  const auto format = message.find("format");
-  if (format == message.end() || !format->is_object()) {
+  const json* const format = optional_part(message, "format");
+  if (format == nullptr) {
     throw wrong_field(message, "format");
   }
-  const EpochMessage epoch{number_field<std::uint32_t>(message, "number"), read_format(*format),
-                           number_field<std::uint64_t>(message, "slot_bytes"),
-                           number_field<std::uint32_t>(message, "ring_slots")};
+  EpochMessage epoch{number_field<std::uint32_t>(message, "number"), read_format(*format),
+                     number_field<std::uint64_t>(message, "slot_bytes"),
+                     number_field<std::uint32_t>(message, "ring_slots")};
   if (epoch.slot_bytes == 0 || epoch.slot_bytes > max_slot_bytes) {
     throw wrong_field(message, "slot_bytes");
   }
   if (epoch.ring_slots == 0 || epoch.ring_slots > max_pool_slots) {
     throw wrong_field(message, "ring_slots");
+  }
+  if (const json* const pool = optional_part(message, "pool")) {
+    epoch.pool = read_pool_access(*pool);
   }
   return epoch;
 }
@@ -315,10 +365,7 @@ ReadyMessage read_ready(const json& message) {
   expect_type(message, "ready");
   ReadyMessage ready{number_field<std::uint32_t>(message, "number"),
                      number_field<std::uint32_t>(message, "ring_slots")};
-  if (const auto access = message.find("access"); access != message.end()) {
-    if (!access->is_object()) {
-      throw wrong_field(message, "access");
-    }
+  if (const json* const access = optional_part(message, "access")) {
     ready.access = read_access(*access);
   }
   return ready;

@@ -35,6 +35,7 @@ struct OfferedStream {
   std::uint32_t number = 0;
   Delivery delivery = Delivery::latest;
   std::string description;
+  bool allows_pull = false;
 };
 
 /// The sender: what there is.
@@ -55,6 +56,7 @@ struct ChooseMessage {
   Delivery delivery = Delivery::latest;
   std::string token;
   std::uint16_t rdma_port = 0;
+  bool pulls = false;  // the frames shall not come, but stand open for being read
 };
 nlohmann::json to_json(const ChooseMessage& message);
 ChooseMessage read_choose(const nlohmann::json& message);
@@ -74,12 +76,14 @@ std::string read_no_link(const nlohmann::json& message);
 /// Throws Error (lost_peer) with the sender's sentence if `message` says so.
 void throw_if_no_link(const nlohmann::json& message);
 
-/// The sender: frames of this format follow once the viewer is ready.
+/// The sender: frames of this format follow once the viewer is ready. To one that pulls: they stand here. The pool that
+/// was told of before stays open until it is ready.
 struct EpochMessage {
   std::uint32_t number = 0;
   StreamFormat format;
   std::uint64_t slot_bytes = 0;
   std::uint32_t ring_slots = 0;
+  std::optional<PoolAccess> pool{};
 };
 nlohmann::json to_json(const EpochMessage& message);
 EpochMessage read_epoch(const nlohmann::json& message);

@@ -54,6 +54,8 @@ void SessionHistory::add_to_earlier(const SessionReport& report) {
   earlier_.counts.bytes_sent += report.counts.bytes_sent;
   earlier_.frames_received += report.frames_received;
   earlier_.frames_lost += report.frames_lost;
+  earlier_.pulls = report.pulls && (is_first || earlier_.pulls);
+  earlier_.frames_pulled += report.frames_pulled;
 }
 
 std::vector<SessionReport> SessionHistory::reports() const {

@@ -19,13 +19,7 @@ namespace framewire {
 SenderSession::SenderSession(SenderContext& context, Authenticated authenticated, DataWay way)
     : context_(context), authenticated_(std::move(authenticated)), way_(way), wake_event_(make_event()) {}
 
-SenderSession::~SenderSession() {
-  if (is_attached_) {
-    stream_->detach(*outlet_);
-    link_.reset();  // no thread reads a slot any more
-    stream_->release_held(*outlet_);
-  }
-}
+SenderSession::~SenderSession() = default;
 
 SessionReport SenderSession::run() {
   shake_hands();
@@ -64,7 +58,7 @@ void SenderSession::shake_hands() {
     choice = agree(offer, *answer);
     answer = connect({session, choice.link, 0}, choice);
   }
-  attach(choice);
+  join(choice);
 }
 
 OfferMessage SenderSession::make_offer(const SessionId& session) const {
@@ -72,7 +66,7 @@ OfferMessage SenderSession::make_offer(const SessionId& session) const {
   for (const Stream* stream : context_.streams) {
     const auto format = stream->format();
     offer.streams.push_back({stream->options().name, stream->options().number, stream->options().delivery,
-                             format ? describe(*format) : std::string()});
+                             format ? describe(*format) : std::string(), stream->options().allows_pull});
   }
   std::ranges::copy_if(context_.allowed_links, std::back_inserter(offer.links), [&](LinkKind kind) {
     switch (kind) {
@@ -107,7 +101,29 @@ ChooseMessage SenderSession::agree(const OfferMessage& offer, const nlohmann::js
            "this stream is delivered as 'latest'; a viewer cannot ask for 'every': start the sender with --delivery "
            "every");
   }
+  if (choice.pulls) {
+    check_pull(choice);
+  }
   return choice;
+}
+
+void SenderSession::check_pull(const ChooseMessage& choice) {
+  if (!stream_->options().allows_pull) {
+    refuse(*authenticated_.channel, "this sender's frames may not be pulled; start it with --allow-pull");
+  }
+  if (choice.link != LinkKind::rdma) {
+    refuse(*authenticated_.channel, "frames can be pulled over rdma alone");
+  }
+}
+
+/// Who pulls has its connection in domains of its own, where pools stand open; the others' never do.
+LinkTerms SenderSession::terms_for(const ChooseMessage& choice) const {
+  LinkTerms terms = context_.terms;
+  if (choice.pulls) {
+    terms.pulls = true;
+    terms.sender_domains = &context_.pull_domains;
+  }
+  return terms;
 }
 
 /// Makes the link; or returns the message in which the viewer chose another one.
@@ -118,16 +134,17 @@ std::unique_ptr<nlohmann::json> SenderSession::connect(const DataConnection& con
   }
   const Token token = way_.door->issue(connection);
   authenticated_.channel->send(to_json(ConnectMessage{.token = token.hex(), .rdma_port = way_.door->rdma_port()}));
-  return await_peer(connection);
+  return await_peer(connection, choice);
 }
 
-std::unique_ptr<nlohmann::json> SenderSession::await_peer(const DataConnection& connection) {
+std::unique_ptr<nlohmann::json> SenderSession::await_peer(const DataConnection& connection,
+                                                          const ChooseMessage& choice) {
   MessageChannel& channel = *authenticated_.channel;
   DataWait wait(*way_.door, connection, channel);
   for (;;) {
     if (auto arrival = wait.next()) {
       try {
-        link_ = make_sender_link(connection.link, accept_data(std::move(*arrival), context_.terms), context_.terms);
+        make_feed(accept_data(std::move(*arrival), terms_for(choice)), choice);
         early_ = wait.take_message();
         return nullptr;
       } catch (const Error& error) {
@@ -148,10 +165,8 @@ std::unique_ptr<nlohmann::json> SenderSession::dial_peer(const DataConnection& c
                                                          const ChooseMessage& choice) {
   MessageChannel& channel = *authenticated_.channel;
   try {
-    link_ = make_sender_link(
-        connection.link,
-        dial_data(*way_.dial, choice.rdma_port, Token::from_hex(choice.token), connection, context_.terms),
-        context_.terms);
+    make_feed(dial_data(*way_.dial, choice.rdma_port, Token::from_hex(choice.token), connection, terms_for(choice)),
+              choice);
     return nullptr;
   } catch (const Error& error) {
     if (connection.link != LinkKind::rdma) {
@@ -162,19 +177,29 @@ std::unique_ptr<nlohmann::json> SenderSession::dial_peer(const DataConnection& c
   return std::make_unique<nlohmann::json>(channel.receive(monotonic_ns() + handshake_timeout_ns));
 }
 
-void SenderSession::attach(const ChooseMessage& choice) {
-  outlet_ = std::make_unique<Outlet>(*link_, choice.delivery, wake_event_.get());
-  is_attached_ = stream_->attach(*outlet_);
-  if (!is_attached_) {
-    refuse(*authenticated_.channel, "the sender has its " + std::to_string(stream_->options().max_viewers) +
-                                        " viewers already; start it with a larger --viewers");
+void SenderSession::make_feed(DataPath path, const ChooseMessage& choice) {
+  if (choice.pulls) {
+    feed_ = make_pull_feed(*stream_, std::move(path), terms_for(choice), wake_event_.get());
+  } else {
+    feed_ = make_push_feed(*stream_, make_sender_link(choice.link, std::move(path), context_.terms), choice.delivery,
+                           wake_event_.get());
+  }
+}
+
+void SenderSession::join(const ChooseMessage& choice) {
+  if (!feed_->join()) {
+    refuse(*authenticated_.channel, choice.pulls
+                                        ? "the sender has as many viewers that pull as it takes already"
+                                        : "the sender has its " + std::to_string(stream_->options().max_viewers) +
+                                              " viewers already; start it with a larger --viewers");
   }
   watch_peer(authenticated_.channel->fd(), context_.terms.peer_timeout_ns);
   report_.viewer = authenticated_.channel->peer();
   report_.stream = stream_->options().name;
   report_.transport = name(choice.link);
+  report_.pulls = choice.pulls;
   context_.log->info("viewer " + report_.viewer + ": " +
-                     start_line(choice.link, authenticated_.auth, authenticated_.control));
+                     start_line(choice.link, choice.pulls, authenticated_.auth, authenticated_.control));
 }
 
 Stream& SenderSession::stream_by_number(std::uint32_t number) const {
@@ -190,7 +215,7 @@ void SenderSession::serve() {
   while (!is_over_) {
     handle_messages();
     announce_epoch();
-    stream_->service(*outlet_);
+    feed_->service();
     say_bye_when_drained();
     check_peer();
     if (!is_over_) {
@@ -217,11 +242,7 @@ void SenderSession::handle(const nlohmann::json& message) {
   throw_if_refused(message);
   const std::string type = message_type(message);
   if (type == "ready") {
-    const ReadyMessage ready = read_ready(message);
-    const std::uint32_t ring_slots = std::min(ready.ring_slots, stream_->options().slots_per_viewer);
-    if (!stream_->epoch_ready(*outlet_, ready.number, ring_slots, ready.access)) {
-      throw Error::failed("the viewer said ready twice for one format, which would give it more than its slots");
-    }
+    feed_->take_ready(read_ready(message));
   } else if (type == "clock") {
     ClockMessage clock = read_clock(message);
     clock.sender_ns = monotonic_ns();
@@ -241,11 +262,11 @@ void SenderSession::handle(const nlohmann::json& message) {
 }
 
 /// Over RDMA the pool may be more than can be registered: the viewer should know, and can take another link.
-void SenderSession::begin_epoch_of_link(const std::shared_ptr<Pool>& pool) {
+std::optional<EpochMessage> SenderSession::epoch_to_announce() {
   try {
-    link_->begin_epoch(pool);
+    return feed_->epoch_to_announce();
   } catch (const Error& error) {
-    if (link_->kind() != LinkKind::rdma || error.status() != ExitStatus::failed) {
+    if (report_.transport != name(LinkKind::rdma) || error.status() != ExitStatus::failed) {
       throw;
     }
     authenticated_.channel->send(no_link(error.what()), monotonic_ns() + ns_per_s);
@@ -254,19 +275,17 @@ void SenderSession::begin_epoch_of_link(const std::shared_ptr<Pool>& pool) {
 }
 
 void SenderSession::announce_epoch() {
-  if (const auto epoch = stream_->epoch_to_announce(*outlet_)) {
-    begin_epoch_of_link(epoch->pool);
-    authenticated_.channel->post(to_json(
-        EpochMessage{epoch->number, epoch->format, epoch->pool->slot_bytes(), stream_->options().slots_per_viewer}));
+  if (const auto epoch = epoch_to_announce()) {
+    authenticated_.channel->post(to_json(*epoch));
   }
 }
 
 void SenderSession::say_bye_when_drained() {
   const bool out_of_time = monotonic_ns() >= context_.stop_at_ns.load();
-  if (!bye_sent_ && (stream_->is_drained(*outlet_) || out_of_time)) {
+  if (!bye_sent_ && (feed_->is_drained() || out_of_time)) {
     bye_sent_ = true;
-    authenticated_.channel->post(to_json(ByeMessage{
-        .reason = "the stream ended", .frames_sent = stream_->counts(*outlet_).frames_sent, .statistics = {}}));
+    authenticated_.channel->post(to_json(
+        ByeMessage{.reason = "the stream ended", .frames_sent = feed_->counts().frames_sent, .statistics = {}}));
   } else if (out_of_time) {
     report_.ending = "the viewer did not take the last frames in time";
     is_over_ = true;
@@ -274,12 +293,12 @@ void SenderSession::say_bye_when_drained() {
 }
 
 void SenderSession::check_peer() {
-  const LinkState state = link_->state();
+  const LinkState state = feed_->state();
   if (state != LinkState::open && !report_.has_said_bye) {
     // The viewer's bye may stand in the control channel behind the end of the data connection.
     handle_messages();
     if (!is_over_) {
-      report_.ending = link_->fault();
+      report_.ending = feed_->fault();
       is_over_ = true;
     }
   }
@@ -299,14 +318,14 @@ void SenderSession::wait() {
   }
   const auto control_events = static_cast<short>(channel.wants_write() ? POLLIN | POLLOUT : POLLIN);
   std::array descriptors{pollfd{.fd = channel.fd(), .events = control_events, .revents = 0},
-                         pollfd{.fd = link_->descriptor(), .events = POLLIN, .revents = 0},
+                         pollfd{.fd = feed_->descriptor(), .events = POLLIN, .revents = 0},
                          pollfd{.fd = wake_event_.get(), .events = POLLIN, .revents = 0}};
   const std::int64_t now_ns = monotonic_ns();
   const std::int64_t stop_at_ns = context_.stop_at_ns.load();
   const std::int64_t deadline_ns = now_ns + longest_sleep_ns;
   wait_until(descriptors, stop_at_ns > now_ns ? std::min(deadline_ns, stop_at_ns) : deadline_ns);
   if (descriptors[1].revents != 0) {
-    link_->on_readable();
+    feed_->on_readable();
   }
   if (descriptors[2].revents != 0) {
     clear_event(wake_event_.get());
@@ -314,14 +333,12 @@ void SenderSession::wait() {
 }
 
 SessionReport SenderSession::make_report() {
-  stream_->detach(*outlet_);
-  report_.counts = stream_->counts(*outlet_);
-  const std::uint64_t known_received = report_.has_said_bye ? viewer_received_ : link_->frames_acknowledged();
+  const std::uint64_t acknowledged = feed_->leave();
+  report_.counts = feed_->counts();
+  const std::uint64_t known_received = report_.has_said_bye ? viewer_received_ : acknowledged;
   report_.frames_received = std::min(known_received, report_.counts.frames_sent);
   report_.frames_lost = report_.counts.frames_sent - report_.frames_received;
-  link_.reset();
-  stream_->release_held(*outlet_);
-  is_attached_ = false;
+  report_.frames_pulled = report_.pulls ? viewer_received_ : 0;
   return report_;
 }
 

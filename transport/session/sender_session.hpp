@@ -10,6 +10,7 @@
 
 #include "base/log.hpp"
 #include "transport/session/data_link.hpp"
+#include "transport/session/feed.hpp"
 #include "transport/session/messages.hpp"
 #include "transport/stream.hpp"
 
@@ -22,6 +23,7 @@ struct SenderContext {
   std::string program;
   LinkTerms terms;
   SenderDomains domains;  // which the terms name
+  SenderDomains pull_domains{PoolReaders::viewers};
   Log* log = nullptr;
   std::atomic<std::int64_t> stop_at_ns = INT64_MAX;  // sessions that are not done by then are cut
 };
@@ -36,7 +38,9 @@ struct SessionReport {
   OutletCounts counts;
   std::uint64_t frames_received = 0;
   std::uint64_t frames_lost = 0;
-  std::string viewer_statistics;  // JSON object, where the viewer sent one
+  bool pulls = false;               // it took its frames itself, beside the counts,
+  std::uint64_t frames_pulled = 0;  // so many, as it said
+  std::string viewer_statistics;    // JSON object, where the viewer sent one
 };
 
 /// Runs on one thread from the constructor to the destructor; wake() may come from any.
@@ -59,16 +63,19 @@ class SenderSession {
   void tell(const Error& error) noexcept;
   [[nodiscard]] OfferMessage make_offer(const SessionId& session) const;
   [[nodiscard]] std::string why_no_rdma() const;
+  [[nodiscard]] LinkTerms terms_for(const ChooseMessage& choice) const;
+  void check_pull(const ChooseMessage& choice);
   ChooseMessage agree(const OfferMessage& offer, const nlohmann::json& answer);
   std::unique_ptr<nlohmann::json> connect(const DataConnection& connection, const ChooseMessage& choice);
-  std::unique_ptr<nlohmann::json> await_peer(const DataConnection& connection);
+  std::unique_ptr<nlohmann::json> await_peer(const DataConnection& connection, const ChooseMessage& choice);
   std::unique_ptr<nlohmann::json> dial_peer(const DataConnection& connection, const ChooseMessage& choice);
-  void attach(const ChooseMessage& choice);
+  void make_feed(DataPath path, const ChooseMessage& choice);
+  void join(const ChooseMessage& choice);
   [[nodiscard]] Stream& stream_by_number(std::uint32_t number) const;
   void serve();
   void handle_messages();
   void handle(const nlohmann::json& message);
-  void begin_epoch_of_link(const std::shared_ptr<Pool>& pool);
+  std::optional<EpochMessage> epoch_to_announce();
   void announce_epoch();
   void say_bye_when_drained();
   void check_peer();
@@ -79,10 +86,8 @@ class SenderSession {
   Authenticated authenticated_;
   DataWay way_;
   FileDescriptor wake_event_;
-  std::unique_ptr<SenderLink> link_;
   Stream* stream_ = nullptr;
-  std::unique_ptr<Outlet> outlet_;
-  bool is_attached_ = false;
+  std::unique_ptr<Feed> feed_;
   bool bye_sent_ = false;
   bool is_over_ = false;
   std::int64_t next_check_ns_ = 0;

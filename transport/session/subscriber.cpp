@@ -187,10 +187,12 @@ void Subscriber::Implementation::wait(std::int64_t deadline_ns, WaitMode mode) {
 }
 
 SubscriberCounts Subscriber::Implementation::counts() const {
+  const std::scoped_lock lock(mutex_);
   return {.frames_received = flows_.frames_received(),
           .bytes_received = flows_.bytes_received(),
           .frames_lost = frames_lost_.load(),
           .frames_skipped = flows_.frames_skipped(),
+          .frames_discarded = flows_.frames_discarded(),
           .sessions = sessions_.load()};
 }
 

@@ -78,7 +78,8 @@ ViewerSession::ViewerSession(Authenticated authenticated, DataWay way, const Vie
   const OfferMessage offer = read_offer(channel.receive(monotonic_ns() + handshake_timeout_ns));
   const std::string why = choose_link(offer, way, wishes);
   watch_peer(channel.fd(), wishes.terms.peer_timeout_ns);
-  start_line_ = framewire::start_line(link_->kind(), authenticated_.auth, authenticated_.control) + why;
+  start_line_ =
+      framewire::start_line(link_->kind(), wishes.terms.pulls, authenticated_.auth, authenticated_.control) + why;
   if (early_) {
     handle(*std::exchange(early_, nullptr));
   }
@@ -99,7 +100,11 @@ std::string ViewerSession::choose_link(const OfferMessage& offer, DataWay way, c
         "the stream is delivered as 'latest'; a viewer cannot ask for 'every': start the sender with --delivery every");
   }
   delivery_ = wishes.delivery.value_or(stream.delivery);
-  may_do_without_rdma_ = wishes.transport_is_auto;
+  may_do_without_rdma_ = wishes.transport_is_auto && !wishes.terms.pulls;
+  if (wishes.terms.pulls) {
+    open_link_to_pull(offer, stream, way, wishes);
+    return {};
+  }
   std::string why_not;
   for (const LinkKind kind : wishes.allowed_links) {
     if (const std::string reason = why_not_possible(kind, offer, authenticated_.is_unix, way, wishes);
@@ -123,6 +128,21 @@ std::string ViewerSession::choose_link(const OfferMessage& offer, DataWay way, c
   }
   refuse(channel, "no transport in common: this end takes " + names_of(wishes.allowed_links) + ", the sender offers " +
                       names_of(offer.links) + why_not);
+}
+
+void ViewerSession::open_link_to_pull(const OfferMessage& offer, const OfferedStream& stream, DataWay way,
+                                      const ViewerWishes& wishes) {
+  MessageChannel& channel = *authenticated_.channel;
+  if (!stream.allows_pull) {
+    refuse(channel, "the sender's frames may not be pulled; start it with --allow-pull, or leave out --pull here");
+  }
+  if (std::ranges::find(offer.links, LinkKind::rdma) == offer.links.end()) {
+    refuse(channel, "frames can be pulled over rdma alone, and the sender has none" +
+                        (offer.why_no_rdma.empty() ? "" : ": " + offer.why_no_rdma));
+  }
+  delivery_ = Delivery::latest;
+  open_link(offer, {.stream = stream.number, .link = LinkKind::rdma, .delivery = delivery_, .token = {}, .pulls = true},
+            way, wishes.terms);
 }
 
 void ViewerSession::open_link(const OfferMessage& offer, ChooseMessage choice, DataWay way, const LinkTerms& terms) {
@@ -201,6 +221,7 @@ void ViewerSession::announce_ready() {
   if (unsaid_ready_) {
     authenticated_.channel->post(to_json(*unsaid_ready_));
     unsaid_ready_.reset();
+    link_->epoch_is_ready();
   }
 }
 
@@ -223,7 +244,7 @@ void ViewerSession::handle(const nlohmann::json& message) {
 
 std::optional<RingAccess> ViewerSession::begin_epoch_of_link(const EpochMessage& epoch) {
   try {
-    return link_->begin_epoch(epoch.number, epoch.slot_bytes, epoch.ring_slots);
+    return link_->begin_epoch(epoch.number, epoch.slot_bytes, epoch.ring_slots, epoch.pool);
   } catch (const Error& error) {
     if (link_->kind() == LinkKind::rdma && may_do_without_rdma_ && error.status() == ExitStatus::failed) {
       throw RdmaUnusable(error.what());

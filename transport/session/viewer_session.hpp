@@ -73,6 +73,8 @@ class ViewerSession {
   std::string choose_link(const OfferMessage& offer, DataWay way, const ViewerWishes& wishes);
   void open_link(const OfferMessage& offer, ChooseMessage choice, DataWay way, const LinkTerms& terms);
   DataPath await_sender(DataWay way, const DataConnection& connection, const LinkTerms& terms);
+  void open_link_to_pull(const OfferMessage& offer, const OfferedStream& stream, DataWay way,
+                         const ViewerWishes& wishes);
   std::optional<RingAccess> begin_epoch_of_link(const EpochMessage& epoch);
   void give_up_link(const std::string& sentence) const;
   void compare_clocks();

@@ -48,7 +48,8 @@ TcpReceiver::~TcpReceiver() {
 }
 
 std::optional<RingAccess> TcpReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes,
-                                                   std::uint32_t ring_slots) {
+                                                   std::uint32_t ring_slots,
+                                                   const std::optional<PoolAccess>& /*pool*/) {
   require_possible_ring(slot_bytes, ring_slots);
   auto ring = std::make_shared<TcpRing>(epoch, slot_bytes, ring_slots);
   const std::scoped_lock lock(mutex_);

@@ -1,0 +1,166 @@
+// What a sender shows to viewers that pull, and which slots it leaves them time for.
+#include "transport/pull_board.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/file_descriptor.hpp"
+#include "transport/pool.hpp"
+#include "transport/stream.hpp"
+
+namespace framewire::test {
+namespace {
+
+FrameHeader numbered(std::uint64_t sequence) {
+  FrameHeader header;
+  header.sequence = sequence;
+  header.layout = bytes_layout(100);
+  header.slice_bytes = 100;
+  return header;
+}
+
+std::optional<NewestFrame> newest_of(const PullBoard& board) {
+  return decode_newest(std::span<const std::byte>(board.block()->bytes()).first<newest_cell_bytes>());
+}
+
+std::span<const std::byte> cell_of(const PullBoard& board, std::uint16_t slot) {
+  return board.block()->bytes().subspan(board_cell_offset_bytes(slot), board_cell_bytes);
+}
+
+TEST(PullBoard, ShowsNothingAtFirst) {
+  const PullBoard board(3);
+  EXPECT_FALSE(newest_of(board));
+  EXPECT_EQ(board_generation(cell_of(board, 2)), 0U);
+}
+
+TEST(PullBoard, NamesTheNewestFrameAndShowsItsHeader) {
+  PullBoard board(3);
+  board.put_up(2, numbered(7));
+  board.put_up(1, numbered(8));
+  EXPECT_EQ(newest_of(board), (NewestFrame{.slot = 1, .generation = 2}));
+  EXPECT_EQ(board_generation(cell_of(board, 2)), 1U);
+  EXPECT_EQ(board_generation(cell_of(board, 1)), 2U);
+  const auto bytes = cell_of(board, 1).subspan(board_generation_bytes);
+  FrameHeader header;
+  ASSERT_EQ(decode(bytes.first(*header_bytes_from_prefix(bytes.first<8>())), header), HeaderFault::none);
+  EXPECT_EQ(header, numbered(8));
+}
+
+TEST(PullBoard, AGenerationNeverComesTwice) {
+  PullBoard board(2);
+  std::set<std::uint64_t> seen;
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    board.take_down(1);
+    EXPECT_EQ(board_generation(cell_of(board, 1)), 0U);
+    board.put_up(1, numbered(i));
+    EXPECT_TRUE(seen.insert(board_generation(cell_of(board, 1))).second);
+  }
+}
+
+TEST(PullBoard, HoldsTheLargestHeaderAndSlot) {
+  PullBoard board(max_pool_slots);
+  board.put_up(max_pool_slots - 1, numbered(1));
+  EXPECT_EQ(newest_of(board)->slot, max_pool_slots - 1);
+  EXPECT_LE(board_bytes(max_pool_slots), board.block()->bytes().size());
+}
+
+TEST(PoolWithABoard, KeepsTheNewestAndUsesTheOldestAgain) {
+  Pool pool(1, 100, 4, true);
+  std::vector<std::uint16_t> order;
+  for (std::uint64_t i = 0; i < 8; ++i) {
+    const auto index = pool.claim();
+    ASSERT_TRUE(index);
+    order.push_back(*index);
+    EXPECT_EQ(board_generation(cell_of(*pool.board(), *index)), 0U);
+    pool.put_up(*index, numbered(i));
+    pool.release(*index);
+    EXPECT_EQ(pool.free_count(), 3U);  // the newest is not free
+  }
+  for (std::size_t i = 4; i < order.size(); ++i) {
+    EXPECT_EQ(order[i], order[i - 4]);  // every other slot came first
+  }
+  pool.retire_newest();
+  EXPECT_EQ(pool.free_count(), 4U);
+}
+
+class PulledStream : public testing::Test {
+ protected:
+  void publish(std::uint64_t user_tag) {
+    auto slot = stream_.claim();
+    ASSERT_TRUE(slot);
+    stream_.publish(std::move(*slot), {.user_tag = user_tag, .layout = {}});
+  }
+
+  FileDescriptor wake_ = make_event();
+  Stream stream_{{.name = "pulled", .slots_per_viewer = 1, .max_viewers = 1, .allows_pull = true}};
+};
+
+TEST_F(PulledStream, GoesForAPullerAlone) {
+  stream_.begin_epoch({.layout = bytes_layout(100), .colour = {}});
+  EXPECT_FALSE(stream_.try_claim());
+  ASSERT_TRUE(stream_.add_puller(wake_.get()));
+  EXPECT_EQ(stream_.viewer_count(), 1U);
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    publish(i);
+  }
+  EXPECT_EQ(newest_of(*stream_.epoch_after(0)->pool->board())->generation, 20U);
+  stream_.remove_puller(wake_.get());
+  EXPECT_FALSE(stream_.try_claim());
+}
+
+TEST_F(PulledStream, APullerSetsNoPaceSoThatAWholeDeliveryWaitsForSomebodyElse) {
+  Stream every({.name = "every", .delivery = Delivery::every, .allows_pull = true});
+  every.begin_epoch({.layout = bytes_layout(100), .colour = {}});
+  ASSERT_TRUE(every.add_puller(wake_.get()));
+  EXPECT_FALSE(every.try_claim());
+  every.remove_puller(wake_.get());
+}
+
+TEST_F(PulledStream, TellsOfEveryNewFormatAndOfTheEnd) {
+  ASSERT_TRUE(stream_.add_puller(wake_.get()));
+  EXPECT_FALSE(stream_.epoch_after(0));
+  stream_.begin_epoch({.layout = bytes_layout(100), .colour = {}});
+  EXPECT_TRUE(clear_event(wake_.get()));
+  EXPECT_EQ(stream_.epoch_after(0)->number, 1U);
+  EXPECT_FALSE(stream_.epoch_after(1));
+  publish(1);
+  stream_.begin_epoch({.layout = bytes_layout(200), .colour = {}});
+  EXPECT_TRUE(clear_event(wake_.get()));
+  const auto epoch = stream_.epoch_after(1);
+  ASSERT_TRUE(epoch);
+  EXPECT_EQ(epoch->pool->slot_bytes(), 200U);
+  EXPECT_FALSE(newest_of(*epoch->pool->board()));
+  stream_.finish();
+  EXPECT_TRUE(clear_event(wake_.get()));
+  stream_.remove_puller(wake_.get());
+}
+
+TEST_F(PulledStream, TheMemoryOfAnEarlierFormatGoes) {
+  ASSERT_TRUE(stream_.add_puller(wake_.get()));
+  stream_.begin_epoch({.layout = bytes_layout(100), .colour = {}});
+  publish(1);
+  const std::weak_ptr<Pool> earlier = stream_.epoch_after(0)->pool;
+  stream_.begin_epoch({.layout = bytes_layout(200), .colour = {}});
+  EXPECT_TRUE(earlier.expired());
+  stream_.remove_puller(wake_.get());
+}
+
+TEST_F(PulledStream, TakesSoManyPullersAndNoMore) {
+  std::vector<FileDescriptor> wakes;
+  while (true) {
+    wakes.push_back(make_event());
+    if (!stream_.add_puller(wakes.back().get())) {
+      break;
+    }
+    ASSERT_LT(wakes.size(), 1000U);
+  }
+  EXPECT_EQ(wakes.size() - 1, 16U);
+  for (const FileDescriptor& wake : wakes) {
+    stream_.remove_puller(wake.get());
+  }
+  EXPECT_EQ(stream_.viewer_count(), 0U);
+}
+
+}  // namespace
+}  // namespace framewire::test

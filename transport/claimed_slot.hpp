@@ -1,0 +1,42 @@
+// The source's hold on a slot between claiming and publishing it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "transport/pool.hpp"
+
+namespace framewire {
+
+class Stream;
+
+/// A slot that the source fills. Move-only; destroyed unpublished it goes back to the pool. Source thread.
+class ClaimedSlot {
+ public:
+  ClaimedSlot(ClaimedSlot&& other) noexcept;
+  ClaimedSlot& operator=(ClaimedSlot&&) = delete;
+  ClaimedSlot(const ClaimedSlot&) = delete;
+  ~ClaimedSlot();
+
+  /// The slot's memory: slot_bytes of the epoch's pool.
+  [[nodiscard]] std::span<std::byte> bytes() const noexcept;
+  /// The block it lies in and where: what a GL buffer or a registration needs.
+  [[nodiscard]] const std::shared_ptr<HostBlock>& block() const noexcept;
+  [[nodiscard]] std::uint64_t offset_in_block_bytes() const noexcept;
+  [[nodiscard]] std::int64_t begun_ns() const noexcept { return begun_ns_; }
+  /// The sequence number that publishing it next will give it.
+  [[nodiscard]] std::uint64_t next_sequence() const noexcept;
+
+ private:
+  friend class Stream;
+  ClaimedSlot(Stream& stream, std::shared_ptr<Pool> pool, std::uint16_t index, std::int64_t begun_ns) noexcept;
+
+  Stream* stream_;  // none after a move
+  std::shared_ptr<Pool> pool_;
+  std::uint16_t index_;
+  std::int64_t begun_ns_;
+};
+
+}  // namespace framewire

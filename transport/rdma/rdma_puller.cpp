@@ -1,0 +1,318 @@
+#include "transport/rdma/rdma_puller.hpp"
+
+#include <sys/timerfd.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "transport/ring_limits.hpp"
+#include "transport/socket_state.hpp"
+
+namespace framewire {
+
+namespace {
+
+/// Where the board's cells land here.
+constexpr std::size_t newest_at = 0;
+constexpr std::size_t cell_before_at = 64;
+constexpr std::size_t cell_after_at = cell_before_at + board_cell_bytes;
+constexpr std::size_t landing_bytes = cell_after_at + board_cell_bytes;
+
+/// A frame that was overwritten is tried for again at once, but not for ever: the source may be faster than the wire.
+constexpr int most_tries = 3;
+constexpr std::int64_t last_reads_patience_ns = 5 * ns_per_s;
+constexpr std::size_t most_reads = 32;
+
+FileDescriptor make_timer() {
+  FileDescriptor timer(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+  if (!timer.valid()) {
+    throw Error::from_errno("make a timer", errno);
+  }
+  return timer;
+}
+
+/// Readable from then on; 0: never.
+void set_timer(int timer, std::int64_t at_ns) noexcept {
+  const itimerspec when{.it_interval = {}, .it_value = {.tv_sec = at_ns / ns_per_s, .tv_nsec = at_ns % ns_per_s}};
+  ::timerfd_settime(timer, TFD_TIMER_ABSTIME, &when, nullptr);
+}
+
+/// iWARP writes what was read by remote writes, to which the memory must be open.
+unsigned landing_access(const RdmaGrants& grants) noexcept {
+  const auto local = static_cast<unsigned>(IBV_ACCESS_LOCAL_WRITE);
+  return grants.has_immediate ? local : local | static_cast<unsigned>(IBV_ACCESS_REMOTE_WRITE);
+}
+
+}  // namespace
+
+/// Requests that are posted in one call.
+struct RdmaPuller::Reads {
+  std::array<ibv_send_wr, most_reads> requests;
+  std::array<ibv_sge, most_reads> parts;
+  std::size_t count = 0;
+
+  ibv_send_wr& add(std::uint64_t from, std::uint32_t key, const Registration& into, std::uint64_t offset_bytes,
+                   std::uint64_t bytes) noexcept {
+    parts[count] = {.addr = reinterpret_cast<std::uint64_t>(into.region->addr) + offset_bytes,
+                    .length = static_cast<std::uint32_t>(bytes),
+                    .lkey = into.region->lkey};
+    ibv_send_wr& request = requests[count];
+    request = {};
+    request.opcode = IBV_WR_RDMA_READ;
+    request.sg_list = &parts[count++];
+    request.num_sge = 1;
+    request.wr.rdma.remote_addr = from;
+    request.wr.rdma.rkey = key;
+    return request;
+  }
+};
+
+RdmaPuller::RdmaPuller(std::unique_ptr<RdmaConnection> connection, std::int64_t interval_ns)
+    : interval_ns_(interval_ns),
+      end_(std::move(connection), "the sender"),
+      timer_(make_timer()),
+      poller_(make_poller({end_.descriptor(), timer_.get()})),
+      cells_(register_block(end_.connection().domain(), HostBlock::create_private("board cells", landing_bytes),
+                            landing_access(end_.connection().grants()))) {
+  if (end_.connection().grants().send_depth < 3) {
+    throw Error::failed("the RDMA device has no room for requests");
+  }
+  end_.watch({});
+}
+
+RdmaPuller::~RdmaPuller() {
+  end_.stop();
+}
+
+std::optional<RingAccess> RdmaPuller::begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes,
+                                                  std::uint32_t ring_slots, const std::optional<PoolAccess>& pool) {
+  require_possible_ring(slot_bytes, ring_slots);
+  if (!pool || pool->slots == 0 || pool->slots > max_pool_slots) {
+    throw Error::failed("the sender did not say where its pool is");
+  }
+  Ring ring{.epoch = epoch,
+            .slot_bytes = slot_bytes,
+            .stride_bytes = slot_stride_bytes(slot_bytes),
+            .pool = *pool,
+            .slots = {},
+            .free_slots = {}};
+  ring.slots = register_block(end_.connection().domain(),
+                              HostBlock::create_private("pulled frames", ring.stride_bytes * ring_slots),
+                              landing_access(end_.connection().grants()));
+  for (std::uint32_t i = ring_slots; i > 0; --i) {
+    ring.free_slots.push_back(static_cast<std::uint16_t>(i - 1));
+  }
+  {
+    const std::scoped_lock lock(end_.mutex());
+    is_ready_ = false;
+  }
+  if (!end_.await([this] { return has_read(); }, monotonic_ns() + last_reads_patience_ns)) {
+    end_.connection().disconnect();  // so that nothing is written into what is gone
+    throw Error::lost_peer(end_.is_open() ? "the sender did not answer an RDMA read in time" : end_.fault());
+  }
+  std::optional<Ring> earlier(std::move(ring));  // unregistered after the mutex is free again
+  const std::scoped_lock lock(end_.mutex());
+  step_ = Step::resting;
+  last_generation_ = 0;
+  std::swap(ring_, earlier);
+  return std::nullopt;
+}
+
+void RdmaPuller::epoch_is_ready() noexcept {
+  const std::scoped_lock lock(end_.mutex());
+  is_ready_ = ring_.has_value();
+  next_look_ns_ = 0;
+}
+
+// ---- The receiving thread's ----
+
+std::optional<IncomingFrame> RdmaPuller::poll() noexcept {
+  const std::scoped_lock lock(end_.mutex());
+  end_.poll_sends();
+  while (is_ready_ && end_.is_open() && has_read()) {
+    switch (step_) {
+      case Step::resting:
+        if (!may_look()) {
+          return std::nullopt;
+        }
+        begin_look();
+        break;
+      case Step::newest:
+        take_newest();
+        break;
+      case Step::cell:
+        take_cell();
+        break;
+      case Step::payload:
+        if (!look_.is_whole) {
+          read_payload();
+        } else if (auto frame = take_payload()) {
+          return frame;
+        }
+        break;
+    }
+  }
+  return std::nullopt;
+}
+
+bool RdmaPuller::arm() noexcept {
+  end_.clear_end();
+  const std::scoped_lock lock(end_.mutex());
+  end_.connection().take_notifications();
+  end_.request_notification();
+  // What completed before the device was asked to notify will not be told of.
+  end_.poll_sends();
+  const bool is_resting = step_ == Step::resting;
+  const bool has_room = is_ready_ && !ring_->free_slots.empty();
+  set_timer(timer_.get(), is_resting && has_room ? std::max<std::int64_t>(next_look_ns_, 1) : 0);
+  const bool goes_on = is_ready_ && end_.is_open() && (is_resting ? may_look() : has_read());
+  return !goes_on && (end_.is_open() || std::exchange(end_was_said_, true));
+}
+
+void RdmaPuller::give_back(const FrameHeader& header) noexcept {
+  const std::scoped_lock lock(end_.mutex());
+  if (ring_ && ring_->epoch == header.epoch) {
+    ring_->free_slots.push_back(header.slot);
+  }
+}
+
+// ---- A look ----
+
+bool RdmaPuller::may_look() const noexcept {
+  return !ring_->free_slots.empty() && monotonic_ns() >= next_look_ns_;
+}
+
+void RdmaPuller::begin_look() noexcept {
+  next_look_ns_ = monotonic_ns() + interval_ns_;
+  look_ = {};
+  look_.slot = ring_->free_slots.back();
+  ring_->free_slots.pop_back();
+  read_newest();
+}
+
+void RdmaPuller::read_newest() noexcept {
+  step_ = Step::newest;
+  Reads reads;
+  reads.add(ring_->pool.board_address, ring_->pool.board_key, *cells_, newest_at, newest_cell_bytes);
+  post(reads);
+}
+
+void RdmaPuller::take_newest() noexcept {
+  const auto newest = decode_newest(landed(newest_at, newest_cell_bytes).first<newest_cell_bytes>());
+  if (!newest || newest->generation == last_generation_) {
+    return rest();
+  }
+  if (newest->slot >= ring_->pool.slots) {
+    return end_.fail(LinkState::broken, "the sender's newest frame is in none of its slots");
+  }
+  look_.newest = *newest;
+  step_ = Step::cell;
+  Reads reads;
+  reads.add(ring_->pool.board_address + board_cell_offset_bytes(newest->slot), ring_->pool.board_key, *cells_,
+            cell_before_at, board_cell_bytes);
+  post(reads);
+}
+
+void RdmaPuller::take_cell() noexcept {
+  if (board_generation(landed(cell_before_at, board_cell_bytes)) != look_.newest.generation) {
+    return discard();
+  }
+  // A header that makes no sense may have been met while it was written: the second look at it will tell.
+  look_.header_fault = read_header();
+  look_.posted_bytes = 0;
+  look_.is_whole = false;
+  step_ = Step::payload;
+}
+
+/// What is wrong with the header that was read first, or nothing.
+const char* RdmaPuller::read_header() noexcept {
+  const auto bytes = landed(cell_before_at, board_cell_bytes).subspan(board_generation_bytes);
+  const auto header_bytes = header_bytes_from_prefix(bytes.first<8>());
+  if (!header_bytes || *header_bytes > bytes.size()) {
+    return "bytes that are no frame header";
+  }
+  const HeaderFault fault = decode(bytes.first(*header_bytes), look_.header);
+  if (fault != HeaderFault::none) {
+    return describe(fault);
+  }
+  const FrameHeader& header = look_.header;
+  const bool is_whole_frame = header.slice_count == 1 && header.slice_bytes == header.layout.size_bytes;
+  if (header.epoch != ring_->epoch || !is_whole_frame || header.layout.size_bytes > ring_->slot_bytes) {
+    return "a frame header that does not belong to its slot";
+  }
+  return nullptr;
+}
+
+/// As much as there is room for; in the end the cell once more, which the fence keeps behind every payload byte.
+void RdmaPuller::read_payload() noexcept {
+  const std::uint64_t size_bytes = look_.header_fault == nullptr ? look_.header.layout.size_bytes : 0;
+  const std::uint64_t from = ring_->pool.payload_address + look_.newest.slot * ring_->stride_bytes;
+  const std::size_t room = std::min<std::size_t>(end_.room(), most_reads);
+  Reads reads;
+  while (look_.posted_bytes < size_bytes && reads.count < room) {
+    const std::uint64_t bytes = std::min(size_bytes - look_.posted_bytes, end_.connection().grants().chunk_bytes);
+    reads.add(from + look_.posted_bytes, ring_->pool.payload_key, *ring_->slots,
+              look_.slot * ring_->stride_bytes + look_.posted_bytes, bytes);
+    look_.posted_bytes += bytes;
+  }
+  if (look_.posted_bytes == size_bytes && reads.count < room) {
+    reads
+        .add(ring_->pool.board_address + board_cell_offset_bytes(look_.newest.slot), ring_->pool.board_key, *cells_,
+             cell_after_at, board_cell_bytes)
+        .send_flags = IBV_SEND_FENCE;
+    look_.is_whole = true;
+  }
+  post(reads);
+}
+
+std::optional<IncomingFrame> RdmaPuller::take_payload() noexcept {
+  if (!std::ranges::equal(landed(cell_before_at, board_cell_bytes), landed(cell_after_at, board_cell_bytes))) {
+    discard();
+    return std::nullopt;
+  }
+  if (look_.header_fault != nullptr) {
+    end_.fail(LinkState::broken, std::string("the sender shows ") + look_.header_fault);
+    return std::nullopt;
+  }
+  step_ = Step::resting;
+  last_generation_ = look_.newest.generation;
+  IncomingFrame frame;
+  frame.header = look_.header;
+  frame.header.slot = look_.slot;
+  frame.block = ring_->slots->block;
+  frame.offset_in_block_bytes = look_.slot * ring_->stride_bytes;
+  frame.payload = frame.block->bytes().subspan(frame.offset_in_block_bytes, frame.header.layout.size_bytes);
+  frame.received_ns = monotonic_ns();
+  return frame;
+}
+
+void RdmaPuller::discard() noexcept {
+  ++frames_discarded_;
+  if (++look_.tries < most_tries) {
+    read_newest();
+  } else {
+    rest();
+  }
+}
+
+void RdmaPuller::rest() noexcept {
+  step_ = Step::resting;
+  ring_->free_slots.push_back(look_.slot);
+}
+
+void RdmaPuller::post(Reads& reads) noexcept {
+  assert(reads.count > 0);
+  reads.requests[reads.count - 1].send_flags |= static_cast<unsigned>(IBV_SEND_SIGNALED);
+  end_.post(std::span(reads.requests).first(reads.count));
+  awaited_ = end_.sends().posted();
+}
+
+std::span<const std::byte> RdmaPuller::landed(std::size_t offset_bytes, std::size_t bytes) const noexcept {
+  return cells_->block->bytes().subspan(offset_bytes, bytes);
+}
+
+}  // namespace framewire

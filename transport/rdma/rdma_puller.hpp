@@ -1,0 +1,101 @@
+// The viewer's end of an rdma link in read mode: looks now and then at the sender's newest frame.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/file_descriptor.hpp"
+#include "transport/link.hpp"
+#include "transport/pull_board.hpp"
+#include "transport/rdma/domain.hpp"
+#include "transport/rdma/end.hpp"
+
+namespace framewire {
+
+/// A look is a few RDMA READs, each begun by poll() when the one before is done: the newest cell; if it names a frame
+/// that was not taken before, that slot's cell; its payload; its cell again. No credits: give_back() only makes room
+/// here.
+class RdmaPuller final : public ReceiverLink {
+ public:
+  /// Takes the proven connection. From one look to the next `interval_ns` go by, or more. Throws Error.
+  RdmaPuller(std::unique_ptr<RdmaConnection> connection, std::int64_t interval_ns);
+  ~RdmaPuller() override;
+
+  [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::rdma; }
+  /// Gives up the look that is under way: once this has returned nothing reads an earlier pool.
+  std::optional<RingAccess> begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots,
+                                        const std::optional<PoolAccess>& pool) override;
+  void epoch_is_ready() noexcept override;
+  std::optional<IncomingFrame> poll() noexcept override;
+  bool arm() noexcept override;
+  [[nodiscard]] int descriptor() const noexcept override { return poller_.get(); }
+  void give_back(const FrameHeader& header) noexcept override;
+  [[nodiscard]] LinkState state() const noexcept override { return end_.state(); }
+  [[nodiscard]] std::string fault() const override { return end_.fault(); }
+  [[nodiscard]] std::uint64_t frames_discarded() const noexcept override { return frames_discarded_; }
+
+ private:
+  /// What the last reads of a look were for.
+  enum class Step { resting, newest, cell, payload };
+
+  /// Where the frames of one epoch come from, and where they go.
+  struct Ring {
+    std::uint32_t epoch = 0;
+    std::uint64_t slot_bytes = 0;
+    std::uint64_t stride_bytes = 0;
+    PoolAccess pool;
+    std::shared_ptr<const Registration> slots;
+    std::vector<std::uint16_t> free_slots;
+  };
+  struct Look {
+    NewestFrame newest;
+    FrameHeader header;
+    const char* header_fault = nullptr;  // if the cell holds no frame of this epoch
+    std::uint16_t slot = 0;              // here
+    std::uint64_t posted_bytes = 0;      // of the payload
+    bool is_whole = false;               // all reads are posted
+    int tries = 0;
+  };
+  struct Reads;
+
+  // Under the mutex.
+  [[nodiscard]] bool may_look() const noexcept;
+  void begin_look() noexcept;
+  void read_newest() noexcept;
+  void take_newest() noexcept;
+  void take_cell() noexcept;
+  [[nodiscard]] const char* read_header() noexcept;
+  void read_payload() noexcept;
+  std::optional<IncomingFrame> take_payload() noexcept;
+  void discard() noexcept;
+  void rest() noexcept;
+  void post(Reads& reads) noexcept;
+  [[nodiscard]] bool has_read() const noexcept { return end_.completed() >= awaited_; }
+  [[nodiscard]] std::span<const std::byte> landed(std::size_t offset_bytes, std::size_t bytes) const noexcept;
+
+  const std::int64_t interval_ns_;
+  RdmaEnd end_;
+  FileDescriptor timer_;
+  FileDescriptor poller_;
+  std::shared_ptr<const Registration> cells_;  // where the board's cells are read into
+  std::atomic<std::uint64_t> frames_discarded_ = 0;
+
+  // Guarded by the end's mutex.
+  std::optional<Ring> ring_;
+  bool is_ready_ = false;  // whoever takes the frames knows their format
+  Step step_ = Step::resting;
+  Look look_;
+  std::uint64_t awaited_ = 0;  // requests that must be done before the next step
+  std::uint64_t last_generation_ = 0;
+  std::int64_t next_look_ns_ = 0;
+  bool end_was_said_ = false;
+};
+
+}  // namespace framewire

@@ -1,0 +1,50 @@
+// How one viewer comes to the frames of a stream, once the two have agreed: they are pushed to it, or it pulls.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "transport/session/data_link.hpp"
+#include "transport/session/messages.hpp"
+#include "transport/stream.hpp"
+
+namespace framewire {
+
+/// Belongs to its session's thread. The stream outlives it.
+class Feed {
+ public:
+  virtual ~Feed() = default;
+
+  /// Joins the stream. False when that has as many viewers as it takes.
+  virtual bool join() = 0;
+  /// The epoch that the viewer has to hear of now, if there is one. Throws Error (failed) when the link cannot take it.
+  virtual std::optional<EpochMessage> epoch_to_announce() = 0;
+  /// What the viewer said. Throws Error (failed) where that may not be.
+  virtual void take_ready(const ReadyMessage& ready) = 0;
+  /// Moves on what can be moved on.
+  virtual void service() noexcept = 0;
+  /// The stream has ended, and this viewer has got of it what it will get.
+  [[nodiscard]] virtual bool is_drained() const = 0;
+  [[nodiscard]] virtual OutletCounts counts() const = 0;
+
+  /// Readable when service() has something to do, and when the state has changed; on_readable() comes next.
+  [[nodiscard]] virtual int descriptor() const noexcept = 0;
+  virtual void on_readable() noexcept = 0;
+  [[nodiscard]] virtual LinkState state() const noexcept = 0;
+  [[nodiscard]] virtual std::string fault() const = 0;
+
+  /// Leaves the stream, for good. How many frames this end knows to be received, of those that counts() says were sent.
+  virtual std::uint64_t leave() noexcept = 0;
+};
+
+/// Pushes: the stream's fan-out gives the frames to a link. `wake_event` is raised when there is something to announce,
+/// or the end has come; it outlives the feed.
+std::unique_ptr<Feed> make_push_feed(Stream& stream, std::unique_ptr<SenderLink> link, Delivery delivery,
+                                     int wake_event);
+
+/// The viewer reads them from the pool: nothing is counted here, and nothing waits for it.
+std::unique_ptr<Feed> make_pull_feed(Stream& stream, DataPath path, const LinkTerms& terms, int wake_event);
+
+}  // namespace framewire
