@@ -24,7 +24,7 @@ Finding rdma_link_finding(const RdmaVerdict& rdma, bool is_wanted) {
   Finding finding{.area = "Links", .name = "rdma"};
   if (rdma.is_usable()) {
     const RdmaPortView& best = *rdma.best;
-    finding.value = fmt::format("by {} port {}, {}", best.adapter->name, best.port->number, best.gid->address);
+    finding.value = fmt::format("by {} port {}, {}", best.adapter->name, best.port->number, best.address);
     if (best.gigabits_per_second > 0) {
       finding.value += fmt::format(", {:g} Gb/s", best.gigabits_per_second);
     }

@@ -12,15 +12,35 @@ namespace {
 
 constexpr const char* area = "RDMA";
 
+std::string address_command(const RdmaPortView& view) {
+  return fmt::format("sudo ip address add 192.168.77.1/24 dev {}",
+                     view.interface != nullptr ? view.interface->name : "INTERFACE");
+}
+
+/// InfiniBand's addresses come with IPoIB, which may not be there.
+void explain_address(const RdmaPortView& view, Finding& finding) {
+  finding.text = "rdma_cm finds a port by the address of its network interface. ";
+  const bool is_infiniband = view.port->link_layer == RdmaLinkLayer::infiniband;
+  if (is_infiniband && view.interface == nullptr) {
+    finding.text +=
+        "InfiniBand has one by IP over InfiniBand (ib_ipoib), in the network that this process has; a container needs "
+        "the machine's (--network=host):";
+    finding.fix = {"sudo modprobe ib_ipoib", "sudo ip address add 192.168.77.1/24 dev ib0   # whichever it is called"};
+    return;
+  }
+  finding.text += fmt::format("{} needs one, on each machine another one of the same network:",
+                              view.interface != nullptr ? view.interface->name : "That");
+  finding.fix = {address_command(view)};
+}
+
 /// What a fault means and how it is mended.
 void explain(const RdmaPortView& view, Finding& finding) {
-  const std::string interface = view.interface != nullptr ? view.interface->name : "INTERFACE";
   switch (view.fault) {
     case PortFault::none:
       break;
-    case PortFault::no_write_with_immediate:
+    case PortFault::no_connections:
       finding.text =
-          "framewire announces frames by RDMA writes with immediate, which iWARP does not have: here they go by tcp.";
+          "framewire needs the reliable connections that InfiniBand, RoCE and iWARP have; here frames go by tcp.";
       break;
     case PortFault::no_queue_pair:
       finding.text =
@@ -31,23 +51,34 @@ void explain(const RdmaPortView& view, Finding& finding) {
       finding.text = "InfiniBand needs a subnet manager on one machine or switch of the fabric; here is one to run:";
       finding.fix = {"sudo apt-get install opensm"};
       break;
+    case PortFault::being_set_up:
+      finding.text = "That takes a moment. If it stays so, the log of the subnet manager (opensm) says why.";
+      break;
     case PortFault::down:
-      if (view.interface != nullptr && !view.interface->is_up) {
-        finding.text = fmt::format("Its network interface {} is down.", interface);
-        finding.fix = {fmt::format("sudo ip link set dev {} up", interface)};
+      if (view.base != nullptr && !view.base->is_up) {
+        finding.text = fmt::format("Its network interface {} is down.", view.base->name);
+        finding.fix = {fmt::format("sudo ip link set dev {} up", view.base->name)};
       } else {
         finding.text = "There is nothing at its other end: look at the cable and at the switch.";
       }
       break;
     case PortFault::no_gid:
     case PortFault::no_address:
-      finding.text = fmt::format(
-          "rdma_cm finds a port by the address of its network interface, and a link-local one is "
-          "not enough. {} needs an address, on each machine another one of the same network:",
-          interface);
-      finding.fix = {fmt::format("sudo ip address add 192.168.77.1/24 dev {}", interface)};
+      explain_address(view, finding);
+      break;
+    case PortFault::other_network:
+      finding.text =
+          "This process has another network than the device, as containers do. It needs that of the machine, or an "
+          "interface of its own upon that of the device (macvlan) with an address:";
+      finding.fix = {"docker run --device=/dev/infiniband --network=host --ulimit memlock=-1 IMAGE"};
       break;
   }
+}
+
+/// fe80::/10, in the words of inet_ntop().
+bool is_link_local(const std::string& address) {
+  return address.starts_with("fe8") || address.starts_with("fe9") || address.starts_with("fea") ||
+         address.starts_with("feb");
 }
 
 Finding port_finding(const RdmaPortView& view, Level fault_level) {
@@ -65,13 +96,23 @@ Finding port_finding(const RdmaPortView& view, Level fault_level) {
   if (view.fault != PortFault::none) {
     finding.level = fault_level;
     explain(view, finding);
-  } else if (view.interface != nullptr && port.active_mtu_bytes < std::min(port.max_mtu_bytes, 4096U) &&
+  } else if (is_link_local(view.address)) {
+    finding.level = Level::note;
+    finding.text = fmt::format(
+        "It has no address but that of the link, {0}: a peer has to name its own interface with it ({0}%eth0). Better, "
+        "on each machine another one of the same network:",
+        view.address);
+    finding.fix = {address_command(view)};
+  } else if (view.base != nullptr && port.active_mtu_bytes < std::min(port.max_mtu_bytes, 4096U) &&
              port.link_layer == RdmaLinkLayer::ethernet) {
     finding.level = Level::note;
     finding.text = fmt::format(
         "Packets of {} bytes cost more than those of 4096. Where switches and the other machine take jumbo frames:",
         port.active_mtu_bytes);
-    finding.fix = {fmt::format("sudo ip link set dev {} mtu 9000", view.interface->name)};
+    finding.fix = {fmt::format("sudo ip link set dev {} mtu 9000", view.base->name)};
+    if (view.interface != view.base) {
+      finding.fix.push_back(fmt::format("sudo ip link set dev {} mtu 9000", view.interface->name));
+    }
   }
   return finding;
 }
@@ -97,7 +138,9 @@ Finding gid_finding(const RdmaPortView& view) {
 
 Findings judge_port(const RdmaPortView& view, Level fault_level) {
   Findings findings = {port_finding(view, fault_level)};
-  if (view.gid != nullptr && (view.fault == PortFault::none || view.fault == PortFault::no_queue_pair)) {
+  // A GID of iWARP stands for the card, not for an address that a connection takes.
+  const bool is_iwarp = view.adapter->device->transport == RdmaTransport::iwarp;
+  if (view.gid != nullptr && !is_iwarp && (view.fault == PortFault::none || view.fault == PortFault::no_queue_pair)) {
     findings.push_back(gid_finding(view));
   }
   return findings;

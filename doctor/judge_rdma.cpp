@@ -140,8 +140,8 @@ Finding adapter_finding(const RdmaAdapter& adapter, Level fault_level) {
                   device.max_registration_bytes >= endless_bytes
                       ? "of any size"
                       : "up to " + format_bytes(device.max_registration_bytes)),
-      fmt::format("memory windows: {}, on-demand paging: {}, dma-buf: {}", device.has_memory_windows ? "yes" : "no",
-                  device.has_on_demand_paging ? "yes" : "no",
+      fmt::format("memory windows (2B): {}, on-demand paging: {}, dma-buf: {}",
+                  device.has_memory_windows ? "yes" : "no", device.has_on_demand_paging ? "yes" : "no",
                   !device.takes_dma_buf   ? "not known"
                   : *device.takes_dma_buf ? "yes"
                                           : "no")};
@@ -149,9 +149,9 @@ Finding adapter_finding(const RdmaAdapter& adapter, Level fault_level) {
     finding.details.push_back(fmt::format("NUMA node {}: programs are best kept there (numactl --cpunodebind={} …)",
                                           *adapter.numa_node, *adapter.numa_node));
   }
-  if (!device.has_memory_windows && device.transport == RdmaTransport::infiniband) {
+  if (!device.has_memory_windows && device.transport != RdmaTransport::other) {
     finding.level = Level::note;
-    finding.text = "It has no memory windows of type 2: a viewer's ring is protected by its registration alone.";
+    finding.text = "It has no memory windows of type 2B: a viewer's ring is protected by its registration alone.";
   }
   return finding;
 }

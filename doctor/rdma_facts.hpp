@@ -19,8 +19,8 @@ struct NetworkInterface {
   bool has_carrier = false;
   bool is_ethernet = false;
   std::uint32_t mtu_bytes = 0;
-  std::optional<std::uint32_t> megabits_per_second;
-  std::vector<std::string> addresses;  // IPv4, and IPv6 that are not link-local
+  std::optional<std::uint32_t> megabits_per_second{};
+  std::vector<std::string> addresses{};  // IPv4, and IPv6 that are not link-local
 };
 
 /// A PCI Express link: what it runs at, and what the card could.

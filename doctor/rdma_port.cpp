@@ -1,29 +1,88 @@
 #include "doctor/rdma_port.hpp"
 
 #include <algorithm>
+#include <span>
 
 namespace framewire {
 
 namespace {
 
-PortFault fault_of(const RdmaPortView& view) {
-  const RdmaDevice& device = *view.adapter->device;
-  const bool is_ethernet = view.port->link_layer == RdmaLinkLayer::ethernet;
-  if (device.transport != RdmaTransport::infiniband) {
-    return PortFault::no_write_with_immediate;
+bool is_ethernet(const RdmaPort& port) {
+  return port.link_layer == RdmaLinkLayer::ethernet;
+}
+
+PortFault fault_of_state(const RdmaPort& port) {
+  switch (port.state) {
+    case RdmaPortState::active:
+      return PortFault::none;
+    case RdmaPortState::init:
+      return is_ethernet(port) ? PortFault::down : PortFault::waits_for_subnet_manager;
+    case RdmaPortState::armed:
+      return PortFault::being_set_up;
+    default:
+      return PortFault::down;
   }
-  if (view.port->state != RdmaPortState::active) {
-    const bool waits = !is_ethernet && view.port->state == RdmaPortState::init;
-    return waits ? PortFault::waits_for_subnet_manager : PortFault::down;
+}
+
+bool has_address(const NetworkInterface& interface, const std::string& address) {
+  return std::ranges::find(interface.addresses, address) != interface.addresses.end();
+}
+
+/// As rdma_cm answers, since that is what the programs ask. Of a port that it finds by no address the GIDs say more:
+/// they are those of the device's network, whichever this process's is.
+PortFault fault_of_address(const RdmaPortView& view, const NetworkFacts& network) {
+  const RdmaPort& port = *view.port;
+  if (!port.addresses || !port.addresses->empty()) {
+    return PortFault::none;
+  }
+  const bool names_its_network = is_ethernet(port) && view.adapter->device->transport == RdmaTransport::infiniband &&
+                                 view.gid->scope != GidScope::link_local;
+  const auto has_it = [&](const NetworkInterface& one) { return has_address(one, view.gid->address); };
+  return names_its_network && std::ranges::none_of(network.interfaces, has_it) ? PortFault::other_network
+                                                                               : PortFault::no_address;
+}
+
+PortFault fault_of(const RdmaPortView& view, const NetworkFacts& network) {
+  const RdmaDevice& device = *view.adapter->device;
+  if (device.transport == RdmaTransport::other) {
+    return PortFault::no_connections;
+  }
+  if (const PortFault state = fault_of_state(*view.port); state != PortFault::none) {
+    return state;
   }
   if (view.gid == nullptr) {
     return PortFault::no_gid;
   }
-  const bool is_far = is_ethernet && view.gid->scope == GidScope::link_local;
-  if (is_far || (view.interface != nullptr && view.interface->addresses.empty())) {
-    return PortFault::no_address;
+  if (const PortFault address = fault_of_address(view, network); address != PortFault::none) {
+    return address;
   }
   return device.queue_pair_trouble.empty() ? PortFault::none : PortFault::no_queue_pair;
+}
+
+/// Of several that a port is found by, the one of its best GID; a GID of InfiniBand or iWARP is no address.
+std::string address_of(const RdmaPort& port, const RdmaGid* gid) {
+  if (!port.addresses || port.addresses->empty()) {
+    return "";
+  }
+  const bool is_gid = gid != nullptr && std::ranges::find(*port.addresses, gid->address) != port.addresses->end();
+  return is_gid ? gid->address : port.addresses->front();
+}
+
+template <typename Fits>
+const NetworkInterface* find_interface(const NetworkFacts& network, Fits fits) {
+  const auto found = std::ranges::find_if(network.interfaces, fits);
+  return found == network.interfaces.end() ? nullptr : &*found;
+}
+
+/// The interface that has the address: it may be a VLAN or a bond upon `base`. Where no address is known, that of the
+/// best GID; where that has none, `base`.
+const NetworkInterface* interface_of(const RdmaPortView& view, const NetworkFacts& network) {
+  const auto* owner =
+      find_interface(network, [&](const auto& one) { return !view.address.empty() && has_address(one, view.address); });
+  if (owner == nullptr && view.gid != nullptr && view.gid->interface_index != 0) {
+    owner = find_interface(network, [&](const auto& one) { return one.index == view.gid->interface_index; });
+  }
+  return owner != nullptr ? owner : view.base;
 }
 
 std::string adapter_fault(const RdmaAdapter& adapter) {
@@ -37,16 +96,22 @@ std::string adapter_fault(const RdmaAdapter& adapter) {
 
 RdmaPortView view_port(const RdmaAdapter& adapter, const RdmaPort& port, const NetworkFacts& network) {
   RdmaPortView view{.adapter = &adapter, .port = &port};
-  const auto place = std::ranges::find(adapter.ports, port.number, &RdmaPortPlace::number);
-  if (place != adapter.ports.end()) {
-    view.gigabits_per_second = place->gigabits_per_second;
-    const auto interface = std::ranges::find(network.interfaces, place->interface, &NetworkInterface::name);
-    view.interface = interface == network.interfaces.end() ? nullptr : &*interface;
-  }
-  if (const auto best = best_gid(port.gids)) {
+  const std::span<const std::string> reachable =
+      port.addresses ? std::span<const std::string>(*port.addresses) : std::span<const std::string>();
+  if (const auto best = best_gid(port.gids, reachable)) {
     view.gid = &port.gids.at(*best);
   }
-  view.fault = fault_of(view);
+  view.address = address_of(port, view.gid);
+  view.fault = fault_of(view, network);
+  const auto known = std::ranges::find(adapter.ports, port.number, &RdmaPortPlace::number);
+  if (known != adapter.ports.end()) {
+    view.gigabits_per_second = known->gigabits_per_second;
+  }
+  if (view.fault != PortFault::other_network) {  // which may have the same names and numbers
+    const std::string place = known != adapter.ports.end() ? known->interface : "";
+    view.base = find_interface(network, [&](const auto& one) { return one.name == place; });
+    view.interface = interface_of(view, network);
+  }
   return view;
 }
 
@@ -54,18 +119,22 @@ std::string describe(PortFault fault) {
   switch (fault) {
     case PortFault::none:
       return "";
-    case PortFault::no_write_with_immediate:
-      return "its kind of device has no RDMA write with immediate";
+    case PortFault::no_connections:
+      return "its kind of device is neither InfiniBand, RoCE nor iWARP";
     case PortFault::no_queue_pair:
       return "no queue pair can be made on it";
     case PortFault::waits_for_subnet_manager:
       return "it waits for a subnet manager";
+    case PortFault::being_set_up:
+      return "its subnet manager has not finished with it";
     case PortFault::down:
       return "it is down";
     case PortFault::no_gid:
       return "it has no GID";
     case PortFault::no_address:
       return "its network interface has no address";
+    case PortFault::other_network:
+      return "its addresses are not in this process's network";
   }
   return "";
 }

@@ -11,12 +11,14 @@ namespace framewire {
 /// What is wrong with a port, the first thing that a session would meet.
 enum class PortFault {
   none,
-  no_write_with_immediate,  // iWARP
+  no_connections,  // neither InfiniBand, RoCE nor iWARP
   no_queue_pair,
   waits_for_subnet_manager,
+  being_set_up,  // by the subnet manager
   down,
   no_gid,
-  no_address,  // rdma_cm finds ports by the address of their network interface
+  no_address,     // rdma_cm finds ports by the address of their network interface
+  other_network,  // it has one, in a network that is not this process's
 };
 
 /// All values, all pure functions of them.
@@ -24,8 +26,10 @@ struct RdmaPortView {
   const RdmaAdapter* adapter = nullptr;
   const RdmaPort* port = nullptr;
   double gigabits_per_second = 0;               // 0: unknown
-  const NetworkInterface* interface = nullptr;  // nullptr: not known
+  const NetworkInterface* base = nullptr;       // that sysfs names; nullptr: not known
+  const NetworkInterface* interface = nullptr;  // that has the address: `base`, or a VLAN upon it; nullptr: not known
   const RdmaGid* gid = nullptr;                 // that a connection should have; nullptr: there is none
+  std::string address{};                        // that a peer should dial; empty: none, or rdma_cm could not be asked
   PortFault fault = PortFault::none;
 };
 

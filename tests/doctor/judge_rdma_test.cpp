@@ -8,23 +8,17 @@ namespace framewire {
 namespace {
 
 using test::find;
+using test::has;
 using test::rdma_machine;
-
-bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
-
-RdmaDevice& device(MachineFacts& machine) {
-  return *machine.rdma.adapters.front().device;
-}
+using test::the_device;
 
 /// The good card, and beside its good port one that is down.
 MachineFacts machine_with_a_port_down() {
   MachineFacts machine = rdma_machine();
-  RdmaPort second = device(machine).ports.front();
+  RdmaPort second = the_device(machine).ports.front();
   second.number = 2;
   second.state = RdmaPortState::down;
-  device(machine).ports.push_back(second);
+  the_device(machine).ports.push_back(second);
   return machine;
 }
 
@@ -80,7 +74,7 @@ TEST(JudgeRdma, ANarrowSlotThatIsFastEnoughIsWell) {
 
 TEST(JudgeRdma, APortThatIsDownSaysWhatIsMissing) {
   MachineFacts machine = rdma_machine();
-  device(machine).ports.front().state = RdmaPortState::down;
+  the_device(machine).ports.front().state = RdmaPortState::down;
   EXPECT_TRUE(has(find(judge(machine, std::nullopt), "mlx5_0 port 1").text, "cable"));
   machine.network.interfaces.front().is_up = false;
   const Findings findings = judge(machine, std::nullopt);
@@ -106,55 +100,9 @@ TEST(JudgeRdma, ABadPortBesideAGoodOneIsNotWhatStopsRdma) {
   EXPECT_EQ(find(findings, "mlx5_0 port 2").level, Level::note);
 }
 
-TEST(JudgeRdma, AnInterfaceWithLinkLocalAddressesAloneIsNotEnough) {
-  MachineFacts machine = rdma_machine();
-  device(machine).ports.front().gids.resize(2);
-  machine.network.interfaces.front().addresses.clear();
-  const Findings findings = judge(machine, LinkKind::rdma);
-  EXPECT_EQ(find(findings, "rdma").value, "mlx5_0 port 1: its network interface has no address");
-  EXPECT_EQ(find(findings, "mlx5_0 port 1").level, Level::problem);
-  EXPECT_EQ(find(findings, "mlx5_0 port 1").fix,
-            std::vector<std::string>{"sudo ip address add 192.168.77.1/24 dev ens3f0np0"});
-}
-
-TEST(JudgeRdma, ALinkLocalGidIsNotEnoughWhereTheInterfaceIsNotKnown) {
-  MachineFacts machine = rdma_machine();
-  device(machine).ports.front().gids.resize(2);
-  machine.network.interfaces.clear();
-  EXPECT_TRUE(has_problem(judge(machine, LinkKind::rdma)));
-  device(machine).ports = test::mlx5_device().ports;
-  EXPECT_FALSE(has_problem(judge(machine, LinkKind::rdma)));
-}
-
-TEST(JudgeRdma, IwarpHasNoWriteWithImmediate) {
-  MachineFacts machine = rdma_machine();
-  device(machine).transport = RdmaTransport::iwarp;
-  const Findings findings = judge(machine, std::nullopt);
-  EXPECT_TRUE(has(find(findings, "rdma").value, "no RDMA write with immediate"));
-  EXPECT_TRUE(has(find(findings, "mlx5_0 port 1").text, "iWARP"));
-  EXPECT_TRUE(has_problem(judge(machine, LinkKind::rdma)));
-}
-
-TEST(JudgeRdma, AnInfinibandPortMayWaitForASubnetManager) {
-  MachineFacts machine = rdma_machine();
-  RdmaPort& port = device(machine).ports.front();
-  port.link_layer = RdmaLinkLayer::infiniband;
-  port.state = RdmaPortState::init;
-  EXPECT_EQ(find(judge(machine, std::nullopt), "mlx5_0 port 1").fix,
-            std::vector<std::string>{"sudo apt-get install opensm"});
-}
-
-TEST(JudgeRdma, AnInfinibandPortIsFineWithItsLinkLocalGid) {
-  MachineFacts machine = rdma_machine();
-  RdmaPort& port = device(machine).ports.front();
-  port.link_layer = RdmaLinkLayer::infiniband;
-  port.gids = {{0, GidKind::infiniband, GidScope::link_local, "fe80::1", 0}};
-  EXPECT_FALSE(has_problem(judge(machine, LinkKind::rdma)));
-}
-
 TEST(JudgeRdma, SmallPacketsAreNoted) {
   MachineFacts machine = rdma_machine();
-  device(machine).ports.front().active_mtu_bytes = 1024;
+  the_device(machine).ports.front().active_mtu_bytes = 1024;
   const Findings findings = judge(machine, LinkKind::rdma);
   EXPECT_EQ(find(findings, "mlx5_0 port 1").level, Level::note);
   EXPECT_EQ(find(findings, "mlx5_0 port 1").fix, std::vector<std::string>{"sudo ip link set dev ens3f0np0 mtu 9000"});
@@ -184,7 +132,7 @@ TEST(JudgeRdma, AContainerHasToBeGivenTheDevices) {
 TEST(JudgeRdma, FilesThatThisUserMayNotOpenAreNamed) {
   MachineFacts machine = rdma_machine();
   machine.rdma.files = {{"/dev/infiniband/rdma_cm", "0666", true}, {"/dev/infiniband/uverbs0", "0600", false}};
-  device(machine).trouble = "cannot be opened: Permission denied";
+  the_device(machine).trouble = "cannot be opened: Permission denied";
   const Findings findings = judge(machine, LinkKind::rdma);
   EXPECT_TRUE(has(find(findings, "device files").fix.front(), "sudo chmod 666 /dev/infiniband/uverbs0 "));
   EXPECT_EQ(find(findings, "rdma").value, "mlx5_0 cannot be opened: Permission denied");

@@ -54,6 +54,7 @@ RdmaDevice mlx5_device() {
                {1, GidKind::roce_v2, GidScope::link_local, "fe80::1", 4},
                {2, GidKind::roce_v1, GidScope::ipv4, "192.168.7.1", 4},
                {3, GidKind::roce_v2, GidScope::ipv4, "192.168.7.1", 4}};
+  port.addresses = {"192.168.7.1", "fe80::1"};
   device.ports = {port};
   return device;
 }
@@ -97,6 +98,14 @@ MachineFacts rdma_machine() {
   machine.rdma = probe_rdma_files(tree.files(), machine.system.kernel);
   join_devices(machine.rdma, {mlx5_device()});
   return machine;
+}
+
+RdmaDevice& the_device(MachineFacts& machine) {
+  return *machine.rdma.adapters.front().device;
+}
+
+bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
 }
 
 const Finding& find(const Findings& findings, const std::string& name) {

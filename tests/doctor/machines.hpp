@@ -39,6 +39,11 @@ MachineFacts rdma_machine();
 /// A machine where all is well, without RDMA.
 MachineFacts plain_machine();
 
+/// The device of rdma_machine().
+RdmaDevice& the_device(MachineFacts& machine);
+
+bool has(const std::string& text, std::string_view part);
+
 /// The finding of that name; one with the value "missing" when there is none.
 const Finding& find(const Findings& findings, const std::string& name);
 

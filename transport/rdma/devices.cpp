@@ -1,6 +1,9 @@
 #include "transport/rdma/devices.hpp"
 
+#include <ifaddrs.h>
 #include <infiniband/verbs.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <rdma/rdma_cma.h>
 
 #include <algorithm>
@@ -11,20 +14,19 @@
 #include <span>
 
 #include "base/error.hpp"
+#include "transport/rdma/connection.hpp"
+#include "transport/rdma/verbs.hpp"
 
 namespace framewire {
 
 namespace {
 
-/// What libibverbs hands out, and how it is given back.
-struct Release {
+/// verbs.hpp's, and what else libibverbs hands out here.
+struct Release : VerbsDeleter {
+  using VerbsDeleter::operator();
   void operator()(ibv_device** list) const { ibv_free_device_list(list); }
   void operator()(ibv_context* context) const { ibv_close_device(context); }
-  void operator()(ibv_pd* domain) const { ibv_dealloc_pd(domain); }
-  void operator()(ibv_cq* queue) const { ibv_destroy_cq(queue); }
   void operator()(ibv_qp* pair) const { ibv_destroy_qp(pair); }
-  void operator()(ibv_mr* region) const { ibv_dereg_mr(region); }
-  void operator()(rdma_event_channel* channel) const { rdma_destroy_event_channel(channel); }
 };
 template <typename Thing>
 using Owned = std::unique_ptr<Thing, Release>;
@@ -120,8 +122,7 @@ void read_attributes(ibv_context* context, RdmaDevice& device) {
   device.max_scatter_entries = static_cast<std::uint32_t>(std::max(plain.max_sge, 0));
   device.max_completions = static_cast<std::uint32_t>(std::max(plain.max_cqe, 0));
   device.max_registration_bytes = plain.max_mr_size;
-  device.has_memory_windows =
-      (plain.device_cap_flags & (IBV_DEVICE_MEM_WINDOW_TYPE_2A | IBV_DEVICE_MEM_WINDOW_TYPE_2B)) != 0;
+  device.has_memory_windows = (plain.device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2B) != 0;
   device.has_on_demand_paging = (attributes.odp_caps.general_caps & IBV_ODP_SUPPORT) != 0;
   for (std::uint8_t number = 1; number <= plain.phys_port_cnt; ++number) {
     device.ports.push_back(read_port(context, number));
@@ -137,27 +138,46 @@ std::optional<bool> try_dma_buf(ibv_pd* domain) {
   return errno == EOPNOTSUPP || errno == EPROTONOSUPPORT ? std::optional(false) : std::nullopt;
 }
 
-/// Drivers refuse what is too much rather than granting less, so that it is tried from above.
+Owned<ibv_cq> make_queue(ibv_context* context, std::uint32_t depth) {
+  return Owned<ibv_cq>(ibv_create_cq(context, static_cast<int>(depth), nullptr, nullptr, 0));
+}
+
+/// With the queues, the depth and the inline data that a session asks for (RdmaConnection::make_queues), and with less
+/// where the driver refuses that, as a session does.
 void try_queue_pair(ibv_context* context, ibv_pd* domain, RdmaDevice& device) {
-  const Owned<ibv_cq> completions(ibv_create_cq(context, 16, nullptr, nullptr, 0));
-  if (!completions) {
-    device.queue_pair_trouble = "no completion queue: " + errno_text(errno);
-    return;
-  }
-  for (const std::uint32_t wanted_bytes : {1024U, 512U, 400U, 256U, 192U, 128U, 64U, 0U}) {
-    ibv_qp_init_attr attributes{};
-    attributes.send_cq = completions.get();
-    attributes.recv_cq = completions.get();
-    attributes.qp_type = IBV_QPT_RC;
-    attributes.cap = {
-        .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1, .max_inline_data = wanted_bytes};
-    const Owned<ibv_qp> pair(ibv_create_qp(domain, &attributes));
-    if (pair) {
-      device.inline_bytes = attributes.cap.max_inline_data;
+  constexpr RdmaWishes wishes;
+  std::uint32_t depth = std::clamp(std::min(device.max_work_requests, device.max_completions), 1U, wishes.queue_depth);
+  for (;; depth /= 2) {
+    const Owned<ibv_cq> sends = make_queue(context, depth);
+    const Owned<ibv_cq> receives = make_queue(context, depth);
+    if (!sends || !receives) {
+      device.queue_pair_trouble = "no completion queue: " + errno_text(errno);
+      return;
+    }
+    for (std::uint32_t wanted_bytes = wishes.inline_bytes;; wanted_bytes /= 2) {
+      ibv_qp_init_attr attributes{};
+      attributes.send_cq = sends.get();
+      attributes.recv_cq = receives.get();
+      attributes.qp_type = IBV_QPT_RC;
+      attributes.cap = {.max_send_wr = depth,
+                        .max_recv_wr = depth,
+                        .max_send_sge = 1,
+                        .max_recv_sge = 1,
+                        .max_inline_data = wanted_bytes};
+      const Owned<ibv_qp> pair(ibv_create_qp(domain, &attributes));
+      if (pair) {
+        device.inline_bytes = attributes.cap.max_inline_data;
+        return;
+      }
+      if (wanted_bytes == 0) {
+        break;
+      }
+    }
+    if (depth <= 16) {
+      device.queue_pair_trouble = "no queue pair: " + errno_text(errno);
       return;
     }
   }
-  device.queue_pair_trouble = "no queue pair: " + errno_text(errno);
 }
 
 RdmaDevice read_device(ibv_device* listed) {
@@ -179,6 +199,54 @@ RdmaDevice read_device(ibv_device* listed) {
   device.takes_dma_buf = try_dma_buf(domain.get());
   try_queue_pair(context.get(), domain.get(), device);
   return device;
+}
+
+std::string address_text(const sockaddr& address) {
+  std::array<char, NI_MAXHOST> text{};
+  const socklen_t size = address.sa_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
+  ::getnameinfo(&address, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST);
+  const std::string_view whole(text.data());
+  return std::string(whole.substr(0, whole.find('%')));  // a GID names no interface
+}
+
+RdmaPort* find_port(std::vector<RdmaDevice>& devices, const rdma_cm_id& id) {
+  const auto device = std::ranges::find(devices, ibv_get_device_name(id.verbs->device), &RdmaDevice::name);
+  if (device == devices.end()) {
+    return nullptr;
+  }
+  const auto port = std::ranges::find(device->ports, id.port_num, &RdmaPort::number);
+  return port == device->ports.end() ? nullptr : &*port;
+}
+
+/// Asks what every session asks (rdma_addresses()): which of this process's addresses belongs to a device. Neither a
+/// port's state nor its GIDs say that: the network may be another one than the device's.
+void read_addresses(std::vector<RdmaDevice>& devices) {
+  const Owned<rdma_event_channel> channel(rdma_create_event_channel());
+  if (!channel) {
+    return;
+  }
+  for (RdmaDevice& device : devices) {
+    for (RdmaPort& port : device.ports) {
+      port.addresses.emplace();
+    }
+  }
+  ifaddrs* interfaces = nullptr;
+  if (::getifaddrs(&interfaces) != 0) {
+    return;
+  }
+  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owned(interfaces, &::freeifaddrs);
+  for (const ifaddrs* one = interfaces; one != nullptr; one = one->ifa_next) {
+    if (one->ifa_addr == nullptr || (one->ifa_addr->sa_family != AF_INET && one->ifa_addr->sa_family != AF_INET6)) {
+      continue;
+    }
+    const Verbs<rdma_cm_id> id = make_id(channel.get());
+    if (!id || rdma_bind_addr(id.get(), one->ifa_addr) != 0 || id->verbs == nullptr) {
+      continue;
+    }
+    if (RdmaPort* port = find_port(devices, *id)) {
+      port->addresses->push_back(address_text(*one->ifa_addr));
+    }
+  }
 }
 
 }  // namespace
@@ -217,6 +285,9 @@ std::vector<RdmaDevice> rdma_devices() {
   std::vector<RdmaDevice> devices;
   for (ibv_device* listed : std::span(list.get(), static_cast<std::size_t>(count))) {
     devices.push_back(read_device(listed));
+  }
+  if (!devices.empty()) {
+    read_addresses(devices);
   }
   return devices;
 }

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
+#include <tuple>
 
 namespace framewire {
 
@@ -50,8 +50,11 @@ std::string gid_address(std::span<const std::uint8_t, 16> raw) {
   return text.data();
 }
 
-std::optional<std::size_t> best_gid(std::span<const RdmaGid> gids) noexcept {
-  const auto rank = [](const RdmaGid& gid) { return std::pair(gid.scope, gid.kind != GidKind::roce_v2); };
+std::optional<std::size_t> best_gid(std::span<const RdmaGid> gids, std::span<const std::string> reachable) noexcept {
+  const auto rank = [&](const RdmaGid& gid) {
+    const bool is_reachable = std::ranges::find(reachable, gid.address) != reachable.end();
+    return std::tuple(!is_reachable, gid.scope, gid.kind != GidKind::roce_v2);
+  };
   const auto best = std::ranges::min_element(gids, {}, rank);
   return best == gids.end() ? std::nullopt : std::optional(static_cast<std::size_t>(best - gids.begin()));
 }

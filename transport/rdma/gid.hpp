@@ -33,9 +33,11 @@ std::string_view name(GidScope scope) noexcept;  // "IPv4", "IPv6", "link-local"
 GidScope gid_scope(std::span<const std::uint8_t, 16> raw) noexcept;
 std::string gid_address(std::span<const std::uint8_t, 16> raw);
 
-/// The position in `gids` of the one that a connection should have: an IPv4 address before a global IPv6 one before a
-/// link-local one, and among equals RoCE v2. rdma_cm takes the GID of the address that was dialled, so that dialling an
-/// IPv4 address comes to the same; the order is that of NCCL's and UCX's own choice. Nothing when there is no GID.
-std::optional<std::size_t> best_gid(std::span<const RdmaGid> gids) noexcept;
+/// The position in `gids` of the one that a connection should have: one of `reachable`, the addresses by which rdma_cm
+/// finds the port, before others; an IPv4 address before a global IPv6 one before a link-local one, and among equals
+/// RoCE v2. rdma_cm takes the GID of the address that was dialled, so that dialling an IPv4 address comes to the same;
+/// the order is that of NCCL's and UCX's own choice. Nothing when there is no GID.
+std::optional<std::size_t> best_gid(std::span<const RdmaGid> gids,
+                                    std::span<const std::string> reachable = {}) noexcept;
 
 }  // namespace framewire
