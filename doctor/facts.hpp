@@ -28,10 +28,12 @@ struct SystemFacts {
 };
 
 struct MemoryFacts {
-  std::uint64_t total_bytes = 0;
-  std::uint64_t available_bytes = 0;
-  std::optional<std::uint64_t> group_limit_bytes;  // of the control group; nothing: no limit
-  std::optional<std::uint64_t> lock_soft_bytes;    // RLIMIT_MEMLOCK; nothing: no limit
+  std::optional<std::uint64_t> total_bytes;  // nothing: not known
+  std::optional<std::uint64_t> available_bytes;
+  std::optional<std::uint64_t>
+      group_limit_bytes;                          // the lowest of the control groups around this process; nothing: none
+  std::optional<std::uint64_t> group_free_bytes;  // what the fullest of them still gives; nothing: no limit
+  std::optional<std::uint64_t> lock_soft_bytes;   // RLIMIT_MEMLOCK; nothing: no limit
   std::optional<std::uint64_t> lock_hard_bytes;
   bool may_lock_all = false;      // CAP_IPC_LOCK in the first user namespace: the limit is not asked
   std::string huge_pages;         // of private memory: "always", "madvise", "never"; empty: not known
@@ -54,6 +56,7 @@ struct KeyFacts {
   std::string path;
   bool exists = false;
   std::string mode;     // "0600"
+  bool is_own = false;  // it belongs to this user, who alone may change its mode
   std::string trouble;  // the sentence that programs would end with; empty: none
 };
 

@@ -123,9 +123,10 @@ Json modules_json(const RdmaFacts& rdma) {
 }
 
 Json memory_json(const MemoryFacts& memory) {
-  return {{"total_bytes", memory.total_bytes},
-          {"available_bytes", memory.available_bytes},
+  return {{"total_bytes", number_or_null(memory.total_bytes)},
+          {"available_bytes", number_or_null(memory.available_bytes)},
           {"group_limit_bytes", number_or_null(memory.group_limit_bytes)},
+          {"group_free_bytes", number_or_null(memory.group_free_bytes)},
           {"lock_soft_bytes", number_or_null(memory.lock_soft_bytes)},
           {"lock_hard_bytes", number_or_null(memory.lock_hard_bytes)},
           {"may_lock_all", memory.may_lock_all},

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "doctor/shell_word.hpp"
+
 namespace framewire {
 
 namespace {
@@ -43,8 +45,8 @@ Finding key_finding(const KeyFacts& key) {
     finding.level = Level::problem;
     finding.value = key.path.empty() ? "no home directory" : fmt::format("{}, mode {}", key.path, key.mode);
     finding.text = fmt::format("framewire's programs refuse it: {}.", key.trouble);
-    if (!key.path.empty() && key.mode.size() == 4 && !key.mode.ends_with("00")) {
-      finding.fix = {fmt::format("chmod 600 {}", key.path)};
+    if (key.is_own && key.mode.size() == 4 && !key.mode.ends_with("00")) {
+      finding.fix = {fmt::format("chmod 600 {}", shell_word(key.path))};
     }
   } else if (key.exists) {
     finding.value = fmt::format("{}, mode {}", key.path, key.mode);

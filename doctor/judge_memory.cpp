@@ -27,11 +27,16 @@ std::string need_text(const LockNeed& need) {
 }
 
 Finding memory_finding(const MemoryFacts& memory, const LockNeed& need) {
-  const std::uint64_t available = std::min(memory.available_bytes, memory.group_limit_bytes.value_or(UINT64_MAX));
+  const std::uint64_t available =
+      std::min(memory.available_bytes.value_or(UINT64_MAX), memory.group_free_bytes.value_or(UINT64_MAX));
   Finding finding{.area = area, .name = "memory"};
-  finding.value = fmt::format("{} free of {}", format_bytes(memory.available_bytes), format_bytes(memory.total_bytes));
-  if (memory.group_limit_bytes && *memory.group_limit_bytes < memory.total_bytes) {
-    finding.value += fmt::format(", {} for this control group", format_bytes(*memory.group_limit_bytes));
+  finding.value =
+      memory.available_bytes && memory.total_bytes
+          ? fmt::format("{} free of {}", format_bytes(*memory.available_bytes), format_bytes(*memory.total_bytes))
+          : std::string("not known");
+  if (memory.group_limit_bytes && *memory.group_limit_bytes < memory.total_bytes.value_or(UINT64_MAX)) {
+    finding.value += fmt::format(", {} of {} for this control group", format_bytes(memory.group_free_bytes.value_or(0)),
+                                 format_bytes(*memory.group_limit_bytes));
   }
   finding.text = need_text(need) + ".";
   if (available < need.sender_bytes) {
@@ -51,7 +56,9 @@ std::vector<std::string> lock_fixes(const MemoryFacts& memory, std::uint64_t byt
   return {now + "   # this shell, at once",
           "echo '* - memlock unlimited' | sudo tee /etc/security/limits.d/90-framewire.conf   # every login from the "
           "next on",
-          "sudo systemctl edit framewire-view   # a service: [Service] LimitMEMLOCK=infinity"};
+          // A user's services get what the user's own manager has: an override of theirs cannot exceed it.
+          "printf '[Service]\\nLimitMEMLOCK=infinity\\n' | sudo install -D -m 644 /dev/stdin "
+          "/etc/systemd/system/user@.service.d/90-framewire.conf   # a user's services, from the next start on"};
 }
 
 Finding lock_finding(const MachineFacts& machine, const LockNeed& need, Level fault_level) {

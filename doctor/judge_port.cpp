@@ -5,6 +5,7 @@
 
 #include "base/text.hpp"
 #include "doctor/judge.hpp"
+#include "doctor/shell_word.hpp"
 
 namespace framewire {
 
@@ -14,7 +15,7 @@ constexpr const char* area = "RDMA";
 
 std::string address_command(const RdmaPortView& view) {
   return fmt::format("sudo ip address add 192.168.77.1/24 dev {}",
-                     view.interface != nullptr ? view.interface->name : "INTERFACE");
+                     view.interface != nullptr ? shell_word(view.interface->name) : "INTERFACE");
 }
 
 /// InfiniBand's addresses come with IPoIB, which may not be there.
@@ -57,7 +58,7 @@ void explain(const RdmaPortView& view, Finding& finding) {
     case PortFault::down:
       if (view.base != nullptr && !view.base->is_up) {
         finding.text = fmt::format("Its network interface {} is down.", view.base->name);
-        finding.fix = {fmt::format("sudo ip link set dev {} up", view.base->name)};
+        finding.fix = {fmt::format("sudo ip link set dev {} up", shell_word(view.base->name))};
       } else {
         finding.text = "There is nothing at its other end: look at the cable and at the switch.";
       }
@@ -109,9 +110,9 @@ Finding port_finding(const RdmaPortView& view, Level fault_level) {
     finding.text = fmt::format(
         "Packets of {} bytes cost more than those of 4096. Where switches and the other machine take jumbo frames:",
         port.active_mtu_bytes);
-    finding.fix = {fmt::format("sudo ip link set dev {} mtu 9000", view.base->name)};
+    finding.fix = {fmt::format("sudo ip link set dev {} mtu 9000", shell_word(view.base->name))};
     if (view.interface != view.base) {
-      finding.fix.push_back(fmt::format("sudo ip link set dev {} mtu 9000", view.interface->name));
+      finding.fix.push_back(fmt::format("sudo ip link set dev {} mtu 9000", shell_word(view.interface->name)));
     }
   }
   return finding;

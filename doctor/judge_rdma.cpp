@@ -6,6 +6,7 @@
 
 #include "base/text.hpp"
 #include "doctor/judge.hpp"
+#include "doctor/shell_word.hpp"
 
 namespace framewire {
 
@@ -47,7 +48,7 @@ Finding no_device_finding(const MachineFacts& machine, Level fault_level) {
       finding.fix.emplace_back("sudo apt-get install iproute2");
     }
     finding.fix.emplace_back("sudo modprobe rdma_rxe");
-    finding.fix.push_back(fmt::format("sudo rdma link add rxe0 type rxe netdev {}", interface));
+    finding.fix.push_back(fmt::format("sudo rdma link add rxe0 type rxe netdev {}", shell_word(interface)));
   }
   return finding;
 }

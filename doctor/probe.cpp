@@ -1,6 +1,7 @@
 #include "doctor/probe.hpp"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdio>
@@ -19,6 +20,7 @@ KeyFacts probe_key() {
       std::array<char, 8> mode{};
       std::snprintf(mode.data(), mode.size(), "%04o", status.st_mode & 07777U);
       key.mode = mode.data();
+      key.is_own = status.st_uid == ::geteuid();
     }
     key.exists = find_key(std::nullopt).has_value();
   } catch (const Error& error) {
@@ -33,14 +35,14 @@ MachineFacts probe_machine() {
   MachineFacts machine;
   machine.system = probe_system(files);
   machine.memory = probe_memory(files);
-  probe_process(machine.system, machine.memory);
+  probe_process(files, machine.system, machine.memory);
   machine.network = probe_network(files);
   probe_addresses(machine.network);
   machine.rdma = probe_rdma_files(files, machine.system.kernel);
   probe_rdma_devices(machine.rdma);
   machine.gpu = probe_gpu_files(files, machine.system.kernel);
   probe_cuda(machine.gpu);
-  machine.opengl = probe_opengl();
+  machine.opengl = probe_opengl(files);
   probe_render_nodes(files, machine.opengl);
   machine.links = probe_links();
   machine.key = probe_key();

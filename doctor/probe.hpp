@@ -25,14 +25,14 @@ ModuleState module_state(const SystemFiles& files, const std::string& kernel, co
 LinkFacts probe_links();
 KeyFacts probe_key();
 /// RLIMIT_MEMLOCK, cores and the programs beside this one.
-void probe_process(SystemFacts& system, MemoryFacts& memory);
+void probe_process(const SystemFiles& files, SystemFacts& system, MemoryFacts& memory);
 void probe_addresses(NetworkFacts& network);
 /// What libibverbs and librdmacm say, joined to the adapters by name.
 void probe_rdma_devices(RdmaFacts& rdma);
 /// Opens libcuda.so.1 and asks it; where there is an NVIDIA driver this can take a second.
 void probe_cuda(GpuFacts& gpu);
 /// Runs framewire-doctor-gl beside this program, for 10 s at most.
-OpenGlFacts probe_opengl();
+OpenGlFacts probe_opengl(const SystemFiles& files);
 /// Whether there is a GPU that this user may draw on, by /dev/dri.
 void probe_render_nodes(const SystemFiles& files, OpenGlFacts& opengl);
 
@@ -44,7 +44,8 @@ void join_devices(RdmaFacts& rdma, std::vector<RdmaDevice> devices);
 /// What the helper printed (JSON) as facts; its exit status says whether it failed.
 OpenGlFacts read_opengl_words(const std::string& output, bool has_ended_well);
 
-/// Where this program lies, with a slash at the end; empty when the system does not say.
-std::string own_folder();
+/// Where this program lies, with a slash at the end; empty when the system does not say, and then nothing may be taken
+/// to lie beside it: the current folder is anybody's.
+std::string own_folder(const SystemFiles& files = SystemFiles());
 
 }  // namespace framewire

@@ -55,9 +55,10 @@ void probe_render_nodes(const SystemFiles& files, OpenGlFacts& opengl) {
   }
 }
 
-OpenGlFacts probe_opengl() {
-  const std::string helper = own_folder() + "framewire-doctor-gl";
-  if (::access(helper.c_str(), X_OK) != 0) {
+OpenGlFacts probe_opengl(const SystemFiles& files) {
+  const std::string folder = own_folder(files);
+  const std::string helper = folder + "framewire-doctor-gl";
+  if (folder.empty() || ::access(helper.c_str(), X_OK) != 0) {
     return {};
   }
   constexpr std::int64_t timeout_ns = 10 * ns_per_s;  // a driver that starts a sleeping GPU takes 2 s

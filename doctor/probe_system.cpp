@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <climits>
 
 #include "doctor/probe.hpp"
@@ -50,40 +49,15 @@ std::vector<std::string> governors(const SystemFiles& files) {
   return found;
 }
 
-/// The word in brackets of "always [madvise] never".
-std::string chosen_word(const std::optional<std::string>& line) {
-  if (!line) {
-    return "";
-  }
-  const std::size_t open = line->find('[');
-  const std::size_t close = line->find(']');
-  return open != std::string::npos && close != std::string::npos && open < close
-             ? line->substr(open + 1, close - open - 1)
-             : "";
-}
-
-/// CAP_IPC_LOCK is asked of the first user namespace, whose identities map onto themselves.
-bool may_lock_all(const SystemFiles& files) {
-  constexpr unsigned cap_ipc_lock = 14;
-  const auto effective = value_of(files.text("/proc/self/status").value_or(""), "CapEff");
-  const auto map = files.line("/proc/self/uid_map");
-  if (!effective || !map || !map->starts_with("0 ") || !map->ends_with(" 4294967295")) {
-    return false;
-  }
-  std::uint64_t bits = 0;
-  const auto [end, error] = std::from_chars(effective->data(), effective->data() + effective->size(), bits, 16);
-  return error == std::errc{} && (bits >> cap_ipc_lock & 1U) != 0;
-}
-
 std::optional<std::uint64_t> limit_bytes(rlim_t limit) {
   return limit == RLIM_INFINITY ? std::nullopt : std::optional<std::uint64_t>(limit);
 }
 
 }  // namespace
 
-std::string own_folder() {
+std::string own_folder(const SystemFiles& files) {
   std::array<char, PATH_MAX> path{};
-  const ssize_t size = ::readlink("/proc/self/exe", path.data(), path.size());
+  const ssize_t size = ::readlink(files.real_path("/proc/self/exe").c_str(), path.data(), path.size());
   const std::string_view whole(path.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
   return std::string(whole.substr(0, whole.rfind('/') + 1));
 }
@@ -97,26 +71,7 @@ SystemFacts probe_system(const SystemFiles& files) {
   return system;
 }
 
-MemoryFacts probe_memory(const SystemFiles& files) {
-  MemoryFacts memory;
-  const std::string meminfo = files.text("/proc/meminfo").value_or("");
-  const auto number = [&](std::string_view name) {
-    return leading_number(value_of(meminfo, name).value_or("")).value_or(0);
-  };
-  constexpr std::uint64_t kilobyte = 1024;  // as /proc/meminfo counts them
-  memory.total_bytes = number("MemTotal") * kilobyte;
-  memory.available_bytes = number("MemAvailable") * kilobyte;
-  memory.reserved_huge_pages = number("HugePages_Total");
-  memory.free_huge_pages = number("HugePages_Free");
-  memory.huge_page_bytes = number("Hugepagesize") * kilobyte;
-  memory.group_limit_bytes = files.number("/sys/fs/cgroup/memory.max");
-  memory.huge_pages = chosen_word(files.line("/sys/kernel/mm/transparent_hugepage/enabled"));
-  memory.shared_huge_pages = chosen_word(files.line("/sys/kernel/mm/transparent_hugepage/shmem_enabled"));
-  memory.may_lock_all = may_lock_all(files);
-  return memory;
-}
-
-void probe_process(SystemFacts& system, MemoryFacts& memory) {
+void probe_process(const SystemFiles& files, SystemFacts& system, MemoryFacts& memory) {
   cpu_set_t set;
   CPU_ZERO(&set);
   if (::sched_getaffinity(0, sizeof set, &set) == 0) {
@@ -127,8 +82,9 @@ void probe_process(SystemFacts& system, MemoryFacts& memory) {
     memory.lock_soft_bytes = limit_bytes(limit.rlim_cur);
     memory.lock_hard_bytes = limit_bytes(limit.rlim_max);
   }
+  const std::string folder = own_folder(files);
   for (const char* name : {"send", "view", "bench", "key"}) {
-    if (::access((own_folder() + "framewire-" + name).c_str(), X_OK) == 0) {
+    if (!folder.empty() && ::access((folder + "framewire-" + name).c_str(), X_OK) == 0) {
       system.programs_beside.emplace_back(name);
     }
   }

@@ -150,6 +150,7 @@ TEST(JudgeRdma, ALowLimitOfLockedMemoryStopsRdma) {
   EXPECT_TRUE(has(lock.fix.at(0), "sudo prlimit --memlock=unlimited --pid $$"));
   EXPECT_TRUE(has(lock.fix.at(1), "/etc/security/limits.d/"));
   EXPECT_TRUE(has(lock.fix.at(2), "LimitMEMLOCK=infinity"));
+  EXPECT_TRUE(has(lock.fix.at(2), "/user@.service.d/"));  // which bounds every service of a user
   EXPECT_EQ(find(findings, "rdma").value, "the limit of locked memory is too low");
   EXPECT_EQ(find(judge(machine, std::nullopt), "memlock").level, Level::warning);
 }

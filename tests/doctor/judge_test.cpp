@@ -9,6 +9,7 @@ namespace framewire {
 namespace {
 
 using test::find;
+using test::has;
 using test::plain_machine;
 
 Findings judged(const MachineFacts& machine) {
@@ -37,7 +38,11 @@ TEST(Judge, AKeyThatProgramsRefuseIsAProblem) {
   machine.key.mode = "0644";
   EXPECT_EQ(find(judged(machine), "key").level, Level::problem);
   EXPECT_EQ(find(judged(machine), "key").fix, std::vector<std::string>{"chmod 600 /home/u/.config/framewire/key"});
-  machine.key = {.path = "/home/u/.config/framewire/key", .exists = false, .mode = "", .trouble = ""};
+  machine.key.path = "/home/a b/it's/key";
+  EXPECT_EQ(find(judged(machine), "key").fix, std::vector<std::string>{R"(chmod 600 '/home/a b/it'\''s/key')"});
+  machine.key.is_own = false;  // its mode is not this user's to change
+  EXPECT_TRUE(find(judged(machine), "key").fix.empty());
+  machine.key = {.path = "/home/u/.config/framewire/key", .exists = false, .mode = "", .is_own = false, .trouble = ""};
   EXPECT_EQ(find(judged(machine), "key").level, Level::note);
   EXPECT_EQ(find(judged(machine), "key").fix.front(), "framewire key");
 }
@@ -53,10 +58,21 @@ TEST(Judge, HugePagesThatAreSwitchedOffAreNoted) {
 
 TEST(Judge, AGroupThatIsTooSmallForAPoolIsNoted) {
   MachineFacts machine = plain_machine();
-  machine.memory.group_limit_bytes = 256'000'000;
+  machine.memory.group_limit_bytes = 900'000'000;
+  machine.memory.group_free_bytes = 256'000'000;
   EXPECT_EQ(find(judged(machine), "memory").level, Level::note);
-  machine.memory.group_limit_bytes = 64'000'000;
+  EXPECT_TRUE(has(find(judged(machine), "memory").value, ", 256.0 MB of 900.0 MB for this control group"));
+  machine.memory.group_free_bytes = 64'000'000;
   EXPECT_EQ(find(judged(machine), "memory").level, Level::warning);
+}
+
+TEST(Judge, MemoryThatIsNotKnownIsNotNone) {
+  MachineFacts machine = plain_machine();
+  machine.memory.total_bytes.reset();
+  machine.memory.available_bytes.reset();
+  const Finding finding = find(judged(machine), "memory");
+  EXPECT_EQ(finding.level, Level::ok);
+  EXPECT_EQ(finding.value, "not known");
 }
 
 TEST(Judge, BuffersAreMeasuredAgainstTheWire) {

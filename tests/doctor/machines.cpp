@@ -79,7 +79,8 @@ MachineFacts plain_machine() {
   machine.network.tcp_send_bytes = 33554432;
   machine.network.tcp_receive_bytes = 33554432;
   machine.network.pipe_bytes = 1048576;
-  machine.key = {.path = "/home/u/.config/framewire/key", .exists = true, .mode = "0600", .trouble = ""};
+  machine.key = {
+      .path = "/home/u/.config/framewire/key", .exists = true, .mode = "0600", .is_own = true, .trouble = ""};
   machine.opengl.is_installed = true;
   machine.opengl.renderer = "AMD Radeon PRO W6600";
   machine.gpu.cuda_trouble = "libcuda.so.1: cannot open shared object file";

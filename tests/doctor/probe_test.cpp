@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <filesystem>
+
 #include "tests/doctor/machines.hpp"
 
 namespace framewire {
@@ -160,6 +162,59 @@ TEST(ProbeMemory, ReadsHugePagesAndLimits) {
   memory = probe_memory(tree.files());
   EXPECT_FALSE(memory.may_lock_all);
   EXPECT_EQ(memory.group_limit_bytes, 1073741824U);
+}
+
+TEST(ProbeMemory, WhatTheSystemDoesNotSayIsNotKnown) {
+  const FakeTree tree;
+  const MemoryFacts memory = probe_memory(tree.files());
+  EXPECT_EQ(memory.total_bytes, std::nullopt);
+  EXPECT_EQ(memory.available_bytes, std::nullopt);
+  EXPECT_EQ(memory.group_limit_bytes, std::nullopt);
+}
+
+TEST(ProbeMemory, TheTightestGroupOnTheWayUpCounts) {
+  const FakeTree tree;
+  const std::string user = "/sys/fs/cgroup/user.slice/";
+  tree.write("/proc/self/cgroup", "0::/user.slice/run-7.scope\n");
+  tree.write(user + "run-7.scope/memory.max", "max\n");
+  tree.write(user + "memory.max", "1000000\n");
+  tree.write(user + "memory.current", "700000\n");
+  tree.write(user + "memory.stat", "anon 500000\ninactive_file_x 1\ninactive_file 200000\n");
+  tree.write("/sys/fs/cgroup/memory.max", "4000000\n");
+  const MemoryFacts memory = probe_memory(tree.files());
+  EXPECT_EQ(memory.group_limit_bytes, 1000000U);
+  EXPECT_EQ(memory.group_free_bytes, 500000U);  // pages of files make room
+}
+
+TEST(ProbeMemory, GroupsOfVersionOneCountToo) {
+  const FakeTree tree;
+  const std::string folder = "/sys/fs/cgroup/memory/";
+  tree.write("/proc/self/cgroup", "9:name=systemd:/\n4:cpu,memory:/docker/1c52\n0::/\n");
+  tree.write(folder + "memory.limit_in_bytes", "9223372036854771712\n");
+  EXPECT_EQ(probe_memory(tree.files()).group_limit_bytes, std::nullopt);
+  tree.write(folder + "docker/1c52/memory.limit_in_bytes", "1000000\n");
+  tree.write(folder + "docker/1c52/memory.usage_in_bytes", "1200000\n");
+  const MemoryFacts memory = probe_memory(tree.files());
+  EXPECT_EQ(memory.group_limit_bytes, 1000000U);
+  EXPECT_EQ(memory.group_free_bytes, 0U);
+}
+
+TEST(ProbeProcess, WithoutItsOwnFolderNothingLiesBesideThisProgram) {
+  const FakeTree tree;  // without /proc/self/exe
+  for (const char* name : {"/framewire-doctor-gl", "/framewire-send"}) {
+    tree.write(name, "#!/bin/sh\necho '{\"renderer\": \"planted\"}'\n");
+    ::chmod((tree.path() + name).c_str(), 0700);
+  }
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(tree.path());
+  const OpenGlFacts opengl = probe_opengl(tree.files());
+  SystemFacts system;
+  MemoryFacts memory;
+  probe_process(tree.files(), system, memory);
+  std::filesystem::current_path(before);
+  EXPECT_FALSE(opengl.is_installed);
+  EXPECT_EQ(opengl.renderer, "");
+  EXPECT_TRUE(system.programs_beside.empty());
 }
 
 TEST(ProbeSystem, KnowsContainersByTheirMarks) {
