@@ -26,9 +26,8 @@ struct GpuFacts {
   std::string kernel_driver;      // "550.54.14"; empty: no NVIDIA driver
   std::vector<NvidiaCard> cards;  // by the kernel driver
   bool has_peermem = false;       // the module nvidia_peermem
-  bool can_load_peermem = false;
-  std::string cuda_trouble;  // why libcuda.so.1 is of no use; empty: it is
-  std::string cuda_version;  // the driver's: "12.4"
+  std::string cuda_trouble;       // why libcuda.so.1 is of no use; empty: it is
+  std::string cuda_version;       // the driver's: "12.4"
   std::vector<CudaDevice> devices;
 };
 

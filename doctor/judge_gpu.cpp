@@ -1,4 +1,4 @@
-// OpenGL, CUDA, and whether a network card could reach a GPU's memory.
+// OpenGL, which viewers draw with, and what there is of CUDA.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -50,58 +50,20 @@ Finding opengl_finding(const OpenGlFacts& opengl) {
   return finding;
 }
 
+/// What there is of NVIDIA's, as a fact: frames stay in host memory in this version, so that nothing of it is needed,
+/// and nothing that is missing harms.
 Finding cuda_finding(const GpuFacts& gpu) {
   Finding finding{.area = area, .name = "CUDA"};
+  const std::string card = !gpu.devices.empty() ? gpu.devices.front().name
+                           : !gpu.cards.empty() ? gpu.cards.front().model
+                                                : "no card";
+  const std::size_t count = std::max(gpu.devices.size(), gpu.cards.size());
+  finding.value = fmt::format("not used by this version; {}{}, driver {}", card,
+                              count > 1 ? fmt::format(" and {} more", count - 1) : "",
+                              gpu.kernel_driver.empty() ? "not known" : gpu.kernel_driver);
+  finding.text = "Frames stay in host memory.";
   for (const CudaDevice& device : gpu.devices) {
-    finding.details.push_back(fmt::format("{} at {}", device.name, device.address));
-  }
-  if (gpu.cuda_trouble.empty() && !gpu.devices.empty()) {
-    finding.value = fmt::format("{}, driver {} (CUDA {})", gpu.devices.front().name,
-                                gpu.kernel_driver.empty() ? "not known" : gpu.kernel_driver, gpu.cuda_version);
-    if (gpu.devices.size() > 1) {
-      finding.value += fmt::format(", and {} more", gpu.devices.size() - 1);
-    }
-    return finding;
-  }
-  finding.level = Level::note;
-  if (gpu.kernel_driver.empty() && gpu.cards.empty()) {
-    finding.value = "no NVIDIA driver";
-    finding.text = "Frames stay in host memory.";
-    return finding;
-  }
-  finding.level = Level::warning;
-  finding.value =
-      fmt::format("driver {}, {}", gpu.kernel_driver, gpu.cards.empty() ? "no card" : gpu.cards.front().model);
-  finding.text = fmt::format("The kernel has the driver, but CUDA does not work: {}.",
-                             gpu.cuda_trouble.empty() ? "it lists no device" : gpu.cuda_trouble);
-  finding.fix = {"sudo apt-get install libcuda1   # of the driver's own version"};
-  return finding;
-}
-
-/// The ladder that perftest and NCCL climb down: a dma-buf, then nvidia_peermem, then host memory.
-Finding gpu_direct_finding(const MachineFacts& machine) {
-  const GpuFacts& gpu = machine.gpu;
-  Finding finding{.area = area, .name = "GPUDirect"};
-  const auto takes = [](const RdmaAdapter& adapter) { return adapter.device && adapter.device->takes_dma_buf == true; };
-  const bool gives_dma_buf = std::ranges::any_of(gpu.devices, &CudaDevice::has_dma_buf);
-  const bool is_possible = std::ranges::any_of(gpu.devices, &CudaDevice::has_gpu_direct);
-  const bool has_adapter = !machine.rdma.adapters.empty();
-  if (gives_dma_buf && std::ranges::any_of(machine.rdma.adapters, takes)) {
-    finding.value = "by dma-buf";
-    return finding;
-  }
-  if (is_possible && has_adapter && gpu.has_peermem) {
-    finding.value = "by nvidia_peermem";
-    return finding;
-  }
-  finding.level = Level::note;
-  finding.value = !has_adapter ? "no RDMA device to use it" : is_possible ? "not set up" : "this GPU does not have it";
-  finding.text = fmt::format("The GPU {} its memory as a dma-buf; nvidia_peermem is {}. Frames go through host memory.",
-                             gives_dma_buf ? "can give" : "cannot give", gpu.has_peermem ? "loaded" : "not loaded");
-  if (is_possible && has_adapter) {
-    finding.fix = gpu.can_load_peermem
-                      ? std::vector<std::string>{"sudo modprobe nvidia_peermem"}
-                      : std::vector<std::string>{"sudo apt-get install nvidia-open-kernel-dkms   # gives dma-bufs"};
+    finding.details.push_back(fmt::format("{} at {}, CUDA {}", device.name, device.address, gpu.cuda_version));
   }
   return finding;
 }
@@ -109,9 +71,10 @@ Finding gpu_direct_finding(const MachineFacts& machine) {
 }  // namespace
 
 Findings judge_gpu(const MachineFacts& machine) {
-  Findings findings = {opengl_finding(machine.opengl), cuda_finding(machine.gpu)};
-  if (!machine.gpu.devices.empty()) {
-    findings.push_back(gpu_direct_finding(machine));
+  Findings findings = {opengl_finding(machine.opengl)};
+  const GpuFacts& gpu = machine.gpu;
+  if (!gpu.kernel_driver.empty() || !gpu.cards.empty() || !gpu.devices.empty()) {
+    findings.push_back(cuda_finding(gpu));
   }
   return findings;
 }

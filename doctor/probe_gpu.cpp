@@ -113,7 +113,6 @@ GpuFacts probe_gpu_files(const SystemFiles& files, const std::string& kernel) {
   }
   const ModuleState peermem = module_state(files, kernel, "nvidia_peermem");
   gpu.has_peermem = peermem == ModuleState::loaded || peermem == ModuleState::built_in;
-  gpu.can_load_peermem = peermem == ModuleState::loadable;
   return gpu;
 }
 

@@ -113,30 +113,21 @@ TEST(Judge, DrawingOnTheProcessorSaysWhatIsInTheWay) {
   EXPECT_NE(find(judged(machine), "OpenGL").fix.at(0).find("usermod"), std::string::npos);
 }
 
-TEST(Judge, CudaThatDoesNotWorkBesideItsDriverIsAWarning) {
-  MachineFacts machine = plain_machine();
-  EXPECT_EQ(find(judged(machine), "CUDA").level, Level::note);
-  machine.gpu.kernel_driver = "550.54.14";
-  EXPECT_EQ(find(judged(machine), "CUDA").level, Level::warning);
-}
-
-TEST(Judge, GpuDirectTakesTheFirstRungThatHolds) {
+TEST(Judge, CudaIsAFactAndNoAdvice) {
   MachineFacts machine = test::rdma_machine();
-  machine.gpu = {.kernel_driver = "550.54.14",
-                 .cards = {},
-                 .has_peermem = true,
-                 .can_load_peermem = false,
-                 .cuda_trouble = "",
-                 .cuda_version = "12.4",
-                 .devices = {{"NVIDIA H200", "0000:65:00.0", true, true}}};
-  EXPECT_EQ(find(judged(machine), "GPUDirect").value, "by dma-buf");
-  machine.gpu.devices.front().has_dma_buf = false;
-  EXPECT_EQ(find(judged(machine), "GPUDirect").value, "by nvidia_peermem");
-  machine.gpu.has_peermem = false;
-  machine.gpu.can_load_peermem = true;
-  EXPECT_EQ(find(judged(machine), "GPUDirect").fix, std::vector<std::string>{"sudo modprobe nvidia_peermem"});
-  machine.rdma.adapters.clear();
-  EXPECT_EQ(find(judged(machine), "GPUDirect").value, "no RDMA device to use it");
+  EXPECT_EQ(find(judged(machine), "CUDA").value, "missing");
+  machine.gpu.kernel_driver = "550.54.14";
+  machine.gpu.cards = {{"0000:65:00.0", "NVIDIA H200"}};
+  for (const char* trouble : {"", "libcuda.so.1: cannot open shared object file"}) {
+    machine.gpu.cuda_trouble = trouble;
+    const Findings findings = judged(machine);
+    const Finding& cuda = find(findings, "CUDA");
+    EXPECT_EQ(cuda.level, Level::ok);
+    EXPECT_EQ(cuda.value, "not used by this version; NVIDIA H200, driver 550.54.14");
+    EXPECT_TRUE(cuda.fix.empty());
+    EXPECT_EQ(find(findings, "GPUDirect").value, "missing");
+    machine.gpu.devices = {{"NVIDIA H200", "0000:65:00.0", true, true}};
+  }
 }
 
 TEST(Judge, EveryWarningAndProblemSaysWhatItMeans) {
