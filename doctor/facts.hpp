@@ -47,6 +47,8 @@ struct NetworkFacts {
   std::vector<NetworkInterface> interfaces;
   std::optional<std::uint64_t> tcp_receive_bytes;   // the largest that the kernel gives by itself: tcp_rmem[2]
   std::optional<std::uint64_t> tcp_send_bytes;      // tcp_wmem[2]
+  std::string tcp_receive_begin = "4096 131072";    // tcp_rmem[0] and [1]: the least, and the first
+  std::string tcp_send_begin = "4096 16384";        // tcp_wmem[0] and [1]
   std::optional<std::uint64_t> core_receive_bytes;  // net.core.rmem_max
   std::optional<std::uint64_t> core_send_bytes;
   std::optional<std::uint64_t> pipe_bytes;  // fs.pipe-max-size

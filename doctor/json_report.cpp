@@ -102,6 +102,8 @@ Json adapter_json(const RdmaAdapter& adapter, const NetworkFacts& network) {
 
 std::string_view name_of(ModuleState state) {
   switch (state) {
+    case ModuleState::unknown:
+      break;
     case ModuleState::absent:
       return "absent";
     case ModuleState::loadable:

@@ -20,7 +20,8 @@ std::uint64_t wanted_bytes(const NetworkFacts& network) {
   for (const NetworkInterface& interface : network.interfaces) {
     fastest = std::max<std::uint64_t>(fastest, interface.is_up ? interface.megabits_per_second.value_or(0) : 0);
   }
-  return fastest * 1'000'000 / 8 / 1000;
+  constexpr std::uint64_t most_bytes = 0x7fffffff;  // that the kernel takes: its numbers are of 32 bits
+  return std::min(fastest * 1'000'000 / 8 / 1000, most_bytes);
 }
 
 Finding interfaces_finding(const NetworkFacts& network) {
@@ -32,8 +33,8 @@ Finding interfaces_finding(const NetworkFacts& network) {
     }
     const std::string speed =
         interface.megabits_per_second ? fmt::format(", {:g} Gb/s", *interface.megabits_per_second / 1000.0) : "";
-    const std::string line =
-        fmt::format("{} {}{}, MTU {}", interface.name, interface.addresses.front(), speed, interface.mtu_bytes);
+    const std::string line = fmt::format("{} {}{}{}", interface.name, interface.addresses.front(), speed,
+                                         interface.mtu_bytes > 0 ? fmt::format(", MTU {}", interface.mtu_bytes) : "");
     finding.value = count == 0 ? line : finding.value;
     finding.details.push_back(line);
     ++count;
@@ -77,9 +78,13 @@ Finding buffers_finding(const NetworkFacts& network) {
     finding.level = Level::note;
     finding.text +=
         fmt::format(" This machine's fastest interface fills {} in 1 ms.", format_bytes(wanted_bytes(network)));
-    finding.fix = {
-        "printf 'net.ipv4.tcp_%s=4096 131072 33554432\\n' rmem wmem | sudo tee /etc/sysctl.d/90-framewire.conf",
-        "sudo sysctl --system"};
+    // What is enough already stays, and so do the sizes that connections begin with.
+    const auto enough = [&](std::uint64_t bytes) { return std::max(bytes, wanted_bytes(network)); };
+    finding.fix = {fmt::format("printf 'net.ipv4.tcp_rmem={} {}\\nnet.ipv4.tcp_wmem={} {}\\n' | sudo tee "
+                               "/etc/sysctl.d/90-framewire.conf",
+                               network.tcp_receive_begin, enough(*network.tcp_receive_bytes), network.tcp_send_begin,
+                               enough(*network.tcp_send_bytes)),
+                   "sudo sysctl --system"};
   }
   return finding;
 }

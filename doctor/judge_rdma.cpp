@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <iterator>
+#include <tuple>
 
 #include "base/text.hpp"
 #include "doctor/judge.hpp"
@@ -16,20 +18,38 @@ constexpr const char* area = "RDMA";
 /// Drivers without a limit of their own name the largest number, or close to it.
 constexpr std::uint64_t endless_bytes = std::uint64_t{1} << 60;
 
-bool is_there(const KernelModule& module) {
-  return module.state == ModuleState::loaded || module.state == ModuleState::built_in;
-}
-
 const KernelModule* find_module(const RdmaFacts& rdma, std::string_view name) {
   const auto found = std::ranges::find(rdma.modules, name, &KernelModule::name);
   return found == rdma.modules.end() ? nullptr : &*found;
 }
 
-/// The Ethernet interface that Soft-RoCE would best stand on; empty when there is none.
+/// The commands that load those of the modules that can be loaded.
+std::vector<std::string> load_commands(const RdmaFacts& rdma, std::initializer_list<std::string_view> names) {
+  std::vector<std::string> commands;
+  for (const std::string_view name : names) {
+    const KernelModule* module = find_module(rdma, name);
+    if (module != nullptr && module->state == ModuleState::loadable) {
+      commands.push_back(fmt::format("sudo modprobe {}", name));
+    }
+  }
+  return commands;
+}
+
+/// The Ethernet interface that Soft-RoCE would best stand on; empty when there is none. Bridges of containers and the
+/// like have addresses, too, but lead nowhere that another machine is: a link, a card and the way to everywhere speak
+/// for one, in this order.
 std::string interface_for_soft_roce(const NetworkFacts& network) {
-  const auto fits = [](const NetworkInterface& one) { return one.is_ethernet && one.is_up && !one.addresses.empty(); };
-  const auto found = std::ranges::find_if(network.interfaces, fits);
-  return found == network.interfaces.end() ? "" : found->name;
+  const NetworkInterface* best = nullptr;
+  const auto rank = [](const NetworkInterface& one) {
+    return std::tuple(one.has_carrier, one.has_card, one.has_default_route);
+  };
+  for (const NetworkInterface& one : network.interfaces) {
+    const bool fits = one.is_ethernet && one.is_up && !one.addresses.empty();
+    if (fits && (best == nullptr || rank(one) > rank(*best))) {
+      best = &one;
+    }
+  }
+  return best == nullptr ? "" : best->name;
 }
 
 Finding no_device_finding(const MachineFacts& machine, Level fault_level) {
@@ -38,7 +58,9 @@ Finding no_device_finding(const MachineFacts& machine, Level fault_level) {
   const std::string interface = interface_for_soft_roce(machine.network);
   if (!machine.rdma.list_trouble.empty()) {
     finding.text = machine.rdma.list_trouble + ".";
-  } else if (soft == nullptr || soft->state == ModuleState::absent) {
+  } else if (soft == nullptr || soft->state == ModuleState::unknown) {
+    finding.text = "Whether this kernel has Soft-RoCE (module rdma_rxe) to try RDMA without a card does not show here.";
+  } else if (soft->state == ModuleState::absent) {
     finding.text = "This kernel has no Soft-RoCE (module rdma_rxe) to try RDMA without a card, either.";
   } else if (interface.empty()) {
     finding.text = "Soft-RoCE could do RDMA without a card, slowly, over any Ethernet interface with an address.";
@@ -47,38 +69,64 @@ Finding no_device_finding(const MachineFacts& machine, Level fault_level) {
     if (!machine.rdma.has_rdma_command) {
       finding.fix.emplace_back("sudo apt-get install iproute2");
     }
-    finding.fix.emplace_back("sudo modprobe rdma_rxe");
+    std::ranges::move(load_commands(machine.rdma, {"rdma_rxe"}), std::back_inserter(finding.fix));
     finding.fix.push_back(fmt::format("sudo rdma link add rxe0 type rxe netdev {}", shell_word(interface)));
   }
   return finding;
 }
 
 Finding dormant_finding(const DormantCard& card) {
-  return {.area = area,
-          .name = "card",
-          .level = Level::warning,
-          .value = fmt::format("{} with {}, without {}", card.address, card.driver, card.module),
-          .text = "This network card can do RDMA; the driver for that is not loaded.",
-          .fix = {fmt::format("sudo modprobe {}", card.module)}};
+  Finding finding{.area = area, .name = "card", .level = Level::note};
+  finding.value = fmt::format("{} with {}, without {}", card.address, card.driver, card.module);
+  switch (card.state) {
+    case ModuleState::loadable:
+      finding.level = Level::warning;
+      finding.text = "This network card can do RDMA; the driver for that is not loaded.";
+      finding.fix = {fmt::format("sudo modprobe {}", card.module)};
+      break;
+    case ModuleState::absent:
+      finding.text = "This network card can do RDMA; this kernel does not have the driver for that.";
+      break;
+    case ModuleState::unknown:
+      finding.text = "This network card can do RDMA; whether the driver for that is loaded does not show here.";
+      break;
+    case ModuleState::loaded:
+    case ModuleState::built_in:
+      finding.value = fmt::format("{} with {} and {}, without a device", card.address, card.driver, card.module);
+      finding.text =
+          "The driver for RDMA is there, but has made no device of this network card: its model may have no RDMA, or "
+          "its "
+          "settings may switch that off.";
+      break;
+  }
+  return finding;
 }
 
+/// Devices that verbs list and open have come through both modules, whatever shows of these.
 Findings judge_modules(const RdmaFacts& rdma, Level fault_level) {
   Findings findings;
+  const auto works = [](const RdmaAdapter& one) { return one.device && one.device->trouble.empty(); };
+  const bool has_proof = std::ranges::any_of(rdma.adapters, works) && rdma.manager_trouble.empty();
   for (const char* name : {"ib_uverbs", "rdma_ucm"}) {
     const KernelModule* module = find_module(rdma, name);
-    if (module == nullptr || is_there(*module)) {
+    const ModuleState state = module != nullptr ? module->state : ModuleState::unknown;
+    const bool is_missing = state == ModuleState::loadable || state == ModuleState::absent;
+    if (has_proof || !is_missing) {
       continue;
     }
-    const bool is_loadable = module->state == ModuleState::loadable;
-    findings.push_back({.area = area,
-                        .name = fmt::format("module {}", name),
-                        .level = std::max(fault_level, Level::warning),
-                        .value = is_loadable ? "not loaded" : "not in this kernel",
-                        .text = "Programs reach RDMA devices through it.",
-                        .fix = {fmt::format("sudo modprobe {}", name),
-                                fmt::format("echo {} | sudo tee -a /etc/modules-load.d/framewire.conf", name)}});
+    Finding finding{.area = area,
+                    .name = fmt::format("module {}", name),
+                    .level = std::max(fault_level, Level::warning),
+                    .value = "not in this kernel",
+                    .text = "Programs reach RDMA devices through it."};
+    if (state == ModuleState::loadable) {
+      finding.value = "not loaded";
+      finding.fix = {fmt::format("sudo modprobe {}", name),
+                     fmt::format("echo {} | sudo tee -a /etc/modules-load.d/framewire.conf", name)};
+    }
+    findings.push_back(std::move(finding));
   }
-  if (findings.empty()) {
+  if (findings.empty() && has_proof) {
     findings.push_back({.area = area, .name = "modules", .value = "ib_uverbs and rdma_ucm are there"});
   }
   return findings;
@@ -95,7 +143,7 @@ Finding files_finding(const MachineFacts& machine, Level fault_level) {
       finding.text += " A container has to be given them:";
       finding.fix = {"docker run --device=/dev/infiniband --network=host --ulimit memlock=-1 IMAGE"};
     } else {
-      finding.fix = {"sudo modprobe -a ib_uverbs rdma_ucm"};
+      finding.fix = load_commands(rdma, {"ib_uverbs", "rdma_ucm"});
     }
     return finding;
   }
@@ -197,7 +245,7 @@ Findings judge_rdma(const MachineFacts& machine, Level fault_level) {
                         .level = std::max(fault_level, Level::warning),
                         .value = rdma.manager_trouble,
                         .text = "It makes the connections of the RDMA link.",
-                        .fix = {"sudo modprobe rdma_ucm"}});
+                        .fix = load_commands(rdma, {"rdma_ucm"})});
   }
   for (const RdmaAdapter& adapter : rdma.adapters) {
     std::ranges::move(judge_adapter(machine, adapter, fault_level), std::back_inserter(findings));

@@ -18,7 +18,7 @@ NetworkFacts probe_network(const SystemFiles& files);
 RdmaFacts probe_rdma_files(const SystemFiles& files, const std::string& kernel);
 /// The NVIDIA driver and its cards, without CUDA.
 GpuFacts probe_gpu_files(const SystemFiles& files, const std::string& kernel);
-/// absent … built_in for one module, by the folder of modules and by what is loaded.
+/// For one module, by the kernel's list of modules and by what is loaded.
 ModuleState module_state(const SystemFiles& files, const std::string& kernel, const std::string& module);
 
 // By asking this machine.
@@ -26,6 +26,7 @@ LinkFacts probe_links();
 KeyFacts probe_key();
 /// RLIMIT_MEMLOCK, cores and the programs beside this one.
 void probe_process(const SystemFiles& files, SystemFacts& system, MemoryFacts& memory);
+/// Adds the interfaces that /sys does not show, too.
 void probe_addresses(NetworkFacts& network);
 /// What libibverbs and librdmacm say, joined to the adapters by name.
 void probe_rdma_devices(RdmaFacts& rdma);

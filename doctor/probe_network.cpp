@@ -16,16 +16,29 @@ namespace framewire {
 
 namespace {
 
-/// The third of "4096 131072 33554432".
-std::optional<std::uint64_t> third_number(const std::optional<std::string>& line) {
-  if (!line) {
-    return std::nullopt;
+/// The words of a line, as they stand in /proc/net.
+std::vector<std::string_view> words_of(std::string_view line) {
+  std::vector<std::string_view> words;
+  while (!(line = trimmed(line)).empty()) {
+    words.push_back(line.substr(0, line.find_first_of(" \t")));
+    line.remove_prefix(words.back().size());
   }
-  std::string_view rest = *line;
-  for (int skipped = 0; skipped < 2; ++skipped) {
-    rest = trimmed(rest.substr(std::min(rest.find_first_of(" \t"), rest.size())));
+  return words;
+}
+
+/// "4096 131072 33554432": the third alone, and the two before it as they stand.
+void read_buffers(const std::optional<std::string>& line, std::optional<std::uint64_t>& most_bytes,
+                  std::string& begin) {
+  const std::vector<std::string_view> words = words_of(line ? *line : std::string_view());
+  if (words.size() < 3) {
+    return;
   }
-  return leading_number(rest);
+  most_bytes = leading_number(words[2]);
+  const auto least = leading_number(words[0]);
+  const auto first = leading_number(words[1]);
+  if (least && first) {
+    begin = std::to_string(*least) + " " + std::to_string(*first);
+  }
 }
 
 std::uint64_t flags_of(const SystemFiles& files, const std::string& folder) {
@@ -47,12 +60,49 @@ NetworkInterface read_interface(const SystemFiles& files, const std::string& nam
   interface.is_loopback = (flags & IFF_LOOPBACK) != 0;
   interface.has_carrier = files.number(folder + "carrier").value_or(0) == 1;
   interface.is_ethernet = !interface.is_loopback && files.number(folder + "type") == ARPHRD_ETHER;
+  interface.has_card = files.exists(folder + "device");
   interface.mtu_bytes = static_cast<std::uint32_t>(files.number(folder + "mtu").value_or(0));
   // Unknown is -1, and on some drivers the same as a number without sign.
   const auto speed = files.number(folder + "speed");
   if (speed && *speed > 0 && *speed < 100'000'000) {
     interface.megabits_per_second = static_cast<std::uint32_t>(*speed);
   }
+  return interface;
+}
+
+/// "Iface Destination … Mask …" in /proc/net/route, "destination length … device" in /proc/net/ipv6_route; numbers are
+/// hexadecimal. The loopback device has a rejecting IPv6 route to everywhere, which is none.
+std::vector<std::string> interfaces_to_everywhere(const SystemFiles& files) {
+  std::vector<std::string> names;
+  const auto each_line = [&](const char* path, auto take) {
+    const std::string text = files.text(path).value_or("");
+    for (std::string_view rest = text; !rest.empty();) {
+      const std::string_view line = rest.substr(0, rest.find('\n'));
+      rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+      take(words_of(line));
+    }
+  };
+  each_line("/proc/net/route", [&](const std::vector<std::string_view>& words) {
+    if (words.size() >= 8 && words[1] == "00000000" && words[7] == "00000000") {
+      names.emplace_back(words[0]);
+    }
+  });
+  each_line("/proc/net/ipv6_route", [&](const std::vector<std::string_view>& words) {
+    if (words.size() >= 10 && words[0].find_first_not_of('0') == std::string_view::npos && words[1] == "00" &&
+        words[9] != "lo") {
+      names.emplace_back(words[9]);
+    }
+  });
+  return names;
+}
+
+NetworkInterface interface_without_files(const ifaddrs& entry) {
+  NetworkInterface interface;
+  interface.name = entry.ifa_name;
+  interface.index = ::if_nametoindex(entry.ifa_name);
+  interface.is_up = (entry.ifa_flags & IFF_UP) != 0;
+  interface.is_loopback = (entry.ifa_flags & IFF_LOOPBACK) != 0;
+  interface.has_carrier = (entry.ifa_flags & IFF_RUNNING) != 0;
   return interface;
 }
 
@@ -82,8 +132,12 @@ NetworkFacts probe_network(const SystemFiles& files) {
       network.interfaces.push_back(read_interface(files, name));
     }
   }
-  network.tcp_receive_bytes = third_number(files.line("/proc/sys/net/ipv4/tcp_rmem"));
-  network.tcp_send_bytes = third_number(files.line("/proc/sys/net/ipv4/tcp_wmem"));
+  const std::vector<std::string> everywhere = interfaces_to_everywhere(files);
+  for (NetworkInterface& interface : network.interfaces) {
+    interface.has_default_route = std::ranges::find(everywhere, interface.name) != everywhere.end();
+  }
+  read_buffers(files.line("/proc/sys/net/ipv4/tcp_rmem"), network.tcp_receive_bytes, network.tcp_receive_begin);
+  read_buffers(files.line("/proc/sys/net/ipv4/tcp_wmem"), network.tcp_send_bytes, network.tcp_send_begin);
   network.core_receive_bytes = files.number("/proc/sys/net/core/rmem_max");
   network.core_send_bytes = files.number("/proc/sys/net/core/wmem_max");
   network.pipe_bytes = files.number("/proc/sys/fs/pipe-max-size");
@@ -97,9 +151,11 @@ void probe_addresses(NetworkFacts& network) {
   }
   const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owned(first, &::freeifaddrs);
   for (const ifaddrs* entry = first; entry != nullptr; entry = entry->ifa_next) {
-    const auto interface = std::ranges::find(network.interfaces, std::string(entry->ifa_name), &NetworkInterface::name);
-    const std::string address = address_text(entry->ifa_addr);
-    if (interface != network.interfaces.end() && !address.empty()) {
+    auto interface = std::ranges::find(network.interfaces, std::string(entry->ifa_name), &NetworkInterface::name);
+    if (interface == network.interfaces.end()) {
+      interface = network.interfaces.insert(interface, interface_without_files(*entry));
+    }
+    if (const std::string address = address_text(entry->ifa_addr); !address.empty()) {
       interface->addresses.push_back(address);
     }
   }

@@ -110,14 +110,15 @@ struct RdmaDriver {
 constexpr std::array<RdmaDriver, 5> rdma_drivers = {
     {{"mlx5_core", "mlx5_ib"}, {"mlx4_core", "mlx4_ib"}, {"bnxt_en", "bnxt_re"}, {"ice", "irdma"}, {"qede", "qedr"}}};
 
-std::vector<DormantCard> dormant_cards(const SystemFiles& files) {
+std::vector<DormantCard> dormant_cards(const SystemFiles& files, const std::string& kernel) {
   std::vector<DormantCard> cards;
   for (const std::string& address : files.names("/sys/bus/pci/devices")) {
     const std::string folder = "/sys/bus/pci/devices/" + address + "/";
     const std::string driver = value_of(files.text(folder + "uevent").value_or(""), "DRIVER").value_or("");
     const auto* const known = std::ranges::find(rdma_drivers, std::string_view(driver), &RdmaDriver::network);
     if (known != rdma_drivers.end() && !files.exists(folder + "infiniband")) {
-      cards.push_back({address, driver, std::string(known->rdma)});
+      const std::string module(known->rdma);
+      cards.push_back({address, driver, module, module_state(files, kernel, module)});
     }
   }
   return cards;
@@ -144,9 +145,12 @@ ModuleState module_state(const SystemFiles& files, const std::string& kernel, co
       lists_module(files.text(lists + "modules.builtin", largest_list_bytes).value_or(""), module)) {
     return ModuleState::built_in;
   }
-  return lists_module(files.text(lists + "modules.dep", largest_list_bytes).value_or(""), module)
-             ? ModuleState::loadable
-             : ModuleState::absent;
+  // A built-in module without parameters shows nowhere else.
+  const auto loadable = files.text(lists + "modules.dep", largest_list_bytes);
+  if (!loadable) {
+    return ModuleState::unknown;
+  }
+  return lists_module(*loadable, module) ? ModuleState::loadable : ModuleState::absent;
 }
 
 RdmaFacts probe_rdma_files(const SystemFiles& files, const std::string& kernel) {
@@ -154,7 +158,7 @@ RdmaFacts probe_rdma_files(const SystemFiles& files, const std::string& kernel) 
   for (const std::string& name : files.names(class_folder)) {
     rdma.adapters.push_back(read_adapter(files, name));
   }
-  rdma.dormant_cards = dormant_cards(files);
+  rdma.dormant_cards = dormant_cards(files, kernel);
   for (const char* module : {"ib_core", "ib_uverbs", "rdma_cm", "rdma_ucm", "rdma_rxe"}) {
     rdma.modules.push_back({module, module_state(files, kernel, module)});
   }

@@ -10,7 +10,7 @@
 
 namespace framewire {
 
-/// A network interface by /sys/class/net and getifaddrs().
+/// A network interface by /sys/class/net and getifaddrs(); where there is no /sys by the latter alone.
 struct NetworkInterface {
   std::string name;
   std::uint32_t index = 0;
@@ -18,7 +18,9 @@ struct NetworkInterface {
   bool is_loopback = false;
   bool has_carrier = false;
   bool is_ethernet = false;
-  std::uint32_t mtu_bytes = 0;
+  bool has_card = false;           // hardware, or what a virtual machine has for it: no bridge, no tunnel
+  bool has_default_route = false;  // IPv4's or IPv6's way to everywhere
+  std::uint32_t mtu_bytes = 0;     // 0: not known
   std::optional<std::uint32_t> megabits_per_second{};
   std::vector<std::string> addresses{};  // IPv4, and IPv6 that are not link-local
 };
@@ -60,18 +62,20 @@ struct RdmaAdapter {
   std::optional<RdmaDevice> device;  // as verbs have it; nothing: libibverbs does not list it
 };
 
-/// A network card that can do RDMA, whose driver for that is not loaded.
-struct DormantCard {
-  std::string address;  // "0000:3b:00.0"
-  std::string driver;   // that is there: "mlx5_core"
-  std::string module;   // that is missing: "mlx5_ib"
-};
+/// unknown: this system does not have the kernel's list of modules, as in a container.
+enum class ModuleState { unknown, absent, loadable, loaded, built_in };
 
-enum class ModuleState { absent, loadable, loaded, built_in };
+/// A network card that can do RDMA, and for which there is no RDMA device.
+struct DormantCard {
+  std::string address;                        // "0000:3b:00.0"
+  std::string driver;                         // that is there: "mlx5_core"
+  std::string module;                         // of its RDMA driver: "mlx5_ib"
+  ModuleState state = ModuleState::loadable;  // of that
+};
 
 struct KernelModule {
   std::string name;
-  ModuleState state = ModuleState::absent;
+  ModuleState state = ModuleState::unknown;
 };
 
 /// A file below /dev/infiniband.

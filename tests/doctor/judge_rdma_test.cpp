@@ -54,6 +54,28 @@ TEST(JudgeRdma, SoftRoceIsOfferedWhereTheKernelHasIt) {
   EXPECT_TRUE(find(judge(machine, std::nullopt), "devices").fix.empty());
   machine.rdma.modules.back().state = ModuleState::absent;
   EXPECT_TRUE(has(find(judge(machine, std::nullopt), "devices").text, "no Soft-RoCE"));
+  machine.rdma.modules.back().state = ModuleState::unknown;
+  EXPECT_TRUE(has(find(judge(machine, std::nullopt), "devices").text, "does not show"));
+}
+
+TEST(JudgeRdma, SoftRoceIsOfferedOnTheInterfaceThatLeadsToOthers) {
+  MachineFacts machine = test::plain_machine();
+  NetworkInterface bridge = machine.network.interfaces.front();
+  bridge.name = "br-0a1b2c";
+  const NetworkInterface wire = machine.network.interfaces.front();
+  const auto offered = [&](const NetworkInterface& best) {
+    machine.network.interfaces = {bridge, best, bridge};
+    return find(judge(machine, std::nullopt), "devices").fix.back();
+  };
+  NetworkInterface better = wire;
+  better.has_default_route = true;
+  EXPECT_TRUE(has(offered(better), "netdev eth0"));
+  bridge.has_default_route = true;  // of a machine that routes by it: a card still says more
+  better.has_card = true;
+  EXPECT_TRUE(has(offered(better), "netdev eth0"));
+  bridge.has_carrier = false;
+  bridge.has_card = true;
+  EXPECT_TRUE(has(offered(wire), "netdev eth0"));
 }
 
 TEST(JudgeRdma, ACardInANarrowSlotIsSlowerThanItsWire) {
@@ -110,6 +132,7 @@ TEST(JudgeRdma, SmallPacketsAreNoted) {
 
 TEST(JudgeRdma, ModulesThatAreMissingAreNamed) {
   MachineFacts machine = rdma_machine();
+  machine.rdma.adapters.front().device.reset();
   machine.rdma.modules = {{"ib_uverbs", ModuleState::built_in}, {"rdma_ucm", ModuleState::loadable}};
   const Findings findings = judge(machine, std::nullopt);
   EXPECT_EQ(find(findings, "module rdma_ucm").level, Level::warning);
@@ -117,11 +140,52 @@ TEST(JudgeRdma, ModulesThatAreMissingAreNamed) {
   EXPECT_EQ(find(findings, "module ib_uverbs").value, "missing");
 }
 
+TEST(JudgeRdma, AModuleThatThisKernelDoesNotHaveCannotBeLoaded) {
+  MachineFacts machine = rdma_machine();
+  machine.rdma.adapters.front().device.reset();
+  machine.rdma.files.clear();
+  machine.rdma.manager_trouble = "No such device";
+  machine.rdma.modules = {{"ib_uverbs", ModuleState::absent}, {"rdma_ucm", ModuleState::absent}};
+  const Findings findings = judge(machine, LinkKind::rdma);
+  EXPECT_EQ(find(findings, "module ib_uverbs").value, "not in this kernel");
+  for (const char* name : {"module ib_uverbs", "module rdma_ucm", "device files", "rdma_cm"}) {
+    EXPECT_TRUE(find(findings, name).fix.empty()) << name;
+  }
+}
+
+TEST(JudgeRdma, DevicesThatAreListedProveTheirModules) {
+  MachineFacts machine = rdma_machine();
+  for (const ModuleState state : {ModuleState::absent, ModuleState::unknown}) {  // built in, seen from a container
+    machine.rdma.modules = {{"ib_uverbs", state}, {"rdma_ucm", state}};
+    EXPECT_EQ(find(judge(machine, LinkKind::rdma), "modules").level, Level::ok);
+    EXPECT_EQ(find(judge(machine, LinkKind::rdma), "module ib_uverbs").value, "missing");
+  }
+}
+
+TEST(JudgeRdma, ACardWithoutADeviceIsToldWhatItsDriverIs) {
+  MachineFacts machine = test::plain_machine();
+  machine.rdma.dormant_cards = {{"0000:3b:00.0", "mlx5_core", "mlx5_ib", ModuleState::loadable}};
+  const Finding loadable = find(judge(machine, std::nullopt), "card");
+  EXPECT_EQ(loadable.level, Level::warning);
+  EXPECT_EQ(loadable.fix, std::vector<std::string>{"sudo modprobe mlx5_ib"});
+  for (const ModuleState state :
+       {ModuleState::absent, ModuleState::unknown, ModuleState::loaded, ModuleState::built_in}) {
+    machine.rdma.dormant_cards.front().state = state;
+    const Finding other = find(judge(machine, std::nullopt), "card");
+    EXPECT_EQ(other.level, Level::note);
+    EXPECT_TRUE(other.fix.empty());
+    EXPECT_FALSE(has(other.text, "is not loaded")) << other.text;
+  }
+}
+
 TEST(JudgeRdma, AContainerHasToBeGivenTheDevices) {
   MachineFacts machine = rdma_machine();
   machine.rdma.files.clear();
   machine.rdma.adapters.front().device.reset();
-  EXPECT_EQ(find(judge(machine, std::nullopt), "device files").fix.front(), "sudo modprobe -a ib_uverbs rdma_ucm");
+  EXPECT_TRUE(find(judge(machine, std::nullopt), "device files").fix.empty());  // both modules are there
+  machine.rdma.modules = {{"ib_uverbs", ModuleState::loadable}, {"rdma_ucm", ModuleState::loadable}};
+  EXPECT_EQ(find(judge(machine, std::nullopt), "device files").fix,
+            (std::vector<std::string>{"sudo modprobe ib_uverbs", "sudo modprobe rdma_ucm"}));
   machine.system.container = "docker";
   const Findings findings = judge(machine, std::nullopt);
   EXPECT_TRUE(has(find(findings, "device files").fix.front(), "docker run --device=/dev/infiniband"));

@@ -85,6 +85,15 @@ TEST(Judge, BuffersAreMeasuredAgainstTheWire) {
   EXPECT_EQ(finding.level, Level::note);
   EXPECT_NE(finding.text.find("0.34 ms"), std::string::npos) << finding.text;
   EXPECT_NE(finding.text.find("12.5 MB"), std::string::npos) << finding.text;
+  // What is wanted, which is then enough; the other direction keeps its higher limit, and both their beginnings.
+  machine.network.tcp_send_begin = "8192 65536";
+  EXPECT_TRUE(has(find(judged(machine), "tcp buffers").fix.front(),
+                  "'net.ipv4.tcp_rmem=4096 131072 33554432\\nnet.ipv4.tcp_wmem=8192 65536 12500000\\n'"));
+  machine.network.interfaces.front().megabits_per_second = 800000;
+  EXPECT_TRUE(has(find(judged(machine), "tcp buffers").fix.front(), "8192 65536 100000000\\n'"));
+  machine.network.tcp_send_bytes = 100'000'000;
+  machine.network.tcp_receive_bytes = 100'000'000;
+  EXPECT_EQ(find(judged(machine), "tcp buffers").level, Level::ok);
   machine.network.tcp_send_bytes.reset();
   EXPECT_EQ(find(judged(machine), "tcp buffers").value, "not known");
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "tests/doctor/machines.hpp"
@@ -110,6 +111,9 @@ TEST(ProbeRdma, ACardWithoutItsRdmaDriverIsSeen) {
   ASSERT_EQ(rdma.dormant_cards.size(), 1U);
   EXPECT_EQ(rdma.dormant_cards.front().address, "0000:3b:00.0");
   EXPECT_EQ(rdma.dormant_cards.front().module, "mlx5_ib");
+  EXPECT_EQ(rdma.dormant_cards.front().state, ModuleState::unknown);
+  tree.write("/lib/modules/" + kernel + "/modules.dep", "kernel/drivers/infiniband/hw/mlx5/mlx5_ib.ko:\n");
+  EXPECT_EQ(probe_rdma_files(tree.files(), kernel).dormant_cards.front().state, ModuleState::loadable);
 }
 
 TEST(ProbeRdma, AModuleIsLoadedBuiltInLoadableOrAbsent) {
@@ -127,6 +131,7 @@ TEST(ProbeRdma, AModuleIsLoadedBuiltInLoadableOrAbsent) {
   EXPECT_EQ(state("rdma_rxe"), ModuleState::loadable);
   EXPECT_EQ(state("nvidia_peermem"), ModuleState::loadable);
   EXPECT_EQ(state("rdma_ucm"), ModuleState::absent);
+  EXPECT_EQ(module_state(tree.files(), "9.9", "rdma_ucm"), ModuleState::unknown);  // no list of that kernel's
 }
 
 TEST(ProbeRdma, DevicesOfVerbsAreJoinedByName) {
@@ -232,7 +237,7 @@ TEST(ProbeNetwork, ReadsBuffersAndInterfaces) {
   tree.write("/sys/class/net/bonding_masters", "\n");
   tree.write("/sys/class/net/wlan0/flags", "0x1002\n");
   tree.write("/sys/class/net/wlan0/speed", "-1\n");
-  tree.write("/proc/sys/net/ipv4/tcp_rmem", "4096\t131072\t33554432\n");
+  tree.write("/proc/sys/net/ipv4/tcp_rmem", "8192\t131072\t33554432\n");
   tree.write("/proc/sys/net/ipv4/tcp_wmem", "4096\n");
   const NetworkFacts network = probe_network(tree.files());
   ASSERT_EQ(network.interfaces.size(), 2U);
@@ -241,7 +246,46 @@ TEST(ProbeNetwork, ReadsBuffersAndInterfaces) {
   EXPECT_FALSE(network.interfaces.at(1).is_up);
   EXPECT_EQ(network.interfaces.at(1).megabits_per_second, std::nullopt);
   EXPECT_EQ(network.tcp_receive_bytes, 33554432U);
+  EXPECT_EQ(network.tcp_receive_begin, "8192 131072");
   EXPECT_EQ(network.tcp_send_bytes, std::nullopt);
+}
+
+TEST(ProbeNetwork, KnowsCardsAndTheWayToEverywhere) {
+  const FakeTree tree;
+  for (const char* name : {"docker0", "eth0", "eth1", "lo"}) {
+    tree.write(std::string("/sys/class/net/") + name + "/flags", "0x1003\n");
+  }
+  tree.write("/sys/class/net/eth0/device/vendor", "0x15b3\n");
+  tree.write("/proc/net/route",
+             "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n"
+             "eth0\t00000000\t0100000A\t0003\t0\t0\t0\t00000000\t0\t0\t0\n"
+             "docker0\t000011AC\t00000000\t0001\t0\t0\t0\t0000FFFF\t0\t0\t0\n");
+  const std::string none(32, '0');
+  tree.write("/proc/net/ipv6_route",
+             none + " 00 " + none +
+                 " 00 fe800000000000000000000000000001 00000400 00000001 00000000 00000003     eth1\n" + none + " 00 " +
+                 none + " 00 " + none + " ffffffff 00000001 00000000 00200200       lo\n");
+  std::vector<std::string> cards;
+  std::vector<std::string> ways;
+  for (const NetworkInterface& one : probe_network(tree.files()).interfaces) {
+    if (one.has_card) {
+      cards.push_back(one.name);
+    }
+    if (one.has_default_route) {
+      ways.push_back(one.name);
+    }
+  }
+  EXPECT_EQ(cards, std::vector<std::string>{"eth0"});
+  EXPECT_EQ(ways, (std::vector<std::string>{"eth0", "eth1"}));
+}
+
+TEST(ProbeNetwork, WithoutSysInterfacesAreKnownByTheirAddresses) {
+  NetworkFacts network;
+  probe_addresses(network);
+  const auto loopback = std::ranges::find_if(network.interfaces, &NetworkInterface::is_loopback);
+  ASSERT_NE(loopback, network.interfaces.end());
+  EXPECT_TRUE(loopback->is_up);
+  EXPECT_NE(std::ranges::find(loopback->addresses, "127.0.0.1"), loopback->addresses.end());
 }
 
 TEST(ProbeGpu, ReadsTheDriverAndItsCards) {
