@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -47,10 +48,29 @@ void read_all(int fd, std::string& text, std::int64_t deadline_ns) {
   }
 }
 
+/// Whether it has ended by the deadline. Kernels before 5.3, and sandboxes that know no newer calls, have no descriptor
+/// of a process: there it is looked at every 10 ms.
+bool has_ended(pid_t child, std::int64_t deadline_ns) {
+  const FileDescriptor process(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
+  if (process.valid()) {
+    return wait_for(process.get(), POLLIN, deadline_ns);
+  }
+  for (;;) {
+    siginfo_t ended{};
+    if (::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid == child) {
+      return true;
+    }
+    const std::int64_t now_ns = monotonic_ns();
+    if (now_ns >= deadline_ns) {
+      return false;
+    }
+    wait_until({}, std::min(deadline_ns, now_ns + 10 * ns_per_ms));
+  }
+}
+
 /// Ends it at the deadline. Its status as waitpid() has it.
 int wait_end(pid_t child, std::int64_t deadline_ns) {
-  const FileDescriptor process(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
-  if (!process.valid() || !wait_for(process.get(), POLLIN, deadline_ns)) {
+  if (!has_ended(child, deadline_ns)) {
     ::kill(child, SIGKILL);
   }
   int status = 0;

@@ -39,8 +39,9 @@ Findings judge_links(const MachineFacts& machine, std::optional<LinkKind> wanted
 Findings judge_rdma(const MachineFacts& machine, Level fault_level);
 /// Of one port; `fault_level`: how grave it is when it carries nothing.
 Findings judge_port(const RdmaPortView& view, Level fault_level);
-/// Of one card: whether its slot is as fast as its port.
-Findings judge_pci(const RdmaAdapter& adapter);
+/// Of the card that `adapter` is a port of: whether its slot is as fast as all its ports together. Said once, with the
+/// first of them.
+Findings judge_pci(const RdmaAdapter& adapter, const RdmaFacts& rdma);
 Findings judge_memory(const MachineFacts& machine, Level fault_level);
 Findings judge_gpu(const MachineFacts& machine);
 Findings judge_network(const NetworkFacts& network);

@@ -223,7 +223,7 @@ Findings judge_adapter(const MachineFacts& machine, const RdmaAdapter& adapter, 
       std::ranges::move(judge_port(view, port_fault_level(machine, fault_level)), std::back_inserter(findings));
     }
   }
-  std::ranges::move(judge_pci(adapter), std::back_inserter(findings));
+  std::ranges::move(judge_pci(adapter, machine.rdma), std::back_inserter(findings));
   return findings;
 }
 

@@ -29,7 +29,8 @@ std::optional<PciPlace> read_pci(const SystemFiles& files, const std::string& de
   if (!address) {
     return std::nullopt;
   }
-  return PciPlace{*address, read_link(files, device, "current"), read_link(files, device, "max")};
+  return PciPlace{*address, read_link(files, device, "current"), read_link(files, device, "max"),
+                  files.exists(device + "physfn")};
 }
 
 /// "4: ACTIVE"

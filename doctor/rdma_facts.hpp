@@ -41,6 +41,7 @@ struct PciPlace {
   std::string address;  // "0000:3b:00.0"
   PciLink current;
   PciLink most;
+  bool is_virtual = false;  // a function of SR-IOV, beside the card's own
 };
 
 /// A port of /sys/class/infiniband/DEVICE/ports.

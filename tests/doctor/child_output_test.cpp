@@ -1,8 +1,17 @@
 #include "doctor/child_output.hpp"
 
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <array>
+#include <cerrno>
+#include <cstddef>
 #include <fstream>
 
 #include "base/clock.hpp"
@@ -36,6 +45,42 @@ TEST(ChildOutput, EndsOneThatHangs) {
   const ChildOutput output = run("exec sleep 1000", 200 * ns_per_ms);
   EXPECT_EQ(output.trouble, "it did not end within 200 ms");
   EXPECT_NE(run("exec >&-; exec sleep 1000", 200 * ns_per_ms).trouble, "");
+}
+
+/// From now on this process and its children are as on a kernel without pidfd_open(). False where that cannot be had.
+bool forget_pidfd_open() {
+  std::array<sock_filter, 4> rules = {{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                                       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pidfd_open, 0, 1),
+                                       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+                                       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)}};
+  const sock_fprog program{static_cast<unsigned short>(rules.size()), rules.data()};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0 &&
+         ::syscall(SYS_pidfd_open, ::getpid(), 0) < 0;
+}
+
+/// The status that a process of its own ends with: what is forgotten there is known here.
+int on_an_old_kernel() {
+  if (!forget_pidfd_open()) {
+    return 77;
+  }
+  const bool waits = run("echo one; exec >&-; sleep 0.2").has_ended_well;
+  const bool ends = run("exec >&-; exec sleep 1000", 200 * ns_per_ms).trouble == "it did not end within 200 ms";
+  return waits && ends ? 0 : 1;
+}
+
+TEST(ChildOutput, WaitsOnAnOldKernelToo) {
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ::_exit(on_an_old_kernel());
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 77) {
+    GTEST_SKIP() << "this system lets no process forget a call";
+  }
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(ChildOutput, EndsOneThatTalksForEver) {

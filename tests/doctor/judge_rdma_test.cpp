@@ -88,6 +88,24 @@ TEST(JudgeRdma, ACardInANarrowSlotIsSlowerThanItsWire) {
   EXPECT_TRUE(has(finding.text, "x16")) << finding.text;
 }
 
+TEST(JudgeRdma, TheFunctionsOfOneCardShareItsSlot) {
+  MachineFacts machine = rdma_machine();
+  RdmaAdapter second = machine.rdma.adapters.front();
+  second.name = "mlx5_1";
+  second.device->name = "mlx5_1";
+  second.pci->address = "0000:3b:00.1";
+  machine.rdma.adapters.push_back(second);
+  const auto level = [&] { return find(judge(machine, std::nullopt), "mlx5_0 PCIe").level; };
+  EXPECT_EQ(level(), Level::warning);  // 126 Gb/s for twice 100
+  EXPECT_TRUE(has(find(judge(machine, std::nullopt), "mlx5_0 PCIe").text, "126 of 200 Gb/s"));
+  EXPECT_EQ(find(judge(machine, std::nullopt), "mlx5_1 PCIe").value, "missing");  // it is said once
+  machine.rdma.adapters.back().pci->is_virtual = true;                            // the same port once more
+  EXPECT_EQ(level(), Level::ok);
+  machine.rdma.adapters.back().pci = PciPlace{"0000:af:00.0", second.pci->current, second.pci->most};
+  EXPECT_EQ(level(), Level::ok);
+  EXPECT_EQ(find(judge(machine, std::nullopt), "mlx5_1 PCIe").level, Level::ok);
+}
+
 TEST(JudgeRdma, ANarrowSlotThatIsFastEnoughIsWell) {
   MachineFacts machine = rdma_machine();
   machine.rdma.adapters.front().pci->current = {16, 8};

@@ -64,6 +64,9 @@ TEST(ProbeRdma, ReadsAnAdapterAndItsPlace) {
   EXPECT_EQ(adapter.pci->address, "0000:3b:00.0");
   EXPECT_EQ(adapter.pci->current.lanes, 16U);
   EXPECT_NEAR(adapter.pci->current.gigabits_per_second(), 126.0, 0.1);
+  EXPECT_FALSE(adapter.pci->is_virtual);
+  tree.write("/sys/class/infiniband/mlx5_0/device/physfn/uevent", "");
+  EXPECT_TRUE(probe_rdma_files(tree.files(), kernel).adapters.front().pci->is_virtual);
   ASSERT_EQ(adapter.ports.size(), 1U);
   EXPECT_EQ(adapter.ports.front().state, "ACTIVE");
   EXPECT_EQ(adapter.ports.front().gigabits_per_second, 100);
