@@ -115,6 +115,9 @@ class ReceiverLink {
   virtual ~ReceiverLink() = default;
 
   [[nodiscard]] virtual LinkKind kind() const noexcept = 0;
+  /// What a person should know of this connection beyond its kind, for the start line: " ring=registration". Mostly
+  /// nothing.
+  [[nodiscard]] virtual std::string note() const { return {}; }
 
   /// Makes a ring of `ring_slots` slots of `slot_bytes` (local: maps the sender's pool). `pool` comes from the peer, as
   /// it said it; only a link that pulls looks at it. Returns what the sender needs to write into the ring, where it

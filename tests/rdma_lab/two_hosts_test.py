@@ -172,6 +172,16 @@ class TwoHosts(lab.RdmaTest):
 
         self.play(sender, viewer)
 
+    def check_that_connecting_can_be_interrupted(self):
+        """Where the network swallows RDMA an attempt lasts six seconds; Ctrl-C does not wait for them."""
+        viewer = self.view(f"{lab.PEER}:{PORT}", "--key", self.key, "--transport", "rdma")
+        viewer.wait_line("^waiting for")
+        harness.wait_until(lambda: lab.held_objects()["cm_id"] > self.held_before["cm_id"], "the attempt to begin")
+        asked = time.monotonic()
+        viewer.interrupt()
+        self.ends(viewer)
+        self.assertLess(time.monotonic() - asked, 4)
+
     def test_a_firewall_that_knows_no_rdma(self):
         def sender():
             subprocess.run(["nft", "add table inet lab; add chain inet lab in { type filter hook input priority 0; }; "
@@ -186,6 +196,7 @@ class TwoHosts(lab.RdmaTest):
         def viewer():
             viewer = self.start_viewer()
             viewer.wait_line(r"transport=tcp .*\(auto: tcp; local needs .*; rdma: .*(did not answer|does not answer).*UDP port 4791")
+            self.check_that_connecting_can_be_interrupted()
             self.meet("connected")
             self.end_viewer(viewer)
 

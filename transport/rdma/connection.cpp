@@ -173,7 +173,13 @@ Verbs<rdma_cm_event> RdmaConnection::await(rdma_cm_event_type wanted, std::int64
     if (errno != EAGAIN && errno != EINTR) {
       throw Error::from_errno("hear of an RDMA connection", errno);
     }
-    if (!wait_for(events_->fd, POLLIN, deadline_ns) && monotonic_ns() >= deadline_ns) {
+    std::array descriptors{pollfd{.fd = events_->fd, .events = POLLIN, .revents = 0},
+                           pollfd{.fd = options_.lifeline, .events = POLLRDHUP, .revents = 0}};
+    wait_until(descriptors, deadline_ns);
+    if (descriptors[1].revents != 0) {
+      throw Error::lost_peer("the session ended while its RDMA connection was made");
+    }
+    if (descriptors[0].revents == 0 && monotonic_ns() >= deadline_ns) {
       throw Error::lost_peer(peer_ +
                              " did not answer over RDMA in time; does a firewall let UDP port 4791 (RoCE v2) through?");
     }

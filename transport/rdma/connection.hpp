@@ -43,6 +43,8 @@ struct RdmaOptions {
   // Registered memory for each request that can be under way, made before the other side hears that it is connected:
   // what cannot be had is a reason not to connect.
   std::uint64_t staging_bytes_per_request = 0;
+  // A socket whose end, at either side, also ends the connecting: the session's control channel. It outlives that.
+  int lifeline = -1;
   // Receives without memory, for immediates: all are posted at once. Without them the owner posts its own, before the
   // peer may send.
   bool receives_immediates = true;

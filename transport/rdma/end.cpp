@@ -16,6 +16,7 @@ RdmaEnd::RdmaEnd(std::unique_ptr<RdmaConnection> connection, std::string peer)
       poller_(make_poller({connection_->completion_descriptor(), end_event_.get()})),
       sends_(*connection_) {
   sends_.speak_first();
+  retired_.reserve(most_retired);
 }
 
 void RdmaEnd::watch(Calls calls) {
@@ -77,6 +78,10 @@ void RdmaEnd::request_notification() noexcept {
   }
 }
 
+void RdmaEnd::retire(std::shared_ptr<const void> memory) noexcept {
+  retired_.push_back(std::move(memory));
+}
+
 void RdmaEnd::fail(LinkState state, std::string why) noexcept {
   if (is_open()) {
     fault_ = std::move(why);
@@ -89,7 +94,10 @@ void RdmaEnd::fail(LinkState state, std::string why) noexcept {
 
 /// A peer that has nothing to say looks like one that is gone: where nothing was posted, a probe asks its device.
 void RdmaEnd::look_after() noexcept {
+  std::vector<std::shared_ptr<const void>> retired;  // goes last, when the mutex is free again
+  retired.reserve(most_retired);
   const std::scoped_lock lock(mutex_);
+  retired_.swap(retired);
   poll_sends();
   if (calls_.on_tick) {
     calls_.on_tick();

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/file_descriptor.hpp"
 #include "transport/link.hpp"
@@ -66,12 +67,17 @@ class RdmaEnd {
   bool poll_sends() noexcept;
   /// Asks for notice of the next completion; a device that is gone ends the link.
   void request_notification() noexcept;
+  /// Lets go of registered memory on the watch's thread, without the mutex: that takes a while. Allocates nothing for
+  /// up to most_retired of them between two looks.
+  void retire(std::shared_ptr<const void> memory) noexcept;
   /// The first one counts.
   void fail(LinkState state, std::string why) noexcept;
   /// A completion that came with a fault, of this queue or the other.
   void fail_by(ibv_wc_status status) noexcept { fail(LinkState::lost, describe_fault(status, peer_)); }
 
  private:
+  static constexpr std::size_t most_retired = 64;
+
   void look_after() noexcept;
   void hear_end(const std::string& what) noexcept;
 
@@ -86,6 +92,7 @@ class RdmaEnd {
   std::uint64_t posted_at_last_tick_ = 0;
   std::string fault_;
   Calls calls_;
+  std::vector<std::shared_ptr<const void>> retired_;
 
   std::unique_ptr<RdmaWatch> watch_;
 };

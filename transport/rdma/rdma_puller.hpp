@@ -29,6 +29,7 @@ class RdmaPuller final : public ReceiverLink {
   ~RdmaPuller() override;
 
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::rdma; }
+  [[nodiscard]] std::string note() const override { return " mode=pull"; }
   /// Gives up the look that is under way: once this has returned nothing reads an earlier pool.
   std::optional<RingAccess> begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots,
                                         const std::optional<PoolAccess>& pool) override;

@@ -32,6 +32,10 @@ RdmaReceiver::~RdmaReceiver() {
   end_.stop();
 }
 
+std::string RdmaReceiver::note() const {
+  return end_.connection().grants().has_windows ? "" : " ring=registration";
+}
+
 /// The last credits shall arrive: disconnecting ends what is under way.
 void RdmaReceiver::drain() noexcept {
   {
@@ -210,6 +214,9 @@ RdmaRing* RdmaReceiver::find_ring(std::uint32_t epoch_bits) noexcept {
     return nullptr;
   }
   // Frames come in order: of earlier rings only the memory lives on, in the frames that are still held.
+  for (auto ring = rings_.begin(); ring != found; ++ring) {
+    end_.retire(std::move(*ring));
+  }
   rings_.erase(rings_.begin(), found);
   return rings_.front().get();
 }

@@ -21,6 +21,7 @@ class RdmaReceiver final : public ReceiverLink {
   ~RdmaReceiver() override;
 
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::rdma; }
+  [[nodiscard]] std::string note() const override;
   std::optional<RingAccess> begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots,
                                         const std::optional<PoolAccess>& pool) override;
   std::optional<IncomingFrame> poll() noexcept override;

@@ -26,6 +26,7 @@ RdmaOptions rdma_options(const LinkTerms& terms) {
               },
           .peer_timeout_ns = terms.rdma_timeout_ns,
           .staging_bytes_per_request = domains != nullptr && !terms.pulls ? cell_stride_bytes : 0,
+          .lifeline = terms.lifeline,
           .receives_immediates = !terms.pulls};
 }
 
@@ -99,9 +100,9 @@ std::unique_ptr<ReceiverLink> make_receiver_link(LinkKind kind, DataPath path, c
   throw Error::failed("there is no such link");
 }
 
-std::string start_line(LinkKind link, bool pulls, const std::string& auth, const std::string& control) {
+std::string start_line(LinkKind link, const std::string& auth, const std::string& control) {
   return "transport=" + std::string(name(link)) + " memory=host auth=" + auth + " control=" + control +
-         " frames=plaintext" + (pulls ? " mode=pull" : "");
+         " frames=plaintext";
 }
 
 }  // namespace framewire

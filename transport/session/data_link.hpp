@@ -28,7 +28,8 @@ struct LinkTerms {
   // A sender's, which outlive its links: those for viewers that pull, or for all others. A viewer's link has a domain
   // of its own.
   SenderDomains* sender_domains = nullptr;
-  bool pulls = false;                 // the viewer reads the frames from the sender's pool
+  int lifeline = -1;   // of this session: its control channel, whose end also ends the making of a data connection
+  bool pulls = false;  // the viewer reads the frames from the sender's pool
   std::int64_t pull_interval_ns = 0;  // and so often
 };
 LinkTerms terms_of(const EndpointOptions& endpoint) noexcept;
@@ -52,6 +53,6 @@ std::unique_ptr<SenderLink> make_sender_link(LinkKind kind, DataPath path, const
 std::unique_ptr<ReceiverLink> make_receiver_link(LinkKind kind, DataPath path, const LinkTerms& terms);
 
 /// "transport=tcp memory=host auth=psk control=tls1.3 frames=plaintext": what every end says at start.
-std::string start_line(LinkKind link, bool pulls, const std::string& auth, const std::string& control);
+std::string start_line(LinkKind link, const std::string& auth, const std::string& control);
 
 }  // namespace framewire

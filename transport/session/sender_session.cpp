@@ -119,6 +119,7 @@ void SenderSession::check_pull(const ChooseMessage& choice) {
 /// Who pulls has its connection in domains of its own, where pools stand open; the others' never do.
 LinkTerms SenderSession::terms_for(const ChooseMessage& choice) const {
   LinkTerms terms = context_.terms;
+  terms.lifeline = authenticated_.channel->fd();
   if (choice.pulls) {
     terms.pulls = true;
     terms.sender_domains = &context_.pull_domains;
@@ -199,7 +200,8 @@ void SenderSession::join(const ChooseMessage& choice) {
   report_.transport = name(choice.link);
   report_.pulls = choice.pulls;
   context_.log->info("viewer " + report_.viewer + ": " +
-                     start_line(choice.link, choice.pulls, authenticated_.auth, authenticated_.control));
+                     start_line(choice.link, authenticated_.auth, authenticated_.control) +
+                     (choice.pulls ? " mode=pull" : ""));
 }
 
 Stream& SenderSession::stream_by_number(std::uint32_t number) const {

@@ -78,8 +78,7 @@ ViewerSession::ViewerSession(Authenticated authenticated, DataWay way, const Vie
   const OfferMessage offer = read_offer(channel.receive(monotonic_ns() + handshake_timeout_ns));
   const std::string why = choose_link(offer, way, wishes);
   watch_peer(channel.fd(), wishes.terms.peer_timeout_ns);
-  start_line_ =
-      framewire::start_line(link_->kind(), wishes.terms.pulls, authenticated_.auth, authenticated_.control) + why;
+  start_line_ = framewire::start_line(link_->kind(), authenticated_.auth, authenticated_.control) + link_->note() + why;
   if (early_) {
     handle(*std::exchange(early_, nullptr));
   }
@@ -145,8 +144,9 @@ void ViewerSession::open_link_to_pull(const OfferMessage& offer, const OfferedSt
             way, wishes.terms);
 }
 
-void ViewerSession::open_link(const OfferMessage& offer, ChooseMessage choice, DataWay way, const LinkTerms& terms) {
+void ViewerSession::open_link(const OfferMessage& offer, ChooseMessage choice, DataWay way, LinkTerms terms) {
   MessageChannel& channel = *authenticated_.channel;
+  terms.lifeline = channel.fd();
   const DataConnection connection{session_id_from_hex(offer.session), choice.link, 0};
   if (way.door != nullptr) {
     choice.token = way.door->issue(connection).hex();

@@ -71,7 +71,7 @@ class ViewerSession {
 
  private:
   std::string choose_link(const OfferMessage& offer, DataWay way, const ViewerWishes& wishes);
-  void open_link(const OfferMessage& offer, ChooseMessage choice, DataWay way, const LinkTerms& terms);
+  void open_link(const OfferMessage& offer, ChooseMessage choice, DataWay way, LinkTerms terms);
   DataPath await_sender(DataWay way, const DataConnection& connection, const LinkTerms& terms);
   void open_link_to_pull(const OfferMessage& offer, const OfferedStream& stream, DataWay way,
                          const ViewerWishes& wishes);
