@@ -1,11 +1,8 @@
 #include "bench/client.hpp"
 
-#include <algorithm>
-#include <cstring>
-
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "bench/convention.hpp"
+#include "bench/message_source.hpp"
 #include "transport/control/address.hpp"
 #include "transport/session/sender_service.hpp"
 
@@ -15,28 +12,6 @@ namespace {
 
 constexpr std::int64_t farewell_ns = 30 * ns_per_s;
 
-/// Publishes messages until the plan is fulfilled; returns how many.
-std::uint64_t send_messages(Stream& stream, const RowPlan& plan) {
-  const FrameInfo info{.user_tag = tag_of(plan.wait) | (plan.touches_payload ? bench_tag_touch : 0), .layout = {}};
-  const std::int64_t begin_ns = monotonic_ns();
-  const std::int64_t period_ns = plan.rate_per_s > 0 ? static_cast<std::int64_t>(1e9 / plan.rate_per_s) : 0;
-  std::uint64_t count = 0;
-  for (; !plan.is_over(count, monotonic_ns() - begin_ns); ++count) {
-    if (period_ns > 0 && !stream.sleep_until(begin_ns + static_cast<std::int64_t>(count) * period_ns)) {
-      break;
-    }
-    auto slot = stream.claim();
-    if (!slot) {
-      break;
-    }
-    if (plan.touches_payload) {
-      std::memset(slot->bytes().data(), static_cast<int>(count & 0xff), slot->bytes().size());
-    }
-    stream.publish(std::move(*slot), info);
-  }
-  return count;
-}
-
 }  // namespace
 
 Error no_server(const HostPort& at) {
@@ -45,20 +20,16 @@ Error no_server(const HostPort& at) {
 }
 
 void require_every_message(const RowResult& row) {
-  if (row.server.count != row.client.count) {
-    throw Error::failed("the server received " + std::to_string(row.server.count) + " of " +
-                        std::to_string(row.client.count) + " messages");
+  const EndResult& sender = row.plan.is_reverse ? row.server : row.client;
+  const EndResult& receiver = row.plan.is_reverse ? row.client : row.server;
+  if (receiver.count != sender.count) {
+    throw Error::failed(std::string("the ") + (row.plan.is_reverse ? "client" : "server") + " received " +
+                        std::to_string(receiver.count) + " of " + std::to_string(sender.count) + " messages");
   }
 }
 
 RowResult measure_row(const RowPlan& plan, const EndpointOptions& endpoint, Log& log) {
-  Stream stream({.name = "bench",
-                 .delivery = Delivery::every,
-                 .slots_per_viewer = plan.slots,
-                 .max_viewers = 1,
-                 .ends_with_viewers = true,
-                 .one_at_a_time = plan.operation == "latency",
-                 .wait = plan.wait});
+  Stream stream(stream_options_of(plan));
   stream.begin_epoch({.layout = bytes_layout(plan.message_bytes), .colour = {}});
   EndpointOptions dialling = endpoint;
   const auto kind = link_kind_from_name(plan.transport);
@@ -77,7 +48,7 @@ RowResult measure_row(const RowPlan& plan, const EndpointOptions& endpoint, Log&
   RowResult row{.plan = plan, .client = {}, .server = {}};
   const std::int64_t begin_ns = monotonic_ns();
   const std::int64_t cpu_begin_ns = process_cpu_ns();
-  row.client.count = send_messages(stream, plan);
+  row.client = send_messages(stream, plan);
   stream.finish();
   service.drain(monotonic_ns() + farewell_ns);
   row.client.seconds = static_cast<double>(monotonic_ns() - begin_ns) / 1e9;

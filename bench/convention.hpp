@@ -10,6 +10,8 @@ namespace framewire {
 inline constexpr std::uint64_t bench_tag_spin = 1;   // the server polls
 inline constexpr std::uint64_t bench_tag_touch = 2;  // the server reads every byte
 inline constexpr std::uint64_t bench_tag_block = 4;  // the server sleeps at once when nothing is there
+inline constexpr std::uint64_t bench_tag_result =
+    8;  // no message of the row, but its sender's result (JSON), where the sender was asked for the row
 
 constexpr std::uint64_t tag_of(WaitMode mode) noexcept {
   return mode == WaitMode::spin ? bench_tag_spin : mode == WaitMode::block ? bench_tag_block : 0;

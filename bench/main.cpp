@@ -17,6 +17,7 @@
 #include "bench/options.hpp"
 #include "bench/plain_socket.hpp"
 #include "bench/plan.hpp"
+#include "bench/reverse_client.hpp"
 #include "bench/server.hpp"
 #include "bench/verbs_client.hpp"
 #include "command/interruption.hpp"
@@ -75,6 +76,7 @@ std::uint16_t start_server(const BenchOptions& options) {
 RowResult measure(const RowPlan& plan, const EndpointOptions& endpoint, Log& log) {
   return plan.transport == "socket"        ? measure_plain_socket(plan)
          : plan.transport == raw_transport ? measure_verbs_row(plan, endpoint)
+         : plan.is_reverse                 ? measure_reverse_row(plan, endpoint, log)
                                            : measure_row(plan, endpoint, log);
 }
 

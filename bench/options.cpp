@@ -30,6 +30,7 @@ constexpr const char* examples =
     "  framewire bench --count 100000 --duration 10s          sockets, links and verbs, as RDMA articles compare "
     "them:\n"
     "                                                         both ends' times, MB/s, messages/s (or with HOST)\n"
+    "  framewire bench big --reverse                          from big to here; without --reverse from here to big\n"
     "  framewire bench big --transport verbs --spin           as ib_send_bw, ib_write_bw, ib_read_bw, ib_write_lat\n";
 
 struct Words {
@@ -38,6 +39,7 @@ struct Words {
   bool spin = false;
   bool block = false;
   bool touch = false;
+  bool reverse = false;
   bool json = false;
   bool is_verbose = false;
 };
@@ -59,6 +61,7 @@ void describe_options(CLI::App& app, Words& words) {
   app.add_flag("--block", words.block, "sleep on a descriptor at both ends as soon as nothing is there")
       ->excludes(spin);
   app.add_flag("--touch", words.touch, "write and read every byte of every message at the ends");
+  app.add_flag("--reverse", words.reverse, "the server sends and this end receives, over the links");
   app.add_flag("--json", words.json, "print one JSON object");
   app.add_flag("--verbose", words.is_verbose, "say more");
   add_endpoint_options(app, words.common);
@@ -109,6 +112,15 @@ bool is_transport(const std::string& word) {
   return word == "auto" || word == "socket" || word == raw_transport || link_kind_from_name(word).has_value();
 }
 
+/// Plain sockets have no server to ask, and verbs have an operation for that way.
+void refuse_what_has_no_reverse(const std::string& transport) {
+  if (transport == "socket" || transport == raw_transport) {
+    throw Error::usage(
+        "--reverse measures links, and --transport is " + quote(transport) +
+        (transport == raw_transport ? "; of verbs, --operation read goes that way" : "; take local, tcp or rdma"));
+  }
+}
+
 void read_endpoints(const Words& words, BenchOptions& options) {
   if (!words.host.empty() && !words.listen.empty()) {
     throw Error::usage("both HOST " + quote(words.host) + " and --listen " + quote(words.listen) +
@@ -149,6 +161,10 @@ std::optional<BenchOptions> parse_bench_options(int argc, const char* const* arg
   }
   if (options.endpoint.dial && words.common.transport == "socket") {
     throw Error::usage("--transport socket measures plain sockets within one machine; leave HOST out, or take iperf3");
+  }
+  if (words.reverse) {
+    refuse_what_has_no_reverse(words.common.transport);
+    options.is_reverse = true;
   }
   options.operations = read_operations(words.operations);
   options.message_sizes_bytes = read_sizes(words.sizes.empty() ? "64,4k,64k,1M,8M,33177600" : words.sizes);

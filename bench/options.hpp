@@ -22,6 +22,7 @@ struct BenchOptions {
   double rate_per_s = 0;         // of the latency rows; 0: one at a time, as fast as they go
   WaitMode wait = WaitMode::adaptive;
   bool touches_payload = false;  // fill and read every byte
+  bool is_reverse = false;       // the server sends
   std::uint32_t repeats = 1;
   bool as_json = false;
   bool is_verbose = false;

@@ -35,7 +35,8 @@ RowPlan plan_row(const BenchOptions& options, const std::string& transport, cons
           .slots = slots_for(options, bytes),
           .rate_per_s = operation == "latency" ? options.rate_per_s : 0,
           .wait = transport == "socket" ? WaitMode::block : options.wait,
-          .touches_payload = options.touches_payload};
+          .touches_payload = options.touches_payload,
+          .is_reverse = options.is_reverse};
 }
 
 }  // namespace
@@ -48,6 +49,9 @@ std::vector<std::string> transports_here(const BenchOptions& options) {
       options.endpoint.dial ? std::vector<std::string>{"tcp"} : std::vector<std::string>{"socket", "local", "tcp"};
   if (has_rdma_device()) {
     transports.insert(transports.end(), {"rdma", raw_transport});
+  }
+  if (options.is_reverse) {
+    std::erase_if(transports, [](const std::string& one) { return one == "socket" || one == raw_transport; });
   }
   return transports;
 }

@@ -27,6 +27,7 @@ Json row_json(const RowResult& row) {
   const double cpu_seconds = row.client.cpu_seconds + row.server.cpu_seconds;
   return {{"transport", row.plan.transport},
           {"operation", row.plan.operation},
+          {"direction", direction_of(row.plan)},
           {"message_bytes", row.plan.message_bytes},
           {"count", row.client.count},
           {"seconds", row.measuring_end().seconds},
@@ -115,23 +116,27 @@ std::string rows_to_json(const std::vector<RowResult>& rows) {
 
 std::string rows_to_table(const std::vector<RowResult>& rows) {
   std::string table =
-      fmt::format("{:<9} {:<9} {:>10} {:>9} {:>9} {:>9} {:>12} {:>8} {:>9} {:>9} {:>9} {:>7} {:>7} {:>9}\n",
-                  "transport", "operation", "bytes", "count", "client s", "server s", "messages/s", "MB/s", "p50 us",
-                  "p99 us", "max us", "cli cpu", "srv cpu", "x socket");
+      fmt::format("{:<9} {:<9} {:<9} {:>10} {:>9} {:>9} {:>9} {:>12} {:>8} {:>9} {:>9} {:>9} {:>7} {:>7} {:>9}\n",
+                  "transport", "operation", "direction", "bytes", "count", "client s", "server s", "messages/s", "MB/s",
+                  "p50 us", "p99 us", "max us", "cli cpu", "srv cpu", "x socket");
   for (const RowResult& row : rows) {
     const double gigabytes = std::max(row.gigabytes(), 1e-12);
     const LatencyUs& latency = row.measuring_end().latency_us;
     const auto us = [&](double value) { return row.has_latency() ? fmt::format("{:.1f}", value) : "-"; };
     table += fmt::format(
-        "{:<9} {:<9} {:>10} {:>9} {:>9.3f} {:>9.3f} {:>12.0f} {:>8} {:>9} {:>9} {:>9} {:>7} {:>7} {:>9}\n",
-        row.plan.transport, row.plan.operation, row.plan.message_bytes, row.client.count, row.client.seconds,
-        row.server.seconds, row.messages_per_second(), three_digits(row.gigabytes_per_second() * 1e3), us(latency.p50),
-        us(latency.p99), us(latency.max), three_digits(row.client.cpu_seconds / gigabytes),
-        three_digits(row.server.cpu_seconds / gigabytes), ratio_text(rows, row));
+        "{:<9} {:<9} {:<9} {:>10} {:>9} {:>9.3f} {:>9.3f} {:>12.0f} {:>8} {:>9} {:>9} {:>9} {:>7} {:>7} {:>9}\n",
+        row.plan.transport, row.plan.operation, direction_of(row.plan), row.plan.message_bytes, row.client.count,
+        row.client.seconds, row.server.seconds, row.messages_per_second(),
+        three_digits(row.gigabytes_per_second() * 1e3), us(latency.p50), us(latency.p99), us(latency.max),
+        three_digits(row.client.cpu_seconds / gigabytes), three_digits(row.server.cpu_seconds / gigabytes),
+        ratio_text(rows, row));
   }
   table +=
       "cli cpu, srv cpu: CPU seconds per GB at the client and at the server. x socket: MB/s against plain sockets "
       "of the same size.\n";
+  if (std::ranges::any_of(rows, [](const RowResult& row) { return row.plan.is_reverse; })) {
+    table += "reverse: the server sends, and the client receives and measures.\n";
+  }
   if (std::ranges::any_of(rows, &RowResult::is_raw)) {
     table +=
         "verbs: the device alone, by the client's clock; latency is half of a round trip. The server takes no part "

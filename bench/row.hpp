@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/adaptive_spin.hpp"
@@ -24,6 +25,7 @@ struct RowPlan {
   double rate_per_s = 0;
   WaitMode wait = WaitMode::adaptive;  // of both ends; plain sockets block
   bool touches_payload = false;
+  bool is_reverse = false;  // the server sends, and the client receives
 
   /// Whether `sent` messages in that time are all of them.
   [[nodiscard]] bool is_over(std::uint64_t sent, std::int64_t elapsed_ns) const noexcept {
@@ -52,10 +54,12 @@ struct RowResult {
   EndResult server;
 
   [[nodiscard]] bool is_raw() const noexcept { return plan.transport == raw_transport; }
-  /// The end whose time counts: the server's, from the first message to the last; of the verbs the client's, from its
+  /// The end whose time counts: the receiver's, from the first message to the last; of the verbs the client's, from its
   /// first request to the last completion, since the server may not know of them.
-  [[nodiscard]] const EndResult& measuring_end() const noexcept { return is_raw() ? client : server; }
-  /// From complete at the client to received at the server; of the verbs half of a round trip, and of their streams
+  [[nodiscard]] const EndResult& measuring_end() const noexcept {
+    return is_raw() || plan.is_reverse ? client : server;
+  }
+  /// From complete at the sender to received at the other end; of the verbs half of a round trip, and of their streams
   /// none.
   [[nodiscard]] bool has_latency() const noexcept { return !is_raw() || plan.operation == "latency"; }
 
@@ -72,9 +76,14 @@ struct RowResult {
 
 LatencyUs latency_of(const Histogram& histogram);
 
-/// The server's result as it travels in its bye, and back. Throws Error.
+/// The other end's result as it travels: the server's in its bye, or where it was asked to send in the last frame; and
+/// back. Throws Error.
 std::string end_result_to_json(const EndResult& result);
 EndResult end_result_from_json(const std::string& text);
+
+constexpr std::string_view direction_of(const RowPlan& plan) noexcept {
+  return plan.is_reverse ? "reverse" : "forward";
+}
 
 /// The row in the middle by GB/s (or by latency).
 RowResult median_row(std::vector<RowResult> rows);

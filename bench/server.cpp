@@ -4,72 +4,18 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <numeric>
-#include <optional>
 #include <string>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "bench/convention.hpp"
-#include "bench/verbs_messages.hpp"
-#include "bench/verbs_server.hpp"
+#include "bench/guest_messages.hpp"
+#include "bench/guest_row.hpp"
+#include "bench/row_meter.hpp"
 #include "transport/subscriber.hpp"
 
 namespace framewire {
 
 namespace {
-
-/// Reads every byte, so that a payload that was only handed over is really fetched.
-std::uint64_t sum_of(std::span<const std::byte> payload) {
-  return std::accumulate(payload.begin(), payload.end(), std::uint64_t{0},
-                         [](std::uint64_t sum, std::byte byte) { return sum + std::to_integer<std::uint64_t>(byte); });
-}
-
-class RowMeter {
- public:
-  explicit RowMeter(Subscriber& subscriber) : subscriber_(subscriber) {}
-
-  void take(const ReceivedFrame& frame) {
-    const FrameHeader& header = frame.header();
-    if (first_ns_ == 0) {
-      first_ns_ = frame.received_ns();
-      cpu_at_first_ns_ = process_cpu_ns();
-      offset_ns_ = subscriber_.clock_offset().offset_ns;
-      wait_ = wait_mode_of(header.user_tag);
-    }
-    latency_.add(frame.received_ns() + offset_ns_ - header.times.completed_ns);
-    if ((header.user_tag & bench_tag_touch) != 0) {
-      sum_ += sum_of(frame.payload());
-    }
-    last_ns_ = frame.received_ns();
-    ++count_;
-    bytes_ += frame.payload().size();
-  }
-
-  [[nodiscard]] double gigabytes() const noexcept { return static_cast<double>(bytes_) / 1e9; }
-  [[nodiscard]] WaitMode wait() const noexcept { return wait_; }
-  [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
-
-  [[nodiscard]] EndResult result() const {
-    return {.count = count_,
-            .seconds = static_cast<double>(last_ns_ - first_ns_) / 1e9,
-            .cpu_seconds = static_cast<double>(process_cpu_ns() - cpu_at_first_ns_) / 1e9,
-            .latency_us = latency_of(latency_),
-            .transport = subscriber_.status().transport};
-  }
-
- private:
-  Subscriber& subscriber_;
-  Histogram latency_;
-  std::int64_t first_ns_ = 0;
-  std::int64_t last_ns_ = 0;
-  std::int64_t cpu_at_first_ns_ = 0;
-  std::int64_t offset_ns_ = 0;
-  std::uint64_t count_ = 0;
-  std::uint64_t bytes_ = 0;
-  std::uint64_t sum_ = 0;
-  WaitMode wait_ = WaitMode::adaptive;
-};
 
 /// What the server of a row has to say; the client has its table.
 void print_row(const EndResult& result, double gigabytes) {
@@ -122,7 +68,7 @@ void serve_rows(const EndpointOptions& endpoint, int port_pipe, const std::atomi
                            .program = "framewire-bench " FRAMEWIRE_VERSION,
                            .guest_role = bench_role,
                            .serve_guest = [&](Authenticated& client,
-                                              Door& door) { serve_verbs_row(client, door, endpoint, prints, log); }},
+                                              Door& door) { serve_guest_row(client, door, endpoint, prints, log); }},
                           log);
     if (is_first && prints) {
       log.info(subscriber.status().sentence);

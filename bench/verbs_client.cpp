@@ -8,6 +8,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "bench/client.hpp"
+#include "bench/guest_messages.hpp"
 #include "bench/verbs_messages.hpp"
 #include "transport/control/authenticate.hpp"
 #include "transport/control/dial.hpp"

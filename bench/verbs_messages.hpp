@@ -11,9 +11,6 @@
 
 namespace framewire {
 
-/// How a client of raw measurements calls itself in its hello.
-inline constexpr const char* bench_role = "bench";
-
 /// 1. The client: what is to be measured. The reader refuses what would take too much memory.
 nlohmann::json row_message(const RawPlan& plan);
 RawPlan read_row_message(const nlohmann::json& message);
@@ -38,10 +35,5 @@ std::uint64_t read_end_message(const nlohmann::json& message);
 /// 5. The server: its result, a JSON object as text. Then it hangs up.
 nlohmann::json result_message(const std::string& result_json);
 std::string read_result_message(const nlohmann::json& message);
-
-/// The server, instead of its next message: what went wrong there.
-nlohmann::json fault_message(const std::string& sentence);
-/// Throws Error (failed) with the sentence of a fault, and Error (refused) with that of a refusal.
-void throw_if_fault(const nlohmann::json& message);
 
 }  // namespace framewire

@@ -10,6 +10,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "bench/row.hpp"
 #include "bench/verbs_messages.hpp"
 #include "transport/rdma/raw_verbs.hpp"
 #include "transport/session/data_wait.hpp"
@@ -24,10 +25,9 @@ namespace {
 
 constexpr std::int64_t patience_ns = 10 * ns_per_s;
 
-RawPlan read_plan(MessageChannel& channel) {
-  const auto message = channel.receive(monotonic_ns() + patience_ns);
+RawPlan read_plan(MessageChannel& channel, const nlohmann::json& request) {
   try {
-    return read_row_message(message);
+    return read_row_message(request);
   } catch (const Error& error) {
     refuse(channel, error.what());
   }
@@ -88,36 +88,16 @@ void print_row(const RawPlan& plan, const EndResult& result) {
   std::fflush(stdout);
 }
 
-void tell_fault(MessageChannel& channel, const Error& error) {
-  try {
-    channel.send(fault_message(error.what()), monotonic_ns() + ns_per_s);
-  } catch (const Error&) {
-    // It has gone first: there is nobody left to tell.
-  }
-}
-
 }  // namespace
 
-void serve_verbs_row(Authenticated& client, Door& door, const EndpointOptions& endpoint, bool prints,
-                     Log& log) noexcept {
-  MessageChannel& channel = *client.channel;
-  try {
-    watch_peer(channel.fd(), endpoint.peer_timeout_ns);
-    const RawPlan plan = read_plan(channel);
-    const EndResult result =
-        end_result(measure(channel, connect(channel, door, endpoint), plan, endpoint.peer_timeout_ns));
-    channel.send(result_message(end_result_to_json(result)));
-    if (prints) {
-      print_row(plan, result);
-    }
-  } catch (const Error& error) {
-    if (error.status() != ExitStatus::refused) {
-      tell_fault(channel, error);
-    }
-    log.warning("a client's row ended early: " + std::string(error.what()));
-  } catch (const std::exception& error) {  // no memory
-    tell_fault(channel, Error::failed(error.what()));
-    log.warning("a client's row ended early: " + std::string(error.what()));
+void serve_verbs_row(const nlohmann::json& request, MessageChannel& channel, Door& door,
+                     const EndpointOptions& endpoint, bool prints) {
+  const RawPlan plan = read_plan(channel, request);
+  const EndResult result =
+      end_result(measure(channel, connect(channel, door, endpoint), plan, endpoint.peer_timeout_ns));
+  channel.send(result_message(end_result_to_json(result)));
+  if (prints) {
+    print_row(plan, result);
   }
 }
 

@@ -1,17 +1,17 @@
 // The answering end of raw measurements.
 #pragma once
 
-#include "base/log.hpp"
-#include "bench/row.hpp"
-#include "transport/control/authenticate.hpp"
+#include <nlohmann/json_fwd.hpp>
+
+#include "transport/control/message_channel.hpp"
 #include "transport/endpoint_options.hpp"
 #include "transport/session/door.hpp"
 
 namespace framewire {
 
-/// Serves one row to a client that has said hello: a bench server's ServeGuest. What goes wrong is told to the client
-/// and to the log. Prints the row on standard output if `prints`.
-void serve_verbs_row(Authenticated& client, Door& door, const EndpointOptions& endpoint, bool prints,
-                     Log& log) noexcept;
+/// Serves the row that `request` asks for, to a client that has said hello. Prints it on standard output if `prints`.
+/// Throws Error; of those that are refused the client has been told.
+void serve_verbs_row(const nlohmann::json& request, MessageChannel& channel, Door& door,
+                     const EndpointOptions& endpoint, bool prints);
 
 }  // namespace framewire

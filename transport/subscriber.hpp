@@ -19,6 +19,7 @@ namespace framewire {
 
 struct Authenticated;
 class Door;
+class MessageChannel;
 
 enum class SubscriberState {
   waiting,    // nobody there yet: dialling, or listening
@@ -45,6 +46,10 @@ struct SubscriberStatus {
 /// end with it, and Subscriber::close() closes the channel. Throws nothing.
 using ServeGuest = std::function<void(Authenticated& guest, Door& door)>;
 
+/// Speaks to a peer that has been dialled and is no sender yet, before both say hello; what it throws is taken as the
+/// end of this try. On the subscriber's thread.
+using Introduce = std::function<void(MessageChannel& channel)>;
+
 struct SubscriberOptions {
   EndpointOptions endpoint;
   std::string stream;                // its name; empty: the sender's first
@@ -55,6 +60,7 @@ struct SubscriberOptions {
   std::string program{};         // its name and version, to the peer; empty: framewire-view's
   std::string guest_role{};      // with listen: peers of this role are served, too,
   ServeGuest serve_guest{};      // by this
+  Introduce introduce = [](MessageChannel&) {};  // with dial: makes the peer a sender, where that takes words
 };
 
 /// Exact counts over all sessions of this subscriber. frames_sent is the sender's word at bye; frames_lost follows from

@@ -51,6 +51,17 @@ TEST(Plan, ARowEndsByCountOrTimeOrBoth) {
   EXPECT_FALSE(row({"--count", "10", "--duration", "5s"}).is_over(9, 1));
 }
 
+TEST(Plan, OnlyLinksGoInReverse) {
+  const BenchOptions options = parse({"--reverse"});
+  for (const std::string& transport : transports_here(options)) {
+    EXPECT_TRUE(link_kind_from_name(transport)) << transport;
+  }
+  EXPECT_TRUE(plan_rows(options, {"tcp"}).front().is_reverse);
+  EXPECT_FALSE(plan_rows(parse({}), {"tcp"}).front().is_reverse);
+  EXPECT_THROW(parse({"--reverse", "--transport", "verbs"}), Error);
+  EXPECT_THROW(parse({"--reverse", "--transport", "socket"}), Error);
+}
+
 TEST(Plan, VerbsAreWhatTheyAreCalled) {
   const BenchOptions options = parse({"--transport", "verbs"});
   EXPECT_EQ(options.transports, std::vector<std::string>{"verbs"});

@@ -29,6 +29,20 @@ TEST(Row, VerbsHaveALatencyOnlyWhereItIsMeasured) {
   EXPECT_EQ(rows[2]["server_seconds"], 2);
 }
 
+TEST(Row, InReverseTheClientReceivesAndMeasures) {
+  RowResult reverse = row("tcp", "stream");
+  reverse.plan.is_reverse = true;
+  const auto rows = nlohmann::json::parse(rows_to_json({row("tcp", "stream"), reverse}))["results"];
+  EXPECT_EQ(rows[0]["direction"], "forward");
+  EXPECT_EQ(rows[0]["seconds"], 2);
+  EXPECT_EQ(rows[0]["latency_us"]["p50"], 4);
+  EXPECT_EQ(rows[1]["direction"], "reverse");
+  EXPECT_EQ(rows[1]["seconds"], 4);
+  EXPECT_EQ(rows[1]["latency_us"]["p50"], 1);
+  EXPECT_NE(rows_to_table({reverse}).find("\nreverse: "), std::string::npos);
+  EXPECT_EQ(rows_to_table({row("tcp", "stream")}).find("\nreverse: "), std::string::npos);
+}
+
 TEST(Row, ATableShowsThreeDigitsOfASlowDeviceToo) {
   RowResult slow = row("verbs", "write");
   slow.plan.message_bytes = 64;

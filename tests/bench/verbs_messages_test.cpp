@@ -3,15 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
-#include <vector>
 
 #include "base/error.hpp"
+#include "bench/guest_messages.hpp"
+#include "tests/bench/wrong_fields.hpp"
 #include "transport/control/hex.hpp"
 
 namespace framewire {
 namespace {
 
 using nlohmann::json;
+using test::expect_every_wrong_field_refused;
 
 const RawPlan plan{.operation = RawOperation::write_imm,
                    .message_bytes = 4096,
@@ -39,21 +41,6 @@ TEST(VerbsMessages, ComeBackAsTheyWent) {
   EXPECT_EQ(terms.chunk_bytes, std::uint64_t{1} << 20);
   EXPECT_EQ(read_end_message(end_message(12)), 12U);
   EXPECT_EQ(json::parse(read_result_message(result_message(R"({"count":3})"))), json({{"count", 3}}));
-}
-
-void expect_every_wrong_field_refused(const json& good, void (*read)(const json&)) {
-  EXPECT_NO_THROW(read(good));
-  const std::vector<json> nonsense = {nullptr, "text", -1, 1.5, json::array(), json::object(), 1e300};
-  for (const auto& [field, value] : good.items()) {
-    json without = good;
-    without.erase(field);
-    EXPECT_THROW(read(without), Error) << field;
-    for (const json& wrong : nonsense) {
-      json changed = good;
-      changed[field] = wrong;
-      EXPECT_THROW(read(changed), Error) << field << " " << wrong.dump();
-    }
-  }
 }
 
 TEST(VerbsMessages, EveryWrongFieldIsRefused) {

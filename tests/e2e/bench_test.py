@@ -1,7 +1,11 @@
 """framewire bench says what it measured, in the documented words; how fast it was is not tested here."""
 import json
+import os
 import pathlib
+import socket
+import struct
 import subprocess
+import threading
 import unittest
 
 import harness
@@ -63,6 +67,95 @@ class Bench(harness.EndToEnd):
         server.interrupt()
         self.ends(server)
 
+    def server_on(self, port: int, *options):
+        server = self.start(harness.BIN / "framewire-bench", "--listen", f"127.0.0.1:{port}", *options, stdout=subprocess.DEVNULL)
+        server.wait_line("^waiting for a sender on ")
+        return server
+
+    def check_directions(self, rows, direction: str):
+        self.assertEqual({row["direction"] for row in rows}, {direction})
+
+    def test_in_reverse(self):
+        rows = json.loads(self.bench("--reverse", "--message-bytes", "64,1M", "--count", "100", "--json"))["results"]
+        self.assertEqual(len(rows), 2 * 2 * 2)
+        self.check_rows(rows, {"local", "tcp"}, 100)
+        self.check_directions(rows, "reverse")
+        self.assertIn("reverse", self.bench("--reverse", "--transport", "tcp", "--message-bytes", "64", "--count", "5", "--spin", "--touch"))
+        self.check_directions(json.loads(self.bench("--transport", "tcp", "--message-bytes", "64", "--count", "5", "--json"))["results"], "forward")
+
+    def test_both_ways_in_turn_with_one_server(self):
+        port = harness.free_port()
+        server = self.server_on(port)
+        for _ in range(3):
+            for direction in ((), ("--reverse",)):
+                rows = json.loads(self.bench(f"127.0.0.1:{port}", *direction, "--message-bytes", "64k", "--count", "20", "--json"))["results"]
+                self.check_rows(rows, {"tcp"}, 20)
+        rows = json.loads(self.bench(f"127.0.0.1:{port}", "--reverse", "--message-bytes", "64", "--duration", "100ms", "--operation", "stream",
+                                     "--json"))["results"]
+        self.assertGreater(rows[0]["count"], 1)
+        server.interrupt()
+        self.ends(server)
+        self.assertEqual(len(server.lines), 1, server.text)
+
+    def test_in_reverse_from_a_server_that_ends(self):
+        for end, transport in (("kill", "tcp"), ("kill", "local"), ("interrupt", "tcp"), ("interrupt", "local")):
+            with self.subTest(f"{end} {transport}"):
+                port = harness.free_port()
+                server = self.server_on(port)
+                client = self.start(harness.BIN / "framewire-bench", f"127.0.0.1:{port}", "--transport", transport, "--message-bytes", "1M",
+                                    "--duration", "60", "--reverse", stdout=subprocess.DEVNULL)
+                descriptors = server.descriptors()
+                harness.wait_until(lambda: server.descriptors() > descriptors + 4, "the session")
+                getattr(server, end)()
+                self.ends(client, harness.LOST)
+                server.wait_end()
+
+    def test_in_reverse_to_a_client_that_is_killed(self):
+        port = harness.free_port()
+        server = self.server_on(port)
+        client = self.start(harness.BIN / "framewire-bench", f"127.0.0.1:{port}", "--message-bytes", "1M", "--duration", "60", "--reverse")
+        descriptors = server.descriptors()
+        harness.wait_until(lambda: server.descriptors() > descriptors + 4, "the session")
+        client.kill()
+        server.wait_line("a client's row ended early")
+        rows = json.loads(self.bench(f"127.0.0.1:{port}", "--reverse", "--message-bytes", "64", "--count", "5", "--json"))["results"]
+        self.check_rows(rows, {"tcp"}, 5)
+        server.interrupt()
+        self.ends(server)
+
+    def test_in_reverse_from_a_server_that_cannot(self):
+        """One of an older release, and one that has no such link."""
+        port = harness.free_port()
+        old = socket.socket(socket.AF_UNIX)
+        self.addCleanup(old.close)
+        old.bind(f"\0framewire-{os.geteuid()}-{port}")
+        old.listen()
+
+        def message(words) -> bytes:
+            body = json.dumps(words).encode()
+            return struct.pack("<I", len(body)) + body
+
+        def serve():
+            connection, _ = old.accept()
+            with connection:
+                connection.sendall(b"FWREPL01" + message({"type": "accepted"}) +
+                                   message({"type": "hello", "role": "viewer", "program": "framewire-bench 0", "versions": [1]}) +
+                                   message({"type": "refused", "text": "the peer said 'reverse' where 'row' was expected"}))
+                while connection.recv(65536):
+                    pass
+
+        threading.Thread(target=serve, daemon=True).start()
+        self.bench(f"127.0.0.1:{port}", "--reverse", status=harness.REFUSED)
+        (line,) = self.program.lines
+        self.assertRegex(line, "^framewire-bench: .*older release.*update it, or leave --reverse out")
+        port = harness.free_port()
+        server = self.server_on(port, "--transport", "local")
+        self.bench(f"127.0.0.1:{port}", "--reverse", "--transport", "tcp", status=harness.REFUSED)
+        (line,) = self.program.lines
+        self.assertRegex(line, "^framewire-bench: .*tcp is not offered")
+        server.interrupt()
+        self.ends(server)
+
     def test_a_server_that_is_killed(self):
         for transport in ("tcp", "local"):
             port = harness.free_port()
@@ -98,6 +191,9 @@ class Bench(harness.EndToEnd):
             (["--transport", "pigeon"], harness.USAGE, ["--transport", "'pigeon'", "verbs"]),
             (["--operation", "steal"], harness.USAGE, ["--operation", "'steal'", "write_imm"]),
             (["--operation", "read", "--transport", "tcp"], harness.USAGE, ["--operation", "verbs"]),
+            (["--reverse", "--transport", "verbs"], harness.USAGE, ["--reverse", "'verbs'", "read"]),
+            (["--reverse", "--transport", "socket"], harness.USAGE, ["--reverse", "'socket'"]),
+            (["127.0.0.1:1", "--insecure", "--reverse"], harness.LOST, ["127.0.0.1:1", "--listen"]),
             (["--rate", "x"], harness.USAGE, ["--rate", "'x'"]),
             (["--listen", "127.0.0.1:0", "localhost"], harness.USAGE, ["--listen", "'localhost'"]),
             (["--no-such-option"], harness.USAGE, ["--no-such-option", "--help"]),

@@ -83,6 +83,12 @@ class Bench(lab.RdmaTest):
         begun = {tuple(line.split()[:2]) for line in table[1:]}
         self.assertLessEqual({(link, "stream") for link in ("socket", "local", "tcp", "rdma")} | {("verbs", what) for what in VERBS}, begun)
 
+    def test_links_in_reverse(self):
+        rows = self.rows("--reverse", "--message-bytes", "64,1M", "--count", "20")
+        self.assertEqual({(row["transport"], row["operation"]) for row in rows},
+                         {(link, what) for link in ("local", "tcp", "rdma") for what in ("stream", "latency")})
+        self.assertEqual({(row["direction"], row["count"]) for row in rows}, {("reverse", 20)})
+
     # ---- two ends
 
     def test_a_server_and_its_clients_in_any_order(self):
@@ -113,6 +119,10 @@ class Bench(lab.RdmaTest):
         self.bench(server.address, "--transport", "verbs", "--count", "1", status=harness.REFUSED)
         self.one_sentence(self.client, "takes no RDMA connections")
         rows = self.rows(server.address, "--count", "3", "--message-bytes", "64")  # nobody asked for the verbs
+        self.assertEqual({row["transport"] for row in rows}, {"tcp"})
+        self.bench(server.address, "--transport", "rdma", "--reverse", "--count", "1", status=harness.REFUSED)
+        self.one_sentence(self.client, "rdma: the sender has none")
+        rows = self.rows(server.address, "--reverse", "--count", "3", "--message-bytes", "64")
         self.assertEqual({row["transport"] for row in rows}, {"tcp"})
         self.end_server(server)
 

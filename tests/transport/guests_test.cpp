@@ -5,6 +5,8 @@
 #include <atomic>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -112,6 +114,24 @@ TEST_F(GuestsTest, EndWithTheSubscriber) {
   const std::int64_t begin_ns = monotonic_ns();
   subscriber.close({});
   EXPECT_LT(monotonic_ns() - begin_ns, 30 * ns_per_s);
+}
+
+/// Whoever serves a guest may hand its channel on, to a session that lives shorter: the end must not reach for it then.
+TEST_F(GuestsTest, MayBeHandedOn) {
+  std::atomic<bool> is_gone = false;
+  std::atomic<bool> may_end = false;
+  Subscriber subscriber(listening([&](Authenticated& guest, Door&) {
+                          Authenticated(std::move(guest)).channel.reset();
+                          is_gone = true;
+                          EXPECT_TRUE(eventually([&] { return may_end.load(); }));
+                        }),
+                        log_);
+  const Authenticated guest = come(subscriber, "bench");
+  EXPECT_TRUE(eventually([&] { return is_gone.load(); }));
+  std::thread closes([&] { subscriber.close({}); });
+  EXPECT_THROW(hear(guest), Error) << "the end has reached the connection";
+  may_end = true;
+  closes.join();
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
 #include "transport/session/guests.hpp"
 
+#include <fcntl.h>
+#include <sys/socket.h>
+
 #include <chrono>
 #include <string_view>
 #include <utility>
@@ -25,26 +28,26 @@ bool Guests::greet(Authenticated& authenticated, Door& door) {
     if (has_ended_) {
       return false;
     }
-    served_ = authenticated.channel.get();
+    served_fd_.reset(::fcntl(authenticated.channel->fd(), F_DUPFD_CLOEXEC, 0));
+    is_serving_ = true;
   }
   serve_(authenticated, door);
   const std::scoped_lock lock(mutex_);
-  served_ = nullptr;
+  served_fd_.reset();
+  is_serving_ = false;
   served_changed_.notify_all();
   return false;
 }
 
 bool Guests::is_free_soon() {
   std::unique_lock lock(mutex_);
-  return served_changed_.wait_for(lock, std::chrono::seconds(1), [&] { return served_ == nullptr || has_ended_; });
+  return served_changed_.wait_for(lock, std::chrono::seconds(1), [&] { return !is_serving_ || has_ended_; });
 }
 
 void Guests::end() noexcept {
   const std::scoped_lock lock(mutex_);
   has_ended_ = true;
-  if (served_ != nullptr) {
-    served_->close();
-  }
+  ::shutdown(served_fd_.get(), SHUT_RDWR);  // without a guest it is none, and this does nothing
   served_changed_.notify_all();
 }
 

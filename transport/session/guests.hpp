@@ -5,6 +5,7 @@
 #include <mutex>
 #include <string>
 
+#include "base/file_descriptor.hpp"
 #include "transport/session/door.hpp"
 #include "transport/subscriber.hpp"
 
@@ -32,7 +33,8 @@ class Guests {
   const std::string program_;
   std::mutex mutex_;
   std::condition_variable served_changed_;
-  MessageChannel* served_ = nullptr;  // guarded by mutex_, as is:
+  FileDescriptor served_fd_;  // a second one of its connection: the guest may be handed on; guarded by mutex_, as are:
+  bool is_serving_ = false;
   bool has_ended_ = false;
 };
 

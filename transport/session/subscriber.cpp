@@ -272,6 +272,7 @@ std::shared_ptr<ViewerSession> Subscriber::Implementation::connect() {
   }
   const HostPort data_to = reached(dialled, to);
   Authenticated authenticated = authenticate_dialler(std::move(dialled), hurried(authenticate_, patience_ends_ns()));
+  options_.introduce(*authenticated.channel);
   exchange_hellos(*authenticated.channel, "viewer", options_.program, {"sender"});
   auto session = std::make_shared<ViewerSession>(std::move(authenticated), DataWay{.dial = &data_to}, wishes_);
   forget_handshake();
@@ -447,8 +448,7 @@ bool Subscriber::Implementation::give_up(const Error& error, bool had_session) {
 
 bool Subscriber::Implementation::pause() {
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, std::chrono::nanoseconds(between_dials_ns), [&] { return stopping_; });
-  return !stopping_;
+  return !changed_.wait_for(lock, std::chrono::nanoseconds(between_dials_ns), [&] { return stopping_; });
 }
 
 void Subscriber::Implementation::set_status(SubscriberState state, const std::string& sentence,

@@ -1,0 +1,98 @@
+#include "bench/reverse_client.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "bench/client.hpp"
+#include "bench/guest_messages.hpp"
+#include "bench/reverse_message.hpp"
+#include "bench/row_meter.hpp"
+#include "transport/session/handshake.hpp"
+#include "transport/subscriber.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr const char* program = "framewire-bench " FRAMEWIRE_VERSION;
+
+/// A viewer's options, that gives up at once: whether it is worth another try is decided here.
+SubscriberOptions viewing_of(const RowPlan& plan, const EndpointOptions& endpoint, std::atomic<bool>& is_heard) {
+  SubscriberOptions options{.endpoint = endpoint, .stream = {}, .delivery = {}};
+  options.endpoint.allowed_links = {link_kind_from_name(plan.transport).value_or(LinkKind::tcp)};
+  options.endpoint.transport_is_auto = false;
+  options.retry_ns = 0;
+  options.reconnect = false;
+  options.program = program;
+  options.introduce = [&plan, &is_heard](MessageChannel& channel) {
+    exchange_hellos(channel, bench_role, program, {"viewer"});
+    is_heard = true;
+    ask_to_send(channel, plan);
+  };
+  return options;
+}
+
+/// Takes messages until the session is over; how it ended.
+SubscriberStatus receive(Subscriber& subscriber, RowMeter& meter) {
+  for (std::uint64_t seen_version = ~std::uint64_t{0};;) {
+    if (const auto frame = subscriber.next()) {
+      meter.take(*frame);
+      continue;
+    }
+    // A copy of the status costs more than taking a small message.
+    if (const std::uint64_t version = subscriber.status_version(); version != seen_version) {
+      seen_version = version;
+      SubscriberStatus status = subscriber.status();
+      if (status.state != SubscriberState::waiting && status.state != SubscriberState::connected) {
+        return status;
+      }
+    }
+    subscriber.wait(monotonic_ns() + ns_per_s / 4, meter.wait());
+  }
+}
+
+/// Nothing where no server was there just now.
+std::optional<RowResult> try_row(const RowPlan& plan, const EndpointOptions& endpoint, Log& log) {
+  std::atomic<bool> is_heard = false;
+  Subscriber subscriber(viewing_of(plan, endpoint, is_heard), log);
+  RowMeter meter(subscriber);
+  const SubscriberStatus end = receive(subscriber, meter);
+  if (end.state != SubscriberState::finished) {
+    const Error error(end.exit_status, end.sentence);
+    if (subscriber.counts().sessions > 0) {
+      throw error;
+    }
+    if (!is_heard && error.status() == ExitStatus::lost_peer) {
+      return std::nullopt;
+    }
+    throw CannotBegin(error);
+  }
+  RowResult row{.plan = plan, .client = meter.result(), .server = {}};
+  subscriber.close(end_result_to_json(row.client));
+  if (!meter.sender_result()) {
+    throw Error::lost_peer("the bench server ended the row early");
+  }
+  row.server = *meter.sender_result();
+  require_every_message(row);
+  return row;
+}
+
+}  // namespace
+
+RowResult measure_reverse_row(const RowPlan& plan, const EndpointOptions& endpoint, Log& log) {
+  constexpr std::chrono::milliseconds between_dials(50);
+  for (const std::int64_t give_up_ns = monotonic_ns() + server_patience_ns; monotonic_ns() < give_up_ns;) {
+    if (auto row = try_row(plan, endpoint, log)) {
+      return std::move(*row);
+    }
+    std::this_thread::sleep_for(between_dials);
+  }
+  throw no_server(*endpoint.dial);
+}
+
+}  // namespace framewire

@@ -1,0 +1,140 @@
+#include "bench/reverse_server.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "base/wait.hpp"
+#include "bench/convention.hpp"
+#include "bench/message_source.hpp"
+#include "bench/reverse_message.hpp"
+#include "transport/session/sender_session.hpp"
+
+namespace framewire {
+
+namespace {
+
+/// The session of a row, on a thread of its own; the stream and the door outlive it.
+class RowSession {
+ public:
+  RowSession(Stream& stream, Authenticated client, Door& door, const EndpointOptions& endpoint)
+      : quiet_(std::fopen("/dev/null", "we"), &std::fclose), log_(quiet_.get(), "framewire-bench", false) {
+    context_.streams = {&stream};
+    context_.allowed_links = endpoint.allowed_links;
+    context_.program = "framewire-bench " FRAMEWIRE_VERSION;
+    context_.terms = terms_of(endpoint);
+    context_.terms.sender_domains = &context_.domains;
+    context_.log = &log_;  // the row is printed, or what went wrong
+    session_.emplace(context_, std::move(client), DataWay{.door = &door});
+    thread_ = std::thread([this] { run(); });
+  }
+  ~RowSession() { join(); }
+  RowSession(const RowSession&) = delete;
+  RowSession& operator=(const RowSession&) = delete;
+
+  [[nodiscard]] bool is_over() const noexcept { return is_over_.load(); }
+
+  /// Waits until the session has ended. Throws Error: why the row did not come to its end.
+  void finish() {
+    join();
+    if (error_) {
+      throw Error(*error_);
+    }
+    if (!report_.has_said_bye) {
+      throw Error::lost_peer(report_.ending);
+    }
+  }
+
+ private:
+  void run() noexcept {
+    name_this_thread("fw-session");
+    try {
+      report_ = session_->run();
+    } catch (const Error& error) {
+      error_ = error;
+    } catch (const std::exception& error) {  // no memory
+      error_ = Error::failed(error.what());
+    }
+    session_.reset();  // the stream has no outlet of it any more
+    is_over_ = true;
+  }
+  void join() {
+    if (thread_.joinable()) {
+      thread_.join();
+    }
+  }
+
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> quiet_;
+  Log log_;
+  SenderContext context_;
+  std::optional<SenderSession> session_;
+  SessionReport report_;  // until it is over the thread's, as is:
+  std::optional<Error> error_;
+  std::atomic<bool> is_over_ = false;
+  std::thread thread_;
+};
+
+/// False when the session ended before it stood.
+bool wait_for_viewer(Stream& stream, const RowSession& session) {
+  while (stream.viewer_count() == 0) {
+    if (session.is_over()) {
+      return false;
+    }
+    stream.sleep_until(monotonic_ns() + ns_per_ms);
+  }
+  return true;
+}
+
+/// A frame of its own, as a message of the row may be too short for it.
+void publish_result(Stream& stream, const EndResult& result) {
+  const std::string text = end_result_to_json(result);
+  stream.begin_epoch({.layout = bytes_layout(text.size()), .colour = {}});
+  if (auto slot = stream.claim()) {
+    std::memcpy(slot->bytes().data(), text.data(), text.size());
+    stream.publish(std::move(*slot), {.user_tag = bench_tag_result, .layout = {}});
+  }
+}
+
+void print_row(const RowPlan& plan, const EndResult& result) {
+  const double seconds = std::max(result.seconds, 1e-9);
+  const auto count = static_cast<double>(result.count);
+  std::printf("%s\n", fmt::format("sent   {:>9} messages of {} bytes in {:.3f} s, {:.0f} messages/s, {:.3f} GB/s",
+                                  result.count, plan.message_bytes, result.seconds, count / seconds,
+                                  count * static_cast<double>(plan.message_bytes) / 1e9 / seconds)
+                          .c_str());
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+void serve_reverse_row(const nlohmann::json& request, Authenticated& client, Door& door,
+                       const EndpointOptions& endpoint, bool prints) {
+  const RowPlan plan = read_reverse_message(request);
+  Stream stream(stream_options_of(plan));
+  stream.begin_epoch({.layout = bytes_layout(plan.message_bytes), .colour = {}});
+  client.channel->send(reverse_answer());
+  RowSession session(stream, std::move(client), door, endpoint);
+  EndResult result;
+  if (wait_for_viewer(stream, session)) {
+    result = send_messages(stream, plan);
+    publish_result(stream, result);
+  }
+  stream.finish();
+  session.finish();
+  if (prints) {
+    print_row(plan, result);
+  }
+}
+
+}  // namespace framewire

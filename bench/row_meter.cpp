@@ -1,0 +1,52 @@
+#include "bench/row_meter.hpp"
+
+#include <numeric>
+#include <span>
+#include <string>
+
+#include "base/clock.hpp"
+#include "bench/convention.hpp"
+
+namespace framewire {
+
+namespace {
+
+/// Reads every byte, so that a payload that was only handed over is really fetched.
+std::uint64_t sum_of(std::span<const std::byte> payload) {
+  return std::accumulate(payload.begin(), payload.end(), std::uint64_t{0},
+                         [](std::uint64_t sum, std::byte byte) { return sum + std::to_integer<std::uint64_t>(byte); });
+}
+
+}  // namespace
+
+void RowMeter::take(const ReceivedFrame& frame) {
+  const FrameHeader& header = frame.header();
+  if ((header.user_tag & bench_tag_result) != 0) {
+    const auto text = frame.payload();
+    sender_result_ = end_result_from_json(std::string(reinterpret_cast<const char*>(text.data()), text.size()));
+    return;
+  }
+  if (first_ns_ == 0) {
+    first_ns_ = frame.received_ns();
+    cpu_at_first_ns_ = process_cpu_ns();
+    offset_ns_ = subscriber_.clock_offset().offset_ns;
+    wait_ = wait_mode_of(header.user_tag);
+  }
+  latency_.add(frame.received_ns() + offset_ns_ - header.times.completed_ns);
+  if ((header.user_tag & bench_tag_touch) != 0) {
+    sum_ += sum_of(frame.payload());
+  }
+  last_ns_ = frame.received_ns();
+  ++count_;
+  bytes_ += frame.payload().size();
+}
+
+EndResult RowMeter::result() const {
+  return {.count = count_,
+          .seconds = static_cast<double>(last_ns_ - first_ns_) / 1e9,
+          .cpu_seconds = static_cast<double>(process_cpu_ns() - cpu_at_first_ns_) / 1e9,
+          .latency_us = latency_of(latency_),
+          .transport = subscriber_.status().transport};
+}
+
+}  // namespace framewire
