@@ -26,7 +26,7 @@ constexpr std::array<Subcommand, 5> subcommands{{
     {"send", "offer frames: a GL scene, a video, a device, a pattern or standard input"},
     {"view", "show what a sender offers, in a window or without one"},
     {"bench", "measure the links, on one machine or between two"},
-    {"doctor", "look at what this machine has, and say what would make it better"},
+    {"doctor", "look at this machine, or at the way to another, and say what would make it better"},
     {"key", "make or import the key that two machines share"},
 }};
 

@@ -1,7 +1,7 @@
 #include "doctor/child_output.hpp"
 
 #include <fcntl.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,29 +22,92 @@ namespace {
 
 constexpr std::size_t most_bytes = 65536;
 
-/// Returns 0, or an errno value. Standard error goes nowhere: drivers talk there.
-int start(const std::string& program, int to_fd, pid_t& child) {
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  ::posix_spawn_file_actions_adddup2(&actions, to_fd, STDOUT_FILENO);
-  ::posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  std::string name = program;
-  std::array<char*, 2> arguments = {name.data(), nullptr};
-  const int error = ::posix_spawn(&child, program.c_str(), &actions, nullptr, arguments.data(), environ);
-  ::posix_spawn_file_actions_destroy(&actions);
-  return error;
+struct Pipe {
+  FileDescriptor reads;
+  FileDescriptor writes;
+
+  bool make() {
+    std::array<int, 2> ends = {-1, -1};
+    const bool is_made = ::pipe2(ends.data(), O_CLOEXEC) == 0;
+    reads.reset(ends[0]);
+    writes.reset(ends[1]);
+    return is_made;
+  }
+};
+
+struct Pipes {
+  Pipe output;
+  Pipe complaint;
+  Pipe fault;  // gets the errno of an exec() that fails, and closes with one that does not
+};
+
+/// The forked process: only what is safe in one, as libraries here may have threads.
+[[noreturn]] void be_child(const char* program, char* const* arguments, const Pipes& pipes, pid_t parent) noexcept {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) {
+    ::_exit(1);  // it went before it was asked for its signal
+  }
+  const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (nothing >= 0 && ::dup2(nothing, STDIN_FILENO) >= 0 && ::dup2(pipes.output.writes.get(), STDOUT_FILENO) >= 0 &&
+      ::dup2(pipes.complaint.writes.get(), STDERR_FILENO) >= 0) {
+    ::execv(program, arguments);
+  }
+  const int error = errno;
+  const ssize_t ignored = ::write(pipes.fault.writes.get(), &error, sizeof error);
+  ::_exit(ignored == sizeof error ? 127 : 126);
 }
 
-/// Until the end, the limit or the deadline.
-void read_all(int fd, std::string& text, std::int64_t deadline_ns) {
+/// Returns 0, or an errno value.
+int start(const std::string& program, std::vector<std::string> words, Pipes& pipes, pid_t& child) {
+  if (!pipes.output.make() || !pipes.complaint.make() || !pipes.fault.make()) {
+    return errno;
+  }
+  words.insert(words.begin(), program);
+  std::vector<char*> arguments;
+  std::ranges::transform(words, std::back_inserter(arguments), [](std::string& word) { return word.data(); });
+  arguments.push_back(nullptr);
+  const pid_t parent = ::getpid();
+  child = ::fork();
+  if (child == 0) {
+    be_child(program.c_str(), arguments.data(), pipes, parent);
+  }
+  const int fork_error = child < 0 ? errno : 0;
+  for (Pipe* pipe : {&pipes.output, &pipes.complaint, &pipes.fault}) {
+    pipe->writes.reset();
+  }
+  int error = 0;
+  if (child > 0 && ::read(pipes.fault.reads.get(), &error, sizeof error) == sizeof error) {
+    ::waitpid(child, nullptr, 0);
+    return error;
+  }
+  return fork_error;
+}
+
+/// Appends what is there. False at the end, or when it is too much.
+bool read_some(int fd, std::string& text) {
   std::array<char, 4096> part{};
-  while (text.size() < most_bytes && wait_for(fd, POLLIN, deadline_ns)) {
-    const ssize_t got = ::read(fd, part.data(), part.size());
-    if (got <= 0 && !(got < 0 && errno == EINTR)) {
-      return;
+  const ssize_t got = ::read(fd, part.data(), part.size());
+  if (got <= 0) {
+    return got < 0 && errno == EINTR;
+  }
+  text.append(part.data(), static_cast<std::size_t>(got));
+  return text.size() < most_bytes;
+}
+
+/// Until both have ended, one says too much, or the deadline.
+void read_all(const Pipes& pipes, ChildOutput& output, std::int64_t deadline_ns) {
+  std::array both{pollfd{.fd = pipes.output.reads.get(), .events = POLLIN, .revents = 0},
+                  pollfd{.fd = pipes.complaint.reads.get(), .events = POLLIN, .revents = 0}};
+  const std::array texts{&output.text, &output.complaint};
+  while ((both[0].fd >= 0 || both[1].fd >= 0) && wait_until(both, deadline_ns) > 0) {
+    for (std::size_t i = 0; i < both.size(); ++i) {
+      if (both[i].revents != 0 && !read_some(both[i].fd, *texts[i])) {
+        both[i].fd = -1;
+        if (texts[i]->size() >= most_bytes) {
+          return;
+        }
+      }
     }
-    text.append(part.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
   }
 }
 
@@ -81,34 +144,28 @@ int wait_end(pid_t child, std::int64_t deadline_ns) {
 
 }  // namespace
 
-ChildOutput child_output(const std::string& program, std::int64_t timeout_ns) {
+ChildOutput child_output(const std::string& program, const std::vector<std::string>& arguments,
+                         std::int64_t timeout_ns) {
   ChildOutput output;
-  std::array<int, 2> ends = {-1, -1};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    output.trouble = "no pipe: " + errno_text(errno);
-    return output;
-  }
-  const FileDescriptor reads(ends[0]);
-  FileDescriptor writes(ends[1]);
+  Pipes pipes;
   pid_t child = -1;
-  const int error = start(program, writes.get(), child);
-  writes.reset();
-  if (error != 0) {
+  if (const int error = start(program, arguments, pipes, child); error != 0) {
     output.trouble = "it does not start: " + errno_text(error);
     return output;
   }
   const std::int64_t deadline_ns = monotonic_ns() + timeout_ns;
-  read_all(reads.get(), output.text, deadline_ns);
-  const bool says_too_much = output.text.size() >= most_bytes;
+  read_all(pipes, output, deadline_ns);
+  const bool says_too_much = std::max(output.text.size(), output.complaint.size()) >= most_bytes;
   const int status = wait_end(child, says_too_much ? 0 : deadline_ns);
+  output.exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   if (says_too_much) {
     output.trouble = "it says more than 64 KiB";
   } else if (WIFSIGNALED(status)) {
-    const bool is_late = WTERMSIG(status) == SIGKILL && monotonic_ns() >= deadline_ns;
-    output.trouble = is_late ? "it did not end within " + std::to_string(timeout_ns / ns_per_ms) + " ms"
-                             : "it was ended by signal " + std::to_string(WTERMSIG(status));
-  } else if (WEXITSTATUS(status) != 0) {
-    output.trouble = "it ended with exit status " + std::to_string(WEXITSTATUS(status));
+    output.is_late = WTERMSIG(status) == SIGKILL && monotonic_ns() >= deadline_ns;
+    output.trouble = output.is_late ? "it did not end within " + std::to_string(timeout_ns / ns_per_ms) + " ms"
+                                    : "it was ended by signal " + std::to_string(WTERMSIG(status));
+  } else if (output.exit_status != 0) {
+    output.trouble = "it ended with exit status " + std::to_string(output.exit_status);
   }
   output.has_ended_well = output.trouble.empty();
   return output;

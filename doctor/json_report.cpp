@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "doctor/host_json.hpp"
+
 namespace framewire {
 
 namespace {
@@ -200,25 +202,28 @@ Json system_json(const MachineFacts& machine) {
 
 }  // namespace
 
-std::string json_report(const MachineFacts& machine, const Findings& findings, std::optional<LinkKind> wanted) {
+std::string json_report(const MachineFacts& machine, const Findings& findings, std::optional<LinkKind> wanted,
+                        const HostFacts* host) {
   const auto file_json = [](const DeviceFile& file) {
     return Json{{"path", file.path}, {"mode", file.mode}, {"is_usable", file.is_usable}};
   };
-  const Json json = {
-      {"version", FRAMEWIRE_VERSION},
-      {"transport", wanted ? name(*wanted) : "auto"},
-      {"is_ready", !has_problem(findings)},
-      {"works", works_json(judge_works(machine))},
-      {"findings", list_of(findings, finding_json)},
-      {"rdma_devices",
-       list_of(machine.rdma.adapters, [&](const RdmaAdapter& one) { return adapter_json(one, machine.network); })},
-      {"rdma_modules", modules_json(machine.rdma)},
-      {"rdma_files", list_of(machine.rdma.files, file_json)},
-      {"memory", memory_json(machine.memory)},
-      {"network", network_json(machine.network)},
-      {"gpu", gpu_json(machine.gpu)},
-      {"opengl", opengl_json(machine.opengl)},
-      {"system", system_json(machine)}};
+  Json json = {{"version", FRAMEWIRE_VERSION},
+               {"transport", wanted ? name(*wanted) : "auto"},
+               {"is_ready", !has_problem(findings)},
+               {"works", works_json(judge_works(machine))},
+               {"findings", list_of(findings, finding_json)},
+               {"rdma_devices", list_of(machine.rdma.adapters,
+                                        [&](const RdmaAdapter& one) { return adapter_json(one, machine.network); })},
+               {"rdma_modules", modules_json(machine.rdma)},
+               {"rdma_files", list_of(machine.rdma.files, file_json)},
+               {"memory", memory_json(machine.memory)},
+               {"network", network_json(machine.network)},
+               {"gpu", gpu_json(machine.gpu)},
+               {"opengl", opengl_json(machine.opengl)},
+               {"system", system_json(machine)}};
+  if (host != nullptr) {
+    json["host"] = host_json(*host);
+  }
   // Text from outside may be no UTF-8.
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }

@@ -6,12 +6,15 @@
 
 #include "doctor/facts.hpp"
 #include "doctor/finding.hpp"
+#include "doctor/host_facts.hpp"
 #include "doctor/judge.hpp"
 
 namespace framewire {
 
 /// One JSON object: "findings", each with area, name, level, value, text, details and fix (a list of commands), and the
 /// facts behind them. Keys are named with their unit; null: not known, or no limit. docs/doctor.md lists them.
-std::string json_report(const MachineFacts& machine, const Findings& findings, std::optional<LinkKind> wanted);
+/// With `host` there is "host", too: the way to another machine.
+std::string json_report(const MachineFacts& machine, const Findings& findings, std::optional<LinkKind> wanted,
+                        const HostFacts* host = nullptr);
 
 }  // namespace framewire

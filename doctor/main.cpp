@@ -1,14 +1,20 @@
-// framewire doctor: says what this machine has for sending and viewing frames, and what would make it better.
+// framewire doctor: says what this machine, and the way to another one, have for sending and viewing frames, and what
+// would make it better.
 #include <fmt/core.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <string>
 
+#include "base/log.hpp"
 #include "command/run_program.hpp"
+#include "doctor/host_probe.hpp"
 #include "doctor/json_report.hpp"
 #include "doctor/judge.hpp"
+#include "doctor/judge_host.hpp"
 #include "doctor/options.hpp"
 #include "doctor/probe.hpp"
 #include "doctor/text_report.hpp"
@@ -24,15 +30,62 @@ bool wants_colour() {
          (terminal == nullptr || std::strcmp(terminal, "dumb") != 0);
 }
 
-ExitStatus run(const DoctorOptions& options) {
+/// What is measured now, on a terminal: it takes some seconds.
+std::function<void(const HostRow&)> progress_on(Log& log) {
+  return [&log](const HostRow& row) {
+    if (log.is_terminal()) {
+      const char* what = row.is_latency ? "small messages" : row.is_reverse ? "a burst back" : "a burst there";
+      log.live(fmt::format("measuring {}: {}", name(row.link), what));
+    }
+  };
+}
+
+HostFacts examine_host(const HostWords& words, const MachineFacts& machine, std::optional<LinkKind> wanted) {
+  Log log(stderr, "framewire-doctor", false);
+  HostFacts host = greet_host(words);
+  if (host.fault == HostFault::none) {
+    measure_links(host, machine, wanted, bench_runner(words, progress_on(log)),
+                  [&words] { return greet_host(words).trouble; });
+    if (log.is_terminal()) {
+      log.live("");
+    }
+  }
+  return host;
+}
+
+void print(const std::string& report) {
+  std::fwrite(report.data(), 1, report.size(), stdout);
+}
+
+ExitStatus run_here(const DoctorOptions& options) {
   const MachineFacts machine = probe_machine();
   const Findings findings = judge(machine, options.transport);
   if (options.as_json) {
-    fmt::print("{}\n", json_report(machine, findings, options.transport));
+    print(json_report(machine, findings, options.transport) + "\n");
   } else {
     const TextStyle style{.has_colour = wants_colour(), .is_verbose = options.is_verbose};
-    const std::string report = text_report("framewire doctor " FRAMEWIRE_VERSION, findings, style);
-    std::fwrite(report.data(), 1, report.size(), stdout);
+    print(text_report("framewire doctor " FRAMEWIRE_VERSION, findings, style));
+  }
+  return has_problem(findings) ? ExitStatus::failed : ExitStatus::ok;
+}
+
+/// Of this machine a person sees what may be in the way; a program sees all.
+ExitStatus run_to_host(const DoctorOptions& options) {
+  const MachineFacts machine = probe_machine();
+  const HostFacts host = examine_host(*options.host, machine, options.transport);
+  Findings findings = judge_host(host, machine, options.transport);
+  Findings background = as_background(judge(machine, options.transport));
+  if (!options.as_json && !options.is_verbose) {
+    std::erase_if(background, [](const Finding& finding) { return finding.level < Level::warning; });
+  }
+  findings.insert(findings.end(), background.begin(), background.end());
+  if (options.as_json) {
+    print(json_report(machine, findings, options.transport, &host) + "\n");
+  } else {
+    const TextStyle style{.has_colour = wants_colour(), .is_verbose = options.is_verbose};
+    print(text_report("framewire doctor " FRAMEWIRE_VERSION, findings, style,
+                      {.ready = fmt::format("Ready to send to {} and to view from there", host.words.at.host),
+                       .links_area = host_links_area(host)}));
   }
   return has_problem(findings) ? ExitStatus::failed : ExitStatus::ok;
 }
@@ -44,6 +97,6 @@ int main(int argc, char** argv) {
   using namespace framewire;
   return run_program("framewire-doctor", [&] {
     const auto options = parse_doctor_options(argc, argv);
-    return options ? run(*options) : ExitStatus::ok;
+    return !options ? ExitStatus::ok : options->host ? run_to_host(*options) : run_here(*options);
   });
 }

@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "command/command_line.hpp"
+#include "transport/control/address.hpp"
 
 namespace framewire {
 
@@ -13,34 +14,81 @@ namespace {
 
 constexpr const char* description =
     "Looks at what this machine has for sending and viewing frames: links, RDMA devices, memory, graphics, network.\n"
+    "With HOST it tries the way there and back, too: who answers, how long small messages take, what each link moves\n"
+    "in both directions, and what --transport auto would take. A bench server has to run there:\n"
+    "framewire bench --listen '*:5290'.\n"
     "What could be better stands there with the commands that mend it. The exit status is 0 when frames can be sent "
     "and\n"
-    "viewed, and 1 when something is broken.";
+    "viewed (with HOST: both ways, by one link or by that of --transport), and 1 when something is broken.";
 
 constexpr const char* examples =
     "\nExamples:\n"
     "  framewire doctor                      what there is, and what could be better\n"
     "  framewire doctor --verbose            with all GIDs, limits and details\n"
     "  framewire doctor --transport rdma     fails where RDMA does not work\n"
+    "  framewire doctor big                  the way to big and back, which takes some ten seconds\n"
+    "  framewire doctor big:5292 --transport rdma --json | jq .host\n"
     "  framewire doctor --json | jq '.findings[] | select(.level != \"ok\")'\n";
+
+struct Words {
+  std::string host, transport = "auto", key, timeout;
+  bool is_insecure = false;
+};
+
+void describe_options(CLI::App& app, Words& words, DoctorOptions& options) {
+  app.add_option("HOST[:PORT]", words.host, "the machine to try the way to; without it only this one is looked at");
+  app.add_option("--transport", words.transport, "what has to work: auto (any), local, tcp or rdma")->type_name("NAME");
+  app.add_option("--key", words.key, "with HOST: the key file to authenticate with")->type_name("FILE");
+  app.add_flag("--insecure", words.is_insecure, "with HOST: without a key, as the server there was started");
+  app.add_option("--timeout", words.timeout, "with HOST: silence after which it counts as lost (5s; rdma: 1s)")
+      ->type_name("TIME");
+  app.add_flag("--json", options.as_json, "print one JSON object");
+  app.add_flag("-v,--verbose", options.is_verbose, "say more");
+  app.footer(examples);
+}
+
+std::optional<HostWords> read_host(const Words& words) {
+  if (words.host.empty()) {
+    for (const auto& [option, is_said] :
+         {std::pair("--key", !words.key.empty()), std::pair("--insecure", words.is_insecure),
+          std::pair("--timeout", !words.timeout.empty())}) {
+      if (is_said) {
+        throw Error::usage(std::string(option) + " is for the way to another machine; name that as HOST");
+      }
+    }
+    return std::nullopt;
+  }
+  HostWords host{.at = parse_host_port(words.host, default_frame_port),
+                 .key_file = {},
+                 .insecure = words.is_insecure,
+                 .timeout = words.timeout};
+  if (host.at.port == 0 || host.at.host == "*") {
+    throw Error::usage("HOST is " + quote(words.host) + ", where nobody can be reached; it takes NAME or NAME:PORT");
+  }
+  if (!words.key.empty()) {
+    host.key_file = words.key;
+  }
+  if (!words.timeout.empty()) {
+    static_cast<void>(parse_duration_ns(words.timeout, "--timeout"));
+  }
+  return host;
+}
 
 }  // namespace
 
 std::optional<DoctorOptions> parse_doctor_options(int argc, const char* const* argv) {
   CLI::App app{description, "framewire-doctor"};
   DoctorOptions options;
-  std::string transport = "auto";
-  app.add_option("--transport", transport, "what has to work: auto (any), local, tcp or rdma")->type_name("NAME");
-  app.add_flag("--json", options.as_json, "print one JSON object");
-  app.add_flag("-v,--verbose", options.is_verbose, "say more");
-  app.footer(examples);
+  Words words;
+  describe_options(app, words, options);
   if (!parse_command_line(app, argc, argv)) {
     return std::nullopt;
   }
-  options.transport = link_kind_from_name(transport);
-  if (!options.transport && transport != "auto") {
-    throw Error::usage("--transport is " + quote(transport) + "; it takes auto, local, tcp or rdma");
+  options.transport = link_kind_from_name(words.transport);
+  if (!options.transport && words.transport != "auto") {
+    throw Error::usage("--transport is " + quote(words.transport) + "; it takes auto, local, tcp or rdma");
   }
+  options.host = read_host(words);
   return options;
 }
 

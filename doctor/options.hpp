@@ -3,11 +3,13 @@
 
 #include <optional>
 
+#include "doctor/host_facts.hpp"
 #include "transport/link.hpp"
 
 namespace framewire {
 
 struct DoctorOptions {
+  std::optional<HostWords> host;      // that is examined; nothing: this machine
   std::optional<LinkKind> transport;  // that has to work; nothing: any
   bool as_json = false;
   bool is_verbose = false;

@@ -62,7 +62,7 @@ OpenGlFacts probe_opengl(const SystemFiles& files) {
     return {};
   }
   constexpr std::int64_t timeout_ns = 10 * ns_per_s;  // a driver that starts a sleeping GPU takes 2 s
-  const ChildOutput output = child_output(helper, timeout_ns);
+  const ChildOutput output = child_output(helper, {}, timeout_ns);
   if (output.has_ended_well || !output.text.empty()) {
     return read_opengl_words(output.text, output.has_ended_well);
   }

@@ -45,15 +45,19 @@ std::size_t columns_of(std::string_view text) {
       std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80; }));
 }
 
-/// "local, tcp": what is well of the area Links.
-std::string working_links(const Findings& findings) {
+/// "local, tcp": what is well of that area.
+std::string working_links(const Findings& findings, const std::string& area) {
   std::string names;
   for (const Finding& finding : findings) {
-    if (finding.area == "Links" && finding.level == Level::ok) {
+    if (finding.area == area && finding.level == Level::ok) {
       names += (names.empty() ? "" : ", ") + printable(finding.name);
     }
   }
   return names;
+}
+
+std::string ready_text(const Findings& findings, const Verdict& verdict) {
+  return printable(verdict.ready) + " by " + working_links(findings, verdict.links_area);
 }
 
 class Report {
@@ -96,7 +100,7 @@ class Report {
     }
   }
 
-  void last_line(const Findings& findings) {
+  void last_line(const Findings& findings, const Verdict& words) {
     std::string line;
     for (const Level level : {Level::problem, Level::warning, Level::note}) {
       const auto count = std::ranges::count(findings, level, &Finding::level);
@@ -104,9 +108,8 @@ class Report {
         line += fmt::format("{}{} {}{}", line.empty() ? "" : ", ", count, name(level), count == 1 ? "" : "s");
       }
     }
-    const std::string verdict = has_problem(findings)
-                                    ? painted("Something is broken", "1;31")
-                                    : painted("Ready to send and view by " + working_links(findings), "1;32");
+    const std::string verdict =
+        has_problem(findings) ? painted("Something is broken", "1;31") : painted(ready_text(findings, words), "1;32");
     text_ += fmt::format("\n{}{}{}.\n", verdict, line.empty() ? "" : ": ", line);
   }
 
@@ -149,7 +152,7 @@ std::vector<std::string> wrap(std::string_view text, std::size_t columns) {
   return lines;
 }
 
-std::string text_report(std::string_view heading, const Findings& findings, TextStyle style) {
+std::string text_report(std::string_view heading, const Findings& findings, TextStyle style, const Verdict& verdict) {
   Report report(findings, style);
   report.heading(heading);
   std::string_view area;
@@ -160,7 +163,7 @@ std::string text_report(std::string_view heading, const Findings& findings, Text
     }
     report.finding(finding);
   }
-  report.last_line(findings);
+  report.last_line(findings, verdict);
   return report.take();
 }
 

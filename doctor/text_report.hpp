@@ -13,10 +13,17 @@ struct TextStyle {
   bool is_verbose = false;  // also what is said of things that are well
 };
 
+/// How a report without a problem ends: its words, and the links that are well.
+struct Verdict {
+  std::string ready = "Ready to send and view";
+  std::string links_area = "Links";
+};
+
 /// The findings by area, in lines of 80 columns; only commands, which are there to be copied, may be longer. What is
 /// not well has its meaning below it, and each command that mends it on a line of its own. The last line counts, and
-/// names the links (area "Links") that are well.
-std::string text_report(std::string_view heading, const Findings& findings, TextStyle style);
+/// names the links that are well.
+std::string text_report(std::string_view heading, const Findings& findings, TextStyle style,
+                        const Verdict& verdict = {});
 
 /// `text` in lines of at most `columns` characters, broken at blanks.
 std::vector<std::string> wrap(std::string_view text, std::size_t columns);

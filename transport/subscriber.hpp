@@ -56,10 +56,10 @@ struct SubscriberOptions {
   std::optional<Delivery> delivery;  // to ask for less than the stream's own
   std::int64_t retry_ns = -1;        // how long to go on without a sender; < 0: for ever
   bool reconnect = true;
-  bool confirms_epochs = false;  // frames of an epoch come only after confirm_epoch()
-  std::string program{};         // its name and version, to the peer; empty: framewire-view's
-  std::string guest_role{};      // with listen: peers of this role are served, too,
-  ServeGuest serve_guest{};      // by this
+  bool confirms_epochs = false;                  // frames of an epoch come only after confirm_epoch()
+  std::string program{};                         // its name and version, to the peer; empty: framewire-view's
+  std::string guest_role{};                      // with listen: peers of this role are served, too,
+  ServeGuest serve_guest{};                      // by this
   Introduce introduce = [](MessageChannel&) {};  // with dial: makes the peer a sender, where that takes words
 };
 

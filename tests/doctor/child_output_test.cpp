@@ -26,12 +26,14 @@ ChildOutput run(const std::string& script, std::int64_t timeout_ns = 600 * ns_pe
   const std::string path = folder.file("script");
   std::ofstream(path) << "#!/bin/sh\n" << script << "\n";
   ::chmod(path.c_str(), 0700);
-  return child_output(path, timeout_ns);
+  return child_output(path, {"first", "second one"}, timeout_ns);
 }
 
 TEST(ChildOutput, GivesWhatItPrints) {
   const ChildOutput output = run("echo one; echo two >&2; cat");
   EXPECT_EQ(output.text, "one\n");
+  EXPECT_EQ(output.complaint, "two\n");
+  EXPECT_EQ(output.exit_status, 0);
   EXPECT_TRUE(output.has_ended_well);
   EXPECT_EQ(output.trouble, "");
 }
@@ -41,8 +43,19 @@ TEST(ChildOutput, NamesAnExitStatusAndASignal) {
   EXPECT_EQ(run("kill -SEGV $$").trouble, "it was ended by signal 11");
 }
 
+TEST(ChildOutput, GivesItItsArguments) {
+  EXPECT_EQ(run(R"(printf '%s\n' "$@")").text, "first\nsecond one\n");
+}
+
+TEST(ChildOutput, HearsBothWhicheverIsLonger) {
+  const ChildOutput output = run("i=0; while [ $i -lt 500 ]; do echo $i; echo complaint $i >&2; i=$((i+1)); done");
+  EXPECT_TRUE(output.text.ends_with("\n499\n"));
+  EXPECT_TRUE(output.complaint.ends_with("complaint 499\n"));
+}
+
 TEST(ChildOutput, EndsOneThatHangs) {
   const ChildOutput output = run("exec sleep 1000", 200 * ns_per_ms);
+  EXPECT_TRUE(output.is_late);
   EXPECT_EQ(output.trouble, "it did not end within 200 ms");
   EXPECT_NE(run("exec >&-; exec sleep 1000", 200 * ns_per_ms).trouble, "");
 }
@@ -87,10 +100,11 @@ TEST(ChildOutput, EndsOneThatTalksForEver) {
   const ChildOutput output = run("exec yes");
   EXPECT_EQ(output.trouble, "it says more than 64 KiB");
   EXPECT_LE(output.text.size(), 70000U);
+  EXPECT_EQ(run("exec yes >&2").trouble, "it says more than 64 KiB");
 }
 
 TEST(ChildOutput, NamesAProgramThatIsNotThere) {
-  EXPECT_NE(child_output("/no/such/program", ns_per_s).trouble, "");
+  EXPECT_NE(child_output("/no/such/program", {}, ns_per_s).trouble.find("No such file"), std::string::npos);
 }
 
 }  // namespace

@@ -4,7 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "doctor/json_report.hpp"
+#include "doctor/judge_host.hpp"
 #include "doctor/text_report.hpp"
+#include "tests/doctor/hosts.hpp"
 #include "tests/doctor/machines.hpp"
 
 namespace framewire {
@@ -67,6 +69,48 @@ TEST(TextReport, FitsIntoEightyColumnsButForCommands) {
     EXPECT_TRUE(columns_of(line) <= 80 || line.find("$ ") != std::string::npos) << line;
   }
   EXPECT_NE(report.find("Something is broken: "), std::string::npos);
+}
+
+TEST(TextReport, FitsWhateverIsInTheWayToAHost) {
+  HostFacts host = test::fast_big();
+  host.links[1].latency = host.links[1].there = host.links[1].back = test::failed(std::string(30, 'x') + " 4791");
+  host.links[2].there = test::measured(0.5);
+  for (int fault = 0; fault <= static_cast<int>(HostFault::other); ++fault) {
+    host.fault = static_cast<HostFault>(fault);
+    host.trouble = "a long sentence about what was met there on the way " + std::string(40, 'y');
+    const std::string report = text_report("doctor", judge_host(host, test::rdma_machine(), {}), {.is_verbose = true});
+    for (const std::string& line : lines_of(report)) {
+      EXPECT_TRUE(columns_of(line) <= 80 || line.find("$ ") != std::string::npos) << line;
+    }
+  }
+}
+
+TEST(TextReport, EndsWithTheLinksThatWereAskedFor) {
+  const HostFacts host = test::fast_big();
+  const std::string report = text_report("doctor", judge_host(host, test::rdma_machine(), {}), {},
+                                         {.ready = "Ready for big", .links_area = host_links_area(host)});
+  EXPECT_TRUE(report.ends_with("\nReady for big by rdma, tcp.\n")) << report;
+}
+
+TEST(JsonReport, HasTheWayToAHost) {
+  HostFacts host = test::fast_big();
+  host.links[1].back = test::failed("no way \xff");
+  const MachineFacts machine = test::rdma_machine();
+  const auto json = nlohmann::json::parse(json_report(machine, judge_host(host, machine, {}), {}, &host));
+  const auto& way = json.at("host");
+  EXPECT_EQ(way.at("name"), "big");
+  EXPECT_EQ(way.at("port"), 5290);
+  EXPECT_EQ(way.at("round_trip_us"), 210);
+  EXPECT_EQ(way.at("fault"), nullptr);
+  EXPECT_EQ(way.at("auto"), "rdma");
+  EXPECT_EQ(way.at("links").size(), 3U);
+  EXPECT_NE(way.at("links").at(0).at("not_tried"), nullptr);
+  EXPECT_EQ(way.at("links").at(1).at("works"), false);
+  EXPECT_EQ(way.at("links").at(1).at("forward").at("gigabytes_per_second"), 11.5);
+  EXPECT_EQ(way.at("links").at(1).at("reverse").at("gigabytes_per_second"), nullptr);
+  EXPECT_EQ(way.at("links").at(2).at("latency").at("p50_us"), 12.3);
+  EXPECT_EQ(json.at("is_ready"), true);
+  EXPECT_FALSE(nlohmann::json::parse(json_report(machine, judge(machine, {}), {})).contains("host"));
 }
 
 TEST(TextReport, NothingFromOutsideMovesTheCursor) {

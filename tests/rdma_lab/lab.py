@@ -2,6 +2,7 @@
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -57,3 +58,30 @@ def meet(play: str, moment: str, seconds: float = 120):
         if time.monotonic() > deadline:
             raise AssertionError(f"the other machine did not come to '{moment}' within {seconds:.0f} s")
         time.sleep(0.05)
+
+
+class Play(RdmaTest):
+    """Each test is a play of two machines, which run the same file: play() runs the part that is this one's."""
+
+    def setUp(self):
+        super().setUp()
+        self.key = SHARED / "key"
+        if ROLE == 1 and not self.key.exists():
+            made = self.file("key")
+            self.ends(self.start(harness.BIN / "framewire", "key", "--file", made))
+            shutil.copy(made, self.key)
+        self.meet("begins")
+        mine = self.file("key-here")  # on a file system that knows modes
+        mine.write_bytes(self.key.read_bytes())
+        mine.chmod(0o600)
+        self.key = mine
+
+    def meet(self, name: str):
+        meet(self._testMethodName, name)
+
+    def play(self, sender, viewer):
+        try:
+            (sender if ROLE == 1 else viewer)()
+        except BaseException:
+            (SHARED / f"{self._testMethodName}.failed.{ROLE}").touch()
+            raise

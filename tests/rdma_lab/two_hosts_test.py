@@ -3,7 +3,6 @@
 Every fault is proven by a counter before it counts. In the lab only: scripts/rdma-lab --hosts 2.
 """
 import re
-import shutil
 import subprocess
 import sys
 import time
@@ -19,31 +18,8 @@ SOURCE = ("pattern:stamped", "--size", f"{SIZE[0]}x{SIZE[1]}", "--fps", "10")
 PORT = 5290
 
 
-class TwoHosts(lab.RdmaTest):
+class TwoHosts(lab.Play):
     """Each test is a play of two: sender() on the first machine, viewer() on the second."""
-
-    def setUp(self):
-        super().setUp()
-        self.key = lab.SHARED / "key"
-        if lab.ROLE == 1 and not self.key.exists():
-            made = self.file("key")
-            self.ends(self.start(harness.BIN / "framewire", "key", "--file", made))
-            shutil.copy(made, self.key)
-        self.meet("begins")
-        mine = self.file("key-here")  # on a file system that knows modes
-        mine.write_bytes(self.key.read_bytes())
-        mine.chmod(0o600)
-        self.key = mine
-
-    def meet(self, name: str):
-        lab.meet(self._testMethodName, name)
-
-    def play(self, sender, viewer):
-        try:
-            (sender if lab.ROLE == 1 else viewer)()
-        except BaseException:
-            (lab.SHARED / f"{self._testMethodName}.failed.{lab.ROLE}").touch()
-            raise
 
     def start_sender(self, *options) -> harness.Program:
         sender = self.send(*SOURCE, "--listen", f"*:{PORT}", "--key", self.key, *options)

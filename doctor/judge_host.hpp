@@ -1,0 +1,35 @@
+// From the facts of a way to another machine to findings: pure functions.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "doctor/facts.hpp"
+#include "doctor/finding.hpp"
+#include "doctor/host_facts.hpp"
+#include "transport/link.hpp"
+
+namespace framewire {
+
+/// The area of the links' findings: "Links to big:5290".
+std::string host_links_area(const HostFacts& host);
+
+/// What `--transport auto` takes between the two, by the rule of a viewer's session: the same user on the same machine
+/// has local, else rdma if that connects, else tcp. Nothing: no link connects.
+std::optional<LinkKind> auto_choice(const HostFacts& host);
+
+// One area each. Without `wanted` one link that works both ways is enough; else that one has to.
+Findings judge_way(const HostFacts& host, const MachineFacts& machine);
+Findings judge_host_links(const HostFacts& host, const MachineFacts& machine, std::optional<LinkKind> wanted);
+/// Whether a link that works is as fast as it should be. `area`: of the findings.
+Findings judge_speed(const HostFacts& host, const MachineFacts& machine, const LinkMeasurements& link,
+                     const std::string& area);
+
+/// All areas. A problem is among them where what was asked for does not work.
+Findings judge_host(const HostFacts& host, const MachineFacts& machine, std::optional<LinkKind> wanted);
+
+/// What this machine's findings mean where the way to another was asked for: that is examined itself, so none of them
+/// is more than a warning.
+Findings as_background(Findings machine);
+
+}  // namespace framewire
