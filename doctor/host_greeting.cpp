@@ -114,10 +114,7 @@ AuthenticateOptions authentication_of(const HostWords& words) {
   }
 }
 
-HostFault fault_of(const Error& error, bool has_no_key) {
-  if (has_no_key) {
-    return HostFault::no_key_here;
-  }
+HostFault fault_of(const Error& error) {
   if (error.status() == ExitStatus::refused) {
     // Keys and versions are refused alike, in a sentence.
     const bool is_version = std::string_view(error.what()).find("of the control protocol") != std::string_view::npos;
@@ -126,10 +123,19 @@ HostFault fault_of(const Error& error, bool has_no_key) {
   return error.status() == ExitStatus::lost_peer ? HostFault::other : HostFault::not_framewire;
 }
 
-Authenticated come_in(const HostWords& words, const AuthenticateOptions& options, HostFault if_not_reached) {
+/// Without a key the Unix socket is the only way in, and another machine has none.
+[[noreturn]] void throw_no_key(const Error& error, const HostFacts& host) {
+  if (host.is_own_address) {
+    throw Obstacle(HostFault::not_framewire,
+                   Error::failed("what listens at that port of this machine is no framewire of this user"));
+  }
+  throw Obstacle(HostFault::no_key_here, error);
+}
+
+Authenticated come_in(const HostFacts& host, const AuthenticateOptions& options, HostFault if_not_reached) {
   std::optional<Dialled> dialled;
   try {
-    dialled = dial(words.at, monotonic_ns() + knock_timeout_ns);
+    dialled = dial(host.words.at, monotonic_ns() + knock_timeout_ns);
   } catch (const Error& error) {
     const bool is_closed = if_not_reached == HostFault::none;  // it has just answered
     throw Obstacle(is_closed ? HostFault::other : if_not_reached, error);
@@ -138,7 +144,10 @@ Authenticated come_in(const HostWords& words, const AuthenticateOptions& options
   try {
     return authenticate_dialler(std::move(*dialled), options);
   } catch (const Error& error) {
-    throw Obstacle(fault_of(error, has_no_key), error);
+    if (has_no_key) {
+      throw_no_key(error, host);
+    }
+    throw Obstacle(fault_of(error), error);
   }
 }
 
@@ -169,7 +178,7 @@ HostFacts greet_host(const HostWords& words) {
   try {
     const AuthenticateOptions options = authentication_of(words);
     const HostFault knocked = knock_at_all(words.at, host);
-    const Authenticated authenticated = come_in(words, options, knocked);
+    const Authenticated authenticated = come_in(host, options, knocked);
     host.is_this_machine = authenticated.is_unix;
     host.auth = authenticated.auth;
     host.control = authenticated.control;

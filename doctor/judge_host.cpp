@@ -29,7 +29,7 @@ Finding reached(const HostFacts& host) {
     finding.value =
         host.address == host.words.at.host ? host.address : fmt::format("{} is {}", host.words.at.host, host.address);
     if (host.round_trip_us) {
-      finding.value += fmt::format(", round trip {:.3g} ms", *host.round_trip_us / 1e3);
+      finding.value += ", round trip " + time_text(*host.round_trip_us);
     }
   }
   return finding;

@@ -11,6 +11,9 @@
 
 namespace framewire {
 
+/// "210 µs", "1.5 ms".
+std::string time_text(double us);
+
 /// The area of the links' findings: "Links to big:5290".
 std::string host_links_area(const HostFacts& host);
 

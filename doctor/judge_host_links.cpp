@@ -20,10 +20,6 @@ std::string speed_text(const Measured& measured) {
   return fmt::format("{:.3g} GB/s", measured.gigabytes_per_second);
 }
 
-std::string time_text(double us) {
-  return us < 1000 ? fmt::format("{:.3g} µs", us) : fmt::format("{:.3g} ms", us / 1000);
-}
-
 /// "1.1 GB/s there, 1.2 GB/s back, 64 bytes in 21 µs", of what there is.
 std::string measured_text(const LinkMeasurements& link) {
   std::string text;
@@ -176,6 +172,10 @@ Finding left_finding(const HostFacts& host) {
 }
 
 }  // namespace
+
+std::string time_text(double us) {
+  return us < 1000 ? fmt::format("{:.3g} µs", us) : fmt::format("{:.3g} ms", us / 1000);
+}
 
 std::string host_links_area(const HostFacts& host) {
   return "Links to " + format_host_port(host.words.at);

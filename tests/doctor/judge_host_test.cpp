@@ -44,7 +44,7 @@ Finding obstacle(HostFault fault, const MachineFacts& machine = test::plain_mach
 TEST(JudgeHost, AllIsWell) {
   const Findings findings = judge_host(fast_big(), test::rdma_machine(), {});
   EXPECT_FALSE(has_problem(findings));
-  EXPECT_EQ(find(findings, "host").value, "big is 192.168.7.2, round trip 0.21 ms");
+  EXPECT_EQ(find(findings, "host").value, "big is 192.168.7.2, round trip 210 µs");
   EXPECT_EQ(find(findings, "authentication").value, "the shared key, tls1.3");
   EXPECT_EQ(find(findings, "server").value, "framewire-bench 0.1.0");
   EXPECT_EQ(find(findings, "rdma").value, "11.5 GB/s there, 11.6 GB/s back, 64 bytes in 12.3 µs");

@@ -21,9 +21,10 @@ class Doctor(lab.Play):
         server.interrupt()
         self.ends(server)
 
-    def examine(self, *options, status=harness.OK) -> dict:
+    def examine(self, *options, status=harness.OK, has_key=True) -> dict:
+        key = ("--key", self.key) if has_key else ()
         with self.file("report").open("wb") as stdout:
-            self.ends(self.start(harness.BIN / "framewire-doctor", lab.PEER, "--key", self.key, "--json", *options, stdout=stdout), status,
+            self.ends(self.start(harness.BIN / "framewire-doctor", lab.PEER, *key, "--json", *options, stdout=stdout), status,
                       seconds=5 * harness.WATCHDOG_S)
         report = json.loads(self.file("report").read_text())
         self.assertEqual(report["is_ready"], status == harness.OK)
@@ -139,6 +140,8 @@ class Doctor(lab.Play):
             self.assertEqual(self.found["rdma"]["level"], "warning")
             self.examine("--transport", "rdma", status=harness.FAILED)
             self.assertIn("framewire doctor --transport rdma", self.found["rdma"]["fix"])
+            self.assertEqual(self.examine(status=harness.FAILED, has_key=False)["fault"], "no_key_here")
+            self.assertIn(f"framewire key --export | ssh {lab.PEER} framewire key --import -", self.found["authentication"]["fix"])
             self.meet("is examined")
 
         self.play(server, doctor)
