@@ -20,7 +20,7 @@ constexpr std::uint64_t most_rate_per_s = 1'000'000;
 constexpr std::uint64_t longest_row_ns = std::uint64_t{86'400} * ns_per_s;
 
 std::string operation_field(const json& message) {
-  const std::string operation = text_field(message, "operation");
+  std::string operation = text_field(message, "operation");
   if (operation != "stream" && operation != "latency") {
     throw wrong_field(message, "operation", "stream or latency");
   }

@@ -56,7 +56,7 @@ struct Measured {
 struct LinkMeasurements {
   LinkKind link = LinkKind::tcp;
   std::string not_tried;  // why; empty: it was
-  Measured latency;       // small messages, from here to there
+  Measured latency;       // small messages, from there to here
   Measured there;         // a burst, from here
   Measured back;          // a burst, from there
 

@@ -152,9 +152,11 @@ void measure_links(HostFacts& host, const MachineFacts& machine, std::optional<L
     if (!why.empty()) {
       continue;
     }
-    for (const auto& [field, row] : {std::pair(&measured.latency, HostRow{.link = link, .is_latency = true}),
-                                     std::pair(&measured.there, HostRow{.link = link}),
-                                     std::pair(&measured.back, HostRow{.link = link, .is_reverse = true})}) {
+    // From there first: this end is the viewer then, which makes the connection and knows best why there is none.
+    for (const auto& [field, row] :
+         {std::pair(&measured.latency, HostRow{.link = link, .is_latency = true, .is_reverse = true}),
+          std::pair(&measured.there, HostRow{.link = link}),
+          std::pair(&measured.back, HostRow{.link = link, .is_reverse = true})}) {
       *field = run(row);
       if (field->has_lost_peer) {
         host.left = is_there();
