@@ -34,7 +34,7 @@ std::optional<Finding> slow_finding(const HostFacts& host, const MachineFacts& m
                                     const NetworkInterface& interface) {
   const double could = gigabytes_per_second(interface);
   const double best = std::max(link.there.gigabytes_per_second, link.back.gigabytes_per_second);
-  if (could <= 0 || best >= fair_share * could) {
+  if (could <= 0 || best <= 0 || best >= fair_share * could) {
     return std::nullopt;
   }
   Finding finding{
@@ -64,14 +64,13 @@ std::optional<Finding> slow_finding(const HostFacts& host, const MachineFacts& m
 std::optional<Finding> uneven_finding(const LinkMeasurements& link, const NetworkInterface& interface) {
   const double there = link.there.gigabytes_per_second;
   const double back = link.back.gigabytes_per_second;
-  if (std::min(there, back) >= fair_share * std::max(there, back)) {
+  if (std::min(there, back) <= 0 || std::min(there, back) >= fair_share * std::max(there, back)) {
     return std::nullopt;
   }
   Finding finding{.name = fmt::format("{} directions", name(link.link)),
                   .level = Level::warning,
                   .value = fmt::format("{} is {:.2g} times as fast as {}", there > back ? "there" : "back",
-                                       std::max(there, back) / std::max(std::min(there, back), 1e-9),
-                                       there > back ? "back" : "there")};
+                                       std::max(there, back) / std::min(there, back), there > back ? "back" : "there")};
   if (link.link == LinkKind::rdma) {
     finding.text =
         "RDMA pays for every lost packet with many. Flow control keeps them, on both machines and the "

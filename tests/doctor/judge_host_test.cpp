@@ -196,6 +196,14 @@ TEST(JudgeHost, OneWayMuchSlowerThanTheOther) {
   EXPECT_EQ(find(judge_host(host, test::rdma_machine(), {}), "tcp directions").value, "missing");
 }
 
+TEST(JudgeHost, ASpeedThatIsNotKnownIsNotJudged) {
+  HostFacts host = fast_big();
+  link(host, LinkKind::tcp).there = measured(0);
+  const Findings findings = judge_host(host, test::rdma_machine(), {});
+  EXPECT_EQ(find(findings, "tcp").value, "works there, 8.5 GB/s back, 64 bytes in 12.3 µs");
+  EXPECT_EQ(find(findings, "tcp directions").value, "missing");
+}
+
 TEST(JudgeHost, LargePacketsThatDoNotPass) {
   HostFacts host = fast_big();
   link(host, LinkKind::tcp).there = failed("it did not end within 20000 ms");
