@@ -200,24 +200,27 @@ class DoctorHost(harness.EndToEnd):
         host = self.report(at, "--transport", "tcp", program=self.beside("exec sleep 1000"), status=harness.FAILED)
         self.assertIn("did not end within 20000 ms", host["links"][0]["latency"]["trouble"])
 
+    @staticmethod
+    def words(pid: int) -> bytes:
+        try:
+            return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+        except (FileNotFoundError, ProcessLookupError):
+            return b""
+
     def measuring(self, at: str, **more) -> harness.Program:
         """A doctor whose bench is at a burst."""
         program = self.start(harness.BIN / "framewire-doctor", at, "--transport", "tcp", **more)
 
-        def words(pid: int) -> bytes:
-            try:
-                return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
-            except (FileNotFoundError, ProcessLookupError):
-                return b""
-
-        harness.wait_until(lambda: any(b"framewire-bench" in words(pid) and b"stream" in words(pid) for pid in program.family()),
+        harness.wait_until(lambda: any(b"framewire-bench" in self.words(pid) and b"stream" in self.words(pid) for pid in program.family()),
                            "its framewire-bench")
         return program
 
     def test_the_end_takes_bench_with_it(self):
         at = self.server()
+        endless = self.beside("exec sleep 1000")
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
-            program = self.measuring(at)
+            program = self.start(endless, at, "--transport", "tcp")
+            harness.wait_until(lambda: any(b"sleep" in self.words(pid) for pid in program.family()), "its framewire-bench")
             program.signal(number)
             self.assertEqual(program.wait_end(), -number)
             harness.wait_until(lambda: program.family() == [], "its framewire-bench to go, too")
