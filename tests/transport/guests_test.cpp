@@ -86,10 +86,15 @@ TEST_F(GuestsTest, OfAnotherRoleAreRefused) {
 }
 
 TEST_F(GuestsTest, ComeOneAtATime) {
+  std::atomic<bool> is_served = false;
   std::atomic<bool> may_end = false;
-  Subscriber subscriber(
-      listening([&](Authenticated&, Door&) { EXPECT_TRUE(eventually([&] { return may_end.load(); })); }), log_);
+  Subscriber subscriber(listening([&](Authenticated&, Door&) {
+                          is_served = true;
+                          EXPECT_TRUE(eventually([&] { return may_end.load(); }));
+                        }),
+                        log_);
   const Authenticated first = come(subscriber, "bench");
+  EXPECT_TRUE(eventually([&] { return is_served.load(); }));
   try {
     come(subscriber, "bench");
     ADD_FAILURE();
@@ -114,6 +119,17 @@ TEST_F(GuestsTest, EndWithTheSubscriber) {
   const std::int64_t begin_ns = monotonic_ns();
   subscriber.close({});
   EXPECT_LT(monotonic_ns() - begin_ns, 30 * ns_per_s);
+}
+
+/// Somebody who has come in and never says hello does not either.
+TEST_F(GuestsTest, SayNothingAndHoldUpNobody) {
+  Subscriber subscriber(listening(), log_);
+  const Authenticated silent =
+      authenticate_dialler(dial({"127.0.0.1", subscriber.port()}, monotonic_ns() + 10 * ns_per_s), {});
+  EXPECT_EQ(message_type(hear(silent)), "hello");  // it waits for ours now
+  const std::int64_t begin_ns = monotonic_ns();
+  subscriber.close({});
+  EXPECT_LT(monotonic_ns() - begin_ns, handshake_timeout_ns / 2);
 }
 
 /// Whoever serves a guest may hand its channel on, to a session that lives shorter: the end must not reach for it then.

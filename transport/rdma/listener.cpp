@@ -111,20 +111,35 @@ void RdmaListener::take_events() {
   rdma_cm_event* event = nullptr;
   while (rdma_get_cm_event(events_.get(), &event) == 0) {
     Verbs<rdma_cm_event> owned(event);
-    if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST) {
-      continue;
+    if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
+      take_request(std::move(owned));
+    } else if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL) {
+      const rdma_cm_id* id = event->id;
+      owned.reset();
+      let_go_of(id);
     }
-    RdmaRequest request(events_, Verbs<rdma_cm_id>(event->id));
-    const std::string from = text_of(rdma_get_peer_addr(event->id));
-    // The connection manager pads it with zeros; what is longer than ours is not ours.
-    RdmaPrivateData hello{};
-    const auto& parameters = event->param.conn;
-    if (parameters.private_data != nullptr) {
-      std::memcpy(hello.data(), parameters.private_data,
-                  std::min<std::size_t>(parameters.private_data_len, hello.size()));
-    }
-    owned.reset();  // before the request may be dropped: an id waits for its events
-    on_request_(std::move(request), hello, from);
+  }
+}
+
+void RdmaListener::take_request(Verbs<rdma_cm_event> event) {
+  RdmaRequest request(events_, Verbs<rdma_cm_id>(event->id));
+  const std::string from = text_of(rdma_get_peer_addr(event->id));
+  // The connection manager pads it with zeros; what is longer than ours is not ours.
+  RdmaPrivateData hello{};
+  const auto& parameters = event->param.conn;
+  if (parameters.private_data != nullptr) {
+    std::memcpy(hello.data(), parameters.private_data,
+                std::min<std::size_t>(parameters.private_data_len, hello.size()));
+  }
+  event.reset();  // before the request may be dropped: an id waits for its events
+  on_request_(std::move(request), hello, from);
+}
+
+/// Its device is being removed, and the kernel waits with that until nobody listens there any more.
+void RdmaListener::let_go_of(const rdma_cm_id* id) noexcept {
+  std::erase_if(ids_, [&](const auto& one) { return one.get() == id; });
+  if (ids_.empty()) {
+    port_ = 0;
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <sys/socket.h>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -30,6 +31,7 @@ class RdmaListener {
   RdmaListener(const RdmaListener&) = delete;
   RdmaListener& operator=(const RdmaListener&) = delete;
 
+  /// 0 when the last of its devices has been removed. Any thread.
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
 
  private:
@@ -37,11 +39,13 @@ class RdmaListener {
   bool try_to_listen(sockaddr_storage address, std::uint16_t port);
   void listen_loop() noexcept;
   void take_events();
+  void take_request(Verbs<rdma_cm_event> event);
+  void let_go_of(const rdma_cm_id* id) noexcept;
 
   OnRequest on_request_;
   std::shared_ptr<rdma_event_channel> events_;
   std::vector<Verbs<rdma_cm_id>> ids_;
-  std::uint16_t port_;
+  std::atomic<std::uint16_t> port_;
   FileDescriptor stop_event_;
   std::thread thread_;
 };

@@ -52,6 +52,7 @@ void SenderSession::shake_hands() {
   auto answer = std::make_unique<nlohmann::json>(channel.receive(monotonic_ns() + handshake_timeout_ns));
   ChooseMessage choice;
   for (std::size_t choices = 0; answer; ++choices) {
+    throw_if_refused(*answer);
     if (choices == offer.links.size()) {
       refuse(channel, "every link that was offered has been chosen already");
     }

@@ -67,7 +67,7 @@ class Subscriber::Implementation {
   bool run_one_session();
   std::shared_ptr<ViewerSession> connect();
   std::shared_ptr<ViewerSession> receive();
-  void forget_handshake() noexcept;
+  bool hold_handshake(int fd) noexcept;
   [[nodiscard]] std::int64_t patience_ends_ns() const noexcept {
     return options_.retry_ns < 0 ? INT64_MAX : alone_since_ns_ + options_.retry_ns;
   }
@@ -263,19 +263,15 @@ std::shared_ptr<ViewerSession> Subscriber::Implementation::connect() {
   const HostPort& to = *options_.endpoint.dial;
   connecting_since_ns_ = monotonic_ns();
   Dialled dialled = dial(to, connecting_since_ns_ + dial_patience_ns);
-  {
-    const std::scoped_lock lock(mutex_);
-    handshake_fd_.reset(::fcntl(dialled.fd.get(), F_DUPFD_CLOEXEC, 0));
-    if (stopping_) {
-      return nullptr;
-    }
+  if (!hold_handshake(dialled.fd.get())) {
+    return nullptr;
   }
   const HostPort data_to = reached(dialled, to);
   Authenticated authenticated = authenticate_dialler(std::move(dialled), hurried(authenticate_, patience_ends_ns()));
   options_.introduce(*authenticated.channel);
   exchange_hellos(*authenticated.channel, "viewer", options_.program, {"sender"});
   auto session = std::make_shared<ViewerSession>(std::move(authenticated), DataWay{.dial = &data_to}, wishes_);
-  forget_handshake();
+  hold_handshake(-1);
   return session;
 }
 
@@ -283,19 +279,24 @@ std::shared_ptr<ViewerSession> Subscriber::Implementation::connect() {
 std::shared_ptr<ViewerSession> Subscriber::Implementation::receive() {
   for (;;) {
     Authenticated authenticated = await_incoming();
-    if (!authenticated.channel) {
+    if (!authenticated.channel || !hold_handshake(authenticated.channel->fd())) {
       return nullptr;
     }
     connecting_since_ns_ = monotonic_ns();
     if (guests_.greet(authenticated, *door_)) {
-      return std::make_shared<ViewerSession>(std::move(authenticated), DataWay{.door = door_.get()}, wishes_);
+      auto session = std::make_shared<ViewerSession>(std::move(authenticated), DataWay{.door = door_.get()}, wishes_);
+      hold_handshake(-1);
+      return session;
     }
+    hold_handshake(-1);
   }
 }
 
-void Subscriber::Implementation::forget_handshake() noexcept {
+/// What close() ends early from now on; -1: nothing. False when it has begun already.
+bool Subscriber::Implementation::hold_handshake(int fd) noexcept {
   const std::scoped_lock lock(mutex_);
-  handshake_fd_.reset();
+  handshake_fd_.reset(fd < 0 ? -1 : ::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  return !stopping_;
 }
 
 /// Without a channel when the subscriber stops. Throws Error (lost_peer) when nobody came for as long as --retry says.
@@ -424,11 +425,10 @@ bool Subscriber::Implementation::give_up(const Error& error, bool had_session) {
   // ring, a format that this end does not know.
   const bool cannot_go_on = had_session && error.status() == ExitStatus::failed && !door_;
   const bool is_final = is_refused || cannot_go_on || (had_session && !options_.reconnect);
-  const std::int64_t now_ns = monotonic_ns();
   if (had_session && flows_.frames_received() != frames_before_session_) {
-    alone_since_ns_ = now_ns;  // one that brought no frame was no company
+    alone_since_ns_ = monotonic_ns();  // one that brought no frame was no company
   }
-  const bool out_of_patience = options_.retry_ns >= 0 && now_ns - alone_since_ns_ >= options_.retry_ns;
+  const bool out_of_patience = options_.retry_ns >= 0 && monotonic_ns() - alone_since_ns_ >= options_.retry_ns;
   status_.sentence = error.what();
   if (is_final || out_of_patience) {
     status_.state = SubscriberState::failed;
