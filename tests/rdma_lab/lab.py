@@ -13,6 +13,8 @@ import harness  # noqa: E402  (it lies beside the end-to-end tests)
 ROLE = int(os.environ.get("FRAMEWIRE_LAB_ROLE", "1"))
 ADDRESS = os.environ.get("FRAMEWIRE_LAB_ADDRESS", "")
 PEER = os.environ.get("FRAMEWIRE_LAB_PEER", ADDRESS)
+# Every program of a test has a home of its own, and would compile every shader anew: seconds each on an emulated processor.
+os.environ.setdefault("MESA_SHADER_CACHE_DIR", "/tmp/framewire-shader-cache")
 SHARED = pathlib.Path(os.environ.get("FRAMEWIRE_LAB_SHARED", "/nowhere"))
 
 

@@ -16,25 +16,17 @@ class ViewPull(lab.RdmaTest):
 
     def test_whole_frames_at_no_cost(self):
         sender = self.send_on(*PATTERN, "--allow-pull")
-        viewer = self.pull(sender.address, "--pull-interval", "10ms", "--frames", "12", "--verify")
+        viewer = self.pull(sender.address, "--pull-interval", "400ms", "--frames", "6", "--verify")
         viewer.wait_line("transport=rdma .* mode=pull$")
         self.ends(viewer)
         sender.interrupt()
         self.ends(sender)
         shown, sent = self.stats(viewer), self.stats(sender)
-        self.assertEqual((shown["frames_received"], shown["frames_torn"], shown["transport"]), (12, 0, "rdma"))
+        self.assertEqual((shown["frames_received"], shown["frames_torn"], shown["transport"]), (6, 0, "rdma"))
+        self.assertGreaterEqual(shown["frames_skipped"], 20)  # some seven go by between two looks
         self.assertGreaterEqual(shown["frames_checked"], 1)
-        self.assertEqual((sent["frames_sent"], sent["frames_skipped"], sent["frames_pulled"]), (0, 0, 12))
-        self.assertGreaterEqual(sent["frames_produced"], 12)
+        self.assertEqual((sent["frames_sent"], sent["frames_skipped"], sent["frames_pulled"]), (0, 0, 6))
         self.assertTrue(sent["sessions"][0]["said_bye"])
-
-    def test_a_look_now_and_then(self):
-        sender = self.send_on(*PATTERN, "--allow-pull")
-        viewer = self.pull(sender.address, "--pull-interval", "1s", "--frames", "3")
-        self.ends(viewer)
-        sender.interrupt()
-        self.ends(sender)
-        self.assertGreaterEqual(self.stats(viewer)["frames_skipped"], 20)  # some twenty go by between two looks
 
     def test_beside_viewers_that_are_sent_to(self):
         sender = self.send_on(*PATTERN, "--allow-pull", "--viewers", "1", "--slots", "1")
@@ -46,9 +38,11 @@ class ViewPull(lab.RdmaTest):
         looks[0].pause()  # holds nobody up
         self.ends(pushed)
         looks[0].go_on()
-        for viewer in looks:
-            viewer.interrupt()
-            self.ends(viewer)
+        looks[0].interrupt()
+        self.ends(looks[0])
+        said = len(sender.lines)
+        looks[1].kill()
+        sender.wait_line(r"^viewer .* \(rdma\): ", after=said)
         sender.interrupt()
         self.ends(sender)
         self.assertEqual(self.stats(pushed)["frames_torn"], 0)
@@ -63,12 +57,6 @@ class ViewPull(lab.RdmaTest):
         self.one_sentence(viewer, "may not be pulled", "--allow-pull")
         self.assertTrue(sender.is_running())
 
-    def test_only_over_rdma(self):
-        sender = self.send_on(*PATTERN, "--allow-pull", "--transport", "tcp")
-        viewer = self.pull(sender.address)
-        self.ends(viewer, harness.REFUSED)
-        self.one_sentence(viewer, "rdma alone")
-
     def test_the_viewer_listens_and_the_sender_dials(self):
         viewer = self.pull("--listen", "127.0.0.1:0", "--frames", "5")
         port = viewer.wait_line(r"^waiting for a sender on .*:(\d+)").group(1)
@@ -79,31 +67,15 @@ class ViewPull(lab.RdmaTest):
         self.assertEqual(self.stats(viewer)["frames_received"], 5)
         self.assertEqual(self.pulled(sender)[0], 5)
 
-    def test_a_killed_sender_is_named_and_the_viewer_comes_back(self):
+    def test_a_killed_sender_is_named(self):
         sender = self.send_on(*PATTERN, "--allow-pull")
         viewer = self.pull(sender.address, terminal=True)
         viewer.wait_line("shown [1-9]")
         sender.kill()
         viewer.wait_line("^lost the sender: ")
-        before = len(viewer.lines)
-        again = self.send_on(*PATTERN, "--allow-pull", listen=f"127.0.0.1:{sender.port}")
-        viewer.wait_line("mode=pull", after=before)
-        viewer.wait_line("shown [1-9]", after=len(viewer.lines))
         viewer.interrupt()
         self.ends(viewer)
-        again.interrupt()
-        self.ends(again)
         self.assertEqual(self.stats(viewer)["frames_torn"], 0)
-
-    def test_a_killed_viewer_leaves_nothing(self):
-        sender = self.send_on(*PATTERN, "--allow-pull")
-        viewer = self.pull(sender.address, terminal=True)
-        viewer.wait_line("shown [1-9]")
-        said = len(sender.lines)
-        viewer.kill()
-        sender.wait_line(r"^viewer .* \(rdma\): ", after=said)
-        sender.interrupt()
-        self.ends(sender)
 
     def test_a_stream_that_ends_ends_the_looking(self):
         sender = self.send_on(*PATTERN, "--allow-pull", "--frames", "60")
