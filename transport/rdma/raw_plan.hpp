@@ -57,7 +57,9 @@ struct RawTerms {
 /// What one end has seen.
 struct RawResult {
   std::uint64_t count = 0;
-  std::int64_t elapsed_ns = 0;  // client: from the first request to the last completion; server: first to last message
+  // To the last: the client's from before its first message is prepared to the completion of the last one, the server's
+  // from when it was ready, on which the client begins, to the last message; where it is passive to the client's word.
+  std::int64_t elapsed_ns = 0;
   std::int64_t cpu_ns = 0;
   Histogram latency;  // client, latency only: half of every round trip
 };

@@ -15,9 +15,6 @@ constexpr std::size_t most_at_once = 16;
 
 }  // namespace
 
-RawReceives::RawReceives(const RdmaConnection& connection, const RawMemory& memory) noexcept
-    : connection_(connection), memory_(memory) {}
-
 std::uint64_t RawReceives::chunks_per_message() const noexcept {
   return shape_.has_buffers ? (shape_.message_bytes + shape_.chunk_bytes - 1) / shape_.chunk_bytes : 1;
 }
@@ -29,16 +26,20 @@ std::uint64_t RawReceives::bytes_of(std::uint64_t chunk) const noexcept {
 
 void RawReceives::begin(const Shape& shape) {
   shape_ = shape;
-  const std::uint64_t receive_depth = connection_.grants().receive_depth;
-  depth_ = shape.has_buffers ? std::min(receive_depth, shape.slots * chunks_per_message()) : receive_depth;
-  post_again();
+  depth_ = shape.has_buffers ? std::min<std::uint64_t>(queue_.depth, shape.slots * chunks_per_message()) : queue_.depth;
+  post_again(0);
 }
 
-void RawReceives::post_again() {
-  while (posted_ - taken_ < depth_) {
+void RawReceives::post_again(std::uint64_t first_unchecked) {
+  const std::uint64_t end = taken_ + depth_;
+  post(shape_.has_buffers ? std::min(end, (first_unchecked + shape_.slots) * chunks_per_message()) : end);
+}
+
+void RawReceives::post(std::uint64_t end) {
+  while (posted_ < end) {
     std::array<ibv_recv_wr, most_at_once> requests;
     std::array<ibv_sge, most_at_once> parts;
-    const std::size_t count = std::min<std::uint64_t>(depth_ - (posted_ - taken_), most_at_once);
+    const std::size_t count = std::min<std::uint64_t>(end - posted_, most_at_once);
     for (std::size_t i = 0; i < count; ++i, ++posted_) {
       requests[i] = {};
       requests[i].wr_id = posted_;
@@ -46,15 +47,15 @@ void RawReceives::post_again() {
       if (shape_.has_buffers) {
         const std::uint64_t slot = posted_ / chunks_per_message() % shape_.slots;
         const std::uint64_t offset_bytes = posted_ % chunks_per_message() * shape_.chunk_bytes;
-        parts[i] = {.addr = memory_.address() + memory_.offset_bytes(slot) + offset_bytes,
+        parts[i] = {.addr = shape_.address + slot * shape_.stride_bytes + offset_bytes,
                     .length = static_cast<std::uint32_t>(bytes_of(posted_)),
-                    .lkey = memory_.local_key()};
+                    .lkey = shape_.key};
         requests[i].sg_list = &parts[i];
         requests[i].num_sge = 1;
       }
     }
     ibv_recv_wr* bad = nullptr;
-    if (const int error_number = ibv_post_recv(connection_.queue_pair(), requests.data(), &bad); error_number != 0) {
+    if (const int error_number = ibv_post_recv(queue_.queue_pair, requests.data(), &bad); error_number != 0) {
       throw Error::from_errno("post RDMA receives", error_number);
     }
   }
@@ -62,7 +63,7 @@ void RawReceives::post_again() {
 
 bool RawReceives::poll() {
   std::array<ibv_wc, most_at_once> completions;
-  const int count = ibv_poll_cq(connection_.receive_completions(), completions.size(), completions.data());
+  const int count = ibv_poll_cq(queue_.completions, completions.size(), completions.data());
   for (int i = 0; i < count; ++i) {
     take(completions[static_cast<std::size_t>(i)]);
   }

@@ -5,16 +5,10 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "transport/rdma/raw_last_messages.hpp"
 #include "transport/rdma/raw_message.hpp"
 
 namespace framewire {
-
-namespace {
-
-/// The client says its last word when its device has had every acknowledgement.
-constexpr std::int64_t last_messages_ns = 5 * ns_per_s;
-
-}  // namespace
 
 RdmaOptions raw_options(std::int64_t peer_timeout_ns) {
   return {.domain_of = make_domain, .peer_timeout_ns = peer_timeout_ns, .receives_immediates = false};
@@ -25,7 +19,9 @@ RawVerbs::RawVerbs(std::unique_ptr<RdmaConnection> connection, const RawPlan& pl
       end_(end),
       connection_(std::move(connection)),
       memory_(connection_->domain(), plan_, end),
-      receives_(*connection_, memory_),
+      receives_({.queue_pair = connection_->queue_pair(),
+                 .completions = connection_->receive_completions(),
+                 .depth = connection_->grants().receive_depth}),
       sends_(*connection_, memory_, plan_),
       chunk_bytes_(connection_->grants().chunk_bytes) {
   if (plan_.operation == RawOperation::write_imm && !connection_->grants().has_immediate) {
@@ -50,7 +46,10 @@ void RawVerbs::begin(const RawTerms& peer) {
         {.has_buffers = plan_.operation == RawOperation::send || (is_latency && !connection_->grants().has_immediate),
          .message_bytes = plan_.message_bytes,
          .chunk_bytes = chunk_bytes_,
-         .slots = is_latency ? 1 : memory_.slot_count()});
+         .slots = is_latency ? 1 : memory_.slot_count(),
+         .address = memory_.address(),
+         .stride_bytes = memory_.offset_bytes(1),
+         .key = memory_.local_key()});
   }
 }
 
@@ -164,6 +163,7 @@ std::uint64_t RawVerbs::ping(RawWait& wait, Histogram& latency) {
     await_pong(number, wait);
     latency.add((monotonic_ns() - sent_ns) / 2);
     check(number, plan_.touches_payload);
+    receives_.post_again(number + 1);
     if (is_over) {
       return number + 1;
     }
@@ -185,7 +185,7 @@ void RawVerbs::post_ping(std::uint64_t number, bool is_last, RawWait& wait) {
 void RawVerbs::await_pong(std::uint64_t number, RawWait& wait) {
   for (;;) {
     receives_.poll();
-    receives_.post_again();
+    receives_.post_again(number);
     const std::int64_t now_ns = monotonic_ns();
     if (receives_.messages() > number) {
       wait.found(now_ns);
@@ -221,21 +221,22 @@ RawResult RawVerbs::answer(const RawNews& news) {
 }
 
 void RawVerbs::take_messages(RawWait& wait, RawResult& result) {
-  std::int64_t first_ns = 0;
-  std::int64_t last_ns = monotonic_ns();
+  const std::int64_t begin_ns = monotonic_ns();
+  std::int64_t last_ns = begin_ns;
+  RawLastMessages last_messages;
   while (!wait.total() || result.count < *wait.total()) {
     const bool has_moved = receives_.poll();
     const std::int64_t now_ns = monotonic_ns();
     wait.look_if_due(now_ns);
+    const bool are_overdue = last_messages.are_overdue(wait.total().has_value(), has_moved, now_ns);
     if (has_moved) {
       wait.found(now_ns);
       last_ns = now_ns;
-      first_ns = first_ns == 0 ? now_ns : first_ns;
       for (; result.count < receives_.messages(); ++result.count) {
         take(result.count, wait);
       }
-      receives_.post_again();
-    } else if (wait.total() && now_ns - last_ns > last_messages_ns) {
+      receives_.post_again(first_unchecked(result.count));
+    } else if (are_overdue) {
       throw Error::lost_peer("only " + std::to_string(result.count) + " of " + std::to_string(*wait.total()) +
                              " messages came");
     } else {
@@ -243,12 +244,20 @@ void RawVerbs::take_messages(RawWait& wait, RawResult& result) {
       wait.idle(now_ns);
     }
   }
-  result.elapsed_ns = last_ns - first_ns;
+  result.elapsed_ns = last_ns - begin_ns;
+}
+
+/// Nobody looks at messages that are sent without touch, but at the last, which none follows: their places are free as
+/// soon as they are taken.
+std::uint64_t RawVerbs::first_unchecked(std::uint64_t counted) const noexcept {
+  const bool are_looked_at = plan_.touches_payload || plan_.operation == RawOperation::latency;
+  return are_looked_at ? counted : receives_.messages() + 1;
 }
 
 void RawVerbs::take(std::uint64_t number, RawWait& wait) {
   if (plan_.operation == RawOperation::latency) {
     check(number, plan_.touches_payload);
+    receives_.post_again(number + 1);  // the answer brings the next one
     post_ping(number, false, wait);
   } else if (plan_.operation == RawOperation::send && plan_.touches_payload) {
     check(number, true);

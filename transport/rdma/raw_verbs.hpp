@@ -49,6 +49,7 @@ class RawVerbs {
   void post_ping(std::uint64_t number, bool is_last, RawWait& wait);
   void await_pong(std::uint64_t number, RawWait& wait);
   void take_messages(RawWait& wait, RawResult& result);
+  [[nodiscard]] std::uint64_t first_unchecked(std::uint64_t counted) const noexcept;
   void take(std::uint64_t number, RawWait& wait);
 
   const RawPlan plan_;
