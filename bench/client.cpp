@@ -3,6 +3,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "bench/message_source.hpp"
+#include "bench/warm_up.hpp"
 #include "transport/control/address.hpp"
 #include "transport/session/sender_service.hpp"
 
@@ -46,6 +47,7 @@ RowResult measure_row(const RowPlan& plan, const EndpointOptions& endpoint, Log&
     stream.sleep_until(monotonic_ns() + ns_per_ms);
   }
   RowResult row{.plan = plan, .client = {}, .server = {}};
+  warm_up(stream, plan);  // a server that leaves meanwhile is met again below
   const std::int64_t begin_ns = monotonic_ns();
   const std::int64_t cpu_begin_ns = process_cpu_ns();
   row.client = send_messages(stream, plan);

@@ -12,6 +12,7 @@ inline constexpr std::uint64_t bench_tag_touch = 2;  // the server reads every b
 inline constexpr std::uint64_t bench_tag_block = 4;  // the server sleeps at once when nothing is there
 inline constexpr std::uint64_t bench_tag_result =
     8;  // no message of the row, but its sender's result (JSON), where the sender was asked for the row
+inline constexpr std::uint64_t bench_tag_warm_up = 16;  // comes before the messages of the row, and counts for nothing
 
 constexpr std::uint64_t tag_of(WaitMode mode) noexcept {
   return mode == WaitMode::spin ? bench_tag_spin : mode == WaitMode::block ? bench_tag_block : 0;

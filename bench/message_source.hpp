@@ -12,7 +12,7 @@ namespace framewire {
 StreamOptions stream_options_of(const RowPlan& plan);
 
 /// Publishes messages until the plan is fulfilled or the stream stops; says how many, and in which
-/// time. The epoch has begun; the stream is not finished. The source's thread.
+/// time they went. The epoch has begun and warm_up() is over; the stream is not finished. The source's thread.
 EndResult send_messages(Stream& stream, const RowPlan& plan);
 
 }  // namespace framewire

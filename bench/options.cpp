@@ -20,7 +20,10 @@ constexpr const char* description =
     "and, where there is an RDMA device, beside what that does by itself (verbs: send, write, write_imm, read).\n"
     "Without HOST it starts both ends itself on this machine. On two machines: framewire bench --listen '*:5290' on "
     "one,\n"
-    "framewire bench HOST on the other.";
+    "framewire bench HOST on the other.\n"
+    "Rates are all messages by the time from when the first one is begun until the last one has come (verbs: until "
+    "the\n"
+    "device has its acknowledgement). Setting up comes before: memory, connections, and a few messages that warm up.";
 
 constexpr const char* examples =
     "\nExamples:\n"
@@ -31,7 +34,9 @@ constexpr const char* examples =
     "them:\n"
     "                                                         both ends' times, MB/s, messages/s (or with HOST)\n"
     "  framewire bench big --reverse                          from big to here; without --reverse from here to big\n"
-    "  framewire bench big --transport verbs --spin           as ib_send_bw, ib_write_bw, ib_read_bw, ib_write_lat\n";
+    "  framewire bench big --transport verbs --spin           beside ib_send_bw, ib_write_bw, ib_read_bw; latency is "
+    "a\n"
+    "                                                         write with immediate to a completion at either end\n";
 
 struct Words {
   CommonWords common;
@@ -60,7 +65,9 @@ void describe_options(CLI::App& app, Words& words) {
   auto* spin = app.add_flag("--spin", words.spin, "poll at both ends, whatever it costs");
   app.add_flag("--block", words.block, "sleep on a descriptor at both ends as soon as nothing is there")
       ->excludes(spin);
-  app.add_flag("--touch", words.touch, "write and read every byte of every message at the ends");
+  app.add_flag("--touch", words.touch,
+               "write every byte of every message and read it where it comes; of verbs write and write_imm, whose\n"
+               "receiver reads at the end, those of the last --slots messages");
   app.add_flag("--reverse", words.reverse, "the server sends and this end receives, over the links");
   app.add_flag("--json", words.json, "print one JSON object");
   app.add_flag("--verbose", words.is_verbose, "say more");

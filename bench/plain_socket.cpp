@@ -4,13 +4,17 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
+#include <memory>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -18,28 +22,36 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/file_descriptor.hpp"
+#include "base/wait.hpp"
 #include "memory/host_block.hpp"
 
 namespace framewire {
 
 namespace {
 
-constexpr std::size_t header_bytes = 16;  // sent time and a flag that says whether more follows
+/// Between two reads or writes of a socket, and for the last word.
+constexpr std::int64_t patience_ns = 10 * ns_per_s;
+
+enum class Kind : std::uint64_t {
+  message,
+  warm_up,  // before the messages: it counts for nothing, and its answer says that the receiver is ready
+  end,
+};
 
 struct MessageHeader {
+  Kind kind = Kind::message;
   std::int64_t sent_ns = 0;
-  std::uint64_t more = 1;
 };
-static_assert(sizeof(MessageHeader) == header_bytes);
+static_assert(sizeof(MessageHeader) == 16);
 
 struct ServerReport {
   std::uint64_t count = 0;
-  std::int64_t first_ns = 0;
   std::int64_t last_ns = 0;
   std::int64_t cpu_ns = 0;
   LatencyUs latency_us;
 };
 
+/// False when the other end is gone, or moves nothing for long: it may have been stopped.
 bool send_all(int socket, const void* data, std::size_t size, int flags = 0) {
   const auto* at = static_cast<const std::byte*>(data);
   while (size > 0) {
@@ -66,6 +78,14 @@ bool receive_all(int socket, void* data, std::size_t size) {
   return true;
 }
 
+void set_up(int socket) {
+  const int on = 1;
+  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  const timeval patience{.tv_sec = patience_ns / ns_per_s, .tv_usec = 0};
+  ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+}
+
 std::pair<FileDescriptor, FileDescriptor> connected_pair() {
   FileDescriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   FileDescriptor client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -82,10 +102,8 @@ std::pair<FileDescriptor, FileDescriptor> connected_pair() {
   if (!server.valid()) {
     throw Error::from_errno("accept over loopback", errno);
   }
-  const int on = 1;
-  for (const int fd : {client.get(), server.get()}) {
-    ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  }
+  set_up(client.get());
+  set_up(server.get());
   return {std::move(client), std::move(server)};
 }
 
@@ -97,22 +115,25 @@ void serve(int socket, int report_pipe, const RowPlan& plan) {
   const auto block = HostBlock::create_private("socket buffers", plan.message_bytes * plan.slots);
   ServerReport report;
   Histogram latency;
-  const std::int64_t cpu_begin_ns = process_cpu_ns();
+  std::int64_t cpu_begin_ns = process_cpu_ns();
   std::uint64_t sum = 0;
-  for (MessageHeader header; receive_all(socket, &header, sizeof header) && header.more != 0;) {
+  for (MessageHeader header; receive_all(socket, &header, sizeof header) && header.kind != Kind::end;) {
     const auto slot = slot_of(*block, plan, report.count);
     if (!receive_all(socket, slot.data(), slot.size())) {
       break;
     }
     report.last_ns = monotonic_ns();
-    report.first_ns = report.first_ns == 0 ? report.last_ns : report.first_ns;
-    latency.add(report.last_ns - header.sent_ns);
     if (plan.touches_payload) {
       sum = std::accumulate(slot.begin(), slot.end(), sum,
                             [](std::uint64_t s, std::byte b) { return s + std::to_integer<std::uint64_t>(b); });
     }
-    ++report.count;
-    if (plan.operation == "latency" && !send_all(socket, &sum, 1)) {
+    if (header.kind == Kind::warm_up) {
+      cpu_begin_ns = process_cpu_ns();
+    } else {
+      latency.add(report.last_ns - header.sent_ns);
+      ++report.count;
+    }
+    if ((header.kind == Kind::warm_up || plan.operation == "latency") && !send_all(socket, &sum, 1)) {
       break;
     }
   }
@@ -121,25 +142,86 @@ void serve(int socket, int report_pipe, const RowPlan& plan) {
   [[maybe_unused]] const auto written = ::write(report_pipe, &report, sizeof report);
 }
 
-std::uint64_t send_messages(int socket, const RowPlan& plan) {
-  const auto block = HostBlock::create("socket buffers", plan.message_bytes * plan.slots);
-  const std::int64_t begin_ns = monotonic_ns();
-  std::uint64_t count = 0;
-  for (; !plan.is_over(count, monotonic_ns() - begin_ns); ++count) {
-    const auto slot = slot_of(*block, plan, count);
-    if (plan.touches_payload) {
-      std::memset(slot.data(), static_cast<int>(count & 0xff), slot.size());
+/// The sending end, whose memory stands before its first message.
+class Sender {
+ public:
+  Sender(int socket, const RowPlan& plan)
+      : socket_(socket), plan_(plan), block_(HostBlock::create("socket buffers", plan.message_bytes * plan.slots)) {}
+
+  void send(Kind kind, std::uint64_t number) const {
+    const auto slot = slot_of(*block_, plan_, number);
+    if (plan_.touches_payload) {
+      std::memset(slot.data(), static_cast<int>(number & 0xff), slot.size());
     }
-    const MessageHeader header{.sent_ns = monotonic_ns()};
+    const MessageHeader header{.kind = kind, .sent_ns = monotonic_ns()};
     char answer = 0;
-    if (!send_all(socket, &header, sizeof header, MSG_MORE) || !send_all(socket, slot.data(), slot.size()) ||
-        (plan.operation == "latency" && !receive_all(socket, &answer, 1))) {
-      throw Error::lost_peer("the plain-socket server left");
+    if (!send_all(socket_, &header, sizeof header, MSG_MORE) || !send_all(socket_, slot.data(), slot.size()) ||
+        ((kind == Kind::warm_up || plan_.operation == "latency") && !receive_all(socket_, &answer, 1))) {
+      throw Error::lost_peer("the plain-socket server left, or has moved nothing for " +
+                             std::to_string(patience_ns / ns_per_s) + " s");
     }
   }
-  const MessageHeader last{.more = 0};
-  send_all(socket, &last, sizeof last);
-  return count;
+
+  /// Until the plan is fulfilled; returns how many.
+  [[nodiscard]] std::uint64_t send_messages(std::int64_t begin_ns) const {
+    const std::int64_t period_ns = plan_.rate_per_s > 0 ? static_cast<std::int64_t>(1e9 / plan_.rate_per_s) : 0;
+    std::uint64_t count = 0;
+    for (; !plan_.is_over(count, monotonic_ns() - begin_ns); ++count) {
+      if (period_ns > 0) {
+        wait_until({}, begin_ns + static_cast<std::int64_t>(count) * period_ns);
+      }
+      send(Kind::message, count);
+    }
+    const MessageHeader last{.kind = Kind::end};
+    send_all(socket_, &last, sizeof last);
+    return count;
+  }
+
+ private:
+  int socket_;
+  const RowPlan& plan_;
+  std::shared_ptr<HostBlock> block_;
+};
+
+/// The receiving process; it is gone when this is.
+class Child {
+ public:
+  explicit Child(pid_t pid) : pid_(pid) {}
+  ~Child() {
+    ::kill(pid_, SIGKILL);  // it has reported, or will not
+    ::waitpid(pid_, nullptr, 0);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+ private:
+  pid_t pid_;
+};
+
+ServerReport read_report(int pipe, std::uint64_t sent) {
+  ServerReport report;
+  if (!wait_for(pipe, POLLIN, monotonic_ns() + patience_ns) ||
+      ::read(pipe, &report, sizeof report) != static_cast<ssize_t>(sizeof report) || report.count != sent) {
+    throw Error::failed("the plain-socket server did not receive every message");
+  }
+  return report;
+}
+
+RowResult measure_from(const Sender& sender, int report_pipe, const RowPlan& plan) {
+  sender.send(Kind::warm_up, 0);
+  RowResult row{.plan = plan, .client = {}, .server = {}};
+  const std::int64_t begin_ns = monotonic_ns();
+  const std::int64_t cpu_begin_ns = process_cpu_ns();
+  row.client.count = sender.send_messages(begin_ns);
+  const ServerReport report = read_report(report_pipe, row.client.count);
+  row.client.seconds = static_cast<double>(monotonic_ns() - begin_ns) / 1e9;
+  row.client.cpu_seconds = static_cast<double>(process_cpu_ns() - cpu_begin_ns) / 1e9;
+  row.server = {.count = report.count,
+                .seconds = static_cast<double>(report.last_ns - begin_ns) / 1e9,
+                .cpu_seconds = static_cast<double>(report.cpu_ns) / 1e9,
+                .latency_us = report.latency_us,
+                .transport = "socket"};
+  return row;
 }
 
 }  // namespace
@@ -152,11 +234,11 @@ RowResult measure_plain_socket(const RowPlan& plan) {
   }
   FileDescriptor report_in(pipe_ends[0]);
   FileDescriptor report_out(pipe_ends[1]);
-  const pid_t child = ::fork();
-  if (child < 0) {
+  const pid_t pid = ::fork();
+  if (pid < 0) {
     throw Error::from_errno("start the plain-socket server", errno);
   }
-  if (child == 0) {
+  if (pid == 0) {
     client.reset();
     try {
       serve(server.get(), report_out.get(), plan);
@@ -165,26 +247,10 @@ RowResult measure_plain_socket(const RowPlan& plan) {
     }
     ::_exit(0);
   }
+  const Child child(pid);
   server.reset();
   report_out.reset();
-  RowResult row{.plan = plan, .client = {}, .server = {}};
-  const std::int64_t begin_ns = monotonic_ns();
-  const std::int64_t cpu_begin_ns = process_cpu_ns();
-  row.client.count = send_messages(client.get(), plan);
-  ServerReport report;
-  const auto got = ::read(report_in.get(), &report, sizeof report);
-  row.client.seconds = static_cast<double>(monotonic_ns() - begin_ns) / 1e9;
-  row.client.cpu_seconds = static_cast<double>(process_cpu_ns() - cpu_begin_ns) / 1e9;
-  ::waitpid(child, nullptr, 0);
-  if (got != static_cast<ssize_t>(sizeof report) || report.count != row.client.count) {
-    throw Error::failed("the plain-socket server did not receive every message");
-  }
-  row.server = {.count = report.count,
-                .seconds = static_cast<double>(report.last_ns - report.first_ns) / 1e9,
-                .cpu_seconds = static_cast<double>(report.cpu_ns) / 1e9,
-                .latency_us = report.latency_us,
-                .transport = "socket"};
-  return row;
+  return measure_from(Sender(client.get(), plan), report_in.get(), plan);
 }
 
 }  // namespace framewire

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstring>
@@ -19,6 +18,7 @@
 #include "bench/convention.hpp"
 #include "bench/message_source.hpp"
 #include "bench/reverse_message.hpp"
+#include "bench/warm_up.hpp"
 #include "transport/session/sender_session.hpp"
 
 namespace framewire {
@@ -96,8 +96,9 @@ bool wait_for_viewer(Stream& stream, const RowSession& session) {
   return true;
 }
 
-/// A frame of its own, as a message of the row may be too short for it.
-void publish_result(Stream& stream, const EndResult& result) {
+/// A frame of its own, as a message of the row may be too short for it. When the last message arrives is not known yet.
+void publish_result(Stream& stream, EndResult result) {
+  result.seconds = 0;
   const std::string text = end_result_to_json(result);
   stream.begin_epoch({.layout = bytes_layout(text.size()), .colour = {}});
   if (auto slot = stream.claim()) {
@@ -107,11 +108,9 @@ void publish_result(Stream& stream, const EndResult& result) {
 }
 
 void print_row(const RowPlan& plan, const EndResult& result) {
-  const double seconds = std::max(result.seconds, 1e-9);
-  const auto count = static_cast<double>(result.count);
-  std::printf("%s\n", fmt::format("sent   {:>9} messages of {} bytes in {:.3f} s, {:.0f} messages/s, {:.3f} GB/s",
-                                  result.count, plan.message_bytes, result.seconds, count / seconds,
-                                  count * static_cast<double>(plan.message_bytes) / 1e9 / seconds)
+  const double gigabytes = static_cast<double>(result.count) * static_cast<double>(plan.message_bytes) / 1e9;
+  std::printf("%s\n", fmt::format("sent   {:>9} messages of {} bytes {}", result.count, plan.message_bytes,
+                                  speed_text(result, gigabytes))
                           .c_str());
   std::fflush(stdout);
 }
@@ -127,6 +126,7 @@ void serve_reverse_row(const nlohmann::json& request, Authenticated& client, Doo
   RowSession session(stream, std::move(client), door, endpoint);
   EndResult result;
   if (wait_for_viewer(stream, session)) {
+    warm_up(stream, plan);
     result = send_messages(stream, plan);
     publish_result(stream, result);
   }

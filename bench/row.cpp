@@ -19,6 +19,15 @@ Json latency_json(const LatencyUs& latency) {
   return {{"p50", latency.p50}, {"p99", latency.p99}, {"max", latency.max}};
 }
 
+/// A time that is not known is 0 here, and null for others.
+Json seconds_json(double seconds) {
+  return seconds > 0 ? Json(seconds) : Json(nullptr);
+}
+
+Json rate_json(const std::optional<double>& rate) {
+  return rate ? Json(*rate) : Json(nullptr);
+}
+
 Json no_latency_json() {
   return {{"p50", nullptr}, {"p99", nullptr}, {"max", nullptr}};
 }
@@ -30,14 +39,14 @@ Json row_json(const RowResult& row) {
           {"direction", direction_of(row.plan)},
           {"message_bytes", row.plan.message_bytes},
           {"count", row.client.count},
-          {"seconds", row.measuring_end().seconds},
-          {"gigabytes_per_second", row.gigabytes_per_second()},
-          {"messages_per_second", row.messages_per_second()},
+          {"seconds", seconds_json(row.measuring_end().seconds)},
+          {"gigabytes_per_second", rate_json(row.gigabytes_per_second())},
+          {"messages_per_second", rate_json(row.messages_per_second())},
           {"latency_us", row.has_latency() ? latency_json(row.measuring_end().latency_us) : no_latency_json()},
           {"cpu_seconds", cpu_seconds},
           {"cpu_seconds_per_gigabyte", row.gigabytes() > 0 ? Json(cpu_seconds / row.gigabytes()) : Json(nullptr)},
-          {"client_seconds", row.client.seconds},
-          {"server_seconds", row.server.seconds},
+          {"client_seconds", seconds_json(row.client.seconds)},
+          {"server_seconds", seconds_json(row.server.seconds)},
           {"client_cpu_seconds", row.client.cpu_seconds},
           {"server_cpu_seconds", row.server.cpu_seconds},
           {"slots", row.plan.slots},
@@ -55,10 +64,12 @@ const RowResult* socket_row_like(const std::vector<RowResult>& rows, const RowRe
 
 std::string ratio_text(const std::vector<RowResult>& rows, const RowResult& row) {
   const RowResult* socket = socket_row_like(rows, row);
-  if (socket == nullptr || socket->gigabytes_per_second() <= 0 || row.plan.operation == "latency") {
+  if (socket == nullptr || row.plan.operation == "latency") {
     return "";
   }
-  return fmt::format("{:.2f}", row.gigabytes_per_second() / socket->gigabytes_per_second());
+  const auto mine = row.gigabytes_per_second();
+  const auto sockets = socket->gigabytes_per_second();
+  return mine && sockets ? fmt::format("{:.2f}", *mine / *sockets) : "-";
 }
 
 /// Three significant digits, or more where that many stand before the point.
@@ -67,11 +78,24 @@ std::string three_digits(double value) {
   return fmt::format("{:.{}f}", value, std::clamp(2 - static_cast<int>(magnitude), 0, 6));
 }
 
+std::string seconds_text(double seconds) {
+  constexpr double short_one = 0.01;
+  return seconds <= 0 ? "-" : seconds < short_one ? fmt::format("{:.6f}", seconds) : fmt::format("{:.3f}", seconds);
+}
+
 }  // namespace
 
 LatencyUs latency_of(const Histogram& histogram) {
   const auto us = [](std::int64_t ns) { return static_cast<double>(ns) / 1e3; };
   return {us(histogram.percentile_ns(0.5)), us(histogram.percentile_ns(0.99)), us(histogram.max_ns())};
+}
+
+std::string speed_text(const EndResult& end, double gigabytes) {
+  if (end.seconds <= 0) {
+    return "in a time that is not known";
+  }
+  return fmt::format("in {:.3f} s, {:.0f} messages/s, {:.3f} GB/s", end.seconds,
+                     static_cast<double>(end.count) / end.seconds, gigabytes / end.seconds);
 }
 
 std::string end_result_to_json(const EndResult& result) {
@@ -101,7 +125,8 @@ EndResult end_result_from_json(const std::string& text) {
 RowResult median_row(std::vector<RowResult> rows) {
   const auto middle = rows.begin() + static_cast<std::ptrdiff_t>(rows.size() / 2);
   std::ranges::nth_element(rows, middle, {}, [](const RowResult& row) {
-    return row.plan.operation == "latency" ? row.measuring_end().latency_us.p50 : row.gigabytes_per_second();
+    return row.plan.operation == "latency" ? row.measuring_end().latency_us.p50
+                                           : row.gigabytes_per_second().value_or(0);
   });
   return *middle;
 }
@@ -123,24 +148,31 @@ std::string rows_to_table(const std::vector<RowResult>& rows) {
     const double gigabytes = std::max(row.gigabytes(), 1e-12);
     const LatencyUs& latency = row.measuring_end().latency_us;
     const auto us = [&](double value) { return row.has_latency() ? fmt::format("{:.1f}", value) : "-"; };
-    table += fmt::format(
-        "{:<9} {:<9} {:<9} {:>10} {:>9} {:>9.3f} {:>9.3f} {:>12.0f} {:>8} {:>9} {:>9} {:>9} {:>7} {:>7} {:>9}\n",
-        row.plan.transport, row.plan.operation, direction_of(row.plan), row.plan.message_bytes, row.client.count,
-        row.client.seconds, row.server.seconds, row.messages_per_second(),
-        three_digits(row.gigabytes_per_second() * 1e3), us(latency.p50), us(latency.p99), us(latency.max),
-        three_digits(row.client.cpu_seconds / gigabytes), three_digits(row.server.cpu_seconds / gigabytes),
-        ratio_text(rows, row));
+    const auto messages = row.messages_per_second();
+    const auto speed = row.gigabytes_per_second();
+    table +=
+        fmt::format("{:<9} {:<9} {:<9} {:>10} {:>9} {:>9} {:>9} {:>12} {:>8} {:>9} {:>9} {:>9} {:>7} {:>7} {:>9}\n",
+                    row.plan.transport, row.plan.operation, direction_of(row.plan), row.plan.message_bytes,
+                    row.client.count, seconds_text(row.client.seconds), seconds_text(row.server.seconds),
+                    messages ? fmt::format("{:.0f}", *messages) : "-", speed ? three_digits(*speed * 1e3) : "-",
+                    us(latency.p50), us(latency.p99), us(latency.max), three_digits(row.client.cpu_seconds / gigabytes),
+                    three_digits(row.server.cpu_seconds / gigabytes), ratio_text(rows, row));
   }
   table +=
       "cli cpu, srv cpu: CPU seconds per GB at the client and at the server. x socket: MB/s against plain sockets "
-      "of the same size.\n";
+      "of the same size.\n"
+      "Times begin when the first message is begun, after all setting up; the receiver's ends when the last one has "
+      "come and is the\none that the rates divide by, a sending client's when it hears of that.\n";
   if (std::ranges::any_of(rows, [](const RowResult& row) { return row.plan.is_reverse; })) {
-    table += "reverse: the server sends, and the client receives and measures.\n";
+    table +=
+        "reverse: the server sends, and the client receives and measures; the server is not told when the last one has "
+        "come.\n";
   }
   if (std::ranges::any_of(rows, &RowResult::is_raw)) {
     table +=
-        "verbs: the device alone, by the client's clock; latency is half of a round trip. The server takes no part "
-        "in write and read:\nits time is that from its start to the client's word that all is done.\n";
+        "verbs: the device alone, by the client's clock, until its device has every acknowledgement; latency is half "
+        "of a round trip.\nThe server's time begins when it is ready. It takes no part in write and read: there its "
+        "time ends with the client's word that all is done.\n";
   }
   return table;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,20 +43,24 @@ struct LatencyUs {
 /// One end's view.
 struct EndResult {
   std::uint64_t count = 0;
-  double seconds = 0;
+  double seconds = 0;  // see RowResult; 0: not known
   double cpu_seconds = 0;
   LatencyUs latency_us;  // of the end that measures it
   std::string transport;
 };
 
+/// Every time begins when the sender starts on the first message, and ends when the last one has arrived, so that what
+/// it is divided by are all messages: n of them are n times, never n - 1 intervals. Setting up lies before.
+/// The receiver of a link or socket knows the end, by the sender's clock; the sender hears of it later, with the
+/// receiver's last word. The client of the verbs knows it by its device's acknowledgement, as perftest does. Their
+/// server does not see the beginning: its time begins when it is ready, on which the client starts.
 struct RowResult {
   RowPlan plan;
   EndResult client;
   EndResult server;
 
   [[nodiscard]] bool is_raw() const noexcept { return plan.transport == raw_transport; }
-  /// The end whose time counts: the receiver's, from the first message to the last; of the verbs the client's, from its
-  /// first request to the last completion, since the server may not know of them.
+  /// The end whose time counts: the receiver's, of the verbs the client's, since the server may not know of them.
   [[nodiscard]] const EndResult& measuring_end() const noexcept {
     return is_raw() || plan.is_reverse ? client : server;
   }
@@ -66,15 +71,22 @@ struct RowResult {
   [[nodiscard]] double gigabytes() const noexcept {
     return static_cast<double>(client.count) * static_cast<double>(plan.message_bytes) / 1e9;
   }
-  [[nodiscard]] double gigabytes_per_second() const noexcept {
-    return measuring_end().seconds > 0 ? gigabytes() / measuring_end().seconds : 0;
+  /// Nothing where the time is not known.
+  [[nodiscard]] std::optional<double> gigabytes_per_second() const noexcept { return per_second(gigabytes()); }
+  [[nodiscard]] std::optional<double> messages_per_second() const noexcept {
+    return per_second(static_cast<double>(client.count));
   }
-  [[nodiscard]] double messages_per_second() const noexcept {
-    return measuring_end().seconds > 0 ? static_cast<double>(client.count) / measuring_end().seconds : 0;
+
+ private:
+  [[nodiscard]] std::optional<double> per_second(double amount) const noexcept {
+    return measuring_end().seconds > 0 ? std::optional(amount / measuring_end().seconds) : std::nullopt;
   }
 };
 
 LatencyUs latency_of(const Histogram& histogram);
+
+/// "in 1.000 s, 12 messages/s, 0.003 GB/s", for one end alone.
+std::string speed_text(const EndResult& end, double gigabytes);
 
 /// The other end's result as it travels: the server's in its bye, or where it was asked to send in the last frame; and
 /// back. Throws Error.

@@ -26,25 +26,26 @@ void RowMeter::take(const ReceivedFrame& frame) {
     sender_result_ = end_result_from_json(std::string(reinterpret_cast<const char*>(text.data()), text.size()));
     return;
   }
-  if (first_ns_ == 0) {
-    first_ns_ = frame.received_ns();
-    cpu_at_first_ns_ = process_cpu_ns();
-    offset_ns_ = subscriber_.clock_offset().offset_ns;
+  if (span_.count() == 0) {
+    clock_ = subscriber_.clock_offset();
     wait_ = wait_mode_of(header.user_tag);
   }
-  latency_.add(frame.received_ns() + offset_ns_ - header.times.completed_ns);
+  if ((header.user_tag & bench_tag_warm_up) != 0) {
+    cpu_at_begin_ns_ = process_cpu_ns();
+    return;
+  }
+  span_.take(header.times.begun_ns, frame.received_ns(), clock_.offset_ns);
+  latency_.add(frame.received_ns() + clock_.offset_ns - header.times.completed_ns);
   if ((header.user_tag & bench_tag_touch) != 0) {
     sum_ += sum_of(frame.payload());
   }
-  last_ns_ = frame.received_ns();
-  ++count_;
   bytes_ += frame.payload().size();
 }
 
 EndResult RowMeter::result() const {
-  return {.count = count_,
-          .seconds = static_cast<double>(last_ns_ - first_ns_) / 1e9,
-          .cpu_seconds = static_cast<double>(process_cpu_ns() - cpu_at_first_ns_) / 1e9,
+  return {.count = span_.count(),
+          .seconds = span_.seconds(clock_.uncertainty_ns),
+          .cpu_seconds = static_cast<double>(process_cpu_ns() - cpu_at_begin_ns_) / 1e9,
           .latency_us = latency_of(latency_),
           .transport = subscriber_.status().transport};
 }

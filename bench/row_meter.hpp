@@ -5,8 +5,10 @@
 #include <optional>
 
 #include "base/adaptive_spin.hpp"
+#include "base/clock.hpp"
 #include "base/histogram.hpp"
 #include "bench/row.hpp"
+#include "bench/row_span.hpp"
 #include "transport/subscriber.hpp"
 
 namespace framewire {
@@ -22,7 +24,6 @@ class RowMeter {
   [[nodiscard]] double gigabytes() const noexcept { return static_cast<double>(bytes_) / 1e9; }
   /// How the sender wants this end to wait.
   [[nodiscard]] WaitMode wait() const noexcept { return wait_; }
-  [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   [[nodiscard]] EndResult result() const;
   /// What the sender says of itself, where it was asked to send: in a frame of its own, which counts for nothing.
   [[nodiscard]] const std::optional<EndResult>& sender_result() const noexcept { return sender_result_; }
@@ -30,11 +31,9 @@ class RowMeter {
  private:
   Subscriber& subscriber_;
   Histogram latency_;
-  std::int64_t first_ns_ = 0;
-  std::int64_t last_ns_ = 0;
-  std::int64_t cpu_at_first_ns_ = 0;
-  std::int64_t offset_ns_ = 0;
-  std::uint64_t count_ = 0;
+  RowSpan span_;
+  Subscriber::ClockOffset clock_;
+  std::int64_t cpu_at_begin_ns_ = process_cpu_ns();
   std::uint64_t bytes_ = 0;
   std::uint64_t sum_ = 0;
   WaitMode wait_ = WaitMode::adaptive;

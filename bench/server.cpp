@@ -19,14 +19,10 @@ namespace {
 
 /// What the server of a row has to say; the client has its table.
 void print_row(const EndResult& result, double gigabytes) {
-  const double seconds = std::max(result.seconds, 1e-9);
-  std::printf("%s\n",
-              fmt::format("{:<6} {:>9} messages in {:.3f} s, {:.0f} messages/s, {:.3f} GB/s, latency p50 {:.1f} us "
-                          "p99 {:.1f} us, {:.3f} CPU s/GB",
-                          result.transport, result.count, result.seconds, static_cast<double>(result.count) / seconds,
-                          gigabytes / seconds, result.latency_us.p50, result.latency_us.p99,
-                          result.cpu_seconds / std::max(gigabytes, 1e-9))
-                  .c_str());
+  std::printf("%s\n", fmt::format("{:<6} {:>9} messages {}, latency p50 {:.1f} us p99 {:.1f} us, {:.3f} CPU s/GB",
+                                  result.transport, result.count, speed_text(result, gigabytes), result.latency_us.p50,
+                                  result.latency_us.p99, result.cpu_seconds / std::max(gigabytes, 1e-9))
+                          .c_str());
   std::fflush(stdout);
 }
 

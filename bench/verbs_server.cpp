@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -77,14 +76,11 @@ EndResult end_result(const RawResult& result) {
 
 /// What the server of a row has to say; the client has its table.
 void print_row(const RawPlan& plan, const EndResult& result) {
-  const double seconds = std::max(result.seconds, 1e-9);
-  const auto count = static_cast<double>(result.count);
-  std::printf("%s\n",
-              fmt::format("verbs {:<9} {:>9} messages of {} bytes in {:.3f} s, {:.0f} messages/s, {:.3f} GB/s{}",
-                          name(plan.operation), result.count, plan.message_bytes, result.seconds, count / seconds,
-                          count * static_cast<double>(plan.message_bytes) / 1e9 / seconds,
-                          is_passive(plan.operation, RawEnd::server) ? ", of which this end took no part" : "")
-                  .c_str());
+  const double gigabytes = static_cast<double>(result.count) * static_cast<double>(plan.message_bytes) / 1e9;
+  std::printf("%s\n", fmt::format("verbs {:<9} {:>9} messages of {} bytes {}{}", name(plan.operation), result.count,
+                                  plan.message_bytes, speed_text(result, gigabytes),
+                                  is_passive(plan.operation, RawEnd::server) ? ", of which this end took no part" : "")
+                          .c_str());
   std::fflush(stdout);
 }
 

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "bench/row_span.hpp"
+
 namespace framewire {
 namespace {
 
@@ -14,9 +16,9 @@ RowResult row(const std::string& transport, const std::string& operation) {
 }
 
 TEST(Row, OfALinkTheServersTimeCountsAndOfTheVerbsTheClients) {
-  EXPECT_DOUBLE_EQ(row("tcp", "stream").messages_per_second(), 50);
-  EXPECT_DOUBLE_EQ(row("verbs", "write").messages_per_second(), 25);
-  EXPECT_DOUBLE_EQ(row("verbs", "write").gigabytes_per_second() * 1e9, 25'000);
+  EXPECT_DOUBLE_EQ(row("tcp", "stream").messages_per_second().value(), 50);
+  EXPECT_DOUBLE_EQ(row("verbs", "write").messages_per_second().value(), 25);
+  EXPECT_DOUBLE_EQ(row("verbs", "write").gigabytes_per_second().value() * 1e9, 25'000);
 }
 
 TEST(Row, VerbsHaveALatencyOnlyWhereItIsMeasured) {
@@ -55,6 +57,53 @@ TEST(Row, ATableShowsThreeDigitsOfASlowDeviceToo) {
 TEST(Row, VerbsAreComparedWithTheSocketsStream) {
   const std::string table = rows_to_table({row("socket", "stream"), row("verbs", "write")});
   EXPECT_NE(table.find("0.50\n"), std::string::npos) << table;
+}
+
+TEST(Row, ATimeThatIsNotKnownGivesNoRate) {
+  RowResult unknown = row("tcp", "stream");
+  unknown.server.seconds = 0;
+  EXPECT_FALSE(unknown.messages_per_second() || unknown.gigabytes_per_second());
+  const auto json = nlohmann::json::parse(rows_to_json({unknown}))["results"][0];
+  for (const char* key : {"seconds", "server_seconds", "messages_per_second", "gigabytes_per_second"}) {
+    EXPECT_TRUE(json[key].is_null()) << key;
+  }
+  EXPECT_EQ(json["client_seconds"], 4);
+  const std::string table = rows_to_table({unknown, row("socket", "stream")});
+  EXPECT_NE(table.find("4.000         -            -        - "), std::string::npos) << table;
+  EXPECT_NE(table.find("-\nsocket"), std::string::npos) << table;
+  EXPECT_EQ(speed_text(unknown.server, 1), "in a time that is not known");
+  EXPECT_EQ(end_result_from_json(end_result_to_json(unknown.server)).seconds, 0);
+  EXPECT_EQ(median_row({unknown, row("tcp", "stream"), row("tcp", "stream")}).server.seconds, 2);
+}
+
+/// Of messages that each take 10 ms, the next begun when the last one has come: 100 a second, however many they are.
+TEST(RowSpan, NMessagesTakeNTimesAsLongAsOne) {
+  constexpr std::int64_t each_ns = 10'000'000;
+  constexpr std::int64_t ahead_ns = -777'000'000'000;  // of the receiver's clock
+  for (const std::uint64_t count : {1U, 2U, 6U, 1000U}) {
+    RowSpan span;
+    std::int64_t now_ns = 5'000'000'000;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      span.take(now_ns, now_ns + each_ns - ahead_ns, ahead_ns);
+      now_ns += each_ns;
+    }
+    EXPECT_EQ(span.count(), count);
+    RowResult result = row("tcp", "stream");
+    result.client.count = count;
+    result.server.seconds = span.seconds(0);
+    EXPECT_NEAR(result.messages_per_second().value(), 100, 1e-6) << count;
+  }
+}
+
+TEST(RowSpan, WhatTheClocksCannotTellIsNotKnown) {
+  EXPECT_EQ(RowSpan().seconds(0), 0);
+  RowSpan span;
+  span.take(1'000, 3'000, -500);
+  EXPECT_DOUBLE_EQ(span.seconds(1'499), 1.5e-6);
+  EXPECT_EQ(span.seconds(1'500), 0);
+  RowSpan of_a_stranger;
+  of_a_stranger.take(0, 3'000, 0);
+  EXPECT_EQ(of_a_stranger.seconds(0), 0);
 }
 
 }  // namespace

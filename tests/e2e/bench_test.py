@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import signal
 import socket
 import struct
 import subprocess
@@ -173,6 +174,36 @@ class Bench(harness.EndToEnd):
             self.bench("--transport", transport, status=harness.FAILED)
             (line,) = self.program.lines
             self.assertRegex(line, "^framewire-bench: .*no RDMA device.*doctor")
+
+    def test_few_messages_are_timed_as_many(self):
+        """Setting up, for sockets as for links, belongs to no message; and n of them are divided by the time of n."""
+        for count in (1, 2):
+            rows = json.loads(self.bench("--message-bytes", "33177600", "--operation", "stream", "--count", str(count), "--json"))["results"]
+            self.assertEqual({row["transport"]: row["count"] for row in rows}, {"socket": count, "local": count, "tcp": count})
+            for row in rows:
+                self.assertGreaterEqual(row["seconds"], 0.999e-6 * row["latency_us"]["max"] / 1.02, "the first message's whole way lies in it")
+                self.assertLessEqual(row["seconds"], row["client_seconds"], row)
+                self.assertEqual(row["seconds"], row["server_seconds"], row)
+        rows = json.loads(self.bench("--message-bytes", "33177600", "--slots", "16", "--operation", "latency", "--count", "1", "--repeat", "3",
+                                     "--json"))["results"]
+        for row in rows:
+            # To set up these half a gigabyte takes hundreds of milliseconds.
+            self.assertLess(row["latency_us"]["max"], 150e3 * harness.PATIENCE, row)
+
+    def test_a_given_rate_over_every_transport(self):
+        rows = json.loads(self.bench("--rate", "50", "--count", "11", "--operation", "latency", "--message-bytes", "64", "--json"))["results"]
+        self.assertEqual({row["transport"] for row in rows}, {"socket", "local", "tcp"})
+        for row in rows:
+            self.assertGreaterEqual(row["seconds"], 10 / 50, row)
+
+    def test_a_socket_whose_other_end_stands_still(self):
+        client = self.start(harness.BIN / "framewire-bench", "--transport", "socket", "--message-bytes", "1M", "--duration", "60s",
+                            "--operation", "stream", stdout=subprocess.DEVNULL)
+        harness.wait_until(lambda: len(client.family()) == 3, "the server and the socket's receiver")
+        os.kill(max(client.family()), signal.SIGSTOP)
+        self.ends(client, harness.LOST)
+        self.one_sentence(client, "has moved nothing for 10 s")
+        self.assertEqual(client.family(), [])
 
     def test_count_and_time_end_a_row(self):
         for more, low, high in ((("--count", "30", "--duration", "60s"), 30, 30), (("--count", "1000000000", "--duration", "100ms"), 31, 10**9 - 1)):
