@@ -5,6 +5,7 @@
 #include "bench/message_source.hpp"
 #include "bench/warm_up.hpp"
 #include "transport/control/address.hpp"
+#include "transport/control/dial.hpp"
 #include "transport/session/sender_service.hpp"
 
 namespace framewire {
@@ -13,11 +14,84 @@ namespace {
 
 constexpr std::int64_t farewell_ns = 30 * ns_per_s;
 
+/// Ends the row's stream and session when the interruption comes.
+class RowWake {
+ public:
+  RowWake(Interruption& interruption, Stream& stream, SenderService& service) : interruption_(interruption) {
+    interruption_.set_wake([&stream, &service] {
+      stream.stop();
+      service.cut_at(monotonic_ns() + ns_per_s);
+    });
+  }
+  ~RowWake() { interruption_.set_wake({}); }
+  RowWake(const RowWake&) = delete;
+  RowWake& operator=(const RowWake&) = delete;
+
+ private:
+  Interruption& interruption_;
+};
+
+bool does_answer(const HostPort& at) {
+  try {
+    dial(at, monotonic_ns() + ns_per_s);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// No session stood before the patience was over.
+[[noreturn]] void throw_nobody_came(const RowContext& context, bool is_rdma) {
+  const std::string said = context.words.last();
+  if (is_rdma && !said.empty() && does_answer(*context.endpoint.dial)) {
+    throw CannotBegin(Error::lost_peer(said));
+  }
+  throw no_server(*context.endpoint.dial, said);
+}
+
+void wait_for_server(Stream& stream, const SenderService& service, const RowContext& context, bool is_rdma) {
+  const std::int64_t give_up_ns = monotonic_ns() + server_patience_ns;
+  while (stream.viewer_count() == 0 && !stream.is_stopping()) {
+    throw_if_interrupted(context.interruption);
+    if (const std::string refusal = service.refusal(); !refusal.empty()) {
+      throw CannotBegin(Error::refused(refusal));
+    }
+    if (monotonic_ns() >= give_up_ns) {
+      throw_nobody_came(context, is_rdma);
+    }
+    stream.sleep_until(monotonic_ns() + ns_per_ms);
+  }
+}
+
+/// The session ended before a message had gone: over RDMA its memory may not be had.
+void require_warm(bool is_warm, const RowContext& context, bool is_rdma) {
+  throw_if_interrupted(context.interruption);
+  if (!is_warm && is_rdma && does_answer(*context.endpoint.dial)) {
+    throw CannotBegin(Error::failed(context.words.last()));
+  }
+}
+
+/// The server's last word. Throws Error: it has said none.
+std::string statistics_of(const SenderService& service, const LastWords& words) {
+  const auto reports = service.reports();
+  if (reports.empty() || reports.front().viewer_statistics.empty()) {
+    const std::string said = reports.empty() ? words.last() : reports.front().ending;
+    throw Error::lost_peer(said.empty() ? "the bench server left" : said);
+  }
+  return reports.front().viewer_statistics;
+}
+
 }  // namespace
 
-Error no_server(const HostPort& at) {
-  return Error::lost_peer("no bench server came at " + format_host_port(at) +
+Error no_server(const HostPort& at, const std::string& why) {
+  return Error::lost_peer("no bench server came at " + format_host_port(at) + (why.empty() ? "" : ": " + why) +
                           "; start one there with framewire bench --listen '*:" + std::to_string(at.port) + "'");
+}
+
+void throw_if_interrupted(const Interruption& interruption) {
+  if (interruption.is_requested()) {
+    throw Interrupted();
+  }
 }
 
 void require_every_message(const RowResult& row) {
@@ -29,25 +103,19 @@ void require_every_message(const RowResult& row) {
   }
 }
 
-RowResult measure_row(const RowPlan& plan, const EndpointOptions& endpoint, Log& log) {
+RowResult measure_row(const RowPlan& plan, const RowContext& context) {
   Stream stream(stream_options_of(plan));
   stream.begin_epoch({.layout = bytes_layout(plan.message_bytes), .colour = {}});
-  EndpointOptions dialling = endpoint;
+  EndpointOptions dialling = context.endpoint;
   const auto kind = link_kind_from_name(plan.transport);
   dialling.allowed_links = {kind.value_or(LinkKind::tcp)};
-  SenderService service(dialling, {&stream}, "framewire-bench " FRAMEWIRE_VERSION, log);
-  const std::int64_t give_up_ns = monotonic_ns() + server_patience_ns;
-  while (stream.viewer_count() == 0) {
-    if (monotonic_ns() >= give_up_ns) {
-      throw no_server(*endpoint.dial);
-    }
-    if (const std::string refusal = service.refusal(); !refusal.empty()) {
-      throw CannotBegin(Error::refused(refusal));
-    }
-    stream.sleep_until(monotonic_ns() + ns_per_ms);
-  }
+  context.words.forget();
+  SenderService service(dialling, {&stream}, "framewire-bench " FRAMEWIRE_VERSION, context.log);
+  const RowWake wake(context.interruption, stream, service);
+  const bool is_rdma = kind == LinkKind::rdma;
+  wait_for_server(stream, service, context, is_rdma);
+  require_warm(warm_up(stream, plan), context, is_rdma);
   RowResult row{.plan = plan, .client = {}, .server = {}};
-  warm_up(stream, plan);  // a server that leaves meanwhile is met again below
   const std::int64_t begin_ns = monotonic_ns();
   const std::int64_t cpu_begin_ns = process_cpu_ns();
   row.client = send_messages(stream, plan);
@@ -55,11 +123,8 @@ RowResult measure_row(const RowPlan& plan, const EndpointOptions& endpoint, Log&
   service.drain(monotonic_ns() + farewell_ns);
   row.client.seconds = static_cast<double>(monotonic_ns() - begin_ns) / 1e9;
   row.client.cpu_seconds = static_cast<double>(process_cpu_ns() - cpu_begin_ns) / 1e9;
-  const auto reports = service.reports();
-  if (reports.empty() || reports.front().viewer_statistics.empty()) {
-    throw Error::lost_peer(reports.empty() ? "the bench server left" : reports.front().ending);
-  }
-  row.server = end_result_from_json(reports.front().viewer_statistics);
+  throw_if_interrupted(context.interruption);
+  row.server = end_result_from_json(statistics_of(service, context.words));
   require_every_message(row);
   return row;
 }

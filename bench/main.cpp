@@ -5,7 +5,9 @@
 
 #include <array>
 #include <atomic>
+#include <csignal>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,19 +19,25 @@
 #include "bench/options.hpp"
 #include "bench/plain_socket.hpp"
 #include "bench/plan.hpp"
+#include "bench/results.hpp"
 #include "bench/reverse_client.hpp"
 #include "bench/server.hpp"
 #include "bench/verbs_client.hpp"
 #include "command/interruption.hpp"
 #include "command/run_program.hpp"
+#include "transport/control/address.hpp"
 #include "transport/session/endpoint.hpp"
 
 namespace framewire {
 namespace {
 
 /// The forked process: tells its port through the pipe, or if it cannot serve why.
-[[noreturn]] void be_server(const BenchOptions& options, int port_pipe) {
+[[noreturn]] void be_server(const BenchOptions& options, int port_pipe, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) {
+    ::_exit(1);  // it has gone before that
+  }
+  std::signal(SIGINT, SIG_IGN);  // a terminal's Ctrl-C is for the client
   Log log(stderr, "framewire-bench (server)", options.is_verbose);
   EndpointOptions endpoint = options.endpoint;
   endpoint.listen = HostPort{.host = "127.0.0.1", .port = 0};
@@ -53,13 +61,14 @@ std::uint16_t start_server(const BenchOptions& options) {
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
     throw Error::from_errno("make a pipe", errno);
   }
+  const pid_t parent = ::getpid();
   const pid_t child = ::fork();
   if (child < 0) {
     throw Error::from_errno("start the server", errno);
   }
   if (child == 0) {
     FileDescriptor(ends[0]).reset();
-    be_server(options, ends[1]);
+    be_server(options, ends[1], parent);
   }
   FileDescriptor in(ends[0]);
   FileDescriptor(ends[1]).reset();
@@ -73,50 +82,83 @@ std::uint16_t start_server(const BenchOptions& options) {
   return static_cast<std::uint16_t>(std::stoi(text.data()));
 }
 
-RowResult measure(const RowPlan& plan, const EndpointOptions& endpoint, Log& log) {
-  return plan.transport == "socket"        ? measure_plain_socket(plan)
-         : plan.transport == raw_transport ? measure_verbs_row(plan, endpoint)
-         : plan.is_reverse                 ? measure_reverse_row(plan, endpoint, log)
-                                           : measure_row(plan, endpoint, log);
+RowResult measure(const RowPlan& plan, const RowContext& context) {
+  return plan.transport == "socket"        ? measure_plain_socket(plan, context.interruption)
+         : plan.transport == raw_transport ? measure_verbs_row(plan, context)
+         : plan.is_reverse                 ? measure_reverse_row(plan, context)
+                                           : measure_row(plan, context);
+}
+
+/// Repeats go in turn over all rows: what disturbs the machine for a while disturbs all of them.
+void measure_all(std::uint32_t repeats, const RowContext& context, Results& results) {
+  for (std::uint32_t repeat = 0; repeat < repeats; ++repeat) {
+    for (std::size_t i = 0; i < results.plans().size(); ++i) {
+      const RowPlan& plan = results.plans()[i];
+      throw_if_interrupted(context.interruption);
+      if (!results.is_wanted(i)) {
+        continue;
+      }
+      context.log.detail(plan.transport + " " + plan.operation + " " + std::to_string(plan.message_bytes));
+      try {
+        results.add(i, measure(plan, context));
+      } catch (const CannotBegin& why) {
+        results.leave_out(i, why);
+      }
+    }
+  }
+}
+
+/// Measures what it can; nothing, or why that was not all.
+std::optional<Error> try_all(std::uint32_t repeats, const RowContext& context, Results& results) {
+  try {
+    measure_all(repeats, context, results);
+    return std::nullopt;
+  } catch (const Error& error) {
+    return error;
+  } catch (const std::exception& error) {  // interrupted, or no memory
+    return Error::failed(error.what());
+  }
+}
+
+void print(const Results& results, bool as_json) {
+  const std::vector<RowResult> rows = results.rows();
+  std::fputs((as_json ? rows_to_json(rows) + "\n" : rows_to_table(rows)).c_str(), stdout);
+}
+
+void say(const std::string& sentence) {
+  std::fputs(("framewire-bench: " + sentence + "\n").c_str(), stderr);
 }
 
 ExitStatus run_client(const BenchOptions& options) {
   EndpointOptions endpoint = options.endpoint;
   static_cast<void>(authentication_of(endpoint));  // a key that cannot be used is said once, and here
-  if (!endpoint.dial) {
+  if (endpoint.dial) {
+    static_cast<void>(resolve(*endpoint.dial));  // as a name that nobody knows
+  } else {
     endpoint.dial = HostPort{.host = "127.0.0.1", .port = start_server(options)};
   }
+  Interruption interruption;
   // What a sender says of its viewers would stand between the rows; what goes wrong comes as an Error.
-  Log log(options.is_verbose ? stderr : std::fopen("/dev/null", "we"), "framewire-bench", options.is_verbose);
-  const std::vector<RowPlan> plans = plan_rows(options, transports_here(options));
-  std::vector<std::vector<RowResult>> results(plans.size());
-  std::string no_rdma;
-  // Repeats go in turn over all rows: what disturbs the machine for a while disturbs all of them.
-  for (std::uint32_t repeat = 0; repeat < options.repeats; ++repeat) {
-    for (std::size_t i = 0; i < plans.size(); ++i) {
-      log.detail(plans[i].transport + " " + plans[i].operation + " " + std::to_string(plans[i].message_bytes));
-      try {
-        results[i].push_back(measure(plans[i], endpoint, log));
-      } catch (const CannotBegin& error) {
-        if (!options.endpoint.transport_is_auto ||
-            (plans[i].transport != "rdma" && plans[i].transport != raw_transport)) {
-          throw;
-        }
-        no_rdma = error.what();  // nobody asked for it
-      }
-    }
+  LastWords words(options.is_verbose);
+  Log log(words.stream(), "framewire-bench", options.is_verbose);
+  Results results(plan_rows(options, transports_here(options)), options.endpoint.transport_is_auto);
+  const auto fault = try_all(options.repeats,
+                             {.endpoint = endpoint, .log = log, .words = words, .interruption = interruption}, results);
+  for (const std::string& omission : results.omissions()) {
+    say(omission);
   }
-  std::vector<RowResult> rows;
-  for (auto& of_plan : results) {
-    if (!of_plan.empty()) {
-      rows.push_back(median_row(std::move(of_plan)));
-    }
+  if (!fault || !results.rows().empty()) {
+    print(results, options.as_json);
   }
-  if (!no_rdma.empty()) {
-    std::fputs(("framewire-bench: no rdma rows: " + no_rdma + "\n").c_str(), stderr);
+  if (interruption.is_requested()) {
+    say("interrupted; " + std::to_string(results.rows().size()) + " of " + std::to_string(results.plans().size()) +
+        " rows were measured");
+    return ExitStatus::ok;
   }
-  std::fputs((options.as_json ? rows_to_json(rows) + "\n" : rows_to_table(rows)).c_str(), stdout);
-  return ExitStatus::ok;
+  if (fault) {
+    throw Error(*fault);
+  }
+  return results.status();
 }
 
 ExitStatus run_server(const BenchOptions& options) {

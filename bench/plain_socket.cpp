@@ -23,6 +23,7 @@
 #include "base/error.hpp"
 #include "base/file_descriptor.hpp"
 #include "base/wait.hpp"
+#include "bench/client.hpp"
 #include "memory/host_block.hpp"
 
 namespace framewire {
@@ -163,10 +164,11 @@ class Sender {
   }
 
   /// Until the plan is fulfilled; returns how many.
-  [[nodiscard]] std::uint64_t send_messages(std::int64_t begin_ns) const {
+  [[nodiscard]] std::uint64_t send_messages(std::int64_t begin_ns, const Interruption& interruption) const {
     const std::int64_t period_ns = plan_.rate_per_s > 0 ? static_cast<std::int64_t>(1e9 / plan_.rate_per_s) : 0;
     std::uint64_t count = 0;
     for (; !plan_.is_over(count, monotonic_ns() - begin_ns); ++count) {
+      throw_if_interrupted(interruption);
       if (period_ns > 0) {
         wait_until({}, begin_ns + static_cast<std::int64_t>(count) * period_ns);
       }
@@ -207,12 +209,12 @@ ServerReport read_report(int pipe, std::uint64_t sent) {
   return report;
 }
 
-RowResult measure_from(const Sender& sender, int report_pipe, const RowPlan& plan) {
+RowResult measure_from(const Sender& sender, int report_pipe, const RowPlan& plan, const Interruption& interruption) {
   sender.send(Kind::warm_up, 0);
   RowResult row{.plan = plan, .client = {}, .server = {}};
   const std::int64_t begin_ns = monotonic_ns();
   const std::int64_t cpu_begin_ns = process_cpu_ns();
-  row.client.count = sender.send_messages(begin_ns);
+  row.client.count = sender.send_messages(begin_ns, interruption);
   const ServerReport report = read_report(report_pipe, row.client.count);
   row.client.seconds = static_cast<double>(monotonic_ns() - begin_ns) / 1e9;
   row.client.cpu_seconds = static_cast<double>(process_cpu_ns() - cpu_begin_ns) / 1e9;
@@ -226,7 +228,7 @@ RowResult measure_from(const Sender& sender, int report_pipe, const RowPlan& pla
 
 }  // namespace
 
-RowResult measure_plain_socket(const RowPlan& plan) {
+RowResult measure_plain_socket(const RowPlan& plan, const Interruption& interruption) {
   auto [client, server] = connected_pair();
   int pipe_ends[2];
   if (::pipe2(pipe_ends, O_CLOEXEC) != 0) {
@@ -250,7 +252,7 @@ RowResult measure_plain_socket(const RowPlan& plan) {
   const Child child(pid);
   server.reset();
   report_out.reset();
-  return measure_from(Sender(client.get(), plan), report_in.get(), plan);
+  return measure_from(Sender(client.get(), plan), report_in.get(), plan, interruption);
 }
 
 }  // namespace framewire

@@ -38,12 +38,13 @@ SubscriberOptions viewing_of(const RowPlan& plan, const EndpointOptions& endpoin
 }
 
 /// Takes messages until the session is over; how it ended.
-SubscriberStatus receive(Subscriber& subscriber, RowMeter& meter) {
+SubscriberStatus receive(Subscriber& subscriber, RowMeter& meter, const Interruption& interruption) {
   for (std::uint64_t seen_version = ~std::uint64_t{0};;) {
     if (const auto frame = subscriber.next()) {
       meter.take(*frame);
       continue;
     }
+    throw_if_interrupted(interruption);
     // A copy of the status costs more than taking a small message.
     if (const std::uint64_t version = subscriber.status_version(); version != seen_version) {
       seen_version = version;
@@ -56,18 +57,19 @@ SubscriberStatus receive(Subscriber& subscriber, RowMeter& meter) {
   }
 }
 
-/// Nothing where no server was there just now.
-std::optional<RowResult> try_row(const RowPlan& plan, const EndpointOptions& endpoint, Log& log) {
+/// Nothing, and why, where no server was there just now.
+std::optional<RowResult> try_row(const RowPlan& plan, const RowContext& context, std::string& why) {
   std::atomic<bool> is_heard = false;
-  Subscriber subscriber(viewing_of(plan, endpoint, is_heard), log);
+  Subscriber subscriber(viewing_of(plan, context.endpoint, is_heard), context.log);
   RowMeter meter(subscriber);
-  const SubscriberStatus end = receive(subscriber, meter);
+  const SubscriberStatus end = receive(subscriber, meter, context.interruption);
   if (end.state != SubscriberState::finished) {
     const Error error(end.exit_status, end.sentence);
     if (subscriber.counts().sessions > 0) {
       throw error;
     }
     if (!is_heard && error.status() == ExitStatus::lost_peer) {
+      why = error.what();
       return std::nullopt;
     }
     throw CannotBegin(error);
@@ -84,15 +86,17 @@ std::optional<RowResult> try_row(const RowPlan& plan, const EndpointOptions& end
 
 }  // namespace
 
-RowResult measure_reverse_row(const RowPlan& plan, const EndpointOptions& endpoint, Log& log) {
+RowResult measure_reverse_row(const RowPlan& plan, const RowContext& context) {
+  std::string why;
   constexpr std::chrono::milliseconds between_dials(50);
   for (const std::int64_t give_up_ns = monotonic_ns() + server_patience_ns; monotonic_ns() < give_up_ns;) {
-    if (auto row = try_row(plan, endpoint, log)) {
+    throw_if_interrupted(context.interruption);
+    if (auto row = try_row(plan, context, why)) {
       return std::move(*row);
     }
     std::this_thread::sleep_for(between_dials);
   }
-  throw no_server(*endpoint.dial);
+  throw no_server(*context.endpoint.dial, why);
 }
 
 }  // namespace framewire

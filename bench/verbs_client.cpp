@@ -7,7 +7,6 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "bench/client.hpp"
 #include "bench/guest_messages.hpp"
 #include "bench/verbs_messages.hpp"
 #include "transport/control/authenticate.hpp"
@@ -53,20 +52,32 @@ Server greet(const EndpointOptions& endpoint, std::int64_t deadline_ns) {
 }
 
 /// A server makes a new listener for each row of a link, and is not there for a moment then.
-Server find_server(const EndpointOptions& endpoint) {
+Server find_server(const RowContext& context) {
   constexpr std::chrono::milliseconds between_dials(50);
   for (const std::int64_t give_up_ns = monotonic_ns() + server_patience_ns;;) {
+    throw_if_interrupted(context.interruption);
     try {
-      return greet(endpoint, give_up_ns);
+      return greet(context.endpoint, give_up_ns);
     } catch (const Error& error) {
       if (error.status() != ExitStatus::lost_peer) {
         throw;
       }
       if (monotonic_ns() >= give_up_ns) {
-        throw no_server(*endpoint.dial);
+        throw no_server(*context.endpoint.dial, error.what());
       }
     }
     std::this_thread::sleep_for(between_dials);
+  }
+}
+
+/// That nothing answers over RDMA is no loss of the server.
+std::unique_ptr<RdmaConnection> connect(const Server& server, const RawConnect& go, std::int64_t rdma_timeout_ns) {
+  try {
+    return dial_rdma({.host = server.data_to.host, .port = go.rdma_port}, Token::from_hex(go.token),
+                     {go.session, LinkKind::rdma, 0}, raw_options(rdma_timeout_ns),
+                     monotonic_ns() + rdma_connection_timeout_ns);
+  } catch (const Error& error) {
+    throw CannotBegin(error);
   }
 }
 
@@ -74,22 +85,20 @@ Server find_server(const EndpointOptions& endpoint) {
 std::unique_ptr<RawVerbs> prepare(const Server& server, const RawPlan& plan, const EndpointOptions& endpoint) {
   server.channel().send(row_message(plan));
   const RawConnect go = read_connect_message(server.receive());
-  auto connection = dial_rdma({.host = server.data_to.host, .port = go.rdma_port}, Token::from_hex(go.token),
-                              {go.session, LinkKind::rdma, 0}, raw_options(endpoint.rdma_timeout_ns),
-                              monotonic_ns() + rdma_connection_timeout_ns);
-  auto verbs = std::make_unique<RawVerbs>(std::move(connection), plan, RawEnd::client);
+  auto verbs = std::make_unique<RawVerbs>(connect(server, go, endpoint.rdma_timeout_ns), plan, RawEnd::client);
   server.channel().send(terms_message(verbs->terms()));
   verbs->begin(read_terms_message(server.receive()));
   return verbs;
 }
 
-RawResult drive(const Server& server, RawVerbs& verbs, std::int64_t peer_timeout_ns) {
+RawResult drive(const Server& server, RawVerbs& verbs, const RowContext& context) {
   MessageChannel& channel = server.channel();
   const auto look = [&]() -> std::optional<std::uint64_t> {
+    throw_if_interrupted(context.interruption);
     if (const auto message = channel.try_receive()) {
       throw_if_fault(*message);
     }
-    if (tcp_peer_is_silent(channel.fd(), peer_timeout_ns)) {
+    if (tcp_peer_is_silent(channel.fd(), context.endpoint.peer_timeout_ns)) {
       throw Error::lost_peer("the bench server's host does not answer");
     }
     return std::nullopt;
@@ -108,15 +117,20 @@ RawResult drive(const Server& server, RawVerbs& verbs, std::int64_t peer_timeout
 
 }  // namespace
 
-RowResult measure_verbs_row(const RowPlan& plan, const EndpointOptions& endpoint) {
-  const Server server = find_server(endpoint);
+RowResult measure_verbs_row(const RowPlan& plan, const RowContext& context) {
+  const Server server = find_server(context);
   std::unique_ptr<RawVerbs> verbs;
   try {
-    verbs = prepare(server, raw_plan_of(plan), endpoint);
+    verbs = prepare(server, raw_plan_of(plan), context.endpoint);
+  } catch (const CannotBegin&) {
+    throw;
   } catch (const Error& error) {
+    if (error.status() == ExitStatus::lost_peer) {
+      throw;
+    }
     throw CannotBegin(error);
   }
-  const RawResult raw = drive(server, *verbs, endpoint.peer_timeout_ns);
+  const RawResult raw = drive(server, *verbs, context);
   server.channel().send(end_message(raw.count));
   RowResult row{.plan = plan, .client = {}, .server = {}};
   row.server = end_result_from_json(read_result_message(server.receive()));

@@ -168,6 +168,60 @@ class Bench(harness.EndToEnd):
             server.kill()
             self.ends(client, harness.LOST)
 
+    def in_its_second_row(self, *where):
+        """A client whose first row is short and done, and whose second one would take minutes."""
+        stdout = self.file("stdout").open("w+b")
+        self.addCleanup(stdout.close)
+        client = self.start(harness.BIN / "framewire-bench", *where, "--transport", "tcp", "--operation", "stream", "--message-bytes", "64,33177600",
+                            "--count", "30000", "--verbose", "--json", stdout=stdout)
+        client.wait_line("tcp stream 33177600")
+        client.wait_line("transport=", after=len(client.lines))
+        return client
+
+    def check_first_row(self):
+        rows = json.loads(self.file("stdout").read_text())["results"]
+        self.assertEqual([(row["message_bytes"], row["count"]) for row in rows], [(64, 30000)])
+
+    def test_a_server_that_is_killed_leaves_the_finished_rows(self):
+        port = harness.free_port()
+        server = self.start(harness.BIN / "framewire-bench", "--listen", f"127.0.0.1:{port}", stdout=subprocess.DEVNULL)
+        server.wait_line("^waiting for a sender on ")
+        client = self.in_its_second_row(f"127.0.0.1:{port}")
+        server.kill()
+        self.ends(client, harness.LOST)
+        self.one_sentence(client)
+        self.check_first_row()
+
+    def test_interrupted_it_prints_the_finished_rows(self):
+        client = self.in_its_second_row()
+        for process in client.family():  # as a terminal does
+            os.kill(process, signal.SIGINT)
+        self.ends(client, harness.OK)
+        self.one_sentence(client, "interrupted; 1 of 2 rows")
+        self.assertEqual(client.family(), [])
+        self.check_first_row()
+
+    def test_interrupted_over_every_transport(self):
+        for transport in ("socket", "local", "tcp"):
+            with self.subTest(transport):
+                client = self.start(harness.BIN / "framewire-bench", "--transport", transport, "--message-bytes", "1M", "--duration", "60s",
+                                    "--verbose", stdout=subprocess.DEVNULL)
+                client.wait_line(f"{transport} stream")
+                client.interrupt()
+                self.ends(client, harness.OK)
+                self.one_sentence(client, "interrupted; 0 of 2 rows")
+
+    def test_nobody_there(self):
+        """Why is said: a name that is not known at once, and else what the last try said."""
+        self.bench("nosuchhost.invalid", "--insecure", status=harness.FAILED)
+        (line,) = self.program.lines
+        self.assertRegex(line, "^framewire-bench: .*'nosuchhost.invalid' is not known")
+        port = harness.free_port()
+        for transport in ("tcp", "local"):
+            self.bench(f"127.0.0.1:{port}", "--transport", transport, status=harness.LOST)
+            (line,) = self.program.lines
+            self.assertRegex(line, f"^framewire-bench: no bench server came at 127.0.0.1:{port}: nothing listens .*--listen")
+
     @unittest.skipIf(pathlib.Path("/sys/class/infiniband").exists(), "this machine has RDMA devices")
     def test_no_rdma_device(self):
         for transport in ("rdma", "verbs"):

@@ -1,0 +1,91 @@
+#include "bench/results.hpp"
+
+#include <gtest/gtest.h>
+
+#include "bench/last_words.hpp"
+
+namespace framewire {
+namespace {
+
+std::vector<RowPlan> plans() {
+  std::vector<RowPlan> plans;
+  for (const char* transport : {"tcp", "rdma", "verbs"}) {
+    for (const std::uint64_t bytes : {64U, 4096U}) {
+      plans.push_back({.transport = transport, .operation = "latency", .message_bytes = bytes, .count = 1});
+    }
+  }
+  return plans;
+}
+
+std::vector<bool> wanted(const Results& results) {
+  std::vector<bool> wanted;
+  for (std::size_t i = 0; i < results.plans().size(); ++i) {
+    wanted.push_back(results.is_wanted(i));
+  }
+  return wanted;
+}
+
+RowResult measured(const RowPlan& plan, double p50) {
+  RowResult row{.plan = plan, .client = {}, .server = {}};
+  row.server.latency_us = {p50, p50, p50};
+  return row;
+}
+
+TEST(Results, WithoutRdmaTheTransportIsLeftOut) {
+  for (const Error& why : {Error::refused("the server takes none"), Error::lost_peer("nothing answers")}) {
+    Results results(plans(), true);
+    results.leave_out(2, CannotBegin(why));
+    EXPECT_EQ(wanted(results), (std::vector<bool>{true, true, false, false, true, true}));
+    EXPECT_EQ(results.status(), ExitStatus::ok);
+    ASSERT_EQ(results.omissions().size(), 1U);
+    EXPECT_EQ(results.omissions()[0],
+              std::string("rows are left out from rdma latency of 64 bytes on, there is no rdma: ") + why.what());
+  }
+}
+
+/// Too little may be locked for the long messages: the short ones show that there is RDMA.
+TEST(Results, AFaultOfOneRowIsNamedAndIsNoSuccess) {
+  Results results(plans(), true);
+  results.leave_out(5, CannotBegin(Error::failed("raise ulimit -l")));
+  EXPECT_EQ(wanted(results), (std::vector<bool>{true, true, true, true, true, false}));
+  EXPECT_EQ(results.status(), ExitStatus::failed);
+  ASSERT_EQ(results.omissions().size(), 1U);
+  EXPECT_EQ(results.omissions()[0], "verbs latency of 4096 bytes is left out: raise ulimit -l");
+}
+
+TEST(Results, WhatWasAskedForIsNotLeftOut) {
+  Results asked(plans(), false);
+  EXPECT_THROW(asked.leave_out(2, CannotBegin(Error::refused("no"))), CannotBegin);
+  Results open(plans(), true);
+  EXPECT_THROW(open.leave_out(0, CannotBegin(Error::refused("no"))), CannotBegin);
+  EXPECT_EQ(wanted(open), std::vector<bool>(6, true));
+}
+
+TEST(Results, WhatWasMeasuredBeforeAFaultIsThere) {
+  Results results(plans(), true);
+  EXPECT_TRUE(results.rows().empty());
+  for (const double p50 : {3.0, 1.0, 2.0}) {
+    results.add(1, measured(results.plans()[1], p50));
+  }
+  results.add(0, measured(results.plans()[0], 7));
+  const auto rows = results.rows();
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].server.latency_us.p50, 7);
+  EXPECT_EQ(rows[1].server.latency_us.p50, 2);
+}
+
+TEST(LastWords, TheLastLineIsKept) {
+  LastWords words(false);
+  Log log(words.stream(), "test", false);
+  EXPECT_EQ(words.last(), "");
+  log.info("one");
+  log.warning("two\nthree");
+  EXPECT_EQ(words.last(), "three");
+  log.detail("not shown");
+  EXPECT_EQ(words.last(), "three");
+  words.forget();
+  EXPECT_EQ(words.last(), "");
+}
+
+}  // namespace
+}  // namespace framewire
