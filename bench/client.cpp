@@ -2,6 +2,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/wait.hpp"
 #include "bench/message_source.hpp"
 #include "bench/warm_up.hpp"
 #include "transport/control/address.hpp"
@@ -63,11 +64,22 @@ void wait_for_server(Stream& stream, const SenderService& service, const RowCont
   }
 }
 
+/// Why a session ended that had only begun; its own thread is about to say so.
+std::string why_it_ended(const SenderService& service, const LastWords& words) {
+  for (const std::int64_t give_up_ns = monotonic_ns() + ns_per_s; monotonic_ns() < give_up_ns;) {
+    if (const auto reports = service.reports(); !reports.empty()) {
+      return reports.front().ending;
+    }
+    wait_until({}, monotonic_ns() + ns_per_ms);
+  }
+  return words.last();
+}
+
 /// The session ended before a message had gone: over RDMA its memory may not be had.
-void require_warm(bool is_warm, const RowContext& context, bool is_rdma) {
+void require_warm(bool is_warm, const SenderService& service, const RowContext& context, bool is_rdma) {
   throw_if_interrupted(context.interruption);
   if (!is_warm && is_rdma && does_answer(*context.endpoint.dial)) {
-    throw CannotBegin(Error::failed(context.words.last()));
+    throw CannotBegin(Error::failed(why_it_ended(service, context.words)));
   }
 }
 
@@ -114,7 +126,7 @@ RowResult measure_row(const RowPlan& plan, const RowContext& context) {
   const RowWake wake(context.interruption, stream, service);
   const bool is_rdma = kind == LinkKind::rdma;
   wait_for_server(stream, service, context, is_rdma);
-  require_warm(warm_up(stream, plan), context, is_rdma);
+  require_warm(warm_up(stream, plan), service, context, is_rdma);
   RowResult row{.plan = plan, .client = {}, .server = {}};
   const std::int64_t begin_ns = monotonic_ns();
   const std::int64_t cpu_begin_ns = process_cpu_ns();

@@ -2,6 +2,7 @@
 
 Every fault is proven by a counter before it counts. In the lab only: scripts/rdma-lab --hosts 2.
 """
+import json
 import re
 import subprocess
 import sys
@@ -157,6 +158,32 @@ class TwoHosts(lab.Play):
         viewer.interrupt()
         self.ends(viewer)
         self.assertLess(time.monotonic() - asked, 4)
+
+    def test_a_bench_through_a_firewall_that_knows_no_rdma(self):
+        def sender():
+            subprocess.run(["nft", "add table inet lab; add chain inet lab in { type filter hook input priority 0; }; "
+                            "add rule inet lab in udp dport 4791 counter drop"], check=True)
+            server = self.start(harness.BIN / "framewire-bench", "--listen", f"*:{PORT}", "--key", self.key, stdout=subprocess.DEVNULL)
+            server.wait_line("^waiting for a sender on")
+            self.meet("listens")
+            self.meet("measured")
+            subprocess.run(["nft", "delete table inet lab"], check=True)
+            server.interrupt()
+            self.ends(server)
+
+        def viewer():
+            self.meet("listens")
+            with self.file("stdout").open("w+b") as stdout:
+                client = self.start(harness.BIN / "framewire-bench", f"{lab.PEER}:{PORT}", "--key", self.key, "--message-bytes", "64,4k", "--count",
+                                    "5", "--json", stdout=stdout)
+                self.ends(client, seconds=4 * harness.WATCHDOG_S)
+            rows = json.loads(self.file("stdout").read_text())["results"]
+            self.assertEqual([(row["transport"], row["count"]) for row in rows], [("tcp", 5)] * 4)
+            for transport, operation in (("rdma", "stream"), ("verbs", "send")):
+                client.wait_line(f"^framewire-bench: rows are left out from {transport} {operation} of 64 bytes on, .*UDP port 4791")
+            self.meet("measured")
+
+        self.play(sender, viewer)
 
     def test_a_firewall_that_knows_no_rdma(self):
         def sender():
