@@ -17,8 +17,12 @@ int run_program(const char* name, const std::function<ExitStatus()>& program) {
   ExitStatus status = ExitStatus::failed;
   try {
     status = program();
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-      throw Error::from_errno("write to standard output", errno);
+    errno = 0;
+    const bool is_written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+    if (!is_written) {
+      // What failed earlier has left no number, and errno is somebody else's.
+      throw errno != 0 ? Error::from_errno("write to standard output", errno)
+                       : Error::failed("cannot write to standard output: what was written before has been lost");
     }
   } catch (const Error& error) {
     Log(stderr, name, false).error(error.what());

@@ -31,7 +31,7 @@ std::uint64_t round_up_to_pages(std::uint64_t size_bytes) {
 Error no_room(const std::string& name, std::uint64_t size_bytes) {
   return Error::failed("not enough memory for " + name + ": " + format_bytes(size_bytes) + " are needed and " +
                        format_bytes(available_memory_bytes()) +
-                       " are free; take a smaller --size, fewer --slots or fewer --viewers");
+                       " are free; take smaller frames or messages, fewer slots or fewer viewers");
 }
 
 /// The whole pages that hold `size_bytes`. Asked before allocating: over-committed memory would end in the OOM killer,

@@ -156,6 +156,15 @@ class Bench(harness.EndToEnd):
         self.assertRegex(line, "^framewire-bench: .*tcp is not offered")
         server.interrupt()
         self.ends(server)
+    def test_a_server_whose_output_is_full(self):
+        port = harness.free_port()
+        with open("/dev/full", "wb") as full:
+            server = self.start(harness.BIN / "framewire-bench", "--listen", f"127.0.0.1:{port}", stdout=full)
+        server.wait_line("^waiting for a sender on ")
+        self.bench(f"127.0.0.1:{port}", "--transport", "tcp", "--message-bytes", "64", "--count", "5")
+        server.interrupt()
+        self.ends(server, harness.FAILED)
+        self.one_sentence(server, "cannot write to standard output: (No space left|what was written before)")
 
     def test_a_server_that_is_killed(self):
         for transport in ("tcp", "local"):
