@@ -39,6 +39,7 @@ ALLOWED = {
 # Tests mirror the folders: each may include what its folder may. Those without a folder of that name stand here.
 TESTS_OF = {
     "contract": ["transport/session", "transport/fake"],
+    "data_path": ["transport/session", "transport/rdma", "transport/fake"],
     "sim": ["transport/session", "transport/fake"],
     "transport": ["transport/session", "transport/fake", "transport/control"],
     "pixels": ["gl", "sender/sources/gl"],

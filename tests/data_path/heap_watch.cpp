@@ -1,0 +1,180 @@
+#include "tests/data_path/heap_watch.hpp"
+
+#include <cxxabi.h>
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <span>
+
+// What glibc's own functions are called besides: names that are the library's to give.
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming)
+extern "C" {
+void* __libc_malloc(std::size_t size_bytes);
+void* __libc_calloc(std::size_t count, std::size_t size_bytes);
+void* __libc_realloc(void* old, std::size_t size_bytes);
+void* __libc_memalign(std::size_t alignment_bytes, std::size_t size_bytes);
+}
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
+
+namespace framewire::test {
+
+namespace {
+
+/// What the threads of one name took, and where the first of it was taken.
+struct Taker {
+  std::array<char, 16> thread{};  // as long as the kernel lets a name be
+  std::uint64_t allocations = 0;
+  std::size_t first_bytes = 0;
+  std::array<void*, 24> callers{};
+  int caller_count = 0;
+};
+
+// The functions that use these are called with nothing but their arguments.
+std::atomic<bool> is_watching = false;
+std::mutex mutex;  // guards what follows
+std::uint64_t allocations = 0;
+std::array<Taker, 32> takers;  // the last one is everybody else
+std::size_t taker_count = 0;
+thread_local bool is_noting = false;  // looking for the callers may allocate itself
+
+Taker& taker_of(const std::array<char, 16>& thread) noexcept {
+  const auto end = takers.begin() + static_cast<std::ptrdiff_t>(taker_count);
+  const auto found = std::find_if(takers.begin(), end, [&](const Taker& taker) { return taker.thread == thread; });
+  if (found != end) {
+    return *found;
+  }
+  if (taker_count == takers.size()) {
+    return takers.back();
+  }
+  Taker& taker = takers[taker_count++];
+  taker = {.thread = thread};
+  return taker;
+}
+
+void note(std::size_t size_bytes) noexcept {
+  if (!is_watching.load(std::memory_order_relaxed) || is_noting) {
+    return;
+  }
+  is_noting = true;
+  std::array<char, 16> thread{};
+  ::prctl(PR_GET_NAME, thread.data());
+  {
+    const std::scoped_lock lock(mutex);
+    ++allocations;
+    Taker& taker = taker_of(thread);
+    if (taker.allocations++ == 0) {
+      taker.first_bytes = size_bytes;
+      taker.caller_count = ::backtrace(taker.callers.data(), static_cast<int>(taker.callers.size()));
+    }
+  }
+  is_noting = false;
+}
+
+/// "function +0x12", or the file where the function has no name: addr2line -e FILE OFFSET names its line.
+std::string describe(void* address) {
+  Dl_info info{};
+  if (::dladdr(address, &info) == 0 || info.dli_fname == nullptr) {
+    return "?";
+  }
+  const auto offset_from = [address](const void* base) {
+    std::array<char, 24> text{};
+    std::snprintf(text.data(), text.size(), "+0x%zx",
+                  static_cast<std::size_t>(static_cast<const char*>(address) - static_cast<const char*>(base)));
+    return std::string(text.data());
+  };
+  std::string text = std::string(info.dli_fname) + " " + offset_from(info.dli_fbase);
+  if (info.dli_sname != nullptr) {
+    int status = 0;
+    const std::unique_ptr<char, decltype(&std::free)> readable(
+        abi::__cxa_demangle(info.dli_sname, nullptr, nullptr, &status), &std::free);
+    text = std::string(readable ? readable.get() : info.dli_sname) + "  (" + text + ")";
+  }
+  return text;
+}
+
+std::string describe(const Taker& taker) {
+  std::string text = "thread " + std::string(taker.thread.data()) + " allocated " + std::to_string(taker.allocations) +
+                     " times, at first " + std::to_string(taker.first_bytes) + " bytes in\n";
+  for (int i = 0; i < taker.caller_count; ++i) {
+    text += "    " + describe(taker.callers[static_cast<std::size_t>(i)]) + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+void begin_heap_watch() noexcept {
+  // The first backtrace() of a process loads a library.
+  std::array<void*, 4> callers{};
+  ::backtrace(callers.data(), static_cast<int>(callers.size()));
+  const std::scoped_lock lock(mutex);
+  allocations = 0;
+  taker_count = 0;
+  is_watching = true;
+}
+
+HeapUse end_heap_watch() {
+  is_watching = false;
+  const std::scoped_lock lock(mutex);
+  HeapUse use{.allocations = allocations, .by_thread = {}, .description = {}};
+  for (const Taker& taker : std::span(takers).first(taker_count)) {
+    use.by_thread[taker.thread.data()] = taker.allocations;
+    use.description += describe(taker);
+  }
+  return use;
+}
+
+}  // namespace framewire::test
+
+// ---- What the program, and every library in it, calls instead of glibc's ----
+
+using framewire::test::note;
+
+// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): glibc's names are for itself
+extern "C" {
+
+void* malloc(std::size_t size_bytes) noexcept {
+  note(size_bytes);
+  return __libc_malloc(size_bytes);
+}
+
+void* calloc(std::size_t count, std::size_t size_bytes) noexcept {
+  note(count * size_bytes);
+  return __libc_calloc(count, size_bytes);
+}
+
+void* realloc(void* old, std::size_t size_bytes) noexcept {
+  note(size_bytes);
+  return __libc_realloc(old, size_bytes);
+}
+
+void* memalign(std::size_t alignment_bytes, std::size_t size_bytes) noexcept {
+  note(size_bytes);
+  return __libc_memalign(alignment_bytes, size_bytes);
+}
+
+void* aligned_alloc(std::size_t alignment_bytes, std::size_t size_bytes) noexcept {
+  note(size_bytes);
+  return __libc_memalign(alignment_bytes, size_bytes);
+}
+
+int posix_memalign(void** out, std::size_t alignment_bytes, std::size_t size_bytes) noexcept {
+  note(size_bytes);
+  void* const memory = __libc_memalign(alignment_bytes, size_bytes);
+  if (memory == nullptr) {
+    return ENOMEM;
+  }
+  *out = memory;
+  return 0;
+}
+}
+// NOLINTEND(readability-inconsistent-declaration-parameter-name)

@@ -1,0 +1,115 @@
+#include "tests/data_path/streaming.hpp"
+
+#include <stdlib.h>
+
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/wait.hpp"
+#include "transport/rdma/listener.hpp"
+
+namespace framewire::test {
+
+namespace {
+
+/// For one message. Half a gigabyte takes an emulated device many seconds, and its memory as many again.
+constexpr std::int64_t patience_ns = 120 * ns_per_s;
+constexpr std::int64_t farewell_ns = 10 * ns_per_s;
+
+EndpointOptions endpoint_of(LinkKind link) {
+  EndpointOptions options;
+  options.allowed_links = {link};
+  options.transport_is_auto = false;
+  options.rdma_for_loopback = link == LinkKind::rdma;
+  return options;
+}
+
+}  // namespace
+
+std::vector<LinkKind> links_here() {
+  std::vector<LinkKind> links{LinkKind::local, LinkKind::tcp};
+  if (!rdma_addresses().empty()) {
+    links.push_back(LinkKind::rdma);
+  }
+  return links;
+}
+
+bool is_emulated() {
+  return std::getenv("FRAMEWIRE_LAB_HOSTS") != nullptr;
+}
+
+Streaming::Streaming(const StreamingPlan& plan, Fill fill) : wait_(plan.wait) {
+  ::setenv("XDG_CONFIG_HOME", folder_.path().c_str(), 1);
+  stream_ = std::make_unique<Stream>(StreamOptions{.name = "test",
+                                                   .delivery = plan.delivery,
+                                                   .slots_per_viewer = plan.slots,
+                                                   .max_viewers = plan.viewers,
+                                                   .one_at_a_time = plan.one_at_a_time,
+                                                   .wait = plan.wait});
+  EndpointOptions listening = endpoint_of(plan.link);
+  listening.listen = HostPort{"127.0.0.1", 0};
+  service_ = std::make_unique<SenderService>(listening, std::vector<Stream*>{stream_.get()}, "test", log_);
+  SubscriberOptions dialling{.endpoint = endpoint_of(plan.link), .stream = {}, .delivery = {}, .reconnect = false};
+  dialling.endpoint.dial = HostPort{"127.0.0.1", service_->port()};
+  while (viewers_.size() < plan.viewers) {
+    viewers_.push_back({.subscriber = std::make_unique<Subscriber>(dialling, log_)});
+  }
+  source_ = std::thread([this, plan, fill = std::move(fill)] {
+    name_this_thread("source");
+    produce(plan, fill);
+  });
+}
+
+Streaming::~Streaming() {
+  for (const Viewer& viewer : viewers_) {
+    viewer.subscriber->close({});
+  }
+  stream_->stop();
+  source_.join();
+  service_->drain(monotonic_ns() + farewell_ns);
+  service_.reset();
+}
+
+void Streaming::produce(const StreamingPlan& plan, const Fill& fill) {
+  stream_->begin_epoch({.layout = bytes_layout(plan.slot_bytes), .colour = {}}, plan.slot_bytes);
+  // Whoever comes later would get fewer: the owner takes them in turn, and would wait for what was never meant for one
+  // while the stream waits for room at another.
+  while (stream_->viewer_count() < plan.viewers && stream_->sleep_until(monotonic_ns() + ns_per_ms)) {
+  }
+  while (auto slot = stream_->claim()) {
+    const auto bytes = fill(slot->bytes(), slot->next_sequence());
+    if (!bytes) {
+      break;
+    }
+    stream_->publish(std::move(*slot), {.layout = bytes_layout(*bytes)});
+  }
+  stream_->finish();
+}
+
+std::optional<ReceivedFrame> Streaming::receive(std::size_t number) {
+  Viewer& viewer = viewers_[number];
+  const std::int64_t deadline_ns = monotonic_ns() + patience_ns;
+  for (;;) {
+    if (auto frame = viewer.subscriber->next()) {
+      return frame;
+    }
+    if (is_over(number) || monotonic_ns() >= deadline_ns) {
+      return std::nullopt;
+    }
+    ++waits_;
+    viewer.subscriber->wait(deadline_ns, wait_);
+  }
+}
+
+bool Streaming::is_over(std::size_t number) {
+  Viewer& viewer = viewers_[number];
+  const std::uint64_t version = viewer.subscriber->status_version();
+  if (version == viewer.seen_version) {
+    return false;
+  }
+  viewer.seen_version = version;
+  const SubscriberState state = viewer.subscriber->status().state;
+  return state == SubscriberState::finished || state == SubscriberState::failed || state == SubscriberState::lost;
+}
+
+}  // namespace framewire::test
