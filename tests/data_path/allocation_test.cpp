@@ -188,7 +188,7 @@ class LinkAllocatesNothing : public testing::TestWithParam<LinkMaker> {
 
   LinkAllocatesNothing() {
     pair_.sender->begin_epoch(pool_);
-    const auto access = pair_.receiver->begin_epoch(1, slot_bytes, ring_slots);
+    const auto access = pair_.receiver->begin_epoch(1, slot_bytes, ring_slots, {});
     pair_.sender->epoch_ready(1, ring_slots, access);
   }
 

@@ -167,7 +167,7 @@ class Bench(lab.RdmaTest):
             self.ends(program)
 
     def test_too_little_memory_to_lock_is_named(self):
-        nobody = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
+        nobody = lab.nobody()
         for folder in (self.folder, self.home):
             folder.chmod(0o777)
         with self.file("stdout").open("w+b") as stdout:

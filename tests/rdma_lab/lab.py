@@ -1,4 +1,5 @@
 """What the tests on RDMA machines stand on, beyond the end-to-end tests' harness: addresses, faults, and what the device still holds."""
+import json
 import os
 import pathlib
 import re
@@ -6,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
+import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 import harness  # noqa: E402  (it lies beside the end-to-end tests)
@@ -13,15 +15,43 @@ import harness  # noqa: E402  (it lies beside the end-to-end tests)
 ROLE = int(os.environ.get("FRAMEWIRE_LAB_ROLE", "1"))
 ADDRESS = os.environ.get("FRAMEWIRE_LAB_ADDRESS", "")
 PEER = os.environ.get("FRAMEWIRE_LAB_PEER", ADDRESS)
-# Every program of a test has a home of its own, and would compile every shader anew: seconds each on an emulated processor.
-os.environ.setdefault("MESA_SHADER_CACHE_DIR", "/tmp/framewire-shader-cache")
+IS_LAB = "FRAMEWIRE_LAB_HOSTS" in os.environ  # else this is somebody's machine, with a device of its own
+if IS_LAB:
+    # Every program of a test has a home of its own, and would compile every shader anew: seconds each on an emulated processor.
+    os.environ.setdefault("MESA_SHADER_CACHE_DIR", "/tmp/framewire-shader-cache")
 SHARED = pathlib.Path(os.environ.get("FRAMEWIRE_LAB_SHARED", "/nowhere"))
 
 
+def is_ours(entry: dict) -> bool:
+    """Whether an object of the device belongs to a program of framewire, or to one that is gone; not to the kernel, nor to somebody else who
+    works with the same device."""
+    if "pid" not in entry:
+        return False
+    try:
+        status = pathlib.Path(f"/proc/{entry['pid']}/status").read_text()  # of the thread that made it
+        process = re.search(r"Tgid:\s+(\d+)", status).group(1)
+        program = pathlib.Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    return not program or pathlib.Path(os.fsdecode(program)).name.startswith("framewire")  # one that ends has no words any more
+
+
 def held_objects() -> dict:
-    """How many of each kind of verbs object the devices hold, as the kernel counts them for every process."""
-    said = subprocess.run(["rdma", "resource", "show"], capture_output=True, text=True, check=True).stdout
-    return {kind: sum(int(count) for count in re.findall(rf"\b{kind} (\d+)", said)) for kind in ("pd", "cq", "qp", "cm_id", "mr")}
+    """How many of each kind of verbs object the devices hold for framewire."""
+    def count(kind: str) -> int:
+        said = subprocess.run(["rdma", "-j", "resource", "show", kind], capture_output=True, text=True, check=True).stdout
+        return sum(map(is_ours, json.loads(said or "[]")))
+    return {kind: count(kind) for kind in ("pd", "cq", "qp", "cm_id", "mr")}
+
+
+def nobody() -> tuple:
+    """The prefix of a command that another user runs; without root, or where he may not run these programs, the test is skipped."""
+    prefix = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
+    if os.geteuid() != 0:
+        raise unittest.SkipTest("it needs another user, which takes root")
+    if subprocess.run([*prefix, "test", "-x", harness.BIN / "framewire-view"], check=False).returncode != 0:
+        raise unittest.SkipTest("it needs another user, who may not run what is built here")
+    return prefix
 
 
 class RdmaTest(harness.EndToEnd):

@@ -10,7 +10,6 @@ import pictures
 
 SIZE = (64, 36)
 FRAME_BYTES = SIZE[0] * SIZE[1] * 4
-NOBODY = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
 
 
 class OneHost(lab.RdmaTest):
@@ -118,7 +117,7 @@ class OneHost(lab.RdmaTest):
         """Somebody else on this machine: local is not for him."""
         for folder in (self.folder, self.home):
             folder.chmod(0o777)
-        return {"prefix": NOBODY}
+        return {"prefix": lab.nobody()}
 
     def open_sender(self, *arguments) -> harness.Program:
         sender = self.send_on("pattern:stamped", "--size", "64x36", "--fps", "30", "--insecure", *arguments, listen="*:0")
@@ -136,6 +135,8 @@ class OneHost(lab.RdmaTest):
     def test_auto_says_why_it_is_not_rdma(self):
         self.check_auto(self.open_sender("--transport", "tcp"),
                         r"transport=tcp .*\(auto: tcp; local needs .*; rdma: the sender has none, not allowed by its --transport")
+        if not lab.IS_LAB:
+            return  # others may be using it
         rdma_cm = pathlib.Path("/dev/infiniband/rdma_cm")
         mode = rdma_cm.stat().st_mode
         rdma_cm.chmod(0o600)
