@@ -1,6 +1,7 @@
 #include "sender/options.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 
 #include "base/error.hpp"
@@ -148,6 +149,11 @@ std::optional<SenderOptions> parse_sender_options(int argc, const char* const* a
     options.max_viewers = static_cast<std::uint32_t>(parse_number(words.viewers, "--viewers", 1, 64));
   }
   options.allows_pull = words.allows_pull;
+  const auto& links = options.endpoint.allowed_links;
+  if (words.allows_pull && std::ranges::find(links, LinkKind::rdma) == links.end()) {
+    throw Error::usage("--transport is " + quote(words.common.transport) +
+                       "; with --allow-pull, which is for RDMA, it takes auto or rdma");
+  }
   // Whoever pulls on this machine does so over RDMA as well.
   options.endpoint.rdma_for_loopback = words.allows_pull;
   check_pool_size(options);

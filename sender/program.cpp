@@ -22,9 +22,14 @@ constexpr std::int64_t live_interval_ns = ns_per_s;
 constexpr std::int64_t plain_interval_ns = 10 * ns_per_s;
 
 std::string describe(const SessionReport& report) {
-  const std::string counts = report.pulls ? fmt::format("{} pulled", report.frames_pulled)
-                                          : fmt::format("{} sent, {} skipped, {} lost", report.counts.frames_sent,
-                                                        report.counts.frames_skipped, report.frames_lost);
+  std::string counts = fmt::format("{} sent, {} skipped, {} lost", report.counts.frames_sent,
+                                   report.counts.frames_skipped, report.frames_lost);
+  if (report.pulls) {
+    counts =
+        report.has_said_bye ? fmt::format("{} pulled", report.frames_pulled) : "pulled an unknown number of frames";
+  } else if (report.frames_pulled > 0) {  // of several sessions
+    counts += fmt::format(", {} pulled", report.frames_pulled);
+  }
   return fmt::format("viewer {} ({}): {}; {}", report.viewer, report.transport, counts, report.ending);
 }
 
@@ -86,6 +91,9 @@ ExitStatus SenderProgram::run() {
   }
   service_ = std::make_unique<SenderService>(options_.endpoint, streams, "framewire-send " FRAMEWIRE_VERSION, log_);
   log_.info(service_->describe());
+  if (const std::string why = service_->why_no_rdma(); options_.allows_pull && !why.empty()) {
+    log_.warning("--allow-pull: nobody can pull from here: " + why);
+  }
   last_progress_ns_ = monotonic_ns();
   for (const auto& running : running_) {
     start_source(*running);

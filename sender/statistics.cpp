@@ -14,13 +14,14 @@ Json session_json(const SessionReport& report) {
             {"stream", report.stream},
             {"transport", report.transport},
             {"memory", "host"},
+            {"mode", report.pulls ? "pull" : "push"},
             {"frames_produced", report.counts.frames_produced},
             {"frames_skipped", report.counts.frames_skipped},
             {"frames_sent", report.counts.frames_sent},
             {"frames_received", report.frames_received},
             {"frames_lost", report.frames_lost},
             {"bytes_sent", report.counts.bytes_sent},
-            {"frames_pulled", report.frames_pulled},
+            {"frames_pulled", report.pulls && !report.has_said_bye ? Json(nullptr) : Json(report.frames_pulled)},
             {"said_bye", report.has_said_bye},
             {"ending", report.ending}};
   json["viewer_statistics"] =

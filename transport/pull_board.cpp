@@ -17,6 +17,15 @@ void store(std::span<std::byte> place, std::uint64_t value) noexcept {
       .store(htole64(value), std::memory_order_release);
 }
 
+/// What was written before is visible to a device before what is written after. On Arm fences of C++ reach only other
+/// processors.
+void order_for_devices() noexcept {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+#if defined(__aarch64__)
+  asm volatile("dmb osh" ::: "memory");
+#endif
+}
+
 std::uint64_t load(std::span<const std::byte> place) noexcept {
   std::uint64_t value = 0;
   std::memcpy(&value, place.data(), sizeof value);
@@ -40,15 +49,16 @@ PullBoard::PullBoard(std::uint32_t slots)
 
 void PullBoard::take_down(std::uint16_t slot) noexcept {
   store(block_->bytes().subspan(board_cell_offset_bytes(slot)), 0);
-  // What the source writes next, or has a device write, must not overtake this.
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  order_for_devices();  // what the source writes next must not overtake this
 }
 
 void PullBoard::put_up(std::uint16_t slot, const FrameHeader& header) noexcept {
   const std::span<std::byte> cell = block_->bytes().subspan(board_cell_offset_bytes(slot), board_cell_bytes);
   encode(header, cell.subspan(board_generation_bytes));
   ++generation_;
+  order_for_devices();
   store(cell, generation_);
+  order_for_devices();
   store(block_->bytes(), generation_ << generation_shift | slot);
 }
 

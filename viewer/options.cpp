@@ -48,7 +48,7 @@ void describe_options(CLI::App& app, Words& words) {
   app.add_option("--delivery", words.delivery, "ask for latest (the newest frames) or every")->type_name("NAME");
   app.add_option("--retry", words.retry, "how long to go on without a sender (for ever)")->type_name("TIME");
   app.add_flag("--pull", words.pulls,
-               "look now and then: read frames over RDMA out of a sender with --allow-pull, at no cost for it");
+               "look now and then: read frames over RDMA out of the memory of a sender with --allow-pull");
   app.add_option("--pull-interval", words.pull_interval, "from one look to the next (100ms)")->type_name("TIME");
   app.add_flag("--verify", words.verifies, "check that no frame changes while it is shown");
   add_endpoint_options(app, words.common);

@@ -55,6 +55,7 @@ COMMAND_LINES = [
     (VIEW, ["--headless", "--screenshot", "shot.jpg"], harness.USAGE, ["'shot.jpg'", r"\.png"]),
     (VIEW, ["--headless", "--delivery", "most"], harness.USAGE, ["--delivery", "'most'"]),
     (VIEW, ["--headless", "--retry", "never"], harness.USAGE, ["--retry", "'never'"]),
+    (SEND, ["pattern", "--allow-pull", "--transport", "tcp"], harness.USAGE, ["--allow-pull", "'tcp'", "auto or rdma"]),
     (VIEW, ["--headless", "--pull", "--transport", "tcp"], harness.USAGE, ["--pull", "--transport", "'tcp'", "auto or rdma"]),
     (VIEW, ["--headless", "--pull", "--delivery", "every"], harness.USAGE, ["--delivery", "every", "pulls"]),
     (VIEW, ["--headless", "--pull", "--pull-interval", "soon"], harness.USAGE, ["--pull-interval", "'soon'"]),

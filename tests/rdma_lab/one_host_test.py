@@ -157,12 +157,12 @@ class OneHost(lab.RdmaTest):
         self.ends(good)
 
     def test_a_sender_that_may_lock_too_little(self):
-        sender = self.rdma_sender("pattern:stamped", "--size", "1280x720", "--fps", "10", **self.limited(1 << 20))
-        viewer = self.rdma_viewer(sender, **self.limited(1 << 30))
-        self.ends(viewer, harness.REFUSED)
-        self.one_sentence(viewer, "cannot register", r"may lock only 1\.0", "ulimit -l unlimited")
+        sender = self.rdma_sender("pattern:stamped", "--size", "1280x720", "--fps", "10", "--allow-pull", **self.limited(1 << 20))
+        for how in ((), ("--pull",)):
+            viewer = self.rdma_viewer(sender, *how, **self.limited(1 << 30))
+            self.ends(viewer, harness.REFUSED)
+            self.one_sentence(viewer, "the sender cannot register", r"may lock only 1\.0", "ulimit -l unlimited")
         self.assertTrue(sender.is_running())
-
 
     def test_auto_does_without_rdma_where_too_little_may_be_locked(self):
         frames = ("pattern:stamped", "--size", "1280x720", "--fps", "10", "--insecure")

@@ -34,7 +34,7 @@ class Pulling : public testing::Test {
 
   void make_exposure() { exposure_ = std::make_unique<RdmaExposure>(std::move(accepted_), domains_); }
   void make_puller(std::int64_t interval_ns = at_once_ns) {
-    puller_ = std::make_unique<RdmaPuller>(std::move(dialled_), interval_ns);
+    puller_ = std::make_unique<RdmaPuller>(std::move(dialled_), interval_ns, false);
   }
 
   std::optional<IncomingFrame> next_frame() {
@@ -254,6 +254,58 @@ TEST_F(PullingAStream, ASenderThatIsGoneIsNamed) {
   EXPECT_NE(puller_->fault().find("the sender"), std::string::npos);
 }
 
+/// Whoever waits for a sender to come back sleeps.
+TEST_F(PullingAStream, AfterTheEndNothingWakes) {
+  begin_epoch(100);
+  exposure_.reset();
+  ASSERT_TRUE(eventually([&] {
+    puller_->poll();
+    return puller_->state() != LinkState::open;
+  }));
+  ASSERT_TRUE(eventually([&] { return puller_->arm(); }));
+  pollfd readable{.fd = puller_->descriptor(), .events = POLLIN, .revents = 0};
+  EXPECT_EQ(::poll(&readable, 1, 300), 0);
+}
+
+TEST_F(PullingAStream, ASleeperIsWokenWhenTheProgramIsReadyAndWhenThereIsRoom) {
+  stream_.begin_epoch({.layout = bytes_layout(100), .colour = {}});
+  bytes_ = 100;
+  const auto epoch = stream_.epoch_after(0);
+  puller_->begin_epoch(epoch->number, 100, 1, exposure_->open(epoch->pool));
+  publish();
+  const auto is_readable = [&](int timeout_ms = 0) {
+    pollfd readable{.fd = puller_->descriptor(), .events = POLLIN, .revents = 0};
+    return ::poll(&readable, 1, timeout_ms) == 1;
+  };
+  ASSERT_TRUE(eventually([&] { return puller_->arm() && !is_readable(); }));
+  puller_->epoch_is_ready();
+  EXPECT_TRUE(is_readable(100));
+  const auto frame = next_frame();
+  ASSERT_TRUE(frame);
+  ASSERT_TRUE(eventually([&] { return puller_->arm() && !is_readable(); }));
+  puller_->give_back(frame->header);
+  EXPECT_TRUE(is_readable(100));
+  puller_->give_back(frame->header);  // once is enough
+  publish();
+  ASSERT_TRUE(next_frame());
+  EXPECT_FALSE(puller_->poll());
+}
+
+/// As over iWARP, whose way of announcing read mode does not need.
+class PullingWithoutImmediates : public PullingAStream {
+ protected:
+  PullingWithoutImmediates() : PullingAStream({.immediates = false, .windows = false}) {}
+};
+
+TEST_F(PullingWithoutImmediates, FramesComeAndThePlainRegistrationIsSaid) {
+  begin_epoch(1000);
+  publish();
+  const auto frame = next_frame();
+  ASSERT_TRUE(frame) << puller_->fault();
+  expect_whole(*frame);
+  EXPECT_EQ(puller_->note(), " mode=pull ring=registration");
+}
+
 /// A device that gives little: eight requests, reads of a thousand bytes.
 class PullingWithLittle : public PullingAStream {
  protected:
@@ -456,7 +508,7 @@ TEST_F(HostilePuller, TalkingInsteadOfReading) {
   SenderDomains domains(PoolReaders::viewers);
   RdmaConnectionPair pair = rdma_connection_pair(domains, {}, false);
   RdmaExposure exposure(std::move(pair.accepted), domains);
-  RdmaPuller honest(std::move(pair.dialled), at_once_ns);
+  RdmaPuller honest(std::move(pair.dialled), at_once_ns, false);
   const PoolAccess access = exposure.open(pool_);
   honest.begin_epoch(1, slot_bytes, 2, access);
   honest.epoch_is_ready();

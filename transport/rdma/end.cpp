@@ -17,6 +17,7 @@ RdmaEnd::RdmaEnd(std::unique_ptr<RdmaConnection> connection, std::string peer)
       sends_(*connection_) {
   sends_.speak_first();
   retired_.reserve(most_retired);
+  leaving_.reserve(most_retired);
 }
 
 void RdmaEnd::watch(Calls calls) {
@@ -94,10 +95,9 @@ void RdmaEnd::fail(LinkState state, std::string why) noexcept {
 
 /// A peer that has nothing to say looks like one that is gone: where nothing was posted, a probe asks its device.
 void RdmaEnd::look_after() noexcept {
-  std::vector<std::shared_ptr<const void>> retired;  // goes last, when the mutex is free again
-  retired.reserve(most_retired);
+  leaving_.clear();  // what was retired before the last look, without the mutex
   const std::scoped_lock lock(mutex_);
-  retired_.swap(retired);
+  retired_.swap(leaving_);
   poll_sends();
   if (calls_.on_tick) {
     calls_.on_tick();

@@ -93,6 +93,7 @@ class RdmaEnd {
   std::string fault_;
   Calls calls_;
   std::vector<std::shared_ptr<const void>> retired_;
+  std::vector<std::shared_ptr<const void>> leaving_;  // the watch's thread
 
   std::unique_ptr<RdmaWatch> watch_;
 };

@@ -22,6 +22,9 @@ constexpr std::size_t cell_before_at = 64;
 constexpr std::size_t cell_after_at = cell_before_at + board_cell_bytes;
 constexpr std::size_t landing_bytes = cell_after_at + board_cell_bytes;
 
+/// Payload may land in any order that suits the bus: what counts is the completion behind it.
+constexpr unsigned relaxed = IBV_ACCESS_RELAXED_ORDERING;
+
 /// A frame that was overwritten is tried for again at once, but not for ever: the source may be faster than the wire.
 constexpr int most_tries = 3;
 constexpr std::int64_t last_reads_patience_ns = 5 * ns_per_s;
@@ -71,8 +74,9 @@ struct RdmaPuller::Reads {
   }
 };
 
-RdmaPuller::RdmaPuller(std::unique_ptr<RdmaConnection> connection, std::int64_t interval_ns)
+RdmaPuller::RdmaPuller(std::unique_ptr<RdmaConnection> connection, std::int64_t interval_ns, bool relaxed_ordering)
     : interval_ns_(interval_ns),
+      relaxed_ordering_(relaxed_ordering),
       end_(std::move(connection), "the sender"),
       timer_(make_timer()),
       poller_(make_poller({end_.descriptor(), timer_.get()})),
@@ -88,6 +92,10 @@ RdmaPuller::~RdmaPuller() {
   end_.stop();
 }
 
+std::string RdmaPuller::note() const {
+  return end_.connection().grants().has_immediate ? " mode=pull" : " mode=pull ring=registration";
+}
+
 std::optional<RingAccess> RdmaPuller::begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes,
                                                   std::uint32_t ring_slots, const std::optional<PoolAccess>& pool) {
   require_possible_ring(slot_bytes, ring_slots);
@@ -99,10 +107,12 @@ std::optional<RingAccess> RdmaPuller::begin_epoch(std::uint32_t epoch, std::uint
             .stride_bytes = slot_stride_bytes(slot_bytes),
             .pool = *pool,
             .slots = {},
-            .free_slots = {}};
+            .free_slots = {},
+            .is_held = std::vector<bool>(ring_slots, false)};
+  const unsigned ordering = relaxed_ordering_ ? relaxed : 0U;
   ring.slots = register_block(end_.connection().domain(),
                               HostBlock::create_private("pulled frames", ring.stride_bytes * ring_slots),
-                              landing_access(end_.connection().grants()));
+                              landing_access(end_.connection().grants()) | ordering);
   for (std::uint32_t i = ring_slots; i > 0; --i) {
     ring.free_slots.push_back(static_cast<std::uint16_t>(i - 1));
   }
@@ -126,6 +136,7 @@ void RdmaPuller::epoch_is_ready() noexcept {
   const std::scoped_lock lock(end_.mutex());
   is_ready_ = ring_.has_value();
   next_look_ns_ = 0;
+  wake();
 }
 
 // ---- The receiving thread's ----
@@ -168,15 +179,25 @@ bool RdmaPuller::arm() noexcept {
   end_.poll_sends();
   const bool is_resting = step_ == Step::resting;
   const bool has_room = is_ready_ && !ring_->free_slots.empty();
-  set_timer(timer_.get(), is_resting && has_room ? std::max<std::int64_t>(next_look_ns_, 1) : 0);
+  const bool waits_for_time = end_.is_open() && is_resting && has_room;
+  set_timer(timer_.get(), waits_for_time ? std::max<std::int64_t>(next_look_ns_, 1) : 0);
   const bool goes_on = is_ready_ && end_.is_open() && (is_resting ? may_look() : has_read());
   return !goes_on && (end_.is_open() || std::exchange(end_was_said_, true));
 }
 
 void RdmaPuller::give_back(const FrameHeader& header) noexcept {
   const std::scoped_lock lock(end_.mutex());
-  if (ring_ && ring_->epoch == header.epoch) {
+  if (ring_ && ring_->epoch == header.epoch && ring_->is_held[header.slot]) {
+    ring_->is_held[header.slot] = false;
     ring_->free_slots.push_back(header.slot);
+    wake();
+  }
+}
+
+/// Whoever sleeps may have gone to sleep when there was nothing to look for.
+void RdmaPuller::wake() noexcept {
+  if (end_.is_open()) {
+    set_timer(timer_.get(), 1);
   }
 }
 
@@ -230,7 +251,10 @@ void RdmaPuller::take_cell() noexcept {
 
 /// What is wrong with the header that was read first, or nothing.
 const char* RdmaPuller::read_header() noexcept {
-  const auto bytes = landed(cell_before_at, board_cell_bytes).subspan(board_generation_bytes);
+  // Private memory: over iWARP the sender's device could write where the cell landed.
+  std::array<std::byte, board_cell_bytes> cell;
+  std::ranges::copy(landed(cell_before_at, board_cell_bytes), cell.begin());
+  const auto bytes = std::span<const std::byte>(cell).subspan(board_generation_bytes);
   const auto header_bytes = header_bytes_from_prefix(bytes.first<8>());
   if (!header_bytes || *header_bytes > bytes.size()) {
     return "bytes that are no frame header";
@@ -280,6 +304,7 @@ std::optional<IncomingFrame> RdmaPuller::take_payload() noexcept {
   }
   step_ = Step::resting;
   last_generation_ = look_.newest.generation;
+  ring_->is_held[look_.slot] = true;
   IncomingFrame frame;
   frame.header = look_.header;
   frame.header.slot = look_.slot;

@@ -25,11 +25,11 @@ namespace framewire {
 class RdmaPuller final : public ReceiverLink {
  public:
   /// Takes the proven connection. From one look to the next `interval_ns` go by, or more. Throws Error.
-  RdmaPuller(std::unique_ptr<RdmaConnection> connection, std::int64_t interval_ns);
+  RdmaPuller(std::unique_ptr<RdmaConnection> connection, std::int64_t interval_ns, bool relaxed_ordering);
   ~RdmaPuller() override;
 
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::rdma; }
-  [[nodiscard]] std::string note() const override { return " mode=pull"; }
+  [[nodiscard]] std::string note() const override;
   /// Gives up the look that is under way: once this has returned nothing reads an earlier pool.
   std::optional<RingAccess> begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots,
                                         const std::optional<PoolAccess>& pool) override;
@@ -54,6 +54,7 @@ class RdmaPuller final : public ReceiverLink {
     PoolAccess pool;
     std::shared_ptr<const Registration> slots;
     std::vector<std::uint16_t> free_slots;
+    std::vector<bool> is_held;  // by whoever takes the frames
   };
   struct Look {
     NewestFrame newest;
@@ -68,6 +69,7 @@ class RdmaPuller final : public ReceiverLink {
 
   // Under the mutex.
   [[nodiscard]] bool may_look() const noexcept;
+  void wake() noexcept;
   void begin_look() noexcept;
   void read_newest() noexcept;
   void take_newest() noexcept;
@@ -82,6 +84,7 @@ class RdmaPuller final : public ReceiverLink {
   [[nodiscard]] std::span<const std::byte> landed(std::size_t offset_bytes, std::size_t bytes) const noexcept;
 
   const std::int64_t interval_ns_;
+  const bool relaxed_ordering_;
   RdmaEnd end_;
   FileDescriptor timer_;
   FileDescriptor poller_;

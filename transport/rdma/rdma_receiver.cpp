@@ -215,7 +215,9 @@ RdmaRing* RdmaReceiver::find_ring(std::uint32_t epoch_bits) noexcept {
   }
   // Frames come in order: of earlier rings only the memory lives on, in the frames that are still held.
   for (auto ring = rings_.begin(); ring != found; ++ring) {
-    end_.retire(std::move(*ring));
+    if ((*ring)->close_windows()) {
+      end_.retire(std::move(*ring));  // the registration behind them takes longer
+    }
   }
   rings_.erase(rings_.begin(), found);
   return rings_.front().get();

@@ -64,6 +64,13 @@ std::vector<ibv_send_wr> RdmaRing::bind_requests() const {
   return requests;
 }
 
+bool RdmaRing::close_windows() noexcept {
+  const bool has_windows = payload_window_.window != nullptr;
+  payload_window_.window.reset();
+  cells_window_.window.reset();
+  return has_windows;
+}
+
 RingAccess RdmaRing::access() const noexcept {
   return {.payload_address = reinterpret_cast<std::uint64_t>(payload_window_.registration->region->addr),
           .payload_key = payload_window_.key,

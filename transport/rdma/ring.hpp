@@ -33,6 +33,8 @@ class RdmaRing {
 
   /// The requests that open its windows, one for the payload, one for the cells; empty without windows.
   [[nodiscard]] std::vector<ibv_send_wr> bind_requests() const;
+  /// Ends the sender's access at once. False without windows: only the end of the ring does it then.
+  bool close_windows() noexcept;
   /// What the sender has to know. To be told once the windows are bound.
   [[nodiscard]] RingAccess access() const noexcept;
 

@@ -93,7 +93,8 @@ std::unique_ptr<ReceiverLink> make_receiver_link(LinkKind kind, DataPath path, c
       return std::make_unique<TcpReceiver>(socket_of(std::move(path)), terms.peer_timeout_ns);
     case LinkKind::rdma:
       if (terms.pulls) {
-        return std::make_unique<RdmaPuller>(rdma_connection_of(std::move(path)), terms.pull_interval_ns);
+        return std::make_unique<RdmaPuller>(rdma_connection_of(std::move(path)), terms.pull_interval_ns,
+                                            terms.relaxed_ordering);
       }
       return std::make_unique<RdmaReceiver>(rdma_connection_of(std::move(path)), terms.relaxed_ordering);
   }

@@ -269,6 +269,11 @@ void Door::listen_for_rdma(RdmaListening rdma) {
   }
 }
 
+std::string Door::why_no_rdma() const {
+  // A device can go at any time; who listens at all addresses is not even told.
+  return rdma_ && (rdma_->port() == 0 || rdma_addresses().empty()) ? "its RDMA device is gone" : why_no_rdma_;
+}
+
 /// Dropped, the request is rejected: nothing was made for it.
 void Door::take_request(RdmaRequest request, std::span<const std::byte> hello, const std::string& from) {
   const auto said = decode_rdma_hello(hello);

@@ -61,7 +61,7 @@ class Door {
   [[nodiscard]] std::uint16_t port() const noexcept { return listener_.port(); }
   /// Where RDMA connections are taken; 0: nowhere, and why_no_rdma() says why.
   [[nodiscard]] std::uint16_t rdma_port() const noexcept { return rdma_ ? rdma_->port() : std::uint16_t{0}; }
-  [[nodiscard]] const std::string& why_no_rdma() const noexcept { return why_no_rdma_; }
+  [[nodiscard]] std::string why_no_rdma() const;
   [[nodiscard]] std::string describe() const { return listener_.describe(); }
 
  private:

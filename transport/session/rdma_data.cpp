@@ -33,8 +33,8 @@ std::vector<SocketAddress> addresses_to_dial(const HostPort& to) {
 
 Error no_rdma_device() {
   return Error::failed(
-      "this machine has no RDMA device with an address; 'framewire doctor' says what is missing, or take --transport "
-      "auto");
+      "this machine has no RDMA device with an address; 'framewire doctor' says what is missing; to do without it take "
+      "--transport auto, and no --pull");
 }
 
 bool has_rdma_device() {

@@ -12,6 +12,7 @@
 #include "base/wait.hpp"
 #include "transport/control/address.hpp"
 #include "transport/session/endpoint.hpp"
+#include "transport/session/rdma_data.hpp"
 
 namespace framewire {
 
@@ -105,6 +106,10 @@ SenderService::~SenderService() {
 
 std::string SenderService::describe() const {
   return door_ ? "listening on " + door_->describe() : "dialling " + format_host_port(dial_to_);
+}
+
+std::string SenderService::why_no_rdma() const {
+  return door_ ? door_->why_no_rdma() : has_rdma_device() ? "" : "it has no RDMA device";
 }
 
 std::uint16_t SenderService::port() const noexcept {

@@ -50,6 +50,8 @@ class SenderService {
 
   /// "listening on 127.0.0.1:5290, [::1]:5290" or "dialling HOST:PORT".
   [[nodiscard]] std::string describe() const;
+  /// Empty where RDMA connections can be made; else why not.
+  [[nodiscard]] std::string why_no_rdma() const;
   /// 0 when it dials.
   [[nodiscard]] std::uint16_t port() const noexcept;
 

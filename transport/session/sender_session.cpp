@@ -341,7 +341,7 @@ SessionReport SenderSession::make_report() {
   const std::uint64_t known_received = report_.has_said_bye ? viewer_received_ : acknowledged;
   report_.frames_received = std::min(known_received, report_.counts.frames_sent);
   report_.frames_lost = report_.counts.frames_sent - report_.frames_received;
-  report_.frames_pulled = report_.pulls ? viewer_received_ : 0;
+  report_.frames_pulled = report_.pulls ? std::min(viewer_received_, stream_->frames_produced()) : 0;
   return report_;
 }
 

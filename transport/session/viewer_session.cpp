@@ -61,7 +61,8 @@ std::string why_not_possible(LinkKind kind, const OfferMessage& offer, bool is_u
         return "rdma: " + wishes.why_no_rdma;
       }
       if (way.door != nullptr) {
-        return way.door->rdma_port() != 0 ? "" : "rdma: this end has none, " + way.door->why_no_rdma();
+        const std::string why = way.door->why_no_rdma();
+        return why.empty() ? "" : "rdma: this end has none, " + why;
       }
       return has_rdma_device() ? "" : "rdma: no RDMA device here";
     case LinkKind::tcp:
@@ -102,7 +103,9 @@ std::string ViewerSession::choose_link(const OfferMessage& offer, DataWay way, c
   may_do_without_rdma_ = wishes.transport_is_auto && !wishes.terms.pulls;
   if (wishes.terms.pulls) {
     open_link_to_pull(offer, stream, way, wishes);
-    return {};
+    return stream.delivery == Delivery::latest
+               ? ""
+               : " (this stream is delivered whole: it goes on only while another viewer is there that is sent to)";
   }
   std::string why_not;
   for (const LinkKind kind : wishes.allowed_links) {
@@ -230,6 +233,10 @@ void ViewerSession::handle(const nlohmann::json& message) {
   const std::string type = message_type(message);
   if (type == "epoch") {
     const EpochMessage epoch = read_epoch(message);
+    if (epoch.number <= epoch_) {
+      throw Error::failed("the sender announced format " + std::to_string(epoch.number) + " after format " +
+                          std::to_string(epoch_));
+    }
     const auto access = begin_epoch_of_link(epoch);
     epoch_ = epoch.number;
     format_ = epoch.format;
@@ -255,10 +262,11 @@ std::optional<RingAccess> ViewerSession::begin_epoch_of_link(const EpochMessage&
 
 /// The sender found out late that it cannot use the link.
 void ViewerSession::give_up_link(const std::string& sentence) const {
+  const std::string whole = "the sender " + sentence;
   if (may_do_without_rdma_) {
-    throw RdmaUnusable(sentence);
+    throw RdmaUnusable(whole);
   }
-  throw Error::refused(sentence);
+  throw Error::refused(whole);
 }
 
 void ViewerSession::check_peer() const {
