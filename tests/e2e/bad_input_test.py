@@ -76,7 +76,7 @@ class BadInput(harness.EndToEnd):
 
     def test_not_enough_memory_for_the_slots(self):
         sender = self.send_to_its_end("pattern", "--size", "32768x32768", "--slots", "64")
-        self.one_sentence(sender, "slots", "memory|GB", "--size|--slots|--viewers")
+        self.one_sentence(sender, "slots", "memory|GB", "smaller frames .*fewer slots or fewer viewers")
 
     def test_shader_errors_with_their_lines(self):
         shader = self.file("mine.frag")
