@@ -125,7 +125,7 @@ Offer TcpSender::offer(const OutgoingFrame& frame) noexcept {
     }
     OutgoingFrame queued = frame;
     queued.header.slot = current_ring_slot_;
-    queue_.push(std::move(queued));
+    queue_.push(queued);
   }
   queued_.notify_one();
   return Offer::accepted;
