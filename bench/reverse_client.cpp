@@ -37,32 +37,16 @@ SubscriberOptions viewing_of(const RowPlan& plan, const EndpointOptions& endpoin
   return options;
 }
 
-/// Takes messages until the session is over; how it ended.
-SubscriberStatus receive(Subscriber& subscriber, RowMeter& meter, const Interruption& interruption) {
-  for (std::uint64_t seen_version = ~std::uint64_t{0};;) {
-    if (const auto frame = subscriber.next()) {
-      meter.take(*frame);
-      continue;
-    }
-    throw_if_interrupted(interruption);
-    // A copy of the status costs more than taking a small message.
-    if (const std::uint64_t version = subscriber.status_version(); version != seen_version) {
-      seen_version = version;
-      SubscriberStatus status = subscriber.status();
-      if (status.state != SubscriberState::waiting && status.state != SubscriberState::connected) {
-        return status;
-      }
-    }
-    subscriber.wait(monotonic_ns() + ns_per_s / 4, meter.wait());
-  }
-}
-
 /// Nothing, and why, where no server was there just now.
 std::optional<RowResult> try_row(const RowPlan& plan, const RowContext& context, std::string& why) {
   std::atomic<bool> is_heard = false;
   Subscriber subscriber(viewing_of(plan, context.endpoint, is_heard), context.log);
   RowMeter meter(subscriber);
-  const SubscriberStatus end = receive(subscriber, meter, context.interruption);
+  const auto goes_on = [&] {
+    throw_if_interrupted(context.interruption);
+    return true;
+  };
+  const SubscriberStatus end = meter.take_all(goes_on).value();
   if (end.state != SubscriberState::finished) {
     const Error error(end.exit_status, end.sentence);
     if (subscriber.counts().sessions > 0) {

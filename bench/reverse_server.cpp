@@ -29,13 +29,9 @@ namespace {
 class RowSession {
  public:
   RowSession(Stream& stream, Authenticated client, Door& door, const EndpointOptions& endpoint)
-      : quiet_(std::fopen("/dev/null", "we"), &std::fclose), log_(quiet_.get(), "framewire-bench", false) {
-    context_.streams = {&stream};
-    context_.allowed_links = endpoint.allowed_links;
-    context_.program = "framewire-bench " FRAMEWIRE_VERSION;
-    context_.terms = terms_of(endpoint);
-    context_.terms.sender_domains = &context_.domains;
-    context_.log = &log_;  // the row is printed, or what went wrong
+      : quiet_(std::fopen("/dev/null", "we"), &std::fclose),
+        log_(quiet_.get(), "framewire-bench", false),  // the row is printed, or what went wrong
+        context_(endpoint, {&stream}, "framewire-bench " FRAMEWIRE_VERSION, log_) {
     session_.emplace(context_, std::move(client), DataWay{.door = &door});
     thread_ = std::thread([this] { run(); });
   }

@@ -18,17 +18,20 @@ class RowMeter {
  public:
   explicit RowMeter(Subscriber& subscriber) : subscriber_(subscriber) {}
 
-  /// Throws Error (failed) for a sender's result that is none.
-  void take(const ReceivedFrame& frame);
+  /// Takes messages until the session is over: how it ended. `go_on` is asked before each look; nothing comes when it
+  /// says no, and what it throws passes through. Throws Error (failed) for a sender's result that is none.
+  template <typename GoOn>
+  std::optional<SubscriberStatus> take_all(const GoOn& go_on);
 
   [[nodiscard]] double gigabytes() const noexcept { return static_cast<double>(bytes_) / 1e9; }
-  /// How the sender wants this end to wait.
-  [[nodiscard]] WaitMode wait() const noexcept { return wait_; }
   [[nodiscard]] EndResult result() const;
   /// What the sender says of itself, where it was asked to send: in a frame of its own, which counts for nothing.
   [[nodiscard]] const std::optional<EndResult>& sender_result() const noexcept { return sender_result_; }
 
  private:
+  void take(const ReceivedFrame& frame);
+  std::optional<SubscriberStatus> wait_for_more(std::uint64_t& seen_version);
+
   Subscriber& subscriber_;
   Histogram latency_;
   RowSpan span_;
@@ -39,5 +42,17 @@ class RowMeter {
   WaitMode wait_ = WaitMode::adaptive;
   std::optional<EndResult> sender_result_;
 };
+
+template <typename GoOn>
+std::optional<SubscriberStatus> RowMeter::take_all(const GoOn& go_on) {
+  for (std::uint64_t seen_version = ~std::uint64_t{0}; go_on();) {
+    if (const auto frame = subscriber_.next()) {
+      take(*frame);
+    } else if (auto end = wait_for_more(seen_version)) {
+      return end;
+    }
+  }
+  return std::nullopt;
+}
 
 }  // namespace framewire

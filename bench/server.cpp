@@ -26,25 +26,9 @@ void print_row(const EndResult& result, double gigabytes) {
   std::fflush(stdout);
 }
 
-bool is_over(SubscriberState state) noexcept {
-  return state == SubscriberState::finished || state == SubscriberState::failed || state == SubscriberState::lost;
-}
-
 void serve_row(Subscriber& subscriber, const std::atomic<bool>& stop, bool prints) {
   RowMeter meter(subscriber);
-  for (std::uint64_t seen_version = ~std::uint64_t{0}; !stop;) {
-    if (auto frame = subscriber.next()) {
-      meter.take(*frame);
-      continue;
-    }
-    // A copy of the status costs more than taking a small message.
-    const std::uint64_t version = subscriber.status_version();
-    if (version != seen_version && is_over(subscriber.status().state)) {
-      break;
-    }
-    seen_version = version;
-    subscriber.wait(monotonic_ns() + ns_per_s / 4, meter.wait());
-  }
+  meter.take_all([&] { return !stop; });
   const EndResult result = meter.result();
   subscriber.close(end_result_to_json(result));
   if (prints && result.count > 0) {

@@ -10,7 +10,6 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "base/wait.hpp"
 #include "doctor/host_probe.hpp"
 #include "doctor/probe.hpp"
 #include "transport/control/address.hpp"
@@ -56,16 +55,9 @@ std::string without_port(const SocketAddress& address) {
 
 /// One TCP handshake, and its time. Returns 0, or an errno value.
 int knock(const SocketAddress& address, std::int64_t deadline_ns, HostFacts& host) {
-  const FileDescriptor fd(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const std::int64_t begin_ns = monotonic_ns();
-  int error = fd.valid() && ::connect(fd.get(), address.get(), address.size_bytes) == 0 ? 0 : errno;
-  if (error == EINPROGRESS) {
-    error = ETIMEDOUT;
-    socklen_t bytes = sizeof error;
-    if (wait_for(fd.get(), POLLOUT, deadline_ns) && ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &bytes) != 0) {
-      error = errno;
-    }
-  }
+  int error = 0;
+  const FileDescriptor fd = connect_to(address, deadline_ns, error);
   if (error == 0) {
     host.round_trip_us = static_cast<double>(monotonic_ns() - begin_ns) / 1e3;
     host.address = without_port(address);

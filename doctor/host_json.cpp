@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "command/json_text.hpp"
 #include "doctor/judge_host.hpp"
 
 namespace framewire {
@@ -9,10 +10,6 @@ namespace framewire {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Json text_or_null(const std::string& text) {
-  return text.empty() ? Json(nullptr) : Json(text);
-}
 
 Json measured_json(const Measured& measured) {
   const bool is_done = measured.is_done();

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "command/json_text.hpp"
 #include "doctor/host_json.hpp"
 
 namespace framewire {
@@ -13,10 +14,6 @@ using Json = nlohmann::ordered_json;
 template <typename Number>
 Json number_or_null(const std::optional<Number>& number) {
   return number ? Json(*number) : Json(nullptr);
-}
-
-Json text_or_null(const std::string& text) {
-  return text.empty() ? Json(nullptr) : Json(text);
 }
 
 template <typename Values, typename Function>

@@ -91,7 +91,8 @@ ExitStatus SenderProgram::run() {
   }
   service_ = std::make_unique<SenderService>(options_.endpoint, streams, "framewire-send " FRAMEWIRE_VERSION, log_);
   log_.info(service_->describe());
-  if (const std::string why = service_->why_no_rdma(); options_.allows_pull && !why.empty()) {
+  // Asked only where it matters: the answer takes a look at every address of this machine.
+  if (const std::string why = options_.allows_pull ? service_->why_no_rdma() : ""; !why.empty()) {
     log_.warning("--allow-pull: nobody can pull from here: " + why);
   }
   last_progress_ns_ = monotonic_ns();

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "command/json_text.hpp"
 #include "viewer/report.hpp"
 
 namespace framewire {
@@ -28,10 +29,6 @@ Json stages_ms(const Statistics& statistics) {
     stages[std::string(name(stage))] = spread_ms(statistics.stage(stage));
   }
   return stages;
-}
-
-Json text_or_null(const std::string& text) {
-  return text.empty() ? Json(nullptr) : Json(text);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "transport/fake/fake_wire.hpp"
 #include "transport/local/local_receiver.hpp"
 #include "transport/local/local_sender.hpp"
+#include "transport/rdma/addresses.hpp"
 #include "transport/rdma/cell.hpp"
 #include "transport/rdma/listener.hpp"
 #include "transport/rdma/rdma_receiver.hpp"

@@ -6,7 +6,7 @@
 
 #include "base/clock.hpp"
 #include "base/wait.hpp"
-#include "transport/rdma/listener.hpp"
+#include "transport/rdma/addresses.hpp"
 
 namespace framewire::test {
 

@@ -17,9 +17,6 @@
 
 namespace framewire {
 
-namespace {
-
-/// Connects one socket. On failure the descriptor is not valid and `error_number` says why.
 FileDescriptor connect_to(const SocketAddress& address, std::int64_t deadline_ns, int& error_number) {
   FileDescriptor fd(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.valid()) {
@@ -43,6 +40,8 @@ FileDescriptor connect_to(const SocketAddress& address, std::int64_t deadline_ns
   }
   return fd;
 }
+
+namespace {
 
 /// The Unix socket of this user, when somebody listens there. A full backlog (EAGAIN) is worth waiting for: the
 /// listener is alive.

@@ -1,9 +1,6 @@
 #include "transport/rdma/devices.hpp"
 
-#include <ifaddrs.h>
 #include <infiniband/verbs.h>
-#include <netdb.h>
-#include <netinet/in.h>
 #include <rdma/rdma_cma.h>
 
 #include <algorithm>
@@ -12,8 +9,10 @@
 #include <cstring>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "base/error.hpp"
+#include "transport/rdma/addresses.hpp"
 #include "transport/rdma/connection.hpp"
 #include "transport/rdma/verbs.hpp"
 
@@ -201,14 +200,6 @@ RdmaDevice read_device(ibv_device* listed) {
   return device;
 }
 
-std::string address_text(const sockaddr& address) {
-  std::array<char, NI_MAXHOST> text{};
-  const socklen_t size = address.sa_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
-  ::getnameinfo(&address, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST);
-  const std::string_view whole(text.data());
-  return std::string(whole.substr(0, whole.find('%')));  // a GID names no interface
-}
-
 RdmaPort* find_port(std::vector<RdmaDevice>& devices, const rdma_cm_id& id) {
   const auto device = std::ranges::find(devices, ibv_get_device_name(id.verbs->device), &RdmaDevice::name);
   if (device == devices.end()) {
@@ -218,33 +209,21 @@ RdmaPort* find_port(std::vector<RdmaDevice>& devices, const rdma_cm_id& id) {
   return port == device->ports.end() ? nullptr : &*port;
 }
 
-/// Asks what every session asks (rdma_addresses()): which of this process's addresses belongs to a device. Neither a
-/// port's state nor its GIDs say that: the network may be another one than the device's.
+/// Asks what every session asks: which of this process's addresses belongs to a device. Neither a port's state nor its
+/// GIDs say that: the network may be another one than the device's.
 void read_addresses(std::vector<RdmaDevice>& devices) {
-  const Owned<rdma_event_channel> channel(rdma_create_event_channel());
-  if (!channel) {
-    return;
-  }
+  std::vector<std::pair<RdmaPort*, std::string>> found;
+  const bool could_ask = for_each_rdma_address([&](const sockaddr& address, const rdma_cm_id& bound) {
+    found.emplace_back(find_port(devices, bound), text_of(&address));
+  });
   for (RdmaDevice& device : devices) {
     for (RdmaPort& port : device.ports) {
-      port.addresses.emplace();
+      port.addresses = could_ask ? std::optional<std::vector<std::string>>(std::in_place) : std::nullopt;
     }
   }
-  ifaddrs* interfaces = nullptr;
-  if (::getifaddrs(&interfaces) != 0) {
-    return;
-  }
-  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owned(interfaces, &::freeifaddrs);
-  for (const ifaddrs* one = interfaces; one != nullptr; one = one->ifa_next) {
-    if (one->ifa_addr == nullptr || (one->ifa_addr->sa_family != AF_INET && one->ifa_addr->sa_family != AF_INET6)) {
-      continue;
-    }
-    const Verbs<rdma_cm_id> id = make_id(channel.get());
-    if (!id || rdma_bind_addr(id.get(), one->ifa_addr) != 0 || id->verbs == nullptr) {
-      continue;
-    }
-    if (RdmaPort* port = find_port(devices, *id)) {
-      port->addresses->push_back(address_text(*one->ifa_addr));
+  for (auto& [port, address] : found) {
+    if (port != nullptr) {
+      port->addresses->push_back(std::move(address));
     }
   }
 }

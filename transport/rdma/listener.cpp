@@ -1,7 +1,6 @@
 #include "transport/rdma/listener.hpp"
 
 #include <arpa/inet.h>
-#include <ifaddrs.h>
 #include <netinet/in.h>
 #include <poll.h>
 
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include "base/wait.hpp"
+#include "transport/rdma/addresses.hpp"
 
 namespace framewire {
 
@@ -19,23 +19,9 @@ namespace {
 
 constexpr int backlog = 128;
 
-std::size_t size_of(const sockaddr& address) noexcept {
-  return address.sa_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
-}
-
 void set_port(sockaddr_storage& address, std::uint16_t port) noexcept {
   // At the same place in both families.
   reinterpret_cast<sockaddr_in*>(&address)->sin_port = htons(port);
-}
-
-std::string text_of(const sockaddr* address) {
-  std::array<char, INET6_ADDRSTRLEN> text{};
-  if (address != nullptr && address->sa_family == AF_INET) {
-    inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(address)->sin_addr, text.data(), text.size());
-  } else if (address != nullptr && address->sa_family == AF_INET6) {
-    inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr, text.data(), text.size());
-  }
-  return text.front() == '\0' ? "an unknown address" : text.data();
 }
 
 }  // namespace
@@ -141,31 +127,6 @@ void RdmaListener::let_go_of(const rdma_cm_id* id) noexcept {
   if (ids_.empty()) {
     port_ = 0;
   }
-}
-
-std::vector<sockaddr_storage> rdma_addresses() {
-  std::vector<sockaddr_storage> usable;
-  const Verbs<rdma_event_channel> events(rdma_create_event_channel());
-  ifaddrs* interfaces = nullptr;
-  if (!events || ::getifaddrs(&interfaces) != 0) {
-    return usable;
-  }
-  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owned(interfaces, &::freeifaddrs);
-  for (const ifaddrs* one = interfaces; one != nullptr; one = one->ifa_next) {
-    if (one->ifa_addr == nullptr || (one->ifa_addr->sa_family != AF_INET && one->ifa_addr->sa_family != AF_INET6)) {
-      continue;
-    }
-    const Verbs<rdma_cm_id> id = make_id(events.get());
-    if (!id) {
-      break;
-    }
-    if (rdma_bind_addr(id.get(), one->ifa_addr) == 0 && id->verbs != nullptr) {
-      sockaddr_storage address{};
-      std::memcpy(&address, one->ifa_addr, size_of(*one->ifa_addr));
-      usable.push_back(address);
-    }
-  }
-  return usable;
 }
 
 }  // namespace framewire

@@ -50,8 +50,4 @@ class RdmaListener {
   std::thread thread_;
 };
 
-/// The addresses of this machine that RDMA connections can be made to, as its devices have them now. Empty where there
-/// is no device, or no way to ask. Any thread.
-std::vector<sockaddr_storage> rdma_addresses();
-
 }  // namespace framewire

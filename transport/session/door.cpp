@@ -1,4 +1,5 @@
 #include "transport/session/door.hpp"
+#include "transport/rdma/addresses.hpp"
 
 #include <fcntl.h>
 #include <sys/socket.h>

@@ -6,7 +6,7 @@
 
 #include "base/clock.hpp"
 #include "transport/control/address.hpp"
-#include "transport/rdma/listener.hpp"
+#include "transport/rdma/addresses.hpp"
 #include "transport/session/rdma_hello.hpp"
 
 namespace framewire {

@@ -72,13 +72,7 @@ std::vector<SessionReport> SessionHistory::reports() const {
 
 SenderService::SenderService(const EndpointOptions& endpoint, std::vector<Stream*> streams, const std::string& program,
                              Log& log)
-    : authenticate_(authentication_of(endpoint)) {
-  context_.streams = std::move(streams);
-  context_.allowed_links = endpoint.allowed_links;
-  context_.program = program;
-  context_.terms = terms_of(endpoint);
-  context_.terms.sender_domains = &context_.domains;
-  context_.log = &log;
+    : context_(endpoint, std::move(streams), program, log), authenticate_(authentication_of(endpoint)) {
   if (endpoint.dial) {
     require_rdma_where_asked(endpoint);
     dial_to_ = *endpoint.dial;

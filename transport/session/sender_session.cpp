@@ -16,6 +16,16 @@
 
 namespace framewire {
 
+SenderContext::SenderContext(const EndpointOptions& endpoint, std::vector<Stream*> offered, std::string its_program,
+                             Log& its_log)
+    : streams(std::move(offered)),
+      allowed_links(endpoint.allowed_links),
+      program(std::move(its_program)),
+      terms(terms_of(endpoint)),
+      log(&its_log) {
+  terms.sender_domains = &domains;
+}
+
 SenderSession::SenderSession(SenderContext& context, Authenticated authenticated, DataWay way)
     : context_(context), authenticated_(std::move(authenticated)), way_(way), wake_event_(make_event()) {}
 

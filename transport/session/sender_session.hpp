@@ -18,13 +18,15 @@ namespace framewire {
 
 /// What the sessions of one sender have in common. Outlives them.
 struct SenderContext {
+  SenderContext(const EndpointOptions& endpoint, std::vector<Stream*> offered, std::string its_program, Log& its_log);
+
   std::vector<Stream*> streams;
   std::vector<LinkKind> allowed_links;
   std::string program;
   LinkTerms terms;
   SenderDomains domains;  // which the terms name
   SenderDomains pull_domains{PoolReaders::viewers};
-  Log* log = nullptr;
+  Log* log;
   std::atomic<std::int64_t> stop_at_ns = INT64_MAX;  // sessions that are not done by then are cut
 };
 
