@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <thread>
 
+#include "base/clock.hpp"
+
 namespace framewire {
 
 /// How a thread waits for what another one does.
@@ -26,7 +28,11 @@ class AdaptiveSpin {
   /// Waits that end within this time are worth polling for.
   static constexpr std::int64_t short_wait_ns = 50'000;
 
-  /// Nothing was there at `now_ns`: true to look again at once, false to sleep and then look again.
+  /// Nothing was there: true to look again at once, false to sleep and then look again. Whoever spins looks at no
+  /// clock.
+  bool look_again(WaitMode mode) noexcept { return mode == WaitMode::spin || look_again(mode, monotonic_ns()); }
+
+  /// The same at a time that the caller knows.
   bool look_again(WaitMode mode, std::int64_t now_ns) noexcept {
     if (began_ns_ == 0) {
       began_ns_ = now_ns;

@@ -42,6 +42,21 @@ void RowMeter::take(const ReceivedFrame& frame) {
   bytes_ += frame.payload().size();
 }
 
+/// How the session ended, if it has; else waits as the sender wants this end to.
+std::optional<SubscriberStatus> RowMeter::wait_for_more(std::uint64_t& seen_version) {
+  // A copy of the status costs more than taking a small message.
+  if (const std::uint64_t version = subscriber_.status_version(); version != seen_version) {
+    seen_version = version;
+    SubscriberStatus status = subscriber_.status();
+    if (status.state != SubscriberState::waiting && status.state != SubscriberState::connected) {
+      return status;
+    }
+  }
+  // Whoever spins never sleeps until then, and needs no clock.
+  subscriber_.wait(wait_ == WaitMode::spin ? 0 : monotonic_ns() + ns_per_s / 4, wait_);
+  return std::nullopt;
+}
+
 EndResult RowMeter::result() const {
   return {.count = span_.count(),
           .seconds = span_.seconds(clock_.uncertainty_ns),

@@ -75,7 +75,7 @@ std::optional<ClaimedSlot> Stream::claim() {
         return slot;
       }
     }
-    if (spin_.look_again(options_.wait, monotonic_ns())) {
+    if (spin_.look_again(options_.wait)) {
       lock.unlock();  // the sessions' turn
       spin_.pause(options_.wait);
       lock.lock();

@@ -48,5 +48,12 @@ TEST(AdaptiveSpin, ModesThatDoNotAdapt) {
   EXPECT_TRUE(spin.look_again(WaitMode::spin, start_ns + 1'000'000'000));
 }
 
+TEST(AdaptiveSpin, ByTheClockTheSame) {
+  AdaptiveSpin spin;
+  EXPECT_TRUE(spin.look_again(WaitMode::spin));
+  EXPECT_FALSE(spin.look_again(WaitMode::block));
+  EXPECT_FALSE(spin.look_again(WaitMode::adaptive)) << "no wait has been short yet";
+}
+
 }  // namespace
 }  // namespace framewire

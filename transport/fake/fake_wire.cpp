@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cstring>
 #include <deque>
 #include <limits>
 #include <map>
@@ -10,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/bytes.hpp"
 #include "base/file_descriptor.hpp"
 
 namespace framewire {
@@ -106,11 +106,9 @@ class FakeWire::State {
       return;
     }
     const auto slot = ring.slot(frame.header.slot).first(frame.payload.size());
-    if (!frame.payload.empty()) {
-      std::ranges::copy(on_the_wire.first_half, slot.begin());
-      const auto second_half = frame.payload.subspan(on_the_wire.first_half.size());
-      std::memcpy(slot.data() + on_the_wire.first_half.size(), second_half.data(), second_half.size());
-    }
+    const std::size_t half = on_the_wire.first_half.size();
+    copy_bytes(on_the_wire.first_half, slot);
+    copy_bytes(frame.payload.subspan(half), slot.subspan(half));
     arrived.push_back({.header = frame.header,
                        .payload = slot,
                        .received_ns = clock_.now_ns(),

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/bytes.hpp"
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "transport/ring_limits.hpp"
@@ -253,7 +254,7 @@ void RdmaPuller::take_cell() noexcept {
 const char* RdmaPuller::read_header() noexcept {
   // Private memory: over iWARP the sender's device could write where the cell landed.
   std::array<std::byte, board_cell_bytes> cell;
-  std::ranges::copy(landed(cell_before_at, board_cell_bytes), cell.begin());
+  copy_bytes(landed(cell_before_at, board_cell_bytes), cell);
   const auto bytes = std::span<const std::byte>(cell).subspan(board_generation_bytes);
   const auto header_bytes = header_bytes_from_prefix(bytes.first<8>());
   if (!header_bytes || *header_bytes > bytes.size()) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/bytes.hpp"
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "transport/rdma/cell.hpp"
@@ -186,12 +187,12 @@ const char* RdmaReceiver::read_cell(const RdmaRing& ring, const Immediate& immed
   const auto cell = ring.cell(immediate.slot, immediate.slice);
   // Private memory: the sender may write the cell at any time, also while it is being read.
   std::array<std::byte, max_frame_header_bytes> bytes;
-  std::ranges::copy(cell.first<8>(), bytes.begin());
+  copy_bytes(cell.first<8>(), bytes);
   const auto header_bytes = header_bytes_from_prefix(std::span(bytes).first<8>());
   if (!header_bytes) {
     return "bytes that are no frame header";
   }
-  std::ranges::copy(cell.subspan(8, *header_bytes - 8), bytes.begin() + 8);
+  copy_bytes(cell.subspan(8, *header_bytes - 8), std::span(bytes).subspan(8));
   const HeaderFault header_fault = decode(std::span(bytes).first(*header_bytes), header);
   if (header_fault != HeaderFault::none) {
     return describe(header_fault);
@@ -201,8 +202,8 @@ const char* RdmaReceiver::read_cell(const RdmaRing& ring, const Immediate& immed
     return "a frame header that does not belong to the slot it announced";
   }
   if (header.slice_bytes <= most_payload_in_cell_bytes) {
-    std::ranges::copy(cell.subspan(*header_bytes, header.slice_bytes),
-                      ring.slot(header.slot).subspan(header.slice_offset_bytes).begin());
+    copy_bytes(cell.subspan(*header_bytes, header.slice_bytes),
+               ring.slot(header.slot).subspan(header.slice_offset_bytes));
   }
   return nullptr;
 }

@@ -6,6 +6,7 @@
 #include <cassert>
 #include <utility>
 
+#include "base/bytes.hpp"
 #include "base/error.hpp"
 #include "transport/rdma/cell.hpp"
 
@@ -218,7 +219,7 @@ void RdmaSender::add_announcement(Batch& batch, const Slice& slice) noexcept {
   std::size_t bytes = encode(header, batch.cell);
   if (is_in_cell(header)) {
     const auto payload = slice.payload.subspan(header.slice_offset_bytes, header.slice_bytes);
-    std::ranges::copy(payload, std::span(batch.cell).subspan(bytes).begin());
+    copy_bytes(payload, std::span(batch.cell).subspan(bytes));
     bytes += payload.size();
   }
   const bool is_inline = bytes <= grants().inline_bytes;
@@ -227,7 +228,7 @@ void RdmaSender::add_announcement(Batch& batch, const Slice& slice) noexcept {
     // One place for every request that can be under way: whoever used this one last is done.
     const std::uint64_t place = (end_.sends().posted() + batch.count) % grants().send_depth;
     const auto staged = end_.connection().staging()->block->bytes().subspan(place * cell_stride_bytes, bytes);
-    std::ranges::copy(std::span(batch.cell).first(bytes), staged.begin());
+    copy_bytes(std::span(batch.cell).first(bytes), staged);
     from = staged.data();
   }
   const bool has_immediate = grants().has_immediate;

@@ -162,7 +162,7 @@ void Subscriber::Implementation::finish_if_done() noexcept {
 }
 
 void Subscriber::Implementation::wait(std::int64_t deadline_ns, WaitMode mode) {
-  if (spin_.look_again(mode, monotonic_ns())) {
+  if (spin_.look_again(mode)) {
     spin_.pause(mode);
     return;
   }
