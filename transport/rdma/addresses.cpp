@@ -22,7 +22,7 @@ bool for_each_rdma_address(const OnRdmaAddress& on_address) {
   const Verbs<rdma_event_channel> events(rdma_create_event_channel());
   ifaddrs* interfaces = nullptr;
   if (!events || ::getifaddrs(&interfaces) != 0) {
-    return events != nullptr;
+    return false;
   }
   const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owned(interfaces, &::freeifaddrs);
   for (const ifaddrs* one = interfaces; one != nullptr; one = one->ifa_next) {
@@ -31,7 +31,7 @@ bool for_each_rdma_address(const OnRdmaAddress& on_address) {
     }
     const Verbs<rdma_cm_id> id = make_id(events.get());
     if (!id) {
-      break;
+      return false;
     }
     if (rdma_bind_addr(id.get(), one->ifa_addr) == 0 && id->verbs != nullptr) {
       on_address(*one->ifa_addr, *id);

@@ -16,7 +16,7 @@ namespace framewire {
 using OnRdmaAddress = std::function<void(const sockaddr& address, const rdma_cm_id& bound)>;
 
 /// Asks the connection manager about every address of this process's network, as the devices have them now. False where
-/// there is no way to ask. Any thread.
+/// there is no way to ask, or none any more: then some may be missing. Any thread.
 bool for_each_rdma_address(const OnRdmaAddress& on_address);
 
 /// The addresses alone. Empty where there is no device, or no way to ask. Any thread.

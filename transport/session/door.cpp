@@ -1,5 +1,4 @@
 #include "transport/session/door.hpp"
-#include "transport/rdma/addresses.hpp"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -15,6 +14,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/wait.hpp"
+#include "transport/rdma/addresses.hpp"
 #include "transport/session/rdma_data.hpp"
 #include "transport/session/rdma_hello.hpp"
 

@@ -1,0 +1,123 @@
+// Who gets an RDMA connection of a session, and who does not: both ends speak the right protocol, with right and wrong
+// proofs.
+#include <gtest/gtest.h>
+
+#include <future>
+#include <string>
+
+#include "base/clock.hpp"
+#include "transport/rdma/addresses.hpp"
+#include "transport/session/door.hpp"
+#include "transport/session/rdma_data.hpp"
+#include "transport/session/rdma_hello.hpp"
+
+namespace framewire::test {
+namespace {
+
+constexpr std::int64_t patience_ns = 10 * ns_per_s;
+
+RdmaOptions plain_options() {
+  return {.domain_of = make_domain};
+}
+
+class RdmaDoor : public testing::Test {
+ protected:
+  /// What a dialler is told that has this token; nothing when it is taken in.
+  std::string dial(const Token& token, const DataConnection& connection) {
+    try {
+      dial_rdma({.host = "127.0.0.1", .port = door_.rdma_port()}, token, connection, plain_options(),
+                monotonic_ns() + patience_ns);
+      return {};
+    } catch (const Error& error) {
+      return error.what();
+    }
+  }
+
+  void expect_rejected(const Token& token, const DataConnection& connection) {
+    EXPECT_NE(dial(token, connection).find("it knows no such session"), std::string::npos);
+    EXPECT_FALSE(door_.await_data(connection, monotonic_ns())) << "nothing was kept for it";
+  }
+
+  /// The owner of the right token is taken in, by the session that waits for it.
+  void expect_taken(const Token& token, const DataConnection& connection) {
+    auto accepted = std::async(std::launch::async, [&]() -> std::unique_ptr<RdmaConnection> {
+      auto arrival = door_.await_data(connection, monotonic_ns() + patience_ns);
+      if (!arrival) {
+        return nullptr;
+      }
+      return RdmaConnection::accept(std::get<RdmaRequest>(std::move(*arrival)), plain_options(),
+                                    monotonic_ns() + patience_ns);
+    });
+    EXPECT_EQ(dial(token, connection), "");
+    EXPECT_TRUE(accepted.get());
+  }
+
+  Log log_{stderr, "test", false};
+  Door door_{{.at = {.host = "127.0.0.1", .port = 0}},
+             RdmaListening::where_possible,
+             AuthenticateOptions{},
+             [](Door&, const Authenticated&) {},
+             log_};
+  const DataConnection connection_{random_session_id(), LinkKind::rdma, 0};
+};
+
+TEST_F(RdmaDoor, AWrongTokenIsRejectedAndTheRightOneStillGetsIn) {
+  const Token token = door_.issue(connection_);
+  expect_rejected(Token::random(), connection_);
+  expect_taken(token, connection_);
+}
+
+TEST_F(RdmaDoor, ATokenOfAnotherSessionIsRejected) {
+  const Token token = door_.issue(connection_);
+  expect_rejected(token, {random_session_id(), LinkKind::rdma, 0});
+  expect_taken(token, connection_);
+}
+
+TEST_F(RdmaDoor, ATokenForAnotherLinkIsRejected) {
+  const DataConnection over_tcp{connection_.session, LinkKind::tcp, 0};
+  const Token token = door_.issue(over_tcp);
+  expect_rejected(token, connection_);
+  expect_rejected(token, over_tcp);
+}
+
+TEST_F(RdmaDoor, ATokenIsGoodForOnce) {
+  const Token token = door_.issue(connection_);
+  expect_taken(token, connection_);
+  expect_rejected(token, connection_);
+}
+
+TEST_F(RdmaDoor, ATokenOfASessionThatHasEndedIsRejected) {
+  const Token token = door_.issue(connection_);
+  door_.forget(connection_);
+  expect_rejected(token, connection_);
+}
+
+/// Somebody who listens at the peer's address and does not know the token.
+TEST_F(RdmaDoor, AListenerWithoutTheTokenIsFoundOut) {
+  const Token token = Token::random();
+  std::promise<RdmaRequest> requested;
+  std::vector<sockaddr_storage> addresses = rdma_addresses();
+  RdmaListener impostor(addresses, 0, [&](RdmaRequest request, std::span<const std::byte> hello, const std::string&) {
+    auto answer = decode_rdma_hello(hello);  // an echo of what it heard is the best that it can say
+    request.set_answer(encode_rdma_hello(answer.value()));
+    requested.set_value(std::move(request));
+  });
+  auto accepted = std::async(std::launch::async, [&] {
+    return RdmaConnection::accept(requested.get_future().get(), plain_options(), monotonic_ns() + patience_ns);
+  });
+  try {
+    dial_rdma({.host = "127.0.0.1", .port = impostor.port()}, token, connection_, plain_options(),
+              monotonic_ns() + patience_ns);
+    ADD_FAILURE() << "the impostor was believed";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), ExitStatus::refused);
+    EXPECT_NE(std::string(error.what()).find("is not the peer of this session"), std::string::npos) << error.what();
+  }
+  if (accepted.wait_for(std::chrono::seconds(10)) != std::future_status::ready) {
+    requested.set_exception(std::make_exception_ptr(Error::failed("nobody came to the impostor")));
+  }
+  EXPECT_NO_THROW(accepted.get());
+}
+
+}  // namespace
+}  // namespace framewire::test
