@@ -83,7 +83,7 @@ std::vector<std::string> bench_arguments(const HostWords& words, const HostRow& 
                                      "--message-bytes",
                                      row.is_latency ? latency_bytes : burst_bytes,
                                      "--duration",
-                                     row.is_latency ? "500ms" : "1s"};
+                                     row.is_latency ? "200ms" : "500ms"};
   if (row.is_reverse) {
     arguments.emplace_back("--reverse");
   }

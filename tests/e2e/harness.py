@@ -33,7 +33,7 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-def wait_until(condition, what: str, seconds: float = WATCHDOG_S):
+def wait_until(condition, what: str, seconds: float = WATCHDOG_S, between_looks_s: float = 0.02):
     """The first true value of `condition`; fails the test at the deadline."""
     deadline = time.monotonic() + seconds
     while True:
@@ -42,7 +42,7 @@ def wait_until(condition, what: str, seconds: float = WATCHDOG_S):
             return value
         if time.monotonic() > deadline:
             raise AssertionError(f"waited {seconds:.0f} s for {what}")
-        time.sleep(0.02)
+        time.sleep(between_looks_s)
 
 
 def require_tool(name: str) -> str:
@@ -174,6 +174,8 @@ class EndToEnd(unittest.TestCase):
     maxDiff = None
 
     def setUp(self):
+        began = time.monotonic()
+        self.addCleanup(lambda: print(f"{time.monotonic() - began:.0f} s", end=" ", file=sys.stderr, flush=True))
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="framewire-e2e-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.home = self.folder / "home"

@@ -56,7 +56,7 @@ class Bench(lab.RdmaTest):
         """Less than a stamp, one line, several, several chunks, more than the device takes in one message."""
         sizes = (1, 64, 4096, (1 << 20) + 1, 9 << 20)
         options = ("--transport", "verbs", "--message-bytes", ",".join(map(str, sizes)), "--count", "7")
-        for more in ((), ("--touch",), ("--spin",), ("--block", "--slots", "1")):
+        for more in ((), ("--touch", "--spin"), ("--block", "--slots", "1")):
             with self.subTest(" ".join(more)):
                 self.check_verbs(self.rows(*options, *more), sizes, 7)
 

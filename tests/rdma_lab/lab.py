@@ -46,11 +46,13 @@ def held_objects() -> dict:
 
 def nobody() -> tuple:
     """The prefix of a command that another user runs; without root, or where he may not run these programs, the test is skipped."""
-    prefix = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
+    prefix: tuple = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
     if os.geteuid() != 0:
         raise unittest.SkipTest("it needs another user, which takes root")
     if subprocess.run([*prefix, "test", "-x", harness.BIN / "framewire-view"], check=False).returncode != 0:
         raise unittest.SkipTest("it needs another user, who may not run what is built here")
+    if IS_LAB:
+        prefix += ("env", f"MESA_SHADER_CACHE_DIR={os.environ['MESA_SHADER_CACHE_DIR']}-nobody")  # a cache belongs to one user
     return prefix
 
 
@@ -59,8 +61,6 @@ class RdmaTest(harness.EndToEnd):
 
     def setUp(self):
         super().setUp()
-        began = time.monotonic()
-        self.addCleanup(lambda: print(f"{time.monotonic() - began:.0f} s", file=sys.stderr))
         self.held_before = held_objects()
         self.addCleanup(self.check_nothing_is_held)  # runs before the programs are ended, so these must have ended
 

@@ -4,7 +4,7 @@ import json
 import lab
 from lab import harness
 
-PATTERN = ("pattern:stamped", "--size", "640x360", "--fps", "20")
+PATTERN = ("pattern:stamped", "--size", "160x90", "--fps", "20")
 
 
 class ViewPull(lab.RdmaTest):
