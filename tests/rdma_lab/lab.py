@@ -18,7 +18,7 @@ PEER = os.environ.get("FRAMEWIRE_LAB_PEER", ADDRESS)
 IS_LAB = "FRAMEWIRE_LAB_HOSTS" in os.environ  # else this is somebody's machine, with a device of its own
 if IS_LAB:
     # Every program of a test has a home of its own, and would compile every shader anew: seconds each on an emulated processor.
-    os.environ.setdefault("MESA_SHADER_CACHE_DIR", "/tmp/framewire-shader-cache")
+    os.environ.setdefault("MESA_SHADER_CACHE_DIR", "/tmp/mesa-shader-cache")
 SHARED = pathlib.Path(os.environ.get("FRAMEWIRE_LAB_SHARED", "/nowhere"))
 
 
