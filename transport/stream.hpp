@@ -31,6 +31,8 @@ struct StreamOptions {
   bool allows_pull = false;            // viewers may read the pool from afar, beside the fan-out
   bool one_at_a_time = false;          // under `every`: claim() waits until every viewer has given the last frame back
   WaitMode wait = WaitMode::adaptive;  // how claim() waits for room
+  std::string taker = "viewer";        // what one that takes it is called, in lines for people
+  bool says_endings = true;            // a line for each session that ends; else the program says how its own went
 };
 
 /// What the source knows of one frame when it publishes it.

@@ -180,7 +180,8 @@ void SenderService::run_session(Authenticated authenticated, DataWay way) {
   };
   try {
     const SessionReport report = session.run();
-    context_.log->info("viewer " + report.viewer + " (" + report.transport + "): " + report.ending);
+    context_.log->line(report.says_ending ? LogLevel::info : LogLevel::detail,
+                       report.taker + " " + report.viewer + " (" + report.transport + "): " + report.ending);
     leave(&report);
   } catch (...) {
     leave(nullptr);

@@ -210,7 +210,9 @@ void SenderSession::join(const ChooseMessage& choice) {
   report_.stream = stream_->options().name;
   report_.transport = name(choice.link);
   report_.pulls = choice.pulls;
-  context_.log->info("viewer " + report_.viewer + ": " +
+  report_.taker = stream_->options().taker;
+  report_.says_ending = stream_->options().says_endings;
+  context_.log->info(report_.taker + " " + report_.viewer + ": " +
                      start_line(choice.link, authenticated_.auth, authenticated_.control) +
                      (choice.pulls ? " mode=pull" : ""));
 }

@@ -43,6 +43,8 @@ struct SessionReport {
   bool pulls = false;               // it took its frames itself, beside the counts,
   std::uint64_t frames_pulled = 0;  // so many, as it said
   std::string viewer_statistics;    // JSON object, where the viewer sent one
+  std::string taker = "viewer";     // StreamOptions::taker and says_endings
+  bool says_ending = true;
 };
 
 /// Runs on one thread from the constructor to the destructor; wake() may come from any.

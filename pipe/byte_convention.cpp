@@ -1,0 +1,146 @@
+#include "pipe/byte_convention.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+
+namespace framewire {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::uint64_t end_bit = 1;
+constexpr std::uint64_t check_bit = 2;
+constexpr int check_shift = 32;
+constexpr std::uint64_t known_bits = end_bit | check_bit | (std::uint64_t{UINT32_MAX} << check_shift);
+// Each may take six bytes of JSON.
+constexpr std::size_t longest_error_bytes = 300;
+
+json digest_to_json(const std::optional<std::uint64_t>& digest) {
+  return digest ? json(digest_text(*digest)) : json(nullptr);
+}
+
+Error wrong(std::string_view what, std::string_view field, std::string_view wanted) {
+  return Error::failed("the peer's " + std::string(what) + " has no good field '" + std::string(field) + "'; it is " +
+                       std::string(wanted));
+}
+
+json parse_object(const std::string& text, std::string_view what) {
+  json object = json::parse(text, nullptr, false);
+  if (!object.is_object()) {
+    throw Error::failed("the peer's " + std::string(what) + " is no JSON object: " + quote(text));
+  }
+  return object;
+}
+
+std::uint64_t bytes_of(const json& object, std::string_view what) {
+  const auto found = object.find("bytes");
+  if (found == object.end() || !found->is_number_unsigned()) {
+    throw wrong(what, "bytes", "a whole number");
+  }
+  return found->get<std::uint64_t>();
+}
+
+std::optional<std::uint64_t> digest_of(const json& object, std::string_view what) {
+  const auto found = object.find("digest");
+  if (found != object.end() && found->is_null()) {
+    return std::nullopt;
+  }
+  std::uint64_t digest = 0;
+  if (found != object.end() && found->is_string()) {
+    const auto& text = found->get_ref<const std::string&>();
+    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), digest, 16);
+    if (text.size() == 16 && parsed.ec == std::errc() && parsed.ptr == text.data() + text.size()) {
+      return digest;
+    }
+  }
+  throw wrong(what, "digest", "16 hexadecimal digits, or null");
+}
+
+std::string error_of(const json& object, std::string_view what) {
+  const auto found = object.find("error");
+  if (found != object.end() && found->is_null()) {
+    return {};
+  }
+  if (found == object.end() || !found->is_string()) {
+    throw wrong(what, "error", "a sentence, or null");
+  }
+  const std::string text = found->get<std::string>();
+  return text.empty() ? "it does not say why" : quote(text, longest_error_bytes);
+}
+
+json error_to_json(const std::string& error) {
+  return error.empty() ? json(nullptr) : json(error.substr(0, longest_error_bytes));
+}
+
+/// Text that is no UTF-8 (a file's name may be anything) becomes text that is.
+std::string dump(const json& object) {
+  return object.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string digest_text(std::uint64_t digest) {
+  return fmt::format("{:016x}", digest);
+}
+
+std::uint64_t encode(const ChunkTag& tag) noexcept {
+  const std::uint64_t check = tag.check ? check_bit | (std::uint64_t{*tag.check} << check_shift) : 0;
+  return (tag.is_end ? end_bit : 0) | check;
+}
+
+std::optional<ChunkTag> decode_chunk_tag(std::uint64_t user_tag) noexcept {
+  const bool has_check = (user_tag & check_bit) != 0;
+  if ((user_tag & ~known_bits) != 0 || (!has_check && user_tag >> check_shift != 0)) {
+    return std::nullopt;
+  }
+  ChunkTag tag{.is_end = (user_tag & end_bit) != 0};
+  if (has_check) {
+    tag.check = static_cast<std::uint32_t>(user_tag >> check_shift);
+  }
+  return tag;
+}
+
+std::string to_json_text(const EndRecord& record) {
+  return dump(
+      {{"bytes", record.bytes}, {"digest", digest_to_json(record.digest)}, {"error", error_to_json(record.error)}});
+}
+
+EndRecord end_record_from(const std::string& json_text) {
+  constexpr std::string_view what = "end record";
+  const json object = parse_object(json_text, what);
+  return {.bytes = bytes_of(object, what), .digest = digest_of(object, what), .error = error_of(object, what)};
+}
+
+std::string to_json_text(const Receipt& receipt) {
+  return dump({{"bytes", receipt.bytes},
+               {"digest", digest_to_json(receipt.digest)},
+               {"durable", receipt.is_durable},
+               {"error", error_to_json(receipt.error)},
+               {"sink_seconds", receipt.sink_seconds}});
+}
+
+Receipt receipt_from(const std::string& json_text) {
+  constexpr std::string_view what = "receipt";
+  const json object = parse_object(json_text, what);
+  Receipt receipt{.bytes = bytes_of(object, what), .digest = digest_of(object, what), .error = error_of(object, what)};
+  const auto durable = object.find("durable");
+  if (durable == object.end() || !durable->is_boolean()) {
+    throw wrong(what, "durable", "true or false");
+  }
+  receipt.is_durable = durable->get<bool>();
+  const auto seconds = object.find("sink_seconds");
+  if (seconds == object.end() || !seconds->is_number() || !(seconds->get<double>() >= 0)) {
+    throw wrong(what, "sink_seconds", "a number that is not negative");
+  }
+  receipt.sink_seconds = seconds->get<double>();
+  return receipt;
+}
+
+}  // namespace framewire

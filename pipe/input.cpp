@@ -1,0 +1,96 @@
+#include "pipe/input.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "base/wait.hpp"
+#include "pipe/pipe_size.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr std::int64_t look_again_ns = 100 * ns_per_ms;
+
+}  // namespace
+
+Input::Input(const std::string& path, std::function<bool()> is_stopping)
+    : name_(path == "-" ? "standard input" : quote(path, 200)), is_stopping_(std::move(is_stopping)) {
+  file_.reset(path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat status {};
+  if (!file_.valid() || ::fstat(file_.get(), &status) != 0) {
+    throw Error::from_errno("read " + name_, errno);
+  }
+  if (S_ISDIR(status.st_mode)) {
+    throw Error::failed(name_ + " is a directory; send its contents with tar: tar c DIRECTORY | rdsend HOST");
+  }
+  if (S_ISREG(status.st_mode)) {
+    const off_t at = ::lseek(file_.get(), 0, SEEK_CUR);
+    size_bytes_ = static_cast<std::uint64_t>(std::max<off_t>(status.st_size - std::max<off_t>(at, 0), 0));
+    ::posix_fadvise(file_.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
+  } else {
+    enlarge_pipe(file_.get());
+  }
+}
+
+Input::Read Input::read(std::span<std::byte> buffer) {
+  const std::int64_t begun_ns = monotonic_ns();
+  const Read got = read_what_is_there(buffer);
+  spent_ns_ += monotonic_ns() - begun_ns;
+  return got;
+}
+
+Input::Read Input::read_what_is_there(std::span<std::byte> buffer) {
+  std::size_t filled = 0;
+  while (filled < buffer.size()) {
+    // A regular file is always ready; and what was read must not wait for what may come.
+    if (!size_bytes_ && !has_more_now()) {
+      if (filled > 0) {
+        break;
+      }
+      if (is_stopping_()) {
+        return {.bytes = 0, .state = ReadState::stopped};
+      }
+      wait_for(file_.get(), POLLIN, monotonic_ns() + look_again_ns);
+      continue;
+    }
+    const ssize_t got = ::read(file_.get(), buffer.data() + filled, buffer.size() - filled);
+    if (got > 0) {
+      filled += static_cast<std::size_t>(got);
+      read_bytes_ += static_cast<std::uint64_t>(got);
+    } else if (got == 0) {
+      return {.bytes = filled, .state = end_of_file()};
+    } else if (errno != EINTR && errno != EAGAIN) {
+      return {.bytes = filled, .state = fail(errno)};
+    }
+  }
+  return {.bytes = filled, .state = ReadState::more};
+}
+
+bool Input::has_more_now() const noexcept {
+  return wait_for(file_.get(), POLLIN, 0);
+}
+
+ReadState Input::end_of_file() {
+  if (size_bytes_ && read_bytes_ < *size_bytes_) {
+    error_ = name_ + " became shorter while it was read: " + std::to_string(read_bytes_) + " bytes came of " +
+             std::to_string(*size_bytes_);
+    return ReadState::failed;
+  }
+  return ReadState::ended;
+}
+
+ReadState Input::fail(int error_number) {
+  error_ = "cannot read " + name_ + ": " + errno_text(error_number);
+  return ReadState::failed;
+}
+
+}  // namespace framewire

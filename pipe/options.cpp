@@ -1,0 +1,172 @@
+#include "pipe/options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "command/command_line.hpp"
+#include "transport/control/address.hpp"
+
+namespace framewire {
+
+namespace {
+
+/// A silent peer of frames is a dark screen; one of bytes is a job of hours that should not end for a reboot of a
+/// switch.
+constexpr std::int64_t bytes_timeout_ns = 30'000'000'000;
+constexpr std::uint64_t most_slot_bytes = std::uint64_t{64} << 20;
+
+constexpr const char* send_description =
+    "Sends standard input, or FILE, to rdrecv on another machine (or this one), and ends with 0 only once that has\n"
+    "written every byte of it. What is sent is checked at every step and as a whole.";
+constexpr const char* send_examples =
+    "\nExamples:\n"
+    "  rdrecv > copy                              on the machine 'box'; then here:\n"
+    "  rdsend box original\n"
+    "  zfs send tank@now | rdsend -v box          with a live line; there: rdrecv | zfs recv backup\n"
+    "  tar c data | rdsend --limit 500M box       half a gigabyte a second at most\n"
+    "  rdsend --listen '*:5291' film.y4m          wait for whoever takes it: rdrecv --from HOST\n"
+    "Between machines both need the same key: framewire-key makes one.\n"
+    "Exit status: 0 all is written, 1 failed, 2 usage, 3 refused, 4 lost the receiver.\n";
+
+constexpr const char* receive_description =
+    "Writes to standard output, or FILE, what rdsend sends here. Ends with 0 only when all of it has come, is what "
+    "was\n"
+    "sent, and is written; a stream that was cut off never looks complete.";
+constexpr const char* receive_examples =
+    "\nExamples:\n"
+    "  rdrecv | wc -c                             wait here for: rdsend HERE\n"
+    "  rdrecv --fsync copy                        into a file, and onto the disk\n"
+    "  rdrecv --from big:5291 copy                from a sender that waits: rdsend --listen '*:5291' FILE\n"
+    "  rdrecv | rdsend next                       on a host in the middle\n"
+    "Without a key it listens on loopback only. Exit status: 0 all is written, 1 failed, 2 usage, 3 refused, 4 lost "
+    "the\n"
+    "sender, or it ended before its end.\n";
+
+struct Words {
+  CommonWords common;
+  std::vector<std::string> names;
+  std::string listen, from, file, limit, retry, slots, slot_bytes, stats;
+  bool no_checksum = false;
+  bool fsync = false;
+};
+
+void add_common_options(CLI::App& app, Words& words) {
+  app.add_option("--retry", words.retry, "how long to wait for the other end")->type_name("TIME");
+  app.add_option("--stats", words.stats, "write one JSON object with all counts at the end")->type_name("FILE");
+  app.add_flag("-v,--verbose", words.common.is_verbose, "a live line, and the bandwidth at the end");
+  add_endpoint_options(app, words.common);
+  app.get_option("--timeout")->description("silence after which the peer counts as lost (30s)");
+}
+
+void read_common_words(const Words& words, EndpointOptions& endpoint, bool& is_verbose,
+                       std::optional<std::string>& stats_file, std::int64_t& patience_ns) {
+  endpoint.peer_timeout_ns = bytes_timeout_ns;
+  endpoint.rdma_timeout_ns = bytes_timeout_ns;
+  read_endpoint_words(words.common, endpoint);
+  is_verbose = words.common.is_verbose;
+  if (!words.stats.empty()) {
+    stats_file = words.stats;
+  }
+  if (!words.retry.empty()) {
+    patience_ns = parse_duration_ns(words.retry, "--retry");
+  }
+}
+
+/// HOST and FILE of rdsend: with --listen there is no HOST.
+void read_send_names(const Words& words, SendBytesOptions& options) {
+  const bool dials = words.listen.empty();
+  const std::size_t most = dials ? 2 : 1;
+  if (dials && words.names.empty()) {
+    throw Error::usage("rdsend needs HOST, or --listen ADDR:PORT; see rdsend --help");
+  }
+  if (words.names.size() > most) {
+    throw Error::usage(quote(words.names[most]) + " is one name too many; rdsend takes " +
+                       (dials ? "HOST and one FILE" : "one FILE beside --listen"));
+  }
+  if (dials) {
+    options.endpoint.dial = parse_host_port(words.names.front(), default_bytes_port);
+  } else {
+    options.endpoint.listen = parse_host_port(words.listen, default_bytes_port);
+  }
+  if (words.names.size() == most) {
+    options.input = words.names.back();
+  }
+}
+
+void read_sizes(const Words& words, SendBytesOptions& options) {
+  if (!words.limit.empty()) {
+    options.limit_bytes_per_s = parse_bytes(words.limit, "--limit");
+    if (options.limit_bytes_per_s == 0) {
+      throw Error::usage("--limit is " + quote(words.limit) + "; it takes bytes a second, as in 500M");
+    }
+  }
+  if (!words.slot_bytes.empty()) {
+    options.slot_bytes = parse_bytes(words.slot_bytes, "--slot-bytes");
+    if (options.slot_bytes < 4096 || options.slot_bytes > most_slot_bytes) {
+      throw Error::usage("--slot-bytes is " + quote(words.slot_bytes) + "; it takes 4k to 64M");
+    }
+  }
+  if (!words.slots.empty()) {
+    options.slots = static_cast<std::uint32_t>(parse_number(words.slots, "--slots", 2, 256));
+  }
+}
+
+}  // namespace
+
+std::optional<SendBytesOptions> parse_rdsend_options(int argc, const char* const* argv) {
+  Words words;
+  CLI::App app(send_description, "rdsend");
+  app.add_option("HOST[:PORT] FILE", words.names, "the receiver, and what to send (standard input)");
+  app.add_option("--listen", words.listen, "wait here for a receiver that dials")->type_name("ADDR:PORT");
+  app.add_flag("--no-checksum", words.no_checksum, "neither check what is sent nor take a digest of it");
+  app.add_option("--limit", words.limit, "bytes a second, with k, M or G")->type_name("RATE");
+  app.add_option("--slots", words.slots, "pieces under way (16)")->type_name("N");
+  app.add_option("--slot-bytes", words.slot_bytes, "the longest piece (1M)")->type_name("N");
+  add_common_options(app, words);
+  app.footer(send_examples);
+  if (!parse_command_line(app, argc, argv)) {
+    return std::nullopt;
+  }
+  SendBytesOptions options;
+  options.takes_digest = !words.no_checksum;
+  read_send_names(words, options);
+  read_sizes(words, options);
+  read_common_words(words, options.endpoint, options.is_verbose, options.stats_file, options.patience_ns);
+  return options;
+}
+
+std::optional<ReceiveBytesOptions> parse_rdrecv_options(int argc, const char* const* argv) {
+  Words words;
+  CLI::App app(receive_description, "rdrecv");
+  app.add_option("FILE", words.file, "where to (standard output)");
+  auto* listen =
+      app.add_option("--listen", words.listen, "wait here for a sender (*:5291; without a key localhost:5291)")
+          ->type_name("ADDR:PORT");
+  app.add_option("--from", words.from, "dial a sender that listens")->type_name("HOST[:PORT]")->excludes(listen);
+  app.add_flag("--fsync", words.fsync, "end only when all of it stands on the disk");
+  add_common_options(app, words);
+  add_ring_options(app, words.common);
+  app.footer(receive_examples);
+  if (!parse_command_line(app, argc, argv)) {
+    return std::nullopt;
+  }
+  ReceiveBytesOptions options;
+  options.is_durable = words.fsync;
+  if (!words.file.empty()) {
+    options.output = words.file;
+  }
+  if (!words.from.empty()) {
+    options.endpoint.dial = parse_host_port(words.from, default_bytes_port);
+    options.patience_ns = 10'000'000'000;
+  } else {
+    options.endpoint.listen = words.listen.empty() ? HostPort{.host = {}, .port = default_bytes_port}
+                                                   : parse_host_port(words.listen, default_bytes_port);
+  }
+  read_common_words(words, options.endpoint, options.is_verbose, options.stats_file, options.patience_ns);
+  return options;
+}
+
+}  // namespace framewire

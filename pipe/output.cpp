@@ -1,0 +1,99 @@
+#include "pipe/output.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "base/wait.hpp"
+#include "pipe/pipe_size.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr std::int64_t look_again_ns = 100 * ns_per_ms;
+
+/// A pipe is opened anew, so that O_NONBLOCK is ours alone: on the old description others would get it too. What cannot
+/// be opened anew (a socket, another user's pipe) is taken as it is, and may hold up an end that is asked for.
+FileDescriptor take_standard_output() {
+  struct stat status {};
+  if (::fstat(STDOUT_FILENO, &status) == 0 && S_ISFIFO(status.st_mode)) {
+    FileDescriptor own(::open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+    if (own.valid()) {
+      return own;
+    }
+  }
+  return FileDescriptor(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
+}
+
+}  // namespace
+
+Output::Output(const std::string& path, std::function<bool()> is_stopping)
+    : name_(path == "-" ? "standard output" : quote(path, 200)), is_stopping_(std::move(is_stopping)) {
+  file_ = path == "-" ? take_standard_output()
+                      : FileDescriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (!file_.valid()) {
+    throw Error::from_errno("write " + name_, errno);
+  }
+  enlarge_pipe(file_.get());
+}
+
+bool Output::write(std::span<const std::byte> bytes) noexcept {
+  const std::int64_t begun_ns = monotonic_ns();
+  const bool is_written = write_all(bytes);
+  spent_ns_ += monotonic_ns() - begun_ns;
+  return is_written;
+}
+
+bool Output::write_all(std::span<const std::byte> bytes) noexcept {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(file_.get(), bytes.data(), bytes.size());
+    if (count > 0) {
+      bytes = bytes.subspan(static_cast<std::size_t>(count));
+      written_bytes_ += static_cast<std::uint64_t>(count);
+    } else if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
+      if (!wait_until_writable()) {
+        return false;
+      }
+    } else {
+      return fail("write", count == 0 ? ENOSPC : errno);
+    }
+  }
+  return true;
+}
+
+bool Output::wait_until_writable() noexcept {
+  do {
+    if (is_stopping_()) {
+      error_ = "interrupted while nobody read " + name_;
+      return false;
+    }
+  } while (!wait_for(file_.get(), POLLOUT, monotonic_ns() + look_again_ns));
+  return true;
+}
+
+bool Output::finish(bool is_durable) noexcept {
+  const std::int64_t begun_ns = monotonic_ns();
+  // What is no file has nothing to make durable, and says EINVAL (a pipe) or EROFS.
+  const bool is_synced = !is_durable || ::fsync(file_.get()) == 0 || errno == EINVAL || errno == EROFS;
+  const bool is_done = is_synced || fail("make durable", errno);
+  // NFS and quotas tell of a full disk only now.
+  const bool is_closed = ::close(file_.release()) == 0 || errno == EINTR;
+  spent_ns_ += monotonic_ns() - begun_ns;
+  return is_done && (is_closed || fail("write", errno));
+}
+
+bool Output::fail(const std::string& doing, int error_number) noexcept {
+  error_ = error_number == EPIPE ? "the reader of " + name_ + " has gone"
+                                 : "cannot " + doing + " " + name_ + ": " + errno_text(error_number);
+  return false;
+}
+
+}  // namespace framewire

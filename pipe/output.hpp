@@ -1,0 +1,47 @@
+// Where rdrecv's bytes go: standard output or a file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "base/file_descriptor.hpp"
+
+namespace framewire {
+
+/// One thread.
+class Output {
+ public:
+  /// Makes or empties the file `path`, or takes standard output for "-". A pipe is made as large as an ordinary user
+  /// may have it. `is_stopping` is asked about ten times a second while a reader does not read. Throws Error that names
+  /// the path.
+  Output(const std::string& path, std::function<bool()> is_stopping);
+
+  /// All of it; false when it cannot be, and error() says why.
+  bool write(std::span<const std::byte> bytes) noexcept;
+  /// Behind the last byte: what a file system only says at the end of a file, it says now; and with `is_durable` all of
+  /// it stands on the disk. False as above.
+  bool finish(bool is_durable) noexcept;
+
+  [[nodiscard]] std::uint64_t written_bytes() const noexcept { return written_bytes_; }
+  /// A sentence, when it has failed.
+  [[nodiscard]] const std::string& error() const noexcept { return error_; }
+  /// Spent in writing and in waiting for the reader.
+  [[nodiscard]] std::int64_t spent_ns() const noexcept { return spent_ns_; }
+
+ private:
+  bool write_all(std::span<const std::byte> bytes) noexcept;
+  bool wait_until_writable() noexcept;
+  bool fail(const std::string& doing, int error_number) noexcept;
+
+  std::string name_;
+  std::function<bool()> is_stopping_;
+  FileDescriptor file_;
+  std::uint64_t written_bytes_ = 0;
+  std::int64_t spent_ns_ = 0;
+  std::string error_;
+};
+
+}  // namespace framewire

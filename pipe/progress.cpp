@@ -1,0 +1,121 @@
+#include "pipe/progress.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "base/clock.hpp"
+#include "base/text.hpp"
+#include "base/wait.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr auto interval = std::chrono::seconds(1);
+
+std::string rate_text(double bytes, double seconds) {
+  return seconds > 0 ? format_bytes(static_cast<std::uint64_t>(bytes / seconds)) + "/s" : "-";
+}
+
+std::string time_text(double seconds) {
+  const auto whole = std::lround(std::min(seconds, 1e9));
+  return whole < 120 ? fmt::format("{} s", whole) : fmt::format("{}:{:02} min", whole / 60, whole % 60);
+}
+
+std::string bandwidth(std::uint64_t bytes, double seconds, const std::string& transport) {
+  const double gigabytes_per_second = seconds > 0 ? static_cast<double>(bytes) / 1e9 / seconds : 0;
+  return fmt::format("Bandwidth {:.3g} GB/s: {} in {:.3g} s over {}", gigabytes_per_second, format_bytes(bytes),
+                     seconds, transport);
+}
+
+}  // namespace
+
+std::string progress_text(std::uint64_t bytes, double interval_bytes, double interval_s,
+                          std::optional<std::uint64_t> size_bytes) {
+  std::string text = format_bytes(bytes) + "  " + rate_text(interval_bytes, interval_s);
+  if (size_bytes && *size_bytes > 0) {
+    const std::uint64_t left = *size_bytes - std::min(bytes, *size_bytes);
+    text += fmt::format("  {} %", (*size_bytes - left) * 100 / *size_bytes);
+    if (interval_bytes > 0) {
+      text += "  " + time_text(static_cast<double>(left) * interval_s / interval_bytes) + " left";
+    }
+  }
+  return text;
+}
+
+Progress::Progress(Log& log, bool shows, std::optional<std::uint64_t> size_bytes) : log_(log), size_bytes_(size_bytes) {
+  if (shows) {
+    thread_ = std::thread([this] { run(); });
+  }
+}
+
+Progress::~Progress() {
+  end();
+}
+
+void Progress::add(std::uint64_t bytes) noexcept {
+  const std::int64_t now_ns = monotonic_ns();
+  if (first_ns_.load(std::memory_order_relaxed) == 0) {
+    first_ns_.store(now_ns, std::memory_order_relaxed);
+  }
+  last_ns_.store(now_ns, std::memory_order_relaxed);
+  bytes_.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+void Progress::end() noexcept {
+  {
+    const std::scoped_lock lock(mutex_);
+    is_over_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) {
+    thread_.join();
+    log_.end_live();
+  }
+}
+
+double Progress::seconds() const noexcept {
+  return static_cast<double>(last_ns_.load() - first_ns_.load()) / 1e9;
+}
+
+void Progress::run() noexcept {
+  name_this_thread("fw-progress");
+  std::uint64_t bytes_before = 0;
+  std::int64_t before_ns = monotonic_ns();
+  std::unique_lock lock(mutex_);
+  while (!changed_.wait_for(lock, interval, [this] { return is_over_; })) {
+    const std::uint64_t bytes_now = bytes();
+    const std::int64_t now_ns = monotonic_ns();
+    if (bytes_now > 0) {
+      log_.live(progress_text(bytes_now, static_cast<double>(bytes_now - bytes_before),
+                              static_cast<double>(now_ns - before_ns) / 1e9, size_bytes_));
+    }
+    bytes_before = bytes_now;
+    before_ns = now_ns;
+  }
+}
+
+const char* name(Stage stage) noexcept {
+  return stage == Stage::source ? "source" : stage == Stage::wire ? "wire" : "sink";
+}
+
+Stage bottleneck_of(double source_s, double room_s, double sink_s) noexcept {
+  if (source_s >= room_s) {
+    return Stage::source;
+  }
+  return sink_s >= room_s / 2 ? Stage::sink : Stage::wire;
+}
+
+std::string bandwidth_text(std::uint64_t bytes, double seconds, const std::string& transport, Stage bottleneck) {
+  return fmt::format("{}; the {} was the bottleneck", bandwidth(bytes, seconds, transport), name(bottleneck));
+}
+
+std::string received_text(std::uint64_t bytes, double seconds, const std::string& transport, bool is_sink_slowest) {
+  return fmt::format("{}; {} was the bottleneck", bandwidth(bytes, seconds, transport),
+                     is_sink_slowest ? "the sink" : "the source or the wire");
+}
+
+}  // namespace framewire

@@ -1,0 +1,67 @@
+// What rdsend and rdrecv say of themselves with -v, and in --stats.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "base/log.hpp"
+
+namespace framewire {
+
+/// "1.2 GB  1.05 GB/s  34 %  12 s left": so many bytes after `seconds`, the last `interval_bytes` of them in
+/// `interval_s`.
+std::string progress_text(std::uint64_t bytes, double interval_bytes, double interval_s,
+                          std::optional<std::uint64_t> size_bytes);
+
+/// A live line every second, by a thread of its own ("fw-progress"), from the first byte on. add() belongs to one
+/// thread, the rest to the owner.
+class Progress {
+ public:
+  /// Says nothing unless `shows`.
+  Progress(Log& log, bool shows, std::optional<std::uint64_t> size_bytes);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// So many more have gone (or come) by now.
+  void add(std::uint64_t bytes) noexcept;
+  /// No line after this one.
+  void end() noexcept;
+
+  [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
+  /// From the first byte's add() to the last one's; 0 where there was none, or only one.
+  [[nodiscard]] double seconds() const noexcept;
+
+ private:
+  void run() noexcept;
+
+  Log& log_;
+  std::optional<std::uint64_t> size_bytes_;
+  std::atomic<std::uint64_t> bytes_ = 0;
+  std::atomic<std::int64_t> first_ns_ = 0;
+  std::atomic<std::int64_t> last_ns_ = 0;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_over_ = false;
+  std::thread thread_;
+};
+
+/// Where the time went, in the order in which the bytes pass.
+enum class Stage { source, wire, sink };
+const char* name(Stage stage) noexcept;
+/// Who made the others wait: the sender waited `source_s` for its source and `room_s` for room in the ring, and the
+/// receiver `sink_s` for its file or reader.
+Stage bottleneck_of(double source_s, double room_s, double sink_s) noexcept;
+
+/// "Bandwidth 1.05 GB/s: 12.3 GB in 11.7 s over tcp; the source was the bottleneck".
+std::string bandwidth_text(std::uint64_t bytes, double seconds, const std::string& transport, Stage bottleneck);
+
+/// The same for the receiver, which only knows whether it waited longer for its own output than for bytes.
+std::string received_text(std::uint64_t bytes, double seconds, const std::string& transport, bool is_sink_slowest);
+
+}  // namespace framewire

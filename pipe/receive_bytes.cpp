@@ -1,0 +1,253 @@
+#include "pipe/receive_bytes.hpp"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/text.hpp"
+#include "command/command_line.hpp"
+#include "pipe/byte_convention.hpp"
+#include "pipe/digest.hpp"
+#include "pipe/output.hpp"
+#include "pipe/progress.hpp"
+#include "transport/subscriber.hpp"
+
+namespace framewire {
+
+namespace {
+
+/// The whole run: one stream from one sender. Belongs to the main thread; the interruption only wakes it.
+class ReceiveBytes {
+ public:
+  ReceiveBytes(const ReceiveBytesOptions& options, Interruption& interruption, Log& log);
+  ~ReceiveBytes() { interruption_.set_wake({}); }
+  ReceiveBytes(const ReceiveBytes&) = delete;
+  ReceiveBytes& operator=(const ReceiveBytes&) = delete;
+
+  ExitStatus run();
+
+ private:
+  void receive();
+  void take(const ReceivedFrame& frame);
+  void take_chunk(const ReceivedFrame& frame, const ChunkTag& tag);
+  void take_end(std::span<const std::byte> payload);
+  void note(const SubscriberStatus& status);
+  void require_session(const SubscriberStatus& status) const;
+  [[nodiscard]] Receipt receipt(const std::string& error) const;
+  void report();
+  Output& output();
+
+  const ReceiveBytesOptions& options_;
+  Interruption& interruption_;
+  Log& log_;
+  std::optional<Output> output_;
+  RunningDigest digest_;
+  bool takes_digest_ = true;
+  std::optional<EndRecord> end_;
+  std::uint64_t received_bytes_ = 0;
+  std::int64_t waited_ns_ = 0;
+  std::string transport_;
+  Progress progress_;
+  Subscriber subscriber_;
+};
+
+SubscriberOptions subscriber_options(const ReceiveBytesOptions& options) {
+  return {.endpoint = options.endpoint,
+          .stream = {},
+          .delivery = {},
+          .retry_ns = options.patience_ns,
+          .reconnect = false,
+          .program = "rdrecv " FRAMEWIRE_VERSION};
+}
+
+ReceiveBytes::ReceiveBytes(const ReceiveBytesOptions& options, Interruption& interruption, Log& log)
+    : options_(options),
+      interruption_(interruption),
+      log_(log),
+      progress_(log, options.is_verbose, {}),
+      subscriber_(subscriber_options(options), log) {
+  interruption_.set_wake([this] { subscriber_.wake(); });
+  if (options.is_verbose) {
+    log_.info(subscriber_.status().sentence);
+  }
+}
+
+ExitStatus ReceiveBytes::run() {
+  try {
+    receive();
+    if (!end_->error.empty()) {
+      throw Error::failed("the sender's source failed after " + format_bytes(received_bytes_) + ": " + end_->error);
+    }
+    if (!output().finish(options_.is_durable)) {
+      throw Error::failed(output().error());
+    }
+  } catch (const Error& error) {
+    progress_.end();
+    // To a sender whose source failed that is no news; else it is why it fails as well.
+    subscriber_.close(to_json_text(receipt(end_ && !end_->error.empty() ? "" : error.what())));
+    throw;
+  }
+  progress_.end();
+  subscriber_.close(to_json_text(receipt("")));
+  report();
+  return ExitStatus::ok;
+}
+
+/// Until the end record has come. Throws Error.
+void ReceiveBytes::receive() {
+  std::uint64_t seen_version = 0;
+  while (!end_) {
+    if (interruption_.is_requested()) {
+      throw Error::failed("interrupted after " + format_bytes(received_bytes_));
+    }
+    if (auto frame = subscriber_.next()) {
+      take(*frame);
+      continue;
+    }
+    if (const std::uint64_t version = subscriber_.status_version(); version != seen_version) {
+      seen_version = version;
+      const SubscriberStatus status = subscriber_.status();
+      note(status);
+      require_session(status);
+    }
+    const std::int64_t begun_ns = monotonic_ns();
+    subscriber_.wait(begun_ns + ns_per_s / 4);
+    waited_ns_ += monotonic_ns() - begun_ns;
+  }
+}
+
+/// Where the bytes come from and how they are protected is said once.
+void ReceiveBytes::note(const SubscriberStatus& status) {
+  if (transport_.empty() && !status.start_line.empty()) {
+    transport_ = status.transport;
+    log_.info(status.start_line);
+  }
+}
+
+void ReceiveBytes::require_session(const SubscriberStatus& status) const {
+  switch (status.state) {
+    case SubscriberState::waiting:
+    case SubscriberState::connected:
+      return;
+    case SubscriberState::finished:
+      throw Error::lost_peer("the sender ended after " + format_bytes(received_bytes_) +
+                             " without saying that this was all; what is written is not complete");
+    case SubscriberState::lost:
+    case SubscriberState::failed:
+      break;
+  }
+  if (received_bytes_ == 0) {
+    throw Error(status.exit_status, status.sentence);
+  }
+  throw Error::lost_peer("lost the sender after " + format_bytes(received_bytes_) + ": " + status.sentence +
+                         "; what is written is not complete");
+}
+
+void ReceiveBytes::take(const ReceivedFrame& frame) {
+  if (transport_.empty()) {
+    note(subscriber_.status());
+  }
+  const FrameHeader& header = frame.header();
+  const auto tag = decode_chunk_tag(header.user_tag);
+  if (!tag || header.layout.format != PixelFormat::bytes) {
+    throw Error::failed("the sender sends no bytes, or is of a version that this one does not know");
+  }
+  if (header.pts_ns != static_cast<std::int64_t>(received_bytes_)) {
+    throw Error::failed("the sender's bytes do not follow one another: " + std::to_string(header.pts_ns) + " after " +
+                        std::to_string(received_bytes_));
+  }
+  takes_digest_ = tag->check.has_value();
+  if (tag->is_end) {
+    take_end(frame.payload());
+  } else {
+    take_chunk(frame, *tag);
+  }
+}
+
+void ReceiveBytes::take_chunk(const ReceivedFrame& frame, const ChunkTag& tag) {
+  const std::span<const std::byte> payload = frame.payload();
+  if (tag.check) {
+    digest_.add(payload);
+    if (static_cast<std::uint32_t>(digest_.value()) != *tag.check) {
+      throw Error::failed("the bytes were changed on their way, between " + std::to_string(received_bytes_) + " and " +
+                          std::to_string(received_bytes_ + payload.size()));
+    }
+  }
+  if (!output().write(payload)) {
+    throw Error::failed(output().error());
+  }
+  received_bytes_ += payload.size();
+  progress_.add(payload.size());
+}
+
+void ReceiveBytes::take_end(std::span<const std::byte> payload) {
+  if (payload.size() > longest_end_record_bytes) {
+    throw Error::failed("the sender's end record has " + std::to_string(payload.size()) + " bytes, more than " +
+                        std::to_string(longest_end_record_bytes));
+  }
+  EndRecord record = end_record_from({reinterpret_cast<const char*>(payload.data()), payload.size()});
+  if (record.bytes != received_bytes_) {
+    throw Error::failed("the sender says that it sent " + std::to_string(record.bytes) + " bytes, but " +
+                        std::to_string(received_bytes_) + " came");
+  }
+  if (record.digest && *record.digest != digest_.value()) {
+    throw Error::failed("the digest of what came is not the sender's");
+  }
+  takes_digest_ = record.digest.has_value();
+  end_ = std::move(record);
+}
+
+/// Opened, and an old file emptied, only when there is a sender.
+Output& ReceiveBytes::output() {
+  if (!output_) {
+    output_.emplace(options_.output, [this] { return interruption_.is_requested(); });
+  }
+  return *output_;
+}
+
+Receipt ReceiveBytes::receipt(const std::string& error) const {
+  Receipt receipt{.bytes = output_ ? output_->written_bytes() : 0,
+                  .is_durable = options_.is_durable && error.empty(),
+                  .error = error,
+                  .sink_seconds = output_ ? static_cast<double>(output_->spent_ns()) / 1e9 : 0};
+  if (takes_digest_) {
+    receipt.digest = digest_.value();
+  }
+  return receipt;
+}
+
+void ReceiveBytes::report() {
+  const double seconds = progress_.seconds();
+  const double sink_s = static_cast<double>(output_->spent_ns()) / 1e9;
+  const double waited_s = static_cast<double>(waited_ns_) / 1e9;
+  const double gigabytes_per_second = seconds > 0 ? static_cast<double>(received_bytes_) / 1e9 / seconds : 0;
+  if (options_.is_verbose) {
+    log_.info(received_text(received_bytes_, seconds, transport_, sink_s > waited_s));
+  }
+  if (options_.stats_file) {
+    const nlohmann::ordered_json stats{{"bytes", received_bytes_},
+                                       {"seconds", seconds},
+                                       {"gigabytes_per_second", gigabytes_per_second},
+                                       {"transport", transport_},
+                                       {"waited_seconds", waited_s},
+                                       {"sink_seconds", sink_s},
+                                       {"durable", options_.is_durable},
+                                       {"digest", takes_digest_ ? nlohmann::ordered_json(digest_text(digest_.value()))
+                                                                : nlohmann::ordered_json(nullptr)}};
+    write_stats_file(*options_.stats_file, stats.dump());
+  }
+}
+
+}  // namespace
+
+ExitStatus receive_bytes(const ReceiveBytesOptions& options, Interruption& interruption, Log& log) {
+  if (options.stats_file) {
+    require_writable(*options.stats_file, "--stats");
+  }
+  if (options.output != "-") {
+    require_writable(options.output, "FILE");
+  }
+  return ReceiveBytes(options, interruption, log).run();
+}
+
+}  // namespace framewire

@@ -1,0 +1,28 @@
+// rdrecv: receives bytes, writes them, and says so.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "command/interruption.hpp"
+#include "transport/endpoint_options.hpp"
+
+namespace framewire {
+
+struct ReceiveBytesOptions {
+  EndpointOptions endpoint;
+  std::string output = "-";
+  bool is_durable = false;        // --fsync
+  std::int64_t patience_ns = -1;  // for the sender to come; < 0: for ever
+  std::optional<std::string> stats_file;
+  bool is_verbose = false;
+};
+
+/// Returns ok once all that the sender had is written, and its digest is the same. Throws Error, one sentence: the
+/// sender's source failed, the output failed, the sender was lost or refused.
+ExitStatus receive_bytes(const ReceiveBytesOptions& options, Interruption& interruption, Log& log);
+
+}  // namespace framewire

@@ -1,0 +1,240 @@
+#include "pipe/send_bytes.hpp"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/bytes.hpp"
+#include "base/clock.hpp"
+#include "base/text.hpp"
+#include "command/command_line.hpp"
+#include "pipe/byte_convention.hpp"
+#include "pipe/digest.hpp"
+#include "pipe/input.hpp"
+#include "pipe/pace.hpp"
+#include "pipe/progress.hpp"
+#include "transport/control/address.hpp"
+#include "transport/session/sender_service.hpp"
+#include "transport/stream.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr std::int64_t farewell_ns = ns_per_s;  // after Ctrl-C
+
+/// The whole run: one stream to one receiver. Belongs to the main thread; the interruption calls stop() from its own.
+class SendBytes {
+ public:
+  SendBytes(const SendBytesOptions& options, Interruption& interruption, Log& log);
+  ~SendBytes() { interruption_.set_wake({}); }
+  SendBytes(const SendBytes&) = delete;
+  SendBytes& operator=(const SendBytes&) = delete;
+
+  ExitStatus run();
+
+ private:
+  void wait_for_receiver();
+  ReadState pump();
+  void publish(ClaimedSlot slot, std::size_t bytes, bool is_end);
+  void publish_end(ReadState state);
+  [[nodiscard]] Receipt receipt(const SessionReport& session) const;
+  void require_written(const Receipt& said) const;
+  void report(const SessionReport& session, const Receipt& said);
+
+  const SendBytesOptions& options_;
+  Interruption& interruption_;
+  Log& log_;
+  Stream stream_;
+  Input input_;
+  std::optional<RunningDigest> digest_;
+  Pace pace_;
+  Progress progress_;
+  std::uint64_t sent_bytes_ = 0;
+  std::int64_t waited_for_room_ns_ = 0;
+  SenderService service_;  // last: its sessions leave the stream first
+};
+
+StreamOptions stream_options(const SendBytesOptions& options) {
+  return {.name = "bytes",
+          .delivery = Delivery::every,
+          .slots_per_viewer = options.slots,
+          .max_viewers = 1,
+          .ends_with_viewers = true,
+          .taker = "receiver",
+          .says_endings = false};
+}
+
+SendBytes::SendBytes(const SendBytesOptions& options, Interruption& interruption, Log& log)
+    : options_(options),
+      interruption_(interruption),
+      log_(log),
+      stream_(stream_options(options)),
+      input_(options.input, [this] { return stream_.is_stopping(); }),
+      pace_(options.limit_bytes_per_s),
+      progress_(log, options.is_verbose, input_.size_bytes()),
+      service_(options.endpoint, {&stream_}, "rdsend " FRAMEWIRE_VERSION, log) {
+  if (options.takes_digest) {
+    digest_.emplace();
+  }
+  stream_.begin_epoch({.layout = bytes_layout(options.slot_bytes), .colour = {}});
+  interruption_.set_wake([this] {
+    stream_.stop();
+    service_.cut_at(monotonic_ns() + farewell_ns);
+  });
+}
+
+ExitStatus SendBytes::run() {
+  wait_for_receiver();
+  const ReadState state = pump();
+  if (state == ReadState::ended || state == ReadState::failed) {
+    publish_end(state);
+  }
+  progress_.end();
+  stream_.finish();
+  service_.drain(INT64_MAX);  // a receiver may take long to write; it is lost when it is silent
+  if (interruption_.is_requested()) {
+    throw Error::failed("interrupted after " + format_bytes(sent_bytes_) + "; the receiver knows that this is not all");
+  }
+  const auto reports = service_.reports();
+  if (reports.empty()) {
+    throw Error::lost_peer("lost the receiver after " + format_bytes(sent_bytes_));
+  }
+  const Receipt said = receipt(reports.front());
+  report(reports.front(), said);
+  if (state == ReadState::failed) {
+    throw Error::failed(input_.error());
+  }
+  require_written(said);
+  return ExitStatus::ok;
+}
+
+void SendBytes::wait_for_receiver() {
+  if (options_.endpoint.listen) {
+    stream_.wait_for_viewer();  // for as long as it takes
+  }
+  const std::int64_t give_up_ns = monotonic_ns() + options_.patience_ns;
+  while (stream_.viewer_count() == 0 && service_.reports().empty()) {
+    if (interruption_.is_requested()) {
+      throw Error::failed("interrupted before a receiver came");
+    }
+    if (const std::string refusal = service_.refusal(); !refusal.empty()) {
+      throw Error::refused(refusal);
+    }
+    if (options_.endpoint.dial && monotonic_ns() >= give_up_ns) {
+      throw Error::lost_peer("no receiver came at " + format_host_port(*options_.endpoint.dial) +
+                             "; start one there: rdrecv > FILE");
+    }
+    stream_.sleep_until(monotonic_ns() + ns_per_ms);
+  }
+}
+
+/// How the reading ended: `stopped` when the receiver is gone, or somebody interrupted.
+ReadState SendBytes::pump() {
+  for (;;) {
+    const std::int64_t begun_ns = monotonic_ns();
+    auto slot = stream_.claim();
+    waited_for_room_ns_ += monotonic_ns() - begun_ns;
+    if (!slot) {
+      return ReadState::stopped;
+    }
+    const Input::Read got = input_.read(slot->bytes());
+    if (got.bytes > 0) {
+      publish(std::move(*slot), got.bytes, false);
+      if (!stream_.sleep_until(pace_.after(got.bytes, monotonic_ns()))) {
+        return ReadState::stopped;
+      }
+    }
+    if (got.state != ReadState::more) {
+      return got.state;
+    }
+  }
+}
+
+void SendBytes::publish(ClaimedSlot slot, std::size_t bytes, bool is_end) {
+  ChunkTag tag{.is_end = is_end};
+  if (digest_) {
+    if (!is_end) {
+      digest_->add(slot.bytes().first(bytes));
+    }
+    tag.check = static_cast<std::uint32_t>(digest_->value());
+  }
+  const FrameInfo info{
+      .pts_ns = static_cast<std::int64_t>(sent_bytes_), .user_tag = encode(tag), .layout = bytes_layout(bytes)};
+  stream_.publish(std::move(slot), info);
+  if (!is_end) {
+    sent_bytes_ += bytes;
+    progress_.add(bytes);
+  }
+}
+
+void SendBytes::publish_end(ReadState state) {
+  EndRecord record{.bytes = sent_bytes_};
+  if (digest_) {
+    record.digest = digest_->value();
+  }
+  if (state == ReadState::failed) {
+    record.error = input_.error();
+  }
+  const std::string text = to_json_text(record);
+  if (auto slot = stream_.claim()) {
+    copy_bytes(std::as_bytes(std::span(text)), slot->bytes());
+    publish(std::move(*slot), text.size(), true);
+  }
+}
+
+Receipt SendBytes::receipt(const SessionReport& session) const {
+  if (session.viewer_statistics.empty()) {
+    throw Error::lost_peer("lost the receiver after " + format_bytes(sent_bytes_) + ": " + session.ending);
+  }
+  return receipt_from(session.viewer_statistics);
+}
+
+void SendBytes::require_written(const Receipt& said) const {
+  if (!said.error.empty()) {
+    throw Error::failed("the receiver failed after " + format_bytes(said.bytes) + ": " + said.error);
+  }
+  if (said.bytes != sent_bytes_) {
+    throw Error::failed("the receiver wrote " + std::to_string(said.bytes) + " bytes of " +
+                        std::to_string(sent_bytes_));
+  }
+  if (digest_ && said.digest != digest_->value()) {
+    throw Error::failed("the receiver's digest is another one: what it wrote is not what was sent");
+  }
+}
+
+void SendBytes::report(const SessionReport& session, const Receipt& said) {
+  const double source_s = static_cast<double>(input_.spent_ns()) / 1e9;
+  const double room_s = static_cast<double>(waited_for_room_ns_) / 1e9;
+  const Stage bottleneck = bottleneck_of(source_s, room_s, said.sink_seconds);
+  const double seconds = progress_.seconds();
+  if (options_.is_verbose) {
+    log_.info(bandwidth_text(sent_bytes_, seconds, session.transport, bottleneck));
+  }
+  if (!options_.stats_file) {
+    return;
+  }
+  nlohmann::ordered_json stats{
+      {"bytes", sent_bytes_},
+      {"bytes_written", said.bytes},
+      {"seconds", seconds},
+      {"gigabytes_per_second", seconds > 0 ? static_cast<double>(sent_bytes_) / 1e9 / seconds : 0},
+      {"transport", session.transport},
+      {"source_seconds", source_s},
+      {"wire_seconds", room_s},
+      {"sink_seconds", said.sink_seconds},
+      {"bottleneck", name(bottleneck)},
+      {"durable", said.is_durable}};
+  stats["digest"] = digest_ ? nlohmann::ordered_json(digest_text(digest_->value())) : nullptr;
+  write_stats_file(*options_.stats_file, stats.dump());
+}
+
+}  // namespace
+
+ExitStatus send_bytes(const SendBytesOptions& options, Interruption& interruption, Log& log) {
+  if (options.stats_file) {
+    require_writable(*options.stats_file, "--stats");
+  }
+  return SendBytes(options, interruption, log).run();
+}
+
+}  // namespace framewire

@@ -1,0 +1,282 @@
+"""rdsend and rdrecv: every byte or a status that says otherwise, over every link that there is here."""
+import hashlib
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+
+import harness
+
+SLOT_BYTES, SLOTS = 64 << 10, 4
+SMALL = ("--slot-bytes", SLOT_BYTES, "--slots", SLOTS)
+
+
+class Bytes(harness.EndToEnd):
+    def receiver(self, *arguments, listen="127.0.0.1:0", **options) -> harness.Program:
+        """One that listens on a port that it picks itself: program.address."""
+        program = self.start(harness.BIN / "rdrecv", "-v", "--listen", listen, *arguments, "--stats", self.file("received.json"), **options)
+        program.address = f"127.0.0.1:{program.wait_line(r'^waiting for a sender on .*?:([0-9]+)').group(1)}"
+        return program
+
+    def sender(self, *arguments, **options) -> harness.Program:
+        return self.start(harness.BIN / "rdsend", *arguments, "--stats", self.file("sent.json"), **options)
+
+    def said(self, name: str) -> dict:
+        return json.loads(self.file(name).read_text())
+
+    def data(self, size: int) -> pathlib.Path:
+        path = self.file(f"data-{size}")
+        path.write_bytes(os.urandom(size))
+        return path
+
+    def check_copy(self, original: pathlib.Path, transport: str, *options):
+        copy = self.file("copy")
+        receiver = self.receiver(copy)
+        sender = self.sender(receiver.address, original, "--transport", transport, *options)
+        self.ends(sender)
+        self.ends(receiver)
+        self.assertEqual(copy.stat().st_size, original.stat().st_size)
+        self.assertTrue(copy.read_bytes() == original.read_bytes())
+        sent, received = self.said("sent.json"), self.said("received.json")
+        self.assertEqual((sent["bytes"], sent["bytes_written"], received["bytes"]), 3 * (original.stat().st_size,))
+        self.assertEqual((sent["transport"], received["transport"], sent["digest"]), (transport, transport, received["digest"]))
+        return sent
+
+    # ---- exact
+
+    def test_sizes_around_a_slot_and_the_ring(self):
+        ring = SLOT_BYTES * SLOTS
+        for size in (0, 1, SLOT_BYTES - 1, SLOT_BYTES, SLOT_BYTES + 1, ring - 1, ring, ring + 1, 5_000_011):
+            for transport in ("local", "tcp"):
+                with self.subTest(f"{size} bytes over {transport}"):
+                    self.check_copy(self.data(size), transport, *SMALL)
+
+    def test_the_digest_is_xxhsums(self):
+        harness.require_tool("xxhsum")
+        original = self.data(100_003)
+        sent = self.check_copy(original, "tcp")
+        said = subprocess.run(["xxhsum", "-H3", original], capture_output=True, text=True, check=True).stdout
+        self.assertIn(sent["digest"], said)
+
+    def test_without_a_checksum(self):
+        self.assertIsNone(self.check_copy(self.data(1_000_000), "tcp", "--no-checksum")["digest"])
+
+    def test_three_gibibytes_through_pipes(self):
+        """More than 32 bits count. Sanitized programs would take minutes for it."""
+        size = (3 << 30) if not harness.IS_SANITIZED else (1 << 28) + 1
+        generate = ["bash", "-c", f"yes framewire | head -c {size}"]
+        with subprocess.Popen(generate, stdout=subprocess.PIPE) as source, subprocess.Popen(["md5sum"], stdin=source.stdout,
+                                                                                             stdout=subprocess.PIPE, text=True) as wanted:
+            wanted = wanted.communicate()[0]
+        with subprocess.Popen(["md5sum"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as sums:
+            receiver = self.receiver(stdout=sums.stdin)
+            sums.stdin.close()
+            with subprocess.Popen(generate, stdout=subprocess.PIPE) as source:
+                sender = self.sender("-v", receiver.address, "--transport", "tcp", stdin=source.stdout)
+                source.stdout.close()
+                self.ends(sender, seconds=4 * harness.WATCHDOG_S)
+            self.ends(receiver)
+            self.assertEqual(sums.stdout.read(), wanted)
+        sender.wait_line(r"^Bandwidth [0-9.]+ GB/s: [0-9.]+ [GM]B in .* over tcp; the (source|wire|sink) was the bottleneck$")
+        self.assertEqual(self.said("sent.json")["bytes"], size)
+
+    def test_small_writes_leave_at_once(self):
+        for transport in ("local", "tcp"):
+            with self.subTest(transport):
+                (mine_in, theirs_in), (theirs_out, mine_out) = os.pipe()[::-1], os.pipe()[::-1]
+                receiver = self.receiver(stdout=theirs_out)
+                sender = self.sender(receiver.address, "--transport", transport, stdin=theirs_in)
+                os.close(theirs_in)
+                os.close(theirs_out)
+                for number in range(50):  # each only when the one before has come: a byte that waits for company hangs this
+                    word = f"{number};".encode()
+                    os.write(mine_in, word)
+                    self.assertEqual(os.read(mine_out, 100), word)
+                os.close(mine_in)
+                self.ends(sender)
+                self.ends(receiver)
+                self.assertEqual(os.read(mine_out, 100), b"")
+                os.close(mine_out)
+
+    def test_a_reader_that_takes_its_time(self):
+        original = self.data(3_000_000)
+        reads, writes = os.pipe()
+        receiver = self.receiver(stdout=writes)
+        os.close(writes)
+        sender = self.sender(receiver.address, original, *SMALL)
+        came = hashlib.sha256()
+        with os.fdopen(reads, "rb", buffering=0) as pipe:
+            first = pipe.read(1)
+            harness.wait_until(lambda: sender.text.count("transport=") == 1, "the session")
+            self.assertTrue(sender.is_running(), "it does not end before all is written")
+            came.update(first)
+            while some := pipe.read(70_001):
+                came.update(some)
+        self.ends(sender)
+        self.ends(receiver)
+        self.assertEqual(came.digest(), hashlib.sha256(original.read_bytes()).digest())
+
+    def test_the_sender_may_listen(self):
+        original, copy = self.data(2_000_000), self.file("copy")
+        port = harness.free_port()
+        sender = self.sender("--listen", f"127.0.0.1:{port}", original)
+        receiver = self.start(harness.BIN / "rdrecv", "--from", f"127.0.0.1:{port}", "--fsync", copy, "--stats", self.file("received.json"))
+        self.ends(receiver)
+        self.ends(sender)
+        self.assertEqual(copy.read_bytes(), original.read_bytes())
+        self.assertTrue(self.said("received.json")["durable"])
+        self.assertTrue(self.said("sent.json")["durable"])
+
+    def test_through_a_host_in_the_middle(self):
+        original, copy = self.data(3_000_000), self.file("copy")
+        last = self.receiver(copy)
+        middle_out, middle_in = os.pipe()
+        first = self.receiver(stdout=middle_in)
+        second = self.start(harness.BIN / "rdsend", last.address, stdin=middle_out)
+        os.close(middle_in)
+        os.close(middle_out)
+        for program in (self.sender(first.address, original), first, second, last):
+            self.ends(program)
+        self.assertEqual(copy.read_bytes(), original.read_bytes())
+
+    def test_no_faster_than_the_limit(self):
+        sender = self.check_copy(self.data(2_000_000), "tcp", "--limit", "4M", *SMALL)
+        self.assertGreater(sender["seconds"], 0.3)
+
+    # ---- what goes wrong
+
+    def test_a_full_disk(self):
+        receiver = self.receiver("/dev/full")
+        sender = self.sender(receiver.address, self.data(1_000_000))
+        self.ends(receiver, harness.FAILED)
+        self.ends(sender, harness.FAILED)
+        self.one_sentence(receiver, "/dev/full", "No space left on device")
+        self.one_sentence(sender, "the receiver failed", "No space left on device")
+
+    def test_a_reader_that_leaves(self):
+        reads, writes = os.pipe()
+        receiver = self.receiver(stdout=writes)
+        os.close(writes)
+        sender = self.sender(receiver.address, stdin=subprocess.PIPE)
+        sender.process.stdin.write(b"one")
+        sender.process.stdin.flush()
+        self.assertEqual(os.read(reads, 10), b"one")
+        os.close(reads)
+        sender.process.stdin.write(b"two")
+        sender.process.stdin.flush()
+        self.ends(receiver, harness.FAILED)
+        self.ends(sender, harness.FAILED)  # though its own input is still open
+        self.one_sentence(receiver, "the reader of standard output has gone")
+        self.one_sentence(sender, "the receiver failed", "has gone")
+        sender.process.stdin.close()
+
+    def test_a_file_that_shrinks(self):
+        original, copy = self.file("shrinks"), self.file("copy")
+        original.write_bytes(bytes(8 << 20))
+        receiver = self.receiver(copy)
+        sender = self.sender(receiver.address, original, "--limit", "2M", *SMALL)
+        harness.wait_until(lambda: copy.exists() and copy.stat().st_size > 0, "the first bytes")
+        os.truncate(original, 1 << 20)
+        self.ends(sender, harness.FAILED)
+        self.ends(receiver, harness.FAILED)
+        self.one_sentence(sender, "became shorter while it was read")
+        self.one_sentence(receiver, "the sender's source failed", "became shorter")
+
+    def midway(self, *options):
+        """A receiver and a sender that has more to come."""
+        receiver = self.receiver(self.file("copy"))
+        sender = self.sender(receiver.address, "--transport", "tcp", *options, stdin=subprocess.PIPE)
+        sender.process.stdin.write(b"some")
+        sender.process.stdin.flush()
+        harness.wait_until(lambda: self.file("copy").exists() and self.file("copy").read_bytes() == b"some", "the first bytes")
+        self.addCleanup(sender.process.stdin.close)
+        return receiver, sender
+
+    def test_a_sender_that_is_killed(self):
+        receiver, sender = self.midway()
+        sender.kill()
+        self.ends(receiver, harness.LOST)
+        self.one_sentence(receiver, "lost the sender after 4 B", "not complete")
+
+    def test_a_receiver_that_is_killed(self):
+        receiver, sender = self.midway()
+        receiver.kill()
+        self.ends(sender, harness.LOST)
+        self.one_sentence(sender, "lost the receiver after 4 B")
+
+    def test_a_sender_that_is_interrupted(self):
+        receiver, sender = self.midway()
+        sender.interrupt()
+        self.ends(sender, harness.FAILED)
+        self.ends(receiver, harness.LOST)
+        self.one_sentence(sender, "interrupted after 4 B")
+        self.one_sentence(receiver, "after 4 B", "not complete")
+
+    def test_a_receiver_that_is_interrupted(self):
+        receiver, sender = self.midway()
+        receiver.interrupt()
+        self.ends(receiver, harness.FAILED)
+        self.ends(sender, harness.FAILED)
+        self.one_sentence(sender, "the receiver failed after 4 B: .*interrupted")
+
+    def test_a_reader_that_stands_still_holds_up_no_end(self):
+        reads, writes = os.pipe()
+        self.addCleanup(os.close, reads)
+        receiver = self.receiver(stdout=writes)
+        os.close(writes)
+        sender = self.sender(receiver.address, self.data(20_000_000), *SMALL)
+        harness.wait_until(lambda: "transport=" in sender.text, "the session")
+        receiver.interrupt()
+        self.ends(receiver, harness.FAILED)
+        self.ends(sender, harness.FAILED)
+
+    def test_nobody_there(self):
+        sender = self.sender(f"127.0.0.1:{harness.free_port()}", "--retry", "500ms", stdin=subprocess.DEVNULL)
+        self.ends(sender, harness.LOST)
+        self.one_sentence(sender, "no receiver came at 127.0.0.1", "rdrecv")
+        receiver = self.start(harness.BIN / "rdrecv", "--listen", "127.0.0.1:0", "--retry", "500ms")
+        self.ends(receiver, harness.LOST)
+        self.one_sentence(receiver, "no sender came")
+
+    def test_strangers_and_wrong_keys(self):
+        for name in ("one", "other"):
+            self.ends(self.start(harness.BIN / "framewire-key", "--file", self.file(name)))
+        receiver = self.receiver(self.file("copy"), "--key", self.file("one"))
+        port = int(receiver.address.split(":")[1])
+        with socket.create_connection(("127.0.0.1", port)) as stranger:
+            stranger.sendall(b"GET / HTTP/1.0\r\n\r\n")
+            wrong = self.sender(receiver.address, "--key", self.file("other"), stdin=subprocess.DEVNULL)
+            self.ends(wrong, harness.REFUSED)
+            original = self.data(100_000)
+            self.ends(self.sender(receiver.address, "--key", self.file("one"), original))
+        self.ends(receiver)
+        self.assertEqual(self.file("copy").read_bytes(), original.read_bytes())
+
+    def test_bad_words(self):
+        for program, arguments, status, wanted in (
+                ("rdsend", (), harness.USAGE, "HOST"),
+                ("rdsend", ("h", "f", "g"), harness.USAGE, "'g'"),
+                ("rdsend", ("--listen", "127.0.0.1:0", "f", "g"), harness.USAGE, "'g'"),
+                ("rdsend", ("127.0.0.1", "/no/such/file"), harness.FAILED, "/no/such/file"),
+                ("rdsend", ("127.0.0.1", "/"), harness.FAILED, "is a directory.*tar"),
+                ("rdsend", ("127.0.0.1", "--limit", "0"), harness.USAGE, "--limit"),
+                ("rdsend", ("127.0.0.1", "--slot-bytes", "1G"), harness.USAGE, "--slot-bytes"),
+                ("rdsend", ("127.0.0.1", "--slots", "1"), harness.USAGE, "--slots"),
+                ("rdsend", ("127.0.0.1", "--transport", "pigeon"), harness.USAGE, "'pigeon'"),
+                ("rdrecv", ("/no/such/folder/file",), harness.FAILED, "/no/such/folder/file"),
+                ("rdrecv", ("/",), harness.FAILED, "a directory"),
+                ("rdrecv", ("--listen", "*:0"), harness.REFUSED, "key"),
+                ("rdrecv", ("--from", "h", "--listen", "*:1"), harness.USAGE, "--from"),
+                ("rdrecv", ("a", "b"), harness.USAGE, "b")):
+            with self.subTest(f"{program} {arguments}"):
+                ended = self.run_to_end(harness.BIN / program, *arguments)
+                self.assertEqual(ended.process.returncode, status, ended.text)
+                self.one_sentence(ended, wanted)
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+
+    harness.main()

@@ -1,0 +1,184 @@
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/error.hpp"
+#include "pipe/input.hpp"
+#include "pipe/output.hpp"
+#include "pipe/pace.hpp"
+#include "pipe/progress.hpp"
+
+namespace framewire {
+namespace {
+
+/// A file that is gone with the test.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const std::string& text) {
+    fd_.reset(::mkstemp(path_.data()));
+    EXPECT_EQ(::write(fd_.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  }
+  ~TemporaryFile() { ::unlink(path_.c_str()); }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] int fd() const { return fd_.get(); }
+
+ private:
+  std::string path_ = testing::TempDir() + "framewire-pipe-XXXXXX";
+  FileDescriptor fd_;
+};
+
+/// A named pipe that is gone with the test.
+class NamedPipe {
+ public:
+  NamedPipe() : path_(testing::TempDir() + "framewire-fifo-" + std::to_string(::getpid())) {
+    ::unlink(path_.c_str());
+    EXPECT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+    both_.reset(::open(path_.c_str(), O_RDWR | O_CLOEXEC));
+  }
+  ~NamedPipe() { ::unlink(path_.c_str()); }
+  NamedPipe(const NamedPipe&) = delete;
+  NamedPipe& operator=(const NamedPipe&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] int fd() const { return both_.get(); }
+  void close() { both_.reset(); }
+
+ private:
+  std::string path_;
+  FileDescriptor both_;
+};
+
+bool never() {
+  return false;
+}
+
+TEST(Input, AFileFillsTheBufferAndKnowsItsSize) {
+  const TemporaryFile file("0123456789");
+  Input input(file.path(), never);
+  EXPECT_EQ(input.size_bytes(), 10U);
+  std::array<std::byte, 7> buffer{};
+  const auto first = input.read(buffer);
+  EXPECT_EQ(first.bytes, 7U);
+  EXPECT_EQ(first.state, ReadState::more);
+  const auto second = input.read(buffer);
+  EXPECT_EQ(second.bytes, 3U);
+  EXPECT_EQ(second.state, ReadState::ended);
+}
+
+TEST(Input, AFileThatBecameShorterHasFailed) {
+  const TemporaryFile file("0123456789");
+  Input input(file.path(), never);
+  std::array<std::byte, 4> buffer{};
+  EXPECT_EQ(input.read(buffer).bytes, 4U);
+  ASSERT_EQ(::ftruncate(file.fd(), 6), 0);
+  const auto rest = input.read(buffer);
+  EXPECT_EQ(rest.bytes, 2U);
+  EXPECT_EQ(rest.state, ReadState::failed);
+  EXPECT_NE(input.error().find("6 bytes came of 10"), std::string::npos) << input.error();
+}
+
+TEST(Input, OfAPipeTakesWhatIsThere) {
+  NamedPipe pipe;
+  Input input(pipe.path(), never);
+  EXPECT_FALSE(input.size_bytes());
+  std::array<std::byte, 100> buffer{};
+  ASSERT_EQ(::write(pipe.fd(), "one", 3), 3);
+  ASSERT_EQ(::write(pipe.fd(), "two", 3), 3);
+  const auto got = input.read(buffer);
+  EXPECT_EQ(got.bytes, 6U) << "and waits for no more";
+  EXPECT_EQ(got.state, ReadState::more);
+  pipe.close();
+  EXPECT_EQ(input.read(buffer).state, ReadState::ended);
+}
+
+TEST(Input, StopsWhereNothingComes) {
+  const NamedPipe pipe;
+  bool stops = false;
+  Input input(pipe.path(), [&] { return std::exchange(stops, true); });
+  std::array<std::byte, 10> buffer{};
+  EXPECT_EQ(input.read(buffer).state, ReadState::stopped);
+}
+
+TEST(Input, ThatCannotBeReadIsNamed) {
+  EXPECT_THROW(Input("/no/such/file", never), Error);
+  EXPECT_THROW(Input("/", never), Error);
+}
+
+TEST(Output, WritesAFileAndFinishesIt) {
+  const TemporaryFile file("an old and longer text");
+  Output output(file.path(), never);
+  const std::string text = "new";
+  EXPECT_TRUE(output.write(std::as_bytes(std::span(text))));
+  EXPECT_TRUE(output.finish(true));
+  EXPECT_EQ(output.written_bytes(), 3U);
+  std::array<char, 100> back{};
+  EXPECT_EQ(::pread(file.fd(), back.data(), back.size(), 0), 3);
+  EXPECT_STREQ(back.data(), "new");
+}
+
+TEST(Output, OnAFullDiskSaysSo) {
+  Output output("/dev/full", never);
+  const std::string text = "x";
+  EXPECT_FALSE(output.write(std::as_bytes(std::span(text))));
+  EXPECT_NE(output.error().find("No space left on device"), std::string::npos) << output.error();
+}
+
+TEST(Output, WhatIsNoFileNeedNotBeDurable) {
+  Output output("/dev/null", never);
+  EXPECT_TRUE(output.finish(true)) << output.error();
+}
+
+TEST(Output, ThatCannotBeWrittenIsNamed) {
+  EXPECT_THROW(Output("/no/such/folder/file", never), Error);
+}
+
+TEST(Pace, WithoutALimitNeverWaits) {
+  Pace pace(0);
+  EXPECT_EQ(pace.after(UINT64_MAX, 5), 5);
+}
+
+TEST(Pace, KeepsTheRate) {
+  Pace pace(1000);
+  constexpr std::int64_t start_ns = 1'000'000'000'000;
+  std::int64_t now_ns = start_ns;
+  for (int i = 0; i < 20; ++i) {
+    now_ns = std::max(now_ns, pace.after(500, now_ns));
+  }
+  // 10,000 bytes at 1,000 a second; a tenth of a second is free at the start.
+  EXPECT_EQ(now_ns - start_ns, 9'900'000'000);
+}
+
+TEST(Pace, MakesUpForLittleOfAPause) {
+  Pace pace(1000);
+  pace.after(1000, 1'000'000'000'000);
+  EXPECT_EQ(pace.after(1000, 2'000'000'000'000), 2'000'900'000'000);
+}
+
+TEST(Progress, TextsSayWhatIsKnown) {
+  EXPECT_EQ(progress_text(1'200'000'000, 1.05e9, 1.0, {}), "1.2 GB  1.1 GB/s");
+  EXPECT_EQ(progress_text(500'000'000, 1e8, 1.0, 1'000'000'000U), "500.0 MB  100.0 MB/s  50 %  5 s left");
+  EXPECT_EQ(progress_text(500'000'000, 0, 1.0, 1'000'000'000U), "500.0 MB  0 B/s  50 %");
+  EXPECT_EQ(progress_text(2'000, 1000, 1.0, 1'000U), "2.0 kB  1.0 kB/s  100 %  0 s left") << "a file that grew";
+  EXPECT_EQ(progress_text(0, 1e9, 1.0, 360'000'000'000U), "0 B  1.0 GB/s  0 %  6:00 min left");
+}
+
+TEST(Progress, NamesWhoMadeTheOthersWait) {
+  EXPECT_EQ(bottleneck_of(5, 1, 0), Stage::source);
+  EXPECT_EQ(bottleneck_of(1, 5, 4), Stage::sink);
+  EXPECT_EQ(bottleneck_of(1, 5, 1), Stage::wire);
+  EXPECT_EQ(bandwidth_text(12'000'000'000, 10, "tcp", Stage::wire),
+            "Bandwidth 1.2 GB/s: 12.0 GB in 10 s over tcp; the wire was the bottleneck");
+}
+
+}  // namespace
+}  // namespace framewire
