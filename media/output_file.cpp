@@ -13,6 +13,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/pipe.hpp"
 #include "base/text.hpp"
 #include "base/wait.hpp"
 
@@ -21,7 +22,6 @@ namespace framewire {
 namespace {
 
 constexpr std::int64_t look_again_ns = 100 * ns_per_ms;
-constexpr int pipe_bytes = 1 << 20;  // what an ordinary user may ask for; fewer turns between writer and reader
 
 /// Turns the SIGPIPE of a write on this thread into its EPIPE, without touching how the process handles signals.
 class NoPipeSignal {
@@ -49,21 +49,6 @@ class NoPipeSignal {
   bool was_pending_ = false;
 };
 
-/// A pipe is opened anew, so that O_NONBLOCK is ours alone: on the old description others would get it too (stdout is
-/// often shared with the shell). What cannot be opened anew (a socket, another user's pipe) is taken as it is.
-FileDescriptor take(int fd) {
-  struct stat status {};
-  if (::fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode)) {
-    const std::string path = "/proc/self/fd/" + std::to_string(fd);
-    FileDescriptor own(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
-    if (own.valid()) {
-      ::fcntl(own.get(), F_SETPIPE_SZ, pipe_bytes);
-      return own;
-    }
-  }
-  return FileDescriptor(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
-}
-
 }  // namespace
 
 OutputFile::OutputFile(const std::string& path, std::function<bool()> is_stopping, int fd_for_dash)
@@ -71,7 +56,8 @@ OutputFile::OutputFile(const std::string& path, std::function<bool()> is_stoppin
   const bool is_dash = path == "-";
   const FileDescriptor opened(is_dash ? -1 : ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (is_dash || opened.valid()) {
-    file_ = take(is_dash ? fd_for_dash : opened.get());
+    file_ = own_writing_end(is_dash ? fd_for_dash : opened.get());
+    enlarge_pipe(file_.get());
   }
   if (!file_.valid()) {
     throw Error::from_errno("write --output " + (is_dash ? "to standard output" : quote(path, 200)), errno);

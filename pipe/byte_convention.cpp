@@ -8,12 +8,13 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "command/json_text.hpp"
 
 namespace framewire {
 
 namespace {
 
-using nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 constexpr std::uint64_t end_bit = 1;
 constexpr std::uint64_t check_bit = 2;
@@ -22,8 +23,8 @@ constexpr std::uint64_t known_bits = end_bit | check_bit | (std::uint64_t{UINT32
 // Each may take six bytes of JSON.
 constexpr std::size_t longest_error_bytes = 300;
 
-json digest_to_json(const std::optional<std::uint64_t>& digest) {
-  return digest ? json(digest_text(*digest)) : json(nullptr);
+Json digest_to_json(const std::optional<std::uint64_t>& digest) {
+  return text_or_null(digest ? digest_text(*digest) : "");
 }
 
 Error wrong(std::string_view what, std::string_view field, std::string_view wanted) {
@@ -31,15 +32,15 @@ Error wrong(std::string_view what, std::string_view field, std::string_view want
                        std::string(wanted));
 }
 
-json parse_object(const std::string& text, std::string_view what) {
-  json object = json::parse(text, nullptr, false);
+Json parse_object(const std::string& text, std::string_view what) {
+  Json object = Json::parse(text, nullptr, false);
   if (!object.is_object()) {
     throw Error::failed("the peer's " + std::string(what) + " is no JSON object: " + quote(text));
   }
   return object;
 }
 
-std::uint64_t bytes_of(const json& object, std::string_view what) {
+std::uint64_t bytes_of(const Json& object, std::string_view what) {
   const auto found = object.find("bytes");
   if (found == object.end() || !found->is_number_unsigned()) {
     throw wrong(what, "bytes", "a whole number");
@@ -47,7 +48,7 @@ std::uint64_t bytes_of(const json& object, std::string_view what) {
   return found->get<std::uint64_t>();
 }
 
-std::optional<std::uint64_t> digest_of(const json& object, std::string_view what) {
+std::optional<std::uint64_t> digest_of(const Json& object, std::string_view what) {
   const auto found = object.find("digest");
   if (found != object.end() && found->is_null()) {
     return std::nullopt;
@@ -63,7 +64,7 @@ std::optional<std::uint64_t> digest_of(const json& object, std::string_view what
   throw wrong(what, "digest", "16 hexadecimal digits, or null");
 }
 
-std::string error_of(const json& object, std::string_view what) {
+std::string error_of(const Json& object, std::string_view what) {
   const auto found = object.find("error");
   if (found != object.end() && found->is_null()) {
     return {};
@@ -75,13 +76,13 @@ std::string error_of(const json& object, std::string_view what) {
   return text.empty() ? "it does not say why" : quote(text, longest_error_bytes);
 }
 
-json error_to_json(const std::string& error) {
-  return error.empty() ? json(nullptr) : json(error.substr(0, longest_error_bytes));
+Json error_to_json(const std::string& error) {
+  return text_or_null(error.substr(0, longest_error_bytes));
 }
 
 /// Text that is no UTF-8 (a file's name may be anything) becomes text that is.
-std::string dump(const json& object) {
-  return object.dump(-1, ' ', false, json::error_handler_t::replace);
+std::string dump(const Json& object) {
+  return object.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace
@@ -114,7 +115,7 @@ std::string to_json_text(const EndRecord& record) {
 
 EndRecord end_record_from(const std::string& json_text) {
   constexpr std::string_view what = "end record";
-  const json object = parse_object(json_text, what);
+  const Json object = parse_object(json_text, what);
   return {.bytes = bytes_of(object, what), .digest = digest_of(object, what), .error = error_of(object, what)};
 }
 
@@ -128,7 +129,7 @@ std::string to_json_text(const Receipt& receipt) {
 
 Receipt receipt_from(const std::string& json_text) {
   constexpr std::string_view what = "receipt";
-  const json object = parse_object(json_text, what);
+  const Json object = parse_object(json_text, what);
   Receipt receipt{.bytes = bytes_of(object, what), .digest = digest_of(object, what), .error = error_of(object, what)};
   const auto durable = object.find("durable");
   if (durable == object.end() || !durable->is_boolean()) {

@@ -10,9 +10,9 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/pipe.hpp"
 #include "base/text.hpp"
 #include "base/wait.hpp"
-#include "pipe/pipe_size.hpp"
 
 namespace framewire {
 

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,9 +9,9 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/pipe.hpp"
 #include "base/text.hpp"
 #include "base/wait.hpp"
-#include "pipe/pipe_size.hpp"
 
 namespace framewire {
 
@@ -20,24 +19,11 @@ namespace {
 
 constexpr std::int64_t look_again_ns = 100 * ns_per_ms;
 
-/// A pipe is opened anew, so that O_NONBLOCK is ours alone: on the old description others would get it too. What cannot
-/// be opened anew (a socket, another user's pipe) is taken as it is, and may hold up an end that is asked for.
-FileDescriptor take_standard_output() {
-  struct stat status {};
-  if (::fstat(STDOUT_FILENO, &status) == 0 && S_ISFIFO(status.st_mode)) {
-    FileDescriptor own(::open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_CLOEXEC));
-    if (own.valid()) {
-      return own;
-    }
-  }
-  return FileDescriptor(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
-}
-
 }  // namespace
 
 Output::Output(const std::string& path, std::function<bool()> is_stopping)
     : name_(path == "-" ? "standard output" : quote(path, 200)), is_stopping_(std::move(is_stopping)) {
-  file_ = path == "-" ? take_standard_output()
+  file_ = path == "-" ? own_writing_end(STDOUT_FILENO)
                       : FileDescriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!file_.valid()) {
     throw Error::from_errno("write " + name_, errno);

@@ -26,9 +26,8 @@ std::string time_text(double seconds) {
 }
 
 std::string bandwidth(std::uint64_t bytes, double seconds, const std::string& transport) {
-  const double gigabytes_per_second = seconds > 0 ? static_cast<double>(bytes) / 1e9 / seconds : 0;
-  return fmt::format("Bandwidth {:.3g} GB/s: {} in {:.3g} s over {}", gigabytes_per_second, format_bytes(bytes),
-                     seconds, transport);
+  return fmt::format("Bandwidth {:.3g} GB/s: {} in {:.3g} s over {}", gigabytes_per_second(bytes, seconds),
+                     format_bytes(bytes), seconds, transport);
 }
 
 }  // namespace
@@ -96,6 +95,10 @@ void Progress::run() noexcept {
     bytes_before = bytes_now;
     before_ns = now_ns;
   }
+}
+
+double gigabytes_per_second(std::uint64_t bytes, double seconds) noexcept {
+  return seconds > 0 ? static_cast<double>(bytes) / 1e9 / seconds : 0;
 }
 
 const char* name(Stage stage) noexcept {

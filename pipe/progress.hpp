@@ -58,6 +58,9 @@ const char* name(Stage stage) noexcept;
 /// receiver `sink_s` for its file or reader.
 Stage bottleneck_of(double source_s, double room_s, double sink_s) noexcept;
 
+/// 0 where no time was taken.
+double gigabytes_per_second(std::uint64_t bytes, double seconds) noexcept;
+
 /// "Bandwidth 1.05 GB/s: 12.3 GB in 11.7 s over tcp; the source was the bottleneck".
 std::string bandwidth_text(std::uint64_t bytes, double seconds, const std::string& transport, Stage bottleneck);
 

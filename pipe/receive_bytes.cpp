@@ -6,6 +6,7 @@
 #include "base/clock.hpp"
 #include "base/text.hpp"
 #include "command/command_line.hpp"
+#include "command/json_text.hpp"
 #include "pipe/byte_convention.hpp"
 #include "pipe/digest.hpp"
 #include "pipe/output.hpp"
@@ -220,20 +221,18 @@ void ReceiveBytes::report() {
   const double seconds = progress_.seconds();
   const double sink_s = static_cast<double>(output_->spent_ns()) / 1e9;
   const double waited_s = static_cast<double>(waited_ns_) / 1e9;
-  const double gigabytes_per_second = seconds > 0 ? static_cast<double>(received_bytes_) / 1e9 / seconds : 0;
   if (options_.is_verbose) {
     log_.info(received_text(received_bytes_, seconds, transport_, sink_s > waited_s));
   }
   if (options_.stats_file) {
     const nlohmann::ordered_json stats{{"bytes", received_bytes_},
                                        {"seconds", seconds},
-                                       {"gigabytes_per_second", gigabytes_per_second},
+                                       {"gigabytes_per_second", gigabytes_per_second(received_bytes_, seconds)},
                                        {"transport", transport_},
                                        {"waited_seconds", waited_s},
                                        {"sink_seconds", sink_s},
                                        {"durable", options_.is_durable},
-                                       {"digest", takes_digest_ ? nlohmann::ordered_json(digest_text(digest_.value()))
-                                                                : nlohmann::ordered_json(nullptr)}};
+                                       {"digest", text_or_null(takes_digest_ ? digest_text(digest_.value()) : "")}};
     write_stats_file(*options_.stats_file, stats.dump());
   }
 }

@@ -7,6 +7,7 @@
 #include "base/clock.hpp"
 #include "base/text.hpp"
 #include "command/command_line.hpp"
+#include "command/json_text.hpp"
 #include "pipe/byte_convention.hpp"
 #include "pipe/digest.hpp"
 #include "pipe/input.hpp"
@@ -139,7 +140,12 @@ ReadState SendBytes::pump() {
     }
     const Input::Read got = input_.read(slot->bytes());
     if (got.bytes > 0) {
+      if (digest_) {
+        digest_->add(slot->bytes().first(got.bytes));
+      }
       publish(std::move(*slot), got.bytes, false);
+      sent_bytes_ += got.bytes;
+      progress_.add(got.bytes);
       if (!stream_.sleep_until(pace_.after(got.bytes, monotonic_ns()))) {
         return ReadState::stopped;
       }
@@ -153,18 +159,11 @@ ReadState SendBytes::pump() {
 void SendBytes::publish(ClaimedSlot slot, std::size_t bytes, bool is_end) {
   ChunkTag tag{.is_end = is_end};
   if (digest_) {
-    if (!is_end) {
-      digest_->add(slot.bytes().first(bytes));
-    }
     tag.check = static_cast<std::uint32_t>(digest_->value());
   }
   const FrameInfo info{
       .pts_ns = static_cast<std::int64_t>(sent_bytes_), .user_tag = encode(tag), .layout = bytes_layout(bytes)};
   stream_.publish(std::move(slot), info);
-  if (!is_end) {
-    sent_bytes_ += bytes;
-    progress_.add(bytes);
-  }
 }
 
 void SendBytes::publish_end(ReadState state) {
@@ -213,18 +212,17 @@ void SendBytes::report(const SessionReport& session, const Receipt& said) {
   if (!options_.stats_file) {
     return;
   }
-  nlohmann::ordered_json stats{
-      {"bytes", sent_bytes_},
-      {"bytes_written", said.bytes},
-      {"seconds", seconds},
-      {"gigabytes_per_second", seconds > 0 ? static_cast<double>(sent_bytes_) / 1e9 / seconds : 0},
-      {"transport", session.transport},
-      {"source_seconds", source_s},
-      {"wire_seconds", room_s},
-      {"sink_seconds", said.sink_seconds},
-      {"bottleneck", name(bottleneck)},
-      {"durable", said.is_durable}};
-  stats["digest"] = digest_ ? nlohmann::ordered_json(digest_text(digest_->value())) : nullptr;
+  const nlohmann::ordered_json stats{{"bytes", sent_bytes_},
+                                     {"bytes_written", said.bytes},
+                                     {"seconds", seconds},
+                                     {"gigabytes_per_second", gigabytes_per_second(sent_bytes_, seconds)},
+                                     {"transport", session.transport},
+                                     {"source_seconds", source_s},
+                                     {"wire_seconds", room_s},
+                                     {"sink_seconds", said.sink_seconds},
+                                     {"bottleneck", name(bottleneck)},
+                                     {"durable", said.is_durable},
+                                     {"digest", text_or_null(digest_ ? digest_text(digest_->value()) : "")}};
   write_stats_file(*options_.stats_file, stats.dump());
 }
 

@@ -1,54 +1,19 @@
 """rdsend and rdrecv: every byte or a status that says otherwise, over every link that there is here."""
 import hashlib
-import json
 import os
-import pathlib
 import signal
 import socket
 import subprocess
 
 import harness
-
-SLOT_BYTES, SLOTS = 64 << 10, 4
-SMALL = ("--slot-bytes", SLOT_BYTES, "--slots", SLOTS)
+from byte_programs import RING_BYTES, SLOT_BYTES, SMALL, BytePrograms
 
 
-class Bytes(harness.EndToEnd):
-    def receiver(self, *arguments, listen="127.0.0.1:0", **options) -> harness.Program:
-        """One that listens on a port that it picks itself: program.address."""
-        program = self.start(harness.BIN / "rdrecv", "-v", "--listen", listen, *arguments, "--stats", self.file("received.json"), **options)
-        program.address = f"127.0.0.1:{program.wait_line(r'^waiting for a sender on .*?:([0-9]+)').group(1)}"
-        return program
-
-    def sender(self, *arguments, **options) -> harness.Program:
-        return self.start(harness.BIN / "rdsend", *arguments, "--stats", self.file("sent.json"), **options)
-
-    def said(self, name: str) -> dict:
-        return json.loads(self.file(name).read_text())
-
-    def data(self, size: int) -> pathlib.Path:
-        path = self.file(f"data-{size}")
-        path.write_bytes(os.urandom(size))
-        return path
-
-    def check_copy(self, original: pathlib.Path, transport: str, *options):
-        copy = self.file("copy")
-        receiver = self.receiver(copy)
-        sender = self.sender(receiver.address, original, "--transport", transport, *options)
-        self.ends(sender)
-        self.ends(receiver)
-        self.assertEqual(copy.stat().st_size, original.stat().st_size)
-        self.assertTrue(copy.read_bytes() == original.read_bytes())
-        sent, received = self.said("sent.json"), self.said("received.json")
-        self.assertEqual((sent["bytes"], sent["bytes_written"], received["bytes"]), 3 * (original.stat().st_size,))
-        self.assertEqual((sent["transport"], received["transport"], sent["digest"]), (transport, transport, received["digest"]))
-        return sent
-
+class Bytes(BytePrograms):
     # ---- exact
 
     def test_sizes_around_a_slot_and_the_ring(self):
-        ring = SLOT_BYTES * SLOTS
-        for size in (0, 1, SLOT_BYTES - 1, SLOT_BYTES, SLOT_BYTES + 1, ring - 1, ring, ring + 1, 5_000_011):
+        for size in (0, 1, SLOT_BYTES - 1, SLOT_BYTES, SLOT_BYTES + 1, RING_BYTES - 1, RING_BYTES, RING_BYTES + 1, 5_000_011):
             for transport in ("local", "tcp"):
                 with self.subTest(f"{size} bytes over {transport}"):
                     self.check_copy(self.data(size), transport, *SMALL)

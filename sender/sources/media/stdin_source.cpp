@@ -9,6 +9,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/pipe.hpp"
 #include "base/text.hpp"
 #include "media/frame_rate.hpp"
 #include "media/y4m.hpp"
@@ -16,8 +17,6 @@
 namespace framewire {
 
 namespace {
-
-constexpr int pipe_bytes = 1 << 20;  // as much as an ordinary user may ask for: fewer turns between writer and reader
 
 ReadResult checked(ReadResult result, const StreamReader& reader) {
   if (result == ReadResult::failed) {
@@ -47,7 +46,7 @@ StdinSource::StdinSource(SourceOptions options, int fd) : options_(std::move(opt
   if (options_.width != 0) {
     format_.layout = packed_layout(options_.pixel_format.value_or(PixelFormat::rgba), options_.width, options_.height);
   }
-  ::fcntl(fd_, F_SETPIPE_SZ, pipe_bytes);  // not a pipe, or not allowed: then it stays as it is
+  enlarge_pipe(fd_);
 }
 
 std::string StdinSource::describe() const {

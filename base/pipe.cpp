@@ -1,0 +1,28 @@
+#include "base/pipe.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <string>
+
+namespace framewire {
+
+void enlarge_pipe(int fd) noexcept {
+  // More than the limit, or more than this user's pipes may have in all, is refused: then less.
+  for (int bytes = 1 << 20; bytes > 1 << 16 && ::fcntl(fd, F_SETPIPE_SZ, bytes) < 0; bytes /= 2) {
+  }
+}
+
+FileDescriptor own_writing_end(int fd) {
+  struct stat status {};
+  if (::fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode)) {
+    const std::string path = "/proc/self/fd/" + std::to_string(fd);
+    FileDescriptor own(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+    if (own.valid()) {
+      return own;
+    }
+  }
+  return FileDescriptor(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
+}
+
+}  // namespace framewire

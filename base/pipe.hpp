@@ -1,0 +1,17 @@
+// Pipes that others have made.
+#pragma once
+
+#include "base/file_descriptor.hpp"
+
+namespace framewire {
+
+/// 1 MiB, or what /proc/sys/fs/pipe-max-size leaves; nothing where `fd` is no pipe. Fewer turns between writer and
+/// reader: with 64 KiB each waits for the other sixteen times as often.
+void enlarge_pipe(int fd) noexcept;
+
+/// A descriptor of one's own for what is written to `fd`. A pipe is opened anew, so that O_NONBLOCK is ours alone: on
+/// the old description others would get it too (stdout is often shared with the shell). What cannot be opened anew (a
+/// socket, another user's pipe) is taken as it is, and its writes may block. Invalid, with errno, if `fd` is.
+FileDescriptor own_writing_end(int fd);
+
+}  // namespace framewire

@@ -1,0 +1,45 @@
+"""rdsend and rdrecv as the tests start them, on this machine and over RDMA."""
+import json
+import os
+import pathlib
+
+import harness
+
+SLOT_BYTES, SLOTS = 64 << 10, 4
+SMALL = ("--slot-bytes", SLOT_BYTES, "--slots", SLOTS)
+RING_BYTES = SLOT_BYTES * SLOTS
+
+
+class BytePrograms(harness.EndToEnd):
+    common = ()  # options that both ends get: --transport, where there is one for all
+
+    def receiver(self, *arguments, listen="127.0.0.1:0", **options) -> harness.Program:
+        """One that listens on a port that it picks itself: program.address."""
+        program = self.start(harness.BIN / "rdrecv", "-v", "--listen", listen, *self.common, *arguments, "--stats", self.file("received.json"), **options)
+        program.address = f"127.0.0.1:{program.wait_line(r'^waiting for a sender on .*?:([0-9]+)').group(1)}"
+        return program
+
+    def sender(self, *arguments, **options) -> harness.Program:
+        return self.start(harness.BIN / "rdsend", *self.common, *arguments, "--stats", self.file("sent.json"), **options)
+
+    def said(self, name: str) -> dict:
+        return json.loads(self.file(name).read_text())
+
+    def data(self, size: int) -> pathlib.Path:
+        path = self.file(f"data-{size}")
+        path.write_bytes(os.urandom(size))
+        return path
+
+    def check_copy(self, original: pathlib.Path, transport: str, *options) -> dict:
+        copy = self.file("copy")
+        receiver = self.receiver(copy)
+        wanted = () if self.common else ("--transport", transport)
+        sender = self.sender(receiver.address, original, *wanted, *options)
+        self.ends(sender)
+        self.ends(receiver)
+        self.assertEqual(copy.stat().st_size, original.stat().st_size)
+        self.assertTrue(copy.read_bytes() == original.read_bytes())
+        sent, received = self.said("sent.json"), self.said("received.json")
+        self.assertEqual((sent["bytes"], sent["bytes_written"], received["bytes"]), 3 * (original.stat().st_size,))
+        self.assertEqual((sent["transport"], received["transport"], sent["digest"]), (transport, transport, received["digest"]))
+        return sent
