@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -241,6 +242,7 @@ RowResult measure_plain_socket(const RowPlan& plan, const Interruption& interrup
     throw Error::from_errno("start the plain-socket server", errno);
   }
   if (pid == 0) {
+    ::prctl(PR_SET_NAME, "socket-server");  // for top and ps, where it is one of three of the same name
     client.reset();
     try {
       serve(server.get(), report_out.get(), plan);

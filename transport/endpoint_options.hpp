@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "transport/control/key_file.hpp"
 #include "transport/link.hpp"
 
 namespace framewire {
@@ -22,7 +23,9 @@ struct HostPort {
 struct EndpointOptions {
   std::optional<HostPort> dial;         // one of these two
   std::optional<HostPort> listen;       // host empty: the default (loopback, or all addresses when a key exists)
+  std::uint16_t last_port = 0;          // where it is above listen's port: whichever of these ports is free
   std::optional<std::string> key_file;  // --key: then always used
+  std::optional<Key> one_time_key{};    // of this run, instead of any file; always used, too
   bool insecure = false;
   std::vector<LinkKind> allowed_links{LinkKind::local, LinkKind::rdma, LinkKind::tcp};  // of --transport; best first
   bool transport_is_auto = true;

@@ -265,8 +265,9 @@ class Bench(harness.EndToEnd):
     def test_a_socket_whose_other_end_stands_still(self):
         client = self.start(harness.BIN / "framewire-bench", "--transport", "socket", "--message-bytes", "1M", "--duration", "60s",
                             "--operation", "stream", stdout=subprocess.DEVNULL)
-        harness.wait_until(lambda: len(client.family()) == 3, "the server and the socket's receiver")
-        os.kill(max(client.family()), signal.SIGSTOP)
+        receiver = lambda: [pid for pid in client.family() if pathlib.Path(f"/proc/{pid}/comm").read_text().strip() == "socket-server"]
+        harness.wait_until(receiver, "the socket's receiver")
+        os.kill(*receiver(), signal.SIGSTOP)
         self.ends(client, harness.LOST)
         self.one_sentence(client, "has moved nothing for 10 s")
         harness.wait_until(lambda: client.family() == [], "all it started to go with it")

@@ -183,8 +183,9 @@ class OneHost(lab.RdmaTest):
         # At the viewer that listens.
         viewer = self.view("--listen", "*:0", "--insecure", **self.limited(1 << 20))
         port = viewer.wait_line(r"^waiting for a sender on .*:(\d+)").group(1)
-        sender = self.send(*frames, "--frames", "5", "--to", f"{lab.ADDRESS}:{port}")
+        sender = self.send(*frames, "--to", f"{lab.ADDRESS}:{port}")
         viewer.wait_line(why)
+        sender.interrupt()
         self.ends(viewer)
         self.ends(sender)
 

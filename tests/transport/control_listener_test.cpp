@@ -119,6 +119,22 @@ TEST(Listener, NamesThePortThatIsInUse) {
                "take another port with --listen");
 }
 
+TEST(Listener, TakesAPortOfARange) {
+  const Listener first(on("127.0.0.1"));
+  ListenOptions range = on("127.0.0.1", first.port());
+  range.last_port = first.port();
+  const std::string words = "port " + std::to_string(first.port()) + " is in use";
+  expect_error(error_of([&] { const Listener taken(range); }), ExitStatus::failed, words);
+  range.last_port = static_cast<std::uint16_t>(std::min(65535, first.port() + 20));
+  const Listener second(range);
+  EXPECT_GT(second.port(), first.port());
+  EXPECT_LE(second.port(), range.last_port);
+  if (second.port() == first.port() + 1) {
+    range.last_port = second.port();
+    expect_error(error_of([&] { const Listener taken(range); }), ExitStatus::failed, "none of the ports");
+  }
+}
+
 TEST(Listener, NamesThePortThatAnotherProgramHasByTcp) {
   const FileDescriptor other(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};

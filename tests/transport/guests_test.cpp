@@ -15,6 +15,7 @@
 #include "tests/base/temporary_folder.hpp"
 #include "transport/control/authenticate.hpp"
 #include "transport/control/dial.hpp"
+#include "transport/session/data_link.hpp"
 #include "transport/session/handshake.hpp"
 #include "transport/session/messages.hpp"
 #include "transport/session/sender_service.hpp"
@@ -72,6 +73,29 @@ TEST_F(GuestsTest, AreServedAndSendersAfterThem) {
   const SenderService service(to, {&stream}, "test", log_);
   EXPECT_TRUE(eventually([&] { return subscriber.status().state == SubscriberState::connected; }));
   subscriber.close({});
+}
+
+/// It may be the one to dial, and would stay for ever where nobody listens to it any more.
+TEST_F(GuestsTest, ASenderIsLetGoOfWhenItsSessionFailsHere) {
+  Subscriber subscriber(listening(), log_);
+  const Authenticated sender = come(subscriber, "sender");
+  const SessionId session = random_session_id();
+  sender.channel->send(to_json(OfferMessage{.session = to_hex(session),
+                                            .streams = {{.name = "test", .number = 1, .description = {}}},
+                                            .links = {LinkKind::tcp}}));
+  const ChooseMessage choice = read_choose(hear(sender));
+  sender.channel->send(to_json(ConnectMessage{}));
+  const DataPath path = dial_data({"127.0.0.1", subscriber.port()}, 0, Token::from_hex(choice.token),
+                                  {session, LinkKind::tcp, 0}, {.peer_timeout_ns = 10 * ns_per_s});
+  ASSERT_TRUE(eventually([&] { return subscriber.status().state == SubscriberState::connected; }));
+  const EpochMessage epoch{
+      .number = 7, .format = {.layout = bytes_layout(100), .colour = {}}, .slot_bytes = 4096, .ring_slots = 2};
+  sender.channel->send(to_json(epoch));
+  sender.channel->send(to_json(epoch));
+  EXPECT_THROW(
+      while (true) { hear(sender); }, Error);
+  EXPECT_TRUE(eventually([&] { return subscriber.status().state == SubscriberState::lost; }));
+  EXPECT_EQ(subscriber.status().sentence, "the sender announced format 7 after format 7");
 }
 
 TEST_F(GuestsTest, OfAnotherRoleAreRefused) {

@@ -182,7 +182,7 @@ Listener::Listener(const ListenOptions& options) {
         quote(format_host_port(options.at))));
   }
   if (options.at.port != 0) {
-    bind(options.at, plan.addresses, plan.first_that_works);
+    bind_one_of(options.at, std::max(options.at.port, options.last_port), plan.addresses, plan.first_that_works);
     return;
   }
   for (int attempt = 1;; ++attempt) {
@@ -193,6 +193,22 @@ Listener::Listener(const ListenOptions& options) {
     } catch (const Error&) {
       if (attempt == port_attempts) {
         throw;
+      }
+    }
+  }
+}
+
+void Listener::bind_one_of(const HostPort& first, std::uint16_t last_port, std::span<const SocketAddress> addresses,
+                           bool first_that_works) {
+  for (HostPort at = first;; ++at.port) {
+    try {
+      bind(at, addresses, first_that_works);
+      return;
+    } catch (const Error& error) {
+      if (at.port == last_port) {
+        throw first.port == last_port ? error
+                                      : Error::failed(fmt::format("none of the ports {} to {} can be had; the last: {}",
+                                                                  first.port, last_port, error.what()));
       }
     }
   }

@@ -17,6 +17,7 @@ namespace framewire {
 
 struct ListenOptions {
   HostPort at;  // host empty: loopback without a key, all addresses with one; "*": all addresses; port 0: any free port
+  std::uint16_t last_port = 0;  // above at.port: the first of at.port to this one that is free
   bool has_key = false;   // a key is there, so that strangers can be told apart
   bool insecure = false;  // --insecure
 };
@@ -66,6 +67,8 @@ class Listener {
     bool is_unix = false;
   };
   void bind(const HostPort& at, std::span<const SocketAddress> addresses, bool first_that_works);
+  void bind_one_of(const HostPort& first, std::uint16_t last_port, std::span<const SocketAddress> addresses,
+                   bool first_that_works);
   std::optional<Accepted> accept_from(const Socket& socket) noexcept;
 
   std::vector<Socket> sockets_;

@@ -9,9 +9,11 @@ namespace framewire {
 
 AuthenticateOptions authentication_of(const EndpointOptions& endpoint) {
   AuthenticateOptions options;
-  options.key_is_explicit = endpoint.key_file.has_value();
+  options.key_is_explicit = endpoint.key_file.has_value() || endpoint.one_time_key.has_value();
   options.insecure = endpoint.insecure;
-  if (!endpoint.insecure || options.key_is_explicit) {
+  if (endpoint.one_time_key) {
+    options.key = endpoint.one_time_key;
+  } else if (!endpoint.insecure || options.key_is_explicit) {
     options.key = find_key(endpoint.key_file);
   }
   return options;
@@ -42,6 +44,7 @@ void require_rdma_where_asked(const EndpointOptions& endpoint) {
 
 ListenOptions listening_of(const EndpointOptions& endpoint, const AuthenticateOptions& authentication) {
   return {.at = endpoint.listen.value_or(HostPort{}),
+          .last_port = endpoint.last_port,
           .has_key = authentication.key.has_value(),
           .insecure = endpoint.insecure};
 }

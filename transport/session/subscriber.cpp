@@ -77,11 +77,11 @@ class Subscriber::Implementation {
   void serve(ViewerSession& session);
   static void handle_messages(ViewerSession& session);
   void publish_epoch(const ViewerSession& session);
-  bool go_on_after(const Error& error, bool had_session);
+  bool go_on_after(const Error& error, ViewerSession* session);
   bool give_up(const Error& error, bool had_session);
   bool pause();
   void finish_if_done() noexcept;
-  void set_status(SubscriberState state, const std::string& sentence, ExitStatus exit_status = ExitStatus::ok);
+  void say_whom_it_awaits(const std::string& whom);
 
   const SubscriberOptions options_;
   Log& log_;
@@ -126,12 +126,12 @@ Subscriber::Implementation::Implementation(SubscriberOptions options, Log& log)
              .terms = terms_of(options_.endpoint)};
   if (options_.endpoint.dial) {
     require_rdma_where_asked(options_.endpoint);
-    set_status(SubscriberState::waiting, "waiting for " + format_host_port(*options_.endpoint.dial));
+    say_whom_it_awaits(format_host_port(*options_.endpoint.dial));
   } else {
     door_ = std::make_unique<Door>(
         listening_of(options_.endpoint, authenticate_), rdma_listening_of(options_.endpoint), authenticate_,
         [this](Door&, Authenticated authenticated) { take_incoming(std::move(authenticated)); }, log_);
-    set_status(SubscriberState::waiting, "waiting for a sender on " + door_->describe());
+    say_whom_it_awaits("a sender on " + door_->describe());
   }
   thread_ = std::thread([this] { run(); });
 }
@@ -229,31 +229,32 @@ void Subscriber::Implementation::run() noexcept {
 
 /// False when there will be no further session.
 bool Subscriber::Implementation::run_one_session() {
-  bool had_session = false;
+  std::shared_ptr<ViewerSession> session;
   try {
-    const auto session = connect();
-    if (!session) {
-      return false;
+    if (session = connect(); session) {
+      adopt(session);
+      serve(*session);
     }
-    adopt(session);
-    had_session = true;
-    serve(*session);
     return false;
   } catch (const RdmaUnusable& error) {
     wishes_.why_no_rdma = error.what();
-    return go_on_after(error, had_session);
+    return go_on_after(error, session.get());
   } catch (const Error& error) {
-    return go_on_after(error, had_session);
+    return go_on_after(error, session.get());
   } catch (const std::exception& error) {  // no memory, no threads: the next try may find some
-    return go_on_after(Error::failed(error.what()), had_session);
+    return go_on_after(Error::failed(error.what()), session.get());
   }
 }
 
-bool Subscriber::Implementation::go_on_after(const Error& error, bool had_session) {
+/// The session's last frames may still be taken, but its sender has to know that it is over: it may be the one to dial.
+bool Subscriber::Implementation::go_on_after(const Error& error, ViewerSession* session) {
   const std::scoped_lock lock(mutex_);
   handshake_fd_.reset();
   has_session_ = false;
-  return !stopping_ && !give_up(error, had_session);
+  if (session != nullptr) {
+    session->hang_up();
+  }
+  return !stopping_ && !give_up(error, session != nullptr);
 }
 
 std::shared_ptr<ViewerSession> Subscriber::Implementation::connect() {
@@ -451,12 +452,10 @@ bool Subscriber::Implementation::pause() {
   return !changed_.wait_for(lock, std::chrono::nanoseconds(between_dials_ns), [&] { return stopping_; });
 }
 
-void Subscriber::Implementation::set_status(SubscriberState state, const std::string& sentence,
-                                            ExitStatus exit_status) {
+void Subscriber::Implementation::say_whom_it_awaits(const std::string& whom) {
   const std::scoped_lock lock(mutex_);
-  status_.state = state;
-  status_.sentence = sentence;
-  status_.exit_status = exit_status;
+  status_.state = SubscriberState::waiting;
+  status_.sentence = "waiting for " + whom;
   ++status_version_;
   raise_event(status_event_.get());
 }

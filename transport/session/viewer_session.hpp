@@ -53,6 +53,9 @@ class ViewerSession {
   /// Says bye. Any thread; does nothing when the connection is gone.
   void say_bye(const std::string& reason, std::uint64_t frames_received, const std::string& statistics_json) noexcept;
 
+  /// Ends the control channel, and with it the session at the sender. Any thread.
+  void hang_up() noexcept { authenticated_.channel->close(); }
+
   [[nodiscard]] const std::shared_ptr<ReceiverLink>& link() const noexcept { return link_; }
   [[nodiscard]] const std::string& start_line() const noexcept { return start_line_; }
   [[nodiscard]] Delivery delivery() const noexcept { return delivery_; }
