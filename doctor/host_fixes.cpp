@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "doctor/shell_word.hpp"
+#include "command/shell_word.hpp"
 #include "transport/control/address.hpp"
 
 namespace framewire {

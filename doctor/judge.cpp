@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "doctor/shell_word.hpp"
+#include "command/shell_word.hpp"
 
 namespace framewire {
 

@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "doctor/host_fixes.hpp"
-#include "doctor/shell_word.hpp"
+#include "command/shell_word.hpp"
 #include "transport/control/address.hpp"
 
 namespace framewire {

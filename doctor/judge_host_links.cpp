@@ -7,7 +7,7 @@
 
 #include "doctor/host_fixes.hpp"
 #include "doctor/judge_host.hpp"
-#include "doctor/shell_word.hpp"
+#include "command/shell_word.hpp"
 #include "transport/control/address.hpp"
 
 namespace framewire {

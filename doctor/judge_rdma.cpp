@@ -8,7 +8,7 @@
 
 #include "base/text.hpp"
 #include "doctor/judge.hpp"
-#include "doctor/shell_word.hpp"
+#include "command/shell_word.hpp"
 
 namespace framewire {
 

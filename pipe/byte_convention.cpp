@@ -76,6 +76,14 @@ std::string error_of(const Json& object, std::string_view what) {
   return text.empty() ? "it does not say why" : quote(text, longest_error_bytes);
 }
 
+bool flag_of(const Json& object, std::string_view what, std::string_view field) {
+  const auto found = object.find(field);
+  if (found == object.end() || !found->is_boolean()) {
+    throw wrong(what, field, "true or false");
+  }
+  return found->get<bool>();
+}
+
 Json error_to_json(const std::string& error) {
   return text_or_null(error.substr(0, longest_error_bytes));
 }
@@ -124,6 +132,7 @@ std::string to_json_text(const Receipt& receipt) {
                {"digest", digest_to_json(receipt.digest)},
                {"durable", receipt.is_durable},
                {"error", error_to_json(receipt.error)},
+               {"reader_left", receipt.reader_left},
                {"sink_seconds", receipt.sink_seconds}});
 }
 
@@ -131,11 +140,8 @@ Receipt receipt_from(const std::string& json_text) {
   constexpr std::string_view what = "receipt";
   const Json object = parse_object(json_text, what);
   Receipt receipt{.bytes = bytes_of(object, what), .digest = digest_of(object, what), .error = error_of(object, what)};
-  const auto durable = object.find("durable");
-  if (durable == object.end() || !durable->is_boolean()) {
-    throw wrong(what, "durable", "true or false");
-  }
-  receipt.is_durable = durable->get<bool>();
+  receipt.is_durable = flag_of(object, what, "durable");
+  receipt.reader_left = flag_of(object, what, "reader_left");
   const auto seconds = object.find("sink_seconds");
   if (seconds == object.end() || !seconds->is_number() || !(seconds->get<double>() >= 0)) {
     throw wrong(what, "sink_seconds", "a number that is not negative");

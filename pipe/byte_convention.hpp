@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "base/error.hpp"
+
 namespace framewire {
 
 /// What the header of a chunk says beyond its length: pts_ns counts the bytes before it, user_tag is this.
@@ -37,12 +39,25 @@ EndRecord end_record_from(const std::string& json_text);
 struct Receipt {
   std::uint64_t bytes = 0;  // written
   std::optional<std::uint64_t> digest{};
-  bool is_durable = false;  // --fsync: it stands on the disk
-  std::string error{};      // why not all was written; empty: it was
-  double sink_seconds = 0;  // spent in waiting for the file or the reader
+  bool is_durable = false;   // --fsync: it stands on the disk
+  std::string error{};       // why not all was written; empty: it was
+  double sink_seconds = 0;   // spent in waiting for the file or the reader
+  bool reader_left = false;  // error says so, too: whoever read what was written wanted no more of it
 };
 std::string to_json_text(const Receipt& receipt);
 /// Throws Error (failed) that names the field.
 Receipt receipt_from(const std::string& json_text);
+
+/// Whoever reads what the receiver writes has gone. That is a failure to a file's sender, and none in a pipeline.
+class ReaderLeft : public Error {
+ public:
+  explicit ReaderLeft(const std::string& sentence) : Error(ExitStatus::failed, sentence) {}
+};
+
+/// The other end failed, and has said why.
+class PeerFailed : public Error {
+ public:
+  explicit PeerFailed(const std::string& sentence) : Error(ExitStatus::failed, sentence) {}
+};
 
 }  // namespace framewire

@@ -21,10 +21,12 @@ constexpr std::int64_t look_again_ns = 100 * ns_per_ms;
 
 }  // namespace
 
-Output::Output(const std::string& path, std::function<bool()> is_stopping)
+Output::Output(const std::string& path, std::function<bool()> is_stopping, bool appends)
     : name_(path == "-" ? "standard output" : quote(path, 200)), is_stopping_(std::move(is_stopping)) {
-  file_ = path == "-" ? own_writing_end(STDOUT_FILENO)
-                      : FileDescriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  file_ =
+      path == "-"
+          ? own_writing_end(STDOUT_FILENO)
+          : FileDescriptor(::open(path.c_str(), O_WRONLY | O_CREAT | (appends ? O_APPEND : O_TRUNC) | O_CLOEXEC, 0666));
   if (!file_.valid()) {
     throw Error::from_errno("write " + name_, errno);
   }
@@ -63,6 +65,11 @@ bool Output::wait_until_writable() noexcept {
     }
   } while (!wait_for(file_.get(), POLLOUT, monotonic_ns() + look_again_ns));
   return true;
+}
+
+bool has_no_reader(int fd) noexcept {
+  pollfd end{.fd = fd, .events = 0, .revents = 0};
+  return ::poll(&end, 1, 0) == 1 && (end.revents & POLLERR) != 0;
 }
 
 bool Output::finish(bool is_durable) noexcept {

@@ -11,13 +11,16 @@
 
 namespace framewire {
 
+/// Whether `fd` is a pipe or socket that nobody reads (any more).
+bool has_no_reader(int fd) noexcept;
+
 /// One thread.
 class Output {
  public:
-  /// Makes or empties the file `path`, or takes standard output for "-". A pipe is made as large as an ordinary user
-  /// may have it. `is_stopping` is asked about ten times a second while a reader does not read. Throws Error that names
-  /// the path.
-  Output(const std::string& path, std::function<bool()> is_stopping);
+  /// Makes or empties the file `path` (or goes on behind its end, if it `appends`), or takes standard output for "-". A
+  /// pipe is made as large as an ordinary user may have it. `is_stopping` is asked about ten times a second while a
+  /// reader does not read. Throws Error that names the path.
+  Output(const std::string& path, std::function<bool()> is_stopping, bool appends = false);
 
   /// All of it; false when it cannot be, and error() says why.
   bool write(std::span<const std::byte> bytes) noexcept;
@@ -26,6 +29,7 @@ class Output {
   bool finish(bool is_durable) noexcept;
 
   [[nodiscard]] std::uint64_t written_bytes() const noexcept { return written_bytes_; }
+  [[nodiscard]] bool has_no_reader() const noexcept { return framewire::has_no_reader(file_.get()); }
   /// A sentence, when it has failed.
   [[nodiscard]] const std::string& error() const noexcept { return error_; }
   /// Spent in writing and in waiting for the reader.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/text.hpp"
@@ -45,8 +46,14 @@ std::string progress_text(std::uint64_t bytes, double interval_bytes, double int
   return text;
 }
 
-Progress::Progress(Log& log, bool shows, std::optional<std::uint64_t> size_bytes) : log_(log), size_bytes_(size_bytes) {
-  if (shows) {
+SayProgress live_line(Log& log, std::optional<std::uint64_t> size_bytes) {
+  return [&log, size_bytes](std::uint64_t bytes, double interval_bytes, double interval_s) {
+    log.live(progress_text(bytes, interval_bytes, interval_s, size_bytes));
+  };
+}
+
+Progress::Progress(SayProgress say) : say_(std::move(say)) {
+  if (say_) {
     thread_ = std::thread([this] { run(); });
   }
 }
@@ -72,7 +79,6 @@ void Progress::end() noexcept {
   changed_.notify_all();
   if (thread_.joinable()) {
     thread_.join();
-    log_.end_live();
   }
 }
 
@@ -89,8 +95,7 @@ void Progress::run() noexcept {
     const std::uint64_t bytes_now = bytes();
     const std::int64_t now_ns = monotonic_ns();
     if (bytes_now > 0) {
-      log_.live(progress_text(bytes_now, static_cast<double>(bytes_now - bytes_before),
-                              static_cast<double>(now_ns - before_ns) / 1e9, size_bytes_));
+      say_(bytes_now, static_cast<double>(bytes_now - bytes_before), static_cast<double>(now_ns - before_ns) / 1e9);
     }
     bytes_before = bytes_now;
     before_ns = now_ns;

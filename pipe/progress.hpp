@@ -4,6 +4,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -18,19 +19,24 @@ namespace framewire {
 std::string progress_text(std::uint64_t bytes, double interval_bytes, double interval_s,
                           std::optional<std::uint64_t> size_bytes);
 
-/// A live line every second, by a thread of its own ("fw-progress"), from the first byte on. add() belongs to one
-/// thread, the rest to the owner.
+/// So many bytes so far, the last `interval_bytes` of them in `interval_s`.
+using SayProgress = std::function<void(std::uint64_t bytes, double interval_bytes, double interval_s)>;
+/// As a live line of `log`, which outlives what says it.
+SayProgress live_line(Log& log, std::optional<std::uint64_t> size_bytes);
+
+/// Says how far it is every second, by a thread of its own ("fw-progress"), from the first byte on. add() belongs to
+/// one thread, the rest to the owner.
 class Progress {
  public:
-  /// Says nothing unless `shows`.
-  Progress(Log& log, bool shows, std::optional<std::uint64_t> size_bytes);
+  /// Says nothing where `say` is empty.
+  explicit Progress(SayProgress say);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
   /// So many more have gone (or come) by now.
   void add(std::uint64_t bytes) noexcept;
-  /// No line after this one.
+  /// Nothing is said after this.
   void end() noexcept;
 
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
@@ -40,8 +46,7 @@ class Progress {
  private:
   void run() noexcept;
 
-  Log& log_;
-  std::optional<std::uint64_t> size_bytes_;
+  SayProgress say_;
   std::atomic<std::uint64_t> bytes_ = 0;
   std::atomic<std::int64_t> first_ns_ = 0;
   std::atomic<std::int64_t> last_ns_ = 0;

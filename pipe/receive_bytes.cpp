@@ -1,5 +1,7 @@
 #include "pipe/receive_bytes.hpp"
 
+#include <unistd.h>
+
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -29,12 +31,14 @@ class ReceiveBytes {
 
  private:
   void receive();
+  void end_progress() noexcept;
+  void require_reader();
   void take(const ReceivedFrame& frame);
   void take_chunk(const ReceivedFrame& frame, const ChunkTag& tag);
   void take_end(std::span<const std::byte> payload);
   void note(const SubscriberStatus& status);
   void require_session(const SubscriberStatus& status) const;
-  [[nodiscard]] Receipt receipt(const std::string& error) const;
+  [[nodiscard]] Receipt receipt(const std::string& error, bool reader_left) const;
   void report();
   Output& output();
 
@@ -65,7 +69,9 @@ ReceiveBytes::ReceiveBytes(const ReceiveBytesOptions& options, Interruption& int
     : options_(options),
       interruption_(interruption),
       log_(log),
-      progress_(log, options.is_verbose, {}),
+      progress_(options.hooks.progress ? options.hooks.progress
+                : options.is_verbose   ? live_line(log, {})
+                                       : SayProgress()),
       subscriber_(subscriber_options(options), log) {
   interruption_.set_wake([this] { subscriber_.wake(); });
   if (options.is_verbose) {
@@ -74,22 +80,26 @@ ReceiveBytes::ReceiveBytes(const ReceiveBytesOptions& options, Interruption& int
 }
 
 ExitStatus ReceiveBytes::run() {
+  if (options_.hooks.listening && options_.endpoint.listen) {
+    options_.hooks.listening(subscriber_.port());
+  }
   try {
     receive();
     if (!end_->error.empty()) {
-      throw Error::failed("the sender's source failed after " + format_bytes(received_bytes_) + ": " + end_->error);
+      throw PeerFailed("the sender's source failed after " + format_bytes(received_bytes_) + ": " + end_->error);
     }
     if (!output().finish(options_.is_durable)) {
       throw Error::failed(output().error());
     }
   } catch (const Error& error) {
-    progress_.end();
+    end_progress();
+    const bool reader_left = dynamic_cast<const ReaderLeft*>(&error) != nullptr;
     // To a sender whose source failed that is no news; else it is why it fails as well.
-    subscriber_.close(to_json_text(receipt(end_ && !end_->error.empty() ? "" : error.what())));
+    subscriber_.close(to_json_text(receipt(end_ && !end_->error.empty() ? "" : error.what(), reader_left)));
     throw;
   }
-  progress_.end();
-  subscriber_.close(to_json_text(receipt("")));
+  end_progress();
+  subscriber_.close(to_json_text(receipt("", false)));
   report();
   return ExitStatus::ok;
 }
@@ -99,6 +109,7 @@ void ReceiveBytes::receive() {
   std::uint64_t seen_version = 0;
   while (!end_) {
     if (interruption_.is_requested()) {
+      require_reader();
       throw Error::failed("interrupted after " + format_bytes(received_bytes_));
     }
     if (auto frame = subscriber_.next()) {
@@ -111,9 +122,23 @@ void ReceiveBytes::receive() {
       note(status);
       require_session(status);
     }
+    require_reader();
     const std::int64_t begun_ns = monotonic_ns();
     subscriber_.wait(begun_ns + ns_per_s / 4);
     waited_ns_ += monotonic_ns() - begun_ns;
+  }
+}
+
+void ReceiveBytes::end_progress() noexcept {
+  progress_.end();
+  log_.end_live();
+}
+
+/// A reader that ends is noticed also while nothing comes that could be written to it.
+void ReceiveBytes::require_reader() {
+  const bool has_left = output_ ? output_->has_no_reader() : options_.output == "-" && has_no_reader(STDOUT_FILENO);
+  if (has_left) {
+    throw ReaderLeft("the reader of standard output has gone");
   }
 }
 
@@ -122,6 +147,9 @@ void ReceiveBytes::note(const SubscriberStatus& status) {
   if (transport_.empty() && !status.start_line.empty()) {
     transport_ = status.transport;
     log_.info(status.start_line);
+    if (options_.hooks.connected) {
+      options_.hooks.connected(status.start_line, [this] { return !interruption_.is_requested(); });
+    }
   }
 }
 
@@ -175,6 +203,7 @@ void ReceiveBytes::take_chunk(const ReceivedFrame& frame, const ChunkTag& tag) {
     }
   }
   if (!output().write(payload)) {
+    require_reader();
     throw Error::failed(output().error());
   }
   received_bytes_ += payload.size();
@@ -201,16 +230,18 @@ void ReceiveBytes::take_end(std::span<const std::byte> payload) {
 /// Opened, and an old file emptied, only when there is a sender.
 Output& ReceiveBytes::output() {
   if (!output_) {
-    output_.emplace(options_.output, [this] { return interruption_.is_requested(); });
+    output_.emplace(
+        options_.output, [this] { return interruption_.is_requested(); }, options_.appends);
   }
   return *output_;
 }
 
-Receipt ReceiveBytes::receipt(const std::string& error) const {
+Receipt ReceiveBytes::receipt(const std::string& error, bool reader_left) const {
   Receipt receipt{.bytes = output_ ? output_->written_bytes() : 0,
                   .is_durable = options_.is_durable && error.empty(),
                   .error = error,
-                  .sink_seconds = output_ ? static_cast<double>(output_->spent_ns()) / 1e9 : 0};
+                  .sink_seconds = output_ ? static_cast<double>(output_->spent_ns()) / 1e9 : 0,
+                  .reader_left = reader_left};
   if (takes_digest_) {
     receipt.digest = digest_.value();
   }
@@ -221,6 +252,10 @@ void ReceiveBytes::report() {
   const double seconds = progress_.seconds();
   const double sink_s = static_cast<double>(output_->spent_ns()) / 1e9;
   const double waited_s = static_cast<double>(waited_ns_) / 1e9;
+  if (options_.hooks.ended) {
+    options_.hooks.ended(
+        {.bytes = received_bytes_, .seconds = seconds, .transport = transport_, .wire_s = waited_s, .sink_s = sink_s});
+  }
   if (options_.is_verbose) {
     log_.info(received_text(received_bytes_, seconds, transport_, sink_s > waited_s));
   }

@@ -41,6 +41,8 @@ class SendBytes {
   [[nodiscard]] Receipt receipt(const SessionReport& session) const;
   void require_written(const Receipt& said) const;
   void report(const SessionReport& session, const Receipt& said);
+  void end_progress() noexcept;
+  [[nodiscard]] bool goes_on() const noexcept { return !stream_.is_stopping(); }
 
   const SendBytesOptions& options_;
   Interruption& interruption_;
@@ -51,6 +53,7 @@ class SendBytes {
   Pace pace_;
   Progress progress_;
   std::uint64_t sent_bytes_ = 0;
+  std::string source_error_;  // why what was read is not all there was
   std::int64_t waited_for_room_ns_ = 0;
   SenderService service_;  // last: its sessions leave the stream first
 };
@@ -72,7 +75,9 @@ SendBytes::SendBytes(const SendBytesOptions& options, Interruption& interruption
       stream_(stream_options(options)),
       input_(options.input, [this] { return stream_.is_stopping(); }),
       pace_(options.limit_bytes_per_s),
-      progress_(log, options.is_verbose, input_.size_bytes()),
+      progress_(options.hooks.progress ? options.hooks.progress
+                : options.is_verbose   ? live_line(log, input_.size_bytes())
+                                       : SayProgress()),
       service_(options.endpoint, {&stream_}, "rdsend " FRAMEWIRE_VERSION, log) {
   if (options.takes_digest) {
     digest_.emplace();
@@ -85,12 +90,18 @@ SendBytes::SendBytes(const SendBytesOptions& options, Interruption& interruption
 }
 
 ExitStatus SendBytes::run() {
+  if (options_.hooks.listening && options_.endpoint.listen) {
+    options_.hooks.listening(service_.port());
+  }
   wait_for_receiver();
+  if (options_.hooks.connected) {
+    options_.hooks.connected("", [this] { return goes_on(); });
+  }
   const ReadState state = pump();
   if (state == ReadState::ended || state == ReadState::failed) {
     publish_end(state);
   }
-  progress_.end();
+  end_progress();
   stream_.finish();
   service_.drain(INT64_MAX);  // a receiver may take long to write; it is lost when it is silent
   if (interruption_.is_requested()) {
@@ -102,11 +113,16 @@ ExitStatus SendBytes::run() {
   }
   const Receipt said = receipt(reports.front());
   report(reports.front(), said);
-  if (state == ReadState::failed) {
-    throw Error::failed(input_.error());
+  if (!source_error_.empty()) {
+    throw Error::failed(source_error_);
   }
   require_written(said);
   return ExitStatus::ok;
+}
+
+void SendBytes::end_progress() noexcept {
+  progress_.end();
+  log_.end_live();
 }
 
 void SendBytes::wait_for_receiver() {
@@ -172,8 +188,11 @@ void SendBytes::publish_end(ReadState state) {
     record.digest = digest_->value();
   }
   if (state == ReadState::failed) {
-    record.error = input_.error();
+    source_error_ = input_.error();
+  } else if (options_.hooks.source_verdict) {
+    source_error_ = options_.hooks.source_verdict([this] { return goes_on(); });
   }
+  record.error = source_error_;
   const std::string text = to_json_text(record);
   if (auto slot = stream_.claim()) {
     copy_bytes(std::as_bytes(std::span(text)), slot->bytes());
@@ -189,8 +208,11 @@ Receipt SendBytes::receipt(const SessionReport& session) const {
 }
 
 void SendBytes::require_written(const Receipt& said) const {
+  if (said.reader_left) {
+    throw ReaderLeft("the receiver ended after " + format_bytes(said.bytes) + ": " + said.error);
+  }
   if (!said.error.empty()) {
-    throw Error::failed("the receiver failed after " + format_bytes(said.bytes) + ": " + said.error);
+    throw PeerFailed("the receiver failed after " + format_bytes(said.bytes) + ": " + said.error);
   }
   if (said.bytes != sent_bytes_) {
     throw Error::failed("the receiver wrote " + std::to_string(said.bytes) + " bytes of " +
@@ -206,6 +228,14 @@ void SendBytes::report(const SessionReport& session, const Receipt& said) {
   const double room_s = static_cast<double>(waited_for_room_ns_) / 1e9;
   const Stage bottleneck = bottleneck_of(source_s, room_s, said.sink_seconds);
   const double seconds = progress_.seconds();
+  if (options_.hooks.ended) {
+    options_.hooks.ended({.bytes = sent_bytes_,
+                          .seconds = seconds,
+                          .transport = session.transport,
+                          .source_s = source_s,
+                          .wire_s = room_s,
+                          .sink_s = said.sink_seconds});
+  }
   if (options_.is_verbose) {
     log_.info(bandwidth_text(sent_bytes_, seconds, session.transport, bottleneck));
   }

@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "command/interruption.hpp"
+#include "pipe/transfer_hooks.hpp"
 #include "transport/endpoint_options.hpp"
 
 namespace framewire {
@@ -22,10 +23,11 @@ struct SendBytesOptions {
   std::int64_t patience_ns = 10'000'000'000;  // for the receiver to come
   std::optional<std::string> stats_file;
   bool is_verbose = false;
+  TransferHooks hooks{};
 };
 
 /// Returns ok once the receiver has said that all is written, and that its digest is the same. Throws Error, one
-/// sentence: the source failed, the receiver could not write, was lost, refused, or did not come.
+/// sentence: the source failed, the receiver could not write, was lost, refused, or did not come; ReaderLeft.
 ExitStatus send_bytes(const SendBytesOptions& options, Interruption& interruption, Log& log);
 
 }  // namespace framewire

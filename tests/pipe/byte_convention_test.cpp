@@ -84,7 +84,8 @@ TEST(LastWords, OfTheWrongKindAreNamed) {
     EXPECT_NE(complaint([&, said = text] { end_record_from(said); }).find(wanted), std::string::npos) << text;
     EXPECT_NE(complaint([&, said = text] { receipt_from(said); }).find(wanted), std::string::npos) << text;
   }
-  const std::string no_seconds = R"({"bytes":1,"digest":null,"error":null,"durable":false,"sink_seconds":-1})";
+  const std::string no_seconds =
+      R"({"bytes":1,"digest":null,"error":null,"durable":false,"reader_left":false,"sink_seconds":-1})";
   EXPECT_NE(complaint([&] { receipt_from(no_seconds); }).find("'sink_seconds'"), std::string::npos);
   EXPECT_NE(complaint([] { receipt_from(R"({"bytes":1,"digest":null,"error":null,"durable":1})"); }).find("'durable'"),
             std::string::npos);

@@ -1,4 +1,4 @@
-#include "doctor/shell_word.hpp"
+#include "command/shell_word.hpp"
 
 #include <algorithm>
 

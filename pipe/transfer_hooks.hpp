@@ -1,0 +1,37 @@
+// What send_bytes() and receive_bytes() tell whoever runs them, and ask. All of them may be empty.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace framewire {
+
+/// How a transfer went, at its end. Times as Stage has them; a receiver does not know the source's.
+struct TransferSummary {
+  std::uint64_t bytes = 0;
+  double seconds = 0;  // from the first byte to the last
+  std::string transport{};
+  double source_s = 0;
+  double wire_s = 0;
+  double sink_s = 0;
+};
+
+/// False once the transfer is over, or shall be: whoever waits within a hook asks it several times a second.
+using GoesOn = std::function<bool()>;
+
+/// Called on the transfer's own thread, but for progress.
+struct TransferHooks {
+  /// It listens there.
+  std::function<void(std::uint16_t port)> listening{};
+  /// The other end is there. The first byte is read, or written, after this has returned.
+  std::function<void(const std::string& start_line, const GoesOn& goes_on)> connected{};
+  /// A sender's source has come to its end: was it a good one? Empty, or why what came is not all there was.
+  std::function<std::string(const GoesOn& goes_on)> source_verdict{};
+  /// So many bytes so far, and in the last interval. From a thread of its own, once a second; instead of a live line.
+  std::function<void(std::uint64_t bytes, double interval_bytes, double interval_s)> progress{};
+  /// The last one, also where bytes are missing.
+  std::function<void(const TransferSummary& summary)> ended{};
+};
+
+}  // namespace framewire
