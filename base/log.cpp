@@ -27,11 +27,11 @@ std::string printable(std::string_view text) {
 
 }  // namespace
 
-Log::Log(std::FILE* stream, std::string program, bool details)
-    : stream_(stream), program_(std::move(program)), details_(details), is_terminal_(::isatty(::fileno(stream)) == 1) {}
+Log::Log(std::FILE* stream, std::string program, LogLevel least)
+    : stream_(stream), program_(std::move(program)), least_(least), is_terminal_(::isatty(::fileno(stream)) == 1) {}
 
 void Log::line(LogLevel level, std::string_view text) {
-  if (level == LogLevel::detail && !details_) {
+  if (level > least_) {
     return;
   }
   std::string line;

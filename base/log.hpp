@@ -5,6 +5,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace framewire {
 
@@ -15,7 +16,10 @@ enum class LogLevel { error, warning, info, detail };
 class Log {
  public:
   /// `program` stands before errors and warnings ("framewire send: …"). `details` shows LogLevel::detail (--verbose).
-  Log(std::FILE* stream, std::string program, bool details);
+  Log(std::FILE* stream, std::string program, bool details)
+      : Log(stream, std::move(program), details ? LogLevel::detail : LogLevel::info) {}
+  /// Shows nothing that is less than `least`.
+  Log(std::FILE* stream, std::string program, LogLevel least);
 
   void line(LogLevel level, std::string_view text);
   void error(std::string_view text) { line(LogLevel::error, text); }
@@ -35,7 +39,7 @@ class Log {
  private:
   std::FILE* stream_;
   std::string program_;
-  bool details_;
+  LogLevel least_;
   bool is_terminal_;
   std::mutex mutex_;
   std::string live_;

@@ -16,7 +16,6 @@ namespace {
 /// A silent peer of frames is a dark screen; one of bytes is a job of hours that should not end for a reboot of a
 /// switch.
 constexpr std::int64_t bytes_timeout_ns = 30'000'000'000;
-constexpr std::uint64_t most_slot_bytes = std::uint64_t{64} << 20;
 
 constexpr const char* send_description =
     "Sends standard input, or FILE, to rdrecv on another machine (or this one), and ends with 0 only once that has\n"
@@ -96,25 +95,26 @@ void read_send_names(const Words& words, SendBytesOptions& options) {
   }
 }
 
-void read_sizes(const Words& words, SendBytesOptions& options) {
+}  // namespace
+
+void read_piece_words(const PieceWords& words, std::uint64_t& limit_bytes_per_s, std::uint32_t& slots,
+                      std::uint64_t& slot_bytes) {
   if (!words.limit.empty()) {
-    options.limit_bytes_per_s = parse_bytes(words.limit, "--limit");
-    if (options.limit_bytes_per_s == 0) {
+    limit_bytes_per_s = parse_bytes(words.limit, "--limit");
+    if (limit_bytes_per_s == 0) {
       throw Error::usage("--limit is " + quote(words.limit) + "; it takes bytes a second, as in 500M");
     }
   }
   if (!words.slot_bytes.empty()) {
-    options.slot_bytes = parse_bytes(words.slot_bytes, "--slot-bytes");
-    if (options.slot_bytes < 4096 || options.slot_bytes > most_slot_bytes) {
+    slot_bytes = parse_bytes(words.slot_bytes, "--slot-bytes");
+    if (slot_bytes < least_slot_bytes || slot_bytes > most_slot_bytes) {
       throw Error::usage("--slot-bytes is " + quote(words.slot_bytes) + "; it takes 4k to 64M");
     }
   }
   if (!words.slots.empty()) {
-    options.slots = static_cast<std::uint32_t>(parse_number(words.slots, "--slots", 2, 256));
+    slots = static_cast<std::uint32_t>(parse_number(words.slots, "--slots", 2, most_slots));
   }
 }
-
-}  // namespace
 
 std::optional<SendBytesOptions> parse_rdsend_options(int argc, const char* const* argv) {
   Words words;
@@ -133,7 +133,8 @@ std::optional<SendBytesOptions> parse_rdsend_options(int argc, const char* const
   SendBytesOptions options;
   options.takes_digest = !words.no_checksum;
   read_send_names(words, options);
-  read_sizes(words, options);
+  read_piece_words({.limit = words.limit, .slots = words.slots, .slot_bytes = words.slot_bytes},
+                   options.limit_bytes_per_s, options.slots, options.slot_bytes);
   read_common_words(words, options.endpoint, options.is_verbose, options.stats_file, options.patience_ns);
   return options;
 }

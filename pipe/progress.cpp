@@ -106,18 +106,18 @@ double gigabytes_per_second(std::uint64_t bytes, double seconds) noexcept {
   return seconds > 0 ? static_cast<double>(bytes) / 1e9 / seconds : 0;
 }
 
-const char* name(Stage stage) noexcept {
-  return stage == Stage::source ? "source" : stage == Stage::wire ? "wire" : "sink";
+const char* name(Bottleneck stage) noexcept {
+  return stage == Bottleneck::source ? "source" : stage == Bottleneck::wire ? "wire" : "sink";
 }
 
-Stage bottleneck_of(double source_s, double room_s, double sink_s) noexcept {
+Bottleneck bottleneck_of(double source_s, double room_s, double sink_s) noexcept {
   if (source_s >= room_s) {
-    return Stage::source;
+    return Bottleneck::source;
   }
-  return sink_s >= room_s / 2 ? Stage::sink : Stage::wire;
+  return sink_s >= room_s / 2 ? Bottleneck::sink : Bottleneck::wire;
 }
 
-std::string bandwidth_text(std::uint64_t bytes, double seconds, const std::string& transport, Stage bottleneck) {
+std::string bandwidth_text(std::uint64_t bytes, double seconds, const std::string& transport, Bottleneck bottleneck) {
   return fmt::format("{}; the {} was the bottleneck", bandwidth(bytes, seconds, transport), name(bottleneck));
 }
 

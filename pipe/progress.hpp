@@ -57,17 +57,17 @@ class Progress {
 };
 
 /// Where the time went, in the order in which the bytes pass.
-enum class Stage { source, wire, sink };
-const char* name(Stage stage) noexcept;
+enum class Bottleneck { source, wire, sink };
+const char* name(Bottleneck stage) noexcept;
 /// Who made the others wait: the sender waited `source_s` for its source and `room_s` for room in the ring, and the
 /// receiver `sink_s` for its file or reader.
-Stage bottleneck_of(double source_s, double room_s, double sink_s) noexcept;
+Bottleneck bottleneck_of(double source_s, double room_s, double sink_s) noexcept;
 
 /// 0 where no time was taken.
 double gigabytes_per_second(std::uint64_t bytes, double seconds) noexcept;
 
 /// "Bandwidth 1.05 GB/s: 12.3 GB in 11.7 s over tcp; the source was the bottleneck".
-std::string bandwidth_text(std::uint64_t bytes, double seconds, const std::string& transport, Stage bottleneck);
+std::string bandwidth_text(std::uint64_t bytes, double seconds, const std::string& transport, Bottleneck bottleneck);
 
 /// The same for the receiver, which only knows whether it waited longer for its own output than for bytes.
 std::string received_text(std::uint64_t bytes, double seconds, const std::string& transport, bool is_sink_slowest);

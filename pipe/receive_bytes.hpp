@@ -19,7 +19,7 @@ struct ReceiveBytesOptions {
   bool appends = false;           // to a file, whatever stands there
   bool is_durable = false;        // --fsync
   std::int64_t patience_ns = -1;  // for the sender to come; < 0: for ever
-  std::optional<std::string> stats_file;
+  std::optional<std::string> stats_file{};
   bool is_verbose = false;
   TransferHooks hooks{};
 };

@@ -226,7 +226,7 @@ void SendBytes::require_written(const Receipt& said) const {
 void SendBytes::report(const SessionReport& session, const Receipt& said) {
   const double source_s = static_cast<double>(input_.spent_ns()) / 1e9;
   const double room_s = static_cast<double>(waited_for_room_ns_) / 1e9;
-  const Stage bottleneck = bottleneck_of(source_s, room_s, said.sink_seconds);
+  const Bottleneck bottleneck = bottleneck_of(source_s, room_s, said.sink_seconds);
   const double seconds = progress_.seconds();
   if (options_.hooks.ended) {
     options_.hooks.ended({.bytes = sent_bytes_,

@@ -13,6 +13,11 @@
 
 namespace framewire {
 
+/// What a ring of pieces can be.
+inline constexpr std::uint64_t least_slot_bytes = 4096;
+inline constexpr std::uint64_t most_slot_bytes = std::uint64_t{64} << 20;
+inline constexpr std::uint32_t most_slots = 256;
+
 struct SendBytesOptions {
   EndpointOptions endpoint;
   std::string input = "-";
@@ -21,7 +26,7 @@ struct SendBytesOptions {
   std::uint64_t slot_bytes = std::uint64_t{1} << 20;
   std::uint32_t slots = 16;
   std::int64_t patience_ns = 10'000'000'000;  // for the receiver to come
-  std::optional<std::string> stats_file;
+  std::optional<std::string> stats_file{};
   bool is_verbose = false;
   TransferHooks hooks{};
 };

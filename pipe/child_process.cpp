@@ -1,0 +1,217 @@
+#include "pipe/child_process.hpp"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <utility>
+
+#include "base/error.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr std::array taken_signals{SIGINT, SIGTERM, SIGHUP, SIGCHLD};
+/// Where descriptors wait for their place: above every place.
+constexpr int waiting_fd = 10;
+
+sigset_t signal_set() noexcept {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int number : taken_signals) {
+    sigaddset(&set, number);
+  }
+  return set;
+}
+
+/// Puts every descriptor into its place, and closes all others. Only what is safe in a forked process.
+bool arrange(const ChildDescriptors& descriptors) noexcept {
+  const std::array<std::pair<int, int>, 4> moves{{{descriptors.input, STDIN_FILENO},
+                                                  {descriptors.output, STDOUT_FILENO},
+                                                  {descriptors.orders, orders_fd},
+                                                  {descriptors.reports, reports_fd}}};
+  std::array<int, 4> held{-1, -1, -1, -1};
+  for (std::size_t i = 0; i < moves.size(); ++i) {
+    const bool is_nothing = i < 2 && moves[i].first < 0;
+    const int from = is_nothing ? ::open("/dev/null", (i == 0 ? O_RDONLY : O_WRONLY) | O_CLOEXEC) : moves[i].first;
+    held[i] = from < 0 ? -1 : ::fcntl(from, F_DUPFD_CLOEXEC, waiting_fd);
+    if (from >= 0 && held[i] < 0) {
+      return false;
+    }
+  }
+  for (std::size_t i = 0; i < moves.size(); ++i) {
+    if (held[i] >= 0 && ::dup2(held[i], moves[i].second) < 0) {
+      return false;
+    }
+    if (held[i] < 0 && moves[i].second > STDERR_FILENO) {
+      ::close(moves[i].second);
+    }
+  }
+  return ::close_range(reports_fd + 1, ~0U, 0) == 0;
+}
+
+void restore_signals() noexcept {
+  const sigset_t set = signal_set();
+  std::signal(SIGPIPE, SIG_DFL);
+  std::signal(SIGXFSZ, SIG_DFL);
+  ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
+}
+
+/// A parent that ended before it could be asked for its signal is noticed, too.
+void go_with(pid_t parent) noexcept {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) {
+    ::_exit(1);
+  }
+}
+
+pid_t fork_or_throw() {
+  const pid_t pid = ::fork();
+  if (pid < 0) {
+    throw Error::from_errno("start a process", errno);
+  }
+  return pid;
+}
+
+/// The errno of an exec that failed comes through the pipe; one that does not fail closes it.
+void throw_if_not_run(const PipeEnds& fault, const std::string& program) {
+  int error_number = 0;
+  if (::read(fault.reads.get(), &error_number, sizeof error_number) == sizeof error_number) {
+    throw Error::from_errno("run " + program, error_number);
+  }
+}
+
+}  // namespace
+
+PipeEnds make_pipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    throw Error::from_errno("make a pipe", errno);
+  }
+  return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
+}
+
+ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
+  std::swap(pid_, other.pid_);
+  std::swap(group_, other.group_);
+  return *this;
+}
+
+ChildProcess::~ChildProcess() {
+  if (is_running()) {
+    signal(SIGKILL);
+    wait();
+  }
+}
+
+ChildProcess ChildProcess::fork_of(const ChildDescriptors& descriptors, const std::function<int()>& work) {
+  const pid_t parent = ::getpid();
+  ChildProcess child;
+  child.pid_ = fork_or_throw();
+  if (child.pid_ == 0) {
+    go_with(parent);
+    const sigset_t set = signal_set();
+    const bool is_ready = arrange(descriptors);
+    ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
+    ::_exit(is_ready ? work() : 126);
+  }
+  return child;
+}
+
+ChildProcess ChildProcess::start(const std::vector<std::string>& words, const ChildDescriptors& descriptors,
+                                 bool leader) {
+  std::vector<char*> arguments;
+  std::ranges::transform(words, std::back_inserter(arguments),
+                         [](const std::string& word) { return const_cast<char*>(word.c_str()); });
+  arguments.push_back(nullptr);
+  PipeEnds fault = make_pipe();
+  ChildDescriptors all = descriptors;
+  all.reports = fault.writes.get();
+  const pid_t parent = ::getpid();
+  ChildProcess child;
+  child.pid_ = fork_or_throw();
+  if (child.pid_ == 0) {
+    go_with(parent);
+    if (leader) {
+      ::setpgid(0, 0);
+    }
+    if (arrange(all)) {
+      ::fcntl(reports_fd, F_SETFD, FD_CLOEXEC);
+      restore_signals();
+      ::execvp(arguments[0], arguments.data());
+    }
+    const int error_number = errno;
+    const ssize_t ignored = ::write(reports_fd, &error_number, sizeof error_number);
+    ::_exit(ignored == sizeof error_number ? 127 : 126);
+  }
+  if (leader) {
+    ::setpgid(child.pid_, child.pid_);  // whichever of the two comes first
+    child.group_ = child.pid_;
+  }
+  fault.writes.reset();
+  throw_if_not_run(fault, words.front());
+  return child;
+}
+
+void ChildProcess::signal(int number) const noexcept {
+  if (is_running()) {
+    ::kill(group_ > 0 ? -group_ : pid_, number);
+  }
+}
+
+void ChildProcess::kill_group() const noexcept {
+  if (group_ > 0) {
+    ::kill(-group_, SIGKILL);
+  }
+}
+
+bool ChildProcess::has_ended(Ending& ending) noexcept {
+  int status = 0;
+  if (!is_running() || ::waitpid(pid_, &status, WNOHANG) != pid_) {
+    return false;
+  }
+  pid_ = -1;
+  ending = {.status = WIFEXITED(status) ? WEXITSTATUS(status) : 0,
+            .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0};
+  return true;
+}
+
+Ending ChildProcess::wait() noexcept {
+  Ending ending;
+  siginfo_t info{};
+  while (is_running() && !has_ended(ending)) {
+    ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT);
+  }
+  return ending;
+}
+
+FileDescriptor take_signals() {
+  const sigset_t set = signal_set();
+  ::sigprocmask(SIG_BLOCK, &set, nullptr);
+  FileDescriptor signals(::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
+  if (!signals.valid()) {
+    throw Error::from_errno("take signals", errno);
+  }
+  return signals;
+}
+
+int next_signal(int signals_fd) noexcept {
+  signalfd_siginfo info;
+  return ::read(signals_fd, &info, sizeof info) == static_cast<ssize_t>(sizeof info) ? static_cast<int>(info.ssi_signo)
+                                                                                     : 0;
+}
+
+std::string signal_text(int number) {
+  const char* name = ::sigdescr_np(number);
+  return "signal " + std::to_string(number) + (name != nullptr ? std::string(" (") + name + ")" : "");
+}
+
+}  // namespace framewire

@@ -1,0 +1,79 @@
+// The processes that a pipeline starts: hops, commands, ssh.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/file_descriptor.hpp"
+
+namespace framewire {
+
+struct PipeEnds {
+  FileDescriptor reads;
+  FileDescriptor writes;
+};
+/// Close-on-exec. Throws Error.
+PipeEnds make_pipe();
+
+/// How a process ended, as waitpid() has it.
+struct Ending {
+  int status = 0;
+  int signal = 0;  // 0: it ended by itself, with `status`
+};
+
+/// What a new process gets, and nothing else: descriptors stay its parent's unless they stand here.
+struct ChildDescriptors {
+  int input = -1;   // becomes standard input; -1: /dev/null
+  int output = -1;  // becomes standard output; -1: /dev/null
+  int orders = -1;  // become orders_fd and reports_fd
+  int reports = -1;
+};
+inline constexpr int orders_fd = 3;
+inline constexpr int reports_fd = 4;
+
+/// A started process; is killed when this goes. Signals reach it as its parent found them at start.
+class ChildProcess {
+ public:
+  ChildProcess() = default;
+  ChildProcess(ChildProcess&& other) noexcept { *this = std::move(other); }
+  ChildProcess& operator=(ChildProcess&& other) noexcept;
+  ChildProcess(const ChildProcess&) = delete;
+  ~ChildProcess();
+
+  /// Forks a process that runs `work`, and ends with what it returns. It goes with its parent, however that ends. The
+  /// parent has one thread. Throws Error.
+  static ChildProcess fork_of(const ChildDescriptors& descriptors, const std::function<int()>& work);
+  /// Starts a program that is looked for in PATH. As `leader` it begins a process group, which signal() reaches then;
+  /// Throws Error, also when the program cannot be run.
+  static ChildProcess start(const std::vector<std::string>& words, const ChildDescriptors& descriptors, bool leader);
+
+  [[nodiscard]] bool is_running() const noexcept { return pid_ > 0; }
+  [[nodiscard]] pid_t pid() const noexcept { return pid_; }
+  void signal(int number) const noexcept;
+  /// Kills what is left of a process group whose leader has ended.
+  void kill_group() const noexcept;
+  /// True once it has ended; then it is running no more. Never waits.
+  bool has_ended(Ending& ending) noexcept;
+  /// Waits for it.
+  Ending wait() noexcept;
+
+ private:
+  pid_t pid_ = -1;
+  pid_t group_ = -1;  // of a leader
+};
+
+/// What a process must do before anything else to take part: signals come by this descriptor from then on, and
+/// standard streams that are closed are held. One thread; processes that are started later find the signals as they
+/// were before.
+FileDescriptor take_signals();
+/// The next signal's number; 0: none now.
+int next_signal(int signals_fd) noexcept;
+
+/// "signal 9 (Killed)".
+std::string signal_text(int number);
+
+}  // namespace framewire

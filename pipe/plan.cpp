@@ -1,0 +1,176 @@
+#include "pipe/plan.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "command/command_line.hpp"
+#include "pipe/send_bytes.hpp"
+#include "transport/control/hex.hpp"
+
+namespace framewire {
+
+namespace {
+
+using Json = nlohmann::json;
+
+Error wrong(const char* field, const char* wanted) {
+  return Error::failed(std::string("a message of rdpipe has no good field '") + field + "'; it is " + wanted +
+                       " (are the versions of framewire on both hosts the same?)");
+}
+
+/// Commands and names of files are bytes, and JSON takes UTF-8 alone.
+std::string bytes_as_hex(const std::string& text) {
+  return to_hex(std::as_bytes(std::span(text)));
+}
+
+std::string bytes_in(const Json& message, const char* field) {
+  const std::string digits = text_in(message, field);
+  std::string text(digits.size() / 2, '\0');
+  if (!read_hex(digits, std::as_writable_bytes(std::span(text)))) {
+    throw wrong(field, "hexadecimal digits");
+  }
+  return text;
+}
+
+Json to_json(const HopPlan& plan) {
+  const HopTerms& terms = plan.terms;
+  return {{"number", plan.number},
+          {"sends", plan.sends},
+          {"listens", plan.listens},
+          {"key", to_hex(plan.key.bytes())},
+          {"transport", terms.transport},
+          {"encrypts", terms.encrypts},
+          {"takes_digest", terms.takes_digest},
+          {"limit_bytes_per_s", terms.limit_bytes_per_s},
+          {"slot_bytes", terms.slot_bytes},
+          {"slots", terms.slots},
+          {"timeout_ns", terms.timeout_ns},
+          {"first_port", terms.first_port},
+          {"last_port", terms.last_port},
+          {"tells_progress", terms.tells_progress}};
+}
+
+HopPlan hop_plan_from(const Json& message) {
+  HopPlan plan{.number = number_in(message, "number", 1000),
+               .sends = flag_in(message, "sends"),
+               .listens = flag_in(message, "listens")};
+  if (!read_hex(text_in(message, "key"), plan.key.bytes())) {
+    throw wrong("key", "64 hexadecimal digits");
+  }
+  plan.terms = {
+      .transport = text_in(message, "transport"),
+      .encrypts = flag_in(message, "encrypts"),
+      .takes_digest = flag_in(message, "takes_digest"),
+      .limit_bytes_per_s = number_in(message, "limit_bytes_per_s"),
+      .slot_bytes = number_in(message, "slot_bytes", most_slot_bytes),
+      .slots = static_cast<std::uint32_t>(number_in(message, "slots", most_slots)),
+      .timeout_ns = static_cast<std::int64_t>(number_in(message, "timeout_ns", INT64_MAX)),
+      .first_port = static_cast<std::uint16_t>(number_in(message, "first_port", UINT16_MAX)),
+      .last_port = static_cast<std::uint16_t>(number_in(message, "last_port", UINT16_MAX)),
+      .tells_progress = flag_in(message, "tells_progress"),
+  };
+  if (plan.terms.slot_bytes < least_slot_bytes || plan.terms.slots < 2) {
+    throw wrong("slot_bytes", "4096 at least, with two slots or more");
+  }
+  return plan;
+}
+
+std::optional<HopPlan> hop_plan_in(const Json& message, const char* field) {
+  const auto found = message.find(field);
+  if (found == message.end() || found->is_null()) {
+    return std::nullopt;
+  }
+  if (!found->is_object()) {
+    throw wrong(field, "an object, or null");
+  }
+  return hop_plan_from(*found);
+}
+
+Json hop_or_null(const std::optional<HopPlan>& plan) {
+  return plan ? to_json(*plan) : Json();
+}
+
+}  // namespace
+
+std::uint64_t number_in(const Json& message, const char* field, std::uint64_t most) {
+  const auto found = message.find(field);
+  if (found == message.end() || !found->is_number_unsigned() || found->get<std::uint64_t>() > most) {
+    throw wrong(field, "a whole number that is not too large");
+  }
+  return found->get<std::uint64_t>();
+}
+
+std::string text_in(const Json& message, const char* field) {
+  const auto found = message.find(field);
+  if (found == message.end() || !found->is_string()) {
+    throw wrong(field, "text");
+  }
+  return found->get<std::string>();
+}
+
+bool flag_in(const Json& message, const char* field) {
+  const auto found = message.find(field);
+  if (found == message.end() || !found->is_boolean()) {
+    throw wrong(field, "true or false");
+  }
+  return found->get<bool>();
+}
+
+Json to_json(const StagePlan& plan) {
+  return {{"type", "plan"},
+          {"protocol", pipeline_protocol},
+          {"number", plan.number},
+          {"host", plan.stage.host},
+          {"work", static_cast<unsigned>(plan.stage.work)},
+          {"text", bytes_as_hex(plan.stage.text)},
+          {"appends", plan.stage.appends},
+          {"upstream", hop_or_null(plan.upstream)},
+          {"downstream", hop_or_null(plan.downstream)}};
+}
+
+StagePlan stage_plan_from(const Json& message) {
+  if (number_in(message, "protocol") != pipeline_protocol) {
+    throw Error::failed(
+        "rdpipe there and rdpipe here are of versions that do not know each other; install the same one");
+  }
+  return {.stage = {.host = text_in(message, "host"),
+                    .work = static_cast<StageWork>(number_in(message, "work", static_cast<unsigned>(StageWork::sink))),
+                    .text = bytes_in(message, "text"),
+                    .appends = flag_in(message, "appends")},
+          .number = number_in(message, "number", 1000),
+          .upstream = hop_plan_in(message, "upstream"),
+          .downstream = hop_plan_in(message, "downstream")};
+}
+
+Json to_json(const HopTarget& target) {
+  return {{"port", target.port}, {"addresses", target.addresses}};
+}
+
+HopTarget hop_target_from(const Json& message) {
+  HopTarget target{.port = static_cast<std::uint16_t>(number_in(message, "port", UINT16_MAX)), .addresses = {}};
+  const auto found = message.find("addresses");
+  const auto is_text = [](const Json& one) { return one.is_string(); };
+  if (found == message.end() || !found->is_array() || found->empty() || !std::ranges::all_of(*found, is_text)) {
+    throw wrong("addresses", "an array of texts");
+  }
+  target.addresses = found->get<std::vector<std::string>>();
+  return target;
+}
+
+EndpointOptions endpoint_of(const HopPlan& plan) {
+  CommonWords words;
+  words.transport = plan.terms.transport;
+  EndpointOptions endpoint;
+  read_endpoint_words(words, endpoint);
+  endpoint.one_time_key = plan.key;
+  endpoint.peer_timeout_ns = plan.terms.timeout_ns;
+  endpoint.rdma_timeout_ns = plan.terms.timeout_ns;
+  if (plan.listens) {
+    endpoint.listen = HostPort{.host = "*", .port = plan.terms.first_port};
+    endpoint.last_port = plan.terms.last_port;
+  }
+  return endpoint;
+}
+
+}  // namespace framewire

@@ -1,0 +1,70 @@
+// What rdpipe tells the processes of a pipeline to do.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pipe/stage.hpp"
+#include "transport/control/key_file.hpp"
+#include "transport/endpoint_options.hpp"
+
+namespace framewire {
+
+/// Grows when a message changes its meaning; both ends say theirs.
+inline constexpr unsigned pipeline_protocol = 1;
+
+/// How the bytes of one hop travel; one hop leads from a stage to the next.
+struct HopTerms {
+  std::string transport = "auto";  // as --transport has it
+  bool encrypts = false;
+  bool takes_digest = true;
+  std::uint64_t limit_bytes_per_s = 0;  // 0: none
+  std::uint64_t slot_bytes = std::uint64_t{1} << 20;
+  std::uint32_t slots = 16;
+  std::int64_t timeout_ns = 10'000'000'000;
+  std::uint16_t first_port = 0;  // to listen on; 0: any
+  std::uint16_t last_port = 0;
+  bool tells_progress = false;
+};
+
+/// One end of a hop.
+struct HopPlan {
+  std::size_t number = 0;  // from 0, in the order of the bytes
+  bool sends = false;
+  bool listens = false;
+  Key key{};  // of this hop in this run alone
+  HopTerms terms{};
+};
+
+/// Where the other end of a hop listens.
+struct HopTarget {
+  std::uint16_t port = 0;
+  std::vector<std::string> addresses;  // the best first; names, too
+};
+
+/// What one stage does.
+struct StagePlan {
+  Stage stage;
+  std::size_t number = 0;  // from 1
+  std::optional<HopPlan> upstream{};
+  std::optional<HopPlan> downstream{};
+};
+
+nlohmann::json to_json(const StagePlan& plan);
+nlohmann::json to_json(const HopTarget& target);
+/// Throw Error (failed) that names the field.
+StagePlan stage_plan_from(const nlohmann::json& message);
+HopTarget hop_target_from(const nlohmann::json& message);
+
+/// What the terms mean to a session. Throws Error (usage).
+EndpointOptions endpoint_of(const HopPlan& plan);
+
+/// The fields of messages, checked. Throw Error (failed) that names the field.
+std::uint64_t number_in(const nlohmann::json& message, const char* field, std::uint64_t most = UINT64_MAX);
+std::string text_in(const nlohmann::json& message, const char* field);
+bool flag_in(const nlohmann::json& message, const char* field);
+
+}  // namespace framewire

@@ -1,0 +1,50 @@
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "command/standard_streams.hpp"
+#include "pipe/pipeline.hpp"
+#include "pipe/rdpipe_options.hpp"
+#include "pipe/stage_agent.hpp"
+#include "pipe/verdict.hpp"
+
+namespace {
+
+using namespace framewire;
+
+int run(int argc, char** argv) {
+  const auto options = parse_rdpipe_options(argc, argv);
+  if (!options) {
+    return 0;
+  }
+  if (options->only_shows) {
+    std::fputs(describe_plan(*options).c_str(), stdout);
+    return 0;
+  }
+  Log log(stderr, "rdpipe", options->is_verbose);
+  return run_pipeline(*options, log);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  hold_standard_streams();
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  try {
+    if (argc == 2 && std::string_view(argv[1]) == agent_word) {
+      return run_stage_agent();
+    }
+    const int status = run(argc, argv);
+    return std::fflush(stdout) == 0 ? status : own_failure_status;
+  } catch (const Error& error) {
+    Log(stderr, "rdpipe", false).error(error.what());
+    return own_failure_status;             // a wrong command line, too: 2 may be a stage's
+  } catch (const std::exception& error) {  // no memory
+    Log(stderr, "rdpipe", false).error(error.what());
+    return own_failure_status;
+  }
+}

@@ -1,0 +1,144 @@
+#include "pipe/rdpipe_options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "command/command_line.hpp"
+#include "pipe/options.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr const char* description =
+    "Runs a pipeline whose stages are on different hosts. ssh starts them; the bytes go directly from host to host, "
+    "over\n"
+    "RDMA where there is RDMA, else over TCP. Standard input feeds the first stage, and what the last one prints comes "
+    "back.\n\n"
+    "A STAGE is HOST:'command', run by the user's shell there; :'command' on this machine; HOST:'<file', as the "
+    "first,\n"
+    "reads a file; HOST:'>file' or HOST:'>>file', as the last, writes one. HOST is what ssh takes: a name, user@name,\n"
+    "[IPv6], or an alias of its configuration. Every host needs framewire.";
+constexpr const char* examples =
+    "\nExamples:\n"
+    "  echo hello | rdpipe host1:'tr [:lower:] [:upper:]' host2:rev\n"
+    "  rdpipe backup@fileserver:'zfs send tank/media@head' store:'zfs recv tank-backup/media'\n"
+    "  tar c data | rdpipe worker:'tar x -C /scratch'\n"
+    "  rdpipe -v big:'</scratch/film.y4m' box:'ffplay -'\n"
+    "  rdpipe --data-address store=10.0.0.2 db:'pg_dump media' store:'>media.sql'\n"
+    "Exit status, as a shell has it with pipefail: that of the last stage that failed, 128 + N where signal N ended\n"
+    "it, else 0; 125 where rdpipe itself failed. No command runs before every connection stands.\n";
+
+struct PipeWords {
+  std::vector<std::string> stages, ssh_options, data_addresses;
+  std::string ssh_config, port_range, rdpipe_path, limit, slots, slot_bytes, timeout;
+  std::string transport = "auto";
+  bool no_checksum = false;
+  bool encrypt = false;
+  bool is_verbose = false;
+  bool only_shows = false;
+};
+
+void add_options(CLI::App& app, PipeWords& words) {
+  app.add_option("STAGE", words.stages, "what runs where; the bytes go from each to the next")->expected(1, -1);
+  app.add_flag("-v,--verbose", words.is_verbose, "how fast each hop is, live and at the end");
+  app.add_flag("-n,--dry-run", words.only_shows, "only say what would be run, and where");
+  app.add_option("-F", words.ssh_config, "ssh's configuration file")->type_name("FILE");
+  app.add_option("-o", words.ssh_options, "an option for ssh, as in Port=2222")
+      ->type_name("OPTION")
+      ->allow_extra_args(false);
+  app.add_option("--data-address", words.data_addresses,
+                 "the address of HOST for the bytes, where it is not the one that ssh has")
+      ->type_name("HOST=ADDRESS")
+      ->allow_extra_args(false);
+  app.add_option("--port-range", words.port_range, "ports to listen on for the bytes (any)")->type_name("FIRST-LAST");
+  app.add_option("--rdpipe-path", words.rdpipe_path, "rdpipe's name on the hosts (rdpipe)")->type_name("PROGRAM");
+  app.add_option("--transport", words.transport, "auto, local (shared memory), rdma or tcp")->type_name("NAME");
+  app.add_flag("--encrypt", words.encrypt, "the bytes go inside TLS, over tcp");
+  app.add_flag("--no-checksum", words.no_checksum, "neither check the bytes nor take a digest of them");
+  app.add_option("--limit", words.limit, "bytes a second on every hop, with k, M or G")->type_name("RATE");
+  app.add_option("--slots", words.slots, "pieces under way on a hop (16)")->type_name("N");
+  app.add_option("--slot-bytes", words.slot_bytes, "the longest piece (1M)")->type_name("N");
+  app.add_option("--timeout", words.timeout, "silence after which a host counts as lost (10s)")->type_name("TIME");
+}
+
+void read_port_range(const std::string& text, HopTerms& terms) {
+  const std::size_t dash = text.find('-');
+  const std::string first = text.substr(0, dash);
+  terms.first_port = static_cast<std::uint16_t>(parse_number(first, "--port-range", 1, UINT16_MAX));
+  terms.last_port = terms.first_port;
+  if (dash != std::string::npos) {
+    terms.last_port = static_cast<std::uint16_t>(parse_number(text.substr(dash + 1), "--port-range", 1, UINT16_MAX));
+  }
+  if (terms.last_port < terms.first_port) {
+    throw Error::usage("--port-range is " + quote(text) + "; it takes FIRST-LAST, as in 5300-5399");
+  }
+}
+
+HopTerms read_terms(const PipeWords& words) {
+  HopTerms terms{.transport = words.transport,
+                 .encrypts = words.encrypt,
+                 .takes_digest = !words.no_checksum,
+                 .tells_progress = words.is_verbose};
+  read_piece_words({.limit = words.limit, .slots = words.slots, .slot_bytes = words.slot_bytes},
+                   terms.limit_bytes_per_s, terms.slots, terms.slot_bytes);
+  if (!words.timeout.empty()) {
+    terms.timeout_ns = parse_duration_ns(words.timeout, "--timeout");
+  }
+  if (!words.port_range.empty()) {
+    read_port_range(words.port_range, terms);
+  }
+  endpoint_of({.terms = terms});  // complains of a transport that there is not
+  return terms;
+}
+
+/// Of hosts that no stage has, too: most likely the name is written wrongly.
+void read_data_addresses(const PipeWords& words, PipelineOptions& options) {
+  for (const std::string& text : words.data_addresses) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+      throw Error::usage("--data-address is " + quote(text) + "; it takes HOST=ADDRESS, with HOST as a stage has it");
+    }
+    const std::string host = text.substr(0, equals);
+    bool is_known = false;
+    for (const Stage& stage : options.stages) {
+      const std::string without_user = stage.host.substr(stage.host.rfind('@') + 1);
+      if (host == stage.host || host == without_user) {
+        options.data_addresses[stage.host] = text.substr(equals + 1);
+        is_known = true;
+      }
+    }
+    if (!is_known) {
+      throw Error::usage("--data-address is " + quote(text) + ", but no stage is on " + quote(host));
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<PipelineOptions> parse_rdpipe_options(int argc, const char* const* argv) {
+  PipeWords words;
+  CLI::App app(description, "rdpipe");
+  add_options(app, words);
+  app.footer(examples);
+  if (!parse_command_line(app, argc, argv)) {
+    return std::nullopt;
+  }
+  PipelineOptions options{
+      .stages = parse_stages(words.stages), .is_verbose = words.is_verbose, .only_shows = words.only_shows};
+  if (!words.ssh_config.empty()) {
+    options.ssh.config_file = words.ssh_config;
+  }
+  options.ssh.options = words.ssh_options;
+  if (!words.rdpipe_path.empty()) {
+    options.ssh.remote_program = words.rdpipe_path;
+  }
+  options.terms = read_terms(words);
+  read_data_addresses(words, options);
+  return options;
+}
+
+}  // namespace framewire

@@ -1,0 +1,184 @@
+#include "pipe/reach.hpp"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/file_descriptor.hpp"
+#include "base/wait.hpp"
+#include "transport/control/address.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr std::int64_t head_start_ns = 250 * ns_per_ms;  // RFC 8305, section 5
+
+/// New with every start of the machine, and the same in its containers.
+std::string machine_id() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  std::getline(file, id);
+  return id;
+}
+
+/// The third word of SSH_CONNECTION: sshd's own end of the connection.
+std::string ssh_address() {
+  const char* connection = std::getenv("SSH_CONNECTION");
+  std::istringstream words(connection != nullptr ? connection : "");
+  std::string client, client_port, server;
+  words >> client >> client_port >> server;
+  return server;
+}
+
+/// Empty for what another host cannot dial.
+std::string dialable_address(const ifaddrs& interface) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  if (interface.ifa_addr == nullptr || (interface.ifa_flags & IFF_UP) == 0 ||
+      (interface.ifa_flags & IFF_LOOPBACK) != 0) {
+    return {};
+  }
+  if (interface.ifa_addr->sa_family == AF_INET) {
+    const auto* v4 = reinterpret_cast<const sockaddr_in*>(interface.ifa_addr);
+    return ::inet_ntop(AF_INET, &v4->sin_addr, text.data(), text.size());
+  }
+  if (interface.ifa_addr->sa_family == AF_INET6) {
+    const auto* v6 = reinterpret_cast<const sockaddr_in6*>(interface.ifa_addr);
+    return IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr) ? "" : ::inet_ntop(AF_INET6, &v6->sin6_addr, text.data(), text.size());
+  }
+  return {};
+}
+
+std::vector<std::string> interface_addresses() {
+  ifaddrs* first = nullptr;
+  if (::getifaddrs(&first) != 0) {
+    return {};
+  }
+  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> all(first, ::freeifaddrs);
+  std::vector<std::string> addresses;
+  for (const ifaddrs* one = first; one != nullptr; one = one->ifa_next) {
+    if (std::string address = dialable_address(*one); !address.empty()) {
+      addresses.push_back(std::move(address));
+    }
+  }
+  return addresses;
+}
+
+bool is_loopback_text(const std::string& address) {
+  return address.starts_with("127.") || address == "::1" || address == "localhost";
+}
+
+/// One connection that is being made.
+struct Attempt {
+  FileDescriptor fd;
+  HostPort at;
+};
+
+/// Begins to connect to every address that a name has; what cannot even begin is left out.
+void begin(const HostPort& at, std::vector<Attempt>& attempts) {
+  std::vector<SocketAddress> addresses;
+  try {
+    addresses = resolve(at);
+  } catch (const Error&) {
+    return;  // a name that is known elsewhere
+  }
+  for (const SocketAddress& address : addresses) {
+    FileDescriptor fd(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
+    if (fd.valid() && (::connect(fd.get(), address.get(), address.size_bytes) == 0 || errno == EINPROGRESS)) {
+      attempts.push_back({std::move(fd), at});
+    }
+  }
+}
+
+/// The one that stands now; those that failed are dropped. Waits until the deadline where none is done.
+const Attempt* look(std::vector<Attempt>& attempts, std::int64_t deadline_ns) {
+  std::vector<pollfd> descriptors;
+  std::ranges::transform(attempts, std::back_inserter(descriptors), [](const Attempt& one) {
+    return pollfd{.fd = one.fd.get(), .events = POLLOUT, .revents = 0};
+  });
+  wait_until(descriptors, deadline_ns);
+  for (std::size_t i = attempts.size(); i-- > 0;) {
+    int error_number = 0;
+    socklen_t size = sizeof error_number;
+    if (descriptors[i].revents != 0 &&
+        (::getsockopt(descriptors[i].fd, SOL_SOCKET, SO_ERROR, &error_number, &size) != 0 || error_number != 0)) {
+      attempts.erase(attempts.begin() + static_cast<std::ptrdiff_t>(i));
+      descriptors.erase(descriptors.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+  const auto found = std::ranges::find_if(descriptors, [](const pollfd& one) { return one.revents != 0; });
+  return found == descriptors.end() ? nullptr : &attempts[static_cast<std::size_t>(found - descriptors.begin())];
+}
+
+std::string listed(const std::vector<std::string>& texts) {
+  std::string list;
+  for (const std::string& text : texts) {
+    list += (list.empty() ? "" : ", ") + text;
+  }
+  return list;
+}
+
+}  // namespace
+
+HostFacts own_facts() {
+  return {.machine = machine_id(), .reached_at = ssh_address(), .addresses = interface_addresses()};
+}
+
+std::vector<std::string> addresses_of(const HostFacts& listener, const HostFacts& dialler, const std::string& name,
+                                      bool is_known_here, const std::string& data_address) {
+  if (!data_address.empty()) {
+    return {data_address};
+  }
+  const bool is_same_machine = !listener.machine.empty() && listener.machine == dialler.machine;
+  std::vector<std::string> all;
+  const auto add = [&](const std::string& address) {
+    const bool leads_there = is_same_machine || !is_loopback_text(address);
+    if (!address.empty() && leads_there && std::ranges::find(all, address) == all.end()) {
+      all.push_back(address);
+    }
+  };
+  if (is_same_machine) {
+    add("127.0.0.1");
+  }
+  add(is_known_here ? name : listener.reached_at);
+  add(is_known_here ? listener.reached_at : name);
+  std::ranges::for_each(listener.addresses, add);
+  return all;
+}
+
+HostPort reach(const HopTarget& target, std::int64_t deadline_ns) {
+  std::vector<Attempt> attempts;
+  std::size_t next = 0;
+  while (monotonic_ns() < deadline_ns && (next < target.addresses.size() || !attempts.empty())) {
+    if (next < target.addresses.size()) {
+      begin({.host = target.addresses[next++], .port = target.port}, attempts);
+    }
+    const std::int64_t look_until_ns = next < target.addresses.size() ? monotonic_ns() + head_start_ns : deadline_ns;
+    if (attempts.empty()) {
+      continue;
+    }
+    if (const Attempt* done = look(attempts, std::min(look_until_ns, deadline_ns))) {
+      return done->at;
+    }
+  }
+  throw Error::lost_peer("no way leads to port " + std::to_string(target.port) + " at " + listed(target.addresses) +
+                         "; name an address that does by --data-address HOST=ADDRESS, or ports that a firewall lets "
+                         "through by --port-range");
+}
+
+}  // namespace framewire

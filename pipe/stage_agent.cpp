@@ -1,0 +1,320 @@
+#include "pipe/stage_agent.hpp"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/pipe.hpp"
+#include "base/wait.hpp"
+#include "command/standard_streams.hpp"
+#include "pipe/child_process.hpp"
+#include "pipe/hop.hpp"
+#include "pipe/json_lines.hpp"
+#include "pipe/plan.hpp"
+#include "pipe/reach.hpp"
+
+namespace framewire {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::int64_t longest_sleep_ns = ns_per_s / 2;
+/// What is asked to end is given so long before it is killed. The whole pipeline has two seconds.
+constexpr std::int64_t politeness_ns = 800 * ns_per_ms;
+
+std::string user_shell() {
+  const passwd* user = ::getpwuid(::getuid());
+  return user != nullptr && user->pw_shell != nullptr && *user->pw_shell != '\0' ? user->pw_shell : "/bin/sh";
+}
+
+/// "~/file" is the user's, as everywhere; everything else is a name as it stands.
+std::string file_name(const std::string& text) {
+  const char* home = std::getenv("HOME");
+  return text.starts_with("~/") && home != nullptr ? home + text.substr(1) : text;
+}
+
+class StageAgent {
+ public:
+  StageAgent()
+      : signals_(take_signals()), control_(FileDescriptor(::dup(STDIN_FILENO)), FileDescriptor(::dup(STDOUT_FILENO))) {}
+
+  int run();
+
+ private:
+  void take_message(const Json& message);
+  void take_plan(const Json& message);
+  void start_hop(std::optional<Hop>& hop, const HopPlan& plan, const std::optional<HopTarget>& target);
+  void dial(const Json& message);
+  void go();
+  void hear(std::optional<Hop>& hop);
+  void take_report(Hop& hop, HopReport report);
+  void look_after_processes();
+  void command_has_ended(const Ending& ending);
+  void end_early();
+  void fail(const std::string& sentence);
+  void wait();
+  [[nodiscard]] bool is_over();
+
+  FileDescriptor signals_;
+  JsonLines control_;
+  std::optional<StagePlan> plan_;
+  PipeEnds to_command_;    // the upstream hop writes, the command reads
+  PipeEnds from_command_;  // the command writes, the downstream hop reads
+  std::optional<Hop> upstream_;
+  std::optional<Hop> downstream_;
+  ChildProcess command_;
+  bool command_is_due_ = false;  // it has not been started yet
+  bool is_connected_ = true;     // rdpipe is there
+  bool is_ending_ = false;
+  std::int64_t kill_at_ns_ = INT64_MAX;
+};
+
+int StageAgent::run() {
+  const HostFacts facts = own_facts();
+  control_.send({{"type", "hello"},
+                 {"protocol", pipeline_protocol},
+                 {"version", FRAMEWIRE_VERSION},
+                 {"machine", facts.machine},
+                 {"reached_at", facts.reached_at},
+                 {"addresses", facts.addresses}});
+  while (!is_over()) {
+    wait();
+    if (!control_.receive() && std::exchange(is_connected_, false)) {
+      end_early();
+    }
+    try {
+      for (Json message; control_.next(message);) {
+        take_message(message);
+      }
+    } catch (const Error& error) {
+      fail(error.what());
+    }
+    hear(upstream_);
+    hear(downstream_);
+    look_after_processes();
+  }
+  control_.send({{"type", "done"}});
+  set_non_blocking(STDOUT_FILENO, false);
+  control_.flush();
+  return 0;
+}
+
+bool StageAgent::is_over() {
+  const auto has_gone = [](std::optional<Hop>& hop) { return !hop || (hop->report() && hop->has_ended()); };
+  const bool is_idle = !command_.is_running() && has_gone(upstream_) && has_gone(downstream_);
+  if (is_ending_) {
+    return is_idle;
+  }
+  const bool hops_are_done = plan_ && (upstream_.has_value() == plan_->upstream.has_value()) &&
+                             (downstream_.has_value() == plan_->downstream.has_value());
+  return hops_are_done && !command_is_due_ && is_idle;
+}
+
+void StageAgent::wait() {
+  std::array descriptors{
+      pollfd{.fd = is_connected_ ? control_.in() : -1, .events = POLLIN, .revents = 0},
+      pollfd{.fd = signals_.get(), .events = POLLIN, .revents = 0},
+      pollfd{.fd = upstream_ && !upstream_->report() ? upstream_->reports().in() : -1, .events = POLLIN, .revents = 0},
+      pollfd{.fd = downstream_ && !downstream_->report() ? downstream_->reports().in() : -1,
+             .events = POLLIN,
+             .revents = 0},
+      pollfd{.fd = control_.wants_write() ? control_.out() : -1, .events = POLLOUT, .revents = 0}};
+  const std::int64_t now_ns = monotonic_ns();
+  wait_until(descriptors, std::min(now_ns + longest_sleep_ns, std::max(kill_at_ns_, now_ns)));
+  control_.flush();
+  for (int number = next_signal(signals_.get()); number != 0; number = next_signal(signals_.get())) {
+    if (number != SIGCHLD) {
+      end_early();
+    }
+  }
+  if (monotonic_ns() >= kill_at_ns_) {
+    kill_at_ns_ = INT64_MAX;
+    command_.signal(SIGKILL);
+    for (std::optional<Hop>* hop : {&upstream_, &downstream_}) {
+      if (*hop) {
+        (*hop)->kill();
+      }
+    }
+  }
+}
+
+void StageAgent::take_message(const Json& message) {
+  const std::string type = text_in(message, "type");
+  if (type == "ping") {
+    control_.send({{"type", "pong"}});
+  } else if (type == "stop") {
+    end_early();
+  } else if (is_ending_) {
+    return;
+  } else if (type == "plan" && !plan_) {
+    take_plan(message);
+  } else if (type == "dial" && plan_) {
+    dial(message);
+  } else if (type == "go" && plan_) {
+    go();
+  }
+}
+
+void StageAgent::take_plan(const Json& message) {
+  plan_ = stage_plan_from(message);
+  command_is_due_ = plan_->stage.work == StageWork::command;
+  if (command_is_due_) {
+    to_command_ = make_pipe();
+    from_command_ = make_pipe();
+    enlarge_pipe(to_command_.writes.get());
+    enlarge_pipe(from_command_.writes.get());
+  }
+  if (plan_->upstream && plan_->upstream->listens) {
+    start_hop(upstream_, *plan_->upstream, {});
+  }
+  if (plan_->downstream && plan_->downstream->listens) {
+    start_hop(downstream_, *plan_->downstream, {});
+  }
+}
+
+void StageAgent::start_hop(std::optional<Hop>& hop, const HopPlan& plan, const std::optional<HopTarget>& target) {
+  HopEnd end{.appends = plan_->stage.appends};
+  if (plan_->stage.work == StageWork::command) {
+    end.fd = plan.sends ? from_command_.reads.get() : to_command_.writes.get();
+  } else {
+    end.path = file_name(plan_->stage.text);
+  }
+  hop.emplace(plan, end, target, "rdpipe, " + describe(plan_->stage, plan_->number));
+  if (plan.sends) {
+    from_command_.reads.reset();  // the command must notice when the hop reads no more
+  }
+}
+
+void StageAgent::dial(const Json& message) {
+  const std::uint64_t number = number_in(message, "hop");
+  const HopTarget target = hop_target_from(message);
+  if (plan_->upstream && plan_->upstream->number == number && !upstream_) {
+    start_hop(upstream_, *plan_->upstream, target);
+  }
+  if (plan_->downstream && plan_->downstream->number == number && !downstream_) {
+    start_hop(downstream_, *plan_->downstream, target);
+  }
+}
+
+/// Every connection of the pipeline stands: no command runs for one that does not come about.
+void StageAgent::go() {
+  if (downstream_) {
+    downstream_->go();
+  }
+  if (std::exchange(command_is_due_, false)) {
+    const ChildDescriptors descriptors{.input = to_command_.reads.get(), .output = from_command_.writes.get()};
+    command_ = ChildProcess::start({user_shell(), "-c", plan_->stage.text}, descriptors, true);
+    to_command_.reads.reset();
+    from_command_.writes.reset();
+  } else if (downstream_) {
+    downstream_->tell_verdict("");  // a file says itself whether it could be read
+  }
+}
+
+void StageAgent::hear(std::optional<Hop>& hop) {
+  if (!hop || hop->report()) {
+    return;
+  }
+  const bool is_open = hop->reports().receive();
+  try {
+    for (Json message; hop->reports().next(message);) {
+      if (text_in(message, "type") == "hop_ended") {
+        take_report(*hop, hop_report_from(message));
+        return;
+      }
+      control_.send(message);
+    }
+  } catch (const Error& error) {
+    fail(error.what());
+  }
+  if (!is_open) {
+    take_report(*hop, {.number = hop->plan().number,
+                       .sends = hop->plan().sends,
+                       .result = HopResult::failed,
+                       .sentence = "the process that moved its bytes was killed"});
+  }
+}
+
+void StageAgent::take_report(Hop& hop, HopReport report) {
+  const bool is_well = report.result == HopResult::ok || report.result == HopResult::reader_left;
+  report.was_stopped = is_ending_;
+  control_.send(to_json(report));
+  hop.set_report(std::move(report));
+  if (!is_well) {
+    end_early();
+  } else if (!hop.plan().sends) {
+    to_command_.writes.reset();  // the command has all there is: only now does it see the end
+  }
+}
+
+void StageAgent::look_after_processes() {
+  Ending ending;
+  if (command_.has_ended(ending)) {
+    command_has_ended(ending);
+  }
+}
+
+void StageAgent::command_has_ended(const Ending& ending) {
+  control_.send({{"type", "command_ended"},
+                 {"status", static_cast<unsigned>(ending.status)},
+                 {"signal", static_cast<unsigned>(ending.signal)},
+                 {"stopped", is_ending_}});
+  const bool is_killed = ending.signal != 0 && ending.signal != SIGPIPE;
+  if (downstream_) {
+    // What came from a command that was killed must not look complete to the next one.
+    const std::string who = describe(plan_->stage, plan_->number);
+    downstream_->tell_verdict(is_killed || is_ending_ ? who + " was ended by " + signal_text(ending.signal) : "");
+  }
+  if (upstream_ && !upstream_->report()) {
+    upstream_->stop();  // nobody reads any more what it writes, which it finds out at once when it is asked to end
+  }
+  if (is_killed || is_ending_) {
+    command_.kill_group();
+  }
+  if (is_killed && !is_ending_) {
+    is_ending_ = true;
+    kill_at_ns_ = monotonic_ns() + politeness_ns;  // the bad news goes downstream first
+  }
+}
+
+void StageAgent::end_early() {
+  if (std::exchange(is_ending_, true)) {
+    return;
+  }
+  command_is_due_ = false;
+  command_.signal(SIGTERM);
+  command_.signal(SIGCONT);
+  for (std::optional<Hop>* hop : {&upstream_, &downstream_}) {
+    if (*hop) {
+      (*hop)->stop();
+    }
+  }
+  kill_at_ns_ = monotonic_ns() + politeness_ns;
+}
+
+void StageAgent::fail(const std::string& sentence) {
+  control_.send({{"type", "failed"}, {"sentence", sentence}});
+  end_early();
+}
+
+}  // namespace
+
+int run_stage_agent() {
+  hold_standard_streams();
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  return StageAgent().run();
+}
+
+}  // namespace framewire

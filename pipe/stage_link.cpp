@@ -1,0 +1,128 @@
+#include "pipe/stage_link.hpp"
+
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "pipe/stage_agent.hpp"
+
+namespace framewire {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::int64_t ping_every_ns = 2 * ns_per_s;
+constexpr std::int64_t longest_silence_ns = 10 * ns_per_s;
+constexpr std::int64_t longest_farewell_ns = ns_per_s;  // ssh's own, when all has been said
+constexpr int ssh_failed_status = 255;
+
+std::string printable_text_in(const Json& message, const char* field) {
+  const std::string quoted = quote(text_in(message, field), 1000);
+  return quoted.substr(1, quoted.size() - 2);
+}
+
+HostFacts facts_from(const Json& message) {
+  HostFacts facts{
+      .machine = text_in(message, "machine"), .reached_at = text_in(message, "reached_at"), .addresses = {}};
+  if (const auto found = message.find("addresses"); found != message.end() && found->is_array()) {
+    for (const Json& one : *found) {
+      if (one.is_string()) {
+        facts.addresses.push_back(one.get<std::string>());
+      }
+    }
+  }
+  return facts;
+}
+
+}  // namespace
+
+StageLink::StageLink(const StagePlan& plan, const SshOptions& ssh) : plan_(plan), heard_ns_(monotonic_ns()) {
+  PipeEnds orders = make_pipe();
+  PipeEnds answers = make_pipe();
+  const ChildDescriptors descriptors{.input = orders.reads.get(), .output = answers.writes.get()};
+  process_ = plan.stage.is_here() ? ChildProcess::fork_of(descriptors, run_stage_agent)
+                                  : ChildProcess::start(ssh_words(ssh, plan.stage.host), descriptors, false);
+  lines_ = JsonLines(std::move(answers.reads), std::move(orders.writes), true);
+  lines_.send(to_json(plan));
+}
+
+bool StageLink::take(const Json& message) {
+  const std::string type = text_in(message, "type");
+  if (type == "hello") {
+    if (number_in(message, "protocol") != pipeline_protocol) {
+      throw Error::failed("framewire there is of version " + printable_text_in(message, "version") + ", and here of " +
+                          FRAMEWIRE_VERSION + "; install the same one on both");
+    }
+    facts_ = facts_from(message);
+  } else if (type == "command_ended") {
+    end_ = {.ending = Ending{.status = static_cast<int>(number_in(message, "status", 255)),
+                             .signal = static_cast<int>(number_in(message, "signal", 127))},
+            .was_stopped = flag_in(message, "stopped")};
+  } else if (type == "done") {
+    is_done_ = true;
+    done_ns_ = monotonic_ns();
+    lines_.close_out();
+  } else if (type == "failed") {
+    throw Error::failed(printable_text_in(message, "sentence"));
+  } else {
+    return type == "pong";
+  }
+  return true;
+}
+
+std::string StageLink::check_pulse(std::int64_t now_ns) {
+  // Until it has said hello, ssh may be asking for a password.
+  if (!facts_ || is_done_ || is_gone()) {
+    return {};
+  }
+  if (now_ns - heard_ns_ > longest_silence_ns) {
+    return "its host does not answer";
+  }
+  if (now_ns - pinged_ns_ >= ping_every_ns) {
+    pinged_ns_ = now_ns;
+    lines_.send({{"type", "ping"}});
+  }
+  return {};
+}
+
+std::string StageLink::look() {
+  Ending ending;
+  if (!process_.has_ended(ending)) {
+    if (is_done_ && monotonic_ns() - done_ns_ > longest_farewell_ns) {
+      kill();
+    }
+    return {};
+  }
+  return is_done_ ? std::string() : why_it_ended(ending);
+}
+
+std::string StageLink::why_it_ended(const Ending& ending) const {
+  const std::string& host = plan_.stage.host;
+  if (plan_.stage.is_here()) {
+    return "rdpipe's process for it was ended";
+  }
+  if (facts_) {
+    return "the connection to " + host + " is gone";
+  }
+  if (ending.signal == 0 && ending.status == 127) {
+    return "there is no rdpipe at " + host +
+           "; install framewire there, or name the program by --rdpipe-path if it is not in the PATH of ssh's commands";
+  }
+  if (ending.signal == 0 && ending.status == ssh_failed_status) {
+    return "ssh does not reach " + host + "; what it says stands above";
+  }
+  return "ssh " + host + " ended before rdpipe could start there, with " +
+         (ending.signal != 0 ? signal_text(ending.signal) : "status " + std::to_string(ending.status)) +
+         "; what it says stands above";
+}
+
+void StageLink::stop() {
+  lines_.send({{"type", "stop"}});
+}
+
+}  // namespace framewire

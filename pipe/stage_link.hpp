@@ -1,0 +1,65 @@
+// A stage's agent as rdpipe sees it: a process (ssh, or rdpipe itself) and what has been heard from it.
+#pragma once
+
+#include <csignal>
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include "pipe/child_process.hpp"
+#include "pipe/json_lines.hpp"
+#include "pipe/plan.hpp"
+#include "pipe/reach.hpp"
+#include "pipe/ssh.hpp"
+#include "pipe/verdict.hpp"
+
+namespace framewire {
+
+/// One thread.
+class StageLink {
+ public:
+  /// Starts the agent and tells it its plan. Throws Error.
+  StageLink(const StagePlan& plan, const SshOptions& ssh);
+
+  [[nodiscard]] JsonLines& lines() noexcept { return lines_; }
+  [[nodiscard]] const StagePlan& plan() const noexcept { return plan_; }
+  [[nodiscard]] std::string who() const { return describe(plan_.stage, plan_.number); }
+
+  /// Takes the messages that are about the agent and its command; the others are for the pipeline. Throws Error.
+  bool take(const nlohmann::json& message);
+
+  /// Empty until the agent has said hello.
+  [[nodiscard]] const std::optional<HostFacts>& facts() const noexcept { return facts_; }
+  [[nodiscard]] const StageEnd& end() const noexcept { return end_; }
+  /// Its stage is over, and nothing of it is left.
+  [[nodiscard]] bool is_done() const noexcept { return is_done_; }
+  /// Nothing more will be heard.
+  [[nodiscard]] bool is_gone() const noexcept { return !process_.is_running(); }
+
+  /// Asks it to say something now and then; a sentence when it has not for too long, else empty.
+  std::string check_pulse(std::int64_t now_ns);
+  void heard(std::int64_t now_ns) noexcept { heard_ns_ = now_ns; }
+  /// This process has slept itself, so the others' silence means nothing.
+  void forgive(std::int64_t slept_ns) noexcept { heard_ns_ += slept_ns; }
+
+  /// Looks whether its process has ended; if it did before it was done, the sentence that says why.
+  std::string look();
+  void stop();
+  void kill() noexcept { process_.signal(SIGKILL); }
+
+ private:
+  [[nodiscard]] std::string why_it_ended(const Ending& ending) const;
+
+  StagePlan plan_;
+  ChildProcess process_;
+  JsonLines lines_;
+  std::optional<HostFacts> facts_;
+  StageEnd end_;
+  bool is_done_ = false;
+  std::int64_t done_ns_ = 0;
+  std::int64_t heard_ns_ = 0;
+  std::int64_t pinged_ns_ = 0;
+};
+
+}  // namespace framewire

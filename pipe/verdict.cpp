@@ -1,0 +1,51 @@
+#include "pipe/verdict.hpp"
+
+#include <algorithm>
+#include <csignal>
+
+namespace framewire {
+
+namespace {
+
+constexpr int signal_base = 128;
+
+int status_of(const Ending& ending) noexcept {
+  return ending.signal != 0 ? signal_base + ending.signal : ending.status;
+}
+
+}  // namespace
+
+Verdict verdict_of(const std::vector<Stage>& stages, const PipelineEnd& end) {
+  Verdict verdict;
+  bool downstream_is_well = !end.reader_left;
+  for (std::size_t i = stages.size(); i-- > 0;) {
+    const StageEnd& stage = end.stages[i];
+    if (!stage.ending || stage.was_stopped) {
+      continue;
+    }
+    const int status = status_of(*stage.ending);
+    const bool is_let_go = status == signal_base + SIGPIPE && downstream_is_well;
+    if (status == 0 || is_let_go) {
+      continue;
+    }
+    downstream_is_well = false;
+    verdict.status = verdict.status == 0 ? status : verdict.status;
+    // The reader of our own output has gone: whoever did that knows, and `head` is no reason to complain.
+    if (!(end.reader_left && status == signal_base + SIGPIPE)) {
+      const std::string how = stage.ending->signal != 0 ? "was ended by " + signal_text(stage.ending->signal)
+                                                        : "ended with status " + std::to_string(status);
+      verdict.sentences.push_back(describe(stages[i], i + 1) + " " + how);
+    }
+  }
+  std::ranges::reverse(verdict.sentences);
+  if (end.interrupted_by != 0) {
+    return {.status = signal_base + end.interrupted_by, .sentences = {"interrupted; every stage has been ended"}};
+  }
+  if (end.fault) {
+    verdict.sentences.push_back(*end.fault);
+    verdict.status = own_failure_status;
+  }
+  return verdict;
+}
+
+}  // namespace framewire

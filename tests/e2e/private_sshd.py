@@ -1,0 +1,87 @@
+"""A real sshd of the test's own, on loopback: its keys, port, configuration and known hosts stand in the test's folder."""
+import os
+import pathlib
+import pwd
+import shutil
+import socket
+import subprocess
+import time
+
+import harness
+
+SSHD = shutil.which("sshd", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
+MISSING = "" if SSHD and shutil.which("ssh") else "sshd and ssh are not installed (Debian: openssh-server, openssh-client)"
+
+
+def free_port(address: str) -> int:
+    with socket.socket() as one:
+        one.bind((address, 0))
+        return one.getsockname()[1]
+
+
+class PrivateSshd:
+    """Lets the user who runs the test in, by a key of its own. `client_config` is for ssh -F; every name in `hosts` leads to it."""
+
+    def __init__(self, folder: pathlib.Path, hosts: tuple[str, ...] = ("host1", "host2", "host3"), address: str = "127.0.0.1",
+                 path: str | None = None, prefix: tuple[str, ...] = ()):
+        self.folder = folder / f"sshd-{address}"
+        self.folder.mkdir()
+        self.address = address
+        self.prefix = prefix
+        self.hosts = hosts
+        self.user = pwd.getpwuid(os.getuid()).pw_name
+        for name in ("host_key", "user_key"):
+            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", self.folder / name], check=True)
+        shutil.copy(self.folder / "user_key.pub", self.folder / "authorized_keys")
+        self.port = free_port(address) if not prefix else 2222
+        if os.getuid() == 0:
+            os.makedirs("/run/sshd", exist_ok=True)  # it insists on the folder in which it would shut itself up
+        self._write_configurations(path if path is not None else f"{harness.BIN.resolve()}:/usr/local/bin:/usr/bin:/bin:/usr/sbin")
+        self.start()
+
+    def _write_configurations(self, path: str):
+        (self.folder / "sshd_config").write_text(f"""
+Port {self.port}
+ListenAddress {self.address}
+HostKey {self.folder}/host_key
+AuthorizedKeysFile {self.folder}/authorized_keys
+PidFile none
+StrictModes no
+UsePAM no
+PasswordAuthentication no
+PermitRootLogin prohibit-password
+MaxStartups 100
+LogLevel ERROR
+SetEnv PATH={path} MESA_SHADER_CACHE_DISABLE=1
+""")
+        self.client_config = self.folder / "ssh_config"
+        self.client_config.write_text(f"""
+Host {" ".join(self.hosts)}
+  HostName {self.address}
+  Port {self.port}
+  User {self.user}
+  IdentityFile {self.folder}/user_key
+  IdentitiesOnly yes
+  BatchMode yes
+  UserKnownHostsFile {self.folder}/known_hosts
+  StrictHostKeyChecking accept-new
+  LogLevel ERROR
+""")
+
+    def start(self):
+        self.log = (self.folder / "sshd.log").open("ab")
+        self.process = subprocess.Popen([*self.prefix, SSHD, "-D", "-e", "-f", self.folder / "sshd_config"], stdout=self.log, stderr=self.log,
+                                        stdin=subprocess.DEVNULL, start_new_session=True)
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            answer = subprocess.run([*self.prefix, "ssh", "-F", self.client_config, self.hosts[0], "true"], capture_output=True, text=True)
+            if answer.returncode == 0:
+                return
+            time.sleep(0.05)
+        self.stop()
+        raise AssertionError(f"the test's sshd does not answer: {answer.stderr}{(self.folder / 'sshd.log').read_text()}")
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+        self.log.close()
