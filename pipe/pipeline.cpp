@@ -242,7 +242,7 @@ void Pipeline::hear(StageLink& stage) {
   if (stage.is_gone()) {
     return;
   }
-  const bool is_open = stage.lines().receive();
+  stage.lines().receive();
   try {
     for (Json message; stage.lines().next(message);) {
       stage.heard(monotonic_ns());
@@ -250,7 +250,7 @@ void Pipeline::hear(StageLink& stage) {
         take_hop_message(message);
       }
     }
-    if (!is_open && !stage.lines().fault().empty()) {
+    if (!stage.lines().fault().empty()) {
       throw Error::failed(stage.lines().fault());
     }
   } catch (const Error& error) {

@@ -27,6 +27,9 @@ std::string time_text(double seconds) {
 }
 
 std::string bandwidth(std::uint64_t bytes, double seconds, const std::string& transport) {
+  if (seconds <= 0) {
+    return fmt::format("Bandwidth not measured: {} came at once over {}", format_bytes(bytes), transport);
+  }
   return fmt::format("Bandwidth {:.3g} GB/s: {} in {:.3g} s over {}", gigabytes_per_second(bytes, seconds),
                      format_bytes(bytes), seconds, transport);
 }

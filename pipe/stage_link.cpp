@@ -123,6 +123,9 @@ std::string StageLink::why_it_ended(const Ending& ending) const {
 
 void StageLink::stop() {
   lines_.send({{"type", "stop"}});
+  if (!facts_ && !plan_.stage.is_here()) {
+    process_.signal(SIGTERM);  // ssh is still on its way
+  }
 }
 
 }  // namespace framewire

@@ -30,8 +30,8 @@ Verdict verdict_of(const std::vector<Stage>& stages, const PipelineEnd& end) {
     }
     downstream_is_well = false;
     verdict.status = verdict.status == 0 ? status : verdict.status;
-    // The reader of our own output has gone: whoever did that knows, and `head` is no reason to complain.
-    if (!(end.reader_left && status == signal_base + SIGPIPE)) {
+    // Its reader has gone: that stage's sentence stands here already, or it is the reader of our own output, who knows.
+    if (status != signal_base + SIGPIPE) {
       const std::string how = stage.ending->signal != 0 ? "was ended by " + signal_text(stage.ending->signal)
                                                         : "ended with status " + std::to_string(status);
       verdict.sentences.push_back(describe(stages[i], i + 1) + " " + how);

@@ -20,10 +20,10 @@ struct StageEnd {
 };
 
 struct PipelineEnd {
-  std::vector<StageEnd> stages;      // one for each stage
-  std::optional<std::string> fault;  // why rdpipe itself ended it, one sentence
-  int interrupted_by = 0;            // a signal to rdpipe
-  bool reader_left = false;          // of rdpipe's standard output
+  std::vector<StageEnd> stages{};      // one for each stage
+  std::optional<std::string> fault{};  // why rdpipe itself ended it, one sentence
+  int interrupted_by = 0;              // a signal to rdpipe
+  bool reader_left = false;            // of rdpipe's standard output
 };
 
 struct Verdict {

@@ -23,11 +23,14 @@ class PrivateSshd:
     """Lets the user who runs the test in, by a key of its own. `client_config` is for ssh -F; every name in `hosts` leads to it."""
 
     def __init__(self, folder: pathlib.Path, hosts: tuple[str, ...] = ("host1", "host2", "host3"), address: str = "127.0.0.1",
-                 path: str | None = None, prefix: tuple[str, ...] = ()):
+                 path: str | None = None, prefix: tuple[str, ...] = (), mark: str = "FRAMEWIRE_TEST_MARK="):
         self.folder = folder / f"sshd-{address}"
         self.folder.mkdir()
         self.address = address
         self.prefix = prefix
+        self.home = self.folder / "home"  # whatever the user's shell does at home, it is not tested here
+        self.home.mkdir()
+        self.mark = mark
         self.hosts = hosts
         self.user = pwd.getpwuid(os.getuid()).pw_name
         for name in ("host_key", "user_key"):
@@ -52,7 +55,7 @@ PasswordAuthentication no
 PermitRootLogin prohibit-password
 MaxStartups 100
 LogLevel ERROR
-SetEnv PATH={path} MESA_SHADER_CACHE_DISABLE=1
+SetEnv PATH={path} HOME={self.home} {self.mark}
 """)
         self.client_config = self.folder / "ssh_config"
         self.client_config.write_text(f"""

@@ -36,10 +36,29 @@ SessionReport SenderSession::run() {
   try {
     serve();
   } catch (const Error& error) {
-    report_.ending = error.what();
-    tell(error);
+    if (!has_last_words()) {
+      report_.ending = error.what();
+      tell(error);
+    }
   }
   return make_report();
+}
+
+/// A viewer that has all it wants says bye and closes, while ours is on its way: that cannot be written then, but its own
+/// still stands in the channel.
+bool SenderSession::has_last_words() noexcept {
+  try {
+    while (!is_over_) {
+      const auto message = authenticated_.channel->try_receive();
+      if (!message) {
+        break;
+      }
+      handle(*message);
+    }
+  } catch (const std::exception&) {
+    return false;
+  }
+  return is_over_;
 }
 
 /// What this end cannot do would only meet the viewer again: it should know, and not come back.

@@ -65,6 +65,7 @@ class SenderSession {
  private:
   void shake_hands();
   void tell(const Error& error) noexcept;
+  bool has_last_words() noexcept;
   [[nodiscard]] OfferMessage make_offer(const SessionId& session) const;
   [[nodiscard]] std::string why_no_rdma() const;
   [[nodiscard]] LinkTerms terms_for(const ChooseMessage& choice) const;

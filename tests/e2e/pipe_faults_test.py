@@ -1,0 +1,284 @@
+"""rdpipe when something goes wrong: one sentence that says which stage and why, the right status, and nothing left on any host.
+
+Every fault is a real one: killed processes, a full disk, stopped hosts, strangers on the port.
+"""
+import os
+import pathlib
+import random
+import signal
+import socket
+import subprocess
+import threading
+import time
+import unittest
+
+import harness
+from pipelines import OWN_FAILURE, PipelineTest
+
+# It does not mind being asked to end, and neither do its children.
+STUBBORN = "trap '' TERM INT HUP; while :; do sleep 1; done"
+KILLED = 128 + signal.SIGKILL
+
+
+class PipeFaults(PipelineTest):
+    def running(self, *stages, **options) -> harness.Program:
+        """A pipeline whose first stage has begun to run: it makes a file."""
+        begun = self.file("begun")
+        first = stages[0].replace(":", f":touch {begun}; ", 1)
+        self.program = self.rdpipe(first, *stages[1:], **options)
+        harness.wait_until(begun.exists, "the first command to run")
+        return self.program
+
+    def ends_soon(self, status: int):
+        """Ends, with all it started, in a time that shows that nobody waits for somebody who is gone."""
+        began = time.monotonic()
+        self.ends(self.program, status)
+        self.nothing_is_left()
+        print(f"{time.monotonic() - began:.1f} s", end=" ")
+
+    def rdpipe_says(self, *wanted: str, lines: int = 1):
+        said = [line for line in self.program.lines if line.startswith("rdpipe: ")]
+        self.assertEqual(len(said), lines, self.program.text)
+        self.says(*wanted)
+
+    # ---- what does not even begin
+
+    def no_command_runs(self, *stages) -> None:
+        ran = self.file("ran")
+        self.run_pipe(*[stage.replace("RUN", f"touch {ran}; cat") for stage in stages], status=OWN_FAILURE)
+        self.assertFalse(ran.exists(), "a command was run although not every connection stood")
+
+    def test_an_unknown_host(self):
+        self.no_command_runs("host1:RUN", "no-such-host.invalid:cat", ":RUN")
+        self.rdpipe_says("stage 2 .*ssh does not reach no-such-host.invalid", "(?i)could not resolve hostname|Name or service")
+
+    def test_a_host_that_refuses_ssh(self):
+        self.no_command_runs("-o", f"Port={harness.free_port()}", "host1:RUN")
+        self.rdpipe_says("stage 1 .*ssh does not reach host1", "(?i)connection refused")
+
+    def test_a_key_that_ssh_does_not_take(self):
+        other = self.file("other_key")
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", other], check=True)
+        self.no_command_runs("-o", f"IdentityFile={other}", "-o", "IdentitiesOnly=yes", "-o", f"Port={self.sshd.port}", "-o", "BatchMode=yes",
+                             "-o", "StrictHostKeyChecking=no", "-o", f"UserKnownHostsFile={self.file('known')}", "127.0.0.1:RUN")
+        self.rdpipe_says("ssh does not reach 127.0.0.1", "(?i)permission denied")
+
+    def test_a_host_without_framewire(self):
+        self.no_command_runs("--rdpipe-path", "/no/such/rdpipe", "host1:RUN", "host2:RUN")
+        self.rdpipe_says("there is no rdpipe at host[12]; install framewire there")
+
+    def test_something_else_under_its_name(self):
+        self.no_command_runs("--rdpipe-path", "yes #", "host1:RUN")
+        self.rdpipe_says("is no message of rdpipe")
+
+    def test_files_that_cannot_be_had(self):
+        folder = self.folder
+        for stages, why in (
+            ((f"host1:<{folder}/none", "host2:RUN"), "stage 1 .*cannot read .*No such file"),
+            ((f"host1:<{folder}", "host2:RUN"), "stage 1 .*is a directory"),
+            (("host1:RUN", f"host2:>{folder}/no/file"), "stage 2 .*No such file"),
+            (("host1:RUN", f"host2:>{folder}"), "stage 2 .*a directory"),
+        ):
+            with self.subTest(why):
+                self.no_command_runs(*stages)
+                self.rdpipe_says(why)
+
+    def test_wrong_command_lines(self):
+        for arguments, wanted in (
+            ((), "needs a stage|STAGE"),
+            (("cat",), "'cat' is no stage.*no colon"),
+            (("host1:",), "no command"),
+            (("host1:  ",), "no command"),
+            (("host1:<",), "names no file"),
+            (("-oProxyCommand=touch /tmp/x;host1:cat", "nothing"), "'nothing' is no stage"),
+            (("--", "-oProxyCommand=x:cat"), "is no host"),
+            (("host1:cat", "host2:<file"), "only the first"),
+            (("host1:>file", "host2:cat"), "only the last"),
+            (("--port-range", "5-4", ":cat"), "--port-range"),
+            (("--port-range", "0-9", ":cat"), "--port-range"),
+            (("--data-address", "host9=1.2.3.4", "host1:cat"), "no stage is on 'host9'"),
+            (("--data-address", "host1", "host1:cat"), "HOST=ADDRESS"),
+            (("--transport", "pigeon", ":cat"), "--transport is 'pigeon'"),
+            (("--slots", "1", ":cat"), "--slots"),
+            (("--limit", "0", ":cat"), "--limit"),
+        ):
+            with self.subTest(arguments):
+                self.run_pipe(*arguments, status=OWN_FAILURE)
+                self.rdpipe_says(wanted)
+
+    def test_what_the_stage_process_is_told(self):
+        """It takes part only in what it understands, whatever stands on its standard input."""
+        for given in (b"", b"garbage\n", b"{}\n", b'{"type":"plan"}\n', b'{"type":"plan","protocol":1}\n', b'{"type":"go"}\n',
+                      b'{"type":"plan","protocol":99}\n', os.urandom(3000), b"\0" * 3_000_000):
+            with self.subTest(given[:40]):
+                told = subprocess.run([harness.BIN / "rdpipe", "--stage"], input=given, capture_output=True, timeout=harness.WATCHDOG_S)
+                self.assertEqual(told.returncode, 0)
+                self.assertNotRegex(told.stderr.decode(errors="replace"), harness.TRACES_OF_A_CRASH)
+
+    # ---- what is killed
+
+    def test_a_killed_command(self):
+        done = self.file("done")
+        self.running(f"host1:{STUBBORN}", f"host2:cat; touch {done}", "host3:cat")
+        os.kill(self.pid_of("-c touch .*begun"), signal.SIGKILL)
+        self.ends_soon(KILLED)
+        self.rdpipe_says(r"stage 1 .* was ended by signal 9 \(Killed\)")
+        self.assertFalse(done.exists(), "what came from a killed stage looked complete to the next one")
+
+    def test_a_killed_command_in_the_middle(self):
+        self.running("host1:yes", f"host2:exec sleep 1000", f"host3:{STUBBORN}")
+        os.kill(self.pid_of("^sleep 1000"), signal.SIGKILL)
+        self.ends_soon(KILLED)
+        self.rdpipe_says(r"stage 2 .* was ended by signal 9 \(Killed\)")
+
+    def test_killed_helpers_of_a_stage(self):
+        """Its agent, one of its hops, ssh, and the hop at rdpipe itself."""
+        for pattern, number in (("^rdpipe --stage", 0), ("^rdpipe --stage", -1), ("^ssh .*host2", 0)):
+            with self.subTest(f"{pattern} {number}"):
+                self.file("begun").unlink(missing_ok=True)
+                self.running(f"host1:{STUBBORN}", f"host2:{STUBBORN}")
+                self.pid_of(pattern)
+                victims = sorted(pid for pid, line in self.left().items() if line.startswith("rdpipe --stage" if "stage" in pattern else "ssh")
+                                 and (pattern.startswith("^rdpipe") or "host2" in line))
+                os.kill(victims[number], signal.SIGKILL)
+                self.ends_soon(OWN_FAILURE)
+                self.rdpipe_says("stage [12] ")
+
+    def test_any_process_at_any_moment(self):
+        """Whatever is killed: it ends, says why, and leaves nothing; and never says that all is well when it is not."""
+        seed = int(os.environ.get("FRAMEWIRE_SEED", random.randrange(1 << 30)))
+        chance = random.Random(seed)
+        print(f"FRAMEWIRE_SEED={seed}", end=" ")
+        data = self.file("data")
+        data.write_bytes(os.urandom(1 << 20) * 64)
+        for _ in range(12):
+            copy = self.file("copy")
+            copy.unlink(missing_ok=True)
+            self.program = self.rdpipe("--limit", "100M", f"host1:<{data}", "host2:cat", f"host3:>{copy}")
+            time.sleep(chance.uniform(0, 1.2))
+            victims = sorted(self.left().items())
+            if not victims:
+                continue
+            pid, line = chance.choice(victims)
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+            status = self.program.wait_end()
+            self.nothing_is_left()
+            whole = copy.exists() and copy.stat().st_size == data.stat().st_size
+            self.assertTrue(status != 0 or (whole and copy.read_bytes() == data.read_bytes()),
+                            f"{line} was killed, the copy is not whole, and rdpipe ended with 0:\n{self.program.text}")
+            if pid != self.program.pid:
+                self.assertTrue(status == 0 or self.program.lines, f"{line} was killed, and rdpipe ended with {status} without a word")
+
+    # ---- what is stopped by whoever started it
+
+    def test_ctrl_c(self):
+        """As a terminal does it: to every process of the foreground at once."""
+        self.running(f"host1:{STUBBORN}", f":{STUBBORN}", f"host2:{STUBBORN}")
+        os.killpg(self.program.pid, signal.SIGINT)
+        self.ends_soon(128 + signal.SIGINT)
+        self.rdpipe_says("interrupted; every stage has been ended")
+
+    def test_signals_to_rdpipe_alone(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(number):
+                self.file("begun").unlink(missing_ok=True)
+                self.running(f"host1:{STUBBORN}", f"host2:{STUBBORN}")
+                os.kill(self.program.pid, number)
+                self.ends_soon(128 + number)
+
+    def test_rdpipe_itself_is_killed(self):
+        self.running(f"host1:{STUBBORN}", f":{STUBBORN}", f"host2:{STUBBORN}")
+        os.kill(self.program.pid, signal.SIGKILL)
+        self.ends_soon(-signal.SIGKILL)
+
+    def test_interrupted_before_it_stands(self):
+        self.program = self.rdpipe("-o", "ProxyCommand=cat >/dev/null", "host1:cat")
+        self.pid_of("^ssh ")
+        os.kill(self.program.pid, signal.SIGINT)
+        self.ends_soon(128 + signal.SIGINT)
+
+    def test_ctrl_z(self):
+        """A pipeline that is stopped for longer than a host may be silent goes on as if nothing had been."""
+        begun = time.monotonic()
+        self.running(f"host1:for i in 1 2 3; do echo $i; sleep 5; done", "host2:cat >&2")
+        os.kill(self.program.pid, signal.SIGSTOP)
+        time.sleep(12)
+        os.kill(self.program.pid, signal.SIGCONT)
+        self.ends(self.program)
+        self.assertGreater(time.monotonic() - begun, 12)
+        self.nothing_is_left()
+
+    # ---- hosts and disks
+
+    @unittest.skipIf(os.getuid() != 0, "only root may mount a file system of a few megabytes")
+    def test_a_disk_that_is_full(self):
+        small = self.file("small")
+        small.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "framewire-test", small], check=True)
+        self.addCleanup(subprocess.run, ["umount", small], check=True)
+        for last, sentences in ((f"host3:>{small}/file", [r"stage 3 .*cannot write .*No space left on device"]),
+                                (f"host3:cat >{small}/other", [r"stage 3 .* ended with status 1", "No space left on device"])):
+            with self.subTest(last):
+                self.program = self.rdpipe("host1:cat /dev/zero", "host2:cat", last)
+                self.ends_soon(OWN_FAILURE if ":>" in last else 1)
+                self.rdpipe_says(*sentences)
+
+    def test_a_host_that_falls_silent(self):
+        """All of rdpipe that is there stands still, and its connections stay open."""
+        self.running(f"host1:exec sleep 1000", "host2:exec sleep 2000")
+        victims = [pid for pid, line in self.left().items() if line.startswith("rdpipe --stage")]
+        for pid in victims:
+            os.kill(pid, signal.SIGSTOP)
+        self.ends(self.program, OWN_FAILURE)
+        for pid in victims:
+            os.kill(pid, signal.SIGCONT)
+        self.nothing_is_left()
+        self.rdpipe_says("stage [12] .*its host does not answer")
+
+    # ---- strangers
+
+    def test_strangers_on_the_port(self):
+        """They come first, and all the time; they get in nobody's way."""
+        first = harness.free_port()
+        ports = range(first, first + 4)
+        ends = threading.Event()
+
+        def knock():
+            silent = []
+            while not ends.is_set():
+                try:
+                    one = socket.create_connection(("127.0.0.1", random.choice(ports)), 1)
+                    one.sendall(random.choice((b"GET / HTTP/1.0\r\n\r\n", os.urandom(200), b"\x16\x03\x01", b"")))
+                    silent.append(one)
+                except OSError:
+                    time.sleep(0.001)
+                if len(silent) > 20:
+                    silent.pop(0).close()
+
+        stranger = threading.Thread(target=knock)
+        stranger.start()
+        try:
+            for _ in range(3):
+                data = os.urandom(5_000_000)
+                self.assertTrue(self.run_pipe("--port-range", f"{ports[0]}-{ports[-1]}", "--transport", "tcp", "host1:cat", "host2:cat", given=data) == data)
+        finally:
+            ends.set()
+            stranger.join()
+
+    def test_a_source_that_shrinks(self):
+        data = self.file("data")
+        data.write_bytes(bytes(50_000_000))
+        done = self.file("done")
+        self.program = self.rdpipe("--limit", "10M", f"host1:<{data}", f"host2:cat >/dev/null; touch {done}")
+        harness.wait_until(lambda: self.pid_of("-c cat >/dev/null"), "the pipeline to run")
+        os.truncate(data, 1000)
+        self.ends_soon(OWN_FAILURE)
+        self.rdpipe_says("stage 1 .*became shorter while it was read")
+        self.assertFalse(done.exists(), "half a file looked complete to the next stage")
+
+
+if __name__ == "__main__":
+    harness.main()

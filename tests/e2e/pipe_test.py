@@ -1,0 +1,193 @@
+"""rdpipe: what it promises when all goes well. Hosts are a private sshd on loopback; faults are in pipe_faults_test.py."""
+import os
+import pathlib
+import subprocess
+
+import harness
+import private_sshd
+from pipelines import RING_BYTES, SLOT_BYTES, SMALL, PipelineTest
+
+# What sh makes of it shows every quote, blank, line end and byte as it was written.
+ODD = "a b'c\"d$HOME`e`\\f\n\tg*?é日本;&|<>#!"
+
+
+class Pipe(PipelineTest):
+    def test_the_first_example(self):
+        self.assertEqual(self.run_pipe("host1:tr [:lower:] [:upper:]", "host2:rev", given=b"hello\n"), b"OLLEH\n")
+
+    def test_one_stage_and_many(self):
+        self.assertEqual(self.run_pipe("host1:cat", given=b"one"), b"one")
+        self.assertEqual(self.run_pipe(":sed s/$/1/", "host1:sed s/$/2/", ":sed s/$/3/", "host1:sed s/$/4/", "host2:sed s/$/5/", ":sed s/$/6/",
+                                       given=b"x\n"), b"x123456\n")
+
+    def test_only_here(self):
+        self.assertEqual(self.run_pipe(":cat", ":rev", given=b"abc\n"), b"cba\n")
+
+    def test_sizes_around_a_slot_and_the_ring(self):
+        for size in (0, 1, SLOT_BYTES - 1, SLOT_BYTES, SLOT_BYTES + 1, RING_BYTES - 1, RING_BYTES, RING_BYTES + 1, 3_000_017):
+            for transport in ("auto", "tcp"):
+                with self.subTest(f"{size} bytes over {transport}"):
+                    data = os.urandom(size)
+                    self.assertTrue(self.run_pipe(*SMALL, "--transport", transport, "host1:cat", "host2:cat", given=data) == data)
+
+    def test_gibibytes_by_their_hash(self):
+        size = (3 << 30) + 1 if not harness.IS_SANITIZED else (1 << 26) + 1
+        make = f"yes framewire | head -c {size}"
+        with subprocess.Popen(["sh", "-c", make + " | md5sum"], stdout=subprocess.PIPE) as wanted:
+            got = self.run_pipe("--transport", "tcp", f"host1:{make}", "host2:md5sum", seconds=6 * harness.WATCHDOG_S)
+            self.assertEqual(got, wanted.communicate()[0])
+
+    def test_files_at_both_ends(self):
+        original, copy = self.file("an original 'file'"), self.file("a copy é")
+        original.write_bytes(os.urandom(777_777))
+        self.run_pipe(f"host1:<{original}", f"host2:>{copy}")
+        self.assertEqual(copy.read_bytes(), original.read_bytes())
+        self.run_pipe(f"host1:< {original}", f":>> {copy}")
+        self.assertEqual(copy.read_bytes(), 2 * original.read_bytes())
+        self.assertEqual(self.run_pipe(f":<{original}"), original.read_bytes())
+        self.run_pipe(f"host1:>{copy}", given=b"short")
+        self.assertEqual(copy.read_bytes(), b"short")
+        self.run_pipe(f"host1:>>{copy}", given=b"")
+        self.assertEqual(copy.read_bytes(), b"short")
+
+    def test_a_name_that_is_no_utf8_and_one_at_home(self):
+        odd = os.fsencode(self.folder) + b"/\xff\xfe"
+        pathlib.Path(os.fsdecode(odd)).write_bytes(b"odd")
+        self.assertEqual(self.run_pipe("host1:<" + os.fsdecode(odd)), b"odd")
+        self.run_pipe("host1:>~/file", given=b"at home")
+        self.assertEqual((self.sshd.home / "file").read_bytes(), b"at home")
+
+    def test_commands_come_to_the_shell_as_they_are(self):
+        for text in (ODD, "'", '"', "\\", "$(echo no)", "two\nlines\n"):
+            word = "'" + text.replace("'", "'\\''") + "'"
+            for host in ("host1", ""):
+                self.assertEqual(self.run_pipe(f"{host}:printf %s {word}").decode(), text)
+        self.assertEqual(self.run_pipe(os.fsdecode(b"host1:printf %s '\xff\xfe'")), b"\xff\xfe")
+
+    def test_the_users_shell_runs_them(self):
+        with open("/etc/passwd", encoding="utf-8") as users:
+            shell = next(line for line in users if line.startswith(self.sshd.user + ":")).strip().split(":")[6]
+        self.assertEqual(self.run_pipe("host1:readlink /proc/$$/exe; true").decode().strip(), os.path.realpath(shell))
+
+    def test_what_they_complain_of_is_seen_here(self):
+        self.run_pipe("host1:echo one complaint >&2", "host2:cat; echo another >&2")
+        self.says("^one complaint$", "^another$")
+
+    def test_small_pieces_come_at_once(self):
+        mine, theirs = os.pipe()
+        reads, writes = os.pipe()
+        self.program = self.rdpipe("host1:cat", "host2:cat", stdin=mine, stdout=writes)
+        os.close(mine)
+        os.close(writes)
+        for number in range(20):  # each only when the one before has come: a byte that waits for company hangs this
+            word = f"{number};".encode()
+            os.write(theirs, word)
+            got = b""
+            while len(got) < len(word):
+                got += os.read(reads, 100)
+            self.assertEqual(got, word)
+        os.close(theirs)
+        self.ends(self.program)
+        os.close(reads)
+        self.nothing_is_left()
+
+    def test_a_standard_input_that_nobody_ends(self):
+        mine, theirs = os.pipe()
+        with self.file("stdout").open("wb") as output:
+            self.program = self.rdpipe("host1:echo done", "host2:cat", stdin=mine, stdout=output)
+            self.ends(self.program)
+        for end in (mine, theirs):
+            os.close(end)
+        self.assertEqual(self.file("stdout").read_bytes(), b"done\n")
+        self.nothing_is_left()
+
+    # ---- statuses
+
+    def test_exit_statuses(self):
+        for stages, status, sentences in (
+            (("host1:exit 3", "host2:cat"), 3, [r"stage 1 \(host1: 'exit 3'\) ended with status 3"]),
+            (("host1:true", "host2:cat; exit 7"), 7, [r"stage 2 \(host2: .*\) ended with status 7"]),
+            (("host1:exit 3", "host2:cat; exit 4", ":cat"), 4, ["stage 1 .* status 3", "stage 2 .* status 4"]),
+            (("host1:no-such-command-here",), 127, ["stage 1 .* status 127", "no-such-command-here"]),
+            (("host1:kill -TERM $$", "host2:cat"), 128 + 15, [r"stage 1 .* was ended by signal 15 \(Terminated\)"]),
+        ):
+            with self.subTest(stages):
+                self.run_pipe(*stages, status=status)
+                self.says(*sentences)
+                self.assertEqual(len([line for line in self.program.lines if line.startswith("rdpipe: ")]), len([s for s in sentences if "stage" in s]))
+
+    def test_a_reader_that_has_enough_is_no_failure(self):
+        self.assertEqual(self.run_pipe("host1:yes", "host2:head -n 3"), b"y\n" * 3)
+        self.assertEqual(self.run_pipe("host1:yes", "host3:cat", "host2:cat", ":head -c 5"), b"y\ny\ny")
+        self.assertEqual(self.program.lines, [])
+
+    def test_nor_is_it_one_when_it_then_fails_but_that_is(self):
+        self.run_pipe("host1:yes", "host2:head -n 3 >&2; exit 9", status=9)
+        self.assertEqual([line for line in self.program.lines if "rdpipe" in line], ["rdpipe: stage 2 (host2: 'head -n 3 >&2; exit 9') ended with status 9"])
+
+    def test_the_reader_of_our_own_output_leaves(self):
+        reads, writes = os.pipe()
+        self.program = self.rdpipe("host1:yes", "host2:cat", stdout=writes)
+        os.close(writes)
+        os.read(reads, 10)
+        os.close(reads)
+        self.ends(self.program, 128 + 13)
+        self.assertEqual(self.program.lines, [])
+        self.nothing_is_left()
+
+    # ---- what is shown, and what is not
+
+    def test_dry_run(self):
+        printed = self.run_pipe("-n", "-o", "Port=1", "me@nowhere.example:cat 'a b'", ":>x y").decode()
+        self.assertRegex(printed, r"ssh -F \S+ -o Port=1 .*-- me@nowhere.example 'rdpipe --stage'")
+        self.assertIn(r"""'cat '\''a b'\'''""", printed)
+        self.assertIn("'x y'", printed)
+        self.assertFalse(self.file("x y").exists())
+
+    def test_verbose_names_every_hop(self):
+        self.run_pipe("-v", "--transport", "tcp", "host1:cat", "host2:>/dev/null", given=os.urandom(1 << 20))
+        for hop in ("here → host1", "host1 → host2"):
+            self.says(rf"^{hop}: transport=tcp .*auth=psk control=tls1.3", rf"^{hop}: Bandwidth .*: 1\.0 MB .* over tcp")
+
+    def test_keys_are_nowhere_to_be_seen(self):
+        fifo = self.file("fifo")
+        os.mkfifo(fifo)
+        self.program = self.rdpipe("-v", f"host1:cat {fifo}", "host2:cat")
+        with fifo.open("wb") as source:
+            source.write(b"x" * 100_000)
+            source.flush()
+            seen = self.left()
+            self.assertGreaterEqual(len(seen), 8, seen)
+            for pid, line in seen.items():
+                environ = pathlib.Path(f"/proc/{pid}/environ")
+                environment = environ.read_text(errors="replace") if environ.exists() else ""
+                self.assertNotRegex(line + "\n" + environment, r"[0-9a-fA-F]{64}")
+        self.ends(self.program)
+        self.assertNotRegex(self.program.text, r"[0-9a-fA-F]{64}")
+        self.nothing_is_left()
+
+    def test_ports_and_addresses_for_the_bytes(self):
+        port = harness.free_port()
+        printed = self.run_pipe("--transport", "tcp", "--port-range", f"{port}-{port + 3}", "--data-address", "host2=127.0.0.1",
+                                f"host1:<{__file__}", "host2:cat /proc/net/tcp /proc/net/tcp6 2>/dev/null; cat >/dev/null").decode()
+        listening = {int(line.split()[1].rsplit(":")[1], 16) for line in printed.splitlines() if ":" in line}
+        self.assertEqual(len(listening & set(range(port, port + 4))), 2, "one of each hop, to host2 and from it")
+        self.run_pipe("--data-address", "host1=192.0.2.77", "host1:cat", status=125, seconds=2 * harness.WATCHDOG_S)
+        self.says("no way leads to port .* at 192.0.2.77", "--data-address")
+
+    def test_a_shell_that_greets(self):
+        self.assertEqual(self.run_pipe("--rdpipe-path", "echo Welcome to this host; echo; rdpipe", "host1:cat", given=b"x"), b"x")
+
+    def test_ipv6_and_a_user(self):
+        try:
+            sshd = private_sshd.PrivateSshd(self.folder, hosts=("::1",), address="::1", mark=self.mark)
+        except OSError as error:
+            self.skipTest(f"no IPv6 here: {error}")
+        self.addCleanup(sshd.stop)
+        self.sshd, kept = sshd, self.sshd
+        self.assertEqual(self.run_pipe("[::1]:cat", f"{sshd.user}@[::1]:rev", given=b"abc\n"), b"cba\n")
+        self.sshd = kept
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,87 @@
+"""rdpipe as the tests start it: hosts that a private sshd plays, and a look at what is left behind."""
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+import uuid
+
+import harness
+import private_sshd
+
+OWN_FAILURE = 125
+SLOT_BYTES, SLOTS = 64 << 10, 4
+SMALL = ("--slot-bytes", SLOT_BYTES, "--slots", SLOTS)
+RING_BYTES = SLOT_BYTES * SLOTS
+
+
+def processes_with(mark: str) -> dict[int, str]:
+    """Every living process whose environment has the mark: whatever a pipeline started, on whichever host."""
+    found = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            folder = pathlib.Path("/proc", entry)
+            try:
+                if mark.encode() in (folder / "environ").read_bytes() and folder.joinpath("stat").read_text().rsplit(")", 1)[1].split()[0] != "Z":
+                    found[int(entry)] = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+            except OSError:
+                continue
+    return found
+
+
+@unittest.skipIf(private_sshd.MISSING, private_sshd.MISSING)
+class PipelineTest(harness.EndToEnd):
+    """Hosts host1, host2 and host3 are all this machine. MARK stands in the environment of all that is started."""
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="framewire-sshd-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.mark = f"FRAMEWIRE_TEST_MARK={uuid.uuid4().hex}"
+        cls.sshd = private_sshd.PrivateSshd(pathlib.Path(folder.name), mark=cls.mark)
+        cls.addClassCleanup(cls.sshd.stop)
+
+    def rdpipe(self, *arguments, **options) -> harness.Program:
+        name, value = self.mark.split("=")
+        environment = self.environment(**{name: value})
+        return self.start(harness.BIN / "rdpipe", "-F", self.sshd.client_config, *arguments, environment=environment, **options)
+
+    def run_pipe(self, *arguments, given: bytes | None = b"", status: int = 0, seconds: float = harness.WATCHDOG_S) -> bytes:
+        """What the pipeline prints; nothing of it is left behind. `self.program` is rdpipe."""
+        stdin = self.file("stdin")
+        stdin.write_bytes(given)
+        with stdin.open("rb") as source, self.file("stdout").open("w+b") as output:
+            self.program = self.rdpipe(*arguments, stdin=source, stdout=output)
+            self.ends(self.program, status, seconds)
+            output.seek(0)
+            printed = output.read()
+        self.nothing_is_left()
+        return printed
+
+    def left(self) -> dict[int, str]:
+        return {pid: line for pid, line in processes_with(self.mark).items() if "sshd" not in line.split(" ")[0]}
+
+    def nothing_is_left(self):
+        """On any host. What has been ended may need a moment to go."""
+        try:
+            harness.wait_until(lambda: not self.left(), "every process of the pipeline to go", 10 * harness.PATIENCE)
+        except AssertionError:
+            left = self.left()
+            for pid in left:
+                os.kill(pid, signal.SIGKILL)
+            raise AssertionError(f"left behind: {left}; rdpipe said:\n{self.program.text}") from None
+
+    def pid_of(self, pattern: str) -> int:
+        """The one process of the pipeline whose command line has `pattern`, once it is there."""
+        def find():
+            pids = [pid for pid, line in self.left().items() if re.search(pattern, line)]
+            return pids[0] if pids else None
+        return harness.wait_until(find, f"a process {pattern}")
+
+    def says(self, *wanted: str):
+        for pattern in wanted:
+            self.assertRegex(self.program.text, re.compile(pattern, re.MULTILINE))
+        self.assertNotRegex(self.program.text, harness.TRACES_OF_A_CRASH)

@@ -1,0 +1,167 @@
+// What the processes of a pipeline tell each other.
+#include "pipe/plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "pipe/hop.hpp"
+#include "pipe/hop_state.hpp"
+#include "pipe/json_lines.hpp"
+#include "pipe/reach.hpp"
+
+namespace framewire {
+namespace {
+
+using Json = nlohmann::json;
+
+StagePlan some_plan() {
+  StagePlan plan{.stage = {.host = "h", .text = "a 'b'\n\xff"}, .number = 2};
+  plan.upstream = HopPlan{.number = 1, .listens = true, .terms = {.slots = 5, .first_port = 7, .last_port = 9}};
+  plan.upstream->key.bytes()[3] = std::byte{0xab};
+  return plan;
+}
+
+TEST(Plan, ComesBackAsItWasSaid) {
+  const StagePlan plan = some_plan();
+  const StagePlan back = stage_plan_from(Json::parse(to_json(plan).dump()));
+  EXPECT_EQ(back.stage.text, plan.stage.text);
+  EXPECT_EQ(back.stage.host, "h");
+  EXPECT_EQ(back.number, 2U);
+  ASSERT_TRUE(back.upstream);
+  EXPECT_FALSE(back.downstream);
+  EXPECT_EQ(back.upstream->key, plan.upstream->key);
+  EXPECT_TRUE(back.upstream->listens);
+  EXPECT_FALSE(back.upstream->sends);
+  EXPECT_EQ(back.upstream->terms.slots, 5U);
+  EXPECT_EQ(back.upstream->terms.last_port, 9);
+}
+
+TEST(Plan, EveryFieldIsChecked) {
+  const Json good = to_json(some_plan());
+  const std::vector<Json> nonsense{Json(), -1, 1e30, "x", true, Json::array(), Json::object()};
+  for (const auto& field : good.items()) {
+    if (field.key() == "type") {
+      continue;
+    }
+    std::size_t refused = 0;
+    for (const Json& value : nonsense) {
+      Json bad = good;
+      bad[field.key()] = value;
+      try {
+        stage_plan_from(bad);
+      } catch (const Error&) {
+        ++refused;
+      }
+    }
+    EXPECT_GE(refused, 4U) << field.key();
+  }
+  for (const auto& field : good["upstream"].items()) {
+    Json bad = good;
+    bad["upstream"][field.key()] = Json::array();
+    EXPECT_THROW(stage_plan_from(bad), Error) << field.key();
+    bad["upstream"].erase(field.key());
+    EXPECT_THROW(stage_plan_from(bad), Error) << field.key();
+  }
+  Json other_version = good;
+  other_version["protocol"] = pipeline_protocol + 1;
+  EXPECT_THROW(stage_plan_from(other_version), Error);
+}
+
+TEST(Plan, ReportsAndTargetsAreChecked) {
+  const HopReport report{.number = 3,
+                         .sends = true,
+                         .result = HopResult::told,
+                         .sentence = "why",
+                         .summary = TransferSummary{.bytes = 8, .transport = "tcp"}};
+  const HopReport back = hop_report_from(to_json(report));
+  EXPECT_EQ(back.result, HopResult::told);
+  EXPECT_EQ(back.summary->bytes, 8U);
+  EXPECT_THROW(hop_report_from(Json{{"result", 99}}), Error);
+  EXPECT_EQ(hop_target_from(to_json(HopTarget{.port = 5, .addresses = {"a", "b"}})).addresses.size(), 2U);
+  for (const Json& bad : {Json::object(), Json{{"port", 1}}, Json{{"port", 70000}, {"addresses", {"a"}}},
+                          Json{{"port", 1}, {"addresses", {1}}}, Json{{"port", 1}, {"addresses", Json::array()}}}) {
+    EXPECT_THROW(hop_target_from(bad), Error) << bad;
+  }
+}
+
+TEST(Hops, WhoeverRunsRdpipeDials) {
+  const auto ends = [](const std::vector<std::string>& words) {
+    std::string text;
+    for (const HopState& hop : hops_of(parse_stages(words), {})) {
+      text += hop.name + (hop.sender.listens ? " (receiver dials); " : " (sender dials); ");
+    }
+    return text;
+  };
+  EXPECT_EQ(ends({"a:x", "b:x"}), "here → a (sender dials); a → b (sender dials); b → here (receiver dials); ");
+  EXPECT_EQ(ends({"a:x", ":x", "b:x"}),
+            "here → a (sender dials); a → here (receiver dials); here → b (sender dials); b → here (receiver dials); ");
+  EXPECT_EQ(ends({"a:<x", "b:>x"}), "a → b (sender dials); ");
+  const auto hops = hops_of(parse_stages({"a:x", "a:x"}), {});
+  EXPECT_FALSE(hops[0].sender.key == hops[1].sender.key) << "each hop has a key of its own";
+  EXPECT_EQ(hops[1].sender.key, hops[1].receiver.key);
+}
+
+TEST(Addresses, TheBestComesFirst) {
+  const HostFacts listener{
+      .machine = "m1", .reached_at = "10.0.0.2", .addresses = {"10.0.0.2", "192.168.7.2", "2001:db8::2"}};
+  const HostFacts dialler{.machine = "m2", .reached_at = "10.0.0.3", .addresses = {}};
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(addresses_of(listener, dialler, "big", false, ""),
+            (Texts{"10.0.0.2", "big", "192.168.7.2", "2001:db8::2"}));
+  EXPECT_EQ(addresses_of(listener, dialler, "big", true, ""), (Texts{"big", "10.0.0.2", "192.168.7.2", "2001:db8::2"}));
+  EXPECT_EQ(addresses_of(listener, dialler, "big", true, "1.2.3.4"), (Texts{"1.2.3.4"}));
+  EXPECT_EQ(addresses_of(listener, listener, "big", false, "").front(), "127.0.0.1");
+  HostFacts tunnelled = listener;
+  tunnelled.reached_at = "127.0.0.1";
+  EXPECT_EQ(addresses_of(tunnelled, dialler, "localhost", true, ""), (Texts{"10.0.0.2", "192.168.7.2", "2001:db8::2"}))
+      << "loopback leads to another machine";
+}
+
+TEST(Reach, NamesWhatItTried) {
+  try {
+    reach({.port = 1, .addresses = {"127.0.0.1", "no-such-host.invalid"}}, INT64_MAX);
+    ADD_FAILURE() << "something listens on port 1";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("127.0.0.1, no-such-host.invalid"), std::string::npos) << error.what();
+  }
+}
+
+TEST(JsonLines, PassesOverWhatAShellSaysFirst) {
+  PipeEnds pipe = make_pipe();
+  const std::string said = "Welcome!\n\n17\n{\"no\":1}\n{\"type\":\"a\"}\nnoise\n{\"type\":\"b\"}\n";
+  ASSERT_EQ(::write(pipe.writes.get(), said.data(), said.size()), static_cast<ssize_t>(said.size()));
+  JsonLines lines(std::move(pipe.reads), {}, true);
+  EXPECT_TRUE(lines.receive());
+  Json message;
+  ASSERT_TRUE(lines.next(message));
+  EXPECT_EQ(message["type"], "a");
+  EXPECT_FALSE(lines.next(message));
+  EXPECT_NE(lines.fault().find("'noise'"), std::string::npos);
+}
+
+TEST(JsonLines, SaysWhatIsToBeSaidWhenThereIsRoom) {
+  PipeEnds pipe = make_pipe();
+  JsonLines writer({}, std::move(pipe.writes));
+  JsonLines reader(std::move(pipe.reads), {});
+  for (int i = 0; i < 3000; ++i) {
+    writer.send({{"type", "number"}, {"text", std::string(100, 'x')}, {"i", i}});
+  }
+  EXPECT_TRUE(writer.wants_write());
+  int next = 0;
+  for (Json message; next < 3000;) {
+    writer.flush();
+    ASSERT_TRUE(reader.receive());
+    while (reader.next(message)) {
+      EXPECT_EQ(message["i"], next++);
+    }
+  }
+  EXPECT_FALSE(writer.wants_write());
+  writer.close_out();
+  EXPECT_FALSE(reader.receive());
+  EXPECT_TRUE(reader.fault().empty());
+}
+
+}  // namespace
+}  // namespace framewire
