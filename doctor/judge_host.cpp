@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "doctor/host_fixes.hpp"
 #include "command/shell_word.hpp"
+#include "doctor/host_fixes.hpp"
 #include "transport/control/address.hpp"
 
 namespace framewire {

@@ -5,9 +5,9 @@
 #include <array>
 #include <iterator>
 
+#include "command/shell_word.hpp"
 #include "doctor/host_fixes.hpp"
 #include "doctor/judge_host.hpp"
-#include "command/shell_word.hpp"
 #include "transport/control/address.hpp"
 
 namespace framewire {

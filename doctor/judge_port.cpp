@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/text.hpp"
-#include "doctor/judge.hpp"
 #include "command/shell_word.hpp"
+#include "doctor/judge.hpp"
 
 namespace framewire {
 

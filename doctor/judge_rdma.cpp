@@ -7,8 +7,8 @@
 #include <tuple>
 
 #include "base/text.hpp"
-#include "doctor/judge.hpp"
 #include "command/shell_word.hpp"
+#include "doctor/judge.hpp"
 
 namespace framewire {
 

@@ -1,22 +1,8 @@
 #include "pipe/hop_state.hpp"
 
-#include <openssl/rand.h>
-
-#include "base/error.hpp"
+#include "transport/control/token.hpp"
 
 namespace framewire {
-
-namespace {
-
-Key random_key() {
-  Key key;
-  if (::RAND_bytes(reinterpret_cast<unsigned char*>(key.bytes().data()), static_cast<int>(Key::size_bytes)) != 1) {
-    throw Error::failed("the system gives no random numbers for a key");
-  }
-  return key;
-}
-
-}  // namespace
 
 std::string place(const std::vector<Stage>& stages, const std::optional<std::size_t>& stage) {
   return !stage || stages[*stage].is_here() ? "here" : stages[*stage].host;
@@ -36,7 +22,11 @@ std::vector<HopState> hops_of(const std::vector<Stage>& stages, const HopTerms& 
     const std::string to = place(stages, hop.to);
     const bool sender_listens = to == "here" && from != "here";
     hop.name = from + " → " + to;
-    hop.sender = {.number = hops.size(), .sends = true, .listens = sender_listens, .key = random_key(), .terms = terms};
+    hop.sender = {.number = hops.size(),
+                  .sends = true,
+                  .listens = sender_listens,
+                  .key = Key(Token::random().bytes()),
+                  .terms = terms};
     hop.receiver = hop.sender;
     hop.receiver.sends = false;
     hop.receiver.listens = !sender_listens;

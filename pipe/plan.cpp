@@ -163,7 +163,7 @@ EndpointOptions endpoint_of(const HopPlan& plan) {
   words.transport = plan.terms.transport;
   EndpointOptions endpoint;
   read_endpoint_words(words, endpoint);
-  endpoint.one_time_key = plan.key;
+  std::ranges::copy(plan.key.bytes(), endpoint.one_time_key.emplace().begin());
   endpoint.peer_timeout_ns = plan.terms.timeout_ns;
   endpoint.rdma_timeout_ns = plan.terms.timeout_ns;
   if (plan.listens) {

@@ -1,12 +1,13 @@
 // Where a session comes from: who dials, whom, and what must be proven. Common to both ends.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "transport/control/key_file.hpp"
 #include "transport/link.hpp"
 
 namespace framewire {
@@ -25,7 +26,7 @@ struct EndpointOptions {
   std::optional<HostPort> listen;       // host empty: the default (loopback, or all addresses when a key exists)
   std::uint16_t last_port = 0;          // where it is above listen's port: whichever of these ports is free
   std::optional<std::string> key_file;  // --key: then always used
-  std::optional<Key> one_time_key{};    // of this run, instead of any file; always used, too
+  std::optional<std::array<std::byte, 32>> one_time_key{};  // of this run, instead of any file; always used, too
   bool insecure = false;
   std::vector<LinkKind> allowed_links{LinkKind::local, LinkKind::rdma, LinkKind::tcp};  // of --transport; best first
   bool transport_is_auto = true;

@@ -18,8 +18,8 @@ namespace framewire {
 struct ListenOptions {
   HostPort at;  // host empty: loopback without a key, all addresses with one; "*": all addresses; port 0: any free port
   std::uint16_t last_port = 0;  // above at.port: the first of at.port to this one that is free
-  bool has_key = false;   // a key is there, so that strangers can be told apart
-  bool insecure = false;  // --insecure
+  bool has_key = false;         // a key is there, so that strangers can be told apart
+  bool insecure = false;        // --insecure
 };
 
 /// A new connection; nothing is known yet but where it comes from.

@@ -44,8 +44,8 @@ SessionReport SenderSession::run() {
   return make_report();
 }
 
-/// A viewer that has all it wants says bye and closes, while ours is on its way: that cannot be written then, but its own
-/// still stands in the channel.
+/// A viewer that has all it wants says bye and closes, while ours is on its way: that cannot be written then, but its
+/// own still stands in the channel.
 bool SenderSession::has_last_words() noexcept {
   try {
     while (!is_over_) {
