@@ -15,21 +15,22 @@ namespace framewire {
 namespace {
 
 constexpr const char* description =
-    "Measures messages and frames of a given size over each link, beside plain blocking sockets with the same "
-    "buffers\n"
-    "and, where there is an RDMA device, beside what that does by itself (verbs: send, write, write_imm, read).\n"
+    "Measures the links, on one machine or between two\n"
+    "Messages and frames of a given size go over each link, beside plain blocking sockets with the same buffers and, "
+    "where there is an RDMA device, beside what that does by itself (verbs: send, write, write_imm, read).\n\n"
     "Without HOST it starts both ends itself on this machine. On two machines: framewire bench --listen '*:5290' on "
-    "one,\n"
-    "framewire bench HOST on the other.\n"
+    "one, framewire bench HOST on the other.\n\n"
     "Rates are all messages by the time from when the first one is begun until the last one has come (verbs: until "
     "the\n"
     "device has its acknowledgement). Setting up comes before: memory, connections, and a few messages that warm up.";
 
 constexpr const char* examples =
-    "\nExamples:\n"
+    "Examples:\n"
     "  framewire bench                                        every link, 64 B to a 4K frame\n"
     "  framewire bench --transport tcp --message-bytes 33177600 --duration 5\n"
+    "                                                         one link, 4K frames, five seconds a row\n"
     "  framewire bench --transport local --message-bytes 33177600 --spin\n"
+    "                                                         polling at both ends\n"
     "  framewire bench --count 100000 --duration 10s          sockets, links and verbs, as RDMA articles compare "
     "them:\n"
     "                                                         both ends' times, MB/s, messages/s (or with HOST)\n"
@@ -54,8 +55,8 @@ void describe_options(CLI::App& app, Words& words) {
   app.add_option("--listen", words.listen, "be the server, until it is ended")->type_name("ADDR:PORT");
   app.add_option("--message-bytes", words.sizes, "sizes, with commas (64,4k,64k,1M,8M,33177600)")->type_name("N,…");
   app.add_option("--operation", words.operations,
-                 "rows, with commas (all): stream, latency; of verbs send, write, write_imm, read, latency")
-      ->type_name("NAME,…");
+                 "rows, with commas (all); of links and sockets stream and latency, of verbs all but stream")
+      ->type_name("stream|latency|send|write|write_imm|read,…");
   app.add_option("--count", words.count, "messages of each row, if --duration does not end it before")->type_name("N");
   app.add_option("--duration", words.duration, "time of each row (1s; with --count: no limit)")->type_name("TIME");
   app.add_option("--slots", words.slots, "messages under way (by size: 4 to 64)")->type_name("N");
@@ -74,7 +75,8 @@ void describe_options(CLI::App& app, Words& words) {
   add_endpoint_options(app, words.common);
   add_ring_options(app, words.common);
   app.get_option("--transport")
-      ->description("auto (all that there are), socket, local (shared memory), tcp, rdma or verbs");
+      ->description("what to measure (auto: all that there are); local is shared memory")
+      ->type_name("auto|socket|local|tcp|rdma|verbs");
   app.footer(examples);
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -12,6 +13,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "command/command_line.hpp"
 
 namespace {
 
@@ -19,25 +21,38 @@ using framewire::Error;
 
 struct Subcommand {
   std::string_view name;
-  std::string_view purpose;
+  std::string_view purpose;  // the summary of that program
 };
 
 constexpr std::array<Subcommand, 5> subcommands{{
-    {"send", "offer frames: a GL scene, a video, a device, a pattern or standard input"},
-    {"view", "show what a sender offers, in a window or without one"},
-    {"bench", "measure the links, on one machine or between two"},
-    {"doctor", "look at this machine, or at the way to another, and say what would make it better"},
-    {"key", "make or import the key that two machines share"},
+    {"send", "sends frames to viewers: a scene, a film, a device, a pattern or standard input"},
+    {"view", "shows the frames of a sender, in a window or without one; records and measures them"},
+    {"bench", "measures the links, on one machine or between two"},
+    {"doctor", "looks at this machine, or at the way to another, and says what would make it better"},
+    {"key", "makes or imports the key that two machines share"},
 }};
 
-void print_help(std::FILE* to) {
-  fmt::print(to,
-             "Uncompressed frames and bytes between machines, at the speed of the wire.\n\nUsage: framewire SUBCOMMAND "
-             "[OPTIONS]\n\n");
+constexpr const char* description =
+    "Moves uncompressed frames and bytes between machines, at the speed of the wire\n"
+    "Each subcommand is a program of its own, which framewire runs: 'framewire send' is framewire-send. "
+    "'framewire SUBCOMMAND --help' says more. Bytes have programs of their own: rdsend, rdrecv and rdpipe.";
+
+constexpr const char* footer =
+    "Examples:\n"
+    "  framewire key                              makes the key that two machines share\n"
+    "  framewire send gl:                         renders a scene and sends it\n"
+    "  framewire view big                         shows it on another machine, out of the sender on 'big'\n"
+    "  framewire doctor                           what this machine has, and what could be better\n"
+    "Exit status:\n"
+    "That of the subcommand, or:\n"
+    "  1  it is not installed, or cannot be run\n"
+    "  2  it does not exist\n";
+
+void define(CLI::App& app) {
+  app.footer(footer);
   for (const Subcommand& one : subcommands) {
-    fmt::print(to, "  {:<8}{}\n", one.name, one.purpose);
+    app.add_subcommand(std::string(one.name), std::string(one.purpose));
   }
-  fmt::print(to, "\n'framewire SUBCOMMAND --help' says more; 'framewire --version' names the version.\n");
 }
 
 /// Where this program lies, with a slash at the end; empty when the system does not say.
@@ -76,17 +91,16 @@ bool is_name(std::string_view text) {
 
 int dispatch(int argc, char** argv) {
   const std::string first = argc > 1 ? argv[1] : "";
-  if (first == "--help" || first == "-h" || first == "help") {
-    print_help(stdout);
-    return 0;
+  CLI::App app(description, "framewire");
+  define(app);
+  if (first.empty() || first == "help") {
+    framewire::print_help(app, first.empty() ? stderr : stdout);
+    return static_cast<int>(first.empty() ? framewire::ExitStatus::usage : framewire::ExitStatus::ok);
   }
-  if (first == "--version") {
-    fmt::print("framewire " FRAMEWIRE_VERSION "\n");
+  // What stands behind a subcommand is for that to parse, and so is what is no option of this program.
+  if (first == "--help" || first == "-h" || first == "--version" || first == "--write-manual") {
+    static_cast<void>(framewire::parse_command_line(app, argc, argv));
     return 0;
-  }
-  if (first.empty()) {
-    print_help(stderr);
-    return static_cast<int>(framewire::ExitStatus::usage);
   }
   run(first, argv + 1);
 }

@@ -30,14 +30,26 @@ struct Options {
 constexpr std::int64_t import_timeout_ns = 300 * framewire::ns_per_s;
 
 constexpr const char* footer =
-    "Two machines that share a key know each other. Make it on one, and carry it to the other over ssh:\n"
-    "  framewire key\n"
-    "  framewire key --export | ssh OTHER framewire key --import -\n"
-    "The key never stands on a command line or in the environment.";
+    "Examples:\n"
+    "  framewire key                                                make it, on one machine\n"
+    "  framewire key --export | ssh OTHER framewire key --import -  carry it to the other\n"
+    "Exit status:\n"
+    "  0  the key was made, exported or imported\n"
+    "  1  that failed, or another key is there\n"
+    "  2  the command line is wrong\n"
+    "Files:\n"
+    "  ~/.config/framewire/key  the key, for its owner only, where --file names no other\n"
+    "Environment:\n"
+    "  XDG_CONFIG_HOME  the folder to take in place of ~/.config\n";
+
+constexpr const char* description =
+    "Makes or imports the key that two machines share\n"
+    "Two machines that share a key know each other. It is made on one of them and carried to the other, best over ssh; "
+    "it never stands on a command line or in the environment.";
 
 void define(CLI::App& app, Options& options) {
   app.footer(footer);
-  app.add_option("--file", options.file, "the key file (default: ~/.config/framewire/key)")->type_name("FILE");
+  app.add_option("--file", options.file, "the key file (~/.config/framewire/key)")->type_name("FILE");
   auto* import_option =
       app.add_option("--import", options.import_from, "take the key from FILE, or from standard input with -");
   import_option->type_name("FILE|-");
@@ -91,7 +103,7 @@ void run(const Options& options) {
 int main(int argc, char** argv) {
   return framewire::run_program("framewire key", [&] {
     Options options;
-    CLI::App app("Makes the key that two machines share, or imports it.", "framewire key");
+    CLI::App app(description, "framewire key");
     define(app, options);
     if (framewire::parse_command_line(app, argc, argv)) {
       run(options);

@@ -46,10 +46,19 @@ function(framewire_library name)
   target_link_libraries(framewire_${name} PUBLIC framewire_settings ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE_DEPENDS})
 endfunction()
 
-# framewire_program(NAME SOURCES … DEPENDS …): an executable in build/<preset>/bin.
+# framewire_program(NAME SOURCES … DEPENDS … [PACKAGE frames] [HELPER]): an executable in build/<preset>/bin, with the manual that it writes of
+# itself (cmake/manuals.cmake). It belongs to the package of bytes, or of frames if it needs OpenGL or libav (cmake/packages.cmake). A helper
+# is run by another program, reads no command line and has no manual.
 function(framewire_program name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "HELPER" "PACKAGE" "SOURCES;DEPENDS" ${ARGN})
+  if(NOT ARG_PACKAGE)
+    set(ARG_PACKAGE bytes)
+  endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE framewire_settings ${ARG_DEPENDS})
-  install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ${ARG_PACKAGE})
+  if(NOT ARG_HELPER)
+    set_property(GLOBAL APPEND PROPERTY FRAMEWIRE_MANUALS ${name})
+    set_target_properties(${name} PROPERTIES FRAMEWIRE_PACKAGE ${ARG_PACKAGE})
+  endif()
 endfunction()

@@ -10,10 +10,20 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "command/manual.hpp"
 
 namespace framewire {
 
 namespace {
+
+/// The headings of --help and the manual page.
+constexpr const char* link_group = "Link";
+constexpr const char* usual_group = "Options";
+
+void add_words_of_every_program(CLI::App& app) {
+  app.set_help_flag("-h,--help", "print this help, and end");
+  app.set_version_flag("--version", app.get_name() + " " + FRAMEWIRE_VERSION, "print the version, and end");
+}
 
 /// An option that was given without its value, as in "--size=".
 void refuse_empty_values(const CLI::App& app) {
@@ -32,18 +42,22 @@ void refuse_empty_values(const CLI::App& app) {
 }  // namespace
 
 void add_endpoint_options(CLI::App& app, CommonWords& words) {
-  app.add_option("--transport", words.transport, "auto, local (shared memory), rdma or tcp")->type_name("NAME");
-  app.add_option("--memory", words.memory, "auto or host")->type_name("NAME");
+  app.option_defaults()->group(link_group);
+  app.add_option("--transport", words.transport, "the link (auto: the best one that works); local is shared memory")
+      ->type_name("auto|local|rdma|tcp");
+  app.add_option("--memory", words.memory, "where frames lie (auto)")->type_name("auto|host");
   app.add_option("--key", words.key, "the key file to authenticate with, always (see framewire key)")
       ->type_name("FILE");
   app.add_flag("--insecure", words.is_insecure, "beyond this machine without a key: anybody may connect, and listen");
   app.add_option("--timeout", words.timeout, "silence after which the peer counts as lost (5s; rdma: 1s)")
       ->type_name("TIME");
+  app.option_defaults()->group(usual_group);
 }
 
 void add_ring_options(CLI::App& app, CommonWords& words) {
   app.add_flag("--relaxed-ordering", words.relaxed_ordering,
-               "rdma: payload may reach memory in any order, which some hosts need for full speed");
+               "rdma: payload may reach memory in any order, which some hosts need for full speed")
+      ->group(link_group);
 }
 
 void add_run_options(CLI::App& app, CommonWords& words) {
@@ -95,12 +109,22 @@ CommonOptions read_run_words(const CommonWords& words) {
   return options;
 }
 
+void print_help(CLI::App& app, std::FILE* to) {
+  add_words_of_every_program(app);
+  std::fputs(help_text(read_manual(app)).c_str(), to);
+}
+
 bool parse_command_line(CLI::App& app, int argc, const char* const* argv) {
-  app.set_version_flag("--version", app.get_name() + " " + FRAMEWIRE_VERSION);
+  add_words_of_every_program(app);
+  if (argc > 1 && std::string_view(argv[1]) == "--write-manual") {
+    const std::vector<std::string> words(argv + 2, argv + argc);
+    std::fputs(written_manual(app, words).c_str(), stdout);
+    return false;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    std::fputs(app.help().c_str(), stdout);
+    std::fputs(help_text(read_manual(app)).c_str(), stdout);
     return false;
   } catch (const CLI::CallForVersion&) {
     std::printf("%s %s\n", app.get_name().c_str(), FRAMEWIRE_VERSION);

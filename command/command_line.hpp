@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,8 +48,12 @@ void add_run_options(CLI::App& app, CommonWords& words);
 void read_endpoint_words(const CommonWords& words, EndpointOptions& endpoint);
 CommonOptions read_run_words(const CommonWords& words);
 
-/// Parses argv by `app`, with --help and --version. False when one of these was asked for, and printed on stdout.
-/// Throws Error (usage) for anything that the command line does not take, also for options with an empty value.
+/// Prints --help.
+void print_help(CLI::App& app, std::FILE* to);
+
+/// Parses argv by `app`, with --help, --version, and --write-manual (command/manual.hpp). False when one of these was
+/// asked for, and printed on stdout. Throws Error (usage) for anything that the command line does not take, also for
+/// options with an empty value.
 bool parse_command_line(CLI::App& app, int argc, const char* const* argv);
 
 /// Throws Error now, rather than after an hour, when `file` of option `what` could not be written.

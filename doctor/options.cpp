@@ -13,22 +13,29 @@ namespace framewire {
 namespace {
 
 constexpr const char* description =
-    "Looks at what this machine has for sending and viewing frames: links, RDMA devices, memory, graphics, network.\n"
-    "With HOST it tries the way there and back, too: who answers, how long small messages take, what each link moves\n"
-    "in both directions, and what --transport auto would take. A bench server has to run there:\n"
-    "framewire bench --listen '*:5290'.\n"
-    "What could be better stands there with the commands that mend it. The exit status is 0 when frames can be sent "
-    "and\n"
-    "viewed (with HOST: both ways, by one link or by that of --transport), and 1 when something is broken.";
+    "Looks at this machine, or at the way to another, and says what would make it better\n"
+    "It shows what there is for sending and viewing frames: links, RDMA devices, memory, graphics, network. What could "
+    "be better stands there with the commands that mend it.\n\n"
+    "With HOST it tries the way there and back, too: who answers, how long small messages take, what each link moves "
+    "in both directions, and what --transport auto would take. A bench server has to run there: "
+    "framewire bench --listen '*:5290'.";
 
 constexpr const char* examples =
-    "\nExamples:\n"
+    "Examples:\n"
     "  framewire doctor                      what there is, and what could be better\n"
     "  framewire doctor --verbose            with all GIDs, limits and details\n"
     "  framewire doctor --transport rdma     fails where RDMA does not work\n"
     "  framewire doctor big                  the way to big and back, which takes some ten seconds\n"
     "  framewire doctor big:5292 --transport rdma --json | jq .host\n"
-    "  framewire doctor --json | jq '.findings[] | select(.level != \"ok\")'\n";
+    "                                        the same for a program, by one link\n"
+    "  framewire doctor --json | jq '.findings[] | select(.level != \"ok\")'\n"
+    "                                        only what could be better\n"
+    "Exit status:\n"
+    "  0  frames can be sent and viewed; with HOST: both ways, by one link or by that of --transport\n"
+    "  1  something is broken\n"
+    "  2  the command line is wrong\n"
+    "Environment:\n"
+    "  NO_COLOR  no colours, also on a terminal\n";
 
 struct Words {
   std::string host, transport = "auto", key, timeout;
@@ -37,7 +44,8 @@ struct Words {
 
 void describe_options(CLI::App& app, Words& words, DoctorOptions& options) {
   app.add_option("HOST[:PORT]", words.host, "the machine to try the way to; without it only this one is looked at");
-  app.add_option("--transport", words.transport, "what has to work: auto (any), local, tcp or rdma")->type_name("NAME");
+  app.add_option("--transport", words.transport, "the link that has to work (auto: any)")
+      ->type_name("auto|local|tcp|rdma");
   app.add_option("--key", words.key, "with HOST: the key file to authenticate with")->type_name("FILE");
   app.add_flag("--insecure", words.is_insecure, "with HOST: without a key, as the server there was started");
   app.add_option("--timeout", words.timeout, "with HOST: silence after which it counts as lost (5s; rdma: 1s)")

@@ -18,31 +18,38 @@ namespace {
 constexpr std::int64_t bytes_timeout_ns = 30'000'000'000;
 
 constexpr const char* send_description =
-    "Sends standard input, or FILE, to rdrecv on another machine (or this one), and ends with 0 only once that has\n"
-    "written every byte of it. What is sent is checked at every step and as a whole.";
+    "Sends bytes to rdrecv on another machine: standard input or a file\n"
+    "It ends with 0 only once rdrecv has written every byte of it. What is sent is checked at every step and as a "
+    "whole. Between machines both need the same key: framewire-key makes one.";
 constexpr const char* send_examples =
-    "\nExamples:\n"
-    "  rdrecv > copy                              on the machine 'box'; then here:\n"
-    "  rdsend box original\n"
+    "Examples:\n"
+    "  rdsend box original                        to the machine 'box'; there: rdrecv copy\n"
     "  zfs send tank@now | rdsend -v box          with a live line; there: rdrecv | zfs recv backup\n"
     "  tar c data | rdsend --limit 500M box       half a gigabyte a second at most\n"
     "  rdsend --listen '*:5291' film.y4m          wait for whoever takes it: rdrecv --from HOST\n"
-    "Between machines both need the same key: framewire-key makes one.\n"
-    "Exit status: 0 all is written, 1 failed, 2 usage, 3 refused, 4 lost the receiver.\n";
+    "Exit status:\n"
+    "  0  all is written\n"
+    "  1  failed\n"
+    "  2  the command line is wrong\n"
+    "  3  refused: by the receiver, or for want of a key\n"
+    "  4  lost the receiver\n";
 
 constexpr const char* receive_description =
-    "Writes to standard output, or FILE, what rdsend sends here. Ends with 0 only when all of it has come, is what "
-    "was\n"
-    "sent, and is written; a stream that was cut off never looks complete.";
+    "Receives bytes from rdsend: to standard output or a file\n"
+    "It ends with 0 only when all of it has come, is what was sent, and is written; a stream that was cut off never "
+    "looks complete. Without a key, which framewire-key makes, it listens on loopback only.";
 constexpr const char* receive_examples =
-    "\nExamples:\n"
+    "Examples:\n"
     "  rdrecv | wc -c                             wait here for: rdsend HERE\n"
     "  rdrecv --fsync copy                        into a file, and onto the disk\n"
     "  rdrecv --from big:5291 copy                from a sender that waits: rdsend --listen '*:5291' FILE\n"
     "  rdrecv | rdsend next                       on a host in the middle\n"
-    "Without a key it listens on loopback only. Exit status: 0 all is written, 1 failed, 2 usage, 3 refused, 4 lost "
-    "the\n"
-    "sender, or it ended before its end.\n";
+    "Exit status:\n"
+    "  0  all is written\n"
+    "  1  failed\n"
+    "  2  the command line is wrong\n"
+    "  3  refused: by the sender, or for want of a key\n"
+    "  4  lost the sender, or it ended before its end\n";
 
 struct Words {
   CommonWords common;

@@ -14,23 +14,34 @@ namespace framewire {
 namespace {
 
 constexpr const char* description =
-    "Runs a pipeline whose stages are on different hosts. ssh starts them; the bytes go directly from host to host, "
-    "over\n"
-    "RDMA where there is RDMA, else over TCP. Standard input feeds the first stage, and what the last one prints comes "
-    "back.\n\n"
-    "A STAGE is HOST:'command', run by the user's shell there; :'command' on this machine; HOST:'<file', as the "
-    "first,\n"
-    "reads a file; HOST:'>file' or HOST:'>>file', as the last, writes one. HOST is what ssh takes: a name, user@name,\n"
-    "[IPv6], or an alias of its configuration. Every host needs framewire.";
+    "Runs a pipeline whose stages are on different hosts\n"
+    "ssh starts them; the bytes go directly from host to host, over RDMA where there is RDMA, else over TCP. Standard "
+    "input feeds the first stage, and what the last one prints comes back. No command runs before every connection "
+    "stands.\n\n"
+    "A STAGE is one of:\n"
+    "  HOST:'command'  run by the user's shell there\n"
+    "  :'command'      run on this machine\n"
+    "  HOST:'<file'    as the first, reads a file\n"
+    "  HOST:'>file'    as the last, writes one; >> appends\n"
+    "HOST is what ssh takes: a name, user@name, [IPv6], or an alias of its configuration. Every host needs framewire.";
 constexpr const char* examples =
-    "\nExamples:\n"
+    "Examples:\n"
     "  echo hello | rdpipe host1:'tr [:lower:] [:upper:]' host2:rev\n"
+    "                       standard input into the first stage, the last one's output back here\n"
     "  rdpipe backup@fileserver:'zfs send tank/media@head' store:'zfs recv tank-backup/media'\n"
+    "                       from one host to another, past this one\n"
     "  tar c data | rdpipe worker:'tar x -C /scratch'\n"
+    "                       a folder\n"
     "  rdpipe -v big:'</scratch/film.y4m' box:'ffplay -'\n"
+    "                       a file, with how fast it goes\n"
     "  rdpipe --data-address store=10.0.0.2 db:'pg_dump media' store:'>media.sql'\n"
-    "Exit status, as a shell has it with pipefail: that of the last stage that failed, 128 + N where signal N ended\n"
-    "it, else 0; 125 where rdpipe itself failed. No command runs before every connection stands.\n";
+    "                       the bytes by another network than ssh\n"
+    "Exit status:\n"
+    "As a shell has it with pipefail:\n"
+    "  0        all went well\n"
+    "  125      rdpipe itself failed\n"
+    "  128 + N  signal N ended the last stage that failed\n"
+    "  other    that of the last stage that failed\n";
 
 struct PipeWords {
   std::vector<std::string> stages, ssh_options, data_addresses;
@@ -43,7 +54,9 @@ struct PipeWords {
 };
 
 void add_options(CLI::App& app, PipeWords& words) {
-  app.add_option("STAGE", words.stages, "what runs where; the bytes go from each to the next")->expected(1, -1);
+  app.add_option("STAGE", words.stages, "what runs where; the bytes go from each to the next")
+      ->type_name("HOST:COMMAND")
+      ->expected(1, -1);
   app.add_flag("-v,--verbose", words.is_verbose, "how fast each hop is, live and at the end");
   app.add_flag("-n,--dry-run", words.only_shows, "only say what would be run, and where");
   app.add_option("-F", words.ssh_config, "ssh's configuration file")->type_name("FILE");
@@ -56,7 +69,8 @@ void add_options(CLI::App& app, PipeWords& words) {
       ->allow_extra_args(false);
   app.add_option("--port-range", words.port_range, "ports to listen on for the bytes (any)")->type_name("FIRST-LAST");
   app.add_option("--rdpipe-path", words.rdpipe_path, "rdpipe's name on the hosts (rdpipe)")->type_name("PROGRAM");
-  app.add_option("--transport", words.transport, "auto, local (shared memory), rdma or tcp")->type_name("NAME");
+  app.add_option("--transport", words.transport, "the link of every hop (auto: the best one that works)")
+      ->type_name("auto|local|rdma|tcp");
   app.add_flag("--encrypt", words.encrypt, "the bytes go inside TLS, over tcp");
   app.add_flag("--no-checksum", words.no_checksum, "neither check the bytes nor take a digest of them");
   app.add_option("--limit", words.limit, "bytes a second on every hop, with k, M or G")->type_name("RATE");

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "sender/sources/gl/scene.hpp"
 #include "transport/control/address.hpp"
 #include "transport/pool.hpp"
 
@@ -14,22 +15,41 @@ namespace framewire {
 namespace {
 
 constexpr const char* description =
-    "Renders, decodes or reads frames and sends them to viewers, without a copy on this machine and uncompressed to "
-    "others.\n"
-    "SOURCE is gl:NAME or gl:FILE.frag (a scene, or a shader in the Shadertoy manner), pattern or pattern:stamped "
-    "(test frames),\n"
-    "- (y4m or raw frames on stdin), or anything FFmpeg opens: a file, a URL, v4l2:/dev/video0, x11grab::0, "
-    "lavfi:testsrc2.";
+    "Sends frames to viewers: a scene, a film, a device, a pattern or standard input\n"
+    "Frames go without a copy to viewers on this machine, and uncompressed to others. Sound is not sent.\n\n"
+    "SOURCE is one of:\n"
+    "  gl:NAME                   a scene that is built in: aurora, orbit or waves; gl: is the default one\n"
+    "  gl:FILE.frag              a fragment shader in the manner of Shadertoy\n"
+    "  pattern, pattern:stamped  test frames: colour bars that carry marks, or stamps for tests\n"
+    "  -                         y4m on standard input, or raw frames with --size and --pix-fmt\n"
+    "  anything FFmpeg opens     a file, a URL, v4l2:/dev/video0, x11grab::0, lavfi:testsrc2\n";
 
 constexpr const char* examples =
-    "\nExamples:\n"
+    "Examples:\n"
     "  framewire send gl:                                 the default scene at 3840x2160 and 60 fps, for viewers on "
     "this machine\n"
     "  framewire send --loop film.mkv                     a film, again and again\n"
     "  framewire send --to box:5290 gl:orbit              dial a viewer that waits with framewire view --listen "
     "'*:5290'\n"
-    "  ffmpeg -i film.mkv -f yuv4mpegpipe - | framewire send -\n"
-    "Sound is not sent.\n";
+    "  ffmpeg -i film.mkv -f yuv4mpegpipe - | framewire send -  whatever another program decodes\n";
+
+/// What completes a SOURCE.
+std::string source_choices() {
+  std::string names = "gl:|pattern|pattern:stamped|-|FILE|v4l2:/dev/video0|x11grab::0|lavfi:testsrc2";
+  for (const std::string_view scene : scene_names()) {
+    names += "|gl:" + std::string(scene);
+  }
+  return names;
+}
+
+/// "yuv420p|nv12|…".
+std::string pixel_format_choices() {
+  std::string names = pixel_format_names();
+  for (std::size_t at = names.find(", "); at != std::string::npos; at = names.find(", ", at)) {
+    names.replace(at, 2, "|");
+  }
+  return names;
+}
 
 struct Words {
   CommonWords common;
@@ -41,19 +61,21 @@ struct Words {
 };
 
 void describe_options(CLI::App& app, Words& words) {
-  app.add_option("SOURCE", words.sources, "what to send; each SOURCE is a stream")->required();
+  app.add_option("SOURCE", words.sources, "what to send; each SOURCE is a stream")
+      ->type_name(source_choices())
+      ->required();
   app.add_option("--listen", words.listen,
                  "where viewers find this sender (this machine, port 5290; everywhere with a key)")
       ->type_name("ADDR:PORT");
   app.add_option("--to", words.to, "dial a viewer that listens")->type_name("HOST:PORT");
   app.add_option("--size", words.size,
                  "of gl:, pattern and raw frames (3840x2160); auto: the largest that keeps its rate")
-      ->type_name("WxH");
+      ->type_name("WxH|auto");
   app.add_option("--fps", words.fps, "frames per second of gl:, pattern and raw frames (60)")->type_name("N");
-  app.add_option("--pix-fmt", words.pixel_format, "pixel format, by FFmpeg's name")->type_name("NAME");
+  app.add_option("--pix-fmt", words.pixel_format, "pixel format, by FFmpeg's name")->type_name(pixel_format_choices());
   app.add_option("--delivery", words.delivery,
                  "latest: late viewers skip (the default); every: the source waits for them")
-      ->type_name("NAME");
+      ->type_name("latest|every");
   app.add_option("--slots", words.slots, "frames that one viewer may hold (3)")->type_name("N");
   app.add_option("--viewers", words.viewers, "how many viewers are let in (4)")->type_name("N");
   app.add_flag("--allow-pull", words.allows_pull,

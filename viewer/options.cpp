@@ -12,9 +12,24 @@ namespace framewire {
 namespace {
 
 constexpr std::string_view description =
-    "Shows the frames of a framewire sender in a window, or draws them headless; records them, and measures their "
-    "way.\n"
-    "In the window: Q or Esc quits, F fullscreen, H panel, S screenshot.";
+    "Shows the frames of a sender, in a window or without one; records and measures them\n"
+    "Either end may start first, and either may be restarted: the viewer waits for its sender.\n\n"
+    "In the window:\n"
+    "  Q, Esc  quit\n"
+    "  F       fullscreen\n"
+    "  H       a panel with rate, latency and skips\n"
+    "  S       screenshot\n";
+
+constexpr const char* footer =
+    "Examples:\n"
+    "  framewire view                             the sender on this machine\n"
+    "  framewire view big/orbit --fullscreen      the stream 'orbit' of the sender on 'big'\n"
+    "  framewire view --listen '*:5290'           wait for: framewire send --to HERE SOURCE\n"
+    "  framewire view --headless --output - | ffplay -\n"
+    "                                             frames as y4m, for another program\n"
+    "  framewire view big --headless --duration 2s --screenshot now.png --stats now.json\n"
+    "                                             a look from a script\n"
+    "  framewire view big --pull                  a look now and then, out of a sender with --allow-pull\n";
 
 /// The options as text, before they mean anything.
 struct Words {
@@ -45,7 +60,8 @@ void describe_options(CLI::App& app, Words& words) {
   app.add_option("--output", words.output, "record: y4m into FILE.y4m or, with -, to stdout; else raw frames")
       ->type_name("FILE|-");
   app.add_option("--screenshot", words.screenshot, "at the end, write what was shown")->type_name("FILE.png");
-  app.add_option("--delivery", words.delivery, "ask for latest (the newest frames) or every")->type_name("NAME");
+  app.add_option("--delivery", words.delivery, "ask for the latest frames only, or for every one")
+      ->type_name("latest|every");
   app.add_option("--retry", words.retry, "how long to go on without a sender (for ever)")->type_name("TIME");
   app.add_flag("--pull", words.pulls,
                "look now and then: read frames over RDMA out of the memory of a sender with --allow-pull");
@@ -54,6 +70,7 @@ void describe_options(CLI::App& app, Words& words) {
   add_endpoint_options(app, words.common);
   add_ring_options(app, words.common);
   add_run_options(app, words.common);
+  app.footer(footer);
 }
 
 /// HOST[:PORT][/STREAM].

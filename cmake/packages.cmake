@@ -1,0 +1,66 @@
+# Two Debian packages by CPack (scripts/package): framewire-bytes, for machines that need no OpenGL, and framewire with what shows and makes
+# frames. `cmake --install` brings all of it, and the documents.
+foreach(document LICENSE README.md CHANGELOG.md)
+  install(FILES ${document} DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT local)
+endforeach()
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs COMPONENT local)
+
+set(FRAMEWIRE_MAINTAINER "The framewire authors <root@localhost>" CACHE STRING "Who makes the packages: NAME <ADDRESS>; scripts/package knows")
+string(TIMESTAMP package_date "%a, %d %b %Y %H:%M:%S +0000" UTC)  # or SOURCE_DATE_EPOCH
+foreach(package bytes frames)
+  set(package_folder ${PROJECT_BINARY_DIR}/packages/${package})
+  set(package_name framewire)
+  if(package STREQUAL bytes)
+    set(package_name framewire-bytes)
+  endif()
+  configure_file(cmake/debian/copyright.in ${package_folder}/copyright @ONLY)
+  configure_file(cmake/debian/changelog.in ${package_folder}/changelog @ONLY)
+  set(package_documents ${CMAKE_INSTALL_DATAROOTDIR}/doc/${package_name})
+  install(FILES ${package_folder}/copyright DESTINATION ${package_documents} COMPONENT ${package} EXCLUDE_FROM_ALL)
+  if(GZIP_PROGRAM)
+    execute_process(COMMAND ${GZIP_PROGRAM} -9nf ${package_folder}/changelog COMMAND_ERROR_IS_FATAL ANY)
+    install(FILES ${package_folder}/changelog.gz DESTINATION ${package_documents} COMPONENT ${package} EXCLUDE_FROM_ALL)
+  endif()
+endforeach()
+# Of the documents each file belongs to one package.
+install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/framewire-bytes COMPONENT bytes EXCLUDE_FROM_ALL)
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/framewire-bytes/docs COMPONENT bytes EXCLUDE_FROM_ALL
+  PATTERN systemd EXCLUDE PATTERN images EXCLUDE PATTERN decisions EXCLUDE)
+install(FILES cmake/debian/overrides DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/lintian/overrides RENAME framewire COMPONENT frames EXCLUDE_FROM_ALL)
+install(DIRECTORY docs/systemd DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/framewire/examples COMPONENT frames EXCLUDE_FROM_ALL)
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_COMPONENTS_ALL bytes frames)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PACKAGE_CONTACT "${FRAMEWIRE_MAINTAINER}")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")  # each package has its own: the first line of its description
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION net)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+
+set(CPACK_DEBIAN_BYTES_PACKAGE_NAME framewire-bytes)
+set(CPACK_DEBIAN_BYTES_PACKAGE_RECOMMENDS "ibverbs-providers, openssh-client")  # drivers of RDMA devices; rdpipe starts its stages by ssh
+set(CPACK_DEBIAN_BYTES_DESCRIPTION "bytes between machines, at the speed of the wire
+rdsend and rdrecv carry bytes from a command or file on one machine to one on
+another, over RDMA, TCP or shared memory, whichever is best, and end well only
+when all has been written and checked. rdpipe runs pipelines across machines.
+
+This package also has what looks at and measures machines and links
+(framewire doctor, framewire bench) and what makes keys (framewire key). It
+needs no graphics; package framewire adds what sends and shows pictures.")
+
+set(CPACK_DEBIAN_FRAMES_PACKAGE_NAME framewire)
+# OpenGL is loaded when it is needed, so that dpkg-shlibdeps does not see it.
+set(CPACK_DEBIAN_FRAMES_PACKAGE_DEPENDS "framewire-bytes (= ${PROJECT_VERSION}), libegl1, libgl1")
+set(CPACK_DEBIAN_FRAMES_PACKAGE_RECOMMENDS "libegl-mesa0, libgl1-mesa-dri, ca-certificates")
+set(CPACK_DEBIAN_FRAMES_PACKAGE_SUGGESTS "libxss1")  # holds the screen saver back
+set(CPACK_DEBIAN_FRAMES_DESCRIPTION "uncompressed frames from one machine's GPU to another's screen
+framewire send renders a scene, decodes a film or reads a camera, a screen or
+a pipe, and framewire view shows it on another machine, or on the same one:
+never compressed, over RDMA, TCP or shared memory, whichever is best.")
+include(CPack)

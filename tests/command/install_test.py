@@ -1,0 +1,120 @@
+"""What `cmake --install` and CPack put where: complete, each file in one package, and no OpenGL for who only carries bytes."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import manuals
+
+OF_FRAMES = {"framewire-send", "framewire-view", "framewire-doctor-gl"}
+GRAPHICS = re.compile(r"(lib(e?gl|opengl|glx|gles|glfw|x11|xcb|wayland|drm|gbm|av|sw|mesa)|mesa|ffmpeg)", re.IGNORECASE)
+
+
+def run(*command, **options) -> str:
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, **options)
+    if done.returncode != 0:
+        raise AssertionError(f"{command} ended with {done.returncode}: {done.stdout}{done.stderr}")
+    return done.stdout
+
+
+class Installed(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory(prefix="framewire-test-")
+        self.addCleanup(temporary.cleanup)
+        self.folder = pathlib.Path(temporary.name)
+
+    def check(self, prefix: pathlib.Path):
+        """Its programs run without the environment of a build, and what belongs to them is there."""
+        bare = {"PATH": str(prefix / "bin"), "HOME": str(self.folder)}
+        for program in manuals.PROGRAMS:
+            self.assertIn("Usage: ", run(prefix / "bin" / program, "--help", env=bare))
+            with_man = {"PATH": "/usr/bin:/bin", "HOME": str(self.folder), "LC_ALL": "C.UTF-8"}
+            self.assertIn("SYNOPSIS", run(manuals.tool("man"), "-M", prefix / "share" / "man", program, env=with_man).replace("\b", ""))
+            self.assertTrue((prefix / "share/bash-completion/completions" / program).is_file())
+            self.assertTrue((prefix / "share/zsh/site-functions" / f"_{program}").is_file())
+        self.assertIn("sends frames", run(prefix / "bin" / "framewire", "--help", env=bare))
+        self.assertIn("SOURCE", run(prefix / "bin" / "framewire", "send", "--help", env=bare))
+        for document in ("LICENSE", "README.md", "CHANGELOG.md", "docs/doctor.md"):
+            self.assertTrue((prefix / "share/doc/framewire" / document).is_file(), document)
+
+    def test_to_a_prefix(self):
+        run("cmake", "--install", manuals.BUILD, "--prefix", self.folder / "prefix")
+        self.check(self.folder / "prefix")
+
+    def test_to_another_root(self):
+        run("cmake", "--install", manuals.BUILD, "--prefix", "/opt/framewire", env={**os.environ, "DESTDIR": str(self.folder / "root")})
+        self.check(self.folder / "root/opt/framewire")
+        self.assertEqual(os.listdir(self.folder / "root"), ["opt"])
+
+
+@unittest.skipIf(shutil.which("dpkg-deb") is None or shutil.which("dpkg-shlibdeps") is None,
+                 "packages need dpkg-deb and dpkg-shlibdeps, of dpkg-dev")
+class Packages(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        temporary = tempfile.TemporaryDirectory(prefix="framewire-test-")
+        cls.addClassCleanup(temporary.cleanup)
+        cls.folder = pathlib.Path(temporary.name)
+        run("cpack", "--config", manuals.BUILD / "CPackConfig.cmake", "-B", cls.folder)
+        cls.packages = {run("dpkg-deb", "-f", path, "Package").strip(): path for path in cls.folder.glob("*.deb")}
+
+    def field(self, package: str, name: str) -> str:
+        return run("dpkg-deb", "-f", self.packages[package], name).strip()
+
+    def files(self, package: str) -> set[str]:
+        lines = run("dpkg-deb", "-c", self.packages[package]).splitlines()
+        return {line.split(None, 5)[5] for line in lines if not line.startswith("d")}
+
+    def test_there_are_two(self):
+        self.assertEqual(set(self.packages), {"framewire-bytes", "framewire"})
+        for package in self.packages:
+            self.assertEqual(self.field(package, "Section"), "net")
+            self.assertRegex(self.field(package, "Maintainer"), r"^.+ <.+@.+>$")
+            self.assertRegex(self.field(package, "Description"), r"^[a-z].{20,78}\n [a-z]")
+
+    def test_each_file_is_in_one(self):
+        bytes_files, frames_files = self.files("framewire-bytes"), self.files("framewire")
+        self.assertEqual(bytes_files & frames_files, set())
+        programs = {pathlib.PurePath(name).name for name in frames_files if name.startswith("./usr/bin/")}
+        self.assertEqual(programs, OF_FRAMES)
+        programs = {pathlib.PurePath(name).name for name in bytes_files if name.startswith("./usr/bin/")}
+        self.assertEqual(programs, set(manuals.PROGRAMS) - OF_FRAMES)
+        for program in manuals.PROGRAMS:
+            of = frames_files if program in OF_FRAMES else bytes_files
+            for name in (f"man/man1/{program}.1.gz", f"bash-completion/completions/{program}", f"zsh/vendor-completions/_{program}"):
+                self.assertIn(f"./usr/share/{name}", of)
+        for package in self.packages:
+            self.assertIn(f"./usr/share/doc/{package}/copyright", self.files(package))
+            self.assertIn(f"./usr/share/doc/{package}/changelog.gz", self.files(package))
+
+    def test_bytes_need_no_graphics(self):
+        for field in ("Depends", "Recommends", "Suggests"):
+            self.assertNotRegex(self.field("framewire-bytes", field), GRAPHICS)
+        self.assertRegex(self.field("framewire-bytes", "Depends"), r"libc6 .*libibverbs1")  # it found what they need
+        unpacked = self.folder / "bytes"
+        run("dpkg-deb", "-x", self.packages["framewire-bytes"], unpacked)
+        for program in (unpacked / "usr/bin").iterdir():
+            libraries = re.findall(r"NEEDED +(\S+)", run(manuals.tool("objdump"), "-p", program))
+            self.assertIn("libc.so.6", libraries)
+            self.assertEqual([name for name in libraries if GRAPHICS.match(name)], [], program.name)
+
+    def test_frames_need_bytes_of_the_same_version(self):
+        depends = self.field("framewire", "Depends")
+        self.assertIn(f"framewire-bytes (= {self.field('framewire-bytes', 'Version')})", depends)
+        for library in ("libegl1", "libglfw3", "libavformat"):
+            self.assertIn(library, depends)
+
+    def test_lintian_finds_nothing(self):
+        if shutil.which("lintian") is None:
+            self.skipTest("lintian is not installed")
+        for package in self.packages.values():
+            found = subprocess.run(["lintian", "--allow-root", "--fail-on", "error,warning", package], capture_output=True, text=True)
+            said = [line for line in found.stdout.splitlines() if "Maintainer" not in line and "mail-host" not in line]  # this machine's, who makes none
+            self.assertEqual(said, [])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
