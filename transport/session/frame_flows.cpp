@@ -87,4 +87,8 @@ void FrameFlows::say_bye(const std::string& reason, const std::string& statistic
   flow.session->say_bye(reason, flow.frames_received, statistics_json);
 }
 
+void FrameFlows::see_off(std::int64_t deadline_ns) noexcept {
+  flows_.back().session->see_off(deadline_ns);
+}
+
 }  // namespace framewire

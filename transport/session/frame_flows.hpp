@@ -30,6 +30,8 @@ class FrameFlows {
   [[nodiscard]] std::shared_ptr<ReceiverLink> link() const;
   /// Tells the sender of the current session goodbye, with what was received of it. Not when empty.
   void say_bye(const std::string& reason, const std::string& statistics_json) noexcept;
+  /// Behind the goodbye: see ViewerSession. When the program and the subscriber's thread take no more.
+  void see_off(std::int64_t deadline_ns) noexcept;
 
   [[nodiscard]] std::uint64_t frames_received() const noexcept { return frames_received_.load(); }
   [[nodiscard]] std::uint64_t bytes_received() const noexcept { return bytes_received_.load(); }
