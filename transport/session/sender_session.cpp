@@ -16,6 +16,18 @@
 
 namespace framewire {
 
+namespace {
+
+std::string why_full(const StreamOptions& options) {
+  if (options.max_viewers == 1 && options.taker != "viewer") {
+    return "the sender has its " + options.taker + " already";
+  }
+  return "the sender has its " + std::to_string(options.max_viewers) +
+         " viewers already; start it with a larger --viewers";
+}
+
+}  // namespace
+
 SenderContext::SenderContext(const EndpointOptions& endpoint, std::vector<Stream*> offered, std::string its_program,
                              Log& its_log)
     : streams(std::move(offered)),
@@ -219,10 +231,8 @@ void SenderSession::make_feed(DataPath path, const ChooseMessage& choice) {
 
 void SenderSession::join(const ChooseMessage& choice) {
   if (!feed_->join()) {
-    refuse(*authenticated_.channel, choice.pulls
-                                        ? "the sender has as many viewers that pull as it takes already"
-                                        : "the sender has its " + std::to_string(stream_->options().max_viewers) +
-                                              " viewers already; start it with a larger --viewers");
+    refuse(*authenticated_.channel, choice.pulls ? "the sender has as many viewers that pull as it takes already"
+                                                 : why_full(stream_->options()));
   }
   watch_peer(authenticated_.channel->fd(), context_.terms.peer_timeout_ns);
   report_.viewer = authenticated_.channel->peer();

@@ -340,7 +340,7 @@ void Subscriber::Implementation::take_incoming(Authenticated authenticated) {
       return;
     }
   }
-  refuse(*authenticated.channel, is_busy ? "this end is busy with another peer" : "this viewer already shows a sender");
+  refuse(*authenticated.channel, is_busy ? "this end is busy with another peer" : "this end has a sender already");
 }
 
 void Subscriber::Implementation::adopt(const std::shared_ptr<ViewerSession>& session) {
