@@ -23,8 +23,8 @@ enum class ReadState {
 class Input {
  public:
   /// Opens `path`, or takes a duplicate of standard input for "-"; waits for nobody, not even for the writer of a named
-  /// pipe. A pipe is made as large as an ordinary user may have
-  /// it. `is_stopping` is asked about ten times a second while nothing comes. Throws Error that names the path.
+  /// pipe. A pipe is made as large as an ordinary user may have it. `is_stopping` is asked about ten times a second
+  /// while nothing comes. Throws Error that names the path.
   Input(const std::string& path, std::function<bool()> is_stopping);
 
   struct Read {

@@ -27,7 +27,6 @@ namespace {
 constexpr std::int64_t between_dials_ns = 200 * ns_per_ms;
 constexpr std::int64_t dial_patience_ns = 3 * ns_per_s;  // and then again; the end of the program waits for it
 constexpr std::int64_t longest_sleep_ns = ns_per_s / 2;
-constexpr std::int64_t see_off_ns = ns_per_s;  // a sender that stands still need not hear the bye
 
 SubscriberOptions with_program_name(SubscriberOptions options) {
   if (options.program.empty()) {
@@ -198,7 +197,6 @@ SubscriberCounts Subscriber::Implementation::counts() const {
 }
 
 void Subscriber::Implementation::close(const std::string& statistics_json) {
-  bool has_said_bye = false;
   {
     const std::scoped_lock lock(mutex_);
     if (stopping_) {
@@ -209,7 +207,6 @@ void Subscriber::Implementation::close(const std::string& statistics_json) {
     guests_.end();
     if (has_session_ && !flows_.empty()) {
       flows_.say_bye("the viewer ends", statistics_json);
-      has_said_bye = true;
     }
   }
   changed_.notify_all();
@@ -218,9 +215,7 @@ void Subscriber::Implementation::close(const std::string& statistics_json) {
     door_->end_waits();
   }
   thread_.join();
-  if (has_said_bye) {
-    flows_.see_off(monotonic_ns() + see_off_ns);
-  }
+  flows_.see_off();
   door_.reset();
 }
 
