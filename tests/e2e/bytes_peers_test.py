@@ -128,7 +128,7 @@ class Peers(BytePrograms):
             self.assertTrue(written == whole, "only what is whole is said to be")
             return False
         self.ends(survivor, harness.LOST)
-        self.one_sentence(survivor, *((f"lost the {said} after",) if written else ()),
+        self.one_sentence(survivor, *((f"(lost the {said}|the {said} ended) after",) if written else ()),
                           *(("not complete",) if written and survivor is receiver else ()))
         self.assertTrue(whole.startswith(copy.read_bytes() if copy.exists() else b""))
         return True
