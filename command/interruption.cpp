@@ -48,6 +48,9 @@ Interruption::~Interruption() {
 void Interruption::set_wake(std::function<void()> wake) {
   const std::scoped_lock lock(mutex_);
   wake_ = std::move(wake);
+  if (wake_ && is_requested()) {
+    wake_();  // the request came first
+  }
 }
 
 void Interruption::run() {

@@ -24,7 +24,8 @@ class Interruption {
 
   [[nodiscard]] bool is_requested() const noexcept { return is_requested_.load(std::memory_order_acquire); }
 
-  /// What wakes the main thread when the request comes; an empty function takes the last one away again.
+  /// What wakes the main thread when the request comes, or at once where it has come; an empty function takes the last
+  /// one away again.
   void set_wake(std::function<void()> wake);
 
  private:

@@ -20,11 +20,18 @@ namespace {
 
 constexpr std::int64_t look_again_ns = 100 * ns_per_ms;
 
+/// A named pipe is opened without waiting for its writer, which may never come: read() waits, and can be stopped.
+FileDescriptor open_to_read(const std::string& path) noexcept {
+  struct stat status {};
+  const bool is_pipe = ::stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
+  return FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | (is_pipe ? O_NONBLOCK : 0)));
+}
+
 }  // namespace
 
 Input::Input(const std::string& path, std::function<bool()> is_stopping)
     : name_(path == "-" ? "standard input" : quote(path, 200)), is_stopping_(std::move(is_stopping)) {
-  file_.reset(path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  file_ = path == "-" ? FileDescriptor(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)) : open_to_read(path);
   struct stat status {};
   if (!file_.valid() || ::fstat(file_.get(), &status) != 0) {
     throw Error::from_errno("read " + name_, errno);
@@ -37,6 +44,7 @@ Input::Input(const std::string& path, std::function<bool()> is_stopping)
     size_bytes_ = static_cast<std::uint64_t>(std::max<off_t>(status.st_size - std::max<off_t>(at, 0), 0));
     ::posix_fadvise(file_.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
   } else {
+    is_terminal_ = ::isatty(file_.get()) == 1;
     enlarge_pipe(file_.get());
   }
 }
@@ -83,6 +91,12 @@ ReadState Input::end_of_file() {
   if (size_bytes_ && read_bytes_ < *size_bytes_) {
     error_ = name_ + " became shorter while it was read: " + std::to_string(read_bytes_) + " bytes came of " +
              std::to_string(*size_bytes_);
+    return ReadState::failed;
+  }
+  // A line that was cut reads like the end that somebody typed; only that it hung up tells them apart.
+  if (pollfd line{.fd = file_.get(), .events = POLLIN, .revents = 0};
+      is_terminal_ && wait_until({&line, 1}, 0) > 0 && (line.revents & POLLHUP) != 0) {
+    error_ = "the terminal of " + name_ + " hung up";
     return ReadState::failed;
   }
   return ReadState::ended;

@@ -22,8 +22,9 @@ enum class ReadState {
 /// One thread.
 class Input {
  public:
-  /// Opens `path`, or takes a duplicate of standard input for "-". A pipe is made as large as an ordinary user may have
-  /// it. `is_stopping` is asked about ten times a second while nothing comes. Throws Error that names the path.
+  /// Opens `path`, or takes a duplicate of standard input for "-"; waits for nobody, not even for the writer of a named
+  /// pipe. A pipe is made as large as an ordinary user may have it. `is_stopping` is asked about ten times a second
+  /// while nothing comes. Throws Error that names the path.
   Input(const std::string& path, std::function<bool()> is_stopping);
 
   struct Read {
@@ -51,6 +52,7 @@ class Input {
   std::function<bool()> is_stopping_;
   FileDescriptor file_;
   std::optional<std::uint64_t> size_bytes_;
+  bool is_terminal_ = false;
   std::uint64_t read_bytes_ = 0;
   std::int64_t spent_ns_ = 0;
   std::string error_;

@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -18,19 +20,48 @@ namespace framewire {
 namespace {
 
 constexpr std::int64_t look_again_ns = 100 * ns_per_ms;
+constexpr std::int64_t look_for_reader_ns = 10 * ns_per_ms;  // nothing tells when one opens a named pipe
+
+bool is_kind(int fd, mode_t kind) noexcept {
+  struct stat status {};
+  return ::fstat(fd, &status) == 0 && (status.st_mode & S_IFMT) == kind;
+}
+
+bool is_named_pipe(const std::string& path) noexcept {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
+}
 
 }  // namespace
 
 Output::Output(const std::string& path, std::function<bool()> is_stopping, bool appends)
     : name_(path == "-" ? "standard output" : quote(path, 200)), is_stopping_(std::move(is_stopping)) {
-  file_ =
-      path == "-"
-          ? own_writing_end(STDOUT_FILENO)
-          : FileDescriptor(::open(path.c_str(), O_WRONLY | O_CREAT | (appends ? O_APPEND : O_TRUNC) | O_CLOEXEC, 0666));
+  if (path == "-") {
+    file_ = own_writing_end(STDOUT_FILENO);
+  } else if (is_named_pipe(path)) {
+    file_ = open_pipe(path);
+  } else {
+    file_.reset(::open(path.c_str(), O_WRONLY | O_CREAT | (appends ? O_APPEND : O_TRUNC) | O_CLOEXEC, 0666));
+  }
   if (!file_.valid()) {
     throw Error::from_errno("write " + name_, errno);
   }
+  is_socket_ = is_kind(file_.get(), S_IFSOCK);
   enlarge_pipe(file_.get());
+}
+
+/// Waits for the pipe's reader, where an open() without O_NONBLOCK could not be interrupted; nor could a write().
+FileDescriptor Output::open_pipe(const std::string& path) const {
+  for (;;) {
+    FileDescriptor pipe(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+    if (pipe.valid() || errno != ENXIO) {
+      return pipe;
+    }
+    if (is_stopping_()) {
+      throw Error::failed("interrupted while nobody read " + name_);
+    }
+    wait_until({}, monotonic_ns() + look_for_reader_ns);
+  }
 }
 
 bool Output::write(std::span<const std::byte> bytes) noexcept {
@@ -42,7 +73,7 @@ bool Output::write(std::span<const std::byte> bytes) noexcept {
 
 bool Output::write_all(std::span<const std::byte> bytes) noexcept {
   while (!bytes.empty()) {
-    const ssize_t count = ::write(file_.get(), bytes.data(), bytes.size());
+    const ssize_t count = write_some(bytes);
     if (count > 0) {
       bytes = bytes.subspan(static_cast<std::size_t>(count));
       written_bytes_ += static_cast<std::uint64_t>(count);
@@ -55,6 +86,12 @@ bool Output::write_all(std::span<const std::byte> bytes) noexcept {
     }
   }
   return true;
+}
+
+/// A pipe of ours does not block (own_writing_end); of a socket every call says that it should not.
+ssize_t Output::write_some(std::span<const std::byte> bytes) const noexcept {
+  return is_socket_ ? ::send(file_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL)
+                    : ::write(file_.get(), bytes.data(), bytes.size());
 }
 
 bool Output::wait_until_writable() noexcept {

@@ -1,6 +1,8 @@
 // Where rdrecv's bytes go: standard output or a file.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -17,9 +19,9 @@ bool has_no_reader(int fd) noexcept;
 /// One thread.
 class Output {
  public:
-  /// Makes or empties the file `path` (or goes on behind its end, if it `appends`), or takes standard output for "-". A
-  /// pipe is made as large as an ordinary user may have it. `is_stopping` is asked about ten times a second while a
-  /// reader does not read. Throws Error that names the path.
+  /// Makes or empties the file `path` (or goes on behind its end, if it `appends`), or takes standard output for "-".
+  /// Waits for the reader of a named pipe. A pipe is made as large as an ordinary user may have it. `is_stopping` is
+  /// asked at least ten times a second while nobody reads. Throws Error that names the path.
   Output(const std::string& path, std::function<bool()> is_stopping, bool appends = false);
 
   /// All of it; false when it cannot be, and error() says why.
@@ -36,13 +38,16 @@ class Output {
   [[nodiscard]] std::int64_t spent_ns() const noexcept { return spent_ns_; }
 
  private:
+  [[nodiscard]] FileDescriptor open_pipe(const std::string& path) const;
   bool write_all(std::span<const std::byte> bytes) noexcept;
+  [[nodiscard]] ssize_t write_some(std::span<const std::byte> bytes) const noexcept;
   bool wait_until_writable() noexcept;
   bool fail(const std::string& doing, int error_number) noexcept;
 
   std::string name_;
   std::function<bool()> is_stopping_;
   FileDescriptor file_;
+  bool is_socket_ = false;
   std::uint64_t written_bytes_ = 0;
   std::int64_t spent_ns_ = 0;
   std::string error_;

@@ -13,14 +13,15 @@ RING_BYTES = SLOT_BYTES * SLOTS
 class BytePrograms(harness.EndToEnd):
     common = ()  # options that both ends get: --transport, where there is one for all
 
-    def receiver(self, *arguments, listen="127.0.0.1:0", **options) -> harness.Program:
+    def receiver(self, *arguments, listen="127.0.0.1:0", prefix=(), **options) -> harness.Program:
         """One that listens on a port that it picks itself: program.address."""
-        program = self.start(harness.BIN / "rdrecv", "-v", "--listen", listen, *self.common, *arguments, "--stats", self.file("received.json"), **options)
+        program = self.start(*prefix, harness.BIN / "rdrecv", "-v", "--listen", listen, *self.common, *arguments,
+                             "--stats", self.file("received.json"), **options)
         program.address = f"127.0.0.1:{program.wait_line(r'^waiting for a sender on .*?:([0-9]+)').group(1)}"
         return program
 
-    def sender(self, *arguments, **options) -> harness.Program:
-        return self.start(harness.BIN / "rdsend", *self.common, *arguments, "--stats", self.file("sent.json"), **options)
+    def sender(self, *arguments, prefix=(), **options) -> harness.Program:
+        return self.start(*prefix, harness.BIN / "rdsend", *self.common, *arguments, "--stats", self.file("sent.json"), **options)
 
     def said(self, name: str) -> dict:
         return json.loads(self.file(name).read_text())

@@ -134,7 +134,7 @@ class Bytes(BytePrograms):
         self.ends(receiver, harness.FAILED)
         self.ends(sender, harness.FAILED)  # though its own input is still open
         self.one_sentence(receiver, "the reader of standard output has gone")
-        self.one_sentence(sender, "the receiver failed", "has gone")
+        self.one_sentence(sender, "the receiver ended after", "has gone")
         sender.process.stdin.close()
 
     def test_a_file_that_shrinks(self):

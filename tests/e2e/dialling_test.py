@@ -61,7 +61,7 @@ class EitherEndDials(harness.EndToEnd):
         harness.wait_until(lambda: record.count() > 5, "frames")
         second = self.sender_to(port)
         self.ends(second, harness.REFUSED)
-        self.one_sentence(second, "already shows a sender")
+        self.one_sentence(second, "has a sender already")
         before = record.count()
         harness.wait_until(lambda: record.count() > before + 5, "more frames")
         first.interrupt()

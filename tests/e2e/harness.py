@@ -59,7 +59,7 @@ class Program:
                  folder=None):
         self.arguments = [str(argument) for argument in arguments]
         names = [pathlib.Path(argument).name for argument in self.arguments]
-        self.name = next((name for name in names if name.startswith("framewire")), names[0])
+        self.name = next((name for name in names if name.startswith(("framewire", "rdsend", "rdrecv"))), names[0])
         self.lines: list[str] = []
         self._changed = threading.Condition()
         reads, writes = pty.openpty() if terminal else os.pipe()

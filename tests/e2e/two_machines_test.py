@@ -2,49 +2,16 @@
 
 Needs to be root, or user namespaces; says so and is skipped where there are none.
 """
-import os
-import subprocess
-import sys
 import unittest
 
 import harness
+import machines
 
-SENDER_ADDRESS, VIEWER_ADDRESS = "10.77.0.1", "10.77.0.2"
-
-
-def can_make_namespaces() -> bool:
-    return subprocess.run(["unshare", "-n", "ip", "link", "set", "lo", "up"], capture_output=True, check=False).returncode == 0
+SENDER_ADDRESS, VIEWER_ADDRESS = machines.ADDRESSES
 
 
-@unittest.skipUnless(can_make_namespaces(), "this machine allows no network namespaces here: neither root nor unshare -rn")
-class TwoMachines(harness.EndToEnd):
-    def setUp(self):
-        super().setUp()
-        self.machines = [self.make_machine(), self.make_machine()]
-        subprocess.run(["ip", "link", "add", "fw0", "netns", str(self.machines[0].pid), "type", "veth",
-                        "peer", "name", "fw0", "netns", str(self.machines[1].pid)], check=True)
-        for machine, address in enumerate((SENDER_ADDRESS, VIEWER_ADDRESS)):
-            self.on(machine, "ip", "address", "add", f"{address}/24", "dev", "fw0")
-            self.on(machine, "ip", "link", "set", "fw0", "up")
-
-    def make_machine(self) -> subprocess.Popen:
-        """A process that holds a namespace of its own until its stdin ends."""
-        holder = subprocess.Popen(["unshare", "-n", "sh", "-c", "ip link set lo up && echo up && exec cat"],
-                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.addCleanup(holder.communicate)
-        self.assertEqual(holder.stdout.readline(), b"up\n")
-        return holder
-
-    def within(self, machine: int) -> list[str]:
-        return ["nsenter", "-t", str(self.machines[machine].pid), "-n"]
-
-    def on(self, machine: int, *command):
-        subprocess.run([*self.within(machine), *command], check=True, timeout=harness.WATCHDOG_S)
-
-    def make_key(self, name: str):
-        self.ends(self.start(harness.BIN / "framewire", "key", "--file", self.file(name)))
-        return self.file(name)
-
+@unittest.skipUnless(machines.are_possible(), machines.WHY_NOT)
+class TwoMachines(machines.TwoMachines):
     def sender(self, *options, listen="*:5290") -> harness.Program:
         return self.send("pattern:stamped", "--size", "64x36", "--fps", "30", "--listen", listen, *options, prefix=self.within(0))
 
@@ -149,9 +116,4 @@ class TwoMachines(harness.EndToEnd):
 
 
 if __name__ == "__main__":
-    if os.geteuid() != 0 and "FRAMEWIRE_UNSHARED" not in os.environ:
-        # In a user namespace of one's own one is root, where the machine allows that.
-        if subprocess.run(["unshare", "-rn", "true"], capture_output=True, check=False).returncode == 0:
-            os.environ["FRAMEWIRE_UNSHARED"] = "1"
-            os.execvp("unshare", ["unshare", "-rn", sys.executable, *sys.argv])
-    harness.main()
+    machines.main()

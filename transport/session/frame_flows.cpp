@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/clock.hpp"
+
 namespace framewire {
 
 // ---- ReceivedFrame ----
@@ -85,6 +87,13 @@ std::shared_ptr<ReceiverLink> FrameFlows::link() const {
 void FrameFlows::say_bye(const std::string& reason, const std::string& statistics_json) noexcept {
   const Flow& flow = flows_.back();
   flow.session->say_bye(reason, flow.frames_received, statistics_json);
+  has_said_bye_ = true;
+}
+
+void FrameFlows::see_off() noexcept {
+  if (has_said_bye_) {
+    flows_.back().session->see_off(monotonic_ns() + ns_per_s);  // one that stands still need not hear it
+  }
 }
 
 }  // namespace framewire

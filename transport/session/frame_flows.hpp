@@ -30,6 +30,9 @@ class FrameFlows {
   [[nodiscard]] std::shared_ptr<ReceiverLink> link() const;
   /// Tells the sender of the current session goodbye, with what was received of it. Not when empty.
   void say_bye(const std::string& reason, const std::string& statistics_json) noexcept;
+  /// Behind the goodbye, if there was one: see ViewerSession. When the program and the subscriber's thread take no
+  /// more.
+  void see_off() noexcept;
 
   [[nodiscard]] std::uint64_t frames_received() const noexcept { return frames_received_.load(); }
   [[nodiscard]] std::uint64_t bytes_received() const noexcept { return bytes_received_.load(); }
@@ -47,6 +50,7 @@ class FrameFlows {
   void count(Flow& flow, const FrameHeader& header) noexcept;
 
   std::deque<Flow> flows_;
+  bool has_said_bye_ = false;
   std::uint64_t discarded_before_ = 0;  // by flows that are over
   std::atomic<std::uint64_t> frames_received_ = 0;
   std::atomic<std::uint64_t> bytes_received_ = 0;

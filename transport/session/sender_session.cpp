@@ -16,6 +16,18 @@
 
 namespace framewire {
 
+namespace {
+
+std::string why_full(const StreamOptions& options) {
+  if (options.max_viewers == 1 && options.taker != "viewer") {
+    return "the sender has its " + options.taker + " already";
+  }
+  return "the sender has its " + std::to_string(options.max_viewers) +
+         " viewers already; start it with a larger --viewers";
+}
+
+}  // namespace
+
 SenderContext::SenderContext(const EndpointOptions& endpoint, std::vector<Stream*> offered, std::string its_program,
                              Log& its_log)
     : streams(std::move(offered)),
@@ -219,10 +231,8 @@ void SenderSession::make_feed(DataPath path, const ChooseMessage& choice) {
 
 void SenderSession::join(const ChooseMessage& choice) {
   if (!feed_->join()) {
-    refuse(*authenticated_.channel, choice.pulls
-                                        ? "the sender has as many viewers that pull as it takes already"
-                                        : "the sender has its " + std::to_string(stream_->options().max_viewers) +
-                                              " viewers already; start it with a larger --viewers");
+    refuse(*authenticated_.channel, choice.pulls ? "the sender has as many viewers that pull as it takes already"
+                                                 : why_full(stream_->options()));
   }
   watch_peer(authenticated_.channel->fd(), context_.terms.peer_timeout_ns);
   report_.viewer = authenticated_.channel->peer();
@@ -331,7 +341,7 @@ void SenderSession::check_peer() {
   if (state != LinkState::open && !report_.has_said_bye) {
     // The viewer's bye may stand in the control channel behind the end of the data connection.
     handle_messages();
-    if (!is_over_) {
+    if (!is_over_ && !may_bye_still_come(state)) {
       report_.ending = feed_->fault();
       is_over_ = true;
     }
@@ -344,6 +354,18 @@ void SenderSession::check_peer() {
   }
 }
 
+/// A viewer that closed its data connection says bye, or hangs up: on a connection of its own, where a packet that was
+/// lost can make either come later.
+bool SenderSession::may_bye_still_come(LinkState state) noexcept {
+  if (state != LinkState::closed) {
+    return false;
+  }
+  if (link_closed_ns_ == 0) {
+    link_closed_ns_ = monotonic_ns();
+  }
+  return monotonic_ns() - link_closed_ns_ < context_.terms.peer_timeout_ns;
+}
+
 void SenderSession::wait() {
   constexpr std::int64_t longest_sleep_ns = ns_per_s / 2;
   MessageChannel& channel = *authenticated_.channel;
@@ -352,7 +374,8 @@ void SenderSession::wait() {
   }
   const auto control_events = static_cast<short>(channel.wants_write() ? POLLIN | POLLOUT : POLLIN);
   std::array descriptors{pollfd{.fd = channel.fd(), .events = control_events, .revents = 0},
-                         pollfd{.fd = feed_->descriptor(), .events = POLLIN, .revents = 0},
+                         // A connection that has ended stays readable, and would let nobody sleep.
+                         pollfd{.fd = link_closed_ns_ == 0 ? feed_->descriptor() : -1, .events = POLLIN, .revents = 0},
                          pollfd{.fd = wake_event_.get(), .events = POLLIN, .revents = 0}};
   const std::int64_t now_ns = monotonic_ns();
   const std::int64_t stop_at_ns = context_.stop_at_ns.load();

@@ -84,6 +84,7 @@ class SenderSession {
   void announce_epoch();
   void say_bye_when_drained();
   void check_peer();
+  bool may_bye_still_come(LinkState state) noexcept;
   void wait();
   SessionReport make_report();
 
@@ -96,6 +97,7 @@ class SenderSession {
   bool bye_sent_ = false;
   bool is_over_ = false;
   std::int64_t next_check_ns_ = 0;
+  std::int64_t link_closed_ns_ = 0;  // since when the viewer's end of the link is closed; 0: it is not
   std::uint64_t viewer_received_ = 0;
   std::unique_ptr<nlohmann::json> early_;  // a message that came before its link
   SessionReport report_;

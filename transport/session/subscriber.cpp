@@ -215,6 +215,7 @@ void Subscriber::Implementation::close(const std::string& statistics_json) {
     door_->end_waits();
   }
   thread_.join();
+  flows_.see_off();
   door_.reset();
 }
 
@@ -334,7 +335,7 @@ void Subscriber::Implementation::take_incoming(Authenticated authenticated) {
       return;
     }
   }
-  refuse(*authenticated.channel, is_busy ? "this end is busy with another peer" : "this viewer already shows a sender");
+  refuse(*authenticated.channel, is_busy ? "this end is busy with another peer" : "this end has a sender already");
 }
 
 void Subscriber::Implementation::adopt(const std::shared_ptr<ViewerSession>& session) {

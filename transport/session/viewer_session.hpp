@@ -55,6 +55,10 @@ class ViewerSession {
 
   /// Ends the control channel, and with it the session at the sender. Any thread.
   void hang_up() noexcept { authenticated_.channel->close(); }
+  /// Waits until the sender has heard the last word and hung up, or `deadline_ns`. What of its words stood here unread
+  /// when the connection is closed would reset it, and a bye that is still under way would be gone. Once no other
+  /// thread uses the session.
+  void see_off(std::int64_t deadline_ns) noexcept { authenticated_.channel->finish(deadline_ns); }
 
   [[nodiscard]] const std::shared_ptr<ReceiverLink>& link() const noexcept { return link_; }
   [[nodiscard]] const std::string& start_line() const noexcept { return start_line_; }

@@ -37,7 +37,7 @@ std::size_t parts_for_one_call(std::span<const iovec> parts, std::size_t& last_p
   return count;
 }
 
-/// Writes everything, whatever the kernel takes at a time. False when the connection is gone.
+/// Writes everything, whatever the kernel takes at a time. False, with errno, when the connection is gone.
 bool write_fully(int socket, std::span<iovec> parts) noexcept {
   while (!parts.empty()) {
     std::size_t last_part_bytes = 0;
@@ -155,7 +155,7 @@ void TcpSender::read_credits() noexcept {
     }
     if (got < 0) {
       if (errno != EAGAIN && errno != EINTR) {
-        fail(LinkState::lost);
+        fail(errno == ECONNRESET ? LinkState::closed : LinkState::lost);
       }
       return;
     }
@@ -204,6 +204,7 @@ void TcpSender::send_loop() noexcept {
       }
     }
     const bool sent = send_batch(std::span(batch).first(count));
+    const bool is_closed = !sent && (errno == EPIPE || errno == ECONNRESET);  // by the viewer, which may say why
     {
       const std::scoped_lock lock(mutex_);
       for (const OutgoingFrame& frame : std::span(batch).first(count)) {
@@ -214,7 +215,7 @@ void TcpSender::send_loop() noexcept {
     }
     raise_event(done_event_.get());
     if (!sent) {
-      return fail(LinkState::lost);
+      return fail(is_closed ? LinkState::closed : LinkState::lost);
     }
   }
 }

@@ -1,0 +1,252 @@
+"""What stands before rdsend and behind rdrecv goes wrong: full, gone, unreadable, stopped. Both ends say so, and soon."""
+import os
+import pathlib
+import pty
+import re
+import signal
+import socket
+import subprocess
+import tty
+import unittest
+
+import harness
+from byte_programs import SMALL, BytePrograms
+
+SOON_S = 8 * harness.PATIENCE
+MOUNTS = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
+CAN_MOUNT = subprocess.run([*MOUNTS, "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True, check=False).returncode == 0
+NOBODY = ["setpriv", "--reuid=65534", "--clear-groups"]
+CAN_BE_NOBODY = os.geteuid() == 0 and subprocess.run([*NOBODY, harness.BIN / "rdsend", "--version"], capture_output=True, check=False).returncode == 0
+
+
+class Ends(BytePrograms):
+    def both_fail(self, receiver, sender, receiver_says: tuple, sender_says: tuple):
+        self.ends(receiver, harness.FAILED, SOON_S)
+        self.ends(sender, harness.FAILED, SOON_S)
+        self.one_sentence(receiver, *receiver_says)
+        self.one_sentence(sender, *sender_says)
+
+    def pipe(self) -> tuple[int, int]:
+        ends = os.pipe()
+        for end in ends:
+            self.addCleanup(self.close, end)
+        return ends
+
+    @staticmethod
+    def close(descriptor: int):
+        try:
+            os.close(descriptor)
+        except OSError:
+            pass  # the test has closed it
+
+    def comes(self, copy, wanted: bytes):
+        harness.wait_until(lambda: copy.exists() and copy.read_bytes() == wanted, f"{wanted} to come")
+
+    def feed(self, receiver, *options) -> harness.Program:
+        """A sender whose source goes on and on."""
+        sender = self.sender(receiver.address, *options, stdin=subprocess.PIPE)
+        yes = subprocess.Popen(["yes"], stdout=sender.process.stdin)
+        sender.process.stdin.close()
+        self.addCleanup(yes.wait)
+        self.addCleanup(yes.kill)
+        sender.source = yes
+        return sender
+
+    # ---- behind rdrecv
+
+    @unittest.skipUnless(CAN_MOUNT, "this machine lets nobody mount a tmpfs here: neither root nor unshare -rm")
+    def test_no_room(self):
+        room = 4 << 20
+        disk = self.file("disk")
+        disk.mkdir()
+        mounted = f'mount -t tmpfs -o size={room} none "{disk}" && exec "$@"'
+        for how, script, arguments in (("a file", mounted, [disk / "copy"]), ("a redirection", f'{mounted} > "{disk}/copy"', [])):
+            for size in (room + 1, 5 * room):  # the last byte, and long before
+                for transport in ("local", "tcp"):
+                    with self.subTest(f"{how}, {size} bytes over {transport}"):
+                        receiver = self.receiver(*arguments, prefix=[*MOUNTS, "sh", "-c", script, "sh"])
+                        sender = self.sender(receiver.address, self.data(size), "--transport", transport, *SMALL)
+                        self.both_fail(receiver, sender, ("No space left on device",),
+                                       ("the receiver failed after [0-9.]+ MB", "No space left on device"))
+
+    def test_a_file_that_may_grow_no_more(self):
+        receiver = self.receiver(self.file("copy"), prefix=["prlimit", "--fsize=100000"])
+        sender = self.sender(receiver.address, self.data(1_000_000), *SMALL)
+        self.both_fail(receiver, sender, ("'.*copy'", "File too large"), ("after 100.0 kB", "File too large"))
+        self.assertEqual(self.file("copy").stat().st_size, 100_000)
+
+    def test_head_behind_and_yes_before(self):
+        for transport in ("local", "tcp"):
+            with self.subTest(transport):
+                with subprocess.Popen(["head", "-c", "10"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as head:
+                    receiver = self.receiver(stdout=head.stdin)
+                    head.stdin.close()
+                    sender = self.feed(receiver, "--transport", transport)
+                    self.assertEqual(head.stdout.read(), b"y\ny\ny\ny\ny\n")
+                    self.both_fail(receiver, sender, ("the reader of standard output has gone",), ("the receiver ended after", "has gone"))
+                    self.assertEqual(sender.source.wait(harness.WATCHDOG_S), -signal.SIGPIPE)
+
+    def check_interrupted(self, receiver, sender):
+        receiver.interrupt()
+        self.both_fail(receiver, sender, ("interrupted",), ("the receiver failed", "interrupted"))
+
+    def test_a_named_pipe_that_nobody_reads(self):
+        os.mkfifo(self.file("pipe"))
+        receiver = self.receiver(self.file("pipe"))
+        sender = self.feed(receiver)
+        harness.wait_until(lambda: self.written_by(sender.source) > 2 << 20, "bytes that somebody should read")
+        self.check_interrupted(receiver, sender)
+
+    @staticmethod
+    def written_by(process: subprocess.Popen) -> int:
+        """To wherever: more than the pipe before the sender holds has found a receiver."""
+        return int(re.search(r"wchar: (\d+)", pathlib.Path(f"/proc/{process.pid}/io").read_text()).group(1))
+
+    def test_a_named_pipe_whose_reader_stands_still(self):
+        os.mkfifo(self.file("pipe"))
+        reader = os.open(self.file("pipe"), os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
+        receiver = self.receiver(self.file("pipe"))
+        sender = self.feed(receiver)
+        harness.wait_until(lambda: self.is_readable(reader), "the first bytes")
+        self.check_interrupted(receiver, sender)
+
+    @staticmethod
+    def is_readable(descriptor: int) -> bool:
+        try:
+            return len(os.read(descriptor, 1)) == 1
+        except BlockingIOError:
+            return False
+
+    def test_a_socket_whose_reader_stands_still(self):
+        ours, theirs = socket.socketpair()
+        with ours:
+            receiver = self.receiver(stdout=theirs)
+            theirs.close()
+            sender = self.feed(receiver)
+            self.assertEqual(ours.recv(1), b"y")
+            self.check_interrupted(receiver, sender)
+
+    def test_no_standard_output(self):
+        receiver = self.receiver(prefix=["sh", "-c", 'exec "$@" >&-', "sh"])
+        sender = self.sender(receiver.address, self.data(100))
+        self.both_fail(receiver, sender, ("cannot write standard output", "Bad file descriptor"), ("the receiver failed after 0 B",))
+
+    def test_a_file_of_another_user(self):
+        if not CAN_BE_NOBODY:
+            self.skipTest("needs root, and programs that everybody may run")
+        for program, arguments in (("rdsend", ("127.0.0.1:1", self.data(10))), ("rdrecv", (self.data(11),))):
+            ended = self.run_to_end(*NOBODY, harness.BIN / program, *arguments)
+            self.ends(ended, harness.FAILED)
+            self.one_sentence(ended, "data-1[01]", "Permission denied")
+
+    # ---- before rdsend
+
+    def test_an_error_of_the_source_is_no_end(self):
+        """Nobody may read there: EIO, as of a broken disk."""
+        for transport in ("local", "tcp"):
+            receiver = self.receiver(self.file(f"copy-{transport}"))
+            sender = self.sender(receiver.address, "/proc/self/mem", "--transport", transport)
+            self.both_fail(receiver, sender, ("the sender's source failed after 0 B", "/proc/self/mem", "Input/output error"),
+                           ("cannot read '/proc/self/mem': Input/output error",))
+
+    def test_an_error_in_the_middle(self):
+        """What leads a terminal reads EIO once nobody has the other side open."""
+        leads, follows = pty.openpty()
+        tty.setraw(follows)
+        copy = self.file("copy")
+        receiver = self.receiver(copy)
+        sender = self.sender(receiver.address, stdin=leads)
+        os.close(leads)
+        os.write(follows, b"some")
+        self.comes(copy, b"some")
+        os.close(follows)
+        self.both_fail(receiver, sender, ("the sender's source failed after 4 B", "Input/output error"), ("standard input: Input/output error",))
+        self.assertEqual(copy.read_bytes(), b"some")
+
+    def test_a_terminal(self):
+        for ending in ("typed", "hung up"):
+            with self.subTest(ending):
+                leads, follows = pty.openpty()
+                copy = self.file(f"copy-{ending}")
+                receiver = self.receiver(copy)
+                sender = self.sender(receiver.address, stdin=follows)
+                os.close(follows)
+                os.write(leads, b"some\n")
+                self.comes(copy, b"some\n")
+                if ending == "typed":
+                    os.write(leads, b"\x04")
+                    self.ends(sender)
+                    self.ends(receiver)
+                os.close(leads)
+                if ending == "hung up":
+                    self.both_fail(receiver, sender, ("the sender's source failed after 5 B", "hung up"), ("the terminal of standard input hung up",))
+
+    def test_no_standard_input(self):
+        receiver = self.receiver(self.file("copy"))
+        sender = self.sender(receiver.address, prefix=["sh", "-c", 'exec "$@" <&-', "sh"])
+        self.both_fail(receiver, sender, ("the sender's source failed after 0 B",), ("cannot read standard input", "Bad file descriptor"))
+
+    def test_a_directory_as_standard_input(self):
+        folder = os.open("/", os.O_RDONLY)
+        sender = self.sender("127.0.0.1:1", stdin=folder)
+        os.close(folder)
+        self.ends(sender, harness.FAILED)
+        self.one_sentence(sender, "standard input is a directory", "tar")
+
+    def test_without_standard_error(self):
+        original, copy = self.data(100_000), self.file("copy")
+        silent = ["sh", "-c", 'exec "$@" 2>&-', "sh"]
+        port = harness.free_port()
+        receiver = self.start(*silent, harness.BIN / "rdrecv", "--listen", f"127.0.0.1:{port}", copy)
+        sender = self.sender(f"127.0.0.1:{port}", original, prefix=silent)
+        self.ends(sender)
+        self.ends(receiver)
+        self.assertEqual(copy.read_bytes(), original.read_bytes())
+
+    def test_a_file_that_grows(self):
+        """It is read to its end, wherever that is then."""
+        original, copy = self.data(2_000_000), self.file("copy")
+        receiver = self.receiver(copy)
+        sender = self.sender(receiver.address, original, "--limit", "2M", *SMALL)
+        harness.wait_until(lambda: copy.exists() and copy.stat().st_size > 0, "the first bytes")
+        with original.open("ab") as more:
+            more.write(os.urandom(500_000))
+        self.ends(sender)
+        self.ends(receiver)
+        self.assertTrue(copy.read_bytes() == original.read_bytes())
+
+    def test_a_named_pipe_that_nobody_writes(self):
+        os.mkfifo(self.file("pipe"))
+        alone = self.sender("--listen", "127.0.0.1:0", self.file("pipe"))
+        receiver = self.receiver(self.file("copy"))
+        sender = self.sender(receiver.address, self.file("pipe"))
+        sender.wait_line("transport=")
+        alone.interrupt()
+        sender.interrupt()
+        self.ends(alone, harness.FAILED, SOON_S)
+        self.ends(sender, harness.FAILED, SOON_S)
+        self.ends(receiver, harness.LOST, SOON_S)
+        self.one_sentence(sender, "interrupted after 0 B")
+        self.assertFalse(self.file("copy").exists(), "nothing came: an older file would still be there")
+
+    def test_named_pipes_at_both_ends(self):
+        """The writer and the reader come later than the session, and in pieces."""
+        into, out = self.file("in"), self.file("out")
+        os.mkfifo(into)
+        os.mkfifo(out)
+        for transport in ("local", "tcp"):
+            receiver = self.receiver(out)
+            sender = self.sender(receiver.address, into, "--transport", transport, *SMALL)
+            sender.wait_line("transport=")
+            original = self.data(3_000_000)
+            writer = subprocess.Popen(["dd", f"if={original}", f"of={into}", "bs=70001", "status=none"])
+            came = out.read_bytes()
+            self.assertEqual(writer.wait(harness.WATCHDOG_S), 0)
+            self.ends(sender)
+            self.ends(receiver)
+            self.assertTrue(came == original.read_bytes())
+
+
+if __name__ == "__main__":
+    harness.main()
