@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -40,8 +41,9 @@ Input::Input(const std::string& path, std::function<bool()> is_stopping)
     throw Error::failed(name_ + " is a directory; send its contents with tar: tar c DIRECTORY | rdsend HOST");
   }
   if (S_ISREG(status.st_mode)) {
-    const off_t at = ::lseek(file_.get(), 0, SEEK_CUR);
-    size_bytes_ = static_cast<std::uint64_t>(std::max<off_t>(status.st_size - std::max<off_t>(at, 0), 0));
+    begin_bytes_ = static_cast<std::uint64_t>(std::max<off_t>(::lseek(file_.get(), 0, SEEK_CUR), 0));
+    const auto end_bytes = static_cast<std::uint64_t>(status.st_size);
+    size_bytes_ = end_bytes - std::min(begin_bytes_, end_bytes);
     ::posix_fadvise(file_.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
   } else {
     is_terminal_ = ::isatty(file_.get()) == 1;
@@ -81,6 +83,32 @@ Input::Read Input::read_what_is_there(std::span<std::byte> buffer) {
     }
   }
   return {.bytes = filled, .state = ReadState::more};
+}
+
+FileRange Input::skip(std::uint64_t& bytes) {
+  bytes = size_bytes_ ? std::min(bytes, *size_bytes_ - std::min(read_bytes_, *size_bytes_)) : 0;
+  if (bytes == 0) {
+    return {};
+  }
+  const FileRange range{.fd = file_.get(), .offset_bytes = begin_bytes_ + read_bytes_};
+  read_bytes_ += bytes;
+  if (::lseek(file_.get(), static_cast<off_t>(begin_bytes_ + read_bytes_), SEEK_SET) < 0) {
+    throw Error::from_errno("read " + name_, errno);
+  }
+  return range;
+}
+
+bool Input::has_shrunk() {
+  struct stat status {};
+  if (!size_bytes_ || ::fstat(file_.get(), &status) != 0) {
+    return false;
+  }
+  const auto end_bytes = static_cast<std::uint64_t>(status.st_size);
+  if (end_bytes >= begin_bytes_ + read_bytes_) {
+    return false;
+  }
+  read_bytes_ = end_bytes - std::min(end_bytes, begin_bytes_);
+  return end_of_file() == ReadState::failed;
 }
 
 bool Input::has_more_now() const noexcept {

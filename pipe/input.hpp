@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/file_descriptor.hpp"
+#include "transport/link.hpp"
 
 namespace framewire {
 
@@ -35,6 +36,12 @@ class Input {
   /// so far. A regular file fills the buffer.
   Read read(std::span<std::byte> buffer);
 
+  /// A regular file's next bytes, at most so many, without reading them; nothing where there are none that it had when
+  /// it was opened. read() goes on behind them.
+  [[nodiscard]] FileRange skip(std::uint64_t& bytes);
+  /// Whether a regular file is shorter than what has been read or skipped; error() says so then.
+  bool has_shrunk();
+
   /// What a regular file had to give when it was opened.
   [[nodiscard]] std::optional<std::uint64_t> size_bytes() const noexcept { return size_bytes_; }
   /// A sentence, when it has failed.
@@ -53,7 +60,8 @@ class Input {
   FileDescriptor file_;
   std::optional<std::uint64_t> size_bytes_;
   bool is_terminal_ = false;
-  std::uint64_t read_bytes_ = 0;
+  std::uint64_t begin_bytes_ = 0;  // where a regular file stood when it was opened
+  std::uint64_t read_bytes_ = 0;   // or skipped
   std::int64_t spent_ns_ = 0;
   std::string error_;
 };

@@ -27,10 +27,18 @@ enum class LinkState {
 };
 
 /// One frame (or slice) to be sent. The link reads `header` and `payload` until it lets go of `slot`.
+/// Bytes that stand in a regular file instead of a slot.
+struct FileRange {
+  int fd = -1;  // -1: they do not; else the source's, open as long as any link holds the frame
+  std::uint64_t offset_bytes = 0;
+  [[nodiscard]] bool is_there() const noexcept { return fd >= 0; }
+};
+
 struct OutgoingFrame {
   FrameHeader header{};  // `slot` is set by the link
   std::span<const std::byte> payload{};
   PoolSlot pool_slot{};
+  FileRange file{};  // the payload, where it is there; only for links that take files
 };
 
 enum class Offer {
@@ -76,6 +84,8 @@ class SenderLink {
   virtual void epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots,
                            const std::optional<RingAccess>& access) noexcept = 0;
 
+  /// Whether it can send what stands in a file, without a copy to a slot.
+  [[nodiscard]] virtual bool takes_files() const noexcept { return false; }
   /// Hands over one frame of the newest ready epoch.
   virtual Offer offer(const OutgoingFrame& frame) noexcept = 0;
 

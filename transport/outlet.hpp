@@ -33,6 +33,7 @@ struct OutletCounts {
 struct WaitingFrame {
   FrameHeader header;
   PoolSlot slot;
+  FileRange file{};
 };
 
 /// Owned by its session, which attaches it to a stream; guarded by that stream's mutex while attached.

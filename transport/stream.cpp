@@ -108,6 +108,11 @@ std::optional<ClaimedSlot> Stream::try_claim() {
   return std::nullopt;
 }
 
+bool Stream::takes_files() const {
+  const std::scoped_lock lock(mutex_);
+  return !outlets_.empty() && std::ranges::all_of(outlets_, [](const Outlet* one) { return one->link->takes_files(); });
+}
+
 void Stream::publish(ClaimedSlot slot, const FrameInfo& info) {
   const std::scoped_lock lock(mutex_);
   const Epoch& epoch = epochs_.back();
@@ -122,7 +127,9 @@ void Stream::publish(ClaimedSlot slot, const FrameInfo& info) {
                                 .colour = epoch.format.colour,
                                 .layout = info.layout ? *info.layout : epoch.format.layout,
                                 .is_stamped = info.is_stamped},
-                     .slot = pool_slot};
+                     .slot = pool_slot,
+                     .file = info.file};
+  assert(!info.file.is_there() || options_.max_viewers == 1);
   assert(frame.header.layout.size_bytes <= epoch.pool->slot_bytes());
   frame.header.slice_bytes = frame.header.layout.size_bytes;
   if (frames_produced_++ == 0) {
@@ -411,7 +418,8 @@ void Stream::offer_waiting(Outlet& outlet) noexcept {
     const auto payload = pool_of(frame.slot.epoch).slot(frame.slot.index).first(frame.header.layout.size_bytes);
     // Every epoch begins with all its credits, so a viewer that holds on to frames of several could hold very many.
     const bool may_hold = outlet.held.size() < outlet.most_held;
-    const Offer outcome = may_hold ? outlet.link->offer({frame.header, payload, frame.slot}) : Offer::no_credit;
+    const Offer outcome =
+        may_hold ? outlet.link->offer({frame.header, payload, frame.slot, frame.file}) : Offer::no_credit;
     if (outcome == Offer::accepted) {
       ++outlet.counts.frames_sent;
       outlet.counts.bytes_sent += frame.header.layout.size_bytes;

@@ -42,6 +42,8 @@ struct FrameInfo {
   bool is_stamped = false;
   /// Where it differs from the epoch's (padded rows, a short chunk of bytes); must fit the slot.
   std::optional<FrameLayout> layout{};
+  /// The payload stands there instead of the slot, whose bytes are never looked at then. Where takes_files() is true.
+  FileRange file{};
 };
 
 /// Owned by the sender program; outlives every session and the source. The source's functions belong to one thread, the
@@ -69,6 +71,9 @@ class Stream {
   /// For live devices: a slot if there is a viewer and room now, without waiting. When it returns nothing and
   /// is_stopping() is false, the device's frame is dropped and counted (frames_dropped_at_source).
   std::optional<ClaimedSlot> try_claim();
+
+  /// Whether every viewer there is has a link that takes files. A stream for one viewer alone may go by it.
+  [[nodiscard]] bool takes_files() const;
 
   /// Gives a filled slot to every session. Never waits.
   void publish(ClaimedSlot slot, const FrameInfo& info);

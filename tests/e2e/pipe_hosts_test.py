@@ -10,7 +10,7 @@ import unittest
 import harness
 import private_sshd
 from pipelines import OWN_FAILURE, PipelineTest
-from two_machines_test import can_make_namespaces
+import machines
 
 NAMES = ("home", "host1", "host2")
 NETWORK = "10.78.0."
@@ -18,7 +18,7 @@ ADDRESSES = {name: f"{NETWORK}{number}" for number, name in enumerate(NAMES, 1)}
 SSH_PORT = 2222
 
 
-@unittest.skipUnless(os.getuid() == 0 and can_make_namespaces(), "an sshd in network namespaces of its own needs root")
+@unittest.skipUnless(os.getuid() == 0 and machines.are_possible(), "an sshd in network namespaces of its own needs root")
 class PipeHosts(PipelineTest):
     def setUp(self):
         super().setUp()

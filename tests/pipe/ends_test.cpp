@@ -87,6 +87,29 @@ TEST(Input, AFileThatBecameShorterHasFailed) {
   EXPECT_NE(input.error().find("6 bytes came of 10"), std::string::npos) << input.error();
 }
 
+TEST(Input, SkipsWhatAFileHadAndReadsOnBehindIt) {
+  const TemporaryFile file("0123456789");
+  Input input(file.path(), never);
+  std::uint64_t bytes = 4;
+  EXPECT_EQ(input.skip(bytes).offset_bytes, 0U);
+  bytes = 100;
+  const FileRange rest = input.skip(bytes);
+  EXPECT_EQ(rest.offset_bytes, 4U);
+  EXPECT_EQ(bytes, 6U);
+  EXPECT_FALSE(input.has_shrunk());
+  bytes = 100;
+  EXPECT_FALSE(input.skip(bytes).is_there());
+  ASSERT_EQ(::pwrite(file.fd(), "ab", 2, 10), 2);  // it grew meanwhile
+  std::array<std::byte, 10> buffer{};
+  const Input::Read got = input.read(buffer);
+  EXPECT_EQ(got.bytes, 2U);
+  EXPECT_EQ(got.state, ReadState::ended);
+  ASSERT_EQ(::ftruncate(file.fd(), 3), 0);
+  EXPECT_TRUE(input.has_shrunk());
+  EXPECT_NE(input.error().find("became shorter while it was read: 3 bytes came of 10"), std::string::npos)
+      << input.error();
+}
+
 TEST(Input, OfAPipeTakesWhatIsThere) {
   NamedPipe pipe;
   Input input(pipe.path(), never);
