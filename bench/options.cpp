@@ -146,6 +146,10 @@ void read_endpoints(const Words& words, BenchOptions& options) {
     throw Error::usage("--transport is " + quote(common.transport) +
                        "; it takes auto, socket, local, tcp, rdma or verbs");
   }
+  if (common.encrypt && (common.transport == "socket" || common.transport == raw_transport)) {
+    throw Error::usage("--transport is " + quote(common.transport) +
+                       "; with --encrypt, which is of the tcp link alone, it takes auto or tcp");
+  }
   if (common.transport == "socket") {
     common.transport = "tcp";
   } else if (common.transport == raw_transport) {
@@ -167,6 +171,8 @@ std::optional<BenchOptions> parse_bench_options(int argc, const char* const* arg
   read_endpoints(words, options);
   if (!options.endpoint.transport_is_auto) {
     options.transports = {words.common.transport};
+  } else if (options.endpoint.encrypt) {
+    options.transports = {"tcp"};
   }
   if (options.endpoint.dial && words.common.transport == "socket") {
     throw Error::usage("--transport socket measures plain sockets within one machine; leave HOST out, or take iperf3");

@@ -39,6 +39,18 @@ void refuse_empty_values(const CLI::App& app) {
   }
 }
 
+void refuse_what_cannot_be_encrypted(const CommonWords& words) {
+  if (words.transport != "auto" && words.transport != "tcp") {
+    throw Error::usage("--transport is " + quote(words.transport) +
+                       "; with --encrypt, which goes over tcp alone, it takes auto or tcp");
+  }
+  if (words.is_insecure && words.key.empty()) {
+    throw Error::usage(
+        "--encrypt needs a key, and --insecure does without one; run 'framewire key' on one machine, import it on the "
+        "other, and leave out --insecure");
+  }
+}
+
 }  // namespace
 
 void add_endpoint_options(CLI::App& app, CommonWords& words) {
@@ -49,6 +61,8 @@ void add_endpoint_options(CLI::App& app, CommonWords& words) {
   app.add_option("--key", words.key, "the key file to authenticate with, always (see framewire key)")
       ->type_name("FILE");
   app.add_flag("--insecure", words.is_insecure, "beyond this machine without a key: anybody may connect, and listen");
+  app.add_flag("--encrypt", words.encrypt,
+               "the data inside TLS 1.3, too, which takes tcp; either end may ask for it, and both then do it");
   app.add_option("--timeout", words.timeout, "silence after which the peer counts as lost (5s; rdma: 1s)")
       ->type_name("TIME");
   app.option_defaults()->group(usual_group);
@@ -87,6 +101,10 @@ void read_endpoint_words(const CommonWords& words, EndpointOptions& endpoint) {
     endpoint.key_file = words.key;
   }
   endpoint.insecure = words.is_insecure;
+  endpoint.encrypt = words.encrypt;
+  if (words.encrypt) {
+    refuse_what_cannot_be_encrypted(words);
+  }
   endpoint.relaxed_ordering = words.relaxed_ordering;
   if (!words.timeout.empty()) {
     endpoint.peer_timeout_ns = parse_duration_ns(words.timeout, "--timeout");

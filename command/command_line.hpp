@@ -25,6 +25,7 @@ struct CommonWords {
   std::string duration;
   std::string stats;
   bool is_insecure = false;
+  bool encrypt = false;
   bool relaxed_ordering = false;
   bool is_verbose = false;
 };
@@ -37,7 +38,7 @@ struct CommonOptions {
   bool is_verbose = false;
 };
 
-/// Adds --transport, --memory, --key, --insecure and --timeout.
+/// Adds --transport, --memory, --key, --insecure, --encrypt and --timeout.
 void add_endpoint_options(CLI::App& app, CommonWords& words);
 /// Adds --relaxed-ordering, for whoever receives.
 void add_ring_options(CLI::App& app, CommonWords& words);

@@ -161,6 +161,7 @@ HopTarget hop_target_from(const Json& message) {
 EndpointOptions endpoint_of(const HopPlan& plan) {
   CommonWords words;
   words.transport = plan.terms.transport;
+  words.encrypt = plan.terms.encrypts;
   EndpointOptions endpoint;
   read_endpoint_words(words, endpoint);
   std::ranges::copy(plan.key.bytes(), endpoint.one_time_key.emplace().begin());

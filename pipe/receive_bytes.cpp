@@ -52,6 +52,7 @@ class ReceiveBytes {
   std::uint64_t received_bytes_ = 0;
   std::int64_t waited_ns_ = 0;
   std::string transport_;
+  std::string waiting_sentence_;  // the last that was said, or need not be
   Progress progress_;
   Subscriber subscriber_;
 };
@@ -74,8 +75,9 @@ ReceiveBytes::ReceiveBytes(const ReceiveBytesOptions& options, Interruption& int
                                        : SayProgress()),
       subscriber_(subscriber_options(options), log) {
   interruption_.set_wake([this] { subscriber_.wake(); });
+  waiting_sentence_ = subscriber_.status().sentence;
   if (options.is_verbose) {
-    log_.info(subscriber_.status().sentence);
+    log_.info(waiting_sentence_);
   }
 }
 
@@ -142,8 +144,12 @@ void ReceiveBytes::require_reader() {
   }
 }
 
-/// Where the bytes come from and how they are protected is said once.
+/// Where the bytes come from and how they are protected is said once; and, by who listens, why a sender could not stay.
 void ReceiveBytes::note(const SubscriberStatus& status) {
+  if (options_.endpoint.listen && status.state == SubscriberState::waiting && status.sentence != waiting_sentence_) {
+    waiting_sentence_ = status.sentence;  // why a sender that came could not stay
+    log_.info(waiting_sentence_);
+  }
   if (transport_.empty() && !status.start_line.empty()) {
     transport_ = status.transport;
     log_.info(status.start_line);

@@ -171,6 +171,11 @@ std::optional<SenderOptions> parse_sender_options(int argc, const char* const* a
     options.max_viewers = static_cast<std::uint32_t>(parse_number(words.viewers, "--viewers", 1, 64));
   }
   options.allows_pull = words.allows_pull;
+  if (words.allows_pull && options.endpoint.encrypt) {
+    throw Error::usage(
+        "--allow-pull lets viewers read frames over RDMA, which goes in the clear, and --encrypt forbids "
+        "that; leave out one of them");
+  }
   const auto& links = options.endpoint.allowed_links;
   if (words.allows_pull && std::ranges::find(links, LinkKind::rdma) == links.end()) {
     throw Error::usage("--transport is " + quote(words.common.transport) +

@@ -28,6 +28,9 @@ struct EndpointOptions {
   std::optional<std::string> key_file;  // --key: then always used
   std::optional<std::array<std::byte, 32>> one_time_key{};  // of this run, instead of any file; always used, too
   bool insecure = false;
+  // --encrypt: the data, too, go inside TLS; that is over tcp, whatever else allowed_links has. The peer then does so
+  // as well, or there is no session. Where it is the peer that asks, this end does it without having been told.
+  bool encrypt = false;
   std::vector<LinkKind> allowed_links{LinkKind::local, LinkKind::rdma, LinkKind::tcp};  // of --transport; best first
   bool transport_is_auto = true;
   // --timeout: silence after which a peer counts as lost. An RDMA device answers by itself, however busy its host is.

@@ -24,6 +24,14 @@ std::optional<LinkKind> link_kind_from_name(std::string_view wanted) noexcept {
   return std::nullopt;
 }
 
+std::string names_of(std::span<const LinkKind> kinds) {
+  std::string names;
+  for (const LinkKind kind : kinds) {
+    names += (names.empty() ? "" : ", ") + std::string(name(kind));
+  }
+  return names.empty() ? "none" : names;
+}
+
 std::string_view name(Delivery delivery) noexcept {
   return delivery == Delivery::latest ? "latest" : "every";
 }

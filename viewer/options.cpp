@@ -132,6 +132,11 @@ void read_pull(const Words& words, SubscriberOptions& subscriber) {
     return;
   }
   EndpointOptions& endpoint = subscriber.endpoint;
+  if (endpoint.encrypt) {
+    throw Error::usage(
+        "--pull reads frames over RDMA, which goes in the clear, and --encrypt forbids that; leave out "
+        "one of them");
+  }
   if (std::ranges::find(endpoint.allowed_links, LinkKind::rdma) == endpoint.allowed_links.end()) {
     throw Error::usage("--transport is " + quote(words.common.transport) +
                        "; with --pull, which reads over RDMA, it takes auto or rdma");

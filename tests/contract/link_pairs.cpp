@@ -75,6 +75,18 @@ LinkPair make_tcp() {
   return pair;
 }
 
+LinkPair make_tcp_tls() {
+  constexpr std::uint32_t records_per_key = 3;  // a new key all the time
+  auto [a, b] = tcp_socket_pair();
+  LinkPair pair;
+  pair.cut = cutter(a.get());
+  auto [sender, receiver] = tls_wire_pair(std::move(a), std::move(b), records_per_key);
+  pair.sender = std::make_unique<TcpSender>(std::move(sender), peer_timeout_ns);
+  pair.receiver = std::make_unique<TcpReceiver>(std::move(receiver), peer_timeout_ns);
+  pair.let_pass = yield_a_little;
+  return pair;
+}
+
 LinkPair make_rdma(const RdmaWishes& wishes) {
   auto domains = std::make_shared<SenderDomains>();
   auto [accepted, dialled] = rdma_connection_pair(*domains, wishes);
@@ -90,7 +102,8 @@ LinkPair make_rdma(const RdmaWishes& wishes) {
 }  // namespace
 
 std::vector<LinkMaker> link_makers() {
-  std::vector<LinkMaker> makers{{"fake", make_fake}, {"local", make_local}, {"tcp", make_tcp}};
+  std::vector<LinkMaker> makers{
+      {"fake", make_fake}, {"local", make_local}, {"tcp", make_tcp}, {"tcp_tls", make_tcp_tls}};
   if (!rdma_addresses().empty()) {
     makers.push_back({"rdma", [] { return make_rdma({}); }});
     // As iWARP does it: no immediates, no windows.
@@ -124,6 +137,21 @@ std::pair<FileDescriptor, FileDescriptor> tcp_socket_pair() {
   }
   FileDescriptor server(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
   return {std::move(client), std::move(server)};
+}
+
+std::pair<std::unique_ptr<TlsWire>, std::unique_ptr<TlsWire>> tls_wire_pair(FileDescriptor dialler,
+                                                                            FileDescriptor listener,
+                                                                            std::uint32_t records_per_key) {
+  const Token token = Token::random();
+  const DataConnection connection{.session = random_session_id(), .link = LinkKind::tcp, .index = 0};
+  const std::int64_t deadline_ns = monotonic_ns() + peer_timeout_ns;
+  auto dialling = std::async(std::launch::async, [&] {
+    return std::make_unique<TlsWire>(std::move(dialler), DataRole::dialler, token, connection, deadline_ns, -1,
+                                     records_per_key);
+  });
+  auto listening = std::make_unique<TlsWire>(std::move(listener), DataRole::listener, token, connection, deadline_ns,
+                                             -1, records_per_key);
+  return {dialling.get(), std::move(listening)};
 }
 
 RdmaConnectionPair rdma_connection_pair(SenderDomains& domains, const RdmaWishes& wishes, bool receives_immediates) {

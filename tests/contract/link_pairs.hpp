@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/file_descriptor.hpp"
+#include "transport/control/tls_wire.hpp"
 #include "transport/link.hpp"
 #include "transport/rdma/connection.hpp"
 
@@ -24,7 +25,7 @@ struct LinkMaker {
   std::function<LinkPair()> make;
 };
 
-/// fake, local and tcp, and rdma where there is a device; a new link joins here.
+/// fake, local, tcp and tcp inside TLS, and rdma where there is a device; a new link joins here.
 std::vector<LinkMaker> link_makers();
 
 /// Two ends of one RDMA connection, over the first RDMA device of this machine to itself.
@@ -34,6 +35,10 @@ struct RdmaConnectionPair {
 };
 RdmaConnectionPair rdma_connection_pair(SenderDomains& domains, const RdmaWishes& wishes = {},
                                         bool receives_immediates = true);
+
+/// TLS on both ends of a connection; `dialler` comes first.
+std::pair<std::unique_ptr<TlsWire>, std::unique_ptr<TlsWire>> tls_wire_pair(
+    FileDescriptor dialler, FileDescriptor listener, std::uint32_t records_per_key = most_records_per_key);
 
 /// A connected pair of TCP sockets over loopback.
 std::pair<FileDescriptor, FileDescriptor> tcp_socket_pair();

@@ -25,6 +25,27 @@ class Bytes(BytePrograms):
         said = subprocess.run(["xxhsum", "-H3", original], capture_output=True, text=True, check=True).stdout
         self.assertIn(sent["digest"], said)
 
+    def test_encrypted(self):
+        for size in (0, 1, SLOT_BYTES + 1, 40_000_003):
+            with self.subTest(f"{size} bytes"):
+                original = self.data(size)
+                self.check_copy(original, "tcp", "--encrypt")
+                self.assertEqual(hashlib.sha256(self.file("copy").read_bytes()).digest(), hashlib.sha256(original.read_bytes()).digest())
+
+    def test_encrypted_because_the_receiver_asks(self):
+        original, copy = self.data(3_000_000), self.file("copy")
+        receiver = self.receiver(copy, "--encrypt")
+        refused = self.start(harness.BIN / "rdsend", receiver.address, original, "--transport", "local")
+        self.ends(refused, harness.REFUSED)
+        self.one_sentence(refused, "the viewer asks for encrypted data", "the sender offers local")
+        receiver.wait_line("^the viewer asks for encrypted data .*the sender offers local")
+        sender = self.sender(receiver.address, original)
+        self.ends(sender)
+        self.ends(receiver)
+        for program in (sender, receiver):
+            program.wait_line("transport=tcp memory=host auth=user control=unix frames=tls")
+        self.assertEqual(copy.read_bytes(), original.read_bytes())
+
     def test_without_a_checksum(self):
         self.assertIsNone(self.check_copy(self.data(1_000_000), "tcp", "--no-checksum")["digest"])
 

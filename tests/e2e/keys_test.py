@@ -81,6 +81,38 @@ class Keys(harness.EndToEnd):
         viewer = self.view(sender.address, "--key", key, "--frames", "5", "--transport", "tcp")
         self.check_session(sender, viewer, "transport=tcp memory=host auth=psk control=tls1.3 frames=plaintext")
 
+    # ---- --encrypt
+
+    def test_encrypted_if_either_end_asks(self):
+        key = self.make_key("key")
+        for at_sender, at_viewer in ((["--encrypt"], []), ([], ["--encrypt"]), (["--encrypt"], ["--encrypt"])):
+            with self.subTest(sender=at_sender, viewer=at_viewer):
+                sender = self.sender_with("--key", key, *at_sender)
+                viewer = self.view(sender.address, "--key", key, "--frames", "5", "--verify", *at_viewer)
+                self.check_session(sender, viewer, "transport=tcp memory=host auth=psk control=tls1.3 frames=tls")
+                viewer.wait_line(r"frames=tls \(auto: tcp; --encrypt goes over tcp alone\)")
+
+    def test_encrypted_for_the_same_user_without_a_key(self):
+        sender = self.sender_with("--encrypt", "--transport", "tcp")
+        viewer = self.view(sender.address, "--frames", "5")
+        self.check_session(sender, viewer, "transport=tcp memory=host auth=user control=unix frames=tls")
+
+    def test_encrypted_to_a_viewer_that_listens(self):
+        port = harness.free_port()
+        viewer = self.view("--listen", f"127.0.0.1:{port}", "--frames", "5", "--encrypt")
+        viewer.wait_line("waiting for a sender")
+        sender = self.send("pattern:stamped", "--size", "64x36", "--fps", "30", "--to", f"127.0.0.1:{port}")
+        self.check_session(sender, viewer, "transport=tcp memory=host auth=user control=unix frames=tls")
+
+    def test_no_encryption_over_shared_memory(self):
+        """Whoever allows nothing else is told, and so is the other end."""
+        sender = self.sender_with("--transport", "local")
+        self.check_refused(self.view(sender.address, "--encrypt"), "the viewer asks", "tcp alone", "the sender offers local")
+        sender.wait_line("warning: refused .*: the viewer asks for encrypted data .*tcp alone, and the sender offers local")
+        sender = self.sender_with("--encrypt")
+        self.check_refused(self.view(sender.address, "--transport", "local"), "the sender asks", "tcp alone", "the viewer takes local")
+        sender.wait_line("warning: refused .*: the sender asks for encrypted data .*tcp alone, and the viewer takes local")
+
     def test_another_key(self):
         sender = self.sender_with("--key", self.make_key("one"))
         for transport in ("local", "tcp"):

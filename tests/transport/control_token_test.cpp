@@ -52,6 +52,30 @@ TEST(Token, ProofIsTheDocumentedHmac) {
             "035ca31654cdde7964fb85043c3046f06a2ec953474220cbf3fb56e4a7a27596");
 }
 
+TEST(Token, TheDataKeyIsTheDocumentedHmac) {
+  // By Python: hmac.new(bytes(range(32)), b"framewire data key 1" + bytes(16) + b"\x03" + b"tcp", "sha256").hexdigest()
+  std::array<std::byte, 32> bytes{};
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = static_cast<std::byte>(i);
+  }
+  const DataConnection connection{.session = {}, .link = LinkKind::tcp, .index = 3};
+  EXPECT_EQ(to_hex(make_data_key(Token::from_hex(to_hex(bytes)), connection).bytes()),
+            "4301cc2625c33d8c2f1824b2b08d46a11740a25dfe4c244abbc1392b14a62264");
+}
+
+TEST(Token, EveryDataConnectionHasAKeyOfItsOwn) {
+  const Token token = Token::random();
+  const DataConnection connection = some_connection();
+  const Key key = make_data_key(token, connection);
+  EXPECT_EQ(key, make_data_key(token, connection));
+  EXPECT_FALSE(key == make_data_key(Token::random(), connection));
+  EXPECT_FALSE(key == make_data_key(token, some_connection()));
+  EXPECT_FALSE(key == make_data_key(token, {.session = connection.session, .link = LinkKind::tcp, .index = 1}));
+  for (const DataRole role : {DataRole::dialler, DataRole::listener}) {  // which travel in the clear
+    EXPECT_FALSE(std::ranges::equal(key.bytes(), make_proof(token, connection, role)));
+  }
+}
+
 TEST(Token, ProofCoversEverything) {
   const Token token = Token::random();
   const DataConnection connection = some_connection();

@@ -27,6 +27,13 @@ TEST(Messages, ComeBackAsTheyWent) {
   EXPECT_EQ(offer.links.size(), 2U);
   const ChooseMessage choose = read_choose(to_json(ChooseMessage{2, LinkKind::local, Delivery::latest, "ab"}));
   EXPECT_EQ(choose.token, "ab");
+  EXPECT_FALSE(offer.encrypt) << "not said is not the same as no";
+  EXPECT_FALSE(choose.encrypt);
+  for (const bool asks : {false, true}) {
+    EXPECT_EQ(read_offer(to_json(OfferMessage{.session = "00", .streams = {}, .links = {}, .encrypt = asks})).encrypt,
+              std::optional(asks));
+  }
+  EXPECT_TRUE(read_choose(to_json(ChooseMessage{.token = {}, .encrypt = true})).encrypt);
   const ByeMessage bye = read_bye(to_json(ByeMessage{"end", 3, 4, R"({"a":1})"}));
   EXPECT_EQ(bye.frames_received, 4U);
   EXPECT_EQ(bye.statistics, R"({"a":1})");
@@ -35,6 +42,17 @@ TEST(Messages, ComeBackAsTheyWent) {
 TEST(Messages, ByteStreamsHaveNoPicture) {
   const StreamFormat format{.layout = bytes_layout(65536), .colour = {}};
   EXPECT_EQ(read_epoch(to_json(EpochMessage{1, format, 65536, 3})).format, format);
+}
+
+TEST(Messages, ThatDataBeEncryptedIsTrueOrFalse) {
+  json offer = to_json(OfferMessage{.session = "00", .streams = {}, .links = {}});
+  json choose = to_json(ChooseMessage{.token = {}});
+  for (const json& wrong : std::vector<json>{nullptr, "true", 1, json::array(), json::object()}) {
+    offer["encrypt"] = wrong;
+    choose["encrypt"] = wrong;
+    EXPECT_THROW(read_offer(offer), Error) << wrong.dump();
+    EXPECT_THROW(read_choose(choose), Error) << wrong.dump();
+  }
 }
 
 /// Every field in turn: missing, of another type, out of range. Each must be refused with an Error, whatever it is.

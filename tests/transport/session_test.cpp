@@ -23,15 +23,21 @@ namespace {
 
 using test::eventually;
 
+struct Way {
+  LinkKind link;
+  bool encrypt;
+};
+
 /// A configuration folder without a key, so that this machine's own does not matter.
-class Sessions : public testing::TestWithParam<LinkKind> {
+class Sessions : public testing::TestWithParam<Way> {
  protected:
   Sessions() { ::setenv("XDG_CONFIG_HOME", folder_.path().c_str(), 1); }
   ~Sessions() override { stop_sender(); }
 
   EndpointOptions endpoint() const {
     EndpointOptions options;
-    options.allowed_links = {GetParam()};
+    options.allowed_links = {GetParam().link};
+    options.encrypt = GetParam().encrypt;
     options.transport_is_auto = false;
     return options;
   }
@@ -126,7 +132,7 @@ TEST_P(Sessions, EveryFrameArrivesAndTheCountsAddUp) {
   Subscriber subscriber(dialling(), log_);
   EXPECT_EQ(take_all(subscriber), 200U);
   EXPECT_EQ(subscriber.status().state, SubscriberState::finished);
-  EXPECT_EQ(subscriber.status().transport, name(GetParam()));
+  EXPECT_EQ(subscriber.status().transport, name(GetParam().link));
   EXPECT_EQ(subscriber.counts().frames_skipped, 0U);
   EXPECT_EQ(subscriber.counts().frames_lost, 0U);
   subscriber.close(R"({"frames_shown":200})");
@@ -266,8 +272,9 @@ TEST_P(Sessions, TwoSendersAreRefusedByEachOther) {
   EXPECT_TRUE(eventually([&] { return other.refusal().find("both ends are a sender") != std::string::npos; }));
 }
 
-INSTANTIATE_TEST_SUITE_P(Links, Sessions, testing::Values(LinkKind::local, LinkKind::tcp),
-                         [](const auto& link) { return std::string(name(link.param)); });
+INSTANTIATE_TEST_SUITE_P(
+    Links, Sessions, testing::Values(Way{LinkKind::local, false}, Way{LinkKind::tcp, false}, Way{LinkKind::tcp, true}),
+    [](const auto& way) { return std::string(name(way.param.link)) + (way.param.encrypt ? "_tls" : ""); });
 
 }  // namespace
 }  // namespace framewire

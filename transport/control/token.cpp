@@ -15,7 +15,9 @@ namespace framewire {
 
 namespace {
 
+// What tells the two uses of a token apart: neither begins with the other.
 constexpr std::string_view proof_context = "framewire data 1";
+constexpr std::string_view key_context = "framewire data key 1";
 
 /// Numbers and names of links on the wire; they do not follow the order of the enumeration.
 struct WireLink {
@@ -34,6 +36,31 @@ void fill_random(std::span<std::byte> bytes) {
   if (RAND_bytes(reinterpret_cast<unsigned char*>(bytes.data()), static_cast<int>(bytes.size())) != 1) {
     throw Error::failed("the system has no random numbers");
   }
+}
+
+void append(std::vector<std::byte>& text, std::span<const std::byte> bytes) {
+  text.insert(text.end(), bytes.begin(), bytes.end());
+}
+
+void append_connection(std::vector<std::byte>& text, const DataConnection& connection) {
+  append(text, connection.session);
+  text.push_back(static_cast<std::byte>(connection.index));
+  append(text, std::as_bytes(std::span(wire_link(connection.link).name)));
+}
+
+using Mac = std::array<std::byte, 32>;
+
+/// HMAC-SHA256 with the token as its key.
+Mac hmac(const Token& token, std::span<const std::byte> text) {
+  Mac mac{};
+  unsigned int size_bytes = 0;
+  const auto* key = token.bytes().data();
+  if (HMAC(EVP_sha256(), key, static_cast<int>(Token::size_bytes), reinterpret_cast<const unsigned char*>(text.data()),
+           text.size(), reinterpret_cast<unsigned char*>(mac.data()), &size_bytes) == nullptr ||
+      size_bytes != mac.size()) {
+    throw Error::failed("OpenSSL could not compute an HMAC");
+  }
+  return mac;
 }
 
 }  // namespace
@@ -76,21 +103,20 @@ SessionId session_id_from_hex(std::string_view hex) {
 
 Proof make_proof(const Token& token, const DataConnection& connection, DataRole role) {
   std::vector<std::byte> text;
-  const auto append = [&](std::span<const std::byte> bytes) { text.insert(text.end(), bytes.begin(), bytes.end()); };
-  append(std::as_bytes(std::span(proof_context)));
+  append(text, std::as_bytes(std::span(proof_context)));
   text.push_back(static_cast<std::byte>(role));
-  append(connection.session);
-  text.push_back(static_cast<std::byte>(connection.index));
-  append(std::as_bytes(std::span(wire_link(connection.link).name)));
-  Proof proof{};
-  unsigned int size_bytes = 0;
-  const auto* key = token.bytes().data();
-  if (HMAC(EVP_sha256(), key, static_cast<int>(Token::size_bytes), reinterpret_cast<const unsigned char*>(text.data()),
-           text.size(), reinterpret_cast<unsigned char*>(proof.data()), &size_bytes) == nullptr ||
-      size_bytes != proof.size()) {
-    throw Error::failed("OpenSSL could not compute an HMAC");
-  }
-  return proof;
+  append_connection(text, connection);
+  return hmac(token, text);
+}
+
+Key make_data_key(const Token& token, const DataConnection& connection) {
+  std::vector<std::byte> text;
+  append(text, std::as_bytes(std::span(key_context)));
+  append_connection(text, connection);
+  Mac mac = hmac(token, text);
+  const Key key(mac);
+  OPENSSL_cleanse(mac.data(), mac.size());
+  return key;
 }
 
 bool check_proof(const Token& token, const DataConnection& connection, DataRole role, const Proof& proof) {

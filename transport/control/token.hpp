@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "transport/control/hex.hpp"
+#include "transport/control/key_file.hpp"
 #include "transport/link.hpp"
 
 namespace framewire {
@@ -65,6 +66,9 @@ enum class DataRole : char { dialler = 'd', listener = 'l' };
 Proof make_proof(const Token& token, const DataConnection& connection, DataRole role);
 /// In constant time.
 bool check_proof(const Token& token, const DataConnection& connection, DataRole role, const Proof& proof);
+
+/// The key of an encrypted data connection: its own, since a token is used once. Throws Error.
+Key make_data_key(const Token& token, const DataConnection& connection);
 
 inline constexpr std::size_t data_hello_bytes = 60;
 inline constexpr std::size_t data_answer_bytes = 40;

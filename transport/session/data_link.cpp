@@ -4,6 +4,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "transport/control/tls_wire.hpp"
 #include "transport/local/local_receiver.hpp"
 #include "transport/local/local_sender.hpp"
 #include "transport/rdma/cell.hpp"
@@ -11,6 +12,7 @@
 #include "transport/rdma/rdma_receiver.hpp"
 #include "transport/rdma/rdma_sender.hpp"
 #include "transport/session/rdma_data.hpp"
+#include "transport/tcp/plain_wire.hpp"
 #include "transport/tcp/tcp_receiver.hpp"
 #include "transport/tcp/tcp_sender.hpp"
 
@@ -34,6 +36,22 @@ FileDescriptor socket_of(DataPath path) {
   return std::get<FileDescriptor>(std::move(path));
 }
 
+/// A socket whose ends have proven themselves, or TLS on it.
+DataPath path_over(FileDescriptor socket, DataRole role, const Token& token, const DataConnection& connection,
+                   const LinkTerms& terms, std::int64_t deadline_ns) {
+  if (!terms.encrypts) {
+    return socket;
+  }
+  return std::make_unique<TlsWire>(std::move(socket), role, token, connection, deadline_ns, terms.lifeline);
+}
+
+std::unique_ptr<ByteWire> wire_of(DataPath path) {
+  if (auto* socket = std::get_if<FileDescriptor>(&path)) {
+    return std::make_unique<PlainWire>(std::move(*socket));
+  }
+  return std::get<std::unique_ptr<ByteWire>>(std::move(path));
+}
+
 std::unique_ptr<RdmaConnection> rdma_connection_of(DataPath path) {
   return std::get<std::unique_ptr<RdmaConnection>>(std::move(path));
 }
@@ -46,7 +64,8 @@ LinkTerms terms_of(const EndpointOptions& endpoint) noexcept {
           .relaxed_ordering = endpoint.relaxed_ordering,
           .sender_domains = nullptr,
           .pulls = endpoint.pull_interval_ns > 0,
-          .pull_interval_ns = endpoint.pull_interval_ns};
+          .pull_interval_ns = endpoint.pull_interval_ns,
+          .encrypts = endpoint.encrypt};
 }
 
 DataPath dial_data(const HostPort& to, std::uint16_t rdma_port, const Token& token, const DataConnection& connection,
@@ -62,15 +81,16 @@ DataPath dial_data(const HostPort& to, std::uint16_t rdma_port, const Token& tok
   }
   send_data_hello(dialled.fd.get(), token, connection, deadline_ns);
   read_data_answer(dialled.fd.get(), token, connection, deadline_ns);
-  return std::move(dialled.fd);
+  return path_over(std::move(dialled.fd), DataRole::dialler, token, connection, terms, deadline_ns);
 }
 
-DataPath accept_data(Arrival arrival, const LinkTerms& terms) {
+DataPath accept_data(Arrival arrival, const Token& token, const DataConnection& connection, const LinkTerms& terms) {
   if (auto* request = std::get_if<RdmaRequest>(&arrival)) {
     return RdmaConnection::accept(std::move(*request), rdma_options(terms),
                                   monotonic_ns() + rdma_connection_timeout_ns);
   }
-  return std::get<FileDescriptor>(std::move(arrival));
+  return path_over(std::get<FileDescriptor>(std::move(arrival)), DataRole::listener, token, connection, terms,
+                   monotonic_ns() + data_connection_timeout_ns);
 }
 
 std::unique_ptr<SenderLink> make_sender_link(LinkKind kind, DataPath path, const LinkTerms& terms) {
@@ -78,7 +98,7 @@ std::unique_ptr<SenderLink> make_sender_link(LinkKind kind, DataPath path, const
     case LinkKind::local:
       return std::make_unique<LocalSender>(socket_of(std::move(path)));
     case LinkKind::tcp:
-      return std::make_unique<TcpSender>(socket_of(std::move(path)), terms.peer_timeout_ns);
+      return std::make_unique<TcpSender>(wire_of(std::move(path)), terms.peer_timeout_ns);
     case LinkKind::rdma:
       return std::make_unique<RdmaSender>(rdma_connection_of(std::move(path)), *terms.sender_domains);
   }
@@ -90,7 +110,7 @@ std::unique_ptr<ReceiverLink> make_receiver_link(LinkKind kind, DataPath path, c
     case LinkKind::local:
       return std::make_unique<LocalReceiver>(socket_of(std::move(path)), monotonic_ns() + data_connection_timeout_ns);
     case LinkKind::tcp:
-      return std::make_unique<TcpReceiver>(socket_of(std::move(path)), terms.peer_timeout_ns);
+      return std::make_unique<TcpReceiver>(wire_of(std::move(path)), terms.peer_timeout_ns);
     case LinkKind::rdma:
       if (terms.pulls) {
         return std::make_unique<RdmaPuller>(rdma_connection_of(std::move(path)), terms.pull_interval_ns,
@@ -101,9 +121,20 @@ std::unique_ptr<ReceiverLink> make_receiver_link(LinkKind kind, DataPath path, c
   throw Error::failed("there is no such link");
 }
 
-std::string start_line(LinkKind link, const std::string& auth, const std::string& control) {
+std::string start_line(LinkKind link, const std::string& auth, const std::string& control, bool encrypts) {
   return "transport=" + std::string(name(link)) + " memory=host auth=" + auth + " control=" + control +
-         " frames=plaintext";
+         " frames=" + (encrypts ? "tls" : "plaintext");
+}
+
+std::string why_not_encrypted(LinkKind link, const std::string& control) {
+  if (link != LinkKind::tcp) {
+    return "encrypted data (--encrypt) go over tcp alone, and the viewer chose " + std::string(name(link));
+  }
+  if (control == "plain") {
+    return "encrypted data (--encrypt) need a key: run 'framewire key' on one machine, import it on the other, and "
+           "leave out --insecure";
+  }
+  return {};
 }
 
 }  // namespace framewire

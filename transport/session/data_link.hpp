@@ -6,6 +6,7 @@
 #include <string>
 #include <variant>
 
+#include "transport/byte_wire.hpp"
 #include "transport/control/dial.hpp"
 #include "transport/control/token.hpp"
 #include "transport/rdma/domain.hpp"
@@ -31,28 +32,36 @@ struct LinkTerms {
   int lifeline = -1;   // of this session: its control channel, whose end also ends the making of a data connection
   bool pulls = false;  // the viewer reads the frames from the sender's pool
   std::int64_t pull_interval_ns = 0;  // and so often
+  bool encrypts = false;              // the data connection goes inside TLS; of tcp alone
 };
 LinkTerms terms_of(const EndpointOptions& endpoint) noexcept;
 
 /// A data connection that a link can be put on.
-using DataPath = std::variant<FileDescriptor, std::unique_ptr<RdmaConnection>>;
+using DataPath = std::variant<FileDescriptor, std::unique_ptr<ByteWire>, std::unique_ptr<RdmaConnection>>;
 
 inline constexpr std::int64_t data_connection_timeout_ns = 10'000'000'000;
 
+/// The data connection that a session wants: proven and, where the terms say so, encrypted. Both wait, for as long as
+/// their timeouts say and no longer than the session's lifeline holds.
+///
 /// Connects to the same port again, by the Unix socket for `local`, by TCP for `tcp`, by RDMA to `rdma_port` for
 /// `rdma`, and proves the session. `to` is what reached() says of the control connection: a name may lead elsewhere the
 /// next time. Throws Error.
 DataPath dial_data(const HostPort& to, std::uint16_t rdma_port, const Token& token, const DataConnection& connection,
                    const LinkTerms& terms);
 
-/// Takes what the door let in. Throws Error.
-DataPath accept_data(Arrival arrival, const LinkTerms& terms);
+/// Takes what the door let in for `connection`, by the token that was issued for it. Throws Error.
+DataPath accept_data(Arrival arrival, const Token& token, const DataConnection& connection, const LinkTerms& terms);
 
 /// The link's end on a proven connection. Throws Error.
 std::unique_ptr<SenderLink> make_sender_link(LinkKind kind, DataPath path, const LinkTerms& terms);
 std::unique_ptr<ReceiverLink> make_receiver_link(LinkKind kind, DataPath path, const LinkTerms& terms);
 
-/// "transport=tcp memory=host auth=psk control=tls1.3 frames=plaintext": what every end says at start.
-std::string start_line(LinkKind link, const std::string& auth, const std::string& control);
+/// "transport=tcp memory=host auth=psk control=tls1.3 frames=plaintext": what every end says at start; or frames=tls.
+std::string start_line(LinkKind link, const std::string& auth, const std::string& control, bool encrypts);
+
+/// Why data cannot be encrypted over this link or behind this control channel, as a sentence for both ends; empty where
+/// they can be. A key that comes from the control channel is none where anybody can read that.
+std::string why_not_encrypted(LinkKind link, const std::string& control);
 
 }  // namespace framewire

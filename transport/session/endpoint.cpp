@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/clock.hpp"
+#include "base/error.hpp"
 #include "transport/session/rdma_data.hpp"
 
 namespace framewire {
@@ -25,9 +26,21 @@ AuthenticateOptions hurried(AuthenticateOptions options, std::int64_t give_up_ns
   return options;
 }
 
+std::vector<LinkKind> usable_links(const EndpointOptions& endpoint) {
+  const auto& links = endpoint.allowed_links;
+  if (!endpoint.encrypt) {
+    return links;
+  }
+  if (std::ranges::find(links, LinkKind::tcp) == links.end()) {
+    throw Error::usage("encrypted data go over tcp alone, and this end is to take " + names_of(links) +
+                       "; take --transport auto or tcp, or leave out --encrypt");
+  }
+  return {LinkKind::tcp};
+}
+
 RdmaListening rdma_listening_of(const EndpointOptions& endpoint) noexcept {
   const auto& links = endpoint.allowed_links;
-  if (std::ranges::find(links, LinkKind::rdma) == links.end()) {
+  if (endpoint.encrypt || std::ranges::find(links, LinkKind::rdma) == links.end()) {
     return RdmaListening::never;
   }
   if (links.size() == 1) {

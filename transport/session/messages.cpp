@@ -247,6 +247,9 @@ json to_json(const OfferMessage& message) {
   if (!message.why_no_rdma.empty()) {
     out["why_no_rdma"] = message.why_no_rdma;
   }
+  if (message.encrypt) {
+    out["encrypt"] = *message.encrypt;
+  }
   return out;
 }
 
@@ -268,6 +271,9 @@ OfferMessage read_offer(const json& message) {
     }
   }
   offer.why_no_rdma = optional_text_field(message, "why_no_rdma");
+  if (message.contains("encrypt")) {
+    offer.encrypt = optional_flag_field(message, "encrypt");
+  }
   return offer;
 }
 
@@ -280,6 +286,9 @@ json to_json(const ChooseMessage& message) {
   if (message.pulls) {
     out["pulls"] = true;
   }
+  if (message.encrypt) {
+    out["encrypt"] = true;
+  }
   return out;
 }
 
@@ -290,7 +299,8 @@ ChooseMessage read_choose(const json& message) {
           delivery_field(message),
           optional_text_field(message, "token"),
           optional_port_field(message),
-          optional_flag_field(message, "pulls")};
+          optional_flag_field(message, "pulls"),
+          optional_flag_field(message, "encrypt")};
 }
 
 json to_json(const ConnectMessage& message) {

@@ -44,6 +44,8 @@ struct OfferMessage {
   std::vector<OfferedStream> streams;
   std::vector<LinkKind> links;
   std::string why_no_rdma{};  // where that is none of them
+  // Whether the sender asks that the data be encrypted. Nothing: it is of a release that cannot do that.
+  std::optional<bool> encrypt{};
 };
 nlohmann::json to_json(const OfferMessage& message);
 OfferMessage read_offer(const nlohmann::json& message);
@@ -56,7 +58,8 @@ struct ChooseMessage {
   Delivery delivery = Delivery::latest;
   std::string token;
   std::uint16_t rdma_port = 0;
-  bool pulls = false;  // the frames shall not come, but stand open for being read
+  bool pulls = false;    // the frames shall not come, but stand open for being read
+  bool encrypt = false;  // the data connection goes inside TLS, because one of both ends asks for it
 };
 nlohmann::json to_json(const ChooseMessage& message);
 ChooseMessage read_choose(const nlohmann::json& message);

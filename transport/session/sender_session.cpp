@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "base/wait.hpp"
 #include "transport/session/data_wait.hpp"
+#include "transport/session/endpoint.hpp"
 #include "transport/session/handshake.hpp"
 #include "transport/session/rdma_data.hpp"
 #include "transport/socket_state.hpp"
@@ -31,7 +32,7 @@ std::string why_full(const StreamOptions& options) {
 SenderContext::SenderContext(const EndpointOptions& endpoint, std::vector<Stream*> offered, std::string its_program,
                              Log& its_log)
     : streams(std::move(offered)),
-      allowed_links(endpoint.allowed_links),
+      allowed_links(usable_links(endpoint)),
       program(std::move(its_program)),
       terms(terms_of(endpoint)),
       log(&its_log) {
@@ -87,6 +88,10 @@ void SenderSession::tell(const Error& error) noexcept {
 void SenderSession::shake_hands() {
   MessageChannel& channel = *authenticated_.channel;
   exchange_hellos(channel, "sender", context_.program, {"viewer"});
+  if (const std::string why_not = why_not_encrypted(LinkKind::tcp, authenticated_.control);
+      context_.terms.encrypts && !why_not.empty()) {
+    refuse(channel, why_not);
+  }
   const SessionId session = random_session_id();
   const OfferMessage offer = make_offer(session);
   channel.send(to_json(offer));
@@ -104,7 +109,11 @@ void SenderSession::shake_hands() {
 }
 
 OfferMessage SenderSession::make_offer(const SessionId& session) const {
-  OfferMessage offer{.session = to_hex(session), .streams = {}, .links = {}, .why_no_rdma = why_no_rdma()};
+  OfferMessage offer{.session = to_hex(session),
+                     .streams = {},
+                     .links = {},
+                     .why_no_rdma = why_no_rdma(),
+                     .encrypt = context_.terms.encrypts};
   for (const Stream* stream : context_.streams) {
     const auto format = stream->format();
     offer.streams.push_back({stream->options().name, stream->options().number, stream->options().delivery,
@@ -146,6 +155,7 @@ ChooseMessage SenderSession::agree(const OfferMessage& offer, const nlohmann::js
   if (choice.pulls) {
     check_pull(choice);
   }
+  check_encryption(choice);
   return choice;
 }
 
@@ -158,10 +168,25 @@ void SenderSession::check_pull(const ChooseMessage& choice) {
   }
 }
 
+/// Nothing goes in the clear that either end wants encrypted.
+void SenderSession::check_encryption(const ChooseMessage& choice) {
+  MessageChannel& channel = *authenticated_.channel;
+  if (context_.terms.encrypts && !choice.encrypt) {
+    refuse(channel,
+           "the sender asks for encrypted data (--encrypt), and the viewer does not know what that is; bring both to "
+           "the same release");
+  }
+  if (const std::string why_not = why_not_encrypted(choice.link, authenticated_.control);
+      choice.encrypt && !why_not.empty()) {
+    refuse(channel, why_not);
+  }
+}
+
 /// Who pulls has its connection in domains of its own, where pools stand open; the others' never do.
 LinkTerms SenderSession::terms_for(const ChooseMessage& choice) const {
   LinkTerms terms = context_.terms;
   terms.lifeline = authenticated_.channel->fd();
+  terms.encrypts = choice.encrypt;
   if (choice.pulls) {
     terms.pulls = true;
     terms.sender_domains = &context_.pull_domains;
@@ -177,17 +202,17 @@ std::unique_ptr<nlohmann::json> SenderSession::connect(const DataConnection& con
   }
   const Token token = way_.door->issue(connection);
   authenticated_.channel->send(to_json(ConnectMessage{.token = token.hex(), .rdma_port = way_.door->rdma_port()}));
-  return await_peer(connection, choice);
+  return await_peer(connection, token, choice);
 }
 
-std::unique_ptr<nlohmann::json> SenderSession::await_peer(const DataConnection& connection,
+std::unique_ptr<nlohmann::json> SenderSession::await_peer(const DataConnection& connection, const Token& token,
                                                           const ChooseMessage& choice) {
   MessageChannel& channel = *authenticated_.channel;
   DataWait wait(*way_.door, connection, channel);
   for (;;) {
     if (auto arrival = wait.next()) {
       try {
-        make_feed(accept_data(std::move(*arrival), terms_for(choice)), choice);
+        make_feed(accept_data(std::move(*arrival), token, connection, terms_for(choice)), choice);
         early_ = wait.take_message();
         return nullptr;
       } catch (const Error& error) {
@@ -242,7 +267,7 @@ void SenderSession::join(const ChooseMessage& choice) {
   report_.taker = stream_->options().taker;
   report_.says_ending = stream_->options().says_endings;
   context_.log->info(report_.taker + " " + report_.viewer + ": " +
-                     start_line(choice.link, authenticated_.auth, authenticated_.control) +
+                     start_line(choice.link, authenticated_.auth, authenticated_.control, choice.encrypt) +
                      (choice.pulls ? " mode=pull" : ""));
 }
 

@@ -70,9 +70,11 @@ class SenderSession {
   [[nodiscard]] std::string why_no_rdma() const;
   [[nodiscard]] LinkTerms terms_for(const ChooseMessage& choice) const;
   void check_pull(const ChooseMessage& choice);
+  void check_encryption(const ChooseMessage& choice);
   ChooseMessage agree(const OfferMessage& offer, const nlohmann::json& answer);
   std::unique_ptr<nlohmann::json> connect(const DataConnection& connection, const ChooseMessage& choice);
-  std::unique_ptr<nlohmann::json> await_peer(const DataConnection& connection, const ChooseMessage& choice);
+  std::unique_ptr<nlohmann::json> await_peer(const DataConnection& connection, const Token& token,
+                                             const ChooseMessage& choice);
   std::unique_ptr<nlohmann::json> dial_peer(const DataConnection& connection, const ChooseMessage& choice);
   void make_feed(DataPath path, const ChooseMessage& choice);
   void join(const ChooseMessage& choice);

@@ -121,7 +121,7 @@ Subscriber::Implementation::Implementation(SubscriberOptions options, Log& log)
       guests_(options_.guest_role, options_.serve_guest, options_.program) {
   wishes_ = {.stream = options_.stream,
              .delivery = options_.delivery,
-             .allowed_links = options_.endpoint.allowed_links,
+             .allowed_links = usable_links(options_.endpoint),
              .transport_is_auto = options_.endpoint.transport_is_auto,
              .terms = terms_of(options_.endpoint)};
   if (options_.endpoint.dial) {

@@ -17,14 +17,6 @@ namespace framewire {
 
 namespace {
 
-std::string names_of(const std::vector<LinkKind>& kinds) {
-  std::string names;
-  for (const LinkKind kind : kinds) {
-    names += (names.empty() ? "" : ", ") + std::string(name(kind));
-  }
-  return names.empty() ? "none" : names;
-}
-
 const OfferedStream& find_stream(const OfferMessage& offer, const std::string& wanted, MessageChannel& channel) {
   if (offer.streams.empty()) {
     throw Error::failed("the sender offers no stream");
@@ -79,7 +71,8 @@ ViewerSession::ViewerSession(Authenticated authenticated, DataWay way, const Vie
   const OfferMessage offer = read_offer(channel.receive(monotonic_ns() + handshake_timeout_ns));
   const std::string why = choose_link(offer, way, wishes);
   watch_peer(channel.fd(), wishes.terms.peer_timeout_ns);
-  start_line_ = framewire::start_line(link_->kind(), authenticated_.auth, authenticated_.control) + link_->note() + why;
+  start_line_ = framewire::start_line(link_->kind(), authenticated_.auth, authenticated_.control, encrypts_) +
+                link_->note() + why;
   if (early_) {
     handle(*std::exchange(early_, nullptr));
   }
@@ -101,6 +94,13 @@ std::string ViewerSession::choose_link(const OfferMessage& offer, DataWay way, c
   }
   delivery_ = wishes.delivery.value_or(stream.delivery);
   may_do_without_rdma_ = wishes.transport_is_auto && !wishes.terms.pulls;
+  agree_on_encryption(offer, wishes);
+  if (encrypts_) {
+    open_link(offer,
+              {.stream = stream.number, .link = LinkKind::tcp, .delivery = delivery_, .token = {}, .encrypt = true},
+              way, wishes.terms);
+    return wishes.transport_is_auto ? " (auto: tcp; --encrypt goes over tcp alone)" : "";
+  }
   if (wishes.terms.pulls) {
     open_link_to_pull(offer, stream, way, wishes);
     return stream.delivery == Delivery::latest
@@ -132,6 +132,37 @@ std::string ViewerSession::choose_link(const OfferMessage& offer, DataWay way, c
                       names_of(offer.links) + why_not);
 }
 
+/// Either end may ask for it, and then both do it or there is no session. The sentences are for both ends.
+void ViewerSession::agree_on_encryption(const OfferMessage& offer, const ViewerWishes& wishes) {
+  MessageChannel& channel = *authenticated_.channel;
+  encrypts_ = wishes.terms.encrypts || offer.encrypt.value_or(false);
+  if (!encrypts_) {
+    return;
+  }
+  const std::string who_asks = wishes.terms.encrypts ? "the viewer asks" : "the sender asks";
+  if (!offer.encrypt) {
+    refuse(channel, who_asks +
+                        " for encrypted data (--encrypt), and the sender does not know what that is; bring both to the "
+                        "same release");
+  }
+  if (wishes.terms.pulls) {
+    refuse(channel, who_asks +
+                        " for encrypted data (--encrypt), and the viewer reads them by RDMA, which goes in the "
+                        "clear; leave out --pull or --encrypt");
+  }
+  if (std::ranges::find(wishes.allowed_links, LinkKind::tcp) == wishes.allowed_links.end()) {
+    refuse(channel, who_asks + " for encrypted data (--encrypt), which go over tcp alone, and the viewer takes " +
+                        names_of(wishes.allowed_links) + "; start it with --transport auto or tcp");
+  }
+  if (std::ranges::find(offer.links, LinkKind::tcp) == offer.links.end()) {
+    refuse(channel, who_asks + " for encrypted data (--encrypt), which go over tcp alone, and the sender offers " +
+                        names_of(offer.links) + "; start it with --transport auto or tcp");
+  }
+  if (const std::string why_not = why_not_encrypted(LinkKind::tcp, authenticated_.control); !why_not.empty()) {
+    refuse(channel, why_not);
+  }
+}
+
 void ViewerSession::open_link_to_pull(const OfferMessage& offer, const OfferedStream& stream, DataWay way,
                                       const ViewerWishes& wishes) {
   MessageChannel& channel = *authenticated_.channel;
@@ -150,29 +181,36 @@ void ViewerSession::open_link_to_pull(const OfferMessage& offer, const OfferedSt
 void ViewerSession::open_link(const OfferMessage& offer, ChooseMessage choice, DataWay way, LinkTerms terms) {
   MessageChannel& channel = *authenticated_.channel;
   terms.lifeline = channel.fd();
+  terms.encrypts = choice.encrypt;
   const DataConnection connection{session_id_from_hex(offer.session), choice.link, 0};
+  std::optional<Token> token;
   if (way.door != nullptr) {
-    choice.token = way.door->issue(connection).hex();
+    token = way.door->issue(connection);
+    choice.token = token->hex();
     choice.rdma_port = way.door->rdma_port();
   }
   channel.send(to_json(choice));
   const ConnectMessage go = read_connect(channel.receive(monotonic_ns() + handshake_timeout_ns));
   DataPath path = way.door != nullptr
-                      ? await_sender(way, connection, terms)
+                      ? await_sender(way, connection, *token, terms)
                       : dial_data(*way.dial, go.rdma_port, Token::from_hex(go.token), connection, terms);
   link_ = make_receiver_link(choice.link, std::move(path), terms);
 }
 
-DataPath ViewerSession::await_sender(DataWay way, const DataConnection& connection, const LinkTerms& terms) {
+DataPath ViewerSession::await_sender(DataWay way, const DataConnection& connection, const Token& token,
+                                     const LinkTerms& terms) {
   DataWait wait(*way.door, connection, *authenticated_.channel);
   std::optional<Error> fault;
   for (;;) {
     if (auto arrival = wait.next()) {
       try {
-        DataPath path = accept_data(std::move(*arrival), terms);
+        DataPath path = accept_data(std::move(*arrival), token, connection, terms);
         early_ = wait.take_message();
         return path;
       } catch (const Error& error) {
+        if (connection.link != LinkKind::rdma) {
+          throw;
+        }
         // The sender hears of it by the way it dialled, and says no_link: until then its word is still to come.
         fault = error;
       }

@@ -78,8 +78,9 @@ class ViewerSession {
 
  private:
   std::string choose_link(const OfferMessage& offer, DataWay way, const ViewerWishes& wishes);
+  void agree_on_encryption(const OfferMessage& offer, const ViewerWishes& wishes);
   void open_link(const OfferMessage& offer, ChooseMessage choice, DataWay way, LinkTerms terms);
-  DataPath await_sender(DataWay way, const DataConnection& connection, const LinkTerms& terms);
+  DataPath await_sender(DataWay way, const DataConnection& connection, const Token& token, const LinkTerms& terms);
   void open_link_to_pull(const OfferMessage& offer, const OfferedStream& stream, DataWay way,
                          const ViewerWishes& wishes);
   std::optional<RingAccess> begin_epoch_of_link(const EpochMessage& epoch);
@@ -96,6 +97,7 @@ class ViewerSession {
   std::optional<ReadyMessage> unsaid_ready_;
   std::int64_t peer_timeout_ns_;
   bool may_do_without_rdma_ = false;
+  bool encrypts_ = false;
   std::unique_ptr<nlohmann::json> early_;  // a message that came before its link
   std::uint64_t frames_sent_ = 0;
   std::atomic<bool> has_bye_ = false;

@@ -3,8 +3,6 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <cassert>
-#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -13,6 +11,7 @@
 #include "base/wait.hpp"
 #include "transport/ring_limits.hpp"
 #include "transport/socket_state.hpp"
+#include "transport/tcp/plain_wire.hpp"
 
 namespace framewire {
 
@@ -36,14 +35,17 @@ TcpRing::TcpRing(std::uint32_t ring_epoch, std::uint64_t bytes_per_slot, std::ui
 }
 
 TcpReceiver::TcpReceiver(FileDescriptor socket, std::int64_t peer_timeout_ns)
-    : socket_(std::move(socket)), arrived_event_(make_event()), buffer_(buffer_bytes) {
-  set_non_blocking(socket_.get(), false);
-  watch_peer(socket_.get(), peer_timeout_ns);
+    : TcpReceiver(std::make_unique<PlainWire>(std::move(socket)), peer_timeout_ns) {}
+
+TcpReceiver::TcpReceiver(std::unique_ptr<ByteWire> wire, std::int64_t peer_timeout_ns)
+    : wire_(std::move(wire)), arrived_event_(make_event()), buffer_(buffer_bytes) {
+  set_non_blocking(wire_->fd(), false);
+  watch_peer(wire_->fd(), peer_timeout_ns);
   thread_ = std::thread([this] { receive_loop(); });
 }
 
 TcpReceiver::~TcpReceiver() {
-  ::shutdown(socket_.get(), SHUT_RDWR);
+  ::shutdown(wire_->fd(), SHUT_RDWR);
   thread_.join();
 }
 
@@ -85,8 +87,7 @@ void TcpReceiver::give_back(const FrameHeader& header) noexcept {
   }
   const CreditWord credit{.epoch = header.epoch, .slot = header.slot};
   // Credits under way are bounded by the ring, so a sender that lives always has room for one; if not, it is gone.
-  const auto sent = ::send(socket_.get(), &credit, sizeof credit, MSG_NOSIGNAL | MSG_DONTWAIT);
-  if (sent != sizeof credit) {
+  if (!wire_->write_now(std::as_bytes(std::span(&credit, 1)))) {
     end(LinkState::lost);
   }
 }
@@ -163,30 +164,25 @@ bool TcpReceiver::read_bytes(std::span<std::byte> out) noexcept {
       out = take_buffered(out);
       continue;
     }
-    const auto got = ::recv(socket_.get(), out.data(), out.size(), MSG_WAITALL);
-    if (got > 0) {
-      out = out.subspan(static_cast<std::size_t>(got));
-    } else if (got == 0 || errno != EINTR) {
-      end(got == 0 ? LinkState::closed : LinkState::lost);
-      return false;
-    }
+    const WireStatus status = wire_->fill(out);
+    return status == WireStatus::moved || end_with(status);
   }
   return true;
 }
 
 bool TcpReceiver::fill_buffer() noexcept {
-  for (;;) {
-    const auto got = ::recv(socket_.get(), buffer_.data(), buffer_.size(), 0);
-    if (got > 0) {
-      buffer_begin_ = 0;
-      buffer_end_ = static_cast<std::size_t>(got);
-      return true;
-    }
-    if (got == 0 || errno != EINTR) {
-      end(got == 0 ? LinkState::closed : LinkState::lost);
-      return false;
-    }
+  const WireRead got = wire_->read(buffer_);
+  if (got.status != WireStatus::moved) {
+    return end_with(got.status);
   }
+  buffer_begin_ = 0;
+  buffer_end_ = got.bytes;
+  return true;
+}
+
+bool TcpReceiver::end_with(WireStatus status) noexcept {
+  end(status == WireStatus::closed ? LinkState::closed : LinkState::lost);
+  return false;
 }
 
 std::shared_ptr<TcpRing> TcpReceiver::find_ring(std::uint32_t epoch) noexcept {
@@ -224,6 +220,9 @@ std::string TcpReceiver::fault() const {
     case LinkState::closed:
       return "the sender closed its data connection";
     case LinkState::lost:
+      if (wire_->saw_tampering()) {
+        return "what the sender sent over its encrypted data connection was changed on the way";
+      }
       return "the sender's data connection was cut, or its host does not answer";
     case LinkState::broken:
     case LinkState::open:

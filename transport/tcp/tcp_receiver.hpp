@@ -11,6 +11,7 @@
 
 #include "base/file_descriptor.hpp"
 #include "base/fixed_queue.hpp"
+#include "transport/byte_wire.hpp"
 #include "transport/link.hpp"
 #include "transport/tcp/credit_word.hpp"
 
@@ -31,8 +32,9 @@ struct TcpRing {
 /// Has one thread ("fw-tcp-recv") that reads the socket.
 class TcpReceiver final : public ReceiverLink {
  public:
-  /// Takes the proven data connection. Throws Error.
+  /// Takes the proven data connection, as it is or with what stands on it. Throws Error.
   TcpReceiver(FileDescriptor socket, std::int64_t peer_timeout_ns);
+  TcpReceiver(std::unique_ptr<ByteWire> wire, std::int64_t peer_timeout_ns);
   ~TcpReceiver() override;
 
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::tcp; }
@@ -53,11 +55,12 @@ class TcpReceiver final : public ReceiverLink {
   std::span<std::byte> take_buffered(std::span<std::byte> out) noexcept;
   bool read_bytes(std::span<std::byte> out) noexcept;
   bool fill_buffer() noexcept;
+  bool end_with(WireStatus status) noexcept;
   std::shared_ptr<TcpRing> find_ring(std::uint32_t epoch) noexcept;
   bool break_off(std::string why);
   void end(LinkState state) noexcept;
 
-  FileDescriptor socket_;
+  std::unique_ptr<ByteWire> wire_;
   FileDescriptor arrived_event_;
   std::atomic<LinkState> state_ = LinkState::open;
 

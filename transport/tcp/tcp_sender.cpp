@@ -1,7 +1,6 @@
 #include "transport/tcp/tcp_sender.hpp"
 
 #include <sys/socket.h>
-#include <sys/uio.h>
 
 #include <algorithm>
 #include <cassert>
@@ -11,6 +10,7 @@
 
 #include "base/wait.hpp"
 #include "transport/socket_state.hpp"
+#include "transport/tcp/plain_wire.hpp"
 
 namespace framewire {
 
@@ -20,61 +20,18 @@ namespace {
 constexpr std::size_t most_in_batch = 32;
 constexpr std::size_t batch_payload_bytes = std::size_t{256} * 1024;
 
-/// What one system call is given of a large frame. A call holds the socket until it has queued everything, and
-/// acknowledgements that arrive meanwhile wait in its backlog: over loopback 640 to 900 KiB a call carry 1.5 times as
-/// much as a whole frame at once (docs/performance.md); less than that is too many calls.
-constexpr std::size_t most_bytes_per_call = std::size_t{768} * 1024;
-
-/// How many of the parts one call takes, at least one; the last of them is cut short to what the call may carry.
-std::size_t parts_for_one_call(std::span<const iovec> parts, std::size_t& last_part_bytes) noexcept {
-  std::size_t bytes = 0;
-  std::size_t count = 0;
-  while (count < parts.size() && bytes < most_bytes_per_call) {
-    last_part_bytes = std::min(parts[count].iov_len, most_bytes_per_call - bytes);
-    bytes += last_part_bytes;
-    ++count;
-  }
-  return count;
-}
-
-/// Writes everything, whatever the kernel takes at a time. False, with errno, when the connection is gone.
-bool write_fully(int socket, std::span<iovec> parts) noexcept {
-  while (!parts.empty()) {
-    std::size_t last_part_bytes = 0;
-    msghdr message{};
-    message.msg_iov = parts.data();
-    message.msg_iovlen = parts_for_one_call(parts, last_part_bytes);
-    const std::size_t whole_bytes = std::exchange(parts[message.msg_iovlen - 1].iov_len, last_part_bytes);
-    const auto sent = ::sendmsg(socket, &message, MSG_NOSIGNAL);
-    parts[message.msg_iovlen - 1].iov_len = whole_bytes;
-    if (sent < 0) {
-      if (errno == EINTR) {
-        continue;
-      }
-      return false;
-    }
-    auto left = static_cast<std::size_t>(sent);
-    while (!parts.empty() && left >= parts.front().iov_len) {
-      left -= parts.front().iov_len;
-      parts = parts.subspan(1);
-    }
-    if (left > 0) {
-      parts.front().iov_base = static_cast<std::byte*>(parts.front().iov_base) + left;
-      parts.front().iov_len -= left;
-    }
-  }
-  return true;
-}
-
 }  // namespace
 
 TcpSender::TcpSender(FileDescriptor socket, std::int64_t peer_timeout_ns)
-    : socket_(std::move(socket)),
+    : TcpSender(std::make_unique<PlainWire>(std::move(socket)), peer_timeout_ns) {}
+
+TcpSender::TcpSender(std::unique_ptr<ByteWire> wire, std::int64_t peer_timeout_ns)
+    : wire_(std::move(wire)),
       peer_timeout_ns_(peer_timeout_ns),
       done_event_(make_event()),
-      poller_(make_poller({done_event_.get(), socket_.get()})) {
-  set_non_blocking(socket_.get(), false);
-  watch_peer(socket_.get(), peer_timeout_ns_);
+      poller_(make_poller({done_event_.get(), wire_->fd()})) {
+  set_non_blocking(wire_->fd(), false);
+  watch_peer(wire_->fd(), peer_timeout_ns_);
   done_.reserve(most_queued);
   thread_ = std::thread([this] { send_loop(); });
 }
@@ -85,7 +42,7 @@ TcpSender::~TcpSender() {
     stopping_ = true;
   }
   queued_.notify_all();
-  ::shutdown(socket_.get(), SHUT_RDWR);  // wakes a sendmsg() that waits for the viewer
+  ::shutdown(wire_->fd(), SHUT_RDWR);  // wakes a write() that waits for the viewer
   thread_.join();
 }
 
@@ -148,18 +105,14 @@ bool TcpSender::arm() noexcept {
 
 void TcpSender::read_credits() noexcept {
   while (state_.load(std::memory_order_relaxed) == LinkState::open) {
-    const auto got = ::recv(socket_.get(), credit_bytes_.data() + credit_bytes_held_,
-                            credit_bytes_.size() - credit_bytes_held_, MSG_DONTWAIT);
-    if (got == 0) {
-      return fail(LinkState::closed);
-    }
-    if (got < 0) {
-      if (errno != EAGAIN && errno != EINTR) {
-        fail(errno == ECONNRESET ? LinkState::closed : LinkState::lost);
-      }
+    const WireRead got = wire_->read_now(std::span(credit_bytes_).subspan(credit_bytes_held_));
+    if (got.status == WireStatus::again) {
       return;
     }
-    credit_bytes_held_ += static_cast<std::size_t>(got);
+    if (got.status != WireStatus::moved) {
+      return fail(got.status == WireStatus::closed ? LinkState::closed : LinkState::lost);
+    }
+    credit_bytes_held_ += got.bytes;
     const std::size_t whole = credit_bytes_held_ / sizeof(CreditWord);
     for (std::size_t i = 0; i < whole; ++i) {
       CreditWord credit;
@@ -229,11 +182,11 @@ bool TcpSender::send_batch(std::span<const OutgoingFrame> frames) noexcept {
     parts[part_count++] = {headers[i].data(), encode(frame.header, headers[i])};
     if (frame.header.slice_bytes > 0) {
       const auto slice = frame.payload.subspan(frame.header.slice_offset_bytes, frame.header.slice_bytes);
-      // sendmsg only reads; iovec has no const.
+      // A wire only reads; iovec has no const.
       parts[part_count++] = {const_cast<std::byte*>(slice.data()), slice.size()};
     }
   }
-  return write_fully(socket_.get(), std::span(parts).first(part_count));
+  return wire_->write(std::span(parts).first(part_count));
 }
 
 void TcpSender::fail(LinkState state) noexcept {
@@ -244,7 +197,7 @@ void TcpSender::fail(LinkState state) noexcept {
 
 LinkState TcpSender::state() const noexcept {
   const LinkState state = state_.load(std::memory_order_relaxed);
-  if (state == LinkState::open && tcp_peer_is_silent(socket_.get(), peer_timeout_ns_)) {
+  if (state == LinkState::open && tcp_peer_is_silent(wire_->fd(), peer_timeout_ns_)) {
     return LinkState::lost;
   }
   return state;
@@ -255,6 +208,9 @@ std::string TcpSender::fault() const {
     case LinkState::closed:
       return "the viewer closed its data connection";
     case LinkState::lost:
+      if (wire_->saw_tampering()) {
+        return "what the viewer sent over its encrypted data connection was changed on the way";
+      }
       return "the viewer's data connection was cut, or its host does not answer";
     case LinkState::broken:
       return "the viewer gave back a slot that it does not hold";

@@ -1,4 +1,4 @@
-// The sender's end of the tcp link: scatter-gather straight from the pool slot into the socket.
+// The sender's end of the tcp link: scatter-gather straight from the pool slot into the socket, or into TLS.
 #pragma once
 
 #include <array>
@@ -12,6 +12,7 @@
 
 #include "base/file_descriptor.hpp"
 #include "base/fixed_queue.hpp"
+#include "transport/byte_wire.hpp"
 #include "transport/link.hpp"
 #include "transport/tcp/credit_word.hpp"
 
@@ -21,8 +22,9 @@ namespace framewire {
 /// read. offer() and collect() never wait for it.
 class TcpSender final : public SenderLink {
  public:
-  /// Takes the proven data connection. Throws Error.
+  /// Takes the proven data connection, as it is or with what stands on it. Throws Error.
   TcpSender(FileDescriptor socket, std::int64_t peer_timeout_ns);
+  TcpSender(std::unique_ptr<ByteWire> wire, std::int64_t peer_timeout_ns);
   ~TcpSender() override;
 
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::tcp; }
@@ -47,7 +49,7 @@ class TcpSender final : public SenderLink {
   void take_credit(const CreditWord& credit) noexcept;
   void fail(LinkState state) noexcept;
 
-  FileDescriptor socket_;
+  std::unique_ptr<ByteWire> wire_;
   std::int64_t peer_timeout_ns_;
   FileDescriptor done_event_;
   FileDescriptor poller_;  // readable for credits, let-go slots, and when the connection ends

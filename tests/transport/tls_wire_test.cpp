@@ -1,0 +1,229 @@
+// A data connection inside TLS, by itself: what comes through, what does not, and who waits for whom.
+#include "transport/control/tls_wire.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <atomic>
+#include <future>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/wait.hpp"
+#include "tests/base/eventually.hpp"
+#include "tests/contract/link_pairs.hpp"
+
+namespace framewire::test {
+namespace {
+
+constexpr std::size_t record_bytes = 16384;
+
+std::vector<std::byte> pattern(std::size_t size_bytes, std::size_t seed = 0) {
+  std::vector<std::byte> bytes(size_bytes);
+  for (std::size_t i = 0; i < size_bytes; ++i) {
+    bytes[i] = static_cast<std::byte>((i + seed) * 31 >> 3);
+  }
+  return bytes;
+}
+
+iovec part_of(std::span<const std::byte> bytes) {
+  return {const_cast<std::byte*>(bytes.data()), bytes.size()};
+}
+
+class TlsWires : public testing::Test {
+ protected:
+  TlsWires() { connect(); }
+
+  void connect(std::uint32_t records_per_key = most_records_per_key) {
+    auto [a, b] = tcp_socket_pair();
+    std::tie(one_, two_) = tls_wire_pair(std::move(a), std::move(b), records_per_key);
+  }
+
+  /// Sends `bytes` as they are beside the wire, where an attacker would.
+  void inject(std::span<const std::byte> bytes) const {
+    ASSERT_EQ(::send(one_->fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+  }
+
+  std::unique_ptr<TlsWire> one_;
+  std::unique_ptr<TlsWire> two_;
+};
+
+TEST_F(TlsWires, PartsOfAnySizeComeInOneStream) {
+  for (const std::uint32_t records_per_key : {most_records_per_key, 1U}) {
+    connect(records_per_key);
+    std::vector<std::vector<std::byte>> parts;
+    std::vector<std::byte> whole;
+    for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{160}, record_bytes - 1, record_bytes,
+                                   record_bytes + 1, 40 * record_bytes + 7, std::size_t{0}, std::size_t{3}}) {
+      parts.push_back(pattern(size, whole.size()));
+      whole.insert(whole.end(), parts.back().begin(), parts.back().end());
+    }
+    auto writing = std::async(std::launch::async, [&] {
+      std::vector<iovec> vectors;
+      for (const auto& part : parts) {
+        vectors.push_back(part_of(part));
+      }
+      return one_->write(vectors);
+    });
+    std::vector<std::byte> got(whole.size());
+    EXPECT_EQ(two_->fill(got), WireStatus::moved);
+    EXPECT_TRUE(writing.get());
+    EXPECT_TRUE(got == whole);
+  }
+}
+
+TEST_F(TlsWires, BothWaysAtOnceWithNewKeysAllTheTime) {
+  connect(5);
+  const auto data = pattern(6'000'000);
+  std::array<std::byte, 8> word{};
+  constexpr int words = 3000;
+  std::thread writer([&] {
+    std::array vectors{part_of(data)};
+    EXPECT_TRUE(one_->write(vectors));
+  });
+  std::thread crediting([&] {
+    for (int i = 0; i < words; ++i) {
+      if (!two_->write_now(word)) {
+        ADD_FAILURE() << "word " << i;
+        return;
+      }
+    }
+  });
+  std::thread reader([&] {
+    std::vector<std::byte> got(data.size());
+    EXPECT_EQ(two_->fill(got), WireStatus::moved);
+    EXPECT_TRUE(got == data);
+  });
+  std::size_t came = 0;
+  EXPECT_TRUE(eventually([&] {
+    std::array<std::byte, 2048> some{};
+    WireRead got;
+    while ((got = one_->read_now(some)).status == WireStatus::moved) {
+      came += got.bytes;
+    }
+    EXPECT_EQ(got.status, WireStatus::again);
+    return came == words * word.size();
+  }));
+  writer.join();
+  crediting.join();
+  reader.join();
+}
+
+TEST_F(TlsWires, OnceNothingMoreIsThereTheSocketTellsOfWhatFollows) {
+  const auto data = pattern(3000);
+  std::array vectors{part_of(data)};
+  ASSERT_TRUE(one_->write(vectors));
+  std::array<std::byte, 1000> part{};
+  std::size_t came = 0;
+  EXPECT_TRUE(eventually([&] {  // what is decrypted already makes no descriptor readable
+    const WireRead got = two_->read_now(part);
+    came += got.bytes;
+    return came == data.size() && got.status == WireStatus::again;
+  }));
+  EXPECT_FALSE(wait_for(two_->fd(), POLLIN, monotonic_ns()));
+  ASSERT_TRUE(one_->write_now(std::span(data).first(8)));
+  EXPECT_TRUE(wait_for(two_->fd(), POLLIN, monotonic_ns() + patience_ns));
+  EXPECT_EQ(two_->read_now(part).bytes, 8U);
+}
+
+TEST_F(TlsWires, AForgedRecordIsNoticed) {
+  const std::string forged = std::string("\x17\x03\x03\x00\x20", 5) + std::string(32, 'x');
+  inject(std::as_bytes(std::span(forged)));
+  std::array<std::byte, 8> some{};
+  EXPECT_EQ(two_->read(some).status, WireStatus::failed);
+  EXPECT_TRUE(two_->saw_tampering());
+  EXPECT_EQ(two_->read_now(some).status, WireStatus::failed) << "and it stays so";
+  EXPECT_FALSE(two_->write_now(some));
+}
+
+TEST_F(TlsWires, PlainTextIsNoticed) {
+  inject(pattern(4096));
+  std::array<std::byte, 8> some{};
+  EXPECT_EQ(two_->read(some).status, WireStatus::failed);
+  EXPECT_TRUE(two_->saw_tampering());
+}
+
+TEST_F(TlsWires, AnEndIsNoTampering) {
+  one_.reset();
+  std::array<std::byte, 8> some{};
+  EXPECT_EQ(two_->read(some).status, WireStatus::closed);
+  EXPECT_FALSE(two_->saw_tampering());
+}
+
+TEST_F(TlsWires, ShuttingTheSocketDownWakesWhoeverWaits) {
+  auto reading = std::async(std::launch::async, [&] {
+    std::array<std::byte, 8> some{};
+    return two_->read(some).status;
+  });
+  const auto data = pattern(64'000'000);
+  auto writing = std::async(std::launch::async, [&] {  // nobody reads at the other end
+    std::array vectors{part_of(data)};
+    return two_->write(vectors);
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  ::shutdown(two_->fd(), SHUT_RDWR);
+  EXPECT_EQ(reading.get(), WireStatus::closed);
+  EXPECT_FALSE(writing.get());
+}
+
+/// The ends of one connection, each with what it was told.
+class TlsWireHandshake : public testing::Test {
+ protected:
+  struct Told {
+    Token token;
+    DataConnection connection;
+  };
+  static std::optional<Error> shake(FileDescriptor socket, DataRole role, const Told& told, std::int64_t deadline_ns,
+                                    int lifeline = -1) {
+    try {
+      const TlsWire wire(std::move(socket), role, told.token, told.connection, deadline_ns, lifeline);
+      return std::nullopt;
+    } catch (const Error& error) {
+      return error;
+    }
+  }
+  const Told told_{Token::random(), {.session = random_session_id(), .link = LinkKind::tcp, .index = 0}};
+};
+
+TEST_F(TlsWireHandshake, WithAnotherTokenOrSessionThereIsNone) {
+  Told other_token = told_;
+  other_token.token = Token::random();
+  Told other_session = told_;
+  other_session.connection.session = random_session_id();
+  for (const Told& other : {other_token, other_session}) {
+    auto [a, b] = tcp_socket_pair();
+    const std::int64_t deadline_ns = monotonic_ns() + patience_ns;
+    auto dialling = std::async(std::launch::async, [&, socket = std::make_shared<FileDescriptor>(std::move(a))] {
+      return shake(std::move(*socket), DataRole::dialler, told_, deadline_ns);
+    });
+    const auto listening = shake(std::move(b), DataRole::listener, other, deadline_ns);
+    const auto dialled = dialling.get();
+    ASSERT_TRUE(dialled && listening);
+    EXPECT_EQ(listening->status(), ExitStatus::lost_peer) << listening->what();
+    EXPECT_NE(std::string(listening->what()).find("data connection"), std::string::npos) << listening->what();
+  }
+}
+
+TEST_F(TlsWireHandshake, APeerThatSaysNothingIsNotWaitedForForEver) {
+  auto [a, b] = tcp_socket_pair();
+  const auto error = shake(std::move(b), DataRole::listener, told_, monotonic_ns() + ns_per_s / 20);
+  ASSERT_TRUE(error);
+  EXPECT_NE(std::string(error->what()).find("in time"), std::string::npos) << error->what();
+}
+
+TEST_F(TlsWireHandshake, TheEndOfItsSessionEndsIt) {
+  auto [a, b] = tcp_socket_pair();
+  auto [mine, theirs] = unix_socket_pair();
+  theirs.reset();
+  const auto error = shake(std::move(b), DataRole::listener, told_, monotonic_ns() + 3600 * ns_per_s, mine.get());
+  ASSERT_TRUE(error);
+  EXPECT_NE(std::string(error->what()).find("session ended"), std::string::npos) << error->what();
+}
+
+}  // namespace
+}  // namespace framewire::test

@@ -1,0 +1,54 @@
+// What the bytes of a tcp link go through: the socket as it is (transport/tcp/plain_wire.hpp), or TLS on it
+// (transport/control/tls_wire.hpp).
+#pragma once
+
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <span>
+
+namespace framewire {
+
+enum class WireStatus {
+  moved,   // what was asked for
+  again,   // nothing now; only of read_now()
+  closed,  // the peer ended the connection
+  failed,  // it broke, or what came is not what the peer sent
+};
+
+struct WireRead {
+  WireStatus status = WireStatus::again;
+  std::size_t bytes = 0;  // with `moved`: at least one
+};
+
+/// Both directions of one data connection, which it owns. One thread at a time reads, and one at a time writes; the two
+/// may be two. Nothing here raises SIGPIPE. Whoever waits is woken by shutting fd() down, from any thread.
+class ByteWire {
+ public:
+  ByteWire() = default;
+  ByteWire(const ByteWire&) = delete;
+  ByteWire& operator=(const ByteWire&) = delete;
+  virtual ~ByteWire() = default;
+
+  /// The socket: to be watched, asked for its state and shut down, never read or written. Once read_now() has said
+  /// `again`, the wire holds nothing back: the socket is readable when more can be read.
+  [[nodiscard]] virtual int fd() const noexcept = 0;
+
+  /// Waits for what comes, and takes at most `into`.
+  virtual WireRead read(std::span<std::byte> into) noexcept = 0;
+  /// Waits until `into` is full: never `again`.
+  virtual WireStatus fill(std::span<std::byte> into) noexcept = 0;
+  /// Never waits for the peer.
+  virtual WireRead read_now(std::span<std::byte> into) noexcept = 0;
+
+  /// Writes all of `parts` in their order, and waits as long as the peer does not read. Uses `parts` up; only reads
+  /// what they name. False, with errno, when the connection is gone.
+  virtual bool write(std::span<iovec> parts) noexcept = 0;
+  /// Writes all or, without waiting, fails: then the connection is at its end.
+  virtual bool write_now(std::span<const std::byte> bytes) noexcept = 0;
+
+  /// Whether bytes came that the peer has not sent so; only an encrypted wire can know. Any thread.
+  [[nodiscard]] virtual bool saw_tampering() const noexcept { return false; }
+};
+
+}  // namespace framewire

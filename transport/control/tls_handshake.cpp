@@ -1,0 +1,160 @@
+#include "transport/control/tls_handshake.hpp"
+
+#include <fmt/core.h>
+#include <openssl/err.h>
+#include <poll.h>
+
+#include <array>
+#include <string_view>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/wait.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr std::string_view psk_identity = "framewire-1";
+// TLS_AES_128_GCM_SHA256, RFC 8446 appendix B.4. The hash of the key and of the cipher must be the same.
+constexpr std::array<unsigned char, 2> cipher_id{0x13, 0x01};
+
+using Context = std::unique_ptr<SSL_CTX, FreeSsl>;
+using Session = std::unique_ptr<SSL_SESSION, FreeSsl>;
+
+[[noreturn]] void tls_failed(std::string_view doing) {
+  const unsigned long code = ERR_get_error();
+  std::array<char, 160> text{};
+  ERR_error_string_n(code, text.data(), text.size());
+  throw Error::failed(fmt::format("cannot {}: OpenSSL says {}", doing, text.data()));
+}
+
+/// The key as OpenSSL takes it: as a session that was never resumed. Null when it will not.
+SSL_SESSION* session_of(SSL* ssl) noexcept {
+  const auto* key = static_cast<const Key*>(SSL_get_app_data(ssl));
+  const SSL_CIPHER* cipher = SSL_CIPHER_find(ssl, cipher_id.data());
+  Session session(SSL_SESSION_new());
+  const auto* bytes = reinterpret_cast<const unsigned char*>(key->bytes().data());
+  if (cipher == nullptr || session == nullptr ||
+      SSL_SESSION_set1_master_key(session.get(), bytes, Key::size_bytes) != 1 ||
+      SSL_SESSION_set_cipher(session.get(), cipher) != 1 ||
+      SSL_SESSION_set_protocol_version(session.get(), TLS1_3_VERSION) != 1) {
+    return nullptr;
+  }
+  return session.release();
+}
+
+int use_key(SSL* ssl, const EVP_MD* /*hash*/, const unsigned char** identity, std::size_t* identity_bytes,
+            SSL_SESSION** session) {
+  *identity = reinterpret_cast<const unsigned char*>(psk_identity.data());
+  *identity_bytes = psk_identity.size();
+  *session = session_of(ssl);
+  return *session != nullptr ? 1 : 0;
+}
+
+int find_key_for(SSL* ssl, const unsigned char* identity, std::size_t identity_bytes, SSL_SESSION** session) {
+  const bool is_ours = std::string_view(reinterpret_cast<const char*>(identity), identity_bytes) == psk_identity;
+  *session = is_ours ? session_of(ssl) : nullptr;
+  // An unknown identity is no error here: without certificates the handshake then fails by itself.
+  return !is_ours || *session != nullptr ? 1 : 0;
+}
+
+Context make_context(TlsRole role) {
+  Context context(SSL_CTX_new(role == TlsRole::dialler ? TLS_client_method() : TLS_server_method()));
+  SSL_CTX* raw = context.get();
+  if (raw == nullptr || SSL_CTX_set_min_proto_version(raw, TLS1_3_VERSION) != 1 ||
+      SSL_CTX_set_max_proto_version(raw, TLS1_3_VERSION) != 1 ||
+      SSL_CTX_set_ciphersuites(raw, "TLS_AES_128_GCM_SHA256") != 1 ||
+      SSL_CTX_set1_groups_list(raw, "X25519:P-256") != 1 || SSL_CTX_set_num_tickets(raw, 0) != 1) {
+    tls_failed("set up TLS 1.3");
+  }
+  SSL_CTX_set_options(raw, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+  SSL_CTX_set_session_cache_mode(raw, SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_mode(raw, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
+  if (role == TlsRole::dialler) {
+    // A listener without the key could offer a certificate instead, and OpenSSL's default is to take any. Asking for
+    // verification with nothing to trust refuses every one.
+    SSL_CTX_set_verify(raw, SSL_VERIFY_PEER, nullptr);
+    SSL_CTX_set_psk_use_session_callback(raw, use_key);
+  } else {
+    SSL_CTX_set_psk_find_session_callback(raw, find_key_for);
+  }
+  return context;
+}
+
+Error different_key(const std::string& peer) {
+  return Error::refused(different_key_sentence).with_context(peer);
+}
+
+/// Returns what to wait for, 0 when done.
+short handshake_step(SSL* ssl, const std::string& peer) {
+  ERR_clear_error();
+  const int returned = SSL_do_handshake(ssl);
+  if (returned == 1) {
+    return 0;
+  }
+  const int why = SSL_get_error(ssl, returned);
+  if (why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE) {
+    return why == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT;
+  }
+  const bool is_cut =
+      why == SSL_ERROR_SYSCALL || ERR_GET_REASON(ERR_peek_last_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING;
+  ERR_clear_error();
+  if (is_cut) {
+    // It may have died; a peer that found the key wrong sends an alert.
+    throw Error::lost_peer(peer + " hung up during the TLS handshake");
+  }
+  throw different_key(peer);
+}
+
+void check_result(SSL* ssl, const std::string& peer) {
+  // "Reused" is OpenSSL's word for: the handshake rests on the key that was offered. Checked apart from the
+  // verification above, so that neither alone decides.
+  const bool by_key = SSL_session_reused(ssl) == 1 && SSL_get0_peer_certificate(ssl) == nullptr;
+  if (!by_key || SSL_version(ssl) != TLS1_3_VERSION) {
+    throw different_key(peer);
+  }
+}
+
+void wait_for_peer(const TlsEnd& end, short events, std::int64_t deadline_ns) {
+  std::array descriptors{pollfd{.fd = end.socket, .events = events, .revents = 0},
+                         pollfd{.fd = end.lifeline, .events = POLLRDHUP, .revents = 0}};
+  wait_until(descriptors, deadline_ns);
+  if (descriptors[1].revents != 0) {
+    throw Error::lost_peer("the session ended during the TLS handshake of its data connection");
+  }
+  if (descriptors[0].revents == 0 && monotonic_ns() >= deadline_ns) {
+    throw Error::lost_peer(end.peer + " did not finish the TLS handshake in time");
+  }
+}
+
+}  // namespace
+
+SslPointer shake_tls_hands(const TlsEnd& end, const Key& key, SocketBio& bio, std::int64_t deadline_ns,
+                           const TlsStream::LookAtAnswer& look) {
+  set_non_blocking(end.socket, true);
+  const Context context = make_context(end.role);
+  SslPointer ssl(SSL_new(context.get()));  // keeps the context
+  BIO* raw_bio = ssl != nullptr ? bio.open(end.socket) : nullptr;
+  if (raw_bio == nullptr) {
+    tls_failed("set up TLS 1.3");
+  }
+  SSL_set_bio(ssl.get(), raw_bio, raw_bio);  // takes it over
+  Key key_of_handshake = key;
+  SSL_set_app_data(ssl.get(), &key_of_handshake);
+  end.role == TlsRole::dialler ? SSL_set_connect_state(ssl.get()) : SSL_set_accept_state(ssl.get());
+  // An answer that is no TLS must still stand in the socket when `look` comes to it.
+  bio.allow_reading(!look);
+  while (const short events = handshake_step(ssl.get(), end.peer)) {
+    wait_for_peer(end, events, deadline_ns);
+    if (!bio.may_read() && events == POLLIN) {
+      look(end.socket, deadline_ns);
+      bio.allow_reading(true);
+    }
+  }
+  check_result(ssl.get(), end.peer);
+  SSL_set_app_data(ssl.get(), nullptr);
+  return ssl;
+}
+
+}  // namespace framewire

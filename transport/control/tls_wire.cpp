@@ -1,0 +1,281 @@
+#include "transport/control/tls_wire.hpp"
+
+#include <openssl/err.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+#include "base/error.hpp"
+#include "transport/control/buffer_bio.hpp"
+#include "transport/control/tls_handshake.hpp"
+
+namespace framewire {
+
+namespace {
+
+// RFC 8446, section 5.1 and 5.2: the most that a record carries; its header, the content type and the tag of AES-GCM.
+constexpr std::size_t record_bytes = std::size_t{16} * 1024;
+constexpr std::size_t record_overhead_bytes = 5 + 1 + 16;
+/// What one system call moves: as many whole records as fit, and with them a key update.
+constexpr std::size_t records_per_call = 16;
+constexpr std::size_t key_update_bytes = 64;
+constexpr std::size_t most_sealed_bytes = records_per_call * (record_bytes + record_overhead_bytes) + key_update_bytes;
+
+TlsRole tls_role(DataRole role) noexcept {
+  return role == DataRole::dialler ? TlsRole::dialler : TlsRole::listener;
+}
+
+}  // namespace
+
+struct TlsWire::State {
+  explicit State(FileDescriptor its_socket, std::uint32_t its_records_per_key)
+      : socket(std::move(its_socket)), records_per_key(its_records_per_key), records_left(its_records_per_key) {}
+
+  FileDescriptor socket;
+  BufferBio bio{most_sealed_bytes};
+  SslPointer ssl;
+  // An SSL object takes one call at a time. A mutex alone would let a writer of one record after the other have it for
+  // as long as it likes: whoever holds `next` is the next one to get it.
+  std::mutex next;
+  std::mutex mutex;
+  std::atomic<bool> is_broken = false;
+  std::atomic<bool> saw_tampering = false;
+
+  // The reading thread's.
+  std::unique_ptr<std::byte[]> came = std::make_unique_for_overwrite<std::byte[]>(most_sealed_bytes);
+  bool may_hold_more = false;  // in `came`, or decrypted
+
+  // The writing thread's.
+  std::array<std::byte, record_bytes> gathered;
+  std::size_t gathered_bytes = 0;
+  const std::uint32_t records_per_key;
+  std::uint32_t records_left;
+
+  class Turn;
+  void shake_hands(DataRole role, const Key& key, std::int64_t deadline_ns, int lifeline);
+  WireRead open_record(std::span<std::byte> into) noexcept;
+  WireRead read(std::span<std::byte> into, int flags) noexcept;
+  bool renew_key_in_time() noexcept;
+  bool seal(std::span<const std::byte> bytes) noexcept;
+  bool gather(std::span<const std::byte> bytes) noexcept;
+  bool seal_gathered() noexcept;
+  bool flush() noexcept;
+};
+
+class TlsWire::State::Turn {
+ public:
+  explicit Turn(State& state) : mutex_(state.mutex) {
+    const std::scoped_lock next(state.next);
+    mutex_.lock();
+  }
+  ~Turn() { mutex_.unlock(); }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  std::mutex& mutex_;
+};
+
+void TlsWire::State::shake_hands(DataRole role, const Key& key, std::int64_t deadline_ns, int lifeline) {
+  SocketBio socket_bio;
+  const TlsEnd end{.socket = socket.get(),
+                   .role = tls_role(role),
+                   .peer = "the other end of the data connection",
+                   .lifeline = lifeline};
+  try {
+    ssl = shake_tls_hands(end, key, socket_bio, deadline_ns);
+  } catch (const Error& error) {
+    if (error.status() == ExitStatus::refused) {  // both ends have proven to know the token, and so the key
+      throw Error::lost_peer("the TLS handshake of the data connection was disturbed on the way");
+    }
+    throw;
+  }
+  BIO* buffers = bio.open();
+  if (buffers == nullptr) {
+    throw Error::failed("cannot set up TLS 1.3: no memory");
+  }
+  SSL_set_bio(ssl.get(), buffers, buffers);  // takes it over
+  // They would be allocated anew for every record.
+  SSL_clear_mode(ssl.get(), SSL_MODE_RELEASE_BUFFERS);
+}
+
+/// What one record holds, or what is left of the last one.
+WireRead TlsWire::State::open_record(std::span<std::byte> into) noexcept {
+  const Turn turn(*this);
+  ERR_clear_error();
+  std::size_t bytes = 0;
+  const int returned = SSL_read_ex(ssl.get(), into.data(), into.size(), &bytes);
+  if (returned == 1) {
+    return {.status = WireStatus::moved, .bytes = bytes};
+  }
+  may_hold_more = false;
+  switch (SSL_get_error(ssl.get(), returned)) {
+    case SSL_ERROR_WANT_READ:
+      return {.status = WireStatus::again};
+    case SSL_ERROR_ZERO_RETURN:
+      return {.status = WireStatus::closed};
+    default:
+      // Bytes that are no record of the peer's, at this place. Nothing is said of it: no alert, since a thread may be
+      // in the middle of sending.
+      ERR_clear_error();
+      is_broken = true;
+      saw_tampering = true;
+      return {.status = WireStatus::failed};
+  }
+}
+
+/// The plain text of what `flags` lets come: 0 waits, MSG_DONTWAIT does not.
+WireRead TlsWire::State::read(std::span<std::byte> into, int flags) noexcept {
+  while (!is_broken) {
+    if (may_hold_more) {
+      const WireRead opened = open_record(into);
+      if (opened.status != WireStatus::again) {
+        return opened;
+      }
+    }
+    const auto got = ::recv(socket.get(), came.get(), most_sealed_bytes, flags);
+    if (got > 0) {
+      bio.bring({came.get(), static_cast<std::size_t>(got)});
+      may_hold_more = true;
+    } else if (got == 0) {
+      // Who cut it is not known, and need not be: how many frames there are, the control channel says.
+      return {.status = WireStatus::closed};
+    } else if ((flags & MSG_DONTWAIT) != 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+      return {.status = WireStatus::again};
+    } else if (errno != EINTR) {
+      break;
+    }
+  }
+  return {.status = WireStatus::failed};
+}
+
+/// Under the mutex. The message that announces the new key goes out before the next record.
+bool TlsWire::State::renew_key_in_time() noexcept {
+  if (records_left > 0) {
+    --records_left;
+    return true;
+  }
+  records_left = records_per_key - 1;
+  return SSL_key_update(ssl.get(), SSL_KEY_UPDATE_NOT_REQUESTED) == 1;
+}
+
+/// At most a record.
+bool TlsWire::State::seal(std::span<const std::byte> bytes) noexcept {
+  if (bio.room_bytes() < bytes.size() + record_overhead_bytes + key_update_bytes && !flush()) {
+    return false;
+  }
+  const Turn turn(*this);
+  ERR_clear_error();
+  bio.allow_writing(true);
+  std::size_t written = 0;
+  const bool sealed = !is_broken && renew_key_in_time() &&
+                      SSL_write_ex(ssl.get(), bytes.data(), bytes.size(), &written) == 1 && written == bytes.size();
+  bio.allow_writing(false);
+  if (!sealed) {
+    ERR_clear_error();
+    is_broken = true;
+  }
+  return sealed;
+}
+
+bool TlsWire::State::gather(std::span<const std::byte> bytes) noexcept {
+  while (!bytes.empty()) {
+    if (gathered_bytes == 0 && bytes.size() >= record_bytes) {
+      if (!seal(bytes.first(record_bytes))) {
+        return false;
+      }
+      bytes = bytes.subspan(record_bytes);
+      continue;
+    }
+    const std::size_t taken = std::min(bytes.size(), record_bytes - gathered_bytes);
+    std::memcpy(gathered.data() + gathered_bytes, bytes.data(), taken);
+    gathered_bytes += taken;
+    bytes = bytes.subspan(taken);
+    if (gathered_bytes == record_bytes && !seal_gathered()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool TlsWire::State::seal_gathered() noexcept {
+  const std::size_t bytes = std::exchange(gathered_bytes, 0);
+  return bytes == 0 || seal(std::span(gathered).first(bytes));
+}
+
+bool TlsWire::State::flush() noexcept {
+  for (auto left = bio.sealed(); !left.empty();) {
+    const auto sent = ::send(socket.get(), left.data(), left.size(), MSG_NOSIGNAL);
+    if (sent >= 0) {
+      left = left.subspan(static_cast<std::size_t>(sent));
+    } else if (errno != EINTR) {
+      return false;
+    }
+  }
+  bio.clear_sealed();
+  return true;
+}
+
+TlsWire::TlsWire(FileDescriptor socket, DataRole role, const Token& token, const DataConnection& connection,
+                 std::int64_t deadline_ns, int lifeline, std::uint32_t records_per_key)
+    : state_(std::make_unique<State>(std::move(socket), records_per_key)) {
+  state_->shake_hands(role, make_data_key(token, connection), deadline_ns, lifeline);
+  set_non_blocking(state_->socket.get(), false);
+}
+
+TlsWire::~TlsWire() = default;
+
+int TlsWire::fd() const noexcept {
+  return state_->socket.get();
+}
+
+WireRead TlsWire::read(std::span<std::byte> into) noexcept {
+  return state_->read(into, 0);
+}
+
+WireStatus TlsWire::fill(std::span<std::byte> into) noexcept {
+  while (!into.empty()) {
+    const WireRead got = state_->read(into, 0);
+    if (got.status != WireStatus::moved) {
+      return got.status;
+    }
+    into = into.subspan(got.bytes);
+  }
+  return WireStatus::moved;
+}
+
+WireRead TlsWire::read_now(std::span<std::byte> into) noexcept {
+  return state_->read(into, MSG_DONTWAIT);
+}
+
+bool TlsWire::write(std::span<iovec> parts) noexcept {
+  for (const iovec& part : parts) {
+    if (!state_->gather({static_cast<const std::byte*>(part.iov_base), part.iov_len})) {
+      return false;
+    }
+  }
+  return state_->seal_gathered() && state_->flush();
+}
+
+bool TlsWire::write_now(std::span<const std::byte> bytes) noexcept {
+  if (!state_->seal(bytes)) {
+    return false;
+  }
+  const auto sealed = state_->bio.sealed();
+  const auto sent = ::send(state_->socket.get(), sealed.data(), sealed.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  const bool is_whole = sent == static_cast<ssize_t>(sealed.size());
+  state_->bio.clear_sealed();
+  return is_whole;
+}
+
+bool TlsWire::saw_tampering() const noexcept {
+  return state_->saw_tampering;
+}
+
+}  // namespace framewire

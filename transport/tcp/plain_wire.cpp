@@ -1,0 +1,103 @@
+#include "transport/tcp/plain_wire.hpp"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+namespace framewire {
+
+namespace {
+
+/// What one system call is given of a large frame. A call holds the socket until it has queued everything, and
+/// acknowledgements that arrive meanwhile wait in its backlog: over loopback 640 to 900 KiB a call carry 1.5 times as
+/// much as a whole frame at once (docs/performance.md); less than that is too many calls.
+constexpr std::size_t most_bytes_per_call = std::size_t{768} * 1024;
+
+/// How many of the parts one call takes, at least one; the last of them is cut short to what the call may carry.
+std::size_t parts_for_one_call(std::span<const iovec> parts, std::size_t& last_part_bytes) noexcept {
+  std::size_t bytes = 0;
+  std::size_t count = 0;
+  while (count < parts.size() && bytes < most_bytes_per_call) {
+    last_part_bytes = std::min(parts[count].iov_len, most_bytes_per_call - bytes);
+    bytes += last_part_bytes;
+    ++count;
+  }
+  return count;
+}
+
+/// One call, once it has not been interrupted.
+WireRead receive(int socket, std::span<std::byte> into, int flags) noexcept {
+  for (;;) {
+    const auto got = ::recv(socket, into.data(), into.size(), flags);
+    if (got > 0) {
+      return {.status = WireStatus::moved, .bytes = static_cast<std::size_t>(got)};
+    }
+    if (got == 0) {
+      return {.status = WireStatus::closed};
+    }
+    if ((flags & MSG_DONTWAIT) != 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+      return {.status = WireStatus::again};
+    }
+    if (errno != EINTR) {
+      return {.status = errno == ECONNRESET ? WireStatus::closed : WireStatus::failed};
+    }
+  }
+}
+
+}  // namespace
+
+WireRead PlainWire::read(std::span<std::byte> into) noexcept {
+  return receive(socket_.get(), into, 0);
+}
+
+WireStatus PlainWire::fill(std::span<std::byte> into) noexcept {
+  while (!into.empty()) {
+    const WireRead got = receive(socket_.get(), into, MSG_WAITALL);
+    if (got.status != WireStatus::moved) {
+      return got.status;
+    }
+    into = into.subspan(got.bytes);
+  }
+  return WireStatus::moved;
+}
+
+WireRead PlainWire::read_now(std::span<std::byte> into) noexcept {
+  return receive(socket_.get(), into, MSG_DONTWAIT);
+}
+
+bool PlainWire::write(std::span<iovec> parts) noexcept {
+  while (!parts.empty()) {
+    std::size_t last_part_bytes = 0;
+    msghdr message{};
+    message.msg_iov = parts.data();
+    message.msg_iovlen = parts_for_one_call(parts, last_part_bytes);
+    const std::size_t whole_bytes = std::exchange(parts[message.msg_iovlen - 1].iov_len, last_part_bytes);
+    const auto sent = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
+    parts[message.msg_iovlen - 1].iov_len = whole_bytes;
+    if (sent < 0) {
+      if (errno == EINTR) {
+        continue;
+      }
+      return false;
+    }
+    auto left = static_cast<std::size_t>(sent);
+    while (!parts.empty() && left >= parts.front().iov_len) {
+      left -= parts.front().iov_len;
+      parts = parts.subspan(1);
+    }
+    if (left > 0) {
+      parts.front().iov_base = static_cast<std::byte*>(parts.front().iov_base) + left;
+      parts.front().iov_len -= left;
+    }
+  }
+  return true;
+}
+
+bool PlainWire::write_now(std::span<const std::byte> bytes) noexcept {
+  const auto sent = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  return sent == static_cast<ssize_t>(bytes.size());
+}
+
+}  // namespace framewire

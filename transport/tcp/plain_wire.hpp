@@ -1,0 +1,27 @@
+// A tcp link's bytes as they are: vectored system calls straight from and to where the payload lies.
+#pragma once
+
+#include <utility>
+
+#include "base/file_descriptor.hpp"
+#include "transport/byte_wire.hpp"
+
+namespace framewire {
+
+class PlainWire final : public ByteWire {
+ public:
+  /// Takes the proven data connection.
+  explicit PlainWire(FileDescriptor socket) noexcept : socket_(std::move(socket)) {}
+
+  [[nodiscard]] int fd() const noexcept override { return socket_.get(); }
+  WireRead read(std::span<std::byte> into) noexcept override;
+  WireStatus fill(std::span<std::byte> into) noexcept override;
+  WireRead read_now(std::span<std::byte> into) noexcept override;
+  bool write(std::span<iovec> parts) noexcept override;
+  bool write_now(std::span<const std::byte> bytes) noexcept override;
+
+ private:
+  FileDescriptor socket_;
+};
+
+}  // namespace framewire
