@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "command/command_line.hpp"
 #include "command/json_text.hpp"
+#include "command/standard_streams.hpp"
 #include "pipe/byte_convention.hpp"
 #include "pipe/digest.hpp"
 #include "pipe/output.hpp"
@@ -140,7 +141,8 @@ void ReceiveBytes::end_progress() noexcept {
 void ReceiveBytes::require_reader() {
   const bool has_left = output_ ? output_->has_no_reader() : options_.output == "-" && has_no_reader(STDOUT_FILENO);
   if (has_left) {
-    throw ReaderLeft("the reader of standard output has gone");
+    throw ReaderLeft("the reader of " + (options_.output == "-" ? "standard output" : quote(options_.output, 200)) +
+                     " has gone");
   }
 }
 
@@ -286,6 +288,9 @@ ExitStatus receive_bytes(const ReceiveBytesOptions& options, Interruption& inter
   }
   if (options.output != "-") {
     require_writable(options.output, "FILE");
+  } else if (!is_open_for_writing(STDOUT_FILENO)) {
+    throw Error::failed(
+        "standard output is closed, or not open for writing; name a FILE, or start it with rdrecv > FILE");
   }
   return ReceiveBytes(options, interruption, log).run();
 }

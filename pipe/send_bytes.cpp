@@ -60,6 +60,7 @@ class SendBytes {
   Progress progress_;
   std::uint64_t sent_bytes_ = 0;
   std::string source_error_;  // why what was read is not all there was
+  bool has_said_end_ = false;
   std::int64_t waited_for_room_ns_ = 0;
   SenderService service_;  // last: its sessions leave the stream first
 };
@@ -123,6 +124,10 @@ ExitStatus SendBytes::run() {
     throw Error::failed(source_error_);
   }
   require_written(said);
+  if (!has_said_end_) {
+    throw Error::failed("the receiver left after " + format_bytes(sent_bytes_) +
+                        ", before it was told that this was all");
+  }
   return ExitStatus::ok;
 }
 
@@ -209,6 +214,7 @@ void SendBytes::publish_end(ReadState state) {
   if (auto slot = stream_.claim()) {
     copy_bytes(std::as_bytes(std::span(text)), slot->bytes());
     publish(std::move(*slot), {.bytes = text.size(), .is_end = true});
+    has_said_end_ = true;
   }
 }
 

@@ -1,7 +1,10 @@
 // Peers that speak the protocol and lie, at rdsend and rdrecv themselves: none is believed.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstring>
@@ -15,6 +18,7 @@
 
 #include "base/bytes.hpp"
 #include "base/clock.hpp"
+#include "base/file_descriptor.hpp"
 #include "base/log.hpp"
 #include "pipe/byte_convention.hpp"
 #include "pipe/digest.hpp"
@@ -240,6 +244,21 @@ TEST_P(Liars, AReceiverThatLiesIsNot) {
     EXPECT_EQ(status, 4) << said;
     EXPECT_NE(said.find("rdsend: lost the receiver after 4 B"), std::string::npos) << said;
   }
+}
+
+TEST_P(Liars, AReceiptBeforeTheEndIsNone) {
+  const std::string pipe = folder_.file("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const FileDescriptor writer(::open(pipe.c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_EQ(::write(writer.get(), "some", 4), 4);
+  EndpointOptions listening = endpoint();
+  listening.listen = HostPort{"127.0.0.1", 0};
+  Subscriber receiver({.endpoint = listening, .stream = {}, .delivery = {}, .reconnect = false}, log_);
+  Running sender(std::string(RDSEND) + " 127.0.0.1:" + std::to_string(receiver.port()) + " " + pipe);
+  EXPECT_TRUE(eventually([&] { return receiver.next().has_value(); }));
+  receiver.close(to_json_text(Receipt{.bytes = 4, .digest = digest_of("some")}));
+  const std::string said = sender.rest();
+  EXPECT_EQ(sender.status(), 1) << "more may come: " << said;
 }
 
 INSTANTIATE_TEST_SUITE_P(Over, Liars, testing::Values(LinkKind::local, LinkKind::tcp),
