@@ -57,6 +57,7 @@ class HopProcess {
   std::mutex mutex_;
   Interruption interruption_;
   std::optional<TransferSummary> summary_;
+  std::string verdict_;  // what has been heard of it
 };
 
 int HopProcess::run() {
@@ -152,19 +153,22 @@ bool HopProcess::read_order(std::string& text, const GoesOn& goes_on) {
   return false;
 }
 
+/// Another stage may have begun earlier, and ended already: then the transfer is over, and says so itself.
 void HopProcess::wait_for_go(const GoesOn& goes_on) {
-  std::string order;
-  if (!read_order(order, goes_on) || order.front() != go_order) {
-    throw Error::failed("ended before it began");
+  while (verdict_.empty() && read_order(verdict_, goes_on)) {
+  }
+  if (!verdict_.empty()) {
+    verdict_.erase(0, 1);  // what came behind it is of the verdict
+  } else if (goes_on() && !interruption_.is_requested()) {
+    throw Error::failed("rdpipe is gone");
   }
 }
 
 /// The order's end is the verdict's.
 std::string HopProcess::hear_verdict(const GoesOn& goes_on) {
-  std::string verdict;
-  while (read_order(verdict, goes_on)) {
+  while (read_order(verdict_, goes_on)) {
   }
-  return interruption_.is_requested() ? "it was ended" : verdict;
+  return interruption_.is_requested() ? "it was ended" : verdict_;
 }
 
 /// What it does well rdpipe says from the reports.

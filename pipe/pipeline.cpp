@@ -207,7 +207,8 @@ void Pipeline::go_when_all_stand() {
 void Pipeline::wait() {
   std::vector<pollfd> descriptors{{.fd = signals_.get(), .events = POLLIN, .revents = 0}};
   for (const auto& stage : stages_) {
-    descriptors.push_back({.fd = stage->is_gone() ? -1 : stage->lines().in(), .events = POLLIN, .revents = 0});
+    descriptors.push_back(
+        {.fd = stage->lines().has_ended() ? -1 : stage->lines().in(), .events = POLLIN, .revents = 0});
     descriptors.push_back(
         {.fd = stage->lines().wants_write() ? stage->lines().out() : -1, .events = POLLOUT, .revents = 0});
   }
@@ -239,9 +240,6 @@ void Pipeline::take_signal(int number) {
 }
 
 void Pipeline::hear(StageLink& stage) {
-  if (stage.is_gone()) {
-    return;
-  }
   stage.lines().receive();
   try {
     for (Json message; stage.lines().next(message);) {
@@ -319,8 +317,11 @@ void Pipeline::take_report(HopState& hop, const HopReport& report) {
 void Pipeline::look_after_stages() {
   const std::int64_t now_ns = monotonic_ns();
   for (const auto& stage : stages_) {
-    if (const std::string why = stage->look(); !why.empty() && kill_at_ns_ == INT64_MAX) {
-      blame(Blame::silence, stage->who() + ": " + why);
+    if (stage->has_just_ended()) {
+      hear(*stage);
+      if (!stage->is_done() && kill_at_ns_ == INT64_MAX) {
+        blame(Blame::silence, stage->who() + ": " + stage->why_it_ended());
+      }
     }
     if (const std::string why = stage->check_pulse(now_ns); !why.empty() && kill_at_ns_ == INT64_MAX) {
       blame(Blame::silence, stage->who() + ": " + why);

@@ -90,18 +90,18 @@ std::string StageLink::check_pulse(std::int64_t now_ns) {
   return {};
 }
 
-std::string StageLink::look() {
-  Ending ending;
-  if (!process_.has_ended(ending)) {
-    if (is_done_ && monotonic_ns() - done_ns_ > longest_farewell_ns) {
-      kill();
-    }
-    return {};
+bool StageLink::has_just_ended() {
+  if (process_.has_ended(process_ending_)) {
+    return true;
   }
-  return is_done_ ? std::string() : why_it_ended(ending);
+  if (is_done_ && monotonic_ns() - done_ns_ > longest_farewell_ns) {
+    kill();
+  }
+  return false;
 }
 
-std::string StageLink::why_it_ended(const Ending& ending) const {
+std::string StageLink::why_it_ended() const {
+  const Ending& ending = process_ending_;
   const std::string& host = plan_.stage.host;
   if (plan_.stage.is_here()) {
     return "rdpipe's process for it was ended";

@@ -43,19 +43,20 @@ class StageLink {
   /// This process has slept itself, so the others' silence means nothing.
   void forgive(std::int64_t slept_ns) noexcept { heard_ns_ += slept_ns; }
 
-  /// Looks whether its process has ended; if it did before it was done, the sentence that says why.
-  std::string look();
+  /// True once, when its process has ended; what it said last may still stand in lines().
+  bool has_just_ended();
+  /// The sentence for one that ended before it was done.
+  [[nodiscard]] std::string why_it_ended() const;
   void stop();
   void kill() noexcept { process_.signal(SIGKILL); }
 
  private:
-  [[nodiscard]] std::string why_it_ended(const Ending& ending) const;
-
   StagePlan plan_;
   ChildProcess process_;
   JsonLines lines_;
   std::optional<HostFacts> facts_;
   StageEnd end_;
+  Ending process_ending_;
   bool is_done_ = false;
   std::int64_t done_ns_ = 0;
   std::int64_t heard_ns_ = 0;

@@ -4,7 +4,9 @@
 
 #include <sys/uio.h>
 
+#include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 namespace framewire {
@@ -46,6 +48,16 @@ class ByteWire {
   virtual bool write(std::span<iovec> parts) noexcept = 0;
   /// Writes all or, without waiting, fails: then the connection is at its end.
   virtual bool write_now(std::span<const std::byte> bytes) noexcept = 0;
+
+  /// Whether write_file() can be used: it cannot where the kernel does not know how the bytes are to travel.
+  [[nodiscard]] virtual bool takes_files() const noexcept { return false; }
+  /// Writes so many bytes that stand in a regular file, without a copy of them. False, with errno, when the connection
+  /// is gone or the file cannot be read, ENODATA where it is shorter: the connection is then in the middle of a frame.
+  virtual bool write_file(int file, std::uint64_t offset_bytes, std::uint64_t bytes) noexcept {
+    static_cast<void>(file), static_cast<void>(offset_bytes), static_cast<void>(bytes);
+    errno = ENOSYS;
+    return false;
+  }
 
   /// Whether bytes came that the peer has not sent so; only an encrypted wire can know. Any thread.
   [[nodiscard]] virtual bool saw_tampering() const noexcept { return false; }

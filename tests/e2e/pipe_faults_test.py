@@ -99,6 +99,7 @@ class PipeFaults(PipelineTest):
             (("--data-address", "host9=1.2.3.4", "host1:cat"), "no stage is on 'host9'"),
             (("--data-address", "host1", "host1:cat"), "HOST=ADDRESS"),
             (("--transport", "pigeon", ":cat"), "--transport is 'pigeon'"),
+            (("--encrypt", "--transport", "rdma", ":cat"), "--transport is 'rdma'; with --encrypt"),
             (("--slots", "1", ":cat"), "--slots"),
             (("--limit", "0", ":cat"), "--limit"),
         ):

@@ -1,5 +1,6 @@
 #include "transport/tcp/plain_wire.hpp"
 
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -90,6 +91,22 @@ bool PlainWire::write(std::span<iovec> parts) noexcept {
     if (left > 0) {
       parts.front().iov_base = static_cast<std::byte*>(parts.front().iov_base) + left;
       parts.front().iov_len -= left;
+    }
+  }
+  return true;
+}
+
+bool PlainWire::write_file(int file, std::uint64_t offset_bytes, std::uint64_t bytes) noexcept {
+  auto offset = static_cast<off_t>(offset_bytes);
+  while (bytes > 0) {
+    const auto sent = ::sendfile(socket_.get(), file, &offset, std::min<std::uint64_t>(bytes, most_bytes_per_call));
+    if (sent > 0) {
+      bytes -= static_cast<std::uint64_t>(sent);
+    } else if (sent == 0) {
+      errno = ENODATA;
+      return false;
+    } else if (errno != EINTR) {
+      return false;
     }
   }
   return true;

@@ -180,13 +180,20 @@ bool TcpSender::send_batch(std::span<const OutgoingFrame> frames) noexcept {
   for (std::size_t i = 0; i < frames.size(); ++i) {
     const OutgoingFrame& frame = frames[i];
     parts[part_count++] = {headers[i].data(), encode(frame.header, headers[i])};
-    if (frame.header.slice_bytes > 0) {
+    if (frame.file.is_there()) {
+      if (!wire_->write(std::span(parts).first(part_count)) ||
+          !wire_->write_file(frame.file.fd, frame.file.offset_bytes + frame.header.slice_offset_bytes,
+                             frame.header.slice_bytes)) {
+        return false;
+      }
+      part_count = 0;
+    } else if (frame.header.slice_bytes > 0) {
       const auto slice = frame.payload.subspan(frame.header.slice_offset_bytes, frame.header.slice_bytes);
       // A wire only reads; iovec has no const.
       parts[part_count++] = {const_cast<std::byte*>(slice.data()), slice.size()};
     }
   }
-  return wire_->write(std::span(parts).first(part_count));
+  return part_count == 0 || wire_->write(std::span(parts).first(part_count));
 }
 
 void TcpSender::fail(LinkState state) noexcept {

@@ -31,6 +31,7 @@ class TcpSender final : public SenderLink {
   void begin_epoch(std::shared_ptr<Pool> pool) override;
   void epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots,
                    const std::optional<RingAccess>& access) noexcept override;
+  [[nodiscard]] bool takes_files() const noexcept override { return wire_->takes_files(); }
   Offer offer(const OutgoingFrame& frame) noexcept override;
   std::size_t collect(std::span<PoolSlot> let_go) noexcept override;
   bool arm() noexcept override;
