@@ -50,7 +50,7 @@ class Encryption : public testing::Test {
   EndpointOptions endpoint(bool encrypt) const {
     EndpointOptions options;
     options.encrypt = encrypt;
-    options.one_time_key = key_;
+    std::ranges::copy(key_.bytes(), options.one_time_key.emplace().begin());
     return options;
   }
 
