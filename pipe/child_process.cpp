@@ -23,11 +23,16 @@ constexpr std::array taken_signals{SIGINT, SIGTERM, SIGHUP, SIGCHLD};
 /// Where descriptors wait for their place: above every place.
 constexpr int waiting_fd = 10;
 
+/// Without those that whoever started this process has it ignore, as nohup does: a descriptor would bring them all the
+/// same.
 sigset_t signal_set() noexcept {
   sigset_t set;
   sigemptyset(&set);
   for (const int number : taken_signals) {
-    sigaddset(&set, number);
+    struct sigaction action {};
+    if (number == SIGCHLD || ::sigaction(number, nullptr, &action) != 0 || action.sa_handler != SIG_IGN) {
+      sigaddset(&set, number);
+    }
   }
   return set;
 }
@@ -112,16 +117,23 @@ ChildProcess::~ChildProcess() {
   }
 }
 
-ChildProcess ChildProcess::fork_of(const ChildDescriptors& descriptors, const std::function<int()>& work) {
+ChildProcess ChildProcess::fork_of(const ChildDescriptors& descriptors, const std::function<int()>& work,
+                                   bool goes_with_parent) {
   const pid_t parent = ::getpid();
   ChildProcess child;
   child.pid_ = fork_or_throw();
   if (child.pid_ == 0) {
-    go_with(parent);
+    if (goes_with_parent) {
+      go_with(parent);
+    }
     const sigset_t set = signal_set();
     const bool is_ready = arrange(descriptors);
     ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
-    ::_exit(is_ready ? work() : 126);
+    try {
+      ::_exit(is_ready ? work() : 126);
+    } catch (...) {
+      ::_exit(126);  // it must not go on as a second parent
+    }
   }
   return child;
 }
@@ -162,20 +174,24 @@ ChildProcess ChildProcess::start(const std::vector<std::string>& words, const Ch
 }
 
 void ChildProcess::signal(int number) const noexcept {
-  if (is_running()) {
-    ::kill(group_ > 0 ? -group_ : pid_, number);
+  if (group_ > 0) {
+    ::kill(-group_, number);
+  } else if (is_running()) {
+    ::kill(pid_, number);
   }
 }
 
-void ChildProcess::kill_group() const noexcept {
-  if (group_ > 0) {
-    ::kill(-group_, SIGKILL);
-  }
+bool ChildProcess::is_all_gone() const noexcept {
+  return !is_running() && (group_ <= 0 || ::kill(-group_, 0) != 0);
 }
 
 bool ChildProcess::has_ended(Ending& ending) noexcept {
   int status = 0;
-  if (!is_running() || ::waitpid(pid_, &status, WNOHANG) != pid_) {
+  if (!is_running()) {
+    return false;
+  }
+  const pid_t found = ::waitpid(pid_, &status, WNOHANG);
+  if (found != pid_ && !(found < 0 && errno == ECHILD)) {
     return false;
   }
   pid_ = -1;
@@ -194,6 +210,7 @@ Ending ChildProcess::wait() noexcept {
 }
 
 FileDescriptor take_signals() {
+  std::signal(SIGCHLD, SIG_DFL);  // ignored, it would let no process be waited for
   const sigset_t set = signal_set();
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
   FileDescriptor signals(::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));

@@ -35,7 +35,8 @@ struct ChildDescriptors {
 inline constexpr int orders_fd = 3;
 inline constexpr int reports_fd = 4;
 
-/// A started process; is killed when this goes. Signals reach it as its parent found them at start.
+/// A started process; is killed when this goes. A program finds SIGPIPE and SIGXFSZ as usual, other signals as rdpipe
+/// found them.
 class ChildProcess {
  public:
   ChildProcess() = default;
@@ -44,18 +45,20 @@ class ChildProcess {
   ChildProcess(const ChildProcess&) = delete;
   ~ChildProcess();
 
-  /// Forks a process that runs `work`, and ends with what it returns. It goes with its parent, however that ends. The
-  /// parent has one thread. Throws Error.
-  static ChildProcess fork_of(const ChildDescriptors& descriptors, const std::function<int()>& work);
+  /// Forks a process that runs `work`, and ends with what it returns. It is killed when its parent ends, however that
+  /// comes, unless it looks after itself. The parent has one thread. Throws Error.
+  static ChildProcess fork_of(const ChildDescriptors& descriptors, const std::function<int()>& work,
+                              bool goes_with_parent = true);
   /// Starts a program that is looked for in PATH. As `leader` it begins a process group, which signal() reaches then;
   /// Throws Error, also when the program cannot be run.
   static ChildProcess start(const std::vector<std::string>& words, const ChildDescriptors& descriptors, bool leader);
 
   [[nodiscard]] bool is_running() const noexcept { return pid_ > 0; }
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
+  /// A leader's group gets it, also when the leader has ended.
   void signal(int number) const noexcept;
-  /// Kills what is left of a process group whose leader has ended.
-  void kill_group() const noexcept;
+  /// Neither it nor anybody of its group is left.
+  [[nodiscard]] bool is_all_gone() const noexcept;
   /// True once it has ended; then it is running no more. Never waits.
   bool has_ended(Ending& ending) noexcept;
   /// Waits for it.

@@ -29,6 +29,8 @@ constexpr std::int64_t look_again_ns = 100 * ns_per_ms;
 /// For the other end, which is told to come when this one is there.
 constexpr std::int64_t patience_ns = 10 * ns_per_s;
 constexpr char go_order = 'g';
+constexpr char verdict_order = 'v';  // the error, if any, comes behind it
+constexpr char let_go_order = 'l';
 
 // ---- The process itself ----
 
@@ -47,6 +49,7 @@ class HopProcess {
   void say(Json message);
   void wait_for_go(const GoesOn& goes_on);
   std::string hear_verdict(const GoesOn& goes_on);
+  bool is_let_go();
   bool read_order(std::string& text, const GoesOn& goes_on);
 
   const HopPlan& plan_;
@@ -58,6 +61,7 @@ class HopProcess {
   Interruption interruption_;
   std::optional<TransferSummary> summary_;
   std::string verdict_;  // what has been heard of it
+  bool is_let_go_ = false;
 };
 
 int HopProcess::run() {
@@ -121,6 +125,7 @@ TransferHooks HopProcess::hooks() {
       wait_for_go(goes_on);
     }
   };
+  hooks.is_let_go = [this] { return is_let_go(); };
   hooks.ended = [this](const TransferSummary& summary) { summary_ = summary; };
   if (plan_.sends) {
     hooks.source_verdict = [this](const GoesOn& goes_on) { return hear_verdict(goes_on); };
@@ -132,6 +137,14 @@ TransferHooks HopProcess::hooks() {
     };
   }
   return hooks;
+}
+
+/// A receiver hears of nothing else.
+bool HopProcess::is_let_go() {
+  char order = 0;
+  is_let_go_ =
+      is_let_go_ || (wait_for(orders_fd, POLLIN, 0) && ::read(orders_fd, &order, 1) == 1 && order == let_go_order);
+  return is_let_go_;
 }
 
 void HopProcess::say(Json message) {
@@ -168,11 +181,18 @@ void HopProcess::wait_for_go(const GoesOn& goes_on) {
 std::string HopProcess::hear_verdict(const GoesOn& goes_on) {
   while (read_order(verdict_, goes_on)) {
   }
-  return interruption_.is_requested() ? "it was ended" : verdict_;
+  if (interruption_.is_requested()) {
+    return "it was ended";
+  }
+  if (verdict_.empty()) {
+    return "nobody is left who knows whether that was all";
+  }
+  return verdict_.substr(1);
 }
 
 /// What it does well rdpipe says from the reports.
 int run_hop(const HopPlan& plan, const HopEnd& end, const std::optional<HopTarget>& target, const std::string& who) {
+  name_this_thread("rdpipe-hop");
   hold_standard_streams();
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
@@ -201,7 +221,7 @@ HopReport hop_report_from(const Json& message) {
   HopReport report{.number = number_in(message, "hop", 1000),
                    .sends = flag_in(message, "sends"),
                    .result = static_cast<HopResult>(result),
-                   .sentence = text_in(message, "sentence")};
+                   .sentence = sentence_in(message, "sentence")};
   report.was_stopped = flag_in(message, "stopped");
   if (const auto found = message.find("summary"); found != message.end() && found->is_object()) {
     const auto seconds_in = [&](const char* field) {
@@ -240,11 +260,18 @@ void Hop::go() noexcept {
   static_cast<void>(ignored);  // it has ended: its report says so
 }
 
+void Hop::let_go() noexcept {
+  const ssize_t ignored = ::write(orders_.get(), &let_go_order, 1);
+  static_cast<void>(ignored);
+  stop();
+}
+
 void Hop::tell_verdict(const std::string& error) noexcept {
   if (!orders_.valid()) {
     return;
   }
-  const ssize_t ignored = ::write(orders_.get(), error.data(), error.size());
+  const std::string order = verdict_order + error;
+  const ssize_t ignored = ::write(orders_.get(), order.data(), order.size());
   static_cast<void>(ignored);
   orders_.reset();
 }

@@ -58,6 +58,8 @@ class Hop {
   /// What a sender's source came to: empty, or why what came from it is not all there was. After go().
   void tell_verdict(const std::string& error) noexcept;
 
+  /// A receiver, whose reader wants no more: it ends, and its sender is told so.
+  void let_go() noexcept;
   /// Asks it to end.
   void stop() noexcept { process_.signal(SIGTERM); }
   void kill() noexcept { process_.signal(SIGKILL); }

@@ -35,7 +35,10 @@ bool JsonLines::receive() {
     if (got > 0) {
       received_.append(part.data(), static_cast<std::size_t>(got));
       if (received_.size() > longest_line_bytes) {
-        return received_.find('\n') != std::string::npos;  // the caller takes what is whole first
+        if (received_.find('\n') == std::string::npos) {
+          fault_ = "it says " + quote(received_, 40) + " and more, which is no message of rdpipe";
+        }
+        return fault_.empty();  // the caller takes what is whole first
       }
       continue;
     }

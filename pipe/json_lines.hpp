@@ -25,8 +25,8 @@ class JsonLines {
 
   /// Takes in what is there. False once the other end has closed, or broken the rules: fault() says which.
   bool receive();
-  /// The other end has closed: polling it says so again and again.
-  [[nodiscard]] bool has_ended() const noexcept { return has_ended_; }
+  /// Nothing more will be read: polling it would only say so again and again.
+  [[nodiscard]] bool has_ended() const noexcept { return has_ended_ || !fault_.empty(); }
   /// The next whole message; false: none yet.
   bool next(nlohmann::json& message);
   /// Empty where the other end just closed.

@@ -66,6 +66,7 @@ class Pipeline {
   void kill_rest();
   [[nodiscard]] bool is_over();
   [[nodiscard]] bool any_command_was_killed() const;
+  [[nodiscard]] bool was_let_go(std::size_t stage) const;
 
   void show_progress();
   void say_bandwidths();
@@ -333,10 +334,17 @@ void Pipeline::look_after_stages() {
   }
 }
 
+bool Pipeline::was_let_go(std::size_t stage) const {
+  return std::ranges::any_of(hops_, [stage](const HopState& hop) {
+    return hop.from == stage && hop.sent && hop.sent->result == HopResult::reader_left;
+  });
+}
+
 bool Pipeline::any_command_was_killed() const {
-  return std::ranges::any_of(stages_, [](const auto& stage) {
+  return std::ranges::any_of(stages_, [this](const auto& stage) {
     const StageEnd& end = stage->end();
-    return end.ending && !end.was_stopped && end.ending->signal != 0 && end.ending->signal != SIGPIPE;
+    return end.ending && !end.was_stopped && end.ending->signal != 0 &&
+           !(end.ending->signal == SIGPIPE && was_let_go(stage->plan().number - 1));
   });
 }
 
@@ -411,6 +419,9 @@ int Pipeline::conclude() {
     end.stages.push_back(stage->end());
   }
   end.stages.resize(options_.stages.size());
+  for (std::size_t i = 0; i < end.stages.size(); ++i) {
+    end.stages[i].was_let_go = was_let_go(i);
+  }
   // That the neighbours of a killed command were told so is no second fault.
   if (fault_ && !(fault_->first == Blame::hearsay && any_command_was_killed())) {
     end.fault = fault_->second;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "command/command_line.hpp"
 #include "pipe/send_bytes.hpp"
 #include "transport/control/hex.hpp"
@@ -107,6 +108,12 @@ std::string text_in(const Json& message, const char* field) {
     throw wrong(field, "text");
   }
   return found->get<std::string>();
+}
+
+std::string sentence_in(const Json& message, const char* field) {
+  constexpr std::size_t longest = 1000;
+  const std::string quoted = quote(text_in(message, field), longest);
+  return quoted.substr(1, quoted.size() - 2);
 }
 
 bool flag_in(const Json& message, const char* field) {

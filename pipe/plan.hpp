@@ -65,6 +65,8 @@ EndpointOptions endpoint_of(const HopPlan& plan);
 /// The fields of messages, checked. Throw Error (failed) that names the field.
 std::uint64_t number_in(const nlohmann::json& message, const char* field, std::uint64_t most = UINT64_MAX);
 std::string text_in(const nlohmann::json& message, const char* field);
+/// On one line, without control characters: a peer's words cannot look like somebody else's.
+std::string sentence_in(const nlohmann::json& message, const char* field);
 bool flag_in(const nlohmann::json& message, const char* field);
 
 }  // namespace framewire

@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -29,12 +30,13 @@ namespace {
 
 constexpr std::int64_t head_start_ns = 250 * ns_per_ms;  // RFC 8305, section 5
 
-/// New with every start of the machine, and the same in its containers.
+/// New with every start of the machine, and another one in each network namespace: a container's loopback is its own.
 std::string machine_id() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::string id;
   std::getline(file, id);
-  return id;
+  struct stat network {};
+  return ::stat("/proc/self/ns/net", &network) == 0 ? id + ":" + std::to_string(network.st_ino) : id;
 }
 
 /// The third word of SSH_CONNECTION: sshd's own end of the connection.

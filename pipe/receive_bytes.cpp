@@ -140,7 +140,8 @@ void ReceiveBytes::end_progress() noexcept {
 /// A reader that ends is noticed also while nothing comes that could be written to it.
 void ReceiveBytes::require_reader() {
   const bool has_left = output_ ? output_->has_no_reader() : options_.output == "-" && has_no_reader(STDOUT_FILENO);
-  if (has_left) {
+  const bool is_let_go = interruption_.is_requested() && options_.hooks.is_let_go && options_.hooks.is_let_go();
+  if (has_left || is_let_go) {
     throw ReaderLeft("the reader of " + (options_.output == "-" ? "standard output" : quote(options_.output, 200)) +
                      " has gone");
   }

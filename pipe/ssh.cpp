@@ -41,9 +41,12 @@ std::string output_of(const std::vector<std::string>& words) {
 
 std::vector<std::string> ssh_words(const SshOptions& options, const std::string& host) {
   std::vector<std::string> words = with_user_options(options);
-  // Of an option that is given twice ssh takes the first: the user's own come before these. No terminal, no forwarding.
+  // Of an option that is given twice ssh takes the first: the user's own come before these. A connection that
+  // falls silent ends within 15 s, also before anybody here can ask after it, and no stage hangs on another one's ssh.
+  // No terminal, no forwarding.
   words.insert(words.end(),
-               {"-o", "ConnectTimeout=10", "-T", "-x", "-a", "--", host, options.remote_program + " " + agent_word});
+               {"-o", "ConnectTimeout=10", "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=2", "-o",
+                "ControlMaster=no", "-T", "-x", "-a", "--", host, options.remote_program + " " + agent_word});
   return words;
 }
 

@@ -1,6 +1,5 @@
 #include "pipe/stage_agent.hpp"
 
-#include <pwd.h>
 #include <unistd.h>
 
 #include <array>
@@ -18,6 +17,7 @@
 #include "base/wait.hpp"
 #include "command/standard_streams.hpp"
 #include "pipe/child_process.hpp"
+#include "pipe/command.hpp"
 #include "pipe/hop.hpp"
 #include "pipe/json_lines.hpp"
 #include "pipe/plan.hpp"
@@ -31,12 +31,8 @@ using Json = nlohmann::json;
 
 constexpr std::int64_t longest_sleep_ns = ns_per_s / 2;
 /// What is asked to end is given so long before it is killed. The whole pipeline has two seconds.
+constexpr std::int64_t kill_again_ns = 100 * ns_per_ms;
 constexpr std::int64_t politeness_ns = 800 * ns_per_ms;
-
-std::string user_shell() {
-  const passwd* user = ::getpwuid(::getuid());
-  return user != nullptr && user->pw_shell != nullptr && *user->pw_shell != '\0' ? user->pw_shell : "/bin/sh";
-}
 
 /// "~/file" is the user's, as everywhere; everything else is a name as it stands.
 std::string file_name(const std::string& text) {
@@ -73,7 +69,7 @@ class StageAgent {
   PipeEnds from_command_;  // the command writes, the downstream hop reads
   std::optional<Hop> upstream_;
   std::optional<Hop> downstream_;
-  ChildProcess command_;
+  std::optional<Command> command_;
   bool command_is_due_ = false;  // it has not been started yet
   bool is_connected_ = true;     // rdpipe is there
   bool is_ending_ = false;
@@ -112,9 +108,9 @@ int StageAgent::run() {
 
 bool StageAgent::is_over() {
   const auto has_gone = [](std::optional<Hop>& hop) { return !hop || (hop->report() && hop->has_ended()); };
-  const bool is_idle = !command_.is_running() && has_gone(upstream_) && has_gone(downstream_);
+  const bool is_idle = (!command_ || !command_->is_running()) && has_gone(upstream_) && has_gone(downstream_);
   if (is_ending_) {
-    return is_idle;
+    return is_idle && (!command_ || command_->is_all_gone());
   }
   const bool hops_are_done = plan_ && (upstream_.has_value() == plan_->upstream.has_value()) &&
                              (downstream_.has_value() == plan_->downstream.has_value());
@@ -139,8 +135,10 @@ void StageAgent::wait() {
     }
   }
   if (monotonic_ns() >= kill_at_ns_) {
-    kill_at_ns_ = INT64_MAX;
-    command_.signal(SIGKILL);
+    kill_at_ns_ = monotonic_ns() + kill_again_ns;
+    if (command_) {
+      command_->signal(SIGKILL);
+    }
     for (std::optional<Hop>* hop : {&upstream_, &downstream_}) {
       if (*hop) {
         (*hop)->kill();
@@ -213,8 +211,7 @@ void StageAgent::go() {
     downstream_->go();
   }
   if (std::exchange(command_is_due_, false)) {
-    const ChildDescriptors descriptors{.input = to_command_.reads.get(), .output = from_command_.writes.get()};
-    command_ = ChildProcess::start({user_shell(), "-c", plan_->stage.text}, descriptors, true);
+    command_.emplace(plan_->stage.text, to_command_.reads.get(), from_command_.writes.get(), to_command_.writes.get());
     to_command_.reads.reset();
     from_command_.writes.reset();
   } else if (downstream_) {
@@ -255,12 +252,16 @@ void StageAgent::take_report(Hop& hop, HopReport report) {
     end_early();
   } else if (!hop.plan().sends) {
     to_command_.writes.reset();  // the command has all there is: only now does it see the end
+    if (command_) {
+      command_->input_has_ended();
+    }
   }
 }
 
 void StageAgent::look_after_processes() {
   Ending ending;
-  if (command_.has_ended(ending)) {
+  if (command_ && command_->has_ended(ending)) {
+    hear(downstream_);  // whose reader may be why
     command_has_ended(ending);
   }
 }
@@ -270,20 +271,22 @@ void StageAgent::command_has_ended(const Ending& ending) {
                  {"status", static_cast<unsigned>(ending.status)},
                  {"signal", static_cast<unsigned>(ending.signal)},
                  {"stopped", is_ending_}});
-  const bool is_killed = ending.signal != 0 && ending.signal != SIGPIPE;
+  const bool is_let_go =
+      downstream_ && downstream_->report() && downstream_->report()->result == HopResult::reader_left;
+  const bool is_killed = ending.signal != 0 && !(ending.signal == SIGPIPE && is_let_go);
   if (downstream_) {
     // What came from a command that was killed must not look complete to the next one.
     const std::string who = describe(plan_->stage, plan_->number);
-    downstream_->tell_verdict(is_killed || is_ending_ ? who + " was ended by " + signal_text(ending.signal) : "");
+    downstream_->tell_verdict(is_killed    ? who + " was ended by " + signal_text(ending.signal)
+                              : is_ending_ ? who + " was ended"
+                                           : "");
   }
   if (upstream_ && !upstream_->report()) {
-    upstream_->stop();  // nobody reads any more what it writes, which it finds out at once when it is asked to end
-  }
-  if (is_killed || is_ending_) {
-    command_.kill_group();
+    upstream_->let_go();
   }
   if (is_killed && !is_ending_) {
     is_ending_ = true;
+    command_->signal(SIGTERM);
     kill_at_ns_ = monotonic_ns() + politeness_ns;  // the bad news goes downstream first
   }
 }
@@ -293,8 +296,10 @@ void StageAgent::end_early() {
     return;
   }
   command_is_due_ = false;
-  command_.signal(SIGTERM);
-  command_.signal(SIGCONT);
+  if (command_) {
+    command_->signal(SIGTERM);
+    command_->signal(SIGCONT);
+  }
   for (std::optional<Hop>* hop : {&upstream_, &downstream_}) {
     if (*hop) {
       (*hop)->stop();
@@ -311,6 +316,7 @@ void StageAgent::fail(const std::string& sentence) {
 }  // namespace
 
 int run_stage_agent() {
+  name_this_thread("rdpipe-stage");
   hold_standard_streams();
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);

@@ -7,7 +7,6 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "base/text.hpp"
 #include "pipe/stage_agent.hpp"
 
 namespace framewire {
@@ -20,11 +19,6 @@ constexpr std::int64_t ping_every_ns = 2 * ns_per_s;
 constexpr std::int64_t longest_silence_ns = 10 * ns_per_s;
 constexpr std::int64_t longest_farewell_ns = ns_per_s;  // ssh's own, when all has been said
 constexpr int ssh_failed_status = 255;
-
-std::string printable_text_in(const Json& message, const char* field) {
-  const std::string quoted = quote(text_in(message, field), 1000);
-  return quoted.substr(1, quoted.size() - 2);
-}
 
 HostFacts facts_from(const Json& message) {
   HostFacts facts{
@@ -45,7 +39,7 @@ StageLink::StageLink(const StagePlan& plan, const SshOptions& ssh) : plan_(plan)
   PipeEnds orders = make_pipe();
   PipeEnds answers = make_pipe();
   const ChildDescriptors descriptors{.input = orders.reads.get(), .output = answers.writes.get()};
-  process_ = plan.stage.is_here() ? ChildProcess::fork_of(descriptors, run_stage_agent)
+  process_ = plan.stage.is_here() ? ChildProcess::fork_of(descriptors, run_stage_agent, false)
                                   : ChildProcess::start(ssh_words(ssh, plan.stage.host), descriptors, false);
   lines_ = JsonLines(std::move(answers.reads), std::move(orders.writes), true);
   lines_.send(to_json(plan));
@@ -55,7 +49,7 @@ bool StageLink::take(const Json& message) {
   const std::string type = text_in(message, "type");
   if (type == "hello") {
     if (number_in(message, "protocol") != pipeline_protocol) {
-      throw Error::failed("framewire there is of version " + printable_text_in(message, "version") + ", and here of " +
+      throw Error::failed("framewire there is of version " + sentence_in(message, "version") + ", and here of " +
                           FRAMEWIRE_VERSION + "; install the same one on both");
     }
     facts_ = facts_from(message);
@@ -68,7 +62,7 @@ bool StageLink::take(const Json& message) {
     done_ns_ = monotonic_ns();
     lines_.close_out();
   } else if (type == "failed") {
-    throw Error::failed(printable_text_in(message, "sentence"));
+    throw Error::failed(sentence_in(message, "sentence"));
   } else {
     return type == "pong";
   }
@@ -111,7 +105,9 @@ std::string StageLink::why_it_ended() const {
   }
   if (ending.signal == 0 && ending.status == 127) {
     return "there is no rdpipe at " + host +
-           "; install framewire there, or name the program by --rdpipe-path if it is not in the PATH of ssh's commands";
+           "; install framewire there (the Debian package framewire-bytes will do; scripts/package makes it), or name "
+           "the "
+           "program by --rdpipe-path if it is not in the PATH of ssh's commands";
   }
   if (ending.signal == 0 && ending.status == ssh_failed_status) {
     return "ssh does not reach " + host + "; what it says stands above";

@@ -28,6 +28,8 @@ struct TransferHooks {
   std::function<void(const std::string& start_line, const GoesOn& goes_on)> connected{};
   /// A sender's source has come to its end: was it a good one? Empty, or why what came is not all there was.
   std::function<std::string(const GoesOn& goes_on)> source_verdict{};
+  /// A receiver that was interrupted: because nobody wants any more what it writes?
+  std::function<bool()> is_let_go{};
   /// So many bytes so far, and in the last interval. From a thread of its own, once a second; instead of a live line.
   std::function<void(std::uint64_t bytes, double interval_bytes, double interval_s)> progress{};
   /// The last one, also where bytes are missing.

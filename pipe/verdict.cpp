@@ -24,20 +24,25 @@ Verdict verdict_of(const std::vector<Stage>& stages, const PipelineEnd& end) {
       continue;
     }
     const int status = status_of(*stage.ending);
-    const bool is_let_go = status == signal_base + SIGPIPE && downstream_is_well;
-    if (status == 0 || is_let_go) {
+    const bool is_sigpipe = status == signal_base + SIGPIPE;
+    if (status == 0 || (is_sigpipe && stage.was_let_go && downstream_is_well)) {
       continue;
     }
+    // Whoever has no reader any more is no news where the reader's own sentence stands here already; nor is it where
+    // that is the reader of our own output.
+    const bool is_consequence = is_sigpipe && (stage.was_let_go || !downstream_is_well || end.fault);
     downstream_is_well = false;
     verdict.status = verdict.status == 0 ? status : verdict.status;
-    // Its reader has gone: that stage's sentence stands here already, or it is the reader of our own output, who knows.
-    if (status != signal_base + SIGPIPE) {
+    if (!is_consequence) {
       const std::string how = stage.ending->signal != 0 ? "was ended by " + signal_text(stage.ending->signal)
                                                         : "ended with status " + std::to_string(status);
       verdict.sentences.push_back(describe(stages[i], i + 1) + " " + how);
     }
   }
   std::ranges::reverse(verdict.sentences);
+  if (verdict.status == 0 && end.reader_left) {
+    verdict.status = signal_base + SIGPIPE;  // as of cat, where nothing but rdpipe's own end was in the way
+  }
   if (end.interrupted_by != 0) {
     return {.status = signal_base + end.interrupted_by, .sentences = {"interrupted; every stage has been ended"}};
   }

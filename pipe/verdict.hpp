@@ -16,6 +16,7 @@ inline constexpr int own_failure_status = 125;
 /// How one stage ended.
 struct StageEnd {
   std::optional<Ending> ending{};  // of its command; nothing: it has none, it never ran, or its host did not say
+  bool was_let_go = false;         // its reader wanted no more
   bool was_stopped = false;        // because something else had failed: it is not to blame
 };
 

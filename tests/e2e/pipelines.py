@@ -44,10 +44,10 @@ class PipelineTest(harness.EndToEnd):
         cls.sshd = private_sshd.PrivateSshd(pathlib.Path(folder.name), mark=cls.mark)
         cls.addClassCleanup(cls.sshd.stop)
 
-    def rdpipe(self, *arguments, **options) -> harness.Program:
+    def rdpipe(self, *arguments, prefix=(), **options) -> harness.Program:
         name, value = self.mark.split("=")
         environment = self.environment(**{name: value})
-        return self.start(harness.BIN / "rdpipe", "-F", self.sshd.client_config, *arguments, environment=environment, **options)
+        return self.start(*prefix, harness.BIN / "rdpipe", "-F", self.sshd.client_config, *arguments, environment=environment, **options)
 
     def run_pipe(self, *arguments, given: bytes | None = b"", status: int = 0, seconds: float = harness.WATCHDOG_S) -> bytes:
         """What the pipeline prints; nothing of it is left behind. `self.program` is rdpipe."""

@@ -141,6 +141,17 @@ TEST(JsonLines, PassesOverWhatAShellSaysFirst) {
   EXPECT_NE(lines.fault().find("'noise'"), std::string::npos);
 }
 
+TEST(JsonLines, TakesNoLineWithoutEnd) {
+  PipeEnds pipe = make_pipe();
+  JsonLines lines(std::move(pipe.reads), {}, true);
+  const std::string zeros(4096, '\0');
+  for (int i = 0; i < 1024 && !lines.has_ended(); ++i) {
+    ASSERT_EQ(::write(pipe.writes.get(), zeros.data(), zeros.size()), static_cast<ssize_t>(zeros.size()));
+    lines.receive();
+  }
+  EXPECT_NE(lines.fault().find("no message of rdpipe"), std::string::npos);
+}
+
 TEST(JsonLines, SaysWhatIsToBeSaidWhenThereIsRoom) {
   PipeEnds pipe = make_pipe();
   JsonLines writer({}, std::move(pipe.writes));

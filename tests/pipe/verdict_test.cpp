@@ -10,10 +10,10 @@ namespace {
 const std::vector<Stage> three = parse_stages({"a:one", "b:two", "c:three"});
 
 StageEnd status(int number) {
-  return {.ending = Ending{.status = number}};
+  return {.ending = Ending{.status = number}, .was_let_go = number == 141};
 }
 StageEnd by_signal(int number) {
-  return {.ending = Ending{.signal = number}};
+  return {.ending = Ending{.signal = number}, .was_let_go = number == SIGPIPE};
 }
 
 TEST(Verdict, IsTheLastFailure) {
@@ -39,6 +39,18 @@ TEST(Verdict, TheReaderOfOurOwnOutputMayLeaveQuietly) {
       verdict_of(three, {.stages = {by_signal(SIGPIPE), by_signal(SIGPIPE), by_signal(SIGPIPE)}, .reader_left = true});
   EXPECT_EQ(verdict.status, 141);
   EXPECT_TRUE(verdict.sentences.empty());
+}
+
+TEST(Verdict, SigpipeForAnotherReasonIsAFailure) {
+  StageEnd alone = by_signal(SIGPIPE);
+  alone.was_let_go = false;
+  const Verdict verdict = verdict_of(three, {.stages = {alone, status(0), status(0)}});
+  EXPECT_EQ(verdict.status, 141);
+  EXPECT_EQ(verdict.sentences.size(), 1U);
+}
+
+TEST(Verdict, WithoutACommandTheReaderThatLeftCountsAsWell) {
+  EXPECT_EQ(verdict_of(parse_stages({"a:<file"}), {.stages = {{}}, .reader_left = true}).status, 141);
 }
 
 TEST(Verdict, WhatWasStoppedIsNotToBlame) {

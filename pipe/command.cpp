@@ -1,0 +1,62 @@
+#include "pipe/command.hpp"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <utility>
+
+#include "base/wait.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr char input_ended_order = 'e';
+constexpr char all_is_well_order = 'q';
+
+std::string user_shell() {
+  const passwd* user = ::getpwuid(::getuid());
+  return user != nullptr && user->pw_shell != nullptr && *user->pw_shell != '\0' ? user->pw_shell : "/bin/sh";
+}
+
+/// In the guard. Its standard output is the writing end of the command's input.
+int guard(pid_t group) {
+  name_this_thread("rdpipe-guard");
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    std::signal(number, SIG_IGN);  // Ctrl-C reaches it, too, and is the agent's matter
+  }
+  char order = 0;
+  while (::read(STDIN_FILENO, &order, 1) == 1) {
+    if (order == all_is_well_order) {
+      return 0;
+    }
+    ::close(STDOUT_FILENO);
+  }
+  ::kill(-group, SIGKILL);
+  return 0;
+}
+
+}  // namespace
+
+Command::Command(const std::string& text, int input, int output, int held_open)
+    : shell_(ChildProcess::start({user_shell(), "-c", text}, {.input = input, .output = output}, true)) {
+  PipeEnds pipe = make_pipe();
+  const pid_t group = shell_.pid();
+  guard_ = ChildProcess::fork_of(
+      {.input = pipe.reads.get(), .output = held_open}, [group] { return guard(group); }, false);
+  lifeline_ = std::move(pipe.writes);
+}
+
+Command::~Command() {
+  const ssize_t ignored = ::write(lifeline_.get(), &all_is_well_order, 1);
+  static_cast<void>(ignored);
+  guard_.wait();
+}
+
+void Command::input_has_ended() noexcept {
+  const ssize_t ignored = ::write(lifeline_.get(), &input_ended_order, 1);
+  static_cast<void>(ignored);
+}
+
+}  // namespace framewire

@@ -1,0 +1,37 @@
+// A stage's command: the user's shell with whatever it starts, none of which outlives its stage by accident.
+#pragma once
+
+#include <string>
+
+#include "pipe/child_process.hpp"
+
+namespace framewire {
+
+/// One thread. A process group, and a guard beside it that kills the group if this process is killed: what reads a pipe
+/// whose writer was killed would else take the end of it for the end of its input.
+class Command {
+ public:
+  /// Has the user's shell run `text`. `input` and `output` become its standard input and output; the guard holds
+  /// `held_open`, the writing end of its input, if valid. Throws Error.
+  Command(const std::string& text, int input, int output, int held_open);
+  ~Command();
+  Command(const Command&) = delete;
+  Command& operator=(const Command&) = delete;
+
+  /// Its input has come to its end as it should: the guard lets go of it.
+  void input_has_ended() noexcept;
+  /// To the whole group.
+  void signal(int number) const noexcept { shell_.signal(number); }
+  /// True once, when the shell has ended.
+  bool has_ended(Ending& ending) noexcept { return shell_.has_ended(ending); }
+  [[nodiscard]] bool is_running() const noexcept { return shell_.is_running(); }
+  /// Nothing of the group is left.
+  [[nodiscard]] bool is_all_gone() const noexcept { return shell_.is_all_gone(); }
+
+ private:
+  ChildProcess shell_;
+  FileDescriptor lifeline_;  // the guard reads its other end
+  ChildProcess guard_;
+};
+
+}  // namespace framewire
