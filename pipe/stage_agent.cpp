@@ -74,6 +74,7 @@ class StageAgent {
   bool is_connected_ = true;     // rdpipe is there
   bool is_ending_ = false;
   std::int64_t kill_at_ns_ = INT64_MAX;
+  std::int64_t killed_ns_ = INT64_MAX;  // when that was first done
 };
 
 int StageAgent::run() {
@@ -110,7 +111,8 @@ bool StageAgent::is_over() {
   const auto has_gone = [](std::optional<Hop>& hop) { return !hop || (hop->report() && hop->has_ended()); };
   const bool is_idle = (!command_ || !command_->is_running()) && has_gone(upstream_) && has_gone(downstream_);
   if (is_ending_) {
-    return is_idle && (!command_ || command_->is_all_gone());
+    // Killed processes whose parent is gone may wait for a slow init to bury them.
+    return is_idle && (!command_ || command_->is_all_gone() || monotonic_ns() - killed_ns_ > kill_again_ns);
   }
   const bool hops_are_done = plan_ && (upstream_.has_value() == plan_->upstream.has_value()) &&
                              (downstream_.has_value() == plan_->downstream.has_value());
@@ -135,6 +137,7 @@ void StageAgent::wait() {
     }
   }
   if (monotonic_ns() >= kill_at_ns_) {
+    killed_ns_ = std::min(killed_ns_, monotonic_ns());
     kill_at_ns_ = monotonic_ns() + kill_again_ns;
     if (command_) {
       command_->signal(SIGKILL);
