@@ -6,6 +6,7 @@
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <future>
 #include <string>
 #include <thread>
@@ -131,6 +132,13 @@ TEST_F(TlsWires, OnceNothingMoreIsThereTheSocketTellsOfWhatFollows) {
   EXPECT_EQ(two_->read_now(part).bytes, 8U);
 }
 
+TEST_F(TlsWires, NoFileGoesPastIt) {
+  EXPECT_FALSE(one_->takes_files());
+  errno = 0;
+  EXPECT_FALSE(one_->write_file(0, 0, 1));
+  EXPECT_EQ(errno, ENOSYS);
+}
+
 TEST_F(TlsWires, AForgedRecordIsNoticed) {
   const std::string forged = std::string("\x17\x03\x03\x00\x20", 5) + std::string(32, 'x');
   inject(std::as_bytes(std::span(forged)));
@@ -139,6 +147,10 @@ TEST_F(TlsWires, AForgedRecordIsNoticed) {
   EXPECT_TRUE(two_->saw_tampering());
   EXPECT_EQ(two_->read_now(some).status, WireStatus::failed) << "and it stays so";
   EXPECT_FALSE(two_->write_now(some));
+  std::array vectors{part_of(some)};
+  errno = EPIPE;
+  EXPECT_FALSE(two_->write(vectors));
+  EXPECT_EQ(errno, EBADMSG) << "nobody hung up";
 }
 
 TEST_F(TlsWires, PlainTextIsNoticed) {

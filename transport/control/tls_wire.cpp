@@ -180,6 +180,7 @@ bool TlsWire::State::seal(std::span<const std::byte> bytes) noexcept {
   if (!sealed) {
     ERR_clear_error();
     is_broken = true;
+    errno = EBADMSG;
   }
   return sealed;
 }
