@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstdio>
+#include <exception>
 #include <string>
 #include <string_view>
 
@@ -113,5 +114,8 @@ int main(int argc, char** argv) {
   } catch (const Error& error) {
     fmt::print(stderr, "framewire: {}\n", error.what());
     return static_cast<int>(error.status());
+  } catch (const std::exception& error) {  // no memory
+    std::fprintf(stderr, "framewire: %s\n", error.what());
+    return static_cast<int>(framewire::ExitStatus::failed);
   }
 }

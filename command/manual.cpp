@@ -196,7 +196,7 @@ std::string usage_words(const Manual& manual) {
   for (const ManualOption& argument : manual.arguments) {
     for (const std::string& name : split(argument.names.front(), ' ')) {
       const std::string dots = argument.repeats ? "..." : "";
-      text += argument.is_required ? ' ' + name + dots : " [" + name + dots + "]";
+      text.append(argument.is_required ? " " : " [").append(name).append(dots).append(argument.is_required ? "" : "]");
     }
   }
   return text;

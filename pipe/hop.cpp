@@ -46,7 +46,7 @@ class HopProcess {
   void transfer();
   [[nodiscard]] EndpointOptions endpoint() const;
   TransferHooks hooks();
-  void say(Json message);
+  void say(const Json& message);
   void wait_for_go(const GoesOn& goes_on);
   std::string hear_verdict(const GoesOn& goes_on);
   bool is_let_go();
@@ -147,7 +147,7 @@ bool HopProcess::is_let_go() {
   return is_let_go_;
 }
 
-void HopProcess::say(Json message) {
+void HopProcess::say(const Json& message) {
   const std::scoped_lock lock(mutex_);
   reports_.send(message);
 }

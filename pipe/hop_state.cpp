@@ -21,7 +21,8 @@ std::vector<HopState> hops_of(const std::vector<Stage>& stages, const HopTerms& 
     const std::string from = place(stages, hop.from);
     const std::string to = place(stages, hop.to);
     const bool sender_listens = to == "here" && from != "here";
-    hop.name = from + " → " + to;
+    hop.name = from;
+    hop.name.append(" → ").append(to);
     hop.sender = {.number = hops.size(),
                   .sends = true,
                   .listens = sender_listens,

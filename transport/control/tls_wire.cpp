@@ -71,7 +71,7 @@ struct TlsWire::State {
 class TlsWire::State::Turn {
  public:
   explicit Turn(State& state) : mutex_(state.mutex) {
-    const std::scoped_lock next(state.next);
+    const std::scoped_lock in_line(state.next);
     mutex_.lock();
   }
   ~Turn() { mutex_.unlock(); }
