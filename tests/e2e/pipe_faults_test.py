@@ -193,7 +193,8 @@ class PipeFaults(PipelineTest):
             with self.subTest(what):
                 self.file("begun").unlink(missing_ok=True)
                 self.running(f"host1:{STUBBORN}", f"host2:{STUBBORN}")
-                self.assertEqual((len(self.named("rdpipe-stage")), len(self.named("rdpipe-hop")), len(ssh())), (2, 4, 2))
+                harness.wait_until(lambda: (len(self.named("rdpipe-stage")), len(self.named("rdpipe-hop")), len(ssh())) == (2, 4, 2),
+                                   "the hop of the empty standard input to end")
                 os.kill(find()[-1], signal.SIGKILL)
                 self.ends_soon(OWN_FAILURE)
                 self.assertRegex(self.program.lines[-1], "^rdpipe: ")
@@ -249,7 +250,7 @@ class PipeFaults(PipelineTest):
         self.ends_soon(-signal.SIGKILL)
 
     def test_interrupted_before_it_stands(self):
-        self.program = self.rdpipe("-o", "ProxyCommand=cat >&2", "host1:cat")
+        self.program = self.rdpipe("-o", "ProxyCommand=grep -v .", "host1:cat")  # a host that says nothing
         self.pid_of("^ssh ")
         os.kill(self.program.pid, signal.SIGINT)
         self.ends_soon(128 + signal.SIGINT)
