@@ -172,6 +172,24 @@ class Bytes(BytePrograms):
         self.one_sentence(sender, "became shorter while it was read")
         self.one_sentence(receiver, "the sender's source failed", "became shorter")
 
+    def test_a_file_that_shrinks_while_the_kernel_sends_it(self):
+        """Without a digest nobody here reads it: sendfile finds out, in the middle of a piece."""
+        original, copy = self.file("shrinks"), self.file("copy")
+        original.write_bytes(os.urandom(64 << 20))
+        reads, writes = os.pipe()  # that nobody reads yet: much of the file is still to come
+        receiver = self.receiver(stdout=writes)
+        os.close(writes)
+        sender = self.sender(receiver.address, original, "--transport", "tcp", "--no-checksum", *SMALL)
+        os.read(reads, 1)
+        os.truncate(original, 100)
+        with os.fdopen(reads, "rb") as rest, copy.open("wb") as got:
+            got.write(rest.read())
+        self.ends(sender, harness.FAILED)
+        self.ends(receiver, harness.LOST)
+        self.one_sentence(sender, "became shorter while it was read")
+        self.one_sentence(receiver, "lost the sender after .*not complete")
+        self.assertLess(copy.stat().st_size, 64 << 20)
+
     def midway(self, *options):
         """A receiver and a sender that has more to come."""
         receiver = self.receiver(self.file("copy"))
