@@ -160,11 +160,19 @@ TEST_P(AllocatesNothing, OnceItRuns) {
   for (std::size_t viewer = 0; viewer < flow.viewers; ++viewer) {
     ASSERT_FALSE(streaming.is_over(viewer)) << streaming.viewer(viewer).status().sentence;
   }
-  const std::uint64_t waits_before = streaming.waits();
-  begin_heap_watch();
-  take(messages);
-  const HeapUse use = end_heap_watch();
-  ASSERT_EQ(received, warm_up + messages) << streaming.viewer().status().sentence;
+  // On a busy machine a thread may still put away what it set up when the first frames have long come. What belongs to
+  // the stream comes again each time.
+  HeapUse use;
+  std::uint64_t waits_before = 0;
+  std::uint64_t watched = 0;
+  for (int tries = 0; tries == 0 || (tries < 3 && allocations_for_the_stream(use) > 0); ++tries) {
+    waits_before = streaming.waits();
+    begin_heap_watch();
+    take(messages);
+    use = end_heap_watch();
+    watched += messages;
+  }
+  ASSERT_EQ(received, warm_up + watched) << streaming.viewer().status().sentence;
   EXPECT_EQ(streaming.viewer().status().transport, name(link));
   EXPECT_EQ(allocations_for_the_stream(use), 0U) << use.description;
   if (flow.one_at_a_time) {

@@ -128,8 +128,8 @@ class PipeFaults(PipelineTest):
         self.assertFalse(done.exists(), "what came from a killed stage looked complete to the next one")
 
     def test_a_killed_command_in_the_middle(self):
-        self.running("host1:yes", f"host2:exec sleep 1000", f"host3:{STUBBORN}")
-        os.kill(self.pid_of("^sleep 1000"), signal.SIGKILL)
+        self.running("host1:yes", "host2:exec sleep 3000", f"host3:{STUBBORN}")
+        os.kill(self.pid_of("^sleep 3000"), signal.SIGKILL)
         self.ends_soon(KILLED)
         self.rdpipe_says(r"stage 2 .* was ended by signal 9 \(Killed\)")
 
