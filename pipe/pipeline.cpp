@@ -30,6 +30,7 @@ constexpr std::int64_t longest_sleep_ns = ns_per_s / 4;
 constexpr std::int64_t settling_ns = 200 * ns_per_ms;
 /// What is asked to end is given so long before it is killed; agents are a little quicker (stage_agent.cpp).
 constexpr std::int64_t politeness_ns = 1500 * ns_per_ms;
+constexpr std::int64_t kill_again_ns = 100 * ns_per_ms;
 
 /// What is said of a fault: the better founded the reason, the higher.
 enum class Blame {
@@ -53,11 +54,12 @@ class Pipeline {
   const HostFacts* facts_of(const std::optional<std::size_t>& stage) const;
   void go_when_all_stand();
 
+  void turn();
   void wait();
   void take_signal(int number);
   void hear(StageLink& stage);
   void hear(HopState& hop);
-  void take_hop_message(const Json& message);
+  void take_hop_message(const Json& message, const std::optional<std::size_t>& speaker);
   void take_report(HopState& hop, const HopReport& report);
   void look_after_stages();
   void blame(Blame how, const std::string& sentence);
@@ -93,17 +95,9 @@ int Pipeline::run() {
   try {
     start();
     while (!is_over()) {
-      wait();
-      for (const auto& stage : stages_) {
-        hear(*stage);
-      }
-      for (HopState& hop : hops_) {
-        hear(hop);
-      }
+      turn();
       dial_what_listens();
       go_when_all_stand();
-      look_after_stages();
-      end_what_failed();
       show_progress();
     }
   } catch (const Error& error) {
@@ -111,6 +105,18 @@ int Pipeline::run() {
     end_early();
   }
   return conclude();
+}
+
+void Pipeline::turn() {
+  wait();
+  for (const auto& stage : stages_) {
+    hear(*stage);
+  }
+  for (HopState& hop : hops_) {
+    hear(hop);
+  }
+  look_after_stages();
+  end_what_failed();
 }
 
 // ---- How it begins ----
@@ -246,7 +252,7 @@ void Pipeline::hear(StageLink& stage) {
     for (Json message; stage.lines().next(message);) {
       stage.heard(monotonic_ns());
       if (!stage.take(message)) {
-        take_hop_message(message);
+        take_hop_message(message, stage.plan().number - 1);
       }
     }
     if (!stage.lines().fault().empty()) {
@@ -262,8 +268,12 @@ void Pipeline::hear(HopState& hop) {
     return;
   }
   const bool is_open = hop.here->reports().receive();
-  for (Json message; hop.here->reports().next(message);) {
-    take_hop_message(message);
+  try {
+    for (Json message; hop.here->reports().next(message);) {
+      take_hop_message(message, std::nullopt);
+    }
+  } catch (const Error& error) {
+    blame(Blame::cause, error.what());
   }
   if (!is_open && !hop.here->report()) {
     const HopPlan& plan = hop.here->plan();
@@ -272,14 +282,21 @@ void Pipeline::hear(HopState& hop) {
   }
 }
 
-void Pipeline::take_hop_message(const Json& message) {
+/// `speaker`: the stage, or nothing for one of rdpipe's own ends. Nobody speaks for others.
+void Pipeline::take_hop_message(const Json& message, const std::optional<std::size_t>& speaker) {
   const std::string type = text_in(message, "type");
   HopState& hop = hops_.at(number_in(message, "hop", hops_.size() - 1));
+  const bool says_which = type == "connected" || type == "hop_ended";
+  const bool is_own = says_which ? (flag_in(message, "sends") ? hop.from : hop.to) == speaker
+                                 : hop.from == speaker || hop.to == speaker;
+  if (!is_own) {
+    throw Error::failed("it speaks for a stage that is not its own");
+  }
   if (type == "listening") {
     hop.port = static_cast<std::uint16_t>(number_in(message, "port", UINT16_MAX));
   } else if (type == "connected") {
     (flag_in(message, "sends") ? hop.sender_is_connected : hop.receiver_is_connected) = true;
-    if (const std::string line = text_in(message, "start_line"); !line.empty() && options_.is_verbose) {
+    if (const std::string line = sentence_in(message, "start_line"); !line.empty() && options_.is_verbose) {
       log_.info(hop.name + ": " + line);
     }
   } else if (type == "progress") {
@@ -320,7 +337,10 @@ void Pipeline::look_after_stages() {
   for (const auto& stage : stages_) {
     if (stage->has_just_ended()) {
       hear(*stage);
-      if (!stage->is_done() && kill_at_ns_ == INT64_MAX) {
+      // One that says that it is done, and not how its command ended, is not to be believed.
+      const bool has_said_all =
+          stage->is_done() && (!has_gone_ || stage->end().ending || stage->plan().stage.work != StageWork::command);
+      if (!has_said_all && kill_at_ns_ == INT64_MAX) {
         blame(Blame::silence, stage->who() + ": " + stage->why_it_ended());
       }
     }
@@ -384,6 +404,7 @@ void Pipeline::end_early() {
 }
 
 void Pipeline::kill_rest() {
+  kill_at_ns_ = monotonic_ns() + kill_again_ns;
   for (const auto& stage : stages_) {
     stage->kill();
   }
@@ -407,9 +428,7 @@ bool Pipeline::is_over() {
 
 int Pipeline::conclude() {
   while (!is_over()) {
-    wait();
-    look_after_stages();
-    end_what_failed();
+    turn();
   }
   if (options_.is_verbose) {
     say_bandwidths();

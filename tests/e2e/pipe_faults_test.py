@@ -13,7 +13,7 @@ import time
 import unittest
 
 import harness
-from pipelines import OWN_FAILURE, PipelineTest
+from pipelines import OWN_FAILURE, PipelineTest, of_process
 
 # It does not mind being asked to end, and neither do its children.
 STUBBORN = "trap '' TERM INT HUP; while :; do sleep 1000; done"
@@ -175,14 +175,7 @@ class PipeFaults(PipelineTest):
 
     def named(self, name: str) -> list[int]:
         """rdpipe's processes of that name: rdpipe-stage, rdpipe-hop, rdpipe-guard."""
-        found = []
-        for pid in self.left():
-            try:
-                if pathlib.Path(f"/proc/{pid}/comm").read_text().strip() == name:
-                    found.append(pid)
-            except FileNotFoundError:
-                continue
-        return sorted(found)
+        return sorted(pid for pid in self.left() if of_process(pid, "comm").strip() == name)
 
     def test_killed_helpers_of_a_stage(self):
         """Its agent, every hop (the ends at rdpipe itself too), and ssh."""

@@ -6,7 +6,7 @@ import subprocess
 
 import harness
 import private_sshd
-from pipelines import RING_BYTES, SLOT_BYTES, SMALL, PipelineTest
+from pipelines import RING_BYTES, SLOT_BYTES, SMALL, PipelineTest, of_process
 
 # What sh makes of it shows every quote, blank, line end and byte as it was written.
 ODD = "a b'c\"d$HOME`e`\\f\n\tg*?é日本;&|<>#!"
@@ -166,9 +166,7 @@ class Pipe(PipelineTest):
             seen = self.left()
             self.assertGreaterEqual(len(seen), 8, seen)
             for pid, line in seen.items():
-                environ = pathlib.Path(f"/proc/{pid}/environ")
-                environment = environ.read_text(errors="replace") if environ.exists() else ""
-                self.assertNotRegex(line + "\n" + environment, r"[0-9a-fA-F]{64}")
+                self.assertNotRegex(line + "\n" + of_process(pid, "environ"), r"[0-9a-fA-F]{64}")
         self.ends(self.program)
         self.assertNotRegex(self.program.text, r"[0-9a-fA-F]{64}")
         self.nothing_is_left()

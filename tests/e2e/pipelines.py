@@ -18,17 +18,20 @@ SMALL = ("--slot-bytes", SLOT_BYTES, "--slots", SLOTS)
 RING_BYTES = SLOT_BYTES * SLOTS
 
 
+def of_process(pid: int, name: str) -> str:
+    """/proc/PID/NAME; empty when the process has gone, at whatever moment."""
+    try:
+        return pathlib.Path("/proc", str(pid), name).read_bytes().decode(errors="replace")
+    except OSError:
+        return ""
+
+
 def processes_with(mark: str) -> dict[int, str]:
     """Every living process whose environment has the mark: whatever a pipeline started, on whichever host."""
     found = {}
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            folder = pathlib.Path("/proc", entry)
-            try:
-                if mark.encode() in (folder / "environ").read_bytes() and folder.joinpath("stat").read_text().rsplit(")", 1)[1].split()[0] != "Z":
-                    found[int(entry)] = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
-            except OSError:
-                continue
+    for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
+        if mark in of_process(pid, "environ") and of_process(pid, "stat").rpartition(")")[2].split()[:1] not in ([], ["Z"]):
+            found[pid] = of_process(pid, "cmdline").replace("\0", " ").strip()
     return found
 
 
