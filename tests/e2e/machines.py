@@ -13,15 +13,8 @@ def are_possible() -> bool:
     return subprocess.run(["unshare", "-n", "ip", "link", "set", "lo", "up"], capture_output=True, check=False).returncode == 0
 
 
-class TwoMachines(harness.EndToEnd):
-    def setUp(self):
-        super().setUp()
-        self.machines = [self.make_machine(), self.make_machine()]
-        subprocess.run(["ip", "link", "add", "fw0", "netns", str(self.machines[0].pid), "type", "veth",
-                        "peer", "name", "fw0", "netns", str(self.machines[1].pid)], check=True)
-        for machine, address in enumerate(ADDRESSES):
-            self.on(machine, "ip", "address", "add", f"{address}/24", "dev", "fw0")
-            self.on(machine, "ip", "link", "set", "fw0", "up")
+class Machines(harness.EndToEnd):
+    """`machines`, by number or name, are namespaces that make_machine() has made."""
 
     def make_machine(self) -> subprocess.Popen:
         """A process that holds a namespace of its own until its stdin ends."""
@@ -31,11 +24,22 @@ class TwoMachines(harness.EndToEnd):
         self.assertEqual(holder.stdout.readline(), b"up\n")
         return holder
 
-    def within(self, machine: int) -> list[str]:
+    def within(self, machine) -> list[str]:
         return ["nsenter", "-t", str(self.machines[machine].pid), "-n"]
 
-    def on(self, machine: int, *command):
+    def on(self, machine, *command):
         subprocess.run([*self.within(machine), *command], check=True, timeout=harness.WATCHDOG_S)
+
+
+class TwoMachines(Machines):
+    def setUp(self):
+        super().setUp()
+        self.machines = [self.make_machine(), self.make_machine()]
+        subprocess.run(["ip", "link", "add", "fw0", "netns", str(self.machines[0].pid), "type", "veth",
+                        "peer", "name", "fw0", "netns", str(self.machines[1].pid)], check=True)
+        for machine, address in enumerate(ADDRESSES):
+            self.on(machine, "ip", "address", "add", f"{address}/24", "dev", "fw0")
+            self.on(machine, "ip", "link", "set", "fw0", "up")
 
     def make_key(self, name: str):
         self.ends(self.start(harness.BIN / "framewire", "key", "--file", self.file(name)))

@@ -8,9 +8,9 @@ import subprocess
 import unittest
 
 import harness
+import machines
 import private_sshd
 from pipelines import OWN_FAILURE, PipelineTest
-import machines
 
 NAMES = ("home", "host1", "host2")
 NETWORK = "10.78.0."
@@ -19,15 +19,15 @@ SSH_PORT = 2222
 
 
 @unittest.skipUnless(os.getuid() == 0 and machines.are_possible(), "an sshd in network namespaces of its own needs root")
-class PipeHosts(PipelineTest):
+class PipeHosts(machines.Machines, PipelineTest):
     def setUp(self):
         super().setUp()
-        self.holders = {name: self.make_namespace() for name in (*NAMES, "switch")}
+        self.machines = {name: self.make_machine() for name in (*NAMES, "switch")}
         self.on("switch", "ip", "link", "add", "br0", "type", "bridge")
         self.on("switch", "ip", "link", "set", "br0", "up")
         for name in NAMES:
-            subprocess.run(["ip", "link", "add", "fw0", "netns", str(self.holders[name].pid), "type", "veth",
-                            "peer", "name", name, "netns", str(self.holders["switch"].pid)], check=True)
+            subprocess.run(["ip", "link", "add", "fw0", "netns", str(self.machines[name].pid), "type", "veth",
+                            "peer", "name", name, "netns", str(self.machines["switch"].pid)], check=True)
             self.on("switch", "ip", "link", "set", name, "up", "master", "br0")
             self.on(name, "ip", "address", "add", f"{ADDRESSES[name]}/24", "dev", "fw0")
             self.on(name, "ip", "link", "set", "fw0", "up")
@@ -37,20 +37,6 @@ class PipeHosts(PipelineTest):
         configurations = [path.read_text() for path in sorted(self.folder.glob("sshd-*/ssh_config"))]
         self.config = self.file("ssh_config")
         self.config.write_text("\n".join(configurations))
-
-    def make_namespace(self) -> subprocess.Popen:
-        """A process that holds a namespace of its own until its stdin ends."""
-        holder = subprocess.Popen(["unshare", "-n", "sh", "-c", "ip link set lo up && echo up && exec cat"], stdin=subprocess.PIPE,
-                                  stdout=subprocess.PIPE)
-        self.addCleanup(holder.communicate)
-        self.assertEqual(holder.stdout.readline(), b"up\n")
-        return holder
-
-    def within(self, name: str) -> list[str]:
-        return ["nsenter", "-t", str(self.holders[name].pid), "-n"]
-
-    def on(self, name: str, *command):
-        subprocess.run([*self.within(name), *command], check=True, timeout=harness.WATCHDOG_S)
 
     def firewall(self, name: str, *rules: str):
         self.on(name, "nft", "add", "table", "inet", "fw")

@@ -55,17 +55,7 @@ std::size_t BufferBio::read(std::span<std::byte> into) noexcept {
 }
 
 BIO* BufferBio::open() noexcept {
-  method_.reset(BIO_meth_new(BIO_TYPE_SOURCE_SINK, "framewire buffers"));
-  if (method_ == nullptr || BIO_meth_set_write_ex(method_.get(), write_bio) != 1 ||
-      BIO_meth_set_read_ex(method_.get(), read_bio) != 1 || BIO_meth_set_ctrl(method_.get(), control_bio) != 1) {
-    return nullptr;
-  }
-  BIO* bio = BIO_new(method_.get());
-  if (bio != nullptr) {
-    BIO_set_data(bio, this);
-    BIO_set_init(bio, 1);
-  }
-  return bio;
+  return open_bio(method_, {"framewire buffers", write_bio, read_bio, control_bio}, this);
 }
 
 }  // namespace framewire

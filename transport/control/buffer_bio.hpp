@@ -8,6 +8,8 @@
 #include <memory>
 #include <span>
 
+#include "transport/control/bio_method.hpp"
+
 namespace framewire {
 
 /// Outlives the BIO that it makes. What came belongs to the thread that reads, what is sealed to the one that writes;
@@ -38,10 +40,7 @@ class BufferBio {
   std::size_t read(std::span<std::byte> into) noexcept;
 
  private:
-  struct FreeMethod {
-    void operator()(BIO_METHOD* method) const noexcept { BIO_meth_free(method); }
-  };
-  std::unique_ptr<BIO_METHOD, FreeMethod> method_;
+  BioMethod method_;
   std::span<const std::byte> came_;
   std::unique_ptr<std::byte[]> sealed_;
   std::size_t sealed_bytes_ = 0;

@@ -63,17 +63,7 @@ long control_bio(BIO* bio, int command, long /*number*/, void* /*pointer*/) {
 
 BIO* SocketBio::open(int fd) noexcept {
   fd_ = fd;
-  method_.reset(BIO_meth_new(BIO_TYPE_SOURCE_SINK, "framewire socket"));
-  if (method_ == nullptr || BIO_meth_set_write_ex(method_.get(), write_bio) != 1 ||
-      BIO_meth_set_read_ex(method_.get(), read_bio) != 1 || BIO_meth_set_ctrl(method_.get(), control_bio) != 1) {
-    return nullptr;
-  }
-  BIO* bio = BIO_new(method_.get());
-  if (bio != nullptr) {
-    BIO_set_data(bio, this);
-    BIO_set_init(bio, 1);
-  }
-  return bio;
+  return open_bio(method_, {"framewire socket", write_bio, read_bio, control_bio}, this);
 }
 
 }  // namespace framewire

@@ -5,6 +5,8 @@
 
 #include <memory>
 
+#include "transport/control/bio_method.hpp"
+
 namespace framewire {
 
 /// Owned by a TlsStream; outlives the BIO that it makes.
@@ -19,10 +21,7 @@ class SocketBio {
   [[nodiscard]] int fd() const noexcept { return fd_; }
 
  private:
-  struct FreeMethod {
-    void operator()(BIO_METHOD* method) const noexcept { BIO_meth_free(method); }
-  };
-  std::unique_ptr<BIO_METHOD, FreeMethod> method_;
+  BioMethod method_;
   int fd_ = -1;
   bool may_read_ = true;
 };
