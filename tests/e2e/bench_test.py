@@ -269,7 +269,7 @@ class Bench(harness.EndToEnd):
         harness.wait_until(receiver, "the socket's receiver")
         os.kill(*receiver(), signal.SIGSTOP)
         self.ends(client, harness.LOST)
-        self.one_sentence(client, "has moved nothing for 10 s")
+        self.one_sentence(client, "has not taken a message within 10 s")
         harness.wait_until(lambda: client.family() == [], "all it started to go with it")
 
     def test_count_and_time_end_a_row(self):
