@@ -14,7 +14,8 @@ RdmaEnd::RdmaEnd(std::unique_ptr<RdmaConnection> connection, std::string peer)
       peer_(std::move(peer)),
       end_event_(make_event()),
       poller_(make_poller({connection_->completion_descriptor(), end_event_.get()})),
-      sends_(*connection_) {
+      sends_(*connection_),
+      stall_(connection_->peer_timeout_ns()) {
   sends_.speak_first();
   retired_.reserve(most_retired);
   leaving_.reserve(most_retired);
@@ -106,6 +107,9 @@ void RdmaEnd::look_after() noexcept {
     sends_.post_probe();
   }
   posted_at_last_tick_ = sends_.posted();
+  if (is_open() && stall_.is_stalled(monotonic_ns(), sends_.posted(), sends_.completed(), sends_.unfinished_bytes())) {
+    fail(LinkState::lost, peer_ + " does not answer, nor does the RDMA device say so");
+  }
 }
 
 void RdmaEnd::hear_end(const std::string& what) noexcept {

@@ -1,10 +1,22 @@
 #include "transport/rdma/send_queue.hpp"
 
 #include <array>
+#include <numeric>
 
 namespace framewire {
 
-SendQueue::SendQueue(const RdmaConnection& connection) noexcept : connection_(connection) {}
+namespace {
+
+std::uint64_t payload_bytes(const ibv_send_wr& request) noexcept {
+  const std::span parts(request.sg_list, static_cast<std::size_t>(request.num_sge));
+  return std::accumulate(parts.begin(), parts.end(), std::uint64_t{0},
+                         [](std::uint64_t sum, const ibv_sge& part) { return sum + part.length; });
+}
+
+}  // namespace
+
+SendQueue::SendQueue(const RdmaConnection& connection)
+    : connection_(connection), bytes_before_(std::size_t{connection.grants().send_depth} + 1) {}
 
 bool SendQueue::post(std::span<ibv_send_wr> requests) noexcept {
   const std::uint32_t half = connection_.grants().send_depth / 2;
@@ -12,6 +24,8 @@ bool SendQueue::post(std::span<ibv_send_wr> requests) noexcept {
     ibv_send_wr& request = requests[i];
     request.next = i + 1 < requests.size() ? &requests[i + 1] : nullptr;
     request.wr_id = ++posted_;
+    posted_bytes_ += payload_bytes(request);
+    bytes_before_[posted_ % bytes_before_.size()] = posted_bytes_;
     if (posted_ - signalled_ >= half) {
       request.send_flags |= IBV_SEND_SIGNALED;
     }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "transport/rdma/connection.hpp"
 
@@ -14,7 +15,7 @@ namespace framewire {
 /// a completion speaks for all before it.
 class SendQueue {
  public:
-  explicit SendQueue(const RdmaConnection& connection) noexcept;
+  explicit SendQueue(const RdmaConnection& connection);
 
   /// How many requests can be posted now.
   [[nodiscard]] std::uint32_t room() const noexcept {
@@ -23,6 +24,8 @@ class SendQueue {
   /// Requests posted, and completed as far as is known: request n is done once completed() > n, counted from 0.
   [[nodiscard]] std::uint64_t posted() const noexcept { return posted_; }
   [[nodiscard]] std::uint64_t completed() const noexcept { return completed_; }
+  /// The payload of those that are not completed.
+  [[nodiscard]] std::uint64_t unfinished_bytes() const noexcept { return posted_bytes_ - bytes_before(completed_); }
 
   /// Posts all of them, chained here, in one call: at least one, at most room(). Signals one in every half queue, and
   /// those that the caller has marked. False when the device refuses: the queue pair is in error.
@@ -39,7 +42,14 @@ class SendQueue {
   std::optional<ibv_wc_status> poll() noexcept;
 
  private:
+  /// Of all requests up to number n, the last that was posted or completed among them.
+  [[nodiscard]] std::uint64_t bytes_before(std::uint64_t n) const noexcept {
+    return bytes_before_[n % bytes_before_.size()];
+  }
+
   const RdmaConnection& connection_;
+  std::vector<std::uint64_t> bytes_before_;  // from the last completed request to the last posted one, around
+  std::uint64_t posted_bytes_ = 0;
   std::uint64_t posted_ = 0;
   std::uint64_t completed_ = 0;
   std::uint64_t signalled_ = 0;  // the last signalled one's number, plus 1
