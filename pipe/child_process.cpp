@@ -139,11 +139,12 @@ ChildProcess ChildProcess::fork_of(const ChildDescriptors& descriptors, const st
 }
 
 ChildProcess ChildProcess::start(const std::vector<std::string>& words, const ChildDescriptors& descriptors,
-                                 bool leader) {
+                                 bool leader, const std::function<void(pid_t)>& prepare) {
   std::vector<char*> arguments;
   std::ranges::transform(words, std::back_inserter(arguments),
                          [](const std::string& word) { return const_cast<char*>(word.c_str()); });
   arguments.push_back(nullptr);
+  PipeEnds go = make_pipe();
   PipeEnds fault = make_pipe();
   ChildDescriptors all = descriptors;
   all.reports = fault.writes.get();
@@ -155,7 +156,7 @@ ChildProcess ChildProcess::start(const std::vector<std::string>& words, const Ch
     if (leader) {
       ::setpgid(0, 0);
     }
-    if (arrange(all)) {
+    if (char word = 0; ::read(go.reads.get(), &word, 1) == 1 && arrange(all)) {
       ::fcntl(reports_fd, F_SETFD, FD_CLOEXEC);
       restore_signals();
       ::execvp(arguments[0], arguments.data());
@@ -169,6 +170,12 @@ ChildProcess ChildProcess::start(const std::vector<std::string>& words, const Ch
     child.group_ = child.pid_;
   }
   fault.writes.reset();
+  if (prepare) {
+    prepare(child.pid_);
+  }
+  if (::write(go.writes.get(), "g", 1) != 1) {
+    throw Error::from_errno("start " + words.front(), errno);
+  }
   throw_if_not_run(fault, words.front());
   return child;
 }

@@ -49,9 +49,11 @@ class ChildProcess {
   /// comes, unless it looks after itself. The parent has one thread. Throws Error.
   static ChildProcess fork_of(const ChildDescriptors& descriptors, const std::function<int()>& work,
                               bool goes_with_parent = true);
-  /// Starts a program that is looked for in PATH. As `leader` it begins a process group, which signal() reaches then;
-  /// Throws Error, also when the program cannot be run.
-  static ChildProcess start(const std::vector<std::string>& words, const ChildDescriptors& descriptors, bool leader);
+  /// Starts a program that is looked for in PATH. As `leader` it begins a process group, which signal() reaches then.
+  /// Nothing of it runs before `prepare`, which is given the process, has returned. Throws Error, also when the program
+  /// cannot be run.
+  static ChildProcess start(const std::vector<std::string>& words, const ChildDescriptors& descriptors, bool leader,
+                            const std::function<void(pid_t)>& prepare = {});
 
   [[nodiscard]] bool is_running() const noexcept { return pid_ > 0; }
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }

@@ -39,13 +39,15 @@ int guard(pid_t group) {
 
 }  // namespace
 
-Command::Command(const std::string& text, int input, int output, int held_open)
-    : shell_(ChildProcess::start({user_shell(), "-c", text}, {.input = input, .output = output}, true)) {
-  PipeEnds pipe = make_pipe();
-  const pid_t group = shell_.pid();
-  guard_ = ChildProcess::fork_of(
-      {.input = pipe.reads.get(), .output = held_open}, [group] { return guard(group); }, false);
-  lifeline_ = std::move(pipe.writes);
+Command::Command(const std::string& text, int input, int output, int held_open) {
+  // The guard stands before anything runs: nobody can then be without one when this process is killed.
+  const auto set_guard = [&](pid_t group) {
+    PipeEnds pipe = make_pipe();
+    guard_ = ChildProcess::fork_of(
+        {.input = pipe.reads.get(), .output = held_open}, [group] { return guard(group); }, false);
+    lifeline_ = std::move(pipe.writes);
+  };
+  shell_ = ChildProcess::start({user_shell(), "-c", text}, {.input = input, .output = output}, true, set_guard);
 }
 
 Command::~Command() {

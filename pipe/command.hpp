@@ -29,9 +29,9 @@ class Command {
   [[nodiscard]] bool is_all_gone() const noexcept { return shell_.is_all_gone(); }
 
  private:
-  ChildProcess shell_;
   FileDescriptor lifeline_;  // the guard reads its other end
   ChildProcess guard_;
+  ChildProcess shell_;
 };
 
 }  // namespace framewire
