@@ -33,7 +33,8 @@ def is_ours(entry: dict) -> bool:
         program = pathlib.Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")[0]
     except (FileNotFoundError, ProcessLookupError):
         return True
-    return not program or pathlib.Path(os.fsdecode(program)).name.startswith("framewire")  # one that ends has no words any more
+    # One that ends has no words any more; those of a hop are its rdpipe's.
+    return not program or pathlib.Path(os.fsdecode(program)).name.startswith(("framewire", "rdsend", "rdrecv", "rdpipe"))
 
 
 def held_objects() -> dict:

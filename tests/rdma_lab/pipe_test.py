@@ -1,0 +1,48 @@
+"""rdpipe with its bytes over RDMA: every hop of a pipeline, also those from and to whoever started it. Hosts are a private sshd on the device's address."""
+import os
+import signal
+
+import lab
+from lab import harness
+
+from pipelines import OWN_FAILURE, RING_BYTES, SLOT_BYTES, SMALL, PipelineTest
+
+
+class PipeOverRdma(PipelineTest, lab.RdmaTest):
+    sshd_address = lab.ADDRESS
+    # Loopback, which the same machine would take, has no RDMA.
+    common = ("-v", "--transport", "rdma", "--data-address", f"host1={lab.ADDRESS}")
+    between = (*common, "--data-address", f"host2={lab.ADDRESS}")
+
+    def test_sizes_around_a_slot_and_the_ring(self):
+        for size in (0, 1, SLOT_BYTES + 1, RING_BYTES + 1, 3_000_017):
+            with self.subTest(f"{size} bytes"):
+                data = os.urandom(size)
+                self.assertTrue(self.run_pipe(*self.between, *SMALL, "host1:cat", "host2:cat", given=data) == data)
+                for hop in ("here → host1", "host1 → host2", "host2 → here"):
+                    self.says(rf"^{hop}: transport=rdma .*auth=psk control=tls1.3", rf"^{hop}: Bandwidth .* over rdma")
+
+    def test_files_at_both_ends(self):
+        original, copy = self.file("original"), self.file("copy")
+        original.write_bytes(os.urandom(10_000_001))
+        self.run_pipe(*self.between, f"host1:<{original}", f"host2:>{copy}")
+        self.assertTrue(copy.read_bytes() == original.read_bytes())
+        self.says("^host1 → host2: Bandwidth .* over rdma")
+
+    def test_a_stage_that_is_killed(self):
+        done = self.file("done")
+        self.program = self.rdpipe(*self.between, "host1:yes", f"host2:cat >/dev/null && touch {done}")
+        os.kill(self.pid_of("^yes"), signal.SIGKILL)
+        self.ends(self.program, 128 + signal.SIGKILL)
+        self.nothing_is_left()
+        self.says(r"stage 1 .* was ended by signal 9")
+        self.assertFalse(done.exists(), "what was cut off looked complete")
+
+    def test_encrypted_it_goes_by_tcp(self):
+        self.assertEqual(self.run_pipe("-v", "--encrypt", "host1:cat", given=b"secret"), b"secret")
+        self.says(" over tcp")
+        self.assertEqual(self.run_pipe("--encrypt", "--transport", "rdma", "host1:cat", status=OWN_FAILURE), b"")
+
+
+if __name__ == "__main__":
+    harness.main()
