@@ -94,7 +94,8 @@ void RdmaEnd::fail(LinkState state, std::string why) noexcept {
 
 // ---- The watch's thread ----
 
-/// A peer that has nothing to say looks like one that is gone: where nothing was posted, a probe asks its device.
+/// A peer that has nothing to say looks like one that is gone: where no request is under way whose completion would be
+/// seen, a probe asks its device.
 void RdmaEnd::look_after() noexcept {
   leaving_.clear();  // what was retired before the last look, without the mutex
   const std::scoped_lock lock(mutex_);
@@ -103,10 +104,9 @@ void RdmaEnd::look_after() noexcept {
   if (calls_.on_tick) {
     calls_.on_tick();
   }
-  if (is_open() && sends_.posted() == posted_at_last_tick_) {
+  if (is_open()) {
     sends_.post_probe();
   }
-  posted_at_last_tick_ = sends_.posted();
   if (is_open() && stall_.is_stalled(monotonic_ns(), sends_.posted(), sends_.completed(), sends_.unfinished_bytes())) {
     fail(LinkState::lost, peer_ + " does not answer, nor does the RDMA device say so");
   }

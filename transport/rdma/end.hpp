@@ -90,7 +90,6 @@ class RdmaEnd {
 
   mutable std::mutex mutex_;
   SendQueue sends_;
-  std::uint64_t posted_at_last_tick_ = 0;
   StallWatch stall_;
   std::string fault_;
   Calls calls_;

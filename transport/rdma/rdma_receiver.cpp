@@ -39,13 +39,13 @@ std::string RdmaReceiver::note() const {
 
 /// The last credits shall arrive: disconnecting ends what is under way.
 void RdmaReceiver::drain() noexcept {
-  {
-    const std::scoped_lock lock(end_.mutex());
-    end_.sends().post_probe();
-  }
   const auto has_arrived = [&] {
     send_credits();
-    return end_.sends().completed() == end_.sends().posted();
+    const bool is_done = end_.sends().completed() == end_.sends().posted();
+    if (!is_done) {
+      end_.sends().post_probe();  // credits are not signalled: it speaks for all before it
+    }
+    return is_done;
   };
   end_.await(has_arrived, monotonic_ns() + drain_patience_ns);
 }

@@ -38,12 +38,11 @@ bool SendQueue::post(std::span<ibv_send_wr> requests) noexcept {
 }
 
 void SendQueue::post_probe() noexcept {
-  if (completed_ >= probe_ && room() > 0) {
+  if (completed_ >= signalled_ && room() > 0) {
     std::array<ibv_send_wr, 1> request{};
     request[0].opcode = IBV_WR_RDMA_WRITE;
     request[0].send_flags = IBV_SEND_SIGNALED;
     post(request);
-    probe_ = posted_;
   }
 }
 

@@ -31,7 +31,7 @@ class SendQueue {
   /// those that the caller has marked. False when the device refuses: the queue pair is in error.
   bool post(std::span<ibv_send_wr> requests) noexcept;
 
-  /// Posts an empty write, unless one is under way: a peer that is gone cannot acknowledge it.
+  /// Posts an empty write, unless a signalled request is under way: a peer that is gone cannot acknowledge it.
   void post_probe() noexcept;
 
   /// At the beginning of a link: over iWARP the end that dialled has to send something before the other one may. Does
@@ -53,7 +53,6 @@ class SendQueue {
   std::uint64_t posted_ = 0;
   std::uint64_t completed_ = 0;
   std::uint64_t signalled_ = 0;  // the last signalled one's number, plus 1
-  std::uint64_t probe_ = 0;      // likewise
 };
 
 /// The sentence for a fault of a request to `peer` ("the viewer").
