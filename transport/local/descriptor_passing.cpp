@@ -53,7 +53,7 @@ void send_with_descriptors(int socket, std::span<const std::byte> record, std::s
     sent = ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
   } while (sent < 0 && errno == EINTR);
   if (sent != static_cast<ssize_t>(record.size())) {
-    throw Error::lost_peer("the viewer went away while shared memory was handed to it");
+    throw Error::lost_peer("the other end went away while shared memory was handed to it");
   }
 }
 

@@ -131,8 +131,8 @@ LinkState LocalSender::state() const noexcept {
 
 std::string LocalSender::fault() const {
   return is_broken_.load(std::memory_order_relaxed)
-             ? "the viewer gave back a slot that it does not hold, or wrote where it has nothing to say"
-             : "the viewer's process closed the link";
+             ? "the other end gave back a slot that it does not hold, or wrote where it has nothing to say"
+             : "the other end's process closed the link";
 }
 
 }  // namespace framewire

@@ -6,7 +6,7 @@
 namespace framewire {
 
 RdmaExposure::RdmaExposure(std::unique_ptr<RdmaConnection> connection, SenderDomains& domains)
-    : domains_(domains), end_(std::move(connection), "the viewer") {
+    : domains_(domains), end_(std::move(connection), "the other end") {
   end_.watch({});
 }
 

@@ -57,7 +57,7 @@ struct RdmaSender::Batch {
 
 RdmaSender::RdmaSender(std::unique_ptr<RdmaConnection> connection, SenderDomains& domains)
     : domains_(domains),
-      end_(std::move(connection), "the viewer"),
+      end_(std::move(connection), "the other end"),
       waiting_(most_waiting),
       under_way_(grants().send_depth) {
   if (grants().send_depth <= announcement_requests) {
@@ -83,13 +83,13 @@ void RdmaSender::epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots,
                              const std::optional<RingAccess>& access) noexcept {
   const std::scoped_lock lock(end_.mutex());
   if (!access || access->cells_per_slot == 0 || access->cells_per_slot > max_slices || access->receive_depth == 0) {
-    return end_.fail(LinkState::broken, "the viewer did not say where its ring is");
+    return end_.fail(LinkState::broken, "the other end did not say where its ring is");
   }
   assert(announced_pool_ && announced_pool_->epoch() == epoch);
   ring_slots = std::min(ring_slots, max_pool_slots);
   std::erase_if(rings_, [](const auto& one) { return one->free_slots.size() == one->slices_out.size(); });
   if (rings_.size() >= most_rings) {
-    return end_.fail(LinkState::broken, "the viewer keeps frames of " + std::to_string(most_rings) + " formats");
+    return end_.fail(LinkState::broken, "the other end keeps frames of " + std::to_string(most_rings) + " formats");
   }
   if (!rings_.empty()) {
     rings_.back()->pool.reset();  // nothing new is sent from it
@@ -140,7 +140,7 @@ bool RdmaSender::take_credit_for(const FrameHeader& header) noexcept {
   RemoteRing& ring = *rings_.back();
   if (header.slice_count > std::min(ring.access.cells_per_slot, ring.access.receive_depth)) {
     end_.fail(LinkState::broken, "a frame of " + std::to_string(header.slice_count) +
-                                     " slices is more than the viewer has header cells for");
+                                     " slices is more than the other end has header cells for");
     return false;
   }
   if (header.slice != 0) {
@@ -316,7 +316,7 @@ bool RdmaSender::take_credits() noexcept {
           end_.fail_by(IBV_WC_WR_FLUSH_ERR);
         }
       } else {
-        end_.fail(LinkState::broken, "the viewer sent a message that gives nothing back");
+        end_.fail(LinkState::broken, "the other end sent a message that gives nothing back");
       }
     }
   } while (count == static_cast<int>(completions.size()));
@@ -327,7 +327,7 @@ void RdmaSender::take_credit(const Immediate& credit) noexcept {
   const auto found =
       std::ranges::find(rings_, credit.epoch, [](const auto& ring) { return low_epoch_bits(ring->epoch); });
   if (found == rings_.end() || credit.slot >= (*found)->slices_out.size() || (*found)->slices_out[credit.slot] == 0) {
-    return end_.fail(LinkState::broken, "the viewer gave back a slot that it does not hold");
+    return end_.fail(LinkState::broken, "the other end gave back a slot that it does not hold");
   }
   RemoteRing& ring = **found;
   ++acknowledged_;

@@ -321,11 +321,11 @@ void SenderSession::handle(const nlohmann::json& message) {
     viewer_received_ = bye.frames_received;
     report_.has_said_bye = true;
     report_.viewer_statistics = bye.statistics;
-    report_.ending = bye_sent_ ? "the stream ended" : "the viewer left: " + quote(bye.reason);
+    report_.ending = bye_sent_ ? "the stream ended" : "the " + report_.taker + " left: " + quote(bye.reason);
     is_over_ = true;
   }
   if (type == "choose") {
-    throw Error::lost_peer("the viewer could not use the link after all");
+    throw Error::lost_peer("the " + report_.taker + " could not use the link after all");
   }
   // Other types are of a newer viewer.
 }
@@ -356,7 +356,7 @@ void SenderSession::say_bye_when_drained() {
     authenticated_.channel->post(to_json(
         ByeMessage{.reason = "the stream ended", .frames_sent = feed_->counts().frames_sent, .statistics = {}}));
   } else if (out_of_time) {
-    report_.ending = "the viewer did not take the last frames in time";
+    report_.ending = "the " + report_.taker + " did not take the last frames in time";
     is_over_ = true;
   }
 }
@@ -374,7 +374,7 @@ void SenderSession::check_peer() {
   if (const std::int64_t now_ns = monotonic_ns(); now_ns >= next_check_ns_) {
     next_check_ns_ = now_ns + ns_per_s / 2;
     if (tcp_peer_is_silent(authenticated_.channel->fd(), context_.terms.peer_timeout_ns)) {
-      throw Error::lost_peer("the viewer's host does not answer");
+      throw Error::lost_peer("the " + report_.taker + "'s host does not answer");
     }
   }
 }

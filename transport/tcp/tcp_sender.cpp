@@ -213,14 +213,14 @@ LinkState TcpSender::state() const noexcept {
 std::string TcpSender::fault() const {
   switch (state()) {
     case LinkState::closed:
-      return "the viewer closed its data connection";
+      return "the other end closed its data connection";
     case LinkState::lost:
       if (wire_->saw_tampering()) {
-        return "what the viewer sent over its encrypted data connection was changed on the way";
+        return "what the other end sent over its encrypted data connection was changed on the way";
       }
-      return "the viewer's data connection was cut, or its host does not answer";
+      return "the other end's data connection was cut, or its host does not answer";
     case LinkState::broken:
-      return "the viewer gave back a slot that it does not hold";
+      return "the other end gave back a slot that it does not hold";
     case LinkState::open:
       break;
   }
