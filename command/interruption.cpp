@@ -17,11 +17,17 @@ namespace framewire {
 
 namespace {
 
+/// Without those that whoever started this program has it ignore, as a shell does with Ctrl-C for what a script runs in
+/// the background: a descriptor would bring them all the same.
 sigset_t polite_signals() noexcept {
   sigset_t set;
   sigemptyset(&set);
-  sigaddset(&set, SIGINT);
-  sigaddset(&set, SIGTERM);
+  for (const int number : {SIGINT, SIGTERM}) {
+    struct sigaction action {};
+    if (::sigaction(number, nullptr, &action) != 0 || action.sa_handler != SIG_IGN) {
+      sigaddset(&set, number);
+    }
+  }
   return set;
 }
 

@@ -12,8 +12,8 @@
 namespace framewire {
 
 /// Takes SIGINT and SIGTERM from here on: the first one is a request, the second ends the process as it always did, for
-/// the case that something hangs. Made before any other thread, since threads inherit which signals are theirs. Its own
-/// thread is "fw-signals"; the members may be called from any.
+/// the case that something hangs; either only where it is not to be ignored. Made before any other thread, since
+/// threads inherit which signals are theirs. Its own thread is "fw-signals"; the members may be called from any.
 class Interruption {
  public:
   /// Throws Error.

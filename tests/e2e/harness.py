@@ -23,6 +23,7 @@ PATIENCE = float(os.environ.get("FRAMEWIRE_PATIENCE", "1"))
 IS_SANITIZED = PATIENCE > 1  # memory and speed are not the programs' own then
 WATCHDOG_S = 30 * PATIENCE  # longer than this nothing here may take: it hangs
 OK, FAILED, USAGE, REFUSED, LOST = range(5)  # exit statuses
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a test in the background may have it ignored, and what it starts would, too
 TRACES_OF_A_CRASH = re.compile(r"terminate called|Assertion|Segmentation|AddressSanitizer|ThreadSanitizer|runtime error|#0 0x")
 
 

@@ -54,6 +54,20 @@ class Interrupt(harness.EndToEnd):
         self.ends_soon(sender)
         self.checked_stats(sender, viewer)
 
+    def test_ctrl_c_that_is_to_be_ignored(self):
+        """As a shell has it for what a script runs in the background."""
+        sender = self.send_on("pattern", "--size", "64x36")
+        viewer = self.view(sender.address, prefix=("sh", "-c", 'trap "" INT; exec "$@"', "sh"))
+        viewer.wait_line("^transport=")
+        viewer.interrupt()
+        shown = self.view(sender.address, "--frames", "20")
+        self.ends(shown)
+        self.assertTrue(viewer.is_running())
+        viewer.signal(signal.SIGTERM)
+        self.ends_soon(viewer)
+        sender.interrupt()
+        self.ends_soon(sender)
+
     def test_alone(self):
         sender = self.send_on("pattern", "--size", "64x36")
         viewer = self.view(f"127.0.0.1:{harness.free_port()}")
