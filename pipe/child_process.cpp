@@ -207,6 +207,12 @@ bool ChildProcess::has_ended(Ending& ending) noexcept {
   return true;
 }
 
+bool ChildProcess::has_stopped_for_terminal() const noexcept {
+  siginfo_t info{};
+  return is_running() && ::waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WNOHANG) == 0 &&
+         (info.si_status == SIGTTIN || info.si_status == SIGTTOU);
+}
+
 Ending ChildProcess::wait() noexcept {
   Ending ending;
   siginfo_t info{};

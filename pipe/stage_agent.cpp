@@ -266,6 +266,8 @@ void StageAgent::look_after_processes() {
   if (command_ && command_->has_ended(ending)) {
     hear(downstream_);  // whose reader may be why
     command_has_ended(ending);
+  } else if (command_ && !is_ending_ && command_->has_stopped_for_terminal()) {
+    fail("its command wants the terminal, which no stage has; put it behind rdpipe: rdpipe … | less");
   }
 }
 

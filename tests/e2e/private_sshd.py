@@ -3,6 +3,7 @@ import os
 import pathlib
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -85,6 +86,20 @@ Host {" ".join(self.hosts)}
         raise AssertionError(f"the test's sshd does not answer: {answer.stderr}{(self.folder / 'sshd.log').read_text()}")
 
     def stop(self):
-        self.process.kill()
+        """Its sessions, which are sessions of their own to the kernel as well, too."""
+        parents = {}
+        for entry in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                parents[int(entry)] = int(pathlib.Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()[1])
+            except OSError:
+                continue  # it has gone
+        family = [self.process.pid]
+        for pid in family:  # which grows
+            family += [child for child, parent in parents.items() if parent == pid]
+        for pid in family:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
         self.process.wait()
         self.log.close()
