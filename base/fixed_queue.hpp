@@ -24,6 +24,10 @@ class FixedQueue {
     assert(count_ > 0);
     return places_[head_];
   }
+  [[nodiscard]] const Value& front() const noexcept {
+    assert(count_ > 0);
+    return places_[head_];
+  }
 
   /// Not when full.
   void push(Value value) noexcept {

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <numeric>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -14,6 +15,7 @@
 #include "tests/contract/link_pairs.hpp"
 #include "tests/rdma_lab/raw_peer.hpp"
 #include "transport/rdma/cell.hpp"
+#include "transport/rdma/end.hpp"
 #include "transport/rdma/immediate.hpp"
 #include "transport/rdma/rdma_receiver.hpp"
 #include "transport/rdma/rdma_sender.hpp"
@@ -23,6 +25,65 @@ namespace {
 
 constexpr std::uint64_t slot_bytes = 10'000;
 constexpr std::uint32_t ring_slots = 2;
+
+// ---- A device that does not finish ----
+
+/// What nobody receives is sent again and again, for ever: to whoever waits for it that is a device that has forgotten
+/// it. An honest request behind it does not help.
+TEST(AStuckDevice, IsNotWaitedForForEver) {
+  SenderDomains domains;
+  RdmaConnectionPair pair = rdma_connection_pair(domains, {}, false);
+  RdmaEnd end(std::move(pair.dialled), "the other end");
+  end.watch({});
+  ibv_send_wr request{};
+  request.opcode = IBV_WR_SEND;
+  {
+    const std::scoped_lock lock(end.mutex());
+    ASSERT_TRUE(end.post(std::span(&request, 1)));
+    end.post_probe();
+    EXPECT_TRUE(end.sends().awaits_completion());
+    EXPECT_EQ(end.sends().awaited_bytes(), 0U);
+  }
+  const std::int64_t give_up_ns = monotonic_ns() + 30 * ns_per_s;
+  while (end.is_open() && monotonic_ns() < give_up_ns) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_EQ(end.state(), LinkState::lost);
+  EXPECT_EQ(end.fault(), "the other end does not answer, nor does the RDMA device say so");
+}
+
+/// Of requests that are not signalled one completion tells, behind half a queue of them.
+TEST(ASendQueue, KnowsHowMuchTheNextCompletionIsBehind) {
+  SenderDomains domains;
+  RdmaConnectionPair pair = rdma_connection_pair(domains, {.queue_depth = 8}, false);
+  RdmaEnd end(std::move(pair.dialled), "the other end");
+  const std::scoped_lock lock(end.mutex());
+  for (int round = 0; round < 100; ++round) {  // the queue goes around
+    end.post_probe();
+    ASSERT_TRUE(end.sends().awaits_completion());
+    ASSERT_TRUE(eventually([&] { return end.poll_sends(); }));
+    ASSERT_FALSE(end.sends().awaits_completion());
+  }
+  std::array<char, 3> bytes{};
+  ibv_sge part{.addr = reinterpret_cast<std::uint64_t>(bytes.data()), .length = bytes.size(), .lkey = 0};
+  const auto post_what_nobody_receives = [&] {
+    ibv_send_wr request{};
+    request.opcode = IBV_WR_SEND;
+    request.sg_list = &part;
+    request.num_sge = 1;
+    request.send_flags = IBV_SEND_INLINE;
+    return end.post(std::span(&request, 1));
+  };
+  const std::uint32_t half = end.connection().grants().send_depth / 2;
+  for (std::uint32_t i = 1; i < half; ++i) {
+    ASSERT_TRUE(post_what_nobody_receives());
+    EXPECT_FALSE(end.sends().awaits_completion()) << i;
+  }
+  while (end.room() > 0) {
+    ASSERT_TRUE(post_what_nobody_receives());
+    EXPECT_EQ(end.sends().awaited_bytes(), bytes.size() * half) << "what is posted behind it does not count";
+  }
+}
 
 // ---- A hostile sender ----
 

@@ -109,8 +109,8 @@ class Play(RdmaTest):
         mine.chmod(0o600)
         self.key = mine
 
-    def meet(self, name: str):
-        meet(self._testMethodName, name)
+    def meet(self, name: str, seconds: float = 120):
+        meet(self._testMethodName, name, seconds)
 
     def play(self, sender, viewer):
         try:

@@ -197,7 +197,7 @@ TEST_F(PullingAStream, EachEndHearsThatTheOtherIsGone) {
   begin_epoch(100);
   puller_.reset();
   EXPECT_TRUE(eventually([&] { return exposure_->state() == LinkState::closed; }));
-  EXPECT_NE(exposure_->fault().find("the viewer"), std::string::npos);
+  EXPECT_NE(exposure_->fault().find("the other end"), std::string::npos);
 }
 
 TEST_F(PullingAStream, ASenderThatIsGoneIsNamed) {

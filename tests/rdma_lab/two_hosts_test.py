@@ -87,7 +87,7 @@ class TwoHosts(lab.Play):
                 cut_at = time.monotonic()
                 self.assertNotEqual(self.port_state(), "ACTIVE")
                 said = viewer.wait_line("^lost the sender: (.*)", after=before).group(1)
-                self.assertRegex(said, "sender")
+                self.assertRegex(said, "the sender|is gone")  # the latter where an emulated device has forgotten what was under way
                 time.sleep(max(0.0, cut_at + seconds - time.monotonic()))
                 before = len(viewer.lines)
                 lab.link("restore")
@@ -169,7 +169,7 @@ class TwoHosts(lab.Play):
             sender = self.start_sender("--allow-pull", "--timeout", "10s")
             lab.link("lossy", "1%")
             self.meet("lossy")
-            self.meet("has looked")
+            self.meet("has looked", 300)
             dropped = lab.counters()["qdisc_dropped"]
             lab.link("lossless")
             self.assertGreater(dropped, 0, "packets were lost")
@@ -177,6 +177,7 @@ class TwoHosts(lab.Play):
             # In more than one session where the emulated device has forgotten a read: the viewer notices, and says goodbye only to the last.
             self.assertEqual(sent["frames_sent"], 0)
             self.assertIn(sum(session["frames_pulled"] or 0 for session in sent["sessions"]), range(1, 41))
+            self.assertLess(len(sent["sessions"]), 7, "sessions are lost that were sound")
 
         def viewer():
             record = pictures.StampedRecording(self.file("looks.rgba"), FRAME_BYTES)
@@ -184,7 +185,7 @@ class TwoHosts(lab.Play):
             self.meet("lossy")
             viewer = self.view(f"{lab.PEER}:{PORT}", "--key", self.key, "--timeout", "10s", "--pull", "--frames", "40", "--output", record.path)
             viewer.wait_line("transport=rdma memory=host auth=psk control=tls1.3 .* mode=pull$")
-            self.ends(viewer, seconds=120)
+            self.ends(viewer, seconds=240)  # a read that is forgotten takes half a minute
             self.meet("has looked")
             numbers = record.sequences()
             self.assertEqual(numbers, sorted(set(numbers)))

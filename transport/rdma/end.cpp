@@ -16,7 +16,9 @@ RdmaEnd::RdmaEnd(std::unique_ptr<RdmaConnection> connection, std::string peer)
       poller_(make_poller({connection_->completion_descriptor(), end_event_.get()})),
       sends_(*connection_),
       stall_(connection_->peer_timeout_ns()) {
-  sends_.speak_first();
+  if (!sends_.speak_first()) {
+    fail_by(IBV_WC_WR_FLUSH_ERR);
+  }
   retired_.reserve(most_retired);
   leaving_.reserve(most_retired);
 }
@@ -66,6 +68,12 @@ bool RdmaEnd::post(std::span<ibv_send_wr> requests) noexcept {
   return is_posted;
 }
 
+void RdmaEnd::post_probe() noexcept {
+  if (is_open() && !sends_.post_probe()) {
+    fail_by(IBV_WC_WR_FLUSH_ERR);
+  }
+}
+
 bool RdmaEnd::poll_sends() noexcept {
   const std::uint64_t completed_before = sends_.completed();
   if (const auto status = sends_.poll()) {
@@ -94,8 +102,7 @@ void RdmaEnd::fail(LinkState state, std::string why) noexcept {
 
 // ---- The watch's thread ----
 
-/// A peer that has nothing to say looks like one that is gone: where no request is under way whose completion would be
-/// seen, a probe asks its device.
+/// A peer that has nothing to say looks like one that is gone: where nothing was posted, a probe asks its device.
 void RdmaEnd::look_after() noexcept {
   leaving_.clear();  // what was retired before the last look, without the mutex
   const std::scoped_lock lock(mutex_);
@@ -104,10 +111,12 @@ void RdmaEnd::look_after() noexcept {
   if (calls_.on_tick) {
     calls_.on_tick();
   }
-  if (is_open()) {
-    sends_.post_probe();
+  if (sends_.posted() == posted_at_last_tick_) {
+    post_probe();
   }
-  if (is_open() && stall_.is_stalled(monotonic_ns(), sends_.posted(), sends_.completed(), sends_.unfinished_bytes())) {
+  posted_at_last_tick_ = sends_.posted();
+  if (is_open() &&
+      stall_.is_stalled(monotonic_ns(), sends_.completed(), sends_.awaits_completion(), sends_.awaited_bytes())) {
     fail(LinkState::lost, peer_ + " does not answer, nor does the RDMA device say so");
   }
 }

@@ -64,6 +64,8 @@ class RdmaEnd {
   [[nodiscard]] std::uint64_t completed() const noexcept { return sends_.completed(); }
   /// SendQueue::post(); a refusal ends the link.
   bool post(std::span<ibv_send_wr> requests) noexcept;
+  /// SendQueue::post_probe(); a refusal ends the link.
+  void post_probe() noexcept;
   /// SendQueue::poll(); a fault ends the link. True when something has completed.
   bool poll_sends() noexcept;
   /// Asks for notice of the next completion; a device that is gone ends the link.
@@ -90,6 +92,7 @@ class RdmaEnd {
 
   mutable std::mutex mutex_;
   SendQueue sends_;
+  std::uint64_t posted_at_last_tick_ = 0;
   StallWatch stall_;
   std::string fault_;
   Calls calls_;

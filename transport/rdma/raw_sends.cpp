@@ -23,13 +23,14 @@ struct RawSends::Batch {
   std::size_t count = 0;
 };
 
-RawSends::RawSends(const RdmaConnection& connection, const RawMemory& memory, const RawPlan& plan) noexcept
+RawSends::RawSends(const RdmaConnection& connection, const RawMemory& memory, const RawPlan& plan)
     : connection_(connection),
       memory_(memory),
       plan_(plan),
       notifies_by_send_(plan.operation == RawOperation::latency && !connection.grants().has_immediate),
       signal_every_(std::max<std::uint64_t>(plan.slots / 2, 1)),
-      sends_(connection) {}
+      sends_(connection),
+      stall_(connection.peer_timeout_ns()) {}
 
 bool RawSends::post(std::uint64_t end, bool is_end) {
   const std::uint64_t first = sends_.posted();
@@ -89,6 +90,12 @@ bool RawSends::poll() {
     throw Error::lost_peer(describe_fault(*status, "the other end"));
   }
   return sends_.completed() != before;
+}
+
+void RawSends::require_progress(std::int64_t now_ns) {
+  if (stall_.is_stalled(now_ns, sends_.completed(), sends_.awaits_completion(), sends_.awaited_bytes())) {
+    throw Error::lost_peer("the other end does not answer, nor does the RDMA device say so");
+  }
 }
 
 }  // namespace framewire

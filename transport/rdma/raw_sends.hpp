@@ -6,6 +6,7 @@
 #include "transport/rdma/raw_memory.hpp"
 #include "transport/rdma/raw_plan.hpp"
 #include "transport/rdma/send_queue.hpp"
+#include "transport/rdma/stall.hpp"
 
 namespace framewire {
 
@@ -13,7 +14,7 @@ namespace framewire {
 class RawSends {
  public:
   /// Connection and memory outlive this.
-  RawSends(const RdmaConnection& connection, const RawMemory& memory, const RawPlan& plan) noexcept;
+  RawSends(const RdmaConnection& connection, const RawMemory& memory, const RawPlan& plan);
 
   /// Where to, and in which chunks.
   void begin(const RawTerms& peer) noexcept { peer_ = peer; }
@@ -23,6 +24,8 @@ class RawSends {
   bool post(std::uint64_t end, bool is_end);
   /// Takes in what has completed; false when that was nothing. Throws Error.
   bool poll();
+  /// Throws Error (lost peer) when the device has finished nothing for too long. To be asked in every round.
+  void require_progress(std::int64_t now_ns);
 
   /// Messages whose last request is posted, and is known to be done.
   [[nodiscard]] std::uint64_t posted() const noexcept { return sends_.posted() / chunks_per_message(); }
@@ -42,6 +45,7 @@ class RawSends {
   const bool notifies_by_send_;
   const std::uint64_t signal_every_;  // messages
   SendQueue sends_;
+  StallWatch stall_;
   RawTerms peer_{.chunk_bytes = 1};
 };
 

@@ -136,6 +136,7 @@ std::uint64_t RawVerbs::stream(RawWait& wait) {
     }
     has_moved |= sends_.post(begun, is_over);
     has_moved |= sends_.poll();
+    sends_.require_progress(now_ns);
     for (; done < sends_.completed(); ++done) {
       if (is_read_and_checked) {
         check(done, true);

@@ -43,7 +43,7 @@ void RdmaReceiver::drain() noexcept {
     send_credits();
     const bool is_done = end_.sends().completed() == end_.sends().posted();
     if (!is_done) {
-      end_.sends().post_probe();  // credits are not signalled: it speaks for all before it
+      end_.post_probe();  // credits are not signalled: it speaks for all before it
     }
     return is_done;
   };

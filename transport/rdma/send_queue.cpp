@@ -1,6 +1,7 @@
 #include "transport/rdma/send_queue.hpp"
 
 #include <array>
+#include <cassert>
 #include <numeric>
 
 namespace framewire {
@@ -16,40 +17,41 @@ std::uint64_t payload_bytes(const ibv_send_wr& request) noexcept {
 }  // namespace
 
 SendQueue::SendQueue(const RdmaConnection& connection)
-    : connection_(connection), bytes_before_(std::size_t{connection.grants().send_depth} + 1) {}
+    : connection_(connection), signalled_(connection.grants().send_depth) {}
 
 bool SendQueue::post(std::span<ibv_send_wr> requests) noexcept {
+  assert(requests.size() <= room());
   const std::uint32_t half = connection_.grants().send_depth / 2;
   for (std::size_t i = 0; i < requests.size(); ++i) {
     ibv_send_wr& request = requests[i];
     request.next = i + 1 < requests.size() ? &requests[i + 1] : nullptr;
     request.wr_id = ++posted_;
     posted_bytes_ += payload_bytes(request);
-    bytes_before_[posted_ % bytes_before_.size()] = posted_bytes_;
-    if (posted_ - signalled_ >= half) {
+    if (posted_ - last_signalled_ >= half) {
       request.send_flags |= IBV_SEND_SIGNALED;
     }
     if ((request.send_flags & IBV_SEND_SIGNALED) != 0) {
-      signalled_ = posted_;
+      last_signalled_ = posted_;
+      signalled_.push({.end = posted_, .bytes_before = posted_bytes_});
     }
   }
   ibv_send_wr* bad = nullptr;
   return ibv_post_send(connection_.queue_pair(), requests.data(), &bad) == 0;
 }
 
-void SendQueue::post_probe() noexcept {
-  if (completed_ >= signalled_ && room() > 0) {
-    std::array<ibv_send_wr, 1> request{};
-    request[0].opcode = IBV_WR_RDMA_WRITE;
-    request[0].send_flags = IBV_SEND_SIGNALED;
-    post(request);
+bool SendQueue::post_probe() noexcept {
+  if (awaits_completion() || room() == 0) {
+    return true;
   }
+  std::array<ibv_send_wr, 1> request{};
+  request[0].opcode = IBV_WR_RDMA_WRITE;
+  request[0].send_flags = IBV_SEND_SIGNALED;
+  return post(request);
 }
 
-void SendQueue::speak_first() noexcept {
-  if (!connection_.grants().has_immediate && connection_.is_dialler()) {
-    post_probe();
-  }
+bool SendQueue::speak_first() noexcept {
+  const bool has_to = !connection_.grants().has_immediate && connection_.is_dialler();
+  return !has_to || post_probe();
 }
 
 std::optional<ibv_wc_status> SendQueue::poll() noexcept {
@@ -60,7 +62,7 @@ std::optional<ibv_wc_status> SendQueue::poll() noexcept {
     for (int i = 0; i < count; ++i) {
       const ibv_wc& completion = completions[static_cast<std::size_t>(i)];
       if (completion.status == IBV_WC_SUCCESS) {
-        completed_ = completion.wr_id;
+        take_completed(completion.wr_id);
       } else if (!fault || *fault == IBV_WC_WR_FLUSH_ERR) {
         fault = completion.status;
       }
@@ -68,6 +70,13 @@ std::optional<ibv_wc_status> SendQueue::poll() noexcept {
     if (count < static_cast<int>(completions.size())) {
       return fault;
     }
+  }
+}
+
+void SendQueue::take_completed(std::uint64_t number) noexcept {
+  completed_ = number;
+  while (awaits_completion() && signalled_.front().end <= completed_) {
+    completed_bytes_ = signalled_.pop().bytes_before;
   }
 }
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
+#include "base/fixed_queue.hpp"
 #include "transport/rdma/connection.hpp"
 
 namespace framewire {
@@ -24,35 +24,42 @@ class SendQueue {
   /// Requests posted, and completed as far as is known: request n is done once completed() > n, counted from 0.
   [[nodiscard]] std::uint64_t posted() const noexcept { return posted_; }
   [[nodiscard]] std::uint64_t completed() const noexcept { return completed_; }
-  /// The payload of those that are not completed.
-  [[nodiscard]] std::uint64_t unfinished_bytes() const noexcept { return posted_bytes_ - bytes_before(completed_); }
+  /// Whether a request is under way whose completion will be told, and the payload up to the end of the first one.
+  [[nodiscard]] bool awaits_completion() const noexcept { return !signalled_.empty(); }
+  [[nodiscard]] std::uint64_t awaited_bytes() const noexcept {
+    return awaits_completion() ? signalled_.front().bytes_before - completed_bytes_ : 0;
+  }
 
   /// Posts all of them, chained here, in one call: at least one, at most room(). Signals one in every half queue, and
   /// those that the caller has marked. False when the device refuses: the queue pair is in error.
   bool post(std::span<ibv_send_wr> requests) noexcept;
 
-  /// Posts an empty write, unless a signalled request is under way: a peer that is gone cannot acknowledge it.
-  void post_probe() noexcept;
+  /// Posts an empty write, unless a signalled request is under way: a peer that is gone cannot acknowledge it. False
+  /// when the device refuses.
+  bool post_probe() noexcept;
 
   /// At the beginning of a link: over iWARP the end that dialled has to send something before the other one may. Does
-  /// nothing elsewhere.
-  void speak_first() noexcept;
+  /// nothing elsewhere. False when the device refuses.
+  bool speak_first() noexcept;
 
   /// Takes in what has completed. Returns the first true fault, if there is one: everything after it is only flushed.
   std::optional<ibv_wc_status> poll() noexcept;
 
  private:
-  /// Of all requests up to number n, the last that was posted or completed among them.
-  [[nodiscard]] std::uint64_t bytes_before(std::uint64_t n) const noexcept {
-    return bytes_before_[n % bytes_before_.size()];
-  }
+  struct Signalled {
+    std::uint64_t end = 0;           // requests up to and with it
+    std::uint64_t bytes_before = 0;  // their payload
+  };
+
+  void take_completed(std::uint64_t number) noexcept;
 
   const RdmaConnection& connection_;
-  std::vector<std::uint64_t> bytes_before_;  // from the last completed request to the last posted one, around
+  FixedQueue<Signalled> signalled_;  // under way
   std::uint64_t posted_bytes_ = 0;
+  std::uint64_t completed_bytes_ = 0;
   std::uint64_t posted_ = 0;
   std::uint64_t completed_ = 0;
-  std::uint64_t signalled_ = 0;  // the last signalled one's number, plus 1
+  std::uint64_t last_signalled_ = 0;  // what posted_ was with the last one
 };
 
 /// The sentence for a fault of a request to `peer` ("the viewer").

@@ -21,13 +21,13 @@ constexpr std::int64_t ns_per_byte = 1000;
 StallWatch::StallWatch(std::int64_t peer_timeout_ns) noexcept
     : patience_ns_(std::max(timeouts * peer_timeout_ns, least_patience_ns)) {}
 
-bool StallWatch::is_stalled(std::int64_t now_ns, std::uint64_t posted, std::uint64_t completed,
-                            std::uint64_t unfinished_bytes) noexcept {
-  if (completed != completed_ || posted == completed || progress_ns_ == 0) {
+bool StallWatch::is_stalled(std::int64_t now_ns, std::uint64_t completed, bool awaits,
+                            std::uint64_t awaited_bytes) noexcept {
+  if (completed != completed_ || !awaits || progress_ns_ == 0) {
     completed_ = completed;
     progress_ns_ = now_ns;
   }
-  return now_ns - progress_ns_ > patience_ns_ + static_cast<std::int64_t>(unfinished_bytes) * ns_per_byte;
+  return now_ns - progress_ns_ > patience_ns_ + static_cast<std::int64_t>(awaited_bytes) * ns_per_byte;
 }
 
 }  // namespace framewire

@@ -14,9 +14,9 @@ class StallWatch {
   /// specification, 9.7.6.1.3, and connection.cpp).
   explicit StallWatch(std::int64_t peer_timeout_ns) noexcept;
 
-  /// Whether nothing has completed for too long, of what has been posted and has `unfinished_bytes`.
-  bool is_stalled(std::int64_t now_ns, std::uint64_t posted, std::uint64_t completed,
-                  std::uint64_t unfinished_bytes) noexcept;
+  /// Whether the next completion is overdue: of a request that has been posted after `completed` others, with
+  /// `awaited_bytes` up to its end. `awaits`: there is such a request.
+  bool is_stalled(std::int64_t now_ns, std::uint64_t completed, bool awaits, std::uint64_t awaited_bytes) noexcept;
 
  private:
   std::int64_t patience_ns_;
