@@ -33,6 +33,8 @@ namespace {
 
 /// For a message, a read of a socket, and the last word.
 constexpr std::int64_t patience_ns = 10 * ns_per_s;
+/// And so much more for what it holds: 10 MB/s is slow, but moves.
+constexpr std::int64_t patience_ns_per_byte = 100;
 
 enum class Kind : std::uint64_t {
   message,
@@ -62,7 +64,8 @@ bool send_all(int socket, const void* data, std::size_t size, std::int64_t begin
     if (sent == static_cast<ssize_t>(size)) {
       return true;
     }
-    if (sent <= 0 || monotonic_ns() - begin_ns >= patience_ns) {
+    const std::int64_t limit_ns = patience_ns + static_cast<std::int64_t>(size) * patience_ns_per_byte;
+    if (sent <= 0 || monotonic_ns() - begin_ns >= limit_ns) {
       return false;
     }
     at += sent;
