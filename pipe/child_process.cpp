@@ -156,13 +156,15 @@ ChildProcess ChildProcess::start(const std::vector<std::string>& words, const Ch
     if (leader) {
       ::setpgid(0, 0);
     }
+    int fault_fd = fault.writes.get();
     if (char word = 0; ::read(go.reads.get(), &word, 1) == 1 && arrange(all)) {
+      fault_fd = reports_fd;
       ::fcntl(reports_fd, F_SETFD, FD_CLOEXEC);
       restore_signals();
       ::execvp(arguments[0], arguments.data());
     }
     const int error_number = errno;
-    const ssize_t ignored = ::write(reports_fd, &error_number, sizeof error_number);
+    const ssize_t ignored = ::write(fault_fd, &error_number, sizeof error_number);
     ::_exit(ignored == sizeof error_number ? 127 : 126);
   }
   if (leader) {
@@ -207,10 +209,11 @@ bool ChildProcess::has_ended(Ending& ending) noexcept {
   return true;
 }
 
-bool ChildProcess::has_stopped_for_terminal() const noexcept {
+int ChildProcess::stopped_by() const noexcept {
   siginfo_t info{};
-  return is_running() && ::waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WNOHANG) == 0 &&
-         (info.si_status == SIGTTIN || info.si_status == SIGTTOU);
+  const bool has_stopped =
+      is_running() && ::waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WNOHANG) == 0 && info.si_pid == pid_;
+  return has_stopped ? info.si_status : 0;
 }
 
 Ending ChildProcess::wait() noexcept {

@@ -65,9 +65,8 @@ class ChildProcess {
   bool has_ended(Ending& ending) noexcept;
   /// Waits for it.
   Ending wait() noexcept;
-  /// True once, when it has been stopped because it wanted to read from the terminal, or to set it: that belongs to
-  /// another process group, and nobody would ever let it go on.
-  [[nodiscard]] bool has_stopped_for_terminal() const noexcept;
+  /// The signal that has stopped it, once; 0: none has, or that has been told.
+  [[nodiscard]] int stopped_by() const noexcept;
 
  private:
   pid_t pid_ = -1;

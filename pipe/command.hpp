@@ -24,7 +24,8 @@ class Command {
   void signal(int number) const noexcept { shell_.signal(number); }
   /// True once, when the shell has ended.
   bool has_ended(Ending& ending) noexcept { return shell_.has_ended(ending); }
-  [[nodiscard]] bool has_stopped_for_terminal() const noexcept { return shell_.has_stopped_for_terminal(); }
+  /// The signal that has stopped it, once, or 0.
+  [[nodiscard]] int stopped_by() const noexcept { return shell_.stopped_by(); }
   [[nodiscard]] bool is_running() const noexcept { return shell_.is_running(); }
   /// Nothing of the group is left.
   [[nodiscard]] bool is_all_gone() const noexcept { return shell_.is_all_gone(); }

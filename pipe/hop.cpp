@@ -196,6 +196,7 @@ int run_hop(const HopPlan& plan, const HopEnd& end, const std::optional<HopTarge
   hold_standard_streams();
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
+  std::signal(SIGTERM, SIG_DFL);  // an order of the parent's, also where rdpipe is to ignore it
   Log log(stderr, who, LogLevel::warning);
   return HopProcess(plan, end, target, log).run();
 }

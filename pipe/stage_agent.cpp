@@ -56,6 +56,7 @@ class StageAgent {
   void hear(std::optional<Hop>& hop);
   void take_report(Hop& hop, HopReport report);
   void look_after_processes();
+  void look_after_terminal();
   void command_has_ended(const Ending& ending);
   void end_early();
   void fail(const std::string& sentence);
@@ -266,8 +267,21 @@ void StageAgent::look_after_processes() {
   if (command_ && command_->has_ended(ending)) {
     hear(downstream_);  // whose reader may be why
     command_has_ended(ending);
-  } else if (command_ && !is_ending_ && command_->has_stopped_for_terminal()) {
+  } else if (command_ && !is_ending_) {
+    look_after_terminal();
+  }
+}
+
+/// The terminal is rdpipe's: a command in the background that wants to read it is stopped, or that wants to set it; and
+/// nobody would ever let it go on.
+void StageAgent::look_after_terminal() {
+  const int number = command_->stopped_by();
+  if (number == SIGTTIN) {
     fail("its command wants the terminal, which no stage has; put it behind rdpipe: rdpipe … | less");
+  } else if (number == SIGTTOU) {
+    fail(
+        "its command wants to set the terminal, or to write to it under 'stty tostop', and no stage has it; put it "
+        "behind rdpipe: rdpipe … | less");
   }
 }
 
