@@ -1,10 +1,12 @@
 """rdpipe with its bytes over RDMA: every hop of a pipeline, also those from and to whoever started it. Hosts are a private sshd on the device's address."""
 import os
 import signal
+import sys
 
 import lab
 from lab import harness
 
+import private_sshd
 from pipelines import OWN_FAILURE, RING_BYTES, SLOT_BYTES, SMALL, PipelineTest
 
 
@@ -45,4 +47,7 @@ class PipeOverRdma(PipelineTest, lab.RdmaTest):
 
 
 if __name__ == "__main__":
+    if private_sshd.MISSING:
+        print(private_sshd.MISSING, file=sys.stderr)
+        sys.exit(77)
     harness.main()
