@@ -175,6 +175,13 @@ class PipeFaults(PipelineTest):
         self.program.interrupt()
         self.ends_soon(128 + signal.SIGINT)
 
+    def test_a_sigterm_that_is_to_be_ignored(self):
+        """By it hops are told to let go: here of a pipe that what the command has left behind keeps open."""
+        self.program = self.rdpipe(":yes", ":sleep 1000 <&0 >/dev/null 2>&1 & exit 0", prefix=("sh", "-c", 'trap "" TERM; exec "$@"', "sh"))
+        self.ends(self.program)
+        os.kill(self.pid_of("^sleep 1000"), signal.SIGKILL)
+        self.nothing_is_left()
+
     def named(self, name: str) -> list[int]:
         """rdpipe's processes of that name: rdpipe-stage, rdpipe-hop, rdpipe-guard."""
         return sorted(pid for pid in self.left() if of_process(pid, "comm").strip() == name)

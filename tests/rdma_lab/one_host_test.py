@@ -94,13 +94,13 @@ class OneHost(lab.RdmaTest):
         viewer.wait_line("shown [1-9]")
         said = len(sender.lines)
         viewer.pause()
-        time.sleep(8)  # longer than an RDMA peer, or a device, may be silent: the viewer's device answers for it
+        time.sleep(6.5)  # longer than an RDMA peer, or a device, may be silent: the viewer's device answers for it
         self.assertEqual(sender.lines[said:], [])
         viewer.go_on()
         viewer.wait_line("shown [1-9]", after=len(viewer.lines) + 1)
         said = len(viewer.lines)
         sender.pause()
-        time.sleep(8)
+        time.sleep(6.5)
         self.assertFalse([line for line in viewer.lines[said:] if "lost" in line])
         sender.go_on()
         viewer.wait_line("shown [1-9]", after=len(viewer.lines) + 1)
