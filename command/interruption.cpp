@@ -12,23 +12,14 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/wait.hpp"
+#include "command/heeded_signals.hpp"
 
 namespace framewire {
 
 namespace {
 
-/// Without those that whoever started this program has it ignore, as a shell does with Ctrl-C for what a script runs in
-/// the background: a descriptor would bring them all the same.
 sigset_t polite_signals() noexcept {
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int number : {SIGINT, SIGTERM}) {
-    struct sigaction action {};
-    if (::sigaction(number, nullptr, &action) != 0 || action.sa_handler != SIG_IGN) {
-      sigaddset(&set, number);
-    }
-  }
-  return set;
+  return heeded_signals({SIGINT, SIGTERM});
 }
 
 /// timeout(1) signals a program and then its process group: what follows at once is the same wish, not a second one.

@@ -14,26 +14,19 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "command/heeded_signals.hpp"
 
 namespace framewire {
 
 namespace {
 
-constexpr std::array taken_signals{SIGINT, SIGTERM, SIGHUP, SIGCHLD};
 /// Where descriptors wait for their place: above every place.
 constexpr int waiting_fd = 10;
 
-/// Without those that whoever started this process has it ignore, as nohup does: a descriptor would bring them all the
-/// same.
+/// SIGCHLD is taken also where it is ignored.
 sigset_t signal_set() noexcept {
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int number : taken_signals) {
-    struct sigaction action {};
-    if (number == SIGCHLD || ::sigaction(number, nullptr, &action) != 0 || action.sa_handler != SIG_IGN) {
-      sigaddset(&set, number);
-    }
-  }
+  sigset_t set = heeded_signals({SIGINT, SIGTERM, SIGHUP});
+  sigaddset(&set, SIGCHLD);
   return set;
 }
 
