@@ -14,8 +14,7 @@ RdmaEnd::RdmaEnd(std::unique_ptr<RdmaConnection> connection, std::string peer)
       peer_(std::move(peer)),
       end_event_(make_event()),
       poller_(make_poller({connection_->completion_descriptor(), end_event_.get()})),
-      sends_(*connection_),
-      stall_(connection_->peer_timeout_ns()) {
+      sends_(*connection_) {
   if (!sends_.speak_first()) {
     fail_by(IBV_WC_WR_FLUSH_ERR);
   }
@@ -115,9 +114,8 @@ void RdmaEnd::look_after() noexcept {
     post_probe();
   }
   posted_at_last_tick_ = sends_.posted();
-  if (is_open() &&
-      stall_.is_stalled(monotonic_ns(), sends_.completed(), sends_.awaits_completion(), sends_.awaited_bytes())) {
-    fail(LinkState::lost, peer_ + " does not answer, nor does the RDMA device say so");
+  if (is_open() && sends_.is_stalled(monotonic_ns())) {
+    fail(LinkState::lost, describe_stall(peer_));
   }
 }
 

@@ -14,7 +14,6 @@
 #include "transport/link.hpp"
 #include "transport/rdma/connection.hpp"
 #include "transport/rdma/send_queue.hpp"
-#include "transport/rdma/stall.hpp"
 #include "transport/rdma/watch.hpp"
 
 namespace framewire {
@@ -93,7 +92,6 @@ class RdmaEnd {
   mutable std::mutex mutex_;
   SendQueue sends_;
   std::uint64_t posted_at_last_tick_ = 0;
-  StallWatch stall_;
   std::string fault_;
   Calls calls_;
   std::vector<std::shared_ptr<const void>> retired_;

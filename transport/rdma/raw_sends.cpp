@@ -29,8 +29,7 @@ RawSends::RawSends(const RdmaConnection& connection, const RawMemory& memory, co
       plan_(plan),
       notifies_by_send_(plan.operation == RawOperation::latency && !connection.grants().has_immediate),
       signal_every_(std::max<std::uint64_t>(plan.slots / 2, 1)),
-      sends_(connection),
-      stall_(connection.peer_timeout_ns()) {}
+      sends_(connection) {}
 
 bool RawSends::post(std::uint64_t end, bool is_end) {
   const std::uint64_t first = sends_.posted();
@@ -93,8 +92,8 @@ bool RawSends::poll() {
 }
 
 void RawSends::require_progress(std::int64_t now_ns) {
-  if (stall_.is_stalled(now_ns, sends_.completed(), sends_.awaits_completion(), sends_.awaited_bytes())) {
-    throw Error::lost_peer("the other end does not answer, nor does the RDMA device say so");
+  if (sends_.is_stalled(now_ns)) {
+    throw Error::lost_peer(describe_stall("the other end"));
   }
 }
 

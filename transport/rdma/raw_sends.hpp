@@ -6,7 +6,6 @@
 #include "transport/rdma/raw_memory.hpp"
 #include "transport/rdma/raw_plan.hpp"
 #include "transport/rdma/send_queue.hpp"
-#include "transport/rdma/stall.hpp"
 
 namespace framewire {
 
@@ -45,7 +44,6 @@ class RawSends {
   const bool notifies_by_send_;
   const std::uint64_t signal_every_;  // messages
   SendQueue sends_;
-  StallWatch stall_;
   RawTerms peer_{.chunk_bytes = 1};
 };
 

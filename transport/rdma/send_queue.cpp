@@ -17,7 +17,7 @@ std::uint64_t payload_bytes(const ibv_send_wr& request) noexcept {
 }  // namespace
 
 SendQueue::SendQueue(const RdmaConnection& connection)
-    : connection_(connection), signalled_(connection.grants().send_depth) {}
+    : connection_(connection), stall_(connection.peer_timeout_ns()), signalled_(connection.grants().send_depth) {}
 
 bool SendQueue::post(std::span<ibv_send_wr> requests) noexcept {
   assert(requests.size() <= room());
@@ -78,6 +78,10 @@ void SendQueue::take_completed(std::uint64_t number) noexcept {
   while (awaits_completion() && signalled_.front().end <= completed_) {
     completed_bytes_ = signalled_.pop().bytes_before;
   }
+}
+
+std::string describe_stall(const std::string& peer) {
+  return peer + " does not answer, nor does the RDMA device say so";
 }
 
 std::string describe_fault(ibv_wc_status status, const std::string& peer) {

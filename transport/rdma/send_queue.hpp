@@ -8,6 +8,7 @@
 
 #include "base/fixed_queue.hpp"
 #include "transport/rdma/connection.hpp"
+#include "transport/rdma/stall.hpp"
 
 namespace framewire {
 
@@ -28,6 +29,11 @@ class SendQueue {
   [[nodiscard]] bool awaits_completion() const noexcept { return !signalled_.empty(); }
   [[nodiscard]] std::uint64_t awaited_bytes() const noexcept {
     return awaits_completion() ? signalled_.front().bytes_before - completed_bytes_ : 0;
+  }
+
+  /// Whether the device has finished nothing for too long. To be asked a few times a second at least.
+  [[nodiscard]] bool is_stalled(std::int64_t now_ns) noexcept {
+    return stall_.is_stalled(now_ns, completed_, awaits_completion(), awaited_bytes());
   }
 
   /// Posts all of them, chained here, in one call: at least one, at most room(). Signals one in every half queue, and
@@ -54,6 +60,7 @@ class SendQueue {
   void take_completed(std::uint64_t number) noexcept;
 
   const RdmaConnection& connection_;
+  StallWatch stall_;
   FixedQueue<Signalled> signalled_;  // under way
   std::uint64_t posted_bytes_ = 0;
   std::uint64_t completed_bytes_ = 0;
@@ -62,7 +69,9 @@ class SendQueue {
   std::uint64_t last_signalled_ = 0;  // what posted_ was with the last one
 };
 
-/// The sentence for a fault of a request to `peer` ("the viewer").
+/// The sentence for a fault of a request to `peer` ("the other end").
 std::string describe_fault(ibv_wc_status status, const std::string& peer);
+/// The sentence for a device that is_stalled().
+std::string describe_stall(const std::string& peer);
 
 }  // namespace framewire
