@@ -100,6 +100,9 @@ ExitStatus SendBytes::run() {
   if (options_.hooks.listening && options_.endpoint.listen) {
     options_.hooks.listening(service_.port());
   }
+  if (options_.is_verbose && options_.endpoint.listen) {
+    log_.info(service_.describe());
+  }
   wait_for_receiver();
   if (options_.hooks.connected) {
     options_.hooks.connected("", [this] { return goes_on(); });
@@ -141,7 +144,7 @@ void SendBytes::wait_for_receiver() {
     stream_.wait_for_viewer();  // for as long as it takes
   }
   const std::int64_t give_up_ns = monotonic_ns() + options_.patience_ns;
-  while (stream_.viewer_count() == 0 && service_.reports().empty()) {
+  while (!stream_.has_viewer() && service_.reports().empty()) {
     if (interruption_.is_requested()) {
       throw Error::failed("interrupted before a receiver came");
     }

@@ -215,6 +215,11 @@ std::uint32_t Stream::viewer_count() const {
   return static_cast<std::uint32_t>(outlets_.size() + pullers_.size());
 }
 
+bool Stream::has_viewer() const {
+  const std::scoped_lock lock(mutex_);
+  return is_watched();
+}
+
 // ---- The sessions' side ----
 
 bool Stream::attach(Outlet& outlet) {
@@ -231,11 +236,11 @@ bool Stream::attach(Outlet& outlet) {
   return true;
 }
 
-void Stream::detach(Outlet& outlet) noexcept {
+void Stream::detach(Outlet& outlet, bool comes_again) noexcept {
   const std::scoped_lock lock(mutex_);
   collect(outlet);
   std::erase(outlets_, &outlet);
-  stopping_ = stopping_ || (options_.ends_with_viewers && outlets_.empty());
+  stopping_ = stopping_ || (options_.ends_with_viewers && outlets_.empty() && !comes_again);
   while (!outlet.waiting.empty()) {
     release(outlet.waiting.front().slot);
     outlet.waiting.pop();
@@ -340,9 +345,13 @@ bool Stream::may_go_on() const noexcept {
          monotonic_ns() - first_frame_ns_ < options_.max_duration_ns;
 }
 
-/// Somebody who only pulls sets no pace, and so does not start a stream that is delivered whole.
+/// A stream that is delivered whole begins for somebody who can take it: not for who only pulls and so sets no pace,
+/// nor for who may still find its link unusable and change it, for what had waited there would be lost.
 bool Stream::is_watched() const noexcept {
-  return !outlets_.empty() || (options_.delivery == Delivery::latest && !pullers_.empty());
+  if (options_.delivery == Delivery::every) {
+    return std::ranges::any_of(outlets_, [](const Outlet* outlet) { return outlet->ready_epoch != 0; });
+  }
+  return !outlets_.empty() || !pullers_.empty();
 }
 
 bool Stream::has_room() const noexcept {

@@ -63,9 +63,9 @@ class Stream {
   /// Error (no memory).
   void begin_epoch(const StreamFormat& format, std::uint64_t slot_bytes = 0);
 
-  /// A slot to fill. Waits until there is a viewer (under `every` one that is not only pulling) and, under `every`,
-  /// until the slowest one has made room. Nothing: the stream is stopping or its limit of frames or time is reached,
-  /// and the source ends.
+  /// A slot to fill. Waits until there is a viewer (under `every` one that is ready, and does not only pull) and, under
+  /// `every`, until the slowest one has made room. Nothing: the stream is stopping or its limit of frames or time is
+  /// reached, and the source ends.
   std::optional<ClaimedSlot> claim();
 
   /// For live devices: a slot if there is a viewer and room now, without waiting. When it returns nothing and
@@ -81,7 +81,7 @@ class Stream {
   /// Sleeps until `due_ns`; false when before that the stream stops or its limit of time is reached.
   bool sleep_until(std::int64_t due_ns);
 
-  /// Waits until a viewer is attached; false when the stream is stopping.
+  /// Waits until there is a viewer as claim() wants it; false when the stream is stopping.
   bool wait_for_viewer();
 
   [[nodiscard]] bool is_stopping() const;
@@ -101,13 +101,17 @@ class Stream {
   [[nodiscard]] std::int64_t produced_over_ns() const;
   [[nodiscard]] std::uint64_t frames_dropped_at_source() const;
   [[nodiscard]] std::uint32_t viewer_count() const;
+  /// Whether there is a viewer as claim() wants it.
+  [[nodiscard]] bool has_viewer() const;
 
   // ---- The sessions' side (each its own thread) ----
 
   /// Adds a session's outlet. Returns false when max_viewers are attached. From now on frames count for it.
   bool attach(Outlet& outlet);
-  /// Takes it out: its last credits are taken in, it gets no more frames, and what waited counts as skipped.
-  void detach(Outlet& outlet) noexcept;
+  /// Takes it out: its last credits are taken in, it gets no more frames, and what waited counts as skipped. Its viewer
+  /// `comes_again` by another outlet at once when it only changes its link: a stream that ends with its viewers goes
+  /// on.
+  void detach(Outlet& outlet, bool comes_again = false) noexcept;
   /// Gives the slots back that its link still held. After detach(), once the link is destroyed.
   void release_held(Outlet& outlet) noexcept;
   /// Collects what the outlet's link let go of, and offers what waits. Called when its link's descriptor is readable.

@@ -35,6 +35,7 @@ struct SubscriberStatus {
   ExitStatus exit_status = ExitStatus::ok;  // for finished and failed
   std::string start_line;                   // "transport=… memory=… auth=…" of the session
   std::string transport;                    // "local", "tcp"
+  std::uint64_t session_number = 0;         // of the newest, from 1: the loss of one can go by unread
   std::int64_t connecting_since_ns = 0;     // when the session's connect() was called, or its connection taken in
   std::optional<Delivery> delivery;         // of the session
   std::optional<StreamFormat> format;       // of the newest epoch
@@ -78,8 +79,8 @@ struct SubscriberCounts {
 /// A frame that was received; gives its credit back when destroyed. Move-only, any one thread at a time.
 class ReceivedFrame {
  public:
-  ReceivedFrame(IncomingFrame frame, std::shared_ptr<ReceiverLink> link) noexcept
-      : frame_(std::move(frame)), link_(std::move(link)) {}
+  ReceivedFrame(IncomingFrame frame, std::shared_ptr<ReceiverLink> link, std::uint64_t session_number) noexcept
+      : frame_(std::move(frame)), link_(std::move(link)), session_number_(session_number) {}
   ReceivedFrame(ReceivedFrame&&) noexcept = default;
   ReceivedFrame& operator=(ReceivedFrame&& other) noexcept;
   ReceivedFrame(const ReceivedFrame&) = delete;
@@ -91,10 +92,13 @@ class ReceivedFrame {
   [[nodiscard]] const std::shared_ptr<const HostBlock>& block() const noexcept { return frame_.block; }
   [[nodiscard]] std::uint64_t offset_in_block_bytes() const noexcept { return frame_.offset_in_block_bytes; }
   [[nodiscard]] std::int64_t received_ns() const noexcept { return frame_.received_ns; }
+  /// In which of the subscriber's sessions, from 1: every one counts its own epochs.
+  [[nodiscard]] std::uint64_t session_number() const noexcept { return session_number_; }
 
  private:
   IncomingFrame frame_;
   std::shared_ptr<ReceiverLink> link_;  // empty after a move
+  std::uint64_t session_number_;
 };
 
 /// Runs one thread of its own ("fw-subscriber"). next() and wait() belong to one thread of the program, the rest to

@@ -124,18 +124,18 @@ void Program::follow_status() {
   const SubscriberStatus before = std::exchange(facts_.status, subscriber_.status());
   const SubscriberStatus& now = facts_.status;
   pacing_.set_rule(pacing_rule(options_, now.delivery));
-  if (before.state != now.state || before.sentence != now.sentence || before.format != now.format) {
+  const bool is_new_session = now.session_number != before.session_number;
+  if (before.state != now.state || before.sentence != now.sentence || before.format != now.format || is_new_session) {
     say_status(before);
     // Frames usually follow a session at once: a picture of having none would only delay the first.
     const bool can_wait = !surface_->is_watched() || now.state == SubscriberState::connected;
     schedule_.request_within(can_wait ? notice_delay_ns : 0);
   }
   if (now.state == SubscriberState::lost && before.state != SubscriberState::lost) {
-    epoch_.reset();                       // the next session counts its own
     facts_.lost_sentence = now.sentence;  // dialling puts its own sentences there from now on
     layer_.forget_memory();
   }
-  if (now.connecting_since_ns != before.connecting_since_ns) {
+  if (is_new_session) {
     statistics_.await_first_frame(now.connecting_since_ns);
   }
   if (now.epoch_number != before.epoch_number) {
@@ -147,22 +147,23 @@ void Program::follow_status() {
 }
 
 void Program::say_status(const SubscriberStatus& before) {
-  switch (facts_.status.state) {
+  const SubscriberStatus& now = facts_.status;
+  switch (now.state) {
     case SubscriberState::waiting:
-      log_.info(facts_.status.sentence);
+      log_.info(now.sentence);
       break;
     case SubscriberState::connected:
-      if (before.state != SubscriberState::connected) {
-        log_.info(facts_.status.start_line);
+      if (now.session_number != before.session_number) {
+        log_.info(now.start_line);
       }
       break;
     case SubscriberState::lost:  // the subscriber itself has said that it lost the sender; what dialling says is for
                                  // the curious
     case SubscriberState::finished:
-      log_.detail(facts_.status.sentence);
+      log_.detail(now.sentence);
       break;
     case SubscriberState::failed:
-      log_.error(facts_.status.sentence);
+      log_.error(now.sentence);
       break;
   }
 }
@@ -177,7 +178,7 @@ std::optional<ReceivedFrame> Program::next_frame() {
   }
   if (frame) {
     statistics_.frame_received(frame->payload().size(), frame->received_ns());
-    follow_epoch(frame->header());
+    follow_epoch(*frame);
     record(*frame);
   }
   return frame;
@@ -191,9 +192,9 @@ void Program::take_frames() {
                 });
 }
 
-void Program::follow_epoch(const FrameHeader& header) {
-  if (epoch_ != header.epoch) {
-    epoch_ = header.epoch;
+void Program::follow_epoch(const ReceivedFrame& frame) {
+  const std::pair epoch(frame.session_number(), frame.header().epoch);
+  if (std::exchange(epoch_, epoch) != epoch) {
     follow_status();  // the format and the delivery of what is recorded and paced from here on
     layer_.forget_memory();
   }

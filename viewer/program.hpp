@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
@@ -37,7 +38,7 @@ class Program {
   void say_status(const SubscriberStatus& before);
   std::optional<ReceivedFrame> next_frame();
   void take_frames();
-  void follow_epoch(const FrameHeader& header);
+  void follow_epoch(const ReceivedFrame& frame);
   void record(const ReceivedFrame& frame);
   void answer_events();
   [[nodiscard]] bool is_over() const;
@@ -77,8 +78,8 @@ class Program {
 
   SceneFacts facts_;
   std::uint64_t status_version_ = 0;
-  std::optional<std::uint32_t> epoch_;  // of the newest frame
-  std::optional<ExitStatus> ending_;    // set: the loop is over
+  std::pair<std::uint64_t, std::uint32_t> epoch_{};  // of the newest frame, with its session
+  std::optional<ExitStatus> ending_;                 // set: the loop is over
   bool is_warm_ = false;
   std::int64_t next_line_ns_ = 0;
 };

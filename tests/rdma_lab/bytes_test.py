@@ -37,6 +37,39 @@ class Bytes(BytePrograms, lab.RdmaTest):
                 self.one_sentence(other, f"lost the {killed} after 4 B")
                 sender.process.stdin.close()
 
+    def test_auto_does_without_rdma_where_too_little_may_be_locked(self):
+        self.common = ("--insecure",)
+        for folder in (self.folder, self.home):
+            folder.chmod(0o777)
+        low = (*lab.nobody(), "prlimit", f"--memlock={1 << 20}")
+        why = "rdma: .*cannot register .* may lock only 1"
+        original = self.data(3_000_003)
+        for limited in ("sender", "receiver"):
+            for stats in ("sent.json", "received.json"):
+                self.file(stats).unlink(missing_ok=True)  # of the other user
+            of_sender, of_receiver = (low, ()) if limited == "sender" else ((), low)  # root may lock what it likes
+            with self.subTest(f"the {limited} may lock too little, and the receiver listens"):
+                copy = self.file(f"copy-{limited}")
+                receiver = self.receiver(copy, listen="*:0", prefix=of_receiver)
+                port = receiver.address.split(":")[1]
+                sender = self.sender(f"{lab.ADDRESS}:{port}", original, prefix=of_sender)
+                self.check_whole(sender, receiver, original, copy, why)
+            with self.subTest(f"the {limited} may lock too little, and the sender listens"):
+                copy = self.file(f"copy-{limited}-2")
+                sender = self.sender("--listen", "*:0", "-v", original, prefix=of_sender)
+                port = sender.wait_line(r"^listening on .*:(\d+)").group(1)
+                receiver = self.start(*of_receiver, harness.BIN / "rdrecv", "-v", "--from", f"{lab.ADDRESS}:{port}", "--insecure", copy)
+                self.check_whole(sender, receiver, original, copy, why)
+
+    def check_whole(self, sender, receiver, original, copy, why: str):
+        self.ends(sender)
+        self.ends(receiver)
+        self.assertTrue(copy.read_bytes() == original.read_bytes())
+        receiver.wait_line(fr"transport=tcp .*\(auto: tcp; .*{why}")
+        sender.wait_line(f"warning: receiver .*{why}")
+        self.assertFalse([line for line in receiver.lines if "transport=rdma" in line], "it never had rdma")
+        sender.wait_line("transport=tcp")
+
 
 if __name__ == "__main__":
     harness.main()

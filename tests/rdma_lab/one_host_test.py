@@ -180,21 +180,26 @@ class OneHost(lab.RdmaTest):
         for memlock_bytes in (1 << 20, 1 << 16):
             sender = self.send_on(*frames, listen="*:0", **self.limited(memlock_bytes))
             viewer = self.view(f"{lab.ADDRESS}:{sender.port}", "--insecure", "--frames", "3")
-            viewer.wait_line(why)
-            self.ends(viewer)
+            self.ends_without_rdma(viewer, why)
         # At the viewer: its ring.
         sender = self.send_on(*frames, listen="*:0")
         viewer = self.view(f"{lab.ADDRESS}:{sender.port}", "--insecure", "--frames", "3", **self.limited(1 << 20))
-        viewer.wait_line(why)
-        self.ends(viewer)
+        self.ends_without_rdma(viewer, why)
         # At the viewer that listens.
         viewer = self.view("--listen", "*:0", "--insecure", **self.limited(1 << 20))
         port = viewer.wait_line(r"^waiting for a sender on .*:(\d+)").group(1)
         sender = self.send(*frames, "--to", f"{lab.ADDRESS}:{port}")
         viewer.wait_line(why)
         sender.interrupt()
-        self.ends(viewer)
+        self.ends_without_rdma(viewer, why)
         self.ends(sender)
+
+    def ends_without_rdma(self, viewer, why: str):
+        """The one session that there was found it out before it stood."""
+        self.ends(viewer)
+        viewer.wait_line(why)
+        self.assertEqual(self.stats(viewer)["sessions"], 1)
+        self.assertFalse([line for line in viewer.lines if "transport=rdma" in line or "lost the sender" in line])
 
 
 if __name__ == "__main__":

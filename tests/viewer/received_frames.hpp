@@ -48,7 +48,7 @@ class FrameMaker {
     frame.payload = block_->bytes().first(layout_.size_bytes);
     frame.block = block_;
     frame.received_ns = 1;
-    return {std::move(frame), link_};
+    return {std::move(frame), link_, 1};
   }
 
   [[nodiscard]] std::span<std::byte> bytes() const { return block_->bytes().first(layout_.size_bytes); }

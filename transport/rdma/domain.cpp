@@ -20,7 +20,7 @@ Error no_registration(std::uint64_t size_bytes, int error_number) {
                        " with the RDMA device: this process may lock only " + format_bytes(limit.rlim_cur) +
                        " in all, with what it has registered already; raise that by 'ulimit -l unlimited', for good by "
                        "a file in /etc/security/limits.d with '* - "
-                       "memlock unlimited', or take --slots and --size smaller");
+                       "memlock unlimited', or take fewer slots, or smaller ones");
 }
 
 }  // namespace

@@ -35,8 +35,9 @@ class Feed {
   [[nodiscard]] virtual LinkState state() const noexcept = 0;
   [[nodiscard]] virtual std::string fault() const = 0;
 
-  /// Leaves the stream, for good. How many frames this end knows to be received, of those that counts() says were sent.
-  virtual std::uint64_t leave() noexcept = 0;
+  /// Leaves the stream. How many frames this end knows to be received, of those that counts() says were sent. The
+  /// viewer `comes_again` by another feed at once when it only changes its link.
+  virtual std::uint64_t leave(bool comes_again) noexcept = 0;
 };
 
 /// Pushes: the stream's fan-out gives the frames to a link. `wake_event` is raised when there is something to announce,

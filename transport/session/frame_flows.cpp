@@ -15,6 +15,7 @@ ReceivedFrame& ReceivedFrame::operator=(ReceivedFrame&& other) noexcept {
     }
     frame_ = std::move(other.frame_);
     link_ = std::move(other.link_);
+    session_number_ = other.session_number_;
   }
   return *this;
 }
@@ -32,7 +33,7 @@ std::optional<ReceivedFrame> FrameFlows::next() {
     Flow& flow = flows_.front();
     if (auto frame = flow.session->link()->poll()) {
       count(flow, frame->header);
-      return ReceivedFrame(std::move(*frame), flow.session->link());
+      return ReceivedFrame(std::move(*frame), flow.session->link(), flow.number);
     }
     if (flows_.size() == 1) {
       return std::nullopt;

@@ -16,7 +16,11 @@ namespace framewire {
 /// the subscriber's mutex, but for the counts, which any thread may read.
 class FrameFlows {
  public:
-  void add(std::shared_ptr<ViewerSession> session) { flows_.push_back({.session = std::move(session)}); }
+  /// Returns its number, from 1.
+  std::uint64_t add(std::shared_ptr<ViewerSession> session) {
+    flows_.push_back({.session = std::move(session), .number = ++flows_begun_});
+    return flows_begun_;
+  }
 
   /// The next frame in order, or nothing now. Counts it.
   std::optional<ReceivedFrame> next();
@@ -43,6 +47,7 @@ class FrameFlows {
  private:
   struct Flow {
     std::shared_ptr<ViewerSession> session;
+    std::uint64_t number = 0;
     std::uint64_t frames_received = 0;
     std::uint64_t next_sequence = 0;
   };
@@ -50,6 +55,7 @@ class FrameFlows {
   void count(Flow& flow, const FrameHeader& header) noexcept;
 
   std::deque<Flow> flows_;
+  std::uint64_t flows_begun_ = 0;
   bool has_said_bye_ = false;
   std::uint64_t discarded_before_ = 0;  // by flows that are over
   std::atomic<std::uint64_t> frames_received_ = 0;

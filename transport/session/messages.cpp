@@ -289,6 +289,9 @@ json to_json(const ChooseMessage& message) {
   if (message.encrypt) {
     out["encrypt"] = true;
   }
+  if (!message.why.empty()) {
+    out["why"] = message.why;
+  }
   return out;
 }
 
@@ -300,7 +303,8 @@ ChooseMessage read_choose(const json& message) {
           optional_text_field(message, "token"),
           optional_port_field(message),
           optional_flag_field(message, "pulls"),
-          optional_flag_field(message, "encrypt")};
+          optional_flag_field(message, "encrypt"),
+          optional_text_field(message, "why")};
 }
 
 json to_json(const ConnectMessage& message) {

@@ -34,7 +34,7 @@ struct OfferedStream {
   std::string name;
   std::uint32_t number = 0;
   Delivery delivery = Delivery::latest;
-  std::string description;
+  std::string description;  // of its format, once it has one: then a session begins with an epoch
   bool allows_pull = false;
 };
 
@@ -51,7 +51,7 @@ nlohmann::json to_json(const OfferMessage& message);
 OfferMessage read_offer(const nlohmann::json& message);
 
 /// The viewer: what it takes. With a token, and its RDMA port, when the sender is to dial the data connection. It may
-/// choose anew as long as there is none.
+/// choose anew until it is ready: the link can turn out to be of no use at the first epoch.
 struct ChooseMessage {
   std::uint32_t stream = 0;
   LinkKind link = LinkKind::tcp;
@@ -60,6 +60,7 @@ struct ChooseMessage {
   std::uint16_t rdma_port = 0;
   bool pulls = false;    // the frames shall not come, but stand open for being read
   bool encrypt = false;  // the data connection goes inside TLS, because one of both ends asks for it
+  std::string why{};     // why it does not take the link that it chose before, where that stood already
 };
 nlohmann::json to_json(const ChooseMessage& message);
 ChooseMessage read_choose(const nlohmann::json& message);
@@ -72,8 +73,8 @@ struct ConnectMessage {
 nlohmann::json to_json(const ConnectMessage& message);
 ConnectMessage read_connect(const nlohmann::json& message);
 
-/// The sender: the link that was chosen cannot be had, and why. The viewer chooses another one, or leaves. After the
-/// handshake it is the last word of the session: the next one can do without this link.
+/// The sender: the link that was chosen cannot be had, and why. The viewer chooses another one, or leaves. Once it has
+/// been ready this is the last word of the session: the next one can do without this link.
 nlohmann::json no_link(const std::string& sentence);
 std::string read_no_link(const nlohmann::json& message);
 /// Throws Error (lost_peer) with the sender's sentence if `message` says so.

@@ -13,7 +13,7 @@ class PullFeed final : public Feed {
   PullFeed(Stream& stream, std::unique_ptr<RdmaConnection> connection, SenderDomains& domains, int wake_event)
       : stream_(stream), exposure_(std::move(connection), domains), wake_event_(wake_event) {}
 
-  ~PullFeed() override { leave(); }
+  ~PullFeed() override { PullFeed::leave(false); }
 
   bool join() override {
     has_joined_ = stream_.add_puller(wake_event_);
@@ -55,7 +55,7 @@ class PullFeed final : public Feed {
   [[nodiscard]] LinkState state() const noexcept override { return exposure_.state(); }
   [[nodiscard]] std::string fault() const override { return exposure_.fault(); }
 
-  std::uint64_t leave() noexcept override {
+  std::uint64_t leave(bool) noexcept override {
     if (std::exchange(has_joined_, false)) {
       stream_.remove_puller(wake_event_);
     }

@@ -13,7 +13,7 @@ class PushFeed final : public Feed {
   PushFeed(Stream& stream, std::unique_ptr<SenderLink> link, Delivery delivery, int wake_event)
       : stream_(stream), link_(std::move(link)), outlet_(*link_, delivery, wake_event) {}
 
-  ~PushFeed() override { leave(); }
+  ~PushFeed() override { PushFeed::leave(false); }
 
   bool join() override {
     is_attached_ = stream_.attach(outlet_);
@@ -47,9 +47,9 @@ class PushFeed final : public Feed {
   [[nodiscard]] LinkState state() const noexcept override { return link_->state(); }
   [[nodiscard]] std::string fault() const override { return link_->fault(); }
 
-  std::uint64_t leave() noexcept override {
+  std::uint64_t leave(bool comes_again) noexcept override {
     if (std::exchange(is_attached_, false)) {
-      stream_.detach(outlet_);
+      stream_.detach(outlet_, comes_again);
       acknowledged_ = link_->frames_acknowledged();
       link_.reset();  // no thread reads a slot any more
       stream_.release_held(outlet_);

@@ -92,20 +92,24 @@ void SenderSession::shake_hands() {
       context_.terms.encrypts && !why_not.empty()) {
     refuse(channel, why_not);
   }
-  const SessionId session = random_session_id();
-  const OfferMessage offer = make_offer(session);
-  channel.send(to_json(offer));
-  auto answer = std::make_unique<nlohmann::json>(channel.receive(monotonic_ns() + handshake_timeout_ns));
+  session_ = random_session_id();
+  offer_ = make_offer(session_);
+  channel.send(to_json(offer_));
+  join(settle(std::make_unique<nlohmann::json>(channel.receive(monotonic_ns() + handshake_timeout_ns))));
+}
+
+/// From the viewer's choice to the one whose link stands.
+ChooseMessage SenderSession::settle(std::unique_ptr<nlohmann::json> answer) {
   ChooseMessage choice;
-  for (std::size_t choices = 0; answer; ++choices) {
+  for (; answer; ++choices_) {
     throw_if_refused(*answer);
-    if (choices == offer.links.size()) {
-      refuse(channel, "every link that was offered has been chosen already");
+    if (choices_ == offer_.links.size()) {
+      refuse(*authenticated_.channel, "every link that was offered has been chosen already");
     }
-    choice = agree(offer, *answer);
-    answer = connect({session, choice.link, 0}, choice);
+    choice = agree(*answer);
+    answer = connect({session_, choice.link, 0}, choice);
   }
-  join(choice);
+  return choice;
 }
 
 OfferMessage SenderSession::make_offer(const SessionId& session) const {
@@ -141,10 +145,10 @@ std::string SenderSession::why_no_rdma() const {
   return has_rdma_device() ? "" : "it has no RDMA device";
 }
 
-ChooseMessage SenderSession::agree(const OfferMessage& offer, const nlohmann::json& answer) {
+ChooseMessage SenderSession::agree(const nlohmann::json& answer) {
   ChooseMessage choice = read_choose(answer);
   stream_ = &stream_by_number(choice.stream);
-  if (std::ranges::find(offer.links, choice.link) == offer.links.end()) {
+  if (std::ranges::find(offer_.links, choice.link) == offer_.links.end()) {
     refuse(*authenticated_.channel, "the " + std::string(name(choice.link)) + " link was not offered");
   }
   if (choice.delivery == Delivery::every && stream_->options().delivery != Delivery::every) {
@@ -220,7 +224,7 @@ std::unique_ptr<nlohmann::json> SenderSession::await_peer(const DataConnection& 
           throw;
         }
         // The viewer has been told over RDMA, by a rejection or a disconnection, and chooses again.
-        context_.log->warning("viewer " + channel.peer() + ": rdma: " + error.what());
+        say_that_link_fails(name(connection.link), error.what());
       }
     }
     if (wait.message() != nullptr && message_type(*wait.message()) == "choose") {
@@ -280,6 +284,49 @@ Stream& SenderSession::stream_by_number(std::uint32_t number) const {
   return **found;
 }
 
+void SenderSession::say_that_link_fails(std::string_view link, const std::string& why) {
+  context_.log->warning(stream_->options().taker + " " + authenticated_.channel->peer() + ": " + std::string(link) +
+                        ": " + why);
+}
+
+/// One of both ends found that it cannot use the link that stands, and the viewer chose another one. The first feed
+/// stays in its place until the other one can take that.
+void SenderSession::change_link(std::unique_ptr<nlohmann::json> answer) {
+  std::unique_ptr<Feed> first = std::exchange(feed_, nullptr);
+  ChooseMessage choice;
+  try {
+    choice = settle(std::move(answer));
+  } catch (...) {
+    feed_ = std::move(first);
+    throw;
+  }
+  first->leave(true);
+  link_closed_ns_ = 0;
+  join(choice);
+}
+
+/// This end found that it cannot use the link that stands: over RDMA the pool may be more than can be registered. The
+/// viewer should know, and can take another one.
+void SenderSession::give_up_link(const Error& error) {
+  MessageChannel& channel = *authenticated_.channel;
+  channel.send(no_link(error.what()), monotonic_ns() + ns_per_s);
+  const Error ending = Error::lost_peer("no rdma: " + std::string(error.what()));
+  if (has_begun_) {
+    throw ending;
+  }
+  say_that_link_fails(report_.transport, error.what());
+  const std::int64_t deadline_ns = monotonic_ns() + handshake_timeout_ns;
+  nlohmann::json answer;
+  try {
+    do {
+      answer = channel.receive(deadline_ns);
+    } while (message_type(answer) != "choose" && message_type(answer) != "refused");
+  } catch (const Error&) {
+    throw ending;  // it has left, for this
+  }
+  change_link(std::make_unique<nlohmann::json>(std::move(answer)));
+}
+
 void SenderSession::serve() {
   while (!is_over_) {
     handle_messages();
@@ -312,6 +359,7 @@ void SenderSession::handle(const nlohmann::json& message) {
   const std::string type = message_type(message);
   if (type == "ready") {
     feed_->take_ready(read_ready(message));
+    has_begun_ = true;
   } else if (type == "clock") {
     ClockMessage clock = read_clock(message);
     clock.sender_ns = monotonic_ns();
@@ -325,27 +373,25 @@ void SenderSession::handle(const nlohmann::json& message) {
     is_over_ = true;
   }
   if (type == "choose") {
-    throw Error::lost_peer("the " + report_.taker + " could not use the link after all");
+    if (has_begun_) {
+      throw Error::lost_peer("the " + report_.taker + " could not use the link after all");
+    }
+    say_that_link_fails(report_.transport, "the " + report_.taker + " says: " + quote(read_choose(message).why, 1000));
+    change_link(std::make_unique<nlohmann::json>(message));
   }
   // Other types are of a newer viewer.
 }
 
-/// Over RDMA the pool may be more than can be registered: the viewer should know, and can take another link.
-std::optional<EpochMessage> SenderSession::epoch_to_announce() {
+void SenderSession::announce_epoch() {
   try {
-    return feed_->epoch_to_announce();
+    if (const auto epoch = feed_->epoch_to_announce()) {
+      authenticated_.channel->post(to_json(*epoch));
+    }
   } catch (const Error& error) {
     if (report_.transport != name(LinkKind::rdma) || error.status() != ExitStatus::failed) {
       throw;
     }
-    authenticated_.channel->send(no_link(error.what()), monotonic_ns() + ns_per_s);
-    throw Error::lost_peer(std::string("no rdma: ") + error.what());
-  }
-}
-
-void SenderSession::announce_epoch() {
-  if (const auto epoch = epoch_to_announce()) {
-    authenticated_.channel->post(to_json(*epoch));
+    give_up_link(error);
   }
 }
 
@@ -415,7 +461,7 @@ void SenderSession::wait() {
 }
 
 SessionReport SenderSession::make_report() {
-  const std::uint64_t acknowledged = feed_->leave();
+  const std::uint64_t acknowledged = feed_->leave(false);
   report_.counts = feed_->counts();
   const std::uint64_t known_received = report_.has_said_bye ? viewer_received_ : acknowledged;
   report_.frames_received = std::min(known_received, report_.counts.frames_sent);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/log.hpp"
@@ -71,7 +72,8 @@ class SenderSession {
   [[nodiscard]] LinkTerms terms_for(const ChooseMessage& choice) const;
   void check_pull(const ChooseMessage& choice);
   void check_encryption(const ChooseMessage& choice);
-  ChooseMessage agree(const OfferMessage& offer, const nlohmann::json& answer);
+  ChooseMessage settle(std::unique_ptr<nlohmann::json> answer);
+  ChooseMessage agree(const nlohmann::json& answer);
   std::unique_ptr<nlohmann::json> connect(const DataConnection& connection, const ChooseMessage& choice);
   std::unique_ptr<nlohmann::json> await_peer(const DataConnection& connection, const Token& token,
                                              const ChooseMessage& choice);
@@ -79,10 +81,12 @@ class SenderSession {
   void make_feed(DataPath path, const ChooseMessage& choice);
   void join(const ChooseMessage& choice);
   [[nodiscard]] Stream& stream_by_number(std::uint32_t number) const;
+  void say_that_link_fails(std::string_view link, const std::string& why);
+  void change_link(std::unique_ptr<nlohmann::json> answer);
+  void give_up_link(const Error& error);
   void serve();
   void handle_messages();
   void handle(const nlohmann::json& message);
-  std::optional<EpochMessage> epoch_to_announce();
   void announce_epoch();
   void say_bye_when_drained();
   void check_peer();
@@ -94,8 +98,12 @@ class SenderSession {
   Authenticated authenticated_;
   DataWay way_;
   FileDescriptor wake_event_;
+  SessionId session_{};
+  OfferMessage offer_;
+  std::size_t choices_ = 0;  // that the viewer has made, of the links in the offer
   Stream* stream_ = nullptr;
   std::unique_ptr<Feed> feed_;
+  bool has_begun_ = false;  // the viewer was ready: what it gets comes by this link or not at all
   bool bye_sent_ = false;
   bool is_over_ = false;
   std::int64_t next_check_ns_ = 0;

@@ -340,7 +340,7 @@ void Subscriber::Implementation::take_incoming(Authenticated authenticated) {
 
 void Subscriber::Implementation::adopt(const std::shared_ptr<ViewerSession>& session) {
   const std::scoped_lock lock(mutex_);
-  flows_.add(session);
+  status_.session_number = flows_.add(session);
   frames_before_session_ = flows_.frames_received();
   has_session_ = true;
   ++sessions_;

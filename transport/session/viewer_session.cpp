@@ -108,6 +108,7 @@ std::string ViewerSession::choose_link(const OfferMessage& offer, DataWay way, c
                : " (this stream is delivered whole: it goes on only while another viewer is there that is sent to)";
   }
   std::string why_not;
+  std::string why_again;
   for (const LinkKind kind : wishes.allowed_links) {
     if (const std::string reason = why_not_possible(kind, offer, authenticated_.is_unix, way, wishes);
         !reason.empty()) {
@@ -115,7 +116,10 @@ std::string ViewerSession::choose_link(const OfferMessage& offer, DataWay way, c
       continue;
     }
     try {
-      open_link(offer, {.stream = stream.number, .link = kind, .delivery = delivery_, .token = {}}, way, wishes.terms);
+      const ChooseMessage choice{
+          .stream = stream.number, .link = kind, .delivery = delivery_, .token = {}, .why = why_again};
+      open_link(offer, choice, way, wishes.terms);
+      prove_link(stream);
       if (!wishes.transport_is_auto) {
         return {};
       }
@@ -126,10 +130,35 @@ std::string ViewerSession::choose_link(const OfferMessage& offer, DataWay way, c
         throw;
       }
       why_not += "; rdma: " + std::string(error.what());
+      why_again = error.what();
+      forget_link_on_trial();
     }
   }
   refuse(channel, "no transport in common: this end takes " + names_of(wishes.allowed_links) + ", the sender offers " +
                       names_of(offer.links) + why_not);
+}
+
+/// RDMA that connects may still be of no use: pool and ring have to be registered. So it is tried with the stream's
+/// format, if that is known already, as long as another link can be chosen instead.
+void ViewerSession::prove_link(const OfferedStream& stream) {
+  if (link_->kind() != LinkKind::rdma || !may_do_without_rdma_ || stream.description.empty()) {
+    return;
+  }
+  if (early_) {
+    handle(*std::exchange(early_, nullptr));
+  }
+  const std::int64_t deadline_ns = monotonic_ns() + handshake_timeout_ns;
+  while (epoch_ == 0 && !has_bye()) {
+    handle(authenticated_.channel->receive(deadline_ns));
+  }
+}
+
+/// The link itself stays until another one takes its place: the sender should hear of the choice before it sees an end.
+void ViewerSession::forget_link_on_trial() noexcept {
+  early_.reset();
+  epoch_ = 0;
+  format_.reset();
+  unsaid_ready_.reset();
 }
 
 /// Either end may ask for it, and then both do it or there is no session. The sentences are for both ends.
@@ -190,11 +219,23 @@ void ViewerSession::open_link(const OfferMessage& offer, ChooseMessage choice, D
     choice.rdma_port = way.door->rdma_port();
   }
   channel.send(to_json(choice));
-  const ConnectMessage go = read_connect(channel.receive(monotonic_ns() + handshake_timeout_ns));
+  const ConnectMessage go = read_connect(await_connect());
   DataPath path = way.door != nullptr
                       ? await_sender(way, connection, *token, terms)
                       : dial_data(*way.dial, go.rdma_port, Token::from_hex(go.token), connection, terms);
   link_ = make_receiver_link(choice.link, std::move(path), terms);
+}
+
+/// What the sender said of a link that was given up, before it heard of that, is passed over.
+nlohmann::json ViewerSession::await_connect() {
+  const std::int64_t deadline_ns = monotonic_ns() + handshake_timeout_ns;
+  for (;;) {
+    auto message = authenticated_.channel->receive(deadline_ns);
+    const std::string type = message_type(message);
+    if (link_ == nullptr || (type != "epoch" && type != "no_link")) {
+      return message;
+    }
+  }
 }
 
 DataPath ViewerSession::await_sender(DataWay way, const DataConnection& connection, const Token& token,

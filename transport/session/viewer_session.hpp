@@ -24,8 +24,8 @@ struct ViewerWishes {
   std::string why_no_rdma{};  // where it was tried and cannot be used
 };
 
-/// RDMA connects, but cannot be used: too little memory may be locked, for one. Under `auto` another session, without
-/// it, comes next.
+/// RDMA connects, but cannot be used: too little memory may be locked, for one. Under `auto` another link is chosen,
+/// or, once frames have come, another session without it comes next.
 class RdmaUnusable : public Error {
  public:
   explicit RdmaUnusable(const std::string& sentence) : Error(ExitStatus::lost_peer, sentence) {}
@@ -78,11 +78,14 @@ class ViewerSession {
 
  private:
   std::string choose_link(const OfferMessage& offer, DataWay way, const ViewerWishes& wishes);
+  void prove_link(const OfferedStream& stream);
+  void forget_link_on_trial() noexcept;
   void agree_on_encryption(const OfferMessage& offer, const ViewerWishes& wishes);
   void open_link(const OfferMessage& offer, ChooseMessage choice, DataWay way, LinkTerms terms);
   DataPath await_sender(DataWay way, const DataConnection& connection, const Token& token, const LinkTerms& terms);
   void open_link_to_pull(const OfferMessage& offer, const OfferedStream& stream, DataWay way,
                          const ViewerWishes& wishes);
+  nlohmann::json await_connect();
   std::optional<RingAccess> begin_epoch_of_link(const EpochMessage& epoch);
   void give_up_link(const std::string& sentence) const;
   void compare_clocks();

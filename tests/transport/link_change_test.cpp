@@ -1,0 +1,133 @@
+// A viewer that finds the link of no use, before it has been ready, and chooses another one in the same session.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "tests/base/eventually.hpp"
+#include "tests/base/temporary_folder.hpp"
+#include "transport/session/handshake.hpp"
+#include "transport/session/sender_service.hpp"
+
+namespace framewire {
+namespace {
+
+using test::eventually;
+using test::patience_ns;
+
+constexpr std::uint64_t chunk_bytes = 100;
+
+/// A sender of bytes for one viewer alone, and that viewer, word by word.
+class LinkChange : public testing::Test {
+ protected:
+  LinkChange() {
+    ::setenv("XDG_CONFIG_HOME", folder_.path().c_str(), 1);
+    EndpointOptions listening;
+    listening.listen = HostPort{"127.0.0.1", 0};
+    stream_.begin_epoch({.layout = bytes_layout(chunk_bytes), .colour = {}});
+    service_ = std::make_unique<SenderService>(listening, std::vector<Stream*>{&stream_}, "test", log_);
+    viewer_ = authenticate_dialler(dial({.host = "127.0.0.1", .port = service_->port()}, monotonic_ns() + patience_ns),
+                                   AuthenticateOptions{});
+    EXPECT_EQ(message_type(hear()), "hello");
+    say(to_json(HelloMessage{.role = "viewer", .program = "test"}));
+    offer_ = read_offer(hear());
+  }
+
+  nlohmann::json hear() const { return viewer_.channel->receive(monotonic_ns() + patience_ns); }
+  void say(const nlohmann::json& message) const { viewer_.channel->send(message); }
+
+  std::string choose(LinkKind kind) const {
+    say(to_json(ChooseMessage{.link = kind, .delivery = Delivery::every, .token = {}, .why = "a test\n"}));
+    return read_connect(hear()).token;
+  }
+
+  /// Up to the first epoch of the link.
+  EpochMessage take(LinkKind kind) {
+    const LinkTerms terms{.peer_timeout_ns = patience_ns};
+    const SessionId session = session_id_from_hex(offer_.session);
+    DataPath path =
+        dial_data({"127.0.0.1", service_->port()}, 0, Token::from_hex(choose(kind)), {session, kind, 0}, terms);
+    link_ = make_receiver_link(kind, std::move(path), terms);
+    return read_epoch(hear());
+  }
+
+  void be_ready(const EpochMessage& epoch) {
+    link_->begin_epoch(epoch.number, epoch.slot_bytes, epoch.ring_slots, epoch.pool);
+    say(to_json(ReadyMessage{.number = epoch.number, .ring_slots = epoch.ring_slots, .access = {}}));
+    link_->epoch_is_ready();
+  }
+
+  test::TemporaryFolder folder_;
+  Log log_{stderr, "test", false};
+  Stream stream_{StreamOptions{
+      .name = "test", .delivery = Delivery::every, .max_viewers = 1, .ends_with_viewers = true, .taker = "receiver"}};
+  std::unique_ptr<SenderService> service_;
+  Authenticated viewer_;
+  OfferMessage offer_;
+  std::unique_ptr<ReceiverLink> link_;
+};
+
+TEST_F(LinkChange, TheStreamBeginsOnTheLinkThatIsReady) {
+  EXPECT_FALSE(offer_.streams.front().description.empty()) << "so an epoch follows at once";
+  EXPECT_EQ(take(LinkKind::local).number, 1U);
+  EXPECT_EQ(stream_.viewer_count(), 1U);
+  EXPECT_FALSE(stream_.has_viewer()) << "what it would be given might be lost";
+  const EpochMessage epoch = take(LinkKind::tcp);
+  EXPECT_EQ(epoch.number, 1U) << "each link counts anew";
+  EXPECT_FALSE(stream_.is_stopping()) << "its viewer has not left";
+  be_ready(epoch);
+  EXPECT_TRUE(eventually([&] { return stream_.has_viewer(); }));
+  stream_.publish(*stream_.claim(), {.pts_ns = 7});
+  std::optional<IncomingFrame> frame;
+  ASSERT_TRUE(eventually([&] { return (frame = link_->poll()).has_value(); }));
+  EXPECT_EQ(frame->header.pts_ns, 7);
+  EXPECT_EQ(frame->header.sequence, 0U) << "none was lost with the first link";
+  link_->give_back(frame->header);
+  say(to_json(ByeMessage{.reason = "enough", .frames_received = 1, .statistics = {}}));
+  ASSERT_TRUE(eventually([&] { return !service_->reports().empty(); }));
+  const SessionReport report = service_->reports().front();
+  EXPECT_EQ(report.transport, "tcp");
+  EXPECT_EQ(report.counts.frames_sent, 1U);
+  EXPECT_EQ(report.frames_lost, 0U);
+  EXPECT_TRUE(stream_.is_stopping()) << "now it has";
+}
+
+TEST_F(LinkChange, AfterThatItIsTooLate) {
+  be_ready(take(LinkKind::local));
+  EXPECT_TRUE(eventually([&] { return stream_.has_viewer(); }));
+  say(to_json(ChooseMessage{.link = LinkKind::tcp, .delivery = Delivery::every, .token = {}}));
+  ASSERT_TRUE(eventually([&] { return !service_->reports().empty(); }));
+  EXPECT_EQ(service_->reports().front().ending, "the receiver could not use the link after all");
+  EXPECT_TRUE(stream_.is_stopping());
+}
+
+TEST_F(LinkChange, EveryLinkThatWasOfferedMayBeChosenOnce) {
+  take(LinkKind::local);
+  for (std::size_t choices = 1; choices < offer_.links.size(); ++choices) {
+    take(LinkKind::tcp);
+  }
+  say(to_json(ChooseMessage{.link = LinkKind::tcp, .delivery = Delivery::every, .token = {}}));
+  EXPECT_EQ(hear()["text"], "every link that was offered has been chosen already");
+  EXPECT_TRUE(eventually([&] { return stream_.is_stopping(); }));
+}
+
+TEST_F(LinkChange, AViewerThatLeavesOnTheWayHasLeft) {
+  take(LinkKind::local);
+  choose(LinkKind::tcp);
+  viewer_.channel->close();
+  ASSERT_TRUE(eventually([&] { return !service_->reports().empty(); }));
+  EXPECT_TRUE(stream_.is_stopping());
+  EXPECT_EQ(stream_.viewer_count(), 0U);
+  EXPECT_EQ(service_->reports().front().counts.frames_sent, 0U);
+}
+
+}  // namespace
+}  // namespace framewire
