@@ -113,11 +113,11 @@ const char* name(Bottleneck stage) noexcept {
   return stage == Bottleneck::source ? "source" : stage == Bottleneck::wire ? "wire" : "sink";
 }
 
-Bottleneck bottleneck_of(double source_s, double room_s, double sink_s) noexcept {
-  if (source_s >= room_s) {
+Bottleneck bottleneck_of(double source_s, double wire_s, double sink_s) noexcept {
+  if (source_s >= wire_s) {
     return Bottleneck::source;
   }
-  return sink_s >= room_s / 2 ? Bottleneck::sink : Bottleneck::wire;
+  return sink_s >= wire_s / 2 ? Bottleneck::sink : Bottleneck::wire;
 }
 
 std::string bandwidth_text(std::uint64_t bytes, double seconds, const std::string& transport, Bottleneck bottleneck) {

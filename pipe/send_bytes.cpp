@@ -13,6 +13,7 @@
 #include "pipe/input.hpp"
 #include "pipe/pace.hpp"
 #include "pipe/progress.hpp"
+#include "pipe/read_ahead.hpp"
 #include "transport/control/address.hpp"
 #include "transport/session/sender_service.hpp"
 #include "transport/stream.hpp"
@@ -22,6 +23,7 @@ namespace framewire {
 namespace {
 
 constexpr std::int64_t farewell_ns = ns_per_s;  // after Ctrl-C
+constexpr std::size_t pieces_ahead = 2;         // one is read while another one waits for its turn to be sent
 
 /// The whole run: one stream to one receiver. Belongs to the main thread; the interruption calls stop() from its own.
 class SendBytes {
@@ -35,12 +37,17 @@ class SendBytes {
 
  private:
   void wait_for_receiver();
-  ReadState pump();
   struct Piece {
     std::size_t bytes = 0;
     bool is_end = false;
+    std::optional<std::uint64_t> digest{};  // of all bytes up to its end
     FileRange file{};
   };
+  ReadState pump();
+  ReadState pump_pieces();
+  ReadState pump_file();
+  std::optional<ClaimedSlot> claim();
+  bool send(ClaimedSlot slot, const Piece& piece);
   void publish(ClaimedSlot slot, const Piece& piece);
   void publish_end(ReadState state);
   [[nodiscard]] Error lost_receiver(const std::string& why);
@@ -61,8 +68,8 @@ class SendBytes {
   std::uint64_t sent_bytes_ = 0;
   std::string source_error_;  // why what was read is not all there was
   bool has_said_end_ = false;
-  std::int64_t waited_for_room_ns_ = 0;
-  SenderService service_;  // last: its sessions leave the stream first
+  std::int64_t wire_ns_ = 0;  // waiting for room, and handing to the link, which may take its time
+  SenderService service_;     // last: its sessions leave the stream first
 };
 
 StreamOptions stream_options(const SendBytesOptions& options) {
@@ -162,38 +169,72 @@ void SendBytes::wait_for_receiver() {
 /// How the reading ended: `stopped` when the receiver is gone, or somebody interrupted.
 ReadState SendBytes::pump() {
   // What nobody here looks at need not pass through here: the kernel sends it from where it keeps the file.
-  const bool may_skip = !digest_ && stream_.takes_files();
+  const ReadState state = !digest_ && stream_.takes_files() ? pump_file() : ReadState::more;
+  return state == ReadState::more ? pump_pieces() : state;
+}
+
+ReadState SendBytes::pump_pieces() {
+  ReadAhead ahead(input_, digest_ ? &*digest_ : nullptr);
   for (;;) {
-    const std::int64_t begun_ns = monotonic_ns();
-    auto slot = stream_.claim();
-    waited_for_room_ns_ += monotonic_ns() - begun_ns;
-    if (!slot) {
+    while (ahead.under_way() < pieces_ahead) {
+      auto slot = ahead.under_way() == 0 ? claim() : stream_.claim_now();
+      if (!slot) {
+        break;
+      }
+      ahead.give(std::move(*slot));
+    }
+    if (ahead.under_way() == 0) {
       return ReadState::stopped;
     }
-    std::uint64_t skipped_bytes = slot->bytes().size();
-    const FileRange file = may_skip ? input_.skip(skipped_bytes) : FileRange();
-    const Input::Read got = file.is_there() ? Input::Read{.bytes = skipped_bytes} : input_.read(slot->bytes());
-    if (got.bytes > 0) {
-      if (digest_) {
-        digest_->add(slot->bytes().first(got.bytes));
-      }
-      publish(std::move(*slot), {.bytes = got.bytes, .file = file});
-      sent_bytes_ += got.bytes;
-      progress_.add(got.bytes);
-      if (!stream_.sleep_until(pace_.after(got.bytes, monotonic_ns()))) {
-        return ReadState::stopped;
-      }
+    ReadAhead::Piece got = ahead.take();
+    if (got.read.bytes > 0 && !send(std::move(got.slot), {.bytes = got.read.bytes, .digest = got.digest})) {
+      return ReadState::stopped;
     }
-    if (got.state != ReadState::more) {
-      return got.state;
+    if (got.read.state != ReadState::more) {
+      return got.read.state;
     }
   }
 }
 
+/// As far as the input is a file that has more; then `more`.
+ReadState SendBytes::pump_file() {
+  for (;;) {
+    auto slot = claim();
+    if (!slot) {
+      return ReadState::stopped;
+    }
+    std::uint64_t bytes = slot->bytes().size();
+    const FileRange file = input_.skip(bytes);
+    if (!file.is_there()) {
+      return ReadState::more;
+    }
+    if (!send(std::move(*slot), {.bytes = bytes, .file = file})) {
+      return ReadState::stopped;
+    }
+  }
+}
+
+std::optional<ClaimedSlot> SendBytes::claim() {
+  const std::int64_t begun_ns = monotonic_ns();
+  auto slot = stream_.claim();
+  wire_ns_ += monotonic_ns() - begun_ns;
+  return slot;
+}
+
+/// False when the stream stops.
+bool SendBytes::send(ClaimedSlot slot, const Piece& piece) {
+  const std::int64_t begun_ns = monotonic_ns();
+  publish(std::move(slot), piece);
+  wire_ns_ += monotonic_ns() - begun_ns;
+  sent_bytes_ += piece.bytes;
+  progress_.add(piece.bytes);
+  return stream_.sleep_until(pace_.after(piece.bytes, monotonic_ns()));
+}
+
 void SendBytes::publish(ClaimedSlot slot, const Piece& piece) {
   ChunkTag tag{.is_end = piece.is_end};
-  if (digest_) {
-    tag.check = static_cast<std::uint32_t>(digest_->value());
+  if (piece.digest) {
+    tag.check = static_cast<std::uint32_t>(*piece.digest);
   }
   const FrameInfo info{.pts_ns = static_cast<std::int64_t>(sent_bytes_),
                        .user_tag = encode(tag),
@@ -216,7 +257,7 @@ void SendBytes::publish_end(ReadState state) {
   const std::string text = to_json_text(record);
   if (auto slot = stream_.claim()) {
     copy_bytes(std::as_bytes(std::span(text)), slot->bytes());
-    publish(std::move(*slot), {.bytes = text.size(), .is_end = true});
+    publish(std::move(*slot), {.bytes = text.size(), .is_end = true, .digest = record.digest});
     has_said_end_ = true;
   }
 }
@@ -253,15 +294,15 @@ void SendBytes::require_written(const Receipt& said) const {
 
 void SendBytes::report(const SessionReport& session, const Receipt& said) {
   const double source_s = static_cast<double>(input_.spent_ns()) / 1e9;
-  const double room_s = static_cast<double>(waited_for_room_ns_) / 1e9;
-  const Bottleneck bottleneck = bottleneck_of(source_s, room_s, said.sink_seconds);
+  const double wire_s = static_cast<double>(wire_ns_) / 1e9;
+  const Bottleneck bottleneck = bottleneck_of(source_s, wire_s, said.sink_seconds);
   const double seconds = progress_.seconds();
   if (options_.hooks.ended) {
     options_.hooks.ended({.bytes = sent_bytes_,
                           .seconds = seconds,
                           .transport = session.transport,
                           .source_s = source_s,
-                          .wire_s = room_s,
+                          .wire_s = wire_s,
                           .sink_s = said.sink_seconds});
   }
   if (options_.is_verbose) {
@@ -276,7 +317,7 @@ void SendBytes::report(const SessionReport& session, const Receipt& said) {
                                      {"gigabytes_per_second", gigabytes_per_second(sent_bytes_, seconds)},
                                      {"transport", session.transport},
                                      {"source_seconds", source_s},
-                                     {"wire_seconds", room_s},
+                                     {"wire_seconds", wire_s},
                                      {"sink_seconds", said.sink_seconds},
                                      {"bottleneck", name(bottleneck)},
                                      {"durable", said.is_durable},

@@ -65,15 +65,9 @@ std::optional<ClaimedSlot> Stream::claim() {
     if (!may_go_on()) {
       return std::nullopt;
     }
-    if (is_watched()) {
-      if (!has_room()) {
-        collect_all();
-      }
-      if (has_room()) {
-        auto slot = take_slot();
-        spin_.found(slot->begun_ns());
-        return slot;
-      }
+    if (auto slot = take_slot_if_room()) {
+      spin_.found(slot->begun_ns());
+      return slot;
     }
     if (spin_.look_again(options_.wait)) {
       lock.unlock();  // the sessions' turn
@@ -93,19 +87,18 @@ void Stream::wait_for_change(std::unique_lock<std::mutex>& lock) {
   }
 }
 
+std::optional<ClaimedSlot> Stream::claim_now() {
+  const std::scoped_lock lock(mutex_);
+  return take_slot_if_room();
+}
+
 std::optional<ClaimedSlot> Stream::try_claim() {
   const std::scoped_lock lock(mutex_);
-  if (!may_go_on()) {
-    return std::nullopt;
+  auto slot = take_slot_if_room();
+  if (!slot && may_go_on()) {
+    ++frames_dropped_at_source_;
   }
-  if (is_watched()) {
-    collect_all();
-    if (has_room()) {
-      return take_slot();
-    }
-  }
-  ++frames_dropped_at_source_;
-  return std::nullopt;
+  return slot;
 }
 
 bool Stream::takes_files() const {
@@ -280,10 +273,9 @@ std::optional<Stream::EpochStart> Stream::epoch_to_announce(Outlet& outlet) {
   if (needed == outlet.announced_epoch) {
     return std::nullopt;
   }
-  const auto epoch = std::ranges::find(epochs_, needed, [](const Epoch& e) { return e.pool->epoch(); });
-  assert(epoch != epochs_.end());
   outlet.announced_epoch = needed;
-  return EpochStart{needed, epoch->format, epoch->pool};
+  const Epoch& epoch = epoch_numbered(needed);
+  return EpochStart{needed, epoch.format, epoch.pool};
 }
 
 std::optional<Stream::EpochStart> Stream::epoch_after(std::uint32_t known_epoch) const {
@@ -365,6 +357,16 @@ bool Stream::has_room() const noexcept {
     }
     return outlet->delivery == Delivery::every && outlet->waiting.size() >= most_waiting_under_every;
   });
+}
+
+std::optional<ClaimedSlot> Stream::take_slot_if_room() noexcept {
+  if (!may_go_on() || !is_watched()) {
+    return std::nullopt;
+  }
+  if (!has_room()) {
+    collect_all();
+  }
+  return has_room() ? take_slot() : std::nullopt;
 }
 
 std::optional<ClaimedSlot> Stream::take_slot() noexcept {
@@ -458,10 +460,10 @@ bool Stream::must_wait_to_collect() noexcept {
   return must_wait;
 }
 
-Pool& Stream::pool_of(std::uint32_t epoch) noexcept {
-  const auto found = std::ranges::find(epochs_, epoch, [](const Epoch& e) { return e.pool->epoch(); });
+Stream::Epoch& Stream::epoch_numbered(std::uint32_t number) noexcept {
+  const auto found = std::ranges::find(epochs_, number, [](const Epoch& e) { return e.pool->epoch(); });
   assert(found != epochs_.end());
-  return *found->pool;
+  return *found;
 }
 
 void Stream::return_unpublished(const PoolSlot& slot) noexcept {

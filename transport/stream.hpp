@@ -68,8 +68,11 @@ class Stream {
   /// reached, and the source ends.
   std::optional<ClaimedSlot> claim();
 
-  /// For live devices: a slot if there is a viewer and room now, without waiting. When it returns nothing and
-  /// is_stopping() is false, the device's frame is dropped and counted (frames_dropped_at_source).
+  /// The same, but without waiting: nothing, too, when there is no viewer or no room now.
+  std::optional<ClaimedSlot> claim_now();
+
+  /// claim_now() for live devices: when it returns nothing and is_stopping() is false, the device's frame is dropped
+  /// and counted (frames_dropped_at_source).
   std::optional<ClaimedSlot> try_claim();
 
   /// Whether every viewer there is has a link that takes files. A stream for one viewer alone may go by it.
@@ -150,6 +153,7 @@ class Stream {
   [[nodiscard]] bool is_watched() const noexcept;
   [[nodiscard]] bool has_room() const noexcept;
   std::optional<ClaimedSlot> take_slot() noexcept;
+  std::optional<ClaimedSlot> take_slot_if_room() noexcept;
   void collect_all() noexcept;
   void collect(Outlet& outlet) noexcept;
   void queue(Outlet& outlet, const WaitingFrame& frame) noexcept;
@@ -157,7 +161,8 @@ class Stream {
   [[nodiscard]] bool source_looks_itself() const noexcept;
   [[nodiscard]] bool must_wait_to_collect() noexcept;
   void wait_for_change(std::unique_lock<std::mutex>& lock);
-  [[nodiscard]] Pool& pool_of(std::uint32_t epoch) noexcept;
+  [[nodiscard]] Epoch& epoch_numbered(std::uint32_t number) noexcept;
+  [[nodiscard]] Pool& pool_of(std::uint32_t epoch) noexcept { return *epoch_numbered(epoch).pool; }
   void add_reference(const PoolSlot& slot) noexcept { pool_of(slot.epoch).add_reference(slot.index); }
   void release(const PoolSlot& slot) noexcept { pool_of(slot.epoch).release(slot.index); }
   void return_unpublished(const PoolSlot& slot) noexcept;
