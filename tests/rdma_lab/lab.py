@@ -19,6 +19,7 @@ IS_LAB = "FRAMEWIRE_LAB_HOSTS" in os.environ  # else this is somebody's machine,
 if IS_LAB:
     # Every program of a test has a home of its own, and would compile every shader anew: seconds each on an emulated processor.
     os.environ.setdefault("MESA_SHADER_CACHE_DIR", "/tmp/mesa-shader-cache")
+    os.environ.setdefault("GALLIVM_PERF", "nopt")  # an emulated processor takes longer to optimise shaders than to run them
 SHARED = pathlib.Path(os.environ.get("FRAMEWIRE_LAB_SHARED", "/nowhere"))
 
 

@@ -158,7 +158,7 @@ class OneHost(lab.RdmaTest):
         return {"prefix": (*self.other_user()["prefix"], "prlimit", f"--memlock={memlock_bytes}")}
 
     def test_a_viewer_that_may_lock_too_little(self):
-        sender = self.rdma_sender("pattern:stamped", "--size", "1280x720", "--fps", "10", **self.limited(1 << 30))
+        sender = self.rdma_sender("pattern:stamped", "--size", "640x360", "--fps", "10", **self.limited(1 << 30))
         viewer = self.rdma_viewer(sender, **self.limited(1 << 20))
         self.ends(viewer, harness.FAILED)
         self.one_sentence(viewer, "cannot register", r"may lock only 1\.0", "ulimit -l unlimited")
@@ -166,7 +166,7 @@ class OneHost(lab.RdmaTest):
         self.ends(good)
 
     def test_a_sender_that_may_lock_too_little(self):
-        sender = self.rdma_sender("pattern:stamped", "--size", "1280x720", "--fps", "10", "--allow-pull", **self.limited(1 << 20))
+        sender = self.rdma_sender("pattern:stamped", "--size", "640x360", "--fps", "10", "--allow-pull", **self.limited(1 << 20))
         for how in ((), ("--pull",)):
             viewer = self.rdma_viewer(sender, *how, **self.limited(1 << 30))
             self.ends(viewer, harness.REFUSED)
@@ -174,7 +174,7 @@ class OneHost(lab.RdmaTest):
         self.assertTrue(sender.is_running())
 
     def test_auto_does_without_rdma_where_too_little_may_be_locked(self):
-        frames = ("pattern:stamped", "--size", "1280x720", "--fps", "10", "--insecure")
+        frames = ("pattern:stamped", "--size", "640x360", "--fps", "10", "--insecure")
         why = r"transport=tcp .*\(auto: tcp; .*rdma: .*cannot register .* may lock only"
         # At the sender: its pool, or already the little that a connection takes.
         for memlock_bytes in (1 << 20, 1 << 16):
