@@ -17,7 +17,7 @@ class RunningDigest {
   /// Throws std::bad_alloc.
   RunningDigest();
 
-  void add(std::span<const std::byte> bytes) noexcept { XXH3_64bits_update(state_.get(), bytes.data(), bytes.size()); }
+  void add(std::span<const std::byte> bytes) noexcept;
   /// Of all bytes so far; more may follow.
   [[nodiscard]] std::uint64_t value() const noexcept { return XXH3_64bits_digest(state_.get()); }
 

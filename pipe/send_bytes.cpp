@@ -68,8 +68,8 @@ class SendBytes {
   std::uint64_t sent_bytes_ = 0;
   std::string source_error_;  // why what was read is not all there was
   bool has_said_end_ = false;
-  std::int64_t wire_ns_ = 0;  // waiting for room, and handing to the link, which may take its time
-  SenderService service_;     // last: its sessions leave the stream first
+  std::int64_t wire_ns_ = 0;              // waiting for room, and handing to the link, which may take its time
+  std::optional<SenderService> service_;  // last: its sessions leave the stream first
 };
 
 StreamOptions stream_options(const SendBytesOptions& options) {
@@ -91,24 +91,25 @@ SendBytes::SendBytes(const SendBytesOptions& options, Interruption& interruption
       pace_(options.limit_bytes_per_s),
       progress_(options.hooks.progress ? options.hooks.progress
                 : options.is_verbose   ? live_line(log, input_.size_bytes())
-                                       : SayProgress()),
-      service_(options.endpoint, {&stream_}, "rdsend " FRAMEWIRE_VERSION, log) {
+                                       : SayProgress()) {
   if (options.takes_digest) {
     digest_.emplace();
   }
+  // Before anybody is told of the stream: who knows its format can try a link with it.
   stream_.begin_epoch({.layout = bytes_layout(options.slot_bytes), .colour = {}});
+  service_.emplace(options.endpoint, std::vector<Stream*>{&stream_}, "rdsend " FRAMEWIRE_VERSION, log);
   interruption_.set_wake([this] {
     stream_.stop();
-    service_.cut_at(monotonic_ns() + farewell_ns);
+    service_->cut_at(monotonic_ns() + farewell_ns);
   });
 }
 
 ExitStatus SendBytes::run() {
   if (options_.hooks.listening && options_.endpoint.listen) {
-    options_.hooks.listening(service_.port());
+    options_.hooks.listening(service_->port());
   }
   if (options_.is_verbose && options_.endpoint.listen) {
-    log_.info(service_.describe());
+    log_.info(service_->describe());
   }
   wait_for_receiver();
   if (options_.hooks.connected) {
@@ -120,11 +121,11 @@ ExitStatus SendBytes::run() {
   }
   end_progress();
   stream_.finish();
-  service_.drain(INT64_MAX);  // a receiver may take long to write; it is lost when it is silent
+  service_->drain(INT64_MAX);  // a receiver may take long to write; it is lost when it is silent
   if (interruption_.is_requested()) {
     throw Error::failed("interrupted after " + format_bytes(sent_bytes_) + "; the receiver knows that this is not all");
   }
-  const auto reports = service_.reports();
+  const auto reports = service_->reports();
   if (reports.empty()) {
     throw lost_receiver("");
   }
@@ -151,14 +152,14 @@ void SendBytes::wait_for_receiver() {
     stream_.wait_for_viewer();  // for as long as it takes
   }
   const std::int64_t give_up_ns = monotonic_ns() + options_.patience_ns;
-  while (!stream_.has_viewer() && service_.reports().empty()) {
+  while (!stream_.has_viewer() && !stream_.is_stopping()) {
     if (interruption_.is_requested()) {
       throw Error::failed("interrupted before a receiver came");
     }
-    if (const std::string refusal = service_.refusal(); !refusal.empty()) {
+    if (const std::string refusal = service_->refusal(); !refusal.empty()) {
       throw Error::refused(refusal);
     }
-    if (options_.endpoint.dial && monotonic_ns() >= give_up_ns) {
+    if (options_.endpoint.dial && monotonic_ns() >= give_up_ns && stream_.viewer_count() == 0) {
       throw Error::lost_peer("no receiver came at " + format_host_port(*options_.endpoint.dial) +
                              "; start one there: rdrecv > FILE");
     }
@@ -287,7 +288,8 @@ void SendBytes::require_written(const Receipt& said) const {
     throw Error::failed("the receiver wrote " + std::to_string(said.bytes) + " bytes of " +
                         std::to_string(sent_bytes_));
   }
-  if (digest_ && said.digest != digest_->value()) {
+  // What was read ahead and not sent is in the digest as well.
+  if (has_said_end_ && digest_ && said.digest != digest_->value()) {
     throw Error::failed("the receiver's digest is another one: what it wrote is not what was sent");
   }
 }

@@ -32,7 +32,7 @@ std::chrono::steady_clock::time_point as_time_point(std::int64_t monotonic) {
 // ---- The source's side ----
 
 Stream::Stream(StreamOptions options) : options_(std::move(options)), next_sequence_(options_.first_sequence) {
-  outlets_.reserve(options_.max_viewers);
+  outlets_.reserve(options_.max_viewers + 1);
 }
 
 Stream::~Stream() {
@@ -215,9 +215,9 @@ bool Stream::has_viewer() const {
 
 // ---- The sessions' side ----
 
-bool Stream::attach(Outlet& outlet) {
+bool Stream::attach(Outlet& outlet, bool has_place) {
   const std::scoped_lock lock(mutex_);
-  if (outlets_.size() >= options_.max_viewers) {
+  if (outlets_.size() - (has_place ? 1 : 0) >= options_.max_viewers) {
     return false;
   }
   const std::size_t all_slots = pool_slots_for(options_.max_viewers, options_.slots_per_viewer);
@@ -229,11 +229,11 @@ bool Stream::attach(Outlet& outlet) {
   return true;
 }
 
-void Stream::detach(Outlet& outlet, bool comes_again) noexcept {
+void Stream::detach(Outlet& outlet) noexcept {
   const std::scoped_lock lock(mutex_);
   collect(outlet);
   std::erase(outlets_, &outlet);
-  stopping_ = stopping_ || (options_.ends_with_viewers && outlets_.empty() && !comes_again);
+  stopping_ = stopping_ || (options_.ends_with_viewers && outlets_.empty());
   while (!outlet.waiting.empty()) {
     release(outlet.waiting.front().slot);
     outlet.waiting.pop();

@@ -109,12 +109,11 @@ class Stream {
 
   // ---- The sessions' side (each its own thread) ----
 
-  /// Adds a session's outlet. Returns false when max_viewers are attached. From now on frames count for it.
-  bool attach(Outlet& outlet);
-  /// Takes it out: its last credits are taken in, it gets no more frames, and what waited counts as skipped. Its viewer
-  /// `comes_again` by another outlet at once when it only changes its link: a stream that ends with its viewers goes
-  /// on.
-  void detach(Outlet& outlet, bool comes_again = false) noexcept;
+  /// Adds a session's outlet. Returns false when max_viewers are attached; one that is about to leave for it is not
+  /// counted (`has_place`). From now on frames count for it.
+  bool attach(Outlet& outlet, bool has_place = false);
+  /// Takes it out: its last credits are taken in, it gets no more frames, and what waited counts as skipped.
+  void detach(Outlet& outlet) noexcept;
   /// Gives the slots back that its link still held. After detach(), once the link is destroyed.
   void release_held(Outlet& outlet) noexcept;
   /// Collects what the outlet's link let go of, and offers what waits. Called when its link's descriptor is readable.

@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,7 +33,12 @@ class ReadAheadTest : public testing::Test {
     EXPECT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
     out_.reset(ends[0]);
     in_.reset(ends[1]);
-    input_ = std::make_unique<Input>("/proc/self/fd/" + std::to_string(out_.get()), [this] { return stops_.load(); });
+    input_ = std::make_unique<Input>("/proc/self/fd/" + std::to_string(out_.get()), [this] {
+      if (throws_) {
+        throw std::bad_alloc();
+      }
+      return stops_.load();
+    });
     stream_.begin_epoch({.layout = bytes_layout(slot_bytes), .colour = {}});
     EXPECT_TRUE(stream_.add_puller(-1)) << "somebody for whom there are slots";
     ahead_ = std::make_unique<ReadAhead>(*input_, &digest_);
@@ -70,6 +76,7 @@ class ReadAheadTest : public testing::Test {
   FileDescriptor out_;
   FileDescriptor in_;
   std::atomic<bool> stops_ = false;
+  std::atomic<bool> throws_ = false;
   Stream stream_{StreamOptions{.name = "test"}};
   RunningDigest digest_;
   std::string whole_;
@@ -125,6 +132,15 @@ TEST_F(ReadAheadTest, AReadThatWaitsEndsWhenTheInputStops) {
     const ReadAhead::Piece piece = ahead_->take();
     EXPECT_EQ(piece.read.state, ReadState::stopped);
   }
+  ahead_.reset();
+  EXPECT_EQ(free_slots(), all);
+}
+
+TEST_F(ReadAheadTest, WhatReadingThrowsComesToWhoTakes) {
+  const std::size_t all = free_slots();
+  throws_ = true;
+  give();
+  EXPECT_THROW(ahead_->take(), std::bad_alloc);
   ahead_.reset();
   EXPECT_EQ(free_slots(), all);
 }

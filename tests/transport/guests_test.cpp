@@ -78,16 +78,20 @@ TEST_F(GuestsTest, AreServedAndSendersAfterThem) {
 /// It may be the one to dial, and would stay for ever where nobody listens to it any more.
 TEST_F(GuestsTest, ASenderIsLetGoOfWhenItsSessionFailsHere) {
   Subscriber subscriber(listening(), log_);
+  const auto open_link = [&](const Authenticated& sender) {
+    const SessionId session = random_session_id();
+    sender.channel->send(to_json(OfferMessage{.session = to_hex(session),
+                                              .streams = {{.name = "test", .number = 1, .description = {}}},
+                                              .links = {LinkKind::tcp}}));
+    const ChooseMessage choice = read_choose(hear(sender));
+    sender.channel->send(to_json(ConnectMessage{}));
+    return dial_data({"127.0.0.1", subscriber.port()}, 0, Token::from_hex(choice.token), {session, LinkKind::tcp, 0},
+                     {.peer_timeout_ns = 10 * ns_per_s});
+  };
   const Authenticated sender = come(subscriber, "sender");
-  const SessionId session = random_session_id();
-  sender.channel->send(to_json(OfferMessage{.session = to_hex(session),
-                                            .streams = {{.name = "test", .number = 1, .description = {}}},
-                                            .links = {LinkKind::tcp}}));
-  const ChooseMessage choice = read_choose(hear(sender));
-  sender.channel->send(to_json(ConnectMessage{}));
-  const DataPath path = dial_data({"127.0.0.1", subscriber.port()}, 0, Token::from_hex(choice.token),
-                                  {session, LinkKind::tcp, 0}, {.peer_timeout_ns = 10 * ns_per_s});
+  const DataPath path = open_link(sender);
   ASSERT_TRUE(eventually([&] { return subscriber.status().state == SubscriberState::connected; }));
+  EXPECT_EQ(subscriber.status().session_number, 1U);
   const EpochMessage epoch{
       .number = 7, .format = {.layout = bytes_layout(100), .colour = {}}, .slot_bytes = 4096, .ring_slots = 2};
   sender.channel->send(to_json(epoch));
@@ -96,6 +100,10 @@ TEST_F(GuestsTest, ASenderIsLetGoOfWhenItsSessionFailsHere) {
       while (true) { hear(sender); }, Error);
   EXPECT_TRUE(eventually([&] { return subscriber.status().state == SubscriberState::lost; }));
   EXPECT_EQ(subscriber.status().sentence, "the sender announced format 7 after format 7");
+  const Authenticated next = come(subscriber, "sender");
+  const DataPath next_path = open_link(next);
+  EXPECT_TRUE(eventually([&] { return subscriber.status().session_number == 2; }))
+      << "whoever missed the loss sees that";
 }
 
 TEST_F(GuestsTest, OfAnotherRoleAreRefused) {

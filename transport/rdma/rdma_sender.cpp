@@ -85,7 +85,9 @@ void RdmaSender::epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots,
   if (!access || access->cells_per_slot == 0 || access->cells_per_slot > max_slices || access->receive_depth == 0) {
     return end_.fail(LinkState::broken, "the other end did not say where its ring is");
   }
-  assert(announced_pool_ && announced_pool_->epoch() == epoch);
+  if (!announced_pool_ || announced_pool_->epoch() != epoch) {
+    return end_.fail(LinkState::broken, "the other end is ready for a format that cannot be sent to it");
+  }
   ring_slots = std::min(ring_slots, max_pool_slots);
   std::erase_if(rings_, [](const auto& one) { return one->free_slots.size() == one->slices_out.size(); });
   if (rings_.size() >= most_rings) {

@@ -17,8 +17,11 @@ class Feed {
  public:
   virtual ~Feed() = default;
 
-  /// Joins the stream. False when that has as many viewers as it takes.
-  virtual bool join() = 0;
+  /// Joins the stream, in the place of the viewer's feed before this one where that has one there (else none): it
+  /// leaves next. False when the stream has as many viewers as it takes.
+  virtual bool join(const Feed* before) = 0;
+  /// The stream among whose viewers this one counts; none for who only pulls.
+  [[nodiscard]] virtual const Stream* place() const noexcept = 0;
   /// The epoch that the viewer has to hear of now, if there is one. Throws Error (failed) when the link cannot take it.
   virtual std::optional<EpochMessage> epoch_to_announce() = 0;
   /// What the viewer said. Throws Error (failed) where that may not be.
@@ -35,9 +38,8 @@ class Feed {
   [[nodiscard]] virtual LinkState state() const noexcept = 0;
   [[nodiscard]] virtual std::string fault() const = 0;
 
-  /// Leaves the stream. How many frames this end knows to be received, of those that counts() says were sent. The
-  /// viewer `comes_again` by another feed at once when it only changes its link.
-  virtual std::uint64_t leave(bool comes_again) noexcept = 0;
+  /// Leaves the stream, for good. How many frames this end knows to be received, of those that counts() says were sent.
+  virtual std::uint64_t leave() noexcept = 0;
 };
 
 /// Pushes: the stream's fan-out gives the frames to a link. `wake_event` is raised when there is something to announce,

@@ -13,9 +13,11 @@ class PullFeed final : public Feed {
   PullFeed(Stream& stream, std::unique_ptr<RdmaConnection> connection, SenderDomains& domains, int wake_event)
       : stream_(stream), exposure_(std::move(connection), domains), wake_event_(wake_event) {}
 
-  ~PullFeed() override { PullFeed::leave(false); }
+  ~PullFeed() override { PullFeed::leave(); }
 
-  bool join() override {
+  [[nodiscard]] const Stream* place() const noexcept override { return nullptr; }
+
+  bool join(const Feed*) override {
     has_joined_ = stream_.add_puller(wake_event_);
     return has_joined_;
   }
@@ -55,7 +57,7 @@ class PullFeed final : public Feed {
   [[nodiscard]] LinkState state() const noexcept override { return exposure_.state(); }
   [[nodiscard]] std::string fault() const override { return exposure_.fault(); }
 
-  std::uint64_t leave(bool) noexcept override {
+  std::uint64_t leave() noexcept override {
     if (std::exchange(has_joined_, false)) {
       stream_.remove_puller(wake_event_);
     }

@@ -13,12 +13,14 @@ class PushFeed final : public Feed {
   PushFeed(Stream& stream, std::unique_ptr<SenderLink> link, Delivery delivery, int wake_event)
       : stream_(stream), link_(std::move(link)), outlet_(*link_, delivery, wake_event) {}
 
-  ~PushFeed() override { PushFeed::leave(false); }
+  ~PushFeed() override { PushFeed::leave(); }
 
-  bool join() override {
-    is_attached_ = stream_.attach(outlet_);
+  bool join(const Feed* before) override {
+    is_attached_ = stream_.attach(outlet_, before != nullptr && before->place() == &stream_);
     return is_attached_;
   }
+
+  [[nodiscard]] const Stream* place() const noexcept override { return is_attached_ ? &stream_ : nullptr; }
 
   std::optional<EpochMessage> epoch_to_announce() override {
     const auto epoch = stream_.epoch_to_announce(outlet_);
@@ -47,9 +49,9 @@ class PushFeed final : public Feed {
   [[nodiscard]] LinkState state() const noexcept override { return link_->state(); }
   [[nodiscard]] std::string fault() const override { return link_->fault(); }
 
-  std::uint64_t leave(bool comes_again) noexcept override {
+  std::uint64_t leave() noexcept override {
     if (std::exchange(is_attached_, false)) {
-      stream_.detach(outlet_, comes_again);
+      stream_.detach(outlet_);
       acknowledged_ = link_->frames_acknowledged();
       link_.reset();  // no thread reads a slot any more
       stream_.release_held(outlet_);

@@ -66,7 +66,9 @@ bool SenderSession::has_last_words() noexcept {
       if (!message) {
         break;
       }
-      handle(*message);
+      if (message_type(*message) == "bye") {
+        handle(*message);
+      }
     }
   } catch (const std::exception&) {
     return false;
@@ -258,8 +260,8 @@ void SenderSession::make_feed(DataPath path, const ChooseMessage& choice) {
   }
 }
 
-void SenderSession::join(const ChooseMessage& choice) {
-  if (!feed_->join()) {
+void SenderSession::join(const ChooseMessage& choice, const Feed* before) {
+  if (!feed_->join(before)) {
     refuse(*authenticated_.channel, choice.pulls ? "the sender has as many viewers that pull as it takes already"
                                                  : why_full(stream_->options()));
   }
@@ -293,16 +295,16 @@ void SenderSession::say_that_link_fails(std::string_view link, const std::string
 /// stays in its place until the other one can take that.
 void SenderSession::change_link(std::unique_ptr<nlohmann::json> answer) {
   std::unique_ptr<Feed> first = std::exchange(feed_, nullptr);
-  ChooseMessage choice;
   try {
-    choice = settle(std::move(answer));
+    const ChooseMessage choice = settle(std::move(answer));
+    join(choice, first.get());
   } catch (...) {
-    feed_ = std::move(first);
+    feed_ = std::move(first);  // its leaving ends the session
     throw;
   }
-  first->leave(true);
+  first->leave();
   link_closed_ns_ = 0;
-  join(choice);
+  raise_event(wake_event_.get());  // there may be a message already, and there is an epoch to announce
 }
 
 /// This end found that it cannot use the link that stands: over RDMA the pool may be more than can be registered. The
@@ -410,8 +412,13 @@ void SenderSession::say_bye_when_drained() {
 void SenderSession::check_peer() {
   const LinkState state = feed_->state();
   if (state != LinkState::open && !report_.has_said_bye) {
-    // The viewer's bye may stand in the control channel behind the end of the data connection.
+    // The viewer's bye may stand in the control channel behind the end of the data connection; or that it takes
+    // another.
+    const Feed* feed = feed_.get();
     handle_messages();
+    if (feed_.get() != feed) {
+      return;
+    }
     if (!is_over_ && !may_bye_still_come(state)) {
       report_.ending = feed_->fault();
       is_over_ = true;
@@ -461,7 +468,7 @@ void SenderSession::wait() {
 }
 
 SessionReport SenderSession::make_report() {
-  const std::uint64_t acknowledged = feed_->leave(false);
+  const std::uint64_t acknowledged = feed_->leave();
   report_.counts = feed_->counts();
   const std::uint64_t known_received = report_.has_said_bye ? viewer_received_ : acknowledged;
   report_.frames_received = std::min(known_received, report_.counts.frames_sent);

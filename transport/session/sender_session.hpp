@@ -79,7 +79,7 @@ class SenderSession {
                                              const ChooseMessage& choice);
   std::unique_ptr<nlohmann::json> dial_peer(const DataConnection& connection, const ChooseMessage& choice);
   void make_feed(DataPath path, const ChooseMessage& choice);
-  void join(const ChooseMessage& choice);
+  void join(const ChooseMessage& choice, const Feed* before = nullptr);
   [[nodiscard]] Stream& stream_by_number(std::uint32_t number) const;
   void say_that_link_fails(std::string_view link, const std::string& why);
   void change_link(std::unique_ptr<nlohmann::json> answer);

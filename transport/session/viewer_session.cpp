@@ -153,7 +153,8 @@ void ViewerSession::prove_link(const OfferedStream& stream) {
   }
 }
 
-/// The link itself stays until another one takes its place: the sender should hear of the choice before it sees an end.
+/// The link itself stays until another one takes its place, so that the sender hears of the choice before it sees an
+/// end, where the link has not ended by itself.
 void ViewerSession::forget_link_on_trial() noexcept {
   early_.reset();
   epoch_ = 0;
@@ -228,12 +229,16 @@ void ViewerSession::open_link(const OfferMessage& offer, ChooseMessage choice, D
 
 /// What the sender said of a link that was given up, before it heard of that, is passed over.
 nlohmann::json ViewerSession::await_connect() {
+  const bool is_first = !std::exchange(has_chosen_, true);
   const std::int64_t deadline_ns = monotonic_ns() + handshake_timeout_ns;
   for (;;) {
     auto message = authenticated_.channel->receive(deadline_ns);
     const std::string type = message_type(message);
-    if (link_ == nullptr || (type != "epoch" && type != "no_link")) {
+    if (is_first || type == "connect" || type == "refused") {
       return message;
+    }
+    if (type == "bye") {
+      handle(message);
     }
   }
 }

@@ -100,6 +100,7 @@ class ViewerSession {
   std::optional<ReadyMessage> unsaid_ready_;
   std::int64_t peer_timeout_ns_;
   bool may_do_without_rdma_ = false;
+  bool has_chosen_ = false;  // a link, which may not be the one that it comes to
   bool encrypts_ = false;
   std::unique_ptr<nlohmann::json> early_;  // a message that came before its link
   std::uint64_t frames_sent_ = 0;
