@@ -57,6 +57,7 @@ class StageAgent {
   void take_report(Hop& hop, HopReport report);
   void look_after_processes();
   void look_after_terminal();
+  void say_how_it_ended(const Ending& ending);
   void command_has_ended(const Ending& ending);
   void end_early();
   void fail(const std::string& sentence);
@@ -285,11 +286,15 @@ void StageAgent::look_after_terminal() {
   }
 }
 
-void StageAgent::command_has_ended(const Ending& ending) {
+void StageAgent::say_how_it_ended(const Ending& ending) {
   control_.send({{"type", "command_ended"},
                  {"status", static_cast<unsigned>(ending.status)},
                  {"signal", static_cast<unsigned>(ending.signal)},
                  {"stopped", is_ending_}});
+}
+
+void StageAgent::command_has_ended(const Ending& ending) {
+  say_how_it_ended(ending);
   const bool is_let_go =
       downstream_ && downstream_->report() && downstream_->report()->result == HopResult::reader_left;
   const bool is_killed = ending.signal != 0 && !(ending.signal == SIGPIPE && is_let_go);
@@ -314,7 +319,9 @@ void StageAgent::end_early() {
   if (std::exchange(is_ending_, true)) {
     return;
   }
-  command_is_due_ = false;
+  if (std::exchange(command_is_due_, false)) {
+    say_how_it_ended({});  // stopped before it began: a hop may fail before the word to go is read here
+  }
   if (command_) {
     command_->signal(SIGTERM);
     command_->signal(SIGCONT);
