@@ -1,11 +1,9 @@
 #include "pipe/read_ahead.hpp"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <array>
 #include <atomic>
 #include <memory>
 #include <new>
@@ -14,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/pipe.hpp"
+#include "pipe/child_process.hpp"
 #include "tests/base/eventually.hpp"
 #include "transport/stream.hpp"
 
@@ -29,10 +27,9 @@ constexpr std::size_t slot_bytes = 8;
 class ReadAheadTest : public testing::Test {
  protected:
   ReadAheadTest() {
-    std::array<int, 2> ends{};
-    EXPECT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
-    out_.reset(ends[0]);
-    in_.reset(ends[1]);
+    PipeEnds ends = make_pipe();
+    out_ = std::move(ends.reads);
+    in_ = std::move(ends.writes);
     input_ = std::make_unique<Input>("/proc/self/fd/" + std::to_string(out_.get()), [this] {
       if (throws_) {
         throw std::bad_alloc();

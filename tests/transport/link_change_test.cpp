@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -109,7 +108,7 @@ TEST_F(LinkChange, AfterThatItIsTooLate) {
   EXPECT_TRUE(stream_.is_stopping());
 }
 
-TEST_F(LinkChange, EveryLinkThatWasOfferedMayBeChosenOnce) {
+TEST_F(LinkChange, ThereAreAsManyChoicesAsLinksWereOffered) {
   take(LinkKind::local);
   for (std::size_t choices = 1; choices < offer_.links.size(); ++choices) {
     take(LinkKind::tcp);
