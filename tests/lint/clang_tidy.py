@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """clang-tidy over the sources of the house, by the checks of .clang-tidy. Takes the build folder, and files to check only those."""
+import hashlib
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -9,6 +11,9 @@ import sys
 
 import checked
 import house
+
+CLANG_HEADERS = pathlib.Path("/usr/lib/llvm-14/include")
+PLUGIN = pathlib.Path(__file__).resolve().with_name("own_declarations.cpp")
 
 # Where a finding begins: "path:line:column: error: …".
 FINDING = re.compile(r"^(?=\S+:\d+:\d+: (?:error|warning): )", re.MULTILINE)
@@ -28,21 +33,33 @@ def distinct_findings(outputs: list[str]) -> list[str]:
     return list(dict.fromkeys(blocks)) or outputs
 
 
+def tidy_program(folder: pathlib.Path) -> list[str]:
+    """clang-tidy with the plugin, which is built into the folder if it is not there; exits with a sentence where that cannot be."""
+    program = shutil.which("clang-tidy-14")
+    if program is None or not (CLANG_HEADERS / "clang/Frontend/FrontendPluginRegistry.h").is_file():
+        sys.exit(f"{'libclang-14-dev' if program else 'clang-tidy-14'} is not installed; scripts/setup --tests installs it")
+    plugin = folder / f"own_declarations-{hashlib.sha256(PLUGIN.read_bytes()).hexdigest()[:16]}.so"
+    if not plugin.is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        unfinished = plugin.with_suffix(f".{os.getpid()}")
+        command = ["c++", "-std=c++17", "-O1", "-fno-rtti", "-fPIC", "-shared", "-isystem", CLANG_HEADERS, PLUGIN, "-o", unfinished]
+        subprocess.run(command, check=True)
+        unfinished.rename(plugin)
+    return [program, f"--load={plugin}", "--quiet"]
+
+
 def main() -> int:
     top = house.root()
     build = pathlib.Path(sys.argv[1]).resolve()
-    program = shutil.which("clang-tidy-14")
-    if program is None:
-        print("clang-tidy-14 is not installed; scripts/setup --tests installs it")
-        return 1
     names = compile_commands(build, top)
     wanted = set(sys.argv[2:]) or names
     if wanted - names:
         print(f"not compiled in {build}: {' '.join(sorted(wanted - names))}")
         return 1
     # The options are for g++, which knows warnings that clang does not.
-    command = [program, "--quiet", "-p", str(build), "--extra-arg=-Wno-unknown-warning-option"]
-    version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
+    program = tidy_program(build / "lint")
+    command = [*program, "-p", str(build), "--extra-arg=-Wno-unknown-warning-option"]
+    version = subprocess.run([program[0], "--version"], capture_output=True, text=True, check=True).stdout
     rules = "".join((top / name).read_text(encoding="utf-8") for name in (".clang-tidy", "tests/.clang-tidy"))
     also = version + rules + (top / "cmake/settings.cmake").read_text(encoding="utf-8")
     outputs = checked.run_all(top, build / "lint", {name: [*command, name] for name in wanted}, also)

@@ -2,12 +2,14 @@
 """The lints find what they are for, and let pass what is right."""
 import os
 import pathlib
+import subprocess
 import tempfile
 import unittest
 
 import checked
 import clang_tidy
 import headers_alone
+import house
 import include_direction
 import tree
 
@@ -101,6 +103,24 @@ class ClangTidy(unittest.TestCase):
 
     def test_says_what_it_does_not_understand_whole(self):
         self.assertEqual(clang_tidy.distinct_findings(["--- a.cpp\ncannot run"]), ["--- a.cpp\ncannot run"])
+
+    def test_looks_at_own_headers_and_at_what_comes_of_the_systems_templates(self):
+        with tempfile.TemporaryDirectory() as name:
+            top = pathlib.Path(name)
+            (top / "base").mkdir()
+            (top / "base" / "a.hpp").write_text("template <typename T>\nT* none() {\n  return 0;\n}\n", encoding="utf-8")
+            source = top / "a.cpp"
+            source.write_text('#include <algorithm>\n#include <string>\n#include <vector>\n#include "base/a.hpp"\n'
+                              "int Wrong_name(std::string s, std::vector<std::string> all) {\n  all.push_back(std::move(s));\n"
+                              "  std::for_each(all.begin(), all.end(), [&](const auto& one) { s += one; });\n  return none<int>() != nullptr;\n}\n",
+                              encoding="utf-8")
+            rules = house.root() / ".clang-tidy"
+            done = subprocess.run([*clang_tidy.tidy_program(top), f"--config-file={rules}", source, "--", "-std=c++20", f"-I{top}"],
+                                  capture_output=True, text=True, check=False)
+        self.assertNotEqual(done.returncode, 0)
+        for place in ("a.hpp:3:10: error: use nullptr [modernize-use-nullptr", "a.cpp:5:5: error: invalid case style for function",
+                      "a.cpp:7:42: error: 's' used after it was moved"):
+            self.assertIn(place, done.stdout, done.stderr)
 
 
 class Files(unittest.TestCase):
