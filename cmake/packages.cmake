@@ -25,7 +25,7 @@ endforeach()
 # Of the documents each file belongs to one package.
 install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/framewire-bytes COMPONENT bytes EXCLUDE_FROM_ALL)
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/framewire-bytes/docs COMPONENT bytes EXCLUDE_FROM_ALL
-  PATTERN systemd EXCLUDE PATTERN images EXCLUDE PATTERN decisions EXCLUDE)
+  PATTERN systemd EXCLUDE PATTERN images EXCLUDE)
 install(FILES cmake/debian/overrides DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/lintian/overrides RENAME framewire COMPONENT frames EXCLUDE_FROM_ALL)
 install(DIRECTORY docs/systemd DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/framewire/examples COMPONENT frames EXCLUDE_FROM_ALL)
 

@@ -160,8 +160,9 @@ void SendBytes::wait_for_receiver() {
       throw Error::refused(refusal);
     }
     if (options_.endpoint.dial && monotonic_ns() >= give_up_ns && stream_.viewer_count() == 0) {
+      const std::string why = service_->trouble();
       throw Error::lost_peer("no receiver came at " + format_host_port(*options_.endpoint.dial) +
-                             "; start one there: rdrecv > FILE");
+                             (why.empty() ? "" : ": " + why) + " (to start one there: rdrecv > FILE)");
     }
     stream_.sleep_until(monotonic_ns() + ns_per_ms);
   }

@@ -241,7 +241,10 @@ class Bytes(BytePrograms):
     def test_nobody_there(self):
         sender = self.sender(f"127.0.0.1:{harness.free_port()}", "--retry", "500ms", stdin=subprocess.DEVNULL)
         self.ends(sender, harness.LOST)
-        self.one_sentence(sender, "no receiver came at 127.0.0.1", "rdrecv")
+        self.one_sentence(sender, "no receiver came at 127.0.0.1:\\d+: nothing listens", "to start one there: rdrecv")
+        sender = self.sender("no-such-host.invalid", "--retry", "500ms", stdin=subprocess.DEVNULL)
+        self.ends(sender, harness.LOST)
+        self.one_sentence(sender, "no receiver came at no-such-host.invalid.*: the host 'no-such-host.invalid' is not known")
         receiver = self.start(harness.BIN / "rdrecv", "--listen", "127.0.0.1:0", "--retry", "500ms")
         self.ends(receiver, harness.LOST)
         self.one_sentence(receiver, "no sender came")

@@ -2,6 +2,7 @@
 
 Every fault is a real one: killed processes, a full disk, stopped hosts, strangers on the port.
 """
+import json
 import os
 import pathlib
 import random
@@ -116,6 +117,19 @@ class PipeFaults(PipelineTest):
                 told = subprocess.run([harness.BIN / "rdpipe", "--stage"], input=given, capture_output=True, timeout=harness.WATCHDOG_S)
                 self.assertEqual(told.returncode, 0)
                 self.assertNotRegex(told.stderr.decode(errors="replace"), harness.TRACES_OF_A_CRASH)
+
+    def test_a_stage_that_is_stopped_before_it_began(self):
+        """It says how its command ended, which never ran, so that nobody takes its host for gone."""
+        ran = self.file("ran")
+        with subprocess.Popen([harness.BIN / "rdpipe", "--stage"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as stage:
+            plan = {"type": "plan", "protocol": json.loads(stage.stdout.readline())["protocol"], "number": 1, "host": "h", "work": 0,
+                    "text": f"touch {ran}".encode().hex(), "appends": False, "upstream": None, "downstream": None}
+            stage.stdin.write("".join(json.dumps(one) + "\n" for one in (plan, {"type": "stop"})).encode())
+            stage.stdin.flush()
+            said = [json.loads(line) for line in stage.stdout]
+        self.assertEqual(stage.returncode, 0)
+        self.assertEqual(said, [{"type": "command_ended", "status": 0, "signal": 0, "stopped": True}, {"type": "done"}])
+        self.assertFalse(ran.exists())
 
     # ---- what is killed
 

@@ -39,15 +39,13 @@ class Bytes(BytePrograms, lab.RdmaTest):
 
     def test_auto_does_without_rdma_where_too_little_may_be_locked(self):
         self.common = ("--insecure",)
-        for folder in (self.folder, self.home):
-            folder.chmod(0o777)
-        low = (*lab.nobody(), "prlimit", f"--memlock={1 << 20}")
+        low = self.limited(1 << 20)
         why = "rdma: .*cannot register .* may lock only 1"
         original = self.data(3_000_003)
         for limited in ("sender", "receiver"):
             for stats in ("sent.json", "received.json"):
                 self.file(stats).unlink(missing_ok=True)  # of the other user
-            of_sender, of_receiver = (low, ()) if limited == "sender" else ((), low)  # root may lock what it likes
+            of_sender, of_receiver = (low, ()) if limited == "sender" else ((), low)
             with self.subTest(f"the {limited} may lock too little, and the receiver listens"):
                 copy = self.file(f"copy-{limited}")
                 receiver = self.receiver(copy, listen="*:0", prefix=of_receiver)

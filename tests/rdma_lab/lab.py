@@ -66,6 +66,16 @@ class RdmaTest(harness.EndToEnd):
         self.held_before = held_objects()
         self.addCleanup(self.check_nothing_is_held)  # runs before the programs are ended, so these must have ended
 
+    def other_user(self) -> tuple:
+        """The prefix of a command that somebody else on this machine runs, who finds the test's folders open; local is not for him."""
+        for folder in (self.folder, self.home):
+            folder.chmod(0o777)
+        return nobody()
+
+    def limited(self, memlock_bytes: int) -> tuple:
+        """The same with so much memory to lock; root may lock what it likes."""
+        return (*self.other_user(), "prlimit", f"--memlock={memlock_bytes}")
+
     def check_nothing_is_held(self):
         for program in self.programs:
             program.kill()

@@ -1,7 +1,10 @@
 """The real programs over RDMA, from one machine to itself: whole pictures, many viewers, ends of all kinds, limits."""
 import os
 import pathlib
+import re
+import signal
 import time
+import unittest
 
 import lab
 from lab import harness
@@ -15,6 +18,12 @@ STREAM_FRAME_BYTES = 160 * 90 * 4
 
 
 class OneHost(lab.RdmaTest):
+    @unittest.skipUnless(lab.IS_LAB, "it is about scripts/rdma-lab")
+    def test_the_lab_begins_a_command_as_a_terminal_would(self):
+        ignored = int(re.search(r"SigIgn:\s+(\w+)", pathlib.Path("/proc/self/status").read_text()).group(1), 16)
+        for one in (signal.SIGINT, signal.SIGQUIT):  # that a program began with ignored it goes on ignoring
+            self.assertFalse(ignored >> (one - 1) & 1, one.name)
+
     def rdma_sender(self, *arguments, **options) -> harness.Program:
         return self.send_on(*arguments, "--transport", "rdma", **options)
 
@@ -122,19 +131,13 @@ class OneHost(lab.RdmaTest):
 
     # ---- what auto takes
 
-    def other_user(self) -> dict:
-        """Somebody else on this machine: local is not for him."""
-        for folder in (self.folder, self.home):
-            folder.chmod(0o777)
-        return {"prefix": lab.nobody()}
-
     def open_sender(self, *arguments) -> harness.Program:
         sender = self.send_on("pattern:stamped", "--size", "64x36", "--fps", "30", "--insecure", *arguments, listen="*:0")
         sender.address = f"{lab.ADDRESS}:{sender.port}"
         return sender
 
     def check_auto(self, sender, wanted: str, **options):
-        viewer = self.view(sender.address, "--insecure", "--frames", "3", **self.other_user(), **options)
+        viewer = self.view(sender.address, "--insecure", "--frames", "3", prefix=self.other_user(), **options)
         self.ends(viewer)
         viewer.wait_line(wanted)
 
@@ -154,21 +157,18 @@ class OneHost(lab.RdmaTest):
 
     # ---- limits
 
-    def limited(self, memlock_bytes: int) -> dict:
-        return {"prefix": (*self.other_user()["prefix"], "prlimit", f"--memlock={memlock_bytes}")}
-
     def test_a_viewer_that_may_lock_too_little(self):
-        sender = self.rdma_sender("pattern:stamped", "--size", "640x360", "--fps", "10", **self.limited(1 << 30))
-        viewer = self.rdma_viewer(sender, **self.limited(1 << 20))
+        sender = self.rdma_sender("pattern:stamped", "--size", "640x360", "--fps", "10", prefix=self.limited(1 << 30))
+        viewer = self.rdma_viewer(sender, prefix=self.limited(1 << 20))
         self.ends(viewer, harness.FAILED)
         self.one_sentence(viewer, "cannot register", r"may lock only 1\.0", "ulimit -l unlimited")
-        good = self.rdma_viewer(sender, "--frames", "3", **self.limited(1 << 30))
+        good = self.rdma_viewer(sender, "--frames", "3", prefix=self.limited(1 << 30))
         self.ends(good)
 
     def test_a_sender_that_may_lock_too_little(self):
-        sender = self.rdma_sender("pattern:stamped", "--size", "640x360", "--fps", "10", "--allow-pull", **self.limited(1 << 20))
+        sender = self.rdma_sender("pattern:stamped", "--size", "640x360", "--fps", "10", "--allow-pull", prefix=self.limited(1 << 20))
         for how in ((), ("--pull",)):
-            viewer = self.rdma_viewer(sender, *how, **self.limited(1 << 30))
+            viewer = self.rdma_viewer(sender, *how, prefix=self.limited(1 << 30))
             self.ends(viewer, harness.REFUSED)
             self.one_sentence(viewer, "the sender cannot register", r"may lock only 1\.0", "ulimit -l unlimited")
         self.assertTrue(sender.is_running())
@@ -178,15 +178,15 @@ class OneHost(lab.RdmaTest):
         why = r"transport=tcp .*\(auto: tcp; .*rdma: .*cannot register .* may lock only"
         # At the sender: its pool, or already the little that a connection takes.
         for memlock_bytes in (1 << 20, 1 << 16):
-            sender = self.send_on(*frames, listen="*:0", **self.limited(memlock_bytes))
+            sender = self.send_on(*frames, listen="*:0", prefix=self.limited(memlock_bytes))
             viewer = self.view(f"{lab.ADDRESS}:{sender.port}", "--insecure", "--frames", "3")
             self.ends_without_rdma(viewer, why)
         # At the viewer: its ring.
         sender = self.send_on(*frames, listen="*:0")
-        viewer = self.view(f"{lab.ADDRESS}:{sender.port}", "--insecure", "--frames", "3", **self.limited(1 << 20))
+        viewer = self.view(f"{lab.ADDRESS}:{sender.port}", "--insecure", "--frames", "3", prefix=self.limited(1 << 20))
         self.ends_without_rdma(viewer, why)
         # At the viewer that listens.
-        viewer = self.view("--listen", "*:0", "--insecure", **self.limited(1 << 20))
+        viewer = self.view("--listen", "*:0", "--insecure", prefix=self.limited(1 << 20))
         port = viewer.wait_line(r"^waiting for a sender on .*:(\d+)").group(1)
         sender = self.send(*frames, "--to", f"{lab.ADDRESS}:{port}")
         viewer.wait_line(why)

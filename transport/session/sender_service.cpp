@@ -159,6 +159,11 @@ std::string SenderService::refusal() const {
   return refusal_;
 }
 
+std::string SenderService::trouble() const {
+  const std::scoped_lock lock(mutex_);
+  return trouble_;
+}
+
 void SenderService::run_session(Authenticated authenticated, DataWay way) {
   MessageChannel& channel = *authenticated.channel;
   SenderSession session(context_, std::move(authenticated), way);
@@ -196,22 +201,22 @@ void SenderService::run_session(Authenticated authenticated, DataWay way) {
 
 void SenderService::dial_loop() noexcept {
   name_this_thread("fw-dial");
-  std::string last_sentence;
   bool goes_on = true;
   do {
     try {
       dial_once();
-      last_sentence.clear();
+      const std::scoped_lock lock(mutex_);
+      trouble_.clear();
     } catch (const Error& error) {
-      goes_on = go_on_after(error, last_sentence);
+      goes_on = go_on_after(error);
     } catch (const std::exception& error) {  // no memory, no threads: the next try may find some
-      goes_on = go_on_after(Error::failed(error.what()), last_sentence);
+      goes_on = go_on_after(Error::failed(error.what()));
     }
   } while (goes_on && pause());
 }
 
 /// False when the peer refused: it would do so again.
-bool SenderService::go_on_after(const Error& error, std::string& last_sentence) {
+bool SenderService::go_on_after(const Error& error) {
   const std::scoped_lock lock(mutex_);
   handshake_fd_.reset();
   if (error.status() == ExitStatus::refused) {
@@ -219,9 +224,9 @@ bool SenderService::go_on_after(const Error& error, std::string& last_sentence) 
     changed_.notify_all();
     return false;
   }
-  if (!stopping_ && last_sentence != error.what()) {
-    last_sentence = error.what();
-    context_.log->info(last_sentence);
+  if (!stopping_ && trouble_ != error.what()) {
+    trouble_ = error.what();
+    context_.log->info(trouble_);
   }
   return true;
 }

@@ -66,6 +66,8 @@ class SenderService {
   [[nodiscard]] std::vector<SessionReport> reports() const;
   /// A dialling sender that was refused: the sentence. Empty otherwise.
   [[nodiscard]] std::string refusal() const;
+  /// Of who dials: why the last try came to nothing; empty before one has, and after a session.
+  [[nodiscard]] std::string trouble() const;
 
  private:
   struct Running {
@@ -78,7 +80,7 @@ class SenderService {
   void end_handshakes();
   void dial_loop() noexcept;
   void dial_once();
-  bool go_on_after(const Error& error, std::string& last_sentence);
+  bool go_on_after(const Error& error);
   bool pause();
 
   SenderContext context_;
@@ -89,6 +91,7 @@ class SenderService {
   std::list<Running> sessions_;
   SessionHistory history_;
   std::string refusal_;
+  std::string trouble_;
   FileDescriptor
       handshake_fd_;  // a second descriptor of the connection that is dialled: its silence must not hold up the end
   bool stopping_ = false;
