@@ -65,13 +65,18 @@ Progress::~Progress() {
   end();
 }
 
-void Progress::add(std::uint64_t bytes) noexcept {
-  const std::int64_t now_ns = monotonic_ns();
+void Progress::add(std::uint64_t bytes, std::int64_t begun_ns) noexcept {
   if (first_ns_.load(std::memory_order_relaxed) == 0) {
-    first_ns_.store(now_ns, std::memory_order_relaxed);
+    first_ns_.store(begun_ns, std::memory_order_relaxed);
   }
-  last_ns_.store(now_ns, std::memory_order_relaxed);
+  last_ns_.store(monotonic_ns(), std::memory_order_relaxed);
   bytes_.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+void Progress::complete() noexcept {
+  if (first_ns_.load(std::memory_order_relaxed) != 0) {
+    last_ns_.store(monotonic_ns(), std::memory_order_relaxed);
+  }
 }
 
 void Progress::end() noexcept {

@@ -34,13 +34,15 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// So many more have gone (or come) by now.
-  void add(std::uint64_t bytes) noexcept;
+  /// So many more have gone (or come) by now, and began to at that time.
+  void add(std::uint64_t bytes, std::int64_t begun_ns) noexcept;
+  /// The last of them has arrived where it was to go. The thread of add().
+  void complete() noexcept;
   /// Nothing is said after this.
   void end() noexcept;
 
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
-  /// From the first byte's add() to the last one's; 0 where there was none, or only one.
+  /// From when the first byte began to go to complete(), or to the last add() before that; 0 where there was none.
   [[nodiscard]] double seconds() const noexcept;
 
  private:

@@ -116,12 +116,12 @@ void read_data_addresses(const PipeWords& words, PipelineOptions& options) {
     if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
       throw Error::usage("--data-address is " + quote(text) + "; it takes HOST=ADDRESS, with HOST as a stage has it");
     }
-    const std::string host = text.substr(0, equals);
+    const std::string host = without_brackets(text.substr(0, equals));
     bool is_known = false;
     for (const Stage& stage : options.stages) {
       const std::string without_user = stage.host.substr(stage.host.rfind('@') + 1);
       if (host == stage.host || host == without_user) {
-        options.data_addresses[stage.host] = text.substr(equals + 1);
+        options.data_addresses[stage.host] = without_brackets(text.substr(equals + 1));
         is_known = true;
       }
     }

@@ -128,7 +128,9 @@ void ReceiveBytes::receive() {
     require_reader();
     const std::int64_t begun_ns = monotonic_ns();
     subscriber_.wait(begun_ns + ns_per_s / 4);
-    waited_ns_ += monotonic_ns() - begun_ns;
+    if (received_bytes_ > 0) {
+      waited_ns_ += monotonic_ns() - begun_ns;
+    }
   }
 }
 
@@ -203,6 +205,7 @@ void ReceiveBytes::take(const ReceivedFrame& frame) {
 }
 
 void ReceiveBytes::take_chunk(const ReceivedFrame& frame, const ChunkTag& tag) {
+  const std::int64_t begun_ns = monotonic_ns();
   const std::span<const std::byte> payload = frame.payload();
   if (tag.check) {
     digest_.add(payload);
@@ -216,7 +219,7 @@ void ReceiveBytes::take_chunk(const ReceivedFrame& frame, const ChunkTag& tag) {
     throw Error::failed(output().error());
   }
   received_bytes_ += payload.size();
-  progress_.add(payload.size());
+  progress_.add(payload.size(), begun_ns);
 }
 
 void ReceiveBytes::take_end(std::span<const std::byte> payload) {
@@ -258,6 +261,7 @@ Receipt ReceiveBytes::receipt(const std::string& error, bool reader_left) const 
 }
 
 void ReceiveBytes::report() {
+  progress_.complete();
   const double seconds = progress_.seconds();
   const double sink_s = static_cast<double>(output_->spent_ns()) / 1e9;
   const double waited_s = static_cast<double>(waited_ns_) / 1e9;

@@ -229,7 +229,7 @@ bool SendBytes::send(ClaimedSlot slot, const Piece& piece) {
   publish(std::move(slot), piece);
   wire_ns_ += monotonic_ns() - begun_ns;
   sent_bytes_ += piece.bytes;
-  progress_.add(piece.bytes);
+  progress_.add(piece.bytes, begun_ns);
   return stream_.sleep_until(pace_.after(piece.bytes, monotonic_ns()));
 }
 
@@ -299,6 +299,7 @@ void SendBytes::report(const SessionReport& session, const Receipt& said) {
   const double source_s = static_cast<double>(input_.spent_ns()) / 1e9;
   const double wire_s = static_cast<double>(wire_ns_) / 1e9;
   const Bottleneck bottleneck = bottleneck_of(source_s, wire_s, said.sink_seconds);
+  progress_.complete();
   const double seconds = progress_.seconds();
   if (options_.hooks.ended) {
     options_.hooks.ended({.bytes = sent_bytes_,

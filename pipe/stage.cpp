@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -29,15 +30,13 @@ std::size_t find_colon(const std::string& word) {
   return close == std::string::npos ? std::string::npos : word.find(':', close);
 }
 
-/// "user@[::1]" becomes "user@::1", as ssh takes it.
 std::string read_host(const std::string& word, std::string host) {
   const auto is_odd = [](unsigned char letter) { return std::iscntrl(letter) != 0 || std::isspace(letter) != 0; };
   // ssh would take a dash for an option of its own.
   if (host.starts_with('-') || host.starts_with('@') || host.ends_with('@') || std::ranges::any_of(host, is_odd)) {
     throw no_stage(word, quote(host) + " is no host");
   }
-  std::erase_if(host, [](char letter) { return letter == '[' || letter == ']'; });
-  return host;
+  return without_brackets(std::move(host));
 }
 
 std::string without_leading_blanks(std::string_view text) {
@@ -69,6 +68,11 @@ Stage parse_stage(const std::string& word) {
 }
 
 }  // namespace
+
+std::string without_brackets(std::string host) {
+  std::erase_if(host, [](char letter) { return letter == '[' || letter == ']'; });
+  return host;
+}
 
 std::vector<Stage> parse_stages(const std::vector<std::string>& words) {
   if (words.empty()) {

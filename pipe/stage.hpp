@@ -22,6 +22,9 @@ struct Stage {
   [[nodiscard]] bool is_here() const noexcept { return host.empty(); }
 };
 
+/// "user@[::1]" becomes "user@::1": a host or an address as it stands in a Stage.
+std::string without_brackets(std::string host);
+
 /// Throws Error (usage) that names the word and what a stage is. A file to read can only stand first, one to write only
 /// last.
 std::vector<Stage> parse_stages(const std::vector<std::string>& words);

@@ -24,7 +24,7 @@ class BytePrograms(harness.EndToEnd):
         return self.start(*prefix, harness.BIN / "rdsend", *self.common, *arguments, "--stats", self.file("sent.json"), **options)
 
     def said(self, name: str) -> dict:
-        return json.loads(self.file(name).read_text())
+        return self.read_stats(self.file(name))
 
     def data(self, size: int) -> pathlib.Path:
         path = self.file(f"data-{size}")

@@ -22,6 +22,7 @@ BIN = pathlib.Path(os.environ.get("FRAMEWIRE_BIN", pathlib.Path(__file__).resolv
 PATIENCE = float(os.environ.get("FRAMEWIRE_PATIENCE", "1"))
 IS_SANITIZED = PATIENCE > 1  # memory and speed are not the programs' own then
 WATCHDOG_S = 30 * PATIENCE  # longer than this nothing here may take: it hangs
+STATISTICS_DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "docs" / "statistics.md"
 OK, FAILED, USAGE, REFUSED, LOST = range(5)  # exit statuses
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a test in the background may have it ignored, and what it starts would, too
 TRACES_OF_A_CRASH = re.compile(r"terminate called|Assertion|Segmentation|AddressSanitizer|ThreadSanitizer|runtime error|#0 0x")
@@ -261,9 +262,16 @@ class EndToEnd(unittest.TestCase):
     def ends(self, program: Program, status: int = OK, seconds: float = WATCHDOG_S):
         self.assertEqual(program.wait_end(seconds), status, f"{program} said:\n{program.text}")
 
+    def read_stats(self, path: pathlib.Path) -> dict:
+        """What a program wrote at its end. docs/statistics.md knows every field."""
+        stats = json.loads(path.read_text())
+        fields = set(stats).union(*filter(lambda one: isinstance(one, dict), stats["sessions"] if isinstance(stats.get("sessions"), list) else ()))
+        self.assertEqual({field for field in fields if f"`{field}`" not in STATISTICS_DOCUMENT.read_text()}, set(), "not documented")
+        return stats
+
     def stats(self, program: Program) -> dict:
         """What it wrote at its end, after the identities on its own side were checked."""
-        stats = json.loads(program.stats_file.read_text())
+        stats = self.read_stats(program.stats_file)
         if "sessions" in stats and isinstance(stats["sessions"], list):
             for session in stats["sessions"]:
                 self.assertEqual(session["frames_produced"], session["frames_skipped"] + session["frames_sent"], session)

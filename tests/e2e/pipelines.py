@@ -37,15 +37,16 @@ def processes_with(mark: str) -> dict[int, str]:
 
 @unittest.skipIf(private_sshd.MISSING, private_sshd.MISSING)
 class PipelineTest(harness.EndToEnd):
-    """Hosts host1, host2 and host3 are all this machine. MARK stands in the environment of all that is started."""
+    """All `hosts` are this machine. MARK stands in the environment of all that is started."""
     sshd_address = "127.0.0.1"
+    hosts = ("host1", "host2", "host3")
 
     @classmethod
     def setUpClass(cls):
         folder = tempfile.TemporaryDirectory(prefix="framewire-sshd-")
         cls.addClassCleanup(folder.cleanup)
         cls.mark = f"FRAMEWIRE_TEST_MARK={uuid.uuid4().hex}"
-        cls.sshd = private_sshd.PrivateSshd(pathlib.Path(folder.name), address=cls.sshd_address, mark=cls.mark)
+        cls.sshd = private_sshd.PrivateSshd(pathlib.Path(folder.name), cls.hosts, cls.sshd_address, mark=cls.mark)
         cls.addClassCleanup(cls.sshd.stop)
 
     def rdpipe(self, *arguments, prefix=(), **options) -> harness.Program:

@@ -15,7 +15,7 @@ MISSING = "" if SSHD and shutil.which("ssh") else "sshd and ssh are not installe
 
 
 def free_port(address: str) -> int:
-    with socket.socket() as one:
+    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as one:
         one.bind((address, 0))
         return one.getsockname()[1]
 
@@ -25,7 +25,7 @@ class PrivateSshd:
 
     def __init__(self, folder: pathlib.Path, hosts: tuple[str, ...] = ("host1", "host2", "host3"), address: str = "127.0.0.1",
                  path: str | None = None, prefix: tuple[str, ...] = (), mark: str = "FRAMEWIRE_TEST_MARK="):
-        self.folder = folder / f"sshd-{address}"
+        self.folder = folder / f"sshd-{address.replace(':', '-')}"
         self.folder.mkdir()
         self.address = address
         self.prefix = prefix

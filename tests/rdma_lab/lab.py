@@ -15,6 +15,7 @@ import harness  # noqa: E402  (it lies beside the end-to-end tests)
 ROLE = int(os.environ.get("FRAMEWIRE_LAB_ROLE", "1"))
 ADDRESS = os.environ.get("FRAMEWIRE_LAB_ADDRESS", "")
 PEER = os.environ.get("FRAMEWIRE_LAB_PEER", ADDRESS)
+ADDRESS6 = os.environ.get("FRAMEWIRE_LAB_ADDRESS6", "")
 IS_LAB = "FRAMEWIRE_LAB_HOSTS" in os.environ  # else this is somebody's machine, with a device of its own
 if IS_LAB:
     # Every program of a test has a home of its own, and would compile every shader anew: seconds each on an emulated processor.

@@ -2,6 +2,7 @@
 import os
 import signal
 import sys
+import unittest
 
 import lab
 from lab import harness
@@ -44,6 +45,22 @@ class PipeOverRdma(PipelineTest, lab.RdmaTest):
         self.assertEqual(self.run_pipe("-v", "--encrypt", "host1:cat", given=b"secret"), b"secret")
         self.says(" over tcp")
         self.assertEqual(self.run_pipe("--encrypt", "--transport", "rdma", "host1:cat", status=OWN_FAILURE), b"")
+
+
+@unittest.skipUnless(lab.ADDRESS6, "this machine has no IPv6 address on an RDMA device")
+class PipeOverIpv6(PipelineTest, lab.RdmaTest):
+    """Hosts that are reached, and reach each other, by IPv6: by a name and by the bare address."""
+    sshd_address = lab.ADDRESS6
+    hosts = ("host1", lab.ADDRESS6)
+
+    def test_every_hop_by_rdma_and_by_tcp(self):
+        data = os.urandom(RING_BYTES + 1)
+        bare = f"[{lab.ADDRESS6}]"
+        by_ipv6 = ("--data-address", f"host1={bare}", "--data-address", f"{bare}={bare}")  # loopback, which would do, has no RDMA
+        for transport in ("rdma", "tcp"):
+            with self.subTest(transport):
+                self.assertTrue(self.run_pipe("-v", *by_ipv6, "--transport", transport, "host1:cat", f"{bare}:cat", given=data) == data)
+                self.says(*(rf"^{hop}: Bandwidth .* over {transport}" for hop in ("here → host1", rf"host1 → .*{lab.ADDRESS6}.*", ".* → here")))
 
 
 if __name__ == "__main__":
