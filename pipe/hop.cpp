@@ -95,7 +95,7 @@ void HopProcess::transfer() {
                              .limit_bytes_per_s = plan_.terms.limit_bytes_per_s,
                              .slot_bytes = plan_.terms.slot_bytes,
                              .slots = plan_.terms.slots,
-                             .patience_ns = patience_ns,
+                             .patience_ns = plan_.listens ? -1 : patience_ns,
                              .hooks = hooks()};
     send_bytes(options, interruption_, log_);
     return;

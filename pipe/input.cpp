@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <utility>
 
@@ -98,6 +99,29 @@ FileRange Input::skip(std::uint64_t& bytes) {
   return range;
 }
 
+bool Input::has_failed_behind(std::uint64_t most_bytes) {
+  if (!size_bytes_ || has_shrunk()) {
+    return size_bytes_.has_value();
+  }
+  std::array<std::byte, 65536> bytes;
+  const std::uint64_t end = begin_bytes_ + read_bytes_;
+  for (std::uint64_t at = end - std::min(read_bytes_, most_bytes); at < end;) {
+    const ssize_t got =
+        ::pread(file_.get(), bytes.data(), std::min<std::uint64_t>(bytes.size(), end - at), static_cast<off_t>(at));
+    if (got < 0 && errno != EINTR) {
+      return fail(errno) == ReadState::failed;
+    }
+    if (got == 0) {
+      read_bytes_ = at - begin_bytes_;
+      error_ = name_ + " holds fewer bytes than it says: " + std::to_string(read_bytes_) + " of " +
+               std::to_string(*size_bytes_);
+      return true;
+    }
+    at += static_cast<std::uint64_t>(std::max<ssize_t>(got, 0));
+  }
+  return false;
+}
+
 bool Input::has_shrunk() {
   struct stat status {};
   if (!size_bytes_ || ::fstat(file_.get(), &status) != 0) {
@@ -115,8 +139,15 @@ bool Input::has_more_now() const noexcept {
   return wait_for(file_.get(), POLLIN, 0);
 }
 
+/// What the kernel makes up as it is read (/proc, /sys) has no blocks, and any length.
+bool Input::is_longer_than_it_reads() const noexcept {
+  struct stat status {};
+  return ::fstat(file_.get(), &status) == 0 && status.st_blocks == 0 &&
+         static_cast<std::uint64_t>(status.st_size) == begin_bytes_ + *size_bytes_;
+}
+
 ReadState Input::end_of_file() {
-  if (size_bytes_ && read_bytes_ < *size_bytes_) {
+  if (size_bytes_ && read_bytes_ < *size_bytes_ && !is_longer_than_it_reads()) {
     error_ = name_ + " became shorter while it was read: " + std::to_string(read_bytes_) + " bytes came of " +
              std::to_string(*size_bytes_);
     return ReadState::failed;

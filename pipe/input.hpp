@@ -39,8 +39,9 @@ class Input {
   /// A regular file's next bytes, at most so many, without reading them; nothing where there are none that it had when
   /// it was opened. read() goes on behind them.
   [[nodiscard]] FileRange skip(std::uint64_t& bytes);
-  /// Whether a regular file is shorter than what has been read or skipped; error() says so then.
-  bool has_shrunk();
+  /// Whether the last of what was skipped, so many bytes at most, cannot be read or is no longer there: whoever did
+  /// read it was only told that it failed. error() says so then.
+  bool has_failed_behind(std::uint64_t most_bytes);
 
   /// What a regular file had to give when it was opened.
   [[nodiscard]] std::optional<std::uint64_t> size_bytes() const noexcept { return size_bytes_; }
@@ -52,6 +53,8 @@ class Input {
  private:
   Read read_what_is_there(std::span<std::byte> buffer);
   bool has_more_now() const noexcept;
+  bool has_shrunk();
+  bool is_longer_than_it_reads() const noexcept;
   ReadState end_of_file();
   ReadState fail(int error_number);
 

@@ -60,7 +60,8 @@ struct Words {
 };
 
 void add_common_options(CLI::App& app, Words& words) {
-  app.add_option("--retry", words.retry, "how long to wait for the other end")->type_name("TIME");
+  app.add_option("--retry", words.retry, "how long to wait for the other end (10s; who listens: for ever)")
+      ->type_name("TIME");
   app.add_option("--stats", words.stats, "write one JSON object with all counts at the end")->type_name("FILE");
   app.add_flag("-v,--verbose", words.common.is_verbose, "a live line, and the bandwidth at the end");
   add_endpoint_options(app, words.common);
@@ -118,6 +119,10 @@ void read_piece_words(const PieceWords& words, std::uint64_t& limit_bytes_per_s,
       throw Error::usage("--slot-bytes is " + quote(words.slot_bytes) + "; it takes 4k to 64M");
     }
   }
+  if (limit_bytes_per_s != 0) {
+    // A whole piece goes at once: a tenth of a second's bytes, so that the limit holds over every second.
+    slot_bytes = std::clamp(limit_bytes_per_s / 10, least_slot_bytes, slot_bytes);
+  }
   if (!words.slots.empty()) {
     slots = static_cast<std::uint32_t>(parse_number(words.slots, "--slots", 2, most_slots));
   }
@@ -140,6 +145,9 @@ std::optional<SendBytesOptions> parse_rdsend_options(int argc, const char* const
   SendBytesOptions options;
   options.takes_digest = !words.no_checksum;
   read_send_names(words, options);
+  if (options.endpoint.listen) {
+    options.patience_ns = -1;  // as rdrecv: but for --retry, it waits for as long as it takes
+  }
   read_piece_words({.limit = words.limit, .slots = words.slots, .slot_bytes = words.slot_bytes},
                    options.limit_bytes_per_s, options.slots, options.slot_bytes);
   read_common_words(words, options.endpoint, options.is_verbose, options.stats_file, options.patience_ns);

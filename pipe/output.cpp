@@ -27,6 +27,11 @@ bool is_kind(int fd, mode_t kind) noexcept {
   return ::fstat(fd, &status) == 0 && (status.st_mode & S_IFMT) == kind;
 }
 
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+}
+
 bool is_named_pipe(const std::string& path) noexcept {
   struct stat status {};
   return ::stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
@@ -41,6 +46,7 @@ Output::Output(const std::string& path, std::function<bool()> is_stopping, bool 
   } else if (is_named_pipe(path)) {
     file_ = open_pipe(path);
   } else {
+    folder_ = folder_of(path);
     file_.reset(::open(path.c_str(), O_WRONLY | O_CREAT | (appends ? O_APPEND : O_TRUNC) | O_CLOEXEC, 0666));
   }
   if (!file_.valid()) {
@@ -111,13 +117,28 @@ bool has_no_reader(int fd) noexcept {
 
 bool Output::finish(bool is_durable) noexcept {
   const std::int64_t begun_ns = monotonic_ns();
-  // What is no file has nothing to make durable, and says EINVAL (a pipe) or EROFS.
-  const bool is_synced = !is_durable || ::fsync(file_.get()) == 0 || errno == EINVAL || errno == EROFS;
-  const bool is_done = is_synced || fail("make durable", errno);
+  const bool is_done = !is_durable || make_durable();
   // NFS and quotas tell of a full disk only now.
   const bool is_closed = ::close(file_.release()) == 0 || errno == EINTR;
   spent_ns_ += monotonic_ns() - begun_ns;
   return is_done && (is_closed || fail("write", errno));
+}
+
+/// The file, and its name in its folder, which a new one has only there.
+bool Output::make_durable() noexcept {
+  if (::fsync(file_.get()) != 0) {
+    // What is no file has nothing to make durable, and says EINVAL (a pipe) or EROFS.
+    return errno == EINVAL || errno == EROFS || fail("make durable", errno);
+  }
+  if (!folder_.empty() && is_kind(file_.get(), S_IFREG)) {
+    // A folder that may not be read cannot be synced; some file systems do not sync folders.
+    const FileDescriptor folder(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (folder.valid() && ::fsync(folder.get()) != 0 && errno != EINVAL) {
+      return fail("make durable", errno);
+    }
+  }
+  is_durable_ = true;
+  return true;
 }
 
 bool Output::fail(const std::string& doing, int error_number) noexcept {

@@ -30,6 +30,8 @@ class Output {
   /// it stands on the disk. False as above.
   bool finish(bool is_durable) noexcept;
 
+  /// After finish(): what was written stands on the disk, and so does the file's name. Never of a pipe.
+  [[nodiscard]] bool is_durable() const noexcept { return is_durable_; }
   [[nodiscard]] std::uint64_t written_bytes() const noexcept { return written_bytes_; }
   [[nodiscard]] bool has_no_reader() const noexcept { return framewire::has_no_reader(file_.get()); }
   /// A sentence, when it has failed.
@@ -42,12 +44,15 @@ class Output {
   bool write_all(std::span<const std::byte> bytes) noexcept;
   [[nodiscard]] ssize_t write_some(std::span<const std::byte> bytes) const noexcept;
   bool wait_until_writable() noexcept;
+  bool make_durable() noexcept;
   bool fail(const std::string& doing, int error_number) noexcept;
 
   std::string name_;
   std::function<bool()> is_stopping_;
   FileDescriptor file_;
+  std::string folder_;  // of a file that is named; else empty
   bool is_socket_ = false;
+  bool is_durable_ = false;
   std::uint64_t written_bytes_ = 0;
   std::int64_t spent_ns_ = 0;
   std::string error_;

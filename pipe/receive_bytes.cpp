@@ -14,6 +14,7 @@
 #include "pipe/digest.hpp"
 #include "pipe/output.hpp"
 #include "pipe/progress.hpp"
+#include "pipe/run_with_statistics.hpp"
 #include "transport/subscriber.hpp"
 
 namespace framewire {
@@ -29,6 +30,7 @@ class ReceiveBytes {
   ReceiveBytes& operator=(const ReceiveBytes&) = delete;
 
   ExitStatus run();
+  [[nodiscard]] std::string statistics(const std::string& error) const;
 
  private:
   void receive();
@@ -42,6 +44,10 @@ class ReceiveBytes {
   [[nodiscard]] Receipt receipt(const std::string& error, bool reader_left) const;
   void report();
   Output& output();
+  [[nodiscard]] double waited_seconds() const noexcept { return static_cast<double>(waited_ns_) / 1e9; }
+  [[nodiscard]] double sink_seconds() const noexcept {
+    return output_ ? static_cast<double>(output_->spent_ns()) / 1e9 : 0;
+  }
 
   const ReceiveBytesOptions& options_;
   Interruption& interruption_;
@@ -250,9 +256,9 @@ Output& ReceiveBytes::output() {
 
 Receipt ReceiveBytes::receipt(const std::string& error, bool reader_left) const {
   Receipt receipt{.bytes = output_ ? output_->written_bytes() : 0,
-                  .is_durable = options_.is_durable && error.empty(),
+                  .is_durable = error.empty() && output_ && output_->is_durable(),
                   .error = error,
-                  .sink_seconds = output_ ? static_cast<double>(output_->spent_ns()) / 1e9 : 0,
+                  .sink_seconds = sink_seconds(),
                   .reader_left = reader_left};
   if (takes_digest_) {
     receipt.digest = digest_.value();
@@ -262,42 +268,43 @@ Receipt ReceiveBytes::receipt(const std::string& error, bool reader_left) const 
 
 void ReceiveBytes::report() {
   progress_.complete();
-  const double seconds = progress_.seconds();
-  const double sink_s = static_cast<double>(output_->spent_ns()) / 1e9;
-  const double waited_s = static_cast<double>(waited_ns_) / 1e9;
   if (options_.hooks.ended) {
-    options_.hooks.ended(
-        {.bytes = received_bytes_, .seconds = seconds, .transport = transport_, .wire_s = waited_s, .sink_s = sink_s});
+    options_.hooks.ended({.bytes = received_bytes_,
+                          .seconds = progress_.seconds(),
+                          .transport = transport_,
+                          .wire_s = waited_seconds(),
+                          .sink_s = sink_seconds()});
   }
   if (options_.is_verbose) {
-    log_.info(received_text(received_bytes_, seconds, transport_, sink_s > waited_s));
+    log_.info(received_text(received_bytes_, progress_.seconds(), transport_, sink_seconds() > waited_seconds()));
   }
-  if (options_.stats_file) {
-    const nlohmann::ordered_json stats{{"bytes", received_bytes_},
-                                       {"seconds", seconds},
-                                       {"gigabytes_per_second", gigabytes_per_second(received_bytes_, seconds)},
-                                       {"transport", transport_},
-                                       {"waited_seconds", waited_s},
-                                       {"sink_seconds", sink_s},
-                                       {"durable", options_.is_durable},
-                                       {"digest", text_or_null(takes_digest_ ? digest_text(digest_.value()) : "")}};
-    write_stats_file(*options_.stats_file, stats.dump());
-  }
+}
+
+std::string ReceiveBytes::statistics(const std::string& error) const {
+  const double seconds = progress_.seconds();
+  using Json = nlohmann::ordered_json;
+  const Json stats{{"bytes", received_bytes_},
+                   {"seconds", seconds},
+                   {"gigabytes_per_second", gigabytes_per_second(received_bytes_, seconds)},
+                   {"transport", text_or_null(transport_)},
+                   {"waited_seconds", waited_seconds()},
+                   {"sink_seconds", sink_seconds()},
+                   {"durable", error.empty() && output_ && output_->is_durable()},
+                   {"digest", text_or_null(takes_digest_ && error.empty() ? digest_text(digest_.value()) : "")},
+                   {"error", text_or_null(error)}};
+  return stats.dump(-1, ' ', false, Json::error_handler_t::replace);  // a peer's text need not be UTF-8
 }
 
 }  // namespace
 
 ExitStatus receive_bytes(const ReceiveBytesOptions& options, Interruption& interruption, Log& log) {
-  if (options.stats_file) {
-    require_writable(*options.stats_file, "--stats");
-  }
   if (options.output != "-") {
     require_writable(options.output, "FILE");
   } else if (!is_open_for_writing(STDOUT_FILENO)) {
     throw Error::failed(
         "standard output is closed, or not open for writing; name a FILE, or start it with rdrecv > FILE");
   }
-  return ReceiveBytes(options, interruption, log).run();
+  return run_with_statistics<ReceiveBytes>(options, interruption, log);
 }
 
 }  // namespace framewire

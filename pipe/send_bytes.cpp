@@ -6,7 +6,6 @@
 #include "base/bytes.hpp"
 #include "base/clock.hpp"
 #include "base/text.hpp"
-#include "command/command_line.hpp"
 #include "command/json_text.hpp"
 #include "pipe/byte_convention.hpp"
 #include "pipe/digest.hpp"
@@ -14,6 +13,7 @@
 #include "pipe/pace.hpp"
 #include "pipe/progress.hpp"
 #include "pipe/read_ahead.hpp"
+#include "pipe/run_with_statistics.hpp"
 #include "transport/control/address.hpp"
 #include "transport/session/sender_service.hpp"
 #include "transport/stream.hpp"
@@ -34,6 +34,7 @@ class SendBytes {
   SendBytes& operator=(const SendBytes&) = delete;
 
   ExitStatus run();
+  [[nodiscard]] std::string statistics(const std::string& error) const;
 
  private:
   void wait_for_receiver();
@@ -53,9 +54,11 @@ class SendBytes {
   [[nodiscard]] Error lost_receiver(const std::string& why);
   [[nodiscard]] Receipt receipt(const SessionReport& session);
   void require_written(const Receipt& said) const;
-  void report(const SessionReport& session, const Receipt& said);
+  void report();
   void end_progress() noexcept;
   [[nodiscard]] bool goes_on() const noexcept { return !stream_.is_stopping(); }
+  [[nodiscard]] double source_seconds() const noexcept { return static_cast<double>(input_.spent_ns()) / 1e9; }
+  [[nodiscard]] double wire_seconds() const noexcept { return static_cast<double>(wire_ns_) / 1e9; }
 
   const SendBytesOptions& options_;
   Interruption& interruption_;
@@ -66,8 +69,11 @@ class SendBytes {
   Pace pace_;
   Progress progress_;
   std::uint64_t sent_bytes_ = 0;
+  std::string transport_{};   // of the session, once it has ended
+  Receipt said_{};            // its last word
   std::string source_error_;  // why what was read is not all there was
   bool has_said_end_ = false;
+  bool sends_file_ = false;               // the kernel does
   std::int64_t wire_ns_ = 0;              // waiting for room, and handing to the link, which may take its time
   std::optional<SenderService> service_;  // last: its sessions leave the stream first
 };
@@ -122,19 +128,23 @@ ExitStatus SendBytes::run() {
   end_progress();
   stream_.finish();
   service_->drain(INT64_MAX);  // a receiver may take long to write; it is lost when it is silent
-  if (interruption_.is_requested()) {
-    throw Error::failed("interrupted after " + format_bytes(sent_bytes_) + "; the receiver knows that this is not all");
-  }
   const auto reports = service_->reports();
+  if (interruption_.is_requested() &&
+      (reports.empty() || reports.front().viewer_statistics.empty() || !has_said_end_)) {
+    throw Error::failed("interrupted after " + format_bytes(sent_bytes_) +
+                        (has_said_end_ ? ", which was all; whether the receiver has written it is not known"
+                                       : "; the receiver knows that this is not all"));
+  }
   if (reports.empty()) {
     throw lost_receiver("");
   }
-  const Receipt said = receipt(reports.front());
-  report(reports.front(), said);
+  transport_ = reports.front().transport;
+  said_ = receipt(reports.front());
+  report();
   if (!source_error_.empty()) {
     throw Error::failed(source_error_);
   }
-  require_written(said);
+  require_written(said_);
   if (!has_said_end_) {
     throw Error::failed("the receiver left after " + format_bytes(sent_bytes_) +
                         ", before it was told that this was all");
@@ -148,23 +158,26 @@ void SendBytes::end_progress() noexcept {
 }
 
 void SendBytes::wait_for_receiver() {
-  if (options_.endpoint.listen) {
-    stream_.wait_for_viewer();  // for as long as it takes
+  if (options_.patience_ns < 0) {
+    stream_.wait_for_viewer();
   }
-  const std::int64_t give_up_ns = monotonic_ns() + options_.patience_ns;
+  const std::int64_t begun_ns = monotonic_ns();
   while (!stream_.has_viewer() && !stream_.is_stopping()) {
-    if (interruption_.is_requested()) {
-      throw Error::failed("interrupted before a receiver came");
-    }
     if (const std::string refusal = service_->refusal(); !refusal.empty()) {
       throw Error::refused(refusal);
     }
-    if (options_.endpoint.dial && monotonic_ns() >= give_up_ns && stream_.viewer_count() == 0) {
+    if (options_.patience_ns >= 0 && monotonic_ns() - begun_ns >= options_.patience_ns && stream_.viewer_count() == 0) {
+      if (options_.endpoint.listen) {
+        throw Error::lost_peer("no receiver came");
+      }
       const std::string why = service_->trouble();
       throw Error::lost_peer("no receiver came at " + format_host_port(*options_.endpoint.dial) +
                              (why.empty() ? "" : ": " + why) + " (to start one there: rdrecv > FILE)");
     }
     stream_.sleep_until(monotonic_ns() + ns_per_ms);
+  }
+  if (interruption_.is_requested() && !stream_.has_viewer()) {
+    throw Error::failed("interrupted before a receiver came");
   }
 }
 
@@ -210,6 +223,7 @@ ReadState SendBytes::pump_file() {
     if (!file.is_there()) {
       return ReadState::more;
     }
+    sends_file_ = true;
     if (!send(std::move(*slot), {.bytes = bytes, .file = file})) {
       return ReadState::stopped;
     }
@@ -264,11 +278,12 @@ void SendBytes::publish_end(ReadState state) {
   }
 }
 
-/// That a file has become shorter the kernel may be the first to find out, in the middle of a piece: then the
-/// connection cannot go on.
+/// That a file has become shorter, or cannot be read, the kernel may be the first to find out, in the middle of a
+/// piece: then the connection cannot go on.
 Error SendBytes::lost_receiver(const std::string& why) {
-  return input_.has_shrunk() ? Error::failed(input_.error())
-                             : Error::lost_peer("lost the receiver after " + format_bytes(sent_bytes_) + why);
+  return sends_file_ && input_.has_failed_behind(options_.slots * options_.slot_bytes)
+             ? Error::failed(input_.error())
+             : Error::lost_peer("lost the receiver after " + format_bytes(sent_bytes_) + why);
 }
 
 Receipt SendBytes::receipt(const SessionReport& session) {
@@ -295,47 +310,44 @@ void SendBytes::require_written(const Receipt& said) const {
   }
 }
 
-void SendBytes::report(const SessionReport& session, const Receipt& said) {
-  const double source_s = static_cast<double>(input_.spent_ns()) / 1e9;
-  const double wire_s = static_cast<double>(wire_ns_) / 1e9;
-  const Bottleneck bottleneck = bottleneck_of(source_s, wire_s, said.sink_seconds);
+void SendBytes::report() {
   progress_.complete();
-  const double seconds = progress_.seconds();
   if (options_.hooks.ended) {
     options_.hooks.ended({.bytes = sent_bytes_,
-                          .seconds = seconds,
-                          .transport = session.transport,
-                          .source_s = source_s,
-                          .wire_s = wire_s,
-                          .sink_s = said.sink_seconds});
+                          .seconds = progress_.seconds(),
+                          .transport = transport_,
+                          .source_s = source_seconds(),
+                          .wire_s = wire_seconds(),
+                          .sink_s = said_.sink_seconds});
   }
   if (options_.is_verbose) {
-    log_.info(bandwidth_text(sent_bytes_, seconds, session.transport, bottleneck));
+    log_.info(bandwidth_text(sent_bytes_, progress_.seconds(), transport_,
+                             bottleneck_of(source_seconds(), wire_seconds(), said_.sink_seconds)));
   }
-  if (!options_.stats_file) {
-    return;
-  }
-  const nlohmann::ordered_json stats{{"bytes", sent_bytes_},
-                                     {"bytes_written", said.bytes},
-                                     {"seconds", seconds},
-                                     {"gigabytes_per_second", gigabytes_per_second(sent_bytes_, seconds)},
-                                     {"transport", session.transport},
-                                     {"source_seconds", source_s},
-                                     {"wire_seconds", wire_s},
-                                     {"sink_seconds", said.sink_seconds},
-                                     {"bottleneck", name(bottleneck)},
-                                     {"durable", said.is_durable},
-                                     {"digest", text_or_null(digest_ ? digest_text(digest_->value()) : "")}};
-  write_stats_file(*options_.stats_file, stats.dump());
+}
+
+std::string SendBytes::statistics(const std::string& error) const {
+  const double seconds = progress_.seconds();
+  using Json = nlohmann::ordered_json;
+  const Json stats{{"bytes", sent_bytes_},
+                   {"bytes_written", said_.bytes},
+                   {"seconds", seconds},
+                   {"gigabytes_per_second", gigabytes_per_second(sent_bytes_, seconds)},
+                   {"transport", text_or_null(transport_)},
+                   {"source_seconds", source_seconds()},
+                   {"wire_seconds", wire_seconds()},
+                   {"sink_seconds", said_.sink_seconds},
+                   {"bottleneck", name(bottleneck_of(source_seconds(), wire_seconds(), said_.sink_seconds))},
+                   {"durable", said_.is_durable},
+                   {"digest", text_or_null(digest_ && error.empty() ? digest_text(digest_->value()) : "")},
+                   {"error", text_or_null(error)}};
+  return stats.dump(-1, ' ', false, Json::error_handler_t::replace);  // a peer's text need not be UTF-8
 }
 
 }  // namespace
 
 ExitStatus send_bytes(const SendBytesOptions& options, Interruption& interruption, Log& log) {
-  if (options.stats_file) {
-    require_writable(*options.stats_file, "--stats");
-  }
-  return SendBytes(options, interruption, log).run();
+  return run_with_statistics<SendBytes>(options, interruption, log);
 }
 
 }  // namespace framewire

@@ -25,7 +25,7 @@ struct SendBytesOptions {
   std::uint64_t limit_bytes_per_s = 0;  // 0: none
   std::uint64_t slot_bytes = std::uint64_t{1} << 20;
   std::uint32_t slots = 16;
-  std::int64_t patience_ns = 10'000'000'000;  // for the receiver to come
+  std::int64_t patience_ns = 10'000'000'000;  // for the receiver to come; < 0: for ever
   std::optional<std::string> stats_file{};
   bool is_verbose = false;
   TransferHooks hooks{};

@@ -1,6 +1,7 @@
 #include "pipe/stage.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <utility>
 
@@ -39,6 +40,14 @@ std::string read_host(const std::string& word, std::string host) {
   return without_brackets(std::move(host));
 }
 
+/// What leads to a descriptor of whichever process opens it: of a stage that is not what its user means.
+bool is_own_descriptor(std::string_view file) {
+  constexpr std::array names = {"/dev/stdin", "/dev/stdout", "/dev/stderr"};
+  constexpr std::array folders = {"/dev/fd/", "/proc/self/", "/proc/thread-self/"};
+  return std::ranges::find(names, file) != names.end() ||
+         std::ranges::any_of(folders, [&](const char* folder) { return file.starts_with(folder); });
+}
+
 std::string without_leading_blanks(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(" \t");
   return std::string(begin == std::string_view::npos ? std::string_view() : text.substr(begin));
@@ -63,6 +72,11 @@ Stage parse_stage(const std::string& word) {
   }
   if (without_leading_blanks(stage.text).empty()) {
     throw no_stage(word, stage.work == StageWork::command ? "it has no command" : "it names no file");
+  }
+  if (stage.work != StageWork::command && is_own_descriptor(stage.text)) {
+    throw no_stage(word, quote(stage.text) +
+                             " is another thing in every process; rdpipe's own standard input and output are " +
+                             "the ends of a pipeline that names no file there");
   }
   return stage;
 }

@@ -34,9 +34,13 @@ constexpr std::int64_t longest_sleep_ns = ns_per_s / 2;
 constexpr std::int64_t kill_again_ns = 100 * ns_per_ms;
 constexpr std::int64_t politeness_ns = 800 * ns_per_ms;
 
-/// "~/file" is the user's, as everywhere; everything else is a name as it stands.
+/// "~/file" is the user's, as everywhere; everything else is a name as it stands, also "-": an agent's own standard
+/// streams lead to rdpipe.
 std::string file_name(const std::string& text) {
   const char* home = std::getenv("HOME");
+  if (text == "-") {
+    return "./-";
+  }
   return text.starts_with("~/") && home != nullptr ? home + text.substr(1) : text;
 }
 

@@ -1,6 +1,7 @@
 """rdsend and rdrecv: every byte or a status that says otherwise, over every link that there is here."""
 import hashlib
 import os
+import pathlib
 import signal
 import socket
 import subprocess
@@ -116,6 +117,11 @@ class Bytes(BytePrograms):
         self.assertEqual(copy.read_bytes(), original.read_bytes())
         self.assertTrue(self.said("received.json")["durable"])
         self.assertTrue(self.said("sent.json")["durable"])
+        receiver = self.receiver("--fsync", stdout=subprocess.PIPE)
+        self.ends(self.sender(receiver.address, self.data(1000)))
+        self.ends(receiver)
+        self.assertFalse(self.said("received.json")["durable"], "a pipe is no disk")
+        self.assertFalse(self.said("sent.json")["durable"])
 
     def test_through_a_host_in_the_middle(self):
         original, copy = self.data(3_000_000), self.file("copy")
@@ -242,12 +248,30 @@ class Bytes(BytePrograms):
         sender = self.sender(f"127.0.0.1:{harness.free_port()}", "--retry", "500ms", stdin=subprocess.DEVNULL)
         self.ends(sender, harness.LOST)
         self.one_sentence(sender, "no receiver came at 127.0.0.1:\\d+: nothing listens", "to start one there: rdrecv")
+        self.assertIn("no receiver came", self.said("sent.json")["error"], "what stands there is of the last run, however it ended")
+        sender = self.sender("--listen", "127.0.0.1:0", "--retry", "500ms", stdin=subprocess.DEVNULL)
+        self.ends(sender, harness.LOST)
+        self.one_sentence(sender, "no receiver came")
         sender = self.sender("no-such-host.invalid", "--retry", "500ms", stdin=subprocess.DEVNULL)
         self.ends(sender, harness.LOST)
         self.one_sentence(sender, "no receiver came at no-such-host.invalid.*: the host 'no-such-host.invalid' is not known")
         receiver = self.start(harness.BIN / "rdrecv", "--listen", "127.0.0.1:0", "--retry", "500ms")
         self.ends(receiver, harness.LOST)
         self.one_sentence(receiver, "no sender came")
+
+    def test_a_file_that_the_kernel_cannot_read_is_not_the_receivers_fault(self):
+        unreadable = pathlib.Path("/sys/class/net/lo/speed")  # has a size; reading it fails
+        if not unreadable.exists():
+            self.skipTest(f"no {unreadable}")
+        for options in (("--no-checksum",), ()):
+            with self.subTest(options):
+                receiver = self.receiver("/dev/null")
+                sender = self.sender("--transport", "tcp", *options, receiver.address, unreadable)
+                self.ends(sender, harness.FAILED)
+                self.one_sentence(sender, "cannot read '/sys/class/net/lo/speed': Invalid argument")
+                self.assertIn("cannot read", self.said("sent.json")["error"])
+                self.assertNotEqual(receiver.wait_end(), harness.OK)
+                self.assertTrue(self.said("received.json")["error"])
 
     def test_strangers_and_wrong_keys(self):
         for name in ("one", "other"):

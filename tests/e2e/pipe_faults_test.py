@@ -92,6 +92,8 @@ class PipeFaults(PipelineTest):
             (("host1:",), "no command"),
             (("host1:  ",), "no command"),
             (("host1:<",), "names no file"),
+            (("host1:</dev/stdin", ":cat"), "'/dev/stdin' is another thing in every process"),
+            (("host1:cat", ":>/dev/fd/1"), "'/dev/fd/1' is another thing in every process"),
             (("-oProxyCommand=touch /tmp/x;host1:cat", "nothing"), "'nothing' is no stage"),
             (("--", "-oProxyCommand=x:cat"), "is no host"),
             (("host1:cat", "host2:<file"), "only the first"),

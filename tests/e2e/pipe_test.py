@@ -58,6 +58,13 @@ class Pipe(PipelineTest):
         self.run_pipe("host1:>~/file", given=b"at home")
         self.assertEqual((self.sshd.home / "file").read_bytes(), b"at home")
 
+    def test_a_file_whose_name_is_a_dash(self):
+        """It is a file there, and not the stream on which rdpipe speaks with its stage."""
+        home = self.sshd.home
+        self.assertEqual(self.run_pipe("host1:printf some", "host2:>-"), b"")
+        self.assertEqual(self.run_pipe("host1:<-", "host2:cat; rm ./-"), b"some")
+        self.assertEqual(list(home.glob("-")), [])
+
     def test_commands_come_to_the_shell_as_they_are(self):
         for text in (ODD, "'", '"', "\\", "$(echo no)", "two\nlines\n"):
             word = "'" + text.replace("'", "'\\''") + "'"

@@ -96,7 +96,7 @@ TEST(Input, SkipsWhatAFileHadAndReadsOnBehindIt) {
   const FileRange rest = input.skip(bytes);
   EXPECT_EQ(rest.offset_bytes, 4U);
   EXPECT_EQ(bytes, 6U);
-  EXPECT_FALSE(input.has_shrunk());
+  EXPECT_FALSE(input.has_failed_behind(100));
   bytes = 100;
   EXPECT_FALSE(input.skip(bytes).is_there());
   ASSERT_EQ(::pwrite(file.fd(), "ab", 2, 10), 2);  // it grew meanwhile
@@ -105,9 +105,39 @@ TEST(Input, SkipsWhatAFileHadAndReadsOnBehindIt) {
   EXPECT_EQ(got.bytes, 2U);
   EXPECT_EQ(got.state, ReadState::ended);
   ASSERT_EQ(::ftruncate(file.fd(), 3), 0);
-  EXPECT_TRUE(input.has_shrunk());
+  EXPECT_TRUE(input.has_failed_behind(100));
   EXPECT_NE(input.error().find("became shorter while it was read: 3 bytes came of 10"), std::string::npos)
       << input.error();
+}
+
+TEST(Input, TellsWhatTheKernelCouldNotReadForWhoeverSkippedIt) {
+  const std::string without_speed = "/sys/class/net/lo/speed";  // has a size, and cannot be read
+  if (::access(without_speed.c_str(), R_OK) != 0) {
+    GTEST_SKIP() << "no " << without_speed;
+  }
+  Input input(without_speed, never);
+  std::uint64_t bytes = 1000;
+  ASSERT_TRUE(input.skip(bytes).is_there());
+  EXPECT_TRUE(input.has_failed_behind(100));
+  EXPECT_NE(input.error().find("cannot read '" + without_speed + "': Invalid argument"), std::string::npos)
+      << input.error();
+}
+
+TEST(Input, OfWhatTheKernelMakesUpIsReadToItsEndAndNotToItsSize) {
+  const std::string mtu = "/sys/class/net/lo/mtu";
+  if (::access(mtu.c_str(), R_OK) != 0) {
+    GTEST_SKIP() << "no " << mtu;
+  }
+  std::array<std::byte, 100> buffer{};
+  Input read(mtu, never);
+  const Input::Read got = read.read(buffer);
+  EXPECT_GT(got.bytes, 0U);
+  EXPECT_EQ(got.state, ReadState::ended) << read.error();
+  Input skipped(mtu, never);
+  std::uint64_t bytes = 1000;
+  ASSERT_TRUE(skipped.skip(bytes).is_there());
+  EXPECT_TRUE(skipped.has_failed_behind(1000));
+  EXPECT_NE(skipped.error().find("holds fewer bytes than it says"), std::string::npos) << skipped.error();
 }
 
 TEST(Input, OfAPipeTakesWhatIsThere) {

@@ -1,0 +1,44 @@
+// --stats: written at the end, however that came.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "command/command_line.hpp"
+#include "command/interruption.hpp"
+
+namespace framewire {
+
+/// As JSON, where a program could not even begin.
+std::string statistics_of_nothing(const std::string& error);
+
+/// Runs a Program(options, interruption, log) and writes what its statistics(error) are, the error being empty where it
+/// ended well: what stands in the file is always of the last run. Throws Error: the program's, or that the file cannot
+/// be written.
+template <typename Program, typename Options>
+ExitStatus run_with_statistics(const Options& options, Interruption& interruption, Log& log) {
+  if (!options.stats_file) {
+    return Program(options, interruption, log).run();
+  }
+  require_writable(*options.stats_file, "--stats");
+  std::optional<Program> program;
+  ExitStatus status = ExitStatus::ok;
+  try {
+    program.emplace(options, interruption, log);
+    status = program->run();
+  } catch (const Error& error) {
+    try {
+      write_stats_file(*options.stats_file,
+                       program ? program->statistics(error.what()) : statistics_of_nothing(error.what()));
+    } catch (const Error& second) {
+      log.warning(second.what());  // the first one is why it fails
+    }
+    throw;
+  }
+  write_stats_file(*options.stats_file, program->statistics(""));
+  return status;
+}
+
+}  // namespace framewire
