@@ -97,6 +97,43 @@ class OneHost(lab.RdmaTest):
         shown = self.stats(viewer)
         self.assertEqual((shown["sessions"], shown["frames_torn"]), (2, 0))
 
+    def test_ends_that_live_on_let_go_of_what_a_session_held(self):
+        none = lab.held_objects()
+        sender = self.rdma_sender(*STREAM)
+        idle = lab.held_objects()
+        for _ in range(3):
+            viewer = self.rdma_viewer(sender, "--frames", "2")
+            self.ends(viewer)
+            harness.wait_until(lambda: lab.held_objects() == idle, f"{lab.held_objects()} to go back to {idle}, the sender's without a viewer")
+        viewer = self.rdma_viewer(sender, terminal=True)
+        viewer.wait_line("shown [1-9]")
+        sender.kill()
+        viewer.wait_line("^lost the sender: ")
+        harness.wait_until(lambda: lab.held_objects() == none, f"{lab.held_objects()} to go back to {none}: the viewer only waits")
+        viewer.interrupt()
+        self.ends(viewer)
+
+    def test_a_viewer_comes_back_with_the_memory_for_one_ring(self):
+        """What a lost session had registered is let go of before the next one registers its own."""
+        stream = ("pattern:stamped", "--size", "1280x720", "--fps", "5", "--insecure")
+        ring_bytes = 3 * 1280 * 720 * 4
+        sender = self.send_on(*stream, listen="*:0")
+        address = f"{lab.ADDRESS}:{sender.port}"
+        viewer = self.view(address, "--insecure", terminal=True, prefix=self.limited(ring_bytes * 3 // 2 + (3 << 20)))
+        viewer.wait_line("transport=rdma")
+        viewer.wait_line("shown [1-9]")
+        sender.kill()
+        viewer.wait_line("^lost the sender: ")
+        before = len(viewer.lines)
+        again = self.send_on(*stream, listen=f"*:{sender.port}")
+        self.assertIn("transport=rdma", viewer.wait_line("transport=", after=before).string)
+        viewer.wait_line("shown [1-9]", after=len(viewer.lines))
+        viewer.interrupt()
+        self.ends(viewer)
+        again.interrupt()
+        self.ends(again)
+        self.assertEqual(self.stats(viewer)["sessions"], 2)
+
     def test_a_stopped_end_is_slow_and_not_dead(self):
         sender = self.rdma_sender(*STREAM)
         viewer = self.rdma_viewer(sender, terminal=True)

@@ -137,6 +137,31 @@ class TwoHosts(lab.Play):
 
         self.play(sender, viewer)
 
+    def test_a_network_that_takes_no_large_packets(self):
+        """RDMA connects and carries no frame, while TCP cuts what it sends smaller: auto comes to it by itself."""
+        def sender():
+            sender = self.start_sender()
+            lab.link("large")
+            self.meet("large")
+            self.meet("shown")
+            dropped = re.search(r"counter packets (\d+)", subprocess.run(["nft", "list", "table", "inet", "lab"], capture_output=True, text=True,
+                                                                         check=True).stdout).group(1)
+            subprocess.run(["nft", "delete", "table", "inet", "lab"], check=True)
+            self.assertGreater(int(dropped), 0)
+            self.end_sender(sender)
+
+        def viewer():
+            self.meet("listens")
+            self.meet("large")
+            viewer = self.view(f"{lab.PEER}:{PORT}", "--key", self.key, terminal=True)
+            viewer.wait_line(r"transport=rdma")
+            viewer.wait_line(r"transport=tcp .*\(auto: tcp; .*rdma: it connects, but brought no frame: ", 60)
+            viewer.wait_line("shown [1-9]", after=len(viewer.lines))
+            self.meet("shown")
+            self.assertEqual(self.end_viewer(viewer)["sessions"], 3)
+
+        self.play(sender, viewer)
+
     def test_one_packet_of_a_hundred_lost(self):
         frames = 60
 

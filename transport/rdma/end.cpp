@@ -101,7 +101,8 @@ void RdmaEnd::fail(LinkState state, std::string why) noexcept {
 
 // ---- The watch's thread ----
 
-/// A peer that has nothing to say looks like one that is gone: where nothing was posted, a probe asks its device.
+/// A peer that has nothing to say looks like one that is gone: where no completion is awaited, a probe asks its device.
+/// At every look: what was posted since the last one may have been answered just before the peer fell silent.
 void RdmaEnd::look_after() noexcept {
   leaving_.clear();  // what was retired before the last look, without the mutex
   const std::scoped_lock lock(mutex_);
@@ -110,10 +111,7 @@ void RdmaEnd::look_after() noexcept {
   if (calls_.on_tick) {
     calls_.on_tick();
   }
-  if (sends_.posted() == posted_at_last_tick_) {
-    post_probe();
-  }
-  posted_at_last_tick_ = sends_.posted();
+  post_probe();
   if (is_open() && sends_.is_stalled(monotonic_ns())) {
     fail(LinkState::lost, describe_stall(peer_));
   }

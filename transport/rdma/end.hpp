@@ -91,7 +91,6 @@ class RdmaEnd {
 
   mutable std::mutex mutex_;
   SendQueue sends_;
-  std::uint64_t posted_at_last_tick_ = 0;
   std::string fault_;
   Calls calls_;
   std::vector<std::shared_ptr<const void>> retired_;

@@ -35,7 +35,7 @@ std::optional<ReceivedFrame> FrameFlows::next() {
       count(flow, frame->header);
       return ReceivedFrame(std::move(*frame), flow.session->link(), flow.number);
     }
-    if (flows_.size() == 1) {
+    if (flows_.size() == 1 && (!flow.is_lost || flow.session->has_bye())) {
       return std::nullopt;
     }
     discarded_before_ += flow.session->link()->frames_discarded();
@@ -49,7 +49,8 @@ void FrameFlows::count(Flow& flow, const FrameHeader& header) noexcept {
     return;
   }
   if (flow.frames_received++ > 0) {
-    frames_skipped_ += header.sequence - flow.next_sequence;
+    // A peer may number its frames as it likes.
+    frames_skipped_ += header.sequence > flow.next_sequence ? header.sequence - flow.next_sequence : 0;
   }
   flow.next_sequence = header.sequence + 1;
   ++frames_received_;

@@ -22,6 +22,14 @@ class FrameFlows {
     return flows_begun_;
   }
 
+  /// The current session is over without a bye: when its last frame has been taken, its link goes, too, with the memory
+  /// that the next one may need.
+  void current_is_lost() noexcept {
+    if (!flows_.empty()) {
+      flows_.back().is_lost = true;
+    }
+  }
+
   /// The next frame in order, or nothing now. Counts it.
   std::optional<ReceivedFrame> next();
 
@@ -50,6 +58,7 @@ class FrameFlows {
     std::uint64_t number = 0;
     std::uint64_t frames_received = 0;
     std::uint64_t next_sequence = 0;
+    bool is_lost = false;
   };
 
   void count(Flow& flow, const FrameHeader& header) noexcept;

@@ -18,6 +18,7 @@
 #include "transport/session/frame_flows.hpp"
 #include "transport/session/guests.hpp"
 #include "transport/session/handshake.hpp"
+#include "transport/session/rdma_doubt.hpp"
 #include "transport/session/viewer_session.hpp"
 
 namespace framewire {
@@ -25,15 +26,8 @@ namespace framewire {
 namespace {
 
 constexpr std::int64_t between_dials_ns = 200 * ns_per_ms;
-constexpr std::int64_t dial_patience_ns = 3 * ns_per_s;  // and then again; the end of the program waits for it
-constexpr std::int64_t longest_sleep_ns = ns_per_s / 2;
-
-SubscriberOptions with_program_name(SubscriberOptions options) {
-  if (options.program.empty()) {
-    options.program = "framewire-view " FRAMEWIRE_VERSION;
-  }
-  return options;
-}
+constexpr std::int64_t dial_patience_ns = 3 * ns_per_s;     // and then again; the end of the program waits for it
+constexpr std::int64_t longest_sleep_ns = 100 * ns_per_ms;  // nothing wakes it at a link's end, to be said within 1 s
 
 }  // namespace
 
@@ -84,6 +78,7 @@ class Subscriber::Implementation {
   void say_whom_it_awaits(const std::string& whom);
 
   const SubscriberOptions options_;
+  const std::string program_ = options_.program.empty() ? "framewire-view " FRAMEWIRE_VERSION : options_.program;
   Log& log_;
   AdaptiveSpin spin_;  // the program's thread
   ViewerWishes wishes_;
@@ -107,6 +102,7 @@ class Subscriber::Implementation {
   std::atomic<std::int64_t> clock_offset_ns_ = 0;
   std::atomic<std::int64_t> clock_uncertainty_ns_ = 0;
   std::int64_t alone_since_ns_ = 0;  // the subscriber's thread
+  RdmaDoubt doubt_;                  // the subscriber's thread
   std::uint64_t frames_before_session_ = 0;
   std::int64_t connecting_since_ns_ = 0;  // the subscriber's thread
   Guests guests_;
@@ -115,10 +111,10 @@ class Subscriber::Implementation {
 };
 
 Subscriber::Implementation::Implementation(SubscriberOptions options, Log& log)
-    : options_(with_program_name(std::move(options))),
+    : options_(std::move(options)),
       log_(log),
       authenticate_(authentication_of(options_.endpoint)),
-      guests_(options_.guest_role, options_.serve_guest, options_.program) {
+      guests_(options_.guest_role, options_.serve_guest, program_) {
   wishes_ = {.stream = options_.stream,
              .delivery = options_.delivery,
              .allowed_links = usable_links(options_.endpoint),
@@ -232,13 +228,14 @@ void Subscriber::Implementation::run() noexcept {
 bool Subscriber::Implementation::run_one_session() {
   std::shared_ptr<ViewerSession> session;
   try {
+    wishes_.why_no_rdma = wishes_.transport_is_auto ? doubt_.why() : "";
     if (session = connect(); session) {
       adopt(session);
       serve(*session);
     }
     return false;
   } catch (const RdmaUnusable& error) {
-    wishes_.why_no_rdma = error.what();
+    doubt_.set_unusable(error.what());
     return go_on_after(error, session.get());
   } catch (const Error& error) {
     return go_on_after(error, session.get());
@@ -254,6 +251,9 @@ bool Subscriber::Implementation::go_on_after(const Error& error, ViewerSession* 
   has_session_ = false;
   if (session != nullptr) {
     session->hang_up();
+    flows_.current_is_lost();
+    doubt_.session_was_lost(session->link()->kind() == LinkKind::rdma,
+                            flows_.frames_received() != frames_before_session_, error.what());
   }
   return !stopping_ && !give_up(error, session != nullptr);
 }
@@ -271,7 +271,7 @@ std::shared_ptr<ViewerSession> Subscriber::Implementation::connect() {
   const HostPort data_to = reached(dialled, to);
   Authenticated authenticated = authenticate_dialler(std::move(dialled), hurried(authenticate_, patience_ends_ns()));
   options_.introduce(*authenticated.channel);
-  exchange_hellos(*authenticated.channel, "viewer", options_.program, {"sender"});
+  exchange_hellos(*authenticated.channel, "viewer", program_, {"sender"});
   auto session = std::make_shared<ViewerSession>(std::move(authenticated), DataWay{.dial = &data_to}, wishes_);
   hold_handshake(-1);
   return session;
