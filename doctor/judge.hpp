@@ -12,7 +12,7 @@ namespace framewire {
 
 /// What a link's pages must be lockable for RDMA: rings and pools are registered, which pins them.
 /// Sender: pool_slots_for(viewers, slots) slots (transport/pool.hpp), viewer: a ring of `slots`, each of one frame of
-/// 3840x2160 rgba, with the defaults of --viewers (4) and --slots (3).
+/// 3840x2160 rgba, with the defaults of --viewers (4) and --slots (3); and what each connection takes besides.
 struct LockNeed {
   std::uint64_t sender_bytes = 0;
   std::uint64_t viewer_bytes = 0;

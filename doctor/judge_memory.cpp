@@ -118,8 +118,11 @@ Finding huge_pages_finding(const MemoryFacts& memory) {
 
 LockNeed lock_need() {
   const std::uint64_t frame_bytes = slot_stride_bytes(packed_layout(PixelFormat::rgba, 3840, 2160).size_bytes);
-  return {.sender_bytes = pool_slots_for(default_viewers, default_slots) * frame_bytes,
-          .viewer_bytes = default_slots * frame_bytes};
+  // The headers' cells, staging and notices of one connection, and its queues: less than this.
+  constexpr std::uint64_t connection_bytes = std::uint64_t{2} << 20;
+  return {
+      .sender_bytes = pool_slots_for(default_viewers, default_slots) * frame_bytes + default_viewers * connection_bytes,
+      .viewer_bytes = default_slots * frame_bytes + connection_bytes};
 }
 
 bool can_lock(const MemoryFacts& memory, std::uint64_t bytes) noexcept {

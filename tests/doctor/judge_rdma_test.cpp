@@ -227,8 +227,8 @@ TEST(JudgeRdma, ALowLimitOfLockedMemoryStopsRdma) {
   const Findings findings = judge(machine, LinkKind::rdma);
   const Finding& lock = find(findings, "memlock");
   EXPECT_EQ(lock.level, Level::problem);
-  EXPECT_TRUE(has(lock.text, "530.8 MB at a sender (--viewers 4 x --slots 3 + 4 frames)")) << lock.text;
-  EXPECT_TRUE(has(lock.text, "99.5 MB at a viewer"));
+  EXPECT_TRUE(has(lock.text, "539.2 MB at a sender (--viewers 4 x --slots 3 + 4 frames)")) << lock.text;
+  EXPECT_TRUE(has(lock.text, "101.6 MB at a viewer"));
   EXPECT_TRUE(has(lock.fix.at(0), "sudo prlimit --memlock=unlimited --pid $$"));
   EXPECT_TRUE(has(lock.fix.at(1), "/etc/security/limits.d/"));
   EXPECT_TRUE(has(lock.fix.at(2), "LimitMEMLOCK=infinity"));
