@@ -177,17 +177,18 @@ void HopProcess::wait_for_go(const GoesOn& goes_on) {
   }
 }
 
-/// The order's end is the verdict's.
+/// The order's end is the verdict's. Where the transfer is over before that, the receiver being gone, nobody will be
+/// told of it, and no end be said.
 std::string HopProcess::hear_verdict(const GoesOn& goes_on) {
   while (read_order(verdict_, goes_on)) {
   }
   if (interruption_.is_requested()) {
     return "it was ended";
   }
-  if (verdict_.empty()) {
-    return "nobody is left who knows whether that was all";
+  if (!verdict_.empty()) {
+    return verdict_.substr(1);
   }
-  return verdict_.substr(1);
+  return goes_on() ? "nobody is left who knows whether that was all" : "";
 }
 
 /// What it does well rdpipe says from the reports.

@@ -1,8 +1,10 @@
 #include "pipe/input.hpp"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -139,15 +141,15 @@ bool Input::has_more_now() const noexcept {
   return wait_for(file_.get(), POLLIN, 0);
 }
 
-/// What the kernel makes up as it is read (/proc, /sys) has no blocks, and any length.
-bool Input::is_longer_than_it_reads() const noexcept {
-  struct stat status {};
-  return ::fstat(file_.get(), &status) == 0 && status.st_blocks == 0 &&
-         static_cast<std::uint64_t>(status.st_size) == begin_bytes_ + *size_bytes_;
+/// What the kernel makes up as it is read has any length.
+bool Input::is_made_up() const noexcept {
+  constexpr std::array kinds = {SYSFS_MAGIC, PROC_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, DEBUGFS_MAGIC, TRACEFS_MAGIC};
+  struct statfs system {};
+  return ::fstatfs(file_.get(), &system) == 0 && std::ranges::find(kinds, system.f_type) != kinds.end();
 }
 
 ReadState Input::end_of_file() {
-  if (size_bytes_ && read_bytes_ < *size_bytes_ && !is_longer_than_it_reads()) {
+  if (size_bytes_ && read_bytes_ < *size_bytes_ && !is_made_up()) {
     error_ = name_ + " became shorter while it was read: " + std::to_string(read_bytes_) + " bytes came of " +
              std::to_string(*size_bytes_);
     return ReadState::failed;

@@ -54,7 +54,7 @@ class Input {
   Read read_what_is_there(std::span<std::byte> buffer);
   bool has_more_now() const noexcept;
   bool has_shrunk();
-  bool is_longer_than_it_reads() const noexcept;
+  bool is_made_up() const noexcept;
   ReadState end_of_file();
   ReadState fail(int error_number);
 

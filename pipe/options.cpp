@@ -134,7 +134,8 @@ std::optional<SendBytesOptions> parse_rdsend_options(int argc, const char* const
   app.add_option("HOST[:PORT] FILE", words.names, "the receiver, and what to send (standard input)");
   app.add_option("--listen", words.listen, "wait here for a receiver that dials")->type_name("ADDR:PORT");
   app.add_flag("--no-checksum", words.no_checksum, "neither check what is sent nor take a digest of it");
-  app.add_option("--limit", words.limit, "bytes a second, with k, M or G")->type_name("RATE");
+  app.add_option("--limit", words.limit, "bytes a second, with k, M or G; no piece is longer than a tenth of that")
+      ->type_name("RATE");
   app.add_option("--slots", words.slots, "pieces under way (16)")->type_name("N");
   app.add_option("--slot-bytes", words.slot_bytes, "the longest piece (1M)")->type_name("N");
   add_common_options(app, words);

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -27,11 +29,6 @@ bool is_kind(int fd, mode_t kind) noexcept {
   return ::fstat(fd, &status) == 0 && (status.st_mode & S_IFMT) == kind;
 }
 
-std::string folder_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
-}
-
 bool is_named_pipe(const std::string& path) noexcept {
   struct stat status {};
   return ::stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
@@ -46,8 +43,9 @@ Output::Output(const std::string& path, std::function<bool()> is_stopping, bool 
   } else if (is_named_pipe(path)) {
     file_ = open_pipe(path);
   } else {
-    folder_ = folder_of(path);
     file_.reset(::open(path.c_str(), O_WRONLY | O_CREAT | (appends ? O_APPEND : O_TRUNC) | O_CLOEXEC, 0666));
+    std::error_code none;
+    folder_ = std::filesystem::canonical(path, none).parent_path();  // of what a link leads to
   }
   if (!file_.valid()) {
     throw Error::from_errno("write " + name_, errno);
@@ -124,20 +122,20 @@ bool Output::finish(bool is_durable) noexcept {
   return is_done && (is_closed || fail("write", errno));
 }
 
-/// The file, and its name in its folder, which a new one has only there.
+/// The file, and its name in its folder, which a new one has only there; whoever opened standard output has seen to
+/// that.
 bool Output::make_durable() noexcept {
   if (::fsync(file_.get()) != 0) {
     // What is no file has nothing to make durable, and says EINVAL (a pipe) or EROFS.
     return errno == EINVAL || errno == EROFS || fail("make durable", errno);
   }
-  if (!folder_.empty() && is_kind(file_.get(), S_IFREG)) {
-    // A folder that may not be read cannot be synced; some file systems do not sync folders.
-    const FileDescriptor folder(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (folder.valid() && ::fsync(folder.get()) != 0 && errno != EINVAL) {
-      return fail("make durable", errno);
-    }
-  }
   is_durable_ = true;
+  if (!folder_.empty() && is_kind(file_.get(), S_IFREG)) {
+    // A folder that may not be read cannot be synced, and some file systems do not know how to.
+    const FileDescriptor folder(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    is_durable_ = folder.valid() && ::fsync(folder.get()) == 0;
+    return is_durable_ || !folder.valid() || errno == EINVAL || fail("make durable", errno);
+  }
   return true;
 }
 

@@ -30,7 +30,8 @@ class Output {
   /// it stands on the disk. False as above.
   bool finish(bool is_durable) noexcept;
 
-  /// After finish(): what was written stands on the disk, and so does the file's name. Never of a pipe.
+  /// After finish(): what was written stands on the disk, and so does the name of a file that was named. Never of a
+  /// pipe.
   [[nodiscard]] bool is_durable() const noexcept { return is_durable_; }
   [[nodiscard]] std::uint64_t written_bytes() const noexcept { return written_bytes_; }
   [[nodiscard]] bool has_no_reader() const noexcept { return framewire::has_no_reader(file_.get()); }

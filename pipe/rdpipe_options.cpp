@@ -114,15 +114,16 @@ HopTerms read_terms(const PipeWords& words) {
 void read_data_addresses(const PipeWords& words, PipelineOptions& options) {
   for (const std::string& text : words.data_addresses) {
     const std::size_t equals = text.find('=');
-    if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+    const std::string host = without_brackets(text.substr(0, equals));
+    const std::string address = equals == std::string::npos ? "" : without_brackets(text.substr(equals + 1));
+    if (host.empty() || address.empty()) {
       throw Error::usage("--data-address is " + quote(text) + "; it takes HOST=ADDRESS, with HOST as a stage has it");
     }
-    const std::string host = without_brackets(text.substr(0, equals));
     bool is_known = false;
     for (const Stage& stage : options.stages) {
       const std::string without_user = stage.host.substr(stage.host.rfind('@') + 1);
       if (host == stage.host || host == without_user) {
-        options.data_addresses[stage.host] = without_brackets(text.substr(equals + 1));
+        options.data_addresses[stage.host] = address;
         is_known = true;
       }
     }

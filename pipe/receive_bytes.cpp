@@ -64,7 +64,18 @@ class ReceiveBytes {
   Subscriber subscriber_;
 };
 
+/// Before a sender is waited for.
+void require_output(const ReceiveBytesOptions& options) {
+  if (options.output != "-") {
+    require_writable(options.output, "FILE");
+  } else if (!is_open_for_writing(STDOUT_FILENO)) {
+    throw Error::failed(
+        "standard output is closed, or not open for writing; name a FILE, or start it with rdrecv > FILE");
+  }
+}
+
 SubscriberOptions subscriber_options(const ReceiveBytesOptions& options) {
+  require_output(options);
   return {.endpoint = options.endpoint,
           .stream = {},
           .delivery = {},
@@ -100,6 +111,7 @@ ExitStatus ReceiveBytes::run() {
     if (!output().finish(options_.is_durable)) {
       throw Error::failed(output().error());
     }
+    progress_.complete();
   } catch (const Error& error) {
     end_progress();
     const bool reader_left = dynamic_cast<const ReaderLeft*>(&error) != nullptr;
@@ -267,7 +279,6 @@ Receipt ReceiveBytes::receipt(const std::string& error, bool reader_left) const 
 }
 
 void ReceiveBytes::report() {
-  progress_.complete();
   if (options_.hooks.ended) {
     options_.hooks.ended({.bytes = received_bytes_,
                           .seconds = progress_.seconds(),
@@ -298,12 +309,6 @@ std::string ReceiveBytes::statistics(const std::string& error) const {
 }  // namespace
 
 ExitStatus receive_bytes(const ReceiveBytesOptions& options, Interruption& interruption, Log& log) {
-  if (options.output != "-") {
-    require_writable(options.output, "FILE");
-  } else if (!is_open_for_writing(STDOUT_FILENO)) {
-    throw Error::failed(
-        "standard output is closed, or not open for writing; name a FILE, or start it with rdrecv > FILE");
-  }
   return run_with_statistics<ReceiveBytes>(options, interruption, log);
 }
 

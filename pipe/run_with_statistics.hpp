@@ -1,6 +1,7 @@
 // --stats: written at the end, however that came.
 #pragma once
 
+#include <exception>
 #include <optional>
 #include <string>
 
@@ -28,7 +29,7 @@ ExitStatus run_with_statistics(const Options& options, Interruption& interruptio
   try {
     program.emplace(options, interruption, log);
     status = program->run();
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {  // an Error, or no memory
     try {
       write_stats_file(*options.stats_file,
                        program ? program->statistics(error.what()) : statistics_of_nothing(error.what()));

@@ -57,6 +57,10 @@ class SendBytes {
   void report();
   void end_progress() noexcept;
   [[nodiscard]] bool goes_on() const noexcept { return !stream_.is_stopping(); }
+  /// With the receiver's last word.
+  [[nodiscard]] Bottleneck bottleneck() const noexcept {
+    return bottleneck_of(source_seconds(), wire_seconds(), said_->sink_seconds);
+  }
   [[nodiscard]] double source_seconds() const noexcept { return static_cast<double>(input_.spent_ns()) / 1e9; }
   [[nodiscard]] double wire_seconds() const noexcept { return static_cast<double>(wire_ns_) / 1e9; }
 
@@ -69,9 +73,9 @@ class SendBytes {
   Pace pace_;
   Progress progress_;
   std::uint64_t sent_bytes_ = 0;
-  std::string transport_{};   // of the session, once it has ended
-  Receipt said_{};            // its last word
-  std::string source_error_;  // why what was read is not all there was
+  std::string transport_{};        // of the session, once it has ended
+  std::optional<Receipt> said_{};  // its last word
+  std::string source_error_;       // why what was read is not all there was
   bool has_said_end_ = false;
   bool sends_file_ = false;               // the kernel does
   std::int64_t wire_ns_ = 0;              // waiting for room, and handing to the link, which may take its time
@@ -129,8 +133,12 @@ ExitStatus SendBytes::run() {
   stream_.finish();
   service_->drain(INT64_MAX);  // a receiver may take long to write; it is lost when it is silent
   const auto reports = service_->reports();
+  transport_ = reports.empty() ? "" : reports.front().transport;
   if (interruption_.is_requested() &&
       (reports.empty() || reports.front().viewer_statistics.empty() || !has_said_end_)) {
+    if (!input_.error().empty()) {
+      throw Error::failed(input_.error());
+    }
     throw Error::failed("interrupted after " + format_bytes(sent_bytes_) +
                         (has_said_end_ ? ", which was all; whether the receiver has written it is not known"
                                        : "; the receiver knows that this is not all"));
@@ -138,13 +146,12 @@ ExitStatus SendBytes::run() {
   if (reports.empty()) {
     throw lost_receiver("");
   }
-  transport_ = reports.front().transport;
   said_ = receipt(reports.front());
   report();
   if (!source_error_.empty()) {
     throw Error::failed(source_error_);
   }
-  require_written(said_);
+  require_written(*said_);
   if (!has_said_end_) {
     throw Error::failed("the receiver left after " + format_bytes(sent_bytes_) +
                         ", before it was told that this was all");
@@ -281,7 +288,7 @@ void SendBytes::publish_end(ReadState state) {
 /// That a file has become shorter, or cannot be read, the kernel may be the first to find out, in the middle of a
 /// piece: then the connection cannot go on.
 Error SendBytes::lost_receiver(const std::string& why) {
-  return sends_file_ && input_.has_failed_behind(options_.slots * options_.slot_bytes)
+  return sends_file_ && input_.has_failed_behind(pool_slots_for(1, options_.slots) * options_.slot_bytes)
              ? Error::failed(input_.error())
              : Error::lost_peer("lost the receiver after " + format_bytes(sent_bytes_) + why);
 }
@@ -318,11 +325,10 @@ void SendBytes::report() {
                           .transport = transport_,
                           .source_s = source_seconds(),
                           .wire_s = wire_seconds(),
-                          .sink_s = said_.sink_seconds});
+                          .sink_s = said_->sink_seconds});
   }
   if (options_.is_verbose) {
-    log_.info(bandwidth_text(sent_bytes_, progress_.seconds(), transport_,
-                             bottleneck_of(source_seconds(), wire_seconds(), said_.sink_seconds)));
+    log_.info(bandwidth_text(sent_bytes_, progress_.seconds(), transport_, bottleneck()));
   }
 }
 
@@ -330,15 +336,15 @@ std::string SendBytes::statistics(const std::string& error) const {
   const double seconds = progress_.seconds();
   using Json = nlohmann::ordered_json;
   const Json stats{{"bytes", sent_bytes_},
-                   {"bytes_written", said_.bytes},
+                   {"bytes_written", said_ ? Json(said_->bytes) : Json(nullptr)},
                    {"seconds", seconds},
                    {"gigabytes_per_second", gigabytes_per_second(sent_bytes_, seconds)},
                    {"transport", text_or_null(transport_)},
                    {"source_seconds", source_seconds()},
                    {"wire_seconds", wire_seconds()},
-                   {"sink_seconds", said_.sink_seconds},
-                   {"bottleneck", name(bottleneck_of(source_seconds(), wire_seconds(), said_.sink_seconds))},
-                   {"durable", said_.is_durable},
+                   {"sink_seconds", said_ ? Json(said_->sink_seconds) : Json(nullptr)},
+                   {"bottleneck", said_ ? Json(name(bottleneck())) : Json(nullptr)},
+                   {"durable", said_ ? Json(said_->is_durable) : Json(nullptr)},
                    {"digest", text_or_null(digest_ && error.empty() ? digest_text(digest_->value()) : "")},
                    {"error", text_or_null(error)}};
   return stats.dump(-1, ' ', false, Json::error_handler_t::replace);  // a peer's text need not be UTF-8

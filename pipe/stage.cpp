@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <filesystem>
 #include <utility>
 
 #include "base/error.hpp"
@@ -41,9 +42,10 @@ std::string read_host(const std::string& word, std::string host) {
 }
 
 /// What leads to a descriptor of whichever process opens it: of a stage that is not what its user means.
-bool is_own_descriptor(std::string_view file) {
+bool is_own_descriptor(const std::string& text) {
   constexpr std::array names = {"/dev/stdin", "/dev/stdout", "/dev/stderr"};
-  constexpr std::array folders = {"/dev/fd/", "/proc/self/", "/proc/thread-self/"};
+  constexpr std::array folders = {"/dev/fd/", "/proc/self/fd/", "/proc/thread-self/fd/"};
+  const std::string file = std::filesystem::path(text).lexically_normal();
   return std::ranges::find(names, file) != names.end() ||
          std::ranges::any_of(folders, [&](const char* folder) { return file.starts_with(folder); });
 }

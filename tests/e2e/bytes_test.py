@@ -249,6 +249,7 @@ class Bytes(BytePrograms):
         self.ends(sender, harness.LOST)
         self.one_sentence(sender, "no receiver came at 127.0.0.1:\\d+: nothing listens", "to start one there: rdrecv")
         self.assertIn("no receiver came", self.said("sent.json")["error"], "what stands there is of the last run, however it ended")
+        self.assertIsNone(self.said("sent.json")["bytes_written"], "nobody said so")
         sender = self.sender("--listen", "127.0.0.1:0", "--retry", "500ms", stdin=subprocess.DEVNULL)
         self.ends(sender, harness.LOST)
         self.one_sentence(sender, "no receiver came")

@@ -35,7 +35,8 @@ std::optional<ReceivedFrame> FrameFlows::next() {
       count(flow, frame->header);
       return ReceivedFrame(std::move(*frame), flow.session->link(), flow.number);
     }
-    if (flows_.size() == 1 && (!flow.is_lost || flow.session->has_bye())) {
+    const bool is_spent = flow.is_lost && !flow.session->has_bye() && flow.session->link()->state() != LinkState::open;
+    if (flows_.size() == 1 && !is_spent) {
       return std::nullopt;
     }
     discarded_before_ += flow.session->link()->frames_discarded();
