@@ -1,5 +1,6 @@
 #include "transport/session/frame_flows.hpp"
 
+#include <chrono>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -35,14 +36,29 @@ std::optional<ReceivedFrame> FrameFlows::next() {
       count(flow, frame->header);
       return ReceivedFrame(std::move(*frame), flow.session->link(), flow.number);
     }
-    const bool is_spent = flow.is_lost && !flow.session->has_bye() && flow.session->link()->state() != LinkState::open;
+    const bool is_spent = lets_go_of_lost_ && !flow.session->has_bye() && holds_registered_memory(flow);
     if (flows_.size() == 1 && !is_spent) {
       return std::nullopt;
     }
     discarded_before_ += flow.session->link()->frames_discarded();
     flows_.pop_front();
+    went_.notify_all();
   }
   return std::nullopt;
+}
+
+void FrameFlows::let_go_of_lost(std::mutex& mutex, const std::function<void()>& wake) {
+  constexpr std::chrono::seconds patience(1);
+  std::unique_lock lock(mutex);
+  lets_go_of_lost_ = true;
+  if (!flows_.empty() && holds_registered_memory(flows_.back())) {
+    wake();
+    went_.wait_for(lock, patience, [&] { return flows_.empty(); });
+  }
+}
+
+bool FrameFlows::holds_registered_memory(const Flow& flow) {
+  return flow.session->link()->kind() == LinkKind::rdma && flow.session->link()->state() != LinkState::open;
 }
 
 void FrameFlows::count(Flow& flow, const FrameHeader& header) noexcept {

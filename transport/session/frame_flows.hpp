@@ -2,9 +2,12 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 
 #include "transport/session/viewer_session.hpp"
@@ -18,17 +21,16 @@ class FrameFlows {
  public:
   /// Returns its number, from 1.
   std::uint64_t add(std::shared_ptr<ViewerSession> session) {
+    lets_go_of_lost_ = false;
     flows_.push_back({.session = std::move(session), .number = ++flows_begun_});
     return flows_begun_;
   }
 
-  /// The current session is over without a bye: when its last frame has been taken, its link goes, too, with the memory
-  /// that the next one may need.
-  void current_is_lost() noexcept {
-    if (!flows_.empty()) {
-      flows_.back().is_lost = true;
-    }
-  }
+  /// Before the next session: the last one is lost, and its link goes with the last frame, and with it the memory that
+  /// the next one may need, where that is RDMA's. Takes the mutex. Waits for the program, which `wake` makes call
+  /// next(), but not for one that stands still. Not sooner: Soft-RoCE that has to say goodbye over a network that is
+  /// down connects to nobody any more.
+  void let_go_of_lost(std::mutex& mutex, const std::function<void()>& wake);
 
   /// The next frame in order, or nothing now. Counts it.
   std::optional<ReceivedFrame> next();
@@ -58,13 +60,15 @@ class FrameFlows {
     std::uint64_t number = 0;
     std::uint64_t frames_received = 0;
     std::uint64_t next_sequence = 0;
-    bool is_lost = false;
   };
 
   void count(Flow& flow, const FrameHeader& header) noexcept;
+  static bool holds_registered_memory(const Flow& flow);
 
   std::deque<Flow> flows_;
   std::uint64_t flows_begun_ = 0;
+  bool lets_go_of_lost_ = false;
+  std::condition_variable went_;
   bool has_said_bye_ = false;
   std::uint64_t discarded_before_ = 0;  // by flows that are over
   std::atomic<std::uint64_t> frames_received_ = 0;

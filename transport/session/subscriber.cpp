@@ -31,8 +31,6 @@ constexpr std::int64_t longest_sleep_ns = 100 * ns_per_ms;  // nothing wakes it 
 
 }  // namespace
 
-// ---- The subscriber ----
-
 class Subscriber::Implementation {
  public:
   Implementation(SubscriberOptions options, Log& log);
@@ -72,9 +70,14 @@ class Subscriber::Implementation {
   static void handle_messages(ViewerSession& session);
   void publish_epoch(const ViewerSession& session);
   bool go_on_after(const Error& error, ViewerSession* session);
+  std::shared_ptr<ViewerSession> begin_session(Authenticated authenticated, DataWay way);
   bool give_up(const Error& error, bool had_session);
   bool pause();
   void finish_if_done() noexcept;
+  void tell_program() noexcept {
+    ++status_version_;
+    raise_event(status_event_.get());
+  }
   void say_whom_it_awaits(const std::string& whom);
 
   const SubscriberOptions options_;
@@ -153,8 +156,7 @@ void Subscriber::Implementation::finish_if_done() noexcept {
   status_.state = SubscriberState::finished;
   status_.sentence = "the stream ended";
   status_.exit_status = ExitStatus::ok;
-  ++status_version_;
-  raise_event(status_event_.get());
+  tell_program();
 }
 
 void Subscriber::Implementation::wait(std::int64_t deadline_ns, WaitMode mode) {
@@ -251,7 +253,6 @@ bool Subscriber::Implementation::go_on_after(const Error& error, ViewerSession* 
   has_session_ = false;
   if (session != nullptr) {
     session->hang_up();
-    flows_.current_is_lost();
     doubt_.session_was_lost(session->link()->kind() == LinkKind::rdma,
                             flows_.frames_received() != frames_before_session_, error.what());
   }
@@ -272,9 +273,7 @@ std::shared_ptr<ViewerSession> Subscriber::Implementation::connect() {
   Authenticated authenticated = authenticate_dialler(std::move(dialled), hurried(authenticate_, patience_ends_ns()));
   options_.introduce(*authenticated.channel);
   exchange_hellos(*authenticated.channel, "viewer", program_, {"sender"});
-  auto session = std::make_shared<ViewerSession>(std::move(authenticated), DataWay{.dial = &data_to}, wishes_);
-  hold_handshake(-1);
-  return session;
+  return begin_session(std::move(authenticated), {.dial = &data_to});
 }
 
 /// The next sender's session; guests that come before it are served on the way. None when the subscriber stops.
@@ -286,12 +285,17 @@ std::shared_ptr<ViewerSession> Subscriber::Implementation::receive() {
     }
     connecting_since_ns_ = monotonic_ns();
     if (guests_.greet(authenticated, *door_)) {
-      auto session = std::make_shared<ViewerSession>(std::move(authenticated), DataWay{.door = door_.get()}, wishes_);
-      hold_handshake(-1);
-      return session;
+      return begin_session(std::move(authenticated), {.door = door_.get()});
     }
     hold_handshake(-1);
   }
+}
+
+std::shared_ptr<ViewerSession> Subscriber::Implementation::begin_session(Authenticated authenticated, DataWay way) {
+  flows_.let_go_of_lost(mutex_, [this] { raise_event(status_event_.get()); });
+  auto session = std::make_shared<ViewerSession>(std::move(authenticated), way, wishes_);
+  hold_handshake(-1);
+  return session;
 }
 
 /// What close() ends early from now on; -1: nothing. False when it has begun already.
@@ -352,8 +356,7 @@ void Subscriber::Implementation::adopt(const std::shared_ptr<ViewerSession>& ses
   status_.transport = name(session->link()->kind());
   status_.delivery = session->delivery();
   status_.connecting_since_ns = connecting_since_ns_;
-  ++status_version_;
-  raise_event(status_event_.get());
+  tell_program();
 }
 
 void Subscriber::Implementation::serve(ViewerSession& session) {
@@ -415,8 +418,7 @@ void Subscriber::Implementation::handle_messages(ViewerSession& session) {
 void Subscriber::Implementation::publish_epoch(const ViewerSession& session) {
   status_.format = session.format();
   ++status_.epoch_number;
-  ++status_version_;
-  raise_event(status_event_.get());
+  tell_program();
 }
 
 /// Decides what an error means; under the mutex. True: no further session.
@@ -443,8 +445,7 @@ bool Subscriber::Implementation::give_up(const Error& error, bool had_session) {
   if (had_session && !is_refused && !cannot_go_on) {
     log_.info("lost the sender: " + status_.sentence);
   }
-  ++status_version_;
-  raise_event(status_event_.get());
+  tell_program();
   return is_final || out_of_patience;
 }
 
@@ -457,8 +458,7 @@ void Subscriber::Implementation::say_whom_it_awaits(const std::string& whom) {
   const std::scoped_lock lock(mutex_);
   status_.state = SubscriberState::waiting;
   status_.sentence = "waiting for " + whom;
-  ++status_version_;
-  raise_event(status_event_.get());
+  tell_program();
 }
 
 // ---- The public face ----
