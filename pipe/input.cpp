@@ -102,8 +102,11 @@ FileRange Input::skip(std::uint64_t& bytes) {
 }
 
 bool Input::has_failed_behind(std::uint64_t most_bytes) {
-  if (!size_bytes_ || has_shrunk()) {
-    return size_bytes_.has_value();
+  if (!size_bytes_) {
+    return false;
+  }
+  if (has_shrunk()) {
+    return true;
   }
   std::array<std::byte, 65536> bytes;
   const std::uint64_t end = begin_bytes_ + read_bytes_;
@@ -126,7 +129,7 @@ bool Input::has_failed_behind(std::uint64_t most_bytes) {
 
 bool Input::has_shrunk() {
   struct stat status {};
-  if (!size_bytes_ || ::fstat(file_.get(), &status) != 0) {
+  if (::fstat(file_.get(), &status) != 0) {
     return false;
   }
   const auto end_bytes = static_cast<std::uint64_t>(status.st_size);

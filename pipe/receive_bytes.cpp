@@ -303,7 +303,7 @@ std::string ReceiveBytes::statistics(const std::string& error) const {
                    {"durable", error.empty() && output_ && output_->is_durable()},
                    {"digest", text_or_null(takes_digest_ && error.empty() ? digest_text(digest_.value()) : "")},
                    {"error", text_or_null(error)}};
-  return stats.dump(-1, ' ', false, Json::error_handler_t::replace);  // a peer's text need not be UTF-8
+  return to_line(stats);
 }
 
 }  // namespace

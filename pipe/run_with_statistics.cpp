@@ -2,11 +2,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "command/json_text.hpp"
+
 namespace framewire {
 
 std::string statistics_of_nothing(const std::string& error) {
-  using Json = nlohmann::ordered_json;
-  return Json{{"bytes", 0}, {"error", error}}.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return to_line({{"bytes", 0}, {"error", error}});
 }
 
 }  // namespace framewire

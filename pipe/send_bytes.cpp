@@ -347,7 +347,7 @@ std::string SendBytes::statistics(const std::string& error) const {
                    {"durable", said_ ? Json(said_->is_durable) : Json(nullptr)},
                    {"digest", text_or_null(digest_ && error.empty() ? digest_text(digest_->value()) : "")},
                    {"error", text_or_null(error)}};
-  return stats.dump(-1, ' ', false, Json::error_handler_t::replace);  // a peer's text need not be UTF-8
+  return to_line(stats);
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "command/json_text.hpp"
+
 namespace framewire {
 
 namespace {
@@ -72,7 +74,7 @@ std::string sender_statistics_json(const std::vector<const Stream*>& streams,
                   {"transport", reports.empty() ? Json(nullptr) : Json(reports.front().transport)},
                   {"memory", "host"},
                   {"sessions", sessions}};
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return to_line(json);
 }
 
 }  // namespace framewire

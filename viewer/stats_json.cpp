@@ -64,8 +64,7 @@ std::string stats_json(const ViewerReport& report) {
       {"upload", report.upload},
       {"renderer", report.renderer},
   };
-  // A peer's text need not be UTF-8.
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return to_line(json);
 }
 
 }  // namespace framewire

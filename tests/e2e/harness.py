@@ -266,7 +266,8 @@ class EndToEnd(unittest.TestCase):
         """What a program wrote at its end. docs/statistics.md knows every field."""
         stats = json.loads(path.read_text())
         fields = set(stats).union(*filter(lambda one: isinstance(one, dict), stats["sessions"] if isinstance(stats.get("sessions"), list) else ()))
-        self.assertEqual({field for field in fields if f"`{field}`" not in STATISTICS_DOCUMENT.read_text()}, set(), "not documented")
+        document = STATISTICS_DOCUMENT.read_text(encoding="utf-8")
+        self.assertEqual({field for field in fields if f"`{field}`" not in document}, set(), "not documented")
         return stats
 
     def stats(self, program: Program) -> dict:

@@ -212,7 +212,7 @@ void SenderService::dial_loop() noexcept {
     } catch (const std::exception& error) {  // no memory, no threads: the next try may find some
       goes_on = go_on_after(Error::failed(error.what()));
     }
-  } while (goes_on && pause());
+  } while (goes_on && pause() && !are_finished());
 }
 
 /// False when the peer refused: it would do so again.
@@ -248,6 +248,11 @@ void SenderService::dial_once() {
     handshake_fd_.reset();
   }
   run_session(std::move(authenticated), {.dial = &data_to});
+}
+
+/// Whoever would come now would get nothing.
+bool SenderService::are_finished() const {
+  return std::ranges::all_of(context_.streams, [](const Stream* stream) { return stream->is_finished(); });
 }
 
 /// False when the service stops.

@@ -81,6 +81,7 @@ class SenderService {
   void dial_loop() noexcept;
   void dial_once();
   bool go_on_after(const Error& error);
+  bool are_finished() const;
   bool pause();
 
   SenderContext context_;
