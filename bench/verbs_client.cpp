@@ -91,6 +91,18 @@ std::unique_ptr<RawVerbs> prepare(const Server& server, const RawPlan& plan, con
   return verbs;
 }
 
+/// Where the server ended the connection, it has said why.
+void throw_if_told_why(MessageChannel& channel) {
+  constexpr std::int64_t last_words_ns = ns_per_s / 2;
+  nlohmann::json last;
+  try {
+    last = channel.receive(monotonic_ns() + last_words_ns);
+  } catch (const Error&) {
+    return;  // not a word, or it is gone
+  }
+  throw_if_fault(last);
+}
+
 RawResult drive(const Server& server, RawVerbs& verbs, const RowContext& context) {
   MessageChannel& channel = server.channel();
   const auto look = [&]() -> std::optional<std::uint64_t> {
@@ -106,10 +118,8 @@ RawResult drive(const Server& server, RawVerbs& verbs, const RowContext& context
   try {
     return verbs.drive({.descriptor = channel.fd(), .look = look});
   } catch (const Error& error) {
-    // Where the server ended the connection, it has said why.
-    constexpr std::int64_t last_words_ns = ns_per_s / 2;
     if (error.status() == ExitStatus::lost_peer) {
-      throw_if_fault(channel.receive(monotonic_ns() + last_words_ns));
+      throw_if_told_why(channel);
     }
     throw;
   }

@@ -269,6 +269,15 @@ class Bench(lab.RdmaTest):
                 self.ends(client, harness.LOST, seconds=10 * harness.PATIENCE)
                 self.one_sentence(client)
 
+    def test_a_server_that_stands_still(self):
+        """Its device goes on acknowledging what comes, and its kernel too: only the answers tell."""
+        server = self.server()
+        client = self.busy_client(server, "latency", "--block")
+        server.pause()
+        self.ends(client, harness.LOST, seconds=20 * harness.PATIENCE)
+        self.one_sentence(client, "was not answered within 1[01] s")
+        server.kill()
+
     def test_a_client_that_is_killed(self):
         server = self.server()
         for operation, wait in (("send", "--spin"), ("write", "--block"), ("write_imm", "--block"), ("read", "--block"), ("latency", "--spin")):

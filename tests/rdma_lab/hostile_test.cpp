@@ -1,6 +1,8 @@
 // What an RDMA peer gets that knows the session's token and then does what it should not. It speaks verbs itself.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstring>
@@ -202,15 +204,33 @@ TEST_F(HostileSender, AMessageInPlaceOfAFrame) {
   expect_ended();
 }
 
+/// What this process has at an address; nothing where no memory is.
+std::optional<std::byte> byte_at(std::uint64_t address) {
+  std::byte byte{};
+  const iovec here{.iov_base = &byte, .iov_len = 1};
+  const iovec there{.iov_base = reinterpret_cast<void*>(address), .iov_len = 1};
+  return ::process_vm_readv(::getpid(), &here, 1, &there, 1, 0) == 1 ? std::optional(byte) : std::nullopt;
+}
+
 TEST_F(HostileSender, AWriteOneBytePastTheWindow) {
   const std::uint64_t end = access_.payload_address + slot_stride_bytes(slot_bytes) * ring_slots;
+  const auto behind = byte_at(end);
+  std::ranges::fill(peer_->memory(), behind == std::byte{0xa5} ? std::byte{0x5a} : std::byte{0xa5});
   EXPECT_EQ(peer_->write(end - 100, access_.payload_key, 101), IBV_WC_REM_ACCESS_ERR);
   expect_ended();
+  EXPECT_EQ(byte_at(end), behind);
+  for (std::uint64_t address = end - 100; address < end; ++address) {
+    EXPECT_EQ(byte_at(address), std::byte{0}) << "not even what would have fitted is written";
+  }
 }
 
 TEST_F(HostileSender, AWriteBeforeTheWindow) {
-  EXPECT_EQ(peer_->write(access_.payload_address - 1, access_.payload_key, 1), IBV_WC_REM_ACCESS_ERR);
+  const auto before = byte_at(access_.payload_address - 1);
+  std::ranges::fill(peer_->memory(), before == std::byte{0xa5} ? std::byte{0x5a} : std::byte{0xa5});
+  EXPECT_EQ(peer_->write(access_.payload_address - 1, access_.payload_key, 2), IBV_WC_REM_ACCESS_ERR);
   expect_ended();
+  EXPECT_EQ(byte_at(access_.payload_address - 1), before);
+  EXPECT_EQ(byte_at(access_.payload_address), std::byte{0});
 }
 
 TEST_F(HostileSender, AGuessedKey) {

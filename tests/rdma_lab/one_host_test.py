@@ -3,6 +3,7 @@ import os
 import pathlib
 import re
 import signal
+import subprocess
 import time
 import unittest
 
@@ -51,6 +52,28 @@ class OneHost(lab.RdmaTest):
             with self.subTest(size):
                 original, (record,) = self.check_bit_for_bit(size, frame_bytes, 20)
                 self.assertTrue(record == original, f"{len(record)} bytes arrived, not the {len(original)} that were sent")
+
+    def test_relaxed_ordering_changes_nothing_that_can_be_seen(self):
+        sender = self.rdma_sender(*STREAM)
+        viewer = self.rdma_viewer(sender, "--relaxed-ordering", "--verify", "--frames", "20")
+        self.ends(viewer)
+        stats = self.stats(viewer)
+        self.assertEqual((stats["frames_received"] >= 20, stats["frames_torn"], stats["transport"]), (True, 0, "rdma"))
+
+    def test_the_port_that_another_program_has_for_rdma(self):
+        """The door stands at another one then, of which viewers are told."""
+        port = harness.free_port()
+        other = subprocess.Popen(["ib_write_bw", "-R", "-p", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(other.wait)
+        self.addCleanup(other.kill)
+        taken = f" {port} "
+        harness.wait_until(lambda: taken in subprocess.run(["rdma", "resource", "show", "cm_id"], capture_output=True, text=True).stdout
+                           .replace(f":{port} ", taken), "ib_write_bw to listen")
+        sender = self.rdma_sender(*STREAM, listen=f"127.0.0.1:{port}")
+        viewer = self.rdma_viewer(sender, "--frames", "5")
+        self.ends(viewer)
+        self.assertEqual(self.stats(viewer)["transport"], "rdma")
+        self.assertIsNone(other.poll(), "whose port it was is undisturbed")
 
     def test_three_viewers_get_the_same(self):
         original, records = self.check_bit_for_bit("320x180", 320 * 180 * 4, 40, viewers=3)

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <stdexcept>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/wait.hpp"
@@ -53,6 +54,18 @@ bool Relay::saw(std::string_view text) const {
   return std::ranges::any_of(connections_, [&](const auto& connection) {
     return connection->to_dialler.find(text) != std::string::npos ||
            connection->to_listener.find(text) != std::string::npos;
+  });
+}
+
+void Relay::change(Change change) {
+  const std::scoped_lock lock(mutex_);
+  change_ = std::move(change);
+}
+
+void Relay::flip_one_bit() {
+  change([](std::span<std::byte> bytes) {
+    bytes[bytes.size() / 2] ^= std::byte{4};
+    return true;
   });
 }
 
@@ -105,8 +118,9 @@ void Relay::pass_on(Connection& connection, bool is_to_dialler) {
   const auto size = static_cast<std::size_t>(got);
   if (is_to_dialler && connection.to_listener.starts_with("FWDATA")) {
     data_bytes_ += size;
-    if (flips_.exchange(false)) {
-      bytes[size / 2] = static_cast<char>(bytes[size / 2] ^ 4);
+    const std::scoped_lock lock(mutex_);
+    if (change_ && change_(std::as_writable_bytes(std::span(bytes).first(size)))) {
+      change_ = {};
     }
   }
   {

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -29,8 +32,12 @@ class Relay {
   /// How many bytes of data connections went to those who dialled. Any thread.
   [[nodiscard]] std::uint64_t data_bytes() const noexcept { return data_bytes_; }
 
-  /// From now on flips one bit of the next data bytes that go to whoever dialled. Any thread.
-  void flip_one_bit() noexcept { flips_ = true; }
+  /// Changes data bytes that go to whoever dialled, as they come; true when it has done what it was to do. On the
+  /// relay's thread.
+  using Change = std::function<bool(std::span<std::byte> bytes)>;
+  /// From now on, until it has returned true. Any thread.
+  void change(Change change);
+  void flip_one_bit();
 
  private:
   struct Connection {
@@ -50,8 +57,8 @@ class Relay {
   FileDescriptor stop_event_;
   std::uint16_t port_ = 0;
   std::atomic<std::uint64_t> data_bytes_ = 0;
-  std::atomic<bool> flips_ = false;
   mutable std::mutex mutex_;
+  Change change_;
   std::vector<std::unique_ptr<Connection>> connections_;
   std::thread thread_;
 };

@@ -2,9 +2,13 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -15,6 +19,7 @@
 #include "frame/stamp.hpp"
 #include "tests/base/eventually.hpp"
 #include "tests/base/temporary_folder.hpp"
+#include "tests/transport/relay.hpp"
 #include "transport/session/sender_service.hpp"
 #include "transport/subscriber.hpp"
 
@@ -38,6 +43,7 @@ class Sessions : public testing::TestWithParam<Way> {
     EndpointOptions options;
     options.allowed_links = {GetParam().link};
     options.encrypt = GetParam().encrypt;
+    options.insecure = is_insecure_;
     options.transport_is_auto = false;
     return options;
   }
@@ -121,6 +127,7 @@ class Sessions : public testing::TestWithParam<Way> {
   test::TemporaryFolder folder_;
   Log log_{stderr, "test", false};
   bool changes_all_the_time_ = false;  // the format; else once
+  bool is_insecure_ = false;
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<SenderService> service_;
   std::thread source_;
@@ -271,6 +278,84 @@ TEST_P(Sessions, TwoSendersAreRefusedByEachOther) {
   SenderService other(to, {&stream}, "test", log_);
   EXPECT_TRUE(eventually([&] { return other.refusal().find("both ends are a sender") != std::string::npos; }));
 }
+
+/// The first header among the bytes whose frame is later than the third gets the number of the first frame.
+bool make_frame_go_back(std::span<std::byte> bytes) {
+  const std::array magic{std::byte{'F'}, std::byte{'W'}, std::byte{'F'}, std::byte{'1'}};
+  for (auto at = bytes.begin(); (at = std::search(at, bytes.end(), magic.begin(), magic.end())) != bytes.end(); ++at) {
+    FrameHeader header;
+    const auto here = std::span(at, bytes.end());
+    const auto size = here.size() < 8 ? std::nullopt : header_bytes_from_prefix(here.first<8>());
+    if (size && here.size() >= *size && decode(here.first(*size), header) == HeaderFault::none && header.sequence > 3) {
+      header.sequence = 0;
+      encode(header, here);
+      return true;
+    }
+  }
+  return false;
+}
+
+class SessionsThroughARelay : public Sessions {
+ protected:
+  SessionsThroughARelay() { is_insecure_ = true; }  // a relay is not known as a sender of this user
+
+  SubscriberOptions dialling_relay(std::uint16_t port) const {
+    SubscriberOptions options = dialling();
+    options.endpoint.dial->port = port;
+    return options;
+  }
+
+  /// Takes frames, which never go back, until `is_enough`.
+  static void take_until(Subscriber& subscriber, const std::function<bool()>& is_enough) {
+    std::uint64_t session = 0;
+    std::uint64_t next_sequence = 0;
+    EXPECT_TRUE(eventually([&] {
+      while (auto frame = subscriber.next()) {
+        next_sequence = frame->session_number() == session ? next_sequence : 0;
+        session = frame->session_number();
+        EXPECT_GE(frame->header().sequence, next_sequence);
+        next_sequence = frame->header().sequence + 1;
+      }
+      subscriber.wait(monotonic_ns() + 50 * ns_per_ms);
+      return is_enough();
+    }));
+  }
+};
+
+TEST_P(SessionsThroughARelay, FramesThatGoBackEndTheSession) {
+  start_sender({.delivery = Delivery::every}, 0);
+  test::Relay relay(service_->port());
+  Subscriber subscriber(dialling_relay(relay.port()), log_);
+  take_until(subscriber, [&] { return subscriber.counts().frames_received > 10; });
+  relay.change(make_frame_go_back);
+  std::string why;
+  take_until(subscriber, [&] {
+    const std::string sentence = subscriber.status().sentence;
+    why = sentence.find("believed") != std::string::npos ? sentence : why;
+    return subscriber.counts().sessions == 2;
+  });
+  EXPECT_NE(why.find("it sent frame 0 after frame "), std::string::npos) << why;
+  const std::uint64_t before = subscriber.counts().frames_received;
+  take_until(subscriber, [&] { return subscriber.counts().frames_received > before + 10; });
+}
+
+TEST_P(SessionsThroughARelay, FramesThatGoBackBehindTheGoodbyeAreLost) {
+  start_sender({.delivery = Delivery::every}, 8);
+  test::Relay relay(service_->port());
+  relay.change(make_frame_go_back);
+  SubscriberOptions options = dialling_relay(relay.port());
+  options.reconnect = false;
+  Subscriber subscriber(options, log_);
+  take_until(subscriber, [&] {
+    const SubscriberState state = subscriber.status().state;
+    return state == SubscriberState::finished || state == SubscriberState::failed;
+  });
+  EXPECT_GE(subscriber.counts().frames_received, 4U) << subscriber.status().sentence;
+  EXPECT_GE(subscriber.counts().frames_lost, 1U);
+  EXPECT_EQ(subscriber.counts().frames_received + subscriber.counts().frames_lost, 8U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Tcp, SessionsThroughARelay, testing::Values(Way{LinkKind::tcp, false}));
 
 INSTANTIATE_TEST_SUITE_P(
     Links, Sessions, testing::Values(Way{LinkKind::local, false}, Way{LinkKind::tcp, false}, Way{LinkKind::tcp, true}),

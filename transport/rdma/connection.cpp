@@ -357,6 +357,15 @@ void RdmaConnection::take_notifications() noexcept {
   }
 }
 
+std::string RdmaConnection::port_trouble() const {
+  ibv_port_attr port{};
+  if (ibv_query_port(id_->verbs, id_->port_num, &port) != 0 || port.state == IBV_PORT_ACTIVE) {
+    return {};
+  }
+  return "; port " + std::to_string(id_->port_num) + " of " + ibv_get_device_name(id_->verbs->device) + " here is " +
+         (port.state == IBV_PORT_DOWN ? "down" : "not active");
+}
+
 std::optional<std::string> RdmaConnection::take_end() noexcept {
   rdma_cm_event* event = nullptr;
   while (rdma_get_cm_event(events_.get(), &event) == 0) {

@@ -103,6 +103,9 @@ class RdmaConnection {
   [[nodiscard]] const std::shared_ptr<ibv_pd>& domain() const noexcept { return domain_; }
   [[nodiscard]] ibv_cq* send_completions() const noexcept { return send_completions_.get(); }
   [[nodiscard]] ibv_cq* receive_completions() const noexcept { return receive_completions_.get(); }
+  /// For the end of a sentence about a connection that was lost: that this end's own port is not active, if it is not.
+  /// The device is asked; any thread.
+  [[nodiscard]] std::string port_trouble() const;
   [[nodiscard]] std::int64_t peer_timeout_ns() const noexcept { return options_.peer_timeout_ns; }
   [[nodiscard]] const RdmaGrants& grants() const noexcept { return grants_; }
   /// As the options asked; none where they did not.

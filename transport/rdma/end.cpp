@@ -99,6 +99,13 @@ void RdmaEnd::fail(LinkState state, std::string why) noexcept {
   raise_event(end_event_.get());
 }
 
+/// Flushed requests tell of it once more, each.
+void RdmaEnd::lose(const std::string& why) noexcept {
+  if (is_open()) {
+    fail(LinkState::lost, why + connection_->port_trouble());
+  }
+}
+
 // ---- The watch's thread ----
 
 /// A peer that has nothing to say looks like one that is gone: where no completion is awaited, a probe asks its device.
@@ -113,7 +120,7 @@ void RdmaEnd::look_after() noexcept {
   }
   post_probe();
   if (is_open() && sends_.is_stalled(monotonic_ns())) {
-    fail(LinkState::lost, describe_stall(peer_));
+    lose(describe_stall(peer_));
   }
 }
 

@@ -75,11 +75,12 @@ class RdmaEnd {
   /// The first one counts.
   void fail(LinkState state, std::string why) noexcept;
   /// A completion that came with a fault, of this queue or the other.
-  void fail_by(ibv_wc_status status) noexcept { fail(LinkState::lost, describe_fault(status, peer_)); }
+  void fail_by(ibv_wc_status status) noexcept { lose(describe_fault(status, peer_)); }
 
  private:
   static constexpr std::size_t most_retired = 64;
 
+  void lose(const std::string& why) noexcept;
   void look_after() noexcept;
   void hear_end(const std::string& what) noexcept;
 

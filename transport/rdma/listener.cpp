@@ -58,8 +58,10 @@ bool RdmaListener::listen_at(sockaddr_storage address) {
   if (try_to_listen(address, port_)) {
     return true;
   }
-  // Over iWARP the port is one of TCP, where the control channel has it already.
-  return errno == EADDRINUSE && ids_.empty() && try_to_listen(address, 0);
+  // Another program's, which at all addresses is a place that cannot be assigned to rdma_cm; and over iWARP the port is
+  // one of TCP, where the control channel has it already.
+  const bool is_taken = errno == EADDRINUSE || errno == EADDRNOTAVAIL;
+  return is_taken && ids_.empty() && try_to_listen(address, 0);
 }
 
 bool RdmaListener::try_to_listen(sockaddr_storage address, std::uint16_t port) {

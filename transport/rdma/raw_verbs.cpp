@@ -10,6 +10,14 @@
 
 namespace framewire {
 
+namespace {
+
+/// For an answer, and for each of its bytes both ways: 2 MB/s, a fraction of Soft-RoCE between emulated machines.
+constexpr std::int64_t pong_patience_ns = 10 * ns_per_s;
+constexpr std::int64_t pong_ns_per_byte = 1000;
+
+}  // namespace
+
 RdmaOptions raw_options(std::int64_t peer_timeout_ns) {
   return {.domain_of = make_domain, .peer_timeout_ns = peer_timeout_ns, .receives_immediates = false};
 }
@@ -177,13 +185,17 @@ void RawVerbs::post_ping(std::uint64_t number, bool is_last, RawWait& wait) {
   for (sends_.post(number + 1, false); sends_.posted() <= number; sends_.post(number + 1, false)) {
     if (!sends_.poll()) {
       const std::int64_t now_ns = monotonic_ns();
+      sends_.require_progress(now_ns);
       wait.look_if_due(now_ns);
       wait.idle(now_ns);
     }
   }
 }
 
+/// Its requests are not signalled, so that a device that has forgotten one has nothing to be overdue.
 void RawVerbs::await_pong(std::uint64_t number, RawWait& wait) {
+  const std::int64_t sent_ns = monotonic_ns();
+  const std::int64_t limit_ns = pong_patience_ns + static_cast<std::int64_t>(plan_.message_bytes) * pong_ns_per_byte;
   for (;;) {
     receives_.poll();
     receives_.post_again(number);
@@ -191,6 +203,10 @@ void RawVerbs::await_pong(std::uint64_t number, RawWait& wait) {
     if (receives_.messages() > number) {
       wait.found(now_ns);
       return;
+    }
+    if (now_ns - sent_ns > limit_ns) {
+      throw Error::lost_peer("message " + std::to_string(number) + " of " + std::to_string(plan_.message_bytes) +
+                             " bytes was not answered within " + std::to_string(limit_ns / ns_per_s) + " s");
     }
     sends_.poll();
     wait.look_if_due(now_ns);

@@ -1,6 +1,7 @@
 #include "transport/session/frame_flows.hpp"
 
 #include <chrono>
+#include <string>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -32,9 +33,13 @@ ReceivedFrame::~ReceivedFrame() {
 std::optional<ReceivedFrame> FrameFlows::next() {
   while (!flows_.empty()) {
     Flow& flow = flows_.front();
-    if (auto frame = flow.session->link()->poll()) {
-      count(flow, frame->header);
-      return ReceivedFrame(std::move(*frame), flow.session->link(), flow.number);
+    if (auto frame = flow.session->is_disowned() ? std::nullopt : flow.session->link()->poll()) {
+      ReceivedFrame received(std::move(*frame), flow.session->link(), flow.number);
+      if (count(flow, received.header())) {
+        return received;
+      }
+      flow.session->disown("it sent frame " + std::to_string(received.header().sequence) + " after frame " +
+                           std::to_string(flow.next_sequence - 1));
     }
     const bool is_spent = lets_go_of_lost_ && !flow.session->has_bye() && holds_registered_memory(flow);
     if (flows_.size() == 1 && !is_spent) {
@@ -61,17 +66,21 @@ bool FrameFlows::holds_registered_memory(const Flow& flow) {
   return flow.session->link()->kind() == LinkKind::rdma && flow.session->link()->state() != LinkState::open;
 }
 
-void FrameFlows::count(Flow& flow, const FrameHeader& header) noexcept {
+bool FrameFlows::count(Flow& flow, const FrameHeader& header) noexcept {
   if (header.slice + 1 != header.slice_count) {
-    return;
+    return true;
   }
-  if (flow.frames_received++ > 0) {
-    // A peer may number its frames as it likes.
-    frames_skipped_ += header.sequence > flow.next_sequence ? header.sequence - flow.next_sequence : 0;
+  if (flow.frames_received > 0) {
+    if (header.sequence < flow.next_sequence) {
+      return false;
+    }
+    frames_skipped_ += header.sequence - flow.next_sequence;
   }
+  ++flow.frames_received;
   flow.next_sequence = header.sequence + 1;
   ++frames_received_;
   bytes_received_ += header.layout.size_bytes;
+  return true;
 }
 
 std::uint64_t FrameFlows::frames_discarded() const noexcept {
@@ -93,7 +102,7 @@ std::optional<std::uint64_t> FrameFlows::lost_at_end() const {
   if (flow.frames_received >= sent) {
     return 0;
   }
-  if (flow.session->link()->state() == LinkState::open) {
+  if (flow.session->link()->state() == LinkState::open && !flow.session->is_disowned()) {
     return std::nullopt;
   }
   return sent - flow.frames_received;

@@ -32,7 +32,7 @@ class FrameFlows {
   /// down connects to nobody any more.
   void let_go_of_lost(std::mutex& mutex, const std::function<void()>& wake);
 
-  /// The next frame in order, or nothing now. Counts it.
+  /// The next frame in order, or nothing now. Counts it. Frames of a session do not go back: one whose do is disowned.
   std::optional<ReceivedFrame> next();
 
   /// Whether the session that the program is at has ended by a bye and no more of its frames will come; then how many
@@ -62,7 +62,8 @@ class FrameFlows {
     std::uint64_t next_sequence = 0;
   };
 
-  void count(Flow& flow, const FrameHeader& header) noexcept;
+  /// False, and not counted, where it does not come after the one before.
+  bool count(Flow& flow, const FrameHeader& header) noexcept;
   static bool holds_registered_memory(const Flow& flow);
 
   std::deque<Flow> flows_;

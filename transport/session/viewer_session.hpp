@@ -7,6 +7,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "transport/session/data_link.hpp"
@@ -47,8 +48,16 @@ class ViewerSession {
 
   [[nodiscard]] int descriptor() const noexcept { return authenticated_.channel->fd(); }
   [[nodiscard]] bool has_buffered() const noexcept { return authenticated_.channel->has_buffered(); }
-  /// Throws Error (lost_peer) when the link or the peer's host is gone.
+  /// Throws Error (lost_peer) when the link or the peer's host is gone, or the session is disowned.
   void check_peer() const;
+
+  /// What came cannot be believed, as whoever takes the frames has found: `why` goes on as a sentence. By one thread,
+  /// once; is_disowned() by any.
+  void disown(std::string why) noexcept {
+    why_disowned_ = std::move(why);
+    is_disowned_.store(true, std::memory_order_release);
+  }
+  [[nodiscard]] bool is_disowned() const noexcept { return is_disowned_.load(std::memory_order_acquire); }
 
   /// Says bye. Any thread; does nothing when the connection is gone.
   void say_bye(const std::string& reason, std::uint64_t frames_received, const std::string& statistics_json) noexcept;
@@ -105,6 +114,8 @@ class ViewerSession {
   std::unique_ptr<nlohmann::json> early_;  // a message that came before its link
   std::uint64_t frames_sent_ = 0;
   std::atomic<bool> has_bye_ = false;
+  std::string why_disowned_;
+  std::atomic<bool> is_disowned_ = false;
 };
 
 }  // namespace framewire
