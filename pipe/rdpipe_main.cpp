@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   try {
     if (argc == 2 && std::string_view(argv[1]) == agent_word) {
-      return run_stage_agent();
+      return run_stage_agent(AgentPlace::elsewhere);
     }
     const int status = run(argc, argv);
     return std::fflush(stdout) == 0 ? status : own_failure_status;

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdlib>
@@ -18,6 +19,7 @@
 #include "command/standard_streams.hpp"
 #include "pipe/child_process.hpp"
 #include "pipe/command.hpp"
+#include "pipe/home_watch.hpp"
 #include "pipe/hop.hpp"
 #include "pipe/json_lines.hpp"
 #include "pipe/plan.hpp"
@@ -30,6 +32,8 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::int64_t longest_sleep_ns = ns_per_s / 2;
+constexpr std::int64_t home_asked_every_ns = 3 * ns_per_s;  // it speaks every two
+constexpr std::int64_t home_timeout_ns = 10 * ns_per_s;
 /// What is asked to end is given so long before it is killed. The whole pipeline has two seconds.
 constexpr std::int64_t kill_again_ns = 100 * ns_per_ms;
 constexpr std::int64_t politeness_ns = 800 * ns_per_ms;
@@ -44,10 +48,17 @@ std::string file_name(const std::string& text) {
   return text.starts_with("~/") && home != nullptr ? home + text.substr(1) : text;
 }
 
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
 class StageAgent {
  public:
-  StageAgent()
-      : signals_(take_signals()), control_(FileDescriptor(::dup(STDIN_FILENO)), FileDescriptor(::dup(STDOUT_FILENO))) {}
+  explicit StageAgent(AgentPlace place)
+      : signals_(take_signals()),
+        control_(FileDescriptor(::dup(STDIN_FILENO)), FileDescriptor(::dup(STDOUT_FILENO))),
+        home_(place == AgentPlace::here ? "" : environment("SSH_CONNECTION")) {}
 
   int run();
 
@@ -61,6 +72,7 @@ class StageAgent {
   void take_report(Hop& hop, HopReport report);
   void look_after_processes();
   void look_after_terminal();
+  void look_after_home();
   void say_how_it_ended(const Ending& ending);
   void command_has_ended(const Ending& ending);
   void end_early();
@@ -70,6 +82,10 @@ class StageAgent {
 
   FileDescriptor signals_;
   JsonLines control_;
+  HomeWatch home_;
+  std::int64_t heard_ns_ = monotonic_ns();
+  std::int64_t spoke_ns_ = 0;  // into the silence
+  bool home_has_gone_ = false;
   std::optional<StagePlan> plan_;
   PipeEnds to_command_;    // the upstream hop writes, the command reads
   PipeEnds from_command_;  // the command writes, the downstream hop reads
@@ -106,10 +122,13 @@ int StageAgent::run() {
     hear(upstream_);
     hear(downstream_);
     look_after_processes();
+    look_after_home();
   }
-  control_.send({{"type", "done"}});
-  set_non_blocking(STDOUT_FILENO, false);
-  control_.flush();
+  if (!home_has_gone_) {  // else nothing can be written any more, and need not
+    control_.send({{"type", "done"}});
+    set_non_blocking(STDOUT_FILENO, false);
+    control_.flush();
+  }
   return 0;
 }
 
@@ -157,6 +176,7 @@ void StageAgent::wait() {
 }
 
 void StageAgent::take_message(const Json& message) {
+  heard_ns_ = monotonic_ns();
   const std::string type = text_in(message, "type");
   if (type == "ping") {
     control_.send({{"type", "pong"}});
@@ -290,6 +310,23 @@ void StageAgent::look_after_terminal() {
   }
 }
 
+/// rdpipe asks after this stage every two seconds. Where it does not, it may be stopped (Ctrl-Z), and is waited for; or
+/// its host has fallen silent, which shows by words that nobody acknowledges.
+void StageAgent::look_after_home() {
+  const std::int64_t now_ns = monotonic_ns();
+  if (!is_connected_ || now_ns - std::max(heard_ns_, spoke_ns_) < home_asked_every_ns) {
+    return;
+  }
+  spoke_ns_ = now_ns;
+  if (home_.is_silent(home_timeout_ns)) {
+    is_connected_ = false;
+    home_has_gone_ = true;
+    end_early();
+  } else if (!control_.wants_write()) {
+    control_.send({{"type", "pong"}});
+  }
+}
+
 void StageAgent::say_how_it_ended(const Ending& ending) {
   control_.send({{"type", "command_ended"},
                  {"status", static_cast<unsigned>(ending.status)},
@@ -345,12 +382,12 @@ void StageAgent::fail(const std::string& sentence) {
 
 }  // namespace
 
-int run_stage_agent() {
+int run_stage_agent(AgentPlace place) {
   name_this_thread("rdpipe-stage");
   hold_standard_streams();
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
-  return StageAgent().run();
+  return StageAgent(place).run();
 }
 
 }  // namespace framewire

@@ -39,7 +39,8 @@ StageLink::StageLink(const StagePlan& plan, const SshOptions& ssh) : plan_(plan)
   PipeEnds orders = make_pipe();
   PipeEnds answers = make_pipe();
   const ChildDescriptors descriptors{.input = orders.reads.get(), .output = answers.writes.get()};
-  process_ = plan.stage.is_here() ? ChildProcess::fork_of(descriptors, run_stage_agent, false)
+  process_ = plan.stage.is_here() ? ChildProcess::fork_of(
+                                        descriptors, [] { return run_stage_agent(AgentPlace::here); }, false)
                                   : ChildProcess::start(ssh_words(ssh, plan.stage.host), descriptors, false);
   lines_ = JsonLines(std::move(answers.reads), std::move(orders.writes), true);
   lines_.send(to_json(plan));

@@ -1,7 +1,6 @@
 #include "transport/socket_state.hpp"
 
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -64,6 +63,10 @@ bool tcp_peer_is_silent(int tcp_socket, std::int64_t timeout_ns) noexcept {
   if (::getsockopt(tcp_socket, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) {
     return false;  // no TCP socket: a Unix socket's peer cannot fall silent
   }
+  return tcp_is_silent(info, timeout_ns);
+}
+
+bool tcp_is_silent(const tcp_info& info, std::int64_t timeout_ns) noexcept {
   const bool unanswered = (info.tcpi_unacked > 0 && info.tcpi_retransmits > 0) || info.tcpi_probes > 1;
   return unanswered && std::int64_t{info.tcpi_last_ack_recv} * ns_per_ms > timeout_ns;
 }

@@ -1,6 +1,8 @@
 // Small questions to connected sockets.
 #pragma once
 
+#include <netinet/tcp.h>
+
 #include <cstdint>
 #include <initializer_list>
 
@@ -26,5 +28,7 @@ void watch_peer(int tcp_socket, std::int64_t timeout_ns) noexcept;
 /// Whether a TCP peer's kernel has stopped answering: data or window probes are unanswered and nothing was heard for
 /// `timeout_ns`. A peer that is stopped but whose kernel answers is not silent (TCP_USER_TIMEOUT would kill it).
 bool tcp_peer_is_silent(int tcp_socket, std::int64_t timeout_ns) noexcept;
+/// The same of a connection that is not this process's.
+bool tcp_is_silent(const tcp_info& info, std::int64_t timeout_ns) noexcept;
 
 }  // namespace framewire

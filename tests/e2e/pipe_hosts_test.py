@@ -93,6 +93,16 @@ class PipeHosts(machines.Machines, PipelineTest):
                 self.says(r"^rdpipe: stage [123] \(host[12]")
                 self.on(victim, "nft", "delete", "table", "inet", "fw")
 
+    def test_a_home_that_falls_silent(self):
+        """Also where none of the bytes goes by it."""
+        begun = self.file("begun")
+        self.program = self.rdpipe("--limit", "1M", "host1:</dev/zero", f"host2:tee {begun}", "host1:>/dev/null")
+        harness.wait_until(lambda: begun.exists() and begun.stat().st_size > 0, "the first bytes to come")
+        self.firewall("home", "input drop", "output drop")
+        self.ends(self.program, OWN_FAILURE)
+        self.says(r"^rdpipe: stage [123] \(host[12].*its host does not answer")
+        harness.wait_until(lambda: not self.left(), "every process on every host to go", 20 * harness.PATIENCE)
+
 
 if __name__ == "__main__":
     harness.main()
