@@ -164,7 +164,7 @@ std::vector<std::string> Pipeline::addresses_for(const HopState& hop) {
   if (dials_from_here && wanted == options_.data_addresses.end()) {
     const auto [known, is_new] = names_.try_emplace(host);
     if (is_new) {
-      known->second = ssh_host_name(options_.ssh, host);
+      known->second = ssh_host_name(options_.ssh, host, signals_.get());
     }
     name = known->second;
   }

@@ -5,12 +5,16 @@
 #include <array>
 #include <sstream>
 
+#include "base/clock.hpp"
+#include "base/wait.hpp"
 #include "command/shell_word.hpp"
 #include "pipe/child_process.hpp"
 
 namespace framewire {
 
 namespace {
+
+constexpr std::int64_t answer_patience_ns = 5 * ns_per_s;
 
 std::vector<std::string> with_user_options(const SshOptions& options) {
   std::vector<std::string> words{"ssh"};
@@ -23,18 +27,26 @@ std::vector<std::string> with_user_options(const SshOptions& options) {
   return words;
 }
 
-std::string output_of(const std::vector<std::string>& words) {
+/// Empty where it was not all said in time. What the program has started goes with it.
+std::string output_of(const std::vector<std::string>& words, int interruption, std::int64_t deadline_ns) {
   PipeEnds pipe = make_pipe();
-  ChildProcess child = ChildProcess::start(words, {.output = pipe.writes.get()}, false);
+  ChildProcess child = ChildProcess::start(words, {.output = pipe.writes.get()}, true);
   pipe.writes.reset();
   std::string text;
   std::array<char, 4096> part{};
-  for (ssize_t got = 1; got > 0;) {
-    got = ::read(pipe.reads.get(), part.data(), part.size());
-    text.append(part.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
+  for (;;) {
+    std::array descriptors{pollfd{.fd = pipe.reads.get(), .events = POLLIN, .revents = 0},
+                           pollfd{.fd = interruption, .events = POLLIN, .revents = 0}};
+    wait_until(descriptors, deadline_ns);
+    if (descriptors[0].revents == 0) {
+      return {};  // the destructor ends it
+    }
+    const ssize_t got = ::read(pipe.reads.get(), part.data(), part.size());
+    if (got <= 0) {
+      return text;
+    }
+    text.append(part.data(), static_cast<std::size_t>(got));
   }
-  child.wait();
-  return text;
 }
 
 }  // namespace
@@ -50,10 +62,10 @@ std::vector<std::string> ssh_words(const SshOptions& options, const std::string&
   return words;
 }
 
-std::string ssh_host_name(const SshOptions& options, const std::string& host) {
+std::string ssh_host_name(const SshOptions& options, const std::string& host, int interruption) {
   std::vector<std::string> words = with_user_options(options);
   words.insert(words.end(), {"-G", "--", host});
-  std::istringstream lines(output_of(words));
+  std::istringstream lines(output_of(words, interruption, monotonic_ns() + answer_patience_ns));
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("hostname ")) {
       return line.substr(9);

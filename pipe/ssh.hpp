@@ -19,8 +19,10 @@ inline constexpr const char* agent_word = "--stage";
 /// The command that starts the agent on `host`: nothing of the pipeline stands in it.
 std::vector<std::string> ssh_words(const SshOptions& options, const std::string& host);
 
-/// The name or address that the user's configuration gives for `host`. Asks ssh itself, which takes some milliseconds.
-/// The host's own name (without a user) where ssh does not say. Throws Error where ssh cannot be run.
-std::string ssh_host_name(const SshOptions& options, const std::string& host);
+/// The name or address that the user's configuration gives for `host`. Asks ssh itself, which takes some milliseconds;
+/// a `Match exec` of the configuration may take longer, and is ended when `interruption`, a descriptor, becomes
+/// readable, or after five seconds. The host's own name (without a user) where ssh does not say. Throws Error where ssh
+/// cannot be run.
+std::string ssh_host_name(const SshOptions& options, const std::string& host, int interruption);
 
 }  // namespace framewire

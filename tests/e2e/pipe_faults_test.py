@@ -286,6 +286,23 @@ class PipeFaults(PipelineTest):
         os.kill(self.program.pid, signal.SIGINT)
         self.ends_soon(128 + signal.SIGINT)
 
+    def slow_configuration(self) -> pathlib.Path:
+        """With which ssh has to be waited for, but for the first time."""
+        config, asked = self.file("slow_config"), self.file("asked")
+        config.write_text(f'Match exec "test -e {asked} && sleep 1000; touch {asked}"\n  LogLevel ERROR\nMatch all\n'
+                          + self.sshd.client_config.read_text())
+        return config
+
+    def test_interrupted_while_ssh_says_where_a_host_is(self):
+        self.program = self.rdpipe("host1:cat", config=self.slow_configuration())
+        self.pid_of("^sleep 1000")
+        os.kill(self.program.pid, signal.SIGINT)
+        self.ends_soon(128 + signal.SIGINT)
+
+    def test_an_ssh_that_does_not_say_where_a_host_is(self):
+        """Then it is tried by its name, which is not its address here, and by the one that ssh came to."""
+        self.assertEqual(self.run_pipe("host1:cat", given=b"found", config=self.slow_configuration()), b"found")
+
     def test_ctrl_z(self):
         """As a terminal does it: all of the foreground stops, for longer than a host may be silent; and goes on as if nothing had been."""
         with self.file("printed").open("w+b") as printed:

@@ -49,17 +49,17 @@ class PipelineTest(harness.EndToEnd):
         cls.sshd = private_sshd.PrivateSshd(pathlib.Path(folder.name), cls.hosts, cls.sshd_address, mark=cls.mark)
         cls.addClassCleanup(cls.sshd.stop)
 
-    def rdpipe(self, *arguments, prefix=(), **options) -> harness.Program:
+    def rdpipe(self, *arguments, prefix=(), config=None, **options) -> harness.Program:
         name, value = self.mark.split("=")
         environment = self.environment(**{name: value})
-        return self.start(*prefix, harness.BIN / "rdpipe", "-F", self.sshd.client_config, *arguments, environment=environment, **options)
+        return self.start(*prefix, harness.BIN / "rdpipe", "-F", config or self.sshd.client_config, *arguments, environment=environment, **options)
 
-    def run_pipe(self, *arguments, given: bytes | None = b"", status: int = 0, seconds: float = harness.WATCHDOG_S) -> bytes:
+    def run_pipe(self, *arguments, given: bytes | None = b"", status: int = 0, seconds: float = harness.WATCHDOG_S, **options) -> bytes:
         """What the pipeline prints; nothing of it is left behind. `self.program` is rdpipe."""
         stdin = self.file("stdin")
         stdin.write_bytes(given)
         with stdin.open("rb") as source, self.file("stdout").open("w+b") as output:
-            self.program = self.rdpipe(*arguments, stdin=source, stdout=output)
+            self.program = self.rdpipe(*arguments, stdin=source, stdout=output, **options)
             self.ends(self.program, status, seconds)
             output.seek(0)
             printed = output.read()
