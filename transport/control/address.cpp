@@ -141,7 +141,10 @@ std::vector<SocketAddress> resolve(const HostPort& at) {
   hints.ai_flags = AI_NUMERICSERV;
   addrinfo* found = nullptr;
   const std::string port = std::to_string(at.port);
-  const int result = ::getaddrinfo(at.host.empty() ? nullptr : at.host.c_str(), port.c_str(), &hints, &found);
+  int result = ::getaddrinfo(at.host.empty() ? nullptr : at.host.c_str(), port.c_str(), &hints, &found);
+  if (result != 0 && at.host == "localhost") {
+    result = ::getaddrinfo(nullptr, port.c_str(), &hints, &found);  // a container may have no /etc/hosts
+  }
   if (result != 0) {
     const std::string why = result == EAI_SYSTEM ? errno_text(errno) : ::gai_strerror(result);
     throw Error::failed(
