@@ -59,7 +59,7 @@ class Bytes(machines.TwoMachines, BytePrograms):
     def test_localhost_where_nobody_knows_that_name(self):
         """As in a container that was made without an /etc/hosts."""
         without_names = ("unshare", "-m", "sh", "-c", 'mount --bind /dev/null /etc/hosts && exec "$@"', "sh")
-        receiver = BytePrograms.receiver(self, self.copy, listen="localhost:0", prefix=(*self.within(0), *without_names))
+        receiver = BytePrograms.receiver(self, self.copy, prefix=(*self.within(0), *without_names))
         original = self.data(1000)
         sender = BytePrograms.sender(self, f"localhost:{receiver.address.rpartition(':')[2]}", original, prefix=(*self.within(0), *without_names))
         self.check_exact(original, receiver, sender)
