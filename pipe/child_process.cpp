@@ -23,9 +23,13 @@ namespace {
 /// Where descriptors wait for their place: above every place.
 constexpr int waiting_fd = 10;
 
+sigset_t ending_signals() noexcept {
+  return heeded_signals({SIGINT, SIGTERM, SIGHUP});
+}
+
 /// SIGCHLD is taken also where it is ignored.
 sigset_t signal_set() noexcept {
-  sigset_t set = heeded_signals({SIGINT, SIGTERM, SIGHUP});
+  sigset_t set = ending_signals();
   sigaddset(&set, SIGCHLD);
   return set;
 }
@@ -77,6 +81,14 @@ pid_t fork_or_throw() {
     throw Error::from_errno("start a process", errno);
   }
   return pid;
+}
+
+FileDescriptor descriptor_of(const sigset_t& signals) {
+  FileDescriptor descriptor(::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC));
+  if (!descriptor.valid()) {
+    throw Error::from_errno("take signals", errno);
+  }
+  return descriptor;
 }
 
 /// The errno of an exec that failed comes through the pipe; one that does not fail closes it.
@@ -222,11 +234,11 @@ FileDescriptor take_signals() {
   std::signal(SIGCHLD, SIG_DFL);  // ignored, it would let no process be waited for
   const sigset_t set = signal_set();
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
-  FileDescriptor signals(::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
-  if (!signals.valid()) {
-    throw Error::from_errno("take signals", errno);
-  }
-  return signals;
+  return descriptor_of(set);
+}
+
+FileDescriptor watch_for_an_end() {
+  return descriptor_of(ending_signals());
 }
 
 int next_signal(int signals_fd) noexcept {

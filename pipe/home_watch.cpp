@@ -106,6 +106,9 @@ HomeWatch::HomeWatch(const std::string& ssh_connection) : request_(request_for(s
 
 std::optional<tcp_info> HomeWatch::look() const noexcept {
   std::array<char, 4096> answer{};
+  while (kernel_.valid() && ::recv(kernel_.get(), answer.data(), answer.size(), MSG_DONTWAIT) > 0) {
+    // an earlier answer that came too late
+  }
   if (!kernel_.valid() || ::send(kernel_.get(), request_.data(), request_.size(), 0) < 0 ||
       !wait_for(kernel_.get(), POLLIN, monotonic_ns() + answer_patience_ns)) {
     return std::nullopt;

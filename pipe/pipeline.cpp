@@ -77,6 +77,7 @@ class Pipeline {
   const PipelineOptions& options_;
   Log& log_;
   FileDescriptor signals_;
+  FileDescriptor interruption_ = watch_for_an_end();
   HostFacts own_facts_ = own_facts();
   std::vector<std::unique_ptr<StageLink>> stages_;
   std::vector<HopState> hops_;
@@ -164,7 +165,7 @@ std::vector<std::string> Pipeline::addresses_for(const HopState& hop) {
   if (dials_from_here && wanted == options_.data_addresses.end()) {
     const auto [known, is_new] = names_.try_emplace(host);
     if (is_new) {
-      known->second = ssh_host_name(options_.ssh, host, signals_.get());
+      known->second = ssh_host_name(options_.ssh, host, interruption_.get());
     }
     name = known->second;
   }

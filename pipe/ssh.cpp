@@ -64,7 +64,7 @@ std::vector<std::string> ssh_words(const SshOptions& options, const std::string&
 
 std::string ssh_host_name(const SshOptions& options, const std::string& host, int interruption) {
   std::vector<std::string> words = with_user_options(options);
-  words.insert(words.end(), {"-G", "--", host});
+  words.insert(words.end(), {"-G", "-T", "--", host});
   std::istringstream lines(output_of(words, interruption, monotonic_ns() + answer_patience_ns));
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("hostname ")) {

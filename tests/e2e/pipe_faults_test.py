@@ -300,8 +300,14 @@ class PipeFaults(PipelineTest):
         self.ends_soon(128 + signal.SIGINT)
 
     def test_an_ssh_that_does_not_say_where_a_host_is(self):
-        """Then it is tried by its name, which is not its address here, and by the one that ssh came to."""
-        self.assertEqual(self.run_pipe("host1:cat", given=b"found", config=self.slow_configuration()), b"found")
+        """Then it is tried by its name, and by the address that ssh came to."""
+        slow = self.slow_configuration()
+        seen = []
+        asked = threading.Thread(target=lambda: seen.append(self.pid_of("^sleep 1000")))
+        asked.start()
+        self.assertEqual(self.run_pipe("host1:cat", given=b"found", config=slow), b"found")
+        asked.join()
+        self.assertTrue(seen, "it was not asked where the host is")
 
     def test_ctrl_z(self):
         """As a terminal does it: all of the foreground stops, for longer than a host may be silent; and goes on as if nothing had been."""

@@ -1,6 +1,8 @@
 """framewire bench on real verbs: every operation of the raw device beside the links, and what hostile and dying peers do to it."""
 import json
 import os
+import pathlib
+import re
 import socket
 import struct
 import subprocess
@@ -269,10 +271,17 @@ class Bench(lab.RdmaTest):
                 self.ends(client, harness.LOST, seconds=10 * harness.PATIENCE)
                 self.one_sentence(client)
 
+    @staticmethod
+    def times_asleep(program: harness.Program) -> int:
+        said = pathlib.Path(f"/proc/{program.pid}/status").read_text()
+        return int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", said, re.MULTILINE).group(1))
+
     def test_a_server_that_stands_still(self):
         """Its device goes on acknowledging what comes, and its kernel too: only the answers tell."""
         server = self.server()
         client = self.busy_client(server, "latency", "--block")
+        begun = self.times_asleep(server)
+        harness.wait_until(lambda: self.times_asleep(server) > begun + 50, "pings to go")
         server.pause()
         self.ends(client, harness.LOST, seconds=20 * harness.PATIENCE)
         self.one_sentence(client, "was not answered within 1[01] s")

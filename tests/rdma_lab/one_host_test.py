@@ -66,9 +66,8 @@ class OneHost(lab.RdmaTest):
         other = subprocess.Popen(["ib_write_bw", "-R", "-p", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(other.wait)
         self.addCleanup(other.kill)
-        taken = f" {port} "
-        harness.wait_until(lambda: taken in subprocess.run(["rdma", "resource", "show", "cm_id"], capture_output=True, text=True).stdout
-                           .replace(f":{port} ", taken), "ib_write_bw to listen")
+        harness.wait_until(lambda: re.search(rf":{port}\b", subprocess.run(["rdma", "resource", "show", "cm_id"], capture_output=True, text=True,
+                                                                           check=True).stdout), "ib_write_bw to listen")
         sender = self.rdma_sender(*STREAM, listen=f"127.0.0.1:{port}")
         viewer = self.rdma_viewer(sender, "--frames", "5")
         self.ends(viewer)

@@ -298,6 +298,15 @@ bool make_frame_go_back(std::span<std::byte> bytes) {
 class SessionsThroughARelay : public Sessions {
  protected:
   SessionsThroughARelay() { is_insecure_ = true; }  // a relay is not known as a sender of this user
+  ~SessionsThroughARelay() override { std::fclose(said_); }
+
+  /// What the subscriber has logged.
+  std::string said() {
+    std::string text(4096, '\0');
+    std::rewind(said_);
+    text.resize(std::fread(text.data(), 1, text.size(), said_));
+    return text;
+  }
 
   SubscriberOptions dialling_relay(std::uint16_t port) const {
     SubscriberOptions options = dialling();
@@ -310,7 +319,7 @@ class SessionsThroughARelay : public Sessions {
     std::uint64_t session = 0;
     std::uint64_t next_sequence = 0;
     EXPECT_TRUE(eventually([&] {
-      while (auto frame = subscriber.next()) {
+      for (auto frame = subscriber.next(); frame && !is_enough(); frame = subscriber.next()) {
         next_sequence = frame->session_number() == session ? next_sequence : 0;
         session = frame->session_number();
         EXPECT_GE(frame->header().sequence, next_sequence);
@@ -320,37 +329,40 @@ class SessionsThroughARelay : public Sessions {
       return is_enough();
     }));
   }
+
+  std::FILE* said_ = std::tmpfile();
+  Log subscribers_log_{said_, "test", false};
 };
 
 TEST_P(SessionsThroughARelay, FramesThatGoBackEndTheSession) {
   start_sender({.delivery = Delivery::every}, 0);
   test::Relay relay(service_->port());
-  Subscriber subscriber(dialling_relay(relay.port()), log_);
+  Subscriber subscriber(dialling_relay(relay.port()), subscribers_log_);
   take_until(subscriber, [&] { return subscriber.counts().frames_received > 10; });
   relay.change(make_frame_go_back);
-  std::string why;
-  take_until(subscriber, [&] {
-    const std::string sentence = subscriber.status().sentence;
-    why = sentence.find("believed") != std::string::npos ? sentence : why;
-    return subscriber.counts().sessions == 2;
-  });
-  EXPECT_NE(why.find("it sent frame 0 after frame "), std::string::npos) << why;
+  take_until(subscriber, [&] { return subscriber.counts().sessions == 2; });
+  EXPECT_NE(said().find("lost the sender: the sender is not to be believed: it sent frame 0 after frame "),
+            std::string::npos)
+      << said();
   const std::uint64_t before = subscriber.counts().frames_received;
   take_until(subscriber, [&] { return subscriber.counts().frames_received > before + 10; });
 }
 
 TEST_P(SessionsThroughARelay, FramesThatGoBackBehindTheGoodbyeAreLost) {
-  start_sender({.delivery = Delivery::every}, 8);
+  start_sender({.delivery = Delivery::every, .slots_per_viewer = 8}, 8);
   test::Relay relay(service_->port());
   relay.change(make_frame_go_back);
   SubscriberOptions options = dialling_relay(relay.port());
   options.reconnect = false;
   Subscriber subscriber(options, log_);
-  take_until(subscriber, [&] {
-    const SubscriberState state = subscriber.status().state;
-    return state == SubscriberState::finished || state == SubscriberState::failed;
-  });
-  EXPECT_GE(subscriber.counts().frames_received, 4U) << subscriber.status().sentence;
+  ASSERT_TRUE(eventually([&] {
+    subscriber.confirm_epoch(subscriber.status().epoch_number);
+    return relay.saw("\"bye\"");
+  }));
+  take_until(subscriber, [&] { return subscriber.status().state == SubscriberState::failed; });
+  EXPECT_NE(subscriber.status().sentence.find("not to be believed"), std::string::npos) << subscriber.status().sentence;
+  EXPECT_EQ(subscriber.status().exit_status, ExitStatus::lost_peer);
+  EXPECT_GE(subscriber.counts().frames_received, 4U);
   EXPECT_GE(subscriber.counts().frames_lost, 1U);
   EXPECT_EQ(subscriber.counts().frames_received + subscriber.counts().frames_lost, 8U);
 }

@@ -1,5 +1,7 @@
 // What a tcp receiver does with a peer that lies, and a tcp sender with a viewer that does.
 #include <gtest/gtest.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -11,6 +13,7 @@
 #include "base/wait.hpp"
 #include "tests/base/eventually.hpp"
 #include "tests/contract/link_pairs.hpp"
+#include "transport/tcp/credit_word.hpp"
 #include "transport/tcp/tcp_receiver.hpp"
 #include "transport/tcp/tcp_sender.hpp"
 
@@ -100,6 +103,98 @@ TEST_F(HostileSender, ACutAtEveryByteOfAHeaderEndsQuietly) {
     EXPECT_TRUE(eventually([&] { return receiver.state() == LinkState::closed; })) << cut;
     EXPECT_FALSE(receiver.poll());
   }
+}
+
+/// What a viewer says of slots that are free again.
+class Credits : public testing::Test {
+ protected:
+  static constexpr std::uint32_t ring_slots = 64;
+  static constexpr std::uint64_t slot_bytes = 20'000;
+
+  Credits() {
+    auto [a, b] = tcp_socket_pair();
+    socket_ = std::move(a);
+    viewers_.reset(::dup(b.get()));
+    receiver_ = std::make_unique<TcpReceiver>(std::move(b), 5 * ns_per_s);
+    receiver_->begin_epoch(1, slot_bytes, ring_slots, {});
+  }
+
+  /// Returns when the viewer has read them, but perhaps for the last 32 KiB.
+  void send_frames(std::uint16_t count, std::uint64_t bytes) {
+    for (std::uint16_t slot = 0; slot < count; ++slot) {
+      FrameHeader header;
+      header.epoch = 1;
+      header.slot = slot;
+      header.layout = bytes_layout(bytes);
+      header.slice_bytes = bytes;
+      std::vector<std::byte> frame(encoded_bytes(header) + bytes);
+      encode(header, frame);
+      ASSERT_EQ(::send(socket_.get(), frame.data(), frame.size(), MSG_NOSIGNAL), static_cast<ssize_t>(frame.size()));
+    }
+    ASSERT_TRUE(eventually([&] {
+      int unread = 1;
+      int unsent = 1;
+      return ::ioctl(viewers_.get(), SIOCINQ, &unread) == 0 && ::ioctl(socket_.get(), SIOCOUTQ, &unsent) == 0 &&
+             unread == 0 && unsent == 0;
+    }));
+  }
+
+  void take(int count) {
+    for (int i = 0; i < count; ++i) {
+      std::optional<IncomingFrame> frame;
+      ASSERT_TRUE(eventually([&] { return (frame = receiver_->poll()).has_value(); }));
+      receiver_->give_back(frame->header);
+    }
+  }
+
+  /// How many have come that were not counted before.
+  std::size_t came() {
+    std::array<CreditWord, 2 * ring_slots> words;
+    const auto got = ::recv(socket_.get(), words.data(), sizeof words, MSG_DONTWAIT);
+    return got > 0 ? static_cast<std::size_t>(got) / sizeof(CreditWord) : 0;
+  }
+
+  FileDescriptor socket_;
+  FileDescriptor viewers_;
+  std::unique_ptr<TcpReceiver> receiver_;
+};
+
+TEST_F(Credits, OfSmallFramesWaitForOneAnotherWhileMoreOfThemDo) {
+  send_frames(60, 1000);
+  take(15);
+  EXPECT_EQ(came(), 0U);
+  take(1);
+  EXPECT_EQ(came(), 16U) << "a quarter of the ring";
+  take(3);
+  EXPECT_EQ(came(), 0U);
+}
+
+TEST_F(Credits, AreSaidByWhoeverFindsNothingMore) {
+  send_frames(60, 1000);
+  take(60);
+  EXPECT_FALSE(receiver_->poll());
+  std::size_t all = 0;
+  EXPECT_TRUE(eventually([&] { return (all += came()) == 60; }));
+}
+
+TEST_F(Credits, AreSaidByWhoeverGoesToSleep) {
+  send_frames(60, 1000);
+  take(2);
+  EXPECT_FALSE(receiver_->arm()) << "more is waiting";
+  EXPECT_EQ(came(), 2U);
+}
+
+TEST_F(Credits, AreSaidByWhoeverEnds) {
+  send_frames(60, 1000);
+  take(2);
+  receiver_.reset();
+  EXPECT_EQ(came(), 2U);
+}
+
+TEST_F(Credits, OfLargeFramesAreSaidAtOnce) {
+  send_frames(8, slot_bytes);
+  take(1);
+  EXPECT_EQ(came(), 1U);
 }
 
 class HostileViewer : public testing::Test {

@@ -35,8 +35,9 @@ void RdmaEnd::stop() noexcept {
 }
 
 std::string RdmaEnd::fault() const {
+  const std::string trouble = state() == LinkState::lost ? connection_->port_trouble() : "";
   const std::scoped_lock lock(mutex_);
-  return fault_;
+  return fault_ + trouble;
 }
 
 bool RdmaEnd::await(const std::function<bool()>& is_done, std::int64_t deadline_ns) {
@@ -99,13 +100,6 @@ void RdmaEnd::fail(LinkState state, std::string why) noexcept {
   raise_event(end_event_.get());
 }
 
-/// Flushed requests tell of it once more, each.
-void RdmaEnd::lose(const std::string& why) noexcept {
-  if (is_open()) {
-    fail(LinkState::lost, why + connection_->port_trouble());
-  }
-}
-
 // ---- The watch's thread ----
 
 /// A peer that has nothing to say looks like one that is gone: where no completion is awaited, a probe asks its device.
@@ -120,7 +114,7 @@ void RdmaEnd::look_after() noexcept {
   }
   post_probe();
   if (is_open() && sends_.is_stalled(monotonic_ns())) {
-    lose(describe_stall(peer_));
+    fail(LinkState::lost, describe_stall(peer_));
   }
 }
 

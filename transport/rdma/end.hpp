@@ -45,7 +45,7 @@ class RdmaEnd {
   [[nodiscard]] const RdmaConnection& connection() const noexcept { return *connection_; }
   [[nodiscard]] LinkState state() const noexcept { return state_.load(std::memory_order_acquire); }
   [[nodiscard]] bool is_open() const noexcept { return state() == LinkState::open; }
-  /// The sentence for a state other than open. Takes the mutex.
+  /// The sentence for a state other than open. Takes the mutex; asks the device, without it.
   [[nodiscard]] std::string fault() const;
   /// Readable at a completion that was asked for (RdmaConnection::request_notification), and when the state changes.
   [[nodiscard]] int descriptor() const noexcept { return poller_.get(); }
@@ -75,12 +75,11 @@ class RdmaEnd {
   /// The first one counts.
   void fail(LinkState state, std::string why) noexcept;
   /// A completion that came with a fault, of this queue or the other.
-  void fail_by(ibv_wc_status status) noexcept { lose(describe_fault(status, peer_)); }
+  void fail_by(ibv_wc_status status) noexcept { fail(LinkState::lost, describe_fault(status, peer_)); }
 
  private:
   static constexpr std::size_t most_retired = 64;
 
-  void lose(const std::string& why) noexcept;
   void look_after() noexcept;
   void hear_end(const std::string& what) noexcept;
 

@@ -18,6 +18,13 @@ namespace framewire {
 namespace {
 
 constexpr int backlog = 128;
+constexpr int most_ports = 3;  // beside the one that was asked for
+
+/// By another program: at all addresses its port is a place that cannot be assigned to rdma_cm. Over iWARP the ports
+/// are those of TCP, where the control channel has this one already.
+bool is_taken(int error_number) noexcept {
+  return error_number == EADDRINUSE || error_number == EADDRNOTAVAIL;
+}
 
 void set_port(sockaddr_storage& address, std::uint16_t port) noexcept {
   // At the same place in both families.
@@ -32,15 +39,15 @@ RdmaListener::RdmaListener(std::span<const sockaddr_storage> addresses, std::uin
       port_(port),
       stop_event_(make_event()) {
   set_non_blocking(events_->fd, true);
-  int error_number = ENODEV;
   // The wildcard of IPv6 takes IPv4 in as well, but not when that one's was there first.
   std::vector<sockaddr_storage> sorted(addresses.begin(), addresses.end());
   std::ranges::stable_sort(sorted, std::ranges::greater{}, &sockaddr_storage::ss_family);
   static_assert(AF_INET6 > AF_INET);
-  for (const sockaddr_storage& address : sorted) {
-    if (!listen_at(address)) {
-      error_number = errno;
-    }
+  int error_number = listen_at_all(sorted);
+  for (int again = 0; is_taken(error_number) && again < most_ports; ++again) {
+    ids_.clear();
+    port_ = 0;  // whichever is free at the first address
+    error_number = listen_at_all(sorted);
   }
   if (ids_.empty()) {
     throw Error::from_errno("listen for RDMA connections", error_number);
@@ -53,29 +60,36 @@ RdmaListener::~RdmaListener() {
   thread_.join();
 }
 
-/// False with errno set.
-bool RdmaListener::listen_at(sockaddr_storage address) {
-  if (try_to_listen(address, port_)) {
-    return true;
+/// 0, or the reason of the last address at which it cannot; that the port is taken there counts more than others.
+int RdmaListener::listen_at_all(std::span<const sockaddr_storage> addresses) {
+  int error_number = addresses.empty() ? ENODEV : 0;
+  for (const sockaddr_storage& address : addresses) {
+    const int why_not = try_to_listen(address);
+    if (why_not != 0 && !is_taken(error_number)) {
+      error_number = why_not;
+    }
   }
-  // Another program's, which at all addresses is a place that cannot be assigned to rdma_cm; and over iWARP the port is
-  // one of TCP, where the control channel has it already.
-  const bool is_taken = errno == EADDRINUSE || errno == EADDRNOTAVAIL;
-  return is_taken && ids_.empty() && try_to_listen(address, 0);
+  return error_number;
 }
 
-bool RdmaListener::try_to_listen(sockaddr_storage address, std::uint16_t port) {
+/// 0, or why it cannot.
+int RdmaListener::try_to_listen(sockaddr_storage address) {
   auto id = own(make_id(events_.get()).release(), "make an RDMA listener");
-  set_port(address, port);
+  set_port(address, port_);
   if (rdma_bind_addr(id.get(), reinterpret_cast<sockaddr*>(&address)) != 0 || rdma_listen(id.get(), backlog) != 0) {
-    const int error_number = errno;
-    id.reset();
-    errno = error_number;
-    return false;
+    return is_taken(errno) && address.ss_family == AF_INET && has_all_of_ipv6() ? 0 : errno;
   }
   port_ = ntohs(rdma_get_src_port(id.get()));
   ids_.push_back(std::move(id));
-  return true;
+  return 0;
+}
+
+/// That takes IPv4 in, too.
+bool RdmaListener::has_all_of_ipv6() const noexcept {
+  return std::ranges::any_of(ids_, [](const auto& id) {
+    const auto* address = reinterpret_cast<const sockaddr_in6*>(rdma_get_local_addr(id.get()));
+    return address->sin6_family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&address->sin6_addr);
+  });
 }
 
 void RdmaListener::listen_loop() noexcept {

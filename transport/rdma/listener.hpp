@@ -35,8 +35,9 @@ class RdmaListener {
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
 
  private:
-  bool listen_at(sockaddr_storage address);
-  bool try_to_listen(sockaddr_storage address, std::uint16_t port);
+  int listen_at_all(std::span<const sockaddr_storage> addresses);
+  int try_to_listen(sockaddr_storage address);
+  [[nodiscard]] bool has_all_of_ipv6() const noexcept;
   void listen_loop() noexcept;
   void take_events();
   void take_request(Verbs<rdma_cm_event> event);

@@ -46,7 +46,7 @@ bool RawSends::post(std::uint64_t end, bool is_end) {
       }
     }
     if (!sends_.post(std::span(batch.requests).first(batch.count))) {
-      throw Error::lost_peer(describe_fault(IBV_WC_WR_FLUSH_ERR, "the other end") + connection_.port_trouble());
+      lose(describe_fault(IBV_WC_WR_FLUSH_ERR, "the other end"));
     }
   }
   return sends_.posted() != first;
@@ -83,17 +83,21 @@ void RawSends::add_chunk(Batch& batch, std::uint64_t chunk) const noexcept {
   }
 }
 
+void RawSends::lose(const std::string& why) const {
+  throw Error::lost_peer(why + connection_.port_trouble());
+}
+
 bool RawSends::poll() {
   const std::uint64_t before = sends_.completed();
   if (const auto status = sends_.poll()) {
-    throw Error::lost_peer(describe_fault(*status, "the other end") + connection_.port_trouble());
+    lose(describe_fault(*status, "the other end"));
   }
   return sends_.completed() != before;
 }
 
 void RawSends::require_progress(std::int64_t now_ns) {
   if (sends_.is_stalled(now_ns)) {
-    throw Error::lost_peer(describe_stall("the other end") + connection_.port_trouble());
+    lose(describe_stall("the other end"));
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "transport/rdma/raw_memory.hpp"
 #include "transport/rdma/raw_plan.hpp"
@@ -36,6 +37,7 @@ class RawSends {
   [[nodiscard]] std::uint64_t chunks_per_message() const noexcept {
     return (plan_.message_bytes + peer_.chunk_bytes - 1) / peer_.chunk_bytes;
   }
+  [[noreturn]] void lose(const std::string& why) const;
   void add_chunk(Batch& batch, std::uint64_t chunk) const noexcept;
 
   const RdmaConnection& connection_;

@@ -8,6 +8,7 @@
 #include "base/bytes.hpp"
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "transport/held_credits.hpp"
 #include "transport/rdma/cell.hpp"
 #include "transport/ring_limits.hpp"
 
@@ -17,6 +18,7 @@ namespace {
 
 constexpr std::int64_t bind_patience_ns = 5 * ns_per_s;
 constexpr std::int64_t drain_patience_ns = 100 * ns_per_ms;
+constexpr std::size_t most_in_post = 8;
 
 }  // namespace
 
@@ -95,7 +97,7 @@ void RdmaReceiver::bind(const RdmaRing& ring) {
 
 std::optional<IncomingFrame> RdmaReceiver::poll() noexcept {
   const std::scoped_lock lock(end_.mutex());
-  send_credits();
+  ++taken_in_a_row_;
   if (!arrived_.empty()) {
     return arrived_.pop();
   }
@@ -106,6 +108,8 @@ std::optional<IncomingFrame> RdmaReceiver::poll() noexcept {
       return frame;
     }
   }
+  taken_in_a_row_ = 0;
+  send_credits();
   return std::nullopt;
 }
 
@@ -231,13 +235,20 @@ void RdmaReceiver::give_back(const FrameHeader& header) noexcept {
     return;
   }
   const std::scoped_lock lock(end_.mutex());
+  CreditTerms terms{.held = unsent_credits_.size() + 1,
+                    .frame_bytes = header.layout.size_bytes,
+                    .more_is_waiting = taken_in_a_row_ > 1};
   for (const auto& ring : rings_) {
     if (ring->epoch() == header.epoch && header.slot < ring->slot_count()) {
       ring->is_lent[header.slot] = true;
+      terms.ring_slots = ring->slot_count();
     }
   }
-  if (end_.is_open()) {
-    unsent_credits_.push_back({.epoch = header.epoch, .slot = header.slot, .slice = 0});
+  if (!end_.is_open()) {
+    return;
+  }
+  unsent_credits_.push_back({.epoch = header.epoch, .slot = header.slot, .slice = 0});
+  if (!terms.may_wait()) {
     send_credits();
   }
 }
@@ -251,23 +262,35 @@ void RdmaReceiver::send_credits() noexcept {
         break;  // the next look tries again: a completion of these wakes as one of the others does
       }
     }
-    const std::uint32_t bits = htonl(encode(unsent_credits_[sent]));
-    std::array<ibv_send_wr, 1> request{};
-    request[0].opcode = IBV_WR_SEND_WITH_IMM;
-    request[0].imm_data = bits;
-    ibv_sge notice{.addr = reinterpret_cast<std::uint64_t>(&bits), .length = sizeof bits, .lkey = 0};
-    if (!end_.connection().grants().has_immediate) {
-      request[0].opcode = IBV_WR_SEND;
-      request[0].send_flags = IBV_SEND_INLINE;
-      request[0].sg_list = &notice;
-      request[0].num_sge = 1;
-    }
-    if (!end_.post(request)) {
+    const std::size_t count = std::min({unsent_credits_.size() - sent, std::size_t{end_.room()}, most_in_post});
+    if (!post_credits(std::span(unsent_credits_).subspan(sent, count))) {
       break;
     }
-    ++sent;
+    sent += count;
   }
   unsent_credits_.erase(unsent_credits_.begin(), unsent_credits_.begin() + static_cast<std::ptrdiff_t>(sent));
+}
+
+/// By one call to the device; there is room for them.
+bool RdmaReceiver::post_credits(std::span<const Immediate> credits) noexcept {
+  // Mostly one of them is used: the others are not even cleared.
+  std::array<ibv_send_wr, most_in_post> requests;
+  std::array<std::uint32_t, most_in_post> bits;
+  std::array<ibv_sge, most_in_post> notices;
+  for (std::size_t i = 0; i < credits.size(); ++i) {
+    bits[i] = htonl(encode(credits[i]));
+    requests[i] = {};
+    requests[i].opcode = IBV_WR_SEND_WITH_IMM;
+    requests[i].imm_data = bits[i];
+    if (!end_.connection().grants().has_immediate) {
+      notices[i] = {.addr = reinterpret_cast<std::uint64_t>(&bits[i]), .length = sizeof bits[i], .lkey = 0};
+      requests[i].opcode = IBV_WR_SEND;
+      requests[i].send_flags = IBV_SEND_INLINE;
+      requests[i].sg_list = &notices[i];
+      requests[i].num_sge = 1;
+    }
+  }
+  return end_.post(std::span(requests).first(credits.size()));
 }
 
 }  // namespace framewire

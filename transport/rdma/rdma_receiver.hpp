@@ -1,7 +1,10 @@
 // The viewer's end of the rdma link: takes what the sender wrote into its ring.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -40,6 +43,7 @@ class RdmaReceiver final : public ReceiverLink {
                                       FrameHeader& header) const noexcept;
   RdmaRing* find_ring(std::uint32_t epoch_bits) noexcept;
   void send_credits() noexcept;
+  bool post_credits(std::span<const Immediate> credits) noexcept;
 
   void bind(const RdmaRing& ring);
   void drain() noexcept;
@@ -51,6 +55,7 @@ class RdmaReceiver final : public ReceiverLink {
   std::vector<std::shared_ptr<RdmaRing>> rings_;  // the newest last; earlier ones until a frame of a later one came
   FixedQueue<IncomingFrame> arrived_;             // met while arming, or at the end, and not polled yet
   std::vector<Immediate> unsent_credits_;
+  std::uint64_t taken_in_a_row_ = 0;  // frames, without an empty look between them
   bool end_was_said_ = false;
 };
 

@@ -35,11 +35,13 @@ std::optional<ReceivedFrame> FrameFlows::next() {
     Flow& flow = flows_.front();
     if (auto frame = flow.session->is_disowned() ? std::nullopt : flow.session->link()->poll()) {
       ReceivedFrame received(std::move(*frame), flow.session->link(), flow.number);
-      if (count(flow, received.header())) {
+      const std::uint64_t sequence = received.header().sequence;
+      if (!flow.last_sequence || sequence > *flow.last_sequence) {
+        count(flow, received.header());
         return received;
       }
-      flow.session->disown("it sent frame " + std::to_string(received.header().sequence) + " after frame " +
-                           std::to_string(flow.next_sequence - 1));
+      flow.session->disown("the sender is not to be believed: it sent frame " + std::to_string(sequence) +
+                           " after frame " + std::to_string(*flow.last_sequence));
     }
     const bool is_spent = lets_go_of_lost_ && !flow.session->has_bye() && holds_registered_memory(flow);
     if (flows_.size() == 1 && !is_spent) {
@@ -63,24 +65,22 @@ void FrameFlows::let_go_of_lost(std::mutex& mutex, const std::function<void()>& 
 }
 
 bool FrameFlows::holds_registered_memory(const Flow& flow) {
-  return flow.session->link()->kind() == LinkKind::rdma && flow.session->link()->state() != LinkState::open;
+  const ViewerSession& session = *flow.session;
+  return session.link()->kind() == LinkKind::rdma &&
+         (session.link()->state() != LinkState::open || session.is_disowned());
 }
 
-bool FrameFlows::count(Flow& flow, const FrameHeader& header) noexcept {
+void FrameFlows::count(Flow& flow, const FrameHeader& header) noexcept {
   if (header.slice + 1 != header.slice_count) {
-    return true;
+    return;
   }
-  if (flow.frames_received > 0) {
-    if (header.sequence < flow.next_sequence) {
-      return false;
-    }
-    frames_skipped_ += header.sequence - flow.next_sequence;
+  if (flow.last_sequence) {
+    frames_skipped_ += header.sequence - *flow.last_sequence - 1;
   }
+  flow.last_sequence = header.sequence;
   ++flow.frames_received;
-  flow.next_sequence = header.sequence + 1;
   ++frames_received_;
   bytes_received_ += header.layout.size_bytes;
-  return true;
 }
 
 std::uint64_t FrameFlows::frames_discarded() const noexcept {
@@ -93,23 +93,32 @@ std::uint64_t FrameFlows::frames_discarded() const noexcept {
 
 /// The sender's bye names how many frames it sent: the session is over once the program has taken them all, or once the
 /// link has ended and there are no more.
-std::optional<std::uint64_t> FrameFlows::lost_at_end() const {
+std::optional<FrameFlows::End> FrameFlows::end() const {
   if (flows_.empty() || !flows_.front().session->has_bye()) {
     return std::nullopt;
   }
   const Flow& flow = flows_.front();
   const std::uint64_t sent = flow.session->frames_sent();
   if (flow.frames_received >= sent) {
-    return 0;
+    return End{};
   }
-  if (flow.session->link()->state() == LinkState::open && !flow.session->is_disowned()) {
-    return std::nullopt;
+  if (flow.session->is_disowned()) {
+    return End{.frames_lost = sent - flow.frames_received, .fault = flow.session->why_disowned()};
   }
-  return sent - flow.frames_received;
+  return flow.session->link()->state() == LinkState::open ? std::nullopt
+                                                          : std::optional(End{sent - flow.frames_received, {}});
+}
+
+void FrameFlows::drop_disowned() noexcept {
+  if (!flows_.empty() && flows_.back().session->is_disowned()) {
+    discarded_before_ += flows_.back().session->link()->frames_discarded();
+    flows_.pop_back();
+    went_.notify_all();
+  }
 }
 
 std::shared_ptr<ReceiverLink> FrameFlows::link() const {
-  return flows_.empty() ? nullptr : flows_.front().session->link();
+  return flows_.empty() || flows_.front().session->is_disowned() ? nullptr : flows_.front().session->link();
 }
 
 void FrameFlows::say_bye(const std::string& reason, const std::string& statistics_json) noexcept {
@@ -119,7 +128,7 @@ void FrameFlows::say_bye(const std::string& reason, const std::string& statistic
 }
 
 void FrameFlows::see_off() noexcept {
-  if (has_said_bye_) {
+  if (has_said_bye_ && !flows_.empty()) {
     flows_.back().session->see_off(monotonic_ns() + ns_per_s);  // one that stands still need not hear it
   }
 }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 
 #include "transport/session/viewer_session.hpp"
 #include "transport/subscriber.hpp"
@@ -35,12 +36,18 @@ class FrameFlows {
   /// The next frame in order, or nothing now. Counts it. Frames of a session do not go back: one whose do is disowned.
   std::optional<ReceivedFrame> next();
 
-  /// Whether the session that the program is at has ended by a bye and no more of its frames will come; then how many
-  /// of those it sent were lost.
-  [[nodiscard]] std::optional<std::uint64_t> lost_at_end() const;
+  /// How a session ended by a bye: the fault is empty where that was well.
+  struct End {
+    std::uint64_t frames_lost = 0;  // of those it sent
+    std::string fault{};
+  };
+  /// Of the session that the program is at, once no more of its frames will come.
+  [[nodiscard]] std::optional<End> end() const;
+  /// The last session is over: where it is disowned its link goes, whatever of its frames stands there.
+  void drop_disowned() noexcept;
 
   [[nodiscard]] bool empty() const noexcept { return flows_.empty(); }
-  /// The link of the flow that next() is at; none when empty.
+  /// The link of the flow that next() is at; none when empty, or where nothing is taken from it any more.
   [[nodiscard]] std::shared_ptr<ReceiverLink> link() const;
   /// Tells the sender of the current session goodbye, with what was received of it. Not when empty.
   void say_bye(const std::string& reason, const std::string& statistics_json) noexcept;
@@ -59,11 +66,10 @@ class FrameFlows {
     std::shared_ptr<ViewerSession> session;
     std::uint64_t number = 0;
     std::uint64_t frames_received = 0;
-    std::uint64_t next_sequence = 0;
+    std::optional<std::uint64_t> last_sequence{};  // of a whole frame
   };
 
-  /// False, and not counted, where it does not come after the one before.
-  bool count(Flow& flow, const FrameHeader& header) noexcept;
+  void count(Flow& flow, const FrameHeader& header) noexcept;
   static bool holds_registered_memory(const Flow& flow);
 
   std::deque<Flow> flows_;

@@ -148,14 +148,15 @@ std::optional<ReceivedFrame> Subscriber::Implementation::next() {
 }
 
 void Subscriber::Implementation::finish_if_done() noexcept {
-  const auto lost = flows_.lost_at_end();
-  if (!lost || status_.state == SubscriberState::finished) {
+  const auto end = flows_.end();
+  if (!end || status_.state == SubscriberState::finished || status_.state == SubscriberState::failed) {
     return;
   }
-  frames_lost_ += *lost;
-  status_.state = SubscriberState::finished;
-  status_.sentence = "the stream ended";
-  status_.exit_status = ExitStatus::ok;
+  const bool is_well = end->fault.empty();
+  frames_lost_ += end->frames_lost;
+  status_.state = is_well ? SubscriberState::finished : SubscriberState::failed;
+  status_.sentence = is_well ? "the stream ended" : end->fault;
+  status_.exit_status = is_well ? ExitStatus::ok : ExitStatus::lost_peer;
   tell_program();
 }
 
@@ -253,6 +254,7 @@ bool Subscriber::Implementation::go_on_after(const Error& error, ViewerSession* 
   has_session_ = false;
   if (session != nullptr) {
     session->hang_up();
+    flows_.drop_disowned();
     doubt_.session_was_lost(session->link()->kind() == LinkKind::rdma,
                             flows_.frames_received() != frames_before_session_, error.what());
   }
@@ -434,13 +436,10 @@ bool Subscriber::Implementation::give_up(const Error& error, bool had_session) {
   }
   const bool out_of_patience = options_.retry_ns >= 0 && monotonic_ns() - alone_since_ns_ >= options_.retry_ns;
   status_.sentence = error.what();
+  status_.state = had_session || sessions_ > 0 ? SubscriberState::lost : SubscriberState::waiting;
   if (is_final || out_of_patience) {
     status_.state = SubscriberState::failed;
     status_.exit_status = error.status();
-  } else if (had_session || sessions_ > 0) {
-    status_.state = SubscriberState::lost;
-  } else {
-    status_.state = SubscriberState::waiting;
   }
   if (had_session && !is_refused && !cannot_go_on) {
     log_.info("lost the sender: " + status_.sentence);

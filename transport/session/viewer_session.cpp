@@ -355,7 +355,7 @@ void ViewerSession::give_up_link(const std::string& sentence) const {
 
 void ViewerSession::check_peer() const {
   if (is_disowned()) {
-    throw Error::lost_peer("the sender is not to be believed: " + why_disowned_);
+    throw Error::lost_peer(why_disowned_);
   }
   const LinkState state = link_->state();
   if (state != LinkState::open) {

@@ -51,13 +51,15 @@ class ViewerSession {
   /// Throws Error (lost_peer) when the link or the peer's host is gone, or the session is disowned.
   void check_peer() const;
 
-  /// What came cannot be believed, as whoever takes the frames has found: `why` goes on as a sentence. By one thread,
+  /// What came cannot be believed, as whoever takes the frames has found: the sentence that says why. By one thread,
   /// once; is_disowned() by any.
   void disown(std::string why) noexcept {
     why_disowned_ = std::move(why);
     is_disowned_.store(true, std::memory_order_release);
   }
   [[nodiscard]] bool is_disowned() const noexcept { return is_disowned_.load(std::memory_order_acquire); }
+  /// Where it is.
+  [[nodiscard]] const std::string& why_disowned() const noexcept { return why_disowned_; }
 
   /// Says bye. Any thread; does nothing when the connection is gone.
   void say_bye(const std::string& reason, std::uint64_t frames_received, const std::string& statistics_json) noexcept;

@@ -9,6 +9,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/wait.hpp"
+#include "transport/held_credits.hpp"
 #include "transport/ring_limits.hpp"
 #include "transport/socket_state.hpp"
 #include "transport/tcp/plain_wire.hpp"
@@ -39,12 +40,14 @@ TcpReceiver::TcpReceiver(FileDescriptor socket, std::int64_t peer_timeout_ns)
 
 TcpReceiver::TcpReceiver(std::unique_ptr<ByteWire> wire, std::int64_t peer_timeout_ns)
     : wire_(std::move(wire)), arrived_event_(make_event()), buffer_(buffer_bytes) {
+  unsaid_credits_.reserve(CreditTerms::most_held);
   set_non_blocking(wire_->fd(), false);
   watch_peer(wire_->fd(), peer_timeout_ns);
   thread_ = std::thread([this] { receive_loop(); });
 }
 
 TcpReceiver::~TcpReceiver() {
+  say_credits();
   ::shutdown(wire_->fd(), SHUT_RDWR);
   thread_.join();
 }
@@ -61,11 +64,18 @@ std::optional<RingAccess> TcpReceiver::begin_epoch(std::uint32_t epoch, std::uin
 }
 
 std::optional<IncomingFrame> TcpReceiver::poll() noexcept {
-  const std::scoped_lock lock(mutex_);
-  return arrived_.empty() ? std::nullopt : std::optional(arrived_.pop());
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!arrived_.empty()) {
+      return arrived_.pop();
+    }
+  }
+  say_credits();
+  return std::nullopt;
 }
 
 bool TcpReceiver::arm() noexcept {
+  say_credits();
   clear_event(arrived_event_.get());
   const std::scoped_lock lock(mutex_);
   is_waiting_ = arrived_.empty();
@@ -77,19 +87,29 @@ void TcpReceiver::give_back(const FrameHeader& header) noexcept {
   if (header.slice + 1 != header.slice_count) {
     return;
   }
+  unsaid_credits_.push_back({.epoch = header.epoch, .slot = header.slot});
+  CreditTerms terms{.held = unsaid_credits_.size(), .frame_bytes = header.layout.size_bytes};
   {
     const std::scoped_lock lock(mutex_);
     for (const auto& ring : rings_) {
       if (ring->epoch == header.epoch && header.slot < ring->is_lent.size()) {
         ring->is_lent[header.slot].store(true, std::memory_order_release);
+        terms.ring_slots = ring->is_lent.size();
       }
     }
+    terms.more_is_waiting = !arrived_.empty();
   }
-  const CreditWord credit{.epoch = header.epoch, .slot = header.slot};
-  // Credits under way are bounded by the ring, so a sender that lives always has room for one; if not, it is gone.
-  if (!wire_->write_now(std::as_bytes(std::span(&credit, 1)))) {
+  if (!terms.may_wait()) {
+    say_credits();
+  }
+}
+
+void TcpReceiver::say_credits() noexcept {
+  // Credits under way are bounded by the ring, so a sender that lives always has room for them; if not, it is gone.
+  if (!unsaid_credits_.empty() && !wire_->write_now(std::as_bytes(std::span(unsaid_credits_)))) {
     end(LinkState::lost);
   }
+  unsaid_credits_.clear();
 }
 
 void TcpReceiver::receive_loop() noexcept {

@@ -50,6 +50,7 @@ class TcpReceiver final : public ReceiverLink {
  private:
   static constexpr std::size_t most_arrived = 1024;
 
+  void say_credits() noexcept;
   void receive_loop() noexcept;
   bool receive_frame();
   std::span<std::byte> take_buffered(std::span<std::byte> out) noexcept;
@@ -63,6 +64,8 @@ class TcpReceiver final : public ReceiverLink {
   std::unique_ptr<ByteWire> wire_;
   FileDescriptor arrived_event_;
   std::atomic<LinkState> state_ = LinkState::open;
+
+  std::vector<CreditWord> unsaid_credits_;  // of the program's thread
 
   // The reading thread's.
   std::vector<std::byte> buffer_;
