@@ -137,7 +137,7 @@ void read_endpoints(const Words& words, BenchOptions& options) {
                        " were given; this end is either the client or the server");
   }
   if (!words.host.empty()) {
-    options.endpoint.dial = parse_host_port(words.host, default_frame_port);
+    options.endpoint.dial = parse_dialled(words.host, default_frame_port);
   }
   if (!words.listen.empty()) {
     options.endpoint.listen = parse_host_port(words.listen, default_frame_port);

@@ -134,6 +134,9 @@ void print_help(CLI::App& app, std::FILE* to) {
 
 bool parse_command_line(CLI::App& app, int argc, const char* const* argv) {
   add_words_of_every_program(app);
+  for (CLI::Option* option : app.get_options()) {
+    option->disable_flag_override();  // --flag=no would be taken for --flag
+  }
   if (argc > 1 && std::string_view(argv[1]) == "--write-manual") {
     const std::vector<std::string> words(argv + 2, argv + argc);
     std::fputs(written_manual(app, words).c_str(), stdout);
@@ -160,12 +163,22 @@ void require_writable(const std::string& file, std::string_view what) {
   if (std::filesystem::is_directory(path, ignored)) {
     throw Error::failed(std::string(what) + " is " + quote(file) + ", a directory; name a file in it");
   }
-  const bool exists = ::access(file.c_str(), F_OK) == 0;
+  const bool exists = ::access(file.c_str(), F_OK) == 0 || errno == ELOOP;
   const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
   if (::access(exists ? file.c_str() : folder.c_str(), exists ? W_OK : W_OK | X_OK) != 0) {
     const int why = errno;
     throw Error::failed(std::string(what) + " is " + quote(file) + ", which cannot be written (" + errno_text(why) +
                         "); name a file in a folder that is yours");
+  }
+}
+
+void require_another_file(const std::string& stats, const std::string& data) {
+  std::error_code ignored;
+  const auto place = [&](const std::string& name) {
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(name, ignored), ignored);
+  };
+  if (std::filesystem::equivalent(stats, data, ignored) || place(stats) == place(data)) {
+    throw Error::usage("--stats is " + quote(stats) + ", where the bytes stand; name another file");
   }
 }
 

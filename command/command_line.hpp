@@ -60,6 +60,9 @@ bool parse_command_line(CLI::App& app, int argc, const char* const* argv);
 /// Throws Error now, rather than after an hour, when `file` of option `what` could not be written.
 void require_writable(const std::string& file, std::string_view what);
 
+/// Throws Error (usage) where the statistics would be written over the data.
+void require_another_file(const std::string& stats, const std::string& data);
+
 /// Writes one JSON object and a newline to --stats FILE. Throws Error.
 void write_stats_file(const std::string& file, const std::string& json);
 

@@ -66,7 +66,7 @@ std::optional<HostWords> read_host(const Words& words) {
     }
     return std::nullopt;
   }
-  HostWords host{.at = parse_host_port(words.host, default_frame_port),
+  HostWords host{.at = parse_dialled(words.host, default_frame_port),
                  .key_file = {},
                  .insecure = words.is_insecure,
                  .timeout = words.timeout};

@@ -1,5 +1,7 @@
 #include "pipe/hop_state.hpp"
 
+#include "base/text.hpp"
+#include "pipe/progress.hpp"
 #include "transport/control/token.hpp"
 
 namespace framewire {
@@ -35,6 +37,30 @@ std::vector<HopState> hops_of(const std::vector<Stage>& stages, const HopTerms& 
     hops.push_back(std::move(hop));
   }
   return hops;
+}
+
+std::string progress_text(const std::vector<HopState>& hops) {
+  std::string text;
+  for (const HopState& hop : hops) {
+    if (hop.bytes > 0) {
+      text += std::string(text.empty() ? "" : "   ") + hop.name + " " + format_bytes(hop.bytes) + " " +
+              format_bytes(hop.bytes_per_s) + "/s";
+    }
+  }
+  return text;
+}
+
+std::vector<std::string> bandwidths(const std::vector<HopState>& hops) {
+  std::vector<std::string> lines;
+  for (const HopState& hop : hops) {
+    if (hop.sent && hop.sent->summary) {
+      const TransferSummary& sent = *hop.sent->summary;
+      lines.push_back(hop.name + ": " +
+                      bandwidth_text(sent.bytes, sent.seconds, sent.transport,
+                                     bottleneck_of(sent.source_s, sent.wire_s, sent.sink_s)));
+    }
+  }
+  return lines;
 }
 
 }  // namespace framewire

@@ -25,9 +25,14 @@ struct HopState {
   bool receiver_is_connected = false;
   std::optional<Hop> here{};  // the end that is this process's own
   std::optional<HopReport> sent{};
+  bool receiver_has_ended = false;
   std::uint64_t bytes = 0;  // as last heard
   std::uint64_t bytes_per_s = 0;
 
+  /// Whether its ends on that stage's side, if it has any there, have said how they ended.
+  [[nodiscard]] bool has_heard_of(std::size_t stage) const noexcept {
+    return (from != stage || sent) && (to != stage || receiver_has_ended);
+  }
   [[nodiscard]] bool is_connected() const noexcept { return sender_is_connected && receiver_is_connected; }
   [[nodiscard]] const std::optional<std::size_t>& listener() const noexcept { return sender.listens ? from : to; }
   [[nodiscard]] const std::optional<std::size_t>& dialler() const noexcept { return sender.listens ? to : from; }
@@ -40,5 +45,9 @@ std::string place(const std::vector<Stage>& stages, const std::optional<std::siz
 /// Every hop there is, each with a new key. Whoever runs rdpipe may sit behind a NAT: its own ends dial, and so do
 /// those of its stages here. Throws Error.
 std::vector<HopState> hops_of(const std::vector<Stage>& stages, const HopTerms& terms);
+
+/// What -v shows meanwhile: bytes and rate of every hop by which any have gone; and in the end, a line for each.
+std::string progress_text(const std::vector<HopState>& hops);
+std::vector<std::string> bandwidths(const std::vector<HopState>& hops);
 
 }  // namespace framewire

@@ -82,6 +82,12 @@ void read_common_words(const Words& words, EndpointOptions& endpoint, bool& is_v
   }
 }
 
+void require_other_statistics(const std::optional<std::string>& stats, const std::string& data) {
+  if (stats && data != "-") {
+    require_another_file(*stats, data);
+  }
+}
+
 /// HOST and FILE of rdsend: with --listen there is no HOST.
 void read_send_names(const Words& words, SendBytesOptions& options) {
   const bool dials = words.listen.empty();
@@ -94,7 +100,7 @@ void read_send_names(const Words& words, SendBytesOptions& options) {
                        (dials ? "HOST and one FILE" : "one FILE beside --listen"));
   }
   if (dials) {
-    options.endpoint.dial = parse_host_port(words.names.front(), default_bytes_port);
+    options.endpoint.dial = parse_dialled(words.names.front(), default_bytes_port);
   } else {
     options.endpoint.listen = parse_host_port(words.listen, default_bytes_port);
   }
@@ -152,6 +158,7 @@ std::optional<SendBytesOptions> parse_rdsend_options(int argc, const char* const
   read_piece_words({.limit = words.limit, .slots = words.slots, .slot_bytes = words.slot_bytes},
                    options.limit_bytes_per_s, options.slots, options.slot_bytes);
   read_common_words(words, options.endpoint, options.is_verbose, options.stats_file, options.patience_ns);
+  require_other_statistics(options.stats_file, options.input);
   return options;
 }
 
@@ -176,13 +183,14 @@ std::optional<ReceiveBytesOptions> parse_rdrecv_options(int argc, const char* co
     options.output = words.file;
   }
   if (!words.from.empty()) {
-    options.endpoint.dial = parse_host_port(words.from, default_bytes_port);
+    options.endpoint.dial = parse_dialled(words.from, default_bytes_port);
     options.patience_ns = 10'000'000'000;
   } else {
     options.endpoint.listen = words.listen.empty() ? HostPort{.host = {}, .port = default_bytes_port}
                                                    : parse_host_port(words.listen, default_bytes_port);
   }
   read_common_words(words, options.endpoint, options.is_verbose, options.stats_file, options.patience_ns);
+  require_other_statistics(options.stats_file, options.output);
   return options;
 }
 

@@ -10,11 +10,9 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "base/text.hpp"
 #include "base/wait.hpp"
 #include "pipe/child_process.hpp"
 #include "pipe/hop_state.hpp"
-#include "pipe/progress.hpp"
 #include "pipe/reach.hpp"
 #include "pipe/stage_link.hpp"
 #include "pipe/verdict.hpp"
@@ -62,6 +60,7 @@ class Pipeline {
   void take_hop_message(const Json& message, const std::optional<std::size_t>& speaker);
   void take_report(HopState& hop, const HopReport& report);
   void look_after_stages();
+  [[nodiscard]] bool has_said_all(const StageLink& stage) const;
   void blame(Blame how, const std::string& sentence);
   void end_what_failed();
   void end_early();
@@ -312,6 +311,8 @@ void Pipeline::take_report(HopState& hop, const HopReport& report) {
   const std::optional<std::size_t>& stage = report.sends ? hop.from : hop.to;
   if (report.sends) {
     hop.sent = report;
+  } else {
+    hop.receiver_has_ended = true;
   }
   if (!stage && hop.here) {
     hop.here->set_report(report);
@@ -338,10 +339,7 @@ void Pipeline::look_after_stages() {
   for (const auto& stage : stages_) {
     if (stage->has_just_ended()) {
       hear(*stage);
-      // One that says that it is done, and not how its command ended, is not to be believed.
-      const bool has_said_all =
-          stage->is_done() && (!has_gone_ || stage->end().ending || stage->plan().stage.work != StageWork::command);
-      if (!has_said_all && kill_at_ns_ == INT64_MAX) {
+      if (!has_said_all(*stage) && kill_at_ns_ == INT64_MAX) {
         blame(Blame::silence, stage->who() + ": " + stage->why_it_ended());
       }
     }
@@ -353,6 +351,14 @@ void Pipeline::look_after_stages() {
   if (end_at_ns_ == INT64_MAX && any_command_was_killed()) {
     end_at_ns_ = now_ns + settling_ns;
   }
+}
+
+/// One that says that it is done, and not how its command and its hops ended, is not to be believed; nor is one that
+/// never began, where nothing else is at fault.
+bool Pipeline::has_said_all(const StageLink& stage) const {
+  const bool has_worked = stage.end().ending || stage.plan().stage.work != StageWork::command;
+  const auto knows_end = [&](const HopState& hop) { return hop.has_heard_of(stage.plan().number - 1); };
+  return stage.is_done() && (fault_ || (has_gone_ && has_worked && std::ranges::all_of(hops_, knows_end)));
 }
 
 bool Pipeline::was_let_go(std::size_t stage) const {
@@ -461,27 +467,15 @@ void Pipeline::show_progress() {
     return;
   }
   shown_ns_ = now_ns;
-  std::string text;
-  for (const HopState& hop : hops_) {
-    if (hop.bytes > 0) {
-      text += std::string(text.empty() ? "" : "   ") + hop.name + " " + format_bytes(hop.bytes) + " " +
-              format_bytes(hop.bytes_per_s) + "/s";
-    }
-  }
-  if (!text.empty()) {
+  if (const std::string text = progress_text(hops_); !text.empty()) {
     log_.live(text);
   }
 }
 
 void Pipeline::say_bandwidths() {
   log_.end_live();
-  for (const HopState& hop : hops_) {
-    if (hop.sent && hop.sent->summary) {
-      const TransferSummary& sent = *hop.sent->summary;
-      log_.info(hop.name + ": " +
-                bandwidth_text(sent.bytes, sent.seconds, sent.transport,
-                               bottleneck_of(sent.source_s, sent.wire_s, sent.sink_s)));
-    }
+  for (const std::string& line : bandwidths(hops_)) {
+    log_.info(line);
   }
 }
 

@@ -1,3 +1,6 @@
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -15,6 +18,17 @@ namespace {
 
 using namespace framewire;
 
+/// Before anything is started: rdpipe's own input and output, where the pipeline takes them.
+void require_own_ends(const std::vector<Stage>& stages) {
+  struct stat input {};
+  if (stages.front().work != StageWork::source && ::fstat(STDIN_FILENO, &input) == 0 && S_ISDIR(input.st_mode)) {
+    throw Error::failed("standard input is a directory; let the first stage read it: rdpipe :'tar c DIRECTORY' …");
+  }
+  if (stages.back().work != StageWork::sink && !is_open_for_writing(STDOUT_FILENO)) {
+    throw Error::failed("standard output is closed, or not open for writing; end the pipeline with a '>file' stage");
+  }
+}
+
 int run(int argc, char** argv) {
   const auto options = parse_rdpipe_options(argc, argv);
   if (!options) {
@@ -24,6 +38,7 @@ int run(int argc, char** argv) {
     std::fputs(describe_plan(*options).c_str(), stdout);
     return 0;
   }
+  require_own_ends(options->stages);
   Log log(stderr, "rdpipe", options->is_verbose);
   return run_pipeline(*options, log);
 }

@@ -67,7 +67,7 @@ class ReceiveBytes {
 /// Before a sender is waited for.
 void require_output(const ReceiveBytesOptions& options) {
   if (options.output != "-") {
-    require_writable(options.output, "FILE");
+    require_writable(options.output, "the file to write");
   } else if (!is_open_for_writing(STDOUT_FILENO)) {
     throw Error::failed(
         "standard output is closed, or not open for writing; name a FILE, or start it with rdrecv > FILE");

@@ -55,10 +55,18 @@ std::vector<std::string> ssh_words(const SshOptions& options, const std::string&
   std::vector<std::string> words = with_user_options(options);
   // Of an option that is given twice ssh takes the first: the user's own come before these. A connection that
   // falls silent ends within 15 s, also before anybody here can ask after it, and no stage hangs on another one's ssh.
-  // No terminal, no forwarding.
-  words.insert(words.end(),
-               {"-o", "ConnectTimeout=10", "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=2", "-o",
-                "ControlMaster=no", "-T", "-x", "-a", "--", host, options.remote_program + " " + agent_word});
+  // No terminal, no forwarding, no other command, as with scp.
+  words.insert(words.end(), {"-o", "ConnectTimeout=10",
+                             "-o", "ServerAliveInterval=5",
+                             "-o", "ServerAliveCountMax=2",
+                             "-o", "ControlMaster=no",
+                             "-o", "ClearAllForwardings=yes",
+                             "-o", "RemoteCommand=none",
+                             "-o", "StdinNull=no",
+                             "-o", "ForkAfterAuthentication=no",
+                             "-T", "-x",
+                             "-a", "--",
+                             host, options.remote_program + " " + agent_word});
   return words;
 }
 

@@ -38,6 +38,11 @@ constexpr std::int64_t home_timeout_ns = 10 * ns_per_s;
 constexpr std::int64_t kill_again_ns = 100 * ns_per_ms;
 constexpr std::int64_t politeness_ns = 800 * ns_per_ms;
 
+/// The plan comes first, and whole.
+constexpr const char* not_understood =
+    "what rdpipe said did not arrive there as it was said; does a startup file of the shell there (.bashrc) read "
+    "standard input?";
+
 /// "~/file" is the user's, as everywhere; everything else is a name as it stands, also "-": an agent's own standard
 /// streams lead to rdpipe.
 std::string file_name(const std::string& text) {
@@ -56,13 +61,15 @@ std::string environment(const char* name) {
 class StageAgent {
  public:
   explicit StageAgent(AgentPlace place)
-      : signals_(take_signals()),
+      : place_(place),
+        signals_(take_signals()),
         control_(FileDescriptor(::dup(STDIN_FILENO)), FileDescriptor(::dup(STDOUT_FILENO))),
         home_(place == AgentPlace::here ? "" : environment("SSH_CONNECTION")) {}
 
   int run();
 
  private:
+  void take_signal(int number);
   void take_message(const Json& message);
   void take_plan(const Json& message);
   void start_hop(std::optional<Hop>& hop, const HopPlan& plan, const std::optional<HopTarget>& target);
@@ -80,6 +87,7 @@ class StageAgent {
   void wait();
   [[nodiscard]] bool is_over();
 
+  const AgentPlace place_;
   FileDescriptor signals_;
   JsonLines control_;
   HomeWatch home_;
@@ -101,6 +109,8 @@ class StageAgent {
 
 int StageAgent::run() {
   const HostFacts facts = own_facts();
+  // What a startup file of the shell has printed may not have ended its line.
+  static_cast<void>(::write(STDOUT_FILENO, "\n", 1) == 1);
   control_.send({{"type", "hello"},
                  {"protocol", pipeline_protocol},
                  {"version", FRAMEWIRE_VERSION},
@@ -115,6 +125,9 @@ int StageAgent::run() {
     try {
       for (Json message; control_.next(message);) {
         take_message(message);
+      }
+      if (!control_.fault().empty() && !is_ending_) {
+        throw Error::failed(not_understood);
       }
     } catch (const Error& error) {
       fail(error.what());
@@ -158,7 +171,7 @@ void StageAgent::wait() {
   control_.flush();
   for (int number = next_signal(signals_.get()); number != 0; number = next_signal(signals_.get())) {
     if (number != SIGCHLD) {
-      end_early();
+      take_signal(number);
     }
   }
   if (monotonic_ns() >= kill_at_ns_) {
@@ -175,10 +188,19 @@ void StageAgent::wait() {
   }
 }
 
+/// Here it is Ctrl-C, as for every process of the foreground, and rdpipe's to speak of.
+void StageAgent::take_signal(int number) {
+  if (place_ == AgentPlace::elsewhere && !is_ending_ && is_connected_) {
+    fail("its process there was ended by " + signal_text(number));
+  } else {
+    end_early();
+  }
+}
+
 void StageAgent::take_message(const Json& message) {
   heard_ns_ = monotonic_ns();
   const std::string type = text_in(message, "type");
-  if (type == "ping") {
+  if (type == "ping" && (plan_ || is_ending_)) {
     control_.send({{"type", "pong"}});
   } else if (type == "stop") {
     end_early();
@@ -186,9 +208,11 @@ void StageAgent::take_message(const Json& message) {
     return;
   } else if (type == "plan" && !plan_) {
     take_plan(message);
-  } else if (type == "dial" && plan_) {
+  } else if (!plan_) {
+    throw Error::failed(not_understood);
+  } else if (type == "dial") {
     dial(message);
-  } else if (type == "go" && plan_) {
+  } else if (type == "go") {
     go();
   }
 }
@@ -380,6 +404,16 @@ void StageAgent::fail(const std::string& sentence) {
   end_early();
 }
 
+/// bash reads .bashrc where it takes itself for sshd's child, which is the first of its level (bash(1), "INVOCATION").
+/// It was, when it started this process; what the file prints when it runs the command would be taken for the
+/// command's.
+void keep_startup_files_out() {
+  const std::string level = environment("SHLVL");
+  if (level.empty() || level == "0") {
+    ::setenv("SHLVL", "1", 1);
+  }
+}
+
 }  // namespace
 
 int run_stage_agent(AgentPlace place) {
@@ -387,6 +421,9 @@ int run_stage_agent(AgentPlace place) {
   hold_standard_streams();
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
+  if (place == AgentPlace::elsewhere) {
+    keep_startup_files_out();
+  }
   return StageAgent(place).run();
 }
 

@@ -101,6 +101,9 @@ std::string StageLink::why_it_ended() const {
   if (plan_.stage.is_here()) {
     return "rdpipe's process for it was ended";
   }
+  if (is_done_) {
+    return "it ended without having done its part";
+  }
   if (facts_) {
     return "the connection to " + host + " is gone";
   }
@@ -115,7 +118,7 @@ std::string StageLink::why_it_ended() const {
   }
   return "ssh " + host + " ended before rdpipe could start there, with " +
          (ending.signal != 0 ? signal_text(ending.signal) : "status " + std::to_string(ending.status)) +
-         "; what it says stands above";
+         "; what it says, if anything, stands above";
 }
 
 void StageLink::stop() {

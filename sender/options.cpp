@@ -128,7 +128,7 @@ void read_endpoint(const Words& words, SenderOptions& options) {
                        " were given; a sender either waits for viewers or dials one");
   }
   if (!words.to.empty()) {
-    options.endpoint.dial = parse_host_port(words.to, default_frame_port);
+    options.endpoint.dial = parse_dialled(words.to, default_frame_port);
   } else if (!words.listen.empty()) {
     options.endpoint.listen = parse_host_port(words.listen, default_frame_port);
   }

@@ -83,7 +83,7 @@ void read_host(const std::string& text, ViewerOptions& options) {
                          ": no stream is named after the slash; write HOST/STREAM, or HOST for the first");
     }
   }
-  HostPort host = parse_host_port(text.substr(0, slash), default_frame_port);
+  HostPort host = parse_dialled(text.substr(0, slash), default_frame_port);
   if (host.host == "*") {
     throw Error::usage("HOST is " + quote(text) +
                        ": all addresses cannot be dialled; name one, or wait for a sender with --listen *:5290");

@@ -25,33 +25,7 @@ NO_LEAK_CHECK = f"ASAN_OPTIONS={os.environ.get('ASAN_OPTIONS', '')}:detect_leaks
 
 
 class PipeFaults(PipelineTest):
-    def running(self, *stages, **options) -> harness.Program:
-        """A pipeline whose first stage has begun to run: it makes a file."""
-        begun = self.file("begun")
-        first = stages[0].replace(":", f":touch {begun}; ", 1)
-        self.program = self.rdpipe(first, *stages[1:], **options)
-        harness.wait_until(begun.exists, "the first command to run")
-        return self.program
-
-    def ends_soon(self, status: int):
-        """Ends, with all it started, in a time that shows that nobody waits for somebody who is gone."""
-        began = time.monotonic()
-        self.ends(self.program, status)
-        self.nothing_is_left()
-        print(f"{time.monotonic() - began:.1f} s", end=" ")
-        self.assertLess(time.monotonic() - began, 10 * harness.PATIENCE)
-
-    def rdpipe_says(self, *wanted: str, lines: int = 1):
-        said = [line for line in self.program.lines if line.startswith("rdpipe: ")]
-        self.assertEqual(len(said), lines, self.program.text)
-        self.says(*wanted)
-
     # ---- what does not even begin
-
-    def no_command_runs(self, *stages) -> None:
-        ran = self.file("ran")
-        self.run_pipe(*[stage.replace("RUN", f"touch {ran}; cat") for stage in stages], status=OWN_FAILURE)
-        self.assertFalse(ran.exists(), "a command was run although not every connection stood")
 
     def test_an_unknown_host(self):
         self.no_command_runs("host1:RUN", "no-such-host.invalid:cat", ":RUN")
@@ -128,6 +102,7 @@ class PipeFaults(PipelineTest):
         """It says how its command ended, which never ran, so that nobody takes its host for gone."""
         ran = self.file("ran")
         with subprocess.Popen([harness.BIN / "rdpipe", "--stage"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as stage:
+            self.assertEqual(stage.stdout.readline(), b"\n", "the end of whatever stands before")
             plan = {"type": "plan", "protocol": json.loads(stage.stdout.readline())["protocol"], "number": 1, "host": "h", "work": 0,
                     "text": f"touch {ran}".encode().hex(), "appends": False, "upstream": None, "downstream": None}
             stage.stdin.write("".join(json.dumps(one) + "\n" for one in (plan, {"type": "stop"})).encode())

@@ -90,3 +90,29 @@ class PipelineTest(harness.EndToEnd):
         for pattern in wanted:
             self.assertRegex(self.program.text, re.compile(pattern, re.MULTILINE))
         self.assertNotRegex(self.program.text, harness.TRACES_OF_A_CRASH)
+
+    def running(self, *stages, **options) -> harness.Program:
+        """A pipeline whose first stage has begun to run: it makes a file."""
+        begun = self.file("begun")
+        first = stages[0].replace(":", f":touch {begun}; ", 1)
+        self.program = self.rdpipe(first, *stages[1:], **options)
+        harness.wait_until(begun.exists, "the first command to run")
+        return self.program
+
+    def ends_soon(self, status: int):
+        """Ends, with all it started, in a time that shows that nobody waits for somebody who is gone."""
+        began = time.monotonic()
+        self.ends(self.program, status)
+        self.nothing_is_left()
+        print(f"{time.monotonic() - began:.1f} s", end=" ")
+        self.assertLess(time.monotonic() - began, 10 * harness.PATIENCE)
+
+    def rdpipe_says(self, *wanted: str, lines: int = 1):
+        said = [line for line in self.program.lines if line.startswith("rdpipe: ")]
+        self.assertEqual(len(said), lines, self.program.text)
+        self.says(*wanted)
+
+    def no_command_runs(self, *stages) -> None:
+        ran = self.file("ran")
+        self.run_pipe(*[stage.replace("RUN", f"touch {ran}; cat") for stage in stages], status=OWN_FAILURE)
+        self.assertFalse(ran.exists(), "a command was run although not every connection stood")

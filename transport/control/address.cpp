@@ -163,6 +163,15 @@ std::vector<SocketAddress> resolve(const HostPort& at) {
   return addresses;
 }
 
+HostPort parse_dialled(std::string_view text, std::uint16_t default_port) {
+  HostPort at = parse_host_port(text, default_port);
+  if (at.port == 0) {
+    throw Error::usage(
+        fmt::format("{} names port 0, where nobody listens; leave it out for port {}", quote(text), default_port));
+  }
+  return at;
+}
+
 bool is_loopback(const SocketAddress& address) noexcept {
   const SocketAddress plain = unmapped(address);
   if (plain.family() == AF_INET) {

@@ -27,6 +27,9 @@ struct SocketAddress {
 /// listener then picks a free one.
 HostPort parse_host_port(std::string_view text, std::uint16_t default_port);
 
+/// The same of an end that is to be dialled: port 0 is none there.
+HostPort parse_dialled(std::string_view text, std::uint16_t default_port);
+
 /// The way back: "host:port", with brackets around an IPv6 address.
 std::string format_host_port(const HostPort& at);
 

@@ -25,8 +25,13 @@ void set_option(int fd, int level, int name, int value) noexcept {
   ::setsockopt(fd, level, name, &value, sizeof value);
 }
 
-Error port_in_use(const HostPort& at, std::string_view what) {
-  return Error::failed(
+class PortInUse : public Error {
+ public:
+  explicit PortInUse(const std::string& sentence) : Error(ExitStatus::failed, sentence) {}
+};
+
+PortInUse port_in_use(const HostPort& at, std::string_view what) {
+  return PortInUse(
       fmt::format("port {} is in use ({}): another framewire may be running; stop it, or take another port with "
                   "--listen {}:PORT",
                   at.port, what, at.host));
@@ -109,9 +114,6 @@ bool is_missing_family(int error_number) noexcept {
 }
 
 Error cannot_listen(const HostPort& at, const SocketAddress& address, int error_number) {
-  if (error_number == EADDRINUSE) {
-    return port_in_use(at, "TCP " + format_address(address));
-  }
   if (error_number == EADDRNOTAVAIL) {
     return Error::failed(
         fmt::format("{} is no address of this machine; listen on one of its own, or on all with --listen '*:{}'",
@@ -142,6 +144,9 @@ std::vector<std::pair<FileDescriptor, SocketAddress>> open_all(const HostPort& a
     }
     const int error_number = errno;
     const bool is_only_one = open.empty() && i + 1 == wanted.size();
+    if (error_number == EADDRINUSE) {
+      throw port_in_use(at, "TCP " + format_address(address));
+    }
     if (is_only_one || !is_missing_family(error_number)) {
       throw cannot_listen(at, address, error_number);
     }
@@ -182,7 +187,7 @@ Listener::Listener(const ListenOptions& options) {
         quote(format_host_port(options.at))));
   }
   if (options.at.port != 0) {
-    bind_one_of(options.at, std::max(options.at.port, options.last_port), plan.addresses, plan.first_that_works);
+    bind_one_of(options.at, options.last_port, plan.addresses, plan.first_that_works);
     return;
   }
   for (int attempt = 1;; ++attempt) {
@@ -204,11 +209,15 @@ void Listener::bind_one_of(const HostPort& first, std::uint16_t last_port, std::
     try {
       bind(at, addresses, first_that_works);
       return;
-    } catch (const Error& error) {
-      if (at.port == last_port) {
-        throw first.port == last_port ? error
-                                      : Error::failed(fmt::format("none of the ports {} to {} can be had; the last: {}",
-                                                                  first.port, last_port, error.what()));
+    } catch (const PortInUse&) {
+      if (last_port == 0) {
+        throw;
+      }
+      if (at.port >= last_port) {
+        throw Error::failed(first.port == last_port
+                                ? fmt::format("port {} is in use; name more ports, or another", first.port)
+                                : fmt::format("none of the ports {} to {} is free; name more of them, or others",
+                                              first.port, last_port));
       }
     }
   }
