@@ -119,9 +119,20 @@ class Program:
         try:
             status = self.process.wait(seconds)
         except subprocess.TimeoutExpired:
-            raise AssertionError(f"{self} did not end within {seconds:.0f} s; it said:\n{self.text}") from None
+            raise AssertionError(f"{self} did not end within {seconds:.0f} s; it said:\n{self.text}\n{self._where_it_is()}") from None
         self._thread.join(WATCHDOG_S)
         return status
+
+    def _where_it_is(self) -> str:
+        """What the kernel tells of its threads, as far as it does."""
+        def told(thread: pathlib.Path, name: str) -> str:
+            try:
+                return " ".join((thread / name).read_text().split())
+            except OSError:
+                return "?"
+        return "\n".join(f"thread {told(thread, 'comm')}: state {told(thread, 'stat').rpartition(')')[2][:2]}, in {told(thread, 'wchan')}, "
+                         f"system call {told(thread, 'syscall')}, {told(thread, 'stack')}"
+                         for thread in sorted(pathlib.Path(f"/proc/{self.pid}/task").iterdir()))
 
     def signal(self, number: int):
         if self.is_running():

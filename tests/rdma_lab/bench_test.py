@@ -78,7 +78,7 @@ class Bench(lab.RdmaTest):
         rows = self.rows("--operation", "latency", "--message-bytes", "64", "--count", "20", "--rate", "100")
         self.assertEqual({row["transport"] for row in rows}, {"socket", "local", "tcp", "rdma", "verbs"})
         for row in rows:
-            self.assertGreaterEqual(row["seconds"], 19 / 100, row)
+            self.assertGreaterEqual(row["seconds"], 10 / 100, row)  # 0.19, if nothing holds up the first one; unpaced 0.01 or less
 
     def test_long_messages_stand_until_they_are_checked(self):
         """Several chunks each, and many times round few slots."""
@@ -273,8 +273,9 @@ class Bench(lab.RdmaTest):
 
     @staticmethod
     def times_asleep(program: harness.Program) -> int:
-        said = pathlib.Path(f"/proc/{program.pid}/status").read_text()
-        return int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)", said, re.MULTILINE).group(1))
+        """All its threads together."""
+        said = "".join((thread / "status").read_text() for thread in pathlib.Path(f"/proc/{program.pid}/task").iterdir())
+        return sum(map(int, re.findall(r"^voluntary_ctxt_switches:\s+(\d+)", said, re.MULTILINE)))
 
     def test_a_server_that_stands_still(self):
         """Its device goes on acknowledging what comes, and its kernel too: only the answers tell."""
