@@ -81,6 +81,7 @@ FileDescriptor take_signals();
 /// Readable while one of those waits to be taken that end a program; SIGCHLD is none. Not to be read. After
 /// take_signals(). Throws Error.
 FileDescriptor watch_for_an_end();
+
 /// The next signal's number; 0: none now.
 int next_signal(int signals_fd) noexcept;
 

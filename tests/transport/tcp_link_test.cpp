@@ -28,7 +28,7 @@ std::vector<std::byte> message(const std::function<void(FrameHeader&)>& change =
   if (change) {
     change(header);
   }
-  std::vector<std::byte> bytes(encoded_bytes(header) + 1000);
+  std::vector<std::byte> bytes(encoded_bytes(header) + header.slice_bytes);
   encode(header, bytes);
   return bytes;
 }
@@ -122,13 +122,11 @@ class Credits : public testing::Test {
   /// Returns when the viewer has read them, but perhaps for the last 32 KiB.
   void send_frames(std::uint16_t count, std::uint64_t bytes) {
     for (std::uint16_t slot = 0; slot < count; ++slot) {
-      FrameHeader header;
-      header.epoch = 1;
-      header.slot = slot;
-      header.layout = bytes_layout(bytes);
-      header.slice_bytes = bytes;
-      std::vector<std::byte> frame(encoded_bytes(header) + bytes);
-      encode(header, frame);
+      const auto frame = message([&](FrameHeader& header) {
+        header.slot = slot;
+        header.layout = bytes_layout(bytes);
+        header.slice_bytes = bytes;
+      });
       ASSERT_EQ(::send(socket_.get(), frame.data(), frame.size(), MSG_NOSIGNAL), static_cast<ssize_t>(frame.size()));
     }
     ASSERT_TRUE(eventually([&] {

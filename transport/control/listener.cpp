@@ -27,15 +27,13 @@ void set_option(int fd, int level, int name, int value) noexcept {
 
 class PortInUse : public Error {
  public:
-  explicit PortInUse(const std::string& sentence) : Error(ExitStatus::failed, sentence) {}
+  /// `what` has it.
+  PortInUse(const HostPort& at, std::string_view what)
+      : Error(ExitStatus::failed,
+              fmt::format("port {} is in use ({}): another framewire may be running; stop it, or take another port "
+                          "with --listen {}:PORT",
+                          at.port, what, at.host)) {}
 };
-
-PortInUse port_in_use(const HostPort& at, std::string_view what) {
-  return PortInUse(
-      fmt::format("port {} is in use ({}): another framewire may be running; stop it, or take another port with "
-                  "--listen {}:PORT",
-                  at.port, what, at.host));
-}
 
 SocketAddress any_address(int family, std::uint16_t port) noexcept {
   SocketAddress address;
@@ -145,7 +143,7 @@ std::vector<std::pair<FileDescriptor, SocketAddress>> open_all(const HostPort& a
     const int error_number = errno;
     const bool is_only_one = open.empty() && i + 1 == wanted.size();
     if (error_number == EADDRINUSE) {
-      throw port_in_use(at, "TCP " + format_address(address));
+      throw PortInUse(at, "TCP " + format_address(address));
     }
     if (is_only_one || !is_missing_family(error_number)) {
       throw cannot_listen(at, address, error_number);
@@ -227,7 +225,7 @@ void Listener::bind(const HostPort& at, std::span<const SocketAddress> addresses
   FileDescriptor unix_socket = open_unix(at.port);
   if (!unix_socket.valid()) {
     if (errno == EADDRINUSE) {
-      throw port_in_use(at, "by a program of this user on this machine");
+      throw PortInUse(at, "by a program of this user on this machine");
     }
     throw Error::from_errno("listen on the Unix socket of port " + std::to_string(at.port), errno);
   }

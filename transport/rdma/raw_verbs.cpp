@@ -169,7 +169,7 @@ std::uint64_t RawVerbs::ping(RawWait& wait, Histogram& latency) {
     const std::int64_t sent_ns = monotonic_ns();
     const bool is_over = is_last(number, begin_ns, sent_ns);
     post_ping(number, is_over, wait);
-    await_pong(number, wait);
+    await_pong(number, sent_ns, wait);
     latency.add((monotonic_ns() - sent_ns) / 2);
     check(number, plan_.touches_payload);
     receives_.post_again(number + 1);
@@ -193,8 +193,7 @@ void RawVerbs::post_ping(std::uint64_t number, bool is_last, RawWait& wait) {
 }
 
 /// Its requests are not signalled, so that a device that has forgotten one has nothing to be overdue.
-void RawVerbs::await_pong(std::uint64_t number, RawWait& wait) {
-  const std::int64_t sent_ns = monotonic_ns();
+void RawVerbs::await_pong(std::uint64_t number, std::int64_t sent_ns, RawWait& wait) {
   const std::int64_t limit_ns = pong_patience_ns + static_cast<std::int64_t>(plan_.message_bytes) * pong_ns_per_byte;
   for (;;) {
     receives_.poll();

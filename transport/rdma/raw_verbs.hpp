@@ -47,7 +47,7 @@ class RawVerbs {
   std::uint64_t stream(RawWait& wait);
   std::uint64_t ping(RawWait& wait, Histogram& latency);
   void post_ping(std::uint64_t number, bool is_last, RawWait& wait);
-  void await_pong(std::uint64_t number, RawWait& wait);
+  void await_pong(std::uint64_t number, std::int64_t sent_ns, RawWait& wait);
   void take_messages(RawWait& wait, RawResult& result);
   [[nodiscard]] std::uint64_t first_unchecked(std::uint64_t counted) const noexcept;
   void take(std::uint64_t number, RawWait& wait);
