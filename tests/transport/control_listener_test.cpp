@@ -123,7 +123,8 @@ TEST(Listener, TakesAPortOfARange) {
   const Listener first(on("127.0.0.1"));
   ListenOptions range = on("127.0.0.1", first.port());
   range.last_port = first.port();
-  expect_error(error_of([&] { const Listener taken(range); }), ExitStatus::failed, "is in use; name more ports");
+  const std::string words = "port " + std::to_string(first.port()) + " is in use; name more ports";
+  expect_error(error_of([&] { const Listener taken(range); }), ExitStatus::failed, words);
   range.last_port = static_cast<std::uint16_t>(std::min(65535, first.port() + 20));
   const Listener second(range);
   EXPECT_GT(second.port(), first.port());
