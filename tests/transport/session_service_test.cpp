@@ -7,7 +7,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -305,6 +310,73 @@ TEST(Door, EndsWaitsForDataThatAreUnderWayAndThoseToCome) {
   await();
   EXPECT_EQ(ended, 2);
   EXPECT_LT(monotonic_ns() - begin_ns, soon_ns);
+}
+
+/// Of a program, whose standard error people read.
+class KeptLog {
+ public:
+  std::string text() {
+    std::fflush(stream_.get());
+    return text_ == nullptr ? "" : std::string(text_, size_);
+  }
+  Log& log() { return log_; }
+  ~KeptLog() {
+    stream_.reset();
+    std::free(text_);  // NOLINT(cppcoreguidelines-no-malloc): open_memstream's
+  }
+  KeptLog() = default;
+  KeptLog(const KeptLog&) = delete;
+  KeptLog& operator=(const KeptLog&) = delete;
+
+ private:
+  char* text_ = nullptr;
+  std::size_t size_ = 0;
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream_{::open_memstream(&text_, &size_), &std::fclose};
+  Log log_{stream_.get(), "test", false};
+};
+
+bool has_thread(const std::string& name) {
+  const std::filesystem::directory_iterator threads("/proc/self/task");
+  return std::any_of(begin(threads), end(threads), [&](const auto& one) {
+    std::string found;
+    std::getline(std::ifstream(one.path() / "comm"), found);
+    return found == name;
+  });
+}
+
+FileDescriptor half_a_greeting_to(std::uint16_t port) {
+  FileDescriptor visitor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const SocketAddress address = unix_address(port);
+  const std::string_view half = control_greeting.substr(0, preamble_bytes);
+  EXPECT_EQ(::connect(visitor.get(), address.get(), address.size_bytes), 0);
+  EXPECT_EQ(::send(visitor.get(), half.data(), half.size(), 0), static_cast<ssize_t>(half.size()));
+  return visitor;
+}
+
+TEST(Door, SaysNothingOfAVisitorThatItSendsAwayAsItCloses) {
+  KeptLog kept;
+  FileDescriptor visitor;
+  {
+    const Door door(
+        {.at = {.host = "127.0.0.1", .port = 0}}, RdmaListening::never, AuthenticateOptions{},
+        [](Door&, const Authenticated&) {}, kept.log());
+    visitor = half_a_greeting_to(door.port());
+    ASSERT_TRUE(eventually([] { return has_thread("fw-session"); }));
+  }
+  EXPECT_EQ(kept.text(), "");
+  char nothing = 0;
+  EXPECT_EQ(::recv(visitor.get(), &nothing, 1, MSG_WAITALL), 0) << "is closed";
+}
+
+TEST(Door, SaysWhyItRefusesAVisitorThatLeavesByItself) {
+  KeptLog kept;
+  const Door door(
+      {.at = {.host = "127.0.0.1", .port = 0}}, RdmaListening::never, AuthenticateOptions{},
+      [](Door&, const Authenticated&) {}, kept.log());
+  half_a_greeting_to(door.port());
+  EXPECT_TRUE(eventually([&] {
+    return kept.text().find("refused a connection from this machine") != std::string::npos;
+  })) << kept.text();
 }
 
 TEST(Reached, IsTheVeryAddressOfATcpConnectionAndTheNameOtherwise) {

@@ -39,6 +39,7 @@ Door::~Door() {
     // Whoever is still being examined would keep this waiting until its deadline.
     const std::scoped_lock lock(mutex_);
     for (const auto& visitor : visitors_) {
+      visitor->was_sent_away = visitor->unknown_fd.valid();
       ::shutdown(visitor->unknown_fd.get(), SHUT_RDWR);
     }
   }
@@ -152,7 +153,10 @@ void Door::receive_visitor(Accepted accepted) {
       try {
         examine(place, std::move(*shared));
       } catch (const std::exception& error) {
-        warn("refused a connection from " + address + ": " + error.what());
+        // Whoever came as the door closed finds the next one at this address when it tries again.
+        if (!was_sent_away(place)) {
+          warn("refused a connection from " + address + ": " + error.what());
+        }
       }
       make_known(place);
       place.is_done = true;
@@ -193,6 +197,11 @@ void Door::make_known(Visitor& visitor) noexcept {
     visitor.unknown_fd.reset();
     --unknown_;
   }
+}
+
+bool Door::was_sent_away(const Visitor& visitor) noexcept {
+  const std::scoped_lock lock(mutex_);
+  return visitor.was_sent_away;
 }
 
 /// At most one a second: a stranger that knocks all day must not fill the log.

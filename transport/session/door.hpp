@@ -74,6 +74,7 @@ class Door {
     std::int64_t since_ns = 0;
     FileDescriptor
         unknown_fd;  // a second descriptor of the connection while it is examined: to end that early; guarded by mutex_
+    bool was_sent_away = false;  // as the door closed: nothing was wrong with it; guarded by mutex_
     std::atomic<bool> is_done = false;
   };
   struct Arrived {
@@ -88,6 +89,7 @@ class Door {
   void receive_visitor(Accepted accepted);
   void examine(Visitor& visitor, Accepted accepted);
   void make_known(Visitor& visitor) noexcept;
+  bool was_sent_away(const Visitor& visitor) noexcept;
   void take_data(Accepted accepted);
   void listen_for_rdma(RdmaListening rdma);
   void take_request(RdmaRequest request, std::span<const std::byte> hello, const std::string& from);
