@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -26,6 +25,7 @@
 #include "base/wait.hpp"
 #include "bench/client.hpp"
 #include "memory/host_block.hpp"
+#include "transport/control/tcp_options.hpp"
 
 namespace framewire {
 
@@ -87,8 +87,6 @@ bool receive_all(int socket, void* data, std::size_t size) {
 }
 
 void set_up(int socket) {
-  const int on = 1;
-  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   const timeval patience{.tv_sec = patience_ns / ns_per_s, .tv_usec = 0};
   ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
   ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
@@ -102,6 +100,9 @@ std::pair<FileDescriptor, FileDescriptor> connected_pair() {
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t size = sizeof address;
   auto* generic = reinterpret_cast<sockaddr*>(&address);
+  for (const FileDescriptor* socket : {&listener, &client}) {
+    set_tcp_options(socket->get(), TcpReach::this_machine);  // as of the link, beside which the row stands
+  }
   if (::bind(listener.get(), generic, size) != 0 || ::listen(listener.get(), 1) != 0 ||
       ::getsockname(listener.get(), generic, &size) != 0 || ::connect(client.get(), generic, size) != 0) {
     throw Error::from_errno("connect over loopback", errno);

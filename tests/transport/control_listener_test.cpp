@@ -2,58 +2,33 @@
 
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sched.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <vector>
 
 #include "base/wait.hpp"
+#include "tests/transport/control_sockets.hpp"
 #include "tests/transport/control_support.hpp"
 #include "transport/control/dial.hpp"
 
 namespace framewire {
 namespace {
 
+using test::accept_soon;
 using test::error_of;
 using test::expect_error;
+using test::has_no_delay;
+using test::in_own_network;
+using test::no_network;
 using test::soon_ns;
 
 ListenOptions on(const std::string& host, std::uint16_t port = 0) {
   return {.at = {.host = host, .port = port}};
 }
 
-std::optional<Accepted> accept_soon(Listener& listener) {
-  auto descriptors = listener.descriptors();
-  wait_until(descriptors, soon_ns());
-  return listener.accept();
-}
-
 bool is_non_blocking_and_private(int fd) {
   return (::fcntl(fd, F_GETFL) & O_NONBLOCK) != 0 && (::fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0;
-}
-
-bool has_no_delay(int fd) {
-  int value = 0;
-  socklen_t size_bytes = sizeof value;
-  return ::getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &value, &size_bytes) == 0 && value != 0;
-}
-
-/// Runs in a process of its own, with a network of its own that nothing can reach. Returns its exit status; 77 when
-/// that is not allowed.
-template <typename Action>
-int in_own_network(Action&& action) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    if (::unshare(CLONE_NEWNET) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) {
-      ::_exit(77);
-    }
-    ::_exit(std::forward<Action>(action)());
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 TEST(Listener, ByDefaultThisMachineAloneReachesItByThreeWays) {
@@ -192,7 +167,7 @@ TEST(Listener, WithAKeyItListensOnAllAddresses) {
     }
     return 0;
   });
-  if (status == 77) {
+  if (status == no_network) {
     GTEST_SKIP() << "no network namespaces for this user";
   }
   EXPECT_EQ(status, 0);
@@ -205,7 +180,7 @@ TEST(Listener, AnotherNetworkDoesNotSeeTheUnixSocket) {
         error_of([&] { dial({.host = "127.0.0.1", .port = listener.port()}, monotonic_ns() + ns_per_s); });
     return error && error->status() == ExitStatus::lost_peer ? 0 : 1;
   });
-  if (status == 77) {
+  if (status == no_network) {
     GTEST_SKIP() << "no network namespaces for this user";
   }
   EXPECT_EQ(status, 0);

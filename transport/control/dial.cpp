@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include "base/error.hpp"
 #include "base/wait.hpp"
 #include "transport/control/address.hpp"
+#include "transport/control/tcp_options.hpp"
 
 namespace framewire {
 
@@ -22,6 +22,9 @@ FileDescriptor connect_to(const SocketAddress& address, std::int64_t deadline_ns
   if (!fd.valid()) {
     error_number = errno;
     return fd;
+  }
+  if (address.family() != AF_UNIX) {
+    set_tcp_options(fd.get(), is_this_host(address) ? TcpReach::this_machine : TcpReach::anywhere);
   }
   error_number = ::connect(fd.get(), address.get(), address.size_bytes) == 0 ? 0 : errno;
   if (error_number == EINPROGRESS || error_number == EINTR) {
@@ -34,9 +37,6 @@ FileDescriptor connect_to(const SocketAddress& address, std::int64_t deadline_ns
   }
   if (error_number != 0) {
     fd.reset();
-  } else if (address.family() != AF_UNIX) {
-    const int on = 1;
-    ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   }
   return fd;
 }

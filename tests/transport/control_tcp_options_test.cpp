@@ -1,0 +1,125 @@
+// What TCP connections are given, by whichever way they come about.
+#include "transport/control/tcp_options.hpp"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cstring>
+#include <string>
+
+#include "base/file_descriptor.hpp"
+#include "tests/transport/control_sockets.hpp"
+#include "transport/control/dial.hpp"
+#include "transport/control/listener.hpp"
+
+namespace framewire {
+namespace {
+
+using test::accept_soon;
+using test::has_no_delay;
+using test::in_own_network;
+using test::no_network;
+using test::soon_ns;
+
+std::string congestion_control(int socket) {
+  std::array<char, 16> text{};  // TCP_CA_NAME_MAX of the kernel
+  socklen_t size = text.size();
+  return ::getsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, text.data(), &size) == 0 ? text.data() : "";
+}
+
+sockaddr_in at(const char* address, std::uint16_t port = 0) {
+  sockaddr_in in{};
+  in.sin_family = AF_INET;
+  in.sin_port = htons(port);
+  ::inet_pton(AF_INET, address, &in.sin_addr);
+  return in;
+}
+
+bool set_up_interface(int socket, const std::string& label, const char* address) {
+  ifreq request{};
+  label.copy(request.ifr_name, IFNAMSIZ - 1);
+  const sockaddr_in in = at(address);
+  std::memcpy(&request.ifr_addr, &in, sizeof in);
+  if (::ioctl(socket, SIOCSIFADDR, &request) != 0) {
+    return false;
+  }
+  request.ifr_flags = IFF_UP | IFF_RUNNING;
+  return ::ioctl(socket, SIOCSIFFLAGS, &request) == 0;
+}
+
+/// The machine of a new network gets addresses that are as good as those of cards.
+bool set_up_addresses() {
+  const FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  return set_up_interface(socket.get(), "lo", "127.0.0.1") && set_up_interface(socket.get(), "lo:1", "192.0.2.7") &&
+         set_up_interface(socket.get(), "lo:2", "192.0.2.8");
+}
+
+bool connect_from(int socket, const char* from, const char* to, std::uint16_t port) {
+  const sockaddr_in here = at(from);
+  const sockaddr_in there = at(to, port);
+  return ::bind(socket, reinterpret_cast<const sockaddr*>(&here), sizeof here) == 0 &&
+         ::connect(socket, reinterpret_cast<const sockaddr*>(&there), sizeof there) == 0;
+}
+
+/// Which expectation failed; 0: none.
+int look_at_a_network() {
+  if (!set_up_addresses()) {
+    return 1;
+  }
+  const std::string usual = congestion_control(FileDescriptor(::socket(AF_INET, SOCK_STREAM, 0)).get());
+  Listener listener({.at = {.host = "*", .port = 0}, .insecure = true});
+  const Dialled dialled = dial({.host = "192.0.2.7", .port = listener.port()}, soon_ns(), DialWay::tcp);
+  const auto accepted = accept_soon(listener);
+  if (congestion_control(dialled.fd.get()) != "reno") {
+    return 2;
+  }
+  if (!accepted || congestion_control(accepted->fd.get()) != "reno") {
+    return 3;
+  }
+  // By its address this one comes from elsewhere.
+  const FileDescriptor other(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!connect_from(other.get(), "192.0.2.8", "192.0.2.7", listener.port())) {
+    return 4;
+  }
+  const auto accepted_other = accept_soon(listener);
+  if (!accepted_other || congestion_control(accepted_other->fd.get()) != usual) {
+    return 5;
+  }
+  return has_no_delay(accepted_other->fd.get()) ? 0 : 6;
+}
+
+TEST(TcpOptions, BothEndsWithinThisMachineSendUnpaced) {
+  Listener listener({.at = {.host = "127.0.0.1", .port = 0}, .insecure = true});
+  const Dialled dialled = dial({.host = "127.0.0.1", .port = listener.port()}, soon_ns(), DialWay::tcp);
+  const auto accepted = accept_soon(listener);
+  ASSERT_TRUE(accepted.has_value());
+  for (const int end : {dialled.fd.get(), accepted->fd.get()}) {
+    EXPECT_EQ(congestion_control(end), "reno");
+    EXPECT_TRUE(has_no_delay(end));
+  }
+}
+
+TEST(TcpOptions, TheOwnAddressIsWithinThisMachineAndForOthersTheChoiceOfTheSystemStays) {
+  const int status = in_own_network(look_at_a_network);
+  if (status == no_network) {
+    GTEST_SKIP() << "no network namespaces for this user";
+  }
+  EXPECT_EQ(status, 0) << "the number of the expectation in look_at_a_network()";
+}
+
+TEST(TcpOptions, AnywhereTheChoiceOfTheSystemStays) {
+  const FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const std::string usual = congestion_control(socket.get());
+  set_tcp_options(socket.get(), TcpReach::anywhere);
+  EXPECT_EQ(congestion_control(socket.get()), usual);
+  EXPECT_TRUE(has_no_delay(socket.get()));
+}
+
+}  // namespace
+}  // namespace framewire

@@ -1,0 +1,18 @@
+// What every TCP connection here is given.
+#pragma once
+
+namespace framewire {
+
+enum class TcpReach {
+  anywhere,
+  this_machine,  // both ends of the connection, or of all that the listening socket will accept, are here
+};
+
+/// Small segments leave at once. Within this machine nothing paces what is sent: there is no network to spare there,
+/// and where BBR is the system's congestion control its timer for every 64 KiB costs more than the bytes do
+/// (docs/performance.md). Between machines the congestion control stays the administrator's choice.
+/// For a socket before connect() or listen(); what is accepted has what its listener has. Of a connection that stands
+/// the kernel takes BBR away, but not all of the pacing. Any thread.
+void set_tcp_options(int socket, TcpReach reach) noexcept;
+
+}  // namespace framewire
