@@ -130,7 +130,7 @@ void read_piece_words(const PieceWords& words, std::uint64_t& limit_bytes_per_s,
     slot_bytes = std::clamp(limit_bytes_per_s / 10, least_slot_bytes, slot_bytes);
   }
   if (!words.slots.empty()) {
-    slots = static_cast<std::uint32_t>(parse_number(words.slots, "--slots", 2, most_slots));
+    slots = static_cast<std::uint32_t>(parse_number(words.slots, "--slots", least_slots, most_slots));
   }
 }
 
@@ -142,7 +142,7 @@ std::optional<SendBytesOptions> parse_rdsend_options(int argc, const char* const
   app.add_flag("--no-checksum", words.no_checksum, "neither check what is sent nor take a digest of it");
   app.add_option("--limit", words.limit, "bytes a second, with k, M or G; no piece is longer than a tenth of that")
       ->type_name("RATE");
-  app.add_option("--slots", words.slots, "pieces under way (16)")->type_name("N");
+  app.add_option("--slots", words.slots, "pieces under way (8)")->type_name("N");
   app.add_option("--slot-bytes", words.slot_bytes, "the longest piece (1M)")->type_name("N");
   add_common_options(app, words);
   app.footer(send_examples);

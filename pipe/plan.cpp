@@ -6,7 +6,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "command/command_line.hpp"
-#include "pipe/send_bytes.hpp"
+#include "pipe/pieces.hpp"
 #include "transport/control/hex.hpp"
 
 namespace framewire {
@@ -71,7 +71,7 @@ HopPlan hop_plan_from(const Json& message) {
       .last_port = static_cast<std::uint16_t>(number_in(message, "last_port", UINT16_MAX)),
       .tells_progress = flag_in(message, "tells_progress"),
   };
-  if (plan.terms.slot_bytes < least_slot_bytes || plan.terms.slots < 2) {
+  if (plan.terms.slot_bytes < least_slot_bytes || plan.terms.slots < least_slots) {
     throw wrong("slot_bytes", "4096 at least, with two slots or more");
   }
   return plan;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "pipe/pieces.hpp"
 #include "pipe/stage.hpp"
 #include "transport/control/key_file.hpp"
 #include "transport/endpoint_options.hpp"
@@ -22,8 +23,8 @@ struct HopTerms {
   bool encrypts = false;
   bool takes_digest = true;
   std::uint64_t limit_bytes_per_s = 0;  // 0: none
-  std::uint64_t slot_bytes = std::uint64_t{1} << 20;
-  std::uint32_t slots = 16;
+  std::uint64_t slot_bytes = usual_slot_bytes;
+  std::uint32_t slots = usual_slots;
   std::int64_t timeout_ns = 10'000'000'000;
   std::uint16_t first_port = 0;  // to listen on; 0: any
   std::uint16_t last_port = 0;

@@ -8,23 +8,19 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "command/interruption.hpp"
+#include "pipe/pieces.hpp"
 #include "pipe/transfer_hooks.hpp"
 #include "transport/endpoint_options.hpp"
 
 namespace framewire {
-
-/// What a ring of pieces can be.
-inline constexpr std::uint64_t least_slot_bytes = 4096;
-inline constexpr std::uint64_t most_slot_bytes = std::uint64_t{64} << 20;
-inline constexpr std::uint32_t most_slots = 256;
 
 struct SendBytesOptions {
   EndpointOptions endpoint;
   std::string input = "-";
   bool takes_digest = true;
   std::uint64_t limit_bytes_per_s = 0;  // 0: none
-  std::uint64_t slot_bytes = std::uint64_t{1} << 20;
-  std::uint32_t slots = 16;
+  std::uint64_t slot_bytes = usual_slot_bytes;
+  std::uint32_t slots = usual_slots;
   std::int64_t patience_ns = 10'000'000'000;  // for the receiver to come; < 0: for ever
   std::optional<std::string> stats_file{};
   bool is_verbose = false;
