@@ -7,8 +7,7 @@
 
 namespace framewire {
 
-ReadAhead::ReadAhead(Input& input, RunningDigest* digest)
-    : input_(input), digest_(digest), thread_([this] { run(); }) {}
+ReadAhead::ReadAhead(Input& input) : input_(input), thread_([this] { run(); }) {}
 
 ReadAhead::~ReadAhead() {
   {
@@ -65,13 +64,8 @@ void ReadAhead::read_all() {
     lock.unlock();
     const Input::Read read = input_.read(slot.bytes());
     state = read.state;
-    std::optional<std::uint64_t> digest;
-    if (digest_ != nullptr) {
-      digest_->add(slot.bytes().first(read.bytes));
-      digest = digest_->value();
-    }
     lock.lock();
-    filled_.push_back({std::move(slot), read, digest});
+    filled_.push_back({std::move(slot), read});
     changed_.notify_all();
   }
 }

@@ -2,26 +2,23 @@
 #pragma once
 
 #include <condition_variable>
-#include <cstdint>
+#include <cstddef>
 #include <deque>
 #include <exception>
 #include <mutex>
-#include <optional>
 #include <thread>
 
-#include "pipe/digest.hpp"
 #include "pipe/input.hpp"
 #include "transport/claimed_slot.hpp"
 
 namespace framewire {
 
-/// Fills slots from the input, in the order in which they are given, and sums them up, on a thread of its own
-/// ("fw-reader"): while a piece is sent the next one is read. give() and take() belong to one thread, the stream's
-/// source.
+/// Fills slots from the input, in the order in which they are given, on a thread of its own ("fw-reader"): while a
+/// piece is summed up and sent the next ones are read. give() and take() belong to one thread, the stream's source.
 class ReadAhead {
  public:
-  /// Both outlive it, and are its own until it is destroyed. Without `digest` nothing is summed up.
-  ReadAhead(Input& input, RunningDigest* digest);
+  /// The input outlives it, and is its own until it is destroyed.
+  explicit ReadAhead(Input& input);
   /// Waits for a read under way, which the input's is_stopping() ends; slots that are still here go back to the pool.
   ~ReadAhead();
   ReadAhead(const ReadAhead&) = delete;
@@ -30,7 +27,6 @@ class ReadAhead {
   struct Piece {
     ClaimedSlot slot;
     Input::Read read;
-    std::optional<std::uint64_t> digest;  // of all bytes up to its end
   };
   void give(ClaimedSlot slot);
   /// How many were given and not taken yet.
@@ -44,7 +40,6 @@ class ReadAhead {
   void read_all();
 
   Input& input_;
-  RunningDigest* digest_;
   std::size_t under_way_ = 0;  // the source's thread
   std::mutex mutex_;
   std::condition_variable changed_;
