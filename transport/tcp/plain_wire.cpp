@@ -12,8 +12,8 @@ namespace framewire {
 namespace {
 
 /// What one system call is given of a large frame. A call holds the socket until it has queued everything, and
-/// acknowledgements that arrive meanwhile wait in its backlog: over loopback 640 to 900 KiB a call carry 1.5 times as
-/// much as a whole frame at once (docs/performance.md); less than that is too many calls.
+/// acknowledgements that arrive meanwhile wait in its backlog: over loopback a whole frame of 33 MB at once is slower
+/// every other time, and less than 512 KiB is too many calls (docs/performance.md).
 constexpr std::size_t most_bytes_per_call = std::size_t{768} * 1024;
 
 /// How many of the parts one call takes, at least one; the last of them is cut short to what the call may carry.
