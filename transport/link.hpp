@@ -26,6 +26,7 @@ enum class LinkState {
   closed,  // the peer closed its end
   lost,    // the peer or the way to it is gone
   broken,  // the peer broke the protocol; the session ends
+  unread,  // what this end was to send could not be read: the peer is well, and should hear why the session ends
 };
 
 /// One frame (or slice) to be sent. The link reads `header` and `payload` until it lets go of `slot`.

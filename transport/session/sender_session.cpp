@@ -411,6 +411,9 @@ void SenderSession::say_bye_when_drained() {
 
 void SenderSession::check_peer() {
   const LinkState state = feed_->state();
+  if (state == LinkState::unread) {
+    throw Error::failed(feed_->fault());
+  }
   if (state != LinkState::open && !report_.has_said_bye) {
     // The viewer's bye may stand in the control channel behind the end of the data connection; or that it takes
     // another.

@@ -245,6 +245,7 @@ std::string TcpReceiver::fault() const {
       }
       return "the sender's data connection was cut, or its host does not answer";
     case LinkState::broken:
+    case LinkState::unread:
     case LinkState::open:
       break;
   }

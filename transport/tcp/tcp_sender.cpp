@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/error.hpp"
 #include "base/wait.hpp"
 #include "transport/socket_state.hpp"
 #include "transport/tcp/plain_wire.hpp"
@@ -19,6 +20,11 @@ namespace {
 /// Small frames that wait together leave in one system call; a large one fills the socket by itself.
 constexpr std::size_t most_in_batch = 32;
 constexpr std::size_t batch_payload_bytes = std::size_t{256} * 1024;
+
+/// What a write that failed says of the connection; a viewer that closed it may say why.
+LinkState state_by_errno() noexcept {
+  return errno == EPIPE || errno == ECONNRESET ? LinkState::closed : LinkState::lost;
+}
 
 }  // namespace
 
@@ -156,8 +162,7 @@ void TcpSender::send_loop() noexcept {
         ++count;
       }
     }
-    const bool sent = send_batch(std::span(batch).first(count));
-    const bool is_closed = !sent && (errno == EPIPE || errno == ECONNRESET);  // by the viewer, which may say why
+    const LinkState after = send_batch(std::span(batch).first(count));
     {
       const std::scoped_lock lock(mutex_);
       for (const OutgoingFrame& frame : std::span(batch).first(count)) {
@@ -167,13 +172,14 @@ void TcpSender::send_loop() noexcept {
       }
     }
     raise_event(done_event_.get());
-    if (!sent) {
-      return fail(is_closed ? LinkState::closed : LinkState::lost);
+    if (after != LinkState::open) {
+      return fail(after);
     }
   }
 }
 
-bool TcpSender::send_batch(std::span<const OutgoingFrame> frames) noexcept {
+/// Open when all is sent.
+LinkState TcpSender::send_batch(std::span<const OutgoingFrame> frames) noexcept {
   std::array<std::array<std::byte, max_frame_header_bytes>, most_in_batch> headers;
   std::array<iovec, 2 * most_in_batch> parts;
   std::size_t part_count = 0;
@@ -181,10 +187,11 @@ bool TcpSender::send_batch(std::span<const OutgoingFrame> frames) noexcept {
     const OutgoingFrame& frame = frames[i];
     parts[part_count++] = {headers[i].data(), encode(frame.header, headers[i])};
     if (frame.file.is_there()) {
-      if (!wire_->write(std::span(parts).first(part_count)) ||
-          !wire_->write_file(frame.file.fd, frame.file.offset_bytes + frame.header.slice_offset_bytes,
-                             frame.header.slice_bytes)) {
-        return false;
+      if (!wire_->write(std::span(parts).first(part_count))) {
+        return state_by_errno();
+      }
+      if (const LinkState after = send_file(frame); after != LinkState::open) {
+        return after;
       }
       part_count = 0;
     } else if (frame.header.slice_bytes > 0) {
@@ -193,7 +200,21 @@ bool TcpSender::send_batch(std::span<const OutgoingFrame> frames) noexcept {
       parts[part_count++] = {const_cast<std::byte*>(slice.data()), slice.size()};
     }
   }
-  return part_count == 0 || wire_->write(std::span(parts).first(part_count));
+  return part_count == 0 || wire_->write(std::span(parts).first(part_count)) ? LinkState::open : state_by_errno();
+}
+
+LinkState TcpSender::send_file(const OutgoingFrame& frame) noexcept {
+  if (wire_->write_file(frame.file.fd, frame.file.offset_bytes + frame.header.slice_offset_bytes,
+                        frame.header.slice_bytes)) {
+    return LinkState::open;
+  }
+  const int error_number = errno;
+  const LinkState of_wire = state_by_errno();
+  if (of_wire == LinkState::closed || socket_state(wire_->fd()) != LinkState::open) {
+    return of_wire;
+  }
+  unread_errno_ = error_number;
+  return LinkState::unread;
 }
 
 void TcpSender::fail(LinkState state) noexcept {
@@ -221,6 +242,9 @@ std::string TcpSender::fault() const {
       return "the other end's data connection was cut, or its host does not answer";
     case LinkState::broken:
       return "the other end gave back a slot that it does not hold";
+    case LinkState::unread:
+      return unread_errno_ == ENODATA ? "the file became shorter while it was sent"
+                                      : "the file cannot be read any more: " + errno_text(unread_errno_);
     case LinkState::open:
       break;
   }

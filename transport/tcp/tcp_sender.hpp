@@ -45,7 +45,8 @@ class TcpSender final : public SenderLink {
   static constexpr std::size_t most_queued = 256;
 
   void send_loop() noexcept;
-  bool send_batch(std::span<const OutgoingFrame> frames) noexcept;
+  LinkState send_batch(std::span<const OutgoingFrame> frames) noexcept;
+  LinkState send_file(const OutgoingFrame& frame) noexcept;
   void read_credits() noexcept;
   void take_credit(const CreditWord& credit) noexcept;
   void fail(LinkState state) noexcept;
@@ -55,6 +56,7 @@ class TcpSender final : public SenderLink {
   FileDescriptor done_event_;
   FileDescriptor poller_;  // readable for credits, let-go slots, and when the connection ends
   std::atomic<LinkState> state_ = LinkState::open;
+  std::atomic<int> unread_errno_ = 0;  // of what could not be read
 
   // Guarded by the stream's mutex, as offer(), collect() and arm() are.
   std::uint32_t ready_epoch_ = 0;
