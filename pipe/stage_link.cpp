@@ -70,6 +70,15 @@ bool StageLink::take(const Json& message) {
   return true;
 }
 
+std::string StageLink::slow_start(std::int64_t now_ns) {
+  if (facts_ || is_gone() || has_told_of_slow_start_ || now_ns - heard_ns_ < longest_silence_ns) {
+    return {};
+  }
+  has_told_of_slow_start_ = true;
+  return "nothing is heard of rdpipe there so far; ssh may be waiting for an answer or for the network, or what is "
+         "started there is no rdpipe (--rdpipe-path)";
+}
+
 std::string StageLink::check_pulse(std::int64_t now_ns) {
   // Until it has said hello, ssh may be asking for a password.
   if (!facts_ || is_done_ || is_gone()) {

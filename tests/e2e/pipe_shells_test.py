@@ -57,6 +57,14 @@ class PipeShells(PipelineTest):
         self.no_command_runs("--rdpipe-path", "true #", "host1:RUN")
         self.rdpipe_says("ended before rdpipe could start there, with status 0")
 
+    def test_a_program_that_never_says_anything(self):
+        """It may be ssh that waits, for a password or the network: so it is waited for, and one is told."""
+        self.program = self.rdpipe("--rdpipe-path", "cat >/dev/null #", "host1:cat")
+        self.program.wait_line("^stage 1 .*nothing is heard of rdpipe there so far.*--rdpipe-path")
+        self.assertEqual(sum("so far" in line for line in self.program.lines), 1)
+        self.program.interrupt()
+        self.ends_soon(128 + signal.SIGINT)
+
     def test_a_configuration_for_people_who_log_in(self):
         """As with scp: forwarded ports, a command of its own, a terminal and no input are not for a stage."""
         config = self.file("people_config")
