@@ -101,7 +101,7 @@ std::pair<FileDescriptor, FileDescriptor> connected_pair() {
   socklen_t size = sizeof address;
   auto* generic = reinterpret_cast<sockaddr*>(&address);
   for (const FileDescriptor* socket : {&listener, &client}) {
-    set_tcp_options(socket->get(), TcpReach::this_machine);  // as of the link, beside which the row stands
+    set_tcp_options(socket->get(), TcpScope::this_machine);  // as the tcp link has it, beside which the row stands
   }
   if (::bind(listener.get(), generic, size) != 0 || ::listen(listener.get(), 1) != 0 ||
       ::getsockname(listener.get(), generic, &size) != 0 || ::connect(client.get(), generic, size) != 0) {

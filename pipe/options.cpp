@@ -1,5 +1,7 @@
 #include "pipe/options.hpp"
 
+#include <fmt/core.h>
+
 #include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
@@ -142,7 +144,8 @@ std::optional<SendBytesOptions> parse_rdsend_options(int argc, const char* const
   app.add_flag("--no-checksum", words.no_checksum, "neither check what is sent nor take a digest of it");
   app.add_option("--limit", words.limit, "bytes a second, with k, M or G; no piece is longer than a tenth of that")
       ->type_name("RATE");
-  app.add_option("--slots", words.slots, "pieces under way (8)")->type_name("N");
+  app.add_option("--slots", words.slots, fmt::format("pieces under way ({}); more where the way is long", usual_slots))
+      ->type_name("N");
   app.add_option("--slot-bytes", words.slot_bytes, "the longest piece (1M)")->type_name("N");
   add_common_options(app, words);
   app.footer(send_examples);

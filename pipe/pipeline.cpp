@@ -343,7 +343,7 @@ void Pipeline::look_after_stages() {
         blame(Blame::silence, stage->who() + ": " + stage->why_it_ended());
       }
     }
-    if (const std::string note = stage->slow_start(now_ns); !note.empty()) {
+    if (const std::string note = stage->take_note_of_silence(now_ns); !note.empty() && kill_at_ns_ == INT64_MAX) {
       log_.info(stage->who() + ": " + note);
     }
     if (const std::string why = stage->check_pulse(now_ns); !why.empty() && kill_at_ns_ == INT64_MAX) {

@@ -72,7 +72,7 @@ HopPlan hop_plan_from(const Json& message) {
       .tells_progress = flag_in(message, "tells_progress"),
   };
   if (plan.terms.slot_bytes < least_slot_bytes || plan.terms.slots < least_slots) {
-    throw wrong("slot_bytes", "4096 at least, with two slots or more");
+    throw wrong("slot_bytes", "as --slot-bytes takes it, with as many slots as --slots takes");
   }
   return plan;
 }

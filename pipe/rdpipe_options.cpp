@@ -1,5 +1,7 @@
 #include "pipe/rdpipe_options.hpp"
 
+#include <fmt/core.h>
+
 #include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
@@ -74,7 +76,9 @@ void add_options(CLI::App& app, PipeWords& words) {
   app.add_flag("--encrypt", words.encrypt, "the bytes go inside TLS, over tcp");
   app.add_flag("--no-checksum", words.no_checksum, "neither check the bytes nor take a digest of them");
   app.add_option("--limit", words.limit, "bytes a second on every hop, with k, M or G")->type_name("RATE");
-  app.add_option("--slots", words.slots, "pieces under way on a hop (8)")->type_name("N");
+  app.add_option("--slots", words.slots,
+                 fmt::format("pieces under way on a hop ({}); more where the way is long", usual_slots))
+      ->type_name("N");
   app.add_option("--slot-bytes", words.slot_bytes, "the longest piece (1M)")->type_name("N");
   app.add_option("--timeout", words.timeout, "silence after which the other end of a hop counts as lost (10s)")
       ->type_name("TIME");

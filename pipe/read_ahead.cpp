@@ -7,7 +7,8 @@
 
 namespace framewire {
 
-ReadAhead::ReadAhead(Input& input) : input_(input), thread_([this] { run(); }) {}
+ReadAhead::ReadAhead(Input& input, RunningDigest* digest)
+    : input_(input), digest_(digest), thread_([this] { run(); }) {}
 
 ReadAhead::~ReadAhead() {
   {
@@ -30,14 +31,36 @@ void ReadAhead::give(ClaimedSlot slot) {
 ReadAhead::Piece ReadAhead::take() {
   assert(under_way_ > 0);
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return !filled_.empty() || fault_; });
-  if (filled_.empty()) {
-    std::rethrow_exception(fault_);
+  while (!has_next()) {
+    if (filled_.empty() && fault_) {
+      std::rethrow_exception(fault_);
+    }
+    if (!sum_one(lock)) {
+      changed_.wait(lock);
+    }
   }
   Piece piece = std::move(filled_.front());
   filled_.pop_front();
+  summed_ -= digest_ != nullptr ? 1 : 0;
   --under_way_;
   return piece;
+}
+
+/// The next piece that is read and not summed up. False when there is none, or another thread is at it.
+bool ReadAhead::sum_one(std::unique_lock<std::mutex>& lock) {
+  if (digest_ == nullptr || is_summing_ || summed_ == filled_.size()) {
+    return false;
+  }
+  Piece& piece = filled_[summed_];  // stays where it is: others come behind it, and it goes once it is summed up
+  is_summing_ = true;
+  lock.unlock();
+  digest_->add(piece.slot.bytes().first(piece.read.bytes));
+  lock.lock();
+  piece.digest = digest_->value();
+  ++summed_;
+  is_summing_ = false;
+  changed_.notify_all();
+  return true;
 }
 
 void ReadAhead::run() noexcept {
@@ -53,9 +76,13 @@ void ReadAhead::run() noexcept {
 
 void ReadAhead::read_all() {
   ReadState state = ReadState::more;
+  std::unique_lock lock(mutex_);
   while (state == ReadState::more) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return is_over_ || !empty_.empty(); });
+    while (!is_over_ && empty_.empty()) {
+      if (!sum_one(lock)) {
+        changed_.wait(lock);
+      }
+    }
     if (is_over_) {
       return;
     }
@@ -63,9 +90,9 @@ void ReadAhead::read_all() {
     empty_.pop_front();
     lock.unlock();
     const Input::Read read = input_.read(slot.bytes());
-    state = read.state;
     lock.lock();
-    filled_.push_back({std::move(slot), read});
+    state = read.state;
+    filled_.push_back({.slot = std::move(slot), .read = read});
     changed_.notify_all();
   }
 }

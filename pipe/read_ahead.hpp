@@ -1,24 +1,29 @@
-// Reading a source ahead of sending it.
+// Reading a source ahead of sending it, and summing it up.
 #pragma once
 
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <thread>
 
+#include "pipe/digest.hpp"
 #include "pipe/input.hpp"
 #include "transport/claimed_slot.hpp"
 
 namespace framewire {
 
 /// Fills slots from the input, in the order in which they are given, on a thread of its own ("fw-reader"): while a
-/// piece is summed up and sent the next ones are read. give() and take() belong to one thread, the stream's source.
+/// piece is sent the next ones are read. Pieces are summed up by whoever would wait otherwise: the source that asks for
+/// the next one, or the reader that has none left to fill (over some links publishing is most of the work, over others
+/// reading is). give() and take() belong to one thread, the stream's source.
 class ReadAhead {
  public:
-  /// The input outlives it, and is its own until it is destroyed.
-  explicit ReadAhead(Input& input);
+  /// Both outlive it, and are its own until it is destroyed. Without `digest` nothing is summed up.
+  ReadAhead(Input& input, RunningDigest* digest);
   /// Waits for a read under way, which the input's is_stopping() ends; slots that are still here go back to the pool.
   ~ReadAhead();
   ReadAhead(const ReadAhead&) = delete;
@@ -27,6 +32,7 @@ class ReadAhead {
   struct Piece {
     ClaimedSlot slot;
     Input::Read read;
+    std::optional<std::uint64_t> digest{};  // of all bytes up to its end
   };
   void give(ClaimedSlot slot);
   /// How many were given and not taken yet.
@@ -38,8 +44,11 @@ class ReadAhead {
  private:
   void run() noexcept;
   void read_all();
+  [[nodiscard]] bool has_next() const noexcept { return !filled_.empty() && (digest_ == nullptr || summed_ > 0); }
+  bool sum_one(std::unique_lock<std::mutex>& lock);
 
   Input& input_;
+  RunningDigest* digest_;      // whose thread it is: see is_summing_
   std::size_t under_way_ = 0;  // the source's thread
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -47,6 +56,8 @@ class ReadAhead {
   std::exception_ptr fault_;
   std::deque<ClaimedSlot> empty_;
   std::deque<Piece> filled_;
+  std::size_t summed_ = 0;   // how many of those, from the front
+  bool is_summing_ = false;  // a thread has the next one, and the digest, without the mutex
   std::thread thread_;
 };
 

@@ -2,7 +2,6 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <span>
 #include <utility>
 
 #include "base/bytes.hpp"
@@ -25,7 +24,7 @@ namespace framewire {
 namespace {
 
 constexpr std::int64_t farewell_ns = ns_per_s;  // after Ctrl-C
-constexpr std::size_t pieces_ahead = 3;         // one is read, and two wait to be summed up and sent
+constexpr std::size_t pieces_read = 3;          // one at a time; two wait to be sent
 
 /// The whole run: one stream to one receiver. Belongs to the main thread; the interruption calls stop() from its own.
 class SendBytes {
@@ -49,7 +48,6 @@ class SendBytes {
   ReadState pump();
   ReadState pump_pieces();
   ReadState pump_file();
-  std::optional<std::uint64_t> sum_up(std::span<const std::byte> next);
   std::optional<ClaimedSlot> claim();
   bool send(ClaimedSlot slot, const Piece& piece);
   void publish(ClaimedSlot slot, const Piece& piece);
@@ -199,9 +197,9 @@ ReadState SendBytes::pump() {
 }
 
 ReadState SendBytes::pump_pieces() {
-  ReadAhead ahead(input_);
+  ReadAhead ahead(input_, digest_ ? &*digest_ : nullptr);
   for (;;) {
-    while (ahead.under_way() < pieces_ahead) {
+    while (ahead.under_way() < pieces_read) {
       auto slot = ahead.under_way() == 0 ? claim() : stream_.claim_now();
       if (!slot) {
         break;
@@ -212,25 +210,13 @@ ReadState SendBytes::pump_pieces() {
       return ReadState::stopped;
     }
     ReadAhead::Piece got = ahead.take();
-    if (got.read.bytes > 0) {
-      const Piece piece{.bytes = got.read.bytes, .digest = sum_up(got.slot.bytes().first(got.read.bytes))};
-      if (!send(std::move(got.slot), piece)) {
-        return ReadState::stopped;
-      }
+    if (got.read.bytes > 0 && !send(std::move(got.slot), {.bytes = got.read.bytes, .digest = got.digest})) {
+      return ReadState::stopped;
     }
     if (got.read.state != ReadState::more) {
       return got.read.state;
     }
   }
-}
-
-/// The digest up to the end of what comes next; nothing where none is taken.
-std::optional<std::uint64_t> SendBytes::sum_up(std::span<const std::byte> next) {
-  if (!digest_) {
-    return std::nullopt;
-  }
-  digest_->add(next);
-  return digest_->value();
 }
 
 /// As far as the input is a file that has more; then `more`.
@@ -326,7 +312,7 @@ void SendBytes::require_written(const Receipt& said) const {
     throw Error::failed("the receiver wrote " + std::to_string(said.bytes) + " bytes of " +
                         std::to_string(sent_bytes_));
   }
-  // Without the end its last piece may be in the digest and not have been sent.
+  // What was read ahead and not sent is in the digest as well.
   if (has_said_end_ && digest_ && said.digest != digest_->value()) {
     throw Error::failed("the receiver's digest is another one: what it wrote is not what was sent");
   }

@@ -70,11 +70,11 @@ bool StageLink::take(const Json& message) {
   return true;
 }
 
-std::string StageLink::slow_start(std::int64_t now_ns) {
-  if (facts_ || is_gone() || has_told_of_slow_start_ || now_ns - heard_ns_ < longest_silence_ns) {
+std::string StageLink::take_note_of_silence(std::int64_t now_ns) {
+  if (facts_ || plan_.stage.is_here() || is_gone() || has_noted_silence_ || now_ns - heard_ns_ < longest_silence_ns) {
     return {};
   }
-  has_told_of_slow_start_ = true;
+  has_noted_silence_ = true;
   return "nothing is heard of rdpipe there so far; ssh may be waiting for an answer or for the network, or what is "
          "started there is no rdpipe (--rdpipe-path)";
 }

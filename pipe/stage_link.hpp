@@ -37,8 +37,9 @@ class StageLink {
   /// Nothing more will be heard.
   [[nodiscard]] bool is_gone() const noexcept { return !process_.is_running(); }
 
-  /// Once, when it has not even said hello for long, which may have its reasons: what a person should know; else empty.
-  std::string slow_start(std::int64_t now_ns);
+  /// Once, when an ssh has not led to a hello for long, which may have its reasons: what a person should know; else
+  /// empty.
+  std::string take_note_of_silence(std::int64_t now_ns);
   /// Asks it to say something now and then; a sentence when it has not for too long, else empty.
   std::string check_pulse(std::int64_t now_ns);
   void heard(std::int64_t now_ns) noexcept { heard_ns_ = now_ns; }
@@ -60,7 +61,7 @@ class StageLink {
   StageEnd end_;
   Ending process_ending_;
   bool is_done_ = false;
-  bool has_told_of_slow_start_ = false;
+  bool has_noted_silence_ = false;
   std::int64_t done_ns_ = 0;
   std::int64_t heard_ns_ = 0;
   std::int64_t pinged_ns_ = 0;

@@ -23,6 +23,12 @@ struct WireRead {
   std::size_t bytes = 0;  // with `moved`: at least one
 };
 
+enum class FileWrite {
+  done,
+  no_connection,  // as with write()
+  no_file,        // it is shorter (ENODATA) or cannot be read: the connection is well, but in the middle of a frame
+};
+
 /// Both directions of one data connection, which it owns. One thread at a time reads, and one at a time writes; the two
 /// may be two. Nothing here raises SIGPIPE. Whoever waits is woken by shutting fd() down, from any thread.
 class ByteWire {
@@ -51,12 +57,11 @@ class ByteWire {
 
   /// Whether write_file() can be used: it cannot where the kernel does not know how the bytes are to travel.
   [[nodiscard]] virtual bool takes_files() const noexcept { return false; }
-  /// Writes so many bytes that stand in a regular file, without a copy of them. False, with errno, when the connection
-  /// is gone or the file cannot be read, ENODATA where it is shorter: the connection is then in the middle of a frame.
-  virtual bool write_file(int file, std::uint64_t offset_bytes, std::uint64_t bytes) noexcept {
+  /// Writes so many bytes that stand in a regular file, without a copy of them. With errno where they are not `done`.
+  virtual FileWrite write_file(int file, std::uint64_t offset_bytes, std::uint64_t bytes) noexcept {
     static_cast<void>(file), static_cast<void>(offset_bytes), static_cast<void>(bytes);
     errno = ENOSYS;
-    return false;
+    return FileWrite::no_file;
   }
 
   /// Whether bytes came that the peer has not sent so; only an encrypted wire can know. Any thread.

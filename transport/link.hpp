@@ -29,7 +29,6 @@ enum class LinkState {
   unread,  // what this end was to send could not be read: the peer is well, and should hear why the session ends
 };
 
-/// One frame (or slice) to be sent. The link reads `header` and `payload` until it lets go of `slot`.
 /// Bytes that stand in a regular file instead of a slot.
 struct FileRange {
   int fd = -1;  // -1: they do not; else the source's, open as long as any link holds the frame
@@ -37,6 +36,7 @@ struct FileRange {
   [[nodiscard]] bool is_there() const noexcept { return fd >= 0; }
 };
 
+/// One frame (or slice) to be sent. The link reads `header` and `payload` until it lets go of `slot`.
 struct OutgoingFrame {
   FrameHeader header{};  // `slot` is set by the link
   std::span<const std::byte> payload{};

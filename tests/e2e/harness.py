@@ -164,6 +164,16 @@ class Program:
     def descriptors(self) -> int:
         return len(os.listdir(f"/proc/{self.pid}/fd"))
 
+    def settled_descriptors(self) -> int:
+        """Once they have been as many for a moment: what has just ended or begun closes and opens some."""
+        readings = [self.descriptors()]
+
+        def are_settled():
+            readings.append(self.descriptors())
+            return len(readings) > 10 and len(set(readings[-10:])) == 1
+        wait_until(are_settled, "as many descriptors for a moment")
+        return readings[-1]
+
     def family(self) -> list[int]:
         """Every living process of its session, itself included."""
         found = []

@@ -5,6 +5,7 @@ import pathlib
 import signal
 import socket
 import subprocess
+import time
 
 import harness
 from pipelines import OWN_FAILURE, PipelineTest
@@ -61,9 +62,10 @@ class PipeShells(PipelineTest):
         """It may be ssh that waits, for a password or the network: so it is waited for, and one is told."""
         self.program = self.rdpipe("--rdpipe-path", "cat >/dev/null #", "host1:cat")
         self.program.wait_line("^stage 1 .*nothing is heard of rdpipe there so far.*--rdpipe-path")
-        self.assertEqual(sum("so far" in line for line in self.program.lines), 1)
+        time.sleep(2)  # some turns more
         self.program.interrupt()
         self.ends_soon(128 + signal.SIGINT)
+        self.assertEqual(sum("so far" in line for line in self.program.lines), 1, self.program.text)
 
     def test_a_configuration_for_people_who_log_in(self):
         """As with scp: forwarded ports, a command of its own, a terminal and no input are not for a stage."""

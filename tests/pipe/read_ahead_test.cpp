@@ -38,7 +38,7 @@ class ReadAheadTest : public testing::Test {
     });
     stream_.begin_epoch({.layout = bytes_layout(slot_bytes), .colour = {}});
     EXPECT_TRUE(stream_.add_puller(-1)) << "somebody for whom there are slots";
-    ahead_ = std::make_unique<ReadAhead>(*input_);
+    ahead_ = std::make_unique<ReadAhead>(*input_, &digest_);
   }
   ~ReadAheadTest() override { stops_ = true; }
 
@@ -59,6 +59,8 @@ class ReadAheadTest : public testing::Test {
     const ReadAhead::Piece piece = ahead_->take();
     EXPECT_EQ(std::string_view(reinterpret_cast<const char*>(piece.slot.bytes().data()), piece.read.bytes), text);
     EXPECT_EQ(piece.read.state, state);
+    whole_ += text;
+    EXPECT_EQ(piece.digest, XXH3_64bits(whole_.data(), whole_.size()));
   }
   std::size_t free_slots() {
     std::size_t count = 0;
@@ -73,6 +75,8 @@ class ReadAheadTest : public testing::Test {
   std::atomic<bool> stops_ = false;
   std::atomic<bool> throws_ = false;
   Stream stream_{StreamOptions{.name = "test"}};
+  RunningDigest digest_;
+  std::string whole_;
   std::unique_ptr<Input> input_;
   std::unique_ptr<ReadAhead> ahead_;
 };
@@ -93,6 +97,26 @@ TEST_F(ReadAheadTest, ThePieceBehindIsReadBeforeTheFirstIsTaken) {
   EXPECT_EQ(third.read.bytes, 5U);
 }
 
+/// Now one thread has time for it and now the other: when the source comes back at once it is the source that waits,
+/// and when it stays away the reader.
+TEST_F(ReadAheadTest, EveryPieceIsSummedUpInItsTurnWhicheverThreadDoesIt) {
+  constexpr int rounds = 200;
+  for (int round = 0; round < rounds; ++round) {
+    give();
+    give();
+    write("abcdefgh");
+    if (round % 2 == 0) {
+      write("ijklmnop");
+      EXPECT_TRUE(eventually([this] { return unread() == 0; }));
+      expect_piece("abcdefgh", ReadState::more);
+    } else {
+      expect_piece("abcdefgh", ReadState::more);
+      write("ijklmnop");
+    }
+    expect_piece("ijklmnop", ReadState::more);
+  }
+}
+
 TEST_F(ReadAheadTest, BehindTheEndNothingIsRead) {
   const std::size_t all = free_slots();
   write("x");
@@ -109,6 +133,7 @@ TEST_F(ReadAheadTest, BehindTheEndNothingIsRead) {
     EXPECT_NE(state, ReadState::failed);
   }
   EXPECT_EQ(bytes, 1U);
+  EXPECT_EQ(digest_.value(), XXH3_64bits("x", 1));
   EXPECT_GT(ahead_->under_way(), 0U);
   ahead_.reset();
   EXPECT_EQ(free_slots(), all) << "those that were given and not taken have gone back";

@@ -8,6 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
 #include <optional>
 #include <utility>
 
@@ -40,7 +43,12 @@ int in_own_network(Action&& action) {
     if (::unshare(CLONE_NEWNET) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) {
       ::_exit(no_network);
     }
-    ::_exit(std::forward<Action>(action)());
+    try {
+      ::_exit(std::forward<Action>(action)());
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "in a network of its own: %s\n", error.what());
+      ::_exit(EXIT_FAILURE);
+    }
   }
   int status = 0;
   ::waitpid(child, &status, 0);

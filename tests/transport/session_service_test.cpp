@@ -316,8 +316,11 @@ TEST(Door, EndsWaitsForDataThatAreUnderWayAndThoseToCome) {
 class KeptLog {
  public:
   std::string text() {
+    ::flockfile(stream_.get());  // the door's threads write to it
     std::fflush(stream_.get());
-    return text_ == nullptr ? "" : std::string(text_, size_);
+    const std::string text = text_ == nullptr ? "" : std::string(text_, size_);
+    ::funlockfile(stream_.get());
+    return text;
   }
   Log& log() { return log_; }
   ~KeptLog() {

@@ -1,17 +1,22 @@
 // What a tcp receiver does with a peer that lies, and a tcp sender with a viewer that does.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <array>
+#include <fstream>
 #include <functional>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "base/wait.hpp"
 #include "tests/base/eventually.hpp"
+#include "tests/base/temporary_folder.hpp"
 #include "tests/contract/link_pairs.hpp"
 #include "transport/tcp/credit_word.hpp"
 #include "transport/tcp/tcp_receiver.hpp"
@@ -252,6 +257,80 @@ TEST_F(HostileViewer, MoreCreditsThanFramesEndTheSession) {
   send({.epoch = 0, .slot = 0});
   send({.epoch = 0, .slot = 0});
   EXPECT_TRUE(is_broken());
+}
+
+/// Frames that stand in a file, which is another one than was offered.
+class FilesOfASender : public testing::Test {
+ protected:
+  static constexpr std::uint64_t frame_bytes = 1000;
+
+  FilesOfASender() {
+    auto [a, b] = tcp_socket_pair();
+    sender_ = std::make_unique<TcpSender>(std::move(a), 5 * ns_per_s);
+    socket_ = std::move(b);
+    sender_->epoch_ready(1, 2, std::nullopt);
+  }
+  FileDescriptor file_of(std::size_t bytes, int flags) const {
+    const std::string name = folder_.file("frames");
+    std::ofstream(name) << std::string(bytes, 'x');
+    return FileDescriptor(::open(name.c_str(), flags | O_CLOEXEC));
+  }
+  void offer(int fd) {
+    FrameHeader header;
+    header.epoch = 1;
+    header.layout = bytes_layout(frame_bytes);
+    header.slice_bytes = frame_bytes;
+    EXPECT_EQ(sender_->offer({.header = header, .pool_slot = {.epoch = 1, .index = 0}, .file = {.fd = fd}}),
+              Offer::accepted);
+  }
+  bool becomes(LinkState state) {
+    return eventually([&] { return sender_->state() == state; });
+  }
+
+  TemporaryFolder folder_;
+  FileDescriptor socket_;
+  std::unique_ptr<TcpSender> sender_;
+};
+
+TEST_F(FilesOfASender, AreSentFromWhereTheyStand) {
+  const FileDescriptor file = file_of(frame_bytes, O_RDONLY);
+  offer(file.get());
+  std::array<char, frame_bytes + max_frame_header_bytes> got{};
+  std::size_t bytes = 0;
+  const std::uint64_t header_bytes = message().size() - frame_bytes;
+  while (bytes < header_bytes + frame_bytes) {
+    const auto more = ::recv(socket_.get(), got.data() + bytes, got.size() - bytes, 0);
+    ASSERT_GT(more, 0);
+    bytes += static_cast<std::size_t>(more);
+  }
+  EXPECT_EQ(std::string_view(got.data() + header_bytes, frame_bytes), std::string(frame_bytes, 'x'));
+  EXPECT_EQ(sender_->state(), LinkState::open);
+}
+
+TEST_F(FilesOfASender, ThatAreShorterEndTheSessionByThisEndsFault) {
+  const FileDescriptor file = file_of(frame_bytes - 1, O_RDONLY);
+  offer(file.get());
+  EXPECT_TRUE(becomes(LinkState::unread));
+  EXPECT_EQ(sender_->fault(), "the file became shorter while it was sent");
+}
+
+TEST_F(FilesOfASender, ThatCannotBeReadEndTheSessionByThisEndsFault) {
+  const FileDescriptor file = file_of(frame_bytes, O_WRONLY);
+  offer(file.get());
+  EXPECT_TRUE(becomes(LinkState::unread));
+  EXPECT_EQ(sender_->fault(), "the file cannot be sent any more: Bad file descriptor");
+}
+
+TEST_F(FilesOfASender, AViewerThatHasGoneIsNoFaultOfTheFile) {
+  const FileDescriptor file = file_of(frame_bytes, O_RDONLY);
+  socket_.reset();
+  offer(file.get());
+  EXPECT_TRUE(eventually([&] {
+    std::array<PoolSlot, 4> let_go;
+    sender_->collect(let_go);
+    return sender_->state() != LinkState::open;
+  }));
+  EXPECT_EQ(sender_->state(), LinkState::closed);
 }
 
 }  // namespace

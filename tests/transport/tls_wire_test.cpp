@@ -135,7 +135,7 @@ TEST_F(TlsWires, OnceNothingMoreIsThereTheSocketTellsOfWhatFollows) {
 TEST_F(TlsWires, NoFileGoesPastIt) {
   EXPECT_FALSE(one_->takes_files());
   errno = 0;
-  EXPECT_FALSE(one_->write_file(0, 0, 1));
+  EXPECT_EQ(one_->write_file(0, 0, 1), FileWrite::no_file);
   EXPECT_EQ(errno, ENOSYS);
 }
 

@@ -87,6 +87,21 @@ SocketAddress copy_of(const sockaddr* address, socklen_t size_bytes) noexcept {
   return copy;
 }
 
+bool is_same_host(const SocketAddress& a, const SocketAddress& b) noexcept {
+  if (a.family() != b.family()) {
+    return false;
+  }
+  if (a.family() == AF_INET) {
+    return ipv4_of(a).s_addr == ipv4_of(b).s_addr;
+  }
+  const sockaddr_in6 a6 = ipv6_of(a);
+  const sockaddr_in6 b6 = ipv6_of(b);
+  if (IN6_IS_ADDR_LINKLOCAL(&a6.sin6_addr) && a6.sin6_scope_id != b6.sin6_scope_id) {
+    return false;  // the same text on two networks
+  }
+  return std::memcmp(&a6.sin6_addr, &b6.sin6_addr, sizeof a6.sin6_addr) == 0;
+}
+
 }  // namespace
 
 HostPort parse_host_port(std::string_view text, std::uint16_t default_port) {
@@ -170,18 +185,6 @@ bool is_loopback(const SocketAddress& address) noexcept {
   return plain.family() == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr);
 }
 
-bool is_same_host(const SocketAddress& a, const SocketAddress& b) noexcept {
-  if (a.family() != b.family()) {
-    return false;
-  }
-  if (a.family() == AF_INET) {
-    return ipv4_of(a).s_addr == ipv4_of(b).s_addr;
-  }
-  const sockaddr_in6 a6 = ipv6_of(a);
-  const sockaddr_in6 b6 = ipv6_of(b);
-  return std::memcmp(&a6.sin6_addr, &b6.sin6_addr, sizeof a6.sin6_addr) == 0;
-}
-
 bool is_this_host(const SocketAddress& address) noexcept {
   if (is_loopback(address)) {
     return true;
@@ -254,13 +257,14 @@ std::optional<SocketAddress> peer_of(int fd) noexcept {
   return peer;
 }
 
-std::optional<SocketAddress> own_address_of(int fd) noexcept {
+bool is_within_this_machine(int connected_fd) noexcept {
   SocketAddress own;
   own.size_bytes = sizeof own.storage;
-  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&own.storage), &own.size_bytes) != 0) {
-    return std::nullopt;
+  if (::getsockname(connected_fd, reinterpret_cast<sockaddr*>(&own.storage), &own.size_bytes) != 0) {
+    return false;
   }
-  return own;
+  const auto peer = peer_of(connected_fd);
+  return peer && (is_loopback(*peer) || is_same_host(*peer, own));
 }
 
 std::string peer_address(int fd) {

@@ -52,13 +52,11 @@ SocketAddress unix_address(std::uint16_t port);
 std::uint16_t port_of(const SocketAddress& address) noexcept;
 void set_port(SocketAddress& address, std::uint16_t port) noexcept;
 
-/// Whether two addresses have the same host part: of the same family, and the same.
-bool is_same_host(const SocketAddress& a, const SocketAddress& b) noexcept;
-
 /// The far end of a connected socket; nothing when there is none any more.
 std::optional<SocketAddress> peer_of(int fd) noexcept;
-/// Its near end.
-std::optional<SocketAddress> own_address_of(int fd) noexcept;
+/// Whether both ends of a connected TCP socket are on this machine, by their two addresses: loopback, or the same one.
+/// False of one that leads to another of this machine's addresses; asking for those all costs more (is_this_host()).
+bool is_within_this_machine(int connected_fd) noexcept;
 /// The far end of a connected TCP socket as text; "a closed connection" when there is none any more.
 std::string peer_address(int fd);
 

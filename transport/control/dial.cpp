@@ -1,7 +1,6 @@
 #include "transport/control/dial.hpp"
 
 #include <fmt/core.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -24,7 +23,7 @@ FileDescriptor connect_to(const SocketAddress& address, std::int64_t deadline_ns
     return fd;
   }
   if (address.family() != AF_UNIX) {
-    set_tcp_options(fd.get(), is_this_host(address) ? TcpReach::this_machine : TcpReach::anywhere);
+    set_tcp_options(fd.get(), is_this_host(address) ? TcpScope::this_machine : TcpScope::anywhere);
   }
   error_number = ::connect(fd.get(), address.get(), address.size_bytes) == 0 ? 0 : errno;
   if (error_number == EINPROGRESS || error_number == EINTR) {

@@ -16,13 +16,13 @@ enum class DialWay {
 };
 
 struct Dialled {
-  FileDescriptor fd;  // non-blocking, close-on-exec; with set_tcp_options()
+  FileDescriptor fd;  // non-blocking, close-on-exec; on TCP with set_tcp_options()
   bool is_unix = false;
   std::string address;  // for messages: "HOST:PORT" as it was asked for, with the numeric address where that differs
 };
 
-/// Connects one socket, TCP or Unix: non-blocking, close-on-exec, with set_tcp_options(). Any thread. Where it fails
-/// until the deadline the descriptor is not valid and `error_number`, else 0, says why.
+/// Connects one socket, TCP or Unix: non-blocking, close-on-exec, on TCP with set_tcp_options(). Any thread. Where it
+/// fails until the deadline the descriptor is not valid and `error_number`, else 0, says why.
 FileDescriptor connect_to(const SocketAddress& address, std::int64_t deadline_ns, int& error_number);
 
 /// Connects to HOST:PORT. When that is an address of this machine, the abstract Unix socket of our own user comes

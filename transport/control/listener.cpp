@@ -88,7 +88,7 @@ FileDescriptor open_tcp(const SocketAddress& address) {
     const bool is_any = std::memcmp(&any.storage, &address.storage, sizeof(sockaddr_in6)) == 0;
     set_option(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, is_any ? 0 : 1);
   }
-  set_tcp_options(fd.get(), is_loopback(address) ? TcpReach::this_machine : TcpReach::anywhere);
+  set_tcp_options(fd.get(), is_loopback(address) ? TcpScope::this_machine : TcpScope::anywhere);
   if (::bind(fd.get(), address.get(), address.size_bytes) != 0 || ::listen(fd.get(), backlog) != 0) {
     const int error_number = errno;
     fd.reset();
@@ -106,12 +106,6 @@ FileDescriptor open_unix(std::uint16_t port) {
     errno = error_number;
   }
   return fd;
-}
-
-/// By the addresses alone: asking for all of this machine's would cost more than a stranger's connection is worth.
-bool stays_on_this_machine(int accepted_fd, const SocketAddress& peer) noexcept {
-  const auto own = own_address_of(accepted_fd);
-  return is_loopback(peer) || (own && is_same_host(peer, *own));
 }
 
 bool is_missing_family(int error_number) noexcept {
@@ -279,8 +273,8 @@ std::optional<Accepted> Listener::accept_from(const Socket& socket) noexcept {
   if (socket.is_unix && !check_same_user(fd.get())) {
     return std::nullopt;
   }
-  if (!socket.is_unix && stays_on_this_machine(fd.get(), peer)) {
-    set_tcp_options(fd.get(), TcpReach::this_machine);  // where it came to a socket that listens to the network, too
+  if (!socket.is_unix && is_beyond_loopback() && is_within_this_machine(fd.get())) {
+    set_tcp_options(fd.get(), TcpScope::this_machine);
   }
   return Accepted{.fd = std::move(fd),
                   .is_unix = socket.is_unix,

@@ -24,7 +24,7 @@ struct ListenOptions {
 
 /// A new connection; nothing is known yet but where it comes from.
 struct Accepted {
-  FileDescriptor fd;  // non-blocking, close-on-exec; with set_tcp_options()
+  FileDescriptor fd;  // non-blocking, close-on-exec; on TCP with set_tcp_options()
   bool is_unix = false;
   std::string address;  // for messages: "192.0.2.1:40312" or "this machine"
 };

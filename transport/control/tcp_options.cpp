@@ -15,10 +15,10 @@ constexpr std::string_view unpaced = "reno";
 
 }  // namespace
 
-void set_tcp_options(int socket, TcpReach reach) noexcept {
+void set_tcp_options(int socket, TcpScope scope) noexcept {
   const int on = 1;
   ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  if (reach == TcpReach::this_machine) {
+  if (scope == TcpScope::this_machine) {
     ::setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, unpaced.data(), unpaced.size());
   }
 }

@@ -1,18 +1,19 @@
-// What every TCP connection here is given.
+// What the TCP connections of sessions are given.
 #pragma once
 
 namespace framewire {
 
-enum class TcpReach {
+enum class TcpScope {
   anywhere,
   this_machine,  // both ends of the connection, or of all that the listening socket will accept, are here
 };
 
-/// Small segments leave at once. Within this machine nothing paces what is sent: there is no network to spare there,
-/// and where BBR is the system's congestion control its timer for every 64 KiB costs more than the bytes do
-/// (docs/performance.md). Between machines the congestion control stays the administrator's choice.
+/// Small segments leave at once. Within this machine nothing paces what is sent, as far as the kernel lets this user
+/// choose: there is no network to spare there, and where BBR is the system's congestion control its timer for every
+/// 64 KiB costs more than the bytes do (docs/decisions/0018). Between machines the congestion control stays the
+/// administrator's choice.
 /// For a socket before connect() or listen(); what is accepted has what its listener has. Of a connection that stands
-/// the kernel takes BBR away, but not all of the pacing. Any thread.
-void set_tcp_options(int socket, TcpReach reach) noexcept;
+/// the kernel takes BBR away, but not the timers. Any thread.
+void set_tcp_options(int socket, TcpScope scope) noexcept;
 
 }  // namespace framewire

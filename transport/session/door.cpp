@@ -153,7 +153,7 @@ void Door::receive_visitor(Accepted accepted) {
       try {
         examine(place, std::move(*shared));
       } catch (const std::exception& error) {
-        // Whoever came as the door closed finds the next one at this address when it tries again.
+        // Whoever came as the door closed finds the next door at this address when it tries again.
         if (!was_sent_away(place)) {
           warn("refused a connection from " + address + ": " + error.what());
         }

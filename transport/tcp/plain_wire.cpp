@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <utility>
 
@@ -12,8 +13,8 @@ namespace framewire {
 namespace {
 
 /// What one system call is given of a large frame. A call holds the socket until it has queued everything, and
-/// acknowledgements that arrive meanwhile wait in its backlog: over loopback a whole frame of 33 MB at once is slower
-/// every other time, and less than 512 KiB is too many calls (docs/performance.md).
+/// acknowledgements that arrive meanwhile wait in its backlog: over loopback a whole frame of 33 MB at once is at
+/// times a quarter slower, and less than 512 KiB is too many calls (docs/performance.md).
 constexpr std::size_t most_bytes_per_call = std::size_t{768} * 1024;
 
 /// How many of the parts one call takes, at least one; the last of them is cut short to what the call may carry.
@@ -26,6 +27,13 @@ std::size_t parts_for_one_call(std::span<const iovec> parts, std::size_t& last_p
     ++count;
   }
   return count;
+}
+
+/// Of the errors of sendfile those that tcp(7) and ip(7) have for a connection that is at its end.
+bool is_of_connection(int error_number) noexcept {
+  constexpr std::array numbers{EPIPE,        ECONNRESET,  ECONNABORTED, ETIMEDOUT, ENOTCONN,
+                               EHOSTUNREACH, ENETUNREACH, EHOSTDOWN,    ENETDOWN,  EACCES};
+  return std::ranges::find(numbers, error_number) != numbers.end();
 }
 
 /// One call, once it has not been interrupted.
@@ -96,7 +104,7 @@ bool PlainWire::write(std::span<iovec> parts) noexcept {
   return true;
 }
 
-bool PlainWire::write_file(int file, std::uint64_t offset_bytes, std::uint64_t bytes) noexcept {
+FileWrite PlainWire::write_file(int file, std::uint64_t offset_bytes, std::uint64_t bytes) noexcept {
   auto offset = static_cast<off_t>(offset_bytes);
   while (bytes > 0) {
     const auto sent = ::sendfile(socket_.get(), file, &offset, std::min<std::uint64_t>(bytes, most_bytes_per_call));
@@ -104,12 +112,12 @@ bool PlainWire::write_file(int file, std::uint64_t offset_bytes, std::uint64_t b
       bytes -= static_cast<std::uint64_t>(sent);
     } else if (sent == 0) {
       errno = ENODATA;
-      return false;
+      return FileWrite::no_file;
     } else if (errno != EINTR) {
-      return false;
+      return is_of_connection(errno) ? FileWrite::no_connection : FileWrite::no_file;
     }
   }
-  return true;
+  return FileWrite::done;
 }
 
 bool PlainWire::write_now(std::span<const std::byte> bytes) noexcept {

@@ -22,8 +22,8 @@ constexpr std::size_t most_in_batch = 32;
 constexpr std::size_t batch_payload_bytes = std::size_t{256} * 1024;
 
 /// What a write that failed says of the connection; a viewer that closed it may say why.
-LinkState state_by_errno() noexcept {
-  return errno == EPIPE || errno == ECONNRESET ? LinkState::closed : LinkState::lost;
+LinkState state_after(int error_number) noexcept {
+  return error_number == EPIPE || error_number == ECONNRESET ? LinkState::closed : LinkState::lost;
 }
 
 }  // namespace
@@ -188,7 +188,7 @@ LinkState TcpSender::send_batch(std::span<const OutgoingFrame> frames) noexcept 
     parts[part_count++] = {headers[i].data(), encode(frame.header, headers[i])};
     if (frame.file.is_there()) {
       if (!wire_->write(std::span(parts).first(part_count))) {
-        return state_by_errno();
+        return state_after(errno);
       }
       if (const LinkState after = send_file(frame); after != LinkState::open) {
         return after;
@@ -200,20 +200,23 @@ LinkState TcpSender::send_batch(std::span<const OutgoingFrame> frames) noexcept 
       parts[part_count++] = {const_cast<std::byte*>(slice.data()), slice.size()};
     }
   }
-  return part_count == 0 || wire_->write(std::span(parts).first(part_count)) ? LinkState::open : state_by_errno();
+  if (part_count > 0 && !wire_->write(std::span(parts).first(part_count))) {
+    return state_after(errno);
+  }
+  return LinkState::open;
 }
 
 LinkState TcpSender::send_file(const OutgoingFrame& frame) noexcept {
-  if (wire_->write_file(frame.file.fd, frame.file.offset_bytes + frame.header.slice_offset_bytes,
-                        frame.header.slice_bytes)) {
-    return LinkState::open;
+  switch (wire_->write_file(frame.file.fd, frame.file.offset_bytes + frame.header.slice_offset_bytes,
+                            frame.header.slice_bytes)) {
+    case FileWrite::done:
+      return LinkState::open;
+    case FileWrite::no_connection:
+      return state_after(errno);
+    case FileWrite::no_file:
+      break;
   }
-  const int error_number = errno;
-  const LinkState of_wire = state_by_errno();
-  if (of_wire == LinkState::closed || socket_state(wire_->fd()) != LinkState::open) {
-    return of_wire;
-  }
-  unread_errno_ = error_number;
+  unread_errno_ = errno;
   return LinkState::unread;
 }
 
@@ -224,7 +227,7 @@ void TcpSender::fail(LinkState state) noexcept {
 }
 
 LinkState TcpSender::state() const noexcept {
-  const LinkState state = state_.load(std::memory_order_relaxed);
+  const LinkState state = state_.load(std::memory_order_acquire);
   if (state == LinkState::open && tcp_peer_is_silent(wire_->fd(), peer_timeout_ns_)) {
     return LinkState::lost;
   }
@@ -244,7 +247,7 @@ std::string TcpSender::fault() const {
       return "the other end gave back a slot that it does not hold";
     case LinkState::unread:
       return unread_errno_ == ENODATA ? "the file became shorter while it was sent"
-                                      : "the file cannot be read any more: " + errno_text(unread_errno_);
+                                      : "the file cannot be sent any more: " + errno_text(unread_errno_);
     case LinkState::open:
       break;
   }

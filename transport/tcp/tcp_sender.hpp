@@ -56,7 +56,7 @@ class TcpSender final : public SenderLink {
   FileDescriptor done_event_;
   FileDescriptor poller_;  // readable for credits, let-go slots, and when the connection ends
   std::atomic<LinkState> state_ = LinkState::open;
-  std::atomic<int> unread_errno_ = 0;  // of what could not be read
+  int unread_errno_ = 0;  // of what could not be read; written before the state says `unread`
 
   // Guarded by the stream's mutex, as offer(), collect() and arm() are.
   std::uint32_t ready_epoch_ = 0;
