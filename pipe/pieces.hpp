@@ -11,8 +11,8 @@ inline constexpr std::uint64_t most_slot_bytes = std::uint64_t{64} << 20;
 inline constexpr std::uint32_t least_slots = 2;
 inline constexpr std::uint32_t most_slots = 256;
 
-/// What it is unless somebody asks for something else. Longer rings push each other's pieces out of the caches: 16
-/// carry a tenth less within one machine, and no more between two (docs/performance.md).
+/// What it is unless somebody asks for something else. A longer ring pushes its own pieces out of the caches: 16
+/// carry a tenth less within one machine; fewer than 8 carry less over rdma (docs/performance.md).
 inline constexpr std::uint64_t usual_slot_bytes = std::uint64_t{1} << 20;
 inline constexpr std::uint32_t usual_slots = 8;
 

@@ -318,7 +318,7 @@ class KeptLog {
   std::string text() {
     ::flockfile(stream_.get());  // the door's threads write to it
     std::fflush(stream_.get());
-    const std::string text = text_ == nullptr ? "" : std::string(text_, size_);
+    std::string text = text_ == nullptr ? "" : std::string(text_, size_);
     ::funlockfile(stream_.get());
     return text;
   }
