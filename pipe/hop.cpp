@@ -212,8 +212,9 @@ Json to_json(const HopReport& report) {
                {"sentence", report.sentence}, {"stopped", report.was_stopped}};
   if (report.summary) {
     message["summary"] = {{"bytes", report.summary->bytes},         {"seconds", report.summary->seconds},
-                          {"transport", report.summary->transport}, {"source_s", report.summary->source_s},
-                          {"wire_s", report.summary->wire_s},       {"sink_s", report.summary->sink_s}};
+                          {"transport", report.summary->transport}, {"source_s", report.summary->waits.source_s},
+                          {"wire_s", report.summary->waits.wire_s}, {"limit_s", report.summary->waits.limit_s},
+                          {"sink_s", report.summary->waits.sink_s}};
   }
   return message;
 }
@@ -233,9 +234,10 @@ HopReport hop_report_from(const Json& message) {
     report.summary = {.bytes = number_in(*found, "bytes"),
                       .seconds = seconds_in("seconds"),
                       .transport = text_in(*found, "transport"),
-                      .source_s = seconds_in("source_s"),
-                      .wire_s = seconds_in("wire_s"),
-                      .sink_s = seconds_in("sink_s")};
+                      .waits = {.source_s = seconds_in("source_s"),
+                                .wire_s = seconds_in("wire_s"),
+                                .limit_s = seconds_in("limit_s"),
+                                .sink_s = seconds_in("sink_s")}};
   }
   return report;
 }

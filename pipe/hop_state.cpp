@@ -28,6 +28,7 @@ std::vector<HopState> hops_of(const std::vector<Stage>& stages, const HopTerms& 
     hop.sender = {.number = hops.size(),
                   .sends = true,
                   .listens = sender_listens,
+                  .stays_here = from == "here" && to == "here",
                   .key = Key(Token::random().bytes()),
                   .terms = terms};
     hop.receiver = hop.sender;
@@ -56,8 +57,7 @@ std::vector<std::string> bandwidths(const std::vector<HopState>& hops) {
     if (hop.sent && hop.sent->summary) {
       const TransferSummary& sent = *hop.sent->summary;
       lines.push_back(hop.name + ": " +
-                      bandwidth_text(sent.bytes, sent.seconds, sent.transport,
-                                     bottleneck_of(sent.source_s, sent.wire_s, sent.sink_s)));
+                      bandwidth_text(sent.bytes, sent.seconds, sent.transport, bottleneck_of(sent.waits)));
     }
   }
   return lines;

@@ -39,6 +39,7 @@ Json to_json(const HopPlan& plan) {
   return {{"number", plan.number},
           {"sends", plan.sends},
           {"listens", plan.listens},
+          {"stays_here", plan.stays_here},
           {"key", to_hex(plan.key.bytes())},
           {"transport", terms.transport},
           {"encrypts", terms.encrypts},
@@ -55,7 +56,8 @@ Json to_json(const HopPlan& plan) {
 HopPlan hop_plan_from(const Json& message) {
   HopPlan plan{.number = number_in(message, "number", 1000),
                .sends = flag_in(message, "sends"),
-               .listens = flag_in(message, "listens")};
+               .listens = flag_in(message, "listens"),
+               .stays_here = flag_in(message, "stays_here")};
   if (!read_hex(text_in(message, "key"), plan.key.bytes())) {
     throw wrong("key", "64 hexadecimal digits");
   }
@@ -175,7 +177,9 @@ EndpointOptions endpoint_of(const HopPlan& plan) {
   endpoint.peer_timeout_ns = plan.terms.timeout_ns;
   endpoint.rdma_timeout_ns = plan.terms.timeout_ns;
   if (plan.listens) {
-    endpoint.listen = HostPort{.host = "*", .port = plan.terms.first_port};
+    // RDMA has no loopback: its connection is made at an address of the device.
+    const bool is_by_loopback = plan.stays_here && plan.terms.transport != "rdma";
+    endpoint.listen = HostPort{.host = is_by_loopback ? "127.0.0.1" : "*", .port = plan.terms.first_port};
     endpoint.last_port = plan.terms.last_port;
   }
   return endpoint;

@@ -36,7 +36,8 @@ struct HopPlan {
   std::size_t number = 0;  // from 0, in the order of the bytes
   bool sends = false;
   bool listens = false;
-  Key key{};  // of this hop in this run alone
+  bool stays_here = false;  // both ends are where rdpipe was started: nobody comes to it from elsewhere
+  Key key{};                // of this hop in this run alone
   HopTerms terms{};
 };
 

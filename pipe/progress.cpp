@@ -115,14 +115,27 @@ double gigabytes_per_second(std::uint64_t bytes, double seconds) noexcept {
 }
 
 const char* name(Bottleneck stage) noexcept {
-  return stage == Bottleneck::source ? "source" : stage == Bottleneck::wire ? "wire" : "sink";
+  switch (stage) {
+    case Bottleneck::source:
+      return "source";
+    case Bottleneck::limit:
+      return "limit";
+    case Bottleneck::wire:
+      return "wire";
+    case Bottleneck::sink:
+      break;
+  }
+  return "sink";
 }
 
-Bottleneck bottleneck_of(double source_s, double wire_s, double sink_s) noexcept {
-  if (source_s >= wire_s) {
+Bottleneck bottleneck_of(const TransferWaits& waits) noexcept {
+  if (waits.limit_s > std::max(waits.source_s, waits.wire_s)) {
+    return Bottleneck::limit;
+  }
+  if (waits.source_s >= waits.wire_s) {
     return Bottleneck::source;
   }
-  return sink_s >= wire_s / 2 ? Bottleneck::sink : Bottleneck::wire;
+  return waits.sink_s >= waits.wire_s / 2 ? Bottleneck::sink : Bottleneck::wire;
 }
 
 std::string bandwidth_text(std::uint64_t bytes, double seconds, const std::string& transport, Bottleneck bottleneck) {

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "base/log.hpp"
+#include "pipe/transfer_hooks.hpp"
 
 namespace framewire {
 
@@ -59,11 +60,10 @@ class Progress {
 };
 
 /// Where the time went, in the order in which the bytes pass.
-enum class Bottleneck { source, wire, sink };
+enum class Bottleneck { source, limit, wire, sink };
 const char* name(Bottleneck stage) noexcept;
-/// Who made the others wait: the sender waited `source_s` for its source and `wire_s` for room in the ring and for the
-/// link, and the receiver `sink_s` for its file or reader.
-Bottleneck bottleneck_of(double source_s, double wire_s, double sink_s) noexcept;
+/// Who made the others wait, as the sender sees it.
+Bottleneck bottleneck_of(const TransferWaits& waits) noexcept;
 
 /// 0 where no time was taken.
 double gigabytes_per_second(std::uint64_t bytes, double seconds) noexcept;

@@ -283,8 +283,7 @@ void ReceiveBytes::report() {
     options_.hooks.ended({.bytes = received_bytes_,
                           .seconds = progress_.seconds(),
                           .transport = transport_,
-                          .wire_s = waited_seconds(),
-                          .sink_s = sink_seconds()});
+                          .waits = {.wire_s = waited_seconds(), .sink_s = sink_seconds()}});
   }
   if (options_.is_verbose) {
     log_.info(received_text(received_bytes_, progress_.seconds(), transport_, sink_seconds() > waited_seconds()));

@@ -58,12 +58,13 @@ class SendBytes {
   void report();
   void end_progress() noexcept;
   [[nodiscard]] bool goes_on() const noexcept { return !stream_.is_stopping(); }
-  /// With the receiver's last word.
-  [[nodiscard]] Bottleneck bottleneck() const noexcept {
-    return bottleneck_of(source_seconds(), wire_seconds(), said_->sink_seconds);
+  /// The sink's is the receiver's last word.
+  [[nodiscard]] TransferWaits waits() const noexcept {
+    return {.source_s = static_cast<double>(input_.spent_ns()) / 1e9,
+            .wire_s = static_cast<double>(wire_ns_) / 1e9,
+            .limit_s = static_cast<double>(limit_ns_) / 1e9,
+            .sink_s = said_ ? said_->sink_seconds : 0};
   }
-  [[nodiscard]] double source_seconds() const noexcept { return static_cast<double>(input_.spent_ns()) / 1e9; }
-  [[nodiscard]] double wire_seconds() const noexcept { return static_cast<double>(wire_ns_) / 1e9; }
 
   const SendBytesOptions& options_;
   Interruption& interruption_;
@@ -80,6 +81,7 @@ class SendBytes {
   bool has_said_end_ = false;
   bool sends_file_ = false;               // the kernel does
   std::int64_t wire_ns_ = 0;              // waiting for room, and handing to the link, which may take its time
+  std::int64_t limit_ns_ = 0;             // waiting because of --limit
   std::optional<SenderService> service_;  // last: its sessions leave the stream first
 };
 
@@ -252,7 +254,10 @@ bool SendBytes::send(ClaimedSlot slot, const Piece& piece) {
   wire_ns_ += monotonic_ns() - begun_ns;
   sent_bytes_ += piece.bytes;
   progress_.add(piece.bytes, begun_ns);
-  return stream_.sleep_until(pace_.after(piece.bytes, monotonic_ns()));
+  const std::int64_t sent_ns = monotonic_ns();
+  const bool goes_on = stream_.sleep_until(pace_.after(piece.bytes, sent_ns));
+  limit_ns_ += monotonic_ns() - sent_ns;
+  return goes_on;
 }
 
 void SendBytes::publish(ClaimedSlot slot, const Piece& piece) {
@@ -321,15 +326,11 @@ void SendBytes::require_written(const Receipt& said) const {
 void SendBytes::report() {
   progress_.complete();
   if (options_.hooks.ended) {
-    options_.hooks.ended({.bytes = sent_bytes_,
-                          .seconds = progress_.seconds(),
-                          .transport = transport_,
-                          .source_s = source_seconds(),
-                          .wire_s = wire_seconds(),
-                          .sink_s = said_->sink_seconds});
+    options_.hooks.ended(
+        {.bytes = sent_bytes_, .seconds = progress_.seconds(), .transport = transport_, .waits = waits()});
   }
   if (options_.is_verbose) {
-    log_.info(bandwidth_text(sent_bytes_, progress_.seconds(), transport_, bottleneck()));
+    log_.info(bandwidth_text(sent_bytes_, progress_.seconds(), transport_, bottleneck_of(waits())));
   }
 }
 
@@ -341,10 +342,11 @@ std::string SendBytes::statistics(const std::string& error) const {
                    {"seconds", seconds},
                    {"gigabytes_per_second", gigabytes_per_second(sent_bytes_, seconds)},
                    {"transport", text_or_null(transport_)},
-                   {"source_seconds", source_seconds()},
-                   {"wire_seconds", wire_seconds()},
+                   {"source_seconds", waits().source_s},
+                   {"wire_seconds", waits().wire_s},
+                   {"limit_seconds", waits().limit_s},
                    {"sink_seconds", said_ ? Json(said_->sink_seconds) : Json(nullptr)},
-                   {"bottleneck", said_ ? Json(name(bottleneck())) : Json(nullptr)},
+                   {"bottleneck", said_ ? Json(name(bottleneck_of(waits()))) : Json(nullptr)},
                    {"durable", said_ ? Json(said_->is_durable) : Json(nullptr)},
                    {"digest", text_or_null(digest_ && error.empty() ? digest_text(digest_->value()) : "")},
                    {"error", text_or_null(error)}};

@@ -118,9 +118,8 @@ std::string StageLink::why_it_ended() const {
   }
   if (ending.signal == 0 && ending.status == 127) {
     return "there is no rdpipe at " + host +
-           "; install framewire there (the Debian package framewire-bytes will do; scripts/package makes it), or name "
-           "the "
-           "program by --rdpipe-path if it is not in the PATH of ssh's commands";
+           "; install framewire there (sudo apt install ./framewire-bytes_*.deb, which scripts/package makes), or name "
+           "the program by --rdpipe-path if it is not in the PATH of ssh's commands";
   }
   if (ending.signal == 0 && ending.status == ssh_failed_status) {
     return "ssh does not reach " + host + "; what it says stands above";

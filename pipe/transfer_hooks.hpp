@@ -7,14 +7,20 @@
 
 namespace framewire {
 
-/// How a transfer went, at its end. Times as Stage has them; a receiver does not know the source's.
+/// What a transfer waited for, in seconds; a receiver knows of its own waits alone.
+struct TransferWaits {
+  double source_s = 0;
+  double wire_s = 0;   // room in the ring, and the link
+  double limit_s = 0;  // the sender's --limit
+  double sink_s = 0;   // the receiver's file or reader
+};
+
+/// How a transfer went, at its end.
 struct TransferSummary {
   std::uint64_t bytes = 0;
   double seconds = 0;  // from the first byte to the last
   std::string transport{};
-  double source_s = 0;
-  double wire_s = 0;
-  double sink_s = 0;
+  TransferWaits waits{};
 };
 
 /// False once the transfer is over, or shall be: whoever waits within a hook asks it several times a second.

@@ -31,10 +31,11 @@ class BytePrograms(harness.EndToEnd):
         path.write_bytes(os.urandom(size))
         return path
 
-    def check_copy(self, original: pathlib.Path, transport: str, *options) -> dict:
+    def check_copy(self, original: pathlib.Path, transport: str, *options, is_by_itself=False) -> dict:
+        """`is_by_itself`: nobody asks for that transport."""
         copy = self.file("copy")
         receiver = self.receiver(copy)
-        wanted = () if self.common else ("--transport", transport)
+        wanted = () if self.common or is_by_itself else ("--transport", transport)
         sender = self.sender(receiver.address, original, *wanted, *options)
         self.ends(sender)
         self.ends(receiver)

@@ -5,6 +5,7 @@ import pathlib
 import signal
 import socket
 import subprocess
+import threading
 
 import harness
 from byte_programs import RING_BYTES, SLOT_BYTES, SMALL, BytePrograms
@@ -49,8 +50,64 @@ class Bytes(BytePrograms):
             program.wait_line("transport=tcp memory=host auth=user control=unix frames=tls")
         self.assertEqual(copy.read_bytes(), original.read_bytes())
 
+    def test_the_link_that_nobody_names(self):
+        self.check_copy(self.data(1_000_000), "local", is_by_itself=True)
+
     def test_without_a_checksum(self):
-        self.assertIsNone(self.check_copy(self.data(1_000_000), "tcp", "--no-checksum")["digest"])
+        """The kernel sends a file then, over tcp."""
+        for transport in ("local", "tcp"):
+            for size in (0, 1, SLOT_BYTES - 1, SLOT_BYTES, SLOT_BYTES + 1, RING_BYTES - 1, RING_BYTES, RING_BYTES + 1, 3_000_017):
+                with self.subTest(f"{size} bytes over {transport}"):
+                    self.assertIsNone(self.check_copy(self.data(size), transport, "--no-checksum", *SMALL)["digest"])
+
+    def test_a_file_as_standard_input(self):
+        """From where it stands."""
+        original = self.data(3_000_017)
+        for options in ((), ("--no-checksum",)):
+            with self.subTest(options), original.open("rb", buffering=0) as source:
+                source.seek(3)
+                copy = self.file("copy")
+                receiver = self.receiver(copy)
+                self.ends(self.sender(receiver.address, "--transport", "tcp", *options, *SMALL, stdin=source))
+                self.ends(receiver)
+                self.assertTrue(copy.read_bytes() == original.read_bytes()[3:])
+
+    def test_more_than_32_bits_of_a_file(self):
+        """By the kernel, whose calls count in signed words; with holes, and at its end something to be found."""
+        original = self.file("original")
+        with original.open("wb") as file:
+            file.seek((1 << 32) + 5)
+            file.write(b"the end")
+        receiver = self.receiver(stdout=subprocess.PIPE)
+        with subprocess.Popen(["tail", "-c", "8"], stdin=receiver.process.stdout, stdout=subprocess.PIPE) as tail:
+            receiver.process.stdout.close()
+            sender = self.sender(receiver.address, original, "--transport", "tcp", "--no-checksum")
+            self.ends(sender, seconds=4 * harness.WATCHDOG_S)
+            self.ends(receiver)
+            self.assertEqual(tail.stdout.read(), b"\0the end")
+        self.assertEqual(self.said("received.json")["bytes"], (1 << 32) + 12)
+
+    def test_what_is_said_meanwhile(self):
+        original = self.data(30_000_000)
+        for source, wanted in ((original, r"^\S+ [kM]B .*\d+ %.* left"), ("-", r"^\S+ [kM]B ")):
+            with self.subTest(source), original.open("rb") as file:
+                receiver = self.receiver("/dev/null")
+                sender = self.sender("-v", receiver.address, source, "--transport", "tcp", "--limit", "10M",
+                                     stdin=file if source == original else subprocess.PIPE)
+                if source == "-":
+                    threading.Thread(target=self.feed, args=(sender, original.read_bytes())).start()
+                line = sender.wait_line(wanted)
+                self.assertEqual("%" in line.group(0), source == original, line.group(0))
+                receiver.wait_line(r"^\S+ [kM]B ")
+                self.ends(sender)
+                self.ends(receiver)
+                sender.wait_line("the limit was the bottleneck$")
+                self.assertEqual(self.said("sent.json")["bottleneck"], "limit")
+
+    @staticmethod
+    def feed(program: harness.Program, data: bytes):
+        with program.process.stdin as pipe:
+            pipe.write(data)
 
     def test_three_gibibytes_through_pipes(self):
         """More than 32 bits count. Sanitized programs would take minutes for it."""

@@ -377,6 +377,13 @@ class PipeFaults(PipelineTest):
         self.rdpipe_says("stage 1 .*became shorter while it was read")
         self.assertFalse(done.exists(), "half a file looked complete to the next stage")
 
+    def test_a_source_that_cannot_be_read(self):
+        """That is no end of it."""
+        done = self.file("done")
+        self.run_pipe("host1:</proc/self/mem", f"host2:cat >/dev/null; touch {done}", status=OWN_FAILURE)
+        self.rdpipe_says("stage 1 .*Input/output error")
+        self.assertFalse(done.exists(), "what could not be read looked complete to the next stage")
+
 
 if __name__ == "__main__":
     harness.main()

@@ -226,9 +226,10 @@ TEST(Progress, TextsSayWhatIsKnown) {
 }
 
 TEST(Progress, NamesWhoMadeTheOthersWait) {
-  EXPECT_EQ(bottleneck_of(5, 1, 0), Bottleneck::source);
-  EXPECT_EQ(bottleneck_of(1, 5, 4), Bottleneck::sink);
-  EXPECT_EQ(bottleneck_of(1, 5, 1), Bottleneck::wire);
+  EXPECT_EQ(bottleneck_of({.source_s = 5, .wire_s = 1}), Bottleneck::source);
+  EXPECT_EQ(bottleneck_of({.source_s = 1, .wire_s = 5, .sink_s = 4}), Bottleneck::sink);
+  EXPECT_EQ(bottleneck_of({.source_s = 1, .wire_s = 5, .sink_s = 1}), Bottleneck::wire);
+  EXPECT_EQ(bottleneck_of({.source_s = 2, .wire_s = 1, .limit_s = 5, .sink_s = 4}), Bottleneck::limit);
   EXPECT_EQ(bandwidth_text(12'000'000'000, 10, "tcp", Bottleneck::wire),
             "Bandwidth 1.2 GB/s: 12.0 GB in 10 s over tcp; the wire was the bottleneck");
 }

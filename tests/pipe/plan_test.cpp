@@ -18,7 +18,8 @@ using Json = nlohmann::json;
 
 StagePlan some_plan() {
   StagePlan plan{.stage = {.host = "h", .text = "a 'b'\n\xff"}, .number = 2};
-  plan.upstream = HopPlan{.number = 1, .listens = true, .terms = {.slots = 5, .first_port = 7, .last_port = 9}};
+  plan.upstream =
+      HopPlan{.number = 1, .listens = true, .stays_here = true, .terms = {.slots = 5, .first_port = 7, .last_port = 9}};
   plan.upstream->key.bytes()[3] = std::byte{0xab};
   return plan;
 }
@@ -33,6 +34,7 @@ TEST(Plan, ComesBackAsItWasSaid) {
   EXPECT_FALSE(back.downstream);
   EXPECT_EQ(back.upstream->key, plan.upstream->key);
   EXPECT_TRUE(back.upstream->listens);
+  EXPECT_TRUE(back.upstream->stays_here);
   EXPECT_FALSE(back.upstream->sends);
   EXPECT_EQ(back.upstream->terms.slots, 5U);
   EXPECT_EQ(back.upstream->terms.last_port, 9);
