@@ -218,7 +218,8 @@ class Ends(BytePrograms):
 
     def test_a_named_pipe_that_nobody_writes(self):
         os.mkfifo(self.file("pipe"))
-        alone = self.sender("--listen", "127.0.0.1:0", self.file("pipe"))
+        alone = self.sender("-v", "--listen", "127.0.0.1:0", self.file("pipe"))
+        alone.wait_line("^listening on ")
         receiver = self.receiver(self.file("copy"))
         sender = self.sender(receiver.address, self.file("pipe"))
         sender.wait_line("transport=")
