@@ -6,8 +6,16 @@
 
 namespace framewire {
 
+namespace {
+
+bool is_here(const std::vector<Stage>& stages, const std::optional<std::size_t>& stage) {
+  return !stage || stages[*stage].is_here();
+}
+
+}  // namespace
+
 std::string place(const std::vector<Stage>& stages, const std::optional<std::size_t>& stage) {
-  return !stage || stages[*stage].is_here() ? "here" : stages[*stage].host;
+  return is_here(stages, stage) ? "here" : stages[*stage].host;
 }
 
 std::vector<HopState> hops_of(const std::vector<Stage>& stages, const HopTerms& terms) {
@@ -20,15 +28,14 @@ std::vector<HopState> hops_of(const std::vector<Stage>& stages, const HopTerms& 
     HopState hop;
     hop.from = i == 0 ? std::nullopt : std::optional(i - 1);
     hop.to = i == stages.size() ? std::nullopt : std::optional(i);
-    const std::string from = place(stages, hop.from);
-    const std::string to = place(stages, hop.to);
-    const bool sender_listens = to == "here" && from != "here";
-    hop.name = from;
-    hop.name.append(" → ").append(to);
+    const bool is_from_here = is_here(stages, hop.from);
+    const bool is_to_here = is_here(stages, hop.to);
+    const bool sender_listens = is_to_here && !is_from_here;
+    hop.name = place(stages, hop.from) + " → " + place(stages, hop.to);
     hop.sender = {.number = hops.size(),
                   .sends = true,
                   .listens = sender_listens,
-                  .stays_here = from == "here" && to == "here",
+                  .stays_here = is_from_here && is_to_here,
                   .key = Key(Token::random().bytes()),
                   .terms = terms};
     hop.receiver = hop.sender;

@@ -100,6 +100,9 @@ TEST(Hops, WhoeverRunsRdpipeDials) {
   EXPECT_EQ(ends({"a:x", ":x", "b:x"}),
             "here → a (sender dials); a → here (receiver dials); here → b (sender dials); b → here (receiver dials); ");
   EXPECT_EQ(ends({"a:<x", "b:>x"}), "a → b (sender dials); ");
+  EXPECT_EQ(ends({"here:<x", ":>x"}), "here → here (receiver dials); ") << "a host of that name is another one";
+  EXPECT_FALSE(hops_of(parse_stages({"here:<x", ":>x"}), {}).front().sender.stays_here);
+  EXPECT_TRUE(hops_of(parse_stages({":<x", ":>x"}), {}).front().sender.stays_here);
   const auto hops = hops_of(parse_stages({"a:x", "a:x"}), {});
   EXPECT_FALSE(hops[0].sender.key == hops[1].sender.key) << "each hop has a key of its own";
   EXPECT_EQ(hops[1].sender.key, hops[1].receiver.key);
