@@ -61,10 +61,8 @@ int knock(const SocketAddress& address, std::int64_t deadline_ns, HostFacts& hos
   if (error == 0) {
     host.round_trip_us = static_cast<double>(monotonic_ns() - begin_ns) / 1e3;
     host.address = without_port(address);
-    SocketAddress here;
-    here.size_bytes = sizeof here.storage;
-    if (::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&here.storage), &here.size_bytes) == 0) {
-      host.address_here = without_port(here);
+    if (const auto here = own_address_of(fd.get())) {
+      host.address_here = without_port(*here);
     }
   }
   return error;

@@ -31,7 +31,7 @@ void ReadAhead::give(ClaimedSlot slot) {
 ReadAhead::Piece ReadAhead::take() {
   assert(under_way_ > 0);
   std::unique_lock lock(mutex_);
-  while (!has_next()) {
+  while (ready_ == 0) {
     if (filled_.empty() && fault_) {
       std::rethrow_exception(fault_);
     }
@@ -41,23 +41,23 @@ ReadAhead::Piece ReadAhead::take() {
   }
   Piece piece = std::move(filled_.front());
   filled_.pop_front();
-  summed_ -= digest_ != nullptr ? 1 : 0;
+  --ready_;
   --under_way_;
   return piece;
 }
 
 /// The next piece that is read and not summed up. False when there is none, or another thread is at it.
 bool ReadAhead::sum_one(std::unique_lock<std::mutex>& lock) {
-  if (digest_ == nullptr || is_summing_ || summed_ == filled_.size()) {
+  if (is_summing_ || ready_ == filled_.size()) {
     return false;
   }
-  Piece& piece = filled_[summed_];  // stays where it is: others come behind it, and it goes once it is summed up
+  Piece& piece = filled_[ready_];  // stays where it is: others come behind it, and it goes once it is summed up
   is_summing_ = true;
   lock.unlock();
   digest_->add(piece.slot.bytes().first(piece.read.bytes));
   lock.lock();
   piece.digest = digest_->value();
-  ++summed_;
+  ++ready_;
   is_summing_ = false;
   changed_.notify_all();
   return true;
@@ -93,6 +93,7 @@ void ReadAhead::read_all() {
     lock.lock();
     state = read.state;
     filled_.push_back({.slot = std::move(slot), .read = read});
+    ready_ += digest_ == nullptr ? 1 : 0;
     changed_.notify_all();
   }
 }

@@ -44,7 +44,6 @@ class ReadAhead {
  private:
   void run() noexcept;
   void read_all();
-  [[nodiscard]] bool has_next() const noexcept { return !filled_.empty() && (digest_ == nullptr || summed_ > 0); }
   bool sum_one(std::unique_lock<std::mutex>& lock);
 
   Input& input_;
@@ -56,7 +55,7 @@ class ReadAhead {
   std::exception_ptr fault_;
   std::deque<ClaimedSlot> empty_;
   std::deque<Piece> filled_;
-  std::size_t summed_ = 0;   // how many of those, from the front
+  std::size_t ready_ = 0;    // how many of those, from the front, need not be summed up any more
   bool is_summing_ = false;  // a thread has the next one, and the digest, without the mutex
   std::thread thread_;
 };

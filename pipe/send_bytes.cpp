@@ -251,10 +251,10 @@ std::optional<ClaimedSlot> SendBytes::claim() {
 bool SendBytes::send(ClaimedSlot slot, const Piece& piece) {
   const std::int64_t begun_ns = monotonic_ns();
   publish(std::move(slot), piece);
-  wire_ns_ += monotonic_ns() - begun_ns;
+  const std::int64_t sent_ns = monotonic_ns();
+  wire_ns_ += sent_ns - begun_ns;
   sent_bytes_ += piece.bytes;
   progress_.add(piece.bytes, begun_ns);
-  const std::int64_t sent_ns = monotonic_ns();
   const bool goes_on = stream_.sleep_until(pace_.after(piece.bytes, sent_ns));
   limit_ns_ += monotonic_ns() - sent_ns;
   return goes_on;
@@ -336,17 +336,18 @@ void SendBytes::report() {
 
 std::string SendBytes::statistics(const std::string& error) const {
   const double seconds = progress_.seconds();
+  const TransferWaits waited = waits();
   using Json = nlohmann::ordered_json;
   const Json stats{{"bytes", sent_bytes_},
                    {"bytes_written", said_ ? Json(said_->bytes) : Json(nullptr)},
                    {"seconds", seconds},
                    {"gigabytes_per_second", gigabytes_per_second(sent_bytes_, seconds)},
                    {"transport", text_or_null(transport_)},
-                   {"source_seconds", waits().source_s},
-                   {"wire_seconds", waits().wire_s},
-                   {"limit_seconds", waits().limit_s},
+                   {"source_seconds", waited.source_s},
+                   {"wire_seconds", waited.wire_s},
+                   {"limit_seconds", waited.limit_s},
                    {"sink_seconds", said_ ? Json(said_->sink_seconds) : Json(nullptr)},
-                   {"bottleneck", said_ ? Json(name(bottleneck_of(waits()))) : Json(nullptr)},
+                   {"bottleneck", said_ ? Json(name(bottleneck_of(waited))) : Json(nullptr)},
                    {"durable", said_ ? Json(said_->is_durable) : Json(nullptr)},
                    {"digest", text_or_null(digest_ && error.empty() ? digest_text(digest_->value()) : "")},
                    {"error", text_or_null(error)}};

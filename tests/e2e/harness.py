@@ -35,6 +35,17 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
+def listening_on(port: int) -> set[str]:
+    """At which addresses somebody does, as the kernel writes them but for zeros at both ends."""
+    found = set()
+    for table in ("tcp", "tcp6"):
+        for line in pathlib.Path("/proc/net", table).read_text().splitlines()[1:]:
+            address, number = line.split()[1].split(":")
+            if int(number, 16) == port and line.split()[3] == "0A":
+                found.add(address.strip("0"))
+    return found
+
+
 def wait_until(condition, what: str, seconds: float = WATCHDOG_S, between_looks_s: float = 0.02):
     """The first true value of `condition`; fails the test at the deadline."""
     deadline = time.monotonic() + seconds

@@ -188,17 +188,6 @@ class Pipe(PipelineTest):
         self.run_pipe("--data-address", "host1=192.0.2.77", "host1:cat", status=125, seconds=2 * harness.WATCHDOG_S)
         self.says("no way leads to port .* at 192.0.2.77", "--data-address")
 
-    @staticmethod
-    def listening_on(port: int) -> set[str]:
-        """The addresses, as the kernel writes them but for zeros at both ends."""
-        found = set()
-        for table in ("tcp", "tcp6"):
-            for line in pathlib.Path("/proc/net", table).read_text().splitlines()[1:]:
-                address, number = line.split()[1].split(":")
-                if int(number, 16) == port and line.split()[3] == "0A":
-                    found.add(address.strip("0"))
-        return found
-
     def test_who_may_come_to_a_hop(self):
         data = self.file("data")
         data.write_bytes(bytes(10_000_000))
@@ -206,7 +195,7 @@ class Pipe(PipelineTest):
             with self.subTest(source):
                 port = harness.free_port()
                 self.program = self.rdpipe("--transport", "tcp", "--limit", "10M", "--port-range", f"{port}-{port}", source, sink)
-                self.assertEqual(harness.wait_until(lambda port=port: self.listening_on(port), "an end that listens"), wanted)
+                self.assertEqual(harness.wait_until(lambda port=port: harness.listening_on(port), "an end that listens"), wanted)
                 self.ends(self.program)
         self.nothing_is_left()
 

@@ -12,7 +12,6 @@
 #include <array>
 #include <cstring>
 #include <fstream>
-#include <sstream>
 #include <string>
 
 #include "base/file_descriptor.hpp"
@@ -77,11 +76,7 @@ std::string usual_congestion_control() {
 
 /// For this network; where `reno` is the usual one nothing could be seen. False when the kernel has no other.
 bool choose_another_than_reno() {
-  std::istringstream names([] {
-    std::string line;
-    std::getline(std::ifstream("/proc/sys/net/ipv4/tcp_allowed_congestion_control"), line);
-    return line;
-  }());
+  std::ifstream names("/proc/sys/net/ipv4/tcp_allowed_congestion_control");
   for (std::string name; usual_congestion_control() == "reno" && names >> name;) {
     std::ofstream("/proc/sys/net/ipv4/tcp_congestion_control") << name;
   }

@@ -25,11 +25,18 @@
 namespace framewire::test {
 namespace {
 
-std::vector<std::byte> message(const std::function<void(FrameHeader&)>& change = {}) {
+constexpr std::uint64_t frame_bytes = 1000;
+
+FrameHeader header_of_a_frame() {
   FrameHeader header;
   header.epoch = 1;
-  header.layout = bytes_layout(1000);
-  header.slice_bytes = 1000;
+  header.layout = bytes_layout(frame_bytes);
+  header.slice_bytes = frame_bytes;
+  return header;
+}
+
+std::vector<std::byte> message(const std::function<void(FrameHeader&)>& change = {}) {
+  FrameHeader header = header_of_a_frame();
   if (change) {
     change(header);
   }
@@ -200,21 +207,27 @@ TEST_F(Credits, OfLargeFramesAreSaidAtOnce) {
   EXPECT_EQ(came(), 1U);
 }
 
-class HostileViewer : public testing::Test {
+/// Two credits, and the viewer's end of the connection.
+class Sending : public testing::Test {
  protected:
-  HostileViewer() {
+  Sending() {
     auto [a, b] = tcp_socket_pair();
     sender_ = std::make_unique<TcpSender>(std::move(a), 5 * ns_per_s);
     socket_ = std::move(b);
     sender_->epoch_ready(1, 2, std::nullopt);
   }
-  Offer offer() {
-    FrameHeader header;
-    header.epoch = 1;
-    header.layout = bytes_layout(1000);
-    header.slice_bytes = 1000;
-    return sender_->offer({.header = header, .payload = payload_, .pool_slot = {.epoch = 1, .index = 0}});
+  Offer offer(std::span<const std::byte> payload, const FileRange& file) {
+    return sender_->offer(
+        {.header = header_of_a_frame(), .payload = payload, .pool_slot = {.epoch = 1, .index = 0}, .file = file});
   }
+
+  FileDescriptor socket_;
+  std::unique_ptr<TcpSender> sender_;
+};
+
+class HostileViewer : public Sending {
+ protected:
+  Offer offer() { return Sending::offer(payload_, {}); }
   void send(const CreditWord& credit) { ::send(socket_.get(), &credit, sizeof credit, MSG_NOSIGNAL); }
   bool is_broken() {
     return eventually([&] {
@@ -223,9 +236,7 @@ class HostileViewer : public testing::Test {
       return sender_->state() == LinkState::broken;
     });
   }
-  std::vector<std::byte> payload_ = std::vector<std::byte>(1000);
-  FileDescriptor socket_;
-  std::unique_ptr<TcpSender> sender_;
+  std::vector<std::byte> payload_ = std::vector<std::byte>(frame_bytes);
 };
 
 TEST_F(HostileViewer, ACreditForASlotThatIsNotOutEndsTheSession) {
@@ -260,36 +271,19 @@ TEST_F(HostileViewer, MoreCreditsThanFramesEndTheSession) {
 }
 
 /// Frames that stand in a file, which is another one than was offered.
-class FilesOfASender : public testing::Test {
+class FilesOfASender : public Sending {
  protected:
-  static constexpr std::uint64_t frame_bytes = 1000;
-
-  FilesOfASender() {
-    auto [a, b] = tcp_socket_pair();
-    sender_ = std::make_unique<TcpSender>(std::move(a), 5 * ns_per_s);
-    socket_ = std::move(b);
-    sender_->epoch_ready(1, 2, std::nullopt);
-  }
   FileDescriptor file_of(std::size_t bytes, int flags) const {
     const std::string name = folder_.file("frames");
     std::ofstream(name) << std::string(bytes, 'x');
     return FileDescriptor(::open(name.c_str(), flags | O_CLOEXEC));
   }
-  void offer(int fd) {
-    FrameHeader header;
-    header.epoch = 1;
-    header.layout = bytes_layout(frame_bytes);
-    header.slice_bytes = frame_bytes;
-    EXPECT_EQ(sender_->offer({.header = header, .pool_slot = {.epoch = 1, .index = 0}, .file = {.fd = fd}}),
-              Offer::accepted);
-  }
+  void offer(int fd) { EXPECT_EQ(Sending::offer({}, {.fd = fd}), Offer::accepted); }
   bool becomes(LinkState state) {
     return eventually([&] { return sender_->state() == state; });
   }
 
   TemporaryFolder folder_;
-  FileDescriptor socket_;
-  std::unique_ptr<TcpSender> sender_;
 };
 
 TEST_F(FilesOfASender, AreSentFromWhereTheyStand) {

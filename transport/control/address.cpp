@@ -257,14 +257,19 @@ std::optional<SocketAddress> peer_of(int fd) noexcept {
   return peer;
 }
 
-bool is_within_this_machine(int connected_fd) noexcept {
+std::optional<SocketAddress> own_address_of(int fd) noexcept {
   SocketAddress own;
   own.size_bytes = sizeof own.storage;
-  if (::getsockname(connected_fd, reinterpret_cast<sockaddr*>(&own.storage), &own.size_bytes) != 0) {
-    return false;
+  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&own.storage), &own.size_bytes) != 0) {
+    return std::nullopt;
   }
+  return own;
+}
+
+bool is_within_this_machine(int connected_fd) noexcept {
+  const auto own = own_address_of(connected_fd);
   const auto peer = peer_of(connected_fd);
-  return peer && (is_loopback(*peer) || is_same_host(*peer, own));
+  return own && peer && (is_loopback(*peer) || is_same_host(*peer, *own));
 }
 
 std::string peer_address(int fd) {

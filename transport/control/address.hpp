@@ -54,6 +54,8 @@ void set_port(SocketAddress& address, std::uint16_t port) noexcept;
 
 /// The far end of a connected socket; nothing when there is none any more.
 std::optional<SocketAddress> peer_of(int fd) noexcept;
+/// The near end of a socket that has an address; nothing, with errno, when it cannot be had.
+std::optional<SocketAddress> own_address_of(int fd) noexcept;
 /// Whether both ends of a connected TCP socket are on this machine, by their two addresses: loopback, or the same one.
 /// False of one that leads to another of this machine's addresses; asking for those all costs more (is_this_host()).
 bool is_within_this_machine(int connected_fd) noexcept;

@@ -161,11 +161,11 @@ std::uint16_t free_port(const HostPort& at, const SocketAddress& like) {
   if (!fd.valid() || ::bind(fd.get(), address.get(), address.size_bytes) != 0) {
     throw cannot_listen(at, address, errno);
   }
-  address.size_bytes = sizeof address.storage;
-  if (::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address.storage), &address.size_bytes) != 0) {
+  const auto bound = own_address_of(fd.get());
+  if (!bound) {
     throw Error::from_errno("find a free port", errno);
   }
-  return port_of(address);
+  return port_of(*bound);
 }
 
 }  // namespace
