@@ -154,7 +154,8 @@ std::pair<std::unique_ptr<TlsWire>, std::unique_ptr<TlsWire>> tls_wire_pair(File
   return {dialling.get(), std::move(listening)};
 }
 
-RdmaConnectionPair rdma_connection_pair(SenderDomains& domains, const RdmaWishes& wishes, bool receives_immediates) {
+RdmaConnectionPair rdma_connection_pair(SenderDomains& domains, const RdmaWishes& wishes, bool receives_immediates,
+                                        const DomainOf& dialler_domain) {
   std::promise<RdmaRequest> requested;
   std::vector<sockaddr_storage> addresses = rdma_addresses();
   addresses.resize(1);
@@ -174,7 +175,7 @@ RdmaConnectionPair rdma_connection_pair(SenderDomains& domains, const RdmaWishes
   });
   auto dialled = RdmaConnection::dial(
       reinterpret_cast<sockaddr&>(addresses.front()), "this machine", {}, [](std::span<const std::byte>) {},
-      {.domain_of = make_domain, .wishes = wishes, .receives_immediates = receives_immediates}, deadline_ns);
+      {.domain_of = dialler_domain, .wishes = wishes, .receives_immediates = receives_immediates}, deadline_ns);
   return {.accepted = accepted.get(), .dialled = std::move(dialled)};
 }
 

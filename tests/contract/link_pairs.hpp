@@ -31,10 +31,10 @@ std::vector<LinkMaker> link_makers();
 /// Two ends of one RDMA connection, over the first RDMA device of this machine to itself.
 struct RdmaConnectionPair {
   std::unique_ptr<RdmaConnection> accepted;  // in the sender's domain
-  std::unique_ptr<RdmaConnection> dialled;   // in one of its own
+  std::unique_ptr<RdmaConnection> dialled;   // in one of its own, or as asked for
 };
 RdmaConnectionPair rdma_connection_pair(SenderDomains& domains, const RdmaWishes& wishes = {},
-                                        bool receives_immediates = true);
+                                        bool receives_immediates = true, const DomainOf& dialler_domain = make_domain);
 
 /// TLS on both ends of a connection; `dialler` comes first.
 std::pair<std::unique_ptr<TlsWire>, std::unique_ptr<TlsWire>> tls_wire_pair(

@@ -189,6 +189,27 @@ class OneHost(lab.RdmaTest):
         sent, shown = self.checked_stats(sender, viewer)
         self.assertEqual((sent["transport"], shown["transport"], shown["frames_torn"]), ("rdma", "rdma", 0))
 
+    @unittest.skipUnless(lab.IS_LAB, "others may be using the device")
+    def test_a_device_that_is_removed(self):
+        sender = self.open_sender()
+        viewer = self.view(sender.address, "--insecure", terminal=True, prefix=self.other_user())
+        viewer.wait_line("transport=rdma")
+        viewer.wait_line("shown [1-9]")
+        before = len(viewer.lines)
+        removing = subprocess.Popen(["rdma", "link", "delete", "rxe0"])
+        self.addCleanup(subprocess.run, ["rdma", "link", "add", "rxe0", "type", "rxe", "netdev", os.environ["FRAMEWIRE_LAB_DEVICE"]], check=True)
+        self.addCleanup(removing.wait)
+        viewer.wait_line("^lost the sender: .*the RDMA device here was removed", after=before)
+        sender.wait_line(r"^viewer .* \(rdma\): ")
+        viewer.wait_line(r"transport=tcp .*\(auto: tcp; .*rdma: (no RDMA device here|the sender has none, its RDMA device is gone)", after=before)
+        viewer.wait_line("shown [1-9]", after=len(viewer.lines))
+        sender.interrupt()
+        self.ends(viewer)
+        self.ends(sender)
+        self.assertEqual(self.stats(viewer)["frames_torn"], 0)
+        # Soft-RoCE's removal waits for the last program that has the device open.
+        self.assertEqual(removing.wait(harness.WATCHDOG_S), 0)
+
     # ---- what auto takes
 
     def open_sender(self, *arguments) -> harness.Program:

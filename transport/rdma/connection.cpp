@@ -131,14 +131,16 @@ std::unique_ptr<RdmaConnection> RdmaConnection::dial(
 
 std::unique_ptr<RdmaConnection> RdmaConnection::accept(RdmaRequest request, const RdmaOptions& options,
                                                        std::int64_t deadline_ns) {
-  std::unique_ptr<RdmaConnection> connection(new RdmaConnection(options));
-  connection->peer_ = "the peer";
-  check_call(rdma_migrate_id(request.id_.get(), connection->events_.get()), "take an RDMA connection");
-  connection->id_ = std::move(request.id_);
+  std::unique_ptr<RdmaConnection> connection;
   try {
+    connection.reset(new RdmaConnection(options));
+    connection->peer_ = "the peer";
+    check_call(rdma_migrate_id(request.id_.get(), connection->events_.get()), "take an RDMA connection");
+    connection->id_ = std::move(request.id_);
     connection->make_queue_pair();
   } catch (const Error& error) {
-    reject(connection->id_.get(), error.what());
+    reject((request.id_ ? request.id_ : connection->id_).get(), error.what());
+    request.id_.reset();  // or it would be rejected once more, with another reason
     throw;
   }
   rdma_conn_param parameters = parameters_with(request.answer_);

@@ -1,0 +1,113 @@
+// What a connection asks of its queue pair, and to whom its ring is open, as the device itself has it.
+#include <gtest/gtest.h>
+
+#include "tests/base/eventually.hpp"
+#include "tests/contract/link_pairs.hpp"
+#include "tests/rdma_lab/raw_peer.hpp"
+#include "transport/rdma/cell.hpp"
+#include "transport/rdma/immediate.hpp"
+#include "transport/rdma/rdma_receiver.hpp"
+
+namespace framewire::test {
+namespace {
+
+constexpr std::uint64_t slot_bytes = 10'000;
+constexpr std::uint32_t ring_slots = 2;
+
+/// A peer of 1 s: 4.096 us * 2^14 = 67 ms for each of seven sendings are 470 ms, and a device may take longer than it
+/// says (docs/rdma.md).
+TEST(AQueuePair, GivesAPeerUpInTimeAndWaitsForOneThatIsSlow) {
+  SenderDomains domains;
+  const RdmaConnectionPair pair = rdma_connection_pair(domains);
+  for (const RdmaConnection* end : {pair.accepted.get(), pair.dialled.get()}) {
+    ibv_qp_attr attributes{};
+    ibv_qp_init_attr made{};
+    ASSERT_EQ(
+        ibv_query_qp(end->queue_pair(), &attributes,
+                     IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MIN_RNR_TIMER | IBV_QP_STATE, &made),
+        0);
+    EXPECT_EQ(attributes.qp_state, IBV_QPS_RTS);
+    EXPECT_EQ(attributes.timeout, 14);
+    EXPECT_EQ(attributes.retry_cnt, 6);
+    EXPECT_EQ(attributes.rnr_retry, 7);
+    EXPECT_EQ(attributes.min_rnr_timer, 12);
+    EXPECT_EQ(made.qp_type, IBV_QPT_RC);
+    EXPECT_GE(made.cap.max_send_wr, end->grants().send_depth);
+    EXPECT_GE(made.cap.max_recv_wr, end->grants().receive_depth);
+    EXPECT_GE(made.cap.max_inline_data, end->grants().inline_bytes);
+  }
+}
+
+/// Two viewers of one process whose rings stand in one protection domain, and the sender of each.
+class TwoRings : public testing::Test {
+ protected:
+  struct Session {
+    std::unique_ptr<RawPeer> sender;
+    std::unique_ptr<RdmaReceiver> viewer;
+    RingAccess ring;
+  };
+
+  Session begin(const RdmaWishes& wishes) {
+    const auto one_domain = [this](ibv_context* device) {
+      if (!domain_) {
+        domain_ = make_domain(device);
+      }
+      return domain_;
+    };
+    RdmaConnectionPair pair = rdma_connection_pair(domains_, wishes, true, one_domain);
+    has_windows_ = pair.dialled->grants().has_windows;
+    Session session{.sender = std::make_unique<RawPeer>(std::move(pair.accepted)),
+                    .viewer = std::make_unique<RdmaReceiver>(std::move(pair.dialled), false),
+                    .ring = {}};
+    session.ring = *session.viewer->begin_epoch(1, slot_bytes, ring_slots, {});
+    return session;
+  }
+
+  SenderDomains domains_;
+  std::shared_ptr<ibv_pd> domain_;
+  bool has_windows_ = false;
+};
+
+/// The key of a registration opens it to every connection of its domain; that of a window of type 2B to the one that it
+/// was bound by. So what lets a sender write is the window.
+TEST_F(TwoRings, AWindowIsOpenToItsOwnSenderOnly) {
+  const Session own = begin({});
+  if (!has_windows_) {
+    GTEST_SKIP() << "this device has no memory windows of type 2B";
+  }
+  EXPECT_EQ(own.viewer->note(), "");
+  EXPECT_EQ(own.sender->write(own.ring.payload_address, own.ring.payload_key, 100), IBV_WC_SUCCESS);
+  for (const auto& [address, key] : {std::pair(own.ring.payload_address, own.ring.payload_key),
+                                     std::pair(own.ring.cells_address, own.ring.cells_key)}) {
+    const Session other = begin({});
+    EXPECT_EQ(other.sender->write(address, key, 100), IBV_WC_REM_ACCESS_ERR);
+  }
+  EXPECT_EQ(own.sender->write(own.ring.cells_address, own.ring.cells_key, 100), IBV_WC_SUCCESS) << "still";
+}
+
+/// The same two without windows: that the test above can fail.
+TEST_F(TwoRings, ARegistrationIsOpenToAllOfItsDomain) {
+  const Session own = begin({.windows = false});
+  const Session other = begin({.windows = false});
+  EXPECT_EQ(own.viewer->note(), " ring=registration");
+  EXPECT_EQ(other.sender->write(own.ring.payload_address, own.ring.payload_key, 100), IBV_WC_SUCCESS);
+}
+
+/// An immediate carries the low 14 bits of the epoch: what comes after them is told apart, too.
+TEST_F(TwoRings, EpochsGoOnBeyondWhatAnImmediateCarries) {
+  Session own = begin({});
+  constexpr std::uint32_t last = (1U << Immediate::epoch_bits) - 1;
+  for (const std::uint32_t epoch : {last, last + 1, last + 2, 2 * last + 2}) {
+    own.ring = *own.viewer->begin_epoch(epoch, slot_bytes, ring_slots, {});
+    const std::size_t bytes = encode(header_of(epoch, 0, 10), own.sender->memory());
+    ASSERT_EQ(own.sender->announce(own.ring.cells_address, own.ring.cells_key, bytes, encode({.epoch = epoch})),
+              IBV_WC_SUCCESS);
+    std::optional<IncomingFrame> frame;
+    ASSERT_TRUE(eventually([&] { return (frame = own.viewer->poll()).has_value(); })) << own.viewer->fault();
+    EXPECT_EQ(frame->header.epoch, epoch);
+    own.viewer->give_back(frame->header);
+  }
+}
+
+}  // namespace
+}  // namespace framewire::test

@@ -1,0 +1,36 @@
+// Calls of libibverbs and librdmacm that fail when a test says so. The linker puts these in front of the real ones
+// (--wrap, see CMakeLists.txt), so that everything else is real: the device, its kernel, the connection.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "transport/rdma/verbs.hpp"
+
+namespace framewire::test {
+
+/// Which call fails: the `nth` of that name, from 0, with an errno. None by default.
+struct FailingCall {
+  std::string name{};
+  int nth = 0;
+  int error_number = 0;
+};
+
+/// Counts anew, with one call that will fail. Not while others are calling.
+void begin_calls(FailingCall failing);
+/// Whether that one came.
+bool has_failed();
+/// How often each was called since then.
+std::map<std::string, int> calls_so_far();
+/// What was made and has not been destroyed yet, by kind, of this process; kinds of which there is nothing are left
+/// out.
+std::map<std::string, int> living_objects();
+
+/// What a device says that it can do, before the program hears it; nothing: the truth. Not while others are calling.
+void set_device_lie(std::function<void(ibv_device_attr&)> lie);
+/// More inline data than this is refused when a queue pair is made, as some devices do, and none is granted.
+void set_most_inline_bytes(std::uint32_t bytes);
+
+}  // namespace framewire::test

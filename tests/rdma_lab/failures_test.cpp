@@ -1,0 +1,268 @@
+// Every call to verbs and to the connection manager that a session makes fails once: what is said, and what is left.
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+
+#include <array>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "frame/stamp.hpp"
+#include "tests/base/eventually.hpp"
+#include "tests/rdma_lab/failing_verbs.hpp"
+#include "transport/rdma/addresses.hpp"
+#include "transport/rdma/cell.hpp"
+#include "transport/rdma/listener.hpp"
+#include "transport/rdma/rdma_receiver.hpp"
+#include "transport/rdma/rdma_sender.hpp"
+
+namespace framewire::test {
+namespace {
+
+constexpr std::uint64_t slot_bytes = 10'000;
+constexpr std::uint32_t ring_slots = 2;
+constexpr std::uint64_t frames = 3;
+constexpr std::int64_t connecting_ns = 5 * ns_per_s;
+
+/// What came of a session's whole life.
+struct Outcome {
+  std::uint64_t arrived = 0;        // frames, whole
+  std::vector<std::string> faults;  // what its ends said
+  std::string note;                 // of the link
+  std::optional<RdmaGrants> grants;
+};
+
+/// The listening side: accepts whoever comes, on the listener's thread.
+class AcceptingEnd {
+ public:
+  explicit AcceptingEnd(SenderDomains& domains)
+      : domains_(domains),
+        listener_(addresses(), 0, [this](RdmaRequest request, auto&&...) { accept(std::move(request)); }) {}
+
+  [[nodiscard]] sockaddr_storage address() const {
+    sockaddr_storage address = addresses().front();
+    reinterpret_cast<sockaddr_in&>(address).sin_port = htons(listener_.port());  // at the same place in both families
+    return address;
+  }
+
+  /// Throws what accepting threw.
+  std::unique_ptr<RdmaConnection> take() {
+    EXPECT_TRUE(eventually([this] {
+      const std::scoped_lock lock(mutex_);
+      return accepted_ != nullptr || fault_;
+    }));
+    const std::scoped_lock lock(mutex_);
+    if (fault_) {
+      throw Error(*fault_);
+    }
+    return std::move(accepted_);
+  }
+  std::optional<Error> fault() {
+    const std::scoped_lock lock(mutex_);
+    return fault_;
+  }
+
+ private:
+  static std::vector<sockaddr_storage> addresses() {
+    std::vector<sockaddr_storage> all = rdma_addresses();
+    if (all.empty()) {
+      throw Error::failed("no address leads to an RDMA device");
+    }
+    all.resize(1);
+    return all;
+  }
+
+  void accept(RdmaRequest request) {
+    std::unique_ptr<RdmaConnection> accepted;
+    std::optional<Error> fault;
+    try {
+      accepted = RdmaConnection::accept(std::move(request),
+                                        {.domain_of = [this](ibv_context* one) { return domains_.domain_of(one); },
+                                         .staging_bytes_per_request = cell_stride_bytes},
+                                        monotonic_ns() + connecting_ns);
+    } catch (const Error& error) {
+      fault = error;
+    }
+    const std::scoped_lock lock(mutex_);
+    accepted_ = std::move(accepted);
+    fault_ = std::move(fault);
+  }
+
+  SenderDomains& domains_;
+  std::mutex mutex_;
+  std::unique_ptr<RdmaConnection> accepted_;
+  std::optional<Error> fault_;
+  RdmaListener listener_;
+};
+
+/// Sends `frames` from one pool, and gives each back.
+void stream(RdmaSender& sender, RdmaReceiver& receiver, Outcome& outcome) {
+  const auto pool = std::make_shared<Pool>(1, slot_bytes, frames);
+  sender.begin_epoch(pool);
+  sender.epoch_ready(1, ring_slots, receiver.begin_epoch(1, slot_bytes, ring_slots, {}));
+  const auto both_live = [&] { return sender.state() == LinkState::open && receiver.state() == LinkState::open; };
+  for (std::uint64_t sequence = 0; sequence < frames; ++sequence) {
+    const auto slot = pool->claim();
+    ASSERT_TRUE(slot);
+    stamp(pool->slot(*slot), sequence);
+    OutgoingFrame frame{.payload = pool->slot(*slot), .pool_slot = {1, *slot}};
+    frame.header.sequence = sequence;
+    frame.header.epoch = 1;
+    frame.header.layout = bytes_layout(slot_bytes);
+    frame.header.slice_bytes = slot_bytes;
+    std::array<PoolSlot, 8> let_go;
+    ASSERT_TRUE(eventually([&] {
+      sender.collect(let_go);
+      return !both_live() || sender.offer(frame) == Offer::accepted;
+    }));
+    ASSERT_TRUE(eventually([&] {
+      sender.collect(let_go);
+      if (const auto arrived = receiver.poll()) {
+        outcome.arrived += find_torn_line(arrived->payload, sequence) ? 0U : 1U;
+        receiver.give_back(arrived->header);
+        return true;
+      }
+      receiver.arm();
+      return !both_live();
+    }));
+  }
+}
+
+void live(Outcome& outcome) {
+  SenderDomains domains;
+  AcceptingEnd accepting(domains);
+  const sockaddr_storage address = accepting.address();
+  try {
+    auto dialled = RdmaConnection::dial(
+        reinterpret_cast<const sockaddr&>(address), "this machine", {}, [](std::span<const std::byte>) {},
+        {.domain_of = make_domain}, monotonic_ns() + connecting_ns);
+    outcome.grants = dialled->grants();
+    RdmaSender sender(accepting.take(), domains);
+    RdmaReceiver receiver(std::move(dialled), false);
+    outcome.note = receiver.note();
+    stream(sender, receiver, outcome);
+    for (const std::string& fault : {sender.fault(), receiver.fault()}) {
+      if (!fault.empty()) {
+        outcome.faults.push_back(fault);
+      }
+    }
+  } catch (const Error& error) {
+    outcome.faults.emplace_back(error.what());
+  }
+  if (const auto fault = accepting.fault()) {
+    outcome.faults.emplace_back(fault->what());
+  }
+}
+
+Outcome life(FailingCall failing = {}) {
+  begin_calls(std::move(failing));
+  Outcome outcome;
+  try {
+    live(outcome);
+  } catch (const Error& error) {
+    outcome.faults.emplace_back(error.what());
+  }
+  EXPECT_EQ(living_objects(), (std::map<std::string, int>{})) << "something is left behind";
+  return outcome;
+}
+
+void expect_whole(const Outcome& outcome) {
+  EXPECT_EQ(outcome.arrived, frames);
+  EXPECT_EQ(outcome.faults, std::vector<std::string>());
+}
+
+TEST(ASession, LeavesNothingBehind) {
+  expect_whole(life());
+  EXPECT_GT(calls_so_far()["ibv_post_send"], 0) << "what the headers call by a table is seen, too";
+}
+
+/// One that fails ends in words, or is got over: never in a frame that is lost in silence, in a crash or in an object
+/// that is left behind.
+void expect_survival(const FailingCall& failing) {
+  SCOPED_TRACE(testing::Message() << failing.name << " number " << failing.nth << ", " << failing.error_number);
+  const Outcome outcome = life(failing);
+  if (outcome.faults.empty()) {
+    EXPECT_EQ(outcome.arrived, frames);
+  }
+  for (const std::string& fault : outcome.faults) {
+    EXPECT_FALSE(fault.empty());
+    EXPECT_EQ(fault.find('\n'), std::string::npos) << fault;
+  }
+}
+
+TEST(ASession, SurvivesEveryCallThatFails) {
+  life();
+  for (const auto& [name, count] : calls_so_far()) {
+    int came = 0;
+    // Of those that are made for every frame the first and some later ones stand for all.
+    const int step = count > 12 ? count / 4 : 1;
+    for (int nth = 0; nth < count; nth += step) {
+      for (const int error_number : {ENOMEM, ENODEV}) {
+        expect_survival({.name = name, .nth = nth, .error_number = error_number});
+        came += has_failed() ? 1 : 0;
+      }
+    }
+    EXPECT_GE(came, 2) << name << " never failed";
+  }
+  expect_whole(life());  // and the next session is as if nothing had been
+}
+
+/// Whoever dials hears why the other side did not accept.
+TEST(ASession, TellsTheDiallerWhatTheListenerCouldNotHave) {
+  for (const auto& [name, nth] : {std::pair("rdma_create_event_channel", 4), std::pair("rdma_migrate_id", 0),
+                                  std::pair("ibv_create_cq", 3), std::pair("ibv_post_recv", 600)}) {
+    SCOPED_TRACE(name);
+    const Outcome outcome = life({.name = name, .nth = nth, .error_number = ENOMEM});
+    ASSERT_FALSE(outcome.faults.empty());
+    EXPECT_TRUE(has_failed());
+    EXPECT_NE(outcome.faults.front().find("rejected the RDMA connection"), std::string::npos) << outcome.faults.front();
+    EXPECT_NE(outcome.faults.front().find("Cannot allocate memory"), std::string::npos) << outcome.faults.front();
+  }
+}
+
+class APoorDevice : public testing::Test {
+ protected:
+  ~APoorDevice() override {
+    set_device_lie(nullptr);
+    set_most_inline_bytes(std::numeric_limits<std::uint32_t>::max());
+  }
+};
+
+TEST_F(APoorDevice, HasShortQueues) {
+  set_device_lie([](ibv_device_attr& attributes) {
+    attributes.max_qp_wr = 10;
+    attributes.max_cqe = 9;
+  });
+  const Outcome outcome = life();
+  expect_whole(outcome);
+  EXPECT_EQ(outcome.grants->send_depth, 9U);
+  EXPECT_EQ(outcome.grants->receive_depth, 9U);
+}
+
+TEST_F(APoorDevice, HasNoInlineData) {
+  set_most_inline_bytes(0);
+  const Outcome outcome = life();
+  expect_whole(outcome);
+  EXPECT_EQ(outcome.grants->inline_bytes, 0U);
+}
+
+TEST_F(APoorDevice, HasLittleInlineData) {
+  set_most_inline_bytes(100);
+  const Outcome outcome = life();
+  expect_whole(outcome);
+  EXPECT_GE(outcome.grants->inline_bytes, 64U);
+}
+
+TEST_F(APoorDevice, HasNoWindows) {
+  set_device_lie(
+      [](ibv_device_attr& attributes) { attributes.device_cap_flags &= ~unsigned{IBV_DEVICE_MEM_WINDOW_TYPE_2B}; });
+  const Outcome outcome = life();
+  expect_whole(outcome);
+  EXPECT_EQ(outcome.note, " ring=registration");
+}
+
+}  // namespace
+}  // namespace framewire::test
