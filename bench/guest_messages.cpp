@@ -3,11 +3,20 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "transport/session/messages.hpp"
 
 namespace framewire {
 
 using nlohmann::json;
+
+void require_guest_memory(std::uint64_t message_bytes, std::uint64_t slots) {
+  if (slots * message_bytes > most_guest_memory_bytes) {
+    throw Error::failed(std::to_string(slots) + " slots of " + std::to_string(message_bytes) +
+                        " bytes are too much: a server gives " + format_bytes(most_guest_memory_bytes) +
+                        "; take fewer --slots");
+  }
+}
 
 Error wrong_field(const json& message, const std::string& field, const std::string& what_it_takes) {
   return Error::failed("the '" + field + "' of a '" + message_type(message) + "' message takes " + what_it_takes);

@@ -14,6 +14,13 @@ namespace framewire {
 /// How such a client calls itself in its hello.
 inline constexpr const char* bench_role = "bench";
 
+/// What a guest may ask for: larger rows would take more memory than anybody means to give.
+inline constexpr std::uint64_t most_guest_message_bytes = std::uint64_t{1} << 30;
+inline constexpr std::uint64_t most_guest_slots = 64;
+inline constexpr std::uint64_t most_guest_memory_bytes = std::uint64_t{4} << 30;
+/// Throws Error (failed) where so many slots of such messages are more than that.
+void require_guest_memory(std::uint64_t message_bytes, std::uint64_t slots);
+
 Error wrong_field(const nlohmann::json& message, const std::string& field, const std::string& what_it_takes);
 std::uint64_t number_field(const nlohmann::json& message, const std::string& field, std::uint64_t low,
                            std::uint64_t high);

@@ -9,6 +9,8 @@
 #include "bench/guest_messages.hpp"
 #include "bench/reverse_message.hpp"
 #include "bench/reverse_server.hpp"
+#include "bench/socket_messages.hpp"
+#include "bench/socket_server.hpp"
 #include "bench/verbs_server.hpp"
 #include "transport/session/messages.hpp"
 #include "transport/socket_state.hpp"
@@ -55,6 +57,8 @@ void serve_guest_row(Authenticated& client, Door& door, const EndpointOptions& e
     }
     if (message_type(*request) == reverse_type) {
       serve_reverse_row(*request, client, door, endpoint, prints);
+    } else if (message_type(*request) == socket_type) {
+      serve_socket_row(*request, *client.channel, door, endpoint, prints);
     } else {
       serve_verbs_row(*request, *client.channel, door, endpoint, prints);
     }

@@ -8,9 +8,9 @@
 
 namespace framewire {
 
-/// Serves one row, of verbs or in reverse, to a client that has said hello: a bench server's ServeGuest. What goes
-/// wrong is told to the client and to the log; one that asks for nothing and leaves has only looked whether there is a
-/// server. Prints the row on standard output if `prints`.
+/// Serves one row, of verbs, of plain sockets or in reverse, to a client that has said hello: a bench server's
+/// ServeGuest. What goes wrong is told to the client and to the log; one that asks for nothing and leaves has only
+/// looked whether there is a server. Prints the row on standard output if `prints`.
 void serve_guest_row(Authenticated& client, Door& door, const EndpointOptions& endpoint, bool prints,
                      Log& log) noexcept;
 

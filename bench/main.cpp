@@ -22,6 +22,7 @@
 #include "bench/results.hpp"
 #include "bench/reverse_client.hpp"
 #include "bench/server.hpp"
+#include "bench/socket_client.hpp"
 #include "bench/verbs_client.hpp"
 #include "command/interruption.hpp"
 #include "command/run_program.hpp"
@@ -83,10 +84,12 @@ std::uint16_t start_server(const BenchOptions& options) {
 }
 
 RowResult measure(const RowPlan& plan, const RowContext& context) {
-  return plan.transport == "socket"        ? measure_plain_socket(plan, context.interruption)
-         : plan.transport == raw_transport ? measure_verbs_row(plan, context)
-         : plan.is_reverse                 ? measure_reverse_row(plan, context)
-                                           : measure_row(plan, context);
+  if (plan.transport == socket_transport) {
+    return plan.is_remote ? measure_socket_row(plan, context) : measure_plain_socket(plan, context.interruption);
+  }
+  return plan.transport == raw_transport ? measure_verbs_row(plan, context)
+         : plan.is_reverse               ? measure_reverse_row(plan, context)
+                                         : measure_row(plan, context);
 }
 
 /// Repeats go in turn over all rows: what disturbs the machine for a while disturbs all of them.

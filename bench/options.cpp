@@ -33,8 +33,7 @@ constexpr const char* examples =
     "                                                         polling at both ends\n"
     "  framewire bench --count 100000 --duration 10s          sockets, links and verbs, as RDMA articles compare "
     "them:\n"
-    "                                                         both ends' times, MB/s, messages/s (with HOST: "
-    "no sockets)\n"
+    "                                                         both ends' times, MB/s, messages/s\n"
     "  framewire bench big --reverse                          from big to here; without --reverse from here to big\n"
     "  framewire bench big --transport verbs --spin           beside ib_send_bw, ib_write_bw, ib_read_bw; latency is "
     "a\n"
@@ -119,12 +118,12 @@ std::vector<std::string> read_operations(const std::string& text) {
 }
 
 bool is_transport(const std::string& word) {
-  return word == "auto" || word == "socket" || word == raw_transport || link_kind_from_name(word).has_value();
+  return word == "auto" || word == socket_transport || word == raw_transport || link_kind_from_name(word).has_value();
 }
 
 /// Plain sockets have no server to ask, and verbs have an operation for that way.
 void refuse_what_has_no_reverse(const std::string& transport) {
-  if (transport == "socket" || transport == raw_transport) {
+  if (transport == socket_transport || transport == raw_transport) {
     throw Error::usage(
         "--reverse measures links, and --transport is " + quote(transport) +
         (transport == raw_transport ? "; of verbs, --operation read goes that way" : "; take local, tcp or rdma"));
@@ -147,11 +146,11 @@ void read_endpoints(const Words& words, BenchOptions& options) {
     throw Error::usage("--transport is " + quote(common.transport) +
                        "; it takes auto, socket, local, tcp, rdma or verbs");
   }
-  if (common.encrypt && (common.transport == "socket" || common.transport == raw_transport)) {
+  if (common.encrypt && (common.transport == socket_transport || common.transport == raw_transport)) {
     throw Error::usage("--transport is " + quote(common.transport) +
                        "; with --encrypt, which is of the tcp link alone, it takes auto or tcp");
   }
-  if (common.transport == "socket") {
+  if (common.transport == socket_transport) {
     common.transport = "tcp";
   } else if (common.transport == raw_transport) {
     common.transport = "rdma";
@@ -174,9 +173,6 @@ std::optional<BenchOptions> parse_bench_options(int argc, const char* const* arg
     options.transports = {words.common.transport};
   } else if (options.endpoint.encrypt) {
     options.transports = {"tcp"};
-  }
-  if (options.endpoint.dial && words.common.transport == "socket") {
-    throw Error::usage("--transport socket measures plain sockets within one machine; leave HOST out, or take iperf3");
   }
   if (words.reverse) {
     refuse_what_has_no_reverse(words.common.transport);

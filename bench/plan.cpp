@@ -34,9 +34,10 @@ RowPlan plan_row(const BenchOptions& options, const std::string& transport, cons
           .duration_ns = options.duration_ns,
           .slots = slots_for(options, bytes),
           .rate_per_s = operation == "latency" ? options.rate_per_s : 0,
-          .wait = transport == "socket" ? WaitMode::block : options.wait,
+          .wait = transport == socket_transport ? WaitMode::block : options.wait,
           .touches_payload = options.touches_payload,
-          .is_reverse = options.is_reverse};
+          .is_reverse = options.is_reverse,
+          .is_remote = options.endpoint.dial.has_value()};
 }
 
 }  // namespace
@@ -45,13 +46,14 @@ std::vector<std::string> transports_here(const BenchOptions& options) {
   if (!options.transports.empty()) {
     return options.transports;
   }
-  auto transports =
-      options.endpoint.dial ? std::vector<std::string>{"tcp"} : std::vector<std::string>{"socket", "local", "tcp"};
+  // A server that somebody has started may be on another machine.
+  auto transports = options.endpoint.dial ? std::vector<std::string>{socket_transport, "tcp"}
+                                          : std::vector<std::string>{socket_transport, "local", "tcp"};
   if (has_rdma_device()) {
     transports.insert(transports.end(), {"rdma", raw_transport});
   }
   if (options.is_reverse) {
-    std::erase_if(transports, [](const std::string& one) { return one == "socket" || one == raw_transport; });
+    std::erase_if(transports, [](const std::string& one) { return one == socket_transport || one == raw_transport; });
   }
   return transports;
 }

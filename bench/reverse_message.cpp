@@ -14,8 +14,6 @@ using nlohmann::json;
 namespace {
 
 constexpr std::int64_t answer_patience_ns = 10 * ns_per_s;
-constexpr std::uint64_t most_message_bytes = std::uint64_t{1} << 30;
-constexpr std::uint64_t most_slots = 64;
 constexpr std::uint64_t most_rate_per_s = 1'000'000;
 constexpr std::uint64_t longest_row_ns = std::uint64_t{86'400} * ns_per_s;
 
@@ -31,10 +29,7 @@ void require_possible(const RowPlan& plan) {
   if (plan.count == 0 && plan.duration_ns == 0) {
     throw Error::failed("a row that neither 'count' nor 'duration_ns' ends was asked for; give one of them");
   }
-  if (plan.slots * plan.message_bytes > most_reverse_memory_bytes) {
-    throw Error::failed(std::to_string(plan.slots) + " slots of " + std::to_string(plan.message_bytes) +
-                        " bytes are too much: a server gives 4 GiB; take fewer --slots");
-  }
+  require_guest_memory(plan.message_bytes, plan.slots);  // the pool has room for four more
 }
 
 }  // namespace
@@ -55,10 +50,10 @@ RowPlan read_reverse_message(const json& message) {
   expect(message, reverse_type);
   RowPlan plan;
   plan.operation = operation_field(message);
-  plan.message_bytes = number_field(message, "message_bytes", 1, most_message_bytes);
+  plan.message_bytes = number_field(message, "message_bytes", 1, most_guest_message_bytes);
   plan.count = number_field(message, "count", 0, UINT64_MAX);
   plan.duration_ns = static_cast<std::int64_t>(number_field(message, "duration_ns", 0, longest_row_ns));
-  plan.slots = static_cast<std::uint32_t>(number_field(message, "slots", 1, most_slots));
+  plan.slots = static_cast<std::uint32_t>(number_field(message, "slots", 1, most_guest_slots));
   plan.rate_per_s = static_cast<double>(number_field(message, "rate_per_s", 0, most_rate_per_s));
   plan.wait = wait_field(message);
   plan.touches_payload = flag_field(message, "touch");

@@ -10,9 +10,6 @@ namespace framewire {
 
 inline constexpr const char* reverse_type = "reverse";
 
-/// What a peer may ask for in `slots`; the pool has room for four more.
-inline constexpr std::uint64_t most_reverse_memory_bytes = std::uint64_t{4} << 30;
-
 /// The client, first: the row without its transport, which the session that follows agrees on. The reader refuses what
 /// would take too much memory or never end; it throws Error (failed) that names the field.
 nlohmann::json reverse_message(const RowPlan& plan);

@@ -42,7 +42,7 @@ Json row_json(const RowResult& row) {
           {"seconds", seconds_json(row.measuring_end().seconds)},
           {"gigabytes_per_second", rate_json(row.gigabytes_per_second())},
           {"messages_per_second", rate_json(row.messages_per_second())},
-          {"latency_us", row.has_latency() ? latency_json(row.measuring_end().latency_us) : no_latency_json()},
+          {"latency_us", row.has_latency() ? latency_json(row.latency_us()) : no_latency_json()},
           {"cpu_seconds", cpu_seconds},
           {"cpu_seconds_per_gigabyte", row.gigabytes() > 0 ? Json(cpu_seconds / row.gigabytes()) : Json(nullptr)},
           {"client_seconds", seconds_json(row.client.seconds)},
@@ -56,7 +56,7 @@ Json row_json(const RowResult& row) {
 
 const RowResult* socket_row_like(const std::vector<RowResult>& rows, const RowResult& row) {
   const auto found = std::ranges::find_if(rows, [&](const RowResult& other) {
-    return other.plan.transport == "socket" && other.plan.operation == "stream" &&
+    return other.plan.transport == socket_transport && other.plan.operation == "stream" &&
            other.plan.message_bytes == row.plan.message_bytes;
   });
   return found == rows.end() ? nullptr : &*found;
@@ -125,8 +125,7 @@ EndResult end_result_from_json(const std::string& text) {
 RowResult median_row(std::vector<RowResult> rows) {
   const auto middle = rows.begin() + static_cast<std::ptrdiff_t>(rows.size() / 2);
   std::ranges::nth_element(rows, middle, {}, [](const RowResult& row) {
-    return row.plan.operation == "latency" ? row.measuring_end().latency_us.p50
-                                           : row.gigabytes_per_second().value_or(0);
+    return row.plan.operation == "latency" ? row.latency_us().p50 : row.gigabytes_per_second().value_or(0);
   });
   return *middle;
 }
@@ -146,7 +145,7 @@ std::string rows_to_table(const std::vector<RowResult>& rows) {
                   "p50 us", "p99 us", "max us", "cli cpu", "srv cpu", "x socket");
   for (const RowResult& row : rows) {
     const double gigabytes = std::max(row.gigabytes(), 1e-12);
-    const LatencyUs& latency = row.measuring_end().latency_us;
+    const LatencyUs& latency = row.latency_us();
     const auto us = [&](double value) { return row.has_latency() ? fmt::format("{:.1f}", value) : "-"; };
     const auto messages = row.messages_per_second();
     const auto speed = row.gigabytes_per_second();

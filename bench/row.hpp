@@ -14,6 +14,8 @@ namespace framewire {
 
 /// The transport of the raw device, without a link.
 inline constexpr const char* raw_transport = "verbs";
+/// And of plain blocking sockets, the reference.
+inline constexpr const char* socket_transport = "socket";
 
 /// What is to be measured.
 struct RowPlan {
@@ -27,6 +29,7 @@ struct RowPlan {
   WaitMode wait = WaitMode::adaptive;  // of both ends; plain sockets block
   bool touches_payload = false;
   bool is_reverse = false;  // the server sends, and the client receives
+  bool is_remote = false;   // to a server that somebody has started, on whichever machine
 
   /// Whether `sent` messages in that time are all of them.
   [[nodiscard]] bool is_over(std::uint64_t sent, std::int64_t elapsed_ns) const noexcept {
@@ -53,7 +56,8 @@ struct EndResult {
 /// it is divided by are all messages: n of them are n times, never n - 1 intervals. Setting up lies before.
 /// The receiver of a link or socket knows the end, by the sender's clock; the sender hears of it later, with the
 /// receiver's last word. The client of the verbs knows it by its device's acknowledgement, as perftest does. Their
-/// server does not see the beginning: its time begins when it is ready, on which the client starts.
+/// server does not see the beginning: its time begins when it is ready, on which the client starts; so it is with plain
+/// sockets between machines.
 struct RowResult {
   RowPlan plan;
   EndResult client;
@@ -64,9 +68,12 @@ struct RowResult {
   [[nodiscard]] const EndResult& measuring_end() const noexcept {
     return is_raw() || plan.is_reverse ? client : server;
   }
-  /// From complete at the sender to received at the other end; of the verbs half of a round trip, and of their streams
-  /// none.
-  [[nodiscard]] bool has_latency() const noexcept { return !is_raw() || plan.operation == "latency"; }
+  /// From complete at the sender to received at the other end; of the verbs, and of sockets whose ends have no clock in
+  /// common, half of a round trip, and of their streams none.
+  [[nodiscard]] bool has_latency() const noexcept { return !is_by_round_trip() || plan.operation == "latency"; }
+  [[nodiscard]] const LatencyUs& latency_us() const noexcept {
+    return is_by_round_trip() ? client.latency_us : measuring_end().latency_us;
+  }
 
   [[nodiscard]] double gigabytes() const noexcept {
     return static_cast<double>(client.count) * static_cast<double>(plan.message_bytes) / 1e9;
@@ -78,6 +85,9 @@ struct RowResult {
   }
 
  private:
+  [[nodiscard]] bool is_by_round_trip() const noexcept {
+    return is_raw() || (plan.transport == socket_transport && plan.is_remote);
+  }
   [[nodiscard]] std::optional<double> per_second(double amount) const noexcept {
     return measuring_end().seconds > 0 ? std::optional(amount / measuring_end().seconds) : std::nullopt;
   }

@@ -1,27 +1,19 @@
 #include "bench/verbs_client.hpp"
 
-#include <chrono>
 #include <nlohmann/json.hpp>
-#include <thread>
 #include <utility>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "bench/bench_server.hpp"
 #include "bench/guest_messages.hpp"
 #include "bench/verbs_messages.hpp"
-#include "transport/control/authenticate.hpp"
-#include "transport/control/dial.hpp"
 #include "transport/rdma/raw_verbs.hpp"
-#include "transport/session/endpoint.hpp"
-#include "transport/session/handshake.hpp"
 #include "transport/session/rdma_data.hpp"
-#include "transport/socket_state.hpp"
 
 namespace framewire {
 
 namespace {
-
-constexpr std::int64_t answer_patience_ns = 20 * ns_per_s;  // the server may have gigabytes to set up
 
 RawPlan raw_plan_of(const RowPlan& plan) {
   return {.operation = raw_operation_from_name(plan.operation).value_or(RawOperation::write),
@@ -34,44 +26,8 @@ RawPlan raw_plan_of(const RowPlan& plan) {
           .period_ns = plan.rate_per_s > 0 ? static_cast<std::int64_t>(1e9 / plan.rate_per_s) : 0};
 }
 
-struct Server {
-  Authenticated authenticated;
-  HostPort data_to;
-
-  [[nodiscard]] MessageChannel& channel() const noexcept { return *authenticated.channel; }
-  [[nodiscard]] nlohmann::json receive() const { return channel().receive(monotonic_ns() + answer_patience_ns); }
-};
-
-Server greet(const EndpointOptions& endpoint, std::int64_t deadline_ns) {
-  Dialled dialled = dial(*endpoint.dial, deadline_ns);
-  HostPort data_to = reached(dialled, *endpoint.dial);
-  Server server{authenticate_dialler(std::move(dialled), authentication_of(endpoint)), std::move(data_to)};
-  exchange_hellos(server.channel(), bench_role, "framewire-bench " FRAMEWIRE_VERSION, {"viewer"});
-  watch_peer(server.channel().fd(), endpoint.peer_timeout_ns);
-  return server;
-}
-
-/// A server makes a new listener for each row of a link, and is not there for a moment then.
-Server find_server(const RowContext& context) {
-  constexpr std::chrono::milliseconds between_dials(50);
-  for (const std::int64_t give_up_ns = monotonic_ns() + server_patience_ns;;) {
-    throw_if_interrupted(context.interruption);
-    try {
-      return greet(context.endpoint, give_up_ns);
-    } catch (const Error& error) {
-      if (error.status() != ExitStatus::lost_peer) {
-        throw;
-      }
-      if (monotonic_ns() >= give_up_ns) {
-        throw no_server(*context.endpoint.dial, error.what());
-      }
-    }
-    std::this_thread::sleep_for(between_dials);
-  }
-}
-
 /// That nothing answers over RDMA is no loss of the server.
-std::unique_ptr<RdmaConnection> connect(const Server& server, const RawConnect& go, std::int64_t rdma_timeout_ns) {
+std::unique_ptr<RdmaConnection> connect(const BenchServer& server, const RawConnect& go, std::int64_t rdma_timeout_ns) {
   try {
     return dial_rdma({.host = server.data_to.host, .port = go.rdma_port}, Token::from_hex(go.token),
                      {go.session, LinkKind::rdma, 0}, raw_options(rdma_timeout_ns),
@@ -82,7 +38,7 @@ std::unique_ptr<RdmaConnection> connect(const Server& server, const RawConnect& 
 }
 
 /// Up to where both ends are ready. Throws Error.
-std::unique_ptr<RawVerbs> prepare(const Server& server, const RawPlan& plan, const EndpointOptions& endpoint) {
+std::unique_ptr<RawVerbs> prepare(const BenchServer& server, const RawPlan& plan, const EndpointOptions& endpoint) {
   server.channel().send(row_message(plan));
   const RawConnect go = read_connect_message(server.receive());
   auto verbs = std::make_unique<RawVerbs>(connect(server, go, endpoint.rdma_timeout_ns), plan, RawEnd::client);
@@ -103,23 +59,16 @@ void throw_if_told_why(MessageChannel& channel) {
   throw_if_fault(last);
 }
 
-RawResult drive(const Server& server, RawVerbs& verbs, const RowContext& context) {
-  MessageChannel& channel = server.channel();
+RawResult drive(const BenchServer& server, RawVerbs& verbs, const RowContext& context) {
   const auto look = [&]() -> std::optional<std::uint64_t> {
-    throw_if_interrupted(context.interruption);
-    if (const auto message = channel.try_receive()) {
-      throw_if_fault(*message);
-    }
-    if (tcp_peer_is_silent(channel.fd(), context.endpoint.peer_timeout_ns)) {
-      throw Error::lost_peer("the bench server's host does not answer");
-    }
+    server.look(context);
     return std::nullopt;
   };
   try {
-    return verbs.drive({.descriptor = channel.fd(), .look = look});
+    return verbs.drive({.descriptor = server.channel().fd(), .look = look});
   } catch (const Error& error) {
     if (error.status() == ExitStatus::lost_peer) {
-      throw_if_told_why(channel);
+      throw_if_told_why(server.channel());
     }
     throw;
   }
@@ -128,7 +77,7 @@ RawResult drive(const Server& server, RawVerbs& verbs, const RowContext& context
 }  // namespace
 
 RowResult measure_verbs_row(const RowPlan& plan, const RowContext& context) {
-  const Server server = find_server(context);
+  const BenchServer server = find_bench_server(context);
   std::unique_ptr<RawVerbs> verbs;
   try {
     verbs = prepare(server, raw_plan_of(plan), context.endpoint);
@@ -151,7 +100,7 @@ RowResult measure_verbs_row(const RowPlan& plan, const RowContext& context) {
                 .transport = raw_transport};
   require_every_message(row);
   verbs.reset();
-  server.channel().finish(monotonic_ns() + answer_patience_ns);  // it is free for the next row when it hangs up
+  server.finish();
   return row;
 }
 

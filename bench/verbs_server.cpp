@@ -9,12 +9,11 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "bench/guest_data.hpp"
 #include "bench/row.hpp"
 #include "bench/verbs_messages.hpp"
 #include "transport/rdma/raw_verbs.hpp"
-#include "transport/session/data_wait.hpp"
 #include "transport/session/handshake.hpp"
-#include "transport/session/messages.hpp"
 #include "transport/session/rdma_data.hpp"
 #include "transport/socket_state.hpp"
 
@@ -39,15 +38,9 @@ std::unique_ptr<RdmaConnection> connect(MessageChannel& channel, Door& door, con
   const DataConnection connection{random_session_id(), LinkKind::rdma, 0};
   channel.send(connect_message(
       {.session = connection.session, .token = door.issue(connection).hex(), .rdma_port = door.rdma_port()}));
-  for (DataWait wait(door, connection, channel);;) {
-    if (auto arrival = wait.next()) {
-      return RdmaConnection::accept(std::get<RdmaRequest>(std::move(*arrival)), raw_options(endpoint.rdma_timeout_ns),
-                                    monotonic_ns() + rdma_connection_timeout_ns);
-    }
-    if (wait.message() != nullptr) {
-      throw Error::failed("the client said " + message_type(*wait.message()) + " where it was to connect");
-    }
-  }
+  Arrival arrival = await_guest_data(door, connection, channel);
+  return RdmaConnection::accept(std::get<RdmaRequest>(std::move(arrival)), raw_options(endpoint.rdma_timeout_ns),
+                                monotonic_ns() + rdma_connection_timeout_ns);
 }
 
 RawResult measure(MessageChannel& channel, std::unique_ptr<RdmaConnection> connection, const RawPlan& plan,

@@ -12,12 +12,30 @@ namespace framewire {
 
 namespace {
 
-Finding link_finding(const char* link, const std::string& works_by, const std::string& trouble, bool is_wanted) {
+/// What can be in the way of a process that talks to itself.
+std::vector<std::string> local_fixes(const MachineFacts& machine) {
+  std::vector<std::string> fixes = {"ulimit -n \"$(ulimit -Hn)\""};
+  if (!machine.system.container.empty()) {
+    fixes.emplace_back("docker run --security-opt seccomp=unconfined IMAGE");
+  }
+  return fixes;
+}
+
+std::vector<std::string> tcp_fixes(const MachineFacts& machine) {
+  const auto is_off = [](const NetworkInterface& one) { return one.is_loopback && !one.is_up; };
+  const auto lo = std::ranges::find_if(machine.network.interfaces, is_off);
+  return {lo != machine.network.interfaces.end() ? fmt::format("sudo ip link set dev {} up", shell_word(lo->name))
+                                                 : std::string("sudo iptables -I INPUT -i lo -j ACCEPT")};
+}
+
+Finding link_finding(const char* link, const std::string& works_by, const std::string& trouble, bool is_wanted,
+                     std::vector<std::string> fixes) {
   Finding finding{.area = "Links", .name = link, .value = works_by};
   if (!trouble.empty()) {
     finding.level = is_wanted ? Level::problem : Level::warning;
     finding.value = "does not work";
     finding.text = fmt::format("Trying it failed: {}.", trouble);
+    finding.fix = std::move(fixes);
   }
   return finding;
 }
@@ -47,6 +65,9 @@ Finding key_finding(const KeyFacts& key) {
     finding.text = fmt::format("framewire's programs refuse it: {}.", key.trouble);
     if (key.is_own && key.mode.size() == 4 && !key.mode.ends_with("00")) {
       finding.fix = {fmt::format("chmod 600 {}", shell_word(key.path))};
+    } else if (key.exists && !key.is_own) {
+      finding.fix = {fmt::format("sudo chown \"$(id -un)\" {0}", shell_word(key.path)),
+                     fmt::format("chmod 600 {0}", shell_word(key.path))};
     }
   } else if (key.exists) {
     finding.value = fmt::format("{}, mode {}", key.path, key.mode);
@@ -97,10 +118,10 @@ Findings judge_links(const MachineFacts& machine, std::optional<LinkKind> wanted
   // Where nothing is asked for, one link that works is enough.
   const bool is_stuck = !wanted && !works.local && !works.tcp && !works.rdma.is_usable();
   Findings findings;
-  findings.push_back(
-      link_finding("local", "shared memory works", machine.links.local_trouble, wanted == LinkKind::local || is_stuck));
+  findings.push_back(link_finding("local", "shared memory works", machine.links.local_trouble,
+                                  wanted == LinkKind::local || is_stuck, local_fixes(machine)));
   findings.push_back(link_finding("tcp", "a connection through 127.0.0.1 works", machine.links.tcp_trouble,
-                                  wanted == LinkKind::tcp || is_stuck));
+                                  wanted == LinkKind::tcp || is_stuck, tcp_fixes(machine)));
   findings.push_back(rdma_link_finding(works.rdma, wanted == LinkKind::rdma));
   return findings;
 }
@@ -119,14 +140,15 @@ Findings judge_system(const SystemFacts& system, const KeyFacts& key) {
                         .text = "Device files and limits are those that the container was given."});
   }
   findings.push_back(processor_finding(system));
-  const bool has_all = system.programs_beside.size() == 4;
-  findings.push_back(
-      {.area = "This machine",
-       .name = "programs",
-       .level = has_all ? Level::ok : Level::note,
-       .value = system.programs_beside.empty() ? "none beside this one"
-                                               : fmt::format("{}", fmt::join(system.programs_beside, ", ")),
-       .text = has_all ? "" : "Not all of framewire is installed here; what is missing is not looked at."});
+  Finding programs{.area = "This machine", .name = "programs"};
+  programs.value = system.programs_beside.empty() ? "none beside this one"
+                                                  : fmt::format("{}", fmt::join(system.programs_beside, ", "));
+  if (system.programs_beside.size() < 4) {
+    programs.level = Level::note;
+    programs.text = "Not all of framewire is installed here, and what is missing is not looked at; in its source tree:";
+    programs.fix = {"scripts/package && sudo apt-get install ./build/packages/*.deb"};
+  }
+  findings.push_back(std::move(programs));
   findings.push_back(key_finding(key));
   return findings;
 }

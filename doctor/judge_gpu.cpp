@@ -68,6 +68,35 @@ Finding cuda_finding(const GpuFacts& gpu) {
   return finding;
 }
 
+/// Whether a network card could take frames out of the GPU's memory: by a descriptor of that memory (DMA-BUF), which
+/// the card's driver has to take, or by NVIDIA's module that lets all of them reach it. As a fact, like CUDA; only
+/// where both cards are there and nothing but the module is missing, with the command.
+Finding gpu_direct_finding(const MachineFacts& machine) {
+  const GpuFacts& gpu = machine.gpu;
+  Finding finding{.area = area, .name = "GPUDirect"};
+  finding.text = "Not used by this version.";
+  const auto is_card = [](const RdmaAdapter& one) { return one.pci && one.device; };
+  const auto takes_dma_buf = [&](const RdmaAdapter& one) { return is_card(one) && one.device->takes_dma_buf == true; };
+  const bool may_be_reached = std::ranges::any_of(gpu.devices, &CudaDevice::has_gpu_direct);
+  if (gpu.devices.empty()) {
+    finding.value = gpu.cuda_trouble.empty() ? "CUDA lists no device" : "not known: " + gpu.cuda_trouble;
+  } else if (std::ranges::none_of(machine.rdma.adapters, is_card)) {
+    finding.value = "no RDMA card here that could reach the GPU's memory";
+  } else if (std::ranges::any_of(gpu.devices, &CudaDevice::has_dma_buf) &&
+             std::ranges::any_of(machine.rdma.adapters, takes_dma_buf)) {
+    finding.value = "possible, by DMA-BUF";
+  } else if (!may_be_reached) {
+    finding.value = "not possible: this GPU lets no other device reach its memory";
+  } else if (gpu.has_peermem) {
+    finding.value = "possible, by nvidia_peermem";
+  } else {
+    finding.level = Level::note;
+    finding.value = "possible, once nvidia_peermem is loaded";
+    finding.fix = {"sudo modprobe nvidia_peermem"};
+  }
+  return finding;
+}
+
 }  // namespace
 
 Findings judge_gpu(const MachineFacts& machine) {
@@ -75,6 +104,7 @@ Findings judge_gpu(const MachineFacts& machine) {
   const GpuFacts& gpu = machine.gpu;
   if (!gpu.kernel_driver.empty() || !gpu.cards.empty() || !gpu.devices.empty()) {
     findings.push_back(cuda_finding(gpu));
+    findings.push_back(gpu_direct_finding(machine));
   }
   return findings;
 }

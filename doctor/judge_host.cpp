@@ -144,8 +144,8 @@ Finding wrong_program(const HostFacts& host) {
     default:
       return problem(host, "programs", "framewire-bench is missing",
                      "It measures the links, and has to lie beside framewire-doctor: install all of framewire's "
-                     "programs in one folder.",
-                     {});
+                     "programs in one folder; in its source tree:",
+                     {"scripts/package && sudo apt-get install ./build/packages/*.deb"});
   }
 }
 

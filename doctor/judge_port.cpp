@@ -47,13 +47,15 @@ void explain(const RdmaPortView& view, Finding& finding) {
       finding.text =
           fmt::format("A session needs one, and there is {}. A low limit of locked memory is the usual reason.",
                       view.adapter->device->queue_pair_trouble);
+      finding.fix = {"sudo prlimit --memlock=unlimited --pid $$   # this shell, at once"};
       break;
     case PortFault::waits_for_subnet_manager:
       finding.text = "InfiniBand needs a subnet manager on one machine or switch of the fabric; here is one to run:";
       finding.fix = {"sudo apt-get install opensm"};
       break;
     case PortFault::being_set_up:
-      finding.text = "That takes a moment. If it stays so, the log of the subnet manager (opensm) says why.";
+      finding.text = "That takes a moment. If it stays so, on the machine that runs the subnet manager:";
+      finding.fix = {"sudo systemctl restart opensm && sudo journalctl -u opensm -n 20"};
       break;
     case PortFault::down:
       if (view.base != nullptr && !view.base->is_up) {

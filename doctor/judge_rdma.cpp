@@ -175,7 +175,9 @@ Finding adapter_finding(const RdmaAdapter& adapter, Level fault_level) {
   if (!device.trouble.empty()) {
     finding.level = std::max(fault_level, Level::warning);
     finding.value = device.trouble;
-    finding.text = "Device files that this user may not open are the usual reason.";
+    finding.text = "Device files that this user may not open are the usual reason; the kernel's own words:";
+    finding.fix = {fmt::format("sudo dmesg | grep -i -e rdma -e infiniband -e {}",
+                               shell_word(adapter.driver.empty() ? adapter.name : adapter.driver))};
     return finding;
   }
   finding.value = fmt::format("{}{}{}", adapter.driver.empty() ? "in software" : adapter.driver,

@@ -51,6 +51,29 @@ TEST(Plan, ARowEndsByCountOrTimeOrBoth) {
   EXPECT_FALSE(row({"--count", "10", "--duration", "5s"}).is_over(9, 1));
 }
 
+/// Beside the links, whichever machine the server is on.
+TEST(Plan, PlainSocketsAreTheReferenceThereToo) {
+  const BenchOptions there = parse({"big", "--message-bytes", "64"});
+  const std::vector<std::string> transports = transports_here(there);
+  EXPECT_EQ(transports.front(), socket_transport);
+  EXPECT_EQ(std::ranges::count(transports, "local"), 0);
+  EXPECT_TRUE(plan_rows(there, transports).front().is_remote);
+  EXPECT_FALSE(plan_rows(parse({}), {socket_transport}).front().is_remote);
+  EXPECT_EQ(transports_here(parse({"big", "--encrypt"})), std::vector<std::string>{"tcp"});
+}
+
+/// Clocks of two machines have nothing in common.
+TEST(Plan, ASocketToAnotherMachineHasNoLatencyButOfRoundTrips) {
+  const auto has_latency = [](const std::vector<const char*>& words, const char* operation) {
+    RowResult row{.plan = plan_rows(parse(words), {socket_transport}).front(), .client = {}, .server = {}};
+    row.plan.operation = operation;
+    return row.has_latency();
+  };
+  EXPECT_TRUE(has_latency({}, "stream"));
+  EXPECT_FALSE(has_latency({"big"}, "stream"));
+  EXPECT_TRUE(has_latency({"big"}, "latency"));
+}
+
 TEST(Plan, OnlyLinksGoInReverse) {
   const BenchOptions options = parse({"--reverse"});
   for (const std::string& transport : transports_here(options)) {

@@ -41,7 +41,7 @@ TEST(Judge, AKeyThatProgramsRefuseIsAProblem) {
   machine.key.path = "/home/a b/it's/key";
   EXPECT_EQ(find(judged(machine), "key").fix, std::vector<std::string>{R"(chmod 600 '/home/a b/it'\''s/key')"});
   machine.key.is_own = false;  // its mode is not this user's to change
-  EXPECT_TRUE(find(judged(machine), "key").fix.empty());
+  EXPECT_EQ(find(judged(machine), "key").fix.front(), R"x(sudo chown "$(id -un)" '/home/a b/it'\''s/key')x");
   machine.key = {.path = "/home/u/.config/framewire/key", .exists = false, .mode = "", .is_own = false, .trouble = ""};
   EXPECT_EQ(find(judged(machine), "key").level, Level::note);
   EXPECT_EQ(find(judged(machine), "key").fix.front(), "framewire key");
@@ -134,9 +134,44 @@ TEST(Judge, CudaIsAFactAndNoAdvice) {
     EXPECT_EQ(cuda.level, Level::ok);
     EXPECT_EQ(cuda.value, "not used by this version; NVIDIA H200, driver 550.54.14");
     EXPECT_TRUE(cuda.fix.empty());
-    EXPECT_EQ(find(findings, "GPUDirect").value, "missing");
+    EXPECT_EQ(find(findings, "GPUDirect").level, Level::ok);
     machine.gpu.devices = {{"NVIDIA H200", "0000:65:00.0", true, true}};
   }
+}
+
+TEST(Judge, GpuDirectIsWhatBothCardsAllow) {
+  MachineFacts machine = test::rdma_machine();
+  EXPECT_EQ(find(judged(machine), "GPUDirect").value, "missing");
+  machine.gpu.kernel_driver = "550.54.14";
+  machine.gpu.cuda_trouble = "libcuda.so.1: cannot open shared object file";
+  EXPECT_EQ(find(judged(machine), "GPUDirect").value, "not known: libcuda.so.1: cannot open shared object file");
+  machine.gpu.cuda_trouble.clear();
+  machine.gpu.devices = {{"NVIDIA H200", "0000:65:00.0", true, true}};
+  EXPECT_EQ(find(judged(machine), "GPUDirect").value, "possible, by DMA-BUF");
+  machine.rdma.adapters.front().device->takes_dma_buf = false;
+  const Finding finding = find(judged(machine), "GPUDirect");
+  EXPECT_EQ(finding.level, Level::note);
+  EXPECT_EQ(finding.fix, std::vector<std::string>{"sudo modprobe nvidia_peermem"});
+  machine.gpu.has_peermem = true;
+  EXPECT_EQ(find(judged(machine), "GPUDirect").value, "possible, by nvidia_peermem");
+  machine.gpu.devices.front().has_gpu_direct = false;
+  EXPECT_EQ(find(judged(machine), "GPUDirect").value, "not possible: this GPU lets no other device reach its memory");
+  machine.rdma.adapters.clear();
+  EXPECT_EQ(find(judged(machine), "GPUDirect").value, "no RDMA card here that could reach the GPU's memory");
+}
+
+/// What warns comes with a command, and where none mends it with one that shows the cause.
+TEST(Judge, LinksThatDoNotWorkComeWithACommand) {
+  MachineFacts machine = plain_machine();
+  machine.links.tcp_trouble = "cannot listen: Cannot assign requested address";
+  machine.network.interfaces.push_back({.name = "lo", .index = 1, .is_loopback = true});
+  EXPECT_EQ(find(judged(machine), "tcp").fix, std::vector<std::string>{"sudo ip link set dev lo up"});
+  machine.network.interfaces.back().is_up = true;
+  EXPECT_EQ(find(judged(machine), "tcp").fix, std::vector<std::string>{"sudo iptables -I INPUT -i lo -j ACCEPT"});
+  machine.links.local_trouble = "cannot create shared memory for a page: Operation not permitted";
+  EXPECT_EQ(find(judged(machine), "local").fix, std::vector<std::string>{"ulimit -n \"$(ulimit -Hn)\""});
+  machine.system.container = "docker";
+  EXPECT_TRUE(has(find(judged(machine), "local").fix.back(), "seccomp=unconfined"));
 }
 
 TEST(Judge, EveryWarningAndProblemSaysWhatItMeans) {

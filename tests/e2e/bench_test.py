@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import socket
 import struct
@@ -64,9 +65,71 @@ class Bench(harness.EndToEnd):
         server = self.start(harness.BIN / "framewire-bench", "--listen", f"127.0.0.1:{port}", stdout=subprocess.DEVNULL)
         server.wait_line("^waiting for a sender on ")
         rows = json.loads(self.bench(f"127.0.0.1:{port}", "--message-bytes", "64k", "--count", "50", "--json"))["results"]
-        self.check_rows(rows, {"tcp"}, 50)
+        self.check_rows([row for row in rows if row["transport"] != "socket"], {"tcp"}, 50)
         server.interrupt()
         self.ends(server)
+
+    def bench_server(self, *options, **more) -> harness.Program:
+        server = self.start(harness.BIN / "framewire-bench", "--listen", "127.0.0.1:0", *options, **more)
+        port = server.wait_line(r"^waiting for a sender on .*:(\d+)").group(1)
+        server.port, server.address = int(port), f"127.0.0.1:{port}"
+        return server
+
+    def test_plain_sockets_beside_a_server_that_was_started(self):
+        """Where the clocks may differ a stream has no latency, and the other row that of half a round trip."""
+        with self.file("server").open("w+b") as said:
+            server = self.bench_server(stdout=said)
+            rows = json.loads(self.bench(server.address, "--message-bytes", "64,1M", "--count", "50", "--json", "--touch"))["results"]
+            sockets = [row for row in rows if row["transport"] == "socket"]
+            self.assertEqual([(row["operation"], row["count"]) for row in sockets], [("stream", 50)] * 2 + [("latency", 50)] * 2)
+            for row in sockets:
+                self.assertTrue(0 < row["server_seconds"] <= row["client_seconds"], row)
+                latency = row["latency_us"]
+                self.assertTrue(latency["p50"] is None if row["operation"] == "stream" else 0 < latency["p50"] <= latency["p99"] <= latency["max"])
+            server.interrupt()
+            self.ends(server)
+        self.assertEqual(len(re.findall(r"^socket +50 messages of (64|1048576) bytes in .* GB/s$", self.file("server").read_text(), re.M)), 4)
+
+    def test_plain_sockets_that_a_server_does_not_allow(self):
+        key = self.file("key")
+        self.ends(self.start(harness.BIN / "framewire", "key", "--file", key))
+        for options in (("--transport", "local"), ("--encrypt",)):
+            with self.subTest(options):
+                server = self.bench_server(*options, "--key", key)
+                self.bench(server.address, "--transport", "socket", "--count", "5", "--key", key, status=harness.REFUSED)
+                (line,) = self.program.lines
+                self.assertRegex(line, "^framewire-bench: .*takes no plain sockets: its --transport or --encrypt")
+                server.interrupt()
+                self.ends(server)
+
+    def test_plain_sockets_whose_server_goes(self):
+        for fault, wanted in ((signal.SIGKILL, "the bench server|the plain-socket server left|the peer"),
+                              (signal.SIGSTOP, "has not taken a message within 10 s|does not answer")):
+            with self.subTest(fault.name):
+                server = self.bench_server("--verbose")
+                client = self.start(harness.BIN / "framewire-bench", server.address, "--transport", "socket", "--message-bytes", "1M",
+                                    "--duration", "60s", "--operation", "stream", "--verbose", stdout=subprocess.DEVNULL)
+                client.wait_line("socket stream")
+                harness.wait_until(lambda: harness.is_connected(server.port), "the data connection")
+                server.process.send_signal(fault)
+                self.ends(client, harness.LOST)
+                client.wait_line(f"^framewire-bench: .*({wanted})")
+                server.kill()
+
+    def test_plain_sockets_end_with_whoever_is_interrupted(self):
+        for victim in ("client", "server"):
+            with self.subTest(victim):
+                server = self.bench_server("--verbose")
+                client = self.start(harness.BIN / "framewire-bench", server.address, "--transport", "socket", "--message-bytes", "1M",
+                                    "--duration", "60s", "--operation", "stream", "--verbose", stdout=subprocess.DEVNULL)
+                client.wait_line("socket stream")
+                harness.wait_until(lambda: harness.is_connected(server.port), "the data connection")
+                (client if victim == "client" else server).interrupt()
+                self.ends(client, harness.OK if victim == "client" else harness.LOST)
+                if victim == "client":
+                    server.wait_line("a client's row ended early")
+                    server.interrupt()
+                self.ends(server)
 
     def server_on(self, port: int, *options):
         server = self.start(harness.BIN / "framewire-bench", "--listen", f"127.0.0.1:{port}", *options, stdout=subprocess.DEVNULL)

@@ -37,11 +37,21 @@ def free_port() -> int:
 
 def listening_on(port: int) -> set[str]:
     """At which addresses somebody does, as the kernel writes them but for zeros at both ends."""
+    return tcp_ends(port, "0A")
+
+
+def is_connected(port: int) -> bool:
+    """Whether somebody has a TCP connection to it."""
+    return bool(tcp_ends(port, "01"))
+
+
+def tcp_ends(port: int, state: str) -> set[str]:
+    """The addresses of this machine's ends of TCP at that port which are in that state of the kernel's (net/tcp_states.h)."""
     found = set()
     for table in ("tcp", "tcp6"):
         for line in pathlib.Path("/proc/net", table).read_text().splitlines()[1:]:
             address, number = line.split()[1].split(":")
-            if int(number, 16) == port and line.split()[3] == "0A":
+            if int(number, 16) == port and line.split()[3] == state:
                 found.add(address.strip("0"))
     return found
 

@@ -1,0 +1,69 @@
+#include "bench/bench_server.hpp"
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "bench/guest_messages.hpp"
+#include "transport/control/dial.hpp"
+#include "transport/session/endpoint.hpp"
+#include "transport/session/handshake.hpp"
+#include "transport/socket_state.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr std::int64_t answer_patience_ns = 20 * ns_per_s;
+
+BenchServer greet(const EndpointOptions& endpoint, std::int64_t deadline_ns) {
+  Dialled dialled = dial(*endpoint.dial, deadline_ns);
+  HostPort data_to = reached(dialled, *endpoint.dial);
+  BenchServer server{authenticate_dialler(std::move(dialled), authentication_of(endpoint)), std::move(data_to)};
+  exchange_hellos(server.channel(), bench_role, "framewire-bench " FRAMEWIRE_VERSION, {"viewer"});
+  watch_peer(server.channel().fd(), endpoint.peer_timeout_ns);
+  return server;
+}
+
+}  // namespace
+
+nlohmann::json BenchServer::receive() const {
+  return channel().receive(monotonic_ns() + answer_patience_ns);
+}
+
+void BenchServer::look(const RowContext& context) const {
+  throw_if_interrupted(context.interruption);
+  if (const auto message = channel().try_receive()) {
+    throw_if_fault(*message);
+  }
+  if (tcp_peer_is_silent(channel().fd(), context.endpoint.peer_timeout_ns)) {
+    throw Error::lost_peer("the bench server's host does not answer");
+  }
+}
+
+void BenchServer::finish() const {
+  channel().finish(monotonic_ns() + answer_patience_ns);
+}
+
+BenchServer find_bench_server(const RowContext& context) {
+  constexpr std::chrono::milliseconds between_dials(50);
+  for (const std::int64_t give_up_ns = monotonic_ns() + server_patience_ns;;) {
+    throw_if_interrupted(context.interruption);
+    try {
+      return greet(context.endpoint, give_up_ns);
+    } catch (const Error& error) {
+      if (error.status() != ExitStatus::lost_peer) {
+        throw;
+      }
+      if (monotonic_ns() >= give_up_ns) {
+        throw no_server(*context.endpoint.dial, error.what());
+      }
+    }
+    std::this_thread::sleep_for(between_dials);
+  }
+}
+
+}  // namespace framewire

@@ -1,0 +1,30 @@
+// The server of a row that no session measures, as its client meets it.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "bench/client.hpp"
+#include "transport/control/address.hpp"
+#include "transport/control/authenticate.hpp"
+
+namespace framewire {
+
+/// A bench server that has heard the hello of its guest. One thread.
+struct BenchServer {
+  Authenticated authenticated;
+  HostPort data_to;  // where its data connections go
+
+  [[nodiscard]] MessageChannel& channel() const noexcept { return *authenticated.channel; }
+  /// Its next message; it may have gigabytes to set up. Throws Error.
+  [[nodiscard]] nlohmann::json receive() const;
+  /// Throws where the row is to end: interrupted, the server's host silent, or with the words of a fault of its.
+  void look(const RowContext& context) const;
+  /// Hangs up, when the server has: then it is free for the next row.
+  void finish() const;
+};
+
+/// Dials the context's server, which makes a new listener for each row of a link and is not there for a moment then.
+/// Throws Error, and Interrupted.
+BenchServer find_bench_server(const RowContext& context);
+
+}  // namespace framewire

@@ -1,0 +1,61 @@
+#include "bench/socket_client.hpp"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "bench/bench_server.hpp"
+#include "bench/socket_ends.hpp"
+#include "bench/socket_messages.hpp"
+#include "bench/verbs_messages.hpp"
+#include "transport/session/data_link.hpp"
+
+namespace framewire {
+
+namespace {
+
+/// The proven connection. That the server cannot have it is no fault of this end.
+FileDescriptor connect(const BenchServer& server, const RowPlan& plan, const EndpointOptions& endpoint) {
+  try {
+    server.channel().send(socket_message(plan));
+    const SocketConnect go = read_socket_connect_message(server.receive());
+    auto path = dial_data(server.data_to, 0, Token::from_hex(go.token), {go.session, LinkKind::tcp, 0},
+                          {.peer_timeout_ns = endpoint.peer_timeout_ns, .lifeline = server.channel().fd()});
+    return std::get<FileDescriptor>(std::move(path));
+  } catch (const Error& error) {
+    throw CannotBegin(error);
+  }
+}
+
+}  // namespace
+
+RowResult measure_socket_row(const RowPlan& plan, const RowContext& context) {
+  const BenchServer server = find_bench_server(context);
+  const FileDescriptor socket = connect(server, plan, context.endpoint);
+  set_up_plain_socket(socket.get());
+  // The server's channel is looked at now and then: a call to the kernel for each small message would be measured, too.
+  constexpr std::int64_t between_looks_ns = ns_per_s / 2;
+  std::int64_t next_look_ns = 0;
+  const auto look = [&] {
+    throw_if_interrupted(context.interruption);
+    if (const std::int64_t now_ns = monotonic_ns(); now_ns >= next_look_ns) {
+      server.look(context);
+      next_look_ns = now_ns + between_looks_ns;
+    }
+  };
+  SocketSender sender(socket.get(), plan, look);
+  const SocketSent sent = sender.send_all_messages();
+  RowResult row{.plan = plan, .client = {}, .server = {}};
+  row.server = end_result_from_json(read_result_message(server.receive()));
+  row.client = {.count = sent.count,
+                .seconds = static_cast<double>(monotonic_ns() - sent.begin_ns) / 1e9,
+                .cpu_seconds = static_cast<double>(sent.cpu_ns) / 1e9,
+                .latency_us = sent.latency_us,
+                .transport = socket_transport};
+  require_every_message(row);
+  server.finish();
+  return row;
+}
+
+}  // namespace framewire

@@ -1,0 +1,189 @@
+#include "bench/socket_ends.hpp"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include <cerrno>
+#include <cstring>
+#include <numeric>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/file_descriptor.hpp"
+#include "base/wait.hpp"
+
+namespace framewire {
+
+namespace {
+
+/// For a message, a read of a socket, and the last word.
+constexpr std::int64_t patience_ns = 10 * ns_per_s;
+/// And so much more for what it holds: 10 MB/s is slow, but moves.
+constexpr std::int64_t patience_ns_per_byte = 100;
+constexpr std::int64_t between_looks_us = 500'000;
+
+// What stands before a message.
+constexpr std::uint64_t message_kind = 0;
+constexpr std::uint64_t warm_up_kind = 1;  // it counts for nothing, and its answer says that the receiver is ready
+constexpr std::uint64_t end_kind = 2;
+
+struct MessageHeader {
+  std::uint64_t kind = message_kind;
+  std::int64_t sent_ns = 0;
+};
+static_assert(sizeof(MessageHeader) == 16);
+
+bool has_only_waited(ssize_t result) noexcept {
+  return result < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
+}
+
+/// False when the other end is gone, or may have been stopped. A receiver that stands still can still take a few bytes
+/// now and then, as its kernel tidies up what it holds: what counts is that all of it went, since `begin_ns`.
+bool send_all(int socket, const void* data, std::size_t size, std::int64_t begin_ns, const SocketLook& look,
+              int flags = 0) {
+  const auto* at = static_cast<const std::byte*>(data);
+  const std::int64_t limit_ns = patience_ns + static_cast<std::int64_t>(size) * patience_ns_per_byte;
+  for (;;) {
+    const auto sent = ::send(socket, at, size, MSG_NOSIGNAL | flags);
+    if (sent == static_cast<ssize_t>(size)) {
+      return true;
+    }
+    if (sent <= 0 && !has_only_waited(sent)) {
+      return false;
+    }
+    look();
+    if (monotonic_ns() - begin_ns >= limit_ns) {
+      return false;
+    }
+    const std::size_t gone = sent > 0 ? static_cast<std::size_t>(sent) : 0;
+    at += gone;
+    size -= gone;
+  }
+}
+
+/// False when the other end is gone, or nothing came of it for so long.
+bool receive_all(int socket, void* data, std::size_t size, const SocketLook& look) {
+  auto* at = static_cast<std::byte*>(data);
+  std::int64_t heard_ns = 0;  // no clock is read where nothing is waited for
+  while (size > 0) {
+    const auto got = ::recv(socket, at, size, MSG_WAITALL);
+    if (got == static_cast<ssize_t>(size)) {
+      return true;
+    }
+    if (got <= 0 && !has_only_waited(got)) {
+      return false;
+    }
+    look();
+    if (got > 0 || heard_ns == 0) {
+      heard_ns = monotonic_ns();
+    } else if (monotonic_ns() - heard_ns >= patience_ns) {
+      return false;
+    }
+    const std::size_t come = got > 0 ? static_cast<std::size_t>(got) : 0;
+    at += come;
+    size -= come;
+  }
+  return true;
+}
+
+std::span<std::byte> slot_of(const HostBlock& block, const RowPlan& plan, std::uint64_t index) {
+  return block.bytes().subspan(index % plan.slots * plan.message_bytes, plan.message_bytes);
+}
+
+/// Whether the receiver says a byte for it, and the sender waits for that.
+bool is_answered(std::uint64_t kind, const RowPlan& plan) noexcept {
+  return kind == warm_up_kind || plan.operation == "latency";
+}
+
+}  // namespace
+
+void set_up_plain_socket(int socket) {
+  set_non_blocking(socket, false);
+  const timeval patience{.tv_sec = 0, .tv_usec = between_looks_us};
+  ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+}
+
+SocketReport receive_over_socket(int socket, const RowPlan& plan, const SocketLook& look) {
+  const auto block = HostBlock::create_private("socket buffers", plan.message_bytes * plan.slots);
+  SocketReport report;
+  Histogram latency;
+  std::int64_t cpu_begin_ns = process_cpu_ns();
+  std::uint64_t sum = 0;
+  for (MessageHeader header; receive_all(socket, &header, sizeof header, look) && header.kind != end_kind;) {
+    const auto slot = slot_of(*block, plan, report.count);
+    if (!receive_all(socket, slot.data(), slot.size(), look)) {
+      break;
+    }
+    report.last_ns = monotonic_ns();
+    if (plan.touches_payload) {
+      sum = std::accumulate(slot.begin(), slot.end(), sum,
+                            [](std::uint64_t s, std::byte b) { return s + std::to_integer<std::uint64_t>(b); });
+    }
+    if (header.kind == warm_up_kind) {
+      cpu_begin_ns = process_cpu_ns();
+      report.ready_ns = report.last_ns;
+    } else {
+      latency.add(report.last_ns - header.sent_ns);
+      ++report.count;
+    }
+    if (is_answered(header.kind, plan) && !send_all(socket, &sum, 1, report.last_ns, look)) {
+      break;
+    }
+  }
+  report.cpu_ns = process_cpu_ns() - cpu_begin_ns;
+  report.latency_us = latency_of(latency);
+  return report;
+}
+
+SocketSender::SocketSender(int socket, const RowPlan& plan, SocketLook look)
+    : socket_(socket),
+      plan_(plan),
+      look_(std::move(look)),
+      block_(HostBlock::create("socket buffers", plan.message_bytes * plan.slots)) {}
+
+void SocketSender::send(std::uint64_t kind, std::uint64_t number) const {
+  const auto slot = slot_of(*block_, plan_, number);
+  if (plan_.touches_payload) {
+    std::memset(slot.data(), static_cast<int>(number & 0xff), slot.size());
+  }
+  const MessageHeader header{.kind = kind, .sent_ns = monotonic_ns()};
+  char answer = 0;
+  if (!send_all(socket_, &header, sizeof header, header.sent_ns, look_, MSG_MORE) ||
+      !send_all(socket_, slot.data(), slot.size(), header.sent_ns, look_) ||
+      (is_answered(kind, plan_) && !receive_all(socket_, &answer, 1, look_))) {
+    throw Error::lost_peer("the plain-socket server left, or has not taken a message within " +
+                           std::to_string(patience_ns / ns_per_s) + " s");
+  }
+}
+
+SocketSent SocketSender::send_all_messages() {
+  send(warm_up_kind, 0);
+  SocketSent sent{.begin_ns = monotonic_ns()};
+  Histogram round_trip_halves;
+  const std::int64_t cpu_begin_ns = process_cpu_ns();
+  const std::int64_t period_ns = plan_.rate_per_s > 0 ? static_cast<std::int64_t>(1e9 / plan_.rate_per_s) : 0;
+  for (std::int64_t now_ns = sent.begin_ns; !plan_.is_over(sent.count, now_ns - sent.begin_ns); ++sent.count) {
+    look_();
+    if (period_ns > 0) {
+      wait_until({}, sent.begin_ns + static_cast<std::int64_t>(sent.count) * period_ns);
+      now_ns = monotonic_ns();
+    }
+    send(message_kind, sent.count);
+    const std::int64_t before_ns = std::exchange(now_ns, monotonic_ns());
+    if (plan_.operation == "latency") {
+      round_trip_halves.add((now_ns - before_ns) / 2);
+    }
+  }
+  const MessageHeader last{.kind = end_kind};
+  send_all(socket_, &last, sizeof last, monotonic_ns(), look_);
+  sent.cpu_ns = process_cpu_ns() - cpu_begin_ns;
+  sent.latency_us = latency_of(round_trip_halves);
+  return sent;
+}
+
+}  // namespace framewire

@@ -1,0 +1,57 @@
+// The two ends of a row of plain blocking sockets: send() and recv() with MSG_WAITALL, nothing else.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "bench/row.hpp"
+#include "memory/host_block.hpp"
+
+namespace framewire {
+
+/// What an end asks that has waited for half a second: throws, where the row is over.
+using SocketLook = std::function<void()>;
+
+/// Makes a connected socket one that blocks, and lets its ends look around now and then.
+void set_up_plain_socket(int socket);
+
+/// What the receiving end has seen. Times by its own clock.
+struct SocketReport {
+  std::uint64_t count = 0;
+  std::int64_t ready_ns = 0;  // when it answered the warm-up, on which the sender begins
+  std::int64_t last_ns = 0;   // when the last message was there
+  std::int64_t cpu_ns = 0;
+  LatencyUs latency_us{};  // from one clock to the other: worth something within one machine
+};
+
+/// Receives until the sender says that it was the last, leaves, or stands still for too long.
+SocketReport receive_over_socket(int socket, const RowPlan& plan, const SocketLook& look);
+
+/// What the sending end has seen.
+struct SocketSent {
+  std::uint64_t count = 0;
+  std::int64_t begin_ns = 0;  // before the first message
+  std::int64_t cpu_ns = 0;
+  LatencyUs latency_us{};  // "latency": half of every round trip
+};
+
+/// The sending end, whose memory stands before its first message. One thread.
+class SocketSender {
+ public:
+  /// The socket and the plan outlive it.
+  SocketSender(int socket, const RowPlan& plan, SocketLook look);
+
+  /// Warms up, and sends until the plan is fulfilled. Throws Error (lost_peer), and what look() throws.
+  SocketSent send_all_messages();
+
+ private:
+  void send(std::uint64_t kind, std::uint64_t number) const;
+
+  int socket_;
+  const RowPlan& plan_;
+  const SocketLook look_;
+  std::shared_ptr<HostBlock> block_;
+};
+
+}  // namespace framewire

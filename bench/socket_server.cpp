@@ -1,0 +1,71 @@
+#include "bench/socket_server.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/error.hpp"
+#include "bench/guest_data.hpp"
+#include "bench/socket_ends.hpp"
+#include "bench/socket_messages.hpp"
+#include "bench/verbs_messages.hpp"
+#include "transport/session/handshake.hpp"
+#include "transport/socket_state.hpp"
+
+namespace framewire {
+
+namespace {
+
+RowPlan read_plan(MessageChannel& channel, const nlohmann::json& request) {
+  try {
+    return read_socket_message(request);
+  } catch (const Error& error) {
+    refuse(channel, error.what());
+  }
+}
+
+FileDescriptor connect(MessageChannel& channel, Door& door) {
+  const DataConnection connection{random_session_id(), LinkKind::tcp, 0};
+  channel.send(socket_connect_message({.session = connection.session, .token = door.issue(connection).hex()}));
+  return std::get<FileDescriptor>(await_guest_data(door, connection, channel));
+}
+
+EndResult end_result(const SocketReport& report) {
+  return {.count = report.count,
+          .seconds = report.count > 0 ? static_cast<double>(report.last_ns - report.ready_ns) / 1e9 : 0,
+          .cpu_seconds = static_cast<double>(report.cpu_ns) / 1e9,
+          .latency_us = {},
+          .transport = socket_transport};
+}
+
+}  // namespace
+
+void serve_socket_row(const nlohmann::json& request, MessageChannel& channel, Door& door,
+                      const EndpointOptions& endpoint, bool prints) {
+  const RowPlan plan = read_plan(channel, request);
+  if (endpoint.encrypt || std::ranges::find(endpoint.allowed_links, LinkKind::tcp) == endpoint.allowed_links.end()) {
+    refuse(channel, "the server takes no plain sockets: its --transport or --encrypt does not allow them");
+  }
+  const FileDescriptor socket = connect(channel, door);
+  set_up_plain_socket(socket.get());
+  const auto look = [&] {
+    static_cast<void>(channel.try_receive());  // throws where the client has hung up
+    if (tcp_peer_is_silent(channel.fd(), endpoint.peer_timeout_ns)) {
+      throw Error::lost_peer("the client's host does not answer");
+    }
+  };
+  const EndResult result = end_result(receive_over_socket(socket.get(), plan, look));
+  channel.send(result_message(end_result_to_json(result)));
+  if (prints) {
+    const double gigabytes = static_cast<double>(result.count) * static_cast<double>(plan.message_bytes) / 1e9;
+    std::printf("%s\n", fmt::format("socket {:>9} messages of {} bytes {}", result.count, plan.message_bytes,
+                                    speed_text(result, gigabytes))
+                            .c_str());
+    std::fflush(stdout);
+  }
+}
+
+}  // namespace framewire
