@@ -168,8 +168,12 @@ std::vector<std::string> Pipeline::addresses_for(const HopState& hop) {
     }
     name = known->second;
   }
-  return addresses_of(*facts_of(hop.listener()), *facts_of(hop.dialler()), name, dials_from_here,
-                      wanted != options_.data_addresses.end() ? wanted->second : "");
+  const HopTerms& terms = hop.sender.terms;
+  return addresses_of(*facts_of(hop.listener()), *facts_of(hop.dialler()),
+                      {.name = name,
+                       .is_known_here = dials_from_here,
+                       .data_address = wanted != options_.data_addresses.end() ? wanted->second : "",
+                       .may_be_rdma = !terms.encrypts && (terms.transport == "auto" || terms.transport == "rdma")});
 }
 
 void Pipeline::dial_what_listens() {

@@ -22,6 +22,7 @@
 #include "base/error.hpp"
 #include "base/file_descriptor.hpp"
 #include "base/wait.hpp"
+#include "pipe/rdma_networks.hpp"
 #include "transport/control/address.hpp"
 
 namespace framewire {
@@ -138,13 +139,15 @@ std::string listed(const std::vector<std::string>& texts) {
 }  // namespace
 
 HostFacts own_facts() {
-  return {.machine = machine_id(), .reached_at = ssh_address(), .addresses = interface_addresses()};
+  return {.machine = machine_id(),
+          .reached_at = ssh_address(),
+          .addresses = interface_addresses(),
+          .rdma_networks = rdma_networks()};
 }
 
-std::vector<std::string> addresses_of(const HostFacts& listener, const HostFacts& dialler, const std::string& name,
-                                      bool is_known_here, const std::string& data_address) {
-  if (!data_address.empty()) {
-    return {data_address};
+std::vector<std::string> addresses_of(const HostFacts& listener, const HostFacts& dialler, const WayWords& words) {
+  if (!words.data_address.empty()) {
+    return {words.data_address};
   }
   const bool is_same_machine = !listener.machine.empty() && listener.machine == dialler.machine;
   std::vector<std::string> all;
@@ -157,8 +160,11 @@ std::vector<std::string> addresses_of(const HostFacts& listener, const HostFacts
   if (is_same_machine) {
     add("127.0.0.1");
   }
-  add(is_known_here ? name : listener.reached_at);
-  add(is_known_here ? listener.reached_at : name);
+  if (words.may_be_rdma) {
+    std::ranges::for_each(shared_addresses(listener.rdma_networks, dialler.rdma_networks), add);
+  }
+  add(words.is_known_here ? words.name : listener.reached_at);
+  add(words.is_known_here ? listener.reached_at : words.name);
   std::ranges::for_each(listener.addresses, add);
   return all;
 }

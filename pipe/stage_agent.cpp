@@ -116,7 +116,8 @@ int StageAgent::run() {
                  {"version", FRAMEWIRE_VERSION},
                  {"machine", facts.machine},
                  {"reached_at", facts.reached_at},
-                 {"addresses", facts.addresses}});
+                 {"addresses", facts.addresses},
+                 {"rdma_networks", facts.rdma_networks}});
   while (!is_over()) {
     wait();
     if (!control_.receive() && std::exchange(is_connected_, false)) {

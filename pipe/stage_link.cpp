@@ -20,17 +20,24 @@ constexpr std::int64_t longest_silence_ns = 10 * ns_per_s;
 constexpr std::int64_t longest_farewell_ns = ns_per_s;  // ssh's own, when all has been said
 constexpr int ssh_failed_status = 255;
 
-HostFacts facts_from(const Json& message) {
-  HostFacts facts{
-      .machine = text_in(message, "machine"), .reached_at = text_in(message, "reached_at"), .addresses = {}};
-  if (const auto found = message.find("addresses"); found != message.end() && found->is_array()) {
+/// What of a list are texts; none where there is no such list.
+std::vector<std::string> texts_in(const Json& message, const char* field) {
+  std::vector<std::string> texts;
+  if (const auto found = message.find(field); found != message.end() && found->is_array()) {
     for (const Json& one : *found) {
       if (one.is_string()) {
-        facts.addresses.push_back(one.get<std::string>());
+        texts.push_back(one.get<std::string>());
       }
     }
   }
-  return facts;
+  return texts;
+}
+
+HostFacts facts_from(const Json& message) {
+  return {.machine = text_in(message, "machine"),
+          .reached_at = text_in(message, "reached_at"),
+          .addresses = texts_in(message, "addresses"),
+          .rdma_networks = texts_in(message, "rdma_networks")};
 }
 
 }  // namespace
