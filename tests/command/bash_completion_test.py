@@ -67,6 +67,19 @@ class BashCompletion(unittest.TestCase):
         self.expect("rdsend bigbox:5291 films", "films")
         self.expect("rdrecv --from bigg", "bigger")
 
+    def test_stages(self):
+        """Each begins with a host. What is to run there only that host knows: the line stays as it was typed."""
+        self.expect("rdpipe bigb", "bigbox")
+        self.expect("rdpipe -v --limit 5M bigbox:cat bigg", "bigger")
+        self.expect("rdpipe bigbox:'zfs send tank' other:cat bigg", "bigger")
+        self.expect("rdpipe -- bigg", "bigger")
+        self.expect("rdpipe bigbox:cat --transport ", "auto", "local", "rdma", "tcp")
+        self.expect("rdpipe bigbox:cat --no-", "--no-checksum")
+        self.expect("rdpipe -F fil", "film\\", "one.mkv", "films")
+        self.expect("rdpipe --data-address bigg", "bigger")
+        for stage in ("bigbox:", "bigbox:'<fil", "bigbox:'>>fil", "bigbox:fil", ":'<fil", ":fil", "big@"):
+            self.expect(f"rdpipe {stage}", stage)
+
     def test_hosts_without_the_package(self):
         self.expect("rdsend big", "bigbox", "bigger", "bigknown")
 

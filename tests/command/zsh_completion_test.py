@@ -59,6 +59,17 @@ class ZshCompletion(unittest.TestCase):
         self.expect("rdsend bigbox film.", "film.mkv")
         self.expect("rdrecv --from bigg", "bigger")
 
+    def test_stages(self):
+        """Each begins with a host. What is to run there only that host knows: the line stays as it was typed."""
+        self.expect("rdpipe bigb", "bigbox")
+        self.expect("rdpipe -v --limit 5M bigbox:cat bigg", "bigger")
+        self.expect("rdpipe bigbox:cat --transport ", "auto", "local", "rdma", "tcp")
+        self.expect("rdpipe bigbox:cat --no-", "--no-checksum")
+        self.expect("rdpipe -F film.", "film.mkv")
+        self.expect("rdpipe --data-address bigg", "bigger")
+        for stage in ("bigbox:", "bigbox:'<fil", "bigbox:'>>fil", "bigbox:fil", ":'<fil", ":fil", "big@"):
+            self.expect(f"rdpipe {stage}", stage)
+
     def test_subcommands_and_their_options(self):
         self.expect("framewire ", "send", "view", "bench", "doctor", "key")
         self.expect("framewire view --full", "--fullscreen")

@@ -23,6 +23,15 @@ class BytePrograms(harness.EndToEnd):
     def sender(self, *arguments, prefix=(), **options) -> harness.Program:
         return self.start(*prefix, harness.BIN / "rdsend", *self.common, *arguments, "--stats", self.file("sent.json"), **options)
 
+    def both(self, copy: pathlib.Path, *of_sender, is_sender_waiting=False, **options) -> tuple[harness.Program, harness.Program]:
+        """A receiver of `copy` and its sender, of which one dials."""
+        if not is_sender_waiting:
+            receiver = self.receiver(copy)
+            return receiver, self.sender(receiver.address, *of_sender, **options)
+        sender = self.sender("-v", "--listen", "127.0.0.1:0", *of_sender, **options)
+        sender.address = f"127.0.0.1:{sender.wait_line('^listening on .*:([0-9]+)').group(1)}"
+        return self.start(harness.BIN / "rdrecv", "--from", sender.address, *self.common, copy, "--stats", self.file("received.json")), sender
+
     def said(self, name: str) -> dict:
         return self.read_stats(self.file(name))
 

@@ -1,13 +1,24 @@
 """Strangers, wrong keys, and a peer that is killed or stopped at any byte: what is written is exact, or its beginning and said to be."""
+import fcntl
+import itertools
 import os
+import pathlib
 import random
+import signal
 import socket
+import subprocess
+import sys
+import termios
+import time
 
 import harness
-from byte_programs import SMALL, BytePrograms
+from byte_programs import RING_BYTES, SLOT_BYTES, SMALL, BytePrograms
 
 HALF_A_TLS_HELLO = bytes([22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3]) + bytes(34)
 SAYINGS = (b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", b"\0" * 4096, HALF_A_TLS_HELLO, b"FWCTRL01", b"FWDATA01" + bytes(200), b"")
+ENDS = ("sender", "receiver")
+LOCAL = ("--transport", "local")
+OVER_TCP = tuple(("--transport", "tcp", *more) for more in ((), ("--encrypt",), ("--no-checksum",)))
 SEED = int(os.environ.get("FRAMEWIRE_SEED", random.randrange(1 << 32)))
 
 
@@ -113,37 +124,108 @@ class Peers(BytePrograms):
 
     # ---- what ends early
 
-    def check_killed(self, victim: str, transport: str, moment: int, original):
+    def check_survivor(self, survivor, other: str, whole: bytes, written: bytes):
+        self.ends(survivor, harness.LOST)
+        is_receiver = survivor.name == "rdrecv"
+        self.one_sentence(survivor, f"(lost the {other}|the {other} ended)" + (" after" if written else ""),
+                          *(("not complete",) if written and is_receiver else ()))
+        self.assertTrue(whole.startswith(written))
+
+    def check_killed(self, victim: str, moment: int, original, way: tuple, is_sender_waiting: bool):
         copy = self.file("copy")
         copy.unlink(missing_ok=True)
-        receiver = self.receiver(copy)
-        sender = self.sender(receiver.address, original, "--transport", transport, "--limit", "20M", *SMALL)
-        ended, survivor, said = (sender, receiver, "sender") if victim == "sender" else (receiver, sender, "receiver")
+        receiver, sender = self.both(copy, original, *way, "--limit", "8M", *SMALL, is_sender_waiting=is_sender_waiting)
+        ended, survivor = (sender, receiver) if victim == "sender" else (receiver, sender)
         harness.wait_until(lambda: not survivor.is_running() or (copy.exists() and copy.stat().st_size >= moment), f"{moment} bytes",
                            between_looks_s=0.001)
         ended.kill()
         whole = original.read_bytes()
-        written = copy.read_bytes() if copy.exists() else b""
         if survivor.wait_end() == harness.OK:
-            self.assertTrue(written == whole, "only what is whole is said to be")
+            self.assertTrue(copy.read_bytes() == whole, "only what is whole is said to be")
             return False
-        self.ends(survivor, harness.LOST)
-        self.one_sentence(survivor, *((f"(lost the {said}|the {said} ended) after",) if written else ()),
-                          *(("not complete",) if written and survivor is receiver else ()))
-        self.assertTrue(whole.startswith(copy.read_bytes() if copy.exists() else b""))
+        self.check_survivor(survivor, victim, whole, copy.read_bytes() if copy.exists() else b"")
         return True
 
     def test_killed_at_any_byte(self):
+        """A file, which the kernel sends where nobody takes a digest."""
         print(f"FRAMEWIRE_SEED={SEED} repeats this run", end=" ", flush=True)
         chance = random.Random(SEED)
         original = self.data(2_000_003)
         lost = 0
-        for turn in range(20):
-            victim, transport = ("sender", "receiver")[turn % 2], ("local", "tcp")[turn // 2 % 2]
-            moment = chance.choice((0, 1, 2_000_003, chance.randrange(2_000_003), chance.randrange(2_000_003), chance.randrange(2_000_003)))
-            with self.subTest(f"{victim} over {transport} at {moment} with FRAMEWIRE_SEED={SEED}"):
-                lost += self.check_killed(victim, transport, moment, original)
-        self.assertGreater(lost, 5)
+        for turn, (way, is_sender_waiting, victim) in enumerate(2 * list(itertools.product((LOCAL, *OVER_TCP), (False, True), ENDS))):
+            moment = chance.choice((0, 1, 2_000_003, *(chance.randrange(2_000_003) for _ in range(3))))
+            with self.subTest(f"{turn}: {victim}, {way}, the sender waits: {is_sender_waiting}, at {moment} with FRAMEWIRE_SEED={SEED}"):
+                lost += self.check_killed(victim, moment, original, way, is_sender_waiting)
+        self.assertGreater(lost, 10)
+
+    def test_killed_after_so_many_bytes(self):
+        """What comes through a pipe goes on at once, so that these are all that were sent; also the last ones, when only the end is to come."""
+        whole, copy = os.urandom(3 * RING_BYTES), self.file("copy")
+        for bytes_before, way, is_sender_waiting, victim in itertools.product(
+                (0, 1000, SLOT_BYTES, RING_BYTES + 1, len(whole)), OVER_TCP, (False, True), ENDS):
+            with self.subTest(f"{victim} after {bytes_before}, {way}, the sender waits: {is_sender_waiting}"):
+                copy.unlink(missing_ok=True)
+                receiver, sender = self.both(copy, *way, *SMALL, is_sender_waiting=is_sender_waiting, stdin=subprocess.PIPE)
+                with sender.process.stdin as source:
+                    receiver.wait_line("transport=tcp")
+                    sender.wait_line("transport=tcp")
+                    source.write(whole[:bytes_before])
+                    source.flush()
+                    harness.wait_until(lambda wanted=bytes_before: (copy.stat().st_size if copy.exists() else 0) == wanted, "all that was sent")
+                    ended, survivor = (sender, receiver) if victim == "sender" else (receiver, sender)
+                    self.assertTrue(survivor.is_running(), "nobody has said that this is all")
+                    ended.kill()
+                    self.check_survivor(survivor, victim, whole, whole[:bytes_before])
+                    self.assertEqual(copy.exists(), bytes_before > 0, "an older file would still be there")
+
+    def test_killed_in_the_middle_of_a_piece(self):
+        """The receiver stands still, so the connection is full: of one piece a part is under way."""
+        whole, copy = os.urandom(64_000_000), self.file("copy")
+        for way, is_sender_waiting, victim in itertools.product(OVER_TCP, (False, True), ENDS):
+            with self.subTest(f"{victim}, {way}, the sender waits: {is_sender_waiting}"):
+                copy.unlink(missing_ok=True)
+                receiver, sender = self.both(copy, *way, "--slots", 64, is_sender_waiting=is_sender_waiting, stdin=subprocess.PIPE)
+                with sender.process.stdin as source:
+                    source.write(whole[:1])
+                    source.flush()
+                    harness.wait_until(lambda: copy.exists() and copy.read_bytes() == whole[:1], "the first byte")
+                    receiver.pause()
+                    taken = 1 + self.fill(source.fileno(), whole[1:])
+                    sender.pause()
+                    self.assertGreater(self.bytes_in(source.fileno()), 0, "some of it has not even been read")
+                    self.assertGreater(self.unsent_bytes((sender if is_sender_waiting else receiver).address), 0)
+                    ended, survivor = (sender, receiver) if victim == "sender" else (receiver, sender)
+                    ended.signal(signal.SIGKILL)
+                    survivor.go_on()
+                    self.assertEqual(survivor.wait_end(), harness.LOST)
+                written = copy.read_bytes() if copy.exists() else b""
+                self.check_survivor(survivor, victim, whole, written)
+                self.assertLess(len(written), taken)
+
+    @staticmethod
+    def fill(pipe: int, data: bytes) -> int:
+        """How much of it goes in until nothing more does."""
+        os.set_blocking(pipe, False)
+        taken = turns = 0
+        while taken < len(data) and turns < 20:
+            try:
+                taken += os.write(pipe, data[taken:taken + 65536])
+                turns = 0
+            except BlockingIOError:
+                turns += 1
+                time.sleep(0.02 * harness.PATIENCE)
+        return taken
+
+    @staticmethod
+    def bytes_in(pipe: int) -> int:
+        return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+    @staticmethod
+    def unsent_bytes(address: str) -> int:
+        """What the kernel still has to send over connections with that port."""
+        lines = [line.split() for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]]
+        port = f":{int(address.split(':')[1]):04X}"
+        return sum(int(fields[4].split(":")[0], 16) for fields in lines if fields[3] == "01" and (fields[1] + fields[2]).count(port))
 
     def test_stopped_for_longer_than_the_timeout(self):
         """Whoever stands still is slow; only who does not answer at all is lost."""

@@ -1,4 +1,5 @@
 """rdsend and rdrecv: every byte or a status that says otherwise, over every link that there is here."""
+import fcntl
 import hashlib
 import os
 import pathlib
@@ -145,6 +146,35 @@ class Bytes(BytePrograms):
                 self.ends(receiver)
                 self.assertEqual(os.read(mine_out, 100), b"")
                 os.close(mine_out)
+
+    def test_pipes_become_larger(self):
+        """As far as this user's may be; one that is larger already stays as it is."""
+        (reads, feeds), (drains, writes) = os.pipe(), os.pipe()
+        largest = self.largest_pipe(reads, 4 << 20)
+        wanted = min(largest, 1 << 20)
+        self.assertGreater(wanted, 1 << 16, "this system's pipes cannot become larger: nothing is tried")
+        for before, after in {1 << 16: wanted, largest: largest}.items():
+            with self.subTest(f"{before} bytes"):
+                for pipe in (reads, writes):
+                    fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, before)
+                receiver = self.receiver(stdout=writes)
+                sender = self.sender(receiver.address, stdin=reads)
+                os.write(feeds, b"some")
+                self.assertEqual(os.read(drains, 10), b"some")
+                self.assertEqual([fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ) for pipe in (reads, writes)], [after, after])
+                sender.interrupt()
+                self.ends(sender, harness.FAILED)
+                self.ends(receiver, harness.LOST)
+        for pipe in (reads, feeds, drains, writes):
+            os.close(pipe)
+
+    @staticmethod
+    def largest_pipe(pipe: int, size: int) -> int:
+        while True:
+            try:
+                return fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, size)
+            except OSError:
+                size //= 2
 
     def test_a_reader_that_takes_its_time(self):
         original = self.data(3_000_000)

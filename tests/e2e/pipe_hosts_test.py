@@ -93,6 +93,31 @@ class PipeHosts(machines.Machines, PipelineTest):
                 self.says(r"^rdpipe: stage [123] \(host[12]")
                 self.on(victim, "nft", "delete", "table", "inet", "fw")
 
+    def test_two_hosts_that_lose_each_other(self):
+        """While ssh leads to both as before: what is lost is one hop, and everybody is told at once."""
+        came = self.file("came")
+        for what, command, options, limit_s in (("bytes flow", "cat /dev/zero", (), 10),
+                                                ("none are under way", "echo; exec sleep 1000", ("--timeout", "3s"), 3)):
+            with self.subTest(what):
+                came.unlink(missing_ok=True)
+                self.program = self.rdpipe("--limit", "10M", *options, f"host1:{command}", f"host2:tee {came}", ":>/dev/null")
+                harness.wait_until(lambda: came.exists() and came.stat().st_size > 0, "the first bytes to come")
+                for name, other in (("host1", "host2"), ("host2", "host1")):
+                    self.firewall(name, f"input ip saddr {ADDRESSES[other]} counter drop")
+                self.ends(self.program, OWN_FAILURE, (limit_s + 10) * harness.PATIENCE)
+                self.nothing_is_left()
+                dropped = [self.dropped(name) for name in NAMES[1:]]
+                for name in NAMES[1:]:
+                    self.on(name, "nft", "delete", "table", "inet", "fw")
+                self.assertTrue(all(dropped), dropped)
+                self.rdpipe_says(r"^rdpipe: stage [12] \(host[12]: .*lost the (sender|receiver)")
+
+    def dropped(self, name: str) -> int:
+        """How many packets met a rule that counts them."""
+        listed = subprocess.run([*self.within(name), "nft", "-j", "list", "table", "inet", "fw"], capture_output=True, check=True).stdout
+        return sum(part["counter"]["packets"] for one in json.loads(listed)["nftables"] for part in one.get("rule", {}).get("expr", ())
+                   if "counter" in part)
+
     def test_a_home_that_falls_silent(self):
         """Also where none of the bytes goes by it."""
         begun = self.file("begun")

@@ -8,7 +8,7 @@ import subprocess
 import time
 
 import harness
-from pipelines import OWN_FAILURE, PipelineTest
+from pipelines import OWN_FAILURE, PipelineTest, of_process
 
 
 class PipeShells(PipelineTest):
@@ -66,6 +66,45 @@ class PipeShells(PipelineTest):
         self.program.interrupt()
         self.ends_soon(128 + signal.SIGINT)
         self.assertEqual(sum("so far" in line for line in self.program.lines), 1, self.program.text)
+
+    def test_a_stage_that_stands_still_before_it_says_anything(self):
+        """It is named, and waited for: when it goes on, so does everything."""
+        ran, given, printed = self.file("ran"), self.file("given"), self.file("printed")
+        given.write_bytes(b"through")
+        with given.open("rb") as source, printed.open("wb") as output:
+            self.program = self.rdpipe("--rdpipe-path", "kill -STOP $$; exec rdpipe", f":touch {ran}; cat", "host1:cat", stdin=source, stdout=output)
+            pid = self.pid_of(r"^\S*sh -c kill -STOP")
+            harness.wait_until(lambda: of_process(pid, "stat").rpartition(")")[2].split()[0] == "T", "the stage to stop")
+            self.program.wait_line(r"^stage 2 \(host1: 'cat'\): nothing is heard of rdpipe there so far")
+            self.assertTrue(self.program.is_running())
+            self.assertFalse(ran.exists(), "a command was run although not every connection stood")
+            os.kill(pid, signal.SIGCONT)
+            self.ends(self.program)
+        self.assertEqual(printed.read_bytes(), b"through")
+        self.nothing_is_left()
+        self.assertEqual(len(self.program.lines), 1, self.program.text)
+
+    def test_ctrl_c_while_a_startup_file_is_waited_for(self):
+        """What the shell does there is not ours to end; when it is done, nothing comes of it."""
+        fifo, ran = self.file("fifo"), self.file("ran")
+        os.mkfifo(fifo)
+        self.startup_file(f"read line <{fifo}")
+        for key, number in ((os.killpg, signal.SIGINT), (os.kill, signal.SIGTERM)):
+            with self.subTest(number):
+                self.program = self.rdpipe(f":touch {ran}; cat", f"host1:touch {ran}; cat")
+                writer = harness.wait_until(lambda: self.opened_with_a_reader(fifo), "the startup file to wait")
+                key(self.program.pid, number)
+                self.ends(self.program, 128 + number, 5 * harness.PATIENCE)
+                os.close(writer)
+                self.nothing_is_left()
+                self.assertFalse(ran.exists())
+
+    @staticmethod
+    def opened_with_a_reader(fifo: pathlib.Path) -> int | None:
+        try:
+            return os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:
+            return None
 
     def test_a_configuration_for_people_who_log_in(self):
         """As with scp: forwarded ports, a command of its own, a terminal and no input are not for a stage."""

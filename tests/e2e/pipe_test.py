@@ -1,12 +1,16 @@
 """rdpipe: what it promises when all goes well. Hosts are a private sshd on loopback; faults are in pipe_faults_test.py."""
+import base64
+import json
 import os
 import pathlib
+import re
+import signal
 import socket
 import subprocess
 
 import harness
 import private_sshd
-from pipelines import RING_BYTES, SLOT_BYTES, SMALL, PipelineTest, of_process
+from pipelines import RING_BYTES, SLOT_BYTES, SMALL, PipelineTest, bytes_of_process, processes_with
 
 # What sh makes of it shows every quote, blank, line end and byte as it was written.
 ODD = "a b'c\"d$HOME`e`\\f\n\tg*?é日本;&|<>#!"
@@ -163,20 +167,53 @@ class Pipe(PipelineTest):
         for hop in ("here → host1", "host1 → host2"):
             self.says(rf"^{hop}: transport=tcp .*auth=psk control=tls1.3", rf"^{hop}: Bandwidth .*: 1\.0 MB .* over tcp")
 
-    def test_keys_are_nowhere_to_be_seen(self):
+    def test_the_live_line_has_every_hop(self):
+        data = self.file("data")
+        data.write_bytes(os.urandom(60_000_000))
+        self.program = self.rdpipe("-v", "--limit", "2M", f"host1:<{data}", ":cat", "host2:cat", terminal=True)
+        hops = (rf"{hop} [0-9.]+ [kM]B [1-9][0-9.]* [kM]B/s" for hop in ("host1 → here", "here → host2", "host2 → here"))
+        self.program.wait_line(f"^{'   '.join(hops)}$")
+        self.assertTrue(self.program.is_running(), "that was no live line")
+        self.program.interrupt()
+        self.ends(self.program, 128 + signal.SIGINT)
+        self.nothing_is_left()
+
+    def test_keys_and_ports_are_nowhere_to_be_seen(self):
+        """Of what is really said by ssh's two streams: in no argument, in no environment, in nothing that is said aloud."""
         fifo = self.file("fifo")
         os.mkfifo(fifo)
-        self.program = self.rdpipe("-v", f"host1:cat {fifo}", "host2:cat")
-        with fifo.open("wb") as source:
-            source.write(b"x" * 100_000)
-            source.flush()
-            seen = self.left()
-            self.assertGreaterEqual(len(seen), 8, seen)
-            for pid, line in seen.items():
-                self.assertNotRegex(line + "\n" + of_process(pid, "environ"), r"[0-9a-fA-F]{64}")
-        self.ends(self.program)
-        self.assertNotRegex(self.program.text, r"[0-9a-fA-F]{64}")
-        self.nothing_is_left()
+        for options in ((), ("-v", "-o", "LogLevel=DEBUG3")):
+            with self.subTest(options):
+                streams = self.file(f"streams-{len(options)}")
+                listened_to = f'both() {{ tee {streams}-in-$$ | rdpipe "$@" | tee {streams}-out-$$; }}; both'
+                self.program = self.rdpipe(*options, "--transport", "tcp", "--rdpipe-path", listened_to, f"host1:cat {fifo}", "host2:cat")
+                with fifo.open("wb") as source:
+                    source.write(b"x" * 100_000)
+                    source.flush()
+                    seen = {pid: b"\n".join(bytes_of_process(pid, name) for name in ("cmdline", "environ"))
+                            for pid in processes_with(self.mark)}
+                self.ends(self.program)
+                self.nothing_is_left()
+                self.assertGreaterEqual(len(seen), 12, seen)
+                self.assertTrue(any(f"cat {fifo}".encode() in words for words in seen.values()), "this finds what is there")
+                keys, ports = self.keys_and_ports(self.folder.glob(f"{streams.name}-*"))
+                self.assertEqual((len(keys), len(ports)), (3, 3), "one for each hop")
+                needles = [form for key in keys for form in self.forms_of(key)]
+                for where, text in {**seen, "what was said": self.program.text.encode()}.items():
+                    self.assertEqual([one for one in needles if one in text], [], where)
+                    found = re.findall(rb"(?<![0-9A-Za-z])(?:" + b"|".join(ports) + rb")(?![0-9A-Za-z])", text)
+                    self.assertEqual(found, [], f"a port of a hop: {where}: {text}")
+
+    @staticmethod
+    def keys_and_ports(streams) -> tuple[set[bytes], set[bytes]]:
+        messages = [json.loads(line) for stream in streams for line in stream.read_bytes().splitlines() if line]
+        plans = [one[hop] for one in messages if one["type"] == "plan" for hop in ("upstream", "downstream")]
+        return {bytes.fromhex(plan["key"]) for plan in plans}, {str(one["port"]).encode() for one in messages if "port" in one}
+
+    @staticmethod
+    def forms_of(key: bytes) -> list[bytes]:
+        bases = [encode(key).rstrip(b"=") for encode in (base64.b64encode, base64.urlsafe_b64encode, base64.b32encode)]
+        return [key, key.hex().encode(), key.hex().upper().encode(), *bases]
 
     def test_ports_and_addresses_for_the_bytes(self):
         port = harness.free_port()

@@ -18,12 +18,16 @@ SMALL = ("--slot-bytes", SLOT_BYTES, "--slots", SLOTS)
 RING_BYTES = SLOT_BYTES * SLOTS
 
 
-def of_process(pid: int, name: str) -> str:
+def bytes_of_process(pid: int, name: str) -> bytes:
     """/proc/PID/NAME; empty when the process has gone, at whatever moment."""
     try:
-        return pathlib.Path("/proc", str(pid), name).read_bytes().decode(errors="replace")
+        return pathlib.Path("/proc", str(pid), name).read_bytes()
     except OSError:
-        return ""
+        return b""
+
+
+def of_process(pid: int, name: str) -> str:
+    return bytes_of_process(pid, name).decode(errors="replace")
 
 
 def processes_with(mark: str) -> dict[int, str]:
