@@ -8,8 +8,9 @@
 namespace framewire {
 
 void enlarge_pipe(int fd) noexcept {
+  const int now_bytes = ::fcntl(fd, F_GETPIPE_SZ);  // negative where it is no pipe
   // More than the limit, or more than this user's pipes may have in all, is refused: then less.
-  for (int bytes = 1 << 20; bytes > 1 << 16 && ::fcntl(fd, F_SETPIPE_SZ, bytes) < 0; bytes /= 2) {
+  for (int bytes = 1 << 20; now_bytes > 0 && bytes > now_bytes && ::fcntl(fd, F_SETPIPE_SZ, bytes) < 0; bytes /= 2) {
   }
 }
 

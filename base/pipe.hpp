@@ -5,8 +5,8 @@
 
 namespace framewire {
 
-/// 1 MiB, or what /proc/sys/fs/pipe-max-size leaves; nothing where `fd` is no pipe. Fewer turns between writer and
-/// reader: with 64 KiB each waits for the other sixteen times as often.
+/// 1 MiB, or what /proc/sys/fs/pipe-max-size leaves; nothing where it has more already, or `fd` is no pipe. Fewer turns
+/// between writer and reader: with 64 KiB each waits for the other sixteen times as often.
 void enlarge_pipe(int fd) noexcept;
 
 /// A descriptor of one's own for what is written to `fd`. A pipe is opened anew, so that O_NONBLOCK is ours alone: on

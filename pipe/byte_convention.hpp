@@ -60,4 +60,10 @@ class PeerFailed : public Error {
   explicit PeerFailed(const std::string& sentence) : Error(ExitStatus::failed, sentence) {}
 };
 
+/// The other end took its leave, and not a word that all is done: somebody has ended it.
+class PeerEnded : public Error {
+ public:
+  explicit PeerEnded(const std::string& sentence) : Error(ExitStatus::lost_peer, sentence) {}
+};
+
 }  // namespace framewire

@@ -1,8 +1,29 @@
+#include "base/text.hpp"
 #include "command/shell_word.hpp"
 #include "pipe/hop_state.hpp"
 #include "pipe/pipeline.hpp"
 
 namespace framewire {
+
+namespace {
+
+/// Who dials and where to, as far as that is known before anything runs, and how the bytes go.
+std::string describe_hop(const HopState& hop, const PipelineOptions& options) {
+  const HopTerms& terms = options.terms;
+  std::string text = "bytes " + hop.name + ": " + (hop.sender.listens ? "the receiver" : "the sender") + " dials";
+  const auto named = options.data_addresses.find(place(options.stages, hop.listener()));
+  text += named != options.data_addresses.end() ? " " + named->second : "";
+  if (terms.first_port != 0) {
+    text += ", ports " + std::to_string(terms.first_port) + " to " + std::to_string(terms.last_port);
+  }
+  text += "; transport " + terms.transport;
+  text += terms.encrypts ? ", encrypted" : "";
+  text += terms.takes_digest ? "" : ", no checksum";
+  text += terms.limit_bytes_per_s != 0 ? ", at most " + format_bytes(terms.limit_bytes_per_s) + "/s" : "";
+  return text;
+}
+
+}  // namespace
 
 std::string describe_plan(const PipelineOptions& options) {
   std::string text;
@@ -24,7 +45,7 @@ std::string describe_plan(const PipelineOptions& options) {
             shell_word(stage.text) + "\n";
   }
   for (const HopState& hop : hops_of(options.stages, options.terms)) {
-    text += "bytes " + hop.name + ": " + (hop.sender.listens ? "the receiver" : "the sender") + " dials\n";
+    text += describe_hop(hop, options) + "\n";
   }
   return text;
 }

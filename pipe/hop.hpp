@@ -24,7 +24,7 @@ struct HopEnd {
 enum class HopResult {
   ok,           // everything has been written, and said to be
   reader_left,  // nobody reads any more at the receiving end
-  told,         // the other end failed, and said why
+  told,         // the other end failed, and said so, or ended without a word that it was done
   lost,         // the other end is gone
   failed,       // this end failed
 };

@@ -32,7 +32,8 @@ constexpr std::int64_t kill_again_ns = 100 * ns_per_ms;
 
 /// What is said of a fault: the better founded the reason, the higher.
 enum class Blame {
-  hearsay,  // an end was told, or lost the other one
+  hearsay,  // an end was told, or ended by the other one
+  loss,     // an end has lost the other one
   silence,  // a host is gone or does not answer
   cause,    // who says so has failed itself
 };
@@ -331,8 +332,9 @@ void Pipeline::take_report(HopState& hop, const HopReport& report) {
     case HopResult::reader_left:
       return;
     case HopResult::told:
-    case HopResult::lost:
       return blame(Blame::hearsay, who + report.sentence);
+    case HopResult::lost:
+      return blame(Blame::loss, who + report.sentence);
     case HopResult::failed:
       return blame(Blame::cause, who + report.sentence);
   }
@@ -456,7 +458,7 @@ int Pipeline::conclude() {
     end.stages[i].was_let_go = was_let_go(i);
   }
   // That the neighbours of a killed command were told so is no second fault.
-  if (fault_ && !(fault_->first == Blame::hearsay && any_command_was_killed())) {
+  if (fault_ && !(fault_->first <= Blame::loss && any_command_was_killed())) {
     end.fault = fault_->second;
   }
   const Verdict verdict = verdict_of(options_.stages, end);

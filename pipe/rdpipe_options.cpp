@@ -58,6 +58,7 @@ struct PipeWords {
 void add_options(CLI::App& app, PipeWords& words) {
   app.add_option("STAGE", words.stages, "what runs where; the bytes go from each to the next")
       ->type_name("HOST:COMMAND")
+      ->required()
       ->expected(1, -1);
   app.add_flag("-v,--verbose", words.is_verbose, "how fast each hop is, live and at the end");
   app.add_flag("-n,--dry-run", words.only_shows, "only say what would be run, and where");

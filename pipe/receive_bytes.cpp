@@ -188,14 +188,15 @@ void ReceiveBytes::require_session(const SubscriberStatus& status) const {
     case SubscriberState::connected:
       return;
     case SubscriberState::finished:
-      throw Error::lost_peer("the sender ended after " + format_bytes(received_bytes_) +
-                             " without saying that this was all; what is written is not complete");
+      throw PeerEnded("the sender ended after " + format_bytes(received_bytes_) +
+                      " without saying that this was all; what is written is not complete");
     case SubscriberState::lost:
     case SubscriberState::failed:
       break;
   }
   if (received_bytes_ == 0) {
-    throw Error(status.exit_status, status.sentence);
+    const bool had_session = !transport_.empty();
+    throw Error(status.exit_status, (had_session ? "lost the sender before its first byte: " : "") + status.sentence);
   }
   throw Error::lost_peer("lost the sender after " + format_bytes(received_bytes_) + ": " + status.sentence +
                          "; what is written is not complete");

@@ -123,10 +123,17 @@ std::string StageLink::why_it_ended() const {
   if (facts_) {
     return "the connection to " + host + " is gone";
   }
+  constexpr const char* way_to_have_it =
+      "install framewire there (sudo apt install ./framewire-bytes_*.deb, which scripts/package makes), or name "
+      "the program by --rdpipe-path if it is not in the PATH of ssh's commands";
   if (ending.signal == 0 && ending.status == 127) {
-    return "there is no rdpipe at " + host +
-           "; install framewire there (sudo apt install ./framewire-bytes_*.deb, which scripts/package makes), or name "
-           "the program by --rdpipe-path if it is not in the PATH of ssh's commands";
+    return "there is no rdpipe at " + host + "; " + way_to_have_it;
+  }
+  if (ending.signal == 0 && ending.status == 1) {  // csh and its like end so where there is no such command
+    return "ssh " + host +
+           " ended before rdpipe could start there, with status 1; if what stands above is that there "
+           "is no such command, " +
+           way_to_have_it;
   }
   if (ending.signal == 0 && ending.status == ssh_failed_status) {
     return "ssh does not reach " + host + "; what it says stands above";

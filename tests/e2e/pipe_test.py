@@ -155,6 +155,10 @@ class Pipe(PipelineTest):
         self.assertIn(r"""'cat '\''a b'\'''""", printed)
         self.assertIn("'x y'", printed)
         self.assertFalse(self.file("x y").exists())
+        printed = self.run_pipe("-n", "--data-address", "b=10.0.0.2", "--port-range", "5300-5303", "--limit", "1M", "--no-checksum", "--transport",
+                                "tcp", "--encrypt", "a:<x", "b:cat").decode()
+        how = ", ports 5300 to 5303; transport tcp, encrypted, no checksum, at most 1.0 MB/s"
+        self.assertEqual(printed.splitlines()[-2:], [f"bytes a → b: the sender dials 10.0.0.2{how}", f"bytes b → here: the receiver dials 10.0.0.2{how}"])
 
     def test_encrypted_on_every_hop(self):
         data = os.urandom(3_000_000)
