@@ -73,15 +73,16 @@ class PipelineTest(harness.EndToEnd):
     def left(self) -> dict[int, str]:
         return {pid: line for pid, line in processes_with(self.mark).items() if "sshd" not in line.split(" ")[0]}
 
-    def nothing_is_left(self):
+    def nothing_is_left(self, seconds: float = 10 * harness.PATIENCE):
         """On any host. What has been ended may need a moment to go."""
         try:
-            harness.wait_until(lambda: not self.left(), "every process of the pipeline to go", 10 * harness.PATIENCE)
+            harness.wait_until(lambda: not self.left(), "every process of the pipeline to go", seconds)
         except AssertionError:
             left = self.left()
             for pid in left:
                 os.kill(pid, signal.SIGKILL)
-            raise AssertionError(f"left behind: {left}; rdpipe said:\n{self.program.text}") from None
+            said = "\n".join(program.text for program in self.programs)
+            raise AssertionError(f"left behind: {left}; rdpipe said:\n{said}") from None
 
     def pid_of(self, pattern: str) -> int:
         """The one process of the pipeline whose command line has `pattern`, once it is there."""

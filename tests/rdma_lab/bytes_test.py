@@ -1,5 +1,7 @@
 """rdsend and rdrecv over RDMA, from one machine to itself: every byte, or a status that says otherwise."""
+import os
 import subprocess
+import unittest
 
 import lab
 from lab import harness
@@ -11,9 +13,60 @@ class Bytes(BytePrograms, lab.RdmaTest):
     common = ("--transport", "rdma")
 
     def test_sizes_around_what_a_cell_a_slot_and_the_ring_hold(self):
-        for size in (0, 1, 192, 193, SLOT_BYTES, SLOT_BYTES + 1, RING_BYTES, RING_BYTES + 1, 20_000_003):
+        around_slot_and_ring = (whole + by for whole in (SLOT_BYTES, RING_BYTES) for by in (-1, 0, 1))
+        for size in (0, 1, 192, 193, *around_slot_and_ring, 20_000_003):
             with self.subTest(f"{size} bytes"):
                 self.check_copy(self.data(size), "rdma", *SMALL)
+
+    def test_three_gibibytes(self):
+        """With holes, and something to be found at both ends and around what a signed count holds; nobody has to keep them twice."""
+        original = self.file("original")
+        with original.open("wb") as file:
+            for at in (0, 1 << 31, 3 << 30):
+                file.seek(at - 70_001 if at else 0)
+                file.write(os.urandom(140_003))
+        receiver = self.receiver(stdout=subprocess.PIPE)
+        with subprocess.Popen(["cmp", "-", original], stdin=receiver.process.stdout) as compared:
+            receiver.process.stdout.close()
+            self.ends(self.sender(receiver.address, original), seconds=4 * harness.WATCHDOG_S)
+            self.ends(receiver)
+            self.assertEqual(compared.wait(harness.WATCHDOG_S), 0)
+        sent, received = self.said("sent.json"), self.said("received.json")
+        self.assertEqual((received["bytes"], received["transport"], received["digest"]), (original.stat().st_size, "rdma", sent["digest"]))
+
+    @unittest.skipUnless(lab.IS_LAB, "it mounts a broken disk")
+    def test_a_disk_that_fails_only_when_all_has_to_stand_on_it(self):
+        """It believes to have the room that the file system below it has no more: the cache takes every byte, and no disk does."""
+        for module in ("loop", "ext4"):
+            subprocess.run(["modprobe", module], check=True)
+        small, image, disk = self.file("small"), self.file("small") / "image", self.file("disk")
+        for folder in (small, disk):
+            folder.mkdir()
+        self.mount("-t", "tmpfs", "-o", "size=8M", "none", small)
+        with image.open("wb") as file:
+            file.truncate(64 << 20)
+        subprocess.run(["mke2fs", "-q", "-t", "ext4", "-O", "^has_journal", image], check=True)
+        self.mount("-o", "loop", image, disk)
+        with self.assertRaisesRegex(OSError, "No space left"), (small / "rest").open("wb", buffering=0) as rest:
+            while True:
+                rest.write(bytes(4096))
+        with (disk / "proof").open("wb", buffering=0) as file:
+            self.assertEqual(file.write(os.urandom(1_000_000)), 1_000_000)
+            with self.assertRaisesRegex(OSError, "Input/output error"):
+                os.fsync(file.fileno())
+
+        original = self.data(3_000_003)
+        receiver = self.receiver("--fsync", disk / "copy")
+        sender = self.sender(receiver.address, original)
+        self.ends(receiver, harness.FAILED)
+        self.ends(sender, harness.FAILED)
+        self.one_sentence(receiver, "cannot make durable .*copy.*: Input/output error")
+        self.one_sentence(sender, "the receiver failed after 3.0 MB: .*cannot make durable .*Input/output error")
+        self.assertEqual([self.said(name)["durable"] for name in ("sent.json", "received.json")], [False, False])
+
+    def mount(self, *arguments):
+        subprocess.run(["mount", *arguments], check=True)
+        self.addCleanup(subprocess.run, ["umount", "--lazy", arguments[-1]], check=True)
 
     def test_a_full_disk(self):
         receiver = self.receiver("/dev/full")

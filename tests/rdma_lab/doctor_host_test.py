@@ -44,14 +44,11 @@ class Doctor(lab.Play):
 
     def mend_there(self, finding: str):
         """The other machine runs the first command that the report gives for this."""
-        command = self.found[finding]["fix"][0]
-        (lab.SHARED / f"{self._testMethodName}.command").write_text(command)
-        self.meet("command")
+        self.tell(self.found[finding]["fix"][0])
         self.meet("is mended")
 
     def mend_as_told(self):
-        self.meet("command")
-        command = (lab.SHARED / f"{self._testMethodName}.command").read_text().split("   #")[0]
+        command = self.hear().split("   #")[0]
         self.assertRegex(command, "^sudo nft ")
         subprocess.run(command.split()[1:], check=True)
         self.meet("is mended")

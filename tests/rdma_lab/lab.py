@@ -88,6 +88,11 @@ def link(*arguments: str):
     subprocess.run(["lab-link", *arguments], check=True)
 
 
+def port_state() -> str:
+    said = subprocess.run(["rdma", "link", "show"], capture_output=True, text=True, check=True).stdout
+    return re.search(r"state (\w+)", said).group(1)
+
+
 def counters() -> dict:
     said = subprocess.run(["lab-link", "counters"], capture_output=True, text=True, check=True).stdout
     return {name: int(value) for name, value in (line.split() for line in said.splitlines())}
@@ -110,6 +115,7 @@ class Play(RdmaTest):
 
     def setUp(self):
         super().setUp()
+        self.meetings = 0
         self.key = SHARED / "key"
         if ROLE == 1 and not self.key.exists():
             made = self.file("key")
@@ -122,7 +128,21 @@ class Play(RdmaTest):
         self.key = mine
 
     def meet(self, name: str, seconds: float = 120):
-        meet(self._testMethodName, name, seconds)
+        self.meetings += 1  # a name may come again
+        meet(self._testMethodName, f"{self.meetings} {name}", seconds)
+
+    def tell(self, text: str):
+        """The other machine's hear() returns it."""
+        self.word().write_text(text)
+        self.meet("is told")
+
+    def hear(self) -> str:
+        word = self.word()
+        self.meet("is told")
+        return word.read_text()
+
+    def word(self) -> pathlib.Path:
+        return SHARED / f"{self._testMethodName}.{self.meetings}.word"
 
     def play(self, sender, viewer):
         try:

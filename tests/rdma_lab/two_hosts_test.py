@@ -5,7 +5,6 @@ Every fault is proven by a counter before it counts. In the lab only: scripts/rd
 import json
 import os
 import pathlib
-import re
 import subprocess
 import sys
 import time
@@ -85,7 +84,7 @@ class TwoHosts(lab.Play):
                 self.meet(f"about to cut for {seconds}")
                 lab.link("cut")
                 cut_at = time.monotonic()
-                self.assertNotEqual(self.port_state(), "ACTIVE")
+                self.assertNotEqual(lab.port_state(), "ACTIVE")
                 said = viewer.wait_line("^lost the sender: (.*)", after=before).group(1)
                 self.assertRegex(said, "the sender|is gone")  # the latter where an emulated device has forgotten what was under way
                 if "RDMA" in said:
@@ -99,10 +98,6 @@ class TwoHosts(lab.Play):
             self.assertEqual(self.end_viewer(viewer)["sessions"], 3)
 
         self.play(sender, viewer)
-
-    def port_state(self) -> str:
-        said = subprocess.run(["rdma", "link", "show"], capture_output=True, text=True, check=True).stdout
-        return re.search(r"state (\w+)", said).group(1)
 
     def wait_loss(self, program: harness.Program, pattern: str):
         """A peer that does not answer any more is found out within a second, while frames stream. Machines that are emulated on a busy one may
@@ -304,7 +299,7 @@ class TwoHosts(lab.Play):
             self.ends(viewer)
             viewer.wait_line("transport=rdma")
             lab.link("cut")  # the port is down before anybody connects
-            self.assertNotEqual(self.port_state(), "ACTIVE")
+            self.assertNotEqual(lab.port_state(), "ACTIVE")
             viewer = self.view(f"{lab.PEER}:{PORT}", *rdma)
             self.ends(viewer, harness.LOST)
             self.one_sentence(viewer, lab.PEER)
