@@ -326,7 +326,8 @@ void Pipeline::take_report(HopState& hop, const HopReport& report) {
   if (report.was_stopped || (!stage && kill_at_ns_ != INT64_MAX)) {
     return;
   }
-  const std::string who = stage ? stages_[*stage]->who() + ": " : "";
+  // An end of rdpipe's own has no stage to be named by.
+  const std::string who = (stage ? stages_[*stage]->who() : hop.name) + ": ";
   switch (report.result) {
     case HopResult::ok:
     case HopResult::reader_left:

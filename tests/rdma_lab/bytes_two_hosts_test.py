@@ -300,14 +300,14 @@ class Bytes(BytePrograms, Faults):
                                     ("the receiver ended after", "has gone"), lambda: self.assertEqual(self.head.wait(harness.WATCHDOG_S), 0))
 
 
-class Pipe(PipelineTest, Faults):
+class StagesOnABox(PipelineTest, Faults):
     """From 1, with stages on 2, whose name is box. Each machine looks for what is left on itself."""
     sshd_address = lab.ADDRESS
     hosts = ("box",)
 
     @classmethod
     def setUpClass(cls):
-        way_in, folder_there = lab.SHARED / "sshd", lab.SHARED / "sshd.folder"
+        way_in, folder_there = lab.SHARED / f"sshd-{cls.__name__}", lab.SHARED / f"sshd-{cls.__name__}.folder"
         if lab.ROLE == 2:
             super().setUpClass()
             shutil.copytree(cls.sshd.folder, way_in)
@@ -321,7 +321,7 @@ class Pipe(PipelineTest, Faults):
             cls.sshd = types.SimpleNamespace(client_config=folder / "ssh_config")
             cls.mark = f"FRAMEWIRE_TEST_MARK={uuid.uuid4().hex}"
 
-    def test_auto_takes_rdma_there_and_back(self):
+    def check_that_auto_takes_rdma_there_and_back(self):
         def home():
             data = os.urandom(20_000_001)
             self.assertTrue(self.run_pipe("-v", "box:cat", given=data) == data)
@@ -335,6 +335,27 @@ class Pipe(PipelineTest, Faults):
             self.nothing_is_left(SILENT_S)
 
         self.play(home, box)
+
+
+class PipeByAnotherNetworkThanThatOfSsh(StagesOnABox):
+    """ssh goes by a tunnel that has no RDMA, as by a network for administration; the bytes find the one that has."""
+    sshd_address = f"10.88.0.{lab.ROLE}"
+
+    @classmethod
+    def setUpClass(cls):
+        for command in (f"link add admin0 type vxlan id 7 dstport 4788 remote {lab.PEER}", f"address add {cls.sshd_address}/24 dev admin0",
+                        "link set admin0 up mtu 1400"):
+            subprocess.run(["ip", *command.split()], check=True)
+        cls.addClassCleanup(subprocess.run, ["ip", "link", "delete", "admin0"], check=True)
+        super().setUpClass()
+
+    def test_auto_takes_rdma_there_and_back(self):
+        self.check_that_auto_takes_rdma_there_and_back()
+
+
+class Pipe(StagesOnABox):
+    def test_auto_takes_rdma_there_and_back(self):
+        self.check_that_auto_takes_rdma_there_and_back()
 
     def test_files_there_by_way_of_here(self):
         def home():

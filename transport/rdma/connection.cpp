@@ -32,6 +32,10 @@ constexpr std::uint64_t notice_bytes = sizeof(std::uint32_t);
 constexpr std::string_view rejection = "FWRJ";
 constexpr std::size_t most_reason_bytes = 140;  // rdma_cm leaves 148
 
+// Reasons of a rejection (InfiniBand specification, 12.6.7.2); iWARP has an errno, below zero.
+constexpr int no_such_service = 8;
+constexpr int rejected_by_program = 28;
+
 void reject(rdma_cm_id* id, const std::string& reason) noexcept {
   std::array<char, rejection.size() + most_reason_bytes> said{};
   std::ranges::copy(rejection, said.begin());
@@ -46,7 +50,11 @@ Error error_of_rejection(const rdma_cm_event& event, const std::string& peer) {
     said = {static_cast<const char*>(parameters.private_data), parameters.private_data_len};
   }
   if (!said.starts_with(rejection)) {
-    return Error::lost_peer("nobody takes RDMA connections at " + peer);
+    return Error::lost_peer(event.status == rejected_by_program ? "another program takes RDMA connections at " + peer
+                            : event.status == no_such_service || event.status <= 0
+                                ? "nobody takes RDMA connections at " + peer
+                                : peer + " rejected the RDMA connection, for reason " + std::to_string(event.status) +
+                                      " of the InfiniBand specification (12.6.7.2)");
   }
   said = said.substr(rejection.size());
   said = said.substr(0, std::min(said.find('\0'), said.size()));
