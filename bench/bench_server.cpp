@@ -1,5 +1,7 @@
 #include "bench/bench_server.hpp"
 
+#include <poll.h>
+
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -7,10 +9,12 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/wait.hpp"
 #include "bench/guest_messages.hpp"
 #include "transport/control/dial.hpp"
 #include "transport/session/endpoint.hpp"
 #include "transport/session/handshake.hpp"
+#include "transport/session/messages.hpp"
 #include "transport/socket_state.hpp"
 
 namespace framewire {
@@ -19,10 +23,12 @@ namespace {
 
 constexpr std::int64_t answer_patience_ns = 20 * ns_per_s;
 
-BenchServer greet(const EndpointOptions& endpoint, std::int64_t deadline_ns) {
+BenchServer greet(const RowContext& context, std::int64_t deadline_ns) {
+  const EndpointOptions& endpoint = context.endpoint;
   Dialled dialled = dial(*endpoint.dial, deadline_ns);
   HostPort data_to = reached(dialled, *endpoint.dial);
-  BenchServer server{authenticate_dialler(std::move(dialled), authentication_of(endpoint)), std::move(data_to)};
+  BenchServer server{authenticate_dialler(std::move(dialled), authentication_of(endpoint)), std::move(data_to),
+                     &context};
   exchange_hellos(server.channel(), bench_role, "framewire-bench " FRAMEWIRE_VERSION, {"viewer"});
   watch_peer(server.channel().fd(), endpoint.peer_timeout_ns);
   return server;
@@ -31,17 +37,38 @@ BenchServer greet(const EndpointOptions& endpoint, std::int64_t deadline_ns) {
 }  // namespace
 
 nlohmann::json BenchServer::receive() const {
-  return channel().receive(monotonic_ns() + answer_patience_ns);
+  constexpr std::int64_t between_looks_ns = 200 * ns_per_ms;
+  for (const std::int64_t deadline_ns = monotonic_ns() + answer_patience_ns; monotonic_ns() < deadline_ns;) {
+    throw_if_interrupted(context->interruption);
+    if (auto message = channel().try_receive()) {
+      return std::move(*message);
+    }
+    wait_for(channel().fd(), POLLIN, monotonic_ns() + between_looks_ns);
+  }
+  throw Error::lost_peer("the bench server has not answered within " + std::to_string(answer_patience_ns / ns_per_s) +
+                         " s");
 }
 
-void BenchServer::look(const RowContext& context) const {
-  throw_if_interrupted(context.interruption);
+void BenchServer::look() const {
+  throw_if_interrupted(context->interruption);
   if (const auto message = channel().try_receive()) {
     throw_if_fault(*message);
+    throw Error::failed("the bench server said " + message_type(*message) + " in the middle of a row");
   }
-  if (tcp_peer_is_silent(channel().fd(), context.endpoint.peer_timeout_ns)) {
+  if (tcp_peer_is_silent(channel().fd(), context->endpoint.peer_timeout_ns)) {
     throw Error::lost_peer("the bench server's host does not answer");
   }
+}
+
+void BenchServer::throw_if_told_why() const {
+  constexpr std::int64_t last_words_ns = ns_per_s / 2;
+  nlohmann::json last;
+  try {
+    last = channel().receive(monotonic_ns() + last_words_ns);
+  } catch (const Error&) {
+    return;  // not a word, or it is gone
+  }
+  throw_if_fault(last);
 }
 
 void BenchServer::finish() const {
@@ -53,7 +80,7 @@ BenchServer find_bench_server(const RowContext& context) {
   for (const std::int64_t give_up_ns = monotonic_ns() + server_patience_ns;;) {
     throw_if_interrupted(context.interruption);
     try {
-      return greet(context.endpoint, give_up_ns);
+      return greet(context, give_up_ns);
     } catch (const Error& error) {
       if (error.status() != ExitStatus::lost_peer) {
         throw;

@@ -12,13 +12,16 @@ namespace framewire {
 /// A bench server that has heard the hello of its guest. One thread.
 struct BenchServer {
   Authenticated authenticated;
-  HostPort data_to;  // where its data connections go
+  HostPort data_to;           // where its data connections go
+  const RowContext* context;  // which outlives it
 
   [[nodiscard]] MessageChannel& channel() const noexcept { return *authenticated.channel; }
-  /// Its next message; it may have gigabytes to set up. Throws Error.
+  /// Its next message; it may have gigabytes to set up. Throws Error, and Interrupted.
   [[nodiscard]] nlohmann::json receive() const;
   /// Throws where the row is to end: interrupted, the server's host silent, or with the words of a fault of its.
-  void look(const RowContext& context) const;
+  void look() const;
+  /// For whoever has lost the data connection: where the server ended that, it has said why. Throws Error with it.
+  void throw_if_told_why() const;
   /// Hangs up, when the server has: then it is free for the next row.
   void finish() const;
 };

@@ -13,8 +13,7 @@ using nlohmann::json;
 void require_guest_memory(std::uint64_t message_bytes, std::uint64_t slots) {
   if (slots * message_bytes > most_guest_memory_bytes) {
     throw Error::failed(std::to_string(slots) + " slots of " + std::to_string(message_bytes) +
-                        " bytes are too much: a server gives " + format_bytes(most_guest_memory_bytes) +
-                        "; take fewer --slots");
+                        " bytes are too much: a server gives 4 GiB" + "; take fewer --slots");
   }
 }
 
@@ -72,6 +71,19 @@ void throw_if_fault(const json& message) {
   if (message_type(message) == "fault") {
     throw Error::failed("the server: " + text_field(message, "text"));
   }
+}
+
+json result_message(const std::string& result_json) {
+  return {{"type", "result"}, {"result", json::parse(result_json)}};
+}
+
+std::string read_result_message(const json& message) {
+  expect(message, "result");
+  const auto found = message.find("result");
+  if (found == message.end() || !found->is_object()) {
+    throw wrong_field(message, "result", "an object");
+  }
+  return found->dump();
 }
 
 }  // namespace framewire

@@ -34,6 +34,9 @@ void expect(const nlohmann::json& message, const std::string& type);
 
 /// The server, instead of its next message: what went wrong there.
 nlohmann::json fault_message(const std::string& sentence);
+/// The server, last: its result, a JSON object as text. Then it hangs up.
+nlohmann::json result_message(const std::string& result_json);
+std::string read_result_message(const nlohmann::json& message);
 /// Throws Error (failed) with the sentence of a fault, and Error (refused) with that of a refusal.
 void throw_if_fault(const nlohmann::json& message);
 

@@ -121,7 +121,7 @@ bool is_transport(const std::string& word) {
   return word == "auto" || word == socket_transport || word == raw_transport || link_kind_from_name(word).has_value();
 }
 
-/// Plain sockets have no server to ask, and verbs have an operation for that way.
+/// Plain sockets stream one way only, and verbs have an operation for the other.
 void refuse_what_has_no_reverse(const std::string& transport) {
   if (transport == socket_transport || transport == raw_transport) {
     throw Error::usage(

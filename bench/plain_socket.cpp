@@ -110,7 +110,7 @@ RowResult measure_plain_socket(const RowPlan& plan, const Interruption& interrup
     ::prctl(PR_SET_NAME, "socket-server");  // for top and ps, where it is one of three of the same name
     client.reset();
     try {
-      const SocketReport report = receive_over_socket(server.get(), plan, [] {});
+      const SocketReport report = SocketReceiver(plan).receive(server.get(), [] {});
       [[maybe_unused]] const auto written = ::write(report_out.get(), &report, sizeof report);
     } catch (const std::exception&) {
       ::_exit(1);  // the client sees that no report came

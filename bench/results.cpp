@@ -20,7 +20,10 @@ Results::Results(std::vector<RowPlan> plans, bool may_leave_out)
 
 void Results::leave_out(std::size_t plan, const CannotBegin& why) {
   const std::string& transport = plans_[plan].transport;
-  if (!may_leave_out_ || (transport != "rdma" && transport != raw_transport)) {
+  // For plain sockets nobody there means that there is no server at all.
+  const bool may_lack = transport == "rdma" || transport == raw_transport ||
+                        (transport == socket_transport && why.status() == ExitStatus::refused);
+  if (!may_leave_out_ || !may_lack) {
     throw CannotBegin(why);
   }
   const bool is_there_none = why.status() == ExitStatus::refused || why.status() == ExitStatus::lost_peer;

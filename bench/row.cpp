@@ -167,6 +167,12 @@ std::string rows_to_table(const std::vector<RowResult>& rows) {
         "reverse: the server sends, and the client receives and measures; the server is not told when the last one has "
         "come.\n";
   }
+  if (std::ranges::any_of(
+          rows, [](const RowResult& row) { return row.plan.transport == socket_transport && row.plan.is_remote; })) {
+    table +=
+        "socket: latency is half of a round trip; the server's time, and what is divided by it, begins when the server "
+        "is ready, on which the client begins.\n";
+  }
   if (std::ranges::any_of(rows, &RowResult::is_raw)) {
     table +=
         "verbs: the device alone, by the client's clock, until its device has every acknowledgement; latency is half "

@@ -6,9 +6,9 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "bench/bench_server.hpp"
+#include "bench/guest_messages.hpp"
 #include "bench/socket_ends.hpp"
 #include "bench/socket_messages.hpp"
-#include "bench/verbs_messages.hpp"
 #include "transport/session/data_link.hpp"
 
 namespace framewire {
@@ -28,24 +28,38 @@ FileDescriptor connect(const BenchServer& server, const RowPlan& plan, const End
   }
 }
 
+/// The server's channel is looked at every half second: a call to the kernel for each small message would be measured,
+/// too. Ctrl-C at every one.
+SocketLook now_and_then(const BenchServer& server) {
+  return [&server, next_look_ns = std::int64_t{0}]() mutable {
+    constexpr std::int64_t between_looks_ns = ns_per_s / 2;
+    throw_if_interrupted(server.context->interruption);
+    if (const std::int64_t now_ns = monotonic_ns(); now_ns >= next_look_ns) {
+      server.look();
+      next_look_ns = now_ns + between_looks_ns;
+    }
+  };
+}
+
+SocketSent send(SocketSender& sender, const BenchServer& server) {
+  try {
+    return sender.send_all_messages();
+  } catch (const Error& error) {
+    if (error.status() == ExitStatus::lost_peer) {
+      server.throw_if_told_why();
+    }
+    throw;
+  }
+}
+
 }  // namespace
 
 RowResult measure_socket_row(const RowPlan& plan, const RowContext& context) {
   const BenchServer server = find_bench_server(context);
   const FileDescriptor socket = connect(server, plan, context.endpoint);
   set_up_plain_socket(socket.get());
-  // The server's channel is looked at now and then: a call to the kernel for each small message would be measured, too.
-  constexpr std::int64_t between_looks_ns = ns_per_s / 2;
-  std::int64_t next_look_ns = 0;
-  const auto look = [&] {
-    throw_if_interrupted(context.interruption);
-    if (const std::int64_t now_ns = monotonic_ns(); now_ns >= next_look_ns) {
-      server.look(context);
-      next_look_ns = now_ns + between_looks_ns;
-    }
-  };
-  SocketSender sender(socket.get(), plan, look);
-  const SocketSent sent = sender.send_all_messages();
+  SocketSender sender(socket.get(), plan, now_and_then(server));
+  const SocketSent sent = send(sender, server);
   RowResult row{.plan = plan, .client = {}, .server = {}};
   row.server = end_result_from_json(read_result_message(server.receive()));
   row.client = {.count = sent.count,

@@ -37,16 +37,20 @@ struct MessageHeader {
 };
 static_assert(sizeof(MessageHeader) == 16);
 
+/// Until when a message of that size may take.
+std::int64_t limit_of(std::size_t size_bytes) noexcept {
+  return patience_ns + static_cast<std::int64_t>(size_bytes) * patience_ns_per_byte;
+}
+
 bool has_only_waited(ssize_t result) noexcept {
   return result < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
 }
 
-/// False when the other end is gone, or may have been stopped. A receiver that stands still can still take a few bytes
-/// now and then, as its kernel tidies up what it holds: what counts is that all of it went, since `begin_ns`.
-bool send_all(int socket, const void* data, std::size_t size, std::int64_t begin_ns, const SocketLook& look,
+/// False when the other end is gone, or all of it has not gone by then. A receiver that stands still can still take a
+/// few bytes now and then, as its kernel tidies up what it holds.
+bool send_all(int socket, const void* data, std::size_t size, std::int64_t deadline_ns, const SocketLook& look,
               int flags = 0) {
   const auto* at = static_cast<const std::byte*>(data);
-  const std::int64_t limit_ns = patience_ns + static_cast<std::int64_t>(size) * patience_ns_per_byte;
   for (;;) {
     const auto sent = ::send(socket, at, size, MSG_NOSIGNAL | flags);
     if (sent == static_cast<ssize_t>(size)) {
@@ -56,7 +60,7 @@ bool send_all(int socket, const void* data, std::size_t size, std::int64_t begin
       return false;
     }
     look();
-    if (monotonic_ns() - begin_ns >= limit_ns) {
+    if (monotonic_ns() >= deadline_ns) {
       return false;
     }
     const std::size_t gone = sent > 0 ? static_cast<std::size_t>(sent) : 0;
@@ -65,11 +69,10 @@ bool send_all(int socket, const void* data, std::size_t size, std::int64_t begin
   }
 }
 
-/// False when the other end is gone, or nothing came of it for so long.
-bool receive_all(int socket, void* data, std::size_t size, const SocketLook& look) {
+/// False when the other end is gone, or all of it has not come by then.
+bool receive_all(int socket, void* data, std::size_t size, std::int64_t deadline_ns, const SocketLook& look) {
   auto* at = static_cast<std::byte*>(data);
-  std::int64_t heard_ns = 0;  // no clock is read where nothing is waited for
-  while (size > 0) {
+  for (;;) {
     const auto got = ::recv(socket, at, size, MSG_WAITALL);
     if (got == static_cast<ssize_t>(size)) {
       return true;
@@ -78,16 +81,22 @@ bool receive_all(int socket, void* data, std::size_t size, const SocketLook& loo
       return false;
     }
     look();
-    if (got > 0 || heard_ns == 0) {
-      heard_ns = monotonic_ns();
-    } else if (monotonic_ns() - heard_ns >= patience_ns) {
+    if (monotonic_ns() >= deadline_ns) {
       return false;
     }
     const std::size_t come = got > 0 ? static_cast<std::size_t>(got) : 0;
     at += come;
     size -= come;
   }
-  return true;
+}
+
+/// Throws Error where the first message does not warm up, or another one is none that is known.
+void require_known(const MessageHeader& header, const SocketReport& report) {
+  const bool may_come = report.ready_ns == 0 ? header.kind == warm_up_kind : header.kind <= end_kind;
+  if (!may_come) {
+    throw Error::failed("the client sent a message of kind " + std::to_string(header.kind) +
+                        (report.ready_ns == 0 ? " where one was to warm up" : ", which is none"));
+  }
 }
 
 std::span<std::byte> slot_of(const HostBlock& block, const RowPlan& plan, std::uint64_t index) {
@@ -108,31 +117,45 @@ void set_up_plain_socket(int socket) {
   ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
 }
 
-SocketReport receive_over_socket(int socket, const RowPlan& plan, const SocketLook& look) {
-  const auto block = HostBlock::create_private("socket buffers", plan.message_bytes * plan.slots);
+SocketReceiver::SocketReceiver(const RowPlan& plan)
+    : plan_(plan), block_(HostBlock::create_private("socket buffers", plan.message_bytes * plan.slots)) {}
+
+SocketReport SocketReceiver::receive(int socket, const SocketLook& look) {
   SocketReport report;
   Histogram latency;
   std::int64_t cpu_begin_ns = process_cpu_ns();
+  std::int64_t now_ns = monotonic_ns();
+  std::int64_t next_look_ns = 0;  // also at whoever never lets it wait
   std::uint64_t sum = 0;
-  for (MessageHeader header; receive_all(socket, &header, sizeof header, look) && header.kind != end_kind;) {
-    const auto slot = slot_of(*block, plan, report.count);
-    if (!receive_all(socket, slot.data(), slot.size(), look)) {
+  for (MessageHeader header; receive_all(socket, &header, sizeof header, now_ns + limit_of(sizeof header), look);) {
+    require_known(header, report);
+    report.is_whole = header.kind == end_kind;
+    const auto slot = slot_of(*block_, plan_, report.count);
+    if (report.is_whole || !receive_all(socket, slot.data(), slot.size(), now_ns + limit_of(slot.size()), look)) {
       break;
     }
-    report.last_ns = monotonic_ns();
-    if (plan.touches_payload) {
+    now_ns = monotonic_ns();
+    if (header.kind == message_kind) {
+      report.last_ns = now_ns;
+      ++report.count;
+      if (!plan_.is_remote) {
+        latency.add(now_ns - header.sent_ns);
+      }
+    }
+    if (plan_.touches_payload) {
       sum = std::accumulate(slot.begin(), slot.end(), sum,
                             [](std::uint64_t s, std::byte b) { return s + std::to_integer<std::uint64_t>(b); });
     }
     if (header.kind == warm_up_kind) {
       cpu_begin_ns = process_cpu_ns();
-      report.ready_ns = report.last_ns;
-    } else {
-      latency.add(report.last_ns - header.sent_ns);
-      ++report.count;
+      report.ready_ns = monotonic_ns();
     }
-    if (is_answered(header.kind, plan) && !send_all(socket, &sum, 1, report.last_ns, look)) {
+    if (is_answered(header.kind, plan_) && !send_all(socket, &sum, 1, now_ns + limit_of(1), look)) {
       break;
+    }
+    if (now_ns >= next_look_ns) {
+      look();
+      next_look_ns = now_ns + between_looks_us * 1000;
     }
   }
   report.cpu_ns = process_cpu_ns() - cpu_begin_ns;
@@ -152,12 +175,14 @@ void SocketSender::send(std::uint64_t kind, std::uint64_t number) const {
     std::memset(slot.data(), static_cast<int>(number & 0xff), slot.size());
   }
   const MessageHeader header{.kind = kind, .sent_ns = monotonic_ns()};
+  const std::int64_t limit_ns = limit_of(slot.size());
+  const std::int64_t deadline_ns = header.sent_ns + limit_ns;
   char answer = 0;
-  if (!send_all(socket_, &header, sizeof header, header.sent_ns, look_, MSG_MORE) ||
-      !send_all(socket_, slot.data(), slot.size(), header.sent_ns, look_) ||
-      (is_answered(kind, plan_) && !receive_all(socket_, &answer, 1, look_))) {
+  if (!send_all(socket_, &header, sizeof header, deadline_ns, look_, MSG_MORE) ||
+      !send_all(socket_, slot.data(), slot.size(), deadline_ns, look_) ||
+      (is_answered(kind, plan_) && !receive_all(socket_, &answer, 1, deadline_ns, look_))) {
     throw Error::lost_peer("the plain-socket server left, or has not taken a message within " +
-                           std::to_string(patience_ns / ns_per_s) + " s");
+                           std::to_string(limit_ns / ns_per_s) + " s");
   }
 }
 
@@ -180,7 +205,7 @@ SocketSent SocketSender::send_all_messages() {
     }
   }
   const MessageHeader last{.kind = end_kind};
-  send_all(socket_, &last, sizeof last, monotonic_ns(), look_);
+  send_all(socket_, &last, sizeof last, monotonic_ns() + limit_of(sizeof last), look_);
   sent.cpu_ns = process_cpu_ns() - cpu_begin_ns;
   sent.latency_us = latency_of(round_trip_halves);
   return sent;

@@ -10,7 +10,7 @@
 
 namespace framewire {
 
-/// What an end asks that has waited for half a second: throws, where the row is over.
+/// What an end asks every half second: throws where the row is over.
 using SocketLook = std::function<void()>;
 
 /// Makes a connected socket one that blocks, and lets its ends look around now and then.
@@ -19,14 +19,27 @@ void set_up_plain_socket(int socket);
 /// What the receiving end has seen. Times by its own clock.
 struct SocketReport {
   std::uint64_t count = 0;
+  bool is_whole = false;      // the sender has said that this was all
   std::int64_t ready_ns = 0;  // when it answered the warm-up, on which the sender begins
   std::int64_t last_ns = 0;   // when the last message was there
   std::int64_t cpu_ns = 0;
-  LatencyUs latency_us{};  // from one clock to the other: worth something within one machine
+  LatencyUs latency_us{};  // by the sender's clock: only of two ends on one machine
 };
 
-/// Receives until the sender says that it was the last, leaves, or stands still for too long.
-SocketReport receive_over_socket(int socket, const RowPlan& plan, const SocketLook& look);
+/// The receiving end, whose memory stands before anybody connects. One thread.
+class SocketReceiver {
+ public:
+  /// The plan outlives it. Throws Error where there is no memory.
+  explicit SocketReceiver(const RowPlan& plan);
+
+  /// Receives until the sender says that it was the last, leaves, or takes too long with a message. Throws Error where
+  /// it says what it should not, and what look() throws.
+  SocketReport receive(int socket, const SocketLook& look);
+
+ private:
+  const RowPlan& plan_;
+  std::shared_ptr<HostBlock> block_;
+};
 
 /// What the sending end has seen.
 struct SocketSent {

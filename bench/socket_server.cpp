@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <utility>
 
 #include "base/error.hpp"
 #include "bench/guest_data.hpp"
+#include "bench/guest_messages.hpp"
 #include "bench/socket_ends.hpp"
 #include "bench/socket_messages.hpp"
-#include "bench/verbs_messages.hpp"
 #include "transport/session/handshake.hpp"
 #include "transport/socket_state.hpp"
 
@@ -49,6 +50,7 @@ void serve_socket_row(const nlohmann::json& request, MessageChannel& channel, Do
   if (endpoint.encrypt || std::ranges::find(endpoint.allowed_links, LinkKind::tcp) == endpoint.allowed_links.end()) {
     refuse(channel, "the server takes no plain sockets: its --transport or --encrypt does not allow them");
   }
+  SocketReceiver receiver(plan);  // before anybody connects: a lack of memory is told in place of where to
   const FileDescriptor socket = connect(channel, door);
   set_up_plain_socket(socket.get());
   const auto look = [&] {
@@ -57,7 +59,13 @@ void serve_socket_row(const nlohmann::json& request, MessageChannel& channel, Do
       throw Error::lost_peer("the client's host does not answer");
     }
   };
-  const EndResult result = end_result(receive_over_socket(socket.get(), plan, look));
+  const SocketReport report = receiver.receive(socket.get(), look);
+  if (!report.is_whole) {
+    look();
+    throw Error::lost_peer("the client left, or has sent nothing for too long, after " + std::to_string(report.count) +
+                           " messages over a plain socket");
+  }
+  const EndResult result = end_result(report);
   channel.send(result_message(end_result_to_json(result)));
   if (prints) {
     const double gigabytes = static_cast<double>(result.count) * static_cast<double>(plan.message_bytes) / 1e9;

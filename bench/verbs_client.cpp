@@ -47,28 +47,16 @@ std::unique_ptr<RawVerbs> prepare(const BenchServer& server, const RawPlan& plan
   return verbs;
 }
 
-/// Where the server ended the connection, it has said why.
-void throw_if_told_why(MessageChannel& channel) {
-  constexpr std::int64_t last_words_ns = ns_per_s / 2;
-  nlohmann::json last;
-  try {
-    last = channel.receive(monotonic_ns() + last_words_ns);
-  } catch (const Error&) {
-    return;  // not a word, or it is gone
-  }
-  throw_if_fault(last);
-}
-
-RawResult drive(const BenchServer& server, RawVerbs& verbs, const RowContext& context) {
+RawResult drive(const BenchServer& server, RawVerbs& verbs) {
   const auto look = [&]() -> std::optional<std::uint64_t> {
-    server.look(context);
+    server.look();
     return std::nullopt;
   };
   try {
     return verbs.drive({.descriptor = server.channel().fd(), .look = look});
   } catch (const Error& error) {
     if (error.status() == ExitStatus::lost_peer) {
-      throw_if_told_why(server.channel());
+      server.throw_if_told_why();
     }
     throw;
   }
@@ -89,7 +77,7 @@ RowResult measure_verbs_row(const RowPlan& plan, const RowContext& context) {
     }
     throw CannotBegin(error);
   }
-  const RawResult raw = drive(server, *verbs, context);
+  const RawResult raw = drive(server, *verbs);
   server.channel().send(end_message(raw.count));
   RowResult row{.plan = plan, .client = {}, .server = {}};
   row.server = end_result_from_json(read_result_message(server.receive()));

@@ -68,17 +68,4 @@ std::uint64_t read_end_message(const json& message) {
   return number_field(message, "count", 0, UINT64_MAX);
 }
 
-json result_message(const std::string& result_json) {
-  return {{"type", "result"}, {"result", json::parse(result_json)}};
-}
-
-std::string read_result_message(const json& message) {
-  expect(message, "result");
-  const auto found = message.find("result");
-  if (found == message.end() || !found->is_object()) {
-    throw wrong_field(message, "result", "an object");
-  }
-  return found->dump();
-}
-
 }  // namespace framewire

@@ -32,8 +32,4 @@ RawTerms read_terms_message(const nlohmann::json& message);
 nlohmann::json end_message(std::uint64_t count);
 std::uint64_t read_end_message(const nlohmann::json& message);
 
-/// 5. The server: its result, a JSON object as text. Then it hangs up.
-nlohmann::json result_message(const std::string& result_json);
-std::string read_result_message(const nlohmann::json& message);
-
 }  // namespace framewire

@@ -10,6 +10,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "bench/guest_data.hpp"
+#include "bench/guest_messages.hpp"
 #include "bench/row.hpp"
 #include "bench/verbs_messages.hpp"
 #include "transport/rdma/raw_verbs.hpp"

@@ -59,6 +59,7 @@ struct KeyFacts {
   bool exists = false;
   std::string mode;     // "0600"
   bool is_own = false;  // it belongs to this user, who alone may change its mode
+  bool is_read_by_root = false;
   std::string trouble;  // the sentence that programs would end with; empty: none
 };
 

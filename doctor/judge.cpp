@@ -12,20 +12,32 @@ namespace framewire {
 
 namespace {
 
-/// What can be in the way of a process that talks to itself.
-std::vector<std::string> local_fixes(const MachineFacts& machine) {
-  std::vector<std::string> fixes = {"ulimit -n \"$(ulimit -Hn)\""};
-  if (!machine.system.container.empty()) {
-    fixes.emplace_back("docker run --security-opt seccomp=unconfined IMAGE");
+/// By the words of what was tried: what each is mended by. None where nobody knows.
+std::vector<std::string> local_fixes(const std::string& trouble, const SystemFacts& system) {
+  const auto says = [&](const char* words) { return trouble.find(words) != std::string::npos; };
+  if (says("Too many open files")) {
+    return {"ulimit -n \"$(ulimit -Hn)\""};
   }
-  return fixes;
+  if (says("Operation not permitted") && system.container == "docker") {
+    return {"docker run --security-opt seccomp=unconfined IMAGE"};
+  }
+  return {};
 }
 
-std::vector<std::string> tcp_fixes(const MachineFacts& machine) {
+std::vector<std::string> tcp_fixes(const std::string& trouble, const NetworkFacts& network) {
+  const auto says = [&](const char* words) { return trouble.find(words) != std::string::npos; };
   const auto is_off = [](const NetworkInterface& one) { return one.is_loopback && !one.is_up; };
-  const auto lo = std::ranges::find_if(machine.network.interfaces, is_off);
-  return {lo != machine.network.interfaces.end() ? fmt::format("sudo ip link set dev {} up", shell_word(lo->name))
-                                                 : std::string("sudo iptables -I INPUT -i lo -j ACCEPT")};
+  const auto lo = std::ranges::find_if(network.interfaces, is_off);
+  if (lo != network.interfaces.end()) {
+    return {fmt::format("sudo ip link set dev {} up", shell_word(lo->name))};
+  }
+  if (says("assign requested address")) {
+    return {"sudo ip address add 127.0.0.1/8 dev lo"};
+  }
+  if (says("did not arrive")) {
+    return {"sudo nft insert rule inet filter input iif lo accept   # nftables"};
+  }
+  return {};
 }
 
 Finding link_finding(const char* link, const std::string& works_by, const std::string& trouble, bool is_wanted,
@@ -65,9 +77,9 @@ Finding key_finding(const KeyFacts& key) {
     finding.text = fmt::format("framewire's programs refuse it: {}.", key.trouble);
     if (key.is_own && key.mode.size() == 4 && !key.mode.ends_with("00")) {
       finding.fix = {fmt::format("chmod 600 {}", shell_word(key.path))};
-    } else if (key.exists && !key.is_own) {
-      finding.fix = {fmt::format("sudo chown \"$(id -un)\" {0}", shell_word(key.path)),
-                     fmt::format("chmod 600 {0}", shell_word(key.path))};
+    } else if (key.exists && !key.is_own && !key.is_read_by_root) {  // root would take away what a user has
+      finding.fix = {fmt::format("sudo chown \"$(id -un)\" {}", shell_word(key.path)),
+                     fmt::format("chmod 600 {}", shell_word(key.path))};
     }
   } else if (key.exists) {
     finding.value = fmt::format("{}, mode {}", key.path, key.mode);
@@ -119,9 +131,11 @@ Findings judge_links(const MachineFacts& machine, std::optional<LinkKind> wanted
   const bool is_stuck = !wanted && !works.local && !works.tcp && !works.rdma.is_usable();
   Findings findings;
   findings.push_back(link_finding("local", "shared memory works", machine.links.local_trouble,
-                                  wanted == LinkKind::local || is_stuck, local_fixes(machine)));
+                                  wanted == LinkKind::local || is_stuck,
+                                  local_fixes(machine.links.local_trouble, machine.system)));
   findings.push_back(link_finding("tcp", "a connection through 127.0.0.1 works", machine.links.tcp_trouble,
-                                  wanted == LinkKind::tcp || is_stuck, tcp_fixes(machine)));
+                                  wanted == LinkKind::tcp || is_stuck,
+                                  tcp_fixes(machine.links.tcp_trouble, machine.network)));
   findings.push_back(rdma_link_finding(works.rdma, wanted == LinkKind::rdma));
   return findings;
 }

@@ -69,30 +69,30 @@ Finding cuda_finding(const GpuFacts& gpu) {
 }
 
 /// Whether a network card could take frames out of the GPU's memory: by a descriptor of that memory (DMA-BUF), which
-/// the card's driver has to take, or by NVIDIA's module that lets all of them reach it. As a fact, like CUDA; only
-/// where both cards are there and nothing but the module is missing, with the command.
+/// the card's driver has to take, or by NVIDIA's module that lets all of them reach it. A fact, like CUDA.
 Finding gpu_direct_finding(const MachineFacts& machine) {
   const GpuFacts& gpu = machine.gpu;
   Finding finding{.area = area, .name = "GPUDirect"};
   finding.text = "Not used by this version.";
   const auto is_card = [](const RdmaAdapter& one) { return one.pci && one.device; };
   const auto takes_dma_buf = [&](const RdmaAdapter& one) { return is_card(one) && one.device->takes_dma_buf == true; };
+  const auto may_take_it = [&](const RdmaAdapter& one) { return is_card(one) && !one.device->takes_dma_buf; };
+  const bool has_dma_buf = std::ranges::any_of(gpu.devices, &CudaDevice::has_dma_buf);
   const bool may_be_reached = std::ranges::any_of(gpu.devices, &CudaDevice::has_gpu_direct);
   if (gpu.devices.empty()) {
     finding.value = gpu.cuda_trouble.empty() ? "CUDA lists no device" : "not known: " + gpu.cuda_trouble;
   } else if (std::ranges::none_of(machine.rdma.adapters, is_card)) {
     finding.value = "no RDMA card here that could reach the GPU's memory";
-  } else if (std::ranges::any_of(gpu.devices, &CudaDevice::has_dma_buf) &&
-             std::ranges::any_of(machine.rdma.adapters, takes_dma_buf)) {
+  } else if (has_dma_buf && std::ranges::any_of(machine.rdma.adapters, takes_dma_buf)) {
     finding.value = "possible, by DMA-BUF";
-  } else if (!may_be_reached) {
-    finding.value = "not possible: this GPU lets no other device reach its memory";
-  } else if (gpu.has_peermem) {
+  } else if (may_be_reached && gpu.has_peermem) {
     finding.value = "possible, by nvidia_peermem";
+  } else if (has_dma_buf && std::ranges::any_of(machine.rdma.adapters, may_take_it)) {
+    finding.value = "not known: whether the RDMA card takes DMA-BUF";
+  } else if (may_be_reached) {
+    finding.value = "possible where the module nvidia_peermem can be loaded";
   } else {
-    finding.level = Level::note;
-    finding.value = "possible, once nvidia_peermem is loaded";
-    finding.fix = {"sudo modprobe nvidia_peermem"};
+    finding.value = "not possible: neither DMA-BUF at both cards, nor does the GPU let others reach its memory";
   }
   return finding;
 }

@@ -54,8 +54,9 @@ void explain(const RdmaPortView& view, Finding& finding) {
       finding.fix = {"sudo apt-get install opensm"};
       break;
     case PortFault::being_set_up:
-      finding.text = "That takes a moment. If it stays so, on the machine that runs the subnet manager:";
-      finding.fix = {"sudo systemctl restart opensm && sudo journalctl -u opensm -n 20"};
+      finding.text =
+          "That takes a moment. If it stays so, the subnet manager's log says why, on the machine that runs it:";
+      finding.fix = {"sudo journalctl -u opensm -n 20"};
       break;
     case PortFault::down:
       if (view.base != nullptr && !view.base->is_up) {

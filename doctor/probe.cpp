@@ -21,6 +21,7 @@ KeyFacts probe_key() {
       std::snprintf(mode.data(), mode.size(), "%04o", status.st_mode & 07777U);
       key.mode = mode.data();
       key.is_own = status.st_uid == ::geteuid();
+      key.is_read_by_root = ::geteuid() == 0;
     }
     key.exists = find_key(std::nullopt).has_value();
   } catch (const Error& error) {

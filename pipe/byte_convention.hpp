@@ -54,16 +54,19 @@ class ReaderLeft : public Error {
   explicit ReaderLeft(const std::string& sentence) : Error(ExitStatus::failed, sentence) {}
 };
 
-/// The other end failed, and has said why.
+/// The other end failed, and has said so: whoever asks why may find more there.
 class PeerFailed : public Error {
  public:
-  explicit PeerFailed(const std::string& sentence) : Error(ExitStatus::failed, sentence) {}
+  explicit PeerFailed(const std::string& sentence) : PeerFailed(ExitStatus::failed, sentence) {}
+
+ protected:
+  PeerFailed(ExitStatus status, const std::string& sentence) : Error(status, sentence) {}
 };
 
 /// The other end took its leave, and not a word that all is done: somebody has ended it.
-class PeerEnded : public Error {
+class PeerEnded : public PeerFailed {
  public:
-  explicit PeerEnded(const std::string& sentence) : Error(ExitStatus::lost_peer, sentence) {}
+  explicit PeerEnded(const std::string& sentence) : PeerFailed(ExitStatus::lost_peer, sentence) {}
 };
 
 }  // namespace framewire

@@ -75,9 +75,6 @@ int HopProcess::run() {
   } catch (const PeerFailed& error) {
     report.result = HopResult::told;
     report.sentence = error.what();
-  } catch (const PeerEnded& error) {
-    report.result = HopResult::told;
-    report.sentence = error.what();
   } catch (const Error& error) {
     report.result = error.status() == ExitStatus::lost_peer ? HopResult::lost : HopResult::failed;
     report.sentence = error.what();

@@ -61,7 +61,7 @@ void add_options(CLI::App& app, PipeWords& words) {
       ->required()
       ->expected(1, -1);
   app.add_flag("-v,--verbose", words.is_verbose, "how fast each hop is, live and at the end");
-  app.add_flag("-n,--dry-run", words.only_shows, "only say what would be run, and where");
+  app.add_flag("-n,--dry-run", words.only_shows, "only say what would be run, and where, and how the bytes would go");
   app.add_option("-F", words.ssh_config, "ssh's configuration file")->type_name("FILE");
   app.add_option("-o", words.ssh_options, "an option for ssh, as in Port=2222")
       ->type_name("OPTION")
@@ -141,6 +141,9 @@ void read_data_addresses(const PipeWords& words, PipelineOptions& options) {
 }  // namespace
 
 std::optional<PipelineOptions> parse_rdpipe_options(int argc, const char* const* argv) {
+  if (argc < 2) {
+    parse_stages({});  // says what a stage is
+  }
   PipeWords words;
   CLI::App app(description, "rdpipe");
   add_options(app, words);

@@ -1,13 +1,11 @@
 #include "pipe/reach.hpp"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -22,7 +20,7 @@
 #include "base/error.hpp"
 #include "base/file_descriptor.hpp"
 #include "base/wait.hpp"
-#include "pipe/rdma_networks.hpp"
+#include "pipe/networks.hpp"
 #include "transport/control/address.hpp"
 
 namespace framewire {
@@ -47,39 +45,6 @@ std::string ssh_address() {
   std::string client, client_port, server;
   words >> client >> client_port >> server;
   return server;
-}
-
-/// Empty for what another host cannot dial.
-std::string dialable_address(const ifaddrs& interface) {
-  std::array<char, INET6_ADDRSTRLEN> text{};
-  if (interface.ifa_addr == nullptr || (interface.ifa_flags & IFF_UP) == 0 ||
-      (interface.ifa_flags & IFF_LOOPBACK) != 0) {
-    return {};
-  }
-  if (interface.ifa_addr->sa_family == AF_INET) {
-    const auto* v4 = reinterpret_cast<const sockaddr_in*>(interface.ifa_addr);
-    return ::inet_ntop(AF_INET, &v4->sin_addr, text.data(), text.size());
-  }
-  if (interface.ifa_addr->sa_family == AF_INET6) {
-    const auto* v6 = reinterpret_cast<const sockaddr_in6*>(interface.ifa_addr);
-    return IN6_IS_ADDR_LINKLOCAL(&v6->sin6_addr) ? "" : ::inet_ntop(AF_INET6, &v6->sin6_addr, text.data(), text.size());
-  }
-  return {};
-}
-
-std::vector<std::string> interface_addresses() {
-  ifaddrs* first = nullptr;
-  if (::getifaddrs(&first) != 0) {
-    return {};
-  }
-  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> all(first, ::freeifaddrs);
-  std::vector<std::string> addresses;
-  for (const ifaddrs* one = first; one != nullptr; one = one->ifa_next) {
-    if (std::string address = dialable_address(*one); !address.empty()) {
-      addresses.push_back(std::move(address));
-    }
-  }
-  return addresses;
 }
 
 bool is_loopback_text(const std::string& address) {
@@ -139,10 +104,13 @@ std::string listed(const std::vector<std::string>& texts) {
 }  // namespace
 
 HostFacts own_facts() {
-  return {.machine = machine_id(),
-          .reached_at = ssh_address(),
-          .addresses = interface_addresses(),
-          .rdma_networks = rdma_networks()};
+  const std::vector<OwnAddress> addresses = own_addresses();
+  HostFacts facts{.machine = machine_id(), .reached_at = ssh_address()};
+  std::ranges::transform(addresses, std::back_inserter(facts.addresses), &OwnAddress::text);
+  if (::access("/dev/infiniband/rdma_cm", R_OK | W_OK) == 0) {
+    facts.rdma_networks = rdma_networks(addresses, rdma_places());
+  }
+  return facts;
 }
 
 std::vector<std::string> addresses_of(const HostFacts& listener, const HostFacts& dialler, const WayWords& words) {
@@ -151,8 +119,12 @@ std::vector<std::string> addresses_of(const HostFacts& listener, const HostFacts
   }
   const bool is_same_machine = !listener.machine.empty() && listener.machine == dialler.machine;
   std::vector<std::string> all;
+  const auto is_own = [&](const std::string& address) {
+    return std::ranges::find(dialler.addresses, address) != dialler.addresses.end();
+  };
   const auto add = [&](const std::string& address) {
-    const bool leads_there = is_same_machine || !is_loopback_text(address);
+    // What the dialler has itself leads nowhere else.
+    const bool leads_there = is_same_machine || !(is_loopback_text(address) || is_own(address));
     if (!address.empty() && leads_there && std::ranges::find(all, address) == all.end()) {
       all.push_back(address);
     }

@@ -195,8 +195,8 @@ void ReceiveBytes::require_session(const SubscriberStatus& status) const {
       break;
   }
   if (received_bytes_ == 0) {
-    const bool had_session = !transport_.empty();
-    throw Error(status.exit_status, (had_session ? "lost the sender before its first byte: " : "") + status.sentence);
+    const bool was_lost = !transport_.empty() && status.exit_status == ExitStatus::lost_peer;
+    throw Error(status.exit_status, (was_lost ? "lost the sender before its first byte: " : "") + status.sentence);
   }
   throw Error::lost_peer("lost the sender after " + format_bytes(received_bytes_) + ": " + status.sentence +
                          "; what is written is not complete");

@@ -20,12 +20,13 @@ constexpr std::int64_t longest_silence_ns = 10 * ns_per_s;
 constexpr std::int64_t longest_farewell_ns = ns_per_s;  // ssh's own, when all has been said
 constexpr int ssh_failed_status = 255;
 
-/// What of a list are texts; none where there is no such list.
+/// What of a list are texts, of not too many; none where there is no such list.
 std::vector<std::string> texts_in(const Json& message, const char* field) {
   std::vector<std::string> texts;
   if (const auto found = message.find(field); found != message.end() && found->is_array()) {
+    constexpr std::size_t most_texts = 64;
     for (const Json& one : *found) {
-      if (one.is_string()) {
+      if (one.is_string() && texts.size() < most_texts) {
         texts.push_back(one.get<std::string>());
       }
     }

@@ -42,6 +42,8 @@ TEST(Judge, AKeyThatProgramsRefuseIsAProblem) {
   EXPECT_EQ(find(judged(machine), "key").fix, std::vector<std::string>{R"(chmod 600 '/home/a b/it'\''s/key')"});
   machine.key.is_own = false;  // its mode is not this user's to change
   EXPECT_EQ(find(judged(machine), "key").fix.front(), R"x(sudo chown "$(id -un)" '/home/a b/it'\''s/key')x");
+  machine.key.is_read_by_root = true;
+  EXPECT_TRUE(find(judged(machine), "key").fix.empty()) << "it may well be the user's";
   machine.key = {.path = "/home/u/.config/framewire/key", .exists = false, .mode = "", .is_own = false, .trouble = ""};
   EXPECT_EQ(find(judged(machine), "key").level, Level::note);
   EXPECT_EQ(find(judged(machine), "key").fix.front(), "framewire key");
@@ -148,30 +150,44 @@ TEST(Judge, GpuDirectIsWhatBothCardsAllow) {
   machine.gpu.cuda_trouble.clear();
   machine.gpu.devices = {{"NVIDIA H200", "0000:65:00.0", true, true}};
   EXPECT_EQ(find(judged(machine), "GPUDirect").value, "possible, by DMA-BUF");
+  machine.rdma.adapters.front().device->takes_dma_buf.reset();
+  EXPECT_EQ(find(judged(machine), "GPUDirect").value, "not known: whether the RDMA card takes DMA-BUF");
   machine.rdma.adapters.front().device->takes_dma_buf = false;
   const Finding finding = find(judged(machine), "GPUDirect");
-  EXPECT_EQ(finding.level, Level::note);
-  EXPECT_EQ(finding.fix, std::vector<std::string>{"sudo modprobe nvidia_peermem"});
+  EXPECT_EQ(finding.level, Level::ok) << "a fact, like CUDA";
+  EXPECT_TRUE(finding.fix.empty());
+  EXPECT_TRUE(has(finding.value, "nvidia_peermem"));
   machine.gpu.has_peermem = true;
   EXPECT_EQ(find(judged(machine), "GPUDirect").value, "possible, by nvidia_peermem");
   machine.gpu.devices.front().has_gpu_direct = false;
-  EXPECT_EQ(find(judged(machine), "GPUDirect").value, "not possible: this GPU lets no other device reach its memory");
+  EXPECT_EQ(find(judged(machine), "GPUDirect").value,
+            "not possible: neither DMA-BUF at both cards, nor does the GPU let others reach its memory");
   machine.rdma.adapters.clear();
   EXPECT_EQ(find(judged(machine), "GPUDirect").value, "no RDMA card here that could reach the GPU's memory");
 }
 
-/// What warns comes with a command, and where none mends it with one that shows the cause.
-TEST(Judge, LinksThatDoNotWorkComeWithACommand) {
+TEST(Judge, LinksThatDoNotWorkComeWithTheCommandThatMendsThat) {
   MachineFacts machine = plain_machine();
-  machine.links.tcp_trouble = "cannot listen: Cannot assign requested address";
+  const auto tcp_fix = [&](const char* trouble) {
+    machine.links.tcp_trouble = trouble;
+    return find(judged(machine), "tcp").fix;
+  };
+  using Commands = std::vector<std::string>;
+  EXPECT_EQ(tcp_fix("cannot listen: Cannot assign requested address"),
+            Commands{"sudo ip address add 127.0.0.1/8 dev lo"});
+  EXPECT_EQ(tcp_fix("a connection did not arrive within 2 s").size(), 1U);
+  EXPECT_EQ(tcp_fix("cannot listen: Permission denied"), Commands{}) << "nobody knows";
   machine.network.interfaces.push_back({.name = "lo", .index = 1, .is_loopback = true});
-  EXPECT_EQ(find(judged(machine), "tcp").fix, std::vector<std::string>{"sudo ip link set dev lo up"});
-  machine.network.interfaces.back().is_up = true;
-  EXPECT_EQ(find(judged(machine), "tcp").fix, std::vector<std::string>{"sudo iptables -I INPUT -i lo -j ACCEPT"});
-  machine.links.local_trouble = "cannot create shared memory for a page: Operation not permitted";
-  EXPECT_EQ(find(judged(machine), "local").fix, std::vector<std::string>{"ulimit -n \"$(ulimit -Hn)\""});
+  EXPECT_EQ(tcp_fix("cannot connect: Network is unreachable"), Commands{"sudo ip link set dev lo up"});
+  const auto local_fix = [&](const char* trouble) {
+    machine.links.local_trouble = trouble;
+    return find(judged(machine), "local").fix;
+  };
+  EXPECT_EQ(local_fix("cannot listen: Too many open files"), Commands{"ulimit -n \"$(ulimit -Hn)\""});
+  EXPECT_EQ(local_fix("cannot create shared memory: Operation not permitted"), Commands{});
   machine.system.container = "docker";
-  EXPECT_TRUE(has(find(judged(machine), "local").fix.back(), "seccomp=unconfined"));
+  EXPECT_EQ(local_fix("cannot create shared memory: Operation not permitted").size(), 1U);
+  EXPECT_EQ(local_fix("not enough memory"), Commands{});
 }
 
 TEST(Judge, EveryWarningAndProblemSaysWhatItMeans) {

@@ -2,6 +2,7 @@
 
 Needs to be root, or user namespaces; says so and is skipped where there are none.
 """
+import subprocess
 import unittest
 
 import harness
@@ -66,6 +67,34 @@ class TwoMachines(machines.TwoMachines):
         viewer = self.viewer("--insecure", "--frames", "5")
         viewer.wait_line("transport=tcp memory=host auth=none control=plain frames=plaintext")
         self.end_session(sender, viewer)
+
+    def test_a_bench_of_plain_sockets_between_them(self):
+        """Beside tcp; and a row that is broken off, by a death or by Ctrl-C, is not printed as one that was measured."""
+        with self.file("server").open("w+b") as said:
+            server = self.start(*self.within(0), harness.BIN / "framewire-bench", "--listen", "*:5290", "--insecure", stdout=said)
+            server.wait_line("^waiting for a sender on")
+
+            def client(*options) -> harness.Program:
+                return self.start(*self.within(1), harness.BIN / "framewire-bench", SENDER_ADDRESS, "--insecure", "--message-bytes", "64k", *options,
+                                  "--verbose", stdout=subprocess.DEVNULL)
+
+            self.ends(client("--count", "20"))
+            for end in (harness.Program.kill, harness.Program.interrupt):
+                broken_off = client("--transport", "socket", "--operation", "stream", "--duration", "60s")
+                broken_off.wait_line("socket stream")
+                harness.wait_until(lambda: self.is_connected(0, 2), "its data connection")
+                before = len(server.lines)
+                end(broken_off)
+                server.wait_line("a client's row ended early: .*", after=before)
+                broken_off.wait_end()
+            server.interrupt()
+            self.ends(server)
+        rows = self.file("server").read_text().splitlines()
+        self.assertEqual([row.split()[:2] for row in rows], [["socket", "20"], ["tcp", "20"]] * 2)
+
+    def is_connected(self, machine: int, times: int) -> bool:
+        said = subprocess.run([*self.within(machine), "ss", "-Htn", "state", "established"], capture_output=True, text=True, check=True).stdout
+        return len(said.splitlines()) >= times
 
     def test_the_viewer_listens_and_the_sender_dials(self):
         key = self.make_key("key")

@@ -9,7 +9,7 @@
 #include "pipe/hop.hpp"
 #include "pipe/hop_state.hpp"
 #include "pipe/json_lines.hpp"
-#include "pipe/rdma_networks.hpp"
+#include "pipe/networks.hpp"
 #include "pipe/reach.hpp"
 
 namespace framewire {
@@ -143,12 +143,25 @@ TEST(Addresses, ANetworkThatBothHaveByRdmaComesBeforeThatOfSsh) {
   EXPECT_EQ(addresses_of(listener, dialler, {.name = "big"}).front(), "10.0.0.2") << "no way is known to lead there";
 }
 
+TEST(Addresses, WhatTheDiallerHasItselfLeadsNowhere) {
+  const HostFacts listener{.machine = "m1",
+                           .reached_at = "10.0.0.2",
+                           .addresses = {"10.0.0.2", "172.17.0.1", "192.168.77.2"},
+                           .rdma_networks = {"172.17.0.1/16", "192.168.77.2/24"}};
+  const HostFacts dialler{.machine = "m2",
+                          .reached_at = "10.0.0.3",
+                          .addresses = {"10.0.0.3", "172.17.0.1", "192.168.77.1"},
+                          .rdma_networks = {"172.17.0.1/16", "192.168.77.1/24"}};
+  EXPECT_EQ(addresses_of(listener, dialler, {.name = "big"}), (Texts{"192.168.77.2", "10.0.0.2", "big"}));
+}
+
 TEST(RdmaNetworks, SharedAreThoseOfOneNetwork) {
   EXPECT_EQ(shared_addresses({"10.1.2.3/16", "10.2.0.1/16"}, {"10.1.9.9/16"}), Texts{"10.1.2.3"});
   EXPECT_EQ(shared_addresses({"10.1.2.3/23"}, {"10.1.3.4/23"}), Texts{"10.1.2.3"});
   EXPECT_EQ(shared_addresses({"10.1.2.3/24"}, {"10.1.3.4/24"}), Texts{});
   EXPECT_EQ(shared_addresses({"2001:db8::2/64", "10.0.0.1/8"}, {"2001:db8::1/64"}), Texts{"2001:db8::2"});
   EXPECT_EQ(shared_addresses({"2001:db8:0:1::2/64"}, {"2001:db8::1/64"}), Texts{});
+  EXPECT_EQ(shared_addresses({"10.0.0.1/24"}, {"10.0.0.1/24"}), Texts{}) << "that is the dialler itself";
 }
 
 /// They come from another host.
@@ -159,10 +172,6 @@ TEST(RdmaNetworks, WhatIsNoNetworkCountsForNothing) {
     EXPECT_EQ(shared_addresses({bad}, good), Texts{}) << bad;
     EXPECT_EQ(shared_addresses(good, {bad}), Texts{}) << bad;
   }
-}
-
-TEST(RdmaNetworks, AMachineWithoutDevicesHasNone) {
-  EXPECT_EQ(rdma_networks("/no/such/folder"), Texts{});
 }
 
 TEST(Reach, NamesWhatItTried) {

@@ -30,7 +30,9 @@ TEST(AQueuePair, GivesAPeerUpInTimeAndWaitsForOneThatIsSlow) {
     EXPECT_EQ(attributes.timeout, 14);
     EXPECT_EQ(attributes.retry_cnt, 6);
     EXPECT_EQ(attributes.rnr_retry, 7);
-    EXPECT_EQ(attributes.min_rnr_timer, 12);
+    if (end->grants().has_immediate) {  // else nobody waits for a receive that is not there
+      EXPECT_EQ(attributes.min_rnr_timer, 12);
+    }
     EXPECT_EQ(made.qp_type, IBV_QPT_RC);
     EXPECT_GE(made.cap.max_send_wr, end->grants().send_depth);
     EXPECT_GE(made.cap.max_recv_wr, end->grants().receive_depth);

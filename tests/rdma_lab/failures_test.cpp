@@ -212,8 +212,14 @@ TEST(ASession, SurvivesEveryCallThatFails) {
 
 /// Whoever dials hears why the other side did not accept.
 TEST(ASession, TellsTheDiallerWhatTheListenerCouldNotHave) {
-  for (const auto& [name, nth] : {std::pair("rdma_create_event_channel", 4), std::pair("rdma_migrate_id", 0),
-                                  std::pair("ibv_create_cq", 3), std::pair("ibv_post_recv", 600)}) {
+  const Outcome good = life();
+  const auto last = [calls = calls_so_far()](const char* name) {
+    return calls.at(name) - 1;
+  };  // the listener comes second
+  const int of_dialler = static_cast<int>(good.grants->receive_depth);
+  for (const auto& [name, nth] :
+       {std::pair("rdma_create_event_channel", last("rdma_create_event_channel")), std::pair("rdma_migrate_id", 0),
+        std::pair("ibv_create_cq", last("ibv_create_cq")), std::pair("ibv_post_recv", of_dialler + 1)}) {
     SCOPED_TRACE(name);
     const Outcome outcome = life({.name = name, .nth = nth, .error_number = ENOMEM});
     ASSERT_FALSE(outcome.faults.empty());

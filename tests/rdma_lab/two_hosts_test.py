@@ -338,7 +338,7 @@ class TwoHosts(lab.Play):
                                     "5", "--json", stdout=stdout)
                 self.ends(client, seconds=4 * harness.WATCHDOG_S)
             rows = json.loads(self.file("stdout").read_text())["results"]
-            self.assertEqual([(row["transport"], row["count"]) for row in rows], [("tcp", 5)] * 4)
+            self.assertEqual([(row["transport"], row["count"]) for row in rows], [("socket", 5), ("tcp", 5)] * 4)
             client.wait_line("^framewire-bench: rows are left out from rdma stream of 64 bytes on, there is no rdma: ")
             client.wait_line("^framewire-bench: rows are left out from verbs send of 64 bytes on, there is no verbs: .*UDP port 4791")
             self.assertEqual(len(client.lines), 2, client.text)  # each is tried once
