@@ -33,7 +33,7 @@ class RdmaPlacesOf : public testing::Test {
       write(port + "/gids/" + std::to_string(index), gid);
     }
   }
-  [[nodiscard]] Texts networks() const { return rdma_networks(addresses, rdma_places(folder_.path())); }
+  [[nodiscard]] Texts networks() const { return rdma_networks(addresses_, rdma_places(folder_.path())); }
 
   static OwnAddress address(const std::string& interface, const std::string& text, unsigned bits,
                             std::array<std::uint8_t, 16> gid) {
@@ -43,7 +43,7 @@ class RdmaPlacesOf : public testing::Test {
     return {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 168, 77, last};
   }
 
-  const std::vector<OwnAddress> addresses = {
+  const std::vector<OwnAddress> addresses_ = {
       address("eth0", "192.168.77.1", 24, v4(1)), address("eth0.7", "192.168.77.65", 26, v4(65)),
       address("eth1", "2001:db8::1", 64, {0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}),
       address("ib0", "10.1.0.1", 16, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 1, 0, 1})};
