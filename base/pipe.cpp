@@ -1,8 +1,10 @@
 #include "base/pipe.hpp"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/stat.h>
 
+#include <csignal>
 #include <string>
 
 namespace framewire {
@@ -12,6 +14,13 @@ void enlarge_pipe(int fd) noexcept {
   // More than the limit, or more than this user's pipes may have in all, is refused: then less.
   for (int bytes = 1 << 20; now_bytes > 0 && bytes > now_bytes && ::fcntl(fd, F_SETPIPE_SZ, bytes) < 0; bytes /= 2) {
   }
+}
+
+void refuse_pipe_signals() noexcept {
+  sigset_t pipe;
+  sigemptyset(&pipe);
+  sigaddset(&pipe, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
 }
 
 FileDescriptor own_writing_end(int fd) {

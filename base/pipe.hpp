@@ -1,4 +1,4 @@
-// Pipes that others have made.
+// Pipes that others have made, and writing to who has gone.
 #pragma once
 
 #include "base/file_descriptor.hpp"
@@ -8,6 +8,10 @@ namespace framewire {
 /// 1 MiB, or what /proc/sys/fs/pipe-max-size leaves; nothing where it has more already, or `fd` is no pipe. Fewer turns
 /// between writer and reader: with 64 KiB each waits for the other sixteen times as often.
 void enlarge_pipe(int fd) noexcept;
+
+/// From here on this thread's writes to whoever has gone are EPIPE alone: sendfile() has no MSG_NOSIGNAL, and a signal
+/// would end the process without a word. For threads of ours, to their end.
+void refuse_pipe_signals() noexcept;
 
 /// A descriptor of one's own for what is written to `fd`. A pipe is opened anew, so that O_NONBLOCK is ours alone: on
 /// the old description others would get it too (stdout is often shared with the shell). What cannot be opened anew (a

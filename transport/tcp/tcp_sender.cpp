@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/pipe.hpp"
 #include "base/wait.hpp"
 #include "transport/socket_state.hpp"
 #include "transport/tcp/plain_wire.hpp"
@@ -146,6 +147,7 @@ void TcpSender::take_credit(const CreditWord& credit) noexcept {
 
 void TcpSender::send_loop() noexcept {
   name_this_thread("fw-tcp-send");
+  refuse_pipe_signals();
   std::array<OutgoingFrame, most_in_batch> batch;
   for (;;) {
     std::size_t count = 0;
