@@ -9,8 +9,8 @@ namespace framewire {
 /// between writer and reader: with 64 KiB each waits for the other sixteen times as often.
 void enlarge_pipe(int fd) noexcept;
 
-/// From here on this thread's writes to whoever has gone are EPIPE alone: sendfile() has no MSG_NOSIGNAL, and a signal
-/// would end the process without a word. For threads of ours, to their end.
+/// From here on this thread's writes to whoever has gone are EPIPE alone, also where the process has not chosen to
+/// ignore SIGPIPE as our programs do: sendfile() has no MSG_NOSIGNAL. For threads of ours, to their end.
 void refuse_pipe_signals() noexcept;
 
 /// A descriptor of one's own for what is written to `fd`. A pipe is opened anew, so that O_NONBLOCK is ours alone: on

@@ -18,7 +18,8 @@ struct BenchServer {
   [[nodiscard]] MessageChannel& channel() const noexcept { return *authenticated.channel; }
   /// Its next message; it may have gigabytes to set up. Throws Error, and Interrupted.
   [[nodiscard]] nlohmann::json receive() const;
-  /// Throws where the row is to end: interrupted, the server's host silent, or with the words of a fault of its.
+  /// Throws where the row is to end: interrupted, the server's host silent, or with what it said, which
+  /// nothing is due of: the words of a fault of its.
   void look() const;
   /// For whoever has lost the data connection: where the server ended that, it has said why. Throws Error with it.
   void throw_if_told_why() const;

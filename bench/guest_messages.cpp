@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
-#include "base/text.hpp"
 #include "transport/session/messages.hpp"
 
 namespace framewire {
@@ -13,7 +12,8 @@ using nlohmann::json;
 void require_guest_memory(std::uint64_t message_bytes, std::uint64_t slots) {
   if (slots * message_bytes > most_guest_memory_bytes) {
     throw Error::failed(std::to_string(slots) + " slots of " + std::to_string(message_bytes) +
-                        " bytes are too much: a server gives 4 GiB" + "; take fewer --slots");
+                        " bytes are too much: a server gives " + std::to_string(most_guest_memory_bytes >> 30) +
+                        " GiB; take fewer --slots");
   }
 }
 

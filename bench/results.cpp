@@ -22,7 +22,7 @@ void Results::leave_out(std::size_t plan, const CannotBegin& why) {
   const std::string& transport = plans_[plan].transport;
   // For plain sockets nobody there means that there is no server at all.
   const bool may_lack = transport == "rdma" || transport == raw_transport ||
-                        (transport == socket_transport && why.status() == ExitStatus::refused);
+                        (transport == socket_transport && why.status() != ExitStatus::lost_peer);
   if (!may_leave_out_ || !may_lack) {
     throw CannotBegin(why);
   }

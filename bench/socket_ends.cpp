@@ -37,7 +37,7 @@ struct MessageHeader {
 };
 static_assert(sizeof(MessageHeader) == 16);
 
-/// Until when a message of that size may take.
+/// How long a message of that size may take.
 std::int64_t limit_of(std::size_t size_bytes) noexcept {
   return patience_ns + static_cast<std::int64_t>(size_bytes) * patience_ns_per_byte;
 }

@@ -10,7 +10,8 @@
 
 namespace framewire {
 
-/// What an end asks every half second: throws where the row is over.
+/// What the receiving end asks every half second, and the sending one before each message, too: throws where the row is
+/// over.
 using SocketLook = std::function<void()>;
 
 /// Makes a connected socket one that blocks, and lets its ends look around now and then.

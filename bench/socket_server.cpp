@@ -20,14 +20,6 @@ namespace framewire {
 
 namespace {
 
-RowPlan read_plan(MessageChannel& channel, const nlohmann::json& request) {
-  try {
-    return read_socket_message(request);
-  } catch (const Error& error) {
-    refuse(channel, error.what());
-  }
-}
-
 FileDescriptor connect(MessageChannel& channel, Door& door) {
   const DataConnection connection{random_session_id(), LinkKind::tcp, 0};
   channel.send(socket_connect_message({.session = connection.session, .token = door.issue(connection).hex()}));
@@ -46,7 +38,7 @@ EndResult end_result(const SocketReport& report) {
 
 void serve_socket_row(const nlohmann::json& request, MessageChannel& channel, Door& door,
                       const EndpointOptions& endpoint, bool prints) {
-  const RowPlan plan = read_plan(channel, request);
+  const RowPlan plan = read_socket_message(request);
   if (endpoint.encrypt || std::ranges::find(endpoint.allowed_links, LinkKind::tcp) == endpoint.allowed_links.end()) {
     refuse(channel, "the server takes no plain sockets: its --transport or --encrypt does not allow them");
   }

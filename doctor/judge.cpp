@@ -12,11 +12,13 @@ namespace framewire {
 
 namespace {
 
+constexpr const char* more_open_files = "ulimit -n \"$(ulimit -Hn)\"";
+
 /// By the words of what was tried: what each is mended by. None where nobody knows.
 std::vector<std::string> local_fixes(const std::string& trouble, const SystemFacts& system) {
   const auto says = [&](const char* words) { return trouble.find(words) != std::string::npos; };
   if (says("Too many open files")) {
-    return {"ulimit -n \"$(ulimit -Hn)\""};
+    return {more_open_files};
   }
   if (says("Operation not permitted") && system.container == "docker") {
     return {"docker run --security-opt seccomp=unconfined IMAGE"};
@@ -26,6 +28,9 @@ std::vector<std::string> local_fixes(const std::string& trouble, const SystemFac
 
 std::vector<std::string> tcp_fixes(const std::string& trouble, const NetworkFacts& network) {
   const auto says = [&](const char* words) { return trouble.find(words) != std::string::npos; };
+  if (says("Too many open files")) {
+    return {more_open_files};
+  }
   const auto is_off = [](const NetworkInterface& one) { return one.is_loopback && !one.is_up; };
   const auto lo = std::ranges::find_if(network.interfaces, is_off);
   if (lo != network.interfaces.end()) {

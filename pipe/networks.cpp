@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
-#include <cstring>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -175,7 +174,8 @@ RdmaPlaces rdma_places(const fs::path& class_folder) {
       if (line_of(port / "state").find("ACTIVE") == std::string::npos) {
         continue;
       }
-      if (line_of(port / "link_layer") == "InfiniBand") {
+      const bool is_iwarp = line_of(device / "node_type").find("RNIC") != std::string::npos;
+      if (is_iwarp || line_of(port / "link_layer") == "InfiniBand") {
         for (const fs::path& interface : entries_of(device / "device" / "net")) {
           places.interfaces.insert(interface.filename());
         }

@@ -23,9 +23,8 @@ std::vector<OwnAddress> own_addresses();
 /// What the kernel says of this machine's RDMA devices, without opening one: the processes that a stage's program forks
 /// could not use it any more.
 struct RdmaPlaces {
-  std::set<std::array<std::uint8_t, 16>>
-      gids{};  // of ports that are active, on Ethernet: addresses, in whichever network they are
-  std::set<std::string> interfaces{};  // of active InfiniBand ports, whose GIDs are no addresses
+  std::set<std::array<std::uint8_t, 16>> gids{};  // of active RoCE ports: addresses, in whichever network they are
+  std::set<std::string> interfaces{};             // of active InfiniBand and iWARP ports, whose GIDs are no addresses
 };
 RdmaPlaces rdma_places(const std::filesystem::path& class_folder = "/sys/class/infiniband");
 

@@ -8,11 +8,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
-#include <memory>
+#include <iterator>
 #include <sstream>
 #include <utility>
 
@@ -118,13 +117,9 @@ std::vector<std::string> addresses_of(const HostFacts& listener, const HostFacts
     return {words.data_address};
   }
   const bool is_same_machine = !listener.machine.empty() && listener.machine == dialler.machine;
-  std::vector<std::string> all;
-  const auto is_own = [&](const std::string& address) {
-    return std::ranges::find(dialler.addresses, address) != dialler.addresses.end();
-  };
+  std::vector<std::string> all, elsewhere;
   const auto add = [&](const std::string& address) {
-    // What the dialler has itself leads nowhere else.
-    const bool leads_there = is_same_machine || !(is_loopback_text(address) || is_own(address));
+    const bool leads_there = is_same_machine || !is_loopback_text(address);
     if (!address.empty() && leads_there && std::ranges::find(all, address) == all.end()) {
       all.push_back(address);
     }
@@ -137,7 +132,11 @@ std::vector<std::string> addresses_of(const HostFacts& listener, const HostFacts
   }
   add(words.is_known_here ? words.name : listener.reached_at);
   add(words.is_known_here ? listener.reached_at : words.name);
-  std::ranges::for_each(listener.addresses, add);
+  // What the dialler has as well leads to itself; what a person has named, or ssh has reached, may be forwarded.
+  std::ranges::copy_if(listener.addresses, std::back_inserter(elsewhere), [&](const std::string& address) {
+    return is_same_machine || std::ranges::find(dialler.addresses, address) == dialler.addresses.end();
+  });
+  std::ranges::for_each(elsewhere, add);
   return all;
 }
 

@@ -24,7 +24,7 @@ constexpr int ssh_failed_status = 255;
 std::vector<std::string> texts_in(const Json& message, const char* field) {
   std::vector<std::string> texts;
   if (const auto found = message.find(field); found != message.end() && found->is_array()) {
-    constexpr std::size_t most_texts = 64;
+    constexpr std::size_t most_texts = 1000;
     for (const Json& one : *found) {
       if (one.is_string() && texts.size() < most_texts) {
         texts.push_back(one.get<std::string>());

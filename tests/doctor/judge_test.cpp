@@ -177,6 +177,7 @@ TEST(Judge, LinksThatDoNotWorkComeWithTheCommandThatMendsThat) {
             Commands{"sudo ip address add 127.0.0.1/8 dev lo"});
   EXPECT_EQ(tcp_fix("a connection did not arrive within 2 s").size(), 1U);
   EXPECT_EQ(tcp_fix("cannot listen: Permission denied"), Commands{}) << "nobody knows";
+  EXPECT_EQ(tcp_fix("cannot listen: Too many open files"), Commands{"ulimit -n \"$(ulimit -Hn)\""});
   machine.network.interfaces.push_back({.name = "lo", .index = 1, .is_loopback = true});
   EXPECT_EQ(tcp_fix("cannot connect: Network is unreachable"), Commands{"sudo ip link set dev lo up"});
   const auto local_fix = [&](const char* trouble) {

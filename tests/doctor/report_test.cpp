@@ -130,6 +130,7 @@ TEST(JsonReport, HasFindingsAndTheFactsBehindThem) {
   MachineFacts machine = test::rdma_machine();
   machine.memory.lock_soft_bytes = 65536;
   const auto json = nlohmann::json::parse(json_report(machine, judge(machine, LinkKind::rdma), LinkKind::rdma));
+  EXPECT_EQ(json["rdma_devices"][0]["ports"][0]["max_message_bytes"], 1U << 30);
   EXPECT_EQ(json.at("transport"), "rdma");
   EXPECT_EQ(json.at("is_ready"), false);
   EXPECT_EQ(json.at("works").at("rdma"), false);

@@ -184,7 +184,7 @@ class Peers(BytePrograms):
         for way, is_sender_waiting, victim in itertools.product(OVER_TCP, (False, True), ENDS):
             with self.subTest(f"{victim}, {way}, the sender waits: {is_sender_waiting}"):
                 copy.unlink(missing_ok=True)
-                receiver, sender = self.both(copy, *way, "--slots", 64, is_sender_waiting=is_sender_waiting, stdin=subprocess.PIPE)
+                receiver, sender = self.both(copy, *way, "--slots", 16, is_sender_waiting=is_sender_waiting, stdin=subprocess.PIPE)
                 with sender.process.stdin as source:
                     source.write(whole[:1])
                     source.flush()

@@ -16,6 +16,7 @@ NAMES = ("home", "host1", "host2")
 NETWORK = "10.78.0."
 ADDRESSES = {name: f"{NETWORK}{number}" for number, name in enumerate(NAMES, 1)}
 SSH_PORT = 2222
+SILENT_S = 15 * harness.PATIENCE  # as long as a host may say nothing
 
 
 @unittest.skipUnless(os.getuid() == 0 and machines.are_possible(), "an sshd in network namespaces of its own needs root")
@@ -87,7 +88,7 @@ class PipeHosts(machines.Machines, PipelineTest):
                 self.program = self.rdpipe(f"host1:touch {begun}; yes", "host2:cat", f"host1:cat >/dev/null")
                 harness.wait_until(begun.exists, "the first command to run")
                 self.firewall(victim, "input drop", "output drop")
-                self.ends(self.program, OWN_FAILURE)
+                self.ends(self.program, OWN_FAILURE, SILENT_S)
                 # The silent host's own processes find out for themselves.
                 harness.wait_until(lambda: not self.left(), "every process on every host to go", 40 * harness.PATIENCE)
                 self.says(r"^rdpipe: stage [123] \(host[12]")
@@ -118,13 +119,20 @@ class PipeHosts(machines.Machines, PipelineTest):
         return sum(part["counter"]["packets"] for one in json.loads(listed)["nftables"] for part in one.get("rule", {}).get("expr", ())
                    if "counter" in part)
 
+    def test_a_host_that_says_nothing_from_the_beginning(self):
+        self.firewall("host2", "input drop", "output drop")
+        self.program = self.rdpipe("host1:cat", "host2:cat", stdin=subprocess.PIPE)
+        self.ends(self.program, OWN_FAILURE, SILENT_S)
+        self.rdpipe_says(r"^rdpipe: stage 2 \(host2: 'cat'\): ssh does not reach host2")
+        self.nothing_is_left()
+
     def test_a_home_that_falls_silent(self):
         """Also where none of the bytes goes by it."""
         begun = self.file("begun")
         self.program = self.rdpipe("--limit", "1M", "host1:</dev/zero", f"host2:tee {begun}", "host1:>/dev/null")
         harness.wait_until(lambda: begun.exists() and begun.stat().st_size > 0, "the first bytes to come")
         self.firewall("home", "input drop", "output drop")
-        self.ends(self.program, OWN_FAILURE)
+        self.ends(self.program, OWN_FAILURE, SILENT_S)
         self.says(r"^rdpipe: stage [123] \(host[12].*its host does not answer")
         harness.wait_until(lambda: not self.left(), "every process on every host to go", 20 * harness.PATIENCE)
 

@@ -110,7 +110,7 @@ class PipelineTest(harness.EndToEnd):
         self.ends(self.program, status)
         self.nothing_is_left()
         print(f"{time.monotonic() - began:.1f} s", end=" ")
-        self.assertLess(time.monotonic() - began, 10 * harness.PATIENCE)
+        self.assertLess(time.monotonic() - began, 4 * harness.PATIENCE)  # 2 s are promised, on a machine that has nothing else to do
 
     def rdpipe_says(self, *wanted: str, lines: int = 1):
         said = [line for line in self.program.lines if line.startswith("rdpipe: ")]

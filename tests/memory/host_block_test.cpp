@@ -6,7 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <fstream>
+#include <sstream>
 #include <string>
 
 #include "base/error.hpp"
@@ -43,6 +46,35 @@ TEST(HostBlock, AcknowledgementPagesMayBeWritten) {
   const auto theirs = HostBlock::map_writable(copy_of(*mine), 4096);
   theirs->bytes()[5] = std::byte{9};
   EXPECT_EQ(mine->bytes()[5], std::byte{9});
+}
+
+/// What /proc/self/smaps says in `line` of the mapping that holds this.
+std::string in_smaps(const void* place, const std::string& line) {
+  std::ifstream maps("/proc/self/smaps");
+  const auto wanted = reinterpret_cast<std::uintptr_t>(place);
+  bool is_it = false;
+  for (std::string one; std::getline(maps, one);) {
+    std::uintptr_t first = 0;
+    std::uintptr_t last = 0;
+    char dash = 0;
+    if (std::istringstream(one) >> std::hex >> first >> dash >> last && dash == '-') {
+      is_it = first <= wanted && wanted < last;
+    } else if (is_it && one.starts_with(line)) {
+      return one;
+    }
+  }
+  return {};
+}
+
+/// The rings, and the pools; whether the kernel grants them is its own affair.
+TEST(HostBlock, AsksForHugePages) {
+  if (!std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled")) {
+    GTEST_SKIP() << "this kernel has no transparent huge pages";
+  }
+  for (const auto& block : {HostBlock::create_private("test", 8 << 20), HostBlock::create("test", 8 << 20)}) {
+    const std::string flags = in_smaps(block->bytes().data(), "VmFlags:");
+    EXPECT_NE((flags + " ").find(" hg "), std::string::npos) << flags;
+  }
 }
 
 TEST(HostBlock, MemoryThatCouldShrinkIsRefused) {

@@ -85,6 +85,14 @@ TEST_F(RdmaPlacesOf, AnInfiniBandDeviceHasThoseOfItsInterfaces) {
   EXPECT_EQ(networks(), Texts{"10.1.0.1/16"});
 }
 
+/// Its link is Ethernet, and its GID stands for the card.
+TEST_F(RdmaPlacesOf, AnIwarpDeviceToo) {
+  write_port("cxgb4_0/ports/1", "4: ACTIVE", "Ethernet", {{0, "0007:4329:0000:0000:0000:0000:0000:0000"}});
+  write("cxgb4_0/node_type", "4: RNIC");
+  write("cxgb4_0/device/net/eth1/dev_id", "0x0");
+  EXPECT_EQ(networks(), Texts{"2001:db8::1/64"});
+}
+
 TEST_F(RdmaPlacesOf, NonsenseCountsForNothing) {
   write_port("mlx5_0/ports/1", "4: ACTIVE", "Ethernet", {{0, "x"}, {1, ""}, {2, gid_1}});
   EXPECT_EQ(networks(), Texts{"192.168.77.1/24"});

@@ -1,11 +1,22 @@
 // What a connection asks of its queue pair, and to whom its ring is open, as the device itself has it.
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
 #include "tests/base/eventually.hpp"
 #include "tests/contract/link_pairs.hpp"
 #include "tests/rdma_lab/raw_peer.hpp"
+#include "transport/rdma/addresses.hpp"
 #include "transport/rdma/cell.hpp"
 #include "transport/rdma/immediate.hpp"
+#include "transport/rdma/listener.hpp"
 #include "transport/rdma/rdma_receiver.hpp"
 
 namespace framewire::test {
@@ -38,6 +49,83 @@ TEST(AQueuePair, GivesAPeerUpInTimeAndWaitsForOneThatIsSlow) {
     EXPECT_GE(made.cap.max_recv_wr, end->grants().receive_depth);
     EXPECT_GE(made.cap.max_inline_data, end->grants().inline_bytes);
   }
+}
+
+/// What a dialler is told, which has lost nobody but whom it never had.
+std::string dial_error(const std::string& address, std::uint16_t port) {
+  sockaddr_storage to{};
+  if (address.find(':') == std::string::npos) {
+    auto& v4 = reinterpret_cast<sockaddr_in&>(to);
+    v4.sin_family = AF_INET;
+    v4.sin_port = htons(port);
+    EXPECT_EQ(::inet_pton(AF_INET, address.c_str(), &v4.sin_addr), 1);
+  } else {
+    auto& v6 = reinterpret_cast<sockaddr_in6&>(to);
+    v6.sin6_family = AF_INET6;
+    v6.sin6_port = htons(port);
+    EXPECT_EQ(::inet_pton(AF_INET6, address.c_str(), &v6.sin6_addr), 1);
+  }
+  constexpr std::int64_t connecting_ns = 3 * ns_per_s;
+  try {
+    RdmaConnection::dial(
+        reinterpret_cast<const sockaddr&>(to), "the other end", {}, [](std::span<const std::byte>) {},
+        {.domain_of = make_domain}, monotonic_ns() + connecting_ns);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), ExitStatus::lost_peer) << error.what();
+    return error.what();
+  }
+  return "connected";
+}
+
+TEST(Dialling, WhereNoRouteLeads) {
+  for (const char* nowhere : {"192.0.2.1", "2001:db8::1"}) {  // of documentation: RFC 5737, RFC 3849
+    EXPECT_NE(dial_error(nowhere, 5290).find("no RDMA device here reaches the other end"), std::string::npos)
+        << dial_error(nowhere, 5290);
+  }
+}
+
+TEST(Dialling, WhatIsNoAddressOfIp) {
+  sockaddr_storage unix_address{};
+  unix_address.ss_family = AF_UNIX;
+  EXPECT_THROW(RdmaConnection::dial(
+                   reinterpret_cast<const sockaddr&>(unix_address), "the other end", {},
+                   [](std::span<const std::byte>) {}, {.domain_of = make_domain}, monotonic_ns() + ns_per_s),
+               Error);
+}
+
+TEST(Dialling, WhereNobodyListens) {
+  std::vector<sockaddr_storage> addresses = rdma_addresses();
+  ASSERT_FALSE(addresses.empty());
+  std::uint16_t port = 0;
+  {
+    addresses.resize(1);
+    const RdmaListener gone(addresses, 0, [](auto&&...) {});
+    port = gone.port();
+  }
+  EXPECT_EQ(dial_error(text_of(reinterpret_cast<const sockaddr*>(&addresses.front())), port),
+            "nobody takes RDMA connections at the other end");
+}
+
+/// perftest on the port, say.
+TEST(Dialling, WhereAnotherProgramRejects) {
+  std::vector<sockaddr_storage> addresses = rdma_addresses();
+  ASSERT_FALSE(addresses.empty());
+  const Verbs<rdma_event_channel> events(rdma_create_event_channel());
+  const Verbs<rdma_cm_id> listener = make_id(events.get());
+  ASSERT_EQ(rdma_bind_addr(listener.get(), reinterpret_cast<sockaddr*>(&addresses.front())), 0);
+  ASSERT_EQ(rdma_listen(listener.get(), 1), 0);
+  std::thread other([&] {
+    rdma_cm_event* event = nullptr;
+    if (rdma_get_cm_event(events.get(), &event) == 0) {
+      const Verbs<rdma_cm_id> id(event->id);
+      const Verbs<rdma_cm_event> owned(event);
+      rdma_reject(id.get(), "no", 2);
+    }
+  });
+  EXPECT_EQ(dial_error(text_of(reinterpret_cast<const sockaddr*>(&addresses.front())),
+                       ntohs(rdma_get_src_port(listener.get()))),
+            "the other end did not take the RDMA connection: what listens there is no framewire, or has just ended");
+  other.join();
 }
 
 /// Two viewers of one process whose rings stand in one protection domain, and the sender of each.

@@ -15,7 +15,9 @@ struct Book {
   bool has_failed = false;
   std::map<std::string, int> calls;
   std::map<std::string, int> living;
+  std::vector<unsigned> access;
   std::function<void(ibv_device_attr&)> lie;
+  std::function<void(ibv_port_attr&)> port_lie;
   std::uint32_t most_inline_bytes = std::numeric_limits<std::uint32_t>::max();
 };
 
@@ -63,6 +65,7 @@ int (*real_dealloc_mw)(ibv_mw*) = nullptr;
 int (*real_post_send)(ibv_qp*, ibv_send_wr*, ibv_send_wr**) = nullptr;
 int (*real_post_recv)(ibv_qp*, ibv_recv_wr*, ibv_recv_wr**) = nullptr;
 int (*real_req_notify_cq)(ibv_cq*, int) = nullptr;
+int (*real_query_port)(ibv_context*, std::uint8_t, ibv_port_attr*, std::size_t) = nullptr;
 
 ibv_mw* alloc_mw(ibv_pd* domain, ibv_mw_type type) {
   return fails("ibv_alloc_mw") ? nullptr : made("window", real_alloc_mw(domain, type));
@@ -80,14 +83,35 @@ int req_notify_cq(ibv_cq* queue, int only_solicited) {
   return fails("ibv_req_notify_cq") ? errno : real_req_notify_cq(queue, only_solicited);
 }
 
+int query_port(ibv_context* device, std::uint8_t port, ibv_port_attr* attributes, std::size_t size) {
+  if (fails("ibv_query_port")) {
+    return errno;
+  }
+  const int result = real_query_port(device, port, attributes, size);
+  if (result == 0 && book().port_lie) {
+    book().port_lie(*attributes);
+  }
+  return result;
+}
+
+void note_access(unsigned access) {
+  const std::scoped_lock lock(book().mutex);
+  book().access.push_back(access);
+}
+
 /// Before anything of the device is used: its first domain is being made.
-void stand_in_front_of(ibv_context_ops& calls) {
-  if (calls.alloc_mw != alloc_mw) {
-    real_alloc_mw = std::exchange(calls.alloc_mw, alloc_mw);
-    real_dealloc_mw = std::exchange(calls.dealloc_mw, dealloc_mw);
-    real_post_send = std::exchange(calls.post_send, post_send);
-    real_post_recv = std::exchange(calls.post_recv, post_recv);
-    real_req_notify_cq = std::exchange(calls.req_notify_cq, req_notify_cq);
+void stand_in_front_of(ibv_context& device) {
+  ibv_context_ops& calls = device.ops;
+  if (calls.alloc_mw == alloc_mw) {
+    return;
+  }
+  real_alloc_mw = std::exchange(calls.alloc_mw, alloc_mw);
+  real_dealloc_mw = std::exchange(calls.dealloc_mw, dealloc_mw);
+  real_post_send = std::exchange(calls.post_send, post_send);
+  real_post_recv = std::exchange(calls.post_recv, post_recv);
+  real_req_notify_cq = std::exchange(calls.req_notify_cq, req_notify_cq);
+  if (verbs_context* const extended = verbs_get_ctx(&device); extended != nullptr && extended->query_port != nullptr) {
+    real_query_port = std::exchange(extended->query_port, query_port);
   }
 }
 
@@ -98,6 +122,7 @@ void begin_calls(FailingCall failing) {
   book().failing = std::move(failing);
   book().has_failed = false;
   book().calls.clear();
+  book().access.clear();
 }
 
 bool has_failed() {
@@ -121,6 +146,15 @@ void set_device_lie(std::function<void(ibv_device_attr&)> lie) {
   book().lie = std::move(lie);
 }
 
+void set_port_lie(std::function<void(ibv_port_attr&)> lie) {
+  book().port_lie = std::move(lie);
+}
+
+std::vector<unsigned> registered_access() {
+  const std::scoped_lock lock(book().mutex);
+  return book().access;
+}
+
 void set_most_inline_bytes(std::uint32_t bytes) {
   book().most_inline_bytes = bytes;
 }
@@ -134,12 +168,13 @@ using framewire::test::count;
 using framewire::test::destroyed;
 using framewire::test::fails;
 using framewire::test::made;
+using framewire::test::note_access;
 
 extern "C" {
 
 ibv_pd* __real_ibv_alloc_pd(ibv_context* device);
 ibv_pd* __wrap_ibv_alloc_pd(ibv_context* device) {
-  framewire::test::stand_in_front_of(device->ops);
+  framewire::test::stand_in_front_of(*device);
   return fails("ibv_alloc_pd") ? nullptr : made("domain", __real_ibv_alloc_pd(device));
 }
 int __real_ibv_dealloc_pd(ibv_pd* domain);
@@ -168,12 +203,14 @@ int __wrap_ibv_destroy_comp_channel(ibv_comp_channel* channel) {
 
 ibv_mr* __real_ibv_reg_mr_iova2(ibv_pd* domain, void* address, size_t length, uint64_t iova, unsigned int access);
 ibv_mr* __wrap_ibv_reg_mr_iova2(ibv_pd* domain, void* address, size_t length, uint64_t iova, unsigned int access) {
+  note_access(access);
   return fails("ibv_reg_mr") ? nullptr : made("region", __real_ibv_reg_mr_iova2(domain, address, length, iova, access));
 }
 ibv_mr* __real_ibv_reg_mr(ibv_pd* domain, void* address, size_t length, int access);
 // The header's name for it is a macro.
 #undef ibv_reg_mr
 ibv_mr* __wrap_ibv_reg_mr(ibv_pd* domain, void* address, size_t length, int access) {
+  note_access(static_cast<unsigned>(access));
   return fails("ibv_reg_mr") ? nullptr : made("region", __real_ibv_reg_mr(domain, address, length, access));
 }
 int __real_ibv_dereg_mr(ibv_mr* region);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "transport/rdma/verbs.hpp"
 
@@ -30,6 +31,10 @@ std::map<std::string, int> living_objects();
 
 /// What a device says that it can do, before the program hears it; nothing: the truth. Not while others are calling.
 void set_device_lie(std::function<void(ibv_device_attr&)> lie);
+/// The same of a port.
+void set_port_lie(std::function<void(ibv_port_attr&)> lie);
+/// With what access (ibv_access_flags) memory was registered since begin_calls(), in order.
+std::vector<unsigned> registered_access();
 /// More inline data than this is refused when a queue pair is made, as some devices do, and none is granted.
 void set_most_inline_bytes(std::uint32_t bytes);
 

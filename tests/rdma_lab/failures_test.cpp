@@ -24,8 +24,14 @@ namespace {
 
 constexpr std::uint64_t slot_bytes = 10'000;
 constexpr std::uint32_t ring_slots = 2;
-constexpr std::uint64_t frames = 3;
+constexpr std::uint64_t usual_frames = 3;
 constexpr std::int64_t connecting_ns = 5 * ns_per_s;
+
+struct Life {
+  FailingCall failing{};
+  std::uint64_t frames = usual_frames;
+  bool relaxed_ordering = false;
+};
 
 /// What came of a session's whole life.
 struct Outcome {
@@ -98,9 +104,9 @@ class AcceptingEnd {
   RdmaListener listener_;
 };
 
-/// Sends `frames` from one pool, and gives each back.
-void stream(RdmaSender& sender, RdmaReceiver& receiver, Outcome& outcome) {
-  const auto pool = std::make_shared<Pool>(1, slot_bytes, frames);
+/// Sends so many frames from one pool, and gives each back.
+void stream(RdmaSender& sender, RdmaReceiver& receiver, std::uint64_t frames, Outcome& outcome) {
+  const auto pool = std::make_shared<Pool>(1, slot_bytes, static_cast<std::uint32_t>(frames));
   sender.begin_epoch(pool);
   sender.epoch_ready(1, ring_slots, receiver.begin_epoch(1, slot_bytes, ring_slots, {}));
   const auto both_live = [&] { return sender.state() == LinkState::open && receiver.state() == LinkState::open; };
@@ -131,7 +137,7 @@ void stream(RdmaSender& sender, RdmaReceiver& receiver, Outcome& outcome) {
   }
 }
 
-void live(Outcome& outcome) {
+void live(const Life& life, Outcome& outcome) {
   SenderDomains domains;
   AcceptingEnd accepting(domains);
   const sockaddr_storage address = accepting.address();
@@ -141,9 +147,9 @@ void live(Outcome& outcome) {
         {.domain_of = make_domain}, monotonic_ns() + connecting_ns);
     outcome.grants = dialled->grants();
     RdmaSender sender(accepting.take(), domains);
-    RdmaReceiver receiver(std::move(dialled), false);
+    RdmaReceiver receiver(std::move(dialled), life.relaxed_ordering);
     outcome.note = receiver.note();
-    stream(sender, receiver, outcome);
+    stream(sender, receiver, life.frames, outcome);
     for (const std::string& fault : {sender.fault(), receiver.fault()}) {
       if (!fault.empty()) {
         outcome.faults.push_back(fault);
@@ -157,11 +163,11 @@ void live(Outcome& outcome) {
   }
 }
 
-Outcome life(FailingCall failing = {}) {
-  begin_calls(std::move(failing));
+Outcome live(const Life& life = {}) {
+  begin_calls(life.failing);
   Outcome outcome;
   try {
-    live(outcome);
+    live(life, outcome);
   } catch (const Error& error) {
     outcome.faults.emplace_back(error.what());
   }
@@ -170,12 +176,12 @@ Outcome life(FailingCall failing = {}) {
 }
 
 void expect_whole(const Outcome& outcome) {
-  EXPECT_EQ(outcome.arrived, frames);
+  EXPECT_EQ(outcome.arrived, usual_frames);
   EXPECT_EQ(outcome.faults, std::vector<std::string>());
 }
 
 TEST(ASession, LeavesNothingBehind) {
-  expect_whole(life());
+  expect_whole(live());
   EXPECT_GT(calls_so_far()["ibv_post_send"], 0) << "what the headers call by a table is seen, too";
 }
 
@@ -183,9 +189,9 @@ TEST(ASession, LeavesNothingBehind) {
 /// that is left behind.
 void expect_survival(const FailingCall& failing) {
   SCOPED_TRACE(testing::Message() << failing.name << " number " << failing.nth << ", " << failing.error_number);
-  const Outcome outcome = life(failing);
+  const Outcome outcome = live({.failing = failing});
   if (outcome.faults.empty()) {
-    EXPECT_EQ(outcome.arrived, frames);
+    EXPECT_EQ(outcome.arrived, usual_frames);
   }
   for (const std::string& fault : outcome.faults) {
     EXPECT_FALSE(fault.empty());
@@ -194,7 +200,7 @@ void expect_survival(const FailingCall& failing) {
 }
 
 TEST(ASession, SurvivesEveryCallThatFails) {
-  life();
+  live();
   for (const auto& [name, count] : calls_so_far()) {
     int came = 0;
     // Of those that are made for every frame the first and some later ones stand for all.
@@ -207,21 +213,22 @@ TEST(ASession, SurvivesEveryCallThatFails) {
     }
     EXPECT_GE(came, 2) << name << " never failed";
   }
-  expect_whole(life());  // and the next session is as if nothing had been
+  expect_whole(live());  // and the next session is as if nothing had been
 }
 
 /// Whoever dials hears why the other side did not accept.
 TEST(ASession, TellsTheDiallerWhatTheListenerCouldNotHave) {
-  const Outcome good = life();
+  const Outcome good = live();
   const auto last = [calls = calls_so_far()](const char* name) {
     return calls.at(name) - 1;
   };  // the listener comes second
   const int of_dialler = static_cast<int>(good.grants->receive_depth);
   for (const auto& [name, nth] :
        {std::pair("rdma_create_event_channel", last("rdma_create_event_channel")), std::pair("rdma_migrate_id", 0),
-        std::pair("ibv_create_cq", last("ibv_create_cq")), std::pair("ibv_post_recv", of_dialler + 1)}) {
+        std::pair("rdma_accept", 0), std::pair("ibv_create_cq", last("ibv_create_cq")),
+        std::pair("ibv_post_recv", of_dialler + 1)}) {
     SCOPED_TRACE(name);
-    const Outcome outcome = life({.name = name, .nth = nth, .error_number = ENOMEM});
+    const Outcome outcome = live({.failing = {.name = name, .nth = nth, .error_number = ENOMEM}});
     ASSERT_FALSE(outcome.faults.empty());
     EXPECT_TRUE(has_failed());
     EXPECT_NE(outcome.faults.front().find("rejected the RDMA connection"), std::string::npos) << outcome.faults.front();
@@ -229,10 +236,32 @@ TEST(ASession, TellsTheDiallerWhatTheListenerCouldNotHave) {
   }
 }
 
+/// The pool, and the ring with its cells: once, whatever number of frames goes through them.
+TEST(ASession, RegistersItsMemoryOnce) {
+  expect_whole(live());
+  const int for_few = calls_so_far().at("ibv_reg_mr");
+  EXPECT_EQ(live({.frames = 60}).arrived, 60U);
+  EXPECT_EQ(calls_so_far().at("ibv_reg_mr"), for_few);
+}
+
+/// For the payload, whose order nobody relies on; the cells keep theirs.
+TEST(ASession, RelaxesTheOrderOfThePayloadAlone) {
+  const auto relaxed = [] {
+    const std::vector<unsigned> access = registered_access();
+    return std::ranges::count_if(access,
+                                 [](unsigned one) { return (one & unsigned{IBV_ACCESS_RELAXED_ORDERING}) != 0; });
+  };
+  expect_whole(live());
+  EXPECT_EQ(relaxed(), 0);
+  expect_whole(live({.relaxed_ordering = true}));
+  EXPECT_EQ(relaxed(), 1);
+}
+
 class APoorDevice : public testing::Test {
  protected:
   ~APoorDevice() override {
     set_device_lie(nullptr);
+    set_port_lie(nullptr);
     set_most_inline_bytes(std::numeric_limits<std::uint32_t>::max());
   }
 };
@@ -242,22 +271,30 @@ TEST_F(APoorDevice, HasShortQueues) {
     attributes.max_qp_wr = 10;
     attributes.max_cqe = 9;
   });
-  const Outcome outcome = life();
+  const Outcome outcome = live();
   expect_whole(outcome);
   EXPECT_EQ(outcome.grants->send_depth, 9U);
   EXPECT_EQ(outcome.grants->receive_depth, 9U);
 }
 
+/// A frame is then written in several pieces.
+TEST_F(APoorDevice, TakesShortMessagesOnly) {
+  set_port_lie([](ibv_port_attr& attributes) { attributes.max_msg_sz = 4096; });
+  const Outcome outcome = live();
+  expect_whole(outcome);
+  EXPECT_EQ(outcome.grants->chunk_bytes, 4096U);
+}
+
 TEST_F(APoorDevice, HasNoInlineData) {
   set_most_inline_bytes(0);
-  const Outcome outcome = life();
+  const Outcome outcome = live();
   expect_whole(outcome);
   EXPECT_EQ(outcome.grants->inline_bytes, 0U);
 }
 
 TEST_F(APoorDevice, HasLittleInlineData) {
   set_most_inline_bytes(100);
-  const Outcome outcome = life();
+  const Outcome outcome = live();
   expect_whole(outcome);
   EXPECT_GE(outcome.grants->inline_bytes, 64U);
 }
@@ -265,7 +302,7 @@ TEST_F(APoorDevice, HasLittleInlineData) {
 TEST_F(APoorDevice, HasNoWindows) {
   set_device_lie(
       [](ibv_device_attr& attributes) { attributes.device_cap_flags &= ~unsigned{IBV_DEVICE_MEM_WINDOW_TYPE_2B}; });
-  const Outcome outcome = life();
+  const Outcome outcome = live();
   expect_whole(outcome);
   EXPECT_EQ(outcome.note, " ring=registration");
 }

@@ -53,6 +53,8 @@ def nobody() -> tuple:
     if os.geteuid() != 0:
         raise unittest.SkipTest("it needs another user, which takes root")
     if subprocess.run([*prefix, "test", "-x", harness.BIN / "framewire-view"], check=False).returncode != 0:
+        if IS_LAB:
+            raise AssertionError(f"another user may not run what is built here: {harness.BIN} is not open to all")
         raise unittest.SkipTest("it needs another user, who may not run what is built here")
     if IS_LAB:
         prefix += ("env", f"MESA_SHADER_CACHE_DIR={os.environ['MESA_SHADER_CACHE_DIR']}-nobody")  # a cache belongs to one user

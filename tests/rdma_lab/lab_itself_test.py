@@ -7,6 +7,7 @@ import tempfile
 import unittest
 
 LAB = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "rdma-lab"
+NATIVELY = pathlib.Path(__file__).with_name("natively.py")
 NOT_TO_BE_HAD = 77
 MACHINES_TIME_S = 120  # to start, more than emulation ever took
 
@@ -30,6 +31,12 @@ class LabItself(unittest.TestCase):
 
     def test_the_second_of_two_machines_is_heard(self):
         self.assertEqual(lab("--hosts", 2, "sh", "-c", "exit $((FRAMEWIRE_LAB_ROLE - 1))").returncode, 1)
+
+    def test_what_runs_natively_finds_its_device(self):
+        """As on somebody's machine with a card: without a word of the lab."""
+        ran = lab("sh", "-c", f"unset $(env | sed -n 's/^\\(FRAMEWIRE_LAB_[A-Z0-9]*\\)=.*/\\1/p'); python3 {NATIVELY} sh -c 'echo at $FRAMEWIRE_LAB_ADDRESS'")
+        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+        self.assertRegex(ran.stdout, r"on the RDMA device at (10\.77\.0\.1)\s+at \1")
 
     def test_without_qemu(self):
         """That is said, and is no success."""

@@ -210,6 +210,25 @@ class OneHost(lab.RdmaTest):
         # Soft-RoCE's removal waits for the last program that has the device open.
         self.assertEqual(removing.wait(harness.WATCHDOG_S), 0)
 
+    @unittest.skipUnless(lab.IS_LAB, "others may be using the device")
+    def test_a_port_that_is_down(self):
+        """The control channel does without it."""
+        sender = self.open_sender()
+        device = os.environ["FRAMEWIRE_LAB_DEVICE"]
+        self.addCleanup(subprocess.run, ["ip", "link", "set", device, "up"], check=True)
+        subprocess.run(["ip", "link", "set", device, "down"], check=True)
+        self.assertNotEqual(lab.port_state(), "ACTIVE")
+        here = f"127.0.0.1:{sender.port}"
+        viewer = self.view(here, "--insecure", "--frames", "3", prefix=self.other_user())
+        self.ends(viewer)
+        viewer.wait_line(r"transport=tcp .*\(auto: tcp; .*rdma: ")
+        viewer = self.view(here, "--insecure", "--transport", "rdma", "--retry", "1s", prefix=self.other_user())
+        self.assertIn(viewer.wait_end(), (harness.LOST, harness.REFUSED))
+        self.one_sentence(viewer, "rdma|RDMA")
+        subprocess.run(["ip", "link", "set", device, "up"], check=True)
+        harness.wait_until(lambda: lab.port_state() == "ACTIVE", "the port to come up")
+        self.check_auto(sender, r"transport=rdma")
+
     # ---- what auto takes
 
     def open_sender(self, *arguments) -> harness.Program:

@@ -319,6 +319,30 @@ class TwoHosts(lab.Play):
         self.ends(viewer)
         self.assertLess(time.monotonic() - asked, 4)
 
+    def test_a_bench_of_everything(self):
+        def sender():
+            server = self.start(harness.BIN / "framewire-bench", "--listen", f"*:{PORT}", "--key", self.key, stdout=subprocess.DEVNULL)
+            server.wait_line("^waiting for a sender on")
+            self.meet("listens")
+            self.meet("measured")
+            server.interrupt()
+            self.ends(server)
+
+        def viewer():
+            self.meet("listens")
+            with self.file("stdout").open("w+b") as stdout:
+                client = self.start(harness.BIN / "framewire-bench", f"{lab.PEER}:{PORT}", "--key", self.key, "--message-bytes", "64,1M", "--count",
+                                    "20", "--json", stdout=stdout)
+                self.ends(client, seconds=4 * harness.WATCHDOG_S)
+            rows = json.loads(self.file("stdout").read_text())["results"]
+            operations = {(link, operation) for link in ("socket", "tcp", "rdma") for operation in ("stream", "latency")}
+            operations |= {("verbs", operation) for operation in ("send", "write", "write_imm", "read", "latency")}
+            self.assertEqual({(row["transport"], row["operation"]) for row in rows}, operations)
+            self.assertEqual({row["count"] for row in rows}, {20})
+            self.meet("measured")
+
+        self.play(sender, viewer)
+
     def test_a_bench_through_a_firewall_that_knows_no_rdma(self):
         def sender():
             subprocess.run(["nft", "add table inet lab; add chain inet lab in { type filter hook input priority 0; }; "

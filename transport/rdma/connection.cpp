@@ -43,6 +43,10 @@ void reject(rdma_cm_id* id, const std::string& reason) noexcept {
   rdma_reject(id, said.data(), static_cast<std::uint8_t>(said.size()));
 }
 
+std::string reason_text(int status) {
+  return status < 0 ? ": " + errno_text(-status) : std::string();
+}
+
 Error error_of_rejection(const rdma_cm_event& event, const std::string& peer) {
   const auto& parameters = event.param.conn;
   std::string_view said;
@@ -50,11 +54,17 @@ Error error_of_rejection(const rdma_cm_event& event, const std::string& peer) {
     said = {static_cast<const char*>(parameters.private_data), parameters.private_data_len};
   }
   if (!said.starts_with(rejection)) {
-    return Error::lost_peer(event.status == rejected_by_program ? "another program takes RDMA connections at " + peer
-                            : event.status == no_such_service || event.status <= 0
-                                ? "nobody takes RDMA connections at " + peer
-                                : peer + " rejected the RDMA connection, for reason " + std::to_string(event.status) +
-                                      " of the InfiniBand specification (12.6.7.2)");
+    if (event.status == no_such_service || event.status == -ECONNREFUSED) {
+      return Error::lost_peer("nobody takes RDMA connections at " + peer);
+    }
+    if (event.status == rejected_by_program) {
+      return Error::lost_peer(
+          peer + " did not take the RDMA connection: what listens there is no framewire, or has just ended");
+    }
+    return Error::lost_peer(peer + " rejected the RDMA connection" +
+                            (event.status < 0 ? reason_text(event.status)
+                                              : ", for reason " + std::to_string(event.status) +
+                                                    " of the InfiniBand specification (12.6.7.2)"));
   }
   said = said.substr(rejection.size());
   said = said.substr(0, std::min(said.find('\0'), said.size()));
@@ -82,10 +92,6 @@ rdma_conn_param parameters_with(const RdmaPrivateData& said) noexcept {
   parameters.retry_count = retry_count;
   parameters.rnr_retry_count = rnr_retry_count;
   return parameters;
-}
-
-std::string reason_text(int status) {
-  return status < 0 ? ": " + errno_text(-status) : std::string();
 }
 
 Error error_of(const rdma_cm_event& event, const std::string& peer) {
@@ -146,13 +152,13 @@ std::unique_ptr<RdmaConnection> RdmaConnection::accept(RdmaRequest request, cons
     check_call(rdma_migrate_id(request.id_.get(), connection->events_.get()), "take an RDMA connection");
     connection->id_ = std::move(request.id_);
     connection->make_queue_pair();
+    rdma_conn_param parameters = parameters_with(request.answer_);
+    check_call(rdma_accept(connection->id_.get(), &parameters), "accept an RDMA connection");
   } catch (const Error& error) {
     reject((request.id_ ? request.id_ : connection->id_).get(), error.what());
     request.id_.reset();  // or it would be rejected once more, with another reason
     throw;
   }
-  rdma_conn_param parameters = parameters_with(request.answer_);
-  check_call(rdma_accept(connection->id_.get(), &parameters), "accept an RDMA connection");
   connection->await(RDMA_CM_EVENT_ESTABLISHED, deadline_ns);
   connection->shorten_waits_for_the_unready();
   return connection;
