@@ -2,9 +2,11 @@
 import json
 import os
 import pathlib
+import random
 
 import harness
 
+SEED = int(os.environ.get("FRAMEWIRE_SEED", random.randrange(1 << 32)))
 SLOT_BYTES, SLOTS = 64 << 10, 4
 SMALL = ("--slot-bytes", SLOT_BYTES, "--slots", SLOTS)
 RING_BYTES = SLOT_BYTES * SLOTS
@@ -54,3 +56,25 @@ class BytePrograms(harness.EndToEnd):
         self.assertEqual((sent["bytes"], sent["bytes_written"], received["bytes"]), 3 * (original.stat().st_size,))
         self.assertEqual((sent["transport"], received["transport"], sent["digest"]), (transport, transport, received["digest"]))
         return sent
+
+    def check_survivor(self, survivor, other: str, whole: bytes, written: bytes):
+        self.ends(survivor, harness.LOST)
+        is_receiver = survivor.name == "rdrecv"
+        self.one_sentence(survivor, f"(lost the {other}|the {other} ended)" + (" after" if written else ""),
+                          *(("not complete",) if written and is_receiver else ()))
+        self.assertTrue(whole.startswith(written))
+
+    def check_killed(self, victim: str, moment: int, original, way: tuple, is_sender_waiting: bool):
+        copy = self.file("copy")
+        copy.unlink(missing_ok=True)
+        receiver, sender = self.both(copy, original, *way, "--limit", "8M", *SMALL, is_sender_waiting=is_sender_waiting)
+        ended, survivor = (sender, receiver) if victim == "sender" else (receiver, sender)
+        harness.wait_until(lambda: not survivor.is_running() or (copy.exists() and copy.stat().st_size >= moment), f"{moment} bytes",
+                           between_looks_s=0.001)
+        ended.kill()
+        whole = original.read_bytes()
+        if survivor.wait_end() == harness.OK:
+            self.assertTrue(copy.read_bytes() == whole, "only what is whole is said to be")
+            return False
+        self.check_survivor(survivor, victim, whole, copy.read_bytes() if copy.exists() else b"")
+        return True

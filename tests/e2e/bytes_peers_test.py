@@ -12,14 +12,13 @@ import termios
 import time
 
 import harness
-from byte_programs import RING_BYTES, SLOT_BYTES, SMALL, BytePrograms
+from byte_programs import RING_BYTES, SEED, SLOT_BYTES, SMALL, BytePrograms
 
 HALF_A_TLS_HELLO = bytes([22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3]) + bytes(34)
 SAYINGS = (b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", b"\0" * 4096, HALF_A_TLS_HELLO, b"FWCTRL01", b"FWDATA01" + bytes(200), b"")
 ENDS = ("sender", "receiver")
 LOCAL = ("--transport", "local")
 OVER_TCP = tuple(("--transport", "tcp", *more) for more in ((), ("--encrypt",), ("--no-checksum",)))
-SEED = int(os.environ.get("FRAMEWIRE_SEED", random.randrange(1 << 32)))
 
 
 class Peers(BytePrograms):
@@ -123,28 +122,6 @@ class Peers(BytePrograms):
                 self.assertRegex(ended.text, "not known")
 
     # ---- what ends early
-
-    def check_survivor(self, survivor, other: str, whole: bytes, written: bytes):
-        self.ends(survivor, harness.LOST)
-        is_receiver = survivor.name == "rdrecv"
-        self.one_sentence(survivor, f"(lost the {other}|the {other} ended)" + (" after" if written else ""),
-                          *(("not complete",) if written and is_receiver else ()))
-        self.assertTrue(whole.startswith(written))
-
-    def check_killed(self, victim: str, moment: int, original, way: tuple, is_sender_waiting: bool):
-        copy = self.file("copy")
-        copy.unlink(missing_ok=True)
-        receiver, sender = self.both(copy, original, *way, "--limit", "8M", *SMALL, is_sender_waiting=is_sender_waiting)
-        ended, survivor = (sender, receiver) if victim == "sender" else (receiver, sender)
-        harness.wait_until(lambda: not survivor.is_running() or (copy.exists() and copy.stat().st_size >= moment), f"{moment} bytes",
-                           between_looks_s=0.001)
-        ended.kill()
-        whole = original.read_bytes()
-        if survivor.wait_end() == harness.OK:
-            self.assertTrue(copy.read_bytes() == whole, "only what is whole is said to be")
-            return False
-        self.check_survivor(survivor, victim, whole, copy.read_bytes() if copy.exists() else b"")
-        return True
 
     def test_killed_at_any_byte(self):
         """A file, which the kernel sends where nobody takes a digest."""

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import threading
+import time
 
 import harness
 from byte_programs import RING_BYTES, SLOT_BYTES, SMALL, BytePrograms
@@ -146,6 +147,31 @@ class Bytes(BytePrograms):
                 self.ends(receiver)
                 self.assertEqual(os.read(mine_out, 100), b"")
                 os.close(mine_out)
+
+    def test_the_bottleneck_is_who_was_waited_for(self):
+        for bottleneck in ("source", "sink"):
+            with self.subTest(bottleneck):
+                receiver = self.receiver("--transport", "local", stdout=subprocess.PIPE)
+                sender = self.sender(receiver.address, "-v", *SMALL, stdin=subprocess.PIPE)
+                slowly = lambda: time.sleep(0.05)
+                pauses = {"source": (slowly, lambda: None), "sink": (lambda: None, slowly)}[bottleneck]
+                writer = threading.Thread(target=self.write_pieces, args=(sender.process.stdin, pauses[0]))
+                writer.start()
+                while receiver.process.stdout.read(100_000):
+                    pauses[1]()
+                writer.join()
+                self.ends(sender)
+                self.ends(receiver)
+                sender.wait_line(f"the {bottleneck} was the bottleneck$")
+                self.assertEqual(self.said("sent.json")["bottleneck"], bottleneck)
+                receiver.process.stdout.close()
+
+    @staticmethod
+    def write_pieces(pipe, pause):
+        with pipe:
+            for _ in range(40):
+                pipe.write(bytes(100_000))
+                pause()
 
     def test_pipes_become_larger(self):
         """As far as this user's may be; one that is larger already stays as it is."""

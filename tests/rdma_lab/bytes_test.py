@@ -1,12 +1,14 @@
 """rdsend and rdrecv over RDMA, from one machine to itself: every byte, or a status that says otherwise."""
+import itertools
 import os
+import random
 import subprocess
 import unittest
 
 import lab
 from lab import harness
 
-from byte_programs import RING_BYTES, SLOT_BYTES, SMALL, BytePrograms
+from byte_programs import RING_BYTES, SEED, SLOT_BYTES, SMALL, BytePrograms
 
 
 class Bytes(BytePrograms, lab.RdmaTest):
@@ -89,6 +91,16 @@ class Bytes(BytePrograms, lab.RdmaTest):
                 self.ends(other, harness.LOST)
                 self.one_sentence(other, f"lost the {killed} after 4 B")
                 sender.process.stdin.close()
+
+    def test_killed_at_any_byte(self):
+        chance = random.Random(SEED)
+        original = self.data(2_000_003)
+        lost = 0
+        for turn, (is_sender_waiting, victim) in enumerate(2 * list(itertools.product((False, True), ("sender", "receiver")))):
+            moment = chance.choice((0, 1, *(chance.randrange(2_000_003) for _ in range(3))))
+            with self.subTest(f"{turn}: {victim}, the sender waits: {is_sender_waiting}, at {moment} with FRAMEWIRE_SEED={SEED}"):
+                lost += self.check_killed(victim, moment, original, (), is_sender_waiting)
+        self.assertGreater(lost, 4)
 
     def test_auto_does_without_rdma_where_too_little_may_be_locked(self):
         self.common = ("--insecure",)
