@@ -114,7 +114,7 @@ class Bytes(BytePrograms, Faults):
 
     def test_auto_takes_rdma_whoever_listens(self):
         def sender():
-            original = self.data(64_000_001)
+            original = self.data(16_000_001)
             for sender in (lambda: self.start_sender(original), lambda: self.listening_sender(original)):
                 program = sender()
                 self.ends(program)

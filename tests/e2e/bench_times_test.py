@@ -1,0 +1,35 @@
+"""What framewire bench measures belongs together; these compare times, so nothing runs beside them."""
+import json
+
+import harness
+from bench_programs import BenchPrograms
+
+
+class BenchTimes(BenchPrograms):
+    def test_few_messages_are_timed_as_many(self):
+        """Setting up, for sockets as for links, belongs to no message; and n of them are divided by the time of n."""
+        for count in (1, 2):
+            rows = json.loads(self.bench("--message-bytes", "33177600", "--operation", "stream", "--count", str(count), "--json"))["results"]
+            self.assertEqual({row["transport"]: row["count"] for row in rows}, {"socket": count, "local": count, "tcp": count})
+            for row in rows:
+                self.assertGreaterEqual(row["seconds"], 0.999e-6 * row["latency_us"]["max"] / 1.02, "the first message's whole way lies in it")
+                self.assertLessEqual(row["seconds"], row["client_seconds"], row)
+                self.assertEqual(row["seconds"], row["server_seconds"], row)
+        for row in json.loads(self.bench("--reverse", "--message-bytes", "1M", "--count", "1", "--json"))["results"]:
+            self.assertGreaterEqual(row["seconds"], 0.97e-6 * row["latency_us"]["max"], row)
+            self.assertEqual((row["client_seconds"], row["server_seconds"]), (row["seconds"], None), "the server is not told of the last arrival")
+        rows = json.loads(self.bench("--message-bytes", "33177600", "--slots", "16", "--operation", "latency", "--count", "1", "--repeat", "3",
+                                     "--json"))["results"]
+        for row in rows:
+            # To set up these half a gigabyte takes hundreds of milliseconds.
+            self.assertLess(row["latency_us"]["max"], 150e3 * harness.PATIENCE, row)
+
+    def test_a_given_rate_over_every_transport(self):
+        rows = json.loads(self.bench("--rate", "50", "--count", "11", "--operation", "latency", "--message-bytes", "64", "--json"))["results"]
+        self.assertEqual({row["transport"] for row in rows}, {"socket", "local", "tcp"})
+        for row in rows:
+            self.assertGreaterEqual(row["client_seconds"], 10 / 50, row)  # the schedule is the client's, from the same moment
+
+
+if __name__ == "__main__":
+    harness.main()
