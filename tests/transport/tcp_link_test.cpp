@@ -222,6 +222,8 @@ class Sending : public testing::Test {
   }
 
   FileDescriptor socket_;
+  std::vector<std::byte> payload_ =
+      std::vector<std::byte>(frame_bytes);  // outlives the sender, which may be reading it
   std::unique_ptr<TcpSender> sender_;
 };
 
@@ -236,7 +238,6 @@ class HostileViewer : public Sending {
       return sender_->state() == LinkState::broken;
     });
   }
-  std::vector<std::byte> payload_ = std::vector<std::byte>(frame_bytes);
 };
 
 TEST_F(HostileViewer, ACreditForASlotThatIsNotOutEndsTheSession) {
