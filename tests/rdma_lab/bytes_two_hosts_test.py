@@ -55,12 +55,9 @@ class Faults(lab.Play):
             lab.link("pass")
             return
         lab.link("restore")
-        # A goodbye that finds its port down leaves Soft-RoCE deaf to whoever wants to connect, until the device is made anew.
         for program in self.programs:
             program.kill()  # the device waits for who has it open
-        subprocess.run(["rdma", "link", "delete", "rxe0"], check=True)
-        subprocess.run(["rdma", "link", "add", "rxe0", "type", "rxe", "netdev", os.environ["FRAMEWIRE_LAB_DEVICE"]], check=True)
-        harness.wait_until(lambda: lab.port_state() == "ACTIVE", "the port to come up")
+        lab.make_device_anew()
 
 
 class Bytes(BytePrograms, Faults):

@@ -90,6 +90,13 @@ def link(*arguments: str):
     subprocess.run(["lab-link", *arguments], check=True)
 
 
+def make_device_anew():
+    """What meets a port that is down, a goodbye or a word to connect, leaves Soft-RoCE deaf to whoever wants to connect. Nobody may have it open."""
+    subprocess.run(["rdma", "link", "delete", "rxe0"], check=True)
+    subprocess.run(["rdma", "link", "add", "rxe0", "type", "rxe", "netdev", os.environ["FRAMEWIRE_LAB_DEVICE"]], check=True)
+    harness.wait_until(lambda: port_state() == "ACTIVE", "the port to come up")
+
+
 def port_state() -> str:
     said = subprocess.run(["rdma", "link", "show"], capture_output=True, text=True, check=True).stdout
     return re.search(r"state (\w+)", said).group(1)

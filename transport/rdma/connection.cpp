@@ -94,7 +94,8 @@ rdma_conn_param parameters_with(const RdmaPrivateData& said) noexcept {
   return parameters;
 }
 
-Error error_of(const rdma_cm_event& event, const std::string& peer) {
+/// `why_silent`: the end of a sentence about a peer that does not answer.
+Error error_of(const rdma_cm_event& event, const std::string& peer, const std::string& why_silent) {
   switch (event.event) {
     case RDMA_CM_EVENT_ADDR_ERROR:
       return Error::lost_peer("no RDMA device here reaches " + peer + reason_text(event.status));
@@ -103,8 +104,7 @@ Error error_of(const rdma_cm_event& event, const std::string& peer) {
     case RDMA_CM_EVENT_REJECTED:
       return error_of_rejection(event, peer);
     case RDMA_CM_EVENT_UNREACHABLE:
-      return Error::lost_peer(peer +
-                              " does not answer over RDMA; does a firewall let UDP port 4791 (RoCE v2) through?");
+      return Error::lost_peer(peer + " does not answer over RDMA" + why_silent);
     default:
       return Error::lost_peer("the RDMA connection with " + peer + " failed: " + rdma_event_str(event.event) +
                               reason_text(event.status));
@@ -196,15 +196,20 @@ Verbs<rdma_cm_event> RdmaConnection::await(rdma_cm_event_type wanted, std::int64
       throw Error::lost_peer("the session ended while its RDMA connection was made");
     }
     if (descriptors[0].revents == 0 && monotonic_ns() >= deadline_ns) {
-      throw Error::lost_peer(peer_ +
-                             " did not answer over RDMA in time; does a firewall let UDP port 4791 (RoCE v2) through?");
+      throw Error::lost_peer(peer_ + " did not answer over RDMA in time" + why_silent());
     }
   }
   Verbs<rdma_cm_event> owned(event);
   if (event->event != wanted) {
-    throw error_of(*event, peer_);
+    throw error_of(*event, peer_, why_silent());
   }
   return owned;
+}
+
+/// What may be in the way: this end's own port, or else what most often is.
+std::string RdmaConnection::why_silent() const {
+  const std::string trouble = id_->verbs != nullptr ? port_trouble() : "";
+  return trouble.empty() ? "; does a firewall let UDP port 4791 (RoCE v2) through?" : trouble;
 }
 
 void RdmaConnection::resolve(const sockaddr& to, std::int64_t deadline_ns) {

@@ -138,6 +138,7 @@ class RdmaConnection {
  private:
   explicit RdmaConnection(RdmaOptions options);
 
+  [[nodiscard]] std::string why_silent() const;
   Verbs<rdma_cm_event> await(rdma_cm_event_type wanted, std::int64_t deadline_ns);
   void resolve(const sockaddr& to, std::int64_t deadline_ns);
   void make_queue_pair();
