@@ -3,6 +3,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "base/error.hpp"
 #include "bench/client.hpp"
 #include "transport/control/address.hpp"
 #include "transport/control/authenticate.hpp"
@@ -21,10 +22,23 @@ struct BenchServer {
   /// Throws where the row is to end: interrupted, the server's host silent, or with what it said, which
   /// nothing is due of: the words of a fault of its.
   void look() const;
-  /// For whoever has lost the data connection: where the server ended that, it has said why. Throws Error with it.
-  void throw_if_told_why() const;
+  /// Runs what moves a row's data. Where it loses the connection for that and the server ended it, the server has said
+  /// why: then throws Error with that.
+  template <typename Drive>
+  auto drive(Drive drive) const {
+    try {
+      return drive();
+    } catch (const Error& error) {
+      if (error.status() == ExitStatus::lost_peer) {
+        throw_if_told_why();
+      }
+      throw;
+    }
+  }
   /// Hangs up, when the server has: then it is free for the next row.
   void finish() const;
+
+  void throw_if_told_why() const;
 };
 
 /// Dials the context's server, which makes a new listener for each row of a link and is not there for a moment then.

@@ -41,17 +41,6 @@ SocketLook now_and_then(const BenchServer& server) {
   };
 }
 
-SocketSent send(SocketSender& sender, const BenchServer& server) {
-  try {
-    return sender.send_all_messages();
-  } catch (const Error& error) {
-    if (error.status() == ExitStatus::lost_peer) {
-      server.throw_if_told_why();
-    }
-    throw;
-  }
-}
-
 }  // namespace
 
 RowResult measure_socket_row(const RowPlan& plan, const RowContext& context) {
@@ -59,7 +48,7 @@ RowResult measure_socket_row(const RowPlan& plan, const RowContext& context) {
   const FileDescriptor socket = connect(server, plan, context.endpoint);
   set_up_plain_socket(socket.get());
   SocketSender sender(socket.get(), plan, now_and_then(server));
-  const SocketSent sent = send(sender, server);
+  const SocketSent sent = server.drive([&] { return sender.send_all_messages(); });
   RowResult row{.plan = plan, .client = {}, .server = {}};
   row.server = end_result_from_json(read_result_message(server.receive()));
   row.client = {.count = sent.count,

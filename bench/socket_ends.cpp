@@ -46,48 +46,39 @@ bool has_only_waited(ssize_t result) noexcept {
   return result < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
 }
 
-/// False when the other end is gone, or all of it has not gone by then. A receiver that stands still can still take a
-/// few bytes now and then, as its kernel tidies up what it holds.
-bool send_all(int socket, const void* data, std::size_t size, std::int64_t deadline_ns, const SocketLook& look,
-              int flags = 0) {
-  const auto* at = static_cast<const std::byte*>(data);
+/// Calls `move` (send() or recv()) with what is left until that is nothing. False when the other end is gone, or it was
+/// not all by the deadline: a receiver that stands still can still take a few bytes now and then, as its kernel tidies
+/// up what it holds.
+template <typename Byte, typename Move>
+bool move_all(Byte* at, std::size_t size, std::int64_t deadline_ns, const SocketLook& look, Move move) {
   for (;;) {
-    const auto sent = ::send(socket, at, size, MSG_NOSIGNAL | flags);
-    if (sent == static_cast<ssize_t>(size)) {
+    const ssize_t moved = move(at, size);
+    if (moved == static_cast<ssize_t>(size)) {
       return true;
     }
-    if (sent <= 0 && !has_only_waited(sent)) {
+    if (moved <= 0 && !has_only_waited(moved)) {
       return false;
     }
     look();
     if (monotonic_ns() >= deadline_ns) {
       return false;
     }
-    const std::size_t gone = sent > 0 ? static_cast<std::size_t>(sent) : 0;
-    at += gone;
-    size -= gone;
+    const std::size_t done = moved > 0 ? static_cast<std::size_t>(moved) : 0;
+    at += done;
+    size -= done;
   }
 }
 
-/// False when the other end is gone, or all of it has not come by then.
+bool send_all(int socket, const void* data, std::size_t size, std::int64_t deadline_ns, const SocketLook& look,
+              int flags = 0) {
+  return move_all(
+      static_cast<const std::byte*>(data), size, deadline_ns, look,
+      [=](const std::byte* at, std::size_t left) { return ::send(socket, at, left, MSG_NOSIGNAL | flags); });
+}
+
 bool receive_all(int socket, void* data, std::size_t size, std::int64_t deadline_ns, const SocketLook& look) {
-  auto* at = static_cast<std::byte*>(data);
-  for (;;) {
-    const auto got = ::recv(socket, at, size, MSG_WAITALL);
-    if (got == static_cast<ssize_t>(size)) {
-      return true;
-    }
-    if (got <= 0 && !has_only_waited(got)) {
-      return false;
-    }
-    look();
-    if (monotonic_ns() >= deadline_ns) {
-      return false;
-    }
-    const std::size_t come = got > 0 ? static_cast<std::size_t>(got) : 0;
-    at += come;
-    size -= come;
-  }
+  return move_all(static_cast<std::byte*>(data), size, deadline_ns, look,
+                  [=](std::byte* at, std::size_t left) { return ::recv(socket, at, left, MSG_WAITALL); });
 }
 
 /// Throws Error where the first message does not warm up, or another one is none that is known.

@@ -52,14 +52,7 @@ RawResult drive(const BenchServer& server, RawVerbs& verbs) {
     server.look();
     return std::nullopt;
   };
-  try {
-    return verbs.drive({.descriptor = server.channel().fd(), .look = look});
-  } catch (const Error& error) {
-    if (error.status() == ExitStatus::lost_peer) {
-      server.throw_if_told_why();
-    }
-    throw;
-  }
+  return server.drive([&] { return verbs.drive({.descriptor = server.channel().fd(), .look = look}); });
 }
 
 }  // namespace

@@ -12,15 +12,9 @@ namespace framewire {
 
 namespace {
 
-constexpr const char* more_open_files = "ulimit -n \"$(ulimit -Hn)\"";
-
 /// By the words of what was tried: what each is mended by. None where nobody knows.
 std::vector<std::string> local_fixes(const std::string& trouble, const SystemFacts& system) {
-  const auto says = [&](const char* words) { return trouble.find(words) != std::string::npos; };
-  if (says("Too many open files")) {
-    return {more_open_files};
-  }
-  if (says("Operation not permitted") && system.container == "docker") {
+  if (trouble.find("Operation not permitted") != std::string::npos && system.container == "docker") {
     return {"docker run --security-opt seccomp=unconfined IMAGE"};
   }
   return {};
@@ -28,9 +22,6 @@ std::vector<std::string> local_fixes(const std::string& trouble, const SystemFac
 
 std::vector<std::string> tcp_fixes(const std::string& trouble, const NetworkFacts& network) {
   const auto says = [&](const char* words) { return trouble.find(words) != std::string::npos; };
-  if (says("Too many open files")) {
-    return {more_open_files};
-  }
   const auto is_off = [](const NetworkInterface& one) { return one.is_loopback && !one.is_up; };
   const auto lo = std::ranges::find_if(network.interfaces, is_off);
   if (lo != network.interfaces.end()) {
@@ -52,7 +43,8 @@ Finding link_finding(const char* link, const std::string& works_by, const std::s
     finding.level = is_wanted ? Level::problem : Level::warning;
     finding.value = "does not work";
     finding.text = fmt::format("Trying it failed: {}.", trouble);
-    finding.fix = std::move(fixes);
+    const bool lacks_files = trouble.find("Too many open files") != std::string::npos;  // whichever link it is
+    finding.fix = lacks_files ? std::vector<std::string>{"ulimit -n \"$(ulimit -Hn)\""} : std::move(fixes);
   }
   return finding;
 }

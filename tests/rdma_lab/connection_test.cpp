@@ -1,5 +1,4 @@
 // What a connection asks of its queue pair, and to whom its ring is open, as the device itself has it.
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -13,6 +12,7 @@
 #include "tests/base/eventually.hpp"
 #include "tests/contract/link_pairs.hpp"
 #include "tests/rdma_lab/raw_peer.hpp"
+#include "transport/control/address.hpp"
 #include "transport/rdma/addresses.hpp"
 #include "transport/rdma/cell.hpp"
 #include "transport/rdma/immediate.hpp"
@@ -52,29 +52,22 @@ TEST(AQueuePair, GivesAPeerUpInTimeAndWaitsForOneThatIsSlow) {
 }
 
 /// What a dialler is told, which has lost nobody but whom it never had.
-std::string dial_error(const std::string& address, std::uint16_t port) {
-  sockaddr_storage to{};
-  if (address.find(':') == std::string::npos) {
-    auto& v4 = reinterpret_cast<sockaddr_in&>(to);
-    v4.sin_family = AF_INET;
-    v4.sin_port = htons(port);
-    EXPECT_EQ(::inet_pton(AF_INET, address.c_str(), &v4.sin_addr), 1);
-  } else {
-    auto& v6 = reinterpret_cast<sockaddr_in6&>(to);
-    v6.sin6_family = AF_INET6;
-    v6.sin6_port = htons(port);
-    EXPECT_EQ(::inet_pton(AF_INET6, address.c_str(), &v6.sin6_addr), 1);
-  }
+std::string dial_error(const sockaddr& to) {
   constexpr std::int64_t connecting_ns = 3 * ns_per_s;
   try {
     RdmaConnection::dial(
-        reinterpret_cast<const sockaddr&>(to), "the other end", {}, [](std::span<const std::byte>) {},
-        {.domain_of = make_domain}, monotonic_ns() + connecting_ns);
+        to, "the other end", {}, [](std::span<const std::byte>) {}, {.domain_of = make_domain},
+        monotonic_ns() + connecting_ns);
   } catch (const Error& error) {
     EXPECT_EQ(error.status(), ExitStatus::lost_peer) << error.what();
     return error.what();
   }
   return "connected";
+}
+
+/// Of an address in figures.
+std::string dial_error(const std::string& address, std::uint16_t port) {
+  return dial_error(*resolve({.host = address, .port = port}).front().get());
 }
 
 TEST(Dialling, WhereNoRouteLeads) {
@@ -87,10 +80,7 @@ TEST(Dialling, WhereNoRouteLeads) {
 TEST(Dialling, WhatIsNoAddressOfIp) {
   sockaddr_storage unix_address{};
   unix_address.ss_family = AF_UNIX;
-  EXPECT_THROW(RdmaConnection::dial(
-                   reinterpret_cast<const sockaddr&>(unix_address), "the other end", {},
-                   [](std::span<const std::byte>) {}, {.domain_of = make_domain}, monotonic_ns() + ns_per_s),
-               Error);
+  EXPECT_NE(dial_error(reinterpret_cast<const sockaddr&>(unix_address)), "connected");
 }
 
 TEST(Dialling, WhereNobodyListens) {

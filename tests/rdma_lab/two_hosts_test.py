@@ -319,27 +319,33 @@ class TwoHosts(lab.Play):
         self.ends(viewer)
         self.assertLess(time.monotonic() - asked, 4)
 
+    def serve_bench(self):
+        server = self.start(harness.BIN / "framewire-bench", "--listen", f"*:{PORT}", "--key", self.key, stdout=subprocess.DEVNULL)
+        server.wait_line("^waiting for a sender on")
+        self.meet("listens")
+        self.meet("measured")
+        server.interrupt()
+        self.ends(server)
+
+    def bench(self, *options) -> tuple[harness.Program, list]:
+        """The client of that, and its rows."""
+        self.meet("listens")
+        with self.file("stdout").open("w+b") as stdout:
+            client = self.start(harness.BIN / "framewire-bench", f"{lab.PEER}:{PORT}", "--key", self.key, *options, "--json", stdout=stdout)
+            self.ends(client, seconds=4 * harness.WATCHDOG_S)
+        self.meet("measured")
+        return client, json.loads(self.file("stdout").read_text())["results"]
+
     def test_a_bench_of_everything(self):
         def sender():
-            server = self.start(harness.BIN / "framewire-bench", "--listen", f"*:{PORT}", "--key", self.key, stdout=subprocess.DEVNULL)
-            server.wait_line("^waiting for a sender on")
-            self.meet("listens")
-            self.meet("measured")
-            server.interrupt()
-            self.ends(server)
+            self.serve_bench()
 
         def viewer():
-            self.meet("listens")
-            with self.file("stdout").open("w+b") as stdout:
-                client = self.start(harness.BIN / "framewire-bench", f"{lab.PEER}:{PORT}", "--key", self.key, "--message-bytes", "64,1M", "--count",
-                                    "20", "--json", stdout=stdout)
-                self.ends(client, seconds=4 * harness.WATCHDOG_S)
-            rows = json.loads(self.file("stdout").read_text())["results"]
+            _, rows = self.bench("--message-bytes", "64,1M", "--count", "20")
             operations = {(link, operation) for link in ("socket", "tcp", "rdma") for operation in ("stream", "latency")}
             operations |= {("verbs", operation) for operation in ("send", "write", "write_imm", "read", "latency")}
             self.assertEqual({(row["transport"], row["operation"]) for row in rows}, operations)
             self.assertEqual({row["count"] for row in rows}, {20})
-            self.meet("measured")
 
         self.play(sender, viewer)
 
@@ -347,26 +353,15 @@ class TwoHosts(lab.Play):
         def sender():
             subprocess.run(["nft", "add table inet lab; add chain inet lab in { type filter hook input priority 0; }; "
                             "add rule inet lab in udp dport 4791 counter drop"], check=True)
-            server = self.start(harness.BIN / "framewire-bench", "--listen", f"*:{PORT}", "--key", self.key, stdout=subprocess.DEVNULL)
-            server.wait_line("^waiting for a sender on")
-            self.meet("listens")
-            self.meet("measured")
+            self.serve_bench()
             subprocess.run(["nft", "delete table inet lab"], check=True)
-            server.interrupt()
-            self.ends(server)
 
         def viewer():
-            self.meet("listens")
-            with self.file("stdout").open("w+b") as stdout:
-                client = self.start(harness.BIN / "framewire-bench", f"{lab.PEER}:{PORT}", "--key", self.key, "--message-bytes", "64,4k", "--count",
-                                    "5", "--json", stdout=stdout)
-                self.ends(client, seconds=4 * harness.WATCHDOG_S)
-            rows = json.loads(self.file("stdout").read_text())["results"]
+            client, rows = self.bench("--message-bytes", "64,4k", "--count", "5")
             self.assertEqual([(row["transport"], row["count"]) for row in rows], [("socket", 5), ("tcp", 5)] * 4)
             client.wait_line("^framewire-bench: rows are left out from rdma stream of 64 bytes on, there is no rdma: ")
             client.wait_line("^framewire-bench: rows are left out from verbs send of 64 bytes on, there is no verbs: .*UDP port 4791")
             self.assertEqual(len(client.lines), 2, client.text)  # each is tried once
-            self.meet("measured")
 
         self.play(sender, viewer)
 
