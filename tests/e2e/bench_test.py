@@ -108,8 +108,7 @@ class Bench(BenchPrograms):
                 server = self.bench_server("--verbose")
                 client = self.start(harness.BIN / "framewire-bench", server.address, "--transport", "socket", "--message-bytes", "1M",
                                     "--duration", "60s", "--operation", "stream", "--verbose", stdout=subprocess.DEVNULL)
-                client.wait_line("socket stream")
-                harness.wait_until(lambda: harness.is_connected(server.port), "the data connection")
+                harness.wait_until(lambda: harness.payload_moves_to(server.port), "the row's messages")
                 server.process.send_signal(fault)
                 self.ends(client, harness.LOST)
                 client.wait_line(f"^framewire-bench: .*({wanted})")
@@ -121,8 +120,7 @@ class Bench(BenchPrograms):
                 server = self.bench_server("--verbose")
                 client = self.start(harness.BIN / "framewire-bench", server.address, "--transport", "socket", "--message-bytes", "1M",
                                     "--duration", "60s", "--operation", "stream", "--verbose", stdout=subprocess.DEVNULL)
-                client.wait_line("socket stream")
-                harness.wait_until(lambda: harness.is_connected(server.port), "the data connection")
+                harness.wait_until(lambda: harness.payload_moves_to(server.port), "the row's messages")
                 (client if victim == "client" else server).interrupt()
                 self.ends(client, harness.OK if victim == "client" else harness.LOST)
                 if victim == "client":

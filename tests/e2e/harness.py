@@ -16,6 +16,7 @@ import sys
 import tempfile
 import threading
 import time
+import typing
 import unittest
 
 BIN = pathlib.Path(os.environ.get("FRAMEWIRE_BIN", pathlib.Path(__file__).resolve().parents[2] / "build" / "dev" / "bin"))
@@ -37,23 +38,27 @@ def free_port() -> int:
 
 def listening_on(port: int) -> set[str]:
     """At which addresses somebody does, as the kernel writes them but for zeros at both ends."""
-    return tcp_ends(port, "0A")
+    return {end.local.split(":")[0].strip("0") for end in tcp_ends(port, "0A")}
 
 
-def is_connected(port: int) -> bool:
-    """Whether somebody has a TCP connection to it."""
-    return bool(tcp_ends(port, "01"))
+def payload_moves_to(port: int) -> bool:
+    """Whether a connection to it holds more than any handshake of ours does: so whatever sends payload has begun."""
+    return any(max(int(queue, 16) for queue in end.queues.split(":")) > 65536 for end in tcp_ends(port, "01"))
 
 
-def tcp_ends(port: int, state: str) -> set[str]:
-    """The addresses of this machine's ends of TCP at that port which are in that state of the kernel's (net/tcp_states.h)."""
-    found = set()
-    for table in ("tcp", "tcp6"):
-        for line in pathlib.Path("/proc/net", table).read_text().splitlines()[1:]:
-            address, number = line.split()[1].split(":")
-            if int(number, 16) == port and line.split()[3] == state:
-                found.add(address.strip("0"))
-    return found
+class TcpEnd(typing.NamedTuple):
+    """What /proc/net/tcp says of one."""
+    local: str
+    remote: str
+    state: str  # net/tcp_states.h
+    queues: str  # in bytes, "sent:received"
+
+
+def tcp_ends(port: int, state: str) -> list[TcpEnd]:
+    """This machine's ends of TCP that are in that state, at or towards that port."""
+    lines = [line for table in ("tcp", "tcp6") for line in pathlib.Path("/proc/net", table).read_text().splitlines()[1:]]
+    ends = [TcpEnd(*line.split()[1:5]) for line in lines]
+    return [end for end in ends if end.state == state and f":{port:04X}" in {end.local[-5:], end.remote[-5:]}]
 
 
 def wait_until(condition, what: str, seconds: float = WATCHDOG_S, between_looks_s: float = 0.02):
