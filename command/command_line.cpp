@@ -74,6 +74,11 @@ void add_ring_options(CLI::App& app, CommonWords& words) {
       ->group(link_group);
 }
 
+void add_spin_option(CLI::App& app, CommonWords& words) {
+  app.add_flag("--spin", words.spins, "poll for what comes, with a processor of its own, and never sleep")
+      ->group(link_group);
+}
+
 void add_run_options(CLI::App& app, CommonWords& words) {
   app.add_option("--frames", words.frames, "end after so many frames")->type_name("N");
   app.add_option("--duration", words.duration, "end after so long: 10, 2.5s, 3m; a sender counts from its first frame")

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/adaptive_spin.hpp"
 #include "transport/endpoint_options.hpp"
 
 namespace CLI {
@@ -27,6 +28,7 @@ struct CommonWords {
   bool is_insecure = false;
   bool encrypt = false;
   bool relaxed_ordering = false;
+  bool spins = false;
   bool is_verbose = false;
 };
 
@@ -42,12 +44,19 @@ struct CommonOptions {
 void add_endpoint_options(CLI::App& app, CommonWords& words);
 /// Adds --relaxed-ordering, for whoever receives.
 void add_ring_options(CLI::App& app, CommonWords& words);
+/// Adds --spin, for whoever waits for frames; see wait_mode_of().
+void add_spin_option(CLI::App& app, CommonWords& words);
 /// Adds --frames, --duration, --stats and --verbose.
 void add_run_options(CLI::App& app, CommonWords& words);
 
 /// Both throw Error (usage) that names the option, its value and what it takes.
 void read_endpoint_words(const CommonWords& words, EndpointOptions& endpoint);
 CommonOptions read_run_words(const CommonWords& words);
+
+/// How the program is to wait for frames.
+constexpr WaitMode wait_mode_of(const CommonWords& words) noexcept {
+  return words.spins ? WaitMode::spin : WaitMode::adaptive;
+}
 
 /// Prints --help.
 void print_help(CLI::App& app, std::FILE* to);

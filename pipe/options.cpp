@@ -176,12 +176,14 @@ std::optional<ReceiveBytesOptions> parse_rdrecv_options(int argc, const char* co
   app.add_flag("--fsync", words.fsync, "end only when all of it stands on the disk");
   add_common_options(app, words);
   add_ring_options(app, words.common);
+  add_spin_option(app, words.common);
   app.footer(receive_examples);
   if (!parse_command_line(app, argc, argv)) {
     return std::nullopt;
   }
   ReceiveBytesOptions options;
   options.is_durable = words.fsync;
+  options.wait = wait_mode_of(words.common);
   if (!words.file.empty()) {
     options.output = words.file;
   }

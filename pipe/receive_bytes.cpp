@@ -34,6 +34,7 @@ class ReceiveBytes {
 
  private:
   void receive();
+  std::optional<ReceivedFrame> wait_for_frame(std::uint64_t seen_version);
   void end_progress() noexcept;
   void require_reader();
   void take(const ReceivedFrame& frame);
@@ -144,12 +145,28 @@ void ReceiveBytes::receive() {
       require_session(status);
     }
     require_reader();
-    const std::int64_t begun_ns = monotonic_ns();
-    subscriber_.wait(begun_ns + ns_per_s / 4);
-    if (received_bytes_ > 0) {
-      waited_ns_ += monotonic_ns() - begun_ns;
+    if (auto frame = wait_for_frame(seen_version)) {
+      take(*frame);
     }
   }
+}
+
+/// Nothing where none has come for a moment, or something else has: a status that is not `seen_version`, Ctrl-C.
+std::optional<ReceivedFrame> ReceiveBytes::wait_for_frame(std::uint64_t seen_version) {
+  const std::int64_t begun_ns = monotonic_ns();
+  const std::int64_t deadline_ns = begun_ns + ns_per_s / 4;
+  std::int64_t now_ns = begun_ns;
+  std::optional<ReceivedFrame> frame;
+  do {
+    subscriber_.wait(deadline_ns, options_.wait);
+    frame = subscriber_.next();
+    now_ns = monotonic_ns();
+  } while (options_.wait == WaitMode::spin && !frame && now_ns < deadline_ns &&
+           subscriber_.status_version() == seen_version && !interruption_.is_requested());
+  if (received_bytes_ > 0) {
+    waited_ns_ += now_ns - begun_ns;
+  }
+  return frame;
 }
 
 void ReceiveBytes::end_progress() noexcept {

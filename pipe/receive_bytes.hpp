@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "base/adaptive_spin.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "command/interruption.hpp"
@@ -16,8 +17,9 @@ namespace framewire {
 struct ReceiveBytesOptions {
   EndpointOptions endpoint;
   std::string output = "-";
-  bool appends = false;           // to a file, whatever stands there
-  bool is_durable = false;        // --fsync
+  bool appends = false;     // to a file, whatever stands there
+  bool is_durable = false;  // --fsync
+  WaitMode wait = WaitMode::adaptive;
   std::int64_t patience_ns = -1;  // for the sender to come; < 0: for ever
   std::optional<std::string> stats_file{};
   bool is_verbose = false;

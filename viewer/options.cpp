@@ -69,6 +69,7 @@ void describe_options(CLI::App& app, Words& words) {
   app.add_flag("--verify", words.verifies, "check that no frame changes while it is shown");
   add_endpoint_options(app, words.common);
   add_ring_options(app, words.common);
+  add_spin_option(app, words.common);
   add_run_options(app, words.common);
   app.footer(footer);
 }
@@ -189,6 +190,7 @@ ViewerOptions read(const Words& words) {
   options.common = read_run_words(words.common);
   read_peer(words, options);
   read_session(words, options.subscriber);
+  options.wait = wait_mode_of(words.common);
   read_surface(words, options);
   options.output_file = given(words.output);
   options.screenshot_file = given(words.screenshot);

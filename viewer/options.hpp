@@ -14,7 +14,8 @@ namespace framewire {
 struct ViewerOptions {
   CommonOptions common;  // frames are counted as they are received, the duration from the start
   SubscriberOptions subscriber;
-  std::string peer_text;  // whom it waits for: "box:5290", or "a sender on *:5290"
+  WaitMode wait = WaitMode::adaptive;  // for frames
+  std::string peer_text;               // whom it waits for: "box:5290", or "a sender on *:5290"
   bool is_headless = false;
   std::optional<Size> size;  // of the window, or of the headless picture
   bool is_fullscreen = false;

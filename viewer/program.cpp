@@ -361,7 +361,7 @@ void Program::sleep() {
   if (!layer_.release_finished()) {
     deadline_ns = std::min(deadline_ns, now_ns + gpu_poll_ns);
   }
-  subscriber_.wait(deadline_ns);
+  subscriber_.wait(deadline_ns, options_.wait);
 }
 
 /// The sender is told first, so that nothing here holds it up; then what is left is written, whatever of it fails.

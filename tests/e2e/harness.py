@@ -175,12 +175,13 @@ class Program:
     def pause(self):
         """Stops it, and returns once the kernel says so."""
         self.signal(signal.SIGSTOP)
-        wait_until(lambda: self._state() == "T", f"{self} to stop")
+        wait_until(lambda: self.state() == "T", f"{self} to stop")
 
     def go_on(self):
         self.signal(signal.SIGCONT)
 
-    def _state(self) -> str:
+    def state(self) -> str:
+        """What the kernel has its first thread in: R runs or could, S sleeps, T is stopped."""
         return pathlib.Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
 
     def memory_kb(self) -> int:

@@ -62,10 +62,11 @@ TEST(Options, TakeHostPortAndStream) {
 
 TEST(Options, TakeEverythingAtOnce) {
   const ViewerOptions options =
-      parse({"--headless",  "--size",     "640x360",  "--output", "-",          "--screenshot", "a.png",
-             "--transport", "tcp",        "--memory", "host",     "--delivery", "every",        "--frames",
-             "10",          "--duration", "2.5s",     "--key",    "k",          "--insecure",   "--retry",
-             "3",           "--timeout",  "500ms",    "--stats",  "s.json",     "--verify",     "--verbose"});
+      parse({"--headless", "--size",      "640x360",  "--output",   "-",         "--screenshot",
+             "a.png",      "--transport", "tcp",      "--memory",   "host",      "--delivery",
+             "every",      "--frames",    "10",       "--duration", "2.5s",      "--key",
+             "k",          "--insecure",  "--retry",  "3",          "--timeout", "500ms",
+             "--stats",    "s.json",      "--verify", "--verbose",  "--spin"});
   EXPECT_TRUE(options.is_headless);
   EXPECT_EQ(options.size, (Size{640, 360}));
   EXPECT_EQ(options.output_file, "-");
@@ -81,6 +82,7 @@ TEST(Options, TakeEverythingAtOnce) {
   EXPECT_EQ(options.subscriber.endpoint.peer_timeout_ns, 500 * ns_per_ms);
   EXPECT_EQ(options.common.stats_file, "s.json");
   EXPECT_TRUE(options.verifies);
+  EXPECT_EQ(options.wait, WaitMode::spin);
   EXPECT_TRUE(options.common.is_verbose);
 }
 
