@@ -8,7 +8,9 @@
 #include <cerrno>
 #include <climits>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <sstream>
 #include <string>
 #include <string_view>
 
@@ -69,6 +71,18 @@ bool is_name(std::string_view text) {
          std::ranges::all_of(text, [](char letter) { return (letter >= 'a' && letter <= 'z') || letter == '-'; });
 }
 
+/// Whether a folder of PATH that this user may look into has it.
+bool stands_in_path(const std::string& program) {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path != nullptr ? path : "");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (::access((folder + "/" + program).c_str(), F_OK) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /// Returns only when it failed, by throwing.
 [[noreturn]] void run(const std::string& name, char** arguments) {
   const bool is_known = std::ranges::find(subcommands, name, &Subcommand::name) != subcommands.end();
@@ -79,6 +93,8 @@ bool is_name(std::string_view text) {
     ::execv(beside.c_str(), arguments);
     if (errno == ENOENT) {
       ::execvp(program.c_str(), arguments);
+      // Of a folder of PATH that this user may not look into execvp() says that, too.
+      errno = errno == EACCES && !stands_in_path(program) ? ENOENT : errno;
     }
     if (errno != ENOENT) {
       throw Error::from_errno("run " + program, errno);

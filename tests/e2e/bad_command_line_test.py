@@ -97,6 +97,15 @@ COMMAND_LINES = [
 
 
 class BadCommandLines(harness.EndToEnd):
+    def test_a_folder_of_the_path_that_nobody_may_look_into(self):
+        """execvp() then says that permission is denied, to all but root, and hides that there is no such subcommand."""
+        folder = self.file("closed")
+        folder.mkdir(mode=0)
+        self.addCleanup(folder.chmod, 0o700)
+        program = self.start(harness.BIN / "framewire", "sned", environment=self.environment(PATH=f"{folder}:/usr/bin"))
+        self.ends(program, harness.USAGE)
+        self.one_sentence(program, "'sned'", "--help")
+
     def test_each_gets_its_status_and_one_sentence(self):
         for name, arguments, status, wanted in COMMAND_LINES:
             with self.subTest(f"{name} {' '.join(arguments)}"):

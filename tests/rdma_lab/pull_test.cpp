@@ -7,53 +7,10 @@
 #include <thread>
 
 #include "base/clock.hpp"
-#include "base/file_descriptor.hpp"
-#include "frame/stamp.hpp"
 #include "tests/rdma_lab/pulling.hpp"
-#include "transport/stream.hpp"
 
 namespace framewire::test {
 namespace {
-
-/// A stream with a viewer that pulls, and frames of stamped bytes.
-class PullingAStream : public Pulling {
- protected:
-  explicit PullingAStream(const RdmaWishes& wishes = {}) : Pulling(wishes) {
-    make_exposure();
-    make_puller();
-    EXPECT_TRUE(stream_.add_puller(wake_.get()));
-  }
-  ~PullingAStream() override { stream_.remove_puller(wake_.get()); }
-
-  void begin_epoch(std::uint64_t bytes) {
-    bytes_ = bytes;
-    stream_.begin_epoch({.layout = bytes_layout(bytes), .colour = {}});
-    const auto epoch = stream_.epoch_after(epoch_);
-    ASSERT_TRUE(epoch);
-    epoch_ = epoch->number;
-    puller_->begin_epoch(epoch->number, epoch->pool->slot_bytes(), 2, exposure_->open(epoch->pool));
-    exposure_->close_earlier();
-    puller_->epoch_is_ready();
-  }
-
-  void publish() {
-    auto slot = stream_.claim();
-    ASSERT_TRUE(slot);
-    stamp(slot->bytes().first(bytes_), slot->next_sequence());
-    stream_.publish(std::move(*slot),
-                    {.user_tag = stamped_frame_tag, .is_stamped = true, .layout = bytes_layout(bytes_)});
-  }
-
-  void expect_whole(const IncomingFrame& frame) const {
-    EXPECT_EQ(frame.payload.size(), frame.header.layout.size_bytes);
-    EXPECT_FALSE(find_torn_line(frame.payload, frame.header.sequence)) << "frame " << frame.header.sequence;
-  }
-
-  FileDescriptor wake_ = make_event();
-  Stream stream_{{.name = "pulled", .slots_per_viewer = 1, .max_viewers = 1, .allows_pull = true}};
-  std::uint32_t epoch_ = 0;
-  std::uint64_t bytes_ = 0;
-};
 
 TEST_F(PullingAStream, EveryFrameThatItHasTimeFor) {
   for (const std::uint64_t bytes :

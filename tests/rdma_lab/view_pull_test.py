@@ -1,5 +1,6 @@
 """Read mode with the real programs: a viewer that looks now and then at a sender's memory, and what that costs the sender."""
 import json
+import time
 
 import lab
 from lab import harness
@@ -27,6 +28,34 @@ class ViewPull(lab.RdmaTest):
         self.assertGreaterEqual(shown["frames_checked"], 1)
         self.assertEqual((sent["frames_sent"], sent["frames_skipped"], sent["frames_pulled"]), (0, 0, 6))
         self.assertTrue(sent["sessions"][0]["said_bye"])
+
+    def system_calls(self, sender: harness.Program, seconds: float) -> int:
+        record = self.file("calls")
+        watch = self.start(harness.require_tool("strace"), "-f", "-qq", "-o", record, "-p", str(sender.pid))
+        harness.wait_until(lambda: record.exists() and record.stat().st_size > 0, "strace to see something")
+        time.sleep(seconds)
+        watch.interrupt()
+        watch.wait_end()
+        return len(record.read_text().splitlines())
+
+    def test_the_sender_calls_for_no_look(self):
+        """Over as long a time each: looks often, nearly each of which finds a frame, or seldom."""
+        sender = self.send_on(*PATTERN, "--allow-pull")
+
+        def calls_and_frames(interval: str) -> tuple[int, int]:
+            viewer = self.pull(sender.address, "--pull-interval", interval)
+            viewer.wait_line("mode=pull$")
+            calls = self.system_calls(sender, seconds=3)
+            viewer.interrupt()
+            self.ends(viewer)
+            return calls, self.stats(viewer)["frames_received"]
+        often, frames_of_often = calls_and_frames("20ms")
+        seldom, frames_of_seldom = calls_and_frames("1s")
+        sender.interrupt()
+        self.ends(sender)
+        more_frames = frames_of_often - frames_of_seldom
+        self.assertGreater(more_frames, 15)
+        self.assertLess(often - seldom, more_frames / 2, f"{often} and {seldom} calls, {frames_of_often} and {frames_of_seldom} frames")
 
     def test_beside_viewers_that_are_sent_to(self):
         sender = self.send_on(*PATTERN, "--allow-pull", "--viewers", "1", "--slots", "1")
