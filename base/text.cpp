@@ -97,8 +97,8 @@ std::string format_bytes(std::uint64_t bytes) {
   return text.data();
 }
 
-std::string quote(std::string_view text, std::size_t limit) {
-  std::string out = "'";
+std::string printable(std::string_view text, std::size_t limit) {
+  std::string out;
   for (const char c : text.substr(0, limit)) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 || byte == 0x7f) {
@@ -109,7 +109,11 @@ std::string quote(std::string_view text, std::size_t limit) {
       out += c;
     }
   }
-  return out + (text.size() > limit ? "…'" : "'");
+  return out + (text.size() > limit ? "…" : "");
+}
+
+std::string quote(std::string_view text, std::size_t limit) {
+  return "'" + printable(text, limit) + "'";
 }
 
 }  // namespace framewire

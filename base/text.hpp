@@ -29,7 +29,10 @@ std::int64_t parse_duration_ns(std::string_view text, std::string_view what);
 /// "33.2 MB" in powers of 1000, as rates and memory are stated everywhere in framewire.
 std::string format_bytes(std::uint64_t bytes);
 
-/// Text from outside as it may stand in a message: control characters as \xNN, cut after `limit` characters.
+/// Text from outside as it may stand at the end of a message, a peer's own sentence: control characters as \xNN, cut
+/// after `limit` characters.
+std::string printable(std::string_view text, std::size_t limit);
+/// The same between quotation marks, as it may stand anywhere.
 std::string quote(std::string_view text, std::size_t limit = 80);
 
 }  // namespace framewire

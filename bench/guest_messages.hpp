@@ -8,16 +8,17 @@
 
 #include "base/adaptive_spin.hpp"
 #include "base/error.hpp"
+#include "transport/rdma/raw_plan.hpp"
 
 namespace framewire {
 
 /// How such a client calls itself in its hello.
 inline constexpr const char* bench_role = "bench";
 
-/// What a guest may ask for: larger rows would take more memory than anybody means to give.
-inline constexpr std::uint64_t most_guest_message_bytes = std::uint64_t{1} << 30;
-inline constexpr std::uint64_t most_guest_slots = 64;
-inline constexpr std::uint64_t most_guest_memory_bytes = std::uint64_t{4} << 30;
+/// What a guest may ask for, of links and sockets as of the verbs.
+inline constexpr std::uint64_t most_guest_message_bytes = most_raw_message_bytes;
+inline constexpr std::uint64_t most_guest_slots = most_raw_slots;
+inline constexpr std::uint64_t most_guest_memory_bytes = most_raw_memory_bytes;
 /// Throws Error (failed) where so many slots of such messages are more than that.
 void require_guest_memory(std::uint64_t message_bytes, std::uint64_t slots);
 

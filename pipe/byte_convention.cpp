@@ -73,7 +73,7 @@ std::string error_of(const Json& object, std::string_view what) {
     throw wrong(what, "error", "a sentence, or null");
   }
   const std::string text = found->get<std::string>();
-  return text.empty() ? "it does not say why" : quote(text, longest_error_bytes);
+  return text.empty() ? "it does not say why" : printable(text, longest_error_bytes);
 }
 
 bool flag_of(const Json& object, std::string_view what, std::string_view field) {

@@ -10,10 +10,10 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <sstream>
 
 #include "base/clock.hpp"
 #include "base/wait.hpp"
+#include "pipe/ssh_connection.hpp"
 #include "transport/socket_state.hpp"
 
 namespace framewire {
@@ -29,19 +29,17 @@ struct Request {
 
 /// Nothing for words that are no connection. An address with a zone ("fe80::1%eth0") is none.
 std::optional<inet_diag_sockid> parse(const std::string& ssh_connection, std::uint8_t& family) {
-  std::istringstream words(ssh_connection);
-  std::string client, server;
-  std::uint16_t client_port = 0, server_port = 0;
-  if (!(words >> client >> client_port >> server >> server_port)) {
+  const auto ends = parse_ssh_connection(ssh_connection);
+  if (!ends) {
     return std::nullopt;
   }
-  family = client.find(':') == std::string::npos ? AF_INET : AF_INET6;
+  family = ends->client.find(':') == std::string::npos ? AF_INET : AF_INET6;
   inet_diag_sockid id{};
-  id.idiag_sport = htons(server_port);
-  id.idiag_dport = htons(client_port);
+  id.idiag_sport = htons(ends->server_port);
+  id.idiag_dport = htons(ends->client_port);
   std::ranges::fill(id.idiag_cookie, INET_DIAG_NOCOOKIE);
-  const bool is_one = ::inet_pton(family, server.c_str(), &id.idiag_src) == 1 &&
-                      ::inet_pton(family, client.c_str(), &id.idiag_dst) == 1;
+  const bool is_one = ::inet_pton(family, ends->server.c_str(), &id.idiag_src) == 1 &&
+                      ::inet_pton(family, ends->client.c_str(), &id.idiag_dst) == 1;
   return is_one ? std::optional(id) : std::nullopt;
 }
 

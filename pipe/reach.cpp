@@ -12,7 +12,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
-#include <sstream>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -20,6 +19,7 @@
 #include "base/file_descriptor.hpp"
 #include "base/wait.hpp"
 #include "pipe/networks.hpp"
+#include "pipe/ssh_connection.hpp"
 #include "transport/control/address.hpp"
 
 namespace framewire {
@@ -37,13 +37,11 @@ std::string machine_id() {
   return ::stat("/proc/self/ns/net", &network) == 0 ? id + ":" + std::to_string(network.st_ino) : id;
 }
 
-/// The third word of SSH_CONNECTION: sshd's own end of the connection.
+/// sshd's own end of the connection; empty where no sshd has started this.
 std::string ssh_address() {
   const char* connection = std::getenv("SSH_CONNECTION");
-  std::istringstream words(connection != nullptr ? connection : "");
-  std::string client, client_port, server;
-  words >> client >> client_port >> server;
-  return server;
+  const auto ends = parse_ssh_connection(connection != nullptr ? connection : "");
+  return ends ? ends->server : "";
 }
 
 bool is_loopback_text(const std::string& address) {

@@ -67,6 +67,8 @@ TEST(Quoted, LetsNothingThroughThatATerminalWouldObey) {
   EXPECT_EQ(quote(std::string_view("a\x1b[2Jb\n")), "'a\\x1b[2Jb\\x0a'");
   EXPECT_EQ(quote(std::string_view("abcdef"), 3), "'abc…'");
   EXPECT_EQ(quote(std::string("x")), "'x'");
+  EXPECT_EQ(printable("a\x1b[2Jb'c'", 100), "a\\x1b[2Jb'c'");
+  EXPECT_EQ(printable("abcdef", 3), "abc…");
 }
 
 }  // namespace

@@ -12,12 +12,11 @@
 
 #include "base/clock.hpp"
 #include "tests/base/seed.hpp"
+#include "tests/rdma_lab/accepting_end.hpp"
 #include "transport/fake/fake_wire.hpp"
 #include "transport/local/local_receiver.hpp"
 #include "transport/local/local_sender.hpp"
 #include "transport/rdma/addresses.hpp"
-#include "transport/rdma/cell.hpp"
-#include "transport/rdma/listener.hpp"
 #include "transport/rdma/rdma_receiver.hpp"
 #include "transport/rdma/rdma_sender.hpp"
 #include "transport/tcp/tcp_receiver.hpp"
@@ -156,27 +155,13 @@ std::pair<std::unique_ptr<TlsWire>, std::unique_ptr<TlsWire>> tls_wire_pair(File
 
 RdmaConnectionPair rdma_connection_pair(SenderDomains& domains, const RdmaWishes& wishes, bool receives_immediates,
                                         const DomainOf& dialler_domain) {
-  std::promise<RdmaRequest> requested;
-  std::vector<sockaddr_storage> addresses = rdma_addresses();
-  addresses.resize(1);
-  RdmaListener listener(addresses, 0, [&](RdmaRequest request, std::span<const std::byte>, const std::string&) {
-    requested.set_value(std::move(request));
-  });
-  // Both families keep the port at the same place.
-  reinterpret_cast<sockaddr_in&>(addresses.front()).sin_port = htons(listener.port());
-  const std::int64_t deadline_ns = monotonic_ns() + peer_timeout_ns;
-  auto accepted = std::async(std::launch::async, [&] {
-    return RdmaConnection::accept(requested.get_future().get(),
-                                  {.domain_of = [&](ibv_context* device) { return domains.domain_of(device); },
-                                   .wishes = wishes,
-                                   .staging_bytes_per_request = cell_stride_bytes,
-                                   .receives_immediates = receives_immediates},
-                                  deadline_ns);
-  });
+  AcceptingEnd accepting(domains, wishes, receives_immediates);
+  const sockaddr_storage address = accepting.address();
   auto dialled = RdmaConnection::dial(
-      reinterpret_cast<sockaddr&>(addresses.front()), "this machine", {}, [](std::span<const std::byte>) {},
-      {.domain_of = dialler_domain, .wishes = wishes, .receives_immediates = receives_immediates}, deadline_ns);
-  return {.accepted = accepted.get(), .dialled = std::move(dialled)};
+      reinterpret_cast<const sockaddr&>(address), "this machine", {}, [](std::span<const std::byte>) {},
+      {.domain_of = dialler_domain, .wishes = wishes, .receives_immediates = receives_immediates},
+      monotonic_ns() + connecting_ns);
+  return {.accepted = accepting.take(), .dialled = std::move(dialled)};
 }
 
 }  // namespace framewire::test

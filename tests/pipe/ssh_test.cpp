@@ -1,4 +1,4 @@
-// What ssh itself says of a host, and how long that is waited for.
+// What ssh itself says of a host, and how long that is waited for; what sshd says of the connection.
 #include "pipe/ssh.hpp"
 
 #include <gtest/gtest.h>
@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "pipe/child_process.hpp"
+#include "pipe/ssh_connection.hpp"
 #include "tests/base/temporary_folder.hpp"
 
 namespace framewire {
@@ -51,6 +52,18 @@ TEST_F(SshHostName, IsItsOwnWhereSomebodyInterrupts) {
   ASSERT_EQ(::raise(SIGTERM), 0);
   EXPECT_EQ(name_of("user@one"), "one");
   EXPECT_EQ(next_signal(signals_.get()), SIGTERM) << "whose signal it is still gets it";
+}
+
+TEST(AnSshConnection, IsFourWords) {
+  const auto ends = parse_ssh_connection("2001:db8::1 50022 2001:db8::2 22");
+  ASSERT_TRUE(ends);
+  EXPECT_EQ(ends->client, "2001:db8::1");
+  EXPECT_EQ(ends->client_port, 50022);
+  EXPECT_EQ(ends->server, "2001:db8::2");
+  EXPECT_EQ(ends->server_port, 22);
+  for (const char* none : {"", "one", "192.0.2.1 x 192.0.2.2 22", "192.0.2.1 50022 192.0.2.2", "a 70000 b 22"}) {
+    EXPECT_FALSE(parse_ssh_connection(none)) << none;
+  }
 }
 
 }  // namespace

@@ -1,9 +1,7 @@
 // Every call to verbs and to the connection manager that a session makes fails once: what is said, and what is left.
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 
 #include <array>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,10 +10,8 @@
 #include "base/error.hpp"
 #include "frame/stamp.hpp"
 #include "tests/base/eventually.hpp"
+#include "tests/rdma_lab/accepting_end.hpp"
 #include "tests/rdma_lab/failing_verbs.hpp"
-#include "transport/rdma/addresses.hpp"
-#include "transport/rdma/cell.hpp"
-#include "transport/rdma/listener.hpp"
 #include "transport/rdma/rdma_receiver.hpp"
 #include "transport/rdma/rdma_sender.hpp"
 
@@ -25,7 +21,6 @@ namespace {
 constexpr std::uint64_t slot_bytes = 10'000;
 constexpr std::uint32_t ring_slots = 2;
 constexpr std::uint64_t usual_frames = 3;
-constexpr std::int64_t connecting_ns = 5 * ns_per_s;
 
 struct Life {
   FailingCall failing{};
@@ -39,69 +34,6 @@ struct Outcome {
   std::vector<std::string> faults;  // what its ends said
   std::string note;                 // of the link
   std::optional<RdmaGrants> grants;
-};
-
-/// The listening side: accepts whoever comes, on the listener's thread.
-class AcceptingEnd {
- public:
-  explicit AcceptingEnd(SenderDomains& domains)
-      : domains_(domains),
-        listener_(addresses(), 0, [this](RdmaRequest request, auto&&...) { accept(std::move(request)); }) {}
-
-  [[nodiscard]] sockaddr_storage address() const {
-    sockaddr_storage address = addresses().front();
-    reinterpret_cast<sockaddr_in&>(address).sin_port = htons(listener_.port());  // at the same place in both families
-    return address;
-  }
-
-  /// Throws what accepting threw.
-  std::unique_ptr<RdmaConnection> take() {
-    EXPECT_TRUE(eventually([this] {
-      const std::scoped_lock lock(mutex_);
-      return accepted_ != nullptr || fault_;
-    }));
-    const std::scoped_lock lock(mutex_);
-    if (fault_) {
-      throw Error(*fault_);
-    }
-    return std::move(accepted_);
-  }
-  std::optional<Error> fault() {
-    const std::scoped_lock lock(mutex_);
-    return fault_;
-  }
-
- private:
-  static std::vector<sockaddr_storage> addresses() {
-    std::vector<sockaddr_storage> all = rdma_addresses();
-    if (all.empty()) {
-      throw Error::failed("no address leads to an RDMA device");
-    }
-    all.resize(1);
-    return all;
-  }
-
-  void accept(RdmaRequest request) {
-    std::unique_ptr<RdmaConnection> accepted;
-    std::optional<Error> fault;
-    try {
-      accepted = RdmaConnection::accept(std::move(request),
-                                        {.domain_of = [this](ibv_context* one) { return domains_.domain_of(one); },
-                                         .staging_bytes_per_request = cell_stride_bytes},
-                                        monotonic_ns() + connecting_ns);
-    } catch (const Error& error) {
-      fault = error;
-    }
-    const std::scoped_lock lock(mutex_);
-    accepted_ = std::move(accepted);
-    fault_ = std::move(fault);
-  }
-
-  SenderDomains& domains_;
-  std::mutex mutex_;
-  std::unique_ptr<RdmaConnection> accepted_;
-  std::optional<Error> fault_;
-  RdmaListener listener_;
 };
 
 /// Sends so many frames from one pool, and gives each back.

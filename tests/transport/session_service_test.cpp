@@ -25,6 +25,7 @@
 #include "base/log.hpp"
 #include "base/wait.hpp"
 #include "tests/base/eventually.hpp"
+#include "tests/base/kept_log.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "transport/control/preamble.hpp"
 #include "transport/session/handshake.hpp"
@@ -312,32 +313,6 @@ TEST(Door, EndsWaitsForDataThatAreUnderWayAndThoseToCome) {
   EXPECT_LT(monotonic_ns() - begin_ns, soon_ns);
 }
 
-/// Of a program, whose standard error people read.
-class KeptLog {
- public:
-  std::string text() {
-    ::flockfile(stream_.get());  // the door's threads write to it
-    std::fflush(stream_.get());
-    std::string text = text_ == nullptr ? "" : std::string(text_, size_);
-    ::funlockfile(stream_.get());
-    return text;
-  }
-  Log& log() { return log_; }
-  ~KeptLog() {
-    stream_.reset();
-    std::free(text_);  // NOLINT(cppcoreguidelines-no-malloc): open_memstream's
-  }
-  KeptLog() = default;
-  KeptLog(const KeptLog&) = delete;
-  KeptLog& operator=(const KeptLog&) = delete;
-
- private:
-  char* text_ = nullptr;
-  std::size_t size_ = 0;
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream_{::open_memstream(&text_, &size_), &std::fclose};
-  Log log_{stream_.get(), "test", false};
-};
-
 bool has_thread(const std::string& name) {
   const std::filesystem::directory_iterator threads("/proc/self/task");
   return std::any_of(begin(threads), end(threads), [&](const auto& one) {
@@ -357,7 +332,7 @@ FileDescriptor half_a_greeting_to(std::uint16_t port) {
 }
 
 TEST(Door, SaysNothingOfAVisitorThatItSendsAwayAsItCloses) {
-  KeptLog kept;
+  test::KeptLog kept;
   FileDescriptor visitor;
   {
     const Door door(
@@ -372,7 +347,7 @@ TEST(Door, SaysNothingOfAVisitorThatItSendsAwayAsItCloses) {
 }
 
 TEST(Door, SaysWhyItRefusesAVisitorThatLeavesByItself) {
-  KeptLog kept;
+  test::KeptLog kept;
   const Door door(
       {.at = {.host = "127.0.0.1", .port = 0}}, RdmaListening::never, AuthenticateOptions{},
       [](Door&, const Authenticated&) {}, kept.log());

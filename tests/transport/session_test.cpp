@@ -18,6 +18,7 @@
 #include "base/log.hpp"
 #include "frame/stamp.hpp"
 #include "tests/base/eventually.hpp"
+#include "tests/base/kept_log.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/transport/relay.hpp"
 #include "transport/session/sender_service.hpp"
@@ -298,15 +299,6 @@ bool make_frame_go_back(std::span<std::byte> bytes) {
 class SessionsThroughARelay : public Sessions {
  protected:
   SessionsThroughARelay() { is_insecure_ = true; }  // a relay is not known as a sender of this user
-  ~SessionsThroughARelay() override { std::fclose(said_); }
-
-  /// What the subscriber has logged.
-  std::string said() {
-    std::string text(4096, '\0');
-    std::rewind(said_);
-    text.resize(std::fread(text.data(), 1, text.size(), said_));
-    return text;
-  }
 
   SubscriberOptions dialling_relay(std::uint16_t port) const {
     SubscriberOptions options = dialling();
@@ -330,20 +322,19 @@ class SessionsThroughARelay : public Sessions {
     }));
   }
 
-  std::FILE* said_ = std::tmpfile();
-  Log subscribers_log_{said_, "test", false};
+  test::KeptLog subscribers_;
 };
 
 TEST_P(SessionsThroughARelay, FramesThatGoBackEndTheSession) {
   start_sender({.delivery = Delivery::every}, 0);
   test::Relay relay(service_->port());
-  Subscriber subscriber(dialling_relay(relay.port()), subscribers_log_);
+  Subscriber subscriber(dialling_relay(relay.port()), subscribers_.log());
   take_until(subscriber, [&] { return subscriber.counts().frames_received > 10; });
   relay.change(make_frame_go_back);
   take_until(subscriber, [&] { return subscriber.counts().sessions == 2; });
-  EXPECT_NE(said().find("lost the sender: the sender is not to be believed: it sent frame 0 after frame "),
+  EXPECT_NE(subscribers_.text().find("lost the sender: the sender is not to be believed: it sent frame 0 after frame "),
             std::string::npos)
-      << said();
+      << subscribers_.text();
   const std::uint64_t before = subscriber.counts().frames_received;
   take_until(subscriber, [&] { return subscriber.counts().frames_received > before + 10; });
 }

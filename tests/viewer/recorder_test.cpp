@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 
 #include "base/error.hpp"
+#include "tests/base/kept_log.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/viewer/received_frames.hpp"
 
@@ -15,11 +15,7 @@ namespace {
 
 class RecorderTest : public testing::Test {
  protected:
-  RecorderTest() : said_(std::tmpfile()), log_(said_, "test", false) {}
-  ~RecorderTest() override { std::fclose(said_); }
-
-  std::FILE* said_;
-  Log log_;
+  test::KeptLog kept_;
   Interruption interruption_;
   FrameMaker frames_;
   test::TemporaryFolder folder_;
@@ -27,13 +23,13 @@ class RecorderTest : public testing::Test {
 };
 
 TEST_F(RecorderTest, DoesNothingWithoutAFile) {
-  const Recorder recorder(std::nullopt, log_, interruption_);
+  const Recorder recorder(std::nullopt, kept_.log(), interruption_);
   EXPECT_FALSE(recorder.is_recording());
   EXPECT_FALSE(recorder.has_failed());
 }
 
 TEST_F(RecorderTest, WritesEveryFrameItIsGiven) {
-  Recorder recorder(file_, log_, interruption_);
+  Recorder recorder(file_, kept_.log(), interruption_);
   EXPECT_TRUE(recorder.is_recording());
   EXPECT_TRUE(recorder.record(frames_.make(1), std::nullopt));
   EXPECT_TRUE(recorder.record(frames_.make(2), std::nullopt));
@@ -43,15 +39,15 @@ TEST_F(RecorderTest, WritesEveryFrameItIsGiven) {
 }
 
 TEST_F(RecorderTest, StopsOnAFullDiskAndSaysSoOnce) {
-  Recorder recorder("/dev/full", log_, interruption_);
+  Recorder recorder("/dev/full", kept_.log(), interruption_);
   EXPECT_FALSE(recorder.record(frames_.make(1), std::nullopt));
   EXPECT_FALSE(recorder.is_recording());
   EXPECT_TRUE(recorder.has_failed());
-  EXPECT_GT(std::ftell(said_), 0L);
+  EXPECT_NE(kept_.text(), "");
 }
 
 TEST_F(RecorderTest, RefusesAFileThatCannotBeOpened) {
-  EXPECT_THROW(Recorder("/nonexistent/film.y4m", log_, interruption_), Error);
+  EXPECT_THROW(Recorder("/nonexistent/film.y4m", kept_.log(), interruption_), Error);
 }
 
 }  // namespace

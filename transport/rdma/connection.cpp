@@ -68,7 +68,7 @@ Error error_of_rejection(const rdma_cm_event& event, const std::string& peer) {
   }
   said = said.substr(rejection.size());
   said = said.substr(0, std::min(said.find('\0'), said.size()));
-  return Error::lost_peer(peer + " rejected the RDMA connection: " + quote(said, most_reason_bytes));
+  return Error::lost_peer(peer + " rejected the RDMA connection: " + printable(said, most_reason_bytes));
 }
 
 int milliseconds_until(std::int64_t deadline_ns) noexcept {

@@ -1,6 +1,7 @@
 #include "transport/session/frame_flows.hpp"
 
 #include <chrono>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -47,11 +48,15 @@ std::optional<ReceivedFrame> FrameFlows::next() {
     if (flows_.size() == 1 && !is_spent) {
       return std::nullopt;
     }
-    discarded_before_ += flow.session->link()->frames_discarded();
-    flows_.pop_front();
-    went_.notify_all();
+    drop(flows_.begin());
   }
   return std::nullopt;
+}
+
+void FrameFlows::drop(std::deque<Flow>::iterator flow) noexcept {
+  discarded_before_ += flow->session->link()->frames_discarded();
+  flows_.erase(flow);
+  went_.notify_all();
 }
 
 void FrameFlows::let_go_of_lost(std::mutex& mutex, const std::function<void()>& wake) {
@@ -111,9 +116,7 @@ std::optional<FrameFlows::End> FrameFlows::end() const {
 
 void FrameFlows::drop_disowned() noexcept {
   if (!flows_.empty() && flows_.back().session->is_disowned()) {
-    discarded_before_ += flows_.back().session->link()->frames_discarded();
-    flows_.pop_back();
-    went_.notify_all();
+    drop(std::prev(flows_.end()));
   }
 }
 

@@ -378,7 +378,8 @@ void SenderSession::handle(const nlohmann::json& message) {
     if (has_begun_) {
       throw Error::lost_peer("the " + report_.taker + " could not use the link after all");
     }
-    say_that_link_fails(report_.transport, "the " + report_.taker + " says: " + quote(read_choose(message).why, 1000));
+    say_that_link_fails(report_.transport,
+                        "the " + report_.taker + " says: " + printable(read_choose(message).why, 1000));
     change_link(std::make_unique<nlohmann::json>(message));
   }
   // Other types are of a newer viewer.

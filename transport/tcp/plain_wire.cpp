@@ -32,7 +32,7 @@ std::size_t parts_for_one_call(std::span<const iovec> parts, std::size_t& last_p
 /// Of the errors of sendfile those that tcp(7) and ip(7) have for a connection that is at its end.
 bool is_of_connection(int error_number) noexcept {
   constexpr std::array numbers{EPIPE,        ECONNRESET,  ECONNABORTED, ETIMEDOUT, ENOTCONN,
-                               EHOSTUNREACH, ENETUNREACH, EHOSTDOWN,    ENETDOWN,  EACCES};
+                               EHOSTUNREACH, ENETUNREACH, EHOSTDOWN,    ENETDOWN};
   return std::ranges::find(numbers, error_number) != numbers.end();
 }
 

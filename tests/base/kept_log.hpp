@@ -1,0 +1,39 @@
+// A log that a test reads.
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "base/log.hpp"
+
+namespace framewire::test {
+
+/// Of a program whose standard error people read. Any thread may write to it.
+class KeptLog {
+ public:
+  std::string text() {
+    ::flockfile(stream_.get());
+    std::fflush(stream_.get());
+    std::string text = text_ == nullptr ? "" : std::string(text_, size_);
+    ::funlockfile(stream_.get());
+    return text;
+  }
+  Log& log() { return log_; }
+  ~KeptLog() {
+    stream_.reset();
+    std::free(text_);  // NOLINT(cppcoreguidelines-no-malloc): open_memstream's
+  }
+  KeptLog() = default;
+  KeptLog(const KeptLog&) = delete;
+  KeptLog& operator=(const KeptLog&) = delete;
+
+ private:
+  char* text_ = nullptr;
+  std::size_t size_ = 0;
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream_{::open_memstream(&text_, &size_), &std::fclose};
+  Log log_{stream_.get(), "test", false};
+};
+
+}  // namespace framewire::test

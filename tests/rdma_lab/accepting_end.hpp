@@ -1,0 +1,95 @@
+// The end of an RDMA connection that listens, as tests make it.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "tests/base/eventually.hpp"
+#include "transport/rdma/addresses.hpp"
+#include "transport/rdma/cell.hpp"
+#include "transport/rdma/connection.hpp"
+#include "transport/rdma/listener.hpp"
+
+namespace framewire::test {
+
+inline constexpr std::int64_t connecting_ns = 5 * ns_per_s;
+
+/// In the sender's domain, at the first address of this machine that leads to a device: accepts whoever comes, on the
+/// listener's thread.
+class AcceptingEnd {
+ public:
+  explicit AcceptingEnd(SenderDomains& domains, const RdmaWishes& wishes = {}, bool receives_immediates = true)
+      : domains_(domains),
+        wishes_(wishes),
+        receives_immediates_(receives_immediates),
+        listener_(addresses(), 0, [this](RdmaRequest request, auto&&...) { accept(std::move(request)); }) {}
+
+  [[nodiscard]] sockaddr_storage address() const {
+    sockaddr_storage address = addresses().front();
+    reinterpret_cast<sockaddr_in&>(address).sin_port = htons(listener_.port());  // at the same place in both families
+    return address;
+  }
+
+  /// Throws what accepting threw.
+  std::unique_ptr<RdmaConnection> take() {
+    EXPECT_TRUE(eventually([this] {
+      const std::scoped_lock lock(mutex_);
+      return accepted_ != nullptr || fault_;
+    }));
+    const std::scoped_lock lock(mutex_);
+    if (fault_) {
+      throw Error(*fault_);
+    }
+    return std::move(accepted_);
+  }
+  std::optional<Error> fault() {
+    const std::scoped_lock lock(mutex_);
+    return fault_;
+  }
+
+ private:
+  static std::vector<sockaddr_storage> addresses() {
+    std::vector<sockaddr_storage> all = rdma_addresses();
+    if (all.empty()) {
+      throw Error::failed("no address leads to an RDMA device");
+    }
+    all.resize(1);
+    return all;
+  }
+
+  void accept(RdmaRequest request) {
+    std::unique_ptr<RdmaConnection> accepted;
+    std::optional<Error> fault;
+    try {
+      accepted = RdmaConnection::accept(std::move(request),
+                                        {.domain_of = [this](ibv_context* one) { return domains_.domain_of(one); },
+                                         .wishes = wishes_,
+                                         .staging_bytes_per_request = cell_stride_bytes,
+                                         .receives_immediates = receives_immediates_},
+                                        monotonic_ns() + connecting_ns);
+    } catch (const Error& error) {
+      fault = error;
+    }
+    const std::scoped_lock lock(mutex_);
+    accepted_ = std::move(accepted);
+    fault_ = std::move(fault);
+  }
+
+  SenderDomains& domains_;
+  const RdmaWishes wishes_;
+  const bool receives_immediates_;
+  std::mutex mutex_;
+  std::unique_ptr<RdmaConnection> accepted_;
+  std::optional<Error> fault_;
+  RdmaListener listener_;
+};
+
+}  // namespace framewire::test
