@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "transport/session/messages.hpp"
 
 namespace framewire {
@@ -69,7 +70,7 @@ json fault_message(const std::string& sentence) {
 void throw_if_fault(const json& message) {
   throw_if_refused(message);
   if (message_type(message) == "fault") {
-    throw Error::failed("the server: " + text_field(message, "text"));
+    throw Error::failed("the server: " + printable(text_field(message, "text"), 1000));
   }
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -29,13 +30,19 @@ namespace {
 class RowSession {
  public:
   RowSession(Stream& stream, Authenticated client, Door& door, const EndpointOptions& endpoint)
-      : quiet_(std::fopen("/dev/null", "we"), &std::fclose),
+      : stream_(stream),
+        quiet_(open_quiet(), &std::fclose),
         log_(quiet_.get(), "framewire-bench", false),  // the row is printed, or what went wrong
         context_(endpoint, {&stream}, "framewire-bench " FRAMEWIRE_VERSION, log_) {
     session_.emplace(context_, std::move(client), DataWay{.door = &door});
     thread_ = std::thread([this] { run(); });
   }
-  ~RowSession() { join(); }
+  /// Where the row has failed its client must not wait for the end of it.
+  ~RowSession() {
+    context_.stop_at_ns = monotonic_ns();
+    stream_.finish();
+    join();
+  }
   RowSession(const RowSession&) = delete;
   RowSession& operator=(const RowSession&) = delete;
 
@@ -53,6 +60,13 @@ class RowSession {
   }
 
  private:
+  static std::FILE* open_quiet() {
+    std::FILE* file = std::fopen("/dev/null", "we");
+    if (file == nullptr) {
+      throw Error::from_errno("open /dev/null", errno);
+    }
+    return file;
+  }
   void run() noexcept {
     name_this_thread("fw-session");
     try {
@@ -71,6 +85,7 @@ class RowSession {
     }
   }
 
+  Stream& stream_;
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> quiet_;
   Log log_;
   SenderContext context_;
@@ -105,10 +120,8 @@ void publish_result(Stream& stream, EndResult result) {
 
 void print_row(const RowPlan& plan, const EndResult& result) {
   const double gigabytes = static_cast<double>(result.count) * static_cast<double>(plan.message_bytes) / 1e9;
-  std::printf("%s\n", fmt::format("sent   {:>9} messages of {} bytes {}", result.count, plan.message_bytes,
-                                  speed_text(result, gigabytes))
-                          .c_str());
-  std::fflush(stdout);
+  print_line(fmt::format("sent   {:>9} messages of {} bytes {}", result.count, plan.message_bytes,
+                         speed_text(result, gigabytes)));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
@@ -96,6 +97,11 @@ std::string speed_text(const EndResult& end, double gigabytes) {
   }
   return fmt::format("in {:.3f} s, {:.0f} messages/s, {:.3f} GB/s", end.seconds,
                      static_cast<double>(end.count) / end.seconds, gigabytes / end.seconds);
+}
+
+void print_line(const std::string& text) {
+  std::printf("%s\n", text.c_str());
+  std::fflush(stdout);
 }
 
 std::string end_result_to_json(const EndResult& result) {

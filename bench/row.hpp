@@ -97,6 +97,8 @@ LatencyUs latency_of(const Histogram& histogram);
 
 /// "in 1.000 s, 12 messages/s, 0.003 GB/s", for one end alone.
 std::string speed_text(const EndResult& end, double gigabytes);
+/// On standard output, at once: what a server says of a row.
+void print_line(const std::string& text);
 
 /// The other end's result as it travels: the server's in its bye, or where it was asked to send in the last frame; and
 /// back. Throws Error.

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -61,10 +60,8 @@ void serve_socket_row(const nlohmann::json& request, MessageChannel& channel, Do
   channel.send(result_message(end_result_to_json(result)));
   if (prints) {
     const double gigabytes = static_cast<double>(result.count) * static_cast<double>(plan.message_bytes) / 1e9;
-    std::printf("%s\n", fmt::format("socket {:>9} messages of {} bytes {}", result.count, plan.message_bytes,
-                                    speed_text(result, gigabytes))
-                            .c_str());
-    std::fflush(stdout);
+    print_line(fmt::format("socket {:>9} messages of {} bytes {}", result.count, plan.message_bytes,
+                           speed_text(result, gigabytes)));
   }
 }
 

@@ -30,7 +30,7 @@ RawPlan raw_plan_of(const RowPlan& plan) {
 std::unique_ptr<RdmaConnection> connect(const BenchServer& server, const RawConnect& go, std::int64_t rdma_timeout_ns) {
   try {
     return dial_rdma({.host = server.data_to.host, .port = go.rdma_port}, Token::from_hex(go.token),
-                     {go.session, LinkKind::rdma, 0}, raw_options(rdma_timeout_ns),
+                     {go.session, LinkKind::rdma, 0}, raw_options(rdma_timeout_ns, server.channel().fd()),
                      monotonic_ns() + rdma_connection_timeout_ns);
   } catch (const Error& error) {
     throw CannotBegin(error);

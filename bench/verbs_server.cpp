@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -40,7 +39,8 @@ std::unique_ptr<RdmaConnection> connect(MessageChannel& channel, Door& door, con
   channel.send(connect_message(
       {.session = connection.session, .token = door.issue(connection).hex(), .rdma_port = door.rdma_port()}));
   Arrival arrival = await_guest_data(door, connection, channel);
-  return RdmaConnection::accept(std::get<RdmaRequest>(std::move(arrival)), raw_options(endpoint.rdma_timeout_ns),
+  return RdmaConnection::accept(std::get<RdmaRequest>(std::move(arrival)),
+                                raw_options(endpoint.rdma_timeout_ns, channel.fd()),
                                 monotonic_ns() + rdma_connection_timeout_ns);
 }
 
@@ -71,11 +71,9 @@ EndResult end_result(const RawResult& result) {
 /// What the server of a row has to say; the client has its table.
 void print_row(const RawPlan& plan, const EndResult& result) {
   const double gigabytes = static_cast<double>(result.count) * static_cast<double>(plan.message_bytes) / 1e9;
-  std::printf("%s\n", fmt::format("verbs {:<9} {:>9} messages of {} bytes {}{}", name(plan.operation), result.count,
-                                  plan.message_bytes, speed_text(result, gigabytes),
-                                  is_passive(plan.operation, RawEnd::server) ? ", of which this end took no part" : "")
-                          .c_str());
-  std::fflush(stdout);
+  print_line(fmt::format("verbs {:<9} {:>9} messages of {} bytes {}{}", name(plan.operation), result.count,
+                         plan.message_bytes, speed_text(result, gigabytes),
+                         is_passive(plan.operation, RawEnd::server) ? ", of which this end took no part" : ""));
 }
 
 }  // namespace

@@ -209,6 +209,9 @@ bool ChildProcess::has_ended(Ending& ending) noexcept {
     return false;
   }
   pid_ = -1;
+  if (group_ > 0 && ::kill(-group_, 0) != 0) {
+    group_ = -1;  // nobody is left in it: its number may soon be somebody else's
+  }
   ending = {.status = WIFEXITED(status) ? WEXITSTATUS(status) : 0,
             .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0};
   return true;

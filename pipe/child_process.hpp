@@ -73,9 +73,8 @@ class ChildProcess {
   pid_t group_ = -1;  // of a leader
 };
 
-/// What a process must do before anything else to take part: signals come by this descriptor from then on, and
-/// standard streams that are closed are held. One thread; processes that are started later find the signals as they
-/// were before.
+/// What a process must do before anything else to take part: signals come by this descriptor from then on. One thread;
+/// processes that are started later find the signals as they were before.
 FileDescriptor take_signals();
 
 /// Readable while one of those waits to be taken that end a program; SIGCHLD is none. Not to be read. After

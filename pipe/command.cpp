@@ -51,9 +51,21 @@ Command::Command(const std::string& text, int input, int output, int held_open) 
 }
 
 Command::~Command() {
+  let_guard_go();
+  guard_.wait();
+}
+
+bool Command::has_ended(Ending& ending) noexcept {
+  const bool has_just_ended = shell_.has_ended(ending);
+  if (has_just_ended && shell_.is_all_gone()) {
+    let_guard_go();  // the group's number may soon be somebody else's
+  }
+  return has_just_ended;
+}
+
+void Command::let_guard_go() noexcept {
   const ssize_t ignored = ::write(lifeline_.get(), &all_is_well_order, 1);
   static_cast<void>(ignored);
-  guard_.wait();
 }
 
 void Command::input_has_ended() noexcept {

@@ -23,7 +23,7 @@ class Command {
   /// To the whole group.
   void signal(int number) const noexcept { shell_.signal(number); }
   /// True once, when the shell has ended.
-  bool has_ended(Ending& ending) noexcept { return shell_.has_ended(ending); }
+  bool has_ended(Ending& ending) noexcept;
   /// The signal that has stopped it, once, or 0.
   [[nodiscard]] int stopped_by() const noexcept { return shell_.stopped_by(); }
   [[nodiscard]] bool is_running() const noexcept { return shell_.is_running(); }
@@ -31,6 +31,8 @@ class Command {
   [[nodiscard]] bool is_all_gone() const noexcept { return shell_.is_all_gone(); }
 
  private:
+  void let_guard_go() noexcept;
+
   FileDescriptor lifeline_;  // the guard reads its other end
   ChildProcess guard_;
   ChildProcess shell_;

@@ -114,8 +114,7 @@ std::string text_in(const Json& message, const char* field) {
 
 std::string sentence_in(const Json& message, const char* field) {
   constexpr std::size_t longest = 1000;
-  const std::string quoted = quote(text_in(message, field), longest);
-  return quoted.substr(1, quoted.size() - 2);
+  return printable(text_in(message, field), longest);
 }
 
 bool flag_in(const Json& message, const char* field) {

@@ -193,7 +193,7 @@ void ReceiveBytes::note(const SubscriberStatus& status) {
   if (transport_.empty() && !status.start_line.empty()) {
     transport_ = status.transport;
     log_.info(status.start_line);
-    if (options_.hooks.connected) {
+    if (options_.hooks.connected && status.state == SubscriberState::connected) {
       options_.hooks.connected(status.start_line, [this] { return !interruption_.is_requested(); });
     }
   }

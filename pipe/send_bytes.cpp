@@ -125,7 +125,7 @@ ExitStatus SendBytes::run() {
     log_.info(service_->describe());
   }
   wait_for_receiver();
-  if (options_.hooks.connected) {
+  if (options_.hooks.connected && stream_.has_viewer()) {  // and not because it is over before it began
     options_.hooks.connected("", [this] { return goes_on(); });
   }
   const ReadState state = pump();

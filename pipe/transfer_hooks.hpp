@@ -38,7 +38,7 @@ struct TransferHooks {
   std::function<bool()> is_let_go{};
   /// So many bytes so far, and in the last interval. From a thread of its own, once a second; instead of a live line.
   std::function<void(std::uint64_t bytes, double interval_bytes, double interval_s)> progress{};
-  /// The last one, also where bytes are missing.
+  /// The last one, of a transfer that went well.
   std::function<void(const TransferSummary& summary)> ended{};
 };
 

@@ -72,8 +72,8 @@ struct PoolAccess {
 };
 
 /// The sender's end. Owned by its session. begin_epoch(), descriptor(), on_readable() and fault() belong to the
-/// session's thread; epoch_ready(), offer(), collect() and arm() are called under the stream's mutex by any thread, and
-/// never wait.
+/// session's thread; epoch_ready(), offer(), collect(), arm() and frames_acknowledged() are called under the stream's
+/// mutex by any thread, or by the session's once the stream is left, and never wait; state() by any.
 class SenderLink {
  public:
   virtual ~SenderLink() = default;

@@ -49,6 +49,7 @@ struct Outlet {
   std::size_t most_held = 0;
   std::uint32_t announced_epoch = 0;
   std::uint32_t ready_epoch = 0;
+  bool is_concluded = false;  // nothing more is offered to the link
   OutletCounts counts;
 };
 

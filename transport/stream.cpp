@@ -417,7 +417,7 @@ void Stream::queue(Outlet& outlet, const WaitingFrame& frame) noexcept {
 }
 
 void Stream::offer_waiting(Outlet& outlet) noexcept {
-  while (!outlet.waiting.empty()) {
+  while (!outlet.waiting.empty() && !outlet.is_concluded) {
     WaitingFrame& frame = outlet.waiting.front();
     if (frame.slot.epoch != outlet.ready_epoch) {
       if (frame.slot.epoch != outlet.announced_epoch) {

@@ -138,6 +138,12 @@ class Stream {
   bool add_puller(int wake_event);
   void remove_puller(int wake_event) noexcept;
   [[nodiscard]] OutletCounts counts(const Outlet& outlet) const;
+  /// Offers its link nothing more; what waits for it is skipped when it is detached. frames_sent is final then.
+  OutletCounts conclude(Outlet& outlet) noexcept {
+    const std::scoped_lock lock(mutex_);
+    outlet.is_concluded = true;
+    return outlet.counts;
+  }
 
  private:
   friend class ClaimedSlot;

@@ -76,7 +76,8 @@ struct SubscriberCounts {
   std::uint64_t sessions = 0;
 };
 
-/// A frame that was received; gives its credit back when destroyed. Move-only, any one thread at a time.
+/// A frame that was received; gives its credit back when destroyed: on the thread that calls next(), or when none does
+/// any more. Move-only.
 class ReceivedFrame {
  public:
   ReceivedFrame(IncomingFrame frame, std::shared_ptr<ReceiverLink> link, std::uint64_t session_number) noexcept

@@ -102,6 +102,9 @@ class SimulatedViewer {
   [[nodiscard]] std::uint64_t received() const { return received_; }
   [[nodiscard]] std::uint64_t last_sequence() const { return last_sequence_; }
 
+  /// The session has told it how many frames there were.
+  std::uint64_t conclude() { return stream_.conclude(outlet_).frames_sent; }
+
   void leave() {
     if (is_attached_) {
       stream_.detach(outlet_);
@@ -203,6 +206,26 @@ class World {
 };
 
 class FanOut : public testing::TestWithParam<Delivery> {};
+
+TEST_P(FanOut, WhoHasBeenToldHowManyFramesThereWereGetsNoMore) {
+  World world(chosen_seed(), GetParam(), 0);
+  world.add_viewer();
+  for (int i = 0; i < 500; ++i) {
+    world.publish();
+    world.clock_.advance_to_ns(world.clock_.now_ns() + ns_per_ms);
+    for (const auto& viewer : world.viewers_) {
+      viewer->wire().run_due();
+      viewer->serve();
+      viewer->look(world.random_);
+    }
+    if (i == 200) {
+      EXPECT_GT(world.viewers_.front()->conclude(), 10U);
+    }
+  }
+  const std::uint64_t told = world.viewers_.front()->conclude();
+  EXPECT_EQ(world.viewers_.front()->received(), told);
+  EXPECT_GT(world.published_, told) << "there were more";
+}
 
 TEST_P(FanOut, NothingTornNothingTwiceAndTheCountsAddUp) {
   const std::uint64_t seed = chosen_seed();

@@ -47,6 +47,18 @@ class GuestsTest : public testing::Test {
     return guest;
   }
 
+  /// A sender's way from its hello to a session over tcp.
+  static DataPath open_link(const Subscriber& subscriber, const Authenticated& sender) {
+    const SessionId session = random_session_id();
+    sender.channel->send(to_json(OfferMessage{.session = to_hex(session),
+                                              .streams = {{.name = "test", .number = 1, .description = {}}},
+                                              .links = {LinkKind::tcp}}));
+    const ChooseMessage choice = read_choose(hear(sender));
+    sender.channel->send(to_json(ConnectMessage{}));
+    return dial_data({"127.0.0.1", subscriber.port()}, 0, Token::from_hex(choice.token), {session, LinkKind::tcp, 0},
+                     {.peer_timeout_ns = 10 * ns_per_s});
+  }
+
   static nlohmann::json hear(const Authenticated& guest) {
     return guest.channel->receive(monotonic_ns() + 10 * ns_per_s);
   }
@@ -75,21 +87,21 @@ TEST_F(GuestsTest, AreServedAndSendersAfterThem) {
   subscriber.close({});
 }
 
+TEST_F(GuestsTest, ASecondSenderDuringTheFirstOnesHandshakeIsToldOnceThatStands) {
+  Subscriber subscriber(listening(), log_);
+  const Authenticated first = come(subscriber, "sender");
+  const Authenticated second =
+      authenticate_dialler(dial({"127.0.0.1", subscriber.port()}, monotonic_ns() + 10 * ns_per_s), {});
+  const DataPath path = open_link(subscriber, first);
+  EXPECT_EQ(hear(second)["text"], "this end has a sender already");
+  EXPECT_EQ(subscriber.status().state, SubscriberState::connected);
+}
+
 /// It may be the one to dial, and would stay for ever where nobody listens to it any more.
 TEST_F(GuestsTest, ASenderIsLetGoOfWhenItsSessionFailsHere) {
   Subscriber subscriber(listening(), log_);
-  const auto open_link = [&](const Authenticated& sender) {
-    const SessionId session = random_session_id();
-    sender.channel->send(to_json(OfferMessage{.session = to_hex(session),
-                                              .streams = {{.name = "test", .number = 1, .description = {}}},
-                                              .links = {LinkKind::tcp}}));
-    const ChooseMessage choice = read_choose(hear(sender));
-    sender.channel->send(to_json(ConnectMessage{}));
-    return dial_data({"127.0.0.1", subscriber.port()}, 0, Token::from_hex(choice.token), {session, LinkKind::tcp, 0},
-                     {.peer_timeout_ns = 10 * ns_per_s});
-  };
   const Authenticated sender = come(subscriber, "sender");
-  const DataPath path = open_link(sender);
+  const DataPath path = open_link(subscriber, sender);
   ASSERT_TRUE(eventually([&] { return subscriber.status().state == SubscriberState::connected; }));
   EXPECT_EQ(subscriber.status().session_number, 1U);
   const EpochMessage epoch{
@@ -101,7 +113,7 @@ TEST_F(GuestsTest, ASenderIsLetGoOfWhenItsSessionFailsHere) {
   EXPECT_TRUE(eventually([&] { return subscriber.status().state == SubscriberState::lost; }));
   EXPECT_EQ(subscriber.status().sentence, "the sender announced format 7 after format 7");
   const Authenticated next = come(subscriber, "sender");
-  const DataPath next_path = open_link(next);
+  const DataPath next_path = open_link(subscriber, next);
   EXPECT_TRUE(eventually([&] { return subscriber.status().session_number == 2; }))
       << "whoever missed the loss sees that";
 }

@@ -1,5 +1,6 @@
 // A viewer that finds the link of no use, before it has been ready, and chooses another one in the same session.
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <stdlib.h>
 
 #include <memory>
@@ -11,6 +12,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/wait.hpp"
 #include "tests/base/eventually.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "transport/session/handshake.hpp"
@@ -126,6 +128,13 @@ TEST_F(LinkChange, AViewerThatLeavesOnTheWayHasLeft) {
   EXPECT_TRUE(stream_.is_stopping());
   EXPECT_EQ(stream_.viewer_count(), 0U);
   EXPECT_EQ(service_->reports().front().counts.frames_sent, 0U);
+}
+
+TEST_F(LinkChange, AViewerThatRefusesInPlaceOfADataConnectionIsHeard) {
+  choose(LinkKind::tcp);
+  say(refusal("a test\n"));
+  EXPECT_TRUE(wait_for(viewer_.channel->fd(), POLLIN, monotonic_ns() + data_connection_timeout_ns / 2))
+      << "the sender hangs up, and does not wait for the connection";
 }
 
 }  // namespace

@@ -84,11 +84,11 @@ TEST(Messages, EveryWrongFieldIsRefused) {
 
 TEST(Messages, ARefusalCarriesItsSentence) {
   try {
-    expect_type(refusal("no room"), "offer");
+    expect_type(refusal("no\nroom"), "offer");
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.status(), ExitStatus::refused);
-    EXPECT_STREQ(error.what(), "no room");
+    EXPECT_STREQ(error.what(), "no\\x0aroom");
   }
 }
 

@@ -1,6 +1,7 @@
 // What holds up a sender's service or lets it grow: peers that greet and say nothing, many sessions, no descriptors
 // left.
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -28,6 +30,7 @@
 #include "tests/base/kept_log.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "transport/control/preamble.hpp"
+#include "transport/session/data_link.hpp"
 #include "transport/session/handshake.hpp"
 #include "transport/session/sender_service.hpp"
 #include "transport/subscriber.hpp"
@@ -288,6 +291,50 @@ TEST(Door, StillTakesVisitorsAfterManyMomentsWithoutDescriptors) {
   authenticate_dialler(dial({.host = "127.0.0.1", .port = door.port()}, monotonic_ns() + patience_ns),
                        AuthenticateOptions{});
   EXPECT_TRUE(eventually([&] { return sessions == 1; }));
+}
+
+TEST(Door, TakesNothingByTcpThatIsToComeByRdma) {
+  Log log(stderr, "test", false);
+  Door door(
+      {.at = {.host = "127.0.0.1", .port = 0}}, RdmaListening::never, AuthenticateOptions{},
+      [](Door&, const Authenticated&) {}, log);
+  for (const LinkKind link : {LinkKind::tcp, LinkKind::rdma}) {
+    const DataConnection connection{random_session_id(), link, 0};
+    const Token token = door.issue(connection);
+    const std::int64_t deadline_ns = monotonic_ns() + patience_ns;
+    const Dialled dialled = dial({.host = "127.0.0.1", .port = door.port()}, deadline_ns, DialWay::tcp);
+    send_data_hello(dialled.fd.get(), token, connection, deadline_ns);
+    if (link == LinkKind::tcp) {
+      EXPECT_NO_THROW(read_data_answer(dialled.fd.get(), token, connection, deadline_ns));
+      EXPECT_TRUE(door.await_data(connection, deadline_ns));
+    } else {
+      EXPECT_THROW(read_data_answer(dialled.fd.get(), token, connection, deadline_ns), Error);
+      EXPECT_FALSE(door.await_data(connection, monotonic_ns()));
+    }
+  }
+}
+
+TEST(DialData, EndsWithItsSession) {
+  const FileDescriptor silent(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));  // takes connections, says nothing
+  sockaddr_in at{};
+  at.sin_family = AF_INET;
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof at;
+  ASSERT_EQ(::bind(silent.get(), reinterpret_cast<const sockaddr*>(&at), size), 0);
+  ASSERT_EQ(::listen(silent.get(), 1), 0);
+  ASSERT_EQ(::getsockname(silent.get(), reinterpret_cast<sockaddr*>(&at), &size), 0);
+  std::array<int, 2> session{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, session.data()), 0);
+  const FileDescriptor ours(session[0]);
+  FileDescriptor peers(session[1]);
+  peers.reset();
+  try {
+    dial_data({.host = "127.0.0.1", .port = ntohs(at.sin_port)}, 0, Token::random(),
+              {random_session_id(), LinkKind::tcp, 0}, {.lifeline = ours.get()});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "the session ended before its data connection stood");
+  }
 }
 
 TEST(Door, EndsWaitsForDataThatAreUnderWayAndThoseToCome) {

@@ -73,13 +73,13 @@ class Sessions : public testing::TestWithParam<Way> {
     stream_->finish();
   }
 
-  void stop_sender() {
+  void stop_sender(std::int64_t patience_ns = 2 * ns_per_s) {
     if (!stream_) {
       return;
     }
     stream_->stop();
     source_.join();
-    service_->drain(monotonic_ns() + 2 * ns_per_s);
+    service_->drain(monotonic_ns() + patience_ns);
     reports_ = service_->reports();
     service_.reset();
     stream_.reset();
@@ -152,6 +152,24 @@ TEST_P(Sessions, EveryFrameArrivesAndTheCountsAddUp) {
   EXPECT_EQ(reports_[0].frames_received, 200U);
   EXPECT_EQ(reports_[0].frames_lost, 0U);
   EXPECT_NE(reports_[0].viewer_statistics.find("frames_shown"), std::string::npos);
+}
+
+TEST_P(Sessions, WhatACutLeavesIsEitherReceivedOrLost) {
+  start_sender({.delivery = Delivery::every, .slots_per_viewer = 3}, 0);
+  Subscriber subscriber(dialling(), log_);
+  std::optional<ReceivedFrame> held;
+  ASSERT_TRUE(eventually([&] { return (held = subscriber.next()).has_value(); }));
+  stop_sender(ns_per_s / 5);  // which this viewer lets pass
+  held.reset();
+  EXPECT_TRUE(eventually([&] {
+    while (subscriber.next()) {  // also those that come when the session is over already
+    }
+    return subscriber.status().state == SubscriberState::finished;
+  }));
+  const SubscriberCounts counts = subscriber.counts();
+  ASSERT_EQ(reports_.size(), 1U);
+  EXPECT_GT(reports_[0].counts.frames_sent, 1U);
+  EXPECT_EQ(counts.frames_received + counts.frames_lost, reports_[0].counts.frames_sent);
 }
 
 TEST_P(Sessions, TheFormatMayChangeAllTheTime) {

@@ -102,12 +102,6 @@ void read_reply(ByteStream& stream, const std::string& address, std::int64_t dea
   check_reply(reply, address);
 }
 
-/// Text of a peer as it may stand in a sentence.
-std::string printable(const std::string& text) {
-  const std::string in_quotes = quote(text, refusal_text_limit);
-  return in_quotes.substr(1, in_quotes.size() - 2);
-}
-
 /// Waits until the listener says that it accepts. Throws what it says otherwise.
 void read_verdict(MessageChannel& channel, std::int64_t deadline_ns) {
   const nlohmann::json verdict = channel.receive(deadline_ns);
@@ -115,8 +109,9 @@ void read_verdict(MessageChannel& channel, std::int64_t deadline_ns) {
   if (type == "refused") {
     const auto text = verdict.find("text");
     const bool has_text = text != verdict.end() && text->is_string();
-    throw Error::refused(fmt::format("{} refused: {}", channel.peer(),
-                                     has_text ? printable(text->get<std::string>()) : "it does not say why"));
+    throw Error::refused(
+        fmt::format("{} refused: {}", channel.peer(),
+                    has_text ? printable(text->get<std::string>(), refusal_text_limit) : "it does not say why"));
   }
   if (type != "accepted") {
     throw Error::failed(

@@ -124,7 +124,7 @@ void RdmaListener::take_events() {
 }
 
 void RdmaListener::take_request(Verbs<rdma_cm_event> event) {
-  RdmaRequest request(events_, Verbs<rdma_cm_id>(event->id));
+  Verbs<rdma_cm_id> id(event->id);
   const std::string from = text_of(rdma_get_peer_addr(event->id));
   // The connection manager pads it with zeros; what is longer than ours is not ours.
   RdmaPrivateData hello{};
@@ -134,7 +134,7 @@ void RdmaListener::take_request(Verbs<rdma_cm_event> event) {
                 std::min<std::size_t>(parameters.private_data_len, hello.size()));
   }
   event.reset();  // before the request may be dropped: an id waits for its events
-  on_request_(std::move(request), hello, from);
+  on_request_(RdmaRequest(events_, std::move(id)), hello, from);
 }
 
 /// Its device is being removed, and the kernel waits with that until nobody listens there any more.

@@ -18,8 +18,9 @@ constexpr std::int64_t pong_ns_per_byte = 1000;
 
 }  // namespace
 
-RdmaOptions raw_options(std::int64_t peer_timeout_ns) {
-  return {.domain_of = make_domain, .peer_timeout_ns = peer_timeout_ns, .receives_immediates = false};
+RdmaOptions raw_options(std::int64_t peer_timeout_ns, int lifeline) {
+  return {
+      .domain_of = make_domain, .peer_timeout_ns = peer_timeout_ns, .lifeline = lifeline, .receives_immediates = false};
 }
 
 RawVerbs::RawVerbs(std::unique_ptr<RdmaConnection> connection, const RawPlan& plan, RawEnd end)

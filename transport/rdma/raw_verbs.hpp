@@ -14,7 +14,7 @@
 namespace framewire {
 
 /// What a connection for it is made with.
-RdmaOptions raw_options(std::int64_t peer_timeout_ns);
+RdmaOptions raw_options(std::int64_t peer_timeout_ns, int lifeline);
 
 /// Used by one thread, its functions in the order in which they stand here. All throw Error: lost_peer (the connection
 /// or its far end is gone), failed (the device cannot, or what came is not what was sent).

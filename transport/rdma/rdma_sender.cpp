@@ -94,7 +94,7 @@ void RdmaSender::epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots,
     return end_.fail(LinkState::broken, "the other end keeps frames of " + std::to_string(most_rings) + " formats");
   }
   if (!rings_.empty()) {
-    rings_.back()->pool.reset();  // nothing new is sent from it
+    end_.retire(std::move(rings_.back()->pool));  // nothing new is sent from it
   }
   auto ring = std::make_shared<RemoteRing>();
   ring->epoch = epoch;
@@ -343,7 +343,11 @@ void RdmaSender::take_credit(const Immediate& credit) noexcept {
 bool RdmaSender::take_sent() noexcept {
   const bool has_any = end_.poll_sends();
   while (!under_way_.empty() && under_way_.front().last_request <= end_.sends().completed()) {
-    done_.push_back(under_way_.pop().slot);
+    UnderWay done = under_way_.pop();
+    done_.push_back(done.slot);
+    if (done.pool && (rings_.empty() || done.pool != rings_.back()->pool)) {
+      end_.retire(std::move(done.pool));  // perhaps the last to hold that format's
+    }
   }
   return has_any;
 }

@@ -14,7 +14,7 @@ namespace framewire {
 /// Slots belong to the sender until it announced the last slice of a frame in them, then to the viewer.
 class RdmaRing {
  public:
-  /// Allocates and registers. `has_windows`: access comes by bind_request(), and by nothing else. Throws Error.
+  /// Allocates and registers. `has_windows`: access comes by bind_requests(), and by nothing else. Throws Error.
   RdmaRing(const std::shared_ptr<ibv_pd>& domain, std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t slots,
            bool has_windows, bool relaxed_ordering);
 

@@ -1,9 +1,13 @@
 #include "transport/session/data_link.hpp"
 
+#include <poll.h>
+
+#include <array>
 #include <utility>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/wait.hpp"
 #include "transport/control/tls_wire.hpp"
 #include "transport/local/local_receiver.hpp"
 #include "transport/local/local_sender.hpp"
@@ -37,6 +41,16 @@ FileDescriptor socket_of(DataPath path) {
 }
 
 /// A socket whose ends have proven themselves, or TLS on it.
+/// Until the other end of a data connection has said something. Throws Error where the session ends first.
+void await_words(int socket, const LinkTerms& terms, std::int64_t deadline_ns) {
+  std::array ends{pollfd{.fd = socket, .events = POLLIN, .revents = 0},
+                  pollfd{.fd = terms.lifeline, .events = POLLRDHUP, .revents = 0}};
+  wait_until(ends, deadline_ns);
+  if (ends[0].revents == 0 && ends[1].revents != 0) {
+    throw Error::lost_peer("the session ended before its data connection stood");
+  }
+}
+
 DataPath path_over(FileDescriptor socket, DataRole role, const Token& token, const DataConnection& connection,
                    const LinkTerms& terms, std::int64_t deadline_ns) {
   if (!terms.encrypts) {
@@ -80,6 +94,7 @@ DataPath dial_data(const HostPort& to, std::uint16_t rdma_port, const Token& tok
     throw Error::lost_peer("the peer's Unix socket is gone");
   }
   send_data_hello(dialled.fd.get(), token, connection, deadline_ns);
+  await_words(dialled.fd.get(), terms, deadline_ns);
   read_data_answer(dialled.fd.get(), token, connection, deadline_ns);
   return path_over(std::move(dialled.fd), DataRole::dialler, token, connection, terms, deadline_ns);
 }
@@ -107,8 +122,12 @@ std::unique_ptr<SenderLink> make_sender_link(LinkKind kind, DataPath path, const
 
 std::unique_ptr<ReceiverLink> make_receiver_link(LinkKind kind, DataPath path, const LinkTerms& terms) {
   switch (kind) {
-    case LinkKind::local:
-      return std::make_unique<LocalReceiver>(socket_of(std::move(path)), monotonic_ns() + data_connection_timeout_ns);
+    case LinkKind::local: {
+      const std::int64_t deadline_ns = monotonic_ns() + data_connection_timeout_ns;
+      FileDescriptor socket = socket_of(std::move(path));
+      await_words(socket.get(), terms, deadline_ns);
+      return std::make_unique<LocalReceiver>(std::move(socket), deadline_ns);
+    }
     case LinkKind::tcp:
       return std::make_unique<TcpReceiver>(wire_of(std::move(path)), terms.peer_timeout_ns);
     case LinkKind::rdma:

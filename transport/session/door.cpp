@@ -101,7 +101,11 @@ void Door::accept_loop() noexcept {
     if (descriptors.front().revents != 0) {
       return;
     }
-    accept_all();
+    try {
+      accept_all();
+    } catch (const std::exception&) {
+      // No memory for one visitor: it finds its connection closed, and the next one may find some.
+    }
     if (listener_.accept_fault() != 0) {
       // No descriptors left: the queue stays readable, and spinning on it would not help.
       wait_for(stop_event_.get(), POLLIN, monotonic_ns() + pause_ns);
@@ -161,7 +165,7 @@ void Door::receive_visitor(Accepted accepted) {
       make_known(place);
       place.is_done = true;
     });
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {  // no more threads, or no memory for one
     --unknown_;
     visitors_.pop_back();
     warn("closed a connection from " + shared->address + ": this machine starts no more threads");
@@ -223,7 +227,8 @@ void Door::warn(const std::string& text) {
 void Door::take_data(Accepted accepted) {
   try {
     const DataHello hello = read_data_hello(accepted.fd.get(), monotonic_ns() + authenticate_.timeout_ns);
-    const auto token = tokens_.redeem(hello, monotonic_ns());
+    // By RDMA connections come elsewhere.
+    const auto token = hello.connection.link == LinkKind::rdma ? std::nullopt : tokens_.redeem(hello, monotonic_ns());
     if (!token) {
       warn("closed a data connection from " + accepted.address + " that belongs to no session");
       return;

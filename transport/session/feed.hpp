@@ -31,6 +31,8 @@ class Feed {
   /// The stream has ended, and this viewer has got of it what it will get.
   [[nodiscard]] virtual bool is_drained() const = 0;
   [[nodiscard]] virtual OutletCounts counts() const = 0;
+  /// Sends no further frame: the viewer can be told how many there were.
+  virtual OutletCounts conclude() noexcept = 0;
 
   /// Readable when service() has something to do, and when the state has changed; on_readable() comes next.
   [[nodiscard]] virtual int descriptor() const noexcept = 0;

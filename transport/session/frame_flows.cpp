@@ -34,6 +34,7 @@ ReceivedFrame::~ReceivedFrame() {
 std::optional<ReceivedFrame> FrameFlows::next() {
   while (!flows_.empty()) {
     Flow& flow = flows_.front();
+    const bool has_ended = flow.session->link()->state() != LinkState::open;  // before the look: no more can come then
     if (auto frame = flow.session->is_disowned() ? std::nullopt : flow.session->link()->poll()) {
       ReceivedFrame received(std::move(*frame), flow.session->link(), flow.number);
       const std::uint64_t sequence = received.header().sequence;
@@ -44,6 +45,7 @@ std::optional<ReceivedFrame> FrameFlows::next() {
       flow.session->disown("the sender is not to be believed: it sent frame " + std::to_string(sequence) +
                            " after frame " + std::to_string(*flow.last_sequence));
     }
+    flow.has_run_dry = has_ended;
     const bool is_spent = lets_go_of_lost_ && !flow.session->has_bye() && holds_registered_memory(flow);
     if (flows_.size() == 1 && !is_spent) {
       return std::nullopt;
@@ -110,8 +112,7 @@ std::optional<FrameFlows::End> FrameFlows::end() const {
   if (flow.session->is_disowned()) {
     return End{.frames_lost = sent - flow.frames_received, .fault = flow.session->why_disowned()};
   }
-  return flow.session->link()->state() == LinkState::open ? std::nullopt
-                                                          : std::optional(End{sent - flow.frames_received, {}});
+  return flow.has_run_dry ? std::optional(End{sent - flow.frames_received, {}}) : std::nullopt;
 }
 
 void FrameFlows::drop_disowned() noexcept {

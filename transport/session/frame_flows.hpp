@@ -67,6 +67,7 @@ class FrameFlows {
     std::uint64_t number = 0;
     std::uint64_t frames_received = 0;
     std::optional<std::uint64_t> last_sequence{};  // of a whole frame
+    bool has_run_dry = false;                      // its link had ended, and had no more
   };
 
   void count(Flow& flow, const FrameHeader& header) noexcept;

@@ -29,6 +29,12 @@ std::string text_field(const json& message, const std::string& field) {
   return found->get<std::string>();
 }
 
+/// What a peer says to people.
+std::string sentence_field(const json& message, const std::string& field) {
+  constexpr std::size_t longest = 1000;
+  return printable(text_field(message, field), longest);
+}
+
 std::string optional_text_field(const json& message, const std::string& field) {
   return message.contains(field) ? text_field(message, field) : std::string();
 }
@@ -202,7 +208,7 @@ json refusal(const std::string& sentence) {
 
 void throw_if_refused(const json& message) {
   if (message_type(message) == "refused") {
-    throw Error::refused(text_field(message, "text"));
+    throw Error::refused(sentence_field(message, "text"));
   }
 }
 
@@ -325,7 +331,7 @@ json no_link(const std::string& sentence) {
 
 std::string read_no_link(const json& message) {
   expect_type(message, "no_link");
-  return text_field(message, "text");
+  return sentence_field(message, "text");
 }
 
 void throw_if_no_link(const json& message) {

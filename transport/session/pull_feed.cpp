@@ -52,6 +52,7 @@ class PullFeed final : public Feed {
   void service() noexcept override {}
   [[nodiscard]] bool is_drained() const override { return stream_.is_finished(); }
   [[nodiscard]] OutletCounts counts() const override { return {}; }
+  OutletCounts conclude() noexcept override { return {}; }
   [[nodiscard]] int descriptor() const noexcept override { return exposure_.descriptor(); }
   void on_readable() noexcept override { exposure_.on_readable(); }
   [[nodiscard]] LinkState state() const noexcept override { return exposure_.state(); }

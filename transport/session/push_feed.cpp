@@ -44,6 +44,7 @@ class PushFeed final : public Feed {
   void service() noexcept override { stream_.service(outlet_); }
   [[nodiscard]] bool is_drained() const override { return stream_.is_drained(outlet_); }
   [[nodiscard]] OutletCounts counts() const override { return stream_.counts(outlet_); }
+  OutletCounts conclude() noexcept override { return stream_.conclude(outlet_); }
   [[nodiscard]] int descriptor() const noexcept override { return link_->descriptor(); }
   void on_readable() noexcept override { link_->on_readable(); }
   [[nodiscard]] LinkState state() const noexcept override { return link_->state(); }

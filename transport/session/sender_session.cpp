@@ -229,8 +229,11 @@ std::unique_ptr<nlohmann::json> SenderSession::await_peer(const DataConnection& 
         say_that_link_fails(name(connection.link), error.what());
       }
     }
-    if (wait.message() != nullptr && message_type(*wait.message()) == "choose") {
-      return wait.take_message();
+    if (wait.message() != nullptr) {
+      throw_if_refused(*wait.message());
+      if (message_type(*wait.message()) == "choose") {
+        return wait.take_message();
+      }
     }
   }
 }
@@ -373,8 +376,7 @@ void SenderSession::handle(const nlohmann::json& message) {
     report_.viewer_statistics = bye.statistics;
     report_.ending = bye_sent_ ? "the stream ended" : "the " + report_.taker + " left: " + quote(bye.reason);
     is_over_ = true;
-  }
-  if (type == "choose") {
+  } else if (type == "choose") {
     if (has_begun_) {
       throw Error::lost_peer("the " + report_.taker + " could not use the link after all");
     }
@@ -403,7 +405,7 @@ void SenderSession::say_bye_when_drained() {
   if (!bye_sent_ && (feed_->is_drained() || out_of_time)) {
     bye_sent_ = true;
     authenticated_.channel->post(to_json(
-        ByeMessage{.reason = "the stream ended", .frames_sent = feed_->counts().frames_sent, .statistics = {}}));
+        ByeMessage{.reason = "the stream ended", .frames_sent = feed_->conclude().frames_sent, .statistics = {}}));
   } else if (out_of_time) {
     report_.ending = "the " + report_.taker + " did not take the last frames in time";
     is_over_ = true;

@@ -8,7 +8,9 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <span>
 #include <thread>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
@@ -25,6 +27,7 @@ namespace framewire {
 
 namespace {
 
+constexpr const char* has_a_sender = "this end has a sender already";
 constexpr std::int64_t between_dials_ns = 200 * ns_per_ms;
 constexpr std::int64_t dial_patience_ns = 3 * ns_per_s;     // and then again; the end of the program waits for it
 constexpr std::int64_t longest_sleep_ns = 100 * ns_per_ms;  // nothing wakes it at a link's end, to be said within 1 s
@@ -68,7 +71,6 @@ class Subscriber::Implementation {
   void adopt(const std::shared_ptr<ViewerSession>& session);
   void serve(ViewerSession& session);
   static void handle_messages(ViewerSession& session);
-  void publish_epoch(const ViewerSession& session);
   bool go_on_after(const Error& error, ViewerSession* session);
   std::shared_ptr<ViewerSession> begin_session(Authenticated authenticated, DataWay way);
   bool give_up(const Error& error, bool had_session);
@@ -177,11 +179,10 @@ void Subscriber::Implementation::wait(std::int64_t deadline_ns, WaitMode mode) {
                          pollfd{.fd = status_event_.get(), .events = POLLIN, .revents = 0},
                          pollfd{.fd = wake_event_.get(), .events = POLLIN, .revents = 0}};
   wait_until(descriptors, deadline_ns);
-  if (descriptors[1].revents != 0) {
-    clear_event(status_event_.get());
-  }
-  if (descriptors[2].revents != 0) {
-    clear_event(wake_event_.get());
+  for (const pollfd& event : std::span(descriptors).subspan(1)) {
+    if (event.revents != 0) {
+      clear_event(event.fd);
+    }
   }
 }
 
@@ -322,9 +323,7 @@ Authenticated Subscriber::Implementation::await_incoming() {
   if (!incoming_) {
     throw Error::lost_peer("no sender came");
   }
-  Authenticated authenticated = std::move(*incoming_);
-  incoming_.reset();
-  return authenticated;
+  return *std::exchange(incoming_, std::nullopt);
 }
 
 /// On the door's thread for this connection.
@@ -341,24 +340,31 @@ void Subscriber::Implementation::take_incoming(Authenticated authenticated) {
       return;
     }
   }
-  refuse(*authenticated.channel, is_busy ? "this end is busy with another peer" : "this end has a sender already");
+  refuse(*authenticated.channel, is_busy ? "this end is busy with another peer" : has_a_sender);
 }
 
 void Subscriber::Implementation::adopt(const std::shared_ptr<ViewerSession>& session) {
-  const std::scoped_lock lock(mutex_);
-  status_.session_number = flows_.add(session);
-  frames_before_session_ = flows_.frames_received();
-  has_session_ = true;
-  ++sessions_;
-  clock_offset_ns_ = session->clock_offset_ns;
-  clock_uncertainty_ns_ = session->clock_uncertainty_ns;
-  status_.state = SubscriberState::connected;
-  status_.sentence = "connected to " + session->peer();
-  status_.start_line = session->start_line();
-  status_.transport = name(session->link()->kind());
-  status_.delivery = session->delivery();
-  status_.connecting_since_ns = connecting_since_ns_;
-  tell_program();
+  std::optional<Authenticated> too_late;  // came while this one shook hands
+  {
+    const std::scoped_lock lock(mutex_);
+    status_.session_number = flows_.add(session);
+    frames_before_session_ = flows_.frames_received();
+    has_session_ = true;
+    ++sessions_;
+    clock_offset_ns_ = session->clock_offset_ns;
+    clock_uncertainty_ns_ = session->clock_uncertainty_ns;
+    status_.state = SubscriberState::connected;
+    status_.sentence = "connected to " + session->peer();
+    status_.start_line = session->start_line();
+    status_.transport = name(session->link()->kind());
+    status_.delivery = session->delivery();
+    status_.connecting_since_ns = connecting_since_ns_;
+    tell_program();
+    too_late.swap(incoming_);
+  }
+  if (too_late) {
+    refuse(*too_late->channel, has_a_sender);
+  }
 }
 
 void Subscriber::Implementation::serve(ViewerSession& session) {
@@ -374,8 +380,9 @@ void Subscriber::Implementation::serve(ViewerSession& session) {
       }
       if (session.epoch() != published_epoch) {
         published_epoch = session.epoch();
-        publish_epoch(session);
-        epoch_number = status_.epoch_number;
+        status_.format = session.format();
+        epoch_number = ++status_.epoch_number;
+        tell_program();
       }
       if (session.has_bye()) {
         raise_event(status_event_.get());
@@ -414,13 +421,6 @@ void Subscriber::Implementation::handle_messages(ViewerSession& session) {
       throw;
     }
   }
-}
-
-/// Under the mutex.
-void Subscriber::Implementation::publish_epoch(const ViewerSession& session) {
-  status_.format = session.format();
-  ++status_.epoch_number;
-  tell_program();
 }
 
 /// Decides what an error means; under the mutex. True: no further session.
