@@ -37,7 +37,13 @@ constexpr const char* examples =
     "  framewire bench big --reverse                          from big to here; without --reverse from here to big\n"
     "  framewire bench big --transport verbs --spin           beside ib_send_bw, ib_write_bw, ib_read_bw; latency is "
     "a\n"
-    "                                                         write with immediate to a completion at either end\n";
+    "                                                         write with immediate to a completion at either end\n"
+    "Exit status:\n"
+    "  0  all rows are there, or Ctrl-C has ended it\n"
+    "  1  a row failed\n"
+    "  2  the command line is wrong\n"
+    "  3  refused: by the server, or for want of a key\n"
+    "  4  lost the server, or none came\n";
 
 struct Words {
   CommonWords common;

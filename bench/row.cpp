@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "transport/link.hpp"
 
 namespace framewire {
 
@@ -168,6 +169,11 @@ std::string rows_to_table(const std::vector<RowResult>& rows) {
       "of the same size.\n"
       "Times begin when the first message is begun, after all setting up; the receiver's ends when the last one has "
       "come and is the\none that the rates divide by, a sending client's when it hears of that.\n";
+  if (std::ranges::any_of(rows, [](const RowResult& row) { return row.plan.transport == name(LinkKind::local); })) {
+    table +=
+        "local: a message is handed over where it lies, and read by nobody without --touch: its MB/s are no speed of "
+        "anything.\n";
+  }
   if (std::ranges::any_of(rows, [](const RowResult& row) { return row.plan.is_reverse; })) {
     table +=
         "reverse: the server sends, and the client receives and measures; the server is not told when the last one has "

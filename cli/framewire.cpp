@@ -100,7 +100,9 @@ bool stands_in_path(const std::string& program) {
       throw Error::from_errno("run " + program, errno);
     }
     if (is_known) {
-      throw Error::failed(fmt::format("{} is not installed: it is neither beside this program nor in PATH", program));
+      throw Error::failed(
+          fmt::format("{} is not installed: it is neither beside this program nor in PATH; the package {} has it",
+                      program, name == "send" || name == "view" ? "framewire" : "framewire-bytes"));
     }
   }
   throw Error::usage(fmt::format("{} is no subcommand; 'framewire --help' lists them", framewire::quote(name)));

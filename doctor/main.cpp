@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -57,6 +58,14 @@ void print(const std::string& report) {
   std::fwrite(report.data(), 1, report.size(), stdout);
 }
 
+/// A machine that only pipes bytes has no programs for frames.
+std::string what_it_is_ready_for(const MachineFacts& machine) {
+  const auto is_here = [&](const char* program) {
+    return std::ranges::find(machine.system.programs_beside, program) != machine.system.programs_beside.end();
+  };
+  return is_here("send") && is_here("view") ? "Ready to send and view" : "Ready to move bytes";
+}
+
 ExitStatus run_here(const DoctorOptions& options) {
   const MachineFacts machine = probe_machine();
   const Findings findings = judge(machine, options.transport);
@@ -64,7 +73,8 @@ ExitStatus run_here(const DoctorOptions& options) {
     print(json_report(machine, findings, options.transport) + "\n");
   } else {
     const TextStyle style{.has_colour = wants_colour(), .is_verbose = options.is_verbose};
-    print(text_report("framewire doctor " FRAMEWIRE_VERSION, findings, style));
+    print(
+        text_report("framewire doctor " FRAMEWIRE_VERSION, findings, style, {.ready = what_it_is_ready_for(machine)}));
   }
   return has_problem(findings) ? ExitStatus::failed : ExitStatus::ok;
 }

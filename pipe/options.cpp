@@ -22,7 +22,7 @@ constexpr std::int64_t bytes_timeout_ns = 30'000'000'000;
 constexpr const char* send_description =
     "Sends bytes to rdrecv on another machine: standard input or a file\n"
     "It ends with 0 only once rdrecv has written every byte of it. What is sent is checked at every step and as a "
-    "whole. Between machines both need the same key: framewire-key makes one.";
+    "whole. Between machines both need the same key: framewire key makes one.";
 constexpr const char* send_examples =
     "Examples:\n"
     "  rdsend box original                        to the machine 'box'; there: rdrecv copy\n"
@@ -39,7 +39,7 @@ constexpr const char* send_examples =
 constexpr const char* receive_description =
     "Receives bytes from rdsend: to standard output or a file\n"
     "It ends with 0 only when all of it has come, is what was sent, and is written; a stream that was cut off never "
-    "looks complete. Without a key, which framewire-key makes, it listens on loopback only.";
+    "looks complete. Without a key, which framewire key makes, it listens on loopback only.";
 constexpr const char* receive_examples =
     "Examples:\n"
     "  rdrecv | wc -c                             wait here for: rdsend HERE\n"
@@ -142,7 +142,8 @@ std::optional<SendBytesOptions> parse_rdsend_options(int argc, const char* const
   app.add_option("HOST[:PORT] FILE", words.names, "the receiver, and what to send (standard input)");
   app.add_option("--listen", words.listen, "wait here for a receiver that dials")->type_name("ADDR:PORT");
   app.add_flag("--no-checksum", words.no_checksum, "neither check what is sent nor take a digest of it");
-  app.add_option("--limit", words.limit, "bytes a second, with k, M or G; no piece is longer than a tenth of that")
+  app.add_option("--limit", words.limit,
+                 "bytes a second, with k, M or G (powers of 1024); no piece is longer than a tenth of that")
       ->type_name("RATE");
   app.add_option("--slots", words.slots, fmt::format("pieces under way ({}); more where the way is long", usual_slots))
       ->type_name("N");

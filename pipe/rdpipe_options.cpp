@@ -17,7 +17,8 @@ namespace {
 
 constexpr const char* description =
     "Runs a pipeline whose stages are on different hosts\n"
-    "ssh starts them; the bytes go directly from host to host, over RDMA where there is RDMA, else over TCP. Standard "
+    "ssh starts them; the bytes go directly from host to host, over RDMA where there is RDMA, else over TCP (within "
+    "one machine by shared memory). Standard "
     "input feeds the first stage, and what the last one prints comes back. No command runs before every connection "
     "stands.\n\n"
     "A STAGE is one of:\n"
@@ -76,7 +77,8 @@ void add_options(CLI::App& app, PipeWords& words) {
       ->type_name("auto|local|rdma|tcp");
   app.add_flag("--encrypt", words.encrypt, "the bytes go inside TLS, over tcp");
   app.add_flag("--no-checksum", words.no_checksum, "neither check the bytes nor take a digest of them");
-  app.add_option("--limit", words.limit, "bytes a second on every hop, with k, M or G")->type_name("RATE");
+  app.add_option("--limit", words.limit, "bytes a second on every hop, with k, M or G (powers of 1024)")
+      ->type_name("RATE");
   app.add_option("--slots", words.slots,
                  fmt::format("pieces under way on a hop ({}); more where the way is long", usual_slots))
       ->type_name("N");

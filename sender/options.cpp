@@ -31,7 +31,12 @@ constexpr const char* examples =
     "  framewire send --loop film.mkv                     a film, again and again\n"
     "  framewire send --to box:5290 gl:orbit              dial a viewer that waits with framewire view --listen "
     "'*:5290'\n"
-    "  ffmpeg -i film.mkv -f yuv4mpegpipe - | framewire send -  whatever another program decodes\n";
+    "  ffmpeg -i film.mkv -f yuv4mpegpipe - | framewire send -  whatever another program decodes\n"
+    "Exit status:\n"
+    "  0  every source came to its end, or was ended by Ctrl-C\n"
+    "  1  failed\n"
+    "  2  the command line is wrong\n"
+    "  3  refused: by the viewer, or for want of a key\n";
 
 /// What completes a SOURCE.
 std::string source_choices() {

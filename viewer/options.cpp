@@ -29,7 +29,13 @@ constexpr const char* footer =
     "                                             frames as y4m, for another program\n"
     "  framewire view big --headless --duration 2s --screenshot now.png --stats now.json\n"
     "                                             a look from a script\n"
-    "  framewire view big --pull                  a look now and then, out of a sender with --allow-pull\n";
+    "  framewire view big --pull                  a look now and then, out of a sender with --allow-pull\n"
+    "Exit status:\n"
+    "  0  the sender has ended, --frames or --duration are over, or it was quit; --stats says how many frames came\n"
+    "  1  failed\n"
+    "  2  the command line is wrong\n"
+    "  3  refused: by the sender, or for want of a key\n"
+    "  4  without a sender for as long as --retry says\n";
 
 /// The options as text, before they mean anything.
 struct Words {
@@ -60,7 +66,9 @@ void describe_options(CLI::App& app, Words& words) {
   app.add_option("--output", words.output, "record: y4m into FILE.y4m or, with -, to stdout; else raw frames")
       ->type_name("FILE|-");
   app.add_option("--screenshot", words.screenshot, "at the end, write what was shown")->type_name("FILE.png");
-  app.add_option("--delivery", words.delivery, "ask for the latest frames only, or for every one")
+  app.add_option("--delivery", words.delivery,
+                 "latest: frames may be skipped, also where the sender's own --delivery is every; "
+                 "every: only where it is that")
       ->type_name("latest|every");
   app.add_option("--retry", words.retry, "how long to go on without a sender (for ever)")->type_name("TIME");
   app.add_flag("--pull", words.pulls,

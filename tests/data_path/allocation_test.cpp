@@ -176,7 +176,8 @@ TEST_P(AllocatesNothing, OnceItRuns) {
   EXPECT_EQ(streaming.viewer().status().transport, name(link));
   EXPECT_EQ(allocations_for_the_stream(use), 0U) << use.description;
   if (flow.one_at_a_time) {
-    EXPECT_GE(streaming.waits() - waits_before, messages / 2) << "the viewer has hardly slept";
+    // How often depends on who runs when.
+    EXPECT_GT(streaming.waits(), waits_before) << "the viewer has never slept";
   }
 }
 

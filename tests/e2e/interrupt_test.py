@@ -23,7 +23,7 @@ class Interrupt(harness.EndToEnd):
         sender, viewer = self.session(transport=transport)
         viewer.interrupt()
         self.ends_soon(viewer)
-        sender.wait_line("the viewer left: 'the viewer ends'")
+        sender.wait_line("the viewer left: 'it ends'")
         viewer.wait_line("frames   [1-9][0-9]* received")
         self.assertTrue(sender.is_running())
         sender.interrupt()

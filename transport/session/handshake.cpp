@@ -24,10 +24,12 @@ std::string exchange_hellos(MessageChannel& channel, const std::string& role, co
                         peer.program + " speaks " + versions + "; bring both to the same release");
   }
   if (peer.role == role) {
-    refuse(channel, "both ends are a " + role + "; a sender needs a viewer at the other end");
+    refuse(channel, "both ends are a " + role + " (" + program + ", " + quote(peer.program) +
+                        "); a sender needs a viewer at the other end");
   }
   if (std::ranges::find(welcome, peer.role) == welcome.end()) {
-    refuse(channel, "a " + role + " and a " + quote(peer.role) + " have nothing for each other");
+    refuse(channel, "a " + role + " (" + program + ") and a " + quote(peer.role) + " (" + quote(peer.program) +
+                        ") have nothing for each other");
   }
   return peer.role;
 }

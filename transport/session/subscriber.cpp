@@ -206,7 +206,7 @@ void Subscriber::Implementation::close(const std::string& statistics_json) {
     ::shutdown(handshake_fd_.get(), SHUT_RDWR);
     guests_.end();
     if (has_session_ && !flows_.empty()) {
-      flows_.say_bye("the viewer ends", statistics_json);
+      flows_.say_bye("it ends", statistics_json);
     }
   }
   changed_.notify_all();
