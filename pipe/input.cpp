@@ -47,6 +47,7 @@ Input::Input(const std::string& path, std::function<bool()> is_stopping)
     begin_bytes_ = static_cast<std::uint64_t>(std::max<off_t>(::lseek(file_.get(), 0, SEEK_CUR), 0));
     const auto end_bytes = static_cast<std::uint64_t>(status.st_size);
     size_bytes_ = end_bytes - std::min(begin_bytes_, end_bytes);
+    may_wait_ = is_made_up();
     ::posix_fadvise(file_.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
   } else {
     is_terminal_ = ::isatty(file_.get()) == 1;
@@ -64,8 +65,8 @@ Input::Read Input::read(std::span<std::byte> buffer) {
 Input::Read Input::read_what_is_there(std::span<std::byte> buffer) {
   std::size_t filled = 0;
   while (filled < buffer.size()) {
-    // A regular file is always ready; and what was read must not wait for what may come.
-    if (!size_bytes_ && !has_more_now()) {
+    // A regular file is always ready, if it is no /proc/kmsg; and what was read must not wait for what may come.
+    if (may_wait_ && !has_more_now()) {
       if (filled > 0) {
         break;
       }

@@ -44,11 +44,13 @@ Output::Output(const std::string& path, std::function<bool()> is_stopping, bool 
     file_ = open_pipe(path);
   } else {
     file_.reset(::open(path.c_str(), O_WRONLY | O_CREAT | (appends ? O_APPEND : O_TRUNC) | O_CLOEXEC, 0666));
-    std::error_code none;
-    folder_ = std::filesystem::canonical(path, none).parent_path();  // of what a link leads to
   }
   if (!file_.valid()) {
     throw Error::from_errno("write " + name_, errno);
+  }
+  if (is_kind(file_.get(), S_IFREG)) {
+    std::error_code none;
+    folder_ = std::filesystem::canonical(path, none).parent_path();  // of what a link leads to
   }
   is_socket_ = is_kind(file_.get(), S_IFSOCK);
   enlarge_pipe(file_.get());

@@ -301,6 +301,9 @@ Error SendBytes::lost_receiver(const std::string& why) {
 
 Receipt SendBytes::receipt(const SessionReport& session) {
   if (session.viewer_statistics.empty()) {
+    if (const std::string refusal = service_->refusal(); !refusal.empty() && sent_bytes_ == 0) {
+      throw Error::refused(refusal);
+    }
     throw lost_receiver(": " + session.ending);
   }
   return receipt_from(session.viewer_statistics);

@@ -1,5 +1,6 @@
 #include "pipe/stage_link.hpp"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -7,6 +8,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/wait.hpp"
 #include "pipe/stage_agent.hpp"
 
 namespace framewire {
@@ -87,13 +89,22 @@ std::string StageLink::take_note_of_silence(std::int64_t now_ns) {
          "started there is no rdpipe (--rdpipe-path)";
 }
 
+/// While what a command wrote to standard error is read by nobody here, its ssh stands still: it says nothing of
+/// anybody else, and must not be ended, or the rest would be lost.
+bool StageLink::waits_for_reader() noexcept {
+  return !wait_for(STDERR_FILENO, POLLOUT, 0);
+}
+
 std::string StageLink::check_pulse(std::int64_t now_ns) {
   // Until it has said hello, ssh may be asking for a password.
   if (!facts_ || is_done_ || is_gone()) {
     return {};
   }
   if (now_ns - heard_ns_ > longest_silence_ns) {
-    return "its host does not answer";
+    if (!waits_for_reader()) {
+      return "its host does not answer";
+    }
+    heard_ns_ = now_ns;
   }
   if (now_ns - pinged_ns_ >= ping_every_ns) {
     pinged_ns_ = now_ns;
@@ -107,7 +118,11 @@ bool StageLink::has_just_ended() {
     return true;
   }
   if (is_done_ && monotonic_ns() - done_ns_ > longest_farewell_ns) {
-    kill();
+    if (waits_for_reader()) {
+      done_ns_ = monotonic_ns();
+    } else {
+      kill();
+    }
   }
   return false;
 }

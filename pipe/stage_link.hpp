@@ -54,6 +54,8 @@ class StageLink {
   void kill() noexcept { process_.signal(SIGKILL); }
 
  private:
+  static bool waits_for_reader() noexcept;
+
   StagePlan plan_;
   ChildProcess process_;
   JsonLines lines_;

@@ -3,6 +3,7 @@ import os
 import pathlib
 import pty
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -140,7 +141,64 @@ class Ends(BytePrograms):
             self.ends(ended, harness.FAILED)
             self.one_sentence(ended, "data-1[01]", "Permission denied")
 
+    def test_a_program_that_runs(self):
+        program = self.file("program")
+        shutil.copy("/bin/sleep", program)
+        self.start(program, "1000")
+        receiver = self.receiver(program)
+        sender = self.sender(receiver.address, self.data(10))
+        self.both_fail(receiver, sender, ("cannot write '.*program': Text file busy",), ("Text file busy",))
+
+    def test_too_few_open_files(self):
+        """Whatever it is that cannot be opened: that is said. With a few more it works."""
+        original, worked = self.data(10), []
+        for most in range(8, 28):
+            with self.subTest(most):
+                port = harness.free_port()
+                receiver = self.start("prlimit", f"--nofile={most}", harness.BIN / "rdrecv", "--listen", f"127.0.0.1:{port}", self.file("copy"))
+                sender = self.start(harness.BIN / "rdsend", "--transport", "local", "--retry", "0.3", f"127.0.0.1:{port}", original)
+                worked.append(sender.wait_end() == harness.OK)
+                receiver.interrupt()
+                receiver.wait_end()
+                if not worked[-1]:
+                    self.assertRegex(receiver.text, "Too many open files")
+        self.assertTrue(worked[-1])
+        self.assertFalse(worked[0])
+
+    @unittest.skipIf(harness.IS_SANITIZED, "a sanitizer needs terabytes of addresses")
+    def test_too_little_memory(self):
+        """However little: a sentence and a status, and no crash."""
+        original = self.data(3_000_000)
+        for kilobytes in range(30_000, 100_000, 5_000):
+            for transport in ("local", "tcp"):
+                with self.subTest(f"{kilobytes} kB over {transport}"):
+                    port = harness.free_port()
+                    receiver = self.start("prlimit", f"--as={kilobytes * 1000}", harness.BIN / "rdrecv", "--listen", f"127.0.0.1:{port}", self.file("copy"))
+                    sender = self.start(harness.BIN / "rdsend", "--transport", transport, "--retry", "0.5", f"127.0.0.1:{port}", original)
+                    sender.wait_end()
+                    receiver.interrupt()
+                    self.assertIn(receiver.wait_end(), (harness.OK, harness.FAILED, harness.LOST, harness.REFUSED, 127), receiver.text)
+
     # ---- before rdsend
+
+    def test_a_file_whose_read_waits(self):
+        """The kernel's log, which has a size and no end: who is interrupted, or loses the receiver, does not wait for more of it."""
+        try:
+            os.close(os.open("/proc/kmsg", os.O_RDONLY | os.O_NONBLOCK))
+        except OSError as error:
+            self.skipTest(f"/proc/kmsg: {error}")
+        for victim in ("sender", "receiver"):
+            with self.subTest(victim):
+                receiver = self.receiver(self.file("copy"))
+                sender = self.sender(receiver.address, "/proc/kmsg")
+                sender.wait_line("transport=")
+                if victim == "sender":
+                    sender.interrupt()
+                    self.ends(sender, harness.FAILED, SOON_S)
+                    receiver.wait_end()
+                else:
+                    receiver.kill()
+                    self.ends(sender, harness.LOST, SOON_S)
 
     def test_an_error_of_the_source_is_no_end(self):
         """Nobody may read there: EIO, as of a broken disk."""

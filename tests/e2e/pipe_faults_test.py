@@ -338,6 +338,24 @@ class PipeFaults(PipelineTest):
 
     # ---- strangers
 
+    def test_a_standard_error_that_nobody_reads_for_a_while(self):
+        """As behind `less`: where more is written than every buffer holds, ssh stands still, and says nothing of its host either."""
+        lines = 300_000
+        fifo = self.file("stderr")
+        os.mkfifo(fifo)
+        reads = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+        with self.file("stdout").open("w+b") as output:
+            pipeline = self.rdpipe(f"host1:seq {lines} >&2; echo ok", "host2:cat", stdout=output, prefix=["sh", "-c", 'exec "$@" 2>"$0"', fifo])
+            time.sleep(14)  # longer than a host may be silent
+            os.set_blocking(reads, True)
+            with os.fdopen(reads, "rb") as end:
+                said = end.read()
+            self.ends(pipeline)
+        whole = "".join(f"{number}\n" for number in range(1, lines + 1))
+        self.assertTrue(said.decode() == whole, f"{len(said)} of {len(whole)} bytes: {said[:100]} … {said[-100:]}")
+        self.assertEqual(self.file("stdout").read_bytes(), b"ok\n")
+        self.nothing_is_left()
+
     def test_strangers_on_the_port(self):
         """They come first, and all the time; they get in nobody's way."""
         first = harness.free_port()

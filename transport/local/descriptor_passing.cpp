@@ -78,6 +78,10 @@ std::vector<FileDescriptor> receive_with_descriptors(int socket, std::span<std::
   if (received <= 0) {
     throw Error::lost_peer("the sender went away before it handed over its shared memory");
   }
+  if ((message.msg_flags & MSG_CTRUNC) != 0 && descriptors.size() < descriptor_count) {
+    throw Error::failed("cannot take the shared memory that the sender handed over: " + errno_text(EMFILE) +
+                        "; raise the limit (ulimit -n)");
+  }
   if (received != static_cast<ssize_t>(record.size()) || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 ||
       descriptors.size() != descriptor_count) {
     throw Error::failed(

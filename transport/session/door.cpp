@@ -20,6 +20,12 @@
 
 namespace framewire {
 
+namespace {
+
+constexpr std::int64_t pause_ns = 50 * ns_per_ms;  // where nobody can be taken in
+
+}  // namespace
+
 Door::Door(const ListenOptions& listen, RdmaListening rdma, AuthenticateOptions authenticate, OnSession on_session,
            Log& log)
     : listener_(listen),
@@ -86,33 +92,40 @@ void Door::end_waits() noexcept {
 
 void Door::accept_loop() noexcept {
   name_this_thread("fw-door");
-  constexpr std::int64_t reap_interval_ns = ns_per_s;
-  constexpr std::int64_t pause_ns = 50 * ns_per_ms;
-  for (;;) {
-    std::vector<pollfd> descriptors{{.fd = stop_event_.get(), .events = POLLIN, .revents = 0}};
-    const bool has_room = unknown_.load() < max_unknown;
-    if (has_room) {
-      const auto listening = listener_.descriptors();
-      descriptors.insert(descriptors.end(), listening.begin(), listening.end());
-    } else {
-      make_room();
-    }
-    wait_until(descriptors, monotonic_ns() + (has_room ? reap_interval_ns : pause_ns));
-    if (descriptors.front().revents != 0) {
-      return;
-    }
+  for (bool goes_on = true; goes_on;) {
     try {
-      accept_all();
+      goes_on = wait_and_accept();
     } catch (const std::exception&) {
       // No memory for one visitor: it finds its connection closed, and the next one may find some.
-    }
-    if (listener_.accept_fault() != 0) {
-      // No descriptors left: the queue stays readable, and spinning on it would not help.
       wait_for(stop_event_.get(), POLLIN, monotonic_ns() + pause_ns);
     }
-    reap();
-    drop_unfetched();
   }
+}
+
+/// False when the door is closing.
+bool Door::wait_and_accept() {
+  constexpr std::int64_t reap_interval_ns = ns_per_s;
+  std::vector<pollfd> descriptors{{.fd = stop_event_.get(), .events = POLLIN, .revents = 0}};
+  const bool has_room = unknown_.load() < max_unknown;
+  if (has_room) {
+    const auto listening = listener_.descriptors();
+    descriptors.insert(descriptors.end(), listening.begin(), listening.end());
+  } else {
+    make_room();
+  }
+  wait_until(descriptors, monotonic_ns() + (has_room ? reap_interval_ns : pause_ns));
+  if (descriptors.front().revents != 0) {
+    return false;
+  }
+  accept_all();
+  if (const int fault = listener_.accept_fault(); fault != 0) {
+    warn("cannot take in whoever comes: " + errno_text(fault));
+    // No descriptors left: the queue stays readable, and spinning on it would not help.
+    wait_for(stop_event_.get(), POLLIN, monotonic_ns() + pause_ns);
+  }
+  reap();
+  drop_unfetched();
+  return true;
 }
 
 void Door::accept_all() {
@@ -151,25 +164,32 @@ void Door::receive_visitor(Accepted accepted) {
   place.unknown_fd = std::move(unknown_fd);
   ++unknown_;
   try {
-    place.thread = std::thread([this, &place, shared] {
-      name_this_thread("fw-session");
-      const std::string address = shared->address;
-      try {
-        examine(place, std::move(*shared));
-      } catch (const std::exception& error) {
-        // Whoever came as the door closed finds the next door at this address when it tries again.
-        if (!was_sent_away(place)) {
-          warn("refused a connection from " + address + ": " + error.what());
-        }
-      }
-      make_known(place);
-      place.is_done = true;
-    });
+    place.thread = std::thread([this, &place, shared] { serve(place, *shared); });
   } catch (const std::exception&) {  // no more threads, or no memory for one
     --unknown_;
     visitors_.pop_back();
     warn("closed a connection from " + shared->address + ": this machine starts no more threads");
   }
+}
+
+/// The visitor's thread.
+void Door::serve(Visitor& visitor, Accepted& accepted) noexcept {
+  name_this_thread("fw-session");
+  try {
+    const std::string address = accepted.address;
+    try {
+      examine(visitor, std::move(accepted));
+    } catch (const std::exception& error) {
+      // Whoever came as the door closed finds the next door at this address when it tries again.
+      if (!was_sent_away(visitor)) {
+        warn("refused a connection from " + address + ": " + error.what());
+      }
+    }
+  } catch (const std::exception&) {
+    // No memory even for that sentence.
+  }
+  make_known(visitor);
+  visitor.is_done = true;
 }
 
 void Door::examine(Visitor& visitor, Accepted accepted) {

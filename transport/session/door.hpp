@@ -84,9 +84,11 @@ class Door {
   };
 
   void accept_loop() noexcept;
+  bool wait_and_accept();
   void accept_all();
   void make_room() noexcept;
   void receive_visitor(Accepted accepted);
+  void serve(Visitor& visitor, Accepted& accepted) noexcept;
   void examine(Visitor& visitor, Accepted accepted);
   void make_known(Visitor& visitor) noexcept;
   bool was_sent_away(const Visitor& visitor) noexcept;
