@@ -76,7 +76,7 @@ bool stands_in_path(const std::string& program) {
   const char* path = std::getenv("PATH");
   std::istringstream folders(path != nullptr ? path : "");
   for (std::string folder; std::getline(folders, folder, ':');) {
-    if (::access((folder + "/" + program).c_str(), F_OK) == 0) {
+    if (::access(folder.append("/").append(program).c_str(), F_OK) == 0) {
       return true;
     }
   }
@@ -91,13 +91,16 @@ bool stands_in_path(const std::string& program) {
     const std::string beside = own_folder() + program;
     arguments[0] = program.data();
     ::execv(beside.c_str(), arguments);
-    if (errno == ENOENT) {
+    int fault = errno;
+    if (fault == ENOENT) {
       ::execvp(program.c_str(), arguments);
-      // Of a folder of PATH that this user may not look into execvp() says that, too.
-      errno = errno == EACCES && !stands_in_path(program) ? ENOENT : errno;
+      fault = errno;
+      if (fault == EACCES && !stands_in_path(program)) {
+        fault = ENOENT;  // execvp() says that of a folder of PATH that this user may not look into, too
+      }
     }
-    if (errno != ENOENT) {
-      throw Error::from_errno("run " + program, errno);
+    if (fault != ENOENT) {
+      throw Error::from_errno("run " + program, fault);
     }
     if (is_known) {
       throw Error::failed(

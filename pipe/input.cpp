@@ -47,7 +47,9 @@ Input::Input(const std::string& path, std::function<bool()> is_stopping)
     begin_bytes_ = static_cast<std::uint64_t>(std::max<off_t>(::lseek(file_.get(), 0, SEEK_CUR), 0));
     const auto end_bytes = static_cast<std::uint64_t>(status.st_size);
     size_bytes_ = end_bytes - std::min(begin_bytes_, end_bytes);
-    may_wait_ = is_made_up();
+    if (path != "-" && is_made_up()) {  // of standard input others would find it so, too
+      set_non_blocking(file_.get(), true);
+    }
     ::posix_fadvise(file_.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
   } else {
     is_terminal_ = ::isatty(file_.get()) == 1;
@@ -65,8 +67,22 @@ Input::Read Input::read(std::span<std::byte> buffer) {
 Input::Read Input::read_what_is_there(std::span<std::byte> buffer) {
   std::size_t filled = 0;
   while (filled < buffer.size()) {
-    // A regular file is always ready, if it is no /proc/kmsg; and what was read must not wait for what may come.
-    if (may_wait_ && !has_more_now()) {
+    // A regular file is always ready, or says EAGAIN (/proc/kmsg); and what was read must not wait for what may come.
+    bool has_nothing = !size_bytes_ && !has_more_now();
+    if (!has_nothing) {
+      const ssize_t got = ::read(file_.get(), buffer.data() + filled, buffer.size() - filled);
+      if (got > 0) {
+        filled += static_cast<std::size_t>(got);
+        read_bytes_ += static_cast<std::uint64_t>(got);
+      } else if (got == 0) {
+        return {.bytes = filled, .state = end_of_file()};
+      } else if (errno != EINTR && errno != EAGAIN) {
+        return {.bytes = filled, .state = fail(errno)};
+      } else {
+        has_nothing = errno == EAGAIN;
+      }
+    }
+    if (has_nothing) {
       if (filled > 0) {
         break;
       }
@@ -74,16 +90,6 @@ Input::Read Input::read_what_is_there(std::span<std::byte> buffer) {
         return {.bytes = 0, .state = ReadState::stopped};
       }
       wait_for(file_.get(), POLLIN, monotonic_ns() + look_again_ns);
-      continue;
-    }
-    const ssize_t got = ::read(file_.get(), buffer.data() + filled, buffer.size() - filled);
-    if (got > 0) {
-      filled += static_cast<std::size_t>(got);
-      read_bytes_ += static_cast<std::uint64_t>(got);
-    } else if (got == 0) {
-      return {.bytes = filled, .state = end_of_file()};
-    } else if (errno != EINTR && errno != EAGAIN) {
-      return {.bytes = filled, .state = fail(errno)};
     }
   }
   return {.bytes = filled, .state = ReadState::more};

@@ -63,7 +63,6 @@ class Input {
   FileDescriptor file_;
   std::optional<std::uint64_t> size_bytes_;
   bool is_terminal_ = false;
-  bool may_wait_ = true;           // a read() of it, unless poll() says that there is something
   std::uint64_t begin_bytes_ = 0;  // where a regular file stood when it was opened
   std::uint64_t read_bytes_ = 0;   // or skipped
   std::int64_t spent_ns_ = 0;

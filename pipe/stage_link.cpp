@@ -100,11 +100,11 @@ std::string StageLink::check_pulse(std::int64_t now_ns) {
   if (!facts_ || is_done_ || is_gone()) {
     return {};
   }
-  if (now_ns - heard_ns_ > longest_silence_ns) {
-    if (!waits_for_reader()) {
-      return "its host does not answer";
-    }
+  if (waits_for_reader()) {
     heard_ns_ = now_ns;
+  }
+  if (now_ns - heard_ns_ > longest_silence_ns) {
+    return "its host does not answer";
   }
   if (now_ns - pinged_ns_ >= ping_every_ns) {
     pinged_ns_ = now_ns;
@@ -117,12 +117,11 @@ bool StageLink::has_just_ended() {
   if (process_.has_ended(process_ending_)) {
     return true;
   }
+  if (is_done_ && waits_for_reader()) {
+    done_ns_ = monotonic_ns();
+  }
   if (is_done_ && monotonic_ns() - done_ns_ > longest_farewell_ns) {
-    if (waits_for_reader()) {
-      done_ns_ = monotonic_ns();
-    } else {
-      kill();
-    }
+    kill();
   }
   return false;
 }

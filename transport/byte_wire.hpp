@@ -30,9 +30,8 @@ enum class FileWrite {
 };
 
 /// Both directions of one data connection, which it owns. One thread at a time reads, and one at a time writes; the two
-/// may be two. write_file() may raise SIGPIPE, as sendfile()
-/// does, which its thread has to refuse (refuse_pipe_signals()); nothing else does. Whoever waits is woken by shutting
-/// fd() down, from any thread.
+/// may be two. write_file() may raise SIGPIPE, as sendfile() does, which its thread has to refuse
+/// (refuse_pipe_signals()); nothing else does. Whoever waits is woken by shutting fd() down, from any thread.
 class ByteWire {
  public:
   ByteWire() = default;

@@ -14,6 +14,7 @@ import harness
 from byte_programs import SMALL, BytePrograms
 
 SOON_S = 8 * harness.PATIENCE
+RETRY = f"{0.5 * harness.PATIENCE}"
 MOUNTS = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
 CAN_MOUNT = subprocess.run([*MOUNTS, "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True, check=False).returncode == 0
 NOBODY = ["setpriv", "--reuid=65534", "--clear-groups"]
@@ -149,6 +150,10 @@ class Ends(BytePrograms):
         sender = self.sender(receiver.address, self.data(10))
         self.both_fail(receiver, sender, ("cannot write '.*program': Text file busy",), ("Text file busy",))
 
+    def wait_for_listener(self, receiver, port: int):
+        """Or for its end, where it could not."""
+        harness.wait_until(lambda: harness.listening_on(port) or not receiver.is_running(), "a listener, or its end")
+
     def test_too_few_open_files(self):
         """Whatever it is that cannot be opened: that is said. With a few more it works."""
         original, worked = self.data(10), []
@@ -156,7 +161,8 @@ class Ends(BytePrograms):
             with self.subTest(most):
                 port = harness.free_port()
                 receiver = self.start("prlimit", f"--nofile={most}", harness.BIN / "rdrecv", "--listen", f"127.0.0.1:{port}", self.file("copy"))
-                sender = self.start(harness.BIN / "rdsend", "--transport", "local", "--retry", "0.3", f"127.0.0.1:{port}", original)
+                self.wait_for_listener(receiver, port)
+                sender = self.start(harness.BIN / "rdsend", "--transport", "local", "--retry", RETRY, f"127.0.0.1:{port}", original)
                 worked.append(sender.wait_end() == harness.OK)
                 receiver.interrupt()
                 receiver.wait_end()
@@ -174,7 +180,8 @@ class Ends(BytePrograms):
                 with self.subTest(f"{kilobytes} kB over {transport}"):
                     port = harness.free_port()
                     receiver = self.start("prlimit", f"--as={kilobytes * 1000}", harness.BIN / "rdrecv", "--listen", f"127.0.0.1:{port}", self.file("copy"))
-                    sender = self.start(harness.BIN / "rdsend", "--transport", transport, "--retry", "0.5", f"127.0.0.1:{port}", original)
+                    self.wait_for_listener(receiver, port)
+                    sender = self.start(harness.BIN / "rdsend", "--transport", transport, "--retry", RETRY, f"127.0.0.1:{port}", original)
                     sender.wait_end()
                     receiver.interrupt()
                     self.assertIn(receiver.wait_end(), (harness.OK, harness.FAILED, harness.LOST, harness.REFUSED, 127), receiver.text)

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import random
+import select
 import signal
 import socket
 import subprocess
@@ -340,12 +341,13 @@ class PipeFaults(PipelineTest):
 
     def test_a_standard_error_that_nobody_reads_for_a_while(self):
         """As behind `less`: where more is written than every buffer holds, ssh stands still, and says nothing of its host either."""
-        lines = 300_000
+        lines = 1_000_000  # 7 MB: ssh itself takes two before it stands still
         fifo = self.file("stderr")
         os.mkfifo(fifo)
         reads = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
         with self.file("stdout").open("w+b") as output:
             pipeline = self.rdpipe(f"host1:seq {lines} >&2; echo ok", "host2:cat", stdout=output, prefix=["sh", "-c", 'exec "$@" 2>"$0"', fifo])
+            harness.wait_until(lambda: select.select([reads], [], [], 0)[0], "the first of it")
             time.sleep(14)  # longer than a host may be silent
             os.set_blocking(reads, True)
             with os.fdopen(reads, "rb") as end:

@@ -29,33 +29,32 @@ class ViewPull(lab.RdmaTest):
         self.assertEqual((sent["frames_sent"], sent["frames_skipped"], sent["frames_pulled"]), (0, 0, 6))
         self.assertTrue(sent["sessions"][0]["said_bye"])
 
-    def system_calls(self, sender: harness.Program, seconds: float) -> int:
+    def system_calls_per_second(self, sender: harness.Program, seconds: float) -> float:
         record = self.file("calls")
-        watch = self.start(harness.require_tool("strace"), "-f", "-qq", "-o", record, "-p", str(sender.pid))
+        watch = self.start(harness.require_tool("strace"), "-f", "-qq", "-ttt", "-o", record, "-p", str(sender.pid))
         harness.wait_until(lambda: record.exists() and record.stat().st_size > 0, "strace to see something")
         time.sleep(seconds)
         watch.interrupt()
         watch.wait_end()
-        return len(record.read_text().splitlines())
+        times = [float(line.split()[1]) for line in record.read_text().splitlines()]  # each behind its thread's number
+        return len(times) / (times[-1] - times[0])
 
     def test_the_sender_calls_for_no_look(self):
-        """Over as long a time each: looks often, nearly each of which finds a frame, or seldom."""
+        """Five hundred looks a second, as far as the device gets to them, or one; most of them find nothing new, and all read its memory."""
         sender = self.send_on(*PATTERN, "--allow-pull")
 
-        def calls_and_frames(interval: str) -> tuple[int, int]:
+        def calls(interval: str) -> float:
             viewer = self.pull(sender.address, "--pull-interval", interval)
             viewer.wait_line("mode=pull$")
-            calls = self.system_calls(sender, seconds=3)
+            per_second = self.system_calls_per_second(sender, seconds=3)
             viewer.interrupt()
             self.ends(viewer)
-            return calls, self.stats(viewer)["frames_received"]
-        often, frames_of_often = calls_and_frames("20ms")
-        seldom, frames_of_seldom = calls_and_frames("1s")
+            self.assertGreater(self.stats(viewer)["frames_received"], 0)
+            return per_second
+        often, seldom = calls("2ms"), calls("1s")
         sender.interrupt()
         self.ends(sender)
-        more_frames = frames_of_often - frames_of_seldom
-        self.assertGreater(more_frames, 15)
-        self.assertLess(often - seldom, more_frames / 2, f"{often} and {seldom} calls, {frames_of_often} and {frames_of_seldom} frames")
+        self.assertLess(often - seldom, 40, f"{often:.1f} and {seldom:.1f} calls a second")
 
     def test_beside_viewers_that_are_sent_to(self):
         sender = self.send_on(*PATTERN, "--allow-pull", "--viewers", "1", "--slots", "1")

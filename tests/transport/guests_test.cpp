@@ -90,11 +90,15 @@ TEST_F(GuestsTest, AreServedAndSendersAfterThem) {
 TEST_F(GuestsTest, ASecondSenderDuringTheFirstOnesHandshakeIsToldOnceThatStands) {
   Subscriber subscriber(listening(), log_);
   const Authenticated first = come(subscriber, "sender");
-  const Authenticated second =
-      authenticate_dialler(dial({"127.0.0.1", subscriber.port()}, monotonic_ns() + 10 * ns_per_s), {});
+  const auto come_late = [&] {
+    return authenticate_dialler(dial({"127.0.0.1", subscriber.port()}, monotonic_ns() + 10 * ns_per_s), {});
+  };
+  const Authenticated second = come_late();
   const DataPath path = open_link(subscriber, first);
-  EXPECT_EQ(hear(second)["text"], "this end has a sender already");
+  EXPECT_THROW(hear(second), Error) << "is let go of, and asks again";
+  EXPECT_EQ(hear(come_late())["text"], "this end has a sender already");
   EXPECT_EQ(subscriber.status().state, SubscriberState::connected);
+  EXPECT_EQ(subscriber.status().session_number, 1U);
 }
 
 /// It may be the one to dial, and would stay for ever where nobody listens to it any more.

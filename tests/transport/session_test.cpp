@@ -159,6 +159,7 @@ TEST_P(Sessions, WhatACutLeavesIsEitherReceivedOrLost) {
   Subscriber subscriber(dialling(), log_);
   std::optional<ReceivedFrame> held;
   ASSERT_TRUE(eventually([&] { return (held = subscriber.next()).has_value(); }));
+  ASSERT_TRUE(eventually([&] { return stream_->frames_produced() > 3; }));
   stop_sender(ns_per_s / 5);  // which this viewer lets pass
   held.reset();
   EXPECT_TRUE(eventually([&] {

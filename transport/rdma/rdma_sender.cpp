@@ -89,12 +89,12 @@ void RdmaSender::epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots,
     return end_.fail(LinkState::broken, "the other end is ready for a format that cannot be sent to it");
   }
   ring_slots = std::min(ring_slots, max_pool_slots);
+  if (!rings_.empty() && rings_.back()->pool) {
+    end_.retire(std::move(rings_.back()->pool));  // nothing new is sent from it
+  }
   std::erase_if(rings_, [](const auto& one) { return one->free_slots.size() == one->slices_out.size(); });
   if (rings_.size() >= most_rings) {
     return end_.fail(LinkState::broken, "the other end keeps frames of " + std::to_string(most_rings) + " formats");
-  }
-  if (!rings_.empty()) {
-    end_.retire(std::move(rings_.back()->pool));  // nothing new is sent from it
   }
   auto ring = std::make_shared<RemoteRing>();
   ring->epoch = epoch;

@@ -40,7 +40,6 @@ FileDescriptor socket_of(DataPath path) {
   return std::get<FileDescriptor>(std::move(path));
 }
 
-/// A socket whose ends have proven themselves, or TLS on it.
 /// Until the other end of a data connection has said something. Throws Error where the session ends first.
 void await_words(int socket, const LinkTerms& terms, std::int64_t deadline_ns) {
   std::array ends{pollfd{.fd = socket, .events = POLLIN, .revents = 0},
@@ -51,6 +50,7 @@ void await_words(int socket, const LinkTerms& terms, std::int64_t deadline_ns) {
   }
 }
 
+/// A socket whose ends have proven themselves, or TLS on it.
 DataPath path_over(FileDescriptor socket, DataRole role, const Token& token, const DataConnection& connection,
                    const LinkTerms& terms, std::int64_t deadline_ns) {
   if (!terms.encrypts) {

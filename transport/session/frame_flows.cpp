@@ -55,7 +55,7 @@ std::optional<ReceivedFrame> FrameFlows::next() {
   return std::nullopt;
 }
 
-void FrameFlows::drop(std::deque<Flow>::iterator flow) noexcept {
+void FrameFlows::drop(const std::deque<Flow>::const_iterator& flow) noexcept {
   discarded_before_ += flow->session->link()->frames_discarded();
   flows_.erase(flow);
   went_.notify_all();

@@ -71,7 +71,7 @@ class FrameFlows {
   };
 
   void count(Flow& flow, const FrameHeader& header) noexcept;
-  void drop(std::deque<Flow>::iterator flow) noexcept;
+  void drop(const std::deque<Flow>::const_iterator& flow) noexcept;
   static bool holds_registered_memory(const Flow& flow);
 
   std::deque<Flow> flows_;

@@ -27,7 +27,6 @@ namespace framewire {
 
 namespace {
 
-constexpr const char* has_a_sender = "this end has a sender already";
 constexpr std::int64_t between_dials_ns = 200 * ns_per_ms;
 constexpr std::int64_t dial_patience_ns = 3 * ns_per_s;     // and then again; the end of the program waits for it
 constexpr std::int64_t longest_sleep_ns = 100 * ns_per_ms;  // nothing wakes it at a link's end, to be said within 1 s
@@ -340,11 +339,12 @@ void Subscriber::Implementation::take_incoming(Authenticated authenticated) {
       return;
     }
   }
-  refuse(*authenticated.channel, is_busy ? "this end is busy with another peer" : has_a_sender);
+  refuse(*authenticated.channel, is_busy ? "this end is busy with another peer" : "this end has a sender already");
 }
 
 void Subscriber::Implementation::adopt(const std::shared_ptr<ViewerSession>& session) {
-  std::optional<Authenticated> too_late;  // came while this one shook hands
+  std::optional<Authenticated>
+      too_late;  // came while this one shook hands: it finds its connection closed, and asks again
   {
     const std::scoped_lock lock(mutex_);
     status_.session_number = flows_.add(session);
@@ -361,9 +361,6 @@ void Subscriber::Implementation::adopt(const std::shared_ptr<ViewerSession>& ses
     status_.connecting_since_ns = connecting_since_ns_;
     tell_program();
     too_late.swap(incoming_);
-  }
-  if (too_late) {
-    refuse(*too_late->channel, has_a_sender);
   }
 }
 

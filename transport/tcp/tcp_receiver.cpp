@@ -107,7 +107,9 @@ void TcpReceiver::give_back(const FrameHeader& header) noexcept {
 void TcpReceiver::say_credits() noexcept {
   // Credits under way are bounded by the ring, so a sender that lives always has room for them; if not, it is gone.
   if (!unsaid_credits_.empty() && !wire_->write_now(std::as_bytes(std::span(unsaid_credits_)))) {
-    end(LinkState::lost);
+    // It is the receiving thread that ends it, when it has taken what has come all the same.
+    has_lost_sender_ = true;
+    ::shutdown(wire_->fd(), SHUT_RDWR);
   }
   unsaid_credits_.clear();
 }
@@ -201,7 +203,7 @@ bool TcpReceiver::fill_buffer() noexcept {
 }
 
 bool TcpReceiver::end_with(WireStatus status) noexcept {
-  end(status == WireStatus::closed ? LinkState::closed : LinkState::lost);
+  end(status == WireStatus::closed && !has_lost_sender_ ? LinkState::closed : LinkState::lost);
   return false;
 }
 

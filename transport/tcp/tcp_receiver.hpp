@@ -64,6 +64,7 @@ class TcpReceiver final : public ReceiverLink {
   std::unique_ptr<ByteWire> wire_;
   FileDescriptor arrived_event_;
   std::atomic<LinkState> state_ = LinkState::open;
+  std::atomic<bool> has_lost_sender_ = false;  // it takes no credits
 
   std::vector<CreditWord> unsaid_credits_;  // of the program's thread
 
