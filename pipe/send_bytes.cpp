@@ -301,8 +301,8 @@ Error SendBytes::lost_receiver(const std::string& why) {
 
 Receipt SendBytes::receipt(const SessionReport& session) {
   if (session.viewer_statistics.empty()) {
-    if (const std::string refusal = service_->refusal(); !refusal.empty() && sent_bytes_ == 0) {
-      throw Error::refused(refusal);
+    if (session.was_refused && sent_bytes_ == 0) {
+      throw Error::refused(session.ending);
     }
     throw lost_receiver(": " + session.ending);
   }

@@ -51,6 +51,7 @@ SessionReport SenderSession::run() {
   } catch (const Error& error) {
     if (!has_last_words()) {
       report_.ending = error.what();
+      report_.was_refused = error.status() == ExitStatus::refused;
       tell(error);
     }
   }

@@ -38,6 +38,7 @@ struct SessionReport {
   std::string transport;
   std::string ending;  // a sentence
   bool has_said_bye = false;
+  bool was_refused = false;  // by the viewer, which found no link of use after all
   OutletCounts counts;
   std::uint64_t frames_received = 0;
   std::uint64_t frames_lost = 0;
