@@ -197,6 +197,17 @@ class World {
     }
   }
 
+  /// A millisecond in which nothing goes wrong: a frame, and everybody looks.
+  void pass_a_moment() {
+    publish();
+    clock_.advance_to_ns(clock_.now_ns() + ns_per_ms);
+    for (const auto& viewer : viewers_) {
+      viewer->wire().run_due();
+      viewer->serve();
+      viewer->look(random_);
+    }
+  }
+
   std::mt19937_64 random_;
   Delivery delivery_;
   VirtualClock clock_;
@@ -211,13 +222,7 @@ TEST_P(FanOut, WhoHasBeenToldHowManyFramesThereWereGetsNoMore) {
   World world(chosen_seed(), GetParam(), 0);
   world.add_viewer();
   for (int i = 0; i < 500; ++i) {
-    world.publish();
-    world.clock_.advance_to_ns(world.clock_.now_ns() + ns_per_ms);
-    for (const auto& viewer : world.viewers_) {
-      viewer->wire().run_due();
-      viewer->serve();
-      viewer->look(world.random_);
-    }
+    world.pass_a_moment();
     if (i == 200) {
       EXPECT_GT(world.viewers_.front()->conclude(), 10U);
     }
@@ -248,13 +253,7 @@ TEST_P(FanOut, AnUndisturbedViewerGetsEverythingThatWasSent) {
   world.add_viewer();
   world.add_viewer();
   for (int i = 0; i < 2000; ++i) {
-    world.publish();
-    world.clock_.advance_to_ns(world.clock_.now_ns() + ns_per_ms);
-    for (const auto& viewer : world.viewers_) {
-      viewer->wire().run_due();
-      viewer->serve();
-      viewer->look(world.random_);
-    }
+    world.pass_a_moment();
   }
   for (const auto& viewer : world.viewers_) {
     viewer->settle(world.random_);

@@ -343,8 +343,8 @@ void Subscriber::Implementation::take_incoming(Authenticated authenticated) {
 }
 
 void Subscriber::Implementation::adopt(const std::shared_ptr<ViewerSession>& session) {
-  std::optional<Authenticated>
-      too_late;  // came while this one shook hands: it finds its connection closed, and asks again
+  // Who came while this one shook hands finds its connection closed, and asks again.
+  std::optional<Authenticated> too_late;
   {
     const std::scoped_lock lock(mutex_);
     status_.session_number = flows_.add(session);
