@@ -9,6 +9,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "gl/fence.hpp"
 #include "viewer/headless.hpp"
 
@@ -269,8 +270,10 @@ std::string Window::describe() const {
          std::to_string(now.height);
 }
 
+/// Window managers hand it on, to terminals as well.
 void Window::set_title(const std::string& title) noexcept {
-  glfwSetWindowTitle(window_, title.c_str());
+  constexpr std::size_t longest = 200;
+  glfwSetWindowTitle(window_, printable(title, longest).c_str());
 }
 
 }  // namespace framewire
