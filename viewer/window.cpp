@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "gl/fence.hpp"
+#include "gl/process_limits.hpp"
 #include "viewer/headless.hpp"
 
 namespace framewire {
@@ -91,6 +92,7 @@ void hint_context() noexcept {
 }  // namespace
 
 GlfwLibrary::GlfwLibrary() {
+  require_room_for_opengl();
   if (glfwInit() != GLFW_TRUE) {
     throw Error::failed("no display to open a window on (" + display_text() + "; " + glfw_error() +
                         "); add --headless to draw without one");
