@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "base/text.hpp"
+
 namespace framewire {
 
 namespace {
@@ -12,17 +14,6 @@ constexpr std::string_view clear_line = "\r\x1b[K";
 
 void put(std::FILE* stream, std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stream);
-}
-
-/// Text may come from a peer: control characters must not reach the terminal.
-std::string printable(std::string_view text) {
-  std::string clean(text);
-  for (char& c : clean) {
-    if ((static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == 0x7f) {
-      c = '?';
-    }
-  }
-  return clean;
 }
 
 }  // namespace
@@ -36,11 +27,11 @@ void Log::line(LogLevel level, std::string_view text) {
   }
   std::string line;
   if (level == LogLevel::error) {
-    line = program_ + ": " + printable(text) + "\n";
+    line = program_ + ": " + printable_lines(text) + "\n";
   } else if (level == LogLevel::warning) {
-    line = program_ + ": warning: " + printable(text) + "\n";
+    line = program_ + ": warning: " + printable_lines(text) + "\n";
   } else {
-    line = printable(text) + "\n";
+    line = printable_lines(text) + "\n";
   }
   const std::scoped_lock lock(mutex_);
   if (!live_.empty()) {

@@ -20,6 +20,64 @@ bool read_all(std::string_view text, Number& number) {
   return error == std::errc{} && end == text.data() + text.size();
 }
 
+struct Character {
+  std::uint32_t code = 0;
+  std::size_t bytes = 1;
+  bool is_valid = false;
+};
+
+/// The first character of a text that is not empty; a single byte where that is not UTF-8 (RFC 3629: also what is
+/// longer than it need be, surrogates, and what lies above U+10FFFF).
+Character first_character(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const std::uint32_t first = byte(0);
+  if (first < 0x80) {
+    return {.code = first, .is_valid = true};
+  }
+  const std::size_t bytes = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || text.size() < bytes) {
+    return {.code = first};
+  }
+  std::uint32_t code = first & (0x7fU >> bytes);
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if ((byte(i) & 0xc0U) != 0x80) {
+      return {.code = first};
+    }
+    code = code << 6 | (byte(i) & 0x3fU);
+  }
+  constexpr std::array<std::uint32_t, 5> least = {0, 0, 0x80, 0x800, 0x10000};
+  const bool is_surrogate = code >= 0xd800 && code <= 0xdfff;
+  if (code < least.at(bytes) || is_surrogate || code > 0x10ffff) {
+    return {.code = first};
+  }
+  return {.code = code, .bytes = bytes, .is_valid = true};
+}
+
+/// Whether a terminal, or whoever lays out its text, takes it as more than a sign: ECMA-48 (C0, DEL, C1), and of Unicode
+/// the ends of lines and paragraphs and the marks, embeddings, overrides and isolates of bidirectional text (UAX #9).
+bool steers(std::uint32_t code) noexcept {
+  return code < 0x20 || (code >= 0x7f && code <= 0x9f) || code == 0x61c || code == 0x200e || code == 0x200f ||
+         (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+}
+
+std::string escaped(std::string_view text, std::size_t limit, bool has_lines) {
+  std::string out;
+  for (; !text.empty() && limit > 0; --limit) {
+    const Character next = first_character(text);
+    const bool is_layout = has_lines && (text.front() == '\t' || text.starts_with("\n "));
+    if (next.is_valid && (is_layout || !steers(next.code))) {
+      out += text.substr(0, next.bytes);
+    } else {
+      std::array<char, 8> escape{};
+      const bool is_byte = !next.is_valid || next.code < 0x80;
+      std::snprintf(escape.data(), escape.size(), is_byte ? "\\x%02x" : "\\u%04x", next.code);
+      out += escape.data();
+    }
+    text.remove_prefix(next.bytes);
+  }
+  return out + (text.empty() ? "" : "…");
+}
+
 }  // namespace
 
 Size parse_size(std::string_view text, std::string_view what) {
@@ -98,18 +156,11 @@ std::string format_bytes(std::uint64_t bytes) {
 }
 
 std::string printable(std::string_view text, std::size_t limit) {
-  std::string out;
-  for (const char c : text.substr(0, limit)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) {
-      std::array<char, 8> escape{};
-      std::snprintf(escape.data(), escape.size(), "\\x%02x", byte);
-      out += escape.data();
-    } else {
-      out += c;
-    }
-  }
-  return out + (text.size() > limit ? "…" : "");
+  return escaped(text, limit, false);
+}
+
+std::string printable_lines(std::string_view text) {
+  return escaped(text, std::string_view::npos, true);
 }
 
 std::string quote(std::string_view text, std::size_t limit) {

@@ -19,7 +19,7 @@ void require_guest_memory(std::uint64_t message_bytes, std::uint64_t slots) {
 }
 
 Error wrong_field(const json& message, const std::string& field, const std::string& what_it_takes) {
-  return Error::failed("the '" + field + "' of a '" + message_type(message) + "' message takes " + what_it_takes);
+  return Error::failed("the '" + field + "' of a " + quote(message_type(message)) + " message takes " + what_it_takes);
 }
 
 std::uint64_t number_field(const json& message, const std::string& field, std::uint64_t low, std::uint64_t high) {
@@ -37,7 +37,7 @@ std::string text_field(const json& message, const std::string& field) {
   if (found == message.end() || !found->is_string() || found->get_ref<const std::string&>().size() > most_bytes) {
     throw wrong_field(message, field, "a short text");
   }
-  return found->get<std::string>();
+  return printable(found->get_ref<const std::string&>());
 }
 
 bool flag_field(const json& message, const std::string& field) {

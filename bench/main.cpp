@@ -15,6 +15,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/text.hpp"
 #include "bench/client.hpp"
 #include "bench/options.hpp"
 #include "bench/plain_socket.hpp"
@@ -129,7 +130,7 @@ void print(const Results& results, bool as_json) {
 }
 
 void say(const std::string& sentence) {
-  std::fputs(("framewire-bench: " + sentence + "\n").c_str(), stderr);
+  std::fputs(("framewire-bench: " + printable(sentence) + "\n").c_str(), stderr);
 }
 
 ExitStatus run_client(const BenchOptions& options) {

@@ -123,7 +123,7 @@ EndResult end_result_from_json(const std::string& text) {
             .cpu_seconds = json.at("cpu_seconds").get<double>(),
             .latency_us = {latency.at("p50").get<double>(), latency.at("p99").get<double>(),
                            latency.at("max").get<double>()},
-            .transport = json.at("transport").get<std::string>()};
+            .transport = printable(json.at("transport").get_ref<const std::string&>(), 80)};
   } catch (const nlohmann::json::exception&) {
     throw Error::failed("the other end is no framewire bench server: it sent no results");
   }

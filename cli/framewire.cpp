@@ -133,7 +133,7 @@ int main(int argc, char** argv) {
   try {
     return dispatch(argc, argv);
   } catch (const Error& error) {
-    fmt::print(stderr, "framewire: {}\n", error.what());
+    fmt::print(stderr, "framewire: {}\n", framewire::printable(error.what()));
     return static_cast<int>(error.status());
   } catch (const std::exception& error) {  // no memory
     std::fprintf(stderr, "framewire: %s\n", error.what());

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text.hpp"
+
 namespace framewire {
 
 namespace {
@@ -29,14 +31,6 @@ Look look_of(Level level) {
       return {"✗", "31"};
   }
   return {"?", "0"};
-}
-
-/// Text comes from outside: nothing in it may move a terminal's cursor.
-std::string printable(std::string_view text) {
-  std::string clean(text);
-  std::ranges::replace_if(
-      clean, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
-  return clean;
 }
 
 /// Characters, not bytes: those of UTF-8 that go on do not count.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "gl/process_limits.hpp"
 
 namespace framewire {
 
@@ -154,6 +155,7 @@ DisplayAndContext try_surfaceless(const char* extensions, Attempts& attempts) {
 }  // namespace
 
 EglContext EglContext::create() {
+  require_room_for_opengl();
   load_client_functions();
   Attempts attempts;
   const char* extensions = eglQueryString(EGL_NO_DISPLAY, EGL_EXTENSIONS);

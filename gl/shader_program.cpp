@@ -62,19 +62,14 @@ std::string_view line_of(std::string_view text, int number) {
   return text.substr(0, text.find('\n'));
 }
 
-/// Text of a driver or of a user's file as it may go to a terminal: one line, no control characters.
-std::string printable(std::string_view text) {
+/// A line of a driver or of a user's file as it may go to a terminal.
+std::string shown_line(std::string_view text) {
   constexpr std::size_t longest = 200;
-  std::string out;
-  for (const char c : text.substr(0, longest)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '\t') {
-      out += "  ";
-    } else if (byte >= 0x20 && byte != 0x7f) {
-      out += c;
-    }
+  std::string line;
+  for (const char c : text) {
+    line += c == '\t' ? "  " : std::string(1, c);
   }
-  return text.size() > longest ? out + "…" : out;
+  return printable(line.ends_with('\r') ? std::string_view(line).substr(0, line.size() - 1) : line, longest);
 }
 
 GlShader compile(std::string_view name, GLenum stage, std::string_view source, int first_user_line) {
@@ -126,14 +121,14 @@ std::string describe_shader_log(std::string_view name, std::string_view source, 
     }
     const auto message = parse_message(line);
     if (!message) {
-      text += "  " + printable(line) + "\n";
+      text += "  " + shown_line(line) + "\n";
       continue;
     }
     const bool is_users = message->line > first_user_line;
     const std::string where = is_users ? std::to_string(message->line - first_user_line) : "built-in lines";
-    text += "  " + printable(name) + ":" + where + ": " + printable(message->text) + "\n";
+    text += "  " + shown_line(name) + ":" + where + ": " + shown_line(message->text) + "\n";
     if (const auto shown = line_of(source, message->line); !shown.empty()) {
-      text += "    | " + printable(shown) + "\n";
+      text += "    | " + shown_line(shown) + "\n";
     }
   }
   if (!text.empty()) {

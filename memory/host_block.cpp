@@ -2,14 +2,12 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
-#include <fstream>
-#include <limits>
 #include <utility>
 
 #include "base/error.hpp"
@@ -23,103 +21,154 @@ namespace framewire {
 
 namespace {
 
-std::uint64_t round_up_to_pages(std::uint64_t size_bytes) {
-  const auto page_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  return (size_bytes + page_bytes - 1) / page_bytes * page_bytes;
+/// A huge page of x86-64 and of arm64 with pages of 4 KiB: a block that begins at a multiple of it can have them from
+/// its first byte.
+constexpr std::uint64_t huge_page_bytes = std::uint64_t{2} << 20;
+
+std::uint64_t page_bytes() noexcept {
+  return static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) noexcept {
+  return (value + unit - 1) / unit * unit;
 }
 
 Error no_room(const std::string& name, std::uint64_t size_bytes) {
+  const AvailableMemory available = available_memory();
   return Error::failed("not enough memory for " + name + ": " + format_bytes(size_bytes) + " are needed and " +
-                       format_bytes(available_memory_bytes()) +
-                       " are free; take smaller frames or messages, fewer slots or fewer viewers");
+                       format_bytes(available.bytes) + " are free" +
+                       (available.limited_by.empty() ? "" : " below the limit of " + available.limited_by) +
+                       "; take smaller frames or messages, fewer slots or fewer viewers");
+}
+
+Error cannot_map(std::uint64_t size_bytes, int error_number) {
+  rlimit limit{};
+  if (error_number != ENOMEM || ::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+    return Error::from_errno("map " + format_bytes(size_bytes) + " of memory", error_number);
+  }
+  return Error::failed("cannot map " + format_bytes(size_bytes) + " of memory: this process may have only " +
+                       format_bytes(limit.rlim_cur) + " of address space; raise that by 'ulimit -v unlimited'");
 }
 
 /// The whole pages that hold `size_bytes`. Asked before allocating: over-committed memory would end in the OOM killer,
 /// not in an error.
 std::uint64_t room_for(const std::string& name, std::uint64_t size_bytes) {
-  const std::uint64_t whole_bytes = round_up_to_pages(size_bytes);
+  const std::uint64_t whole_bytes = round_up(size_bytes, page_bytes());
   const std::uint64_t available_bytes = available_memory_bytes();
-  if (size_bytes == 0 || (available_bytes != 0 && whole_bytes > available_bytes)) {
+  if (size_bytes == 0 || whole_bytes < size_bytes || (available_bytes != 0 && whole_bytes > available_bytes)) {
     throw no_room(name, size_bytes);
   }
   return whole_bytes;
 }
 
-/// Backs a memfd with memory; 0 or the error's number.
-int allocate(int memfd, off_t length) {
+/// Address space for `whole_bytes` and a guard on either side, none of it accessible yet.
+std::span<std::byte> reserve(std::uint64_t whole_bytes) {
+  const std::uint64_t alignment_bytes = whole_bytes >= huge_page_bytes ? huge_page_bytes : page_bytes();
+  const std::uint64_t reserved_bytes = whole_bytes + alignment_bytes + page_bytes();
+  void* address = ::mmap(nullptr, reserved_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (address == MAP_FAILED) {
+    throw cannot_map(whole_bytes, errno);
+  }
+  return {static_cast<std::byte*>(address), reserved_bytes};
+}
+
+/// Where the block stands in what is reserved for it: at least a page from either end.
+std::span<std::byte> inside(std::span<std::byte> reserved, std::uint64_t whole_bytes) noexcept {
+  const auto begin = reinterpret_cast<std::uintptr_t>(reserved.data());
+  const std::uint64_t alignment_bytes = whole_bytes >= huge_page_bytes ? huge_page_bytes : page_bytes();
+  return reserved.subspan(round_up(begin + page_bytes(), alignment_bytes) - begin, whole_bytes);
+}
+
+/// Maps `memfd`, or private memory, over `bytes` of what is reserved.
+void map_over(std::span<std::byte> bytes, int memfd, int protection) {
+  const int kind = memfd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+  if (::mmap(bytes.data(), bytes.size(), protection, kind | MAP_FIXED, memfd, 0) == MAP_FAILED) {
+    throw cannot_map(bytes.size(), errno);
+  }
+  // Advice only: fewer TLB misses where the kernel grants it.
+  ::madvise(bytes.data(), bytes.size(), MADV_HUGEPAGE);
+}
+
+/// Backs a part of a memfd with memory; 0 or the error's number.
+int allocate(int memfd, std::uint64_t offset_bytes, std::uint64_t size_bytes) {
   int error_number = EINTR;
   while (error_number == EINTR) {
-    error_number = ::posix_fallocate(memfd, 0, length);
+    error_number = ::posix_fallocate(memfd, static_cast<off_t>(offset_bytes), static_cast<off_t>(size_bytes));
   }
   return error_number;
 }
 
-std::span<std::byte> map_pages(int memfd, std::uint64_t size_bytes, int protection) {
-  void* address = ::mmap(nullptr, size_bytes, protection, MAP_SHARED, memfd, 0);
-  if (address == MAP_FAILED) {
-    throw Error::from_errno("map " + format_bytes(size_bytes) + " of shared memory", errno);
+/// Gives all of `block` its memory, in pieces, and looks at `stop` between them: a call that takes gigabytes would hold
+/// up the end of the program for as long.
+void populate(const HostBlock& block, const std::string& name, std::uint64_t size_bytes, const StopCheck& stop) {
+  const std::span<std::byte> bytes = block.bytes();
+  for (std::uint64_t offset = 0; offset < bytes.size(); offset += allocation_piece_bytes) {
+    if (stop && stop()) {
+      throw AllocationStopped(name);
+    }
+    const auto piece = bytes.subspan(offset, std::min<std::uint64_t>(allocation_piece_bytes, bytes.size() - offset));
+    if (block.memfd() >= 0) {
+      if (const int error_number = allocate(block.memfd(), offset, piece.size()); error_number != 0) {
+        throw error_number == ENOSPC || error_number == ENOMEM
+            ? no_room(name, size_bytes)
+            : Error::from_errno("allocate shared memory for " + name, error_number);
+      }
+    }
+    // Page tables now, not by faults while frames flow. Whoever maps a block of ours to read it is served 16 pages by
+    // each fault, and would wait for this longer than for those. A kernel before 5.14 does not know this advice.
+    if (::madvise(piece.data(), piece.size(), MADV_POPULATE_WRITE) != 0 && block.memfd() < 0) {
+      if (errno != EINVAL) {
+        throw no_room(name, size_bytes);
+      }
+      std::ranges::fill(piece, std::byte{0});
+    }
   }
-  // Advice only: fewer TLB misses where the kernel grants it for shared memory.
-  ::madvise(address, size_bytes, MADV_HUGEPAGE);
-  return {static_cast<std::byte*>(address), size_bytes};
 }
 
 }  // namespace
 
-HostBlock::HostBlock(FileDescriptor memfd, std::span<std::byte> bytes, bool is_read_only) noexcept
-    : memfd_(std::move(memfd)), bytes_(bytes), is_read_only_(is_read_only) {}
+HostBlock::HostBlock(FileDescriptor memfd, std::span<std::byte> reserved, std::uint64_t size_bytes,
+                     bool is_read_only) noexcept
+    : memfd_(std::move(memfd)),
+      reserved_(reserved),
+      bytes_(inside(reserved, size_bytes)),
+      is_read_only_(is_read_only) {}
 
 HostBlock::~HostBlock() {
-  ::munmap(bytes_.data(), bytes_.size());
+  ::munmap(reserved_.data(), reserved_.size());
 }
 
-std::shared_ptr<HostBlock> HostBlock::create(const std::string& name, std::uint64_t size_bytes) {
-  return make(name, size_bytes, false);
+std::shared_ptr<HostBlock> HostBlock::create(const std::string& name, std::uint64_t size_bytes,
+                                             const StopCheck& stop) {
+  return make(name, size_bytes, false, stop);
 }
 
 std::shared_ptr<HostBlock> HostBlock::create_shared_writable(const std::string& name, std::uint64_t size_bytes) {
-  return make(name, size_bytes, true);
+  return make(name, size_bytes, true, {});
 }
 
-std::shared_ptr<HostBlock> HostBlock::create_private(const std::string& name, std::uint64_t size_bytes) {
+std::shared_ptr<HostBlock> HostBlock::create_private(const std::string& name, std::uint64_t size_bytes,
+                                                     const StopCheck& stop) {
   const std::uint64_t whole_bytes = room_for(name, size_bytes);
-  void* address = ::mmap(nullptr, whole_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (address == MAP_FAILED) {
-    throw no_room(name, size_bytes);
-  }
-  std::shared_ptr<HostBlock> block(
-      new HostBlock(FileDescriptor(), {static_cast<std::byte*>(address), whole_bytes}, false));
-  ::madvise(address, whole_bytes, MADV_HUGEPAGE);
-  if (::madvise(address, whole_bytes, MADV_POPULATE_WRITE) != 0) {
-    if (errno != EINVAL) {
-      throw no_room(name, size_bytes);
-    }
-    std::ranges::fill(block->bytes(), std::byte{0});  // a kernel before 5.14
-  }
+  std::shared_ptr<HostBlock> block(new HostBlock(FileDescriptor(), reserve(whole_bytes), whole_bytes, false));
+  map_over(block->bytes(), -1, PROT_READ | PROT_WRITE);
+  populate(*block, name, size_bytes, stop);
   return block;
 }
 
-std::shared_ptr<HostBlock> HostBlock::make(const std::string& name, std::uint64_t size_bytes, bool others_may_write) {
+std::shared_ptr<HostBlock> HostBlock::make(const std::string& name, std::uint64_t size_bytes, bool others_may_write,
+                                           const StopCheck& stop) {
   const std::uint64_t whole_bytes = room_for(name, size_bytes);
   FileDescriptor memfd(::memfd_create(("framewire " + name).c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!memfd.valid()) {
     throw Error::from_errno("create shared memory for " + name, errno);
   }
-  const auto length = static_cast<off_t>(whole_bytes);
-  if (::ftruncate(memfd.get(), length) != 0) {
+  if (::ftruncate(memfd.get(), static_cast<off_t>(whole_bytes)) != 0) {
     throw Error::from_errno("size shared memory for " + name, errno);
   }
-  if (const int error_number = allocate(memfd.get(), length); error_number != 0) {
-    throw error_number == ENOSPC || error_number == ENOMEM
-        ? no_room(name, size_bytes)
-        : Error::from_errno("allocate shared memory for " + name, error_number);
-  }
-  const auto bytes = map_pages(memfd.get(), whole_bytes, PROT_READ | PROT_WRITE);
-  // Page tables now, not by faults while frames flow; a kernel before 5.14 does not know this advice and takes the
-  // faults. Whoever maps a block of ours to read it is served 16 pages by each fault, and would wait for this longer
-  // than for those.
-  ::madvise(bytes.data(), bytes.size(), MADV_POPULATE_WRITE);
-  std::shared_ptr<HostBlock> block(new HostBlock(std::move(memfd), bytes, false));
+  std::shared_ptr<HostBlock> block(new HostBlock(std::move(memfd), reserve(whole_bytes), whole_bytes, false));
+  map_over(block->bytes(), block->memfd(), PROT_READ | PROT_WRITE);
+  populate(*block, name, size_bytes, stop);
   const int seals = F_SEAL_SHRINK | F_SEAL_GROW | (others_may_write ? 0 : F_SEAL_FUTURE_WRITE) | F_SEAL_SEAL;
   if (::fcntl(block->memfd(), F_ADD_SEALS, seals) != 0) {
     throw Error::from_errno("seal shared memory for " + name, errno);
@@ -146,22 +195,10 @@ std::shared_ptr<HostBlock> HostBlock::map(FileDescriptor memfd, std::uint64_t si
     throw Error::failed("the peer offered shared memory of " + std::to_string(status.st_size) + " bytes where " +
                         std::to_string(size_bytes) + " were announced; it is not used");
   }
-  const auto bytes =
-      map_pages(memfd.get(), round_up_to_pages(size_bytes), read_only ? PROT_READ : PROT_READ | PROT_WRITE);
-  return std::shared_ptr<HostBlock>(new HostBlock(std::move(memfd), bytes, read_only));
-}
-
-std::uint64_t available_memory_bytes() noexcept {
-  std::ifstream file("/proc/meminfo");
-  std::string key;
-  std::uint64_t kilobytes = 0;
-  while (file >> key >> kilobytes) {
-    if (key == "MemAvailable:") {
-      return kilobytes * 1024;
-    }
-    file.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
-  }
-  return 0;
+  const std::uint64_t whole_bytes = round_up(size_bytes, page_bytes());
+  std::shared_ptr<HostBlock> block(new HostBlock(std::move(memfd), reserve(whole_bytes), whole_bytes, read_only));
+  map_over(block->bytes(), block->memfd(), read_only ? PROT_READ : PROT_READ | PROT_WRITE);
+  return block;
 }
 
 }  // namespace framewire

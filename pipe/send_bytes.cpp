@@ -38,6 +38,7 @@ class SendBytes {
   [[nodiscard]] std::string statistics(const std::string& error) const;
 
  private:
+  void begin_epoch();
   void wait_for_receiver();
   struct Piece {
     std::size_t bytes = 0;
@@ -109,12 +110,26 @@ SendBytes::SendBytes(const SendBytesOptions& options, Interruption& interruption
     digest_.emplace();
   }
   // Before anybody is told of the stream: who knows its format can try a link with it.
-  stream_.begin_epoch({.layout = bytes_layout(options.slot_bytes), .colour = {}});
+  begin_epoch();
   service_.emplace(options.endpoint, std::vector<Stream*>{&stream_}, "rdsend " FRAMEWIRE_VERSION, log);
   interruption_.set_wake([this] {
     stream_.stop();
     service_->cut_at(monotonic_ns() + farewell_ns);
   });
+}
+
+/// The pool may be gigabytes, which take a while. Throws Error when it was interrupted meanwhile.
+void SendBytes::begin_epoch() {
+  struct EndOfWake {
+    Interruption& interruption;
+    ~EndOfWake() { interruption.set_wake({}); }
+  };
+  const EndOfWake end_of_wake{interruption_};
+  interruption_.set_wake([this] { stream_.stop(); });
+  stream_.begin_epoch({.layout = bytes_layout(options_.slot_bytes), .colour = {}});
+  if (stream_.is_stopping()) {
+    throw Error::failed("interrupted before a receiver came");
+  }
 }
 
 ExitStatus SendBytes::run() {

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "frame/frame_header.hpp"
 #include "transport/pool.hpp"
@@ -158,6 +159,16 @@ class ReceiverLink {
 
   [[nodiscard]] virtual LinkState state() const noexcept = 0;
   [[nodiscard]] virtual std::string fault() const = 0;
+
+  /// What begin_epoch() asks while it allocates; it throws AllocationStopped then. Set before the first epoch, by its
+  /// thread; none is set: nobody stops it.
+  void set_stop_check(StopCheck stop) { stop_check_ = std::move(stop); }
+
+ protected:
+  [[nodiscard]] const StopCheck& stop_check() const noexcept { return stop_check_; }
+
+ private:
+  StopCheck stop_check_;
 };
 
 }  // namespace framewire

@@ -21,12 +21,13 @@ std::uint64_t checked_total_bytes(std::uint64_t slot_bytes, std::uint64_t stride
 
 }  // namespace
 
-Pool::Pool(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t slot_count, bool has_board)
+Pool::Pool(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t slot_count, bool has_board,
+           const StopCheck& stop)
     : epoch_(epoch),
       slot_bytes_(slot_bytes),
       stride_bytes_(slot_stride_bytes(slot_bytes)),
       block_(HostBlock::create(std::to_string(slot_count) + " frame slots",
-                               checked_total_bytes(slot_bytes, stride_bytes_, slot_count))),
+                               checked_total_bytes(slot_bytes, stride_bytes_, slot_count), stop)),
       references_(slot_count, 0) {
   free_.reserve(slot_count);
   for (std::uint32_t i = slot_count; i > 0; --i) {

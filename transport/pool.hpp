@@ -38,8 +38,10 @@ struct PoolSlot {
 /// the stream that owns the pool (transport/stream.cpp): Pool itself does not lock.
 class Pool {
  public:
-  /// Throws Error when the memory cannot be had. Slots start on page boundaries. `has_board`: viewers may pull.
-  Pool(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t slot_count, bool has_board = false);
+  /// Throws Error when the memory cannot be had, AllocationStopped when `stop` says so meanwhile. Slots start on page
+  /// boundaries. `has_board`: viewers may pull.
+  Pool(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t slot_count, bool has_board = false,
+       const StopCheck& stop = {});
 
   [[nodiscard]] std::uint32_t epoch() const noexcept { return epoch_; }
   [[nodiscard]] std::uint64_t slot_bytes() const noexcept { return slot_bytes_; }

@@ -3,7 +3,9 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "frame/frame_layout.hpp"
+#include "memory/available_memory.hpp"
 #include "transport/pool.hpp"
 
 namespace framewire {
@@ -14,10 +16,36 @@ constexpr std::size_t most_rings = 64;
 
 }  // namespace
 
-void require_possible_ring(std::uint64_t slot_bytes, std::uint32_t ring_slots) {
+std::string find_ring_fault(const StreamFormat& format, std::uint64_t slot_bytes, std::uint32_t ring_slots) {
+  const bool is_picture = format.layout.format != PixelFormat::bytes;
+  const std::string asks = "the sender asks for a ring of " + std::to_string(ring_slots) + " slots of " +
+                           std::to_string(slot_bytes) + " bytes";
+  if (slot_bytes < format.layout.size_bytes || slot_bytes - format.layout.size_bytes > slot_slack_bytes) {
+    return asks + ", where a frame of the format it announces has " + std::to_string(format.layout.size_bytes) +
+           "; a slot takes one frame and at most " + std::to_string(slot_slack_bytes) + " bytes beside it";
+  }
+  if (is_picture && ring_slots > most_picture_slots) {
+    return asks + ", and a ring of pictures has at most " + std::to_string(most_picture_slots) + " slots";
+  }
+  if (!is_picture && slot_stride_bytes(slot_bytes) * ring_slots > most_byte_ring_bytes) {
+    return asks + ", and a ring of bytes has at most " + format_bytes(most_byte_ring_bytes) +
+           " in all; take fewer slots or shorter pieces there";
+  }
+  return {};
+}
+
+void require_possible_ring(std::uint64_t slot_bytes, std::uint32_t ring_slots, std::uint64_t waiting_bytes) {
+  const std::string asks = "the sender asks for a ring of " + std::to_string(ring_slots) + " slots of " +
+                           std::to_string(slot_bytes) + " bytes";
   if (slot_bytes == 0 || slot_bytes > max_slot_bytes || ring_slots == 0 || ring_slots > max_pool_slots) {
-    throw Error::failed("the sender asks for a ring of " + std::to_string(ring_slots) + " slots of " +
-                        std::to_string(slot_bytes) + " bytes, which is not possible");
+    throw Error::failed(asks + ", which is not possible");
+  }
+  const std::uint64_t available_bytes = available_memory_bytes();
+  const std::uint64_t most_bytes = (available_bytes + waiting_bytes) / 2;
+  if (available_bytes != 0 && slot_stride_bytes(slot_bytes) * ring_slots + waiting_bytes > most_bytes) {
+    throw Error::failed(asks + (waiting_bytes == 0 ? "" : " beside others of " + format_bytes(waiting_bytes)) +
+                        ", and a sender gets at most half of the memory that is free here, " +
+                        format_bytes(most_bytes) + "; take smaller frames or messages, or fewer slots there");
   }
 }
 

@@ -47,8 +47,13 @@ void Stream::begin_epoch(const StreamFormat& format, std::uint64_t slot_bytes) {
     number = epochs_.empty() ? 1 : epochs_.back().pool->epoch() + 1;
   }
   // Outside the lock: faulting in a gigabyte takes a while, and links go on with the old epoch.
-  auto pool = std::make_shared<Pool>(number, slot_bytes != 0 ? slot_bytes : format.layout.size_bytes, slots,
-                                     options_.allows_pull);
+  std::shared_ptr<Pool> pool;
+  try {
+    pool = std::make_shared<Pool>(number, slot_bytes != 0 ? slot_bytes : format.layout.size_bytes, slots,
+                                  options_.allows_pull, [this] { return is_stopping(); });
+  } catch (const AllocationStopped&) {
+    return;
+  }
   Epochs unused;  // unmapped after the lock is gone
   const std::scoped_lock lock(mutex_);
   if (!epochs_.empty()) {

@@ -60,7 +60,7 @@ class Stream {
 
   /// Starts a stretch of frames of one format: makes its pool. Must come before the first claim, and again when the
   /// format changes. `slot_bytes` 0 takes the layout's size; byte streams and padded decoders name their own. Throws
-  /// Error (no memory).
+  /// Error (no memory). A stream that is stopped while the pool is being made goes without one, and claims nothing.
   void begin_epoch(const StreamFormat& format, std::uint64_t slot_bytes = 0);
 
   /// A slot to fill. Waits until there is a viewer (under `every` one that is ready, and does not only pull) and, under

@@ -9,7 +9,9 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "gl/fence.hpp"
+#include "gl/process_limits.hpp"
 #include "viewer/headless.hpp"
 
 namespace framewire {
@@ -90,6 +92,7 @@ void hint_context() noexcept {
 }  // namespace
 
 GlfwLibrary::GlfwLibrary() {
+  require_room_for_opengl();
   if (glfwInit() != GLFW_TRUE) {
     throw Error::failed("no display to open a window on (" + display_text() + "; " + glfw_error() +
                         "); add --headless to draw without one");
@@ -269,8 +272,10 @@ std::string Window::describe() const {
          std::to_string(now.height);
 }
 
+/// Window managers hand it on, to terminals as well.
 void Window::set_title(const std::string& title) noexcept {
-  glfwSetWindowTitle(window_, title.c_str());
+  constexpr std::size_t longest = 200;
+  glfwSetWindowTitle(window_, printable(title, longest).c_str());
 }
 
 }  // namespace framewire

@@ -42,7 +42,15 @@ TEST(Log, WritesPlainLinesWhereThereIsNoTerminal) {
 }
 
 TEST(Log, LetsNoPeerSteerTheTerminal) {
-  EXPECT_EQ(said([](Log& log) { log.info("a\x1b]0;evil\a"); }), "a?]0;evil?\n");
+  EXPECT_EQ(said([](Log& log) { log.info("a\x1b]0;evil\a"); }), "a\\x1b]0;evil\\x07\n");
+  EXPECT_EQ(said([](Log& log) { log.error("a\u009b2Jb\u202ec"); }), "framewire-test: a\\u009b2Jb\\u202ec\n");
+  EXPECT_EQ(said([](Log& log) { log.live("1 fps\n\x9b"); }), "1 fps\\x0a\\x9b\n");
+}
+
+TEST(Log, LetsNoTextBeginALineThatLooksLikeAnother) {
+  EXPECT_EQ(said([](Log& log) { log.warning("no\nframewire-test: all well\r"); }),
+            "framewire-test: warning: no\\x0aframewire-test: all well\\x0d\n");
+  EXPECT_EQ(said([](Log& log) { log.error("no:\n  line 1:\tx"); }), "framewire-test: no:\n  line 1:\tx\n");
 }
 
 }  // namespace

@@ -71,5 +71,59 @@ TEST(Quoted, LetsNothingThroughThatATerminalWouldObey) {
   EXPECT_EQ(printable("abcdef", 3), "abc…");
 }
 
+TEST(Printable, EscapesWhatSteersATerminalAndNothingElse) {
+  EXPECT_EQ(printable("\x7f\r\n\t"), "\\x7f\\x0d\\x0a\\x09");
+  EXPECT_EQ(printable("\u0080\u009b31m\u009f\u00a0"), "\\u0080\\u009b31m\\u009f\u00a0");
+  EXPECT_EQ(printable("\u061c\u200e\u200f"), "\\u061c\\u200e\\u200f");
+  EXPECT_EQ(printable("\u2028\u2029\u202a\u202b\u202c\u202d\u202e"),
+            "\\u2028\\u2029\\u202a\\u202b\\u202c\\u202d\\u202e");
+  EXPECT_EQ(printable("\u2066\u2067\u2068\u2069"), "\\u2066\\u2067\\u2068\\u2069");
+  constexpr std::string_view harmless = "Käse – ß … \u2027\u202f\u2065\u206a שלום \U0001f468\u200d\U0001f680 𝄞 \U0010ffff";
+  EXPECT_EQ(printable(harmless), harmless);
+  EXPECT_EQ(printable(std::string_view("a\0b", 3)), "a\\x00b");
+  EXPECT_EQ(printable(""), "");
+}
+
+TEST(Printable, ShowsWhatIsNotUtf8ByByte) {
+  EXPECT_EQ(printable("\x9b" "31m"), "\\x9b31m");
+  EXPECT_EQ(printable("a\xff\xfe" "b"), "a\\xff\\xfeb");
+  EXPECT_EQ(printable("\xc2"), "\\xc2");
+  EXPECT_EQ(printable("\xe2\x80"), "\\xe2\\x80");
+  EXPECT_EQ(printable("\xe2\x80x"), "\\xe2\\x80x");
+  EXPECT_EQ(printable("\xc0\x9b\xc1\xbf"), "\\xc0\\x9b\\xc1\\xbf");           // longer than it need be
+  EXPECT_EQ(printable("\xe0\x82\x9b"), "\\xe0\\x82\\x9b");
+  EXPECT_EQ(printable("\xf0\x80\x82\x9b"), "\\xf0\\x80\\x82\\x9b");
+  EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");                        // a surrogate
+  EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");            // above U+10FFFF
+  EXPECT_EQ(printable("\xf8\x88\x80\x80\x80"), "\\xf8\\x88\\x80\\x80\\x80");
+}
+
+/// Whatever bytes come: what is shown is UTF-8 without anything to obey, and showing that again changes nothing.
+TEST(Printable, OfAnyBytesIsSafeAndStaysAsItIs) {
+  for (unsigned first = 0; first < 256; ++first) {
+    for (unsigned second = 0; second < 256; ++second) {
+      const std::string text{'x', static_cast<char>(first), static_cast<char>(second), 'y'};
+      const std::string shown = printable(text);
+      ASSERT_EQ(printable(shown), shown);
+      ASSERT_TRUE(shown.starts_with('x') && shown.ends_with('y')) << shown;
+      for (const char c : shown) {
+        ASSERT_TRUE(static_cast<unsigned char>(c) >= 0x20 && c != 0x7f) << shown;
+      }
+    }
+  }
+}
+
+TEST(Printable, CutsBetweenCharacters) {
+  EXPECT_EQ(printable("äöü", 2), "äö…");
+  EXPECT_EQ(printable("äö", 2), "äö");
+  EXPECT_EQ(printable("\u202ea", 1), "\\u202e…");
+}
+
+TEST(Printable, LinesStayWhereTheyGoOnWithASpace) {
+  EXPECT_EQ(printable_lines("a:\n  b\tc"), "a:\n  b\tc");
+  EXPECT_EQ(printable_lines("a\nb\n"), "a\\x0ab\\x0a");
+  EXPECT_EQ(printable_lines("a\r\n\u009b"), "a\\x0d\\x0a\\u009b");
+}
+
 }  // namespace
 }  // namespace framewire

@@ -2,6 +2,7 @@
 import os
 import socket
 import subprocess
+import unittest
 
 import harness
 
@@ -115,6 +116,26 @@ class BadInput(harness.EndToEnd):
         viewer = self.view("127.0.0.1:1", headless=False, environment=self.environment(DISPLAY=":31999"))
         self.ends(viewer, harness.FAILED)
         self.one_sentence(viewer, "':31999'", "--headless")
+
+    @unittest.skipIf(harness.IS_SANITIZED, "a sanitizer needs more than these limits")
+    def test_limits_too_low_to_draw(self):
+        """Drivers and fonts do not say what they lack: they blame something else, or crash."""
+        for limit, *wanted in (("--nofile=8", "8 files open at once", "needs 64", "ulimit -n"), ("--nofile=5", "5 files", "ulimit -n"),
+                               ("--as=400000000", "400.0 MB of address space", "ulimit -v")):
+            programs = [self.view("127.0.0.1:1", prefix=["prlimit", limit]),
+                        self.view("127.0.0.1:1", headless=False, prefix=["prlimit", limit])]
+            if limit != "--nofile=5":  # then a sender does not come as far as its scene
+                programs.append(self.send("gl:", "--size", "64x36", prefix=["prlimit", limit]))
+            for program in programs:
+                with self.subTest(str(program)):
+                    self.ends(program, harness.FAILED)
+                    self.one_sentence(program, *wanted)
+
+    @unittest.skipIf(harness.IS_SANITIZED, "a sanitizer needs more than these limits")
+    def test_a_soft_limit_of_files_is_raised(self):
+        viewer = self.view("127.0.0.1:1", "--retry", "1s", prefix=["prlimit", "--nofile=8:1024"])
+        self.ends(viewer, harness.LOST)
+        self.one_sentence(viewer, "nothing listens")
 
     def test_statistics_that_cannot_be_written(self):
         for program in (self.start(harness.BIN / SEND, "pattern", "--size", "64x36", "--stats", "/no/such/stats.json"),

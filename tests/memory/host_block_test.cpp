@@ -3,14 +3,18 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
+#include <memory>
+#include <span>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "base/error.hpp"
 
@@ -99,6 +103,82 @@ TEST(HostBlock, PrivateMemoryIsWholePagesOfZeroes) {
   EXPECT_EQ(block->memfd(), -1);
   EXPECT_THROW(HostBlock::create_private("test", 0), Error);
   EXPECT_THROW(HostBlock::create_private("test", available_memory_bytes() + (std::uint64_t{1} << 40)), Error);
+}
+
+/// What is resident of this process, files in memory included.
+std::int64_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  std::int64_t all_pages = 0;
+  std::int64_t resident_pages = 0;
+  file >> all_pages >> resident_pages;
+  return resident_pages * ::sysconf(_SC_PAGESIZE);
+}
+
+/// Gigabytes take seconds: whoever has to end meanwhile must not wait for the rest.
+TEST(HostBlock, IsGivenUpBetweenPieces) {
+  constexpr std::int64_t tolerance_bytes = 12 << 20;
+  constexpr std::uint64_t size_bytes = 8 * allocation_piece_bytes;
+  for (const bool is_private : {true, false}) {
+    const std::int64_t before_bytes = resident_bytes();
+    int asked = 0;
+    const StopCheck stop = [&] {
+      const auto wanted_bytes = static_cast<std::int64_t>(allocation_piece_bytes) * asked;
+      EXPECT_NEAR(static_cast<double>(resident_bytes() - before_bytes), static_cast<double>(wanted_bytes), tolerance_bytes);
+      return ++asked == 3;
+    };
+    try {
+      is_private ? HostBlock::create_private("slots", size_bytes, stop) : HostBlock::create("slots", size_bytes, stop);
+      ADD_FAILURE() << "it was not given up";
+    } catch (const AllocationStopped& error) {
+      EXPECT_NE(std::string(error.what()).find("slots"), std::string::npos);
+    }
+    EXPECT_EQ(asked, 3);
+    EXPECT_LT(resident_bytes() - before_bytes, tolerance_bytes);
+  }
+}
+
+TEST(HostBlock, ThatNobodyStopsIsAllThere) {
+  int asked = 0;
+  const StopCheck stop = [&] { return ++asked > 1000; };
+  const auto block = HostBlock::create("test", 2 * allocation_piece_bytes + 1, stop);
+  EXPECT_EQ(asked, 3);
+  block->bytes().back() = std::byte{1};
+  struct stat status {};
+  ASSERT_EQ(::fstat(block->memfd(), &status), 0);
+  EXPECT_GE(static_cast<std::uint64_t>(status.st_blocks) * 512, block->bytes().size());
+}
+
+/// Whether the kernel could read that byte for us.
+bool is_accessible(const std::byte* place) {
+  const FileDescriptor memfd(::memfd_create("test", MFD_CLOEXEC));
+  return ::write(memfd.get(), place, 1) == 1;
+}
+
+/// Blocks of one size that are made one after another come to lie side by side where nothing guards them.
+TEST(HostBlock, IsGuardedOnBothSides) {
+  for (const std::uint64_t size_bytes : {std::uint64_t{4096}, std::uint64_t{10'000}, std::uint64_t{4} << 20}) {
+    std::vector<std::shared_ptr<HostBlock>> blocks;
+    for (int i = 0; i < 4; ++i) {
+      blocks.push_back(HostBlock::create_private("private", size_bytes));
+    }
+    for (int i = 0; i < 4; ++i) {
+      blocks.push_back(HostBlock::create("shared", size_bytes));
+      blocks.push_back(HostBlock::map_read_only(copy_of(*blocks.back()), size_bytes));
+    }
+    for (const auto& block : blocks) {
+      const std::span<std::byte> bytes = block->bytes();
+      EXPECT_TRUE(is_accessible(&bytes.front()));
+      EXPECT_TRUE(is_accessible(&bytes.back()));
+      EXPECT_FALSE(is_accessible(bytes.data() - 1)) << size_bytes;
+      EXPECT_FALSE(is_accessible(bytes.data() + bytes.size())) << size_bytes;
+    }
+  }
+}
+
+TEST(HostBlock, BeginsWhereHugePagesDo) {
+  for (const auto& block : {HostBlock::create_private("test", 5 << 20), HostBlock::create("test", 5 << 20)}) {
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block->bytes().data()) % (std::uintptr_t{2} << 20), 0U);
+  }
 }
 
 TEST(HostBlock, MoreThanThereIsIsRefusedBeforeItIsTaken) {

@@ -92,6 +92,31 @@ TEST(Messages, ARefusalCarriesItsSentence) {
   }
 }
 
+/// Wherever a peer's words come to stand: nothing in them steers a terminal, or begins a line of its own.
+TEST(Messages, WordsOfAPeerArePrintable) {
+  const std::string evil = "a\u009b2J\u202eb\nframewire-view: all well";
+  const std::string shown = "a\\u009b2J\\u202eb\\x0aframewire-view: all well";
+  const HelloMessage hello = read_hello(to_json(HelloMessage{.role = evil, .program = evil}));
+  EXPECT_EQ(hello.role, shown);
+  EXPECT_EQ(hello.program, shown);
+  const OfferMessage offer = read_offer(to_json(OfferMessage{.session = "00",
+                                                             .streams = {{evil, 1, Delivery::latest, evil}},
+                                                             .links = {},
+                                                             .why_no_rdma = evil}));
+  EXPECT_EQ(offer.streams.at(0).name, shown);
+  EXPECT_EQ(offer.streams.at(0).description, shown);
+  EXPECT_EQ(offer.why_no_rdma, shown);
+  EXPECT_EQ(read_choose(to_json(ChooseMessage{.token = {}, .why = evil})).why, shown);
+  EXPECT_EQ(read_bye(to_json(ByeMessage{.reason = evil, .statistics = {}})).reason, shown);
+  EXPECT_EQ(read_no_link(no_link(evil)), shown);
+  try {
+    read_offer({{"type", "offer"}, {"session", "00"}, {"streams", {{{"type", evil}}}}});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("'" + shown + "'"), std::string::npos) << error.what();
+  }
+}
+
 TEST(Messages, FieldsAndLinksOfANewerPeerArePassedOver) {
   json offer = to_json(OfferMessage{"00", {{"a", 0, Delivery::latest, ""}}, {LinkKind::tcp}});
   offer["links"].push_back("quantum");

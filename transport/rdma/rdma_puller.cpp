@@ -99,7 +99,7 @@ std::string RdmaPuller::note() const {
 
 std::optional<RingAccess> RdmaPuller::begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes,
                                                   std::uint32_t ring_slots, const std::optional<PoolAccess>& pool) {
-  require_possible_ring(slot_bytes, ring_slots);
+  require_possible_ring(slot_bytes, ring_slots, 0);
   if (!pool || pool->slots == 0 || pool->slots > max_pool_slots) {
     throw Error::failed("the sender did not say where its pool is");
   }
@@ -112,7 +112,7 @@ std::optional<RingAccess> RdmaPuller::begin_epoch(std::uint32_t epoch, std::uint
             .is_held = std::vector<bool>(ring_slots, false)};
   const unsigned ordering = relaxed_ordering_ ? relaxed : 0U;
   ring.slots = register_block(end_.connection().domain(),
-                              HostBlock::create_private("pulled frames", ring.stride_bytes * ring_slots),
+                              HostBlock::create_private("pulled frames", ring.stride_bytes * ring_slots, stop_check()),
                               landing_access(end_.connection().grants()) | ordering);
   for (std::uint32_t i = ring_slots; i > 0; --i) {
     ring.free_slots.push_back(static_cast<std::uint16_t>(i - 1));

@@ -55,13 +55,17 @@ void RdmaReceiver::drain() noexcept {
 std::optional<RingAccess> RdmaReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes,
                                                     std::uint32_t ring_slots,
                                                     const std::optional<PoolAccess>& /*pool*/) {
-  require_possible_ring(slot_bytes, ring_slots);
+  std::uint64_t waiting_bytes = 0;
   {
     const std::scoped_lock lock(end_.mutex());
     require_room_for_ring(rings_.size());
+    for (const auto& waiting : rings_) {
+      waiting_bytes += waiting->payload_block()->bytes().size();
+    }
   }
+  require_possible_ring(slot_bytes, ring_slots, waiting_bytes);
   auto ring = std::make_shared<RdmaRing>(end_.connection().domain(), epoch, slot_bytes, ring_slots,
-                                         end_.connection().grants().has_windows, relaxed_ordering_);
+                                         end_.connection().grants().has_windows, relaxed_ordering_, stop_check());
   bind(*ring);
   RingAccess access = ring->access();
   access.receive_depth = end_.connection().grants().receive_depth;

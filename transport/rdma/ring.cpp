@@ -7,7 +7,7 @@
 namespace framewire {
 
 RdmaRing::RdmaRing(const std::shared_ptr<ibv_pd>& domain, std::uint32_t epoch, std::uint64_t slot_bytes,
-                   std::uint32_t slots, bool has_windows, bool relaxed_ordering)
+                   std::uint32_t slots, bool has_windows, bool relaxed_ordering, const StopCheck& stop)
     : is_lent(slots, true),
       next_slice(slots, 0),
       epoch_(epoch),
@@ -19,9 +19,10 @@ RdmaRing::RdmaRing(const std::shared_ptr<ibv_pd>& domain, std::uint32_t epoch, s
   constexpr unsigned relaxed = IBV_ACCESS_RELAXED_ORDERING;
   const unsigned ordering = relaxed_ordering ? relaxed : 0U;
   const std::string name = std::to_string(slots) + " ring slots";
-  payload_window_ = make_window(domain, HostBlock::create_private(name, stride_bytes_ * slots), has_windows, ordering);
-  cells_window_ =
-      make_window(domain, HostBlock::create_private(name, cell_stride_bytes * cells_per_slot_ * slots), has_windows, 0);
+  payload_window_ =
+      make_window(domain, HostBlock::create_private(name, stride_bytes_ * slots, stop), has_windows, ordering);
+  cells_window_ = make_window(
+      domain, HostBlock::create_private(name, cell_stride_bytes * cells_per_slot_ * slots, stop), has_windows, 0);
 }
 
 RdmaRing::Window RdmaRing::make_window(const std::shared_ptr<ibv_pd>& domain,

@@ -16,7 +16,7 @@ class RdmaRing {
  public:
   /// Allocates and registers. `has_windows`: access comes by bind_requests(), and by nothing else. Throws Error.
   RdmaRing(const std::shared_ptr<ibv_pd>& domain, std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t slots,
-           bool has_windows, bool relaxed_ordering);
+           bool has_windows, bool relaxed_ordering, const StopCheck& stop);
 
   [[nodiscard]] std::uint32_t epoch() const noexcept { return epoch_; }
   [[nodiscard]] std::uint64_t slot_bytes() const noexcept { return slot_bytes_; }

@@ -18,15 +18,16 @@ constexpr std::size_t most_text_bytes = 4096;
 constexpr std::size_t most_streams = 64;
 
 Error wrong_field(const json& message, const std::string& field) {
-  return Error::failed("the peer's '" + message_type(message) + "' message has no usable '" + field + "'");
+  return Error::failed("the peer's " + quote(message_type(message)) + " message has no usable '" + field + "'");
 }
 
+/// As it may go to a terminal, wherever it comes to stand: names, roles and programs too.
 std::string text_field(const json& message, const std::string& field) {
   const auto found = message.find(field);
   if (found == message.end() || !found->is_string() || found->get_ref<const std::string&>().size() > most_text_bytes) {
     throw wrong_field(message, field);
   }
-  return found->get<std::string>();
+  return printable(found->get_ref<const std::string&>());
 }
 
 /// What a peer says to people.

@@ -8,6 +8,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "transport/ring_limits.hpp"
 #include "transport/session/data_wait.hpp"
 #include "transport/session/handshake.hpp"
 #include "transport/session/rdma_data.hpp"
@@ -225,6 +226,7 @@ void ViewerSession::open_link(const OfferMessage& offer, ChooseMessage choice, D
                       ? await_sender(way, connection, *token, terms)
                       : dial_data(*way.dial, go.rdma_port, Token::from_hex(go.token), connection, terms);
   link_ = make_receiver_link(choice.link, std::move(path), terms);
+  link_->set_stop_check(std::move(terms.stop_check));
 }
 
 /// What the sender said of a link that was given up, before it heard of that, is passed over.
@@ -320,6 +322,9 @@ void ViewerSession::handle(const nlohmann::json& message) {
     if (epoch.number <= epoch_) {
       throw Error::failed("the sender announced format " + std::to_string(epoch.number) + " after format " +
                           std::to_string(epoch_));
+    }
+    if (const std::string fault = find_ring_fault(epoch.format, epoch.slot_bytes, epoch.ring_slots); !fault.empty()) {
+      refuse(*authenticated_.channel, fault);
     }
     const auto access = begin_epoch_of_link(epoch);
     epoch_ = epoch.number;

@@ -24,11 +24,11 @@ constexpr std::size_t buffer_bytes = std::size_t{32} * 1024;
 
 }  // namespace
 
-TcpRing::TcpRing(std::uint32_t ring_epoch, std::uint64_t bytes_per_slot, std::uint32_t slots)
+TcpRing::TcpRing(std::uint32_t ring_epoch, std::uint64_t bytes_per_slot, std::uint32_t slots, const StopCheck& stop)
     : epoch(ring_epoch),
       slot_bytes(bytes_per_slot),
       stride_bytes(slot_stride_bytes(bytes_per_slot)),
-      block(HostBlock::create_private(std::to_string(slots) + " ring slots", stride_bytes * slots)),
+      block(HostBlock::create_private(std::to_string(slots) + " ring slots", stride_bytes * slots, stop)),
       is_lent(slots) {
   for (auto& lent : is_lent) {
     lent.store(true, std::memory_order_relaxed);
@@ -55,10 +55,17 @@ TcpReceiver::~TcpReceiver() {
 std::optional<RingAccess> TcpReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes,
                                                    std::uint32_t ring_slots,
                                                    const std::optional<PoolAccess>& /*pool*/) {
-  require_possible_ring(slot_bytes, ring_slots);
-  auto ring = std::make_shared<TcpRing>(epoch, slot_bytes, ring_slots);
+  std::uint64_t waiting_bytes = 0;
+  {
+    const std::scoped_lock lock(mutex_);
+    require_room_for_ring(rings_.size());
+    for (const auto& waiting : rings_) {
+      waiting_bytes += waiting->block->bytes().size();
+    }
+  }
+  require_possible_ring(slot_bytes, ring_slots, waiting_bytes);
+  auto ring = std::make_shared<TcpRing>(epoch, slot_bytes, ring_slots, stop_check());
   const std::scoped_lock lock(mutex_);
-  require_room_for_ring(rings_.size());
   rings_.push_back(std::move(ring));
   return std::nullopt;
 }

@@ -20,7 +20,7 @@ namespace framewire {
 /// The slots of one epoch at the viewer. Slots belong to the sender until it announced a frame in them, then to the
 /// viewer.
 struct TcpRing {
-  TcpRing(std::uint32_t ring_epoch, std::uint64_t bytes_per_slot, std::uint32_t slots);
+  TcpRing(std::uint32_t ring_epoch, std::uint64_t bytes_per_slot, std::uint32_t slots, const StopCheck& stop);
 
   std::uint32_t epoch;
   std::uint64_t slot_bytes;

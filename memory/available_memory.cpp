@@ -1,0 +1,165 @@
+#include "memory/available_memory.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <limits>
+#include <optional>
+#include <span>
+#include <sstream>
+#include <string_view>
+
+namespace framewire {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What the two versions call their files: Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst.
+struct GroupFiles {
+  std::array<std::string_view, 2> limits;  // the second may be empty
+  std::string_view usage;
+  std::array<std::string_view, 2> droppable;  // fields of memory.stat; files in memory (shmem) are not among them
+};
+
+constexpr GroupFiles files_of_version_2{
+    {"memory.max", "memory.high"}, "memory.current", {"active_file", "inactive_file"}};
+constexpr GroupFiles files_of_version_1{
+    {"memory.limit_in_bytes", ""}, "memory.usage_in_bytes", {"total_active_file", "total_inactive_file"}};
+
+/// A hierarchy as it is mounted here.
+struct GroupMount {
+  fs::path root;  // which of its groups stands at the mount point
+  fs::path point;
+};
+
+/// Nothing where there is no such file, or no number in it ("max").
+std::optional<std::uint64_t> read_number(const fs::path& file) {
+  std::ifstream stream(file);
+  std::uint64_t number = 0;
+  return stream >> number ? std::optional(number) : std::nullopt;
+}
+
+/// The sum of those fields of a file of "name value" lines that are in `wanted`; a colon behind the name is passed over.
+std::optional<std::uint64_t> read_fields(const fs::path& file, std::span<const std::string_view> wanted) {
+  std::ifstream stream(file);
+  std::optional<std::uint64_t> sum;
+  std::string name;
+  std::uint64_t value = 0;
+  while (stream >> name >> value) {
+    if (name.ends_with(':')) {
+      name.pop_back();
+    }
+    if (std::ranges::find(wanted, name) != wanted.end()) {
+      sum = sum.value_or(0) + value;
+    }
+    stream.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+  }
+  return sum;
+}
+
+bool has_word(const std::string& list, std::string_view wanted) {
+  std::istringstream words(list);
+  for (std::string word; std::getline(words, word, ',');) {
+    if (word == wanted) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// proc_pid_mountinfo(5): "36 35 98:0 ROOT POINT OPTIONS … - TYPE SOURCE OPTIONS".
+std::optional<GroupMount> find_mount(const fs::path& root, bool is_version_2) {
+  std::ifstream file(root / "proc/self/mountinfo");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t dash = line.find(" - ");
+    if (dash == std::string::npos) {
+      continue;
+    }
+    std::istringstream front(line.substr(0, dash));
+    std::istringstream back(line.substr(dash + 3));
+    std::array<std::string, 5> before;
+    std::array<std::string, 3> behind;
+    for (std::string& word : before) {
+      front >> word;
+    }
+    for (std::string& word : behind) {
+      back >> word;
+    }
+    if (is_version_2 ? behind[0] == "cgroup2" : behind[0] == "cgroup" && has_word(behind[2], "memory")) {
+      return GroupMount{before[3], before[4]};
+    }
+  }
+  return std::nullopt;
+}
+
+/// Which group of the hierarchy this process is in: proc_pid_cgroup(5), "0::PATH" and "4:cpu,memory:PATH".
+std::optional<fs::path> find_group(const fs::path& root, bool is_version_2) {
+  std::ifstream file(root / "proc/self/cgroup");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t first = line.find(':');
+    const std::size_t second = line.find(':', first == std::string::npos ? first : first + 1);
+    if (second == std::string::npos) {
+      continue;
+    }
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    if (is_version_2 ? line.starts_with("0::") : has_word(controllers, "memory")) {
+      return line.substr(second + 1);
+    }
+  }
+  return std::nullopt;
+}
+
+void take_less(AvailableMemory& found, const fs::path& root, const fs::path& group, const GroupFiles& files) {
+  const fs::path folder = root / group.relative_path();
+  const auto used = read_number(folder / files.usage);
+  if (!used) {
+    return;  // the hierarchy's own root has none
+  }
+  const std::uint64_t droppable = std::min(*used, read_fields(folder / "memory.stat", files.droppable).value_or(0));
+  for (const std::string_view name : files.limits) {
+    const auto limit = name.empty() ? std::nullopt : read_number(folder / name);
+    if (!limit) {
+      continue;
+    }
+    // Never 0, which says that nothing is known.
+    const std::uint64_t left = std::max<std::uint64_t>(*limit - std::min(*limit, *used - droppable), 1);
+    if (found.bytes == 0 || left < found.bytes) {
+      found = {.bytes = left, .limited_by = (group / name).string()};
+    }
+  }
+}
+
+void take_groups(AvailableMemory& found, const fs::path& root, bool is_version_2) {
+  const auto mount = find_mount(root, is_version_2);
+  const auto group = find_group(root, is_version_2);
+  if (!mount || !group) {
+    return;
+  }
+  // Seen from a container that has kept its host's names, the mount point is some group's, and ours lies below that. What
+  // lies elsewhere cannot be seen; the mount point's own limits may still hold.
+  const fs::path below = group->lexically_relative(mount->root);
+  const bool is_visible = !below.empty() && *below.begin() != "..";
+  fs::path at = mount->point;
+  take_less(found, root, at, is_version_2 ? files_of_version_2 : files_of_version_1);
+  for (const fs::path& part : is_visible && below != "." ? below : fs::path()) {
+    at /= part;
+    take_less(found, root, at, is_version_2 ? files_of_version_2 : files_of_version_1);
+  }
+}
+
+}  // namespace
+
+AvailableMemory available_memory(const std::filesystem::path& root) {
+  constexpr std::array<std::string_view, 1> wanted{"MemAvailable"};
+  AvailableMemory found{.bytes = read_fields(root / "proc/meminfo", wanted).value_or(0) * 1024};
+  take_groups(found, root, true);
+  take_groups(found, root, false);
+  return found;
+}
+
+std::uint64_t available_memory_bytes() {
+  return available_memory().bytes;
+}
+
+}  // namespace framewire

@@ -1,0 +1,202 @@
+// What a viewer makes of the rings that a sender announces, and that whoever stops a program does not wait for gigabytes.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "tests/base/eventually.hpp"
+#include "tests/base/temporary_folder.hpp"
+#include "transport/control/authenticate.hpp"
+#include "transport/control/dial.hpp"
+#include "transport/ring_limits.hpp"
+#include "transport/session/data_link.hpp"
+#include "transport/session/handshake.hpp"
+#include "transport/session/messages.hpp"
+#include "transport/stream.hpp"
+#include "transport/subscriber.hpp"
+
+namespace {
+
+/// Called for every whole piece that is populated, instead of that.
+std::atomic<const std::function<void()>*> on_piece = nullptr;
+
+class PieceHook {
+ public:
+  explicit PieceHook(std::function<void()> hook) : hook_(std::move(hook)) { on_piece = &hook_; }
+  PieceHook(const PieceHook&) = delete;
+  PieceHook& operator=(const PieceHook&) = delete;
+  ~PieceHook() { on_piece = nullptr; }
+
+ private:
+  std::function<void()> hook_;
+};
+
+}  // namespace
+
+/// Stands before the C library's.
+extern "C" int madvise(void* address, std::size_t size_bytes, int advice) noexcept {
+  const auto* const hook = on_piece.load();
+  if (hook != nullptr && advice == MADV_POPULATE_WRITE && size_bytes == framewire::allocation_piece_bytes) {
+    (*hook)();
+    return 0;
+  }
+  return static_cast<int>(::syscall(SYS_madvise, address, size_bytes, advice));
+}
+
+namespace framewire {
+namespace {
+
+using test::eventually;
+using test::patience_ns;
+
+constexpr std::uint64_t mib = std::uint64_t{1} << 20;
+
+StreamFormat picture(std::uint32_t width, std::uint32_t height) {
+  return {.layout = packed_layout(PixelFormat::rgba, width, height), .colour = {}};
+}
+
+StreamFormat bytes(std::uint64_t count) {
+  return {.layout = bytes_layout(count), .colour = {}};
+}
+
+TEST(RingFault, IsNoneWhereASlotHoldsOneFrame) {
+  EXPECT_EQ(find_ring_fault(picture(3840, 2160), 3840 * 2160 * 4, 3), "");
+  EXPECT_EQ(find_ring_fault(picture(16, 16), 1024 + slot_slack_bytes, most_picture_slots), "");
+  EXPECT_EQ(find_ring_fault(bytes(64 * mib), 64 * mib, 256), "");
+  EXPECT_EQ(find_ring_fault(bytes(1), 1, 1024), "");
+}
+
+TEST(RingFault, NamesWhatDoesNotFitTheFormat) {
+  EXPECT_NE(find_ring_fault(picture(16, 16), 1024 + slot_slack_bytes + 1, 3).find("has 1024"), std::string::npos);
+  EXPECT_NE(find_ring_fault(picture(16, 16), 1023, 3).find("has 1024"), std::string::npos);
+  EXPECT_NE(find_ring_fault(bytes(0), max_slot_bytes, 3).find("has 0"), std::string::npos);
+  EXPECT_NE(find_ring_fault(picture(16, 16), 1024, most_picture_slots + 1).find("at most 64"), std::string::npos);
+  EXPECT_NE(find_ring_fault(bytes(64 * mib), 64 * mib, 257).find("17.2 GB"), std::string::npos);
+}
+
+std::string why_not_possible(std::uint64_t slot_bytes, std::uint32_t slots, std::uint64_t waiting_bytes) {
+  try {
+    require_possible_ring(slot_bytes, slots, waiting_bytes);
+    return {};
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+TEST(PossibleRing, TakesAtMostHalfOfWhatIsFree) {
+  EXPECT_EQ(why_not_possible(1000, 3, 0), "");
+  EXPECT_NE(why_not_possible(max_slot_bytes, 1024, 0).find("half of the memory"), std::string::npos);
+  EXPECT_NE(why_not_possible(0, 3, 0).find("not possible"), std::string::npos);
+  EXPECT_NE(why_not_possible(1000, 1025, 0).find("not possible"), std::string::npos);
+  // Rings that no frame comes for count, and so do not halve what is left again and again.
+  EXPECT_NE(why_not_possible(1000, 3, available_memory_bytes() * 2).find("beside others"), std::string::npos);
+}
+
+/// A sender by hand, and a viewer that listens.
+class AnnouncedRing : public testing::Test {
+ protected:
+  AnnouncedRing() {
+    ::setenv("XDG_CONFIG_HOME", folder_.path().c_str(), 1);
+    SubscriberOptions options{.endpoint = {}, .stream = {}, .delivery = {}};
+    options.endpoint.listen = HostPort{"127.0.0.1", 0};
+    options.endpoint.allowed_links = {LinkKind::tcp};
+    subscriber_.emplace(options, log_);
+    sender_ = authenticate_dialler(dial(address(), monotonic_ns() + patience_ns), {});
+    exchange_hellos(*sender_.channel, "sender", "test", {"viewer"});
+    const SessionId session = random_session_id();
+    sender_.channel->send(to_json(OfferMessage{.session = to_hex(session),
+                                               .streams = {{.name = "test", .number = 1, .description = {}}},
+                                               .links = {LinkKind::tcp}}));
+    const ChooseMessage choice = read_choose(hear());
+    sender_.channel->send(to_json(ConnectMessage{}));
+    path_ = dial_data(address(), 0, Token::from_hex(choice.token), {session, LinkKind::tcp, 0},
+                      {.peer_timeout_ns = patience_ns});
+  }
+
+  [[nodiscard]] HostPort address() const { return {"127.0.0.1", subscriber_->port()}; }
+  nlohmann::json hear() { return sender_.channel->receive(monotonic_ns() + patience_ns); }
+
+  nlohmann::json hear(const std::string& type) {
+    for (;;) {
+      auto message = hear();
+      if (message_type(message) == type) {
+        return message;
+      }
+    }
+  }
+
+  void announce(const StreamFormat& format, std::uint64_t slot_bytes, std::uint32_t slots) {
+    sender_.channel->send(
+        to_json(EpochMessage{.number = 1, .format = format, .slot_bytes = slot_bytes, .ring_slots = slots}));
+  }
+
+  test::TemporaryFolder folder_;
+  Log log_{stderr, "test", false};
+  std::optional<Subscriber> subscriber_;
+  Authenticated sender_;
+  DataPath path_;
+};
+
+TEST_F(AnnouncedRing, ThatFitsIsMade) {
+  announce(picture(16, 16), 1024, 3);
+  EXPECT_EQ(read_ready(hear("ready")).ring_slots, 3U);
+}
+
+/// An authenticated sender could have the viewer take all the memory there is.
+TEST_F(AnnouncedRing, ThatDoesNotIsRefusedAtBothEnds) {
+  announce(picture(16, 16), 64 * mib, 4);
+  const auto refusal = hear();
+  EXPECT_EQ(message_type(refusal), "refused");
+  EXPECT_NE(refusal.value("text", "").find("67108864 bytes, where a frame of the format it announces has 1024"),
+            std::string::npos)
+      << refusal;
+  EXPECT_TRUE(eventually([&] { return subscriber_->status().state == SubscriberState::lost; }));
+  EXPECT_NE(subscriber_->status().sentence.find("67108864"), std::string::npos) << subscriber_->status().sentence;
+}
+
+TEST_F(AnnouncedRing, IsGivenUpWhenTheViewerCloses) {
+  std::atomic<int> pieces = 0;
+  std::atomic<bool> has_said_bye = false;
+  const PieceHook hook([&] {
+    if (++pieces == 2) {
+      EXPECT_TRUE(eventually([&] { return has_said_bye.load(); }));
+    }
+  });
+  ASSERT_TRUE(eventually([&] { return subscriber_->status().state == SubscriberState::connected; }));
+  announce(bytes(256 * mib), 256 * mib, 4);
+  ASSERT_TRUE(eventually([&] { return pieces == 2; }));
+  std::thread closing([&] { subscriber_->close({}); });
+  EXPECT_EQ(message_type(hear("bye")), "bye");
+  has_said_bye = true;
+  closing.join();
+  EXPECT_EQ(pieces, 2);
+}
+
+TEST(AnnouncedPool, IsGivenUpWhenItsStreamStops) {
+  Stream stream({.name = "test"});
+  int pieces = 0;
+  const PieceHook hook([&] {
+    if (++pieces == 2) {
+      stream.stop();
+    }
+  });
+  stream.begin_epoch(bytes(64 * mib));
+  EXPECT_EQ(pieces, 2);
+  EXPECT_FALSE(stream.format());
+  EXPECT_FALSE(stream.claim());
+}
+
+}  // namespace
+}  // namespace framewire
