@@ -47,7 +47,7 @@ struct OutgoingFrame {
 
 enum class Offer {
   accepted,   // the link holds the slot until collect() names it
-  no_credit,  // every ring slot is in use: offer again after collect()
+  no_credit,  // every ring slot is in use, or the send queue is bounded and full: offer again after collect()
   closed,     // never again
 };
 
@@ -72,9 +72,17 @@ struct PoolAccess {
   std::uint32_t slots = 0;
 };
 
+/// Wakes the peer of a link. Shared, because the link may be gone when it is called.
+class PeerWaker {
+ public:
+  virtual ~PeerWaker() = default;
+  /// Never waits, whatever the peer does. Any thread, and under no mutex.
+  virtual void wake() noexcept = 0;
+};
+
 /// The sender's end. Owned by its session. begin_epoch(), descriptor(), on_readable() and fault() belong to the
-/// session's thread; epoch_ready(), offer(), collect(), arm() and frames_acknowledged() are called under the stream's
-/// mutex by any thread, or by the session's once the stream is left, and never wait; state() by any.
+/// session's thread; epoch_ready(), offer(), take_waker(), collect(), arm() and frames_acknowledged() are called under
+/// the stream's mutex by any thread, or by the session's once the stream is left, and never wait; state() by any.
 class SenderLink {
  public:
   virtual ~SenderLink() = default;
@@ -90,8 +98,16 @@ class SenderLink {
 
   /// Whether it can send what stands in a file, without a copy to a slot.
   [[nodiscard]] virtual bool takes_files() const noexcept { return false; }
+  /// Under `latest` whoever owns the link calls this before the first offer. From then on a frame is taken only while
+  /// few of those before have yet to leave (tcp: none, rdma: one); else there is no credit. So the newest frame waits
+  /// at the outlet, where a newer one replaces it. collect() and arm() tell of a frame that has left, as of a credit. A
+  /// link without a queue has nothing to do.
+  virtual void bound_send_queue() noexcept {}
   /// Hands over one frame of the newest ready epoch.
   virtual Offer offer(const OutgoingFrame& frame) noexcept = 0;
+  /// What has to wake the peer for what was offered since the last call; mostly nothing. For the caller of offer(),
+  /// who calls it when the stream's mutex is free again.
+  [[nodiscard]] virtual std::shared_ptr<PeerWaker> take_waker() noexcept { return nullptr; }
 
   /// Names pool slots that the link let go of since the last call; at most let_go.size(). Also takes in credits.
   virtual std::size_t collect(std::span<PoolSlot> let_go) noexcept = 0;

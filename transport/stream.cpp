@@ -33,6 +33,7 @@ std::chrono::steady_clock::time_point as_time_point(std::int64_t monotonic) {
 
 Stream::Stream(StreamOptions options) : options_(std::move(options)), next_sequence_(options_.first_sequence) {
   outlets_.reserve(options_.max_viewers + 1);
+  wakers_.resize(options_.max_viewers + 1);
 }
 
 Stream::~Stream() {
@@ -65,18 +66,23 @@ void Stream::begin_epoch(const StreamFormat& format, std::uint64_t slot_bytes) {
 }
 
 std::optional<ClaimedSlot> Stream::claim() {
+  Wakes wakes(wakers_);
   std::unique_lock lock(mutex_);
   for (;;) {
     if (!may_go_on()) {
       return std::nullopt;
     }
-    if (auto slot = take_slot_if_room()) {
+    if (auto slot = take_slot_if_room(wakes)) {
       spin_.found(slot->begun_ns());
       return slot;
     }
-    if (spin_.look_again(options_.wait)) {
+    const bool looks_again = spin_.look_again(options_.wait);
+    if (looks_again || !wakes.empty()) {
       lock.unlock();  // the sessions' turn
-      spin_.pause(options_.wait);
+      wakes.wake();
+      if (looks_again) {
+        spin_.pause(options_.wait);
+      }
       lock.lock();
     } else if (must_wait_to_collect()) {
       wait_for_change(lock);
@@ -93,13 +99,15 @@ void Stream::wait_for_change(std::unique_lock<std::mutex>& lock) {
 }
 
 std::optional<ClaimedSlot> Stream::claim_now() {
+  Wakes wakes(wakers_);
   const std::scoped_lock lock(mutex_);
-  return take_slot_if_room();
+  return take_slot_if_room(wakes);
 }
 
 std::optional<ClaimedSlot> Stream::try_claim() {
+  Wakes wakes(wakers_);
   const std::scoped_lock lock(mutex_);
-  auto slot = take_slot_if_room();
+  auto slot = take_slot_if_room(wakes);
   if (!slot && may_go_on()) {
     ++frames_dropped_at_source_;
   }
@@ -112,6 +120,7 @@ bool Stream::takes_files() const {
 }
 
 void Stream::publish(ClaimedSlot slot, const FrameInfo& info) {
+  Wakes wakes(wakers_);
   const std::scoped_lock lock(mutex_);
   const Epoch& epoch = epochs_.back();
   const PoolSlot pool_slot{slot.pool_->epoch(), slot.index_};
@@ -137,7 +146,7 @@ void Stream::publish(ClaimedSlot slot, const FrameInfo& info) {
   --frames_claimed_;
   for (Outlet* outlet : outlets_) {
     queue(*outlet, frame);
-    offer_waiting(*outlet);
+    offer_waiting(*outlet, wakes);
   }
   if (epoch.pool->board() != nullptr) {
     epoch.pool->put_up(pool_slot.index, frame.header);
@@ -183,34 +192,14 @@ void Stream::finish() {
   wake_sessions();
 }
 
-bool Stream::is_finished() const {
-  const std::scoped_lock lock(mutex_);
-  return finished_;
-}
-
 std::optional<StreamFormat> Stream::format() const {
   const std::scoped_lock lock(mutex_);
   return epochs_.empty() ? std::nullopt : std::optional(epochs_.back().format);
 }
 
-std::uint64_t Stream::frames_produced() const {
-  const std::scoped_lock lock(mutex_);
-  return frames_produced_;
-}
-
 std::int64_t Stream::produced_over_ns() const {
   const std::scoped_lock lock(mutex_);
   return last_frame_ns_ - first_frame_ns_;
-}
-
-std::uint64_t Stream::frames_dropped_at_source() const {
-  const std::scoped_lock lock(mutex_);
-  return frames_dropped_at_source_;
-}
-
-std::uint32_t Stream::viewer_count() const {
-  const std::scoped_lock lock(mutex_);
-  return static_cast<std::uint32_t>(outlets_.size() + pullers_.size());
 }
 
 bool Stream::has_viewer() const {
@@ -260,9 +249,10 @@ void Stream::release_held(Outlet& outlet) noexcept {
 
 void Stream::service(Outlet& outlet) noexcept {
   Epochs unused;
+  Wakes wakes;
   const std::scoped_lock lock(mutex_);
   collect(outlet);
-  offer_waiting(outlet);
+  offer_waiting(outlet, wakes);
   unused = take_unused_epochs();
   changed_.notify_all();
 }
@@ -308,6 +298,7 @@ void Stream::remove_puller(int wake_event) noexcept {
 
 bool Stream::epoch_ready(Outlet& outlet, std::uint32_t epoch, std::uint32_t ring_slots,
                          const std::optional<RingAccess>& access) noexcept {
+  Wakes wakes;
   const std::scoped_lock lock(mutex_);
   if (epoch != outlet.announced_epoch) {
     return true;
@@ -317,19 +308,23 @@ bool Stream::epoch_ready(Outlet& outlet, std::uint32_t epoch, std::uint32_t ring
   }
   outlet.ready_epoch = epoch;
   outlet.link->epoch_ready(epoch, ring_slots, access);
-  offer_waiting(outlet);
+  offer_waiting(outlet, wakes);
   changed_.notify_all();
   return true;
 }
 
-bool Stream::is_drained(const Outlet& outlet) const {
-  const std::scoped_lock lock(mutex_);
-  return finished_ && outlet.waiting.empty();
+// ---- Waking viewers ----
+
+void Stream::Wakes::add(SenderLink& link) noexcept {
+  if (auto waker = link.take_waker()) {
+    places_[count_++] = std::move(waker);
+  }
 }
 
-OutletCounts Stream::counts(const Outlet& outlet) const {
-  const std::scoped_lock lock(mutex_);
-  return outlet.counts;
+void Stream::Wakes::wake() noexcept {
+  for (const std::size_t count = std::exchange(count_, 0); auto& waker : places_.first(count)) {
+    std::exchange(waker, nullptr)->wake();
+  }
 }
 
 // ---- Under the mutex ----
@@ -364,12 +359,12 @@ bool Stream::has_room() const noexcept {
   });
 }
 
-std::optional<ClaimedSlot> Stream::take_slot_if_room() noexcept {
+std::optional<ClaimedSlot> Stream::take_slot_if_room(Wakes& wakes) noexcept {
   if (!may_go_on() || !is_watched()) {
     return std::nullopt;
   }
   if (!has_room()) {
-    collect_all();
+    collect_all(wakes);
   }
   return has_room() ? take_slot() : std::nullopt;
 }
@@ -382,10 +377,10 @@ std::optional<ClaimedSlot> Stream::take_slot() noexcept {
   return ClaimedSlot(*this, pool, *index, monotonic_ns());
 }
 
-void Stream::collect_all() noexcept {
+void Stream::collect_all(Wakes& wakes) noexcept {
   for (Outlet* outlet : outlets_) {
     collect(*outlet);
-    offer_waiting(*outlet);
+    offer_waiting(*outlet, wakes);
   }
 }
 
@@ -421,14 +416,14 @@ void Stream::queue(Outlet& outlet, const WaitingFrame& frame) noexcept {
   outlet.waiting.push(frame);
 }
 
-void Stream::offer_waiting(Outlet& outlet) noexcept {
+void Stream::offer_waiting(Outlet& outlet, Wakes& wakes) noexcept {
   while (!outlet.waiting.empty() && !outlet.is_concluded) {
     WaitingFrame& frame = outlet.waiting.front();
     if (frame.slot.epoch != outlet.ready_epoch) {
       if (frame.slot.epoch != outlet.announced_epoch) {
         raise_event(outlet.wake_event);
       }
-      return;
+      break;
     }
     frame.header.times.offered_ns = monotonic_ns();
     const auto payload = pool_of(frame.slot.epoch).slot(frame.slot.index).first(frame.header.layout.size_bytes);
@@ -444,17 +439,19 @@ void Stream::offer_waiting(Outlet& outlet) noexcept {
       if (outlet.waiting.empty() && finished_) {
         raise_event(outlet.wake_event);
       }
-    } else if (outcome == Offer::closed || source_looks_itself() || outlet.link->arm()) {
-      return;
+    } else if (outcome == Offer::closed || source_looks_itself(outlet) || outlet.link->arm()) {
+      break;
     } else {
       collect(outlet);
     }
   }
+  wakes.add(*outlet.link);
 }
 
-/// A source that spins takes in credits as fast as they come: waking the session for them would only cost.
-bool Stream::source_looks_itself() const noexcept {
-  return options_.wait == WaitMode::spin && !finished_;
+/// A source that spins takes in credits as fast as they come: waking the session for them would only cost. Under
+/// `latest` it waits for no credit.
+bool Stream::source_looks_itself(const Outlet& outlet) const noexcept {
+  return options_.wait == WaitMode::spin && outlet.delivery == Delivery::every && !finished_;
 }
 
 bool Stream::must_wait_to_collect() noexcept {

@@ -95,15 +95,27 @@ class Stream {
   void stop();
   /// The source has returned: once an outlet is drained its session says bye.
   void finish();
-  [[nodiscard]] bool is_finished() const;
+  [[nodiscard]] bool is_finished() const {
+    const std::scoped_lock lock(mutex_);
+    return finished_;
+  }
 
   [[nodiscard]] const StreamOptions& options() const noexcept { return options_; }
   [[nodiscard]] std::optional<StreamFormat> format() const;
-  [[nodiscard]] std::uint64_t frames_produced() const;
+  [[nodiscard]] std::uint64_t frames_produced() const {
+    const std::scoped_lock lock(mutex_);
+    return frames_produced_;
+  }
   /// From the first frame's completion to the last one's: n frames are n - 1 intervals.
   [[nodiscard]] std::int64_t produced_over_ns() const;
-  [[nodiscard]] std::uint64_t frames_dropped_at_source() const;
-  [[nodiscard]] std::uint32_t viewer_count() const;
+  [[nodiscard]] std::uint64_t frames_dropped_at_source() const {
+    const std::scoped_lock lock(mutex_);
+    return frames_dropped_at_source_;
+  }
+  [[nodiscard]] std::uint32_t viewer_count() const {
+    const std::scoped_lock lock(mutex_);
+    return static_cast<std::uint32_t>(outlets_.size() + pullers_.size());
+  }
   /// Whether there is a viewer as claim() wants it.
   [[nodiscard]] bool has_viewer() const;
 
@@ -132,12 +144,18 @@ class Stream {
   bool epoch_ready(Outlet& outlet, std::uint32_t epoch, std::uint32_t ring_slots,
                    const std::optional<RingAccess>& access = std::nullopt) noexcept;
   /// Whether the stream has ended and the outlet has nothing left to send.
-  [[nodiscard]] bool is_drained(const Outlet& outlet) const;
+  [[nodiscard]] bool is_drained(const Outlet& outlet) const {
+    const std::scoped_lock lock(mutex_);
+    return finished_ && outlet.waiting.empty();
+  }
   /// A viewer that pulls: frames do not go to it, but are made while it is there. `wake_event` is raised at a new epoch
   /// and at the end, until remove_puller(). False when as many are there already as may be.
   bool add_puller(int wake_event);
   void remove_puller(int wake_event) noexcept;
-  [[nodiscard]] OutletCounts counts(const Outlet& outlet) const;
+  [[nodiscard]] OutletCounts counts(const Outlet& outlet) const {
+    const std::scoped_lock lock(mutex_);
+    return outlet.counts;
+  }
   /// Offers its link nothing more; what waits for it is skipped when it is detached. frames_sent is final then.
   OutletCounts conclude(Outlet& outlet) noexcept {
     const std::scoped_lock lock(mutex_);
@@ -154,16 +172,39 @@ class Stream {
   };
   using Epochs = std::vector<Epoch>;
 
+  using Wakers = std::vector<std::shared_ptr<PeerWaker>>;
+
+  /// Wakes viewers for what was offered to their links, when it goes. Declared before the lock of the mutex: a wake-up
+  /// is a system call, and whoever it wakes may want the mutex at once.
+  class Wakes {
+   public:
+    Wakes() noexcept : places_(&one_, 1) {}
+    explicit Wakes(Wakers& places) noexcept : places_(places) {}
+    ~Wakes() { wake(); }
+    Wakes(const Wakes&) = delete;
+    Wakes& operator=(const Wakes&) = delete;
+
+    /// Once for each link between two wake().
+    void add(SenderLink& link) noexcept;
+    void wake() noexcept;
+    [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
+
+   private:
+    std::shared_ptr<PeerWaker> one_;
+    std::span<std::shared_ptr<PeerWaker>> places_;
+    std::size_t count_ = 0;
+  };
+
   [[nodiscard]] bool may_go_on() const noexcept;
   [[nodiscard]] bool is_watched() const noexcept;
   [[nodiscard]] bool has_room() const noexcept;
   std::optional<ClaimedSlot> take_slot() noexcept;
-  std::optional<ClaimedSlot> take_slot_if_room() noexcept;
-  void collect_all() noexcept;
+  std::optional<ClaimedSlot> take_slot_if_room(Wakes& wakes) noexcept;
+  void collect_all(Wakes& wakes) noexcept;
   void collect(Outlet& outlet) noexcept;
   void queue(Outlet& outlet, const WaitingFrame& frame) noexcept;
-  void offer_waiting(Outlet& outlet) noexcept;
-  [[nodiscard]] bool source_looks_itself() const noexcept;
+  void offer_waiting(Outlet& outlet, Wakes& wakes) noexcept;
+  [[nodiscard]] bool source_looks_itself(const Outlet& outlet) const noexcept;
   [[nodiscard]] bool must_wait_to_collect() noexcept;
   void wait_for_change(std::unique_lock<std::mutex>& lock);
   [[nodiscard]] Epoch& epoch_numbered(std::uint32_t number) noexcept;
@@ -176,6 +217,7 @@ class Stream {
 
   const StreamOptions options_;
   AdaptiveSpin spin_;  // the source's thread
+  Wakers wakers_;      // the source's thread: places for one of each outlet, empty between its calls
   mutable std::mutex mutex_;
   std::condition_variable changed_;  // a slot came back, a viewer came or left, the stream stops
   bool stopping_ = false;

@@ -67,7 +67,13 @@ class LinkContract : public testing::TestWithParam<LinkMaker> {
     }
   }
 
-  bool offer(const OutgoingFrame& frame) { return pair_.sender->offer(frame) == Offer::accepted; }
+  bool offer(const OutgoingFrame& frame) {
+    const bool is_accepted = pair_.sender->offer(frame) == Offer::accepted;
+    if (const auto waker = pair_.sender->take_waker()) {
+      waker->wake();
+    }
+    return is_accepted;
+  }
 
   /// Waits for the next frame.
   std::optional<IncomingFrame> receive() {
@@ -165,6 +171,32 @@ TEST_P(LinkContract, NoMoreFramesThanCredits) {
     ASSERT_TRUE(next);
     expect_whole(*next, i);
   }
+}
+
+TEST_P(LinkContract, ABoundedQueueTellsWhenItTakesTheNextFrame) {
+  pair_.sender->bound_send_queue();
+  constexpr std::uint64_t count = 200;
+  std::uint64_t sent = 0;
+  std::uint64_t received = 0;
+  std::optional<OutgoingFrame> pending;
+  EXPECT_TRUE(eventually([&] {
+    if (!pending && sent < count) {
+      pending = make_frame(sent);
+    }
+    if (pending && offer(*pending)) {
+      pending.reset();
+      ++sent;
+    } else if (!pair_.sender->arm() || wait_for(pair_.sender->descriptor(), POLLIN, monotonic_ns())) {
+      pair_.sender->on_readable();
+      collect();  // at no other time: a session sleeps until the link tells of something
+    }
+    while (auto frame = pair_.receiver->poll()) {
+      expect_whole(*frame, received++);
+      pair_.receiver->give_back(frame->header);
+    }
+    return received == count;
+  })) << sent << " sent, "
+      << received << " received";
 }
 
 TEST_P(LinkContract, ThousandsInOrderAcrossTwoToThe32) {

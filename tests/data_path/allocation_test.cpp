@@ -241,6 +241,9 @@ class LinkAllocatesNothing : public testing::TestWithParam<LinkMaker> {
     } else {
       pool_->release(index);
     }
+    if (const auto waker = pair_.sender->take_waker()) {
+      waker->wake();
+    }
   }
 
   std::shared_ptr<Pool> pool_ = std::make_shared<Pool>(1, slot_bytes, 8);

@@ -3,23 +3,41 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <future>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/wait.hpp"
+#include "tests/base/eventually.hpp"
 #include "tests/contract/link_pairs.hpp"
 #include "transport/local/descriptor_passing.hpp"
 #include "transport/local/local_receiver.hpp"
 #include "transport/local/local_sender.hpp"
 #include "transport/local/shared_pages.hpp"
+#include "transport/local/wake_socket.hpp"
 
 namespace framewire::test {
 namespace {
 
 constexpr std::uint64_t slot_bytes = 4096;
+constexpr int more_than_a_socket_holds = 10'000;  // of wakes
+
+/// Whether `function` returns by itself. One that does not would keep the test for ever: it ends the program.
+bool ends_in_time(const std::function<void()>& function) {
+  auto running = std::async(std::launch::async, function);
+  if (running.wait_for(std::chrono::nanoseconds(patience_ns)) == std::future_status::ready) {
+    return true;
+  }
+  ADD_FAILURE() << "it waits for its peer";
+  std::_Exit(1);
+}
 
 /// A sender's end made by hand, with a receiver that has taken its greeting.
 class HostileLocalSender : public testing::Test {
@@ -27,9 +45,29 @@ class HostileLocalSender : public testing::Test {
   HostileLocalSender() {
     auto [a, b] = unix_socket_pair();
     socket_ = std::move(a);
-    const std::array descriptors{cells_->memfd(), acknowledgements_->memfd(), frame_event_.get(), credit_event_.get()};
-    send_with_descriptors(socket_.get(), record_bytes(LocalHello{}), descriptors);
+    auto [own_end, viewers_end] = make_wake_sockets();
+    own_end_ = std::move(own_end);
+    viewers_end_ = std::move(viewers_end);
+    greet(viewers_end_.get());
     receiver_ = std::make_unique<LocalReceiver>(std::move(b), monotonic_ns() + 5 * ns_per_s);
+  }
+
+  void greet(int wake_socket, const LocalHello& hello = {}) {
+    const std::array descriptors{cells_->memfd(), acknowledgements_->memfd(), wake_socket};
+    send_with_descriptors(socket_.get(), record_bytes(hello), descriptors);
+  }
+
+  /// What a receiver says of a greeting.
+  std::string refusal_of(int wake_socket, const LocalHello& hello = {}) {
+    auto [a, b] = unix_socket_pair();
+    socket_ = std::move(a);
+    greet(wake_socket, hello);
+    try {
+      LocalReceiver(std::move(b), monotonic_ns() + 5 * ns_per_s);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return {};
   }
 
   void hand_over(const std::function<void(LocalPool&)>& change = {}) {
@@ -69,8 +107,8 @@ class HostileLocalSender : public testing::Test {
   std::shared_ptr<HostBlock> acknowledgements_ =
       HostBlock::create_shared_writable("acknowledgements", sizeof(LocalAcknowledgements));
   std::shared_ptr<HostBlock> pool_ = HostBlock::create("pool", 2 * slot_bytes);
-  FileDescriptor frame_event_ = make_event();
-  FileDescriptor credit_event_ = make_event();
+  FileDescriptor own_end_;
+  FileDescriptor viewers_end_;  // which a sender that means no harm closes
   FileDescriptor socket_;
   std::unique_ptr<LocalReceiver> receiver_;
 };
@@ -121,7 +159,174 @@ TEST_F(HostileLocalSender, MoreCellsThanThereAreEndTheSession) {
   EXPECT_EQ(receiver_->state(), LinkState::broken);
 }
 
-TEST(HostileLocalViewer, BytesWhereItHasNothingToSayEndTheSession) {
+TEST_F(HostileLocalSender, CannotMakeItsViewerWaitInAWakeUp) {
+  hand_over();
+  ASSERT_FALSE(refuses());
+  announce();
+  const auto frame = receiver_->poll();
+  ASSERT_TRUE(frame);
+  set_non_blocking(viewers_end_.get(), false);  // the file that the viewer has, too
+  cells().credit_wanted.store(1);
+  EXPECT_TRUE(ends_in_time([&] {
+    for (int i = 0; i < more_than_a_socket_holds; ++i) {
+      receiver_->give_back(frame->header);
+    }
+  }));
+}
+
+TEST_F(HostileLocalSender, CannotMakeItsViewerWaitWhereItTakesWakes) {
+  set_non_blocking(viewers_end_.get(), false);
+  EXPECT_TRUE(ends_in_time([&] { receiver_->arm(); }));
+}
+
+TEST_F(HostileLocalSender, ThatHangsUpWakesNobodyForEver) {
+  own_end_.reset();
+  receiver_->arm();
+  EXPECT_FALSE(wait_for(receiver_->descriptor(), POLLIN, monotonic_ns()));
+  EXPECT_EQ(receiver_->state(), LinkState::closed);
+}
+
+TEST_F(HostileLocalSender, WakesByASocketAlone) {
+  const FileDescriptor event = make_event();
+  EXPECT_NE(refusal_of(event.get()).find("something else than the socket"), std::string::npos);
+  EXPECT_EQ(refusal_of(viewers_end_.get()), "");
+}
+
+TEST_F(HostileLocalSender, OfAnotherVersionIsNamed) {
+  EXPECT_NE(refusal_of(viewers_end_.get(), {.version = 1}).find("(1, here 2)"), std::string::npos);
+}
+
+/// A sender, and a viewer made by hand that has taken its greeting.
+class HostileLocalViewer : public testing::Test {
+ protected:
+  HostileLocalViewer() {
+    auto [a, b] = unix_socket_pair();
+    socket_ = std::move(b);
+    sender_ = std::make_unique<LocalSender>(std::move(a));
+    LocalHello hello;
+    auto descriptors =
+        receive_with_descriptors(socket_.get(), writable_record_bytes(hello), 3, monotonic_ns() + 5 * ns_per_s);
+    acknowledgements_ = HostBlock::map_writable(std::move(descriptors[1]), sizeof(LocalAcknowledgements));
+    wake_socket_ = std::move(descriptors[2]);
+    sender_->epoch_ready(1, local_cell_count, std::nullopt);
+  }
+
+  LocalAcknowledgements& acknowledgements() {
+    return *reinterpret_cast<LocalAcknowledgements*>(acknowledgements_->bytes().data());
+  }
+
+  Offer offer(std::uint16_t slot, std::uint16_t slice = 0, std::uint16_t slices = 1) {
+    OutgoingFrame frame{.pool_slot = {.epoch = 1, .index = slot}};
+    frame.header.epoch = 1;
+    frame.header.slice = slice;
+    frame.header.slice_count = slices;
+    frame.header.layout = bytes_layout(slot_bytes);
+    frame.header.slice_offset_bytes = slice * (slot_bytes / slices);
+    frame.header.slice_bytes = slot_bytes / slices;
+    return sender_->offer(frame);
+  }
+
+  void give_back(std::uint16_t slot) {
+    acknowledgements().slots[given_back_ % local_cell_count].store(pack_slot(1, slot));
+    acknowledgements().given_back.store(++given_back_);
+  }
+
+  std::size_t collect() {
+    std::array<PoolSlot, 8> let_go;
+    return sender_->collect(let_go);
+  }
+
+  FileDescriptor socket_;
+  FileDescriptor wake_socket_;
+  std::shared_ptr<HostBlock> acknowledgements_;
+  std::unique_ptr<LocalSender> sender_;
+  std::uint32_t given_back_ = 0;
+};
+
+TEST_F(HostileLocalViewer, CannotMakeItsSenderWaitInAWakeUp) {
+  set_non_blocking(wake_socket_.get(), false);
+  EXPECT_TRUE(ends_in_time([&] {
+    for (int i = 0; i < more_than_a_socket_holds; ++i) {
+      acknowledgements().is_waiting.store(1);
+      EXPECT_EQ(offer(0), Offer::accepted);
+      const auto waker = sender_->take_waker();
+      ASSERT_TRUE(waker);
+      waker->wake();
+      give_back(0);
+      EXPECT_EQ(collect(), 1U);
+    }
+  }));
+  EXPECT_TRUE(wait_for(wake_socket_.get(), POLLIN, monotonic_ns()));
+  EXPECT_EQ(sender_->state(), LinkState::open);
+}
+
+TEST_F(HostileLocalViewer, ThatNeverStopsWakingKeepsNobodyInAnswering) {
+  while (::send(wake_socket_.get(), "wake wake wake", 14, MSG_DONTWAIT | MSG_NOSIGNAL) > 0) {
+  }
+  EXPECT_TRUE(wait_for(sender_->descriptor(), POLLIN, monotonic_ns()));
+  sender_->on_readable();
+  EXPECT_TRUE(wait_for(sender_->descriptor(), POLLIN, monotonic_ns())) << "the rest is for the next time";
+  EXPECT_EQ(sender_->state(), LinkState::open);
+}
+
+TEST_F(HostileLocalViewer, IsWokenOnlyWhenItSleeps) {
+  EXPECT_EQ(offer(0), Offer::accepted);
+  EXPECT_FALSE(sender_->take_waker());
+  acknowledgements().is_waiting.store(1);
+  EXPECT_EQ(offer(1), Offer::accepted);
+  EXPECT_EQ(offer(2), Offer::accepted);
+  EXPECT_TRUE(sender_->take_waker());
+  EXPECT_FALSE(sender_->take_waker());
+}
+
+TEST_F(HostileLocalViewer, ThatClosesItsWakeSocketEndsTheSession) {
+  wake_socket_.reset();
+  EXPECT_TRUE(wait_for(sender_->descriptor(), POLLIN, monotonic_ns()));
+  sender_->on_readable();
+  EXPECT_EQ(sender_->state(), LinkState::closed);
+}
+
+TEST_F(HostileLocalViewer, AWakerMayOutliveItsLink) {
+  acknowledgements().is_waiting.store(1);
+  EXPECT_EQ(offer(0), Offer::accepted);
+  const auto waker = sender_->take_waker();
+  sender_.reset();
+  wake_socket_.reset();
+  ASSERT_TRUE(waker);
+  waker->wake();
+}
+
+TEST_F(HostileLocalViewer, ASlotThatItDoesNotHoldEndsTheSession) {
+  give_back(0);
+  EXPECT_EQ(collect(), 0U);
+  EXPECT_EQ(sender_->state(), LinkState::broken);
+  EXPECT_TRUE(wait_for(sender_->descriptor(), POLLIN, monotonic_ns())) << "the session has to look at it";
+}
+
+TEST_F(HostileLocalViewer, AFrameGivenBackBeforeItsLastSliceEndsTheSession) {
+  EXPECT_EQ(offer(0, 0, 2), Offer::accepted);
+  give_back(0);
+  EXPECT_EQ(collect(), 0U);
+  EXPECT_EQ(sender_->state(), LinkState::broken);
+}
+
+TEST_F(HostileLocalViewer, NoCellIsWrittenThatItMayNotHaveRead) {
+  constexpr std::uint16_t slices = 100;
+  std::uint32_t announced = 0;
+  for (std::uint16_t frame = 0; frame < 3; ++frame) {
+    for (std::uint16_t slice = 0; slice < slices && offer(frame, slice, slices) == Offer::accepted; ++slice) {
+      ++announced;
+    }
+  }
+  EXPECT_EQ(announced, 2U * slices) << "a third frame does not fit into " << local_cell_count << " cells";
+  give_back(0);
+  EXPECT_EQ(collect(), 1U);
+  for (std::uint16_t slice = 0; slice < slices; ++slice) {
+    EXPECT_EQ(offer(2, slice, slices), Offer::accepted);
+  }
+}
+
+TEST(HostileLocalViewers, BytesWhereItHasNothingToSayEndTheSession) {
   auto [a, b] = unix_socket_pair();
   LocalSender sender(std::move(a));
   EXPECT_EQ(sender.state(), LinkState::open);

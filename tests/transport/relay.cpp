@@ -16,6 +16,8 @@ namespace framewire::test {
 
 namespace {
 
+/// So that what the relay does not read waits at its sender.
+constexpr int receive_buffer_bytes = 64 * 1024;
 constexpr std::size_t most_kept_bytes = std::size_t{4} << 20;
 
 sockaddr_in loopback(std::uint16_t port) {
@@ -32,7 +34,7 @@ FileDescriptor tcp_socket() {
 
 }  // namespace
 
-Relay::Relay(std::uint16_t to_port) : to_port_(to_port), listening_(tcp_socket()), stop_event_(make_event()) {
+Relay::Relay(std::uint16_t to_port) : to_port_(to_port), listening_(tcp_socket()), stop_event_(make_event()), hold_event_(make_event()) {
   sockaddr_in address = loopback(0);
   socklen_t size = sizeof address;
   auto* generic = reinterpret_cast<sockaddr*>(&address);
@@ -69,21 +71,37 @@ void Relay::flip_one_bit() {
   });
 }
 
+void Relay::hold(bool holds) {
+  std::unique_lock lock(mutex_);
+  is_to_hold_ = holds;
+  raise_event(hold_event_.get());
+  held_.wait(lock, [&] { return holds_ == holds; });
+}
+
 void Relay::run() {
   for (;;) {
+    clear_event(hold_event_.get());
+    {
+      const std::scoped_lock lock(mutex_);
+      holds_ = is_to_hold_;
+      held_.notify_all();
+    }
     std::vector<pollfd> descriptors{{.fd = stop_event_.get(), .events = POLLIN, .revents = 0},
                                     {.fd = listening_.get(), .events = POLLIN, .revents = 0}};
     for (const auto& connection : connections_) {
+      const bool is_held = holds_ && connection->to_listener.starts_with("FWDATA");
       descriptors.push_back(
           {.fd = connection->is_over ? -1 : connection->dialler.get(), .events = POLLIN, .revents = 0});
       descriptors.push_back(
-          {.fd = connection->is_over ? -1 : connection->listener.get(), .events = POLLIN, .revents = 0});
+          {.fd = connection->is_over || is_held ? -1 : connection->listener.get(), .events = POLLIN, .revents = 0});
     }
+    const std::size_t connections_end = descriptors.size();
+    descriptors.push_back({.fd = hold_event_.get(), .events = POLLIN, .revents = 0});
     wait_until(descriptors, monotonic_ns() + ns_per_s);
     if (descriptors[0].revents != 0) {
       return;
     }
-    for (std::size_t i = 2; i < descriptors.size(); ++i) {
+    for (std::size_t i = 2; i < connections_end; ++i) {
       if (descriptors[i].revents != 0) {
         pass_on(*connections_[i / 2 - 1], i % 2 != 0);
       }
@@ -98,6 +116,7 @@ void Relay::accept_one() {
   auto connection = std::make_unique<Connection>();
   connection->dialler.reset(::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC));
   connection->listener = tcp_socket();
+  ::setsockopt(connection->listener.get(), SOL_SOCKET, SO_RCVBUF, &receive_buffer_bytes, sizeof receive_buffer_bytes);
   const sockaddr_in address = loopback(to_port_);
   if (::connect(connection->listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
     const std::scoped_lock lock(mutex_);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -39,6 +40,10 @@ class Relay {
   void change(Change change);
   void flip_one_bit();
 
+  /// Stops to read data that go to whoever dialled, or goes on. What comes meanwhile stands before it, in little memory
+  /// of the kernel's. Any thread; has happened when it returns.
+  void hold(bool holds);
+
  private:
   struct Connection {
     FileDescriptor dialler;
@@ -55,10 +60,14 @@ class Relay {
   std::uint16_t to_port_;
   FileDescriptor listening_;
   FileDescriptor stop_event_;
+  FileDescriptor hold_event_;
   std::uint16_t port_ = 0;
   std::atomic<std::uint64_t> data_bytes_ = 0;
   mutable std::mutex mutex_;
   Change change_;
+  bool is_to_hold_ = false;
+  bool holds_ = false;
+  std::condition_variable held_;
   std::vector<std::unique_ptr<Connection>> connections_;
   std::thread thread_;
 };

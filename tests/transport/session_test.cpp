@@ -299,20 +299,24 @@ TEST_P(Sessions, TwoSendersAreRefusedByEachOther) {
   EXPECT_TRUE(eventually([&] { return other.refusal().find("both ends are a sender") != std::string::npos; }));
 }
 
-/// The first header among the bytes whose frame is later than the third gets the number of the first frame.
-bool make_frame_go_back(std::span<std::byte> bytes) {
+/// The first header among the bytes whose frame is later than the third gets another number.
+bool renumber_frame(std::span<std::byte> bytes, std::uint64_t sequence) {
   const std::array magic{std::byte{'F'}, std::byte{'W'}, std::byte{'F'}, std::byte{'1'}};
   for (auto at = bytes.begin(); (at = std::search(at, bytes.end(), magic.begin(), magic.end())) != bytes.end(); ++at) {
     FrameHeader header;
     const auto here = std::span(at, bytes.end());
     const auto size = here.size() < 8 ? std::nullopt : header_bytes_from_prefix(here.first<8>());
     if (size && here.size() >= *size && decode(here.first(*size), header) == HeaderFault::none && header.sequence > 3) {
-      header.sequence = 0;
+      header.sequence = sequence;
       encode(header, here);
       return true;
     }
   }
   return false;
+}
+
+bool make_frame_go_back(std::span<std::byte> bytes) {
+  return renumber_frame(bytes, 0);
 }
 
 class SessionsThroughARelay : public Sessions {
@@ -356,6 +360,17 @@ TEST_P(SessionsThroughARelay, FramesThatGoBackEndTheSession) {
       << subscribers_.text();
   const std::uint64_t before = subscriber.counts().frames_received;
   take_until(subscriber, [&] { return subscriber.counts().frames_received > before + 10; });
+}
+
+TEST_P(SessionsThroughARelay, AFrameThatLeapsAheadEndsTheSessionAndCountsForNothing) {
+  start_sender({.delivery = Delivery::every}, 0);
+  test::Relay relay(service_->port());
+  Subscriber subscriber(dialling_relay(relay.port()), subscribers_.log());
+  relay.change([](std::span<std::byte> bytes) { return renumber_frame(bytes, UINT64_MAX); });
+  take_until(subscriber, [&] { return subscriber.counts().sessions == 2; });
+  EXPECT_NE(subscribers_.text().find("it sent frame 18446744073709551615 after frame "), std::string::npos)
+      << subscribers_.text();
+  EXPECT_EQ(subscriber.counts().frames_skipped, 0U);
 }
 
 TEST_P(SessionsThroughARelay, FramesThatGoBackBehindTheGoodbyeAreLost) {

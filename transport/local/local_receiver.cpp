@@ -11,6 +11,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "transport/local/descriptor_passing.hpp"
+#include "transport/local/wake_socket.hpp"
 #include "transport/ring_limits.hpp"
 #include "transport/socket_state.hpp"
 
@@ -24,18 +25,15 @@ constexpr std::int64_t hand_over_ns = 5 * ns_per_s;
 
 LocalReceiver::LocalReceiver(FileDescriptor socket, std::int64_t deadline_ns) : socket_(std::move(socket)) {
   LocalHello hello;
-  auto descriptors = receive_with_descriptors(socket_.get(), writable_record_bytes(hello), 4, deadline_ns);
+  auto descriptors = receive_with_descriptors(socket_.get(), writable_record_bytes(hello), 3, deadline_ns);
   if (hello.magic != LocalHello::magic_value || hello.version != LocalHello{}.version) {
     throw Error::failed("the sender speaks another version of the local link (" + std::to_string(hello.version) +
-                        ", here 1)");
+                        ", here " + std::to_string(LocalHello{}.version) + ")");
   }
   cells_block_ = HostBlock::map_read_only(std::move(descriptors[0]), sizeof(LocalCells));
   acknowledgements_block_ = HostBlock::map_writable(std::move(descriptors[1]), sizeof(LocalAcknowledgements));
-  frame_event_ = std::move(descriptors[2]);
-  credit_event_ = std::move(descriptors[3]);
-  // A strange descriptor must not be able to block this side.
-  set_non_blocking(frame_event_.get(), true);
-  set_non_blocking(credit_event_.get(), true);
+  wake_socket_ = std::move(descriptors[2]);
+  require_wake_socket(wake_socket_.get());
 }
 
 LocalReceiver::~LocalReceiver() {
@@ -113,7 +111,9 @@ const LocalReceiver::MappedPool* LocalReceiver::find_pool(std::uint32_t epoch) n
 }
 
 bool LocalReceiver::arm() noexcept {
-  clear_event(frame_event_.get());
+  if (take_wakes(wake_socket_.get()) == Wakes::over) {
+    sender_hung_up_.store(true, std::memory_order_relaxed);
+  }
   acknowledgements().is_waiting.store(1, std::memory_order_seq_cst);
   if (cells().published.load(std::memory_order_seq_cst) == taken_) {
     return true;
@@ -131,7 +131,7 @@ void LocalReceiver::give_back(const FrameHeader& header) noexcept {
   ++given_back_;
   shared.given_back.store(given_back_, std::memory_order_seq_cst);
   if (cells().credit_wanted.load(std::memory_order_seq_cst) != 0) {
-    raise_event(credit_event_.get());
+    send_wake(wake_socket_.get());
   }
 }
 
@@ -139,7 +139,7 @@ LinkState LocalReceiver::state() const noexcept {
   if (is_broken_.load(std::memory_order_relaxed)) {
     return LinkState::broken;
   }
-  return socket_state(socket_.get());
+  return has_hung_up() ? LinkState::closed : socket_state(socket_.get());
 }
 
 std::string LocalReceiver::fault() const {

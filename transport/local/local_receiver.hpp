@@ -24,7 +24,9 @@ class LocalReceiver final : public ReceiverLink {
                                         const std::optional<PoolAccess>& pool) override;
   std::optional<IncomingFrame> poll() noexcept override;
   bool arm() noexcept override;
-  [[nodiscard]] int descriptor() const noexcept override { return frame_event_.get(); }
+  [[nodiscard]] int descriptor() const noexcept override {
+    return has_hung_up() ? -1 : wake_socket_.get();  // at its end it would stay readable
+  }
   void give_back(const FrameHeader& header) noexcept override;
   [[nodiscard]] LinkState state() const noexcept override;
   [[nodiscard]] std::string fault() const override;
@@ -38,6 +40,7 @@ class LocalReceiver final : public ReceiverLink {
     std::shared_ptr<const HostBlock> block;
   };
 
+  [[nodiscard]] bool has_hung_up() const noexcept { return sender_hung_up_.load(std::memory_order_relaxed); }
   [[nodiscard]] const LocalCells& cells() const noexcept;
   [[nodiscard]] LocalAcknowledgements& acknowledgements() const noexcept;
   [[nodiscard]] const MappedPool* find_pool(std::uint32_t epoch) noexcept;
@@ -46,8 +49,7 @@ class LocalReceiver final : public ReceiverLink {
   FileDescriptor socket_;
   std::shared_ptr<HostBlock> cells_block_;
   std::shared_ptr<HostBlock> acknowledgements_block_;
-  FileDescriptor frame_event_;
-  FileDescriptor credit_event_;
+  FileDescriptor wake_socket_;
 
   // The receiving thread's.
   std::uint32_t taken_ = 0;
@@ -58,6 +60,7 @@ class LocalReceiver final : public ReceiverLink {
   std::vector<MappedPool> pools_;  // announced and not used yet
   std::string fault_;
   std::atomic<bool> is_broken_ = false;
+  std::atomic<bool> sender_hung_up_ = false;
 };
 
 }  // namespace framewire

@@ -7,6 +7,7 @@
 #include <cassert>
 #include <cerrno>
 #include <new>
+#include <utility>
 
 #include "base/error.hpp"
 #include "transport/local/descriptor_passing.hpp"
@@ -17,15 +18,14 @@ namespace framewire {
 LocalSender::LocalSender(FileDescriptor socket)
     : socket_(std::move(socket)),
       cells_block_(HostBlock::create("cells", sizeof(LocalCells))),
-      acknowledgements_block_(HostBlock::create_shared_writable("acknowledgements", sizeof(LocalAcknowledgements))),
-      frame_event_(make_event()),
-      credit_event_(make_event()),
-      poller_(make_poller({credit_event_.get(), socket_.get()})) {
+      acknowledgements_block_(HostBlock::create_shared_writable("acknowledgements", sizeof(LocalAcknowledgements))) {
+  auto [own_end, viewers_end] = make_wake_sockets();
+  wakes_ = std::make_shared<WakeSocket>(std::move(own_end));
+  poller_ = make_poller({wakes_->fd(), socket_.get()});
   new (cells_block_->bytes().data()) LocalCells{};
   new (acknowledgements_block_->bytes().data()) LocalAcknowledgements{};
   under_way_.reserve(local_cell_count);
-  const std::array descriptors{cells_block_->memfd(), acknowledgements_block_->memfd(), frame_event_.get(),
-                               credit_event_.get()};
+  const std::array descriptors{cells_block_->memfd(), acknowledgements_block_->memfd(), viewers_end.get()};
   send_with_descriptors(socket_.get(), record_bytes(LocalHello{}), descriptors);
 }
 
@@ -62,13 +62,8 @@ Offer LocalSender::offer(const OutgoingFrame& frame) noexcept {
     return Offer::closed;
   }
   assert(frame.pool_slot.epoch == ready_epoch_);
-  const bool is_first_slice = frame.header.slice == 0;
-  if (is_first_slice) {
-    if (under_way_in_epoch_ >= ring_slots_ || under_way_.size() >= local_cell_count) {
-      return Offer::no_credit;
-    }
-    under_way_.push_back(frame.pool_slot);
-    ++under_way_in_epoch_;
+  if (!take_cells_for(frame)) {
+    return Offer::no_credit;
   }
   FrameHeader header = frame.header;
   header.slot = frame.pool_slot.index;
@@ -79,9 +74,32 @@ Offer LocalSender::offer(const OutgoingFrame& frame) noexcept {
   shared.published.store(published_, std::memory_order_seq_cst);
   if (acknowledgements().is_waiting.load(std::memory_order_seq_cst) != 0) {
     acknowledgements().is_waiting.store(0, std::memory_order_relaxed);
-    raise_event(frame_event_.get());
+    viewer_sleeps_ = true;
   }
   return Offer::accepted;
+}
+
+/// A frame's first slice takes a credit, and cells for all its slices: the viewer has copied every one of them when it
+/// gives the frame back, so no cell is written again before that.
+bool LocalSender::take_cells_for(const OutgoingFrame& frame) noexcept {
+  const std::uint16_t slices = frame.header.slice_count;
+  assert(slices > 0 && slices <= local_cell_count);
+  if (frame.header.slice == 0) {
+    if (under_way_in_epoch_ >= ring_slots_ || cells_taken_ + slices > local_cell_count) {
+      return false;
+    }
+    under_way_.push_back({.slot = frame.pool_slot, .slices = slices, .slices_to_come = slices});
+    cells_taken_ += slices;
+    ++under_way_in_epoch_;
+  }
+  const auto found = std::ranges::find(under_way_, frame.pool_slot, &UnderWay::slot);
+  assert(found != under_way_.end());
+  --found->slices_to_come;
+  return true;
+}
+
+std::shared_ptr<PeerWaker> LocalSender::take_waker() noexcept {
+  return std::exchange(viewer_sleeps_, false) ? wakes_ : nullptr;
 }
 
 std::size_t LocalSender::collect(std::span<PoolSlot> let_go) noexcept {
@@ -92,12 +110,12 @@ std::size_t LocalSender::collect(std::span<PoolSlot> let_go) noexcept {
   while (seen_given_back_ != given_back && count < let_go.size() && !is_broken_.load(std::memory_order_relaxed)) {
     const std::uint64_t packed = shared.slots[seen_given_back_ % local_cell_count].load(std::memory_order_relaxed);
     const PoolSlot slot{static_cast<std::uint32_t>(packed >> 32), static_cast<std::uint16_t>(packed & 0xffff)};
-    const auto found = std::ranges::find(under_way_, slot);
-    if (found == under_way_.end()) {
-      is_broken_.store(true, std::memory_order_relaxed);
-      raise_event(credit_event_.get());
+    const auto found = std::ranges::find(under_way_, slot, &UnderWay::slot);
+    if (found == under_way_.end() || found->slices_to_come > 0) {
+      break_off();
       break;
     }
+    cells_taken_ -= found->slices;
     *found = under_way_.back();
     under_way_.pop_back();
     under_way_in_epoch_ -= slot.epoch == ready_epoch_ ? 1 : 0;
@@ -114,8 +132,16 @@ bool LocalSender::arm() noexcept {
          is_broken_.load(std::memory_order_relaxed);
 }
 
+/// Its own end of the wake sockets becomes readable, so that the session looks at the state.
+void LocalSender::break_off() noexcept {
+  is_broken_.store(true, std::memory_order_relaxed);
+  ::shutdown(wakes_->fd(), SHUT_RDWR);
+}
+
 void LocalSender::on_readable() noexcept {
-  clear_event(credit_event_.get());
+  if (take_wakes(wakes_->fd()) == Wakes::over) {
+    viewer_hung_up_.store(true, std::memory_order_relaxed);
+  }
   // A viewer has nothing to say here: its bytes would keep the descriptor readable, and this thread awake, for ever.
   if (has_bytes(socket_.get())) {
     is_broken_.store(true, std::memory_order_relaxed);
@@ -126,7 +152,7 @@ LinkState LocalSender::state() const noexcept {
   if (is_broken_.load(std::memory_order_relaxed)) {
     return LinkState::broken;
   }
-  return socket_state(socket_.get());
+  return viewer_hung_up_.load(std::memory_order_relaxed) ? LinkState::closed : socket_state(socket_.get());
 }
 
 std::string LocalSender::fault() const {

@@ -9,6 +9,7 @@
 #include "base/file_descriptor.hpp"
 #include "transport/link.hpp"
 #include "transport/local/shared_pages.hpp"
+#include "transport/local/wake_socket.hpp"
 
 namespace framewire {
 
@@ -24,6 +25,7 @@ class LocalSender final : public SenderLink {
   void epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots,
                    const std::optional<RingAccess>& access) noexcept override;
   Offer offer(const OutgoingFrame& frame) noexcept override;
+  [[nodiscard]] std::shared_ptr<PeerWaker> take_waker() noexcept override;
   std::size_t collect(std::span<PoolSlot> let_go) noexcept override;
   bool arm() noexcept override;
   [[nodiscard]] int descriptor() const noexcept override { return poller_.get(); }
@@ -33,15 +35,23 @@ class LocalSender final : public SenderLink {
   [[nodiscard]] std::uint64_t frames_acknowledged() const noexcept override { return acknowledged_; }
 
  private:
+  /// A frame that the viewer has not given back.
+  struct UnderWay {
+    PoolSlot slot;
+    std::uint16_t slices = 0;
+    std::uint16_t slices_to_come = 0;  // announced later
+  };
+
+  bool take_cells_for(const OutgoingFrame& frame) noexcept;
+  void break_off() noexcept;
   [[nodiscard]] LocalCells& cells() const noexcept;
   [[nodiscard]] LocalAcknowledgements& acknowledgements() const noexcept;
 
   FileDescriptor socket_;
   std::shared_ptr<HostBlock> cells_block_;
   std::shared_ptr<HostBlock> acknowledgements_block_;
-  FileDescriptor frame_event_;   // wakes the viewer
-  FileDescriptor credit_event_;  // wakes this side
-  FileDescriptor poller_;        // readable for a credit or when the socket ends
+  std::shared_ptr<WakeSocket> wakes_;  // of the viewer, and of this side
+  FileDescriptor poller_;              // readable for a credit or when a socket ends
 
   // Guarded by the stream's mutex, as offer(), collect() and arm() are.
   std::uint32_t ready_epoch_ = 0;
@@ -50,8 +60,12 @@ class LocalSender final : public SenderLink {
   std::uint32_t seen_given_back_ = 0;
   std::uint64_t acknowledged_ = 0;
   std::uint32_t under_way_in_epoch_ = 0;
-  std::vector<PoolSlot> under_way_;  // given to the viewer, at most local_cell_count
+  std::vector<UnderWay> under_way_;
+  std::uint32_t cells_taken_ = 0;  // for the slices of what is under way, at most local_cell_count
+  bool viewer_sleeps_ = false;     // and something was announced to it
+
   std::atomic<bool> is_broken_ = false;
+  std::atomic<bool> viewer_hung_up_ = false;
 };
 
 }  // namespace framewire

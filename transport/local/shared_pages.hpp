@@ -2,7 +2,8 @@
 //
 // Cells belong to the sender: the viewer maps them read-only. Acknowledgements belong to the viewer, and what stands in
 // them is input for the sender. Neither side ever waits for the other in here, and no lock crosses the process
-// boundary: each side publishes a count, and an eventfd wakes the other side only where it has said that it sleeps.
+// boundary: each side publishes a count, and wakes the other side (wake_socket.hpp) only where that has said that it
+// sleeps.
 #pragma once
 
 #include <array>
@@ -14,7 +15,7 @@
 
 namespace framewire {
 
-/// Frames (or slices) that can be under way at once: no viewer's quota can be larger.
+/// Slices, and so frames, that can be under way at once: no viewer's quota can be larger.
 inline constexpr std::uint32_t local_cell_count = 256;
 inline constexpr std::size_t local_cell_bytes = 512;
 inline constexpr std::size_t cache_line_bytes = 64;
@@ -24,14 +25,14 @@ static_assert(std::atomic<std::uint32_t>::is_always_lock_free && std::atomic<std
 
 struct LocalCells {
   alignas(cache_line_bytes) std::atomic<std::uint32_t> published;      // cells written so far, modulo 2^32
-  alignas(cache_line_bytes) std::atomic<std::uint32_t> credit_wanted;  // raise the sender's event with the next credit
+  alignas(cache_line_bytes) std::atomic<std::uint32_t> credit_wanted;  // wake the sender with the next credit
   alignas(cache_line_bytes) std::array<std::array<std::byte, local_cell_bytes>, local_cell_count> cells;
 };
 
 struct LocalAcknowledgements {
   alignas(cache_line_bytes) std::atomic<std::uint32_t> given_back;  // entries written so far, modulo 2^32
   alignas(
-      cache_line_bytes) std::atomic<std::uint32_t> is_waiting;  // the viewer sleeps: raise its event with the next cell
+      cache_line_bytes) std::atomic<std::uint32_t> is_waiting;  // the viewer sleeps: wake it with the next cell
   alignas(cache_line_bytes) std::array<std::atomic<std::uint64_t>, local_cell_count> slots;  // epoch << 32 | slot
 };
 
@@ -43,8 +44,8 @@ constexpr std::uint64_t pack_slot(std::uint32_t epoch, std::uint16_t slot) noexc
 struct LocalHello {
   static constexpr std::uint32_t magic_value = 0x4c4c5746;  // "FWLL"
   std::uint32_t magic = magic_value;
-  std::uint32_t version = 1;
-};  // with: cells, acknowledgements, the viewer's event, the sender's event
+  std::uint32_t version = 2;
+};  // with: cells, acknowledgements, the viewer's end of the wake sockets
 
 struct LocalPool {
   static constexpr std::uint32_t magic_value = 0x504c5746;  // "FWLP"

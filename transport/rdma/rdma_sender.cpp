@@ -20,6 +20,8 @@ constexpr std::size_t most_waiting = 256;
 constexpr std::size_t most_rings = 64;
 /// A large frame is posted in several calls; each rings the device's bell once.
 constexpr std::size_t most_in_batch = 32;
+/// Under `latest`: the frame on the wire, and the one behind it, so that the device never waits for this program.
+constexpr std::uint64_t most_to_leave = 2;
 /// The announcement of a slice: one request, on iWARP two.
 constexpr std::size_t announcement_requests = 2;
 
@@ -111,6 +113,11 @@ void RdmaSender::epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots,
 
 // ---- Frames go out ----
 
+void RdmaSender::bound_send_queue() noexcept {
+  const std::scoped_lock lock(end_.mutex());
+  has_bounded_queue_ = true;
+}
+
 Offer RdmaSender::offer(const OutgoingFrame& frame) noexcept {
   const std::scoped_lock lock(end_.mutex());
   if (!end_.is_open() || rings_.empty()) {
@@ -148,10 +155,12 @@ bool RdmaSender::take_credit_for(const FrameHeader& header) noexcept {
   if (header.slice != 0) {
     return true;
   }
-  const bool has_credit = !ring.free_slots.empty() && slices_out_ + header.slice_count <= ring.access.receive_depth &&
+  const bool may_queue = !has_bounded_queue_ || frames_to_leave_ < most_to_leave;
+  const bool has_credit = may_queue && !ring.free_slots.empty() && slices_out_ + header.slice_count <= ring.access.receive_depth &&
                           accepted_ - acknowledged_ < grants().receive_depth;
   if (has_credit) {
     ++accepted_;
+    ++frames_to_leave_;
     slices_out_ += header.slice_count;
     current_slot_ = ring.free_slots.back();
     ring.free_slots.pop_back();
@@ -261,8 +270,13 @@ void RdmaSender::let_go_of(const FrameHeader& header, const PoolSlot& slot,
   if (reads_slot(header)) {
     under_way_.push({.last_request = end_.sends().posted(), .slot = slot, .pool = pool});
   } else {
-    done_.push_back(slot);
+    has_left(slot);
   }
+}
+
+void RdmaSender::has_left(const PoolSlot& slot) noexcept {
+  done_.push_back(slot);
+  --frames_to_leave_;
 }
 
 // ---- Credits and slots come back ----
@@ -344,7 +358,7 @@ bool RdmaSender::take_sent() noexcept {
   const bool has_any = end_.poll_sends();
   while (!under_way_.empty() && under_way_.front().last_request <= end_.sends().completed()) {
     UnderWay done = under_way_.pop();
-    done_.push_back(done.slot);
+    has_left(done.slot);
     if (done.pool && (rings_.empty() || done.pool != rings_.back()->pool)) {
       end_.retire(std::move(done.pool));  // perhaps the last to hold that format's
     }

@@ -26,6 +26,7 @@ class RdmaSender final : public SenderLink {
   void begin_epoch(std::shared_ptr<Pool> pool) override;
   void epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots,
                    const std::optional<RingAccess>& access) noexcept override;
+  void bound_send_queue() noexcept override;
   Offer offer(const OutgoingFrame& frame) noexcept override;
   std::size_t collect(std::span<PoolSlot> let_go) noexcept override;
   bool arm() noexcept override;
@@ -70,6 +71,7 @@ class RdmaSender final : public SenderLink {
   struct Batch;
 
   // Under the mutex.
+  void has_left(const PoolSlot& slot) noexcept;
   bool take_credit_for(const FrameHeader& header) noexcept;
   bool take_completed() noexcept;
   bool take_credits() noexcept;
@@ -96,6 +98,8 @@ class RdmaSender final : public SenderLink {
   std::uint16_t current_slot_ = 0;                  // of the frame whose slices are being offered
   std::uint64_t accepted_ = 0;                      // frames
   std::uint64_t slices_out_ = 0;
+  bool has_bounded_queue_ = false;
+  std::uint64_t frames_to_leave_ = 0;  // accepted, and still read by the device
   FixedQueue<Waiting> waiting_;     // accepted, and not posted to the end
   FixedQueue<UnderWay> under_way_;  // posted, and not known to be done
   std::vector<PoolSlot> done_;

@@ -33,7 +33,8 @@ class FrameFlows {
   /// down connects to nobody any more.
   void let_go_of_lost(std::mutex& mutex, const std::function<void()>& wake);
 
-  /// The next frame in order, or nothing now. Counts it. Frames of a session do not go back: one whose do is disowned.
+  /// The next frame in order, or nothing now. Counts it. Frames of a session do not go back, nor leap far ahead: one
+  /// whose do is disowned.
   std::optional<ReceivedFrame> next();
 
   /// How a session ended by a bye: the fault is empty where that was well.
@@ -67,9 +68,10 @@ class FrameFlows {
     std::uint64_t number = 0;
     std::uint64_t frames_received = 0;
     std::optional<std::uint64_t> last_sequence{};  // of a whole frame
-    bool has_run_dry = false;                      // its link had ended, and had no more
+    bool has_run_dry = false;                      // behind a bye: its link had ended, and had no more
   };
 
+  static std::optional<IncomingFrame> poll(Flow& flow) noexcept;
   void count(Flow& flow, const FrameHeader& header) noexcept;
   void drop(const std::deque<Flow>::const_iterator& flow) noexcept;
   static bool holds_registered_memory(const Flow& flow);

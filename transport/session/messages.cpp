@@ -65,8 +65,24 @@ const json& array_field(const json& message, const std::string& field, std::size
   return *found;
 }
 
+/// What a link is called in messages: a second version that the first does not understand has a name of its own, so that
+/// two ends of different releases take another link.
+constexpr std::string_view local_on_wire = "local2";
+
+std::string_view name_on_wire(LinkKind kind) noexcept {
+  return kind == LinkKind::local ? local_on_wire : name(kind);
+}
+
+std::optional<LinkKind> link_from_wire(std::string_view word) noexcept {
+  if (word == local_on_wire) {
+    return LinkKind::local;
+  }
+  const auto kind = link_kind_from_name(word);
+  return kind == LinkKind::local ? std::nullopt : kind;
+}
+
 LinkKind link_field(const json& message, const std::string& field) {
-  const auto kind = link_kind_from_name(text_field(message, field));
+  const auto kind = link_from_wire(text_field(message, field));
   if (!kind) {
     throw wrong_field(message, field);
   }
@@ -248,7 +264,7 @@ json to_json(const OfferMessage& message) {
   }
   json links = json::array();
   for (const LinkKind kind : message.links) {
-    links.push_back(std::string(name(kind)));
+    links.push_back(std::string(name_on_wire(kind)));
   }
   json out{{"type", "offer"}, {"session", message.session}, {"streams", streams}, {"links", links}};
   if (!message.why_no_rdma.empty()) {
@@ -272,8 +288,8 @@ OfferMessage read_offer(const json& message) {
                              optional_flag_field(stream, "allows_pull")});
   }
   for (const json& link : array_field(message, "links", 16)) {
-    // A link that only a newer peer knows is no fault: it is just not chosen.
-    if (const auto kind = link.is_string() ? link_kind_from_name(link.get_ref<const std::string&>()) : std::nullopt) {
+    // A link that only a newer peer knows, or an older one, is no fault: it is just not chosen.
+    if (const auto kind = link.is_string() ? link_from_wire(link.get_ref<const std::string&>()) : std::nullopt) {
       offer.links.push_back(*kind);
     }
   }
@@ -287,7 +303,7 @@ OfferMessage read_offer(const json& message) {
 json to_json(const ChooseMessage& message) {
   json out{{"type", "choose"},
            {"stream", message.stream},
-           {"link", std::string(name(message.link))},
+           {"link", std::string(name_on_wire(message.link))},
            {"delivery", std::string(name(message.delivery))}};
   add_data_address(out, message.token, message.rdma_port);
   if (message.pulls) {

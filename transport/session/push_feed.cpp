@@ -11,7 +11,11 @@ namespace {
 class PushFeed final : public Feed {
  public:
   PushFeed(Stream& stream, std::unique_ptr<SenderLink> link, Delivery delivery, int wake_event)
-      : stream_(stream), link_(std::move(link)), outlet_(*link_, delivery, wake_event) {}
+      : stream_(stream), link_(std::move(link)), outlet_(*link_, delivery, wake_event) {
+    if (delivery == Delivery::latest) {
+      link_->bound_send_queue();
+    }
+  }
 
   ~PushFeed() override { PushFeed::leave(); }
 

@@ -32,6 +32,7 @@ class TcpSender final : public SenderLink {
   void epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots,
                    const std::optional<RingAccess>& access) noexcept override;
   [[nodiscard]] bool takes_files() const noexcept override { return wire_->takes_files(); }
+  void bound_send_queue() noexcept override;
   Offer offer(const OutgoingFrame& frame) noexcept override;
   std::size_t collect(std::span<PoolSlot> let_go) noexcept override;
   bool arm() noexcept override;
@@ -65,12 +66,14 @@ class TcpSender final : public SenderLink {
   std::uint16_t current_ring_slot_ = 0;
   std::uint64_t accepted_ = 0;  // frames
   std::uint64_t acknowledged_ = 0;
+  bool has_bounded_queue_ = false;
   std::array<std::byte, 2048> credit_bytes_{};
   std::size_t credit_bytes_held_ = 0;
 
   std::mutex mutex_;  // between offer()/collect() and the sending thread
   std::condition_variable queued_;
   FixedQueue<OutgoingFrame> queue_{most_queued};
+  std::uint64_t frames_to_write_ = 0;  // accepted, and not whole in the socket
   std::vector<PoolSlot> done_;
   bool stopping_ = false;
 

@@ -1,0 +1,93 @@
+// Under `latest` what comes through a slow wire is new: one frame is on its way, and the newest one is next.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "tests/base/eventually.hpp"
+#include "tests/base/temporary_folder.hpp"
+#include "tests/transport/relay.hpp"
+#include "transport/session/sender_service.hpp"
+#include "transport/subscriber.hpp"
+
+namespace framewire {
+namespace {
+
+using test::eventually;
+
+/// More than the kernel holds between a bounded queue and a relay that does not read, and less than it would hold.
+constexpr std::uint64_t frame_bytes = std::uint64_t{2} << 20;
+constexpr std::uint64_t frames_while_held = 20;
+
+class NewestOnly : public testing::Test {
+ protected:
+  NewestOnly() {
+    ::setenv("XDG_CONFIG_HOME", folder_.path().c_str(), 1);
+    stream_.begin_epoch({.layout = bytes_layout(frame_bytes), .colour = {}});
+  }
+  ~NewestOnly() override {
+    stream_.finish();
+    service_.drain(monotonic_ns() + ns_per_s);
+  }
+
+  static EndpointOptions endpoint() {
+    EndpointOptions options;
+    options.allowed_links = {LinkKind::tcp};
+    options.insecure = true;  // a relay is not known as a sender of this user
+    options.transport_is_auto = false;
+    return options;
+  }
+  static EndpointOptions listening() {
+    EndpointOptions options = endpoint();
+    options.listen = HostPort{"127.0.0.1", 0};
+    return options;
+  }
+  SubscriberOptions dialling() const {
+    SubscriberOptions options{.endpoint = endpoint(), .stream = {}, .delivery = {}};
+    options.endpoint.dial = HostPort{"127.0.0.1", relay_.port()};
+    return options;
+  }
+
+  void publish() {
+    auto slot = stream_.claim();
+    ASSERT_TRUE(slot);
+    stream_.publish(std::move(*slot), {.layout = {}});
+  }
+
+  /// The sequences of what comes, up to `last`.
+  std::vector<std::uint64_t> take_until(std::uint64_t last) {
+    std::vector<std::uint64_t> sequences;
+    EXPECT_TRUE(eventually([&] {
+      if (const auto frame = subscriber_.next()) {
+        sequences.push_back(frame->header().sequence);
+      }
+      return !sequences.empty() && sequences.back() == last;
+    })) << (sequences.empty() ? 0 : sequences.back());
+    return sequences;
+  }
+
+  test::TemporaryFolder folder_;
+  Log log_{stderr, "test", false};
+  Stream stream_{{.name = "test", .delivery = Delivery::latest}};
+  SenderService service_{listening(), std::vector<Stream*>{&stream_}, "test", log_};
+  test::Relay relay_{service_.port()};
+  Subscriber subscriber_{dialling(), log_};
+};
+
+TEST_F(NewestOnly, OneStaleFrameAtMostComesBeforeTheNewestOne) {
+  publish();
+  take_until(0);
+  relay_.hold(true);
+  for (std::uint64_t i = 0; i < frames_while_held; ++i) {
+    publish();
+  }
+  relay_.hold(false);
+  const auto sequences = take_until(frames_while_held);
+  EXPECT_LE(sequences.size(), 2U) << "frames waited in the link, or in the kernel";
+}
+
+}  // namespace
+}  // namespace framewire

@@ -1,0 +1,140 @@
+// When a stream wakes its viewers.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <future>
+#include <memory>
+#include <vector>
+
+#include "tests/base/eventually.hpp"
+#include "transport/stream.hpp"
+
+namespace framewire::test {
+namespace {
+
+/// Asks the stream something, which takes its mutex, and ends the program where that is not free: nothing else would
+/// ever free it.
+class AskingWaker final : public PeerWaker {
+ public:
+  explicit AskingWaker(const Stream& stream) : stream_(stream) {}
+  void wake() noexcept override {
+    const auto asked = std::async(std::launch::async, [this] { return stream_.viewer_count(); });
+    if (asked.wait_for(std::chrono::nanoseconds(patience_ns)) != std::future_status::ready) {
+      ADD_FAILURE() << "a viewer is woken under the stream's mutex";
+      std::_Exit(1);
+    }
+    ++wakes;
+  }
+
+  int wakes = 0;
+
+ private:
+  const Stream& stream_;
+};
+
+/// Has so many credits, and a viewer that always sleeps.
+class WakingLink final : public SenderLink {
+ public:
+  explicit WakingLink(std::shared_ptr<AskingWaker> waker) : waker_(std::move(waker)) {}
+  [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::local; }
+  void begin_epoch(std::shared_ptr<Pool> /*pool*/) override {}
+  void epoch_ready(std::uint32_t, std::uint32_t, const std::optional<RingAccess>&) noexcept override {}
+  Offer offer(const OutgoingFrame& frame) noexcept override {
+    if (credits == 0) {
+      return Offer::no_credit;
+    }
+    --credits;
+    has_offered_ = true;
+    let_go_.push_back(frame.pool_slot);
+    return Offer::accepted;
+  }
+  [[nodiscard]] std::shared_ptr<PeerWaker> take_waker() noexcept override {
+    return std::exchange(has_offered_, false) ? waker_ : nullptr;
+  }
+  std::size_t collect(std::span<PoolSlot> let_go) noexcept override {
+    std::size_t count = 0;
+    for (; count < let_go.size() && !let_go_.empty(); let_go_.pop_back()) {
+      let_go[count++] = let_go_.back();
+    }
+    return count;
+  }
+  bool arm() noexcept override { return let_go_.empty(); }
+  [[nodiscard]] int descriptor() const noexcept override { return -1; }
+  void on_readable() noexcept override {}
+  [[nodiscard]] LinkState state() const noexcept override { return LinkState::open; }
+  [[nodiscard]] std::string fault() const override { return {}; }
+  [[nodiscard]] std::uint64_t frames_acknowledged() const noexcept override { return 0; }
+
+  int credits = 0;
+
+ private:
+  std::shared_ptr<AskingWaker> waker_;
+  bool has_offered_ = false;
+  std::vector<PoolSlot> let_go_;
+};
+
+class Waking : public testing::Test {
+ protected:
+  Waking() {
+    stream_.begin_epoch({.layout = bytes_layout(100), .colour = {}});
+    EXPECT_TRUE(stream_.attach(outlet_));
+    EXPECT_TRUE(stream_.epoch_to_announce(outlet_));
+  }
+  ~Waking() override {
+    stream_.detach(outlet_);
+    stream_.release_held(outlet_);
+  }
+
+  void get_ready() { EXPECT_TRUE(stream_.epoch_ready(outlet_, 1, 3)); }
+  void publish() {
+    auto slot = stream_.claim();
+    ASSERT_TRUE(slot);
+    stream_.publish(std::move(*slot), {.layout = {}});
+  }
+
+  Stream stream_{{.name = "test", .delivery = Delivery::latest}};
+  std::shared_ptr<AskingWaker> waker_ = std::make_shared<AskingWaker>(stream_);
+  WakingLink link_{waker_};
+  FileDescriptor event_ = make_event();
+  Outlet outlet_{link_, Delivery::latest, event_.get()};
+};
+
+TEST_F(Waking, HappensWithTheMutexFreeWhoeverOffers) {
+  publish();
+  link_.credits = 1;
+  get_ready();
+  EXPECT_EQ(waker_->wakes, 1) << "the session that is ready";
+  link_.credits = 1;
+  publish();
+  EXPECT_EQ(waker_->wakes, 2) << "the source";
+  publish();
+  EXPECT_EQ(waker_->wakes, 2) << "nothing was offered";
+  link_.credits = 1;
+  stream_.service(outlet_);
+  EXPECT_EQ(waker_->wakes, 3) << "the session that serves";
+}
+
+TEST(WakingUnderEvery, TheSourceThatWaitsForRoomWakesToo) {
+  Stream stream({.name = "test", .delivery = Delivery::every});
+  const auto waker = std::make_shared<AskingWaker>(stream);
+  WakingLink link(waker);
+  const FileDescriptor event = make_event();
+  Outlet outlet(link, Delivery::every, event.get());
+  stream.begin_epoch({.layout = bytes_layout(100), .colour = {}});
+  ASSERT_TRUE(stream.attach(outlet));
+  ASSERT_TRUE(stream.epoch_to_announce(outlet));
+  ASSERT_TRUE(stream.epoch_ready(outlet, 1, 3));
+  while (auto slot = stream.claim_now()) {
+    stream.publish(std::move(*slot), {.layout = {}});
+  }
+  EXPECT_EQ(waker->wakes, 0);
+  link.credits = 1;
+  EXPECT_TRUE(stream.claim());
+  EXPECT_EQ(waker->wakes, 1);
+  stream.detach(outlet);
+  stream.release_held(outlet);
+}
+
+}  // namespace
+}  // namespace framewire::test
