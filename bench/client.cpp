@@ -21,7 +21,7 @@ class RowWake {
   RowWake(Interruption& interruption, Stream& stream, SenderService& service) : interruption_(interruption) {
     interruption_.set_wake([&stream, &service] {
       stream.stop();
-      service.cut_at(monotonic_ns() + ns_per_s);
+      service.interrupt(monotonic_ns() + ns_per_s);
     });
   }
   ~RowWake() { interruption_.set_wake({}); }
