@@ -19,7 +19,7 @@ namespace framewire {
 namespace {
 
 sigset_t polite_signals() noexcept {
-  return heeded_signals({SIGINT, SIGTERM});
+  return heeded_signals({SIGINT, SIGTERM, SIGHUP});
 }
 
 /// timeout(1) signals a program and then its process group: what follows at once is the same wish, not a second one.

@@ -11,8 +11,8 @@
 
 namespace framewire {
 
-/// Takes SIGINT and SIGTERM from here on: the first one is a request, the second ends the process as it always did, for
-/// the case that something hangs; either only where it is not to be ignored. Made before any other thread, since
+/// Takes SIGINT, SIGTERM and SIGHUP from here on: the first one is a request, the second ends the process as it always
+/// did, for the case that something hangs; each only where it is not to be ignored. Made before any other thread, since
 /// threads inherit which signals are theirs. Its own thread is "fw-signals"; the members may be called from any.
 class Interruption {
  public:
