@@ -91,6 +91,7 @@ SenderService::~SenderService() {
     ::shutdown(handshake_fd_.get(), SHUT_RDWR);
   }
   changed_.notify_all();
+  raise_event(stop_event_.get());
   drain(monotonic_ns());
   if (dialler_.joinable()) {
     dialler_.join();
@@ -274,8 +275,8 @@ bool SenderService::go_on_after(const Error& error) {
 }
 
 void SenderService::dial_once() {
-  constexpr std::int64_t patience_ns = 3 * ns_per_s;  // and then again; the end of the program waits for it
-  Dialled dialled = dial(dial_to_, monotonic_ns() + patience_ns);
+  constexpr std::int64_t patience_ns = 3 * ns_per_s;  // and then again
+  Dialled dialled = dial(dial_to_, monotonic_ns() + patience_ns, DialWay::any, {.fd = stop_event_.get()});
   {
     const std::scoped_lock lock(mutex_);
     handshake_fd_.reset(::fcntl(dialled.fd.get(), F_DUPFD_CLOEXEC, 0));

@@ -110,7 +110,8 @@ class SenderService {
       handshake_fd_;  // a second descriptor of the connection that is dialled: its silence must not hold up the end
   bool stopping_ = false;
   bool handshakes_are_over_ = false;
-  std::unique_ptr<Door> door_;  // the owner's thread; sessions get theirs from the door itself
+  FileDescriptor stop_event_ = make_event();  // ends what is dialled
+  std::unique_ptr<Door> door_;                // the owner's thread; sessions get theirs from the door itself
   std::thread dialler_;
 };
 
