@@ -306,8 +306,11 @@ Authenticated authenticate_listener(Accepted accepted, const AuthenticateOptions
   }
   std::unique_ptr<ByteStream> stream;
   if (is_tls) {
+    const auto refuse_offer = [&](int fd, const std::string& why_not) {
+      refuse({.fd = FileDescriptor(::fcntl(fd, F_DUPFD_CLOEXEC, 0)), .address = accepted.address}, why_not);
+    };
     stream = std::make_unique<TlsStream>(std::move(accepted.fd), TlsRole::listener, *options.key, accepted.address,
-                                         deadline_ns);
+                                         deadline_ns, nullptr, refuse_offer);
   } else {
     stream = std::make_unique<FdStream>(std::move(accepted.fd));
   }
