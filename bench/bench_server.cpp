@@ -1,6 +1,8 @@
 #include "bench/bench_server.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <chrono>
 #include <nlohmann/json.hpp>
@@ -23,9 +25,27 @@ namespace {
 
 constexpr std::int64_t answer_patience_ns = 20 * ns_per_s;
 
+/// Ends the silence of a server that is being greeted when the interruption comes.
+class GreetingWake {
+ public:
+  GreetingWake(Interruption& interruption, int connection)
+      : interruption_(interruption), connection_(::fcntl(connection, F_DUPFD_CLOEXEC, 0)) {
+    interruption_.set_wake([this] { ::shutdown(connection_.get(), SHUT_RDWR); });
+  }
+  ~GreetingWake() { interruption_.set_wake({}); }
+  GreetingWake(const GreetingWake&) = delete;
+  GreetingWake& operator=(const GreetingWake&) = delete;
+
+ private:
+  Interruption& interruption_;
+  FileDescriptor connection_;
+};
+
 BenchServer greet(const RowContext& context, std::int64_t deadline_ns) {
   const EndpointOptions& endpoint = context.endpoint;
-  Dialled dialled = dial(*endpoint.dial, deadline_ns);
+  Dialled dialled =
+      dial(*endpoint.dial, deadline_ns, DialWay::any, {.fd = context.interruption.descriptor(), .why = "interrupted"});
+  const GreetingWake wake(context.interruption, dialled.fd.get());
   HostPort data_to = reached(dialled, *endpoint.dial);
   BenchServer server{authenticate_dialler(std::move(dialled), authentication_of(endpoint)), std::move(data_to),
                      &context};

@@ -21,7 +21,7 @@ class RowWake {
   RowWake(Interruption& interruption, Stream& stream, SenderService& service) : interruption_(interruption) {
     interruption_.set_wake([&stream, &service] {
       stream.stop();
-      service.cut_at(monotonic_ns() + ns_per_s);
+      service.interrupt(monotonic_ns() + ns_per_s);
     });
   }
   ~RowWake() { interruption_.set_wake({}); }
@@ -32,9 +32,9 @@ class RowWake {
   Interruption& interruption_;
 };
 
-bool does_answer(const HostPort& at) {
+bool does_answer(const HostPort& at, const Interruption& interruption) {
   try {
-    dial(at, monotonic_ns() + ns_per_s);
+    dial(at, monotonic_ns() + ns_per_s, DialWay::any, {.fd = interruption.descriptor(), .why = "interrupted"});
     return true;
   } catch (const Error&) {
     return false;
@@ -44,7 +44,7 @@ bool does_answer(const HostPort& at) {
 /// No session stood before the patience was over.
 [[noreturn]] void throw_nobody_came(const RowContext& context, bool is_rdma) {
   const std::string said = context.words.last();
-  if (is_rdma && !said.empty() && does_answer(*context.endpoint.dial)) {
+  if (is_rdma && !said.empty() && does_answer(*context.endpoint.dial, context.interruption)) {
     throw CannotBegin(Error::lost_peer(said));
   }
   throw no_server(*context.endpoint.dial, said);
@@ -78,7 +78,7 @@ std::string why_it_ended(const SenderService& service, const LastWords& words) {
 /// The session ended before a message had gone: over RDMA its memory may not be had.
 void require_warm(bool is_warm, const SenderService& service, const RowContext& context, bool is_rdma) {
   throw_if_interrupted(context.interruption);
-  if (!is_warm && is_rdma && does_answer(*context.endpoint.dial)) {
+  if (!is_warm && is_rdma && does_answer(*context.endpoint.dial, context.interruption)) {
     throw CannotBegin(Error::failed(why_it_ended(service, context.words)));
   }
 }

@@ -39,7 +39,8 @@ namespace {
   if (::getppid() != parent) {
     ::_exit(1);  // it has gone before that
   }
-  std::signal(SIGINT, SIG_IGN);  // a terminal's Ctrl-C is for the client
+  std::signal(SIGINT, SIG_IGN);  // a terminal's Ctrl-C is for the client,
+  std::signal(SIGHUP, SIG_IGN);  // and so is its end
   Log log(stderr, "framewire-bench (server)", options.is_verbose);
   EndpointOptions endpoint = options.endpoint;
   endpoint.listen = HostPort{.host = "127.0.0.1", .port = 0};

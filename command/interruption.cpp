@@ -19,7 +19,7 @@ namespace framewire {
 namespace {
 
 sigset_t polite_signals() noexcept {
-  return heeded_signals({SIGINT, SIGTERM});
+  return heeded_signals({SIGINT, SIGTERM, SIGHUP});
 }
 
 /// timeout(1) signals a program and then its process group: what follows at once is the same wish, not a second one.
@@ -27,7 +27,7 @@ constexpr std::int64_t impatience_ns = ns_per_s / 2;
 
 }  // namespace
 
-Interruption::Interruption() : stop_(make_event()) {
+Interruption::Interruption() : stop_(make_event()), requested_(make_event()) {
   const sigset_t set = polite_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   signals_.reset(::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
@@ -69,6 +69,7 @@ void Interruption::receive(int signal_number) {
   const std::int64_t now_ns = monotonic_ns();
   if (!is_requested_.exchange(true, std::memory_order_acq_rel)) {
     requested_ns_ = now_ns;
+    raise_event(requested_.get());
   } else if (now_ns - requested_ns_ >= impatience_ns) {
     const sigset_t set = polite_signals();
     std::signal(signal_number, SIG_DFL);

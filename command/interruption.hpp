@@ -11,8 +11,8 @@
 
 namespace framewire {
 
-/// Takes SIGINT and SIGTERM from here on: the first one is a request, the second ends the process as it always did, for
-/// the case that something hangs; either only where it is not to be ignored. Made before any other thread, since
+/// Takes SIGINT, SIGTERM and SIGHUP from here on: the first one is a request, the second ends the process as it always
+/// did, for the case that something hangs; each only where it is not to be ignored. Made before any other thread, since
 /// threads inherit which signals are theirs. Its own thread is "fw-signals"; the members may be called from any.
 class Interruption {
  public:
@@ -24,6 +24,9 @@ class Interruption {
 
   [[nodiscard]] bool is_requested() const noexcept { return is_requested_.load(std::memory_order_acquire); }
 
+  /// Becomes readable, and stays so, when the request comes.
+  [[nodiscard]] int descriptor() const noexcept { return requested_.get(); }
+
   /// What wakes the main thread when the request comes, or at once where it has come; an empty function takes the last
   /// one away again.
   void set_wake(std::function<void()> wake);
@@ -34,6 +37,7 @@ class Interruption {
 
   FileDescriptor signals_;
   FileDescriptor stop_;
+  FileDescriptor requested_;
   std::atomic<bool> is_requested_{false};
   std::int64_t requested_ns_ = 0;  // the thread of the signals
   std::mutex mutex_;

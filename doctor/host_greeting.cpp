@@ -107,7 +107,9 @@ AuthenticateOptions authentication_of(const HostWords& words) {
 HostFault fault_of(const Error& error) {
   if (error.status() == ExitStatus::refused) {
     // Keys and versions are refused alike, in a sentence.
-    const bool is_version = std::string_view(error.what()).find("of the control protocol") != std::string_view::npos;
+    const std::string_view said = error.what();
+    const bool is_version = said.find("of the control protocol") != std::string_view::npos ||
+                            said.find("bring both to the same release") != std::string_view::npos;
     return is_version ? HostFault::version : HostFault::key_refused;
   }
   return error.status() == ExitStatus::lost_peer ? HostFault::other : HostFault::not_framewire;

@@ -114,7 +114,7 @@ SendBytes::SendBytes(const SendBytesOptions& options, Interruption& interruption
   service_.emplace(options.endpoint, std::vector<Stream*>{&stream_}, "rdsend " FRAMEWIRE_VERSION, log);
   interruption_.set_wake([this] {
     stream_.stop();
-    service_->cut_at(monotonic_ns() + farewell_ns);
+    service_->interrupt(monotonic_ns() + farewell_ns);
   });
 }
 

@@ -166,10 +166,7 @@ ExitStatus SenderProgram::finish() {
     running->thread.join();
   }
   // At its own end the stream waits for its viewers; an interruption, before or meanwhile, cuts that short.
-  interruption_.set_wake([this] { service_->cut_at(monotonic_ns() + farewell_ns); });
-  if (interruption_.is_requested()) {
-    service_->cut_at(monotonic_ns() + farewell_ns);
-  }
+  interruption_.set_wake([this] { service_->interrupt(monotonic_ns() + farewell_ns); });
   service_->drain(options_.delivery == Delivery::every ? INT64_MAX : monotonic_ns() + 5 * ns_per_s);
   interruption_.set_wake({});
   log_.end_live();

@@ -35,7 +35,7 @@ constexpr const char* footer =
     "  1  failed\n"
     "  2  the command line is wrong\n"
     "  3  refused: by the sender, or for want of a key\n"
-    "  4  without a sender for as long as --retry says\n";
+    "  4  without a sender for as long as --retry says, or when --duration was over\n";
 
 /// The options as text, before they mean anything.
 struct Words {
@@ -65,7 +65,8 @@ void describe_options(CLI::App& app, Words& words) {
   app.add_option("--monitor", words.monitor, "the monitor to open on; 1 is the primary one")->type_name("N");
   app.add_option("--output", words.output, "record: y4m into FILE.y4m or, with -, to stdout; else raw frames")
       ->type_name("FILE|-");
-  app.add_option("--screenshot", words.screenshot, "at the end, write what was shown")->type_name("FILE.png");
+  app.add_option("--screenshot", words.screenshot, "at the end, write what was shown; nothing where no frame came")
+      ->type_name("FILE.png");
   app.add_option("--delivery", words.delivery,
                  "latest: frames may be skipped, also where the sender's own --delivery is every; "
                  "every: only where it is that")

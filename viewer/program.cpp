@@ -93,6 +93,7 @@ ExitStatus Program::run() {
       }
       say_live_line();
       if (is_over()) {
+        require_sender();
         break;
       }
       sleep();
@@ -104,13 +105,28 @@ ExitStatus Program::run() {
   return finish();
 }
 
+bool Program::has_all_frames() const {
+  return options_.common.max_frames != 0 && statistics_.counts().frames_received >= options_.common.max_frames;
+}
+
 bool Program::is_over() const {
-  const bool has_all =
-      options_.common.max_frames != 0 && statistics_.counts().frames_received >= options_.common.max_frames;
   const bool has_lasted =
       options_.common.max_duration_ns != 0 && clock_.now_ns() - started_ns_ >= options_.common.max_duration_ns;
   const bool has_bye = facts_.status.state == SubscriberState::finished;
-  return ending_ || interruption_.is_requested() || has_lasted || ((has_all || has_bye) && !pacing_.has_frame());
+  return ending_ || interruption_.is_requested() || has_lasted ||
+         ((has_all_frames() || has_bye) && !pacing_.has_frame());
+}
+
+/// Where --duration is over and there is no sender, a script that waits for the status must hear of that.
+void Program::require_sender() {
+  const SubscriberState state = facts_.status.state;
+  const bool has_none = state == SubscriberState::waiting || state == SubscriberState::lost;
+  if (ending_ || interruption_.is_requested() || has_all_frames() || !has_none) {
+    return;
+  }
+  throw Error::lost_peer(state == SubscriberState::waiting
+                             ? "no sender came before --duration was over: " + facts_.status.sentence
+                             : "--duration is over and the sender was lost: " + facts_.lost_sentence);
 }
 
 // ---- What comes in ----
@@ -169,7 +185,7 @@ void Program::say_status(const SubscriberStatus& before) {
 }
 
 std::optional<ReceivedFrame> Program::next_frame() {
-  if (options_.common.max_frames != 0 && statistics_.counts().frames_received >= options_.common.max_frames) {
+  if (has_all_frames()) {
     return std::nullopt;
   }
   auto frame = subscriber_.next();
@@ -383,8 +399,10 @@ ExitStatus Program::finish() {
   layer_.forget_memory();
   attempt([&] { subscriber_.close(stats_json(report())); });
   recorder_.finish();
-  if (options_.screenshot_file) {
+  if (options_.screenshot_file && statistics_.counts().frames_shown > 0) {
     attempt([&] { save_last_picture(); });
+  } else if (options_.screenshot_file) {
+    log_.warning("no frame was shown, so there is no " + *options_.screenshot_file);
   }
   if (options_.common.stats_file) {
     attempt([&] { write_stats_file(*options_.common.stats_file, stats_json(report())); });

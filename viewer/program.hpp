@@ -41,7 +41,9 @@ class Program {
   void follow_epoch(const ReceivedFrame& frame);
   void record(const ReceivedFrame& frame);
   void answer_events();
+  [[nodiscard]] bool has_all_frames() const;
   [[nodiscard]] bool is_over() const;
+  void require_sender();
 
   // What is drawn.
   void show_frame();

@@ -46,13 +46,26 @@ class Interrupt(harness.EndToEnd):
             sent, shown = self.checked_stats(sender, viewer)
             self.assertEqual((sent["frames_lost"], shown["frames_lost"]), (0, 0))
 
-    def test_sigterm_is_the_same(self):
-        sender, viewer = self.session()
-        viewer.signal(signal.SIGTERM)
-        self.ends_soon(viewer)
-        sender.signal(signal.SIGTERM)
+    def test_sigterm_and_sighup_are_the_same(self):
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            sender, viewer = self.session()
+            viewer.signal(number)
+            self.ends_soon(viewer)
+            sender.signal(number)
+            self.ends_soon(sender)
+            self.checked_stats(sender, viewer)
+
+    def test_a_sighup_that_is_to_be_ignored(self):
+        """As nohup has it."""
+        sender = self.send_on("pattern", "--size", "64x36", prefix=("sh", "-c", 'trap "" HUP; exec "$@"', "sh"))
+        viewer = self.view(sender.address, terminal=True)
+        viewer.wait_line("shown [1-9]")
+        sender.signal(signal.SIGHUP)
+        self.ends(self.view(sender.address, "--frames", "20"))
+        self.assertTrue(sender.is_running())
+        sender.interrupt()
         self.ends_soon(sender)
-        self.checked_stats(sender, viewer)
+        self.ends_soon(viewer)
 
     def test_ctrl_c_that_is_to_be_ignored(self):
         """As a shell has it for what a script runs in the background."""
@@ -139,7 +152,7 @@ class Interrupt(harness.EndToEnd):
         self.ends(viewer)
         self.ends(sender)
         self.checked_stats(sender, viewer)
-        self.ends(self.view(f"127.0.0.1:{harness.free_port()}", "--duration", "500ms"))
+        self.ends(self.view(f"127.0.0.1:{harness.free_port()}", "--duration", "500ms"), harness.LOST)
 
 
 if __name__ == "__main__":

@@ -23,15 +23,23 @@ class OrderOfStart(harness.EndToEnd):
         _, shown = self.checked_stats(sender, viewer)
         self.assertEqual(shown["sessions"], 1)
 
-    def test_a_viewer_that_waits_shows_a_picture_that_says_so(self):
-        viewer = self.view(f"127.0.0.1:{harness.free_port()}", "--duration", "2s", "--size", "640x360",
-                           "--screenshot", self.file("waiting.png"))
-        self.ends(viewer)
-        picture = pictures.read_png(self.file("waiting.png"))
-        self.assertGreater(picture.colours(), 20)
-        brightest = max(max(picture.pixels[i:i + 3]) for i in range(0, len(picture.pixels), 4))
-        self.assertGreater(brightest, 200, "there is text on it")
-        self.assertLess(max(picture.at(0.5, 0.05)), 60, "its ground is dark")
+    def test_a_viewer_whose_time_is_over_before_a_sender_came(self):
+        shot, record = self.file("waiting.png"), self.file("none.rgba")
+        viewer = self.view(f"127.0.0.1:{harness.free_port()}", "--duration", "1s", "--screenshot", shot, "--output", record)
+        self.ends(viewer, harness.LOST)
+        self.one_sentence(viewer, "no sender came before --duration was over", "nothing listens at", beside="warning: no frame was shown")
+        self.assertFalse(shot.exists(), "a picture of waiting is none of the sender's")
+        self.assertEqual(record.stat().st_size if record.exists() else 0, 0)
+        self.assertEqual(self.stats(viewer)["frames_received"], 0)
+
+    def test_a_viewer_whose_time_is_over_after_it_lost_its_sender(self):
+        sender = self.send_on("pattern", "--size", "64x36", "--fps", "30")
+        viewer = self.view(sender.address, "--duration", f"{10 * harness.PATIENCE}s", "--screenshot", self.file("last.png"), terminal=True)
+        viewer.wait_line("shown [1-9]")
+        sender.kill()
+        self.ends(viewer, harness.LOST)
+        viewer.wait_line("--duration is over and the sender was lost: ")
+        self.assertGreater(pictures.read_png(self.file("last.png")).colours(), 20, "what was shown last")
 
     def check_restart(self, transport: str):
         port = harness.free_port()

@@ -3,12 +3,35 @@
 Needs to be root, or user namespaces; says so and is skipped where there are none.
 """
 import subprocess
+import sys
 import unittest
 
 import harness
 import machines
 
 SENDER_ADDRESS, VIEWER_ADDRESS = machines.ADDRESSES
+# Passes on what comes at the first address to the second one, and back.
+LEADS_ASTRAY = """
+import socket, sys, threading
+def pump(a, b):
+    try:
+        while some := a.recv(65536):
+            b.sendall(some)
+    except OSError:
+        pass
+    for end in (a, b):
+        try:
+            end.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+listening = socket.create_server((sys.argv[1], 5290))
+print("ready", file=sys.stderr, flush=True)
+while True:
+    here = listening.accept()[0]
+    there = socket.create_connection((sys.argv[2], 5290))
+    for ends in ((here, there), (there, here)):
+        threading.Thread(target=pump, args=ends, daemon=True).start()
+"""
 
 
 @unittest.skipUnless(machines.are_possible(), machines.WHY_NOT)
@@ -41,6 +64,20 @@ class TwoMachines(machines.TwoMachines):
         viewer = self.viewer("--frames", "5")
         self.ends(viewer)
         viewer.wait_line("auth=psk control=tls1.3")
+
+    def test_a_connection_that_is_led_back_to_its_own_machine(self):
+        """By a host on the way, which has no key: else a machine's own frames would pass for another's."""
+        key = self.make_key("key")
+        sender = self.sender("--key", key)
+        sender.wait_line("^listening on")
+        astray = self.start(*self.within(1), sys.executable, "-c", LEADS_ASTRAY, VIEWER_ADDRESS, SENDER_ADDRESS)
+        astray.wait_line("^ready")
+        viewer = self.view(VIEWER_ADDRESS, "--key", key, "--frames", "5", "--transport", "tcp", prefix=self.within(0))
+        self.ends(viewer, harness.REFUSED)
+        self.one_sentence(viewer, "was to lead to another machine, and has come back")
+        sender.wait_line("warning: refused .*has come back")
+        good = self.viewer("--key", key, "--frames", "5")
+        self.end_session(sender, good)
 
     def test_other_keys_are_refused(self):
         sender = self.sender("--key", self.make_key("one"))

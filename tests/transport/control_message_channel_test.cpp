@@ -193,6 +193,32 @@ TEST(MessageChannel, APeerThatDoesNotReadHoldsNobodyUp) {
   EXPECT_FALSE(channel.wants_write());
 }
 
+TEST(MessageChannel, APeerThatIsAlwaysALittleBehindCostsNoMoreMemory) {
+  auto [ours, theirs] = socket_pair();
+  MessageChannel channel = channel_over(std::move(ours));
+  MessageChannel reader = channel_over(std::move(theirs));
+  const json message = {{"type", "x"}, {"pad", std::string(100'000, 'p')}};
+  constexpr int behind = 20;  // 2 MB: more than any socket holds
+  constexpr int messages = 400;
+  for (int i = 0; i < messages; ++i) {
+    channel.post(message);
+    while (i >= behind && !reader.try_receive()) {
+      channel.flush();
+    }
+    ASSERT_TRUE(i < behind || channel.wants_write()) << "else this shows nothing";
+    ASSERT_LE(channel.outbound_memory_bytes(), 2 * outbound_limit_bytes) << i;
+  }
+  EXPECT_TRUE(channel.has_backlog());
+  for (int i = 0; i < behind; ++i) {
+    while (!reader.try_receive()) {
+      channel.flush();
+    }
+  }
+  EXPECT_FALSE(channel.has_backlog());
+  EXPECT_FALSE(channel.wants_write());
+  EXPECT_LE(channel.outbound_memory_bytes(), outbound_backlog_bytes) << "and given back";
+}
+
 TEST(MessageChannel, SendingToAPeerThatLeftIsAnErrorAndNoSignal) {
   auto [ours, theirs] = socket_pair();
   MessageChannel channel = channel_over(std::move(ours));

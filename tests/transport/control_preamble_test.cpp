@@ -1,14 +1,19 @@
 #include "transport/control/preamble.hpp"
 
+#include <sys/resource.h>
+
 #include <chrono>
 #include <string>
 #include <thread>
 
-#include "tests/transport/control_support.hpp"
+#include "tests/transport/control_sockets.hpp"
+#include "transport/control/dial.hpp"
+#include "transport/control/more_bytes.hpp"
 
 namespace framewire {
 namespace {
 
+using test::accept_soon;
 using test::bytes_of;
 using test::send_text;
 using test::socket_pair;
@@ -105,6 +110,44 @@ TEST(Preamble, GivesUpOnTheSilent) {
   EXPECT_EQ(identify(ours.get(), monotonic_ns() + 5 * ns_per_ms), ConnectionKind::silent);
   theirs.reset();
   EXPECT_EQ(identify(ours.get(), soon_ns()), ConnectionKind::silent) << "closed in mid-word";
+}
+
+/// How often this thread went to sleep.
+long sleeps() {
+  rusage usage{};
+  ::getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nvcsw;
+}
+
+TEST(Preamble, SleepsWhileAStrangerThinksAboutItsNextByte) {
+  auto [unix_ours, unix_theirs] = socket_pair();
+  Listener listener({.at = {.host = "127.0.0.1", .port = 0}, .insecure = true});
+  const Dialled tcp_theirs = dial({.host = "127.0.0.1", .port = listener.port()}, soon_ns(), DialWay::tcp);
+  const auto tcp_ours = accept_soon(listener);
+  ASSERT_TRUE(tcp_ours);
+  for (const auto& [ours, theirs] :
+       {std::pair(unix_ours.get(), unix_theirs.get()), std::pair(tcp_ours->fd.get(), tcp_theirs.fd.get())}) {
+    send_text(theirs, "FWC");
+    const long before = sleeps();
+    EXPECT_EQ(identify(ours, monotonic_ns() + 300 * ns_per_ms), ConnectionKind::silent);
+    EXPECT_LT(sleeps() - before, 20) << "and not once a millisecond";
+    send_text(theirs, "TRL01");
+    EXPECT_EQ(identify(ours, soon_ns()), ConnectionKind::plain_control);
+  }
+}
+
+TEST(Preamble, WakesForEachByteThatComesWhileItSleeps) {
+  auto [ours, theirs] = socket_pair();
+  const std::string_view first = control_preamble.substr(0, 3);
+  send_text(theirs.get(), first);
+  MoreBytes more(ours.get());
+  EXPECT_EQ(more.wait(soon_ns()), MoreBytes::Came::more) << "what was there before";
+  EXPECT_EQ(more.wait(monotonic_ns()), MoreBytes::Came::nothing);
+  send_text(theirs.get(), "T");
+  EXPECT_EQ(more.wait(soon_ns()), MoreBytes::Came::more);
+  EXPECT_EQ(more.wait(monotonic_ns()), MoreBytes::Came::nothing);
+  ::shutdown(theirs.get(), SHUT_WR);
+  EXPECT_EQ(more.wait(soon_ns()), MoreBytes::Came::end);
 }
 
 TEST(Preamble, AConnectionThatIsClosedAtOnceIsSilent) {

@@ -5,19 +5,25 @@
 #include <ifaddrs.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <memory>
+#include <thread>
 
 #include "base/error.hpp"
+#include "base/file_descriptor.hpp"
 #include "base/text.hpp"
+#include "base/wait.hpp"
 
 namespace framewire {
 
@@ -137,33 +143,105 @@ std::string format_host_port(const HostPort& at) {
   return is_v6 ? fmt::format("[{}]:{}", at.host, at.port) : fmt::format("{}:{}", at.host, at.port);
 }
 
-std::vector<SocketAddress> resolve(const HostPort& at) {
-  addrinfo hints{};
-  hints.ai_family = AF_UNSPEC;
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICSERV;
-  addrinfo* found = nullptr;
-  const std::string port = std::to_string(at.port);
-  int result = ::getaddrinfo(at.host.empty() ? nullptr : at.host.c_str(), port.c_str(), &hints, &found);
-  if (result != 0 && at.host == "localhost") {
-    result = ::getaddrinfo(nullptr, port.c_str(), &hints, &found);  // a container may have no /etc/hosts
+namespace {
+
+/// One question to the system's resolver, which cannot be interrupted.
+class Lookup {
+ public:
+  explicit Lookup(const HostPort& at) : at_(at), port_(std::to_string(at.port)) {}
+  ~Lookup() {
+    if (found_ != nullptr) {
+      ::freeaddrinfo(found_);
+    }
   }
-  if (result != 0) {
-    const std::string why = result == EAI_SYSTEM ? errno_text(errno) : ::gai_strerror(result);
+  Lookup(const Lookup&) = delete;
+  Lookup& operator=(const Lookup&) = delete;
+
+  /// Whether there was nobody to ask.
+  [[nodiscard]] bool is_numeric() {
+    ask(at_.host, AI_NUMERICHOST);
+    return at_.host.empty() || result_ == 0;
+  }
+  void run() noexcept {
+    ask(at_.host, 0);
+    if (result_ != 0 && at_.host == "localhost") {
+      ask({}, 0);  // a container may have no /etc/hosts
+    }
+  }
+  [[nodiscard]] std::vector<SocketAddress> addresses() const;
+
+ private:
+  void ask(const std::string& host, int flags) noexcept {
+    addrinfo hints{};
+    hints.ai_family = AF_UNSPEC;
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = AI_NUMERICSERV | flags;
+    result_ = ::getaddrinfo(host.empty() ? nullptr : host.c_str(), port_.c_str(), &hints, &found_);
+    error_number_ = errno;
+  }
+
+  const HostPort at_;
+  const std::string port_;
+  addrinfo* found_ = nullptr;
+  int result_ = 0;
+  int error_number_ = 0;
+};
+
+std::vector<SocketAddress> Lookup::addresses() const {
+  if (result_ != 0) {
+    const std::string why = result_ == EAI_SYSTEM ? errno_text(error_number_) : ::gai_strerror(result_);
     throw Error::failed(
-        fmt::format("the host {} is not known: {}; check the name, or give its address", quote(at.host), why));
+        fmt::format("the host {} is not known: {}; check the name, or give its address", quote(at_.host), why));
   }
-  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, &::freeaddrinfo);
   std::vector<SocketAddress> addresses;
-  for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
+  for (const addrinfo* one = found_; one != nullptr; one = one->ai_next) {
     if (one->ai_family == AF_INET || one->ai_family == AF_INET6) {
       addresses.push_back(copy_of(one->ai_addr, one->ai_addrlen));
     }
   }
   if (addresses.empty()) {
-    throw Error::failed(fmt::format("the host {} has neither an IPv4 nor an IPv6 address", quote(at.host)));
+    throw Error::failed(fmt::format("the host {} has neither an IPv4 nor an IPv6 address", quote(at_.host)));
   }
   return addresses;
+}
+
+/// What the waiting thread and the one that asks have in common; whoever is last frees it.
+struct LookupThread {
+  explicit LookupThread(const HostPort& at) : lookup(at), done(make_event()) {}
+  Lookup lookup;
+  FileDescriptor done;
+  std::atomic<bool> is_done = false;
+};
+
+/// Throws Error (lost_peer) at `stop`; std::system_error where no thread can be had.
+void run_until(const std::shared_ptr<LookupThread>& asked, const std::string& host, const StopWait& stop) {
+  std::thread([asked] {
+    name_this_thread("fw-lookup");
+    asked->lookup.run();
+    asked->is_done.store(true, std::memory_order_release);
+    raise_event(asked->done.get());
+  }).detach();
+  std::array both{pollfd{.fd = asked->done.get(), .events = POLLIN, .revents = 0},
+                  pollfd{.fd = stop.fd, .events = stop.events, .revents = 0}};
+  wait_until(both, INT64_MAX);
+  if (!asked->is_done.load(std::memory_order_acquire)) {
+    throw Error::lost_peer(fmt::format("the host {} was still being looked up: {}", quote(host), stop.why));
+  }
+}
+
+}  // namespace
+
+std::vector<SocketAddress> resolve(const HostPort& at, const StopWait& stop) {
+  const auto asked = std::make_shared<LookupThread>(at);
+  if (asked->lookup.is_numeric()) {
+    return asked->lookup.addresses();
+  }
+  if (stop.fd < 0) {
+    asked->lookup.run();
+  } else {
+    run_until(asked, at.host, stop);
+  }
+  return asked->lookup.addresses();
 }
 
 HostPort parse_dialled(std::string_view text, std::uint16_t default_port) {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "transport/control/stop_wait.hpp"
 #include "transport/endpoint_options.hpp"
 
 namespace framewire {
@@ -34,8 +35,9 @@ HostPort parse_dialled(std::string_view text, std::uint16_t default_port);
 std::string format_host_port(const HostPort& at);
 
 /// Every stream address that the system knows for a host, in the system's order of preference. An empty host is
-/// loopback, both families. Blocks as long as the name servers take. Throws Error (failed) that names the host.
-std::vector<SocketAddress> resolve(const HostPort& at);
+/// loopback, both families. Blocks as long as the name servers take, or until `stop`: then the look-up is left to a
+/// thread of its own, that ends when they have answered. Throws Error: failed, naming the host; lost_peer at `stop`.
+std::vector<SocketAddress> resolve(const HostPort& at, const StopWait& stop = {});
 
 /// 127.0.0.0/8, ::1 and IPv4 loopback written as IPv6.
 bool is_loopback(const SocketAddress& address) noexcept;

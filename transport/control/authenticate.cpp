@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -16,7 +15,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "base/wait.hpp"
+#include "transport/control/more_bytes.hpp"
 #include "transport/control/tls_stream.hpp"
 
 namespace framewire {
@@ -164,7 +163,8 @@ TlsAnswer look_at(std::string_view first) {
 }
 
 void look_at_tls_answer(int fd, const std::string& address, std::int64_t deadline_ns) {
-  for (;;) {
+  MoreBytes more(fd);
+  for (bool has_ended = false;;) {
     std::array<char, preamble_bytes> first{};
     const ssize_t got = ::recv(fd, first.data(), first.size(), MSG_PEEK | MSG_DONTWAIT);
     if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) {
@@ -177,13 +177,14 @@ void look_at_tls_answer(int fd, const std::string& address, std::int64_t deadlin
     if (answer == TlsAnswer::plain_reply) {
       throw_plain_refusal(fd, address, deadline_ns);
     }
-    pollfd end{.fd = fd, .events = POLLRDHUP, .revents = 0};
-    if (answer == TlsAnswer::something_else || wait_until({&end, 1}, monotonic_ns() + ns_per_ms) > 0) {
+    if (answer == TlsAnswer::something_else || has_ended) {
       throw not_framewire(address);
     }
-    if (monotonic_ns() >= deadline_ns) {
+    const MoreBytes::Came came = more.wait(deadline_ns);
+    if (came == MoreBytes::Came::nothing) {
       throw Error::lost_peer(fmt::format("{} did not answer in time", address));
     }
+    has_ended = came == MoreBytes::Came::end;
   }
 }
 
@@ -305,8 +306,11 @@ Authenticated authenticate_listener(Accepted accepted, const AuthenticateOptions
   }
   std::unique_ptr<ByteStream> stream;
   if (is_tls) {
+    const auto refuse_offer = [&](int fd, const std::string& why_not) {
+      refuse({.fd = FileDescriptor(::fcntl(fd, F_DUPFD_CLOEXEC, 0)), .address = accepted.address}, why_not);
+    };
     stream = std::make_unique<TlsStream>(std::move(accepted.fd), TlsRole::listener, *options.key, accepted.address,
-                                         deadline_ns);
+                                         deadline_ns, nullptr, refuse_offer);
   } else {
     stream = std::make_unique<FdStream>(std::move(accepted.fd));
   }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <vector>
 
@@ -16,7 +17,25 @@
 
 namespace framewire {
 
-FileDescriptor connect_to(const SocketAddress& address, std::int64_t deadline_ns, int& error_number) {
+namespace {
+
+/// What becomes of a connection that is under way: 0, or an errno value.
+int await_connection(int fd, std::int64_t deadline_ns, const StopWait& stop) {
+  std::array both{pollfd{.fd = fd, .events = POLLOUT, .revents = 0},
+                  pollfd{.fd = stop.fd, .events = stop.events, .revents = 0}};
+  wait_until(both, deadline_ns);
+  if (both[0].revents == 0) {
+    return both[1].revents != 0 ? ECANCELED : ETIMEDOUT;
+  }
+  int error_number = 0;
+  socklen_t size_bytes = sizeof error_number;
+  return ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error_number, &size_bytes) == 0 ? error_number : errno;
+}
+
+}  // namespace
+
+FileDescriptor connect_to(const SocketAddress& address, std::int64_t deadline_ns, int& error_number,
+                          const StopWait& stop) {
   FileDescriptor fd(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.valid()) {
     error_number = errno;
@@ -27,12 +46,7 @@ FileDescriptor connect_to(const SocketAddress& address, std::int64_t deadline_ns
   }
   error_number = ::connect(fd.get(), address.get(), address.size_bytes) == 0 ? 0 : errno;
   if (error_number == EINPROGRESS || error_number == EINTR) {
-    error_number = ETIMEDOUT;
-    socklen_t size_bytes = sizeof error_number;
-    if (wait_for(fd.get(), POLLOUT, deadline_ns) &&
-        ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error_number, &size_bytes) != 0) {
-      error_number = errno;
-    }
+    error_number = await_connection(fd.get(), deadline_ns, stop);
   }
   if (error_number != 0) {
     fd.reset();
@@ -42,13 +56,19 @@ FileDescriptor connect_to(const SocketAddress& address, std::int64_t deadline_ns
 
 namespace {
 
+Error stopped(const std::string& where, const StopWait& stop) {
+  return Error::lost_peer(fmt::format("{} had not answered yet: {}", where, stop.why));
+}
+
 /// The Unix socket of this user, when somebody listens there. A full backlog (EAGAIN) is worth waiting for: the
 /// listener is alive.
-FileDescriptor connect_unix(const SocketAddress& address, std::int64_t deadline_ns) {
+FileDescriptor connect_unix(const SocketAddress& address, std::int64_t deadline_ns, const StopWait& stop) {
   int error_number = 0;
   FileDescriptor fd = connect_to(address, deadline_ns, error_number);
   while (error_number == EAGAIN && monotonic_ns() < deadline_ns) {
-    wait_until({}, std::min(deadline_ns, monotonic_ns() + 10 * ns_per_ms));
+    if (wait_for(stop.fd, stop.events, std::min(deadline_ns, monotonic_ns() + 10 * ns_per_ms))) {
+      throw stopped(format_address(address), stop);
+    }
     fd = connect_to(address, deadline_ns, error_number);
   }
   if (fd.valid() && !check_same_user(fd.get())) {
@@ -79,12 +99,12 @@ std::string describe(const std::string& asked, const SocketAddress& address) {
 
 }  // namespace
 
-Dialled dial(const HostPort& to, std::int64_t deadline_ns, DialWay way) {
-  std::vector<SocketAddress> addresses = resolve(to);
+Dialled dial(const HostPort& to, std::int64_t deadline_ns, DialWay way, const StopWait& stop) {
+  std::vector<SocketAddress> addresses = resolve(to, stop);
   const std::string asked = format_host_port(to);
   const bool is_here = way == DialWay::any && std::ranges::any_of(addresses, is_this_host);
   if (is_here) {
-    FileDescriptor fd = connect_unix(unix_address(to.port), deadline_ns);
+    FileDescriptor fd = connect_unix(unix_address(to.port), deadline_ns, stop);
     if (fd.valid()) {
       return {.fd = std::move(fd), .is_unix = true, .address = asked};
     }
@@ -98,12 +118,15 @@ Dialled dial(const HostPort& to, std::int64_t deadline_ns, DialWay way) {
     const std::int64_t now_ns = monotonic_ns();
     const auto left = static_cast<std::int64_t>(addresses.size() - i);
     FileDescriptor fd =
-        connect_to(addresses[i], now_ns + std::max<std::int64_t>(0, deadline_ns - now_ns) / left, error_number);
+        connect_to(addresses[i], now_ns + std::max<std::int64_t>(0, deadline_ns - now_ns) / left, error_number, stop);
+    if (error_number == ECANCELED) {
+      throw stopped(asked, stop);
+    }
     if (!fd.valid()) {
       continue;
     }
     // A listener of our own binds its Unix socket before TCP: it may have come between the two tries.
-    FileDescriptor unix_fd = is_here ? connect_unix(unix_address(to.port), deadline_ns) : FileDescriptor();
+    FileDescriptor unix_fd = is_here ? connect_unix(unix_address(to.port), deadline_ns, stop) : FileDescriptor();
     if (unix_fd.valid()) {
       return {.fd = std::move(unix_fd), .is_unix = true, .address = asked};
     }

@@ -22,14 +22,16 @@ struct Dialled {
 };
 
 /// Connects one socket, TCP or Unix: non-blocking, close-on-exec, on TCP with set_tcp_options(). Any thread. Where it
-/// fails until the deadline the descriptor is not valid and `error_number`, else 0, says why.
-FileDescriptor connect_to(const SocketAddress& address, std::int64_t deadline_ns, int& error_number);
+/// fails until the deadline the descriptor is not valid and `error_number`, else 0, says why: ECANCELED at `stop`.
+FileDescriptor connect_to(const SocketAddress& address, std::int64_t deadline_ns, int& error_number,
+                          const StopWait& stop = {});
 
 /// Connects to HOST:PORT. When that is an address of this machine, the abstract Unix socket of our own user comes
 /// first. Tries every address of the host; each gets its share of the time that is left. Any thread. Throws Error:
-/// lost_peer (refused by the machine, no answer until the deadline, no route), failed (unknown host), refused (the Unix
-/// socket belongs to another user).
-Dialled dial(const HostPort& to, std::int64_t deadline_ns, DialWay way = DialWay::any);
+/// lost_peer (refused by the machine, no answer until the deadline, no route, `stop`), failed (unknown host), refused
+/// (the Unix socket belongs to another user). The deadline is for connecting; the look-up of a name before it takes its
+/// time, and `stop` ends both.
+Dialled dial(const HostPort& to, std::int64_t deadline_ns, DialWay way = DialWay::any, const StopWait& stop = {});
 
 /// Where to dial what else belongs to that connection: the numeric address that was reached by TCP, because of several
 /// machines behind one name only this one knows the session; `asked` itself for the Unix socket. Throws Error.

@@ -88,12 +88,27 @@ void MessageChannel::append(const nlohmann::json& message) {
     throw Error::failed(
         fmt::format("a message of {} bytes to {} is longer than {} bytes", text.size(), peer_, message_limit_bytes));
   }
-  if (outbound_.size() - outbound_sent_ + text.size() > outbound_limit_bytes) {
+  if (outbound_.size() - outbound_sent_ + length_.size() + text.size() > outbound_limit_bytes) {
     throw Error::lost_peer(fmt::format("{} does not read its control channel", peer_));
+  }
+  drop_sent();
+  // By the half, as vectors grow, but not beyond what may wait.
+  const std::size_t needed_bytes = outbound_.size() + length_.size() + text.size();
+  if (needed_bytes > outbound_.capacity()) {
+    outbound_.reserve(std::max(needed_bytes, std::min(needed_bytes * 3 / 2, 2 * outbound_limit_bytes)));
   }
   append_length(outbound_, text.size());
   const auto bytes = std::as_bytes(std::span(text));
   outbound_.insert(outbound_.end(), bytes.begin(), bytes.end());
+}
+
+/// Under out_mutex_. A peer that reads, but always less than there is, would else let what it has read pile up. Moves
+/// each byte a bounded number of times: only once as many have been sent as still wait.
+void MessageChannel::drop_sent() noexcept {
+  if (outbound_sent_ > 0 && outbound_sent_ >= outbound_.size() - outbound_sent_) {
+    outbound_.erase(outbound_.begin(), outbound_.begin() + static_cast<std::ptrdiff_t>(outbound_sent_));
+    outbound_sent_ = 0;
+  }
 }
 
 /// Under out_mutex_. Returns whether nothing waits any more.
@@ -113,6 +128,9 @@ bool MessageChannel::write_outbound(short& wait_events) {
   }
   outbound_.clear();
   outbound_sent_ = 0;
+  if (outbound_.capacity() > outbound_backlog_bytes) {
+    outbound_.shrink_to_fit();  // a message as long as that is rare
+  }
   return true;
 }
 
@@ -152,6 +170,16 @@ bool MessageChannel::flush() {
 bool MessageChannel::wants_write() const {
   const std::lock_guard lock(out_mutex_);
   return !outbound_.empty();
+}
+
+bool MessageChannel::has_backlog() const {
+  const std::lock_guard lock(out_mutex_);
+  return outbound_.size() - outbound_sent_ > outbound_backlog_bytes;
+}
+
+std::size_t MessageChannel::outbound_memory_bytes() const {
+  const std::lock_guard lock(out_mutex_);
+  return outbound_.capacity();
 }
 
 void MessageChannel::start_body() {

@@ -22,6 +22,8 @@ inline constexpr std::uint32_t message_limit_bytes = 1024 * 1024;
 inline constexpr int message_depth_limit = 32;
 /// What may wait for a peer that does not read, before it counts as lost.
 inline constexpr std::size_t outbound_limit_bytes = std::size_t{4} * 1024 * 1024;
+/// From so much on nothing more is to be read of a peer that asks: what it asks for would only wait, too.
+inline constexpr std::size_t outbound_backlog_bytes = std::size_t{64} * 1024;
 
 /// Owned by a session. One thread receives; any thread sends.
 /// Errors: lost_peer (the connection ended or broke; the deadline passed), failed (the peer sent something that is no
@@ -44,6 +46,10 @@ class MessageChannel {
   bool flush();
   /// Poll fd() for POLLOUT, too, while this is true.
   [[nodiscard]] bool wants_write() const;
+  /// More than outbound_backlog_bytes wait for the peer: answer nothing more, and poll fd() for POLLOUT alone.
+  [[nodiscard]] bool has_backlog() const;
+  /// Memory that is held for what waits to be sent: never more than twice outbound_limit_bytes. For tests.
+  [[nodiscard]] std::size_t outbound_memory_bytes() const;
 
   /// The next message. Throws Error.
   nlohmann::json receive(std::int64_t deadline_ns);
@@ -67,6 +73,7 @@ class MessageChannel {
   void start_body();
   [[nodiscard]] nlohmann::json finish_body();
   void append(const nlohmann::json& message);
+  void drop_sent() noexcept;
   bool write_outbound(short& wait_events);
 
   std::unique_ptr<ByteStream> stream_;

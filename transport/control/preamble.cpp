@@ -5,10 +5,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <ctime>
 
-#include "base/clock.hpp"
 #include "base/wait.hpp"
+#include "transport/control/more_bytes.hpp"
 
 namespace framewire {
 
@@ -51,11 +50,6 @@ Match match_word(std::string_view first, std::string_view preamble) noexcept {
   return first.size() == preamble_bytes ? Match::yes : Match::so_far;
 }
 
-void sleep_ms(long ms) noexcept {
-  const timespec pause{.tv_sec = 0, .tv_nsec = ms * ns_per_ms};
-  ::nanosleep(&pause, nullptr);
-}
-
 }  // namespace
 
 std::optional<ConnectionKind> identify_bytes(std::span<const std::byte> first) noexcept {
@@ -77,31 +71,32 @@ std::optional<ConnectionKind> identify_bytes(std::span<const std::byte> first) n
 }
 
 ConnectionKind identify(int fd, std::int64_t deadline_ns) noexcept {
-  std::size_t seen = 0;
-  bool has_ended = false;
-  for (;;) {
-    if (seen == 0 && !wait_for(fd, POLLIN, deadline_ns)) {
-      return ConnectionKind::silent;
-    }
+  if (!wait_for(fd, POLLIN, deadline_ns)) {
+    return ConnectionKind::silent;
+  }
+  std::optional<MoreBytes> more;  // a peer of ours says all eight at once
+  for (bool has_ended = false;;) {
     std::array<std::byte, preamble_bytes> first{};
     const ssize_t got = ::recv(fd, first.data(), first.size(), MSG_PEEK | MSG_DONTWAIT);
     if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) {
       return ConnectionKind::silent;
     }
     if (got > 0) {
-      seen = static_cast<std::size_t>(got);
-      if (const auto kind = identify_bytes(std::span(first).first(seen))) {
+      if (const auto kind = identify_bytes(std::span(first).first(static_cast<std::size_t>(got)))) {
         return *kind;
       }
     }
-    if (has_ended || monotonic_ns() >= deadline_ns) {
+    if (has_ended) {
       return ConnectionKind::silent;
     }
-    // The bytes stay in the socket, so poll() would return at once: look again a little later, or once more if nothing
-    // can follow.
-    pollfd end{.fd = fd, .events = POLLRDHUP, .revents = 0};
-    has_ended = wait_until({&end, 1}, 0) > 0;
-    sleep_ms(1);
+    if (!more) {
+      more.emplace(fd);
+    }
+    const MoreBytes::Came came = more->wait(deadline_ns);
+    if (came == MoreBytes::Came::nothing) {
+      return ConnectionKind::silent;
+    }
+    has_ended = came == MoreBytes::Came::end;  // what came before that still counts
   }
 }
 

@@ -18,6 +18,10 @@ bool is_passing(int error_number) noexcept {
 
 int write_bio(BIO* bio, const char* data, std::size_t size_bytes, std::size_t* written) {
   BIO_clear_retry_flags(bio);
+  if (!socket_of(bio).may_write()) {
+    *written = size_bytes;
+    return 1;
+  }
   const ssize_t sent = ::send(socket_of(bio).fd(), data, size_bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
   if (sent < 0) {
     if (is_passing(errno)) {

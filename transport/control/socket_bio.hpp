@@ -17,6 +17,9 @@ class SocketBio {
 
   /// While reading is not allowed, the socket looks empty to OpenSSL.
   void allow_reading(bool allowed) noexcept { may_read_ = allowed; }
+  /// From now on what OpenSSL writes comes to nothing.
+  void drop_writing() noexcept { may_write_ = false; }
+  [[nodiscard]] bool may_write() const noexcept { return may_write_; }
   [[nodiscard]] bool may_read() const noexcept { return may_read_; }
   [[nodiscard]] int fd() const noexcept { return fd_; }
 
@@ -24,6 +27,7 @@ class SocketBio {
   BioMethod method_;
   int fd_ = -1;
   bool may_read_ = true;
+  bool may_write_ = true;
 };
 
 }  // namespace framewire

@@ -15,7 +15,6 @@ namespace framewire {
 
 namespace {
 
-constexpr std::string_view psk_identity = "framewire-1";
 // TLS_AES_128_GCM_SHA256, RFC 8446 appendix B.4. The hash of the key and of the cipher must be the same.
 constexpr std::array<unsigned char, 2> cipher_id{0x13, 0x01};
 
@@ -29,12 +28,22 @@ using Session = std::unique_ptr<SSL_SESSION, FreeSsl>;
   throw Error::failed(fmt::format("cannot {}: OpenSSL says {}", doing, text.data()));
 }
 
+/// What the callbacks of one handshake are about.
+struct PskUse {
+  const TlsPsk& psk;
+  SocketBio& bio;
+  std::string why_not{};  // a listener's verdict
+};
+
+PskUse& use_of(SSL* ssl) noexcept {
+  return *static_cast<PskUse*>(SSL_get_app_data(ssl));
+}
+
 /// The key as OpenSSL takes it: as a session that was never resumed. Null when it will not.
-SSL_SESSION* session_of(SSL* ssl) noexcept {
-  const auto* key = static_cast<const Key*>(SSL_get_app_data(ssl));
+SSL_SESSION* session_of(SSL* ssl, const Key& key) noexcept {
   const SSL_CIPHER* cipher = SSL_CIPHER_find(ssl, cipher_id.data());
   Session session(SSL_SESSION_new());
-  const auto* bytes = reinterpret_cast<const unsigned char*>(key->bytes().data());
+  const auto* bytes = reinterpret_cast<const unsigned char*>(key.bytes().data());
   if (cipher == nullptr || session == nullptr ||
       SSL_SESSION_set1_master_key(session.get(), bytes, Key::size_bytes) != 1 ||
       SSL_SESSION_set_cipher(session.get(), cipher) != 1 ||
@@ -46,17 +55,31 @@ SSL_SESSION* session_of(SSL* ssl) noexcept {
 
 int use_key(SSL* ssl, const EVP_MD* /*hash*/, const unsigned char** identity, std::size_t* identity_bytes,
             SSL_SESSION** session) {
-  *identity = reinterpret_cast<const unsigned char*>(psk_identity.data());
-  *identity_bytes = psk_identity.size();
-  *session = session_of(ssl);
+  const TlsPsk& psk = use_of(ssl).psk;
+  *identity = reinterpret_cast<const unsigned char*>(psk.identity.data());
+  *identity_bytes = psk.identity.size();
+  *session = session_of(ssl, psk.key);
   return *session != nullptr ? 1 : 0;
 }
 
+FoundPsk find_key(const TlsPsk& psk, std::string_view identity) {
+  if (psk.find) {
+    return psk.find(identity);
+  }
+  return identity == psk.identity ? FoundPsk{.key = psk.key} : FoundPsk{};
+}
+
 int find_key_for(SSL* ssl, const unsigned char* identity, std::size_t identity_bytes, SSL_SESSION** session) {
-  const bool is_ours = std::string_view(reinterpret_cast<const char*>(identity), identity_bytes) == psk_identity;
-  *session = is_ours ? session_of(ssl) : nullptr;
+  PskUse& use = use_of(ssl);
+  const FoundPsk found = find_key(use.psk, {reinterpret_cast<const char*>(identity), identity_bytes});
+  *session = found.key ? session_of(ssl, *found.key) : nullptr;
+  if (!found.why_not.empty()) {
+    use.why_not = found.why_not;
+    use.bio.drop_writing();  // the answer comes in plain, and no alert before it
+    return 0;
+  }
   // An unknown identity is no error here: without certificates the handshake then fails by itself.
-  return !is_ours || *session != nullptr ? 1 : 0;
+  return !found.key || *session != nullptr ? 1 : 0;
 }
 
 Context make_context(TlsRole role) {
@@ -86,8 +109,13 @@ Error different_key(const std::string& peer) {
   return Error::refused(different_key_sentence).with_context(peer);
 }
 
+/// Of a listener that knows the identity, but has another key, comes another alert.
+bool is_unknown_identity(unsigned long error) noexcept {
+  return ERR_GET_REASON(error) == SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE;
+}
+
 /// Returns what to wait for, 0 when done.
-short handshake_step(SSL* ssl, const std::string& peer) {
+short handshake_step(SSL* ssl, const TlsEnd& end) {
   ERR_clear_error();
   const int returned = SSL_do_handshake(ssl);
   if (returned == 1) {
@@ -97,14 +125,17 @@ short handshake_step(SSL* ssl, const std::string& peer) {
   if (why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE) {
     return why == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT;
   }
-  const bool is_cut =
-      why == SSL_ERROR_SYSCALL || ERR_GET_REASON(ERR_peek_last_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING;
+  const unsigned long error = ERR_peek_last_error();
+  const bool is_cut = why == SSL_ERROR_SYSCALL || ERR_GET_REASON(error) == SSL_R_UNEXPECTED_EOF_WHILE_READING;
   ERR_clear_error();
   if (is_cut) {
     // It may have died; a peer that found the key wrong sends an alert.
-    throw Error::lost_peer(peer + " hung up during the TLS handshake");
+    throw Error::lost_peer(end.peer + " hung up during the TLS handshake");
   }
-  throw different_key(peer);
+  if (end.role == TlsRole::dialler && is_unknown_identity(error)) {
+    throw Error::refused(older_listener_sentence).with_context(end.peer);
+  }
+  throw different_key(end.peer);
 }
 
 void check_result(SSL* ssl, const std::string& peer) {
@@ -123,14 +154,30 @@ void wait_for_peer(const TlsEnd& end, short events, std::int64_t deadline_ns) {
   if (descriptors[1].revents != 0) {
     throw Error::lost_peer("the session ended during the TLS handshake of its data connection");
   }
-  if (descriptors[0].revents == 0 && monotonic_ns() >= deadline_ns) {
+  // Also where something came: a peer that drips its bytes has no more time than another.
+  if (monotonic_ns() >= deadline_ns) {
     throw Error::lost_peer(end.peer + " did not finish the TLS handshake in time");
   }
 }
 
+/// The same, where a listener's verdict on what is offered comes before whatever OpenSSL makes of that.
+short handshake_step(SSL* ssl, const TlsEnd& end, const PskUse& use) {
+  try {
+    return handshake_step(ssl, end);
+  } catch (const Error&) {
+    if (use.why_not.empty()) {
+      throw;
+    }
+  }
+  if (use.psk.refuse) {
+    use.psk.refuse(end.socket, use.why_not);
+  }
+  throw Error::refused(use.why_not).with_context(end.peer);
+}
+
 }  // namespace
 
-SslPointer shake_tls_hands(const TlsEnd& end, const Key& key, SocketBio& bio, std::int64_t deadline_ns,
+SslPointer shake_tls_hands(const TlsEnd& end, const TlsPsk& psk, SocketBio& bio, std::int64_t deadline_ns,
                            const TlsStream::LookAtAnswer& look) {
   set_non_blocking(end.socket, true);
   const Context context = make_context(end.role);
@@ -140,12 +187,12 @@ SslPointer shake_tls_hands(const TlsEnd& end, const Key& key, SocketBio& bio, st
     tls_failed("set up TLS 1.3");
   }
   SSL_set_bio(ssl.get(), raw_bio, raw_bio);  // takes it over
-  Key key_of_handshake = key;
-  SSL_set_app_data(ssl.get(), &key_of_handshake);
+  PskUse use{.psk = psk, .bio = bio};
+  SSL_set_app_data(ssl.get(), &use);
   end.role == TlsRole::dialler ? SSL_set_connect_state(ssl.get()) : SSL_set_accept_state(ssl.get());
   // An answer that is no TLS must still stand in the socket when `look` comes to it.
   bio.allow_reading(!look);
-  while (const short events = handshake_step(ssl.get(), end.peer)) {
+  while (const short events = handshake_step(ssl.get(), end, use)) {
     wait_for_peer(end, events, deadline_ns);
     if (!bio.may_read() && events == POLLIN) {
       look(end.socket, deadline_ns);

@@ -7,8 +7,8 @@
 #include <memory>
 #include <string>
 
-#include "transport/control/key_file.hpp"
 #include "transport/control/socket_bio.hpp"
+#include "transport/control/tls_psk.hpp"
 #include "transport/control/tls_stream.hpp"
 
 namespace framewire {
@@ -30,7 +30,7 @@ struct TlsEnd {
 /// Shakes hands until the deadline; makes the socket non-blocking. Both ends have proven the key when it returns, and
 /// nothing that follows the handshake has been read. `bio`, which is not open yet, outlives what is returned, or its
 /// use for reading and writing. Any thread. Throws Error as TlsStream does.
-SslPointer shake_tls_hands(const TlsEnd& end, const Key& key, SocketBio& bio, std::int64_t deadline_ns,
+SslPointer shake_tls_hands(const TlsEnd& end, const TlsPsk& psk, SocketBio& bio, std::int64_t deadline_ns,
                            const TlsStream::LookAtAnswer& look = nullptr);
 
 }  // namespace framewire

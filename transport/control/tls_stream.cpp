@@ -12,12 +12,19 @@
 #include <string_view>
 
 #include "base/error.hpp"
+#include "transport/control/address.hpp"
 #include "transport/control/socket_bio.hpp"
 #include "transport/control/tls_handshake.hpp"
 
 namespace framewire {
 
 namespace {
+
+/// By the address that was dialled: whoever is on the way cannot change that.
+bool leads_to_another_machine(int connected_fd) noexcept {
+  const auto peer = peer_of(connected_fd);
+  return peer && (peer->family() == AF_INET || peer->family() == AF_INET6) && !is_this_host(*peer);
+}
 
 int clamp_bytes(std::size_t bytes) noexcept {
   constexpr auto most = static_cast<std::size_t>(std::numeric_limits<int>::max());
@@ -59,11 +66,17 @@ StreamResult TlsStream::State::result_of(int returned, std::string_view doing) n
 }
 
 TlsStream::TlsStream(FileDescriptor socket, TlsRole role, const Key& key, std::string peer, std::int64_t deadline_ns,
-                     const LookAtAnswer& look)
+                     const LookAtAnswer& look, const RefuseOffer& refuse)
     : state_(std::make_unique<State>()) {
   state_->socket = std::move(socket);
   const TlsEnd end{.socket = state_->socket.get(), .role = role, .peer = std::move(peer)};
-  state_->ssl = shake_tls_hands(end, key, state_->bio, deadline_ns, look);
+  const TlsPsk psk = role == TlsRole::dialler
+                         ? offer_shared_key(key, leads_to_another_machine(end.socket))
+                         : TlsPsk{.identity = {},
+                                  .key = {},
+                                  .find = [&key](auto identity) { return find_shared_key(key, identity); },
+                                  .refuse = refuse};
+  state_->ssl = shake_tls_hands(end, psk, state_->bio, deadline_ns, look);
 }
 
 TlsStream::~TlsStream() = default;

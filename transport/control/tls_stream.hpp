@@ -15,6 +15,12 @@ namespace framewire {
 inline constexpr const char* different_key_sentence =
     "the peer does not have the same key; run 'framewire key' on one machine and import it on the other";
 
+/// Of a dialler whose way to offer the key means nothing to the listener.
+inline constexpr const char* older_listener_sentence =
+    "the peer knows another way to use the shared key: it is an older framewire, or a newer one; bring both to the "
+    "same "
+    "release";
+
 enum class TlsRole { dialler, listener };
 
 /// Encrypted bytes over a connected socket. Both ends have proven the key once the constructor returns.
@@ -23,11 +29,14 @@ class TlsStream final : public ByteStream {
   /// Called once, by a dialler, after its first flight and before anything is read: it may look at the answer
   /// (MSG_PEEK) and throw.
   using LookAtAnswer = std::function<void(int fd, std::int64_t deadline_ns)>;
+  /// Called by a listener that refuses what the dialler offers: tells it the sentence in plain, and throws the same.
+  using RefuseOffer = std::function<void(int fd, const std::string& why_not)>;
 
-  /// Shakes hands until the deadline. `peer` names the far end in errors. Throws Error: refused
-  /// (different_key_sentence), lost_peer (deadline, or the peer hung up).
+  /// Shakes hands until the deadline, with a key that both have of `key` (tls_psk.hpp). `peer` names the far end in
+  /// errors. Throws Error: refused (different_key_sentence, older_listener_sentence, a connection that has come back to
+  /// its own machine), lost_peer (deadline, or the peer hung up).
   TlsStream(FileDescriptor socket, TlsRole role, const Key& key, std::string peer, std::int64_t deadline_ns,
-            const LookAtAnswer& look = nullptr);
+            const LookAtAnswer& look = nullptr, const RefuseOffer& refuse = nullptr);
   ~TlsStream() override;
 
   StreamResult read_now(std::span<std::byte> into) noexcept override;

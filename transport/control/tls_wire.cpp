@@ -89,7 +89,7 @@ void TlsWire::State::shake_hands(DataRole role, const Key& key, std::int64_t dea
                    .peer = "the other end of the data connection",
                    .lifeline = lifeline};
   try {
-    ssl = shake_tls_hands(end, key, socket_bio, deadline_ns);
+    ssl = shake_tls_hands(end, psk_of_data(key), socket_bio, deadline_ns);
   } catch (const Error& error) {
     if (error.status() == ExitStatus::refused) {  // both ends have proven to know the token, and so the key
       throw Error::lost_peer("the TLS handshake of the data connection was disturbed on the way");

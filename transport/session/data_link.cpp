@@ -89,7 +89,9 @@ DataPath dial_data(const HostPort& to, std::uint16_t rdma_port, const Token& tok
                      monotonic_ns() + rdma_connection_timeout_ns);
   }
   const std::int64_t deadline_ns = monotonic_ns() + data_connection_timeout_ns;
-  Dialled dialled = dial(to, deadline_ns, connection.link == LinkKind::local ? DialWay::any : DialWay::tcp);
+  Dialled dialled =
+      dial(to, deadline_ns, connection.link == LinkKind::local ? DialWay::any : DialWay::tcp,
+           {.fd = terms.lifeline, .events = POLLRDHUP, .why = "the session ended before its data connection stood"});
   if (connection.link == LinkKind::local && !dialled.is_unix) {
     throw Error::lost_peer("the peer's Unix socket is gone");
   }

@@ -193,17 +193,21 @@ void Door::serve(Visitor& visitor, Accepted& accepted) noexcept {
 }
 
 void Door::examine(Visitor& visitor, Accepted accepted) {
-  switch (identify(accepted.fd.get(), monotonic_ns() + authenticate_.timeout_ns)) {
+  // One deadline for all that comes before it is known.
+  const std::int64_t deadline_ns = monotonic_ns() + authenticate_.timeout_ns;
+  switch (identify(accepted.fd.get(), deadline_ns)) {
     case ConnectionKind::plain_control:
     case ConnectionKind::tls:
     case ConnectionKind::other_version: {
-      Authenticated authenticated = authenticate_listener(std::move(accepted), authenticate_);
+      AuthenticateOptions options = authenticate_;
+      options.timeout_ns = deadline_ns - monotonic_ns();
+      Authenticated authenticated = authenticate_listener(std::move(accepted), options);
       make_known(visitor);
       on_session_(*this, std::move(authenticated));
       return;
     }
     case ConnectionKind::data:
-      take_data(std::move(accepted));
+      take_data(std::move(accepted), deadline_ns);
       return;
     case ConnectionKind::stranger:
       log_.detail("closed a connection from " + accepted.address + " that is not framewire");
@@ -244,16 +248,16 @@ void Door::warn(const std::string& text) {
   log_.warning(text + (unsaid == 0 ? std::string() : " (and " + std::to_string(unsaid) + " more)"));
 }
 
-void Door::take_data(Accepted accepted) {
+void Door::take_data(Accepted accepted, std::int64_t deadline_ns) {
   try {
-    const DataHello hello = read_data_hello(accepted.fd.get(), monotonic_ns() + authenticate_.timeout_ns);
+    const DataHello hello = read_data_hello(accepted.fd.get(), deadline_ns);
     // By RDMA connections come elsewhere.
     const auto token = hello.connection.link == LinkKind::rdma ? std::nullopt : tokens_.redeem(hello, monotonic_ns());
     if (!token) {
       warn("closed a data connection from " + accepted.address + " that belongs to no session");
       return;
     }
-    send_data_answer(accepted.fd.get(), *token, hello.connection, monotonic_ns() + authenticate_.timeout_ns);
+    send_data_answer(accepted.fd.get(), *token, hello.connection, deadline_ns);
     keep(hello.connection, std::move(accepted.fd));
   } catch (const Error& error) {
     log_.detail("closed a data connection from " + accepted.address + ": " + error.what());

@@ -92,7 +92,7 @@ class Door {
   void examine(Visitor& visitor, Accepted accepted);
   void make_known(Visitor& visitor) noexcept;
   bool was_sent_away(const Visitor& visitor) noexcept;
-  void take_data(Accepted accepted);
+  void take_data(Accepted accepted, std::int64_t deadline_ns);
   void listen_for_rdma(RdmaListening rdma);
   void take_request(RdmaRequest request, std::span<const std::byte> hello, const std::string& from);
   void keep(const DataConnection& connection, Arrival arrival);

@@ -34,6 +34,13 @@ std::string exchange_hellos(MessageChannel& channel, const std::string& role, co
   return peer.role;
 }
 
+nlohmann::json receive_in_step(MessageChannel& channel, std::int64_t deadline_ns) {
+  if (monotonic_ns() >= deadline_ns) {
+    throw Error::lost_peer(channel.peer() + " talked, but did not shake hands in time");
+  }
+  return channel.receive(deadline_ns);
+}
+
 void refuse(MessageChannel& channel, const std::string& sentence) {
   constexpr std::int64_t linger_ns = ns_per_s / 2;
   channel.send(refusal(sentence));

@@ -91,6 +91,7 @@ SenderService::~SenderService() {
     ::shutdown(handshake_fd_.get(), SHUT_RDWR);
   }
   changed_.notify_all();
+  raise_event(stop_event_.get());
   drain(monotonic_ns());
   if (dialler_.joinable()) {
     dialler_.join();
@@ -131,6 +132,20 @@ void SenderService::cut_at(std::int64_t deadline_ns) {
   changed_.notify_all();  // drain() may have less time now
 }
 
+void SenderService::interrupt(std::int64_t deadline_ns) {
+  cut_at(deadline_ns);
+  const std::scoped_lock lock(mutex_);
+  handshakes_are_over_ = true;
+  if (door_) {
+    door_->end_waits();
+  }
+  for (const Running& running : sessions_) {
+    if (!running.session->has_joined()) {
+      running.channel->close();
+    }
+  }
+}
+
 std::int64_t SenderService::handshakes_end_ns() const noexcept {
   const std::int64_t stop_at_ns = context_.stop_at_ns.load();
   return stop_at_ns < INT64_MAX - last_words_ns ? stop_at_ns + last_words_ns : INT64_MAX;
@@ -167,17 +182,13 @@ std::string SenderService::trouble() const {
 void SenderService::run_session(Authenticated authenticated, DataWay way) {
   MessageChannel& channel = *authenticated.channel;
   SenderSession session(context_, std::move(authenticated), way);
-  std::list<Running>::iterator place;
-  {
-    const std::scoped_lock lock(mutex_);
-    if (stopping_ || monotonic_ns() >= context_.stop_at_ns.load()) {
-      return;  // its handshake would only hold up the end
-    }
-    place = sessions_.insert(sessions_.end(), {.session = &session, .channel = &channel});
+  const std::optional<Place> place = enter(session, channel);
+  if (!place) {
+    return;
   }
   const auto leave = [&](const SessionReport* report) {
     const std::scoped_lock lock(mutex_);
-    sessions_.erase(place);
+    sessions_.erase(*place);
     if (report != nullptr) {
       history_.add(*report);
     }
@@ -190,13 +201,45 @@ void SenderService::run_session(Authenticated authenticated, DataWay way) {
     leave(&report);
   } catch (...) {
     leave(nullptr);
-    if (monotonic_ns() >= handshakes_end_ns()) {
-      // drain() has ended it: that the peer hung up, as the channel says, would mislead.
+    if (is_over()) {
+      // drain() or interrupt() has ended it: that the peer hung up, as the channel says, would mislead.
       context_.log->info("a viewer was still shaking hands at the end");
       return;
     }
     throw;
   }
+}
+
+/// Nothing where no session is to begin any more. Throws Error (lost_peer) where too many shake hands.
+std::optional<SenderService::Place> SenderService::enter(SenderSession& session, MessageChannel& channel) {
+  const std::scoped_lock lock(mutex_);
+  const std::int64_t now_ns = monotonic_ns();
+  if (stopping_ || handshakes_are_over_ || now_ns >= context_.stop_at_ns.load()) {
+    return std::nullopt;  // its handshake would only hold up the end
+  }
+  const auto handshakes =
+      std::ranges::count_if(sessions_, [](const Running& one) { return !one.session->has_joined(); });
+  if (static_cast<std::size_t>(handshakes) >= most_handshakes) {
+    make_room();
+    throw Error::lost_peer(std::to_string(handshakes) + " viewers shake hands already");
+  }
+  return sessions_.insert(sessions_.end(), {.session = &session, .channel = &channel, .since_ns = now_ns});
+}
+
+/// Under the mutex.
+void SenderService::make_room() {
+  constexpr std::int64_t grace_ns = ns_per_s;
+  for (const Running& running : sessions_) {
+    if (!running.session->has_joined() && monotonic_ns() - running.since_ns > grace_ns) {
+      running.channel->close();
+    }
+  }
+}
+
+/// What a session that ends now ends of is this end's own end.
+bool SenderService::is_over() const {
+  const std::scoped_lock lock(mutex_);
+  return handshakes_are_over_ || monotonic_ns() >= handshakes_end_ns();
 }
 
 void SenderService::dial_loop() noexcept {
@@ -232,8 +275,8 @@ bool SenderService::go_on_after(const Error& error) {
 }
 
 void SenderService::dial_once() {
-  constexpr std::int64_t patience_ns = 3 * ns_per_s;  // and then again; the end of the program waits for it
-  Dialled dialled = dial(dial_to_, monotonic_ns() + patience_ns);
+  constexpr std::int64_t patience_ns = 3 * ns_per_s;  // and then again
+  Dialled dialled = dial(dial_to_, monotonic_ns() + patience_ns, DialWay::any, {.fd = stop_event_.get()});
   {
     const std::scoped_lock lock(mutex_);
     handshake_fd_.reset(::fcntl(dialled.fd.get(), F_DUPFD_CLOEXEC, 0));

@@ -7,6 +7,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -61,6 +62,13 @@ class SenderService {
   void drain(std::int64_t deadline_ns);
   /// The soonest that was ever said counts. Any thread.
   void cut_at(std::int64_t deadline_ns);
+  /// Somebody wants the end now: the same for sessions that serve, but those that still shake hands end at once, and
+  /// none begins. Any thread.
+  void interrupt(std::int64_t deadline_ns);
+
+  /// So many sessions may shake hands at a time. Whoever comes then makes those go that have been at it for more than a
+  /// second, and is hung up on itself: a dialler of ours comes again at once.
+  static constexpr std::size_t most_handshakes = 100;
 
   /// Sessions that have ended, in that order; see SessionHistory. Any thread.
   [[nodiscard]] std::vector<SessionReport> reports() const;
@@ -73,14 +81,19 @@ class SenderService {
   struct Running {
     SenderSession* session;
     MessageChannel* channel;  // the session's
+    std::int64_t since_ns;
   };
+  using Place = std::list<Running>::iterator;
 
   void run_session(Authenticated authenticated, DataWay way);
   [[nodiscard]] std::int64_t handshakes_end_ns() const noexcept;
   void end_handshakes();
+  std::optional<Place> enter(SenderSession& session, MessageChannel& channel);
+  void make_room();
   void dial_loop() noexcept;
   void dial_once();
   bool go_on_after(const Error& error);
+  bool is_over() const;
   bool are_finished() const;
   bool pause();
 
@@ -96,7 +109,9 @@ class SenderService {
   FileDescriptor
       handshake_fd_;  // a second descriptor of the connection that is dialled: its silence must not hold up the end
   bool stopping_ = false;
-  std::unique_ptr<Door> door_;  // the owner's thread; sessions get theirs from the door itself
+  bool handshakes_are_over_ = false;
+  FileDescriptor stop_event_ = make_event();  // ends what is dialled
+  std::unique_ptr<Door> door_;                // the owner's thread; sessions get theirs from the door itself
   std::thread dialler_;
 };
 

@@ -269,6 +269,7 @@ void SenderSession::join(const ChooseMessage& choice, const Feed* before) {
     refuse(*authenticated_.channel, choice.pulls ? "the sender has as many viewers that pull as it takes already"
                                                  : why_full(stream_->options()));
   }
+  has_joined_ = true;
   watch_peer(authenticated_.channel->fd(), context_.terms.peer_timeout_ns);
   report_.viewer = authenticated_.channel->peer();
   report_.stream = stream_->options().name;
@@ -325,7 +326,7 @@ void SenderSession::give_up_link(const Error& error) {
   nlohmann::json answer;
   try {
     do {
-      answer = channel.receive(deadline_ns);
+      answer = receive_in_step(channel, deadline_ns);
     } while (message_type(answer) != "choose" && message_type(answer) != "refused");
   } catch (const Error&) {
     throw ending;  // it has left, for this
@@ -351,7 +352,8 @@ void SenderSession::handle_messages() {
   if (const auto early = std::exchange(early_, nullptr)) {
     handle(*early);
   }
-  while (!is_over_) {
+  // A viewer that asks and does not read the answers is heard again when it has read them.
+  while (!is_over_ && !authenticated_.channel->has_backlog()) {
     const auto message = authenticated_.channel->try_receive();
     if (!message) {
       return;
@@ -454,10 +456,11 @@ bool SenderSession::may_bye_still_come(LinkState state) noexcept {
 void SenderSession::wait() {
   constexpr std::int64_t longest_sleep_ns = ns_per_s / 2;
   MessageChannel& channel = *authenticated_.channel;
-  if (channel.has_buffered()) {
+  const bool has_backlog = channel.has_backlog();
+  if (channel.has_buffered() && !has_backlog) {
     return;
   }
-  const auto control_events = static_cast<short>(channel.wants_write() ? POLLIN | POLLOUT : POLLIN);
+  const auto control_events = static_cast<short>((has_backlog ? 0 : POLLIN) | (channel.wants_write() ? POLLOUT : 0));
   std::array descriptors{pollfd{.fd = channel.fd(), .events = control_events, .revents = 0},
                          // A connection that has ended stays readable, and would let nobody sleep.
                          pollfd{.fd = link_closed_ns_ == 0 ? feed_->descriptor() : -1, .events = POLLIN, .revents = 0},

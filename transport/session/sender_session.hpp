@@ -63,6 +63,8 @@ class SenderSession {
   SessionReport run();
 
   void wake() noexcept { raise_event(wake_event_.get()); }
+  /// Whether the viewer has got as far as to count among those of its stream. Any thread.
+  [[nodiscard]] bool has_joined() const noexcept { return has_joined_.load(std::memory_order_relaxed); }
 
  private:
   void shake_hands();
@@ -104,6 +106,7 @@ class SenderSession {
   std::size_t choices_ = 0;  // that the viewer has made, of the links in the offer
   Stream* stream_ = nullptr;
   std::unique_ptr<Feed> feed_;
+  std::atomic<bool> has_joined_ = false;
   bool has_begun_ = false;  // the viewer was ready: what it gets comes by this link or not at all
   bool bye_sent_ = false;
   bool is_over_ = false;

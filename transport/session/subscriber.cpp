@@ -28,7 +28,7 @@ namespace framewire {
 namespace {
 
 constexpr std::int64_t between_dials_ns = 200 * ns_per_ms;
-constexpr std::int64_t dial_patience_ns = 3 * ns_per_s;     // and then again; the end of the program waits for it
+constexpr std::int64_t dial_patience_ns = 3 * ns_per_s;     // and then again
 constexpr std::int64_t longest_sleep_ns = 100 * ns_per_ms;  // nothing wakes it at a link's end, to be said within 1 s
 
 }  // namespace
@@ -90,6 +90,7 @@ class Subscriber::Implementation {
   FileDescriptor status_event_ = make_event();  // the status changed: wakes the program
   FileDescriptor wake_event_ = make_event();    // wake(): wakes the program
   FileDescriptor thread_event_ = make_event();  // wakes the subscriber's thread
+  FileDescriptor stop_event_ = make_event();    // close(): ends what that dials
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -214,6 +215,7 @@ void Subscriber::Implementation::close(const std::string& statistics_json) {
   }
   changed_.notify_all();
   raise_event(thread_event_.get());
+  raise_event(stop_event_.get());
   if (door_) {
     door_->end_waits();
   }
@@ -271,7 +273,7 @@ std::shared_ptr<ViewerSession> Subscriber::Implementation::connect() {
   }
   const HostPort& to = *options_.endpoint.dial;
   connecting_since_ns_ = monotonic_ns();
-  Dialled dialled = dial(to, connecting_since_ns_ + dial_patience_ns);
+  Dialled dialled = dial(to, connecting_since_ns_ + dial_patience_ns, DialWay::any, {.fd = stop_event_.get()});
   if (!hold_handshake(dialled.fd.get())) {
     return nullptr;
   }

@@ -78,7 +78,7 @@ ViewerSession::ViewerSession(Authenticated authenticated, DataWay way, const Vie
     handle(*std::exchange(early_, nullptr));
   }
   if (!authenticated_.is_unix) {
-    compare_clocks();
+    compare_clocks(wishes.clock_timeout_ns);
   }
 }
 
@@ -150,7 +150,7 @@ void ViewerSession::prove_link(const OfferedStream& stream) {
   }
   const std::int64_t deadline_ns = monotonic_ns() + handshake_timeout_ns;
   while (epoch_ == 0 && !has_bye()) {
-    handle(authenticated_.channel->receive(deadline_ns));
+    handle(receive_in_step(*authenticated_.channel, deadline_ns));
   }
 }
 
@@ -234,7 +234,7 @@ nlohmann::json ViewerSession::await_connect() {
   const bool is_first = !std::exchange(has_chosen_, true);
   const std::int64_t deadline_ns = monotonic_ns() + handshake_timeout_ns;
   for (;;) {
-    auto message = authenticated_.channel->receive(deadline_ns);
+    auto message = receive_in_step(*authenticated_.channel, deadline_ns);
     const std::string type = message_type(message);
     if (is_first || type == "connect" || type == "refused") {
       return message;
@@ -275,14 +275,15 @@ DataPath ViewerSession::await_sender(DataWay way, const DataConnection& connecti
 
 /// The offset at the exchange with the shortest round trip; half of that round trip is how far off it can be (Cristian
 /// 1989).
-void ViewerSession::compare_clocks() {
+void ViewerSession::compare_clocks(std::int64_t timeout_ns) {
   constexpr int exchanges = 8;
+  const std::int64_t deadline_ns = monotonic_ns() + timeout_ns;
   std::int64_t shortest_ns = std::numeric_limits<std::int64_t>::max();
   for (int i = 0; i < exchanges; ++i) {
     const std::int64_t asked_ns = monotonic_ns();
     authenticated_.channel->send(to_json(ClockMessage{.viewer_ns = asked_ns}));
     for (;;) {
-      const auto message = authenticated_.channel->receive(monotonic_ns() + handshake_timeout_ns);
+      const auto message = receive_in_step(*authenticated_.channel, deadline_ns);
       if (message_type(message) != "clock") {
         handle(message);
         continue;

@@ -22,7 +22,8 @@ struct ViewerWishes {
   std::vector<LinkKind> allowed_links;  // best first
   bool transport_is_auto = true;
   LinkTerms terms;
-  std::string why_no_rdma{};  // where it was tried and cannot be used
+  std::string why_no_rdma{};                             // where it was tried and cannot be used
+  std::int64_t clock_timeout_ns = handshake_timeout_ns;  // for all exchanges that compare the clocks
 };
 
 /// RDMA connects, but cannot be used: too little memory may be locked, for one. Under `auto` another link is chosen,
@@ -99,7 +100,7 @@ class ViewerSession {
   nlohmann::json await_connect();
   std::optional<RingAccess> begin_epoch_of_link(const EpochMessage& epoch);
   void give_up_link(const std::string& sentence) const;
-  void compare_clocks();
+  void compare_clocks(std::int64_t timeout_ns);
   void handle(const nlohmann::json& message);
 
   Authenticated authenticated_;

@@ -1,0 +1,74 @@
+"""Ctrl-C on a program that dials ends it soon, also while no name server and no host answers.
+
+Needs to be root, or user namespaces; says so and is skipped where there are none.
+"""
+import pathlib
+import signal
+import unittest
+
+import harness
+import machines
+
+SOON_S = 8 * harness.PATIENCE  # the name servers alone would be waited for two minutes
+SILENT_SERVER, SILENT_HOST = "10.77.0.53", "10.77.0.9"
+SILENT_NAME = "silent.example"
+SYN_SENT = "02"  # net/tcp_states.h
+
+
+@unittest.skipUnless(machines.are_possible(), machines.WHY_NOT)
+class InterruptDialling(machines.TwoMachines):
+    def setUp(self):
+        super().setUp()
+        for address in (SILENT_SERVER, SILENT_HOST):  # known to be there, and nobody is
+            self.on(0, "ip", "neighbour", "add", address, "lladdr", "02:00:00:00:00:09", "dev", "fw0")
+        resolver = self.file("resolv.conf")
+        resolver.write_text(f"nameserver {SILENT_SERVER}\noptions timeout:30 attempts:5\n")
+        names = self.file("nsswitch.conf")
+        names.write_text("hosts: files dns\n")
+        self.prefix = [*self.within(0), "unshare", "-m", "sh", "-c",
+                       f'mount --bind {resolver} /etc/resolv.conf && {{ [ ! -e /etc/nsswitch.conf ] || mount --bind {names} /etc/nsswitch.conf; }} && exec "$@"', "sh"]
+        if not pathlib.Path("/etc/resolv.conf").exists():
+            self.skipTest("this machine has no /etc/resolv.conf to stand in for")
+
+    def diallers(self, host: str):
+        """Each with the status that Ctrl-C ends it with."""
+        yield self.view(host, "--insecure", prefix=self.prefix), harness.OK
+        yield self.send("pattern", "--size", "64x36", "--insecure", "--to", host, prefix=self.prefix), harness.OK
+        yield self.start(*self.prefix, harness.BIN / "rdsend", host, "/etc/hostname", "--insecure"), harness.FAILED
+        for tool in ("bench", "doctor"):
+            yield self.start(*self.prefix, harness.BIN / f"framewire-{tool}", host, "--insecure"), None
+
+    def is_asking(self) -> bool:
+        """Somebody on that machine has a question under way to the name server."""
+        return self.table_has("udp", 2, self.as_the_kernel_writes(SILENT_SERVER, 53))
+
+    def is_connecting(self) -> bool:
+        return self.table_has("tcp", 3, SYN_SENT)
+
+    def table_has(self, table: str, column: int, value: str) -> bool:
+        lines = pathlib.Path(f"/proc/{self.machines[0].pid}/net/{table}").read_text().splitlines()[1:]
+        return any(line.split()[column] == value for line in lines)
+
+    @staticmethod
+    def as_the_kernel_writes(address: str, port: int) -> str:
+        return "".join(f"{int(part):02X}" for part in reversed(address.split("."))) + f":{port:04X}"
+
+    def check_all(self, host: str, is_under_way):
+        for program, status in self.diallers(host):
+            with self.subTest(program.name):
+                harness.wait_until(is_under_way, f"{program} to dial")
+                program.interrupt()
+                ended = program.wait_end(SOON_S)
+                self.assertIn(ended, (status,) if status is not None else (harness.OK, harness.FAILED, -signal.SIGINT), program.text)
+                self.assertEqual(program.family(), [])
+            program.kill()
+
+    def test_while_a_name_is_looked_up(self):
+        self.check_all(SILENT_NAME, self.is_asking)
+
+    def test_while_a_host_does_not_answer(self):
+        self.check_all(SILENT_HOST, self.is_connecting)
+
+
+if __name__ == "__main__":
+    machines.main()

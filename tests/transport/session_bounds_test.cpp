@@ -1,0 +1,198 @@
+// What a peer can make a session hold or wait for: answers that it does not read, handshakes that it does not end.
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "base/wait.hpp"
+#include "tests/base/eventually.hpp"
+#include "tests/base/temporary_folder.hpp"
+#include "transport/control/listener.hpp"
+#include "transport/session/data_link.hpp"
+#include "transport/session/handshake.hpp"
+#include "transport/session/sender_service.hpp"
+#include "transport/session/viewer_session.hpp"
+#include "transport/subscriber.hpp"
+
+namespace framewire {
+namespace {
+
+using test::eventually;
+using test::patience_ns;
+
+/// Without waiting for more than has come.
+bool is_hung_up(const Authenticated& peer) {
+  pollfd end{.fd = peer.channel->fd(), .events = POLLRDHUP, .revents = 0};
+  return wait_until({&end, 1}, 0) > 0;
+}
+
+/// A configuration folder without a key, so that this machine's own does not matter.
+class SessionBounds : public testing::Test {
+ protected:
+  SessionBounds() { ::setenv("XDG_CONFIG_HOME", folder_.path().c_str(), 1); }
+
+  void start() {
+    EndpointOptions listening;
+    listening.listen = HostPort{"127.0.0.1", 0};
+    service_ = std::make_unique<SenderService>(listening, std::vector<Stream*>{&stream_}, "test", log_);
+  }
+
+  [[nodiscard]] HostPort at() const { return {.host = "127.0.0.1", .port = service_->port()}; }
+
+  static nlohmann::json hear(const Authenticated& peer) { return peer.channel->receive(monotonic_ns() + patience_ns); }
+
+  [[nodiscard]] Authenticated come() const {
+    return authenticate_dialler(dial(at(), monotonic_ns() + patience_ns), AuthenticateOptions{});
+  }
+
+  /// A viewer up to its place in the stream.
+  std::pair<Authenticated, DataPath> join() {
+    Authenticated viewer = come();
+    EXPECT_EQ(message_type(hear(viewer)), "hello");
+    viewer.channel->send(to_json(HelloMessage{.role = "viewer", .program = "test"}));
+    const OfferMessage offer = read_offer(hear(viewer));
+    viewer.channel->send(
+        to_json(ChooseMessage{.stream = 0, .link = LinkKind::tcp, .delivery = Delivery::latest, .token = {}}));
+    const ConnectMessage go = read_connect(hear(viewer));
+    DataPath path =
+        dial_data(at(), 0, Token::from_hex(go.token), {session_id_from_hex(offer.session), LinkKind::tcp, 0},
+                  {.lifeline = viewer.channel->fd()});
+    EXPECT_TRUE(eventually([&] { return stream_.viewer_count() == 1; }));
+    return {std::move(viewer), std::move(path)};
+  }
+
+  test::TemporaryFolder folder_;
+  Log log_{stderr, "test", false};
+  Stream stream_{StreamOptions{.name = "test", .delivery = Delivery::latest}};
+  std::unique_ptr<SenderService> service_;
+};
+
+TEST_F(SessionBounds, AViewerThatAsksAndDoesNotReadIsHeardAgainOnceItReads) {
+  constexpr std::int64_t enough = 200'000;  // answers: far more than may wait for it
+  start();
+  const auto [viewer, path] = join();
+  MessageChannel& channel = *viewer.channel;
+  std::int64_t asked = 0;
+  // Until nobody reads its questions any more, since nobody reads the answers.
+  for (; asked < enough; ++asked) {
+    channel.post(to_json(ClockMessage{.viewer_ns = asked}));
+    if (channel.wants_write() && !wait_for(channel.fd(), POLLOUT, monotonic_ns() + ns_per_s / 2)) {
+      ++asked;
+      break;
+    }
+  }
+  EXPECT_LT(asked, enough) << "all were read";
+  for (std::int64_t i = 0; i < asked; ++i) {
+    const ClockMessage answer = read_clock(hear(viewer));
+    ASSERT_EQ(answer.viewer_ns, i);
+    channel.flush();
+  }
+  channel.send(to_json(ByeMessage{.reason = "done", .frames_sent = 0, .statistics = {}}));
+  EXPECT_TRUE(eventually([&] { return !service_->reports().empty(); }));
+  EXPECT_EQ(service_->reports().front().ending, "the viewer left: 'done'");
+}
+
+TEST_F(SessionBounds, SoManyShakeHandsAndNoMore) {
+  start();
+  std::vector<Authenticated> silent;
+  for (std::size_t i = 0; i < SenderService::most_handshakes + 20; ++i) {
+    silent.push_back(come());
+    pollfd heard{.fd = silent.back().channel->fd(), .events = POLLIN, .revents = 0};
+    ASSERT_EQ(wait_until({&heard, 1}, monotonic_ns() + patience_ns), 1) << "a hello, or the end";
+  }
+  EXPECT_TRUE(eventually([&] {
+    const auto open = std::ranges::count_if(silent, [](const Authenticated& one) { return !is_hung_up(one); });
+    return static_cast<std::size_t>(open) <= SenderService::most_handshakes;
+  }));
+  // Nor do they keep out who comes and goes on.
+  SubscriberOptions options{.endpoint = {}, .stream = {}, .delivery = {}};
+  options.endpoint.dial = at();
+  Subscriber subscriber(options, log_);
+  EXPECT_TRUE(eventually([&] { return subscriber.status().state == SubscriberState::connected; }));
+  subscriber.close({});
+}
+
+TEST_F(SessionBounds, AnInterruptionDoesNotWaitForHandshakes) {
+  start();
+  const Authenticated silent = come();
+  EXPECT_EQ(message_type(hear(silent)), "hello");
+  const auto [viewer, path] = join();
+  service_->interrupt(INT64_MAX - 1);  // a farewell for ever
+  EXPECT_THROW(hear(silent), Error);
+  EXPECT_FALSE(is_hung_up(viewer)) << "it is served, and may take the last frames";
+  const Authenticated late = come();
+  EXPECT_THROW(hear(late), Error) << "no hello";
+  viewer.channel->send(to_json(ByeMessage{.reason = "done", .frames_sent = 0, .statistics = {}}));
+  service_->drain(INT64_MAX - 1);
+  EXPECT_EQ(service_->reports().size(), 1U);
+}
+
+/// A sender that has made the link, and answers no question but goes on talking, for as long as it is listened to.
+void talk_on(Listener& listener, std::atomic<int>& said) {
+  const AuthenticateOptions insecure{.key = {}, .insecure = true};
+  const auto accept = [&] {
+    auto descriptors = listener.descriptors();
+    wait_until(descriptors, monotonic_ns() + patience_ns);
+    return listener.accept().value();
+  };
+  const Authenticated viewer = authenticate_listener(accept(), insecure);
+  const DataConnection connection{random_session_id(), LinkKind::tcp, 0};
+  const Token token = Token::random();
+  viewer.channel->send(to_json(OfferMessage{.session = to_hex(connection.session),
+                                            .streams = {{"test", 0, Delivery::latest, "", false}},
+                                            .links = {LinkKind::tcp},
+                                            .why_no_rdma = {},
+                                            .encrypt = {}}));
+  read_choose(viewer.channel->receive(monotonic_ns() + patience_ns));
+  viewer.channel->send(to_json(ConnectMessage{.token = token.hex(), .rdma_port = 0}));
+  const Accepted data = accept();
+  read_data_hello(data.fd.get(), monotonic_ns() + patience_ns);
+  send_data_answer(data.fd.get(), token, connection, monotonic_ns() + patience_ns);
+  for (const std::int64_t end_ns = monotonic_ns() + patience_ns; monotonic_ns() < end_ns; ++said) {
+    try {
+      viewer.channel->send({{"type", "of a newer sender"}}, monotonic_ns() + patience_ns);
+    } catch (const Error&) {
+      return;  // it has hung up
+    }
+  }
+}
+
+TEST_F(SessionBounds, WhoTalksOnHasNoMoreTimeForItsHandshake) {
+  Listener listener({.at = {.host = "127.0.0.1", .port = 0}, .insecure = true});
+  const HostPort to{.host = "127.0.0.1", .port = listener.port()};
+  std::atomic<int> said = 0;
+  std::thread sender([&] { talk_on(listener, said); });
+  std::string why;
+  const std::int64_t begin_ns = monotonic_ns();
+  try {
+    const ViewerWishes wishes{.stream = {},
+                              .delivery = {},
+                              .allowed_links = {LinkKind::tcp},
+                              .terms = {.peer_timeout_ns = patience_ns},
+                              .clock_timeout_ns = ns_per_s / 2};
+    const ViewerSession session(
+        authenticate_dialler(dial(to, monotonic_ns() + patience_ns, DialWay::tcp), {.key = {}, .insecure = true}),
+        {.dial = &to}, wishes);
+  } catch (const Error& error) {
+    why = error.what();
+  }
+  EXPECT_LT(monotonic_ns() - begin_ns, patience_ns);
+  sender.join();
+  EXPECT_NE(why.find("did not shake hands in time"), std::string::npos) << why;
+  EXPECT_GT(said, 1);
+}
+
+}  // namespace
+}  // namespace framewire

@@ -1,0 +1,134 @@
+#include "transport/control/tls_psk.hpp"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/rand.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstddef>
+#include <span>
+
+#include "base/error.hpp"
+#include "base/file_descriptor.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr std::string_view data_identity = "framewire-1";
+/// Offered with the shared key itself by releases before this one.
+constexpr std::string_view older_identity = "framewire-1";
+
+// An identity of now: the word, the place, 16 random bytes, and the host as these and the key make it look.
+constexpr std::string_view word = "framewire-2";
+constexpr std::size_t salt_bytes = 16;
+constexpr std::size_t host_bytes = 16;
+constexpr std::size_t identity_bytes = word.size() + 1 + salt_bytes + host_bytes;
+constexpr char to_this_machine = 'h';
+constexpr char to_another_machine = 'a';
+
+// What tells the two uses of the shared key apart: neither begins with the other.
+constexpr std::string_view key_context = "framewire control key 2";
+constexpr std::string_view host_context = "framewire host 2";
+
+using Mac = std::array<std::byte, Key::size_bytes>;
+
+Mac hmac(const Key& key, std::string_view context, std::string_view text) {
+  const std::string whole = std::string(context).append(text);
+  Mac mac{};
+  unsigned int size_bytes = 0;
+  if (HMAC(EVP_sha256(), key.bytes().data(), static_cast<int>(Key::size_bytes),
+           reinterpret_cast<const unsigned char*>(whole.data()), whole.size(),
+           reinterpret_cast<unsigned char*>(mac.data()), &size_bytes) == nullptr ||
+      size_bytes != mac.size()) {
+    throw Error::failed("OpenSSL could not compute an HMAC");
+  }
+  return mac;
+}
+
+std::string random_text(std::size_t size_bytes) {
+  std::string text(size_bytes, '\0');
+  if (RAND_bytes(reinterpret_cast<unsigned char*>(text.data()), static_cast<int>(size_bytes)) != 1) {
+    throw Error::failed("the system has no random numbers");
+  }
+  return text;
+}
+
+/// The network of this very machine, or container, since it was started; empty where the system does not tell.
+std::string network_here() {
+  const FileDescriptor file(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
+  std::array<char, 64> boot{};
+  const ssize_t got = file.valid() ? ::read(file.get(), boot.data(), boot.size()) : -1;
+  struct stat network {};
+  if (got <= 0 || ::stat("/proc/thread-self/ns/net", &network) != 0) {
+    return {};
+  }
+  return fmt::format("{}:{}:{}", std::string_view(boot.data(), static_cast<std::size_t>(got)), network.st_dev,
+                     network.st_ino);
+}
+
+/// To others without the key it looks like random bytes, and other ones each time.
+std::string host_here(const Key& shared, std::string_view salt) {
+  const std::string network = network_here();
+  if (network.empty()) {
+    return random_text(host_bytes);  // nobody's
+  }
+  const Mac mac = hmac(shared, host_context, std::string(salt).append(network));
+  return {reinterpret_cast<const char*>(mac.data()), host_bytes};
+}
+
+/// RFC 9257 and 9258 have it so: what both ends must agree on goes into the key, and not only beside it.
+Key key_of(const Key& shared, std::string_view identity) {
+  Mac mac = hmac(shared, key_context, identity);
+  const Key key(mac);
+  OPENSSL_cleanse(mac.data(), mac.size());
+  return key;
+}
+
+}  // namespace
+
+TlsPsk psk_of_data(const Key& key) {
+  return {.identity = std::string(data_identity), .key = key};
+}
+
+TlsPsk offer_shared_key(const Key& shared, bool is_to_another_machine) {
+  std::string identity(word);
+  identity += is_to_another_machine ? to_another_machine : to_this_machine;
+  const std::string salt = random_text(salt_bytes);
+  identity += salt;
+  identity += host_here(shared, salt);
+  Key key = key_of(shared, identity);
+  return {.identity = std::move(identity), .key = key};
+}
+
+FoundPsk find_shared_key(const Key& shared, std::string_view identity) noexcept {
+  try {
+    if (identity == older_identity) {
+      return {.key = {},
+              .why_not =
+                  "the dialling end offers the shared key as an older framewire does; bring both to the same "
+                  "release"};
+    }
+    if (identity.size() != identity_bytes || !identity.starts_with(word)) {
+      return {};
+    }
+    const std::string_view salt = identity.substr(word.size() + 1, salt_bytes);
+    const std::string_view host = identity.substr(identity_bytes - host_bytes);
+    if (identity[word.size()] != to_this_machine && host == host_here(shared, salt)) {
+      return {.key = {},
+              .why_not =
+                  "the connection was to lead to another machine, and has come back to the one that it comes "
+                  "from; something on the way leads it astray. To reach this machine itself, dial localhost"};
+    }
+    return {.key = key_of(shared, identity)};
+  } catch (const std::exception&) {
+    return {};
+  }
+}
+
+}  // namespace framewire
