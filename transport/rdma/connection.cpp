@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -25,6 +26,9 @@ constexpr std::uint8_t retry_count = 6;
 constexpr std::uint8_t rnr_retry_count = 7;
 /// 0.64 ms (InfiniBand specification, table 45). rdma_cm leaves 0, which means 655 ms.
 constexpr std::uint8_t min_rnr_timer = 12;
+
+/// Receives that are posted in one call.
+constexpr std::size_t most_receives_in_post = 64;
 
 constexpr std::uint64_t notice_bytes = sizeof(std::uint32_t);
 
@@ -235,6 +239,7 @@ void RdmaConnection::make_queue_pair() {
   if (grants_.chunk_bytes == 0) {
     throw Error::failed("the RDMA device takes no messages");
   }
+  set_non_blocking(id_->verbs->async_fd, true);
   domain_ = options_.domain_of(id_->verbs);
   channel_ = own(ibv_create_comp_channel(id_->verbs), "make an RDMA completion channel");
   set_non_blocking(channel_->fd, true);
@@ -259,10 +264,10 @@ void RdmaConnection::prepare_immediates() {
     auto block = HostBlock::create_private("RDMA notices", grants_.receive_depth * notice_bytes);
     notices_ = register_block(domain_, std::move(block), IBV_ACCESS_LOCAL_WRITE);
   }
-  for (std::uint32_t place = 0; place < grants_.receive_depth; ++place) {
-    if (!post_receive(place)) {
-      throw Error::from_errno("post an RDMA receive", errno);
-    }
+  held_receives_.resize(grants_.receive_depth);
+  std::iota(held_receives_.begin(), held_receives_.end(), 0U);
+  if (!post_held_receives()) {
+    throw Error::from_errno("post an RDMA receive", errno);
   }
 }
 
@@ -271,12 +276,17 @@ void RdmaConnection::make_queues(const ibv_device_attr& attributes) {
   const auto device_depth = static_cast<std::uint32_t>(std::max(std::min(attributes.max_qp_wr, attributes.max_cqe), 1));
   std::uint32_t depth = std::min(options_.wishes.queue_depth, device_depth);
   std::uint32_t inline_wanted = options_.wishes.inline_bytes;
+  const auto vectors = static_cast<std::uint32_t>(std::max(id_->verbs->num_comp_vectors, 1));
+  const auto make_queue = [&](std::uint32_t entries) {
+    return own(ibv_create_cq(id_->verbs, static_cast<int>(entries), &device_events_, channel_.get(),
+                             static_cast<int>(options_.completion_vector % vectors)),
+               "make an RDMA completion queue");
+  };
   for (;;) {
-    send_completions_ = own(ibv_create_cq(id_->verbs, static_cast<int>(depth), nullptr, channel_.get(), 0),
-                            "make an RDMA completion queue");
-    receive_completions_ = own(ibv_create_cq(id_->verbs, static_cast<int>(depth), nullptr, channel_.get(), 0),
-                               "make an RDMA completion queue");
+    send_completions_ = make_queue(depth);
+    receive_completions_ = make_queue(depth);
     ibv_qp_init_attr wanted{};
+    wanted.qp_context = &device_events_;
     wanted.send_cq = send_completions_.get();
     wanted.recv_cq = receive_completions_.get();
     wanted.cap = {.max_send_wr = depth,
@@ -304,21 +314,33 @@ void RdmaConnection::make_queues(const ibv_device_attr& attributes) {
 }
 
 /// An immediate needs no memory, only a receive that it can complete.
-bool RdmaConnection::post_receive(std::uint32_t place) noexcept {
-  ibv_sge notice{};
-  ibv_recv_wr request{};
-  request.wr_id = place;
-  if (notices_) {
-    notice = {.addr = reinterpret_cast<std::uint64_t>(notices_->region->addr) + place * notice_bytes,
-              .length = notice_bytes,
-              .lkey = notices_->region->lkey};
-    request.sg_list = &notice;
-    request.num_sge = 1;
+bool RdmaConnection::post_held_receives() noexcept {
+  std::array<ibv_recv_wr, most_receives_in_post> requests;
+  std::array<ibv_sge, most_receives_in_post> notices;
+  while (!held_receives_.empty()) {
+    const std::size_t count = std::min(held_receives_.size(), requests.size());
+    const std::size_t first = held_receives_.size() - count;
+    for (std::size_t i = 0; i < count; ++i) {
+      requests[i] = {};
+      requests[i].wr_id = held_receives_[first + i];
+      requests[i].next = i + 1 < count ? &requests[i + 1] : nullptr;
+      if (notices_) {
+        notices[i] = {
+            .addr = reinterpret_cast<std::uint64_t>(notices_->region->addr) + requests[i].wr_id * notice_bytes,
+            .length = notice_bytes,
+            .lkey = notices_->region->lkey};
+        requests[i].sg_list = &notices[i];
+        requests[i].num_sge = 1;
+      }
+    }
+    ibv_recv_wr* bad = nullptr;
+    if (const int error_number = ibv_post_recv(id_->qp, requests.data(), &bad); error_number != 0) {
+      errno = error_number;
+      return false;
+    }
+    held_receives_.resize(first);
   }
-  ibv_recv_wr* bad = nullptr;
-  const int error_number = ibv_post_recv(id_->qp, &request, &bad);
-  errno = error_number != 0 ? error_number : errno;
-  return error_number == 0;
+  return true;
 }
 
 /// It cannot be changed once the queue pair is up, so it is said now. A kernel before 5.8 knows no such option and

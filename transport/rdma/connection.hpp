@@ -13,7 +13,10 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "base/log.hpp"
+#include "transport/rdma/device_events.hpp"
 #include "transport/rdma/domain.hpp"
 #include "transport/rdma/verbs.hpp"
 
@@ -48,6 +51,10 @@ struct RdmaOptions {
   // Receives without memory, for immediates: all are posted at once. Without them the owner posts its own, before the
   // peer may send.
   bool receives_immediates = true;
+  // Which of the device's completion vectors, that is of its interrupts, tells of completions: modulo how many it has.
+  std::uint32_t completion_vector = 0;
+  // What a person should hear of the device while the connection lasts. Any thread; none: nobody listens.
+  std::function<void(LogLevel level, const std::string& text)> say{};
 };
 
 /// What the device gave, which may be less than was asked for.
@@ -114,11 +121,13 @@ class RdmaConnection {
   [[nodiscard]] bool is_dialler() const noexcept { return is_dialler_; }
 
   /// The immediate that a completed receive brought; nothing when it brought something else. Under the owner's lock, as
-  /// post_receive_again(), which gives its place to the next one; false when the queue pair is in error.
+  /// hold_receive(), which notes that its place may be given to the next one, and post_held_receives(), which does that
+  /// for all of them in few calls; false when the queue pair is in error.
   [[nodiscard]] std::optional<std::uint32_t> immediate_of(const ibv_wc& completion) const noexcept;
-  bool post_receive_again(const ibv_wc& completion) noexcept {
-    return post_receive(static_cast<std::uint32_t>(completion.wr_id));
+  void hold_receive(const ibv_wc& completion) noexcept {
+    held_receives_.push_back(static_cast<std::uint32_t>(completion.wr_id));
   }
+  bool post_held_receives() noexcept;
 
   /// Asks that completion_descriptor() becomes readable at the next completion of either queue; what has completed
   /// before is not told of. Costs nothing while the last request still stands. False when the device is gone. Under the
@@ -132,6 +141,18 @@ class RdmaConnection {
   [[nodiscard]] int event_descriptor() const noexcept { return events_->fd; }
   std::optional<std::string> take_end() noexcept;
 
+  /// Readable when the device has something to say, of this connection or of another one; take_device_events() says
+  /// what concerns this one, or the device as a whole. One thread.
+  [[nodiscard]] int device_event_descriptor() const noexcept { return id_->verbs->async_fd; }
+  std::vector<DeviceEvent> take_device_events() { return device_events_.take(*id_->verbs); }
+  /// A line for a person. Any thread.
+  void say(LogLevel level, const std::string& text) const {
+    if (options_.say) {
+      options_.say(level, text);
+    }
+  }
+  [[nodiscard]] std::string device_name() const { return ibv_get_device_name(id_->verbs->device); }
+
   /// Tells the other side, and ends every request that is still posted. Any thread; a second call does nothing.
   void disconnect() noexcept;
 
@@ -144,12 +165,12 @@ class RdmaConnection {
   void make_queue_pair();
   void make_queues(const ibv_device_attr& attributes);
   void prepare_immediates();
-  bool post_receive(std::uint32_t place) noexcept;
   void set_ack_timeout() noexcept;
   void shorten_waits_for_the_unready() noexcept;
 
   const RdmaOptions options_;
-  std::string peer_;  // for people
+  std::string peer_;            // for people
+  DeviceEvents device_events_;  // outlives the queues, to which it is known
   Verbs<rdma_event_channel> events_;
   Verbs<rdma_cm_id> id_;
   std::shared_ptr<ibv_pd> domain_;
@@ -159,6 +180,7 @@ class RdmaConnection {
   Verbs<ibv_cq> send_completions_;
   Verbs<ibv_cq> receive_completions_;
   RdmaGrants grants_;
+  std::vector<std::uint32_t> held_receives_;  // places; never more than there are
   bool is_dialler_ = false;
   std::atomic<bool> is_disconnected_ = false;
 

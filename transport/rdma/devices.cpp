@@ -137,6 +137,11 @@ std::optional<bool> try_dma_buf(ibv_pd* domain) {
   return errno == EOPNOTSUPP || errno == EPROTONOSUPPORT ? std::optional(false) : std::nullopt;
 }
 
+/// Some drivers say that they have them, and refuse the first (bnxt_re, hns_roce).
+bool try_window(ibv_pd* domain) {
+  return Owned<ibv_mw>(ibv_alloc_mw(domain, IBV_MW_TYPE_2)) != nullptr;
+}
+
 Owned<ibv_cq> make_queue(ibv_context* context, std::uint32_t depth) {
   return Owned<ibv_cq>(ibv_create_cq(context, static_cast<int>(depth), nullptr, nullptr, 0));
 }
@@ -196,6 +201,7 @@ RdmaDevice read_device(ibv_device* listed) {
     return device;
   }
   device.takes_dma_buf = try_dma_buf(domain.get());
+  device.has_memory_windows = device.has_memory_windows && try_window(domain.get());
   try_queue_pair(context.get(), domain.get(), device);
   return device;
 }

@@ -124,6 +124,7 @@ Subscriber::Implementation::Implementation(SubscriberOptions options, Log& log)
              .allowed_links = usable_links(options_.endpoint),
              .transport_is_auto = options_.endpoint.transport_is_auto,
              .terms = terms_of(options_.endpoint)};
+  wishes_.terms.log = &log_;
   if (options_.endpoint.dial) {
     require_rdma_where_asked(options_.endpoint);
     say_whom_it_awaits(format_host_port(*options_.endpoint.dial));
