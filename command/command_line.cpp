@@ -69,9 +69,13 @@ void add_endpoint_options(CLI::App& app, CommonWords& words) {
 }
 
 void add_ring_options(CLI::App& app, CommonWords& words) {
-  app.add_flag("--relaxed-ordering", words.relaxed_ordering,
-               "rdma: payload may reach memory in any order, which some hosts need for full speed")
-      ->group(link_group);
+  CLI::Option* const relaxed =
+      app.add_flag("--relaxed-ordering", words.relaxed_ordering,
+                   "rdma: payload may reach memory in any order, where the device can do that (the default)")
+          ->group(link_group);
+  app.add_flag("--no-relaxed-ordering", words.strict_ordering, "rdma: payload reaches memory in the order of its bytes")
+      ->group(link_group)
+      ->excludes(relaxed);
 }
 
 void add_spin_option(CLI::App& app, CommonWords& words) {
@@ -110,7 +114,7 @@ void read_endpoint_words(const CommonWords& words, EndpointOptions& endpoint) {
   if (words.encrypt) {
     refuse_what_cannot_be_encrypted(words);
   }
-  endpoint.relaxed_ordering = words.relaxed_ordering;
+  endpoint.relaxed_ordering = !words.strict_ordering;
   if (!words.timeout.empty()) {
     endpoint.peer_timeout_ns = parse_duration_ns(words.timeout, "--timeout");
     endpoint.rdma_timeout_ns = endpoint.peer_timeout_ns;

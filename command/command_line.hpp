@@ -27,7 +27,8 @@ struct CommonWords {
   std::string stats;
   bool is_insecure = false;
   bool encrypt = false;
-  bool relaxed_ordering = false;
+  bool relaxed_ordering = false;  // the default, for command lines that say so
+  bool strict_ordering = false;
   bool spins = false;
   bool is_verbose = false;
 };
@@ -42,7 +43,7 @@ struct CommonOptions {
 
 /// Adds --transport, --memory, --key, --insecure, --encrypt and --timeout.
 void add_endpoint_options(CLI::App& app, CommonWords& words);
-/// Adds --relaxed-ordering, for whoever receives.
+/// Adds --relaxed-ordering and --no-relaxed-ordering, for whoever receives.
 void add_ring_options(CLI::App& app, CommonWords& words);
 /// Adds --spin, for whoever waits for frames; see wait_mode_of().
 void add_spin_option(CLI::App& app, CommonWords& words);

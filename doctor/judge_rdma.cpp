@@ -192,7 +192,8 @@ Finding adapter_finding(const RdmaAdapter& adapter, Level fault_level) {
                       ? "of any size"
                       : "up to " + format_bytes(device.max_registration_bytes)),
       fmt::format("memory windows (2B): {}, on-demand paging: {}, dma-buf: {}",
-                  device.has_memory_windows ? "yes" : "no", device.has_on_demand_paging ? "yes" : "no",
+                  device.has_memory_windows ? "yes (ring=window)" : "no (ring=registration)",
+                  device.has_on_demand_paging ? "yes" : "no",
                   !device.takes_dma_buf   ? "not known"
                   : *device.takes_dma_buf ? "yes"
                                           : "no")};

@@ -38,8 +38,9 @@ struct EndpointOptions {
   std::int64_t rdma_timeout_ns = 1'000'000'000;
   // A listener on loopback takes RDMA connections, too, where there is a device: of sessions that prove themselves.
   bool rdma_for_loopback = false;
-  // RDMA writes may reach a ring's memory in any order; their completion never comes first.
-  bool relaxed_ordering = false;
+  // RDMA writes may reach a ring's memory in any order, where the device can do that; their completion never comes
+  // first.
+  bool relaxed_ordering = true;
   // > 0: a viewer reads frames from the sender's pool itself, so often, instead of being sent them. Over rdma alone.
   std::int64_t pull_interval_ns = 0;
 };

@@ -73,7 +73,8 @@ class AcceptingEnd {
                                         {.domain_of = [this](ibv_context* one) { return domains_.domain_of(one); },
                                          .wishes = wishes_,
                                          .staging_bytes_per_request = cell_stride_bytes,
-                                         .receives_immediates = receives_immediates_},
+                                         .receives_immediates = receives_immediates_,
+                                         .completion_vector = domains_.next_completion_vector()},
                                         monotonic_ns() + connecting_ns);
     } catch (const Error& error) {
       fault = error;

@@ -155,7 +155,7 @@ TEST_F(TwoRings, AWindowIsOpenToItsOwnSenderOnly) {
   if (!has_windows_) {
     GTEST_SKIP() << "this device has no memory windows of type 2B";
   }
-  EXPECT_EQ(own.viewer->note(), "");
+  EXPECT_EQ(own.viewer->note(), " ring=window");
   EXPECT_EQ(own.sender->write(own.ring.payload_address, own.ring.payload_key, 100), IBV_WC_SUCCESS);
   for (const auto& [address, key] : {std::pair(own.ring.payload_address, own.ring.payload_key),
                                      std::pair(own.ring.cells_address, own.ring.cells_key)}) {

@@ -1,6 +1,7 @@
 #include "tests/rdma_lab/failing_verbs.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <limits>
 #include <mutex>
 #include <utility>
@@ -18,6 +19,13 @@ struct Book {
   std::vector<unsigned> access;
   std::function<void(ibv_device_attr&)> lie;
   std::function<void(ibv_port_attr&)> port_lie;
+  WindowFault window_fault;
+  std::size_t longest_post = 0;
+  int completion_vectors = 0;
+  std::vector<int> asked_vectors;
+  std::deque<ibv_async_event> events;
+  int own_events_out = 0;  // told and not acknowledged
+  std::vector<ibv_qp*> queue_pairs;
   std::uint32_t most_inline_bytes = std::numeric_limits<std::uint32_t>::max();
 };
 
@@ -68,13 +76,37 @@ int (*real_req_notify_cq)(ibv_cq*, int) = nullptr;
 int (*real_query_port)(ibv_context*, std::uint8_t, ibv_port_attr*, std::size_t) = nullptr;
 
 ibv_mw* alloc_mw(ibv_pd* domain, ibv_mw_type type) {
+  if (book().window_fault.has_none) {
+    errno = EOPNOTSUPP;
+    return nullptr;
+  }
   return fails("ibv_alloc_mw") ? nullptr : made("window", real_alloc_mw(domain, type));
 }
 int dealloc_mw(ibv_mw* window) {
   return destroyed("window", real_dealloc_mw(window));
 }
 int post_send(ibv_qp* queue_pair, ibv_send_wr* requests, ibv_send_wr** bad) {
-  return fails("ibv_post_send") ? errno : real_post_send(queue_pair, requests, bad);
+  if (fails("ibv_post_send")) {
+    return errno;
+  }
+  std::size_t length = 0;
+  for (const ibv_send_wr* request = requests; request != nullptr; request = request->next) {
+    ++length;
+  }
+  {
+    const std::scoped_lock lock(book().mutex);
+    book().longest_post = std::max(book().longest_post, length);
+  }
+  const WindowFault& fault = book().window_fault;
+  const bool is_bind = requests->opcode == IBV_WR_BIND_MW && requests->bind_mw.bind_info.length > fault.above_bytes;
+  if (is_bind && fault.is_refused) {
+    *bad = requests;
+    return EOPNOTSUPP;
+  }
+  if (is_bind && fault.fails_late) {
+    requests->bind_mw.bind_info.length += 1;  // one byte beyond what is registered
+  }
+  return real_post_send(queue_pair, requests, bad);
 }
 int post_recv(ibv_qp* queue_pair, ibv_recv_wr* requests, ibv_recv_wr** bad) {
   return fails("ibv_post_recv") ? errno : real_post_recv(queue_pair, requests, bad);
@@ -101,6 +133,9 @@ void note_access(unsigned access) {
 
 /// Before anything of the device is used: its first domain is being made.
 void stand_in_front_of(ibv_context& device) {
+  if (book().completion_vectors > 0) {
+    device.num_comp_vectors = book().completion_vectors;
+  }
   ibv_context_ops& calls = device.ops;
   if (calls.alloc_mw == alloc_mw) {
     return;
@@ -123,6 +158,9 @@ void begin_calls(FailingCall failing) {
   book().has_failed = false;
   book().calls.clear();
   book().access.clear();
+  book().longest_post = 0;
+  book().asked_vectors.clear();
+  book().queue_pairs.clear();
 }
 
 bool has_failed() {
@@ -148,6 +186,41 @@ void set_device_lie(std::function<void(ibv_device_attr&)> lie) {
 
 void set_port_lie(std::function<void(ibv_port_attr&)> lie) {
   book().port_lie = std::move(lie);
+}
+
+std::size_t longest_post() {
+  const std::scoped_lock lock(book().mutex);
+  return book().longest_post;
+}
+
+void set_completion_vectors(int count) {
+  book().completion_vectors = count;
+}
+
+std::vector<int> asked_vectors() {
+  const std::scoped_lock lock(book().mutex);
+  return book().asked_vectors;
+}
+
+void report_event(ibv_event_type type, std::optional<std::size_t> nth) {
+  const std::scoped_lock lock(book().mutex);
+  ibv_async_event event{};
+  event.event_type = type;
+  if (nth) {
+    event.element.qp = book().queue_pairs.at(*nth);
+  } else {
+    event.element.port_num = 1;
+  }
+  book().events.push_back(event);
+}
+
+std::size_t reported_events() {
+  const std::scoped_lock lock(book().mutex);
+  return book().events.size();
+}
+
+void set_window_fault(const WindowFault& fault) {
+  book().window_fault = fault;
 }
 
 std::vector<unsigned> registered_access() {
@@ -184,6 +257,10 @@ int __wrap_ibv_dealloc_pd(ibv_pd* domain) {
 
 ibv_cq* __real_ibv_create_cq(ibv_context* device, int depth, void* context, ibv_comp_channel* channel, int vector);
 ibv_cq* __wrap_ibv_create_cq(ibv_context* device, int depth, void* context, ibv_comp_channel* channel, int vector) {
+  if (book().completion_vectors > 0 && channel != nullptr) {
+    const std::scoped_lock lock(book().mutex);
+    book().asked_vectors.push_back(std::exchange(vector, 0));
+  }
   return fails("ibv_create_cq") ? nullptr
                                 : made("queue", __real_ibv_create_cq(device, depth, context, channel, vector));
 }
@@ -235,6 +312,29 @@ int __wrap_ibv_modify_qp(ibv_qp* queue_pair, ibv_qp_attr* attributes, int mask) 
   return fails("ibv_modify_qp") ? errno : __real_ibv_modify_qp(queue_pair, attributes, mask);
 }
 
+int __real_ibv_get_async_event(ibv_context* device, ibv_async_event* event);
+int __wrap_ibv_get_async_event(ibv_context* device, ibv_async_event* event) {
+  const std::scoped_lock lock(book().mutex);
+  if (book().events.empty()) {
+    return __real_ibv_get_async_event(device, event);
+  }
+  *event = book().events.front();
+  book().events.pop_front();
+  ++book().own_events_out;
+  return 0;
+}
+void __real_ibv_ack_async_event(ibv_async_event* event);
+void __wrap_ibv_ack_async_event(ibv_async_event* event) {
+  {
+    const std::scoped_lock lock(book().mutex);
+    if (book().own_events_out > 0) {
+      --book().own_events_out;
+      return;
+    }
+  }
+  __real_ibv_ack_async_event(event);
+}
+
 rdma_event_channel* __real_rdma_create_event_channel();
 rdma_event_channel* __wrap_rdma_create_event_channel() {
   return fails("rdma_create_event_channel") ? nullptr : made("events", __real_rdma_create_event_channel());
@@ -284,6 +384,10 @@ int __wrap_rdma_create_qp(rdma_cm_id* id, ibv_pd* domain, ibv_qp_init_attr* want
   }
   const int result = __real_rdma_create_qp(id, domain, wanted);
   count("queue pair", result == 0 ? 1 : 0);
+  if (result == 0) {
+    const std::scoped_lock lock(book().mutex);
+    book().queue_pairs.push_back(id->qp);
+  }
   wanted->cap.max_inline_data = std::min(wanted->cap.max_inline_data, book().most_inline_bytes);
   return result;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,8 +34,27 @@ std::map<std::string, int> living_objects();
 void set_device_lie(std::function<void(ibv_device_attr&)> lie);
 /// The same of a port.
 void set_port_lie(std::function<void(ibv_port_attr&)> lie);
+/// What memory windows come to, whatever the device says of them. Not while others are calling.
+struct WindowFault {
+  bool has_none = false;          // ibv_alloc_mw: EOPNOTSUPP, as of bnxt_re
+  bool is_refused = false;        // the request to bind is not taken: EOPNOTSUPP, as of mlx5 above 2 GiB
+  bool fails_late = false;        // the request completes with an error, and the queue pair is in error
+  std::uint64_t above_bytes = 0;  // only of windows that are larger
+};
+void set_window_fault(const WindowFault& fault);
 /// With what access (ibv_access_flags) memory was registered since begin_calls(), in order.
 std::vector<unsigned> registered_access();
+/// The longest chain of requests that one ibv_post_send had since begin_calls().
+std::size_t longest_post();
+/// A device with so many completion vectors, and which of them were asked for since begin_calls(), in order. 0: the
+/// truth.
+void set_completion_vectors(int count);
+std::vector<int> asked_vectors();
+/// The device reports something: of the queue pair that was made as number `nth` since begin_calls() and lives, or,
+/// without one, of itself. Whoever looks for such an event next finds it.
+void report_event(ibv_event_type type, std::optional<std::size_t> nth = {});
+/// Such events that nobody has taken yet.
+std::size_t reported_events();
 /// More inline data than this is refused when a queue pair is made, as some devices do, and none is granted.
 void set_most_inline_bytes(std::uint32_t bytes);
 

@@ -1,7 +1,9 @@
 // Every call to verbs and to the connection manager that a session makes fails once: what is said, and what is left.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +12,7 @@
 #include "base/error.hpp"
 #include "frame/stamp.hpp"
 #include "tests/base/eventually.hpp"
+#include "tests/contract/link_pairs.hpp"
 #include "tests/rdma_lab/accepting_end.hpp"
 #include "tests/rdma_lab/failing_verbs.hpp"
 #include "transport/rdma/rdma_receiver.hpp"
@@ -26,12 +29,15 @@ struct Life {
   FailingCall failing{};
   std::uint64_t frames = usual_frames;
   bool relaxed_ordering = false;
+  std::function<void()> after_stream{};  // while both ends still live
+  bool ends_by_itself = false;
 };
 
 /// What came of a session's whole life.
 struct Outcome {
   std::uint64_t arrived = 0;        // frames, whole
   std::vector<std::string> faults;  // what its ends said
+  bool is_receivers = false;        // the last of them
   std::string note;                 // of the link
   std::optional<RdmaGrants> grants;
 };
@@ -80,8 +86,15 @@ void live(const Life& life, Outcome& outcome) {
     outcome.grants = dialled->grants();
     RdmaSender sender(accepting.take(), domains);
     RdmaReceiver receiver(std::move(dialled), life.relaxed_ordering);
-    outcome.note = receiver.note();
     stream(sender, receiver, life.frames, outcome);
+    outcome.note = receiver.note();
+    if (life.after_stream) {
+      life.after_stream();
+    }
+    if (life.ends_by_itself) {
+      eventually([&] { return sender.state() != LinkState::open || receiver.state() != LinkState::open; });
+    }
+    outcome.is_receivers = receiver.state() != LinkState::open;
     for (const std::string& fault : {sender.fault(), receiver.fault()}) {
       if (!fault.empty()) {
         outcome.faults.push_back(fault);
@@ -154,10 +167,12 @@ TEST(ASession, TellsTheDiallerWhatTheListenerCouldNotHave) {
   const auto last = [calls = calls_so_far()](const char* name) {
     return calls.at(name) - 1;
   };  // the listener comes second
-  const int of_dialler = static_cast<int>(good.grants->receive_depth);
+  constexpr std::uint32_t receives_in_post = 64;
+  const int of_dialler = static_cast<int>((good.grants->receive_depth + receives_in_post - 1) / receives_in_post);
   for (const auto& [name, nth] :
        {std::pair("rdma_create_event_channel", last("rdma_create_event_channel")), std::pair("rdma_migrate_id", 0),
-        std::pair("rdma_accept", 0), std::pair("ibv_create_cq", last("ibv_create_cq")),
+        std::pair("rdma_accept", 0), std::pair("ibv_create_cq", 3),  // later ones are for the trial of windows
+
         std::pair("ibv_post_recv", of_dialler + 1)}) {
     SCOPED_TRACE(name);
     const Outcome outcome = live({.failing = {.name = name, .nth = nth, .error_number = ENOMEM}});
@@ -189,11 +204,95 @@ TEST(ASession, RelaxesTheOrderOfThePayloadAlone) {
   EXPECT_EQ(relaxed(), 1);
 }
 
+/// A device may take the order for granted that it was not asked to give up.
+TEST(ASession, DoesWithoutRelaxedOrderWhereThatIsRefused) {
+  expect_whole(live({.relaxed_ordering = true}));
+  const std::vector<unsigned> access = registered_access();
+  const auto relaxed =
+      std::ranges::find_if(access, [](unsigned one) { return (one & unsigned{IBV_ACCESS_RELAXED_ORDERING}) != 0; });
+  ASSERT_NE(relaxed, access.end());
+  const int nth = static_cast<int>(relaxed - access.begin());
+  expect_whole(live({.failing = {.name = "ibv_reg_mr", .nth = nth, .error_number = EINVAL}, .relaxed_ordering = true}));
+  EXPECT_TRUE(has_failed());
+  EXPECT_EQ(registered_access().size(), access.size() + 1);
+}
+
+/// 40 writes and the announcement.
+TEST(ASession, PostsAFrameOfManyPiecesInOneCall) {
+  set_port_lie([](ibv_port_attr& attributes) { attributes.max_msg_sz = 250; });
+  const Outcome outcome = live();
+  set_port_lie(nullptr);
+  expect_whole(outcome);
+  EXPECT_EQ(longest_post(), slot_bytes / 250 + 1);
+}
+
+/// Each end's two queues share one; the next session of the same sender has another one.
+TEST(ASession, SpreadsItsCompletionsOverTheDevicesVectors) {
+  set_completion_vectors(4);
+  SenderDomains domains;
+  begin_calls({});
+  for (const int expected : {0, 1, 2, 3, 0}) {
+    begin_calls({});
+    const RdmaConnectionPair pair = rdma_connection_pair(domains);
+    std::vector<int> asked = asked_vectors();
+    EXPECT_EQ(asked, (std::vector<int>{0, 0, expected, expected}));
+  }
+  set_completion_vectors(0);
+}
+
+/// A frame is handed over before the device is given a new receive; that is in time for its credit.
+TEST(ASession, PostsReceivesAfterAFrameWasHandedOver) {
+  begin_calls({});
+  SenderDomains domains;
+  RdmaConnectionPair pair = rdma_connection_pair(domains);
+  RdmaSender sender(std::move(pair.accepted), domains);
+  RdmaReceiver receiver(std::move(pair.dialled), false);
+  const auto pool = std::make_shared<Pool>(1, slot_bytes, 1);
+  sender.begin_epoch(pool);
+  sender.epoch_ready(1, ring_slots, receiver.begin_epoch(1, slot_bytes, ring_slots, {}));
+  OutgoingFrame frame{.payload = pool->slot(0).first(10), .pool_slot = {1, 0}};
+  frame.header.epoch = 1;
+  frame.header.layout = bytes_layout(10);
+  frame.header.slice_bytes = 10;
+  const int prepared = calls_so_far().at("ibv_post_recv");
+  ASSERT_EQ(sender.offer(frame), Offer::accepted);
+  std::optional<IncomingFrame> arrived;
+  ASSERT_TRUE(eventually([&] { return (arrived = receiver.poll()).has_value(); }));
+  EXPECT_EQ(calls_so_far().at("ibv_post_recv"), prepared);
+  receiver.give_back(arrived->header);
+  EXPECT_EQ(calls_so_far().at("ibv_post_recv"), prepared + 1);
+}
+
+/// What the device says of one connection comes to that one, whichever of them reads it.
+TEST(ASession, EndsWhenTheDeviceReportsAFault) {
+  for (const std::size_t nth : {0U, 1U}) {
+    const Outcome outcome =
+        live({.after_stream = [nth] { report_event(IBV_EVENT_QP_FATAL, nth); }, .ends_by_itself = true});
+    EXPECT_EQ(outcome.arrived, usual_frames);
+    ASSERT_EQ(outcome.faults.size(), 1U);
+    EXPECT_NE(outcome.faults[0].find("reports: local work queue catastrophic error"), std::string::npos)
+        << outcome.faults[0];
+    EXPECT_EQ(outcome.is_receivers, nth == 0) << "the dialler's queue pair is the first";
+  }
+}
+
+/// Of the whole device: a port that went down may come back.
+TEST(ASession, OutlivesWhatTheDeviceOnlyMentions) {
+  bool is_heard = false;
+  const Outcome outcome = live({.after_stream = [&] {
+    report_event(IBV_EVENT_PORT_ERR);
+    is_heard = eventually([] { return reported_events() == 0; });
+  }});
+  EXPECT_TRUE(is_heard);
+  expect_whole(outcome);
+}
+
 class APoorDevice : public testing::Test {
  protected:
   ~APoorDevice() override {
     set_device_lie(nullptr);
     set_port_lie(nullptr);
+    set_window_fault({});
     set_most_inline_bytes(std::numeric_limits<std::uint32_t>::max());
   }
 };
@@ -237,6 +336,32 @@ TEST_F(APoorDevice, HasNoWindows) {
   const Outcome outcome = live();
   expect_whole(outcome);
   EXPECT_EQ(outcome.note, " ring=registration");
+}
+
+/// Whatever its capability bits say.
+TEST_F(APoorDevice, HasNoWindowsForAllItSays) {
+  expect_whole(live());
+  EXPECT_EQ(live().note, " ring=window");
+  for (const WindowFault& fault :
+       {WindowFault{.has_none = true}, WindowFault{.is_refused = true}, WindowFault{.fails_late = true}}) {
+    SCOPED_TRACE(testing::Message() << fault.has_none << fault.is_refused << fault.fails_late);
+    set_window_fault(fault);
+    const Outcome outcome = live();
+    expect_whole(outcome);
+    EXPECT_EQ(outcome.note, " ring=registration");
+  }
+}
+
+/// A page can be had as a window, the payload of this ring cannot.
+TEST_F(APoorDevice, HasWindowsForSmallRingsOnly) {
+  for (const WindowFault& fault :
+       {WindowFault{.is_refused = true, .above_bytes = 4096}, WindowFault{.fails_late = true, .above_bytes = 4096}}) {
+    SCOPED_TRACE(testing::Message() << fault.is_refused << fault.fails_late);
+    set_window_fault(fault);
+    const Outcome outcome = live();
+    expect_whole(outcome);
+    EXPECT_EQ(outcome.note, " ring=registration");
+  }
 }
 
 }  // namespace

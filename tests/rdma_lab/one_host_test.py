@@ -55,7 +55,7 @@ class OneHost(lab.RdmaTest):
 
     def test_relaxed_ordering_changes_nothing_that_can_be_seen(self):
         sender = self.rdma_sender(*STREAM)
-        viewer = self.rdma_viewer(sender, "--relaxed-ordering", "--verify", "--frames", "20")
+        viewer = self.rdma_viewer(sender, "--no-relaxed-ordering", "--verify", "--frames", "20")
         self.ends(viewer)
         stats = self.stats(viewer)
         self.assertEqual((stats["frames_received"] >= 20, stats["frames_torn"], stats["transport"]), (True, 0, "rdma"))

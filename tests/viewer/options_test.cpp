@@ -38,6 +38,13 @@ void expect_refusal(const std::vector<const char*>& words, const std::vector<std
   }
 }
 
+TEST(ViewerOptions, RelaxTheOrderOfPayloadUnlessToldNotTo) {
+  EXPECT_TRUE(parse({"box"}).subscriber.endpoint.relaxed_ordering);
+  EXPECT_TRUE(parse({"--relaxed-ordering", "box"}).subscriber.endpoint.relaxed_ordering);
+  EXPECT_FALSE(parse({"--no-relaxed-ordering", "box"}).subscriber.endpoint.relaxed_ordering);
+  expect_refusal({"--relaxed-ordering", "--no-relaxed-ordering", "box"}, {"relaxed-ordering"});
+}
+
 TEST(Options, DefaultToTheSenderOnThisMachine) {
   const ViewerOptions options = parse({});
   ASSERT_TRUE(options.subscriber.endpoint.dial.has_value());

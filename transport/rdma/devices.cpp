@@ -13,7 +13,7 @@
 
 #include "base/error.hpp"
 #include "transport/rdma/addresses.hpp"
-#include "transport/rdma/connection.hpp"
+#include "transport/rdma/queue_sizes.hpp"
 #include "transport/rdma/verbs.hpp"
 
 namespace framewire {
@@ -137,45 +137,41 @@ std::optional<bool> try_dma_buf(ibv_pd* domain) {
   return errno == EOPNOTSUPP || errno == EPROTONOSUPPORT ? std::optional(false) : std::nullopt;
 }
 
+/// Some drivers say that they have them, and refuse the first (bnxt_re, hns_roce).
+bool try_window(ibv_pd* domain) {
+  return Owned<ibv_mw>(ibv_alloc_mw(domain, IBV_MW_TYPE_2)) != nullptr;
+}
+
 Owned<ibv_cq> make_queue(ibv_context* context, std::uint32_t depth) {
   return Owned<ibv_cq>(ibv_create_cq(context, static_cast<int>(depth), nullptr, nullptr, 0));
 }
 
-/// With the queues, the depth and the inline data that a session asks for (RdmaConnection::make_queues), and with less
-/// where the driver refuses that, as a session does.
+/// With the queues, the depth and the inline data that a session asks for, and with less where the driver refuses that,
+/// as a session does.
 void try_queue_pair(ibv_context* context, ibv_pd* domain, RdmaDevice& device) {
-  constexpr RdmaWishes wishes;
-  std::uint32_t depth = std::clamp(std::min(device.max_work_requests, device.max_completions), 1U, wishes.queue_depth);
-  for (;; depth /= 2) {
-    const Owned<ibv_cq> sends = make_queue(context, depth);
-    const Owned<ibv_cq> receives = make_queue(context, depth);
+  const auto make = [&](ibv_qp_cap& limits) {
+    const Owned<ibv_cq> sends = make_queue(context, limits.max_send_wr);
+    const Owned<ibv_cq> receives = make_queue(context, limits.max_recv_wr);
     if (!sends || !receives) {
-      device.queue_pair_trouble = "no completion queue: " + errno_text(errno);
-      return;
+      throw Error::failed("no completion queue: " + errno_text(errno));
     }
-    for (std::uint32_t wanted_bytes = wishes.inline_bytes;; wanted_bytes /= 2) {
-      ibv_qp_init_attr attributes{};
-      attributes.send_cq = sends.get();
-      attributes.recv_cq = receives.get();
-      attributes.qp_type = IBV_QPT_RC;
-      attributes.cap = {.max_send_wr = depth,
-                        .max_recv_wr = depth,
-                        .max_send_sge = 1,
-                        .max_recv_sge = 1,
-                        .max_inline_data = wanted_bytes};
-      const Owned<ibv_qp> pair(ibv_create_qp(domain, &attributes));
-      if (pair) {
-        device.inline_bytes = attributes.cap.max_inline_data;
-        return;
-      }
-      if (wanted_bytes == 0) {
-        break;
-      }
-    }
-    if (depth <= 16) {
+    ibv_qp_init_attr attributes{};
+    attributes.send_cq = sends.get();
+    attributes.recv_cq = receives.get();
+    attributes.qp_type = IBV_QPT_RC;
+    attributes.cap = limits;
+    const Owned<ibv_qp> pair(ibv_create_qp(domain, &attributes));
+    limits = attributes.cap;
+    return pair != nullptr;
+  };
+  try {
+    if (const auto granted = negotiate_queue_pair({}, device.max_work_requests, device.max_completions, make)) {
+      device.inline_bytes = granted->max_inline_data;
+    } else {
       device.queue_pair_trouble = "no queue pair: " + errno_text(errno);
-      return;
     }
+  } catch (const Error& error) {
+    device.queue_pair_trouble = error.what();
   }
 }
 
@@ -196,6 +192,7 @@ RdmaDevice read_device(ibv_device* listed) {
     return device;
   }
   device.takes_dma_buf = try_dma_buf(domain.get());
+  device.has_memory_windows = device.has_memory_windows && try_window(domain.get());
   try_queue_pair(context.get(), domain.get(), device);
   return device;
 }

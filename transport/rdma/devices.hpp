@@ -42,7 +42,7 @@ struct RdmaDevice {
   std::uint32_t max_scatter_entries = 0;      // of one work request
   std::uint32_t max_completions = 0;          // of one completion queue
   std::uint64_t max_registration_bytes = 0;   // of one memory region
-  bool has_memory_windows = false;            // type 2B, which the viewer binds over its ring
+  bool has_memory_windows = false;            // type 2B, which the viewer binds over its ring; one was allocated
   bool has_on_demand_paging = false;          // registering without pinning
   std::optional<bool> takes_dma_buf;          // for memory of a GPU; nothing: it could not be tried
   std::optional<std::uint32_t> inline_bytes;  // what one work request of a session can carry in itself

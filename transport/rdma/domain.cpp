@@ -29,11 +29,28 @@ std::shared_ptr<const Registration> register_block(const std::shared_ptr<ibv_pd>
                                                    std::shared_ptr<const HostBlock> block, unsigned access) {
   const std::span<std::byte> bytes = block->bytes();
   ibv_mr* region = ibv_reg_mr(domain.get(), bytes.data(), bytes.size(), access);
+  if (const unsigned needed = access & ~unsigned{IBV_ACCESS_OPTIONAL_RANGE};
+      region == nullptr && errno != ENOMEM && needed != access) {
+    region = ibv_reg_mr(domain.get(), bytes.data(), bytes.size(), needed);
+  }
   if (region == nullptr) {
     throw no_registration(bytes.size(), errno);
   }
   return std::make_shared<const Registration>(
       Registration{.domain = domain, .block = std::move(block), .region = Verbs<ibv_mr>(region)});
+}
+
+ibv_send_wr bind_request(ibv_mw& window, const Registration& registration) noexcept {
+  ibv_send_wr request{};
+  request.opcode = IBV_WR_BIND_MW;
+  request.send_flags = IBV_SEND_SIGNALED;
+  request.bind_mw.mw = &window;
+  request.bind_mw.rkey = ibv_inc_rkey(window.rkey);
+  request.bind_mw.bind_info = {.mr = registration.region.get(),
+                               .addr = reinterpret_cast<std::uint64_t>(registration.region->addr),
+                               .length = registration.region->length,
+                               .mw_access_flags = IBV_ACCESS_REMOTE_WRITE};
+  return request;
 }
 
 std::shared_ptr<ibv_pd> make_domain(ibv_context* device) {

@@ -1,6 +1,7 @@
 // Protection domains: what a queue pair may touch.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -22,10 +23,14 @@ struct Registration {
   Verbs<ibv_mr> region;
 };
 
-/// Registers a whole block with `access` (ibv_access_flags). Throws Error; where the limit of locked memory is the
-/// cause, that says the limit, what would be needed and how to raise it.
+/// Registers a whole block with `access` (ibv_access_flags), without those of them that are optional where the device
+/// refuses them (IBV_ACCESS_RELAXED_ORDERING; a kernel before 5.8 passes over it). Throws Error; where the limit of
+/// locked memory is the cause, that says the limit, what would be needed and how to raise it.
 std::shared_ptr<const Registration> register_block(const std::shared_ptr<ibv_pd>& domain,
                                                    std::shared_ptr<const HostBlock> block, unsigned access);
+
+/// The signalled request that opens a window of type 2 over all of it for remote writes, and gives it its next key.
+ibv_send_wr bind_request(ibv_mw& window, const Registration& registration) noexcept;
 
 /// A protection domain on a device. Throws Error.
 std::shared_ptr<ibv_pd> make_domain(ibv_context* device);
@@ -50,8 +55,12 @@ class SenderDomains {
   std::shared_ptr<const Registration> registration_of(const std::shared_ptr<ibv_pd>& domain,
                                                       const std::shared_ptr<HostBlock>& block);
 
+  /// For each session the next one, so that its completions come by an interrupt of its own.
+  std::uint32_t next_completion_vector() noexcept { return next_vector_.fetch_add(1, std::memory_order_relaxed); }
+
  private:
   const PoolReaders readers_;
+  std::atomic<std::uint32_t> next_vector_ = 0;
   std::mutex mutex_;
   std::map<ibv_context*, std::weak_ptr<ibv_pd>> domains_;
   std::vector<std::weak_ptr<const Registration>> registrations_;

@@ -24,9 +24,10 @@ RdmaEnd::RdmaEnd(std::unique_ptr<RdmaConnection> connection, std::string peer)
 
 void RdmaEnd::watch(Calls calls) {
   calls_ = std::move(calls);
-  watch_ = std::make_unique<RdmaWatch>(*connection_,
-                                       RdmaWatch::Calls{.on_end = [this](const std::string& what) { hear_end(what); },
-                                                        .on_tick = [this] { look_after(); }});
+  watch_ = std::make_unique<RdmaWatch>(
+      *connection_, RdmaWatch::Calls{.on_end = [this](const std::string& what) { hear_end(what); },
+                                     .on_device_event = [this](const DeviceEvent& event) { hear_device(event); },
+                                     .on_tick = [this] { look_after(); }});
 }
 
 void RdmaEnd::stop() noexcept {
@@ -115,6 +116,15 @@ void RdmaEnd::look_after() noexcept {
   post_probe();
   if (is_open() && sends_.is_stalled(monotonic_ns())) {
     fail(LinkState::lost, describe_stall(peer_));
+  }
+}
+
+void RdmaEnd::hear_device(const DeviceEvent& event) {
+  const std::string text = "the RDMA device " + connection_->device_name() + " reports: " + event.text();
+  connection_->say(event.level(), text);
+  if (event.is_fatal()) {
+    const std::scoped_lock lock(mutex_);
+    fail(LinkState::lost, text);
   }
 }
 

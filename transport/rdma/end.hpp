@@ -82,6 +82,7 @@ class RdmaEnd {
 
   void look_after() noexcept;
   void hear_end(const std::string& what) noexcept;
+  void hear_device(const DeviceEvent& event);
 
   std::unique_ptr<RdmaConnection> connection_;
   const std::string peer_;

@@ -29,7 +29,6 @@ constexpr unsigned relaxed = IBV_ACCESS_RELAXED_ORDERING;
 /// A frame that was overwritten is tried for again at once, but not for ever: the source may be faster than the wire.
 constexpr int most_tries = 3;
 constexpr std::int64_t last_reads_patience_ns = 5 * ns_per_s;
-constexpr std::size_t most_reads = 32;
 
 FileDescriptor make_timer() {
   FileDescriptor timer(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
@@ -55,8 +54,8 @@ unsigned landing_access(const RdmaGrants& grants) noexcept {
 
 /// Requests that are posted in one call.
 struct RdmaPuller::Reads {
-  std::array<ibv_send_wr, most_reads> requests;
-  std::array<ibv_sge, most_reads> parts;
+  std::array<ibv_send_wr, most_in_post> requests;
+  std::array<ibv_sge, most_in_post> parts;
   std::size_t count = 0;
 
   ibv_send_wr& add(std::uint64_t from, std::uint32_t key, const Registration& into, std::uint64_t offset_bytes,
@@ -276,7 +275,7 @@ const char* RdmaPuller::read_header() noexcept {
 void RdmaPuller::read_payload() noexcept {
   const std::uint64_t size_bytes = look_.header_fault == nullptr ? look_.header.layout.size_bytes : 0;
   const std::uint64_t from = ring_->pool.payload_address + look_.newest.slot * ring_->stride_bytes;
-  const std::size_t room = std::min<std::size_t>(end_.room(), most_reads);
+  const std::size_t room = std::min<std::size_t>(end_.room(), most_in_post);
   Reads reads;
   while (look_.posted_bytes < size_bytes && reads.count < room) {
     const std::uint64_t bytes = std::min(size_bytes - look_.posted_bytes, end_.connection().grants().chunk_bytes);

@@ -8,8 +8,10 @@
 #include "base/bytes.hpp"
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "transport/held_credits.hpp"
 #include "transport/rdma/cell.hpp"
+#include "transport/rdma/window_trial.hpp"
 #include "transport/ring_limits.hpp"
 
 namespace framewire {
@@ -18,13 +20,14 @@ namespace {
 
 constexpr std::int64_t bind_patience_ns = 5 * ns_per_s;
 constexpr std::int64_t drain_patience_ns = 100 * ns_per_ms;
-constexpr std::size_t most_in_post = 8;
 
 }  // namespace
 
 RdmaReceiver::RdmaReceiver(std::unique_ptr<RdmaConnection> connection, bool relaxed_ordering)
     : relaxed_ordering_(relaxed_ordering),
       end_(std::move(connection), "the sender"),
+      has_windows_(end_.connection().grants().has_windows && can_bind_windows(end_.connection())),
+      ring_has_windows_(has_windows_),
       arrived_(end_.connection().grants().receive_depth) {
   unsent_credits_.reserve(max_pool_slots);
   end_.watch({.before_end = [this] { receive_completed(); }, .on_tick = [this] { send_credits(); }});
@@ -36,7 +39,7 @@ RdmaReceiver::~RdmaReceiver() {
 }
 
 std::string RdmaReceiver::note() const {
-  return end_.connection().grants().has_windows ? "" : " ring=registration";
+  return ring_has_windows_ ? " ring=window" : " ring=registration";
 }
 
 /// The last credits shall arrive: disconnecting ends what is under way.
@@ -64,8 +67,17 @@ std::optional<RingAccess> RdmaReceiver::begin_epoch(std::uint32_t epoch, std::ui
     }
   }
   require_possible_ring(slot_bytes, ring_slots, waiting_bytes);
-  auto ring = std::make_shared<RdmaRing>(end_.connection().domain(), epoch, slot_bytes, ring_slots,
-                                         end_.connection().grants().has_windows, relaxed_ordering_, stop_check());
+  WindowTrial can_bind;
+  if (has_windows_) {
+    can_bind = [this](const Registration& registration) { return can_bind_window(end_.connection(), registration); };
+  }
+  auto ring = std::make_shared<RdmaRing>(end_.connection().domain(), epoch, slot_bytes, ring_slots, can_bind,
+                                         relaxed_ordering_, stop_check());
+  if (const bool has_windows = ring->has_windows(); ring_has_windows_.exchange(has_windows) && !has_windows) {
+    end_.connection().say(LogLevel::info, "the RDMA device " + end_.connection().device_name() +
+                                              " opens no memory window over " + format_bytes(slot_bytes * ring_slots) +
+                                              ": ring=registration from here on");
+  }
   bind(*ring);
   RingAccess access = ring->access();
   access.receive_depth = end_.connection().grants().receive_depth;
@@ -130,7 +142,6 @@ bool RdmaReceiver::arm() noexcept {
 
 void RdmaReceiver::receive_completed() noexcept {
   ibv_wc completion;
-  // A slice in the queue has its receive posted anew already: a sender that keeps no count could fill it.
   while (!arrived_.full() && ibv_poll_cq(end_.connection().receive_completions(), 1, &completion) == 1) {
     if (auto frame = take(completion)) {
       arrived_.push(std::move(*frame));
@@ -155,11 +166,8 @@ std::optional<IncomingFrame> RdmaReceiver::take(const ibv_wc& completion) noexce
     end_.fail(LinkState::broken, "the sender sent a message that announces nothing");
     return std::nullopt;
   }
-  auto frame = take_slice(decode_immediate(*bits));
-  if (!end_.connection().post_receive_again(completion)) {
-    end_.fail_by(IBV_WC_WR_FLUSH_ERR);
-  }
-  return frame;
+  end_.connection().hold_receive(completion);
+  return take_slice(decode_immediate(*bits));
 }
 
 std::optional<IncomingFrame> RdmaReceiver::take_slice(const Immediate& immediate) noexcept {
@@ -257,7 +265,11 @@ void RdmaReceiver::give_back(const FrameHeader& header) noexcept {
   }
 }
 
+/// The receives first: the sender takes a credit for room to announce in. A frame is handed over before either.
 void RdmaReceiver::send_credits() noexcept {
+  if (end_.is_open() && !end_.connection().post_held_receives()) {
+    end_.fail_by(IBV_WC_WR_FLUSH_ERR);
+  }
   std::size_t sent = 0;
   while (sent < unsent_credits_.size() && end_.is_open()) {
     if (end_.room() == 0) {

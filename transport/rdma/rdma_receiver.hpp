@@ -1,6 +1,7 @@
 // The viewer's end of the rdma link: takes what the sender wrote into its ring.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -50,6 +51,8 @@ class RdmaReceiver final : public ReceiverLink {
 
   const bool relaxed_ordering_;
   RdmaEnd end_;
+  const bool has_windows_;                      // at all
+  std::atomic<bool> ring_has_windows_ = false;  // the newest one
 
   // Guarded by the end's mutex.
   std::vector<std::shared_ptr<RdmaRing>> rings_;  // the newest last; earlier ones until a frame of a later one came

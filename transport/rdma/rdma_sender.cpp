@@ -18,8 +18,6 @@ constexpr unsigned send_inline = IBV_SEND_INLINE;
 constexpr std::size_t most_waiting = 256;
 /// Of earlier formats, of which a viewer has not given every frame back.
 constexpr std::size_t most_rings = 64;
-/// A large frame is posted in several calls; each rings the device's bell once.
-constexpr std::size_t most_in_batch = 32;
 /// Under `latest`: the frame on the wire, and the one behind it, so that the device never waits for this program.
 constexpr std::uint64_t most_to_leave = 2;
 /// The announcement of a slice: one request, on iWARP two.
@@ -38,8 +36,8 @@ bool reads_slot(const FrameHeader& header) noexcept {
 
 /// Requests that are posted in one call, and what they point to. Not cleared: that would take as long as posting one.
 struct RdmaSender::Batch {
-  std::array<ibv_send_wr, most_in_batch> requests;
-  std::array<ibv_sge, most_in_batch> parts;
+  std::array<ibv_send_wr, most_in_post> requests;
+  std::array<ibv_sge, most_in_post> parts;
   std::size_t count = 0;
   std::array<std::byte, cell_stride_bytes> cell;
   std::uint32_t notice = 0;
@@ -190,7 +188,7 @@ bool RdmaSender::post_slice(const Slice& slice) noexcept {
       add_payload(batch, slice);
     }
     const bool is_whole = is_in_cell(header) || slice.posted_bytes == header.slice_bytes;
-    const std::size_t room = std::min<std::size_t>(end_.room(), most_in_batch) - batch.count;
+    const std::size_t room = std::min<std::size_t>(end_.room(), most_in_post) - batch.count;
     const bool announces = is_whole && room >= announcement_requests;
     if (announces) {
       add_announcement(batch, slice);
@@ -211,7 +209,7 @@ bool RdmaSender::post_slice(const Slice& slice) noexcept {
 void RdmaSender::add_payload(Batch& batch, const Slice& slice) noexcept {
   const FrameHeader& header = slice.header;
   const RemoteRing& ring = slice.ring;
-  const std::size_t room = std::min<std::size_t>(end_.room(), most_in_batch);
+  const std::size_t room = std::min<std::size_t>(end_.room(), most_in_post);
   while (slice.posted_bytes < header.slice_bytes && batch.count < room) {
     const std::uint64_t offset_bytes = header.slice_offset_bytes + slice.posted_bytes;
     const std::uint64_t bytes = std::min(header.slice_bytes - slice.posted_bytes, grants().chunk_bytes);
@@ -327,15 +325,17 @@ bool RdmaSender::take_credits() noexcept {
         end_.fail_by(completion.status);
       } else if (const auto bits = end_.connection().immediate_of(completion)) {
         take_credit(decode_immediate(*bits));
+        end_.connection().hold_receive(completion);
         has_any = true;
-        if (!end_.connection().post_receive_again(completion)) {
-          end_.fail_by(IBV_WC_WR_FLUSH_ERR);
-        }
       } else {
         end_.fail(LinkState::broken, "the other end sent a message that gives nothing back");
       }
     }
   } while (count == static_cast<int>(completions.size()));
+  // Before the next frame is offered, whose credit one of them is for.
+  if (has_any && !end_.connection().post_held_receives()) {
+    end_.fail_by(IBV_WC_WR_FLUSH_ERR);
+  }
   return has_any;
 }
 

@@ -1,4 +1,15 @@
 // The sender's end of the rdma link: the device writes from the pool's slot into the viewer's.
+//
+// One frame of more than most_payload_in_cell_bytes, in one slice; a smaller one is the second line alone, and inline:
+//
+//   sender's send queue                                      viewer
+//   n x RDMA WRITE            payload, chunk_bytes each ---> slot of the ring     (nobody is told)
+//   1 x RDMA WRITE WITH IMM   header, signalled -----------> cell of the slot     a receive completes: {epoch, slot}
+//   <--- completion           the pool's slot is let go of                       the frame is shown, then given back
+//        a receive completes  the ring's slot is free <----- SEND WITH IMM        the credit: {epoch, slot}
+//
+// All of the first two lines are one ibv_post_send, where the queue has room for them. A device without immediates
+// (iWARP) writes the header silently, and a SEND of four bytes says what the immediate would.
 #pragma once
 
 #include <array>

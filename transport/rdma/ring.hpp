@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -11,12 +12,16 @@
 
 namespace framewire {
 
+/// Whether a window can be bound over what is registered (can_bind_window()).
+using WindowTrial = std::function<bool(const Registration& registration)>;
+
 /// Slots belong to the sender until it announced the last slice of a frame in them, then to the viewer.
 class RdmaRing {
  public:
-  /// Allocates and registers. `has_windows`: access comes by bind_requests(), and by nothing else. Throws Error.
+  /// Allocates and registers. Where `can_bind` is set and says yes, access comes by bind_requests() and by nothing
+  /// else; otherwise the registrations themselves are open. Throws Error.
   RdmaRing(const std::shared_ptr<ibv_pd>& domain, std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t slots,
-           bool has_windows, bool relaxed_ordering, const StopCheck& stop);
+           const WindowTrial& can_bind, bool relaxed_ordering, const StopCheck& stop);
 
   [[nodiscard]] std::uint32_t epoch() const noexcept { return epoch_; }
   [[nodiscard]] std::uint64_t slot_bytes() const noexcept { return slot_bytes_; }
@@ -31,6 +36,7 @@ class RdmaRing {
   }
   [[nodiscard]] std::span<const std::byte> cell(std::uint16_t slot, std::uint16_t slice) const noexcept;
 
+  [[nodiscard]] bool has_windows() const noexcept { return payload_window_.window != nullptr; }
   /// The requests that open its windows, one for the payload, one for the cells; empty without windows.
   [[nodiscard]] std::vector<ibv_send_wr> bind_requests() const;
   /// Ends the sender's access at once. False without windows: only the end of the ring does it then.
@@ -48,13 +54,16 @@ class RdmaRing {
     Verbs<ibv_mw> window;  // none: the registration itself is open
     std::uint32_t key = 0;
   };
-  Window make_window(const std::shared_ptr<ibv_pd>& domain, const std::shared_ptr<const HostBlock>& block,
-                     bool has_windows, unsigned access);
+  void register_all(const std::shared_ptr<ibv_pd>& domain, unsigned opening);
+  bool make_windows(const std::shared_ptr<ibv_pd>& domain, const WindowTrial& can_bind);
 
   std::uint32_t epoch_;
   std::uint64_t slot_bytes_;
   std::uint64_t stride_bytes_;
   std::uint32_t cells_per_slot_;
+  bool relaxed_ordering_;
+  std::shared_ptr<const HostBlock> payload_;
+  std::shared_ptr<const HostBlock> cells_;
   Window payload_window_;
   Window cells_window_;
 };

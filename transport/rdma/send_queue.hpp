@@ -1,6 +1,7 @@
 // The sending side of a queue pair: what is posted, and what of it is done.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -11,6 +12,10 @@
 #include "transport/rdma/stall.hpp"
 
 namespace framewire {
+
+/// Requests that are posted in one call: each call rings the device's bell once. With 1 MiB in each they are a frame of
+/// 4K in four bytes a pixel, which is 32 of them and its announcement.
+inline constexpr std::size_t most_in_post = 64;
 
 /// Guarded by its owner's lock. Requests complete in the order in which they were posted, and only some are signalled:
 /// a completion speaks for all before it.

@@ -29,10 +29,12 @@ RdmaWatch::~RdmaWatch() {
 
 void RdmaWatch::watch() noexcept {
   name_this_thread("fw-rdma-watch");
+  bool device_speaks = true;
   for (bool has_ended = false;;) {
     std::array descriptors{
         pollfd{.fd = stop_event_.get(), .events = POLLIN, .revents = 0},
-        pollfd{.fd = has_ended ? -1 : connection_.event_descriptor(), .events = POLLIN, .revents = 0}};
+        pollfd{.fd = has_ended ? -1 : connection_.event_descriptor(), .events = POLLIN, .revents = 0},
+        pollfd{.fd = device_speaks ? connection_.device_event_descriptor() : -1, .events = POLLIN, .revents = 0}};
     wait_until(descriptors, monotonic_ns() + tick_ns);
     if (descriptors[0].revents != 0) {
       return;
@@ -44,7 +46,25 @@ void RdmaWatch::watch() noexcept {
         connection_.disconnect();  // the answer to the other side's goodbye; also ends what is still posted
       }
     }
+    // At every look: another connection's watch may have found an event of this one.
+    const bool has_heard = take_device_events();
+    if (!has_heard && (descriptors[2].revents & ~POLLIN) != 0) {
+      device_speaks = false;  // the device is gone, and its descriptor stays readable
+    }
     calls_.on_tick();
+  }
+}
+
+/// True when there was one.
+bool RdmaWatch::take_device_events() noexcept {
+  try {
+    const std::vector<DeviceEvent> events = connection_.take_device_events();
+    for (const DeviceEvent& event : events) {
+      calls_.on_device_event(event);
+    }
+    return !events.empty();
+  } catch (const std::exception&) {
+    return false;  // no memory for a line in the log: what ends a session is met by its requests, too
   }
 }
 

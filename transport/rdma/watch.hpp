@@ -10,16 +10,18 @@
 
 namespace framewire {
 
-/// Has one thread ("fw-rdma-watch") that hears the connection manager, and a few times a second asks the link to look
-/// after itself. A peer that ended is heard of at once; one whose host is gone only by a request that nobody answers.
+/// Has one thread ("fw-rdma-watch") that hears the connection manager and the device, and a few times a second asks the
+/// link to look after itself. A peer that ended is heard of at once; one whose host is gone only by a request that
+/// nobody answers.
 class RdmaWatch {
  public:
   struct Calls {
     std::function<void(const std::string& what)> on_end;  // "closed its RDMA connection": the sentence goes on so
+    std::function<void(const DeviceEvent& event)> on_device_event;
     std::function<void()> on_tick;
   };
 
-  /// Both calls come from the watch's thread, until the destructor has returned. The connection outlives it. Throws.
+  /// All calls come from the watch's thread, until the destructor has returned. The connection outlives it. Throws.
   RdmaWatch(RdmaConnection& connection, Calls calls);
   ~RdmaWatch();
   RdmaWatch(const RdmaWatch&) = delete;
@@ -27,6 +29,7 @@ class RdmaWatch {
 
  private:
   void watch() noexcept;
+  bool take_device_events() noexcept;
 
   RdmaConnection& connection_;
   const Calls calls_;

@@ -24,8 +24,21 @@ namespace framewire {
 
 namespace {
 
-RdmaOptions rdma_options(const LinkTerms& terms) {
+/// A sender counts its sessions; a viewer has few, and the first bytes of a session's name are drawn by lot.
+std::uint32_t completion_vector_of(const LinkTerms& terms, const DataConnection& connection) noexcept {
+  if (terms.sender_domains != nullptr) {
+    return terms.sender_domains->next_completion_vector();
+  }
+  std::uint32_t lot = 0;
+  for (const auto part : std::span(connection.session).first(2)) {
+    lot = lot << 8 | static_cast<std::uint32_t>(part);
+  }
+  return lot;
+}
+
+RdmaOptions rdma_options(const LinkTerms& terms, const DataConnection& connection) {
   SenderDomains* domains = terms.sender_domains;
+  Log* log = terms.log;
   return {.domain_of =
               [domains](ibv_context* device) {
                 return domains != nullptr ? domains->domain_of(device) : make_domain(device);
@@ -33,7 +46,14 @@ RdmaOptions rdma_options(const LinkTerms& terms) {
           .peer_timeout_ns = terms.rdma_timeout_ns,
           .staging_bytes_per_request = domains != nullptr && !terms.pulls ? cell_stride_bytes : 0,
           .lifeline = terms.lifeline,
-          .receives_immediates = !terms.pulls};
+          .receives_immediates = !terms.pulls,
+          .completion_vector = completion_vector_of(terms, connection),
+          .say =
+              [log](LogLevel level, const std::string& text) {
+                if (log != nullptr) {
+                  log->line(level, text);
+                }
+              }};
 }
 
 FileDescriptor socket_of(DataPath path) {
@@ -85,7 +105,7 @@ LinkTerms terms_of(const EndpointOptions& endpoint) noexcept {
 DataPath dial_data(const HostPort& to, std::uint16_t rdma_port, const Token& token, const DataConnection& connection,
                    const LinkTerms& terms) {
   if (connection.link == LinkKind::rdma) {
-    return dial_rdma({.host = to.host, .port = rdma_port}, token, connection, rdma_options(terms),
+    return dial_rdma({.host = to.host, .port = rdma_port}, token, connection, rdma_options(terms, connection),
                      monotonic_ns() + rdma_connection_timeout_ns);
   }
   const std::int64_t deadline_ns = monotonic_ns() + data_connection_timeout_ns;
@@ -103,7 +123,7 @@ DataPath dial_data(const HostPort& to, std::uint16_t rdma_port, const Token& tok
 
 DataPath accept_data(Arrival arrival, const Token& token, const DataConnection& connection, const LinkTerms& terms) {
   if (auto* request = std::get_if<RdmaRequest>(&arrival)) {
-    return RdmaConnection::accept(std::move(*request), rdma_options(terms),
+    return RdmaConnection::accept(std::move(*request), rdma_options(terms, connection),
                                   monotonic_ns() + rdma_connection_timeout_ns);
   }
   return path_over(std::get<FileDescriptor>(std::move(arrival)), DataRole::listener, token, connection, terms,

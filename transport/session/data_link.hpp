@@ -6,6 +6,7 @@
 #include <string>
 #include <variant>
 
+#include "base/log.hpp"
 #include "transport/byte_wire.hpp"
 #include "transport/control/dial.hpp"
 #include "transport/control/token.hpp"
@@ -25,7 +26,7 @@ struct DataWay {
 struct LinkTerms {
   std::int64_t peer_timeout_ns = 0;  // of the control channel and of tcp
   std::int64_t rdma_timeout_ns = 0;
-  bool relaxed_ordering = false;  // a viewer's rings
+  bool relaxed_ordering = true;  // a viewer's rings
   // A sender's, which outlive its links: those for viewers that pull, or for all others. A viewer's link has a domain
   // of its own.
   SenderDomains* sender_domains = nullptr;
@@ -33,7 +34,8 @@ struct LinkTerms {
   bool pulls = false;  // the viewer reads the frames from the sender's pool
   std::int64_t pull_interval_ns = 0;  // and so often
   bool encrypts = false;              // the data connection goes inside TLS; of tcp alone
-  StopCheck stop_check{};             // a viewer's: whether its ring is still wanted; on the subscriber's thread
+  StopCheck stop_check{};  // a viewer's: whether its ring is still wanted; on the subscriber's thread
+  Log* log = nullptr;      // for what a device says; outlives the links
 };
 LinkTerms terms_of(const EndpointOptions& endpoint) noexcept;
 

@@ -37,6 +37,7 @@ SenderContext::SenderContext(const EndpointOptions& endpoint, std::vector<Stream
       terms(terms_of(endpoint)),
       log(&its_log) {
   terms.sender_domains = &domains;
+  terms.log = log;
 }
 
 SenderSession::SenderSession(SenderContext& context, Authenticated authenticated, DataWay way)

@@ -129,6 +129,7 @@ Subscriber::Implementation::Implementation(SubscriberOptions options, Log& log)
     const std::scoped_lock lock(mutex_);
     return stopping_;
   };
+  wishes_.terms.log = &log_;
   if (options_.endpoint.dial) {
     require_rdma_where_asked(options_.endpoint);
     say_whom_it_awaits(format_host_port(*options_.endpoint.dial));

@@ -1,0 +1,78 @@
+// A queue pair with its two completion queues: posting, completions, receives. It knows nothing of how it is connected.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "transport/rdma/device_events.hpp"
+#include "transport/rdma/domain.hpp"
+#include "transport/rdma/options.hpp"
+#include "transport/rdma/verbs.hpp"
+
+namespace framewire {
+
+/// Made by one thread. Afterwards the queues are the owner's to guard.
+class RdmaQueuePair {
+ public:
+  /// For an id that has a device, and no queue pair yet; it outlives this. Posts the receives, if they are for
+  /// immediates. Throws Error (failed): the device lacks something.
+  RdmaQueuePair(rdma_cm_id& id, const RdmaOptions& options);
+  ~RdmaQueuePair();
+  RdmaQueuePair(const RdmaQueuePair&) = delete;
+  RdmaQueuePair& operator=(const RdmaQueuePair&) = delete;
+
+  [[nodiscard]] ibv_qp* get() const noexcept { return pair_->qp; }
+  [[nodiscard]] const std::shared_ptr<ibv_pd>& domain() const noexcept { return domain_; }
+  [[nodiscard]] ibv_cq* send_completions() const noexcept { return send_completions_.get(); }
+  [[nodiscard]] ibv_cq* receive_completions() const noexcept { return receive_completions_.get(); }
+  [[nodiscard]] const RdmaGrants& grants() const noexcept { return grants_; }
+  [[nodiscard]] const std::shared_ptr<const Registration>& staging() const noexcept { return staging_; }
+
+  /// Once it is connected.
+  void shorten_waits_for_the_unready() noexcept;
+
+  // What RdmaConnection says of them.
+  [[nodiscard]] std::optional<std::uint32_t> immediate_of(const ibv_wc& completion) const noexcept;
+  void hold_receive(const ibv_wc& completion) noexcept {
+    held_receives_.push_back(static_cast<std::uint32_t>(completion.wr_id));
+  }
+  bool post_held_receives() noexcept;
+  bool request_notification() noexcept;
+  void take_notifications() noexcept;
+  [[nodiscard]] int completion_descriptor() const noexcept { return channel_->fd; }
+  std::vector<DeviceEvent> take_device_events() { return device_events_.take(*device_); }
+
+ private:
+  struct PairDeleter {
+    void operator()(rdma_cm_id* id) const noexcept { rdma_destroy_qp(id); }
+  };
+  /// A completion queue's notifications.
+  struct Notified {
+    ibv_cq* queue = nullptr;
+    bool is_requested = false;
+    unsigned unacknowledged = 0;
+  };
+
+  void read_limits(rdma_cm_id& id, const ibv_device_attr& attributes, const RdmaWishes& wishes);
+  void make(rdma_cm_id& id, const ibv_device_attr& attributes, const RdmaOptions& options);
+  void prepare_immediates();
+
+  ibv_context* const device_;
+  DeviceEvents device_events_;  // outlives the queues, to which it is known
+  std::shared_ptr<ibv_pd> domain_;
+  RdmaGrants grants_;
+  std::shared_ptr<const Registration> staging_;
+  std::shared_ptr<const Registration> notices_;  // where the immediates of devices that have none come in, as messages
+  Verbs<ibv_comp_channel> channel_;
+  Verbs<ibv_cq> send_completions_;
+  Verbs<ibv_cq> receive_completions_;
+  std::unique_ptr<rdma_cm_id, PairDeleter> pair_;
+  std::array<Notified, 2> notified_;
+  std::vector<std::uint32_t> held_receives_;  // places; never more than there are
+};
+
+}  // namespace framewire
