@@ -7,14 +7,6 @@
 
 namespace framewire {
 
-namespace {
-
-constexpr std::uint32_t shift_up(std::uint32_t value, std::uint8_t log2) noexcept {
-  return (value + (std::uint32_t{1} << log2) - 1) >> log2;
-}
-
-}  // namespace
-
 FrameLayout packed_layout(PixelFormat format, std::uint32_t width, std::uint32_t height) {
   if (width == 0 || height == 0 || width > max_frame_side_pixels || height > max_frame_side_pixels) {
     throw Error::failed("the frame size is " + std::to_string(width) + "x" + std::to_string(height) +
@@ -87,6 +79,24 @@ std::string describe(const StreamFormat& format) {
         static_cast<double>(format.frame_rate.numerator) / static_cast<double>(format.frame_rate.denominator));
     text += rate.data();
   }
+  return text;
+}
+
+std::string describe_colour(const StreamFormat& format) {
+  std::string text;
+  const auto say = [&text](const std::string& label, std::string_view value) {
+    if (value != "unknown" && value != "unspecified") {
+      text += (text.empty() ? "" : ", ") + label + std::string(value);
+    }
+  };
+  const Colour& colour = format.colour;
+  say("matrix ", name(colour.matrix));
+  say("range ", name(colour.range));
+  say("transfer ", name(colour.transfer));
+  say("primaries ", name(colour.primaries));
+  say("chroma ", name(format.chroma_location));
+  say(is_interlaced(format.field_order) ? "interlaced " : "", name(format.field_order));
+  say("alpha ", name(format.alpha_mode));
   return text;
 }
 

@@ -56,10 +56,6 @@ constexpr std::array yuv444_planes = {one_byte(0, 0, 0), one_byte(1, 0, 0), one_
 constexpr std::array yuv420_10_planes = {one_word(0, 0, 0), one_word(1, 1, 1), one_word(2, 1, 1)};
 constexpr std::array yuv422_10_planes = {one_word(0, 0, 0), one_word(1, 1, 0), one_word(2, 1, 0)};
 
-constexpr std::uint32_t shift_up(std::uint32_t value, std::uint8_t log2) noexcept {
-  return (value + (std::uint32_t{1} << log2) - 1) >> log2;
-}
-
 }  // namespace
 
 std::span<const TexturePlane> texture_planes(PixelFormat format) noexcept {
