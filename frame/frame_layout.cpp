@@ -1,6 +1,8 @@
 #include "frame/frame_layout.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 
 #include "base/error.hpp"
@@ -63,6 +65,26 @@ std::optional<std::string> find_layout_fault(const FrameLayout& layout, std::uin
     free_from = plane.offset_bytes + size;
   }
   return std::nullopt;
+}
+
+Rational rational_rate(double frames_per_s) noexcept {
+  constexpr double most_per_s = 1e6;
+  if (!(frames_per_s > 0)) {
+    return {0, 1};
+  }
+  const double rate = std::min(frames_per_s, most_per_s);
+  const double whole = std::round(rate);
+  constexpr double as_good_as_equal = 1e-6;
+  if (std::abs(rate - whole) < as_good_as_equal && whole >= 1) {
+    return {static_cast<std::uint32_t>(whole), 1};
+  }
+  // The rates of NTSC's heirs are n * 1000 / 1001, and people write them with two or three places.
+  const double ntsc = std::round(rate * 1.001);
+  constexpr double as_people_round = 0.006;
+  if (ntsc >= 23 && std::abs(ntsc / 1.001 - rate) < as_people_round) {
+    return {static_cast<std::uint32_t>(ntsc) * 1000, 1001};
+  }
+  return {static_cast<std::uint32_t>(std::max(1.0, std::round(rate * 1000))), 1000};
 }
 
 std::string describe(const StreamFormat& format) {

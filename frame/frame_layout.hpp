@@ -56,6 +56,10 @@ struct Rational {
   bool operator==(const Rational&) const = default;
 };
 
+/// Of frames per second: 60 -> 60/1, 29.97 -> 30000/1001, 12.5 -> 12500/1000. For rates up to 1,000,000; 0 and less
+/// become 0/1 (unknown).
+Rational rational_rate(double frames_per_s) noexcept;
+
 /// What stays the same for one epoch of a stream.
 struct StreamFormat {
   FrameLayout layout;

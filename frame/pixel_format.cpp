@@ -112,6 +112,12 @@ bool is_gray(PixelFormat format) noexcept {
   return !info(format).is_yuv && info(format).planes.front().components == "Y";
 }
 
+bool is_subsampled(PixelFormat format) noexcept {
+  const PixelFormatInfo& entry = info(format);
+  return std::ranges::any_of(entry.planes,
+                             [](const PlaneShape& plane) { return plane.log2_width != 0 || plane.log2_height != 0; });
+}
+
 std::optional<PixelFormat> pixel_format_from_number(std::uint32_t number) noexcept {
   const auto wanted = static_cast<PixelFormat>(number);
   if (wanted == PixelFormat::bytes || std::ranges::find(table, wanted, &PixelFormatInfo::format) != table.end()) {

@@ -63,6 +63,9 @@ const PixelFormatInfo& info(PixelFormat format) noexcept;
 bool has_alpha(PixelFormat format) noexcept;
 bool is_gray(PixelFormat format) noexcept;
 
+/// Whether there are fewer chroma samples than luma samples, so that it matters where they lie.
+bool is_subsampled(PixelFormat format) noexcept;
+
 std::optional<PixelFormat> pixel_format_from_number(std::uint32_t number) noexcept;
 std::optional<PixelFormat> pixel_format_from_name(std::string_view name) noexcept;
 

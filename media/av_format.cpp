@@ -120,14 +120,14 @@ Colour colour_of(const AVFrame& frame) noexcept {
 Colour converted_colour(const Colour& source, AVPixelFormat source_format, PixelFormat target,
                         std::uint32_t height) noexcept {
   Colour colour = source;
-  const bool target_is_rgb = !info(target).is_yuv && target != PixelFormat::gray8;
+  const bool target_is_rgb = !info(target).is_yuv && !is_gray(target);
   if (target_is_rgb) {
     colour.matrix = ColourMatrix::rgb;
     colour.range = ColourRange::full;
   } else if (is_rgb(source_format)) {
     constexpr std::uint32_t first_hd_lines = 720;
     colour.matrix = height >= first_hd_lines ? ColourMatrix::bt709 : ColourMatrix::smpte170m;
-    colour.range = target == PixelFormat::gray8 ? ColourRange::full : ColourRange::limited;
+    colour.range = is_gray(target) ? ColourRange::full : ColourRange::limited;
   }
   return colour;
 }

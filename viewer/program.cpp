@@ -57,11 +57,14 @@ bool is_empty(Size size) noexcept {
 }  // namespace
 
 Program::Program(const ViewerOptions& options, Interruption& interruption, Log& log)
+    : Program(options, interruption, log, nullptr) {}
+
+Program::Program(const ViewerOptions& options, Interruption& interruption, Log& log, std::unique_ptr<Surface> surface)
     : options_(checked(options)),
       interruption_(interruption),
       log_(log),
       started_ns_(clock_.now_ns()),
-      surface_(open_surface(options_)),
+      surface_(surface ? std::move(surface) : open_surface(options_)),
       layer_(options_.verifies, statistics_),
       scene_(layer_, statistics_),
       recorder_(options_.output_file, log, interruption),
@@ -231,7 +234,7 @@ void Program::answer_events() {
 
 void Program::show_frame() {
   std::optional<ReceivedFrame> frame = pacing_.take();
-  if (is_empty(surface_->size())) {  // minimised
+  if (draws_nothing()) {  // the frames go on coming and going, so that the sender is not held up
     statistics_.frame_superseded();
     layer_.discard(std::move(*frame));
     return;
@@ -242,7 +245,12 @@ void Program::show_frame() {
   here.uploaded_ns = clock_.now_ns();
   surface_->begin();
   draw_picture();
-  here.shown_ns = surface_->present();
+  const auto shown_ns = present();
+  if (!shown_ns) {
+    statistics_.frame_superseded();
+    fail_without_gpu();
+  }
+  here.shown_ns = *shown_ns;
   layer_.release_finished();
   const std::int64_t offset_ns = subscriber_.clock_offset().offset_ns;
   statistics_.frame_shown(sender, here, offset_ns);
@@ -252,9 +260,17 @@ void Program::show_frame() {
 
 void Program::upload(ReceivedFrame frame) {
   const FrameLayout layout = frame.header().layout;
-  switch (layer_.upload(std::move(frame))) {
+  const auto location = facts_.status.format ? facts_.status.format->chroma_location : ChromaLocation::unspecified;
+  Layer::Upload result = layer_.upload(std::move(frame), location);
+  if (result != Layer::Upload::done && (gpu_loss_ = find_gl_loss())) {
+    result = Layer::Upload::gpu_is_lost;  // the true reason of any failure then
+  }
+  switch (result) {
     case Layer::Upload::done:
       return;
+    case Layer::Upload::gpu_is_lost:
+      statistics_.frame_superseded();
+      fail_without_gpu();
     case Layer::Upload::not_a_picture:
       statistics_.frame_superseded();
       throw Error::failed(layout.format == PixelFormat::bytes
@@ -268,15 +284,33 @@ void Program::upload(ReceivedFrame frame) {
   }
 }
 
+/// Nothing where what was drawn will never be seen, because the GPU is lost.
+std::optional<std::int64_t> Program::present() {
+  const std::optional<std::int64_t> presented_ns = surface_->present();
+  gpu_loss_ = find_gl_loss();
+  return gpu_loss_ ? std::nullopt : presented_ns;
+}
+
+void Program::fail_without_gpu() {
+  gpu_loss_ = gpu_loss_.value_or("the GPU draws no more (its OpenGL context is lost)");
+  throw Error::failed(*gpu_loss_ + "; start framewire view again, and look for the cause in the kernel's log (dmesg)");
+}
+
+bool Program::draws_nothing() const noexcept {
+  return surface_->is_hidden() || is_empty(surface_->size());
+}
+
 void Program::redraw() {
-  if (is_empty(surface_->size())) {
+  if (draws_nothing()) {  // coming back is an event that asks for a new drawing
     schedule_.drawn(0, RedrawSchedule::never_ns);
     return;
   }
   const std::int64_t cpu_before_ns = process_cpu_ns();
   surface_->begin();
   draw_picture();
-  surface_->present();
+  if (!present()) {
+    fail_without_gpu();
+  }
   schedule_.drawn(process_cpu_ns() - cpu_before_ns, step_ns());
 }
 
@@ -312,7 +346,11 @@ std::int64_t Program::step_ns() const noexcept {
 }
 
 void Program::save_screenshot(const std::string& file) {
-  write_screenshot(file, surface_->capture([this] { draw_picture(); }));
+  const Picture picture = surface_->capture([this] { draw_picture(); });
+  if (gpu_loss_ || find_gl_loss()) {
+    throw Error::failed("there is no screenshot in " + quote(file) + ": the GPU was lost");
+  }
+  write_screenshot(file, picture);
 }
 
 void Program::take_screenshot() {
@@ -396,7 +434,7 @@ ExitStatus Program::finish() {
 }
 
 void Program::save_last_picture() {
-  if (schedule_.due_ns() != RedrawSchedule::never_ns) {  // what is to be seen now was not drawn yet
+  if (!gpu_loss_ && schedule_.due_ns() != RedrawSchedule::never_ns) {  // what is to be seen now was not drawn yet
     redraw();
   }
   save_screenshot(*options_.screenshot_file);

@@ -8,6 +8,8 @@
 #include <set>
 #include <string>
 
+#include "frame/frame_layout.hpp"
+
 namespace framewire {
 namespace {
 
@@ -39,6 +41,9 @@ TEST(PixelFormats, HaveComponentsThatFillTheirTexels) {
     EXPECT_EQ(entry.is_yuv, has('Y') && has('U') && has('V')) << entry.name;
     EXPECT_EQ(is_gray(entry.format), has('Y') && !has('U')) << entry.name;
     EXPECT_EQ(has_alpha(entry.format), has('A')) << entry.name;
+    EXPECT_EQ(is_subsampled(entry.format),
+              packed_layout(entry.format, 2, 2).size_bytes != packed_layout(entry.format, 1, 1).size_bytes * 4)
+        << entry.name;
     EXPECT_TRUE(has('Y') || (has('R') && has('G') && has('B'))) << entry.name;
     EXPECT_TRUE(entry.low_bits == 0 || entry.bits + entry.low_bits == 16) << entry.name;
   }
