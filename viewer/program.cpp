@@ -7,6 +7,7 @@
 #include "gl/gl.hpp"
 #include "viewer/headless.hpp"
 #include "viewer/output_files.hpp"
+#include "viewer/picture_notes.hpp"
 #include "viewer/window.hpp"
 
 namespace framewire {
@@ -67,7 +68,7 @@ Program::Program(const ViewerOptions& options, Interruption& interruption, Log& 
       surface_(surface ? std::move(surface) : open_surface(options_)),
       layer_(options_.verifies, statistics_),
       scene_(layer_, statistics_),
-      recorder_(options_.output_file, log, interruption),
+      recorder_(options_.output_file, clock_, log, interruption),
       subscriber_(options_.subscriber, log),
       pacing_(clock_, pacing_rule(options_, options_.subscriber.delivery)),
       schedule_(clock_, options_.is_headless ? notice_delay_ns : 0) {
@@ -142,6 +143,7 @@ void Program::follow_status() {
     statistics_.await_first_frame(now.connecting_since_ns);
   }
   if (now.epoch_number != before.epoch_number) {
+    say_picture_notes();
     prepare_for_epoch();
   }
   if (now.state == SubscriberState::failed) {
@@ -207,8 +209,8 @@ void Program::record(const ReceivedFrame& frame) {
   if (!recorder_.is_recording()) {
     return;
   }
-  if (recorder_.record(frame, facts_.status.format)) {
-    statistics_.frame_recorded();
+  if (const std::uint32_t times = recorder_.record(frame, facts_.status.format); times > 0) {
+    statistics_.frame_recorded(times);
   } else if (recorder_.reader_has_left() && options_.is_headless) {
     ending_ = ExitStatus::ok;
   }
@@ -317,7 +319,7 @@ void Program::redraw() {
 /// The first frame of a format costs much more than the others. The sender waits with it until this is done.
 void Program::prepare_for_epoch() {
   const SubscriberStatus& status = facts_.status;
-  if (status.format && status.format->layout.format != PixelFormat::bytes && !is_empty(surface_->size())) {
+  if (status.format && status.format->layout.format != PixelFormat::bytes && !draws_nothing()) {
     surface_->begin();
     layer_.prepare(*status.format, surface_->size());
     if (surface_->is_watched()) {
@@ -364,6 +366,21 @@ void Program::take_screenshot() {
 }
 
 // ---- What is said ----
+
+void Program::say_picture_notes() {
+  if (!facts_.status.format) {
+    return;
+  }
+  if (const std::string colour = describe_colour(*facts_.status.format); !colour.empty()) {
+    log_.detail("the stream's pictures: " + colour);
+  }
+  for (const std::string& note : picture_notes(*facts_.status.format)) {
+    if (std::ranges::find(said_notes_, note) == said_notes_.end()) {
+      said_notes_.push_back(note);
+      log_.warning(note);
+    }
+  }
+}
 
 void Program::say_live_line() {
   const std::int64_t now_ns = clock_.now_ns();

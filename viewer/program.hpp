@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
@@ -61,6 +62,7 @@ class Program {
   void save_last_picture();
 
   // What is said.
+  void say_picture_notes();
   void say_live_line();
   [[nodiscard]] ViewerReport report() const;
 
@@ -85,6 +87,7 @@ class Program {
   std::uint64_t status_version_ = 0;
   std::pair<std::uint64_t, std::uint32_t> epoch_{};  // of the newest frame, with its session
   std::optional<ExitStatus> ending_;                 // set: the loop is over
+  std::vector<std::string> said_notes_;  // of pictures that are not shown as they are meant; one for each kind
   bool is_warm_ = false;
   std::optional<std::string> gpu_loss_;  // set: nothing can be drawn any more
   std::int64_t next_line_ns_ = 0;
