@@ -1,5 +1,7 @@
 // How the numbers of a picture are meant. The enumerators carry the code points of ITU-T H.273 (as AVColorSpace and its
 // siblings do in FFmpeg), and the names are FFmpeg's.
+//
+// Some code points are carried although no shader of ours converts them: the viewer says by name what it shows wrongly.
 #pragma once
 
 #include <cstdint>
@@ -11,29 +13,72 @@ enum class ColourMatrix : std::uint8_t {
   rgb = 0,
   bt709 = 1,
   unspecified = 2,
+  fcc = 4,
   bt470bg = 5,
   smpte170m = 6,
-  bt2020nc = 9
+  smpte240m = 7,
+  ycgco = 8,
+  bt2020nc = 9,
+  bt2020c = 10,
+  smpte2085 = 11,
+  chroma_derived_nc = 12,
+  chroma_derived_c = 13,
+  ictcp = 14
 };
 enum class ColourRange : std::uint8_t { unspecified = 0, limited = 1, full = 2 };  // FFmpeg: tv, pc
 enum class ColourTransfer : std::uint8_t {
   bt709 = 1,
   unspecified = 2,
+  gamma22 = 4,
+  gamma28 = 5,
   smpte170m = 6,
+  smpte240m = 7,
   linear = 8,
+  log100 = 9,
+  log316 = 10,
+  iec61966_2_4 = 11,
+  bt1361 = 12,
   srgb = 13,
   bt2020_10 = 14,
+  bt2020_12 = 15,
   pq = 16,
+  smpte428 = 17,
   hlg = 18
 };
 enum class ColourPrimaries : std::uint8_t {
   bt709 = 1,
   unspecified = 2,
+  bt470m = 4,
   bt470bg = 5,
   smpte170m = 6,
+  smpte240m = 7,
+  film = 8,
   bt2020 = 9,
-  display_p3 = 12
+  smpte428 = 10,
+  smpte431 = 11,
+  display_p3 = 12,
+  ebu3213 = 22
 };
+
+/// Where a chroma sample lies among the luma samples that it belongs to. The numbers are those of FFmpeg's
+/// AVChromaLocation, the names its names. `unspecified` is taken as `left`, where MPEG-2 and H.264 put it.
+enum class ChromaLocation : std::uint8_t {
+  unspecified = 0,
+  left = 1,
+  center = 2,
+  topleft = 3,
+  top = 4,
+  bottomleft = 5,
+  bottom = 6
+};
+
+/// Whether the colour of a pixel has been multiplied by its alpha. FFmpeg's names (AVAlphaMode).
+enum class AlphaMode : std::uint8_t { unspecified = 0, premultiplied = 1, straight = 2 };
+
+/// How the lines of a frame belong to moments. FFmpeg's names (AVFieldOrder): the first letter is the field that was
+/// coded first, the second the one that is displayed first, t for top and b for bottom. `mixed` is y4m's: it changes
+/// from frame to frame.
+enum class FieldOrder : std::uint8_t { unspecified = 0, progressive = 1, tt = 2, bb = 3, tb = 4, bt = 5, mixed = 6 };
 
 struct Colour {
   ColourMatrix matrix = ColourMatrix::unspecified;
@@ -50,13 +95,32 @@ Colour colour_from_numbers(std::uint8_t matrix, std::uint8_t range, std::uint8_t
 std::string_view name(ColourMatrix matrix) noexcept;
 std::string_view name(ColourRange range) noexcept;
 std::string_view name(ColourTransfer transfer) noexcept;
+std::string_view name(ColourPrimaries primaries) noexcept;
+std::string_view name(ChromaLocation location) noexcept;
+std::string_view name(AlphaMode mode) noexcept;
+std::string_view name(FieldOrder order) noexcept;
 
-/// The luma weights of red and blue. An unspecified matrix is taken as BT.709 from 720 lines on and BT.601 below,
-/// as players do (mpv, VLC). Source: ITU-R BT.601-7 §2.5.1, BT.709-6 §3.2, BT.2020-2 table 4.
+/// By FFmpeg's names. A name that is not known (a newer peer's) becomes `unspecified`.
+ChromaLocation chroma_location_from_name(std::string_view name) noexcept;
+AlphaMode alpha_mode_from_name(std::string_view name) noexcept;
+FieldOrder field_order_from_name(std::string_view name) noexcept;
+
+/// By FFmpeg's numbers; a number that is not known becomes `unspecified`.
+ChromaLocation chroma_location_from_number(int number) noexcept;
+FieldOrder field_order_from_number(int number) noexcept;
+
+/// Whether frames of this order hold two fields of different moments.
+bool is_interlaced(FieldOrder order) noexcept;
+
+/// The luma weights of red and blue. An unspecified matrix, and one that such weights do not describe (ycgco, bt2020c,
+/// ictcp …), is taken as BT.709 from 720 lines on and BT.601 below,
+/// as players do (mpv, VLC). Source: ITU-R BT.601-7 §2.5.1, BT.709-6 §3.2, BT.2020-2 table 4, H.273 table 4.
 struct LumaWeights {
   double kr;
   double kb;
 };
+/// Whether luma_weights() describes `matrix`; an unspecified one counts.
+bool has_luma_weights(ColourMatrix matrix) noexcept;
 LumaWeights luma_weights(ColourMatrix matrix, std::uint32_t height) noexcept;
 
 }  // namespace framewire

@@ -1,19 +1,13 @@
 #include "frame/frame_layout.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 
 #include "base/error.hpp"
 
 namespace framewire {
-
-namespace {
-
-constexpr std::uint32_t shift_up(std::uint32_t value, std::uint8_t log2) noexcept {
-  return (value + (std::uint32_t{1} << log2) - 1) >> log2;
-}
-
-}  // namespace
 
 FrameLayout packed_layout(PixelFormat format, std::uint32_t width, std::uint32_t height) {
   if (width == 0 || height == 0 || width > max_frame_side_pixels || height > max_frame_side_pixels) {
@@ -73,6 +67,26 @@ std::optional<std::string> find_layout_fault(const FrameLayout& layout, std::uin
   return std::nullopt;
 }
 
+Rational rational_rate(double frames_per_s) noexcept {
+  constexpr double most_per_s = 1e6;
+  if (!(frames_per_s > 0)) {
+    return {0, 1};
+  }
+  const double rate = std::min(frames_per_s, most_per_s);
+  const double whole = std::round(rate);
+  constexpr double as_good_as_equal = 1e-6;
+  if (std::abs(rate - whole) < as_good_as_equal && whole >= 1) {
+    return {static_cast<std::uint32_t>(whole), 1};
+  }
+  // The rates of NTSC's heirs are n * 1000 / 1001, and people write them with two or three places.
+  const double ntsc = std::round(rate * 1.001);
+  constexpr double as_people_round = 0.006;
+  if (ntsc >= 23 && std::abs(ntsc / 1.001 - rate) < as_people_round) {
+    return {static_cast<std::uint32_t>(ntsc) * 1000, 1001};
+  }
+  return {static_cast<std::uint32_t>(std::max(1.0, std::round(rate * 1000))), 1000};
+}
+
 std::string describe(const StreamFormat& format) {
   std::string text;
   if (format.layout.format == PixelFormat::bytes) {
@@ -87,6 +101,24 @@ std::string describe(const StreamFormat& format) {
         static_cast<double>(format.frame_rate.numerator) / static_cast<double>(format.frame_rate.denominator));
     text += rate.data();
   }
+  return text;
+}
+
+std::string describe_colour(const StreamFormat& format) {
+  std::string text;
+  const auto say = [&text](const std::string& label, std::string_view value) {
+    if (value != "unknown" && value != "unspecified") {
+      text += (text.empty() ? "" : ", ") + label + std::string(value);
+    }
+  };
+  const Colour& colour = format.colour;
+  say("matrix ", name(colour.matrix));
+  say("range ", name(colour.range));
+  say("transfer ", name(colour.transfer));
+  say("primaries ", name(colour.primaries));
+  say("chroma ", name(format.chroma_location));
+  say(is_interlaced(format.field_order) ? "interlaced " : "", name(format.field_order));
+  say("alpha ", name(format.alpha_mode));
   return text;
 }
 

@@ -45,11 +45,20 @@ FrameLayout bytes_layout(std::uint64_t count) noexcept;
 /// other. Returns the sentence that says what is wrong, or nothing. For layouts that came from outside.
 std::optional<std::string> find_layout_fault(const FrameLayout& layout, std::uint64_t slot_bytes);
 
+/// `value` / 2^log2, rounded up: how many texels of that size cover a side of `value` pixels.
+constexpr std::uint32_t shift_up(std::uint32_t value, std::uint8_t log2) noexcept {
+  return (value + (std::uint32_t{1} << log2) - 1) >> log2;
+}
+
 struct Rational {
   std::uint32_t numerator = 0;
   std::uint32_t denominator = 1;
   bool operator==(const Rational&) const = default;
 };
+
+/// Of frames per second: 60 -> 60/1, 29.97 -> 30000/1001, 12.5 -> 12500/1000. For rates up to 1,000,000; 0 and less
+/// become 0/1 (unknown).
+Rational rational_rate(double frames_per_s) noexcept;
 
 /// What stays the same for one epoch of a stream.
 struct StreamFormat {
@@ -57,10 +66,17 @@ struct StreamFormat {
   Colour colour{};
   Rational sample_aspect{1, 1};  // width : height of one pixel
   Rational frame_rate{0, 1};     // frames per second; 0 where unknown
+  AlphaMode alpha_mode = AlphaMode::unspecified;
+  ChromaLocation chroma_location = ChromaLocation::unspecified;
+  FieldOrder field_order = FieldOrder::unspecified;
   bool operator==(const StreamFormat&) const = default;
 };
 
 /// "3840x2160 rgba 60 fps" for a person.
 std::string describe(const StreamFormat& format);
+
+/// What the numbers of such frames mean, by FFmpeg's names: "matrix bt709, range tv, chroma left, interlaced tt".
+/// What is not known is left out; empty where nothing is known.
+std::string describe_colour(const StreamFormat& format);
 
 }  // namespace framewire

@@ -10,7 +10,7 @@
 
 namespace framewire {
 
-/// The numbers stand on the wire: they are never changed or used again.
+/// The numbers stand on the wire: they are never changed or used again. ARCHITECTURE.md lists what a new one touches.
 enum class PixelFormat : std::uint32_t {
   bytes = 1,  // no picture: a chunk of a byte stream
   rgba = 2,
@@ -37,6 +37,9 @@ struct PlaneShape {
   std::uint8_t log2_width;
   std::uint8_t log2_height;
   std::uint8_t bytes_per_texel;
+  /// What stands in a texel, in the order of memory: R, G, B, A, Y (grey, too), U, V, or 0 for what means nothing. Each
+  /// takes one byte, in formats of more than 8 bits two.
+  std::string_view components;
 };
 
 struct PixelFormatInfo {
@@ -46,6 +49,7 @@ struct PixelFormatInfo {
   std::uint8_t bits;  // per component
   bool is_yuv;        // needs a colour matrix
   std::array<PlaneShape, 3> planes;
+  std::uint8_t low_bits = 0;  // of each two-byte component that are not used: p010le keeps its 10 bits at the top
 };
 
 /// All formats, pictures only, in a fixed order. Constant.
@@ -54,6 +58,13 @@ std::span<const PixelFormatInfo> pixel_formats() noexcept;
 /// The entry of one format; `bytes` has one with a single plane of one-byte texels. Asserts on a number that is not in
 /// the enum: a peer's number goes through pixel_format_from_number first.
 const PixelFormatInfo& info(PixelFormat format) noexcept;
+
+/// Whether pixels have an alpha (rgba, bgra), and whether they have no colour at all (gray8).
+bool has_alpha(PixelFormat format) noexcept;
+bool is_gray(PixelFormat format) noexcept;
+
+/// Whether there are fewer chroma samples than luma samples, so that it matters where they lie.
+bool is_subsampled(PixelFormat format) noexcept;
 
 std::optional<PixelFormat> pixel_format_from_number(std::uint32_t number) noexcept;
 std::optional<PixelFormat> pixel_format_from_name(std::string_view name) noexcept;

@@ -10,13 +10,9 @@ struct Span {
   double shift;
 };
 
-/// What a texel of 1.0 stands for, in codes of the format's depth: p010le keeps its 10 bits at the top of 16, the
-/// others at the bottom.
+/// What a texel of 1.0 stands for, in codes of the format's depth, which may stand anywhere in 16 bits.
 double codes_of_full_texel(const PixelFormatInfo& shape) noexcept {
-  if (shape.bits == 8) {
-    return 255.0;
-  }
-  return shape.format == PixelFormat::p010le ? 65535.0 / 64.0 : 65535.0;
+  return shape.bits == 8 ? 255.0 : 65535.0 / static_cast<double>(1U << shape.low_bits);
 }
 
 Span luma_span(const PixelFormatInfo& shape, bool is_limited) noexcept {
@@ -70,6 +66,25 @@ ColourConversion yuv_conversion(const Span& luma, const Span& chroma, const Luma
 }
 
 }  // namespace
+
+ChromaSite chroma_site(ChromaLocation location) noexcept {
+  switch (location) {
+    case ChromaLocation::unspecified:
+    case ChromaLocation::left:
+      break;
+    case ChromaLocation::center:
+      return {1, 1};
+    case ChromaLocation::topleft:
+      return {0, 0};
+    case ChromaLocation::top:
+      return {1, 0};
+    case ChromaLocation::bottomleft:
+      return {0, 2};
+    case ChromaLocation::bottom:
+      return {1, 2};
+  }
+  return {0, 1};
+}
 
 ColourConversion colour_conversion(PixelFormat format, const Colour& colour, std::uint32_t height) noexcept {
   const PixelFormatInfo& shape = info(format);

@@ -80,11 +80,22 @@ EGLContext make_context(EGLDisplay display, std::string& why) {
       return EGL_NO_CONTEXT;
     }
   }
-  constexpr std::array<EGLint, 7> attributes = {
-      EGL_CONTEXT_MAJOR_VERSION,           4,       EGL_CONTEXT_MINOR_VERSION, 5, EGL_CONTEXT_OPENGL_PROFILE_MASK,
-      EGL_CONTEXT_OPENGL_CORE_PROFILE_BIT, EGL_NONE};
+  constexpr std::array<EGLint, 9> attributes = {EGL_CONTEXT_MAJOR_VERSION,
+                                                4,
+                                                EGL_CONTEXT_MINOR_VERSION,
+                                                5,
+                                                EGL_CONTEXT_OPENGL_PROFILE_MASK,
+                                                EGL_CONTEXT_OPENGL_CORE_PROFILE_BIT,
+                                                EGL_CONTEXT_OPENGL_RESET_NOTIFICATION_STRATEGY,
+                                                EGL_LOSE_CONTEXT_ON_RESET,
+                                                EGL_NONE};
+  auto without_resets = attributes;
+  without_resets.at(6) = EGL_NONE;
   eglBindAPI(EGL_OPENGL_API);
   EGLContext context = eglCreateContext(display, EGL_NO_CONFIG_KHR, EGL_NO_CONTEXT, attributes.data());
+  if (context == EGL_NO_CONTEXT) {  // EGL 1.5 knows the strategy; not every driver can do it
+    context = eglCreateContext(display, EGL_NO_CONFIG_KHR, EGL_NO_CONTEXT, without_resets.data());
+  }
   if (context == EGL_NO_CONTEXT) {
     why = std::string("no OpenGL 4.5 core context: ") + egl_error_text(eglGetError());
   }

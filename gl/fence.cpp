@@ -10,6 +10,7 @@ GlFence& GlFence::operator=(GlFence&& other) noexcept {
   if (this != &other) {
     reset();
     sync_ = std::exchange(other.sync_, nullptr);
+    has_failed_ = std::exchange(other.has_failed_, false);
   }
   return *this;
 }
@@ -17,14 +18,15 @@ GlFence& GlFence::operator=(GlFence&& other) noexcept {
 GlFence GlFence::insert() noexcept {
   GlFence fence;
   fence.sync_ = glFenceSync(GL_SYNC_GPU_COMMANDS_COMPLETE, 0);
+  fence.has_failed_ = fence.sync_ == nullptr;
   return fence;
 }
 
-bool GlFence::passed() noexcept {
+GpuWait GlFence::poll() noexcept {
   return wait_for_ns(0);
 }
 
-bool GlFence::wait(std::int64_t deadline_ns) noexcept {
+GpuWait GlFence::wait(std::int64_t deadline_ns) noexcept {
   const std::int64_t left_ns = std::max<std::int64_t>(deadline_ns - monotonic_ns(), 0);
   return wait_for_ns(static_cast<std::uint64_t>(left_ns));
 }
@@ -33,19 +35,28 @@ void GlFence::reset() noexcept {
   if (sync_ != nullptr) {
     glDeleteSync(std::exchange(sync_, nullptr));
   }
+  has_failed_ = false;
 }
 
-bool GlFence::wait_for_ns(std::uint64_t timeout_ns) noexcept {
+GpuWait GlFence::wait_for_ns(std::uint64_t timeout_ns) noexcept {
+  if (has_failed_) {
+    return GpuWait::failed;
+  }
   if (sync_ == nullptr) {
-    return true;
+    return GpuWait::done;
   }
-  const GLenum result = glClientWaitSync(sync_, GL_SYNC_FLUSH_COMMANDS_BIT, timeout_ns);
-  if (result == GL_TIMEOUT_EXPIRED) {
-    return false;
+  switch (glClientWaitSync(sync_, GL_SYNC_FLUSH_COMMANDS_BIT, timeout_ns)) {
+    case GL_ALREADY_SIGNALED:
+    case GL_CONDITION_SATISFIED:
+      reset();
+      return GpuWait::done;
+    case GL_TIMEOUT_EXPIRED:
+      return GpuWait::pending;
+    default:  // GL_WAIT_FAILED; waiting on would never end
+      reset();
+      has_failed_ = true;
+      return GpuWait::failed;
   }
-  // GL_WAIT_FAILED means that the context is lost: nothing reads any more, so waiting on would never end.
-  reset();
-  return true;
 }
 
 }  // namespace framewire

@@ -8,11 +8,19 @@
 
 namespace framewire {
 
-/// A point in the command stream of the context that is current. An empty fence has passed. The context's thread.
+/// How waiting for the GPU ended.
+enum class GpuWait {
+  done,
+  pending,  // the deadline came first
+  failed,   // the context is lost: the GPU reads and draws nothing any more, and what it was to draw was not drawn
+};
+
+/// A point in the command stream of the context that is current. An empty fence has been reached. The context's thread.
 class GlFence {
  public:
   GlFence() noexcept = default;
-  GlFence(GlFence&& other) noexcept : sync_(std::exchange(other.sync_, nullptr)) {}
+  GlFence(GlFence&& other) noexcept
+      : sync_(std::exchange(other.sync_, nullptr)), has_failed_(std::exchange(other.has_failed_, false)) {}
   GlFence& operator=(GlFence&& other) noexcept;
   GlFence(const GlFence&) = delete;
   GlFence& operator=(const GlFence&) = delete;
@@ -23,17 +31,18 @@ class GlFence {
 
   /// Whether the GPU has got there. Sends the commands off if they still wait in the driver, so that asking again ends
   /// some time.
-  bool passed() noexcept;
+  GpuWait poll() noexcept;
 
-  /// Waits for it until `deadline_ns` (monotonic). Returns whether it has passed.
-  bool wait(std::int64_t deadline_ns) noexcept;
+  /// Waits for it until `deadline_ns` (monotonic). One that has failed says so until it is reset.
+  GpuWait wait(std::int64_t deadline_ns) noexcept;
 
   void reset() noexcept;
 
  private:
-  bool wait_for_ns(std::uint64_t timeout_ns) noexcept;
+  GpuWait wait_for_ns(std::uint64_t timeout_ns) noexcept;
 
   GLsync sync_ = nullptr;
+  bool has_failed_ = false;
 };
 
 }  // namespace framewire

@@ -57,15 +57,17 @@ Mapping frame_mapping(const Rectangle& visible, const Rectangle& target, bool fl
           flip_y ? shift_y : 1.0 - shift_y};
 }
 
-/// From the frame to its chroma texture. Chroma sample i stands at luma sample 2i horizontally: a quarter of a chroma
-/// texel left of where textures put it. An odd frame ends in the middle of its last chroma texel.
+/// From the frame to its chroma texture. Textures put a sample in the middle of its texel, between both luma samples; one
+/// that lies at the first of them stands a quarter of a texel before. An odd frame ends in the middle of its last
+/// chroma texel.
 Mapping chroma_mapping(const PaintedFrame& frame) noexcept {
   const double step_x = 1 << frame.chroma_log2_width;
   const double step_y = 1 << frame.chroma_log2_height;
   const double width = std::ceil(frame.size.width / step_x);
   const double height = std::ceil(frame.size.height / step_y);
   return {frame.size.width / step_x / width, frame.size.height / step_y / height,
-          frame.chroma_log2_width == 0 ? 0.0 : 0.25 / width, 0.0};
+          frame.chroma_log2_width == 0 ? 0.0 : 0.25 * (1 - frame.chroma_site.x_halves) / width,
+          frame.chroma_log2_height == 0 ? 0.0 : 0.25 * (1 - frame.chroma_site.y_halves) / height};
 }
 
 }  // namespace
@@ -79,6 +81,7 @@ FramePainter::Variant::Variant(int planes, Mode mode)
       chroma_place(program.uniform("chroma_place")),
       origin(program.uniform("origin")),
       chroma_shift(program.uniform("chroma_shift")),
+      chroma_site(program.uniform("chroma_site")),
       footprint(program.uniform("footprint")),
       taps(program.uniform("taps")),
       chroma_taps(program.uniform("chroma_taps")) {}
@@ -119,6 +122,7 @@ void FramePainter::draw(const PaintedFrame& frame, const Rectangle& target, bool
   glUniform3fv(variant.colour_offset, 1, frame.conversion.offset.data());
   glUniform3i(variant.origin, target.x, flip_y ? target.y : target.y + target.height - 1, flip_y ? 1 : -1);
   glUniform2i(variant.chroma_shift, frame.chroma_log2_width, frame.chroma_log2_height);
+  glUniform2i(variant.chroma_site, frame.chroma_site.x_halves, frame.chroma_site.y_halves);
   frame_mapping(visible, target, flip_y).set(variant.place);
   const Mapping chroma = chroma_mapping(frame);
   chroma.set(variant.chroma_place);

@@ -18,6 +18,7 @@ struct PaintedFrame {
   Size size;
   int chroma_log2_width = 0;
   int chroma_log2_height = 0;
+  ChromaSite chroma_site{};
   ColourConversion conversion{};
 };
 
@@ -50,7 +51,7 @@ class FramePainter {
     Variant(int planes, Mode mode);
 
     ShaderProgram program;
-    int colour_matrix, colour_offset, place, chroma_place, origin, chroma_shift, footprint, taps, chroma_taps;
+    int colour_matrix, colour_offset, place, chroma_place, origin, chroma_shift, chroma_site, footprint, taps, chroma_taps;
   };
 
   [[nodiscard]] const Variant& variant_for(const PaintedFrame& frame, const Rectangle& target) const noexcept;

@@ -88,6 +88,7 @@ bool FrameTexture::upload(const FrameView& view) noexcept {
   }
   fill_textures(view.layout, sources);
   painted_.conversion = colour_conversion(view.layout.format, view.colour, view.layout.height);
+  painted_.chroma_site = chroma_site(view.chroma_location);
   if (method_ == UploadMethod::pinned_memory) {
     fence_ = GlFence::insert();
   }

@@ -26,6 +26,7 @@ struct FrameView {
   std::span<const std::byte> payload;
   const std::shared_ptr<const HostBlock>* block = nullptr;  // that the payload lies in; null: unknown
   std::uint64_t offset_in_block_bytes = 0;                  // of the payload
+  ChromaLocation chroma_location = ChromaLocation::unspecified;
 };
 
 /// How pixels get into a texture: the frame's own memory is the GL buffer (no copy); a copy into memory of the
@@ -36,8 +37,8 @@ const char* name(UploadMethod method) noexcept;
 /// The textures of the newest frame, and how to draw it. Any picture format; size and format may change from frame to
 /// frame. A frame is shown as it is coded: matrix and range are applied, transfer function and primaries are not (no
 /// tone mapping), and sample aspect is the caller's business. Drawn one to one, every pixel is within 1/255 of what the
-/// standards say. Chroma of 4:2:0 and 4:2:2 is interpolated linearly and taken to lie where MPEG-2 and H.264 have it by
-/// default: level with the even luma samples horizontally, half way between two lines vertically. The context's thread.
+/// standards say. Chroma of 4:2:0 and 4:2:2 is interpolated linearly; where it lies is the view's to say (chroma_site). The
+/// context's thread.
 class FrameTexture {
  public:
   /// Empty: the best that the driver has. Throws Error (failed) for a method that it has not, ShaderError if its
@@ -51,11 +52,12 @@ class FrameTexture {
   /// for it is short. Allocates only when the format or the size changes.
   bool upload(const FrameView& view) noexcept;
 
-  /// Whether the GPU has finished reading the payload of every upload so far.
-  bool upload_done() noexcept { return fence_.passed(); }
+  /// Whether the GPU has finished reading the payload of every upload so far, or reads nothing any more because it was
+  /// lost.
+  bool upload_done() noexcept { return fence_.poll() != GpuWait::pending; }
 
-  /// Waits for that until `deadline_ns` (monotonic). Returns whether it is so.
-  bool wait_upload_done(std::int64_t deadline_ns) noexcept { return fence_.wait(deadline_ns); }
+  /// Waits for that until `deadline_ns` (monotonic).
+  GpuWait wait_upload_done(std::int64_t deadline_ns) noexcept { return fence_.wait(deadline_ns); }
 
   /// Draws the newest frame into the current framebuffer, or nothing before the first. The rectangle is in pixels, x
   /// and y its lower left corner as GL counts. The frame's top row is at the top of a window; with `flip_y` it is the

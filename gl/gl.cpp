@@ -29,6 +29,24 @@ std::string gl_renderer() {
   return gl_string(GL_RENDERER);
 }
 
+std::optional<std::string> find_gl_loss() {
+  switch (glGetGraphicsResetStatus()) {
+    case GL_NO_ERROR:
+      return std::nullopt;
+    case GL_GUILTY_CONTEXT_RESET:
+      return "the GPU was reset, because of what this program drew";
+    case GL_INNOCENT_CONTEXT_RESET:
+      return "the GPU was reset, because of what another program drew";
+    default:
+      return "the GPU was reset, or went away";
+  }
+}
+
+void drop_gl_errors() noexcept {
+  for (int i = 0; i < 16 && glGetError() != GL_NO_ERROR; ++i) {
+  }
+}
+
 bool is_software_renderer() {
   const std::string renderer = gl_renderer();
   return renderer.starts_with("llvmpipe") || renderer.starts_with("softpipe") || renderer.starts_with("SWR");

@@ -4,6 +4,7 @@
 
 #include <glad/gl.h>
 
+#include <optional>
 #include <string>
 
 namespace framewire {
@@ -17,6 +18,14 @@ void load_gl(GlFunctionLoader loader);
 
 /// GL_RENDERER of the current context: "llvmpipe (LLVM 15.0.6, 256 bits)".
 std::string gl_renderer();
+
+/// Why the current context can draw no more, "the GPU was reset, …"; nothing while all is well. A driver that does not
+/// tell of resets says nothing ever. One call of the driver.
+std::optional<std::string> find_gl_loss();
+
+/// Forgets errors of earlier calls, which would be taken for those of the next one. Bounded, as a lost context may
+/// report for ever.
+void drop_gl_errors() noexcept;
 
 /// Whether the current context draws on the CPU (Mesa's software renderers), where other ways of moving pixels are
 /// fast.

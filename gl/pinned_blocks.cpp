@@ -7,12 +7,6 @@ namespace framewire {
 
 namespace {
 
-/// Errors of earlier calls would be taken for refusals. Bounded, as a lost context may report for ever.
-void drop_gl_errors() noexcept {
-  for (int i = 0; i < 16 && glGetError() != GL_NO_ERROR; ++i) {
-  }
-}
-
 bool shows(GLuint buffer, std::span<const std::byte> memory, std::uint64_t offset_bytes,
            std::uint64_t size_bytes) noexcept {
   std::array<std::byte, 256> seen{};

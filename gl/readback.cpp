@@ -15,12 +15,6 @@ namespace {
 
 constexpr int readbacks_to_measure = 10;
 
-/// Bounded, as a lost context may report for ever.
-void drop_gl_errors() noexcept {
-  for (int i = 0; i < 16 && glGetError() != GL_NO_ERROR; ++i) {
-  }
-}
-
 /// Whether what GL writes into `buffer` appears in the memory that it wraps. Overwrites the slot's first bytes.
 bool takes_writes(GLuint buffer, std::uint64_t offset_bytes, std::span<std::byte> slot) noexcept {
   const std::size_t count = std::min<std::size_t>(slot.size(), 64);
@@ -101,7 +95,12 @@ bool Readback::finished() noexcept {
 }
 
 bool Readback::wait_finished(std::int64_t deadline_ns) noexcept {
-  if (count_ == 0 || !entries_[oldest_].fence.wait(deadline_ns)) {
+  if (count_ == 0 || has_failed_) {
+    return false;
+  }
+  const GpuWait result = entries_[oldest_].fence.wait(deadline_ns);
+  has_failed_ = result == GpuWait::failed;
+  if (result != GpuWait::done) {
     return false;
   }
   finish_oldest();

@@ -50,6 +50,9 @@ class Readback {
   /// As finished(), but waits for it until `deadline_ns` (monotonic).
   bool wait_finished(std::int64_t deadline_ns) noexcept;
 
+  /// Whether the GPU was lost: what is under way will never stand in its slot.
+  [[nodiscard]] bool has_failed() const noexcept { return has_failed_; }
+
   [[nodiscard]] std::size_t under_way() const noexcept { return count_; }
   [[nodiscard]] ReadbackMethod method() const noexcept { return method_; }
   [[nodiscard]] std::size_t size_bytes() const noexcept { return std::size_t{size_.width} * size_.height * 4; }
@@ -85,6 +88,7 @@ class Readback {
   std::array<Entry, most_under_way> entries_;
   std::size_t oldest_ = 0;
   std::size_t count_ = 0;
+  bool has_failed_ = false;
   int measured_ = 0;
   std::int64_t issuing_ns_ = 0;
   std::int64_t total_ns_ = 0;

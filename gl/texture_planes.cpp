@@ -1,105 +1,98 @@
 #include "gl/texture_planes.hpp"
 
+#include <string_view>
+#include <vector>
+
 namespace framewire {
 
 namespace {
 
-constexpr std::array<GLint, 4> as_is = {GL_RED, GL_GREEN, GL_BLUE, GL_ALPHA};
-constexpr std::array<GLint, 4> opaque = {GL_RED, GL_GREEN, GL_BLUE, GL_ONE};
-constexpr std::array<GLint, 4> swapped = {GL_BLUE, GL_GREEN, GL_RED, GL_ALPHA};
-constexpr std::array<GLint, 4> swapped_opaque = {GL_BLUE, GL_GREEN, GL_RED, GL_ONE};
-constexpr std::array<GLint, 4> gray = {GL_RED, GL_RED, GL_RED, GL_ONE};
-constexpr std::array<GLint, 4> green_first = {GL_GREEN, GL_ZERO, GL_ZERO, GL_ONE};
-constexpr std::array<GLint, 4> red_and_blue = {GL_RED, GL_BLUE, GL_ZERO, GL_ONE};
-constexpr std::array<GLint, 4> green_and_alpha = {GL_GREEN, GL_ALPHA, GL_ZERO, GL_ONE};
+/// Of 1 to 4 components of one byte, or of two.
+struct TexelFormat {
+  GLenum internal_format, format;
+};
+constexpr std::array<TexelFormat, 4> of_bytes = {
+    {{GL_R8, GL_RED}, {GL_RG8, GL_RG}, {GL_RGB8, GL_RGB}, {GL_RGBA8, GL_RGBA}}};
+constexpr std::array<TexelFormat, 4> of_words = {
+    {{GL_R16, GL_RED}, {GL_RG16, GL_RG}, {GL_RGB16, GL_RGB}, {GL_RGBA16, GL_RGBA}}};
 
-constexpr GLenum u8 = GL_UNSIGNED_BYTE;
-constexpr GLenum u16 = GL_UNSIGNED_SHORT;
-
-constexpr TexturePlane four_bytes(std::uint8_t log2_width, const std::array<GLint, 4>& swizzle) {
-  return {0, log2_width, 0, 4, 1, GL_RGBA8, GL_RGBA, u8, swizzle};
+/// The channel that `component` comes in, of a texel with these; `otherwise` where it has none.
+GLint channel_of(std::string_view components, char component, GLint otherwise) noexcept {
+  constexpr std::array<GLint, 4> channels = {GL_RED, GL_GREEN, GL_BLUE, GL_ALPHA};
+  const std::size_t found = components.find(component);
+  return found == std::string_view::npos ? otherwise : channels.at(found);
 }
 
-constexpr TexturePlane three_bytes(const std::array<GLint, 4>& swizzle) {
-  return {0, 0, 0, 3, 1, GL_RGB8, GL_RGB, u8, swizzle};
+/// So that the shader finds R, G, B, A or Y or U, V in this order. BGRA data go in as RGBA and are put right here:
+/// drivers that hold RGBA would convert every texel on the way in.
+std::array<GLint, 4> swizzle_of(std::string_view components, bool is_yuv) noexcept {
+  const auto channel = [components](char component, GLint otherwise) {
+    return channel_of(components, component, otherwise);
+  };
+  if (!is_yuv && components == "Y") {
+    return {GL_RED, GL_RED, GL_RED, GL_ONE};  // grey
+  }
+  if (!is_yuv) {
+    return {channel('R', GL_ZERO), channel('G', GL_ZERO), channel('B', GL_ZERO), channel('A', GL_ONE)};
+  }
+  if (components.find('U') == std::string_view::npos) {
+    return {channel('Y', GL_RED), GL_ZERO, GL_ZERO, GL_ONE};  // luma, or V alone
+  }
+  return {channel('U', GL_ZERO), channel('V', GL_ZERO), GL_ZERO, GL_ONE};
 }
 
-constexpr TexturePlane one_byte(std::uint32_t plane, std::uint8_t log2_width, std::uint8_t log2_height,
-                                const std::array<GLint, 4>& swizzle = as_is) {
-  return {plane, log2_width, log2_height, 1, 1, GL_R8, GL_RED, u8, swizzle};
+/// The texture of plane `index` whose texels have `components` of it and cover 2^log2_width pixels.
+TexturePlane texture_of(const PixelFormatInfo& format, std::uint32_t index, std::string_view components,
+                        std::uint8_t log2_width) noexcept {
+  const auto component_bytes = static_cast<std::uint8_t>(format.bits > 8 ? 2 : 1);
+  const TexelFormat& texel = (component_bytes == 2 ? of_words : of_bytes).at(components.size() - 1);
+  return {.plane = index,
+          .log2_width = log2_width,
+          .log2_height = format.planes.at(index).log2_height,
+          .texel_bytes = static_cast<std::uint8_t>(components.size() * component_bytes),
+          .component_bytes = component_bytes,
+          .internal_format = texel.internal_format,
+          .format = texel.format,
+          .type = component_bytes == 2 ? GLenum{GL_UNSIGNED_SHORT} : GLenum{GL_UNSIGNED_BYTE},
+          .swizzle = swizzle_of(components, format.is_yuv)};
 }
 
-constexpr TexturePlane one_word(std::uint32_t plane, std::uint8_t log2_width, std::uint8_t log2_height) {
-  return {plane, log2_width, log2_height, 2, 2, GL_R16, GL_RED, u16, as_is};
-}
+struct Textures {
+  std::array<TexturePlane, max_texture_planes> planes{};
+  std::size_t count = 0;
+};
 
-constexpr TexturePlane packed_luma(const std::array<GLint, 4>& swizzle) {
-  return {0, 0, 0, 2, 1, GL_RG8, GL_RG, u8, swizzle};
-}
-
-// BGRA data go in as RGBA and are put right by the swizzle: drivers that hold RGBA would convert every texel on the way
-// in.
-constexpr std::array rgba_planes = {four_bytes(0, as_is)};
-constexpr std::array bgra_planes = {four_bytes(0, swapped)};
-constexpr std::array rgb0_planes = {four_bytes(0, opaque)};
-constexpr std::array bgr0_planes = {four_bytes(0, swapped_opaque)};
-constexpr std::array rgb24_planes = {three_bytes(opaque)};
-constexpr std::array bgr24_planes = {three_bytes(swapped_opaque)};
-constexpr std::array gray8_planes = {one_byte(0, 0, 0, gray)};
-constexpr std::array nv12_planes = {one_byte(0, 0, 0), TexturePlane{1, 1, 1, 2, 1, GL_RG8, GL_RG, u8, as_is}};
-constexpr std::array p010_planes = {one_word(0, 0, 0), TexturePlane{1, 1, 1, 4, 2, GL_RG16, GL_RG, u16, as_is}};
-constexpr std::array uyvy_planes = {packed_luma(green_first), four_bytes(1, red_and_blue)};
-constexpr std::array yuyv_planes = {packed_luma(as_is), four_bytes(1, green_and_alpha)};
-constexpr std::array yuv420_planes = {one_byte(0, 0, 0), one_byte(1, 1, 1), one_byte(2, 1, 1)};
-constexpr std::array yuv422_planes = {one_byte(0, 0, 0), one_byte(1, 1, 0), one_byte(2, 1, 0)};
-constexpr std::array yuv444_planes = {one_byte(0, 0, 0), one_byte(1, 0, 0), one_byte(2, 0, 0)};
-constexpr std::array yuv420_10_planes = {one_word(0, 0, 0), one_word(1, 1, 1), one_word(2, 1, 1)};
-constexpr std::array yuv422_10_planes = {one_word(0, 0, 0), one_word(1, 1, 0), one_word(2, 1, 0)};
-
-constexpr std::uint32_t shift_up(std::uint32_t value, std::uint8_t log2) noexcept {
-  return (value + (std::uint32_t{1} << log2) - 1) >> log2;
+Textures textures_of(const PixelFormatInfo& format) noexcept {
+  Textures textures;
+  const PlaneShape& first = format.planes.front();
+  if (format.is_yuv && format.plane_count == 1) {  // packed 4:2:2
+    const std::string_view luma_alone = first.components.front() == 'Y' ? "Y0" : "0Y";
+    textures.planes.at(textures.count++) = texture_of(format, 0, luma_alone, 0);
+    textures.planes.at(textures.count++) = texture_of(format, 0, first.components, first.log2_width);
+    return textures;
+  }
+  for (std::uint32_t i = 0; i < format.plane_count; ++i) {
+    const PlaneShape& plane = format.planes.at(i);
+    textures.planes.at(textures.count++) = texture_of(format, i, plane.components, plane.log2_width);
+  }
+  return textures;
 }
 
 }  // namespace
 
 std::span<const TexturePlane> texture_planes(PixelFormat format) noexcept {
-  switch (format) {
-    case PixelFormat::rgba:
-      return rgba_planes;
-    case PixelFormat::bgra:
-      return bgra_planes;
-    case PixelFormat::rgb0:
-      return rgb0_planes;
-    case PixelFormat::bgr0:
-      return bgr0_planes;
-    case PixelFormat::rgb24:
-      return rgb24_planes;
-    case PixelFormat::bgr24:
-      return bgr24_planes;
-    case PixelFormat::gray8:
-      return gray8_planes;
-    case PixelFormat::nv12:
-      return nv12_planes;
-    case PixelFormat::yuv420p:
-      return yuv420_planes;
-    case PixelFormat::yuv422p:
-      return yuv422_planes;
-    case PixelFormat::yuv444p:
-      return yuv444_planes;
-    case PixelFormat::uyvy422:
-      return uyvy_planes;
-    case PixelFormat::yuyv422:
-      return yuyv_planes;
-    case PixelFormat::p010le:
-      return p010_planes;
-    case PixelFormat::yuv420p10le:
-      return yuv420_10_planes;
-    case PixelFormat::yuv422p10le:
-      return yuv422_10_planes;
-    case PixelFormat::bytes:
-      break;
+  static const std::vector<Textures> all = [] {
+    std::vector<Textures> made;
+    for (const PixelFormatInfo& entry : pixel_formats()) {
+      made.push_back(textures_of(entry));
+    }
+    return made;
+  }();
+  if (format == PixelFormat::bytes) {
+    return {};
   }
-  return {};
+  const Textures& textures = all.at(static_cast<std::size_t>(&info(format) - pixel_formats().data()));
+  return std::span(textures.planes).first(textures.count);
 }
 
 std::uint32_t texture_width(const TexturePlane& texture, std::uint32_t frame_width) noexcept {

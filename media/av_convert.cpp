@@ -20,8 +20,18 @@ const int* coefficients(ColourMatrix matrix, int height) noexcept {
     case ColourMatrix::bt470bg:
     case ColourMatrix::smpte170m:
       return sws_getCoefficients(SWS_CS_ITU601);
+    case ColourMatrix::fcc:
+      return sws_getCoefficients(SWS_CS_FCC);
+    case ColourMatrix::smpte240m:
+      return sws_getCoefficients(SWS_CS_SMPTE240M);
     case ColourMatrix::rgb:
     case ColourMatrix::unspecified:
+    case ColourMatrix::ycgco:
+    case ColourMatrix::bt2020c:
+    case ColourMatrix::smpte2085:
+    case ColourMatrix::chroma_derived_nc:
+    case ColourMatrix::chroma_derived_c:
+    case ColourMatrix::ictcp:
       break;
   }
   return sws_getCoefficients(height >= first_hd_lines ? SWS_CS_ITU709 : SWS_CS_ITU601);

@@ -120,16 +120,68 @@ Colour colour_of(const AVFrame& frame) noexcept {
 Colour converted_colour(const Colour& source, AVPixelFormat source_format, PixelFormat target,
                         std::uint32_t height) noexcept {
   Colour colour = source;
-  const bool target_is_rgb = !info(target).is_yuv && target != PixelFormat::gray8;
+  const bool target_is_rgb = !info(target).is_yuv && !is_gray(target);
   if (target_is_rgb) {
     colour.matrix = ColourMatrix::rgb;
     colour.range = ColourRange::full;
   } else if (is_rgb(source_format)) {
     constexpr std::uint32_t first_hd_lines = 720;
     colour.matrix = height >= first_hd_lines ? ColourMatrix::bt709 : ColourMatrix::smpte170m;
-    colour.range = target == PixelFormat::gray8 ? ColourRange::full : ColourRange::limited;
+    colour.range = is_gray(target) ? ColourRange::full : ColourRange::limited;
   }
   return colour;
+}
+
+ChromaLocation chroma_location_of(const AVFrame& frame, const AVCodecParameters& stream) noexcept {
+  const AVPixFmtDescriptor* descriptor = av_pix_fmt_desc_get(static_cast<AVPixelFormat>(frame.format));
+  if (descriptor == nullptr || (descriptor->log2_chroma_w == 0 && descriptor->log2_chroma_h == 0)) {
+    return ChromaLocation::unspecified;
+  }
+  const auto own = chroma_location_from_number(frame.chroma_location);
+  return own != ChromaLocation::unspecified ? own : chroma_location_from_number(stream.chroma_location);
+}
+
+ChromaLocation converted_chroma_location(ChromaLocation source, AVPixelFormat source_format,
+                                         PixelFormat target) noexcept {
+  const AVPixFmtDescriptor* from = av_pix_fmt_desc_get(source_format);
+  const AVPixFmtDescriptor* to = av_pix_fmt_desc_get(to_av(target));
+  if (from == nullptr || to == nullptr || (to->log2_chroma_w == 0 && to->log2_chroma_h == 0)) {
+    return ChromaLocation::unspecified;
+  }
+  const bool is_same_grid =
+      from->log2_chroma_w == to->log2_chroma_w && from->log2_chroma_h == to->log2_chroma_h && !is_rgb(source_format);
+  return is_same_grid ? source : ChromaLocation::center;  // libswscale's place for new chroma samples
+}
+
+FieldOrder field_order_of(const AVCodecParameters& stream, const AVFrame& first) noexcept {
+  const auto said = field_order_from_number(stream.field_order);
+  if (said != FieldOrder::unspecified) {
+    return said;
+  }
+#if LIBAVUTIL_VERSION_INT >= AV_VERSION_INT(58, 7, 100)
+  const bool is_interlaced = (first.flags & AV_FRAME_FLAG_INTERLACED) != 0;
+  const bool top_is_first = (first.flags & AV_FRAME_FLAG_TOP_FIELD_FIRST) != 0;
+#else
+  const bool is_interlaced = first.interlaced_frame != 0;
+  const bool top_is_first = first.top_field_first != 0;
+#endif
+  return !is_interlaced ? FieldOrder::unspecified : top_is_first ? FieldOrder::tt : FieldOrder::bb;
+}
+
+AlphaMode alpha_mode_of(const AVFrame& frame, AVCodecID codec) noexcept {
+  const AVPixFmtDescriptor* descriptor = av_pix_fmt_desc_get(static_cast<AVPixelFormat>(frame.format));
+  if (descriptor == nullptr || (descriptor->flags & AV_PIX_FMT_FLAG_ALPHA) == 0) {
+    return AlphaMode::unspecified;
+  }
+  switch (codec) {  // FFmpeg says nothing of it before its release 8; these formats are defined so
+    case AV_CODEC_ID_PNG:
+    case AV_CODEC_ID_APNG:
+    case AV_CODEC_ID_WEBP:
+    case AV_CODEC_ID_GIF:
+      return AlphaMode::straight;
+    default:
+      return AlphaMode::unspecified;
+  }
 }
 
 const char* name(AVPixelFormat format) noexcept {

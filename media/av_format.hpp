@@ -29,6 +29,22 @@ Colour colour_of(const AVFrame& frame) noexcept;
 Colour converted_colour(const Colour& source, AVPixelFormat source_format, PixelFormat target,
                         std::uint32_t height) noexcept;
 
+/// Where the chroma samples of a decoded frame lie; `unspecified` where there are none, or a format without less chroma
+/// than luma. The frame's own word comes before that of the container.
+ChromaLocation chroma_location_of(const AVFrame& frame, const AVCodecParameters& stream) noexcept;
+
+/// Where they lie after conversion into `target`: where they lay, or where libswscale puts new ones.
+ChromaLocation converted_chroma_location(ChromaLocation source, AVPixelFormat source_format,
+                                         PixelFormat target) noexcept;
+
+/// The order of a stream's fields: what the container or the decoder says of the whole stream, else what its first
+/// frame says. It is asked once per stream: decoders change their mind from frame to frame where film is mixed with
+/// video.
+FieldOrder field_order_of(const AVCodecParameters& stream, const AVFrame& first) noexcept;
+
+/// Whether colours have been multiplied by their alpha; `unspecified` where there is none, or nobody knows.
+AlphaMode alpha_mode_of(const AVFrame& frame, AVCodecID codec) noexcept;
+
 /// libav's name, "unknown" for none.
 const char* name(AVPixelFormat format) noexcept;
 

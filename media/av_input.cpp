@@ -59,6 +59,7 @@ class AvInput::Implementation {
   [[nodiscard]] bool has_unread_rest() const noexcept;
   AvRead finish() noexcept;
   bool take_picture() noexcept;
+  void describe_samples() noexcept;
   bool convert(PixelFormat target) noexcept;
   void set_time() noexcept;
   void set_fault(const std::string& reason);
@@ -254,6 +255,7 @@ bool AvInput::Implementation::take_picture() noexcept {
                                                      frame_->height == static_cast<int>(options_.size.height));
   picture_ = frame_.get();
   format_.colour = colour_of(*frame_);
+  describe_samples();
   frame_->format = without_range(coded);
   if ((carried(coded) != target || !has_size) && !convert(target)) {
     return false;
@@ -272,6 +274,16 @@ bool AvInput::Implementation::take_picture() noexcept {
   return true;
 }
 
+/// What frame_ says of its chroma, fields and alpha.
+void AvInput::Implementation::describe_samples() noexcept {
+  const AVCodecParameters& stream = *input_.context->streams[stream_index_]->codecpar;
+  format_.chroma_location = chroma_location_of(*frame_, stream);
+  format_.alpha_mode = alpha_mode_of(*frame_, stream.codec_id);
+  if (frame_count_ == 0) {
+    format_.field_order = field_order_of(stream, *frame_);
+  }
+}
+
 bool AvInput::Implementation::convert(PixelFormat target) noexcept {
   const auto coded = static_cast<AVPixelFormat>(frame_->format);
   const bool is_scaled = options_.size.width != 0;
@@ -286,6 +298,8 @@ bool AvInput::Implementation::convert(PixelFormat target) noexcept {
     return false;
   }
   format_.colour = wanted.colour;
+  format_.chroma_location = converted_chroma_location(format_.chroma_location, coded, target);
+  format_.alpha_mode = has_alpha(target) ? format_.alpha_mode : AlphaMode::unspecified;
   if (!std::exchange(said_conversion_, true) && !options_.pixel_format && !carried(coded)) {
     log_->info("source pixel format " + std::string(name(coded)) + " is not carried; converted to " +
                std::string(info(target).name));

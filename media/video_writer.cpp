@@ -36,10 +36,13 @@ class VideoWriter::Implementation {
     prepare();
   }
 
-  WriteResult write(const StreamFormat& format, const FrameLayout& layout, std::span<const std::byte> payload);
+  WriteResult write(const StreamFormat& format, const FrameLayout& layout, std::span<const std::byte> payload,
+                    std::uint32_t times);
+  [[nodiscard]] bool states_rate() const noexcept { return is_y4m_; }
 
   std::uint64_t frames_written_ = 0;
   std::string sentence_;
+  StreamFormat output_;  // of every frame in the file
 
  private:
   void begin(const StreamFormat& format);
@@ -53,7 +56,6 @@ class VideoWriter::Implementation {
   OutputFile file_;
   bool has_begun_ = false;
   bool said_change_ = false;
-  StreamFormat output_;  // of every frame in the file
   std::string header_;   // not yet written
   Converter converter_;
   Frame wrapper_ = make_frame();
@@ -67,8 +69,16 @@ void VideoWriter::Implementation::begin(const StreamFormat& format) {
   output_ = format;
   output_.layout = packed_layout(wanted, format.layout.width, format.layout.height);
   output_.colour = converted_colour(format.colour, to_av(given), wanted, format.layout.height);
+  output_.chroma_location = converted_chroma_location(format.chroma_location, to_av(given), wanted);
   if (is_y4m_) {
     header_ = y4m_header(output_);
+    if (!y4m_says_chroma_location(output_)) {
+      log_->info("--output: y4m has no word for chroma that lies at " + std::string(name(output_.chroma_location)) +
+                 " in " + std::string(info(wanted).name) + "; whoever reads the file takes another place for it");
+    }
+    if (output_.field_order == FieldOrder::mixed) {
+      log_->info("--output: which frames are interlaced changes from frame to frame; the file says that it is unknown");
+    }
   }
   if (wanted == PixelFormat::yuv444p && given != wanted) {
     log_->info("--output: y4m carries no " + std::string(info(given).name) +
@@ -104,7 +114,7 @@ std::span<const std::byte> VideoWriter::Implementation::bytes_to_write(const Str
 }
 
 WriteResult VideoWriter::Implementation::write(const StreamFormat& format, const FrameLayout& layout,
-                                               std::span<const std::byte> payload) {
+                                               std::span<const std::byte> payload, std::uint32_t times) {
   if (result_ != WriteResult::written) {
     return result_;
   }
@@ -128,15 +138,18 @@ WriteResult VideoWriter::Implementation::write(const StreamFormat& format, const
   constexpr std::string_view frame_line = "FRAME\n";
   const std::array parts = {std::as_bytes(std::span(header_)),
                             is_y4m_ ? std::as_bytes(std::span(frame_line)) : std::span<const std::byte>{}, frame};
-  const WriteResult result = file_.write(parts);
-  if (result != WriteResult::written) {
-    return fail(result, result == WriteResult::reader_gone ? "its reader has closed it"
-                        : result == WriteResult::stopped   ? "stopped while its reader did not read"
-                                                           : errno_text(file_.error_number()));
+  const std::span<const std::span<const std::byte>> all(parts);
+  for (std::uint32_t i = 0; i < times; ++i) {
+    const WriteResult result = file_.write(i == 0 ? all : all.subspan(1));
+    if (result != WriteResult::written) {
+      return fail(result, result == WriteResult::reader_gone ? "its reader has closed it"
+                          : result == WriteResult::stopped   ? "stopped while its reader did not read"
+                                                             : errno_text(file_.error_number()));
+    }
+    ++frames_written_;
   }
   header_.clear();
-  ++frames_written_;
-  return result;
+  return WriteResult::written;
 }
 
 WriteResult VideoWriter::Implementation::fail(WriteResult result, const std::string& reason) {
@@ -152,8 +165,14 @@ VideoWriter::VideoWriter(std::string target, Log& log, std::function<bool()> is_
     : implementation_(std::make_unique<Implementation>(std::move(target), log, std::move(is_stopping), fd_for_dash)) {}
 VideoWriter::~VideoWriter() = default;
 WriteResult VideoWriter::write(const StreamFormat& format, const FrameLayout& layout,
-                               std::span<const std::byte> payload) noexcept {
-  return implementation_->write(format, layout, payload);
+                               std::span<const std::byte> payload, std::uint32_t times) noexcept {
+  return implementation_->write(format, layout, payload, times);
+}
+bool VideoWriter::states_rate() const noexcept {
+  return implementation_->states_rate();
+}
+Rational VideoWriter::frame_rate() const noexcept {
+  return implementation_->output_.frame_rate;
 }
 std::uint64_t VideoWriter::frames_written() const noexcept {
   return implementation_->frames_written_;

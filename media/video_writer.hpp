@@ -14,7 +14,7 @@
 namespace framewire {
 
 /// What the first frame decides:
-/// - "-" and FILE.y4m get y4m. Planar YUV and grey go in as they are; nv12, p010le, uyvy422 and yuyv422 are rearranged
+/// - "-" and FILE.y4m get y4m, with the chroma location and the field order of the stream in its header. Planar YUV and grey go in as they are; nv12, p010le, uyvy422 and yuyv422 are rearranged
 /// without
 ///   loss; y4m has no RGB, so it becomes yuv444p of limited range, BT.709 from 720 lines on and BT.601 below, which is
 ///   what every reader takes y4m for. So `framewire view --headless --output - | ffplay -` works with every format.
@@ -32,11 +32,18 @@ class VideoWriter {
   VideoWriter(const VideoWriter&) = delete;
   VideoWriter& operator=(const VideoWriter&) = delete;
 
-  /// Writes one frame. `layout` is the frame's own, where its rows may be padded; `format` says the rest. After
+  /// Writes one frame, `times` times over. `layout` is the frame's own, where its rows may be padded; `format` says the rest. After
   /// anything but `written` the object writes nothing more and gives the same answer again; a regular file then ends
   /// with its last whole frame.
-  WriteResult write(const StreamFormat& format, const FrameLayout& layout, std::span<const std::byte> payload) noexcept;
+  WriteResult write(const StreamFormat& format, const FrameLayout& layout, std::span<const std::byte> payload,
+                    std::uint32_t times = 1) noexcept;
 
+  /// Whether the file says how many frames there are to a second, as y4m does.
+  [[nodiscard]] bool states_rate() const noexcept;
+  /// Of the frames in the file, which is that of the first; 0 where it is not known, or before that.
+  [[nodiscard]] Rational frame_rate() const noexcept;
+
+  /// Frames that stand in the file, repeated ones, too.
   [[nodiscard]] std::uint64_t frames_written() const noexcept;
   /// Why writing ended: "cannot write 'a.y4m': No space left on device; it holds the 37 frames before that".
   [[nodiscard]] const std::string& sentence() const noexcept;

@@ -15,17 +15,61 @@ namespace {
 struct ColourSpace {
   std::string_view name;
   PixelFormat format;
+  ChromaLocation chroma_location = ChromaLocation::unspecified;
 };
 
-/// The names differ in where the chroma samples sit, which framewire does not carry. The first of a format is what is
-/// written.
+/// The first that fits is written. FFmpeg reads 420 as 420jpeg.
 constexpr std::array colour_spaces = {
-    ColourSpace{"420jpeg", PixelFormat::yuv420p},    ColourSpace{"420mpeg2", PixelFormat::yuv420p},
-    ColourSpace{"420paldv", PixelFormat::yuv420p},   ColourSpace{"420", PixelFormat::yuv420p},
-    ColourSpace{"422", PixelFormat::yuv422p},        ColourSpace{"444", PixelFormat::yuv444p},
-    ColourSpace{"mono", PixelFormat::gray8},         ColourSpace{"420p10", PixelFormat::yuv420p10le},
+    ColourSpace{"420mpeg2", PixelFormat::yuv420p, ChromaLocation::left},
+    ColourSpace{"420jpeg", PixelFormat::yuv420p, ChromaLocation::center},
+    ColourSpace{"420paldv", PixelFormat::yuv420p, ChromaLocation::topleft},
+    ColourSpace{"420", PixelFormat::yuv420p, ChromaLocation::center},
+    ColourSpace{"422", PixelFormat::yuv422p},
+    ColourSpace{"444", PixelFormat::yuv444p},
+    ColourSpace{"mono", PixelFormat::gray8},
+    ColourSpace{"420p10", PixelFormat::yuv420p10le},
     ColourSpace{"422p10", PixelFormat::yuv422p10le},
 };
+
+/// What a header without a C tag means: yuv4mpeg(5).
+constexpr ColourSpace default_space = colour_spaces[1];
+
+struct Interlacing {
+  char letter;
+  FieldOrder order;
+};
+
+/// The letter says which field is displayed first, as the second letter of FFmpeg's names does. The first of a letter is
+/// what is read.
+constexpr std::array interlacings = {
+    Interlacing{'p', FieldOrder::progressive}, Interlacing{'t', FieldOrder::tt},    Interlacing{'t', FieldOrder::bt},
+    Interlacing{'b', FieldOrder::bb},          Interlacing{'b', FieldOrder::tb},    Interlacing{'?', FieldOrder::unspecified},
+    Interlacing{'m', FieldOrder::mixed},
+};
+
+/// The name under which `format` is written; the best there is where none says its chroma location.
+const ColourSpace* find_space(const StreamFormat& format) noexcept {
+  const ColourSpace* first = nullptr;
+  for (const ColourSpace& space : colour_spaces) {
+    if (space.format != format.layout.format) {
+      continue;
+    }
+    if (space.chroma_location == format.chroma_location) {
+      return &space;
+    }
+    first = first == nullptr ? &space : first;
+  }
+  return first;
+}
+
+char interlacing_letter(FieldOrder order) noexcept {
+  for (const Interlacing& entry : interlacings) {
+    if (entry.order == order && order != FieldOrder::mixed) {
+      return entry.letter;
+    }
+  }
+  return '?';
+}
 
 Error bad_header(const std::string& what) {
   return Error::failed("the y4m header " + what);
@@ -72,10 +116,10 @@ Rational read_rate(std::string_view value) {
   return rate.value_or(Rational{0, 1});
 }
 
-PixelFormat read_colour_space(std::string_view value) {
+ColourSpace read_colour_space(std::string_view value) {
   for (const ColourSpace& space : colour_spaces) {
     if (space.name == value) {
-      return space.format;
+      return space;
     }
   }
   std::string names;
@@ -83,6 +127,15 @@ PixelFormat read_colour_space(std::string_view value) {
     names += (names.empty() ? "" : ", ") + std::string(space.name);
   }
   throw bad_header("says colour space " + quote(value) + ", which is not carried; it can be " + names);
+}
+
+FieldOrder read_interlacing(std::string_view value) {
+  for (const Interlacing& entry : interlacings) {
+    if (value.size() == 1 && entry.letter == value.front()) {
+      return entry.order;
+    }
+  }
+  throw bad_header("says interlacing " + quote(value) + "; it can be p, t, b, m or ?");
 }
 
 void read_extension(std::string_view value, Colour& colour) {
@@ -121,12 +174,10 @@ class Tags {
         aspect = read_fraction(value, "pixel aspect").value_or(Rational{1, 1});
         break;
       case 'C':
-        format = read_colour_space(value);
+        space = read_colour_space(value);
         break;
-      case 'I':  // fields travel woven together, as they came
-        if (value.size() != 1 || std::string_view("ptbm?").find(value) == std::string_view::npos) {
-          throw bad_header("says interlacing " + quote(value) + "; it can be p, t, b, m or ?");
-        }
+      case 'I':
+        field_order = read_interlacing(value);
         break;
       case 'X':
         read_extension(value, colour);
@@ -140,7 +191,8 @@ class Tags {
   std::uint32_t height = 0;
   Rational rate{0, 1};
   Rational aspect{1, 1};
-  PixelFormat format = PixelFormat::yuv420p;
+  ColourSpace space = default_space;
+  FieldOrder field_order = FieldOrder::unspecified;
   Colour colour;
 
  private:
@@ -166,10 +218,15 @@ StreamFormat parse_y4m_header(std::string_view line) {
   if (tags.width == 0 || tags.height == 0) {
     throw bad_header("says no " + std::string(tags.width == 0 ? "width (W)" : "height (H)"));
   }
-  if (tags.format == PixelFormat::gray8 && tags.colour.range == ColourRange::unspecified) {
+  if (is_gray(tags.space.format) && tags.colour.range == ColourRange::unspecified) {
     tags.colour.range = ColourRange::full;  // grey is full range unless it says otherwise, as libswscale takes it
   }
-  return {packed_layout(tags.format, tags.width, tags.height), tags.colour, tags.aspect, tags.rate};
+  return {.layout = packed_layout(tags.space.format, tags.width, tags.height),
+          .colour = tags.colour,
+          .sample_aspect = tags.aspect,
+          .frame_rate = tags.rate,
+          .chroma_location = tags.space.chroma_location,
+          .field_order = tags.field_order};
 }
 
 bool is_y4m_frame_line(std::string_view line) noexcept {
@@ -178,43 +235,48 @@ bool is_y4m_frame_line(std::string_view line) noexcept {
 }
 
 std::string y4m_header(const StreamFormat& format) {
-  std::string space;
-  for (const ColourSpace& entry : colour_spaces) {
-    if (entry.format == format.layout.format && space.empty()) {
-      space = entry.name;
-    }
-  }
+  const ColourSpace* space = find_space(format);
   const bool rate_is_known = format.frame_rate.numerator != 0;
   std::string line = std::string(y4m_magic) + " W" + std::to_string(format.layout.width) + " H" +
                      std::to_string(format.layout.height) + " F" + std::to_string(format.frame_rate.numerator) + ":" +
-                     std::to_string(rate_is_known ? format.frame_rate.denominator : 0) + " Ip A" +
-                     std::to_string(format.sample_aspect.numerator) + ":" +
-                     std::to_string(format.sample_aspect.denominator) + " C" + space;
+                     std::to_string(rate_is_known ? format.frame_rate.denominator : 0) + " I" +
+                     interlacing_letter(format.field_order) + " A" + std::to_string(format.sample_aspect.numerator) + ":" +
+                     std::to_string(format.sample_aspect.denominator) + " C" +
+                     std::string(space != nullptr ? space->name : "");
   if (format.colour.range != ColourRange::unspecified) {
     line += format.colour.range == ColourRange::full ? " XCOLORRANGE=FULL" : " XCOLORRANGE=LIMITED";
   }
   return line + "\n";
 }
 
-PixelFormat y4m_format(PixelFormat format) noexcept {
-  switch (format) {
-    case PixelFormat::gray8:
-    case PixelFormat::yuv420p:
-    case PixelFormat::yuv422p:
-    case PixelFormat::yuv444p:
-    case PixelFormat::yuv420p10le:
-    case PixelFormat::yuv422p10le:
-      return format;
-    case PixelFormat::nv12:
-      return PixelFormat::yuv420p;
-    case PixelFormat::p010le:
-      return PixelFormat::yuv420p10le;
-    case PixelFormat::uyvy422:
-    case PixelFormat::yuyv422:
-      return PixelFormat::yuv422p;
-    default:
-      return PixelFormat::yuv444p;
+bool y4m_says_chroma_location(const StreamFormat& format) noexcept {
+  if (!is_subsampled(format.layout.format)) {
+    return true;  // there is nothing to say
   }
+  const auto location =
+      format.chroma_location == ChromaLocation::unspecified ? ChromaLocation::left : format.chroma_location;
+  const ColourSpace* space = find_space(format);
+  return space != nullptr &&
+         (space->chroma_location == ChromaLocation::unspecified ? ChromaLocation::left : space->chroma_location) ==
+             location;
+}
+
+PixelFormat y4m_format(PixelFormat format) noexcept {
+  const PixelFormatInfo& wanted = info(format);
+  for (const ColourSpace& space : colour_spaces) {
+    const PixelFormatInfo& entry = info(space.format);
+    if (space.format == format) {
+      return format;
+    }
+    // The chroma is the last plane's, in packed 4:2:2 the only one's.
+    const PlaneShape& ours = wanted.planes.at(wanted.plane_count - 1U);
+    const PlaneShape& theirs = entry.planes.at(entry.plane_count - 1U);
+    if (wanted.is_yuv && entry.is_yuv && entry.bits == wanted.bits && theirs.log2_width == ours.log2_width &&
+        theirs.log2_height == ours.log2_height) {
+      return space.format;
+    }
+  }
+  return PixelFormat::yuv444p;
 }
 
 }  // namespace framewire

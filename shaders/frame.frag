@@ -4,9 +4,8 @@
 //           1: scaled, one bilinear sample per pixel
 //           2: made smaller, the mean of several
 //
-// Chroma lies where MPEG-2 and H.264 put it: level with every second luma sample horizontally, half way between two
-// vertically. It is interpolated linearly. The colour matrix is linear too, so filtering comes first and one product
-// is enough.
+// Chroma lies where `site` says and is interpolated linearly. The colour matrix is linear too, so filtering comes first
+// and one product is enough.
 
 layout(binding = 0) uniform sampler2D plane0;
 layout(binding = 1) uniform sampler2D plane1;
@@ -20,6 +19,7 @@ flat in vec3 of_third;
 flat in vec3 of_none;
 flat in ivec3 top_left;
 flat in ivec2 shift;
+flat in ivec2 site;
 
 out vec4 colour;
 
@@ -42,9 +42,11 @@ vec2 chroma_at(ivec2 pixel) {
   if (shift == ivec2(0)) {
     return chroma_texel(pixel).rg;
   }
+  // The pixel's place among the chroma samples, in quarters; an axis with as much chroma as luma has whole ones only.
+  ivec2 quarters = ivec2(shift.x == 0 ? 4 * pixel.x : 2 * pixel.x - site.x, shift.y == 0 ? 4 * pixel.y : 2 * pixel.y - site.y);
   // The corner between the four: from there the choice of texels cannot tip over by rounding.
-  vec2 corner = vec2(ivec2(pixel.x >> shift.x, (pixel.y - shift.y) >> shift.y) + 1) / vec2(textureSize(plane1, 0));
-  vec2 part = vec2(0.5 * float(pixel.x & 1), shift.y == 0 ? 0.0 : (pixel.y & 1) == 1 ? 0.25 : 0.75);
+  vec2 corner = vec2((quarters >> 2) + 1) / vec2(textureSize(plane1, 0));
+  vec2 part = 0.25 * vec2(quarters & 3);
 #if PLANES == 2
   vec4 u = textureGather(plane1, corner, 0);
   vec4 v = textureGather(plane1, corner, 1);

@@ -9,6 +9,7 @@ uniform vec4 place;          // viewport (0 … 1 from below) to frame (0 … 1 
 uniform vec4 chroma_place;   // frame to chroma texture: scale, then offset
 uniform ivec3 origin;        // framebuffer x, y of the frame's top left pixel; framebuffer rows per row of the frame, 1 or -1
 uniform ivec2 chroma_shift;  // log2 of the luma samples per chroma sample
+uniform ivec2 chroma_site;   // where a chroma sample lies: 0 at the first of its luma samples, 1 between both, 2 at the last
 
 out vec2 frame_position;
 out vec2 chroma_position;
@@ -18,6 +19,7 @@ flat out vec3 of_third;
 flat out vec3 of_none;
 flat out ivec3 top_left;
 flat out ivec2 shift;
+flat out ivec2 site;
 
 void main() {
   vec2 corner = vec2((gl_VertexID << 1) & 2, gl_VertexID & 2);
@@ -30,4 +32,5 @@ void main() {
   of_none = colour_offset;
   top_left = origin;
   shift = chroma_shift;
+  site = chroma_site;
 }

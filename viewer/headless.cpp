@@ -20,9 +20,9 @@ EglContext current_context() {
 
 Headless::Headless(Size size) : context_(current_context()), target_(size) {}
 
-std::int64_t Headless::present() noexcept {
-  GlFence::insert().wait(monotonic_ns() + draw_deadline_ns);
-  return monotonic_ns();
+std::optional<std::int64_t> Headless::present() noexcept {
+  const GpuWait result = GlFence::insert().wait(monotonic_ns() + draw_deadline_ns);
+  return result == GpuWait::failed ? std::nullopt : std::optional(monotonic_ns());
 }
 
 Picture Headless::capture(const std::function<void()>& /*draw*/) {

@@ -15,7 +15,7 @@ class Headless final : public Surface {
 
   [[nodiscard]] Size size() const noexcept override { return target_.size(); }
   void begin() noexcept override { target_.bind(); }
-  std::int64_t present() noexcept override;
+  std::optional<std::int64_t> present() noexcept override;
   Picture capture(const std::function<void()>& draw) override;
   SurfaceEvents poll_events() noexcept override { return {}; }
   [[nodiscard]] bool is_watched() const noexcept override { return false; }

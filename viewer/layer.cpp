@@ -24,19 +24,24 @@ Layer::~Layer() {
   release();
 }
 
-Layer::Upload Layer::upload(ReceivedFrame frame) noexcept {
+Layer::Upload Layer::upload(ReceivedFrame frame, ChromaLocation chroma_location) noexcept {
   if (held_) {
-    if (!texture_.wait_upload_done(monotonic_ns() + gpu_deadline_ns)) {
+    const GpuWait result = texture_.wait_upload_done(monotonic_ns() + gpu_deadline_ns);
+    if (result == GpuWait::pending) {
       return Upload::gpu_hangs;
     }
     release();
+    if (result == GpuWait::failed) {
+      return Upload::gpu_is_lost;
+    }
   }
   check_.begin(frame.header(), frame.payload());
   const bool is_uploaded = texture_.upload({.layout = frame.header().layout,
                                             .colour = frame.header().colour,
                                             .payload = frame.payload(),
                                             .block = &frame.block(),
-                                            .offset_in_block_bytes = frame.offset_in_block_bytes()});
+                                            .offset_in_block_bytes = frame.offset_in_block_bytes(),
+                                            .chroma_location = chroma_location});
   held_.emplace(std::move(frame));
   has_picture_ = has_picture_ || is_uploaded;
   return is_uploaded ? Upload::done : Upload::not_a_picture;

@@ -26,10 +26,11 @@ class Layer {
     done,
     not_a_picture,  // or larger than the GPU's textures
     gpu_hangs,      // it has not let go of the frame before
+    gpu_is_lost,    // it never will: the OpenGL context is lost
   };
   /// Makes `frame` the layer's picture. Any other result than `done` gives the frame back and leaves the picture as it
   /// was.
-  Upload upload(ReceivedFrame frame) noexcept;
+  Upload upload(ReceivedFrame frame, ChromaLocation chroma_location = ChromaLocation::unspecified) noexcept;
 
   /// Gives the credit back if the GPU is done. Returns whether nothing is held any more.
   bool release_finished() noexcept;

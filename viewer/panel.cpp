@@ -88,6 +88,7 @@ void Panel::draw(const Overlay& overlay, Size surface, Statistics& statistics, c
                    nullptr, 0, std::max(highest * 1.15F, 1.0F), {ImGui::GetContentRegionAvail().x, 44 * scale});
   ImGui::PopStyleColor(2);
   faint_line(facts.format);
+  faint_line(facts.colour);
   faint_line(facts.start_line);
   faint_line(facts.way);
   ImGui::End();

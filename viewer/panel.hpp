@@ -15,6 +15,7 @@ namespace framewire {
 /// What the panel shows besides the rates; changes rarely.
 struct PanelFacts {
   std::string format;      // "3840x2160 rgba 60 fps"
+  std::string colour;      // "matrix bt709, range tv, chroma left"
   std::string start_line;  // "transport=local memory=host …"
   std::string way;         // "pinned memory, llvmpipe"
 };

@@ -7,6 +7,7 @@
 #include "gl/gl.hpp"
 #include "viewer/headless.hpp"
 #include "viewer/output_files.hpp"
+#include "viewer/picture_notes.hpp"
 #include "viewer/window.hpp"
 
 namespace framewire {
@@ -57,14 +58,17 @@ bool is_empty(Size size) noexcept {
 }  // namespace
 
 Program::Program(const ViewerOptions& options, Interruption& interruption, Log& log)
+    : Program(options, interruption, log, nullptr) {}
+
+Program::Program(const ViewerOptions& options, Interruption& interruption, Log& log, std::unique_ptr<Surface> surface)
     : options_(checked(options)),
       interruption_(interruption),
       log_(log),
       started_ns_(clock_.now_ns()),
-      surface_(open_surface(options_)),
+      surface_(surface ? std::move(surface) : open_surface(options_)),
       layer_(options_.verifies, statistics_),
       scene_(layer_, statistics_),
-      recorder_(options_.output_file, log, interruption),
+      recorder_(options_.output_file, clock_, log, interruption),
       subscriber_(options_.subscriber, log),
       pacing_(clock_, pacing_rule(options_, options_.subscriber.delivery)),
       schedule_(clock_, options_.is_headless ? notice_delay_ns : 0) {
@@ -155,6 +159,7 @@ void Program::follow_status() {
     statistics_.await_first_frame(now.connecting_since_ns);
   }
   if (now.epoch_number != before.epoch_number) {
+    say_picture_notes();
     prepare_for_epoch();
   }
   if (now.state == SubscriberState::failed) {
@@ -220,8 +225,8 @@ void Program::record(const ReceivedFrame& frame) {
   if (!recorder_.is_recording()) {
     return;
   }
-  if (recorder_.record(frame, facts_.status.format)) {
-    statistics_.frame_recorded();
+  if (const std::uint32_t times = recorder_.record(frame, facts_.status.format); times > 0) {
+    statistics_.frame_recorded(times);
   } else if (recorder_.reader_has_left() && options_.is_headless) {
     ending_ = ExitStatus::ok;
   }
@@ -247,7 +252,7 @@ void Program::answer_events() {
 
 void Program::show_frame() {
   std::optional<ReceivedFrame> frame = pacing_.take();
-  if (is_empty(surface_->size())) {  // minimised
+  if (draws_nothing()) {  // the frames go on coming and going, so that the sender is not held up
     statistics_.frame_superseded();
     layer_.discard(std::move(*frame));
     return;
@@ -258,7 +263,12 @@ void Program::show_frame() {
   here.uploaded_ns = clock_.now_ns();
   surface_->begin();
   draw_picture();
-  here.shown_ns = surface_->present();
+  const auto shown_ns = present();
+  if (!shown_ns) {
+    statistics_.frame_superseded();
+    fail_without_gpu();
+  }
+  here.shown_ns = *shown_ns;
   layer_.release_finished();
   const std::int64_t offset_ns = subscriber_.clock_offset().offset_ns;
   statistics_.frame_shown(sender, here, offset_ns);
@@ -268,9 +278,17 @@ void Program::show_frame() {
 
 void Program::upload(ReceivedFrame frame) {
   const FrameLayout layout = frame.header().layout;
-  switch (layer_.upload(std::move(frame))) {
+  const auto location = facts_.status.format ? facts_.status.format->chroma_location : ChromaLocation::unspecified;
+  Layer::Upload result = layer_.upload(std::move(frame), location);
+  if (result != Layer::Upload::done && (gpu_loss_ = find_gl_loss())) {
+    result = Layer::Upload::gpu_is_lost;  // the true reason of any failure then
+  }
+  switch (result) {
     case Layer::Upload::done:
       return;
+    case Layer::Upload::gpu_is_lost:
+      statistics_.frame_superseded();
+      fail_without_gpu();
     case Layer::Upload::not_a_picture:
       statistics_.frame_superseded();
       throw Error::failed(layout.format == PixelFormat::bytes
@@ -284,22 +302,40 @@ void Program::upload(ReceivedFrame frame) {
   }
 }
 
+/// Nothing where what was drawn will never be seen, because the GPU is lost.
+std::optional<std::int64_t> Program::present() {
+  const std::optional<std::int64_t> presented_ns = surface_->present();
+  gpu_loss_ = find_gl_loss();
+  return gpu_loss_ ? std::nullopt : presented_ns;
+}
+
+void Program::fail_without_gpu() {
+  gpu_loss_ = gpu_loss_.value_or("the GPU draws no more (its OpenGL context is lost)");
+  throw Error::failed(*gpu_loss_ + "; start framewire view again, and look for the cause in the kernel's log (dmesg)");
+}
+
+bool Program::draws_nothing() const noexcept {
+  return surface_->is_hidden() || is_empty(surface_->size());
+}
+
 void Program::redraw() {
-  if (is_empty(surface_->size())) {
+  if (draws_nothing()) {  // coming back is an event that asks for a new drawing
     schedule_.drawn(0, RedrawSchedule::never_ns);
     return;
   }
   const std::int64_t cpu_before_ns = process_cpu_ns();
   surface_->begin();
   draw_picture();
-  surface_->present();
+  if (!present()) {
+    fail_without_gpu();
+  }
   schedule_.drawn(process_cpu_ns() - cpu_before_ns, step_ns());
 }
 
 /// The first frame of a format costs much more than the others. The sender waits with it until this is done.
 void Program::prepare_for_epoch() {
   const SubscriberStatus& status = facts_.status;
-  if (status.format && status.format->layout.format != PixelFormat::bytes && !is_empty(surface_->size())) {
+  if (status.format && status.format->layout.format != PixelFormat::bytes && !draws_nothing()) {
     surface_->begin();
     layer_.prepare(*status.format, surface_->size());
     if (surface_->is_watched()) {
@@ -328,7 +364,11 @@ std::int64_t Program::step_ns() const noexcept {
 }
 
 void Program::save_screenshot(const std::string& file) {
-  write_screenshot(file, surface_->capture([this] { draw_picture(); }));
+  const Picture picture = surface_->capture([this] { draw_picture(); });
+  if (gpu_loss_ || find_gl_loss()) {
+    throw Error::failed("there is no screenshot in " + quote(file) + ": the GPU was lost");
+  }
+  write_screenshot(file, picture);
 }
 
 void Program::take_screenshot() {
@@ -342,6 +382,21 @@ void Program::take_screenshot() {
 }
 
 // ---- What is said ----
+
+void Program::say_picture_notes() {
+  if (!facts_.status.format) {
+    return;
+  }
+  if (const std::string colour = describe_colour(*facts_.status.format); !colour.empty()) {
+    log_.detail("the stream's pictures: " + colour);
+  }
+  for (const std::string& note : picture_notes(*facts_.status.format)) {
+    if (std::ranges::find(said_notes_, note) == said_notes_.end()) {
+      said_notes_.push_back(note);
+      log_.warning(note);
+    }
+  }
+}
 
 void Program::say_live_line() {
   const std::int64_t now_ns = clock_.now_ns();
@@ -414,7 +469,7 @@ ExitStatus Program::finish() {
 }
 
 void Program::save_last_picture() {
-  if (schedule_.due_ns() != RedrawSchedule::never_ns) {  // what is to be seen now was not drawn yet
+  if (!gpu_loss_ && schedule_.due_ns() != RedrawSchedule::never_ns) {  // what is to be seen now was not drawn yet
     redraw();
   }
   save_screenshot(*options_.screenshot_file);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
@@ -25,6 +26,8 @@ class Program {
  public:
   /// Opens what it draws on, then starts looking for the sender. `interruption` and `log` outlive it. Throws Error.
   Program(const ViewerOptions& options, Interruption& interruption, Log& log);
+  /// The same on a surface of the caller's, for tests.
+  Program(const ViewerOptions& options, Interruption& interruption, Log& log, std::unique_ptr<Surface> surface);
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
@@ -48,6 +51,9 @@ class Program {
   // What is drawn.
   void show_frame();
   void upload(ReceivedFrame frame);
+  std::optional<std::int64_t> present();
+  [[noreturn]] void fail_without_gpu();
+  [[nodiscard]] bool draws_nothing() const noexcept;
   void redraw();
   [[nodiscard]] std::int64_t step_ns() const noexcept;
   void prepare_for_epoch();
@@ -58,6 +64,7 @@ class Program {
   void save_last_picture();
 
   // What is said.
+  void say_picture_notes();
   void say_live_line();
   [[nodiscard]] ViewerReport report() const;
 
@@ -82,7 +89,9 @@ class Program {
   std::uint64_t status_version_ = 0;
   std::pair<std::uint64_t, std::uint32_t> epoch_{};  // of the newest frame, with its session
   std::optional<ExitStatus> ending_;                 // set: the loop is over
+  std::vector<std::string> said_notes_;  // of pictures that are not shown as they are meant; one for each kind
   bool is_warm_ = false;
+  std::optional<std::string> gpu_loss_;  // set: nothing can be drawn any more
   std::int64_t next_line_ns_ = 0;
 };
 

@@ -7,7 +7,9 @@
 
 namespace framewire {
 
-Recorder::Recorder(const std::optional<std::string>& file, Log& log, const Interruption& interruption) : log_(log) {
+Recorder::Recorder(const std::optional<std::string>& file, const Clock& clock, Log& log,
+                   const Interruption& interruption)
+    : log_(log), clock_(clock) {
   if (!file) {
     return;
   }
@@ -22,14 +24,21 @@ Recorder::Recorder(const std::optional<std::string>& file, Log& log, const Inter
   writer_.emplace(*file, log, [&interruption] { return interruption.is_requested(); });
 }
 
-bool Recorder::record(const ReceivedFrame& frame, const std::optional<StreamFormat>& format) {
+std::uint32_t Recorder::record(const ReceivedFrame& frame, const std::optional<StreamFormat>& format) {
   StreamFormat own = format.value_or(StreamFormat{});
   own.layout = frame.header().layout;
   own.colour = frame.header().colour;
-  last_ = writer_->write(own, own.layout, frame.payload());
+  const FrameHeader& header = frame.header();
+  // The rate in the file is that of its first frame.
+  const Rational rate = writer_->frames_written() == 0 ? own.frame_rate : writer_->frame_rate();
+  const std::uint32_t times =
+      writer_->states_rate() ? repeats_.times(frame.session_number(), header.epoch, header.sequence, rate) : 1;
+  const std::int64_t begun_ns = clock_.now_ns();
+  last_ = writer_->write(own, own.layout, frame.payload(), times);
   switch (last_) {
     case WriteResult::written:
-      return true;
+      repeats_.written(times, clock_.now_ns() - begun_ns);
+      return times;
     case WriteResult::failed:
       log_.error("recording has stopped, the stream goes on: " + writer_->sentence());
       break;
@@ -39,7 +48,16 @@ bool Recorder::record(const ReceivedFrame& frame, const std::optional<StreamForm
     case WriteResult::stopped:
       break;
   }
-  return false;
+  return 0;
+}
+
+void Recorder::finish() {
+  if (writer_ && frames_missing() > 0 && !has_failed()) {
+    log_.warning("--output: the recording lacks " + std::to_string(frames_missing()) +
+                 " of the frames that were skipped, and plays that much too fast: " +
+                 "writing took longer than the frames last, or the viewer stood still for more than a second");
+  }
+  writer_.reset();
 }
 
 }  // namespace framewire

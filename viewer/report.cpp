@@ -20,6 +20,9 @@ std::string counts_line(const ViewerReport& report) {
   }
   if (counts.frames_recorded > 0) {
     line += fmt::format(", {} recorded", counts.frames_recorded);
+    if (counts.frames_repeated > 0) {
+      line += fmt::format(" and {} repeated for those skipped", counts.frames_repeated);
+    }
   }
   if (counts.frames_shown > 0) {
     line += fmt::format("; {:.1f} s, {:.2f} fps, {:.2f} GB/s", report.statistics.seconds(),

@@ -69,6 +69,7 @@ std::int64_t Scene::step_ns(const SceneFacts& facts) const noexcept {
 
 PanelFacts Scene::panel_facts(const SceneFacts& facts) const {
   return {.format = facts.status.format ? describe(*facts.status.format) : "",
+          .colour = facts.status.format ? describe_colour(*facts.status.format) : "",
           .start_line = facts.status.start_line,
           .way = std::string(name(layer_.method())) + ", " + short_renderer()};
 }

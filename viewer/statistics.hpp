@@ -38,6 +38,7 @@ struct ViewerCounts {
   std::uint64_t frames_checked = 0;  // for being torn
   std::uint64_t frames_torn = 0;
   std::uint64_t frames_recorded = 0;
+  std::uint64_t frames_repeated = 0;  // in the recording, for frames that were skipped
   std::uint64_t bytes_received = 0;  // payload
 };
 
@@ -47,7 +48,11 @@ class Statistics {
  public:
   void frame_received(std::uint64_t payload_bytes, std::int64_t received_ns) noexcept;
   void frame_superseded() noexcept { ++counts_.frames_superseded; }
-  void frame_recorded() noexcept { ++counts_.frames_recorded; }
+  /// `times` over: once for itself, and once for each that was skipped before it.
+  void frame_recorded(std::uint32_t times) noexcept {
+    ++counts_.frames_recorded;
+    counts_.frames_repeated += times - 1;
+  }
   void frame_checked(bool is_torn) noexcept;
   /// The next frame that is shown is the first one since this time (monotonic).
   void await_first_frame(std::int64_t since_ns) noexcept { awaited_since_ns_ = since_ns; }

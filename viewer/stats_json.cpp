@@ -47,6 +47,7 @@ std::string stats_json(const ViewerReport& report) {
       {"frames_torn", counts.frames_checked > 0 ? Json(counts.frames_torn) : Json(nullptr)},
       {"frames_checked", counts.frames_checked},
       {"frames_recorded", counts.frames_recorded},
+      {"frames_repeated", counts.frames_repeated},
       {"bytes_received", counts.bytes_received},
       {"sessions", report.session_counts.sessions},
       {"seconds", statistics.seconds()},

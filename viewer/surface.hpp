@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,14 +38,17 @@ class Surface {
   virtual void begin() noexcept = 0;
 
   /// Presents what was drawn since begin() and waits, with a deadline, until the GPU has done it: at most one picture
-  /// is ever queued. Returns when that was (monotonic, ns).
-  virtual std::int64_t present() noexcept = 0;
+  /// is ever queued. Returns when that was (monotonic, ns); nothing where the GPU will never do it: it is lost.
+  virtual std::optional<std::int64_t> present() noexcept = 0;
 
   /// What the surface shows. `draw` draws it again where that is needed to get at it. Throws Error.
   virtual Picture capture(const std::function<void()>& draw) = 0;
 
   /// Looks for input, without waiting.
   virtual SurfaceEvents poll_events() noexcept = 0;
+
+  /// Whether nobody can see it now, whatever is drawn: a minimised window. Cheap; poll_events() keeps it up to date.
+  [[nodiscard]] virtual bool is_hidden() const noexcept { return false; }
 
   /// Whether somebody looks at it: only then is something worth moving while no frames come.
   [[nodiscard]] virtual bool is_watched() const noexcept = 0;

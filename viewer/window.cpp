@@ -127,8 +127,15 @@ void Window::create(const WindowOptions& options) {
   GLFWmonitor* monitor = chosen_monitor_ != nullptr ? chosen_monitor_ : glfwGetPrimaryMonitor();
   const Size size = monitor != nullptr ? fitting_size(options.size, monitor) : options.size;
   glfwWindowHint(GLFW_VISIBLE, GLFW_FALSE);  // until it stands where it belongs
-  window_ =
-      glfwCreateWindow(static_cast<int>(size.width), static_cast<int>(size.height), "framewire", nullptr, nullptr);
+  const auto open = [size] {
+    return glfwCreateWindow(static_cast<int>(size.width), static_cast<int>(size.height), "framewire", nullptr, nullptr);
+  };
+  glfwWindowHint(GLFW_CONTEXT_ROBUSTNESS, GLFW_LOSE_CONTEXT_ON_RESET);  // so that a reset is told
+  window_ = open();
+  if (window_ == nullptr) {  // not every driver can do that
+    glfwWindowHint(GLFW_CONTEXT_ROBUSTNESS, GLFW_NO_ROBUSTNESS);
+    window_ = open();
+  }
   if (window_ == nullptr) {
     throw Error::failed("no window with OpenGL 4.5 on this display (" + glfw_error() +
                         "); add --headless to draw without one, or install the GPU's driver");
@@ -154,6 +161,12 @@ void Window::connect_callbacks() noexcept {
     static_cast<Window*>(glfwGetWindowUserPointer(window))->events_.needs_redraw = true;
   };
   glfwSetWindowRefreshCallback(window_, redraw);
+  // Nothing says so in the size: on X11 a minimised window keeps it.
+  glfwSetWindowIconifyCallback(window_, [](GLFWwindow* window, int is_iconified) {
+    Window& self = *static_cast<Window*>(glfwGetWindowUserPointer(window));
+    self.is_iconified_ = is_iconified == GLFW_TRUE;
+    self.events_.needs_redraw = true;
+  });
   glfwSetFramebufferSizeCallback(window_, [](GLFWwindow* window, int, int) {
     static_cast<Window*>(glfwGetWindowUserPointer(window))->events_.needs_redraw = true;
   });
@@ -241,10 +254,10 @@ void Window::begin() noexcept {
   glViewport(0, 0, static_cast<GLsizei>(now.width), static_cast<GLsizei>(now.height));
 }
 
-std::int64_t Window::present() noexcept {
+std::optional<std::int64_t> Window::present() noexcept {
   glfwSwapBuffers(window_);
-  GlFence::insert().wait(monotonic_ns() + swap_deadline_ns);
-  return monotonic_ns();
+  const GpuWait result = GlFence::insert().wait(monotonic_ns() + swap_deadline_ns);
+  return result == GpuWait::failed ? std::nullopt : std::optional(monotonic_ns());
 }
 
 /// The window's own pixels are undefined after a swap, and where something covers it.

@@ -38,9 +38,10 @@ class Window final : public Surface {
 
   [[nodiscard]] Size size() const noexcept override;
   void begin() noexcept override;
-  std::int64_t present() noexcept override;
+  std::optional<std::int64_t> present() noexcept override;
   Picture capture(const std::function<void()>& draw) override;
   SurfaceEvents poll_events() noexcept override;
+  [[nodiscard]] bool is_hidden() const noexcept override { return is_iconified_; }
   [[nodiscard]] bool is_watched() const noexcept override { return true; }
   [[nodiscard]] std::int64_t poll_interval_ns() const noexcept override;
   [[nodiscard]] std::string describe() const override;
@@ -64,6 +65,7 @@ class Window final : public Surface {
   GLFWwindow* window_ = nullptr;
   Place windowed_place_{};  // to return to from fullscreen
   bool is_fullscreen_ = false;
+  bool is_iconified_ = false;
   SurfaceEvents events_;
 };
 

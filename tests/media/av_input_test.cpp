@@ -148,6 +148,44 @@ TEST_F(AvInputTest, PassesTheMeaningOfTheNumbersOn) {
   EXPECT_EQ(format.frame_rate, (Rational{30000, 1001}));
 }
 
+TEST_F(AvInputTest, SaysWhereTheChromaLies) {
+  // yuv4mpegpipe carries three places; what is converted gets libswscale's own.
+  for (const std::string name : {"left", "center", "topleft"}) {
+    const std::string file = folder_.file(name + ".y4m");
+    ffmpeg("-f lavfi -i testsrc2=size=64x48 -frames:v 1 -pix_fmt yuv420p -chroma_sample_location " + name + " " + file);
+    const auto location = chroma_location_from_name(name);
+    EXPECT_EQ(play({.name = file}).format.chroma_location, location) << name;
+    EXPECT_EQ(play({.name = file, .pixel_format = PixelFormat::nv12}).format.chroma_location, location) << name;
+    EXPECT_EQ(play({.name = file, .pixel_format = PixelFormat::yuv444p}).format.chroma_location,
+              ChromaLocation::unspecified);
+  }
+  const std::string file = folder_.file("rgb.nut");
+  ffmpeg("-f lavfi -i testsrc2=size=64x48 -frames:v 1 -c:v rawvideo -pix_fmt rgba " + file);
+  EXPECT_EQ(play({.name = file}).format.chroma_location, ChromaLocation::unspecified);
+  EXPECT_EQ(play({.name = file, .pixel_format = PixelFormat::yuv420p}).format.chroma_location, ChromaLocation::center);
+}
+
+TEST_F(AvInputTest, SaysTheOrderOfFields) {
+  struct Fields {
+    std::string name, options;
+    FieldOrder order;
+  };
+  for (const Fields& coded : {Fields{"top.mpg", "-c:v mpeg2video -flags +ildct+ilme -top 1", FieldOrder::tt},
+                             Fields{"bottom.mpg", "-c:v mpeg2video -flags +ildct+ilme -top 0", FieldOrder::bb},
+                             Fields{"whole.mpg", "-c:v mpeg2video", FieldOrder::progressive}}) {
+    const std::string file = folder_.file(coded.name);
+    ffmpeg("-f lavfi -i testsrc2=size=352x288:rate=25 -frames:v 4 " + coded.options + " " + file);
+    EXPECT_EQ(play({.name = file}).format.field_order, coded.order) << coded.name;
+  }
+}
+
+TEST_F(AvInputTest, SaysOfAlphaWhatTheFormatDefines) {
+  const std::string file = folder_.file("alpha.png");
+  ffmpeg("-f lavfi -i testsrc2=size=64x48 -frames:v 1 -pix_fmt rgba " + file);
+  EXPECT_EQ(play({.name = file}).format.alpha_mode, AlphaMode::straight);
+  EXPECT_EQ(play({.name = file, .pixel_format = PixelFormat::rgb24}).format.alpha_mode, AlphaMode::unspecified);
+}
+
 TEST_F(AvInputTest, FullRangeTwinsAreFullRange) {
   const std::string file = folder_.file("full.avi");
   ffmpeg("-f lavfi -i testsrc2=size=128x96 -frames:v 2 -c:v mjpeg -pix_fmt yuvj420p " + file);

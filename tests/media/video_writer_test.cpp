@@ -45,7 +45,8 @@ class VideoWriterTest : public ::testing::Test {
                        is_rgb ? ColourRange::full : ColourRange::unspecified, ColourTransfer::unspecified,
                        ColourPrimaries::unspecified},
             .sample_aspect = {1, 1},
-            .frame_rate = {25, 1}};
+            .frame_rate = {25, 1},
+            .field_order = FieldOrder::progressive};
   }
 
   static WriteResult write_all(VideoWriter& writer, const StreamFormat& format, std::span<const std::byte> frames) {

@@ -74,12 +74,81 @@ TEST(Y4m, WritesWhatItReads) {
     StreamFormat format{.layout = packed_layout(y4m_format(entry.format), 33, 17),
                         .colour = {},
                         .sample_aspect = {8, 9},
-                        .frame_rate = {24000, 1001}};
+                        .frame_rate = {24000, 1001},
+                        .field_order = FieldOrder::tt};
     format.colour.range = ColourRange::limited;
+    if (format.layout.format == PixelFormat::yuv420p) {
+      format.chroma_location = ChromaLocation::topleft;
+    }
     std::string line = y4m_header(format);
     ASSERT_EQ(line.back(), '\n');
     line.pop_back();
     EXPECT_EQ(parse_y4m_header(line), format) << entry.name;
+  }
+}
+
+TEST(Y4m, KeepsWhereTheChromaLies) {
+  struct Space {
+    const char* tag;
+    ChromaLocation location;
+    const char* written;
+  };
+  using enum ChromaLocation;
+  for (const Space& space :
+       {Space{" C420jpeg", center, " C420jpeg"}, Space{" C420mpeg2", left, " C420mpeg2"},
+        Space{" C420paldv", topleft, " C420paldv"}, Space{" C420", center, " C420jpeg"}, Space{"", center, " C420jpeg"},
+        Space{" C422", unspecified, " C422"}, Space{" C420p10", unspecified, " C420p10"}}) {
+    const StreamFormat format = parse_y4m_header(std::string("YUV4MPEG2 W6 H4 F1:1") + space.tag);
+    EXPECT_EQ(format.chroma_location, space.location) << space.tag;
+    EXPECT_NE((y4m_header(format) + " ").find(std::string(space.written) + "\n"), std::string::npos)
+        << y4m_header(format);
+    EXPECT_TRUE(y4m_says_chroma_location(format)) << space.tag;
+  }
+  StreamFormat format{.layout = packed_layout(PixelFormat::yuv420p, 6, 4), .colour = {}};
+  EXPECT_NE(y4m_header(format).find(" C420mpeg2"), std::string::npos) << "as it is shown";
+  EXPECT_TRUE(y4m_says_chroma_location(format));
+  format.chroma_location = bottom;
+  EXPECT_FALSE(y4m_says_chroma_location(format));
+  format.layout = packed_layout(PixelFormat::yuv420p10le, 6, 4);
+  format.chroma_location = left;
+  EXPECT_TRUE(y4m_says_chroma_location(format));
+  format.chroma_location = topleft;
+  EXPECT_FALSE(y4m_says_chroma_location(format));
+  format.layout = packed_layout(PixelFormat::yuv444p, 6, 4);
+  EXPECT_TRUE(y4m_says_chroma_location(format)) << "there is none to say";
+}
+
+TEST(Y4m, KeepsTheOrderOfFields) {
+  struct Order {
+    const char* tag;
+    FieldOrder order;
+    char written;
+  };
+  using enum FieldOrder;
+  for (const Order& order : {Order{" Ip", progressive, 'p'}, Order{" It", tt, 't'}, Order{" Ib", bb, 'b'},
+                             Order{" Im", mixed, '?'}, Order{" I?", unspecified, '?'}, Order{"", unspecified, '?'}}) {
+    StreamFormat format = parse_y4m_header(std::string("YUV4MPEG2 W6 H4 F1:1") + order.tag);
+    EXPECT_EQ(format.field_order, order.order) << order.tag;
+    EXPECT_NE(y4m_header(format).find(std::string(" I") + order.written), std::string::npos) << y4m_header(format);
+  }
+  StreamFormat format{.layout = packed_layout(PixelFormat::yuv420p, 6, 4), .colour = {}};
+  format.field_order = tb;  // coded top first, displayed bottom first
+  EXPECT_NE(y4m_header(format).find(" Ib"), std::string::npos);
+}
+
+/// What a new pixel format becomes: never fewer bits, nor less chroma.
+TEST(Y4m, LosesNothingOfAnyYuv) {
+  for (const PixelFormatInfo& entry : pixel_formats()) {
+    const PixelFormatInfo& kept = info(y4m_format(entry.format));
+    EXPECT_NE(y4m_header({.layout = packed_layout(kept.format, 6, 4), .colour = {}}).find(" C"), std::string::npos);
+    EXPECT_EQ(y4m_format(kept.format), kept.format) << entry.name;
+    EXPECT_GE(kept.bits, entry.bits) << entry.name << " is cut to " << kept.name << ": give media/y4m.cpp a name for it";
+    const PlaneShape& from = entry.planes.at(entry.plane_count - 1U);
+    const PlaneShape& to = kept.planes.at(kept.plane_count - 1U);
+    if (entry.is_yuv) {
+      EXPECT_EQ(to.log2_width, from.log2_width) << entry.name;
+      EXPECT_EQ(to.log2_height, from.log2_height) << entry.name;
+    }
   }
 }
 

@@ -30,6 +30,18 @@ TEST(EglContextTest, MakesOpenGl45WithoutAWindow) {
   EXPECT_TRUE(draws());
 }
 
+/// Where the driver can tell of resets it must have been asked to: else a lost context looks like a working one.
+TEST(EglContextTest, IsToldOfResetsWhereTheDriverCanTell) {
+  EglContext context = EglContext::create();
+  context.make_current();
+  GLint strategy = 0;
+  glGetIntegerv(GL_RESET_NOTIFICATION_STRATEGY, &strategy);
+  ASSERT_EQ(glGetError(), static_cast<GLenum>(GL_NO_ERROR));
+  if (strategy != GL_LOSE_CONTEXT_ON_RESET) {
+    GTEST_SKIP() << gl_renderer() << " does not tell of resets";
+  }
+}
+
 TEST(EglContextTest, MovesToAnotherThreadWhenItWasReleased) {
   EglContext context = EglContext::create();
   context.make_current();

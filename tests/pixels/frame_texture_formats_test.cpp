@@ -45,7 +45,7 @@ std::vector<UploadMethod> available_methods() {
 std::vector<Colour> colours_for(PixelFormat format) {
   using enum ColourMatrix;
   const std::vector<ColourMatrix> matrices =
-      info(format).is_yuv ? std::vector{bt709, smpte170m, bt470bg, bt2020nc, unspecified} : std::vector{rgb};
+      info(format).is_yuv ? std::vector{bt709, smpte170m, bt470bg, bt2020nc, fcc, smpte240m, unspecified} : std::vector{rgb};
   std::vector<Colour> colours;
   for (const ColourMatrix matrix : matrices) {
     for (const ColourRange range : {ColourRange::limited, ColourRange::full, ColourRange::unspecified}) {
@@ -61,7 +61,7 @@ double largest_difference(const FrameView& view, std::span<const std::byte> pixe
   for (std::uint32_t y = 0; y < view.layout.height; ++y) {
     for (std::uint32_t x = 0; x < view.layout.width; ++x) {
       const auto expected =
-          reference_pixel(view.layout, view.payload, view.colour, static_cast<int>(x), static_cast<int>(y));
+          reference_pixel(view.layout, view.payload, view.colour, static_cast<int>(x), static_cast<int>(y), view.chroma_location);
       for (std::size_t i = 0; i < 4; ++i) {
         const double seen = std::to_integer<int>(pixels[(std::size_t{y} * view.layout.width + x) * 4 + i]);
         largest = std::max(largest, std::abs(seen - expected.at(i)));
@@ -112,6 +112,18 @@ TEST_P(EveryFormat, MatchesTheReferenceWhereverItLies) {
       EXPECT_LE(drawn_difference(texture, placed.view), 1.0)
           << name(method) << ", pitch + " << place.extra_pitch_bytes << ", block + " << place.offset_in_block_bytes;
       EXPECT_EQ(texture.method(), method);
+    }
+  }
+}
+
+TEST_P(EveryFormat, MatchesTheReferenceWhereverTheChromaLies) {
+  using enum ChromaLocation;
+  FrameTexture texture;
+  for (const ChromaLocation location : {unspecified, left, center, topleft, top, bottomleft, bottom}) {
+    for (const Size size : {Size{37, 23}, Size{1, 1}, Size{16, 8}}) {
+      Placed placed(packed_layout(format(), size.width, size.height), 0, 5);
+      placed.view.chroma_location = location;
+      EXPECT_LE(drawn_difference(texture, placed.view), 1.0) << name(location) << " " << size.width;
     }
   }
 }

@@ -137,7 +137,8 @@ TEST_F(FrameTextureTest, InterpolatesWhenItMakesLarger) {
   }
 }
 
-/// Luma 126 everywhere, U rising by 8 per chroma sample: blue shows where the shader believes each chroma sample to be.
+/// Luma 126 everywhere, U rising to the right and V downwards, by 4 per chroma sample: blue and red show where the shader
+/// believes each chroma sample to be.
 TEST_F(FrameTextureTest, KeepsChromaInItsPlaceWhenScaled) {
   Frame frame(PixelFormat::nv12, 32, 24);
   std::fill(frame.bytes.begin(), frame.bytes.end(), std::byte{126});
@@ -145,18 +146,41 @@ TEST_F(FrameTextureTest, KeepsChromaInItsPlaceWhenScaled) {
   for (std::uint32_t y = 0; y < chroma.rows; ++y) {
     for (std::uint32_t x = 0; x < 16; ++x) {
       frame.bytes[chroma.offset_bytes + y * chroma.pitch_bytes + 2 * x] = static_cast<std::byte>(80 + 4 * x);
-      frame.bytes[chroma.offset_bytes + y * chroma.pitch_bytes + 2 * x + 1] = std::byte{128};
+      frame.bytes[chroma.offset_bytes + y * chroma.pitch_bytes + 2 * x + 1] = static_cast<std::byte>(100 + 4 * y);
     }
   }
+  struct Place {
+    ChromaLocation location;
+    double right, down;  // in luma samples
+  };
+  using enum ChromaLocation;
+  std::optional<double> usual_blue, usual_red;
   FrameTexture texture;
   FrameView view = frame.view();
   view.colour = {.matrix = ColourMatrix::smpte170m, .range = ColourRange::full};
-  ASSERT_TRUE(texture.upload(view));
-  draw(texture, {0, 0, 64, 48});
-  for (const std::uint32_t x : {10U, 21U, 32U, 50U}) {
-    const double luma_x = (x + 0.5) / 2 - 0.5;
-    const double u = 80 + 4 * luma_x / 2;
-    EXPECT_NEAR(pixel(x, 20).at(2), 126 + 1.772 * (u - 128), 2.5) << x;
+  for (const Place& place : {Place{unspecified, 0, 0.5}, Place{left, 0, 0.5}, Place{center, 0.5, 0.5},
+                             Place{topleft, 0, 0}, Place{top, 0.5, 0}, Place{bottomleft, 0, 1}, Place{bottom, 0.5, 1}}) {
+    view.chroma_location = place.location;
+    ASSERT_TRUE(texture.upload(view));
+    draw(texture, {0, 0, 64, 48});
+    double blue = 0, red = 0;  // differences: their means are finer than the steps of single pixels
+    int count = 0;
+    for (std::uint32_t x = 8; x < 56; ++x) {
+      for (std::uint32_t y = 8; y < 40; ++y) {
+        const double u = 80 + 4 * ((x + 0.5) / 2 - 0.5 - place.right) / 2;
+        const double v = 100 + 4 * ((y + 0.5) / 2 - 0.5 - place.down) / 2;
+        ASSERT_NEAR(pixel(x, y).at(2), 126 + 1.772 * (u - 128), 2.5) << name(place.location) << " " << x << " " << y;
+        ASSERT_NEAR(pixel(x, y).at(0), 126 + 1.402 * (v - 128), 2.5) << name(place.location) << " " << x << " " << y;
+        blue += pixel(x, y).at(2) - (126 + 1.772 * (u - 128));
+        red += pixel(x, y).at(0) - (126 + 1.402 * (v - 128));
+        ++count;
+      }
+    }
+    // Filters that round down are off by the same everywhere; half a luma sample would be 1.8 and 1.4.
+    usual_blue = usual_blue.value_or(blue / count);
+    usual_red = usual_red.value_or(red / count);
+    EXPECT_NEAR(blue / count, *usual_blue, 0.3) << name(place.location);
+    EXPECT_NEAR(red / count, *usual_red, 0.3) << name(place.location);
   }
 }
 
@@ -241,7 +265,7 @@ TEST_F(PinnedUploads, AreDoneAfterTheFence) {
   const auto block = block_with(frame, 4096);
   ASSERT_TRUE(texture.upload(view_of(frame, block, 4096)));
   EXPECT_EQ(texture.method(), UploadMethod::pinned_memory);
-  EXPECT_TRUE(texture.wait_upload_done(monotonic_ns() + 10 * ns_per_s));
+  EXPECT_EQ(texture.wait_upload_done(monotonic_ns() + 10 * ns_per_s), GpuWait::done);
   EXPECT_TRUE(texture.upload_done());
   draw(texture, {0, 0, 64, 48});
   EXPECT_EQ(pixel(63, 47), (Rgba{63, 47, 7, 255}));
@@ -254,7 +278,7 @@ TEST_F(PinnedUploads, SeeWhatIsWrittenBetweenThem) {
   for (int i = 1; i < 5; ++i) {
     block->bytes()[0] = static_cast<std::byte>(i * 10);
     ASSERT_TRUE(texture.upload(view_of(frame, block, 0)));
-    ASSERT_TRUE(texture.wait_upload_done(monotonic_ns() + 10 * ns_per_s));
+    ASSERT_EQ(texture.wait_upload_done(monotonic_ns() + 10 * ns_per_s), GpuWait::done);
     draw(texture, {0, 0, 64, 48});
     EXPECT_EQ(pixel(0, 0).at(0), i * 10);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <stdexcept>
 
 namespace framewire {
 
@@ -46,9 +47,21 @@ Yuv kind_of(PixelFormat format) {
       return {2, 1, 10};
     case PixelFormat::yuv444p:
       return {1, 1, 8};
-    default:
+    case PixelFormat::yuv422p:
+    case PixelFormat::uyvy422:
+    case PixelFormat::yuyv422:
       return {2, 1, 8};
+    case PixelFormat::bytes:
+    case PixelFormat::rgba:
+    case PixelFormat::bgra:
+    case PixelFormat::rgb0:
+    case PixelFormat::bgr0:
+    case PixelFormat::rgb24:
+    case PixelFormat::bgr24:
+    case PixelFormat::gray8:
+      break;
   }
+  throw std::logic_error("no YUV format");
 }
 
 double luma_code(PixelFormat format, const Bytes& bytes, int x, int y) {
@@ -62,9 +75,22 @@ double luma_code(PixelFormat format, const Bytes& bytes, int x, int y) {
     case PixelFormat::yuv420p10le:
     case PixelFormat::yuv422p10le:
       return bytes.word(0, y, x);
-    default:
+    case PixelFormat::nv12:
+    case PixelFormat::yuv420p:
+    case PixelFormat::yuv422p:
+    case PixelFormat::yuv444p:
       return bytes.at(0, y, x);
+    case PixelFormat::bytes:
+    case PixelFormat::rgba:
+    case PixelFormat::bgra:
+    case PixelFormat::rgb0:
+    case PixelFormat::bgr0:
+    case PixelFormat::rgb24:
+    case PixelFormat::bgr24:
+    case PixelFormat::gray8:
+      break;
   }
+  throw std::logic_error("no YUV format");
 }
 
 /// U (component 0) or V (component 1).
@@ -82,9 +108,21 @@ double chroma_code(PixelFormat format, const Bytes& bytes, int component, int x,
     case PixelFormat::yuv420p10le:
     case PixelFormat::yuv422p10le:
       return bytes.word(own_plane, y, x);
-    default:
+    case PixelFormat::yuv420p:
+    case PixelFormat::yuv422p:
+    case PixelFormat::yuv444p:
       return bytes.at(own_plane, y, x);
+    case PixelFormat::bytes:
+    case PixelFormat::rgba:
+    case PixelFormat::bgra:
+    case PixelFormat::rgb0:
+    case PixelFormat::bgr0:
+    case PixelFormat::rgb24:
+    case PixelFormat::bgr24:
+    case PixelFormat::gray8:
+      break;
   }
+  throw std::logic_error("no YUV format");
 }
 
 /// Linear interpolation of chroma at a position counted in chroma samples; the picture's edge is repeated.
@@ -117,15 +155,53 @@ Weights weights_of(ColourMatrix matrix, std::uint32_t height) {
       return {0.2126, 0.0722};
     case ColourMatrix::bt2020nc:
       return {0.2627, 0.0593};
-    default:
-      return height >= 720 ? Weights{0.2126, 0.0722} : Weights{0.299, 0.114};
+    case ColourMatrix::fcc:
+      return {0.30, 0.11};
+    case ColourMatrix::smpte240m:
+      return {0.212, 0.087};
+    case ColourMatrix::rgb:
+    case ColourMatrix::unspecified:
+    case ColourMatrix::ycgco:
+    case ColourMatrix::bt2020c:
+    case ColourMatrix::smpte2085:
+    case ColourMatrix::chroma_derived_nc:
+    case ColourMatrix::chroma_derived_c:
+    case ColourMatrix::ictcp:
+      break;
   }
+  return height >= 720 ? Weights{0.2126, 0.0722} : Weights{0.299, 0.114};
 }
 
-ReferencePixel yuv_pixel(const FrameLayout& layout, const Bytes& bytes, const Colour& colour, int x, int y) {
+/// In luma samples from the first of the group that a chroma sample belongs to.
+struct ChromaPlace {
+  double right;
+  double down;
+};
+
+ChromaPlace place_of(ChromaLocation location) {
+  switch (location) {
+    case ChromaLocation::unspecified:
+    case ChromaLocation::left:
+      break;
+    case ChromaLocation::center:
+      return {0.5, 0.5};
+    case ChromaLocation::topleft:
+      return {0, 0};
+    case ChromaLocation::top:
+      return {0.5, 0};
+    case ChromaLocation::bottomleft:
+      return {0, 1};
+    case ChromaLocation::bottom:
+      return {0.5, 1};
+  }
+  return {0, 0.5};
+}
+
+ReferencePixel yuv_pixel(const FrameLayout& layout, const Bytes& bytes, const Colour& colour, int x, int y,
+                         const ChromaPlace& place) {
   const Yuv kind = kind_of(layout.format);
-  const double chroma_x = kind.sub_x == 2 ? x / 2.0 : x;         // level with the even luma samples
-  const double chroma_y = kind.sub_y == 2 ? y / 2.0 - 0.25 : y;  // half way between two lines of luma
+  const double chroma_x = kind.sub_x == 2 ? (x - place.right) / 2 : x;
+  const double chroma_y = kind.sub_y == 2 ? (y - place.down) / 2 : y;
   const double luma = luma_code(layout.format, bytes, x, y);
   const double u = chroma_between(layout, bytes, kind, 0, chroma_x, chroma_y);
   const double v = chroma_between(layout, bytes, kind, 1, chroma_x, chroma_y);
@@ -158,9 +234,21 @@ ReferencePixel rgb_codes(const FrameLayout& layout, const Bytes& bytes, int x, i
       return {byte(3, 0), byte(3, 1), byte(3, 2), 255};
     case PixelFormat::bgr24:
       return {byte(3, 2), byte(3, 1), byte(3, 0), 255};
-    default:
+    case PixelFormat::gray8:
       return {byte(1, 0), byte(1, 0), byte(1, 0), 255};
+    case PixelFormat::bytes:
+    case PixelFormat::nv12:
+    case PixelFormat::yuv420p:
+    case PixelFormat::yuv422p:
+    case PixelFormat::yuv444p:
+    case PixelFormat::uyvy422:
+    case PixelFormat::yuyv422:
+    case PixelFormat::p010le:
+    case PixelFormat::yuv420p10le:
+    case PixelFormat::yuv422p10le:
+      break;
   }
+  throw std::logic_error("no RGB format");
 }
 
 bool is_rgb_or_gray(PixelFormat format) {
@@ -173,9 +261,19 @@ bool is_rgb_or_gray(PixelFormat format) {
     case PixelFormat::bgr24:
     case PixelFormat::gray8:
       return true;
-    default:
-      return false;
+    case PixelFormat::bytes:
+    case PixelFormat::nv12:
+    case PixelFormat::yuv420p:
+    case PixelFormat::yuv422p:
+    case PixelFormat::yuv444p:
+    case PixelFormat::uyvy422:
+    case PixelFormat::yuyv422:
+    case PixelFormat::p010le:
+    case PixelFormat::yuv420p10le:
+    case PixelFormat::yuv422p10le:
+      break;
   }
+  return false;
 }
 
 bool is_ten_bits(PixelFormat format) {
@@ -185,7 +283,7 @@ bool is_ten_bits(PixelFormat format) {
 }  // namespace
 
 ReferencePixel reference_pixel(const FrameLayout& layout, std::span<const std::byte> payload, const Colour& colour,
-                               int x, int y) {
+                               int x, int y, ChromaLocation chroma) {
   const Bytes bytes(layout, payload);
   ReferencePixel pixel{};
   if (is_rgb_or_gray(layout.format)) {
@@ -196,7 +294,7 @@ ReferencePixel reference_pixel(const FrameLayout& layout, std::span<const std::b
       }
     }
   } else {
-    pixel = yuv_pixel(layout, bytes, colour, x, y);
+    pixel = yuv_pixel(layout, bytes, colour, x, y, place_of(chroma));
   }
   for (double& value : pixel) {
     value = std::clamp(value, 0.0, 255.0);

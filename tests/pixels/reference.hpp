@@ -19,7 +19,7 @@ using ReferencePixel = std::array<double, 4>;
 /// Pixel (x, y) of the frame in `payload`. `colour` says matrix and range; unspecified ones are taken as the design has
 /// them.
 ReferencePixel reference_pixel(const FrameLayout& layout, std::span<const std::byte> payload, const Colour& colour,
-                               int x, int y);
+                               int x, int y, ChromaLocation chroma = ChromaLocation::unspecified);
 
 /// A layout with gaps: every row is followed by `extra_pitch_bytes`, the first plane begins at `first_offset_bytes` and
 /// each further one `gap_bytes` after the one before.

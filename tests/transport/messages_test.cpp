@@ -15,7 +15,10 @@ TEST(Messages, ComeBackAsTheyWent) {
   const StreamFormat format{packed_layout(PixelFormat::p010le, 3840, 2160),
                             {ColourMatrix::bt2020nc, ColourRange::limited, ColourTransfer::pq, ColourPrimaries::bt2020},
                             {4, 3},
-                            {60000, 1001}};
+                            {60000, 1001},
+                            AlphaMode::straight,
+                            ChromaLocation::topleft,
+                            FieldOrder::bb};
   const EpochMessage epoch = read_epoch(to_json(EpochMessage{5, format, 24883200, 3}));
   EXPECT_EQ(epoch.number, 5U);
   EXPECT_EQ(epoch.format, format);
@@ -80,6 +83,32 @@ TEST(Messages, EveryWrongFieldIsRefused) {
       EXPECT_THROW(read_epoch(changed), Error) << field << " " << wrong.dump();
     }
   }
+}
+
+/// Fields that came later: an older peer does not say them, a newer one may say what has no name here yet.
+TEST(Messages, WhatAnOlderPeerDoesNotSayIsUnknown) {
+  const std::vector<std::string> fields = {"alpha_mode", "chroma_location", "field_order"};
+  const StreamFormat plain{.layout = packed_layout(PixelFormat::rgba, 64, 48), .colour = {}};
+  const json good = to_json(EpochMessage{1, plain, 12288, 3});
+  for (const std::string& field : fields) {
+    EXPECT_FALSE(good["format"].contains(field)) << field;
+    for (const json& wrong : std::vector<json>{nullptr, 1, true, json::array(), json::object()}) {
+      json changed = good;
+      changed["format"][field] = wrong;
+      EXPECT_THROW(read_epoch(changed), Error) << field << " " << wrong.dump();
+    }
+    json newer = good;
+    newer["format"][field] = "sideways";
+    EXPECT_EQ(read_epoch(newer).format, plain) << field;
+  }
+  StreamFormat full = plain;
+  full.alpha_mode = AlphaMode::premultiplied;
+  full.chroma_location = ChromaLocation::center;
+  full.field_order = FieldOrder::tt;
+  const json said = to_json(EpochMessage{1, full, 12288, 3});
+  EXPECT_EQ(said["format"]["alpha_mode"], "premultiplied");
+  EXPECT_EQ(said["format"]["chroma_location"], "center");
+  EXPECT_EQ(said["format"]["field_order"], "tt");
 }
 
 TEST(Messages, ARefusalCarriesItsSentence) {

@@ -180,7 +180,7 @@ Rational rational_field(const json& message, const std::string& field) {
 
 json format_to_json(const StreamFormat& format) {
   const Colour& colour = format.colour;
-  return {{"type", "format"},
+  json out{{"type", "format"},
           {"pixel_format", std::string(info(format.layout.format).name)},
           {"width", format.layout.width},
           {"height", format.layout.height},
@@ -191,6 +191,17 @@ json format_to_json(const StreamFormat& format) {
           {"colour_primaries", static_cast<unsigned>(colour.primaries)},
           {"sample_aspect", rational_to_json(format.sample_aspect)},
           {"frame_rate", rational_to_json(format.frame_rate)}};
+  // What is not known is not said: a peer of an older release has no words for it.
+  if (format.alpha_mode != AlphaMode::unspecified) {
+    out["alpha_mode"] = std::string(name(format.alpha_mode));
+  }
+  if (format.chroma_location != ChromaLocation::unspecified) {
+    out["chroma_location"] = std::string(name(format.chroma_location));
+  }
+  if (format.field_order != FieldOrder::unspecified) {
+    out["field_order"] = std::string(name(format.field_order));
+  }
+  return out;
 }
 
 StreamFormat read_format(const json& message) {
@@ -209,6 +220,9 @@ StreamFormat read_format(const json& message) {
       number_field<std::uint8_t>(message, "colour_transfer"), number_field<std::uint8_t>(message, "colour_primaries"));
   format.sample_aspect = rational_field(message, "sample_aspect");
   format.frame_rate = rational_field(message, "frame_rate");
+  format.alpha_mode = alpha_mode_from_name(optional_text_field(message, "alpha_mode"));
+  format.chroma_location = chroma_location_from_name(optional_text_field(message, "chroma_location"));
+  format.field_order = field_order_from_name(optional_text_field(message, "field_order"));
   return format;
 }
 

@@ -1,7 +1,6 @@
 #include "sender/sources/gl/gl_source.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -30,20 +29,6 @@ double checked_rate(double frames_per_s) {
                        "; a gl: source draws up to 1000 frames per second");
   }
   return frames_per_s;
-}
-
-/// Whole rates, and those a thousandth below them as television has (59.94 = 60000/1001), exactly; others to a
-/// thousandth.
-Rational as_rational(double frames_per_s) {
-  const double whole = std::round(frames_per_s);
-  const double television = std::round(frames_per_s * 1.001);
-  if (std::abs(frames_per_s - whole) < 1e-6) {
-    return {static_cast<std::uint32_t>(whole), 1};
-  }
-  if (std::abs(frames_per_s - television / 1.001) < 0.005) {
-    return {static_cast<std::uint32_t>(television) * 1000, 1001};
-  }
-  return {static_cast<std::uint32_t>(std::lround(frames_per_s * 1000)), 1000};
 }
 
 /// Milliseconds, as ns, that one frame takes from drawing to standing in host memory: the median of some.
@@ -80,7 +65,11 @@ GlSource::GlSource(const SourceOptions& options, std::optional<ReadbackMethod> w
   renderer_.emplace(scene, options.width != 0 ? Size{options.width, options.height} : default_size,
                     options.pixel_format.value_or(PixelFormat::rgba));
   readback_.emplace(renderer_->readback_size().width, renderer_->readback_size().height, wanted);
-  format_ = {.layout = renderer_->layout(), .colour = renderer_->colour(), .frame_rate = as_rational(frames_per_s_)};
+  format_ = {.layout = renderer_->layout(),
+             .colour = renderer_->colour(),
+             .frame_rate = rational_rate(frames_per_s_),
+             .chroma_location = is_subsampled(renderer_->layout().format) ? ChromaLocation::left : ChromaLocation::unspecified,
+             .field_order = FieldOrder::progressive};
   renderer_name_ = gl_renderer();
   context_.release_current();
 }
@@ -158,6 +147,10 @@ bool GlSource::draw_next(Stream& stream) {
 bool GlSource::publish_until(Stream& stream, std::size_t under_way, std::int64_t deadline_ns) {
   while (readback_->under_way() > under_way) {
     if (!readback_->wait_finished(deadline_ns)) {
+      if (readback_->has_failed()) {  // what stands in the slot is no picture
+        throw Error::failed(find_gl_loss().value_or("the GPU draws no more (its OpenGL context is lost)") +
+                            "; start the sender again, and look for the cause in the kernel's log (dmesg)");
+      }
       return false;
     }
     publish_oldest(stream);

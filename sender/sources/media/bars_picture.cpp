@@ -66,64 +66,37 @@ std::uint16_t chroma_code(double c, int bits) {
   return static_cast<std::uint16_t>(std::lround((128 + 224 * c) * (1 << (bits - 8))));
 }
 
-template <std::size_t count>
-void put_bytes(std::byte* to, const std::array<std::uint16_t, count>& values) {
-  for (std::size_t i = 0; i < count; ++i) {
-    to[i] = static_cast<std::byte>(values.at(i));
-  }
-}
-
-template <std::size_t count>
-void put_words(std::byte* to, const std::array<std::uint16_t, count>& values, int shift) {
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto word = static_cast<std::uint16_t>(values.at(i) << shift);
-    to[2 * i] = static_cast<std::byte>(word & 0xff);  // little-endian, as the format's name says
-    to[2 * i + 1] = static_cast<std::byte>(word >> 8);
-  }
-}
-
-void put_rgb(PixelFormat format, const Rgb& colour, std::byte* to) {
-  const std::uint16_t r = byte_of(colour.r);
-  const std::uint16_t g = byte_of(colour.g);
-  const std::uint16_t b = byte_of(colour.b);
+/// One component of a texel, by its letter in the table of pixel formats.
+std::uint16_t code_of(const PixelFormatInfo& format, char component, const Rgb& pixel, const Yuv& chroma) {
   constexpr std::uint16_t opaque = 255;
-  switch (format) {
-    case PixelFormat::rgba:
-    case PixelFormat::rgb0:
-      return put_bytes<4>(to, {r, g, b, opaque});
-    case PixelFormat::bgra:
-    case PixelFormat::bgr0:
-      return put_bytes<4>(to, {b, g, r, opaque});
-    case PixelFormat::rgb24:
-      return put_bytes<3>(to, {r, g, b});
-    case PixelFormat::bgr24:
-      return put_bytes<3>(to, {b, g, r});
-    default:  // gray8
-      return put_bytes<1>(to, {byte_of(to_yuv(colour).y)});
+  switch (component) {
+    case 'R':
+      return byte_of(pixel.r);
+    case 'G':
+      return byte_of(pixel.g);
+    case 'B':
+      return byte_of(pixel.b);
+    case 'Y':
+      return format.is_yuv ? luma_code(to_yuv(pixel).y, format.bits) : byte_of(to_yuv(pixel).y);
+    case 'U':
+      return chroma_code(chroma.u, format.bits);
+    case 'V':
+      return chroma_code(chroma.v, format.bits);
+    default:
+      return opaque;  // alpha, or what means nothing
   }
 }
 
-/// One texel of a YUV plane; `left` and `right` are the pixels that it covers in its row, the same where it covers one.
-void put_yuv(const PixelFormatInfo& format, std::uint32_t plane, const Rgb& left, const Rgb& right, std::byte* to) {
-  const int bits = format.bits;
+/// One texel of a plane; `left` and `right` are the pixels that it covers in its row, the same where it covers one.
+void put_texel(const PixelFormatInfo& format, std::uint32_t plane, const Rgb& left, const Rgb& right, std::byte* to) {
   const Yuv chroma = to_yuv(average(left, right));
-  const std::uint16_t y0 = luma_code(to_yuv(left).y, bits);
-  const std::uint16_t y1 = luma_code(to_yuv(right).y, bits);
-  const std::uint16_t u = chroma_code(chroma.u, bits);
-  const std::uint16_t v = chroma_code(chroma.v, bits);
-  constexpr int p010_shift = 6;  // P010 has its ten bits at the top
-  switch (format.format) {
-    case PixelFormat::uyvy422:
-      return put_bytes<4>(to, {u, y0, v, y1});
-    case PixelFormat::yuyv422:
-      return put_bytes<4>(to, {y0, u, y1, v});
-    case PixelFormat::nv12:
-      return plane == 0 ? put_bytes<1>(to, {y0}) : put_bytes<2>(to, {u, v});
-    case PixelFormat::p010le:
-      return plane == 0 ? put_words<1>(to, {y0}, p010_shift) : put_words<2>(to, {u, v}, p010_shift);
-    default: {
-      const std::uint16_t value = plane == 0 ? y0 : plane == 1 ? u : v;
-      return bits > 8 ? put_words<1>(to, {value}, 0) : put_bytes<1>(to, {value});
+  const Rgb* pixel = &left;
+  for (const char component : format.planes.at(plane).components) {
+    const auto code = static_cast<std::uint16_t>(code_of(format, component, *pixel, chroma) << format.low_bits);
+    pixel = component == 'Y' ? &right : pixel;  // the second luma of a texel is the second pixel's
+    *to++ = static_cast<std::byte>(code & 0xff);
+    if (format.bits > 8) {
+      *to++ = static_cast<std::byte>(code >> 8);  // little-endian, as the format's name says
     }
   }
 }
@@ -157,11 +130,7 @@ BarsPicture::BarsPicture(const FrameLayout& layout) : layout_(layout), period_pi
         const std::uint32_t x = i << shape.log2_width;
         const Rgb left = colour_at(band, x, period_pixels_);
         std::byte* texel = row.data() + std::size_t{i} * shape.bytes_per_texel;
-        if (format.is_yuv) {
-          put_yuv(format, p, left, colour_at(band, x + second, period_pixels_), texel);
-        } else {
-          put_rgb(layout_.format, left, texel);
-        }
+        put_texel(format, p, left, colour_at(band, x + second, period_pixels_), texel);
       }
     }
   }

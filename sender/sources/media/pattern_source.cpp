@@ -20,7 +20,7 @@ Colour pattern_colour(PixelFormat format) {
   if (info(format).is_yuv) {
     return {ColourMatrix::bt709, ColourRange::limited, ColourTransfer::bt709, ColourPrimaries::bt709};
   }
-  const ColourMatrix matrix = format == PixelFormat::gray8 ? ColourMatrix::unspecified : ColourMatrix::rgb;
+  const ColourMatrix matrix = is_gray(format) ? ColourMatrix::unspecified : ColourMatrix::rgb;
   return {matrix, ColourRange::full, ColourTransfer::srgb, ColourPrimaries::bt709};
 }
 
@@ -46,8 +46,11 @@ PatternSource::PatternSource(const SourceOptions& options) : name_(options.name)
   format_.layout =
       packed_layout(format, has_size ? options.width : default_width, has_size ? options.height : default_height);
   format_.colour = pattern_colour(format);
+  format_.field_order = FieldOrder::progressive;
   format_.frame_rate = rational_rate(options.frames_per_s > 0 ? options.frames_per_s : default_frames_per_s);
   if (has_bars) {
+    // BarsPicture takes the mean of the two pixels that a chroma sample covers, so it lies between them.
+    format_.chroma_location = is_subsampled(format) ? ChromaLocation::center : ChromaLocation::unspecified;
     bars_.emplace(format_.layout);
   }
 }

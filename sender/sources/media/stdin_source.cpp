@@ -120,7 +120,7 @@ void StdinSource::take_raw_format(const std::string& beginning) {
                         "); for raw frames say --size WxH and --pix-fmt NAME, and --fps N to pace them");
   }
   const bool is_yuv = info(*options_.pixel_format).is_yuv;
-  const bool is_rgb = !is_yuv && options_.pixel_format != PixelFormat::gray8;
+  const bool is_rgb = !is_yuv && !is_gray(*options_.pixel_format);
   format_.colour.matrix = is_rgb ? ColourMatrix::rgb : ColourMatrix::unspecified;
   format_.colour.range = is_yuv ? ColourRange::unspecified : ColourRange::full;
 }

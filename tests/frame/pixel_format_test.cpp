@@ -1,0 +1,53 @@
+// The table of pixel formats. What is derived from it elsewhere is held there: textures and pixels in tests/pixels, libav
+// and y4m in tests/media, the test picture in tests/sender. Each goes through pixel_formats(), so a new one is asked for.
+#include "frame/pixel_format.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "frame/frame_layout.hpp"
+
+namespace framewire {
+namespace {
+
+TEST(PixelFormats, AreFoundByNameAndNumber) {
+  std::set<std::string_view> names;
+  for (const PixelFormatInfo& entry : pixel_formats()) {
+    EXPECT_TRUE(names.insert(entry.name).second) << entry.name;
+    EXPECT_EQ(pixel_format_from_name(entry.name), entry.format);
+    EXPECT_EQ(pixel_format_from_number(static_cast<std::uint32_t>(entry.format)), entry.format);
+    EXPECT_EQ(info(entry.format).name, entry.name);
+  }
+  const auto beyond = static_cast<std::uint32_t>(pixel_formats().back().format) + 1;
+  EXPECT_FALSE(pixel_format_from_number(beyond)) << "a format without an entry in the table";
+  EXPECT_FALSE(pixel_format_from_number(0));
+}
+
+/// The properties of one entry do not contradict each other.
+TEST(PixelFormats, HaveComponentsThatFillTheirTexels) {
+  for (const PixelFormatInfo& entry : pixel_formats()) {
+    std::string all;
+    for (std::size_t i = 0; i < entry.planes.size(); ++i) {
+      const PlaneShape& plane = entry.planes.at(i);
+      EXPECT_EQ(plane.components.empty(), i >= entry.plane_count) << entry.name;
+      EXPECT_EQ(plane.components.size() * (entry.bits > 8 ? 2 : 1), plane.bytes_per_texel) << entry.name;
+      all += plane.components;
+    }
+    EXPECT_EQ(all.find_first_not_of("RGBAYUV0"), std::string::npos) << entry.name;
+    const auto has = [&all](char component) { return all.find(component) != std::string::npos; };
+    EXPECT_EQ(entry.is_yuv, has('Y') && has('U') && has('V')) << entry.name;
+    EXPECT_EQ(is_gray(entry.format), has('Y') && !has('U')) << entry.name;
+    EXPECT_EQ(has_alpha(entry.format), has('A')) << entry.name;
+    EXPECT_EQ(is_subsampled(entry.format),
+              packed_layout(entry.format, 2, 2).size_bytes != packed_layout(entry.format, 1, 1).size_bytes * 4)
+        << entry.name;
+    EXPECT_TRUE(has('Y') || (has('R') && has('G') && has('B'))) << entry.name;
+    EXPECT_TRUE(entry.low_bits == 0 || entry.bits + entry.low_bits == 16) << entry.name;
+  }
+}
+
+}  // namespace
+}  // namespace framewire

@@ -1,0 +1,63 @@
+#include "viewer/picture_notes.hpp"
+
+#include <gtest/gtest.h>
+
+namespace framewire {
+namespace {
+
+StreamFormat format_of(PixelFormat pixels, const Colour& colour) {
+  return {.layout = packed_layout(pixels, 64, 48), .colour = colour};
+}
+
+std::string only_note(const StreamFormat& format) {
+  const auto notes = picture_notes(format);
+  EXPECT_EQ(notes.size(), 1U);
+  return notes.empty() ? "" : notes.front();
+}
+
+TEST(PictureNotes, SayNothingOfWhatIsShownRight) {
+  using enum ColourMatrix;
+  for (const ColourMatrix matrix : {unspecified, bt709, bt470bg, smpte170m, smpte240m, fcc, bt2020nc}) {
+    const Colour colour{matrix, ColourRange::limited, ColourTransfer::bt709, ColourPrimaries::bt709};
+    EXPECT_TRUE(picture_notes(format_of(PixelFormat::yuv420p, colour)).empty()) << name(matrix);
+  }
+  EXPECT_TRUE(picture_notes(format_of(PixelFormat::rgba, {.matrix = ColourMatrix::rgb})).empty());
+  EXPECT_TRUE(picture_notes({.layout = bytes_layout(64), .colour = {.transfer = ColourTransfer::pq}}).empty());
+  StreamFormat progressive = format_of(PixelFormat::yuv420p, {});
+  progressive.field_order = FieldOrder::progressive;
+  EXPECT_TRUE(picture_notes(progressive).empty());
+}
+
+TEST(PictureNotes, NameTheTransfer) {
+  for (const auto transfer : {ColourTransfer::pq, ColourTransfer::hlg, ColourTransfer::linear, ColourTransfer::log100,
+                              ColourTransfer::log316, ColourTransfer::smpte428}) {
+    const std::string note = only_note(format_of(PixelFormat::p010le, {.transfer = transfer}));
+    EXPECT_NE(note.find("transfer " + std::string(name(transfer)) + ","), std::string::npos) << note;
+  }
+}
+
+TEST(PictureNotes, NameTheMatrix) {
+  using enum ColourMatrix;
+  for (const auto matrix : {rgb, ycgco, bt2020c, smpte2085, chroma_derived_nc, chroma_derived_c, ictcp}) {
+    const std::string note = only_note(format_of(PixelFormat::yuv444p, {.matrix = matrix}));
+    EXPECT_NE(note.find("matrix " + std::string(name(matrix)) + ", "), std::string::npos) << note;
+    EXPECT_NE(note.find("shown as smpte170m"), std::string::npos) << note;
+  }
+}
+
+TEST(PictureNotes, NameThePrimaries) {
+  const std::string note = only_note(format_of(PixelFormat::rgba, {.primaries = ColourPrimaries::display_p3}));
+  EXPECT_NE(note.find("primaries smpte432,"), std::string::npos) << note;
+}
+
+TEST(PictureNotes, SayThatItIsInterlaced) {
+  for (const auto order : {FieldOrder::tt, FieldOrder::bb, FieldOrder::tb, FieldOrder::bt, FieldOrder::mixed}) {
+    StreamFormat format = format_of(PixelFormat::yuv420p, {});
+    format.field_order = order;
+    const std::string note = only_note(format);
+    EXPECT_NE(note.find("interlaced (" + std::string(name(order)) + ")"), std::string::npos) << note;
+  }
+}
+
+}  // namespace
+}  // namespace framewire

@@ -1,0 +1,195 @@
+// The viewer's loop against a sender in the same process: what it counts where a GPU is lost, and while nobody sees it.
+#include "viewer/program.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "tests/base/kept_log.hpp"
+#include "tests/base/temporary_folder.hpp"
+#include "tests/media/media_files.hpp"
+#include "tests/pixels/gl_substitute.hpp"
+#include "transport/session/sender_service.hpp"
+#include "transport/stream.hpp"
+#include "viewer/headless.hpp"
+
+namespace framewire {
+namespace {
+
+/// A headless surface that a test watches and hides.
+class WatchedSurface final : public Surface {
+ public:
+  [[nodiscard]] Size size() const noexcept override { return headless_.size(); }
+  void begin() noexcept override {
+    ++drawings;
+    headless_.begin();
+  }
+  std::optional<std::int64_t> present() noexcept override {
+    const auto at_ns = headless_.present();
+    if (at_ns && ++presented == fails_after) {
+      on_failure();
+    }
+    return at_ns;
+  }
+  Picture capture(const std::function<void()>& draw) override { return headless_.capture(draw); }
+  SurfaceEvents poll_events() noexcept override { return on_poll ? on_poll() : SurfaceEvents{}; }
+  [[nodiscard]] bool is_hidden() const noexcept override { return hidden; }
+  [[nodiscard]] bool is_watched() const noexcept override { return false; }
+  [[nodiscard]] std::int64_t poll_interval_ns() const noexcept override { return ns_per_ms; }
+  [[nodiscard]] std::string describe() const override { return "watched"; }
+
+  int drawings = 0;
+  int presented = 0;
+  int fails_after = 0;
+  std::function<void()> on_failure;
+  std::function<SurfaceEvents()> on_poll;
+  bool hidden = false;
+
+ private:
+  Headless headless_{{64, 36}};
+};
+
+int uploads = 0;
+using SubImage = decltype(glad_glTextureSubImage2D);
+SubImage original_sub_image = nullptr;
+void GLAD_API_PTR counts_uploads(GLuint texture, GLint level, GLint x, GLint y, GLsizei width, GLsizei height,
+                                 GLenum format, GLenum type, const void* pixels) {
+  ++uploads;
+  original_sub_image(texture, level, x, y, width, height, format, type, pixels);
+}
+
+GLenum GLAD_API_PTR waits_in_vain(GLsync, GLbitfield, GLuint64) {
+  return GL_WAIT_FAILED;
+}
+GLenum GLAD_API_PTR says_reset() {
+  return GL_INNOCENT_CONTEXT_RESET;
+}
+
+class ProgramTest : public testing::Test {
+ protected:
+  ProgramTest() { ::setenv("XDG_CONFIG_HOME", folder_.path().c_str(), 1); }
+  ~ProgramTest() override { stop(); }
+
+  /// A sender of 64x36 rgba, as many as are taken.
+  void start_sender() {
+    EndpointOptions listening;
+    listening.listen = HostPort{"127.0.0.1", 0};
+    service_ = std::make_unique<SenderService>(listening, std::vector<Stream*>{&stream_}, "test", sender_log_.log());
+    StreamFormat format{.layout = packed_layout(PixelFormat::rgba, 64, 36), .colour = {}};
+    format.colour.transfer = ColourTransfer::pq;
+    stream_.begin_epoch(format);
+    source_ = std::thread([this] {
+      while (auto slot = stream_.claim()) {
+        std::ranges::fill(slot->bytes(), std::byte{200});
+        stream_.publish(std::move(*slot), {});
+        ++published_;
+      }
+      stream_.finish();
+    });
+  }
+
+  void stop() {
+    stream_.stop();
+    if (source_.joinable()) {
+      source_.join();
+    }
+    service_.reset();
+  }
+
+  /// Runs the viewer on `surface` until it ends.
+  ExitStatus view(std::unique_ptr<Surface> surface, const std::string& frames) {
+    const std::string address = "127.0.0.1:" + std::to_string(service_->port());
+    const std::string stats = folder_.file("stats.json");
+    const std::vector<const char*> words = {"framewire-view", "--headless",   "--size",  "64x36",       address.c_str(),
+                                            "--frames",       frames.c_str(), "--stats", stats.c_str(), "--transport",
+                                            "local"};
+    const auto options = parse_options(static_cast<int>(words.size()), words.data());
+    const ExitStatus status = Program(*options, interruption_, log_.log(), std::move(surface)).run();
+    const auto text = test::read_file(stats);
+    stats_ = nlohmann::json::parse(reinterpret_cast<const char*>(text.data()),
+                                   reinterpret_cast<const char*>(text.data()) + text.size());
+    EXPECT_EQ(stats_["frames_received"].get<int>(),
+              stats_["frames_shown"].get<int>() + stats_["frames_superseded"].get<int>());
+    return status;
+  }
+
+  Interruption interruption_;  // before any thread
+  test::TemporaryFolder folder_;
+  test::KeptLog log_;
+  test::KeptLog sender_log_;
+  Stream stream_{StreamOptions{.name = "test", .delivery = Delivery::every}};
+  std::unique_ptr<SenderService> service_;
+  std::thread source_;
+  std::atomic<std::uint64_t> published_ = 0;
+  nlohmann::json stats_;
+};
+
+TEST_F(ProgramTest, AFrameWhoseFenceFailedIsNotShown) {
+  start_sender();
+  auto surface = std::make_unique<WatchedSurface>();
+  std::optional<GlSubstitute<decltype(glad_glClientWaitSync)>> lost;
+  surface->fails_after = 3;
+  surface->on_failure = [&lost] { lost.emplace(glad_glClientWaitSync, waits_in_vain); };
+  EXPECT_EQ(view(std::move(surface), "20"), ExitStatus::failed);
+  EXPECT_EQ(stats_["frames_shown"], 3) << log_.text();
+  EXPECT_NE(log_.text().find("the GPU draws no more (its OpenGL context is lost); start framewire view again"),
+            std::string::npos)
+      << log_.text();
+}
+
+TEST_F(ProgramTest, NorIsOneOnAContextThatWasReset) {
+  start_sender();
+  auto surface = std::make_unique<WatchedSurface>();
+  std::optional<GlSubstitute<decltype(glad_glGetGraphicsResetStatus)>> lost;
+  surface->fails_after = 3;
+  surface->on_failure = [&lost] { lost.emplace(glad_glGetGraphicsResetStatus, says_reset); };
+  EXPECT_EQ(view(std::move(surface), "20"), ExitStatus::failed);
+  EXPECT_EQ(stats_["frames_shown"], 2) << "the third was presented on a lost context";
+  EXPECT_NE(log_.text().find("the GPU was reset, because of what another program drew"), std::string::npos)
+      << log_.text();
+}
+
+/// A minimised window: frames go on being taken, so that the sender is not held up, and cost nothing more.
+TEST_F(ProgramTest, NothingIsUploadedOrDrawnWhileNobodySeesIt) {
+  start_sender();
+  auto surface = std::make_unique<WatchedSurface>();
+  WatchedSurface& watched = *surface;
+  original_sub_image = glad_glTextureSubImage2D;
+  uploads = 0;
+  const GlSubstitute<SubImage> counting(glad_glTextureSubImage2D, counts_uploads);
+  watched.hidden = true;
+  int uploads_while_hidden = -1;
+  int drawings_while_hidden = -1;
+  watched.on_poll = [&] {
+    SurfaceEvents events;
+    if (watched.hidden && published_ >= 30) {  // more than the sender could have made without their being taken
+      uploads_while_hidden = uploads;
+      drawings_while_hidden = watched.drawings;
+      watched.hidden = false;
+      events.needs_redraw = true;
+    }
+    return events;
+  };
+  EXPECT_EQ(view(std::move(surface), "60"), ExitStatus::ok) << log_.text();
+  EXPECT_EQ(uploads_while_hidden, 0);
+  EXPECT_EQ(drawings_while_hidden, 0);
+  EXPECT_GE(stats_["frames_superseded"], 20);
+  EXPECT_GT(stats_["frames_shown"], 0) << "it came back";
+  EXPECT_GT(uploads, 0);
+}
+
+TEST_F(ProgramTest, WhatIsNotShownAsItIsMeantIsSaidOnce) {
+  start_sender();
+  EXPECT_EQ(view(std::make_unique<WatchedSurface>(), "5"), ExitStatus::ok);
+  const std::string text = log_.text();
+  const std::size_t first = text.find("transfer smpte2084");
+  ASSERT_NE(first, std::string::npos) << text;
+  EXPECT_EQ(text.find("transfer smpte2084", first + 1), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace framewire

@@ -1,0 +1,89 @@
+#include "viewer/picture_notes.hpp"
+
+namespace framewire {
+
+namespace {
+
+/// What a screen for sRGB makes of numbers that are meant so; empty where it is near enough.
+std::string effect_of(ColourTransfer transfer) {
+  switch (transfer) {
+    case ColourTransfer::pq:
+      return "it looks dark and pale";
+    case ColourTransfer::hlg:
+      return "highlights are too dark and colours pale";
+    case ColourTransfer::linear:
+    case ColourTransfer::smpte428:
+      return "it looks too dark";
+    case ColourTransfer::log100:
+    case ColourTransfer::log316:
+      return "it looks pale";
+    case ColourTransfer::bt709:
+    case ColourTransfer::unspecified:
+    case ColourTransfer::gamma22:
+    case ColourTransfer::gamma28:
+    case ColourTransfer::smpte170m:
+    case ColourTransfer::smpte240m:
+    case ColourTransfer::iec61966_2_4:
+    case ColourTransfer::bt1361:
+    case ColourTransfer::srgb:
+    case ColourTransfer::bt2020_10:
+    case ColourTransfer::bt2020_12:
+      break;
+  }
+  return "";
+}
+
+/// Whether colours of these primaries are visibly others on a screen with those of BT.709.
+bool is_wide(ColourPrimaries primaries) noexcept {
+  switch (primaries) {
+    case ColourPrimaries::bt2020:
+    case ColourPrimaries::film:
+    case ColourPrimaries::smpte428:
+    case ColourPrimaries::smpte431:
+    case ColourPrimaries::display_p3:
+    case ColourPrimaries::bt470m:
+      return true;
+    case ColourPrimaries::bt709:
+    case ColourPrimaries::unspecified:
+    case ColourPrimaries::bt470bg:
+    case ColourPrimaries::smpte170m:
+    case ColourPrimaries::smpte240m:
+    case ColourPrimaries::ebu3213:
+      break;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<std::string> picture_notes(const StreamFormat& format) {
+  std::vector<std::string> notes;
+  const PixelFormat pixels = format.layout.format;
+  if (pixels == PixelFormat::bytes) {
+    return notes;
+  }
+  const Colour& colour = format.colour;
+  if (const std::string effect = effect_of(colour.transfer); !effect.empty()) {
+    notes.push_back("the stream has transfer " + std::string(name(colour.transfer)) +
+                    ", which is shown as it is coded, without tone mapping: " + effect);
+  }
+  if (info(pixels).is_yuv && !has_luma_weights(colour.matrix)) {
+    const std::string taken = luma_weights(ColourMatrix::unspecified, format.layout.height).kr ==
+                                      luma_weights(ColourMatrix::bt709, format.layout.height).kr
+                                  ? "bt709"
+                                  : "smpte170m";
+    notes.push_back("the stream has matrix " + std::string(name(colour.matrix)) +
+                    ", which is not supported and is shown as " + taken + ": its colours are wrong");
+  }
+  if (is_wide(colour.primaries)) {
+    notes.push_back("the stream has primaries " + std::string(name(colour.primaries)) +
+                    ", which are shown as if they were bt709: its colours look pale");
+  }
+  if (is_interlaced(format.field_order)) {
+    notes.push_back("the stream is interlaced (" + std::string(name(format.field_order)) +
+                    ") and is shown as it is, both fields woven together; to deinterlace it, do so before it is sent");
+  }
+  return notes;
+}
+
+}  // namespace framewire
