@@ -63,7 +63,7 @@ std::optional<PixelFormat> carried(AVPixelFormat format) noexcept {
   return std::nullopt;
 }
 
-PixelFormat nearest_carried(AVPixelFormat format) noexcept {
+PixelFormat nearest_carried(AVPixelFormat format, const std::function<bool(PixelFormat)>& is_wanted) noexcept {
   if (is_grey(format)) {
     return PixelFormat::gray8;
   }
@@ -71,7 +71,7 @@ PixelFormat nearest_carried(AVPixelFormat format) noexcept {
   std::array<AVPixelFormat, pairs.size() + 1> list{};
   std::size_t count = 0;
   for (const auto& [ours, theirs] : pairs) {
-    if (is_rgb(theirs) == is_rgb(format) && !is_grey(theirs)) {
+    if (is_rgb(theirs) == is_rgb(format) && !is_grey(theirs) && (!is_wanted || is_wanted(ours))) {
       list.at(count++) = theirs;
     }
   }

@@ -1,6 +1,7 @@
 // Between libav's pixel formats and colours and ours. Internal to media/.
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "frame/colour.hpp"
@@ -15,8 +16,8 @@ AVPixelFormat to_av(PixelFormat format) noexcept;
 /// Ours for a libav format that is the same in memory (yuvj420p is yuv420p of full range), or nothing.
 std::optional<PixelFormat> carried(AVPixelFormat format) noexcept;
 
-/// The format of ours that loses least of `format`.
-PixelFormat nearest_carried(AVPixelFormat format) noexcept;
+/// The format of ours that loses least of `format`, among those that `is_wanted` (null: all).
+PixelFormat nearest_carried(AVPixelFormat format, const std::function<bool(PixelFormat)>& is_wanted = {}) noexcept;
 
 /// The deprecated full-range twins (yuvj420p …) by their plain names; other formats as they are.
 AVPixelFormat without_range(AVPixelFormat format) noexcept;

@@ -9,11 +9,12 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "media/av_convert.hpp"
 #include "media/av_format.hpp"
 #include "media/av_open.hpp"
 #include "media/frame_rate.hpp"
 #include "media/libav.hpp"
+#include "media/picture_buffers.hpp"
+#include "media/presentation.hpp"
 
 namespace framewire {
 
@@ -37,49 +38,57 @@ class AvInput::Implementation {
 
   AvRead read() noexcept;
   bool rewind();
-  void copy_to(std::span<std::byte> slot) const noexcept;
+  bool reopen();
+  [[nodiscard]] std::uint32_t place_count() const noexcept;
   [[nodiscard]] std::string describe() const;
 
+  AvInputOptions options_;
+  Log* log_;
   Interrupt interrupt_;  // before what refers to it
   OpenedInput input_;
+  Presentation presentation_{options_, *log_};
   StreamFormat format_;
   std::int64_t pts_ns_ = 0;
   std::int64_t duration_ns_ = guessed_duration_ns;
   std::string fault_;
-  std::uint64_t error_count_ = 0;              // that the decoder's functions returned
-  std::atomic<std::uint64_t> complaints_ = 0;  // that it logged
+  std::uint64_t error_count_ = 0;  // that the decoder's functions returned
   std::uint64_t frame_count_ = 0;
+  PictureBuffers buffers_;
+  DecoderOwner owner_{.buffers = &buffers_};  // these two before the decoder
 
  private:
   void open();
   void read_first();
+  void seek_to_start();
+  void seek_before_start(std::int64_t by_ns) noexcept;
+  [[nodiscard]] bool has_timestamps() const noexcept;
+  [[nodiscard]] bool is_before_start() noexcept;
   AvRead decode_next() noexcept;
   std::optional<AvRead> feed() noexcept;
   std::optional<AvRead> fetch_packet(Messages& messages) noexcept;
+  void take_end(int code, const Messages& messages) noexcept;
   [[nodiscard]] bool has_unread_rest() const noexcept;
   AvRead finish() noexcept;
   bool take_picture() noexcept;
-  void describe_samples() noexcept;
-  bool convert(PixelFormat target) noexcept;
   void set_time() noexcept;
   void set_fault(const std::string& reason);
   bool seek_to_first();
 
-  AvInputOptions options_;
-  Log* log_;
   int stream_index_ = 0;
   CodecContext decoder_;
   Packet packet_ = make_packet();
   Frame frame_ = make_frame();
-  Converter converter_;
-  const AVFrame* picture_ = nullptr;  // frame_, or what the converter made of it
   Rational frame_rate_{0, 1};
   bool counts_time_ = false;     // by frame_rate_, not by timestamps
   bool first_is_ready_ = false;  // decoded already, not yet handed out
   bool is_draining_ = false;
   bool is_over_ = false;
-  bool said_conversion_ = false;
+  bool is_lost_ = false;  // this is why it is over
   std::optional<std::int64_t> first_timestamp_;
+  std::optional<std::int64_t> start_timestamp_;  // pictures before it are not shown
+  std::optional<std::int64_t> sought_before_start_ns_;  // by how much; until the first picture from there
+  std::int64_t passed_over_ns_ = 0;              // so far, where there are no timestamps
+  std::optional<std::int64_t> resumes_after_;    // the first timestamp of a recording that was lost
   std::uint64_t frames_this_round_ = 0;
   std::int64_t last_packet_end_bytes_ = 0;
   std::string read_problem_;  // why the last packet is not whole, or none came
@@ -87,25 +96,82 @@ class AvInput::Implementation {
 
 void AvInput::Implementation::open() {
   decoder_.reset();
-  input_ = open_input(options_, interrupt_);
+  { const OpenedInput closed = std::move(input_); }  // a device is free before it is opened again
+  input_ = open_input(options_, interrupt_, *log_);
   stream_index_ = find_video(options_.name, *input_.context);
   AVStream& stream = *input_.context->streams[stream_index_];
-  if (const int degrees = rotation_degrees(stream); degrees != 0 && frame_count_ == 0) {
-    log_->warning(
-        quote(options_.name, 200) + " asks to be turned by " + std::to_string(degrees) +
-        " degrees, and is shown as it is coded; to turn it: ffmpeg -i FILE -f yuv4mpegpipe - | framewire send -");
-  }
-  decoder_ = open_decoder(options_.name, stream, input_.is_live, complaints_);
+  decoder_ = open_decoder(options_.name, stream, input_, owner_);
   frame_rate_ = to_rational(av_guess_frame_rate(input_.context.get(), &stream, nullptr)).value_or(Rational{0, 1});
   counts_time_ = options_.frames_per_s > 0 && !input_.takes_frame_rate;
   if (counts_time_) {
     frame_rate_ = rational_rate(options_.frames_per_s);
   }
   duration_ns_ = frame_rate_.numerator != 0 ? frame_time_ns(frame_rate_, 1) : guessed_duration_ns;
-  is_draining_ = is_over_ = false;
+  is_draining_ = is_over_ = is_lost_ = false;
   frames_this_round_ = 0;
-  first_timestamp_.reset();
+  first_timestamp_ = resumes_after_;
+  start_timestamp_.reset();
+  sought_before_start_ns_.reset();
   read_problem_.clear();
+  seek_to_start();
+}
+
+/// To the key frame before options_.start_ns; where the input cannot seek, what comes before is decoded for nothing.
+void AvInput::Implementation::seek_to_start() {
+  passed_over_ns_ = 0;
+  if (options_.start_ns == 0 && !resumes_after_) {
+    return;
+  }
+  if (input_.is_live) {
+    throw Error::usage("--start was asked for " + quote(options_.name, 200) +
+                       ", which is live and has no beginning; leave --start away");
+  }
+  const AVStream& stream = *input_.context->streams[stream_index_];
+  constexpr AVRational nanoseconds{1, static_cast<int>(ns_per_s)};
+  const std::int64_t begin = stream.start_time != AV_NOPTS_VALUE ? stream.start_time : 0;
+  start_timestamp_ = resumes_after_
+                         ? *resumes_after_ + av_rescale_q(pts_ns_, nanoseconds, stream.time_base) + 1
+                         : begin + av_rescale_q(options_.start_ns, nanoseconds, stream.time_base);
+  if (has_timestamps()) {
+    seek_before_start(0);
+  }
+}
+
+/// Raw H.264 has times that libav makes up, from no beginning: there pictures are counted.
+bool AvInput::Implementation::has_timestamps() const noexcept {
+  return input_.context->streams[stream_index_]->start_time != AV_NOPTS_VALUE &&
+         (input_.context->iformat->flags & AVFMT_NOTIMESTAMPS) == 0;
+}
+
+void AvInput::Implementation::seek_before_start(std::int64_t by_ns) noexcept {
+  const AVStream& stream = *input_.context->streams[stream_index_];
+  constexpr AVRational nanoseconds{1, static_cast<int>(ns_per_s)};
+  const std::int64_t begin = stream.start_time != AV_NOPTS_VALUE ? stream.start_time : 0;
+  const std::int64_t to = std::max(begin, *start_timestamp_ - av_rescale_q(by_ns, nanoseconds, stream.time_base));
+  const bool has_sought = avformat_seek_file(input_.context.get(), stream_index_, INT64_MIN, to, to, 0) >= 0;
+  sought_before_start_ns_ = has_sought && to > begin ? std::optional(by_ns) : std::nullopt;
+}
+
+/// Whether the picture that was decoded is to be passed over. Some formats (mpegts) seek to a place from which the
+/// decoder finds its next key frame behind the wanted picture: then again, from further before it.
+bool AvInput::Implementation::is_before_start() noexcept {
+  if (!start_timestamp_) {
+    return false;
+  }
+  if (has_timestamps() && frame_->best_effort_timestamp != AV_NOPTS_VALUE) {
+    const std::optional<std::int64_t> sought_ns = std::exchange(sought_before_start_ns_, std::nullopt);
+    if (frame_->best_effort_timestamp > *start_timestamp_ && sought_ns) {
+      seek_before_start(*sought_ns == 0 ? ns_per_s : 4 * *sought_ns);
+      avcodec_flush_buffers(decoder_.get());
+      is_draining_ = false;
+      read_problem_.clear();
+      return true;
+    }
+    return frame_->best_effort_timestamp < *start_timestamp_;
+  }
+  const bool is_before = passed_over_ns_ < options_.start_ns;
+  passed_over_ns_ += is_before ? duration_ns_ : 0;
+  return is_before;
 }
 
 void AvInput::Implementation::read_first() {
@@ -125,6 +191,10 @@ void AvInput::Implementation::read_first() {
   if (result == AvRead::none_yet) {
     throw Error::failed(start + "the device gave no picture within 30 s; look whether another program uses it");
   }
+  if (start_timestamp_ && !resumes_after_ && fault_.empty()) {
+    throw Error::failed(start + "it ends before " + std::to_string(options_.start_ns / ns_per_s) +
+                        " s, where --start is; choose an earlier time");
+  }
   throw Error::failed(start + "not one picture of its " + avcodec_get_name(decoder_->codec_id) +
                       " video could be decoded" + (fault_.empty() ? "" : " (" + fault_ + ")"));
 }
@@ -140,6 +210,9 @@ AvRead AvInput::Implementation::decode_next() noexcept {
   int errors_at_the_end = 0;
   while (!is_over_) {
     const int code = avcodec_receive_frame(decoder_.get(), frame_.get());
+    if (code == 0 && is_before_start()) {
+      continue;
+    }
     if (code == 0) {
       if (take_picture()) {
         return AvRead::frame;
@@ -164,7 +237,7 @@ AvRead AvInput::Implementation::decode_next() noexcept {
     }
   }
   is_over_ = true;
-  return AvRead::end;
+  return is_lost_ ? AvRead::lost : AvRead::end;
 }
 
 /// Gives the decoder its next packet, or the end of the input. A result: nothing can be had now, or it was cancelled.
@@ -206,15 +279,28 @@ std::optional<AvRead> AvInput::Implementation::fetch_packet(Messages& messages) 
     if (interrupt_.is_cancelled()) {
       return AvRead::cancelled;
     }
-    if (interrupt_.is_late()) {
-      read_problem_ = "nothing came for 30 s";
-    } else if (code != AVERROR_EOF || !messages.last().empty()) {
-      read_problem_ = messages.reason(code);
-    } else if (has_unread_rest()) {
-      read_problem_ = "the last picture is cut off";
-    }
-    is_draining_ = true;
+    take_end(code, messages);
     return std::nullopt;
+  }
+}
+
+/// No packet comes any more: why, and whether it is worth while to open the input again.
+void AvInput::Implementation::take_end(int code, const Messages& messages) noexcept {
+  const AVIOContext* io = input_.context->pb;
+  const int io_error = io != nullptr && io->error < 0 && io->error != AVERROR_EOF ? io->error : 0;
+  is_draining_ = true;
+  resumes_after_ = input_.is_live || counts_time_ || !has_timestamps() ? std::nullopt : first_timestamp_;
+  is_lost_ = input_.is_network && (code != AVERROR_EOF || io_error != 0 || input_.ends_by_closing);
+  if (interrupt_.is_late()) {
+    read_problem_ = "nothing came for 30 s";
+  } else if (code != AVERROR_EOF || !messages.last().empty()) {
+    read_problem_ = messages.reason(code);
+  } else if (io_error != 0) {
+    read_problem_ = error_text(io_error);
+  } else if (has_unread_rest()) {
+    read_problem_ = "the last picture is cut off";
+  } else if (is_lost_) {
+    read_problem_ = "the connection was closed";
   }
 }
 
@@ -230,7 +316,7 @@ AvRead AvInput::Implementation::finish() noexcept {
   if (!read_problem_.empty()) {
     set_fault(read_problem_);
   }
-  return AvRead::end;
+  return is_lost_ ? AvRead::lost : AvRead::end;
 }
 
 void AvInput::Implementation::set_fault(const std::string& reason) {
@@ -238,72 +324,33 @@ void AvInput::Implementation::set_fault(const std::string& reason) {
            (frames_this_round_ == 1 ? " frame: " : " frames: ") + reason;
 }
 
-/// Makes picture_, format_ and the time of frame_. False, with fault_, when this picture cannot be carried.
+/// Makes format_ and the time of frame_. False, with fault_, when this picture cannot be carried.
 bool AvInput::Implementation::take_picture() noexcept {
   if ((frame_->flags & AV_FRAME_FLAG_CORRUPT) != 0 || frame_->decode_error_flags != 0) {
     ++error_count_;
   }
-  const auto coded = static_cast<AVPixelFormat>(frame_->format);
-  const auto most = static_cast<int>(max_frame_side_pixels);
-  if (frame_->width < 1 || frame_->height < 1 || frame_->width > most || frame_->height > most) {
-    set_fault("the next picture is " + std::to_string(frame_->width) + "x" + std::to_string(frame_->height) +
-              "; framewire carries sides up to 32768 pixels");
-    return false;
-  }
-  const PixelFormat target = options_.pixel_format.value_or(carried(coded).value_or(nearest_carried(coded)));
-  const bool has_size = options_.size.width == 0 || (frame_->width == static_cast<int>(options_.size.width) &&
-                                                     frame_->height == static_cast<int>(options_.size.height));
-  picture_ = frame_.get();
-  format_.colour = colour_of(*frame_);
-  describe_samples();
-  frame_->format = without_range(coded);
-  if ((carried(coded) != target || !has_size) && !convert(target)) {
-    return false;
-  }
   AVStream* stream = input_.context->streams[stream_index_];
-  format_.layout =
-      packed_layout(target, static_cast<std::uint32_t>(picture_->width), static_cast<std::uint32_t>(picture_->height));
+  if (!presentation_.take(*frame_, *stream)) {
+    set_fault(presentation_.fault());
+    return false;
+  }
+  format_.layout = presentation_.layout();
+  format_.colour = presentation_.colour();
+  format_.chroma_location = presentation_.chroma_location();
+  format_.alpha_mode = presentation_.alpha_mode();
+  if (frame_count_ == 0) {
+    format_.field_order = field_order_of(*stream->codecpar, *frame_);
+  }
   format_.frame_rate = frame_rate_;
-  format_.sample_aspect = has_size
-                              ? to_rational(av_guess_sample_aspect_ratio(input_.context.get(), stream, frame_.get()))
-                                    .value_or(Rational{1, 1})
-                              : Rational{1, 1};
+  AVRational aspect{1, 1};
+  if (!presentation_.is_scaled()) {
+    aspect = av_guess_sample_aspect_ratio(input_.context.get(), stream, frame_.get());
+    aspect = presentation_.is_transposed() ? AVRational{aspect.den, aspect.num} : aspect;
+  }
+  format_.sample_aspect = to_rational(aspect).value_or(Rational{1, 1});
   set_time();
   ++frame_count_;
   ++frames_this_round_;
-  return true;
-}
-
-/// What frame_ says of its chroma, fields and alpha.
-void AvInput::Implementation::describe_samples() noexcept {
-  const AVCodecParameters& stream = *input_.context->streams[stream_index_]->codecpar;
-  format_.chroma_location = chroma_location_of(*frame_, stream);
-  format_.alpha_mode = alpha_mode_of(*frame_, stream.codec_id);
-  if (frame_count_ == 0) {
-    format_.field_order = field_order_of(stream, *frame_);
-  }
-}
-
-bool AvInput::Implementation::convert(PixelFormat target) noexcept {
-  const auto coded = static_cast<AVPixelFormat>(frame_->format);
-  const bool is_scaled = options_.size.width != 0;
-  PictureTarget wanted{.format = target,
-                       .width = is_scaled ? options_.size.width : static_cast<std::uint32_t>(frame_->width),
-                       .height = is_scaled ? options_.size.height : static_cast<std::uint32_t>(frame_->height),
-                       .colour = {}};
-  wanted.colour = converted_colour(format_.colour, coded, target, wanted.height);
-  picture_ = converter_.convert(*frame_, format_.colour, wanted);
-  if (picture_ == nullptr) {
-    set_fault("libswscale cannot convert " + std::string(name(coded)) + " to " + std::string(info(target).name));
-    return false;
-  }
-  format_.colour = wanted.colour;
-  format_.chroma_location = converted_chroma_location(format_.chroma_location, coded, target);
-  format_.alpha_mode = has_alpha(target) ? format_.alpha_mode : AlphaMode::unspecified;
-  if (!std::exchange(said_conversion_, true) && !options_.pixel_format && !carried(coded)) {
-    log_->info("source pixel format " + std::string(name(coded)) + " is not carried; converted to " +
-               std::string(info(target).name));
-  }
   return true;
 }
 
@@ -337,6 +384,7 @@ bool AvInput::Implementation::rewind() {
     return false;
   }
   fault_.clear();
+  resumes_after_.reset();
   if (seek_to_first()) {
     return true;
   }
@@ -351,6 +399,32 @@ bool AvInput::Implementation::rewind() {
   return true;
 }
 
+/// A recording goes on behind the picture that was read last.
+bool AvInput::Implementation::reopen() {
+  fault_.clear();
+  try {
+    open();
+    read_first();
+  } catch (const Error& error) {
+    fault_ = error.what();
+    is_over_ = true;
+  }
+  return fault_.empty();
+}
+
+std::uint32_t AvInput::Implementation::place_count() const noexcept {
+  const AVCodecContext& decoder = *decoder_;
+  const AVCodecDescriptor* codec = avcodec_descriptor_get(decoder.codec_id);
+  const bool is_intra_only = codec != nullptr && (codec->props & AV_CODEC_PROP_INTRA_ONLY) != 0;
+  constexpr int shown_and_next = 2;
+  // What a decoder keeps nobody tells before it does. Its standards allow sixteen small pictures and fewer large ones.
+  constexpr std::uint64_t small_bytes = 4'000'000;
+  const int references = format_.layout.size_bytes <= small_bytes ? 16 : 8;
+  const int threads = (decoder.active_thread_type & FF_THREAD_FRAME) != 0 ? decoder.thread_count : 0;
+  const int reordered = std::clamp(decoder.has_b_frames, 0, 16);
+  return static_cast<std::uint32_t>(shown_and_next + threads + (is_intra_only ? 0 : references + reordered));
+}
+
 /// Opening again always gets the first picture, but takes time; a seek is used where it leads to the very same one.
 bool AvInput::Implementation::seek_to_first() {
   if (!first_timestamp_ ||
@@ -359,15 +433,11 @@ bool AvInput::Implementation::seek_to_first() {
   }
   avcodec_flush_buffers(decoder_.get());
   const std::int64_t first = *first_timestamp_;
-  is_draining_ = is_over_ = false;
+  is_draining_ = is_over_ = is_lost_ = false;
   frames_this_round_ = 0;
   read_problem_.clear();
   first_is_ready_ = decode_next() == AvRead::frame && frame_->best_effort_timestamp == first;
   return first_is_ready_;
-}
-
-void AvInput::Implementation::copy_to(std::span<std::byte> slot) const noexcept {
-  copy_packed(*picture_, format_.layout, slot.data());
 }
 
 std::string AvInput::Implementation::describe() const {
@@ -390,7 +460,23 @@ std::int64_t AvInput::duration_ns() const noexcept {
   return implementation_->duration_ns_;
 }
 void AvInput::copy_to(std::span<std::byte> slot) const noexcept {
-  implementation_->copy_to(slot);
+  implementation_->presentation_.copy_to(slot);
+}
+void AvInput::set_memory(std::shared_ptr<PictureMemory> memory) {
+  implementation_->buffers_.set_memory(std::move(memory));
+}
+std::optional<PlacedPicture> AvInput::placed() const noexcept {
+  const AVFrame* picture = implementation_->presentation_.unchanged();
+  return picture != nullptr ? implementation_->buffers_.find(*picture, implementation_->format_.layout) : std::nullopt;
+}
+std::uint64_t AvInput::place_bytes() const noexcept {
+  return implementation_->presentation_.unchanged() != nullptr ? implementation_->buffers_.wanted_bytes() : 0;
+}
+std::uint32_t AvInput::place_count() const noexcept {
+  return implementation_->place_count();
+}
+bool AvInput::reopen() {
+  return implementation_->reopen();
 }
 bool AvInput::rewind() {
   return implementation_->rewind();
@@ -402,7 +488,7 @@ const std::string& AvInput::fault() const noexcept {
   return implementation_->fault_;
 }
 std::uint64_t AvInput::error_count() const noexcept {
-  return std::max(implementation_->error_count_, implementation_->complaints_.load());
+  return std::max(implementation_->error_count_, implementation_->owner_.complaints.load());
 }
 std::uint64_t AvInput::frame_count() const noexcept {
   return implementation_->frame_count_;

@@ -2,21 +2,23 @@
 
 extern "C" {
 #include <libavdevice/avdevice.h>
-#include <libavutil/display.h>
 }
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <filesystem>
 #include <mutex>
 #include <optional>
 #include <string_view>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "media/camera_modes.hpp"
+#include "media/picture_buffers.hpp"
 
 namespace framewire::libav {
 
@@ -39,20 +41,7 @@ struct Address {
   std::string url;
   const AVInputFormat* format = nullptr;  // none: libav finds out
   bool is_file = false;
-};
-
-class Dictionary {
- public:
-  Dictionary() = default;
-  ~Dictionary() { av_dict_free(&entries_); }
-  Dictionary(const Dictionary&) = delete;
-  Dictionary& operator=(const Dictionary&) = delete;
-  void set(const char* key, const std::string& value) { av_dict_set(&entries_, key, value.c_str(), 0); }
-  [[nodiscard]] bool has(const char* key) const { return av_dict_get(entries_, key, nullptr, 0) != nullptr; }
-  [[nodiscard]] AVDictionary** get() noexcept { return &entries_; }
-
- private:
-  AVDictionary* entries_ = nullptr;
+  bool is_fifo = false;
 };
 
 bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
@@ -86,20 +75,29 @@ std::optional<std::pair<std::string, std::string>> split_prefix(const std::strin
   return std::pair{name.substr(0, colon), name.substr(colon + 1)};
 }
 
-/// A file of that name comes first, then a protocol ("rtsp://…" although there is a format rtsp too), then an input
-/// format.
-Address find_address(const std::string& name) {
+bool exists(const std::string& name) {
+  std::error_code ignored;
+  return std::filesystem::exists(name, ignored);
+}
+
+Address file_address(const std::string& name, const AVInputFormat* format = nullptr) {
   std::error_code ignored;
   const std::filesystem::file_status status = std::filesystem::status(name, ignored);
   if (std::filesystem::is_directory(status)) {
     throw Error::failed("cannot open " + quote(name) + ": it is a directory; name a file in it");
   }
-  if (std::filesystem::exists(status)) {
-    return {"file:" + name, nullptr, true};
+  return {"file:" + name, format, true, std::filesystem::is_fifo(status)};
+}
+
+/// A file of that name comes first, then a protocol ("rtsp://…" although there is a format rtsp too), then an input
+/// format.
+Address find_address(const std::string& name) {
+  if (exists(name)) {
+    return file_address(name);
   }
   const auto prefix = split_prefix(name);
   if (!prefix) {
-    return {"file:" + name, nullptr, true};
+    return file_address(name);
   }
   const bool is_url = prefix->second.starts_with("//");
   if (is_url || !protocol_of(name).empty()) {
@@ -118,7 +116,55 @@ Address find_address(const std::string& name) {
                      "a URL, or a device as in v4l2:/dev/video0, x11grab::0 or lavfi:testsrc2");
 }
 
+/// The same where the format is said. Those that open no file, as devices, take the name as it is.
+Address find_address(const AvInputOptions& options) {
+  if (options.format.empty()) {
+    return find_address(options.name);
+  }
+  const AVInputFormat* format = av_find_input_format(options.format.c_str());
+  if (format == nullptr) {
+    throw Error::usage("--input-format is " + quote(options.format) +
+                       ", which is no input format or device of this libav; ffmpeg -formats and ffmpeg -devices list "
+                       "them");
+  }
+  const bool is_url = !exists(options.name) && split_prefix(options.name) && !protocol_of(options.name).empty();
+  const bool opens_no_file = (format->flags & AVFMT_NOFILE) != 0;
+  return opens_no_file || is_url ? Address{options.name, format} : file_address(options.name, format);
+}
+
+bool is_camera(const Address& address) {
+  return address.format != nullptr && std::string_view(address.format->name).find("v4l2") != std::string_view::npos;
+}
+
+/// Left alone a camera gives what it was last used with, often 640x480.
+void choose_camera_mode(const AvInputOptions& options, const Address& address, Dictionary& dictionary) {
+  const std::vector<CameraMode> modes = camera_modes(address.url);
+  const CameraMode* mode = choose_camera_mode(modes, options.frames_per_s);
+  if (mode == nullptr) {
+    return;
+  }
+  dictionary.set("video_size", std::to_string(mode->size.width) + "x" + std::to_string(mode->size.height));
+  dictionary.set("input_format", mode->format);
+  if (mode->frames_per_s > 0 && options.frames_per_s == 0) {
+    constexpr double most_frames_per_s = 60;
+    dictionary.set("framerate", std::to_string(std::min(mode->frames_per_s, most_frames_per_s)));
+  }
+}
+
+bool has_option(const AvInputOptions& options, std::string_view key) {
+  return std::ranges::any_of(options.options, [&](const auto& option) { return option.first == key; });
+}
+
 void set_options(const AvInputOptions& options, const Address& address, Dictionary& dictionary) {
+  if (is_camera(address) && options.size.width == 0 && !has_option(options, "video_size") &&
+      !has_option(options, "input_format")) {
+    choose_camera_mode(options, address, dictionary);
+  }
+  if (is_one_of(protocol_of(address.url), {"http", "https"})) {
+    // A file goes on where it was cut off. What has no end is opened anew instead (AvRead::lost).
+    dictionary.set("reconnect", "1");
+    dictionary.set("reconnect_delay_max", "4");
+  }
   if (options.size.width != 0) {
     dictionary.set("video_size", std::to_string(options.size.width) + "x" + std::to_string(options.size.height));
   }
@@ -129,6 +175,20 @@ void set_options(const AvInputOptions& options, const Address& address, Dictiona
   if (options.pixel_format && (address.format == nullptr || !is_device(*address.format))) {
     dictionary.set("pixel_format", std::string(info(*options.pixel_format).name));
   }
+  for (const auto& [key, value] : options.options) {
+    dictionary.set(key, value);
+  }
+}
+
+/// Of the options that were asked for, those that are still in `dictionary`.
+Dictionary unused_options(const AvInputOptions& options, const Dictionary& dictionary) {
+  Dictionary unused;
+  for (const auto& [key, value] : options.options) {
+    if (dictionary.has(key)) {
+      unused.set(key, value);
+    }
+  }
+  return unused;
 }
 
 Error open_error(const AvInputOptions& options, const Address& address, const Interrupt& interrupt,
@@ -173,6 +233,8 @@ void classify(const Address& address, OpenedInput& input) {
                   is_one_of(protocol, {"udp", "udplite", "rtp", "srtp", "srt", "rist", "rtmp", "rtmps", "rtmpt",
                                        "rtmpe", "mmsh", "mmst"}) ||
                   (input.is_network && has_no_end);
+  // http says itself where its data end; elsewhere a server that dies looks like one that is done.
+  input.ends_by_closing = input.is_network && input.is_live && !is_one_of(protocol, {"http", "https", "ftp", "sftp"});
 }
 
 }  // namespace
@@ -184,32 +246,42 @@ bool Interrupt::is_late() const noexcept {
 
 int Interrupt::check(void* self) noexcept {
   const auto* interrupt = static_cast<const Interrupt*>(self);
-  return interrupt->is_late() || interrupt->is_cancelled() ? 1 : 0;
+  return interrupt->is_asked() ? 1 : 0;
 }
 
-OpenedInput open_input(const AvInputOptions& options, Interrupt& interrupt) {
+OpenedInput open_input(const AvInputOptions& options, Interrupt& interrupt, Log& log) {
   prepare_input();
-  const Address address = find_address(options.name);
+  const Address address = find_address(options);
   Dictionary dictionary;
   set_options(options, address, dictionary);
   const bool asked_for_rate = dictionary.has("framerate");
+  OpenedInput input;
+  if (address.is_fifo) {
+    input.fifo = std::make_unique<FifoInput>(options.name, interrupt);
+    log.info(quote(options.name, 200) + " is a named pipe; it begins when somebody writes into it");
+  }
   AVFormatContext* raw = avformat_alloc_context();
   if (raw == nullptr) {
     throw Error::failed("out of memory for opening " + quote(options.name));
   }
   raw->interrupt_callback = interrupt.callback();
-  if (address.format != nullptr && std::string_view(address.format->name).find("v4l2") != std::string_view::npos) {
+  if (input.fifo) {
+    raw->pb = input.fifo->context();
+    raw->flags |= AVFMT_FLAG_CUSTOM_IO;
+  }
+  if (is_camera(address)) {
     raw->flags |=
         AVFMT_FLAG_NONBLOCK;  // a camera that stalls would keep us in the driver, where no interrupt is looked at
   }
-  interrupt.set_deadline_ns(monotonic_ns() + open_limit_ns);
+  // For the writer of a pipe whoever named it waits as long as it takes.
+  interrupt.set_deadline_ns(address.is_fifo ? 0 : monotonic_ns() + open_limit_ns);
   Messages messages;
   int code = avformat_open_input(&raw, address.url.c_str(), address.format, dictionary.get());
   if (code < 0) {
     throw open_error(options, address, interrupt, messages, code);
   }
-  OpenedInput input;
   input.context.reset(raw);
+  input.unused_options = unused_options(options, dictionary);
   code = avformat_find_stream_info(raw, nullptr);
   if (code < 0 || interrupt.is_cancelled()) {
     throw open_error(options, address, interrupt, messages, code);
@@ -220,22 +292,36 @@ OpenedInput open_input(const AvInputOptions& options, Interrupt& interrupt) {
   return input;
 }
 
-int rotation_degrees(const AVStream& stream) noexcept {
-  const std::uint8_t* matrix = nullptr;
-#if LIBAVFORMAT_VERSION_INT >= AV_VERSION_INT(60, 15, 100)  // FFmpeg 6.1 moved it
-  const AVCodecParameters& parameters = *stream.codecpar;
-  const AVPacketSideData* data =
-      av_packet_side_data_get(parameters.coded_side_data, parameters.nb_coded_side_data, AV_PKT_DATA_DISPLAYMATRIX);
-  matrix = data != nullptr ? data->data : nullptr;
-#else
-  matrix = av_stream_get_side_data(&stream, AV_PKT_DATA_DISPLAYMATRIX, nullptr);
-#endif
-  const double degrees = matrix != nullptr ? av_display_rotation_get(reinterpret_cast<const std::int32_t*>(matrix)) : 0;
-  return std::isnan(degrees) ? 0 : static_cast<int>(std::lround(degrees));
+namespace {
+
+/// The names in a dictionary, between quotation marks.
+std::string names_in(Dictionary& dictionary) {
+  std::string names;
+  const AVDictionaryEntry* entry = nullptr;
+  while ((entry = av_dict_get(*dictionary.get(), "", entry, AV_DICT_IGNORE_SUFFIX)) != nullptr) {
+    names += (names.empty() ? "" : " and ") + quote(entry->key);
+  }
+  return names;
 }
 
-CodecContext open_decoder(const std::string& name, const AVStream& stream, bool is_live,
-                          std::atomic<std::uint64_t>& complaints) {
+void choose_threads(AVCodecContext& decoder, const AVStream& stream, bool is_live) {
+  decoder.thread_count = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 16U));
+  if (is_live) {
+    // Frame threads hold one picture back for each thread, which a live picture should not suffer. Beyond HD one thread
+    // is too slow for most codecs, and a few of them are the lesser evil.
+    constexpr int hd_pixels = 1920 * 1088;
+    constexpr int live_threads = 4;
+    const bool is_beyond_hd =
+        stream.codecpar->width > 0 && stream.codecpar->height > hd_pixels / stream.codecpar->width;
+    decoder.thread_type = is_beyond_hd ? decoder.thread_type : FF_THREAD_SLICE;
+    decoder.thread_count = std::min(decoder.thread_count, live_threads);
+    decoder.flags |= AV_CODEC_FLAG_LOW_DELAY;
+  }
+}
+
+}  // namespace
+
+CodecContext open_decoder(const std::string& name, const AVStream& stream, OpenedInput& input, DecoderOwner& owner) {
   const std::string codec_name = avcodec_get_name(stream.codecpar->codec_id);
   const AVCodec* codec = avcodec_find_decoder(stream.codecpar->codec_id);
   if (codec == nullptr) {
@@ -246,24 +332,19 @@ CodecContext open_decoder(const std::string& name, const AVStream& stream, bool 
   if (!decoder || avcodec_parameters_to_context(decoder.get(), stream.codecpar) < 0) {
     throw Error::failed("out of memory for decoding " + quote(name));
   }
-  count_errors(*decoder, complaints);
+  decoder->opaque = &owner;
   decoder->pkt_timebase = stream.time_base;
-  decoder->thread_count = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 16U));
-  if (is_live) {
-    // Frame threads hold one picture back for each thread, which a live picture should not suffer. Beyond HD one thread
-    // is too slow for most codecs, and a few of them are the lesser evil.
-    constexpr int hd_pixels = 1920 * 1088;
-    constexpr int live_threads = 4;
-    const bool is_beyond_hd =
-        stream.codecpar->width > 0 && stream.codecpar->height > hd_pixels / stream.codecpar->width;
-    decoder->thread_type = is_beyond_hd ? decoder->thread_type : FF_THREAD_SLICE;
-    decoder->thread_count = std::min(decoder->thread_count, live_threads);
-    decoder->flags |= AV_CODEC_FLAG_LOW_DELAY;
-  }
+  choose_threads(*decoder, stream, input.is_live);
+  PictureBuffers::attach(*decoder);
   Messages messages;
-  if (const int code = avcodec_open2(decoder.get(), codec, nullptr); code < 0) {
+  if (const int code = avcodec_open2(decoder.get(), codec, input.unused_options.get()); code < 0) {
     throw Error::failed("cannot play " + quote(name) + ": its " + codec_name + " stream cannot be decoded (" +
                         messages.reason(code) + ")");
+  }
+  if (const std::string unused = names_in(input.unused_options); !unused.empty()) {
+    throw Error::usage("--input-option gives " + unused + ", which neither the input format " +
+                       input.context->iformat->name + " of " + quote(name, 200) + " nor its protocol nor the decoder " +
+                       codec->name + " knows; ffmpeg -h demuxer=NAME, protocol=NAME and decoder=NAME list their options");
   }
   return decoder;
 }

@@ -4,8 +4,11 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <string>
 
 #include "media/av_input.hpp"
+#include "media/fifo_input.hpp"
 #include "media/libav.hpp"
 
 namespace framewire::libav {
@@ -23,6 +26,8 @@ class Interrupt {
 
   [[nodiscard]] bool is_cancelled() const { return is_cancelled_ && is_cancelled_(); }
   [[nodiscard]] bool is_late() const noexcept;
+  /// Either of them.
+  [[nodiscard]] bool is_asked() const { return is_late() || is_cancelled(); }
 
  private:
   static int check(void* self) noexcept;
@@ -32,26 +37,25 @@ class Interrupt {
 };
 
 struct OpenedInput {
+  std::unique_ptr<FifoInput> fifo;  // what `context` reads, if that is a named pipe
   FormatContext context;
+  Dictionary unused_options;  // of AvInputOptions::options: neither the format nor a protocol knows them
   bool is_device = false;  // a camera, a screen
   bool is_live = false;    // nobody can make it wait: devices, rtsp, udp …
   bool is_network = false;
+  bool ends_by_closing = false;  // a connection without an end of its own: that it is closed may be a loss
   bool takes_frame_rate =
       false;  // the frame rate asked for is the device's or the format's own business, and was set there
 };
 
 /// Opens and probes. Throws Error: one sentence that names the source, what is wrong, and the way out.
-OpenedInput open_input(const AvInputOptions& options, Interrupt& interrupt);
+OpenedInput open_input(const AvInputOptions& options, Interrupt& interrupt, Log& log);
 
 /// The number of the best video stream; all others are passed over from now on. Throws Error where there is none.
 int find_video(const std::string& name, AVFormatContext& context);
 
-/// By how many degrees the file asks to have its pictures turned, to the left; 0 for nearly all.
-int rotation_degrees(const AVStream& stream) noexcept;
-
-/// A decoder for `stream`, with threads as suit it. It counts what it logs in `complaints`, which outlives it. Throws
-/// Error.
-CodecContext open_decoder(const std::string& name, const AVStream& stream, bool is_live,
-                          std::atomic<std::uint64_t>& complaints);
+/// A decoder for `stream`, with threads as suit it, and the options that `input` had no use for; whoever else has none
+/// either is an Error (usage). `owner` outlives it. Throws Error.
+CodecContext open_decoder(const std::string& name, const AVStream& stream, OpenedInput& input, DecoderOwner& owner);
 
 }  // namespace framewire::libav

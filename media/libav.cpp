@@ -21,7 +21,8 @@ std::atomic<std::uint64_t>* counter_of(void* object) noexcept {
   if (object == nullptr || *static_cast<const AVClass**>(object) != avcodec_get_class()) {
     return nullptr;
   }
-  return static_cast<std::atomic<std::uint64_t>*>(static_cast<AVCodecContext*>(object)->opaque);
+  auto* owner = static_cast<DecoderOwner*>(static_cast<AVCodecContext*>(object)->opaque);
+  return owner != nullptr ? &owner->complaints : nullptr;
 }
 
 }  // namespace
@@ -51,10 +52,6 @@ std::string error_text(int code) {
   std::array<char, AV_ERROR_MAX_STRING_SIZE> text{};
   av_strerror(code, text.data(), text.size());
   return text.data();
-}
-
-void count_errors(AVCodecContext& decoder, std::atomic<std::uint64_t>& count) noexcept {
-  decoder.opaque = &count;
 }
 
 Messages::Messages() noexcept {

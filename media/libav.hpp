@@ -15,6 +15,7 @@ extern "C" {
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace framewire::libav {
 
@@ -42,9 +43,36 @@ void prepare();
 /// libav's own text for an error code, without a full stop.
 std::string error_text(int code);
 
-/// Counts the errors that a decoder logs from whichever of its threads: some conceal damage and report it in no other
-/// way. `count` outlives the decoder; set before it is opened.
-void count_errors(AVCodecContext& decoder, std::atomic<std::uint64_t>& count) noexcept;
+class PictureBuffers;
+
+/// What a decoder has as its `opaque`, and outlives it.
+struct DecoderOwner {
+  /// The errors that it logged from whichever of its threads: some conceal damage and report it in no other way.
+  std::atomic<std::uint64_t> complaints = 0;
+  PictureBuffers* buffers = nullptr;
+};
+
+/// Owner of an AVDictionary: options by name.
+class Dictionary {
+ public:
+  Dictionary() = default;
+  ~Dictionary() { av_dict_free(&entries_); }
+  Dictionary(Dictionary&& other) noexcept : entries_(std::exchange(other.entries_, nullptr)) {}
+  Dictionary& operator=(Dictionary&& other) noexcept {
+    std::swap(entries_, other.entries_);
+    return *this;
+  }
+  Dictionary(const Dictionary&) = delete;
+  Dictionary& operator=(const Dictionary&) = delete;
+  void set(const std::string& key, const std::string& value) { av_dict_set(&entries_, key.c_str(), value.c_str(), 0); }
+  [[nodiscard]] bool has(const std::string& key) const {
+    return av_dict_get(entries_, key.c_str(), nullptr, AV_DICT_MATCH_CASE) != nullptr;
+  }
+  [[nodiscard]] AVDictionary** get() noexcept { return &entries_; }
+
+ private:
+  AVDictionary* entries_ = nullptr;
+};
 
 /// Collects the errors that libav logs on this thread while the object lives; they say more than error codes do ("moov
 /// atom not found"). One at a time per thread.

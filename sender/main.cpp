@@ -1,10 +1,13 @@
 #include <cstdio>
+#include <optional>
 
+#include "base/error.hpp"
 #include "base/log.hpp"
 #include "command/interruption.hpp"
 #include "command/run_program.hpp"
 #include "sender/options.hpp"
 #include "sender/program.hpp"
+#include "sender/statistics.hpp"
 
 int main(int argc, char** argv) {
   using namespace framewire;
@@ -15,6 +18,20 @@ int main(int argc, char** argv) {
     }
     Log log(stderr, "framewire-send", options->common.is_verbose);
     Interruption interruption;  // before any thread
-    return SenderProgram(*options, interruption, log).run();
+    std::optional<SenderProgram> program;
+    try {
+      program.emplace(*options, interruption, log);
+    } catch (const Error& error) {
+      if (!interruption.is_requested() || error.status() == ExitStatus::usage) {
+        throw;
+      }
+      // A source that waits for a network, a device or the writer of a pipe: nothing has failed.
+      log.info(error.what());
+      if (options->common.stats_file) {
+        write_stats_file(*options->common.stats_file, sender_statistics_json({}, 0, {}));
+      }
+      return ExitStatus::ok;
+    }
+    return program->run();
   });
 }

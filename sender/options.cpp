@@ -3,10 +3,12 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "sender/sources/gl/scene.hpp"
+#include "sender/source_factory.hpp"
+#include "sender/stream_names.hpp"
 #include "transport/control/address.hpp"
 #include "transport/pool.hpp"
 
@@ -14,21 +16,20 @@ namespace framewire {
 
 namespace {
 
-constexpr const char* description =
-    "Sends frames to viewers: a scene, a film, a device, a pattern or standard input\n"
-    "Frames go without a copy to viewers on this machine, and uncompressed to others. Sound is not sent.\n\n"
-    "SOURCE is one of:\n"
-    "  gl:NAME                   a scene that is built in: aurora, orbit or waves; gl: is the default one\n"
-    "  gl:FILE.frag              a fragment shader in the manner of Shadertoy\n"
-    "  pattern, pattern:stamped  test frames: colour bars that carry marks, or stamps for tests\n"
-    "  -                         y4m on standard input, or raw frames with --size and --pix-fmt\n"
-    "  anything FFmpeg opens     a file, a URL, v4l2:/dev/video0, x11grab::0, lavfi:testsrc2\n";
+std::string description() {
+  return "Sends frames to viewers: a scene, a film, a device, a pattern or standard input\n"
+         "Frames go without a copy to viewers on this machine, and uncompressed to others. Sound is not sent.\n\n"
+         "SOURCE is one of:\n" +
+         source_help();
+}
 
 constexpr const char* examples =
     "Examples:\n"
     "  framewire send gl:                                 the default scene at 3840x2160 and 60 fps, for viewers on "
     "this machine\n"
     "  framewire send --loop film.mkv                     a film, again and again\n"
+    "  framewire send --input-option rtsp_transport=tcp rtsp://camera/live  a camera on the network; what FFmpeg's "
+    "-rtsp_transport tcp says\n"
     "  framewire send --to box:5290 gl:orbit              dial a viewer that waits with framewire view --listen "
     "'*:5290'\n"
     "  ffmpeg -i film.mkv -f yuv4mpegpipe - | framewire send -  whatever another program decodes\n"
@@ -37,15 +38,6 @@ constexpr const char* examples =
     "  1  failed\n"
     "  2  the command line is wrong\n"
     "  3  refused: by the viewer, or for want of a key\n";
-
-/// What completes a SOURCE.
-std::string source_choices() {
-  std::string names = "gl:|pattern|pattern:stamped|-|FILE|v4l2:/dev/video0|x11grab::0|lavfi:testsrc2";
-  for (const std::string_view scene : scene_names()) {
-    names += "|gl:" + std::string(scene);
-  }
-  return names;
-}
 
 /// "yuv420p|nv12|…".
 std::string pixel_format_choices() {
@@ -58,7 +50,8 @@ std::string pixel_format_choices() {
 
 struct Words {
   CommonWords common;
-  std::vector<std::string> sources;
+  std::vector<std::string> sources, names, input_options;
+  std::string input_format, start, retry;
   std::string listen, to, size, fps, pixel_format, delivery, slots, viewers;
   bool loop = false;
   bool allows_pull = false;
@@ -87,6 +80,19 @@ void describe_options(CLI::App& app, Words& words) {
                "let viewers with --pull read frames from this memory over RDMA, beside --viewers");
   app.add_flag("--loop", words.loop, "start files again at their end");
   app.add_flag("--no-pace", words.no_pace, "as fast as it goes, not by timestamps");
+  app.add_option("--name", words.names, "of the stream, for each SOURCE in turn (of the file, the scene, the device)")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  app.add_option("-f,--input-format", words.input_format, "what libav takes the input for, as ffmpeg -f (it looks)")
+      ->type_name("FORMAT");
+  app.add_option("--input-option", words.input_options,
+                 "for libav's format, protocol or decoder, as ffmpeg -KEY VALUE; again for another one")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  app.add_option("--start", words.start, "where to begin in a recording: 90, 1m or 1:02:03.5 (its beginning)")
+      ->type_name("TIME");
+  app.add_option("--retry", words.retry, "how long to look for a network's input that was lost (for ever)")
+      ->type_name("TIME");
   add_endpoint_options(app, words.common);
   add_run_options(app, words.common);
   app.footer(examples);
@@ -101,8 +107,75 @@ double read_rate(const std::string& text) {
   return rate;
 }
 
+/// "90", "1m", "2:03.5", "1:02:03".
+std::int64_t read_start(const std::string& text) {
+  if (text == "0") {
+    return 0;
+  }
+  if (text.find(':') == std::string::npos) {
+    return parse_duration_ns(text, "--start");
+  }
+  double total_s = 0;
+  int parts = 0;
+  for (std::size_t from = 0; from <= text.size(); ++parts) {
+    const std::size_t to = std::min(text.find(':', from), text.size());
+    double number = -1;
+    const auto [end, error] = std::from_chars(text.data() + from, text.data() + to, number);
+    const bool is_last = to == text.size();
+    if (error != std::errc{} || end != text.data() + to || !(number >= 0) || parts > 2 || (parts > 0 && number >= 60) ||
+        number > 100'000 || (!is_last && number != std::floor(number))) {
+      throw Error::usage("--start is " + quote(text) + "; it takes a time as in 90, 2.5s, 3m, 2:03.5 or 1:02:03");
+    }
+    total_s = total_s * 60 + number;
+    from = to + 1;
+  }
+  return std::llround(total_s * 1e9);
+}
+
+/// What is for libav alone.
+void read_input_words(const Words& words, SourceOptions& common) {
+  for (const std::string& option : words.input_options) {
+    const std::size_t equals = option.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      throw Error::usage("--input-option is " + quote(option) + "; it takes KEY=VALUE, as in rtsp_transport=tcp");
+    }
+    common.input_options.emplace_back(option.substr(0, equals), option.substr(equals + 1));
+  }
+  common.input_format = words.input_format;
+  common.start_ns = words.start.empty() ? 0 : read_start(words.start);
+  if (!words.retry.empty()) {
+    common.retry_ns = words.retry == "0" ? 0 : parse_duration_ns(words.retry, "--retry");
+  }
+  const char* option = !words.input_options.empty() ? "--input-option"
+                       : !words.input_format.empty() ? "--input-format"
+                       : !words.start.empty()        ? "--start"
+                       : !words.retry.empty()        ? "--retry"
+                                                     : nullptr;
+  if (option != nullptr && std::ranges::none_of(words.sources, is_libav_source)) {
+    throw Error::usage(std::string(option) + " is for files, URLs and devices, and no SOURCE is one; leave it away");
+  }
+}
+
+void name_streams(const Words& words, SenderOptions& options) {
+  if (words.names.size() > words.sources.size()) {
+    throw Error::usage("--name was given " + std::to_string(words.names.size()) + " times for " +
+                       std::to_string(words.sources.size()) +
+                       (words.sources.size() == 1 ? " SOURCE" : " SOURCEs") + "; each SOURCE takes one, in turn");
+  }
+  std::vector<StreamNaming> namings;
+  for (std::size_t i = 0; i < options.sources.size(); ++i) {
+    const SourceOptions& source = options.sources[i];
+    namings.push_back({i < words.names.size() ? words.names[i] : "", suggested_stream_name(source)});
+  }
+  const std::vector<std::string> names = stream_names(namings);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    options.sources[i].stream_name = names[i];
+  }
+}
+
 void read_source_words(const Words& words, SenderOptions& options) {
   SourceOptions common;
+  read_input_words(words, common);
   if (words.size == "auto") {
     options.size_is_auto = true;
   } else if (!words.size.empty()) {
@@ -125,6 +198,7 @@ void read_source_words(const Words& words, SenderOptions& options) {
     options.sources.push_back(common);
     options.sources.back().name = name;
   }
+  name_streams(words, options);
 }
 
 void read_endpoint(const Words& words, SenderOptions& options) {
@@ -154,7 +228,7 @@ void check_pool_size(const SenderOptions& options) {
 }  // namespace
 
 std::optional<SenderOptions> parse_sender_options(int argc, const char* const* argv) {
-  CLI::App app{description, "framewire-send"};
+  CLI::App app{description(), "framewire-send"};
   Words words;
   describe_options(app, words);
   if (!parse_command_line(app, argc, argv)) {

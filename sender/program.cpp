@@ -66,7 +66,7 @@ void SenderProgram::open_source(const SourceOptions& source, std::uint32_t numbe
     fit_to_machine(sized, log_);
   }
   running->source = make_source(sized, log_, [this] { return interruption_.is_requested(); });
-  running->stream = std::make_unique<Stream>(StreamOptions{.name = stream_name(source.name),
+  running->stream = std::make_unique<Stream>(StreamOptions{.name = source.stream_name,
                                                            .number = number,
                                                            .delivery = options_.delivery.value_or(Delivery::latest),
                                                            .slots_per_viewer = options_.slots_per_viewer,
@@ -74,13 +74,7 @@ void SenderProgram::open_source(const SourceOptions& source, std::uint32_t numbe
                                                            .max_frames = options_.common.max_frames,
                                                            .max_duration_ns = options_.common.max_duration_ns,
                                                            .allows_pull = options_.allows_pull});
-  const std::string& name = running->stream->options().name;
-  const bool is_taken =
-      std::ranges::any_of(running_, [&](const auto& other) { return other->stream->options().name == name; });
-  if (is_taken) {
-    throw Error::usage("two sources make a stream of the name '" + name + "'; viewers could not tell them apart");
-  }
-  log_.info("stream " + name + ": " + running->source->describe());
+  log_.info("stream " + source.stream_name + ": " + running->source->describe());
   running_.push_back(std::move(running));
 }
 
@@ -189,11 +183,15 @@ ExitStatus SenderProgram::finish() {
 void SenderProgram::summarise(const std::vector<SessionReport>& reports) {
   for (const auto& running : running_) {
     const Stream& stream = *running->stream;
-    log_.info(fmt::format("stream {}: {} frames in {:.1f} s{}", stream.options().name, stream.frames_produced(),
-                          static_cast<double>(stream.produced_over_ns()) / 1e9,
-                          stream.frames_dropped_at_source() == 0
-                              ? std::string()
-                              : fmt::format(", {} dropped at the source", stream.frames_dropped_at_source())));
+    std::string line = fmt::format("stream {}: {} frames in {:.1f} s", stream.options().name, stream.frames_produced(),
+                                   static_cast<double>(stream.produced_over_ns()) / 1e9);
+    if (stream.frames_dropped_at_source() != 0) {
+      line += fmt::format(", {} dropped at the source", stream.frames_dropped_at_source());
+    }
+    if (const std::uint64_t losses = running->source->losses(); losses != 0) {
+      line += fmt::format(", its input was lost {} time{}", losses, losses == 1 ? "" : "s");
+    }
+    log_.info(line);
   }
   for (const SessionReport& report : reports) {
     log_.info(describe(report));
@@ -202,10 +200,12 @@ void SenderProgram::summarise(const std::vector<SessionReport>& reports) {
 
 std::string SenderProgram::statistics_json(const std::vector<SessionReport>& reports) const {
   std::vector<const Stream*> streams;
+  std::uint64_t losses = 0;
   for (const auto& running : running_) {
     streams.push_back(running->stream.get());
+    losses += running->source->losses();
   }
-  return sender_statistics_json(streams, reports);
+  return sender_statistics_json(streams, losses, reports);
 }
 
 }  // namespace framewire

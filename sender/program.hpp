@@ -19,7 +19,7 @@ namespace framewire {
 /// Main thread: owns everything. Each source runs on a thread of its own ("fw-source").
 class SenderProgram {
  public:
-  /// Opens the sources. Throws Error.
+  /// Opens the sources. Throws Error, also where it is interrupted meanwhile.
   SenderProgram(const SenderOptions& options, Interruption& interruption, Log& log);
   ~SenderProgram();
   SenderProgram(const SenderProgram&) = delete;

@@ -1,8 +1,11 @@
 // Where frames come from.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "transport/stream.hpp"
 
@@ -21,6 +24,9 @@ class Source {
   /// Begins epochs and claims, fills and publishes slots until claim() says stop or the input ends. Throws Error when
   /// the input breaks: what was published before still goes out.
   virtual void run(Stream& stream) = 0;
+
+  /// How often its input was lost so far; each time it looked for it again. Any thread.
+  [[nodiscard]] virtual std::uint64_t losses() const noexcept { return 0; }
 };
 
 /// What the command line says of a source.
@@ -32,6 +38,13 @@ struct SourceOptions {
   std::optional<PixelFormat> pixel_format;  // --pix-fmt
   bool loop = false;                        // --loop
   bool realtime = true;                     // pace by timestamps; off under --delivery every with --no-pace
+  std::string stream_name{};                // --name; empty: as sender/stream_names.hpp has it
+
+  // Of what libav opens.
+  std::vector<std::pair<std::string, std::string>> input_options{};  // --input-option
+  std::string input_format{};                                        // --input-format
+  std::int64_t start_ns = 0;                                         // --start
+  std::int64_t retry_ns = INT64_MAX;                                 // --retry; INT64_MAX: for ever
 };
 
 }  // namespace framewire

@@ -2,43 +2,42 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
+#include <string_view>
 
 #include "sender/sources/gl/gl_source.hpp"
+#include "sender/sources/gl/scene.hpp"
 #include "sender/sources/media/av_source.hpp"
 #include "sender/sources/media/pattern_source.hpp"
 #include "sender/sources/media/stdin_source.hpp"
+#include "sender/stream_names.hpp"
 
 namespace framewire {
 
 namespace {
 
+using IsCancelled = std::function<bool()>;
+
 bool is_gl(const std::string& name) {
   return name.starts_with("gl:");
 }
-bool is_pattern(const std::string& name) {
-  return name == "pattern" || name.starts_with("pattern:");
+
+std::string gl_choices() {
+  std::string names = "gl:";
+  for (const std::string_view scene : scene_names()) {
+    names += "|gl:" + std::string(scene);
+  }
+  return names;
 }
 
-}  // namespace
-
-std::unique_ptr<Source> make_source(const SourceOptions& options, Log& log, const std::function<bool()>& is_cancelled) {
-  if (is_gl(options.name)) {
-    return std::make_unique<GlSource>(options);
-  }
-  if (is_pattern(options.name)) {
-    return std::make_unique<PatternSource>(options);
-  }
-  if (options.name == "-") {
-    return std::make_unique<StdinSource>(options);
-  }
-  return std::make_unique<AvSource>(options, log, is_cancelled);
+std::string gl_stream_name(const SourceOptions& options) {
+  const std::string scene = options.name.substr(3);
+  return scene.empty() ? std::string(scene_names().front()) : std::filesystem::path(scene).stem().string();
 }
 
-void fit_to_machine(SourceOptions& options, Log& log) {
-  if (!is_gl(options.name)) {
-    return;
-  }
+void fit_gl(SourceOptions& options, Log& log) {
   const Size size = GlSource::largest_size_that_keeps_rate(options);
   options.width = size.width;
   options.height = size.height;
@@ -46,16 +45,89 @@ void fit_to_machine(SourceOptions& options, Log& log) {
                        size.width, size.height, options.name));
 }
 
-std::string stream_name(const std::string& source) {
-  if (source == "-") {
-    return "stdin";
+struct SourceKind {
+  std::string_view help;  // lines of --help: what it is called, and behind two spaces what it is
+  std::string (*choices)();
+  bool (*is_meant_by)(const std::string& name);
+  std::unique_ptr<Source> (*make)(const SourceOptions& options, Log& log, const IsCancelled& is_cancelled);
+  std::string (*stream_name)(const SourceOptions& options);
+  void (*fit)(SourceOptions& options, Log& log) = nullptr;  // --size auto; none: it has a size of its own
+};
+
+/// The first that is meant by a name makes its source.
+constexpr std::array kinds = {
+    SourceKind{.help = "  gl:NAME                   a scene that is built in: aurora, orbit or waves; gl: is the default "
+                       "one\n"
+                       "  gl:FILE.frag              a fragment shader in the manner of Shadertoy\n",
+               .choices = gl_choices,
+               .is_meant_by = is_gl,
+               .make = [](const SourceOptions& options, Log&, const IsCancelled&) -> std::unique_ptr<Source> {
+                 return std::make_unique<GlSource>(options);
+               },
+               .stream_name = gl_stream_name,
+               .fit = fit_gl},
+    SourceKind{.help = "  pattern, pattern:stamped  test frames: colour bars that carry marks, or stamps for tests\n",
+               .choices = [] { return std::string("pattern|pattern:stamped"); },
+               .is_meant_by = [](const std::string& name) { return name == "pattern" || name.starts_with("pattern:"); },
+               .make = [](const SourceOptions& options, Log&, const IsCancelled&) -> std::unique_ptr<Source> {
+                 return std::make_unique<PatternSource>(options);
+               },
+               .stream_name = [](const SourceOptions& options) { return options.name; }},
+    SourceKind{.help = "  -                         y4m on standard input, or raw frames with --size and --pix-fmt\n",
+               .choices = [] { return std::string("-"); },
+               .is_meant_by = [](const std::string& name) { return name == "-"; },
+               .make = [](const SourceOptions& options, Log&, const IsCancelled&) -> std::unique_ptr<Source> {
+                 return std::make_unique<StdinSource>(options);
+               },
+               .stream_name = [](const SourceOptions&) { return std::string("stdin"); }},
+    SourceKind{.help = "  anything FFmpeg opens     a file, a URL, v4l2:/dev/video0, x11grab::0, lavfi:testsrc2\n",
+               .choices = [] { return std::string("FILE|v4l2:/dev/video0|x11grab::0|lavfi:testsrc2"); },
+               .is_meant_by = [](const std::string&) { return true; },
+               .make = [](const SourceOptions& options, Log& log, const IsCancelled& is_cancelled)
+                   -> std::unique_ptr<Source> { return std::make_unique<AvSource>(options, log, is_cancelled); },
+               .stream_name = [](const SourceOptions& options) {
+                 return media_stream_name(options.name, options.input_format);
+               }},
+};
+
+const SourceKind& kind_of(const std::string& name) {
+  return *std::ranges::find_if(kinds, [&](const SourceKind& kind) { return kind.is_meant_by(name); });
+}
+
+}  // namespace
+
+std::unique_ptr<Source> make_source(const SourceOptions& options, Log& log, const IsCancelled& is_cancelled) {
+  return kind_of(options.name).make(options, log, is_cancelled);
+}
+
+void fit_to_machine(SourceOptions& options, Log& log) {
+  if (const auto fit = kind_of(options.name).fit; fit != nullptr) {
+    fit(options, log);
   }
-  if (is_gl(source)) {
-    const std::string scene = source.substr(3);
-    return scene.empty() ? "gl" : std::filesystem::path(scene).filename().string();
+}
+
+bool is_libav_source(const std::string& source) {
+  return &kind_of(source) == &kinds.back();
+}
+
+std::string suggested_stream_name(const SourceOptions& options) {
+  return kind_of(options.name).stream_name(options);
+}
+
+std::string source_help() {
+  std::string text;
+  for (const SourceKind& kind : kinds) {
+    text += kind.help;
   }
-  const std::string file = std::filesystem::path(source).filename().string();
-  return file.empty() ? source : file;
+  return text;
+}
+
+std::string source_choices() {
+  std::string names;
+  for (const SourceKind& kind : kinds) {
+    names += (names.empty() ? "" : "|") + kind.choices();
+  }
+  return names;
 }
 
 }  // namespace framewire

@@ -1,8 +1,9 @@
-// From the name of a source to the source.
+// From the name of a source to the source. A new kind of source is one entry of the table in source_factory.cpp.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "base/log.hpp"
 #include "sender/source.hpp"
@@ -17,7 +18,15 @@ std::unique_ptr<Source> make_source(const SourceOptions& options, Log& log, cons
 /// sources keep their own. Main thread. Throws Error.
 void fit_to_machine(SourceOptions& options, Log& log);
 
-/// The name of the stream that a viewer asks for: "gl:aurora" is "aurora", "/films/a.mkv" is "a.mkv", "-" is "stdin".
-std::string stream_name(const std::string& source);
+/// Whether libav opens it, so that --input-option, --input-format, --start and --retry are for it.
+bool is_libav_source(const std::string& source);
+
+/// What a stream of this source is called where nobody says otherwise; may hold any character, and may be empty.
+std::string suggested_stream_name(const SourceOptions& options);
+
+/// For --help: what SOURCE may be, a line each.
+std::string source_help();
+/// For completion: words with bars between them.
+std::string source_choices();
 
 }  // namespace framewire

@@ -33,7 +33,7 @@ Json session_json(const SessionReport& report) {
 
 }  // namespace
 
-std::string sender_statistics_json(const std::vector<const Stream*>& streams,
+std::string sender_statistics_json(const std::vector<const Stream*>& streams, std::uint64_t source_losses,
                                    const std::vector<SessionReport>& reports) {
   std::uint64_t produced = 0;
   std::uint64_t dropped = 0;
@@ -62,6 +62,7 @@ std::string sender_statistics_json(const std::vector<const Stream*>& streams,
   }
   const Json json{{"frames_produced", produced},
                   {"frames_dropped_at_source", dropped},
+                  {"source_losses", source_losses},
                   {"frames_skipped", sum.frames_skipped},
                   {"frames_sent", sum.frames_sent},
                   {"frames_received", received},

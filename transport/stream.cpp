@@ -40,8 +40,8 @@ Stream::~Stream() {
   assert(outlets_.empty());
 }
 
-void Stream::begin_epoch(const StreamFormat& format, std::uint64_t slot_bytes) {
-  const std::uint32_t slots = pool_slots_for(options_.max_viewers, options_.slots_per_viewer);
+void Stream::begin_epoch(const StreamFormat& format, std::uint64_t slot_bytes, std::uint32_t lent_slots) {
+  const std::uint32_t slots = pool_slots_for(options_.max_viewers, options_.slots_per_viewer) + lent_slots;
   std::uint32_t number = 1;
   {
     const std::scoped_lock lock(mutex_);
@@ -60,7 +60,7 @@ void Stream::begin_epoch(const StreamFormat& format, std::uint64_t slot_bytes) {
   if (!epochs_.empty()) {
     epochs_.back().pool->retire_newest();
   }
-  epochs_.push_back({format, std::move(pool)});
+  epochs_.push_back({format, std::move(pool), lent_slots});
   unused = take_unused_epochs();
   wake_sessions();
 }
@@ -98,22 +98,6 @@ void Stream::wait_for_change(std::unique_lock<std::mutex>& lock) {
   }
 }
 
-std::optional<ClaimedSlot> Stream::claim_now() {
-  Wakes wakes(wakers_);
-  const std::scoped_lock lock(mutex_);
-  return take_slot_if_room(wakes);
-}
-
-std::optional<ClaimedSlot> Stream::try_claim() {
-  Wakes wakes(wakers_);
-  const std::scoped_lock lock(mutex_);
-  auto slot = take_slot_if_room(wakes);
-  if (!slot && may_go_on()) {
-    ++frames_dropped_at_source_;
-  }
-  return slot;
-}
-
 bool Stream::takes_files() const {
   const std::scoped_lock lock(mutex_);
   return !outlets_.empty() && std::ranges::all_of(outlets_, [](const Outlet* one) { return one->link->takes_files(); });
@@ -123,8 +107,9 @@ void Stream::publish(ClaimedSlot slot, const FrameInfo& info) {
   Wakes wakes(wakers_);
   const std::scoped_lock lock(mutex_);
   const Epoch& epoch = epochs_.back();
-  const PoolSlot pool_slot{slot.pool_->epoch(), slot.index_};
-  assert(pool_slot.epoch == epoch.pool->epoch());
+  const PoolSlot claimed{slot.pool_->epoch(), slot.index_};
+  const PoolSlot pool_slot = info.lent.value_or(claimed);
+  assert(claimed.epoch == epoch.pool->epoch() && pool_slot.epoch == claimed.epoch);
   WaitingFrame frame{.header = {.sequence = next_sequence_++,
                                 .stream = options_.number,
                                 .epoch = pool_slot.epoch,
@@ -151,7 +136,7 @@ void Stream::publish(ClaimedSlot slot, const FrameInfo& info) {
   if (epoch.pool->board() != nullptr) {
     epoch.pool->put_up(pool_slot.index, frame.header);
   }
-  release(pool_slot);
+  release(claimed);
   slot.stream_ = nullptr;
 }
 

@@ -44,6 +44,16 @@ struct FrameInfo {
   std::optional<FrameLayout> layout{};
   /// The payload stands there instead of the slot, whose bytes are never looked at then. Where takes_files() is true.
   FileRange file{};
+  /// The payload stands in this slot, from lend(), of the current epoch; the claimed one goes back to the pool. It stays
+  /// lent: its memory is not used again before take_back().
+  std::optional<PoolSlot> lent{};
+};
+
+/// A slot of the current epoch's pool that a decoder fills at its own time and may read on after it is published.
+struct LentSlot {
+  PoolSlot slot;
+  std::span<std::byte> bytes;
+  std::shared_ptr<HostBlock> block;  // what keeps the bytes mapped
 };
 
 /// Owned by the sender program; outlives every session and the source. The source's functions belong to one thread, the
@@ -61,7 +71,8 @@ class Stream {
   /// Starts a stretch of frames of one format: makes its pool. Must come before the first claim, and again when the
   /// format changes. `slot_bytes` 0 takes the layout's size; byte streams and padded decoders name their own. Throws
   /// Error (no memory). A stream that is stopped while the pool is being made goes without one, and claims nothing.
-  void begin_epoch(const StreamFormat& format, std::uint64_t slot_bytes = 0);
+  /// `lent_slots`: so many slots more, for lend().
+  void begin_epoch(const StreamFormat& format, std::uint64_t slot_bytes = 0, std::uint32_t lent_slots = 0);
 
   /// A slot to fill. Waits until there is a viewer (under `every` one that is ready, and does not only pull) and, under
   /// `every`, until the slowest one has made room. Nothing: the stream is stopping or its limit of frames or time is
@@ -74,6 +85,12 @@ class Stream {
   /// claim_now() for live devices: when it returns nothing and is_stopping() is false, the device's frame is dropped
   /// and counted (frames_dropped_at_source).
   std::optional<ClaimedSlot> try_claim();
+
+  /// A slot beside the claims: it waits for nobody and takes no room from viewers. Nothing when all `lent_slots` are out.
+  std::optional<LentSlot> lend() noexcept;
+
+  /// Ends a loan: whoever had the slot neither writes nor reads it any more. A viewer that still shows it keeps it.
+  void take_back(const PoolSlot& slot) noexcept;
 
   /// Whether every viewer there is has a link that takes files. A stream for one viewer alone may go by it.
   [[nodiscard]] bool takes_files() const;
@@ -169,6 +186,7 @@ class Stream {
   struct Epoch {
     StreamFormat format;
     std::shared_ptr<Pool> pool;
+    std::uint32_t lendable = 0;  // of the slots for lend()
   };
   using Epochs = std::vector<Epoch>;
 

@@ -407,17 +407,5 @@ TEST_F(AvInputTest, OpeningCanBeCancelled) {
   EXPECT_NE(sentence.find("stopped"), std::string::npos) << sentence;
 }
 
-TEST_F(AvInputTest, SaysThatItDoesNotTurnPictures) {
-  const std::string upright = folder_.file("upright.mp4");
-  const std::string turned = folder_.file("turned.mp4");
-  ffmpeg(test_pictures("64", "48", 25, 2) + "-c:v mpeg4 " + upright);
-  ffmpeg("-i " + upright + " -c copy -metadata:s:v:0 rotate=90 " + turned);
-  play({.name = upright});
-  EXPECT_EQ(logged(), "");
-  const Played played = play({.name = turned});
-  EXPECT_EQ(played.format.layout.width, 64U);
-  EXPECT_NE(logged().find("asks to be turned by "), std::string::npos) << logged();
-}
-
 }  // namespace
 }  // namespace framewire

@@ -1,12 +1,14 @@
 // A viewer for tests of sources: takes every frame of a stream, and keeps it.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <functional>
 #include <limits>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -28,10 +30,11 @@ struct SeenFrame {
   std::vector<std::byte> payload;
 };
 
-/// A link that takes every frame at once. Under the stream's mutex, but for frames(), which is read when all is over.
+/// A link that takes every frame at once, and lets go of it when `held` more have come, after a look whether it is still
+/// what it was. Under the stream's mutex, but for frames() and frames_changed(), which are read when all is over.
 class TakesAll final : public SenderLink {
  public:
-  explicit TakesAll(bool keeps_payload) : keeps_payload_(keeps_payload) {}
+  explicit TakesAll(bool keeps_payload, std::size_t held = 0) : keeps_payload_(keeps_payload), most_held_(held) {}
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::local; }
   void begin_epoch(std::shared_ptr<Pool> /*pool*/) override {}
   void epoch_ready(std::uint32_t /*epoch*/, std::uint32_t /*ring_slots*/,
@@ -41,7 +44,14 @@ class TakesAll final : public SenderLink {
     if (keeps_payload_) {
       frames_.back().payload.assign(frame.payload.begin(), frame.payload.end());
     }
-    done_.push_back(frame.pool_slot);
+    held_.push_back({frame.pool_slot, frame.payload, frames_.size() - 1});
+    if (held_.size() > most_held_) {
+      const Held oldest = held_.front();
+      held_.erase(held_.begin());
+      const std::vector<std::byte>& then = frames_[oldest.number].payload;
+      frames_changed_ += keeps_payload_ && !std::ranges::equal(oldest.payload, then) ? 1U : 0U;
+      done_.push_back(oldest.slot);
+    }
     return Offer::accepted;
   }
   std::size_t collect(std::span<PoolSlot> let_go) noexcept override {
@@ -57,9 +67,18 @@ class TakesAll final : public SenderLink {
   [[nodiscard]] std::string fault() const override { return {}; }
   [[nodiscard]] std::uint64_t frames_acknowledged() const noexcept override { return frames_.size(); }
   [[nodiscard]] std::vector<SeenFrame>& frames() noexcept { return frames_; }
+  [[nodiscard]] std::size_t frames_changed() const noexcept { return frames_changed_; }
 
  private:
+  struct Held {
+    PoolSlot slot;
+    std::span<const std::byte> payload;
+    std::size_t number;
+  };
   bool keeps_payload_;
+  std::size_t most_held_;
+  std::size_t frames_changed_ = 0;
+  std::vector<Held> held_;
   std::vector<SeenFrame> frames_;
   std::vector<PoolSlot> done_;
 };
@@ -67,8 +86,8 @@ class TakesAll final : public SenderLink {
 /// Does for one viewer what a session does, on a thread of its own, until the stream is finished and drained.
 class TestViewer {
  public:
-  TestViewer(Stream& stream, bool keeps_payload)
-      : stream_(&stream), link_(keeps_payload), outlet_(link_, stream.options().delivery, wake_.get()) {
+  TestViewer(Stream& stream, bool keeps_payload, std::size_t held = 0)
+      : stream_(&stream), link_(keeps_payload, held), outlet_(link_, stream.options().delivery, wake_.get()) {
     stream_->attach(outlet_);
     thread_ = std::thread([this] { serve(); });
   }
@@ -84,6 +103,7 @@ class TestViewer {
     }
   }
   [[nodiscard]] std::vector<SeenFrame>& frames() noexcept { return link_.frames(); }
+  [[nodiscard]] std::size_t frames_changed() const noexcept { return link_.frames_changed(); }
 
  private:
   void serve() {
@@ -109,15 +129,16 @@ struct Shown {
   std::vector<SeenFrame> frames;
   std::string error;  // that run() threw
   std::uint64_t frames_dropped = 0;
+  std::size_t frames_changed = 0;  // between coming and being let go
 };
 
-/// Runs a source until it ends, with one viewer that misses nothing.
-inline Shown show(Source& source, StreamOptions options = {}, bool keeps_payload = true) {
+/// Runs a source until it ends, with one viewer that misses nothing, and keeps `held` frames as long as it can.
+inline Shown show(Source& source, StreamOptions options = {}, bool keeps_payload = true, std::size_t held = 0) {
   options.delivery = Delivery::every;
   options.max_viewers = 1;
   Stream stream(options);
   Shown shown;
-  TestViewer viewer(stream, keeps_payload);
+  TestViewer viewer(stream, keeps_payload, held);
   try {
     source.run(stream);
   } catch (const Error& error) {
@@ -126,15 +147,32 @@ inline Shown show(Source& source, StreamOptions options = {}, bool keeps_payload
   stream.finish();
   viewer.wait();
   shown.frames = std::move(viewer.frames());
+  shown.frames_changed = viewer.frames_changed();
   shown.frames_dropped = stream.frames_dropped_at_source();
   return shown;
 }
 
-/// All payloads, one after another.
+/// The visible bytes of a frame, without the padding of its rows.
+inline std::vector<std::byte> packed(const SeenFrame& frame) {
+  std::vector<std::byte> bytes;
+  const FrameLayout& layout = frame.header.layout;
+  for (std::uint32_t i = 0; i < layout.plane_count; ++i) {
+    const PlaneLayout& plane = layout.planes.at(i);
+    for (std::uint32_t row = 0; row < plane.rows; ++row) {
+      const auto begin = frame.payload.begin() +
+                         static_cast<std::ptrdiff_t>(plane.offset_bytes + std::uint64_t{row} * plane.pitch_bytes);
+      bytes.insert(bytes.end(), begin, begin + plane.row_bytes);
+    }
+  }
+  return bytes;
+}
+
+/// All frames, one after another, as rawvideo has them.
 inline std::vector<std::byte> joined(const std::vector<SeenFrame>& frames) {
   std::vector<std::byte> bytes;
   for (const SeenFrame& frame : frames) {
-    bytes.insert(bytes.end(), frame.payload.begin(), frame.payload.end());
+    const std::vector<std::byte> one = packed(frame);
+    bytes.insert(bytes.end(), one.begin(), one.end());
   }
   return bytes;
 }

@@ -1,5 +1,6 @@
 #include "sender/sources/media/av_source.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -11,12 +12,26 @@ namespace framewire {
 namespace {
 
 constexpr std::int64_t device_look_again_ns = 2 * ns_per_ms;
+constexpr std::int64_t first_try_again_ns = 250 * ns_per_ms;  // after a loss; twice as long after each further try
+constexpr std::int64_t longest_try_again_ns = 4 * ns_per_s;
+
+/// Memory that the sender has for decoding besides its viewers' frames. A picture that finds none is copied.
+constexpr std::uint32_t most_lent_slots = 24;
+
+std::string seconds(std::int64_t ns) {
+  std::string text = std::to_string((ns + ns_per_s / 20) / (ns_per_s / 10));
+  text.insert(text.begin(), text.size() < 2 ? 1 : 0, '0');
+  return text.insert(text.size() - 1, ".") + " s";
+}
 
 AvInputOptions input_options(const SourceOptions& options, std::function<bool()> is_cancelled) {
   return {.name = options.name,
           .size = {options.width, options.height},
           .frames_per_s = options.frames_per_s,
           .pixel_format = options.pixel_format,
+          .options = options.input_options,
+          .format = options.input_format,
+          .start_ns = options.start_ns,
           .is_cancelled = std::move(is_cancelled)};
 }
 
@@ -29,7 +44,8 @@ AvSource::AvSource(const SourceOptions& options, Log& log, std::function<bool()>
       is_paced_(options.realtime),
       input_(input_options(options, std::move(is_cancelled)), log),
       description_(options.name + ", " + input_.describe() + (input_.is_live() ? ", live" : "")),
-      pacer_(input_.duration_ns()) {
+      pacer_(input_.duration_ns()),
+      retry_ns_(options.retry_ns) {
   if (loops_ && input_.is_live()) {
     throw Error::usage("--loop was asked for " + quote(name_, 200) +
                        ", which is live and cannot be played again; leave --loop away");
@@ -37,7 +53,15 @@ AvSource::AvSource(const SourceOptions& options, Log& log, std::function<bool()>
 }
 
 void AvSource::run(Stream& stream) {
+  const auto leave = [&](AvSource* source) { source->end_loans(stream); };  // however it ends
+  const std::unique_ptr<AvSource, decltype(leave)> at_end(this, leave);
   input_.set_cancelled([&stream] { return stream.is_stopping(); });
+  follow(stream);
+  log_->detail(quote(name_, 200) + ": " + std::to_string(frames_placed_) + " of " +
+               std::to_string(stream.frames_produced()) + " frames were decoded straight into their slots");
+}
+
+void AvSource::follow(Stream& stream) {
   while (!stream.is_stopping()) {
     switch (input_.read()) {
       case AvRead::frame:
@@ -55,27 +79,101 @@ void AvSource::run(Stream& stream) {
           return;
         }
         break;
+      case AvRead::lost:
+        if (!find_again(stream)) {
+          return;
+        }
+        break;
     }
+  }
+}
+
+void AvSource::begin_epoch(Stream& stream) {
+  end_loans(stream);
+  epoch_format_ = input_.format();
+  const std::uint64_t packed_bytes = epoch_format_.layout.size_bytes;
+  if (const std::uint64_t place_bytes = input_.place_bytes(); place_bytes != 0) {
+    const std::uint32_t count = std::min(input_.place_count(), most_lent_slots);
+    try {
+      stream.begin_epoch(epoch_format_, std::max(place_bytes, packed_bytes), count);
+      slots_ = DecodedSlots::create(count);
+      input_.set_memory(slots_);
+      return;
+    } catch (const Error& error) {
+      log_->detail(quote(name_, 200) + ": frames are copied into their slots, for there is no room for more of them: " +
+                   error.what());
+    }
+  }
+  stream.begin_epoch(epoch_format_);
+}
+
+void AvSource::end_loans(Stream& stream) noexcept {
+  input_.set_memory(nullptr);
+  if (slots_) {
+    slots_->end(stream);
+    slots_.reset();
   }
 }
 
 /// Publishes the picture that was read; false when the stream wants no more.
 bool AvSource::send(Stream& stream) {
   if (input_.format() != epoch_format_) {
-    epoch_format_ = input_.format();
-    stream.begin_epoch(epoch_format_);
+    begin_epoch(stream);
+  }
+  if (slots_) {
+    slots_->refill(stream);
   }
   std::optional<ClaimedSlot> slot = input_.is_live() ? stream.try_claim() : stream.claim();
   if (!slot) {
     return input_.is_live();  // dropped at the source; run() looks whether the stream is stopping
   }
-  input_.copy_to(slot->bytes());
+  const std::optional<PlacedPicture> placed = slots_ ? input_.placed() : std::nullopt;
+  if (!placed) {
+    input_.copy_to(slot->bytes());
+  }
   const std::int64_t pts_ns = round_begins_ns_ + input_.pts_ns();
   round_ends_ns_ = pts_ns + input_.duration_ns();
   if (is_paced_ && !input_.is_live() && !stream.sleep_until(pacer_.due_ns(pts_ns, monotonic_ns()))) {
     return false;
   }
-  stream.publish(std::move(*slot), {.pts_ns = pts_ns, .user_tag = 0, .is_stamped = false, .layout = {}});
+  FrameInfo frame{.pts_ns = pts_ns, .user_tag = 0, .is_stamped = false};
+  if (placed) {
+    frame.layout = placed->layout;
+    frame.lent = slots_->publish(placed->number);
+    ++frames_placed_;
+  }
+  stream.publish(std::move(*slot), frame);
+  return true;
+}
+
+/// Looks for a lost input until it is there again; false when the stream wants no more. Throws Error after retry_ns_.
+bool AvSource::find_again(Stream& stream) {
+  ++losses_;
+  const std::int64_t lost_ns = monotonic_ns();
+  if (retry_ns_ == 0) {
+    throw Error::failed(input_.fault() + "; what came before was sent");
+  }
+  log_->warning(input_.fault() + "; it is looked for again (loss " + std::to_string(losses_) + ")");
+  const std::int64_t deadline_ns = retry_ns_ > INT64_MAX - lost_ns ? INT64_MAX : lost_ns + retry_ns_;
+  std::int64_t pause_ns = first_try_again_ns;
+  for (;;) {
+    if (!stream.sleep_until(std::min(monotonic_ns() + pause_ns, deadline_ns))) {
+      return false;
+    }
+    if (input_.reopen()) {
+      break;
+    }
+    if (stream.is_stopping()) {
+      return false;
+    }
+    if (monotonic_ns() >= deadline_ns) {
+      throw Error::failed(quote(name_, 200) + " was lost and did not come back within " + seconds(retry_ns_) + ": " +
+                          input_.fault());
+    }
+    pause_ns = std::min(2 * pause_ns, longest_try_again_ns);
+  }
+  log_->info(quote(name_, 200) + " is back after " + seconds(monotonic_ns() - lost_ns));
+  round_begins_ns_ = input_.is_live() ? round_ends_ns_ : round_begins_ns_;
   return true;
 }
 

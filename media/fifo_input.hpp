@@ -1,0 +1,35 @@
+// A named pipe as libav's input, without a system call that nothing can interrupt. Internal to media/.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/file_descriptor.hpp"
+#include "media/libav.hpp"
+
+namespace framewire::libav {
+
+class Interrupt;
+
+/// Opening a pipe that nobody writes blocks, and so does reading one whose writer pauses; libav's own file protocol does
+/// both where no signal is heard. Here either waits until `interrupt` says otherwise. Outlives the format context that
+/// has context() as its `pb`, which does not free it (AVFMT_FLAG_CUSTOM_IO).
+class FifoInput {
+ public:
+  /// Throws Error: it cannot be opened.
+  FifoInput(const std::string& path, const Interrupt& interrupt);
+  ~FifoInput();
+  FifoInput(const FifoInput&) = delete;
+  FifoInput& operator=(const FifoInput&) = delete;
+
+  [[nodiscard]] AVIOContext* context() const noexcept { return context_; }
+
+ private:
+  static int read(void* self, std::uint8_t* buffer, int size) noexcept;
+
+  FileDescriptor fd_;
+  const Interrupt* interrupt_;
+  AVIOContext* context_;
+};
+
+}  // namespace framewire::libav

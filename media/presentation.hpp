@@ -1,0 +1,59 @@
+// How a decoded picture is handed out: converted, scaled and turned where it must be. Internal to media/.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/log.hpp"
+#include "media/av_convert.hpp"
+#include "media/av_input.hpp"
+#include "media/libav.hpp"
+#include "media/orientation.hpp"
+
+namespace framewire::libav {
+
+/// Holds what it made of the last picture. One thread.
+class Presentation {
+ public:
+  /// Of `options` the name, the size and the pixel format. Both outlive this object.
+  Presentation(const AvInputOptions& options, Log& log) noexcept : options_(&options), log_(&log) {}
+
+  /// Takes a picture of `stream`, which stays there as long as this refers to it; its pixel format may change to its
+  /// plain name. False, with fault(): it cannot be carried.
+  bool take(AVFrame& decoded, const AVStream& stream) noexcept;
+
+  /// As it is handed out: packed, and turned.
+  [[nodiscard]] const FrameLayout& layout() const noexcept { return layout_; }
+  [[nodiscard]] const Colour& colour() const noexcept { return colour_; }
+  [[nodiscard]] ChromaLocation chroma_location() const noexcept { return chroma_location_; }
+  [[nodiscard]] AlphaMode alpha_mode() const noexcept { return alpha_mode_; }
+  [[nodiscard]] bool is_scaled() const noexcept { return is_scaled_; }
+  [[nodiscard]] bool is_transposed() const noexcept { return orientation_.is_transposed; }
+  /// The picture itself, where nothing is changed on its way; else null.
+  [[nodiscard]] const AVFrame* unchanged() const noexcept;
+  void copy_to(std::span<std::byte> slot) const noexcept;
+  [[nodiscard]] const std::string& fault() const noexcept { return fault_; }
+
+ private:
+  [[nodiscard]] std::optional<PixelFormat> choose_format(AVPixelFormat coded) noexcept;
+  bool convert(const AVFrame& decoded, PixelFormat target, Size size) noexcept;
+
+  const AvInputOptions* options_;
+  Log* log_;
+  Converter converter_;
+  const AVFrame* picture_ = nullptr;  // what was decoded, or what the converter made of it
+  bool is_converted_ = false;
+  bool is_scaled_ = false;
+  Orientation orientation_;  // of picture_, which is turned on its way into a slot
+  FrameLayout layout_;
+  Colour colour_;
+  ChromaLocation chroma_location_ = ChromaLocation::unspecified;
+  AlphaMode alpha_mode_ = AlphaMode::unspecified;
+  std::string fault_;
+  bool said_conversion_ = false;
+  bool said_orientation_ = false;
+};
+
+}  // namespace framewire::libav

@@ -1,0 +1,127 @@
+// Pictures that libav decodes straight into the slots of the stream.
+#include <gtest/gtest.h>
+
+#include "sender/sources/media/av_source.hpp"
+#include "tests/media/media_files.hpp"
+#include "tests/sender/media_viewer.hpp"
+
+namespace framewire {
+namespace {
+
+using namespace test;
+
+constexpr std::size_t held_by_viewer = 3;  // its quota
+
+struct Coded {
+  const char* name;
+  const char* encode;
+  const char* pixel_format;
+  bool is_placed = true;
+};
+
+class DirectDecodingTest : public ::testing::Test {
+ protected:
+  /// 48 pictures, so many that every slot is used several times.
+  std::string make(const Coded& coded, const char* width = "640", const char* height = "360") {
+    const std::string file = folder_.file(coded.name);
+    ffmpeg(test_pictures(width, height, 25, 48) + coded.encode + " -pix_fmt " + coded.pixel_format + " " + file);
+    return file;
+  }
+
+  static SourceOptions unpaced(const std::string& name) {
+    SourceOptions options;
+    options.name = name;
+    options.realtime = false;
+    return options;
+  }
+
+  TemporaryFolder folder_;
+  Log log_{stderr, "test", false};
+};
+
+class DirectCodecTest : public DirectDecodingTest, public ::testing::WithParamInterface<Coded> {};
+
+/// What the viewer has stays what it was, though the decoder goes on reading it and fills other slots.
+TEST_P(DirectCodecTest, EveryPictureIsWhatFfmpegDecodesAndStaysSoWhileItIsShown) {
+  const Coded& coded = GetParam();
+  const std::string file = make(coded);
+  AvSource source(unpaced(file), log_);
+  const Shown shown = show(source, {}, true, held_by_viewer);
+  EXPECT_EQ(shown.error, "");
+  ASSERT_EQ(shown.frames.size(), 48U);
+  EXPECT_TRUE(joined(shown.frames) == decoded_by_ffmpeg(folder_, file, coded.pixel_format));
+  EXPECT_EQ(shown.frames_changed, 0U);
+  if (coded.is_placed) {
+    // Not the first ones, which were decoded before anybody knew what slots they need.
+    EXPECT_GE(source.frames_placed(), 24U);
+  } else {
+    EXPECT_EQ(source.frames_placed(), 0U);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Codecs, DirectCodecTest,
+    ::testing::Values(Coded{"h264.mkv", "-c:v libx264 -preset fast -bf 3 -refs 4", "yuv420p"},
+                      Coded{"h264_10.mkv", "-c:v libx264 -preset ultrafast", "yuv420p10le"},
+                      Coded{"many_references.mkv", "-c:v libx264 -preset ultrafast -x264-params ref=16", "yuv420p"},
+                      Coded{"mpeg2.mkv", "-c:v mpeg2video -bf 2 -q:v 2", "yuv420p"},
+                      Coded{"mpeg4.avi", "-c:v mpeg4 -q:v 2", "yuv420p"},
+                      Coded{"ffv1.mkv", "-c:v ffv1", "yuv422p"}, Coded{"mjpeg.avi", "-c:v mjpeg -q:v 2", "yuvj422p"},
+                      Coded{"huffyuv.avi", "-c:v huffyuv", "yuv422p"},
+                      Coded{"raw.y4m", "", "yuv420p", false}),
+    [](const auto& test) { return std::string(test.param.name, std::string(test.param.name).find('.')); });
+
+TEST_F(DirectDecodingTest, RowsOfAnOddWidthThatWouldTravelPaddedAreCopied) {
+  const std::string file = make({"narrow.mkv", "-c:v ffv1", "yuv420p"}, "98", "66");
+  AvSource source(unpaced(file), log_);
+  const Shown shown = show(source);
+  EXPECT_EQ(source.frames_placed(), 0U);
+  EXPECT_TRUE(joined(shown.frames) == decoded_by_ffmpeg(folder_, file, "yuv420p"));
+}
+
+TEST_F(DirectDecodingTest, WhatIsConvertedIsNotPlaced) {
+  const std::string file = make({"rgb.mkv", "-c:v ffv1", "yuv420p"});
+  SourceOptions options = unpaced(file);
+  options.pixel_format = PixelFormat::rgba;
+  AvSource source(options, log_);
+  EXPECT_EQ(show(source).frames.size(), 48U);
+  EXPECT_EQ(source.frames_placed(), 0U);
+}
+
+TEST_F(DirectDecodingTest, LoopsAndChangesOfFormatKeepEveryPicture) {
+  std::vector<std::byte> both;
+  std::vector<std::byte> wanted;
+  for (const char* width : {"640", "1280"}) {
+    const std::string part = make({"part.h264", "-c:v libx264 -preset ultrafast -bf 2", "yuv420p"}, width);
+    const std::vector<std::byte> bytes = read_file(part);
+    both.insert(both.end(), bytes.begin(), bytes.end());
+    const std::vector<std::byte> pictures = decoded_by_ffmpeg(folder_, part, "yuv420p");
+    wanted.insert(wanted.end(), pictures.begin(), pictures.end());
+  }
+  const std::string file = folder_.file("both.h264");
+  write_file(file, both);
+  SourceOptions options = unpaced(file);
+  options.loop = true;
+  AvSource source(options, log_);
+  StreamOptions limited;
+  limited.max_frames = 2 * 96;
+  const Shown shown = show(source, limited, true, held_by_viewer);
+  EXPECT_EQ(shown.error, "");
+  const std::size_t once = wanted.size();
+  wanted.insert(wanted.end(), wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(once));
+  EXPECT_TRUE(joined(shown.frames) == wanted);
+  EXPECT_EQ(shown.frames_changed, 0U);
+  EXPECT_GE(source.frames_placed(), 96U);
+}
+
+/// The decoder's threads may still hold slots when the stream is gone.
+TEST_F(DirectDecodingTest, TheSourceMayOutliveItsStream) {
+  const std::string file = make({"ends.mkv", "-c:v libx264 -preset fast -bf 3", "yuv420p"});
+  StreamOptions limited;
+  limited.max_frames = 20;
+  AvSource source(unpaced(file), log_);
+  EXPECT_EQ(show(source, limited).frames.size(), 20U);
+}
+
+}  // namespace
+}  // namespace framewire
