@@ -39,7 +39,11 @@ constexpr const char* send_examples =
 constexpr const char* receive_description =
     "Receives bytes from rdsend: to standard output or a file\n"
     "It ends with 0 only when all of it has come, is what was sent, and is written; a stream that was cut off never "
-    "looks complete. Without a key, which framewire key makes, it listens on loopback only.";
+    "looks complete. Without a key, which framewire key makes, it listens on loopback only. A FILE that the sender "
+    "reads "
+    "on the same machine is refused and left as it is; two machines cannot tell that a file of a network file system "
+    "is "
+    "the same.";
 constexpr const char* receive_examples =
     "Examples:\n"
     "  rdrecv | wc -c                             wait here for: rdsend HERE\n"

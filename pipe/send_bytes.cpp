@@ -69,8 +69,8 @@ class SendBytes {
   const SendBytesOptions& options_;
   Interruption& interruption_;
   Log& log_;
-  Stream stream_;
   Input input_;
+  Stream stream_;
   std::optional<RunningDigest> digest_;
   Pace pace_;
   Progress progress_;
@@ -85,22 +85,23 @@ class SendBytes {
   std::optional<SenderService> service_;  // last: its sessions leave the stream first
 };
 
-StreamOptions stream_options(const SendBytesOptions& options) {
+StreamOptions stream_options(const SendBytesOptions& options, const Input& input) {
   return {.name = "bytes",
           .delivery = Delivery::every,
           .slots_per_viewer = options.slots,
           .max_viewers = 1,
           .ends_with_viewers = true,
           .taker = "receiver",
-          .says_endings = false};
+          .says_endings = false,
+          .source_file = input.identity()};
 }
 
 SendBytes::SendBytes(const SendBytesOptions& options, Interruption& interruption, Log& log)
     : options_(options),
       interruption_(interruption),
       log_(log),
-      stream_(stream_options(options)),
       input_(options.input, [this] { return stream_.is_stopping(); }),
+      stream_(stream_options(options, input_)),
       pace_(options.limit_bytes_per_s),
       progress_(options.hooks.progress ? options.hooks.progress
                 : options.is_verbose   ? live_line(log, input_.size_bytes())
