@@ -27,7 +27,7 @@ TEST(Messages, ComeBackAsTheyWent) {
   EXPECT_EQ(offer.links.size(), 2U);
   EXPECT_EQ(offer.streams.at(0).source_file, "");
   EXPECT_EQ(
-      read_offer(to_json(OfferMessage{"00", {{.name = "bytes", .source_file = "1f"}}, {}})).streams.at(0).source_file,
+      read_offer(to_json(OfferMessage{"00", {{"bytes", 0, Delivery::every, "", false, "1f"}}, {}})).streams.at(0).source_file,
       "1f");
   const ChooseMessage choose = read_choose(to_json(ChooseMessage{2, LinkKind::local, Delivery::latest, "ab"}));
   EXPECT_EQ(choose.token, "ab");
