@@ -132,7 +132,7 @@ void read_piece_words(const PieceWords& words, std::uint64_t& limit_bytes_per_s,
     }
   }
   if (limit_bytes_per_s != 0) {
-    // A whole piece goes at once: a tenth of a second's bytes, so that the limit holds over every second.
+    // A piece goes at once, and has at most a tenth of a second's bytes (Pace): more than that needs no slot.
     slot_bytes = std::clamp(limit_bytes_per_s / 10, least_slot_bytes, slot_bytes);
   }
   if (!words.slots.empty()) {

@@ -1,5 +1,6 @@
 #include "pipe/send_bytes.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -200,7 +201,7 @@ ReadState SendBytes::pump() {
 }
 
 ReadState SendBytes::pump_pieces() {
-  ReadAhead ahead(input_, digest_ ? &*digest_ : nullptr);
+  ReadAhead ahead(input_, digest_ ? &*digest_ : nullptr, pace_.most_at_once());
   for (;;) {
     while (ahead.under_way() < pieces_read) {
       auto slot = ahead.under_way() == 0 ? claim() : stream_.claim_now();
@@ -229,7 +230,7 @@ ReadState SendBytes::pump_file() {
     if (!slot) {
       return ReadState::stopped;
     }
-    std::uint64_t bytes = slot->bytes().size();
+    std::uint64_t bytes = std::min<std::uint64_t>(slot->bytes().size(), pace_.most_at_once());
     const FileRange file = input_.skip(bytes);
     if (!file.is_there()) {
       return ReadState::more;
