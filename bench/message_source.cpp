@@ -1,34 +1,55 @@
 #include "bench/message_source.hpp"
 
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/histogram.hpp"
 #include "bench/convention.hpp"
 
 namespace framewire {
 
 namespace {
 
-/// Publishes messages until the plan is fulfilled; returns how many.
-std::uint64_t publish_messages(Stream& stream, const RowPlan& plan, std::int64_t begin_ns) {
+struct Published {
+  std::uint64_t count = 0;
+  Histogram round_trip_halves{};  // of "latency"
+};
+
+/// Publishes messages until the plan is fulfilled. One at a time the next slot comes when the receiver has given the
+/// last message back: that is a round trip.
+Published publish_messages(Stream& stream, const RowPlan& plan, std::int64_t begin_ns) {
   const FrameInfo info{.user_tag = tag_of(plan.wait) | (plan.touches_payload ? bench_tag_touch : 0), .layout = {}};
   const std::int64_t period_ns = plan.rate_per_s > 0 ? static_cast<std::int64_t>(1e9 / plan.rate_per_s) : 0;
-  std::uint64_t count = 0;
-  for (; !plan.is_over(count, monotonic_ns() - begin_ns); ++count) {
-    if (period_ns > 0 && !stream.sleep_until(begin_ns + static_cast<std::int64_t>(count) * period_ns)) {
+  const bool is_one_at_a_time = plan.operation == "latency";
+  Published done;
+  std::optional<ClaimedSlot> slot;
+  const auto take_slot = [&] {
+    if (auto free = stream.claim()) {
+      slot.emplace(std::move(*free));
+    }
+    return slot.has_value();
+  };
+  while (!plan.is_over(done.count, monotonic_ns() - begin_ns)) {
+    if (period_ns > 0 && !stream.sleep_until(begin_ns + static_cast<std::int64_t>(done.count) * period_ns)) {
       break;
     }
-    auto slot = stream.claim();
-    if (!slot) {
+    if (!slot && !take_slot()) {
       break;
     }
     if (plan.touches_payload) {
-      std::memset(slot->bytes().data(), static_cast<int>(count & 0xff), slot->bytes().size());
+      std::memset(slot->bytes().data(), static_cast<int>(done.count & 0xff), slot->bytes().size());
     }
+    const std::int64_t handed_over_ns = monotonic_ns();
     stream.publish(std::move(*slot), info);
+    slot.reset();
+    ++done.count;
+    if (is_one_at_a_time && take_slot()) {
+      done.round_trip_halves.add((monotonic_ns() - handed_over_ns) / 2);
+    }
   }
-  return count;
+  return done;
 }
 
 }  // namespace
@@ -46,11 +67,11 @@ StreamOptions stream_options_of(const RowPlan& plan) {
 EndResult send_messages(Stream& stream, const RowPlan& plan) {
   const std::int64_t begin_ns = monotonic_ns();
   const std::int64_t cpu_begin_ns = process_cpu_ns();
-  const std::uint64_t count = publish_messages(stream, plan, begin_ns);
-  return {.count = count,
+  const Published done = publish_messages(stream, plan, begin_ns);
+  return {.count = done.count,
           .seconds = static_cast<double>(monotonic_ns() - begin_ns) / 1e9,
           .cpu_seconds = static_cast<double>(process_cpu_ns() - cpu_begin_ns) / 1e9,
-          .latency_us = {},
+          .latency_us = latency_of(done.round_trip_halves),
           .transport = plan.transport};
 }
 

@@ -22,7 +22,9 @@ constexpr const char* description =
     "one, framewire bench HOST on the other.\n\n"
     "Rates are all messages by the time from when the first one is begun until the last one has come (verbs: until "
     "the\n"
-    "device has its acknowledgement). Setting up comes before: memory, connections, and a few messages that warm up.";
+    "device has its acknowledgement). Setting up comes before: memory, connections, and a few messages that warm up. "
+    "Latency rows show half of a round trip, as ib_write_lat does; one-way figures stand beside them, with what the "
+    "clocks of both ends may differ by.";
 
 constexpr const char* examples =
     "Examples:\n"

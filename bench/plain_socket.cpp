@@ -82,7 +82,7 @@ RowResult measure_from(SocketSender&& sender, int report_pipe, const RowPlan& pl
   row.client = {.count = sent.count,
                 .seconds = static_cast<double>(monotonic_ns() - sent.begin_ns) / 1e9,
                 .cpu_seconds = static_cast<double>(sent.cpu_ns) / 1e9,
-                .latency_us = {},
+                .latency_us = sent.latency_us,
                 .transport = socket_transport};
   row.server = {.count = report.count,
                 .seconds = static_cast<double>(report.last_ns - sent.begin_ns) / 1e9,

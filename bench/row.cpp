@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json latency_json(const LatencyUs& latency) {
-  return {{"p50", latency.p50}, {"p99", latency.p99}, {"max", latency.max}};
+  return {{"p50", latency.p50}, {"p99", latency.p99}, {"p99.9", latency.p99_9}, {"max", latency.max}};
 }
 
 /// A time that is not known is 0 here, and null for others.
@@ -31,7 +31,21 @@ Json rate_json(const std::optional<double>& rate) {
 }
 
 Json no_latency_json() {
-  return {{"p50", nullptr}, {"p99", nullptr}, {"max", nullptr}};
+  return {{"p50", nullptr}, {"p99", nullptr}, {"p99.9", nullptr}, {"max", nullptr}};
+}
+
+/// By the receiver; null where it cannot know.
+Json one_way_json(const RowResult& row) {
+  if (!row.has_one_way()) {
+    return nullptr;
+  }
+  Json latency = latency_json(row.receiving_end().latency_us);
+  latency["uncertainty"] = row.receiving_end().latency_uncertainty_us;
+  return latency;
+}
+
+const char* latency_method(const RowResult& row) {
+  return row.is_by_round_trip() ? "half_round_trip" : "one_way";
 }
 
 Json row_json(const RowResult& row) {
@@ -45,6 +59,8 @@ Json row_json(const RowResult& row) {
           {"gigabytes_per_second", rate_json(row.gigabytes_per_second())},
           {"messages_per_second", rate_json(row.messages_per_second())},
           {"latency_us", row.has_latency() ? latency_json(row.latency_us()) : no_latency_json()},
+          {"latency_method", row.has_latency() ? Json(latency_method(row)) : Json(nullptr)},
+          {"one_way_us", one_way_json(row)},
           {"cpu_seconds", cpu_seconds},
           {"cpu_seconds_per_gigabyte", row.gigabytes() > 0 ? Json(cpu_seconds / row.gigabytes()) : Json(nullptr)},
           {"client_seconds", seconds_json(row.client.seconds)},
@@ -80,6 +96,12 @@ std::string three_digits(double value) {
   return fmt::format("{:.{}f}", value, std::clamp(2 - static_cast<int>(magnitude), 0, 6));
 }
 
+/// "12.3 ± 0.4".
+std::string one_way_text(const RowResult& row) {
+  const EndResult& end = row.receiving_end();
+  return row.has_one_way() ? fmt::format("{:.1f} ± {:.1f}", end.latency_us.p50, end.latency_uncertainty_us) : "-";
+}
+
 std::string seconds_text(double seconds) {
   constexpr double short_one = 0.01;
   return seconds <= 0 ? "-" : seconds < short_one ? fmt::format("{:.6f}", seconds) : fmt::format("{:.3f}", seconds);
@@ -89,7 +111,8 @@ std::string seconds_text(double seconds) {
 
 LatencyUs latency_of(const Histogram& histogram) {
   const auto us = [](std::int64_t ns) { return static_cast<double>(ns) / 1e3; };
-  return {us(histogram.percentile_ns(0.5)), us(histogram.percentile_ns(0.99)), us(histogram.max_ns())};
+  return {us(histogram.percentile_ns(0.5)), us(histogram.percentile_ns(0.99)), us(histogram.percentile_ns(0.999)),
+          us(histogram.max_ns())};
 }
 
 std::string speed_text(const EndResult& end, double gigabytes) {
@@ -110,6 +133,7 @@ std::string end_result_to_json(const EndResult& result) {
               {"seconds", result.seconds},
               {"cpu_seconds", result.cpu_seconds},
               {"latency_us", latency_json(result.latency_us)},
+              {"latency_uncertainty_us", result.latency_uncertainty_us},
               {"transport", result.transport}}
       .dump();
 }
@@ -122,7 +146,8 @@ EndResult end_result_from_json(const std::string& text) {
             .seconds = json.at("seconds").get<double>(),
             .cpu_seconds = json.at("cpu_seconds").get<double>(),
             .latency_us = {latency.at("p50").get<double>(), latency.at("p99").get<double>(),
-                           latency.at("max").get<double>()},
+                           latency.at("p99.9").get<double>(), latency.at("max").get<double>()},
+            .latency_uncertainty_us = json.at("latency_uncertainty_us").get<double>(),
             .transport = printable(json.at("transport").get_ref<const std::string&>(), 80)};
   } catch (const nlohmann::json::exception&) {
     throw Error::failed("the other end is no framewire bench server: it sent no results");
@@ -146,29 +171,33 @@ std::string rows_to_json(const std::vector<RowResult>& rows) {
 }
 
 std::string rows_to_table(const std::vector<RowResult>& rows) {
-  std::string table =
-      fmt::format("{:<9} {:<9} {:<9} {:>10} {:>9} {:>9} {:>9} {:>12} {:>8} {:>9} {:>9} {:>9} {:>7} {:>7} {:>9}\n",
-                  "transport", "operation", "direction", "bytes", "count", "client s", "server s", "messages/s", "MB/s",
-                  "p50 us", "p99 us", "max us", "cli cpu", "srv cpu", "x socket");
+  std::string table = fmt::format(
+      "{:<9} {:<9} {:<9} {:>10} {:>9} {:>9} {:>9} {:>12} {:>8} {:>9} {:>9} {:>9} {:>9} {:>17} {:>7} {:>7} {:>9}\n",
+      "transport", "operation", "direction", "bytes", "count", "client s", "server s", "messages/s", "MB/s", "p50 us",
+      "p99 us", "p99.9 us", "max us", "one way p50 us", "cli cpu", "srv cpu", "x socket");
   for (const RowResult& row : rows) {
     const double gigabytes = std::max(row.gigabytes(), 1e-12);
     const LatencyUs& latency = row.latency_us();
     const auto us = [&](double value) { return row.has_latency() ? fmt::format("{:.1f}", value) : "-"; };
     const auto messages = row.messages_per_second();
     const auto speed = row.gigabytes_per_second();
-    table +=
-        fmt::format("{:<9} {:<9} {:<9} {:>10} {:>9} {:>9} {:>9} {:>12} {:>8} {:>9} {:>9} {:>9} {:>7} {:>7} {:>9}\n",
-                    row.plan.transport, row.plan.operation, direction_of(row.plan), row.plan.message_bytes,
-                    row.client.count, seconds_text(row.client.seconds), seconds_text(row.server.seconds),
-                    messages ? fmt::format("{:.0f}", *messages) : "-", speed ? three_digits(*speed * 1e3) : "-",
-                    us(latency.p50), us(latency.p99), us(latency.max), three_digits(row.client.cpu_seconds / gigabytes),
-                    three_digits(row.server.cpu_seconds / gigabytes), ratio_text(rows, row));
+    table += fmt::format(
+        "{:<9} {:<9} {:<9} {:>10} {:>9} {:>9} {:>9} {:>12} {:>8} {:>9} {:>9} {:>9} {:>9} {:>17} {:>7} {:>7} {:>9}\n",
+        row.plan.transport, row.plan.operation, direction_of(row.plan), row.plan.message_bytes, row.client.count,
+        seconds_text(row.client.seconds), seconds_text(row.server.seconds),
+        messages ? fmt::format("{:.0f}", *messages) : "-", speed ? three_digits(*speed * 1e3) : "-", us(latency.p50),
+        us(latency.p99), us(latency.p99_9), us(latency.max), one_way_text(row),
+        three_digits(row.client.cpu_seconds / gigabytes), three_digits(row.server.cpu_seconds / gigabytes),
+        ratio_text(rows, row));
   }
   table +=
       "cli cpu, srv cpu: CPU seconds per GB at the client and at the server. x socket: MB/s against plain sockets "
       "of the same size.\n"
       "Times begin when the first message is begun, after all setting up; the receiver's ends when the last one has "
-      "come and is the\none that the rates divide by, a sending client's when it hears of that.\n";
+      "come and is the\none that the rates divide by, a sending client's when it hears of that.\n"
+      "p50 to max: of latency half of a round trip, as ib_write_lat has it, whose way back carries a credit (verbs: as "
+      "much again, socket:\na byte); of stream one way, queues included. One way: from complete at the sender to "
+      "received, and by how much the clocks may differ.\n";
   if (std::ranges::any_of(rows, [](const RowResult& row) { return row.plan.transport == name(LinkKind::local); })) {
     table +=
         "local: a message is handed over where it lies, and read by nobody without --touch: its MB/s are no speed of "
@@ -182,13 +211,13 @@ std::string rows_to_table(const std::vector<RowResult>& rows) {
   if (std::ranges::any_of(
           rows, [](const RowResult& row) { return row.plan.transport == socket_transport && row.plan.is_remote; })) {
     table +=
-        "socket: latency is half of a round trip; the server's time, and what is divided by it, begins when the server "
+        "socket: the server's time, and what is divided by it, begins when the server "
         "is ready, on which the client begins.\n";
   }
   if (std::ranges::any_of(rows, &RowResult::is_raw)) {
     table +=
-        "verbs: the device alone, by the client's clock, until its device has every acknowledgement; latency is half "
-        "of a round trip.\nThe server's time begins when it is ready. It takes no part in write and read: there its "
+        "verbs: the device alone, by the client's clock, until its device has every acknowledgement.\nThe server's "
+        "time begins when it is ready. It takes no part in write and read: there its "
         "time ends with the client's word that all is done.\n";
   }
   return table;

@@ -40,6 +40,7 @@ struct RowPlan {
 struct LatencyUs {
   double p50 = 0;
   double p99 = 0;
+  double p99_9 = 0;
   double max = 0;
 };
 
@@ -48,7 +49,10 @@ struct EndResult {
   std::uint64_t count = 0;
   double seconds = 0;  // see RowResult; 0: not known
   double cpu_seconds = 0;
-  LatencyUs latency_us;  // of the end that measures it
+  // At the sender of an operation "latency": half of every round trip, from handing a message over to when it was given
+  // back. At a receiver: one way, from complete at the sender to received, by clocks that may differ by so much.
+  LatencyUs latency_us;
+  double latency_uncertainty_us = 0;
   std::string transport;
 };
 
@@ -68,12 +72,20 @@ struct RowResult {
   [[nodiscard]] const EndResult& measuring_end() const noexcept {
     return is_raw() || plan.is_reverse ? client : server;
   }
-  /// From complete at the sender to received at the other end; of the verbs, and of sockets whose ends have no clock in
-  /// common, half of a round trip, and of their streams none.
-  [[nodiscard]] bool has_latency() const noexcept { return !is_by_round_trip() || plan.operation == "latency"; }
+  /// "latency": half of a round trip, as ib_write_lat has it. The verbs' answer is as long as the message; that of a
+  /// link is the slot's credit, and of sockets a byte. "stream": one way; of the verbs, and of sockets whose ends have
+  /// no clock in common, none.
+  [[nodiscard]] bool is_by_round_trip() const noexcept { return plan.operation == "latency"; }
+  [[nodiscard]] bool has_latency() const noexcept { return is_by_round_trip() || has_one_way(); }
   [[nodiscard]] const LatencyUs& latency_us() const noexcept {
-    return is_by_round_trip() ? client.latency_us : measuring_end().latency_us;
+    return is_by_round_trip() ? sending_end().latency_us : receiving_end().latency_us;
   }
+  /// Whether the receiver knows when a message was complete at the sender.
+  [[nodiscard]] bool has_one_way() const noexcept {
+    return !is_raw() && !(plan.transport == socket_transport && plan.is_remote);
+  }
+  [[nodiscard]] const EndResult& receiving_end() const noexcept { return plan.is_reverse ? client : server; }
+  [[nodiscard]] const EndResult& sending_end() const noexcept { return plan.is_reverse ? server : client; }
 
   [[nodiscard]] double gigabytes() const noexcept {
     return static_cast<double>(client.count) * static_cast<double>(plan.message_bytes) / 1e9;
@@ -85,9 +97,6 @@ struct RowResult {
   }
 
  private:
-  [[nodiscard]] bool is_by_round_trip() const noexcept {
-    return is_raw() || (plan.transport == socket_transport && plan.is_remote);
-  }
   [[nodiscard]] std::optional<double> per_second(double amount) const noexcept {
     return measuring_end().seconds > 0 ? std::optional(amount / measuring_end().seconds) : std::nullopt;
   }

@@ -62,6 +62,7 @@ EndResult RowMeter::result() const {
           .seconds = span_.seconds(clock_.uncertainty_ns),
           .cpu_seconds = static_cast<double>(process_cpu_ns() - cpu_at_begin_ns_) / 1e9,
           .latency_us = latency_of(latency_),
+          .latency_uncertainty_us = static_cast<double>(clock_.uncertainty_ns) / 1e3,
           .transport = subscriber_.status().transport};
 }
 

@@ -18,9 +18,10 @@ namespace {
 
 /// What the server of a row has to say; the client has its table.
 void print_row(const EndResult& result, double gigabytes) {
-  print_line(fmt::format("{:<6} {:>9} messages {}, latency p50 {:.1f} us p99 {:.1f} us, {:.3f} CPU s/GB",
+  print_line(fmt::format("{:<6} {:>9} messages {}, one way p50 {:.1f} us p99 {:.1f} us ± {:.1f} us, {:.3f} CPU s/GB",
                          result.transport, result.count, speed_text(result, gigabytes), result.latency_us.p50,
-                         result.latency_us.p99, result.cpu_seconds / std::max(gigabytes, 1e-9)));
+                         result.latency_us.p99, result.latency_uncertainty_us,
+                         result.cpu_seconds / std::max(gigabytes, 1e-9)));
 }
 
 void serve_row(Subscriber& subscriber, const std::atomic<bool>& stop, bool prints) {

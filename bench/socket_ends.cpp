@@ -3,7 +3,10 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/uio.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <numeric>
@@ -46,14 +49,44 @@ bool has_only_waited(ssize_t result) noexcept {
   return result < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
 }
 
-/// Calls `move` (send() or recv()) with what is left until that is nothing. False when the other end is gone, or it was
-/// not all by the deadline: a receiver that stands still can still take a few bytes now and then, as its kernel tidies
-/// up what it holds.
-template <typename Byte, typename Move>
-bool move_all(Byte* at, std::size_t size, std::int64_t deadline_ns, const SocketLook& look, Move move) {
+/// A message in memory: a header and a payload, that one system call moves; either may be empty.
+class Pieces {
+ public:
+  Pieces(const void* first, std::size_t first_bytes, std::span<const std::byte> second = {}) noexcept
+      : parts_{{{.iov_base = const_cast<void*>(first), .iov_len = first_bytes},
+                {.iov_base = const_cast<std::byte*>(second.data()), .iov_len = second.size()}}} {}
+
+  [[nodiscard]] std::size_t left() const noexcept { return parts_[0].iov_len + parts_[1].iov_len; }
+  [[nodiscard]] bool has_first() const noexcept { return parts_[0].iov_len == 0; }
+  msghdr message() noexcept {
+    msghdr message{};
+    message.msg_iov = parts_.data();
+    message.msg_iovlen = parts_.size();
+    return message;
+  }
+  void have_moved(std::size_t bytes) noexcept {
+    for (iovec& part : parts_) {
+      const std::size_t of_this = std::min(bytes, part.iov_len);
+      part.iov_base = static_cast<std::byte*>(part.iov_base) + of_this;
+      part.iov_len -= of_this;
+      bytes -= of_this;
+    }
+  }
+
+ private:
+  std::array<iovec, 2> parts_;
+};
+
+/// Calls `move` (sendmsg() or recvmsg()) with what is left until that is nothing, or is_enough() is true. False when
+/// the other end is gone, or it was not all by the deadline: a receiver that stands still can still take a few bytes
+/// now and then, as its kernel tidies up what it holds.
+template <typename Move, typename IsEnough>
+bool move_all(Pieces& pieces, std::int64_t deadline_ns, const SocketLook& look, Move move, IsEnough is_enough) {
   for (;;) {
-    const ssize_t moved = move(at, size);
-    if (moved == static_cast<ssize_t>(size)) {
+    msghdr message = pieces.message();
+    const ssize_t moved = move(message);
+    pieces.have_moved(static_cast<std::size_t>(std::max<ssize_t>(moved, 0)));
+    if (pieces.left() == 0 || is_enough()) {
       return true;
     }
     if (moved <= 0 && !has_only_waited(moved)) {
@@ -63,22 +96,28 @@ bool move_all(Byte* at, std::size_t size, std::int64_t deadline_ns, const Socket
     if (monotonic_ns() >= deadline_ns) {
       return false;
     }
-    const std::size_t done = moved > 0 ? static_cast<std::size_t>(moved) : 0;
-    at += done;
-    size -= done;
   }
 }
 
-bool send_all(int socket, const void* data, std::size_t size, std::int64_t deadline_ns, const SocketLook& look,
-              int flags = 0) {
+bool send_all(int socket, Pieces pieces, std::int64_t deadline_ns, const SocketLook& look) {
   return move_all(
-      static_cast<const std::byte*>(data), size, deadline_ns, look,
-      [=](const std::byte* at, std::size_t left) { return ::send(socket, at, left, MSG_NOSIGNAL | flags); });
+      pieces, deadline_ns, look, [=](const msghdr& message) { return ::sendmsg(socket, &message, MSG_NOSIGNAL); },
+      [] { return false; });
 }
 
-bool receive_all(int socket, void* data, std::size_t size, std::int64_t deadline_ns, const SocketLook& look) {
-  return move_all(static_cast<std::byte*>(data), size, deadline_ns, look,
-                  [=](std::byte* at, std::size_t left) { return ::recv(socket, at, left, MSG_WAITALL); });
+bool receive_all(int socket, Pieces pieces, std::int64_t deadline_ns, const SocketLook& look) {
+  return move_all(
+      pieces, deadline_ns, look, [=](msghdr& message) { return ::recvmsg(socket, &message, MSG_WAITALL); },
+      [] { return false; });
+}
+
+/// A header with its payload, or one that has none: the end, or what is no message.
+bool receive_message(int socket, MessageHeader& header, std::span<std::byte> payload, std::int64_t deadline_ns,
+                     const SocketLook& look) {
+  Pieces pieces(&header, sizeof header, payload);
+  return move_all(
+      pieces, deadline_ns, look, [=](msghdr& message) { return ::recvmsg(socket, &message, MSG_WAITALL); },
+      [&] { return pieces.has_first() && header.kind >= end_kind; });
 }
 
 /// Throws Error where the first message does not warm up, or another one is none that is known.
@@ -118,14 +157,18 @@ SocketReport SocketReceiver::receive(int socket, const SocketLook& look) {
   std::int64_t now_ns = monotonic_ns();
   std::int64_t next_look_ns = 0;  // also at whoever never lets it wait
   std::uint64_t sum = 0;
-  for (MessageHeader header; receive_all(socket, &header, sizeof header, now_ns + limit_of(sizeof header), look);) {
-    require_known(header, report);
-    report.is_whole = header.kind == end_kind;
+  for (;;) {
+    MessageHeader header;
     const auto slot = slot_of(*block_, plan_, report.count);
-    if (report.is_whole || !receive_all(socket, slot.data(), slot.size(), now_ns + limit_of(slot.size()), look)) {
+    if (!receive_message(socket, header, slot, now_ns + limit_of(slot.size()), look)) {
       break;
     }
     now_ns = monotonic_ns();
+    require_known(header, report);
+    report.is_whole = header.kind == end_kind;
+    if (report.is_whole) {
+      break;
+    }
     if (header.kind == message_kind) {
       report.last_ns = now_ns;
       ++report.count;
@@ -141,7 +184,7 @@ SocketReport SocketReceiver::receive(int socket, const SocketLook& look) {
       cpu_begin_ns = process_cpu_ns();
       report.ready_ns = monotonic_ns();
     }
-    if (is_answered(header.kind, plan_) && !send_all(socket, &sum, 1, now_ns + limit_of(1), look)) {
+    if (is_answered(header.kind, plan_) && !send_all(socket, {&sum, 1}, now_ns + limit_of(1), look)) {
       break;
     }
     if (now_ns >= next_look_ns) {
@@ -169,9 +212,8 @@ void SocketSender::send(std::uint64_t kind, std::uint64_t number) const {
   const std::int64_t limit_ns = limit_of(slot.size());
   const std::int64_t deadline_ns = header.sent_ns + limit_ns;
   char answer = 0;
-  if (!send_all(socket_, &header, sizeof header, deadline_ns, look_, MSG_MORE) ||
-      !send_all(socket_, slot.data(), slot.size(), deadline_ns, look_) ||
-      (is_answered(kind, plan_) && !receive_all(socket_, &answer, 1, deadline_ns, look_))) {
+  if (!send_all(socket_, {&header, sizeof header, slot}, deadline_ns, look_) ||
+      (is_answered(kind, plan_) && !receive_all(socket_, {&answer, 1}, deadline_ns, look_))) {
     throw Error::lost_peer("the plain-socket server left, or has not taken a message within " +
                            std::to_string(limit_ns / ns_per_s) + " s");
   }
@@ -196,7 +238,8 @@ SocketSent SocketSender::send_all_messages() {
     }
   }
   const MessageHeader last{.kind = end_kind};
-  send_all(socket_, &last, sizeof last, monotonic_ns() + limit_of(sizeof last), look_);
+  send_all(socket_, {&last, sizeof last}, monotonic_ns() + limit_of(sizeof last), look_);
+  ::shutdown(socket_, SHUT_WR);  // the receiver waits for a whole message, and hears at once that none comes
   sent.cpu_ns = process_cpu_ns() - cpu_begin_ns;
   sent.latency_us = latency_of(round_trip_halves);
   return sent;

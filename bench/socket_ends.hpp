@@ -1,4 +1,5 @@
-// The two ends of a row of plain blocking sockets: send() and recv() with MSG_WAITALL, nothing else.
+// The two ends of a row of plain blocking sockets: a sendmsg() for each message at one end, a recvmsg() with
+// MSG_WAITALL at the other, and nothing else. No more can be had of a socket by one call a message.
 #pragma once
 
 #include <cstdint>

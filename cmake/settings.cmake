@@ -17,7 +17,11 @@ add_library(framewire_settings INTERFACE)
 target_include_directories(framewire_settings INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/generated)
 target_compile_options(framewire_settings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor -Wold-style-cast
-    -Woverloaded-virtual -Wimplicit-fallthrough -Werror>)
+    -Woverloaded-virtual -Wimplicit-fallthrough>)
+# Whoever packages this may have a compiler that warns of more.
+if(FRAMEWIRE_WERROR)
+  target_compile_options(framewire_settings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
+endif()
 # g++ 12 sees writes past the end where optimised code has none (GCC bug 105329 and its kin); sanitizers look for the real ones.
 target_compile_options(framewire_settings INTERFACE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-Wno-stringop-overflow -Wno-restrict>)
 target_compile_definitions(framewire_settings INTERFACE FRAMEWIRE_VERSION="${PROJECT_VERSION}")

@@ -15,6 +15,7 @@
 #include "command/interruption.hpp"
 #include "command/standard_streams.hpp"
 #include "pipe/byte_convention.hpp"
+#include "pipe/file_identity.hpp"
 #include "pipe/reach.hpp"
 #include "pipe/receive_bytes.hpp"
 #include "pipe/send_bytes.hpp"
@@ -46,6 +47,7 @@ class HopProcess {
   void transfer();
   [[nodiscard]] EndpointOptions endpoint() const;
   TransferHooks hooks();
+  [[nodiscard]] std::string own_file() const;
   void say(const Json& message);
   void wait_for_go(const GoesOn& goes_on);
   std::string hear_verdict(const GoesOn& goes_on);
@@ -120,7 +122,11 @@ TransferHooks HopProcess::hooks() {
   TransferHooks hooks;
   hooks.listening = [this](std::uint16_t port) { say({{"type", "listening"}, {"hop", plan_.number}, {"port", port}}); };
   hooks.connected = [this](const std::string& start_line, const GoesOn& goes_on) {
-    say({{"type", "connected"}, {"hop", plan_.number}, {"sends", plan_.sends}, {"start_line", start_line}});
+    say({{"type", "connected"},
+         {"hop", plan_.number},
+         {"sends", plan_.sends},
+         {"start_line", start_line},
+         {"file", own_file()}});
     if (plan_.sends) {
       wait_for_go(goes_on);
     }
@@ -137,6 +143,11 @@ TransferHooks HopProcess::hooks() {
     };
   }
   return hooks;
+}
+
+/// The identity of the file at this end, if it is one.
+std::string HopProcess::own_file() const {
+  return end_.path != "-" ? file_identity(end_.path) : file_identity(plan_.sends ? STDIN_FILENO : STDOUT_FILENO);
 }
 
 /// A receiver hears of nothing else.

@@ -43,7 +43,8 @@ nlohmann::json to_json(const HopReport& report);
 HopReport hop_report_from(const nlohmann::json& message);
 
 /// The process, as its parent sees it. One thread. Its messages have the types "listening" (hop, port), "connected"
-/// (hop, sends, start_line), "progress" (hop, bytes, bytes_per_s) and "hop_ended" (a HopReport), which is the last.
+/// (hop, sends, start_line, file: its file_identity), "progress" (hop, bytes, bytes_per_s) and "hop_ended" (a
+/// HopReport), which is the last.
 class Hop {
  public:
   /// Starts it. `target`: where it dials, if it does not listen. `who` stands before its warnings, on standard error.

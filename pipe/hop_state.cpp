@@ -1,5 +1,8 @@
 #include "pipe/hop_state.hpp"
 
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
 #include "base/text.hpp"
 #include "pipe/progress.hpp"
 #include "transport/control/token.hpp"
@@ -45,6 +48,25 @@ std::vector<HopState> hops_of(const std::vector<Stage>& stages, const HopTerms& 
     hops.push_back(std::move(hop));
   }
   return hops;
+}
+
+void HopState::take_connected(const nlohmann::json& message) {
+  const bool sends = flag_in(message, "sends");
+  (sends ? sender_is_connected : receiver_is_connected) = true;
+  if (message.contains("file")) {
+    (sends ? sender_file : receiver_file) = text_in(message, "file");
+  }
+}
+
+void require_other_file(const std::vector<HopState>& hops, const std::vector<Stage>& stages) {
+  const HopState& first = hops.front();
+  const HopState& last = hops.back();
+  if (first.sender_file.empty() || first.sender_file != last.receiver_file) {
+    return;
+  }
+  const std::string source = first.from ? describe(stages[*first.from], *first.from + 1) : "standard input";
+  const std::string sink = last.to ? describe(stages[*last.to], *last.to + 1) : "standard output";
+  throw Error::failed(source + " and " + sink + " are the same file; nothing is written, name another one to write");
 }
 
 std::string progress_text(const std::vector<HopState>& hops) {

@@ -23,6 +23,8 @@ struct HopState {
   bool is_dialled = false;
   bool sender_is_connected = false;
   bool receiver_is_connected = false;
+  std::string sender_file{};  // what names the file at each end, where it is one (pipe/file_identity.hpp)
+  std::string receiver_file{};
   std::optional<Hop> here{};  // the end that is this process's own
   std::optional<HopReport> sent{};
   bool receiver_has_ended = false;
@@ -33,6 +35,8 @@ struct HopState {
   [[nodiscard]] bool has_heard_of(std::size_t stage) const noexcept {
     return (from != stage || sent) && (to != stage || receiver_has_ended);
   }
+  /// One end says that it is connected, and what file it has. Throws Error that names the field.
+  void take_connected(const nlohmann::json& message);
   [[nodiscard]] bool is_connected() const noexcept { return sender_is_connected && receiver_is_connected; }
   [[nodiscard]] const std::optional<std::size_t>& listener() const noexcept { return sender.listens ? from : to; }
   [[nodiscard]] const std::optional<std::size_t>& dialler() const noexcept { return sender.listens ? to : from; }
@@ -45,6 +49,9 @@ std::string place(const std::vector<Stage>& stages, const std::optional<std::siz
 /// Every hop there is, each with a new key. Whoever runs rdpipe may sit behind a NAT: its own ends dial, and so do
 /// those of its stages here. Throws Error.
 std::vector<HopState> hops_of(const std::vector<Stage>& stages, const HopTerms& terms);
+
+/// Throws Error where the pipeline would write into the file that it reads. Before anything is read or emptied.
+void require_other_file(const std::vector<HopState>& hops, const std::vector<Stage>& stages);
 
 /// What -v shows meanwhile: bytes and rate of every hop by which any have gone; and in the end, a line for each.
 std::string progress_text(const std::vector<HopState>& hops);

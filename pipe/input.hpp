@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/file_descriptor.hpp"
+#include "pipe/file_identity.hpp"
 #include "transport/link.hpp"
 
 namespace framewire {
@@ -43,6 +44,8 @@ class Input {
   /// read it was only told that it failed. error() says so then.
   bool has_failed_behind(std::uint64_t most_bytes);
 
+  /// What names the file to a receiver; empty where it is none. See pipe/file_identity.hpp.
+  [[nodiscard]] std::string identity() const { return file_identity(file_.get()); }
   /// What a regular file had to give when it was opened.
   [[nodiscard]] std::optional<std::uint64_t> size_bytes() const noexcept { return size_bytes_; }
   /// A sentence, when it has failed.

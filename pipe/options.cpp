@@ -39,7 +39,11 @@ constexpr const char* send_examples =
 constexpr const char* receive_description =
     "Receives bytes from rdsend: to standard output or a file\n"
     "It ends with 0 only when all of it has come, is what was sent, and is written; a stream that was cut off never "
-    "looks complete. Without a key, which framewire key makes, it listens on loopback only.";
+    "looks complete. Without a key, which framewire key makes, it listens on loopback only. A FILE that the sender "
+    "reads "
+    "on the same machine is refused and left as it is; two machines cannot tell that a file of a network file system "
+    "is "
+    "the same.";
 constexpr const char* receive_examples =
     "Examples:\n"
     "  rdrecv | wc -c                             wait here for: rdsend HERE\n"
@@ -128,7 +132,7 @@ void read_piece_words(const PieceWords& words, std::uint64_t& limit_bytes_per_s,
     }
   }
   if (limit_bytes_per_s != 0) {
-    // A whole piece goes at once: a tenth of a second's bytes, so that the limit holds over every second.
+    // A piece goes at once, and has at most a tenth of a second's bytes (Pace): more than that needs no slot.
     slot_bytes = std::clamp(limit_bytes_per_s / 10, least_slot_bytes, slot_bytes);
   }
   if (!words.slots.empty()) {

@@ -16,6 +16,7 @@
 #include "base/pipe.hpp"
 #include "base/text.hpp"
 #include "base/wait.hpp"
+#include "pipe/file_identity.hpp"
 
 namespace framewire {
 
@@ -36,24 +37,37 @@ bool is_named_pipe(const std::string& path) noexcept {
 
 }  // namespace
 
-Output::Output(const std::string& path, std::function<bool()> is_stopping, bool appends)
+Output::Output(const std::string& path, std::function<bool()> is_stopping, bool appends, const std::string& source_file)
     : name_(path == "-" ? "standard output" : quote(path, 200)), is_stopping_(std::move(is_stopping)) {
   if (path == "-") {
     file_ = own_writing_end(STDOUT_FILENO);
   } else if (is_named_pipe(path)) {
     file_ = open_pipe(path);
   } else {
-    file_.reset(::open(path.c_str(), O_WRONLY | O_CREAT | (appends ? O_APPEND : O_TRUNC) | O_CLOEXEC, 0666));
+    file_.reset(::open(path.c_str(), O_WRONLY | O_CREAT | (appends ? O_APPEND : 0) | O_CLOEXEC, 0666));
   }
   if (!file_.valid()) {
     throw Error::from_errno("write " + name_, errno);
   }
+  require_other_file(source_file);
   if (is_kind(file_.get(), S_IFREG)) {
+    // Not by O_TRUNC: of a name that leads elsewhere by now only the open file tells what would be emptied.
+    if (path != "-" && !appends && ::ftruncate(file_.get(), 0) != 0) {
+      throw Error::from_errno("empty " + name_, errno);
+    }
     std::error_code none;
     folder_ = std::filesystem::canonical(path, none).parent_path();  // of what a link leads to
   }
   is_socket_ = is_kind(file_.get(), S_IFSOCK);
   enlarge_pipe(file_.get());
+}
+
+/// The sender would read what is written here, and an emptied file first.
+void Output::require_other_file(const std::string& source_file) const {
+  if (!source_file.empty() && file_identity(file_.get()) == source_file) {
+    throw Error::failed(name_ +
+                        " and the file that the sender reads are the same file; nothing is written, name another FILE");
+  }
 }
 
 /// Waits for the pipe's reader, where an open() without O_NONBLOCK could not be interrupted; nor could a write().

@@ -21,8 +21,10 @@ class Output {
  public:
   /// Makes or empties the file `path` (or goes on behind its end, if it `appends`), or takes standard output for "-".
   /// Waits for the reader of a named pipe. A pipe is made as large as an ordinary user may have it. `is_stopping` is
-  /// asked at least ten times a second while nobody reads. Throws Error that names the path.
-  Output(const std::string& path, std::function<bool()> is_stopping, bool appends = false);
+  /// asked at least ten times a second while nobody reads. Throws Error that names the path; where it is the file that
+  /// has the identity `source_file` (pipe/file_identity.hpp), that file is left as it is.
+  Output(const std::string& path, std::function<bool()> is_stopping, bool appends = false,
+         const std::string& source_file = {});
 
   /// All of it; false when it cannot be, and error() says why.
   bool write(std::span<const std::byte> bytes) noexcept;
@@ -42,6 +44,7 @@ class Output {
 
  private:
   [[nodiscard]] FileDescriptor open_pipe(const std::string& path) const;
+  void require_other_file(const std::string& source_file) const;
   bool write_all(std::span<const std::byte> bytes) noexcept;
   [[nodiscard]] ssize_t write_some(std::span<const std::byte> bytes) const noexcept;
   bool wait_until_writable() noexcept;

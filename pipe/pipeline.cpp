@@ -202,6 +202,7 @@ void Pipeline::go_when_all_stand() {
       !std::ranges::all_of(stages_, has_begun)) {
     return;
   }
+  require_other_file(hops_, options_.stages);
   has_gone_ = true;
   for (const auto& stage : stages_) {
     stage->lines().send({{"type", "go"}});
@@ -300,7 +301,7 @@ void Pipeline::take_hop_message(const Json& message, const std::optional<std::si
   if (type == "listening") {
     hop.port = static_cast<std::uint16_t>(number_in(message, "port", UINT16_MAX));
   } else if (type == "connected") {
-    (flag_in(message, "sends") ? hop.sender_is_connected : hop.receiver_is_connected) = true;
+    hop.take_connected(message);
     if (const std::string line = sentence_in(message, "start_line"); !line.empty() && options_.is_verbose) {
       log_.info(hop.name + ": " + line);
     }

@@ -1,14 +1,16 @@
 #include "pipe/read_ahead.hpp"
 
+#include <algorithm>
 #include <cassert>
+#include <span>
 #include <utility>
 
 #include "base/wait.hpp"
 
 namespace framewire {
 
-ReadAhead::ReadAhead(Input& input, RunningDigest* digest)
-    : input_(input), digest_(digest), thread_([this] { run(); }) {}
+ReadAhead::ReadAhead(Input& input, RunningDigest* digest, std::uint64_t most_bytes)
+    : input_(input), most_bytes_(most_bytes), digest_(digest), thread_([this] { run(); }) {}
 
 ReadAhead::~ReadAhead() {
   {
@@ -89,7 +91,8 @@ void ReadAhead::read_all() {
     ClaimedSlot slot = std::move(empty_.front());
     empty_.pop_front();
     lock.unlock();
-    const Input::Read read = input_.read(slot.bytes());
+    const std::span<std::byte> bytes = slot.bytes();
+    const Input::Read read = input_.read(bytes.first(std::min<std::uint64_t>(bytes.size(), most_bytes_)));
     lock.lock();
     state = read.state;
     filled_.push_back({.slot = std::move(slot), .read = read});

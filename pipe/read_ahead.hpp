@@ -22,8 +22,9 @@ namespace framewire {
 /// reading is). give() and take() belong to one thread, the stream's source.
 class ReadAhead {
  public:
-  /// Both outlive it, and are its own until it is destroyed. Without `digest` nothing is summed up.
-  ReadAhead(Input& input, RunningDigest* digest);
+  /// Both outlive it, and are its own until it is destroyed. Without `digest` nothing is summed up. A piece has at most
+  /// `most_bytes`, and fits its slot.
+  ReadAhead(Input& input, RunningDigest* digest, std::uint64_t most_bytes = UINT64_MAX);
   /// Waits for a read under way, which the input's is_stopping() ends; slots that are still here go back to the pool.
   ~ReadAhead();
   ReadAhead(const ReadAhead&) = delete;
@@ -47,6 +48,7 @@ class ReadAhead {
   bool sum_one(std::unique_lock<std::mutex>& lock);
 
   Input& input_;
+  const std::uint64_t most_bytes_;
   RunningDigest* digest_;      // whose thread it is: see is_summing_
   std::size_t under_way_ = 0;  // the source's thread
   std::mutex mutex_;

@@ -279,7 +279,8 @@ void ReceiveBytes::take_end(std::span<const std::byte> payload) {
 Output& ReceiveBytes::output() {
   if (!output_) {
     output_.emplace(
-        options_.output, [this] { return interruption_.is_requested(); }, options_.appends);
+        options_.output, [this] { return interruption_.is_requested(); }, options_.appends,
+        subscriber_.status().source_file);
   }
   return *output_;
 }

@@ -1,5 +1,6 @@
 #include "pipe/send_bytes.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -70,8 +71,8 @@ class SendBytes {
   const SendBytesOptions& options_;
   Interruption& interruption_;
   Log& log_;
-  Stream stream_;
   Input input_;
+  Stream stream_;
   std::optional<RunningDigest> digest_;
   Pace pace_;
   Progress progress_;
@@ -86,22 +87,23 @@ class SendBytes {
   std::optional<SenderService> service_;  // last: its sessions leave the stream first
 };
 
-StreamOptions stream_options(const SendBytesOptions& options) {
+StreamOptions stream_options(const SendBytesOptions& options, const Input& input) {
   return {.name = "bytes",
           .delivery = Delivery::every,
           .slots_per_viewer = options.slots,
           .max_viewers = 1,
           .ends_with_viewers = true,
           .taker = "receiver",
-          .says_endings = false};
+          .says_endings = false,
+          .source_file = input.identity()};
 }
 
 SendBytes::SendBytes(const SendBytesOptions& options, Interruption& interruption, Log& log)
     : options_(options),
       interruption_(interruption),
       log_(log),
-      stream_(stream_options(options)),
       input_(options.input, [this] { return stream_.is_stopping(); }),
+      stream_(stream_options(options, input_)),
       pace_(options.limit_bytes_per_s),
       progress_(options.hooks.progress ? options.hooks.progress
                 : options.is_verbose   ? live_line(log, input_.size_bytes())
@@ -214,7 +216,7 @@ ReadState SendBytes::pump() {
 }
 
 ReadState SendBytes::pump_pieces() {
-  ReadAhead ahead(input_, digest_ ? &*digest_ : nullptr);
+  ReadAhead ahead(input_, digest_ ? &*digest_ : nullptr, pace_.most_at_once());
   for (;;) {
     while (ahead.under_way() < pieces_read) {
       auto slot = ahead.under_way() == 0 ? claim() : stream_.claim_now();
@@ -243,7 +245,7 @@ ReadState SendBytes::pump_file() {
     if (!slot) {
       return ReadState::stopped;
     }
-    std::uint64_t bytes = slot->bytes().size();
+    std::uint64_t bytes = std::min<std::uint64_t>(slot->bytes().size(), pace_.most_at_once());
     const FileRange file = input_.skip(bytes);
     if (!file.is_there()) {
       return ReadState::more;

@@ -23,15 +23,6 @@ jobs_at_once() {
   echo $((cores < fitting ? cores : fitting))
 }
 
-# counts_of CTEST_LOG: "PASSED FAILED SKIPPED"; nothing, and false, where ctest came to no end. What ctest calls skipped did not run at
-# all, although it counts it as passed.
-counts_of() {
-  local bad all skipped
-  read -r bad all < <(sed -n 's/^[0-9]*% tests passed, \([0-9]*\) tests* failed out of \([0-9]*\)$/\1 \2/p' "$1" | tail -n 1) || return 1
-  skipped=$(grep -c '^ *[0-9]*/[0-9]* Test *#[0-9]*: .*\*\*\*Skipped *[0-9.]* sec$' "$1" || true)
-  echo "$((all - bad - skipped)) $bad $skipped"
-}
-
 # configure PRESET
 configure() {
   mkdir -p "build/$1"

@@ -33,6 +33,7 @@ struct StreamOptions {
   WaitMode wait = WaitMode::adaptive;  // how claim() waits for room
   std::string taker = "viewer";        // what one that takes it is called, in lines for people
   bool says_endings = true;            // a line for each session that ends; else the program says how its own went
+  std::string source_file{};  // what receivers are told of the file that its bytes come from; see OfferedStream
 };
 
 /// What the source knows of one frame when it publishes it.

@@ -40,6 +40,7 @@ struct SubscriberStatus {
   std::optional<Delivery> delivery;         // of the session
   std::optional<StreamFormat> format;       // of the newest epoch
   std::uint64_t epoch_number = 0;           // grows with every epoch, over all sessions; for confirm_epoch()
+  std::string source_file;                  // the file that the sender of bytes reads, as it names it; or empty
 };
 
 /// Serves a peer that is no sender: its control channel, on which both have said hello, and the door by which its data

@@ -10,9 +10,15 @@ namespace framewire {
 namespace {
 
 RowResult row(const std::string& transport, const std::string& operation) {
-  return {.plan = {.transport = transport, .operation = operation, .message_bytes = 1000},
-          .client = {.count = 100, .seconds = 4, .cpu_seconds = 1, .latency_us = {1, 2, 3}, .transport = transport},
-          .server = {.count = 100, .seconds = 2, .cpu_seconds = 1, .latency_us = {4, 5, 6}, .transport = transport}};
+  return {
+      .plan = {.transport = transport, .operation = operation, .message_bytes = 1000},
+      .client = {.count = 100, .seconds = 4, .cpu_seconds = 1, .latency_us = {1, 2, 2.5, 3}, .transport = transport},
+      .server = {.count = 100,
+                 .seconds = 2,
+                 .cpu_seconds = 1,
+                 .latency_us = {4, 5, 5.5, 6},
+                 .latency_uncertainty_us = 0.75,
+                 .transport = transport}};
 }
 
 TEST(Row, OfALinkTheServersTimeCountsAndOfTheVerbsTheClients) {
@@ -23,12 +29,44 @@ TEST(Row, OfALinkTheServersTimeCountsAndOfTheVerbsTheClients) {
 
 TEST(Row, VerbsHaveALatencyOnlyWhereItIsMeasured) {
   const auto rows = nlohmann::json::parse(
-      rows_to_json({row("tcp", "latency"), row("verbs", "latency"), row("verbs", "write")}))["results"];
+      rows_to_json({row("tcp", "stream"), row("verbs", "latency"), row("verbs", "write")}))["results"];
   EXPECT_EQ(rows[0]["latency_us"]["p50"], 4);
   EXPECT_EQ(rows[1]["latency_us"]["p50"], 1);
   EXPECT_TRUE(rows[2]["latency_us"]["p50"].is_null());
+  EXPECT_TRUE(rows[2]["latency_method"].is_null());
   EXPECT_EQ(rows[2]["seconds"], 4);
   EXPECT_EQ(rows[2]["server_seconds"], 2);
+}
+
+/// Whatever the transport, half of the round trip that the sender sees; what the receiver's clock says stands beside
+/// it.
+TEST(Row, LatencyIsHalfOfARoundTripOfEveryTransport) {
+  for (const char* transport : {"socket", "local", "tcp", "rdma", "verbs"}) {
+    RowResult there = row(transport, "latency");
+    auto json = nlohmann::json::parse(rows_to_json({there}))["results"][0];
+    EXPECT_EQ(json["latency_us"], nlohmann::json({{"p50", 1}, {"p99", 2}, {"p99.9", 2.5}, {"max", 3}})) << transport;
+    EXPECT_EQ(json["latency_method"], "half_round_trip");
+    there.plan.is_reverse = true;
+    json = nlohmann::json::parse(rows_to_json({there}))["results"][0];
+    EXPECT_EQ(json["latency_us"]["p50"], 4) << transport << ": in reverse the server is the sender";
+  }
+}
+
+TEST(Row, OneWayFiguresSayHowFarTheClocksMayDiffer) {
+  RowResult tcp = row("tcp", "stream");
+  const auto json = nlohmann::json::parse(rows_to_json({tcp}))["results"][0];
+  const nlohmann::json wanted{{"p50", 4}, {"p99", 5}, {"p99.9", 5.5}, {"max", 6}, {"uncertainty", 0.75}};
+  EXPECT_EQ(json["one_way_us"], wanted);
+  EXPECT_EQ(json["latency_method"], "one_way");
+  EXPECT_NE(rows_to_table({tcp}).find(" 4.0 ± 0.8 "), std::string::npos) << rows_to_table({tcp});
+  EXPECT_NE(rows_to_table({tcp}).find(" p99.9 us "), std::string::npos);
+  tcp.plan.is_remote = true;
+  tcp.plan.transport = socket_transport;  // its ends have no clock in common
+  for (const RowResult& one : {tcp, row("verbs", "latency")}) {
+    EXPECT_TRUE(nlohmann::json::parse(rows_to_json({one}))["results"][0]["one_way_us"].is_null());
+  }
+  EXPECT_EQ(end_result_from_json(end_result_to_json(tcp.server)).latency_uncertainty_us, 0.75);
+  EXPECT_EQ(end_result_from_json(end_result_to_json(tcp.server)).latency_us.p99_9, 5.5);
 }
 
 TEST(Row, InReverseTheClientReceivesAndMeasures) {

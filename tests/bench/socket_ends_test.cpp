@@ -25,17 +25,22 @@ constexpr std::uint64_t end = 2;
 class SocketEnds : public testing::Test {
  protected:
   SocketEnds() {
+    connect();
+    plan_.transport = socket_transport;
+    plan_.operation = "stream";
+    plan_.message_bytes = 100;
+    plan_.count = 5;
+    plan_.is_remote = true;
+  }
+
+  /// Anew: a row ends with its connection.
+  void connect() {
     std::array<int, 2> ends{};
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
     here_ = FileDescriptor(ends[0]);
     there_ = FileDescriptor(ends[1]);
     set_up_plain_socket(here_.get());
     set_up_plain_socket(there_.get());
-    plan_.transport = socket_transport;
-    plan_.operation = "stream";
-    plan_.message_bytes = 100;
-    plan_.count = 5;
-    plan_.is_remote = true;
   }
 
   /// What a client sends: each kind with its bytes, but for the end, which has none.
@@ -58,6 +63,7 @@ class SocketEnds : public testing::Test {
 
 TEST_F(SocketEnds, CountTheSame) {
   for (const char* operation : {"stream", "latency"}) {
+    connect();
     plan_.operation = operation;
     SocketSent sent;
     std::thread sender([&] { sent = SocketSender(there_.get(), plan_, [] {}).send_all_messages(); });
@@ -78,6 +84,14 @@ TEST_F(SocketEnds, WhatIsBrokenOffIsNotWhole) {
   const SocketReport report = receive();
   EXPECT_FALSE(report.is_whole);
   EXPECT_EQ(report.count, 2U);
+}
+
+/// An older client does not hang up behind it.
+TEST_F(SocketEnds, TheEndHasNoPayload) {
+  send({warm_up, message, end});
+  const SocketReport report = receive();
+  EXPECT_TRUE(report.is_whole);
+  EXPECT_EQ(report.count, 1U);
 }
 
 TEST_F(SocketEnds, TheFirstMessageWarmsUp) {

@@ -27,7 +27,14 @@ class Bench(BenchPrograms):
             self.assertGreater(row["seconds"], 0)
             self.assertGreater(row["cpu_seconds"], 0)
             self.assertLessEqual(row["latency_us"]["p50"], row["latency_us"]["p99"])
-            self.assertLessEqual(row["latency_us"]["p99"], row["latency_us"]["max"])
+            self.assertLessEqual(row["latency_us"]["p99"], row["latency_us"]["p99.9"])
+            self.assertLessEqual(row["latency_us"]["p99.9"], row["latency_us"]["max"])
+            self.assertEqual(row["latency_method"], {"stream": "one_way", "latency": "half_round_trip"}[row["operation"]])
+            self.assertGreaterEqual(row["one_way_us"]["uncertainty"], 0)
+            if row["operation"] == "stream":
+                self.assertEqual(row["one_way_us"]["max"], row["latency_us"]["max"])
+            else:  # 1.02: how far a bin's middle may be off
+                self.assertLessEqual(2e-6 * row["latency_us"]["p50"] * count / 2, 1.02 * row["client_seconds"], "half of the round trips were at least so long")
             self.assertAlmostEqual(row["gigabytes_per_second"] * row["seconds"] * 1e9, count * row["message_bytes"],
                                    delta=0.01 * count * row["message_bytes"])
             self.assertAlmostEqual(row["messages_per_second"] * row["seconds"], count, delta=0.01 * count)
@@ -82,6 +89,20 @@ class Bench(BenchPrograms):
             server.interrupt()
             self.ends(server)
         self.assertEqual(len(re.findall(r"^socket +50 messages of (64|1048576) bytes in .* GB/s$", self.file("server").read_text(), re.M)), 4)
+
+    def test_plain_sockets_take_one_call_a_message_at_either_end(self):
+        """No careful user would do with more, so nor does the reference."""
+        count, record = 300, self.file("calls")
+        moves = ("read", "write", "readv", "writev", "sendto", "sendmsg", "recvfrom", "recvmsg")
+        for operation, calls in (("stream", 2), ("latency", 4)):  # with an answer, the byte is one more at either end
+            with self.subTest(operation):
+                self.ends(self.start(harness.require_tool("strace"), "-f", "-qq", "-e", "trace=" + ",".join(moves), "-e", "signal=none", "-o", record,
+                                     harness.BIN / "framewire-bench", "--transport", "socket", "--operation", operation, "--message-bytes", "4k",
+                                     "--count", count))
+                made = re.findall(r"^\d+ +(?:sendmsg|recvmsg|sendto|recvfrom|readv|writev)\(", record.read_text(), re.M)
+                self.assertGreaterEqual(len(made), calls * count)
+                # What warms up, the end, and one that was begun again.
+                self.assertLessEqual(len(made), calls * count + 20)
 
     def test_plain_sockets_that_a_server_does_not_allow(self):
         key = self.file("key")

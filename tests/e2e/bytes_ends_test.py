@@ -54,6 +54,43 @@ class Ends(BytePrograms):
         sender.source = yes
         return sender
 
+    # ---- the same file at both ends
+
+    def test_the_same_file_is_refused_before_anything_is_lost(self):
+        original = self.data(300_001)
+        whole = original.read_bytes()
+        hard, soft = self.file("hard link"), self.file("soft link")
+        os.link(original, hard)
+        soft.symlink_to(original)
+        for name, options in (original, ()), (hard, ()), (soft, ()), (original, ("--no-checksum",)), (original, ("--transport", "tcp")):
+            for is_sender_waiting in (False, True):
+                with self.subTest(f"{name.name} {options}", is_sender_waiting=is_sender_waiting):
+                    receiver, sender = self.both(name, original, *options, is_sender_waiting=is_sender_waiting)
+                    same = "and the file that the sender reads are the same file"
+                    self.both_fail(receiver, sender, (same, name.name), (same, name.name))
+                    self.assertTrue(original.read_bytes() == whole)
+
+    def test_the_same_file_by_way_of_standard_streams(self):
+        """What the shell has not emptied is kept."""
+        original = self.data(5)
+        whole = original.read_bytes()
+        with original.open("rb") as source, original.open("ab") as sink:
+            receiver = self.receiver(stdout=sink)
+            self.both_fail(receiver, self.sender(receiver.address, stdin=source), ("standard output", "are the same file"), ("are the same file",))
+        self.assertEqual(original.read_bytes(), whole)
+
+    def test_what_only_looks_like_the_same_file(self):
+        """A copy, a file that takes the place of the old one, and what is no file."""
+        original, other = self.data(10_000), self.file("other")
+        other.write_bytes(original.read_bytes() + b"longer")
+        receiver, sender = self.both(other, original)
+        self.ends(receiver)
+        self.ends(sender)
+        self.assertEqual(other.read_bytes(), original.read_bytes())
+        receiver, sender = self.both(pathlib.Path("/dev/null"), "/dev/null")
+        self.ends(receiver)
+        self.ends(sender)
+
     # ---- behind rdrecv
 
     @unittest.skipUnless(CAN_MOUNT, "this machine lets nobody mount a tmpfs here: neither root nor unshare -rm")

@@ -250,7 +250,24 @@ class Bytes(BytePrograms):
 
     def test_no_faster_than_the_limit(self):
         sender = self.check_copy(self.data(2_000_000), "tcp", "--limit", "4M", *SMALL)
-        self.assertGreater(sender["seconds"], 0.3)
+        self.assertGreaterEqual(sender["seconds"], 0.46)
+
+    def test_a_limit_of_a_byte_a_second(self):
+        """By what has come, whenever one looks."""
+        original = self.data(5000)
+        for options in ((), ("--no-checksum", "--transport", "tcp")):  # the kernel sends it then
+            with self.subTest(options):
+                copy = self.file("copy")
+                copy.unlink(missing_ok=True)
+                receiver = self.receiver(copy)
+                began_s = time.monotonic()
+                sender = self.sender(receiver.address, original, "--limit", "1", *options)
+                harness.wait_until(lambda: copy.exists() and copy.stat().st_size >= 2, "two bytes")
+                size, seconds = copy.stat().st_size, time.monotonic() - began_s
+                self.assertLessEqual(size, 1 + seconds)
+                sender.interrupt()
+                self.ends(sender, harness.FAILED)
+                self.ends(receiver, harness.LOST)
 
     # ---- what goes wrong
 

@@ -55,6 +55,18 @@ class Pipe(PipelineTest):
         self.run_pipe(f"host1:>>{copy}", given=b"")
         self.assertEqual(copy.read_bytes(), b"short")
 
+    def test_the_same_file_at_both_ends_is_left_alone(self):
+        """Also where a command stands between them."""
+        original, link = self.file("original"), self.file("link")
+        original.write_bytes(b"b\na\n")
+        os.link(original, link)
+        for stages in ((f"host1:<{original}", f"host2:>{link}"), (f"host1:<{original}", f":>>{original}"),
+                       (f":<{original}", "host1:sort", f"host2:>{link}")):
+            with self.subTest(stages):
+                self.run_pipe(*stages, status=125)
+                self.says("are the same file")
+                self.assertEqual(original.read_bytes(), b"b\na\n")
+
     def test_a_name_that_is_no_utf8_and_one_at_home(self):
         odd = os.fsencode(self.folder) + b"/\xff\xfe"
         pathlib.Path(os.fsdecode(odd)).write_bytes(b"odd")

@@ -207,8 +207,28 @@ TEST(Pace, KeepsTheRate) {
   for (int i = 0; i < 20; ++i) {
     now_ns = std::max(now_ns, pace.after(500, now_ns));
   }
-  // 10,000 bytes at 1,000 a second; a tenth of a second is free at the start.
-  EXPECT_EQ(now_ns - start_ns, 9'900'000'000);
+  // 10,000 bytes at 1,000 a second.
+  EXPECT_EQ(now_ns - start_ns, 10'000'000'000);
+}
+
+/// From the first byte on, whatever the rate: at any time no more has gone than the rate and one piece.
+TEST(Pace, NoRateIsTooSmall) {
+  for (const std::uint64_t rate : {1U, 3U, 9U, 10U, 1000U, 4'000'000U}) {
+    Pace pace(rate);
+    constexpr std::uint64_t slot_bytes = 1 << 20;
+    const std::uint64_t piece = std::min(slot_bytes, pace.most_at_once());
+    EXPECT_LE(piece, std::max<std::uint64_t>(rate / 10, 1));
+    std::int64_t now_ns = 77;
+    double sent = 0;
+    for (int i = 0; i < 100; ++i) {
+      const double seconds = static_cast<double>(now_ns - 77) / 1e9;
+      sent += static_cast<double>(piece);
+      EXPECT_LE(sent, seconds * static_cast<double>(rate) * 1.000001 + static_cast<double>(piece)) << rate;
+      now_ns = std::max(now_ns, pace.after(piece, now_ns));
+    }
+    EXPECT_NEAR(sent / (static_cast<double>(now_ns - 77) / 1e9) / static_cast<double>(rate), 1, 1e-6) << rate;
+  }
+  EXPECT_EQ(Pace(0).most_at_once(), UINT64_MAX);
 }
 
 TEST(Pace, MakesUpForLittleOfAPause) {

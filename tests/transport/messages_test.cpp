@@ -28,6 +28,11 @@ TEST(Messages, ComeBackAsTheyWent) {
   EXPECT_EQ(offer.streams.at(0).name, "bars");
   EXPECT_EQ(offer.streams.at(0).delivery, Delivery::every);
   EXPECT_EQ(offer.links.size(), 2U);
+  EXPECT_EQ(offer.streams.at(0).source_file, "");
+  EXPECT_EQ(read_offer(to_json(OfferMessage{"00", {{"bytes", 0, Delivery::every, "", false, "1f"}}, {}}))
+                .streams.at(0)
+                .source_file,
+            "1f");
   const ChooseMessage choose = read_choose(to_json(ChooseMessage{2, LinkKind::local, Delivery::latest, "ab"}));
   EXPECT_EQ(choose.token, "ab");
   EXPECT_FALSE(offer.encrypt) << "not said is not the same as no";

@@ -275,6 +275,9 @@ json to_json(const OfferMessage& message) {
                        {"delivery", std::string(name(stream.delivery))},
                        {"description", stream.description},
                        {"allows_pull", stream.allows_pull}});
+    if (!stream.source_file.empty()) {
+      streams.back()["source_file"] = stream.source_file;
+    }
   }
   json links = json::array();
   for (const LinkKind kind : message.links) {
@@ -299,7 +302,7 @@ OfferMessage read_offer(const json& message) {
     }
     offer.streams.push_back({text_field(stream, "name"), number_field<std::uint32_t>(stream, "number"),
                              delivery_field(stream), optional_text_field(stream, "description"),
-                             optional_flag_field(stream, "allows_pull")});
+                             optional_flag_field(stream, "allows_pull"), optional_text_field(stream, "source_file")});
   }
   for (const json& link : array_field(message, "links", 16)) {
     // A link that only a newer peer knows, or an older one, is no fault: it is just not chosen.

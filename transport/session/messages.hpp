@@ -36,6 +36,8 @@ struct OfferedStream {
   Delivery delivery = Delivery::latest;
   std::string description;  // of its format, once it has one: then a session begins with an epoch
   bool allows_pull = false;
+  std::string
+      source_file{};  // of bytes: names the file that they come from, as pipe/file_identity.hpp has it; or empty
 };
 
 /// The sender: what there is.

@@ -125,7 +125,8 @@ OfferMessage SenderSession::make_offer(const SessionId& session) const {
   for (const Stream* stream : context_.streams) {
     const auto format = stream->format();
     offer.streams.push_back({stream->options().name, stream->options().number, stream->options().delivery,
-                             format ? describe(*format) : std::string(), stream->options().allows_pull});
+                             format ? describe(*format) : std::string(), stream->options().allows_pull,
+                             stream->options().source_file});
   }
   std::ranges::copy_if(context_.allowed_links, std::back_inserter(offer.links), [&](LinkKind kind) {
     switch (kind) {

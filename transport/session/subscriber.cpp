@@ -365,6 +365,7 @@ void Subscriber::Implementation::adopt(const std::shared_ptr<ViewerSession>& ses
     status_.start_line = session->start_line();
     status_.transport = name(session->link()->kind());
     status_.delivery = session->delivery();
+    status_.source_file = session->source_file();
     status_.connecting_since_ns = connecting_since_ns_;
     tell_program();
     too_late.swap(incoming_);

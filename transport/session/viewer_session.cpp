@@ -94,6 +94,7 @@ std::string ViewerSession::choose_link(const OfferMessage& offer, DataWay way, c
         "the stream is delivered as 'latest'; a viewer cannot ask for 'every': start the sender with --delivery every");
   }
   delivery_ = wishes.delivery.value_or(stream.delivery);
+  source_file_ = stream.source_file;
   may_do_without_rdma_ = wishes.transport_is_auto && !wishes.terms.pulls;
   agree_on_encryption(offer, wishes);
   if (encrypts_) {

@@ -75,6 +75,8 @@ class ViewerSession {
   [[nodiscard]] const std::shared_ptr<ReceiverLink>& link() const noexcept { return link_; }
   [[nodiscard]] const std::string& start_line() const noexcept { return start_line_; }
   [[nodiscard]] Delivery delivery() const noexcept { return delivery_; }
+  /// Of the stream; see OfferedStream.
+  [[nodiscard]] const std::string& source_file() const noexcept { return source_file_; }
   /// The epoch that was announced last; 0 before the first.
   [[nodiscard]] std::uint32_t epoch() const noexcept { return epoch_; }
   [[nodiscard]] const std::optional<StreamFormat>& format() const noexcept { return format_; }
@@ -107,6 +109,7 @@ class ViewerSession {
   std::shared_ptr<ReceiverLink> link_;
   std::string start_line_;
   Delivery delivery_ = Delivery::latest;
+  std::string source_file_;
   std::uint32_t epoch_ = 0;
   std::optional<StreamFormat> format_;
   std::optional<ReadyMessage> unsaid_ready_;
