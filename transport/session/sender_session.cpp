@@ -9,10 +9,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "base/wait.hpp"
-#include "transport/session/data_wait.hpp"
-#include "transport/session/endpoint.hpp"
 #include "transport/session/handshake.hpp"
-#include "transport/session/rdma_data.hpp"
 #include "transport/socket_state.hpp"
 
 namespace framewire {
@@ -29,24 +26,16 @@ std::string why_full(const StreamOptions& options) {
 
 }  // namespace
 
-SenderContext::SenderContext(const EndpointOptions& endpoint, std::vector<Stream*> offered, std::string its_program,
-                             Log& its_log)
-    : streams(std::move(offered)),
-      allowed_links(usable_links(endpoint)),
-      program(std::move(its_program)),
-      terms(terms_of(endpoint)),
-      log(&its_log) {
-  terms.sender_domains = &domains;
-  terms.log = log;
-}
-
 SenderSession::SenderSession(SenderContext& context, Authenticated authenticated, DataWay way)
-    : context_(context), authenticated_(std::move(authenticated)), way_(way), wake_event_(make_event()) {}
+    : context_(context),
+      authenticated_(std::move(authenticated)),
+      wake_event_(make_event()),
+      negotiation_(context_, authenticated_, way, wake_event_.get()) {}
 
 SenderSession::~SenderSession() = default;
 
 SessionReport SenderSession::run() {
-  shake_hands();
+  join(negotiation_.begin());
   try {
     serve();
   } catch (const Error& error) {
@@ -89,188 +78,18 @@ void SenderSession::tell(const Error& error) noexcept {
   }
 }
 
-void SenderSession::shake_hands() {
-  MessageChannel& channel = *authenticated_.channel;
-  exchange_hellos(channel, "sender", context_.program, {"viewer"});
-  if (const std::string why_not = why_not_encrypted(LinkKind::tcp, authenticated_.control);
-      context_.terms.encrypts && !why_not.empty()) {
-    refuse(channel, why_not);
-  }
-  session_ = random_session_id();
-  offer_ = make_offer(session_);
-  channel.send(to_json(offer_));
-  join(settle(std::make_unique<nlohmann::json>(channel.receive(monotonic_ns() + handshake_timeout_ns))));
-}
-
-/// From the viewer's choice to the one whose link stands.
-ChooseMessage SenderSession::settle(std::unique_ptr<nlohmann::json> answer) {
-  ChooseMessage choice;
-  for (; answer; ++choices_) {
-    throw_if_refused(*answer);
-    if (choices_ == offer_.links.size()) {
-      refuse(*authenticated_.channel, "every link that was offered has been chosen already");
-    }
-    choice = agree(*answer);
-    answer = connect({session_, choice.link, 0}, choice);
-  }
-  return choice;
-}
-
-OfferMessage SenderSession::make_offer(const SessionId& session) const {
-  OfferMessage offer{.session = to_hex(session),
-                     .streams = {},
-                     .links = {},
-                     .why_no_rdma = why_no_rdma(),
-                     .encrypt = context_.terms.encrypts};
-  for (const Stream* stream : context_.streams) {
-    const auto format = stream->format();
-    offer.streams.push_back({stream->options().name, stream->options().number, stream->options().delivery,
-                             format ? describe(*format) : std::string(), stream->options().allows_pull,
-                             stream->options().source_file});
-  }
-  std::ranges::copy_if(context_.allowed_links, std::back_inserter(offer.links), [&](LinkKind kind) {
-    switch (kind) {
-      case LinkKind::local:
-        return authenticated_.is_unix;
-      case LinkKind::rdma:
-        return offer.why_no_rdma.empty();
-      case LinkKind::tcp:
-        break;
-    }
-    return true;
-  });
-  return offer;
-}
-
-/// Empty where this end can take or make RDMA connections.
-std::string SenderSession::why_no_rdma() const {
-  if (way_.door != nullptr) {
-    return way_.door->why_no_rdma();
-  }
-  return has_rdma_device() ? "" : "it has no RDMA device";
-}
-
-ChooseMessage SenderSession::agree(const nlohmann::json& answer) {
-  ChooseMessage choice = read_choose(answer);
-  stream_ = &stream_by_number(choice.stream);
-  if (std::ranges::find(offer_.links, choice.link) == offer_.links.end()) {
-    refuse(*authenticated_.channel, "the " + std::string(name(choice.link)) + " link was not offered");
-  }
-  if (choice.delivery == Delivery::every && stream_->options().delivery != Delivery::every) {
-    refuse(*authenticated_.channel,
-           "this stream is delivered as 'latest'; a viewer cannot ask for 'every': start the sender with --delivery "
-           "every");
-  }
-  if (choice.pulls) {
-    check_pull(choice);
-  }
-  check_encryption(choice);
-  return choice;
-}
-
-void SenderSession::check_pull(const ChooseMessage& choice) {
-  if (!stream_->options().allows_pull) {
-    refuse(*authenticated_.channel, "this sender's frames may not be pulled; start it with --allow-pull");
-  }
-  if (choice.link != LinkKind::rdma) {
-    refuse(*authenticated_.channel, "frames can be pulled over rdma alone");
-  }
-}
-
-/// Nothing goes in the clear that either end wants encrypted.
-void SenderSession::check_encryption(const ChooseMessage& choice) {
-  MessageChannel& channel = *authenticated_.channel;
-  if (context_.terms.encrypts && !choice.encrypt) {
-    refuse(channel,
-           "the sender asks for encrypted data (--encrypt), and the viewer does not know what that is; bring both to "
-           "the same release");
-  }
-  if (const std::string why_not = why_not_encrypted(choice.link, authenticated_.control);
-      choice.encrypt && !why_not.empty()) {
-    refuse(channel, why_not);
-  }
-}
-
-/// Who pulls has its connection in domains of its own, where pools stand open; the others' never do.
-LinkTerms SenderSession::terms_for(const ChooseMessage& choice) const {
-  LinkTerms terms = context_.terms;
-  terms.lifeline = authenticated_.channel->fd();
-  terms.encrypts = choice.encrypt;
-  if (choice.pulls) {
-    terms.pulls = true;
-    terms.sender_domains = &context_.pull_domains;
-  }
-  return terms;
-}
-
-/// Makes the link; or returns the message in which the viewer chose another one.
-std::unique_ptr<nlohmann::json> SenderSession::connect(const DataConnection& connection, const ChooseMessage& choice) {
-  if (way_.door == nullptr) {
-    authenticated_.channel->send(to_json(ConnectMessage{}));
-    return dial_peer(connection, choice);
-  }
-  const Token token = way_.door->issue(connection);
-  authenticated_.channel->send(to_json(ConnectMessage{.token = token.hex(), .rdma_port = way_.door->rdma_port()}));
-  return await_peer(connection, token, choice);
-}
-
-std::unique_ptr<nlohmann::json> SenderSession::await_peer(const DataConnection& connection, const Token& token,
-                                                          const ChooseMessage& choice) {
-  MessageChannel& channel = *authenticated_.channel;
-  DataWait wait(*way_.door, connection, channel);
-  for (;;) {
-    if (auto arrival = wait.next()) {
-      try {
-        make_feed(accept_data(std::move(*arrival), token, connection, terms_for(choice)), choice);
-        early_ = wait.take_message();
-        return nullptr;
-      } catch (const Error& error) {
-        if (connection.link != LinkKind::rdma) {
-          throw;
-        }
-        // The viewer has been told over RDMA, by a rejection or a disconnection, and chooses again.
-        say_that_link_fails(name(connection.link), error.what());
-      }
-    }
-    if (wait.message() != nullptr) {
-      throw_if_refused(*wait.message());
-      if (message_type(*wait.message()) == "choose") {
-        return wait.take_message();
-      }
-    }
-  }
-}
-
-std::unique_ptr<nlohmann::json> SenderSession::dial_peer(const DataConnection& connection,
-                                                         const ChooseMessage& choice) {
-  MessageChannel& channel = *authenticated_.channel;
-  try {
-    make_feed(dial_data(*way_.dial, choice.rdma_port, Token::from_hex(choice.token), connection, terms_for(choice)),
-              choice);
-    return nullptr;
-  } catch (const Error& error) {
-    if (connection.link != LinkKind::rdma) {
-      throw;
-    }
-    channel.send(no_link(error.what()));
-  }
-  return std::make_unique<nlohmann::json>(channel.receive(monotonic_ns() + handshake_timeout_ns));
-}
-
-void SenderSession::make_feed(DataPath path, const ChooseMessage& choice) {
-  if (choice.pulls) {
-    feed_ = make_pull_feed(*stream_, std::move(path), terms_for(choice), wake_event_.get());
-  } else {
-    feed_ = make_push_feed(*stream_, make_sender_link(choice.link, std::move(path), context_.terms), choice.delivery,
-                           wake_event_.get());
-  }
-}
-
-void SenderSession::join(const ChooseMessage& choice, const Feed* before) {
-  if (!feed_->join(before)) {
+void SenderSession::join(AgreedDelivery agreed) {
+  const ChooseMessage& choice = agreed.choice;
+  if (!agreed.feed->join(feed_.get())) {
     refuse(*authenticated_.channel, choice.pulls ? "the sender has as many viewers that pull as it takes already"
-                                                 : why_full(stream_->options()));
+                                                 : why_full(agreed.stream->options()));
   }
+  if (feed_) {
+    feed_->leave();
+  }
+  feed_ = std::move(agreed.feed);
+  stream_ = agreed.stream;
+  early_ = std::move(agreed.early);
   has_joined_ = true;
   watch_peer(authenticated_.channel->fd(), context_.terms.peer_timeout_ns);
   report_.viewer = authenticated_.channel->peer();
@@ -284,32 +103,10 @@ void SenderSession::join(const ChooseMessage& choice, const Feed* before) {
                      (choice.pulls ? " mode=pull" : ""));
 }
 
-Stream& SenderSession::stream_by_number(std::uint32_t number) const {
-  const auto found =
-      std::ranges::find(context_.streams, number, [](const Stream* stream) { return stream->options().number; });
-  if (found == context_.streams.end()) {
-    throw Error::failed("the viewer chose stream " + std::to_string(number) + ", which was not offered");
-  }
-  return **found;
-}
-
-void SenderSession::say_that_link_fails(std::string_view link, const std::string& why) {
-  context_.log->warning(stream_->options().taker + " " + authenticated_.channel->peer() + ": " + std::string(link) +
-                        ": " + why);
-}
-
 /// One of both ends found that it cannot use the link that stands, and the viewer chose another one. The first feed
-/// stays in its place until the other one can take that.
+/// stays in its place until the other one can take that; where none can, its leaving ends the session.
 void SenderSession::change_link(std::unique_ptr<nlohmann::json> answer) {
-  std::unique_ptr<Feed> first = std::exchange(feed_, nullptr);
-  try {
-    const ChooseMessage choice = settle(std::move(answer));
-    join(choice, first.get());
-  } catch (...) {
-    feed_ = std::move(first);  // its leaving ends the session
-    throw;
-  }
-  first->leave();
+  join(negotiation_.settle(std::move(answer)));
   link_closed_ns_ = 0;
   raise_event(wake_event_.get());  // there may be a message already, and there is an epoch to announce
 }
@@ -323,7 +120,7 @@ void SenderSession::give_up_link(const Error& error) {
   if (has_begun_) {
     throw ending;
   }
-  say_that_link_fails(report_.transport, error.what());
+  negotiation_.say_that_link_fails(*stream_, report_.transport, error.what());
   const std::int64_t deadline_ns = monotonic_ns() + handshake_timeout_ns;
   nlohmann::json answer;
   try {
@@ -385,7 +182,7 @@ void SenderSession::handle(const nlohmann::json& message) {
     if (has_begun_) {
       throw Error::lost_peer("the " + report_.taker + " could not use the link after all");
     }
-    say_that_link_fails(report_.transport,
+    negotiation_.say_that_link_fails(*stream_, report_.transport,
                         "the " + report_.taker + " says: " + printable(read_choose(message).why, 1000));
     change_link(std::make_unique<nlohmann::json>(message));
   }

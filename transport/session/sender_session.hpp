@@ -1,4 +1,4 @@
-// One viewer at the sender: its handshake, its link, its outlet, and how it ends.
+// One viewer at the sender: what it is served once its link stands, and how it ends.
 #pragma once
 
 #include <atomic>
@@ -6,30 +6,12 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "base/log.hpp"
-#include "transport/session/data_link.hpp"
-#include "transport/session/feed.hpp"
-#include "transport/session/messages.hpp"
+#include "transport/session/sender_negotiation.hpp"
 #include "transport/stream.hpp"
 
 namespace framewire {
-
-/// What the sessions of one sender have in common. Outlives them.
-struct SenderContext {
-  SenderContext(const EndpointOptions& endpoint, std::vector<Stream*> offered, std::string its_program, Log& its_log);
-
-  std::vector<Stream*> streams;
-  std::vector<LinkKind> allowed_links;
-  std::string program;
-  LinkTerms terms;
-  SenderDomains domains;  // which the terms name
-  SenderDomains pull_domains{PoolReaders::viewers};
-  Log* log;
-  std::atomic<std::int64_t> stop_at_ns = INT64_MAX;  // sessions that are not done by then are cut
-};
 
 /// How a session went. frames_sent = frames_received + frames_lost, frames_produced = frames_skipped + frames_sent.
 struct SessionReport {
@@ -67,24 +49,10 @@ class SenderSession {
   [[nodiscard]] bool has_joined() const noexcept { return has_joined_.load(std::memory_order_relaxed); }
 
  private:
-  void shake_hands();
   void tell(const Error& error) noexcept;
   bool has_last_words() noexcept;
-  [[nodiscard]] OfferMessage make_offer(const SessionId& session) const;
-  [[nodiscard]] std::string why_no_rdma() const;
-  [[nodiscard]] LinkTerms terms_for(const ChooseMessage& choice) const;
-  void check_pull(const ChooseMessage& choice);
-  void check_encryption(const ChooseMessage& choice);
-  ChooseMessage settle(std::unique_ptr<nlohmann::json> answer);
-  ChooseMessage agree(const nlohmann::json& answer);
-  std::unique_ptr<nlohmann::json> connect(const DataConnection& connection, const ChooseMessage& choice);
-  std::unique_ptr<nlohmann::json> await_peer(const DataConnection& connection, const Token& token,
-                                             const ChooseMessage& choice);
-  std::unique_ptr<nlohmann::json> dial_peer(const DataConnection& connection, const ChooseMessage& choice);
-  void make_feed(DataPath path, const ChooseMessage& choice);
-  void join(const ChooseMessage& choice, const Feed* before = nullptr);
-  [[nodiscard]] Stream& stream_by_number(std::uint32_t number) const;
-  void say_that_link_fails(std::string_view link, const std::string& why);
+  /// Takes `agreed` in the place of what there is: what was there has left only when this one has joined.
+  void join(AgreedDelivery agreed);
   void change_link(std::unique_ptr<nlohmann::json> answer);
   void give_up_link(const Error& error);
   void serve();
@@ -99,11 +67,8 @@ class SenderSession {
 
   SenderContext& context_;
   Authenticated authenticated_;
-  DataWay way_;
   FileDescriptor wake_event_;
-  SessionId session_{};
-  OfferMessage offer_;
-  std::size_t choices_ = 0;  // that the viewer has made, of the links in the offer
+  SenderNegotiation negotiation_;
   Stream* stream_ = nullptr;
   std::unique_ptr<Feed> feed_;
   std::atomic<bool> has_joined_ = false;

@@ -1,0 +1,222 @@
+#include "transport/session/sender_negotiation.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "transport/session/data_wait.hpp"
+#include "transport/session/endpoint.hpp"
+#include "transport/session/handshake.hpp"
+#include "transport/session/rdma_data.hpp"
+
+namespace framewire {
+
+SenderContext::SenderContext(const EndpointOptions& endpoint, std::vector<Stream*> offered, std::string its_program,
+                             Log& its_log)
+    : streams(std::move(offered)),
+      allowed_links(usable_links(endpoint)),
+      program(std::move(its_program)),
+      terms(terms_of(endpoint)),
+      log(&its_log) {
+  terms.sender_domains = &domains;
+  terms.log = log;
+}
+
+SenderNegotiation::SenderNegotiation(SenderContext& context, const Authenticated& viewer, DataWay way, int wake_event)
+    : context_(context), viewer_(viewer), way_(way), wake_event_(wake_event) {}
+
+AgreedDelivery SenderNegotiation::begin() {
+  MessageChannel& channel = *viewer_.channel;
+  exchange_hellos(channel, "sender", context_.program, {"viewer"});
+  if (const std::string why_not = why_not_encrypted(LinkKind::tcp, viewer_.control);
+      context_.terms.encrypts && !why_not.empty()) {
+    refuse(channel, why_not);
+  }
+  session_ = random_session_id();
+  offer_ = make_offer();
+  channel.send(to_json(offer_));
+  return settle(std::make_unique<nlohmann::json>(channel.receive(monotonic_ns() + handshake_timeout_ns)));
+}
+
+AgreedDelivery SenderNegotiation::settle(std::unique_ptr<nlohmann::json> answer) {
+  AgreedDelivery agreed;
+  for (; answer; ++choices_) {
+    throw_if_refused(*answer);
+    if (choices_ == offer_.links.size()) {
+      refuse(*viewer_.channel, "every link that was offered has been chosen already");
+    }
+    agreed = agree(*answer);
+    answer = connect(agreed);
+  }
+  return agreed;
+}
+
+OfferMessage SenderNegotiation::make_offer() const {
+  OfferMessage offer{.session = to_hex(session_),
+                     .streams = {},
+                     .links = {},
+                     .why_no_rdma = why_no_rdma(),
+                     .encrypt = context_.terms.encrypts};
+  for (const Stream* stream : context_.streams) {
+    const auto format = stream->format();
+    offer.streams.push_back({stream->options().name, stream->options().number, stream->options().delivery,
+                             format ? describe(*format) : std::string(), stream->options().allows_pull,
+                             stream->options().source_file});
+  }
+  std::ranges::copy_if(context_.allowed_links, std::back_inserter(offer.links), [&](LinkKind kind) {
+    switch (kind) {
+      case LinkKind::local:
+        return viewer_.is_unix;
+      case LinkKind::rdma:
+        return offer.why_no_rdma.empty();
+      case LinkKind::tcp:
+        break;
+    }
+    return true;
+  });
+  return offer;
+}
+
+/// Empty where this end can take or make RDMA connections.
+std::string SenderNegotiation::why_no_rdma() const {
+  if (way_.door != nullptr) {
+    return way_.door->why_no_rdma();
+  }
+  return has_rdma_device() ? "" : "it has no RDMA device";
+}
+
+AgreedDelivery SenderNegotiation::agree(const nlohmann::json& answer) {
+  AgreedDelivery agreed;
+  agreed.choice = read_choose(answer);
+  const ChooseMessage& choice = agreed.choice;
+  agreed.stream = &stream_by_number(choice.stream);
+  if (std::ranges::find(offer_.links, choice.link) == offer_.links.end()) {
+    refuse(*viewer_.channel, "the " + std::string(name(choice.link)) + " link was not offered");
+  }
+  if (choice.delivery == Delivery::every && agreed.stream->options().delivery != Delivery::every) {
+    refuse(*viewer_.channel,
+           "this stream is delivered as 'latest'; a viewer cannot ask for 'every': start the sender with --delivery "
+           "every");
+  }
+  if (choice.pulls) {
+    check_pull(*agreed.stream, choice);
+  }
+  check_encryption(choice);
+  return agreed;
+}
+
+void SenderNegotiation::check_pull(const Stream& stream, const ChooseMessage& choice) {
+  if (!stream.options().allows_pull) {
+    refuse(*viewer_.channel, "this sender's frames may not be pulled; start it with --allow-pull");
+  }
+  if (choice.link != LinkKind::rdma) {
+    refuse(*viewer_.channel, "frames can be pulled over rdma alone");
+  }
+}
+
+/// Nothing goes in the clear that either end wants encrypted.
+void SenderNegotiation::check_encryption(const ChooseMessage& choice) {
+  MessageChannel& channel = *viewer_.channel;
+  if (context_.terms.encrypts && !choice.encrypt) {
+    refuse(channel,
+           "the sender asks for encrypted data (--encrypt), and the viewer does not know what that is; bring both to "
+           "the same release");
+  }
+  if (const std::string why_not = why_not_encrypted(choice.link, viewer_.control);
+      choice.encrypt && !why_not.empty()) {
+    refuse(channel, why_not);
+  }
+}
+
+/// Who pulls has its connection in domains of its own, where pools stand open; the others' never do.
+LinkTerms SenderNegotiation::terms_for(const ChooseMessage& choice) const {
+  LinkTerms terms = context_.terms;
+  terms.lifeline = viewer_.channel->fd();
+  terms.encrypts = choice.encrypt;
+  if (choice.pulls) {
+    terms.pulls = true;
+    terms.sender_domains = &context_.pull_domains;
+  }
+  return terms;
+}
+
+/// Makes the link; or returns the message in which the viewer chose another one.
+std::unique_ptr<nlohmann::json> SenderNegotiation::connect(AgreedDelivery& agreed) {
+  const DataConnection connection{session_, agreed.choice.link, 0};
+  if (way_.door == nullptr) {
+    viewer_.channel->send(to_json(ConnectMessage{}));
+    return dial_peer(agreed, connection);
+  }
+  const Token token = way_.door->issue(connection);
+  viewer_.channel->send(to_json(ConnectMessage{.token = token.hex(), .rdma_port = way_.door->rdma_port()}));
+  return await_peer(agreed, connection, token);
+}
+
+std::unique_ptr<nlohmann::json> SenderNegotiation::await_peer(AgreedDelivery& agreed, const DataConnection& connection,
+                                                              const Token& token) {
+  DataWait wait(*way_.door, connection, *viewer_.channel);
+  for (;;) {
+    if (auto arrival = wait.next()) {
+      try {
+        agreed.feed = make_feed(agreed, accept_data(std::move(*arrival), token, connection, terms_for(agreed.choice)));
+        agreed.early = wait.take_message();
+        return nullptr;
+      } catch (const Error& error) {
+        if (connection.link != LinkKind::rdma) {
+          throw;
+        }
+        // The viewer has been told over RDMA, by a rejection or a disconnection, and chooses again.
+        say_that_link_fails(*agreed.stream, name(connection.link), error.what());
+      }
+    }
+    if (wait.message() != nullptr) {
+      throw_if_refused(*wait.message());
+      if (message_type(*wait.message()) == "choose") {
+        return wait.take_message();
+      }
+    }
+  }
+}
+
+std::unique_ptr<nlohmann::json> SenderNegotiation::dial_peer(AgreedDelivery& agreed, const DataConnection& connection) {
+  MessageChannel& channel = *viewer_.channel;
+  const ChooseMessage& choice = agreed.choice;
+  try {
+    agreed.feed = make_feed(agreed, dial_data(*way_.dial, choice.rdma_port, Token::from_hex(choice.token), connection,
+                                              terms_for(choice)));
+    return nullptr;
+  } catch (const Error& error) {
+    if (connection.link != LinkKind::rdma) {
+      throw;
+    }
+    channel.send(no_link(error.what()));
+  }
+  return std::make_unique<nlohmann::json>(channel.receive(monotonic_ns() + handshake_timeout_ns));
+}
+
+std::unique_ptr<Feed> SenderNegotiation::make_feed(const AgreedDelivery& agreed, DataPath path) const {
+  const ChooseMessage& choice = agreed.choice;
+  if (choice.pulls) {
+    return make_pull_feed(*agreed.stream, std::move(path), terms_for(choice), wake_event_);
+  }
+  return make_push_feed(*agreed.stream, make_sender_link(choice.link, std::move(path), context_.terms),
+                        choice.delivery, wake_event_);
+}
+
+Stream& SenderNegotiation::stream_by_number(std::uint32_t number) const {
+  const auto found =
+      std::ranges::find(context_.streams, number, [](const Stream* stream) { return stream->options().number; });
+  if (found == context_.streams.end()) {
+    throw Error::failed("the viewer chose stream " + std::to_string(number) + ", which was not offered");
+  }
+  return **found;
+}
+
+void SenderNegotiation::say_that_link_fails(const Stream& stream, std::string_view link, const std::string& why) {
+  context_.log->warning(stream.options().taker + " " + viewer_.channel->peer() + ": " + std::string(link) + ": " + why);
+}
+
+}  // namespace framewire
