@@ -5,7 +5,7 @@
 
 #include "base/error.hpp"
 #include "bench/client.hpp"
-#include "transport/control/address.hpp"
+#include "transport/address.hpp"
 #include "transport/control/authenticate.hpp"
 
 namespace framewire {

@@ -5,7 +5,7 @@
 #include "base/wait.hpp"
 #include "bench/message_source.hpp"
 #include "bench/warm_up.hpp"
-#include "transport/control/address.hpp"
+#include "transport/address.hpp"
 #include "transport/control/dial.hpp"
 #include "transport/session/sender_service.hpp"
 

@@ -27,7 +27,7 @@
 #include "bench/verbs_client.hpp"
 #include "command/interruption.hpp"
 #include "command/run_program.hpp"
-#include "transport/control/address.hpp"
+#include "transport/address.hpp"
 #include "transport/session/endpoint.hpp"
 
 namespace framewire {

@@ -8,7 +8,7 @@
 #include "base/text.hpp"
 #include "bench/plan.hpp"
 #include "command/command_line.hpp"
-#include "transport/control/address.hpp"
+#include "transport/address.hpp"
 
 namespace framewire {
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "command/shell_word.hpp"
-#include "transport/control/address.hpp"
+#include "transport/address.hpp"
 
 namespace framewire {
 

@@ -12,7 +12,7 @@
 #include "base/error.hpp"
 #include "doctor/host_probe.hpp"
 #include "doctor/probe.hpp"
-#include "transport/control/address.hpp"
+#include "transport/address.hpp"
 #include "transport/control/authenticate.hpp"
 #include "transport/control/dial.hpp"
 #include "transport/session/endpoint.hpp"

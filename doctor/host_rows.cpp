@@ -11,7 +11,7 @@
 #include "base/text.hpp"
 #include "doctor/host_probe.hpp"
 #include "doctor/probe.hpp"
-#include "transport/control/address.hpp"
+#include "transport/address.hpp"
 
 namespace framewire {
 

@@ -7,7 +7,7 @@
 
 #include "command/shell_word.hpp"
 #include "doctor/host_fixes.hpp"
-#include "transport/control/address.hpp"
+#include "transport/address.hpp"
 
 namespace framewire {
 

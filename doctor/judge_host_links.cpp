@@ -8,7 +8,7 @@
 #include "command/shell_word.hpp"
 #include "doctor/host_fixes.hpp"
 #include "doctor/judge_host.hpp"
-#include "transport/control/address.hpp"
+#include "transport/address.hpp"
 
 namespace framewire {
 

@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "command/command_line.hpp"
-#include "transport/control/address.hpp"
+#include "transport/address.hpp"
 
 namespace framewire {
 

@@ -20,7 +20,7 @@
 #include "base/wait.hpp"
 #include "pipe/networks.hpp"
 #include "pipe/ssh_connection.hpp"
-#include "transport/control/address.hpp"
+#include "transport/address.hpp"
 
 namespace framewire {
 

@@ -16,7 +16,7 @@
 #include "pipe/progress.hpp"
 #include "pipe/read_ahead.hpp"
 #include "pipe/run_with_statistics.hpp"
-#include "transport/control/address.hpp"
+#include "transport/address.hpp"
 #include "transport/session/sender_service.hpp"
 #include "transport/stream.hpp"
 

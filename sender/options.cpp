@@ -9,7 +9,7 @@
 #include "base/text.hpp"
 #include "sender/source_factory.hpp"
 #include "sender/stream_names.hpp"
-#include "transport/control/address.hpp"
+#include "transport/address.hpp"
 #include "transport/pool.hpp"
 
 namespace framewire {

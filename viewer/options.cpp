@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "transport/control/address.hpp"
+#include "transport/address.hpp"
 
 namespace framewire {
 

@@ -13,6 +13,7 @@
 #include "base/clock.hpp"
 #include "tests/base/seed.hpp"
 #include "tests/rdma_lab/accepting_end.hpp"
+#include "transport/control/token.hpp"
 #include "transport/fake/fake_wire.hpp"
 #include "transport/local/local_receiver.hpp"
 #include "transport/local/local_sender.hpp"
@@ -141,15 +142,13 @@ std::pair<FileDescriptor, FileDescriptor> tcp_socket_pair() {
 std::pair<std::unique_ptr<TlsWire>, std::unique_ptr<TlsWire>> tls_wire_pair(FileDescriptor dialler,
                                                                             FileDescriptor listener,
                                                                             std::uint32_t records_per_key) {
-  const Token token = Token::random();
   const DataConnection connection{.session = random_session_id(), .link = LinkKind::tcp, .index = 0};
+  const Key key = make_data_key(Token::random(), connection);
   const std::int64_t deadline_ns = monotonic_ns() + peer_timeout_ns;
   auto dialling = std::async(std::launch::async, [&] {
-    return std::make_unique<TlsWire>(std::move(dialler), DataRole::dialler, token, connection, deadline_ns, -1,
-                                     records_per_key);
+    return std::make_unique<TlsWire>(std::move(dialler), TlsRole::dialler, key, deadline_ns, -1, records_per_key);
   });
-  auto listening = std::make_unique<TlsWire>(std::move(listener), DataRole::listener, token, connection, deadline_ns,
-                                             -1, records_per_key);
+  auto listening = std::make_unique<TlsWire>(std::move(listener), TlsRole::listener, key, deadline_ns, -1, records_per_key);
   return {dialling.get(), std::move(listening)};
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/file_descriptor.hpp"
-#include "transport/control/tls_wire.hpp"
+#include "transport/tls/tls_wire.hpp"
 #include "transport/link.hpp"
 #include "transport/rdma/connection.hpp"
 

@@ -16,12 +16,13 @@ ALLOWED = {
     "frame": ["base"],
     "memory": ["base"],
     "transport": BELOW_TRANSPORT,
-    "transport/control": LINK,
+    "transport/tls": LINK,
+    "transport/control": LINK + ["transport/tls"],
     "transport/fake": LINK,
     "transport/local": LINK,
     "transport/tcp": LINK,
     "transport/rdma": LINK,
-    "transport/session": LINK + ["transport/control", "transport/local", "transport/tcp", "transport/rdma"],
+    "transport/session": LINK + ["transport/control", "transport/tls", "transport/local", "transport/tcp", "transport/rdma"],
     "command": BELOW_TRANSPORT + ["transport"],
     "shaders": [],
     "media": ["base", "frame", "memory"],
@@ -55,7 +56,7 @@ FOREIGN = [
     (r"(glad|GL|GLES\d?|EGL|KHR)/", ["gl", "viewer", "sender/sources/gl"]),
     (r"(GLFW/|imgui|backends/imgui|stb/|stb_)", ["viewer"]),
     (r"(cuda|nvcuvid|nvml)", ["memory", "gl", "media"]),
-    (r"openssl/", ["transport/control"]),
+    (r"openssl/", ["transport/tls"]),
 ]
 # Headers that take seconds to compile: never in a header.
 HEAVY = re.compile(r"(nlohmann/json\.hpp|CLI/|spdlog/|lib(av|sw)\w+/)")

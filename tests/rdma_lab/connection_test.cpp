@@ -12,7 +12,7 @@
 #include "tests/base/eventually.hpp"
 #include "tests/contract/link_pairs.hpp"
 #include "tests/rdma_lab/raw_peer.hpp"
-#include "transport/control/address.hpp"
+#include "transport/address.hpp"
 #include "transport/rdma/addresses.hpp"
 #include "transport/rdma/cell.hpp"
 #include "transport/rdma/immediate.hpp"

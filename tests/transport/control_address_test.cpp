@@ -1,4 +1,4 @@
-#include "transport/control/address.hpp"
+#include "transport/address.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -11,7 +11,7 @@
 
 #include "base/wait.hpp"
 #include "tests/transport/control_support.hpp"
-#include "transport/control/tls_stream.hpp"
+#include "transport/tls/tls_stream.hpp"
 
 namespace framewire {
 namespace {

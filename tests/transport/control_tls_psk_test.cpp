@@ -1,4 +1,4 @@
-#include "transport/control/tls_psk.hpp"
+#include "transport/tls/tls_psk.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 
 #include "tests/transport/control_sockets.hpp"
 #include "transport/control/authenticate.hpp"
-#include "transport/control/tls_handshake.hpp"
+#include "transport/tls/tls_handshake.hpp"
 
 namespace framewire {
 namespace {

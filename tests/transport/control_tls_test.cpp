@@ -1,4 +1,4 @@
-#include "transport/control/tls_stream.hpp"
+#include "transport/tls/tls_stream.hpp"
 
 #include <openssl/evp.h>
 #include <openssl/ssl.h>

@@ -1,5 +1,6 @@
 // A data connection inside TLS, by itself: what comes through, what does not, and who waits for whom.
-#include "transport/control/tls_wire.hpp"
+#include "transport/control/token.hpp"
+#include "transport/tls/tls_wire.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -193,7 +194,8 @@ class TlsWireHandshake : public testing::Test {
   static std::optional<Error> shake(FileDescriptor socket, DataRole role, const Told& told, std::int64_t deadline_ns,
                                     int lifeline = -1) {
     try {
-      const TlsWire wire(std::move(socket), role, told.token, told.connection, deadline_ns, lifeline);
+      const TlsRole tls_role = role == DataRole::dialler ? TlsRole::dialler : TlsRole::listener;
+      const TlsWire wire(std::move(socket), tls_role, make_data_key(told.token, told.connection), deadline_ns, lifeline);
       return std::nullopt;
     } catch (const Error& error) {
       return error;

@@ -16,7 +16,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "transport/control/more_bytes.hpp"
-#include "transport/control/tls_stream.hpp"
+#include "transport/tls/tls_stream.hpp"
 
 namespace framewire {
 

@@ -12,7 +12,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/wait.hpp"
-#include "transport/control/address.hpp"
+#include "transport/address.hpp"
 #include "transport/control/tcp_options.hpp"
 
 namespace framewire {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/file_descriptor.hpp"
-#include "transport/control/address.hpp"
+#include "transport/address.hpp"
 #include "transport/endpoint_options.hpp"
 
 namespace framewire {

@@ -2,8 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <openssl/crypto.h>
-#include <openssl/rand.h>
 #include <poll.h>
 #include <pwd.h>
 #include <sys/stat.h>
@@ -36,7 +34,7 @@ struct KeyText {
   KeyText() = default;
   KeyText(const KeyText&) = delete;
   KeyText& operator=(const KeyText&) = delete;
-  ~KeyText() { OPENSSL_cleanse(letters.data(), letters.size()); }
+  ~KeyText() { wipe(std::as_writable_bytes(std::span(letters))); }
 
   [[nodiscard]] std::string_view trimmed() const {
     constexpr std::string_view blanks = " \t\r\n";
@@ -151,14 +149,14 @@ void write_key(const std::string& path, const Key& key, bool overwrite) {
   std::array<char, key_digits + 1> text{};
   write_hex(key.bytes(), std::span(text).first<key_digits>());
   text.back() = '\n';
-  const auto wipe = [&] { OPENSSL_cleanse(text.data(), text.size()); };
+  const auto wipe_text = [&] { wipe(std::as_writable_bytes(std::span(text))); };
   try {
     write_text(file.fd(), {text.data(), text.size()}, "the key file " + path);
   } catch (...) {
-    wipe();
+    wipe_text();
     throw;
   }
-  wipe();
+  wipe_text();
   if (::fsync(file.fd()) != 0) {
     throw Error::from_errno("write the key file " + path, errno);
   }
@@ -181,18 +179,6 @@ bool exists(const std::string& path) {
 
 }  // namespace
 
-Key::Key(std::span<const std::byte, size_bytes> bytes) noexcept {
-  std::ranges::copy(bytes, bytes_.begin());
-}
-
-Key::~Key() {
-  OPENSSL_cleanse(bytes_.data(), bytes_.size());
-}
-
-bool Key::operator==(const Key& other) const noexcept {
-  return CRYPTO_memcmp(bytes_.data(), other.bytes_.data(), size_bytes) == 0;
-}
-
 std::string default_key_path() {
   const char* config = std::getenv("XDG_CONFIG_HOME");
   if (config != nullptr && config[0] == '/') {
@@ -211,9 +197,7 @@ std::string default_key_path() {
 
 void create_key(const std::string& path) {
   Key key;
-  if (RAND_priv_bytes(reinterpret_cast<unsigned char*>(key.bytes().data()), Key::size_bytes) != 1) {
-    throw Error::failed("the system has no random numbers for a key");
-  }
+  fill_random(key.bytes());
   write_key(path, key, false);
 }
 
@@ -252,7 +236,7 @@ void export_key(const std::string& path, int to_fd) {
   write_hex(key.bytes(), std::span(text).first<key_digits>());
   text.back() = '\n';
   write_text(to_fd, {text.data(), text.size()}, "the key");
-  OPENSSL_cleanse(text.data(), text.size());
+  wipe(std::as_writable_bytes(std::span(text)));
 }
 
 }  // namespace framewire

@@ -1,35 +1,13 @@
 // The key that two machines share: 32 random bytes, in a file that only its owner can read.
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 
+#include "transport/tls/key.hpp"
+
 namespace framewire {
-
-/// A value; wiped from memory when it goes.
-class Key {
- public:
-  static constexpr std::size_t size_bytes = 32;
-
-  Key() noexcept = default;
-  explicit Key(std::span<const std::byte, size_bytes> bytes) noexcept;
-  Key(const Key&) noexcept = default;
-  Key& operator=(const Key&) noexcept = default;
-  ~Key();
-
-  [[nodiscard]] std::span<const std::byte, size_bytes> bytes() const noexcept { return bytes_; }
-  [[nodiscard]] std::span<std::byte, size_bytes> bytes() noexcept { return bytes_; }
-
-  /// In constant time.
-  bool operator==(const Key& other) const noexcept;
-
- private:
-  std::array<std::byte, size_bytes> bytes_{};
-};
 
 /// $XDG_CONFIG_HOME/framewire/key, else ~/.config/framewire/key. Throws Error when there is no home directory.
 std::string default_key_path();

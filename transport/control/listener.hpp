@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/file_descriptor.hpp"
-#include "transport/control/address.hpp"
+#include "transport/address.hpp"
 #include "transport/endpoint_options.hpp"
 
 namespace framewire {

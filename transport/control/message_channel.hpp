@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "transport/control/byte_stream.hpp"
+#include "transport/byte_stream.hpp"
 
 namespace framewire {
 

@@ -1,9 +1,5 @@
 #include "transport/control/token.hpp"
 
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
-#include <openssl/rand.h>
 
 #include <algorithm>
 #include <vector>
@@ -32,12 +28,6 @@ const WireLink& wire_link(LinkKind kind) noexcept {
   return *std::ranges::find(wire_links, kind, &WireLink::kind);
 }
 
-void fill_random(std::span<std::byte> bytes) {
-  if (RAND_bytes(reinterpret_cast<unsigned char*>(bytes.data()), static_cast<int>(bytes.size())) != 1) {
-    throw Error::failed("the system has no random numbers");
-  }
-}
-
 void append(std::vector<std::byte>& text, std::span<const std::byte> bytes) {
   text.insert(text.end(), bytes.begin(), bytes.end());
 }
@@ -46,21 +36,6 @@ void append_connection(std::vector<std::byte>& text, const DataConnection& conne
   append(text, connection.session);
   text.push_back(static_cast<std::byte>(connection.index));
   append(text, std::as_bytes(std::span(wire_link(connection.link).name)));
-}
-
-using Mac = std::array<std::byte, 32>;
-
-/// HMAC-SHA256 with the token as its key.
-Mac hmac(const Token& token, std::span<const std::byte> text) {
-  Mac mac{};
-  unsigned int size_bytes = 0;
-  const auto* key = token.bytes().data();
-  if (HMAC(EVP_sha256(), key, static_cast<int>(Token::size_bytes), reinterpret_cast<const unsigned char*>(text.data()),
-           text.size(), reinterpret_cast<unsigned char*>(mac.data()), &size_bytes) == nullptr ||
-      size_bytes != mac.size()) {
-    throw Error::failed("OpenSSL could not compute an HMAC");
-  }
-  return mac;
 }
 
 }  // namespace
@@ -80,7 +55,7 @@ Token Token::from_hex(std::string_view hex) {
 }
 
 Token::~Token() {
-  OPENSSL_cleanse(bytes_.data(), bytes_.size());
+  wipe(bytes_);
 }
 
 std::string Token::hex() const {
@@ -106,22 +81,22 @@ Proof make_proof(const Token& token, const DataConnection& connection, DataRole 
   append(text, std::as_bytes(std::span(proof_context)));
   text.push_back(static_cast<std::byte>(role));
   append_connection(text, connection);
-  return hmac(token, text);
+  return hmac_sha256(token.bytes(), text);
 }
 
 Key make_data_key(const Token& token, const DataConnection& connection) {
   std::vector<std::byte> text;
   append(text, std::as_bytes(std::span(key_context)));
   append_connection(text, connection);
-  Mac mac = hmac(token, text);
+  Mac mac = hmac_sha256(token.bytes(), text);
   const Key key(mac);
-  OPENSSL_cleanse(mac.data(), mac.size());
+  wipe(mac);
   return key;
 }
 
 bool check_proof(const Token& token, const DataConnection& connection, DataRole role, const Proof& proof) {
   const Proof expected = make_proof(token, connection, role);
-  return CRYPTO_memcmp(expected.data(), proof.data(), expected.size()) == 0;
+  return are_equal(expected, proof);
 }
 
 std::array<std::byte, data_hello_bytes> encode_data_hello(const DataHello& hello) noexcept {

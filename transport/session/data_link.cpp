@@ -8,7 +8,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/wait.hpp"
-#include "transport/control/tls_wire.hpp"
+#include "transport/tls/tls_wire.hpp"
 #include "transport/local/local_receiver.hpp"
 #include "transport/local/local_sender.hpp"
 #include "transport/rdma/cell.hpp"
@@ -76,7 +76,9 @@ DataPath path_over(FileDescriptor socket, DataRole role, const Token& token, con
   if (!terms.encrypts) {
     return socket;
   }
-  return std::make_unique<TlsWire>(std::move(socket), role, token, connection, deadline_ns, terms.lifeline);
+  const TlsRole tls_role = role == DataRole::dialler ? TlsRole::dialler : TlsRole::listener;
+  return std::make_unique<TlsWire>(std::move(socket), tls_role, make_data_key(token, connection), deadline_ns,
+                                   terms.lifeline);
 }
 
 std::unique_ptr<ByteWire> wire_of(DataPath path) {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "transport/control/address.hpp"
+#include "transport/address.hpp"
 #include "transport/rdma/addresses.hpp"
 #include "transport/session/rdma_hello.hpp"
 

@@ -10,7 +10,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/wait.hpp"
-#include "transport/control/address.hpp"
+#include "transport/address.hpp"
 #include "transport/session/endpoint.hpp"
 #include "transport/session/rdma_data.hpp"
 

@@ -15,7 +15,7 @@
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/wait.hpp"
-#include "transport/control/address.hpp"
+#include "transport/address.hpp"
 #include "transport/session/endpoint.hpp"
 #include "transport/session/frame_flows.hpp"
 #include "transport/session/guests.hpp"

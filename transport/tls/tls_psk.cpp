@@ -1,11 +1,7 @@
-#include "transport/control/tls_psk.hpp"
+#include "transport/tls/tls_psk.hpp"
 
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
-#include <openssl/rand.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -36,26 +32,14 @@ constexpr char to_another_machine = 'a';
 constexpr std::string_view key_context = "framewire control key 2";
 constexpr std::string_view host_context = "framewire host 2";
 
-using Mac = std::array<std::byte, Key::size_bytes>;
-
 Mac hmac(const Key& key, std::string_view context, std::string_view text) {
   const std::string whole = std::string(context).append(text);
-  Mac mac{};
-  unsigned int size_bytes = 0;
-  if (HMAC(EVP_sha256(), key.bytes().data(), static_cast<int>(Key::size_bytes),
-           reinterpret_cast<const unsigned char*>(whole.data()), whole.size(),
-           reinterpret_cast<unsigned char*>(mac.data()), &size_bytes) == nullptr ||
-      size_bytes != mac.size()) {
-    throw Error::failed("OpenSSL could not compute an HMAC");
-  }
-  return mac;
+  return hmac_sha256(key.bytes(), std::as_bytes(std::span(whole)));
 }
 
 std::string random_text(std::size_t size_bytes) {
   std::string text(size_bytes, '\0');
-  if (RAND_bytes(reinterpret_cast<unsigned char*>(text.data()), static_cast<int>(size_bytes)) != 1) {
-    throw Error::failed("the system has no random numbers");
-  }
+  fill_random(std::as_writable_bytes(std::span(text)));
   return text;
 }
 
@@ -86,7 +70,7 @@ std::string host_here(const Key& shared, std::string_view salt) {
 Key key_of(const Key& shared, std::string_view identity) {
   Mac mac = hmac(shared, key_context, identity);
   const Key key(mac);
-  OPENSSL_cleanse(mac.data(), mac.size());
+  wipe(mac);
   return key;
 }
 

@@ -8,7 +8,7 @@
 #include <memory>
 #include <span>
 
-#include "transport/control/bio_method.hpp"
+#include "transport/tls/bio_method.hpp"
 
 namespace framewire {
 

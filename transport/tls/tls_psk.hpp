@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "transport/control/key_file.hpp"
+#include "transport/tls/key.hpp"
 
 namespace framewire {
 

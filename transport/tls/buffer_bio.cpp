@@ -1,4 +1,4 @@
-#include "transport/control/buffer_bio.hpp"
+#include "transport/tls/buffer_bio.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -7,9 +7,9 @@
 #include <memory>
 #include <string>
 
-#include "transport/control/socket_bio.hpp"
-#include "transport/control/tls_psk.hpp"
-#include "transport/control/tls_stream.hpp"
+#include "transport/tls/socket_bio.hpp"
+#include "transport/tls/tls_psk.hpp"
+#include "transport/tls/tls_stream.hpp"
 
 namespace framewire {
 

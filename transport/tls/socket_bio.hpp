@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "transport/control/bio_method.hpp"
+#include "transport/tls/bio_method.hpp"
 
 namespace framewire {
 

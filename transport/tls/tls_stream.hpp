@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "transport/control/byte_stream.hpp"
-#include "transport/control/key_file.hpp"
+#include "transport/byte_stream.hpp"
+#include "transport/tls/key.hpp"
 
 namespace framewire {
 

@@ -1,4 +1,4 @@
-#include "transport/control/tls_stream.hpp"
+#include "transport/tls/tls_stream.hpp"
 
 #include <fmt/core.h>
 #include <openssl/err.h>
@@ -12,9 +12,9 @@
 #include <string_view>
 
 #include "base/error.hpp"
-#include "transport/control/address.hpp"
-#include "transport/control/socket_bio.hpp"
-#include "transport/control/tls_handshake.hpp"
+#include "transport/address.hpp"
+#include "transport/tls/socket_bio.hpp"
+#include "transport/tls/tls_handshake.hpp"
 
 namespace framewire {
 

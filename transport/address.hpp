@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "transport/control/stop_wait.hpp"
+#include "transport/stop_wait.hpp"
 #include "transport/endpoint_options.hpp"
 
 namespace framewire {

@@ -1,4 +1,4 @@
-#include "transport/control/bio_method.hpp"
+#include "transport/tls/bio_method.hpp"
 
 namespace framewire {
 

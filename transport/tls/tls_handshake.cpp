@@ -1,4 +1,4 @@
-#include "transport/control/tls_handshake.hpp"
+#include "transport/tls/tls_handshake.hpp"
 
 #include <fmt/core.h>
 #include <openssl/err.h>

@@ -1,4 +1,4 @@
-#include "transport/control/socket_bio.hpp"
+#include "transport/tls/socket_bio.hpp"
 
 #include <sys/socket.h>
 

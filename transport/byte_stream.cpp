@@ -1,4 +1,4 @@
-#include "transport/control/byte_stream.hpp"
+#include "transport/byte_stream.hpp"
 
 #include <poll.h>
 #include <sys/socket.h>

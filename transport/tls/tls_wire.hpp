@@ -6,7 +6,8 @@
 
 #include "base/file_descriptor.hpp"
 #include "transport/byte_wire.hpp"
-#include "transport/control/token.hpp"
+#include "transport/tls/key.hpp"
+#include "transport/tls/tls_stream.hpp"
 
 namespace framewire {
 
@@ -19,12 +20,11 @@ inline constexpr std::uint32_t most_records_per_key = std::uint32_t{1} << 22;
 /// reader waits for one record of the writer's at most, and the writer for one of the reader's.
 class TlsWire final : public ByteWire {
  public:
-  /// Takes a data connection whose proofs have been exchanged, and shakes hands until the deadline or until the peer
-  /// ends the connection of `lifeline` (-1: none). Both ends derive the same key from the token, so that they have
-  /// proven to each other to be of this session. Throws Error: lost_peer, also when the handshake was disturbed;
-  /// failed.
-  TlsWire(FileDescriptor socket, DataRole role, const Token& token, const DataConnection& connection,
-          std::int64_t deadline_ns, int lifeline = -1, std::uint32_t records_per_key = most_records_per_key);
+  /// Takes a data connection whose proofs have been exchanged, and performs the handshake until the deadline or until
+  /// the peer ends the connection of `lifeline` (-1: none). `key` belongs to this connection alone (make_data_key()).
+  /// Throws Error: lost_peer, also when the handshake was disturbed; failed.
+  TlsWire(FileDescriptor socket, TlsRole role, const Key& key, std::int64_t deadline_ns, int lifeline = -1,
+          std::uint32_t records_per_key = most_records_per_key);
   ~TlsWire() override;
 
   [[nodiscard]] int fd() const noexcept override;

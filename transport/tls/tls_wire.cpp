@@ -1,4 +1,4 @@
-#include "transport/control/tls_wire.hpp"
+#include "transport/tls/tls_wire.hpp"
 
 #include <openssl/err.h>
 #include <sys/socket.h>
@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "transport/control/buffer_bio.hpp"
-#include "transport/control/tls_handshake.hpp"
+#include "transport/tls/buffer_bio.hpp"
+#include "transport/tls/tls_handshake.hpp"
 
 namespace framewire {
 
@@ -26,10 +26,6 @@ constexpr std::size_t record_overhead_bytes = 5 + 1 + 16;
 constexpr std::size_t records_per_call = 16;
 constexpr std::size_t key_update_bytes = 64;
 constexpr std::size_t most_sealed_bytes = records_per_call * (record_bytes + record_overhead_bytes) + key_update_bytes;
-
-TlsRole tls_role(DataRole role) noexcept {
-  return role == DataRole::dialler ? TlsRole::dialler : TlsRole::listener;
-}
 
 }  // namespace
 
@@ -58,7 +54,7 @@ struct TlsWire::State {
   std::uint32_t records_left;
 
   class Turn;
-  void shake_hands(DataRole role, const Key& key, std::int64_t deadline_ns, int lifeline);
+  void shake_hands(TlsRole role, const Key& key, std::int64_t deadline_ns, int lifeline);
   WireRead open_record(std::span<std::byte> into) noexcept;
   WireRead read(std::span<std::byte> into, int flags) noexcept;
   bool renew_key_in_time() noexcept;
@@ -82,10 +78,10 @@ class TlsWire::State::Turn {
   std::mutex& mutex_;
 };
 
-void TlsWire::State::shake_hands(DataRole role, const Key& key, std::int64_t deadline_ns, int lifeline) {
+void TlsWire::State::shake_hands(TlsRole role, const Key& key, std::int64_t deadline_ns, int lifeline) {
   SocketBio socket_bio;
   const TlsEnd end{.socket = socket.get(),
-                   .role = tls_role(role),
+                   .role = role,
                    .peer = "the other end of the data connection",
                    .lifeline = lifeline};
   try {
@@ -223,10 +219,10 @@ bool TlsWire::State::flush() noexcept {
   return true;
 }
 
-TlsWire::TlsWire(FileDescriptor socket, DataRole role, const Token& token, const DataConnection& connection,
-                 std::int64_t deadline_ns, int lifeline, std::uint32_t records_per_key)
+TlsWire::TlsWire(FileDescriptor socket, TlsRole role, const Key& key, std::int64_t deadline_ns, int lifeline,
+                 std::uint32_t records_per_key)
     : state_(std::make_unique<State>(std::move(socket), records_per_key)) {
-  state_->shake_hands(role, make_data_key(token, connection), deadline_ns, lifeline);
+  state_->shake_hands(role, key, deadline_ns, lifeline);
   set_non_blocking(state_->socket.get(), false);
 }
 
