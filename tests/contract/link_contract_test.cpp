@@ -195,8 +195,8 @@ TEST_P(LinkContract, ABoundedQueueTellsWhenItTakesTheNextFrame) {
       pair_.receiver->give_back(frame->header);
     }
     return received == count;
-  })) << sent << " sent, "
-      << received << " received";
+  })) << sent
+      << " sent, " << received << " received";
 }
 
 TEST_P(LinkContract, ThousandsInOrderAcrossTwoToThe32) {

@@ -1,4 +1,5 @@
-// Whoever spins for frames makes no system call for them: neither for one that is there, nor for a look that finds none.
+// Whoever spins for frames makes no system call for them: neither for one that is there, nor for a look that finds
+// none.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>

@@ -426,5 +426,21 @@ TEST_F(HostileViewer, NoMoreThanItIsReadyToHear) {
   EXPECT_EQ(sender_->offer(frame()), Offer::no_credit);
 }
 
+/// Only collect() and the watch, at times, take in what the device has done: so there is credit for eight, but not for
+/// what has to leave before it.
+TEST_F(HostileViewer, ABoundedQueueHoldsTwoFrames) {
+  constexpr int slots = 8;
+  sender_->bound_send_queue();
+  sender_->epoch_ready(1, slots, access_);
+  int accepted = 0;
+  while (accepted < slots && sender_->offer(frame()) == Offer::accepted) {
+    ++accepted;
+  }
+  EXPECT_GE(accepted, 2);
+  EXPECT_LT(accepted, slots);
+  collect();
+  EXPECT_EQ(sender_->state(), LinkState::open);
+}
+
 }  // namespace
 }  // namespace framewire::test

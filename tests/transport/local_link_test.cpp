@@ -1,6 +1,7 @@
 // What a local receiver does with a sender that lies, and a local sender with a viewer that does.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <array>
 #include <chrono>
@@ -245,6 +246,8 @@ class HostileLocalViewer : public testing::Test {
 
 TEST_F(HostileLocalViewer, CannotMakeItsSenderWaitInAWakeUp) {
   set_non_blocking(wake_socket_.get(), false);
+  const std::uint64_t most_of_an_event = UINT64_MAX - 1;  // which has no room for one more then
+  ASSERT_EQ(::write(wake_socket_.get(), &most_of_an_event, sizeof most_of_an_event), 8);
   EXPECT_TRUE(ends_in_time([&] {
     for (int i = 0; i < more_than_a_socket_holds; ++i) {
       acknowledgements().is_waiting.store(1);

@@ -47,6 +47,14 @@ TEST(Messages, ComeBackAsTheyWent) {
   EXPECT_EQ(bye.statistics, R"({"a":1})");
 }
 
+TEST(Messages, TheLocalLinkOfAnEarlierReleaseIsPassedOver) {
+  json offer = to_json(OfferMessage{.session = "00", .streams = {}, .links = {LinkKind::local, LinkKind::tcp}});
+  EXPECT_EQ(offer["links"], (json{"local2", "tcp"})) << "which an earlier release passes over";
+  EXPECT_EQ(read_offer(offer).links, (std::vector{LinkKind::local, LinkKind::tcp}));
+  offer["links"] = {"local", "tcp"};
+  EXPECT_EQ(read_offer(offer).links, std::vector{LinkKind::tcp});
+}
+
 TEST(Messages, ByteStreamsHaveNoPicture) {
   const StreamFormat format{.layout = bytes_layout(65536), .colour = {}};
   EXPECT_EQ(read_epoch(to_json(EpochMessage{1, format, 65536, 3})).format, format);

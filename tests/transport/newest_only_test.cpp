@@ -19,7 +19,7 @@ namespace {
 using test::eventually;
 
 /// More than the kernel holds between a bounded queue and a relay that does not read, and less than it would hold.
-constexpr std::uint64_t frame_bytes = std::uint64_t{2} << 20;
+constexpr std::uint64_t frame_bytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t frames_while_held = 20;
 
 class NewestOnly : public testing::Test {
@@ -29,6 +29,7 @@ class NewestOnly : public testing::Test {
     stream_.begin_epoch({.layout = bytes_layout(frame_bytes), .colour = {}});
   }
   ~NewestOnly() override {
+    subscriber_.close({});
     stream_.finish();
     service_.drain(monotonic_ns() + ns_per_s);
   }

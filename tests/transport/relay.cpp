@@ -34,7 +34,8 @@ FileDescriptor tcp_socket() {
 
 }  // namespace
 
-Relay::Relay(std::uint16_t to_port) : to_port_(to_port), listening_(tcp_socket()), stop_event_(make_event()), hold_event_(make_event()) {
+Relay::Relay(std::uint16_t to_port)
+    : to_port_(to_port), listening_(tcp_socket()), stop_event_(make_event()), hold_event_(make_event()) {
   sockaddr_in address = loopback(0);
   socklen_t size = sizeof address;
   auto* generic = reinterpret_cast<sockaddr*>(&address);

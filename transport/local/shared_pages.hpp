@@ -31,8 +31,7 @@ struct LocalCells {
 
 struct LocalAcknowledgements {
   alignas(cache_line_bytes) std::atomic<std::uint32_t> given_back;  // entries written so far, modulo 2^32
-  alignas(
-      cache_line_bytes) std::atomic<std::uint32_t> is_waiting;  // the viewer sleeps: wake it with the next cell
+  alignas(cache_line_bytes) std::atomic<std::uint32_t> is_waiting;  // the viewer sleeps: wake it with the next cell
   alignas(cache_line_bytes) std::array<std::atomic<std::uint64_t>, local_cell_count> slots;  // epoch << 32 | slot
 };
 

@@ -154,7 +154,8 @@ bool RdmaSender::take_credit_for(const FrameHeader& header) noexcept {
     return true;
   }
   const bool may_queue = !has_bounded_queue_ || frames_to_leave_ < most_to_leave;
-  const bool has_credit = may_queue && !ring.free_slots.empty() && slices_out_ + header.slice_count <= ring.access.receive_depth &&
+  const bool has_credit = may_queue && !ring.free_slots.empty() &&
+                          slices_out_ + header.slice_count <= ring.access.receive_depth &&
                           accepted_ - acknowledged_ < grants().receive_depth;
   if (has_credit) {
     ++accepted_;

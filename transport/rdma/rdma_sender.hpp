@@ -111,8 +111,8 @@ class RdmaSender final : public SenderLink {
   std::uint64_t slices_out_ = 0;
   bool has_bounded_queue_ = false;
   std::uint64_t frames_to_leave_ = 0;  // accepted, and still read by the device
-  FixedQueue<Waiting> waiting_;     // accepted, and not posted to the end
-  FixedQueue<UnderWay> under_way_;  // posted, and not known to be done
+  FixedQueue<Waiting> waiting_;        // accepted, and not posted to the end
+  FixedQueue<UnderWay> under_way_;     // posted, and not known to be done
   std::vector<PoolSlot> done_;
 };
 

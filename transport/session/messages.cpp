@@ -65,8 +65,8 @@ const json& array_field(const json& message, const std::string& field, std::size
   return *found;
 }
 
-/// What a link is called in messages: a second version that the first does not understand has a name of its own, so that
-/// two ends of different releases take another link.
+/// What a link is called in messages: a second version that the first does not understand has a name of its own, so
+/// that two ends of different releases take another link.
 constexpr std::string_view local_on_wire = "local2";
 
 std::string_view name_on_wire(LinkKind kind) noexcept {
