@@ -27,7 +27,7 @@ TEST(InterruptedAllocation, OfSlotsToSendIsGivenUp) {
   sigset_t before;
   pthread_sigmask(SIG_BLOCK, nullptr, &before);
   Log log(stderr, "test", false);
-  SendBytesOptions options{.input = "/dev/null", .slot_bytes = most_slot_bytes, .slots = 16};
+  SendBytesOptions options{.endpoint = {}, .input = "/dev/null", .slot_bytes = most_slot_bytes, .slots = 16};
   options.endpoint.dial = HostPort{"127.0.0.1", 1};
   int pieces = 0;
   std::string said;
