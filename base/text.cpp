@@ -53,8 +53,9 @@ Character first_character(std::string_view text) {
   return {.code = code, .bytes = bytes, .is_valid = true};
 }
 
-/// Whether a terminal, or whoever lays out its text, takes it as more than a sign: ECMA-48 (C0, DEL, C1), and of Unicode
-/// the ends of lines and paragraphs and the marks, embeddings, overrides and isolates of bidirectional text (UAX #9).
+/// Whether a terminal, or whoever lays out its text, takes it as more than a sign: ECMA-48 (C0, DEL, C1), and of
+/// Unicode the ends of lines and paragraphs and the marks, embeddings, overrides and isolates of bidirectional text
+/// (UAX #9).
 bool steers(std::uint32_t code) noexcept {
   return code < 0x20 || (code >= 0x7f && code <= 0x9f) || code == 0x61c || code == 0x200e || code == 0x200f ||
          (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);

@@ -29,10 +29,10 @@ std::int64_t parse_duration_ns(std::string_view text, std::string_view what);
 /// "33.2 MB" in powers of 1000, as rates and memory are stated everywhere in framewire.
 std::string format_bytes(std::uint64_t bytes);
 
-/// Text from outside as it may stand at the end of a message, a peer's own sentence: one line, in which a terminal finds
-/// nothing to obey. Characters that steer it, or the order in which it shows what follows, are escaped: controls (C0,
-/// DEL and C1), ends of lines and paragraphs, and those for bidirectional text. \xNN stands for a byte below 0x80 and
-/// for one that is not UTF-8, \uNNNN for any other character. Cut after `limit` characters. Escaping again changes
+/// Text from outside as it may stand at the end of a message, a peer's own sentence: one line, in which a terminal
+/// finds nothing to obey. Characters that steer it, or the order in which it shows what follows, are escaped: controls
+/// (C0, DEL and C1), ends of lines and paragraphs, and those for bidirectional text. \xNN stands for a byte below 0x80
+/// and for one that is not UTF-8, \uNNNN for any other character. Cut after `limit` characters. Escaping again changes
 /// nothing.
 std::string printable(std::string_view text, std::size_t limit = std::string_view::npos);
 /// The same for a message that may have more than one line, as a shader's faults: a line's end stays before a line that

@@ -40,7 +40,8 @@ std::optional<std::uint64_t> read_number(const fs::path& file) {
   return stream >> number ? std::optional(number) : std::nullopt;
 }
 
-/// The sum of those fields of a file of "name value" lines that are in `wanted`; a colon behind the name is passed over.
+/// The sum of those fields of a file of "name value" lines that are in `wanted`; a colon behind the name is passed
+/// over.
 std::optional<std::uint64_t> read_fields(const fs::path& file, std::span<const std::string_view> wanted) {
   std::ifstream stream(file);
   std::optional<std::uint64_t> sum;
@@ -136,13 +137,13 @@ void take_groups(AvailableMemory& found, const fs::path& root, bool is_version_2
   if (!mount || !group) {
     return;
   }
-  // Seen from a container that has kept its host's names, the mount point is some group's, and ours lies below that. What
-  // lies elsewhere cannot be seen; the mount point's own limits may still hold.
+  // Seen from a container that has kept its host's names, the mount point is some group's, and ours lies below that.
+  // What lies elsewhere cannot be seen; the mount point's own limits may still hold.
   const fs::path below = group->lexically_relative(mount->root);
   const bool is_visible = !below.empty() && *below.begin() != "..";
   fs::path at = mount->point;
   take_less(found, root, at, is_version_2 ? files_of_version_2 : files_of_version_1);
-  for (const fs::path& part : is_visible && below != "." ? below : fs::path()) {
+  for (const fs::path& part : is_visible&& below != "." ? below : fs::path()) {
     at /= part;
     take_less(found, root, at, is_version_2 ? files_of_version_2 : files_of_version_1);
   }

@@ -14,8 +14,8 @@ struct AvailableMemory {
 };
 
 /// The least of MemAvailable in /proc/meminfo and of what each control group that this process is in has left, up to
-/// the outermost that is visible here (a container, a systemd unit): its limit less what it uses, but for the files that
-/// the kernel would drop from its cache. Control groups of version 2 (memory.max, memory.high) and 1
+/// the outermost that is visible here (a container, a systemd unit): its limit less what it uses, but for the files
+/// that the kernel would drop from its cache. Control groups of version 2 (memory.max, memory.high) and 1
 /// (memory.limit_in_bytes). `root` stands before every path, for tests. Throws nothing but std::bad_alloc.
 AvailableMemory available_memory(const std::filesystem::path& root = "/");
 

@@ -138,8 +138,7 @@ HostBlock::~HostBlock() {
   ::munmap(reserved_.data(), reserved_.size());
 }
 
-std::shared_ptr<HostBlock> HostBlock::create(const std::string& name, std::uint64_t size_bytes,
-                                             const StopCheck& stop) {
+std::shared_ptr<HostBlock> HostBlock::create(const std::string& name, std::uint64_t size_bytes, const StopCheck& stop) {
   return make(name, size_bytes, false, stop);
 }
 

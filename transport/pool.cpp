@@ -38,6 +38,15 @@ Pool::Pool(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t slot_cou
   }
 }
 
+std::shared_ptr<Pool> Pool::make(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t slot_count,
+                                 bool has_board, const StopCheck& stop) {
+  try {
+    return std::make_shared<Pool>(epoch, slot_bytes, slot_count, has_board, stop);
+  } catch (const AllocationStopped&) {
+    return nullptr;
+  }
+}
+
 std::optional<std::uint16_t> Pool::claim() noexcept {
   if (free_.empty()) {
     return std::nullopt;

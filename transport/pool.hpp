@@ -42,6 +42,9 @@ class Pool {
   /// boundaries. `has_board`: viewers may pull.
   Pool(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t slot_count, bool has_board = false,
        const StopCheck& stop = {});
+  /// The same; none when `stop` said so.
+  static std::shared_ptr<Pool> make(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t slot_count,
+                                    bool has_board, const StopCheck& stop);
 
   [[nodiscard]] std::uint32_t epoch() const noexcept { return epoch_; }
   [[nodiscard]] std::uint64_t slot_bytes() const noexcept { return slot_bytes_; }

@@ -21,9 +21,9 @@ inline constexpr std::uint64_t most_byte_ring_bytes = std::uint64_t{16} << 30;
 /// one frame of the format and slot_slack_bytes; how many there may be is said above.
 std::string find_ring_fault(const StreamFormat& format, std::uint64_t slot_bytes, std::uint32_t ring_slots);
 
-/// Throws Error (failed) for a ring of no or too many slots, of slots that are empty or too large, and for one that would
-/// take more than half of the memory that is free here, together with `waiting_bytes`: what earlier rings have taken
-/// that no frame has come for.
+/// Throws Error (failed) for a ring of no or too many slots, of slots that are empty or too large, and for one that
+/// would take more than half of the memory that is free here, together with `waiting_bytes`: what earlier rings have
+/// taken that no frame has come for.
 void require_possible_ring(std::uint64_t slot_bytes, std::uint32_t ring_slots, std::uint64_t waiting_bytes);
 
 /// Formats may follow each other without a frame between them, but not for ever. Throws Error (failed) when so many

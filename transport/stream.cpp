@@ -5,11 +5,9 @@
 #include <cassert>
 #include <chrono>
 #include <iterator>
-#include <thread>
 #include <utility>
 
 #include "base/clock.hpp"
-#include "base/error.hpp"
 #include "base/file_descriptor.hpp"
 
 namespace framewire {
@@ -42,17 +40,14 @@ Stream::~Stream() {
 
 void Stream::begin_epoch(const StreamFormat& format, std::uint64_t slot_bytes, std::uint32_t lent_slots) {
   const std::uint32_t slots = pool_slots_for(options_.max_viewers, options_.slots_per_viewer) + lent_slots;
-  std::uint32_t number = 1;
-  {
+  const std::uint32_t number = [this] {
     const std::scoped_lock lock(mutex_);
-    number = epochs_.empty() ? 1 : epochs_.back().pool->epoch() + 1;
-  }
+    return epochs_.empty() ? 1 : epochs_.back().pool->epoch() + 1;
+  }();
   // Outside the lock: faulting in a gigabyte takes a while, and links go on with the old epoch.
-  std::shared_ptr<Pool> pool;
-  try {
-    pool = std::make_shared<Pool>(number, slot_bytes != 0 ? slot_bytes : format.layout.size_bytes, slots,
-                                  options_.allows_pull, [this] { return is_stopping(); });
-  } catch (const AllocationStopped&) {
+  auto pool = Pool::make(number, slot_bytes != 0 ? slot_bytes : format.layout.size_bytes, slots, options_.allows_pull,
+                         [this] { return is_stopping(); });
+  if (!pool) {
     return;
   }
   Epochs unused;  // unmapped after the lock is gone

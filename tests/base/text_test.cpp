@@ -78,23 +78,28 @@ TEST(Printable, EscapesWhatSteersATerminalAndNothingElse) {
   EXPECT_EQ(printable("\u2028\u2029\u202a\u202b\u202c\u202d\u202e"),
             "\\u2028\\u2029\\u202a\\u202b\\u202c\\u202d\\u202e");
   EXPECT_EQ(printable("\u2066\u2067\u2068\u2069"), "\\u2066\\u2067\\u2068\\u2069");
-  constexpr std::string_view harmless = "Käse – ß … \u2027\u202f\u2065\u206a שלום \U0001f468\u200d\U0001f680 𝄞 \U0010ffff";
+  constexpr std::string_view harmless =
+      "Käse – ß … \u2027\u202f\u2065\u206a שלום \U0001f468\u200d\U0001f680 𝄞 \U0010ffff";
   EXPECT_EQ(printable(harmless), harmless);
   EXPECT_EQ(printable(std::string_view("a\0b", 3)), "a\\x00b");
   EXPECT_EQ(printable(""), "");
 }
 
 TEST(Printable, ShowsWhatIsNotUtf8ByByte) {
-  EXPECT_EQ(printable("\x9b" "31m"), "\\x9b31m");
-  EXPECT_EQ(printable("a\xff\xfe" "b"), "a\\xff\\xfeb");
+  EXPECT_EQ(printable("\x9b"
+                      "31m"),
+            "\\x9b31m");
+  EXPECT_EQ(printable("a\xff\xfe"
+                      "b"),
+            "a\\xff\\xfeb");
   EXPECT_EQ(printable("\xc2"), "\\xc2");
   EXPECT_EQ(printable("\xe2\x80"), "\\xe2\\x80");
   EXPECT_EQ(printable("\xe2\x80x"), "\\xe2\\x80x");
-  EXPECT_EQ(printable("\xc0\x9b\xc1\xbf"), "\\xc0\\x9b\\xc1\\xbf");           // longer than it need be
+  EXPECT_EQ(printable("\xc0\x9b\xc1\xbf"), "\\xc0\\x9b\\xc1\\xbf");  // longer than it need be
   EXPECT_EQ(printable("\xe0\x82\x9b"), "\\xe0\\x82\\x9b");
   EXPECT_EQ(printable("\xf0\x80\x82\x9b"), "\\xf0\\x80\\x82\\x9b");
-  EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");                        // a surrogate
-  EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");            // above U+10FFFF
+  EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");           // a surrogate
+  EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");  // above U+10FFFF
   EXPECT_EQ(printable("\xf8\x88\x80\x80\x80"), "\\xf8\\x88\\x80\\x80\\x80");
 }
 

@@ -16,7 +16,9 @@ constexpr std::uint64_t gib = std::uint64_t{1} << 30;
 /// The files of a machine with 8 GiB free, as far as this asks for them.
 class Machine : public testing::Test {
  protected:
-  Machine() { write("proc/meminfo", "MemTotal: 16777216 kB\nMemFree: 1 kB\nMemAvailable: 8388608 kB\nHugePages_Total: 0\n"); }
+  Machine() {
+    write("proc/meminfo", "MemTotal: 16777216 kB\nMemFree: 1 kB\nMemAvailable: 8388608 kB\nHugePages_Total: 0\n");
+  }
 
   void write(const std::string& path, const std::string& text) const {
     const std::filesystem::path file = root() / path;
@@ -33,8 +35,9 @@ class Machine : public testing::Test {
 
   void is_in(const std::string& group) const {
     write("proc/self/cgroup", "0::" + group + "\n");
-    write("proc/self/mountinfo",
-          "22 28 0:20 / /proc rw - proc proc rw\n30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw\n");
+    write(
+        "proc/self/mountinfo",
+        "22 28 0:20 / /proc rw - proc proc rw\n30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw\n");
   }
 
   [[nodiscard]] AvailableMemory found() const { return available_memory(root()); }

@@ -123,7 +123,8 @@ TEST(HostBlock, IsGivenUpBetweenPieces) {
     int asked = 0;
     const StopCheck stop = [&] {
       const auto wanted_bytes = static_cast<std::int64_t>(allocation_piece_bytes) * asked;
-      EXPECT_NEAR(static_cast<double>(resident_bytes() - before_bytes), static_cast<double>(wanted_bytes), tolerance_bytes);
+      EXPECT_NEAR(static_cast<double>(resident_bytes() - before_bytes), static_cast<double>(wanted_bytes),
+                  tolerance_bytes);
       return ++asked == 3;
     };
     try {

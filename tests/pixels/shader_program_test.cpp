@@ -66,7 +66,7 @@ TEST(ShaderLog, UnderstandsTheDriversWaysToNameALine) {
 }
 
 TEST(ShaderLog, PassesOtherTextOnWithoutControlCharacters) {
-  EXPECT_EQ(describe_shader_log("a", "x", "something\x1b[31m else", 0), "  something[31m else");
+  EXPECT_EQ(describe_shader_log("a", "x", "something\x1b[31m else", 0), "  something\\x1b[31m else");
   EXPECT_EQ(describe_shader_log("a", "x", "0:99(1): error: odd", 0), "  a:99: error: odd");
   EXPECT_EQ(describe_shader_log("a", "x", "0:99999999999(1): error: odd", 0), "  0:99999999999(1): error: odd");
   EXPECT_EQ(describe_shader_log("a", "x", "", 0), "");

@@ -1,23 +1,21 @@
-// What a viewer makes of the rings that a sender announces, and that whoever stops a program does not wait for gigabytes.
+// What a viewer makes of the rings that a sender announces, and that whoever stops a program does not wait for
+// gigabytes.
 #include <gtest/gtest.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <atomic>
-#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <thread>
-#include <utility>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "tests/base/eventually.hpp"
 #include "tests/base/temporary_folder.hpp"
+#include "tests/memory/piece_hook.hpp"
 #include "transport/control/authenticate.hpp"
 #include "transport/control/dial.hpp"
 #include "transport/ring_limits.hpp"
@@ -27,39 +25,12 @@
 #include "transport/stream.hpp"
 #include "transport/subscriber.hpp"
 
-namespace {
-
-/// Called for every whole piece that is populated, instead of that.
-std::atomic<const std::function<void()>*> on_piece = nullptr;
-
-class PieceHook {
- public:
-  explicit PieceHook(std::function<void()> hook) : hook_(std::move(hook)) { on_piece = &hook_; }
-  PieceHook(const PieceHook&) = delete;
-  PieceHook& operator=(const PieceHook&) = delete;
-  ~PieceHook() { on_piece = nullptr; }
-
- private:
-  std::function<void()> hook_;
-};
-
-}  // namespace
-
-/// Stands before the C library's.
-extern "C" int madvise(void* address, std::size_t size_bytes, int advice) noexcept {
-  const auto* const hook = on_piece.load();
-  if (hook != nullptr && advice == MADV_POPULATE_WRITE && size_bytes == framewire::allocation_piece_bytes) {
-    (*hook)();
-    return 0;
-  }
-  return static_cast<int>(::syscall(SYS_madvise, address, size_bytes, advice));
-}
-
 namespace framewire {
 namespace {
 
 using test::eventually;
 using test::patience_ns;
+using test::PieceHook;
 
 constexpr std::uint64_t mib = std::uint64_t{1} << 20;
 

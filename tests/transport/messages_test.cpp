@@ -141,10 +141,8 @@ TEST(Messages, WordsOfAPeerArePrintable) {
   const HelloMessage hello = read_hello(to_json(HelloMessage{.role = evil, .program = evil}));
   EXPECT_EQ(hello.role, shown);
   EXPECT_EQ(hello.program, shown);
-  const OfferMessage offer = read_offer(to_json(OfferMessage{.session = "00",
-                                                             .streams = {{evil, 1, Delivery::latest, evil}},
-                                                             .links = {},
-                                                             .why_no_rdma = evil}));
+  const OfferMessage offer = read_offer(to_json(
+      OfferMessage{.session = "00", .streams = {{evil, 1, Delivery::latest, evil}}, .links = {}, .why_no_rdma = evil}));
   EXPECT_EQ(offer.streams.at(0).name, shown);
   EXPECT_EQ(offer.streams.at(0).description, shown);
   EXPECT_EQ(offer.why_no_rdma, shown);
