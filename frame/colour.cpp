@@ -11,6 +11,8 @@ struct Named {
   Value value;
   std::string_view name;
 };
+template <typename Value>
+Named(Value, const char*) -> Named<Value>;  // clang before 17 deduces nothing for aggregates
 
 constexpr std::array matrices = {
     Named{ColourMatrix::rgb, "gbr"},
