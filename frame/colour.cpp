@@ -11,6 +11,8 @@ struct Named {
   Value value;
   std::string_view name;
 };
+template <typename Value>
+Named(Value, const char*) -> Named<Value>;  // clang before 17 deduces nothing for aggregates
 
 constexpr std::array matrices = {
     Named{ColourMatrix::rgb, "gbr"},
@@ -36,44 +38,33 @@ constexpr std::array ranges = {
 };
 
 constexpr std::array transfers = {
-    Named{ColourTransfer::bt709, "bt709"},
-    Named{ColourTransfer::unspecified, "unknown"},
-    Named{ColourTransfer::gamma22, "bt470m"},
-    Named{ColourTransfer::gamma28, "bt470bg"},
-    Named{ColourTransfer::smpte170m, "smpte170m"},
-    Named{ColourTransfer::smpte240m, "smpte240m"},
-    Named{ColourTransfer::linear, "linear"},
-    Named{ColourTransfer::log100, "log100"},
-    Named{ColourTransfer::log316, "log316"},
-    Named{ColourTransfer::iec61966_2_4, "iec61966-2-4"},
-    Named{ColourTransfer::bt1361, "bt1361e"},
-    Named{ColourTransfer::srgb, "iec61966-2-1"},
-    Named{ColourTransfer::bt2020_10, "bt2020-10"},
-    Named{ColourTransfer::bt2020_12, "bt2020-12"},
-    Named{ColourTransfer::pq, "smpte2084"},
-    Named{ColourTransfer::smpte428, "smpte428"},
+    Named{ColourTransfer::bt709, "bt709"},         Named{ColourTransfer::unspecified, "unknown"},
+    Named{ColourTransfer::gamma22, "bt470m"},      Named{ColourTransfer::gamma28, "bt470bg"},
+    Named{ColourTransfer::smpte170m, "smpte170m"}, Named{ColourTransfer::smpte240m, "smpte240m"},
+    Named{ColourTransfer::linear, "linear"},       Named{ColourTransfer::log100, "log100"},
+    Named{ColourTransfer::log316, "log316"},       Named{ColourTransfer::iec61966_2_4, "iec61966-2-4"},
+    Named{ColourTransfer::bt1361, "bt1361e"},      Named{ColourTransfer::srgb, "iec61966-2-1"},
+    Named{ColourTransfer::bt2020_10, "bt2020-10"}, Named{ColourTransfer::bt2020_12, "bt2020-12"},
+    Named{ColourTransfer::pq, "smpte2084"},        Named{ColourTransfer::smpte428, "smpte428"},
     Named{ColourTransfer::hlg, "arib-std-b67"},
 };
 
 constexpr std::array primaries_table = {
-    Named{ColourPrimaries::bt709, "bt709"},
-    Named{ColourPrimaries::unspecified, "unknown"},
-    Named{ColourPrimaries::bt470m, "bt470m"},
-    Named{ColourPrimaries::bt470bg, "bt470bg"},
-    Named{ColourPrimaries::smpte170m, "smpte170m"},
-    Named{ColourPrimaries::smpte240m, "smpte240m"},
-    Named{ColourPrimaries::film, "film"},
-    Named{ColourPrimaries::bt2020, "bt2020"},
-    Named{ColourPrimaries::smpte428, "smpte428"},
-    Named{ColourPrimaries::smpte431, "smpte431"},
-    Named{ColourPrimaries::display_p3, "smpte432"},
-    Named{ColourPrimaries::ebu3213, "ebu3213"},
+    Named{ColourPrimaries::bt709, "bt709"},         Named{ColourPrimaries::unspecified, "unknown"},
+    Named{ColourPrimaries::bt470m, "bt470m"},       Named{ColourPrimaries::bt470bg, "bt470bg"},
+    Named{ColourPrimaries::smpte170m, "smpte170m"}, Named{ColourPrimaries::smpte240m, "smpte240m"},
+    Named{ColourPrimaries::film, "film"},           Named{ColourPrimaries::bt2020, "bt2020"},
+    Named{ColourPrimaries::smpte428, "smpte428"},   Named{ColourPrimaries::smpte431, "smpte431"},
+    Named{ColourPrimaries::display_p3, "smpte432"}, Named{ColourPrimaries::ebu3213, "ebu3213"},
 };
 
 constexpr std::array chroma_locations = {
-    Named{ChromaLocation::unspecified, "unspecified"}, Named{ChromaLocation::left, "left"},
-    Named{ChromaLocation::center, "center"},           Named{ChromaLocation::topleft, "topleft"},
-    Named{ChromaLocation::top, "top"},                 Named{ChromaLocation::bottomleft, "bottomleft"},
+    Named{ChromaLocation::unspecified, "unspecified"},
+    Named{ChromaLocation::left, "left"},
+    Named{ChromaLocation::center, "center"},
+    Named{ChromaLocation::topleft, "topleft"},
+    Named{ChromaLocation::top, "top"},
+    Named{ChromaLocation::bottomleft, "bottomleft"},
     Named{ChromaLocation::bottom, "bottom"},
 };
 
@@ -84,9 +75,12 @@ constexpr std::array alpha_modes = {
 };
 
 constexpr std::array field_orders = {
-    Named{FieldOrder::unspecified, "unknown"}, Named{FieldOrder::progressive, "progressive"},
-    Named{FieldOrder::tt, "tt"},               Named{FieldOrder::bb, "bb"},
-    Named{FieldOrder::tb, "tb"},               Named{FieldOrder::bt, "bt"},
+    Named{FieldOrder::unspecified, "unknown"},
+    Named{FieldOrder::progressive, "progressive"},
+    Named{FieldOrder::tt, "tt"},
+    Named{FieldOrder::bb, "bb"},
+    Named{FieldOrder::tb, "tb"},
+    Named{FieldOrder::bt, "bt"},
     Named{FieldOrder::mixed, "mixed"},
 };
 

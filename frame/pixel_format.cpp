@@ -26,7 +26,11 @@ constexpr PixelFormatInfo packed_422(PixelFormat format, std::string_view name, 
 constexpr PixelFormatInfo planar(PixelFormat format, std::string_view name, std::uint8_t bits, std::uint8_t log2_width,
                                  std::uint8_t log2_height) {
   const std::uint8_t bytes = bits > 8 ? 2 : 1;
-  return {format, name, 3, bits, true,
+  return {format,
+          name,
+          3,
+          bits,
+          true,
           {PlaneShape{0, 0, bytes, "Y"}, PlaneShape{log2_width, log2_height, bytes, "U"},
            PlaneShape{log2_width, log2_height, bytes, "V"}}};
 }

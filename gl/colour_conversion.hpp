@@ -17,7 +17,8 @@ struct ColourConversion {
 };
 
 /// Where a chroma sample lies among the two luma samples that it belongs to, along each axis, in halves of their
-/// distance: 0 at the first, 1 between both, 2 at the last. An axis on which there is as much chroma as luma ignores it.
+/// distance: 0 at the first, 1 between both, 2 at the last. An axis on which there is as much chroma as luma ignores
+/// it.
 struct ChromaSite {
   int x_halves = 0;
   int y_halves = 1;

@@ -57,8 +57,8 @@ Mapping frame_mapping(const Rectangle& visible, const Rectangle& target, bool fl
           flip_y ? shift_y : 1.0 - shift_y};
 }
 
-/// From the frame to its chroma texture. Textures put a sample in the middle of its texel, between both luma samples; one
-/// that lies at the first of them stands a quarter of a texel before. An odd frame ends in the middle of its last
+/// From the frame to its chroma texture. Textures put a sample in the middle of its texel, between both luma samples;
+/// one that lies at the first of them stands a quarter of a texel before. An odd frame ends in the middle of its last
 /// chroma texel.
 Mapping chroma_mapping(const PaintedFrame& frame) noexcept {
   const double step_x = 1 << frame.chroma_log2_width;

@@ -37,8 +37,8 @@ const char* name(UploadMethod method) noexcept;
 /// The textures of the newest frame, and how to draw it. Any picture format; size and format may change from frame to
 /// frame. A frame is shown as it is coded: matrix and range are applied, transfer function and primaries are not (no
 /// tone mapping), and sample aspect is the caller's business. Drawn one to one, every pixel is within 1/255 of what the
-/// standards say. Chroma of 4:2:0 and 4:2:2 is interpolated linearly; where it lies is the view's to say (chroma_site). The
-/// context's thread.
+/// standards say. Chroma of 4:2:0 and 4:2:2 is interpolated linearly; where it lies is the view's to say (chroma_site).
+/// The context's thread.
 class FrameTexture {
  public:
   /// Empty: the best that the driver has. Throws Error (failed) for a method that it has not, ShaderError if its

@@ -56,7 +56,7 @@ class VideoWriter::Implementation {
   OutputFile file_;
   bool has_begun_ = false;
   bool said_change_ = false;
-  std::string header_;   // not yet written
+  std::string header_;  // not yet written
   Converter converter_;
   Frame wrapper_ = make_frame();
   std::vector<std::byte> packed_;  // of one frame, where it cannot be written from where it lies

@@ -14,8 +14,8 @@
 namespace framewire {
 
 /// What the first frame decides:
-/// - "-" and FILE.y4m get y4m, with the chroma location and the field order of the stream in its header. Planar YUV and grey go in as they are; nv12, p010le, uyvy422 and yuyv422 are rearranged
-/// without
+/// - "-" and FILE.y4m get y4m, with the chroma location and the field order of the stream in its header. Planar YUV and
+/// grey go in as they are; nv12, p010le, uyvy422 and yuyv422 are rearranged without
 ///   loss; y4m has no RGB, so it becomes yuv444p of limited range, BT.709 from 720 lines on and BT.601 below, which is
 ///   what every reader takes y4m for. So `framewire view --headless --output - | ffplay -` works with every format.
 /// - Any other FILE gets the frames' own bytes, packed, one after another, as FFmpeg's rawvideo has them.
@@ -32,9 +32,9 @@ class VideoWriter {
   VideoWriter(const VideoWriter&) = delete;
   VideoWriter& operator=(const VideoWriter&) = delete;
 
-  /// Writes one frame, `times` times over. `layout` is the frame's own, where its rows may be padded; `format` says the rest. After
-  /// anything but `written` the object writes nothing more and gives the same answer again; a regular file then ends
-  /// with its last whole frame.
+  /// Writes one frame, `times` times over. `layout` is the frame's own, where its rows may be padded; `format` says the
+  /// rest. After anything but `written` the object writes nothing more and gives the same answer again; a regular file
+  /// then ends with its last whole frame.
   WriteResult write(const StreamFormat& format, const FrameLayout& layout, std::span<const std::byte> payload,
                     std::uint32_t times = 1) noexcept;
 

@@ -39,11 +39,12 @@ struct Interlacing {
   FieldOrder order;
 };
 
-/// The letter says which field is displayed first, as the second letter of FFmpeg's names does. The first of a letter is
-/// what is read.
+/// The letter says which field is displayed first, as the second letter of FFmpeg's names does. The first of a letter
+/// is what is read.
 constexpr std::array interlacings = {
-    Interlacing{'p', FieldOrder::progressive}, Interlacing{'t', FieldOrder::tt},    Interlacing{'t', FieldOrder::bt},
-    Interlacing{'b', FieldOrder::bb},          Interlacing{'b', FieldOrder::tb},    Interlacing{'?', FieldOrder::unspecified},
+    Interlacing{'p', FieldOrder::progressive}, Interlacing{'t', FieldOrder::tt},
+    Interlacing{'t', FieldOrder::bt},          Interlacing{'b', FieldOrder::bb},
+    Interlacing{'b', FieldOrder::tb},          Interlacing{'?', FieldOrder::unspecified},
     Interlacing{'m', FieldOrder::mixed},
 };
 
@@ -240,8 +241,8 @@ std::string y4m_header(const StreamFormat& format) {
   std::string line = std::string(y4m_magic) + " W" + std::to_string(format.layout.width) + " H" +
                      std::to_string(format.layout.height) + " F" + std::to_string(format.frame_rate.numerator) + ":" +
                      std::to_string(rate_is_known ? format.frame_rate.denominator : 0) + " I" +
-                     interlacing_letter(format.field_order) + " A" + std::to_string(format.sample_aspect.numerator) + ":" +
-                     std::to_string(format.sample_aspect.denominator) + " C" +
+                     interlacing_letter(format.field_order) + " A" + std::to_string(format.sample_aspect.numerator) +
+                     ":" + std::to_string(format.sample_aspect.denominator) + " C" +
                      std::string(space != nullptr ? space->name : "");
   if (format.colour.range != ColourRange::unspecified) {
     line += format.colour.range == ColourRange::full ? " XCOLORRANGE=FULL" : " XCOLORRANGE=LIMITED";

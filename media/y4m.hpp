@@ -15,9 +15,10 @@ inline constexpr std::string_view y4m_frame_magic = "FRAME";
 inline constexpr std::size_t max_y4m_line_bytes = 1024;  // longer ones are no y4m
 
 /// Reads a stream's first line (without its newline). Throws Error that names the tag that is wrong; nothing has been
-/// allocated by then. The rate is 0 where the header does not know it (F0:0), the aspect 1:1 (A0:0). The chroma location
-/// is that of the C tag: 420jpeg, 420, and no tag at all, are `center`, 420mpeg2 is `left`, 420paldv `topleft`; the other
-/// formats have one name each, which says nothing of it. The I tag is the field order: p is progressive, t is tt, b is bb.
+/// allocated by then. The rate is 0 where the header does not know it (F0:0), the aspect 1:1 (A0:0). The chroma
+/// location is that of the C tag: 420jpeg, 420, and no tag at all, are `center`, 420mpeg2 is `left`, 420paldv
+/// `topleft`; the other formats have one name each, which says nothing of it. The I tag is the field order: p is
+/// progressive, t is tt, b is bb.
 StreamFormat parse_y4m_header(std::string_view line);
 
 /// Whether `line` (without its newline) may stand before a frame: FRAME, alone or with parameters, which say nothing of

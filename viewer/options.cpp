@@ -63,7 +63,9 @@ void describe_options(CLI::App& app, Words& words) {
       ->type_name("WxH");
   app.add_flag("--fullscreen", words.is_fullscreen, "start filling the monitor");
   app.add_option("--monitor", words.monitor, "the monitor to open on; 1 is the primary one")->type_name("N");
-  app.add_option("--output", words.output, "record: y4m into FILE.y4m or, with -, to stdout; else raw frames")
+  app.add_option("--output", words.output,
+                 "record: y4m into FILE.y4m or, with -, to stdout; else raw frames. y4m repeats frames for those that "
+                 "were skipped, so that it plays in real time")
       ->type_name("FILE|-");
   app.add_option("--screenshot", words.screenshot, "at the end, write what was shown; nothing where no frame came")
       ->type_name("FILE.png");

@@ -16,7 +16,8 @@ std::uint32_t Repeats::times(std::uint64_t session, std::uint32_t epoch, std::ui
   if (skipped == 0 || rate.numerator == 0) {
     return 1;
   }
-  const std::uint64_t most = keeps_up(rate) ? std::max<std::uint64_t>(std::uint64_t{rate.numerator} * longest_s / rate.denominator, 1) : 0;
+  const std::uint64_t most =
+      keeps_up(rate) ? std::max<std::uint64_t>(std::uint64_t{rate.numerator} * longest_s / rate.denominator, 1) : 0;
   const std::uint64_t repeated = std::min(skipped, most);
   missing_ += skipped - repeated;
   return static_cast<std::uint32_t>(1 + repeated);

@@ -8,9 +8,9 @@
 
 namespace framewire {
 
-/// y4m says one rate for all frames. A frame that the sender skipped is a gap in the sequence: the next frame is written
-/// once more for each. It is not done where it would make things worse: where writing alone takes longer than the frames
-/// last, each repeated frame would cause more to be skipped. A value; one thread.
+/// y4m says one rate for all frames. A frame that the sender skipped is a gap in the sequence: the next frame is
+/// written once more for each. It is not done where it would make things worse: where writing alone takes longer than
+/// the frames last, each repeated frame would cause more to be skipped. A value; one thread.
 class Repeats {
  public:
   /// The viewer is not held up for longer than this by one gap; the rest of it is missing from the recording.

@@ -39,7 +39,7 @@ struct ViewerCounts {
   std::uint64_t frames_torn = 0;
   std::uint64_t frames_recorded = 0;
   std::uint64_t frames_repeated = 0;  // in the recording, for frames that were skipped
-  std::uint64_t bytes_received = 0;  // payload
+  std::uint64_t bytes_received = 0;   // payload
 };
 
 /// frames_received = frames_shown + frames_superseded holds whenever no frame is in the viewer's hands. Belongs to the

@@ -104,6 +104,25 @@ class File(harness.EndToEnd):
         self.assertEqual(got, expected)
         self.one_sentence(sender, f"film.mkv' breaks off after {len(got)} frames", "what came before was sent")
 
+    def test_y4m_keeps_where_chroma_lies_and_which_field_comes_first(self):
+        """From standard input, where it is read here, and from a file, where libav reads it."""
+        tags = "Ib A1:1 C420paldv"
+        frames = b"".join(b"FRAME\n" + bytes([i]) * (64 * 36 * 3 // 2) for i in range(1, 4))
+        film = self.file("fields.y4m")
+        film.write_bytes(f"YUV4MPEG2 W64 H36 F30:1 {tags}\n".encode() + frames)
+        for source in ("-", film):
+            with film.open("rb") as stdin:
+                sender = self.send_on(source, "--delivery", "every", "--no-pace", stdin=stdin)
+                target = self.file("out.y4m")
+                viewer = self.view(sender.address, "--output", target, "--verbose")
+                self.ends(viewer)
+            self.ends(sender)
+            recorded = target.read_bytes()
+            self.assertIn(tags, recorded.split(b"\n")[0].decode(), source)
+            self.assertEqual(recorded.split(b"\n", 1)[1], frames, source)
+            self.assertIn("chroma topleft, interlaced bb", viewer.text)
+            self.assertEqual(viewer.text.count("is interlaced (bb)"), 1, viewer.text)
+
     def test_of_a_film_damaged_in_the_middle_the_rest_is_shown(self):
         film = self.make_film("film.mkv")
         good = frames_of(pictures.read_by_ffmpeg("-i", film))

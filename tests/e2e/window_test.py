@@ -2,6 +2,7 @@
 import ctypes
 import ctypes.util
 import os
+import re
 import struct
 import subprocess
 
@@ -46,12 +47,25 @@ class Window(harness.EndToEnd):
         self.tool("xdotool", "windowfocus", self.window)
         self.tool("xdotool", "key", key)
 
-    def close_as_a_window_manager_does(self):
-        """Sends WM_DELETE_WINDOW, by libX11: older xdotools have no word for it."""
+    def open_display(self):
+        """libX11 and a connection of it, for what only a window manager does: there is none on this server."""
         x11 = ctypes.CDLL(ctypes.util.find_library("X11"))
         x11.XOpenDisplay.restype = ctypes.c_void_p
         x11.XInternAtom.restype = ctypes.c_ulong
-        display = ctypes.c_void_p(x11.XOpenDisplay(self.display.encode()))
+        return x11, ctypes.c_void_p(x11.XOpenDisplay(self.display.encode()))
+
+    def minimise_as_a_window_manager_does(self, iconic: bool):
+        """ICCCM 4.1.4: the window is unmapped, and WM_STATE says Iconic (3); or mapped, and it says Normal (1)."""
+        self.tool("xdotool", "windowunmap" if iconic else "windowmap", self.window)
+        x11, display = self.open_display()
+        state = x11.XInternAtom(display, b"WM_STATE", False)
+        values = (ctypes.c_long * 2)(3 if iconic else 1, 0)
+        x11.XChangeProperty(display, ctypes.c_ulong(int(self.window)), ctypes.c_ulong(state), ctypes.c_ulong(state), 32, 0, values, 2)
+        x11.XCloseDisplay(display)
+
+    def close_as_a_window_manager_does(self):
+        """Sends WM_DELETE_WINDOW, by libX11: older xdotools have no word for it."""
+        x11, display = self.open_display()
         atom = [x11.XInternAtom(display, name, False) for name in (b"WM_PROTOCOLS", b"WM_DELETE_WINDOW")]
         # XClientMessageEvent: type 33, serial, send_event, display, window, message_type, format 32, data.l[0]; 192 bytes in all.
         event = ctypes.create_string_buffer(struct.pack("=i4xQi4xQQQi4xQ", 33, 0, 1, 0, int(self.window), atom[0], 32, atom[1]), 192)
@@ -158,6 +172,25 @@ class Window(harness.EndToEnd):
             return picture.at(150 / SCREEN[0], 20 / SCREEN[1]) == (0, 0, 0) and self.has_bars(picture, 265 / SCREEN[1])
 
         harness.wait_until(is_letterboxed, "the picture in the middle, black around it")
+        self.end(sender, viewer)
+
+    def test_minimised_it_takes_frames_and_draws_none(self):
+        sender, viewer = self.start_bars()
+        harness.wait_until(self.has_bars, "the bars on the screen")
+
+        def counts() -> tuple[int, int]:
+            """Of the newest live line."""
+            shown, superseded = re.findall(r"shown (\d+) · superseded (\d+)", viewer.text)[-1]
+            return int(shown), int(superseded)
+
+        self.minimise_as_a_window_manager_does(True)
+        before = counts()
+        hidden = harness.wait_until(lambda: (lambda now: now if now[1] >= before[1] + 15 else None)(counts()), "frames that are passed over")
+        later = harness.wait_until(lambda: (lambda now: now if now[1] >= hidden[1] + 30 else None)(counts()), "more of them")
+        self.assertEqual(later[0], hidden[0], "frames were drawn that nobody can see")
+        self.minimise_as_a_window_manager_does(False)
+        harness.wait_until(lambda: counts()[0] >= later[0] + 10, "frames that are shown again")
+        harness.wait_until(self.has_bars, "the bars on the screen again")
         self.end(sender, viewer)
 
     def test_closing_the_window_ends_it(self):

@@ -1,5 +1,6 @@
-// The table of pixel formats. What is derived from it elsewhere is held there: textures and pixels in tests/pixels, libav
-// and y4m in tests/media, the test picture in tests/sender. Each goes through pixel_formats(), so a new one is asked for.
+// The table of pixel formats. What is derived from it elsewhere is held there: textures and pixels in tests/pixels,
+// libav and y4m in tests/media, the test picture in tests/sender. Each goes through pixel_formats(), so a new one is
+// asked for.
 #include "frame/pixel_format.hpp"
 
 #include <gtest/gtest.h>

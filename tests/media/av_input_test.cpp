@@ -171,8 +171,8 @@ TEST_F(AvInputTest, SaysTheOrderOfFields) {
     FieldOrder order;
   };
   for (const Fields& coded : {Fields{"top.mpg", "-c:v mpeg2video -flags +ildct+ilme -top 1", FieldOrder::tt},
-                             Fields{"bottom.mpg", "-c:v mpeg2video -flags +ildct+ilme -top 0", FieldOrder::bb},
-                             Fields{"whole.mpg", "-c:v mpeg2video", FieldOrder::progressive}}) {
+                              Fields{"bottom.mpg", "-c:v mpeg2video -flags +ildct+ilme -top 0", FieldOrder::bb},
+                              Fields{"whole.mpg", "-c:v mpeg2video", FieldOrder::progressive}}) {
     const std::string file = folder_.file(coded.name);
     ffmpeg("-f lavfi -i testsrc2=size=352x288:rate=25 -frames:v 4 " + coded.options + " " + file);
     EXPECT_EQ(play({.name = file}).format.field_order, coded.order) << coded.name;

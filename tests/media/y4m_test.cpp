@@ -142,7 +142,8 @@ TEST(Y4m, LosesNothingOfAnyYuv) {
     const PixelFormatInfo& kept = info(y4m_format(entry.format));
     EXPECT_NE(y4m_header({.layout = packed_layout(kept.format, 6, 4), .colour = {}}).find(" C"), std::string::npos);
     EXPECT_EQ(y4m_format(kept.format), kept.format) << entry.name;
-    EXPECT_GE(kept.bits, entry.bits) << entry.name << " is cut to " << kept.name << ": give media/y4m.cpp a name for it";
+    EXPECT_GE(kept.bits, entry.bits) << entry.name << " is cut to " << kept.name
+                                     << ": give media/y4m.cpp a name for it";
     const PlaneShape& from = entry.planes.at(entry.plane_count - 1U);
     const PlaneShape& to = kept.planes.at(kept.plane_count - 1U);
     if (entry.is_yuv) {

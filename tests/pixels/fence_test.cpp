@@ -6,7 +6,7 @@
 #include "gl/offscreen_target.hpp"
 #include "gl/readback.hpp"
 #include "gl/staging_buffer.hpp"
-#include "tests/pixels/gl_substitute.hpp"
+#include "tests/base/substitute.hpp"
 #include "tests/pixels/gl_test.hpp"
 
 namespace framewire {
@@ -45,7 +45,7 @@ TEST_F(FenceTest, IsReachedWhenTheGpuIsDone) {
 TEST_F(FenceTest, AFailedWaitIsNotAReachedFence) {
   GlFence fence = GlFence::insert();
   {
-    const GlSubstitute<ClientWaitSync> lost(glad_glClientWaitSync, waits_in_vain);
+    const test::Substitute<ClientWaitSync> lost(glad_glClientWaitSync, waits_in_vain);
     EXPECT_EQ(fence.poll(), GpuWait::failed);
   }
   EXPECT_EQ(fence.wait(soon_ns()), GpuWait::failed) << "it stays so";
@@ -56,14 +56,14 @@ TEST_F(FenceTest, AFailedWaitIsNotAReachedFence) {
 }
 
 TEST_F(FenceTest, AFenceThatCouldNotBeMadeHasFailed) {
-  const GlSubstitute<FenceSync> lost(glad_glFenceSync, makes_no_fence);
+  const test::Substitute<FenceSync> lost(glad_glFenceSync, makes_no_fence);
   EXPECT_EQ(GlFence::insert().poll(), GpuWait::failed);
 }
 
 TEST_F(FenceTest, ATimeoutIsNoFailure) {
   GlFence fence = GlFence::insert();
   {
-    const GlSubstitute<ClientWaitSync> slow(glad_glClientWaitSync, waits_too_long);
+    const test::Substitute<ClientWaitSync> slow(glad_glClientWaitSync, waits_too_long);
     EXPECT_EQ(fence.poll(), GpuWait::pending);
   }
   EXPECT_EQ(fence.wait(soon_ns()), GpuWait::done);
@@ -75,7 +75,7 @@ TEST_F(FenceTest, MemoryBehindAFailedFenceIsNotHandedOut) {
     ASSERT_FALSE(staging.claim(64, soon_ns()).empty());
     staging.release();
   }
-  const GlSubstitute<ClientWaitSync> lost(glad_glClientWaitSync, waits_in_vain);
+  const test::Substitute<ClientWaitSync> lost(glad_glClientWaitSync, waits_in_vain);
   EXPECT_TRUE(staging.claim(64, soon_ns()).empty());
 }
 
@@ -86,7 +86,7 @@ TEST_F(FenceTest, AReadbackBehindAFailedFenceNeverFinishes) {
   const auto block = HostBlock::create("lost readback", readback.size_bytes());
   readback.begin(block, 0, block->bytes());
   {
-    const GlSubstitute<ClientWaitSync> lost(glad_glClientWaitSync, waits_in_vain);
+    const test::Substitute<ClientWaitSync> lost(glad_glClientWaitSync, waits_in_vain);
     EXPECT_FALSE(readback.finished());
   }
   EXPECT_TRUE(readback.has_failed());
@@ -97,7 +97,7 @@ TEST_F(FenceTest, AReadbackBehindAFailedFenceNeverFinishes) {
 TEST_F(FenceTest, ResetsAreToldApart) {
   EXPECT_FALSE(find_gl_loss());
   const auto told = [](ResetStatus status) {
-    const GlSubstitute<ResetStatus> lost(glad_glGetGraphicsResetStatus, status);
+    const test::Substitute<ResetStatus> lost(glad_glGetGraphicsResetStatus, status);
     return find_gl_loss().value_or("");
   };
   EXPECT_EQ(told(says<GL_GUILTY_CONTEXT_RESET>), "the GPU was reset, because of what this program drew");

@@ -45,7 +45,8 @@ std::vector<UploadMethod> available_methods() {
 std::vector<Colour> colours_for(PixelFormat format) {
   using enum ColourMatrix;
   const std::vector<ColourMatrix> matrices =
-      info(format).is_yuv ? std::vector{bt709, smpte170m, bt470bg, bt2020nc, fcc, smpte240m, unspecified} : std::vector{rgb};
+      info(format).is_yuv ? std::vector{bt709, smpte170m, bt470bg, bt2020nc, fcc, smpte240m, unspecified}
+                          : std::vector{rgb};
   std::vector<Colour> colours;
   for (const ColourMatrix matrix : matrices) {
     for (const ColourRange range : {ColourRange::limited, ColourRange::full, ColourRange::unspecified}) {
@@ -60,8 +61,8 @@ double largest_difference(const FrameView& view, std::span<const std::byte> pixe
   double largest = 0;
   for (std::uint32_t y = 0; y < view.layout.height; ++y) {
     for (std::uint32_t x = 0; x < view.layout.width; ++x) {
-      const auto expected =
-          reference_pixel(view.layout, view.payload, view.colour, static_cast<int>(x), static_cast<int>(y), view.chroma_location);
+      const auto expected = reference_pixel(view.layout, view.payload, view.colour, static_cast<int>(x),
+                                            static_cast<int>(y), view.chroma_location);
       for (std::size_t i = 0; i < 4; ++i) {
         const double seen = std::to_integer<int>(pixels[(std::size_t{y} * view.layout.width + x) * 4 + i]);
         largest = std::max(largest, std::abs(seen - expected.at(i)));

@@ -137,8 +137,8 @@ TEST_F(FrameTextureTest, InterpolatesWhenItMakesLarger) {
   }
 }
 
-/// Luma 126 everywhere, U rising to the right and V downwards, by 4 per chroma sample: blue and red show where the shader
-/// believes each chroma sample to be.
+/// Luma 126 everywhere, U rising to the right and V downwards, by 4 per chroma sample: blue and red show where the
+/// shader believes each chroma sample to be.
 TEST_F(FrameTextureTest, KeepsChromaInItsPlaceWhenScaled) {
   Frame frame(PixelFormat::nv12, 32, 24);
   std::fill(frame.bytes.begin(), frame.bytes.end(), std::byte{126});
@@ -158,8 +158,9 @@ TEST_F(FrameTextureTest, KeepsChromaInItsPlaceWhenScaled) {
   FrameTexture texture;
   FrameView view = frame.view();
   view.colour = {.matrix = ColourMatrix::smpte170m, .range = ColourRange::full};
-  for (const Place& place : {Place{unspecified, 0, 0.5}, Place{left, 0, 0.5}, Place{center, 0.5, 0.5},
-                             Place{topleft, 0, 0}, Place{top, 0.5, 0}, Place{bottomleft, 0, 1}, Place{bottom, 0.5, 1}}) {
+  for (const Place& place :
+       {Place{unspecified, 0, 0.5}, Place{left, 0, 0.5}, Place{center, 0.5, 0.5}, Place{topleft, 0, 0},
+        Place{top, 0.5, 0}, Place{bottomleft, 0, 1}, Place{bottom, 0.5, 1}}) {
     view.chroma_location = place.location;
     ASSERT_TRUE(texture.upload(view));
     draw(texture, {0, 0, 64, 48});

@@ -4,12 +4,14 @@
 
 #include <cmath>
 #include <fstream>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/file_descriptor.hpp"
+#include "tests/base/substitute.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/sender/gl_counter_reader.hpp"
 
@@ -57,15 +59,22 @@ class TakingLink final : public SenderLink {
   FileDescriptor event_ = make_event();
 };
 
-/// Runs `source` until it ends by itself and returns what it published.
-std::vector<TakenFrame> frames_of(GlSource& source, const StreamOptions& options) {
+/// Runs `source` until it ends by itself and returns what it published. What it throws goes into `failure`.
+std::vector<TakenFrame> frames_of(GlSource& source, const StreamOptions& options, std::string* failure = nullptr) {
   Stream stream(options);
   TakingLink link;
   const FileDescriptor wake = make_event();
   Outlet outlet(link, options.delivery, wake.get());
   EXPECT_TRUE(stream.attach(outlet));
   std::thread thread([&] {
-    source.run(stream);
+    try {
+      source.run(stream);
+    } catch (const Error& error) {
+      EXPECT_NE(failure, nullptr) << error.what();
+      if (failure != nullptr) {
+        *failure = error.what();
+      }
+    }
     stream.finish();
   });
   const std::int64_t deadline_ns = monotonic_ns() + 60 * ns_per_s;
@@ -130,6 +139,18 @@ TEST(GlSource, PublishesNumberedFramesInOrder) {
     }
     EXPECT_NE(frames.front().payload, frames.back().payload);
   }
+}
+
+GLenum GLAD_API_PTR waits_in_vain(GLsync, GLbitfield, GLuint64) {
+  return GL_WAIT_FAILED;
+}
+
+TEST(GlSource, PublishesNothingFromAGpuThatIsLost) {
+  GlSource source(small_source());
+  std::string failure;
+  const test::Substitute<decltype(glad_glClientWaitSync)> lost(glad_glClientWaitSync, waits_in_vain);
+  EXPECT_EQ(frames_of(source, options_for(7), &failure).size(), 0U);
+  EXPECT_NE(failure.find("the GPU draws no more"), std::string::npos) << failure;
 }
 
 TEST(GlSource, PacedFramesCarryTheirTick) {

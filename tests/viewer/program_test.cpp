@@ -10,9 +10,9 @@
 #include <thread>
 
 #include "tests/base/kept_log.hpp"
+#include "tests/base/substitute.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/media/media_files.hpp"
-#include "tests/pixels/gl_substitute.hpp"
 #include "transport/session/sender_service.hpp"
 #include "transport/stream.hpp"
 #include "viewer/headless.hpp"
@@ -104,9 +104,9 @@ class ProgramTest : public testing::Test {
   ExitStatus view(std::unique_ptr<Surface> surface, const std::string& frames) {
     const std::string address = "127.0.0.1:" + std::to_string(service_->port());
     const std::string stats = folder_.file("stats.json");
-    const std::vector<const char*> words = {"framewire-view", "--headless",   "--size",  "64x36",       address.c_str(),
-                                            "--frames",       frames.c_str(), "--stats", stats.c_str(), "--transport",
-                                            "local"};
+    const std::vector<const char*> words = {"framewire-view", "--headless",  "--size",       "64x36",
+                                            address.c_str(),  "--frames",    frames.c_str(), "--stats",
+                                            stats.c_str(),    "--transport", "local"};
     const auto options = parse_options(static_cast<int>(words.size()), words.data());
     const ExitStatus status = Program(*options, interruption_, log_.log(), std::move(surface)).run();
     const auto text = test::read_file(stats);
@@ -131,7 +131,7 @@ class ProgramTest : public testing::Test {
 TEST_F(ProgramTest, AFrameWhoseFenceFailedIsNotShown) {
   start_sender();
   auto surface = std::make_unique<WatchedSurface>();
-  std::optional<GlSubstitute<decltype(glad_glClientWaitSync)>> lost;
+  std::optional<test::Substitute<decltype(glad_glClientWaitSync)>> lost;
   surface->fails_after = 3;
   surface->on_failure = [&lost] { lost.emplace(glad_glClientWaitSync, waits_in_vain); };
   EXPECT_EQ(view(std::move(surface), "20"), ExitStatus::failed);
@@ -144,7 +144,7 @@ TEST_F(ProgramTest, AFrameWhoseFenceFailedIsNotShown) {
 TEST_F(ProgramTest, NorIsOneOnAContextThatWasReset) {
   start_sender();
   auto surface = std::make_unique<WatchedSurface>();
-  std::optional<GlSubstitute<decltype(glad_glGetGraphicsResetStatus)>> lost;
+  std::optional<test::Substitute<decltype(glad_glGetGraphicsResetStatus)>> lost;
   surface->fails_after = 3;
   surface->on_failure = [&lost] { lost.emplace(glad_glGetGraphicsResetStatus, says_reset); };
   EXPECT_EQ(view(std::move(surface), "20"), ExitStatus::failed);
@@ -160,7 +160,7 @@ TEST_F(ProgramTest, NothingIsUploadedOrDrawnWhileNobodySeesIt) {
   WatchedSurface& watched = *surface;
   original_sub_image = glad_glTextureSubImage2D;
   uploads = 0;
-  const GlSubstitute<SubImage> counting(glad_glTextureSubImage2D, counts_uploads);
+  const test::Substitute<SubImage> counting(glad_glTextureSubImage2D, counts_uploads);
   watched.hidden = true;
   int uploads_while_hidden = -1;
   int drawings_while_hidden = -1;

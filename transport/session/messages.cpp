@@ -181,16 +181,16 @@ Rational rational_field(const json& message, const std::string& field) {
 json format_to_json(const StreamFormat& format) {
   const Colour& colour = format.colour;
   json out{{"type", "format"},
-          {"pixel_format", std::string(info(format.layout.format).name)},
-          {"width", format.layout.width},
-          {"height", format.layout.height},
-          {"size_bytes", format.layout.size_bytes},
-          {"colour_matrix", static_cast<unsigned>(colour.matrix)},
-          {"colour_range", static_cast<unsigned>(colour.range)},
-          {"colour_transfer", static_cast<unsigned>(colour.transfer)},
-          {"colour_primaries", static_cast<unsigned>(colour.primaries)},
-          {"sample_aspect", rational_to_json(format.sample_aspect)},
-          {"frame_rate", rational_to_json(format.frame_rate)}};
+           {"pixel_format", std::string(info(format.layout.format).name)},
+           {"width", format.layout.width},
+           {"height", format.layout.height},
+           {"size_bytes", format.layout.size_bytes},
+           {"colour_matrix", static_cast<unsigned>(colour.matrix)},
+           {"colour_range", static_cast<unsigned>(colour.range)},
+           {"colour_transfer", static_cast<unsigned>(colour.transfer)},
+           {"colour_primaries", static_cast<unsigned>(colour.primaries)},
+           {"sample_aspect", rational_to_json(format.sample_aspect)},
+           {"frame_rate", rational_to_json(format.frame_rate)}};
   // What is not known is not said: a peer of an older release has no words for it.
   if (format.alpha_mode != AlphaMode::unspecified) {
     out["alpha_mode"] = std::string(name(format.alpha_mode));

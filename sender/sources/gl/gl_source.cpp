@@ -65,11 +65,12 @@ GlSource::GlSource(const SourceOptions& options, std::optional<ReadbackMethod> w
   renderer_.emplace(scene, options.width != 0 ? Size{options.width, options.height} : default_size,
                     options.pixel_format.value_or(PixelFormat::rgba));
   readback_.emplace(renderer_->readback_size().width, renderer_->readback_size().height, wanted);
-  format_ = {.layout = renderer_->layout(),
-             .colour = renderer_->colour(),
-             .frame_rate = rational_rate(frames_per_s_),
-             .chroma_location = is_subsampled(renderer_->layout().format) ? ChromaLocation::left : ChromaLocation::unspecified,
-             .field_order = FieldOrder::progressive};
+  format_ = {
+      .layout = renderer_->layout(),
+      .colour = renderer_->colour(),
+      .frame_rate = rational_rate(frames_per_s_),
+      .chroma_location = is_subsampled(renderer_->layout().format) ? ChromaLocation::left : ChromaLocation::unspecified,
+      .field_order = FieldOrder::progressive};
   renderer_name_ = gl_renderer();
   context_.release_current();
 }
