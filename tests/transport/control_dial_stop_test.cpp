@@ -26,14 +26,14 @@ constexpr std::string_view silent_name = "silent.example";
 }  // namespace
 
 /// In the place of the system's, which it calls for all other names.
-extern "C" int getaddrinfo(const char* name, const char* service, const addrinfo* hints, addrinfo** found) {
+extern "C" int getaddrinfo(const char* name, const char* service, const addrinfo* req, addrinfo** pai) {
   static const auto the_systems = reinterpret_cast<decltype(&getaddrinfo)>(::dlsym(RTLD_NEXT, "getaddrinfo"));
-  if (name != nullptr && name == silent_name && (hints->ai_flags & AI_NUMERICHOST) == 0) {
+  if (name != nullptr && name == silent_name && (req->ai_flags & AI_NUMERICHOST) == 0) {
     silence.is_asked.release();
     silence.is_let_go.acquire();
     return EAI_AGAIN;
   }
-  return the_systems(name, service, hints, found);
+  return the_systems(name, service, req, pai);
 }
 
 namespace framewire {

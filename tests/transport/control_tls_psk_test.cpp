@@ -3,8 +3,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <future>
+#include <span>
+#include <string>
 #include <tuple>
 
 #include "tests/transport/control_sockets.hpp"

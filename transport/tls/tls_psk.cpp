@@ -7,7 +7,8 @@
 
 #include <array>
 #include <cstddef>
-#include <span>
+#include <exception>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/file_descriptor.hpp"
