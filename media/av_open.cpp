@@ -344,7 +344,8 @@ CodecContext open_decoder(const std::string& name, const AVStream& stream, Opene
   if (const std::string unused = names_in(input.unused_options); !unused.empty()) {
     throw Error::usage("--input-option gives " + unused + ", which neither the input format " +
                        input.context->iformat->name + " of " + quote(name, 200) + " nor its protocol nor the decoder " +
-                       codec->name + " knows; ffmpeg -h demuxer=NAME, protocol=NAME and decoder=NAME list their options");
+                       codec->name +
+                       " knows; ffmpeg -h demuxer=NAME, protocol=NAME and decoder=NAME list their options");
   }
   return decoder;
 }
