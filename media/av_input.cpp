@@ -85,10 +85,10 @@ class AvInput::Implementation {
   bool is_over_ = false;
   bool is_lost_ = false;  // this is why it is over
   std::optional<std::int64_t> first_timestamp_;
-  std::optional<std::int64_t> start_timestamp_;  // pictures before it are not shown
+  std::optional<std::int64_t> start_timestamp_;         // pictures before it are not shown
   std::optional<std::int64_t> sought_before_start_ns_;  // by how much; until the first picture from there
-  std::int64_t passed_over_ns_ = 0;              // so far, where there are no timestamps
-  std::optional<std::int64_t> resumes_after_;    // the first timestamp of a recording that was lost
+  std::int64_t passed_over_ns_ = 0;                     // so far, where there are no timestamps
+  std::optional<std::int64_t> resumes_after_;           // the first timestamp of a recording that was lost
   std::uint64_t frames_this_round_ = 0;
   std::int64_t last_packet_end_bytes_ = 0;
   std::string read_problem_;  // why the last packet is not whole, or none came
@@ -129,9 +129,8 @@ void AvInput::Implementation::seek_to_start() {
   const AVStream& stream = *input_.context->streams[stream_index_];
   constexpr AVRational nanoseconds{1, static_cast<int>(ns_per_s)};
   const std::int64_t begin = stream.start_time != AV_NOPTS_VALUE ? stream.start_time : 0;
-  start_timestamp_ = resumes_after_
-                         ? *resumes_after_ + av_rescale_q(pts_ns_, nanoseconds, stream.time_base) + 1
-                         : begin + av_rescale_q(options_.start_ns, nanoseconds, stream.time_base);
+  start_timestamp_ = resumes_after_ ? *resumes_after_ + av_rescale_q(pts_ns_, nanoseconds, stream.time_base) + 1
+                                    : begin + av_rescale_q(options_.start_ns, nanoseconds, stream.time_base);
   if (has_timestamps()) {
     seek_before_start(0);
   }

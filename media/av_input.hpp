@@ -27,8 +27,8 @@ struct AvInputOptions {
   double frames_per_s = 0;
   /// Asked of raw files; others are converted. None: the input's own, or the nearest that is carried.
   std::optional<PixelFormat> pixel_format{};
-  /// For the format, its protocol or the decoder, as `ffmpeg -KEY VALUE` has them. One that none of them knows is an Error
-  /// (usage).
+  /// For the format, its protocol or the decoder, as `ffmpeg -KEY VALUE` has them. One that none of them knows is an
+  /// Error (usage).
   std::vector<std::pair<std::string, std::string>> options{};
   /// By libav's name, where the name and the content do not say it.
   std::string format{};

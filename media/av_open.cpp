@@ -233,8 +233,8 @@ void classify(const Address& address, OpenedInput& input) {
                   is_one_of(protocol, {"udp", "udplite", "rtp", "srtp", "srt", "rist", "rtmp", "rtmps", "rtmpt",
                                        "rtmpe", "mmsh", "mmst"}) ||
                   (input.is_network && has_no_end);
-  // http says itself where its data end; elsewhere a server that dies looks like one that is done.
-  input.ends_by_closing = input.is_network && input.is_live && !is_one_of(protocol, {"http", "https", "ftp", "sftp"});
+  // Whatever it was, a server that dies looks like one that is done; but playlists say where they end.
+  input.ends_by_closing = input.is_network && input.is_live && !is_one_of(format, {"hls", "dash"});
 }
 
 }  // namespace
@@ -344,7 +344,8 @@ CodecContext open_decoder(const std::string& name, const AVStream& stream, Opene
   if (const std::string unused = names_in(input.unused_options); !unused.empty()) {
     throw Error::usage("--input-option gives " + unused + ", which neither the input format " +
                        input.context->iformat->name + " of " + quote(name, 200) + " nor its protocol nor the decoder " +
-                       codec->name + " knows; ffmpeg -h demuxer=NAME, protocol=NAME and decoder=NAME list their options");
+                       codec->name +
+                       " knows; ffmpeg -h demuxer=NAME, protocol=NAME and decoder=NAME list their options");
   }
   return decoder;
 }

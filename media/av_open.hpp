@@ -40,8 +40,8 @@ struct OpenedInput {
   std::unique_ptr<FifoInput> fifo;  // what `context` reads, if that is a named pipe
   FormatContext context;
   Dictionary unused_options;  // of AvInputOptions::options: neither the format nor a protocol knows them
-  bool is_device = false;  // a camera, a screen
-  bool is_live = false;    // nobody can make it wait: devices, rtsp, udp …
+  bool is_device = false;     // a camera, a screen
+  bool is_live = false;       // nobody can make it wait: devices, rtsp, udp …
   bool is_network = false;
   bool ends_by_closing = false;  // a connection without an end of its own: that it is closed may be a loss
   bool takes_frame_rate =

@@ -26,11 +26,11 @@ struct KnownFormat {
   bool is_compressed;
 };
 constexpr std::array known_formats = {
-    KnownFormat{V4L2_PIX_FMT_YUYV, "yuyv422", false},   KnownFormat{V4L2_PIX_FMT_UYVY, "uyvy422", false},
-    KnownFormat{V4L2_PIX_FMT_NV12, "nv12", false},      KnownFormat{V4L2_PIX_FMT_YUV420, "yuv420p", false},
+    KnownFormat{V4L2_PIX_FMT_YUYV, "yuyv422", false},    KnownFormat{V4L2_PIX_FMT_UYVY, "uyvy422", false},
+    KnownFormat{V4L2_PIX_FMT_NV12, "nv12", false},       KnownFormat{V4L2_PIX_FMT_YUV420, "yuv420p", false},
     KnownFormat{V4L2_PIX_FMT_YUV422P, "yuv422p", false}, KnownFormat{V4L2_PIX_FMT_RGB24, "rgb24", false},
-    KnownFormat{V4L2_PIX_FMT_BGR24, "bgr24", false},    KnownFormat{V4L2_PIX_FMT_GREY, "gray", false},
-    KnownFormat{V4L2_PIX_FMT_MJPEG, "mjpeg", true},     KnownFormat{V4L2_PIX_FMT_JPEG, "mjpeg", true},
+    KnownFormat{V4L2_PIX_FMT_BGR24, "bgr24", false},     KnownFormat{V4L2_PIX_FMT_GREY, "gray", false},
+    KnownFormat{V4L2_PIX_FMT_MJPEG, "mjpeg", true},      KnownFormat{V4L2_PIX_FMT_JPEG, "mjpeg", true},
     KnownFormat{V4L2_PIX_FMT_H264, "h264", true},
 };
 

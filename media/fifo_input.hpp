@@ -11,9 +11,9 @@ namespace framewire::libav {
 
 class Interrupt;
 
-/// Opening a pipe that nobody writes blocks, and so does reading one whose writer pauses; libav's own file protocol does
-/// both where no signal is heard. Here either waits until `interrupt` says otherwise. Outlives the format context that
-/// has context() as its `pb`, which does not free it (AVFMT_FLAG_CUSTOM_IO).
+/// Opening a pipe that nobody writes blocks, and so does reading one whose writer pauses; libav's own file protocol
+/// does both where no signal is heard. Here either waits until `interrupt` says otherwise. Outlives the format context
+/// that has context() as its `pb`, which does not free it (AVFMT_FLAG_CUSTOM_IO).
 class FifoInput {
  public:
   /// Throws Error: it cannot be opened.

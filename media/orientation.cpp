@@ -44,7 +44,8 @@ void turn_plane(const std::uint8_t* from, std::ptrdiff_t from_pitch_bytes, const
           const std::uint32_t u = orientation.flips_x ? columns - 1 - x : x;
           const std::uint32_t row = orientation.is_transposed ? u : v;
           const std::uint32_t column = orientation.is_transposed ? v : u;
-          const auto* texel = reinterpret_cast<const Texel*>(from + static_cast<std::ptrdiff_t>(row) * from_pitch_bytes);
+          const auto* texel =
+              reinterpret_cast<const Texel*>(from + static_cast<std::ptrdiff_t>(row) * from_pitch_bytes);
           reinterpret_cast<Texel*>(row_to)[x] = texel[column];
         }
       }
@@ -83,9 +84,9 @@ std::optional<Orientation> orientation_of(const AVStream& stream, const AVFrame&
 bool can_turn(PixelFormat format, const Orientation& orientation) noexcept {
   const PixelFormatInfo& shape = info(format);
   const bool has_pairs = shape.planes[0].log2_width != 0;
-  const bool halves_one_way = std::any_of(
-      shape.planes.begin(), shape.planes.begin() + shape.plane_count,
-      [](const PlaneShape& plane) { return plane.log2_width != plane.log2_height; });
+  const bool halves_one_way =
+      std::any_of(shape.planes.begin(), shape.planes.begin() + shape.plane_count,
+                  [](const PlaneShape& plane) { return plane.log2_width != plane.log2_height; });
   return !(has_pairs && (orientation.flips_x || orientation.is_transposed)) &&
          !(halves_one_way && orientation.is_transposed);
 }

@@ -14,8 +14,8 @@ namespace framewire::libav {
 
 /// The buffers of one decoder after another. Outlives the decoders.
 ///
-/// Pictures in such buffers are read-only for libav once they are decoded: the buffers are marked so, and a decoder that
-/// wants to change its last picture (as some do that code only differences) gets a new buffer with a copy of it.
+/// Pictures in such buffers are read-only for libav once they are decoded: the buffers are marked so, and a decoder
+/// that wants to change its last picture (as some do that code only differences) gets a new buffer with a copy of it.
 class PictureBuffers {
  public:
   /// Before the decoder is opened, with `this` as DecoderOwner::buffers. Does nothing for codecs whose pictures libav

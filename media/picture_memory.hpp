@@ -23,7 +23,7 @@ class PictureMemory {
 
   /// One place. It stays as it is, mapped, until let_go().
   struct Place {
-    std::span<std::byte> bytes;  // from a multiple of 64 on
+    std::span<std::byte> bytes;              // from a multiple of 64 on
     std::shared_ptr<PictureMemory> owner{};  // while it is taken
     std::uint32_t number = 0;
   };

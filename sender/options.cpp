@@ -146,7 +146,7 @@ void read_input_words(const Words& words, SourceOptions& common) {
   if (!words.retry.empty()) {
     common.retry_ns = words.retry == "0" ? 0 : parse_duration_ns(words.retry, "--retry");
   }
-  const char* option = !words.input_options.empty() ? "--input-option"
+  const char* option = !words.input_options.empty()  ? "--input-option"
                        : !words.input_format.empty() ? "--input-format"
                        : !words.start.empty()        ? "--start"
                        : !words.retry.empty()        ? "--retry"
@@ -159,8 +159,8 @@ void read_input_words(const Words& words, SourceOptions& common) {
 void name_streams(const Words& words, SenderOptions& options) {
   if (words.names.size() > words.sources.size()) {
     throw Error::usage("--name was given " + std::to_string(words.names.size()) + " times for " +
-                       std::to_string(words.sources.size()) +
-                       (words.sources.size() == 1 ? " SOURCE" : " SOURCEs") + "; each SOURCE takes one, in turn");
+                       std::to_string(words.sources.size()) + (words.sources.size() == 1 ? " SOURCE" : " SOURCEs") +
+                       "; each SOURCE takes one, in turn");
   }
   std::vector<StreamNaming> namings;
   for (std::size_t i = 0; i < options.sources.size(); ++i) {

@@ -56,9 +56,10 @@ struct SourceKind {
 
 /// The first that is meant by a name makes its source.
 constexpr std::array kinds = {
-    SourceKind{.help = "  gl:NAME                   a scene that is built in: aurora, orbit or waves; gl: is the default "
-                       "one\n"
-                       "  gl:FILE.frag              a fragment shader in the manner of Shadertoy\n",
+    SourceKind{.help =
+                   "  gl:NAME                   a scene that is built in: aurora, orbit or waves; gl: is the default "
+                   "one\n"
+                   "  gl:FILE.frag              a fragment shader in the manner of Shadertoy\n",
                .choices = gl_choices,
                .is_meant_by = is_gl,
                .make = [](const SourceOptions& options, Log&, const IsCancelled&) -> std::unique_ptr<Source> {
@@ -85,9 +86,8 @@ constexpr std::array kinds = {
                .is_meant_by = [](const std::string&) { return true; },
                .make = [](const SourceOptions& options, Log& log, const IsCancelled& is_cancelled)
                    -> std::unique_ptr<Source> { return std::make_unique<AvSource>(options, log, is_cancelled); },
-               .stream_name = [](const SourceOptions& options) {
-                 return media_stream_name(options.name, options.input_format);
-               }},
+               .stream_name =
+                   [](const SourceOptions& options) { return media_stream_name(options.name, options.input_format); }},
 };
 
 const SourceKind& kind_of(const std::string& name) {

@@ -8,8 +8,8 @@
 namespace framewire {
 
 /// One name for each source: `given` where it is not empty, else `suggested` with whatever is not a letter, a digit,
-/// '-', '_' or '.' as '-', and with -2, -3 … behind it where another stream has that name. Throws Error (usage): a given
-/// name with other characters or of more than 64, or given twice.
+/// '-', '_' or '.' as '-', and with -2, -3 … behind it where another stream has that name. Throws Error (usage): a
+/// given name with other characters or of more than 64, or given twice.
 struct StreamNaming {
   std::string given;
   std::string suggested;

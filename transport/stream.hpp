@@ -45,8 +45,8 @@ struct FrameInfo {
   std::optional<FrameLayout> layout{};
   /// The payload stands there instead of the slot, whose bytes are never looked at then. Where takes_files() is true.
   FileRange file{};
-  /// The payload stands in this slot, from lend(), of the current epoch; the claimed one goes back to the pool. It stays
-  /// lent: its memory is not used again before take_back().
+  /// The payload stands in this slot, from lend(), of the current epoch; the claimed one goes back to the pool. It
+  /// stays lent: its memory is not used again before take_back().
   std::optional<PoolSlot> lent{};
 };
 
@@ -87,7 +87,8 @@ class Stream {
   /// and counted (frames_dropped_at_source).
   std::optional<ClaimedSlot> try_claim();
 
-  /// A slot beside the claims: it waits for nobody and takes no room from viewers. Nothing when all `lent_slots` are out.
+  /// A slot beside the claims: it waits for nobody and takes no room from viewers. Nothing when all `lent_slots` are
+  /// out.
   std::optional<LentSlot> lend() noexcept;
 
   /// Ends a loan: whoever had the slot neither writes nor reads it any more. A viewer that still shows it keeps it.

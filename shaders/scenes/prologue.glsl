@@ -1,5 +1,5 @@
 #version 450 core
-// Stands before the text of every scene: the inputs of Shadertoy, and the main that calls mainImage. Shadertoy counts fragCoord
+// Stands before the text of every scene: the inputs of Shadertoy (docs/shadertoy.md), and the main that calls mainImage. Shadertoy counts fragCoord
 // from the bottom; measured from the upper left, GL's row 0 becomes the picture's top row, which is the first in memory.
 layout(origin_upper_left) in vec4 gl_FragCoord;
 layout(location = 0) out vec4 framewire_colour;
@@ -9,8 +9,9 @@ uniform int iFrame;
 uniform vec4 iMouse, iDate;
 uniform vec3 iChannelResolution[4];
 uniform sampler2D iChannel0, iChannel1, iChannel2, iChannel3;
-const float iSampleRate = 48000.0;
+const float iSampleRate = 44100.0;
 const float iChannelTime[4] = float[4](0.0, 0.0, 0.0, 0.0);
+#define HW_PERFORMANCE 1
 void mainImage(out vec4 fragColor, in vec2 fragCoord);
 void main() {
   vec4 colour = vec4(0.0);

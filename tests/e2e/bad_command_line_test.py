@@ -40,7 +40,7 @@ COMMAND_LINES = [
     (SEND, ["pattern", "--slots", "64", "--viewers", "64"], harness.USAGE, ["--slots", "64", "--viewers"]),
     (SEND, ["pattern", "--size", "64x36", "--listen", "192.0.2.1:0", "--insecure"], harness.FAILED, ["192.0.2.1", "--listen"]),
     (SEND, ["pattern", "--size", "64x36", "--listen", "0.0.0.0:5290"], harness.REFUSED, ["0.0.0.0:5290", "framewire key", "--insecure"]),
-    (SEND, ["pattern", "pattern", "--size", "64x36"], harness.USAGE, ["two sources", "'pattern'"]),
+    (SEND, ["--name", "one", "--name", "one", "pattern", "pattern", "--size", "64x36"], harness.USAGE, ["'one' was given twice"]),
     (SEND, ["-", "--loop"], harness.USAGE, ["--loop", "standard input"]),
     (VIEW, ["--no-such-option"], harness.USAGE, ["--no-such-option", "--help"]),
     (VIEW, ["one", "two"], harness.USAGE, ["'one', 'two'"]),

@@ -73,13 +73,13 @@ class FirstPicture(harness.EndToEnd):
 
     def test_two_streams_of_one_sender(self):
         sender = self.send_on("pattern:bars", "pattern:stamped", "--size", "64x36", "--fps", "30")
-        stamped = self.view(f"{sender.address}/pattern:stamped", "--frames", "5", "--output", self.file("stamped.rgba"))
-        bars = self.view(f"{sender.address}/pattern:bars", "--frames", "5", "--size", "320x180", "--screenshot", self.file("bars.png"))
+        stamped = self.view(f"{sender.address}/pattern-stamped", "--frames", "5", "--output", self.file("stamped.rgba"))
+        bars = self.view(f"{sender.address}/pattern-bars", "--frames", "5", "--size", "320x180", "--screenshot", self.file("bars.png"))
         self.ends(stamped)
         self.ends(bars)
         unknown = self.view(f"{sender.address}/nothing")
         self.ends(unknown, harness.REFUSED)
-        self.one_sentence(unknown, "'nothing'", "pattern:bars, pattern:stamped")
+        self.one_sentence(unknown, "'nothing'", "pattern-bars, pattern-stamped")
         self.check_bars(pictures.read_png(self.file("bars.png")))
         numbers = pictures.StampedRecording(self.file("stamped.rgba"), 64 * 36 * 4).sequences()
         self.assertEqual(len(numbers), 5)

@@ -122,6 +122,26 @@ class Interrupt(harness.EndToEnd):
         self.ends_soon(sender)
         self.ends_soon(viewer)
 
+    def test_while_nobody_writes_the_named_pipe(self):
+        os.mkfifo(self.file("pipe"))
+        for number in (signal.SIGINT, signal.SIGTERM):
+            sender = self.send("pipe", "--listen", "127.0.0.1:0")
+            sender.wait_line("'pipe' is a named pipe; it begins when somebody writes into it")
+            sender.signal(number)
+            self.ends_soon(sender)
+            sender.wait_line("cannot open 'pipe': it was stopped")
+            self.assertEqual(self.stats(sender)["frames_produced"], 0)
+
+    def test_while_the_writer_of_the_named_pipe_pauses(self):
+        os.mkfifo(self.file("pipe"))
+        frame = b"FRAME\n" + bytes(64 * 36 * 3 // 2)
+        sender = self.send("pipe", "--listen", "127.0.0.1:0")
+        with self.file("pipe").open("wb", buffering=0) as pipe:
+            pipe.write(b"YUV4MPEG2 W64 H36 F30:1 C420jpeg\n" + 100 * frame)
+            sender.wait_line("named pipe")
+            sender.interrupt()
+            self.ends_soon(sender)
+
     def test_while_nobody_reads_the_output(self):
         sender = self.send_on("pattern", "--size", "1280x720", "--fps", "30", "--delivery", "every")
         reads, writes = os.pipe()

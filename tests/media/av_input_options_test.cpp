@@ -75,8 +75,8 @@ TEST_F(AvInputOptionsTest, ThatNobodyKnowsAreNamed) {
 TEST_F(AvInputOptionsTest, AFormatCanBeSaid) {
   const std::string file = folder_.file("no_suffix");
   ffmpeg("-f lavfi -i testsrc2=size=64x48 -frames:v 3 -f rawvideo -pix_fmt rgb24 " + file);
-  const Pictures pictures = pictures_of(
-      {.name = file, .size = {64, 48}, .pixel_format = PixelFormat::rgb24, .format = "rawvideo"});
+  const Pictures pictures =
+      pictures_of({.name = file, .size = {64, 48}, .pixel_format = PixelFormat::rgb24, .format = "rawvideo"});
   ASSERT_EQ(pictures.size(), 3U);
   EXPECT_EQ(pictures_of({.name = "testsrc2=size=64x48:rate=10:duration=1", .format = "lavfi"}).size(), 10U);
   expect_in("--input-format is 'nosuch'", refusal({.name = file, .format = "nosuch"}));

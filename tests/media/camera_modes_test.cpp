@@ -9,15 +9,16 @@ namespace {
 
 std::string chosen(const std::vector<CameraMode>& modes, double frames_per_s = 0) {
   const CameraMode* mode = choose_camera_mode(modes, frames_per_s);
-  return mode == nullptr ? "none"
-                         : mode->format + " " + std::to_string(mode->size.width) + "x" +
-                               std::to_string(mode->size.height) + " " + std::to_string(std::lround(mode->frames_per_s));
+  return mode == nullptr
+             ? "none"
+             : mode->format + " " + std::to_string(mode->size.width) + "x" + std::to_string(mode->size.height) + " " +
+                   std::to_string(std::lround(mode->frames_per_s));
 }
 
 /// As an ordinary USB camera lists them: large pictures come quickly only when they are compressed.
-const std::vector<CameraMode> usb_camera = {{"yuyv422", false, {640, 480}, 30},   {"yuyv422", false, {1920, 1080}, 5},
-                                            {"yuyv422", false, {3840, 2160}, 1},  {"mjpeg", true, {640, 480}, 30},
-                                            {"mjpeg", true, {1280, 720}, 60},     {"mjpeg", true, {1920, 1080}, 30},
+const std::vector<CameraMode> usb_camera = {{"yuyv422", false, {640, 480}, 30},  {"yuyv422", false, {1920, 1080}, 5},
+                                            {"yuyv422", false, {3840, 2160}, 1}, {"mjpeg", true, {640, 480}, 30},
+                                            {"mjpeg", true, {1280, 720}, 60},    {"mjpeg", true, {1920, 1080}, 30},
                                             {"mjpeg", true, {3840, 2160}, 29.97}};
 
 TEST(CameraModes, TheLargestThatIsAFilm) {

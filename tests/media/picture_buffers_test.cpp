@@ -51,6 +51,7 @@ std::vector<PlacedPicture> decode(const std::string& file, PictureBuffers& buffe
   AVFormatContext* raw = nullptr;
   EXPECT_EQ(avformat_open_input(&raw, file.c_str(), nullptr, nullptr), 0);
   const FormatContext context(raw);
+  EXPECT_GE(avformat_find_stream_info(raw, nullptr), 0);
   const AVCodecParameters& parameters = *context->streams[0]->codecpar;
   const AVCodec* codec = avcodec_find_decoder(parameters.codec_id);
   DecoderOwner owner{.buffers = &buffers};

@@ -76,6 +76,32 @@ TEST_F(GlSceneTest, AFileInTheMannerOfShadertoyIsTaken) {
   EXPECT_EQ(sentence_of("gl:" + file), "");
 }
 
+/// docs/shadertoy.md lists them.
+TEST_F(GlSceneTest, EveryInputOfShadertoyIsThere) {
+  const std::string file =
+      write("inputs.frag",
+            "// with a comment before the version\n/* and\nanother */ #version 300 es\n"
+            "precision highp float;\n"
+            "void mainImage(out vec4 fragColor, in vec2 fragCoord) {\n"
+            "  float sum = iResolution.z + iTime + iTimeDelta + iFrameRate + float(iFrame) + iMouse.w + iDate.w + "
+            "iSampleRate;\n"
+            "  for (int i = 0; i < 4; ++i) sum += iChannelTime[i] + iChannelResolution[i].x;\n"
+            "  vec2 uv = fragCoord / iResolution.xy;\n"
+            "  fragColor = vec4(sum) + texture(iChannel0, uv) + textureLod(iChannel1, uv, 1.0) + texelFetch(iChannel2, "
+            "ivec2(0), 0) + texture(iChannel3, uv, -1.0) + float(HW_PERFORMANCE);\n"
+            "}\n");
+  EXPECT_EQ(sentence_of("gl:" + file), "");
+}
+
+TEST_F(GlSceneTest, TheDateHasFractionsOfASecond) {
+  const std::array<float, 4> whole = scene_date(std::chrono::system_clock::time_point(std::chrono::seconds(1'000'000)));
+  const std::array<float, 4> later =
+      scene_date(std::chrono::system_clock::time_point(std::chrono::milliseconds(1'000'000'250)));
+  EXPECT_EQ(whole.at(0), 1970.0F);
+  EXPECT_EQ(whole.at(1), 0.0F);
+  EXPECT_EQ(later.at(3) - whole.at(3), 0.25F);
+}
+
 TEST_F(GlSceneTest, AFileWithLineEndsOfWindowsIsTaken) {
   EXPECT_EQ(sentence_of("gl:" +
                         write("dos.frag", "void mainImage(out vec4 c, in vec2 p) {\r\n  c = vec4(p, 0, 1);\r\n}\r\n")),

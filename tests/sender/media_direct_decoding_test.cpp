@@ -65,10 +65,9 @@ INSTANTIATE_TEST_SUITE_P(
                       Coded{"h264_10.mkv", "-c:v libx264 -preset ultrafast", "yuv420p10le"},
                       Coded{"many_references.mkv", "-c:v libx264 -preset ultrafast -x264-params ref=16", "yuv420p"},
                       Coded{"mpeg2.mkv", "-c:v mpeg2video -bf 2 -q:v 2", "yuv420p"},
-                      Coded{"mpeg4.avi", "-c:v mpeg4 -q:v 2", "yuv420p"},
-                      Coded{"ffv1.mkv", "-c:v ffv1", "yuv422p"}, Coded{"mjpeg.avi", "-c:v mjpeg -q:v 2", "yuvj422p"},
-                      Coded{"huffyuv.avi", "-c:v huffyuv", "yuv422p"},
-                      Coded{"raw.y4m", "", "yuv420p", false}),
+                      Coded{"mpeg4.avi", "-c:v mpeg4 -q:v 2", "yuv420p"}, Coded{"ffv1.mkv", "-c:v ffv1", "yuv422p"},
+                      Coded{"mjpeg.avi", "-c:v mjpeg -q:v 2", "yuvj422p"},
+                      Coded{"huffyuv.avi", "-c:v huffyuv", "yuv422p"}, Coded{"raw.y4m", "", "yuv420p", false}),
     [](const auto& test) { return std::string(test.param.name, std::string(test.param.name).find('.')); });
 
 TEST_F(DirectDecodingTest, RowsOfAnOddWidthThatWouldTravelPaddedAreCopied) {

@@ -30,8 +30,8 @@ struct SeenFrame {
   std::vector<std::byte> payload;
 };
 
-/// A link that takes every frame at once, and lets go of it when `held` more have come, after a look whether it is still
-/// what it was. Under the stream's mutex, but for frames() and frames_changed(), which are read when all is over.
+/// A link that takes every frame at once, and lets go of it when `held` more have come, after a look whether it is
+/// still what it was. Under the stream's mutex, but for frames() and frames_changed(), which are read when all is over.
 class TakesAll final : public SenderLink {
  public:
   explicit TakesAll(bool keeps_payload, std::size_t held = 0) : keeps_payload_(keeps_payload), most_held_(held) {}

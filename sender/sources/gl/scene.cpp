@@ -42,10 +42,30 @@ std::string read_file(const std::string& path) {
   return text;
 }
 
+/// Where the first line begins that is neither empty nor a comment.
+std::size_t first_statement(const std::string& text) {
+  std::size_t at = 0;
+  for (;;) {
+    at = text.find_first_not_of(" \t\r\n", at);
+    if (at == std::string::npos) {
+      return at;
+    }
+    const bool is_block = text.compare(at, 2, "/*") == 0;
+    if (!is_block && text.compare(at, 2, "//") != 0) {
+      return at;
+    }
+    const std::size_t end = text.find(is_block ? "*/" : "\n", at + 2);
+    at = end == std::string::npos ? end : end + (is_block ? 2 : 1);
+    if (at == std::string::npos) {
+      return at;
+    }
+  }
+}
+
 /// Files of other programs may begin with a #version, which must not come twice; the line stays, so that lines keep
 /// their numbers.
 void drop_version(std::string& text) {
-  const std::size_t start = text.find_first_not_of(" \t\r\n");
+  const std::size_t start = first_statement(text);
   if (start != std::string::npos && text.compare(start, 8, "#version") == 0) {
     text.erase(start, std::min(text.find('\n', start), text.size()) - start);
   }

@@ -1,8 +1,6 @@
 #include "sender/sources/gl/scene_program.hpp"
 
 #include <algorithm>
-#include <array>
-#include <chrono>
 #include <cstdint>
 #include <ctime>
 #include <string>
@@ -58,18 +56,18 @@ GlTexture make_noise() {
   return texture;
 }
 
-/// iDate: year, month from 0, day, seconds of the day. Local time.
-std::array<float, 4> date_now() noexcept {
-  const auto now = std::chrono::system_clock::now();
-  const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
+}  // namespace
+
+std::array<float, 4> scene_date(std::chrono::system_clock::time_point now) noexcept {
+  const auto whole = std::chrono::floor<std::chrono::seconds>(now);
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(whole);
   std::tm local{};
   localtime_r(&seconds, &local);
   const int of_day = (local.tm_hour * 60 + local.tm_min) * 60 + local.tm_sec;
+  const double fraction = std::chrono::duration<double>(now - whole).count();
   return {static_cast<float>(local.tm_year + 1900), static_cast<float>(local.tm_mon), static_cast<float>(local.tm_mday),
-          static_cast<float>(of_day)};
+          static_cast<float>(of_day + fraction)};
 }
-
-}  // namespace
 
 SceneProgram::SceneProgram(const Scene& scene, ComponentOrder order)
     : program_(compile(scene, order)), no_vertices_(GlVertexArray::create()), uniforms_{program_.uniform("iResolution"),
@@ -97,7 +95,7 @@ void SceneProgram::draw(Size size, const SceneMoment& moment) const noexcept {
   glUniform1f(uniforms_.frame_rate, static_cast<float>(moment.frames_per_s));
   glUniform1i(uniforms_.frame, static_cast<GLint>(moment.frame & 0x7fffffff));
   if (uniforms_.date >= 0) {
-    glUniform4fv(uniforms_.date, 1, date_now().data());
+    glUniform4fv(uniforms_.date, 1, scene_date(std::chrono::system_clock::now()).data());
   }
   if (noise_) {
     glBindTextureUnit(0, noise_.id());

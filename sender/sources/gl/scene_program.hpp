@@ -1,6 +1,8 @@
 // A scene as a program on the GPU, with the inputs that Shadertoy gives.
 #pragma once
 
+#include <array>
+#include <chrono>
 #include <cstdint>
 
 #include "base/text.hpp"
@@ -17,6 +19,9 @@ struct SceneMoment {
   double frames_per_s = 0;  // iFrameRate
   std::uint64_t frame = 0;  // iFrame, and the number in the counter
 };
+
+/// iDate: year, month from 0, day, seconds of the day with their fraction (to 1/128 s: it is a float). Local time.
+std::array<float, 4> scene_date(std::chrono::system_clock::time_point now) noexcept;
 
 /// The order of the components in memory.
 enum class ComponentOrder { rgba, bgra };

@@ -100,8 +100,8 @@ void AvSource::begin_epoch(Stream& stream) {
       input_.set_memory(slots_);
       return;
     } catch (const Error& error) {
-      log_->detail(quote(name_, 200) + ": frames are copied into their slots, for there is no room for more of them: " +
-                   error.what());
+      log_->detail(quote(name_, 200) +
+                   ": frames are copied into their slots, for there is no room for more of them: " + error.what());
     }
   }
   stream.begin_epoch(epoch_format_);

@@ -12,10 +12,10 @@
 
 namespace framewire {
 
-/// Lends slots of one epoch to a decoder, which fills them and keeps some of them as references after they are published.
-/// A slot belongs to the stream until it is lent, then to the decoder, and to the stream again once it is published and
-/// the decoder has let go of it, whichever comes last. What the decoder lets go of unpublished (a picture that was
-/// dropped) it gets again at once.
+/// Lends slots of one epoch to a decoder, which fills them and keeps some of them as references after they are
+/// published. A slot belongs to the stream until it is lent, then to the decoder, and to the stream again once it is
+/// published and the decoder has let go of it, whichever comes last. What the decoder lets go of unpublished (a picture
+/// that was dropped) it gets again at once.
 ///
 /// take(), let_go() and find() may be called by any thread, all else by the source's. The stream's mutex is never taken
 /// by the decoder's threads.

@@ -116,7 +116,8 @@ bool StdinSource::take_y4m_header(StreamReader& reader) {
 
 void StdinSource::take_raw_format(const std::string& beginning) {
   if (options_.width == 0 || !options_.pixel_format) {
-    throw Error::failed("what comes on standard input is not y4m (it begins with " + quote(beginning) +
+    throw Error::failed("what comes on standard input is not y4m, which begins with YUV4MPEG2 (it begins with " +
+                        quote(beginning) +
                         "); for raw frames say --size WxH and --pix-fmt NAME, and --fps N to pace them");
   }
   const bool is_yuv = info(*options_.pixel_format).is_yuv;
