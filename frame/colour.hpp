@@ -51,6 +51,10 @@ std::string_view name(ColourMatrix matrix) noexcept;
 std::string_view name(ColourRange range) noexcept;
 std::string_view name(ColourTransfer transfer) noexcept;
 
+/// What a picture of so many lines most likely has that does not say it: BT.709 from 720 lines on, and BT.601
+/// (smpte170m) below, as players take it (mpv, VLC).
+ColourMatrix likely_matrix(std::uint32_t height) noexcept;
+
 /// The luma weights of red and blue. An unspecified matrix is taken as BT.709 from 720 lines on and BT.601 below,
 /// as players do (mpv, VLC). Source: ITU-R BT.601-7 §2.5.1, BT.709-6 §3.2, BT.2020-2 table 4.
 struct LumaWeights {
