@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "transport/control/json_fields.hpp"
 #include "transport/session/messages.hpp"
 
 namespace framewire {
@@ -23,29 +24,25 @@ Error wrong_field(const json& message, const std::string& field, const std::stri
 }
 
 std::uint64_t number_field(const json& message, const std::string& field, std::uint64_t low, std::uint64_t high) {
-  const auto found = message.find(field);
-  if (found == message.end() || !found->is_number_unsigned() || found->get<std::uint64_t>() < low ||
-      found->get<std::uint64_t>() > high) {
-    throw wrong_field(message, field, std::to_string(low) + " to " + std::to_string(high));
+  if (const auto number = find_unsigned(message, field, low, high)) {
+    return *number;
   }
-  return found->get<std::uint64_t>();
+  throw wrong_field(message, field, std::to_string(low) + " to " + std::to_string(high));
 }
 
 std::string text_field(const json& message, const std::string& field) {
-  const auto found = message.find(field);
   constexpr std::size_t most_bytes = 4096;
-  if (found == message.end() || !found->is_string() || found->get_ref<const std::string&>().size() > most_bytes) {
-    throw wrong_field(message, field, "a short text");
+  if (const std::string* text = find_text(message, field, most_bytes)) {
+    return printable(*text);
   }
-  return printable(found->get_ref<const std::string&>());
+  throw wrong_field(message, field, "a short text");
 }
 
 bool flag_field(const json& message, const std::string& field) {
-  const auto found = message.find(field);
-  if (found == message.end() || !found->is_boolean()) {
-    throw wrong_field(message, field, "true or false");
+  if (const auto flag = find_flag(message, field)) {
+    return *flag;
   }
-  return found->get<bool>();
+  throw wrong_field(message, field, "true or false");
 }
 
 WaitMode wait_field(const json& message) {
@@ -80,11 +77,10 @@ json result_message(const std::string& result_json) {
 
 std::string read_result_message(const json& message) {
   expect(message, "result");
-  const auto found = message.find("result");
-  if (found == message.end() || !found->is_object()) {
-    throw wrong_field(message, "result", "an object");
+  if (const json* found = find_object(message, "result")) {
+    return found->dump();
   }
-  return found->dump();
+  throw wrong_field(message, "result", "an object");
 }
 
 }  // namespace framewire

@@ -17,6 +17,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/file_descriptor.hpp"
+#include "base/socket_wait.hpp"
 #include "base/wait.hpp"
 
 namespace framewire {
@@ -43,10 +44,6 @@ static_assert(sizeof(MessageHeader) == 16);
 /// How long a message of that size may take.
 std::int64_t limit_of(std::size_t size_bytes) noexcept {
   return patience_ns + static_cast<std::int64_t>(size_bytes) * patience_ns_per_byte;
-}
-
-bool has_only_waited(ssize_t result) noexcept {
-  return result < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
 }
 
 /// A message in memory: a header and a payload, that one system call moves; either may be empty.
@@ -89,7 +86,7 @@ bool move_all(Pieces& pieces, std::int64_t deadline_ns, const SocketLook& look, 
     if (pieces.left() == 0 || is_enough()) {
       return true;
     }
-    if (moved <= 0 && !has_only_waited(moved)) {
+    if (moved == 0 || (moved < 0 && !is_passing(errno))) {
       return false;
     }
     look();

@@ -1,9 +1,11 @@
 # Two Debian packages by CPack (scripts/package): framewire-bytes, for machines that need no OpenGL, and framewire with what shows and makes
 # frames. `cmake --install` brings all of it, and the documents.
-foreach(document LICENSE README.md CHANGELOG.md)
-  install(FILES ${document} DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT local)
+# What they link to is there, too (tests/command/documents_test.py).
+set(linked_documents README.md CHANGELOG.md ARCHITECTURE.md CONTRIBUTING.md)
+foreach(document LICENSE ${linked_documents})
+  install(FILES ${document} DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT documents)
 endforeach()
-install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs COMPONENT local)
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs COMPONENT documents)
 
 set(FRAMEWIRE_MAINTAINER "The framewire authors <root@localhost>" CACHE STRING "Who makes the packages: NAME <ADDRESS>; scripts/package knows")
 string(TIMESTAMP package_date "%a, %d %b %Y %H:%M:%S +0000" UTC)  # or SOURCE_DATE_EPOCH
@@ -23,9 +25,8 @@ foreach(package bytes frames)
   endif()
 endforeach()
 # Of the documents each file belongs to one package.
-install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/framewire-bytes COMPONENT bytes EXCLUDE_FROM_ALL)
-install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/framewire-bytes/docs COMPONENT bytes EXCLUDE_FROM_ALL
-  PATTERN systemd EXCLUDE PATTERN images EXCLUDE)
+install(FILES ${linked_documents} DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/framewire-bytes COMPONENT bytes EXCLUDE_FROM_ALL)
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/framewire-bytes/docs COMPONENT bytes EXCLUDE_FROM_ALL)
 install(FILES cmake/debian/overrides DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/lintian/overrides RENAME framewire COMPONENT frames EXCLUDE_FROM_ALL)
 install(DIRECTORY docs/systemd DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/framewire/examples COMPONENT frames EXCLUDE_FROM_ALL)
 

@@ -65,7 +65,7 @@ struct LinkMeasurements {
   [[nodiscard]] bool connects() const noexcept { return latency.is_done() || there.is_done() || back.is_done(); }
 };
 
-struct HostFacts {
+struct RemoteHostReport {
   HostWords words;
   HostFault fault = HostFault::none;
   std::string trouble;                  // the sentence that programs would end with

@@ -17,26 +17,26 @@ std::string command_word(const std::string& command) {
 }
 
 /// A command on the other machine, from here.
-std::string over_there(const HostFacts& host, const std::string& command, bool has_terminal) {
+std::string over_there(const RemoteHostReport& host, const std::string& command, bool has_terminal) {
   if (host.is_own_address) {
     return command;
   }
   return fmt::format("ssh {}{} {}", has_terminal ? "-t " : "", shell_word(host.words.at.host), command_word(command));
 }
 
-std::string key_options(const HostFacts& host) {
+std::string key_options(const RemoteHostReport& host) {
   return host.words.key_file ? " --file " + shell_word(*host.words.key_file) : "";
 }
 
 }  // namespace
 
-std::string start_server(const HostFacts& host, std::uint16_t port) {
+std::string start_server(const RemoteHostReport& host, std::uint16_t port) {
   const std::string listen = host.is_own_address ? fmt::format(":{}", port) : fmt::format("'*:{}'", port);
   return over_there(
       host, fmt::format("framewire bench --listen {}{}", listen, host.words.insecure ? " --insecure" : ""), true);
 }
 
-Commands start_server_with_key(const HostFacts& host, const MachineFacts& machine) {
+Commands start_server_with_key(const RemoteHostReport& host, const MachineFacts& machine) {
   Commands commands;
   if (!host.is_own_address && !host.words.insecure && !host.words.key_file && !machine.key.exists) {
     commands = share_key(host, false);
@@ -45,7 +45,7 @@ Commands start_server_with_key(const HostFacts& host, const MachineFacts& machin
   return commands;
 }
 
-Commands share_key(const HostFacts& host, bool has_key) {
+Commands share_key(const RemoteHostReport& host, bool has_key) {
   Commands commands;
   if (!has_key) {
     commands.push_back("framewire key" + key_options(host));
@@ -65,7 +65,7 @@ Commands open_port(std::uint16_t port, std::string_view protocol, std::string_vi
       fmt::format("sudo ufw allow {}/{}   # ufw", port, protocol)};
 }
 
-std::string examine_at(const HostFacts& host, std::uint16_t port) {
+std::string examine_at(const RemoteHostReport& host, std::uint16_t port) {
   const HostPort at{.host = host.words.at.host, .port = port};
   return fmt::format("framewire doctor {}{}{}", shell_word(format_host_port(at)),
                      host.words.key_file ? " --key " + shell_word(*host.words.key_file) : "",

@@ -13,18 +13,18 @@ namespace framewire {
 using Commands = std::vector<std::string>;
 
 /// "framewire bench --listen '*:5290'", on that machine.
-std::string start_server(const HostFacts& host, std::uint16_t port);
+std::string start_server(const RemoteHostReport& host, std::uint16_t port);
 /// The same, and before it the key, where there is none and it would be refused.
-Commands start_server_with_key(const HostFacts& host, const MachineFacts& machine);
+Commands start_server_with_key(const RemoteHostReport& host, const MachineFacts& machine);
 
 /// Gives the other machine this one's key; makes it before if there is none.
-Commands share_key(const HostFacts& host, bool has_key);
+Commands share_key(const RemoteHostReport& host, bool has_key);
 
 /// Lets a port through the firewalls that there may be. `protocol`: "tcp" or "udp".
 Commands open_port(std::uint16_t port, std::string_view protocol, std::string_view where);
 
 /// Looks again at another port.
-std::string examine_at(const HostFacts& host, std::uint16_t port);
+std::string examine_at(const RemoteHostReport& host, std::uint16_t port);
 
 /// A port beside the one that is taken.
 std::uint16_t other_port(std::uint16_t port) noexcept;

@@ -54,7 +54,7 @@ std::string without_port(const SocketAddress& address) {
 }
 
 /// One TCP handshake, and its time. Returns 0, or an errno value.
-int knock(const SocketAddress& address, std::int64_t deadline_ns, HostFacts& host) {
+int knock(const SocketAddress& address, std::int64_t deadline_ns, RemoteHostReport& host) {
   const std::int64_t begin_ns = monotonic_ns();
   int error = 0;
   const FileDescriptor fd = connect_to(address, deadline_ns, error);
@@ -69,7 +69,7 @@ int knock(const SocketAddress& address, std::int64_t deadline_ns, HostFacts& hos
 }
 
 /// How the fault of dial() is called: the first address that answers tells the round trip, else the last one the fault.
-HostFault knock_at_all(const HostPort& at, HostFacts& host) {
+HostFault knock_at_all(const HostPort& at, RemoteHostReport& host) {
   std::vector<SocketAddress> addresses;
   try {
     addresses = resolve(at);
@@ -116,7 +116,7 @@ HostFault fault_of(const Error& error) {
 }
 
 /// Without a key the Unix socket is the only way in, and another machine has none.
-[[noreturn]] void throw_no_key(const Error& error, const HostFacts& host) {
+[[noreturn]] void throw_no_key(const Error& error, const RemoteHostReport& host) {
   if (host.is_own_address) {
     throw Obstacle(HostFault::not_framewire,
                    Error::failed("what listens at that port of this machine is no framewire of this user"));
@@ -124,7 +124,7 @@ HostFault fault_of(const Error& error) {
   throw Obstacle(HostFault::no_key_here, error);
 }
 
-Authenticated come_in(const HostFacts& host, const AuthenticateOptions& options, HostFault if_not_reached) {
+Authenticated come_in(const RemoteHostReport& host, const AuthenticateOptions& options, HostFault if_not_reached) {
   std::optional<Dialled> dialled;
   try {
     dialled = dial(host.words.at, monotonic_ns() + knock_timeout_ns);
@@ -144,7 +144,7 @@ Authenticated come_in(const HostFacts& host, const AuthenticateOptions& options,
 }
 
 /// Says hello as a client of framewire bench, and hears who is there.
-void hear_who(MessageChannel& channel, HostFacts& host) {
+void hear_who(MessageChannel& channel, RemoteHostReport& host) {
   HelloMessage peer;
   try {
     channel.send(to_json(HelloMessage{.role = "bench", .program = "framewire-doctor " FRAMEWIRE_VERSION}));
@@ -164,8 +164,8 @@ void hear_who(MessageChannel& channel, HostFacts& host) {
 
 }  // namespace
 
-HostFacts greet_host(const HostWords& words) {
-  HostFacts host;
+RemoteHostReport greet_host(const HostWords& words) {
+  RemoteHostReport host;
   host.words = words;
   try {
     const AuthenticateOptions options = authentication_of(words);

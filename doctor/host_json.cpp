@@ -73,7 +73,7 @@ const char* name(HostFault fault) noexcept {
   return "other";
 }
 
-Json host_json(const HostFacts& host) {
+Json host_json(const RemoteHostReport& host) {
   Json links = Json::array();
   for (const LinkMeasurements& link : host.links) {
     links.push_back(link_json(link));

@@ -8,7 +8,7 @@
 namespace framewire {
 
 /// The "host" of the doctor's report. docs/doctor.md lists its keys; null: not known, or not measured.
-nlohmann::ordered_json host_json(const HostFacts& host);
+nlohmann::ordered_json host_json(const RemoteHostReport& host);
 
 /// "nothing_listens": as the report names it.
 const char* name(HostFault fault) noexcept;

@@ -13,7 +13,7 @@ namespace framewire {
 
 /// Finds the host, connects, authenticates, and hears which program is there; takes a few seconds at most. Throws
 /// nothing: what goes wrong stands in the facts.
-HostFacts greet_host(const HostWords& words);
+RemoteHostReport greet_host(const HostWords& words);
 
 /// What is measured in one run of framewire bench.
 struct HostRow {
@@ -34,7 +34,7 @@ RunRow bench_runner(const HostWords& words, std::function<void(const HostRow&)> 
 
 /// Measures every link that `wanted` leaves, both ways; what cannot be had is not tried twice. `is_there` says whether
 /// the server still answers: "" or what is met there.
-void measure_links(HostFacts& host, const MachineFacts& machine, std::optional<LinkKind> wanted, const RunRow& run,
-                   const std::function<std::string()>& is_there);
+void measure_links(RemoteHostReport& host, const MachineFacts& machine, std::optional<LinkKind> wanted,
+                   const RunRow& run, const std::function<std::string()>& is_there);
 
 }  // namespace framewire

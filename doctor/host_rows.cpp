@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
@@ -12,6 +11,8 @@
 #include "doctor/host_probe.hpp"
 #include "doctor/probe.hpp"
 #include "transport/address.hpp"
+#include "transport/control/json_fields.hpp"
+#include "transport/endpoint_options.hpp"
 
 namespace framewire {
 
@@ -30,14 +31,12 @@ std::string_view operation_of(const HostRow& row) {
 
 /// A number that means something, or 0.
 double number_of(const Json& json, const char* field) {
-  const auto found = json.find(field);
-  const double value = found != json.end() && found->is_number() ? found->get<double>() : 0;
-  return std::isfinite(value) && value > 0 ? value : 0;
+  return std::max(find_number(json, field).value_or(0), 0.0);
 }
 
 bool is_text(const Json& json, const char* field, std::string_view wanted) {
-  const auto found = json.find(field);
-  return found != json.end() && found->is_string() && found->get_ref<const std::string&>() == wanted;
+  const std::string* text = find_text(json, field);
+  return text != nullptr && *text == wanted;
 }
 
 /// The last line of a program's standard error, without its name.
@@ -60,7 +59,7 @@ LinkMeasurements not_tried(LinkKind link, const std::string& why) {
 }
 
 /// Empty where it can be tried.
-std::string why_not(LinkKind link, const HostFacts& host, const MachineFacts& machine) {
+std::string why_not(LinkKind link, const RemoteHostReport& host, const MachineFacts& machine) {
   if (link == LinkKind::local && !host.is_this_machine) {
     return "it needs the same user on the same machine";
   }
@@ -110,16 +109,14 @@ Measured read_bench_output(const ChildOutput& output, const HostRow& row) {
   }
   measured.trouble = "framewire-bench printed no row of this link that can be read; is it of the same release?";
   const Json json = Json::parse(output.text, nullptr, false);
-  const auto results = json.is_object() ? json.find("results") : json.end();
-  if (!json.is_object() || results == json.end() || !results->is_array() || results->size() != 1 ||
-      !results->front().is_object()) {
+  const Json* results = find_array(json, "results", 1);
+  if (results == nullptr || results->empty()) {
     return measured;
   }
   const Json& result = results->front();
-  const auto latency = result.find("latency_us");
+  const Json* latency = find_object(result, "latency_us");
   if (!is_text(result, "transport", name(row.link)) || !is_text(result, "operation", operation_of(row)) ||
-      !is_text(result, "direction", row.is_reverse ? "reverse" : "forward") || latency == result.end() ||
-      !latency->is_object()) {
+      !is_text(result, "direction", row.is_reverse ? "reverse" : "forward") || latency == nullptr) {
     return measured;
   }
   measured.gigabytes_per_second = number_of(result, "gigabytes_per_second");
@@ -140,9 +137,9 @@ RunRow bench_runner(const HostWords& words, std::function<void(const HostRow&)> 
   };
 }
 
-void measure_links(HostFacts& host, const MachineFacts& machine, std::optional<LinkKind> wanted, const RunRow& run,
-                   const std::function<std::string()>& is_there) {
-  for (const LinkKind link : {LinkKind::local, LinkKind::rdma, LinkKind::tcp}) {
+void measure_links(RemoteHostReport& host, const MachineFacts& machine, std::optional<LinkKind> wanted,
+                   const RunRow& run, const std::function<std::string()>& is_there) {
+  for (const LinkKind link : links_best_first) {
     if (wanted.value_or(link) != link) {
       continue;
     }

@@ -200,7 +200,7 @@ Json system_json(const MachineFacts& machine) {
 }  // namespace
 
 std::string json_report(const MachineFacts& machine, const Findings& findings, std::optional<LinkKind> wanted,
-                        const HostFacts* host) {
+                        const RemoteHostReport* host) {
   const auto file_json = [](const DeviceFile& file) {
     return Json{{"path", file.path}, {"mode", file.mode}, {"is_usable", file.is_usable}};
   };

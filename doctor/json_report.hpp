@@ -15,6 +15,6 @@ namespace framewire {
 /// facts behind them. Keys are named with their unit; null: not known, or no limit. docs/doctor.md lists them.
 /// With `host` there is "host", too: the way to another machine.
 std::string json_report(const MachineFacts& machine, const Findings& findings, std::optional<LinkKind> wanted,
-                        const HostFacts* host = nullptr);
+                        const RemoteHostReport* host = nullptr);
 
 }  // namespace framewire

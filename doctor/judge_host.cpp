@@ -13,15 +13,15 @@ namespace framewire {
 
 namespace {
 
-std::string way_area(const HostFacts& host) {
+std::string way_area(const RemoteHostReport& host) {
   return "Way to " + format_host_port(host.words.at);
 }
 
-std::string place_of(const HostFacts& host) {
+std::string place_of(const RemoteHostReport& host) {
   return host.is_own_address ? "here" : "on " + host.words.at.host;
 }
 
-Finding reached(const HostFacts& host) {
+Finding reached(const RemoteHostReport& host) {
   Finding finding{.area = way_area(host), .name = "host"};
   if (host.is_this_machine) {
     finding.value = "this machine, by the Unix socket of this user";
@@ -35,7 +35,7 @@ Finding reached(const HostFacts& host) {
   return finding;
 }
 
-Finding authenticated(const HostFacts& host) {
+Finding authenticated(const RemoteHostReport& host) {
   Finding finding{.area = way_area(host), .name = "authentication"};
   finding.value = host.auth == "psk"    ? fmt::format("the shared key, {}", host.control)
                   : host.auth == "user" ? "the same user"
@@ -48,7 +48,7 @@ Finding authenticated(const HostFacts& host) {
   return finding;
 }
 
-Finding problem(const HostFacts& host, const char* name, const std::string& value, const std::string& text,
+Finding problem(const RemoteHostReport& host, const char* name, const std::string& value, const std::string& text,
                 Commands fix) {
   return {.area = way_area(host),
           .name = name,
@@ -60,7 +60,7 @@ Finding problem(const HostFacts& host, const char* name, const std::string& valu
 }
 
 /// Before a connection stands.
-Finding not_reached(const HostFacts& host, const MachineFacts& machine) {
+Finding not_reached(const RemoteHostReport& host, const MachineFacts& machine) {
   const HostPort& at = host.words.at;
   switch (host.fault) {
     case HostFault::unknown_name:
@@ -93,7 +93,7 @@ Finding not_reached(const HostFacts& host, const MachineFacts& machine) {
   }
 }
 
-Finding not_let_in(const HostFacts& host, const MachineFacts& machine) {
+Finding not_let_in(const RemoteHostReport& host, const MachineFacts& machine) {
   switch (host.fault) {
     case HostFault::bad_key_here:
       return problem(host, "authentication", "the key here cannot be used", host.trouble + ".",
@@ -114,7 +114,7 @@ Finding not_let_in(const HostFacts& host, const MachineFacts& machine) {
   }
 }
 
-Finding wrong_program(const HostFacts& host) {
+Finding wrong_program(const RemoteHostReport& host) {
   const std::uint16_t beside = other_port(host.words.at.port);
   const Commands start_beside = {start_server(host, beside), examine_at(host, beside)};
   switch (host.fault) {
@@ -151,7 +151,7 @@ Finding wrong_program(const HostFacts& host) {
 
 }  // namespace
 
-Findings judge_way(const HostFacts& host, const MachineFacts& machine) {
+Findings judge_way(const RemoteHostReport& host, const MachineFacts& machine) {
   switch (host.fault) {
     case HostFault::unknown_name:
     case HostFault::nothing_listens:
@@ -186,7 +186,7 @@ Findings judge_way(const HostFacts& host, const MachineFacts& machine) {
   return {reached(host), authenticated(host), Finding{.area = way_area(host), .name = "server", .value = host.program}};
 }
 
-Findings judge_host(const HostFacts& host, const MachineFacts& machine, std::optional<LinkKind> wanted) {
+Findings judge_host(const RemoteHostReport& host, const MachineFacts& machine, std::optional<LinkKind> wanted) {
   Findings findings = judge_way(host, machine);
   if (host.fault == HostFault::none) {
     std::ranges::move(judge_host_links(host, machine, wanted), std::back_inserter(findings));

@@ -15,21 +15,21 @@ namespace framewire {
 std::string time_text(double us);
 
 /// The area of the links' findings: "Links to big:5290".
-std::string host_links_area(const HostFacts& host);
+std::string host_links_area(const RemoteHostReport& host);
 
 /// What `--transport auto` takes between the two, by the rule of a viewer's session: the same user on the same machine
 /// has local, else rdma if that connects, else tcp. Nothing: no link connects.
-std::optional<LinkKind> auto_choice(const HostFacts& host);
+std::optional<LinkKind> auto_choice(const RemoteHostReport& host);
 
 // One area each. Without `wanted` one link that works both ways is enough; else that one has to.
-Findings judge_way(const HostFacts& host, const MachineFacts& machine);
-Findings judge_host_links(const HostFacts& host, const MachineFacts& machine, std::optional<LinkKind> wanted);
+Findings judge_way(const RemoteHostReport& host, const MachineFacts& machine);
+Findings judge_host_links(const RemoteHostReport& host, const MachineFacts& machine, std::optional<LinkKind> wanted);
 /// Whether a link that works is as fast as it should be. `area`: of the findings.
-Findings judge_speed(const HostFacts& host, const MachineFacts& machine, const LinkMeasurements& link,
+Findings judge_speed(const RemoteHostReport& host, const MachineFacts& machine, const LinkMeasurements& link,
                      const std::string& area);
 
 /// All areas. A problem is among them where what was asked for does not work.
-Findings judge_host(const HostFacts& host, const MachineFacts& machine, std::optional<LinkKind> wanted);
+Findings judge_host(const RemoteHostReport& host, const MachineFacts& machine, std::optional<LinkKind> wanted);
 
 /// What this machine's findings mean where the way to another was asked for: that is examined itself, so none of them
 /// is more than a warning.

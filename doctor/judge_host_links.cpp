@@ -57,7 +57,7 @@ bool says(const LinkMeasurements& link, std::string_view word) {
                              [&](const Measured* one) { return one->trouble.find(word) != std::string::npos; });
 }
 
-Commands examine_both(const HostFacts& host, LinkKind link) {
+Commands examine_both(const RemoteHostReport& host, LinkKind link) {
   const std::string command = fmt::format("framewire doctor --transport {}", name(link));
   Commands commands{command};
   if (!host.is_own_address) {
@@ -67,7 +67,7 @@ Commands examine_both(const HostFacts& host, LinkKind link) {
 }
 
 /// What mends a link that was tried; adds to the text where that needs words.
-void mend(const HostFacts& host, const LinkMeasurements& link, Finding& finding) {
+void mend(const RemoteHostReport& host, const LinkMeasurements& link, Finding& finding) {
   if (says(link, "4791")) {
     finding.text += " RoCE v2 is UDP to port 4791, which both machines have to let in:";
     finding.fix = open_port(roce_port, "udp", "on both machines");
@@ -89,7 +89,7 @@ void mend(const HostFacts& host, const LinkMeasurements& link, Finding& finding)
   }
 }
 
-Finding link_finding(const HostFacts& host, const LinkMeasurements& link, Level fault_level) {
+Finding link_finding(const RemoteHostReport& host, const LinkMeasurements& link, Level fault_level) {
   Finding finding{.area = host_links_area(host), .name = std::string(name(link.link))};
   if (!link.not_tried.empty()) {
     const bool is_asked_for = fault_level == Level::problem;
@@ -116,7 +116,8 @@ Finding link_finding(const HostFacts& host, const LinkMeasurements& link, Level 
 }
 
 /// Small messages pass and large ones do not: packets are larger than something on the way takes.
-std::optional<Finding> size_finding(const HostFacts& host, const MachineFacts& machine, const LinkMeasurements& link) {
+std::optional<Finding> size_finding(const RemoteHostReport& host, const MachineFacts& machine,
+                                    const LinkMeasurements& link) {
   constexpr std::uint32_t ordinary_mtu_bytes = 1500;
   const auto interface = std::ranges::find_if(machine.network.interfaces, [&](const NetworkInterface& one) {
     return std::ranges::find(one.addresses, host.address_here) != one.addresses.end();
@@ -139,7 +140,7 @@ std::optional<Finding> size_finding(const HostFacts& host, const MachineFacts& m
                          fmt::format("sudo ip link set dev {} mtu {}", interface->name, ordinary_mtu_bytes)}};
 }
 
-std::string why_not_better(const HostFacts& host, LinkKind chosen) {
+std::string why_not_better(const RemoteHostReport& host, LinkKind chosen) {
   std::string why;
   for (const LinkMeasurements& link : host.links) {
     if (link.link == chosen) {
@@ -151,7 +152,7 @@ std::string why_not_better(const HostFacts& host, LinkKind chosen) {
   return why;
 }
 
-Finding auto_finding(const HostFacts& host) {
+Finding auto_finding(const RemoteHostReport& host) {
   Finding finding{.area = "What --transport auto takes", .name = "auto"};
   if (const auto chosen = auto_choice(host)) {
     finding.value = std::string(name(*chosen)) + why_not_better(host, *chosen);
@@ -162,7 +163,7 @@ Finding auto_finding(const HostFacts& host) {
   return finding;
 }
 
-Finding left_finding(const HostFacts& host) {
+Finding left_finding(const RemoteHostReport& host) {
   return {.area = host_links_area(host),
           .name = "server",
           .level = Level::warning,
@@ -178,17 +179,17 @@ std::string time_text(double us) {
   return us < 1000 ? fmt::format("{:.3g} µs", us) : fmt::format("{:.3g} ms", us / 1000);
 }
 
-std::string host_links_area(const HostFacts& host) {
+std::string host_links_area(const RemoteHostReport& host) {
   return "Links to " + format_host_port(host.words.at);
 }
 
-std::optional<LinkKind> auto_choice(const HostFacts& host) {
+std::optional<LinkKind> auto_choice(const RemoteHostReport& host) {
   // They stand in the order of preference, as in a session (EndpointOptions::allowed_links).
   const auto found = std::ranges::find_if(host.links, &LinkMeasurements::connects);
   return found == host.links.end() ? std::nullopt : std::optional(found->link);
 }
 
-Findings judge_host_links(const HostFacts& host, const MachineFacts& machine, std::optional<LinkKind> wanted) {
+Findings judge_host_links(const RemoteHostReport& host, const MachineFacts& machine, std::optional<LinkKind> wanted) {
   const bool is_stuck = std::ranges::none_of(host.links, &LinkMeasurements::works);
   Findings findings;
   for (const LinkMeasurements& link : host.links) {

@@ -14,7 +14,7 @@ namespace {
 constexpr double fair_share = 0.5;  // of an interface's speed, and of the faster way's: less is worth a word
 constexpr std::uint32_t jumbo_mtu_bytes = 9000;
 
-const NetworkInterface* interface_of(const HostFacts& host, const MachineFacts& machine) {
+const NetworkInterface* interface_of(const RemoteHostReport& host, const MachineFacts& machine) {
   const auto found = std::ranges::find_if(machine.network.interfaces, [&](const NetworkInterface& one) {
     return !one.is_loopback && std::ranges::find(one.addresses, host.address_here) != one.addresses.end();
   });
@@ -26,12 +26,12 @@ double gigabytes_per_second(const NetworkInterface& interface) {
 }
 
 /// The bandwidth-delay product (RFC 7323, 1.1); 0: not known.
-std::uint64_t under_way_bytes(const HostFacts& host, const NetworkInterface& interface) {
+std::uint64_t under_way_bytes(const RemoteHostReport& host, const NetworkInterface& interface) {
   return static_cast<std::uint64_t>(gigabytes_per_second(interface) * host.round_trip_us.value_or(0) * 1e3);
 }
 
-std::optional<Finding> slow_finding(const HostFacts& host, const MachineFacts& machine, const LinkMeasurements& link,
-                                    const NetworkInterface& interface) {
+std::optional<Finding> slow_finding(const RemoteHostReport& host, const MachineFacts& machine,
+                                    const LinkMeasurements& link, const NetworkInterface& interface) {
   const double could = gigabytes_per_second(interface);
   const double best = std::max(link.there.gigabytes_per_second, link.back.gigabytes_per_second);
   if (could <= 0 || best <= 0 || best >= fair_share * could) {
@@ -88,7 +88,7 @@ std::optional<Finding> uneven_finding(const LinkMeasurements& link, const Networ
 
 }  // namespace
 
-Findings judge_speed(const HostFacts& host, const MachineFacts& machine, const LinkMeasurements& link,
+Findings judge_speed(const RemoteHostReport& host, const MachineFacts& machine, const LinkMeasurements& link,
                      const std::string& area) {
   Findings findings;
   const NetworkInterface* interface = interface_of(host, machine);

@@ -41,9 +41,9 @@ std::function<void(const HostRow&)> progress_on(Log& log) {
   };
 }
 
-HostFacts examine_host(const HostWords& words, const MachineFacts& machine, std::optional<LinkKind> wanted) {
+RemoteHostReport examine_host(const HostWords& words, const MachineFacts& machine, std::optional<LinkKind> wanted) {
   Log log(stderr, "framewire-doctor", false);
-  HostFacts host = greet_host(words);
+  RemoteHostReport host = greet_host(words);
   if (host.fault == HostFault::none) {
     measure_links(host, machine, wanted, bench_runner(words, progress_on(log)),
                   [&words] { return greet_host(words).trouble; });
@@ -82,7 +82,7 @@ ExitStatus run_here(const DoctorOptions& options) {
 /// Of this machine a person sees what may be in the way; a program sees all.
 ExitStatus run_to_host(const DoctorOptions& options) {
   const MachineFacts machine = probe_machine();
-  const HostFacts host = examine_host(*options.host, machine, options.transport);
+  const RemoteHostReport host = examine_host(*options.host, machine, options.transport);
   Findings findings = judge_host(host, machine, options.transport);
   Findings background = as_background(judge(machine, options.transport));
   if (!options.as_json && !options.is_verbose) {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "base/system_files.hpp"
 #include "doctor/facts.hpp"
-#include "doctor/system_files.hpp"
 
 namespace framewire {
 

@@ -6,6 +6,7 @@
 #include "base/clock.hpp"
 #include "doctor/child_output.hpp"
 #include "doctor/probe.hpp"
+#include "transport/control/json_fields.hpp"
 
 namespace framewire {
 
@@ -14,13 +15,12 @@ namespace {
 using Json = nlohmann::json;
 
 std::string text_field(const Json& json, const char* field) {
-  const auto found = json.find(field);
-  return found != json.end() && found->is_string() ? found->get<std::string>() : "";
+  const std::string* text = find_text(json, field);
+  return text != nullptr ? *text : "";
 }
 
 bool flag_field(const Json& json, const char* field) {
-  const auto found = json.find(field);
-  return found != json.end() && found->is_boolean() && found->get<bool>();
+  return find_flag(json, field).value_or(false);
 }
 
 }  // namespace

@@ -50,8 +50,8 @@ std::string working_links(const Findings& findings, const std::string& area) {
   return names;
 }
 
-std::string ready_text(const Findings& findings, const Verdict& verdict) {
-  return printable(verdict.ready) + " by " + working_links(findings, verdict.links_area);
+std::string ready_text(const Findings& findings, const ReportClosing& closing) {
+  return printable(closing.ready) + " by " + working_links(findings, closing.links_area);
 }
 
 class Report {
@@ -94,7 +94,7 @@ class Report {
     }
   }
 
-  void last_line(const Findings& findings, const Verdict& words) {
+  void last_line(const Findings& findings, const ReportClosing& words) {
     std::string line;
     for (const Level level : {Level::problem, Level::warning, Level::note}) {
       const auto count = std::ranges::count(findings, level, &Finding::level);
@@ -146,7 +146,8 @@ std::vector<std::string> wrap(std::string_view text, std::size_t columns) {
   return lines;
 }
 
-std::string text_report(std::string_view heading, const Findings& findings, TextStyle style, const Verdict& verdict) {
+std::string text_report(std::string_view heading, const Findings& findings, TextStyle style,
+                        const ReportClosing& closing) {
   Report report(findings, style);
   report.heading(heading);
   std::string_view area;
@@ -157,7 +158,7 @@ std::string text_report(std::string_view heading, const Findings& findings, Text
     }
     report.finding(finding);
   }
-  report.last_line(findings, verdict);
+  report.last_line(findings, closing);
   return report.take();
 }
 

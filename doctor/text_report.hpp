@@ -14,7 +14,7 @@ struct TextStyle {
 };
 
 /// How a report without a problem ends: its words, and the links that are well.
-struct Verdict {
+struct ReportClosing {
   std::string ready = "Ready to send and view";
   std::string links_area = "Links";
 };
@@ -23,7 +23,7 @@ struct Verdict {
 /// not well has its meaning below it, and each command that mends it on a line of its own. The last line counts, and
 /// names the links that are well.
 std::string text_report(std::string_view heading, const Findings& findings, TextStyle style,
-                        const Verdict& verdict = {});
+                        const ReportClosing& closing = {});
 
 /// `text` in lines of at most `columns` characters, broken at blanks.
 std::vector<std::string> wrap(std::string_view text, std::size_t columns);

@@ -197,13 +197,17 @@ bool has_luma_weights(ColourMatrix matrix) noexcept {
   return false;
 }
 
+ColourMatrix likely_matrix(std::uint32_t height) noexcept {
+  constexpr std::uint32_t first_hd_lines = 720;
+  return height >= first_hd_lines ? ColourMatrix::bt709 : ColourMatrix::smpte170m;
+}
+
 LumaWeights luma_weights(ColourMatrix matrix, std::uint32_t height) noexcept {
   constexpr LumaWeights bt601{0.299, 0.114};
   constexpr LumaWeights bt709{0.2126, 0.0722};
   constexpr LumaWeights bt2020{0.2627, 0.0593};
   constexpr LumaWeights fcc{0.30, 0.11};
   constexpr LumaWeights smpte240m{0.212, 0.087};
-  constexpr std::uint32_t first_hd_lines = 720;
   switch (matrix) {
     case ColourMatrix::bt470bg:
     case ColourMatrix::smpte170m:
@@ -226,7 +230,7 @@ LumaWeights luma_weights(ColourMatrix matrix, std::uint32_t height) noexcept {
     case ColourMatrix::ictcp:
       break;
   }
-  return height >= first_hd_lines ? bt709 : bt601;
+  return likely_matrix(height) == ColourMatrix::bt709 ? bt709 : bt601;
 }
 
 }  // namespace framewire

@@ -112,9 +112,13 @@ FieldOrder field_order_from_number(int number) noexcept;
 /// Whether frames of this order hold two fields of different moments.
 bool is_interlaced(FieldOrder order) noexcept;
 
+/// What a picture of so many lines most likely has that does not say it: BT.709 from 720 lines on, and BT.601
+/// (smpte170m) below, as players take it (mpv, VLC).
+ColourMatrix likely_matrix(std::uint32_t height) noexcept;
+
 /// The luma weights of red and blue. An unspecified matrix, and one that such weights do not describe (ycgco, bt2020c,
-/// ictcp …), is taken as BT.709 from 720 lines on and BT.601 below,
-/// as players do (mpv, VLC). Source: ITU-R BT.601-7 §2.5.1, BT.709-6 §3.2, BT.2020-2 table 4, H.273 table 4.
+/// ictcp …), is taken as likely_matrix() has it. Source: ITU-R BT.601-7 §2.5.1, BT.709-6 §3.2, BT.2020-2 table 4, H.273
+/// table 4.
 struct LumaWeights {
   double kr;
   double kb;

@@ -11,7 +11,6 @@ namespace {
 
 /// libswscale's coefficients for a matrix; the unspecified one as frame/colour.hpp says players take it.
 const int* coefficients(ColourMatrix matrix, int height) noexcept {
-  constexpr int first_hd_lines = 720;
   switch (matrix) {
     case ColourMatrix::bt709:
       return sws_getCoefficients(SWS_CS_ITU709);
@@ -34,7 +33,8 @@ const int* coefficients(ColourMatrix matrix, int height) noexcept {
     case ColourMatrix::ictcp:
       break;
   }
-  return sws_getCoefficients(height >= first_hd_lines ? SWS_CS_ITU709 : SWS_CS_ITU601);
+  const bool is_hd = likely_matrix(static_cast<std::uint32_t>(height)) == ColourMatrix::bt709;
+  return sws_getCoefficients(is_hd ? SWS_CS_ITU709 : SWS_CS_ITU601);
 }
 
 void set_option(SwsContext* scaler, const char* name, std::int64_t value) noexcept {

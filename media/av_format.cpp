@@ -125,8 +125,7 @@ Colour converted_colour(const Colour& source, AVPixelFormat source_format, Pixel
     colour.matrix = ColourMatrix::rgb;
     colour.range = ColourRange::full;
   } else if (is_rgb(source_format)) {
-    constexpr std::uint32_t first_hd_lines = 720;
-    colour.matrix = height >= first_hd_lines ? ColourMatrix::bt709 : ColourMatrix::smpte170m;
+    colour.matrix = likely_matrix(height);
     colour.range = is_gray(target) ? ColourRange::full : ColourRange::limited;
   }
   return colour;

@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "command/json_text.hpp"
+#include "transport/control/json_fields.hpp"
 
 namespace framewire {
 
@@ -32,56 +33,55 @@ Error wrong(std::string_view what, std::string_view field, std::string_view want
                        std::string(wanted));
 }
 
-Json parse_object(const std::string& text, std::string_view what) {
-  Json object = Json::parse(text, nullptr, false);
+nlohmann::json parse_object(const std::string& text, std::string_view what) {
+  nlohmann::json object = nlohmann::json::parse(text, nullptr, false);
   if (!object.is_object()) {
     throw Error::failed("the peer's " + std::string(what) + " is no JSON object: " + quote(text));
   }
   return object;
 }
 
-std::uint64_t bytes_of(const Json& object, std::string_view what) {
-  const auto found = object.find("bytes");
-  if (found == object.end() || !found->is_number_unsigned()) {
-    throw wrong(what, "bytes", "a whole number");
-  }
-  return found->get<std::uint64_t>();
+bool is_null(const nlohmann::json& object, const char* field) {
+  return object.contains(field) && object[field].is_null();
 }
 
-std::optional<std::uint64_t> digest_of(const Json& object, std::string_view what) {
-  const auto found = object.find("digest");
-  if (found != object.end() && found->is_null()) {
+std::uint64_t bytes_of(const nlohmann::json& object, std::string_view what) {
+  if (const auto bytes = find_unsigned(object, "bytes")) {
+    return *bytes;
+  }
+  throw wrong(what, "bytes", "a whole number");
+}
+
+std::optional<std::uint64_t> digest_of(const nlohmann::json& object, std::string_view what) {
+  if (is_null(object, "digest")) {
     return std::nullopt;
   }
   std::uint64_t digest = 0;
-  if (found != object.end() && found->is_string()) {
-    const auto& text = found->get_ref<const std::string&>();
-    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), digest, 16);
-    if (text.size() == 16 && parsed.ec == std::errc() && parsed.ptr == text.data() + text.size()) {
+  if (const std::string* text = find_text(object, "digest")) {
+    const auto parsed = std::from_chars(text->data(), text->data() + text->size(), digest, 16);
+    if (text->size() == 16 && parsed.ec == std::errc() && parsed.ptr == text->data() + text->size()) {
       return digest;
     }
   }
   throw wrong(what, "digest", "16 hexadecimal digits, or null");
 }
 
-std::string error_of(const Json& object, std::string_view what) {
-  const auto found = object.find("error");
-  if (found != object.end() && found->is_null()) {
+std::string error_of(const nlohmann::json& object, std::string_view what) {
+  if (is_null(object, "error")) {
     return {};
   }
-  if (found == object.end() || !found->is_string()) {
+  const std::string* text = find_text(object, "error");
+  if (text == nullptr) {
     throw wrong(what, "error", "a sentence, or null");
   }
-  const std::string text = found->get<std::string>();
-  return text.empty() ? "it does not say why" : printable(text, longest_error_bytes);
+  return text->empty() ? "it does not say why" : printable(*text, longest_error_bytes);
 }
 
-bool flag_of(const Json& object, std::string_view what, std::string_view field) {
-  const auto found = object.find(field);
-  if (found == object.end() || !found->is_boolean()) {
-    throw wrong(what, field, "true or false");
+bool flag_of(const nlohmann::json& object, std::string_view what, const char* field) {
+  if (const auto flag = find_flag(object, field)) {
+    return *flag;
   }
-  return found->get<bool>();
+  throw wrong(what, field, "true or false");
 }
 
 Json error_to_json(const std::string& error) {
@@ -123,7 +123,7 @@ std::string to_json_text(const EndRecord& record) {
 
 EndRecord end_record_from(const std::string& json_text) {
   constexpr std::string_view what = "end record";
-  const Json object = parse_object(json_text, what);
+  const nlohmann::json object = parse_object(json_text, what);
   return {.bytes = bytes_of(object, what), .digest = digest_of(object, what), .error = error_of(object, what)};
 }
 
@@ -138,15 +138,14 @@ std::string to_json_text(const Receipt& receipt) {
 
 Receipt receipt_from(const std::string& json_text) {
   constexpr std::string_view what = "receipt";
-  const Json object = parse_object(json_text, what);
+  const nlohmann::json object = parse_object(json_text, what);
   Receipt receipt{.bytes = bytes_of(object, what), .digest = digest_of(object, what), .error = error_of(object, what)};
   receipt.is_durable = flag_of(object, what, "durable");
   receipt.reader_left = flag_of(object, what, "reader_left");
-  const auto seconds = object.find("sink_seconds");
-  if (seconds == object.end() || !seconds->is_number() || !(seconds->get<double>() >= 0)) {
+  receipt.sink_seconds = find_number(object, "sink_seconds").value_or(-1);
+  if (receipt.sink_seconds < 0) {
     throw wrong(what, "sink_seconds", "a number that is not negative");
   }
-  receipt.sink_seconds = seconds->get<double>();
   return receipt;
 }
 

@@ -4,18 +4,11 @@
 #include <sys/stat.h>
 #include <xxhash.h>
 
-#include <fstream>
+#include "base/system_files.hpp"
 
 namespace framewire {
 
 namespace {
-
-/// Of this kernel since it was started; containers on it have the same.
-std::string boot_id() {
-  std::string id;
-  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), id);
-  return id;
-}
 
 /// The digest keeps from the peer what it is made of.
 std::string identity_of(const struct stat& status) {
@@ -32,6 +25,10 @@ std::string identity_of(const struct stat& status) {
 }
 
 }  // namespace
+
+std::string boot_id() {
+  return SystemFiles().line("/proc/sys/kernel/random/boot_id").value_or("");
+}
 
 std::string file_identity(int fd) {
   struct stat status {};

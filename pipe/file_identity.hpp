@@ -6,6 +6,9 @@
 
 namespace framewire {
 
+/// Of this kernel since it was started, and the same in all of its containers; empty where it does not tell.
+std::string boot_id();
+
 /// Names an open regular file or block device: 32 hexadecimal digits, made of its device, its inode and the kernel's
 /// boot id. Two ends have the same file where they say the same digits. Empty for everything else (two ends may well
 /// share a pipe or /dev/null), for a descriptor that is not open, and where the kernel tells no boot id: then nothing

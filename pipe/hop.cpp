@@ -19,6 +19,7 @@
 #include "pipe/reach.hpp"
 #include "pipe/receive_bytes.hpp"
 #include "pipe/send_bytes.hpp"
+#include "transport/control/json_fields.hpp"
 
 namespace framewire {
 
@@ -237,11 +238,8 @@ HopReport hop_report_from(const Json& message) {
                    .result = static_cast<HopResult>(result),
                    .sentence = sentence_in(message, "sentence")};
   report.was_stopped = flag_in(message, "stopped");
-  if (const auto found = message.find("summary"); found != message.end() && found->is_object()) {
-    const auto seconds_in = [&](const char* field) {
-      const auto seconds = found->find(field);
-      return seconds != found->end() && seconds->is_number() ? seconds->get<double>() : 0;
-    };
+  if (const Json* found = find_object(message, "summary")) {
+    const auto seconds_in = [&](const char* field) { return find_number(*found, field).value_or(0); };
     report.summary = {.bytes = number_in(*found, "bytes"),
                       .seconds = seconds_in("seconds"),
                       .transport = text_in(*found, "transport"),

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <span>
@@ -17,28 +16,9 @@ namespace framewire {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 using Gid = std::array<std::uint8_t, 16>;
 
 constexpr Gid before_ipv4{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 0, 0};  // RFC 4291, 2.5.5.2
-
-/// The names in a folder; none where it cannot be read.
-std::vector<fs::path> entries_of(const fs::path& folder) {
-  std::vector<fs::path> entries;
-  std::error_code error;
-  for (fs::directory_iterator one(folder, error), end; !error && one != end; one.increment(error)) {
-    entries.push_back(one->path());
-  }
-  return entries;
-}
-
-std::string line_of(const fs::path& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
 
 // ---- Addresses ----
 
@@ -88,11 +68,11 @@ std::optional<Gid> read_gid(const std::string& line) {
 }
 
 /// A table may have a thousand places: where so many in a row are free, the rest is.
-void read_gids(const fs::path& folder, std::set<Gid>& gids) {
+void read_gids(const SystemFiles& files, const std::string& folder, std::set<Gid>& gids) {
   constexpr int most_free = 16;
   int free_places = 0;
   for (int index = 0; free_places < most_free; ++index) {
-    if (const auto gid = read_gid(line_of(folder / std::to_string(index)))) {
+    if (const auto gid = read_gid(files.line(folder + "/" + std::to_string(index)).value_or(""))) {
       gids.insert(*gid);
       free_places = 0;
     } else {
@@ -167,20 +147,24 @@ std::vector<OwnAddress> own_addresses() {
   return addresses;
 }
 
-RdmaPlaces rdma_places(const fs::path& class_folder) {
+RdmaPlaces rdma_places(const SystemFiles& files) {
+  const std::string devices = "/sys/class/infiniband/";
+  const auto says = [&](const std::string& path, const char* word) {
+    return files.line(path).value_or("").find(word) != std::string::npos;
+  };
   RdmaPlaces places;
-  for (const fs::path& device : entries_of(class_folder)) {
-    for (const fs::path& port : entries_of(device / "ports")) {
-      if (line_of(port / "state").find("ACTIVE") == std::string::npos) {
+  for (const std::string& name : files.names(devices)) {
+    const std::string device = devices + name;
+    for (const std::string& number : files.names(device + "/ports")) {
+      const std::string port = device + "/ports/" + number;
+      if (!says(port + "/state", "ACTIVE")) {
         continue;
       }
-      const bool is_iwarp = line_of(device / "node_type").find("RNIC") != std::string::npos;
-      if (is_iwarp || line_of(port / "link_layer") == "InfiniBand") {
-        for (const fs::path& interface : entries_of(device / "device" / "net")) {
-          places.interfaces.insert(interface.filename());
-        }
+      if (says(device + "/node_type", "RNIC") || files.line(port + "/link_layer") == "InfiniBand") {
+        const auto interfaces = files.names(device + "/device/net");
+        places.interfaces.insert(interfaces.begin(), interfaces.end());
       } else {
-        read_gids(port / "gids", places.gids);
+        read_gids(files, port + "/gids", places.gids);
       }
     }
   }

@@ -3,10 +3,11 @@
 
 #include <array>
 #include <cstdint>
-#include <filesystem>
 #include <set>
 #include <string>
 #include <vector>
+
+#include "base/system_files.hpp"
 
 namespace framewire {
 
@@ -26,7 +27,7 @@ struct RdmaPlaces {
   std::set<std::array<std::uint8_t, 16>> gids{};  // of active RoCE ports: addresses, in whichever network they are
   std::set<std::string> interfaces{};             // of active InfiniBand and iWARP ports, whose GIDs are no addresses
 };
-RdmaPlaces rdma_places(const std::filesystem::path& class_folder = "/sys/class/infiniband");
+RdmaPlaces rdma_places(const SystemFiles& files = SystemFiles());
 
 /// "192.168.77.1/24", "2001:db8::1/64": those of the addresses at which RDMA is to be had.
 std::vector<std::string> rdma_networks(const std::vector<OwnAddress>& addresses, const RdmaPlaces& places);

@@ -8,6 +8,7 @@
 #include "command/command_line.hpp"
 #include "pipe/pieces.hpp"
 #include "transport/control/hex.hpp"
+#include "transport/control/json_fields.hpp"
 
 namespace framewire {
 
@@ -97,19 +98,17 @@ Json hop_or_null(const std::optional<HopPlan>& plan) {
 }  // namespace
 
 std::uint64_t number_in(const Json& message, const char* field, std::uint64_t most) {
-  const auto found = message.find(field);
-  if (found == message.end() || !found->is_number_unsigned() || found->get<std::uint64_t>() > most) {
-    throw wrong(field, "a whole number that is not too large");
+  if (const auto number = find_unsigned(message, field, 0, most)) {
+    return *number;
   }
-  return found->get<std::uint64_t>();
+  throw wrong(field, "a whole number that is not too large");
 }
 
 std::string text_in(const Json& message, const char* field) {
-  const auto found = message.find(field);
-  if (found == message.end() || !found->is_string()) {
-    throw wrong(field, "text");
+  if (const std::string* text = find_text(message, field)) {
+    return *text;
   }
-  return found->get<std::string>();
+  throw wrong(field, "text");
 }
 
 std::string sentence_in(const Json& message, const char* field) {
@@ -118,11 +117,10 @@ std::string sentence_in(const Json& message, const char* field) {
 }
 
 bool flag_in(const Json& message, const char* field) {
-  const auto found = message.find(field);
-  if (found == message.end() || !found->is_boolean()) {
-    throw wrong(field, "true or false");
+  if (const auto flag = find_flag(message, field)) {
+    return *flag;
   }
-  return found->get<bool>();
+  throw wrong(field, "true or false");
 }
 
 Json to_json(const StagePlan& plan) {
@@ -157,9 +155,9 @@ Json to_json(const HopTarget& target) {
 
 HopTarget hop_target_from(const Json& message) {
   HopTarget target{.port = static_cast<std::uint16_t>(number_in(message, "port", UINT16_MAX)), .addresses = {}};
-  const auto found = message.find("addresses");
+  const Json* found = find_array(message, "addresses");
   const auto is_text = [](const Json& one) { return one.is_string(); };
-  if (found == message.end() || !found->is_array() || found->empty() || !std::ranges::all_of(*found, is_text)) {
+  if (found == nullptr || found->empty() || !std::ranges::all_of(*found, is_text)) {
     throw wrong("addresses", "an array of texts");
   }
   target.addresses = found->get<std::vector<std::string>>();

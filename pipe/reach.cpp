@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <fstream>
 #include <iterator>
 #include <utility>
 
@@ -18,6 +17,7 @@
 #include "base/error.hpp"
 #include "base/file_descriptor.hpp"
 #include "base/wait.hpp"
+#include "pipe/file_identity.hpp"
 #include "pipe/networks.hpp"
 #include "pipe/ssh_connection.hpp"
 #include "transport/address.hpp"
@@ -28,11 +28,10 @@ namespace {
 
 constexpr std::int64_t head_start_ns = 250 * ns_per_ms;  // RFC 8305, section 5
 
-/// New with every start of the machine, and another one in each network namespace: a container's loopback is its own.
+/// New with every start of the machine (boot_id), and another one in each network namespace: a container's loopback is
+/// its own.
 std::string machine_id() {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string id;
-  std::getline(file, id);
+  const std::string id = boot_id();
   struct stat network {};
   return ::stat("/proc/self/ns/net", &network) == 0 ? id + ":" + std::to_string(network.st_ino) : id;
 }

@@ -7,7 +7,6 @@
 
 #include "base/clock.hpp"
 #include "base/wait.hpp"
-#include "command/shell_word.hpp"
 #include "pipe/child_process.hpp"
 
 namespace framewire {

@@ -17,8 +17,8 @@
 #include "base/pipe.hpp"
 #include "base/wait.hpp"
 #include "command/standard_streams.hpp"
+#include "pipe/child_command.hpp"
 #include "pipe/child_process.hpp"
-#include "pipe/command.hpp"
 #include "pipe/home_watch.hpp"
 #include "pipe/hop.hpp"
 #include "pipe/json_lines.hpp"
@@ -99,7 +99,7 @@ class StageAgent {
   PipeEnds from_command_;  // the command writes, the downstream hop reads
   std::optional<Hop> upstream_;
   std::optional<Hop> downstream_;
-  std::optional<Command> command_;
+  std::optional<ChildCommand> command_;
   bool command_is_due_ = false;  // it has not been started yet
   bool is_connected_ = true;     // rdpipe is there
   bool is_ending_ = false;

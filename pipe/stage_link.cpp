@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/wait.hpp"
 #include "pipe/stage_agent.hpp"
+#include "transport/control/json_fields.hpp"
 
 namespace framewire {
 
@@ -25,7 +26,7 @@ constexpr int ssh_failed_status = 255;
 /// What of a list are texts, of not too many; none where there is no such list.
 std::vector<std::string> texts_in(const Json& message, const char* field) {
   std::vector<std::string> texts;
-  if (const auto found = message.find(field); found != message.end() && found->is_array()) {
+  if (const Json* found = find_array(message, field)) {
     constexpr std::size_t most_texts = 1000;
     for (const Json& one : *found) {
       if (one.is_string() && texts.size() < most_texts) {

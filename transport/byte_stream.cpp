@@ -8,16 +8,15 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/socket_wait.hpp"
 #include "base/wait.hpp"
 
 namespace framewire {
 
 namespace {
 
-void wait_or_throw(int fd, short events, std::int64_t deadline_ns) {
-  if (!wait_for(fd, events, deadline_ns) && monotonic_ns() >= deadline_ns) {
-    throw Error::lost_peer(events == POLLIN ? "no answer in time" : "data was not taken in time");
-  }
+void wait_for_peer(int fd, short events, std::int64_t deadline_ns) {
+  wait_or_throw(fd, events, deadline_ns, events == POLLIN ? "no answer in time" : "data was not taken in time");
 }
 
 }  // namespace
@@ -33,7 +32,7 @@ std::size_t ByteStream::read_some(std::span<std::byte> into, std::int64_t deadli
       case StreamStatus::failed:
         throw Error::lost_peer(fault());
       case StreamStatus::again:
-        wait_or_throw(fd(), result.wait_events, deadline_ns);
+        wait_for_peer(fd(), result.wait_events, deadline_ns);
     }
   }
 }
@@ -60,7 +59,7 @@ void ByteStream::write_all(std::span<const std::byte> from, std::int64_t deadlin
       case StreamStatus::failed:
         throw Error::lost_peer(fault());
       case StreamStatus::again:
-        wait_or_throw(fd(), result.wait_events, deadline_ns);
+        wait_for_peer(fd(), result.wait_events, deadline_ns);
     }
   }
 }

@@ -15,6 +15,9 @@ namespace framewire {
 inline constexpr std::uint16_t default_frame_port = 5290;
 inline constexpr std::uint16_t default_bytes_port = 5291;
 
+/// The links in the order in which `--transport auto` wants them, and everybody names them.
+inline constexpr std::array links_best_first{LinkKind::local, LinkKind::rdma, LinkKind::tcp};
+
 /// HOST:PORT. The host is a name or an address; an IPv6 address stands in brackets where a port follows.
 struct HostPort {
   std::string host;
@@ -31,7 +34,7 @@ struct EndpointOptions {
   // --encrypt: the data, too, go inside TLS; that is over tcp, whatever else allowed_links has. The peer then does so
   // as well, or there is no session. Where it is the peer that asks, this end does it without having been told.
   bool encrypt = false;
-  std::vector<LinkKind> allowed_links{LinkKind::local, LinkKind::rdma, LinkKind::tcp};  // of --transport; best first
+  std::vector<LinkKind> allowed_links{links_best_first.begin(), links_best_first.end()};  // of --transport; best first
   bool transport_is_auto = true;
   // --timeout: silence after which a peer counts as lost. An RDMA device answers by itself, however busy its host is.
   std::int64_t peer_timeout_ns = 5'000'000'000;

@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 import unittest
 
+import documents
 import manuals
 
 OF_FRAMES = {"framewire-send", "framewire-view", "framewire-doctor-gl"}
@@ -39,6 +40,7 @@ class Installed(unittest.TestCase):
         self.assertIn("SOURCE", run(prefix / "bin" / "framewire", "send", "--help", env=bare))
         for document in ("LICENSE", "README.md", "CHANGELOG.md", "docs/doctor.md"):
             self.assertTrue((prefix / "share/doc/framewire" / document).is_file(), document)
+        self.assertEqual(documents.broken_links(prefix / "share/doc/framewire"), [])
 
     def test_to_a_prefix(self):
         run("cmake", "--install", manuals.BUILD, "--prefix", self.folder / "prefix")
@@ -100,6 +102,12 @@ class Packages(unittest.TestCase):
             libraries = re.findall(r"NEEDED +(\S+)", run(manuals.tool("objdump"), "-p", program))
             self.assertIn("libc.so.6", libraries)
             self.assertEqual([name for name in libraries if GRAPHICS.match(name)], [], program.name)
+
+    def test_no_link_of_a_document_leads_nowhere(self):
+        unpacked = self.folder / "documents"
+        run("dpkg-deb", "-x", self.packages["framewire-bytes"], unpacked)
+        self.assertTrue((unpacked / "usr/share/doc/framewire-bytes/README.md").is_file())
+        self.assertEqual(documents.broken_links(unpacked / "usr/share/doc/framewire-bytes"), [])
 
     def test_frames_need_bytes_of_the_same_version(self):
         depends = self.field("framewire", "Depends")

@@ -141,16 +141,16 @@ struct Runs {
   }
 };
 
-HostFacts measure(Runs& runs, const MachineFacts& machine, std::optional<LinkKind> wanted = {},
-                  const std::string& met = "") {
-  HostFacts host = test::big();
+RemoteHostReport measure(Runs& runs, const MachineFacts& machine, std::optional<LinkKind> wanted = {},
+                         const std::string& met = "") {
+  RemoteHostReport host = test::big();
   measure_links(host, machine, wanted, std::ref(runs), [&] { return met; });
   return host;
 }
 
 TEST(HostLinks, AreMeasuredBothWays) {
   Runs runs;
-  const HostFacts host = measure(runs, test::rdma_machine());
+  const RemoteHostReport host = measure(runs, test::rdma_machine());
   EXPECT_EQ(runs.rows, (std::vector<std::string>{"rdma latency", "rdma there", "rdma back", "tcp latency", "tcp there",
                                                  "tcp back"}));
   ASSERT_EQ(host.links.size(), 3U);
@@ -163,14 +163,14 @@ TEST(HostLinks, OnlyWhatWasAskedForAndWhatThereIs) {
   measure(runs, test::rdma_machine(), LinkKind::tcp);
   EXPECT_EQ(runs.rows.size(), 3U);
   Runs none;
-  const HostFacts host = measure(none, test::plain_machine(), LinkKind::rdma);
+  const RemoteHostReport host = measure(none, test::plain_machine(), LinkKind::rdma);
   EXPECT_TRUE(none.rows.empty());
   EXPECT_EQ(host.links.front().not_tried, "no RDMA device here");
 }
 
 TEST(HostLinks, WhatDoesNotConnectIsNotTriedTwice) {
   Runs runs{.rows = {}, .fail = {"rdma latency", "tcp there"}};
-  const HostFacts host = measure(runs, test::rdma_machine());
+  const RemoteHostReport host = measure(runs, test::rdma_machine());
   EXPECT_EQ(runs.rows, (std::vector<std::string>{"rdma latency", "tcp latency", "tcp there", "tcp back"}));
   EXPECT_FALSE(host.links[1].connects());
   EXPECT_TRUE(host.links[2].connects() && !host.links[2].works());
@@ -178,7 +178,7 @@ TEST(HostLinks, WhatDoesNotConnectIsNotTriedTwice) {
 
 TEST(HostLinks, NothingIsTriedAfterTheServerHasGone) {
   Runs runs{.rows = {}, .fail = {"rdma there"}, .is_lost = true};
-  const HostFacts host = measure(runs, test::rdma_machine(), {}, "nothing listens there");
+  const RemoteHostReport host = measure(runs, test::rdma_machine(), {}, "nothing listens there");
   EXPECT_EQ(runs.rows, (std::vector<std::string>{"rdma latency", "rdma there"}));
   EXPECT_EQ(host.left, "nothing listens there");
   EXPECT_EQ(host.links[2].not_tried, "the server went away before");
@@ -190,14 +190,14 @@ TEST(HostLinks, NothingIsTriedAfterTheServerHasGone) {
 // ---- commands
 
 TEST(HostFixes, CommandsOfTheOtherMachineAreOneWord) {
-  HostFacts host = test::big();
+  RemoteHostReport host = test::big();
   EXPECT_EQ(start_server(host, 5290), R"(ssh -t big "framewire bench --listen '*:5290'")");
   host.words.at.host = "$(rm -rf ~)";
   EXPECT_EQ(start_server(host, 5290), R"(ssh -t '$(rm -rf ~)' "framewire bench --listen '*:5290'")");
 }
 
 TEST(HostFixes, OnThisMachineNothingGoesByWayOfSsh) {
-  HostFacts host = test::big();
+  RemoteHostReport host = test::big();
   host.is_own_address = true;
   EXPECT_EQ(start_server(host, 5290), "framewire bench --listen :5290");
   EXPECT_TRUE(share_key(host, true).empty());

@@ -17,8 +17,8 @@ Measured failed(const std::string& trouble) {
   return row;
 }
 
-HostFacts big() {
-  HostFacts host;
+RemoteHostReport big() {
+  RemoteHostReport host;
   host.words.at = {.host = "big", .port = 5290};
   host.address = "192.168.7.2";
   host.address_here = "192.168.7.1";
@@ -29,8 +29,8 @@ HostFacts big() {
   return host;
 }
 
-HostFacts fast_big() {
-  HostFacts host = big();
+RemoteHostReport fast_big() {
+  RemoteHostReport host = big();
   host.links = {
       {.link = LinkKind::local,
        .not_tried = "it needs the same user on the same machine",

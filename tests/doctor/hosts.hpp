@@ -11,9 +11,9 @@ Measured measured(double gigabytes_per_second);
 Measured failed(const std::string& trouble);
 
 /// "big", reached with the shared key, with a bench server and no links measured yet.
-HostFacts big();
+RemoteHostReport big();
 
 /// The same, with rdma and tcp that work.
-HostFacts fast_big();
+RemoteHostReport fast_big();
 
 }  // namespace framewire::test

@@ -26,13 +26,13 @@ bool mends(const Finding& finding, const std::string& command) {
   return std::ranges::any_of(finding.fix, [&](const std::string& one) { return has(one, command); });
 }
 
-LinkMeasurements& link(HostFacts& host, LinkKind kind) {
+LinkMeasurements& link(RemoteHostReport& host, LinkKind kind) {
   return *std::ranges::find(host.links, kind, &LinkMeasurements::link);
 }
 
 /// What is in the way to "big".
 Finding obstacle(HostFault fault, const MachineFacts& machine = test::plain_machine()) {
-  HostFacts host = big();
+  RemoteHostReport host = big();
   host.fault = fault;
   host.trouble = "it was so";
   const Findings findings = judge_host(host, machine, {});
@@ -89,7 +89,7 @@ TEST(JudgeHost, EveryObstacleHasItsCommand) {
 }
 
 TEST(JudgeHost, WhatWasReachedBeforeIsSaid) {
-  HostFacts host = big();
+  RemoteHostReport host = big();
   host.fault = HostFault::sender;
   host.program = "framewire-send 0.1.0";
   const Findings findings = judge_host(host, test::plain_machine(), {});
@@ -99,7 +99,7 @@ TEST(JudgeHost, WhatWasReachedBeforeIsSaid) {
 }
 
 TEST(JudgeHost, NoKeyIsWorthANote) {
-  HostFacts host = fast_big();
+  RemoteHostReport host = fast_big();
   host.auth = "none";
   const Findings findings = judge_host(host, test::rdma_machine(), {});
   EXPECT_EQ(find(findings, "authentication").level, Level::note);
@@ -107,7 +107,7 @@ TEST(JudgeHost, NoKeyIsWorthANote) {
 }
 
 TEST(JudgeHost, AClosedUdpPortLeavesTcp) {
-  HostFacts host = fast_big();
+  RemoteHostReport host = fast_big();
   link(host, LinkKind::rdma) = {.link = LinkKind::rdma, .not_tried = "", .latency = {}, .there = {}, .back = {}};
   link(host, LinkKind::rdma).latency =
       failed("big does not answer over RDMA; does a firewall let UDP port 4791 (RoCE v2) through?");
@@ -126,7 +126,7 @@ TEST(JudgeHost, AClosedUdpPortLeavesTcp) {
 }
 
 TEST(JudgeHost, OtherRdmaTroubleHasItsCommands) {
-  HostFacts host = fast_big();
+  RemoteHostReport host = fast_big();
   LinkMeasurements& rdma = link(host, LinkKind::rdma);
   rdma.latency = rdma.there = rdma.back = {};
   rdma.latency = failed("cannot register 64 MB; raise that by 'ulimit -l unlimited'");
@@ -142,7 +142,7 @@ TEST(JudgeHost, OtherRdmaTroubleHasItsCommands) {
 }
 
 TEST(JudgeHost, OneLinkBothWaysIsEnough) {
-  HostFacts host = fast_big();
+  RemoteHostReport host = fast_big();
   link(host, LinkKind::tcp).back = failed("lost");
   const Findings one = judge_host(host, test::rdma_machine(), {});
   EXPECT_FALSE(has_problem(one));
@@ -154,7 +154,7 @@ TEST(JudgeHost, OneLinkBothWaysIsEnough) {
 }
 
 TEST(JudgeHost, AutoFollowsTheSessionsRule) {
-  HostFacts host = fast_big();
+  RemoteHostReport host = fast_big();
   EXPECT_EQ(auto_choice(host), LinkKind::rdma);
   host.links[0] = {
       .link = LinkKind::local, .not_tried = "", .latency = measured(0), .there = measured(1), .back = measured(1)};
@@ -169,7 +169,7 @@ TEST(JudgeHost, AutoFollowsTheSessionsRule) {
 }
 
 TEST(JudgeHost, ASlowLinkNamesWhatMayHoldIt) {
-  HostFacts host = fast_big();
+  RemoteHostReport host = fast_big();
   MachineFacts machine = test::rdma_machine();
   link(host, LinkKind::tcp).there = link(host, LinkKind::tcp).back = measured(2);
   EXPECT_TRUE(
@@ -184,7 +184,7 @@ TEST(JudgeHost, ASlowLinkNamesWhatMayHoldIt) {
 }
 
 TEST(JudgeHost, OneWayMuchSlowerThanTheOther) {
-  HostFacts host = fast_big();
+  RemoteHostReport host = fast_big();
   link(host, LinkKind::tcp).back = measured(3);
   link(host, LinkKind::rdma).there = measured(2);
   const Findings findings = judge_host(host, test::rdma_machine(), {});
@@ -197,7 +197,7 @@ TEST(JudgeHost, OneWayMuchSlowerThanTheOther) {
 }
 
 TEST(JudgeHost, ASpeedThatIsNotKnownIsNotJudged) {
-  HostFacts host = fast_big();
+  RemoteHostReport host = fast_big();
   link(host, LinkKind::tcp).there = measured(0);
   const Findings findings = judge_host(host, test::rdma_machine(), {});
   EXPECT_EQ(find(findings, "tcp").value, "works there, 8.5 GB/s back, 64 bytes in 12.3 µs");
@@ -205,7 +205,7 @@ TEST(JudgeHost, ASpeedThatIsNotKnownIsNotJudged) {
 }
 
 TEST(JudgeHost, LargePacketsThatDoNotPass) {
-  HostFacts host = fast_big();
+  RemoteHostReport host = fast_big();
   link(host, LinkKind::tcp).there = failed("it did not end within 20000 ms");
   link(host, LinkKind::tcp).there.is_late = true;
   link(host, LinkKind::tcp).back = {};
@@ -218,7 +218,7 @@ TEST(JudgeHost, LargePacketsThatDoNotPass) {
 }
 
 TEST(JudgeHost, AServerThatGoesAway) {
-  HostFacts host = big();
+  RemoteHostReport host = big();
   host.left = "nothing listens at big:5290; start the other end";
   host.links = {{.link = LinkKind::tcp,
                  .not_tried = "",

@@ -5,9 +5,9 @@
 #include <fstream>
 #include <string>
 
+#include "base/system_files.hpp"
 #include "doctor/facts.hpp"
 #include "doctor/finding.hpp"
-#include "doctor/system_files.hpp"
 #include "tests/base/temporary_folder.hpp"
 
 namespace framewire::test {

@@ -72,7 +72,7 @@ TEST(TextReport, FitsIntoEightyColumnsButForCommands) {
 }
 
 TEST(TextReport, FitsWhateverIsInTheWayToAHost) {
-  HostFacts host = test::fast_big();
+  RemoteHostReport host = test::fast_big();
   host.links[1].latency = host.links[1].there = host.links[1].back = test::failed(std::string(30, 'x') + " 4791");
   host.links[2].there = test::measured(0.5);
   for (int fault = 0; fault <= static_cast<int>(HostFault::other); ++fault) {
@@ -86,14 +86,14 @@ TEST(TextReport, FitsWhateverIsInTheWayToAHost) {
 }
 
 TEST(TextReport, EndsWithTheLinksThatWereAskedFor) {
-  const HostFacts host = test::fast_big();
+  const RemoteHostReport host = test::fast_big();
   const std::string report = text_report("doctor", judge_host(host, test::rdma_machine(), {}), {},
                                          {.ready = "Ready for big", .links_area = host_links_area(host)});
   EXPECT_TRUE(report.ends_with("\nReady for big by rdma, tcp.\n")) << report;
 }
 
 TEST(JsonReport, HasTheWayToAHost) {
-  HostFacts host = test::fast_big();
+  RemoteHostReport host = test::fast_big();
   host.links[1].back = test::failed("no way \xff");
   const MachineFacts machine = test::rdma_machine();
   const auto json = nlohmann::json::parse(json_report(machine, judge_host(host, machine, {}), {}, &host));

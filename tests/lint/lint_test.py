@@ -11,11 +11,29 @@ import clang_tidy
 import headers_alone
 import house
 import include_direction
+import listed_tests
 import tree
 
 
 def includes(path: str, line: str) -> list[str]:
     return include_direction.findings_in(path, line + "\n")
+
+
+class ListedTests(unittest.TestCase):
+    @staticmethod
+    def findings(cmake: str, *tests: str) -> list[str]:
+        files = {pathlib.PurePath("tests/base/CMakeLists.txt"): cmake} | {pathlib.PurePath("tests/base", name): "" for name in tests}
+        return listed_tests.findings_in(files)
+
+    def test_what_is_named_is_run(self):
+        self.assertEqual(self.findings("framewire_test(base SOURCES a_test.cpp)\nframewire_e2e(b)\n", "a_test.cpp", "b_test.py", "help.cpp"), [])
+
+    def test_what_is_not_named_is_found(self):
+        for cmake in ("", "framewire_test(base SOURCES aa_test.cpp)\n", "# a_test.cpp\n"):
+            self.assertEqual(len(self.findings(cmake, "a_test.cpp")), 1, cmake)
+
+    def test_what_may_be_left_out_silently_is_found(self):
+        self.assertEqual(len(self.findings("if(EXISTS a_test.cpp)\nframewire_test(a SOURCES a_test.cpp)\nendif()\n", "a_test.cpp")), 1)
 
 
 class IncludeDirection(unittest.TestCase):

@@ -14,7 +14,7 @@
 #include "tests/base/eventually.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/memory/piece_hook.hpp"
-#include "transport/control/address.hpp"
+#include "transport/address.hpp"
 
 namespace framewire {
 namespace {

@@ -13,11 +13,11 @@ namespace {
 namespace fs = std::filesystem;
 using Texts = std::vector<std::string>;
 
-/// A folder like /sys/class/infiniband.
+/// A machine with a folder /sys/class/infiniband.
 class RdmaPlacesOf : public testing::Test {
  protected:
   void write(const std::string& path, const std::string& line) const {
-    const fs::path whole = fs::path(folder_.path()) / path;
+    const fs::path whole = fs::path(folder_.path()) / "sys/class/infiniband" / path;
     fs::create_directories(whole.parent_path());
     std::ofstream(whole) << line << "\n";
   }
@@ -33,7 +33,7 @@ class RdmaPlacesOf : public testing::Test {
       write(port + "/gids/" + std::to_string(index), gid);
     }
   }
-  [[nodiscard]] Texts networks() const { return rdma_networks(addresses_, rdma_places(folder_.path())); }
+  [[nodiscard]] Texts networks() const { return rdma_networks(addresses_, rdma_places(SystemFiles(folder_.path()))); }
 
   static OwnAddress address(const std::string& interface, const std::string& text, unsigned bits,
                             std::array<std::uint8_t, 16> gid) {

@@ -6,10 +6,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <string_view>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "base/wait.hpp"
+#include "base/socket_wait.hpp"
 #include "transport/control/preamble.hpp"
 #include "transport/control/token.hpp"
 
@@ -17,15 +18,7 @@ namespace framewire {
 
 namespace {
 
-bool is_passing(int error_number) noexcept {
-  return error_number == EAGAIN || error_number == EWOULDBLOCK || error_number == EINTR;
-}
-
-void wait_or_throw(int fd, short events, std::int64_t deadline_ns) {
-  if (!wait_for(fd, events, deadline_ns) && monotonic_ns() >= deadline_ns) {
-    throw Error::lost_peer("the data connection was not confirmed in time");
-  }
-}
+constexpr std::string_view not_confirmed = "the data connection was not confirmed in time";
 
 void write_exactly(int fd, std::span<const std::byte> from, std::int64_t deadline_ns) {
   while (!from.empty()) {
@@ -35,7 +28,7 @@ void write_exactly(int fd, std::span<const std::byte> from, std::int64_t deadlin
     } else if (!is_passing(errno)) {
       throw Error::lost_peer("the data connection broke: " + errno_text(errno));
     } else {
-      wait_or_throw(fd, POLLOUT, deadline_ns);
+      wait_or_throw(fd, POLLOUT, deadline_ns, not_confirmed);
     }
   }
 }
@@ -51,7 +44,7 @@ void read_exactly(int fd, std::span<std::byte> into, std::int64_t deadline_ns) {
     } else if (!is_passing(errno)) {
       throw Error::lost_peer("the data connection broke: " + errno_text(errno));
     } else {
-      wait_or_throw(fd, POLLIN, deadline_ns);
+      wait_or_throw(fd, POLLIN, deadline_ns, not_confirmed);
     }
   }
 }

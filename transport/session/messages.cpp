@@ -7,6 +7,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "transport/control/json_fields.hpp"
 
 namespace framewire {
 
@@ -23,11 +24,11 @@ Error wrong_field(const json& message, const std::string& field) {
 
 /// As it may go to a terminal, wherever it comes to stand: names, roles and programs too.
 std::string text_field(const json& message, const std::string& field) {
-  const auto found = message.find(field);
-  if (found == message.end() || !found->is_string() || found->get_ref<const std::string&>().size() > most_text_bytes) {
+  const std::string* text = find_text(message, field, most_text_bytes);
+  if (text == nullptr) {
     throw wrong_field(message, field);
   }
-  return printable(found->get_ref<const std::string&>());
+  return printable(*text);
 }
 
 /// What a peer says to people.
@@ -42,24 +43,18 @@ std::string optional_text_field(const json& message, const std::string& field) {
 
 template <typename Number>
 Number number_field(const json& message, const std::string& field) {
-  const auto found = message.find(field);
-  if (found == message.end() || !found->is_number_integer()) {
-    throw wrong_field(message, field);
+  if (const auto value = find_unsigned(message, field); value && std::in_range<Number>(*value)) {
+    return static_cast<Number>(*value);
   }
-  if (found->is_number_unsigned()) {
-    const auto value = found->get<std::uint64_t>();
-    if (std::in_range<Number>(value)) {
-      return static_cast<Number>(value);
-    }
-  } else if (const auto value = found->get<std::int64_t>(); std::in_range<Number>(value)) {
-    return static_cast<Number>(value);
+  if (const auto value = find_signed(message, field); value && std::in_range<Number>(*value)) {
+    return static_cast<Number>(*value);
   }
   throw wrong_field(message, field);
 }
 
 const json& array_field(const json& message, const std::string& field, std::size_t most) {
-  const auto found = message.find(field);
-  if (found == message.end() || !found->is_array() || found->size() > most) {
+  const json* found = find_array(message, field, most);
+  if (found == nullptr) {
     throw wrong_field(message, field);
   }
   return *found;
@@ -102,20 +97,20 @@ std::uint16_t optional_port_field(const json& message) {
 }
 
 bool optional_flag_field(const json& message, const std::string& field) {
-  const auto found = message.find(field);
-  if (found != message.end() && !found->is_boolean()) {
+  const auto flag = find_flag(message, field);
+  if (!flag && message.contains(field)) {
     throw wrong_field(message, field);
   }
-  return found != message.end() && found->get<bool>();
+  return flag.value_or(false);
 }
 
 /// A part of a message that is an object of its own; none where it does not stand there.
 const json* optional_part(const json& message, const std::string& field) {
-  const auto found = message.find(field);
-  if (found != message.end() && !found->is_object()) {
+  const json* found = find_object(message, field);
+  if (found == nullptr && message.contains(field)) {
     throw wrong_field(message, field);
   }
-  return found != message.end() ? &*found : nullptr;
+  return found;
 }
 
 json access_to_json(const RingAccess& access) {
@@ -229,8 +224,8 @@ StreamFormat read_format(const json& message) {
 }  // namespace
 
 std::string message_type(const json& message) {
-  const auto found = message.find("type");
-  return found != message.end() && found->is_string() ? found->get<std::string>() : std::string();
+  const std::string* type = find_text(message, "type");
+  return type != nullptr ? *type : std::string();
 }
 
 json refusal(const std::string& sentence) {

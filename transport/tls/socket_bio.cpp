@@ -4,16 +4,14 @@
 
 #include <cerrno>
 
+#include "base/socket_wait.hpp"
+
 namespace framewire {
 
 namespace {
 
 const SocketBio& socket_of(BIO* bio) noexcept {
   return *static_cast<const SocketBio*>(BIO_get_data(bio));
-}
-
-bool is_passing(int error_number) noexcept {
-  return error_number == EAGAIN || error_number == EWOULDBLOCK || error_number == EINTR;
 }
 
 int write_bio(BIO* bio, const char* data, std::size_t size_bytes, std::size_t* written) {

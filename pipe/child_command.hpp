@@ -9,14 +9,14 @@ namespace framewire {
 
 /// One thread. A process group, and a guard beside it that kills the group if this process is killed: what reads a pipe
 /// whose writer was killed would else take the end of it for the end of its input.
-class Command {
+class ChildCommand {
  public:
   /// Has the user's shell run `text`. `input` and `output` become its standard input and output; the guard holds
   /// `held_open`, the writing end of its input, if valid. Throws Error.
-  Command(const std::string& text, int input, int output, int held_open);
-  ~Command();
-  Command(const Command&) = delete;
-  Command& operator=(const Command&) = delete;
+  ChildCommand(const std::string& text, int input, int output, int held_open);
+  ~ChildCommand();
+  ChildCommand(const ChildCommand&) = delete;
+  ChildCommand& operator=(const ChildCommand&) = delete;
 
   /// Its input has come to its end as it should: the guard lets go of it.
   void input_has_ended() noexcept;

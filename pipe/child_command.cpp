@@ -1,4 +1,4 @@
-#include "pipe/command.hpp"
+#include "pipe/child_command.hpp"
 
 #include <pwd.h>
 #include <unistd.h>
@@ -39,7 +39,7 @@ int guard(pid_t group) {
 
 }  // namespace
 
-Command::Command(const std::string& text, int input, int output, int held_open) {
+ChildCommand::ChildCommand(const std::string& text, int input, int output, int held_open) {
   // The guard stands before anything runs: nobody can then be without one when this process is killed.
   const auto set_guard = [&](pid_t group) {
     PipeEnds pipe = make_pipe();
@@ -50,12 +50,12 @@ Command::Command(const std::string& text, int input, int output, int held_open) 
   shell_ = ChildProcess::start({user_shell(), "-c", text}, {.input = input, .output = output}, true, set_guard);
 }
 
-Command::~Command() {
+ChildCommand::~ChildCommand() {
   let_guard_go();
   guard_.wait();
 }
 
-bool Command::has_ended(Ending& ending) noexcept {
+bool ChildCommand::has_ended(Ending& ending) noexcept {
   const bool has_just_ended = shell_.has_ended(ending);
   if (has_just_ended && shell_.is_all_gone()) {
     let_guard_go();  // the group's number may soon be somebody else's
@@ -63,12 +63,12 @@ bool Command::has_ended(Ending& ending) noexcept {
   return has_just_ended;
 }
 
-void Command::let_guard_go() noexcept {
+void ChildCommand::let_guard_go() noexcept {
   const ssize_t ignored = ::write(lifeline_.get(), &all_is_well_order, 1);
   static_cast<void>(ignored);
 }
 
-void Command::input_has_ended() noexcept {
+void ChildCommand::input_has_ended() noexcept {
   const ssize_t ignored = ::write(lifeline_.get(), &input_ended_order, 1);
   static_cast<void>(ignored);
 }

@@ -1,4 +1,4 @@
-#include "doctor/system_files.hpp"
+#include "base/system_files.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+"""Every test is run: CMake names each file of tests. One that is only there, or that a condition leaves out where it is missing, checks nothing."""
+import pathlib
+import re
+import sys
+
+import house
+
+# Of the programs that ctest starts by their whole names; a lint_test is the test of lint.py, framewire_e2e(NAME) that of NAME_test.py.
+IS_TEST = re.compile(r"(.+)_test\.(cpp|py)")
+
+
+def names_in(text: str) -> set[str]:
+    return set(re.findall(r"[\w.]+", re.sub(r"(?m)#.*$", "", text)))
+
+
+def findings_in(files: dict[pathlib.PurePath, str]) -> list[str]:
+    """`files`: what lies in tests, with the text of CMake's."""
+    findings = []
+    named = {}
+    for path, text in files.items():
+        if path.name == "CMakeLists.txt" or path.suffix == ".cmake":
+            named.setdefault(path.parent, set()).update(names_in(text))
+            if re.search(r"\bEXISTS\b", text):
+                findings.append(f"{path}: asks whether a file EXISTS, and so drops its tests silently where it does not")
+    for path in files:
+        match = IS_TEST.fullmatch(path.name)
+        if match and not {path.name, match.group(1)} & named.get(path.parent, set()):
+            findings.append(f"{path}: is named by no CMakeLists.txt beside it, so that nobody runs it")
+    return findings
+
+
+def main() -> int:
+    top = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else house.root()
+    files = {path: (top / path).read_text(encoding="utf-8") if path.suffix in {".txt", ".cmake"} else ""
+             for path in house.files(top) if path.parts[0] == "tests"}
+    return house.report(findings_in(files), "listed tests")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
