@@ -25,7 +25,7 @@ constexpr std::int64_t answer_patience_ns = 20 * ns_per_s;
 
 BenchServer greet(const RowContext& context, std::int64_t deadline_ns) {
   const EndpointOptions& endpoint = context.endpoint;
-  Dialled dialled = dial(*endpoint.dial, deadline_ns);
+  Dialled dialled = dial(*endpoint.dial, deadline_ns, DialWay::any, endpoint.type_of_service);
   HostPort data_to = reached(dialled, *endpoint.dial);
   BenchServer server{authenticate_dialler(std::move(dialled), authentication_of(endpoint)), std::move(data_to),
                      &context};

@@ -65,6 +65,9 @@ void add_endpoint_options(CLI::App& app, CommonWords& words) {
                "the data inside TLS 1.3, too, which takes tcp; either end may ask for it, and both then do it");
   app.add_option("--timeout", words.timeout, "silence after which the peer counts as lost (5s; rdma: 1s)")
       ->type_name("TIME");
+  app.add_option("--tos", words.type_of_service,
+                 "the type of service of what this end sends, 0 to 255: four times the DSCP (the system's)")
+      ->type_name("N");
   app.option_defaults()->group(usual_group);
 }
 
@@ -115,6 +118,9 @@ void read_endpoint_words(const CommonWords& words, EndpointOptions& endpoint) {
     refuse_what_cannot_be_encrypted(words);
   }
   endpoint.relaxed_ordering = !words.strict_ordering;
+  if (!words.type_of_service.empty()) {
+    endpoint.type_of_service = static_cast<std::uint8_t>(parse_number(words.type_of_service, "--tos", 0, UINT8_MAX));
+  }
   if (!words.timeout.empty()) {
     endpoint.peer_timeout_ns = parse_duration_ns(words.timeout, "--timeout");
     endpoint.rdma_timeout_ns = endpoint.peer_timeout_ns;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 
@@ -27,6 +28,7 @@ struct LinkTerms {
   std::int64_t peer_timeout_ns = 0;  // of the control channel and of tcp
   std::int64_t rdma_timeout_ns = 0;
   bool relaxed_ordering = true;  // a viewer's rings
+  std::optional<std::uint8_t> type_of_service{};
   // A sender's, which outlive its links: those for viewers that pull, or for all others. A viewer's link has a domain
   // of its own.
   SenderDomains* sender_domains = nullptr;
