@@ -33,7 +33,8 @@ std::unique_ptr<RdmaConnection> connect(const BenchServer& server, const RawConn
     RdmaOptions options = raw_options(endpoint.rdma_timeout_ns, server.channel().fd());
     options.type_of_service = endpoint.type_of_service;
     return dial_rdma({.host = server.data_to.host, .port = go.rdma_port}, Token::from_hex(go.token),
-                     {go.session, LinkKind::rdma, 0}, options, monotonic_ns() + rdma_connection_timeout_ns);
+                     {go.session, LinkKind::rdma, 0}, options, monotonic_ns() + rdma_connection_timeout_ns,
+                     {.told = {}, .only = endpoint.rdma_address});
   } catch (const Error& error) {
     throw CannotBegin(error);
   }

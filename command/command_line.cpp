@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "command/manual.hpp"
+#include "transport/session/rdma_targets.hpp"
 
 namespace framewire {
 
@@ -68,6 +69,9 @@ void add_endpoint_options(CLI::App& app, CommonWords& words) {
   app.add_option("--tos", words.type_of_service,
                  "the type of service of what this end sends, 0 to 255: four times the DSCP (the system's)")
       ->type_name("N");
+  app.add_option("--rdma-address", words.rdma_address,
+                 "rdma: the address of the listening end for data (the one that TCP has reached, else one it tells of)")
+      ->type_name("ADDR");
   app.option_defaults()->group(usual_group);
 }
 
@@ -121,6 +125,11 @@ void read_endpoint_words(const CommonWords& words, EndpointOptions& endpoint) {
   if (!words.type_of_service.empty()) {
     endpoint.type_of_service = static_cast<std::uint8_t>(parse_number(words.type_of_service, "--tos", 0, UINT8_MAX));
   }
+  if (!words.rdma_address.empty() && !rdma_address_from_text(words.rdma_address, 0)) {
+    throw Error::usage("--rdma-address is " + quote(words.rdma_address) +
+                       "; it takes an IPv4 or IPv6 address of an RDMA device of the end that listens, without a port");
+  }
+  endpoint.rdma_address = words.rdma_address;
   if (!words.timeout.empty()) {
     endpoint.peer_timeout_ns = parse_duration_ns(words.timeout, "--timeout");
     endpoint.rdma_timeout_ns = endpoint.peer_timeout_ns;

@@ -21,6 +21,7 @@ struct ListenOptions {
   bool has_key = false;                           // a key is there, so that strangers can be told apart
   bool insecure = false;                          // --insecure
   std::optional<std::uint8_t> type_of_service{};  // of what it takes in; see set_type_of_service()
+  std::string rdma_address{};  // where RDMA connections are taken, for who takes them; empty: where TCP ones are
 };
 
 /// A new connection; nothing is known yet but where it comes from.

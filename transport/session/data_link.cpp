@@ -98,6 +98,7 @@ LinkTerms terms_of(const EndpointOptions& endpoint) noexcept {
           .rdma_timeout_ns = endpoint.rdma_timeout_ns,
           .relaxed_ordering = endpoint.relaxed_ordering,
           .type_of_service = endpoint.type_of_service,
+          .rdma_address = endpoint.rdma_address,
           .sender_domains = nullptr,
           .pulls = endpoint.pull_interval_ns > 0,
           .pull_interval_ns = endpoint.pull_interval_ns,
@@ -105,10 +106,10 @@ LinkTerms terms_of(const EndpointOptions& endpoint) noexcept {
 }
 
 DataPath dial_data(const HostPort& to, std::uint16_t rdma_port, const Token& token, const DataConnection& connection,
-                   const LinkTerms& terms) {
+                   const LinkTerms& terms, const std::vector<std::string>& rdma_addresses) {
   if (connection.link == LinkKind::rdma) {
     return dial_rdma({.host = to.host, .port = rdma_port}, token, connection, rdma_options(terms, connection),
-                     monotonic_ns() + rdma_connection_timeout_ns);
+                     monotonic_ns() + rdma_connection_timeout_ns, {.told = rdma_addresses, .only = terms.rdma_address});
   }
   const std::int64_t deadline_ns = monotonic_ns() + data_connection_timeout_ns;
   Dialled dialled =

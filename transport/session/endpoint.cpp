@@ -60,7 +60,8 @@ ListenOptions listening_of(const EndpointOptions& endpoint, const AuthenticateOp
           .last_port = endpoint.last_port,
           .has_key = authentication.key.has_value(),
           .insecure = endpoint.insecure,
-          .type_of_service = endpoint.type_of_service};
+          .type_of_service = endpoint.type_of_service,
+          .rdma_address = endpoint.rdma_address};
 }
 
 }  // namespace framewire

@@ -209,7 +209,11 @@ std::unique_ptr<nlohmann::json> SenderSession::connect(const DataConnection& con
     return dial_peer(connection, choice);
   }
   const Token token = way_.door->issue(connection);
-  authenticated_.channel->send(to_json(ConnectMessage{.token = token.hex(), .rdma_port = way_.door->rdma_port()}));
+  ConnectMessage go{.token = token.hex(), .rdma_port = way_.door->rdma_port()};
+  if (choice.link == LinkKind::rdma) {
+    go.rdma_addresses = way_.door->rdma_addresses();
+  }
+  authenticated_.channel->send(to_json(go));
   return await_peer(connection, token, choice);
 }
 
@@ -244,7 +248,8 @@ std::unique_ptr<nlohmann::json> SenderSession::dial_peer(const DataConnection& c
                                                          const ChooseMessage& choice) {
   MessageChannel& channel = *authenticated_.channel;
   try {
-    make_feed(dial_data(*way_.dial, choice.rdma_port, Token::from_hex(choice.token), connection, terms_for(choice)),
+    make_feed(dial_data(*way_.dial, choice.rdma_port, Token::from_hex(choice.token), connection, terms_for(choice),
+                        choice.rdma_addresses),
               choice);
     return nullptr;
   } catch (const Error& error) {
