@@ -1,5 +1,7 @@
 #include "command/command_line.hpp"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -11,7 +13,6 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "command/manual.hpp"
-#include "transport/session/rdma_targets.hpp"
 
 namespace framewire {
 
@@ -38,6 +39,11 @@ void refuse_empty_values(const CLI::App& app) {
       }
     }
   }
+}
+
+bool is_address_in_figures(const std::string& text) {
+  in6_addr room{};  // for either family
+  return ::inet_pton(AF_INET, text.c_str(), &room) == 1 || ::inet_pton(AF_INET6, text.c_str(), &room) == 1;
 }
 
 void refuse_what_cannot_be_encrypted(const CommonWords& words) {
@@ -125,7 +131,7 @@ void read_endpoint_words(const CommonWords& words, EndpointOptions& endpoint) {
   if (!words.type_of_service.empty()) {
     endpoint.type_of_service = static_cast<std::uint8_t>(parse_number(words.type_of_service, "--tos", 0, UINT8_MAX));
   }
-  if (!words.rdma_address.empty() && !rdma_address_from_text(words.rdma_address, 0)) {
+  if (!words.rdma_address.empty() && !is_address_in_figures(words.rdma_address)) {
     throw Error::usage("--rdma-address is " + quote(words.rdma_address) +
                        "; it takes an IPv4 or IPv6 address of an RDMA device of the end that listens, without a port");
   }

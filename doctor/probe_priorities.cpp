@@ -21,7 +21,7 @@ namespace framewire {
 namespace {
 
 constexpr std::int64_t answer_patience_ns = ns_per_s;
-constexpr unsigned nested = NLA_F_NESTED | NLA_F_NET_BYTEORDER;
+constexpr unsigned type_mask = 0x3fff;  // NLA_TYPE_MASK, without its sign
 
 template <typename Value>
 Value value_at(std::span<const std::byte> bytes) noexcept {
@@ -38,7 +38,7 @@ void each_attribute(std::span<const std::byte> bytes, Take take) {
     if (head.nla_len < sizeof head || head.nla_len > bytes.size()) {
       return;
     }
-    take(head.nla_type & ~nested, bytes.subspan(sizeof head, head.nla_len - sizeof head));
+    take(static_cast<int>(head.nla_type & type_mask), bytes.subspan(sizeof head, head.nla_len - sizeof head));
     bytes = bytes.subspan(std::min<std::size_t>(NLA_ALIGN(head.nla_len), bytes.size()));
   }
 }
@@ -51,9 +51,12 @@ std::string request_for(const std::string& interface) {
     std::array<char, IFNAMSIZ> name;
   } request{};
   static_assert(sizeof request == sizeof(nlmsghdr) + sizeof(dcbmsg) + sizeof(nlattr) + IFNAMSIZ);
-  request.head = {.nlmsg_len = sizeof request, .nlmsg_type = RTM_GETDCB, .nlmsg_flags = NLM_F_REQUEST};
-  request.body = {.dcb_family = AF_UNSPEC, .cmd = DCB_CMD_IEEE_GET};
-  request.attribute = {.nla_len = sizeof(nlattr) + IFNAMSIZ, .nla_type = DCB_ATTR_IFNAME};
+  request.head.nlmsg_len = sizeof request;
+  request.head.nlmsg_type = RTM_GETDCB;
+  request.head.nlmsg_flags = NLM_F_REQUEST;
+  request.body.cmd = DCB_CMD_IEEE_GET;
+  request.attribute.nla_len = sizeof(nlattr) + IFNAMSIZ;
+  request.attribute.nla_type = DCB_ATTR_IFNAME;
   interface.copy(request.name.data(), IFNAMSIZ - 1);
   return {reinterpret_cast<const char*>(&request), sizeof request};
 }

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
+
 namespace framewire {
 namespace {
 
@@ -45,6 +47,17 @@ TEST(RdmaTargets, AreAddressesOfOtherMachines) {
     EXPECT_EQ(to_dial({"192.0.2.1"}, {wrong}), Texts{"192.0.2.1:5290"}) << wrong;
   }
   EXPECT_FALSE(rdma_address_from_text(std::string_view("10.9.0.1\0x", 10), 5290));
+}
+
+TEST(RdmaTargets, AreRefusedWithASentenceWhereTheUserNamesOneThatNobodyReaches) {
+  EXPECT_EQ(format_address(named_rdma_address("10.9.0.1", 5290)), "10.9.0.1:5290");
+  try {
+    named_rdma_address("127.0.0.1", 5290);
+    FAIL() << "was taken";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), ExitStatus::usage);
+    EXPECT_NE(std::string(error.what()).find("127.0.0.1"), std::string::npos);
+  }
 }
 
 TEST(RdmaTargets, AreFewHoweverManyAPeerTellsOf) {

@@ -286,8 +286,8 @@ void Door::listen_for_rdma(RdmaListening rdma, const std::string& rdma_address) 
     why_no_rdma_ = "it has no RDMA device";
     return;
   }
-  if (const auto wanted = rdma_address_from_text(rdma_address, listener_.port())) {
-    addresses = {wanted->storage};
+  if (!rdma_address.empty()) {
+    addresses = {named_rdma_address(rdma_address, listener_.port()).storage};
   } else if (listener_.is_beyond_loopback()) {
     addresses.clear();
     std::ranges::transform(listener_.addresses(), std::back_inserter(addresses), &SocketAddress::storage);

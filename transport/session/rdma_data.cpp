@@ -15,8 +15,7 @@ namespace {
 
 std::vector<SocketAddress> addresses_to_dial(const HostPort& to, const RdmaTargets& targets) {
   if (!targets.only.empty()) {
-    const auto only = rdma_address_from_text(targets.only, to.port);
-    return only ? std::vector{*only} : std::vector<SocketAddress>();
+    return {named_rdma_address(targets.only, to.port)};
   }
   std::vector<SocketAddress> addresses = resolve(to);
   if (!std::ranges::all_of(addresses, is_loopback)) {

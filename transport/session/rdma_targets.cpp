@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/error.hpp"
+#include "base/text.hpp"
+
 namespace framewire {
 
 namespace {
@@ -48,6 +51,16 @@ std::optional<SocketAddress> rdma_address_from_text(std::string_view text, std::
   }
   set_port(address, port);
   return address;
+}
+
+SocketAddress named_rdma_address(const std::string& text, std::uint16_t port) {
+  const auto address = rdma_address_from_text(text, port);
+  if (!address) {
+    throw Error::usage("--rdma-address is " + quote(text) +
+                       "; it takes an IPv4 or IPv6 address that other machines can reach: not loopback, link-local or "
+                       "multicast");
+  }
+  return *address;
 }
 
 std::vector<SocketAddress> rdma_addresses_to_dial(std::span<const SocketAddress> reached,

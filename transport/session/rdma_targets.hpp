@@ -26,6 +26,9 @@ struct RdmaTargets {
 /// address that is loopback, multicast, unspecified, or of one link alone, on which side of it nobody could tell.
 std::optional<SocketAddress> rdma_address_from_text(std::string_view text, std::uint16_t port);
 
+/// The same of --rdma-address. Throws Error (usage) that names it.
+SocketAddress named_rdma_address(const std::string& text, std::uint16_t port);
+
 /// Those that the control connection has `reached` first: they lead to the peer for certain. Then what the peer has
 /// told of, each once.
 std::vector<SocketAddress> rdma_addresses_to_dial(std::span<const SocketAddress> reached,
