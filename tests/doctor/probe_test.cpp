@@ -330,7 +330,7 @@ std::string attribute(unsigned type, const std::string& payload) {
                     .nla_type = static_cast<std::uint16_t>(type)};
   std::string bytes(reinterpret_cast<const char*>(&head), sizeof head);
   bytes += payload;
-  bytes.resize(NLA_ALIGN(bytes.size()));
+  bytes.resize((bytes.size() + NLA_ALIGNTO - 1) / NLA_ALIGNTO * NLA_ALIGNTO);
   return bytes;
 }
 
