@@ -43,8 +43,8 @@ class GreetingWake {
 
 BenchServer greet(const RowContext& context, std::int64_t deadline_ns) {
   const EndpointOptions& endpoint = context.endpoint;
-  Dialled dialled =
-      dial(*endpoint.dial, deadline_ns, DialWay::any, {.fd = context.interruption.descriptor(), .why = "interrupted"});
+  Dialled dialled = dial(*endpoint.dial, deadline_ns, DialWay::any,
+                         {.fd = context.interruption.descriptor(), .why = "interrupted"}, endpoint.type_of_service);
   const GreetingWake wake(context.interruption, dialled.fd.get());
   HostPort data_to = reached(dialled, *endpoint.dial);
   BenchServer server{authenticate_dialler(std::move(dialled), authentication_of(endpoint)), std::move(data_to),

@@ -21,7 +21,9 @@ FileDescriptor connect(const BenchServer& server, const RowPlan& plan, const End
     server.channel().send(socket_message(plan));
     const SocketConnect go = read_socket_connect_message(server.receive());
     auto path = dial_data(server.data_to, 0, Token::from_hex(go.token), {go.session, LinkKind::tcp, 0},
-                          {.peer_timeout_ns = endpoint.peer_timeout_ns, .lifeline = server.channel().fd()});
+                          {.peer_timeout_ns = endpoint.peer_timeout_ns,
+                           .type_of_service = endpoint.type_of_service,
+                           .lifeline = server.channel().fd()});
     return std::get<FileDescriptor>(std::move(path));
   } catch (const Error& error) {
     throw CannotBegin(error);

@@ -27,11 +27,14 @@ RawPlan raw_plan_of(const RowPlan& plan) {
 }
 
 /// That nothing answers over RDMA is no loss of the server.
-std::unique_ptr<RdmaConnection> connect(const BenchServer& server, const RawConnect& go, std::int64_t rdma_timeout_ns) {
+std::unique_ptr<RdmaConnection> connect(const BenchServer& server, const RawConnect& go,
+                                        const EndpointOptions& endpoint) {
   try {
+    RdmaOptions options = raw_options(endpoint.rdma_timeout_ns, server.channel().fd());
+    options.type_of_service = endpoint.type_of_service;
     return dial_rdma({.host = server.data_to.host, .port = go.rdma_port}, Token::from_hex(go.token),
-                     {go.session, LinkKind::rdma, 0}, raw_options(rdma_timeout_ns, server.channel().fd()),
-                     monotonic_ns() + rdma_connection_timeout_ns);
+                     {go.session, LinkKind::rdma, 0}, options, monotonic_ns() + rdma_connection_timeout_ns,
+                     {.told = {}, .only = endpoint.rdma_address});
   } catch (const Error& error) {
     throw CannotBegin(error);
   }
@@ -41,7 +44,7 @@ std::unique_ptr<RdmaConnection> connect(const BenchServer& server, const RawConn
 std::unique_ptr<RawVerbs> prepare(const BenchServer& server, const RawPlan& plan, const EndpointOptions& endpoint) {
   server.channel().send(row_message(plan));
   const RawConnect go = read_connect_message(server.receive());
-  auto verbs = std::make_unique<RawVerbs>(connect(server, go, endpoint.rdma_timeout_ns), plan, RawEnd::client);
+  auto verbs = std::make_unique<RawVerbs>(connect(server, go, endpoint), plan, RawEnd::client);
   server.channel().send(terms_message(verbs->terms()));
   verbs->begin(read_terms_message(server.receive()));
   return verbs;

@@ -39,8 +39,9 @@ std::unique_ptr<RdmaConnection> connect(MessageChannel& channel, Door& door, con
   channel.send(connect_message(
       {.session = connection.session, .token = door.issue(connection).hex(), .rdma_port = door.rdma_port()}));
   Arrival arrival = await_guest_data(door, connection, channel);
-  return RdmaConnection::accept(std::get<RdmaRequest>(std::move(arrival)),
-                                raw_options(endpoint.rdma_timeout_ns, channel.fd()),
+  RdmaOptions options = raw_options(endpoint.rdma_timeout_ns, channel.fd());
+  options.type_of_service = endpoint.type_of_service;
+  return RdmaConnection::accept(std::get<RdmaRequest>(std::move(arrival)), options,
                                 monotonic_ns() + rdma_connection_timeout_ns);
 }
 

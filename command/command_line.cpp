@@ -1,5 +1,7 @@
 #include "command/command_line.hpp"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -39,6 +41,11 @@ void refuse_empty_values(const CLI::App& app) {
   }
 }
 
+bool is_address_in_figures(const std::string& text) {
+  in6_addr room{};  // for either family
+  return ::inet_pton(AF_INET, text.c_str(), &room) == 1 || ::inet_pton(AF_INET6, text.c_str(), &room) == 1;
+}
+
 void refuse_what_cannot_be_encrypted(const CommonWords& words) {
   if (words.transport != "auto" && words.transport != "tcp") {
     throw Error::usage("--transport is " + quote(words.transport) +
@@ -65,6 +72,12 @@ void add_endpoint_options(CLI::App& app, CommonWords& words) {
                "the data inside TLS 1.3, too, which takes tcp; either end may ask for it, and both then do it");
   app.add_option("--timeout", words.timeout, "silence after which the peer counts as lost (5s; rdma: 1s)")
       ->type_name("TIME");
+  app.add_option("--tos", words.type_of_service,
+                 "the type of service of what this end sends, 0 to 255: four times the DSCP (the system's)")
+      ->type_name("N");
+  app.add_option("--rdma-address", words.rdma_address,
+                 "rdma: the address of the listening end for data (the one that TCP has reached, else one it tells of)")
+      ->type_name("ADDR");
   app.option_defaults()->group(usual_group);
 }
 
@@ -115,6 +128,14 @@ void read_endpoint_words(const CommonWords& words, EndpointOptions& endpoint) {
     refuse_what_cannot_be_encrypted(words);
   }
   endpoint.relaxed_ordering = !words.strict_ordering;
+  if (!words.type_of_service.empty()) {
+    endpoint.type_of_service = static_cast<std::uint8_t>(parse_number(words.type_of_service, "--tos", 0, UINT8_MAX));
+  }
+  if (!words.rdma_address.empty() && !is_address_in_figures(words.rdma_address)) {
+    throw Error::usage("--rdma-address is " + quote(words.rdma_address) +
+                       "; it takes an IPv4 or IPv6 address of an RDMA device of the end that listens, without a port");
+  }
+  endpoint.rdma_address = words.rdma_address;
   if (!words.timeout.empty()) {
     endpoint.peer_timeout_ns = parse_duration_ns(words.timeout, "--timeout");
     endpoint.rdma_timeout_ns = endpoint.peer_timeout_ns;

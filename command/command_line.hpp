@@ -22,6 +22,8 @@ struct CommonWords {
   std::string memory = "auto";
   std::string key;
   std::string timeout;
+  std::string type_of_service;
+  std::string rdma_address;
   std::string frames;
   std::string duration;
   std::string stats;
@@ -41,7 +43,7 @@ struct CommonOptions {
   bool is_verbose = false;
 };
 
-/// Adds --transport, --memory, --key, --insecure, --encrypt and --timeout.
+/// Adds --transport, --memory, --key, --insecure, --encrypt, --timeout, --tos and --rdma-address.
 void add_endpoint_options(CLI::App& app, CommonWords& words);
 /// Adds --relaxed-ordering and --no-relaxed-ordering, for whoever receives.
 void add_ring_options(CLI::App& app, CommonWords& words);

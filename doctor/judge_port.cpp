@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <optional>
+#include <utility>
 
 #include "base/text.hpp"
 #include "command/shell_word.hpp"
@@ -138,6 +141,41 @@ Finding gid_finding(const RdmaPortView& view) {
   return finding;
 }
 
+/// 26 is what most write for RoCE (AF31); any of the same priority will do.
+constexpr int usual_dscp = 26;
+
+/// That what framewire sends goes where the port loses nothing: nothing where it has no such priority.
+std::optional<Finding> priority_finding(const RdmaPortView& view) {
+  if (view.base == nullptr || !view.base->priorities || view.base->priorities->lossless == 0) {
+    return std::nullopt;
+  }
+  const InterfacePriorities& priorities = *view.base->priorities;
+  const auto is_lossless = [&](std::uint8_t priority) { return (priorities.lossless >> priority & 1) != 0; };
+  Finding finding{.area = area, .name = fmt::format("{} priorities", view.adapter->name)};
+  for (std::uint8_t priority = 0; priority < 8; ++priority) {
+    if (is_lossless(priority)) {
+      finding.value += fmt::format("{}{}", finding.value.empty() ? "without loss (PFC): " : ", ", priority);
+    }
+  }
+  const auto leading =
+      std::ranges::find_if(priorities.dscp_to_priority, [&](const auto& one) { return is_lossless(one.second); });
+  if (leading != priorities.dscp_to_priority.end()) {
+    finding.text = fmt::format("DSCP {0} leads to priority {1}: give both ends --tos {2} (four times {0}).",
+                               leading->first, leading->second, 4 * leading->first);
+    return finding;
+  }
+  const int first = std::countr_zero(static_cast<unsigned>(priorities.lossless));
+  finding.level = Level::note;
+  finding.text = fmt::format(
+      "No DSCP leads to priority {0}, so nothing that framewire sends goes there. At both ends, with a switch that "
+      "does "
+      "the same, and then --tos {1} for both programs:",
+      first, 4 * usual_dscp);
+  finding.fix = {
+      fmt::format("sudo dcb app add dev {} dscp-prio {}:{}", shell_word(view.base->name), usual_dscp, first)};
+  return finding;
+}
+
 }  // namespace
 
 Findings judge_port(const RdmaPortView& view, Level fault_level) {
@@ -146,6 +184,9 @@ Findings judge_port(const RdmaPortView& view, Level fault_level) {
   const bool is_iwarp = view.adapter->device->transport == RdmaTransport::iwarp;
   if (view.gid != nullptr && !is_iwarp && (view.fault == PortFault::none || view.fault == PortFault::no_queue_pair)) {
     findings.push_back(gid_finding(view));
+  }
+  if (auto finding = priority_finding(view); finding && view.port->link_layer == RdmaLinkLayer::ethernet) {
+    findings.push_back(std::move(*finding));
   }
   return findings;
 }

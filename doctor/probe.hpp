@@ -1,6 +1,7 @@
 // Where the doctor's facts come from. Each reads what it needs and throws nothing: what cannot be known stays empty.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,12 @@ RdmaFacts probe_rdma_files(const SystemFiles& files, const std::string& kernel);
 GpuFacts probe_gpu_files(const SystemFiles& files, const std::string& kernel);
 /// For one module, by the kernel's list of modules and by what is loaded.
 ModuleState module_state(const SystemFiles& files, const std::string& kernel, const std::string& module);
+
+/// Which priorities of Ethernet cards have flow control, and which packets go by them. Any thread; waits for the kernel
+/// alone.
+void probe_priorities(NetworkFacts& network);
+/// What the kernel has answered (RTM_GETDCB with DCB_CMD_IEEE_GET); nothing where the driver knows of no priorities.
+std::optional<InterfacePriorities> read_priorities(std::span<const std::byte> answer);
 
 // By asking this machine.
 LinkFacts probe_links();

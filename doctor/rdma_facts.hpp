@@ -4,11 +4,18 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "transport/rdma/devices.hpp"
 
 namespace framewire {
+
+/// How an Ethernet port treats priorities (data centre bridging, IEEE 802.1Q).
+struct InterfacePriorities {
+  std::uint8_t lossless = 0;                                              // bit n: priority n has flow control (PFC)
+  std::vector<std::pair<std::uint8_t, std::uint8_t>> dscp_to_priority{};  // as `dcb app` has it
+};
 
 /// A network interface by /sys/class/net and getifaddrs(); where there is no /sys by the latter alone.
 struct NetworkInterface {
@@ -22,7 +29,8 @@ struct NetworkInterface {
   bool has_default_route = false;  // IPv4's or IPv6's way to everywhere
   std::uint32_t mtu_bytes = 0;     // 0: not known
   std::optional<std::uint32_t> megabits_per_second{};
-  std::vector<std::string> addresses{};  // IPv4, and IPv6 that are not link-local
+  std::vector<std::string> addresses{};             // IPv4, and IPv6 that are not link-local
+  std::optional<InterfacePriorities> priorities{};  // nothing: its driver knows of none
 };
 
 /// A PCI Express link: what it runs at, and what the card could.

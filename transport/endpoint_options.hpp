@@ -44,6 +44,11 @@ struct EndpointOptions {
   // RDMA writes may reach a ring's memory in any order, where the device can do that; their completion never comes
   // first.
   bool relaxed_ordering = true;
+  // --tos: of every packet that is sent, by whichever link goes over a network. Nothing: the system's.
+  std::optional<std::uint8_t> type_of_service{};
+  // --rdma-address: of the end that listens, where RDMA connections are taken or dialled. Empty: that which TCP
+  // reached, or else one that the listener tells of.
+  std::string rdma_address{};
   // > 0: a viewer reads frames from the sender's pool itself, so often, instead of being sent them. Over rdma alone.
   std::int64_t pull_interval_ns = 0;
 };

@@ -153,12 +153,15 @@ std::pair<std::unique_ptr<TlsWire>, std::unique_ptr<TlsWire>> tls_wire_pair(File
 }
 
 RdmaConnectionPair rdma_connection_pair(SenderDomains& domains, const RdmaWishes& wishes, bool receives_immediates,
-                                        const DomainOf& dialler_domain) {
-  AcceptingEnd accepting(domains, wishes, receives_immediates);
+                                        const DomainOf& dialler_domain, std::optional<std::uint8_t> type_of_service) {
+  AcceptingEnd accepting(domains, wishes, receives_immediates, type_of_service);
   const sockaddr_storage address = accepting.address();
   auto dialled = RdmaConnection::dial(
       reinterpret_cast<const sockaddr&>(address), "this machine", {}, [](std::span<const std::byte>) {},
-      {.domain_of = dialler_domain, .wishes = wishes, .receives_immediates = receives_immediates},
+      {.domain_of = dialler_domain,
+       .wishes = wishes,
+       .type_of_service = type_of_service,
+       .receives_immediates = receives_immediates},
       monotonic_ns() + connecting_ns);
   return {.accepted = accepting.take(), .dialled = std::move(dialled)};
 }

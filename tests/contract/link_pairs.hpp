@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/file_descriptor.hpp"
@@ -34,7 +35,8 @@ struct RdmaConnectionPair {
   std::unique_ptr<RdmaConnection> dialled;   // in one of its own, or as asked for
 };
 RdmaConnectionPair rdma_connection_pair(SenderDomains& domains, const RdmaWishes& wishes = {},
-                                        bool receives_immediates = true, const DomainOf& dialler_domain = make_domain);
+                                        bool receives_immediates = true, const DomainOf& dialler_domain = make_domain,
+                                        std::optional<std::uint8_t> type_of_service = {});
 
 /// TLS on both ends of a connection; `dialler` comes first.
 std::pair<std::unique_ptr<TlsWire>, std::unique_ptr<TlsWire>> tls_wire_pair(

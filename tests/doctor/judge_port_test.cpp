@@ -1,6 +1,8 @@
 // What is said of one port, above all whether it can be found by an address, on machines that we do not have.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "doctor/judge.hpp"
 #include "tests/doctor/machines.hpp"
 
@@ -38,6 +40,42 @@ TEST(JudgePort, AnAddressOfTheLinkWorksAndIsNoted) {
   const Finding& port = find(findings, "mlx5_0 port 1");
   EXPECT_EQ(port.level, Level::note);
   EXPECT_TRUE(has(port.text, "fe80::1%eth0")) << port.text;
+}
+
+NetworkInterface& the_interface(MachineFacts& machine) {
+  return machine.network.interfaces.front();
+}
+
+bool has_priorities(const Findings& findings) {
+  return std::ranges::any_of(findings, [](const Finding& one) { return one.name == "mlx5_0 priorities"; });
+}
+
+TEST(JudgePort, NothingIsSaidOfPrioritiesWhereNoneIsWithoutLoss) {
+  MachineFacts machine = rdma_machine();
+  EXPECT_FALSE(has_priorities(judge(machine, LinkKind::rdma)));
+  the_interface(machine).priorities = InterfacePriorities{.lossless = 0, .dscp_to_priority = {{26, 3}}};
+  EXPECT_FALSE(has_priorities(judge(machine, LinkKind::rdma)));
+}
+
+TEST(JudgePort, TheTypeOfServiceThatLeadsToAPriorityWithoutLossIsNamed) {
+  MachineFacts machine = rdma_machine();
+  the_interface(machine).priorities =
+      InterfacePriorities{.lossless = 1 << 3, .dscp_to_priority = {{0, 0}, {48, 6}, {24, 3}}};
+  const Finding finding = find(judge(machine, LinkKind::rdma), "mlx5_0 priorities");
+  EXPECT_EQ(finding.level, Level::ok);
+  EXPECT_EQ(finding.value, "without loss (PFC): 3");
+  EXPECT_TRUE(has(finding.text, "DSCP 24 leads to priority 3")) << finding.text;
+  EXPECT_TRUE(has(finding.text, "--tos 96")) << finding.text;
+}
+
+TEST(JudgePort, APriorityWithoutLossThatNoPacketGoesByIsNoted) {
+  MachineFacts machine = rdma_machine();
+  the_interface(machine).priorities = InterfacePriorities{.lossless = 1 << 3 | 1 << 5, .dscp_to_priority = {{26, 4}}};
+  const Finding finding = find(judge(machine, LinkKind::rdma), "mlx5_0 priorities");
+  EXPECT_EQ(finding.level, Level::note);
+  EXPECT_EQ(finding.value, "without loss (PFC): 3, 5");
+  EXPECT_TRUE(has(finding.text, "--tos 104")) << finding.text;
+  EXPECT_EQ(finding.fix, std::vector<std::string>{"sudo dcb app add dev ens3f0np0 dscp-prio 26:3"});
 }
 
 TEST(JudgePort, AContainerHasTheFilesButNotTheNetwork) {

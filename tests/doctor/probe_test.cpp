@@ -2,6 +2,9 @@
 #include "doctor/probe.hpp"
 
 #include <gtest/gtest.h>
+#include <linux/dcbnl.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -319,6 +322,56 @@ TEST(ProbeLinks, TheLinksWithoutHardwareWorkHere) {
   const LinkFacts links = probe_links();
   EXPECT_EQ(links.local_trouble, "");
   EXPECT_EQ(links.tcp_trouble, "");
+}
+
+/// An attribute of netlink, padded.
+std::string attribute(unsigned type, const std::string& payload) {
+  const nlattr head{.nla_len = static_cast<std::uint16_t>(sizeof head + payload.size()),
+                    .nla_type = static_cast<std::uint16_t>(type)};
+  std::string bytes(reinterpret_cast<const char*>(&head), sizeof head);
+  bytes += payload;
+  bytes.resize((bytes.size() + NLA_ALIGNTO - 1) / NLA_ALIGNTO * NLA_ALIGNTO);
+  return bytes;
+}
+
+template <typename Value>
+std::string bytes_of(const Value& value) {
+  return {reinterpret_cast<const char*>(&value), sizeof value};
+}
+
+std::optional<InterfacePriorities> read(const std::string& parts, std::uint16_t type = RTM_GETDCB) {
+  nlmsghdr head{};
+  head.nlmsg_type = type;
+  const std::string answer = bytes_of(head) + bytes_of(dcbmsg{}) + attribute(DCB_ATTR_IEEE | NLA_F_NESTED, parts);
+  return read_priorities(std::as_bytes(std::span(answer)));
+}
+
+std::string app(std::uint8_t selector, std::uint8_t priority, std::uint16_t protocol) {
+  return attribute(DCB_ATTR_IEEE_APP,
+                   bytes_of(dcb_app{.selector = selector, .priority = priority, .protocol = protocol}));
+}
+
+TEST(Priorities, AreThoseThatTheKernelTellsOf) {
+  ieee_pfc control{};
+  control.pfc_en = 1 << 3;
+  const std::string apps =
+      attribute(DCB_ATTR_IEEE_APP_TABLE | NLA_F_NESTED,
+                app(IEEE_8021QAZ_APP_SEL_DSCP, 3, 26) + app(IEEE_8021QAZ_APP_SEL_ETHERTYPE, 3, 0x8915) +
+                    app(IEEE_8021QAZ_APP_SEL_DSCP, 9, 27) + app(IEEE_8021QAZ_APP_SEL_DSCP, 6, 48));
+  const auto priorities = read(attribute(DCB_ATTR_IEEE_PFC, bytes_of(control)) + apps);
+  ASSERT_TRUE(priorities);
+  EXPECT_EQ(priorities->lossless, 8);
+  EXPECT_EQ(priorities->dscp_to_priority, (std::vector<std::pair<std::uint8_t, std::uint8_t>>{{26, 3}, {48, 6}}));
+}
+
+TEST(Priorities, AreNotKnownWhereTheDriverTellsOfNone) {
+  EXPECT_FALSE(read(""));
+  EXPECT_FALSE(read(attribute(DCB_ATTR_IEEE_PFC, "short")));
+  EXPECT_FALSE(read(attribute(DCB_ATTR_IEEE_PFC, bytes_of(ieee_pfc{})), NLMSG_ERROR));
+  EXPECT_FALSE(read_priorities({}));
+  std::string cut = attribute(DCB_ATTR_IEEE_PFC, bytes_of(ieee_pfc{}));
+  cut[0] = static_cast<char>(cut.size() + 1);  // longer than what is there
+  EXPECT_FALSE(read(cut));
 }
 
 }  // namespace

@@ -26,10 +26,12 @@ inline constexpr std::int64_t connecting_ns = 5 * ns_per_s;
 /// listener's thread.
 class AcceptingEnd {
  public:
-  explicit AcceptingEnd(SenderDomains& domains, const RdmaWishes& wishes = {}, bool receives_immediates = true)
+  explicit AcceptingEnd(SenderDomains& domains, const RdmaWishes& wishes = {}, bool receives_immediates = true,
+                        std::optional<std::uint8_t> type_of_service = {})
       : domains_(domains),
         wishes_(wishes),
         receives_immediates_(receives_immediates),
+        type_of_service_(type_of_service),
         listener_(addresses(), 0, [this](RdmaRequest request, auto&&...) { accept(std::move(request)); }) {}
 
   [[nodiscard]] sockaddr_storage address() const {
@@ -73,6 +75,7 @@ class AcceptingEnd {
                                         {.domain_of = [this](ibv_context* one) { return domains_.domain_of(one); },
                                          .wishes = wishes_,
                                          .staging_bytes_per_request = cell_stride_bytes,
+                                         .type_of_service = type_of_service_,
                                          .receives_immediates = receives_immediates_,
                                          .completion_vector = domains_.next_completion_vector()},
                                         monotonic_ns() + connecting_ns);
@@ -87,6 +90,7 @@ class AcceptingEnd {
   SenderDomains& domains_;
   const RdmaWishes wishes_;
   const bool receives_immediates_;
+  const std::optional<std::uint8_t> type_of_service_;
   std::mutex mutex_;
   std::unique_ptr<RdmaConnection> accepted_;
   std::optional<Error> fault_;

@@ -80,6 +80,33 @@ TEST_F(RdmaDoor, ATokenForAnotherLinkIsRejected) {
   expect_rejected(token, over_tcp);
 }
 
+/// TCP may have reached an address that no RDMA device leads to: then it is what the listener tells of that is dialled.
+TEST_F(RdmaDoor, IsFoundAtTheAddressesThatItTellsOf) {
+  const std::vector<std::string> told = door_.rdma_addresses();
+  ASSERT_FALSE(told.empty());
+  const HostPort elsewhere{.host = "192.0.2.1", .port = door_.rdma_port()};  // of documentation: RFC 5737
+  const auto dial_with = [&](const RdmaTargets& targets) -> std::string {
+    const Token token = door_.issue(connection_);
+    auto accepted = std::async(std::launch::async, [&]() -> std::unique_ptr<RdmaConnection> {
+      auto arrival = door_.await_data(connection_, monotonic_ns() + 3 * ns_per_s);
+      return arrival ? RdmaConnection::accept(std::get<RdmaRequest>(std::move(*arrival)), plain_options(),
+                                              monotonic_ns() + patience_ns)
+                     : nullptr;
+    });
+    try {
+      dial_rdma(elsewhere, token, connection_, plain_options(), monotonic_ns() + patience_ns, targets);
+      return accepted.get() ? "connected" : "not accepted";
+    } catch (const Error& error) {
+      accepted.wait();
+      return error.what();
+    }
+  };
+  EXPECT_EQ(dial_with({.told = told, .only = {}}), "connected");
+  EXPECT_EQ(dial_with({.told = {}, .only = told.front()}), "connected");
+  EXPECT_NE(dial_with({}).find("no RDMA device here reaches"), std::string::npos);
+  EXPECT_NE(dial_with({.told = told, .only = "192.0.2.2"}).find("192.0.2.2"), std::string::npos) << "no other one";
+}
+
 TEST_F(RdmaDoor, ATokenIsGoodForOnce) {
   const Token token = door_.issue(connection_);
   expect_taken(token, connection_);

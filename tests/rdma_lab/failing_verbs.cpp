@@ -23,6 +23,7 @@ struct Book {
   std::size_t longest_post = 0;
   int completion_vectors = 0;
   std::vector<int> asked_vectors;
+  std::vector<std::pair<int, int>> options;
   std::deque<ibv_async_event> events;
   int own_events_out = 0;  // told and not acknowledged
   std::vector<ibv_qp*> queue_pairs;
@@ -160,6 +161,7 @@ void begin_calls(FailingCall failing) {
   book().access.clear();
   book().longest_post = 0;
   book().asked_vectors.clear();
+  book().options.clear();
   book().queue_pairs.clear();
 }
 
@@ -186,6 +188,11 @@ void set_device_lie(std::function<void(ibv_device_attr&)> lie) {
 
 void set_port_lie(std::function<void(ibv_port_attr&)> lie) {
   book().port_lie = std::move(lie);
+}
+
+std::vector<std::pair<int, int>> set_options() {
+  const std::scoped_lock lock(book().mutex);
+  return book().options;
 }
 
 std::size_t longest_post() {
@@ -419,6 +426,10 @@ int __wrap_rdma_migrate_id(rdma_cm_id* id, rdma_event_channel* events) {
 }
 int __real_rdma_set_option(rdma_cm_id* id, int level, int option, void* value, size_t size);
 int __wrap_rdma_set_option(rdma_cm_id* id, int level, int option, void* value, size_t size) {
+  if (level == RDMA_OPTION_ID && size == 1) {
+    const std::scoped_lock lock(book().mutex);
+    book().options.emplace_back(option, *static_cast<const std::uint8_t*>(value));
+  }
   return fails("rdma_set_option") ? -1 : __real_rdma_set_option(id, level, option, value, size);
 }
 int __real_rdma_bind_addr(rdma_cm_id* id, sockaddr* address);

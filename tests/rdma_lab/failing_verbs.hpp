@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "transport/rdma/verbs.hpp"
@@ -44,6 +45,8 @@ struct WindowFault {
 void set_window_fault(const WindowFault& fault);
 /// With what access (ibv_access_flags) memory was registered since begin_calls(), in order.
 std::vector<unsigned> registered_access();
+/// What was set by rdma_set_option since begin_calls(): option (RDMA_OPTION_ID_…) and value, of those with one byte.
+std::vector<std::pair<int, int>> set_options();
 /// The longest chain of requests that one ibv_post_send had since begin_calls().
 std::size_t longest_post();
 /// A device with so many completion vectors, and which of them were asked for since begin_calls(), in order. 0: the

@@ -29,6 +29,7 @@ struct Life {
   FailingCall failing{};
   std::uint64_t frames = usual_frames;
   bool relaxed_ordering = false;
+  std::optional<std::uint8_t> type_of_service{};
   std::function<void()> after_stream{};  // while both ends still live
   bool ends_by_itself = false;
 };
@@ -82,7 +83,7 @@ void live(const Life& life, Outcome& outcome) {
   try {
     auto dialled = RdmaConnection::dial(
         reinterpret_cast<const sockaddr&>(address), "this machine", {}, [](std::span<const std::byte>) {},
-        {.domain_of = make_domain}, monotonic_ns() + connecting_ns);
+        {.domain_of = make_domain, .type_of_service = life.type_of_service}, monotonic_ns() + connecting_ns);
     outcome.grants = dialled->grants();
     RdmaSender sender(accepting.take(), domains);
     RdmaReceiver receiver(std::move(dialled), life.relaxed_ordering);
@@ -189,6 +190,32 @@ TEST(ASession, RegistersItsMemoryOnce) {
   const int for_few = calls_so_far().at("ibv_reg_mr");
   EXPECT_EQ(live({.frames = 60}).arrived, 60U);
   EXPECT_EQ(calls_so_far().at("ibv_reg_mr"), for_few);
+}
+
+/// In the device's own words: RoCE writes it into the packets' traffic class.
+TEST(ASession, HasTheTypeOfServiceThatItIsToHave) {
+  expect_whole(live());
+  EXPECT_EQ(std::ranges::count(set_options(), int{RDMA_OPTION_ID_TOS}, &std::pair<int, int>::first), 0);
+  for (const std::uint8_t wanted : {std::uint8_t{0}, std::uint8_t{104}}) {
+    SenderDomains domains;
+    begin_calls({});
+    const auto pair = rdma_connection_pair(domains, {}, true, make_domain, wanted);
+    EXPECT_EQ(std::ranges::count(set_options(), std::pair(int{RDMA_OPTION_ID_TOS}, int{wanted})), 2);
+    for (const RdmaConnection* end : {pair.accepted.get(), pair.dialled.get()}) {
+      ibv_qp_attr attributes{};
+      ibv_qp_init_attr made{};
+      ASSERT_EQ(ibv_query_qp(end->queue_pair(), &attributes, IBV_QP_AV, &made), 0);
+      EXPECT_EQ(attributes.ah_attr.grh.traffic_class, wanted);
+    }
+  }
+}
+
+/// Whoever asks for one shall not be sent on another way in silence.
+TEST(ASession, SaysThatATypeOfServiceCannotBeHad) {
+  const Outcome outcome =
+      live({.failing = {.name = "rdma_set_option", .nth = 0, .error_number = EINVAL}, .type_of_service = 104});
+  ASSERT_FALSE(outcome.faults.empty());
+  EXPECT_NE(outcome.faults.front().find("type of service 104"), std::string::npos) << outcome.faults.front();
 }
 
 /// For the payload, whose order nobody relies on; the cells keep theirs.

@@ -143,5 +143,50 @@ TEST(TcpOptions, AnywhereTheChoiceOfTheSystemStays) {
   EXPECT_TRUE(has_no_delay(socket.get()));
 }
 
+/// What the kernel puts into the packets of both ends.
+int type_of_service(int socket) {
+  int family = 0;
+  int value = -1;
+  socklen_t size = sizeof family;
+  ::getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &family, &size);
+  size = sizeof value;
+  const bool is_ipv6 = family == AF_INET6;
+  ::getsockopt(socket, is_ipv6 ? IPPROTO_IPV6 : IPPROTO_IP, is_ipv6 ? IPV6_TCLASS : IP_TOS, &value, &size);
+  return value;
+}
+
+TEST(TypeOfService, IsThatOfBothEndsOfAConnection) {
+  constexpr std::uint8_t wanted = 104;
+  for (const char* host : {"127.0.0.1", "::1"}) {
+    SCOPED_TRACE(host);
+    Listener listener({.at = {.host = host, .port = 0}, .type_of_service = wanted});
+    for (const bool says_so : {true, false}) {
+      const Dialled dialled = dial({.host = host, .port = listener.port()}, soon_ns(), DialWay::tcp,
+                                   says_so ? std::optional(wanted) : std::nullopt);
+      const auto accepted = accept_soon(listener);
+      ASSERT_TRUE(accepted);
+      EXPECT_EQ(type_of_service(dialled.fd.get()), says_so ? wanted : 0);
+      EXPECT_EQ(type_of_service(accepted->fd.get()), wanted);
+    }
+  }
+}
+
+/// A listener at all addresses takes IPv4 in by a socket of IPv6.
+TEST(TypeOfService, IsThatOfIpv4OnASocketOfIpv6) {
+  Listener listener({.at = {.host = "*", .port = 0}, .insecure = true, .type_of_service = 104});
+  const Dialled dialled = dial({.host = "127.0.0.1", .port = listener.port()}, soon_ns(), DialWay::tcp);
+  const auto accepted = accept_soon(listener);
+  ASSERT_TRUE(accepted);
+  int value = -1;
+  socklen_t size = sizeof value;
+  ASSERT_EQ(::getsockopt(accepted->fd.get(), IPPROTO_IP, IP_TOS, &value, &size), 0);
+  EXPECT_EQ(value, 104);
+}
+
+TEST(TypeOfService, DoesNotMatterToASocketWithoutPackets) {
+  Listener listener({.at = {.host = "127.0.0.1", .port = 0}, .type_of_service = 104});
+  EXPECT_TRUE(dial({.host = "127.0.0.1", .port = listener.port()}, soon_ns(), DialWay::any, 104).is_unix);
+}
+
 }  // namespace
 }  // namespace framewire

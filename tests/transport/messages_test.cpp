@@ -71,6 +71,20 @@ TEST(Messages, ThatDataBeEncryptedIsTrueOrFalse) {
   }
 }
 
+TEST(Messages, RdmaAddressesAreFewAndShort) {
+  const std::vector<std::string> addresses{"10.9.0.1", "2001:db8::1"};
+  EXPECT_EQ(read_choose(to_json(ChooseMessage{.token = {}, .rdma_addresses = addresses})).rdma_addresses, addresses);
+  EXPECT_EQ(read_connect(to_json(ConnectMessage{.token = {}, .rdma_addresses = addresses})).rdma_addresses, addresses);
+  json connect = to_json(ConnectMessage{.token = {}});
+  EXPECT_FALSE(connect.contains("rdma_addresses"));
+  EXPECT_TRUE(read_connect(connect).rdma_addresses.empty()) << "of an older peer";
+  for (const json& wrong : std::vector<json>{nullptr, "10.9.0.1", 1, json::object(), json::array({1}),
+                                             json::array({std::string(46, '1')}), json(17, "10.9.0.1")}) {
+    connect["rdma_addresses"] = wrong;
+    EXPECT_THROW(read_connect(connect), Error) << wrong.dump();
+  }
+}
+
 /// Every field in turn: missing, of another type, out of range. Each must be refused with an Error, whatever it is.
 TEST(Messages, EveryWrongFieldIsRefused) {
   const StreamFormat format{.layout = packed_layout(PixelFormat::rgba, 64, 48), .colour = {}};

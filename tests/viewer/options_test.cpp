@@ -38,6 +38,23 @@ void expect_refusal(const std::vector<const char*>& words, const std::vector<std
   }
 }
 
+TEST(ViewerOptions, HaveATypeOfServiceOfEightBits) {
+  EXPECT_FALSE(parse({"box"}).subscriber.endpoint.type_of_service);
+  EXPECT_EQ(parse({"--tos", "0", "box"}).subscriber.endpoint.type_of_service, 0);
+  EXPECT_EQ(parse({"--tos", "255", "box"}).subscriber.endpoint.type_of_service, 255);
+  for (const char* wrong : {"256", "-1", "104x", "4294967400"}) {
+    expect_refusal({"--tos", wrong, "box"}, {"--tos", wrong});
+  }
+}
+
+TEST(ViewerOptions, NameAnRdmaAddressInFigures) {
+  EXPECT_EQ(parse({"box"}).subscriber.endpoint.rdma_address, "");
+  EXPECT_EQ(parse({"--rdma-address", "10.9.0.1", "box"}).subscriber.endpoint.rdma_address, "10.9.0.1");
+  for (const char* wrong : {"box", "10.9.0.1:5290", "[2001:db8::1]", "10.9"}) {
+    expect_refusal({"--rdma-address", wrong, "box"}, {"--rdma-address", wrong});
+  }
+}
+
 TEST(ViewerOptions, RelaxTheOrderOfPayloadUnlessToldNotTo) {
   EXPECT_TRUE(parse({"box"}).subscriber.endpoint.relaxed_ordering);
   EXPECT_TRUE(parse({"--relaxed-ordering", "box"}).subscriber.endpoint.relaxed_ordering);

@@ -35,7 +35,7 @@ int await_connection(int fd, std::int64_t deadline_ns, const StopWait& stop) {
 }  // namespace
 
 FileDescriptor connect_to(const SocketAddress& address, std::int64_t deadline_ns, int& error_number,
-                          const StopWait& stop) {
+                          const StopWait& stop, std::optional<std::uint8_t> type_of_service) {
   FileDescriptor fd(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.valid()) {
     error_number = errno;
@@ -43,6 +43,7 @@ FileDescriptor connect_to(const SocketAddress& address, std::int64_t deadline_ns
   }
   if (address.family() != AF_UNIX) {
     set_tcp_options(fd.get(), is_this_host(address) ? TcpScope::this_machine : TcpScope::anywhere);
+    set_type_of_service(fd.get(), type_of_service);
   }
   error_number = ::connect(fd.get(), address.get(), address.size_bytes) == 0 ? 0 : errno;
   if (error_number == EINPROGRESS || error_number == EINTR) {
@@ -99,7 +100,8 @@ std::string describe(const std::string& asked, const SocketAddress& address) {
 
 }  // namespace
 
-Dialled dial(const HostPort& to, std::int64_t deadline_ns, DialWay way, const StopWait& stop) {
+Dialled dial(const HostPort& to, std::int64_t deadline_ns, DialWay way, const StopWait& stop,
+             std::optional<std::uint8_t> type_of_service) {
   std::vector<SocketAddress> addresses = resolve(to, stop);
   const std::string asked = format_host_port(to);
   const bool is_here = way == DialWay::any && std::ranges::any_of(addresses, is_this_host);
@@ -117,8 +119,8 @@ Dialled dial(const HostPort& to, std::int64_t deadline_ns, DialWay way, const St
     // A silent address must not use up the time of those after it.
     const std::int64_t now_ns = monotonic_ns();
     const auto left = static_cast<std::int64_t>(addresses.size() - i);
-    FileDescriptor fd =
-        connect_to(addresses[i], now_ns + std::max<std::int64_t>(0, deadline_ns - now_ns) / left, error_number, stop);
+    FileDescriptor fd = connect_to(addresses[i], now_ns + std::max<std::int64_t>(0, deadline_ns - now_ns) / left,
+                                   error_number, stop, type_of_service);
     if (error_number == ECANCELED) {
       throw stopped(asked, stop);
     }

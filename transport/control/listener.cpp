@@ -76,7 +76,7 @@ Plan plan_for(const ListenOptions& options) {
   return plan;
 }
 
-FileDescriptor open_tcp(const SocketAddress& address) {
+FileDescriptor open_tcp(const SocketAddress& address, std::optional<std::uint8_t> type_of_service) {
   FileDescriptor fd(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
   if (!fd.valid()) {
     return fd;
@@ -89,6 +89,7 @@ FileDescriptor open_tcp(const SocketAddress& address) {
     set_option(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, is_any ? 0 : 1);
   }
   set_tcp_options(fd.get(), is_loopback(address) ? TcpScope::this_machine : TcpScope::anywhere);
+  set_type_of_service(fd.get(), type_of_service);
   if (::bind(fd.get(), address.get(), address.size_bytes) != 0 || ::listen(fd.get(), backlog) != 0) {
     const int error_number = errno;
     fd.reset();
@@ -128,12 +129,13 @@ Error cannot_listen(const HostPort& at, const SocketAddress& address, int error_
 /// Binds the TCP sockets of a plan to one port.
 std::vector<std::pair<FileDescriptor, SocketAddress>> open_all(const HostPort& at,
                                                                std::span<const SocketAddress> wanted,
-                                                               bool first_that_works) {
+                                                               bool first_that_works,
+                                                               std::optional<std::uint8_t> type_of_service) {
   std::vector<std::pair<FileDescriptor, SocketAddress>> open;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     SocketAddress address = wanted[i];
     set_port(address, at.port);
-    FileDescriptor fd = open_tcp(address);
+    FileDescriptor fd = open_tcp(address, type_of_service);
     if (fd.valid()) {
       open.emplace_back(std::move(fd), address);
       if (first_that_works) {
@@ -176,7 +178,7 @@ Listener::~Listener() {
   }
 }
 
-Listener::Listener(const ListenOptions& options) {
+Listener::Listener(const ListenOptions& options) : type_of_service_(options.type_of_service) {
   const Plan plan = plan_for(options);
   beyond_loopback_ = plan.beyond_loopback;
   if (beyond_loopback_ && !options.has_key && !options.insecure) {
@@ -230,7 +232,7 @@ void Listener::bind(const HostPort& at, std::span<const SocketAddress> addresses
     }
     throw Error::from_errno("listen on the Unix socket of port " + std::to_string(at.port), errno);
   }
-  auto tcp = open_all(at, addresses, first_that_works);
+  auto tcp = open_all(at, addresses, first_that_works, type_of_service_);
   sockets_.push_back({.fd = std::move(unix_socket), .is_unix = true});
   for (auto& [fd, address] : tcp) {
     sockets_.push_back({.fd = std::move(fd)});

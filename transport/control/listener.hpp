@@ -17,9 +17,11 @@ namespace framewire {
 
 struct ListenOptions {
   HostPort at;  // host empty: loopback without a key, all addresses with one; "*": all addresses; port 0: any free port
-  std::uint16_t last_port = 0;  // above at.port: the first of at.port to this one that is free
-  bool has_key = false;         // a key is there, so that strangers can be told apart
-  bool insecure = false;        // --insecure
+  std::uint16_t last_port = 0;                    // above at.port: the first of at.port to this one that is free
+  bool has_key = false;                           // a key is there, so that strangers can be told apart
+  bool insecure = false;                          // --insecure
+  std::optional<std::uint8_t> type_of_service{};  // of what it takes in; see set_type_of_service()
+  std::string rdma_address{};  // where RDMA connections are taken, for who takes them; empty: where TCP ones are
 };
 
 /// A new connection; nothing is known yet but where it comes from.
@@ -71,6 +73,7 @@ class Listener {
                    bool first_that_works);
   std::optional<Accepted> accept_from(const Socket& socket) noexcept;
 
+  const std::optional<std::uint8_t> type_of_service_;
   std::vector<Socket> sockets_;
   std::vector<SocketAddress> addresses_;
   std::size_t next_ = 0;  // so that no socket starves another

@@ -1,6 +1,9 @@
 // What the TCP connections of sessions are given.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+
 namespace framewire {
 
 enum class TcpScope {
@@ -15,5 +18,10 @@ enum class TcpScope {
 /// For a socket before connect() or listen(); what is accepted has what its listener has. Of a connection that stands
 /// the kernel takes BBR away, but not the timers. Any thread.
 void set_tcp_options(int socket, TcpScope scope) noexcept;
+
+/// What every packet of an IP socket says of how networks should treat it (the eight bits of RFC 2474's field, of which
+/// TCP keeps the lowest two for itself); nothing happens to another socket, or where the system's own will do. For a
+/// socket before connect() or listen(); what is accepted has what its listener has. Any thread. Throws Error (failed).
+void set_type_of_service(int socket, std::optional<std::uint8_t> type_of_service);
 
 }  // namespace framewire

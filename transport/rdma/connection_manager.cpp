@@ -120,10 +120,11 @@ bool RdmaRequest::reject(const std::string& reason) noexcept {
   return false;
 }
 
-RdmaConnectionManager::RdmaConnectionManager(std::string peer, int lifeline, std::int64_t peer_timeout_ns)
+RdmaConnectionManager::RdmaConnectionManager(std::string peer, const RdmaOptions& options)
     : peer_(std::move(peer)),
-      lifeline_(lifeline),
-      peer_timeout_ns_(peer_timeout_ns),
+      lifeline_(options.lifeline),
+      peer_timeout_ns_(options.peer_timeout_ns),
+      type_of_service_(options.type_of_service),
       events_(own(rdma_create_event_channel(), "open /dev/infiniband/rdma_cm")) {
   set_non_blocking(events_->fd, true);
 }
@@ -166,6 +167,7 @@ std::string RdmaConnectionManager::why_silent() const {
 
 void RdmaConnectionManager::resolve(const sockaddr& to, std::int64_t deadline_ns) {
   id_ = own(make_id(events_.get()).release(), "make an RDMA connection");
+  set_type_of_service();  // before the route, of which it is a part
   // The library takes a pointer to what it does not change.
   if (rdma_resolve_addr(id_.get(), nullptr, const_cast<sockaddr*>(&to), milliseconds_until(deadline_ns)) != 0) {
     throw Error::lost_peer("no RDMA device here reaches " + peer_ + ": " + errno_text(errno));
@@ -187,6 +189,7 @@ Verbs<rdma_cm_event> RdmaConnectionManager::connect(const RdmaPrivateData& hello
 void RdmaConnectionManager::take(RdmaRequest& request) {
   check_call(rdma_migrate_id(request.id_.get(), events_.get()), "take an RDMA connection");
   id_ = std::move(request.id_);
+  set_type_of_service();
 }
 
 void RdmaConnectionManager::accept(const RdmaPrivateData& answer) {
@@ -208,6 +211,14 @@ void RdmaConnectionManager::reject(const std::string& reason) noexcept {
 void RdmaConnectionManager::set_ack_timeout() noexcept {
   std::uint8_t exponent = ack_timeout_exponent(peer_timeout_ns_);
   rdma_set_option(id_.get(), RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &exponent, sizeof exponent);
+}
+
+void RdmaConnectionManager::set_type_of_service() {
+  if (type_of_service_) {
+    std::uint8_t value = *type_of_service_;
+    check_call(rdma_set_option(id_.get(), RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &value, sizeof value),
+               "give an RDMA connection the type of service " + std::to_string(value));
+  }
 }
 
 // ---- While it lasts ----

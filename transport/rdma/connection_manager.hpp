@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "transport/rdma/options.hpp"
 #include "transport/rdma/verbs.hpp"
 
 namespace framewire {
@@ -51,8 +52,8 @@ class RdmaRequest {
 /// failed.
 class RdmaConnectionManager {
  public:
-  /// `peer` stands in sentences. `lifeline` and `peer_timeout_ns`: RdmaOptions.
-  RdmaConnectionManager(std::string peer, int lifeline, std::int64_t peer_timeout_ns);
+  /// `peer` stands in sentences.
+  RdmaConnectionManager(std::string peer, const RdmaOptions& options);
   ~RdmaConnectionManager();
   RdmaConnectionManager(const RdmaConnectionManager&) = delete;
   RdmaConnectionManager& operator=(const RdmaConnectionManager&) = delete;
@@ -79,10 +80,12 @@ class RdmaConnectionManager {
   [[nodiscard]] std::string why_silent() const;
   Verbs<rdma_cm_event> await(rdma_cm_event_type wanted, std::int64_t deadline_ns);
   void set_ack_timeout() noexcept;
+  void set_type_of_service();
 
   const std::string peer_;
   const int lifeline_;
   const std::int64_t peer_timeout_ns_;
+  const std::optional<std::uint8_t> type_of_service_;
   Verbs<rdma_event_channel> events_;
   Verbs<rdma_cm_id> id_;
   std::atomic<bool> is_disconnected_ = false;

@@ -52,12 +52,35 @@ RdmaListener::RdmaListener(std::span<const sockaddr_storage> addresses, std::uin
   if (ids_.empty()) {
     throw Error::from_errno("listen for RDMA connections", error_number);
   }
+  for (const auto& id : ids_) {
+    const sockaddr* const address = rdma_get_local_addr(id.get());
+    std::memcpy(&places_.emplace_back(), address,
+                address->sa_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in));
+  }
   thread_ = std::thread([this] { listen_loop(); });
 }
 
 RdmaListener::~RdmaListener() {
   raise_event(stop_event_.get());
   thread_.join();
+}
+
+std::vector<std::string> RdmaListener::addresses() const {
+  std::vector<std::string> texts;
+  for (const sockaddr_storage& place : places_) {
+    const auto* const address = reinterpret_cast<const sockaddr*>(&place);
+    const std::string text = text_of(address);
+    if (text != "::" && text != "0.0.0.0") {
+      texts.push_back(text);
+      continue;
+    }
+    for (const sockaddr_storage& one : rdma_addresses()) {
+      if (place.ss_family == AF_INET6 || one.ss_family == AF_INET) {  // the wildcard of IPv6 takes IPv4 in as well
+        texts.push_back(text_of(reinterpret_cast<const sockaddr*>(&one)));
+      }
+    }
+  }
+  return texts;
 }
 
 /// 0, or the reason of the last address at which it cannot; that the port is taken there counts more than others.

@@ -33,6 +33,8 @@ class RdmaListener {
 
   /// 0 when the last of its devices has been removed. Any thread.
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+  /// Those that connections can be made to: where it listens at all of them, what the devices have now. Any thread.
+  [[nodiscard]] std::vector<std::string> addresses() const;
 
  private:
   int listen_at_all(std::span<const sockaddr_storage> addresses);
@@ -45,7 +47,8 @@ class RdmaListener {
 
   OnRequest on_request_;
   std::shared_ptr<rdma_event_channel> events_;
-  std::vector<Verbs<rdma_cm_id>> ids_;
+  std::vector<Verbs<rdma_cm_id>> ids_;    // the listener's thread's, once that runs
+  std::vector<sockaddr_storage> places_;  // of them all, as they began
   std::atomic<std::uint16_t> port_;
   FileDescriptor stop_event_;
   std::thread thread_;

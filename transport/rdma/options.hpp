@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/log.hpp"
@@ -24,6 +25,8 @@ struct RdmaOptions {
   std::uint64_t staging_bytes_per_request = 0;
   // A socket whose end, at either side, also ends the connecting: the session's control channel. It outlives that.
   int lifeline = -1;
+  // Of every packet that is sent; nothing: the system's.
+  std::optional<std::uint8_t> type_of_service{};
   // Receives without memory, for immediates: all are posted at once. Without them the owner posts its own, before the
   // peer may send.
   bool receives_immediates = true;

@@ -46,6 +46,7 @@ RdmaOptions rdma_options(const LinkTerms& terms, const DataConnection& connectio
           .peer_timeout_ns = terms.rdma_timeout_ns,
           .staging_bytes_per_request = domains != nullptr && !terms.pulls ? cell_stride_bytes : 0,
           .lifeline = terms.lifeline,
+          .type_of_service = terms.type_of_service,
           .receives_immediates = !terms.pulls,
           .completion_vector = completion_vector_of(terms, connection),
           .say =
@@ -98,6 +99,8 @@ LinkTerms terms_of(const EndpointOptions& endpoint) noexcept {
   return {.peer_timeout_ns = endpoint.peer_timeout_ns,
           .rdma_timeout_ns = endpoint.rdma_timeout_ns,
           .relaxed_ordering = endpoint.relaxed_ordering,
+          .type_of_service = endpoint.type_of_service,
+          .rdma_address = endpoint.rdma_address,
           .sender_domains = nullptr,
           .pulls = endpoint.pull_interval_ns > 0,
           .pull_interval_ns = endpoint.pull_interval_ns,
@@ -105,15 +108,16 @@ LinkTerms terms_of(const EndpointOptions& endpoint) noexcept {
 }
 
 DataPath dial_data(const HostPort& to, std::uint16_t rdma_port, const Token& token, const DataConnection& connection,
-                   const LinkTerms& terms) {
+                   const LinkTerms& terms, const std::vector<std::string>& rdma_addresses) {
   if (connection.link == LinkKind::rdma) {
     return dial_rdma({.host = to.host, .port = rdma_port}, token, connection, rdma_options(terms, connection),
-                     monotonic_ns() + rdma_connection_timeout_ns);
+                     monotonic_ns() + rdma_connection_timeout_ns, {.told = rdma_addresses, .only = terms.rdma_address});
   }
   const std::int64_t deadline_ns = monotonic_ns() + data_connection_timeout_ns;
   Dialled dialled =
       dial(to, deadline_ns, connection.link == LinkKind::local ? DialWay::any : DialWay::tcp,
-           {.fd = terms.lifeline, .events = POLLRDHUP, .why = "the session ended before its data connection stood"});
+           {.fd = terms.lifeline, .events = POLLRDHUP, .why = "the session ended before its data connection stood"},
+           terms.type_of_service);
   if (connection.link == LinkKind::local && !dialled.is_unix) {
     throw Error::lost_peer("the peer's Unix socket is gone");
   }

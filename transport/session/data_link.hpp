@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "base/log.hpp"
 #include "transport/byte_wire.hpp"
@@ -27,6 +29,8 @@ struct LinkTerms {
   std::int64_t peer_timeout_ns = 0;  // of the control channel and of tcp
   std::int64_t rdma_timeout_ns = 0;
   bool relaxed_ordering = true;  // a viewer's rings
+  std::optional<std::uint8_t> type_of_service{};
+  std::string rdma_address{};  // the listener's that is dialled, and no other one; empty: not said
   // A sender's, which outlive its links: those for viewers that pull, or for all others. A viewer's link has a domain
   // of its own.
   SenderDomains* sender_domains = nullptr;
@@ -49,9 +53,9 @@ inline constexpr std::int64_t data_connection_timeout_ns = 10'000'000'000;
 ///
 /// Connects to the same port again, by the Unix socket for `local`, by TCP for `tcp`, by RDMA to `rdma_port` for
 /// `rdma`, and proves the session. `to` is what reached() says of the control connection: a name may lead elsewhere the
-/// next time. Throws Error.
+/// next time. `rdma_addresses`: what the peer has told of itself, unchecked. Throws Error.
 DataPath dial_data(const HostPort& to, std::uint16_t rdma_port, const Token& token, const DataConnection& connection,
-                   const LinkTerms& terms);
+                   const LinkTerms& terms, const std::vector<std::string>& rdma_addresses = {});
 
 /// Takes what the door let in for `connection`, by the token that was issued for it. Throws Error.
 DataPath accept_data(Arrival arrival, const Token& token, const DataConnection& connection, const LinkTerms& terms);

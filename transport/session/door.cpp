@@ -33,7 +33,7 @@ Door::Door(const ListenOptions& listen, RdmaListening rdma, AuthenticateOptions 
       on_session_(std::move(on_session)),
       log_(log),
       stop_event_(make_event()) {
-  listen_for_rdma(rdma);
+  listen_for_rdma(rdma, listen.rdma_address);
   thread_ = std::thread([this] { accept_loop(); });
 }
 
@@ -272,7 +272,7 @@ void Door::keep(const DataConnection& connection, Arrival arrival) {
 
 // ---- RDMA ----
 
-void Door::listen_for_rdma(RdmaListening rdma) {
+void Door::listen_for_rdma(RdmaListening rdma, const std::string& rdma_address) {
   const bool is_required = rdma == RdmaListening::required;
   if (rdma == RdmaListening::never) {
     why_no_rdma_ = "not allowed by its --transport";
@@ -282,7 +282,7 @@ void Door::listen_for_rdma(RdmaListening rdma) {
     why_no_rdma_ = "it listens on loopback only";
     return;
   }
-  std::vector<sockaddr_storage> addresses = rdma_addresses();
+  std::vector<sockaddr_storage> addresses = framewire::rdma_addresses();
   if (addresses.empty()) {
     if (is_required) {
       throw no_rdma_device();
@@ -290,7 +290,9 @@ void Door::listen_for_rdma(RdmaListening rdma) {
     why_no_rdma_ = "it has no RDMA device";
     return;
   }
-  if (listener_.is_beyond_loopback()) {
+  if (!rdma_address.empty()) {
+    addresses = {named_rdma_address(rdma_address, listener_.port()).storage};
+  } else if (listener_.is_beyond_loopback()) {
     addresses.clear();
     std::ranges::transform(listener_.addresses(), std::back_inserter(addresses), &SocketAddress::storage);
   }
@@ -310,7 +312,15 @@ void Door::listen_for_rdma(RdmaListening rdma) {
 
 std::string Door::why_no_rdma() const {
   // A device can go at any time; who listens at all addresses is not even told.
-  return rdma_ && (rdma_->port() == 0 || rdma_addresses().empty()) ? "its RDMA device is gone" : why_no_rdma_;
+  return rdma_ && (rdma_->port() == 0 || framewire::rdma_addresses().empty()) ? "its RDMA device is gone"
+                                                                              : why_no_rdma_;
+}
+
+std::vector<std::string> Door::rdma_addresses() const {
+  std::vector<std::string> addresses = rdma_ ? rdma_->addresses() : std::vector<std::string>();
+  std::erase_if(addresses, [](const std::string& one) { return !rdma_address_from_text(one, 0); });
+  addresses.resize(std::min(addresses.size(), most_rdma_addresses));
+  return addresses;
 }
 
 /// Dropped, the request is rejected: nothing was made for it.

@@ -11,6 +11,7 @@
 #include <string>
 #include <thread>
 #include <variant>
+#include <vector>
 
 #include "base/log.hpp"
 #include "transport/control/authenticate.hpp"
@@ -62,6 +63,8 @@ class Door {
   /// Where RDMA connections are taken; 0: nowhere, and why_no_rdma() says why.
   [[nodiscard]] std::uint16_t rdma_port() const noexcept { return rdma_ ? rdma_->port() : std::uint16_t{0}; }
   [[nodiscard]] std::string why_no_rdma() const;
+  /// At which addresses, for a peer that has reached another one; most_rdma_addresses at most.
+  [[nodiscard]] std::vector<std::string> rdma_addresses() const;
   [[nodiscard]] std::string describe() const { return listener_.describe(); }
 
  private:
@@ -93,7 +96,7 @@ class Door {
   void make_known(Visitor& visitor) noexcept;
   bool was_sent_away(const Visitor& visitor) noexcept;
   void take_data(Accepted accepted, std::int64_t deadline_ns);
-  void listen_for_rdma(RdmaListening rdma);
+  void listen_for_rdma(RdmaListening rdma, const std::string& rdma_address);
   void take_request(RdmaRequest request, std::span<const std::byte> hello, const std::string& from);
   void keep(const DataConnection& connection, Arrival arrival);
   void warn(const std::string& text);

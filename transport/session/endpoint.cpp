@@ -59,7 +59,9 @@ ListenOptions listening_of(const EndpointOptions& endpoint, const AuthenticateOp
   return {.at = endpoint.listen.value_or(HostPort{}),
           .last_port = endpoint.last_port,
           .has_key = authentication.key.has_value(),
-          .insecure = endpoint.insecure};
+          .insecure = endpoint.insecure,
+          .type_of_service = endpoint.type_of_service,
+          .rdma_address = endpoint.rdma_address};
 }
 
 }  // namespace framewire

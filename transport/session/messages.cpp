@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "transport/control/json_fields.hpp"
+#include "transport/session/rdma_targets.hpp"
 
 namespace framewire {
 
@@ -96,6 +97,22 @@ std::uint16_t optional_port_field(const json& message) {
   return message.contains("rdma_port") ? number_field<std::uint16_t>(message, "rdma_port") : std::uint16_t{0};
 }
 
+/// Addresses in figures: whoever dials looks at what they are (rdma_address_from_text()).
+std::vector<std::string> optional_addresses_field(const json& message) {
+  constexpr std::size_t longest_address = 45;  // INET6_ADDRSTRLEN, without its zero
+  std::vector<std::string> addresses;
+  if (!message.contains("rdma_addresses")) {
+    return addresses;
+  }
+  for (const json& one : array_field(message, "rdma_addresses", most_rdma_addresses)) {
+    if (!one.is_string() || one.get_ref<const std::string&>().size() > longest_address) {
+      throw wrong_field(message, "rdma_addresses");
+    }
+    addresses.push_back(one.get<std::string>());
+  }
+  return addresses;
+}
+
 bool optional_flag_field(const json& message, const std::string& field) {
   const auto flag = find_flag(message, field);
   if (!flag && message.contains(field)) {
@@ -150,12 +167,16 @@ PoolAccess read_pool_access(const json& message) {
 }
 
 /// Where the other side is to dial, and with what; nothing when it is this one that dials.
-void add_data_address(json& message, const std::string& token, std::uint16_t rdma_port) {
+void add_data_address(json& message, const std::string& token, std::uint16_t rdma_port,
+                      const std::vector<std::string>& rdma_addresses) {
   if (!token.empty()) {
     message["token"] = token;
   }
   if (rdma_port != 0) {
     message["rdma_port"] = rdma_port;
+  }
+  if (!rdma_addresses.empty()) {
+    message["rdma_addresses"] = rdma_addresses;
   }
 }
 
@@ -317,7 +338,7 @@ json to_json(const ChooseMessage& message) {
            {"stream", message.stream},
            {"link", std::string(name_on_wire(message.link))},
            {"delivery", std::string(name(message.delivery))}};
-  add_data_address(out, message.token, message.rdma_port);
+  add_data_address(out, message.token, message.rdma_port, message.rdma_addresses);
   if (message.pulls) {
     out["pulls"] = true;
   }
@@ -339,19 +360,20 @@ ChooseMessage read_choose(const json& message) {
           optional_port_field(message),
           optional_flag_field(message, "pulls"),
           optional_flag_field(message, "encrypt"),
+          optional_addresses_field(message),
           optional_text_field(message, "why")};
 }
 
 json to_json(const ConnectMessage& message) {
   json out{{"type", "connect"}};
-  add_data_address(out, message.token, message.rdma_port);
+  add_data_address(out, message.token, message.rdma_port, message.rdma_addresses);
   return out;
 }
 
 ConnectMessage read_connect(const json& message) {
   throw_if_no_link(message);
   expect_type(message, "connect");
-  return {optional_text_field(message, "token"), optional_port_field(message)};
+  return {optional_text_field(message, "token"), optional_port_field(message), optional_addresses_field(message)};
 }
 
 json no_link(const std::string& sentence) {

@@ -62,7 +62,8 @@ struct ChooseMessage {
   std::uint16_t rdma_port = 0;
   bool pulls = false;    // the frames shall not come, but stand open for being read
   bool encrypt = false;  // the data connection goes inside TLS, because one of both ends asks for it
-  std::string why{};     // why it does not take the link that it chose before, where that stood already
+  std::vector<std::string> rdma_addresses{};  // as with rdma_port, in figures: for a dialler that has reached another
+  std::string why{};  // why it does not take the link that it chose before, where that stood already
 };
 nlohmann::json to_json(const ChooseMessage& message);
 ChooseMessage read_choose(const nlohmann::json& message);
@@ -71,6 +72,7 @@ ChooseMessage read_choose(const nlohmann::json& message);
 struct ConnectMessage {
   std::string token;
   std::uint16_t rdma_port = 0;
+  std::vector<std::string> rdma_addresses{};  // as in ChooseMessage
 };
 nlohmann::json to_json(const ConnectMessage& message);
 ConnectMessage read_connect(const nlohmann::json& message);

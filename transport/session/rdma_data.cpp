@@ -13,10 +13,13 @@ namespace framewire {
 
 namespace {
 
-std::vector<SocketAddress> addresses_to_dial(const HostPort& to) {
+std::vector<SocketAddress> addresses_to_dial(const HostPort& to, const RdmaTargets& targets) {
+  if (!targets.only.empty()) {
+    return {named_rdma_address(targets.only, to.port)};
+  }
   std::vector<SocketAddress> addresses = resolve(to);
   if (!std::ranges::all_of(addresses, is_loopback)) {
-    return addresses;
+    return rdma_addresses_to_dial(addresses, targets.told, to.port);
   }
   addresses.clear();  // no RDMA device has a loopback address, but what it has leads here as well
   for (const sockaddr_storage& storage : rdma_addresses()) {
@@ -42,7 +45,8 @@ bool has_rdma_device() {
 }
 
 std::unique_ptr<RdmaConnection> dial_rdma(const HostPort& to, const Token& token, const DataConnection& connection,
-                                          const RdmaOptions& options, std::int64_t deadline_ns) {
+                                          const RdmaOptions& options, std::int64_t deadline_ns,
+                                          const RdmaTargets& targets) {
   const RdmaPrivateData hello =
       encode_rdma_hello({.connection = connection, .proof = make_proof(token, connection, DataRole::dialler)});
   const auto check_answer = [&](std::span<const std::byte> bytes) {
@@ -53,7 +57,7 @@ std::unique_ptr<RdmaConnection> dial_rdma(const HostPort& to, const Token& token
     }
   };
   std::optional<Error> last;
-  const std::vector<SocketAddress> addresses = addresses_to_dial(to);
+  const std::vector<SocketAddress> addresses = addresses_to_dial(to, targets);
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     // Each gets its share of the time that is left: one that says nothing must not keep the others from being tried.
     const std::int64_t now_ns = monotonic_ns();

@@ -151,7 +151,11 @@ std::unique_ptr<nlohmann::json> SenderNegotiation::connect(AgreedDelivery& agree
     return dial_peer(agreed, connection);
   }
   const Token token = way_.door->issue(connection);
-  viewer_.channel->send(to_json(ConnectMessage{.token = token.hex(), .rdma_port = way_.door->rdma_port()}));
+  ConnectMessage go{.token = token.hex(), .rdma_port = way_.door->rdma_port()};
+  if (agreed.choice.link == LinkKind::rdma) {
+    go.rdma_addresses = way_.door->rdma_addresses();
+  }
+  viewer_.channel->send(to_json(go));
   return await_peer(agreed, connection, token);
 }
 
@@ -186,7 +190,7 @@ std::unique_ptr<nlohmann::json> SenderNegotiation::dial_peer(AgreedDelivery& agr
   const ChooseMessage& choice = agreed.choice;
   try {
     agreed.feed = make_feed(agreed, dial_data(*way_.dial, choice.rdma_port, Token::from_hex(choice.token), connection,
-                                              terms_for(choice)));
+                                              terms_for(choice), choice.rdma_addresses));
     return nullptr;
   } catch (const Error& error) {
     if (connection.link != LinkKind::rdma) {

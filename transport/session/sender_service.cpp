@@ -276,7 +276,8 @@ bool SenderService::go_on_after(const Error& error) {
 
 void SenderService::dial_once() {
   constexpr std::int64_t patience_ns = 3 * ns_per_s;  // and then again
-  Dialled dialled = dial(dial_to_, monotonic_ns() + patience_ns, DialWay::any, {.fd = stop_event_.get()});
+  Dialled dialled = dial(dial_to_, monotonic_ns() + patience_ns, DialWay::any, {.fd = stop_event_.get()},
+                         context_.terms.type_of_service);
   {
     const std::scoped_lock lock(mutex_);
     handshake_fd_.reset(::fcntl(dialled.fd.get(), F_DUPFD_CLOEXEC, 0));

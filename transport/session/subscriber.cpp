@@ -274,7 +274,8 @@ std::shared_ptr<ViewerSession> Subscriber::Implementation::connect() {
   }
   const HostPort& to = *options_.endpoint.dial;
   connecting_since_ns_ = monotonic_ns();
-  Dialled dialled = dial(to, connecting_since_ns_ + dial_patience_ns, DialWay::any, {.fd = stop_event_.get()});
+  Dialled dialled = dial(to, connecting_since_ns_ + dial_patience_ns, DialWay::any, {.fd = stop_event_.get()},
+                         wishes_.terms.type_of_service);
   if (!hold_handshake(dialled.fd.get())) {
     return nullptr;
   }

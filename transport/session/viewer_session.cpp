@@ -220,12 +220,15 @@ void ViewerSession::open_link(const OfferMessage& offer, ChooseMessage choice, D
     token = way.door->issue(connection);
     choice.token = token->hex();
     choice.rdma_port = way.door->rdma_port();
+    if (choice.link == LinkKind::rdma) {
+      choice.rdma_addresses = way.door->rdma_addresses();
+    }
   }
   channel.send(to_json(choice));
   const ConnectMessage go = read_connect(await_connect());
-  DataPath path = way.door != nullptr
-                      ? await_sender(way, connection, *token, terms)
-                      : dial_data(*way.dial, go.rdma_port, Token::from_hex(go.token), connection, terms);
+  DataPath path = way.door != nullptr ? await_sender(way, connection, *token, terms)
+                                      : dial_data(*way.dial, go.rdma_port, Token::from_hex(go.token), connection, terms,
+                                                  go.rdma_addresses);
   link_ = make_receiver_link(choice.link, std::move(path), terms);
   link_->set_stop_check(std::move(terms.stop_check));
 }
