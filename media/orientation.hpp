@@ -30,8 +30,8 @@ std::optional<Orientation> orientation_of(const std::int32_t* matrix) noexcept;
 /// and where chroma is halved in one direction alone (yuv422p) turning would halve it in the other.
 bool can_turn(PixelFormat format, const Orientation& orientation) noexcept;
 
-/// Where chroma samples lie once the picture is turned. `unspecified` where no name fits: mirrored samples that lay at a
-/// left edge lie at a right one.
+/// Where chroma samples lie once the picture is turned. `unspecified` where no name fits: mirrored samples that lay at
+/// a left edge lie at a right one.
 ChromaLocation turned(ChromaLocation location, const Orientation& orientation) noexcept;
 
 /// Copies `picture` to `to`, turned, as `layout` has it: packed, of the turned size.

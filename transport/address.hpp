@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "transport/stop_wait.hpp"
 #include "transport/endpoint_options.hpp"
+#include "transport/stop_wait.hpp"
 
 namespace framewire {
 

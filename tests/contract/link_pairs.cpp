@@ -148,7 +148,8 @@ std::pair<std::unique_ptr<TlsWire>, std::unique_ptr<TlsWire>> tls_wire_pair(File
   auto dialling = std::async(std::launch::async, [&] {
     return std::make_unique<TlsWire>(std::move(dialler), TlsRole::dialler, key, deadline_ns, -1, records_per_key);
   });
-  auto listening = std::make_unique<TlsWire>(std::move(listener), TlsRole::listener, key, deadline_ns, -1, records_per_key);
+  auto listening =
+      std::make_unique<TlsWire>(std::move(listener), TlsRole::listener, key, deadline_ns, -1, records_per_key);
   return {dialling.get(), std::move(listening)};
 }
 

@@ -7,9 +7,9 @@
 #include <string>
 
 #include "base/file_descriptor.hpp"
-#include "transport/tls/tls_wire.hpp"
 #include "transport/link.hpp"
 #include "transport/rdma/connection.hpp"
+#include "transport/tls/tls_wire.hpp"
 
 namespace framewire::test {
 

@@ -42,7 +42,7 @@ TESTS_OF = {
     "contract": ["transport/session", "transport/fake"],
     "data_path": ["transport/session", "transport/rdma", "transport/fake"],
     "sim": ["transport/session", "transport/fake"],
-    "transport": ["transport/session", "transport/fake", "transport/control"],
+    "transport": ["transport/session", "transport/fake", "transport/control", "transport/tls"],
     "pixels": ["gl", "sender/sources/gl"],
     "sender": ["sender", "sender/sources/gl", "sender/sources/media"],
     "rdma_lab": ["transport/rdma", "transport/session", "transport/fake"],

@@ -1,6 +1,6 @@
 // A data connection inside TLS, by itself: what comes through, what does not, and who waits for whom.
-#include "transport/control/token.hpp"
 #include "transport/tls/tls_wire.hpp"
+#include "transport/control/token.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -195,7 +195,8 @@ class TlsWireHandshake : public testing::Test {
                                     int lifeline = -1) {
     try {
       const TlsRole tls_role = role == DataRole::dialler ? TlsRole::dialler : TlsRole::listener;
-      const TlsWire wire(std::move(socket), tls_role, make_data_key(told.token, told.connection), deadline_ns, lifeline);
+      const TlsWire wire(std::move(socket), tls_role, make_data_key(told.token, told.connection), deadline_ns,
+                         lifeline);
       return std::nullopt;
     } catch (const Error& error) {
       return error;

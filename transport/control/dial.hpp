@@ -33,7 +33,8 @@ FileDescriptor connect_to(const SocketAddress& address, std::int64_t deadline_ns
 /// lost_peer (refused by the machine, no answer until the deadline, no route, `stop`), failed (unknown host), refused
 /// (the Unix socket belongs to another user). The deadline is for connecting; the look-up of a name before it takes its
 /// time, and `stop` ends both.
-Dialled dial(const HostPort& to, std::int64_t deadline_ns, DialWay way = DialWay::any, const StopWait& stop = {}, std::optional<std::uint8_t> type_of_service = {});
+Dialled dial(const HostPort& to, std::int64_t deadline_ns, DialWay way = DialWay::any, const StopWait& stop = {},
+             std::optional<std::uint8_t> type_of_service = {});
 
 /// Where to dial what else belongs to that connection: the numeric address that was reached by TCP, because of several
 /// machines behind one name only this one knows the session; `asked` itself for the Unix socket. Throws Error.

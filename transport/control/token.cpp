@@ -1,6 +1,5 @@
 #include "transport/control/token.hpp"
 
-
 #include <algorithm>
 #include <vector>
 

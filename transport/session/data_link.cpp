@@ -8,7 +8,6 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/wait.hpp"
-#include "transport/tls/tls_wire.hpp"
 #include "transport/local/local_receiver.hpp"
 #include "transport/local/local_sender.hpp"
 #include "transport/rdma/cell.hpp"
@@ -19,6 +18,7 @@
 #include "transport/tcp/plain_wire.hpp"
 #include "transport/tcp/tcp_receiver.hpp"
 #include "transport/tcp/tcp_sender.hpp"
+#include "transport/tls/tls_wire.hpp"
 
 namespace framewire {
 

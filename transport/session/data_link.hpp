@@ -38,8 +38,8 @@ struct LinkTerms {
   bool pulls = false;  // the viewer reads the frames from the sender's pool
   std::int64_t pull_interval_ns = 0;  // and so often
   bool encrypts = false;              // the data connection goes inside TLS; of tcp alone
-  StopCheck stop_check{};  // a viewer's: whether its ring is still wanted; on the subscriber's thread
-  Log* log = nullptr;      // for what a device says; outlives the links
+  StopCheck stop_check{};             // a viewer's: whether its ring is still wanted; on the subscriber's thread
+  Log* log = nullptr;                 // for what a device says; outlives the links
 };
 LinkTerms terms_of(const EndpointOptions& endpoint) noexcept;
 

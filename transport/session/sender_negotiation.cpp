@@ -125,8 +125,7 @@ void SenderNegotiation::check_encryption(const ChooseMessage& choice) {
            "the sender asks for encrypted data (--encrypt), and the viewer does not know what that is; bring both to "
            "the same release");
   }
-  if (const std::string why_not = why_not_encrypted(choice.link, viewer_.control);
-      choice.encrypt && !why_not.empty()) {
+  if (const std::string why_not = why_not_encrypted(choice.link, viewer_.control); choice.encrypt && !why_not.empty()) {
     refuse(channel, why_not);
   }
 }
@@ -206,8 +205,8 @@ std::unique_ptr<Feed> SenderNegotiation::make_feed(const AgreedDelivery& agreed,
   if (choice.pulls) {
     return make_pull_feed(*agreed.stream, std::move(path), terms_for(choice), wake_event_);
   }
-  return make_push_feed(*agreed.stream, make_sender_link(choice.link, std::move(path), context_.terms),
-                        choice.delivery, wake_event_);
+  return make_push_feed(*agreed.stream, make_sender_link(choice.link, std::move(path), context_.terms), choice.delivery,
+                        wake_event_);
 }
 
 Stream& SenderNegotiation::stream_by_number(std::uint32_t number) const {

@@ -40,9 +40,9 @@ struct AgreedDelivery {
   std::unique_ptr<nlohmann::json> early;  // a message that came before its link; mostly none
 };
 
-/// Offers streams and links, hears what the viewer chooses, and makes that link. A link that cannot be made, or is of no
-/// use, is followed by another choice, each of the offered ones once. Belongs to the session's thread; the context, the
-/// channel and what `way` names outlive it.
+/// Offers streams and links, hears what the viewer chooses, and makes that link. A link that cannot be made, or is of
+/// no use, is followed by another choice, each of the offered ones once. Belongs to the session's thread; the context,
+/// the channel and what `way` names outlive it.
 class SenderNegotiation {
  public:
   /// Feeds raise `wake_event`, which outlives them, when the session has something to do.

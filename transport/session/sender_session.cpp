@@ -183,7 +183,7 @@ void SenderSession::handle(const nlohmann::json& message) {
       throw Error::lost_peer("the " + report_.taker + " could not use the link after all");
     }
     negotiation_.say_that_link_fails(*stream_, report_.transport,
-                        "the " + report_.taker + " says: " + printable(read_choose(message).why, 1000));
+                                     "the " + report_.taker + " says: " + printable(read_choose(message).why, 1000));
     change_link(std::make_unique<nlohmann::json>(message));
   }
   // Other types are of a newer viewer.

@@ -80,10 +80,8 @@ class TlsWire::State::Turn {
 
 void TlsWire::State::shake_hands(TlsRole role, const Key& key, std::int64_t deadline_ns, int lifeline) {
   SocketBio socket_bio;
-  const TlsEnd end{.socket = socket.get(),
-                   .role = role,
-                   .peer = "the other end of the data connection",
-                   .lifeline = lifeline};
+  const TlsEnd end{
+      .socket = socket.get(), .role = role, .peer = "the other end of the data connection", .lifeline = lifeline};
   try {
     ssl = shake_tls_hands(end, psk_of_data(key), socket_bio, deadline_ns);
   } catch (const Error& error) {
