@@ -40,7 +40,9 @@ class AvInput::Implementation {
   bool rewind();
   bool reopen();
   [[nodiscard]] std::uint32_t place_count() const noexcept;
-  [[nodiscard]] std::string describe() const;
+  [[nodiscard]] std::string describe() const {
+    return std::string(avcodec_get_name(decoder_->codec_id)) + ", " + framewire::describe(format_);
+  }
 
   AvInputOptions options_;
   Log* log_;
@@ -437,10 +439,6 @@ bool AvInput::Implementation::seek_to_first() {
   read_problem_.clear();
   first_is_ready_ = decode_next() == AvRead::frame && frame_->best_effort_timestamp == first;
   return first_is_ready_;
-}
-
-std::string AvInput::Implementation::describe() const {
-  return std::string(avcodec_get_name(decoder_->codec_id)) + ", " + framewire::describe(format_);
 }
 
 AvInput::AvInput(AvInputOptions options, Log& log)

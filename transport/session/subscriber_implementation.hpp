@@ -1,0 +1,107 @@
+// What a Subscriber holds. Its two threads stand in a file each: subscriber.cpp is the program's, subscriber_thread.cpp
+// "fw-subscriber".
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "base/adaptive_spin.hpp"
+#include "base/file_descriptor.hpp"
+#include "base/log.hpp"
+#include "transport/session/frame_flows.hpp"
+#include "transport/session/guests.hpp"
+#include "transport/session/rdma_doubt.hpp"
+#include "transport/session/viewer_session.hpp"
+#include "transport/subscriber.hpp"
+
+namespace framewire {
+
+class Subscriber::Implementation {
+ public:
+  Implementation(SubscriberOptions options, Log& log);
+  ~Implementation() { close({}); }
+
+  std::optional<ReceivedFrame> next();
+  void wait(std::int64_t deadline_ns, WaitMode mode);
+  void confirm_epoch(std::uint64_t epoch_number) noexcept {
+    confirmed_epoch_.store(epoch_number);
+    raise_event(thread_event_.get());
+  }
+  void wake() noexcept { raise_event(wake_event_.get()); }
+  void close(const std::string& statistics_json);
+
+  SubscriberStatus status() const {
+    const std::scoped_lock lock(mutex_);
+    return status_;
+  }
+  SubscriberCounts counts() const;
+  std::uint16_t port() const noexcept { return door_ ? door_->port() : std::uint16_t{0}; }
+  std::uint64_t status_version() const noexcept { return status_version_.load(std::memory_order_acquire); }
+  ClockOffset clock_offset() const noexcept { return {clock_offset_ns_.load(), clock_uncertainty_ns_.load()}; }
+
+ private:
+  void run() noexcept;
+  bool run_one_session();
+  std::shared_ptr<ViewerSession> connect();
+  std::shared_ptr<ViewerSession> receive();
+  bool hold_handshake(int fd) noexcept;
+  [[nodiscard]] std::int64_t patience_ends_ns() const noexcept {
+    return options_.retry_ns < 0 ? INT64_MAX : alone_since_ns_ + options_.retry_ns;
+  }
+  Authenticated await_incoming();
+  void take_incoming(Authenticated authenticated);
+  void adopt(const std::shared_ptr<ViewerSession>& session);
+  void serve(ViewerSession& session);
+  static void handle_messages(ViewerSession& session);
+  bool go_on_after(const Error& error, ViewerSession* session);
+  std::shared_ptr<ViewerSession> begin_session(Authenticated authenticated, DataWay way);
+  bool give_up(const Error& error, bool had_session);
+  bool pause();
+  void finish_if_done() noexcept;
+  void tell_program() noexcept {
+    ++status_version_;
+    raise_event(status_event_.get());
+  }
+  void say_whom_it_awaits(const std::string& whom);
+
+  const SubscriberOptions options_;
+  const std::string program_ = options_.program.empty() ? "framewire-view " FRAMEWIRE_VERSION : options_.program;
+  Log& log_;
+  AdaptiveSpin spin_;  // the program's thread
+  ViewerWishes wishes_;
+  AuthenticateOptions authenticate_;
+  FileDescriptor status_event_ = make_event();  // the status changed: wakes the program
+  FileDescriptor wake_event_ = make_event();    // wake(): wakes the program
+  FileDescriptor thread_event_ = make_event();  // wakes the subscriber's thread
+  FileDescriptor stop_event_ = make_event();    // close(): ends what that dials
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  SubscriberStatus status_;
+  FrameFlows flows_;
+  std::optional<Authenticated> incoming_;
+  FileDescriptor handshake_fd_;  // a second descriptor of what is being shaken hands on: close() ends it early
+  bool has_session_ = false;
+  bool stopping_ = false;
+  std::atomic<std::uint64_t> status_version_ = 0;
+  std::atomic<std::uint64_t> confirmed_epoch_ = 0;
+  std::atomic<std::uint64_t> frames_lost_ = 0;
+  std::atomic<std::uint64_t> sessions_ = 0;
+  std::atomic<std::int64_t> clock_offset_ns_ = 0;
+  std::atomic<std::int64_t> clock_uncertainty_ns_ = 0;
+  std::int64_t alone_since_ns_ = 0;  // the subscriber's thread
+  RdmaDoubt doubt_;                  // the subscriber's thread
+  std::uint64_t frames_before_session_ = 0;
+  std::int64_t connecting_since_ns_ = 0;  // the subscriber's thread
+  Guests guests_;
+  std::unique_ptr<Door> door_;
+  std::thread thread_;
+};
+
+}  // namespace framewire

@@ -1,0 +1,267 @@
+// The subscriber's own thread: dials or waits, performs handshakes, serves the control channel, begins anew.
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <span>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/wait.hpp"
+#include "transport/address.hpp"
+#include "transport/session/endpoint.hpp"
+#include "transport/session/handshake.hpp"
+#include "transport/session/subscriber_implementation.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr std::int64_t between_dials_ns = 200 * ns_per_ms;
+constexpr std::int64_t dial_patience_ns = 3 * ns_per_s;     // and then again
+constexpr std::int64_t longest_sleep_ns = 100 * ns_per_ms;  // nothing wakes it at a link's end, to be said within 1 s
+
+}  // namespace
+
+void Subscriber::Implementation::run() noexcept {
+  name_this_thread("fw-subscriber");
+  alone_since_ns_ = monotonic_ns();
+  while (run_one_session() && pause()) {
+  }
+}
+
+/// False when there will be no further session.
+bool Subscriber::Implementation::run_one_session() {
+  std::shared_ptr<ViewerSession> session;
+  try {
+    wishes_.why_no_rdma = wishes_.transport_is_auto ? doubt_.why() : "";
+    if (session = connect(); session) {
+      adopt(session);
+      serve(*session);
+    }
+    return false;
+  } catch (const RdmaUnusable& error) {
+    doubt_.set_unusable(error.what());
+    return go_on_after(error, session.get());
+  } catch (const Error& error) {
+    return go_on_after(error, session.get());
+  } catch (const std::exception& error) {  // no memory, no threads: the next try may find some
+    return go_on_after(Error::failed(error.what()), session.get());
+  }
+}
+
+/// The session's last frames may still be taken, but its sender has to know that it is over: it may be the one to dial.
+bool Subscriber::Implementation::go_on_after(const Error& error, ViewerSession* session) {
+  const std::scoped_lock lock(mutex_);
+  handshake_fd_.reset();
+  has_session_ = false;
+  if (session != nullptr) {
+    session->hang_up();
+    flows_.drop_disowned();
+    doubt_.session_was_lost(session->link()->kind() == LinkKind::rdma,
+                            flows_.frames_received() != frames_before_session_, error.what());
+  }
+  return !stopping_ && !give_up(error, session != nullptr);
+}
+
+std::shared_ptr<ViewerSession> Subscriber::Implementation::connect() {
+  if (door_) {
+    return receive();
+  }
+  const HostPort& to = *options_.endpoint.dial;
+  connecting_since_ns_ = monotonic_ns();
+  Dialled dialled = dial(to, connecting_since_ns_ + dial_patience_ns, DialWay::any, {.fd = stop_event_.get()},
+                         wishes_.terms.type_of_service);
+  if (!hold_handshake(dialled.fd.get())) {
+    return nullptr;
+  }
+  const HostPort data_to = reached(dialled, to);
+  Authenticated authenticated = authenticate_dialler(std::move(dialled), hurried(authenticate_, patience_ends_ns()));
+  options_.introduce(*authenticated.channel);
+  exchange_hellos(*authenticated.channel, "viewer", program_, {"sender"});
+  return begin_session(std::move(authenticated), {.dial = &data_to});
+}
+
+/// The next sender's session; guests that come before it are served on the way. None when the subscriber stops.
+std::shared_ptr<ViewerSession> Subscriber::Implementation::receive() {
+  for (;;) {
+    Authenticated authenticated = await_incoming();
+    if (!authenticated.channel || !hold_handshake(authenticated.channel->fd())) {
+      return nullptr;
+    }
+    connecting_since_ns_ = monotonic_ns();
+    if (guests_.greet(authenticated, *door_)) {
+      return begin_session(std::move(authenticated), {.door = door_.get()});
+    }
+    hold_handshake(-1);
+  }
+}
+
+std::shared_ptr<ViewerSession> Subscriber::Implementation::begin_session(Authenticated authenticated, DataWay way) {
+  flows_.let_go_of_lost(mutex_, [this] { raise_event(status_event_.get()); });
+  auto session = std::make_shared<ViewerSession>(std::move(authenticated), way, wishes_);
+  hold_handshake(-1);
+  return session;
+}
+
+/// What close() ends early from now on; -1: nothing. False when it has begun already.
+bool Subscriber::Implementation::hold_handshake(int fd) noexcept {
+  const std::scoped_lock lock(mutex_);
+  handshake_fd_.reset(fd < 0 ? -1 : ::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  return !stopping_;
+}
+
+/// Without a channel when the subscriber stops. Throws Error (lost_peer) when nobody came for as long as --retry says.
+Authenticated Subscriber::Implementation::await_incoming() {
+  std::unique_lock lock(mutex_);
+  const auto has_news = [&] { return stopping_ || incoming_; };
+  if (options_.retry_ns >= 0) {
+    changed_.wait_for(lock, std::chrono::nanoseconds(options_.retry_ns), has_news);
+  } else {
+    changed_.wait(lock, has_news);
+  }
+  if (stopping_) {
+    return {};
+  }
+  if (!incoming_) {
+    throw Error::lost_peer("no sender came");
+  }
+  return *std::exchange(incoming_, std::nullopt);
+}
+
+/// On the door's thread for this connection.
+void Subscriber::Implementation::take_incoming(Authenticated authenticated) {
+  const bool is_busy = !guests_.is_free_soon();
+  {
+    const std::scoped_lock lock(mutex_);
+    if (stopping_ || status_.state == SubscriberState::finished) {
+      return;  // the next one at this address will take it: whoever dials tries again
+    }
+    if (!has_session_ && !incoming_ && !is_busy) {
+      incoming_ = std::move(authenticated);
+      changed_.notify_all();
+      return;
+    }
+  }
+  refuse(*authenticated.channel, is_busy ? "this end is busy with another peer" : "this end has a sender already");
+}
+
+void Subscriber::Implementation::adopt(const std::shared_ptr<ViewerSession>& session) {
+  // Who came while this one shook hands finds its connection closed, and asks again.
+  std::optional<Authenticated> too_late;
+  {
+    const std::scoped_lock lock(mutex_);
+    status_.session_number = flows_.add(session);
+    frames_before_session_ = flows_.frames_received();
+    has_session_ = true;
+    ++sessions_;
+    clock_offset_ns_ = session->clock_offset_ns;
+    clock_uncertainty_ns_ = session->clock_uncertainty_ns;
+    status_.state = SubscriberState::connected;
+    status_.sentence = "connected to " + session->peer();
+    status_.start_line = session->start_line();
+    status_.transport = name(session->link()->kind());
+    status_.delivery = session->delivery();
+    status_.source_file = session->source_file();
+    status_.connecting_since_ns = connecting_since_ns_;
+    tell_program();
+    too_late.swap(incoming_);
+  }
+}
+
+void Subscriber::Implementation::serve(ViewerSession& session) {
+  std::uint32_t published_epoch = 0;
+  std::uint64_t epoch_number = 0;
+  for (;;) {
+    clear_event(thread_event_.get());
+    handle_messages(session);
+    {
+      const std::scoped_lock lock(mutex_);
+      if (stopping_) {
+        return;
+      }
+      if (session.epoch() != published_epoch) {
+        published_epoch = session.epoch();
+        status_.format = session.format();
+        epoch_number = ++status_.epoch_number;
+        tell_program();
+      }
+      if (session.has_bye()) {
+        raise_event(status_event_.get());
+        break;
+      }
+    }
+    if (!options_.confirms_epochs || confirmed_epoch_.load() == epoch_number) {
+      session.announce_ready();
+    }
+    try {
+      session.check_peer();
+    } catch (const Error&) {
+      handle_messages(session);  // a bye may have come just before the end
+      if (!session.has_bye()) {
+        throw;
+      }
+      continue;
+    }
+    std::array descriptors{pollfd{.fd = session.descriptor(), .events = POLLIN, .revents = 0},
+                           pollfd{.fd = thread_event_.get(), .events = POLLIN, .revents = 0}};
+    if (!session.has_buffered()) {
+      wait_until(descriptors, monotonic_ns() + longest_sleep_ns);
+    }
+  }
+  // After its bye the sender only waits for ours, which the program sends when it has taken every frame.
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return stopping_; });
+}
+
+/// A sender that has said bye may close the connection in the same moment, which is no loss.
+void Subscriber::Implementation::handle_messages(ViewerSession& session) {
+  try {
+    session.handle_messages();
+  } catch (const Error&) {
+    if (!session.has_bye()) {
+      throw;
+    }
+  }
+}
+
+/// Decides what an error means; under the mutex. True: no further session.
+bool Subscriber::Implementation::give_up(const Error& error, bool had_session) {
+  // A listening viewer waits for the next sender, whatever became of this one.
+  const bool is_refused = error.status() == ExitStatus::refused && !door_;
+  // A session that stood and was not lost failed for a reason that the next one would meet as well: no memory for the
+  // ring, a format that this end does not know.
+  const bool cannot_go_on = had_session && error.status() == ExitStatus::failed && !door_;
+  const bool is_final = is_refused || cannot_go_on || (had_session && !options_.reconnect);
+  if (had_session && flows_.frames_received() != frames_before_session_) {
+    alone_since_ns_ = monotonic_ns();  // one that brought no frame was no company
+  }
+  const bool out_of_patience = options_.retry_ns >= 0 && monotonic_ns() - alone_since_ns_ >= options_.retry_ns;
+  status_.sentence = error.what();
+  status_.state = had_session || sessions_ > 0 ? SubscriberState::lost : SubscriberState::waiting;
+  if (is_final || out_of_patience) {
+    status_.state = SubscriberState::failed;
+    status_.exit_status = error.status();
+  }
+  if (had_session && !is_refused && !cannot_go_on) {
+    log_.info("lost the sender: " + status_.sentence);
+  }
+  tell_program();
+  return is_final || out_of_patience;
+}
+
+bool Subscriber::Implementation::pause() {
+  std::unique_lock lock(mutex_);
+  return !changed_.wait_for(lock, std::chrono::nanoseconds(between_dials_ns), [&] { return stopping_; });
+}
+
+void Subscriber::Implementation::say_whom_it_awaits(const std::string& whom) {
+  const std::scoped_lock lock(mutex_);
+  status_.state = SubscriberState::waiting;
+  status_.sentence = "waiting for " + whom;
+  tell_program();
+}
+
+}  // namespace framewire
