@@ -30,10 +30,10 @@ class AdaptiveSpin {
 
   /// Nothing was there: true to look again at once, false to sleep and then look again. Whoever spins looks at no
   /// clock.
-  bool look_again(WaitMode mode) noexcept { return mode == WaitMode::spin || look_again(mode, monotonic_ns()); }
+  bool poll_again(WaitMode mode) noexcept { return mode == WaitMode::spin || poll_again(mode, monotonic_ns()); }
 
   /// The same at a time that the caller knows.
-  bool look_again(WaitMode mode, std::int64_t now_ns) noexcept {
+  bool poll_again(WaitMode mode, std::int64_t now_ns) noexcept {
     if (began_ns_ == 0) {
       began_ns_ = now_ns;
     }
@@ -43,8 +43,8 @@ class AdaptiveSpin {
   /// Between two looks. `spin` means it: the processor is not handed back but for once in a while, since on a machine
   /// with few of them whoever is waited for may need this one.
   void pause(WaitMode mode) noexcept {
-    constexpr unsigned looks_between_yields = 256;
-    if (mode != WaitMode::spin || ++looks_ % looks_between_yields == 0) {
+    constexpr unsigned polls_between_yields = 256;
+    if (mode != WaitMode::spin || ++polls_since_yield_ % polls_between_yields == 0) {
       std::this_thread::yield();
       return;
     }
@@ -66,7 +66,7 @@ class AdaptiveSpin {
  private:
   std::int64_t began_ns_ = 0;  // 0: not waiting
   bool polls_ = false;
-  unsigned looks_ = 0;
+  unsigned polls_since_yield_ = 0;
 };
 
 }  // namespace framewire

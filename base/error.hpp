@@ -14,12 +14,12 @@ enum class ExitStatus : int { ok = 0, failed = 1, usage = 2, refused = 3, lost_p
 /// what() is one sentence for a person: the thing, its value, the way out.
 class Error : public std::runtime_error {
  public:
-  Error(ExitStatus status, const std::string& sentence) : std::runtime_error(sentence), status_(status) {}
+  Error(ExitStatus status, const std::string& message) : std::runtime_error(message), status_(status) {}
 
-  static Error failed(const std::string& sentence) { return {ExitStatus::failed, sentence}; }
-  static Error usage(const std::string& sentence) { return {ExitStatus::usage, sentence}; }
-  static Error refused(const std::string& sentence) { return {ExitStatus::refused, sentence}; }
-  static Error lost_peer(const std::string& sentence) { return {ExitStatus::lost_peer, sentence}; }
+  static Error failed(const std::string& message) { return {ExitStatus::failed, message}; }
+  static Error usage(const std::string& message) { return {ExitStatus::usage, message}; }
+  static Error refused(const std::string& message) { return {ExitStatus::refused, message}; }
+  static Error lost_peer(const std::string& message) { return {ExitStatus::lost_peer, message}; }
 
   /// "cannot <doing>: <text of error_number>".
   static Error from_errno(std::string_view doing, int error_number);

@@ -18,7 +18,7 @@ void FileDescriptor::reset(int fd) noexcept {
   fd_ = fd;
 }
 
-FileDescriptor make_event() {
+FileDescriptor make_eventfd() {
   FileDescriptor event(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   if (!event.valid()) {
     throw Error::from_errno("create an eventfd", errno);
@@ -26,13 +26,13 @@ FileDescriptor make_event() {
   return event;
 }
 
-void raise_event(int event_fd) noexcept {
+void signal_eventfd(int event_fd) noexcept {
   const std::uint64_t one = 1;
   // The only failure is a full counter, and a full counter wakes as well.
   [[maybe_unused]] const auto written = ::write(event_fd, &one, sizeof one);
 }
 
-bool clear_event(int event_fd) noexcept {
+bool clear_eventfd(int event_fd) noexcept {
   std::uint64_t count = 0;
   return ::read(event_fd, &count, sizeof count) == sizeof count;
 }

@@ -31,13 +31,13 @@ class FileDescriptor {
 
 /// An eventfd (non-blocking, close-on-exec): a counter that one side raises and another waits for.
 /// Throws Error when the process has no descriptors left.
-FileDescriptor make_event();
+FileDescriptor make_eventfd();
 
 /// Adds one to an eventfd, which wakes whoever polls it. Any thread; never blocks.
-void raise_event(int event_fd) noexcept;
+void signal_eventfd(int event_fd) noexcept;
 
 /// Sets an eventfd back to zero. Returns whether it had been raised.
-bool clear_event(int event_fd) noexcept;
+bool clear_eventfd(int event_fd) noexcept;
 
 /// Sets O_NONBLOCK on or off. Throws Error.
 void set_non_blocking(int fd, bool on);

@@ -4,10 +4,24 @@
 #include <pthread.h>
 #include <sys/stat.h>
 
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
 #include <csignal>
 #include <string>
 
+#include "base/error.hpp"
+
 namespace framewire {
+
+PipeEnds make_pipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    throw Error::from_errno("make a pipe", errno);
+  }
+  return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
+}
 
 void enlarge_pipe(int fd) noexcept {
   const int now_bytes = ::fcntl(fd, F_GETPIPE_SZ);  // negative where it is no pipe
@@ -16,14 +30,14 @@ void enlarge_pipe(int fd) noexcept {
   }
 }
 
-void refuse_pipe_signals() noexcept {
+void block_sigpipe() noexcept {
   sigset_t pipe;
   sigemptyset(&pipe);
   sigaddset(&pipe, SIGPIPE);
   pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
 }
 
-FileDescriptor own_writing_end(int fd) {
+FileDescriptor reopen_for_writing(int fd) {
   struct stat status {};
   if (::fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode)) {
     const std::string path = "/proc/self/fd/" + std::to_string(fd);

@@ -8,9 +8,9 @@
 
 namespace framewire {
 
-void wait_or_throw(int fd, short events, std::int64_t deadline_ns, std::string_view sentence) {
+void wait_or_throw(int fd, short events, std::int64_t deadline_ns, std::string_view message) {
   if (!wait_for(fd, events, deadline_ns) && monotonic_ns() >= deadline_ns) {
-    throw Error::lost_peer(std::string(sentence));
+    throw Error::lost_peer(std::string(message));
   }
 }
 

@@ -14,6 +14,6 @@ constexpr bool is_passing(int error_number) noexcept {
 
 /// Waits until `fd` is ready for `events` (POLLIN, POLLOUT). Throws Error (lost_peer) with the sentence at the
 /// deadline.
-void wait_or_throw(int fd, short events, std::int64_t deadline_ns, std::string_view sentence);
+void wait_or_throw(int fd, short events, std::int64_t deadline_ns, std::string_view message);
 
 }  // namespace framewire

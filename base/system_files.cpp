@@ -15,7 +15,7 @@ namespace framewire {
 namespace {
 
 constexpr std::string_view blanks = " \t\r\n";
-constexpr std::size_t most_names = 4096;
+constexpr std::size_t max_names = 4096;
 
 }  // namespace
 
@@ -103,7 +103,7 @@ std::vector<std::string> SystemFiles::names(std::string_view folder) const {
   std::vector<std::string> names;
   std::error_code error;
   std::filesystem::directory_iterator entry(real_path(folder), error);
-  while (!error && entry != std::filesystem::directory_iterator() && names.size() < most_names) {
+  while (!error && entry != std::filesystem::directory_iterator() && names.size() < max_names) {
     names.push_back(entry->path().filename().string());
     entry.increment(error);
   }

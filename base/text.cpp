@@ -114,8 +114,8 @@ std::uint64_t parse_bytes(std::string_view text, std::string_view what) {
     }
   }
   std::uint64_t number = 0;
-  constexpr std::uint64_t most_bytes = std::uint64_t{1} << 40;
-  if (!read_all(digits, number) || number > most_bytes / unit) {
+  constexpr std::uint64_t max_bytes = std::uint64_t{1} << 40;
+  if (!read_all(digits, number) || number > max_bytes / unit) {
     throw Error::usage(std::string(what) + " is " + quote(text) +
                        "; it takes a number of bytes up to 1024G, as in 4096, 64k, 32M");
   }
@@ -135,8 +135,8 @@ std::int64_t parse_duration_ns(std::string_view text, std::string_view what) {
   };
   strip("ms", ns_per_ms) || strip("s", ns_per_s) || strip("m", 60 * ns_per_s) || strip("h", 3600 * ns_per_s);
   double number = 0;
-  constexpr double most_s = 366.0 * 24 * 3600;
-  if (!read_all(digits, number) || !(number > 0) || number * static_cast<double>(unit_ns) > most_s * 1e9) {
+  constexpr double max_s = 366.0 * 24 * 3600;
+  if (!read_all(digits, number) || !(number > 0) || number * static_cast<double>(unit_ns) > max_s * 1e9) {
     throw Error::usage(std::string(what) + " is " + quote(text) +
                        "; it takes a duration as in 10, 2.5s, 500ms, 3m or 1h");
   }

@@ -29,7 +29,7 @@ bool wait_for(int fd, short events, std::int64_t deadline_ns) noexcept {
   return wait_until({&descriptor, 1}, deadline_ns) > 0;
 }
 
-void name_this_thread(const char* name) noexcept {
+void set_thread_name(const char* name) noexcept {
   ::pthread_setname_np(::pthread_self(), name);
 }
 

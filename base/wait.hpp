@@ -16,6 +16,6 @@ int wait_until(std::span<pollfd> descriptors, std::int64_t deadline_ns) noexcept
 bool wait_for(int fd, short events, std::int64_t deadline_ns) noexcept;
 
 /// Names the calling thread as tools show it; at most 15 characters.
-void name_this_thread(const char* name) noexcept;
+void set_thread_name(const char* name) noexcept;
 
 }  // namespace framewire

@@ -13,7 +13,7 @@ namespace framewire {
 
 namespace {
 
-constexpr std::int64_t farewell_ns = 30 * ns_per_s;
+constexpr std::int64_t shutdown_timeout_ns = 30 * ns_per_s;
 
 /// Ends the row's stream and session when the interruption comes.
 class RowWake {
@@ -34,16 +34,16 @@ class RowWake {
 
 bool does_answer(const HostPort& at, const Interruption& interruption) {
   try {
-    dial(at, monotonic_ns() + ns_per_s, DialWay::any, {.fd = interruption.descriptor(), .why = "interrupted"});
+    dial(at, monotonic_ns() + ns_per_s, DialMode::any, {.fd = interruption.descriptor(), .why = "interrupted"});
     return true;
   } catch (const Error&) {
     return false;
   }
 }
 
-/// No session stood before the patience was over.
+/// No session stood before the timeout was over.
 [[noreturn]] void throw_nobody_came(const RowContext& context, bool is_rdma) {
-  const std::string said = context.words.last();
+  const std::string said = context.last_log_line.last();
   if (is_rdma && !said.empty() && does_answer(*context.endpoint.dial, context.interruption)) {
     throw CannotBegin(Error::lost_peer(said));
   }
@@ -51,7 +51,7 @@ bool does_answer(const HostPort& at, const Interruption& interruption) {
 }
 
 void wait_for_server(Stream& stream, const SenderService& service, const RowContext& context, bool is_rdma) {
-  const std::int64_t give_up_ns = monotonic_ns() + server_patience_ns;
+  const std::int64_t give_up_ns = monotonic_ns() + server_timeout_ns;
   while (stream.viewer_count() == 0 && !stream.is_stopping()) {
     throw_if_interrupted(context.interruption);
     if (const std::string refusal = service.refusal(); !refusal.empty()) {
@@ -65,29 +65,29 @@ void wait_for_server(Stream& stream, const SenderService& service, const RowCont
 }
 
 /// Why a session ended that had only begun; its own thread is about to say so.
-std::string why_it_ended(const SenderService& service, const LastWords& words) {
+std::string why_it_ended(const SenderService& service, const LastLogLine& last_log_line) {
   for (const std::int64_t give_up_ns = monotonic_ns() + ns_per_s; monotonic_ns() < give_up_ns;) {
     if (const auto reports = service.reports(); !reports.empty()) {
       return reports.front().ending;
     }
     wait_until({}, monotonic_ns() + ns_per_ms);
   }
-  return words.last();
+  return last_log_line.last();
 }
 
 /// The session ended before a message had gone: over RDMA its memory may not be had.
 void require_warm(bool is_warm, const SenderService& service, const RowContext& context, bool is_rdma) {
   throw_if_interrupted(context.interruption);
   if (!is_warm && is_rdma && does_answer(*context.endpoint.dial, context.interruption)) {
-    throw CannotBegin(Error::failed(why_it_ended(service, context.words)));
+    throw CannotBegin(Error::failed(why_it_ended(service, context.last_log_line)));
   }
 }
 
 /// The server's last word. Throws Error: it has said none.
-std::string statistics_of(const SenderService& service, const LastWords& words) {
+std::string statistics_of(const SenderService& service, const LastLogLine& last_log_line) {
   const auto reports = service.reports();
   if (reports.empty() || reports.front().viewer_statistics.empty()) {
-    const std::string said = reports.empty() ? words.last() : reports.front().ending;
+    const std::string said = reports.empty() ? last_log_line.last() : reports.front().ending;
     throw Error::lost_peer(said.empty() ? "the bench server left" : said);
   }
   return reports.front().viewer_statistics;
@@ -121,7 +121,7 @@ RowResult measure_row(const RowPlan& plan, const RowContext& context) {
   EndpointOptions dialling = context.endpoint;
   const auto kind = link_kind_from_name(plan.transport);
   dialling.allowed_links = {kind.value_or(LinkKind::tcp)};
-  context.words.forget();
+  context.last_log_line.forget();
   SenderService service(dialling, {&stream}, "framewire-bench " FRAMEWIRE_VERSION, context.log);
   const RowWake wake(context.interruption, stream, service);
   const bool is_rdma = kind == LinkKind::rdma;
@@ -132,11 +132,11 @@ RowResult measure_row(const RowPlan& plan, const RowContext& context) {
   const std::int64_t cpu_begin_ns = process_cpu_ns();
   row.client = send_messages(stream, plan);
   stream.finish();
-  service.drain(monotonic_ns() + farewell_ns);
+  service.drain(monotonic_ns() + shutdown_timeout_ns);
   row.client.seconds = static_cast<double>(monotonic_ns() - begin_ns) / 1e9;
   row.client.cpu_seconds = static_cast<double>(process_cpu_ns() - cpu_begin_ns) / 1e9;
   throw_if_interrupted(context.interruption);
-  row.server = end_result_from_json(statistics_of(service, context.words));
+  row.server = end_result_from_json(statistics_of(service, context.last_log_line));
   require_every_message(row);
   return row;
 }

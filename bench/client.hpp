@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
-#include "bench/last_words.hpp"
+#include "bench/last_log_line.hpp"
 #include "bench/row.hpp"
 #include "command/interruption.hpp"
 #include "transport/endpoint_options.hpp"
@@ -15,7 +15,7 @@
 namespace framewire {
 
 /// A server makes a new listener for each row: so long it may be away.
-inline constexpr std::int64_t server_patience_ns = 10'000'000'000;
+inline constexpr std::int64_t server_timeout_ns = 10'000'000'000;
 /// `why`: what the last try said, or empty.
 Error no_server(const HostPort& at, const std::string& why = {});
 
@@ -23,7 +23,7 @@ Error no_server(const HostPort& at, const std::string& why = {});
 struct RowContext {
   EndpointOptions endpoint;  // dial: the server
   Log& log;
-  LastWords& words;            // the log's
+  LastLogLine& last_log_line;  // the log's
   Interruption& interruption;  // ends the row
 };
 

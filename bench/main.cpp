@@ -89,9 +89,9 @@ RowResult measure(const RowPlan& plan, const RowContext& context) {
   if (plan.transport == socket_transport) {
     return plan.is_remote ? measure_socket_row(plan, context) : measure_plain_socket(plan, context.interruption);
   }
-  return plan.transport == raw_transport ? measure_verbs_row(plan, context)
-         : plan.is_reverse               ? measure_reverse_row(plan, context)
-                                         : measure_row(plan, context);
+  return plan.transport == verbs_transport ? measure_verbs_row(plan, context)
+         : plan.is_reverse                 ? measure_reverse_row(plan, context)
+                                           : measure_row(plan, context);
 }
 
 /// Repeats go in turn over all rows: what disturbs the machine for a while disturbs all of them.
@@ -130,8 +130,8 @@ void print(const Results& results, bool as_json) {
   std::fputs((as_json ? rows_to_json(rows) + "\n" : rows_to_table(rows)).c_str(), stdout);
 }
 
-void say(const std::string& sentence) {
-  std::fputs(("framewire-bench: " + printable(sentence) + "\n").c_str(), stderr);
+void say(const std::string& message) {
+  std::fputs(("framewire-bench: " + printable(message) + "\n").c_str(), stderr);
 }
 
 ExitStatus run_client(const BenchOptions& options) {
@@ -144,11 +144,12 @@ ExitStatus run_client(const BenchOptions& options) {
   }
   Interruption interruption;
   // What a sender says of its viewers would stand between the rows; what goes wrong comes as an Error.
-  LastWords words(options.is_verbose);
-  Log log(words.stream(), "framewire-bench", options.is_verbose);
+  LastLogLine last_log_line(options.is_verbose);
+  Log log(last_log_line.stream(), "framewire-bench", options.is_verbose);
   Results results(plan_rows(options, transports_here(options)), options.endpoint.transport_is_auto);
-  const auto fault = try_all(options.repeats,
-                             {.endpoint = endpoint, .log = log, .words = words, .interruption = interruption}, results);
+  const auto fault = try_all(
+      options.repeats, {.endpoint = endpoint, .log = log, .last_log_line = last_log_line, .interruption = interruption},
+      results);
   for (const std::string& omission : results.omissions()) {
     say(omission);
   }

@@ -6,7 +6,7 @@
 
 #include "base/clock.hpp"
 #include "base/histogram.hpp"
-#include "bench/convention.hpp"
+#include "bench/frame_tags.hpp"
 
 namespace framewire {
 
@@ -60,7 +60,7 @@ StreamOptions stream_options_of(const RowPlan& plan) {
           .slots_per_viewer = plan.slots,
           .max_viewers = 1,
           .ends_with_viewers = true,
-          .one_at_a_time = plan.operation == "latency",
+          .one_in_flight = plan.operation == "latency",
           .wait = plan.wait};
 }
 

@@ -47,8 +47,8 @@ constexpr const char* examples =
     "  3  refused: by the server, or for want of a key\n"
     "  4  lost the server, or none came\n";
 
-struct Words {
-  CommonWords common;
+struct RawOptions {
+  RawCommonOptions common;
   std::string host, listen, operations, sizes, count, duration, slots, rate, repeats;
   bool spin = false;
   bool block = false;
@@ -58,30 +58,29 @@ struct Words {
   bool is_verbose = false;
 };
 
-void describe_options(CLI::App& app, Words& words) {
-  app.add_option("HOST[:PORT]", words.host, "the server; without it both ends run here");
-  app.add_option("--listen", words.listen, "be the server, until it is ended")->type_name("ADDR:PORT");
-  app.add_option("--message-bytes", words.sizes, "sizes, with commas (64,4k,64k,1M,8M,33177600)")->type_name("N,…");
-  app.add_option("--operation", words.operations,
+void describe_options(CLI::App& app, RawOptions& raw) {
+  app.add_option("HOST[:PORT]", raw.host, "the server; without it both ends run here");
+  app.add_option("--listen", raw.listen, "be the server, until it is ended")->type_name("ADDR:PORT");
+  app.add_option("--message-bytes", raw.sizes, "sizes, with commas (64,4k,64k,1M,8M,33177600)")->type_name("N,…");
+  app.add_option("--operation", raw.operations,
                  "rows, with commas (all); of links and sockets stream and latency, of verbs all but stream")
       ->type_name("stream|latency|send|write|write_imm|read,…");
-  app.add_option("--count", words.count, "messages of each row, if --duration does not end it before")->type_name("N");
-  app.add_option("--duration", words.duration, "time of each row (1s; with --count: no limit)")->type_name("TIME");
-  app.add_option("--slots", words.slots, "messages under way (by size: 4 to 64)")->type_name("N");
-  app.add_option("--rate", words.rate, "messages a second of the latency rows (0: the next when the last was taken)")
+  app.add_option("--count", raw.count, "messages of each row, if --duration does not end it before")->type_name("N");
+  app.add_option("--duration", raw.duration, "time of each row (1s; with --count: no limit)")->type_name("TIME");
+  app.add_option("--slots", raw.slots, "messages under way (by size: 4 to 64)")->type_name("N");
+  app.add_option("--rate", raw.rate, "messages a second of the latency rows (0: the next when the last was taken)")
       ->type_name("N");
-  app.add_option("--repeat", words.repeats, "rows in turn, so often; the median is printed (1)")->type_name("N");
-  auto* spin = app.add_flag("--spin", words.spin, "poll at both ends, whatever it costs");
-  app.add_flag("--block", words.block, "sleep on a descriptor at both ends as soon as nothing is there")
-      ->excludes(spin);
-  app.add_flag("--touch", words.touch,
+  app.add_option("--repeat", raw.repeats, "rows in turn, so often; the median is printed (1)")->type_name("N");
+  auto* spin = app.add_flag("--spin", raw.spin, "poll at both ends, whatever it costs");
+  app.add_flag("--block", raw.block, "sleep on a descriptor at both ends as soon as nothing is there")->excludes(spin);
+  app.add_flag("--touch", raw.touch,
                "write every byte of every message and read it where it comes; of verbs write and write_imm, whose\n"
                "receiver reads at the end, those of the last --slots messages");
-  app.add_flag("--reverse", words.reverse, "the server sends and this end receives, over the links");
-  app.add_flag("--json", words.json, "print one JSON object");
-  app.add_flag("--verbose", words.is_verbose, "say more");
-  add_endpoint_options(app, words.common);
-  add_ring_options(app, words.common);
+  app.add_flag("--reverse", raw.reverse, "the server sends and this end receives, over the links");
+  app.add_flag("--json", raw.json, "print one JSON object");
+  app.add_flag("--verbose", raw.is_verbose, "say more");
+  add_endpoint_options(app, raw.common);
+  add_ring_options(app, raw.common);
   app.get_option("--transport")
       ->description("what to measure (auto: all that there are); local is shared memory")
       ->type_name("auto|socket|local|tcp|rdma|verbs");
@@ -126,82 +125,81 @@ std::vector<std::string> read_operations(const std::string& text) {
 }
 
 bool is_transport(const std::string& word) {
-  return word == "auto" || word == socket_transport || word == raw_transport || link_kind_from_name(word).has_value();
+  return word == "auto" || word == socket_transport || word == verbs_transport || link_kind_from_name(word).has_value();
 }
 
 /// Plain sockets stream one way only, and verbs have an operation for the other.
 void refuse_what_has_no_reverse(const std::string& transport) {
-  if (transport == socket_transport || transport == raw_transport) {
+  if (transport == socket_transport || transport == verbs_transport) {
     throw Error::usage(
         "--reverse measures links, and --transport is " + quote(transport) +
-        (transport == raw_transport ? "; of verbs, --operation read goes that way" : "; take local, tcp or rdma"));
+        (transport == verbs_transport ? "; of verbs, --operation read goes that way" : "; take local, tcp or rdma"));
   }
 }
 
-void read_endpoints(const Words& words, BenchOptions& options) {
-  if (!words.host.empty() && !words.listen.empty()) {
-    throw Error::usage("both HOST " + quote(words.host) + " and --listen " + quote(words.listen) +
+void read_endpoints(const RawOptions& raw, BenchOptions& options) {
+  if (!raw.host.empty() && !raw.listen.empty()) {
+    throw Error::usage("both HOST " + quote(raw.host) + " and --listen " + quote(raw.listen) +
                        " were given; this end is either the client or the server");
   }
-  if (!words.host.empty()) {
-    options.endpoint.dial = parse_dialled(words.host, default_frame_port);
+  if (!raw.host.empty()) {
+    options.endpoint.dial = parse_dialled(raw.host, default_frame_port);
   }
-  if (!words.listen.empty()) {
-    options.endpoint.listen = parse_host_port(words.listen, default_frame_port);
+  if (!raw.listen.empty()) {
+    options.endpoint.listen = parse_host_port(raw.listen, default_frame_port);
   }
-  CommonWords common = words.common;
+  RawCommonOptions common = raw.common;
   if (!is_transport(common.transport)) {
     throw Error::usage("--transport is " + quote(common.transport) +
                        "; it takes auto, socket, local, tcp, rdma or verbs");
   }
-  if (common.encrypt && (common.transport == socket_transport || common.transport == raw_transport)) {
+  if (common.encrypt && (common.transport == socket_transport || common.transport == verbs_transport)) {
     throw Error::usage("--transport is " + quote(common.transport) +
                        "; with --encrypt, which is of the tcp link alone, it takes auto or tcp");
   }
   if (common.transport == socket_transport) {
     common.transport = "tcp";
-  } else if (common.transport == raw_transport) {
+  } else if (common.transport == verbs_transport) {
     common.transport = "rdma";
   }
-  read_endpoint_words(common, options.endpoint);
+  parse_endpoint_options(common, options.endpoint);
 }
 
 }  // namespace
 
 std::optional<BenchOptions> parse_bench_options(int argc, const char* const* argv) {
   CLI::App app{description, "framewire-bench"};
-  Words words;
-  describe_options(app, words);
+  RawOptions raw;
+  describe_options(app, raw);
   if (!parse_command_line(app, argc, argv)) {
     return std::nullopt;
   }
   BenchOptions options;
-  read_endpoints(words, options);
+  read_endpoints(raw, options);
   if (!options.endpoint.transport_is_auto) {
-    options.transports = {words.common.transport};
+    options.transports = {raw.common.transport};
   } else if (options.endpoint.encrypt) {
     options.transports = {"tcp"};
   }
-  if (words.reverse) {
-    refuse_what_has_no_reverse(words.common.transport);
+  if (raw.reverse) {
+    refuse_what_has_no_reverse(raw.common.transport);
     options.is_reverse = true;
   }
-  options.operations = read_operations(words.operations);
-  options.message_sizes_bytes = read_sizes(words.sizes.empty() ? "64,4k,64k,1M,8M,33177600" : words.sizes);
-  options.count = words.count.empty() ? 0 : parse_number(words.count, "--count", 1, 1'000'000'000);
-  if (!words.duration.empty()) {
-    options.duration_ns = parse_duration_ns(words.duration, "--duration");
+  options.operations = read_operations(raw.operations);
+  options.message_sizes_bytes = read_sizes(raw.sizes.empty() ? "64,4k,64k,1M,8M,33177600" : raw.sizes);
+  options.count = raw.count.empty() ? 0 : parse_number(raw.count, "--count", 1, 1'000'000'000);
+  if (!raw.duration.empty()) {
+    options.duration_ns = parse_duration_ns(raw.duration, "--duration");
   } else if (options.count == 0) {
     options.duration_ns = ns_per_s;
   }
-  options.slots = words.slots.empty() ? 0 : static_cast<std::uint32_t>(parse_number(words.slots, "--slots", 1, 64));
-  options.rate_per_s = words.rate.empty() ? 0 : static_cast<double>(parse_number(words.rate, "--rate", 0, 1'000'000));
-  options.repeats =
-      words.repeats.empty() ? 1 : static_cast<std::uint32_t>(parse_number(words.repeats, "--repeat", 1, 99));
-  options.wait = words.spin ? WaitMode::spin : words.block ? WaitMode::block : WaitMode::adaptive;
-  options.touches_payload = words.touch;
-  options.as_json = words.json;
-  options.is_verbose = words.is_verbose;
+  options.slots = raw.slots.empty() ? 0 : static_cast<std::uint32_t>(parse_number(raw.slots, "--slots", 1, 64));
+  options.rate_per_s = raw.rate.empty() ? 0 : static_cast<double>(parse_number(raw.rate, "--rate", 0, 1'000'000));
+  options.repeats = raw.repeats.empty() ? 1 : static_cast<std::uint32_t>(parse_number(raw.repeats, "--repeat", 1, 99));
+  options.wait = raw.spin ? WaitMode::spin : raw.block ? WaitMode::block : WaitMode::adaptive;
+  options.touches_payload = raw.touch;
+  options.as_json = raw.json;
+  options.is_verbose = raw.is_verbose;
   return options;
 }
 

@@ -25,7 +25,7 @@ namespace framewire {
 
 namespace {
 
-constexpr std::int64_t patience_ns = 10 * ns_per_s;  // for the server's report
+constexpr std::int64_t timeout_ns = 10 * ns_per_s;  // for the server's report
 
 std::pair<FileDescriptor, FileDescriptor> connected_pair() {
   FileDescriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -68,7 +68,7 @@ class Child {
 
 SocketReport read_report(int pipe, std::uint64_t sent) {
   SocketReport report;
-  if (!wait_for(pipe, POLLIN, monotonic_ns() + patience_ns) ||
+  if (!wait_for(pipe, POLLIN, monotonic_ns() + timeout_ns) ||
       ::read(pipe, &report, sizeof report) != static_cast<ssize_t>(sizeof report) || report.count != sent) {
     throw Error::failed("the plain-socket server did not receive every message");
   }

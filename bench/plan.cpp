@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "transport/rdma/raw_plan.hpp"
+#include "bench/verbs/verbs_plan.hpp"
 #include "transport/session/rdma_data.hpp"
 
 namespace framewire {
@@ -21,8 +21,8 @@ std::uint32_t slots_for(const BenchOptions& options, std::uint64_t message_bytes
 }
 
 bool can_do(const std::string& transport, const std::string& operation) {
-  const bool is_raw = raw_operation_from_name(operation).has_value();
-  return operation == "latency" || is_raw == (transport == raw_transport);
+  const bool is_verbs = verbs_operation_from_name(operation).has_value();
+  return operation == "latency" || is_verbs == (transport == verbs_transport);
 }
 
 RowPlan plan_row(const BenchOptions& options, const std::string& transport, const std::string& operation,
@@ -50,10 +50,10 @@ std::vector<std::string> transports_here(const BenchOptions& options) {
   auto transports = options.endpoint.dial ? std::vector<std::string>{socket_transport, "tcp"}
                                           : std::vector<std::string>{socket_transport, "local", "tcp"};
   if (has_rdma_device()) {
-    transports.insert(transports.end(), {"rdma", raw_transport});
+    transports.insert(transports.end(), {"rdma", verbs_transport});
   }
   if (options.is_reverse) {
-    std::erase_if(transports, [](const std::string& one) { return one == socket_transport || one == raw_transport; });
+    std::erase_if(transports, [](const std::string& one) { return one == socket_transport || one == verbs_transport; });
   }
   return transports;
 }

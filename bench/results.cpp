@@ -15,13 +15,13 @@ std::string describe(const RowPlan& plan) {
 Results::Results(std::vector<RowPlan> plans, bool may_leave_out)
     : plans_(std::move(plans)),
       may_leave_out_(may_leave_out),
-      of_plans_(plans_.size()),
+      results_of_plans_(plans_.size()),
       is_left_out_(plans_.size(), false) {}
 
 void Results::leave_out(std::size_t plan, const CannotBegin& why) {
   const std::string& transport = plans_[plan].transport;
   // For plain sockets nobody there means that there is no server at all.
-  const bool may_lack = transport == "rdma" || transport == raw_transport ||
+  const bool may_lack = transport == "rdma" || transport == verbs_transport ||
                         (transport == socket_transport && why.status() != ExitStatus::lost_peer);
   if (!may_leave_out_ || !may_lack) {
     throw CannotBegin(why);
@@ -42,7 +42,7 @@ void Results::leave_out(std::size_t plan, const CannotBegin& why) {
 
 std::vector<RowResult> Results::rows() const {
   std::vector<RowResult> rows;
-  for (const auto& of_plan : of_plans_) {
+  for (const auto& of_plan : results_of_plans_) {
     if (!of_plan.empty()) {
       rows.push_back(median_row(of_plan));
     }

@@ -19,7 +19,7 @@ class Results {
   /// False for what has been left out.
   [[nodiscard]] bool is_wanted(std::size_t plan) const noexcept { return !is_left_out_[plan]; }
 
-  void add(std::size_t plan, RowResult result) { of_plans_[plan].push_back(std::move(result)); }
+  void add(std::size_t plan, RowResult result) { results_of_plans_[plan].push_back(std::move(result)); }
   /// A row that could not begin. Where there is no RDMA to the server, by its word or because nothing answers, all
   /// rows of that transport are left out. Any other fault is this row's own, and one that should not be. Throws `why`
   /// when that row was asked for.
@@ -35,7 +35,7 @@ class Results {
  private:
   std::vector<RowPlan> plans_;
   const bool may_leave_out_;
-  std::vector<std::vector<RowResult>> of_plans_;
+  std::vector<std::vector<RowResult>> results_of_plans_;
   std::vector<bool> is_left_out_;
   std::vector<std::string> omissions_;
   ExitStatus status_ = ExitStatus::ok;

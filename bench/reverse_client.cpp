@@ -8,12 +8,12 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "bench/bench_protocol.hpp"
 #include "bench/client.hpp"
-#include "bench/guest_messages.hpp"
-#include "bench/reverse_message.hpp"
+#include "bench/reverse_protocol.hpp"
 #include "bench/row_meter.hpp"
 #include "transport/session/handshake.hpp"
-#include "transport/subscriber.hpp"
+#include "transport/session/subscriber.hpp"
 
 namespace framewire {
 
@@ -29,10 +29,10 @@ SubscriberOptions viewing_of(const RowPlan& plan, const EndpointOptions& endpoin
   options.retry_ns = 0;
   options.reconnect = false;
   options.program = program;
-  options.introduce = [&plan, &is_heard](MessageChannel& channel) {
+  options.before_hello = [&plan, &is_heard](MessageChannel& channel) {
     exchange_hellos(channel, bench_role, program, {"viewer"});
     is_heard = true;
-    ask_to_send(channel, plan);
+    request_reverse_row(channel, plan);
   };
   return options;
 }
@@ -48,7 +48,7 @@ std::optional<RowResult> try_row(const RowPlan& plan, const RowContext& context,
   };
   const SubscriberStatus end = meter.take_all(goes_on).value();
   if (end.state != SubscriberState::finished) {
-    const Error error(end.exit_status, end.sentence);
+    const Error error(end.exit_status, end.message);
     if (subscriber.counts().sessions > 0) {
       throw error;
     }
@@ -73,7 +73,7 @@ std::optional<RowResult> try_row(const RowPlan& plan, const RowContext& context,
 RowResult measure_reverse_row(const RowPlan& plan, const RowContext& context) {
   std::string why;
   constexpr std::chrono::milliseconds between_dials(50);
-  for (const std::int64_t give_up_ns = monotonic_ns() + server_patience_ns; monotonic_ns() < give_up_ns;) {
+  for (const std::int64_t give_up_ns = monotonic_ns() + server_timeout_ns; monotonic_ns() < give_up_ns;) {
     throw_if_interrupted(context.interruption);
     if (auto row = try_row(plan, context, why)) {
       return std::move(*row);

@@ -16,9 +16,9 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/wait.hpp"
-#include "bench/convention.hpp"
+#include "bench/frame_tags.hpp"
 #include "bench/message_source.hpp"
-#include "bench/reverse_message.hpp"
+#include "bench/reverse_protocol.hpp"
 #include "bench/warm_up.hpp"
 #include "transport/session/sender_session.hpp"
 
@@ -26,15 +26,15 @@ namespace framewire {
 
 namespace {
 
-/// The session of a row, on a thread of its own; the stream and the door outlive it.
+/// The session of a row, on a thread of its own; the stream and the acceptor outlive it.
 class RowSession {
  public:
-  RowSession(Stream& stream, Authenticated client, Door& door, const EndpointOptions& endpoint)
+  RowSession(Stream& stream, AuthenticatedChannel client, SessionAcceptor& acceptor, const EndpointOptions& endpoint)
       : stream_(stream),
         quiet_(open_quiet(), &std::fclose),
         log_(quiet_.get(), "framewire-bench", false),  // the row is printed, or what went wrong
         context_(endpoint, {&stream}, "framewire-bench " FRAMEWIRE_VERSION, log_) {
-    session_.emplace(context_, std::move(client), DataWay{.door = &door});
+    session_.emplace(context_, std::move(client), DataEndpoint{.acceptor = &acceptor});
     thread_ = std::thread([this] { run(); });
   }
   /// Where the row has failed its client must not wait for the end of it.
@@ -54,7 +54,7 @@ class RowSession {
     if (error_) {
       throw Error(*error_);
     }
-    if (!report_.has_said_bye) {
+    if (!report_.bye_received) {
       throw Error::lost_peer(report_.ending);
     }
   }
@@ -68,7 +68,7 @@ class RowSession {
     return file;
   }
   void run() noexcept {
-    name_this_thread("fw-session");
+    set_thread_name("fw-session");
     try {
       report_ = session_->run();
     } catch (const Error& error) {
@@ -76,7 +76,7 @@ class RowSession {
     } catch (const std::exception& error) {  // no memory
       error_ = Error::failed(error.what());
     }
-    session_.reset();  // the stream has no outlet of it any more
+    session_.reset();  // the stream has no subscriber queue of it any more
     is_over_ = true;
   }
   void join() {
@@ -126,13 +126,13 @@ void print_row(const RowPlan& plan, const EndResult& result) {
 
 }  // namespace
 
-void serve_reverse_row(const nlohmann::json& request, Authenticated& client, Door& door,
+void serve_reverse_row(const nlohmann::json& request, AuthenticatedChannel& client, SessionAcceptor& acceptor,
                        const EndpointOptions& endpoint, bool prints) {
   const RowPlan plan = read_reverse_message(request);
   Stream stream(stream_options_of(plan));
   stream.begin_epoch({.layout = bytes_layout(plan.message_bytes), .colour = {}});
   client.channel->send(reverse_answer());
-  RowSession session(stream, std::move(client), door, endpoint);
+  RowSession session(stream, std::move(client), acceptor, endpoint);
   EndResult result;
   if (wait_for_viewer(stream, session)) {
     warm_up(stream, plan);

@@ -214,7 +214,7 @@ std::string rows_to_table(const std::vector<RowResult>& rows) {
         "socket: the server's time, and what is divided by it, begins when the server "
         "is ready, on which the client begins.\n";
   }
-  if (std::ranges::any_of(rows, &RowResult::is_raw)) {
+  if (std::ranges::any_of(rows, &RowResult::is_verbs)) {
     table +=
         "verbs: the device alone, by the client's clock, until its device has every acknowledgement.\nThe server's "
         "time begins when it is ready. It takes no part in write and read: there its "

@@ -13,14 +13,14 @@
 namespace framewire {
 
 /// The transport of the raw device, without a link.
-inline constexpr const char* raw_transport = "verbs";
+inline constexpr const char* verbs_transport = "verbs";
 /// And of plain blocking sockets, the reference.
 inline constexpr const char* socket_transport = "socket";
 
 /// What is to be measured.
 struct RowPlan {
   std::string transport;  // "socket", "local", "tcp", "rdma", "verbs"
-  std::string operation;  // "stream": as many as go through; "latency": one at a time; of the verbs see RawOperation
+  std::string operation;  // "stream": as many as go through; "latency": one at a time; of the verbs see VerbsOperation
   std::uint64_t message_bytes = 0;
   std::uint64_t count = 0;       // 0: no limit
   std::int64_t duration_ns = 0;  // 0: no limit; one of the two is set
@@ -67,10 +67,10 @@ struct RowResult {
   EndResult client;
   EndResult server;
 
-  [[nodiscard]] bool is_raw() const noexcept { return plan.transport == raw_transport; }
+  [[nodiscard]] bool is_verbs() const noexcept { return plan.transport == verbs_transport; }
   /// The end whose time counts: the receiver's, of the verbs the client's, since the server may not know of them.
   [[nodiscard]] const EndResult& measuring_end() const noexcept {
-    return is_raw() || plan.is_reverse ? client : server;
+    return is_verbs() || plan.is_reverse ? client : server;
   }
   /// "latency": half of a round trip, as ib_write_lat has it. The verbs' answer is as long as the message; that of a
   /// link is the slot's credit, and of sockets a byte. "stream": one way; of the verbs, and of sockets whose ends have
@@ -82,7 +82,7 @@ struct RowResult {
   }
   /// Whether the receiver knows when a message was complete at the sender.
   [[nodiscard]] bool has_one_way() const noexcept {
-    return !is_raw() && !(plan.transport == socket_transport && plan.is_remote);
+    return !is_verbs() && !(plan.transport == socket_transport && plan.is_remote);
   }
   [[nodiscard]] const EndResult& receiving_end() const noexcept { return plan.is_reverse ? client : server; }
   [[nodiscard]] const EndResult& sending_end() const noexcept { return plan.is_reverse ? server : client; }

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/clock.hpp"
-#include "bench/convention.hpp"
+#include "bench/frame_tags.hpp"
 
 namespace framewire {
 

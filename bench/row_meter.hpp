@@ -9,7 +9,7 @@
 #include "base/histogram.hpp"
 #include "bench/row.hpp"
 #include "bench/row_span.hpp"
-#include "transport/subscriber.hpp"
+#include "transport/session/subscriber.hpp"
 
 namespace framewire {
 

@@ -7,10 +7,10 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "bench/guest_messages.hpp"
-#include "bench/guest_row.hpp"
+#include "bench/bench_protocol.hpp"
+#include "bench/bench_service.hpp"
 #include "bench/row_meter.hpp"
-#include "transport/subscriber.hpp"
+#include "transport/session/subscriber.hpp"
 
 namespace framewire {
 
@@ -39,17 +39,18 @@ void serve_row(Subscriber& subscriber, const std::atomic<bool>& stop, bool print
 void serve_rows(const EndpointOptions& endpoint, int port_pipe, const std::atomic<bool>& stop, bool prints, Log& log) {
   EndpointOptions here = endpoint;
   for (bool is_first = true; !stop; is_first = false) {
-    Subscriber subscriber({.endpoint = here,
-                           .stream = {},
-                           .delivery = {},
-                           .reconnect = false,
-                           .program = "framewire-bench " FRAMEWIRE_VERSION,
-                           .guest_role = bench_role,
-                           .serve_guest = [&](Authenticated& client,
-                                              Door& door) { serve_guest_row(client, door, endpoint, prints, log); }},
-                          log);
+    Subscriber subscriber(
+        {.endpoint = here,
+         .stream = {},
+         .delivery = {},
+         .reconnect = false,
+         .program = "framewire-bench " FRAMEWIRE_VERSION,
+         .client_role = bench_role,
+         .serve_client = [&](AuthenticatedChannel& client,
+                             SessionAcceptor& acceptor) { serve_bench_row(client, acceptor, endpoint, prints, log); }},
+        log);
     if (is_first && prints) {
-      log.info(subscriber.status().sentence);
+      log.info(subscriber.status().message);
     }
     here.listen->port = subscriber.port();  // the same one for every row
     if (port_pipe >= 0) {

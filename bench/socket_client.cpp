@@ -5,10 +5,10 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "bench/bench_server.hpp"
-#include "bench/guest_messages.hpp"
+#include "bench/bench_protocol.hpp"
+#include "bench/server_connection.hpp"
 #include "bench/socket_ends.hpp"
-#include "bench/socket_messages.hpp"
+#include "bench/socket_protocol.hpp"
 #include "transport/session/data_link.hpp"
 
 namespace framewire {
@@ -16,14 +16,14 @@ namespace framewire {
 namespace {
 
 /// The proven connection. That the server cannot have it is no fault of this end.
-FileDescriptor connect(const BenchServer& server, const RowPlan& plan, const EndpointOptions& endpoint) {
+FileDescriptor connect(const ServerConnection& server, const RowPlan& plan, const EndpointOptions& endpoint) {
   try {
     server.channel().send(socket_message(plan));
     const SocketConnect go = read_socket_connect_message(server.receive());
-    auto path = dial_data(server.data_to, 0, Token::from_hex(go.token), {go.session, LinkKind::tcp, 0},
+    auto path = dial_data(server.data_address, 0, Token::from_hex(go.token), {go.session, LinkKind::tcp, 0},
                           {.peer_timeout_ns = endpoint.peer_timeout_ns,
                            .type_of_service = endpoint.type_of_service,
-                           .lifeline = server.channel().fd()});
+                           .cancel_fd = server.channel().fd()});
     return std::get<FileDescriptor>(std::move(path));
   } catch (const Error& error) {
     throw CannotBegin(error);
@@ -32,13 +32,13 @@ FileDescriptor connect(const BenchServer& server, const RowPlan& plan, const End
 
 /// The server's channel is looked at every half second: a call to the kernel for each small message would be measured,
 /// too. Ctrl-C at every one.
-SocketLook now_and_then(const BenchServer& server) {
-  return [&server, next_look_ns = std::int64_t{0}]() mutable {
-    constexpr std::int64_t between_looks_ns = ns_per_s / 2;
+PollControl now_and_then(const ServerConnection& server) {
+  return [&server, next_poll_ns = std::int64_t{0}]() mutable {
+    constexpr std::int64_t poll_interval_ns = ns_per_s / 2;
     throw_if_interrupted(server.context->interruption);
-    if (const std::int64_t now_ns = monotonic_ns(); now_ns >= next_look_ns) {
-      server.look();
-      next_look_ns = now_ns + between_looks_ns;
+    if (const std::int64_t now_ns = monotonic_ns(); now_ns >= next_poll_ns) {
+      server.poll_control();
+      next_poll_ns = now_ns + poll_interval_ns;
     }
   };
 }
@@ -46,7 +46,7 @@ SocketLook now_and_then(const BenchServer& server) {
 }  // namespace
 
 RowResult measure_socket_row(const RowPlan& plan, const RowContext& context) {
-  const BenchServer server = find_bench_server(context);
+  const ServerConnection server = connect_to_server(context);
   const FileDescriptor socket = connect(server, plan, context.endpoint);
   set_up_plain_socket(socket.get());
   SocketSender sender(socket.get(), plan, now_and_then(server));

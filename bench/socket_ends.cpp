@@ -25,10 +25,10 @@ namespace framewire {
 namespace {
 
 /// For a message, a read of a socket, and the last word.
-constexpr std::int64_t patience_ns = 10 * ns_per_s;
+constexpr std::int64_t timeout_ns = 10 * ns_per_s;
 /// And so much more for what it holds: 10 MB/s is slow, but moves.
-constexpr std::int64_t patience_ns_per_byte = 100;
-constexpr std::int64_t between_looks_us = 500'000;
+constexpr std::int64_t timeout_ns_per_byte = 100;
+constexpr std::int64_t poll_interval_us = 500'000;
 
 // What stands before a message.
 constexpr std::uint64_t message_kind = 0;
@@ -43,7 +43,7 @@ static_assert(sizeof(MessageHeader) == 16);
 
 /// How long a message of that size may take.
 std::int64_t limit_of(std::size_t size_bytes) noexcept {
-  return patience_ns + static_cast<std::int64_t>(size_bytes) * patience_ns_per_byte;
+  return timeout_ns + static_cast<std::int64_t>(size_bytes) * timeout_ns_per_byte;
 }
 
 /// A message in memory: a header and a payload, that one system call moves; either may be empty.
@@ -78,7 +78,8 @@ class Pieces {
 /// the other end is gone, or it was not all by the deadline: a receiver that stands still can still take a few bytes
 /// now and then, as its kernel tidies up what it holds.
 template <typename Move, typename IsEnough>
-bool move_all(Pieces& pieces, std::int64_t deadline_ns, const SocketLook& look, Move move, IsEnough is_enough) {
+bool move_all(Pieces& pieces, std::int64_t deadline_ns, const PollControl& poll_control, Move move,
+              IsEnough is_enough) {
   for (;;) {
     msghdr message = pieces.message();
     const ssize_t moved = move(message);
@@ -89,31 +90,31 @@ bool move_all(Pieces& pieces, std::int64_t deadline_ns, const SocketLook& look, 
     if (moved == 0 || (moved < 0 && !is_passing(errno))) {
       return false;
     }
-    look();
+    poll_control();
     if (monotonic_ns() >= deadline_ns) {
       return false;
     }
   }
 }
 
-bool send_all(int socket, Pieces pieces, std::int64_t deadline_ns, const SocketLook& look) {
+bool send_all(int socket, Pieces pieces, std::int64_t deadline_ns, const PollControl& poll_control) {
   return move_all(
-      pieces, deadline_ns, look, [=](const msghdr& message) { return ::sendmsg(socket, &message, MSG_NOSIGNAL); },
-      [] { return false; });
+      pieces, deadline_ns, poll_control,
+      [=](const msghdr& message) { return ::sendmsg(socket, &message, MSG_NOSIGNAL); }, [] { return false; });
 }
 
-bool receive_all(int socket, Pieces pieces, std::int64_t deadline_ns, const SocketLook& look) {
+bool receive_all(int socket, Pieces pieces, std::int64_t deadline_ns, const PollControl& poll_control) {
   return move_all(
-      pieces, deadline_ns, look, [=](msghdr& message) { return ::recvmsg(socket, &message, MSG_WAITALL); },
+      pieces, deadline_ns, poll_control, [=](msghdr& message) { return ::recvmsg(socket, &message, MSG_WAITALL); },
       [] { return false; });
 }
 
 /// A header with its payload, or one that has none: the end, or what is no message.
 bool receive_message(int socket, MessageHeader& header, std::span<std::byte> payload, std::int64_t deadline_ns,
-                     const SocketLook& look) {
+                     const PollControl& poll_control) {
   Pieces pieces(&header, sizeof header, payload);
   return move_all(
-      pieces, deadline_ns, look, [=](msghdr& message) { return ::recvmsg(socket, &message, MSG_WAITALL); },
+      pieces, deadline_ns, poll_control, [=](msghdr& message) { return ::recvmsg(socket, &message, MSG_WAITALL); },
       [&] { return pieces.has_first() && header.kind >= end_kind; });
 }
 
@@ -139,25 +140,25 @@ bool is_answered(std::uint64_t kind, const RowPlan& plan) noexcept {
 
 void set_up_plain_socket(int socket) {
   set_non_blocking(socket, false);
-  const timeval patience{.tv_sec = 0, .tv_usec = between_looks_us};
-  ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-  ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  const timeval timeout{.tv_sec = 0, .tv_usec = poll_interval_us};
+  ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
+  ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
 }
 
 SocketReceiver::SocketReceiver(const RowPlan& plan)
     : plan_(plan), block_(HostBlock::create_private("socket buffers", plan.message_bytes * plan.slots)) {}
 
-SocketReport SocketReceiver::receive(int socket, const SocketLook& look) {
+SocketReport SocketReceiver::receive(int socket, const PollControl& poll_control) {
   SocketReport report;
   Histogram latency;
   std::int64_t cpu_begin_ns = process_cpu_ns();
   std::int64_t now_ns = monotonic_ns();
-  std::int64_t next_look_ns = 0;  // also at whoever never lets it wait
+  std::int64_t next_poll_ns = 0;  // also at whoever never lets it wait
   std::uint64_t sum = 0;
   for (;;) {
     MessageHeader header;
     const auto slot = slot_of(*block_, plan_, report.count);
-    if (!receive_message(socket, header, slot, now_ns + limit_of(slot.size()), look)) {
+    if (!receive_message(socket, header, slot, now_ns + limit_of(slot.size()), poll_control)) {
       break;
     }
     now_ns = monotonic_ns();
@@ -181,12 +182,12 @@ SocketReport SocketReceiver::receive(int socket, const SocketLook& look) {
       cpu_begin_ns = process_cpu_ns();
       report.ready_ns = monotonic_ns();
     }
-    if (is_answered(header.kind, plan_) && !send_all(socket, {&sum, 1}, now_ns + limit_of(1), look)) {
+    if (is_answered(header.kind, plan_) && !send_all(socket, {&sum, 1}, now_ns + limit_of(1), poll_control)) {
       break;
     }
-    if (now_ns >= next_look_ns) {
-      look();
-      next_look_ns = now_ns + between_looks_us * 1000;
+    if (now_ns >= next_poll_ns) {
+      poll_control();
+      next_poll_ns = now_ns + poll_interval_us * 1000;
     }
   }
   report.cpu_ns = process_cpu_ns() - cpu_begin_ns;
@@ -194,10 +195,10 @@ SocketReport SocketReceiver::receive(int socket, const SocketLook& look) {
   return report;
 }
 
-SocketSender::SocketSender(int socket, const RowPlan& plan, SocketLook look)
+SocketSender::SocketSender(int socket, const RowPlan& plan, PollControl poll_control)
     : socket_(socket),
       plan_(plan),
-      look_(std::move(look)),
+      poll_control_(std::move(poll_control)),
       block_(HostBlock::create("socket buffers", plan.message_bytes * plan.slots)) {}
 
 void SocketSender::send(std::uint64_t kind, std::uint64_t number) const {
@@ -209,8 +210,8 @@ void SocketSender::send(std::uint64_t kind, std::uint64_t number) const {
   const std::int64_t limit_ns = limit_of(slot.size());
   const std::int64_t deadline_ns = header.sent_ns + limit_ns;
   char answer = 0;
-  if (!send_all(socket_, {&header, sizeof header, slot}, deadline_ns, look_) ||
-      (is_answered(kind, plan_) && !receive_all(socket_, {&answer, 1}, deadline_ns, look_))) {
+  if (!send_all(socket_, {&header, sizeof header, slot}, deadline_ns, poll_control_) ||
+      (is_answered(kind, plan_) && !receive_all(socket_, {&answer, 1}, deadline_ns, poll_control_))) {
     throw Error::lost_peer("the plain-socket server left, or has not taken a message within " +
                            std::to_string(limit_ns / ns_per_s) + " s");
   }
@@ -223,7 +224,7 @@ SocketSent SocketSender::send_all_messages() {
   const std::int64_t cpu_begin_ns = process_cpu_ns();
   const std::int64_t period_ns = plan_.rate_per_s > 0 ? static_cast<std::int64_t>(1e9 / plan_.rate_per_s) : 0;
   for (std::int64_t now_ns = sent.begin_ns; !plan_.is_over(sent.count, now_ns - sent.begin_ns); ++sent.count) {
-    look_();
+    poll_control_();
     if (period_ns > 0) {
       wait_until({}, sent.begin_ns + static_cast<std::int64_t>(sent.count) * period_ns);
       now_ns = monotonic_ns();
@@ -235,7 +236,7 @@ SocketSent SocketSender::send_all_messages() {
     }
   }
   const MessageHeader last{.kind = end_kind};
-  send_all(socket_, {&last, sizeof last}, monotonic_ns() + limit_of(sizeof last), look_);
+  send_all(socket_, {&last, sizeof last}, monotonic_ns() + limit_of(sizeof last), poll_control_);
   ::shutdown(socket_, SHUT_WR);  // the receiver waits for a whole message, and hears at once that none comes
   sent.cpu_ns = process_cpu_ns() - cpu_begin_ns;
   sent.latency_us = latency_of(round_trip_halves);

@@ -13,7 +13,7 @@ namespace framewire {
 
 /// What the receiving end asks every half second, and the sending one before each message, too: throws where the row is
 /// over.
-using SocketLook = std::function<void()>;
+using PollControl = std::function<void()>;
 
 /// Makes a connected socket one that blocks, and lets its ends look around now and then.
 void set_up_plain_socket(int socket);
@@ -36,7 +36,7 @@ class SocketReceiver {
 
   /// Receives until the sender says that it was the last, leaves, or takes too long with a message. Throws Error where
   /// it says what it should not, and what look() throws.
-  SocketReport receive(int socket, const SocketLook& look);
+  SocketReport receive(int socket, const PollControl& poll_control);
 
  private:
   const RowPlan& plan_;
@@ -55,7 +55,7 @@ struct SocketSent {
 class SocketSender {
  public:
   /// The socket and the plan outlive it.
-  SocketSender(int socket, const RowPlan& plan, SocketLook look);
+  SocketSender(int socket, const RowPlan& plan, PollControl poll_control);
 
   /// Warms up, and sends until the plan is fulfilled. Throws Error (lost_peer), and what look() throws.
   SocketSent send_all_messages();
@@ -65,7 +65,7 @@ class SocketSender {
 
   int socket_;
   const RowPlan& plan_;
-  const SocketLook look_;
+  const PollControl poll_control_;
   std::shared_ptr<HostBlock> block_;
 };
 

@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "bench/guest_data.hpp"
-#include "bench/guest_messages.hpp"
+#include "bench/bench_data.hpp"
+#include "bench/bench_protocol.hpp"
 #include "bench/socket_ends.hpp"
-#include "bench/socket_messages.hpp"
+#include "bench/socket_protocol.hpp"
 #include "transport/session/handshake.hpp"
 #include "transport/socket_state.hpp"
 
@@ -19,10 +19,10 @@ namespace framewire {
 
 namespace {
 
-FileDescriptor connect(MessageChannel& channel, Door& door) {
-  const DataConnection connection{random_session_id(), LinkKind::tcp, 0};
-  channel.send(socket_connect_message({.session = connection.session, .token = door.issue(connection).hex()}));
-  return std::get<FileDescriptor>(await_guest_data(door, connection, channel));
+FileDescriptor connect(MessageChannel& channel, SessionAcceptor& acceptor) {
+  const DataConnectionId connection{random_session_id(), LinkKind::tcp, 0};
+  channel.send(socket_connect_message({.session = connection.session, .token = acceptor.issue(connection).hex()}));
+  return std::get<FileDescriptor>(await_bench_data(acceptor, connection, channel));
 }
 
 EndResult end_result(const SocketReport& report) {
@@ -35,24 +35,24 @@ EndResult end_result(const SocketReport& report) {
 
 }  // namespace
 
-void serve_socket_row(const nlohmann::json& request, MessageChannel& channel, Door& door,
+void serve_socket_row(const nlohmann::json& request, MessageChannel& channel, SessionAcceptor& acceptor,
                       const EndpointOptions& endpoint, bool prints) {
   const RowPlan plan = read_socket_message(request);
   if (endpoint.encrypt || std::ranges::find(endpoint.allowed_links, LinkKind::tcp) == endpoint.allowed_links.end()) {
     refuse(channel, "the server takes no plain sockets: its --transport or --encrypt does not allow them");
   }
   SocketReceiver receiver(plan);  // before anybody connects: a lack of memory is told in place of where to
-  const FileDescriptor socket = connect(channel, door);
+  const FileDescriptor socket = connect(channel, acceptor);
   set_up_plain_socket(socket.get());
-  const auto look = [&] {
+  const auto poll_control = [&] {
     static_cast<void>(channel.try_receive());  // throws where the client has hung up
     if (tcp_peer_is_silent(channel.fd(), endpoint.peer_timeout_ns)) {
       throw Error::lost_peer("the client's host does not answer");
     }
   };
-  const SocketReport report = receiver.receive(socket.get(), look);
+  const SocketReport report = receiver.receive(socket.get(), poll_control);
   if (!report.is_whole) {
-    look();
+    poll_control();
     throw Error::lost_peer("the client left, or has sent nothing for too long, after " + std::to_string(report.count) +
                            " messages over a plain socket");
   }

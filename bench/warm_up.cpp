@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/convention.hpp"
+#include "bench/frame_tags.hpp"
 #include "transport/pool.hpp"
 
 namespace framewire {
@@ -42,7 +42,7 @@ bool warm_up(Stream& stream, const RowPlan& plan) {
   bool is_there = publish_one(stream, plan, plan.message_bytes);
   // The ring has as many slots: that the last of these short ones may go shows that the long one has been taken. One at
   // a time the claims below show it.
-  const std::uint32_t short_ones = stream.options().one_at_a_time ? 0 : plan.slots;
+  const std::uint32_t short_ones = stream.options().one_in_flight ? 0 : plan.slots;
   for (std::uint32_t i = 0; is_there && i < short_ones; ++i) {
     is_there = publish_one(stream, plan, 1);
   }

@@ -124,7 +124,7 @@ _framewire_complete() {
 
 /// What _framewire_values() takes.
 std::string kind(std::string_view value) {
-  const ValueWords takes = read_value(value);
+  const ValueChoices takes = read_value(value);
   std::string text;
   const auto add = [&text](std::string_view word) { text += (text.empty() ? "" : " ") + std::string(word); };
   std::ranges::for_each(takes.words, add);

@@ -17,7 +17,7 @@ class App;
 namespace framewire {
 
 /// Options that every program with a session takes, as text, before they mean anything.
-struct CommonWords {
+struct RawCommonOptions {
   std::string transport = "auto";
   std::string memory = "auto";
   std::string key;
@@ -44,21 +44,21 @@ struct CommonOptions {
 };
 
 /// Adds --transport, --memory, --key, --insecure, --encrypt, --timeout, --tos and --rdma-address.
-void add_endpoint_options(CLI::App& app, CommonWords& words);
+void add_endpoint_options(CLI::App& app, RawCommonOptions& raw);
 /// Adds --relaxed-ordering and --no-relaxed-ordering, for whoever receives.
-void add_ring_options(CLI::App& app, CommonWords& words);
+void add_ring_options(CLI::App& app, RawCommonOptions& raw);
 /// Adds --spin, for whoever waits for frames; see wait_mode_of().
-void add_spin_option(CLI::App& app, CommonWords& words);
+void add_spin_option(CLI::App& app, RawCommonOptions& raw);
 /// Adds --frames, --duration, --stats and --verbose.
-void add_run_options(CLI::App& app, CommonWords& words);
+void add_run_options(CLI::App& app, RawCommonOptions& raw);
 
 /// Both throw Error (usage) that names the option, its value and what it takes.
-void read_endpoint_words(const CommonWords& words, EndpointOptions& endpoint);
-CommonOptions read_run_words(const CommonWords& words);
+void parse_endpoint_options(const RawCommonOptions& raw, EndpointOptions& endpoint);
+CommonOptions parse_run_options(const RawCommonOptions& raw);
 
 /// How the program is to wait for frames.
-constexpr WaitMode wait_mode_of(const CommonWords& words) noexcept {
-  return words.spins ? WaitMode::spin : WaitMode::adaptive;
+constexpr WaitMode wait_mode_of(const RawCommonOptions& raw) noexcept {
+  return raw.spins ? WaitMode::spin : WaitMode::adaptive;
 }
 
 /// Prints --help.

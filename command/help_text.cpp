@@ -106,7 +106,7 @@ std::string option_groups(const Manual& manual) {
 }  // namespace
 
 std::string help_text(const Manual& manual) {
-  std::string text = "Usage: " + manual.invocation + ' ' + usage_words(manual) + "\n\n";
+  std::string text = "Usage: " + manual.invocation + ' ' + usage_text(manual) + "\n\n";
   text += wrapped(manual.summary + '.', 0, 0);
   if (!manual.description.entries.empty()) {
     text += '\n' + body(manual.description.entries);

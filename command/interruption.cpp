@@ -12,22 +12,22 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/wait.hpp"
-#include "command/heeded_signals.hpp"
+#include "command/signals_not_ignored.hpp"
 
 namespace framewire {
 
 namespace {
 
 sigset_t polite_signals() noexcept {
-  return heeded_signals({SIGINT, SIGTERM, SIGHUP});
+  return signals_not_ignored({SIGINT, SIGTERM, SIGHUP});
 }
 
 /// timeout(1) signals a program and then its process group: what follows at once is the same wish, not a second one.
-constexpr std::int64_t impatience_ns = ns_per_s / 2;
+constexpr std::int64_t second_signal_ns = ns_per_s / 2;
 
 }  // namespace
 
-Interruption::Interruption() : stop_(make_event()), requested_(make_event()) {
+Interruption::Interruption() : stop_(make_eventfd()), requested_(make_eventfd()) {
   const sigset_t set = polite_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   signals_.reset(::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
@@ -38,7 +38,7 @@ Interruption::Interruption() : stop_(make_event()), requested_(make_event()) {
 }
 
 Interruption::~Interruption() {
-  raise_event(stop_.get());
+  signal_eventfd(stop_.get());
   thread_.join();
 }
 
@@ -51,7 +51,7 @@ void Interruption::set_wake(std::function<void()> wake) {
 }
 
 void Interruption::run() {
-  name_this_thread("fw-signals");
+  set_thread_name("fw-signals");
   while (true) {
     std::array<pollfd, 2> both = {pollfd{signals_.get(), POLLIN, 0}, pollfd{stop_.get(), POLLIN, 0}};
     wait_until(both, INT64_MAX);
@@ -69,8 +69,8 @@ void Interruption::receive(int signal_number) {
   const std::int64_t now_ns = monotonic_ns();
   if (!is_requested_.exchange(true, std::memory_order_acq_rel)) {
     requested_ns_ = now_ns;
-    raise_event(requested_.get());
-  } else if (now_ns - requested_ns_ >= impatience_ns) {
+    signal_eventfd(requested_.get());
+  } else if (now_ns - requested_ns_ >= second_signal_ns) {
     const sigset_t set = polite_signals();
     std::signal(signal_number, SIG_DFL);
     pthread_sigmask(SIG_UNBLOCK, &set, nullptr);

@@ -275,7 +275,7 @@ std::string man_page(const Manual& manual, std::string_view date, std::span<cons
   // No words are parted: an option that goes on in the next line cannot be searched for.
   page += ".nh\n.ad l\n";
   page += heading("Name") + escaped(manual.program, true) + " \\-\n" + prose(summary) + '\n';
-  page += heading("Synopsis") + bold(manual.invocation) + ' ' + escaped(usage_words(manual), true) + '\n';
+  page += heading("Synopsis") + bold(manual.invocation) + ' ' + escaped(usage_text(manual), true) + '\n';
   const std::string described = body(manual.description.entries);
   page += section("Description", described.empty() ? prose(manual.summary + '.') + '\n' : described);
   page += section("Subcommands", subcommands);

@@ -143,8 +143,8 @@ void group_together(std::vector<ManualOption>& options) {
 
 }  // namespace
 
-ValueWords read_value(std::string_view value) {
-  ValueWords read;
+ValueChoices read_value(std::string_view value) {
+  ValueChoices read;
   if (value.ends_with(list_ending)) {
     read.is_list = true;
     value.remove_suffix(list_ending.size());
@@ -191,7 +191,7 @@ std::string shown_text(const ManualOption& option) {
   return text;
 }
 
-std::string usage_words(const Manual& manual) {
+std::string usage_text(const Manual& manual) {
   std::string text = manual.subcommands.empty() ? "[OPTION]..." : "SUBCOMMAND [ARGUMENT]...";
   for (const ManualOption& argument : manual.arguments) {
     for (const std::string& name : split(argument.names.front(), ' ')) {

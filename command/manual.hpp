@@ -15,7 +15,7 @@ namespace framewire {
 /// An option, or an argument that stands by its place.
 struct ManualOption {
   std::vector<std::string> names;  // "-v", "--verbose"; of an argument its one name, "HOST[:PORT]"
-  std::string value;               // what it takes, see ValueWords: "FILE", "auto|tcp"; empty: nothing
+  std::string value;               // what it takes, see ValueChoices: "FILE", "auto|tcp"; empty: nothing
   std::string text;                // one line
   std::string group;               // the heading that it stands under
   std::vector<std::string> excludes;
@@ -49,14 +49,14 @@ struct Manual {
 /// What a value can be, read from how it is shown: alternatives between bars, "auto|WxH|FILE". Small letters are the
 /// word itself, capital ones stand for something: FILE, HOST and COMMAND complete, others do not. ",…" at the end: a
 /// list with commas.
-struct ValueWords {
+struct ValueChoices {
   std::vector<std::string> words;
   bool takes_files = false;
   bool takes_hosts = false;
   bool takes_commands = false;
   bool is_list = false;
 };
-ValueWords read_value(std::string_view value);
+ValueChoices read_value(std::string_view value);
 
 /// What `app` says of itself. The first line of its description is the summary. Of the rest, and of the footer, lines
 /// that stand together are one paragraph; a line that begins with two spaces is an entry, whose term ends at the next
@@ -69,7 +69,7 @@ std::string shown_value(const ManualOption& option);
 /// Its text, with what else holds for it: values that shown_value() leaves out, and what it goes with.
 std::string shown_text(const ManualOption& option);
 /// What stands behind the program's name: "[OPTION]... SOURCE...".
-std::string usage_words(const Manual& manual);
+std::string usage_text(const Manual& manual);
 
 std::string help_text(const Manual& manual);
 /// `date` is that of the page; it refers to those of `programs` that it speaks of.

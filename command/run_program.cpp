@@ -11,7 +11,7 @@
 namespace framewire {
 
 int run_program(const char* name, const std::function<ExitStatus()>& program) {
-  hold_standard_streams();
+  reserve_standard_fds();
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   ExitStatus status = ExitStatus::failed;

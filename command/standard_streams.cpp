@@ -5,7 +5,7 @@
 
 namespace framewire {
 
-void hold_standard_streams() noexcept {
+void reserve_standard_fds() noexcept {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     if (::fcntl(fd, F_GETFD) < 0) {
       // Gets the lowest free number, which is fd. Only what standard error says may vanish without a word.

@@ -34,7 +34,7 @@ std::string with_spaces(const std::vector<std::string>& words) {
 
 /// The action of an _arguments specification.
 std::string action(std::string_view value) {
-  const ValueWords takes = read_value(value);
+  const ValueChoices takes = read_value(value);
   const std::string words = escaped(with_spaces(takes.words), ":");
   std::string functions = takes.takes_files ? "_files" : "";
   functions += takes.takes_hosts ? (functions.empty() ? "_hosts" : "; _hosts") : "";

@@ -20,7 +20,7 @@ namespace framewire {
 
 namespace {
 
-constexpr std::size_t most_bytes = 65536;
+constexpr std::size_t max_bytes = 65536;
 
 struct Pipe {
   FileDescriptor reads;
@@ -91,7 +91,7 @@ bool read_some(int fd, std::string& text) {
     return got < 0 && errno == EINTR;
   }
   text.append(part.data(), static_cast<std::size_t>(got));
-  return text.size() < most_bytes;
+  return text.size() < max_bytes;
 }
 
 /// Until both have ended, one says too much, or the deadline.
@@ -103,7 +103,7 @@ void read_all(const Pipes& pipes, ChildOutput& output, std::int64_t deadline_ns)
     for (std::size_t i = 0; i < both.size(); ++i) {
       if (both[i].revents != 0 && !read_some(both[i].fd, *texts[i])) {
         both[i].fd = -1;
-        if (texts[i]->size() >= most_bytes) {
+        if (texts[i]->size() >= max_bytes) {
           return;
         }
       }
@@ -155,7 +155,7 @@ ChildOutput child_output(const std::string& program, const std::vector<std::stri
   }
   const std::int64_t deadline_ns = monotonic_ns() + timeout_ns;
   read_all(pipes, output, deadline_ns);
-  const bool says_too_much = std::max(output.text.size(), output.complaint.size()) >= most_bytes;
+  const bool says_too_much = std::max(output.text.size(), output.complaint.size()) >= max_bytes;
   const int status = wait_end(child, says_too_much ? 0 : deadline_ns);
   output.exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   if (says_too_much) {

@@ -21,7 +21,7 @@ struct Finding {
   std::string value{};                 // what is there, in a few words
   std::string text{};                  // what that means and the way out, in sentences; for what is well, if at all
   std::vector<std::string> details{};  // lines for --verbose
-  std::vector<std::string> fix{};      // the commands that mend it, as they are typed; not all is mended by one
+  std::vector<std::string> remedy{};   // the commands that mend it, as they are typed; not all is mended by one
 };
 
 using Findings = std::vector<Finding>;

@@ -13,7 +13,7 @@
 namespace framewire {
 
 /// What the command line says of the other end.
-struct HostWords {
+struct HostTarget {
   HostPort at;
   std::optional<std::string> key_file;  // --key
   bool insecure = false;
@@ -40,7 +40,7 @@ enum class HostFault {
 };
 
 /// One row of framewire bench, or why there is none.
-struct Measured {
+struct Measurement {
   std::uint64_t count = 0;  // of messages; 0: there is no row
   double gigabytes_per_second = 0;
   double latency_p50_us = 0;
@@ -56,9 +56,9 @@ struct Measured {
 struct LinkMeasurements {
   LinkKind link = LinkKind::tcp;
   std::string not_tried;  // why; empty: it was
-  Measured latency;       // small messages, from there to here
-  Measured there;         // a burst, from here
-  Measured back;          // a burst, from there
+  Measurement latency;    // small messages, from there to here
+  Measurement there;      // a burst, from here
+  Measurement back;       // a burst, from there
 
   [[nodiscard]] bool works() const noexcept { return there.is_done() && back.is_done(); }
   /// A session over it stood: what `--transport auto` goes by.
@@ -66,7 +66,7 @@ struct LinkMeasurements {
 };
 
 struct RemoteHostReport {
-  HostWords words;
+  HostTarget target;
   HostFault fault = HostFault::none;
   std::string trouble;                  // the sentence that programs would end with
   std::string address;                  // that was reached, without the port; empty: none

@@ -91,10 +91,10 @@ HostFault knock_at_all(const HostPort& at, RemoteHostReport& host) {
   return fault;
 }
 
-AuthenticateOptions authentication_of(const HostWords& words) {
+AuthenticateOptions authentication_of(const HostTarget& target) {
   EndpointOptions endpoint;
-  endpoint.key_file = words.key_file;
-  endpoint.insecure = words.insecure;
+  endpoint.key_file = target.key_file;
+  endpoint.insecure = target.insecure;
   try {
     AuthenticateOptions options = framewire::authentication_of(endpoint);
     options.timeout_ns = greeting_timeout_ns;
@@ -124,10 +124,11 @@ HostFault fault_of(const Error& error) {
   throw Obstacle(HostFault::no_key_here, error);
 }
 
-Authenticated come_in(const RemoteHostReport& host, const AuthenticateOptions& options, HostFault if_not_reached) {
-  std::optional<Dialled> dialled;
+AuthenticatedChannel come_in(const RemoteHostReport& host, const AuthenticateOptions& options,
+                             HostFault if_not_reached) {
+  std::optional<DialledSocket> dialled;
   try {
-    dialled = dial(host.words.at, monotonic_ns() + knock_timeout_ns);
+    dialled = dial(host.target.at, monotonic_ns() + knock_timeout_ns);
   } catch (const Error& error) {
     const bool is_closed = if_not_reached == HostFault::none;  // it has just answered
     throw Obstacle(is_closed ? HostFault::other : if_not_reached, error);
@@ -164,13 +165,13 @@ void hear_who(MessageChannel& channel, RemoteHostReport& host) {
 
 }  // namespace
 
-RemoteHostReport greet_host(const HostWords& words) {
+RemoteHostReport greet_host(const HostTarget& target) {
   RemoteHostReport host;
-  host.words = words;
+  host.target = target;
   try {
-    const AuthenticateOptions options = authentication_of(words);
-    const HostFault knocked = knock_at_all(words.at, host);
-    const Authenticated authenticated = come_in(host, options, knocked);
+    const AuthenticateOptions options = authentication_of(target);
+    const HostFault knocked = knock_at_all(target.at, host);
+    const AuthenticatedChannel authenticated = come_in(host, options, knocked);
     host.is_this_machine = authenticated.is_unix;
     host.auth = authenticated.auth;
     host.control = authenticated.control;

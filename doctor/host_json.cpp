@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "command/json_text.hpp"
-#include "doctor/judge_host.hpp"
+#include "doctor/check_host.hpp"
 
 namespace framewire {
 
@@ -11,14 +11,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json measured_json(const Measured& measured) {
+Json measured_json(const Measurement& measured) {
   const bool is_done = measured.is_done();
   return {{"gigabytes_per_second", is_done ? Json(measured.gigabytes_per_second) : Json(nullptr)},
           {"messages", measured.count},
           {"trouble", text_or_null(measured.trouble)}};
 }
 
-Json latency_json(const Measured& measured) {
+Json latency_json(const Measurement& measured) {
   const bool is_done = measured.is_done();
   return {{"p50_us", is_done ? Json(measured.latency_p50_us) : Json(nullptr)},
           {"p99_us", is_done ? Json(measured.latency_p99_us) : Json(nullptr)},
@@ -80,8 +80,8 @@ Json host_json(const RemoteHostReport& host) {
   }
   // With --transport only that link was measured, which says nothing of auto.
   const auto chosen = host.links.size() > 1 ? auto_choice(host) : std::nullopt;
-  return {{"name", host.words.at.host},
-          {"port", host.words.at.port},
+  return {{"name", host.target.at.host},
+          {"port", host.target.at.port},
           {"address", text_or_null(host.address)},
           {"is_this_machine", host.is_this_machine},
           {"round_trip_us", host.round_trip_us ? Json(*host.round_trip_us) : Json(nullptr)},

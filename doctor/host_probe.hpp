@@ -13,7 +13,7 @@ namespace framewire {
 
 /// Finds the host, connects, authenticates, and hears which program is there; takes a few seconds at most. Throws
 /// nothing: what goes wrong stands in the facts.
-RemoteHostReport greet_host(const HostWords& words);
+RemoteHostReport greet_host(const HostTarget& target);
 
 /// What is measured in one run of framewire bench.
 struct HostRow {
@@ -23,14 +23,14 @@ struct HostRow {
 };
 
 /// The arguments of framewire-bench for it.
-std::vector<std::string> bench_arguments(const HostWords& words, const HostRow& row);
+std::vector<std::string> bench_arguments(const HostTarget& target, const HostRow& row);
 /// What that printed, which is input: a row of another kind is none.
-Measured read_bench_output(const ChildOutput& output, const HostRow& row);
+Measurement read_bench_output(const ChildOutput& output, const HostRow& row);
 
 /// Runs one row; those of tests are made up.
-using RunRow = std::function<Measured(const HostRow& row)>;
+using RunRow = std::function<Measurement(const HostRow& row)>;
 /// By framewire-bench beside this program, which has 20 s for it. `progress` is told before each.
-RunRow bench_runner(const HostWords& words, std::function<void(const HostRow&)> progress);
+RunRow bench_runner(const HostTarget& target, std::function<void(const HostRow&)> progress);
 
 /// Measures every link that `wanted` leaves, both ways; what cannot be had is not tried twice. `is_there` says whether
 /// the server still answers: "" or what is met there.

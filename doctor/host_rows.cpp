@@ -40,7 +40,7 @@ bool is_text(const Json& json, const char* field, std::string_view wanted) {
 }
 
 /// The last line of a program's standard error, without its name.
-std::string last_sentence(std::string_view complaint) {
+std::string last_line_of(std::string_view complaint) {
   while (!complaint.empty() && (complaint.back() == '\n' || complaint.back() == ' ')) {
     complaint.remove_suffix(1);
   }
@@ -72,8 +72,8 @@ std::string why_not(LinkKind link, const RemoteHostReport& host, const MachineFa
 
 }  // namespace
 
-std::vector<std::string> bench_arguments(const HostWords& words, const HostRow& row) {
-  std::vector<std::string> arguments{format_host_port(words.at),
+std::vector<std::string> bench_arguments(const HostTarget& target, const HostRow& row) {
+  std::vector<std::string> arguments{format_host_port(target.at),
                                      "--json",
                                      "--transport",
                                      std::string(name(row.link)),
@@ -86,25 +86,25 @@ std::vector<std::string> bench_arguments(const HostWords& words, const HostRow& 
   if (row.is_reverse) {
     arguments.emplace_back("--reverse");
   }
-  if (words.key_file) {
-    arguments.insert(arguments.end(), {"--key", *words.key_file});
+  if (target.key_file) {
+    arguments.insert(arguments.end(), {"--key", *target.key_file});
   }
-  if (words.insecure) {
+  if (target.insecure) {
     arguments.emplace_back("--insecure");
   }
-  if (!words.timeout.empty()) {
-    arguments.insert(arguments.end(), {"--timeout", words.timeout});
+  if (!target.timeout.empty()) {
+    arguments.insert(arguments.end(), {"--timeout", target.timeout});
   }
   return arguments;
 }
 
-Measured read_bench_output(const ChildOutput& output, const HostRow& row) {
-  Measured measured;
+Measurement read_bench_output(const ChildOutput& output, const HostRow& row) {
+  Measurement measured;
   measured.is_late = output.is_late;
   measured.has_lost_peer = output.exit_status == static_cast<int>(ExitStatus::lost_peer);
   if (!output.has_ended_well) {
-    const std::string sentence = output.is_late ? "" : last_sentence(output.complaint);
-    measured.trouble = sentence.empty() ? "framewire-bench: " + output.trouble : sentence;
+    const std::string last_line = output.is_late ? "" : last_line_of(output.complaint);
+    measured.trouble = last_line.empty() ? "framewire-bench: " + output.trouble : last_line;
     return measured;
   }
   measured.trouble = "framewire-bench printed no row of this link that can be read; is it of the same release?";
@@ -129,11 +129,11 @@ Measured read_bench_output(const ChildOutput& output, const HostRow& row) {
   return measured;
 }
 
-RunRow bench_runner(const HostWords& words, std::function<void(const HostRow&)> progress) {
-  return [words, progress = std::move(progress)](const HostRow& row) {
+RunRow bench_runner(const HostTarget& target, std::function<void(const HostRow&)> progress) {
+  return [target, progress = std::move(progress)](const HostRow& row) {
     progress(row);
     return read_bench_output(
-        child_output(own_folder() + "framewire-bench", bench_arguments(words, row), row_timeout_ns), row);
+        child_output(own_folder() + "framewire-bench", bench_arguments(target, row), row_timeout_ns), row);
   };
 }
 

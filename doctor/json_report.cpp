@@ -28,10 +28,10 @@ Json list_of(const Values& values, Function to_json) {
 Json finding_json(const Finding& finding) {
   return {{"area", finding.area},   {"name", finding.name}, {"level", name(finding.level)},
           {"value", finding.value}, {"text", finding.text}, {"details", finding.details},
-          {"fix", finding.fix}};
+          {"fix", finding.remedy}};
 }
 
-Json works_json(const Works& works) {
+Json works_json(const WorkingLinks& works) {
   return {{"local", works.local}, {"tcp", works.tcp}, {"rdma", works.rdma.is_usable()}};
 }
 
@@ -131,8 +131,8 @@ Json memory_json(const MemoryFacts& memory) {
           {"lock_soft_bytes", number_or_null(memory.lock_soft_bytes)},
           {"lock_hard_bytes", number_or_null(memory.lock_hard_bytes)},
           {"may_lock_all", memory.may_lock_all},
-          {"lock_needed_to_send_bytes", lock_need().sender_bytes},
-          {"lock_needed_to_view_bytes", lock_need().viewer_bytes},
+          {"lock_needed_to_send_bytes", memlock_requirement().sender_bytes},
+          {"lock_needed_to_view_bytes", memlock_requirement().viewer_bytes},
           {"huge_pages", text_or_null(memory.huge_pages)},
           {"shared_huge_pages", text_or_null(memory.shared_huge_pages)},
           {"reserved_huge_pages", memory.reserved_huge_pages},
@@ -207,7 +207,7 @@ std::string json_report(const MachineFacts& machine, const Findings& findings, s
   Json json = {{"version", FRAMEWIRE_VERSION},
                {"transport", wanted ? name(*wanted) : "auto"},
                {"is_ready", !has_problem(findings)},
-               {"works", works_json(judge_works(machine))},
+               {"works", works_json(find_working_links(machine))},
                {"findings", list_of(findings, finding_json)},
                {"rdma_devices", list_of(machine.rdma.adapters,
                                         [&](const RdmaAdapter& one) { return adapter_json(one, machine.network); })},

@@ -4,10 +4,10 @@
 #include <optional>
 #include <string>
 
+#include "doctor/check.hpp"
 #include "doctor/facts.hpp"
 #include "doctor/finding.hpp"
 #include "doctor/host_facts.hpp"
-#include "doctor/judge.hpp"
 
 namespace framewire {
 

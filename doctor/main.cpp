@@ -12,10 +12,10 @@
 
 #include "base/log.hpp"
 #include "command/run_program.hpp"
+#include "doctor/check.hpp"
+#include "doctor/check_host.hpp"
 #include "doctor/host_probe.hpp"
 #include "doctor/json_report.hpp"
-#include "doctor/judge.hpp"
-#include "doctor/judge_host.hpp"
 #include "doctor/options.hpp"
 #include "doctor/probe.hpp"
 #include "doctor/text_report.hpp"
@@ -41,12 +41,12 @@ std::function<void(const HostRow&)> progress_on(Log& log) {
   };
 }
 
-RemoteHostReport examine_host(const HostWords& words, const MachineFacts& machine, std::optional<LinkKind> wanted) {
+RemoteHostReport examine_host(const HostTarget& target, const MachineFacts& machine, std::optional<LinkKind> wanted) {
   Log log(stderr, "framewire-doctor", false);
-  RemoteHostReport host = greet_host(words);
+  RemoteHostReport host = greet_host(target);
   if (host.fault == HostFault::none) {
-    measure_links(host, machine, wanted, bench_runner(words, progress_on(log)),
-                  [&words] { return greet_host(words).trouble; });
+    measure_links(host, machine, wanted, bench_runner(target, progress_on(log)),
+                  [&target] { return greet_host(target).trouble; });
     if (log.is_terminal()) {
       log.live("");
     }
@@ -68,7 +68,7 @@ std::string what_it_is_ready_for(const MachineFacts& machine) {
 
 ExitStatus run_here(const DoctorOptions& options) {
   const MachineFacts machine = probe_machine();
-  const Findings findings = judge(machine, options.transport);
+  const Findings findings = check_machine(machine, options.transport);
   if (options.as_json) {
     print(json_report(machine, findings, options.transport) + "\n");
   } else {
@@ -83,8 +83,8 @@ ExitStatus run_here(const DoctorOptions& options) {
 ExitStatus run_to_host(const DoctorOptions& options) {
   const MachineFacts machine = probe_machine();
   const RemoteHostReport host = examine_host(*options.host, machine, options.transport);
-  Findings findings = judge_host(host, machine, options.transport);
-  Findings background = as_background(judge(machine, options.transport));
+  Findings findings = check_host(host, machine, options.transport);
+  Findings background = as_background(check_machine(machine, options.transport));
   if (!options.as_json && !options.is_verbose) {
     std::erase_if(background, [](const Finding& finding) { return finding.level < Level::warning; });
   }
@@ -94,7 +94,7 @@ ExitStatus run_to_host(const DoctorOptions& options) {
   } else {
     const TextStyle style{.has_colour = wants_colour(), .is_verbose = options.is_verbose};
     print(text_report("framewire doctor " FRAMEWIRE_VERSION, findings, style,
-                      {.ready = fmt::format("Ready to send to {} and to view from there", host.words.at.host),
+                      {.ready = fmt::format("Ready to send to {} and to view from there", host.target.at.host),
                        .links_area = host_links_area(host)}));
   }
   return has_problem(findings) ? ExitStatus::failed : ExitStatus::ok;

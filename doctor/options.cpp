@@ -37,47 +37,47 @@ constexpr const char* examples =
     "Environment:\n"
     "  NO_COLOR  no colours, also on a terminal\n";
 
-struct Words {
+struct RawOptions {
   std::string host, transport = "auto", key, timeout;
   bool is_insecure = false;
 };
 
-void describe_options(CLI::App& app, Words& words, DoctorOptions& options) {
-  app.add_option("HOST[:PORT]", words.host, "the machine to try the way to; without it only this one is looked at");
-  app.add_option("--transport", words.transport, "the link that has to work (auto: any)")
+void describe_options(CLI::App& app, RawOptions& raw, DoctorOptions& options) {
+  app.add_option("HOST[:PORT]", raw.host, "the machine to try the way to; without it only this one is looked at");
+  app.add_option("--transport", raw.transport, "the link that has to work (auto: any)")
       ->type_name("auto|local|tcp|rdma");
-  app.add_option("--key", words.key, "with HOST: the key file to authenticate with")->type_name("FILE");
-  app.add_flag("--insecure", words.is_insecure, "with HOST: without a key, as the server there was started");
-  app.add_option("--timeout", words.timeout, "with HOST: silence after which it counts as lost (5s; rdma: 1s)")
+  app.add_option("--key", raw.key, "with HOST: the key file to authenticate with")->type_name("FILE");
+  app.add_flag("--insecure", raw.is_insecure, "with HOST: without a key, as the server there was started");
+  app.add_option("--timeout", raw.timeout, "with HOST: silence after which it counts as lost (5s; rdma: 1s)")
       ->type_name("TIME");
   app.add_flag("--json", options.as_json, "print one JSON object");
   app.add_flag("-v,--verbose", options.is_verbose, "say more");
   app.footer(examples);
 }
 
-std::optional<HostWords> read_host(const Words& words) {
-  if (words.host.empty()) {
+std::optional<HostTarget> read_host(const RawOptions& raw) {
+  if (raw.host.empty()) {
     for (const auto& [option, is_said] :
-         {std::pair("--key", !words.key.empty()), std::pair("--insecure", words.is_insecure),
-          std::pair("--timeout", !words.timeout.empty())}) {
+         {std::pair("--key", !raw.key.empty()), std::pair("--insecure", raw.is_insecure),
+          std::pair("--timeout", !raw.timeout.empty())}) {
       if (is_said) {
         throw Error::usage(std::string(option) + " is for the way to another machine; name that as HOST");
       }
     }
     return std::nullopt;
   }
-  HostWords host{.at = parse_dialled(words.host, default_frame_port),
-                 .key_file = {},
-                 .insecure = words.is_insecure,
-                 .timeout = words.timeout};
+  HostTarget host{.at = parse_dialled(raw.host, default_frame_port),
+                  .key_file = {},
+                  .insecure = raw.is_insecure,
+                  .timeout = raw.timeout};
   if (host.at.port == 0 || host.at.host == "*") {
-    throw Error::usage("HOST is " + quote(words.host) + ", where nobody can be reached; it takes NAME or NAME:PORT");
+    throw Error::usage("HOST is " + quote(raw.host) + ", where nobody can be reached; it takes NAME or NAME:PORT");
   }
-  if (!words.key.empty()) {
-    host.key_file = words.key;
+  if (!raw.key.empty()) {
+    host.key_file = raw.key;
   }
-  if (!words.timeout.empty()) {
-    static_cast<void>(parse_duration_ns(words.timeout, "--timeout"));
+  if (!raw.timeout.empty()) {
+    static_cast<void>(parse_duration_ns(raw.timeout, "--timeout"));
   }
   return host;
 }
@@ -87,16 +87,16 @@ std::optional<HostWords> read_host(const Words& words) {
 std::optional<DoctorOptions> parse_doctor_options(int argc, const char* const* argv) {
   CLI::App app{description, "framewire-doctor"};
   DoctorOptions options;
-  Words words;
-  describe_options(app, words, options);
+  RawOptions raw;
+  describe_options(app, raw, options);
   if (!parse_command_line(app, argc, argv)) {
     return std::nullopt;
   }
-  options.transport = link_kind_from_name(words.transport);
-  if (!options.transport && words.transport != "auto") {
-    throw Error::usage("--transport is " + quote(words.transport) + "; it takes auto, local, tcp or rdma");
+  options.transport = link_kind_from_name(raw.transport);
+  if (!options.transport && raw.transport != "auto") {
+    throw Error::usage("--transport is " + quote(raw.transport) + "; it takes auto, local, tcp or rdma");
   }
-  options.host = read_host(words);
+  options.host = read_host(raw);
   return options;
 }
 

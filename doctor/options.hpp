@@ -9,7 +9,7 @@
 namespace framewire {
 
 struct DoctorOptions {
-  std::optional<HostWords> host;      // that is examined; nothing: this machine
+  std::optional<HostTarget> host;     // that is examined; nothing: this machine
   std::optional<LinkKind> transport;  // that has to work; nothing: any
   bool as_json = false;
   bool is_verbose = false;

@@ -50,7 +50,7 @@ MachineFacts probe_machine();
 /// Adds verbs' devices to the adapters of sysfs by their names; those that sysfs does not have stand at the end.
 void join_devices(RdmaFacts& rdma, std::vector<RdmaDevice> devices);
 /// What the helper printed (JSON) as facts; its exit status says whether it failed.
-OpenGlFacts read_opengl_words(const std::string& output, bool has_ended_well);
+OpenGlFacts parse_opengl_output(const std::string& output, bool has_ended_well);
 
 /// Where this program lies, with a slash at the end; empty when the system does not say, and then nothing may be taken
 /// to lie beside it: the current folder is anybody's.

@@ -123,8 +123,8 @@ void probe_cuda(GpuFacts& gpu) {
   if (cuda.trouble().empty() && cuda.call("cuInit", 0U) && cuda.call("cuDriverGetVersion", &version) &&
       cuda.call("cuDeviceGetCount", &count)) {
     gpu.cuda_version = std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
-    constexpr int most_devices = 64;
-    for (int ordinal = 0; ordinal < count && ordinal < most_devices; ++ordinal) {
+    constexpr int max_devices = 64;
+    for (int ordinal = 0; ordinal < count && ordinal < max_devices; ++ordinal) {
       gpu.devices.push_back(read_cuda_device(cuda, ordinal));
     }
   } else {

@@ -17,7 +17,7 @@ namespace framewire {
 namespace {
 
 /// The words of a line, as they stand in /proc/net.
-std::vector<std::string_view> words_of(std::string_view line) {
+std::vector<std::string_view> split_words(std::string_view line) {
   std::vector<std::string_view> words;
   while (!(line = trimmed(line)).empty()) {
     words.push_back(line.substr(0, line.find_first_of(" \t")));
@@ -27,13 +27,12 @@ std::vector<std::string_view> words_of(std::string_view line) {
 }
 
 /// "4096 131072 33554432": the third alone, and the two before it as they stand.
-void read_buffers(const std::optional<std::string>& line, std::optional<std::uint64_t>& most_bytes,
-                  std::string& begin) {
-  const std::vector<std::string_view> words = words_of(line ? *line : std::string_view());
+void read_buffers(const std::optional<std::string>& line, std::optional<std::uint64_t>& max_bytes, std::string& begin) {
+  const std::vector<std::string_view> words = split_words(line ? *line : std::string_view());
   if (words.size() < 3) {
     return;
   }
-  most_bytes = leading_number(words[2]);
+  max_bytes = leading_number(words[2]);
   const auto least = leading_number(words[0]);
   const auto first = leading_number(words[1]);
   if (least && first) {
@@ -79,7 +78,7 @@ std::vector<std::string> interfaces_to_everywhere(const SystemFiles& files) {
     for (std::string_view rest = text; !rest.empty();) {
       const std::string_view line = rest.substr(0, rest.find('\n'));
       rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-      take(words_of(line));
+      take(split_words(line));
     }
   };
   each_line("/proc/net/route", [&](const std::vector<std::string_view>& words) {

@@ -25,7 +25,7 @@ bool flag_field(const Json& json, const char* field) {
 
 }  // namespace
 
-OpenGlFacts read_opengl_words(const std::string& output, bool has_ended_well) {
+OpenGlFacts parse_opengl_output(const std::string& output, bool has_ended_well) {
   OpenGlFacts opengl;
   opengl.is_installed = true;
   const Json json = Json::parse(output, nullptr, false);
@@ -64,7 +64,7 @@ OpenGlFacts probe_opengl(const SystemFiles& files) {
   constexpr std::int64_t timeout_ns = 10 * ns_per_s;  // a driver that starts a sleeping GPU takes 2 s
   const ChildOutput output = child_output(helper, {}, timeout_ns);
   if (output.has_ended_well || !output.text.empty()) {
-    return read_opengl_words(output.text, output.has_ended_well);
+    return parse_opengl_output(output.text, output.has_ended_well);
   }
   OpenGlFacts opengl;
   opengl.is_installed = true;

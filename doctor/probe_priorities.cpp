@@ -20,7 +20,7 @@ namespace framewire {
 
 namespace {
 
-constexpr std::int64_t answer_patience_ns = ns_per_s;
+constexpr std::int64_t answer_timeout_ns = ns_per_s;
 constexpr unsigned type_mask = 0x3fff;  // NLA_TYPE_MASK, without its sign
 
 template <typename Value>
@@ -105,7 +105,7 @@ void probe_priorities(NetworkFacts& network) {
     const std::string request = request_for(interface.name);
     alignas(nlmsghdr) std::array<std::byte, 16384> answer;
     if (::send(socket.get(), request.data(), request.size(), 0) < 0 ||
-        !wait_for(socket.get(), POLLIN, monotonic_ns() + answer_patience_ns)) {
+        !wait_for(socket.get(), POLLIN, monotonic_ns() + answer_timeout_ns)) {
       return;
     }
     const ssize_t bytes = ::recv(socket.get(), answer.data(), answer.size(), 0);

@@ -139,32 +139,32 @@ std::string describe(PortFault fault) {
   return "";
 }
 
-RdmaVerdict judge_rdma_use(const MachineFacts& machine, bool lock_is_enough) {
+UsableRdmaPort find_usable_rdma_port(const MachineFacts& machine, bool lock_is_enough) {
   const RdmaFacts& rdma = machine.rdma;
-  RdmaVerdict verdict;
-  verdict.why_not = rdma.list_trouble.empty() ? "no RDMA device" : rdma.list_trouble;
+  UsableRdmaPort usable;
+  usable.why_not = rdma.list_trouble.empty() ? "no RDMA device" : rdma.list_trouble;
   for (const RdmaAdapter& adapter : rdma.adapters) {
-    verdict.why_not = adapter_fault(adapter);
-    if (!verdict.why_not.empty()) {
+    usable.why_not = adapter_fault(adapter);
+    if (!usable.why_not.empty()) {
       continue;
     }
     for (const RdmaPort& port : adapter.device->ports) {
       const RdmaPortView view = view_port(adapter, port, machine.network);
       if (view.fault != PortFault::none) {
-        verdict.why_not = adapter.name + " port " + std::to_string(port.number) + ": " + describe(view.fault);
-      } else if (!verdict.best || view.gigabits_per_second > verdict.best->gigabits_per_second) {
-        verdict.best = view;
+        usable.why_not = adapter.name + " port " + std::to_string(port.number) + ": " + describe(view.fault);
+      } else if (!usable.best || view.gigabits_per_second > usable.best->gigabits_per_second) {
+        usable.best = view;
       }
     }
   }
-  if (verdict.best && !rdma.manager_trouble.empty()) {
-    verdict.best.reset();
-    verdict.why_not = "rdma_cm cannot make connections: " + rdma.manager_trouble;
-  } else if (verdict.best && !lock_is_enough) {
-    verdict.best.reset();
-    verdict.why_not = "the limit of locked memory is too low";
+  if (usable.best && !rdma.manager_trouble.empty()) {
+    usable.best.reset();
+    usable.why_not = "rdma_cm cannot make connections: " + rdma.manager_trouble;
+  } else if (usable.best && !lock_is_enough) {
+    usable.best.reset();
+    usable.why_not = "the limit of locked memory is too low";
   }
-  return verdict;
+  return usable;
 }
 
 }  // namespace framewire

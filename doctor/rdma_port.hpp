@@ -40,13 +40,13 @@ RdmaPortView view_port(const RdmaAdapter& adapter, const RdmaPort& port, const N
 std::string describe(PortFault fault);
 
 /// Whether frames can go by RDMA on this machine.
-struct RdmaVerdict {
+struct UsableRdmaPort {
   std::optional<RdmaPortView> best;  // the fastest usable port
   std::string why_not;               // when there is none, for the middle of a sentence
   [[nodiscard]] bool is_usable() const noexcept { return best.has_value(); }
 };
 
-/// Points into `machine`. `lock_is_enough`: of memory that a viewer's ring pins (judge_memory.hpp).
-RdmaVerdict judge_rdma_use(const MachineFacts& machine, bool lock_is_enough);
+/// Points into `machine`. `lock_is_enough`: of memory that a viewer's ring pins (check_memory.hpp).
+UsableRdmaPort find_usable_rdma_port(const MachineFacts& machine, bool lock_is_enough);
 
 }  // namespace framewire

@@ -11,15 +11,15 @@ namespace framewire {
 
 namespace {
 
-constexpr std::size_t most_columns = 80;
+constexpr std::size_t max_columns = 80;
 constexpr std::size_t indent_columns = 4;  // of what belongs to the line above
 
-struct Look {
+struct LevelStyle {
   std::string_view sign;
   std::string_view colour;  // of a terminal: ECMA-48, 8.3.117
 };
 
-Look look_of(Level level) {
+LevelStyle style_of(Level level) {
   switch (level) {
     case Level::ok:
       return {"✓", "32"};
@@ -67,19 +67,19 @@ class Report {
   void area(std::string_view name) { text_ += "\n" + painted(printable(name), "1") + "\n"; }
 
   void finding(const Finding& finding) {
-    const Look look = look_of(finding.level);
+    const LevelStyle level_style = style_of(finding.level);
     const std::string name = printable(finding.name);
     const std::size_t padding = name_columns_ - std::min(name_columns_, columns_of(name));
     const std::size_t value_column = indent_columns + name_columns_ + 2;
-    const auto lines = wrap(printable(finding.value), most_columns - value_column);
-    text_ += fmt::format("  {} {}{}  {}\n", painted(std::string(look.sign), look.colour), name,
+    const auto lines = wrap(printable(finding.value), max_columns - value_column);
+    text_ += fmt::format("  {} {}{}  {}\n", painted(std::string(level_style.sign), level_style.colour), name,
                          std::string(padding, ' '), lines.empty() ? "" : lines.front());
     for (std::size_t i = 1; i < lines.size(); ++i) {
       text_ += std::string(value_column, ' ') + lines[i] + "\n";
     }
     if (style_.is_verbose) {
       for (const std::string& detail : finding.details) {
-        const std::size_t columns = most_columns - indent_columns - 2;
+        const std::size_t columns = max_columns - indent_columns - 2;
         const bool fits = columns_of(detail) <= columns;  // then it may be a row of a table
         for (const std::string& line : fits ? std::vector{printable(detail)} : wrap(printable(detail), columns)) {
           text_ += std::string(indent_columns + 2, ' ') + painted(line, "2") + "\n";
@@ -89,12 +89,12 @@ class Report {
     if (finding.level != Level::ok || style_.is_verbose) {
       indented(finding.text);
     }
-    for (const std::string& command : finding.fix) {
+    for (const std::string& command : finding.remedy) {
       text_ += std::string(indent_columns + 2, ' ') + painted("$ " + printable(command), "1") + "\n";
     }
   }
 
-  void last_line(const Findings& findings, const ReportClosing& words) {
+  void last_line(const Findings& findings, const ReportClosing& titles) {
     std::string line;
     for (const Level level : {Level::problem, Level::warning, Level::note}) {
       const auto count = std::ranges::count(findings, level, &Finding::level);
@@ -102,9 +102,9 @@ class Report {
         line += fmt::format("{}{} {}{}", line.empty() ? "" : ", ", count, name(level), count == 1 ? "" : "s");
       }
     }
-    const std::string verdict =
-        has_problem(findings) ? painted("Something is broken", "1;31") : painted(ready_text(findings, words), "1;32");
-    text_ += fmt::format("\n{}{}{}.\n", verdict, line.empty() ? "" : ": ", line);
+    const std::string conclusion =
+        has_problem(findings) ? painted("Something is broken", "1;31") : painted(ready_text(findings, titles), "1;32");
+    text_ += fmt::format("\n{}{}{}.\n", conclusion, line.empty() ? "" : ": ", line);
   }
 
   std::string take() { return std::move(text_); }
@@ -115,7 +115,7 @@ class Report {
   }
 
   void indented(std::string_view text) {
-    for (const std::string& line : wrap(printable(text), most_columns - indent_columns)) {
+    for (const std::string& line : wrap(printable(text), max_columns - indent_columns)) {
       text_ += std::string(indent_columns, ' ') + line + "\n";
     }
   }

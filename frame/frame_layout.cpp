@@ -68,11 +68,11 @@ std::optional<std::string> find_layout_fault(const FrameLayout& layout, std::uin
 }
 
 Rational rational_rate(double frames_per_s) noexcept {
-  constexpr double most_per_s = 1e6;
+  constexpr double max_per_s = 1e6;
   if (!(frames_per_s > 0)) {
     return {0, 1};
   }
-  const double rate = std::min(frames_per_s, most_per_s);
+  const double rate = std::min(frames_per_s, max_per_s);
   const double whole = std::round(rate);
   constexpr double as_good_as_equal = 1e-6;
   if (std::abs(rate - whole) < as_good_as_equal && whole >= 1) {

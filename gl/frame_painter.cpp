@@ -90,7 +90,7 @@ FramePainter::FramePainter(Minification minification)
     : minification_(minification),
       exact_{Variant(1, Mode::exact), Variant(2, Mode::exact), Variant(3, Mode::exact)},
       bilinear_{Variant(1, Mode::bilinear), Variant(2, Mode::bilinear), Variant(3, Mode::bilinear)},
-      mean_{Variant(1, Mode::mean), Variant(2, Mode::mean), Variant(3, Mode::mean)},
+      area_{Variant(1, Mode::area), Variant(2, Mode::area), Variant(3, Mode::area)},
       vertex_array_(GlVertexArray::create()) {
   glGetIntegerv(GL_MAX_VIEWPORT_DIMS, max_viewport_.data());
 }
@@ -104,7 +104,7 @@ const FramePainter::Variant& FramePainter::variant_for(const PaintedFrame& frame
   }
   // One bilinear sample is right until a pixel drawn covers more than the two that it reads.
   const bool is_dense = frame.size.width > 2 * width || frame.size.height > 2 * height;
-  return is_dense && minification_ == Minification::smooth ? mean_.at(frame.texture_count - 1)
+  return is_dense && minification_ == Minification::smooth ? area_.at(frame.texture_count - 1)
                                                            : bilinear_.at(frame.texture_count - 1);
 }
 

@@ -45,7 +45,7 @@ class FramePainter {
   void draw(const PaintedFrame& frame, const Rectangle& target, bool flip_y) const noexcept;
 
  private:
-  enum class Mode { exact, bilinear, mean };
+  enum class Mode { exact, bilinear, area };
 
   struct Variant {
     Variant(int planes, Mode mode);
@@ -60,7 +60,7 @@ class FramePainter {
   Minification minification_;
   std::array<Variant, max_texture_planes> exact_;  // by number of textures, from 1
   std::array<Variant, max_texture_planes> bilinear_;
-  std::array<Variant, max_texture_planes> mean_;
+  std::array<Variant, max_texture_planes> area_;
   GlVertexArray vertex_array_;
   std::array<int, 2> max_viewport_{};
 };

@@ -64,8 +64,8 @@ Readback::~Readback() {
 
 void Readback::begin(const std::shared_ptr<HostBlock>& block, std::uint64_t offset_bytes,
                      std::span<std::byte> slot) noexcept {
-  assert(count_ < most_under_way && slot.size() >= size_bytes());
-  const std::size_t index = (oldest_ + count_) % most_under_way;
+  assert(count_ < max_in_flight && slot.size() >= size_bytes());
+  const std::size_t index = (oldest_ + count_) % max_in_flight;
   const std::int64_t begun_ns = monotonic_ns();
   const GLuint pinned = method_ == ReadbackMethod::pinned_memory ? pinned_buffer(block, offset_bytes, slot) : 0;
   Entry& entry = entries_[index];
@@ -116,7 +116,7 @@ void Readback::finish_oldest() noexcept {
   if (entry.must_copy) {
     std::memcpy(entry.slot.data(), mapped_[oldest_].bytes, entry.slot.size());
   }
-  oldest_ = (oldest_ + 1) % most_under_way;
+  oldest_ = (oldest_ + 1) % max_in_flight;
   --count_;
 }
 

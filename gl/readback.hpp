@@ -28,7 +28,7 @@ std::string_view name(ReadbackMethod method) noexcept;
 /// context's thread.
 class Readback {
  public:
-  static constexpr std::size_t most_under_way = 3;
+  static constexpr std::size_t max_in_flight = 3;
 
   /// `wanted` empty: the best that the driver has, and the next best when that one fails later. Throws Error (failed)
   /// when the driver lacks what is wanted or has no memory.
@@ -53,7 +53,7 @@ class Readback {
   /// Whether the GPU was lost: what is under way will never stand in its slot.
   [[nodiscard]] bool has_failed() const noexcept { return has_failed_; }
 
-  [[nodiscard]] std::size_t under_way() const noexcept { return count_; }
+  [[nodiscard]] std::size_t in_flight() const noexcept { return count_; }
   [[nodiscard]] ReadbackMethod method() const noexcept { return method_; }
   [[nodiscard]] std::size_t size_bytes() const noexcept { return std::size_t{size_.width} * size_.height * 4; }
 
@@ -84,8 +84,8 @@ class Readback {
   ReadbackMethod method_;
   PinnedBlocks pinned_;
   GLuint trusted_ = 0;  // the wrapped block that was seen to take what GL writes
-  std::array<Mapped, most_under_way> mapped_;
-  std::array<Entry, most_under_way> entries_;
+  std::array<Mapped, max_in_flight> mapped_;
+  std::array<Entry, max_in_flight> entries_;
   std::size_t oldest_ = 0;
   std::size_t count_ = 0;
   bool has_failed_ = false;

@@ -24,7 +24,7 @@ using namespace libav;
 
 constexpr std::int64_t silence_limit_ns = 30 * ns_per_s;  // of a network or a device, before it counts as broken
 constexpr std::int64_t guessed_duration_ns = 40 * ns_per_ms;
-constexpr int most_errors_at_the_end = 1000;  // a decoder that is being emptied must come to an end
+constexpr int max_errors_at_the_end = 1000;  // a decoder that is being emptied must come to an end
 
 }  // namespace
 
@@ -66,7 +66,7 @@ class AvInput::Implementation {
   [[nodiscard]] bool has_timestamps() const noexcept;
   [[nodiscard]] bool is_before_start() noexcept;
   AvRead decode_next() noexcept;
-  std::optional<AvRead> feed() noexcept;
+  std::optional<AvRead> feed_decoder() noexcept;
   std::optional<AvRead> fetch_packet(Messages& messages) noexcept;
   void take_end(int code, const Messages& messages) noexcept;
   [[nodiscard]] bool has_unread_rest() const noexcept;
@@ -225,12 +225,12 @@ AvRead AvInput::Implementation::decode_next() noexcept {
     }
     if (code != AVERROR(EAGAIN)) {
       ++error_count_;
-      if (is_draining_ && ++errors_at_the_end > most_errors_at_the_end) {
+      if (is_draining_ && ++errors_at_the_end > max_errors_at_the_end) {
         return finish();
       }
     }
     if (!is_draining_) {
-      if (const std::optional<AvRead> result = feed()) {
+      if (const std::optional<AvRead> result = feed_decoder()) {
         return *result;
       }
     } else if (code == AVERROR(EAGAIN)) {
@@ -242,7 +242,7 @@ AvRead AvInput::Implementation::decode_next() noexcept {
 }
 
 /// Gives the decoder its next packet, or the end of the input. A result: nothing can be had now, or it was cancelled.
-std::optional<AvRead> AvInput::Implementation::feed() noexcept {
+std::optional<AvRead> AvInput::Implementation::feed_decoder() noexcept {
   Messages messages;
   if (const std::optional<AvRead> result = fetch_packet(messages)) {
     return result;

@@ -146,8 +146,8 @@ void choose_camera_mode(const AvInputOptions& options, const Address& address, D
   dictionary.set("video_size", std::to_string(mode->size.width) + "x" + std::to_string(mode->size.height));
   dictionary.set("input_format", mode->format);
   if (mode->frames_per_s > 0 && options.frames_per_s == 0) {
-    constexpr double most_frames_per_s = 60;
-    dictionary.set("framerate", std::to_string(std::min(mode->frames_per_s, most_frames_per_s)));
+    constexpr double max_frames_per_s = 60;
+    dictionary.set("framerate", std::to_string(std::min(mode->frames_per_s, max_frames_per_s)));
   }
 }
 

@@ -17,8 +17,8 @@ namespace framewire::libav {
 namespace {
 
 constexpr double film_frames_per_s = 24;
-constexpr double most_useful_frames_per_s = 60;
-constexpr std::uint32_t most_entries = 256;  // of any list that a driver gives
+constexpr double max_useful_frames_per_s = 60;
+constexpr std::uint32_t max_entries = 256;  // of any list that a driver gives
 
 struct KnownFormat {
   std::uint32_t number;
@@ -42,9 +42,9 @@ bool ask(int fd, unsigned long request, void* answer) noexcept {
   return result == 0;
 }
 
-double most_frames_per_s(int fd, std::uint32_t format, Size size) noexcept {
+double max_frames_per_s(int fd, std::uint32_t format, Size size) noexcept {
   double most = 0;
-  for (std::uint32_t i = 0; i < most_entries; ++i) {
+  for (std::uint32_t i = 0; i < max_entries; ++i) {
     v4l2_frmivalenum entry{};
     entry.index = i;
     entry.pixel_format = format;
@@ -65,7 +65,7 @@ double most_frames_per_s(int fd, std::uint32_t format, Size size) noexcept {
 }
 
 void add_sizes(int fd, const KnownFormat& format, std::vector<CameraMode>& modes) {
-  for (std::uint32_t i = 0; i < most_entries; ++i) {
+  for (std::uint32_t i = 0; i < max_entries; ++i) {
     v4l2_frmsizeenum entry{};
     entry.index = i;
     entry.pixel_format = format.number;
@@ -76,7 +76,7 @@ void add_sizes(int fd, const KnownFormat& format, std::vector<CameraMode>& modes
     const Size size = is_discrete ? Size{entry.discrete.width, entry.discrete.height}
                                   : Size{entry.stepwise.max_width, entry.stepwise.max_height};
     if (size.width != 0 && size.height != 0) {
-      modes.push_back({format.name, format.is_compressed, size, most_frames_per_s(fd, format.number, size)});
+      modes.push_back({format.name, format.is_compressed, size, max_frames_per_s(fd, format.number, size)});
     }
     if (!is_discrete) {
       return;
@@ -90,7 +90,7 @@ const CameraMode* choose_camera_mode(std::span<const CameraMode> modes, double f
   const double enough = (frames_per_s > 0 ? frames_per_s : film_frames_per_s) - 0.1;  // 23.976 is enough, and 29.97
   const auto worth = [&](const CameraMode& mode) {
     const bool is_quick = mode.frames_per_s == 0 || mode.frames_per_s >= enough;
-    const double rate = std::min(mode.frames_per_s, most_useful_frames_per_s);
+    const double rate = std::min(mode.frames_per_s, max_useful_frames_per_s);
     const double pixels = static_cast<double>(mode.size.width) * mode.size.height;
     return std::tuple(is_quick, is_quick ? pixels : rate, is_quick ? rate : pixels, !mode.is_compressed);
   };
@@ -101,7 +101,7 @@ const CameraMode* choose_camera_mode(std::span<const CameraMode> modes, double f
 std::vector<CameraMode> camera_modes(const std::string& device) {
   std::vector<CameraMode> modes;
   const FileDescriptor fd(::open(device.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
-  for (std::uint32_t i = 0; fd.valid() && i < most_entries; ++i) {
+  for (std::uint32_t i = 0; fd.valid() && i < max_entries; ++i) {
     v4l2_fmtdesc entry{};
     entry.index = i;
     entry.type = V4L2_BUF_TYPE_VIDEO_CAPTURE;

@@ -17,7 +17,7 @@ namespace framewire::libav {
 namespace {
 
 constexpr int buffer_bytes = 1 << 16;
-constexpr std::int64_t look_again_ns = 100 * ns_per_ms;  // at the interrupt
+constexpr std::int64_t poll_interval_ns = 100 * ns_per_ms;  // at the interrupt
 
 }  // namespace
 
@@ -47,7 +47,7 @@ int FifoInput::read(void* self, std::uint8_t* buffer, int size) noexcept {
       return AVERROR_EXIT;
     }
     // Asked first: before the first writer read() takes its absence for the end, and poll() does not.
-    if (!wait_for(input.fd_.get(), POLLIN, monotonic_ns() + look_again_ns)) {
+    if (!wait_for(input.fd_.get(), POLLIN, monotonic_ns() + poll_interval_ns)) {
       continue;
     }
     const ssize_t got = ::read(input.fd_.get(), buffer, static_cast<std::size_t>(size));

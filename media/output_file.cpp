@@ -21,7 +21,7 @@ namespace framewire {
 
 namespace {
 
-constexpr std::int64_t look_again_ns = 100 * ns_per_ms;
+constexpr std::int64_t poll_interval_ns = 100 * ns_per_ms;
 
 /// Turns the SIGPIPE of a write on this thread into its EPIPE, without touching how the process handles signals.
 class NoPipeSignal {
@@ -56,7 +56,7 @@ OutputFile::OutputFile(const std::string& path, std::function<bool()> is_stoppin
   const bool is_dash = path == "-";
   const FileDescriptor opened(is_dash ? -1 : ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (is_dash || opened.valid()) {
-    file_ = own_writing_end(is_dash ? fd_for_dash : opened.get());
+    file_ = reopen_for_writing(is_dash ? fd_for_dash : opened.get());
     enlarge_pipe(file_.get());
   }
   if (!file_.valid()) {
@@ -106,7 +106,7 @@ WriteResult OutputFile::wait_until_writable() noexcept {
     if (is_stopping_ && is_stopping_()) {
       return WriteResult::stopped;
     }
-  } while (!wait_for(file_.get(), POLLOUT, monotonic_ns() + look_again_ns));
+  } while (!wait_for(file_.get(), POLLOUT, monotonic_ns() + poll_interval_ns));
   return WriteResult::written;
 }
 

@@ -80,7 +80,7 @@ int PictureBuffers::get(AVCodecContext* decoder, AVFrame* picture, int flags) no
 void PictureBuffers::release(void* place, std::uint8_t* /*bytes*/) noexcept {
   auto& taken = *static_cast<PictureMemory::Place*>(place);
   const std::shared_ptr<PictureMemory> owner = std::move(taken.owner);  // which may go with this
-  owner->let_go(taken);
+  owner->released(taken);
 }
 
 bool PictureBuffers::place(AVCodecContext& decoder, AVFrame& picture) noexcept {

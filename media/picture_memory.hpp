@@ -31,7 +31,7 @@ class PictureMemory {
   /// A place of `size_bytes` at least, with its owner set; none is free: null.
   virtual Place* take(std::uint64_t size_bytes) noexcept = 0;
   /// The decoder neither writes nor reads this place any more. Until then it may read it, whoever has got the picture.
-  virtual void let_go(Place& place) noexcept = 0;
+  virtual void released(Place& place) noexcept = 0;
   /// The place in which these bytes lie. Null: none.
   [[nodiscard]] virtual const Place* find(const std::byte* bytes) const noexcept = 0;
 };

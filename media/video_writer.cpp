@@ -41,7 +41,7 @@ class VideoWriter::Implementation {
   [[nodiscard]] bool states_rate() const noexcept { return is_y4m_; }
 
   std::uint64_t frames_written_ = 0;
-  std::string sentence_;
+  std::string message_;
   StreamFormat output_;  // of every frame in the file
 
  private:
@@ -154,8 +154,8 @@ WriteResult VideoWriter::Implementation::write(const StreamFormat& format, const
 
 WriteResult VideoWriter::Implementation::fail(WriteResult result, const std::string& reason) {
   const std::string name = target_ == "-" ? "standard output" : quote(target_, 200);
-  sentence_ = "cannot write " + name + ": " + reason + "; it got " + std::to_string(frames_written_) +
-              (frames_written_ == 1 ? " whole frame" : " whole frames");
+  message_ = "cannot write " + name + ": " + reason + "; it got " + std::to_string(frames_written_) +
+             (frames_written_ == 1 ? " whole frame" : " whole frames");
   result_ = result;
   packed_ = {};
   return result;
@@ -177,8 +177,8 @@ Rational VideoWriter::frame_rate() const noexcept {
 std::uint64_t VideoWriter::frames_written() const noexcept {
   return implementation_->frames_written_;
 }
-const std::string& VideoWriter::sentence() const noexcept {
-  return implementation_->sentence_;
+const std::string& VideoWriter::message() const noexcept {
+  return implementation_->message_;
 }
 
 }  // namespace framewire

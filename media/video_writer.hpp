@@ -46,7 +46,7 @@ class VideoWriter {
   /// Frames that stand in the file, repeated ones, too.
   [[nodiscard]] std::uint64_t frames_written() const noexcept;
   /// Why writing ended: "cannot write 'a.y4m': No space left on device; it holds the 37 frames before that".
-  [[nodiscard]] const std::string& sentence() const noexcept;
+  [[nodiscard]] const std::string& message() const noexcept;
 
  private:
   class Implementation;

@@ -108,9 +108,9 @@ std::optional<Rational> read_fraction(std::string_view value, const char* what) 
 
 Rational read_rate(std::string_view value) {
   const auto rate = read_fraction(value, "frame rate");
-  constexpr std::uint64_t most_per_s = 1'000'000;
+  constexpr std::uint64_t max_per_s = 1'000'000;
   constexpr std::uint64_t longest_s = 3600;
-  if (rate && (rate->numerator > most_per_s * rate->denominator || rate->denominator > longest_s * rate->numerator)) {
+  if (rate && (rate->numerator > max_per_s * rate->denominator || rate->denominator > longest_s * rate->numerator)) {
     throw bad_header("says a frame rate of " + quote(value) +
                      "; it must be between one frame an hour and a million a second");
   }

@@ -48,53 +48,53 @@ std::string pixel_format_choices() {
   return names;
 }
 
-struct Words {
-  CommonWords common;
+struct RawOptions {
+  RawCommonOptions common;
   std::vector<std::string> sources, names, input_options;
   std::string input_format, start, retry;
   std::string listen, to, size, fps, pixel_format, delivery, slots, viewers;
   bool loop = false;
   bool allows_pull = false;
-  bool no_pace = false;
+  bool no_fixed_rate = false;
 };
 
-void describe_options(CLI::App& app, Words& words) {
-  app.add_option("SOURCE", words.sources, "what to send; each SOURCE is a stream")
+void describe_options(CLI::App& app, RawOptions& raw) {
+  app.add_option("SOURCE", raw.sources, "what to send; each SOURCE is a stream")
       ->type_name(source_choices())
       ->required();
-  app.add_option("--listen", words.listen,
+  app.add_option("--listen", raw.listen,
                  "where viewers find this sender (this machine, port 5290; everywhere with a key)")
       ->type_name("ADDR:PORT");
-  app.add_option("--to", words.to, "dial a viewer that listens")->type_name("HOST:PORT");
-  app.add_option("--size", words.size,
+  app.add_option("--to", raw.to, "dial a viewer that listens")->type_name("HOST:PORT");
+  app.add_option("--size", raw.size,
                  "of gl:, pattern and raw frames (3840x2160); auto: the largest that keeps its rate")
       ->type_name("WxH|auto");
-  app.add_option("--fps", words.fps, "frames per second of gl:, pattern and raw frames (60)")->type_name("N");
-  app.add_option("--pix-fmt", words.pixel_format, "pixel format, by FFmpeg's name")->type_name(pixel_format_choices());
-  app.add_option("--delivery", words.delivery,
+  app.add_option("--fps", raw.fps, "frames per second of gl:, pattern and raw frames (60)")->type_name("N");
+  app.add_option("--pix-fmt", raw.pixel_format, "pixel format, by FFmpeg's name")->type_name(pixel_format_choices());
+  app.add_option("--delivery", raw.delivery,
                  "latest: late viewers skip (the default); every: the source waits for them")
       ->type_name("latest|every");
-  app.add_option("--slots", words.slots, "frames that one viewer may hold (3)")->type_name("N");
-  app.add_option("--viewers", words.viewers, "how many viewers are let in (4)")->type_name("N");
-  app.add_flag("--allow-pull", words.allows_pull,
+  app.add_option("--slots", raw.slots, "frames that one viewer may hold (3)")->type_name("N");
+  app.add_option("--viewers", raw.viewers, "how many viewers are let in (4)")->type_name("N");
+  app.add_flag("--allow-pull", raw.allows_pull,
                "let viewers with --pull read frames from this memory over RDMA, beside --viewers");
-  app.add_flag("--loop", words.loop, "start files again at their end");
-  app.add_flag("--no-pace", words.no_pace, "as fast as it goes, not by timestamps");
-  app.add_option("--name", words.names, "of the stream, for each SOURCE in turn (of the file, the scene, the device)")
+  app.add_flag("--loop", raw.loop, "start files again at their end");
+  app.add_flag("--no-pace", raw.no_fixed_rate, "as fast as it goes, not by timestamps");
+  app.add_option("--name", raw.names, "of the stream, for each SOURCE in turn (of the file, the scene, the device)")
       ->type_name("NAME")
       ->allow_extra_args(false);
-  app.add_option("-f,--input-format", words.input_format, "what libav takes the input for, as ffmpeg -f (it looks)")
+  app.add_option("-f,--input-format", raw.input_format, "what libav takes the input for, as ffmpeg -f (it looks)")
       ->type_name("FORMAT");
-  app.add_option("--input-option", words.input_options,
+  app.add_option("--input-option", raw.input_options,
                  "for libav's format, protocol or decoder, as ffmpeg -KEY VALUE; again for another one")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  app.add_option("--start", words.start, "where to begin in a recording: 90, 1m or 1:02:03.5 (its beginning)")
+  app.add_option("--start", raw.start, "where to begin in a recording: 90, 1m or 1:02:03.5 (its beginning)")
       ->type_name("TIME");
-  app.add_option("--retry", words.retry, "how long to look for a network's input that was lost (for ever)")
+  app.add_option("--retry", raw.retry, "how long to look for a network's input that was lost (for ever)")
       ->type_name("TIME");
-  add_endpoint_options(app, words.common);
-  add_run_options(app, words.common);
+  add_endpoint_options(app, raw.common);
+  add_run_options(app, raw.common);
   app.footer(examples);
 }
 
@@ -133,39 +133,39 @@ std::int64_t read_start(const std::string& text) {
 }
 
 /// What is for libav alone.
-void read_input_words(const Words& words, SourceOptions& common) {
-  for (const std::string& option : words.input_options) {
+void read_input_words(const RawOptions& raw, SourceOptions& common) {
+  for (const std::string& option : raw.input_options) {
     const std::size_t equals = option.find('=');
     if (equals == 0 || equals == std::string::npos) {
       throw Error::usage("--input-option is " + quote(option) + "; it takes KEY=VALUE, as in rtsp_transport=tcp");
     }
     common.input_options.emplace_back(option.substr(0, equals), option.substr(equals + 1));
   }
-  common.input_format = words.input_format;
-  common.start_ns = words.start.empty() ? 0 : read_start(words.start);
-  if (!words.retry.empty()) {
-    common.retry_ns = words.retry == "0" ? 0 : parse_duration_ns(words.retry, "--retry");
+  common.input_format = raw.input_format;
+  common.start_ns = raw.start.empty() ? 0 : read_start(raw.start);
+  if (!raw.retry.empty()) {
+    common.retry_ns = raw.retry == "0" ? 0 : parse_duration_ns(raw.retry, "--retry");
   }
-  const char* option = !words.input_options.empty()  ? "--input-option"
-                       : !words.input_format.empty() ? "--input-format"
-                       : !words.start.empty()        ? "--start"
-                       : !words.retry.empty()        ? "--retry"
-                                                     : nullptr;
-  if (option != nullptr && std::ranges::none_of(words.sources, is_libav_source)) {
+  const char* option = !raw.input_options.empty()  ? "--input-option"
+                       : !raw.input_format.empty() ? "--input-format"
+                       : !raw.start.empty()        ? "--start"
+                       : !raw.retry.empty()        ? "--retry"
+                                                   : nullptr;
+  if (option != nullptr && std::ranges::none_of(raw.sources, is_libav_source)) {
     throw Error::usage(std::string(option) + " is for files, URLs and devices, and no SOURCE is one; leave it away");
   }
 }
 
-void name_streams(const Words& words, SenderOptions& options) {
-  if (words.names.size() > words.sources.size()) {
-    throw Error::usage("--name was given " + std::to_string(words.names.size()) + " times for " +
-                       std::to_string(words.sources.size()) + (words.sources.size() == 1 ? " SOURCE" : " SOURCEs") +
+void name_streams(const RawOptions& raw, SenderOptions& options) {
+  if (raw.names.size() > raw.sources.size()) {
+    throw Error::usage("--name was given " + std::to_string(raw.names.size()) + " times for " +
+                       std::to_string(raw.sources.size()) + (raw.sources.size() == 1 ? " SOURCE" : " SOURCEs") +
                        "; each SOURCE takes one, in turn");
   }
   std::vector<StreamNaming> namings;
   for (std::size_t i = 0; i < options.sources.size(); ++i) {
     const SourceOptions& source = options.sources[i];
-    namings.push_back({i < words.names.size() ? words.names[i] : "", suggested_stream_name(source)});
+    namings.push_back({i < raw.names.size() ? raw.names[i] : "", suggested_stream_name(source)});
   }
   const std::vector<std::string> names = stream_names(namings);
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -173,45 +173,45 @@ void name_streams(const Words& words, SenderOptions& options) {
   }
 }
 
-void read_source_words(const Words& words, SenderOptions& options) {
+void parse_source_options(const RawOptions& raw, SenderOptions& options) {
   SourceOptions common;
-  read_input_words(words, common);
-  if (words.size == "auto") {
+  read_input_words(raw, common);
+  if (raw.size == "auto") {
     options.size_is_auto = true;
-  } else if (!words.size.empty()) {
-    const Size size = parse_size(words.size, "--size");
+  } else if (!raw.size.empty()) {
+    const Size size = parse_size(raw.size, "--size");
     common.width = size.width;
     common.height = size.height;
   }
-  if (!words.fps.empty()) {
-    common.frames_per_s = read_rate(words.fps);
+  if (!raw.fps.empty()) {
+    common.frames_per_s = read_rate(raw.fps);
   }
-  if (!words.pixel_format.empty()) {
-    common.pixel_format = pixel_format_from_name(words.pixel_format);
+  if (!raw.pixel_format.empty()) {
+    common.pixel_format = pixel_format_from_name(raw.pixel_format);
     if (!common.pixel_format || *common.pixel_format == PixelFormat::bytes) {
-      throw Error::usage("--pix-fmt is " + quote(words.pixel_format) + "; it takes " + pixel_format_names());
+      throw Error::usage("--pix-fmt is " + quote(raw.pixel_format) + "; it takes " + pixel_format_names());
     }
   }
-  common.loop = words.loop;
-  common.realtime = !words.no_pace;
-  for (const std::string& name : words.sources) {
+  common.loop = raw.loop;
+  common.realtime = !raw.no_fixed_rate;
+  for (const std::string& name : raw.sources) {
     options.sources.push_back(common);
     options.sources.back().name = name;
   }
-  name_streams(words, options);
+  name_streams(raw, options);
 }
 
-void read_endpoint(const Words& words, SenderOptions& options) {
-  if (!words.listen.empty() && !words.to.empty()) {
-    throw Error::usage("both --listen " + quote(words.listen) + " and --to " + quote(words.to) +
+void read_endpoint(const RawOptions& raw, SenderOptions& options) {
+  if (!raw.listen.empty() && !raw.to.empty()) {
+    throw Error::usage("both --listen " + quote(raw.listen) + " and --to " + quote(raw.to) +
                        " were given; a sender either waits for viewers or dials one");
   }
-  if (!words.to.empty()) {
-    options.endpoint.dial = parse_dialled(words.to, default_frame_port);
-  } else if (!words.listen.empty()) {
-    options.endpoint.listen = parse_host_port(words.listen, default_frame_port);
+  if (!raw.to.empty()) {
+    options.endpoint.dial = parse_dialled(raw.to, default_frame_port);
+  } else if (!raw.listen.empty()) {
+    options.endpoint.listen = parse_host_port(raw.listen, default_frame_port);
   }
-  read_endpoint_words(words.common, options.endpoint);
+  parse_endpoint_options(raw.common, options.endpoint);
 }
 
 /// What is too much must not wait for the source's first format to be said.
@@ -229,41 +229,41 @@ void check_pool_size(const SenderOptions& options) {
 
 std::optional<SenderOptions> parse_sender_options(int argc, const char* const* argv) {
   CLI::App app{description(), "framewire-send"};
-  Words words;
-  describe_options(app, words);
+  RawOptions raw;
+  describe_options(app, raw);
   if (!parse_command_line(app, argc, argv)) {
     return std::nullopt;
   }
   SenderOptions options;
-  read_source_words(words, options);
-  read_endpoint(words, options);
-  if (!words.delivery.empty()) {
-    options.delivery = delivery_from_name(words.delivery);
+  parse_source_options(raw, options);
+  read_endpoint(raw, options);
+  if (!raw.delivery.empty()) {
+    options.delivery = delivery_from_name(raw.delivery);
     if (!options.delivery) {
-      throw Error::usage("--delivery is " + quote(words.delivery) + "; it takes latest or every");
+      throw Error::usage("--delivery is " + quote(raw.delivery) + "; it takes latest or every");
     }
   }
-  if (!words.slots.empty()) {
-    options.slots_per_viewer = static_cast<std::uint32_t>(parse_number(words.slots, "--slots", 1, 64));
+  if (!raw.slots.empty()) {
+    options.slots_per_viewer = static_cast<std::uint32_t>(parse_number(raw.slots, "--slots", 1, 64));
   }
-  if (!words.viewers.empty()) {
-    options.max_viewers = static_cast<std::uint32_t>(parse_number(words.viewers, "--viewers", 1, 64));
+  if (!raw.viewers.empty()) {
+    options.max_viewers = static_cast<std::uint32_t>(parse_number(raw.viewers, "--viewers", 1, 64));
   }
-  options.allows_pull = words.allows_pull;
-  if (words.allows_pull && options.endpoint.encrypt) {
+  options.allows_pull = raw.allows_pull;
+  if (raw.allows_pull && options.endpoint.encrypt) {
     throw Error::usage(
         "--allow-pull lets viewers read frames over RDMA, which goes in the clear, and --encrypt forbids "
         "that; leave out one of them");
   }
   const auto& links = options.endpoint.allowed_links;
-  if (words.allows_pull && std::ranges::find(links, LinkKind::rdma) == links.end()) {
-    throw Error::usage("--transport is " + quote(words.common.transport) +
+  if (raw.allows_pull && std::ranges::find(links, LinkKind::rdma) == links.end()) {
+    throw Error::usage("--transport is " + quote(raw.common.transport) +
                        "; with --allow-pull, which is for RDMA, it takes auto or rdma");
   }
   // Whoever pulls on this machine does so over RDMA as well.
-  options.endpoint.rdma_for_loopback = words.allows_pull;
+  options.endpoint.rdma_for_loopback = raw.allows_pull;
   check_pool_size(options);
-  options.common = read_run_words(words.common);
+  options.common = parse_run_options(raw.common);
   return options;
 }
 

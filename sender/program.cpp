@@ -17,7 +17,7 @@ namespace framewire {
 namespace {
 
 /// After Ctrl-C viewers get this long to take the last frames.
-constexpr std::int64_t farewell_ns = 2 * ns_per_s;
+constexpr std::int64_t shutdown_timeout_ns = 2 * ns_per_s;
 constexpr std::int64_t live_interval_ns = ns_per_s;
 constexpr std::int64_t plain_interval_ns = 10 * ns_per_s;
 
@@ -26,7 +26,7 @@ std::string describe(const SessionReport& report) {
                                    report.counts.frames_skipped, report.frames_lost);
   if (report.pulls) {
     counts =
-        report.has_said_bye ? fmt::format("{} pulled", report.frames_pulled) : "pulled an unknown number of frames";
+        report.bye_received ? fmt::format("{} pulled", report.frames_pulled) : "pulled an unknown number of frames";
   } else if (report.frames_pulled > 0) {  // of several sessions
     counts += fmt::format(", {} pulled", report.frames_pulled);
   }
@@ -45,7 +45,7 @@ SenderProgram::SenderProgram(const SenderOptions& options, Interruption& interru
     open_source(source, number++);
   }
   // Last, since no destructor takes it away again when a source does not open; run() asks before it waits.
-  interruption_.set_wake([this] { raise_event(wake_event_.get()); });
+  interruption_.set_wake([this] { signal_eventfd(wake_event_.get()); });
 }
 
 SenderProgram::~SenderProgram() {
@@ -99,7 +99,7 @@ ExitStatus SenderProgram::run() {
 
 void SenderProgram::start_source(Running& running) {
   running.thread = std::thread([this, &running] {
-    name_this_thread("fw-source");
+    set_thread_name("fw-source");
     try {
       running.source->run(*running.stream);
     } catch (const std::exception& error) {
@@ -107,7 +107,7 @@ void SenderProgram::start_source(Running& running) {
     }
     running.stream->finish();
     running.is_done = true;
-    raise_event(wake_event_.get());
+    signal_eventfd(wake_event_.get());
   });
 }
 
@@ -121,7 +121,7 @@ void SenderProgram::follow() {
     }
     std::array descriptors{pollfd{.fd = wake_event_.get(), .events = POLLIN, .revents = 0}};
     wait_until(descriptors, std::min(deadline_ns, monotonic_ns() + ns_per_s));
-    clear_event(wake_event_.get());
+    clear_eventfd(wake_event_.get());
   }
 }
 
@@ -160,7 +160,7 @@ ExitStatus SenderProgram::finish() {
     running->thread.join();
   }
   // At its own end the stream waits for its viewers; an interruption, before or meanwhile, cuts that short.
-  interruption_.set_wake([this] { service_->interrupt(monotonic_ns() + farewell_ns); });
+  interruption_.set_wake([this] { service_->interrupt(monotonic_ns() + shutdown_timeout_ns); });
   service_->drain(options_.delivery == Delivery::every ? INT64_MAX : monotonic_ns() + 5 * ns_per_s);
   interruption_.set_wake({});
   log_.end_live();

@@ -50,7 +50,7 @@ class SenderProgram {
   const SenderOptions& options_;
   Interruption& interruption_;
   Log& log_;
-  FileDescriptor wake_event_ = make_event();
+  FileDescriptor wake_event_ = make_eventfd();
   std::vector<std::unique_ptr<Running>> running_;
   std::unique_ptr<SenderService> service_;
   std::uint64_t frames_at_last_progress_ = 0;

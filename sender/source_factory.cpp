@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "sender/sources/gl/gl_source.hpp"
-#include "sender/sources/gl/scene.hpp"
+#include "sender/sources/gl/shader_scene.hpp"
 #include "sender/sources/media/av_source.hpp"
 #include "sender/sources/media/pattern_source.hpp"
 #include "sender/sources/media/stdin_source.hpp"

@@ -23,8 +23,8 @@ Json session_json(const SessionReport& report) {
             {"frames_received", report.frames_received},
             {"frames_lost", report.frames_lost},
             {"bytes_sent", report.counts.bytes_sent},
-            {"frames_pulled", report.pulls && !report.has_said_bye ? Json(nullptr) : Json(report.frames_pulled)},
-            {"said_bye", report.has_said_bye},
+            {"frames_pulled", report.pulls && !report.bye_received ? Json(nullptr) : Json(report.frames_pulled)},
+            {"said_bye", report.bye_received},
             {"ending", report.ending}};
   json["viewer_statistics"] =
       report.viewer_statistics.empty() ? Json(nullptr) : Json::parse(report.viewer_statistics, nullptr, false);
@@ -46,7 +46,7 @@ std::string sender_statistics_json(const std::vector<const Stream*>& streams, st
     seconds = std::max(seconds, stream_s);
     frames_per_s += stream_s > 0 ? static_cast<double>(stream->frames_produced() - 1) / stream_s : 0;
   }
-  OutletCounts sum;
+  SubscriberQueueCounts sum;
   std::uint64_t received = 0;
   std::uint64_t lost = 0;
   std::uint64_t pulled = 0;

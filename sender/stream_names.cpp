@@ -10,7 +10,7 @@ namespace framewire {
 
 namespace {
 
-constexpr std::size_t most_characters = 64;
+constexpr std::size_t max_characters = 64;
 
 /// Whatever the locale says: names travel to other machines.
 bool is_letter(char c) noexcept {
@@ -21,7 +21,7 @@ bool is_plain(char c) noexcept {
 }
 
 std::string checked(const std::string& given) {
-  if (given.size() > most_characters || !std::ranges::all_of(given, is_plain)) {
+  if (given.size() > max_characters || !std::ranges::all_of(given, is_plain)) {
     throw Error::usage("--name is " + quote(given) + "; it takes up to 64 letters, digits, '-', '_' and '.'");
   }
   return given;
@@ -35,7 +35,7 @@ std::string cleaned(std::string_view suggested) {
       name += plain;
     }
   }
-  name.resize(std::min(name.size(), most_characters));
+  name.resize(std::min(name.size(), max_characters));
   while (name.ends_with('-')) {
     name.pop_back();
   }

@@ -207,7 +207,7 @@ std::vector<SocketAddress> Lookup::addresses() const {
 
 /// What the waiting thread and the one that asks have in common; whoever is last frees it.
 struct LookupThread {
-  explicit LookupThread(const HostPort& at) : lookup(at), done(make_event()) {}
+  explicit LookupThread(const HostPort& at) : lookup(at), done(make_eventfd()) {}
   Lookup lookup;
   FileDescriptor done;
   std::atomic<bool> is_done = false;
@@ -216,10 +216,10 @@ struct LookupThread {
 /// Throws Error (lost_peer) at `stop`; std::system_error where no thread can be had.
 void run_until(const std::shared_ptr<LookupThread>& asked, const std::string& host, const StopWait& stop) {
   std::thread([asked] {
-    name_this_thread("fw-lookup");
+    set_thread_name("fw-lookup");
     asked->lookup.run();
     asked->is_done.store(true, std::memory_order_release);
-    raise_event(asked->done.get());
+    signal_eventfd(asked->done.get());
   }).detach();
   std::array both{pollfd{.fd = asked->done.get(), .events = POLLIN, .revents = 0},
                   pollfd{.fd = stop.fd, .events = stop.events, .revents = 0}};

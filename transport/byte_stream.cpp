@@ -23,15 +23,15 @@ void wait_for_peer(int fd, short events, std::int64_t deadline_ns) {
 
 std::size_t ByteStream::read_some(std::span<std::byte> into, std::int64_t deadline_ns) {
   for (;;) {
-    const StreamResult result = read_now(into);
+    const IoResult result = read_now(into);
     switch (result.status) {
-      case StreamStatus::moved:
+      case IoStatus::moved:
         return result.bytes;
-      case StreamStatus::closed:
+      case IoStatus::closed:
         return 0;
-      case StreamStatus::failed:
+      case IoStatus::failed:
         throw Error::lost_peer(fault());
-      case StreamStatus::again:
+      case IoStatus::again:
         wait_for_peer(fd(), result.wait_events, deadline_ns);
     }
   }
@@ -49,16 +49,16 @@ void ByteStream::read_all(std::span<std::byte> into, std::int64_t deadline_ns) {
 
 void ByteStream::write_all(std::span<const std::byte> from, std::int64_t deadline_ns) {
   while (!from.empty()) {
-    const StreamResult result = write_now(from);
+    const IoResult result = write_now(from);
     switch (result.status) {
-      case StreamStatus::moved:
+      case IoStatus::moved:
         from = from.subspan(result.bytes);
         break;
-      case StreamStatus::closed:
+      case IoStatus::closed:
         throw Error::lost_peer("the connection was closed");
-      case StreamStatus::failed:
+      case IoStatus::failed:
         throw Error::lost_peer(fault());
-      case StreamStatus::again:
+      case IoStatus::again:
         wait_for_peer(fd(), result.wait_events, deadline_ns);
     }
   }
@@ -68,10 +68,10 @@ void ByteStream::hang_up(std::int64_t deadline_ns) noexcept {
   end_writing();
   std::array<std::byte, 512> dropped{};
   while (monotonic_ns() < deadline_ns) {
-    const StreamResult result = read_now(dropped);
-    if (result.status == StreamStatus::again) {
+    const IoResult result = read_now(dropped);
+    if (result.status == IoStatus::again) {
       wait_for(fd(), POLLIN, deadline_ns);
-    } else if (result.status != StreamStatus::moved) {
+    } else if (result.status != IoStatus::moved) {
       break;
     }
   }
@@ -82,37 +82,37 @@ FdStream::FdStream(FileDescriptor socket) : socket_(std::move(socket)) {
   set_non_blocking(socket_.get(), true);
 }
 
-StreamResult FdStream::read_now(std::span<std::byte> into) noexcept {
+IoResult FdStream::read_now(std::span<std::byte> into) noexcept {
   for (;;) {
     const ssize_t got = ::recv(socket_.get(), into.data(), into.size(), MSG_DONTWAIT);
     if (got > 0) {
-      return {.status = StreamStatus::moved, .bytes = static_cast<std::size_t>(got)};
+      return {.status = IoStatus::moved, .bytes = static_cast<std::size_t>(got)};
     }
     if (got == 0) {
-      return {.status = StreamStatus::closed};
+      return {.status = IoStatus::closed};
     }
     if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      return {.status = StreamStatus::again, .wait_events = POLLIN};
+      return {.status = IoStatus::again, .wait_events = POLLIN};
     }
     if (errno != EINTR) {
       errno_ = errno;
-      return {.status = StreamStatus::failed};
+      return {.status = IoStatus::failed};
     }
   }
 }
 
-StreamResult FdStream::write_now(std::span<const std::byte> from) noexcept {
+IoResult FdStream::write_now(std::span<const std::byte> from) noexcept {
   for (;;) {
     const ssize_t sent = ::send(socket_.get(), from.data(), from.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent >= 0) {
-      return {.status = StreamStatus::moved, .bytes = static_cast<std::size_t>(sent)};
+      return {.status = IoStatus::moved, .bytes = static_cast<std::size_t>(sent)};
     }
     if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      return {.status = StreamStatus::again, .wait_events = POLLOUT};
+      return {.status = IoStatus::again, .wait_events = POLLOUT};
     }
     if (errno != EINTR) {
       errno_ = errno;
-      return {.status = StreamStatus::failed};
+      return {.status = IoStatus::failed};
     }
   }
 }

@@ -11,15 +11,15 @@
 
 namespace framewire {
 
-enum class StreamStatus {
+enum class IoStatus {
   moved,   // at least one byte
   again,   // nothing now: wait for `wait_events` on fd()
   closed,  // the peer ended the stream
   failed,  // the connection broke; fault() has the sentence
 };
 
-struct StreamResult {
-  StreamStatus status = StreamStatus::again;
+struct IoResult {
+  IoStatus status = IoStatus::again;
   std::size_t bytes = 0;
   short wait_events = 0;  // POLLIN or POLLOUT, with `again`
 };
@@ -34,8 +34,8 @@ class ByteStream {
   virtual ~ByteStream() = default;
 
   /// Moves what can be moved now.
-  virtual StreamResult read_now(std::span<std::byte> into) noexcept = 0;
-  virtual StreamResult write_now(std::span<const std::byte> from) noexcept = 0;
+  virtual IoResult read_now(std::span<std::byte> into) noexcept = 0;
+  virtual IoResult write_now(std::span<const std::byte> from) noexcept = 0;
 
   /// To poll for reading. Poll only when has_buffered() is false: an encrypted stream may hold bytes already decrypted.
   [[nodiscard]] virtual int fd() const noexcept = 0;
@@ -72,8 +72,8 @@ class FdStream final : public ByteStream {
   /// Makes the socket non-blocking. Throws Error.
   explicit FdStream(FileDescriptor socket);
 
-  StreamResult read_now(std::span<std::byte> into) noexcept override;
-  StreamResult write_now(std::span<const std::byte> from) noexcept override;
+  IoResult read_now(std::span<std::byte> into) noexcept override;
+  IoResult write_now(std::span<const std::byte> from) noexcept override;
   [[nodiscard]] int fd() const noexcept override { return socket_.get(); }
   [[nodiscard]] bool has_buffered() const noexcept override { return false; }
   void end_writing() noexcept override;

@@ -1,5 +1,5 @@
 // What the bytes of a tcp link go through: the socket as it is (transport/tcp/plain_wire.hpp), or TLS on it
-// (transport/control/tls_wire.hpp).
+// (transport/tls/tls_wire.hpp).
 #pragma once
 
 #include <sys/uio.h>
@@ -31,7 +31,7 @@ enum class FileWrite {
 
 /// Both directions of one data connection, which it owns. One thread at a time reads, and one at a time writes; the two
 /// may be two. write_file() may raise SIGPIPE, as sendfile() does, which its thread has to refuse
-/// (refuse_pipe_signals()); nothing else does. Whoever waits is woken by shutting fd() down, from any thread.
+/// (block_sigpipe()); nothing else does. Whoever waits is woken by shutting fd() down, from any thread.
 class ByteWire {
  public:
   ByteWire() = default;
@@ -57,7 +57,7 @@ class ByteWire {
   virtual bool write_now(std::span<const std::byte> bytes) noexcept = 0;
 
   /// Whether write_file() can be used: it cannot where the kernel does not know how the bytes are to travel.
-  [[nodiscard]] virtual bool takes_files() const noexcept { return false; }
+  [[nodiscard]] virtual bool supports_sendfile() const noexcept { return false; }
   /// Writes so many bytes that stand in a regular file, without a copy of them. With errno where they are not `done`.
   virtual FileWrite write_file(int file, std::uint64_t offset_bytes, std::uint64_t bytes) noexcept {
     static_cast<void>(file), static_cast<void>(offset_bytes), static_cast<void>(bytes);

@@ -24,10 +24,10 @@ std::string names_of(std::span<const LinkKind> kinds);
 
 enum class LinkState {
   open,
-  closed,  // the peer closed its end
-  lost,    // the peer or the way to it is gone
-  broken,  // the peer broke the protocol; the session ends
-  unread,  // what this end was to send could not be read: the peer is well, and should hear why the session ends
+  closed,         // the peer closed its end
+  lost,           // the peer or the way to it is gone
+  broken,         // the peer broke the protocol; the session ends
+  source_failed,  // what this end was to send could not be read: the peer is well, and should hear why the session ends
 };
 
 /// Bytes that stand in a regular file instead of a slot.
@@ -45,7 +45,7 @@ struct OutgoingFrame {
   FileRange file{};  // the payload, where it is there; only for links that take files
 };
 
-enum class Offer {
+enum class OfferResult {
   accepted,   // the link holds the slot until collect() names it
   no_credit,  // every ring slot is in use, or the send queue is bounded and full: offer again after collect()
   closed,     // never again
@@ -62,13 +62,13 @@ struct RingAccess {
   std::uint32_t receive_depth = 0;  // slices that may be announced and not taken yet
 };
 
-/// What a viewer that pulls has to know of the sender's pool: where its slots and its board stand
-/// (transport/pull_board.hpp), and the keys to them. Told on the control channel, with the epoch.
+/// What a viewer that pulls has to know of the sender's pool: where its slots and its frame directory stand
+/// (transport/frame_directory.hpp), and the keys to them. Told on the control channel, with the epoch.
 struct PoolAccess {
   std::uint64_t payload_address = 0;
   std::uint32_t payload_key = 0;
-  std::uint64_t board_address = 0;
-  std::uint32_t board_key = 0;
+  std::uint64_t directory_address = 0;
+  std::uint32_t directory_key = 0;
   std::uint32_t slots = 0;
 };
 
@@ -97,20 +97,20 @@ class SenderLink {
                            const std::optional<RingAccess>& access) noexcept = 0;
 
   /// Whether it can send what stands in a file, without a copy to a slot.
-  [[nodiscard]] virtual bool takes_files() const noexcept { return false; }
+  [[nodiscard]] virtual bool supports_sendfile() const noexcept { return false; }
   /// Under `latest` whoever owns the link calls this before the first offer. From then on a frame is taken only while
   /// few of those before have yet to leave (tcp: none, rdma: one); else there is no credit. So the newest frame waits
-  /// at the outlet, where a newer one replaces it. collect() and arm() tell of a frame that has left, as of a credit. A
-  /// link without a queue has nothing to do.
+  /// at the subscriber queue, where a newer one replaces it. collect() and arm() tell of a frame that has left, as of a
+  /// credit. A link without a queue has nothing to do.
   virtual void bound_send_queue() noexcept {}
   /// Hands over one frame of the newest ready epoch.
-  virtual Offer offer(const OutgoingFrame& frame) noexcept = 0;
+  virtual OfferResult offer(const OutgoingFrame& frame) noexcept = 0;
   /// What has to wake the peer for what was offered since the last call; mostly nothing. For the caller of offer(),
   /// who calls it when the stream's mutex is free again.
   [[nodiscard]] virtual std::shared_ptr<PeerWaker> take_waker() noexcept { return nullptr; }
 
   /// Names pool slots that the link let go of since the last call; at most let_go.size(). Also takes in credits.
-  virtual std::size_t collect(std::span<PoolSlot> let_go) noexcept = 0;
+  virtual std::size_t poll_released(std::span<PoolSlot> released) noexcept = 0;
 
   /// Asks that descriptor() becomes readable at the next credit or let-go slot. Returns false when there is something
   /// to collect already.
@@ -129,7 +129,7 @@ class SenderLink {
   [[nodiscard]] virtual std::uint64_t frames_acknowledged() const noexcept = 0;
 };
 
-/// One frame as it arrived. The payload stands in the ring until give_back().
+/// One frame as it arrived. The payload stands in the ring until return_credit().
 struct IncomingFrame {
   FrameHeader header{};  // checked
   std::span<const std::byte> payload{};
@@ -138,8 +138,8 @@ struct IncomingFrame {
   std::uint64_t offset_in_block_bytes = 0;
 };
 
-/// The viewer's end. Owned by the subscriber's connection. poll(), arm() and give_back() belong to the receiving thread
-/// of the program, begin_epoch() to the subscriber's; the link makes these two safe against each other.
+/// The viewer's end. Owned by the subscriber's connection. poll(), arm() and return_credit() belong to the receiving
+/// thread of the program, begin_epoch() to the subscriber's; the link makes these two safe against each other.
 class ReceiverLink {
  public:
   virtual ~ReceiverLink() = default;
@@ -167,7 +167,7 @@ class ReceiverLink {
   [[nodiscard]] virtual int descriptor() const noexcept = 0;
 
   /// The credit: the sender may overwrite the slot that `header` names.
-  virtual void give_back(const FrameHeader& header) noexcept = 0;
+  virtual void return_credit(const FrameHeader& header) noexcept = 0;
 
   /// Frames that were given up because the sender began to overwrite them while they were being read; only a link that
   /// pulls has any. Any thread.

@@ -21,7 +21,7 @@ std::uint64_t checked_total_bytes(std::uint64_t slot_bytes, std::uint64_t stride
 
 }  // namespace
 
-Pool::Pool(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t slot_count, bool has_board,
+Pool::Pool(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t slot_count, bool has_directory,
            const StopCheck& stop)
     : epoch_(epoch),
       slot_bytes_(slot_bytes),
@@ -33,15 +33,15 @@ Pool::Pool(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t slot_cou
   for (std::uint32_t i = slot_count; i > 0; --i) {
     free_.push_back(static_cast<std::uint16_t>(i - 1));
   }
-  if (has_board) {
-    board_.emplace(slot_count);
+  if (has_directory) {
+    directory_.emplace(slot_count);
   }
 }
 
 std::shared_ptr<Pool> Pool::make(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t slot_count,
-                                 bool has_board, const StopCheck& stop) {
+                                 bool has_directory, const StopCheck& stop) {
   try {
-    return std::make_shared<Pool>(epoch, slot_bytes, slot_count, has_board, stop);
+    return std::make_shared<Pool>(epoch, slot_bytes, slot_count, has_directory, stop);
   } catch (const AllocationStopped&) {
     return nullptr;
   }
@@ -52,10 +52,10 @@ std::optional<std::uint16_t> Pool::claim() noexcept {
     return std::nullopt;
   }
   std::uint16_t index = free_.back();
-  if (board_) {
+  if (directory_) {
     index = free_.front();  // readers from afar have had the most time for it
     free_.erase(free_.begin());
-    board_->take_down(index);
+    directory_->invalidate(index);
   } else {
     free_.pop_back();
   }
@@ -63,8 +63,8 @@ std::optional<std::uint16_t> Pool::claim() noexcept {
   return index;
 }
 
-void Pool::put_up(std::uint16_t index, const FrameHeader& header) noexcept {
-  board_->put_up(index, header);
+void Pool::publish_cell(std::uint16_t index, const FrameHeader& header) noexcept {
+  directory_->publish_cell(index, header);
   add_reference(index);
   retire_newest();
   newest_ = index;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "memory/host_block.hpp"
-#include "transport/pull_board.hpp"
+#include "transport/frame_directory.hpp"
 
 namespace framewire {
 
@@ -39,12 +39,12 @@ struct PoolSlot {
 class Pool {
  public:
   /// Throws Error when the memory cannot be had, AllocationStopped when `stop` says so meanwhile. Slots start on page
-  /// boundaries. `has_board`: viewers may pull.
-  Pool(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t slot_count, bool has_board = false,
+  /// boundaries. `has_directory`: viewers may pull.
+  Pool(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t slot_count, bool has_directory = false,
        const StopCheck& stop = {});
   /// The same; none when `stop` said so.
   static std::shared_ptr<Pool> make(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t slot_count,
-                                    bool has_board, const StopCheck& stop);
+                                    bool has_directory, const StopCheck& stop);
 
   [[nodiscard]] std::uint32_t epoch() const noexcept { return epoch_; }
   [[nodiscard]] std::uint64_t slot_bytes() const noexcept { return slot_bytes_; }
@@ -56,14 +56,14 @@ class Pool {
   }
 
   /// None where nobody may pull.
-  [[nodiscard]] const PullBoard* board() const noexcept { return board_ ? &*board_ : nullptr; }
+  [[nodiscard]] const FrameDirectory* directory() const noexcept { return directory_ ? &*directory_ : nullptr; }
 
-  /// Takes a free slot with one reference, or nothing: the one that is warmest in the caches, or with a board the one
-  /// that was free for longest, and takes that down.
+  /// Takes a free slot with one reference, or nothing: the one that is warmest in the caches, or with a frame directory
+  /// the one that was free for longest, and takes that down.
   std::optional<std::uint16_t> claim() noexcept;
-  /// With a board: a claimed slot holds the newest frame now. It keeps a reference until the next one comes, or
-  /// retire_newest().
-  void put_up(std::uint16_t index, const FrameHeader& header) noexcept;
+  /// With a frame directory: a claimed slot holds the newest frame now. It keeps a reference until the next one comes,
+  /// or retire_newest().
+  void publish_cell(std::uint16_t index, const FrameHeader& header) noexcept;
   void retire_newest() noexcept;
   void add_reference(std::uint16_t index) noexcept { ++references_[index]; }
   void release(std::uint16_t index) noexcept;
@@ -76,8 +76,8 @@ class Pool {
   std::shared_ptr<HostBlock> block_;
   std::vector<std::uint32_t> references_;
   std::vector<std::uint16_t> free_;  // reserved to slot_count: never allocates afterwards; the longest free first
-  std::optional<PullBoard> board_;
-  std::optional<std::uint16_t> newest_;  // on the board, with a reference
+  std::optional<FrameDirectory> directory_;
+  std::optional<std::uint16_t> newest_;  // on the frame directory, with a reference
 };
 
 }  // namespace framewire

@@ -12,7 +12,7 @@ namespace framewire {
 
 namespace {
 
-constexpr std::size_t most_rings = 64;
+constexpr std::size_t max_rings = 64;
 
 }  // namespace
 
@@ -24,11 +24,11 @@ std::string find_ring_fault(const StreamFormat& format, std::uint64_t slot_bytes
     return asks + ", where a frame of the format it announces has " + std::to_string(format.layout.size_bytes) +
            "; a slot takes one frame and at most " + std::to_string(slot_slack_bytes) + " bytes beside it";
   }
-  if (is_picture && ring_slots > most_picture_slots) {
-    return asks + ", and a ring of pictures has at most " + std::to_string(most_picture_slots) + " slots";
+  if (is_picture && ring_slots > max_picture_slots) {
+    return asks + ", and a ring of pictures has at most " + std::to_string(max_picture_slots) + " slots";
   }
-  if (!is_picture && slot_stride_bytes(slot_bytes) * ring_slots > most_byte_ring_bytes) {
-    return asks + ", and a ring of bytes has at most " + format_bytes(most_byte_ring_bytes) +
+  if (!is_picture && slot_stride_bytes(slot_bytes) * ring_slots > max_byte_ring_bytes) {
+    return asks + ", and a ring of bytes has at most " + format_bytes(max_byte_ring_bytes) +
            " in all; take fewer slots or shorter pieces there";
   }
   return {};
@@ -41,17 +41,17 @@ void require_possible_ring(std::uint64_t slot_bytes, std::uint32_t ring_slots, s
     throw Error::failed(asks + ", which is not possible");
   }
   const std::uint64_t available_bytes = available_memory_bytes();
-  const std::uint64_t most_bytes = (available_bytes + waiting_bytes) / 2;
-  if (available_bytes != 0 && slot_stride_bytes(slot_bytes) * ring_slots + waiting_bytes > most_bytes) {
+  const std::uint64_t max_bytes = (available_bytes + waiting_bytes) / 2;
+  if (available_bytes != 0 && slot_stride_bytes(slot_bytes) * ring_slots + waiting_bytes > max_bytes) {
     throw Error::failed(asks + (waiting_bytes == 0 ? "" : " beside others of " + format_bytes(waiting_bytes)) +
-                        ", and a sender gets at most half of the memory that is free here, " +
-                        format_bytes(most_bytes) + "; take smaller frames or messages, or fewer slots there");
+                        ", and a sender gets at most half of the memory that is free here, " + format_bytes(max_bytes) +
+                        "; take smaller frames or messages, or fewer slots there");
   }
 }
 
 void require_room_for_ring(std::size_t waiting_rings) {
-  if (waiting_rings >= most_rings) {
-    throw Error::failed("the sender changed its format " + std::to_string(most_rings) + " times without a frame");
+  if (waiting_rings >= max_rings) {
+    throw Error::failed("the sender changed its format " + std::to_string(max_rings) + " times without a frame");
   }
 }
 

@@ -13,9 +13,9 @@ namespace framewire {
 /// that begin at pages. A sender of this release asks for none.
 inline constexpr std::uint64_t slot_slack_bytes = std::uint64_t{1} << 20;
 /// Of pictures: as many as `framewire send --slots` can make.
-inline constexpr std::uint32_t most_picture_slots = 64;
+inline constexpr std::uint32_t max_picture_slots = 64;
 /// Of byte streams, the whole ring: as much as rdsend's --slots and --slot-bytes can make.
-inline constexpr std::uint64_t most_byte_ring_bytes = std::uint64_t{16} << 30;
+inline constexpr std::uint64_t max_byte_ring_bytes = std::uint64_t{16} << 30;
 
 /// Why no ring is made for what the sender announced, as a sentence for both ends; empty where one can be. A slot holds
 /// one frame of the format and slot_slack_bytes; how many there may be is said above.

@@ -44,13 +44,13 @@ FileDescriptor make_poller(std::initializer_list<int> descriptors) {
 void watch_peer(int tcp_socket, std::int64_t timeout_ns) noexcept {
   const int on = 1;
   // The kernel counts to 127 probes: those of a long timeout are further apart.
-  constexpr std::int64_t most_probes = 100;
+  constexpr std::int64_t max_probes = 100;
   constexpr std::int64_t longest_interval_s = 32767;
   const std::int64_t timeout_s = timeout_ns / ns_per_s;
   const int idle_s = 1;
   const int interval_s =
-      static_cast<int>(std::clamp<std::int64_t>((timeout_s + most_probes - 1) / most_probes, 1, longest_interval_s));
-  const int probes = static_cast<int>(std::clamp<std::int64_t>(timeout_s / interval_s - 1, 1, most_probes));
+      static_cast<int>(std::clamp<std::int64_t>((timeout_s + max_probes - 1) / max_probes, 1, longest_interval_s));
+  const int probes = static_cast<int>(std::clamp<std::int64_t>(timeout_s / interval_s - 1, 1, max_probes));
   ::setsockopt(tcp_socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
   ::setsockopt(tcp_socket, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
   ::setsockopt(tcp_socket, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof interval_s);

@@ -16,10 +16,10 @@ namespace {
 
 /// Under `every` the source stops producing once this many frames wait for the slowest viewer: enough to keep its link
 /// busy.
-constexpr std::size_t most_waiting_under_every = 2;
+constexpr std::size_t max_waiting_under_every = 2;
 
 /// Viewers that pull take nothing from the others, but each is a connection and a thread.
-constexpr std::size_t most_pullers = 16;
+constexpr std::size_t max_pullers = 16;
 
 std::chrono::steady_clock::time_point as_time_point(std::int64_t monotonic) {
   return std::chrono::steady_clock::time_point(std::chrono::nanoseconds(monotonic));
@@ -30,12 +30,12 @@ std::chrono::steady_clock::time_point as_time_point(std::int64_t monotonic) {
 // ---- The source's side ----
 
 Stream::Stream(StreamOptions options) : options_(std::move(options)), next_sequence_(options_.first_sequence) {
-  outlets_.reserve(options_.max_viewers + 1);
+  queues_.reserve(options_.max_viewers + 1);
   wakers_.resize(options_.max_viewers + 1);
 }
 
 Stream::~Stream() {
-  assert(outlets_.empty());
+  assert(queues_.empty());
 }
 
 void Stream::begin_epoch(const StreamFormat& format, std::uint64_t slot_bytes, std::uint32_t lent_slots) {
@@ -71,7 +71,7 @@ std::optional<ClaimedSlot> Stream::claim() {
       spin_.found(slot->begun_ns());
       return slot;
     }
-    const bool looks_again = spin_.look_again(options_.wait);
+    const bool looks_again = spin_.poll_again(options_.wait);
     if (looks_again || !wakes.empty()) {
       lock.unlock();  // the sessions' turn
       wakes.wake();
@@ -93,9 +93,10 @@ void Stream::wait_for_change(std::unique_lock<std::mutex>& lock) {
   }
 }
 
-bool Stream::takes_files() const {
+bool Stream::supports_sendfile() const {
   const std::scoped_lock lock(mutex_);
-  return !outlets_.empty() && std::ranges::all_of(outlets_, [](const Outlet* one) { return one->link->takes_files(); });
+  return !queues_.empty() &&
+         std::ranges::all_of(queues_, [](const SubscriberQueue* one) { return one->link->supports_sendfile(); });
 }
 
 void Stream::publish(ClaimedSlot slot, const FrameInfo& info) {
@@ -124,12 +125,12 @@ void Stream::publish(ClaimedSlot slot, const FrameInfo& info) {
   }
   last_frame_ns_ = frame.header.times.completed_ns;
   --frames_claimed_;
-  for (Outlet* outlet : outlets_) {
-    queue(*outlet, frame);
-    offer_waiting(*outlet, wakes);
+  for (SubscriberQueue* queue : queues_) {
+    enqueue(*queue, frame);
+    offer_waiting(*queue, wakes);
   }
-  if (epoch.pool->board() != nullptr) {
-    epoch.pool->put_up(pool_slot.index, frame.header);
+  if (epoch.pool->directory() != nullptr) {
+    epoch.pool->publish_cell(pool_slot.index, frame.header);
   }
   release(claimed);
   slot.stream_ = nullptr;
@@ -189,66 +190,65 @@ bool Stream::has_viewer() const {
 
 // ---- The sessions' side ----
 
-bool Stream::attach(Outlet& outlet, bool has_place) {
+bool Stream::attach(SubscriberQueue& queue, bool has_place) {
   const std::scoped_lock lock(mutex_);
-  if (outlets_.size() - (has_place ? 1 : 0) >= options_.max_viewers) {
+  if (queues_.size() - (has_place ? 1 : 0) >= options_.max_viewers) {
     return false;
   }
   const std::size_t all_slots = pool_slots_for(options_.max_viewers, options_.slots_per_viewer);
-  outlet.most_held = 2 * all_slots;  // of the current epoch and, under `every`, of the one before
-  outlet.waiting = FixedQueue<WaitingFrame>(outlet.most_held);
-  outlet.held.reserve(outlet.most_held);
-  outlets_.push_back(&outlet);
+  queue.max_held = 2 * all_slots;  // of the current epoch and, under `every`, of the one before
+  queue.waiting = FixedQueue<WaitingFrame>(queue.max_held);
+  queue.held.reserve(queue.max_held);
+  queues_.push_back(&queue);
   changed_.notify_all();
   return true;
 }
 
-void Stream::detach(Outlet& outlet) noexcept {
+void Stream::detach(SubscriberQueue& queue) noexcept {
   const std::scoped_lock lock(mutex_);
-  collect(outlet);
-  std::erase(outlets_, &outlet);
-  stopping_ = stopping_ || (options_.ends_with_viewers && outlets_.empty());
-  while (!outlet.waiting.empty()) {
-    release(outlet.waiting.front().slot);
-    outlet.waiting.pop();
-    ++outlet.counts.frames_skipped;
+  poll_released(queue);
+  std::erase(queues_, &queue);
+  stopping_ = stopping_ || (options_.ends_with_viewers && queues_.empty());
+  while (!queue.waiting.empty()) {
+    release(queue.waiting.front().slot);
+    queue.waiting.pop();
+    ++queue.counts.frames_skipped;
   }
   changed_.notify_all();
 }
 
-void Stream::release_held(Outlet& outlet) noexcept {
+void Stream::release_held(SubscriberQueue& queue) noexcept {
   Epochs unused;
   const std::scoped_lock lock(mutex_);
-  for (const PoolSlot& slot : outlet.held) {
+  for (const PoolSlot& slot : queue.held) {
     release(slot);
   }
-  outlet.held.clear();
+  queue.held.clear();
   unused = take_unused_epochs();
   changed_.notify_all();
 }
 
-void Stream::service(Outlet& outlet) noexcept {
+void Stream::service(SubscriberQueue& queue) noexcept {
   Epochs unused;
   Wakes wakes;
   const std::scoped_lock lock(mutex_);
-  collect(outlet);
-  offer_waiting(outlet, wakes);
+  poll_released(queue);
+  offer_waiting(queue, wakes);
   unused = take_unused_epochs();
   changed_.notify_all();
 }
 
-std::optional<Stream::EpochStart> Stream::epoch_to_announce(Outlet& outlet) {
+std::optional<Stream::EpochStart> Stream::epoch_to_announce(SubscriberQueue& queue) {
   const std::scoped_lock lock(mutex_);
   if (epochs_.empty()) {
     return std::nullopt;
   }
   // The next frame decides: under `every` frames of the old epoch still go first.
-  const std::uint32_t needed =
-      outlet.waiting.empty() ? epochs_.back().pool->epoch() : outlet.waiting.front().slot.epoch;
-  if (needed == outlet.announced_epoch) {
+  const std::uint32_t needed = queue.waiting.empty() ? epochs_.back().pool->epoch() : queue.waiting.front().slot.epoch;
+  if (needed == queue.announced_epoch) {
     return std::nullopt;
   }
-  outlet.announced_epoch = needed;
+  queue.announced_epoch = needed;
   const Epoch& epoch = epoch_numbered(needed);
   return EpochStart{needed, epoch.format, epoch.pool};
 }
@@ -263,7 +263,7 @@ std::optional<Stream::EpochStart> Stream::epoch_after(std::uint32_t known_epoch)
 
 bool Stream::add_puller(int wake_event) {
   const std::scoped_lock lock(mutex_);
-  if (pullers_.size() >= most_pullers) {
+  if (pullers_.size() >= max_pullers) {
     return false;
   }
   pullers_.push_back(wake_event);
@@ -276,19 +276,19 @@ void Stream::remove_puller(int wake_event) noexcept {
   std::erase(pullers_, wake_event);
 }
 
-bool Stream::epoch_ready(Outlet& outlet, std::uint32_t epoch, std::uint32_t ring_slots,
+bool Stream::epoch_ready(SubscriberQueue& queue, std::uint32_t epoch, std::uint32_t ring_slots,
                          const std::optional<RingAccess>& access) noexcept {
   Wakes wakes;
   const std::scoped_lock lock(mutex_);
-  if (epoch != outlet.announced_epoch) {
+  if (epoch != queue.announced_epoch) {
     return true;
   }
-  if (epoch == outlet.ready_epoch) {
+  if (epoch == queue.ready_epoch) {
     return false;
   }
-  outlet.ready_epoch = epoch;
-  outlet.link->epoch_ready(epoch, ring_slots, access);
-  offer_waiting(outlet, wakes);
+  queue.ready_epoch = epoch;
+  queue.link->epoch_ready(epoch, ring_slots, access);
+  offer_waiting(queue, wakes);
   changed_.notify_all();
   return true;
 }
@@ -321,9 +321,9 @@ bool Stream::may_go_on() const noexcept {
 /// nor for who may still find its link unusable and change it, for what had waited there would be lost.
 bool Stream::is_watched() const noexcept {
   if (options_.delivery == Delivery::every) {
-    return std::ranges::any_of(outlets_, [](const Outlet* outlet) { return outlet->ready_epoch != 0; });
+    return std::ranges::any_of(queues_, [](const SubscriberQueue* queue) { return queue->ready_epoch != 0; });
   }
-  return !outlets_.empty() || !pullers_.empty();
+  return !queues_.empty() || !pullers_.empty();
 }
 
 bool Stream::has_room() const noexcept {
@@ -331,11 +331,11 @@ bool Stream::has_room() const noexcept {
   if (epochs_.back().pool->free_count() == 0) {
     return false;
   }
-  return std::ranges::none_of(outlets_, [this](const Outlet* outlet) {
-    if (options_.one_at_a_time) {
-      return !outlet->waiting.empty() || outlet->link->frames_acknowledged() != outlet->counts.frames_sent;
+  return std::ranges::none_of(queues_, [this](const SubscriberQueue* queue) {
+    if (options_.one_in_flight) {
+      return !queue->waiting.empty() || queue->link->frames_acknowledged() != queue->counts.frames_sent;
     }
-    return outlet->delivery == Delivery::every && outlet->waiting.size() >= most_waiting_under_every;
+    return queue->delivery == Delivery::every && queue->waiting.size() >= max_waiting_under_every;
   });
 }
 
@@ -344,7 +344,7 @@ std::optional<ClaimedSlot> Stream::take_slot_if_room(Wakes& wakes) noexcept {
     return std::nullopt;
   }
   if (!has_room()) {
-    collect_all(wakes);
+    poll_all_released(wakes);
   }
   return has_room() ? take_slot() : std::nullopt;
 }
@@ -357,87 +357,87 @@ std::optional<ClaimedSlot> Stream::take_slot() noexcept {
   return ClaimedSlot(*this, pool, *index, monotonic_ns());
 }
 
-void Stream::collect_all(Wakes& wakes) noexcept {
-  for (Outlet* outlet : outlets_) {
-    collect(*outlet);
-    offer_waiting(*outlet, wakes);
+void Stream::poll_all_released(Wakes& wakes) noexcept {
+  for (SubscriberQueue* queue : queues_) {
+    poll_released(*queue);
+    offer_waiting(*queue, wakes);
   }
 }
 
-void Stream::collect(Outlet& outlet) noexcept {
-  std::array<PoolSlot, 32> let_go;
+void Stream::poll_released(SubscriberQueue& queue) noexcept {
+  std::array<PoolSlot, 32> released;
   for (;;) {
-    const std::size_t count = outlet.link->collect(let_go);
-    for (const PoolSlot& slot : std::span(let_go).first(count)) {
-      const auto held = std::ranges::find(outlet.held, slot);
-      assert(held != outlet.held.end());
-      *held = outlet.held.back();
-      outlet.held.pop_back();
+    const std::size_t count = queue.link->poll_released(released);
+    for (const PoolSlot& slot : std::span(released).first(count)) {
+      const auto held = std::ranges::find(queue.held, slot);
+      assert(held != queue.held.end());
+      *held = queue.held.back();
+      queue.held.pop_back();
       release(slot);
     }
-    if (count < let_go.size()) {
+    if (count < released.size()) {
       return;
     }
   }
 }
 
-void Stream::queue(Outlet& outlet, const WaitingFrame& frame) noexcept {
-  ++outlet.counts.frames_produced;
-  if (outlet.delivery == Delivery::latest && !outlet.waiting.empty()) {
-    release(outlet.waiting.front().slot);
-    outlet.waiting.pop();
-    if (outlet.counts.frames_sent == 0) {
-      --outlet.counts.frames_produced;  // the one that will be its first has not come yet
+void Stream::enqueue(SubscriberQueue& queue, const WaitingFrame& frame) noexcept {
+  ++queue.counts.frames_produced;
+  if (queue.delivery == Delivery::latest && !queue.waiting.empty()) {
+    release(queue.waiting.front().slot);
+    queue.waiting.pop();
+    if (queue.counts.frames_sent == 0) {
+      --queue.counts.frames_produced;  // the one that will be its first has not come yet
     } else {
-      ++outlet.counts.frames_skipped;
+      ++queue.counts.frames_skipped;
     }
   }
   add_reference(frame.slot);
-  outlet.waiting.push(frame);
+  queue.waiting.push(frame);
 }
 
-void Stream::offer_waiting(Outlet& outlet, Wakes& wakes) noexcept {
-  while (!outlet.waiting.empty() && !outlet.is_concluded) {
-    WaitingFrame& frame = outlet.waiting.front();
-    if (frame.slot.epoch != outlet.ready_epoch) {
-      if (frame.slot.epoch != outlet.announced_epoch) {
-        raise_event(outlet.wake_event);
+void Stream::offer_waiting(SubscriberQueue& queue, Wakes& wakes) noexcept {
+  while (!queue.waiting.empty() && !queue.is_concluded) {
+    WaitingFrame& frame = queue.waiting.front();
+    if (frame.slot.epoch != queue.ready_epoch) {
+      if (frame.slot.epoch != queue.announced_epoch) {
+        signal_eventfd(queue.wake_event);
       }
       break;
     }
     frame.header.times.offered_ns = monotonic_ns();
     const auto payload = pool_of(frame.slot.epoch).slot(frame.slot.index).first(frame.header.layout.size_bytes);
     // Every epoch begins with all its credits, so a viewer that holds on to frames of several could hold very many.
-    const bool may_hold = outlet.held.size() < outlet.most_held;
-    const Offer outcome =
-        may_hold ? outlet.link->offer({frame.header, payload, frame.slot, frame.file}) : Offer::no_credit;
-    if (outcome == Offer::accepted) {
-      ++outlet.counts.frames_sent;
-      outlet.counts.bytes_sent += frame.header.layout.size_bytes;
-      outlet.held.push_back(frame.slot);
-      outlet.waiting.pop();
-      if (outlet.waiting.empty() && finished_) {
-        raise_event(outlet.wake_event);
+    const bool may_hold = queue.held.size() < queue.max_held;
+    const OfferResult outcome =
+        may_hold ? queue.link->offer({frame.header, payload, frame.slot, frame.file}) : OfferResult::no_credit;
+    if (outcome == OfferResult::accepted) {
+      ++queue.counts.frames_sent;
+      queue.counts.bytes_sent += frame.header.layout.size_bytes;
+      queue.held.push_back(frame.slot);
+      queue.waiting.pop();
+      if (queue.waiting.empty() && finished_) {
+        signal_eventfd(queue.wake_event);
       }
-    } else if (outcome == Offer::closed || source_looks_itself(outlet) || outlet.link->arm()) {
+    } else if (outcome == OfferResult::closed || source_polls_itself(queue) || queue.link->arm()) {
       break;
     } else {
-      collect(outlet);
+      poll_released(queue);
     }
   }
-  wakes.add(*outlet.link);
+  wakes.add(*queue.link);
 }
 
 /// A source that spins takes in credits as fast as they come: waking the session for them would only cost. Under
 /// `latest` it waits for no credit.
-bool Stream::source_looks_itself(const Outlet& outlet) const noexcept {
-  return options_.wait == WaitMode::spin && outlet.delivery == Delivery::every && !finished_;
+bool Stream::source_polls_itself(const SubscriberQueue& queue) const noexcept {
+  return options_.wait == WaitMode::spin && queue.delivery == Delivery::every && !finished_;
 }
 
 bool Stream::must_wait_to_collect() noexcept {
   bool must_wait = true;
-  for (Outlet* outlet : outlets_) {
-    must_wait &= outlet->link->arm();
+  for (SubscriberQueue* queue : queues_) {
+    must_wait &= queue->link->arm();
   }
   return must_wait;
 }
@@ -471,11 +471,11 @@ Stream::Epochs Stream::take_unused_epochs() noexcept {
 }
 
 void Stream::wake_sessions() noexcept {
-  for (const Outlet* outlet : outlets_) {
-    raise_event(outlet->wake_event);
+  for (const SubscriberQueue* queue : queues_) {
+    signal_eventfd(queue->wake_event);
   }
   for (const int wake_event : pullers_) {
-    raise_event(wake_event);
+    signal_eventfd(wake_event);
   }
 }
 

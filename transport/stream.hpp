@@ -13,8 +13,8 @@
 #include "base/adaptive_spin.hpp"
 #include "frame/frame_header.hpp"
 #include "transport/claimed_slot.hpp"
-#include "transport/outlet.hpp"
 #include "transport/pool.hpp"
+#include "transport/subscriber_queue.hpp"
 
 namespace framewire {
 
@@ -29,10 +29,10 @@ struct StreamOptions {
   std::int64_t max_duration_ns = 0;    // from the first frame on; 0: no limit
   bool ends_with_viewers = false;      // the stream stops when its last viewer has left
   bool allows_pull = false;            // viewers may read the pool from afar, beside the fan-out
-  bool one_at_a_time = false;          // under `every`: claim() waits until every viewer has given the last frame back
+  bool one_in_flight = false;          // under `every`: claim() waits until every viewer has given the last frame back
   WaitMode wait = WaitMode::adaptive;  // how claim() waits for room
-  std::string taker = "viewer";        // what one that takes it is called, in lines for people
-  bool says_endings = true;            // a line for each session that ends; else the program says how its own went
+  std::string receiver_label = "viewer";  // what one that takes it is called, in lines for people
+  bool logs_session_ends = true;          // a line for each session that ends; else the program says how its own went
   std::string source_file{};  // what receivers are told of the file that its bytes come from; see OfferedStream
 };
 
@@ -43,7 +43,8 @@ struct FrameInfo {
   bool is_stamped = false;
   /// Where it differs from the epoch's (padded rows, a short chunk of bytes); must fit the slot.
   std::optional<FrameLayout> layout{};
-  /// The payload stands there instead of the slot, whose bytes are never looked at then. Where takes_files() is true.
+  /// The payload stands there instead of the slot, whose bytes are never looked at then. Where supports_sendfile() is
+  /// true.
   FileRange file{};
   /// The payload stands in this slot, from lend(), of the current epoch; the claimed one goes back to the pool. It
   /// stays lent: its memory is not used again before take_back().
@@ -58,8 +59,8 @@ struct LentSlot {
 };
 
 /// Owned by the sender program; outlives every session and the source. The source's functions belong to one thread, the
-/// sessions' to theirs; one mutex guards the pool's counts and the outlets, and is held for no longer than handing over
-/// a number.
+/// sessions' to theirs; one mutex guards the pool's counts and the subscriber queues, and is held for no longer than
+/// handing over a number.
 class Stream {
  public:
   explicit Stream(StreamOptions options);
@@ -95,7 +96,7 @@ class Stream {
   void take_back(const PoolSlot& slot) noexcept;
 
   /// Whether every viewer there is has a link that takes files. A stream for one viewer alone may go by it.
-  [[nodiscard]] bool takes_files() const;
+  [[nodiscard]] bool supports_sendfile() const;
 
   /// Gives a filled slot to every session. Never waits.
   void publish(ClaimedSlot slot, const FrameInfo& info);
@@ -112,7 +113,7 @@ class Stream {
 
   /// Makes claim() and the waits return. Frames already published still go out.
   void stop();
-  /// The source has returned: once an outlet is drained its session says bye.
+  /// The source has returned: once a subscriber queue is drained its session says bye.
   void finish();
   [[nodiscard]] bool is_finished() const {
     const std::scoped_lock lock(mutex_);
@@ -133,53 +134,55 @@ class Stream {
   }
   [[nodiscard]] std::uint32_t viewer_count() const {
     const std::scoped_lock lock(mutex_);
-    return static_cast<std::uint32_t>(outlets_.size() + pullers_.size());
+    return static_cast<std::uint32_t>(queues_.size() + pullers_.size());
   }
   /// Whether there is a viewer as claim() wants it.
   [[nodiscard]] bool has_viewer() const;
 
   // ---- The sessions' side (each its own thread) ----
 
-  /// Adds a session's outlet. Returns false when max_viewers are attached; one that is about to leave for it is not
-  /// counted (`has_place`). From now on frames count for it.
-  bool attach(Outlet& outlet, bool has_place = false);
+  /// Adds a session's subscriber queue. Returns false when max_viewers are attached; one that is about to leave for it
+  /// is not counted (`has_place`). From now on frames count for it.
+  bool attach(SubscriberQueue& queue, bool has_place = false);
   /// Takes it out: its last credits are taken in, it gets no more frames, and what waited counts as skipped.
-  void detach(Outlet& outlet) noexcept;
+  void detach(SubscriberQueue& queue) noexcept;
   /// Gives the slots back that its link still held. After detach(), once the link is destroyed.
-  void release_held(Outlet& outlet) noexcept;
-  /// Collects what the outlet's link let go of, and offers what waits. Called when its link's descriptor is readable.
-  void service(Outlet& outlet) noexcept;
-  /// The epoch that the outlet's next frame needs and has not been told yet, with its format and pool; nothing if none.
+  void release_held(SubscriberQueue& queue) noexcept;
+  /// Collects what the subscriber queue's link let go of, and offers what waits. Called when its link's descriptor is
+  /// readable.
+  void service(SubscriberQueue& queue) noexcept;
+  /// The epoch that the subscriber queue's next frame needs and has not been told yet, with its format and pool;
+  /// nothing if none.
   struct EpochStart {
     std::uint32_t number = 0;
     StreamFormat format;
     std::shared_ptr<Pool> pool;
   };
-  [[nodiscard]] std::optional<EpochStart> epoch_to_announce(Outlet& outlet);
+  [[nodiscard]] std::optional<EpochStart> epoch_to_announce(SubscriberQueue& queue);
   /// The newest epoch, if it is another one than this.
   [[nodiscard]] std::optional<EpochStart> epoch_after(std::uint32_t known_epoch) const;
   /// The viewer is ready for frames of `epoch`, in so many ring slots. A word for another epoch than the one announced
   /// last is late, and passed over. False when it has said so before: that would be credits out of nothing.
-  bool epoch_ready(Outlet& outlet, std::uint32_t epoch, std::uint32_t ring_slots,
+  bool epoch_ready(SubscriberQueue& queue, std::uint32_t epoch, std::uint32_t ring_slots,
                    const std::optional<RingAccess>& access = std::nullopt) noexcept;
-  /// Whether the stream has ended and the outlet has nothing left to send.
-  [[nodiscard]] bool is_drained(const Outlet& outlet) const {
+  /// Whether the stream has ended and the subscriber queue has nothing left to send.
+  [[nodiscard]] bool is_drained(const SubscriberQueue& queue) const {
     const std::scoped_lock lock(mutex_);
-    return finished_ && outlet.waiting.empty();
+    return finished_ && queue.waiting.empty();
   }
   /// A viewer that pulls: frames do not go to it, but are made while it is there. `wake_event` is raised at a new epoch
   /// and at the end, until remove_puller(). False when as many are there already as may be.
   bool add_puller(int wake_event);
   void remove_puller(int wake_event) noexcept;
-  [[nodiscard]] OutletCounts counts(const Outlet& outlet) const {
+  [[nodiscard]] SubscriberQueueCounts counts(const SubscriberQueue& queue) const {
     const std::scoped_lock lock(mutex_);
-    return outlet.counts;
+    return queue.counts;
   }
   /// Offers its link nothing more; what waits for it is skipped when it is detached. frames_sent is final then.
-  OutletCounts conclude(Outlet& outlet) noexcept {
+  SubscriberQueueCounts conclude(SubscriberQueue& queue) noexcept {
     const std::scoped_lock lock(mutex_);
-    outlet.is_concluded = true;
-    return outlet.counts;
+    queue.is_concluded = true;
+    return queue.counts;
   }
 
  private:
@@ -220,11 +223,11 @@ class Stream {
   [[nodiscard]] bool has_room() const noexcept;
   std::optional<ClaimedSlot> take_slot() noexcept;
   std::optional<ClaimedSlot> take_slot_if_room(Wakes& wakes) noexcept;
-  void collect_all(Wakes& wakes) noexcept;
-  void collect(Outlet& outlet) noexcept;
-  void queue(Outlet& outlet, const WaitingFrame& frame) noexcept;
-  void offer_waiting(Outlet& outlet, Wakes& wakes) noexcept;
-  [[nodiscard]] bool source_looks_itself(const Outlet& outlet) const noexcept;
+  void poll_all_released(Wakes& wakes) noexcept;
+  void poll_released(SubscriberQueue& queue) noexcept;
+  void enqueue(SubscriberQueue& queue, const WaitingFrame& frame) noexcept;
+  void offer_waiting(SubscriberQueue& queue, Wakes& wakes) noexcept;
+  [[nodiscard]] bool source_polls_itself(const SubscriberQueue& queue) const noexcept;
   [[nodiscard]] bool must_wait_to_collect() noexcept;
   void wait_for_change(std::unique_lock<std::mutex>& lock);
   [[nodiscard]] Epoch& epoch_numbered(std::uint32_t number) noexcept;
@@ -237,7 +240,7 @@ class Stream {
 
   const StreamOptions options_;
   AdaptiveSpin spin_;  // the source's thread
-  Wakers wakers_;      // the source's thread: places for one of each outlet, empty between its calls
+  Wakers wakers_;      // the source's thread: places for one of each subscriber queue, empty between its calls
   mutable std::mutex mutex_;
   std::condition_variable changed_;  // a slot came back, a viewer came or left, the stream stops
   bool stopping_ = false;
@@ -249,7 +252,7 @@ class Stream {
   std::int64_t first_frame_ns_ = 0;
   std::int64_t last_frame_ns_ = 0;
   Epochs epochs_;  // the current one last; earlier ones while a frame of theirs is still about
-  std::vector<Outlet*> outlets_;
+  std::vector<SubscriberQueue*> queues_;
   std::vector<int> pullers_;  // their wake events
 };
 

@@ -6,7 +6,7 @@
 
 #include "frame/frame_layout.hpp"
 #include "gl/frame_texture.hpp"
-#include "transport/subscriber.hpp"
+#include "transport/session/subscriber.hpp"
 #include "viewer/statistics.hpp"
 #include "viewer/tear_check.hpp"
 

@@ -38,8 +38,8 @@ constexpr const char* footer =
     "  4  without a sender for as long as --retry says, or when --duration was over\n";
 
 /// The options as text, before they mean anything.
-struct Words {
-  CommonWords common;
+struct RawOptions {
+  RawCommonOptions common;
   std::vector<std::string> hosts;
   std::string listen;
   std::string size;
@@ -55,33 +55,33 @@ struct Words {
   bool pulls = false;
 };
 
-void describe_options(CLI::App& app, Words& words) {
-  app.add_option("HOST[:PORT][/STREAM]", words.hosts, "the sender to view (localhost:5290)");
-  app.add_option("--listen", words.listen, "wait here for a sender that dials")->type_name("ADDR:PORT");
-  app.add_flag("--headless", words.is_headless, "no window: draw into memory");
-  app.add_option("--size", words.size, "of the window (1280x720), or of the headless picture (960x540)")
+void describe_options(CLI::App& app, RawOptions& raw) {
+  app.add_option("HOST[:PORT][/STREAM]", raw.hosts, "the sender to view (localhost:5290)");
+  app.add_option("--listen", raw.listen, "wait here for a sender that dials")->type_name("ADDR:PORT");
+  app.add_flag("--headless", raw.is_headless, "no window: draw into memory");
+  app.add_option("--size", raw.size, "of the window (1280x720), or of the headless picture (960x540)")
       ->type_name("WxH");
-  app.add_flag("--fullscreen", words.is_fullscreen, "start filling the monitor");
-  app.add_option("--monitor", words.monitor, "the monitor to open on; 1 is the primary one")->type_name("N");
-  app.add_option("--output", words.output,
+  app.add_flag("--fullscreen", raw.is_fullscreen, "start filling the monitor");
+  app.add_option("--monitor", raw.monitor, "the monitor to open on; 1 is the primary one")->type_name("N");
+  app.add_option("--output", raw.output,
                  "record: y4m into FILE.y4m or, with -, to stdout; else raw frames. y4m repeats frames for those that "
                  "were skipped, so that it plays in real time")
       ->type_name("FILE|-");
-  app.add_option("--screenshot", words.screenshot, "at the end, write what was shown; nothing where no frame came")
+  app.add_option("--screenshot", raw.screenshot, "at the end, write what was shown; nothing where no frame came")
       ->type_name("FILE.png");
-  app.add_option("--delivery", words.delivery,
+  app.add_option("--delivery", raw.delivery,
                  "latest: frames may be skipped, also where the sender's own --delivery is every; "
                  "every: only where it is that")
       ->type_name("latest|every");
-  app.add_option("--retry", words.retry, "how long to go on without a sender (for ever)")->type_name("TIME");
-  app.add_flag("--pull", words.pulls,
+  app.add_option("--retry", raw.retry, "how long to go on without a sender (for ever)")->type_name("TIME");
+  app.add_flag("--pull", raw.pulls,
                "look now and then: read frames over RDMA out of the memory of a sender with --allow-pull");
-  app.add_option("--pull-interval", words.pull_interval, "from one look to the next (100ms)")->type_name("TIME");
-  app.add_flag("--verify", words.verifies, "check that no frame changes while it is shown");
-  add_endpoint_options(app, words.common);
-  add_ring_options(app, words.common);
-  add_spin_option(app, words.common);
-  add_run_options(app, words.common);
+  app.add_option("--pull-interval", raw.pull_interval, "from one look to the next (100ms)")->type_name("TIME");
+  app.add_flag("--verify", raw.verifies, "check that no frame changes while it is shown");
+  add_endpoint_options(app, raw.common);
+  add_ring_options(app, raw.common);
+  add_spin_option(app, raw.common);
+  add_run_options(app, raw.common);
   app.footer(footer);
 }
 
@@ -107,39 +107,39 @@ void read_host(const std::string& text, ViewerOptions& options) {
   options.subscriber.endpoint.dial = host;
 }
 
-void read_peer(const Words& words, ViewerOptions& options) {
-  if (words.hosts.size() > 1) {
-    throw Error::usage("more than one HOST (" + quote(words.hosts[0]) + ", " + quote(words.hosts[1]) +
+void read_peer(const RawOptions& raw, ViewerOptions& options) {
+  if (raw.hosts.size() > 1) {
+    throw Error::usage("more than one HOST (" + quote(raw.hosts[0]) + ", " + quote(raw.hosts[1]) +
                        "): showing several streams in one window comes later; start one framewire-view for each");
   }
-  if (words.listen.empty()) {
-    read_host(words.hosts.empty() ? "localhost" : words.hosts[0], options);
+  if (raw.listen.empty()) {
+    read_host(raw.hosts.empty() ? "localhost" : raw.hosts[0], options);
     return;
   }
-  if (!words.hosts.empty()) {
-    throw Error::usage("both --listen " + quote(words.listen) + " and HOST " + quote(words.hosts[0]) +
+  if (!raw.hosts.empty()) {
+    throw Error::usage("both --listen " + quote(raw.listen) + " and HOST " + quote(raw.hosts[0]) +
                        " were given; a viewer either waits for a sender or dials one");
   }
-  options.subscriber.endpoint.listen = parse_host_port(words.listen, default_frame_port);
-  options.peer_text = "a sender on " + words.listen;
+  options.subscriber.endpoint.listen = parse_host_port(raw.listen, default_frame_port);
+  options.peer_text = "a sender on " + raw.listen;
 }
 
-void read_delivery(const Words& words, SubscriberOptions& subscriber) {
-  if (words.delivery.empty()) {
+void read_delivery(const RawOptions& raw, SubscriberOptions& subscriber) {
+  if (raw.delivery.empty()) {
     return;
   }
-  subscriber.delivery = delivery_from_name(words.delivery);
+  subscriber.delivery = delivery_from_name(raw.delivery);
   if (!subscriber.delivery) {
-    throw Error::usage("--delivery is " + quote(words.delivery) + "; it takes latest or every");
+    throw Error::usage("--delivery is " + quote(raw.delivery) + "; it takes latest or every");
   }
 }
 
-void read_pull(const Words& words, SubscriberOptions& subscriber) {
+void read_pull(const RawOptions& raw, SubscriberOptions& subscriber) {
   constexpr std::int64_t usual_interval_ns = 100'000'000;
   constexpr std::int64_t shortest_interval_ns = 1'000'000;
-  if (!words.pulls) {
-    if (!words.pull_interval.empty()) {
-      throw Error::usage("--pull-interval " + quote(words.pull_interval) + " means nothing without --pull");
+  if (!raw.pulls) {
+    if (!raw.pull_interval.empty()) {
+      throw Error::usage("--pull-interval " + quote(raw.pull_interval) + " means nothing without --pull");
     }
     return;
   }
@@ -150,7 +150,7 @@ void read_pull(const Words& words, SubscriberOptions& subscriber) {
         "one of them");
   }
   if (std::ranges::find(endpoint.allowed_links, LinkKind::rdma) == endpoint.allowed_links.end()) {
-    throw Error::usage("--transport is " + quote(words.common.transport) +
+    throw Error::usage("--transport is " + quote(raw.common.transport) +
                        "; with --pull, which reads over RDMA, it takes auto or rdma");
   }
   if (subscriber.delivery == Delivery::every) {
@@ -160,20 +160,20 @@ void read_pull(const Words& words, SubscriberOptions& subscriber) {
   endpoint.allowed_links = {LinkKind::rdma};
   endpoint.transport_is_auto = false;
   endpoint.pull_interval_ns =
-      words.pull_interval.empty() ? usual_interval_ns : parse_duration_ns(words.pull_interval, "--pull-interval");
+      raw.pull_interval.empty() ? usual_interval_ns : parse_duration_ns(raw.pull_interval, "--pull-interval");
   if (endpoint.pull_interval_ns < shortest_interval_ns) {
-    throw Error::usage("--pull-interval is " + quote(words.pull_interval) +
+    throw Error::usage("--pull-interval is " + quote(raw.pull_interval) +
                        "; it takes 1ms or more: for every frame leave out --pull");
   }
 }
 
-void read_session(const Words& words, SubscriberOptions& subscriber) {
-  read_endpoint_words(words.common, subscriber.endpoint);
+void read_session(const RawOptions& raw, SubscriberOptions& subscriber) {
+  parse_endpoint_options(raw.common, subscriber.endpoint);
   subscriber.confirms_epochs = true;
-  read_delivery(words, subscriber);
-  read_pull(words, subscriber);
-  if (!words.retry.empty()) {
-    subscriber.retry_ns = words.retry == "0" ? 0 : parse_duration_ns(words.retry, "--retry");
+  read_delivery(raw, subscriber);
+  read_pull(raw, subscriber);
+  if (!raw.retry.empty()) {
+    subscriber.retry_ns = raw.retry == "0" ? 0 : parse_duration_ns(raw.retry, "--retry");
   }
 }
 
@@ -181,35 +181,35 @@ std::optional<std::string> given(const std::string& word) {
   return word.empty() ? std::nullopt : std::optional(word);
 }
 
-void read_surface(const Words& words, ViewerOptions& options) {
-  options.is_headless = words.is_headless;
-  options.is_fullscreen = words.is_fullscreen;
-  if (words.is_headless && (words.is_fullscreen || !words.monitor.empty())) {
+void read_surface(const RawOptions& raw, ViewerOptions& options) {
+  options.is_headless = raw.is_headless;
+  options.is_fullscreen = raw.is_fullscreen;
+  if (raw.is_headless && (raw.is_fullscreen || !raw.monitor.empty())) {
     throw Error::usage(
         "--headless opens no window, so that --fullscreen and --monitor mean nothing; leave one of them out");
   }
-  if (!words.size.empty()) {
-    options.size = parse_size(words.size, "--size");
+  if (!raw.size.empty()) {
+    options.size = parse_size(raw.size, "--size");
   }
-  if (!words.monitor.empty()) {
-    options.monitor = static_cast<std::uint32_t>(parse_number(words.monitor, "--monitor", 1, 64));
+  if (!raw.monitor.empty()) {
+    options.monitor = static_cast<std::uint32_t>(parse_number(raw.monitor, "--monitor", 1, 64));
   }
 }
 
-ViewerOptions read(const Words& words) {
+ViewerOptions read(const RawOptions& raw) {
   ViewerOptions options;
-  options.common = read_run_words(words.common);
-  read_peer(words, options);
-  read_session(words, options.subscriber);
-  options.wait = wait_mode_of(words.common);
-  read_surface(words, options);
-  options.output_file = given(words.output);
-  options.screenshot_file = given(words.screenshot);
+  options.common = parse_run_options(raw.common);
+  read_peer(raw, options);
+  read_session(raw, options.subscriber);
+  options.wait = wait_mode_of(raw.common);
+  read_surface(raw, options);
+  options.output_file = given(raw.output);
+  options.screenshot_file = given(raw.screenshot);
   if (options.screenshot_file && !options.screenshot_file->ends_with(".png")) {
     throw Error::usage("--screenshot is " + quote(*options.screenshot_file) +
                        "; screenshots are PNG files, so the name ends in .png");
   }
-  options.verifies = words.verifies;
+  options.verifies = raw.verifies;
   return options;
 }
 
@@ -217,9 +217,9 @@ ViewerOptions read(const Words& words) {
 
 std::optional<ViewerOptions> parse_options(int argc, const char* const* argv) {
   CLI::App app{std::string(description), "framewire-view"};
-  Words words;
-  describe_options(app, words);
-  return parse_command_line(app, argc, argv) ? std::optional(read(words)) : std::nullopt;
+  RawOptions raw;
+  describe_options(app, raw);
+  return parse_command_line(app, argc, argv) ? std::optional(read(raw)) : std::nullopt;
 }
 
 }  // namespace framewire

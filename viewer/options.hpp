@@ -7,7 +7,7 @@
 
 #include "base/text.hpp"
 #include "command/command_line.hpp"
-#include "transport/subscriber.hpp"
+#include "transport/session/subscriber.hpp"
 
 namespace framewire {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/text.hpp"
-#include "transport/subscriber.hpp"
+#include "transport/session/subscriber.hpp"
 #include "viewer/overlay.hpp"
 #include "viewer/statistics.hpp"
 

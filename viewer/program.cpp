@@ -44,11 +44,11 @@ ViewerOptions checked(ViewerOptions options) {
   return options;
 }
 
-PacingRule pacing_rule(const ViewerOptions& options, std::optional<Delivery> delivery) noexcept {
+FrameSelection frame_selection(const ViewerOptions& options, std::optional<Delivery> delivery) noexcept {
   if (delivery == Delivery::every) {
-    return PacingRule::every;
+    return FrameSelection::every;
   }
-  return options.is_headless ? PacingRule::nearly_newest : PacingRule::newest;
+  return options.is_headless ? FrameSelection::nearly_newest : FrameSelection::newest;
 }
 
 bool is_empty(Size size) noexcept {
@@ -67,10 +67,10 @@ Program::Program(const ViewerOptions& options, Interruption& interruption, Log& 
       started_ns_(clock_.now_ns()),
       surface_(surface ? std::move(surface) : open_surface(options_)),
       layer_(options_.verifies, statistics_),
-      scene_(layer_, statistics_),
+      composition_(layer_, statistics_),
       recorder_(options_.output_file, clock_, log, interruption),
       subscriber_(options_.subscriber, log),
-      pacing_(clock_, pacing_rule(options_, options_.subscriber.delivery)),
+      selector_(clock_, frame_selection(options_, options_.subscriber.delivery)),
       schedule_(clock_, options_.is_headless ? notice_delay_ns : 0) {
   facts_.peer_text = options_.peer_text;
   log_.detail(surface_->describe() + ", " + gl_renderer() + ", upload by " + name(layer_.method()));
@@ -89,7 +89,7 @@ ExitStatus Program::run() {
       follow_status();
       answer_events();
       take_frames();
-      if (pacing_.has_frame()) {
+      if (selector_.has_frame()) {
         show_frame();
       } else if (schedule_.is_due()) {
         redraw();
@@ -118,7 +118,7 @@ bool Program::is_over() const {
       options_.common.max_duration_ns != 0 && clock_.now_ns() - started_ns_ >= options_.common.max_duration_ns;
   const bool has_bye = facts_.status.state == SubscriberState::finished;
   return ending_ || interruption_.is_requested() || has_lasted ||
-         ((has_all_frames() || has_bye) && !pacing_.has_frame());
+         ((has_all_frames() || has_bye) && !selector_.has_frame());
 }
 
 /// Where --duration is over and there is no sender, a script that waits for the status must hear of that.
@@ -129,8 +129,8 @@ void Program::require_sender() {
     return;
   }
   throw Error::lost_peer(state == SubscriberState::waiting
-                             ? "no sender came before --duration was over: " + facts_.status.sentence
-                             : "--duration is over and the sender was lost: " + facts_.lost_sentence);
+                             ? "no sender came before --duration was over: " + facts_.status.message
+                             : "--duration is over and the sender was lost: " + facts_.lost_message);
 }
 
 // ---- What comes in ----
@@ -143,16 +143,16 @@ void Program::follow_status() {
   status_version_ = version;
   const SubscriberStatus before = std::exchange(facts_.status, subscriber_.status());
   const SubscriberStatus& now = facts_.status;
-  pacing_.set_rule(pacing_rule(options_, now.delivery));
+  selector_.set_rule(frame_selection(options_, now.delivery));
   const bool is_new_session = now.session_number != before.session_number;
-  if (before.state != now.state || before.sentence != now.sentence || before.format != now.format || is_new_session) {
+  if (before.state != now.state || before.message != now.message || before.format != now.format || is_new_session) {
     say_status(before);
     // Frames usually follow a session at once: a picture of having none would only delay the first.
     const bool can_wait = !surface_->is_watched() || now.state == SubscriberState::connected;
     schedule_.request_within(can_wait ? notice_delay_ns : 0);
   }
   if (now.state == SubscriberState::lost && before.state != SubscriberState::lost) {
-    facts_.lost_sentence = now.sentence;  // dialling puts its own sentences there from now on
+    facts_.lost_message = now.message;  // dialling puts its own sentences there from now on
     layer_.forget_memory();
   }
   if (is_new_session) {
@@ -171,7 +171,7 @@ void Program::say_status(const SubscriberStatus& before) {
   const SubscriberStatus& now = facts_.status;
   switch (now.state) {
     case SubscriberState::waiting:
-      log_.info(now.sentence);
+      log_.info(now.message);
       break;
     case SubscriberState::connected:
       if (now.session_number != before.session_number) {
@@ -181,10 +181,10 @@ void Program::say_status(const SubscriberStatus& before) {
     case SubscriberState::lost:  // the subscriber itself has said that it lost the sender; what dialling says is for
                                  // the curious
     case SubscriberState::finished:
-      log_.detail(now.sentence);
+      log_.detail(now.message);
       break;
     case SubscriberState::failed:
-      log_.error(now.sentence);
+      log_.error(now.message);
       break;
   }
 }
@@ -206,11 +206,11 @@ std::optional<ReceivedFrame> Program::next_frame() {
 }
 
 void Program::take_frames() {
-  pacing_.drain([this] { return next_frame(); },
-                [this](ReceivedFrame& older) {
-                  statistics_.frame_superseded();
-                  layer_.discard(std::move(older));
-                });
+  selector_.drain([this] { return next_frame(); },
+                  [this](ReceivedFrame& older) {
+                    statistics_.frame_superseded();
+                    layer_.discard(std::move(older));
+                  });
 }
 
 void Program::follow_epoch(const ReceivedFrame& frame) {
@@ -238,7 +238,7 @@ void Program::answer_events() {
     ending_ = ExitStatus::ok;
   }
   if (events.toggles_panel) {
-    scene_.toggle_panel();
+    composition_.toggle_panel();
   }
   if (events.needs_redraw || events.toggles_panel) {
     schedule_.request();
@@ -251,7 +251,7 @@ void Program::answer_events() {
 // ---- What is drawn ----
 
 void Program::show_frame() {
-  std::optional<ReceivedFrame> frame = pacing_.take();
+  std::optional<ReceivedFrame> frame = selector_.take();
   if (draws_nothing()) {  // the frames go on coming and going, so that the sender is not held up
     statistics_.frame_superseded();
     layer_.discard(std::move(*frame));
@@ -272,7 +272,7 @@ void Program::show_frame() {
   layer_.release_finished();
   const std::int64_t offset_ns = subscriber_.clock_offset().offset_ns;
   statistics_.frame_shown(sender, here, offset_ns);
-  scene_.frame_shown(here.shown_ns + offset_ns - sender.completed_ns);
+  composition_.frame_shown(here.shown_ns + offset_ns - sender.completed_ns);
   schedule_.drawn(0, step_ns());
 }
 
@@ -356,11 +356,11 @@ void Program::warm_up() {
 }
 
 void Program::draw_picture() {
-  scene_.draw(surface_->size(), facts_, subscriber_.counts(), clock_.now_ns());
+  composition_.draw(surface_->size(), facts_, subscriber_.counts(), clock_.now_ns());
 }
 
 std::int64_t Program::step_ns() const noexcept {
-  return surface_->is_watched() ? scene_.step_ns(facts_) : RedrawSchedule::never_ns;
+  return surface_->is_watched() ? composition_.step_ns(facts_) : RedrawSchedule::never_ns;
 }
 
 void Program::save_screenshot(const std::string& file) {
@@ -421,7 +421,7 @@ ViewerReport Program::report() const {
 }
 
 void Program::sleep() {
-  if (pacing_.has_frame()) {
+  if (selector_.has_frame()) {
     return;
   }
   const std::int64_t now_ns = clock_.now_ns();
@@ -447,7 +447,7 @@ ExitStatus Program::finish() {
     }
   };
   log_.end_live();
-  while (auto waiting = pacing_.take()) {
+  while (auto waiting = selector_.take()) {
     statistics_.frame_superseded();
     layer_.discard(std::move(*waiting));
   }

@@ -10,12 +10,12 @@
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "command/interruption.hpp"
+#include "viewer/composition.hpp"
+#include "viewer/frame_selector.hpp"
 #include "viewer/layer.hpp"
 #include "viewer/options.hpp"
-#include "viewer/pacing.hpp"
 #include "viewer/recorder.hpp"
 #include "viewer/report.hpp"
-#include "viewer/scene.hpp"
 #include "viewer/surface.hpp"
 
 namespace framewire {
@@ -79,13 +79,13 @@ class Program {
   Statistics statistics_;
   std::unique_ptr<Surface> surface_;  // owns the GL context: made before, and destroyed after, all that draws
   Layer layer_;
-  Scene scene_;
+  Composition composition_;
   Recorder recorder_;
   Subscriber subscriber_;
-  Pacing<ReceivedFrame> pacing_;
+  FrameSelector<ReceivedFrame> selector_;
   RedrawSchedule schedule_;
 
-  SceneFacts facts_;
+  CompositionFacts facts_;
   std::uint64_t status_version_ = 0;
   std::pair<std::uint64_t, std::uint32_t> epoch_{};  // of the newest frame, with its session
   std::optional<ExitStatus> ending_;                 // set: the loop is over

@@ -40,10 +40,10 @@ std::uint32_t Recorder::record(const ReceivedFrame& frame, const std::optional<S
       repeats_.written(times, clock_.now_ns() - begun_ns);
       return times;
     case WriteResult::failed:
-      log_.error("recording has stopped, the stream goes on: " + writer_->sentence());
+      log_.error("recording has stopped, the stream goes on: " + writer_->message());
       break;
     case WriteResult::reader_gone:
-      log_.detail("recording has ended: " + writer_->sentence());
+      log_.detail("recording has ended: " + writer_->message());
       break;
     case WriteResult::stopped:
       break;

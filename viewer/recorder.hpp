@@ -9,7 +9,7 @@
 #include "base/log.hpp"
 #include "command/interruption.hpp"
 #include "media/video_writer.hpp"
-#include "transport/subscriber.hpp"
+#include "transport/session/subscriber.hpp"
 #include "viewer/repeats.hpp"
 
 namespace framewire {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "transport/subscriber.hpp"
+#include "transport/session/subscriber.hpp"
 #include "viewer/statistics.hpp"
 
 namespace framewire {

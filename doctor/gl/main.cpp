@@ -21,14 +21,14 @@ std::string gl_text(GLenum name) {
 Json describe() {
   framewire::EglContext context = framewire::EglContext::create();
   context.make_current();
-  GLint most_texels = 0;
-  glGetIntegerv(GL_MAX_TEXTURE_SIZE, &most_texels);
+  GLint max_texels = 0;
+  glGetIntegerv(GL_MAX_TEXTURE_SIZE, &max_texels);
   return {{"renderer", framewire::gl_renderer()},
           {"vendor", gl_text(GL_VENDOR)},
           {"version", gl_text(GL_VERSION)},
           {"is_software", framewire::is_software_renderer()},
           {"has_pinned_memory", GLAD_GL_AMD_pinned_memory != 0},
-          {"max_texture_side_pixels", most_texels}};
+          {"max_texture_side_pixels", max_texels}};
 }
 
 void print(const Json& said) {

@@ -11,7 +11,7 @@ constexpr std::int64_t too_long_ns = AdaptiveSpin::short_wait_ns;
 
 /// Looks once, and finds what it waits for after `waited_ns`. Whether it would have polled.
 bool wait_once(AdaptiveSpin& spin, std::int64_t waited_ns) {
-  const bool polls = spin.look_again(WaitMode::adaptive, start_ns);
+  const bool polls = spin.poll_again(WaitMode::adaptive, start_ns);
   spin.found(start_ns + waited_ns);
   return polls;
 }
@@ -28,10 +28,10 @@ TEST(AdaptiveSpin, SleepsUntilAWaitWasShort) {
 TEST(AdaptiveSpin, PollsNoLongerThanAShortWaitLasts) {
   AdaptiveSpin spin;
   wait_once(spin, within_ns);
-  EXPECT_TRUE(spin.look_again(WaitMode::adaptive, start_ns));
-  EXPECT_TRUE(spin.look_again(WaitMode::adaptive, start_ns + within_ns));
-  EXPECT_FALSE(spin.look_again(WaitMode::adaptive, start_ns + too_long_ns));
-  EXPECT_FALSE(spin.look_again(WaitMode::adaptive, start_ns + too_long_ns + 1)) << "the same wait goes on";
+  EXPECT_TRUE(spin.poll_again(WaitMode::adaptive, start_ns));
+  EXPECT_TRUE(spin.poll_again(WaitMode::adaptive, start_ns + within_ns));
+  EXPECT_FALSE(spin.poll_again(WaitMode::adaptive, start_ns + too_long_ns));
+  EXPECT_FALSE(spin.poll_again(WaitMode::adaptive, start_ns + too_long_ns + 1)) << "the same wait goes on";
 }
 
 TEST(AdaptiveSpin, WhatIsThereAtOnceSaysNothingOfWaits) {
@@ -44,15 +44,15 @@ TEST(AdaptiveSpin, WhatIsThereAtOnceSaysNothingOfWaits) {
 TEST(AdaptiveSpin, ModesThatDoNotAdapt) {
   AdaptiveSpin spin;
   wait_once(spin, within_ns);
-  EXPECT_FALSE(spin.look_again(WaitMode::block, start_ns));
-  EXPECT_TRUE(spin.look_again(WaitMode::spin, start_ns + 1'000'000'000));
+  EXPECT_FALSE(spin.poll_again(WaitMode::block, start_ns));
+  EXPECT_TRUE(spin.poll_again(WaitMode::spin, start_ns + 1'000'000'000));
 }
 
 TEST(AdaptiveSpin, ByTheClockTheSame) {
   AdaptiveSpin spin;
-  EXPECT_TRUE(spin.look_again(WaitMode::spin));
-  EXPECT_FALSE(spin.look_again(WaitMode::block));
-  EXPECT_FALSE(spin.look_again(WaitMode::adaptive)) << "no wait has been short yet";
+  EXPECT_TRUE(spin.poll_again(WaitMode::spin));
+  EXPECT_FALSE(spin.poll_again(WaitMode::block));
+  EXPECT_FALSE(spin.poll_again(WaitMode::adaptive)) << "no wait has been short yet";
 }
 
 }  // namespace

@@ -17,12 +17,12 @@ bool is_open(int fd) {
 TEST(FileDescriptor, ClosesOnceAndMoves) {
   int raw = -1;
   {
-    FileDescriptor first = make_event();
+    FileDescriptor first = make_eventfd();
     raw = first.get();
     FileDescriptor second = std::move(first);
     EXPECT_FALSE(first.valid());  // NOLINT(bugprone-use-after-move): that it is empty is the promise
     EXPECT_EQ(second.get(), raw);
-    FileDescriptor third = make_event();
+    FileDescriptor third = make_eventfd();
     const int replaced = third.get();
     third = std::move(second);
     EXPECT_FALSE(is_open(replaced));
@@ -34,18 +34,18 @@ TEST(FileDescriptor, ClosesOnceAndMoves) {
 }
 
 TEST(Event, WakesUntilCleared) {
-  const FileDescriptor event = make_event();
+  const FileDescriptor event = make_eventfd();
   EXPECT_FALSE(wait_for(event.get(), POLLIN, monotonic_ns()));
-  raise_event(event.get());
-  raise_event(event.get());
+  signal_eventfd(event.get());
+  signal_eventfd(event.get());
   EXPECT_TRUE(wait_for(event.get(), POLLIN, monotonic_ns()));
-  EXPECT_TRUE(clear_event(event.get()));
-  EXPECT_FALSE(clear_event(event.get()));
+  EXPECT_TRUE(clear_eventfd(event.get()));
+  EXPECT_FALSE(clear_eventfd(event.get()));
 }
 
 TEST(Wait, LooksOnceWhenTheDeadlineHasPassed) {
-  const FileDescriptor event = make_event();
-  raise_event(event.get());
+  const FileDescriptor event = make_eventfd();
+  signal_eventfd(event.get());
   EXPECT_TRUE(wait_for(event.get(), POLLIN, 0));
   EXPECT_TRUE(wait_for(event.get(), POLLIN, INT64_MAX));
 }

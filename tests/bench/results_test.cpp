@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "bench/last_words.hpp"
+#include "bench/last_log_line.hpp"
 
 namespace framewire {
 namespace {
@@ -74,8 +74,8 @@ TEST(Results, WhatWasMeasuredBeforeAFaultIsThere) {
   EXPECT_EQ(rows[1].latency_us().p50, 2);
 }
 
-TEST(LastWords, TheLastLineIsKept) {
-  LastWords words(false);
+TEST(LastLogLine, TheLastLineIsKept) {
+  LastLogLine words(false);
   Log log(words.stream(), "test", false);
   EXPECT_EQ(words.last(), "");
   log.info("one");

@@ -139,9 +139,9 @@ TEST(RowSpan, WhatTheClocksCannotTellIsNotKnown) {
   span.take(1'000, 3'000, -500);
   EXPECT_DOUBLE_EQ(span.seconds(1'499), 1.5e-6);
   EXPECT_EQ(span.seconds(1'500), 0);
-  RowSpan of_a_stranger;
-  of_a_stranger.take(0, 3'000, 0);
-  EXPECT_EQ(of_a_stranger.seconds(0), 0);
+  RowSpan of_an_unrecognized_peer;
+  of_an_unrecognized_peer.take(0, 3'000, 0);
+  EXPECT_EQ(of_an_unrecognized_peer.seconds(0), 0);
 }
 
 }  // namespace

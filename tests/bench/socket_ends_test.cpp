@@ -53,8 +53,8 @@ class SocketEnds : public testing::Test {
       ASSERT_EQ(::send(there_.get(), bytes.data(), size, MSG_NOSIGNAL), static_cast<ssize_t>(size));
     }
   }
-  SocketReport receive(const SocketLook& look = [] {}) const {
-    return SocketReceiver(plan_).receive(here_.get(), look);
+  SocketReport receive(const PollControl& poll_control = [] {}) const {
+    return SocketReceiver(plan_).receive(here_.get(), poll_control);
   }
 
   FileDescriptor here_, there_;
@@ -110,7 +110,7 @@ TEST_F(SocketEnds, AClockOfWhateverTimeIsNoFault) {
 }
 
 /// Who never pauses is not waited for, and could hold the receiver for ever.
-TEST_F(SocketEnds, EvenABusyPeerIsLookedAt) {
+TEST_F(SocketEnds, EvenABusyPeersControlChannelIsPolled) {
   std::atomic<bool> stop = false;
   send({warm_up});
   std::thread sender([&] {
@@ -118,9 +118,9 @@ TEST_F(SocketEnds, EvenABusyPeerIsLookedAt) {
     while (!stop && ::send(there_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) > 0) {
     }
   });
-  int looks = 0;
+  int polls = 0;
   EXPECT_THROW(receive([&] {
-                 if (++looks == 3) {
+                 if (++polls == 3) {
                    throw Error::failed("enough");
                  }
                }),

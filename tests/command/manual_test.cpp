@@ -12,13 +12,13 @@ namespace framewire {
 namespace {
 
 /// Words for CLI::App to write to.
-struct Words {
+struct RawOptions {
   std::string key, mode, list, many;
   std::vector<std::string> names;
   bool loud = false, quiet = false;
 };
 
-void define(CLI::App& app, Words& words) {
+void define(CLI::App& app, RawOptions& words) {
   app.add_option("HOST[:PORT] FILE", words.names, "whom, and what");
   app.add_option("--key", words.key, "it's ~ \\ ^ `x`")->type_name("FILE");
   app.add_option("--mode", words.mode, "how")->type_name("auto|WxH|ram-disk");
@@ -30,7 +30,7 @@ void define(CLI::App& app, Words& words) {
 }
 
 Manual manual() {
-  Words words;
+  RawOptions words;
   CLI::App app("Tests it\nOne line\nand one more.\n\nSecond:\n  .term  text\n", "test it");
   app.set_help_flag("-h,--help", "help");
   define(app, words);
@@ -63,7 +63,7 @@ TEST(Manual, KeepsGroupsTogether) {
 }
 
 TEST(Manual, ReadsWhatAValueCanBe) {
-  const ValueWords mixed = read_value("auto|WxH|-|FILE.png|HOST[:PORT]");
+  const ValueChoices mixed = read_value("auto|WxH|-|FILE.png|HOST[:PORT]");
   EXPECT_EQ(mixed.words, (std::vector<std::string>{"auto", "-"}));
   EXPECT_TRUE(mixed.takes_files);
   EXPECT_TRUE(mixed.takes_hosts);

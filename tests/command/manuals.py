@@ -11,7 +11,7 @@ BUILD = pathlib.Path(os.environ.get("FRAMEWIRE_BUILD", pathlib.Path(__file__).re
 SHARE = BUILD / "share"
 PROGRAMS = os.environ.get("FRAMEWIRE_PROGRAMS", "framewire framewire-key rdsend rdrecv").split()
 OPTION = re.compile(r"--?[A-Za-z][a-z-]*")
-PATIENCE_S = 120  # nothing here takes seconds; machines that test are slow
+TIMEOUT_S = 120  # nothing here takes seconds; machines that test are slow
 
 
 def tool(name: str) -> str:
@@ -66,7 +66,7 @@ class Shell:
         os.write(self._terminal, keys.encode())
 
     def _wait_for_answers(self, count: int) -> str:
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         while True:
             lines = self._answers.read_text().splitlines()
             if len(lines) >= count:

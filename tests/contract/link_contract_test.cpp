@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint32_t ring_slots = 3;
 constexpr std::uint64_t slot_bytes = 100'000;  // not a multiple of a page or a line
-constexpr std::int64_t patience_ns = 20 * ns_per_s;
+constexpr std::int64_t timeout_ns = 20 * ns_per_s;
 
 class LinkContract : public testing::TestWithParam<LinkMaker> {
  protected:
@@ -54,21 +54,21 @@ class LinkContract : public testing::TestWithParam<LinkMaker> {
     return frame;
   }
 
-  void collect() {
-    std::array<PoolSlot, 8> let_go;
-    for (std::size_t count = let_go.size(); count == let_go.size();) {
-      count = pair_.sender->collect(let_go);
-      for (const PoolSlot& slot : std::span(let_go).first(count)) {
+  void poll_released() {
+    std::array<PoolSlot, 8> released;
+    for (std::size_t count = released.size(); count == released.size();) {
+      count = pair_.sender->poll_released(released);
+      for (const PoolSlot& slot : std::span(released).first(count)) {
         const auto pool = std::ranges::find(pools_, slot.epoch, [](const auto& p) { return p->epoch(); });
         ASSERT_NE(pool, pools_.end());
         (*pool)->release(slot.index);
-        ++let_go_count_;
+        ++released_count_;
       }
     }
   }
 
   bool offer(const OutgoingFrame& frame) {
-    const bool is_accepted = pair_.sender->offer(frame) == Offer::accepted;
+    const bool is_accepted = pair_.sender->offer(frame) == OfferResult::accepted;
     if (const auto waker = pair_.sender->take_waker()) {
       waker->wake();
     }
@@ -77,7 +77,7 @@ class LinkContract : public testing::TestWithParam<LinkMaker> {
 
   /// Waits for the next frame.
   std::optional<IncomingFrame> receive() {
-    const std::int64_t deadline_ns = monotonic_ns() + patience_ns;
+    const std::int64_t deadline_ns = monotonic_ns() + timeout_ns;
     while (monotonic_ns() < deadline_ns) {
       if (auto frame = pair_.receiver->poll()) {
         return frame;
@@ -92,13 +92,13 @@ class LinkContract : public testing::TestWithParam<LinkMaker> {
   void serve_sender() {
     if (wait_for(pair_.sender->descriptor(), POLLIN, monotonic_ns())) {
       pair_.sender->on_readable();
-      collect();
+      poll_released();
     }
   }
 
   template <typename Condition>
   bool eventually(Condition condition) {
-    const std::int64_t deadline_ns = monotonic_ns() + patience_ns;
+    const std::int64_t deadline_ns = monotonic_ns() + timeout_ns;
     while (monotonic_ns() < deadline_ns) {
       if (condition()) {
         return true;
@@ -118,7 +118,7 @@ class LinkContract : public testing::TestWithParam<LinkMaker> {
   std::vector<std::shared_ptr<Pool>> pools_;
   std::shared_ptr<Pool> pool_;
   LinkPair pair_;
-  std::uint64_t let_go_count_ = 0;
+  std::uint64_t released_count_ = 0;
 };
 
 TEST_P(LinkContract, AFrameArrivesWhole) {
@@ -136,16 +136,16 @@ TEST_P(LinkContract, PayloadsOfAnySize) {
   for (const std::uint64_t bytes : {0UL, 1UL, 63UL, 64UL, 65UL, 4095UL, 4096UL, 4097UL, 65536UL, 99'999UL, 100'000UL}) {
     const OutgoingFrame outgoing = make_frame(bytes, bytes);
     ASSERT_TRUE(eventually([&] {
-      collect();
+      poll_released();
       return offer(outgoing);
     })) << bytes;
     const auto frame = receive();
     ASSERT_TRUE(frame) << bytes;
     ASSERT_EQ(frame->payload.size(), bytes);
     expect_whole(*frame, bytes);
-    pair_.receiver->give_back(frame->header);
+    pair_.receiver->return_credit(frame->header);
     ASSERT_TRUE(eventually([&] {
-      collect();
+      poll_released();
       return pool_->free_count() == pool_->slot_count();
     }));
   }
@@ -156,14 +156,14 @@ TEST_P(LinkContract, NoMoreFramesThanCredits) {
     ASSERT_TRUE(offer(make_frame(i)));
   }
   const OutgoingFrame one_more = make_frame(ring_slots);
-  EXPECT_EQ(pair_.sender->offer(one_more), Offer::no_credit);
+  EXPECT_EQ(pair_.sender->offer(one_more), OfferResult::no_credit);
   const auto frame = receive();
   ASSERT_TRUE(frame);
-  collect();
-  EXPECT_EQ(pair_.sender->offer(one_more), Offer::no_credit) << "a frame that was only looked at is no credit";
-  pair_.receiver->give_back(frame->header);
+  poll_released();
+  EXPECT_EQ(pair_.sender->offer(one_more), OfferResult::no_credit) << "a frame that was only looked at is no credit";
+  pair_.receiver->return_credit(frame->header);
   EXPECT_TRUE(eventually([&] {
-    collect();
+    poll_released();
     return offer(one_more);
   }));
   for (std::uint64_t i = 1; i <= ring_slots; ++i) {
@@ -188,11 +188,11 @@ TEST_P(LinkContract, ABoundedQueueTellsWhenItTakesTheNextFrame) {
       ++sent;
     } else if (!pair_.sender->arm() || wait_for(pair_.sender->descriptor(), POLLIN, monotonic_ns())) {
       pair_.sender->on_readable();
-      collect();  // at no other time: a session sleeps until the link tells of something
+      poll_released();  // at no other time: a session sleeps until the link tells of something
     }
     while (auto frame = pair_.receiver->poll()) {
       expect_whole(*frame, received++);
-      pair_.receiver->give_back(frame->header);
+      pair_.receiver->return_credit(frame->header);
     }
     return received == count;
   })) << sent
@@ -218,15 +218,15 @@ TEST_P(LinkContract, ThousandsInOrderAcrossTwoToThe32) {
     }
     while (auto frame = pair_.receiver->poll()) {
       expect_whole(*frame, first + received);
-      pair_.receiver->give_back(frame->header);
+      pair_.receiver->return_credit(frame->header);
       ++received;
     }
-    collect();
+    poll_released();
     return received == count;
   }));
   EXPECT_TRUE(eventually([&] {
-    collect();
-    return pair_.sender->frames_acknowledged() == count && let_go_count_ == count;
+    poll_released();
+    return pair_.sender->frames_acknowledged() == count && released_count_ == count;
   }));
   EXPECT_EQ(pool_->free_count(), pool_->slot_count());
 }
@@ -242,17 +242,17 @@ TEST_P(LinkContract, AStalledViewerDelaysNobodyAndLosesNothing) {
       accepted.push_back(i);
     }
     pair_.let_pass();
-    collect();
+    poll_released();
   }
   EXPECT_EQ(accepted.size(), ring_slots);
   for (const std::uint64_t sequence : accepted) {
     const auto frame = receive();
     ASSERT_TRUE(frame);
     expect_whole(*frame, sequence);
-    pair_.receiver->give_back(frame->header);
+    pair_.receiver->return_credit(frame->header);
   }
   EXPECT_TRUE(eventually([&] {
-    collect();
+    poll_released();
     return pair_.sender->frames_acknowledged() == ring_slots;
   }));
 }
@@ -263,7 +263,7 @@ TEST_P(LinkContract, CreditsComeBackInAnyOrder) {
   for (int round = 0; round < 50; ++round) {
     while (held.size() < ring_slots) {
       ASSERT_TRUE(eventually([&] {
-        collect();
+        poll_released();
         const OutgoingFrame frame = make_frame(sequence);
         if (offer(frame)) {
           return true;
@@ -276,7 +276,7 @@ TEST_P(LinkContract, CreditsComeBackInAnyOrder) {
     }
     const auto victim = held.begin() + (round * 7) % static_cast<int>(held.size());
     EXPECT_FALSE(find_torn_line(victim->payload, victim->header.sequence));
-    pair_.receiver->give_back(victim->header);
+    pair_.receiver->return_credit(victim->header);
     held.erase(victim);
   }
 }
@@ -289,7 +289,7 @@ TEST_P(LinkContract, EpochsFollowEachOther) {
   begin_epoch(2, 3 * slot_bytes, 2);
   ASSERT_TRUE(offer(make_frame(3, 3 * slot_bytes)));
   ASSERT_TRUE(offer(make_frame(4, 3 * slot_bytes)));
-  EXPECT_NE(pair_.sender->offer(make_frame(5, 3 * slot_bytes)), Offer::closed);
+  EXPECT_NE(pair_.sender->offer(make_frame(5, 3 * slot_bytes)), OfferResult::closed);
   const auto second = receive();
   ASSERT_TRUE(second);
   expect_whole(*second, 2);
@@ -299,11 +299,11 @@ TEST_P(LinkContract, EpochsFollowEachOther) {
   expect_whole(*third, 3);
   EXPECT_EQ(third->header.epoch, 2U);
   expect_whole(*old_frame, 1);  // its ring lives as long as somebody holds a frame of it
-  pair_.receiver->give_back(old_frame->header);
-  pair_.receiver->give_back(second->header);
-  pair_.receiver->give_back(third->header);
+  pair_.receiver->return_credit(old_frame->header);
+  pair_.receiver->return_credit(second->header);
+  pair_.receiver->return_credit(third->header);
   EXPECT_TRUE(eventually([&] {
-    collect();
+    poll_released();
     return pair_.sender->frames_acknowledged() == 3;
   }));
   EXPECT_EQ(pair_.sender->state(), LinkState::open);
@@ -320,7 +320,7 @@ TEST_P(LinkContract, SlicesShareOneSlotAndOneCredit) {
       slice.header.slice_offset_bytes = i * slot_bytes / slices;
       slice.header.slice_bytes = slot_bytes / slices;
       ASSERT_TRUE(eventually([&] {
-        collect();
+        poll_released();
         return offer(slice);
       }));
     }
@@ -330,14 +330,14 @@ TEST_P(LinkContract, SlicesShareOneSlotAndOneCredit) {
       ASSERT_TRUE(last);
       EXPECT_EQ(last->header.slice, i);
       if (i + 1 < slices) {
-        pair_.receiver->give_back(last->header);  // gives nothing back before the last
+        pair_.receiver->return_credit(last->header);  // gives nothing back before the last
       }
     }
     expect_whole(*last, static_cast<std::uint64_t>(round));
-    pair_.receiver->give_back(last->header);
+    pair_.receiver->return_credit(last->header);
   }
   EXPECT_TRUE(eventually([&] {
-    collect();
+    poll_released();
     return pair_.sender->frames_acknowledged() == 5;
   }));
 }
@@ -349,14 +349,14 @@ TEST_P(LinkContract, ADescriptorWakesWhoeverArmed) {
   EXPECT_TRUE(eventually([&] { return wait_for(pair_.receiver->descriptor(), POLLIN, monotonic_ns() + ns_per_ms); }));
   const auto frame = receive();
   ASSERT_TRUE(frame);
-  collect();
+  poll_released();
   pair_.sender->on_readable();
-  collect();
+  poll_released();
   ASSERT_TRUE(pair_.sender->arm());
-  pair_.receiver->give_back(frame->header);
+  pair_.receiver->return_credit(frame->header);
   EXPECT_TRUE(eventually([&] { return wait_for(pair_.sender->descriptor(), POLLIN, monotonic_ns() + ns_per_ms); }));
   pair_.sender->on_readable();
-  collect();
+  poll_released();
   EXPECT_EQ(pair_.sender->frames_acknowledged(), 1U);
 }
 
@@ -377,9 +377,9 @@ TEST_P(LinkContract, ACutIsNoticedAtEveryStep) {
       } else if (action < 5) {
         held.push_back(*receive());
       } else if (action == 5) {
-        pair.receiver->give_back(held.front().header);
+        pair.receiver->return_credit(held.front().header);
       } else {
-        collect();
+        poll_released();
       }
     };
     for (int action = 0; action < step; ++action) {
@@ -387,7 +387,7 @@ TEST_P(LinkContract, ACutIsNoticedAtEveryStep) {
     }
     pair.cut();
     EXPECT_TRUE(eventually([&] {
-      collect();
+      poll_released();
       while (pair.receiver->poll()) {
       }
       return pair.sender->state() != LinkState::open && pair.receiver->state() != LinkState::open;
@@ -408,7 +408,7 @@ TEST_P(LinkContract, EitherEndMayGoFirst) {
   pair_.receiver.reset();
   expect_whole(*frame, 1);
   EXPECT_TRUE(eventually([&] {
-    collect();
+    poll_released();
     return pair_.sender->state() != LinkState::open;
   }));
   connect();

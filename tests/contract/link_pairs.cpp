@@ -87,15 +87,15 @@ LinkPair make_tcp_tls() {
   return pair;
 }
 
-LinkPair make_rdma(const RdmaWishes& wishes) {
-  auto domains = std::make_shared<SenderDomains>();
-  auto [accepted, dialled] = rdma_connection_pair(*domains, wishes);
+LinkPair make_rdma(const RdmaPreferences& preferences) {
+  auto protection_domains = std::make_shared<SenderProtectionDomains>();
+  auto [accepted, dialled] = rdma_connection_pair(*protection_domains, preferences);
   LinkPair pair;
   pair.cut = [raw = accepted.get()] { raw->disconnect(); };
-  pair.sender = std::make_unique<RdmaSender>(std::move(accepted), *domains);
+  pair.sender = std::make_unique<RdmaSender>(std::move(accepted), *protection_domains);
   pair.receiver = std::make_unique<RdmaReceiver>(std::move(dialled), false);
   pair.let_pass = yield_a_little;
-  pair.keeps_alive = domains;
+  pair.keeps_alive = protection_domains;
   return pair;
 }
 
@@ -142,7 +142,7 @@ std::pair<FileDescriptor, FileDescriptor> tcp_socket_pair() {
 std::pair<std::unique_ptr<TlsWire>, std::unique_ptr<TlsWire>> tls_wire_pair(FileDescriptor dialler,
                                                                             FileDescriptor listener,
                                                                             std::uint32_t records_per_key) {
-  const DataConnection connection{.session = random_session_id(), .link = LinkKind::tcp, .index = 0};
+  const DataConnectionId connection{.session = random_session_id(), .link = LinkKind::tcp, .index = 0};
   const Key key = make_data_key(Token::random(), connection);
   const std::int64_t deadline_ns = monotonic_ns() + peer_timeout_ns;
   auto dialling = std::async(std::launch::async, [&] {
@@ -153,14 +153,15 @@ std::pair<std::unique_ptr<TlsWire>, std::unique_ptr<TlsWire>> tls_wire_pair(File
   return {dialling.get(), std::move(listening)};
 }
 
-RdmaConnectionPair rdma_connection_pair(SenderDomains& domains, const RdmaWishes& wishes, bool receives_immediates,
-                                        const DomainOf& dialler_domain, std::optional<std::uint8_t> type_of_service) {
-  AcceptingEnd accepting(domains, wishes, receives_immediates, type_of_service);
+RdmaConnectionPair rdma_connection_pair(SenderProtectionDomains& protection_domains, const RdmaPreferences& preferences,
+                                        bool receives_immediates, const ProtectionDomainOf& dialler_domain,
+                                        std::optional<std::uint8_t> type_of_service) {
+  AcceptingEnd accepting(protection_domains, preferences, receives_immediates, type_of_service);
   const sockaddr_storage address = accepting.address();
   auto dialled = RdmaConnection::dial(
       reinterpret_cast<const sockaddr&>(address), "this machine", {}, [](std::span<const std::byte>) {},
-      {.domain_of = dialler_domain,
-       .wishes = wishes,
+      {.protection_domain_of = dialler_domain,
+       .preferences = preferences,
        .type_of_service = type_of_service,
        .receives_immediates = receives_immediates},
       monotonic_ns() + connecting_ns);

@@ -34,13 +34,14 @@ struct RdmaConnectionPair {
   std::unique_ptr<RdmaConnection> accepted;  // in the sender's domain
   std::unique_ptr<RdmaConnection> dialled;   // in one of its own, or as asked for
 };
-RdmaConnectionPair rdma_connection_pair(SenderDomains& domains, const RdmaWishes& wishes = {},
-                                        bool receives_immediates = true, const DomainOf& dialler_domain = make_domain,
+RdmaConnectionPair rdma_connection_pair(SenderProtectionDomains& protection_domains,
+                                        const RdmaPreferences& preferences = {}, bool receives_immediates = true,
+                                        const ProtectionDomainOf& dialler_domain = allocate_protection_domain,
                                         std::optional<std::uint8_t> type_of_service = {});
 
 /// TLS on both ends of a connection; `dialler` comes first.
 std::pair<std::unique_ptr<TlsWire>, std::unique_ptr<TlsWire>> tls_wire_pair(
-    FileDescriptor dialler, FileDescriptor listener, std::uint32_t records_per_key = most_records_per_key);
+    FileDescriptor dialler, FileDescriptor listener, std::uint32_t records_per_key = max_records_per_key);
 
 /// A connected pair of TCP sockets over loopback.
 std::pair<FileDescriptor, FileDescriptor> tcp_socket_pair();

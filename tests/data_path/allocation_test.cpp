@@ -60,19 +60,19 @@ TEST(HeapWatch, SeesEveryWayToAllocate) {
 }
 
 TEST(HeapWatch, SeesOtherThreadsAndNamesThem) {
-  FileDescriptor go = make_event();
-  FileDescriptor done = make_event();
+  FileDescriptor go = make_eventfd();
+  FileDescriptor done = make_eventfd();
   const auto readable = [](const FileDescriptor& event) {
     return wait_for(event.get(), POLLIN, monotonic_ns() + 20 * ns_per_s);
   };
   std::thread other([&] {
-    name_this_thread("spendthrift");
+    set_thread_name("spendthrift");
     EXPECT_TRUE(readable(go));
     std::free(opaque(std::malloc)(12345));
-    raise_event(done.get());
+    signal_eventfd(done.get());
   });
   begin_heap_watch();
-  raise_event(go.get());
+  signal_eventfd(go.get());
   const bool is_done = readable(done);
   const HeapUse use = end_heap_watch();
   other.join();
@@ -91,7 +91,7 @@ struct Flow {
   std::uint64_t message_bytes = 0;
   WaitMode wait = WaitMode::adaptive;
   Delivery delivery = Delivery::every;
-  bool one_at_a_time = false;
+  bool one_in_flight = false;
   std::uint32_t viewers = 1;
 };
 
@@ -108,7 +108,7 @@ std::vector<Flow> flows() {
     flows.push_back({.name = size + "Spinning", .message_bytes = bytes, .wait = WaitMode::spin});
     flows.push_back({.name = size + "Asleep", .message_bytes = bytes, .wait = WaitMode::block});
     flows.push_back(
-        {.name = size + "AsleepInTurn", .message_bytes = bytes, .wait = WaitMode::block, .one_at_a_time = true});
+        {.name = size + "AsleepInTurn", .message_bytes = bytes, .wait = WaitMode::block, .one_in_flight = true});
   }
   flows.push_back({.name = "SmallAdaptive", .message_bytes = 64});
   flows.push_back({.name = "SmallLatest", .message_bytes = 64, .wait = WaitMode::block, .delivery = Delivery::latest});
@@ -122,13 +122,13 @@ std::uint64_t messages_of(LinkKind link, const Flow& flow) {
   if (link != LinkKind::rdma || !is_emulated()) {
     return std::clamp<std::uint64_t>(1'000'000'000 / flow.message_bytes, 10, 10'000);
   }
-  return std::clamp<std::uint64_t>(20'000'000 / flow.message_bytes, 5, flow.one_at_a_time ? 300 : 2000);
+  return std::clamp<std::uint64_t>(20'000'000 / flow.message_bytes, 5, flow.one_in_flight ? 300 : 2000);
 }
 
 /// But for the thread that waits for further connections: it looks round once a second, and is no part of any stream.
 std::uint64_t allocations_for_the_stream(const HeapUse& use) {
-  const auto door = use.by_thread.find("fw-door");
-  return use.allocations - (door == use.by_thread.end() ? 0 : door->second);
+  const auto acceptor = use.by_thread.find("fw-accept");
+  return use.allocations - (acceptor == use.by_thread.end() ? 0 : acceptor->second);
 }
 
 class AllocatesNothing : public testing::TestWithParam<std::tuple<LinkKind, Flow>> {};
@@ -142,7 +142,7 @@ TEST_P(AllocatesNothing, OnceItRuns) {
                        .slot_bytes = flow.message_bytes,
                        .viewers = flow.viewers,
                        .delivery = flow.delivery,
-                       .one_at_a_time = flow.one_at_a_time,
+                       .one_in_flight = flow.one_in_flight,
                        .wait = flow.wait},
                       [bytes = flow.message_bytes](std::span<std::byte>, std::uint64_t) { return bytes; });
   std::uint64_t received = 0;
@@ -158,7 +158,7 @@ TEST_P(AllocatesNothing, OnceItRuns) {
   };
   take(warm_up);
   for (std::size_t viewer = 0; viewer < flow.viewers; ++viewer) {
-    ASSERT_FALSE(streaming.is_over(viewer)) << streaming.viewer(viewer).status().sentence;
+    ASSERT_FALSE(streaming.is_over(viewer)) << streaming.viewer(viewer).status().message;
   }
   // On a busy machine a thread may still put away what it set up when the first frames have long come. What belongs to
   // the stream comes again each time.
@@ -170,11 +170,11 @@ TEST_P(AllocatesNothing, OnceItRuns) {
     use = end_heap_watch();
     watched += messages;
   }
-  ASSERT_EQ(received, warm_up + watched) << streaming.viewer().status().sentence;
+  ASSERT_EQ(received, warm_up + watched) << streaming.viewer().status().message;
   EXPECT_EQ(streaming.viewer().status().transport, name(link));
   EXPECT_EQ(allocations_for_the_stream(use), 0U) << use.description;
   // How often depends on who runs when: of a few messages each may have been there before the viewer looked.
-  if (flow.one_at_a_time && messages >= 1000) {
+  if (flow.one_in_flight && messages >= 1000) {
     EXPECT_GT(streaming.waits(), 0U) << "the viewer has never slept";
   }
 }
@@ -199,10 +199,10 @@ class LinkAllocatesNothing : public testing::TestWithParam<LinkMaker> {
     pair_.sender->epoch_ready(1, ring_slots, access);
   }
 
-  void collect() {
-    std::array<PoolSlot, 8> let_go;
-    const std::size_t count = pair_.sender->collect(let_go);
-    for (const PoolSlot& slot : std::span(let_go).first(count)) {
+  void poll_released() {
+    std::array<PoolSlot, 8> released;
+    const std::size_t count = pair_.sender->poll_released(released);
+    for (const PoolSlot& slot : std::span(released).first(count)) {
       pool_->release(slot.index);
     }
   }
@@ -211,13 +211,13 @@ class LinkAllocatesNothing : public testing::TestWithParam<LinkMaker> {
   bool move_until(std::uint64_t end) {
     const std::int64_t deadline_ns = monotonic_ns() + 20 * ns_per_s;
     while (received_ < end && monotonic_ns() < deadline_ns) {
-      collect();
+      poll_released();
       if (const auto index = pool_->claim()) {
         offer(*index);
       }
       while (auto frame = pair_.receiver->poll()) {
         ++received_;
-        pair_.receiver->give_back(frame->header);
+        pair_.receiver->return_credit(frame->header);
       }
       pair_.sender->arm();
       pair_.receiver->arm();
@@ -236,7 +236,7 @@ class LinkAllocatesNothing : public testing::TestWithParam<LinkMaker> {
     frame.header.epoch = 1;
     frame.header.layout = bytes_layout(bytes);
     frame.header.slice_bytes = bytes;
-    if (pair_.sender->offer(frame) == Offer::accepted) {
+    if (pair_.sender->offer(frame) == OfferResult::accepted) {
       ++sent_;
     } else {
       pool_->release(index);

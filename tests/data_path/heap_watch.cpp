@@ -30,7 +30,7 @@ namespace framewire::test {
 namespace {
 
 /// What the threads of one name took, and where the first of it was taken.
-struct Taker {
+struct AllocatingThread {
   std::array<char, 16> thread{};  // as long as the kernel lets a name be
   std::uint64_t allocations = 0;
   std::size_t first_bytes = 0;
@@ -42,22 +42,23 @@ struct Taker {
 std::atomic<bool> is_watching = false;
 std::mutex mutex;  // guards what follows
 std::uint64_t allocations = 0;
-std::array<Taker, 32> takers;  // the last one is everybody else
-std::size_t taker_count = 0;
+std::array<AllocatingThread, 32> allocating_threads;  // the last one is everybody else
+std::size_t thread_count = 0;
 thread_local bool is_noting = false;  // looking for the callers may allocate itself
 
-Taker& taker_of(const std::array<char, 16>& thread) noexcept {
-  const auto end = takers.begin() + static_cast<std::ptrdiff_t>(taker_count);
-  const auto found = std::find_if(takers.begin(), end, [&](const Taker& taker) { return taker.thread == thread; });
+AllocatingThread& entry_of(const std::array<char, 16>& thread) noexcept {
+  const auto end = allocating_threads.begin() + static_cast<std::ptrdiff_t>(thread_count);
+  const auto found = std::find_if(allocating_threads.begin(), end,
+                                  [&](const AllocatingThread& allocating) { return allocating.thread == thread; });
   if (found != end) {
     return *found;
   }
-  if (taker_count == takers.size()) {
-    return takers.back();
+  if (thread_count == allocating_threads.size()) {
+    return allocating_threads.back();
   }
-  Taker& taker = takers[taker_count++];
-  taker = {.thread = thread};
-  return taker;
+  AllocatingThread& allocating = allocating_threads[thread_count++];
+  allocating = {.thread = thread};
+  return allocating;
 }
 
 void note(std::size_t size_bytes) noexcept {
@@ -70,10 +71,10 @@ void note(std::size_t size_bytes) noexcept {
   {
     const std::scoped_lock lock(mutex);
     ++allocations;
-    Taker& taker = taker_of(thread);
-    if (taker.allocations++ == 0) {
-      taker.first_bytes = size_bytes;
-      taker.caller_count = ::backtrace(taker.callers.data(), static_cast<int>(taker.callers.size()));
+    AllocatingThread& allocating = entry_of(thread);
+    if (allocating.allocations++ == 0) {
+      allocating.first_bytes = size_bytes;
+      allocating.caller_count = ::backtrace(allocating.callers.data(), static_cast<int>(allocating.callers.size()));
     }
   }
   is_noting = false;
@@ -101,11 +102,12 @@ std::string describe(void* address) {
   return text;
 }
 
-std::string describe(const Taker& taker) {
-  std::string text = "thread " + std::string(taker.thread.data()) + " allocated " + std::to_string(taker.allocations) +
-                     " times, at first " + std::to_string(taker.first_bytes) + " bytes in\n";
-  for (int i = 0; i < taker.caller_count; ++i) {
-    text += "    " + describe(taker.callers[static_cast<std::size_t>(i)]) + "\n";
+std::string describe(const AllocatingThread& allocating) {
+  std::string text = "thread " + std::string(allocating.thread.data()) + " allocated " +
+                     std::to_string(allocating.allocations) + " times, at first " +
+                     std::to_string(allocating.first_bytes) + " bytes in\n";
+  for (int i = 0; i < allocating.caller_count; ++i) {
+    text += "    " + describe(allocating.callers[static_cast<std::size_t>(i)]) + "\n";
   }
   return text;
 }
@@ -118,7 +120,7 @@ void begin_heap_watch() noexcept {
   ::backtrace(callers.data(), static_cast<int>(callers.size()));
   const std::scoped_lock lock(mutex);
   allocations = 0;
-  taker_count = 0;
+  thread_count = 0;
   is_watching = true;
 }
 
@@ -126,9 +128,9 @@ HeapUse end_heap_watch() {
   is_watching = false;
   const std::scoped_lock lock(mutex);
   HeapUse use{.allocations = allocations, .by_thread = {}, .description = {}};
-  for (const Taker& taker : std::span(takers).first(taker_count)) {
-    use.by_thread[taker.thread.data()] = taker.allocations;
-    use.description += describe(taker);
+  for (const AllocatingThread& allocating : std::span(allocating_threads).first(thread_count)) {
+    use.by_thread[allocating.thread.data()] = allocating.allocations;
+    use.description += describe(allocating);
   }
   return use;
 }

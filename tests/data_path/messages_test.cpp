@@ -42,7 +42,7 @@ class Messages : public testing::TestWithParam<LinkKind> {
     std::uint64_t bytes = 0;
     for (std::uint64_t sequence = 0; sequence < count; ++sequence) {
       const auto frame = streaming.receive();
-      ASSERT_TRUE(frame) << "message " << sequence << ": " << streaming.viewer().status().sentence;
+      ASSERT_TRUE(frame) << "message " << sequence << ": " << streaming.viewer().status().message;
       ASSERT_EQ(frame->header().sequence, sequence);
       ASSERT_EQ(frame->payload().size(), sizes[sequence % sizes.size()]) << "message " << sequence;
       const auto torn = find_torn_line(frame->payload(), sequence);
@@ -51,7 +51,7 @@ class Messages : public testing::TestWithParam<LinkKind> {
     }
     EXPECT_FALSE(streaming.receive()) << "more than was sent";
     const SubscriberStatus status = streaming.viewer().status();
-    EXPECT_EQ(status.state, SubscriberState::finished) << status.sentence;
+    EXPECT_EQ(status.state, SubscriberState::finished) << status.message;
     EXPECT_EQ(status.transport, name(GetParam()));
     EXPECT_EQ(streaming.viewer().counts().frames_lost, 0U);
     EXPECT_EQ(bytes, rounds * std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0}));

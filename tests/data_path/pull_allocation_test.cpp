@@ -19,7 +19,7 @@ class PullAllocatesNothing : public PullingAStream, public testing::WithParamInt
       if (!frame) {
         return false;
       }
-      puller_->give_back(frame->header);
+      puller_->return_credit(frame->header);
     }
     return true;
   }

@@ -13,8 +13,8 @@ namespace framewire::test {
 namespace {
 
 /// For one message. Half a gigabyte takes an emulated device many seconds, and its memory as many again.
-constexpr std::int64_t patience_ns = 120 * ns_per_s;
-constexpr std::int64_t farewell_ns = 10 * ns_per_s;
+constexpr std::int64_t timeout_ns = 120 * ns_per_s;
+constexpr std::int64_t shutdown_timeout_ns = 10 * ns_per_s;
 
 EndpointOptions endpoint_of(LinkKind link) {
   EndpointOptions options;
@@ -44,7 +44,7 @@ Streaming::Streaming(const StreamingPlan& plan, Fill fill) : wait_(plan.wait) {
                                                    .delivery = plan.delivery,
                                                    .slots_per_viewer = plan.slots,
                                                    .max_viewers = plan.viewers,
-                                                   .one_at_a_time = plan.one_at_a_time,
+                                                   .one_in_flight = plan.one_in_flight,
                                                    .wait = plan.wait});
   EndpointOptions listening = endpoint_of(plan.link);
   listening.listen = HostPort{"127.0.0.1", 0};
@@ -55,7 +55,7 @@ Streaming::Streaming(const StreamingPlan& plan, Fill fill) : wait_(plan.wait) {
     viewers_.push_back({.subscriber = std::make_unique<Subscriber>(dialling, log_)});
   }
   source_ = std::thread([this, plan, fill = std::move(fill)] {
-    name_this_thread("source");
+    set_thread_name("source");
     produce(plan, fill);
   });
 }
@@ -66,7 +66,7 @@ Streaming::~Streaming() {
   }
   stream_->stop();
   source_.join();
-  service_->drain(monotonic_ns() + farewell_ns);
+  service_->drain(monotonic_ns() + shutdown_timeout_ns);
   service_.reset();
 }
 
@@ -88,7 +88,7 @@ void Streaming::produce(const StreamingPlan& plan, const Fill& fill) {
 
 std::optional<ReceivedFrame> Streaming::receive(std::size_t number) {
   Viewer& viewer = viewers_[number];
-  const std::int64_t deadline_ns = monotonic_ns() + patience_ns;
+  const std::int64_t deadline_ns = monotonic_ns() + timeout_ns;
   for (;;) {
     if (auto frame = viewer.subscriber->next()) {
       return frame;

@@ -13,7 +13,7 @@
 #include "base/log.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "transport/session/sender_service.hpp"
-#include "transport/subscriber.hpp"
+#include "transport/session/subscriber.hpp"
 
 namespace framewire::test {
 
@@ -29,7 +29,7 @@ struct StreamingPlan {
   std::uint32_t slots = 3;
   std::uint32_t viewers = 1;
   Delivery delivery = Delivery::every;
-  bool one_at_a_time = false;
+  bool one_in_flight = false;
   WaitMode wait = WaitMode::adaptive;  // of both ends
 };
 

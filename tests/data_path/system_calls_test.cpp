@@ -54,7 +54,7 @@ TEST_P(SystemCalls, AreNotMadeForMessagesByWhoSpins) {
   std::uint64_t before = 0;
   for (std::uint64_t sequence = 0; sequence < count; ++sequence) {
     if (!streaming.receive()) {
-      ADD_FAILURE() << "message " << sequence << ": " << streaming.viewer().status().sentence;
+      ADD_FAILURE() << "message " << sequence << ": " << streaming.viewer().status().message;
       break;
     }
     before = sequence < first ? questions : before;

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "doctor/host_fixes.hpp"
 #include "doctor/host_probe.hpp"
+#include "doctor/host_remedies.hpp"
 #include "tests/doctor/hosts.hpp"
 #include "tests/doctor/machines.hpp"
 
@@ -27,7 +27,7 @@ json good_row() {
           {"gigabytes_per_second", 1.25}, {"latency_us", {{"p50", 10.5}, {"p99", 20.5}, {"max", 30}}}};
 }
 
-Measured read(const std::string& text) {
+Measurement read(const std::string& text) {
   ChildOutput output;
   output.text = text;
   output.has_ended_well = true;
@@ -35,12 +35,12 @@ Measured read(const std::string& text) {
   return read_bench_output(output, burst_back);
 }
 
-Measured read_results(const json& results) {
+Measurement read_results(const json& results) {
   return read(json{{"results", results}}.dump());
 }
 
 TEST(HostRows, AreReadAsBenchPrintsThem) {
-  const Measured row = read_results(json::array({good_row()}));
+  const Measurement row = read_results(json::array({good_row()}));
   EXPECT_TRUE(row.is_done());
   EXPECT_EQ(row.trouble, "");
   EXPECT_EQ(row.count, 100U);
@@ -52,7 +52,7 @@ TEST(HostRows, AreReadAsBenchPrintsThem) {
 TEST(HostRows, GarbageIsNoRow) {
   for (const char* text : {"", "{", "null", "[]", "{}", R"({"results":1})", R"({"results":[]})", R"({"results":[1]})",
                            R"({"results":[{}]})", "\xff\xfe", "[[[[[[[[", R"({"results":[{"transport":7}]})"}) {
-    const Measured row = read(text);
+    const Measurement row = read(text);
     EXPECT_FALSE(row.is_done()) << text;
     EXPECT_NE(row.trouble, "") << text;
   }
@@ -76,7 +76,7 @@ TEST(HostRows, NumbersThatMeanNothingAreNone) {
     json row = good_row();
     row["gigabytes_per_second"] = wrong;
     row["latency_us"]["p50"] = wrong;
-    const Measured measured = read_results(json::array({row}));
+    const Measurement measured = read_results(json::array({row}));
     EXPECT_EQ(measured.gigabytes_per_second, 0);
     EXPECT_EQ(measured.latency_p50_us, 0);
     row["count"] = wrong;
@@ -107,8 +107,8 @@ TEST(HostRows, AFailureIsTheLastSentenceOfBench) {
 }
 
 TEST(HostRows, PassOnWhatWasSaid) {
-  HostWords words{.at = {.host = "fe80::1", .port = 7}, .key_file = "/a key", .insecure = true, .timeout = "3s"};
-  const std::vector<std::string> arguments = bench_arguments(words, burst_back);
+  HostTarget target{.at = {.host = "fe80::1", .port = 7}, .key_file = "/a key", .insecure = true, .timeout = "3s"};
+  const std::vector<std::string> arguments = bench_arguments(target, burst_back);
   EXPECT_EQ(arguments.front(), "[fe80::1]:7");
   const auto follows = [&](const char* option, const char* value) {
     const auto found = std::ranges::find(arguments, option);
@@ -130,12 +130,12 @@ struct Runs {
   std::set<std::string> fail;  // these do not work
   bool is_lost = false;
 
-  Measured operator()(const HostRow& row) {
+  Measurement operator()(const HostRow& row) {
     rows.push_back(std::string(name(row.link)) + (row.is_latency ? " latency" : row.is_reverse ? " back" : " there"));
     if (!fail.contains(rows.back())) {
       return measured(1);
     }
-    Measured result = failed("no");
+    Measurement result = failed("no");
     result.has_lost_peer = is_lost;
     return result;
   }
@@ -189,19 +189,19 @@ TEST(HostLinks, NothingIsTriedAfterTheServerHasGone) {
 
 // ---- commands
 
-TEST(HostFixes, CommandsOfTheOtherMachineAreOneWord) {
+TEST(HostRemedies, CommandsOfTheOtherMachineAreOneWord) {
   RemoteHostReport host = test::big();
   EXPECT_EQ(start_server(host, 5290), R"(ssh -t big "framewire bench --listen '*:5290'")");
-  host.words.at.host = "$(rm -rf ~)";
+  host.target.at.host = "$(rm -rf ~)";
   EXPECT_EQ(start_server(host, 5290), R"(ssh -t '$(rm -rf ~)' "framewire bench --listen '*:5290'")");
 }
 
-TEST(HostFixes, OnThisMachineNothingGoesByWayOfSsh) {
+TEST(HostRemedies, OnThisMachineNothingGoesByWayOfSsh) {
   RemoteHostReport host = test::big();
   host.is_own_address = true;
   EXPECT_EQ(start_server(host, 5290), "framewire bench --listen :5290");
   EXPECT_TRUE(share_key(host, true).empty());
-  host.words.key_file = "/a key";
+  host.target.key_file = "/a key";
   EXPECT_EQ(share_key(host, false).front(), "framewire key --file '/a key'");
   EXPECT_EQ(examine_at(host, 7), "framewire doctor big:7 --key '/a key'");
 }

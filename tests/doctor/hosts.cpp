@@ -2,8 +2,8 @@
 
 namespace framewire::test {
 
-Measured measured(double gigabytes_per_second) {
-  Measured row;
+Measurement measured(double gigabytes_per_second) {
+  Measurement row;
   row.count = 1000;
   row.gigabytes_per_second = gigabytes_per_second;
   row.latency_p50_us = 12.3;
@@ -11,15 +11,15 @@ Measured measured(double gigabytes_per_second) {
   return row;
 }
 
-Measured failed(const std::string& trouble) {
-  Measured row;
+Measurement failed(const std::string& trouble) {
+  Measurement row;
   row.trouble = trouble;
   return row;
 }
 
 RemoteHostReport big() {
   RemoteHostReport host;
-  host.words.at = {.host = "big", .port = 5290};
+  host.target.at = {.host = "big", .port = 5290};
   host.address = "192.168.7.2";
   host.address_here = "192.168.7.1";
   host.round_trip_us = 210;

@@ -6,9 +6,9 @@
 namespace framewire::test {
 
 /// One row that went well.
-Measured measured(double gigabytes_per_second);
+Measurement measured(double gigabytes_per_second);
 /// One that did not.
-Measured failed(const std::string& trouble);
+Measurement failed(const std::string& trouble);
 
 /// "big", reached with the shared key, with a bench server and no links measured yet.
 RemoteHostReport big();

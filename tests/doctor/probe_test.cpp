@@ -308,12 +308,12 @@ TEST(ProbeGpu, ReadsTheDriverAndItsCards) {
 }
 
 TEST(ProbeOpenGl, BelievesNoHelperThatSaysNonsense) {
-  EXPECT_NE(read_opengl_words("", true).trouble, "");
-  EXPECT_NE(read_opengl_words("[1]", true).trouble, "");
-  EXPECT_NE(read_opengl_words("{}", true).trouble, "");
-  EXPECT_NE(read_opengl_words(R"({"renderer": 7})", true).trouble, "");
-  EXPECT_EQ(read_opengl_words(R"({"error": "no EGL"})", false).trouble, "no EGL");
-  const OpenGlFacts good = read_opengl_words(R"({"renderer": "llvmpipe", "is_software": true})", true);
+  EXPECT_NE(parse_opengl_output("", true).trouble, "");
+  EXPECT_NE(parse_opengl_output("[1]", true).trouble, "");
+  EXPECT_NE(parse_opengl_output("{}", true).trouble, "");
+  EXPECT_NE(parse_opengl_output(R"({"renderer": 7})", true).trouble, "");
+  EXPECT_EQ(parse_opengl_output(R"({"error": "no EGL"})", false).trouble, "no EGL");
+  const OpenGlFacts good = parse_opengl_output(R"({"renderer": "llvmpipe", "is_software": true})", true);
   EXPECT_EQ(good.trouble, "");
   EXPECT_TRUE(good.is_software);
 }

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "doctor/check_host.hpp"
 #include "doctor/json_report.hpp"
-#include "doctor/judge_host.hpp"
 #include "doctor/text_report.hpp"
 #include "tests/doctor/hosts.hpp"
 #include "tests/doctor/machines.hpp"
@@ -36,7 +36,7 @@ const Findings some = {
      .level = Level::warning,
      .value = "down",
      .text = "It is down.",
-     .fix = {"up it"}}};
+     .remedy = {"up it"}}};
 
 TEST(TextReport, GroupsByAreaAndNamesCommands) {
   EXPECT_EQ(text_report("doctor", some, {}),
@@ -64,7 +64,7 @@ TEST(TextReport, FitsIntoEightyColumnsButForCommands) {
   machine.opengl.trouble = std::string(20, 'x') + " " + std::string(60, 'y') + " and more of that";
   machine.network.core_send_bytes = 212992;
   machine.network.core_receive_bytes = 212992;
-  const std::string report = text_report("doctor", judge(machine, LinkKind::rdma), {.is_verbose = true});
+  const std::string report = text_report("doctor", check_machine(machine, LinkKind::rdma), {.is_verbose = true});
   for (const std::string& line : lines_of(report)) {
     EXPECT_TRUE(columns_of(line) <= 80 || line.find("$ ") != std::string::npos) << line;
   }
@@ -78,7 +78,7 @@ TEST(TextReport, FitsWhateverIsInTheWayToAHost) {
   for (int fault = 0; fault <= static_cast<int>(HostFault::other); ++fault) {
     host.fault = static_cast<HostFault>(fault);
     host.trouble = "a long sentence about what was met there on the way " + std::string(40, 'y');
-    const std::string report = text_report("doctor", judge_host(host, test::rdma_machine(), {}), {.is_verbose = true});
+    const std::string report = text_report("doctor", check_host(host, test::rdma_machine(), {}), {.is_verbose = true});
     for (const std::string& line : lines_of(report)) {
       EXPECT_TRUE(columns_of(line) <= 80 || line.find("$ ") != std::string::npos) << line;
     }
@@ -87,7 +87,7 @@ TEST(TextReport, FitsWhateverIsInTheWayToAHost) {
 
 TEST(TextReport, EndsWithTheLinksThatWereAskedFor) {
   const RemoteHostReport host = test::fast_big();
-  const std::string report = text_report("doctor", judge_host(host, test::rdma_machine(), {}), {},
+  const std::string report = text_report("doctor", check_host(host, test::rdma_machine(), {}), {},
                                          {.ready = "Ready for big", .links_area = host_links_area(host)});
   EXPECT_TRUE(report.ends_with("\nReady for big by rdma, tcp.\n")) << report;
 }
@@ -96,7 +96,7 @@ TEST(JsonReport, HasTheWayToAHost) {
   RemoteHostReport host = test::fast_big();
   host.links[1].back = test::failed("no way \xff");
   const MachineFacts machine = test::rdma_machine();
-  const auto json = nlohmann::json::parse(json_report(machine, judge_host(host, machine, {}), {}, &host));
+  const auto json = nlohmann::json::parse(json_report(machine, check_host(host, machine, {}), {}, &host));
   const auto& way = json.at("host");
   EXPECT_EQ(way.at("name"), "big");
   EXPECT_EQ(way.at("port"), 5290);
@@ -110,11 +110,12 @@ TEST(JsonReport, HasTheWayToAHost) {
   EXPECT_EQ(way.at("links").at(1).at("reverse").at("gigabytes_per_second"), nullptr);
   EXPECT_EQ(way.at("links").at(2).at("latency").at("p50_us"), 12.3);
   EXPECT_EQ(json.at("is_ready"), true);
-  EXPECT_FALSE(nlohmann::json::parse(json_report(machine, judge(machine, {}), {})).contains("host"));
+  EXPECT_FALSE(nlohmann::json::parse(json_report(machine, check_machine(machine, {}), {})).contains("host"));
 }
 
 TEST(TextReport, NothingFromOutsideMovesTheCursor) {
-  const Findings findings = {{.area = "RDMA", .name = "a\x1b[2J", .value = "b\rc", .text = "d\x07", .fix = {"e\nf"}}};
+  const Findings findings = {
+      {.area = "RDMA", .name = "a\x1b[2J", .value = "b\rc", .text = "d\x07", .remedy = {"e\nf"}}};
   const std::string report = text_report("g\x1b", findings, {.is_verbose = true});
   EXPECT_EQ(report.find_first_of("\x1b\r\x07"), std::string::npos) << report;
 }
@@ -129,7 +130,7 @@ TEST(TextReport, WrapsByCharacters) {
 TEST(JsonReport, HasFindingsAndTheFactsBehindThem) {
   MachineFacts machine = test::rdma_machine();
   machine.memory.lock_soft_bytes = 65536;
-  const auto json = nlohmann::json::parse(json_report(machine, judge(machine, LinkKind::rdma), LinkKind::rdma));
+  const auto json = nlohmann::json::parse(json_report(machine, check_machine(machine, LinkKind::rdma), LinkKind::rdma));
   EXPECT_EQ(json["rdma_devices"][0]["ports"][0]["max_message_bytes"], 1U << 30);
   EXPECT_EQ(json.at("transport"), "rdma");
   EXPECT_EQ(json.at("is_ready"), false);
@@ -152,7 +153,7 @@ TEST(JsonReport, HasFindingsAndTheFactsBehindThem) {
 TEST(JsonReport, TextThatIsNoUtf8IsReplaced) {
   MachineFacts machine = test::plain_machine();
   machine.system.kernel = "6.1\xff";
-  EXPECT_NO_THROW(std::ignore = nlohmann::json::parse(json_report(machine, judge(machine, {}), {})));
+  EXPECT_NO_THROW(std::ignore = nlohmann::json::parse(json_report(machine, check_machine(machine, {}), {})));
 }
 
 }  // namespace

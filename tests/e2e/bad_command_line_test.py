@@ -104,7 +104,7 @@ class BadCommandLines(harness.EndToEnd):
         self.addCleanup(folder.chmod, 0o700)
         program = self.start(harness.BIN / "framewire", "sned", environment=self.environment(PATH=f"{folder}:/usr/bin"))
         self.ends(program, harness.USAGE)
-        self.one_sentence(program, "'sned'", "--help")
+        self.one_message(program, "'sned'", "--help")
 
     def test_each_gets_its_status_and_one_sentence(self):
         for name, arguments, status, wanted in COMMAND_LINES:
@@ -112,7 +112,7 @@ class BadCommandLines(harness.EndToEnd):
                 program = self.start(harness.BIN / name, *arguments)
                 self.ends(program, status)
                 if wanted:
-                    self.one_sentence(program, *wanted)
+                    self.one_message(program, *wanted)
                     self.assertLessEqual(len(program.lines), 2, program.text)  # a source may have been named before
 
     @unittest.skipIf(glob.glob("/sys/class/infiniband/*"), "this machine has an RDMA device")
@@ -120,7 +120,7 @@ class BadCommandLines(harness.EndToEnd):
         for name, arguments in ((SEND, ["pattern", "--listen", "127.0.0.1:0"]), (VIEW, ["--headless", "localhost:1"])):
             program = self.start(harness.BIN / name, *arguments, "--transport", "rdma")
             self.ends(program, harness.FAILED)
-            self.one_sentence(program, "no RDMA device", "framewire doctor", "--transport auto")
+            self.one_message(program, "no RDMA device", "framewire doctor", "--transport auto")
 
     def test_help_and_version_are_no_errors(self):
         for name in (SEND, VIEW, "framewire", "framewire-bench", "framewire-key", "framewire-doctor"):

@@ -36,13 +36,13 @@ class BadInput(harness.EndToEnd):
             with self.subTest(words[:40]):
                 self.file("stdin").write_bytes(words)
                 with self.file("stdin").open("rb") as stdin:
-                    self.one_sentence(self.send_to_its_end("-", stdin=stdin), *wanted)
+                    self.one_message(self.send_to_its_end("-", stdin=stdin), *wanted)
 
     def test_an_absurd_size_is_refused_before_it_is_allocated(self):
         self.file("stdin").write_bytes(b"YUV4MPEG2 W32768 H32768 F30:1 C444\n")
         with self.file("stdin").open("rb") as stdin:
             sender = self.send_to_its_end("-", "--slots", "64", stdin=stdin)
-        self.one_sentence(sender, "slots", "GB")
+        self.one_message(sender, "slots", "GB")
 
     def test_standard_streams_that_are_closed(self):
         """Nothing else gets their numbers: a log line would go to a viewer, as frames."""
@@ -60,25 +60,25 @@ class BadInput(harness.EndToEnd):
     def test_stdin_that_is_closed(self):
         sender = self.send("-", prefix=["sh", "-c", 'exec "$@" <&-', "sh"])
         self.ends(sender, harness.FAILED)
-        self.one_sentence(sender, "standard input is closed")
+        self.one_message(sender, "standard input is closed")
 
     def test_a_port_in_use(self):
         sender = self.send_on("pattern", "--size", "64x36")
         second = self.send("pattern", "--size", "64x36", "--listen", sender.address)
         self.ends(second, harness.FAILED)
-        self.one_sentence(second, f"port {sender.port}", "in use", "--listen")
+        self.one_message(second, f"port {sender.port}", "in use", "--listen")
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
             third = self.send("pattern", "--size", "64x36", "--listen", f"127.0.0.1:{port}")
             self.ends(third, harness.FAILED)
-            self.one_sentence(third, f"port {port}", "in use", "--listen")
+            self.one_message(third, f"port {port}", "in use", "--listen")
         viewer = self.view("--listen", sender.address)
         self.ends(viewer, harness.FAILED)
-        self.one_sentence(viewer, f"port {sender.port}", "in use", "--listen")
+        self.one_message(viewer, f"port {sender.port}", "in use", "--listen")
 
     def test_not_enough_memory_for_the_slots(self):
         sender = self.send_to_its_end("pattern", "--size", "32768x32768", "--slots", "64")
-        self.one_sentence(sender, "slots", "memory|GB", "smaller frames .*fewer slots or fewer viewers")
+        self.one_message(sender, "slots", "memory|GB", "smaller frames .*fewer slots or fewer viewers")
 
     def test_shader_errors_with_their_lines(self):
         shader = self.file("mine.frag")
@@ -101,7 +101,7 @@ class BadInput(harness.EndToEnd):
             with self.subTest(name):
                 program = self.run_to_end(harness.BIN / SEND, name)
                 self.assertEqual(program.process.returncode, harness.FAILED, program.text)
-                self.one_sentence(program, f"'{name}'")
+                self.one_message(program, f"'{name}'")
 
     def test_a_codec_that_this_machine_does_not_decode(self):
         harness.require_tool("ffmpeg")
@@ -111,12 +111,12 @@ class BadInput(harness.EndToEnd):
         film.write_bytes(film.read_bytes().replace(b"XVID", b"QZQZ").replace(b"xvid", b"qzqz"))
         program = self.run_to_end(harness.BIN / SEND, film)
         self.assertEqual(program.process.returncode, harness.FAILED, program.text)
-        self.one_sentence(program, "film.avi")
+        self.one_message(program, "film.avi")
 
     def test_no_display(self):
         viewer = self.view("127.0.0.1:1", headless=False, environment=self.environment(DISPLAY=":31999"))
         self.ends(viewer, harness.FAILED)
-        self.one_sentence(viewer, "':31999'", "--headless")
+        self.one_message(viewer, "':31999'", "--headless")
 
     @unittest.skipIf(harness.IS_SANITIZED, "a sanitizer needs more than these limits")
     def test_limits_too_low_to_draw(self):
@@ -130,19 +130,19 @@ class BadInput(harness.EndToEnd):
             for program in programs:
                 with self.subTest(str(program)):
                     self.ends(program, harness.FAILED)
-                    self.one_sentence(program, *wanted)
+                    self.one_message(program, *wanted)
 
     @unittest.skipIf(harness.IS_SANITIZED, "a sanitizer needs more than these limits")
     def test_a_soft_limit_of_files_is_raised(self):
         viewer = self.view("127.0.0.1:1", "--retry", "1s", prefix=["prlimit", "--nofile=8:1024"])
         self.ends(viewer, harness.LOST)
-        self.one_sentence(viewer, "nothing listens")
+        self.one_message(viewer, "nothing listens")
 
     def test_statistics_that_cannot_be_written(self):
         for program in (self.start(harness.BIN / SEND, "pattern", "--size", "64x36", "--stats", "/no/such/stats.json"),
                         self.start(harness.BIN / VIEW, "--headless", "--stats", self.folder)):
             self.ends(program, harness.FAILED)
-            self.one_sentence(program, "--stats|statistics")
+            self.one_message(program, "--stats|statistics")
 
 
 if __name__ == "__main__":

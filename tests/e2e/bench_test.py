@@ -248,7 +248,7 @@ class Bench(BenchPrograms):
         server.interrupt()
         self.ends(server, harness.FAILED)
         # The client may just have dialled once more when it was done.
-        self.one_sentence(server, "cannot write to standard output: (No space left|what was written before)", beside="warning: refused a connection")
+        self.one_message(server, "cannot write to standard output: (No space left|what was written before)", beside="warning: refused a connection")
 
     def test_a_server_that_is_killed(self):
         for transport in ("tcp", "local"):
@@ -282,7 +282,7 @@ class Bench(BenchPrograms):
         client = self.in_its_second_row(f"127.0.0.1:{port}")
         server.kill()
         self.ends(client, harness.LOST)
-        self.one_sentence(client)
+        self.one_message(client)
         self.check_first_row()
 
     def test_interrupted_it_prints_the_finished_rows(self):
@@ -290,7 +290,7 @@ class Bench(BenchPrograms):
         for process in client.family():  # as a terminal does
             os.kill(process, signal.SIGINT)
         self.ends(client, harness.OK)
-        self.one_sentence(client, "interrupted; 1 of 2 rows")
+        self.one_message(client, "interrupted; 1 of 2 rows")
         harness.wait_until(lambda: client.family() == [], "its server to go with it")
         self.check_first_row()
 
@@ -302,7 +302,7 @@ class Bench(BenchPrograms):
                 client.wait_line(f"{transport} stream")
                 client.interrupt()
                 self.ends(client, harness.OK)
-                self.one_sentence(client, "interrupted; 0 of 2 rows")
+                self.one_message(client, "interrupted; 0 of 2 rows")
 
     def test_nobody_there(self):
         """Why is said: a name that is not known at once, and else what the last try said."""
@@ -329,7 +329,7 @@ class Bench(BenchPrograms):
         harness.wait_until(receiver, "the socket's receiver")
         os.kill(*receiver(), signal.SIGSTOP)
         self.ends(client, harness.LOST)
-        self.one_sentence(client, "has not taken a message within 10 s")
+        self.one_message(client, "has not taken a message within 10 s")
         harness.wait_until(lambda: client.family() == [], "all it started to go with it")
 
     def test_count_and_time_end_a_row(self):

@@ -60,7 +60,7 @@ class BytePrograms(harness.EndToEnd):
     def check_survivor(self, survivor, other: str, whole: bytes, written: bytes):
         self.ends(survivor, harness.LOST)
         is_receiver = survivor.name == "rdrecv"
-        self.one_sentence(survivor, f"(lost the {other}|the {other} ended)" + (" after" if written else ""),
+        self.one_message(survivor, f"(lost the {other}|the {other} ended)" + (" after" if written else ""),
                           *(("not complete",) if written and is_receiver else ()))
         self.assertTrue(whole.startswith(written))
 
@@ -70,7 +70,7 @@ class BytePrograms(harness.EndToEnd):
         receiver, sender = self.both(copy, original, *way, "--limit", "8M", *SMALL, is_sender_waiting=is_sender_waiting)
         ended, survivor = (sender, receiver) if victim == "sender" else (receiver, sender)
         harness.wait_until(lambda: not survivor.is_running() or (copy.exists() and copy.stat().st_size >= moment), f"{moment} bytes",
-                           between_looks_s=0.001)
+                           poll_interval_s=0.001)
         ended.kill()
         whole = original.read_bytes()
         if survivor.wait_end() == harness.OK:

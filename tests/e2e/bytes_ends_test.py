@@ -13,8 +13,8 @@ import unittest
 import harness
 from byte_programs import SMALL, BytePrograms
 
-SOON_S = 8 * harness.PATIENCE
-RETRY = f"{0.5 * harness.PATIENCE}"
+SOON_S = 8 * harness.TIMEOUT_SCALE
+RETRY = f"{0.5 * harness.TIMEOUT_SCALE}"
 MOUNTS = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
 CAN_MOUNT = subprocess.run([*MOUNTS, "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True, check=False).returncode == 0
 NOBODY = ["setpriv", "--reuid=65534", "--clear-groups"]
@@ -25,8 +25,8 @@ class Ends(BytePrograms):
     def both_fail(self, receiver, sender, receiver_says: tuple, sender_says: tuple):
         self.ends(receiver, harness.FAILED, SOON_S)
         self.ends(sender, harness.FAILED, SOON_S)
-        self.one_sentence(receiver, *receiver_says)
-        self.one_sentence(sender, *sender_says)
+        self.one_message(receiver, *receiver_says)
+        self.one_message(sender, *sender_says)
 
     def pipe(self) -> tuple[int, int]:
         ends = os.pipe()
@@ -44,7 +44,7 @@ class Ends(BytePrograms):
     def comes(self, copy, wanted: bytes):
         harness.wait_until(lambda: copy.exists() and copy.read_bytes() == wanted, f"{wanted} to come")
 
-    def feed(self, receiver, *options) -> harness.Program:
+    def start_sender(self, receiver, *options) -> harness.Program:
         """A sender whose source goes on and on."""
         sender = self.sender(receiver.address, *options, stdin=subprocess.PIPE)
         yes = subprocess.Popen(["yes"], stdout=sender.process.stdin)
@@ -120,7 +120,7 @@ class Ends(BytePrograms):
                 with subprocess.Popen(["head", "-c", "10"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as head:
                     receiver = self.receiver(stdout=head.stdin)
                     head.stdin.close()
-                    sender = self.feed(receiver, "--transport", transport)
+                    sender = self.start_sender(receiver, "--transport", transport)
                     self.assertEqual(head.stdout.read(), b"y\ny\ny\ny\ny\n")
                     self.both_fail(receiver, sender, ("the reader of standard output has gone",), ("the receiver ended after", "has gone"))
                     self.assertEqual(sender.source.wait(harness.WATCHDOG_S), -signal.SIGPIPE)
@@ -132,7 +132,7 @@ class Ends(BytePrograms):
     def test_a_named_pipe_that_nobody_reads(self):
         os.mkfifo(self.file("pipe"))
         receiver = self.receiver(self.file("pipe"))
-        sender = self.feed(receiver)
+        sender = self.start_sender(receiver)
         harness.wait_until(lambda: self.written_by(sender.source) > 2 << 20, "bytes that somebody should read")
         self.check_interrupted(receiver, sender)
 
@@ -146,7 +146,7 @@ class Ends(BytePrograms):
         reader = os.open(self.file("pipe"), os.O_RDONLY | os.O_NONBLOCK)
         self.addCleanup(os.close, reader)
         receiver = self.receiver(self.file("pipe"))
-        sender = self.feed(receiver)
+        sender = self.start_sender(receiver)
         harness.wait_until(lambda: self.is_readable(reader), "the first bytes")
         self.check_interrupted(receiver, sender)
 
@@ -162,14 +162,14 @@ class Ends(BytePrograms):
         with ours:
             receiver = self.receiver(stdout=theirs)
             theirs.close()
-            sender = self.feed(receiver)
+            sender = self.start_sender(receiver)
             self.assertEqual(ours.recv(1), b"y")
             self.check_interrupted(receiver, sender)
 
     def test_no_standard_output(self):
         receiver = self.run_to_end("sh", "-c", 'exec "$@" >&-', "sh", harness.BIN / "rdrecv", "--listen", "127.0.0.1:0")
         self.ends(receiver, harness.FAILED)
-        self.one_sentence(receiver, "standard output is closed", "name a FILE")
+        self.one_message(receiver, "standard output is closed", "name a FILE")
 
     def test_a_file_of_another_user(self):
         if not CAN_BE_NOBODY:
@@ -177,7 +177,7 @@ class Ends(BytePrograms):
         for program, arguments in (("rdsend", ("127.0.0.1:1", self.data(10))), ("rdrecv", (self.data(11),))):
             ended = self.run_to_end(*NOBODY, harness.BIN / program, *arguments)
             self.ends(ended, harness.FAILED)
-            self.one_sentence(ended, "data-1[01]", "Permission denied")
+            self.one_message(ended, "data-1[01]", "Permission denied")
 
     def test_a_program_that_runs(self):
         program = self.file("program")
@@ -295,7 +295,7 @@ class Ends(BytePrograms):
         sender = self.sender("127.0.0.1:1", stdin=folder)
         os.close(folder)
         self.ends(sender, harness.FAILED)
-        self.one_sentence(sender, "standard input is a directory", "tar")
+        self.one_message(sender, "standard input is a directory", "tar")
 
     def test_without_standard_error(self):
         original, copy = self.data(100_000), self.file("copy")
@@ -331,7 +331,7 @@ class Ends(BytePrograms):
         self.ends(alone, harness.FAILED, SOON_S)
         self.ends(sender, harness.FAILED, SOON_S)
         self.ends(receiver, harness.LOST, SOON_S)
-        self.one_sentence(sender, "interrupted (after 0 B|before a receiver came)")  # who was ready, or nearly so
+        self.one_message(sender, "interrupted (after 0 B|before a receiver came)")  # who was ready, or nearly so
         self.assertFalse(self.file("copy").exists(), "nothing came: an older file would still be there")
 
     def test_named_pipes_at_both_ends(self):

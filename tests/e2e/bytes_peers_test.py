@@ -1,4 +1,4 @@
-"""Strangers, wrong keys, and a peer that is killed or stopped at any byte: what is written is exact, or its beginning and said to be."""
+"""Unauthenticated peers, wrong keys, and a peer that is killed or stopped at any byte: what is written is exact, or its beginning and said to be."""
 import fcntl
 import itertools
 import os
@@ -42,9 +42,9 @@ class Peers(BytePrograms):
         self.ends(receiver)
         self.assertTrue(self.file("copy").read_bytes() == original.read_bytes())
 
-    # ---- strangers
+    # ---- unauthenticated peers
 
-    def test_strangers_before_and_meanwhile(self):
+    def test_unauthenticated_peers_before_and_meanwhile(self):
         original, copy = self.data(3_000_000), self.file("copy")
         for options in (("--key", self.key("key")), ()):
             with self.subTest(options):
@@ -57,7 +57,7 @@ class Peers(BytePrograms):
                 self.check_exact(receiver, sender, original)
                 copy.unlink()
 
-    def test_strangers_at_a_sender_that_listens(self):
+    def test_unauthenticated_peers_at_a_sender_that_listens(self):
         original, port = self.data(1_000_000), harness.free_port()
         sender = self.sender("--listen", f"127.0.0.1:{port}", original, "--key", self.key("key"))
         harness.wait_until(lambda: self.listens(port), "the sender to listen")
@@ -65,7 +65,7 @@ class Peers(BytePrograms):
             self.knock(f"127.0.0.1:{port}", saying)
         wrong = self.start(harness.BIN / "rdrecv", "--from", f"127.0.0.1:{port}", self.file("wrong"), "--key", self.key("other"))
         self.ends(wrong, harness.REFUSED)
-        self.one_sentence(wrong, "key")
+        self.one_message(wrong, "key")
         self.assertFalse(self.file("wrong").exists(), "an older file would still be there")
         receiver = self.start(harness.BIN / "rdrecv", "--from", f"127.0.0.1:{port}", self.file("copy"), "--key", self.key("key"))
         self.check_exact(receiver, sender, original)
@@ -90,7 +90,7 @@ class Peers(BytePrograms):
         first.wait_line("transport=")
         second = self.start(harness.BIN / "rdsend", receiver.address, self.data(100))
         self.ends(second, harness.REFUSED)
-        self.one_sentence(second, "has a sender already")
+        self.one_message(second, "has a sender already")
         self.check_exact(receiver, first, original)
 
     def test_a_second_receiver(self):
@@ -101,7 +101,7 @@ class Peers(BytePrograms):
         first.wait_line("transport=")
         second = self.start(*ask, self.file("other"))
         self.ends(second, harness.REFUSED)
-        self.one_sentence(second, "has its receiver already")
+        self.one_message(second, "has its receiver already")
         self.check_exact(first, sender, original)
 
     # ---- what does not begin
@@ -111,14 +111,14 @@ class Peers(BytePrograms):
         for program, arguments in (("rdrecv", ()), ("rdsend", (self.data(1),))):
             second = self.run_to_end(harness.BIN / program, "--listen", receiver.address, *arguments)
             self.ends(second, harness.FAILED)
-            self.one_sentence(second, f"port {receiver.address.split(':')[1]} is in use")
+            self.one_message(second, f"port {receiver.address.split(':')[1]} is in use")
 
     def test_a_host_that_nobody_knows(self):
         for program, arguments in (("rdsend", ("no-such-host.invalid",)), ("rdrecv", ("--from", "no-such-host.invalid"))):
             with self.subTest(program):
                 ended = self.run_to_end(harness.BIN / program, *arguments, "--retry", "500ms")
                 self.assertIn(ended.process.returncode, (harness.FAILED, harness.LOST))
-                self.one_sentence(ended, "no-such-host.invalid")
+                self.one_message(ended, "no-such-host.invalid")
                 self.assertRegex(ended.text, "not known")
 
     # ---- what ends early
@@ -155,7 +155,7 @@ class Peers(BytePrograms):
                     self.check_survivor(survivor, victim, whole, whole[:bytes_before])
                     self.assertEqual(copy.exists(), bytes_before > 0, "an older file would still be there")
 
-    def test_killed_in_the_middle_of_a_piece(self):
+    def test_killed_in_the_middle_of_a_chunk(self):
         """The receiver stands still, so the connection is full: of one piece a part is under way."""
         whole, copy = os.urandom(64_000_000), self.file("copy")
         for way, is_sender_waiting, victim in itertools.product(OVER_TCP, (False, True), ENDS):
@@ -190,7 +190,7 @@ class Peers(BytePrograms):
                 turns = 0
             except BlockingIOError:
                 turns += 1
-                time.sleep(0.02 * harness.PATIENCE)
+                time.sleep(0.02 * harness.TIMEOUT_SCALE)
         return taken
 
     @staticmethod

@@ -43,7 +43,7 @@ class Bytes(BytePrograms):
         receiver = self.receiver(copy, "--encrypt")
         refused = self.start(harness.BIN / "rdsend", receiver.address, original, "--transport", "local")
         self.ends(refused, harness.REFUSED)
-        self.one_sentence(refused, "the viewer asks for encrypted data", "the sender offers local")
+        self.one_message(refused, "the viewer asks for encrypted data", "the sender offers local")
         receiver.wait_line("^the viewer asks for encrypted data .*the sender offers local")
         sender = self.sender(receiver.address, original)
         self.ends(sender)
@@ -97,7 +97,7 @@ class Bytes(BytePrograms):
                 sender = self.sender("-v", receiver.address, source, "--transport", "tcp", "--limit", "10M",
                                      stdin=file if source == original else subprocess.PIPE)
                 if source == "-":
-                    threading.Thread(target=self.feed, args=(sender, original.read_bytes())).start()
+                    threading.Thread(target=self.write_input, args=(sender, original.read_bytes())).start()
                 line = sender.wait_line(wanted)
                 self.assertEqual("%" in line.group(0), source == original, line.group(0))
                 receiver.wait_line(r"^\S+ [kM]B ")
@@ -107,7 +107,7 @@ class Bytes(BytePrograms):
                 self.assertEqual(self.said("sent.json")["bottleneck"], "limit")
 
     @staticmethod
-    def feed(program: harness.Program, data: bytes):
+    def write_input(program: harness.Program, data: bytes):
         with program.process.stdin as pipe:
             pipe.write(data)
 
@@ -155,7 +155,7 @@ class Bytes(BytePrograms):
                 sender = self.sender(receiver.address, "-v", *SMALL, stdin=subprocess.PIPE)
                 slowly = lambda: time.sleep(0.05)
                 pauses = {"source": (slowly, lambda: None), "sink": (lambda: None, slowly)}[bottleneck]
-                writer = threading.Thread(target=self.write_pieces, args=(sender.process.stdin, pauses[0]))
+                writer = threading.Thread(target=self.write_chunks, args=(sender.process.stdin, pauses[0]))
                 writer.start()
                 while receiver.process.stdout.read(100_000):
                     pauses[1]()
@@ -167,7 +167,7 @@ class Bytes(BytePrograms):
                 receiver.process.stdout.close()
 
     @staticmethod
-    def write_pieces(pipe, pause):
+    def write_chunks(pipe, pause):
         with pipe:
             for _ in range(40):
                 pipe.write(bytes(100_000))
@@ -276,8 +276,8 @@ class Bytes(BytePrograms):
         sender = self.sender(receiver.address, self.data(1_000_000))
         self.ends(receiver, harness.FAILED)
         self.ends(sender, harness.FAILED)
-        self.one_sentence(receiver, "/dev/full", "No space left on device")
-        self.one_sentence(sender, "the receiver failed", "No space left on device")
+        self.one_message(receiver, "/dev/full", "No space left on device")
+        self.one_message(sender, "the receiver failed", "No space left on device")
 
     def test_a_reader_that_leaves(self):
         reads, writes = os.pipe()
@@ -292,8 +292,8 @@ class Bytes(BytePrograms):
         sender.process.stdin.flush()
         self.ends(receiver, harness.FAILED)
         self.ends(sender, harness.FAILED)  # though its own input is still open
-        self.one_sentence(receiver, "the reader of standard output has gone")
-        self.one_sentence(sender, "the receiver ended after", "has gone")
+        self.one_message(receiver, "the reader of standard output has gone")
+        self.one_message(sender, "the receiver ended after", "has gone")
         sender.process.stdin.close()
 
     def test_a_file_that_shrinks(self):
@@ -305,8 +305,8 @@ class Bytes(BytePrograms):
         os.truncate(original, 1 << 20)
         self.ends(sender, harness.FAILED)
         self.ends(receiver, harness.FAILED)
-        self.one_sentence(sender, "became shorter while it was read")
-        self.one_sentence(receiver, "the sender's source failed", "became shorter")
+        self.one_message(sender, "became shorter while it was read")
+        self.one_message(receiver, "the sender's source failed", "became shorter")
 
     def test_a_file_that_shrinks_while_the_kernel_sends_it(self):
         """Without a digest nobody here reads it: sendfile finds out, in the middle of a piece."""
@@ -322,8 +322,8 @@ class Bytes(BytePrograms):
             got.write(rest.read())
         self.ends(sender, harness.FAILED)
         self.ends(receiver, harness.LOST)
-        self.one_sentence(sender, "became shorter while it was read")
-        self.one_sentence(receiver, "lost the sender after .*became shorter while it was sent.*not complete")
+        self.one_message(sender, "became shorter while it was read")
+        self.one_message(receiver, "lost the sender after .*became shorter while it was sent.*not complete")
         self.assertLess(copy.stat().st_size, 64 << 20)
 
     def midway(self, *options):
@@ -340,28 +340,28 @@ class Bytes(BytePrograms):
         receiver, sender = self.midway()
         sender.kill()
         self.ends(receiver, harness.LOST)
-        self.one_sentence(receiver, "lost the sender after 4 B", "not complete")
+        self.one_message(receiver, "lost the sender after 4 B", "not complete")
 
     def test_a_receiver_that_is_killed(self):
         receiver, sender = self.midway()
         receiver.kill()
         self.ends(sender, harness.LOST)
-        self.one_sentence(sender, "lost the receiver after 4 B")
+        self.one_message(sender, "lost the receiver after 4 B")
 
     def test_a_sender_that_is_interrupted(self):
         receiver, sender = self.midway()
         sender.interrupt()
         self.ends(sender, harness.FAILED)
         self.ends(receiver, harness.LOST)
-        self.one_sentence(sender, "interrupted after 4 B")
-        self.one_sentence(receiver, "after 4 B", "not complete")
+        self.one_message(sender, "interrupted after 4 B")
+        self.one_message(receiver, "after 4 B", "not complete")
 
     def test_a_receiver_that_is_interrupted(self):
         receiver, sender = self.midway()
         receiver.interrupt()
         self.ends(receiver, harness.FAILED)
         self.ends(sender, harness.FAILED)
-        self.one_sentence(sender, "the receiver failed after 4 B: .*interrupted")
+        self.one_message(sender, "the receiver failed after 4 B: .*interrupted")
 
     def test_a_reader_that_stands_still_holds_up_no_end(self):
         reads, writes = os.pipe()
@@ -377,18 +377,18 @@ class Bytes(BytePrograms):
     def test_nobody_there(self):
         sender = self.sender(f"127.0.0.1:{harness.free_port()}", "--retry", "500ms", stdin=subprocess.DEVNULL)
         self.ends(sender, harness.LOST)
-        self.one_sentence(sender, "no receiver came at 127.0.0.1:\\d+: nothing listens", "to start one there: rdrecv")
+        self.one_message(sender, "no receiver came at 127.0.0.1:\\d+: nothing listens", "to start one there: rdrecv")
         self.assertIn("no receiver came", self.said("sent.json")["error"], "what stands there is of the last run, however it ended")
         self.assertIsNone(self.said("sent.json")["bytes_written"], "nobody said so")
         sender = self.sender("--listen", "127.0.0.1:0", "--retry", "500ms", stdin=subprocess.DEVNULL)
         self.ends(sender, harness.LOST)
-        self.one_sentence(sender, "no receiver came")
+        self.one_message(sender, "no receiver came")
         sender = self.sender("no-such-host.invalid", "--retry", "500ms", stdin=subprocess.DEVNULL)
         self.ends(sender, harness.LOST)
-        self.one_sentence(sender, "no receiver came at no-such-host.invalid.*: the host 'no-such-host.invalid' is not known")
+        self.one_message(sender, "no receiver came at no-such-host.invalid.*: the host 'no-such-host.invalid' is not known")
         receiver = self.start(harness.BIN / "rdrecv", "--listen", "127.0.0.1:0", "--retry", "500ms")
         self.ends(receiver, harness.LOST)
-        self.one_sentence(receiver, "no sender came")
+        self.one_message(receiver, "no sender came")
 
     def test_a_file_that_the_kernel_cannot_read_is_not_the_receivers_fault(self):
         unreadable = pathlib.Path("/sys/class/net/lo/speed")  # has a size; reading it fails
@@ -399,18 +399,18 @@ class Bytes(BytePrograms):
                 receiver = self.receiver("/dev/null")
                 sender = self.sender("--transport", "tcp", *options, receiver.address, unreadable)
                 self.ends(sender, harness.FAILED)
-                self.one_sentence(sender, "cannot read '/sys/class/net/lo/speed': Invalid argument")
+                self.one_message(sender, "cannot read '/sys/class/net/lo/speed': Invalid argument")
                 self.assertIn("cannot read", self.said("sent.json")["error"])
                 self.assertNotEqual(receiver.wait_end(), harness.OK)
                 self.assertTrue(self.said("received.json")["error"])
 
-    def test_strangers_and_wrong_keys(self):
+    def test_unauthenticated_peers_and_wrong_keys(self):
         for name in ("one", "other"):
             self.ends(self.start(harness.BIN / "framewire-key", "--file", self.file(name)))
         receiver = self.receiver(self.file("copy"), "--key", self.file("one"))
         port = int(receiver.address.split(":")[1])
-        with socket.create_connection(("127.0.0.1", port)) as stranger:
-            stranger.sendall(b"GET / HTTP/1.0\r\n\r\n")
+        with socket.create_connection(("127.0.0.1", port)) as unrecognized:
+            unrecognized.sendall(b"GET / HTTP/1.0\r\n\r\n")
             wrong = self.sender(receiver.address, "--key", self.file("other"), stdin=subprocess.DEVNULL)
             self.ends(wrong, harness.REFUSED)
             original = self.data(100_000)
@@ -437,7 +437,7 @@ class Bytes(BytePrograms):
             with self.subTest(f"{program} {arguments}"):
                 ended = self.run_to_end(harness.BIN / program, *arguments)
                 self.assertEqual(ended.process.returncode, status, ended.text)
-                self.one_sentence(ended, wanted)
+                self.one_message(ended, wanted)
 
 
 if __name__ == "__main__":

@@ -50,8 +50,8 @@ class Bytes(machines.TwoMachines, BytePrograms):
     def check_lost(self, receiver, sender, original):
         self.ends(sender, harness.LOST)
         self.ends(receiver, harness.LOST)
-        self.one_sentence(sender, "lost the receiver after [0-9.]+ [kM]?B")
-        self.one_sentence(receiver, "lost the sender after [0-9.]+ [kM]?B", "not complete")
+        self.one_message(sender, "lost the receiver after [0-9.]+ [kM]?B")
+        self.one_message(receiver, "lost the sender after [0-9.]+ [kM]?B", "not complete")
         written = self.copy.read_bytes()
         self.assertLess(len(written), original.stat().st_size)
         self.assertTrue(original.read_bytes().startswith(written))
@@ -85,8 +85,8 @@ class Bytes(machines.TwoMachines, BytePrograms):
         self.on(1, "ip", "link", "set", "fw0", "down")
         self.ends(sender, harness.LOST)
         self.ends(receiver, harness.LOST)
-        self.one_sentence(sender, "lost the receiver after 4 B")
-        self.one_sentence(receiver, "lost the sender after 4 B", "not complete")
+        self.one_message(sender, "lost the receiver after 4 B")
+        self.one_message(receiver, "lost the sender after 4 B", "not complete")
         self.assertEqual(self.copy.read_bytes(), b"some")
 
     def test_cut_for_shorter_than_the_timeout(self):

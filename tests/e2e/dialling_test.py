@@ -50,7 +50,7 @@ class EitherEndDials(harness.EndToEnd):
         viewer.wait_line("^waiting for a sender on")
         sender = self.sender_to(port)
         self.ends(sender, harness.REFUSED)
-        self.one_sentence(sender, "key")
+        self.one_message(sender, "key")
         self.assertTrue(viewer.is_running(), "it waits for the next")
 
     def test_a_second_sender_is_refused_while_one_is_shown(self):
@@ -61,7 +61,7 @@ class EitherEndDials(harness.EndToEnd):
         harness.wait_until(lambda: record.count() > 5, "frames")
         second = self.sender_to(port)
         self.ends(second, harness.REFUSED)
-        self.one_sentence(second, "has a sender already")
+        self.one_message(second, "has a sender already")
         before = record.count()
         harness.wait_until(lambda: record.count() > before + 5, "more frames")
         first.interrupt()

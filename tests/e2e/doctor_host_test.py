@@ -126,7 +126,7 @@ class DoctorHost(harness.EndToEnd):
         viewer.interrupt()
         self.ends(viewer)
 
-    def stranger(self, says: bytes) -> str:
+    def unrecognized(self, says: bytes) -> str:
         listener = socket.create_server(("127.0.0.1", 0))
         self.addCleanup(listener.close)
 
@@ -147,10 +147,10 @@ class DoctorHost(harness.EndToEnd):
         return f"127.0.0.1:{listener.getsockname()[1]}"
 
     def test_not_a_framewire(self):
-        self.in_the_way("not_framewire", self.stranger(b"FWREPL01"), wanted=["framewire bench --listen :"])
+        self.in_the_way("not_framewire", self.unrecognized(b"FWREPL01"), wanted=["framewire bench --listen :"])
         for says in (b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\xff" * 4096):
-            self.in_the_way("not_framewire", self.stranger(says), "--insecure", wanted=["framewire doctor 127.0.0.1:"])
-        self.assertIn(self.report(self.stranger(b""), "--insecure", status=harness.FAILED)["fault"], ("other", "not_framewire"))
+            self.in_the_way("not_framewire", self.unrecognized(says), "--insecure", wanted=["framewire doctor 127.0.0.1:"])
+        self.assertIn(self.report(self.unrecognized(b""), "--insecure", status=harness.FAILED)["fault"], ("other", "not_framewire"))
 
     def test_somebody_who_says_nothing(self):
         listener = socket.create_server(("127.0.0.1", 0))

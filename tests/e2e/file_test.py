@@ -102,7 +102,7 @@ class File(harness.EndToEnd):
         got = frames_of(self.file("out.yuv").read_bytes())
         self.assertGreater(len(got), 15)
         self.assertEqual(got, expected)
-        self.one_sentence(sender, f"film.mkv' breaks off after {len(got)} frames", "what came before was sent")
+        self.one_message(sender, f"film.mkv' breaks off after {len(got)} frames", "what came before was sent")
 
     def test_y4m_keeps_where_chroma_lies_and_which_field_comes_first(self):
         """From standard input, where it is read here, and from a file, where libav reads it."""
@@ -134,7 +134,7 @@ class File(harness.EndToEnd):
         viewer = self.view(sender.address, "--output", self.file("out.yuv"))
         self.ends(viewer)
         self.ends(sender)
-        self.one_sentence(sender, "warning: .*film.mkv' is damaged: [1-9]")
+        self.one_message(sender, "warning: .*film.mkv' is damaged: [1-9]")
         got = frames_of(self.file("out.yuv").read_bytes())
         self.assertEqual(got[:20], good[:20])
         self.assertEqual(got[-1], good[-1], "it is found again at the next key frame")
@@ -150,7 +150,7 @@ class File(harness.EndToEnd):
             viewer = self.view(sender.address, "--output", self.file("out.yuv"))
             self.ends(viewer)
         self.ends(sender, harness.FAILED)
-        self.one_sentence(sender, "middle of frame 8", "100 of 3456 bytes", "7 frames were sent")
+        self.one_message(sender, "middle of frame 8", "100 of 3456 bytes", "7 frames were sent")
         self.assertEqual(self.file("out.yuv").read_bytes(), b"".join(good))
 
 

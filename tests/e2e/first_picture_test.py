@@ -79,7 +79,7 @@ class FirstPicture(harness.EndToEnd):
         self.ends(bars)
         unknown = self.view(f"{sender.address}/nothing")
         self.ends(unknown, harness.REFUSED)
-        self.one_sentence(unknown, "'nothing'", "pattern-bars, pattern-stamped")
+        self.one_message(unknown, "'nothing'", "pattern-bars, pattern-stamped")
         self.check_bars(pictures.read_png(self.file("bars.png")))
         numbers = pictures.StampedRecording(self.file("stamped.rgba"), 64 * 36 * 4).sequences()
         self.assertEqual(len(numbers), 5)

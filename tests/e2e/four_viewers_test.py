@@ -73,7 +73,7 @@ class FourViewers(harness.EndToEnd):
         descriptors = self.sender.settled_descriptors()
         fifth = self.view(self.sender.address)
         self.ends(fifth, harness.REFUSED)
-        self.one_sentence(fifth, "4 viewers already", "--viewers")
+        self.one_message(fifth, "4 viewers already", "--viewers")
         since = [record.count() for record in self.records[:3]]
         self.viewers[3].kill()
         self.sender.wait_line(SESSION_ENDED)
@@ -119,7 +119,7 @@ class FourViewers(harness.EndToEnd):
         sender = self.send_on("pattern:stamped", "--size", "64x36", "--fps", "30")
         greedy = self.view(sender.address, "--delivery", "every")
         self.ends(greedy, harness.REFUSED)
-        self.one_sentence(greedy, "'latest'", "'every'", "--delivery every")
+        self.one_message(greedy, "'latest'", "'every'", "--delivery every")
         sender = self.send_on("pattern:stamped", "--size", "64x36", "--fps", "200", "--frames", "600", "--delivery", "every")
         every = pictures.StampedRecording(self.file("every.rgba"), FRAME_BYTES)
         patient = self.view(sender.address, "--output", every.path)
@@ -135,7 +135,7 @@ class FourViewers(harness.EndToEnd):
         sender = self.send_on("pattern", "--size", "64x36", "--transport", "tcp")
         viewer = self.view(sender.address, "--transport", "local")
         self.ends(viewer, harness.REFUSED)
-        self.one_sentence(viewer, "no transport in common", "local", "tcp")
+        self.one_message(viewer, "no transport in common", "local", "tcp")
 
     def test_under_every_the_source_waits_for_a_viewer_that_is_stopped(self):
         sender = self.send_on("pattern:stamped", "--size", "64x36", "--fps", "200", "--delivery", "every", "--frames", "400")

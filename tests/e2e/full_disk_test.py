@@ -11,7 +11,7 @@ class FullDisk(harness.EndToEnd):
         viewer = self.view(sender.address, "--output", "/dev/full")
         self.ends(viewer, harness.FAILED)
         self.ends(sender)
-        self.one_sentence(viewer, "recording has stopped", "/dev/full", "No space left")
+        self.one_message(viewer, "recording has stopped", "/dev/full", "No space left")
         _, shown = self.checked_stats(sender, viewer)
         self.assertEqual(shown["frames_recorded"], 0)
         self.assertGreater(shown["frames_received"], 10)
@@ -24,7 +24,7 @@ class FullDisk(harness.EndToEnd):
         viewer = self.view(sender.address, "--output", output, prefix=["prlimit", "--fsize=50000"])
         self.ends(viewer, harness.FAILED)
         self.ends(sender)
-        self.one_sentence(viewer, "recording has stopped", "out.y4m", "14 whole frames")
+        self.one_message(viewer, "recording has stopped", "out.y4m", "14 whole frames")
         _, frames = pictures.y4m_frames(output.read_bytes(), frame_bytes)
         self.assertEqual(len(frames), 14)
         _, shown = self.checked_stats(sender, viewer)
@@ -45,7 +45,7 @@ class FullDisk(harness.EndToEnd):
     def test_stdout_that_is_closed(self):
         viewer = self.view("127.0.0.1:1", "--output", "-", prefix=["sh", "-c", 'exec "$@" >&-', "sh"])
         self.ends(viewer, harness.FAILED)
-        self.one_sentence(viewer, "standard output")
+        self.one_message(viewer, "standard output")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """What the end-to-end tests stand on: the real programs, each watched, each ended by its own process id.
 
 Every wait has a deadline, generous because machines that test are slow; nothing here measures time. FRAMEWIRE_BIN names
-the folder of the programs, FRAMEWIRE_PATIENCE stretches every deadline (sanitizers need that).
+the folder of the programs, FRAMEWIRE_TIMEOUT_SCALE stretches every deadline (sanitizers need that).
 """
 import json
 import os
@@ -20,9 +20,9 @@ import typing
 import unittest
 
 BIN = pathlib.Path(os.environ.get("FRAMEWIRE_BIN", pathlib.Path(__file__).resolve().parents[2] / "build" / "dev" / "bin"))
-PATIENCE = float(os.environ.get("FRAMEWIRE_PATIENCE", "1"))
-IS_SANITIZED = PATIENCE > 1  # memory and speed are not the programs' own then
-WATCHDOG_S = 30 * PATIENCE  # longer than this nothing here may take: it hangs
+TIMEOUT_SCALE = float(os.environ.get("FRAMEWIRE_TIMEOUT_SCALE", "1"))
+IS_SANITIZED = TIMEOUT_SCALE > 1  # memory and speed are not the programs' own then
+WATCHDOG_S = 30 * TIMEOUT_SCALE  # longer than this nothing here may take: it hangs
 STATISTICS_DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "docs" / "statistics.md"
 OK, FAILED, USAGE, REFUSED, LOST = range(5)  # exit statuses
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a test in the background may have it ignored, and what it starts would, too
@@ -61,7 +61,7 @@ def tcp_ends(port: int, state: str) -> list[TcpEnd]:
     return [end for end in ends if end.state == state and f":{port:04X}" in {end.local[-5:], end.remote[-5:]}]
 
 
-def wait_until(condition, what: str, seconds: float = WATCHDOG_S, between_looks_s: float = 0.02):
+def wait_until(condition, what: str, seconds: float = WATCHDOG_S, poll_interval_s: float = 0.02):
     """The first true value of `condition`; fails the test at the deadline."""
     deadline = time.monotonic() + seconds
     while True:
@@ -70,7 +70,7 @@ def wait_until(condition, what: str, seconds: float = WATCHDOG_S, between_looks_
             return value
         if time.monotonic() > deadline:
             raise AssertionError(f"waited {seconds:.0f} s for {what}")
-        time.sleep(between_looks_s)
+        time.sleep(poll_interval_s)
 
 
 def require_tool(name: str) -> str:
@@ -344,7 +344,7 @@ class EndToEnd(unittest.TestCase):
             self.assertGreaterEqual(session["frames_skipped"], shown["frames_skipped"])  # some before the first it got
         return sent, shown
 
-    def one_sentence(self, program: Program, *wanted: str, beside: str = "(?!)"):
+    def one_message(self, program: Program, *wanted: str, beside: str = "(?!)"):
         """It said why it failed in one line, with its name before it and all of `wanted` in it. Lines with `beside` in them may stand there, too."""
         complaints = [line for line in program.lines if line.startswith(f"{program.name}: ") and not re.search(beside, line)]
         self.assertEqual(len(complaints), 1, f"{program} said:\n{program.text}")

@@ -100,7 +100,7 @@ class Inputs(harness.EndToEnd):
             viewer.wait_line("^transport=")
             camera.kill()
             self.ends(sender, harness.FAILED)
-            self.one_sentence(sender, wanted, beside="looked for again")
+            self.one_message(sender, wanted, beside="looked for again")
             self.ends(viewer)
 
     def test_ctrl_c_while_it_is_lost(self):
@@ -141,7 +141,7 @@ class Inputs(harness.EndToEnd):
                                   "30", "-c:v", "ffv1", film))
         unknown = self.run_to_end(SEND, film, "--input-option", "rtsp_transport=tcp", "--input-option", "probesize=100000")
         self.assertEqual(unknown.process.returncode, harness.USAGE, unknown.text)
-        self.one_sentence(unknown, "'rtsp_transport'", "matroska", "ffv1")
+        self.one_message(unknown, "'rtsp_transport'", "matroska", "ffv1")
         self.assertNotIn("'probesize'", unknown.text)
         sender = self.send_on("-f", "matroska", "--input-option", "threads=1", "--start", "0:00.5", "--delivery", "every", "--no-pace", film)
         viewer = self.view(sender.address, "--output", self.file("out.yuv"))
@@ -158,7 +158,7 @@ class Inputs(harness.EndToEnd):
             with self.subTest(words):
                 program = self.run_to_end(SEND, *words)
                 self.assertEqual(program.process.returncode, harness.USAGE, program.text)
-                self.one_sentence(program, wanted)
+                self.one_message(program, wanted)
 
     def test_names(self):
         sender = self.send_on("--name", "left", "lavfi:testsrc2=size=64x36:rate=30000/1001,rotate=t", "lavfi:testsrc2=size=64x36",

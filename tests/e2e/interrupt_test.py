@@ -5,7 +5,7 @@ import socket
 
 import harness
 
-SOON_S = 8 * harness.PATIENCE  # far more than the two seconds that viewers get to take the last frames
+SOON_S = 8 * harness.TIMEOUT_SCALE  # far more than the two seconds that viewers get to take the last frames
 
 
 class Interrupt(harness.EndToEnd):

@@ -28,7 +28,7 @@ class Keys(harness.EndToEnd):
 
     def check_refused(self, viewer, *wanted):
         self.ends(viewer, harness.REFUSED)
-        self.one_sentence(viewer, *wanted)
+        self.one_message(viewer, *wanted)
 
     def test_a_key_is_made_once_and_for_one_user(self):
         self.ends(self.key())
@@ -144,12 +144,12 @@ class Keys(harness.EndToEnd):
             for program in (self.send("pattern", "--size", "64x36", "--listen", "127.0.0.1:0", "--key", path),
                             self.view("127.0.0.1:1", "--key", path)):
                 self.assertIn(program.wait_end(), (harness.FAILED, harness.REFUSED))
-                self.one_sentence(program, str(path))
+                self.one_message(program, str(path))
 
     def test_beyond_this_machine_only_with_a_key(self):
         sender = self.send("pattern", "--size", "64x36", "--listen", "*:0")
         self.ends(sender, harness.REFUSED)
-        self.one_sentence(sender, r"'\*:0'", "framewire key", "--insecure")
+        self.one_message(sender, r"'\*:0'", "framewire key", "--insecure")
 
     def test_no_key_in_arguments_or_environment(self):
         key = self.make_key("key")

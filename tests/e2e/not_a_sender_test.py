@@ -33,7 +33,7 @@ class NotASender(harness.EndToEnd):
         address = self.serve(answer)
         viewer = self.view(address, "--insecure", "--retry", "2s", *options)
         self.ends(viewer, status)
-        return self.one_sentence(viewer, address)
+        return self.one_message(viewer, address)
 
     @staticmethod
     def http(connection):
@@ -84,8 +84,8 @@ class NotASender(harness.EndToEnd):
             connection.sendall(b"FWREPL02" + bytes(100))
             connection.recv(65536)
 
-        sentence = self.view_there(newer, status=harness.REFUSED)
-        self.assertRegex(sentence, "version 2 .*version 1")
+        message = self.view_there(newer, status=harness.REFUSED)
+        self.assertRegex(message, "version 2 .*version 1")
 
     def test_somebody_who_says_nonsense_as_framewire_does(self):
         def broken(connection):
@@ -95,7 +95,7 @@ class NotASender(harness.EndToEnd):
 
         self.view_there(broken)
 
-    def test_without_a_key_nothing_is_said_to_strangers_at_all(self):
+    def test_without_a_key_unauthenticated_peers_get_no_reply(self):
         heard = []
 
         def listen(connection):
@@ -104,7 +104,7 @@ class NotASender(harness.EndToEnd):
         address = self.serve(listen)
         viewer = self.view(address)
         self.ends(viewer, harness.REFUSED)
-        self.one_sentence(viewer, address, "framewire key", "--insecure")
+        self.one_message(viewer, address, "framewire key", "--insecure")
         self.assertNotIn(True, [bool(words) for words in heard])
 
     def test_with_a_key(self):
@@ -113,12 +113,12 @@ class NotASender(harness.EndToEnd):
             address = self.serve(answer)
             viewer = self.view(address, "--retry", "2s")
             self.ends(viewer, harness.FAILED)
-            self.one_sentence(viewer, address, "not framewire")
+            self.one_message(viewer, address, "not framewire")
 
     def test_a_name_that_nobody_has(self):
         viewer = self.view("no-such-host.invalid", "--retry", "1s")
         self.ends(viewer, harness.FAILED)
-        self.one_sentence(viewer, "'no-such-host.invalid'", "not known")
+        self.one_message(viewer, "'no-such-host.invalid'", "not known")
 
 
 if __name__ == "__main__":

@@ -27,14 +27,14 @@ class OrderOfStart(harness.EndToEnd):
         shot, record = self.file("waiting.png"), self.file("none.rgba")
         viewer = self.view(f"127.0.0.1:{harness.free_port()}", "--duration", "1s", "--screenshot", shot, "--output", record)
         self.ends(viewer, harness.LOST)
-        self.one_sentence(viewer, "no sender came before --duration was over", "nothing listens at", beside="warning: no frame was shown")
+        self.one_message(viewer, "no sender came before --duration was over", "nothing listens at", beside="warning: no frame was shown")
         self.assertFalse(shot.exists(), "a picture of waiting is none of the sender's")
         self.assertEqual(record.stat().st_size if record.exists() else 0, 0)
         self.assertEqual(self.stats(viewer)["frames_received"], 0)
 
     def test_a_viewer_whose_time_is_over_after_it_lost_its_sender(self):
         sender = self.send_on("pattern", "--size", "64x36", "--fps", "30")
-        viewer = self.view(sender.address, "--duration", f"{10 * harness.PATIENCE}s", "--screenshot", self.file("last.png"), terminal=True)
+        viewer = self.view(sender.address, "--duration", f"{10 * harness.TIMEOUT_SCALE}s", "--screenshot", self.file("last.png"), terminal=True)
         viewer.wait_line("shown [1-9]")
         sender.kill()
         self.ends(viewer, harness.LOST)
@@ -47,10 +47,10 @@ class OrderOfStart(harness.EndToEnd):
         viewer, record = self.recording_viewer(port, "--transport", transport, "--size", "640x360", "--screenshot", self.file("lost.png"))
         harness.wait_until(lambda: record.count() >= 10, "ten frames")
         sender.kill()
-        viewer.wait_line("^lost the sender: ", 10 * harness.PATIENCE)
+        viewer.wait_line("^lost the sender: ", 10 * harness.TIMEOUT_SCALE)
         before = record.count()
         again = self.sender_at(port)
-        harness.wait_until(lambda: record.count() >= before + 20, "frames of the sender that came back", 15 * harness.PATIENCE)
+        harness.wait_until(lambda: record.count() >= before + 20, "frames of the sender that came back", 15 * harness.TIMEOUT_SCALE)
         again.interrupt()
         self.ends(again)
         self.ends(viewer)
@@ -95,7 +95,7 @@ class OrderOfStart(harness.EndToEnd):
     def test_retry_without_a_sender(self):
         viewer = self.view(f"127.0.0.1:{harness.free_port()}", "--retry", "1s")
         self.ends(viewer, harness.LOST)
-        self.one_sentence(viewer, r"nothing listens at 127\.0\.0\.1:\d+")
+        self.one_message(viewer, r"nothing listens at 127\.0\.0\.1:\d+")
 
     def test_retry_after_the_sender_was_lost(self):
         sender = self.send_on("pattern", "--size", "64x36", "--fps", "30")
@@ -103,7 +103,7 @@ class OrderOfStart(harness.EndToEnd):
         viewer.wait_line(r"shown [1-9]")
         sender.kill()
         self.ends(viewer, harness.LOST)
-        self.one_sentence(viewer, "nothing listens")
+        self.one_message(viewer, "nothing listens")
 
     def test_nothing_is_produced_before_the_first_viewer(self):
         sender = self.send_on("pattern:stamped", "--size", "64x36", "--frames", "5", "--delivery", "every")

@@ -73,7 +73,7 @@ class PipelineTest(harness.EndToEnd):
     def left(self) -> dict[int, str]:
         return {pid: line for pid, line in processes_with(self.mark).items() if "sshd" not in line.split(" ")[0]}
 
-    def nothing_is_left(self, seconds: float = 10 * harness.PATIENCE):
+    def nothing_is_left(self, seconds: float = 10 * harness.TIMEOUT_SCALE):
         """On any host. What has been ended may need a moment to go."""
         try:
             harness.wait_until(lambda: not self.left(), "every process of the pipeline to go", seconds)
@@ -110,7 +110,7 @@ class PipelineTest(harness.EndToEnd):
         self.ends(self.program, status)
         self.nothing_is_left()
         print(f"{time.monotonic() - began:.1f} s", end=" ")
-        self.assertLess(time.monotonic() - began, 4 * harness.PATIENCE)  # 2 s are promised, on a machine that has nothing else to do
+        self.assertLess(time.monotonic() - began, 4 * harness.TIMEOUT_SCALE)  # 2 s are promised, on a machine that has nothing else to do
 
     def rdpipe_says(self, *wanted: str, lines: int = 1):
         said = [line for line in self.program.lines if line.startswith("rdpipe: ")]

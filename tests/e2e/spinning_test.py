@@ -4,7 +4,7 @@ import subprocess
 import harness
 from byte_programs import SMALL, BytePrograms
 
-LOOKS = 20  # one after the other that agree
+POLLS = 20  # one after the other that agree
 
 
 class Spinning(BytePrograms):
@@ -13,8 +13,8 @@ class Spinning(BytePrograms):
 
         def agree():
             seen.append(program.state())
-            return len(seen) >= LOOKS and set(seen[-LOOKS:]) == {wanted}
-        harness.wait_until(agree, f"{program} to be in state {wanted} {LOOKS} times in turn", between_looks_s=0.01)
+            return len(seen) >= POLLS and set(seen[-POLLS:]) == {wanted}
+        harness.wait_until(agree, f"{program} to be in state {wanted} {POLLS} times in turn", poll_interval_s=0.01)
 
     def test_rdrecv(self):
         original = self.data(3_000_000)
@@ -44,7 +44,7 @@ class Spinning(BytePrograms):
                 if victim == "receiver":
                     receiver.interrupt()
                     self.ends(receiver, harness.FAILED)
-                    self.one_sentence(receiver, "interrupted after 0 B", beside="transport=|waiting")
+                    self.one_message(receiver, "interrupted after 0 B", beside="transport=|waiting")
                 else:
                     sender.kill()
                     self.ends(receiver, harness.LOST)

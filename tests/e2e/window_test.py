@@ -244,7 +244,7 @@ class Window(harness.EndToEnd):
     def test_a_monitor_that_is_not_there(self):
         viewer = self.view("127.0.0.1:1", "--monitor", "9", headless=False, environment=self.with_display())
         self.ends(viewer, harness.USAGE)
-        self.one_sentence(viewer, "--monitor is 9", "1 screen|this display has")
+        self.one_message(viewer, "--monitor is 9", "1 screen|this display has")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 import checked
-import house
+import repository
 
 CLANG_HEADERS = pathlib.Path("/usr/lib/llvm-14/include")
 PLUGIN = pathlib.Path(__file__).resolve().with_name("own_declarations.cpp")
@@ -50,7 +50,7 @@ def tidy_program(folder: pathlib.Path) -> list[str]:
 
 
 def main() -> int:
-    top = house.root()
+    top = repository.root()
     build = pathlib.Path(sys.argv[1]).resolve()
     names = compile_commands(build, top)
     wanted = set(sys.argv[2:]) or names
@@ -65,7 +65,7 @@ def main() -> int:
     also = version + rules + (top / "cmake/settings.cmake").read_text(encoding="utf-8")
     outputs = checked.run_all(top, build / "lint", {name: [*command, name] for name in wanted}, also)
     print(f"clang-tidy: {len(wanted)} files, {len(outputs)} of them with findings")
-    return house.report(distinct_findings(outputs), "clang-tidy")
+    return repository.report(distinct_findings(outputs), "clang-tidy")
 
 
 if __name__ == "__main__":

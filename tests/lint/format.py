@@ -4,7 +4,7 @@ import shutil
 import subprocess
 import sys
 
-import house
+import repository
 
 
 def main() -> int:
@@ -12,15 +12,15 @@ def main() -> int:
     if program is None:
         print("clang-format-14 is not installed; scripts/setup --tests installs it")
         return 1
-    names = [path.as_posix() for path in house.files(house.root(), house.CODE)]
+    names = [path.as_posix() for path in repository.files(repository.root(), repository.CODE)]
     if "--fix" in sys.argv[1:]:
-        return subprocess.run([program, "-i", *names], cwd=house.root(), check=False).returncode
-    done = subprocess.run([program, "--dry-run", *names], cwd=house.root(), capture_output=True, text=True, check=False)
+        return subprocess.run([program, "-i", *names], cwd=repository.root(), check=False).returncode
+    done = subprocess.run([program, "--dry-run", *names], cwd=repository.root(), capture_output=True, text=True, check=False)
     unlike = sorted({line.split(":")[0] for line in done.stderr.splitlines() if "clang-format-violations" in line})
     if done.returncode != 0:
         print(done.stderr)
         return 1
-    return house.report(unlike, "format (tests/lint/format.py --fix mends it)")
+    return repository.report(unlike, "format (tests/lint/format.py --fix mends it)")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import re
 import sys
 
 import checked
-import house
+import repository
 
 FIRST_INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 
@@ -19,14 +19,14 @@ def is_shown_by_build(top: pathlib.Path, header: pathlib.Path) -> bool:
 
 
 def main() -> int:
-    top = house.root()
+    top = repository.root()
     build = pathlib.Path(sys.argv[1]).resolve()
-    headers = [path.as_posix() for path in house.files(top, {".hpp"}) if not is_shown_by_build(top, path)]
+    headers = [path.as_posix() for path in repository.files(top, {".hpp"}) if not is_shown_by_build(top, path)]
     command = [sys.argv[2], "-std=c++20", "-fsyntax-only", f"-I{top}", f"-I{build}/glad/include", *sys.argv[3:]]
     commands = {name: [*command, "-include", name, "-x", "c++", "/dev/null"] for name in headers}
     findings = checked.run_all(top, build / "lint", commands, "")
     print(f"headers alone: {len(headers)} headers compiled")
-    return house.report(findings, "headers alone")
+    return repository.report(findings, "headers alone")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import pathlib
 import re
 import sys
 
-import house
+import repository
 
 # What each folder may include besides itself. The longest folder that fits a file holds; a folder named here covers only its own
 # files, not the folders below it.
@@ -31,8 +31,10 @@ ALLOWED = {
     "sender/sources/media": LINK + ["media", "sender"],
     "sender": PROGRAM + ["sender/sources/gl", "sender/sources/media"],
     "viewer": PROGRAM + ["media", "gl"],
-    "bench": PROGRAM + ["transport/rdma"],  # the device itself is what its links are measured by
-    "pipe": PROGRAM,
+    "bench/verbs": PROGRAM + ["transport/rdma"],  # the device itself, without a link
+    "bench": PROGRAM + ["transport/rdma", "bench/verbs"],
+    "bytes": PROGRAM,
+    "rdpipe": PROGRAM + ["bytes"],  # each connection of a pipeline is an rdsend and an rdrecv
     "cli": PROGRAM,
     "doctor/gl": ["base", "gl"],
     "doctor": PROGRAM + ["transport/rdma"],
@@ -51,7 +53,7 @@ TESTS_OF = {
 }
 # Headers from elsewhere, and the folders (with all below them) that may know them.
 FOREIGN = [
-    (r"(infiniband|rdma)/", ["transport/rdma"]),
+    (r"(infiniband|rdma)/", ["transport/rdma", "bench/verbs"]),
     (r"lib(av|sw)\w+/", ["media"]),
     (r"(glad|GL|GLES\d?|EGL|KHR)/", ["gl", "viewer", "sender/sources/gl"]),
     (r"(GLFW/|imgui|backends/imgui|stb/|stb_)", ["viewer"]),
@@ -125,11 +127,11 @@ def findings_in(path: str, text: str) -> list[str]:
 
 
 def main() -> int:
-    top = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else house.root()
+    top = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else repository.root()
     findings = []
-    for path in house.files(top, house.CODE):
+    for path in repository.files(top, repository.CODE):
         findings += findings_in(path.as_posix(), (top / path).read_text(encoding="utf-8"))
-    return house.report(findings, "include direction")
+    return repository.report(findings, "include direction")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import unittest
 import checked
 import clang_tidy
 import headers_alone
-import house
+import repository
 import include_direction
 import listed_tests
 import tree
@@ -44,7 +44,7 @@ class IncludeDirection(unittest.TestCase):
             ("frame/colour.cpp", "#include <vector>"),
             ("transport/session/data_link.cpp", '#include "transport/tcp/tcp_sender.hpp"'),
             ("transport/tcp/tcp_sender.cpp", '#include "transport/link.hpp"'),
-            ("sender/sources/gl/scene.cpp", "#include <glad/gl.h>"),
+            ("sender/sources/gl/shader_scene.cpp", "#include <glad/gl.h>"),
             ("media/libav.hpp", "#include <libavcodec/avcodec.h>"),
             ("transport/session/messages.cpp", "#include <nlohmann/json.hpp>"),
             ("transport/session/messages.hpp", "#include <nlohmann/json_fwd.hpp>"),
@@ -66,7 +66,7 @@ class IncludeDirection(unittest.TestCase):
             ("media/png.cpp", '#include "gl/gl.hpp"'),
             ("sender/program.cpp", '#include "viewer/program.hpp"'),
             ("viewer/program.cpp", '#include "sender/source.hpp"'),
-            ("sender/sources/gl/scene.cpp", '#include "media/png.hpp"'),
+            ("sender/sources/gl/shader_scene.cpp", '#include "media/png.hpp"'),
             ("tests/viewer/fit_test.cpp", '#include "sender/source.hpp"'),
             ("tests/media/y4m_test.cpp", '#include "tests/pixels/gl_test.hpp"'),
             ("viewer/program.cpp", '#include "program.hpp"'),
@@ -132,7 +132,7 @@ class ClangTidy(unittest.TestCase):
                               "int Wrong_name(std::string s, std::vector<std::string> all) {\n  all.push_back(std::move(s));\n"
                               "  std::for_each(all.begin(), all.end(), [&](const auto& one) { s += one; });\n  return none<int>() != nullptr;\n}\n",
                               encoding="utf-8")
-            rules = house.root() / ".clang-tidy"
+            rules = repository.root() / ".clang-tidy"
             done = subprocess.run([*clang_tidy.tidy_program(top), f"--config-file={rules}", source, "--", "-std=c++20", f"-I{top}"],
                                   capture_output=True, text=True, check=False)
         self.assertNotEqual(done.returncode, 0)

@@ -4,7 +4,7 @@ import pathlib
 import re
 import sys
 
-import house
+import repository
 
 # Of the programs that ctest starts by their whole names; a lint_test is the test of lint.py, framewire_e2e(NAME) that of NAME_test.py.
 IS_TEST = re.compile(r"(.+)_test\.(cpp|py)")
@@ -31,10 +31,10 @@ def findings_in(files: dict[pathlib.PurePath, str]) -> list[str]:
 
 
 def main() -> int:
-    top = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else house.root()
+    top = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else repository.root()
     files = {path: (top / path).read_text(encoding="utf-8") if path.suffix in {".txt", ".cmake"} else ""
-             for path in house.files(top) if path.parts[0] == "tests"}
-    return house.report(findings_in(files), "listed tests")
+             for path in repository.files(top) if path.parts[0] == "tests"}
+    return repository.report(findings_in(files), "listed tests")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import pathlib
 import re
 import sys
 
-import house
+import repository
 
 MOST_LINES = 500
 # What a reader of the product cannot follow: folders of one machine, numbers of a tracker that is elsewhere.
@@ -17,7 +17,7 @@ BINARY = {".png", ".jpg", ".mkv", ".mp4", ".y4m"}
 def findings_in(path: pathlib.PurePath, text: str, is_executable: bool) -> list[str]:
     findings = []
     lines = text.splitlines()
-    if (path.suffix in house.CODE | house.GLSL | {".py", ".cmake"} or path.parts[0] == "scripts") and len(lines) > MOST_LINES:
+    if (path.suffix in repository.CODE | repository.GLSL | {".py", ".cmake"} or path.parts[0] == "scripts") and len(lines) > MOST_LINES:
         findings.append(f"{path}: {len(lines)} lines, more than {MOST_LINES}: is it one idea?")
     for number, line in enumerate(lines, 1):
         for pattern, reason in ((FOREIGN_WORDS, "speaks of a place that the reader does not have"), (UNFINISHED, "is unfinished")):
@@ -34,13 +34,13 @@ def findings_in(path: pathlib.PurePath, text: str, is_executable: bool) -> list[
 
 
 def main() -> int:
-    top = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else house.root()
+    top = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else repository.root()
     findings = []
-    for path in house.files(top):
+    for path in repository.files(top):
         if path.suffix not in BINARY:
             text = (top / path).read_text(encoding="utf-8")
             findings += findings_in(path, text, os.access(top / path, os.X_OK))
-    return house.report(findings, "tree")
+    return repository.report(findings, "tree")
 
 
 if __name__ == "__main__":

@@ -65,9 +65,9 @@ TEST_F(AvInputOptionsTest, GoToTheFormatAndTheDecoder) {
 
 TEST_F(AvInputOptionsTest, ThatNobodyKnowsAreNamed) {
   const std::string file = make("film.mkv", "-c:v ffv1");
-  const std::string sentence = refusal({.name = file, .options = {{"rtsp_transport", "tcp"}, {"threads", "1"}}});
-  expect_in("--input-option gives 'rtsp_transport'", sentence);
-  EXPECT_EQ(sentence.find("'threads'"), std::string::npos) << sentence;
+  const std::string message = refusal({.name = file, .options = {{"rtsp_transport", "tcp"}, {"threads", "1"}}});
+  expect_in("--input-option gives 'rtsp_transport'", message);
+  EXPECT_EQ(message.find("'threads'"), std::string::npos) << message;
   const std::string two = refusal({.name = file, .options = {{"no_a", "1"}, {"no_b", "2"}}});
   expect_in("'no_a' and 'no_b'", two);
 }
@@ -126,8 +126,8 @@ TEST_F(PipeTest, IsReadOnceSomebodyWritesIt) {
 
 TEST_F(PipeTest, ThatNobodyWritesCanBeLetGoOf) {
   std::atomic<int> questions = 0;
-  const std::string sentence = refusal({.name = pipe_, .is_cancelled = [&] { return ++questions > 3; }});
-  expect_in("stopped", sentence);
+  const std::string message = refusal({.name = pipe_, .is_cancelled = [&] { return ++questions > 3; }});
+  expect_in("stopped", message);
 }
 
 TEST_F(PipeTest, WhoseWriterPausesCanBeLetGoOf) {
@@ -143,12 +143,12 @@ TEST_F(PipeTest, WhoseWriterPausesCanBeLetGoOf) {
     is_over.wait(false);
   });
   int questions_since = 0;
-  const std::string sentence =
+  const std::string message =
       refusal({.name = pipe_, .is_cancelled = [&] { return has_written && ++questions_since > 3; }});
   is_over = true;
   is_over.notify_all();
   writer.join();
-  expect_in("stopped", sentence);
+  expect_in("stopped", message);
 }
 
 }  // namespace

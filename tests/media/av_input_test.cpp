@@ -382,7 +382,7 @@ TEST_F(AvInputTest, RefusesWithASentenceThatNamesIt) {
   ffmpeg("-f lavfi -i sine -t 1 " + folder_.file("sound.wav"));
   struct Refused {
     std::string name;
-    std::string sentence;  // a part of it
+    std::string message;  // a part of it
   };
   for (const Refused& refused :
        {Refused{folder_.file("none.mp4"), "there is no such file"}, Refused{"patern", "there is no such file"},
@@ -394,17 +394,17 @@ TEST_F(AvInputTest, RefusesWithASentenceThatNamesIt) {
         Refused{"gopher2://host/x", "knows no protocol 'gopher2'"},
         Refused{"lavfi:nosuchfilter", "No such filter: 'nosuchfilter'"},
         Refused{"http://127.0.0.1:9/x.mp4", "Connection refused"}}) {
-    const std::string sentence = refusal({.name = refused.name});
-    EXPECT_NE(sentence.find(refused.sentence), std::string::npos) << sentence;
-    EXPECT_NE(sentence.find(refused.name), std::string::npos) << sentence;
-    EXPECT_EQ(sentence.find('\n'), std::string::npos) << sentence;
+    const std::string message = refusal({.name = refused.name});
+    EXPECT_NE(message.find(refused.message), std::string::npos) << message;
+    EXPECT_NE(message.find(refused.name), std::string::npos) << message;
+    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
   }
 }
 
 TEST_F(AvInputTest, OpeningCanBeCancelled) {
   // A listening tcp input waits for a caller who never comes.
-  const std::string sentence = refusal({.name = "tcp://127.0.0.1:0?listen=1", .is_cancelled = [] { return true; }});
-  EXPECT_NE(sentence.find("stopped"), std::string::npos) << sentence;
+  const std::string message = refusal({.name = "tcp://127.0.0.1:0?listen=1", .is_cancelled = [] { return true; }});
+  EXPECT_NE(message.find("stopped"), std::string::npos) << message;
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ class Places final : public PictureMemory, public std::enable_shared_from_this<P
     places_.at(taken_).owner = shared_from_this();
     return &places_.at(taken_++);
   }
-  void let_go(Place& /*place*/) noexcept override { ++let_go_; }
+  void released(Place& /*place*/) noexcept override { ++released_; }
   [[nodiscard]] const Place* find(const std::byte* bytes) const noexcept override {
     const auto found = std::ranges::find_if(places_, [&](const Place& place) {
       return bytes >= place.bytes.data() && bytes < place.bytes.data() + place.bytes.size();
@@ -37,13 +37,13 @@ class Places final : public PictureMemory, public std::enable_shared_from_this<P
   }
   [[nodiscard]] std::span<const std::byte> bytes_of(std::uint32_t number) const { return places_.at(number).bytes; }
   [[nodiscard]] std::size_t taken() const noexcept { return taken_; }
-  [[nodiscard]] std::size_t let_go() const noexcept { return let_go_; }
+  [[nodiscard]] std::size_t released() const noexcept { return released_; }
 
  private:
   std::shared_ptr<HostBlock> block_;
   std::vector<Place> places_;
   std::size_t taken_ = 0;
-  std::size_t let_go_ = 0;
+  std::size_t released_ = 0;
 };
 
 /// Decodes a file on one thread; where each picture was.
@@ -104,7 +104,7 @@ TEST(PictureBuffers, APictureThatIsDecodedIsNotChangedAnyMore) {
       }
     }
     EXPECT_TRUE(all == decoded_by_ffmpeg(folder, file, std::string(info(format).name))) << name;
-    EXPECT_EQ(places->let_go(), places->taken()) << name << ": with the decoder everything comes back";
+    EXPECT_EQ(places->released(), places->taken()) << name << ": with the decoder everything comes back";
   }
 }
 

@@ -153,7 +153,7 @@ TEST_F(VideoWriterTest, AFrameThatIsNotWhatItsLayoutSaysIsRefused) {
   VideoWriter writer(folder_.file("out.raw"), log_);
   const std::vector<std::byte> short_payload(format.layout.size_bytes - 1);
   EXPECT_EQ(writer.write(format, format.layout, short_payload), WriteResult::failed);
-  EXPECT_NE(writer.sentence(), "");
+  EXPECT_NE(writer.message(), "");
 }
 
 TEST_F(VideoWriterTest, AFullDiskLeavesWholeFramesAndASentence) {
@@ -174,7 +174,7 @@ TEST_F(VideoWriterTest, AFullDiskLeavesWholeFramesAndASentence) {
   EXPECT_EQ(result, WriteResult::failed);
   EXPECT_EQ(again, WriteResult::failed);
   EXPECT_EQ(writer.frames_written(), 3U);
-  EXPECT_EQ(writer.sentence(), "cannot write '" + file + "': File too large; it got 3 whole frames");
+  EXPECT_EQ(writer.message(), "cannot write '" + file + "': File too large; it got 3 whole frames");
   const auto read = decoded_by_ffmpeg(folder_, file, "yuv420p");
   ASSERT_EQ(read.size(), 3 * format.layout.size_bytes);
   EXPECT_TRUE(std::equal(read.begin(), read.end(), frames.begin()));
@@ -185,7 +185,7 @@ TEST_F(VideoWriterTest, ADeviceWithoutRoomIsReported) {
   VideoWriter writer("/dev/full", log_);
   const std::vector<std::byte> frame(256);
   EXPECT_EQ(writer.write(format, format.layout, frame), WriteResult::failed);
-  EXPECT_EQ(writer.sentence(), "cannot write '/dev/full': No space left on device; it got 0 whole frames");
+  EXPECT_EQ(writer.message(), "cannot write '/dev/full': No space left on device; it got 0 whole frames");
 }
 
 TEST_F(VideoWriterTest, WhatCannotBeOpenedIsAnError) {
@@ -244,7 +244,7 @@ TEST_F(VideoWriterTest, AReaderThatGoesIsToldApart) {
   VideoWriter writer("-", log_, {}, pipe.writer.get());
   pipe.reader.reset();
   EXPECT_EQ(writer.write(format, format.layout, frame), WriteResult::reader_gone);  // and no SIGPIPE ends this test
-  EXPECT_NE(writer.sentence().find("its reader has closed it"), std::string::npos);
+  EXPECT_NE(writer.message().find("its reader has closed it"), std::string::npos);
 }
 
 TEST_F(VideoWriterTest, StoppingEndsTheWaitForAReader) {

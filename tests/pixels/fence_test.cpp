@@ -91,7 +91,7 @@ TEST_F(FenceTest, AReadbackBehindAFailedFenceNeverFinishes) {
   }
   EXPECT_TRUE(readback.has_failed());
   EXPECT_FALSE(readback.wait_finished(soon_ns())) << "its slot would be published with rubbish in it";
-  EXPECT_EQ(readback.under_way(), 1U);
+  EXPECT_EQ(readback.in_flight(), 1U);
 }
 
 TEST_F(FenceTest, ResetsAreToldApart) {

@@ -154,7 +154,7 @@ TEST_F(FrameTextureTest, KeepsChromaInItsPlaceWhenScaled) {
     double right, down;  // in luma samples
   };
   using enum ChromaLocation;
-  std::optional<double> usual_blue, usual_red;
+  std::optional<double> default_blue, default_red;
   FrameTexture texture;
   FrameView view = frame.view();
   view.colour = {.matrix = ColourMatrix::smpte170m, .range = ColourRange::full};
@@ -178,10 +178,10 @@ TEST_F(FrameTextureTest, KeepsChromaInItsPlaceWhenScaled) {
       }
     }
     // Filters that round down are off by the same everywhere; half a luma sample would be 1.8 and 1.4.
-    usual_blue = usual_blue.value_or(blue / count);
-    usual_red = usual_red.value_or(red / count);
-    EXPECT_NEAR(blue / count, *usual_blue, 0.3) << name(place.location);
-    EXPECT_NEAR(red / count, *usual_red, 0.3) << name(place.location);
+    default_blue = default_blue.value_or(blue / count);
+    default_red = default_red.value_or(red / count);
+    EXPECT_NEAR(blue / count, *default_blue, 0.3) << name(place.location);
+    EXPECT_NEAR(red / count, *default_red, 0.3) << name(place.location);
   }
 }
 

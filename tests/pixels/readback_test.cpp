@@ -68,9 +68,9 @@ TEST_F(ReadbackTest, EveryMethodGivesTheSameBytesAndNothingBesideTheSlot) {
     target.bind();
     constexpr std::uint64_t offset = 8192;
     readback.begin(block, offset, block->bytes().subspan(offset, bytes + 100));
-    EXPECT_EQ(readback.under_way(), 1U);
+    EXPECT_EQ(readback.in_flight(), 1U);
     ASSERT_TRUE(readback.wait_finished(soon_ns()));
-    EXPECT_EQ(readback.under_way(), 0U);
+    EXPECT_EQ(readback.in_flight(), 0U);
     EXPECT_TRUE(equal(block->bytes().subspan(offset, bytes), wanted));
     const auto untouched = [](std::byte b) { return b == std::byte{0xa5}; };
     EXPECT_TRUE(std::ranges::all_of(block->bytes().first(offset), untouched));
@@ -86,13 +86,13 @@ TEST_F(ReadbackTest, ThreeUnderWayFinishInTheirOrder) {
     Readback readback(size.width, size.height, method);
     const auto block = HostBlock::create("readback", std::uint64_t{3} * 12288);
     std::vector<std::vector<std::byte>> wanted;
-    for (std::size_t i = 0; i < Readback::most_under_way; ++i) {
+    for (std::size_t i = 0; i < Readback::max_in_flight; ++i) {
       draw(target, 0.2F * static_cast<float>(i));
       wanted.push_back(expected(target));
       target.bind();
       readback.begin(block, i * 12288, block->bytes().subspan(i * 12288, 12288));
     }
-    for (std::size_t i = 0; i < Readback::most_under_way; ++i) {
+    for (std::size_t i = 0; i < Readback::max_in_flight; ++i) {
       ASSERT_TRUE(readback.wait_finished(soon_ns()));
       EXPECT_TRUE(equal(block->bytes().subspan(i * 12288, bytes), wanted.at(i))) << i;
     }

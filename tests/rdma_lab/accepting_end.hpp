@@ -26,13 +26,13 @@ inline constexpr std::int64_t connecting_ns = 5 * ns_per_s;
 /// listener's thread.
 class AcceptingEnd {
  public:
-  explicit AcceptingEnd(SenderDomains& domains, const RdmaWishes& wishes = {}, bool receives_immediates = true,
-                        std::optional<std::uint8_t> type_of_service = {})
-      : domains_(domains),
-        wishes_(wishes),
+  explicit AcceptingEnd(SenderProtectionDomains& protection_domains, const RdmaPreferences& preferences = {},
+                        bool receives_immediates = true, std::optional<std::uint8_t> type_of_service = {})
+      : protection_domains_(protection_domains),
+        preferences_(preferences),
         receives_immediates_(receives_immediates),
         type_of_service_(type_of_service),
-        listener_(addresses(), 0, [this](RdmaRequest request, auto&&...) { accept(std::move(request)); }) {}
+        listener_(addresses(), 0, [this](RdmaConnectRequest request, auto&&...) { accept(std::move(request)); }) {}
 
   [[nodiscard]] sockaddr_storage address() const {
     sockaddr_storage address = addresses().front();
@@ -67,18 +67,19 @@ class AcceptingEnd {
     return all;
   }
 
-  void accept(RdmaRequest request) {
+  void accept(RdmaConnectRequest request) {
     std::unique_ptr<RdmaConnection> accepted;
     std::optional<Error> fault;
     try {
-      accepted = RdmaConnection::accept(std::move(request),
-                                        {.domain_of = [this](ibv_context* one) { return domains_.domain_of(one); },
-                                         .wishes = wishes_,
-                                         .staging_bytes_per_request = cell_stride_bytes,
-                                         .type_of_service = type_of_service_,
-                                         .receives_immediates = receives_immediates_,
-                                         .completion_vector = domains_.next_completion_vector()},
-                                        monotonic_ns() + connecting_ns);
+      accepted = RdmaConnection::accept(
+          std::move(request),
+          {.protection_domain_of = [this](ibv_context* one) { return protection_domains_.protection_domain_of(one); },
+           .preferences = preferences_,
+           .staging_bytes_per_request = cell_stride_bytes,
+           .type_of_service = type_of_service_,
+           .receives_immediates = receives_immediates_,
+           .completion_vector = protection_domains_.next_completion_vector()},
+          monotonic_ns() + connecting_ns);
     } catch (const Error& error) {
       fault = error;
     }
@@ -87,8 +88,8 @@ class AcceptingEnd {
     fault_ = std::move(fault);
   }
 
-  SenderDomains& domains_;
-  const RdmaWishes wishes_;
+  SenderProtectionDomains& protection_domains_;
+  const RdmaPreferences preferences_;
   const bool receives_immediates_;
   const std::optional<std::uint8_t> type_of_service_;
   std::mutex mutex_;

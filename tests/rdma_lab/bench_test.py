@@ -35,7 +35,7 @@ class Bench(lab.RdmaTest):
 
     def end_server(self, server):
         server.interrupt()
-        self.ends(server, seconds=10 * harness.PATIENCE)
+        self.ends(server, seconds=10 * harness.TIMEOUT_SCALE)
 
     def check_verbs(self, rows, sizes, count: int):
         self.assertEqual({(row["operation"], row["message_bytes"]) for row in rows}, {(o, s) for o in VERBS for s in sizes})
@@ -106,7 +106,7 @@ class Bench(lab.RdmaTest):
                 client.wait_line(words)
                 client.interrupt()
                 self.ends(client)
-                self.one_sentence(client, "interrupted; 0 of ")
+                self.one_message(client, "interrupted; 0 of ")
 
     def test_all_there_is_in_one_table(self):
         table = self.bench("--message-bytes", "64,64k", "--count", "50").splitlines()
@@ -152,11 +152,11 @@ class Bench(lab.RdmaTest):
     def test_a_server_without_rdma_says_so(self):
         server = self.server("--transport", "tcp")
         self.bench(server.address, "--transport", "verbs", "--count", "1", status=harness.REFUSED)
-        self.one_sentence(self.client, "takes no RDMA connections")
+        self.one_message(self.client, "takes no RDMA connections")
         rows = self.rows(server.address, "--count", "3", "--message-bytes", "64")  # nobody asked for the verbs
         self.assertEqual({row["transport"] for row in rows}, {"socket", "tcp"})
         self.bench(server.address, "--transport", "rdma", "--reverse", "--count", "1", status=harness.REFUSED)
-        self.one_sentence(self.client, "rdma: the sender has none")
+        self.one_message(self.client, "rdma: the sender has none")
         rows = self.rows(server.address, "--reverse", "--count", "3", "--message-bytes", "64")
         self.assertEqual({row["transport"] for row in rows}, {"tcp"})
         self.end_server(server)
@@ -167,7 +167,7 @@ class Bench(lab.RdmaTest):
         sender = self.send_on("pattern")
         for at in (f"127.0.0.1:{port}", sender.address):
             self.bench(at, "--transport", "verbs", "--count", "1", status=harness.REFUSED)
-            self.one_sentence(self.client, "bench.* have nothing for each other")
+            self.one_message(self.client, "bench.* have nothing for each other")
         for program in (viewer, sender):
             program.interrupt()
             self.ends(program)
@@ -252,7 +252,7 @@ class Bench(lab.RdmaTest):
         server = self.server()
         first = self.busy_client(server, "write")
         self.bench(server.address, "--transport", "verbs", "--count", "1", status=harness.REFUSED)
-        self.one_sentence(self.client, "busy")
+        self.one_message(self.client, "busy")
         first.kill()
         server.wait_line("a client's row ended early: ")
         self.rows(server.address, "--transport", "verbs", "--message-bytes", "64", "--count", "1")
@@ -272,8 +272,8 @@ class Bench(lab.RdmaTest):
                 server = self.server()
                 client = self.busy_client(server, operation, wait)
                 server.kill()
-                self.ends(client, harness.LOST, seconds=10 * harness.PATIENCE)
-                self.one_sentence(client)
+                self.ends(client, harness.LOST, seconds=10 * harness.TIMEOUT_SCALE)
+                self.one_message(client)
 
     @staticmethod
     def times_asleep(program: harness.Program) -> int:
@@ -288,8 +288,8 @@ class Bench(lab.RdmaTest):
         begun = self.times_asleep(server)
         harness.wait_until(lambda: self.times_asleep(server) > begun + 50, "pings to go")
         server.pause()
-        self.ends(client, harness.LOST, seconds=20 * harness.PATIENCE)
-        self.one_sentence(client, "was not answered within 1[01] s")
+        self.ends(client, harness.LOST, seconds=20 * harness.TIMEOUT_SCALE)
+        self.one_message(client, "was not answered within 1[01] s")
         server.kill()
 
     def test_a_client_that_is_killed(self):
@@ -298,7 +298,7 @@ class Bench(lab.RdmaTest):
             with self.subTest(operation):
                 said = len(server.lines)
                 self.busy_client(server, operation, wait).kill()
-                server.wait_line("a client's row ended early: ", seconds=10 * harness.PATIENCE, after=said)
+                server.wait_line("a client's row ended early: ", seconds=10 * harness.TIMEOUT_SCALE, after=said)
         self.check_verbs(self.rows(server.address, "--transport", "verbs", "--message-bytes", "64", "--count", "5"), (64,), 5)
         self.end_server(server)
 
@@ -308,8 +308,8 @@ class Bench(lab.RdmaTest):
                 server = self.server()
                 client = self.busy_client(server, operation, wait)
                 self.end_server(server)
-                self.ends(client, harness.LOST, seconds=10 * harness.PATIENCE)
-                self.one_sentence(client)
+                self.ends(client, harness.LOST, seconds=10 * harness.TIMEOUT_SCALE)
+                self.one_message(client)
 
 
 if __name__ == "__main__":

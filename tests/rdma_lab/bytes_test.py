@@ -62,8 +62,8 @@ class Bytes(BytePrograms, lab.RdmaTest):
         sender = self.sender(receiver.address, original)
         self.ends(receiver, harness.FAILED)
         self.ends(sender, harness.FAILED)
-        self.one_sentence(receiver, "cannot make durable .*copy.*: Input/output error")
-        self.one_sentence(sender, "the receiver failed after 3.0 MB: .*cannot make durable .*Input/output error")
+        self.one_message(receiver, "cannot make durable .*copy.*: Input/output error")
+        self.one_message(sender, "the receiver failed after 3.0 MB: .*cannot make durable .*Input/output error")
         self.assertEqual([self.said(name)["durable"] for name in ("sent.json", "received.json")], [False, False])
 
     def mount(self, *arguments):
@@ -75,7 +75,7 @@ class Bytes(BytePrograms, lab.RdmaTest):
         sender = self.sender(receiver.address, self.data(1_000_000))
         self.ends(receiver, harness.FAILED)
         self.ends(sender, harness.FAILED)
-        self.one_sentence(sender, "the receiver failed", "No space left on device")
+        self.one_message(sender, "the receiver failed", "No space left on device")
 
     def test_ends_that_are_killed(self):
         for killed in ("sender", "receiver"):
@@ -89,7 +89,7 @@ class Bytes(BytePrograms, lab.RdmaTest):
                 victim, other = (sender, receiver) if killed == "sender" else (receiver, sender)
                 victim.kill()
                 self.ends(other, harness.LOST)
-                self.one_sentence(other, f"lost the {killed} after 4 B")
+                self.one_message(other, f"lost the {killed} after 4 B")
                 sender.process.stdin.close()
 
     def test_killed_at_any_byte(self):

@@ -25,7 +25,7 @@ PORT = 5291
 SLOWLY = ("--limit", "100k", "--slot-bytes", "4k", "--slots", "4")
 IN_THE_MIDDLE = "after [0-9.]+ [kM]?B"
 STALL_S = 6.5
-SILENT_S = 20 * harness.PATIENCE  # until a silent host is noticed on either machine, by rdpipe's own limits of 10 to 14 s
+SILENT_S = 20 * harness.TIMEOUT_SCALE  # until a silent host is noticed on either machine, by rdpipe's own limits of 10 to 14 s
 
 
 def digest(path: pathlib.Path, size: int = -1) -> str:
@@ -89,7 +89,7 @@ class Bytes(BytePrograms, Faults):
         return sender, original
 
     def tell_copy(self):
-        self.tell(f"{self.copy.stat().st_size} {digest(self.copy)}")
+        self.report_error(f"{self.copy.stat().st_size} {digest(self.copy)}")
 
     def hear_copy(self, original: pathlib.Path) -> int:
         """Its size on the other machine, where it is a beginning of the original."""
@@ -105,7 +105,7 @@ class Bytes(BytePrograms, Faults):
 
     def loses(self, program: harness.Program, *whom_and_more: str):
         self.ends(program, harness.LOST)
-        self.one_sentence(program, *whom_and_more)
+        self.one_message(program, *whom_and_more)
 
     # ---- exact
 
@@ -262,12 +262,12 @@ class Bytes(BytePrograms, Faults):
         def sender():
             sender = self.start_sender(source(), *SMALL)
             self.ends(sender, harness.FAILED)
-            self.one_sentence(sender, *of_sender)
+            self.one_message(sender, *of_sender)
 
         def receiver():
             receiver = start_receiver()
             self.ends(receiver, harness.FAILED)
-            self.one_sentence(receiver, of_receiver)
+            self.one_message(receiver, of_receiver)
             check_fault()
 
         self.play(sender, receiver)
@@ -365,7 +365,7 @@ class Pipe(StagesOnABox):
         def box():
             original, copy = self.file("original"), self.file("copy")
             original.write_bytes(os.urandom(20_000_001))
-            self.tell(f"{original}\n{copy}")
+            self.report_error(f"{original}\n{copy}")
             self.meet("has ended")
             self.assertTrue(copy.read_bytes() == original.read_bytes())
             self.nothing_is_left(SILENT_S)

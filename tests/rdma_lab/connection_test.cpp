@@ -11,7 +11,7 @@
 #include "base/error.hpp"
 #include "tests/base/eventually.hpp"
 #include "tests/contract/link_pairs.hpp"
-#include "tests/rdma_lab/raw_peer.hpp"
+#include "tests/rdma_lab/verbs_peer.hpp"
 #include "transport/address.hpp"
 #include "transport/rdma/addresses.hpp"
 #include "transport/rdma/cell.hpp"
@@ -28,8 +28,8 @@ constexpr std::uint32_t ring_slots = 2;
 /// A peer of 1 s: 4.096 us * 2^14 = 67 ms for each of seven sendings are 470 ms, and a device may take longer than it
 /// says (docs/rdma.md).
 TEST(AQueuePair, GivesAPeerUpInTimeAndWaitsForOneThatIsSlow) {
-  SenderDomains domains;
-  const RdmaConnectionPair pair = rdma_connection_pair(domains);
+  SenderProtectionDomains protection_domains;
+  const RdmaConnectionPair pair = rdma_connection_pair(protection_domains);
   for (const RdmaConnection* end : {pair.accepted.get(), pair.dialled.get()}) {
     ibv_qp_attr attributes{};
     ibv_qp_init_attr made{};
@@ -41,13 +41,13 @@ TEST(AQueuePair, GivesAPeerUpInTimeAndWaitsForOneThatIsSlow) {
     EXPECT_EQ(attributes.timeout, 14);
     EXPECT_EQ(attributes.retry_cnt, 6);
     EXPECT_EQ(attributes.rnr_retry, 7);
-    if (end->grants().has_immediate) {  // else nobody waits for a receive that is not there
+    if (end->capabilities().has_immediate) {  // else nobody waits for a receive that is not there
       EXPECT_EQ(attributes.min_rnr_timer, 12);
     }
     EXPECT_EQ(made.qp_type, IBV_QPT_RC);
-    EXPECT_GE(made.cap.max_send_wr, end->grants().send_depth);
-    EXPECT_GE(made.cap.max_recv_wr, end->grants().receive_depth);
-    EXPECT_GE(made.cap.max_inline_data, end->grants().inline_bytes);
+    EXPECT_GE(made.cap.max_send_wr, end->capabilities().send_depth);
+    EXPECT_GE(made.cap.max_recv_wr, end->capabilities().receive_depth);
+    EXPECT_GE(made.cap.max_inline_data, end->capabilities().inline_bytes);
   }
 }
 
@@ -56,8 +56,8 @@ std::string dial_error(const sockaddr& to) {
   constexpr std::int64_t connecting_ns = 3 * ns_per_s;
   try {
     RdmaConnection::dial(
-        to, "the other end", {}, [](std::span<const std::byte>) {}, {.domain_of = make_domain},
-        monotonic_ns() + connecting_ns);
+        to, "the other end", {}, [](std::span<const std::byte>) {},
+        {.protection_domain_of = allocate_protection_domain}, monotonic_ns() + connecting_ns);
   } catch (const Error& error) {
     EXPECT_EQ(error.status(), ExitStatus::lost_peer) << error.what();
     return error.what();
@@ -100,15 +100,15 @@ TEST(Dialling, WhereNobodyListens) {
 TEST(Dialling, WhereAnotherProgramRejects) {
   std::vector<sockaddr_storage> addresses = rdma_addresses();
   ASSERT_FALSE(addresses.empty());
-  const Verbs<rdma_event_channel> events(rdma_create_event_channel());
-  const Verbs<rdma_cm_id> listener = make_id(events.get());
+  const VerbsPtr<rdma_event_channel> events(rdma_create_event_channel());
+  const VerbsPtr<rdma_cm_id> listener = make_id(events.get());
   ASSERT_EQ(rdma_bind_addr(listener.get(), reinterpret_cast<sockaddr*>(&addresses.front())), 0);
   ASSERT_EQ(rdma_listen(listener.get(), 1), 0);
   std::thread other([&] {
     rdma_cm_event* event = nullptr;
     if (rdma_get_cm_event(events.get(), &event) == 0) {
-      const Verbs<rdma_cm_id> id(event->id);
-      const Verbs<rdma_cm_event> owned(event);
+      const VerbsPtr<rdma_cm_id> id(event->id);
+      const VerbsPtr<rdma_cm_event> owned(event);
       rdma_reject(id.get(), "no", 2);
     }
   });
@@ -122,29 +122,29 @@ TEST(Dialling, WhereAnotherProgramRejects) {
 class TwoRings : public testing::Test {
  protected:
   struct Session {
-    std::unique_ptr<RawPeer> sender;
+    std::unique_ptr<VerbsPeer> sender;
     std::unique_ptr<RdmaReceiver> viewer;
     RingAccess ring;
   };
 
-  Session begin(const RdmaWishes& wishes) {
+  Session begin(const RdmaPreferences& preferences) {
     const auto one_domain = [this](ibv_context* device) {
-      if (!domain_) {
-        domain_ = make_domain(device);
+      if (!protection_domain_) {
+        protection_domain_ = allocate_protection_domain(device);
       }
-      return domain_;
+      return protection_domain_;
     };
-    RdmaConnectionPair pair = rdma_connection_pair(domains_, wishes, true, one_domain);
-    has_windows_ = pair.dialled->grants().has_windows;
-    Session session{.sender = std::make_unique<RawPeer>(std::move(pair.accepted)),
+    RdmaConnectionPair pair = rdma_connection_pair(protection_domains_, preferences, true, one_domain);
+    has_windows_ = pair.dialled->capabilities().has_windows;
+    Session session{.sender = std::make_unique<VerbsPeer>(std::move(pair.accepted)),
                     .viewer = std::make_unique<RdmaReceiver>(std::move(pair.dialled), false),
                     .ring = {}};
     session.ring = *session.viewer->begin_epoch(1, slot_bytes, ring_slots, {});
     return session;
   }
 
-  SenderDomains domains_;
-  std::shared_ptr<ibv_pd> domain_;
+  SenderProtectionDomains protection_domains_;
+  std::shared_ptr<ibv_pd> protection_domain_;
   bool has_windows_ = false;
 };
 
@@ -185,7 +185,7 @@ TEST_F(TwoRings, EpochsGoOnBeyondWhatAnImmediateCarries) {
     std::optional<IncomingFrame> frame;
     ASSERT_TRUE(eventually([&] { return (frame = own.viewer->poll()).has_value(); })) << own.viewer->fault();
     EXPECT_EQ(frame->header.epoch, epoch);
-    own.viewer->give_back(frame->header);
+    own.viewer->return_credit(frame->header);
   }
 }
 

@@ -44,7 +44,7 @@ class Doctor(lab.Play):
 
     def mend_there(self, finding: str):
         """The other machine runs the first command that the report gives for this."""
-        self.tell(self.found[finding]["fix"][0])
+        self.report_error(self.found[finding]["fix"][0])
         self.meet("is mended")
 
     def mend_as_told(self):

@@ -32,7 +32,7 @@ class Doctor(lab.RdmaTest):
             self.addCleanup(ip, "address", "replace", address, "dev", DEVICE)
         ip("address", "flush", "dev", DEVICE)
 
-    def judged(self, *prefix) -> dict:
+    def checked(self, *prefix) -> dict:
         """What doctor says, once bench has done the same; with the findings by their names."""
         program = self.start(*prefix, harness.BIN / "framewire-bench", "--transport", "rdma", "--operation", "stream", "--message-bytes", "1M",
                              "--count", "3")
@@ -49,15 +49,15 @@ class Doctor(lab.RdmaTest):
         return {"works": works} | names
 
     def test_a_machine_where_all_is_well(self):
-        judged = self.judged()
-        self.assertTrue(judged["works"])
-        self.assertIn(lab.ADDRESS, judged["rdma"]["value"])
+        checked = self.checked()
+        self.assertTrue(checked["works"])
+        self.assertIn(lab.ADDRESS, checked["rdma"]["value"])
 
     def test_a_network_that_is_not_the_devices(self):
-        judged = self.judged(*OTHER_NETWORK)
-        self.assertFalse(judged["works"])
-        self.assertIn("not in this process's network", judged["rdma"]["value"])
-        self.assertIn("--network=host", judged["rxe0 port 1"]["fix"][0])
+        checked = self.checked(*OTHER_NETWORK)
+        self.assertFalse(checked["works"])
+        self.assertIn("not in this process's network", checked["rdma"]["value"])
+        self.assertIn("--network=host", checked["rxe0 port 1"]["fix"][0])
 
     def test_an_address_on_a_vlan(self):
         subprocess.run(["modprobe", "8021q"], check=True)
@@ -66,30 +66,30 @@ class Doctor(lab.RdmaTest):
         self.addCleanup(ip, "link", "delete", VLAN)
         ip("address", "add", "10.78.0.1/24", "dev", VLAN)
         ip("link", "set", VLAN, "up")
-        judged = self.judged()
-        self.assertTrue(judged["works"])
-        self.assertIn("10.78.0.1", judged["rdma"]["value"])
-        self.assertIn(VLAN, judged["rxe0 port 1"]["value"])
+        checked = self.checked()
+        self.assertTrue(checked["works"])
+        self.assertIn("10.78.0.1", checked["rdma"]["value"])
+        self.assertIn(VLAN, checked["rxe0 port 1"]["value"])
 
     def test_no_address(self):
         self.without_addresses()
-        judged = self.judged()
-        self.assertFalse(judged["works"])
-        self.assertEqual(judged["rxe0 port 1"]["fix"], [f"sudo ip address add 192.168.77.1/24 dev {DEVICE}"])
+        checked = self.checked()
+        self.assertFalse(checked["works"])
+        self.assertEqual(checked["rxe0 port 1"]["fix"], [f"sudo ip address add 192.168.77.1/24 dev {DEVICE}"])
 
     def test_an_address_of_the_link_alone(self):
         self.without_addresses()
         ip("address", "add", "fe80::77/64", "dev", DEVICE)
         self.addCleanup(ip, "address", "del", "fe80::77/64", "dev", DEVICE)
-        judged = self.judged()
-        self.assertTrue(judged["works"])
-        self.assertEqual(judged["rxe0 port 1"]["level"], "note")
-        self.assertIn("fe80::77%eth0", judged["rxe0 port 1"]["text"])
+        checked = self.checked()
+        self.assertTrue(checked["works"])
+        self.assertEqual(checked["rxe0 port 1"]["level"], "note")
+        self.assertIn("fe80::77%eth0", checked["rxe0 port 1"]["text"])
 
     def test_a_limit_of_locked_memory_that_is_too_low(self):
-        judged = self.judged(*NOBODY, "prlimit", f"--memlock={1 << 20}")
-        self.assertFalse(judged["works"])
-        self.assertEqual(judged["memlock"]["level"], "problem")
+        checked = self.checked(*NOBODY, "prlimit", f"--memlock={1 << 20}")
+        self.assertFalse(checked["works"])
+        self.assertEqual(checked["memlock"]["level"], "problem")
 
 
 if __name__ == "__main__":

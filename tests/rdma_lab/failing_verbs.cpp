@@ -27,7 +27,7 @@ struct Book {
   std::deque<ibv_async_event> events;
   int own_events_out = 0;  // told and not acknowledged
   std::vector<ibv_qp*> queue_pairs;
-  std::uint32_t most_inline_bytes = std::numeric_limits<std::uint32_t>::max();
+  std::uint32_t max_inline_bytes = std::numeric_limits<std::uint32_t>::max();
 };
 
 Book& book() {
@@ -76,12 +76,12 @@ int (*real_post_recv)(ibv_qp*, ibv_recv_wr*, ibv_recv_wr**) = nullptr;
 int (*real_req_notify_cq)(ibv_cq*, int) = nullptr;
 int (*real_query_port)(ibv_context*, std::uint8_t, ibv_port_attr*, std::size_t) = nullptr;
 
-ibv_mw* alloc_mw(ibv_pd* domain, ibv_mw_type type) {
+ibv_mw* alloc_mw(ibv_pd* protection_domain, ibv_mw_type type) {
   if (book().window_fault.has_none) {
     errno = EOPNOTSUPP;
     return nullptr;
   }
-  return fails("ibv_alloc_mw") ? nullptr : made("window", real_alloc_mw(domain, type));
+  return fails("ibv_alloc_mw") ? nullptr : made("window", real_alloc_mw(protection_domain, type));
 }
 int dealloc_mw(ibv_mw* window) {
   return destroyed("window", real_dealloc_mw(window));
@@ -236,7 +236,7 @@ std::vector<unsigned> registered_access() {
 }
 
 void set_most_inline_bytes(std::uint32_t bytes) {
-  book().most_inline_bytes = bytes;
+  book().max_inline_bytes = bytes;
 }
 
 }  // namespace framewire::test
@@ -257,9 +257,9 @@ ibv_pd* __wrap_ibv_alloc_pd(ibv_context* device) {
   framewire::test::stand_in_front_of(*device);
   return fails("ibv_alloc_pd") ? nullptr : made("domain", __real_ibv_alloc_pd(device));
 }
-int __real_ibv_dealloc_pd(ibv_pd* domain);
-int __wrap_ibv_dealloc_pd(ibv_pd* domain) {
-  return destroyed("domain", __real_ibv_dealloc_pd(domain));
+int __real_ibv_dealloc_pd(ibv_pd* protection_domain);
+int __wrap_ibv_dealloc_pd(ibv_pd* protection_domain) {
+  return destroyed("domain", __real_ibv_dealloc_pd(protection_domain));
 }
 
 ibv_cq* __real_ibv_create_cq(ibv_context* device, int depth, void* context, ibv_comp_channel* channel, int vector);
@@ -285,21 +285,25 @@ int __wrap_ibv_destroy_comp_channel(ibv_comp_channel* channel) {
   return destroyed("channel", __real_ibv_destroy_comp_channel(channel));
 }
 
-ibv_mr* __real_ibv_reg_mr_iova2(ibv_pd* domain, void* address, size_t length, uint64_t iova, unsigned int access);
-ibv_mr* __wrap_ibv_reg_mr_iova2(ibv_pd* domain, void* address, size_t length, uint64_t iova, unsigned int access) {
+ibv_mr* __real_ibv_reg_mr_iova2(ibv_pd* protection_domain, void* address, size_t length, uint64_t iova,
+                                unsigned int access);
+ibv_mr* __wrap_ibv_reg_mr_iova2(ibv_pd* protection_domain, void* address, size_t length, uint64_t iova,
+                                unsigned int access) {
   note_access(access);
-  return fails("ibv_reg_mr") ? nullptr : made("region", __real_ibv_reg_mr_iova2(domain, address, length, iova, access));
+  return fails("ibv_reg_mr")
+             ? nullptr
+             : made("region", __real_ibv_reg_mr_iova2(protection_domain, address, length, iova, access));
 }
-ibv_mr* __real_ibv_reg_mr(ibv_pd* domain, void* address, size_t length, int access);
+ibv_mr* __real_ibv_reg_mr(ibv_pd* protection_domain, void* address, size_t length, int access);
 // The header's name for it is a macro.
 #undef ibv_reg_mr
-ibv_mr* __wrap_ibv_reg_mr(ibv_pd* domain, void* address, size_t length, int access) {
+ibv_mr* __wrap_ibv_reg_mr(ibv_pd* protection_domain, void* address, size_t length, int access) {
   note_access(static_cast<unsigned>(access));
-  return fails("ibv_reg_mr") ? nullptr : made("region", __real_ibv_reg_mr(domain, address, length, access));
+  return fails("ibv_reg_mr") ? nullptr : made("region", __real_ibv_reg_mr(protection_domain, address, length, access));
 }
-int __real_ibv_dereg_mr(ibv_mr* region);
-int __wrap_ibv_dereg_mr(ibv_mr* region) {
-  return destroyed("region", __real_ibv_dereg_mr(region));
+int __real_ibv_dereg_mr(ibv_mr* mr);
+int __wrap_ibv_dereg_mr(ibv_mr* mr) {
+  return destroyed("region", __real_ibv_dereg_mr(mr));
 }
 
 int __real_ibv_query_device(ibv_context* device, ibv_device_attr* attributes);
@@ -380,22 +384,22 @@ int __wrap_rdma_ack_cm_event(rdma_cm_event* event) {
   return destroyed("event", __real_rdma_ack_cm_event(event));
 }
 
-int __real_rdma_create_qp(rdma_cm_id* id, ibv_pd* domain, ibv_qp_init_attr* wanted);
-int __wrap_rdma_create_qp(rdma_cm_id* id, ibv_pd* domain, ibv_qp_init_attr* wanted) {
+int __real_rdma_create_qp(rdma_cm_id* id, ibv_pd* protection_domain, ibv_qp_init_attr* wanted);
+int __wrap_rdma_create_qp(rdma_cm_id* id, ibv_pd* protection_domain, ibv_qp_init_attr* wanted) {
   if (fails("rdma_create_qp")) {
     return -1;
   }
-  if (wanted->cap.max_inline_data > book().most_inline_bytes) {
+  if (wanted->cap.max_inline_data > book().max_inline_bytes) {
     errno = EINVAL;
     return -1;
   }
-  const int result = __real_rdma_create_qp(id, domain, wanted);
+  const int result = __real_rdma_create_qp(id, protection_domain, wanted);
   count("queue pair", result == 0 ? 1 : 0);
   if (result == 0) {
     const std::scoped_lock lock(book().mutex);
     book().queue_pairs.push_back(id->qp);
   }
-  wanted->cap.max_inline_data = std::min(wanted->cap.max_inline_data, book().most_inline_bytes);
+  wanted->cap.max_inline_data = std::min(wanted->cap.max_inline_data, book().max_inline_bytes);
   return result;
 }
 void __real_rdma_destroy_qp(rdma_cm_id* id);

@@ -23,11 +23,11 @@ namespace {
 
 constexpr std::uint64_t slot_bytes = 10'000;
 constexpr std::uint32_t ring_slots = 2;
-constexpr std::uint64_t usual_frames = 3;
+constexpr std::uint64_t default_frames = 3;
 
 struct Life {
   FailingCall failing{};
-  std::uint64_t frames = usual_frames;
+  std::uint64_t frames = default_frames;
   bool relaxed_ordering = false;
   std::optional<std::uint8_t> type_of_service{};
   std::function<void()> after_stream{};  // while both ends still live
@@ -40,7 +40,7 @@ struct Outcome {
   std::vector<std::string> faults;  // what its ends said
   bool is_receivers = false;        // the last of them
   std::string note;                 // of the link
-  std::optional<RdmaGrants> grants;
+  std::optional<RdmaCapabilities> capabilities;
 };
 
 /// Sends so many frames from one pool, and gives each back.
@@ -58,16 +58,16 @@ void stream(RdmaSender& sender, RdmaReceiver& receiver, std::uint64_t frames, Ou
     frame.header.epoch = 1;
     frame.header.layout = bytes_layout(slot_bytes);
     frame.header.slice_bytes = slot_bytes;
-    std::array<PoolSlot, 8> let_go;
+    std::array<PoolSlot, 8> released;
     ASSERT_TRUE(eventually([&] {
-      sender.collect(let_go);
-      return !both_live() || sender.offer(frame) == Offer::accepted;
+      sender.poll_released(released);
+      return !both_live() || sender.offer(frame) == OfferResult::accepted;
     }));
     ASSERT_TRUE(eventually([&] {
-      sender.collect(let_go);
+      sender.poll_released(released);
       if (const auto arrived = receiver.poll()) {
         outcome.arrived += find_torn_line(arrived->payload, sequence) ? 0U : 1U;
-        receiver.give_back(arrived->header);
+        receiver.return_credit(arrived->header);
         return true;
       }
       receiver.arm();
@@ -77,15 +77,16 @@ void stream(RdmaSender& sender, RdmaReceiver& receiver, std::uint64_t frames, Ou
 }
 
 void live(const Life& life, Outcome& outcome) {
-  SenderDomains domains;
-  AcceptingEnd accepting(domains);
+  SenderProtectionDomains protection_domains;
+  AcceptingEnd accepting(protection_domains);
   const sockaddr_storage address = accepting.address();
   try {
     auto dialled = RdmaConnection::dial(
         reinterpret_cast<const sockaddr&>(address), "this machine", {}, [](std::span<const std::byte>) {},
-        {.domain_of = make_domain, .type_of_service = life.type_of_service}, monotonic_ns() + connecting_ns);
-    outcome.grants = dialled->grants();
-    RdmaSender sender(accepting.take(), domains);
+        {.protection_domain_of = allocate_protection_domain, .type_of_service = life.type_of_service},
+        monotonic_ns() + connecting_ns);
+    outcome.capabilities = dialled->capabilities();
+    RdmaSender sender(accepting.take(), protection_domains);
     RdmaReceiver receiver(std::move(dialled), life.relaxed_ordering);
     stream(sender, receiver, life.frames, outcome);
     outcome.note = receiver.note();
@@ -122,7 +123,7 @@ Outcome live(const Life& life = {}) {
 }
 
 void expect_whole(const Outcome& outcome) {
-  EXPECT_EQ(outcome.arrived, usual_frames);
+  EXPECT_EQ(outcome.arrived, default_frames);
   EXPECT_EQ(outcome.faults, std::vector<std::string>());
 }
 
@@ -137,7 +138,7 @@ void expect_survival(const FailingCall& failing) {
   SCOPED_TRACE(testing::Message() << failing.name << " number " << failing.nth << ", " << failing.error_number);
   const Outcome outcome = live({.failing = failing});
   if (outcome.faults.empty()) {
-    EXPECT_EQ(outcome.arrived, usual_frames);
+    EXPECT_EQ(outcome.arrived, default_frames);
   }
   for (const std::string& fault : outcome.faults) {
     EXPECT_FALSE(fault.empty());
@@ -169,7 +170,7 @@ TEST(ASession, TellsTheDiallerWhatTheListenerCouldNotHave) {
     return calls.at(name) - 1;
   };  // the listener comes second
   constexpr std::uint32_t receives_in_post = 64;
-  const int of_dialler = static_cast<int>((good.grants->receive_depth + receives_in_post - 1) / receives_in_post);
+  const int of_dialler = static_cast<int>((good.capabilities->receive_depth + receives_in_post - 1) / receives_in_post);
   for (const auto& [name, nth] :
        {std::pair("rdma_create_event_channel", last("rdma_create_event_channel")), std::pair("rdma_migrate_id", 0),
         std::pair("rdma_accept", 0), std::pair("ibv_create_cq", 3),  // later ones are for the trial of windows
@@ -197,9 +198,9 @@ TEST(ASession, HasTheTypeOfServiceThatItIsToHave) {
   expect_whole(live());
   EXPECT_EQ(std::ranges::count(set_options(), int{RDMA_OPTION_ID_TOS}, &std::pair<int, int>::first), 0);
   for (const std::uint8_t wanted : {std::uint8_t{0}, std::uint8_t{104}}) {
-    SenderDomains domains;
+    SenderProtectionDomains protection_domains;
     begin_calls({});
-    const auto pair = rdma_connection_pair(domains, {}, true, make_domain, wanted);
+    const auto pair = rdma_connection_pair(protection_domains, {}, true, allocate_protection_domain, wanted);
     EXPECT_EQ(std::ranges::count(set_options(), std::pair(int{RDMA_OPTION_ID_TOS}, int{wanted})), 2);
     for (const RdmaConnection* end : {pair.accepted.get(), pair.dialled.get()}) {
       ibv_qp_attr attributes{};
@@ -256,11 +257,11 @@ TEST(ASession, PostsAFrameOfManyPiecesInOneCall) {
 /// Each end's two queues share one; the next session of the same sender has another one.
 TEST(ASession, SpreadsItsCompletionsOverTheDevicesVectors) {
   set_completion_vectors(4);
-  SenderDomains domains;
+  SenderProtectionDomains protection_domains;
   begin_calls({});
   for (const int expected : {0, 1, 2, 3, 0}) {
     begin_calls({});
-    const RdmaConnectionPair pair = rdma_connection_pair(domains);
+    const RdmaConnectionPair pair = rdma_connection_pair(protection_domains);
     std::vector<int> asked = asked_vectors();
     EXPECT_EQ(asked, (std::vector<int>{0, 0, expected, expected}));
   }
@@ -270,9 +271,9 @@ TEST(ASession, SpreadsItsCompletionsOverTheDevicesVectors) {
 /// A frame is handed over before the device is given a new receive; that is in time for its credit.
 TEST(ASession, PostsReceivesAfterAFrameWasHandedOver) {
   begin_calls({});
-  SenderDomains domains;
-  RdmaConnectionPair pair = rdma_connection_pair(domains);
-  RdmaSender sender(std::move(pair.accepted), domains);
+  SenderProtectionDomains protection_domains;
+  RdmaConnectionPair pair = rdma_connection_pair(protection_domains);
+  RdmaSender sender(std::move(pair.accepted), protection_domains);
   RdmaReceiver receiver(std::move(pair.dialled), false);
   const auto pool = std::make_shared<Pool>(1, slot_bytes, 1);
   sender.begin_epoch(pool);
@@ -282,11 +283,11 @@ TEST(ASession, PostsReceivesAfterAFrameWasHandedOver) {
   frame.header.layout = bytes_layout(10);
   frame.header.slice_bytes = 10;
   const int prepared = calls_so_far().at("ibv_post_recv");
-  ASSERT_EQ(sender.offer(frame), Offer::accepted);
+  ASSERT_EQ(sender.offer(frame), OfferResult::accepted);
   std::optional<IncomingFrame> arrived;
   ASSERT_TRUE(eventually([&] { return (arrived = receiver.poll()).has_value(); }));
   EXPECT_EQ(calls_so_far().at("ibv_post_recv"), prepared);
-  receiver.give_back(arrived->header);
+  receiver.return_credit(arrived->header);
   EXPECT_EQ(calls_so_far().at("ibv_post_recv"), prepared + 1);
 }
 
@@ -295,7 +296,7 @@ TEST(ASession, EndsWhenTheDeviceReportsAFault) {
   for (const std::size_t nth : {0U, 1U}) {
     const Outcome outcome =
         live({.after_stream = [nth] { report_event(IBV_EVENT_QP_FATAL, nth); }, .ends_by_itself = true});
-    EXPECT_EQ(outcome.arrived, usual_frames);
+    EXPECT_EQ(outcome.arrived, default_frames);
     ASSERT_EQ(outcome.faults.size(), 1U);
     EXPECT_NE(outcome.faults[0].find("reports: local work queue catastrophic error"), std::string::npos)
         << outcome.faults[0];
@@ -331,8 +332,8 @@ TEST_F(APoorDevice, HasShortQueues) {
   });
   const Outcome outcome = live();
   expect_whole(outcome);
-  EXPECT_EQ(outcome.grants->send_depth, 9U);
-  EXPECT_EQ(outcome.grants->receive_depth, 9U);
+  EXPECT_EQ(outcome.capabilities->send_depth, 9U);
+  EXPECT_EQ(outcome.capabilities->receive_depth, 9U);
 }
 
 /// A frame is then written in several pieces.
@@ -340,21 +341,21 @@ TEST_F(APoorDevice, TakesShortMessagesOnly) {
   set_port_lie([](ibv_port_attr& attributes) { attributes.max_msg_sz = 4096; });
   const Outcome outcome = live();
   expect_whole(outcome);
-  EXPECT_EQ(outcome.grants->chunk_bytes, 4096U);
+  EXPECT_EQ(outcome.capabilities->chunk_bytes, 4096U);
 }
 
 TEST_F(APoorDevice, HasNoInlineData) {
   set_most_inline_bytes(0);
   const Outcome outcome = live();
   expect_whole(outcome);
-  EXPECT_EQ(outcome.grants->inline_bytes, 0U);
+  EXPECT_EQ(outcome.capabilities->inline_bytes, 0U);
 }
 
 TEST_F(APoorDevice, HasLittleInlineData) {
   set_most_inline_bytes(100);
   const Outcome outcome = live();
   expect_whole(outcome);
-  EXPECT_GE(outcome.grants->inline_bytes, 64U);
+  EXPECT_GE(outcome.capabilities->inline_bytes, 64U);
 }
 
 TEST_F(APoorDevice, HasNoWindows) {

@@ -15,10 +15,10 @@
 #include "frame/stamp.hpp"
 #include "tests/base/eventually.hpp"
 #include "tests/contract/link_pairs.hpp"
-#include "tests/rdma_lab/raw_peer.hpp"
+#include "tests/rdma_lab/verbs_peer.hpp"
 #include "transport/rdma/cell.hpp"
-#include "transport/rdma/end.hpp"
 #include "transport/rdma/immediate.hpp"
+#include "transport/rdma/rdma_endpoint.hpp"
 #include "transport/rdma/rdma_receiver.hpp"
 #include "transport/rdma/rdma_sender.hpp"
 
@@ -33,10 +33,10 @@ constexpr std::uint32_t ring_slots = 2;
 /// What nobody receives is sent again and again, for ever: to whoever waits for it that is a device that has forgotten
 /// it. An honest request behind it does not help.
 TEST(AStuckDevice, IsNotWaitedForForEver) {
-  SenderDomains domains;
-  RdmaConnectionPair pair = rdma_connection_pair(domains, {}, false);
-  RdmaEnd end(std::move(pair.dialled), "the other end");
-  end.watch({});
+  SenderProtectionDomains protection_domains;
+  RdmaConnectionPair pair = rdma_connection_pair(protection_domains, {}, false);
+  RdmaEndpoint end(std::move(pair.dialled), "the other end");
+  end.start_monitor({});
   ibv_send_wr request{};
   request.opcode = IBV_WR_SEND;
   {
@@ -56,9 +56,9 @@ TEST(AStuckDevice, IsNotWaitedForForEver) {
 
 /// Of requests that are not signalled one completion tells, behind half a queue of them.
 TEST(ASendQueue, KnowsHowMuchTheNextCompletionIsBehind) {
-  SenderDomains domains;
-  RdmaConnectionPair pair = rdma_connection_pair(domains, {.queue_depth = 8}, false);
-  RdmaEnd end(std::move(pair.dialled), "the other end");
+  SenderProtectionDomains protection_domains;
+  RdmaConnectionPair pair = rdma_connection_pair(protection_domains, {.queue_depth = 8}, false);
+  RdmaEndpoint end(std::move(pair.dialled), "the other end");
   const std::scoped_lock lock(end.mutex());
   for (int round = 0; round < 100; ++round) {  // the queue goes around
     end.post_probe();
@@ -76,7 +76,7 @@ TEST(ASendQueue, KnowsHowMuchTheNextCompletionIsBehind) {
     request.send_flags = IBV_SEND_INLINE;
     return end.post(std::span(&request, 1));
   };
-  const std::uint32_t half = end.connection().grants().send_depth / 2;
+  const std::uint32_t half = end.connection().capabilities().send_depth / 2;
   for (std::uint32_t i = 1; i < half; ++i) {
     ASSERT_TRUE(post_what_nobody_receives());
     EXPECT_FALSE(end.sends().awaits_completion()) << i;
@@ -92,8 +92,8 @@ TEST(ASendQueue, KnowsHowMuchTheNextCompletionIsBehind) {
 class HostileSender : public testing::Test {
  protected:
   HostileSender() {
-    RdmaConnectionPair pair = rdma_connection_pair(domains_);
-    peer_ = std::make_unique<RawPeer>(std::move(pair.accepted));
+    RdmaConnectionPair pair = rdma_connection_pair(protection_domains_);
+    peer_ = std::make_unique<VerbsPeer>(std::move(pair.accepted));
     receiver_ = std::make_unique<RdmaReceiver>(std::move(pair.dialled), false);
     access_ = *receiver_->begin_epoch(1, slot_bytes, ring_slots, {});
   }
@@ -125,8 +125,8 @@ class HostileSender : public testing::Test {
     EXPECT_FALSE(receiver_->fault().empty());
   }
 
-  SenderDomains domains_;
-  std::unique_ptr<RawPeer> peer_;
+  SenderProtectionDomains protection_domains_;
+  std::unique_ptr<VerbsPeer> peer_;
   std::unique_ptr<RdmaReceiver> receiver_;
   RingAccess access_;
 };
@@ -269,13 +269,13 @@ TEST_F(HostileSender, ARevokedKey) {
 
 /// Somebody who has a session of his own, and the keys of another one.
 TEST_F(HostileSender, AnotherSessionsKey) {
-  RdmaConnectionPair other = rdma_connection_pair(domains_);
-  RawPeer stranger(std::move(other.accepted));
-  RdmaReceiver strangers_viewer(std::move(other.dialled), false);
-  EXPECT_EQ(stranger.write(access_.payload_address, access_.payload_key, 100), IBV_WC_REM_ACCESS_ERR);
+  RdmaConnectionPair other = rdma_connection_pair(protection_domains_);
+  VerbsPeer unrecognized(std::move(other.accepted));
+  RdmaReceiver unauthenticated_viewer(std::move(other.dialled), false);
+  EXPECT_EQ(unrecognized.write(access_.payload_address, access_.payload_key, 100), IBV_WC_REM_ACCESS_ERR);
   EXPECT_TRUE(eventually([&] {
-    strangers_viewer.poll();
-    return strangers_viewer.state() != LinkState::open;
+    unauthenticated_viewer.poll();
+    return unauthenticated_viewer.state() != LinkState::open;
   }));
   // The session whose keys they were has noticed nothing.
   ASSERT_EQ(announce(header_of(1, 0, 10), {.epoch = 1}), IBV_WC_SUCCESS);
@@ -303,16 +303,16 @@ TEST_F(HostileSender, MoreAnnouncementsThanAnybodyTakes) {
 class HostileViewer : public testing::Test {
  protected:
   HostileViewer() {
-    RdmaConnectionPair pair = rdma_connection_pair(domains_);
-    sender_ = std::make_unique<RdmaSender>(std::move(pair.accepted), domains_);
-    peer_ = std::make_unique<RawPeer>(std::move(pair.dialled));
+    RdmaConnectionPair pair = rdma_connection_pair(protection_domains_);
+    sender_ = std::make_unique<RdmaSender>(std::move(pair.accepted), protection_domains_);
+    peer_ = std::make_unique<VerbsPeer>(std::move(pair.dialled));
     sender_->begin_epoch(pool_);
-    ring_ = register_block(peer_->domain(), HostBlock::create_private("ring", 1 << 20),
-                           IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
-    access_ = {.payload_address = reinterpret_cast<std::uint64_t>(ring_->region->addr),
-               .payload_key = ring_->region->rkey,
-               .cells_address = reinterpret_cast<std::uint64_t>(ring_->region->addr) + (1 << 19),
-               .cells_key = ring_->region->rkey,
+    ring_ = register_memory(peer_->protection_domain(), HostBlock::create_private("ring", 1 << 20),
+                            IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+    access_ = {.payload_address = reinterpret_cast<std::uint64_t>(ring_->mr->addr),
+               .payload_key = ring_->mr->rkey,
+               .cells_address = reinterpret_cast<std::uint64_t>(ring_->mr->addr) + (1 << 19),
+               .cells_key = ring_->mr->rkey,
                .cells_per_slot = 4,
                .receive_depth = 16};
   }
@@ -324,36 +324,36 @@ class HostileViewer : public testing::Test {
     return outgoing;
   }
 
-  void collect() {
-    std::array<PoolSlot, 8> let_go;
-    sender_->collect(let_go);
+  void poll_released() {
+    std::array<PoolSlot, 8> released;
+    sender_->poll_released(released);
   }
 
   void expect_fault(LinkState wanted, const std::string& word) {
     EXPECT_TRUE(eventually([&] {
-      collect();
+      poll_released();
       return sender_->state() != LinkState::open;
     }));
     EXPECT_EQ(sender_->state(), wanted);
     EXPECT_NE(sender_->fault().find(word), std::string::npos) << sender_->fault();
-    EXPECT_EQ(sender_->offer(frame()), Offer::closed);
+    EXPECT_EQ(sender_->offer(frame()), OfferResult::closed);
   }
 
-  SenderDomains domains_;
+  SenderProtectionDomains protection_domains_;
   std::shared_ptr<Pool> pool_ = std::make_shared<Pool>(1, slot_bytes, 8);
   std::unique_ptr<RdmaSender> sender_;
-  std::unique_ptr<RawPeer> peer_;
-  std::shared_ptr<const Registration> ring_;
+  std::unique_ptr<VerbsPeer> peer_;
+  std::shared_ptr<const MemoryRegion> ring_;
   RingAccess access_;
 };
 
 TEST_F(HostileViewer, AGoodOneGetsItsFrame) {
   sender_->epoch_ready(1, 2, access_);
-  ASSERT_EQ(sender_->offer(frame()), Offer::accepted);
-  collect();
+  ASSERT_EQ(sender_->offer(frame()), OfferResult::accepted);
+  poll_released();
   EXPECT_EQ(peer_->send_immediate(encode({.epoch = 1, .slot = 0})), IBV_WC_SUCCESS);
   EXPECT_TRUE(eventually([&] {
-    collect();
+    poll_released();
     return sender_->frames_acknowledged() == 1;
   }));
   EXPECT_EQ(sender_->state(), LinkState::open);
@@ -373,21 +373,21 @@ TEST_F(HostileViewer, ARingWithoutCells) {
 TEST_F(HostileViewer, AWrongKey) {
   access_.payload_key += 77;
   sender_->epoch_ready(1, 2, access_);
-  ASSERT_EQ(sender_->offer(frame()), Offer::accepted);
+  ASSERT_EQ(sender_->offer(frame()), OfferResult::accepted);
   expect_fault(LinkState::lost, "does not allow");
 }
 
 TEST_F(HostileViewer, ACreditForWhatItDoesNotHold) {
   sender_->epoch_ready(1, 2, access_);
-  ASSERT_EQ(sender_->offer(frame()), Offer::accepted);
+  ASSERT_EQ(sender_->offer(frame()), OfferResult::accepted);
   EXPECT_EQ(peer_->send_immediate(encode({.epoch = 1, .slot = 1})), IBV_WC_SUCCESS);
   expect_fault(LinkState::broken, "does not hold");
 }
 
 TEST_F(HostileViewer, ACreditTwice) {
   sender_->epoch_ready(1, 2, access_);
-  ASSERT_EQ(sender_->offer(frame()), Offer::accepted);
-  collect();
+  ASSERT_EQ(sender_->offer(frame()), OfferResult::accepted);
+  poll_released();
   EXPECT_EQ(peer_->send_immediate(encode({.epoch = 1, .slot = 0})), IBV_WC_SUCCESS);
   EXPECT_EQ(peer_->send_immediate(encode({.epoch = 1, .slot = 0})), IBV_WC_SUCCESS);
   expect_fault(LinkState::broken, "does not hold");
@@ -404,15 +404,17 @@ TEST_F(HostileViewer, AMessageWithoutACredit) {
 }
 
 TEST_F(HostileViewer, ReadingThePool) {
-  const auto registration = domains_.registration_of(domains_.domain_of(ring_->region->context), pool_->block());
+  const auto memory_region = protection_domains_.memory_region_of(
+      protection_domains_.protection_domain_of(ring_->mr->context), pool_->block());
   const auto status =
-      peer_->read(reinterpret_cast<std::uint64_t>(registration->region->addr), registration->region->rkey, 100);
+      peer_->read(reinterpret_cast<std::uint64_t>(memory_region->mr->addr), memory_region->mr->rkey, 100);
   EXPECT_TRUE(status == IBV_WC_REM_ACCESS_ERR || status == IBV_WC_REM_INV_REQ_ERR) << ibv_wc_status_str(*status);
 }
 
 TEST_F(HostileViewer, WritingIntoThePool) {
-  const auto registration = domains_.registration_of(domains_.domain_of(ring_->region->context), pool_->block());
-  EXPECT_EQ(peer_->write(reinterpret_cast<std::uint64_t>(registration->region->addr), registration->region->rkey, 100),
+  const auto memory_region = protection_domains_.memory_region_of(
+      protection_domains_.protection_domain_of(ring_->mr->context), pool_->block());
+  EXPECT_EQ(peer_->write(reinterpret_cast<std::uint64_t>(memory_region->mr->addr), memory_region->mr->rkey, 100),
             IBV_WC_REM_ACCESS_ERR);
   EXPECT_TRUE(std::ranges::all_of(pool_->slot(0), [](std::byte byte) { return byte == std::byte{0}; }));
 }
@@ -421,9 +423,9 @@ TEST_F(HostileViewer, WritingIntoThePool) {
 TEST_F(HostileViewer, NoMoreThanItIsReadyToHear) {
   access_.receive_depth = 2;
   sender_->epoch_ready(1, 4, access_);
-  EXPECT_EQ(sender_->offer(frame()), Offer::accepted);
-  EXPECT_EQ(sender_->offer(frame()), Offer::accepted);
-  EXPECT_EQ(sender_->offer(frame()), Offer::no_credit);
+  EXPECT_EQ(sender_->offer(frame()), OfferResult::accepted);
+  EXPECT_EQ(sender_->offer(frame()), OfferResult::accepted);
+  EXPECT_EQ(sender_->offer(frame()), OfferResult::no_credit);
 }
 
 /// Only collect() and the watch, at times, take in what the device has done: so there is credit for eight, but not for
@@ -433,12 +435,12 @@ TEST_F(HostileViewer, ABoundedQueueHoldsTwoFrames) {
   sender_->bound_send_queue();
   sender_->epoch_ready(1, slots, access_);
   int accepted = 0;
-  while (accepted < slots && sender_->offer(frame()) == Offer::accepted) {
+  while (accepted < slots && sender_->offer(frame()) == OfferResult::accepted) {
     ++accepted;
   }
   EXPECT_GE(accepted, 2);
   EXPECT_LT(accepted, slots);
-  collect();
+  poll_released();
   EXPECT_EQ(sender_->state(), LinkState::open);
 }
 

@@ -140,7 +140,7 @@ class Play(RdmaTest):
         self.meetings += 1  # a name may come again
         meet(self._testMethodName, f"{self.meetings} {name}", seconds)
 
-    def tell(self, text: str):
+    def report_error(self, text: str):
         """The other machine's hear() returns it."""
         self.word().write_text(text)
         self.meet("is told")

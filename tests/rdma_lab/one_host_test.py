@@ -61,7 +61,7 @@ class OneHost(lab.RdmaTest):
         self.assertEqual((stats["frames_received"] >= 20, stats["frames_torn"], stats["transport"]), (True, 0, "rdma"))
 
     def test_the_port_that_another_program_has_for_rdma(self):
-        """The door stands at another one then, of which viewers are told."""
+        """The acceptor stands at another one then, of which viewers are told."""
         port = harness.free_port()
         other = subprocess.Popen(["ib_write_bw", "-R", "-p", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(other.wait)
@@ -223,7 +223,7 @@ class OneHost(lab.RdmaTest):
         viewer.wait_line(r"transport=tcp .*\(auto: tcp; .*rdma: .*; port 1 of rxe0 here is down")
         viewer = self.view(here, "--insecure", "--transport", "rdma", "--retry", "1s", prefix=self.other_user())
         self.ends(viewer, harness.LOST)
-        self.one_sentence(viewer, "over RDMA.*; port 1 of rxe0 here is down")
+        self.one_message(viewer, "over RDMA.*; port 1 of rxe0 here is down")
 
     def mend_port(self):
         for program in self.programs:
@@ -263,7 +263,7 @@ class OneHost(lab.RdmaTest):
         sender = self.rdma_sender("pattern:stamped", "--size", "640x360", "--fps", "10", prefix=self.limited(1 << 30))
         viewer = self.rdma_viewer(sender, prefix=self.limited(1 << 20))
         self.ends(viewer, harness.FAILED)
-        self.one_sentence(viewer, "cannot register", r"may lock only 1\.0", "ulimit -l unlimited")
+        self.one_message(viewer, "cannot register", r"may lock only 1\.0", "ulimit -l unlimited")
         good = self.rdma_viewer(sender, "--frames", "3", prefix=self.limited(1 << 30))
         self.ends(good)
 
@@ -272,7 +272,7 @@ class OneHost(lab.RdmaTest):
         for how in ((), ("--pull",)):
             viewer = self.rdma_viewer(sender, *how, prefix=self.limited(1 << 30))
             self.ends(viewer, harness.REFUSED)
-            self.one_sentence(viewer, "the sender cannot register", r"may lock only 1\.0", "ulimit -l unlimited")
+            self.one_message(viewer, "the sender cannot register", r"may lock only 1\.0", "ulimit -l unlimited")
         self.assertTrue(sender.is_running())
 
     def test_auto_does_without_rdma_where_too_little_may_be_locked(self):

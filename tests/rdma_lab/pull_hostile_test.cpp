@@ -7,8 +7,8 @@
 
 #include "base/error.hpp"
 #include "tests/rdma_lab/pulling.hpp"
-#include "tests/rdma_lab/raw_peer.hpp"
-#include "transport/pull_board.hpp"
+#include "tests/rdma_lab/verbs_peer.hpp"
+#include "transport/frame_directory.hpp"
 
 namespace framewire::test {
 namespace {
@@ -17,20 +17,20 @@ namespace {
 
 constexpr std::uint64_t slot_bytes = 10'000;
 
-class HostileExposer : public Pulling {
+class HostileReadTarget : public Pulling {
  protected:
-  HostileExposer() {
-    peer_ = std::make_unique<RawPeer>(std::move(accepted_));
+  HostileReadTarget() {
+    peer_ = std::make_unique<VerbsPeer>(std::move(accepted_));
     make_puller();
     const auto open = [&](const std::shared_ptr<HostBlock>& block) {
-      return register_block(peer_->domain(), block, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);
+      return register_memory(peer_->protection_domain(), block, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);
     };
     payload_ = open(pool_.block());
-    board_ = open(pool_.board()->block());
-    access_ = {.payload_address = reinterpret_cast<std::uint64_t>(payload_->region->addr),
-               .payload_key = payload_->region->rkey,
-               .board_address = reinterpret_cast<std::uint64_t>(board_->region->addr),
-               .board_key = board_->region->rkey,
+    directory_ = open(pool_.directory()->block());
+    access_ = {.payload_address = reinterpret_cast<std::uint64_t>(payload_->mr->addr),
+               .payload_key = payload_->mr->rkey,
+               .directory_address = reinterpret_cast<std::uint64_t>(directory_->mr->addr),
+               .directory_key = directory_->mr->rkey,
                .slots = pool_.slot_count()};
   }
 
@@ -38,28 +38,28 @@ class HostileExposer : public Pulling {
     puller_->begin_epoch(1, slot_bytes, 2, access);
     puller_->epoch_is_ready();
   }
-  std::uint16_t put_up(const FrameHeader& header) {
+  std::uint16_t publish_cell(const FrameHeader& header) {
     const auto slot = pool_.claim();
-    pool_.put_up(*slot, header);
+    pool_.publish_cell(*slot, header);
     pool_.release(*slot);
     return *slot;
   }
-  [[nodiscard]] std::span<std::byte> board_memory() const { return board_->block->bytes(); }
+  [[nodiscard]] std::span<std::byte> directory_memory() const { return directory_->block->bytes(); }
 
   Pool pool_{1, slot_bytes, 4, true};
-  std::unique_ptr<RawPeer> peer_;
-  std::shared_ptr<const Registration> payload_;
-  std::shared_ptr<const Registration> board_;
+  std::unique_ptr<VerbsPeer> peer_;
+  std::shared_ptr<const MemoryRegion> payload_;
+  std::shared_ptr<const MemoryRegion> directory_;
   PoolAccess access_;
 };
 
-TEST_F(HostileExposer, AGoodOneIsRead) {
+TEST_F(HostileReadTarget, AGoodOneIsRead) {
   begin(access_);
-  put_up(header_of(1, 0, 100));
+  publish_cell(header_of(1, 0, 100));
   EXPECT_TRUE(next_frame()) << puller_->fault();
 }
 
-TEST_F(HostileExposer, NoPoolAtAll) {
+TEST_F(HostileReadTarget, NoPoolAtAll) {
   EXPECT_THROW(begin(std::nullopt), Error);
   access_.slots = 0;
   EXPECT_THROW(begin(access_), Error);
@@ -67,47 +67,47 @@ TEST_F(HostileExposer, NoPoolAtAll) {
   EXPECT_THROW(begin(access_), Error);
 }
 
-TEST_F(HostileExposer, ANewestFrameInNoSlot) {
+TEST_F(HostileReadTarget, ANewestFrameInNoSlot) {
   begin(access_);
   const std::uint64_t newest = std::uint64_t{1} << 16 | 4;
-  std::memcpy(board_memory().data(), &newest, sizeof newest);
+  std::memcpy(directory_memory().data(), &newest, sizeof newest);
   expect_puller_ends(LinkState::broken, "in none of its slots");
 }
 
-TEST_F(HostileExposer, AHeaderThatIsNone) {
+TEST_F(HostileReadTarget, AHeaderThatIsNone) {
   begin(access_);
-  const std::uint16_t slot = put_up(header_of(1, 0, 100));
-  std::memset(board_memory().data() + board_cell_offset_bytes(slot) + board_generation_bytes, 0x55, 100);
+  const std::uint16_t slot = publish_cell(header_of(1, 0, 100));
+  std::memset(directory_memory().data() + directory_cell_offset_bytes(slot) + directory_generation_bytes, 0x55, 100);
   expect_puller_ends(LinkState::broken, "no frame header");
 }
 
-TEST_F(HostileExposer, AFrameLargerThanASlot) {
+TEST_F(HostileReadTarget, AFrameLargerThanASlot) {
   begin(access_);
-  put_up(header_of(1, 0, slot_bytes + 1));
+  publish_cell(header_of(1, 0, slot_bytes + 1));
   expect_puller_ends(LinkState::broken, "does not belong");
 }
 
-TEST_F(HostileExposer, AFrameOfAnotherEpoch) {
+TEST_F(HostileReadTarget, AFrameOfAnotherEpoch) {
   begin(access_);
-  put_up(header_of(2, 0, 100));
+  publish_cell(header_of(2, 0, 100));
   expect_puller_ends(LinkState::broken, "does not belong");
 }
 
-TEST_F(HostileExposer, OneSliceOfAFrame) {
+TEST_F(HostileReadTarget, OneSliceOfAFrame) {
   begin(access_);
   FrameHeader header = header_of(1, 0, 100);
   header.slice_count = 2;
   header.slice_bytes = 50;
-  put_up(header);
+  publish_cell(header);
   expect_puller_ends(LinkState::broken, "does not belong");
 }
 
 /// The newest cell names a frame that its slot's cell never shows: there is nothing to read, and nothing to hang on.
-TEST_F(HostileExposer, ACellThatNeverAgrees) {
+TEST_F(HostileReadTarget, ACellThatNeverAgrees) {
   begin(access_);
-  put_up(header_of(1, 0, 100));
+  publish_cell(header_of(1, 0, 100));
   const std::uint64_t newest = std::uint64_t{77} << 16;
-  std::memcpy(board_memory().data(), &newest, sizeof newest);
+  std::memcpy(directory_memory().data(), &newest, sizeof newest);
   EXPECT_TRUE(eventually([&] {
     EXPECT_FALSE(puller_->poll());
     return puller_->frames_discarded() >= 10;
@@ -115,20 +115,20 @@ TEST_F(HostileExposer, ACellThatNeverAgrees) {
   EXPECT_EQ(puller_->state(), LinkState::open);
 }
 
-TEST_F(HostileExposer, KeysThatOpenNothing) {
-  access_.board_key ^= 0x100;
+TEST_F(HostileReadTarget, KeysThatOpenNothing) {
+  access_.directory_key ^= 0x100;
   begin(access_);
   expect_puller_ends(LinkState::lost, "does not allow");
 }
 
-TEST_F(HostileExposer, APayloadThatMayNotBeRead) {
+TEST_F(HostileReadTarget, APayloadThatMayNotBeRead) {
   access_.payload_address += std::uint64_t{1} << 40;
   begin(access_);
-  put_up(header_of(1, 0, 1000));
+  publish_cell(header_of(1, 0, 1000));
   expect_puller_ends(LinkState::lost, "does not allow");
 }
 
-TEST_F(HostileExposer, WritingToWhomItShows) {
+TEST_F(HostileReadTarget, WritingToWhomItShows) {
   begin(access_);
   EXPECT_NE(peer_->write(access_.payload_address, access_.payload_key, 100), IBV_WC_SUCCESS);
   EXPECT_TRUE(eventually([&] {
@@ -142,10 +142,10 @@ TEST_F(HostileExposer, WritingToWhomItShows) {
 class HostilePuller : public Pulling {
  protected:
   HostilePuller() {
-    make_exposure();
-    peer_ = std::make_unique<RawPeer>(std::move(dialled_));
+    make_read_target();
+    peer_ = std::make_unique<VerbsPeer>(std::move(dialled_));
     std::memset(pool_->slot(0).data(), 0x11, slot_bytes);
-    access_ = exposure_->open(pool_);
+    access_ = read_target_->open(pool_);
   }
 
   /// The device has refused it, and ended this session; the pool is what it was.
@@ -156,22 +156,22 @@ class HostilePuller : public Pulling {
   }
 
   std::shared_ptr<Pool> pool_ = std::make_shared<Pool>(1, slot_bytes, 4, true);
-  std::unique_ptr<RawPeer> peer_;
+  std::unique_ptr<VerbsPeer> peer_;
   PoolAccess access_;
 };
 
 TEST_F(HostilePuller, AGoodOneReads) {
   EXPECT_EQ(peer_->read(access_.payload_address, access_.payload_key, 100), IBV_WC_SUCCESS);
   EXPECT_EQ(peer_->memory()[0], std::byte{0x11});
-  EXPECT_EQ(peer_->read(access_.board_address, access_.board_key, newest_cell_bytes), IBV_WC_SUCCESS);
+  EXPECT_EQ(peer_->read(access_.directory_address, access_.directory_key, newest_cell_bytes), IBV_WC_SUCCESS);
 }
 
 TEST_F(HostilePuller, WritingAFrame) {
   expect_refused(peer_->write(access_.payload_address, access_.payload_key, 100));
 }
 
-TEST_F(HostilePuller, WritingTheBoard) {
-  expect_refused(peer_->write(access_.board_address, access_.board_key, 100));
+TEST_F(HostilePuller, WritingTheDirectory) {
+  expect_refused(peer_->write(access_.directory_address, access_.directory_key, 100));
 }
 
 TEST_F(HostilePuller, ReadingPastTheEnd) {
@@ -179,34 +179,33 @@ TEST_F(HostilePuller, ReadingPastTheEnd) {
 }
 
 TEST_F(HostilePuller, ReadingAPoolThatIsNotOpen) {
-  SenderDomains closed;
+  SenderProtectionDomains closed;
   RdmaConnectionPair other = rdma_connection_pair(closed);
-  const auto registration = closed.registration_of(other.accepted->domain(), pool_->block());
-  expect_refused(
-      peer_->read(reinterpret_cast<std::uint64_t>(registration->region->addr), registration->region->rkey, 100));
+  const auto memory_region = closed.memory_region_of(other.accepted->protection_domain(), pool_->block());
+  expect_refused(peer_->read(reinterpret_cast<std::uint64_t>(memory_region->mr->addr), memory_region->mr->rkey, 100));
 }
 
 TEST_F(HostilePuller, ReadingAnEarlierPool) {
   const auto next = std::make_shared<Pool>(2, slot_bytes, 4, true);
-  exposure_->open(next);
-  exposure_->close_earlier();
+  read_target_->open(next);
+  read_target_->close_earlier();
   expect_refused(peer_->read(access_.payload_address, access_.payload_key, 100));
 }
 
 /// Nobody has posted a receive for it: it is not heard, and holds up only itself.
 TEST_F(HostilePuller, TalkingInsteadOfReading) {
-  SenderDomains domains(PoolReaders::viewers);
-  RdmaConnectionPair pair = rdma_connection_pair(domains, {}, false);
-  RdmaExposure exposure(std::move(pair.accepted), domains);
+  SenderProtectionDomains protection_domains(PoolReaders::viewers);
+  RdmaConnectionPair pair = rdma_connection_pair(protection_domains, {}, false);
+  RdmaReadTarget read_target(std::move(pair.accepted), protection_domains);
   RdmaPuller honest(std::move(pair.dialled), at_once_ns, false);
-  const PoolAccess access = exposure.open(pool_);
+  const PoolAccess access = read_target.open(pool_);
   honest.begin_epoch(1, slot_bytes, 2, access);
   honest.epoch_is_ready();
   std::thread talker([&] { peer_->send_immediate(1); });
   const auto slot = pool_->claim();
-  pool_->put_up(*slot, header_of(1, 0, 100));
+  pool_->publish_cell(*slot, header_of(1, 0, 100));
   EXPECT_TRUE(eventually([&] { return honest.poll().has_value(); }));
-  exposure_.reset();  // ends the talker's request
+  read_target_.reset();  // ends the talker's request
   talker.join();
 }
 

@@ -23,7 +23,7 @@ TEST_F(PullingAStream, EveryFrameThatItHasTimeFor) {
       EXPECT_EQ(frame->payload.size(), bytes);
       EXPECT_EQ(frame->header.sequence + 1, stream_.frames_produced());
       expect_whole(*frame);
-      puller_->give_back(frame->header);
+      puller_->return_credit(frame->header);
     }
   }
   EXPECT_EQ(puller_->frames_discarded(), 0U);
@@ -65,7 +65,7 @@ TEST_F(PullingAStream, NoRoomNoLook) {
   for (const IncomingFrame& frame : held) {
     expect_whole(frame);  // what is held here is not read over
   }
-  puller_->give_back(held.front().header);
+  puller_->return_credit(held.front().header);
   const auto frame = next_frame();
   ASSERT_TRUE(frame);
   EXPECT_EQ(frame->header.sequence, 2U);
@@ -74,7 +74,7 @@ TEST_F(PullingAStream, NoRoomNoLook) {
 TEST_F(PullingAStream, NothingBeforeTheProgramIsReady) {
   stream_.begin_epoch({.layout = bytes_layout(100), .colour = {}});
   const auto epoch = stream_.epoch_after(0);
-  puller_->begin_epoch(epoch->number, 100, 2, exposure_->open(epoch->pool));
+  puller_->begin_epoch(epoch->number, 100, 2, read_target_->open(epoch->pool));
   bytes_ = 100;
   publish();
   for (int i = 0; i < 20; ++i) {
@@ -112,7 +112,7 @@ TEST_F(PullingAStream, NothingTornFromASourceThatOverwrites) {
   const bool has_overwritten = eventually([&] {
     if (const auto frame = puller_->poll()) {
       expect_whole(*frame);
-      puller_->give_back(frame->header);
+      puller_->return_credit(frame->header);
     }
     return puller_->frames_discarded() >= 5;
   });
@@ -133,7 +133,7 @@ TEST_F(PullingAStream, AnEarlierPoolIsNotReadAnyMore) {
   const auto frame = next_frame();
   ASSERT_TRUE(frame) << puller_->fault();
   EXPECT_EQ(frame->header.epoch, 2U);
-  EXPECT_EQ(exposure_->state(), LinkState::open);
+  EXPECT_EQ(read_target_->state(), LinkState::open);
 }
 
 TEST_F(PullingAStream, AFrameThatIsHeldOutlivesItsFormat) {
@@ -146,20 +146,20 @@ TEST_F(PullingAStream, AFrameThatIsHeldOutlivesItsFormat) {
   const auto later = next_frame();
   ASSERT_TRUE(later);
   expect_whole(*frame);
-  puller_->give_back(frame->header);
+  puller_->return_credit(frame->header);
   expect_whole(*later);
 }
 
 TEST_F(PullingAStream, EachEndHearsThatTheOtherIsGone) {
   begin_epoch(100);
   puller_.reset();
-  EXPECT_TRUE(eventually([&] { return exposure_->state() == LinkState::closed; }));
-  EXPECT_NE(exposure_->fault().find("the other end"), std::string::npos);
+  EXPECT_TRUE(eventually([&] { return read_target_->state() == LinkState::closed; }));
+  EXPECT_NE(read_target_->fault().find("the other end"), std::string::npos);
 }
 
 TEST_F(PullingAStream, ASenderThatIsGoneIsNamed) {
   begin_epoch(100);
-  exposure_.reset();
+  read_target_.reset();
   EXPECT_TRUE(eventually([&] {
     puller_->poll();
     return puller_->state() != LinkState::open;
@@ -170,7 +170,7 @@ TEST_F(PullingAStream, ASenderThatIsGoneIsNamed) {
 /// Whoever waits for a sender to come back sleeps.
 TEST_F(PullingAStream, AfterTheEndNothingWakes) {
   begin_epoch(100);
-  exposure_.reset();
+  read_target_.reset();
   ASSERT_TRUE(eventually([&] {
     puller_->poll();
     return puller_->state() != LinkState::open;
@@ -184,7 +184,7 @@ TEST_F(PullingAStream, ASleeperIsWokenWhenTheProgramIsReadyAndWhenThereIsRoom) {
   stream_.begin_epoch({.layout = bytes_layout(100), .colour = {}});
   bytes_ = 100;
   const auto epoch = stream_.epoch_after(0);
-  puller_->begin_epoch(epoch->number, 100, 1, exposure_->open(epoch->pool));
+  puller_->begin_epoch(epoch->number, 100, 1, read_target_->open(epoch->pool));
   publish();
   const auto is_readable = [&](int timeout_ms = 0) {
     pollfd readable{.fd = puller_->descriptor(), .events = POLLIN, .revents = 0};
@@ -196,9 +196,9 @@ TEST_F(PullingAStream, ASleeperIsWokenWhenTheProgramIsReadyAndWhenThereIsRoom) {
   const auto frame = next_frame();
   ASSERT_TRUE(frame);
   ASSERT_TRUE(eventually([&] { return puller_->arm() && !is_readable(); }));
-  puller_->give_back(frame->header);
+  puller_->return_credit(frame->header);
   EXPECT_TRUE(is_readable(100));
-  puller_->give_back(frame->header);  // once is enough
+  puller_->return_credit(frame->header);  // once is enough
   publish();
   ASSERT_TRUE(next_frame());
   EXPECT_FALSE(puller_->poll());
@@ -232,7 +232,7 @@ TEST_F(PullingWithLittle, ManyReadsForAFrame) {
     const auto frame = next_frame();
     ASSERT_TRUE(frame) << puller_->fault();
     expect_whole(*frame);
-    puller_->give_back(frame->header);
+    puller_->return_credit(frame->header);
   }
 }
 

@@ -12,8 +12,8 @@
 #include "frame/stamp.hpp"
 #include "tests/base/eventually.hpp"
 #include "tests/contract/link_pairs.hpp"
-#include "transport/rdma/rdma_exposure.hpp"
 #include "transport/rdma/rdma_puller.hpp"
+#include "transport/rdma/rdma_read_target.hpp"
 #include "transport/stream.hpp"
 
 namespace framewire::test {
@@ -23,13 +23,15 @@ inline constexpr std::int64_t at_once_ns = 1;  // from one look to the next
 /// Both ends of one pull connection, whose ends are made by the tests.
 class Pulling : public testing::Test {
  protected:
-  explicit Pulling(const RdmaWishes& wishes = {}) {
-    RdmaConnectionPair pair = rdma_connection_pair(domains_, wishes, false);
+  explicit Pulling(const RdmaPreferences& preferences = {}) {
+    RdmaConnectionPair pair = rdma_connection_pair(protection_domains_, preferences, false);
     accepted_ = std::move(pair.accepted);
     dialled_ = std::move(pair.dialled);
   }
 
-  void make_exposure() { exposure_ = std::make_unique<RdmaExposure>(std::move(accepted_), domains_); }
+  void make_read_target() {
+    read_target_ = std::make_unique<RdmaReadTarget>(std::move(accepted_), protection_domains_);
+  }
   void make_puller(std::int64_t interval_ns = at_once_ns) {
     puller_ = std::make_unique<RdmaPuller>(std::move(dialled_), interval_ns, false);
   }
@@ -47,18 +49,18 @@ class Pulling : public testing::Test {
     EXPECT_NE(puller_->fault().find(word), std::string::npos) << puller_->fault();
   }
 
-  SenderDomains domains_{PoolReaders::viewers};
+  SenderProtectionDomains protection_domains_{PoolReaders::viewers};
   std::unique_ptr<RdmaConnection> accepted_;
   std::unique_ptr<RdmaConnection> dialled_;
-  std::unique_ptr<RdmaExposure> exposure_;
+  std::unique_ptr<RdmaReadTarget> read_target_;
   std::unique_ptr<RdmaPuller> puller_;
 };
 
 /// A stream with a viewer that pulls, and frames of stamped bytes.
 class PullingAStream : public Pulling {
  protected:
-  explicit PullingAStream(const RdmaWishes& wishes = {}) : Pulling(wishes) {
-    make_exposure();
+  explicit PullingAStream(const RdmaPreferences& preferences = {}) : Pulling(preferences) {
+    make_read_target();
     make_puller();
     EXPECT_TRUE(stream_.add_puller(wake_.get()));
   }
@@ -70,8 +72,8 @@ class PullingAStream : public Pulling {
     const auto epoch = stream_.epoch_after(epoch_);
     ASSERT_TRUE(epoch);
     epoch_ = epoch->number;
-    puller_->begin_epoch(epoch->number, epoch->pool->slot_bytes(), 2, exposure_->open(epoch->pool));
-    exposure_->close_earlier();
+    puller_->begin_epoch(epoch->number, epoch->pool->slot_bytes(), 2, read_target_->open(epoch->pool));
+    read_target_->close_earlier();
     puller_->epoch_is_ready();
   }
 
@@ -88,7 +90,7 @@ class PullingAStream : public Pulling {
     EXPECT_FALSE(find_torn_line(frame.payload, frame.header.sequence)) << "frame " << frame.header.sequence;
   }
 
-  FileDescriptor wake_ = make_event();
+  FileDescriptor wake_ = make_eventfd();
   Stream stream_{{.name = "pulled", .slots_per_viewer = 1, .max_viewers = 1, .allows_pull = true}};
   std::uint32_t epoch_ = 0;
   std::uint64_t bytes_ = 0;

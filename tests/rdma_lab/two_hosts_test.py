@@ -242,7 +242,7 @@ class TwoHosts(lab.Play):
                 self.meet("the second has one")
                 before = packets("tx")
                 pipe.write(frame)
-                harness.wait_until(lambda: packets("tx") >= before + frame_packets // 8, "the frame to be on its way", between_looks_s=0.001)
+                harness.wait_until(lambda: packets("tx") >= before + frame_packets // 8, "the frame to be on its way", poll_interval_s=0.001)
                 sender.kill()
             self.check_middle(packets("tx") - before, frame_packets)
             lab.link("pass")
@@ -264,7 +264,7 @@ class TwoHosts(lab.Play):
             wait_for_one(record)
             before = packets("rx")
             self.meet("the first has one")
-            harness.wait_until(lambda: packets("rx") >= before + frame_packets // 8, "the frame to be on its way", between_looks_s=0.001)
+            harness.wait_until(lambda: packets("rx") >= before + frame_packets // 8, "the frame to be on its way", poll_interval_s=0.001)
             victim.kill()
             self.check_middle(packets("rx") - before, frame_packets)
             self.assertEqual(record.stat().st_size, len(frame), "nothing of the second")
@@ -302,7 +302,7 @@ class TwoHosts(lab.Play):
             self.assertNotEqual(lab.port_state(), "ACTIVE")
             viewer = self.view(f"{lab.PEER}:{PORT}", *rdma)
             self.ends(viewer, harness.LOST)
-            self.one_sentence(viewer, lab.PEER)
+            self.one_message(viewer, lab.PEER)
             lab.link("restore")
             self.ends(self.view(f"{lab.PEER}:{PORT}", *rdma))
             self.meet("viewer has seen")
@@ -385,7 +385,7 @@ class TwoHosts(lab.Play):
 
         self.play(sender, viewer)
 
-    def test_a_stranger_gets_nothing(self):
+    def test_an_unauthenticated_peer_gets_nothing(self):
         def sender():
             sender = self.start_sender("--verbose")
             self.meet("viewer is there")
@@ -404,8 +404,8 @@ class TwoHosts(lab.Play):
             self.meet("viewer is there")
             self.meet("stranger knocks")
             for _ in range(3):
-                stranger = self.start("ib_write_lat", "-R", "-p", str(PORT), "-n", "10", lab.PEER)  # speaks perftest's own words
-                self.assertNotEqual(stranger.wait_end(), 0)
+                unrecognized = self.start("ib_write_lat", "-R", "-p", str(PORT), "-n", "10", lab.PEER)  # speaks perftest's own words
+                self.assertNotEqual(unrecognized.wait_end(), 0)
             self.meet("stranger has gone")
             self.meet("all is counted")
             shown = self.end_viewer(viewer)

@@ -82,7 +82,7 @@ class ViewPull(lab.RdmaTest):
         sender = self.send_on(*PATTERN, "--transport", "rdma")
         viewer = self.pull(sender.address)
         self.ends(viewer, harness.REFUSED)
-        self.one_sentence(viewer, "may not be pulled", "--allow-pull")
+        self.one_message(viewer, "may not be pulled", "--allow-pull")
         self.assertTrue(sender.is_running())
 
     def test_the_viewer_listens_and_the_sender_dials(self):

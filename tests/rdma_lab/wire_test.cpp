@@ -68,10 +68,10 @@ TEST(RdmaHello, IsNothingElse) {
   }
 }
 
-/// A device that takes no more inline data than `most_inline`, and no deeper queues than `most_depth`.
+/// A device that takes no more inline data than `max_inline`, and no deeper queues than `max_depth`.
 struct PoorMaker {
-  std::uint32_t most_depth;
-  std::uint32_t most_inline;
+  std::uint32_t max_depth;
+  std::uint32_t max_inline;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> asked{};
 
   MakeQueuePair make() {
@@ -79,13 +79,13 @@ struct PoorMaker {
       asked.emplace_back(limits.max_send_wr, limits.max_inline_data);
       EXPECT_EQ(limits.max_recv_wr, limits.max_send_wr);
       limits.max_send_wr += 7;  // more than was asked for
-      return limits.max_recv_wr <= most_depth && limits.max_inline_data <= most_inline;
+      return limits.max_recv_wr <= max_depth && limits.max_inline_data <= max_inline;
     };
   }
 };
 
 TEST(QueueSizes, AreThoseThatAreWishedForWhereTheDeviceHasThem) {
-  PoorMaker device{.most_depth = 4096, .most_inline = 4096};
+  PoorMaker device{.max_depth = 4096, .max_inline = 4096};
   const auto granted = negotiate_queue_pair({}, 16384, 1 << 20, device.make());
   ASSERT_TRUE(granted);
   EXPECT_EQ(granted->max_send_wr, 512U) << "no deeper than the completion queue";
@@ -95,16 +95,16 @@ TEST(QueueSizes, AreThoseThatAreWishedForWhereTheDeviceHasThem) {
 
 TEST(QueueSizes, AreNoDeeperThanTheDeviceSays) {
   for (const auto& [requests, completions] : {std::pair(10, 9), std::pair(9, 10)}) {
-    PoorMaker device{.most_depth = 4096, .most_inline = 4096};
+    PoorMaker device{.max_depth = 4096, .max_inline = 4096};
     EXPECT_EQ(negotiate_queue_pair({}, requests, completions, device.make())->max_send_wr, 9U);
   }
-  PoorMaker device{.most_depth = 4096, .most_inline = 4096};
+  PoorMaker device{.max_depth = 4096, .max_inline = 4096};
   EXPECT_EQ(negotiate_queue_pair({}, 0, -1, device.make())->max_send_wr, 1U) << "a device that says nonsense";
 }
 
 /// Less inline data first, for each depth anew.
 TEST(QueueSizes, AreHalvedUntilTheDeviceTakesThem) {
-  PoorMaker device{.most_depth = 200, .most_inline = 100};
+  PoorMaker device{.max_depth = 200, .max_inline = 100};
   const auto granted = negotiate_queue_pair({}, 16384, 16384, device.make());
   ASSERT_TRUE(granted);
   EXPECT_EQ(granted->max_recv_wr, 128U);
@@ -113,7 +113,7 @@ TEST(QueueSizes, AreHalvedUntilTheDeviceTakesThem) {
 }
 
 TEST(QueueSizes, AreNotHadFromADeviceThatRefusesTheLeast) {
-  PoorMaker device{.most_depth = 0, .most_inline = 0};
+  PoorMaker device{.max_depth = 0, .max_inline = 0};
   EXPECT_FALSE(negotiate_queue_pair({}, 16384, 16384, device.make()));
   EXPECT_EQ(device.asked.back(), std::pair(16U, 0U));
 }

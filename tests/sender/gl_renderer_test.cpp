@@ -21,13 +21,14 @@ using test::read_counter;
 using test::read_counter_text;
 
 /// Below the counter and beside it the picture is the scene's alone.
-const Scene corners{"corners",
-                    "void mainImage(out vec4 c, in vec2 p) {\n"
-                    "  bool up = p.y > 0.5 * iResolution.y, right = p.x > 0.5 * iResolution.x;\n"
-                    "  c = up ? (right ? vec4(1, 0, 0, 0) : vec4(1)) : (right ? vec4(0, 0, 1, 0) : vec4(0, 1, 0, 0));\n"
-                    "}\n"};
+const ShaderScene corners{
+    "corners",
+    "void mainImage(out vec4 c, in vec2 p) {\n"
+    "  bool up = p.y > 0.5 * iResolution.y, right = p.x > 0.5 * iResolution.x;\n"
+    "  c = up ? (right ? vec4(1, 0, 0, 0) : vec4(1)) : (right ? vec4(0, 0, 1, 0) : vec4(0, 1, 0, 0));\n"
+    "}\n"};
 
-std::vector<std::byte> frame_of(const GlRenderer& renderer, const SceneMoment& moment) {
+std::vector<std::byte> frame_of(const GlRenderer& renderer, const SceneUniforms& moment) {
   Readback readback(renderer.readback_size().width, renderer.readback_size().height);
   const auto block = HostBlock::create("frame", readback.size_bytes());
   renderer.draw(moment);
@@ -75,7 +76,7 @@ TEST_F(GlRendererTest, EverySceneShowsManyColoursAndMoves) {
 
 TEST_F(GlRendererTest, TheSameMomentGivesTheSameFrame) {
   const GlRenderer renderer(load_scene("gl:"), {320, 180}, PixelFormat::rgba);
-  const SceneMoment moment{.time_s = 12.5, .frame = 750};
+  const SceneUniforms moment{.time_s = 12.5, .frame = 750};
   EXPECT_EQ(frame_of(renderer, moment), frame_of(renderer, moment));
 }
 
@@ -89,7 +90,7 @@ TEST_F(GlRendererTest, TheFirstRowInMemoryIsTheTopRow) {
 }
 
 TEST_F(GlRendererTest, CoordinatesAndDerivativesAreShadertoys) {
-  const Scene scene{
+  const ShaderScene scene{
       "coordinates",
       "void mainImage(out vec4 c, in vec2 p) {\n"
       "  c = vec4(p.x / 255.0, p.y / 255.0, dFdy(p.y) == 1.0 && gl_FragCoord.y == p.y ? 1.0 : 0.0, 1.0);\n"
@@ -147,7 +148,7 @@ std::array<double, 3> yuv_of(const std::array<int, 4>& rgb) {
 TEST_F(GlRendererTest, Nv12AndYuv420pAreThePictureInBt709) {
   constexpr Size size{328, 182};  // the V plane begins in the middle of a row that is drawn
   // Constant over blocks larger than a chroma sample's reach, so that no filter comes into it.
-  const Scene blocks{
+  const ShaderScene blocks{
       "blocks",
       "void mainImage(out vec4 c, in vec2 p) {\n"
       "  vec2 b = floor(vec2(p.x, iResolution.y - p.y) / 16.0);\n"
@@ -179,7 +180,7 @@ TEST_F(GlRendererTest, Nv12AndYuv420pAreThePictureInBt709) {
   }
 }
 
-std::string sentence_of(Size size, PixelFormat format) {
+std::string error_of(Size size, PixelFormat format) {
   try {
     const GlRenderer renderer(load_scene("gl:"), size, format);
   } catch (const Error& error) {
@@ -189,11 +190,11 @@ std::string sentence_of(Size size, PixelFormat format) {
 }
 
 TEST_F(GlRendererTest, OtherFormatsAndSizesAreOneSentence) {
-  EXPECT_NE(sentence_of({640, 360}, PixelFormat::p010le).find("p010le"), std::string::npos);
-  EXPECT_NE(sentence_of({640, 360}, PixelFormat::p010le).find("nv12"), std::string::npos);
-  EXPECT_NE(sentence_of({642, 360}, PixelFormat::nv12).find("642x360"), std::string::npos);
-  EXPECT_NE(sentence_of({640, 361}, PixelFormat::yuv420p).find("640x361"), std::string::npos);
-  EXPECT_NE(sentence_of({32768, 32768}, PixelFormat::rgba).find("32768"), std::string::npos);
+  EXPECT_NE(error_of({640, 360}, PixelFormat::p010le).find("p010le"), std::string::npos);
+  EXPECT_NE(error_of({640, 360}, PixelFormat::p010le).find("nv12"), std::string::npos);
+  EXPECT_NE(error_of({642, 360}, PixelFormat::nv12).find("642x360"), std::string::npos);
+  EXPECT_NE(error_of({640, 361}, PixelFormat::yuv420p).find("640x361"), std::string::npos);
+  EXPECT_NE(error_of({32768, 32768}, PixelFormat::rgba).find("32768"), std::string::npos);
 }
 
 }  // namespace

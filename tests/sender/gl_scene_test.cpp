@@ -1,4 +1,4 @@
-#include "sender/sources/gl/scene.hpp"
+#include "sender/sources/gl/shader_scene.hpp"
 
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ class GlSceneTest : public GlTest {
   [[nodiscard]] std::string path(const std::string& file_name) const { return folder_.file(file_name); }
 
   /// The sentence of the error that loading and compiling gives.
-  static std::string sentence_of(const std::string& source) {
+  static std::string error_of(const std::string& source) {
     try {
       const GlRenderer renderer(load_scene(source), small, PixelFormat::rgba);
     } catch (const Error& error) {
@@ -54,10 +54,10 @@ TEST_F(GlSceneTest, AnUnknownNameListsTheScenes) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.status(), ExitStatus::usage);
-    const std::string sentence = error.what();
-    expect_in("'plsama'", sentence);
+    const std::string message = error.what();
+    expect_in("'plsama'", message);
     for (const std::string_view scene : scene_names()) {
-      expect_in(std::string(scene), sentence);
+      expect_in(std::string(scene), message);
     }
   }
 }
@@ -73,7 +73,7 @@ TEST_F(GlSceneTest, AFileInTheMannerOfShadertoyIsTaken) {
             "  fragColor = vec4(tint(uv) * sin(iTime + iTimeDelta + float(iFrame) + iFrameRate), 1.0) + n;\n"
             "  fragColor += iMouse * 0.1 + iDate * 0.0001;\n"
             "}");  // no line end at the end
-  EXPECT_EQ(sentence_of("gl:" + file), "");
+  EXPECT_EQ(error_of("gl:" + file), "");
 }
 
 /// docs/shadertoy.md lists them.
@@ -90,7 +90,7 @@ TEST_F(GlSceneTest, EveryInputOfShadertoyIsThere) {
             "  fragColor = vec4(sum) + texture(iChannel0, uv) + textureLod(iChannel1, uv, 1.0) + texelFetch(iChannel2, "
             "ivec2(0), 0) + texture(iChannel3, uv, -1.0) + float(HW_PERFORMANCE);\n"
             "}\n");
-  EXPECT_EQ(sentence_of("gl:" + file), "");
+  EXPECT_EQ(error_of("gl:" + file), "");
 }
 
 TEST_F(GlSceneTest, TheDateHasFractionsOfASecond) {
@@ -103,9 +103,9 @@ TEST_F(GlSceneTest, TheDateHasFractionsOfASecond) {
 }
 
 TEST_F(GlSceneTest, AFileWithLineEndsOfWindowsIsTaken) {
-  EXPECT_EQ(sentence_of("gl:" +
-                        write("dos.frag", "void mainImage(out vec4 c, in vec2 p) {\r\n  c = vec4(p, 0, 1);\r\n}\r\n")),
-            "");
+  EXPECT_EQ(
+      error_of("gl:" + write("dos.frag", "void mainImage(out vec4 c, in vec2 p) {\r\n  c = vec4(p, 0, 1);\r\n}\r\n")),
+      "");
 }
 
 TEST_F(GlSceneTest, CompileErrorsNameTheFilesOwnLines) {
@@ -114,48 +114,48 @@ TEST_F(GlSceneTest, CompileErrorsNameTheFilesOwnLines) {
                                  "void mainImage(out vec4 c, in vec2 p) {\n"
                                  "  c = vec4(p, missing_name, 1.0);\n"
                                  "}\n");
-  const std::string sentence = sentence_of("gl:" + file);
-  expect_in("bad.frag:3: ", sentence);
-  expect_in("missing_name", sentence);
-  expect_in("| " + std::string("  c = vec4(p, missing_name, 1.0);"), sentence);
+  const std::string message = error_of("gl:" + file);
+  expect_in("bad.frag:3: ", message);
+  expect_in("missing_name", message);
+  expect_in("| " + std::string("  c = vec4(p, missing_name, 1.0);"), message);
   EXPECT_THROW(GlRenderer(load_scene("gl:" + file), small, PixelFormat::rgba), ShaderError);
 }
 
 TEST_F(GlSceneTest, ALineWithAVersionKeepsItsNumber) {
   const std::string file =
       write("version.frag", "\n#version 450\nvoid mainImage(out vec4 c, in vec2 p) { c = wrong; }\n");
-  expect_in("version.frag:3: ", sentence_of("gl:" + file));
+  expect_in("version.frag:3: ", error_of("gl:" + file));
 }
 
 TEST_F(GlSceneTest, AMainImageInACommentOnlyDoesNotLink) {
-  expect_in("mainImage", sentence_of("gl:" + write("comment.frag", "// mainImage\n")));
+  expect_in("mainImage", error_of("gl:" + write("comment.frag", "// mainImage\n")));
 }
 
 TEST_F(GlSceneTest, AMissingFileIsOneSentence) {
-  const std::string sentence = sentence_of("gl:" + path("absent.frag"));
-  expect_in("absent.frag", sentence);
-  expect_in("No such file", sentence);
+  const std::string message = error_of("gl:" + path("absent.frag"));
+  expect_in("absent.frag", message);
+  expect_in("No such file", message);
 }
 
 TEST_F(GlSceneTest, AFolderIsNoShader) {
-  expect_in("is not a file", sentence_of("gl:" + path("")));
+  expect_in("is not a file", error_of("gl:" + path("")));
 }
 
 TEST_F(GlSceneTest, AFileWithoutMainImageSaysWhatItNeeds) {
-  const std::string sentence = sentence_of("gl:" + write("other.frag", "void main() {}\n"));
-  expect_in("other.frag", sentence);
-  expect_in("void mainImage(out vec4 fragColor, in vec2 fragCoord)", sentence);
-  expect_in("mainImage", sentence_of("gl:" + write("empty.frag", "")));
+  const std::string message = error_of("gl:" + write("other.frag", "void main() {}\n"));
+  expect_in("other.frag", message);
+  expect_in("void mainImage(out vec4 fragColor, in vec2 fragCoord)", message);
+  expect_in("mainImage", error_of("gl:" + write("empty.frag", "")));
 }
 
 TEST_F(GlSceneTest, ALargeFileIsRefusedBeforeItIsCompiled) {
   const std::string text = "void mainImage(out vec4 c, in vec2 p) { c = vec4(1.0); }\n//";
-  expect_in("1 MiB", sentence_of("gl:" + write("large.frag", text + std::string(std::size_t{1} << 20, 'x'))));
-  expect_in("not a file", sentence_of("gl:/dev/zero"));
+  expect_in("1 MiB", error_of("gl:" + write("large.frag", text + std::string(std::size_t{1} << 20, 'x'))));
+  expect_in("not a file", error_of("gl:/dev/zero"));
 }
 
 TEST_F(GlSceneTest, ABinaryFileIsRefused) {
-  expect_in("not a text file", sentence_of("gl:" + write("binary.frag", std::string("mainImage\0\1\2", 12))));
+  expect_in("not a text file", error_of("gl:" + write("binary.frag", std::string("mainImage\0\1\2", 12))));
 }
 
 }  // namespace

@@ -32,20 +32,20 @@ class TakingLink final : public SenderLink {
   void begin_epoch(std::shared_ptr<Pool> /*pool*/) override {}
   void epoch_ready(std::uint32_t /*epoch*/, std::uint32_t /*ring_slots*/,
                    const std::optional<RingAccess>& /*access*/) noexcept override {}
-  Offer offer(const OutgoingFrame& frame) noexcept override {
+  OfferResult offer(const OutgoingFrame& frame) noexcept override {
     frames.push_back({frame.header, {frame.payload.begin(), frame.payload.end()}});
-    let_go_.push_back(frame.pool_slot);
-    return Offer::accepted;
+    released_.push_back(frame.pool_slot);
+    return OfferResult::accepted;
   }
-  std::size_t collect(std::span<PoolSlot> let_go) noexcept override {
+  std::size_t poll_released(std::span<PoolSlot> released) noexcept override {
     std::size_t count = 0;
-    while (count < let_go.size() && !let_go_.empty()) {
-      let_go[count++] = let_go_.back();
-      let_go_.pop_back();
+    while (count < released.size() && !released_.empty()) {
+      released[count++] = released_.back();
+      released_.pop_back();
     }
     return count;
   }
-  bool arm() noexcept override { return let_go_.empty(); }
+  bool arm() noexcept override { return released_.empty(); }
   [[nodiscard]] int descriptor() const noexcept override { return event_.get(); }
   void on_readable() noexcept override {}
   [[nodiscard]] LinkState state() const noexcept override { return LinkState::open; }
@@ -55,17 +55,17 @@ class TakingLink final : public SenderLink {
   std::vector<TakenFrame> frames;
 
  private:
-  std::vector<PoolSlot> let_go_;
-  FileDescriptor event_ = make_event();
+  std::vector<PoolSlot> released_;
+  FileDescriptor event_ = make_eventfd();
 };
 
 /// Runs `source` until it ends by itself and returns what it published. What it throws goes into `failure`.
 std::vector<TakenFrame> frames_of(GlSource& source, const StreamOptions& options, std::string* failure = nullptr) {
   Stream stream(options);
   TakingLink link;
-  const FileDescriptor wake = make_event();
-  Outlet outlet(link, options.delivery, wake.get());
-  EXPECT_TRUE(stream.attach(outlet));
+  const FileDescriptor wake = make_eventfd();
+  SubscriberQueue queue(link, options.delivery, wake.get());
+  EXPECT_TRUE(stream.attach(queue));
   std::thread thread([&] {
     try {
       source.run(stream);
@@ -80,17 +80,17 @@ std::vector<TakenFrame> frames_of(GlSource& source, const StreamOptions& options
   const std::int64_t deadline_ns = monotonic_ns() + 60 * ns_per_s;
   std::uint32_t epoch = 0;
   while (epoch == 0 && monotonic_ns() < deadline_ns) {
-    if (const auto start = stream.epoch_to_announce(outlet)) {
+    if (const auto start = stream.epoch_to_announce(queue)) {
       epoch = start->number;
-      stream.epoch_ready(outlet, epoch, 1);
+      stream.epoch_ready(queue, epoch, 1);
     }
     std::this_thread::yield();
   }
   thread.join();
-  EXPECT_TRUE(stream.is_drained(outlet));
-  stream.detach(outlet);
-  stream.release_held(outlet);
-  EXPECT_EQ(stream.frames_produced(), outlet.counts.frames_sent + outlet.counts.frames_skipped);
+  EXPECT_TRUE(stream.is_drained(queue));
+  stream.detach(queue);
+  stream.release_held(queue);
+  EXPECT_EQ(stream.frames_produced(), queue.counts.frames_sent + queue.counts.frames_skipped);
   return std::move(link.frames);
 }
 

@@ -34,29 +34,29 @@ struct SeenFrame {
 /// still what it was. Under the stream's mutex, but for frames() and frames_changed(), which are read when all is over.
 class TakesAll final : public SenderLink {
  public:
-  explicit TakesAll(bool keeps_payload, std::size_t held = 0) : keeps_payload_(keeps_payload), most_held_(held) {}
+  explicit TakesAll(bool keeps_payload, std::size_t held = 0) : keeps_payload_(keeps_payload), max_held_(held) {}
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::local; }
   void begin_epoch(std::shared_ptr<Pool> /*pool*/) override {}
   void epoch_ready(std::uint32_t /*epoch*/, std::uint32_t /*ring_slots*/,
                    const std::optional<RingAccess>& /*access*/) noexcept override {}
-  Offer offer(const OutgoingFrame& frame) noexcept override {
+  OfferResult offer(const OutgoingFrame& frame) noexcept override {
     frames_.push_back({frame.header, {}});
     if (keeps_payload_) {
       frames_.back().payload.assign(frame.payload.begin(), frame.payload.end());
     }
     held_.push_back({frame.pool_slot, frame.payload, frames_.size() - 1});
-    if (held_.size() > most_held_) {
+    if (held_.size() > max_held_) {
       const Held oldest = held_.front();
       held_.erase(held_.begin());
       const std::vector<std::byte>& then = frames_[oldest.number].payload;
       frames_changed_ += keeps_payload_ && !std::ranges::equal(oldest.payload, then) ? 1U : 0U;
       done_.push_back(oldest.slot);
     }
-    return Offer::accepted;
+    return OfferResult::accepted;
   }
-  std::size_t collect(std::span<PoolSlot> let_go) noexcept override {
-    const std::size_t count = std::min(let_go.size(), done_.size());
-    std::copy_n(done_.begin(), count, let_go.begin());
+  std::size_t poll_released(std::span<PoolSlot> released) noexcept override {
+    const std::size_t count = std::min(released.size(), done_.size());
+    std::copy_n(done_.begin(), count, released.begin());
     done_.erase(done_.begin(), done_.begin() + static_cast<std::ptrdiff_t>(count));
     return count;
   }
@@ -76,7 +76,7 @@ class TakesAll final : public SenderLink {
     std::size_t number;
   };
   bool keeps_payload_;
-  std::size_t most_held_;
+  std::size_t max_held_;
   std::size_t frames_changed_ = 0;
   std::vector<Held> held_;
   std::vector<SeenFrame> frames_;
@@ -87,8 +87,8 @@ class TakesAll final : public SenderLink {
 class TestViewer {
  public:
   TestViewer(Stream& stream, bool keeps_payload, std::size_t held = 0)
-      : stream_(&stream), link_(keeps_payload, held), outlet_(link_, stream.options().delivery, wake_.get()) {
-    stream_->attach(outlet_);
+      : stream_(&stream), link_(keeps_payload, held), queue_(link_, stream.options().delivery, wake_.get()) {
+    stream_->attach(queue_);
     thread_ = std::thread([this] { serve(); });
   }
   ~TestViewer() { wait(); }
@@ -98,8 +98,8 @@ class TestViewer {
   void wait() {
     if (thread_.joinable()) {
       thread_.join();
-      stream_->detach(outlet_);
-      stream_->release_held(outlet_);
+      stream_->detach(queue_);
+      stream_->release_held(queue_);
     }
   }
   [[nodiscard]] std::vector<SeenFrame>& frames() noexcept { return link_.frames(); }
@@ -107,21 +107,21 @@ class TestViewer {
 
  private:
   void serve() {
-    while (!stream_->is_drained(outlet_)) {
-      if (const auto epoch = stream_->epoch_to_announce(outlet_)) {
+    while (!stream_->is_drained(queue_)) {
+      if (const auto epoch = stream_->epoch_to_announce(queue_)) {
         link_.begin_epoch(epoch->pool);
-        stream_->epoch_ready(outlet_, epoch->number, 1);
+        stream_->epoch_ready(queue_, epoch->number, 1);
       }
-      stream_->service(outlet_);
+      stream_->service(queue_);
       wait_for(wake_.get(), POLLIN, monotonic_ns() + ns_per_ms);
-      clear_event(wake_.get());
+      clear_eventfd(wake_.get());
     }
   }
 
   Stream* stream_;
-  FileDescriptor wake_ = make_event();
+  FileDescriptor wake_ = make_eventfd();
   TakesAll link_;
-  Outlet outlet_;
+  SubscriberQueue queue_;
   std::thread thread_;
 };
 

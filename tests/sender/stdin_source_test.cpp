@@ -108,7 +108,7 @@ TEST(StdinY4m, BrokenInputsSaySoAfterTheGoodFrames) {
   struct Broken {
     std::string text;
     std::size_t good_frames;
-    std::string sentence;
+    std::string message;
   };
   const std::array cases = {
       Broken{"", 0, "nothing came on standard input; it takes y4m, or raw frames with --size WxH --pix-fmt NAME"},
@@ -133,8 +133,8 @@ TEST(StdinY4m, BrokenInputsSaySoAfterTheGoodFrames) {
   };
   for (const Broken& broken : cases) {
     const Shown shown = show_text(broken.text);
-    EXPECT_EQ(shown.error, broken.sentence);
-    EXPECT_EQ(shown.frames.size(), broken.good_frames) << broken.sentence;
+    EXPECT_EQ(shown.error, broken.message);
+    EXPECT_EQ(shown.frames.size(), broken.good_frames) << broken.message;
   }
 }
 

@@ -30,9 +30,9 @@ class SimulatedViewer {
         wire_(clock, {.seed = seed}),
         sender_(wire_.take_sender()),
         receiver_(wire_.take_receiver()),
-        wake_(make_event()),
-        outlet_(*sender_, delivery, wake_.get()) {
-    is_attached_ = stream_.attach(outlet_);
+        wake_(make_eventfd()),
+        queue_(*sender_, delivery, wake_.get()) {
+    is_attached_ = stream_.attach(queue_);
   }
   ~SimulatedViewer() { leave(); }
 
@@ -41,15 +41,15 @@ class SimulatedViewer {
 
   /// The session's thread: announces epochs, collects, offers.
   void serve() {
-    while (const auto epoch = stream_.epoch_to_announce(outlet_)) {
+    while (const auto epoch = stream_.epoch_to_announce(queue_)) {
       sender_->begin_epoch(epoch->pool);
       receiver_->begin_epoch(epoch->number, epoch->pool->slot_bytes(), slots_per_viewer, {});
-      EXPECT_TRUE(stream_.epoch_ready(outlet_, epoch->number, slots_per_viewer));
-      EXPECT_FALSE(stream_.epoch_ready(outlet_, epoch->number, slots_per_viewer)) << "credits out of nothing";
-      EXPECT_TRUE(stream_.epoch_ready(outlet_, epoch->number - 1, slots_per_viewer)) << "late, and passed over";
+      EXPECT_TRUE(stream_.epoch_ready(queue_, epoch->number, slots_per_viewer));
+      EXPECT_FALSE(stream_.epoch_ready(queue_, epoch->number, slots_per_viewer)) << "credits out of nothing";
+      EXPECT_TRUE(stream_.epoch_ready(queue_, epoch->number - 1, slots_per_viewer)) << "late, and passed over";
       pools_.push_back(epoch->pool);
     }
-    stream_.service(outlet_);
+    stream_.service(queue_);
   }
 
   /// The program's thread: takes what is there, and gives some of it back.
@@ -69,31 +69,31 @@ class SimulatedViewer {
     while (!held_.empty() && random() % 3 != 0) {
       EXPECT_FALSE(find_torn_line(held_.front().payload, held_.front().header.sequence))
           << "a slot changed while it was held";
-      receiver_->give_back(held_.front().header);
+      receiver_->return_credit(held_.front().header);
       held_.erase(held_.begin());
     }
   }
 
   /// Everything that was sent comes in and goes back.
   void settle(std::mt19937_64& random) {
-    for (int i = 0; i < 10'000 && (wire_.step() || !held_.empty() || !outlet_.waiting.empty()); ++i) {
+    for (int i = 0; i < 10'000 && (wire_.step() || !held_.empty() || !queue_.waiting.empty()); ++i) {
       serve();
       look(random);
     }
   }
 
   void expect_identities() const {
-    const OutletCounts counts = stream_.counts(outlet_);
-    EXPECT_EQ(counts.frames_produced, counts.frames_skipped + counts.frames_sent + outlet_.waiting.size());
+    const SubscriberQueueCounts counts = stream_.counts(queue_);
+    EXPECT_EQ(counts.frames_produced, counts.frames_skipped + counts.frames_sent + queue_.waiting.size());
     EXPECT_LE(received_, counts.frames_sent);
-    EXPECT_LE(outlet_.held.size(), outlet_.most_held);
+    EXPECT_LE(queue_.held.size(), queue_.max_held);
   }
   void expect_settled() const {
-    const OutletCounts counts = stream_.counts(outlet_);
+    const SubscriberQueueCounts counts = stream_.counts(queue_);
     EXPECT_EQ(counts.frames_produced, counts.frames_skipped + counts.frames_sent);
     EXPECT_EQ(received_, counts.frames_sent);
     EXPECT_EQ(sender_->frames_acknowledged(), counts.frames_sent);
-    EXPECT_TRUE(outlet_.held.empty());
+    EXPECT_TRUE(queue_.held.empty());
   }
   /// Of the epochs that it saw, those whose memory is still there.
   [[nodiscard]] auto pools_alive() const {
@@ -103,13 +103,13 @@ class SimulatedViewer {
   [[nodiscard]] std::uint64_t last_sequence() const { return last_sequence_; }
 
   /// The session has told it how many frames there were.
-  std::uint64_t conclude() { return stream_.conclude(outlet_).frames_sent; }
+  std::uint64_t conclude() { return stream_.conclude(queue_).frames_sent; }
 
   void leave() {
     if (is_attached_) {
-      stream_.detach(outlet_);
+      stream_.detach(queue_);
       sender_.reset();
-      stream_.release_held(outlet_);
+      stream_.release_held(queue_);
       is_attached_ = false;
     }
   }
@@ -121,7 +121,7 @@ class SimulatedViewer {
   std::unique_ptr<SenderLink> sender_;
   std::unique_ptr<ReceiverLink> receiver_;
   FileDescriptor wake_;
-  Outlet outlet_;
+  SubscriberQueue queue_;
   bool is_attached_ = false;
   std::vector<IncomingFrame> held_;
   std::vector<std::weak_ptr<Pool>> pools_;  // of every epoch so far

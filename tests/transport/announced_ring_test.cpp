@@ -22,15 +22,15 @@
 #include "transport/session/data_link.hpp"
 #include "transport/session/handshake.hpp"
 #include "transport/session/messages.hpp"
+#include "transport/session/subscriber.hpp"
 #include "transport/stream.hpp"
-#include "transport/subscriber.hpp"
 
 namespace framewire {
 namespace {
 
 using test::eventually;
-using test::patience_ns;
 using test::PieceHook;
+using test::timeout_ns;
 
 constexpr std::uint64_t mib = std::uint64_t{1} << 20;
 
@@ -44,7 +44,7 @@ StreamFormat bytes(std::uint64_t count) {
 
 TEST(RingFault, IsNoneWhereASlotHoldsOneFrame) {
   EXPECT_EQ(find_ring_fault(picture(3840, 2160), 3840 * 2160 * 4, 3), "");
-  EXPECT_EQ(find_ring_fault(picture(16, 16), 1024 + slot_slack_bytes, most_picture_slots), "");
+  EXPECT_EQ(find_ring_fault(picture(16, 16), 1024 + slot_slack_bytes, max_picture_slots), "");
   EXPECT_EQ(find_ring_fault(bytes(64 * mib), 64 * mib, 256), "");
   EXPECT_EQ(find_ring_fault(bytes(1), 1, 1024), "");
 }
@@ -53,7 +53,7 @@ TEST(RingFault, NamesWhatDoesNotFitTheFormat) {
   EXPECT_NE(find_ring_fault(picture(16, 16), 1024 + slot_slack_bytes + 1, 3).find("has 1024"), std::string::npos);
   EXPECT_NE(find_ring_fault(picture(16, 16), 1023, 3).find("has 1024"), std::string::npos);
   EXPECT_NE(find_ring_fault(bytes(0), max_slot_bytes, 3).find("has 0"), std::string::npos);
-  EXPECT_NE(find_ring_fault(picture(16, 16), 1024, most_picture_slots + 1).find("at most 64"), std::string::npos);
+  EXPECT_NE(find_ring_fault(picture(16, 16), 1024, max_picture_slots + 1).find("at most 64"), std::string::npos);
   EXPECT_NE(find_ring_fault(bytes(64 * mib), 64 * mib, 257).find("17.2 GB"), std::string::npos);
 }
 
@@ -84,7 +84,7 @@ class AnnouncedRing : public testing::Test {
     options.endpoint.listen = HostPort{"127.0.0.1", 0};
     options.endpoint.allowed_links = {LinkKind::tcp};
     subscriber_.emplace(options, log_);
-    sender_ = authenticate_dialler(dial(address(), monotonic_ns() + patience_ns), {});
+    sender_ = authenticate_dialler(dial(address(), monotonic_ns() + timeout_ns), {});
     exchange_hellos(*sender_.channel, "sender", "test", {"viewer"});
     const SessionId session = random_session_id();
     sender_.channel->send(to_json(OfferMessage{.session = to_hex(session),
@@ -93,11 +93,11 @@ class AnnouncedRing : public testing::Test {
     const ChooseMessage choice = read_choose(hear());
     sender_.channel->send(to_json(ConnectMessage{}));
     path_ = dial_data(address(), 0, Token::from_hex(choice.token), {session, LinkKind::tcp, 0},
-                      {.peer_timeout_ns = patience_ns});
+                      {.peer_timeout_ns = timeout_ns});
   }
 
   [[nodiscard]] HostPort address() const { return {"127.0.0.1", subscriber_->port()}; }
-  nlohmann::json hear() { return sender_.channel->receive(monotonic_ns() + patience_ns); }
+  nlohmann::json hear() { return sender_.channel->receive(monotonic_ns() + timeout_ns); }
 
   nlohmann::json hear(const std::string& type) {
     for (;;) {
@@ -116,8 +116,8 @@ class AnnouncedRing : public testing::Test {
   test::TemporaryFolder folder_;
   Log log_{stderr, "test", false};
   std::optional<Subscriber> subscriber_;
-  Authenticated sender_;
-  DataPath path_;
+  AuthenticatedChannel sender_;
+  LinkConnection path_;
 };
 
 TEST_F(AnnouncedRing, ThatFitsIsMade) {
@@ -134,15 +134,15 @@ TEST_F(AnnouncedRing, ThatDoesNotIsRefusedAtBothEnds) {
             std::string::npos)
       << refusal;
   EXPECT_TRUE(eventually([&] { return subscriber_->status().state == SubscriberState::lost; }));
-  EXPECT_NE(subscriber_->status().sentence.find("67108864"), std::string::npos) << subscriber_->status().sentence;
+  EXPECT_NE(subscriber_->status().message.find("67108864"), std::string::npos) << subscriber_->status().message;
 }
 
 TEST_F(AnnouncedRing, IsGivenUpWhenTheViewerCloses) {
   std::atomic<int> pieces = 0;
-  std::atomic<bool> has_said_bye = false;
+  std::atomic<bool> bye_received = false;
   const PieceHook hook([&] {
     if (++pieces == 2) {
-      EXPECT_TRUE(eventually([&] { return has_said_bye.load(); }));
+      EXPECT_TRUE(eventually([&] { return bye_received.load(); }));
     }
   });
   ASSERT_TRUE(eventually([&] { return subscriber_->status().state == SubscriberState::connected; }));
@@ -150,7 +150,7 @@ TEST_F(AnnouncedRing, IsGivenUpWhenTheViewerCloses) {
   ASSERT_TRUE(eventually([&] { return pieces == 2; }));
   std::thread closing([&] { subscriber_->close({}); });
   EXPECT_EQ(message_type(hear("bye")), "bye");
-  has_said_bye = true;
+  bye_received = true;
   closing.join();
   EXPECT_EQ(pieces, 2);
 }

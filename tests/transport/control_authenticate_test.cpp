@@ -49,7 +49,7 @@ std::size_t open_descriptors() {
 
 /// What one end came to.
 struct Outcome {
-  std::optional<Authenticated> session;
+  std::optional<AuthenticatedChannel> session;
   std::optional<Error> error;
 };
 
@@ -62,20 +62,22 @@ Outcome outcome_of(Action&& action) {
 
 class Authenticate : public testing::Test {
  protected:
-  Accepted accept() {
+  AcceptedSocket accept() {
     auto descriptors = listener_.descriptors();
     wait_until(descriptors, soon_ns());
     auto accepted = listener_.accept();
     return accepted ? std::move(*accepted) : throw Error::failed("nothing came");
   }
 
-  Dialled dial_listener(DialWay way) { return dial({.host = "127.0.0.1", .port = listener_.port()}, soon_ns(), way); }
+  DialledSocket dial_listener(DialMode mode) {
+    return dial({.host = "127.0.0.1", .port = listener_.port()}, soon_ns(), mode);
+  }
 
   /// Both ends at once, over a real connection.
-  std::pair<Outcome, Outcome> meet(DialWay way, const AuthenticateOptions& dialler,
+  std::pair<Outcome, Outcome> meet(DialMode mode, const AuthenticateOptions& dialler,
                                    const AuthenticateOptions& listener) {
     auto dialling = std::async(std::launch::async, [&] {
-      return outcome_of([&] { return authenticate_dialler(dial_listener(way), dialler); });
+      return outcome_of([&] { return authenticate_dialler(dial_listener(mode), dialler); });
     });
     Outcome listening = outcome_of([&] { return authenticate_listener(accept(), listener); });
     return {dialling.get(), std::move(listening)};
@@ -84,12 +86,12 @@ class Authenticate : public testing::Test {
   /// Our listener against a peer that sends bytes of its own.
   std::optional<Error> error_after(std::string_view bytes, const AuthenticateOptions& options,
                                    std::string* answer = nullptr) {
-    const Dialled stranger = dial_listener(DialWay::tcp);
-    send_text(stranger.fd.get(), bytes);
+    const DialledSocket unrecognized = dial_listener(DialMode::tcp);
+    send_text(unrecognized.fd.get(), bytes);
     auto error = error_of([&] { authenticate_listener(accept(), options); });
     char text[1024];
-    while (answer != nullptr && wait_for(stranger.fd.get(), POLLIN, soon_ns())) {
-      const ssize_t got = ::recv(stranger.fd.get(), text, sizeof text, 0);
+    while (answer != nullptr && wait_for(unrecognized.fd.get(), POLLIN, soon_ns())) {
+      const ssize_t got = ::recv(unrecognized.fd.get(), text, sizeof text, 0);
       if (got <= 0) {
         break;
       }
@@ -119,35 +121,35 @@ void expect_session(Outcome& dialler, Outcome& listener, std::string_view auth, 
 }
 
 TEST_F(Authenticate, TheSameUserNeedsNoKeyOnOneMachine) {
-  auto [dialler, listener] = meet(DialWay::any, without_key(), without_key());
+  auto [dialler, listener] = meet(DialMode::any, without_key(), without_key());
   expect_session(dialler, listener, "user", "unix");
   EXPECT_TRUE(dialler.session->is_unix);
 }
 
 TEST_F(Authenticate, ADefaultKeyChangesNothingForTheSameUser) {
-  auto [dialler, listener] = meet(DialWay::any, with_key('a'), with_key('b'));
+  auto [dialler, listener] = meet(DialMode::any, with_key('a'), with_key('b'));
   expect_session(dialler, listener, "user", "unix");
 }
 
 TEST_F(Authenticate, AKeyNamedByBothIsUsedOverTheUnixSocket) {
-  auto [dialler, listener] = meet(DialWay::any, with_key('a', true), with_key('a', true));
+  auto [dialler, listener] = meet(DialMode::any, with_key('a', true), with_key('a', true));
   expect_session(dialler, listener, "psk", "tls1.3");
   EXPECT_TRUE(dialler.session->is_unix);
 }
 
 TEST_F(Authenticate, AKeyNamedByTheDiallerAloneIsUsedToo) {
-  auto [dialler, listener] = meet(DialWay::any, with_key('a', true), with_key('a'));
+  auto [dialler, listener] = meet(DialMode::any, with_key('a', true), with_key('a'));
   expect_session(dialler, listener, "psk", "tls1.3");
 }
 
 TEST_F(Authenticate, AKeyNamedByTheListenerIsAskedFor) {
-  auto [dialler, listener] = meet(DialWay::any, with_key('a'), with_key('a', true));
+  auto [dialler, listener] = meet(DialMode::any, with_key('a'), with_key('a', true));
   expect_error(dialler.error, ExitStatus::refused, "refused: the listening end asks for the shared key");
   expect_error(listener.error, ExitStatus::refused, "the listening end asks for the shared key");
 }
 
 TEST_F(Authenticate, TcpWithTheSameKeyIsEncrypted) {
-  auto [dialler, listener] = meet(DialWay::tcp, with_key('a'), with_key('a'));
+  auto [dialler, listener] = meet(DialMode::tcp, with_key('a'), with_key('a'));
   expect_session(dialler, listener, "psk", "tls1.3");
   EXPECT_FALSE(dialler.session->is_unix);
 }
@@ -155,15 +157,15 @@ TEST_F(Authenticate, TcpWithTheSameKeyIsEncrypted) {
 TEST_F(Authenticate, AKeyOutranksInsecure) {
   AuthenticateOptions both = with_key('a');
   both.insecure = true;
-  auto [dialler, listener] = meet(DialWay::tcp, both, both);
+  auto [dialler, listener] = meet(DialMode::tcp, both, both);
   expect_session(dialler, listener, "psk", "tls1.3");
 }
 
 TEST_F(Authenticate, ADifferentKeyIsRefusedOnBothEndsWithOneSentence) {
-  for (const DialWay way : {DialWay::tcp, DialWay::any}) {
-    auto [dialler, listener] = meet(way, with_key('a', true), with_key('b', true));
-    expect_error(dialler.error, ExitStatus::refused, different_key_sentence);
-    expect_error(listener.error, ExitStatus::refused, different_key_sentence);
+  for (const DialMode mode : {DialMode::tcp, DialMode::any}) {
+    auto [dialler, listener] = meet(mode, with_key('a', true), with_key('b', true));
+    expect_error(dialler.error, ExitStatus::refused, different_key_message);
+    expect_error(listener.error, ExitStatus::refused, different_key_message);
   }
 }
 
@@ -171,43 +173,43 @@ TEST_F(Authenticate, EveryWrongBitOfTheKeyIsRefused) {
   for (std::size_t at = 0; at < Key::size_bytes; ++at) {
     AuthenticateOptions wrong = with_key('a');
     wrong.key->bytes()[at] ^= std::byte{1};
-    auto [dialler, listener] = meet(DialWay::tcp, wrong, with_key('a'));
-    expect_error(dialler.error, ExitStatus::refused, different_key_sentence);
-    expect_error(listener.error, ExitStatus::refused, different_key_sentence);
+    auto [dialler, listener] = meet(DialMode::tcp, wrong, with_key('a'));
+    expect_error(dialler.error, ExitStatus::refused, different_key_message);
+    expect_error(listener.error, ExitStatus::refused, different_key_message);
   }
 }
 
 TEST_F(Authenticate, TcpWithoutAKeyIsRefusedByTheDiallerItself) {
-  expect_error(error_of([&] { authenticate_dialler(dial_listener(DialWay::tcp), without_key()); }), ExitStatus::refused,
-               "is reached over TCP, and there is no key");
+  expect_error(error_of([&] { authenticate_dialler(dial_listener(DialMode::tcp), without_key()); }),
+               ExitStatus::refused, "is reached over TCP, and there is no key");
 }
 
 TEST_F(Authenticate, TcpWithoutAKeyIsRefusedByTheListenerOnLoopbackToo) {
-  auto [dialler, listener] = meet(DialWay::tcp, without_key(true), without_key());
+  auto [dialler, listener] = meet(DialMode::tcp, without_key(true), without_key());
   expect_error(dialler.error, ExitStatus::refused, "refused: the listening end takes no TCP connection without a key");
   expect_error(listener.error, ExitStatus::refused, "takes no TCP connection without a key");
 }
 
 TEST_F(Authenticate, InsecureIsTakenAtItsWord) {
-  auto [dialler, listener] = meet(DialWay::tcp, without_key(true), without_key(true));
+  auto [dialler, listener] = meet(DialMode::tcp, without_key(true), without_key(true));
   expect_session(dialler, listener, "none", "plain");
 }
 
 TEST_F(Authenticate, PlainToAListenerWithAKeyIsTold) {
-  auto [dialler, listener] = meet(DialWay::tcp, without_key(true), with_key('a'));
+  auto [dialler, listener] = meet(DialMode::tcp, without_key(true), with_key('a'));
   expect_error(dialler.error, ExitStatus::refused, "the listening end asks for the shared key; import it");
   expect_error(listener.error, ExitStatus::refused, "the listening end asks for the shared key");
 }
 
 TEST_F(Authenticate, TlsToAListenerWithoutAKeyIsTold) {
   for (const bool insecure : {false, true}) {
-    auto [dialler, listener] = meet(DialWay::tcp, with_key('a'), without_key(insecure));
+    auto [dialler, listener] = meet(DialMode::tcp, with_key('a'), without_key(insecure));
     expect_error(dialler.error, ExitStatus::refused, "refused: the listening end has no key; import the dialling one");
     expect_error(listener.error, ExitStatus::refused, "the listening end has no key");
   }
 }
 
-TEST_F(Authenticate, StrangersAreHungUpOnWithoutAWord) {
+TEST_F(Authenticate, UnrecognizedPeersAreClosedWithoutAReply) {
   for (const std::string& bytes : {std::string("GET / HTTP/1.1\r\nHost: x\r\n\r\n"), std::string("SSH-2.0-OpenSSH\r\n"),
                                    std::string(4096, '\0'), std::string("\xff\xfe\xfd"), std::string("FWREPL01")}) {
     for (const auto& options : {with_key('a'), without_key(), without_key(true)}) {
@@ -252,15 +254,15 @@ TEST_F(Authenticate, RandomClientHellosAreRefused) {
   for (int i = 0; i < 58; ++i) {
     hello += static_cast<char>(i * 37);
   }
-  expect_error(error_after(hello, with_key('a')), ExitStatus::refused, different_key_sentence);
+  expect_error(error_after(hello, with_key('a')), ExitStatus::refused, different_key_message);
 }
 
 TEST_F(Authenticate, DescriptorsAreBackAfterEveryKindOfEnd) {
   const std::size_t before = open_descriptors();
   for (const auto& options : {with_key('a'), with_key('b'), without_key(), without_key(true)}) {
-    meet(DialWay::tcp, with_key('a'), options);
-    meet(DialWay::tcp, without_key(true), options);
-    meet(DialWay::any, without_key(), options);
+    meet(DialMode::tcp, with_key('a'), options);
+    meet(DialMode::tcp, without_key(true), options);
+    meet(DialMode::any, without_key(), options);
     error_after("GET /", options);
   }
   EXPECT_EQ(open_descriptors(), before);
@@ -276,7 +278,7 @@ std::optional<Error> error_dialling(const AuthenticateOptions& options, Behaviou
   std::tie(ours, theirs) = socket_pair();
   std::thread peer([&behaviour, fd = std::move(theirs)] { behaviour(fd.get()); });
   auto error = error_of([&] {
-    Dialled dialled{.fd = std::move(ours), .is_unix = false, .address = "host:5290"};
+    DialledSocket dialled{.fd = std::move(ours), .is_unix = false, .address = "host:5290"};
     authenticate_dialler(std::move(dialled), options);
   });
   peer.join();

@@ -18,7 +18,7 @@ namespace {
 /// What becomes of the look-up of one name: it comes to nothing, and not before it is let go.
 struct Silence {
   std::binary_semaphore is_asked{0};
-  std::binary_semaphore is_let_go{0};
+  std::binary_semaphore reader_closed{0};
 };
 Silence silence;
 constexpr std::string_view silent_name = "silent.example";
@@ -30,7 +30,7 @@ extern "C" int getaddrinfo(const char* name, const char* service, const addrinfo
   static const auto the_systems = reinterpret_cast<decltype(&getaddrinfo)>(::dlsym(RTLD_NEXT, "getaddrinfo"));
   if (name != nullptr && name == silent_name && (req->ai_flags & AI_NUMERICHOST) == 0) {
     silence.is_asked.release();
-    silence.is_let_go.acquire();
+    silence.reader_closed.acquire();
     return EAI_AGAIN;
   }
   return the_systems(name, service, req, pai);
@@ -45,26 +45,26 @@ using test::soon_ns;
 
 /// Already raised, for waits that would never end.
 struct Stopped {
-  Stopped() { raise_event(event.get()); }
-  FileDescriptor event = make_event();
+  Stopped() { signal_eventfd(event.get()); }
+  FileDescriptor event = make_eventfd();
   StopWait stop{.fd = event.get(), .why = "enough"};
 };
 
 TEST(DialStop, EndsTheLookUpOfAName) {
-  const FileDescriptor event = make_event();
+  const FileDescriptor event = make_eventfd();
   std::thread person([&] {
     silence.is_asked.acquire();
-    raise_event(event.get());
+    signal_eventfd(event.get());
   });
   const auto error = error_of(
-      [&] { dial({.host = std::string(silent_name), .port = 1}, INT64_MAX, DialWay::any, {.fd = event.get()}); });
+      [&] { dial({.host = std::string(silent_name), .port = 1}, INT64_MAX, DialMode::any, {.fd = event.get()}); });
   person.join();
-  silence.is_let_go.release();  // whoever still asks ends by itself
+  silence.reader_closed.release();  // whoever still asks ends by itself
   expect_error(error, ExitStatus::lost_peer, "'silent.example' was still being looked up: this end stops");
 }
 
 TEST(DialStop, ChangesNothingWhereItDoesNotCome) {
-  const FileDescriptor event = make_event();
+  const FileDescriptor event = make_eventfd();
   EXPECT_FALSE(resolve({.host = "localhost", .port = 1}, {.fd = event.get()}).empty());
   EXPECT_EQ(resolve({.host = "192.0.2.1", .port = 1}, {.fd = event.get()}).size(), 1U);
   expect_error(error_of([&] { resolve({.host = "no host", .port = 1}, {.fd = event.get()}); }), ExitStatus::failed,
@@ -86,8 +86,8 @@ TEST(DialStop, EndsAConnectionThatIsNotTaken) {
     static_cast<void>(::connect(one.get(), reinterpret_cast<const sockaddr*>(&at), size_bytes));
   }
   const Stopped stopped;
-  const auto error =
-      error_of([&] { dial({.host = "127.0.0.1", .port = ntohs(at.sin_port)}, INT64_MAX, DialWay::tcp, stopped.stop); });
+  const auto error = error_of(
+      [&] { dial({.host = "127.0.0.1", .port = ntohs(at.sin_port)}, INT64_MAX, DialMode::tcp, stopped.stop); });
   expect_error(error, ExitStatus::lost_peer, "had not answered yet: enough");
 }
 
@@ -101,7 +101,7 @@ TEST(DialStop, EndsTheWaitForAFullUnixSocket) {
   }
   const Stopped stopped;
   const auto error = error_of(
-      [&] { dial({.host = "127.0.0.1", .port = port_of_ours.port()}, INT64_MAX, DialWay::any, stopped.stop); });
+      [&] { dial({.host = "127.0.0.1", .port = port_of_ours.port()}, INT64_MAX, DialMode::any, stopped.stop); });
   expect_error(error, ExitStatus::lost_peer, "had not answered yet: enough");
 }
 

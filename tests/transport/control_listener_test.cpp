@@ -40,7 +40,7 @@ TEST(Listener, ByDefaultThisMachineAloneReachesItByThreeWays) {
   EXPECT_FALSE(listener.accept().has_value());
   EXPECT_EQ(listener.accept_fault(), 0);
 
-  const Dialled by_unix = dial({.host = "localhost", .port = listener.port()}, soon_ns());
+  const DialledSocket by_unix = dial({.host = "localhost", .port = listener.port()}, soon_ns());
   EXPECT_TRUE(by_unix.is_unix);
   EXPECT_TRUE(is_non_blocking_and_private(by_unix.fd.get()));
   const auto unix_end = accept_soon(listener);
@@ -50,7 +50,7 @@ TEST(Listener, ByDefaultThisMachineAloneReachesItByThreeWays) {
   EXPECT_TRUE(check_same_user(unix_end->fd.get()));
   EXPECT_TRUE(check_same_user(by_unix.fd.get()));
 
-  const Dialled by_tcp = dial({.host = "127.0.0.1", .port = listener.port()}, soon_ns(), DialWay::tcp);
+  const DialledSocket by_tcp = dial({.host = "127.0.0.1", .port = listener.port()}, soon_ns(), DialMode::tcp);
   EXPECT_FALSE(by_tcp.is_unix);
   const auto tcp_end = accept_soon(listener);
   ASSERT_TRUE(tcp_end.has_value());
@@ -68,7 +68,7 @@ TEST(Listener, ServesIpv6Loopback) {
   if (listener.describe().find("[::1]") == std::string::npos) {
     GTEST_SKIP() << "no IPv6 here";
   }
-  dial({.host = "::1", .port = listener.port()}, soon_ns(), DialWay::tcp);
+  dial({.host = "::1", .port = listener.port()}, soon_ns(), DialMode::tcp);
   const auto accepted = accept_soon(listener);
   ASSERT_TRUE(accepted.has_value());
   EXPECT_EQ(accepted->address.substr(0, 6), "[::1]:");
@@ -77,11 +77,11 @@ TEST(Listener, ServesIpv6Loopback) {
 TEST(Listener, WhatBelongsToAConnectionGoesWhereItWent) {
   Listener listener(on(""));
   const HostPort asked{.host = "localhost", .port = listener.port()};
-  const Dialled by_tcp = dial(asked, soon_ns(), DialWay::tcp);
+  const DialledSocket by_tcp = dial(asked, soon_ns(), DialMode::tcp);
   const HostPort there = reached(by_tcp, asked);
   EXPECT_TRUE(there.host == "127.0.0.1" || there.host == "::1") << there.host;
   EXPECT_EQ(there.port, asked.port);
-  const Dialled by_unix = dial(asked, soon_ns());
+  const DialledSocket by_unix = dial(asked, soon_ns());
   ASSERT_TRUE(by_unix.is_unix);
   EXPECT_EQ(reached(by_unix, asked).host, "localhost");
 }
@@ -130,7 +130,7 @@ TEST(Listener, GetsItsPortBackAtOnce) {
   for (int round = 0; round < 3; ++round) {
     Listener listener(on("127.0.0.1", port));
     port = listener.port();
-    const Dialled dialled = dial({.host = "127.0.0.1", .port = port}, soon_ns(), DialWay::tcp);
+    const DialledSocket dialled = dial({.host = "127.0.0.1", .port = port}, soon_ns(), DialMode::tcp);
     accept_soon(listener);
   }
 }
@@ -242,7 +242,7 @@ TEST(Dial, RefusesAUnixSocketOfAnotherUser) {
 
 TEST(Listener, SaysWhenNoDescriptorsAreLeft) {
   Listener listener(on("127.0.0.1"));
-  const Dialled dialled = dial({.host = "127.0.0.1", .port = listener.port()}, soon_ns(), DialWay::tcp);
+  const DialledSocket dialled = dial({.host = "127.0.0.1", .port = listener.port()}, soon_ns(), DialMode::tcp);
   auto descriptors = listener.descriptors();
   ASSERT_GT(wait_until(descriptors, soon_ns()), 0);
   rlimit before{};
@@ -278,7 +278,7 @@ TEST(Dial, GivesUpAtItsDeadline) {
   ASSERT_EQ(::listen(full.get(), 0), 0);
   ASSERT_EQ(::getsockname(full.get(), reinterpret_cast<sockaddr*>(&address), &size_bytes), 0);
   const HostPort to{.host = "127.0.0.1", .port = ntohs(address.sin_port)};
-  std::vector<Dialled> held;
+  std::vector<DialledSocket> held;
   std::optional<Error> error;
   for (int i = 0; i < 16 && !error; ++i) {
     error = error_of([&] { held.push_back(dial(to, monotonic_ns() + 200 * ns_per_ms)); });

@@ -91,7 +91,7 @@ TEST(MessageChannel, RefusesOversizeBeforeTakingIt) {
   expect_error(error_of_bytes(std::string("\x01\x00\x01\x00", 4), message_limit_before_bytes), ExitStatus::failed,
                "sent a message of 65537 bytes, and 65536 are the most");
   expect_error(error_of_bytes("\xff\xff\xff\xff"), ExitStatus::failed, "4294967295 bytes");
-  // A stranger's text read as a length.
+  // An unauthenticated peer's text read as a length.
   expect_error(error_of_bytes("HTTP/1.1 400 Bad Request"), ExitStatus::failed, "it is no framewire");
 }
 

@@ -35,14 +35,14 @@ TEST(Preamble, TellsConnectionsApart) {
        {std::string("GET / HT"), std::string("FWCTRL0x"), std::string("FWREPL01"), std::string("fwctrl01"),
         std::string("SSH-2.0-"), std::string(8, '\0'), std::string("\x16\x03\x01\x01\x00\x02\x00\x00", 8),
         std::string("\x16\x02\x01\x01\x00\x01\x00\x00", 8)}) {
-    EXPECT_EQ(kind_of(text), ConnectionKind::stranger) << text;
+    EXPECT_EQ(kind_of(text), ConnectionKind::unrecognized) << text;
   }
 }
 
 TEST(Preamble, RefusesAHugeClientHello) {
   // The message's length is 24 bits; OpenSSL would make room for 128 KiB of it.
-  EXPECT_EQ(kind_of(std::string("\x16\x03\x01\x40\x00\x01\x01\x00", 8)), ConnectionKind::stranger);
-  EXPECT_EQ(kind_of(std::string("\x16\x03\x01\x40\x00\x01\x00\x40", 8)), ConnectionKind::stranger);
+  EXPECT_EQ(kind_of(std::string("\x16\x03\x01\x40\x00\x01\x01\x00", 8)), ConnectionKind::unrecognized);
+  EXPECT_EQ(kind_of(std::string("\x16\x03\x01\x40\x00\x01\x00\x40", 8)), ConnectionKind::unrecognized);
 }
 
 TEST(Preamble, DecidesAsSoonAsNothingElseIsPossible) {
@@ -51,10 +51,10 @@ TEST(Preamble, DecidesAsSoonAsNothingElseIsPossible) {
       EXPECT_EQ(kind_of(whole.substr(0, cut)), std::nullopt) << cut;
     }
   }
-  EXPECT_EQ(kind_of("G"), ConnectionKind::stranger);
-  EXPECT_EQ(kind_of("FX"), ConnectionKind::stranger);
-  EXPECT_EQ(kind_of("FWCTRLx"), ConnectionKind::stranger);
-  EXPECT_EQ(kind_of("\x16G"), ConnectionKind::stranger);
+  EXPECT_EQ(kind_of("G"), ConnectionKind::unrecognized);
+  EXPECT_EQ(kind_of("FX"), ConnectionKind::unrecognized);
+  EXPECT_EQ(kind_of("FWCTRLx"), ConnectionKind::unrecognized);
+  EXPECT_EQ(kind_of("\x16G"), ConnectionKind::unrecognized);
 }
 
 TEST(Preamble, EveryChangedByteIsNoticed) {
@@ -65,7 +65,7 @@ TEST(Preamble, EveryChangedByteIsNoticed) {
         changed[at] = static_cast<char>(value);
         const auto kind = kind_of(changed);
         if (changed != whole) {
-          EXPECT_TRUE(kind == ConnectionKind::stranger || kind == ConnectionKind::other_version) << changed;
+          EXPECT_TRUE(kind == ConnectionKind::unrecognized || kind == ConnectionKind::other_version) << changed;
         }
       }
     }
@@ -122,7 +122,7 @@ long sleeps() {
 TEST(Preamble, SleepsWhileAStrangerThinksAboutItsNextByte) {
   auto [unix_ours, unix_theirs] = socket_pair();
   Listener listener({.at = {.host = "127.0.0.1", .port = 0}, .insecure = true});
-  const Dialled tcp_theirs = dial({.host = "127.0.0.1", .port = listener.port()}, soon_ns(), DialWay::tcp);
+  const DialledSocket tcp_theirs = dial({.host = "127.0.0.1", .port = listener.port()}, soon_ns(), DialMode::tcp);
   const auto tcp_ours = accept_soon(listener);
   ASSERT_TRUE(tcp_ours);
   for (const auto& [ours, theirs] :

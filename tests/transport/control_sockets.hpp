@@ -22,7 +22,7 @@ namespace framewire::test {
 
 inline constexpr int no_network = 77;
 
-inline std::optional<Accepted> accept_soon(Listener& listener) {
+inline std::optional<AcceptedSocket> accept_soon(Listener& listener) {
   auto descriptors = listener.descriptors();
   wait_until(descriptors, soon_ns());
   return listener.accept();

@@ -70,30 +70,30 @@ bool connect_from(int socket, const char* from, const char* to, std::uint16_t po
          ::connect(socket, reinterpret_cast<const sockaddr*>(&there), sizeof there) == 0;
 }
 
-std::string usual_congestion_control() {
+std::string default_congestion_control() {
   return congestion_control(FileDescriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)).get());
 }
 
 /// For this network; where `reno` is the usual one nothing could be seen. False when the kernel has no other.
 bool choose_another_than_reno() {
   std::ifstream names("/proc/sys/net/ipv4/tcp_allowed_congestion_control");
-  for (std::string name; usual_congestion_control() == "reno" && names >> name;) {
+  for (std::string name; default_congestion_control() == "reno" && names >> name;) {
     std::ofstream("/proc/sys/net/ipv4/tcp_congestion_control") << name;
   }
-  return usual_congestion_control() != "reno";
+  return default_congestion_control() != "reno";
 }
 
 /// Which expectation failed, from 2 on; 0: none.
-int look_at_a_network() {
+int test_over_a_network() {
   if (!set_up_addresses()) {
     return 2;
   }
   if (!choose_another_than_reno()) {
     return only_reno;
   }
-  const std::string usual = usual_congestion_control();
+  const std::string usual = default_congestion_control();
   Listener listener({.at = {.host = "*", .port = 0}, .insecure = true});
-  const Dialled dialled = dial({.host = "192.0.2.7", .port = listener.port()}, soon_ns(), DialWay::tcp);
+  const DialledSocket dialled = dial({.host = "192.0.2.7", .port = listener.port()}, soon_ns(), DialMode::tcp);
   const auto accepted = accept_soon(listener);
   if (congestion_control(dialled.fd.get()) != "reno") {
     return 3;
@@ -115,7 +115,7 @@ int look_at_a_network() {
 
 TEST(TcpOptions, BothEndsWithinThisMachineSendUnpaced) {
   Listener listener({.at = {.host = "127.0.0.1", .port = 0}, .insecure = true});
-  const Dialled dialled = dial({.host = "127.0.0.1", .port = listener.port()}, soon_ns(), DialWay::tcp);
+  const DialledSocket dialled = dial({.host = "127.0.0.1", .port = listener.port()}, soon_ns(), DialMode::tcp);
   const auto accepted = accept_soon(listener);
   ASSERT_TRUE(accepted.has_value());
   for (const int end : {dialled.fd.get(), accepted->fd.get()}) {
@@ -125,7 +125,7 @@ TEST(TcpOptions, BothEndsWithinThisMachineSendUnpaced) {
 }
 
 TEST(TcpOptions, TheOwnAddressIsWithinThisMachineAndForOthersTheChoiceOfTheSystemStays) {
-  const int status = in_own_network(look_at_a_network);
+  const int status = in_own_network(test_over_a_network);
   if (status == no_network) {
     GTEST_SKIP() << "no network namespaces for this user";
   }
@@ -161,8 +161,8 @@ TEST(TypeOfService, IsThatOfBothEndsOfAConnection) {
     SCOPED_TRACE(host);
     Listener listener({.at = {.host = host, .port = 0}, .type_of_service = wanted});
     for (const bool says_so : {true, false}) {
-      const Dialled dialled = dial({.host = host, .port = listener.port()}, soon_ns(), DialWay::tcp,
-                                   says_so ? std::optional(wanted) : std::nullopt);
+      const DialledSocket dialled = dial({.host = host, .port = listener.port()}, soon_ns(), DialMode::tcp,
+                                         says_so ? std::optional(wanted) : std::nullopt);
       const auto accepted = accept_soon(listener);
       ASSERT_TRUE(accepted);
       EXPECT_EQ(type_of_service(dialled.fd.get()), says_so ? wanted : 0);
@@ -174,7 +174,7 @@ TEST(TypeOfService, IsThatOfBothEndsOfAConnection) {
 /// A listener at all addresses takes IPv4 in by a socket of IPv6.
 TEST(TypeOfService, IsThatOfIpv4OnASocketOfIpv6) {
   Listener listener({.at = {.host = "*", .port = 0}, .insecure = true, .type_of_service = 104});
-  const Dialled dialled = dial({.host = "127.0.0.1", .port = listener.port()}, soon_ns(), DialWay::tcp);
+  const DialledSocket dialled = dial({.host = "127.0.0.1", .port = listener.port()}, soon_ns(), DialMode::tcp);
   const auto accepted = accept_soon(listener);
   ASSERT_TRUE(accepted);
   int value = -1;
@@ -185,7 +185,7 @@ TEST(TypeOfService, IsThatOfIpv4OnASocketOfIpv6) {
 
 TEST(TypeOfService, DoesNotMatterToASocketWithoutPackets) {
   Listener listener({.at = {.host = "127.0.0.1", .port = 0}, .type_of_service = 104});
-  EXPECT_TRUE(dial({.host = "127.0.0.1", .port = listener.port()}, soon_ns(), DialWay::any, 104).is_unix);
+  EXPECT_TRUE(dial({.host = "127.0.0.1", .port = listener.port()}, soon_ns(), DialMode::any, 104).is_unix);
 }
 
 }  // namespace

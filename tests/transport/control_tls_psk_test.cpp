@@ -92,9 +92,9 @@ TEST(TlsPsk, WhatIsNoIdentityIsUnknown) {
 }
 
 /// Offers and takes the shared key itself, as before.
-SslPointer older_end(int fd, TlsRole role, SocketBio& bio, const TlsStream::LookAtAnswer& look = nullptr) {
-  return shake_tls_hands({.socket = fd, .role = role, .peer = "the newer one"},
-                         {.identity = "framewire-1", .key = shared}, bio, soon_ns(), look);
+SslPointer older_end(int fd, TlsRole role, SocketBio& bio, const TlsStream::CheckAnswer& look = nullptr) {
+  return perform_tls_handshake({.socket = fd, .role = role, .peer = "the newer one"},
+                               {.identity = "framewire-1", .key = shared}, bio, soon_ns(), look);
 }
 
 TEST(TlsPsk, AnOlderDiallerIsToldInPlain) {
@@ -148,8 +148,8 @@ TEST(TlsPsk, AnotherKeyIsNoOtherRelease) {
   });
   const auto error =
       error_of([&, &fd = one] { TlsStream(std::move(fd), TlsRole::dialler, shared, "listener", soon_ns()); });
-  expect_error(error, ExitStatus::refused, different_key_sentence);
-  expect_error(listening.get(), ExitStatus::refused, different_key_sentence);
+  expect_error(error, ExitStatus::refused, different_key_message);
+  expect_error(listening.get(), ExitStatus::refused, different_key_message);
 }
 
 }  // namespace

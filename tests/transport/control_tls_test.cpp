@@ -144,7 +144,7 @@ TEST(TlsStream, SaysWhenBytesAreBuffered) {
   EXPECT_TRUE(pair.listener->has_buffered()) << "poll() would not say so";
   pair.listener->read_all(half, soon_ns());
   EXPECT_FALSE(pair.listener->has_buffered());
-  EXPECT_EQ(pair.listener->read_now(half).status, StreamStatus::again);
+  EXPECT_EQ(pair.listener->read_now(half).status, IoStatus::again);
 }
 
 TEST(TlsStream, TellsAnEndFromACut) {
@@ -244,7 +244,7 @@ std::unique_ptr<SSL_CTX, FreeAll> impostor(const SSL_METHOD* method) {
   return context;
 }
 
-void shake_hands(SSL_CTX* context, int fd, bool as_listener) {
+void handshake(SSL_CTX* context, int fd, bool as_listener) {
   const std::unique_ptr<SSL, FreeAll> ssl(SSL_new(context));
   SSL_set_fd(ssl.get(), fd);
   as_listener ? SSL_accept(ssl.get()) : SSL_connect(ssl.get());
@@ -263,11 +263,11 @@ TEST(TlsStream, ACertificateIsNoKey) {
     std::tie(ours, theirs) = socket_pair();
     std::thread peer([impostor_listens, fd = std::move(theirs)] {
       const auto context = impostor(impostor_listens ? TLS_server_method() : TLS_client_method());
-      shake_hands(context.get(), fd.get(), impostor_listens);
+      handshake(context.get(), fd.get(), impostor_listens);
     });
     const TlsRole role = impostor_listens ? TlsRole::dialler : TlsRole::listener;
     const auto error = error_of([&, &fd = ours] { TlsStream(std::move(fd), role, some_key(), "impostor", soon_ns()); });
-    expect_error(error, ExitStatus::refused, different_key_sentence);
+    expect_error(error, ExitStatus::refused, different_key_message);
     peer.join();
   }
   ::sigaction(SIGPIPE, &before, nullptr);
@@ -280,11 +280,11 @@ TEST(TlsStream, OlderVersionsAreRefused) {
   std::thread peer([fd = std::move(theirs)] {
     const auto context = impostor(TLS_client_method());
     SSL_CTX_set_max_proto_version(context.get(), TLS1_2_VERSION);
-    shake_hands(context.get(), fd.get(), false);
+    handshake(context.get(), fd.get(), false);
   });
   const auto error =
       error_of([&, &fd = ours] { TlsStream(std::move(fd), TlsRole::listener, some_key(), "old", soon_ns()); });
-  expect_error(error, ExitStatus::refused, different_key_sentence);
+  expect_error(error, ExitStatus::refused, different_key_message);
   peer.join();
 }
 

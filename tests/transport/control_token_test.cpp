@@ -18,12 +18,12 @@ using test::send_text;
 using test::socket_pair;
 using test::soon_ns;
 
-DataConnection some_connection(std::uint8_t index = 0) {
+DataConnectionId some_connection(std::uint8_t index = 0) {
   return {.session = random_session_id(), .link = LinkKind::tcp, .index = index};
 }
 
-DataHello hello_for(const Token& token, const DataConnection& connection) {
-  return {.connection = connection, .proof = make_proof(token, connection, DataRole::dialler)};
+DataHello hello_for(const Token& token, const DataConnectionId& connection) {
+  return {.connection = connection, .proof = make_proof(token, connection, ProofRole::dialler)};
 }
 
 TEST(Token, IsRandomAndTravelsAsHex) {
@@ -47,8 +47,8 @@ TEST(Token, ProofIsTheDocumentedHmac) {
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     bytes[i] = static_cast<std::byte>(i);
   }
-  const DataConnection connection{.session = {}, .link = LinkKind::tcp, .index = 3};
-  EXPECT_EQ(to_hex(make_proof(Token::from_hex(to_hex(bytes)), connection, DataRole::dialler)),
+  const DataConnectionId connection{.session = {}, .link = LinkKind::tcp, .index = 3};
+  EXPECT_EQ(to_hex(make_proof(Token::from_hex(to_hex(bytes)), connection, ProofRole::dialler)),
             "035ca31654cdde7964fb85043c3046f06a2ec953474220cbf3fb56e4a7a27596");
 }
 
@@ -58,50 +58,50 @@ TEST(Token, TheDataKeyIsTheDocumentedHmac) {
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     bytes[i] = static_cast<std::byte>(i);
   }
-  const DataConnection connection{.session = {}, .link = LinkKind::tcp, .index = 3};
+  const DataConnectionId connection{.session = {}, .link = LinkKind::tcp, .index = 3};
   EXPECT_EQ(to_hex(make_data_key(Token::from_hex(to_hex(bytes)), connection).bytes()),
             "4301cc2625c33d8c2f1824b2b08d46a11740a25dfe4c244abbc1392b14a62264");
 }
 
 TEST(Token, EveryDataConnectionHasAKeyOfItsOwn) {
   const Token token = Token::random();
-  const DataConnection connection = some_connection();
+  const DataConnectionId connection = some_connection();
   const Key key = make_data_key(token, connection);
   EXPECT_EQ(key, make_data_key(token, connection));
   EXPECT_FALSE(key == make_data_key(Token::random(), connection));
   EXPECT_FALSE(key == make_data_key(token, some_connection()));
   EXPECT_FALSE(key == make_data_key(token, {.session = connection.session, .link = LinkKind::tcp, .index = 1}));
-  for (const DataRole role : {DataRole::dialler, DataRole::listener}) {  // which travel in the clear
+  for (const ProofRole role : {ProofRole::dialler, ProofRole::listener}) {  // which travel in the clear
     EXPECT_FALSE(std::ranges::equal(key.bytes(), make_proof(token, connection, role)));
   }
 }
 
 TEST(Token, ProofCoversEverything) {
   const Token token = Token::random();
-  const DataConnection connection = some_connection();
-  const Proof proof = make_proof(token, connection, DataRole::dialler);
-  EXPECT_TRUE(check_proof(token, connection, DataRole::dialler, proof));
-  EXPECT_FALSE(check_proof(token, connection, DataRole::listener, proof));
-  EXPECT_FALSE(check_proof(Token::random(), connection, DataRole::dialler, proof));
-  DataConnection other = connection;
+  const DataConnectionId connection = some_connection();
+  const Proof proof = make_proof(token, connection, ProofRole::dialler);
+  EXPECT_TRUE(check_proof(token, connection, ProofRole::dialler, proof));
+  EXPECT_FALSE(check_proof(token, connection, ProofRole::listener, proof));
+  EXPECT_FALSE(check_proof(Token::random(), connection, ProofRole::dialler, proof));
+  DataConnectionId other = connection;
   other.link = LinkKind::rdma;
-  EXPECT_FALSE(check_proof(token, other, DataRole::dialler, proof));
+  EXPECT_FALSE(check_proof(token, other, ProofRole::dialler, proof));
   other = connection;
   other.index = 1;
-  EXPECT_FALSE(check_proof(token, other, DataRole::dialler, proof));
+  EXPECT_FALSE(check_proof(token, other, ProofRole::dialler, proof));
   other = connection;
   other.session[15] ^= std::byte{1};
-  EXPECT_FALSE(check_proof(token, other, DataRole::dialler, proof));
+  EXPECT_FALSE(check_proof(token, other, ProofRole::dialler, proof));
   for (std::size_t at = 0; at < proof.size(); ++at) {
     Proof flipped = proof;
     flipped[at] ^= std::byte{0x80};
-    EXPECT_FALSE(check_proof(token, connection, DataRole::dialler, flipped));
+    EXPECT_FALSE(check_proof(token, connection, ProofRole::dialler, flipped));
   }
 }
 
 TEST(DataHello, SurvivesTheWire) {
   for (const LinkKind link : {LinkKind::local, LinkKind::tcp, LinkKind::rdma}) {
-    DataConnection connection = some_connection(255);
+    DataConnectionId connection = some_connection(255);
     connection.link = link;
     const DataHello hello = hello_for(Token::random(), connection);
     const auto back = decode_data_hello(encode_data_hello(hello));
@@ -112,8 +112,8 @@ TEST(DataHello, SurvivesTheWire) {
 }
 
 TEST(DataHello, EveryFlippedBitIsRefused) {
-  PendingTokens tokens;
-  const DataConnection connection = some_connection();
+  IssuedTokens tokens;
+  const DataConnectionId connection = some_connection();
   const Token token = tokens.issue(connection, 0);
   const auto good = encode_data_hello(hello_for(token, connection));
   for (std::size_t bit = 0; bit < good.size() * 8; ++bit) {
@@ -125,9 +125,9 @@ TEST(DataHello, EveryFlippedBitIsRefused) {
   EXPECT_TRUE(tokens.redeem(*decode_data_hello(good), 0)) << "wrong tries must not use the token up";
 }
 
-TEST(PendingTokens, AreGoodForOneUse) {
-  PendingTokens tokens;
-  const DataConnection connection = some_connection();
+TEST(IssuedTokens, AreGoodForOneUse) {
+  IssuedTokens tokens;
+  const DataConnectionId connection = some_connection();
   const Token token = tokens.issue(connection, 0);
   const auto redeemed = tokens.redeem(hello_for(token, connection), 1);
   ASSERT_TRUE(redeemed.has_value());
@@ -136,22 +136,22 @@ TEST(PendingTokens, AreGoodForOneUse) {
   EXPECT_EQ(tokens.size(), 0U);
 }
 
-TEST(PendingTokens, RefuseUnknownSessionsAndOtherTokens) {
-  PendingTokens tokens;
-  const DataConnection connection = some_connection();
+TEST(IssuedTokens, RefuseUnknownSessionsAndOtherTokens) {
+  IssuedTokens tokens;
+  const DataConnectionId connection = some_connection();
   const Token token = tokens.issue(connection, 0);
   EXPECT_FALSE(tokens.redeem(hello_for(token, some_connection()), 0));
   EXPECT_FALSE(tokens.redeem(hello_for(Token::random(), connection), 0));
-  DataConnection as_local = connection;
+  DataConnectionId as_local = connection;
   as_local.link = LinkKind::local;
   EXPECT_FALSE(tokens.redeem(hello_for(token, as_local), 0)) << "issued for tcp";
   EXPECT_EQ(tokens.size(), 1U);
 }
 
-TEST(PendingTokens, ServeSeveralConnectionsOfOneSession) {
-  PendingTokens tokens;
-  DataConnection first = some_connection(0);
-  DataConnection second = first;
+TEST(IssuedTokens, ServeSeveralConnectionsOfOneSession) {
+  IssuedTokens tokens;
+  DataConnectionId first = some_connection(0);
+  DataConnectionId second = first;
   second.index = 1;
   const Token first_token = tokens.issue(first, 0);
   const Token second_token = tokens.issue(second, 0);
@@ -160,17 +160,17 @@ TEST(PendingTokens, ServeSeveralConnectionsOfOneSession) {
   EXPECT_TRUE(tokens.redeem(hello_for(first_token, first), 0));
 }
 
-TEST(PendingTokens, Expire) {
-  PendingTokens tokens(100, 10);
-  const DataConnection connection = some_connection();
+TEST(IssuedTokens, Expire) {
+  IssuedTokens tokens(100, 10);
+  const DataConnectionId connection = some_connection();
   const Token token = tokens.issue(connection, 5);
   EXPECT_FALSE(tokens.redeem(hello_for(token, connection), 15));
   EXPECT_EQ(tokens.size(), 0U);
 }
 
-TEST(PendingTokens, AreBoundedAndForgotten) {
-  PendingTokens tokens(3, 10);
-  const DataConnection kept = some_connection();
+TEST(IssuedTokens, AreBoundedAndForgotten) {
+  IssuedTokens tokens(3, 10);
+  const DataConnectionId kept = some_connection();
   tokens.issue(kept, 0);
   tokens.issue(some_connection(), 0);
   tokens.issue(some_connection(), 0);
@@ -181,9 +181,9 @@ TEST(PendingTokens, AreBoundedAndForgotten) {
   EXPECT_FALSE(error_of([&] { tokens.issue(some_connection(), 10); })) << "expired ones make room";
 }
 
-TEST(PendingTokens, GiveEachTokenToOneOfManyThreads) {
-  PendingTokens tokens;
-  const DataConnection connection = some_connection();
+TEST(IssuedTokens, GiveEachTokenToOneOfManyThreads) {
+  IssuedTokens tokens;
+  const DataConnectionId connection = some_connection();
   const DataHello hello = hello_for(tokens.issue(connection, 0), connection);
   std::atomic<int> winners{0};
   std::vector<std::thread> threads;
@@ -196,12 +196,12 @@ TEST(PendingTokens, GiveEachTokenToOneOfManyThreads) {
   EXPECT_EQ(winners, 1);
 }
 
-TEST(DataConnection, IsConfirmedOnBothEnds) {
+TEST(DataConnectionId, IsConfirmedOnBothEnds) {
   FileDescriptor dialler;
   FileDescriptor listener;
   std::tie(dialler, listener) = socket_pair();
-  PendingTokens tokens;
-  const DataConnection connection = some_connection();
+  IssuedTokens tokens;
+  const DataConnectionId connection = some_connection();
   const Token token = tokens.issue(connection, 0);
   send_data_hello(dialler.get(), token, connection, soon_ns());
   send_text(dialler.get(), "frames");
@@ -216,9 +216,9 @@ TEST(DataConnection, IsConfirmedOnBothEnds) {
   EXPECT_EQ(::recv(listener.get(), text, sizeof text, 0), 6) << "what follows the hello belongs to the link";
 }
 
-TEST(DataConnection, DiallerRefusesAWrongAnswer) {
+TEST(DataConnectionId, DiallerRefusesAWrongAnswer) {
   const Token token = Token::random();
-  const DataConnection connection = some_connection();
+  const DataConnectionId connection = some_connection();
   {
     FileDescriptor dialler;
     FileDescriptor listener;
@@ -232,7 +232,7 @@ TEST(DataConnection, DiallerRefusesAWrongAnswer) {
     FileDescriptor dialler;
     FileDescriptor listener;
     std::tie(dialler, listener) = socket_pair();
-    const Proof own = make_proof(token, connection, DataRole::dialler);
+    const Proof own = make_proof(token, connection, ProofRole::dialler);
     send_text(listener.get(), data_preamble);
     send_text(listener.get(), {reinterpret_cast<const char*>(own.data()), own.size()});
     expect_error(error_of([&] { read_data_answer(dialler.get(), token, connection, soon_ns()); }), ExitStatus::refused,
@@ -240,9 +240,9 @@ TEST(DataConnection, DiallerRefusesAWrongAnswer) {
   }
 }
 
-TEST(DataConnection, CutHellosAndSlowOnesEndWithAnError) {
+TEST(DataConnectionId, CutHellosAndSlowOnesEndWithAnError) {
   const Token token = Token::random();
-  const DataConnection connection = some_connection();
+  const DataConnectionId connection = some_connection();
   const auto whole = encode_data_hello(hello_for(token, connection));
   for (std::size_t cut = 0; cut < whole.size(); ++cut) {
     FileDescriptor dialler;
@@ -257,7 +257,7 @@ TEST(DataConnection, CutHellosAndSlowOnesEndWithAnError) {
   }
 }
 
-TEST(DataConnection, GarbageIsRefused) {
+TEST(DataConnectionId, GarbageIsRefused) {
   FileDescriptor dialler;
   FileDescriptor listener;
   std::tie(dialler, listener) = socket_pair();

@@ -18,14 +18,14 @@
 #include "tests/transport/relay.hpp"
 #include "transport/session/handshake.hpp"
 #include "transport/session/sender_service.hpp"
-#include "transport/subscriber.hpp"
+#include "transport/session/subscriber.hpp"
 
 namespace framewire {
 namespace {
 
 using test::eventually;
-using test::patience_ns;
 using test::Relay;
+using test::timeout_ns;
 
 constexpr std::string_view secret = "what stands on somebody's screen. ";
 constexpr std::uint64_t frame_bytes = 50'000;
@@ -106,12 +106,12 @@ class Encryption : public testing::Test {
     EXPECT_TRUE(eventually([&] { return subscriber.status().state == SubscriberState::failed; }));
     EXPECT_EQ(subscriber.status().exit_status, ExitStatus::refused);
     EXPECT_EQ(subscriber.counts().sessions, 0U);
-    return subscriber.status().sentence;
+    return subscriber.status().message;
   }
 
   void expect_refused(Subscriber& subscriber, std::string_view words) {
-    const std::string sentence = refusal(subscriber);
-    EXPECT_NE(sentence.find(words), std::string::npos) << sentence;
+    const std::string message = refusal(subscriber);
+    EXPECT_NE(message.find(words), std::string::npos) << message;
   }
 
   test::TemporaryFolder folder_;
@@ -193,7 +193,7 @@ TEST_F(Encryption, WhatItChangesIsNeverDelivered) {
         EXPECT_TRUE(is_secret(frame->payload())) << "a wrong frame was delivered";
       }
       const SubscriberStatus status = subscriber.status();
-      was_told = was_told || status.sentence.find("changed on the way") != std::string::npos;
+      was_told = was_told || status.message.find("changed on the way") != std::string::npos;
       return subscriber.counts().sessions > before;
     })) << "the session goes on after all";
   }
@@ -244,15 +244,15 @@ TEST_F(Encryption, AnOlderViewerIsRefused) {
   EndpointOptions same_user;
   same_user.encrypt = true;
   start_sender(same_user);
-  const Authenticated viewer =
-      authenticate_dialler(dial({"127.0.0.1", service_->port()}, monotonic_ns() + patience_ns), {});
+  const AuthenticatedChannel viewer =
+      authenticate_dialler(dial({"127.0.0.1", service_->port()}, monotonic_ns() + timeout_ns), {});
   exchange_hellos(*viewer.channel, "viewer", "old", {"sender"});
-  const OfferMessage offer = read_offer(viewer.channel->receive(monotonic_ns() + patience_ns));
+  const OfferMessage offer = read_offer(viewer.channel->receive(monotonic_ns() + timeout_ns));
   EXPECT_EQ(offer.encrypt, std::optional(true));
   EXPECT_EQ(offer.links, std::vector{LinkKind::tcp});
   viewer.channel->send(to_json(ChooseMessage{.link = LinkKind::tcp, .token = {}}));
   try {
-    read_connect(viewer.channel->receive(monotonic_ns() + patience_ns));
+    read_connect(viewer.channel->receive(monotonic_ns() + timeout_ns));
     ADD_FAILURE() << "the sender goes on in the clear";
   } catch (const Error& error) {
     EXPECT_EQ(error.status(), ExitStatus::refused);
@@ -262,12 +262,12 @@ TEST_F(Encryption, AnOlderViewerIsRefused) {
 
 TEST_F(Encryption, AViewerThatWantsItOverAnotherLinkIsRefused) {
   start_sender({});
-  const Authenticated viewer =
-      authenticate_dialler(dial({"127.0.0.1", service_->port()}, monotonic_ns() + patience_ns), {});
+  const AuthenticatedChannel viewer =
+      authenticate_dialler(dial({"127.0.0.1", service_->port()}, monotonic_ns() + timeout_ns), {});
   exchange_hellos(*viewer.channel, "viewer", "odd", {"sender"});
-  EXPECT_EQ(read_offer(viewer.channel->receive(monotonic_ns() + patience_ns)).encrypt, std::optional(false));
+  EXPECT_EQ(read_offer(viewer.channel->receive(monotonic_ns() + timeout_ns)).encrypt, std::optional(false));
   viewer.channel->send(to_json(ChooseMessage{.link = LinkKind::local, .token = {}, .encrypt = true}));
-  EXPECT_THROW(read_connect(viewer.channel->receive(monotonic_ns() + patience_ns)), Error);
+  EXPECT_THROW(read_connect(viewer.channel->receive(monotonic_ns() + timeout_ns)), Error);
 }
 
 TEST_F(Encryption, AnOlderSenderIsRefused) {
@@ -275,16 +275,16 @@ TEST_F(Encryption, AnOlderSenderIsRefused) {
   options.endpoint.listen = HostPort{"127.0.0.1", 0};
   options.endpoint.encrypt = true;
   Subscriber subscriber(options, log_);
-  const Authenticated sender =
-      authenticate_dialler(dial({"127.0.0.1", subscriber.port()}, monotonic_ns() + patience_ns), {});
+  const AuthenticatedChannel sender =
+      authenticate_dialler(dial({"127.0.0.1", subscriber.port()}, monotonic_ns() + timeout_ns), {});
   exchange_hellos(*sender.channel, "sender", "old", {"viewer"});
   sender.channel->send(to_json(OfferMessage{
       .session = std::string(32, '0'), .streams = {{"old", 0, Delivery::latest, ""}}, .links = {LinkKind::tcp}}));
-  const auto answer = sender.channel->receive(monotonic_ns() + patience_ns);
+  const auto answer = sender.channel->receive(monotonic_ns() + timeout_ns);
   EXPECT_EQ(message_type(answer), "refused");
   EXPECT_NE(answer.dump().find("same release"), std::string::npos) << answer.dump();
-  EXPECT_TRUE(eventually([&] { return subscriber.status().sentence.find("same release") != std::string::npos; }))
-      << subscriber.status().sentence;
+  EXPECT_TRUE(eventually([&] { return subscriber.status().message.find("same release") != std::string::npos; }))
+      << subscriber.status().message;
 }
 
 }  // namespace

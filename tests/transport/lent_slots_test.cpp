@@ -17,14 +17,14 @@ class Holder final : public SenderLink {
   void begin_epoch(std::shared_ptr<Pool> /*pool*/) override {}
   void epoch_ready(std::uint32_t /*epoch*/, std::uint32_t /*ring_slots*/,
                    const std::optional<RingAccess>& /*access*/) noexcept override {}
-  Offer offer(const OutgoingFrame& frame) noexcept override {
+  OfferResult offer(const OutgoingFrame& frame) noexcept override {
     offered.push_back(frame.pool_slot);
     layouts.push_back(frame.header.layout);
-    return Offer::accepted;
+    return OfferResult::accepted;
   }
-  std::size_t collect(std::span<PoolSlot> let_go) noexcept override {
-    const std::size_t count = std::min(let_go.size(), done.size());
-    std::copy_n(done.begin(), count, let_go.begin());
+  std::size_t poll_released(std::span<PoolSlot> released) noexcept override {
+    const std::size_t count = std::min(released.size(), done.size());
+    std::copy_n(done.begin(), count, released.begin());
     done.erase(done.begin(), done.begin() + static_cast<std::ptrdiff_t>(count));
     return count;
   }
@@ -45,16 +45,16 @@ constexpr std::uint32_t lent_slots = 2;
 class LentSlotsTest : public ::testing::Test {
  protected:
   LentSlotsTest() {
-    stream_.attach(outlet_);
+    stream_.attach(queue_);
     begin_epoch();
   }
   ~LentSlotsTest() override {
-    stream_.detach(outlet_);
-    stream_.release_held(outlet_);
+    stream_.detach(queue_);
+    stream_.release_held(queue_);
   }
   void begin_epoch() {
     stream_.begin_epoch({.layout = bytes_layout(100), .colour = {}}, 200, lent_slots);
-    stream_.epoch_ready(outlet_, stream_.epoch_to_announce(outlet_)->number, 64);
+    stream_.epoch_ready(queue_, stream_.epoch_to_announce(queue_)->number, 64);
   }
 
   void publish(const LentSlot& lent) {
@@ -80,9 +80,9 @@ class LentSlotsTest : public ::testing::Test {
   }
 
   Stream stream_{{.slots_per_viewer = 3, .max_viewers = 1}};
-  FileDescriptor wake_ = make_event();
+  FileDescriptor wake_ = make_eventfd();
   Holder link_;
-  Outlet outlet_{link_, Delivery::latest, wake_.get()};
+  SubscriberQueue queue_{link_, Delivery::latest, wake_.get()};
 };
 
 TEST_F(LentSlotsTest, AreSoManyAsWereAskedForAndTakeNoneOfTheOthers) {
@@ -103,7 +103,7 @@ TEST_F(LentSlotsTest, AreNotUsedAgainWhileTheDecoderReadsThem) {
   ASSERT_EQ(link_.offered, std::vector{lent->slot});
   EXPECT_EQ(link_.layouts.front(), bytes_layout(150));
   link_.done = {lent->slot};  // the viewer is done with it, the decoder is not
-  stream_.service(outlet_);
+  stream_.service(queue_);
   EXPECT_FALSE(is_among(claim_all(), *lent));
   stream_.take_back(lent->slot);
   EXPECT_TRUE(is_among(claim_all(), *lent));
@@ -115,7 +115,7 @@ TEST_F(LentSlotsTest, AreNotUsedAgainWhileAViewerShowsThem) {
   stream_.take_back(lent->slot);  // the decoder is done with it, the viewer is not
   EXPECT_FALSE(is_among(claim_all(), *lent));
   link_.done = {lent->slot};
-  stream_.service(outlet_);
+  stream_.service(queue_);
   EXPECT_TRUE(is_among(claim_all(), *lent));
 }
 

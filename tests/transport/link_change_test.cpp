@@ -22,7 +22,7 @@ namespace framewire {
 namespace {
 
 using test::eventually;
-using test::patience_ns;
+using test::timeout_ns;
 
 constexpr std::uint64_t chunk_bytes = 100;
 
@@ -35,14 +35,14 @@ class LinkChange : public testing::Test {
     listening.listen = HostPort{"127.0.0.1", 0};
     stream_.begin_epoch({.layout = bytes_layout(chunk_bytes), .colour = {}});
     service_ = std::make_unique<SenderService>(listening, std::vector<Stream*>{&stream_}, "test", log_);
-    viewer_ = authenticate_dialler(dial({.host = "127.0.0.1", .port = service_->port()}, monotonic_ns() + patience_ns),
+    viewer_ = authenticate_dialler(dial({.host = "127.0.0.1", .port = service_->port()}, monotonic_ns() + timeout_ns),
                                    AuthenticateOptions{});
     EXPECT_EQ(message_type(hear()), "hello");
     say(to_json(HelloMessage{.role = "viewer", .program = "test"}));
     offer_ = read_offer(hear());
   }
 
-  nlohmann::json hear() const { return viewer_.channel->receive(monotonic_ns() + patience_ns); }
+  nlohmann::json hear() const { return viewer_.channel->receive(monotonic_ns() + timeout_ns); }
   void say(const nlohmann::json& message) const { viewer_.channel->send(message); }
 
   std::string choose(LinkKind kind) const {
@@ -52,11 +52,11 @@ class LinkChange : public testing::Test {
 
   /// Up to the first epoch of the link.
   EpochMessage take(LinkKind kind) {
-    const LinkTerms terms{.peer_timeout_ns = patience_ns};
+    const LinkParameters parameters{.peer_timeout_ns = timeout_ns};
     const SessionId session = session_id_from_hex(offer_.session);
-    DataPath path =
-        dial_data({"127.0.0.1", service_->port()}, 0, Token::from_hex(choose(kind)), {session, kind, 0}, terms);
-    link_ = make_receiver_link(kind, std::move(path), terms);
+    LinkConnection path =
+        dial_data({"127.0.0.1", service_->port()}, 0, Token::from_hex(choose(kind)), {session, kind, 0}, parameters);
+    link_ = make_receiver_link(kind, std::move(path), parameters);
     return read_epoch(hear());
   }
 
@@ -68,10 +68,13 @@ class LinkChange : public testing::Test {
 
   test::TemporaryFolder folder_;
   Log log_{stderr, "test", false};
-  Stream stream_{StreamOptions{
-      .name = "test", .delivery = Delivery::every, .max_viewers = 1, .ends_with_viewers = true, .taker = "receiver"}};
+  Stream stream_{StreamOptions{.name = "test",
+                               .delivery = Delivery::every,
+                               .max_viewers = 1,
+                               .ends_with_viewers = true,
+                               .receiver_label = "receiver"}};
   std::unique_ptr<SenderService> service_;
-  Authenticated viewer_;
+  AuthenticatedChannel viewer_;
   OfferMessage offer_;
   std::unique_ptr<ReceiverLink> link_;
 };
@@ -91,7 +94,7 @@ TEST_F(LinkChange, TheStreamBeginsOnTheLinkThatIsReady) {
   ASSERT_TRUE(eventually([&] { return (frame = link_->poll()).has_value(); }));
   EXPECT_EQ(frame->header.pts_ns, 7);
   EXPECT_EQ(frame->header.sequence, 0U) << "none was lost with the first link";
-  link_->give_back(frame->header);
+  link_->return_credit(frame->header);
   say(to_json(ByeMessage{.reason = "enough", .frames_received = 1, .statistics = {}}));
   ASSERT_TRUE(eventually([&] { return !service_->reports().empty(); }));
   const SessionReport report = service_->reports().front();

@@ -33,7 +33,7 @@ constexpr int more_than_a_socket_holds = 10'000;  // of wakes
 /// Whether `function` returns by itself. One that does not would keep the test for ever: it ends the program.
 bool ends_in_time(const std::function<void()>& function) {
   auto running = std::async(std::launch::async, function);
-  if (running.wait_for(std::chrono::nanoseconds(patience_ns)) == std::future_status::ready) {
+  if (running.wait_for(std::chrono::nanoseconds(timeout_ns)) == std::future_status::ready) {
     return true;
   }
   ADD_FAILURE() << "it waits for its peer";
@@ -170,7 +170,7 @@ TEST_F(HostileLocalSender, CannotMakeItsViewerWaitInAWakeUp) {
   cells().credit_wanted.store(1);
   EXPECT_TRUE(ends_in_time([&] {
     for (int i = 0; i < more_than_a_socket_holds; ++i) {
-      receiver_->give_back(frame->header);
+      receiver_->return_credit(frame->header);
     }
   }));
 }
@@ -188,7 +188,7 @@ TEST_F(HostileLocalSender, ThatHangsUpWakesNobodyForEver) {
 }
 
 TEST_F(HostileLocalSender, WakesByASocketAlone) {
-  const FileDescriptor event = make_event();
+  const FileDescriptor event = make_eventfd();
   EXPECT_NE(refusal_of(event.get()).find("something else than the socket"), std::string::npos);
   EXPECT_EQ(refusal_of(viewers_end_.get()), "");
 }
@@ -216,7 +216,7 @@ class HostileLocalViewer : public testing::Test {
     return *reinterpret_cast<LocalAcknowledgements*>(acknowledgements_->bytes().data());
   }
 
-  Offer offer(std::uint16_t slot, std::uint16_t slice = 0, std::uint16_t slices = 1) {
+  OfferResult offer(std::uint16_t slot, std::uint16_t slice = 0, std::uint16_t slices = 1) {
     OutgoingFrame frame{.pool_slot = {.epoch = 1, .index = slot}};
     frame.header.epoch = 1;
     frame.header.slice = slice;
@@ -227,14 +227,14 @@ class HostileLocalViewer : public testing::Test {
     return sender_->offer(frame);
   }
 
-  void give_back(std::uint16_t slot) {
+  void return_credit(std::uint16_t slot) {
     acknowledgements().slots[given_back_ % local_cell_count].store(pack_slot(1, slot));
     acknowledgements().given_back.store(++given_back_);
   }
 
-  std::size_t collect() {
-    std::array<PoolSlot, 8> let_go;
-    return sender_->collect(let_go);
+  std::size_t poll_released() {
+    std::array<PoolSlot, 8> released;
+    return sender_->poll_released(released);
   }
 
   FileDescriptor socket_;
@@ -246,17 +246,17 @@ class HostileLocalViewer : public testing::Test {
 
 TEST_F(HostileLocalViewer, CannotMakeItsSenderWaitInAWakeUp) {
   set_non_blocking(wake_socket_.get(), false);
-  const std::uint64_t most_of_an_event = UINT64_MAX - 1;  // which has no room for one more then
-  ASSERT_EQ(::write(wake_socket_.get(), &most_of_an_event, sizeof most_of_an_event), 8);
+  const std::uint64_t max_of_an_event = UINT64_MAX - 1;  // which has no room for one more then
+  ASSERT_EQ(::write(wake_socket_.get(), &max_of_an_event, sizeof max_of_an_event), 8);
   EXPECT_TRUE(ends_in_time([&] {
     for (int i = 0; i < more_than_a_socket_holds; ++i) {
       acknowledgements().is_waiting.store(1);
-      EXPECT_EQ(offer(0), Offer::accepted);
+      EXPECT_EQ(offer(0), OfferResult::accepted);
       const auto waker = sender_->take_waker();
       ASSERT_TRUE(waker);
       waker->wake();
-      give_back(0);
-      EXPECT_EQ(collect(), 1U);
+      return_credit(0);
+      EXPECT_EQ(poll_released(), 1U);
     }
   }));
   EXPECT_TRUE(wait_for(wake_socket_.get(), POLLIN, monotonic_ns()));
@@ -273,11 +273,11 @@ TEST_F(HostileLocalViewer, ThatNeverStopsWakingKeepsNobodyInAnswering) {
 }
 
 TEST_F(HostileLocalViewer, IsWokenOnlyWhenItSleeps) {
-  EXPECT_EQ(offer(0), Offer::accepted);
+  EXPECT_EQ(offer(0), OfferResult::accepted);
   EXPECT_FALSE(sender_->take_waker());
   acknowledgements().is_waiting.store(1);
-  EXPECT_EQ(offer(1), Offer::accepted);
-  EXPECT_EQ(offer(2), Offer::accepted);
+  EXPECT_EQ(offer(1), OfferResult::accepted);
+  EXPECT_EQ(offer(2), OfferResult::accepted);
   EXPECT_TRUE(sender_->take_waker());
   EXPECT_FALSE(sender_->take_waker());
 }
@@ -291,7 +291,7 @@ TEST_F(HostileLocalViewer, ThatClosesItsWakeSocketEndsTheSession) {
 
 TEST_F(HostileLocalViewer, AWakerMayOutliveItsLink) {
   acknowledgements().is_waiting.store(1);
-  EXPECT_EQ(offer(0), Offer::accepted);
+  EXPECT_EQ(offer(0), OfferResult::accepted);
   const auto waker = sender_->take_waker();
   sender_.reset();
   wake_socket_.reset();
@@ -300,16 +300,16 @@ TEST_F(HostileLocalViewer, AWakerMayOutliveItsLink) {
 }
 
 TEST_F(HostileLocalViewer, ASlotThatItDoesNotHoldEndsTheSession) {
-  give_back(0);
-  EXPECT_EQ(collect(), 0U);
+  return_credit(0);
+  EXPECT_EQ(poll_released(), 0U);
   EXPECT_EQ(sender_->state(), LinkState::broken);
   EXPECT_TRUE(wait_for(sender_->descriptor(), POLLIN, monotonic_ns())) << "the session has to look at it";
 }
 
 TEST_F(HostileLocalViewer, AFrameGivenBackBeforeItsLastSliceEndsTheSession) {
-  EXPECT_EQ(offer(0, 0, 2), Offer::accepted);
-  give_back(0);
-  EXPECT_EQ(collect(), 0U);
+  EXPECT_EQ(offer(0, 0, 2), OfferResult::accepted);
+  return_credit(0);
+  EXPECT_EQ(poll_released(), 0U);
   EXPECT_EQ(sender_->state(), LinkState::broken);
 }
 
@@ -317,15 +317,15 @@ TEST_F(HostileLocalViewer, NoCellIsWrittenThatItMayNotHaveRead) {
   constexpr std::uint16_t slices = 100;
   std::uint32_t announced = 0;
   for (std::uint16_t frame = 0; frame < 3; ++frame) {
-    for (std::uint16_t slice = 0; slice < slices && offer(frame, slice, slices) == Offer::accepted; ++slice) {
+    for (std::uint16_t slice = 0; slice < slices && offer(frame, slice, slices) == OfferResult::accepted; ++slice) {
       ++announced;
     }
   }
   EXPECT_EQ(announced, 2U * slices) << "a third frame does not fit into " << local_cell_count << " cells";
-  give_back(0);
-  EXPECT_EQ(collect(), 1U);
+  return_credit(0);
+  EXPECT_EQ(poll_released(), 1U);
   for (std::uint16_t slice = 0; slice < slices; ++slice) {
-    EXPECT_EQ(offer(2, slice, slices), Offer::accepted);
+    EXPECT_EQ(offer(2, slice, slices), OfferResult::accepted);
   }
 }
 

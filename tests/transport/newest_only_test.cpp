@@ -11,7 +11,7 @@
 #include "tests/base/temporary_folder.hpp"
 #include "tests/transport/relay.hpp"
 #include "transport/session/sender_service.hpp"
-#include "transport/subscriber.hpp"
+#include "transport/session/subscriber.hpp"
 
 namespace framewire {
 namespace {

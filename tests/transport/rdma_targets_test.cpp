@@ -65,7 +65,7 @@ TEST(RdmaTargets, AreFewHoweverManyAPeerTellsOf) {
   for (int i = 1; i < 200; ++i) {
     told.push_back("10.9.0." + std::to_string(i));
   }
-  EXPECT_EQ(to_dial({"192.0.2.1"}, told).size(), 1 + most_told_addresses_tried);
+  EXPECT_EQ(to_dial({"192.0.2.1"}, told).size(), 1 + max_told_addresses_tried);
 }
 
 }  // namespace

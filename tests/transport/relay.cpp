@@ -18,7 +18,7 @@ namespace {
 
 /// So that what the relay does not read waits at its sender.
 constexpr int receive_buffer_bytes = 64 * 1024;
-constexpr std::size_t most_kept_bytes = std::size_t{4} << 20;
+constexpr std::size_t max_kept_bytes = std::size_t{4} << 20;
 
 sockaddr_in loopback(std::uint16_t port) {
   sockaddr_in address{};
@@ -35,7 +35,7 @@ FileDescriptor tcp_socket() {
 }  // namespace
 
 Relay::Relay(std::uint16_t to_port)
-    : to_port_(to_port), listening_(tcp_socket()), stop_event_(make_event()), hold_event_(make_event()) {
+    : to_port_(to_port), listening_(tcp_socket()), stop_event_(make_eventfd()), hold_event_(make_eventfd()) {
   sockaddr_in address = loopback(0);
   socklen_t size = sizeof address;
   auto* generic = reinterpret_cast<sockaddr*>(&address);
@@ -48,7 +48,7 @@ Relay::Relay(std::uint16_t to_port)
 }
 
 Relay::~Relay() {
-  raise_event(stop_event_.get());
+  signal_eventfd(stop_event_.get());
   thread_.join();
 }
 
@@ -75,13 +75,13 @@ void Relay::flip_one_bit() {
 void Relay::hold(bool holds) {
   std::unique_lock lock(mutex_);
   is_to_hold_ = holds;
-  raise_event(hold_event_.get());
+  signal_eventfd(hold_event_.get());
   held_.wait(lock, [&] { return holds_ == holds; });
 }
 
 void Relay::run() {
   for (;;) {
-    clear_event(hold_event_.get());
+    clear_eventfd(hold_event_.get());
     {
       const std::scoped_lock lock(mutex_);
       holds_ = is_to_hold_;
@@ -146,7 +146,7 @@ void Relay::pass_on(Connection& connection, bool is_to_dialler) {
   {
     const std::scoped_lock lock(mutex_);
     std::string& kept = is_to_dialler ? connection.to_dialler : connection.to_listener;
-    kept.append(bytes.data(), std::min(size, most_kept_bytes - std::min(kept.size(), most_kept_bytes)));
+    kept.append(bytes.data(), std::min(size, max_kept_bytes - std::min(kept.size(), max_kept_bytes)));
   }
   ::send(to, bytes.data(), size, MSG_NOSIGNAL);
 }

@@ -23,17 +23,17 @@
 #include "transport/session/data_link.hpp"
 #include "transport/session/handshake.hpp"
 #include "transport/session/sender_service.hpp"
+#include "transport/session/subscriber.hpp"
 #include "transport/session/viewer_session.hpp"
-#include "transport/subscriber.hpp"
 
 namespace framewire {
 namespace {
 
 using test::eventually;
-using test::patience_ns;
+using test::timeout_ns;
 
 /// Without waiting for more than has come.
-bool is_hung_up(const Authenticated& peer) {
+bool is_hung_up(const AuthenticatedChannel& peer) {
   pollfd end{.fd = peer.channel->fd(), .events = POLLRDHUP, .revents = 0};
   return wait_until({&end, 1}, 0) > 0;
 }
@@ -51,24 +51,26 @@ class SessionBounds : public testing::Test {
 
   [[nodiscard]] HostPort at() const { return {.host = "127.0.0.1", .port = service_->port()}; }
 
-  static nlohmann::json hear(const Authenticated& peer) { return peer.channel->receive(monotonic_ns() + patience_ns); }
+  static nlohmann::json hear(const AuthenticatedChannel& peer) {
+    return peer.channel->receive(monotonic_ns() + timeout_ns);
+  }
 
-  [[nodiscard]] Authenticated come() const {
-    return authenticate_dialler(dial(at(), monotonic_ns() + patience_ns), AuthenticateOptions{});
+  [[nodiscard]] AuthenticatedChannel come() const {
+    return authenticate_dialler(dial(at(), monotonic_ns() + timeout_ns), AuthenticateOptions{});
   }
 
   /// A viewer up to its place in the stream.
-  std::pair<Authenticated, DataPath> join() {
-    Authenticated viewer = come();
+  std::pair<AuthenticatedChannel, LinkConnection> join() {
+    AuthenticatedChannel viewer = come();
     EXPECT_EQ(message_type(hear(viewer)), "hello");
     viewer.channel->send(to_json(HelloMessage{.role = "viewer", .program = "test"}));
     const OfferMessage offer = read_offer(hear(viewer));
     viewer.channel->send(
         to_json(ChooseMessage{.stream = 0, .link = LinkKind::tcp, .delivery = Delivery::latest, .token = {}}));
     const ConnectMessage go = read_connect(hear(viewer));
-    DataPath path =
+    LinkConnection path =
         dial_data(at(), 0, Token::from_hex(go.token), {session_id_from_hex(offer.session), LinkKind::tcp, 0},
-                  {.lifeline = viewer.channel->fd()});
+                  {.cancel_fd = viewer.channel->fd()});
     EXPECT_TRUE(eventually([&] { return stream_.viewer_count() == 1; }));
     return {std::move(viewer), std::move(path)};
   }
@@ -106,14 +108,14 @@ TEST_F(SessionBounds, AViewerThatAsksAndDoesNotReadIsHeardAgainOnceItReads) {
 
 TEST_F(SessionBounds, SoManyShakeHandsAndNoMore) {
   start();
-  std::vector<Authenticated> silent;
-  for (std::size_t i = 0; i < SenderService::most_handshakes + 20; ++i) {
+  std::vector<AuthenticatedChannel> silent;
+  for (std::size_t i = 0; i < SenderService::max_handshakes + 20; ++i) {
     silent.push_back(come());
     pollfd heard{.fd = silent.back().channel->fd(), .events = POLLIN, .revents = 0};
-    ASSERT_EQ(wait_until({&heard, 1}, monotonic_ns() + patience_ns), 1) << "a hello, or the end";
+    ASSERT_EQ(wait_until({&heard, 1}, monotonic_ns() + timeout_ns), 1) << "a hello, or the end";
   }
-  const auto open = std::ranges::count_if(silent, [](const Authenticated& one) { return !is_hung_up(one); });
-  EXPECT_LE(static_cast<std::size_t>(open), SenderService::most_handshakes);
+  const auto open = std::ranges::count_if(silent, [](const AuthenticatedChannel& one) { return !is_hung_up(one); });
+  EXPECT_LE(static_cast<std::size_t>(open), SenderService::max_handshakes);
   // Nor do they keep out who comes and goes on.
   SubscriberOptions options{.endpoint = {}, .stream = {}, .delivery = {}};
   options.endpoint.dial = at();
@@ -124,13 +126,13 @@ TEST_F(SessionBounds, SoManyShakeHandsAndNoMore) {
 
 TEST_F(SessionBounds, AnInterruptionDoesNotWaitForHandshakes) {
   start();
-  const Authenticated silent = come();
+  const AuthenticatedChannel silent = come();
   EXPECT_EQ(message_type(hear(silent)), "hello");
   const auto [viewer, path] = join();
   service_->interrupt(INT64_MAX - 1);  // a farewell for ever
   EXPECT_THROW(hear(silent), Error);
   EXPECT_FALSE(is_hung_up(viewer)) << "it is served, and may take the last frames";
-  const Authenticated late = come();
+  const AuthenticatedChannel late = come();
   EXPECT_THROW(hear(late), Error) << "no hello";
   viewer.channel->send(to_json(ByeMessage{.reason = "done", .frames_sent = 0, .statistics = {}}));
   service_->drain(INT64_MAX - 1);
@@ -142,25 +144,25 @@ void talk_on(Listener& listener, std::atomic<int>& said) {
   const AuthenticateOptions insecure{.key = {}, .insecure = true};
   const auto accept = [&] {
     auto descriptors = listener.descriptors();
-    wait_until(descriptors, monotonic_ns() + patience_ns);
+    wait_until(descriptors, monotonic_ns() + timeout_ns);
     return listener.accept().value();
   };
-  const Authenticated viewer = authenticate_listener(accept(), insecure);
-  const DataConnection connection{random_session_id(), LinkKind::tcp, 0};
+  const AuthenticatedChannel viewer = authenticate_listener(accept(), insecure);
+  const DataConnectionId connection{random_session_id(), LinkKind::tcp, 0};
   const Token token = Token::random();
   viewer.channel->send(to_json(OfferMessage{.session = to_hex(connection.session),
                                             .streams = {{"test", 0, Delivery::latest, "", false}},
                                             .links = {LinkKind::tcp},
                                             .why_no_rdma = {},
                                             .encrypt = {}}));
-  read_choose(viewer.channel->receive(monotonic_ns() + patience_ns));
+  read_choose(viewer.channel->receive(monotonic_ns() + timeout_ns));
   viewer.channel->send(to_json(ConnectMessage{.token = token.hex(), .rdma_port = 0}));
-  const Accepted data = accept();
-  read_data_hello(data.fd.get(), monotonic_ns() + patience_ns);
-  send_data_answer(data.fd.get(), token, connection, monotonic_ns() + patience_ns);
-  for (const std::int64_t end_ns = monotonic_ns() + patience_ns; monotonic_ns() < end_ns; ++said) {
+  const AcceptedSocket data = accept();
+  read_data_hello(data.fd.get(), monotonic_ns() + timeout_ns);
+  send_data_answer(data.fd.get(), token, connection, monotonic_ns() + timeout_ns);
+  for (const std::int64_t end_ns = monotonic_ns() + timeout_ns; monotonic_ns() < end_ns; ++said) {
     try {
-      viewer.channel->send({{"type", "of a newer sender"}}, monotonic_ns() + patience_ns);
+      viewer.channel->send({{"type", "of a newer sender"}}, monotonic_ns() + timeout_ns);
     } catch (const Error&) {
       return;  // it has hung up
     }
@@ -175,18 +177,18 @@ TEST_F(SessionBounds, WhoTalksOnHasNoMoreTimeForItsHandshake) {
   std::string why;
   const std::int64_t begin_ns = monotonic_ns();
   try {
-    const ViewerWishes wishes{.stream = {},
-                              .delivery = {},
-                              .allowed_links = {LinkKind::tcp},
-                              .terms = {.peer_timeout_ns = patience_ns},
-                              .clock_timeout_ns = ns_per_s / 2};
+    const ViewerPreferences preferences{.stream = {},
+                                        .delivery = {},
+                                        .allowed_links = {LinkKind::tcp},
+                                        .parameters = {.peer_timeout_ns = timeout_ns},
+                                        .clock_timeout_ns = ns_per_s / 2};
     const ViewerSession session(
-        authenticate_dialler(dial(to, monotonic_ns() + patience_ns, DialWay::tcp), {.key = {}, .insecure = true}),
-        {.dial = &to}, wishes);
+        authenticate_dialler(dial(to, monotonic_ns() + timeout_ns, DialMode::tcp), {.key = {}, .insecure = true}),
+        {.dial = &to}, preferences);
   } catch (const Error& error) {
     why = error.what();
   }
-  EXPECT_LT(monotonic_ns() - begin_ns, patience_ns);
+  EXPECT_LT(monotonic_ns() - begin_ns, timeout_ns);
   sender.join();
   EXPECT_NE(why.find("did not shake hands in time"), std::string::npos) << why;
   EXPECT_GT(said, 1);

@@ -33,13 +33,13 @@
 #include "transport/session/data_link.hpp"
 #include "transport/session/handshake.hpp"
 #include "transport/session/sender_service.hpp"
-#include "transport/subscriber.hpp"
+#include "transport/session/subscriber.hpp"
 
 namespace framewire {
 namespace {
 
 using test::eventually;
-using test::patience_ns;
+using test::timeout_ns;
 
 /// Each wait of a handshake is ten seconds long: whoever ends sooner was ended.
 constexpr std::int64_t soon_ns = 5 * ns_per_s;
@@ -47,7 +47,7 @@ constexpr std::int64_t soon_ns = 5 * ns_per_s;
 bool is_hung_up(MessageChannel& channel) {
   try {
     for (;;) {
-      channel.receive(monotonic_ns() + patience_ns);
+      channel.receive(monotonic_ns() + timeout_ns);
     }
   } catch (const Error& error) {
     return std::string(error.what()).find("in time") == std::string::npos;
@@ -66,22 +66,22 @@ class Service : public testing::Test {
   }
 
   /// A viewer up to the sender's hello: then the session waits for its own.
-  Authenticated greet() const {
-    Authenticated viewer = authenticate_dialler(
-        dial({.host = "127.0.0.1", .port = service_->port()}, monotonic_ns() + patience_ns), AuthenticateOptions{});
-    EXPECT_EQ(message_type(viewer.channel->receive(monotonic_ns() + patience_ns)), "hello");
+  AuthenticatedChannel greet() const {
+    AuthenticatedChannel viewer = authenticate_dialler(
+        dial({.host = "127.0.0.1", .port = service_->port()}, monotonic_ns() + timeout_ns), AuthenticateOptions{});
+    EXPECT_EQ(message_type(viewer.channel->receive(monotonic_ns() + timeout_ns)), "hello");
     return viewer;
   }
 
   /// A viewer up to the word to open its data connection: then the session waits for that.
-  Authenticated choose() const {
-    Authenticated viewer = greet();
+  AuthenticatedChannel choose() const {
+    AuthenticatedChannel viewer = greet();
     MessageChannel& channel = *viewer.channel;
     channel.send(to_json(HelloMessage{.role = "viewer", .program = "test"}));
-    read_offer(channel.receive(monotonic_ns() + patience_ns));
+    read_offer(channel.receive(monotonic_ns() + timeout_ns));
     channel.send(
         to_json(ChooseMessage{.stream = 0, .link = LinkKind::local, .delivery = Delivery::latest, .token = {}}));
-    read_connect(channel.receive(monotonic_ns() + patience_ns));
+    read_connect(channel.receive(monotonic_ns() + timeout_ns));
     return viewer;
   }
 
@@ -93,8 +93,8 @@ class Service : public testing::Test {
 
 TEST_F(Service, PeersThatGoSilentInTheirHandshakeDoNotHoldUpTheEnd) {
   start();
-  const Authenticated silent = greet();
-  const Authenticated late = choose();
+  const AuthenticatedChannel silent = greet();
+  const AuthenticatedChannel late = choose();
   stream_.finish();
   const std::int64_t begin_ns = monotonic_ns();
   service_->drain(begin_ns + ns_per_s / 5);
@@ -106,8 +106,8 @@ TEST_F(Service, PeersThatGoSilentInTheirHandshakeDoNotHoldUpTheEnd) {
 
 TEST_F(Service, NorDoTheyHoldUpItsDestructor) {
   start();
-  const Authenticated silent = greet();
-  const Authenticated late = choose();
+  const AuthenticatedChannel silent = greet();
+  const AuthenticatedChannel late = choose();
   const std::int64_t begin_ns = monotonic_ns();
   service_.reset();
   EXPECT_LT(monotonic_ns() - begin_ns, soon_ns);
@@ -117,7 +117,7 @@ TEST_F(Service, NorDoTheyHoldUpItsDestructor) {
 
 TEST_F(Service, TheSoonestCutCounts) {
   start();
-  const Authenticated silent = greet();
+  const AuthenticatedChannel silent = greet();
   stream_.finish();
   const std::int64_t begin_ns = monotonic_ns();
   service_->cut_at(begin_ns);
@@ -128,7 +128,7 @@ TEST_F(Service, TheSoonestCutCounts) {
 
 TEST_F(Service, ACutMeanwhileMovesTheEndCloser) {
   start();
-  const Authenticated silent = greet();
+  const AuthenticatedChannel silent = greet();
   stream_.finish();
   const std::int64_t begin_ns = monotonic_ns();
   std::thread signals([this] { service_->cut_at(monotonic_ns()); });
@@ -141,9 +141,9 @@ TEST_F(Service, ACutMeanwhileMovesTheEndCloser) {
 TEST_F(Service, NoSessionBeginsAfterTheCut) {
   start();
   service_->cut_at(monotonic_ns());
-  const Authenticated viewer = authenticate_dialler(
-      dial({.host = "127.0.0.1", .port = service_->port()}, monotonic_ns() + patience_ns), AuthenticateOptions{});
-  EXPECT_THROW(viewer.channel->receive(monotonic_ns() + patience_ns), Error) << "no hello: it is hung up on";
+  const AuthenticatedChannel viewer = authenticate_dialler(
+      dial({.host = "127.0.0.1", .port = service_->port()}, monotonic_ns() + timeout_ns), AuthenticateOptions{});
+  EXPECT_THROW(viewer.channel->receive(monotonic_ns() + timeout_ns), Error) << "no hello: it is hung up on";
 }
 
 TEST_F(Service, CountsOfAllSessionsAreExactHoweverManyThereWere) {
@@ -168,7 +168,7 @@ TEST_F(Service, CountsOfAllSessionsAreExactHoweverManyThereWere) {
   }
   stream_.stop();
   source.join();
-  service_->drain(monotonic_ns() + patience_ns);
+  service_->drain(monotonic_ns() + timeout_ns);
   const auto reports = service_->reports();
   ASSERT_EQ(reports.size(), 1 + SessionHistory::kept_reports);
   EXPECT_EQ(reports.front().viewer, "6 earlier sessions");
@@ -177,7 +177,7 @@ TEST_F(Service, CountsOfAllSessionsAreExactHoweverManyThereWere) {
   for (const SessionReport& report : reports) {
     EXPECT_EQ(report.counts.frames_produced, report.counts.frames_skipped + report.counts.frames_sent);
     EXPECT_EQ(report.counts.frames_sent, report.frames_received + report.frames_lost);
-    EXPECT_TRUE(report.has_said_bye);
+    EXPECT_TRUE(report.bye_received);
     frames_received += report.frames_received;
   }
   EXPECT_EQ(frames_received, received);
@@ -193,7 +193,7 @@ TEST(SessionHistory, KeepsTheLastReportsAndTheSumsOfAll) {
          .stream = "test",
          .transport = i == 7 ? "tcp" : "local",
          .ending = "the stream ended",
-         .has_said_bye = true,
+         .bye_received = true,
          .counts = {.frames_produced = 10 * i, .frames_skipped = 8 * i, .frames_sent = 2 * i, .bytes_sent = 3 * i},
          .frames_received = i,
          .frames_lost = i,
@@ -204,7 +204,7 @@ TEST(SessionHistory, KeepsTheLastReportsAndTheSumsOfAll) {
   EXPECT_EQ(reports.front().viewer, "936 earlier sessions");
   EXPECT_EQ(reports.front().stream, "test");
   EXPECT_EQ(reports.front().transport, "several");
-  EXPECT_TRUE(reports.front().has_said_bye);
+  EXPECT_TRUE(reports.front().bye_received);
   EXPECT_TRUE(reports.front().viewer_statistics.empty());
   EXPECT_EQ(reports[1].viewer, "937");
   EXPECT_EQ(reports.back().viewer, "1000");
@@ -267,49 +267,49 @@ class FewDescriptors {
   rlimit before_{};
 };
 
-TEST(Door, StillTakesVisitorsAfterManyMomentsWithoutDescriptors) {
+TEST(SessionAcceptor, StillAcceptsAfterRunningOutOfDescriptorsOften) {
   constexpr int moments = 120;  // more than are examined at a time
   Log log(stderr, "test", false);
   std::atomic<int> sessions = 0;
-  Door door(
+  SessionAcceptor acceptor(
       {.at = {.host = "127.0.0.1", .port = 0}}, RdmaListening::never, AuthenticateOptions{},
-      [&](Door&, const Authenticated&) { ++sessions; }, log);
-  const SocketAddress address = unix_address(door.port());
-  std::vector<FileDescriptor> visitors;
+      [&](SessionAcceptor&, const AuthenticatedChannel&) { ++sessions; }, log);
+  const SocketAddress address = unix_address(acceptor.port());
+  std::vector<FileDescriptor> peer_sockets;
   for (int i = 0; i < moments; ++i) {
-    visitors.emplace_back(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    peer_sockets.emplace_back(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   }
   {
     // One for the connection, none for the second descriptor of it.
     const FewDescriptors one(1);
-    for (const FileDescriptor& visitor : visitors) {
-      ASSERT_EQ(::connect(visitor.get(), address.get(), address.size_bytes), 0);
-      ::shutdown(visitor.get(), SHUT_WR);
-      ASSERT_TRUE(wait_for(visitor.get(), POLLIN, monotonic_ns() + patience_ns)) << "is closed";
+    for (const FileDescriptor& peer_socket : peer_sockets) {
+      ASSERT_EQ(::connect(peer_socket.get(), address.get(), address.size_bytes), 0);
+      ::shutdown(peer_socket.get(), SHUT_WR);
+      ASSERT_TRUE(wait_for(peer_socket.get(), POLLIN, monotonic_ns() + timeout_ns)) << "is closed";
     }
   }
-  authenticate_dialler(dial({.host = "127.0.0.1", .port = door.port()}, monotonic_ns() + patience_ns),
+  authenticate_dialler(dial({.host = "127.0.0.1", .port = acceptor.port()}, monotonic_ns() + timeout_ns),
                        AuthenticateOptions{});
   EXPECT_TRUE(eventually([&] { return sessions == 1; }));
 }
 
-TEST(Door, TakesNothingByTcpThatIsToComeByRdma) {
+TEST(SessionAcceptor, TakesNothingByTcpThatIsToComeByRdma) {
   Log log(stderr, "test", false);
-  Door door(
+  SessionAcceptor acceptor(
       {.at = {.host = "127.0.0.1", .port = 0}}, RdmaListening::never, AuthenticateOptions{},
-      [](Door&, const Authenticated&) {}, log);
+      [](SessionAcceptor&, const AuthenticatedChannel&) {}, log);
   for (const LinkKind link : {LinkKind::tcp, LinkKind::rdma}) {
-    const DataConnection connection{random_session_id(), link, 0};
-    const Token token = door.issue(connection);
-    const std::int64_t deadline_ns = monotonic_ns() + patience_ns;
-    const Dialled dialled = dial({.host = "127.0.0.1", .port = door.port()}, deadline_ns, DialWay::tcp);
+    const DataConnectionId connection{random_session_id(), link, 0};
+    const Token token = acceptor.issue(connection);
+    const std::int64_t deadline_ns = monotonic_ns() + timeout_ns;
+    const DialledSocket dialled = dial({.host = "127.0.0.1", .port = acceptor.port()}, deadline_ns, DialMode::tcp);
     send_data_hello(dialled.fd.get(), token, connection, deadline_ns);
     if (link == LinkKind::tcp) {
       EXPECT_NO_THROW(read_data_answer(dialled.fd.get(), token, connection, deadline_ns));
-      EXPECT_TRUE(door.await_data(connection, deadline_ns));
+      EXPECT_TRUE(acceptor.await_data(connection, deadline_ns));
     } else {
       EXPECT_THROW(read_data_answer(dialled.fd.get(), token, connection, deadline_ns), Error);
-      EXPECT_FALSE(door.await_data(connection, monotonic_ns()));
+      EXPECT_FALSE(acceptor.await_data(connection, monotonic_ns()));
     }
   }
 }
@@ -330,30 +330,30 @@ TEST(DialData, EndsWithItsSession) {
   peers.reset();
   try {
     dial_data({.host = "127.0.0.1", .port = ntohs(at.sin_port)}, 0, Token::random(),
-              {random_session_id(), LinkKind::tcp, 0}, {.lifeline = ours.get()});
+              {random_session_id(), LinkKind::tcp, 0}, {.cancel_fd = ours.get()});
     FAIL();
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "the session ended before its data connection stood");
   }
 }
 
-TEST(Door, EndsWaitsForDataThatAreUnderWayAndThoseToCome) {
+TEST(SessionAcceptor, EndsWaitsForDataThatAreUnderWayAndThoseToCome) {
   Log log(stderr, "test", false);
-  Door door(
+  SessionAcceptor acceptor(
       {.at = {.host = "127.0.0.1", .port = 0}}, RdmaListening::never, AuthenticateOptions{},
-      [](Door&, const Authenticated&) {}, log);
-  const DataConnection connection{random_session_id(), LinkKind::local, 0};
+      [](SessionAcceptor&, const AuthenticatedChannel&) {}, log);
+  const DataConnectionId connection{random_session_id(), LinkKind::local, 0};
   std::atomic<int> ended = 0;
   const auto await = [&] {
     try {
-      door.await_data(connection, monotonic_ns() + patience_ns);
+      acceptor.await_data(connection, monotonic_ns() + timeout_ns);
     } catch (const Error& error) {
       ended += error.status() == ExitStatus::lost_peer ? 1 : 0;
     }
   };
   const std::int64_t begin_ns = monotonic_ns();
   std::thread waiting(await);
-  door.end_waits();
+  acceptor.end_waits();
   waiting.join();
   await();
   EXPECT_EQ(ended, 2);
@@ -370,35 +370,35 @@ bool has_thread(const std::string& name) {
 }
 
 FileDescriptor half_a_greeting_to(std::uint16_t port) {
-  FileDescriptor visitor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  FileDescriptor peer_socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const SocketAddress address = unix_address(port);
   const std::string_view half = control_greeting.substr(0, preamble_bytes);
-  EXPECT_EQ(::connect(visitor.get(), address.get(), address.size_bytes), 0);
-  EXPECT_EQ(::send(visitor.get(), half.data(), half.size(), 0), static_cast<ssize_t>(half.size()));
-  return visitor;
+  EXPECT_EQ(::connect(peer_socket.get(), address.get(), address.size_bytes), 0);
+  EXPECT_EQ(::send(peer_socket.get(), half.data(), half.size(), 0), static_cast<ssize_t>(half.size()));
+  return peer_socket;
 }
 
-TEST(Door, SaysNothingOfAVisitorThatItSendsAwayAsItCloses) {
+TEST(SessionAcceptor, DoesNotLogAConnectionThatItClosesAtShutdown) {
   test::KeptLog kept;
-  FileDescriptor visitor;
+  FileDescriptor peer_socket;
   {
-    const Door door(
+    const SessionAcceptor acceptor(
         {.at = {.host = "127.0.0.1", .port = 0}}, RdmaListening::never, AuthenticateOptions{},
-        [](Door&, const Authenticated&) {}, kept.log());
-    visitor = half_a_greeting_to(door.port());
+        [](SessionAcceptor&, const AuthenticatedChannel&) {}, kept.log());
+    peer_socket = half_a_greeting_to(acceptor.port());
     ASSERT_TRUE(eventually([] { return has_thread("fw-session"); }));
   }
   EXPECT_EQ(kept.text(), "");
   char nothing = 0;
-  EXPECT_EQ(::recv(visitor.get(), &nothing, 1, MSG_WAITALL), 0) << "is closed";
+  EXPECT_EQ(::recv(peer_socket.get(), &nothing, 1, MSG_WAITALL), 0) << "is closed";
 }
 
-TEST(Door, SaysWhyItRefusesAVisitorThatLeavesByItself) {
+TEST(SessionAcceptor, LogsWhyItRefusesAPeerThatDisconnects) {
   test::KeptLog kept;
-  const Door door(
+  const SessionAcceptor acceptor(
       {.at = {.host = "127.0.0.1", .port = 0}}, RdmaListening::never, AuthenticateOptions{},
-      [](Door&, const Authenticated&) {}, kept.log());
-  half_a_greeting_to(door.port());
+      [](SessionAcceptor&, const AuthenticatedChannel&) {}, kept.log());
+  half_a_greeting_to(acceptor.port());
   EXPECT_TRUE(eventually([&] {
     return kept.text().find("refused a connection from this machine") != std::string::npos;
   })) << kept.text();
@@ -407,10 +407,10 @@ TEST(Door, SaysWhyItRefusesAVisitorThatLeavesByItself) {
 TEST(Reached, IsTheVeryAddressOfATcpConnectionAndTheNameOtherwise) {
   Listener listener({.at = {.host = "127.0.0.1", .port = 0}});
   const HostPort asked{.host = "localhost", .port = listener.port()};
-  const Dialled by_tcp = dial(asked, monotonic_ns() + patience_ns, DialWay::tcp);
+  const DialledSocket by_tcp = dial(asked, monotonic_ns() + timeout_ns, DialMode::tcp);
   EXPECT_EQ(reached(by_tcp, asked).host, "127.0.0.1");
   EXPECT_EQ(reached(by_tcp, asked).port, listener.port());
-  const Dialled by_unix = dial(asked, monotonic_ns() + patience_ns);
+  const DialledSocket by_unix = dial(asked, monotonic_ns() + timeout_ns);
   ASSERT_TRUE(by_unix.is_unix);
   EXPECT_EQ(reached(by_unix, asked).host, "localhost");
 }

@@ -22,7 +22,7 @@
 #include "tests/base/temporary_folder.hpp"
 #include "tests/transport/relay.hpp"
 #include "transport/session/sender_service.hpp"
-#include "transport/subscriber.hpp"
+#include "transport/session/subscriber.hpp"
 
 namespace framewire {
 namespace {
@@ -73,13 +73,13 @@ class Sessions : public testing::TestWithParam<Way> {
     stream_->finish();
   }
 
-  void stop_sender(std::int64_t patience_ns = 2 * ns_per_s) {
+  void stop_sender(std::int64_t timeout_ns = 2 * ns_per_s) {
     if (!stream_) {
       return;
     }
     stream_->stop();
     source_.join();
-    service_->drain(monotonic_ns() + patience_ns);
+    service_->drain(monotonic_ns() + timeout_ns);
     reports_ = service_->reports();
     service_.reset();
     stream_.reset();
@@ -146,7 +146,7 @@ TEST_P(Sessions, EveryFrameArrivesAndTheCountsAddUp) {
   subscriber.close(R"({"frames_shown":200})");
   stop_sender();
   ASSERT_EQ(reports_.size(), 1U);
-  EXPECT_TRUE(reports_[0].has_said_bye);
+  EXPECT_TRUE(reports_[0].bye_received);
   EXPECT_EQ(reports_[0].counts.frames_produced, 200U);
   EXPECT_EQ(reports_[0].counts.frames_sent, 200U);
   EXPECT_EQ(reports_[0].frames_received, 200U);
@@ -235,7 +235,7 @@ TEST_P(Sessions, OneViewerTooManyIsRefusedWithASentence) {
   Subscriber third(dialling(), log_);
   EXPECT_TRUE(eventually([&] { return third.status().state == SubscriberState::failed; }));
   EXPECT_EQ(third.status().exit_status, ExitStatus::refused);
-  EXPECT_NE(third.status().sentence.find("--viewers"), std::string::npos);
+  EXPECT_NE(third.status().message.find("--viewers"), std::string::npos);
   EXPECT_EQ(take_all(first, 10), 10U);
 }
 
@@ -245,7 +245,7 @@ TEST_P(Sessions, AViewerWaitsForItsSenderAndComesBackToIt) {
   const SubscriberOptions options = dialling();
   stop_sender();
   Subscriber subscriber(options, log_);
-  EXPECT_TRUE(eventually([&] { return subscriber.status().sentence.find("nothing listens") != std::string::npos; }));
+  EXPECT_TRUE(eventually([&] { return subscriber.status().message.find("nothing listens") != std::string::npos; }));
   EXPECT_EQ(subscriber.status().state, SubscriberState::waiting);
   start_sender({.delivery = Delivery::latest}, 0, port);
   EXPECT_EQ(take_all(subscriber, 20), 20U);
@@ -258,8 +258,7 @@ TEST_P(Sessions, AStreamThatIsNotThereIsNamed) {
   options.stream = "nope";
   Subscriber subscriber(options, log_);
   EXPECT_TRUE(eventually([&] { return subscriber.status().state == SubscriberState::failed; }));
-  EXPECT_NE(subscriber.status().sentence.find("'nope'; it has test"), std::string::npos)
-      << subscriber.status().sentence;
+  EXPECT_NE(subscriber.status().message.find("'nope'; it has test"), std::string::npos) << subscriber.status().message;
 }
 
 TEST_P(Sessions, AViewerMayAskForLessButNotForMore) {
@@ -385,7 +384,7 @@ TEST_P(SessionsThroughARelay, FramesThatGoBackBehindTheGoodbyeAreLost) {
     return relay.saw("\"bye\"");
   }));
   take_until(subscriber, [&] { return subscriber.status().state == SubscriberState::failed; });
-  EXPECT_NE(subscriber.status().sentence.find("not to be believed"), std::string::npos) << subscriber.status().sentence;
+  EXPECT_NE(subscriber.status().message.find("not to be believed"), std::string::npos) << subscriber.status().message;
   EXPECT_EQ(subscriber.status().exit_status, ExitStatus::lost_peer);
   EXPECT_GE(subscriber.counts().frames_received, 4U);
   EXPECT_GE(subscriber.counts().frames_lost, 1U);
@@ -396,7 +395,7 @@ INSTANTIATE_TEST_SUITE_P(Tcp, SessionsThroughARelay, testing::Values(Way{LinkKin
 
 INSTANTIATE_TEST_SUITE_P(
     Links, Sessions, testing::Values(Way{LinkKind::local, false}, Way{LinkKind::tcp, false}, Way{LinkKind::tcp, true}),
-    [](const auto& way) { return std::string(name(way.param.link)) + (way.param.encrypt ? "_tls" : ""); });
+    [](const auto& mode) { return std::string(name(mode.param.link)) + (mode.param.encrypt ? "_tls" : ""); });
 
 }  // namespace
 }  // namespace framewire

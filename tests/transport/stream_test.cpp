@@ -20,7 +20,7 @@ class AskingWaker final : public PeerWaker {
   explicit AskingWaker(const Stream& stream) : stream_(stream) {}
   void wake() noexcept override {
     const auto asked = std::async(std::launch::async, [this] { return stream_.viewer_count(); });
-    if (asked.wait_for(std::chrono::nanoseconds(patience_ns)) != std::future_status::ready) {
+    if (asked.wait_for(std::chrono::nanoseconds(timeout_ns)) != std::future_status::ready) {
       ADD_FAILURE() << "a viewer is woken under the stream's mutex";
       std::_Exit(1);
     }
@@ -40,26 +40,26 @@ class WakingLink final : public SenderLink {
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::local; }
   void begin_epoch(std::shared_ptr<Pool> /*pool*/) override {}
   void epoch_ready(std::uint32_t, std::uint32_t, const std::optional<RingAccess>&) noexcept override {}
-  Offer offer(const OutgoingFrame& frame) noexcept override {
+  OfferResult offer(const OutgoingFrame& frame) noexcept override {
     if (credits == 0) {
-      return Offer::no_credit;
+      return OfferResult::no_credit;
     }
     --credits;
     has_offered_ = true;
-    let_go_.push_back(frame.pool_slot);
-    return Offer::accepted;
+    released_.push_back(frame.pool_slot);
+    return OfferResult::accepted;
   }
   [[nodiscard]] std::shared_ptr<PeerWaker> take_waker() noexcept override {
     return std::exchange(has_offered_, false) ? waker_ : nullptr;
   }
-  std::size_t collect(std::span<PoolSlot> let_go) noexcept override {
+  std::size_t poll_released(std::span<PoolSlot> released) noexcept override {
     std::size_t count = 0;
-    for (; count < let_go.size() && !let_go_.empty(); let_go_.pop_back()) {
-      let_go[count++] = let_go_.back();
+    for (; count < released.size() && !released_.empty(); released_.pop_back()) {
+      released[count++] = released_.back();
     }
     return count;
   }
-  bool arm() noexcept override { return let_go_.empty(); }
+  bool arm() noexcept override { return released_.empty(); }
   [[nodiscard]] int descriptor() const noexcept override { return -1; }
   void on_readable() noexcept override {}
   [[nodiscard]] LinkState state() const noexcept override { return LinkState::open; }
@@ -71,22 +71,22 @@ class WakingLink final : public SenderLink {
  private:
   std::shared_ptr<AskingWaker> waker_;
   bool has_offered_ = false;
-  std::vector<PoolSlot> let_go_;
+  std::vector<PoolSlot> released_;
 };
 
 class Waking : public testing::Test {
  protected:
   Waking() {
     stream_.begin_epoch({.layout = bytes_layout(100), .colour = {}});
-    EXPECT_TRUE(stream_.attach(outlet_));
-    EXPECT_TRUE(stream_.epoch_to_announce(outlet_));
+    EXPECT_TRUE(stream_.attach(queue_));
+    EXPECT_TRUE(stream_.epoch_to_announce(queue_));
   }
   ~Waking() override {
-    stream_.detach(outlet_);
-    stream_.release_held(outlet_);
+    stream_.detach(queue_);
+    stream_.release_held(queue_);
   }
 
-  void get_ready() { EXPECT_TRUE(stream_.epoch_ready(outlet_, 1, 3)); }
+  void get_ready() { EXPECT_TRUE(stream_.epoch_ready(queue_, 1, 3)); }
   void publish() {
     auto slot = stream_.claim();
     ASSERT_TRUE(slot);
@@ -96,8 +96,8 @@ class Waking : public testing::Test {
   Stream stream_{{.name = "test", .delivery = Delivery::latest}};
   std::shared_ptr<AskingWaker> waker_ = std::make_shared<AskingWaker>(stream_);
   WakingLink link_{waker_};
-  FileDescriptor event_ = make_event();
-  Outlet outlet_{link_, Delivery::latest, event_.get()};
+  FileDescriptor event_ = make_eventfd();
+  SubscriberQueue queue_{link_, Delivery::latest, event_.get()};
 };
 
 TEST_F(Waking, HappensWithTheMutexFreeWhoeverOffers) {
@@ -111,7 +111,7 @@ TEST_F(Waking, HappensWithTheMutexFreeWhoeverOffers) {
   publish();
   EXPECT_EQ(waker_->wakes, 2) << "nothing was offered";
   link_.credits = 1;
-  stream_.service(outlet_);
+  stream_.service(queue_);
   EXPECT_EQ(waker_->wakes, 3) << "the session that serves";
 }
 
@@ -119,12 +119,12 @@ TEST(WakingUnderEvery, TheSourceThatWaitsForRoomWakesToo) {
   Stream stream({.name = "test", .delivery = Delivery::every});
   const auto waker = std::make_shared<AskingWaker>(stream);
   WakingLink link(waker);
-  const FileDescriptor event = make_event();
-  Outlet outlet(link, Delivery::every, event.get());
+  const FileDescriptor event = make_eventfd();
+  SubscriberQueue queue(link, Delivery::every, event.get());
   stream.begin_epoch({.layout = bytes_layout(100), .colour = {}});
-  ASSERT_TRUE(stream.attach(outlet));
-  ASSERT_TRUE(stream.epoch_to_announce(outlet));
-  ASSERT_TRUE(stream.epoch_ready(outlet, 1, 3));
+  ASSERT_TRUE(stream.attach(queue));
+  ASSERT_TRUE(stream.epoch_to_announce(queue));
+  ASSERT_TRUE(stream.epoch_ready(queue, 1, 3));
   while (auto slot = stream.claim_now()) {
     stream.publish(std::move(*slot), {.layout = {}});
   }
@@ -132,8 +132,8 @@ TEST(WakingUnderEvery, TheSourceThatWaitsForRoomWakesToo) {
   link.credits = 1;
   EXPECT_TRUE(stream.claim());
   EXPECT_EQ(waker->wakes, 1);
-  stream.detach(outlet);
-  stream.release_held(outlet);
+  stream.detach(queue);
+  stream.release_held(queue);
 }
 
 }  // namespace

@@ -142,10 +142,10 @@ class Credits : public testing::Test {
       ASSERT_EQ(::send(socket_.get(), frame.data(), frame.size(), MSG_NOSIGNAL), static_cast<ssize_t>(frame.size()));
     }
     ASSERT_TRUE(eventually([&] {
-      int unread = 1;
+      int source_failed = 1;
       int unsent = 1;
-      return ::ioctl(viewers_.get(), SIOCINQ, &unread) == 0 && ::ioctl(socket_.get(), SIOCOUTQ, &unsent) == 0 &&
-             unread == 0 && unsent == 0;
+      return ::ioctl(viewers_.get(), SIOCINQ, &source_failed) == 0 && ::ioctl(socket_.get(), SIOCOUTQ, &unsent) == 0 &&
+             source_failed == 0 && unsent == 0;
     }));
   }
 
@@ -153,7 +153,7 @@ class Credits : public testing::Test {
     for (int i = 0; i < count; ++i) {
       std::optional<IncomingFrame> frame;
       ASSERT_TRUE(eventually([&] { return (frame = receiver_->poll()).has_value(); }));
-      receiver_->give_back(frame->header);
+      receiver_->return_credit(frame->header);
     }
   }
 
@@ -216,7 +216,7 @@ class Sending : public testing::Test {
     socket_ = std::move(b);
     sender_->epoch_ready(1, 2, std::nullopt);
   }
-  Offer offer(std::span<const std::byte> payload, const FileRange& file) {
+  OfferResult offer(std::span<const std::byte> payload, const FileRange& file) {
     return sender_->offer(
         {.header = header_of_a_frame(), .payload = payload, .pool_slot = {.epoch = 1, .index = 0}, .file = file});
   }
@@ -229,12 +229,12 @@ class Sending : public testing::Test {
 
 class HostileViewer : public Sending {
  protected:
-  Offer offer() { return Sending::offer(payload_, {}); }
+  OfferResult offer() { return Sending::offer(payload_, {}); }
   void send(const CreditWord& credit) { ::send(socket_.get(), &credit, sizeof credit, MSG_NOSIGNAL); }
   bool is_broken() {
     return eventually([&] {
-      std::array<PoolSlot, 4> let_go;
-      sender_->collect(let_go);
+      std::array<PoolSlot, 4> released;
+      sender_->poll_released(released);
       return sender_->state() == LinkState::broken;
     });
   }
@@ -251,21 +251,21 @@ TEST_F(HostileViewer, ACreditForASlotThatIsNotThereEndsTheSession) {
 }
 
 TEST_F(HostileViewer, ACreditOfAnOldEpochIsNoCredit) {
-  EXPECT_EQ(offer(), Offer::accepted);
-  EXPECT_EQ(offer(), Offer::accepted);
-  EXPECT_EQ(offer(), Offer::no_credit);
+  EXPECT_EQ(offer(), OfferResult::accepted);
+  EXPECT_EQ(offer(), OfferResult::accepted);
+  EXPECT_EQ(offer(), OfferResult::no_credit);
   send({.epoch = 0, .slot = 0});
   EXPECT_TRUE(eventually([&] {
-    std::array<PoolSlot, 4> let_go;
-    sender_->collect(let_go);
+    std::array<PoolSlot, 4> released;
+    sender_->poll_released(released);
     return sender_->frames_acknowledged() == 1;
   }));
   EXPECT_EQ(sender_->state(), LinkState::open);
-  EXPECT_EQ(offer(), Offer::no_credit);
+  EXPECT_EQ(offer(), OfferResult::no_credit);
 }
 
 TEST_F(HostileViewer, MoreCreditsThanFramesEndTheSession) {
-  EXPECT_EQ(offer(), Offer::accepted);
+  EXPECT_EQ(offer(), OfferResult::accepted);
   send({.epoch = 0, .slot = 0});
   send({.epoch = 0, .slot = 0});
   EXPECT_TRUE(is_broken());
@@ -279,7 +279,7 @@ class FilesOfASender : public Sending {
     std::ofstream(name) << std::string(bytes, 'x');
     return FileDescriptor(::open(name.c_str(), flags | O_CLOEXEC));
   }
-  void offer(int fd) { EXPECT_EQ(Sending::offer({}, {.fd = fd}), Offer::accepted); }
+  void offer(int fd) { EXPECT_EQ(Sending::offer({}, {.fd = fd}), OfferResult::accepted); }
   bool becomes(LinkState state) {
     return eventually([&] { return sender_->state() == state; });
   }
@@ -305,14 +305,14 @@ TEST_F(FilesOfASender, AreSentFromWhereTheyStand) {
 TEST_F(FilesOfASender, ThatAreShorterEndTheSessionByThisEndsFault) {
   const FileDescriptor file = file_of(frame_bytes - 1, O_RDONLY);
   offer(file.get());
-  EXPECT_TRUE(becomes(LinkState::unread));
+  EXPECT_TRUE(becomes(LinkState::source_failed));
   EXPECT_EQ(sender_->fault(), "the file became shorter while it was sent");
 }
 
 TEST_F(FilesOfASender, ThatCannotBeReadEndTheSessionByThisEndsFault) {
   const FileDescriptor file = file_of(frame_bytes, O_WRONLY);
   offer(file.get());
-  EXPECT_TRUE(becomes(LinkState::unread));
+  EXPECT_TRUE(becomes(LinkState::source_failed));
   EXPECT_EQ(sender_->fault(), "the file cannot be sent any more: Bad file descriptor");
 }
 
@@ -321,8 +321,8 @@ TEST_F(FilesOfASender, AViewerThatHasGoneIsNoFaultOfTheFile) {
   socket_.reset();
   offer(file.get());
   EXPECT_TRUE(eventually([&] {
-    std::array<PoolSlot, 4> let_go;
-    sender_->collect(let_go);
+    std::array<PoolSlot, 4> released;
+    sender_->poll_released(released);
     return sender_->state() != LinkState::open;
   }));
   EXPECT_EQ(sender_->state(), LinkState::closed);

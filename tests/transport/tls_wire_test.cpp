@@ -41,7 +41,7 @@ class TlsWires : public testing::Test {
  protected:
   TlsWires() { connect(); }
 
-  void connect(std::uint32_t records_per_key = most_records_per_key) {
+  void connect(std::uint32_t records_per_key = max_records_per_key) {
     auto [a, b] = tcp_socket_pair();
     std::tie(one_, two_) = tls_wire_pair(std::move(a), std::move(b), records_per_key);
   }
@@ -56,7 +56,7 @@ class TlsWires : public testing::Test {
 };
 
 TEST_F(TlsWires, PartsOfAnySizeComeInOneStream) {
-  for (const std::uint32_t records_per_key : {most_records_per_key, 1U}) {
+  for (const std::uint32_t records_per_key : {max_records_per_key, 1U}) {
     connect(records_per_key);
     std::vector<std::vector<std::byte>> parts;
     std::vector<std::byte> whole;
@@ -129,12 +129,12 @@ TEST_F(TlsWires, OnceNothingMoreIsThereTheSocketTellsOfWhatFollows) {
   }));
   EXPECT_FALSE(wait_for(two_->fd(), POLLIN, monotonic_ns()));
   ASSERT_TRUE(one_->write_now(std::span(data).first(8)));
-  EXPECT_TRUE(wait_for(two_->fd(), POLLIN, monotonic_ns() + patience_ns));
+  EXPECT_TRUE(wait_for(two_->fd(), POLLIN, monotonic_ns() + timeout_ns));
   EXPECT_EQ(two_->read_now(part).bytes, 8U);
 }
 
 TEST_F(TlsWires, NoFileGoesPastIt) {
-  EXPECT_FALSE(one_->takes_files());
+  EXPECT_FALSE(one_->supports_sendfile());
   errno = 0;
   EXPECT_EQ(one_->write_file(0, 0, 1), FileWrite::no_file);
   EXPECT_EQ(errno, ENOSYS);
@@ -189,14 +189,14 @@ class TlsWireHandshake : public testing::Test {
  protected:
   struct Told {
     Token token;
-    DataConnection connection;
+    DataConnectionId connection;
   };
-  static std::optional<Error> shake(FileDescriptor socket, DataRole role, const Told& told, std::int64_t deadline_ns,
-                                    int lifeline = -1) {
+  static std::optional<Error> shake(FileDescriptor socket, ProofRole role, const Told& told, std::int64_t deadline_ns,
+                                    int cancel_fd = -1) {
     try {
-      const TlsRole tls_role = role == DataRole::dialler ? TlsRole::dialler : TlsRole::listener;
+      const TlsRole tls_role = role == ProofRole::dialler ? TlsRole::dialler : TlsRole::listener;
       const TlsWire wire(std::move(socket), tls_role, make_data_key(told.token, told.connection), deadline_ns,
-                         lifeline);
+                         cancel_fd);
       return std::nullopt;
     } catch (const Error& error) {
       return error;
@@ -212,11 +212,11 @@ TEST_F(TlsWireHandshake, WithAnotherTokenOrSessionThereIsNone) {
   other_session.connection.session = random_session_id();
   for (const Told& other : {other_token, other_session}) {
     auto [a, b] = tcp_socket_pair();
-    const std::int64_t deadline_ns = monotonic_ns() + patience_ns;
+    const std::int64_t deadline_ns = monotonic_ns() + timeout_ns;
     auto dialling = std::async(std::launch::async, [&, socket = std::make_shared<FileDescriptor>(std::move(a))] {
-      return shake(std::move(*socket), DataRole::dialler, told_, deadline_ns);
+      return shake(std::move(*socket), ProofRole::dialler, told_, deadline_ns);
     });
-    const auto listening = shake(std::move(b), DataRole::listener, other, deadline_ns);
+    const auto listening = shake(std::move(b), ProofRole::listener, other, deadline_ns);
     const auto dialled = dialling.get();
     ASSERT_TRUE(dialled && listening);
     EXPECT_EQ(listening->status(), ExitStatus::lost_peer) << listening->what();
@@ -226,7 +226,7 @@ TEST_F(TlsWireHandshake, WithAnotherTokenOrSessionThereIsNone) {
 
 TEST_F(TlsWireHandshake, APeerThatSaysNothingIsNotWaitedForForEver) {
   auto [a, b] = tcp_socket_pair();
-  const auto error = shake(std::move(b), DataRole::listener, told_, monotonic_ns() + ns_per_s / 20);
+  const auto error = shake(std::move(b), ProofRole::listener, told_, monotonic_ns() + ns_per_s / 20);
   ASSERT_TRUE(error);
   EXPECT_NE(std::string(error->what()).find("in time"), std::string::npos) << error->what();
 }
@@ -235,7 +235,7 @@ TEST_F(TlsWireHandshake, TheEndOfItsSessionEndsIt) {
   auto [a, b] = tcp_socket_pair();
   auto [mine, theirs] = unix_socket_pair();
   theirs.reset();
-  const auto error = shake(std::move(b), DataRole::listener, told_, monotonic_ns() + 3600 * ns_per_s, mine.get());
+  const auto error = shake(std::move(b), ProofRole::listener, told_, monotonic_ns() + 3600 * ns_per_s, mine.get());
   ASSERT_TRUE(error);
   EXPECT_NE(std::string(error->what()).find("session ended"), std::string::npos) << error->what();
 }

@@ -32,9 +32,9 @@ std::string refusal(std::vector<const char*> words) {
 }
 
 void expect_refusal(const std::vector<const char*>& words, const std::vector<std::string>& names) {
-  const std::string sentence = refusal(words);
+  const std::string message = refusal(words);
   for (const std::string& name : names) {
-    EXPECT_NE(sentence.find(name), std::string::npos) << "'" << sentence << "' does not name " << name;
+    EXPECT_NE(message.find(name), std::string::npos) << "'" << message << "' does not name " << name;
   }
 }
 

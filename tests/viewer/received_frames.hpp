@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "frame/frame_layout.hpp"
-#include "transport/subscriber.hpp"
+#include "transport/session/subscriber.hpp"
 
 namespace framewire {
 
@@ -24,7 +24,7 @@ class CreditCounter final : public ReceiverLink {
   std::optional<IncomingFrame> poll() noexcept override { return std::nullopt; }
   bool arm() noexcept override { return true; }
   [[nodiscard]] int descriptor() const noexcept override { return -1; }
-  void give_back(const FrameHeader& header) noexcept override { returned.push_back(header.sequence); }
+  void return_credit(const FrameHeader& header) noexcept override { returned.push_back(header.sequence); }
   [[nodiscard]] LinkState state() const noexcept override { return LinkState::open; }
   [[nodiscard]] std::string fault() const override { return ""; }
 

@@ -54,7 +54,7 @@ Error other_version(const std::string& address, int version) {
                   address, version, control_version));
 }
 
-Authenticated result_of(std::unique_ptr<MessageChannel> channel, bool is_unix, bool is_tls) {
+AuthenticatedChannel result_of(std::unique_ptr<MessageChannel> channel, bool is_unix, bool is_tls) {
   channel->set_limit_bytes(message_limit_bytes);
   return {.channel = std::move(channel),
           .auth = is_tls    ? "psk"
@@ -102,12 +102,12 @@ void read_reply(ByteStream& stream, const std::string& address, std::int64_t dea
 }
 
 /// Waits until the listener says that it accepts. Throws what it says otherwise.
-void read_verdict(MessageChannel& channel, std::int64_t deadline_ns) {
-  const nlohmann::json verdict = channel.receive(deadline_ns);
-  const std::string type = verdict.at("type").get<std::string>();
+void read_response(MessageChannel& channel, std::int64_t deadline_ns) {
+  const nlohmann::json response = channel.receive(deadline_ns);
+  const std::string type = response.at("type").get<std::string>();
   if (type == "refused") {
-    const auto text = verdict.find("text");
-    const bool has_text = text != verdict.end() && text->is_string();
+    const auto text = response.find("text");
+    const bool has_text = text != response.end() && text->is_string();
     throw Error::refused(
         fmt::format("{} refused: {}", channel.peer(),
                     has_text ? printable(text->get<std::string>(), refusal_text_limit) : "it does not say why"));
@@ -123,14 +123,14 @@ std::unique_ptr<MessageChannel> greet(std::unique_ptr<ByteStream> stream, const 
   with_peer(address, [&] { stream->write_all(bytes_of(control_greeting), deadline_ns); });
   read_reply(*stream, address, deadline_ns);
   auto channel = std::make_unique<MessageChannel>(std::move(stream), address, message_limit_before_bytes);
-  read_verdict(*channel, deadline_ns);
+  read_response(*channel, deadline_ns);
   return channel;
 }
 
 /// What the first bytes of the answer to a ClientHello are.
 enum class TlsAnswer { tls, plain_reply, something_else, unclear };
 
-TlsAnswer look_at(std::string_view first) {
+TlsAnswer classify_answer(std::string_view first) {
   // RFC 8446, section 5.1: 22 handshake, 21 alert. Byte 5 of a handshake: 2 is a ServerHello; 1 is our own hello,
   // echoed.
   constexpr char handshake = 22;
@@ -158,11 +158,11 @@ TlsAnswer look_at(std::string_view first) {
   auto stream = std::make_unique<FdStream>(std::move(copy));
   read_reply(*stream, address, deadline_ns);
   MessageChannel channel(std::move(stream), address, message_limit_before_bytes);
-  read_verdict(channel, deadline_ns);
+  read_response(channel, deadline_ns);
   throw Error::failed(fmt::format("{} answered in plain to an encrypted greeting", address));
 }
 
-void look_at_tls_answer(int fd, const std::string& address, std::int64_t deadline_ns) {
+void check_tls_answer(int fd, const std::string& address, std::int64_t deadline_ns) {
   MoreBytes more(fd);
   for (bool has_ended = false;;) {
     std::array<char, preamble_bytes> first{};
@@ -170,7 +170,8 @@ void look_at_tls_answer(int fd, const std::string& address, std::int64_t deadlin
     if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) {
       throw Error::lost_peer(fmt::format("{} hung up without an answer", address));
     }
-    const TlsAnswer answer = got > 0 ? look_at({first.data(), static_cast<std::size_t>(got)}) : TlsAnswer::unclear;
+    const TlsAnswer answer =
+        got > 0 ? classify_answer({first.data(), static_cast<std::size_t>(got)}) : TlsAnswer::unclear;
     if (answer == TlsAnswer::tls) {
       return;
     }
@@ -191,7 +192,7 @@ void look_at_tls_answer(int fd, const std::string& address, std::int64_t deadlin
 // ---- listener
 
 /// Tells a dialler why in plain, whatever it speaks, and throws the same.
-[[noreturn]] void refuse(Accepted accepted, const std::string& text) {
+[[noreturn]] void refuse(AcceptedSocket accepted, const std::string& text) {
   const std::int64_t deadline_ns = monotonic_ns() + refusal_linger_ns;
   const Error error = Error::refused(fmt::format("refused {}: {}", accepted.address, text));
   try {
@@ -220,7 +221,7 @@ std::unique_ptr<MessageChannel> welcome(std::unique_ptr<ByteStream> stream, cons
 }
 
 /// Why a connection that speaks plain, or TLS, is not taken; empty when it is.
-std::string objection(const Accepted& accepted, bool is_tls, const AuthenticateOptions& options) {
+std::string objection(const AcceptedSocket& accepted, bool is_tls, const AuthenticateOptions& options) {
   if (accepted.is_unix && !check_same_user(accepted.fd.get())) {
     return "the Unix socket is for the user who listens";
   }
@@ -240,14 +241,14 @@ std::string objection(const Accepted& accepted, bool is_tls, const AuthenticateO
   return "";
 }
 
-Error unidentified(const Accepted& accepted, ConnectionKind kind) {
+Error unidentified(const AcceptedSocket& accepted, ConnectionKind kind) {
   if (kind == ConnectionKind::silent) {
     return Error::lost_peer(fmt::format("{} connected and did not say what it is", accepted.address));
   }
   return Error::failed(fmt::format("{} connected and is not framewire", accepted.address));
 }
 
-[[noreturn]] void refuse_version(Accepted accepted) {
+[[noreturn]] void refuse_version(AcceptedSocket accepted) {
   Preamble first{};
   const ssize_t got = ::recv(accepted.fd.get(), first.data(), first.size(), MSG_PEEK | MSG_DONTWAIT);
   const auto version =
@@ -267,7 +268,7 @@ const char* own_port_hint(int connected_fd) noexcept {
 
 }  // namespace
 
-Authenticated authenticate_dialler(Dialled dialled, const AuthenticateOptions& options) {
+AuthenticatedChannel authenticate_dialler(DialledSocket dialled, const AuthenticateOptions& options) {
   const std::int64_t deadline_ns = monotonic_ns() + options.timeout_ns;
   const std::string address = std::move(dialled.address);
   const bool is_tls = wants_tls(dialled.is_unix, options);
@@ -282,16 +283,16 @@ Authenticated authenticate_dialler(Dialled dialled, const AuthenticateOptions& o
   }
   std::unique_ptr<ByteStream> stream;
   if (is_tls) {
-    const auto look = [&](int fd, std::int64_t until_ns) { look_at_tls_answer(fd, address, until_ns); };
-    stream =
-        std::make_unique<TlsStream>(std::move(dialled.fd), TlsRole::dialler, *options.key, address, deadline_ns, look);
+    const auto check_answer = [&](int fd, std::int64_t until_ns) { check_tls_answer(fd, address, until_ns); };
+    stream = std::make_unique<TlsStream>(std::move(dialled.fd), TlsRole::dialler, *options.key, address, deadline_ns,
+                                         check_answer);
   } else {
     stream = std::make_unique<FdStream>(std::move(dialled.fd));
   }
   return result_of(greet(std::move(stream), address, deadline_ns), dialled.is_unix, is_tls);
 }
 
-Authenticated authenticate_listener(Accepted accepted, const AuthenticateOptions& options) {
+AuthenticatedChannel authenticate_listener(AcceptedSocket accepted, const AuthenticateOptions& options) {
   const std::int64_t deadline_ns = monotonic_ns() + options.timeout_ns;
   const ConnectionKind kind = identify(accepted.fd.get(), deadline_ns);
   if (kind == ConnectionKind::other_version) {

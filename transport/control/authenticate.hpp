@@ -25,7 +25,7 @@ struct AuthenticateOptions {
   std::int64_t timeout_ns = handshake_timeout_ns;
 };
 
-struct Authenticated {
+struct AuthenticatedChannel {
   std::unique_ptr<MessageChannel> channel;
   std::string auth;     // "user", "psk" or "none"
   std::string control;  // "unix", "tls1.3" or "plain"
@@ -34,11 +34,11 @@ struct Authenticated {
 
 /// Throws Error: refused (keys, the listener's own refusal, something that is no framewire, another version),
 /// lost_peer. Waits up to `timeout_ns`. Any thread.
-Authenticated authenticate_dialler(Dialled dialled, const AuthenticateOptions& options);
+AuthenticatedChannel authenticate_dialler(DialledSocket dialled, const AuthenticateOptions& options);
 
 /// For connections that identify() as plain_control, tls or other_version. Tells a refused dialler why. Throws Error,
 /// which the owner logs: one refused connection does not end a listener. Waits up to `timeout_ns`: not on a thread that
 /// serves others.
-Authenticated authenticate_listener(Accepted accepted, const AuthenticateOptions& options);
+AuthenticatedChannel authenticate_listener(AcceptedSocket accepted, const AuthenticateOptions& options);
 
 }  // namespace framewire

@@ -51,19 +51,19 @@ void read_exactly(int fd, std::span<std::byte> into, std::int64_t deadline_ns) {
 
 }  // namespace
 
-void send_data_hello(int fd, const Token& token, const DataConnection& connection, std::int64_t deadline_ns) {
-  const DataHello hello{.connection = connection, .proof = make_proof(token, connection, DataRole::dialler)};
+void send_data_hello(int fd, const Token& token, const DataConnectionId& connection, std::int64_t deadline_ns) {
+  const DataHello hello{.connection = connection, .proof = make_proof(token, connection, ProofRole::dialler)};
   write_exactly(fd, encode_data_hello(hello), deadline_ns);
 }
 
-void read_data_answer(int fd, const Token& token, const DataConnection& connection, std::int64_t deadline_ns) {
+void read_data_answer(int fd, const Token& token, const DataConnectionId& connection, std::int64_t deadline_ns) {
   std::array<std::byte, data_answer_bytes> bytes{};
   read_exactly(fd, bytes, deadline_ns);
   Proof proof{};
   std::ranges::copy(std::span(bytes).last<sizeof(Proof)>(), proof.begin());
   const bool is_data =
       std::ranges::equal(std::span(bytes).first<preamble_bytes>(), std::as_bytes(std::span(data_preamble)));
-  if (!is_data || !check_proof(token, connection, DataRole::listener, proof)) {
+  if (!is_data || !check_proof(token, connection, ProofRole::listener, proof)) {
     throw Error::refused("the other end of the data connection is not the peer of this session");
   }
 }
@@ -78,10 +78,10 @@ DataHello read_data_hello(int fd, std::int64_t deadline_ns) {
   return *hello;
 }
 
-void send_data_answer(int fd, const Token& token, const DataConnection& connection, std::int64_t deadline_ns) {
+void send_data_answer(int fd, const Token& token, const DataConnectionId& connection, std::int64_t deadline_ns) {
   std::array<std::byte, data_answer_bytes> bytes{};
   std::ranges::copy(std::as_bytes(std::span(data_preamble)), bytes.begin());
-  std::ranges::copy(make_proof(token, connection, DataRole::listener), bytes.begin() + preamble_bytes);
+  std::ranges::copy(make_proof(token, connection, ProofRole::listener), bytes.begin() + preamble_bytes);
   write_exactly(fd, bytes, deadline_ns);
 }
 

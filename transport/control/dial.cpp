@@ -100,18 +100,18 @@ std::string describe(const std::string& asked, const SocketAddress& address) {
 
 }  // namespace
 
-Dialled dial(const HostPort& to, std::int64_t deadline_ns, DialWay way, const StopWait& stop,
-             std::optional<std::uint8_t> type_of_service) {
+DialledSocket dial(const HostPort& to, std::int64_t deadline_ns, DialMode mode, const StopWait& stop,
+                   std::optional<std::uint8_t> type_of_service) {
   std::vector<SocketAddress> addresses = resolve(to, stop);
   const std::string asked = format_host_port(to);
-  const bool is_here = way == DialWay::any && std::ranges::any_of(addresses, is_this_host);
+  const bool is_here = mode == DialMode::any && std::ranges::any_of(addresses, is_this_host);
   if (is_here) {
     FileDescriptor fd = connect_unix(unix_address(to.port), deadline_ns, stop);
     if (fd.valid()) {
       return {.fd = std::move(fd), .is_unix = true, .address = asked};
     }
   }
-  if (way == DialWay::tcp) {
+  if (mode == DialMode::tcp) {
     std::stable_partition(addresses.begin(), addresses.end(), is_this_host);
   }
   int error_number = 0;
@@ -137,7 +137,7 @@ Dialled dial(const HostPort& to, std::int64_t deadline_ns, DialWay way, const St
   throw cannot_reach(asked, error_number);
 }
 
-HostPort reached(const Dialled& dialled, const HostPort& asked) {
+HostPort reached(const DialledSocket& dialled, const HostPort& asked) {
   if (dialled.is_unix) {
     return asked;
   }

@@ -11,12 +11,12 @@
 
 namespace framewire {
 
-enum class DialWay {
+enum class DialMode {
   any,  // the Unix socket first, where the host is this machine
   tcp,  // TCP only; addresses of this machine first, since data of a session over its Unix socket stay here
 };
 
-struct Dialled {
+struct DialledSocket {
   FileDescriptor fd;  // non-blocking, close-on-exec; on TCP with set_tcp_options()
   bool is_unix = false;
   std::string address;  // for messages: "HOST:PORT" as it was asked for, with the numeric address where that differs
@@ -33,12 +33,12 @@ FileDescriptor connect_to(const SocketAddress& address, std::int64_t deadline_ns
 /// lost_peer (refused by the machine, no answer until the deadline, no route, `stop`), failed (unknown host), refused
 /// (the Unix socket belongs to another user). The deadline is for connecting; the look-up of a name before it takes its
 /// time, and `stop` ends both.
-Dialled dial(const HostPort& to, std::int64_t deadline_ns, DialWay way = DialWay::any, const StopWait& stop = {},
-             std::optional<std::uint8_t> type_of_service = {});
+DialledSocket dial(const HostPort& to, std::int64_t deadline_ns, DialMode mode = DialMode::any,
+                   const StopWait& stop = {}, std::optional<std::uint8_t> type_of_service = {});
 
 /// Where to dial what else belongs to that connection: the numeric address that was reached by TCP, because of several
 /// machines behind one name only this one knows the session; `asked` itself for the Unix socket. Throws Error.
-HostPort reached(const Dialled& dialled, const HostPort& asked);
+HostPort reached(const DialledSocket& dialled, const HostPort& asked);
 
 /// Whether the process at the other end of a Unix socket runs under our own user id (SO_PEERCRED). Both ends check.
 bool check_same_user(int fd) noexcept;

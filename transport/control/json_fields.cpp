@@ -17,10 +17,10 @@ const json* find_field(const json& object, const std::string& field) {
 
 }  // namespace
 
-const std::string* find_text(const json& object, const std::string& field, std::size_t most_bytes) {
+const std::string* find_text(const json& object, const std::string& field, std::size_t max_bytes) {
   const json* found = find_field(object, field);
   const std::string* text = found != nullptr ? found->get_ptr<const std::string*>() : nullptr;
-  return text != nullptr && text->size() <= most_bytes ? text : nullptr;
+  return text != nullptr && text->size() <= max_bytes ? text : nullptr;
 }
 
 std::optional<std::uint64_t> find_unsigned(const json& object, const std::string& field, std::uint64_t low,
@@ -56,9 +56,9 @@ std::optional<bool> find_flag(const json& object, const std::string& field) {
   return found != nullptr && found->is_boolean() ? std::optional(found->get<bool>()) : std::nullopt;
 }
 
-const json* find_array(const json& object, const std::string& field, std::size_t most_elements) {
+const json* find_array(const json& object, const std::string& field, std::size_t max_elements) {
   const json* found = find_field(object, field);
-  return found != nullptr && found->is_array() && found->size() <= most_elements ? found : nullptr;
+  return found != nullptr && found->is_array() && found->size() <= max_elements ? found : nullptr;
 }
 
 const json* find_object(const json& object, const std::string& field) {

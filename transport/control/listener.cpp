@@ -249,7 +249,7 @@ std::vector<pollfd> Listener::descriptors() const {
   return descriptors;
 }
 
-std::optional<Accepted> Listener::accept() noexcept {
+std::optional<AcceptedSocket> Listener::accept() noexcept {
   accept_errno_ = 0;
   for (std::size_t i = 0; i < sockets_.size(); ++i) {
     const Socket& socket = sockets_[next_];
@@ -261,7 +261,7 @@ std::optional<Accepted> Listener::accept() noexcept {
   return std::nullopt;
 }
 
-std::optional<Accepted> Listener::accept_from(const Socket& socket) noexcept {
+std::optional<AcceptedSocket> Listener::accept_from(const Socket& socket) noexcept {
   SocketAddress peer;
   peer.size_bytes = sizeof peer.storage;
   FileDescriptor fd(::accept4(socket.fd.get(), reinterpret_cast<sockaddr*>(&peer.storage), &peer.size_bytes,
@@ -278,9 +278,9 @@ std::optional<Accepted> Listener::accept_from(const Socket& socket) noexcept {
   if (!socket.is_unix && is_beyond_loopback() && is_within_this_machine(fd.get())) {
     set_tcp_options(fd.get(), TcpScope::this_machine);
   }
-  return Accepted{.fd = std::move(fd),
-                  .is_unix = socket.is_unix,
-                  .address = socket.is_unix ? "this machine" : format_address(peer)};
+  return AcceptedSocket{.fd = std::move(fd),
+                        .is_unix = socket.is_unix,
+                        .address = socket.is_unix ? "this machine" : format_address(peer)};
 }
 
 std::string Listener::describe() const {

@@ -18,14 +18,14 @@ namespace framewire {
 struct ListenOptions {
   HostPort at;  // host empty: loopback without a key, all addresses with one; "*": all addresses; port 0: any free port
   std::uint16_t last_port = 0;                    // above at.port: the first of at.port to this one that is free
-  bool has_key = false;                           // a key is there, so that strangers can be told apart
+  bool has_key = false;                           // a key is there, so that unauthenticated peers can be told apart
   bool insecure = false;                          // --insecure
   std::optional<std::uint8_t> type_of_service{};  // of what it takes in; see set_type_of_service()
   std::string rdma_address{};  // where RDMA connections are taken, for who takes them; empty: where TCP ones are
 };
 
 /// A new connection; nothing is known yet but where it comes from.
-struct Accepted {
+struct AcceptedSocket {
   FileDescriptor fd;  // non-blocking, close-on-exec; on TCP with set_tcp_options()
   bool is_unix = false;
   std::string address;  // for messages: "192.0.2.1:40312" or "this machine"
@@ -37,7 +37,7 @@ class Listener {
   /// Binds `framewire-UID-PORT` first, then TCP. Throws Error: refused (beyond loopback without a key and without
   /// `insecure`), failed (port in use, address not of this machine), each with the way out.
   explicit Listener(const ListenOptions& options);
-  /// TCP goes first: whoever dials this host must not find that one alone, and take it for a stranger's.
+  /// TCP goes first: whoever dials this host must not find that one alone, and take it for an unauthenticated peer's.
   ~Listener();
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
@@ -48,7 +48,7 @@ class Listener {
   /// Takes one waiting connection of any socket; nothing when there is none. Other users on the Unix socket are hung up
   /// on. When the process has no descriptors left, the connection stays where it is and accept_fault() says so. Never
   /// waits.
-  std::optional<Accepted> accept() noexcept;
+  std::optional<AcceptedSocket> accept() noexcept;
 
   /// The errno of the last accept() that failed for a reason other than "nothing there"; 0 when the last one was fine.
   /// The owner then pauses a little instead of spinning on a readable descriptor.
@@ -71,7 +71,7 @@ class Listener {
   void bind(const HostPort& at, std::span<const SocketAddress> addresses, bool first_that_works);
   void bind_one_of(const HostPort& first, std::uint16_t last_port, std::span<const SocketAddress> addresses,
                    bool first_that_works);
-  std::optional<Accepted> accept_from(const Socket& socket) noexcept;
+  std::optional<AcceptedSocket> accept_from(const Socket& socket) noexcept;
 
   const std::optional<std::uint8_t> type_of_service_;
   std::vector<Socket> sockets_;

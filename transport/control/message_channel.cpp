@@ -114,15 +114,14 @@ void MessageChannel::drop_sent() noexcept {
 /// Under out_mutex_. Returns whether nothing waits any more.
 bool MessageChannel::write_outbound(short& wait_events) {
   while (outbound_sent_ < outbound_.size()) {
-    const StreamResult result = stream_->write_now(std::span(outbound_).subspan(outbound_sent_));
-    if (result.status == StreamStatus::again) {
+    const IoResult result = stream_->write_now(std::span(outbound_).subspan(outbound_sent_));
+    if (result.status == IoStatus::again) {
       wait_events = result.wait_events;
       return false;
     }
-    if (result.status != StreamStatus::moved) {
-      throw Error::lost_peer(
-          fmt::format("{} is gone: {}", peer_,
-                      result.status == StreamStatus::failed ? stream_->fault() : "it closed the connection"));
+    if (result.status != IoStatus::moved) {
+      throw Error::lost_peer(fmt::format(
+          "{} is gone: {}", peer_, result.status == IoStatus::failed ? stream_->fault() : "it closed the connection"));
     }
     outbound_sent_ += result.bytes;
   }
@@ -204,22 +203,22 @@ std::optional<nlohmann::json> MessageChannel::try_receive() {
     if (in_body && body_filled_ == body_.size()) {
       return finish_body();
     }
-    const StreamResult result = stream_->read_now(in_body ? std::span(body_).subspan(body_filled_)
-                                                          : std::span(length_).subspan(length_filled_));
+    const IoResult result = stream_->read_now(in_body ? std::span(body_).subspan(body_filled_)
+                                                      : std::span(length_).subspan(length_filled_));
     switch (result.status) {
-      case StreamStatus::moved:
+      case IoStatus::moved:
         (in_body ? body_filled_ : length_filled_) += result.bytes;
         if (!in_body && length_filled_ == length_.size()) {
           start_body();
         }
         break;
-      case StreamStatus::again:
+      case IoStatus::again:
         read_wait_events_ = result.wait_events;
         return std::nullopt;
-      case StreamStatus::closed:
+      case IoStatus::closed:
         throw Error::lost_peer(
             fmt::format("{} closed the connection{}", peer_, length_filled_ > 0 ? " in the middle of a message" : ""));
-      case StreamStatus::failed:
+      case IoStatus::failed:
         throw Error::lost_peer(fmt::format("{} is gone: {}", peer_, stream_->fault()));
     }
   }

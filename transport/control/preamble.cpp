@@ -67,7 +67,7 @@ std::optional<ConnectionKind> identify_bytes(std::span<const std::byte> first) n
     return text == data_preamble ? ConnectionKind::data : ConnectionKind::other_version;
   }
   const bool may_become = tls == Match::so_far || control == Match::so_far || data == Match::so_far;
-  return may_become ? std::nullopt : std::optional(ConnectionKind::stranger);
+  return may_become ? std::nullopt : std::optional(ConnectionKind::unrecognized);
 }
 
 ConnectionKind identify(int fd, std::int64_t deadline_ns) noexcept {

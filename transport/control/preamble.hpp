@@ -1,4 +1,4 @@
-// The first bytes of every connection say what it is, so that one port serves control, data and strangers.
+// The first bytes of every connection say what it is, so that one port serves control, data and unauthenticated peers.
 //   dialler of a plain control channel  "FWCTRL01" and two empty lines, at which a server that speaks in lines answers
 //   at once
 //                                       its listener answers "FWREPL01" (an echo is no answer)
@@ -31,7 +31,7 @@ enum class ConnectionKind {
   data,
   tls,
   other_version,  // framewire, but of another version
-  stranger,       // anything else: close it
+  unrecognized,   // anything else: close it
   silent,         // nothing, or not enough, until the deadline, or closed before: close it
 };
 

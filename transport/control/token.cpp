@@ -31,7 +31,7 @@ void append(std::vector<std::byte>& text, std::span<const std::byte> bytes) {
   text.insert(text.end(), bytes.begin(), bytes.end());
 }
 
-void append_connection(std::vector<std::byte>& text, const DataConnection& connection) {
+void append_connection(std::vector<std::byte>& text, const DataConnectionId& connection) {
   append(text, connection.session);
   text.push_back(static_cast<std::byte>(connection.index));
   append(text, std::as_bytes(std::span(wire_link(connection.link).name)));
@@ -75,7 +75,7 @@ SessionId session_id_from_hex(std::string_view hex) {
   return id;
 }
 
-Proof make_proof(const Token& token, const DataConnection& connection, DataRole role) {
+Proof make_proof(const Token& token, const DataConnectionId& connection, ProofRole role) {
   std::vector<std::byte> text;
   append(text, std::as_bytes(std::span(proof_context)));
   text.push_back(static_cast<std::byte>(role));
@@ -83,7 +83,7 @@ Proof make_proof(const Token& token, const DataConnection& connection, DataRole 
   return hmac_sha256(token.bytes(), text);
 }
 
-Key make_data_key(const Token& token, const DataConnection& connection) {
+Key make_data_key(const Token& token, const DataConnectionId& connection) {
   std::vector<std::byte> text;
   append(text, std::as_bytes(std::span(key_context)));
   append_connection(text, connection);
@@ -93,7 +93,7 @@ Key make_data_key(const Token& token, const DataConnection& connection) {
   return key;
 }
 
-bool check_proof(const Token& token, const DataConnection& connection, DataRole role, const Proof& proof) {
+bool check_proof(const Token& token, const DataConnectionId& connection, ProofRole role, const Proof& proof) {
   const Proof expected = make_proof(token, connection, role);
   return are_equal(expected, proof);
 }
@@ -127,7 +127,7 @@ std::optional<DataHello> decode_data_hello(std::span<const std::byte, data_hello
   return hello;
 }
 
-Token PendingTokens::issue(const DataConnection& connection, std::int64_t now_ns) {
+Token IssuedTokens::issue(const DataConnectionId& connection, std::int64_t now_ns) {
   const std::lock_guard lock(mutex_);
   drop_expired(now_ns);
   if (pending_.size() >= limit_) {
@@ -139,12 +139,12 @@ Token PendingTokens::issue(const DataConnection& connection, std::int64_t now_ns
   return token;
 }
 
-std::optional<Token> PendingTokens::redeem(const DataHello& hello, std::int64_t now_ns) {
+std::optional<Token> IssuedTokens::redeem(const DataHello& hello, std::int64_t now_ns) {
   const std::lock_guard lock(mutex_);
   drop_expired(now_ns);
   const auto found = pending_.find(Name{hello.connection.session, hello.connection.index});
   if (found == pending_.end() || found->second.link != hello.connection.link ||
-      !check_proof(found->second.token, hello.connection, DataRole::dialler, hello.proof)) {
+      !check_proof(found->second.token, hello.connection, ProofRole::dialler, hello.proof)) {
     return std::nullopt;
   }
   const Token token = found->second.token;
@@ -152,17 +152,17 @@ std::optional<Token> PendingTokens::redeem(const DataHello& hello, std::int64_t 
   return token;
 }
 
-void PendingTokens::forget(const SessionId& session) noexcept {
+void IssuedTokens::forget(const SessionId& session) noexcept {
   const std::lock_guard lock(mutex_);
   std::erase_if(pending_, [&](const auto& one) { return one.first.first == session; });
 }
 
-std::size_t PendingTokens::size() const noexcept {
+std::size_t IssuedTokens::size() const noexcept {
   const std::lock_guard lock(mutex_);
   return pending_.size();
 }
 
-void PendingTokens::drop_expired(std::int64_t now_ns) {
+void IssuedTokens::drop_expired(std::int64_t now_ns) {
   std::erase_if(pending_, [&](const auto& one) { return one.second.expires_ns <= now_ns; });
 }
 

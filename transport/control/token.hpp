@@ -49,26 +49,26 @@ SessionId random_session_id();
 SessionId session_id_from_hex(std::string_view hex);
 
 /// Which data connection of which session this is. `index` counts the connections of one link, from 0.
-struct DataConnection {
+struct DataConnectionId {
   SessionId session{};
   LinkKind link = LinkKind::tcp;
   std::uint8_t index = 0;
-  bool operator==(const DataConnection&) const = default;
+  bool operator==(const DataConnectionId&) const = default;
 };
 
 struct DataHello {
-  DataConnection connection;
+  DataConnectionId connection;
   Proof proof{};
 };
 
-enum class DataRole : char { dialler = 'd', listener = 'l' };
+enum class ProofRole : char { dialler = 'd', listener = 'l' };
 
-Proof make_proof(const Token& token, const DataConnection& connection, DataRole role);
+Proof make_proof(const Token& token, const DataConnectionId& connection, ProofRole role);
 /// In constant time.
-bool check_proof(const Token& token, const DataConnection& connection, DataRole role, const Proof& proof);
+bool check_proof(const Token& token, const DataConnectionId& connection, ProofRole role, const Proof& proof);
 
 /// The key of an encrypted data connection: its own, since a token is used once. Throws Error.
-Key make_data_key(const Token& token, const DataConnection& connection);
+Key make_data_key(const Token& token, const DataConnectionId& connection);
 
 inline constexpr std::size_t data_hello_bytes = 60;
 inline constexpr std::size_t data_answer_bytes = 40;
@@ -79,22 +79,22 @@ std::optional<DataHello> decode_data_hello(std::span<const std::byte, data_hello
 
 /// Dialling side, in this order, over a connected socket of either mode. Throw Error: lost_peer, refused (the answer is
 /// wrong).
-void send_data_hello(int fd, const Token& token, const DataConnection& connection, std::int64_t deadline_ns);
-void read_data_answer(int fd, const Token& token, const DataConnection& connection, std::int64_t deadline_ns);
+void send_data_hello(int fd, const Token& token, const DataConnectionId& connection, std::int64_t deadline_ns);
+void read_data_answer(int fd, const Token& token, const DataConnectionId& connection, std::int64_t deadline_ns);
 
 /// Listening side, in this order. read_data_hello() takes exactly the hello off the socket. Throw Error: lost_peer,
 /// refused.
 DataHello read_data_hello(int fd, std::int64_t deadline_ns);
-void send_data_answer(int fd, const Token& token, const DataConnection& connection, std::int64_t deadline_ns);
+void send_data_answer(int fd, const Token& token, const DataConnectionId& connection, std::int64_t deadline_ns);
 
 /// The tokens that a listener has issued and nobody has used yet. Any thread.
-class PendingTokens {
+class IssuedTokens {
  public:
-  explicit PendingTokens(std::size_t limit = 100, std::int64_t lifetime_ns = 10'000'000'000)
+  explicit IssuedTokens(std::size_t limit = 100, std::int64_t lifetime_ns = 10'000'000'000)
       : limit_(limit), lifetime_ns_(lifetime_ns) {}
 
   /// Issues a token for one connection. Throws Error (refused) when `limit` are waiting.
-  Token issue(const DataConnection& connection, std::int64_t now_ns);
+  Token issue(const DataConnectionId& connection, std::int64_t now_ns);
 
   /// The token of a hello whose proof is right, once: for send_data_answer(). Nothing when it is unknown, too late,
   /// used before or wrong; a wrong proof leaves the token where it is, so that nobody else can use it up.

@@ -67,7 +67,7 @@ class FakeWire::State {
     while (!credits.empty() && credits.front().due_ns <= clock_.now_ns()) {
       credited.push_back(credits.front().header);
       credits.pop_front();
-      raise_event(sender_event.get());
+      signal_eventfd(sender_event.get());
     }
   }
 
@@ -75,20 +75,20 @@ class FakeWire::State {
     link_state = LinkState::lost;
     frames.clear();
     credits.clear();
-    raise_event(sender_event.get());
-    raise_event(receiver_event.get());
+    signal_eventfd(sender_event.get());
+    signal_eventfd(receiver_event.get());
   }
 
   std::deque<OnTheWire> frames;
   std::deque<Credit> credits;
   std::deque<IncomingFrame> arrived;
   std::deque<FrameHeader> credited;
-  std::vector<PoolSlot> let_go;
+  std::vector<PoolSlot> released;
   std::map<std::uint32_t, Ring> rings;
   LinkState link_state = LinkState::open;
   std::string fault = "the wire was cut";
-  FileDescriptor sender_event = make_event();
-  FileDescriptor receiver_event = make_event();
+  FileDescriptor sender_event = make_eventfd();
+  FileDescriptor receiver_event = make_eventfd();
 
  private:
   /// In order: nothing overtakes.
@@ -116,10 +116,10 @@ class FakeWire::State {
                        .offset_in_block_bytes = frame.header.slot * ring.slot_bytes});
     if (frame.header.slice + 1 == frame.header.slice_count) {
       ring.is_lent.at(frame.header.slot) = false;
-      let_go.push_back(frame.pool_slot);
+      released.push_back(frame.pool_slot);
     }
-    raise_event(receiver_event.get());
-    raise_event(sender_event.get());
+    signal_eventfd(receiver_event.get());
+    signal_eventfd(sender_event.get());
   }
 
   VirtualClock& clock_;
@@ -146,14 +146,14 @@ class FakeSender final : public SenderLink {
     }
   }
 
-  Offer offer(const OutgoingFrame& frame) noexcept override {
+  OfferResult offer(const OutgoingFrame& frame) noexcept override {
     if (state_->link_state != LinkState::open) {
-      return Offer::closed;
+      return OfferResult::closed;
     }
     assert(frame.pool_slot.epoch == ready_epoch_);
     if (frame.header.slice == 0) {
       if (free_ring_slots_.empty()) {
-        return Offer::no_credit;
+        return OfferResult::no_credit;
       }
       current_ring_slot_ = free_ring_slots_.back();
       free_ring_slots_.pop_back();
@@ -161,26 +161,26 @@ class FakeSender final : public SenderLink {
     OutgoingFrame outgoing = frame;
     outgoing.header.slot = current_ring_slot_;
     state_->start(outgoing);
-    return Offer::accepted;
+    return OfferResult::accepted;
   }
 
-  std::size_t collect(std::span<PoolSlot> let_go) noexcept override {
+  std::size_t poll_released(std::span<PoolSlot> released) noexcept override {
     for (; !state_->credited.empty(); state_->credited.pop_front()) {
       ++acknowledged_;
       if (state_->credited.front().epoch == ready_epoch_) {
         free_ring_slots_.push_back(state_->credited.front().slot);
       }
     }
-    auto& waiting = state_->let_go;
-    const std::size_t count = std::min(let_go.size(), waiting.size());
-    std::copy_n(waiting.begin(), count, let_go.begin());
+    auto& waiting = state_->released;
+    const std::size_t count = std::min(released.size(), waiting.size());
+    std::copy_n(waiting.begin(), count, released.begin());
     waiting.erase(waiting.begin(), waiting.begin() + static_cast<std::ptrdiff_t>(count));
     return count;
   }
 
-  bool arm() noexcept override { return state_->let_go.empty() && state_->credited.empty(); }
+  bool arm() noexcept override { return state_->released.empty() && state_->credited.empty(); }
   [[nodiscard]] int descriptor() const noexcept override { return state_->sender_event.get(); }
-  void on_readable() noexcept override { clear_event(state_->sender_event.get()); }
+  void on_readable() noexcept override { clear_eventfd(state_->sender_event.get()); }
   [[nodiscard]] LinkState state() const noexcept override { return state_->link_state; }
   [[nodiscard]] std::string fault() const override { return state_->fault; }
   [[nodiscard]] std::uint64_t frames_acknowledged() const noexcept override { return acknowledged_; }
@@ -217,12 +217,12 @@ class FakeReceiver final : public ReceiverLink {
   }
 
   bool arm() noexcept override {
-    clear_event(state_->receiver_event.get());
+    clear_eventfd(state_->receiver_event.get());
     return state_->arrived.empty();
   }
   [[nodiscard]] int descriptor() const noexcept override { return state_->receiver_event.get(); }
 
-  void give_back(const FrameHeader& header) noexcept override {
+  void return_credit(const FrameHeader& header) noexcept override {
     if (header.slice + 1 == header.slice_count && state_->link_state == LinkState::open) {
       state_->rings.at(header.epoch).is_lent.at(header.slot) = true;
       state_->start_credit(header);

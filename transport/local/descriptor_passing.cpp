@@ -13,9 +13,9 @@ namespace framewire {
 
 namespace {
 
-constexpr std::size_t most_descriptors = 8;
+constexpr std::size_t max_descriptors = 8;
 
-using ControlBuffer = std::array<char, CMSG_SPACE(most_descriptors * sizeof(int))>;
+using ControlBuffer = std::array<char, CMSG_SPACE(max_descriptors * sizeof(int))>;
 
 std::vector<FileDescriptor> take_descriptors(msghdr& message) {
   std::vector<FileDescriptor> taken;

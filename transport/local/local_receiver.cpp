@@ -122,7 +122,7 @@ bool LocalReceiver::arm() noexcept {
   return false;
 }
 
-void LocalReceiver::give_back(const FrameHeader& header) noexcept {
+void LocalReceiver::return_credit(const FrameHeader& header) noexcept {
   if (header.slice + 1 != header.slice_count) {
     return;
   }

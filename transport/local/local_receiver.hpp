@@ -27,7 +27,7 @@ class LocalReceiver final : public ReceiverLink {
   [[nodiscard]] int descriptor() const noexcept override {
     return has_hung_up() ? -1 : wake_socket_.get();  // at its end it would stay readable
   }
-  void give_back(const FrameHeader& header) noexcept override;
+  void return_credit(const FrameHeader& header) noexcept override;
   [[nodiscard]] LinkState state() const noexcept override;
   [[nodiscard]] std::string fault() const override;
 

@@ -24,7 +24,7 @@ LocalSender::LocalSender(FileDescriptor socket)
   poller_ = make_poller({wakes_->fd(), socket_.get()});
   new (cells_block_->bytes().data()) LocalCells{};
   new (acknowledgements_block_->bytes().data()) LocalAcknowledgements{};
-  under_way_.reserve(local_cell_count);
+  in_flight_.reserve(local_cell_count);
   const std::array descriptors{cells_block_->memfd(), acknowledgements_block_->memfd(), viewers_end.get()};
   send_with_descriptors(socket_.get(), record_bytes(LocalHello{}), descriptors);
 }
@@ -54,16 +54,16 @@ void LocalSender::epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots,
                               const std::optional<RingAccess>& /*access*/) noexcept {
   ready_epoch_ = epoch;
   ring_slots_ = std::min(ring_slots, local_cell_count);
-  under_way_in_epoch_ = 0;  // a new ring begins with all its credits, whatever is still held of the old one
+  in_flight_in_epoch_ = 0;  // a new ring begins with all its credits, whatever is still held of the old one
 }
 
-Offer LocalSender::offer(const OutgoingFrame& frame) noexcept {
+OfferResult LocalSender::offer(const OutgoingFrame& frame) noexcept {
   if (is_broken_.load(std::memory_order_relaxed)) {
-    return Offer::closed;
+    return OfferResult::closed;
   }
   assert(frame.pool_slot.epoch == ready_epoch_);
   if (!take_cells_for(frame)) {
-    return Offer::no_credit;
+    return OfferResult::no_credit;
   }
   FrameHeader header = frame.header;
   header.slot = frame.pool_slot.index;
@@ -76,7 +76,7 @@ Offer LocalSender::offer(const OutgoingFrame& frame) noexcept {
     acknowledgements().is_waiting.store(0, std::memory_order_relaxed);
     viewer_sleeps_ = true;
   }
-  return Offer::accepted;
+  return OfferResult::accepted;
 }
 
 /// A frame's first slice takes a credit, and cells for all its slices: the viewer has copied every one of them when it
@@ -85,15 +85,15 @@ bool LocalSender::take_cells_for(const OutgoingFrame& frame) noexcept {
   const std::uint16_t slices = frame.header.slice_count;
   assert(slices > 0 && slices <= local_cell_count);
   if (frame.header.slice == 0) {
-    if (under_way_in_epoch_ >= ring_slots_ || cells_taken_ + slices > local_cell_count) {
+    if (in_flight_in_epoch_ >= ring_slots_ || cells_taken_ + slices > local_cell_count) {
       return false;
     }
-    under_way_.push_back({.slot = frame.pool_slot, .slices = slices, .slices_to_come = slices});
+    in_flight_.push_back({.slot = frame.pool_slot, .slices = slices, .slices_to_come = slices});
     cells_taken_ += slices;
-    ++under_way_in_epoch_;
+    ++in_flight_in_epoch_;
   }
-  const auto found = std::ranges::find(under_way_, frame.pool_slot, &UnderWay::slot);
-  assert(found != under_way_.end());
+  const auto found = std::ranges::find(in_flight_, frame.pool_slot, &UnderWay::slot);
+  assert(found != in_flight_.end());
   --found->slices_to_come;
   return true;
 }
@@ -102,26 +102,26 @@ std::shared_ptr<PeerWaker> LocalSender::take_waker() noexcept {
   return std::exchange(viewer_sleeps_, false) ? wakes_ : nullptr;
 }
 
-std::size_t LocalSender::collect(std::span<PoolSlot> let_go) noexcept {
+std::size_t LocalSender::poll_released(std::span<PoolSlot> released) noexcept {
   LocalAcknowledgements& shared = acknowledgements();
   cells().credit_wanted.store(0, std::memory_order_relaxed);
   std::size_t count = 0;
   const std::uint32_t given_back = shared.given_back.load(std::memory_order_seq_cst);
-  while (seen_given_back_ != given_back && count < let_go.size() && !is_broken_.load(std::memory_order_relaxed)) {
+  while (seen_given_back_ != given_back && count < released.size() && !is_broken_.load(std::memory_order_relaxed)) {
     const std::uint64_t packed = shared.slots[seen_given_back_ % local_cell_count].load(std::memory_order_relaxed);
     const PoolSlot slot{static_cast<std::uint32_t>(packed >> 32), static_cast<std::uint16_t>(packed & 0xffff)};
-    const auto found = std::ranges::find(under_way_, slot, &UnderWay::slot);
-    if (found == under_way_.end() || found->slices_to_come > 0) {
+    const auto found = std::ranges::find(in_flight_, slot, &UnderWay::slot);
+    if (found == in_flight_.end() || found->slices_to_come > 0) {
       break_off();
       break;
     }
     cells_taken_ -= found->slices;
-    *found = under_way_.back();
-    under_way_.pop_back();
-    under_way_in_epoch_ -= slot.epoch == ready_epoch_ ? 1 : 0;
+    *found = in_flight_.back();
+    in_flight_.pop_back();
+    in_flight_in_epoch_ -= slot.epoch == ready_epoch_ ? 1 : 0;
     ++seen_given_back_;
     ++acknowledged_;
-    let_go[count++] = slot;
+    released[count++] = slot;
   }
   return count;
 }

@@ -24,9 +24,9 @@ class LocalSender final : public SenderLink {
   void begin_epoch(std::shared_ptr<Pool> pool) override;
   void epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots,
                    const std::optional<RingAccess>& access) noexcept override;
-  Offer offer(const OutgoingFrame& frame) noexcept override;
+  OfferResult offer(const OutgoingFrame& frame) noexcept override;
   [[nodiscard]] std::shared_ptr<PeerWaker> take_waker() noexcept override;
-  std::size_t collect(std::span<PoolSlot> let_go) noexcept override;
+  std::size_t poll_released(std::span<PoolSlot> released) noexcept override;
   bool arm() noexcept override;
   [[nodiscard]] int descriptor() const noexcept override { return poller_.get(); }
   void on_readable() noexcept override;
@@ -59,8 +59,8 @@ class LocalSender final : public SenderLink {
   std::uint32_t published_ = 0;
   std::uint32_t seen_given_back_ = 0;
   std::uint64_t acknowledged_ = 0;
-  std::uint32_t under_way_in_epoch_ = 0;
-  std::vector<UnderWay> under_way_;
+  std::uint32_t in_flight_in_epoch_ = 0;
+  std::vector<UnderWay> in_flight_;
   std::uint32_t cells_taken_ = 0;  // for the slices of what is under way, at most local_cell_count
   bool viewer_sleeps_ = false;     // and something was announced to it
 

@@ -19,7 +19,7 @@ std::size_t size_of(const sockaddr& address) noexcept {
 }  // namespace
 
 bool for_each_rdma_address(const OnRdmaAddress& on_address) {
-  const Verbs<rdma_event_channel> events(rdma_create_event_channel());
+  const VerbsPtr<rdma_event_channel> events(rdma_create_event_channel());
   ifaddrs* interfaces = nullptr;
   if (!events || ::getifaddrs(&interfaces) != 0) {
     return false;
@@ -29,7 +29,7 @@ bool for_each_rdma_address(const OnRdmaAddress& on_address) {
     if (one->ifa_addr == nullptr || (one->ifa_addr->sa_family != AF_INET && one->ifa_addr->sa_family != AF_INET6)) {
       continue;
     }
-    const Verbs<rdma_cm_id> id = make_id(events.get());
+    const VerbsPtr<rdma_cm_id> id = make_id(events.get());
     if (!id) {
       return false;
     }

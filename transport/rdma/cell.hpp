@@ -9,12 +9,12 @@
 
 namespace framewire {
 
-/// A cell holds a frame header and behind it, at header_bytes, a payload that is no longer than most_payload_in_cell:
+/// A cell holds a frame header and behind it, at header_bytes, a payload that is no longer than max_payload_in_cell:
 /// such a slice is one write. Longer ones stand in their slot. Both ends know which by the length alone.
-inline constexpr std::uint64_t most_payload_in_cell_bytes = 192;
+inline constexpr std::uint64_t max_payload_in_cell_bytes = 192;
 /// From one cell to the next: whole cache lines.
 inline constexpr std::uint64_t cell_stride_bytes = 640;
-static_assert(cell_stride_bytes >= max_frame_header_bytes + most_payload_in_cell_bytes && cell_stride_bytes % 64 == 0);
+static_assert(cell_stride_bytes >= max_frame_header_bytes + max_payload_in_cell_bytes && cell_stride_bytes % 64 == 0);
 
 /// One cell for every slice that a slot's frame may have: with few slots as many as a header can name, with many fewer,
 /// so that the cells of a ring stay below 3 MB or so. At least 16.

@@ -17,11 +17,11 @@ std::unique_ptr<RdmaConnection> RdmaConnection::dial(
   const auto event = connection->manager_.connect(hello, deadline_ns);
   const auto* answer = static_cast<const std::byte*>(event->param.conn.private_data);
   check_answer({answer, answer == nullptr ? std::size_t{0} : event->param.conn.private_data_len});
-  connection->queues_->shorten_waits_for_the_unready();
+  connection->queues_->shorten_rnr_timeouts();
   return connection;
 }
 
-std::unique_ptr<RdmaConnection> RdmaConnection::accept(RdmaRequest request, const RdmaOptions& options,
+std::unique_ptr<RdmaConnection> RdmaConnection::accept(RdmaConnectRequest request, const RdmaOptions& options,
                                                        std::int64_t deadline_ns) {
   std::unique_ptr<RdmaConnection> connection;
   try {
@@ -36,7 +36,7 @@ std::unique_ptr<RdmaConnection> RdmaConnection::accept(RdmaRequest request, cons
     throw;
   }
   connection->manager_.await_established(deadline_ns);
-  connection->queues_->shorten_waits_for_the_unready();
+  connection->queues_->shorten_rnr_timeouts();
   return connection;
 }
 

@@ -15,7 +15,7 @@
 #include "base/log.hpp"
 #include "transport/rdma/connection_manager.hpp"
 #include "transport/rdma/device_events.hpp"
-#include "transport/rdma/domain.hpp"
+#include "transport/rdma/memory_region.hpp"
 #include "transport/rdma/options.hpp"
 #include "transport/rdma/queue_pair.hpp"
 #include "transport/rdma/verbs.hpp"
@@ -33,7 +33,7 @@ class RdmaConnection {
                                               const RdmaOptions& options, std::int64_t deadline_ns);
 
   /// Answers a request. Throws Error as above.
-  static std::unique_ptr<RdmaConnection> accept(RdmaRequest request, const RdmaOptions& options,
+  static std::unique_ptr<RdmaConnection> accept(RdmaConnectRequest request, const RdmaOptions& options,
                                                 std::int64_t deadline_ns);
 
   RdmaConnection(const RdmaConnection&) = delete;
@@ -41,16 +41,18 @@ class RdmaConnection {
   ~RdmaConnection() { disconnect(); }
 
   [[nodiscard]] ibv_qp* queue_pair() const noexcept { return queues_->get(); }
-  [[nodiscard]] const std::shared_ptr<ibv_pd>& domain() const noexcept { return queues_->domain(); }
+  [[nodiscard]] const std::shared_ptr<ibv_pd>& protection_domain() const noexcept {
+    return queues_->protection_domain();
+  }
   [[nodiscard]] ibv_cq* send_completions() const noexcept { return queues_->send_completions(); }
   [[nodiscard]] ibv_cq* receive_completions() const noexcept { return queues_->receive_completions(); }
   /// For the end of a sentence about a connection that was lost: that this end's own port is not active, if it is not.
   /// The device is asked; any thread.
   [[nodiscard]] std::string port_trouble() const { return manager_.port_trouble(); }
   [[nodiscard]] std::int64_t peer_timeout_ns() const noexcept { return options_.peer_timeout_ns; }
-  [[nodiscard]] const RdmaGrants& grants() const noexcept { return queues_->grants(); }
+  [[nodiscard]] const RdmaCapabilities& capabilities() const noexcept { return queues_->capabilities(); }
   /// As the options asked; none where they did not.
-  [[nodiscard]] const std::shared_ptr<const Registration>& staging() const noexcept { return queues_->staging(); }
+  [[nodiscard]] const std::shared_ptr<const MemoryRegion>& staging() const noexcept { return queues_->staging(); }
   /// Whether this end dialled.
   [[nodiscard]] bool is_dialler() const noexcept { return is_dialler_; }
 

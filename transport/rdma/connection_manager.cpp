@@ -24,16 +24,16 @@ constexpr std::uint8_t retry_count = 6;
 constexpr std::uint8_t rnr_retry_count = 7;
 /// How a rejection by framewire begins, so that it is not taken for one by the other side's kernel; its reason follows.
 constexpr std::string_view rejection = "FWRJ";
-constexpr std::size_t most_reason_bytes = 140;  // rdma_cm leaves 148
+constexpr std::size_t max_reason_bytes = 140;  // rdma_cm leaves 148
 
 // Reasons of a rejection (InfiniBand specification, 12.6.7.2); iWARP has an errno, below zero.
 constexpr int no_such_service = 8;
 constexpr int rejected_by_program = 28;
 
 void say_rejection(rdma_cm_id* id, const std::string& reason) noexcept {
-  std::array<char, rejection.size() + most_reason_bytes> said{};
+  std::array<char, rejection.size() + max_reason_bytes> said{};
   std::ranges::copy(rejection, said.begin());
-  std::ranges::copy(std::string_view(reason).substr(0, most_reason_bytes), said.begin() + rejection.size());
+  std::ranges::copy(std::string_view(reason).substr(0, max_reason_bytes), said.begin() + rejection.size());
   rdma_reject(id, said.data(), static_cast<std::uint8_t>(said.size()));
 }
 
@@ -62,7 +62,7 @@ Error error_of_rejection(const rdma_cm_event& event, const std::string& peer) {
   }
   said = said.substr(rejection.size());
   said = said.substr(0, std::min(said.find('\0'), said.size()));
-  return Error::lost_peer(peer + " rejected the RDMA connection: " + printable(said, most_reason_bytes));
+  return Error::lost_peer(peer + " rejected the RDMA connection: " + printable(said, max_reason_bytes));
 }
 
 int milliseconds_until(std::int64_t deadline_ns) noexcept {
@@ -107,11 +107,11 @@ Error error_of(const rdma_cm_event& event, const std::string& peer, const std::s
 
 }  // namespace
 
-RdmaRequest::~RdmaRequest() {
+RdmaConnectRequest::~RdmaConnectRequest() {
   reject("it knows no such session");
 }
 
-bool RdmaRequest::reject(const std::string& reason) noexcept {
+bool RdmaConnectRequest::reject(const std::string& reason) noexcept {
   if (id_) {
     say_rejection(id_.get(), reason);
     id_.reset();
@@ -122,7 +122,7 @@ bool RdmaRequest::reject(const std::string& reason) noexcept {
 
 RdmaConnectionManager::RdmaConnectionManager(std::string peer, const RdmaOptions& options)
     : peer_(std::move(peer)),
-      lifeline_(options.lifeline),
+      lifeline_(options.cancel_fd),
       peer_timeout_ns_(options.peer_timeout_ns),
       type_of_service_(options.type_of_service),
       events_(own(rdma_create_event_channel(), "open /dev/infiniband/rdma_cm")) {
@@ -136,7 +136,7 @@ RdmaConnectionManager::~RdmaConnectionManager() {
 // ---- Coming about ----
 
 /// The next event, which has to be `wanted`.
-Verbs<rdma_cm_event> RdmaConnectionManager::await(rdma_cm_event_type wanted, std::int64_t deadline_ns) {
+VerbsPtr<rdma_cm_event> RdmaConnectionManager::await(rdma_cm_event_type wanted, std::int64_t deadline_ns) {
   rdma_cm_event* event = nullptr;
   while (rdma_get_cm_event(events_.get(), &event) != 0) {
     if (errno != EAGAIN && errno != EINTR) {
@@ -152,7 +152,7 @@ Verbs<rdma_cm_event> RdmaConnectionManager::await(rdma_cm_event_type wanted, std
       throw Error::lost_peer(peer_ + " did not answer over RDMA in time" + why_silent());
     }
   }
-  Verbs<rdma_cm_event> owned(event);
+  VerbsPtr<rdma_cm_event> owned(event);
   if (event->event != wanted) {
     throw error_of(*event, peer_, why_silent());
   }
@@ -179,14 +179,14 @@ void RdmaConnectionManager::resolve(const sockaddr& to, std::int64_t deadline_ns
   await(RDMA_CM_EVENT_ROUTE_RESOLVED, deadline_ns);
 }
 
-Verbs<rdma_cm_event> RdmaConnectionManager::connect(const RdmaPrivateData& hello, std::int64_t deadline_ns) {
+VerbsPtr<rdma_cm_event> RdmaConnectionManager::connect(const RdmaPrivateData& hello, std::int64_t deadline_ns) {
   set_ack_timeout();
   rdma_conn_param parameters = parameters_with(hello);
   check_call(rdma_connect(id_.get(), &parameters), "connect to " + peer_ + " over RDMA");
   return await(RDMA_CM_EVENT_ESTABLISHED, deadline_ns);
 }
 
-void RdmaConnectionManager::take(RdmaRequest& request) {
+void RdmaConnectionManager::take(RdmaConnectRequest& request) {
   check_call(rdma_migrate_id(request.id_.get(), events_.get()), "take an RDMA connection");
   id_ = std::move(request.id_);
   set_type_of_service();
@@ -235,7 +235,7 @@ std::string RdmaConnectionManager::port_trouble() const {
 std::optional<std::string> RdmaConnectionManager::take_end() noexcept {
   rdma_cm_event* event = nullptr;
   while (rdma_get_cm_event(events_.get(), &event) == 0) {
-    const Verbs<rdma_cm_event> owned(event);
+    const VerbsPtr<rdma_cm_event> owned(event);
     if (event->event == RDMA_CM_EVENT_DISCONNECTED) {
       return "closed its RDMA connection";
     }

@@ -24,14 +24,14 @@ using RdmaPrivateData = std::array<std::byte, rdma_private_bytes>;
 
 /// Somebody wants to connect: no more than a name so far, without a queue pair or any memory. Destroyed unanswered it
 /// is rejected.
-class RdmaRequest {
+class RdmaConnectRequest {
  public:
-  RdmaRequest(std::shared_ptr<rdma_event_channel> events, Verbs<rdma_cm_id> id) noexcept
+  RdmaConnectRequest(std::shared_ptr<rdma_event_channel> events, VerbsPtr<rdma_cm_id> id) noexcept
       : events_(std::move(events)), id_(std::move(id)) {}
-  RdmaRequest(RdmaRequest&&) noexcept = default;
-  RdmaRequest& operator=(RdmaRequest&&) = delete;
-  RdmaRequest(const RdmaRequest&) = delete;
-  ~RdmaRequest();
+  RdmaConnectRequest(RdmaConnectRequest&&) noexcept = default;
+  RdmaConnectRequest& operator=(RdmaConnectRequest&&) = delete;
+  RdmaConnectRequest(const RdmaConnectRequest&) = delete;
+  ~RdmaConnectRequest();
 
   /// What accept() will say.
   void set_answer(const RdmaPrivateData& answer) noexcept { answer_ = answer; }
@@ -42,7 +42,7 @@ class RdmaRequest {
  private:
   friend class RdmaConnectionManager;
   std::shared_ptr<rdma_event_channel> events_;  // the listener's, which an id outlives at its peril
-  Verbs<rdma_cm_id> id_;
+  VerbsPtr<rdma_cm_id> id_;
   RdmaPrivateData answer_{};
 };
 
@@ -60,9 +60,9 @@ class RdmaConnectionManager {
 
   void resolve(const sockaddr& to, std::int64_t deadline_ns);
   /// Returns the event that the connection stands, with what the other side answered.
-  Verbs<rdma_cm_event> connect(const RdmaPrivateData& hello, std::int64_t deadline_ns);
+  VerbsPtr<rdma_cm_event> connect(const RdmaPrivateData& hello, std::int64_t deadline_ns);
 
-  void take(RdmaRequest& request);
+  void take(RdmaConnectRequest& request);
   void accept(const RdmaPrivateData& answer);
   void await_established(std::int64_t deadline_ns);
   /// Rejects what was taken.
@@ -78,7 +78,7 @@ class RdmaConnectionManager {
 
  private:
   [[nodiscard]] std::string why_silent() const;
-  Verbs<rdma_cm_event> await(rdma_cm_event_type wanted, std::int64_t deadline_ns);
+  VerbsPtr<rdma_cm_event> await(rdma_cm_event_type wanted, std::int64_t deadline_ns);
   void set_ack_timeout() noexcept;
   void set_type_of_service();
 
@@ -86,8 +86,8 @@ class RdmaConnectionManager {
   const int lifeline_;
   const std::int64_t peer_timeout_ns_;
   const std::optional<std::uint8_t> type_of_service_;
-  Verbs<rdma_event_channel> events_;
-  Verbs<rdma_cm_id> id_;
+  VerbsPtr<rdma_event_channel> events_;
+  VerbsPtr<rdma_cm_id> id_;
   std::atomic<bool> is_disconnected_ = false;
 };
 

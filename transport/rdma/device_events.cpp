@@ -4,7 +4,7 @@ namespace framewire {
 
 namespace {
 
-constexpr unsigned most_types = 64;
+constexpr unsigned max_types = 64;
 
 /// Whose it is: of the connection that the queue was made for, none for another's queue, and of the `finder` where it
 /// is about the whole device.
@@ -47,14 +47,14 @@ LogLevel DeviceEvent::level() const noexcept {
 std::vector<DeviceEvent> DeviceEvents::take(ibv_context& device) {
   for (ibv_async_event event{}; ibv_get_async_event(&device, &event) == 0;) {
     const auto type = static_cast<unsigned>(event.event_type);
-    if (auto* const owner = owner_of(event, this); owner != nullptr && type < most_types) {
+    if (auto* const owner = owner_of(event, this); owner != nullptr && type < max_types) {
       owner->pending_.fetch_or(std::uint64_t{1} << type, std::memory_order_relaxed);
     }
     ibv_ack_async_event(&event);
   }
   std::vector<DeviceEvent> events;
   const std::uint64_t pending = pending_.exchange(0, std::memory_order_relaxed);
-  for (unsigned type = 0; type < most_types; ++type) {
+  for (unsigned type = 0; type < max_types; ++type) {
     if ((pending >> type & 1) != 0) {
       events.push_back({static_cast<ibv_event_type>(type)});
     }

@@ -91,8 +91,8 @@ RdmaPort read_port(ibv_context* context, std::uint8_t number) {
 
 /// The table lists entries of all ports, without the empty ones.
 void read_gids(ibv_context* context, std::vector<RdmaPort>& ports) {
-  constexpr std::size_t most_entries = 1024;
-  std::vector<ibv_gid_entry> entries(most_entries);
+  constexpr std::size_t max_entries = 1024;
+  std::vector<ibv_gid_entry> entries(max_entries);
   const ssize_t count = ibv_query_gid_table(context, entries.data(), entries.size(), 0);
   entries.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
   for (const ibv_gid_entry& entry : entries) {
@@ -129,17 +129,17 @@ void read_attributes(ibv_context* context, RdmaDevice& device) {
 }
 
 /// As NCCL asks: descriptor -1 is bad for a device that knows dma-buf, and the whole call unknown to others.
-std::optional<bool> try_dma_buf(ibv_pd* domain) {
-  const Owned<ibv_mr> region(ibv_reg_dmabuf_mr(domain, 0, 0, 0, -1, 0));
-  if (region || errno == EBADF) {
+std::optional<bool> try_dma_buf(ibv_pd* protection_domain) {
+  const Owned<ibv_mr> mr(ibv_reg_dmabuf_mr(protection_domain, 0, 0, 0, -1, 0));
+  if (mr || errno == EBADF) {
     return true;
   }
   return errno == EOPNOTSUPP || errno == EPROTONOSUPPORT ? std::optional(false) : std::nullopt;
 }
 
 /// Some drivers say that they have them, and refuse the first (bnxt_re, hns_roce).
-bool try_window(ibv_pd* domain) {
-  return Owned<ibv_mw>(ibv_alloc_mw(domain, IBV_MW_TYPE_2)) != nullptr;
+bool try_window(ibv_pd* protection_domain) {
+  return Owned<ibv_mw>(ibv_alloc_mw(protection_domain, IBV_MW_TYPE_2)) != nullptr;
 }
 
 Owned<ibv_cq> make_queue(ibv_context* context, std::uint32_t depth) {
@@ -148,7 +148,7 @@ Owned<ibv_cq> make_queue(ibv_context* context, std::uint32_t depth) {
 
 /// With the queues, the depth and the inline data that a session asks for, and with less where the driver refuses that,
 /// as a session does.
-void try_queue_pair(ibv_context* context, ibv_pd* domain, RdmaDevice& device) {
+void try_queue_pair(ibv_context* context, ibv_pd* protection_domain, RdmaDevice& device) {
   const auto make = [&](ibv_qp_cap& limits) {
     const Owned<ibv_cq> sends = make_queue(context, limits.max_send_wr);
     const Owned<ibv_cq> receives = make_queue(context, limits.max_recv_wr);
@@ -160,7 +160,7 @@ void try_queue_pair(ibv_context* context, ibv_pd* domain, RdmaDevice& device) {
     attributes.recv_cq = receives.get();
     attributes.qp_type = IBV_QPT_RC;
     attributes.cap = limits;
-    const Owned<ibv_qp> pair(ibv_create_qp(domain, &attributes));
+    const Owned<ibv_qp> pair(ibv_create_qp(protection_domain, &attributes));
     limits = attributes.cap;
     return pair != nullptr;
   };
@@ -186,14 +186,14 @@ RdmaDevice read_device(ibv_device* listed) {
   }
   read_attributes(context.get(), device);
   read_gids(context.get(), device.ports);
-  const Owned<ibv_pd> domain(ibv_alloc_pd(context.get()));
-  if (!domain) {
+  const Owned<ibv_pd> protection_domain(ibv_alloc_pd(context.get()));
+  if (!protection_domain) {
     device.queue_pair_trouble = "no protection domain: " + errno_text(errno);
     return device;
   }
-  device.takes_dma_buf = try_dma_buf(domain.get());
-  device.has_memory_windows = device.has_memory_windows && try_window(domain.get());
-  try_queue_pair(context.get(), domain.get(), device);
+  device.takes_dma_buf = try_dma_buf(protection_domain.get());
+  device.has_memory_windows = device.has_memory_windows && try_window(protection_domain.get());
+  try_queue_pair(context.get(), protection_domain.get(), device);
   return device;
 }
 

@@ -18,7 +18,7 @@ namespace framewire {
 namespace {
 
 constexpr int backlog = 128;
-constexpr int most_ports = 3;  // beside the one that was asked for
+constexpr int max_ports = 3;  // beside the one that was asked for
 
 /// By another program: at all addresses its port is a place that cannot be assigned to rdma_cm. Over iWARP the ports
 /// are those of TCP, where the control channel has this one already.
@@ -37,14 +37,14 @@ RdmaListener::RdmaListener(std::span<const sockaddr_storage> addresses, std::uin
     : on_request_(std::move(on_request)),
       events_(own(rdma_create_event_channel(), "open /dev/infiniband/rdma_cm")),
       port_(port),
-      stop_event_(make_event()) {
+      stop_event_(make_eventfd()) {
   set_non_blocking(events_->fd, true);
   // The wildcard of IPv6 takes IPv4 in as well, but not when that one's was there first.
   std::vector<sockaddr_storage> sorted(addresses.begin(), addresses.end());
   std::ranges::stable_sort(sorted, std::ranges::greater{}, &sockaddr_storage::ss_family);
   static_assert(AF_INET6 > AF_INET);
   int error_number = listen_at_all(sorted);
-  for (int again = 0; is_taken(error_number) && again < most_ports; ++again) {
+  for (int again = 0; is_taken(error_number) && again < max_ports; ++again) {
     ids_.clear();
     port_ = 0;  // whichever is free at the first address
     error_number = listen_at_all(sorted);
@@ -61,7 +61,7 @@ RdmaListener::RdmaListener(std::span<const sockaddr_storage> addresses, std::uin
 }
 
 RdmaListener::~RdmaListener() {
-  raise_event(stop_event_.get());
+  signal_eventfd(stop_event_.get());
   thread_.join();
 }
 
@@ -116,7 +116,7 @@ bool RdmaListener::has_all_of_ipv6() const noexcept {
 }
 
 void RdmaListener::listen_loop() noexcept {
-  name_this_thread("fw-rdma-door");
+  set_thread_name("fw-rdma-accept");
   for (;;) {
     std::array descriptors{pollfd{.fd = stop_event_.get(), .events = POLLIN, .revents = 0},
                            pollfd{.fd = events_->fd, .events = POLLIN, .revents = 0}};
@@ -135,19 +135,19 @@ void RdmaListener::listen_loop() noexcept {
 void RdmaListener::take_events() {
   rdma_cm_event* event = nullptr;
   while (rdma_get_cm_event(events_.get(), &event) == 0) {
-    Verbs<rdma_cm_event> owned(event);
+    VerbsPtr<rdma_cm_event> owned(event);
     if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
       take_request(std::move(owned));
     } else if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL) {
       const rdma_cm_id* id = event->id;
       owned.reset();
-      let_go_of(id);
+      drop_id(id);
     }
   }
 }
 
-void RdmaListener::take_request(Verbs<rdma_cm_event> event) {
-  Verbs<rdma_cm_id> id(event->id);
+void RdmaListener::take_request(VerbsPtr<rdma_cm_event> event) {
+  VerbsPtr<rdma_cm_id> id(event->id);
   const std::string from = text_of(rdma_get_peer_addr(event->id));
   // The connection manager pads it with zeros; what is longer than ours is not ours.
   RdmaPrivateData hello{};
@@ -157,11 +157,11 @@ void RdmaListener::take_request(Verbs<rdma_cm_event> event) {
                 std::min<std::size_t>(parameters.private_data_len, hello.size()));
   }
   event.reset();  // before the request may be dropped: an id waits for its events
-  on_request_(RdmaRequest(events_, std::move(id)), hello, from);
+  on_request_(RdmaConnectRequest(events_, std::move(id)), hello, from);
 }
 
 /// Its device is being removed, and the kernel waits with that until nobody listens there any more.
-void RdmaListener::let_go_of(const rdma_cm_id* id) noexcept {
+void RdmaListener::drop_id(const rdma_cm_id* id) noexcept {
   std::erase_if(ids_, [&](const auto& one) { return one.get() == id; });
   if (ids_.empty()) {
     port_ = 0;

@@ -17,12 +17,13 @@
 
 namespace framewire {
 
-/// Has one thread ("fw-rdma-door") that hears requests. Whoever asks gets nothing, neither queue pair nor memory, until
-/// the owner has found the request to belong to a session.
+/// Has one thread ("fw-rdma-accept") that hears requests. Whoever asks gets nothing, neither queue pair nor memory,
+/// until the owner has found the request to belong to a session.
 class RdmaListener {
  public:
   /// Called on the listener's thread with what the dialling side said; a request that is dropped is rejected.
-  using OnRequest = std::function<void(RdmaRequest request, std::span<const std::byte> hello, const std::string& from)>;
+  using OnRequest =
+      std::function<void(RdmaConnectRequest request, std::span<const std::byte> hello, const std::string& from)>;
 
   /// Listens at those of the addresses that belong to an RDMA device, all with one port: `port`, or where that is taken
   /// another one. Throws Error (failed) when none of them does, with the reason of the last.
@@ -42,13 +43,13 @@ class RdmaListener {
   [[nodiscard]] bool has_all_of_ipv6() const noexcept;
   void listen_loop() noexcept;
   void take_events();
-  void take_request(Verbs<rdma_cm_event> event);
-  void let_go_of(const rdma_cm_id* id) noexcept;
+  void take_request(VerbsPtr<rdma_cm_event> event);
+  void drop_id(const rdma_cm_id* id) noexcept;
 
   OnRequest on_request_;
   std::shared_ptr<rdma_event_channel> events_;
-  std::vector<Verbs<rdma_cm_id>> ids_;    // the listener's thread's, once that runs
-  std::vector<sockaddr_storage> places_;  // of them all, as they began
+  std::vector<VerbsPtr<rdma_cm_id>> ids_;  // the listener's thread's, once that runs
+  std::vector<sockaddr_storage> places_;   // of them all, as they began
   std::atomic<std::uint16_t> port_;
   FileDescriptor stop_event_;
   std::thread thread_;

@@ -14,17 +14,17 @@
 namespace framewire {
 
 /// Which protection domain a connection over this device gets.
-using DomainOf = std::function<std::shared_ptr<ibv_pd>(ibv_context* device)>;
+using ProtectionDomainOf = std::function<std::shared_ptr<ibv_pd>(ibv_context* device)>;
 
 struct RdmaOptions {
-  DomainOf domain_of;
+  ProtectionDomainOf protection_domain_of;
   std::int64_t peer_timeout_ns = 1'000'000'000;  // a peer whose device does not answer for so long is lost
-  RdmaWishes wishes{};
+  RdmaPreferences preferences{};
   // Registered memory for each request that can be under way, made before the other side hears that it is connected:
   // what cannot be had is a reason not to connect.
   std::uint64_t staging_bytes_per_request = 0;
   // A socket whose end, at either side, also ends the connecting: the session's control channel. It outlives that.
-  int lifeline = -1;
+  int cancel_fd = -1;
   // Of every packet that is sent; nothing: the system's.
   std::optional<std::uint8_t> type_of_service{};
   // Receives without memory, for immediates: all are posted at once. Without them the owner posts its own, before the
@@ -37,7 +37,7 @@ struct RdmaOptions {
 };
 
 /// What the device gave, which may be less than was asked for.
-struct RdmaGrants {
+struct RdmaCapabilities {
   std::uint32_t send_depth = 0;     // work requests that may be posted and not completed
   std::uint32_t receive_depth = 0;  // immediates that may come in before the next one is taken
   std::uint32_t inline_bytes = 0;

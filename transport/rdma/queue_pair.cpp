@@ -17,27 +17,28 @@ namespace {
 /// 0.64 ms (InfiniBand specification, table 45). rdma_cm leaves 0, which means 655 ms.
 constexpr std::uint8_t min_rnr_timer = 12;
 /// Receives that are posted in one call.
-constexpr std::size_t most_receives_in_post = 64;
+constexpr std::size_t max_receives_in_post = 64;
 
-constexpr std::uint64_t notice_bytes = sizeof(std::uint32_t);
+constexpr std::uint64_t immediate_message_bytes = sizeof(std::uint32_t);
 
 }  // namespace
 
 RdmaQueuePair::RdmaQueuePair(rdma_cm_id& id, const RdmaOptions& options) : device_(id.verbs) {
   ibv_device_attr attributes{};
   check_call(ibv_query_device(device_, &attributes), "ask the RDMA device what it can do");
-  read_limits(id, attributes, options.wishes);
+  read_limits(id, attributes, options.preferences);
   set_non_blocking(device_->async_fd, true);
-  domain_ = options.domain_of(device_);
+  protection_domain_ = options.protection_domain_of(device_);
   channel_ = own(ibv_create_comp_channel(device_), "make an RDMA completion channel");
   set_non_blocking(channel_->fd, true);
   make(id, attributes, options);
-  if (!grants_.has_immediate && grants_.inline_bytes < notice_bytes) {
+  if (!capabilities_.has_immediate && capabilities_.inline_bytes < immediate_message_bytes) {
     throw Error::failed("the RDMA device has neither immediates nor inline data");
   }
   if (options.staging_bytes_per_request != 0) {
-    auto block = HostBlock::create_private("RDMA staging", grants_.send_depth * options.staging_bytes_per_request);
-    staging_ = register_block(domain_, std::move(block), 0);
+    auto block =
+        HostBlock::create_private("RDMA staging", capabilities_.send_depth * options.staging_bytes_per_request);
+    staging_ = register_memory(protection_domain_, std::move(block), 0);
   }
   notified_[0].queue = send_completions_.get();
   notified_[1].queue = receive_completions_.get();
@@ -54,13 +55,13 @@ RdmaQueuePair::~RdmaQueuePair() {
   }
 }
 
-void RdmaQueuePair::read_limits(rdma_cm_id& id, const ibv_device_attr& attributes, const RdmaWishes& wishes) {
+void RdmaQueuePair::read_limits(rdma_cm_id& id, const ibv_device_attr& attributes, const RdmaPreferences& preferences) {
   ibv_port_attr port{};
   check_call(ibv_query_port(device_, id.port_num, &port), "ask the RDMA port what it can do");
-  grants_.chunk_bytes = std::min<std::uint64_t>(port.max_msg_sz, wishes.chunk_bytes);
-  grants_.has_immediate = wishes.immediates && device_->device->transport_type != IBV_TRANSPORT_IWARP;
-  grants_.has_windows = wishes.windows && (attributes.device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2B) != 0;
-  if (grants_.chunk_bytes == 0) {
+  capabilities_.chunk_bytes = std::min<std::uint64_t>(port.max_msg_sz, preferences.chunk_bytes);
+  capabilities_.has_immediate = preferences.immediates && device_->device->transport_type != IBV_TRANSPORT_IWARP;
+  capabilities_.has_windows = preferences.windows && (attributes.device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2B) != 0;
+  if (capabilities_.chunk_bytes == 0) {
     throw Error::failed("the RDMA device takes no messages");
   }
 }
@@ -81,36 +82,36 @@ void RdmaQueuePair::make(rdma_cm_id& id, const ibv_device_attr& attributes, cons
     wanted.recv_cq = receive_completions_.get();
     wanted.cap = limits;
     wanted.qp_type = IBV_QPT_RC;
-    if (rdma_create_qp(&id, domain_.get(), &wanted) != 0) {
+    if (rdma_create_qp(&id, protection_domain_.get(), &wanted) != 0) {
       return false;
     }
     pair_.reset(&id);
     limits = wanted.cap;
     return true;
   };
-  const auto granted = negotiate_queue_pair(options.wishes, attributes.max_qp_wr, attributes.max_cqe, make_pair);
+  const auto granted = negotiate_queue_pair(options.preferences, attributes.max_qp_wr, attributes.max_cqe, make_pair);
   if (!granted) {
     throw Error::from_errno("make an RDMA queue pair", errno);
   }
-  grants_.send_depth = granted->max_send_wr;
-  grants_.receive_depth = granted->max_recv_wr;
-  grants_.inline_bytes = granted->max_inline_data;
+  capabilities_.send_depth = granted->max_send_wr;
+  capabilities_.receive_depth = granted->max_recv_wr;
+  capabilities_.inline_bytes = granted->max_inline_data;
 }
 
 void RdmaQueuePair::prepare_immediates() {
-  if (!grants_.has_immediate) {
-    auto block = HostBlock::create_private("RDMA notices", grants_.receive_depth * notice_bytes);
-    notices_ = register_block(domain_, std::move(block), IBV_ACCESS_LOCAL_WRITE);
+  if (!capabilities_.has_immediate) {
+    auto block = HostBlock::create_private("RDMA notices", capabilities_.receive_depth * immediate_message_bytes);
+    immediate_messages_ = register_memory(protection_domain_, std::move(block), IBV_ACCESS_LOCAL_WRITE);
   }
-  held_receives_.resize(grants_.receive_depth);
+  held_receives_.resize(capabilities_.receive_depth);
   std::iota(held_receives_.begin(), held_receives_.end(), 0U);
   if (!post_held_receives()) {
     throw Error::from_errno("post an RDMA receive", errno);
   }
 }
 
-void RdmaQueuePair::shorten_waits_for_the_unready() noexcept {
-  if (grants_.has_immediate) {
+void RdmaQueuePair::shorten_rnr_timeouts() noexcept {
+  if (capabilities_.has_immediate) {
     ibv_qp_attr attributes{};
     attributes.min_rnr_timer = min_rnr_timer;
     ibv_modify_qp(get(), &attributes, IBV_QP_MIN_RNR_TIMER);  // refused: only slower in a case that credits prevent
@@ -121,8 +122,8 @@ void RdmaQueuePair::shorten_waits_for_the_unready() noexcept {
 
 /// An immediate needs no memory, only a receive that it can complete.
 bool RdmaQueuePair::post_held_receives() noexcept {
-  std::array<ibv_recv_wr, most_receives_in_post> requests;
-  std::array<ibv_sge, most_receives_in_post> notices;
+  std::array<ibv_recv_wr, max_receives_in_post> requests;
+  std::array<ibv_sge, max_receives_in_post> immediate_sges;
   while (!held_receives_.empty()) {
     const std::size_t count = std::min(held_receives_.size(), requests.size());
     const std::size_t first = held_receives_.size() - count;
@@ -130,12 +131,12 @@ bool RdmaQueuePair::post_held_receives() noexcept {
       requests[i] = {};
       requests[i].wr_id = held_receives_[first + i];
       requests[i].next = i + 1 < count ? &requests[i + 1] : nullptr;
-      if (notices_) {
-        notices[i] = {
-            .addr = reinterpret_cast<std::uint64_t>(notices_->region->addr) + requests[i].wr_id * notice_bytes,
-            .length = notice_bytes,
-            .lkey = notices_->region->lkey};
-        requests[i].sg_list = &notices[i];
+      if (immediate_messages_) {
+        immediate_sges[i] = {.addr = reinterpret_cast<std::uint64_t>(immediate_messages_->mr->addr) +
+                                     requests[i].wr_id * immediate_message_bytes,
+                             .length = immediate_message_bytes,
+                             .lkey = immediate_messages_->mr->lkey};
+        requests[i].sg_list = &immediate_sges[i];
         requests[i].num_sge = 1;
       }
     }
@@ -151,11 +152,12 @@ bool RdmaQueuePair::post_held_receives() noexcept {
 
 std::optional<std::uint32_t> RdmaQueuePair::immediate_of(const ibv_wc& completion) const noexcept {
   std::uint32_t bits = 0;
-  if (notices_) {
-    if (completion.byte_len != notice_bytes) {
+  if (immediate_messages_) {
+    if (completion.byte_len != immediate_message_bytes) {
       return std::nullopt;
     }
-    std::memcpy(&bits, notices_->block->bytes().data() + completion.wr_id * notice_bytes, sizeof bits);
+    std::memcpy(&bits, immediate_messages_->block->bytes().data() + completion.wr_id * immediate_message_bytes,
+                sizeof bits);
   } else if ((completion.wc_flags & IBV_WC_WITH_IMM) != 0) {
     bits = completion.imm_data;
   } else {

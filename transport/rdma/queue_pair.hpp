@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "transport/rdma/device_events.hpp"
-#include "transport/rdma/domain.hpp"
+#include "transport/rdma/memory_region.hpp"
 #include "transport/rdma/options.hpp"
 #include "transport/rdma/verbs.hpp"
 
@@ -26,14 +26,14 @@ class RdmaQueuePair {
   RdmaQueuePair& operator=(const RdmaQueuePair&) = delete;
 
   [[nodiscard]] ibv_qp* get() const noexcept { return pair_->qp; }
-  [[nodiscard]] const std::shared_ptr<ibv_pd>& domain() const noexcept { return domain_; }
+  [[nodiscard]] const std::shared_ptr<ibv_pd>& protection_domain() const noexcept { return protection_domain_; }
   [[nodiscard]] ibv_cq* send_completions() const noexcept { return send_completions_.get(); }
   [[nodiscard]] ibv_cq* receive_completions() const noexcept { return receive_completions_.get(); }
-  [[nodiscard]] const RdmaGrants& grants() const noexcept { return grants_; }
-  [[nodiscard]] const std::shared_ptr<const Registration>& staging() const noexcept { return staging_; }
+  [[nodiscard]] const RdmaCapabilities& capabilities() const noexcept { return capabilities_; }
+  [[nodiscard]] const std::shared_ptr<const MemoryRegion>& staging() const noexcept { return staging_; }
 
   /// Once it is connected.
-  void shorten_waits_for_the_unready() noexcept;
+  void shorten_rnr_timeouts() noexcept;
 
   // What RdmaConnection says of them.
   [[nodiscard]] std::optional<std::uint32_t> immediate_of(const ibv_wc& completion) const noexcept;
@@ -57,19 +57,20 @@ class RdmaQueuePair {
     unsigned unacknowledged = 0;
   };
 
-  void read_limits(rdma_cm_id& id, const ibv_device_attr& attributes, const RdmaWishes& wishes);
+  void read_limits(rdma_cm_id& id, const ibv_device_attr& attributes, const RdmaPreferences& preferences);
   void make(rdma_cm_id& id, const ibv_device_attr& attributes, const RdmaOptions& options);
   void prepare_immediates();
 
   ibv_context* const device_;
   DeviceEvents device_events_;  // outlives the queues, to which it is known
-  std::shared_ptr<ibv_pd> domain_;
-  RdmaGrants grants_;
-  std::shared_ptr<const Registration> staging_;
-  std::shared_ptr<const Registration> notices_;  // where the immediates of devices that have none come in, as messages
-  Verbs<ibv_comp_channel> channel_;
-  Verbs<ibv_cq> send_completions_;
-  Verbs<ibv_cq> receive_completions_;
+  std::shared_ptr<ibv_pd> protection_domain_;
+  RdmaCapabilities capabilities_;
+  std::shared_ptr<const MemoryRegion> staging_;
+  std::shared_ptr<const MemoryRegion>
+      immediate_messages_;  // where the immediates of devices that have none come in, as messages
+  VerbsPtr<ibv_comp_channel> channel_;
+  VerbsPtr<ibv_cq> send_completions_;
+  VerbsPtr<ibv_cq> receive_completions_;
   std::unique_ptr<rdma_cm_id, PairDeleter> pair_;
   std::array<Notified, 2> notified_;
   std::vector<std::uint32_t> held_receives_;  // places; never more than there are

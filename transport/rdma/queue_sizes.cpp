@@ -6,7 +6,7 @@ namespace framewire {
 
 namespace {
 
-constexpr std::uint32_t least_depth = 16;
+constexpr std::uint32_t min_depth = 16;
 
 }  // namespace
 
@@ -18,12 +18,12 @@ ibv_qp_cap queue_pair_limits(std::uint32_t depth, std::uint32_t inline_bytes) no
           .max_inline_data = inline_bytes};
 }
 
-std::optional<ibv_qp_cap> negotiate_queue_pair(const RdmaWishes& wishes, std::int64_t max_requests,
+std::optional<ibv_qp_cap> negotiate_queue_pair(const RdmaPreferences& preferences, std::int64_t max_requests,
                                                std::int64_t max_completions, const MakeQueuePair& make) {
   const std::int64_t most = std::max<std::int64_t>(std::min(max_requests, max_completions), 1);
-  auto depth = static_cast<std::uint32_t>(std::min<std::int64_t>(wishes.queue_depth, most));
+  auto depth = static_cast<std::uint32_t>(std::min<std::int64_t>(preferences.queue_depth, most));
   for (;; depth /= 2) {
-    for (std::uint32_t inline_bytes = wishes.inline_bytes;; inline_bytes /= 2) {
+    for (std::uint32_t inline_bytes = preferences.inline_bytes;; inline_bytes /= 2) {
       ibv_qp_cap limits = queue_pair_limits(depth, inline_bytes);
       if (make(limits)) {
         // A device may give more than was asked for, but the completion queues were made for this.
@@ -35,7 +35,7 @@ std::optional<ibv_qp_cap> negotiate_queue_pair(const RdmaWishes& wishes, std::in
         break;
       }
     }
-    if (depth <= least_depth) {
+    if (depth <= min_depth) {
       return std::nullopt;
     }
   }

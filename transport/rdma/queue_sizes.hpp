@@ -10,7 +10,7 @@
 namespace framewire {
 
 /// What is asked of the device, where it has it. Less stands for a poorer one.
-struct RdmaWishes {
+struct RdmaPreferences {
   std::uint32_t queue_depth = 512;
   std::uint32_t inline_bytes = 512;
   std::uint64_t chunk_bytes = std::uint64_t{1} << 20;  // from 1 MiB on longer writes gain nothing
@@ -28,7 +28,7 @@ using MakeQueuePair = std::function<bool(ibv_qp_cap& limits)>;
 /// As deep as the device allows (`max_requests` and `max_completions`, as it says), and with as much inline data: some
 /// refuse the one because of the other. Returns the limits that were granted, no deeper than the completion queues that
 /// were made for them; nothing, with the last errno, where it refuses even the least.
-std::optional<ibv_qp_cap> negotiate_queue_pair(const RdmaWishes& wishes, std::int64_t max_requests,
+std::optional<ibv_qp_cap> negotiate_queue_pair(const RdmaPreferences& preferences, std::int64_t max_requests,
                                                std::int64_t max_completions, const MakeQueuePair& make);
 
 }  // namespace framewire

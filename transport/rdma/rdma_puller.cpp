@@ -17,18 +17,18 @@ namespace framewire {
 
 namespace {
 
-/// Where the board's cells land here.
+/// Where the frame directory's cells land here.
 constexpr std::size_t newest_at = 0;
 constexpr std::size_t cell_before_at = 64;
-constexpr std::size_t cell_after_at = cell_before_at + board_cell_bytes;
-constexpr std::size_t landing_bytes = cell_after_at + board_cell_bytes;
+constexpr std::size_t cell_after_at = cell_before_at + directory_cell_bytes;
+constexpr std::size_t landing_bytes = cell_after_at + directory_cell_bytes;
 
 /// Payload may land in any order that suits the bus: what counts is the completion behind it.
 constexpr unsigned relaxed = IBV_ACCESS_RELAXED_ORDERING;
 
 /// A frame that was overwritten is tried for again at once, but not for ever: the source may be faster than the wire.
-constexpr int most_tries = 3;
-constexpr std::int64_t last_reads_patience_ns = 5 * ns_per_s;
+constexpr int max_tries = 3;
+constexpr std::int64_t final_reads_timeout_ns = 5 * ns_per_s;
 
 FileDescriptor make_timer() {
   FileDescriptor timer(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
@@ -45,24 +45,24 @@ void set_timer(int timer, std::int64_t at_ns) noexcept {
 }
 
 /// iWARP writes what was read by remote writes, to which the memory must be open.
-unsigned landing_access(const RdmaGrants& grants) noexcept {
+unsigned landing_access(const RdmaCapabilities& capabilities) noexcept {
   const auto local = static_cast<unsigned>(IBV_ACCESS_LOCAL_WRITE);
-  return grants.has_immediate ? local : local | static_cast<unsigned>(IBV_ACCESS_REMOTE_WRITE);
+  return capabilities.has_immediate ? local : local | static_cast<unsigned>(IBV_ACCESS_REMOTE_WRITE);
 }
 
 }  // namespace
 
 /// Requests that are posted in one call.
 struct RdmaPuller::Reads {
-  std::array<ibv_send_wr, most_in_post> requests;
-  std::array<ibv_sge, most_in_post> parts;
+  std::array<ibv_send_wr, max_in_post> requests;
+  std::array<ibv_sge, max_in_post> parts;
   std::size_t count = 0;
 
-  ibv_send_wr& add(std::uint64_t from, std::uint32_t key, const Registration& into, std::uint64_t offset_bytes,
+  ibv_send_wr& add(std::uint64_t from, std::uint32_t key, const MemoryRegion& into, std::uint64_t offset_bytes,
                    std::uint64_t bytes) noexcept {
-    parts[count] = {.addr = reinterpret_cast<std::uint64_t>(into.region->addr) + offset_bytes,
+    parts[count] = {.addr = reinterpret_cast<std::uint64_t>(into.mr->addr) + offset_bytes,
                     .length = static_cast<std::uint32_t>(bytes),
-                    .lkey = into.region->lkey};
+                    .lkey = into.mr->lkey};
     ibv_send_wr& request = requests[count];
     request = {};
     request.opcode = IBV_WR_RDMA_READ;
@@ -75,17 +75,18 @@ struct RdmaPuller::Reads {
 };
 
 RdmaPuller::RdmaPuller(std::unique_ptr<RdmaConnection> connection, std::int64_t interval_ns, bool relaxed_ordering)
-    : interval_ns_(interval_ns),
+    : poll_interval_ns_(interval_ns),
       relaxed_ordering_(relaxed_ordering),
       end_(std::move(connection), "the sender"),
       timer_(make_timer()),
       poller_(make_poller({end_.descriptor(), timer_.get()})),
-      cells_(register_block(end_.connection().domain(), HostBlock::create_private("board cells", landing_bytes),
-                            landing_access(end_.connection().grants()))) {
-  if (end_.connection().grants().send_depth < 3) {
+      cells_(register_memory(end_.connection().protection_domain(),
+                             HostBlock::create_private("board cells", landing_bytes),
+                             landing_access(end_.connection().capabilities()))) {
+  if (end_.connection().capabilities().send_depth < 3) {
     throw Error::failed("the RDMA device has no room for requests");
   }
-  end_.watch({});
+  end_.start_monitor({});
 }
 
 RdmaPuller::~RdmaPuller() {
@@ -93,7 +94,7 @@ RdmaPuller::~RdmaPuller() {
 }
 
 std::string RdmaPuller::note() const {
-  return end_.connection().grants().has_immediate ? " mode=pull" : " mode=pull ring=registration";
+  return end_.connection().capabilities().has_immediate ? " mode=pull" : " mode=pull ring=registration";
 }
 
 std::optional<RingAccess> RdmaPuller::begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes,
@@ -110,9 +111,9 @@ std::optional<RingAccess> RdmaPuller::begin_epoch(std::uint32_t epoch, std::uint
             .free_slots = {},
             .is_held = std::vector<bool>(ring_slots, false)};
   const unsigned ordering = relaxed_ordering_ ? relaxed : 0U;
-  ring.slots = register_block(end_.connection().domain(),
-                              HostBlock::create_private("pulled frames", ring.stride_bytes * ring_slots, stop_check()),
-                              landing_access(end_.connection().grants()) | ordering);
+  ring.slots = register_memory(end_.connection().protection_domain(),
+                               HostBlock::create_private("pulled frames", ring.stride_bytes * ring_slots, stop_check()),
+                               landing_access(end_.connection().capabilities()) | ordering);
   for (std::uint32_t i = ring_slots; i > 0; --i) {
     ring.free_slots.push_back(static_cast<std::uint16_t>(i - 1));
   }
@@ -120,7 +121,7 @@ std::optional<RingAccess> RdmaPuller::begin_epoch(std::uint32_t epoch, std::uint
     const std::scoped_lock lock(end_.mutex());
     is_ready_ = false;
   }
-  if (!end_.await([this] { return has_read(); }, monotonic_ns() + last_reads_patience_ns)) {
+  if (!end_.await([this] { return has_read(); }, monotonic_ns() + final_reads_timeout_ns)) {
     end_.connection().disconnect();  // so that nothing is written into what is gone
     throw Error::lost_peer(end_.is_open() ? "the sender did not answer an RDMA read in time" : end_.fault());
   }
@@ -135,7 +136,7 @@ std::optional<RingAccess> RdmaPuller::begin_epoch(std::uint32_t epoch, std::uint
 void RdmaPuller::epoch_is_ready() noexcept {
   const std::scoped_lock lock(end_.mutex());
   is_ready_ = ring_.has_value();
-  next_look_ns_ = 0;
+  next_poll_ns_ = 0;
   wake();
 }
 
@@ -147,10 +148,10 @@ std::optional<IncomingFrame> RdmaPuller::poll() noexcept {
   while (is_ready_ && end_.is_open() && has_read()) {
     switch (step_) {
       case Step::resting:
-        if (!may_look()) {
+        if (!may_poll()) {
           return std::nullopt;
         }
-        begin_look();
+        begin_poll();
         break;
       case Step::newest:
         take_newest();
@@ -159,7 +160,7 @@ std::optional<IncomingFrame> RdmaPuller::poll() noexcept {
         take_cell();
         break;
       case Step::payload:
-        if (!look_.is_whole) {
+        if (!poll_state_.is_whole) {
           read_payload();
         } else if (auto frame = take_payload()) {
           return frame;
@@ -180,12 +181,12 @@ bool RdmaPuller::arm() noexcept {
   const bool is_resting = step_ == Step::resting;
   const bool has_room = is_ready_ && !ring_->free_slots.empty();
   const bool waits_for_time = end_.is_open() && is_resting && has_room;
-  set_timer(timer_.get(), waits_for_time ? std::max<std::int64_t>(next_look_ns_, 1) : 0);
-  const bool goes_on = is_ready_ && end_.is_open() && (is_resting ? may_look() : has_read());
-  return !goes_on && (end_.is_open() || std::exchange(end_was_said_, true));
+  set_timer(timer_.get(), waits_for_time ? std::max<std::int64_t>(next_poll_ns_, 1) : 0);
+  const bool goes_on = is_ready_ && end_.is_open() && (is_resting ? may_poll() : has_read());
+  return !goes_on && (end_.is_open() || std::exchange(end_reported_, true));
 }
 
-void RdmaPuller::give_back(const FrameHeader& header) noexcept {
+void RdmaPuller::return_credit(const FrameHeader& header) noexcept {
   const std::scoped_lock lock(end_.mutex());
   if (ring_ && ring_->epoch == header.epoch && ring_->is_held[header.slot]) {
     ring_->is_held[header.slot] = false;
@@ -203,14 +204,14 @@ void RdmaPuller::wake() noexcept {
 
 // ---- A look ----
 
-bool RdmaPuller::may_look() const noexcept {
-  return !ring_->free_slots.empty() && monotonic_ns() >= next_look_ns_;
+bool RdmaPuller::may_poll() const noexcept {
+  return !ring_->free_slots.empty() && monotonic_ns() >= next_poll_ns_;
 }
 
-void RdmaPuller::begin_look() noexcept {
-  next_look_ns_ = monotonic_ns() + interval_ns_;
-  look_ = {};
-  look_.slot = ring_->free_slots.back();
+void RdmaPuller::begin_poll() noexcept {
+  next_poll_ns_ = monotonic_ns() + poll_interval_ns_;
+  poll_state_ = {};
+  poll_state_.slot = ring_->free_slots.back();
   ring_->free_slots.pop_back();
   read_newest();
 }
@@ -218,7 +219,7 @@ void RdmaPuller::begin_look() noexcept {
 void RdmaPuller::read_newest() noexcept {
   step_ = Step::newest;
   Reads reads;
-  reads.add(ring_->pool.board_address, ring_->pool.board_key, *cells_, newest_at, newest_cell_bytes);
+  reads.add(ring_->pool.directory_address, ring_->pool.directory_key, *cells_, newest_at, newest_cell_bytes);
   post(reads);
 }
 
@@ -230,40 +231,40 @@ void RdmaPuller::take_newest() noexcept {
   if (newest->slot >= ring_->pool.slots) {
     return end_.fail(LinkState::broken, "the sender's newest frame is in none of its slots");
   }
-  look_.newest = *newest;
+  poll_state_.newest = *newest;
   step_ = Step::cell;
   Reads reads;
-  reads.add(ring_->pool.board_address + board_cell_offset_bytes(newest->slot), ring_->pool.board_key, *cells_,
-            cell_before_at, board_cell_bytes);
+  reads.add(ring_->pool.directory_address + directory_cell_offset_bytes(newest->slot), ring_->pool.directory_key,
+            *cells_, cell_before_at, directory_cell_bytes);
   post(reads);
 }
 
 void RdmaPuller::take_cell() noexcept {
-  if (board_generation(landed(cell_before_at, board_cell_bytes)) != look_.newest.generation) {
+  if (directory_generation(landed(cell_before_at, directory_cell_bytes)) != poll_state_.newest.generation) {
     return discard();
   }
   // A header that makes no sense may have been met while it was written: the second look at it will tell.
-  look_.header_fault = read_header();
-  look_.posted_bytes = 0;
-  look_.is_whole = false;
+  poll_state_.header_fault = read_header();
+  poll_state_.posted_bytes = 0;
+  poll_state_.is_whole = false;
   step_ = Step::payload;
 }
 
 /// What is wrong with the header that was read first, or nothing.
 const char* RdmaPuller::read_header() noexcept {
   // Private memory: over iWARP the sender's device could write where the cell landed.
-  std::array<std::byte, board_cell_bytes> cell;
-  copy_bytes(landed(cell_before_at, board_cell_bytes), cell);
-  const auto bytes = std::span<const std::byte>(cell).subspan(board_generation_bytes);
+  std::array<std::byte, directory_cell_bytes> cell;
+  copy_bytes(landed(cell_before_at, directory_cell_bytes), cell);
+  const auto bytes = std::span<const std::byte>(cell).subspan(directory_generation_bytes);
   const auto header_bytes = header_bytes_from_prefix(bytes.first<8>());
   if (!header_bytes || *header_bytes > bytes.size()) {
     return "bytes that are no frame header";
   }
-  const HeaderFault fault = decode(bytes.first(*header_bytes), look_.header);
+  const HeaderFault fault = decode(bytes.first(*header_bytes), poll_state_.header);
   if (fault != HeaderFault::none) {
     return describe(fault);
   }
-  const FrameHeader& header = look_.header;
+  const FrameHeader& header = poll_state_.header;
   const bool is_whole_frame = header.slice_count == 1 && header.slice_bytes == header.layout.size_bytes;
   if (header.epoch != ring_->epoch || !is_whole_frame || header.layout.size_bytes > ring_->slot_bytes) {
     return "a frame header that does not belong to its slot";
@@ -273,43 +274,44 @@ const char* RdmaPuller::read_header() noexcept {
 
 /// As much as there is room for; in the end the cell once more, which the fence keeps behind every payload byte.
 void RdmaPuller::read_payload() noexcept {
-  const std::uint64_t size_bytes = look_.header_fault == nullptr ? look_.header.layout.size_bytes : 0;
-  const std::uint64_t from = ring_->pool.payload_address + look_.newest.slot * ring_->stride_bytes;
-  const std::size_t room = std::min<std::size_t>(end_.room(), most_in_post);
+  const std::uint64_t size_bytes = poll_state_.header_fault == nullptr ? poll_state_.header.layout.size_bytes : 0;
+  const std::uint64_t from = ring_->pool.payload_address + poll_state_.newest.slot * ring_->stride_bytes;
+  const std::size_t room = std::min<std::size_t>(end_.room(), max_in_post);
   Reads reads;
-  while (look_.posted_bytes < size_bytes && reads.count < room) {
-    const std::uint64_t bytes = std::min(size_bytes - look_.posted_bytes, end_.connection().grants().chunk_bytes);
-    reads.add(from + look_.posted_bytes, ring_->pool.payload_key, *ring_->slots,
-              look_.slot * ring_->stride_bytes + look_.posted_bytes, bytes);
-    look_.posted_bytes += bytes;
+  while (poll_state_.posted_bytes < size_bytes && reads.count < room) {
+    const std::uint64_t bytes =
+        std::min(size_bytes - poll_state_.posted_bytes, end_.connection().capabilities().chunk_bytes);
+    reads.add(from + poll_state_.posted_bytes, ring_->pool.payload_key, *ring_->slots,
+              poll_state_.slot * ring_->stride_bytes + poll_state_.posted_bytes, bytes);
+    poll_state_.posted_bytes += bytes;
   }
-  if (look_.posted_bytes == size_bytes && reads.count < room) {
+  if (poll_state_.posted_bytes == size_bytes && reads.count < room) {
     reads
-        .add(ring_->pool.board_address + board_cell_offset_bytes(look_.newest.slot), ring_->pool.board_key, *cells_,
-             cell_after_at, board_cell_bytes)
+        .add(ring_->pool.directory_address + directory_cell_offset_bytes(poll_state_.newest.slot),
+             ring_->pool.directory_key, *cells_, cell_after_at, directory_cell_bytes)
         .send_flags = IBV_SEND_FENCE;
-    look_.is_whole = true;
+    poll_state_.is_whole = true;
   }
   post(reads);
 }
 
 std::optional<IncomingFrame> RdmaPuller::take_payload() noexcept {
-  if (!std::ranges::equal(landed(cell_before_at, board_cell_bytes), landed(cell_after_at, board_cell_bytes))) {
+  if (!std::ranges::equal(landed(cell_before_at, directory_cell_bytes), landed(cell_after_at, directory_cell_bytes))) {
     discard();
     return std::nullopt;
   }
-  if (look_.header_fault != nullptr) {
-    end_.fail(LinkState::broken, std::string("the sender shows ") + look_.header_fault);
+  if (poll_state_.header_fault != nullptr) {
+    end_.fail(LinkState::broken, std::string("the sender shows ") + poll_state_.header_fault);
     return std::nullopt;
   }
   step_ = Step::resting;
-  last_generation_ = look_.newest.generation;
-  ring_->is_held[look_.slot] = true;
+  last_generation_ = poll_state_.newest.generation;
+  ring_->is_held[poll_state_.slot] = true;
   IncomingFrame frame;
-  frame.header = look_.header;
-  frame.header.slot = look_.slot;
+  frame.header = poll_state_.header;
+  frame.header.slot = poll_state_.slot;
   frame.block = ring_->slots->block;
-  frame.offset_in_block_bytes = look_.slot * ring_->stride_bytes;
+  frame.offset_in_block_bytes = poll_state_.slot * ring_->stride_bytes;
   frame.payload = frame.block->bytes().subspan(frame.offset_in_block_bytes, frame.header.layout.size_bytes);
   frame.received_ns = monotonic_ns();
   return frame;
@@ -317,7 +319,7 @@ std::optional<IncomingFrame> RdmaPuller::take_payload() noexcept {
 
 void RdmaPuller::discard() noexcept {
   ++frames_discarded_;
-  if (++look_.tries < most_tries) {
+  if (++poll_state_.tries < max_tries) {
     read_newest();
   } else {
     rest();
@@ -326,7 +328,7 @@ void RdmaPuller::discard() noexcept {
 
 void RdmaPuller::rest() noexcept {
   step_ = Step::resting;
-  ring_->free_slots.push_back(look_.slot);
+  ring_->free_slots.push_back(poll_state_.slot);
 }
 
 void RdmaPuller::post(Reads& reads) noexcept {

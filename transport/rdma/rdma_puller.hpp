@@ -12,16 +12,16 @@
 #include <vector>
 
 #include "base/file_descriptor.hpp"
+#include "transport/frame_directory.hpp"
 #include "transport/link.hpp"
-#include "transport/pull_board.hpp"
-#include "transport/rdma/domain.hpp"
-#include "transport/rdma/end.hpp"
+#include "transport/rdma/memory_region.hpp"
+#include "transport/rdma/rdma_endpoint.hpp"
 
 namespace framewire {
 
 /// A look is a few RDMA READs, each begun by poll() when the one before is done: the newest cell; if it names a frame
-/// that was not taken before, that slot's cell; its payload; its cell again. No credits: give_back() only makes room
-/// here.
+/// that was not taken before, that slot's cell; its payload; its cell again. No credits: return_credit() only makes
+/// room here.
 class RdmaPuller final : public ReceiverLink {
  public:
   /// Takes the proven connection. From one look to the next `interval_ns` go by, or more. Throws Error.
@@ -37,7 +37,7 @@ class RdmaPuller final : public ReceiverLink {
   std::optional<IncomingFrame> poll() noexcept override;
   bool arm() noexcept override;
   [[nodiscard]] int descriptor() const noexcept override { return poller_.get(); }
-  void give_back(const FrameHeader& header) noexcept override;
+  void return_credit(const FrameHeader& header) noexcept override;
   [[nodiscard]] LinkState state() const noexcept override { return end_.state(); }
   [[nodiscard]] std::string fault() const override { return end_.fault(); }
   [[nodiscard]] std::uint64_t frames_discarded() const noexcept override { return frames_discarded_; }
@@ -52,11 +52,11 @@ class RdmaPuller final : public ReceiverLink {
     std::uint64_t slot_bytes = 0;
     std::uint64_t stride_bytes = 0;
     PoolAccess pool;
-    std::shared_ptr<const Registration> slots;
+    std::shared_ptr<const MemoryRegion> slots;
     std::vector<std::uint16_t> free_slots;
     std::vector<bool> is_held;  // by whoever takes the frames
   };
-  struct Look {
+  struct PollState {
     NewestFrame newest;
     FrameHeader header;
     const char* header_fault = nullptr;  // if the cell holds no frame of this epoch
@@ -68,9 +68,9 @@ class RdmaPuller final : public ReceiverLink {
   struct Reads;
 
   // Under the mutex.
-  [[nodiscard]] bool may_look() const noexcept;
+  [[nodiscard]] bool may_poll() const noexcept;
   void wake() noexcept;
-  void begin_look() noexcept;
+  void begin_poll() noexcept;
   void read_newest() noexcept;
   void take_newest() noexcept;
   void take_cell() noexcept;
@@ -83,23 +83,23 @@ class RdmaPuller final : public ReceiverLink {
   [[nodiscard]] bool has_read() const noexcept { return end_.completed() >= awaited_; }
   [[nodiscard]] std::span<const std::byte> landed(std::size_t offset_bytes, std::size_t bytes) const noexcept;
 
-  const std::int64_t interval_ns_;
+  const std::int64_t poll_interval_ns_;
   const bool relaxed_ordering_;
-  RdmaEnd end_;
+  RdmaEndpoint end_;
   FileDescriptor timer_;
   FileDescriptor poller_;
-  std::shared_ptr<const Registration> cells_;  // where the board's cells are read into
+  std::shared_ptr<const MemoryRegion> cells_;  // where the frame directory's cells are read into
   std::atomic<std::uint64_t> frames_discarded_ = 0;
 
   // Guarded by the end's mutex.
   std::optional<Ring> ring_;
   bool is_ready_ = false;  // whoever takes the frames knows their format
   Step step_ = Step::resting;
-  Look look_;
+  PollState poll_state_;
   std::uint64_t awaited_ = 0;  // requests that must be done before the next step
   std::uint64_t last_generation_ = 0;
-  std::int64_t next_look_ns_ = 0;
-  bool end_was_said_ = false;
+  std::int64_t next_poll_ns_ = 0;
+  bool end_reported_ = false;
 };
 
 }  // namespace framewire

@@ -9,7 +9,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "transport/held_credits.hpp"
+#include "transport/credit_batch.hpp"
 #include "transport/rdma/cell.hpp"
 #include "transport/rdma/window_trial.hpp"
 #include "transport/ring_limits.hpp"
@@ -18,19 +18,19 @@ namespace framewire {
 
 namespace {
 
-constexpr std::int64_t bind_patience_ns = 5 * ns_per_s;
-constexpr std::int64_t drain_patience_ns = 100 * ns_per_ms;
+constexpr std::int64_t bind_timeout_ns = 5 * ns_per_s;
+constexpr std::int64_t drain_timeout_ns = 100 * ns_per_ms;
 
 }  // namespace
 
 RdmaReceiver::RdmaReceiver(std::unique_ptr<RdmaConnection> connection, bool relaxed_ordering)
     : relaxed_ordering_(relaxed_ordering),
       end_(std::move(connection), "the sender"),
-      has_windows_(end_.connection().grants().has_windows && can_bind_windows(end_.connection())),
+      has_windows_(end_.connection().capabilities().has_windows && can_bind_windows(end_.connection())),
       ring_has_windows_(has_windows_),
-      arrived_(end_.connection().grants().receive_depth) {
+      arrived_(end_.connection().capabilities().receive_depth) {
   unsent_credits_.reserve(max_pool_slots);
-  end_.watch({.before_end = [this] { receive_completed(); }, .on_tick = [this] { send_credits(); }});
+  end_.start_monitor({.before_end = [this] { receive_completed(); }, .on_tick = [this] { send_credits(); }});
 }
 
 RdmaReceiver::~RdmaReceiver() {
@@ -52,7 +52,7 @@ void RdmaReceiver::drain() noexcept {
     }
     return is_done;
   };
-  end_.await(has_arrived, monotonic_ns() + drain_patience_ns);
+  end_.await(has_arrived, monotonic_ns() + drain_timeout_ns);
 }
 
 std::optional<RingAccess> RdmaReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes,
@@ -69,9 +69,9 @@ std::optional<RingAccess> RdmaReceiver::begin_epoch(std::uint32_t epoch, std::ui
   require_possible_ring(slot_bytes, ring_slots, waiting_bytes);
   WindowTrial can_bind;
   if (has_windows_) {
-    can_bind = [this](const Registration& registration) { return can_bind_window(end_.connection(), registration); };
+    can_bind = [this](const MemoryRegion& memory_region) { return can_bind_window(end_.connection(), memory_region); };
   }
-  auto ring = std::make_shared<RdmaRing>(end_.connection().domain(), epoch, slot_bytes, ring_slots, can_bind,
+  auto ring = std::make_shared<RdmaRing>(end_.connection().protection_domain(), epoch, slot_bytes, ring_slots, can_bind,
                                          relaxed_ordering_, stop_check());
   if (const bool has_windows = ring->has_windows(); ring_has_windows_.exchange(has_windows) && !has_windows) {
     end_.connection().say(LogLevel::info, "the RDMA device " + end_.connection().device_name() +
@@ -80,7 +80,7 @@ std::optional<RingAccess> RdmaReceiver::begin_epoch(std::uint32_t epoch, std::ui
   }
   bind(*ring);
   RingAccess access = ring->access();
-  access.receive_depth = end_.connection().grants().receive_depth;
+  access.receive_depth = end_.connection().capabilities().receive_depth;
   const std::scoped_lock lock(end_.mutex());
   rings_.push_back(std::move(ring));
   return access;
@@ -99,7 +99,7 @@ void RdmaReceiver::bind(const RdmaRing& ring) {
     }
     return last != 0 && end_.sends().completed() >= last;
   };
-  if (end_.await(is_bound, monotonic_ns() + bind_patience_ns)) {
+  if (end_.await(is_bound, monotonic_ns() + bind_timeout_ns)) {
     return;
   }
   if (!end_.is_open()) {
@@ -137,7 +137,7 @@ bool RdmaReceiver::arm() noexcept {
   // What completed before the device was asked to notify will not be told of.
   receive_completed();
   send_credits();
-  return arrived_.empty() && (end_.is_open() || std::exchange(end_was_said_, true));
+  return arrived_.empty() && (end_.is_open() || std::exchange(end_reported_, true));
 }
 
 void RdmaReceiver::receive_completed() noexcept {
@@ -217,7 +217,7 @@ const char* RdmaReceiver::read_cell(const RdmaRing& ring, const Immediate& immed
       header.layout.size_bytes > ring.slot_bytes()) {
     return "a frame header that does not belong to the slot it announced";
   }
-  if (header.slice_bytes <= most_payload_in_cell_bytes) {
+  if (header.slice_bytes <= max_payload_in_cell_bytes) {
     copy_bytes(cell.subspan(*header_bytes, header.slice_bytes),
                ring.slot(header.slot).subspan(header.slice_offset_bytes));
   }
@@ -242,12 +242,12 @@ RdmaRing* RdmaReceiver::find_ring(std::uint32_t epoch_bits) noexcept {
 
 // ---- What goes back ----
 
-void RdmaReceiver::give_back(const FrameHeader& header) noexcept {
+void RdmaReceiver::return_credit(const FrameHeader& header) noexcept {
   if (header.slice + 1 != header.slice_count) {
     return;
   }
   const std::scoped_lock lock(end_.mutex());
-  CreditTerms terms{.held = unsent_credits_.size() + 1,
+  CreditBatch terms{.held = unsent_credits_.size() + 1,
                     .frame_bytes = header.layout.size_bytes,
                     .more_is_waiting = taken_in_a_row_ > 1};
   for (const auto& ring : rings_) {
@@ -278,7 +278,7 @@ void RdmaReceiver::send_credits() noexcept {
         break;  // the next look tries again: a completion of these wakes as one of the others does
       }
     }
-    const std::size_t count = std::min({unsent_credits_.size() - sent, std::size_t{end_.room()}, most_in_post});
+    const std::size_t count = std::min({unsent_credits_.size() - sent, std::size_t{end_.room()}, max_in_post});
     if (!post_credits(std::span(unsent_credits_).subspan(sent, count))) {
       break;
     }
@@ -290,19 +290,19 @@ void RdmaReceiver::send_credits() noexcept {
 /// By one call to the device; there is room for them.
 bool RdmaReceiver::post_credits(std::span<const Immediate> credits) noexcept {
   // Mostly one of them is used: the others are not even cleared.
-  std::array<ibv_send_wr, most_in_post> requests;
-  std::array<std::uint32_t, most_in_post> bits;
-  std::array<ibv_sge, most_in_post> notices;
+  std::array<ibv_send_wr, max_in_post> requests;
+  std::array<std::uint32_t, max_in_post> bits;
+  std::array<ibv_sge, max_in_post> immediate_sges;
   for (std::size_t i = 0; i < credits.size(); ++i) {
     bits[i] = htonl(encode(credits[i]));
     requests[i] = {};
     requests[i].opcode = IBV_WR_SEND_WITH_IMM;
     requests[i].imm_data = bits[i];
-    if (!end_.connection().grants().has_immediate) {
-      notices[i] = {.addr = reinterpret_cast<std::uint64_t>(&bits[i]), .length = sizeof bits[i], .lkey = 0};
+    if (!end_.connection().capabilities().has_immediate) {
+      immediate_sges[i] = {.addr = reinterpret_cast<std::uint64_t>(&bits[i]), .length = sizeof bits[i], .lkey = 0};
       requests[i].opcode = IBV_WR_SEND;
       requests[i].send_flags = IBV_SEND_INLINE;
-      requests[i].sg_list = &notices[i];
+      requests[i].sg_list = &immediate_sges[i];
       requests[i].num_sge = 1;
     }
   }

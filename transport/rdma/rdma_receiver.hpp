@@ -11,8 +11,8 @@
 
 #include "base/fixed_queue.hpp"
 #include "transport/link.hpp"
-#include "transport/rdma/end.hpp"
 #include "transport/rdma/immediate.hpp"
+#include "transport/rdma/rdma_endpoint.hpp"
 #include "transport/rdma/ring.hpp"
 
 namespace framewire {
@@ -31,7 +31,7 @@ class RdmaReceiver final : public ReceiverLink {
   std::optional<IncomingFrame> poll() noexcept override;
   bool arm() noexcept override;
   [[nodiscard]] int descriptor() const noexcept override { return end_.descriptor(); }
-  void give_back(const FrameHeader& header) noexcept override;
+  void return_credit(const FrameHeader& header) noexcept override;
   [[nodiscard]] LinkState state() const noexcept override { return end_.state(); }
   [[nodiscard]] std::string fault() const override { return end_.fault(); }
 
@@ -50,7 +50,7 @@ class RdmaReceiver final : public ReceiverLink {
   void drain() noexcept;
 
   const bool relaxed_ordering_;
-  RdmaEnd end_;
+  RdmaEndpoint end_;
   const bool has_windows_;                      // at all
   std::atomic<bool> ring_has_windows_ = false;  // the newest one
 
@@ -59,7 +59,7 @@ class RdmaReceiver final : public ReceiverLink {
   FixedQueue<IncomingFrame> arrived_;             // met while arming, or at the end, and not polled yet
   std::vector<Immediate> unsent_credits_;
   std::uint64_t taken_in_a_row_ = 0;  // frames, without an empty look between them
-  bool end_was_said_ = false;
+  bool end_reported_ = false;
 };
 
 }  // namespace framewire

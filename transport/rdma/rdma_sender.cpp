@@ -15,16 +15,16 @@ namespace framewire {
 namespace {
 
 constexpr unsigned send_inline = IBV_SEND_INLINE;
-constexpr std::size_t most_waiting = 256;
+constexpr std::size_t max_waiting = 256;
 /// Of earlier formats, of which a viewer has not given every frame back.
-constexpr std::size_t most_rings = 64;
+constexpr std::size_t max_rings = 64;
 /// Under `latest`: the frame on the wire, and the one behind it, so that the device never waits for this program.
-constexpr std::uint64_t most_to_leave = 2;
+constexpr std::uint64_t max_to_leave = 2;
 /// The announcement of a slice: one request, on iWARP two.
 constexpr std::size_t announcement_requests = 2;
 
 bool is_in_cell(const FrameHeader& header) noexcept {
-  return header.slice_bytes <= most_payload_in_cell_bytes;
+  return header.slice_bytes <= max_payload_in_cell_bytes;
 }
 
 /// Whether the device still reads the pool's slot when the frame's last slice has been posted.
@@ -36,8 +36,8 @@ bool reads_slot(const FrameHeader& header) noexcept {
 
 /// Requests that are posted in one call, and what they point to. Not cleared: that would take as long as posting one.
 struct RdmaSender::Batch {
-  std::array<ibv_send_wr, most_in_post> requests;
-  std::array<ibv_sge, most_in_post> parts;
+  std::array<ibv_send_wr, max_in_post> requests;
+  std::array<ibv_sge, max_in_post> parts;
   std::size_t count = 0;
   std::array<std::byte, cell_stride_bytes> cell;
   std::uint32_t notice = 0;
@@ -55,17 +55,17 @@ struct RdmaSender::Batch {
   }
 };
 
-RdmaSender::RdmaSender(std::unique_ptr<RdmaConnection> connection, SenderDomains& domains)
-    : domains_(domains),
+RdmaSender::RdmaSender(std::unique_ptr<RdmaConnection> connection, SenderProtectionDomains& protection_domains)
+    : protection_domains_(protection_domains),
       end_(std::move(connection), "the other end"),
-      waiting_(most_waiting),
-      under_way_(grants().send_depth) {
-  if (grants().send_depth <= announcement_requests) {
+      waiting_(max_waiting),
+      in_flight_(capabilities().send_depth) {
+  if (capabilities().send_depth <= announcement_requests) {
     throw Error::failed("the RDMA device has no room for requests");
   }
-  done_.reserve(most_waiting + grants().send_depth);
+  done_.reserve(max_waiting + capabilities().send_depth);
   // What it finds completed has raised the descriptor as well.
-  end_.watch({.on_tick = [this] { take_sent(); }});
+  end_.start_monitor({.on_tick = [this] { take_sent(); }});
 }
 
 RdmaSender::~RdmaSender() {
@@ -73,10 +73,10 @@ RdmaSender::~RdmaSender() {
 }
 
 void RdmaSender::begin_epoch(std::shared_ptr<Pool> pool) {
-  auto registration = domains_.registration_of(end_.connection().domain(), pool->block());
+  auto memory_region = protection_domains_.memory_region_of(end_.connection().protection_domain(), pool->block());
   const std::scoped_lock lock(end_.mutex());
   announced_pool_ = std::move(pool);
-  announced_registration_ = std::move(registration);
+  announced_memory_region_ = std::move(memory_region);
 }
 
 void RdmaSender::epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots,
@@ -93,14 +93,14 @@ void RdmaSender::epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots,
     end_.retire(std::move(rings_.back()->pool));  // nothing new is sent from it
   }
   std::erase_if(rings_, [](const auto& one) { return one->free_slots.size() == one->slices_out.size(); });
-  if (rings_.size() >= most_rings) {
-    return end_.fail(LinkState::broken, "the other end keeps frames of " + std::to_string(most_rings) + " formats");
+  if (rings_.size() >= max_rings) {
+    return end_.fail(LinkState::broken, "the other end keeps frames of " + std::to_string(max_rings) + " formats");
   }
   auto ring = std::make_shared<RemoteRing>();
   ring->epoch = epoch;
   ring->stride_bytes = announced_pool_->stride_bytes();
   ring->access = *access;
-  ring->pool = std::exchange(announced_registration_, nullptr);
+  ring->pool = std::exchange(announced_memory_region_, nullptr);
   announced_pool_.reset();
   ring->slices_out.assign(ring_slots, 0);
   for (std::uint32_t i = ring_slots; i > 0; --i) {
@@ -116,20 +116,20 @@ void RdmaSender::bound_send_queue() noexcept {
   has_bounded_queue_ = true;
 }
 
-Offer RdmaSender::offer(const OutgoingFrame& frame) noexcept {
+OfferResult RdmaSender::offer(const OutgoingFrame& frame) noexcept {
   const std::scoped_lock lock(end_.mutex());
   if (!end_.is_open() || rings_.empty()) {
-    return Offer::closed;
+    return OfferResult::closed;
   }
   assert(frame.pool_slot.epoch == rings_.back()->epoch);
   if (waiting_.full() || !take_credit_for(frame.header)) {
-    return end_.is_open() ? Offer::no_credit : Offer::closed;
+    return end_.is_open() ? OfferResult::no_credit : OfferResult::closed;
   }
   FrameHeader header = frame.header;
   header.slot = current_slot_;
   std::uint64_t posted_bytes = 0;
   if (waiting_.empty() && post_slice({header, frame.payload, *rings_.back(), *rings_.back()->pool, posted_bytes})) {
-    let_go_of(header, frame.pool_slot, rings_.back()->pool);
+    release(header, frame.pool_slot, rings_.back()->pool);
   } else {
     waiting_.push({.frame = {header, frame.payload, frame.pool_slot},
                    .ring = rings_.back(),
@@ -137,7 +137,7 @@ Offer RdmaSender::offer(const OutgoingFrame& frame) noexcept {
                    .posted_bytes = posted_bytes});
     post_waiting();
   }
-  return Offer::accepted;
+  return OfferResult::accepted;
 }
 
 /// A frame's first slice takes a ring slot, and a receive of the viewer's for every slice that will be announced: it
@@ -153,10 +153,10 @@ bool RdmaSender::take_credit_for(const FrameHeader& header) noexcept {
   if (header.slice != 0) {
     return true;
   }
-  const bool may_queue = !has_bounded_queue_ || frames_to_leave_ < most_to_leave;
+  const bool may_queue = !has_bounded_queue_ || frames_to_leave_ < max_to_leave;
   const bool has_credit = may_queue && !ring.free_slots.empty() &&
                           slices_out_ + header.slice_count <= ring.access.receive_depth &&
-                          accepted_ - acknowledged_ < grants().receive_depth;
+                          accepted_ - acknowledged_ < capabilities().receive_depth;
   if (has_credit) {
     ++accepted_;
     ++frames_to_leave_;
@@ -173,7 +173,7 @@ void RdmaSender::post_waiting() noexcept {
   while (!waiting_.empty() && end_.is_open()) {
     if (post_slice(waiting_.front().slice())) {
       const Waiting posted = waiting_.pop();
-      let_go_of(posted.frame.header, posted.frame.pool_slot, posted.pool);
+      release(posted.frame.header, posted.frame.pool_slot, posted.pool);
     } else if (!end_.connection().request_notification() || !take_sent()) {
       return;
     }
@@ -189,7 +189,7 @@ bool RdmaSender::post_slice(const Slice& slice) noexcept {
       add_payload(batch, slice);
     }
     const bool is_whole = is_in_cell(header) || slice.posted_bytes == header.slice_bytes;
-    const std::size_t room = std::min<std::size_t>(end_.room(), most_in_post) - batch.count;
+    const std::size_t room = std::min<std::size_t>(end_.room(), max_in_post) - batch.count;
     const bool announces = is_whole && room >= announcement_requests;
     if (announces) {
       add_announcement(batch, slice);
@@ -210,12 +210,12 @@ bool RdmaSender::post_slice(const Slice& slice) noexcept {
 void RdmaSender::add_payload(Batch& batch, const Slice& slice) noexcept {
   const FrameHeader& header = slice.header;
   const RemoteRing& ring = slice.ring;
-  const std::size_t room = std::min<std::size_t>(end_.room(), most_in_post);
+  const std::size_t room = std::min<std::size_t>(end_.room(), max_in_post);
   while (slice.posted_bytes < header.slice_bytes && batch.count < room) {
     const std::uint64_t offset_bytes = header.slice_offset_bytes + slice.posted_bytes;
-    const std::uint64_t bytes = std::min(header.slice_bytes - slice.posted_bytes, grants().chunk_bytes);
+    const std::uint64_t bytes = std::min(header.slice_bytes - slice.posted_bytes, capabilities().chunk_bytes);
     ibv_send_wr& request =
-        batch.add(IBV_WR_RDMA_WRITE, slice.payload.data() + offset_bytes, bytes, slice.pool.region->lkey);
+        batch.add(IBV_WR_RDMA_WRITE, slice.payload.data() + offset_bytes, bytes, slice.pool.mr->lkey);
     request.wr.rdma.remote_addr = ring.access.payload_address + header.slot * ring.stride_bytes + offset_bytes;
     request.wr.rdma.rkey = ring.access.payload_key;
     slice.posted_bytes += bytes;
@@ -232,19 +232,19 @@ void RdmaSender::add_announcement(Batch& batch, const Slice& slice) noexcept {
     copy_bytes(payload, std::span(batch.cell).subspan(bytes));
     bytes += payload.size();
   }
-  const bool is_inline = bytes <= grants().inline_bytes;
+  const bool is_inline = bytes <= capabilities().inline_bytes;
   const std::byte* from = batch.cell.data();
   if (!is_inline) {
     // One place for every request that can be under way: whoever used this one last is done.
-    const std::uint64_t place = (end_.sends().posted() + batch.count) % grants().send_depth;
+    const std::uint64_t place = (end_.sends().posted() + batch.count) % capabilities().send_depth;
     const auto staged = end_.connection().staging()->block->bytes().subspan(place * cell_stride_bytes, bytes);
     copy_bytes(std::span(batch.cell).first(bytes), staged);
     from = staged.data();
   }
-  const bool has_immediate = grants().has_immediate;
+  const bool has_immediate = capabilities().has_immediate;
   const std::uint32_t bits = htonl(encode({.epoch = header.epoch, .slot = header.slot, .slice = header.slice}));
   ibv_send_wr& request = batch.add(has_immediate ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE, from, bytes,
-                                   is_inline ? 0 : end_.connection().staging()->region->lkey);
+                                   is_inline ? 0 : end_.connection().staging()->mr->lkey);
   request.imm_data = bits;
   request.wr.rdma.remote_addr =
       access.cells_address + (std::uint64_t{header.slot} * access.cells_per_slot + header.slice) * cell_stride_bytes;
@@ -261,13 +261,13 @@ void RdmaSender::add_announcement(Batch& batch, const Slice& slice) noexcept {
 
 /// Posted to the end: the slot is let go of at once where its bytes were copied, else when the last request has
 /// completed.
-void RdmaSender::let_go_of(const FrameHeader& header, const PoolSlot& slot,
-                           const std::shared_ptr<const Registration>& pool) noexcept {
+void RdmaSender::release(const FrameHeader& header, const PoolSlot& slot,
+                         const std::shared_ptr<const MemoryRegion>& pool) noexcept {
   if (header.slice + 1 != header.slice_count) {
     return;
   }
   if (reads_slot(header)) {
-    under_way_.push({.last_request = end_.sends().posted(), .slot = slot, .pool = pool});
+    in_flight_.push({.last_request = end_.sends().posted(), .slot = slot, .pool = pool});
   } else {
     has_left(slot);
   }
@@ -280,11 +280,11 @@ void RdmaSender::has_left(const PoolSlot& slot) noexcept {
 
 // ---- Credits and slots come back ----
 
-std::size_t RdmaSender::collect(std::span<PoolSlot> let_go) noexcept {
+std::size_t RdmaSender::poll_released(std::span<PoolSlot> released) noexcept {
   const std::scoped_lock lock(end_.mutex());
   take_completed();
-  const std::size_t count = std::min(let_go.size(), done_.size());
-  std::copy_n(done_.begin(), count, let_go.begin());
+  const std::size_t count = std::min(released.size(), done_.size());
+  std::copy_n(done_.begin(), count, released.begin());
   done_.erase(done_.begin(), done_.begin() + static_cast<std::ptrdiff_t>(count));
   return count;
 }
@@ -293,8 +293,8 @@ bool RdmaSender::arm() noexcept {
   const std::scoped_lock lock(end_.mutex());
   end_.request_notification();
   // What completed before the device was asked to notify will not be told of.
-  const bool has_news = take_completed();
-  return !has_news && done_.empty();
+  const bool has_progress = take_completed();
+  return !has_progress && done_.empty();
 }
 
 void RdmaSender::on_readable() noexcept {
@@ -357,8 +357,8 @@ void RdmaSender::take_credit(const Immediate& credit) noexcept {
 
 bool RdmaSender::take_sent() noexcept {
   const bool has_any = end_.poll_sends();
-  while (!under_way_.empty() && under_way_.front().last_request <= end_.sends().completed()) {
-    UnderWay done = under_way_.pop();
+  while (!in_flight_.empty() && in_flight_.front().last_request <= end_.sends().completed()) {
+    InFlight done = in_flight_.pop();
     has_left(done.slot);
     if (done.pool && (rings_.empty() || done.pool != rings_.back()->pool)) {
       end_.retire(std::move(done.pool));  // perhaps the last to hold that format's

@@ -1,6 +1,6 @@
 // The sender's end of the rdma link: the device writes from the pool's slot into the viewer's.
 //
-// One frame of more than most_payload_in_cell_bytes, in one slice; a smaller one is the second line alone, and inline:
+// One frame of more than max_payload_in_cell_bytes, in one slice; a smaller one is the second line alone, and inline:
 //
 //   sender's send queue                                      viewer
 //   n x RDMA WRITE            payload, chunk_bytes each ---> slot of the ring     (nobody is told)
@@ -19,9 +19,9 @@
 
 #include "base/fixed_queue.hpp"
 #include "transport/link.hpp"
-#include "transport/rdma/domain.hpp"
-#include "transport/rdma/end.hpp"
 #include "transport/rdma/immediate.hpp"
+#include "transport/rdma/memory_region.hpp"
+#include "transport/rdma/rdma_endpoint.hpp"
 
 namespace framewire {
 
@@ -30,7 +30,7 @@ class RdmaSender final : public SenderLink {
  public:
   /// Takes the proven connection, which has staging memory of cell_stride_bytes for each request: for headers that are
   /// too long to be posted inline. `domains` outlives the link. Throws Error.
-  RdmaSender(std::unique_ptr<RdmaConnection> connection, SenderDomains& domains);
+  RdmaSender(std::unique_ptr<RdmaConnection> connection, SenderProtectionDomains& protection_domains);
   ~RdmaSender() override;
 
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::rdma; }
@@ -38,8 +38,8 @@ class RdmaSender final : public SenderLink {
   void epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots,
                    const std::optional<RingAccess>& access) noexcept override;
   void bound_send_queue() noexcept override;
-  Offer offer(const OutgoingFrame& frame) noexcept override;
-  std::size_t collect(std::span<PoolSlot> let_go) noexcept override;
+  OfferResult offer(const OutgoingFrame& frame) noexcept override;
+  std::size_t poll_released(std::span<PoolSlot> released) noexcept override;
   bool arm() noexcept override;
   [[nodiscard]] int descriptor() const noexcept override { return end_.descriptor(); }
   void on_readable() noexcept override;
@@ -53,7 +53,7 @@ class RdmaSender final : public SenderLink {
     std::uint32_t epoch = 0;
     std::uint64_t stride_bytes = 0;
     RingAccess access;
-    std::shared_ptr<const Registration> pool;  // of the newest ring only
+    std::shared_ptr<const MemoryRegion> pool;  // of the newest ring only
     std::vector<std::uint16_t> free_slots;
     std::vector<std::uint16_t> slices_out;  // of each slot's frame; 0: the slot is free
   };
@@ -62,22 +62,22 @@ class RdmaSender final : public SenderLink {
     const FrameHeader& header;
     std::span<const std::byte> payload;  // of the whole frame
     const RemoteRing& ring;
-    const Registration& pool;
+    const MemoryRegion& pool;
     std::uint64_t& posted_bytes;
   };
   struct Waiting {
     OutgoingFrame frame;
     std::shared_ptr<const RemoteRing> ring;
-    std::shared_ptr<const Registration> pool;
+    std::shared_ptr<const MemoryRegion> pool;
     std::uint64_t posted_bytes = 0;  // of the slice
 
     [[nodiscard]] Slice slice() noexcept { return {frame.header, frame.payload, *ring, *pool, posted_bytes}; }
   };
 
-  struct UnderWay {
+  struct InFlight {
     std::uint64_t last_request = 0;
     PoolSlot slot;
-    std::shared_ptr<const Registration> pool;  // which the device reads until then
+    std::shared_ptr<const MemoryRegion> pool;  // which the device reads until then
   };
   struct Batch;
 
@@ -92,19 +92,19 @@ class RdmaSender final : public SenderLink {
   bool post_slice(const Slice& slice) noexcept;
   void add_payload(Batch& batch, const Slice& slice) noexcept;
   void add_announcement(Batch& batch, const Slice& slice) noexcept;
-  void let_go_of(const FrameHeader& header, const PoolSlot& slot,
-                 const std::shared_ptr<const Registration>& pool) noexcept;
-  [[nodiscard]] const RdmaGrants& grants() const noexcept { return end_.connection().grants(); }
+  void release(const FrameHeader& header, const PoolSlot& slot,
+               const std::shared_ptr<const MemoryRegion>& pool) noexcept;
+  [[nodiscard]] const RdmaCapabilities& capabilities() const noexcept { return end_.connection().capabilities(); }
 
-  SenderDomains& domains_;
-  RdmaEnd end_;
+  SenderProtectionDomains& protection_domains_;
+  RdmaEndpoint end_;
 
   // Guarded by the stream's mutex, as offer(), collect() and arm() are.
   std::uint64_t acknowledged_ = 0;
 
   // Guarded by the end's.
   std::shared_ptr<Pool> announced_pool_;
-  std::shared_ptr<const Registration> announced_registration_;
+  std::shared_ptr<const MemoryRegion> announced_memory_region_;
   std::vector<std::shared_ptr<RemoteRing>> rings_;  // the newest last; earlier ones until all their slots are back
   std::uint16_t current_slot_ = 0;                  // of the frame whose slices are being offered
   std::uint64_t accepted_ = 0;                      // frames
@@ -112,7 +112,7 @@ class RdmaSender final : public SenderLink {
   bool has_bounded_queue_ = false;
   std::uint64_t frames_to_leave_ = 0;  // accepted, and still read by the device
   FixedQueue<Waiting> waiting_;        // accepted, and not posted to the end
-  FixedQueue<UnderWay> under_way_;     // posted, and not known to be done
+  FixedQueue<InFlight> in_flight_;     // posted, and not known to be done
   std::vector<PoolSlot> done_;
 };
 

@@ -6,7 +6,7 @@
 
 namespace framewire {
 
-RdmaRing::RdmaRing(const std::shared_ptr<ibv_pd>& domain, std::uint32_t epoch, std::uint64_t slot_bytes,
+RdmaRing::RdmaRing(const std::shared_ptr<ibv_pd>& protection_domain, std::uint32_t epoch, std::uint64_t slot_bytes,
                    std::uint32_t slots, const WindowTrial& can_bind, bool relaxed_ordering, const StopCheck& stop)
     : is_lent(slots, true),
       next_slice(slots, 0),
@@ -19,36 +19,37 @@ RdmaRing::RdmaRing(const std::shared_ptr<ibv_pd>& domain, std::uint32_t epoch, s
   payload_ = HostBlock::create_private(name, stride_bytes_ * slots, stop);
   cells_ = HostBlock::create_private(name, cell_stride_bytes * cells_per_slot_ * slots, stop);
   if (can_bind) {
-    register_all(domain, IBV_ACCESS_MW_BIND);
-    if (make_windows(domain, can_bind)) {
+    register_all(protection_domain, IBV_ACCESS_MW_BIND);
+    if (make_windows(protection_domain, can_bind)) {
       return;
     }
     // One registration at a time: there may be locked memory for one alone.
-    payload_window_.registration.reset();
-    cells_window_.registration.reset();
+    payload_window_.memory_region.reset();
+    cells_window_.memory_region.reset();
   }
-  register_all(domain, IBV_ACCESS_REMOTE_WRITE);
+  register_all(protection_domain, IBV_ACCESS_REMOTE_WRITE);
   for (Window* window : {&payload_window_, &cells_window_}) {
-    window->key = window->registration->region->rkey;
+    window->key = window->memory_region->mr->rkey;
   }
 }
 
-void RdmaRing::register_all(const std::shared_ptr<ibv_pd>& domain, unsigned opening) {
+void RdmaRing::register_all(const std::shared_ptr<ibv_pd>& protection_domain, unsigned opening) {
   // The payload may arrive in any order that suits the bus: what counts is the completion behind it. The cells may too,
   // but they are few.
   constexpr unsigned relaxed = IBV_ACCESS_RELAXED_ORDERING;
   const unsigned access = static_cast<unsigned>(IBV_ACCESS_LOCAL_WRITE) | opening;
-  payload_window_.registration = register_block(domain, payload_, access | (relaxed_ordering_ ? relaxed : 0U));
-  cells_window_.registration = register_block(domain, cells_, access);
+  payload_window_.memory_region =
+      register_memory(protection_domain, payload_, access | (relaxed_ordering_ ? relaxed : 0U));
+  cells_window_.memory_region = register_memory(protection_domain, cells_, access);
 }
 
 /// Both or none.
-bool RdmaRing::make_windows(const std::shared_ptr<ibv_pd>& domain, const WindowTrial& can_bind) {
-  if (!can_bind(*payload_window_.registration)) {
+bool RdmaRing::make_windows(const std::shared_ptr<ibv_pd>& protection_domain, const WindowTrial& can_bind) {
+  if (!can_bind(*payload_window_.memory_region)) {
     return false;
   }
   for (Window* window : {&payload_window_, &cells_window_}) {
-    window->window.reset(ibv_alloc_mw(domain.get(), IBV_MW_TYPE_2));
+    window->window.reset(ibv_alloc_mw(protection_domain.get(), IBV_MW_TYPE_2));
     if (!window->window) {
       close_windows();
       return false;
@@ -60,7 +61,7 @@ bool RdmaRing::make_windows(const std::shared_ptr<ibv_pd>& domain, const WindowT
 
 std::span<const std::byte> RdmaRing::cell(std::uint16_t slot, std::uint16_t slice) const noexcept {
   const std::uint64_t index = std::uint64_t{slot} * cells_per_slot_ + slice;
-  return cells_window_.registration->block->bytes().subspan(index * cell_stride_bytes, cell_stride_bytes);
+  return cells_window_.memory_region->block->bytes().subspan(index * cell_stride_bytes, cell_stride_bytes);
 }
 
 std::vector<ibv_send_wr> RdmaRing::bind_requests() const {
@@ -69,7 +70,7 @@ std::vector<ibv_send_wr> RdmaRing::bind_requests() const {
     if (!window->window) {
       continue;
     }
-    requests.push_back(bind_request(*window->window, *window->registration));
+    requests.push_back(bind_request(*window->window, *window->memory_region));
   }
   return requests;
 }
@@ -82,9 +83,9 @@ bool RdmaRing::close_windows() noexcept {
 }
 
 RingAccess RdmaRing::access() const noexcept {
-  return {.payload_address = reinterpret_cast<std::uint64_t>(payload_window_.registration->region->addr),
+  return {.payload_address = reinterpret_cast<std::uint64_t>(payload_window_.memory_region->mr->addr),
           .payload_key = payload_window_.key,
-          .cells_address = reinterpret_cast<std::uint64_t>(cells_window_.registration->region->addr),
+          .cells_address = reinterpret_cast<std::uint64_t>(cells_window_.memory_region->mr->addr),
           .cells_key = cells_window_.key,
           .cells_per_slot = cells_per_slot_,
           .receive_depth = 0};

@@ -8,20 +8,20 @@
 #include <vector>
 
 #include "transport/link.hpp"
-#include "transport/rdma/domain.hpp"
+#include "transport/rdma/memory_region.hpp"
 
 namespace framewire {
 
 /// Whether a window can be bound over what is registered (can_bind_window()).
-using WindowTrial = std::function<bool(const Registration& registration)>;
+using WindowTrial = std::function<bool(const MemoryRegion& memory_region)>;
 
 /// Slots belong to the sender until it announced the last slice of a frame in them, then to the viewer.
 class RdmaRing {
  public:
   /// Allocates and registers. Where `can_bind` is set and says yes, access comes by bind_requests() and by nothing
   /// else; otherwise the registrations themselves are open. Throws Error.
-  RdmaRing(const std::shared_ptr<ibv_pd>& domain, std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t slots,
-           const WindowTrial& can_bind, bool relaxed_ordering, const StopCheck& stop);
+  RdmaRing(const std::shared_ptr<ibv_pd>& protection_domain, std::uint32_t epoch, std::uint64_t slot_bytes,
+           std::uint32_t slots, const WindowTrial& can_bind, bool relaxed_ordering, const StopCheck& stop);
 
   [[nodiscard]] std::uint32_t epoch() const noexcept { return epoch_; }
   [[nodiscard]] std::uint64_t slot_bytes() const noexcept { return slot_bytes_; }
@@ -29,10 +29,10 @@ class RdmaRing {
   [[nodiscard]] std::uint32_t cells_per_slot() const noexcept { return cells_per_slot_; }
   [[nodiscard]] std::uint32_t slot_count() const noexcept { return static_cast<std::uint32_t>(is_lent.size()); }
   [[nodiscard]] std::span<std::byte> slot(std::uint16_t index) const noexcept {
-    return payload_window_.registration->block->bytes().subspan(index * stride_bytes_, slot_bytes_);
+    return payload_window_.memory_region->block->bytes().subspan(index * stride_bytes_, slot_bytes_);
   }
   [[nodiscard]] std::shared_ptr<const HostBlock> payload_block() const noexcept {
-    return payload_window_.registration->block;
+    return payload_window_.memory_region->block;
   }
   [[nodiscard]] std::span<const std::byte> cell(std::uint16_t slot, std::uint16_t slice) const noexcept;
 
@@ -50,12 +50,12 @@ class RdmaRing {
 
  private:
   struct Window {
-    std::shared_ptr<const Registration> registration;
-    Verbs<ibv_mw> window;  // none: the registration itself is open
+    std::shared_ptr<const MemoryRegion> memory_region;
+    VerbsPtr<ibv_mw> window;  // none: the registration itself is open
     std::uint32_t key = 0;
   };
-  void register_all(const std::shared_ptr<ibv_pd>& domain, unsigned opening);
-  bool make_windows(const std::shared_ptr<ibv_pd>& domain, const WindowTrial& can_bind);
+  void register_all(const std::shared_ptr<ibv_pd>& protection_domain, unsigned opening);
+  bool make_windows(const std::shared_ptr<ibv_pd>& protection_domain, const WindowTrial& can_bind);
 
   std::uint32_t epoch_;
   std::uint64_t slot_bytes_;

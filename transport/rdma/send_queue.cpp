@@ -17,11 +17,11 @@ std::uint64_t payload_bytes(const ibv_send_wr& request) noexcept {
 }  // namespace
 
 SendQueue::SendQueue(const RdmaConnection& connection)
-    : connection_(connection), stall_(connection.peer_timeout_ns()), signalled_(connection.grants().send_depth) {}
+    : connection_(connection), stall_(connection.peer_timeout_ns()), signalled_(connection.capabilities().send_depth) {}
 
 bool SendQueue::post(std::span<ibv_send_wr> requests) noexcept {
   assert(requests.size() <= room());
-  const std::uint32_t half = connection_.grants().send_depth / 2;
+  const std::uint32_t half = connection_.capabilities().send_depth / 2;
   for (std::size_t i = 0; i < requests.size(); ++i) {
     ibv_send_wr& request = requests[i];
     request.next = i + 1 < requests.size() ? &requests[i + 1] : nullptr;
@@ -49,8 +49,8 @@ bool SendQueue::post_probe() noexcept {
   return post(request);
 }
 
-bool SendQueue::speak_first() noexcept {
-  const bool has_to = !connection_.grants().has_immediate && connection_.is_dialler();
+bool SendQueue::send_first_message() noexcept {
+  const bool has_to = !connection_.capabilities().has_immediate && connection_.is_dialler();
   return !has_to || post_probe();
 }
 

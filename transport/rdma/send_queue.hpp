@@ -9,13 +9,13 @@
 
 #include "base/fixed_queue.hpp"
 #include "transport/rdma/connection.hpp"
-#include "transport/rdma/stall.hpp"
+#include "transport/rdma/stall_detector.hpp"
 
 namespace framewire {
 
 /// Requests that are posted in one call: each call rings the device's bell once. With 1 MiB in each they are a frame of
 /// 4K in four bytes a pixel, which is 32 of them and its announcement.
-inline constexpr std::size_t most_in_post = 64;
+inline constexpr std::size_t max_in_post = 64;
 
 /// Guarded by its owner's lock. Requests complete in the order in which they were posted, and only some are signalled:
 /// a completion speaks for all before it.
@@ -25,7 +25,7 @@ class SendQueue {
 
   /// How many requests can be posted now.
   [[nodiscard]] std::uint32_t room() const noexcept {
-    return connection_.grants().send_depth - static_cast<std::uint32_t>(posted_ - completed_);
+    return connection_.capabilities().send_depth - static_cast<std::uint32_t>(posted_ - completed_);
   }
   /// Requests posted, and completed as far as is known: request n is done once completed() > n, counted from 0.
   [[nodiscard]] std::uint64_t posted() const noexcept { return posted_; }
@@ -51,7 +51,7 @@ class SendQueue {
 
   /// At the beginning of a link: over iWARP the end that dialled has to send something before the other one may. Does
   /// nothing elsewhere. False when the device refuses.
-  bool speak_first() noexcept;
+  bool send_first_message() noexcept;
 
   /// Takes in what has completed. Returns the first true fault, if there is one: everything after it is only flushed.
   std::optional<ibv_wc_status> poll() noexcept;
@@ -65,7 +65,7 @@ class SendQueue {
   void take_completed(std::uint64_t number) noexcept;
 
   const RdmaConnection& connection_;
-  StallWatch stall_;
+  StallDetector stall_;
   FixedQueue<Signalled> signalled_;  // under way
   std::uint64_t posted_bytes_ = 0;
   std::uint64_t completed_bytes_ = 0;

@@ -13,9 +13,9 @@
 namespace framewire {
 
 struct VerbsDeleter {
-  void operator()(ibv_pd* domain) const noexcept { ibv_dealloc_pd(domain); }
+  void operator()(ibv_pd* protection_domain) const noexcept { ibv_dealloc_pd(protection_domain); }
   void operator()(ibv_cq* queue) const noexcept { ibv_destroy_cq(queue); }
-  void operator()(ibv_mr* region) const noexcept { ibv_dereg_mr(region); }
+  void operator()(ibv_mr* mr) const noexcept { ibv_dereg_mr(mr); }
   void operator()(ibv_mw* window) const noexcept { ibv_dealloc_mw(window); }
   void operator()(ibv_comp_channel* channel) const noexcept { ibv_destroy_comp_channel(channel); }
   void operator()(rdma_event_channel* channel) const noexcept { rdma_destroy_event_channel(channel); }
@@ -31,15 +31,15 @@ struct VerbsDeleter {
 
 /// Owned by whoever made it; destroyed in the reverse order of its making.
 template <typename Object>
-using Verbs = std::unique_ptr<Object, VerbsDeleter>;
+using VerbsPtr = std::unique_ptr<Object, VerbsDeleter>;
 
 /// Takes what a call returned. Throws Error (failed), "cannot <doing>: …" by errno, when that is nothing.
 template <typename Object>
-Verbs<Object> own(Object* object, std::string_view doing) {
+VerbsPtr<Object> own(Object* object, std::string_view doing) {
   if (object == nullptr) {
     throw Error::from_errno(doing, errno);
   }
-  return Verbs<Object>(object);
+  return VerbsPtr<Object>(object);
 }
 
 /// For calls that return 0, or -1 with errno (librdmacm), or errno itself (libibverbs). Throws Error (failed).
@@ -50,9 +50,9 @@ inline void check_call(int result, std::string_view doing) {
 }
 
 /// A new id of a reliable connection on that channel; none, with errno, where there is no way to have one.
-inline Verbs<rdma_cm_id> make_id(rdma_event_channel* events) noexcept {
+inline VerbsPtr<rdma_cm_id> make_id(rdma_event_channel* events) noexcept {
   rdma_cm_id* id = nullptr;
-  return Verbs<rdma_cm_id>(rdma_create_id(events, &id, nullptr, RDMA_PS_TCP) == 0 ? id : nullptr);
+  return VerbsPtr<rdma_cm_id>(rdma_create_id(events, &id, nullptr, RDMA_PS_TCP) == 0 ? id : nullptr);
 }
 
 }  // namespace framewire

@@ -10,7 +10,7 @@ namespace framewire {
 
 namespace {
 
-constexpr std::int64_t bind_patience_ns = 2 * ns_per_s;
+constexpr std::int64_t bind_timeout_ns = 2 * ns_per_s;
 constexpr std::uint64_t trial_bytes = 4096;
 
 struct QueuePairDeleter {
@@ -18,13 +18,13 @@ struct QueuePairDeleter {
 };
 using TrialPair = std::unique_ptr<ibv_qp, QueuePairDeleter>;
 
-TrialPair make_pair(ibv_pd* domain, ibv_cq* completions) noexcept {
+TrialPair make_pair(ibv_pd* protection_domain, ibv_cq* completions) noexcept {
   ibv_qp_init_attr wanted{};
   wanted.send_cq = completions;
   wanted.recv_cq = completions;
   wanted.cap = {.max_send_wr = 2, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1, .max_inline_data = 0};
   wanted.qp_type = IBV_QPT_RC;
-  return TrialPair(ibv_create_qp(domain, &wanted));
+  return TrialPair(ibv_create_qp(protection_domain, &wanted));
 }
 
 /// By the way that `connected` goes, back to itself: nothing is ever sent there.
@@ -62,41 +62,42 @@ bool make_ready(ibv_qp* pair, ibv_qp* connected) noexcept {
 
 /// Whether the next completion comes in time, and well.
 bool completes(ibv_cq* completions) noexcept {
-  constexpr auto between_looks = std::chrono::microseconds(50);
-  for (const std::int64_t deadline_ns = monotonic_ns() + bind_patience_ns; monotonic_ns() < deadline_ns;) {
+  constexpr auto poll_interval = std::chrono::microseconds(50);
+  for (const std::int64_t deadline_ns = monotonic_ns() + bind_timeout_ns; monotonic_ns() < deadline_ns;) {
     ibv_wc completion{};
     const int count = ibv_poll_cq(completions, 1, &completion);
     if (count != 0) {
       return count == 1 && completion.status == IBV_WC_SUCCESS;
     }
-    std::this_thread::sleep_for(between_looks);
+    std::this_thread::sleep_for(poll_interval);
   }
   return false;
 }
 
 }  // namespace
 
-bool can_bind_window(const RdmaConnection& connection, const Registration& registration) noexcept {
+bool can_bind_window(const RdmaConnection& connection, const MemoryRegion& memory_region) noexcept {
   ibv_qp* const connected = connection.queue_pair();
-  const Verbs<ibv_cq> completions(ibv_create_cq(connected->context, 2, nullptr, nullptr, 0));
+  const VerbsPtr<ibv_cq> completions(ibv_create_cq(connected->context, 2, nullptr, nullptr, 0));
   if (!completions) {
     return false;
   }
-  const TrialPair pair = make_pair(registration.domain.get(), completions.get());
+  const TrialPair pair = make_pair(memory_region.protection_domain.get(), completions.get());
   // It goes before the queue pair that it is bound to: Soft-RoCE waits for that.
-  const Verbs<ibv_mw> window(ibv_alloc_mw(registration.domain.get(), IBV_MW_TYPE_2));
+  const VerbsPtr<ibv_mw> window(ibv_alloc_mw(memory_region.protection_domain.get(), IBV_MW_TYPE_2));
   if (!window || !pair || !make_ready(pair.get(), connected)) {
     return false;
   }
-  ibv_send_wr request = bind_request(*window, registration);
+  ibv_send_wr request = bind_request(*window, memory_region);
   ibv_send_wr* bad = nullptr;
   return ibv_post_send(pair.get(), &request, &bad) == 0 && completes(completions.get());
 }
 
 bool can_bind_windows(const RdmaConnection& connection) noexcept {
   try {
-    const auto page = register_block(connection.domain(), HostBlock::create_private("window trial", trial_bytes),
-                                     static_cast<unsigned>(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND));
+    const auto page =
+        register_memory(connection.protection_domain(), HostBlock::create_private("window trial", trial_bytes),
+                        static_cast<unsigned>(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND));
     return can_bind_window(connection, *page);
   } catch (const std::exception&) {
     return false;

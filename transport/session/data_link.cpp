@@ -25,9 +25,9 @@ namespace framewire {
 namespace {
 
 /// A sender counts its sessions; a viewer has few, and the first bytes of a session's name are drawn by lot.
-std::uint32_t completion_vector_of(const LinkTerms& terms, const DataConnection& connection) noexcept {
-  if (terms.sender_domains != nullptr) {
-    return terms.sender_domains->next_completion_vector();
+std::uint32_t completion_vector_of(const LinkParameters& parameters, const DataConnectionId& connection) noexcept {
+  if (parameters.sender_protection_domains != nullptr) {
+    return parameters.sender_protection_domains->next_completion_vector();
   }
   std::uint32_t lot = 0;
   for (const auto part : std::span(connection.session).first(2)) {
@@ -36,19 +36,20 @@ std::uint32_t completion_vector_of(const LinkTerms& terms, const DataConnection&
   return lot;
 }
 
-RdmaOptions rdma_options(const LinkTerms& terms, const DataConnection& connection) {
-  SenderDomains* domains = terms.sender_domains;
-  Log* log = terms.log;
-  return {.domain_of =
-              [domains](ibv_context* device) {
-                return domains != nullptr ? domains->domain_of(device) : make_domain(device);
+RdmaOptions rdma_options(const LinkParameters& parameters, const DataConnectionId& connection) {
+  SenderProtectionDomains* protection_domains = parameters.sender_protection_domains;
+  Log* log = parameters.log;
+  return {.protection_domain_of =
+              [protection_domains](ibv_context* device) {
+                return protection_domains != nullptr ? protection_domains->protection_domain_of(device)
+                                                     : allocate_protection_domain(device);
               },
-          .peer_timeout_ns = terms.rdma_timeout_ns,
-          .staging_bytes_per_request = domains != nullptr && !terms.pulls ? cell_stride_bytes : 0,
-          .lifeline = terms.lifeline,
-          .type_of_service = terms.type_of_service,
-          .receives_immediates = !terms.pulls,
-          .completion_vector = completion_vector_of(terms, connection),
+          .peer_timeout_ns = parameters.rdma_timeout_ns,
+          .staging_bytes_per_request = protection_domains != nullptr && !parameters.pulls ? cell_stride_bytes : 0,
+          .cancel_fd = parameters.cancel_fd,
+          .type_of_service = parameters.type_of_service,
+          .receives_immediates = !parameters.pulls,
+          .completion_vector = completion_vector_of(parameters, connection),
           .say =
               [log](LogLevel level, const std::string& text) {
                 if (log != nullptr) {
@@ -57,14 +58,14 @@ RdmaOptions rdma_options(const LinkTerms& terms, const DataConnection& connectio
               }};
 }
 
-FileDescriptor socket_of(DataPath path) {
-  return std::get<FileDescriptor>(std::move(path));
+FileDescriptor socket_of(LinkConnection link_connection) {
+  return std::get<FileDescriptor>(std::move(link_connection));
 }
 
 /// Until the other end of a data connection has said something. Throws Error where the session ends first.
-void await_words(int socket, const LinkTerms& terms, std::int64_t deadline_ns) {
+void await_hello(int socket, const LinkParameters& parameters, std::int64_t deadline_ns) {
   std::array ends{pollfd{.fd = socket, .events = POLLIN, .revents = 0},
-                  pollfd{.fd = terms.lifeline, .events = POLLRDHUP, .revents = 0}};
+                  pollfd{.fd = parameters.cancel_fd, .events = POLLRDHUP, .revents = 0}};
   wait_until(ends, deadline_ns);
   if (ends[0].revents == 0 && ends[1].revents != 0) {
     throw Error::lost_peer("the session ended before its data connection stood");
@@ -72,98 +73,106 @@ void await_words(int socket, const LinkTerms& terms, std::int64_t deadline_ns) {
 }
 
 /// A socket whose ends have proven themselves, or TLS on it.
-DataPath path_over(FileDescriptor socket, DataRole role, const Token& token, const DataConnection& connection,
-                   const LinkTerms& terms, std::int64_t deadline_ns) {
-  if (!terms.encrypts) {
+LinkConnection link_connection_over(FileDescriptor socket, ProofRole role, const Token& token,
+                                    const DataConnectionId& connection, const LinkParameters& parameters,
+                                    std::int64_t deadline_ns) {
+  if (!parameters.encrypts) {
     return socket;
   }
-  const TlsRole tls_role = role == DataRole::dialler ? TlsRole::dialler : TlsRole::listener;
+  const TlsRole tls_role = role == ProofRole::dialler ? TlsRole::dialler : TlsRole::listener;
   return std::make_unique<TlsWire>(std::move(socket), tls_role, make_data_key(token, connection), deadline_ns,
-                                   terms.lifeline);
+                                   parameters.cancel_fd);
 }
 
-std::unique_ptr<ByteWire> wire_of(DataPath path) {
-  if (auto* socket = std::get_if<FileDescriptor>(&path)) {
+std::unique_ptr<ByteWire> wire_of(LinkConnection link_connection) {
+  if (auto* socket = std::get_if<FileDescriptor>(&link_connection)) {
     return std::make_unique<PlainWire>(std::move(*socket));
   }
-  return std::get<std::unique_ptr<ByteWire>>(std::move(path));
+  return std::get<std::unique_ptr<ByteWire>>(std::move(link_connection));
 }
 
-std::unique_ptr<RdmaConnection> rdma_connection_of(DataPath path) {
-  return std::get<std::unique_ptr<RdmaConnection>>(std::move(path));
+std::unique_ptr<RdmaConnection> rdma_connection_of(LinkConnection link_connection) {
+  return std::get<std::unique_ptr<RdmaConnection>>(std::move(link_connection));
 }
 
 }  // namespace
 
-LinkTerms terms_of(const EndpointOptions& endpoint) noexcept {
+LinkParameters link_parameters_of(const EndpointOptions& endpoint) noexcept {
   return {.peer_timeout_ns = endpoint.peer_timeout_ns,
           .rdma_timeout_ns = endpoint.rdma_timeout_ns,
           .relaxed_ordering = endpoint.relaxed_ordering,
           .type_of_service = endpoint.type_of_service,
           .rdma_address = endpoint.rdma_address,
-          .sender_domains = nullptr,
+          .sender_protection_domains = nullptr,
           .pulls = endpoint.pull_interval_ns > 0,
           .pull_interval_ns = endpoint.pull_interval_ns,
           .encrypts = endpoint.encrypt};
 }
 
-DataPath dial_data(const HostPort& to, std::uint16_t rdma_port, const Token& token, const DataConnection& connection,
-                   const LinkTerms& terms, const std::vector<std::string>& rdma_addresses) {
+LinkConnection dial_data(const HostPort& to, std::uint16_t rdma_port, const Token& token,
+                         const DataConnectionId& connection, const LinkParameters& parameters,
+                         const std::vector<std::string>& rdma_addresses) {
   if (connection.link == LinkKind::rdma) {
-    return dial_rdma({.host = to.host, .port = rdma_port}, token, connection, rdma_options(terms, connection),
-                     monotonic_ns() + rdma_connection_timeout_ns, {.told = rdma_addresses, .only = terms.rdma_address});
+    return dial_rdma({.host = to.host, .port = rdma_port}, token, connection, rdma_options(parameters, connection),
+                     monotonic_ns() + rdma_connection_timeout_ns,
+                     {.told = rdma_addresses, .only = parameters.rdma_address});
   }
   const std::int64_t deadline_ns = monotonic_ns() + data_connection_timeout_ns;
-  Dialled dialled =
-      dial(to, deadline_ns, connection.link == LinkKind::local ? DialWay::any : DialWay::tcp,
-           {.fd = terms.lifeline, .events = POLLRDHUP, .why = "the session ended before its data connection stood"},
-           terms.type_of_service);
+  DialledSocket dialled = dial(
+      to, deadline_ns, connection.link == LinkKind::local ? DialMode::any : DialMode::tcp,
+      {.fd = parameters.cancel_fd, .events = POLLRDHUP, .why = "the session ended before its data connection stood"},
+      parameters.type_of_service);
   if (connection.link == LinkKind::local && !dialled.is_unix) {
     throw Error::lost_peer("the peer's Unix socket is gone");
   }
   send_data_hello(dialled.fd.get(), token, connection, deadline_ns);
-  await_words(dialled.fd.get(), terms, deadline_ns);
+  await_hello(dialled.fd.get(), parameters, deadline_ns);
   read_data_answer(dialled.fd.get(), token, connection, deadline_ns);
-  return path_over(std::move(dialled.fd), DataRole::dialler, token, connection, terms, deadline_ns);
+  return link_connection_over(std::move(dialled.fd), ProofRole::dialler, token, connection, parameters, deadline_ns);
 }
 
-DataPath accept_data(Arrival arrival, const Token& token, const DataConnection& connection, const LinkTerms& terms) {
-  if (auto* request = std::get_if<RdmaRequest>(&arrival)) {
-    return RdmaConnection::accept(std::move(*request), rdma_options(terms, connection),
+LinkConnection accept_data(IncomingDataConnection incoming, const Token& token, const DataConnectionId& connection,
+                           const LinkParameters& parameters) {
+  if (auto* request = std::get_if<RdmaConnectRequest>(&incoming)) {
+    return RdmaConnection::accept(std::move(*request), rdma_options(parameters, connection),
                                   monotonic_ns() + rdma_connection_timeout_ns);
   }
-  return path_over(std::get<FileDescriptor>(std::move(arrival)), DataRole::listener, token, connection, terms,
-                   monotonic_ns() + data_connection_timeout_ns);
+  return link_connection_over(std::get<FileDescriptor>(std::move(incoming)), ProofRole::listener, token, connection,
+                              parameters, monotonic_ns() + data_connection_timeout_ns);
 }
 
-std::unique_ptr<SenderLink> make_sender_link(LinkKind kind, DataPath path, const LinkTerms& terms) {
+std::unique_ptr<SenderLink> make_sender_link(LinkKind kind, LinkConnection link_connection,
+                                             const LinkParameters& parameters) {
   switch (kind) {
     case LinkKind::local:
-      return std::make_unique<LocalSender>(socket_of(std::move(path)));
+      return std::make_unique<LocalSender>(socket_of(std::move(link_connection)));
     case LinkKind::tcp:
-      return std::make_unique<TcpSender>(wire_of(std::move(path)), terms.peer_timeout_ns);
+      return std::make_unique<TcpSender>(wire_of(std::move(link_connection)), parameters.peer_timeout_ns);
     case LinkKind::rdma:
-      return std::make_unique<RdmaSender>(rdma_connection_of(std::move(path)), *terms.sender_domains);
+      return std::make_unique<RdmaSender>(rdma_connection_of(std::move(link_connection)),
+                                          *parameters.sender_protection_domains);
   }
   throw Error::failed("there is no such link");
 }
 
-std::unique_ptr<ReceiverLink> make_receiver_link(LinkKind kind, DataPath path, const LinkTerms& terms) {
+std::unique_ptr<ReceiverLink> make_receiver_link(LinkKind kind, LinkConnection link_connection,
+                                                 const LinkParameters& parameters) {
   switch (kind) {
     case LinkKind::local: {
       const std::int64_t deadline_ns = monotonic_ns() + data_connection_timeout_ns;
-      FileDescriptor socket = socket_of(std::move(path));
-      await_words(socket.get(), terms, deadline_ns);
+      FileDescriptor socket = socket_of(std::move(link_connection));
+      await_hello(socket.get(), parameters, deadline_ns);
       return std::make_unique<LocalReceiver>(std::move(socket), deadline_ns);
     }
     case LinkKind::tcp:
-      return std::make_unique<TcpReceiver>(wire_of(std::move(path)), terms.peer_timeout_ns);
+      return std::make_unique<TcpReceiver>(wire_of(std::move(link_connection)), parameters.peer_timeout_ns);
     case LinkKind::rdma:
-      if (terms.pulls) {
-        return std::make_unique<RdmaPuller>(rdma_connection_of(std::move(path)), terms.pull_interval_ns,
-                                            terms.relaxed_ordering);
+      if (parameters.pulls) {
+        return std::make_unique<RdmaPuller>(rdma_connection_of(std::move(link_connection)), parameters.pull_interval_ns,
+                                            parameters.relaxed_ordering);
       }
-      return std::make_unique<RdmaReceiver>(rdma_connection_of(std::move(path)), terms.relaxed_ordering);
+      return std::make_unique<RdmaReceiver>(rdma_connection_of(std::move(link_connection)),
+                                            parameters.relaxed_ordering);
   }
   throw Error::failed("there is no such link");
 }

@@ -20,9 +20,9 @@ AuthenticateOptions authentication_of(const EndpointOptions& endpoint) {
   return options;
 }
 
-AuthenticateOptions hurried(AuthenticateOptions options, std::int64_t give_up_ns) noexcept {
-  constexpr std::int64_t least_ns = 2 * ns_per_s;
-  options.timeout_ns = std::min(options.timeout_ns, std::max(give_up_ns - monotonic_ns(), least_ns));
+AuthenticateOptions with_deadline(AuthenticateOptions options, std::int64_t give_up_ns) noexcept {
+  constexpr std::int64_t min_ns = 2 * ns_per_s;
+  options.timeout_ns = std::min(options.timeout_ns, std::max(give_up_ns - monotonic_ns(), min_ns));
   return options;
 }
 

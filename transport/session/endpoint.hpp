@@ -6,7 +6,7 @@
 #include "transport/control/authenticate.hpp"
 #include "transport/control/listener.hpp"
 #include "transport/endpoint_options.hpp"
-#include "transport/session/door.hpp"
+#include "transport/session/session_acceptor.hpp"
 
 namespace framewire {
 
@@ -15,7 +15,7 @@ AuthenticateOptions authentication_of(const EndpointOptions& endpoint);
 
 /// The same, for a dialler who gives up at `give_up_ns`: somebody who takes the connection and says nothing must not
 /// outlast that by far.
-AuthenticateOptions hurried(AuthenticateOptions options, std::int64_t give_up_ns) noexcept;
+AuthenticateOptions with_deadline(AuthenticateOptions options, std::int64_t give_up_ns) noexcept;
 
 /// What this end may use, best first: what --transport says and, with --encrypt, of that what can be encrypted. Throws
 /// Error (usage) where nothing is left.

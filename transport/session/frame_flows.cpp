@@ -13,10 +13,10 @@ namespace {
 
 /// How far a stream's sequence may jump from one frame to the next. A viewer that stands still for a day under `latest`
 /// misses fewer, at ten million frames a second. What jumps farther counts no frames.
-constexpr std::uint64_t most_skipped_at_once = std::uint64_t{1} << 40;
+constexpr std::uint64_t max_skipped_at_once = std::uint64_t{1} << 40;
 
 constexpr bool may_follow(std::uint64_t last_sequence, std::uint64_t sequence) noexcept {
-  return sequence > last_sequence && sequence - last_sequence <= most_skipped_at_once;
+  return sequence > last_sequence && sequence - last_sequence <= max_skipped_at_once;
 }
 
 }  // namespace
@@ -26,7 +26,7 @@ constexpr bool may_follow(std::uint64_t last_sequence, std::uint64_t sequence) n
 ReceivedFrame& ReceivedFrame::operator=(ReceivedFrame&& other) noexcept {
   if (this != &other) {
     if (link_) {
-      link_->give_back(frame_.header);
+      link_->return_credit(frame_.header);
     }
     frame_ = std::move(other.frame_);
     link_ = std::move(other.link_);
@@ -37,7 +37,7 @@ ReceivedFrame& ReceivedFrame::operator=(ReceivedFrame&& other) noexcept {
 
 ReceivedFrame::~ReceivedFrame() {
   if (link_) {
-    link_->give_back(frame_.header);
+    link_->return_credit(frame_.header);
   }
 }
 
@@ -53,10 +53,10 @@ std::optional<ReceivedFrame> FrameFlows::next() {
         count(flow, received.header());
         return received;
       }
-      flow.session->disown("the sender is not to be believed: it sent frame " + std::to_string(sequence) +
+      flow.session->reject("the sender is not to be believed: it sent frame " + std::to_string(sequence) +
                            " after frame " + std::to_string(*flow.last_sequence));
     }
-    const bool is_spent = lets_go_of_lost_ && !flow.session->has_bye() && holds_registered_memory(flow);
+    const bool is_spent = releases_lost_ && !flow.session->has_bye() && holds_registered_memory(flow);
     if (flows_.size() == 1 && !is_spent) {
       return std::nullopt;
     }
@@ -68,7 +68,7 @@ std::optional<ReceivedFrame> FrameFlows::next() {
 /// The link's next frame. Asking a link for its state may be a system call, so it is asked only where end() goes by the
 /// answer: after a bye that named more frames than have come.
 std::optional<IncomingFrame> FrameFlows::poll(Flow& flow) noexcept {
-  if (flow.session->is_disowned()) {
+  if (flow.session->is_rejected()) {
     return std::nullopt;
   }
   ReceiverLink& link = *flow.session->link();
@@ -76,7 +76,7 @@ std::optional<IncomingFrame> FrameFlows::poll(Flow& flow) noexcept {
   if (!frame && flow.session->has_bye() && flow.frames_received < flow.session->frames_sent() &&
       link.state() != LinkState::open) {
     frame = link.poll();  // what came before the end may have come after the first look
-    flow.has_run_dry = !frame;
+    flow.is_exhausted = !frame;
   }
   return frame;
 }
@@ -87,20 +87,20 @@ void FrameFlows::drop(const std::deque<Flow>::const_iterator& flow) noexcept {
   went_.notify_all();
 }
 
-void FrameFlows::let_go_of_lost(std::mutex& mutex, const std::function<void()>& wake) {
-  constexpr std::chrono::seconds patience(1);
+void FrameFlows::release_lost(std::mutex& mutex, const std::function<void()>& wake) {
+  constexpr std::chrono::seconds timeout(1);
   std::unique_lock lock(mutex);
-  lets_go_of_lost_ = true;
+  releases_lost_ = true;
   if (!flows_.empty() && holds_registered_memory(flows_.back())) {
     wake();
-    went_.wait_for(lock, patience, [&] { return flows_.empty(); });
+    went_.wait_for(lock, timeout, [&] { return flows_.empty(); });
   }
 }
 
 bool FrameFlows::holds_registered_memory(const Flow& flow) {
   const ViewerSession& session = *flow.session;
   return session.link()->kind() == LinkKind::rdma &&
-         (session.link()->state() != LinkState::open || session.is_disowned());
+         (session.link()->state() != LinkState::open || session.is_rejected());
 }
 
 void FrameFlows::count(Flow& flow, const FrameHeader& header) noexcept {
@@ -135,31 +135,31 @@ std::optional<FrameFlows::End> FrameFlows::end() const {
   if (flow.frames_received >= sent) {
     return End{};
   }
-  if (flow.session->is_disowned()) {
-    return End{.frames_lost = sent - flow.frames_received, .fault = flow.session->why_disowned()};
+  if (flow.session->is_rejected()) {
+    return End{.frames_lost = sent - flow.frames_received, .fault = flow.session->rejection_reason()};
   }
-  return flow.has_run_dry ? std::optional(End{sent - flow.frames_received, {}}) : std::nullopt;
+  return flow.is_exhausted ? std::optional(End{sent - flow.frames_received, {}}) : std::nullopt;
 }
 
-void FrameFlows::drop_disowned() noexcept {
-  if (!flows_.empty() && flows_.back().session->is_disowned()) {
+void FrameFlows::drop_rejected() noexcept {
+  if (!flows_.empty() && flows_.back().session->is_rejected()) {
     drop(std::prev(flows_.end()));
   }
 }
 
 std::shared_ptr<ReceiverLink> FrameFlows::link() const {
-  return flows_.empty() || flows_.front().session->is_disowned() ? nullptr : flows_.front().session->link();
+  return flows_.empty() || flows_.front().session->is_rejected() ? nullptr : flows_.front().session->link();
 }
 
-void FrameFlows::say_bye(const std::string& reason, const std::string& statistics_json) noexcept {
+void FrameFlows::send_bye(const std::string& reason, const std::string& statistics_json) noexcept {
   const Flow& flow = flows_.back();
-  flow.session->say_bye(reason, flow.frames_received, statistics_json);
-  has_said_bye_ = true;
+  flow.session->send_bye(reason, flow.frames_received, statistics_json);
+  bye_sent_ = true;
 }
 
-void FrameFlows::see_off() noexcept {
-  if (has_said_bye_ && !flows_.empty()) {
-    flows_.back().session->see_off(monotonic_ns() + ns_per_s);  // one that stands still need not hear it
+void FrameFlows::finish() noexcept {
+  if (bye_sent_ && !flows_.empty()) {
+    flows_.back().session->finish(monotonic_ns() + ns_per_s);  // one that stands still need not hear it
   }
 }
 

@@ -11,8 +11,8 @@
 #include <optional>
 #include <string>
 
+#include "transport/session/subscriber.hpp"
 #include "transport/session/viewer_session.hpp"
-#include "transport/subscriber.hpp"
 
 namespace framewire {
 
@@ -22,7 +22,7 @@ class FrameFlows {
  public:
   /// Returns its number, from 1.
   std::uint64_t add(std::shared_ptr<ViewerSession> session) {
-    lets_go_of_lost_ = false;
+    releases_lost_ = false;
     flows_.push_back({.session = std::move(session), .number = ++flows_begun_});
     return flows_begun_;
   }
@@ -31,7 +31,7 @@ class FrameFlows {
   /// the next one may need, where that is RDMA's. Takes the mutex. Waits for the program, which `wake` makes call
   /// next(), but not for one that stands still. Not sooner: Soft-RoCE that has to say goodbye over a network that is
   /// down connects to nobody any more.
-  void let_go_of_lost(std::mutex& mutex, const std::function<void()>& wake);
+  void release_lost(std::mutex& mutex, const std::function<void()>& wake);
 
   /// The next frame in order, or nothing now. Counts it. Frames of a session do not go back, nor leap far ahead: one
   /// whose do is disowned.
@@ -45,16 +45,16 @@ class FrameFlows {
   /// Of the session that the program is at, once no more of its frames will come.
   [[nodiscard]] std::optional<End> end() const;
   /// The last session is over: where it is disowned its link goes, whatever of its frames stands there.
-  void drop_disowned() noexcept;
+  void drop_rejected() noexcept;
 
   [[nodiscard]] bool empty() const noexcept { return flows_.empty(); }
   /// The link of the flow that next() is at; none when empty, or where nothing is taken from it any more.
   [[nodiscard]] std::shared_ptr<ReceiverLink> link() const;
   /// Tells the sender of the current session goodbye, with what was received of it. Not when empty.
-  void say_bye(const std::string& reason, const std::string& statistics_json) noexcept;
+  void send_bye(const std::string& reason, const std::string& statistics_json) noexcept;
   /// Behind the goodbye, if there was one: see ViewerSession. When the program and the subscriber's thread take no
   /// more.
-  void see_off() noexcept;
+  void finish() noexcept;
 
   [[nodiscard]] std::uint64_t frames_received() const noexcept { return frames_received_.load(); }
   [[nodiscard]] std::uint64_t bytes_received() const noexcept { return bytes_received_.load(); }
@@ -68,7 +68,7 @@ class FrameFlows {
     std::uint64_t number = 0;
     std::uint64_t frames_received = 0;
     std::optional<std::uint64_t> last_sequence{};  // of a whole frame
-    bool has_run_dry = false;                      // behind a bye: its link had ended, and had no more
+    bool is_exhausted = false;                     // behind a bye: its link had ended, and had no more
   };
 
   static std::optional<IncomingFrame> poll(Flow& flow) noexcept;
@@ -78,9 +78,9 @@ class FrameFlows {
 
   std::deque<Flow> flows_;
   std::uint64_t flows_begun_ = 0;
-  bool lets_go_of_lost_ = false;
+  bool releases_lost_ = false;
   std::condition_variable went_;
-  bool has_said_bye_ = false;
+  bool bye_sent_ = false;
   std::uint64_t discarded_before_ = 0;  // by flows that are over
   std::atomic<std::uint64_t> frames_received_ = 0;
   std::atomic<std::uint64_t> bytes_received_ = 0;

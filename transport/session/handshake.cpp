@@ -41,12 +41,12 @@ nlohmann::json receive_in_step(MessageChannel& channel, std::int64_t deadline_ns
   return channel.receive(deadline_ns);
 }
 
-void refuse(MessageChannel& channel, const std::string& sentence) {
+void refuse(MessageChannel& channel, const std::string& message) {
   constexpr std::int64_t linger_ns = ns_per_s / 2;
-  channel.send(refusal(sentence));
+  channel.send(refusal(message));
   // What the peer still says meanwhile must not break the connection before it has read this.
   channel.finish(monotonic_ns() + linger_ns);
-  throw Error::refused(sentence);
+  throw Error::refused(message);
 }
 
 }  // namespace framewire

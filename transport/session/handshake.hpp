@@ -22,6 +22,6 @@ std::string exchange_hellos(MessageChannel& channel, const std::string& role, co
 nlohmann::json receive_in_step(MessageChannel& channel, std::int64_t deadline_ns);
 
 /// Tells the peer the sentence and throws it as Error (refused).
-[[noreturn]] void refuse(MessageChannel& channel, const std::string& sentence);
+[[noreturn]] void refuse(MessageChannel& channel, const std::string& message);
 
 }  // namespace framewire

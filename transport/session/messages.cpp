@@ -16,8 +16,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t most_text_bytes = 4096;
-constexpr std::size_t most_streams = 64;
+constexpr std::size_t max_text_bytes = 4096;
+constexpr std::size_t max_streams = 64;
 
 Error wrong_field(const json& message, const std::string& field) {
   return Error::failed("the peer's " + quote(message_type(message)) + " message has no usable '" + field + "'");
@@ -25,7 +25,7 @@ Error wrong_field(const json& message, const std::string& field) {
 
 /// As it may go to a terminal, wherever it comes to stand: names, roles and programs too.
 std::string text_field(const json& message, const std::string& field) {
-  const std::string* text = find_text(message, field, most_text_bytes);
+  const std::string* text = find_text(message, field, max_text_bytes);
   if (text == nullptr) {
     throw wrong_field(message, field);
   }
@@ -33,7 +33,7 @@ std::string text_field(const json& message, const std::string& field) {
 }
 
 /// What a peer says to people.
-std::string sentence_field(const json& message, const std::string& field) {
+std::string printable_field(const json& message, const std::string& field) {
   constexpr std::size_t longest = 1000;
   return printable(text_field(message, field), longest);
 }
@@ -104,7 +104,7 @@ std::vector<std::string> optional_addresses_field(const json& message) {
   if (!message.contains("rdma_addresses")) {
     return addresses;
   }
-  for (const json& one : array_field(message, "rdma_addresses", most_rdma_addresses)) {
+  for (const json& one : array_field(message, "rdma_addresses", max_rdma_addresses)) {
     if (!one.is_string() || one.get_ref<const std::string&>().size() > longest_address) {
       throw wrong_field(message, "rdma_addresses");
     }
@@ -153,16 +153,16 @@ json access_to_json(const PoolAccess& access) {
   return {{"type", "pool"},
           {"payload_address", access.payload_address},
           {"payload_key", access.payload_key},
-          {"board_address", access.board_address},
-          {"board_key", access.board_key},
+          {"board_address", access.directory_address},
+          {"board_key", access.directory_key},
           {"slots", access.slots}};
 }
 
 PoolAccess read_pool_access(const json& message) {
   return {.payload_address = number_field<std::uint64_t>(message, "payload_address"),
           .payload_key = number_field<std::uint32_t>(message, "payload_key"),
-          .board_address = number_field<std::uint64_t>(message, "board_address"),
-          .board_key = number_field<std::uint32_t>(message, "board_key"),
+          .directory_address = number_field<std::uint64_t>(message, "board_address"),
+          .directory_key = number_field<std::uint32_t>(message, "board_key"),
           .slots = number_field<std::uint32_t>(message, "slots")};
 }
 
@@ -249,13 +249,13 @@ std::string message_type(const json& message) {
   return type != nullptr ? *type : std::string();
 }
 
-json refusal(const std::string& sentence) {
-  return {{"type", "refused"}, {"text", sentence}};
+json refusal(const std::string& text) {
+  return {{"type", "refused"}, {"text", text}};
 }
 
 void throw_if_refused(const json& message) {
   if (message_type(message) == "refused") {
-    throw Error::refused(sentence_field(message, "text"));
+    throw Error::refused(printable_field(message, "text"));
   }
 }
 
@@ -312,7 +312,7 @@ json to_json(const OfferMessage& message) {
 OfferMessage read_offer(const json& message) {
   expect_type(message, "offer");
   OfferMessage offer{.session = text_field(message, "session"), .streams = {}, .links = {}};
-  for (const json& stream : array_field(message, "streams", most_streams)) {
+  for (const json& stream : array_field(message, "streams", max_streams)) {
     if (!stream.is_object()) {
       throw wrong_field(message, "streams");
     }
@@ -376,13 +376,13 @@ ConnectMessage read_connect(const json& message) {
   return {optional_text_field(message, "token"), optional_port_field(message), optional_addresses_field(message)};
 }
 
-json no_link(const std::string& sentence) {
-  return {{"type", "no_link"}, {"text", sentence}};
+json no_link(const std::string& text) {
+  return {{"type", "no_link"}, {"text", text}};
 }
 
 std::string read_no_link(const json& message) {
   expect_type(message, "no_link");
-  return sentence_field(message, "text");
+  return printable_field(message, "text");
 }
 
 void throw_if_no_link(const json& message) {

@@ -12,7 +12,7 @@
 
 #include "frame/frame_layout.hpp"
 #include "transport/link.hpp"
-#include "transport/outlet.hpp"
+#include "transport/subscriber_queue.hpp"
 
 namespace framewire {
 
@@ -37,7 +37,7 @@ struct OfferedStream {
   std::string description;  // of its format, once it has one: then a session begins with an epoch
   bool allows_pull = false;
   std::string
-      source_file{};  // of bytes: names the file that they come from, as pipe/file_identity.hpp has it; or empty
+      source_file{};  // of bytes: names the file that they come from, as bytes/file_identity.hpp has it; or empty
 };
 
 /// The sender: what there is.
@@ -79,7 +79,7 @@ ConnectMessage read_connect(const nlohmann::json& message);
 
 /// The sender: the link that was chosen cannot be had, and why. The viewer chooses another one, or leaves. Once it has
 /// been ready this is the last word of the session: the next one can do without this link.
-nlohmann::json no_link(const std::string& sentence);
+nlohmann::json no_link(const std::string& text);
 std::string read_no_link(const nlohmann::json& message);
 /// Throws Error (lost_peer) with the sender's sentence if `message` says so.
 void throw_if_no_link(const nlohmann::json& message);
@@ -123,7 +123,7 @@ nlohmann::json to_json(const ByeMessage& message);
 ByeMessage read_bye(const nlohmann::json& message);
 
 /// Either end, instead of its next message: no, and why. Closes the session.
-nlohmann::json refusal(const std::string& sentence);
+nlohmann::json refusal(const std::string& text);
 /// Throws Error (refused) with the peer's sentence if `message` is a refusal.
 void throw_if_refused(const nlohmann::json& message);
 /// Throws Error unless `message` has this type; a refusal throws as above.

@@ -44,15 +44,15 @@ bool has_rdma_device() {
   return !rdma_addresses().empty();
 }
 
-std::unique_ptr<RdmaConnection> dial_rdma(const HostPort& to, const Token& token, const DataConnection& connection,
+std::unique_ptr<RdmaConnection> dial_rdma(const HostPort& to, const Token& token, const DataConnectionId& connection,
                                           const RdmaOptions& options, std::int64_t deadline_ns,
                                           const RdmaTargets& targets) {
   const RdmaPrivateData hello =
-      encode_rdma_hello({.connection = connection, .proof = make_proof(token, connection, DataRole::dialler)});
+      encode_rdma_hello({.connection = connection, .proof = make_proof(token, connection, ProofRole::dialler)});
   const auto check_answer = [&](std::span<const std::byte> bytes) {
     const auto answer = decode_rdma_hello(bytes);
     if (!answer || answer->connection != connection ||
-        !check_proof(token, connection, DataRole::listener, answer->proof)) {
+        !check_proof(token, connection, ProofRole::listener, answer->proof)) {
       throw Error::refused("the other end of the RDMA connection is not the peer of this session");
     }
   };

@@ -24,7 +24,7 @@ Error no_rdma_device();
 /// Connects to the RDMA listener of a session's peer and proves the session. `to` is what reached() says of the control
 /// connection, with the listener's RDMA port; for a peer on this machine any of its RDMA devices' addresses will do.
 /// Where no device here leads there, the addresses are tried that the peer has told of. Throws Error.
-std::unique_ptr<RdmaConnection> dial_rdma(const HostPort& to, const Token& token, const DataConnection& connection,
+std::unique_ptr<RdmaConnection> dial_rdma(const HostPort& to, const Token& token, const DataConnectionId& connection,
                                           const RdmaOptions& options, std::int64_t deadline_ns,
                                           const RdmaTargets& targets = {});
 

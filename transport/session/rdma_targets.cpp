@@ -71,9 +71,9 @@ std::vector<SocketAddress> rdma_addresses_to_dial(std::span<const SocketAddress>
         addresses, [&](const SocketAddress& other) { return format_address(one) == format_address(other); });
   };
   std::size_t tried = 0;
-  for (const std::string& text : told.first(std::min(told.size(), most_rdma_addresses))) {
+  for (const std::string& text : told.first(std::min(told.size(), max_rdma_addresses))) {
     const auto address = rdma_address_from_text(text, port);
-    if (address && tried < most_told_addresses_tried && !is_known(*address)) {
+    if (address && tried < max_told_addresses_tried && !is_known(*address)) {
       addresses.push_back(*address);
       ++tried;
     }

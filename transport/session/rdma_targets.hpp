@@ -14,8 +14,8 @@ namespace framewire {
 
 /// What a listener tells of itself, and what a dialler believes and tries of that: somebody's list must not keep it
 /// busy.
-inline constexpr std::size_t most_rdma_addresses = 16;
-inline constexpr std::size_t most_told_addresses_tried = 4;
+inline constexpr std::size_t max_rdma_addresses = 16;
+inline constexpr std::size_t max_told_addresses_tried = 4;
 
 struct RdmaTargets {
   std::vector<std::string> told;  // by the peer: its RDMA addresses, unchecked

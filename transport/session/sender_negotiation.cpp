@@ -7,9 +7,9 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "transport/session/data_wait.hpp"
 #include "transport/session/endpoint.hpp"
 #include "transport/session/handshake.hpp"
+#include "transport/session/pending_data_connection.hpp"
 #include "transport/session/rdma_data.hpp"
 
 namespace framewire {
@@ -19,20 +19,21 @@ SenderContext::SenderContext(const EndpointOptions& endpoint, std::vector<Stream
     : streams(std::move(offered)),
       allowed_links(usable_links(endpoint)),
       program(std::move(its_program)),
-      terms(terms_of(endpoint)),
+      parameters(link_parameters_of(endpoint)),
       log(&its_log) {
-  terms.sender_domains = &domains;
-  terms.log = log;
+  parameters.sender_protection_domains = &protection_domains;
+  parameters.log = log;
 }
 
-SenderNegotiation::SenderNegotiation(SenderContext& context, const Authenticated& viewer, DataWay way, int wake_event)
-    : context_(context), viewer_(viewer), way_(way), wake_event_(wake_event) {}
+SenderNegotiation::SenderNegotiation(SenderContext& context, const AuthenticatedChannel& viewer,
+                                     DataEndpoint data_endpoint, int wake_event)
+    : context_(context), viewer_(viewer), data_endpoint_(data_endpoint), wake_event_(wake_event) {}
 
 AgreedDelivery SenderNegotiation::begin() {
   MessageChannel& channel = *viewer_.channel;
   exchange_hellos(channel, "sender", context_.program, {"viewer"});
   if (const std::string why_not = why_not_encrypted(LinkKind::tcp, viewer_.control);
-      context_.terms.encrypts && !why_not.empty()) {
+      context_.parameters.encrypts && !why_not.empty()) {
     refuse(channel, why_not);
   }
   session_ = random_session_id();
@@ -59,7 +60,7 @@ OfferMessage SenderNegotiation::make_offer() const {
                      .streams = {},
                      .links = {},
                      .why_no_rdma = why_no_rdma(),
-                     .encrypt = context_.terms.encrypts};
+                     .encrypt = context_.parameters.encrypts};
   for (const Stream* stream : context_.streams) {
     const auto format = stream->format();
     offer.streams.push_back({stream->options().name, stream->options().number, stream->options().delivery,
@@ -82,8 +83,8 @@ OfferMessage SenderNegotiation::make_offer() const {
 
 /// Empty where this end can take or make RDMA connections.
 std::string SenderNegotiation::why_no_rdma() const {
-  if (way_.door != nullptr) {
-    return way_.door->why_no_rdma();
+  if (data_endpoint_.acceptor != nullptr) {
+    return data_endpoint_.acceptor->why_no_rdma();
   }
   return has_rdma_device() ? "" : "it has no RDMA device";
 }
@@ -120,7 +121,7 @@ void SenderNegotiation::check_pull(const Stream& stream, const ChooseMessage& ch
 /// Nothing goes in the clear that either end wants encrypted.
 void SenderNegotiation::check_encryption(const ChooseMessage& choice) {
   MessageChannel& channel = *viewer_.channel;
-  if (context_.terms.encrypts && !choice.encrypt) {
+  if (context_.parameters.encrypts && !choice.encrypt) {
     refuse(channel,
            "the sender asks for encrypted data (--encrypt), and the viewer does not know what that is; bring both to "
            "the same release");
@@ -131,40 +132,41 @@ void SenderNegotiation::check_encryption(const ChooseMessage& choice) {
 }
 
 /// Who pulls has its connection in domains of its own, where pools stand open; the others' never do.
-LinkTerms SenderNegotiation::terms_for(const ChooseMessage& choice) const {
-  LinkTerms terms = context_.terms;
-  terms.lifeline = viewer_.channel->fd();
-  terms.encrypts = choice.encrypt;
+LinkParameters SenderNegotiation::parameters_for(const ChooseMessage& choice) const {
+  LinkParameters parameters = context_.parameters;
+  parameters.cancel_fd = viewer_.channel->fd();
+  parameters.encrypts = choice.encrypt;
   if (choice.pulls) {
-    terms.pulls = true;
-    terms.sender_domains = &context_.pull_domains;
+    parameters.pulls = true;
+    parameters.sender_protection_domains = &context_.pull_protection_domains;
   }
-  return terms;
+  return parameters;
 }
 
 /// Makes the link; or returns the message in which the viewer chose another one.
 std::unique_ptr<nlohmann::json> SenderNegotiation::connect(AgreedDelivery& agreed) {
-  const DataConnection connection{session_, agreed.choice.link, 0};
-  if (way_.door == nullptr) {
+  const DataConnectionId connection{session_, agreed.choice.link, 0};
+  if (data_endpoint_.acceptor == nullptr) {
     viewer_.channel->send(to_json(ConnectMessage{}));
     return dial_peer(agreed, connection);
   }
-  const Token token = way_.door->issue(connection);
-  ConnectMessage go{.token = token.hex(), .rdma_port = way_.door->rdma_port()};
+  const Token token = data_endpoint_.acceptor->issue(connection);
+  ConnectMessage go{.token = token.hex(), .rdma_port = data_endpoint_.acceptor->rdma_port()};
   if (agreed.choice.link == LinkKind::rdma) {
-    go.rdma_addresses = way_.door->rdma_addresses();
+    go.rdma_addresses = data_endpoint_.acceptor->rdma_addresses();
   }
   viewer_.channel->send(to_json(go));
   return await_peer(agreed, connection, token);
 }
 
-std::unique_ptr<nlohmann::json> SenderNegotiation::await_peer(AgreedDelivery& agreed, const DataConnection& connection,
-                                                              const Token& token) {
-  DataWait wait(*way_.door, connection, *viewer_.channel);
+std::unique_ptr<nlohmann::json> SenderNegotiation::await_peer(AgreedDelivery& agreed,
+                                                              const DataConnectionId& connection, const Token& token) {
+  PendingDataConnection wait(*data_endpoint_.acceptor, connection, *viewer_.channel);
   for (;;) {
-    if (auto arrival = wait.next()) {
+    if (auto incoming = wait.next()) {
       try {
-        agreed.feed = make_feed(agreed, accept_data(std::move(*arrival), token, connection, terms_for(agreed.choice)));
+        agreed.frame_delivery =
+            make_delivery(agreed, accept_data(std::move(*incoming), token, connection, parameters_for(agreed.choice)));
         agreed.early = wait.take_message();
         return nullptr;
       } catch (const Error& error) {
@@ -184,12 +186,14 @@ std::unique_ptr<nlohmann::json> SenderNegotiation::await_peer(AgreedDelivery& ag
   }
 }
 
-std::unique_ptr<nlohmann::json> SenderNegotiation::dial_peer(AgreedDelivery& agreed, const DataConnection& connection) {
+std::unique_ptr<nlohmann::json> SenderNegotiation::dial_peer(AgreedDelivery& agreed,
+                                                             const DataConnectionId& connection) {
   MessageChannel& channel = *viewer_.channel;
   const ChooseMessage& choice = agreed.choice;
   try {
-    agreed.feed = make_feed(agreed, dial_data(*way_.dial, choice.rdma_port, Token::from_hex(choice.token), connection,
-                                              terms_for(choice), choice.rdma_addresses));
+    agreed.frame_delivery =
+        make_delivery(agreed, dial_data(*data_endpoint_.dial, choice.rdma_port, Token::from_hex(choice.token),
+                                        connection, parameters_for(choice), choice.rdma_addresses));
     return nullptr;
   } catch (const Error& error) {
     if (connection.link != LinkKind::rdma) {
@@ -200,13 +204,14 @@ std::unique_ptr<nlohmann::json> SenderNegotiation::dial_peer(AgreedDelivery& agr
   return std::make_unique<nlohmann::json>(channel.receive(monotonic_ns() + handshake_timeout_ns));
 }
 
-std::unique_ptr<Feed> SenderNegotiation::make_feed(const AgreedDelivery& agreed, DataPath path) const {
+std::unique_ptr<FrameDelivery> SenderNegotiation::make_delivery(const AgreedDelivery& agreed,
+                                                                LinkConnection path) const {
   const ChooseMessage& choice = agreed.choice;
   if (choice.pulls) {
-    return make_pull_feed(*agreed.stream, std::move(path), terms_for(choice), wake_event_);
+    return make_pull_delivery(*agreed.stream, std::move(path), parameters_for(choice), wake_event_);
   }
-  return make_push_feed(*agreed.stream, make_sender_link(choice.link, std::move(path), context_.terms), choice.delivery,
-                        wake_event_);
+  return make_push_delivery(*agreed.stream, make_sender_link(choice.link, std::move(path), context_.parameters),
+                            choice.delivery, wake_event_);
 }
 
 Stream& SenderNegotiation::stream_by_number(std::uint32_t number) const {
@@ -219,7 +224,8 @@ Stream& SenderNegotiation::stream_by_number(std::uint32_t number) const {
 }
 
 void SenderNegotiation::say_that_link_fails(const Stream& stream, std::string_view link, const std::string& why) {
-  context_.log->warning(stream.options().taker + " " + viewer_.channel->peer() + ": " + std::string(link) + ": " + why);
+  context_.log->warning(stream.options().receiver_label + " " + viewer_.channel->peer() + ": " + std::string(link) +
+                        ": " + why);
 }
 
 }  // namespace framewire

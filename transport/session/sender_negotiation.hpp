@@ -12,7 +12,7 @@
 
 #include "base/log.hpp"
 #include "transport/session/data_link.hpp"
-#include "transport/session/feed.hpp"
+#include "transport/session/frame_delivery.hpp"
 #include "transport/session/messages.hpp"
 #include "transport/stream.hpp"
 
@@ -25,9 +25,9 @@ struct SenderContext {
   std::vector<Stream*> streams;
   std::vector<LinkKind> allowed_links;
   std::string program;
-  LinkTerms terms;
-  SenderDomains domains;  // which the terms name
-  SenderDomains pull_domains{PoolReaders::viewers};
+  LinkParameters parameters;
+  SenderProtectionDomains protection_domains;  // which the terms name
+  SenderProtectionDomains pull_protection_domains{PoolReaders::viewers};
   Log* log;
   std::atomic<std::int64_t> stop_at_ns = INT64_MAX;  // sessions that are not done by then are cut
 };
@@ -36,7 +36,7 @@ struct SenderContext {
 struct AgreedDelivery {
   ChooseMessage choice;
   Stream* stream = nullptr;  // the context's
-  std::unique_ptr<Feed> feed;
+  std::unique_ptr<FrameDelivery> frame_delivery;
   std::unique_ptr<nlohmann::json> early;  // a message that came before its link; mostly none
 };
 
@@ -46,7 +46,8 @@ struct AgreedDelivery {
 class SenderNegotiation {
  public:
   /// Feeds raise `wake_event`, which outlives them, when the session has something to do.
-  SenderNegotiation(SenderContext& context, const Authenticated& viewer, DataWay way, int wake_event);
+  SenderNegotiation(SenderContext& context, const AuthenticatedChannel& viewer, DataEndpoint data_endpoint,
+                    int wake_event);
 
   /// Hellos, the offer, and the viewer's choice. Throws Error: refused (by either end), lost_peer, failed.
   AgreedDelivery begin();
@@ -59,20 +60,20 @@ class SenderNegotiation {
  private:
   [[nodiscard]] OfferMessage make_offer() const;
   [[nodiscard]] std::string why_no_rdma() const;
-  [[nodiscard]] LinkTerms terms_for(const ChooseMessage& choice) const;
+  [[nodiscard]] LinkParameters parameters_for(const ChooseMessage& choice) const;
   AgreedDelivery agree(const nlohmann::json& answer);
   void check_pull(const Stream& stream, const ChooseMessage& choice);
   void check_encryption(const ChooseMessage& choice);
   std::unique_ptr<nlohmann::json> connect(AgreedDelivery& agreed);
-  std::unique_ptr<nlohmann::json> await_peer(AgreedDelivery& agreed, const DataConnection& connection,
+  std::unique_ptr<nlohmann::json> await_peer(AgreedDelivery& agreed, const DataConnectionId& connection,
                                              const Token& token);
-  std::unique_ptr<nlohmann::json> dial_peer(AgreedDelivery& agreed, const DataConnection& connection);
-  [[nodiscard]] std::unique_ptr<Feed> make_feed(const AgreedDelivery& agreed, DataPath path) const;
+  std::unique_ptr<nlohmann::json> dial_peer(AgreedDelivery& agreed, const DataConnectionId& connection);
+  [[nodiscard]] std::unique_ptr<FrameDelivery> make_delivery(const AgreedDelivery& agreed, LinkConnection path) const;
   [[nodiscard]] Stream& stream_by_number(std::uint32_t number) const;
 
   SenderContext& context_;
-  const Authenticated& viewer_;
-  DataWay way_;
+  const AuthenticatedChannel& viewer_;
+  DataEndpoint data_endpoint_;
   int wake_event_;
   SessionId session_{};
   OfferMessage offer_;

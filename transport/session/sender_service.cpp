@@ -20,7 +20,7 @@ namespace {
 
 /// A session that serves says bye at the cut and waits half a second for the answer. Whoever is still there after twice
 /// that shakes hands with a peer that says nothing.
-constexpr std::int64_t last_words_ns = ns_per_s;
+constexpr std::int64_t final_message_timeout_ns = ns_per_s;
 
 }  // namespace
 
@@ -48,7 +48,7 @@ void SessionHistory::add_to_earlier(const SessionReport& report) {
   merge(earlier_.stream, report.stream);
   merge(earlier_.transport, report.transport);
   earlier_.ending = "added up";
-  earlier_.has_said_bye = report.has_said_bye && (is_first || earlier_.has_said_bye);
+  earlier_.bye_received = report.bye_received && (is_first || earlier_.bye_received);
   earlier_.counts.frames_produced += report.counts.frames_produced;
   earlier_.counts.frames_skipped += report.counts.frames_skipped;
   earlier_.counts.frames_sent += report.counts.frames_sent;
@@ -79,9 +79,12 @@ SenderService::SenderService(const EndpointOptions& endpoint, std::vector<Stream
     dialler_ = std::thread([this] { dial_loop(); });
     return;
   }
-  door_ = std::make_unique<Door>(
+  acceptor_ = std::make_unique<SessionAcceptor>(
       listening_of(endpoint, authenticate_), rdma_listening_of(endpoint), authenticate_,
-      [this](Door& door, Authenticated authenticated) { run_session(std::move(authenticated), {.door = &door}); }, log);
+      [this](SessionAcceptor& acceptor, AuthenticatedChannel authenticated) {
+        run_session(std::move(authenticated), {.acceptor = &acceptor});
+      },
+      log);
 }
 
 SenderService::~SenderService() {
@@ -91,24 +94,24 @@ SenderService::~SenderService() {
     ::shutdown(handshake_fd_.get(), SHUT_RDWR);
   }
   changed_.notify_all();
-  raise_event(stop_event_.get());
+  signal_eventfd(stop_event_.get());
   drain(monotonic_ns());
   if (dialler_.joinable()) {
     dialler_.join();
   }
-  door_.reset();
+  acceptor_.reset();
 }
 
 std::string SenderService::describe() const {
-  return door_ ? "listening on " + door_->describe() : "dialling " + format_host_port(dial_to_);
+  return acceptor_ ? "listening on " + acceptor_->describe() : "dialling " + format_host_port(dial_to_);
 }
 
 std::string SenderService::why_no_rdma() const {
-  return door_ ? door_->why_no_rdma() : has_rdma_device() ? "" : "it has no RDMA device";
+  return acceptor_ ? acceptor_->why_no_rdma() : has_rdma_device() ? "" : "it has no RDMA device";
 }
 
 std::uint16_t SenderService::port() const noexcept {
-  return door_ ? door_->port() : std::uint16_t{0};
+  return acceptor_ ? acceptor_->port() : std::uint16_t{0};
 }
 
 void SenderService::drain(std::int64_t deadline_ns) {
@@ -136,8 +139,8 @@ void SenderService::interrupt(std::int64_t deadline_ns) {
   cut_at(deadline_ns);
   const std::scoped_lock lock(mutex_);
   handshakes_are_over_ = true;
-  if (door_) {
-    door_->end_waits();
+  if (acceptor_) {
+    acceptor_->end_waits();
   }
   for (const Running& running : sessions_) {
     if (!running.session->has_joined()) {
@@ -148,7 +151,7 @@ void SenderService::interrupt(std::int64_t deadline_ns) {
 
 std::int64_t SenderService::handshakes_end_ns() const noexcept {
   const std::int64_t stop_at_ns = context_.stop_at_ns.load();
-  return stop_at_ns < INT64_MAX - last_words_ns ? stop_at_ns + last_words_ns : INT64_MAX;
+  return stop_at_ns < INT64_MAX - final_message_timeout_ns ? stop_at_ns + final_message_timeout_ns : INT64_MAX;
 }
 
 /// Under the mutex, after the cut: no session follows those that are here.
@@ -156,8 +159,8 @@ void SenderService::end_handshakes() {
   if (sessions_.empty()) {
     return;
   }
-  if (door_) {
-    door_->end_waits();
+  if (acceptor_) {
+    acceptor_->end_waits();
   }
   for (const Running& running : sessions_) {
     running.channel->close();
@@ -179,9 +182,9 @@ std::string SenderService::trouble() const {
   return trouble_;
 }
 
-void SenderService::run_session(Authenticated authenticated, DataWay way) {
+void SenderService::run_session(AuthenticatedChannel authenticated, DataEndpoint data_endpoint) {
   MessageChannel& channel = *authenticated.channel;
-  SenderSession session(context_, std::move(authenticated), way);
+  SenderSession session(context_, std::move(authenticated), data_endpoint);
   const std::optional<Place> place = enter(session, channel);
   if (!place) {
     return;
@@ -196,8 +199,8 @@ void SenderService::run_session(Authenticated authenticated, DataWay way) {
   };
   try {
     const SessionReport report = session.run();
-    context_.log->line(report.says_ending ? LogLevel::info : LogLevel::detail,
-                       report.taker + " " + report.viewer + " (" + report.transport + "): " + report.ending);
+    context_.log->line(report.logs_end ? LogLevel::info : LogLevel::detail,
+                       report.receiver_label + " " + report.viewer + " (" + report.transport + "): " + report.ending);
     leave(&report);
   } catch (...) {
     leave(nullptr);
@@ -219,7 +222,7 @@ std::optional<SenderService::Place> SenderService::enter(SenderSession& session,
   }
   const auto handshakes =
       std::ranges::count_if(sessions_, [](const Running& one) { return !one.session->has_joined(); });
-  if (static_cast<std::size_t>(handshakes) >= most_handshakes) {
+  if (static_cast<std::size_t>(handshakes) >= max_handshakes) {
     make_room();
     throw Error::lost_peer(std::to_string(handshakes) + " viewers shake hands already");
   }
@@ -243,7 +246,7 @@ bool SenderService::is_over() const {
 }
 
 void SenderService::dial_loop() noexcept {
-  name_this_thread("fw-dial");
+  set_thread_name("fw-dial");
   bool goes_on = true;
   do {
     try {
@@ -275,9 +278,9 @@ bool SenderService::go_on_after(const Error& error) {
 }
 
 void SenderService::dial_once() {
-  constexpr std::int64_t patience_ns = 3 * ns_per_s;  // and then again
-  Dialled dialled = dial(dial_to_, monotonic_ns() + patience_ns, DialWay::any, {.fd = stop_event_.get()},
-                         context_.terms.type_of_service);
+  constexpr std::int64_t timeout_ns = 3 * ns_per_s;  // and then again
+  DialledSocket dialled = dial(dial_to_, monotonic_ns() + timeout_ns, DialMode::any, {.fd = stop_event_.get()},
+                               context_.parameters.type_of_service);
   {
     const std::scoped_lock lock(mutex_);
     handshake_fd_.reset(::fcntl(dialled.fd.get(), F_DUPFD_CLOEXEC, 0));
@@ -285,13 +288,13 @@ void SenderService::dial_once() {
       return;
     }
   }
-  const HostPort data_to = reached(dialled, dial_to_);
-  Authenticated authenticated = authenticate_dialler(std::move(dialled), authenticate_);
+  const HostPort data_address = reached(dialled, dial_to_);
+  AuthenticatedChannel authenticated = authenticate_dialler(std::move(dialled), authenticate_);
   {
     const std::scoped_lock lock(mutex_);
     handshake_fd_.reset();
   }
-  run_session(std::move(authenticated), {.dial = &data_to});
+  run_session(std::move(authenticated), {.dial = &data_address});
 }
 
 /// Whoever would come now would get nothing.

@@ -68,7 +68,7 @@ class SenderService {
 
   /// So many sessions may shake hands at a time. Whoever comes then makes those go that have been at it for more than a
   /// second, and is hung up on itself: a dialler of ours comes again at once.
-  static constexpr std::size_t most_handshakes = 100;
+  static constexpr std::size_t max_handshakes = 100;
 
   /// Sessions that have ended, in that order; see SessionHistory. Any thread.
   [[nodiscard]] std::vector<SessionReport> reports() const;
@@ -85,7 +85,7 @@ class SenderService {
   };
   using Place = std::list<Running>::iterator;
 
-  void run_session(Authenticated authenticated, DataWay way);
+  void run_session(AuthenticatedChannel authenticated, DataEndpoint data_endpoint);
   [[nodiscard]] std::int64_t handshakes_end_ns() const noexcept;
   void end_handshakes();
   std::optional<Place> enter(SenderSession& session, MessageChannel& channel);
@@ -110,8 +110,8 @@ class SenderService {
       handshake_fd_;  // a second descriptor of the connection that is dialled: its silence must not hold up the end
   bool stopping_ = false;
   bool handshakes_are_over_ = false;
-  FileDescriptor stop_event_ = make_event();  // ends what is dialled
-  std::unique_ptr<Door> door_;                // the owner's thread; sessions get theirs from the door itself
+  FileDescriptor stop_event_ = make_eventfd();  // ends what is dialled
+  std::unique_ptr<SessionAcceptor> acceptor_;   // the owner's thread; sessions get theirs from the acceptor itself
   std::thread dialler_;
 };
 

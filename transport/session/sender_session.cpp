@@ -17,8 +17,8 @@ namespace framewire {
 namespace {
 
 std::string why_full(const StreamOptions& options) {
-  if (options.max_viewers == 1 && options.taker != "viewer") {
-    return "the sender has its " + options.taker + " already";
+  if (options.max_viewers == 1 && options.receiver_label != "viewer") {
+    return "the sender has its " + options.receiver_label + " already";
   }
   return "the sender has its " + std::to_string(options.max_viewers) +
          " viewers already; start it with a larger --viewers";
@@ -26,11 +26,11 @@ std::string why_full(const StreamOptions& options) {
 
 }  // namespace
 
-SenderSession::SenderSession(SenderContext& context, Authenticated authenticated, DataWay way)
+SenderSession::SenderSession(SenderContext& context, AuthenticatedChannel authenticated, DataEndpoint data_endpoint)
     : context_(context),
       authenticated_(std::move(authenticated)),
-      wake_event_(make_event()),
-      negotiation_(context_, authenticated_, way, wake_event_.get()) {}
+      wake_event_(make_eventfd()),
+      negotiation_(context_, authenticated_, data_endpoint, wake_event_.get()) {}
 
 SenderSession::~SenderSession() = default;
 
@@ -39,10 +39,10 @@ SessionReport SenderSession::run() {
   try {
     serve();
   } catch (const Error& error) {
-    if (!has_last_words()) {
+    if (!has_final_message()) {
       report_.ending = error.what();
       report_.was_refused = error.status() == ExitStatus::refused;
-      tell(error);
+      report_error(error);
     }
   }
   return make_report();
@@ -50,7 +50,7 @@ SessionReport SenderSession::run() {
 
 /// A viewer that has all it wants says bye and closes, while ours is on its way: that cannot be written then, but its
 /// own still stands in the channel.
-bool SenderSession::has_last_words() noexcept {
+bool SenderSession::has_final_message() noexcept {
   try {
     while (!is_over_) {
       const auto message = authenticated_.channel->try_receive();
@@ -68,7 +68,7 @@ bool SenderSession::has_last_words() noexcept {
 }
 
 /// What this end cannot do would only meet the viewer again: it should know, and not come back.
-void SenderSession::tell(const Error& error) noexcept {
+void SenderSession::report_error(const Error& error) noexcept {
   try {
     if (error.status() == ExitStatus::failed) {
       authenticated_.channel->send(refusal(error.what()), monotonic_ns() + ns_per_s);
@@ -80,35 +80,35 @@ void SenderSession::tell(const Error& error) noexcept {
 
 void SenderSession::join(AgreedDelivery agreed) {
   const ChooseMessage& choice = agreed.choice;
-  if (!agreed.feed->join(feed_.get())) {
+  if (!agreed.frame_delivery->join(frame_delivery_.get())) {
     refuse(*authenticated_.channel, choice.pulls ? "the sender has as many viewers that pull as it takes already"
                                                  : why_full(agreed.stream->options()));
   }
-  if (feed_) {
-    feed_->leave();
+  if (frame_delivery_) {
+    frame_delivery_->leave();
   }
-  feed_ = std::move(agreed.feed);
+  frame_delivery_ = std::move(agreed.frame_delivery);
   stream_ = agreed.stream;
-  early_ = std::move(agreed.early);
+  early_message_ = std::move(agreed.early);
   has_joined_ = true;
-  watch_peer(authenticated_.channel->fd(), context_.terms.peer_timeout_ns);
+  watch_peer(authenticated_.channel->fd(), context_.parameters.peer_timeout_ns);
   report_.viewer = authenticated_.channel->peer();
   report_.stream = stream_->options().name;
   report_.transport = name(choice.link);
   report_.pulls = choice.pulls;
-  report_.taker = stream_->options().taker;
-  report_.says_ending = stream_->options().says_endings;
-  context_.log->info(report_.taker + " " + report_.viewer + ": " +
+  report_.receiver_label = stream_->options().receiver_label;
+  report_.logs_end = stream_->options().logs_session_ends;
+  context_.log->info(report_.receiver_label + " " + report_.viewer + ": " +
                      start_line(choice.link, authenticated_.auth, authenticated_.control, choice.encrypt) +
                      (choice.pulls ? " mode=pull" : ""));
 }
 
-/// One of both ends found that it cannot use the link that stands, and the viewer chose another one. The first feed
-/// stays in its place until the other one can take that; where none can, its leaving ends the session.
+/// One of both ends found that it cannot use the link that stands, and the viewer chose another one. The first frame
+/// delivery stays in its place until the other one can take that; where none can, its leaving ends the session.
 void SenderSession::change_link(std::unique_ptr<nlohmann::json> answer) {
   join(negotiation_.settle(std::move(answer)));
   link_closed_ns_ = 0;
-  raise_event(wake_event_.get());  // there may be a message already, and there is an epoch to announce
+  signal_eventfd(wake_event_.get());  // there may be a message already, and there is an epoch to announce
 }
 
 /// This end found that it cannot use the link that stands: over RDMA the pool may be more than can be registered. The
@@ -137,8 +137,8 @@ void SenderSession::serve() {
   while (!is_over_) {
     handle_messages();
     announce_epoch();
-    feed_->service();
-    say_bye_when_drained();
+    frame_delivery_->service();
+    send_bye_when_drained();
     check_peer();
     if (!is_over_) {
       wait();
@@ -148,7 +148,7 @@ void SenderSession::serve() {
 
 void SenderSession::handle_messages() {
   authenticated_.channel->flush();
-  if (const auto early = std::exchange(early_, nullptr)) {
+  if (const auto early = std::exchange(early_message_, nullptr)) {
     handle(*early);
   }
   // A viewer that asks and does not read the answers is heard again when it has read them.
@@ -165,7 +165,7 @@ void SenderSession::handle(const nlohmann::json& message) {
   throw_if_refused(message);
   const std::string type = message_type(message);
   if (type == "ready") {
-    feed_->take_ready(read_ready(message));
+    frame_delivery_->take_ready(read_ready(message));
     has_begun_ = true;
   } else if (type == "clock") {
     ClockMessage clock = read_clock(message);
@@ -174,16 +174,17 @@ void SenderSession::handle(const nlohmann::json& message) {
   } else if (type == "bye") {
     const ByeMessage bye = read_bye(message);
     viewer_received_ = bye.frames_received;
-    report_.has_said_bye = true;
+    report_.bye_received = true;
     report_.viewer_statistics = bye.statistics;
-    report_.ending = bye_sent_ ? "the stream ended" : "the " + report_.taker + " left: " + quote(bye.reason);
+    report_.ending = bye_sent_ ? "the stream ended" : "the " + report_.receiver_label + " left: " + quote(bye.reason);
     is_over_ = true;
   } else if (type == "choose") {
     if (has_begun_) {
-      throw Error::lost_peer("the " + report_.taker + " could not use the link after all");
+      throw Error::lost_peer("the " + report_.receiver_label + " could not use the link after all");
     }
-    negotiation_.say_that_link_fails(*stream_, report_.transport,
-                                     "the " + report_.taker + " says: " + printable(read_choose(message).why, 1000));
+    negotiation_.say_that_link_fails(
+        *stream_, report_.transport,
+        "the " + report_.receiver_label + " says: " + printable(read_choose(message).why, 1000));
     change_link(std::make_unique<nlohmann::json>(message));
   }
   // Other types are of a newer viewer.
@@ -191,7 +192,7 @@ void SenderSession::handle(const nlohmann::json& message) {
 
 void SenderSession::announce_epoch() {
   try {
-    if (const auto epoch = feed_->epoch_to_announce()) {
+    if (const auto epoch = frame_delivery_->epoch_to_announce()) {
       authenticated_.channel->post(to_json(*epoch));
     }
   } catch (const Error& error) {
@@ -202,40 +203,40 @@ void SenderSession::announce_epoch() {
   }
 }
 
-void SenderSession::say_bye_when_drained() {
+void SenderSession::send_bye_when_drained() {
   const bool out_of_time = monotonic_ns() >= context_.stop_at_ns.load();
-  if (!bye_sent_ && (feed_->is_drained() || out_of_time)) {
+  if (!bye_sent_ && (frame_delivery_->is_drained() || out_of_time)) {
     bye_sent_ = true;
-    authenticated_.channel->post(to_json(
-        ByeMessage{.reason = "the stream ended", .frames_sent = feed_->conclude().frames_sent, .statistics = {}}));
+    authenticated_.channel->post(to_json(ByeMessage{
+        .reason = "the stream ended", .frames_sent = frame_delivery_->conclude().frames_sent, .statistics = {}}));
   } else if (out_of_time) {
-    report_.ending = "the " + report_.taker + " did not take the last frames in time";
+    report_.ending = "the " + report_.receiver_label + " did not take the last frames in time";
     is_over_ = true;
   }
 }
 
 void SenderSession::check_peer() {
-  const LinkState state = feed_->state();
-  if (state == LinkState::unread) {
-    throw Error::failed(feed_->fault());
+  const LinkState state = frame_delivery_->state();
+  if (state == LinkState::source_failed) {
+    throw Error::failed(frame_delivery_->fault());
   }
-  if (state != LinkState::open && !report_.has_said_bye) {
+  if (state != LinkState::open && !report_.bye_received) {
     // The viewer's bye may stand in the control channel behind the end of the data connection; or that it takes
     // another.
-    const Feed* feed = feed_.get();
+    const FrameDelivery* frame_delivery = frame_delivery_.get();
     handle_messages();
-    if (feed_.get() != feed) {
+    if (frame_delivery_.get() != frame_delivery) {
       return;
     }
     if (!is_over_ && !may_bye_still_come(state)) {
-      report_.ending = feed_->fault();
+      report_.ending = frame_delivery_->fault();
       is_over_ = true;
     }
   }
   if (const std::int64_t now_ns = monotonic_ns(); now_ns >= next_check_ns_) {
     next_check_ns_ = now_ns + ns_per_s / 2;
-    if (tcp_peer_is_silent(authenticated_.channel->fd(), context_.terms.peer_timeout_ns)) {
-      throw Error::lost_peer("the " + report_.taker + "'s host does not answer");
+    if (tcp_peer_is_silent(authenticated_.channel->fd(), context_.parameters.peer_timeout_ns)) {
+      throw Error::lost_peer("the " + report_.receiver_label + "'s host does not answer");
     }
   }
 }
@@ -249,7 +250,7 @@ bool SenderSession::may_bye_still_come(LinkState state) noexcept {
   if (link_closed_ns_ == 0) {
     link_closed_ns_ = monotonic_ns();
   }
-  return monotonic_ns() - link_closed_ns_ < context_.terms.peer_timeout_ns;
+  return monotonic_ns() - link_closed_ns_ < context_.parameters.peer_timeout_ns;
 }
 
 void SenderSession::wait() {
@@ -260,26 +261,27 @@ void SenderSession::wait() {
     return;
   }
   const auto control_events = static_cast<short>((has_backlog ? 0 : POLLIN) | (channel.wants_write() ? POLLOUT : 0));
-  std::array descriptors{pollfd{.fd = channel.fd(), .events = control_events, .revents = 0},
-                         // A connection that has ended stays readable, and would let nobody sleep.
-                         pollfd{.fd = link_closed_ns_ == 0 ? feed_->descriptor() : -1, .events = POLLIN, .revents = 0},
-                         pollfd{.fd = wake_event_.get(), .events = POLLIN, .revents = 0}};
+  std::array descriptors{
+      pollfd{.fd = channel.fd(), .events = control_events, .revents = 0},
+      // A connection that has ended stays readable, and would let nobody sleep.
+      pollfd{.fd = link_closed_ns_ == 0 ? frame_delivery_->descriptor() : -1, .events = POLLIN, .revents = 0},
+      pollfd{.fd = wake_event_.get(), .events = POLLIN, .revents = 0}};
   const std::int64_t now_ns = monotonic_ns();
   const std::int64_t stop_at_ns = context_.stop_at_ns.load();
   const std::int64_t deadline_ns = now_ns + longest_sleep_ns;
   wait_until(descriptors, stop_at_ns > now_ns ? std::min(deadline_ns, stop_at_ns) : deadline_ns);
   if (descriptors[1].revents != 0) {
-    feed_->on_readable();
+    frame_delivery_->on_readable();
   }
   if (descriptors[2].revents != 0) {
-    clear_event(wake_event_.get());
+    clear_eventfd(wake_event_.get());
   }
 }
 
 SessionReport SenderSession::make_report() {
-  const std::uint64_t acknowledged = feed_->leave();
-  report_.counts = feed_->counts();
-  const std::uint64_t known_received = report_.has_said_bye ? viewer_received_ : acknowledged;
+  const std::uint64_t acknowledged = frame_delivery_->leave();
+  report_.counts = frame_delivery_->counts();
+  const std::uint64_t known_received = report_.bye_received ? viewer_received_ : acknowledged;
   report_.frames_received = std::min(known_received, report_.counts.frames_sent);
   report_.frames_lost = report_.counts.frames_sent - report_.frames_received;
   report_.frames_pulled = report_.pulls ? std::min(viewer_received_, stream_->frames_produced()) : 0;

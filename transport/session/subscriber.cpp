@@ -1,4 +1,4 @@
-#include "transport/subscriber.hpp"
+#include "transport/session/subscriber.hpp"
 
 #include <sys/socket.h>
 
@@ -17,25 +17,26 @@ Subscriber::Implementation::Implementation(SubscriberOptions options, Log& log)
     : options_(std::move(options)),
       log_(log),
       authenticate_(authentication_of(options_.endpoint)),
-      guests_(options_.guest_role, options_.serve_guest, program_) {
-  wishes_ = {.stream = options_.stream,
-             .delivery = options_.delivery,
-             .allowed_links = usable_links(options_.endpoint),
-             .transport_is_auto = options_.endpoint.transport_is_auto,
-             .terms = terms_of(options_.endpoint)};
-  wishes_.terms.stop_check = [this] {
+      client_service_(options_.client_role, options_.serve_client, program_) {
+  preferences_ = {.stream = options_.stream,
+                  .delivery = options_.delivery,
+                  .allowed_links = usable_links(options_.endpoint),
+                  .transport_is_auto = options_.endpoint.transport_is_auto,
+                  .parameters = link_parameters_of(options_.endpoint)};
+  preferences_.parameters.stop_check = [this] {
     const std::scoped_lock lock(mutex_);
     return stopping_;
   };
-  wishes_.terms.log = &log_;
+  preferences_.parameters.log = &log_;
   if (options_.endpoint.dial) {
     require_rdma_where_asked(options_.endpoint);
     say_whom_it_awaits(format_host_port(*options_.endpoint.dial));
   } else {
-    door_ = std::make_unique<Door>(
+    acceptor_ = std::make_unique<SessionAcceptor>(
         listening_of(options_.endpoint, authenticate_), rdma_listening_of(options_.endpoint), authenticate_,
-        [this](Door&, Authenticated authenticated) { take_incoming(std::move(authenticated)); }, log_);
-    say_whom_it_awaits("a sender on " + door_->describe());
+        [this](SessionAcceptor&, AuthenticatedChannel authenticated) { take_incoming(std::move(authenticated)); },
+        log_);
+    say_whom_it_awaits("a sender on " + acceptor_->describe());
   }
   thread_ = std::thread([this] { run(); });
 }
@@ -60,13 +61,13 @@ void Subscriber::Implementation::finish_if_done() noexcept {
   const bool is_well = end->fault.empty();
   frames_lost_ += end->frames_lost;
   status_.state = is_well ? SubscriberState::finished : SubscriberState::failed;
-  status_.sentence = is_well ? "the stream ended" : end->fault;
+  status_.message = is_well ? "the stream ended" : end->fault;
   status_.exit_status = is_well ? ExitStatus::ok : ExitStatus::lost_peer;
   tell_program();
 }
 
 void Subscriber::Implementation::wait(std::int64_t deadline_ns, WaitMode mode) {
-  if (spin_.look_again(mode)) {
+  if (spin_.poll_again(mode)) {
     spin_.pause(mode);
     return;
   }
@@ -84,7 +85,7 @@ void Subscriber::Implementation::wait(std::int64_t deadline_ns, WaitMode mode) {
   wait_until(descriptors, deadline_ns);
   for (const pollfd& event : std::span(descriptors).subspan(1)) {
     if (event.revents != 0) {
-      clear_event(event.fd);
+      clear_eventfd(event.fd);
     }
   }
 }
@@ -107,20 +108,20 @@ void Subscriber::Implementation::close(const std::string& statistics_json) {
     }
     stopping_ = true;
     ::shutdown(handshake_fd_.get(), SHUT_RDWR);
-    guests_.end();
+    client_service_.end();
     if (has_session_ && !flows_.empty()) {
-      flows_.say_bye("it ends", statistics_json);
+      flows_.send_bye("it ends", statistics_json);
     }
   }
   changed_.notify_all();
-  raise_event(thread_event_.get());
-  raise_event(stop_event_.get());
-  if (door_) {
-    door_->end_waits();
+  signal_eventfd(thread_event_.get());
+  signal_eventfd(stop_event_.get());
+  if (acceptor_) {
+    acceptor_->end_waits();
   }
   thread_.join();
-  flows_.see_off();
-  door_.reset();
+  flows_.finish();
+  acceptor_.reset();
 }
 
 // ---- The public face ----

@@ -14,11 +14,11 @@
 #include "base/adaptive_spin.hpp"
 #include "base/file_descriptor.hpp"
 #include "base/log.hpp"
+#include "transport/session/client_service.hpp"
 #include "transport/session/frame_flows.hpp"
-#include "transport/session/guests.hpp"
-#include "transport/session/rdma_doubt.hpp"
+#include "transport/session/rdma_fallback_policy.hpp"
+#include "transport/session/subscriber.hpp"
 #include "transport/session/viewer_session.hpp"
-#include "transport/subscriber.hpp"
 
 namespace framewire {
 
@@ -31,9 +31,9 @@ class Subscriber::Implementation {
   void wait(std::int64_t deadline_ns, WaitMode mode);
   void confirm_epoch(std::uint64_t epoch_number) noexcept {
     confirmed_epoch_.store(epoch_number);
-    raise_event(thread_event_.get());
+    signal_eventfd(thread_event_.get());
   }
-  void wake() noexcept { raise_event(wake_event_.get()); }
+  void wake() noexcept { signal_eventfd(wake_event_.get()); }
   void close(const std::string& statistics_json);
 
   SubscriberStatus status() const {
@@ -41,7 +41,7 @@ class Subscriber::Implementation {
     return status_;
   }
   SubscriberCounts counts() const;
-  std::uint16_t port() const noexcept { return door_ ? door_->port() : std::uint16_t{0}; }
+  std::uint16_t port() const noexcept { return acceptor_ ? acceptor_->port() : std::uint16_t{0}; }
   std::uint64_t status_version() const noexcept { return status_version_.load(std::memory_order_acquire); }
   ClockOffset clock_offset() const noexcept { return {clock_offset_ns_.load(), clock_uncertainty_ns_.load()}; }
 
@@ -51,22 +51,22 @@ class Subscriber::Implementation {
   std::shared_ptr<ViewerSession> connect();
   std::shared_ptr<ViewerSession> receive();
   bool hold_handshake(int fd) noexcept;
-  [[nodiscard]] std::int64_t patience_ends_ns() const noexcept {
+  [[nodiscard]] std::int64_t give_up_ns() const noexcept {
     return options_.retry_ns < 0 ? INT64_MAX : alone_since_ns_ + options_.retry_ns;
   }
-  Authenticated await_incoming();
-  void take_incoming(Authenticated authenticated);
+  AuthenticatedChannel await_incoming();
+  void take_incoming(AuthenticatedChannel authenticated);
   void adopt(const std::shared_ptr<ViewerSession>& session);
   void serve(ViewerSession& session);
   static void handle_messages(ViewerSession& session);
   bool go_on_after(const Error& error, ViewerSession* session);
-  std::shared_ptr<ViewerSession> begin_session(Authenticated authenticated, DataWay way);
+  std::shared_ptr<ViewerSession> begin_session(AuthenticatedChannel authenticated, DataEndpoint data_endpoint);
   bool give_up(const Error& error, bool had_session);
   bool pause();
   void finish_if_done() noexcept;
   void tell_program() noexcept {
     ++status_version_;
-    raise_event(status_event_.get());
+    signal_eventfd(status_event_.get());
   }
   void say_whom_it_awaits(const std::string& whom);
 
@@ -74,18 +74,18 @@ class Subscriber::Implementation {
   const std::string program_ = options_.program.empty() ? "framewire-view " FRAMEWIRE_VERSION : options_.program;
   Log& log_;
   AdaptiveSpin spin_;  // the program's thread
-  ViewerWishes wishes_;
+  ViewerPreferences preferences_;
   AuthenticateOptions authenticate_;
-  FileDescriptor status_event_ = make_event();  // the status changed: wakes the program
-  FileDescriptor wake_event_ = make_event();    // wake(): wakes the program
-  FileDescriptor thread_event_ = make_event();  // wakes the subscriber's thread
-  FileDescriptor stop_event_ = make_event();    // close(): ends what that dials
+  FileDescriptor status_event_ = make_eventfd();  // the status changed: wakes the program
+  FileDescriptor wake_event_ = make_eventfd();    // wake(): wakes the program
+  FileDescriptor thread_event_ = make_eventfd();  // wakes the subscriber's thread
+  FileDescriptor stop_event_ = make_eventfd();    // close(): ends what that dials
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   SubscriberStatus status_;
   FrameFlows flows_;
-  std::optional<Authenticated> incoming_;
+  std::optional<AuthenticatedChannel> incoming_;
   FileDescriptor handshake_fd_;  // a second descriptor of what is being shaken hands on: close() ends it early
   bool has_session_ = false;
   bool stopping_ = false;
@@ -95,12 +95,12 @@ class Subscriber::Implementation {
   std::atomic<std::uint64_t> sessions_ = 0;
   std::atomic<std::int64_t> clock_offset_ns_ = 0;
   std::atomic<std::int64_t> clock_uncertainty_ns_ = 0;
-  std::int64_t alone_since_ns_ = 0;  // the subscriber's thread
-  RdmaDoubt doubt_;                  // the subscriber's thread
+  std::int64_t alone_since_ns_ = 0;   // the subscriber's thread
+  RdmaFallbackPolicy rdma_fallback_;  // the subscriber's thread
   std::uint64_t frames_before_session_ = 0;
   std::int64_t connecting_since_ns_ = 0;  // the subscriber's thread
-  Guests guests_;
-  std::unique_ptr<Door> door_;
+  ClientService client_service_;
+  std::unique_ptr<SessionAcceptor> acceptor_;
   std::thread thread_;
 };
 

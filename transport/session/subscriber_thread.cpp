@@ -20,13 +20,13 @@ namespace framewire {
 namespace {
 
 constexpr std::int64_t between_dials_ns = 200 * ns_per_ms;
-constexpr std::int64_t dial_patience_ns = 3 * ns_per_s;     // and then again
+constexpr std::int64_t dial_timeout_ns = 3 * ns_per_s;      // and then again
 constexpr std::int64_t longest_sleep_ns = 100 * ns_per_ms;  // nothing wakes it at a link's end, to be said within 1 s
 
 }  // namespace
 
 void Subscriber::Implementation::run() noexcept {
-  name_this_thread("fw-subscriber");
+  set_thread_name("fw-subscriber");
   alone_since_ns_ = monotonic_ns();
   while (run_one_session() && pause()) {
   }
@@ -36,14 +36,14 @@ void Subscriber::Implementation::run() noexcept {
 bool Subscriber::Implementation::run_one_session() {
   std::shared_ptr<ViewerSession> session;
   try {
-    wishes_.why_no_rdma = wishes_.transport_is_auto ? doubt_.why() : "";
+    preferences_.why_no_rdma = preferences_.transport_is_auto ? rdma_fallback_.why() : "";
     if (session = connect(); session) {
       adopt(session);
       serve(*session);
     }
     return false;
   } catch (const RdmaUnusable& error) {
-    doubt_.set_unusable(error.what());
+    rdma_fallback_.set_unusable(error.what());
     return go_on_after(error, session.get());
   } catch (const Error& error) {
     return go_on_after(error, session.get());
@@ -59,49 +59,51 @@ bool Subscriber::Implementation::go_on_after(const Error& error, ViewerSession* 
   has_session_ = false;
   if (session != nullptr) {
     session->hang_up();
-    flows_.drop_disowned();
-    doubt_.session_was_lost(session->link()->kind() == LinkKind::rdma,
-                            flows_.frames_received() != frames_before_session_, error.what());
+    flows_.drop_rejected();
+    rdma_fallback_.session_was_lost(session->link()->kind() == LinkKind::rdma,
+                                    flows_.frames_received() != frames_before_session_, error.what());
   }
   return !stopping_ && !give_up(error, session != nullptr);
 }
 
 std::shared_ptr<ViewerSession> Subscriber::Implementation::connect() {
-  if (door_) {
+  if (acceptor_) {
     return receive();
   }
   const HostPort& to = *options_.endpoint.dial;
   connecting_since_ns_ = monotonic_ns();
-  Dialled dialled = dial(to, connecting_since_ns_ + dial_patience_ns, DialWay::any, {.fd = stop_event_.get()},
-                         wishes_.terms.type_of_service);
+  DialledSocket dialled = dial(to, connecting_since_ns_ + dial_timeout_ns, DialMode::any, {.fd = stop_event_.get()},
+                               preferences_.parameters.type_of_service);
   if (!hold_handshake(dialled.fd.get())) {
     return nullptr;
   }
-  const HostPort data_to = reached(dialled, to);
-  Authenticated authenticated = authenticate_dialler(std::move(dialled), hurried(authenticate_, patience_ends_ns()));
-  options_.introduce(*authenticated.channel);
+  const HostPort data_address = reached(dialled, to);
+  AuthenticatedChannel authenticated =
+      authenticate_dialler(std::move(dialled), with_deadline(authenticate_, give_up_ns()));
+  options_.before_hello(*authenticated.channel);
   exchange_hellos(*authenticated.channel, "viewer", program_, {"sender"});
-  return begin_session(std::move(authenticated), {.dial = &data_to});
+  return begin_session(std::move(authenticated), {.dial = &data_address});
 }
 
-/// The next sender's session; guests that come before it are served on the way. None when the subscriber stops.
+/// The next sender's session; clients that come before it are served on the way. None when the subscriber stops.
 std::shared_ptr<ViewerSession> Subscriber::Implementation::receive() {
   for (;;) {
-    Authenticated authenticated = await_incoming();
+    AuthenticatedChannel authenticated = await_incoming();
     if (!authenticated.channel || !hold_handshake(authenticated.channel->fd())) {
       return nullptr;
     }
     connecting_since_ns_ = monotonic_ns();
-    if (guests_.greet(authenticated, *door_)) {
-      return begin_session(std::move(authenticated), {.door = door_.get()});
+    if (client_service_.greet(authenticated, *acceptor_)) {
+      return begin_session(std::move(authenticated), {.acceptor = acceptor_.get()});
     }
     hold_handshake(-1);
   }
 }
 
-std::shared_ptr<ViewerSession> Subscriber::Implementation::begin_session(Authenticated authenticated, DataWay way) {
-  flows_.let_go_of_lost(mutex_, [this] { raise_event(status_event_.get()); });
-  auto session = std::make_shared<ViewerSession>(std::move(authenticated), way, wishes_);
+std::shared_ptr<ViewerSession> Subscriber::Implementation::begin_session(AuthenticatedChannel authenticated,
+                                                                         DataEndpoint data_endpoint) {
+  flows_.release_lost(mutex_, [this] { signal_eventfd(status_event_.get()); });
+  auto session = std::make_shared<ViewerSession>(std::move(authenticated), data_endpoint, preferences_);
   hold_handshake(-1);
   return session;
 }
@@ -114,7 +116,7 @@ bool Subscriber::Implementation::hold_handshake(int fd) noexcept {
 }
 
 /// Without a channel when the subscriber stops. Throws Error (lost_peer) when nobody came for as long as --retry says.
-Authenticated Subscriber::Implementation::await_incoming() {
+AuthenticatedChannel Subscriber::Implementation::await_incoming() {
   std::unique_lock lock(mutex_);
   const auto has_news = [&] { return stopping_ || incoming_; };
   if (options_.retry_ns >= 0) {
@@ -131,9 +133,9 @@ Authenticated Subscriber::Implementation::await_incoming() {
   return *std::exchange(incoming_, std::nullopt);
 }
 
-/// On the door's thread for this connection.
-void Subscriber::Implementation::take_incoming(Authenticated authenticated) {
-  const bool is_busy = !guests_.is_free_soon();
+/// On the acceptor's thread for this connection.
+void Subscriber::Implementation::take_incoming(AuthenticatedChannel authenticated) {
+  const bool is_busy = !client_service_.is_free_soon();
   {
     const std::scoped_lock lock(mutex_);
     if (stopping_ || status_.state == SubscriberState::finished) {
@@ -150,7 +152,7 @@ void Subscriber::Implementation::take_incoming(Authenticated authenticated) {
 
 void Subscriber::Implementation::adopt(const std::shared_ptr<ViewerSession>& session) {
   // Who came while this one shook hands finds its connection closed, and asks again.
-  std::optional<Authenticated> too_late;
+  std::optional<AuthenticatedChannel> too_late;
   {
     const std::scoped_lock lock(mutex_);
     status_.session_number = flows_.add(session);
@@ -160,7 +162,7 @@ void Subscriber::Implementation::adopt(const std::shared_ptr<ViewerSession>& ses
     clock_offset_ns_ = session->clock_offset_ns;
     clock_uncertainty_ns_ = session->clock_uncertainty_ns;
     status_.state = SubscriberState::connected;
-    status_.sentence = "connected to " + session->peer();
+    status_.message = "connected to " + session->peer();
     status_.start_line = session->start_line();
     status_.transport = name(session->link()->kind());
     status_.delivery = session->delivery();
@@ -175,7 +177,7 @@ void Subscriber::Implementation::serve(ViewerSession& session) {
   std::uint32_t published_epoch = 0;
   std::uint64_t epoch_number = 0;
   for (;;) {
-    clear_event(thread_event_.get());
+    clear_eventfd(thread_event_.get());
     handle_messages(session);
     {
       const std::scoped_lock lock(mutex_);
@@ -189,7 +191,7 @@ void Subscriber::Implementation::serve(ViewerSession& session) {
         tell_program();
       }
       if (session.has_bye()) {
-        raise_event(status_event_.get());
+        signal_eventfd(status_event_.get());
         break;
       }
     }
@@ -230,26 +232,26 @@ void Subscriber::Implementation::handle_messages(ViewerSession& session) {
 /// Decides what an error means; under the mutex. True: no further session.
 bool Subscriber::Implementation::give_up(const Error& error, bool had_session) {
   // A listening viewer waits for the next sender, whatever became of this one.
-  const bool is_refused = error.status() == ExitStatus::refused && !door_;
+  const bool is_refused = error.status() == ExitStatus::refused && !acceptor_;
   // A session that stood and was not lost failed for a reason that the next one would meet as well: no memory for the
   // ring, a format that this end does not know.
-  const bool cannot_go_on = had_session && error.status() == ExitStatus::failed && !door_;
+  const bool cannot_go_on = had_session && error.status() == ExitStatus::failed && !acceptor_;
   const bool is_final = is_refused || cannot_go_on || (had_session && !options_.reconnect);
   if (had_session && flows_.frames_received() != frames_before_session_) {
     alone_since_ns_ = monotonic_ns();  // one that brought no frame was no company
   }
-  const bool out_of_patience = options_.retry_ns >= 0 && monotonic_ns() - alone_since_ns_ >= options_.retry_ns;
-  status_.sentence = error.what();
+  const bool timed_out = options_.retry_ns >= 0 && monotonic_ns() - alone_since_ns_ >= options_.retry_ns;
+  status_.message = error.what();
   status_.state = had_session || sessions_ > 0 ? SubscriberState::lost : SubscriberState::waiting;
-  if (is_final || out_of_patience) {
+  if (is_final || timed_out) {
     status_.state = SubscriberState::failed;
     status_.exit_status = error.status();
   }
   if (had_session && !is_refused && !cannot_go_on) {
-    log_.info("lost the sender: " + status_.sentence);
+    log_.info("lost the sender: " + status_.message);
   }
   tell_program();
-  return is_final || out_of_patience;
+  return is_final || timed_out;
 }
 
 bool Subscriber::Implementation::pause() {
@@ -260,7 +262,7 @@ bool Subscriber::Implementation::pause() {
 void Subscriber::Implementation::say_whom_it_awaits(const std::string& whom) {
   const std::scoped_lock lock(mutex_);
   status_.state = SubscriberState::waiting;
-  status_.sentence = "waiting for " + whom;
+  status_.message = "waiting for " + whom;
   tell_program();
 }
 

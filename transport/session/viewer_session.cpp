@@ -9,8 +9,8 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "transport/ring_limits.hpp"
-#include "transport/session/data_wait.hpp"
 #include "transport/session/handshake.hpp"
+#include "transport/session/pending_data_connection.hpp"
 #include "transport/session/rdma_data.hpp"
 #include "transport/socket_state.hpp"
 
@@ -37,8 +37,8 @@ const OfferedStream& find_stream(const OfferMessage& offer, const std::string& w
 }
 
 /// Empty where a link can be tried.
-std::string why_not_possible(LinkKind kind, const OfferMessage& offer, bool is_unix, const DataWay& way,
-                             const ViewerWishes& wishes) {
+std::string why_not_possible(LinkKind kind, const OfferMessage& offer, bool is_unix, const DataEndpoint& data_endpoint,
+                             const ViewerPreferences& preferences) {
   const bool is_offered = std::ranges::find(offer.links, kind) != offer.links.end();
   switch (kind) {
     case LinkKind::local:
@@ -47,14 +47,14 @@ std::string why_not_possible(LinkKind kind, const OfferMessage& offer, bool is_u
       if (!is_offered) {
         return "rdma: the sender has none" + (offer.why_no_rdma.empty() ? "" : ", " + offer.why_no_rdma);
       }
-      if (!wishes.transport_is_auto) {
+      if (!preferences.transport_is_auto) {
         return "";
       }
-      if (!wishes.why_no_rdma.empty()) {
-        return "rdma: " + wishes.why_no_rdma;
+      if (!preferences.why_no_rdma.empty()) {
+        return "rdma: " + preferences.why_no_rdma;
       }
-      if (way.door != nullptr) {
-        const std::string why = way.door->why_no_rdma();
+      if (data_endpoint.acceptor != nullptr) {
+        const std::string why = data_endpoint.acceptor->why_no_rdma();
         return why.empty() ? "" : "rdma: this end has none, " + why;
       }
       return has_rdma_device() ? "" : "rdma: no RDMA device here";
@@ -66,53 +66,55 @@ std::string why_not_possible(LinkKind kind, const OfferMessage& offer, bool is_u
 
 }  // namespace
 
-ViewerSession::ViewerSession(Authenticated authenticated, DataWay way, const ViewerWishes& wishes)
-    : authenticated_(std::move(authenticated)), peer_timeout_ns_(wishes.terms.peer_timeout_ns) {
+ViewerSession::ViewerSession(AuthenticatedChannel authenticated, DataEndpoint data_endpoint,
+                             const ViewerPreferences& preferences)
+    : authenticated_(std::move(authenticated)), peer_timeout_ns_(preferences.parameters.peer_timeout_ns) {
   MessageChannel& channel = *authenticated_.channel;
   const OfferMessage offer = read_offer(channel.receive(monotonic_ns() + handshake_timeout_ns));
-  const std::string why = choose_link(offer, way, wishes);
-  watch_peer(channel.fd(), wishes.terms.peer_timeout_ns);
+  const std::string why = choose_link(offer, data_endpoint, preferences);
+  watch_peer(channel.fd(), preferences.parameters.peer_timeout_ns);
   start_line_ = framewire::start_line(link_->kind(), authenticated_.auth, authenticated_.control, encrypts_) +
                 link_->note() + why;
-  if (early_) {
-    handle(*std::exchange(early_, nullptr));
+  if (early_message_) {
+    handle(*std::exchange(early_message_, nullptr));
   }
   if (!authenticated_.is_unix) {
-    compare_clocks(wishes.clock_timeout_ns);
+    compare_clocks(preferences.clock_timeout_ns);
   }
 }
 
 ViewerSession::~ViewerSession() = default;
 
 /// Opens the best link that works; returns what the start line says of those that are better and do not.
-std::string ViewerSession::choose_link(const OfferMessage& offer, DataWay way, const ViewerWishes& wishes) {
+std::string ViewerSession::choose_link(const OfferMessage& offer, DataEndpoint data_endpoint,
+                                       const ViewerPreferences& preferences) {
   MessageChannel& channel = *authenticated_.channel;
-  const OfferedStream& stream = find_stream(offer, wishes.stream, channel);
-  if (wishes.delivery == Delivery::every && stream.delivery == Delivery::latest) {
+  const OfferedStream& stream = find_stream(offer, preferences.stream, channel);
+  if (preferences.delivery == Delivery::every && stream.delivery == Delivery::latest) {
     refuse(
         channel,
         "the stream is delivered as 'latest'; a viewer cannot ask for 'every': start the sender with --delivery every");
   }
-  delivery_ = wishes.delivery.value_or(stream.delivery);
+  delivery_ = preferences.delivery.value_or(stream.delivery);
   source_file_ = stream.source_file;
-  may_do_without_rdma_ = wishes.transport_is_auto && !wishes.terms.pulls;
-  agree_on_encryption(offer, wishes);
+  may_do_without_rdma_ = preferences.transport_is_auto && !preferences.parameters.pulls;
+  agree_on_encryption(offer, preferences);
   if (encrypts_) {
     open_link(offer,
               {.stream = stream.number, .link = LinkKind::tcp, .delivery = delivery_, .token = {}, .encrypt = true},
-              way, wishes.terms);
-    return wishes.transport_is_auto ? " (auto: tcp; --encrypt goes over tcp alone)" : "";
+              data_endpoint, preferences.parameters);
+    return preferences.transport_is_auto ? " (auto: tcp; --encrypt goes over tcp alone)" : "";
   }
-  if (wishes.terms.pulls) {
-    open_link_to_pull(offer, stream, way, wishes);
+  if (preferences.parameters.pulls) {
+    open_link_to_pull(offer, stream, data_endpoint, preferences);
     return stream.delivery == Delivery::latest
                ? ""
                : " (this stream is delivered whole: it goes on only while another viewer is there that is sent to)";
   }
   std::string why_not;
   std::string why_again;
-  for (const LinkKind kind : wishes.allowed_links) {
-    if (const std::string reason = why_not_possible(kind, offer, authenticated_.is_unix, way, wishes);
+  for (const LinkKind kind : preferences.allowed_links) {
+    if (const std::string reason = why_not_possible(kind, offer, authenticated_.is_unix, data_endpoint, preferences);
         !reason.empty()) {
       why_not += "; " + reason;
       continue;
@@ -120,15 +122,15 @@ std::string ViewerSession::choose_link(const OfferMessage& offer, DataWay way, c
     try {
       const ChooseMessage choice{
           .stream = stream.number, .link = kind, .delivery = delivery_, .token = {}, .why = why_again};
-      open_link(offer, choice, way, wishes.terms);
+      open_link(offer, choice, data_endpoint, preferences.parameters);
       prove_link(stream);
-      if (!wishes.transport_is_auto) {
+      if (!preferences.transport_is_auto) {
         return {};
       }
       return kind == LinkKind::local ? " (auto: local, both ends are on this machine)"
                                      : " (auto: " + std::string(name(kind)) + why_not + ")";
     } catch (const Error& error) {
-      if (kind != LinkKind::rdma || !wishes.transport_is_auto || error.status() == ExitStatus::refused) {
+      if (kind != LinkKind::rdma || !preferences.transport_is_auto || error.status() == ExitStatus::refused) {
         throw;
       }
       why_not += "; rdma: " + std::string(error.what());
@@ -136,8 +138,8 @@ std::string ViewerSession::choose_link(const OfferMessage& offer, DataWay way, c
       forget_link_on_trial();
     }
   }
-  refuse(channel, "no transport in common: this end takes " + names_of(wishes.allowed_links) + ", the sender offers " +
-                      names_of(offer.links) + why_not);
+  refuse(channel, "no transport in common: this end takes " + names_of(preferences.allowed_links) +
+                      ", the sender offers " + names_of(offer.links) + why_not);
 }
 
 /// RDMA that connects may still be of no use: pool and ring have to be registered. So it is tried with the stream's
@@ -146,8 +148,8 @@ void ViewerSession::prove_link(const OfferedStream& stream) {
   if (link_->kind() != LinkKind::rdma || !may_do_without_rdma_ || stream.description.empty()) {
     return;
   }
-  if (early_) {
-    handle(*std::exchange(early_, nullptr));
+  if (early_message_) {
+    handle(*std::exchange(early_message_, nullptr));
   }
   const std::int64_t deadline_ns = monotonic_ns() + handshake_timeout_ns;
   while (epoch_ == 0 && !has_bye()) {
@@ -158,33 +160,33 @@ void ViewerSession::prove_link(const OfferedStream& stream) {
 /// The link itself stays until another one takes its place, so that the sender hears of the choice before it sees an
 /// end, where the link has not ended by itself.
 void ViewerSession::forget_link_on_trial() noexcept {
-  early_.reset();
+  early_message_.reset();
   epoch_ = 0;
   format_.reset();
-  unsaid_ready_.reset();
+  pending_ready_.reset();
 }
 
 /// Either end may ask for it, and then both do it or there is no session. The sentences are for both ends.
-void ViewerSession::agree_on_encryption(const OfferMessage& offer, const ViewerWishes& wishes) {
+void ViewerSession::agree_on_encryption(const OfferMessage& offer, const ViewerPreferences& preferences) {
   MessageChannel& channel = *authenticated_.channel;
-  encrypts_ = wishes.terms.encrypts || offer.encrypt.value_or(false);
+  encrypts_ = preferences.parameters.encrypts || offer.encrypt.value_or(false);
   if (!encrypts_) {
     return;
   }
-  const std::string who_asks = wishes.terms.encrypts ? "the viewer asks" : "the sender asks";
+  const std::string who_asks = preferences.parameters.encrypts ? "the viewer asks" : "the sender asks";
   if (!offer.encrypt) {
     refuse(channel, who_asks +
                         " for encrypted data (--encrypt), and the sender does not know what that is; bring both to the "
                         "same release");
   }
-  if (wishes.terms.pulls) {
+  if (preferences.parameters.pulls) {
     refuse(channel, who_asks +
                         " for encrypted data (--encrypt), and the viewer reads them by RDMA, which goes in the "
                         "clear; leave out --pull or --encrypt");
   }
-  if (std::ranges::find(wishes.allowed_links, LinkKind::tcp) == wishes.allowed_links.end()) {
+  if (std::ranges::find(preferences.allowed_links, LinkKind::tcp) == preferences.allowed_links.end()) {
     refuse(channel, who_asks + " for encrypted data (--encrypt), which go over tcp alone, and the viewer takes " +
-                        names_of(wishes.allowed_links) + "; start it with --transport auto or tcp");
+                        names_of(preferences.allowed_links) + "; start it with --transport auto or tcp");
   }
   if (std::ranges::find(offer.links, LinkKind::tcp) == offer.links.end()) {
     refuse(channel, who_asks + " for encrypted data (--encrypt), which go over tcp alone, and the sender offers " +
@@ -195,8 +197,8 @@ void ViewerSession::agree_on_encryption(const OfferMessage& offer, const ViewerW
   }
 }
 
-void ViewerSession::open_link_to_pull(const OfferMessage& offer, const OfferedStream& stream, DataWay way,
-                                      const ViewerWishes& wishes) {
+void ViewerSession::open_link_to_pull(const OfferMessage& offer, const OfferedStream& stream,
+                                      DataEndpoint data_endpoint, const ViewerPreferences& preferences) {
   MessageChannel& channel = *authenticated_.channel;
   if (!stream.allows_pull) {
     refuse(channel, "the sender's frames may not be pulled; start it with --allow-pull, or leave out --pull here");
@@ -207,30 +209,32 @@ void ViewerSession::open_link_to_pull(const OfferMessage& offer, const OfferedSt
   }
   delivery_ = Delivery::latest;
   open_link(offer, {.stream = stream.number, .link = LinkKind::rdma, .delivery = delivery_, .token = {}, .pulls = true},
-            way, wishes.terms);
+            data_endpoint, preferences.parameters);
 }
 
-void ViewerSession::open_link(const OfferMessage& offer, ChooseMessage choice, DataWay way, LinkTerms terms) {
+void ViewerSession::open_link(const OfferMessage& offer, ChooseMessage choice, DataEndpoint data_endpoint,
+                              LinkParameters parameters) {
   MessageChannel& channel = *authenticated_.channel;
-  terms.lifeline = channel.fd();
-  terms.encrypts = choice.encrypt;
-  const DataConnection connection{session_id_from_hex(offer.session), choice.link, 0};
+  parameters.cancel_fd = channel.fd();
+  parameters.encrypts = choice.encrypt;
+  const DataConnectionId connection{session_id_from_hex(offer.session), choice.link, 0};
   std::optional<Token> token;
-  if (way.door != nullptr) {
-    token = way.door->issue(connection);
+  if (data_endpoint.acceptor != nullptr) {
+    token = data_endpoint.acceptor->issue(connection);
     choice.token = token->hex();
-    choice.rdma_port = way.door->rdma_port();
+    choice.rdma_port = data_endpoint.acceptor->rdma_port();
     if (choice.link == LinkKind::rdma) {
-      choice.rdma_addresses = way.door->rdma_addresses();
+      choice.rdma_addresses = data_endpoint.acceptor->rdma_addresses();
     }
   }
   channel.send(to_json(choice));
   const ConnectMessage go = read_connect(await_connect());
-  DataPath path = way.door != nullptr ? await_sender(way, connection, *token, terms)
-                                      : dial_data(*way.dial, go.rdma_port, Token::from_hex(go.token), connection, terms,
-                                                  go.rdma_addresses);
-  link_ = make_receiver_link(choice.link, std::move(path), terms);
-  link_->set_stop_check(std::move(terms.stop_check));
+  LinkConnection link_connection = data_endpoint.acceptor != nullptr
+                                       ? await_sender(data_endpoint, connection, *token, parameters)
+                                       : dial_data(*data_endpoint.dial, go.rdma_port, Token::from_hex(go.token),
+                                                   connection, parameters, go.rdma_addresses);
+  link_ = make_receiver_link(choice.link, std::move(link_connection), parameters);
+  link_->set_stop_check(std::move(parameters.stop_check));
 }
 
 /// What the sender said of a link that was given up, before it heard of that, is passed over.
@@ -249,16 +253,16 @@ nlohmann::json ViewerSession::await_connect() {
   }
 }
 
-DataPath ViewerSession::await_sender(DataWay way, const DataConnection& connection, const Token& token,
-                                     const LinkTerms& terms) {
-  DataWait wait(*way.door, connection, *authenticated_.channel);
+LinkConnection ViewerSession::await_sender(DataEndpoint data_endpoint, const DataConnectionId& connection,
+                                           const Token& token, const LinkParameters& parameters) {
+  PendingDataConnection wait(*data_endpoint.acceptor, connection, *authenticated_.channel);
   std::optional<Error> fault;
   for (;;) {
-    if (auto arrival = wait.next()) {
+    if (auto incoming = wait.next()) {
       try {
-        DataPath path = accept_data(std::move(*arrival), token, connection, terms);
-        early_ = wait.take_message();
-        return path;
+        LinkConnection link_connection = accept_data(std::move(*incoming), token, connection, parameters);
+        early_message_ = wait.take_message();
+        return link_connection;
       } catch (const Error& error) {
         if (connection.link != LinkKind::rdma) {
           throw;
@@ -312,9 +316,9 @@ void ViewerSession::handle_messages() {
 }
 
 void ViewerSession::announce_ready() {
-  if (unsaid_ready_) {
-    authenticated_.channel->post(to_json(*unsaid_ready_));
-    unsaid_ready_.reset();
+  if (pending_ready_) {
+    authenticated_.channel->post(to_json(*pending_ready_));
+    pending_ready_.reset();
     link_->epoch_is_ready();
   }
 }
@@ -334,7 +338,7 @@ void ViewerSession::handle(const nlohmann::json& message) {
     const auto access = begin_epoch_of_link(epoch);
     epoch_ = epoch.number;
     format_ = epoch.format;
-    unsaid_ready_ = ReadyMessage{epoch.number, epoch.ring_slots, access};
+    pending_ready_ = ReadyMessage{epoch.number, epoch.ring_slots, access};
   } else if (type == "no_link") {
     give_up_link(read_no_link(message));
   } else if (type == "bye") {
@@ -355,8 +359,8 @@ std::optional<RingAccess> ViewerSession::begin_epoch_of_link(const EpochMessage&
 }
 
 /// The sender found out late that it cannot use the link.
-void ViewerSession::give_up_link(const std::string& sentence) const {
-  const std::string whole = "the sender " + sentence;
+void ViewerSession::give_up_link(const std::string& message) const {
+  const std::string whole = "the sender " + message;
   if (may_do_without_rdma_) {
     throw RdmaUnusable(whole);
   }
@@ -364,8 +368,8 @@ void ViewerSession::give_up_link(const std::string& sentence) const {
 }
 
 void ViewerSession::check_peer() const {
-  if (is_disowned()) {
-    throw Error::lost_peer(why_disowned_);
+  if (is_rejected()) {
+    throw Error::lost_peer(rejection_reason_);
   }
   const LinkState state = link_->state();
   if (state != LinkState::open) {
@@ -376,8 +380,8 @@ void ViewerSession::check_peer() const {
   }
 }
 
-void ViewerSession::say_bye(const std::string& reason, std::uint64_t frames_received,
-                            const std::string& statistics_json) noexcept {
+void ViewerSession::send_bye(const std::string& reason, std::uint64_t frames_received,
+                             const std::string& statistics_json) noexcept {
   try {
     authenticated_.channel->send(
         to_json(ByeMessage{.reason = reason, .frames_received = frames_received, .statistics = statistics_json}),

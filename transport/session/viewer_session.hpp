@@ -16,12 +16,12 @@
 namespace framewire {
 
 /// What a viewer wants of a session.
-struct ViewerWishes {
+struct ViewerPreferences {
   std::string stream;  // empty: the first
   std::optional<Delivery> delivery;
   std::vector<LinkKind> allowed_links;  // best first
   bool transport_is_auto = true;
-  LinkTerms terms;
+  LinkParameters parameters;
   std::string why_no_rdma{};                             // where it was tried and cannot be used
   std::int64_t clock_timeout_ns = handshake_timeout_ns;  // for all exchanges that compare the clocks
 };
@@ -30,14 +30,14 @@ struct ViewerWishes {
 /// or, once frames have come, another session without it comes next.
 class RdmaUnusable : public Error {
  public:
-  explicit RdmaUnusable(const std::string& sentence) : Error(ExitStatus::lost_peer, sentence) {}
+  explicit RdmaUnusable(const std::string& message) : Error(ExitStatus::lost_peer, message) {}
 };
 
 /// Used by the subscriber's thread, but for link() and the atomics.
 class ViewerSession {
  public:
   /// Takes a channel on which a sender has said hello, agrees on a stream and opens the data connection. Throws Error.
-  ViewerSession(Authenticated authenticated, DataWay way, const ViewerWishes& wishes);
+  ViewerSession(AuthenticatedChannel authenticated, DataEndpoint data_endpoint, const ViewerPreferences& preferences);
   ~ViewerSession();
   ViewerSession(const ViewerSession&) = delete;
   ViewerSession& operator=(const ViewerSession&) = delete;
@@ -53,24 +53,24 @@ class ViewerSession {
   void check_peer() const;
 
   /// What came cannot be believed, as whoever takes the frames has found: the sentence that says why. By one thread,
-  /// once; is_disowned() by any.
-  void disown(std::string why) noexcept {
-    why_disowned_ = std::move(why);
-    is_disowned_.store(true, std::memory_order_release);
+  /// once; is_rejected() by any.
+  void reject(std::string why) noexcept {
+    rejection_reason_ = std::move(why);
+    is_rejected_.store(true, std::memory_order_release);
   }
-  [[nodiscard]] bool is_disowned() const noexcept { return is_disowned_.load(std::memory_order_acquire); }
+  [[nodiscard]] bool is_rejected() const noexcept { return is_rejected_.load(std::memory_order_acquire); }
   /// Where it is.
-  [[nodiscard]] const std::string& why_disowned() const noexcept { return why_disowned_; }
+  [[nodiscard]] const std::string& rejection_reason() const noexcept { return rejection_reason_; }
 
   /// Says bye. Any thread; does nothing when the connection is gone.
-  void say_bye(const std::string& reason, std::uint64_t frames_received, const std::string& statistics_json) noexcept;
+  void send_bye(const std::string& reason, std::uint64_t frames_received, const std::string& statistics_json) noexcept;
 
   /// Ends the control channel, and with it the session at the sender. Any thread.
   void hang_up() noexcept { authenticated_.channel->close(); }
   /// Waits until the sender has heard the last word and hung up, or `deadline_ns`. What of its words stood here unread
   /// when the connection is closed would reset it, and a bye that is still under way would be gone. Once no other
   /// thread uses the session.
-  void see_off(std::int64_t deadline_ns) noexcept { authenticated_.channel->finish(deadline_ns); }
+  void finish(std::int64_t deadline_ns) noexcept { authenticated_.channel->finish(deadline_ns); }
 
   [[nodiscard]] const std::shared_ptr<ReceiverLink>& link() const noexcept { return link_; }
   [[nodiscard]] const std::string& start_line() const noexcept { return start_line_; }
@@ -91,37 +91,39 @@ class ViewerSession {
   std::int64_t clock_uncertainty_ns = 0;
 
  private:
-  std::string choose_link(const OfferMessage& offer, DataWay way, const ViewerWishes& wishes);
+  std::string choose_link(const OfferMessage& offer, DataEndpoint data_endpoint, const ViewerPreferences& preferences);
   void prove_link(const OfferedStream& stream);
   void forget_link_on_trial() noexcept;
-  void agree_on_encryption(const OfferMessage& offer, const ViewerWishes& wishes);
-  void open_link(const OfferMessage& offer, ChooseMessage choice, DataWay way, LinkTerms terms);
-  DataPath await_sender(DataWay way, const DataConnection& connection, const Token& token, const LinkTerms& terms);
-  void open_link_to_pull(const OfferMessage& offer, const OfferedStream& stream, DataWay way,
-                         const ViewerWishes& wishes);
+  void agree_on_encryption(const OfferMessage& offer, const ViewerPreferences& preferences);
+  void open_link(const OfferMessage& offer, ChooseMessage choice, DataEndpoint data_endpoint,
+                 LinkParameters parameters);
+  LinkConnection await_sender(DataEndpoint data_endpoint, const DataConnectionId& connection, const Token& token,
+                              const LinkParameters& parameters);
+  void open_link_to_pull(const OfferMessage& offer, const OfferedStream& stream, DataEndpoint data_endpoint,
+                         const ViewerPreferences& preferences);
   nlohmann::json await_connect();
   std::optional<RingAccess> begin_epoch_of_link(const EpochMessage& epoch);
-  void give_up_link(const std::string& sentence) const;
+  void give_up_link(const std::string& message) const;
   void compare_clocks(std::int64_t timeout_ns);
   void handle(const nlohmann::json& message);
 
-  Authenticated authenticated_;
+  AuthenticatedChannel authenticated_;
   std::shared_ptr<ReceiverLink> link_;
   std::string start_line_;
   Delivery delivery_ = Delivery::latest;
   std::string source_file_;
   std::uint32_t epoch_ = 0;
   std::optional<StreamFormat> format_;
-  std::optional<ReadyMessage> unsaid_ready_;
+  std::optional<ReadyMessage> pending_ready_;
   std::int64_t peer_timeout_ns_;
   bool may_do_without_rdma_ = false;
   bool has_chosen_ = false;  // a link, which may not be the one that it comes to
   bool encrypts_ = false;
-  std::unique_ptr<nlohmann::json> early_;  // a message that came before its link
+  std::unique_ptr<nlohmann::json> early_message_;  // a message that came before its link
   std::uint64_t frames_sent_ = 0;
   std::atomic<bool> has_bye_ = false;
-  std::string why_disowned_;
-  std::atomic<bool> is_disowned_ = false;
+  std::string rejection_reason_;
+  std::atomic<bool> is_rejected_ = false;
 };
 
 }  // namespace framewire

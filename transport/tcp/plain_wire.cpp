@@ -15,14 +15,14 @@ namespace {
 /// What one system call is given of a large frame. A call holds the socket until it has queued everything, and
 /// acknowledgements that arrive meanwhile wait in its backlog: over loopback a whole frame of 33 MB at once is at
 /// times a quarter slower, and less than 512 KiB is too many calls (docs/performance.md).
-constexpr std::size_t most_bytes_per_call = std::size_t{768} * 1024;
+constexpr std::size_t max_bytes_per_call = std::size_t{768} * 1024;
 
 /// How many of the parts one call takes, at least one; the last of them is cut short to what the call may carry.
 std::size_t parts_for_one_call(std::span<const iovec> parts, std::size_t& last_part_bytes) noexcept {
   std::size_t bytes = 0;
   std::size_t count = 0;
-  while (count < parts.size() && bytes < most_bytes_per_call) {
-    last_part_bytes = std::min(parts[count].iov_len, most_bytes_per_call - bytes);
+  while (count < parts.size() && bytes < max_bytes_per_call) {
+    last_part_bytes = std::min(parts[count].iov_len, max_bytes_per_call - bytes);
     bytes += last_part_bytes;
     ++count;
   }
@@ -107,7 +107,7 @@ bool PlainWire::write(std::span<iovec> parts) noexcept {
 FileWrite PlainWire::write_file(int file, std::uint64_t offset_bytes, std::uint64_t bytes) noexcept {
   auto offset = static_cast<off_t>(offset_bytes);
   while (bytes > 0) {
-    const auto sent = ::sendfile(socket_.get(), file, &offset, std::min<std::uint64_t>(bytes, most_bytes_per_call));
+    const auto sent = ::sendfile(socket_.get(), file, &offset, std::min<std::uint64_t>(bytes, max_bytes_per_call));
     if (sent > 0) {
       bytes -= static_cast<std::uint64_t>(sent);
     } else if (sent == 0) {

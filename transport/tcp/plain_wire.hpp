@@ -18,7 +18,7 @@ class PlainWire final : public ByteWire {
   WireStatus fill(std::span<std::byte> into) noexcept override;
   WireRead read_now(std::span<std::byte> into) noexcept override;
   bool write(std::span<iovec> parts) noexcept override;
-  [[nodiscard]] bool takes_files() const noexcept override { return true; }
+  [[nodiscard]] bool supports_sendfile() const noexcept override { return true; }
   FileWrite write_file(int file, std::uint64_t offset_bytes, std::uint64_t bytes) noexcept override;
   bool write_now(std::span<const std::byte> bytes) noexcept override;
 

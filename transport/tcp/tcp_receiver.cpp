@@ -9,7 +9,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/wait.hpp"
-#include "transport/held_credits.hpp"
+#include "transport/credit_batch.hpp"
 #include "transport/ring_limits.hpp"
 #include "transport/socket_state.hpp"
 #include "transport/tcp/plain_wire.hpp"
@@ -39,15 +39,15 @@ TcpReceiver::TcpReceiver(FileDescriptor socket, std::int64_t peer_timeout_ns)
     : TcpReceiver(std::make_unique<PlainWire>(std::move(socket)), peer_timeout_ns) {}
 
 TcpReceiver::TcpReceiver(std::unique_ptr<ByteWire> wire, std::int64_t peer_timeout_ns)
-    : wire_(std::move(wire)), arrived_event_(make_event()), buffer_(buffer_bytes) {
-  unsaid_credits_.reserve(CreditTerms::most_held);
+    : wire_(std::move(wire)), arrived_event_(make_eventfd()), buffer_(buffer_bytes) {
+  pending_credits_.reserve(CreditBatch::max_held);
   set_non_blocking(wire_->fd(), false);
   watch_peer(wire_->fd(), peer_timeout_ns);
   thread_ = std::thread([this] { receive_loop(); });
 }
 
 TcpReceiver::~TcpReceiver() {
-  say_credits();
+  flush_credits();
   ::shutdown(wire_->fd(), SHUT_RDWR);
   thread_.join();
 }
@@ -77,25 +77,25 @@ std::optional<IncomingFrame> TcpReceiver::poll() noexcept {
       return arrived_.pop();
     }
   }
-  say_credits();
+  flush_credits();
   return std::nullopt;
 }
 
 bool TcpReceiver::arm() noexcept {
-  say_credits();
-  clear_event(arrived_event_.get());
+  flush_credits();
+  clear_eventfd(arrived_event_.get());
   const std::scoped_lock lock(mutex_);
   is_waiting_ = arrived_.empty();
   // The end may have come between the last look and the clearing of its event: once more it is no reason to sleep.
-  return is_waiting_ && (state() == LinkState::open || std::exchange(end_was_said_, true));
+  return is_waiting_ && (state() == LinkState::open || std::exchange(end_reported_, true));
 }
 
-void TcpReceiver::give_back(const FrameHeader& header) noexcept {
+void TcpReceiver::return_credit(const FrameHeader& header) noexcept {
   if (header.slice + 1 != header.slice_count) {
     return;
   }
-  unsaid_credits_.push_back({.epoch = header.epoch, .slot = header.slot});
-  CreditTerms terms{.held = unsaid_credits_.size(), .frame_bytes = header.layout.size_bytes};
+  pending_credits_.push_back({.epoch = header.epoch, .slot = header.slot});
+  CreditBatch terms{.held = pending_credits_.size(), .frame_bytes = header.layout.size_bytes};
   {
     const std::scoped_lock lock(mutex_);
     for (const auto& ring : rings_) {
@@ -107,22 +107,22 @@ void TcpReceiver::give_back(const FrameHeader& header) noexcept {
     terms.more_is_waiting = !arrived_.empty();
   }
   if (!terms.may_wait()) {
-    say_credits();
+    flush_credits();
   }
 }
 
-void TcpReceiver::say_credits() noexcept {
+void TcpReceiver::flush_credits() noexcept {
   // Credits under way are bounded by the ring, so a sender that lives always has room for them; if not, it is gone.
-  if (!unsaid_credits_.empty() && !wire_->write_now(std::as_bytes(std::span(unsaid_credits_)))) {
+  if (!pending_credits_.empty() && !wire_->write_now(std::as_bytes(std::span(pending_credits_)))) {
     // It is the receiving thread that ends it, when it has taken what has come all the same.
     has_lost_sender_ = true;
     ::shutdown(wire_->fd(), SHUT_RDWR);
   }
-  unsaid_credits_.clear();
+  pending_credits_.clear();
 }
 
 void TcpReceiver::receive_loop() noexcept {
-  name_this_thread("fw-tcp-recv");
+  set_thread_name("fw-tcp-recv");
   while (receive_frame()) {
   }
 }
@@ -170,7 +170,7 @@ bool TcpReceiver::receive_frame() {
     arrived_.push(std::move(frame));
     if (is_waiting_) {
       is_waiting_ = false;
-      raise_event(arrived_event_.get());
+      signal_eventfd(arrived_event_.get());
     }
   }
   return true;
@@ -237,7 +237,7 @@ bool TcpReceiver::break_off(std::string why) {
 void TcpReceiver::end(LinkState state) noexcept {
   LinkState expected = LinkState::open;
   state_.compare_exchange_strong(expected, state);
-  raise_event(arrived_event_.get());
+  signal_eventfd(arrived_event_.get());
 }
 
 std::string TcpReceiver::fault() const {
@@ -254,7 +254,7 @@ std::string TcpReceiver::fault() const {
       }
       return "the sender's data connection was cut, or its host does not answer";
     case LinkState::broken:
-    case LinkState::unread:
+    case LinkState::source_failed:
     case LinkState::open:
       break;
   }

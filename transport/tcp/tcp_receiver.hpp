@@ -43,14 +43,14 @@ class TcpReceiver final : public ReceiverLink {
   std::optional<IncomingFrame> poll() noexcept override;
   bool arm() noexcept override;
   [[nodiscard]] int descriptor() const noexcept override { return arrived_event_.get(); }
-  void give_back(const FrameHeader& header) noexcept override;
+  void return_credit(const FrameHeader& header) noexcept override;
   [[nodiscard]] LinkState state() const noexcept override { return state_.load(std::memory_order_acquire); }
   [[nodiscard]] std::string fault() const override;
 
  private:
-  static constexpr std::size_t most_arrived = 1024;
+  static constexpr std::size_t max_arrived = 1024;
 
-  void say_credits() noexcept;
+  void flush_credits() noexcept;
   void receive_loop() noexcept;
   bool receive_frame();
   std::span<std::byte> take_buffered(std::span<std::byte> out) noexcept;
@@ -66,7 +66,7 @@ class TcpReceiver final : public ReceiverLink {
   std::atomic<LinkState> state_ = LinkState::open;
   std::atomic<bool> has_lost_sender_ = false;  // it takes no credits
 
-  std::vector<CreditWord> unsaid_credits_;  // of the program's thread
+  std::vector<CreditWord> pending_credits_;  // of the program's thread
 
   // The reading thread's.
   std::vector<std::byte> buffer_;
@@ -75,9 +75,9 @@ class TcpReceiver final : public ReceiverLink {
 
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<TcpRing>> rings_;  // the newest last; earlier ones until a frame of a later one came
-  FixedQueue<IncomingFrame> arrived_{most_arrived};
+  FixedQueue<IncomingFrame> arrived_{max_arrived};
   bool is_waiting_ = false;
-  bool end_was_said_ = false;
+  bool end_reported_ = false;
   std::string fault_;
 
   std::thread thread_;

@@ -21,13 +21,13 @@ namespace framewire {
 namespace {
 
 /// Small frames that wait together leave in one system call; a large one fills the socket by itself.
-constexpr std::size_t most_in_batch = 32;
+constexpr std::size_t max_in_batch = 32;
 constexpr std::size_t batch_payload_bytes = std::size_t{256} * 1024;
 
 /// Under `latest` no more than about this waits in the kernel to be sent, so that the next frame leaves soon after it
 /// was chosen: 20 ms at 100 Mbit/s. Less would let the wire run dry while the session's thread wakes: this lasts for
 /// 50 us at 40 Gbit/s.
-constexpr int most_unsent_bytes = 256 * 1024;
+constexpr int max_unsent_bytes = 256 * 1024;
 
 /// What a write that failed says of the connection; a viewer that closed it may say why.
 LinkState state_after(int error_number) noexcept {
@@ -42,11 +42,11 @@ TcpSender::TcpSender(FileDescriptor socket, std::int64_t peer_timeout_ns)
 TcpSender::TcpSender(std::unique_ptr<ByteWire> wire, std::int64_t peer_timeout_ns)
     : wire_(std::move(wire)),
       peer_timeout_ns_(peer_timeout_ns),
-      done_event_(make_event()),
+      done_event_(make_eventfd()),
       poller_(make_poller({done_event_.get(), wire_->fd()})) {
   set_non_blocking(wire_->fd(), false);
   watch_peer(wire_->fd(), peer_timeout_ns_);
-  done_.reserve(most_queued);
+  done_.reserve(max_queued);
   thread_ = std::thread([this] { send_loop(); });
 }
 
@@ -65,7 +65,7 @@ void TcpSender::begin_epoch(std::shared_ptr<Pool> /*pool*/) {}
 void TcpSender::epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots,
                             const std::optional<RingAccess>& /*access*/) noexcept {
   ready_epoch_ = epoch;
-  ring_slots = std::min<std::uint32_t>(ring_slots, most_queued / 2);
+  ring_slots = std::min<std::uint32_t>(ring_slots, max_queued / 2);
   ring_slot_is_out_.assign(ring_slots, false);
   free_ring_slots_.clear();
   for (std::uint32_t i = ring_slots; i > 0; --i) {
@@ -75,24 +75,24 @@ void TcpSender::epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots,
 
 void TcpSender::bound_send_queue() noexcept {
   has_bounded_queue_ = true;
-  ::setsockopt(wire_->fd(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &most_unsent_bytes, sizeof most_unsent_bytes);
+  ::setsockopt(wire_->fd(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &max_unsent_bytes, sizeof max_unsent_bytes);
 }
 
-Offer TcpSender::offer(const OutgoingFrame& frame) noexcept {
+OfferResult TcpSender::offer(const OutgoingFrame& frame) noexcept {
   if (state_.load(std::memory_order_relaxed) != LinkState::open) {
-    return Offer::closed;
+    return OfferResult::closed;
   }
   assert(frame.pool_slot.epoch == ready_epoch_);
   if (frame.header.slice == 0) {
     if (free_ring_slots_.empty()) {
-      return Offer::no_credit;
+      return OfferResult::no_credit;
     }
   }
   {
     const std::scoped_lock lock(mutex_);
     const bool is_first_slice = frame.header.slice == 0;
     if (queue_.full() || (is_first_slice && has_bounded_queue_ && frames_to_write_ > 0)) {
-      return Offer::no_credit;
+      return OfferResult::no_credit;
     }
     if (is_first_slice) {
       ++accepted_;
@@ -106,14 +106,14 @@ Offer TcpSender::offer(const OutgoingFrame& frame) noexcept {
     queue_.push(queued);
   }
   queued_.notify_one();
-  return Offer::accepted;
+  return OfferResult::accepted;
 }
 
-std::size_t TcpSender::collect(std::span<PoolSlot> let_go) noexcept {
+std::size_t TcpSender::poll_released(std::span<PoolSlot> released) noexcept {
   read_credits();
   const std::scoped_lock lock(mutex_);
-  const std::size_t count = std::min(let_go.size(), done_.size());
-  std::copy_n(done_.begin(), count, let_go.begin());
+  const std::size_t count = std::min(released.size(), done_.size());
+  std::copy_n(done_.begin(), count, released.begin());
   done_.erase(done_.begin(), done_.begin() + static_cast<std::ptrdiff_t>(count));
   return count;
 }
@@ -160,9 +160,9 @@ void TcpSender::take_credit(const CreditWord& credit) noexcept {
 }
 
 void TcpSender::send_loop() noexcept {
-  name_this_thread("fw-tcp-send");
-  refuse_pipe_signals();
-  std::array<OutgoingFrame, most_in_batch> batch;
+  set_thread_name("fw-tcp-send");
+  block_sigpipe();
+  std::array<OutgoingFrame, max_in_batch> batch;
   for (;;) {
     std::size_t count = 0;
     {
@@ -188,7 +188,7 @@ void TcpSender::send_loop() noexcept {
         }
       }
     }
-    raise_event(done_event_.get());
+    signal_eventfd(done_event_.get());
     if (after != LinkState::open) {
       return fail(after);
     }
@@ -197,8 +197,8 @@ void TcpSender::send_loop() noexcept {
 
 /// Open when all is sent.
 LinkState TcpSender::send_batch(std::span<const OutgoingFrame> frames) noexcept {
-  std::array<std::array<std::byte, max_frame_header_bytes>, most_in_batch> headers;
-  std::array<iovec, 2 * most_in_batch> parts;
+  std::array<std::array<std::byte, max_frame_header_bytes>, max_in_batch> headers;
+  std::array<iovec, 2 * max_in_batch> parts;
   std::size_t part_count = 0;
   for (std::size_t i = 0; i < frames.size(); ++i) {
     const OutgoingFrame& frame = frames[i];
@@ -233,14 +233,14 @@ LinkState TcpSender::send_file(const OutgoingFrame& frame) noexcept {
     case FileWrite::no_file:
       break;
   }
-  unread_errno_ = errno;
-  return LinkState::unread;
+  source_errno_ = errno;
+  return LinkState::source_failed;
 }
 
 void TcpSender::fail(LinkState state) noexcept {
   LinkState expected = LinkState::open;
   state_.compare_exchange_strong(expected, state);
-  raise_event(done_event_.get());
+  signal_eventfd(done_event_.get());
 }
 
 LinkState TcpSender::state() const noexcept {
@@ -262,9 +262,9 @@ std::string TcpSender::fault() const {
       return "the other end's data connection was cut, or its host does not answer";
     case LinkState::broken:
       return "the other end gave back a slot that it does not hold";
-    case LinkState::unread:
-      return unread_errno_ == ENODATA ? "the file became shorter while it was sent"
-                                      : "the file cannot be sent any more: " + errno_text(unread_errno_);
+    case LinkState::source_failed:
+      return source_errno_ == ENODATA ? "the file became shorter while it was sent"
+                                      : "the file cannot be sent any more: " + errno_text(source_errno_);
     case LinkState::open:
       break;
   }

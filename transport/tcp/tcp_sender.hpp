@@ -31,19 +31,19 @@ class TcpSender final : public SenderLink {
   void begin_epoch(std::shared_ptr<Pool> pool) override;
   void epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots,
                    const std::optional<RingAccess>& access) noexcept override;
-  [[nodiscard]] bool takes_files() const noexcept override { return wire_->takes_files(); }
+  [[nodiscard]] bool supports_sendfile() const noexcept override { return wire_->supports_sendfile(); }
   void bound_send_queue() noexcept override;
-  Offer offer(const OutgoingFrame& frame) noexcept override;
-  std::size_t collect(std::span<PoolSlot> let_go) noexcept override;
+  OfferResult offer(const OutgoingFrame& frame) noexcept override;
+  std::size_t poll_released(std::span<PoolSlot> released) noexcept override;
   bool arm() noexcept override;
   [[nodiscard]] int descriptor() const noexcept override { return poller_.get(); }
-  void on_readable() noexcept override { clear_event(done_event_.get()); }
+  void on_readable() noexcept override { clear_eventfd(done_event_.get()); }
   [[nodiscard]] LinkState state() const noexcept override;
   [[nodiscard]] std::string fault() const override;
   [[nodiscard]] std::uint64_t frames_acknowledged() const noexcept override { return acknowledged_; }
 
  private:
-  static constexpr std::size_t most_queued = 256;
+  static constexpr std::size_t max_queued = 256;
 
   void send_loop() noexcept;
   LinkState send_batch(std::span<const OutgoingFrame> frames) noexcept;
@@ -57,7 +57,7 @@ class TcpSender final : public SenderLink {
   FileDescriptor done_event_;
   FileDescriptor poller_;  // readable for credits, let-go slots, and when the connection ends
   std::atomic<LinkState> state_ = LinkState::open;
-  int unread_errno_ = 0;  // of what could not be read; written before the state says `unread`
+  int source_errno_ = 0;  // of what could not be read; written before the state says `unread`
 
   // Guarded by the stream's mutex, as offer(), collect() and arm() are.
   std::uint32_t ready_epoch_ = 0;
@@ -72,7 +72,7 @@ class TcpSender final : public SenderLink {
 
   std::mutex mutex_;  // between offer()/collect() and the sending thread
   std::condition_variable queued_;
-  FixedQueue<OutgoingFrame> queue_{most_queued};
+  FixedQueue<OutgoingFrame> queue_{max_queued};
   std::uint64_t frames_to_write_ = 0;  // accepted, and not whole in the socket
   std::vector<PoolSlot> done_;
   bool stopping_ = false;

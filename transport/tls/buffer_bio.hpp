@@ -16,9 +16,9 @@ namespace framewire {
 /// OpenSSL's calls touch each only when made by its own.
 class BufferBio {
  public:
-  /// Holds up to `most_sealed_bytes`. Throws std::bad_alloc.
-  explicit BufferBio(std::size_t most_sealed_bytes)
-      : sealed_(std::make_unique_for_overwrite<std::byte[]>(most_sealed_bytes)), room_bytes_(most_sealed_bytes) {}
+  /// Holds up to `max_sealed_bytes`. Throws std::bad_alloc.
+  explicit BufferBio(std::size_t max_sealed_bytes)
+      : sealed_(std::make_unique_for_overwrite<std::byte[]>(max_sealed_bytes)), room_bytes_(max_sealed_bytes) {}
 
   /// Null when there is no memory. Once.
   BIO* open() noexcept;

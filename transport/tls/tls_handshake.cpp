@@ -106,7 +106,7 @@ Context make_context(TlsRole role) {
 }
 
 Error different_key(const std::string& peer) {
-  return Error::refused(different_key_sentence).with_context(peer);
+  return Error::refused(different_key_message).with_context(peer);
 }
 
 /// Of a listener that knows the identity, but has another key, comes another alert.
@@ -149,7 +149,7 @@ void check_result(SSL* ssl, const std::string& peer) {
 
 void wait_for_peer(const TlsEnd& end, short events, std::int64_t deadline_ns) {
   std::array descriptors{pollfd{.fd = end.socket, .events = events, .revents = 0},
-                         pollfd{.fd = end.lifeline, .events = POLLRDHUP, .revents = 0}};
+                         pollfd{.fd = end.cancel_fd, .events = POLLRDHUP, .revents = 0}};
   wait_until(descriptors, deadline_ns);
   if (descriptors[1].revents != 0) {
     throw Error::lost_peer("the session ended during the TLS handshake of its data connection");
@@ -177,8 +177,8 @@ short handshake_step(SSL* ssl, const TlsEnd& end, const PskUse& use) {
 
 }  // namespace
 
-SslPointer shake_tls_hands(const TlsEnd& end, const TlsPsk& psk, SocketBio& bio, std::int64_t deadline_ns,
-                           const TlsStream::LookAtAnswer& look) {
+SslPointer perform_tls_handshake(const TlsEnd& end, const TlsPsk& psk, SocketBio& bio, std::int64_t deadline_ns,
+                                 const TlsStream::CheckAnswer& check_answer) {
   set_non_blocking(end.socket, true);
   const Context context = make_context(end.role);
   SslPointer ssl(SSL_new(context.get()));  // keeps the context
@@ -191,11 +191,11 @@ SslPointer shake_tls_hands(const TlsEnd& end, const TlsPsk& psk, SocketBio& bio,
   SSL_set_app_data(ssl.get(), &use);
   end.role == TlsRole::dialler ? SSL_set_connect_state(ssl.get()) : SSL_set_accept_state(ssl.get());
   // An answer that is no TLS must still stand in the socket when `look` comes to it.
-  bio.allow_reading(!look);
+  bio.allow_reading(!check_answer);
   while (const short events = handshake_step(ssl.get(), end, use)) {
     wait_for_peer(end, events, deadline_ns);
     if (!bio.may_read() && events == POLLIN) {
-      look(end.socket, deadline_ns);
+      check_answer(end.socket, deadline_ns);
       bio.allow_reading(true);
     }
   }

@@ -23,14 +23,14 @@ using SslPointer = std::unique_ptr<SSL, FreeSsl>;
 struct TlsEnd {
   int socket = -1;  // connected; stays the caller's
   TlsRole role = TlsRole::dialler;
-  std::string peer;   // names the far end in errors
-  int lifeline = -1;  // the socket of a session whose end also ends the handshake
+  std::string peer;    // names the far end in errors
+  int cancel_fd = -1;  // the socket of a session whose end also ends the handshake
 };
 
 /// Shakes hands until the deadline; makes the socket non-blocking. Both ends have proven the key when it returns, and
 /// nothing that follows the handshake has been read. `bio`, which is not open yet, outlives what is returned, or its
 /// use for reading and writing. Any thread. Throws Error as TlsStream does.
-SslPointer shake_tls_hands(const TlsEnd& end, const TlsPsk& psk, SocketBio& bio, std::int64_t deadline_ns,
-                           const TlsStream::LookAtAnswer& look = nullptr);
+SslPointer perform_tls_handshake(const TlsEnd& end, const TlsPsk& psk, SocketBio& bio, std::int64_t deadline_ns,
+                                 const TlsStream::CheckAnswer& check_answer = nullptr);
 
 }  // namespace framewire

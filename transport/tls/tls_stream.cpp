@@ -40,21 +40,21 @@ struct TlsStream::State {
   mutable std::mutex mutex;  // an SSL object takes one call at a time
   std::string fault;
 
-  StreamResult result_of(int returned, std::string_view doing) noexcept;
+  IoResult result_of(int returned, std::string_view doing) noexcept;
 };
 
-StreamResult TlsStream::State::result_of(int returned, std::string_view doing) noexcept {
+IoResult TlsStream::State::result_of(int returned, std::string_view doing) noexcept {
   if (returned > 0) {
-    return {.status = StreamStatus::moved, .bytes = static_cast<std::size_t>(returned)};
+    return {.status = IoStatus::moved, .bytes = static_cast<std::size_t>(returned)};
   }
   const int error_number = errno;
   switch (SSL_get_error(ssl.get(), returned)) {
     case SSL_ERROR_WANT_READ:
-      return {.status = StreamStatus::again, .wait_events = POLLIN};
+      return {.status = IoStatus::again, .wait_events = POLLIN};
     case SSL_ERROR_WANT_WRITE:
-      return {.status = StreamStatus::again, .wait_events = POLLOUT};
+      return {.status = IoStatus::again, .wait_events = POLLOUT};
     case SSL_ERROR_ZERO_RETURN:
-      return {.status = StreamStatus::closed};
+      return {.status = IoStatus::closed};
     case SSL_ERROR_SYSCALL:
       fault = fmt::format("the connection broke while {}: {}", doing, errno_text(error_number));
       break;
@@ -62,11 +62,11 @@ StreamResult TlsStream::State::result_of(int returned, std::string_view doing) n
       fault = fmt::format("the encrypted connection ended in the middle while {}", doing);
   }
   ERR_clear_error();
-  return {.status = StreamStatus::failed};
+  return {.status = IoStatus::failed};
 }
 
 TlsStream::TlsStream(FileDescriptor socket, TlsRole role, const Key& key, std::string peer, std::int64_t deadline_ns,
-                     const LookAtAnswer& look, const RefuseOffer& refuse)
+                     const CheckAnswer& check_answer, const RefuseOffer& refuse)
     : state_(std::make_unique<State>()) {
   state_->socket = std::move(socket);
   const TlsEnd end{.socket = state_->socket.get(), .role = role, .peer = std::move(peer)};
@@ -76,19 +76,19 @@ TlsStream::TlsStream(FileDescriptor socket, TlsRole role, const Key& key, std::s
                                   .key = {},
                                   .find = [&key](auto identity) { return find_shared_key(key, identity); },
                                   .refuse = refuse};
-  state_->ssl = shake_tls_hands(end, psk, state_->bio, deadline_ns, look);
+  state_->ssl = perform_tls_handshake(end, psk, state_->bio, deadline_ns, check_answer);
 }
 
 TlsStream::~TlsStream() = default;
 
-StreamResult TlsStream::read_now(std::span<std::byte> into) noexcept {
+IoResult TlsStream::read_now(std::span<std::byte> into) noexcept {
   const std::lock_guard lock(state_->mutex);
   ERR_clear_error();
   errno = 0;
   return state_->result_of(SSL_read(state_->ssl.get(), into.data(), clamp_bytes(into.size())), "reading");
 }
 
-StreamResult TlsStream::write_now(std::span<const std::byte> from) noexcept {
+IoResult TlsStream::write_now(std::span<const std::byte> from) noexcept {
   const std::lock_guard lock(state_->mutex);
   ERR_clear_error();
   errno = 0;

@@ -25,7 +25,7 @@ constexpr std::size_t record_overhead_bytes = 5 + 1 + 16;
 /// What one system call moves: as many whole records as fit, and with them a key update.
 constexpr std::size_t records_per_call = 16;
 constexpr std::size_t key_update_bytes = 64;
-constexpr std::size_t most_sealed_bytes = records_per_call * (record_bytes + record_overhead_bytes) + key_update_bytes;
+constexpr std::size_t max_sealed_bytes = records_per_call * (record_bytes + record_overhead_bytes) + key_update_bytes;
 
 }  // namespace
 
@@ -34,7 +34,7 @@ struct TlsWire::State {
       : socket(std::move(its_socket)), records_per_key(its_records_per_key), records_left(its_records_per_key) {}
 
   FileDescriptor socket;
-  BufferBio bio{most_sealed_bytes};
+  BufferBio bio{max_sealed_bytes};
   SslPointer ssl;
   // An SSL object takes one call at a time. A mutex alone would let a writer of one record after the other have it for
   // as long as it likes: whoever holds `next` is the next one to get it.
@@ -44,7 +44,7 @@ struct TlsWire::State {
   std::atomic<bool> saw_tampering = false;
 
   // The reading thread's.
-  std::unique_ptr<std::byte[]> came = std::make_unique_for_overwrite<std::byte[]>(most_sealed_bytes);
+  std::unique_ptr<std::byte[]> came = std::make_unique_for_overwrite<std::byte[]>(max_sealed_bytes);
   bool may_hold_more = false;  // in `came`, or decrypted
 
   // The writing thread's.
@@ -54,7 +54,7 @@ struct TlsWire::State {
   std::uint32_t records_left;
 
   class Turn;
-  void shake_hands(TlsRole role, const Key& key, std::int64_t deadline_ns, int lifeline);
+  void handshake(TlsRole role, const Key& key, std::int64_t deadline_ns, int cancel_fd);
   WireRead open_record(std::span<std::byte> into) noexcept;
   WireRead read(std::span<std::byte> into, int flags) noexcept;
   bool renew_key_in_time() noexcept;
@@ -78,12 +78,12 @@ class TlsWire::State::Turn {
   std::mutex& mutex_;
 };
 
-void TlsWire::State::shake_hands(TlsRole role, const Key& key, std::int64_t deadline_ns, int lifeline) {
+void TlsWire::State::handshake(TlsRole role, const Key& key, std::int64_t deadline_ns, int cancel_fd) {
   SocketBio socket_bio;
   const TlsEnd end{
-      .socket = socket.get(), .role = role, .peer = "the other end of the data connection", .lifeline = lifeline};
+      .socket = socket.get(), .role = role, .peer = "the other end of the data connection", .cancel_fd = cancel_fd};
   try {
-    ssl = shake_tls_hands(end, psk_of_data(key), socket_bio, deadline_ns);
+    ssl = perform_tls_handshake(end, psk_of_data(key), socket_bio, deadline_ns);
   } catch (const Error& error) {
     if (error.status() == ExitStatus::refused) {  // both ends have proven to know the token, and so the key
       throw Error::lost_peer("the TLS handshake of the data connection was disturbed on the way");
@@ -133,7 +133,7 @@ WireRead TlsWire::State::read(std::span<std::byte> into, int flags) noexcept {
         return opened;
       }
     }
-    const auto got = ::recv(socket.get(), came.get(), most_sealed_bytes, flags);
+    const auto got = ::recv(socket.get(), came.get(), max_sealed_bytes, flags);
     if (got > 0) {
       bio.bring({came.get(), static_cast<std::size_t>(got)});
       may_hold_more = true;
@@ -217,10 +217,10 @@ bool TlsWire::State::flush() noexcept {
   return true;
 }
 
-TlsWire::TlsWire(FileDescriptor socket, TlsRole role, const Key& key, std::int64_t deadline_ns, int lifeline,
+TlsWire::TlsWire(FileDescriptor socket, TlsRole role, const Key& key, std::int64_t deadline_ns, int cancel_fd,
                  std::uint32_t records_per_key)
     : state_(std::make_unique<State>(std::move(socket), records_per_key)) {
-  state_->shake_hands(role, key, deadline_ns, lifeline);
+  state_->handshake(role, key, deadline_ns, cancel_fd);
   set_non_blocking(state_->socket.get(), false);
 }
 

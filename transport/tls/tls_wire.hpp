@@ -13,7 +13,7 @@ namespace framewire {
 
 /// Records that one key seals before the next follows. RFC 8446, section 5.5 allows AES-GCM 2^24.5 full ones; OpenSSL
 /// does not count.
-inline constexpr std::uint32_t most_records_per_key = std::uint32_t{1} << 22;
+inline constexpr std::uint32_t max_records_per_key = std::uint32_t{1} << 22;
 
 /// A write is cut into records of 16 KiB straight from where it lies, and many of them leave in one system call; only
 /// what does not fill a record is gathered first. No system call is made under the lock that guards the SSL object: a
@@ -23,8 +23,8 @@ class TlsWire final : public ByteWire {
   /// Takes a data connection whose proofs have been exchanged, and performs the handshake until the deadline or until
   /// the peer ends the connection of `lifeline` (-1: none). `key` belongs to this connection alone (make_data_key()).
   /// Throws Error: lost_peer, also when the handshake was disturbed; failed.
-  TlsWire(FileDescriptor socket, TlsRole role, const Key& key, std::int64_t deadline_ns, int lifeline = -1,
-          std::uint32_t records_per_key = most_records_per_key);
+  TlsWire(FileDescriptor socket, TlsRole role, const Key& key, std::int64_t deadline_ns, int cancel_fd = -1,
+          std::uint32_t records_per_key = max_records_per_key);
   ~TlsWire() override;
 
   [[nodiscard]] int fd() const noexcept override;

@@ -11,7 +11,7 @@
 namespace framewire {
 
 inline constexpr std::uint32_t counter_cell_side = 8;  // of a character, in dots
-inline constexpr std::size_t most_counter_characters = 40;
+inline constexpr std::size_t max_counter_characters = 40;
 
 /// The dots of one character: bit 8 * y + x is the dot at x from the left and y from the top. Digits, '.', ' ' and the
 /// letters of "frames"; anything else is blank.
@@ -19,7 +19,7 @@ std::uint64_t glyph(char character) noexcept;
 
 /// "frame 001234    20.57 s" as glyphs: at least six digits of the frame's number, then its time.
 struct CounterText {
-  std::array<char, most_counter_characters> characters{};
+  std::array<char, max_counter_characters> characters{};
   std::size_t length = 0;
 };
 CounterText counter_text(std::uint64_t frame, double time_s) noexcept;

@@ -25,7 +25,7 @@ FrameCounter::FrameCounter()
 void FrameCounter::draw(Size size, std::uint64_t frame, double time_s) const noexcept {
   const CounterText text = counter_text(frame, time_s);
   const CounterPlace place = counter_place(size);
-  std::array<std::array<GLuint, 2>, most_counter_characters> dots{};
+  std::array<std::array<GLuint, 2>, max_counter_characters> dots{};
   for (std::size_t i = 0; i < text.length; ++i) {
     const std::uint64_t bits = glyph(text.characters.at(i));
     dots.at(i) = {static_cast<GLuint>(bits), static_cast<GLuint>(bits >> 32)};

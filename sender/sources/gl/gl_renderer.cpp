@@ -41,7 +41,7 @@ Size checked(Size size, PixelFormat format) {
 
 }  // namespace
 
-GlRenderer::GlRenderer(const Scene& scene, Size size, PixelFormat format)
+GlRenderer::GlRenderer(const ShaderScene& scene, Size size, PixelFormat format)
     : format_(format), scene_(scene, order_of(format)), picture_(checked(size, format)), readback_size_(size) {
   if (is_420(format)) {
     readback_size_ = {size.width / 4, size.height / 2 * 3};
@@ -53,7 +53,7 @@ GlRenderer::GlRenderer(const Scene& scene, Size size, PixelFormat format)
   }
 }
 
-void GlRenderer::draw(const SceneMoment& moment) const noexcept {
+void GlRenderer::draw(const SceneUniforms& moment) const noexcept {
   picture_.bind();
   scene_.draw(picture_.size(), moment);
   counter_.draw(picture_.size(), moment.frame, moment.time_s);

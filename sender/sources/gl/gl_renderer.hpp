@@ -8,8 +8,8 @@
 #include "frame/frame_layout.hpp"
 #include "gl/offscreen_target.hpp"
 #include "sender/sources/gl/frame_counter.hpp"
-#include "sender/sources/gl/scene.hpp"
 #include "sender/sources/gl/scene_program.hpp"
+#include "sender/sources/gl/shader_scene.hpp"
 
 namespace framewire {
 
@@ -18,11 +18,11 @@ class GlRenderer {
  public:
   /// rgba, bgra, rgb0, bgr0, nv12, yuv420p. Throws Error: a shader that does not compile, another format, a size that
   /// the format or the driver does not take (nv12 and yuv420p: a width that is a multiple of 8 and an even height).
-  GlRenderer(const Scene& scene, Size size, PixelFormat format);
+  GlRenderer(const ShaderScene& scene, Size size, PixelFormat format);
 
   /// Draws one frame and leaves a read framebuffer bound. Its lower left readback_size() pixels, read as RGBA8, are the
   /// payload of the frame byte by byte, in packed_layout().
-  void draw(const SceneMoment& moment) const noexcept;
+  void draw(const SceneUniforms& moment) const noexcept;
 
   [[nodiscard]] Size readback_size() const noexcept { return readback_size_; }
   [[nodiscard]] Size size() const noexcept { return picture_.size(); }

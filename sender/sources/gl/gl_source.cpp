@@ -7,7 +7,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "sender/sources/gl/scene.hpp"
+#include "sender/sources/gl/shader_scene.hpp"
 
 namespace framewire {
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr Size default_size{3840, 2160};
 constexpr double default_frames_per_s = 60;
-constexpr double most_frames_per_s = 1000;
+constexpr double max_frames_per_s = 1000;
 
 /// A GPU that has not finished a frame after this long hangs.
 constexpr std::int64_t gpu_timeout_ns = 10 * ns_per_s;
@@ -24,7 +24,7 @@ double checked_rate(double frames_per_s) {
   if (frames_per_s == 0) {
     return default_frames_per_s;
   }
-  if (!(frames_per_s > 0) || frames_per_s > most_frames_per_s) {
+  if (!(frames_per_s > 0) || frames_per_s > max_frames_per_s) {
     throw Error::usage("--fps is " + std::to_string(frames_per_s) +
                        "; a gl: source draws up to 1000 frames per second");
   }
@@ -32,7 +32,7 @@ double checked_rate(double frames_per_s) {
 }
 
 /// Milliseconds, as ns, that one frame takes from drawing to standing in host memory: the median of some.
-std::int64_t frame_time_ns(const Scene& scene, Size size, PixelFormat format) {
+std::int64_t frame_time_ns(const ShaderScene& scene, Size size, PixelFormat format) {
   constexpr std::size_t warm_up = 2;
   constexpr std::size_t measured = 5;
   const GlRenderer renderer(scene, size, format);
@@ -59,7 +59,7 @@ std::int64_t frame_time_ns(const Scene& scene, Size size, PixelFormat format) {
 
 GlSource::GlSource(const SourceOptions& options, std::optional<ReadbackMethod> wanted)
     : frames_per_s_(checked_rate(options.frames_per_s)), realtime_(options.realtime), context_(EglContext::create()) {
-  const Scene scene = load_scene(options.name);
+  const ShaderScene scene = load_scene(options.name);
   name_ = scene.name;
   context_.make_current();
   renderer_.emplace(scene, options.width != 0 ? Size{options.width, options.height} : default_size,
@@ -93,7 +93,7 @@ void GlSource::run(Stream& stream) {
   context_.make_current();
   // However it ends: slots go back to the stream, and the context can go to the thread that destroys it.
   const auto leave = [this](void*) {
-    for (auto& frame : under_way_) {
+    for (auto& frame : in_flight_) {
       frame.reset();
     }
     context_.release_current();
@@ -118,8 +118,8 @@ bool GlSource::draw_next(Stream& stream) {
   // The stream has slots for two frames that are being made. Under `every` a claim may wait long: nothing finished is
   // held back by it.
   const bool may_wait = stream.options().delivery == Delivery::every || readback_->is_synchronous();
-  publish_until(stream, may_wait ? 0 : under_way_.size() - 1, monotonic_ns() + gpu_timeout_ns);
-  if (readback_->under_way() == under_way_.size()) {
+  publish_until(stream, may_wait ? 0 : in_flight_.size() - 1, monotonic_ns() + gpu_timeout_ns);
+  if (readback_->in_flight() == in_flight_.size()) {
     throw Error::failed("the GPU has not finished a frame of gl:" + name_ +
                         " for 10 s; choose another scene or a smaller --size");
   }
@@ -133,20 +133,20 @@ bool GlSource::draw_next(Stream& stream) {
   const std::int64_t last = tick_;
   tick_ = realtime_ ? clock_->next(last, monotonic_ns()) : last + 1;
   const std::int64_t pts_ns = clock_->offset_ns(tick_);
-  const std::size_t waiting = readback_->under_way();
+  const std::size_t waiting = readback_->in_flight();
   renderer_->draw(
       {.time_s = static_cast<double>(pts_ns) / 1e9,
        .time_delta_s = static_cast<double>(pts_ns - clock_->offset_ns(std::max<std::int64_t>(last, 0))) / 1e9,
        .frames_per_s = frames_per_s_,
        .frame = slot->next_sequence() + waiting});
   readback_->begin(slot->block(), slot->offset_in_block_bytes(), slot->bytes());
-  under_way_.at(waiting).emplace(UnderWay{std::move(*slot), pts_ns});
+  in_flight_.at(waiting).emplace(InFlight{std::move(*slot), pts_ns});
   return true;
 }
 
-/// Publishes what is finished, until only `under_way` frames are left or the deadline. Whether it came so far.
-bool GlSource::publish_until(Stream& stream, std::size_t under_way, std::int64_t deadline_ns) {
-  while (readback_->under_way() > under_way) {
+/// Publishes what is finished, until only `in_flight` frames are left or the deadline. Whether it came so far.
+bool GlSource::publish_until(Stream& stream, std::size_t in_flight, std::int64_t deadline_ns) {
+  while (readback_->in_flight() > in_flight) {
     if (!readback_->wait_finished(deadline_ns)) {
       if (readback_->has_failed()) {  // what stands in the slot is no picture
         throw Error::failed(find_gl_loss().value_or("the GPU draws no more (its OpenGL context is lost)") +
@@ -160,14 +160,14 @@ bool GlSource::publish_until(Stream& stream, std::size_t under_way, std::int64_t
 }
 
 void GlSource::publish_oldest(Stream& stream) {
-  UnderWay& frame = *under_way_.front();
+  InFlight& frame = *in_flight_.front();
   FrameInfo what;
   what.pts_ns = frame.pts_ns;
   stream.publish(std::move(frame.slot), what);
-  under_way_.front().reset();
-  if (under_way_.back()) {
-    under_way_.front().emplace(std::move(*under_way_.back()));
-    under_way_.back().reset();
+  in_flight_.front().reset();
+  if (in_flight_.back()) {
+    in_flight_.front().emplace(std::move(*in_flight_.back()));
+    in_flight_.back().reset();
   }
 }
 
@@ -176,14 +176,14 @@ Size GlSource::largest_size_that_keeps_rate(const SourceOptions& options, double
   // not draw 4K.
   constexpr std::array sizes = {Size{640, 360},   Size{960, 540},   Size{1280, 720}, Size{1600, 900},
                                 Size{1920, 1080}, Size{2560, 1440}, Size{3840, 2160}};
-  const Scene scene = load_scene(options.name);
+  const ShaderScene scene = load_scene(options.name);
   const PixelFormat format = options.pixel_format.value_or(PixelFormat::rgba);
-  const double most_ns = share_of_period * 1e9 / checked_rate(options.frames_per_s);
+  const double max_ns = share_of_period * 1e9 / checked_rate(options.frames_per_s);
   EglContext context = EglContext::create();
   context.make_current();
   Size largest = sizes.front();
   for (const Size size : sizes) {
-    if (static_cast<double>(frame_time_ns(scene, size, format)) > most_ns) {
+    if (static_cast<double>(frame_time_ns(scene, size, format)) > max_ns) {
       break;
     }
     largest = size;

@@ -34,14 +34,14 @@ class GlSource final : public Source {
 
  private:
   /// A frame that is being read back into its slot.
-  struct UnderWay {
+  struct InFlight {
     ClaimedSlot slot;
     std::int64_t pts_ns;
   };
 
   bool draw_next(Stream& stream);
   void publish_oldest(Stream& stream);
-  bool publish_until(Stream& stream, std::size_t under_way, std::int64_t deadline_ns);
+  bool publish_until(Stream& stream, std::size_t in_flight, std::int64_t deadline_ns);
 
   std::string name_;
   double frames_per_s_;
@@ -54,7 +54,7 @@ class GlSource final : public Source {
 
   std::optional<TickClock> clock_;  // from the first viewer on
   std::int64_t tick_ = -1;
-  std::array<std::optional<UnderWay>, 2> under_way_;  // oldest first
+  std::array<std::optional<InFlight>, 2> in_flight_;  // oldest first
 };
 
 }  // namespace framewire

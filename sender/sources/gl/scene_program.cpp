@@ -31,7 +31,7 @@ std::string prologue(ComponentOrder order) {
   return text;
 }
 
-ShaderProgram compile(const Scene& scene, ComponentOrder order) {
+ShaderProgram compile(const ShaderScene& scene, ComponentOrder order) {
   const std::string before = prologue(order);
   return {scene.name, embedded("frame.vert"), before + scene.text + "\n",
           static_cast<int>(std::ranges::count(before, '\n'))};
@@ -69,7 +69,7 @@ std::array<float, 4> scene_date(std::chrono::system_clock::time_point now) noexc
           static_cast<float>(of_day + fraction)};
 }
 
-SceneProgram::SceneProgram(const Scene& scene, ComponentOrder order)
+SceneProgram::SceneProgram(const ShaderScene& scene, ComponentOrder order)
     : program_(compile(scene, order)), no_vertices_(GlVertexArray::create()), uniforms_{program_.uniform("iResolution"),
                                                                                         program_.uniform("iTime"),
                                                                                         program_.uniform("iTimeDelta"),
@@ -87,7 +87,7 @@ SceneProgram::SceneProgram(const Scene& scene, ComponentOrder order)
   }
 }
 
-void SceneProgram::draw(Size size, const SceneMoment& moment) const noexcept {
+void SceneProgram::draw(Size size, const SceneUniforms& moment) const noexcept {
   program_.use();
   glUniform3f(uniforms_.resolution, static_cast<float>(size.width), static_cast<float>(size.height), 1.0F);
   glUniform1f(uniforms_.time, static_cast<float>(moment.time_s));

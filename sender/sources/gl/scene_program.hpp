@@ -8,12 +8,12 @@
 #include "base/text.hpp"
 #include "gl/handle.hpp"
 #include "gl/shader_program.hpp"
-#include "sender/sources/gl/scene.hpp"
+#include "sender/sources/gl/shader_scene.hpp"
 
 namespace framewire {
 
 /// What a scene may depend on.
-struct SceneMoment {
+struct SceneUniforms {
   double time_s = 0;        // iTime
   double time_delta_s = 0;  // iTimeDelta
   double frames_per_s = 0;  // iFrameRate
@@ -30,11 +30,11 @@ enum class ComponentOrder { rgba, bgra };
 class SceneProgram {
  public:
   /// Throws ShaderError with the lines of the scene's own text.
-  SceneProgram(const Scene& scene, ComponentOrder order);
+  SceneProgram(const ShaderScene& scene, ComponentOrder order);
 
   /// Covers the bound framebuffer, of `size`, upside down for GL: the picture's top row is GL's row 0. Alpha is 1
   /// throughout.
-  void draw(Size size, const SceneMoment& moment) const noexcept;
+  void draw(Size size, const SceneUniforms& moment) const noexcept;
 
  private:
   ShaderProgram program_;

@@ -11,12 +11,12 @@ namespace framewire {
 
 namespace {
 
-constexpr std::int64_t device_look_again_ns = 2 * ns_per_ms;
+constexpr std::int64_t device_poll_interval_ns = 2 * ns_per_ms;
 constexpr std::int64_t first_try_again_ns = 250 * ns_per_ms;  // after a loss; twice as long after each further try
 constexpr std::int64_t longest_try_again_ns = 4 * ns_per_s;
 
 /// Memory that the sender has for decoding besides its viewers' frames. A picture that finds none is copied.
-constexpr std::uint32_t most_lent_slots = 24;
+constexpr std::uint32_t max_lent_slots = 24;
 
 std::string seconds(std::int64_t ns) {
   std::string text = std::to_string((ns + ns_per_s / 20) / (ns_per_s / 10));
@@ -44,7 +44,7 @@ AvSource::AvSource(const SourceOptions& options, Log& log, std::function<bool()>
       is_paced_(options.realtime),
       input_(input_options(options, std::move(is_cancelled)), log),
       description_(options.name + ", " + input_.describe() + (input_.is_live() ? ", live" : "")),
-      pacer_(input_.duration_ns()),
+      presentation_clock_(input_.duration_ns()),
       retry_ns_(options.retry_ns) {
   if (loops_ && input_.is_live()) {
     throw Error::usage("--loop was asked for " + quote(name_, 200) +
@@ -70,7 +70,7 @@ void AvSource::follow(Stream& stream) {
         }
         break;
       case AvRead::none_yet:
-        stream.sleep_until(monotonic_ns() + device_look_again_ns);
+        stream.sleep_until(monotonic_ns() + device_poll_interval_ns);
         break;
       case AvRead::cancelled:
         return;
@@ -93,7 +93,7 @@ void AvSource::begin_epoch(Stream& stream) {
   epoch_format_ = input_.format();
   const std::uint64_t packed_bytes = epoch_format_.layout.size_bytes;
   if (const std::uint64_t place_bytes = input_.place_bytes(); place_bytes != 0) {
-    const std::uint32_t count = std::min(input_.place_count(), most_lent_slots);
+    const std::uint32_t count = std::min(input_.place_count(), max_lent_slots);
     try {
       stream.begin_epoch(epoch_format_, std::max(place_bytes, packed_bytes), count);
       slots_ = DecodedSlots::create(count);
@@ -133,7 +133,7 @@ bool AvSource::send(Stream& stream) {
   }
   const std::int64_t pts_ns = round_begins_ns_ + input_.pts_ns();
   round_ends_ns_ = pts_ns + input_.duration_ns();
-  if (is_paced_ && !input_.is_live() && !stream.sleep_until(pacer_.due_ns(pts_ns, monotonic_ns()))) {
+  if (is_paced_ && !input_.is_live() && !stream.sleep_until(presentation_clock_.due_ns(pts_ns, monotonic_ns()))) {
     return false;
   }
   FrameInfo frame{.pts_ns = pts_ns, .user_tag = 0, .is_stamped = false};

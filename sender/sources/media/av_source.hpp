@@ -10,7 +10,7 @@
 #include "media/av_input.hpp"
 #include "sender/source.hpp"
 #include "sender/sources/media/decoded_slots.hpp"
-#include "sender/sources/media/pacer.hpp"
+#include "sender/sources/media/presentation_clock.hpp"
 
 namespace framewire {
 
@@ -46,7 +46,7 @@ class AvSource final : public Source {
   bool is_paced_;
   AvInput input_;
   std::string description_;
-  Pacer pacer_;
+  PresentationClock presentation_clock_;
   StreamFormat epoch_format_;         // none yet: all zero
   std::int64_t round_begins_ns_ = 0;  // where this turn of a loop starts on the stream's time line
   std::int64_t round_ends_ns_ = 0;

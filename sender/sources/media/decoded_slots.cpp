@@ -20,7 +20,7 @@ void DecodedSlots::refill(Stream& stream) noexcept {
     State state = State::none;
     {
       const std::scoped_lock lock(mutex_);
-      one.state = one.state == State::published && one.is_let_go ? State::returning : one.state;
+      one.state = one.state == State::published && one.reader_closed ? State::returning : one.state;
       state = one.state;
     }
     // Not under our mutex: the stream's is held while it hands frames to links.
@@ -42,7 +42,7 @@ bool DecodedSlots::lend(Stream& stream, Lent& one) noexcept {
     block_ = slot->block;
     one.slot = slot->slot;
     one.place.bytes = slot->bytes;
-    one.is_let_go = false;
+    one.reader_closed = false;
   }
   return slot.has_value();
 }
@@ -77,13 +77,13 @@ PictureMemory::Place* DecodedSlots::take(std::uint64_t size_bytes) noexcept {
   return &found->place;
 }
 
-void DecodedSlots::let_go(Place& place) noexcept {
+void DecodedSlots::released(Place& place) noexcept {
   const std::scoped_lock lock(mutex_);
   Lent& one = lent_[place.number];
-  one.is_let_go = true;
+  one.reader_closed = true;
   if (one.state == State::taken) {
     one.state = State::free;
-    one.is_let_go = false;
+    one.reader_closed = false;
   }
 }
 

@@ -33,7 +33,7 @@ class DecodedSlots final : public PictureMemory, public std::enable_shared_from_
   void end(Stream& stream) noexcept;
 
   Place* take(std::uint64_t size_bytes) noexcept override;
-  void let_go(Place& place) noexcept override;
+  void released(Place& place) noexcept override;
   [[nodiscard]] const Place* find(const std::byte* bytes) const noexcept override;
 
  private:
@@ -41,14 +41,14 @@ class DecodedSlots final : public PictureMemory, public std::enable_shared_from_
     none,       // not lent to us now
     free,       // the decoder may take it
     taken,      // the decoder has it
-    published,  // so has the stream, and the decoder only reads it, until is_let_go
+    published,  // so has the stream, and the decoder only reads it, until reader_closed
     returning,  // on its way back to the stream
     ended,      // the stream has it, and nobody takes it any more
   };
   struct Lent {
     Place place;
     State state = State::none;
-    bool is_let_go = false;  // published, and not the decoder's any more
+    bool reader_closed = false;  // published, and not the decoder's any more
     PoolSlot slot;
   };
 

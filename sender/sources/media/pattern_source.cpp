@@ -61,7 +61,7 @@ std::string PatternSource::describe() const {
 
 void PatternSource::run(Stream& stream) {
   stream.begin_epoch(format_);
-  Pacer pacer(frame_time_ns(format_.frame_rate, 1));
+  PresentationClock presentation_clock(frame_time_ns(format_.frame_rate, 1));
   for (std::uint64_t index = 0;; ++index) {
     std::optional<ClaimedSlot> slot = stream.claim();
     if (!slot) {
@@ -75,7 +75,7 @@ void PatternSource::run(Stream& stream) {
       stamp(frame, slot->next_sequence());
     }
     const std::int64_t pts_ns = frame_time_ns(format_.frame_rate, index);
-    if (is_paced_ && !stream.sleep_until(pacer.due_ns(pts_ns, monotonic_ns()))) {
+    if (is_paced_ && !stream.sleep_until(presentation_clock.due_ns(pts_ns, monotonic_ns()))) {
       return;
     }
     stream.publish(

@@ -6,7 +6,7 @@
 
 #include "sender/source.hpp"
 #include "sender/sources/media/bars_picture.hpp"
-#include "sender/sources/media/pacer.hpp"
+#include "sender/sources/media/presentation_clock.hpp"
 
 namespace framewire {
 

@@ -29,7 +29,7 @@ ReadResult checked(ReadResult result, const StreamReader& reader) {
 
 StdinSource::StdinSource(SourceOptions options, int fd) : options_(std::move(options)), fd_(fd) {
   const int flags = ::fcntl(fd_, F_GETFL);
-  if (flags < 0 || (flags & O_ACCMODE) == O_WRONLY) {  // hold_standard_streams() stands in for a closed one
+  if (flags < 0 || (flags & O_ACCMODE) == O_WRONLY) {  // reserve_standard_fds() stands in for a closed one
     throw Error::failed("standard input is closed; pipe y4m or raw frames into it, or name a file as SOURCE");
   }
   if (::isatty(fd_) == 1) {
@@ -91,7 +91,7 @@ bool StdinSource::recognise(StreamReader& reader) {
     format_.frame_rate = rational_rate(options_.frames_per_s);
   }
   if (format_.frame_rate.numerator != 0) {
-    pacer_ = Pacer(frame_time_ns(format_.frame_rate, 1));
+    presentation_clock_ = PresentationClock(frame_time_ns(format_.frame_rate, 1));
   }
   return true;
 }
@@ -183,7 +183,7 @@ bool StdinSource::send_frame(Stream& stream, StreamReader& reader) {
   }
   const bool has_rate = format_.frame_rate.numerator != 0;
   const std::int64_t pts_ns = has_rate ? frame_time_ns(format_.frame_rate, frames_sent_) : 0;
-  if (has_rate && options_.realtime && !stream.sleep_until(pacer_.due_ns(pts_ns, monotonic_ns()))) {
+  if (has_rate && options_.realtime && !stream.sleep_until(presentation_clock_.due_ns(pts_ns, monotonic_ns()))) {
     return false;
   }
   stream.publish(std::move(*slot), {.pts_ns = pts_ns, .user_tag = 0, .is_stamped = false, .layout = {}});

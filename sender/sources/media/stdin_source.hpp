@@ -4,7 +4,7 @@
 #include <string>
 
 #include "sender/source.hpp"
-#include "sender/sources/media/pacer.hpp"
+#include "sender/sources/media/presentation_clock.hpp"
 #include "sender/sources/media/stream_reader.hpp"
 
 namespace framewire {
@@ -34,7 +34,7 @@ class StdinSource final : public Source {
   int fd_;
   bool is_y4m_ = false;
   StreamFormat format_;
-  Pacer pacer_{0};
+  PresentationClock presentation_clock_{0};
   std::uint64_t frames_sent_ = 0;
   bool has_slot_ = false;
 };

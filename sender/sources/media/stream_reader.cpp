@@ -14,7 +14,7 @@ namespace framewire {
 
 namespace {
 
-constexpr std::int64_t look_again_ns = 100 * ns_per_ms;
+constexpr std::int64_t poll_interval_ns = 100 * ns_per_ms;
 
 }  // namespace
 
@@ -30,7 +30,7 @@ ReadResult StreamReader::read_some(std::span<std::byte> buffer, std::size_t& cou
     if (is_stopping_ && is_stopping_()) {
       return ReadResult::stopped;
     }
-    if (!wait_for(fd_, POLLIN, monotonic_ns() + look_again_ns)) {
+    if (!wait_for(fd_, POLLIN, monotonic_ns() + poll_interval_ns)) {
       continue;
     }
     const ssize_t got = ::read(fd_, buffer.data(), buffer.size());

@@ -1,0 +1,65 @@
+#include "bench/verbs/verbs_memory.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "base/text.hpp"
+#include "bench/verbs/verbs_payload.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr std::uint64_t cache_line_bytes = 64;
+
+std::uint32_t slots_for(const VerbsPlan& plan, VerbsEnd end) noexcept {
+  if (plan.operation == VerbsOperation::latency) {
+    return 2;
+  }
+  if (plan.operation == VerbsOperation::send && end == VerbsEnd::server) {
+    // There are no credits: whatever comes without a buffer comes again, much later.
+    constexpr std::uint64_t buffer_bytes = std::uint64_t{16} << 20;
+    constexpr std::uint64_t max_buffers = 512;
+    return static_cast<std::uint32_t>(
+        std::max<std::uint64_t>(std::min(buffer_bytes / plan.message_bytes, max_buffers), plan.slots));
+  }
+  return plan.slots;
+}
+
+unsigned access_for(VerbsOperation operation, VerbsEnd end) noexcept {
+  constexpr unsigned local_write = IBV_ACCESS_LOCAL_WRITE;
+  constexpr unsigned remote_write = IBV_ACCESS_REMOTE_WRITE;
+  constexpr unsigned remote_read = IBV_ACCESS_REMOTE_READ;
+  switch (operation) {
+    case VerbsOperation::send:
+      return end == VerbsEnd::server ? local_write : 0U;
+    case VerbsOperation::write:
+    case VerbsOperation::write_imm:
+      return end == VerbsEnd::server ? local_write | remote_write : 0U;
+    case VerbsOperation::read:
+      // Over iWARP the answer to a read is a write by the other side.
+      return end == VerbsEnd::server ? remote_read : local_write | remote_write;
+    case VerbsOperation::latency:
+      break;
+  }
+  return local_write | remote_write;
+}
+
+}  // namespace
+
+VerbsMemory::VerbsMemory(const std::shared_ptr<ibv_pd>& protection_domain, const VerbsPlan& plan, VerbsEnd end)
+    : message_bytes_(plan.message_bytes),
+      stride_bytes_((plan.message_bytes + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes),
+      slot_count_(slots_for(plan, end)) {
+  const std::string name = std::to_string(slot_count_) + " messages of " + format_bytes(message_bytes_);
+  registration_ = register_memory(protection_domain, HostBlock::create_private(name, stride_bytes_ * slot_count_),
+                                  access_for(plan.operation, end));
+  const bool is_latency = plan.operation == VerbsOperation::latency;
+  const bool is_source = is_latency || (end == VerbsEnd::client) != (plan.operation == VerbsOperation::read);
+  for (std::uint32_t slot = is_latency ? verbs_slot_out : 0; is_source && slot < slot_count_; ++slot) {
+    fill_verbs_payload(message(slot), verbs_fill_byte(slot));
+    stamp_verbs_payload(message(slot), slot);
+  }
+}
+
+}  // namespace framewire

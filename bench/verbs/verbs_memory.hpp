@@ -1,0 +1,42 @@
+// The memory of one end of a raw measurement.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "bench/verbs/verbs_plan.hpp"
+#include "transport/rdma/memory_region.hpp"
+
+namespace framewire {
+
+/// Message n stands in slot n modulo slot_count(). Owned by its end; any thread of it.
+class VerbsMemory {
+ public:
+  /// Allocates and registers: each end only for what the operation does there. Throws Error.
+  VerbsMemory(const std::shared_ptr<ibv_pd>& protection_domain, const VerbsPlan& plan, VerbsEnd end);
+
+  [[nodiscard]] std::uint32_t slot_count() const noexcept { return slot_count_; }
+  [[nodiscard]] std::span<std::byte> message(std::uint64_t number) const noexcept {
+    return registration_->block->bytes().subspan(number % slot_count_ * stride_bytes_, message_bytes_);
+  }
+  /// Where a message of the other end stands, whose slots have the same size.
+  [[nodiscard]] std::uint64_t offset_bytes(std::uint64_t slot) const noexcept { return slot * stride_bytes_; }
+  [[nodiscard]] std::uint64_t address() const noexcept {
+    return reinterpret_cast<std::uint64_t>(registration_->mr->addr);
+  }
+  [[nodiscard]] std::uint32_t local_key() const noexcept { return registration_->mr->lkey; }
+  [[nodiscard]] std::uint32_t remote_key() const noexcept { return registration_->mr->rkey; }
+
+ private:
+  std::uint64_t message_bytes_;
+  std::uint64_t stride_bytes_;
+  std::uint32_t slot_count_;
+  std::shared_ptr<const MemoryRegion> registration_;
+};
+
+/// The two slots of either end of a ping-pong.
+inline constexpr std::uint32_t verbs_slot_in = 0;
+inline constexpr std::uint32_t verbs_slot_out = 1;
+
+}  // namespace framewire

@@ -1,0 +1,164 @@
+#include "bytes/output.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/pipe.hpp"
+#include "base/text.hpp"
+#include "base/wait.hpp"
+#include "bytes/file_identity.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr std::int64_t poll_interval_ns = 100 * ns_per_ms;
+constexpr std::int64_t reader_poll_ns = 10 * ns_per_ms;  // nothing tells when one opens a named pipe
+
+bool is_kind(int fd, mode_t kind) noexcept {
+  struct stat status {};
+  return ::fstat(fd, &status) == 0 && (status.st_mode & S_IFMT) == kind;
+}
+
+bool is_named_pipe(const std::string& path) noexcept {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
+}
+
+}  // namespace
+
+Output::Output(const std::string& path, std::function<bool()> is_stopping, bool appends, const std::string& source_file)
+    : name_(path == "-" ? "standard output" : quote(path, 200)), is_stopping_(std::move(is_stopping)) {
+  if (path == "-") {
+    file_ = reopen_for_writing(STDOUT_FILENO);
+  } else if (is_named_pipe(path)) {
+    file_ = open_pipe(path);
+  } else {
+    file_.reset(::open(path.c_str(), O_WRONLY | O_CREAT | (appends ? O_APPEND : 0) | O_CLOEXEC, 0666));
+  }
+  if (!file_.valid()) {
+    throw Error::from_errno("write " + name_, errno);
+  }
+  require_other_file(source_file);
+  if (is_kind(file_.get(), S_IFREG)) {
+    // Not by O_TRUNC: of a name that leads elsewhere by now only the open file tells what would be emptied.
+    if (path != "-" && !appends && ::ftruncate(file_.get(), 0) != 0) {
+      throw Error::from_errno("empty " + name_, errno);
+    }
+    std::error_code none;
+    folder_ = std::filesystem::canonical(path, none).parent_path();  // of what a link leads to
+  }
+  is_socket_ = is_kind(file_.get(), S_IFSOCK);
+  enlarge_pipe(file_.get());
+}
+
+/// The sender would read what is written here, and an emptied file first.
+void Output::require_other_file(const std::string& source_file) const {
+  if (!source_file.empty() && file_identity(file_.get()) == source_file) {
+    throw Error::failed(name_ +
+                        " and the file that the sender reads are the same file; nothing is written, name another FILE");
+  }
+}
+
+/// Waits for the pipe's reader, where an open() without O_NONBLOCK could not be interrupted; nor could a write().
+FileDescriptor Output::open_pipe(const std::string& path) const {
+  for (;;) {
+    FileDescriptor pipe(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+    if (pipe.valid() || errno != ENXIO) {
+      return pipe;
+    }
+    if (is_stopping_()) {
+      throw Error::failed("interrupted while nobody read " + name_);
+    }
+    wait_until({}, monotonic_ns() + reader_poll_ns);
+  }
+}
+
+bool Output::write(std::span<const std::byte> bytes) noexcept {
+  const std::int64_t begun_ns = monotonic_ns();
+  const bool is_written = write_all(bytes);
+  spent_ns_ += monotonic_ns() - begun_ns;
+  return is_written;
+}
+
+bool Output::write_all(std::span<const std::byte> bytes) noexcept {
+  while (!bytes.empty()) {
+    const ssize_t count = write_some(bytes);
+    if (count > 0) {
+      bytes = bytes.subspan(static_cast<std::size_t>(count));
+      written_bytes_ += static_cast<std::uint64_t>(count);
+    } else if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
+      if (!wait_until_writable()) {
+        return false;
+      }
+    } else {
+      return fail("write", count == 0 ? ENOSPC : errno);
+    }
+  }
+  return true;
+}
+
+/// A pipe of ours does not block (reopen_for_writing); of a socket every call says that it should not.
+ssize_t Output::write_some(std::span<const std::byte> bytes) const noexcept {
+  return is_socket_ ? ::send(file_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL)
+                    : ::write(file_.get(), bytes.data(), bytes.size());
+}
+
+bool Output::wait_until_writable() noexcept {
+  do {
+    if (is_stopping_()) {
+      error_ = "interrupted while nobody read " + name_;
+      return false;
+    }
+  } while (!wait_for(file_.get(), POLLOUT, monotonic_ns() + poll_interval_ns));
+  return true;
+}
+
+bool has_no_reader(int fd) noexcept {
+  pollfd end{.fd = fd, .events = 0, .revents = 0};
+  return ::poll(&end, 1, 0) == 1 && (end.revents & POLLERR) != 0;
+}
+
+bool Output::finish(bool is_durable) noexcept {
+  const std::int64_t begun_ns = monotonic_ns();
+  const bool is_done = !is_durable || make_durable();
+  // NFS and quotas tell of a full disk only now.
+  const bool is_closed = ::close(file_.release()) == 0 || errno == EINTR;
+  spent_ns_ += monotonic_ns() - begun_ns;
+  return is_done && (is_closed || fail("write", errno));
+}
+
+/// The file, and its name in its folder, which a new one has only there; whoever opened standard output has seen to
+/// that.
+bool Output::make_durable() noexcept {
+  if (::fsync(file_.get()) != 0) {
+    // What is no file has nothing to make durable, and says EINVAL (a pipe) or EROFS.
+    return errno == EINVAL || errno == EROFS || fail("make durable", errno);
+  }
+  is_durable_ = true;
+  if (!folder_.empty() && is_kind(file_.get(), S_IFREG)) {
+    // A folder that may not be read cannot be synced, and some file systems do not know how to.
+    const FileDescriptor folder(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    is_durable_ = folder.valid() && ::fsync(folder.get()) == 0;
+    return is_durable_ || !folder.valid() || errno == EINVAL || fail("make durable", errno);
+  }
+  return true;
+}
+
+bool Output::fail(const std::string& doing, int error_number) noexcept {
+  error_ = error_number == EPIPE ? "the reader of " + name_ + " has gone"
+                                 : "cannot " + doing + " " + name_ + ": " + errno_text(error_number);
+  return false;
+}
+
+}  // namespace framewire

@@ -1,0 +1,33 @@
+// rdrecv: receives bytes, writes them, and says so.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/adaptive_spin.hpp"
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "bytes/transfer_hooks.hpp"
+#include "command/interruption.hpp"
+#include "transport/endpoint_options.hpp"
+
+namespace framewire {
+
+struct ReceiveBytesOptions {
+  EndpointOptions endpoint;
+  std::string output = "-";
+  bool appends = false;     // to a file, whatever stands there
+  bool is_durable = false;  // --fsync
+  WaitMode wait = WaitMode::adaptive;
+  std::int64_t connect_timeout_ns = -1;  // for the sender to come; < 0: for ever
+  std::optional<std::string> stats_file{};
+  bool is_verbose = false;
+  TransferHooks hooks{};
+};
+
+/// Returns ok once all that the sender had is written, and its digest is the same. Throws Error, one sentence: the
+/// sender's source failed, the output failed, the sender was lost or refused; ReaderLeft.
+ExitStatus receive_bytes(const ReceiveBytesOptions& options, Interruption& interruption, Log& log);
+
+}  // namespace framewire

@@ -1,0 +1,34 @@
+// rdsend: reads bytes, sends them, and hears that they are written.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "bytes/chunks.hpp"
+#include "bytes/transfer_hooks.hpp"
+#include "command/interruption.hpp"
+#include "transport/endpoint_options.hpp"
+
+namespace framewire {
+
+struct SendBytesOptions {
+  EndpointOptions endpoint;
+  std::string input = "-";
+  bool takes_digest = true;
+  std::uint64_t limit_bytes_per_s = 0;  // 0: none
+  std::uint64_t slot_bytes = default_slot_bytes;
+  std::uint32_t slots = default_slots;
+  std::int64_t connect_timeout_ns = 10'000'000'000;  // for the receiver to come; < 0: for ever
+  std::optional<std::string> stats_file{};
+  bool is_verbose = false;
+  TransferHooks hooks{};
+};
+
+/// Returns ok once the receiver has said that all is written, and that its digest is the same. Throws Error, one
+/// sentence: the source failed, the receiver could not write, was lost, refused, or did not come; ReaderLeft.
+ExitStatus send_bytes(const SendBytesOptions& options, Interruption& interruption, Log& log);
+
+}  // namespace framewire

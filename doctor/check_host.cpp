@@ -1,0 +1,205 @@
+#include "doctor/check_host.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "command/shell_word.hpp"
+#include "doctor/host_remedies.hpp"
+#include "transport/address.hpp"
+
+namespace framewire {
+
+namespace {
+
+std::string way_area(const RemoteHostReport& host) {
+  return "Way to " + format_host_port(host.target.at);
+}
+
+std::string place_of(const RemoteHostReport& host) {
+  return host.is_own_address ? "here" : "on " + host.target.at.host;
+}
+
+Finding reached(const RemoteHostReport& host) {
+  Finding finding{.area = way_area(host), .name = "host"};
+  if (host.is_this_machine) {
+    finding.value = "this machine, by the Unix socket of this user";
+  } else {
+    finding.value =
+        host.address == host.target.at.host ? host.address : fmt::format("{} is {}", host.target.at.host, host.address);
+    if (host.round_trip_us) {
+      finding.value += ", round trip " + time_text(*host.round_trip_us);
+    }
+  }
+  return finding;
+}
+
+Finding authenticated(const RemoteHostReport& host) {
+  Finding finding{.area = way_area(host), .name = "authentication"};
+  finding.value = host.auth == "psk"    ? fmt::format("the shared key, {}", host.control)
+                  : host.auth == "user" ? "the same user"
+                                        : "none";
+  if (host.auth == "none") {
+    finding.level = Level::note;
+    finding.text = "Anybody may connect, and read along. A key that both machines have ends that:";
+    finding.remedy = share_key(host, false);
+  }
+  return finding;
+}
+
+Finding problem(const RemoteHostReport& host, const char* name, const std::string& value, const std::string& text,
+                Commands remedy) {
+  return {.area = way_area(host),
+          .name = name,
+          .level = Level::problem,
+          .value = value,
+          .text = text,
+          .details = {},
+          .remedy = std::move(remedy)};
+}
+
+/// Before a connection stands.
+Finding not_reached(const RemoteHostReport& host, const MachineFacts& machine) {
+  const HostPort& at = host.target.at;
+  switch (host.fault) {
+    case HostFault::unknown_name:
+      return problem(host, "host", fmt::format("{}: a name that nobody knows", at.host),
+                     "Neither /etc/hosts nor a name server has it. With its address, as in this example:",
+                     {fmt::format("echo '192.168.77.2 {}' | sudo tee -a /etc/hosts", at.host)});
+    case HostFault::nothing_listens:
+      return problem(host, "server", fmt::format("nothing listens at port {}", at.port),
+                     fmt::format("The path is measured against a bench server {}, and none is there (a firewall that "
+                                 "rejects looks the same). To start it:",
+                                 place_of(host)),
+                     start_server_with_key(host, machine));
+    case HostFault::silent:
+      return problem(host, "host", "does not answer",
+                     fmt::format("Nothing comes back from TCP port {}, not even a refusal: the machine is off, the "
+                                 "address is another's, or a firewall drops what it gets. To let it through, {}:",
+                                 at.port, place_of(host)),
+                     open_port(at.port, "tcp", place_of(host)));
+    case HostFault::no_route: {
+      const auto found = std::ranges::find_if(
+          machine.network.interfaces, [](const NetworkInterface& one) { return !one.is_loopback && one.is_up; });
+      return problem(host, "host", "no route to it",
+                     "This machine has no way to that network. An address of it would be one, as in this example:",
+                     {fmt::format("sudo ip address add 192.168.77.1/24 dev {}",
+                                  found == machine.network.interfaces.end() ? "eth0" : found->name)});
+    }
+    default:
+      return problem(host, host.address.empty() ? "host" : "server", "cannot be examined", host.trouble + ".",
+                     start_server_with_key(host, machine));
+  }
+}
+
+Finding not_let_in(const RemoteHostReport& host, const MachineFacts& machine) {
+  switch (host.fault) {
+    case HostFault::bad_key_here:
+      return problem(host, "authentication", "the key here cannot be used", host.trouble + ".",
+                     {host.target.key_file ? "chmod 600 " + shell_word(*host.target.key_file)
+                                           : "chmod 600 " + shell_word(machine.key.path)});
+    case HostFault::no_key_here:
+      return problem(host, "authentication", "no key here",
+                     "Two machines know each other by a key that both have. To make it, and to carry it over:",
+                     share_key(host, false));
+    default: {
+      Commands remedy = share_key(host, machine.key.exists || host.target.key_file);
+      if (!remedy.empty()) {
+        remedy.back() += "   # with --force where it has another key";
+      }
+      return problem(host, "authentication", "refused",
+                     host.trouble + ". To give it this machine's key:", std::move(remedy));
+    }
+  }
+}
+
+Finding wrong_program(const RemoteHostReport& host) {
+  const std::uint16_t beside = other_port(host.target.at.port);
+  const Commands start_beside = {start_server(host, beside), examine_at(host, beside)};
+  switch (host.fault) {
+    case HostFault::sender:
+      return problem(host, "server", host.program,
+                     fmt::format("framewire send answers there: it streams, and measures nothing. A bench server {} "
+                                 "beside it, at a port of its own, does:",
+                                 place_of(host)),
+                     start_beside);
+    case HostFault::viewer:
+      return problem(host, "server", host.program,
+                     fmt::format("A viewer waits there for its sender. A bench server {} beside it, at a port of its "
+                                 "own, measures:",
+                                 place_of(host)),
+                     start_beside);
+    case HostFault::not_framewire:
+      return problem(host, "server", "another program",
+                     host.trouble + ". framewire at a port of its own can be started and examined so:", start_beside);
+    case HostFault::version:
+      return problem(
+          host, "server", host.program.empty() ? "another version" : host.program,
+          host.trouble + ". Both ends need the same release; which one it is, this tells:",
+          {host.is_own_address ? "framewire --version"
+                               : fmt::format("ssh {} framewire --version", shell_word(host.target.at.host))});
+    case HostFault::busy:
+      return problem(host, "server", "busy",
+                     host.trouble + ". When it is free again:", {examine_at(host, host.target.at.port)});
+    default:
+      return problem(host, "programs", "framewire-bench is missing",
+                     "It measures the links, and has to lie beside framewire-doctor: install all of framewire's "
+                     "programs in one folder; in its source tree:",
+                     {"scripts/package && sudo apt-get install ./build/packages/*.deb"});
+  }
+}
+
+}  // namespace
+
+Findings check_route(const RemoteHostReport& host, const MachineFacts& machine) {
+  switch (host.fault) {
+    case HostFault::unknown_name:
+    case HostFault::nothing_listens:
+    case HostFault::silent:
+    case HostFault::no_route:
+      return {not_reached(host, machine)};
+    case HostFault::other:
+      return host.address.empty() ? Findings{not_reached(host, machine)}
+                                  : Findings{reached(host), not_reached(host, machine)};
+    case HostFault::bad_key_here:
+      return {not_let_in(host, machine)};
+    case HostFault::no_key_here:
+    case HostFault::key_refused:
+      return {reached(host), not_let_in(host, machine)};
+    case HostFault::not_framewire:
+      return {reached(host), wrong_program(host)};
+    case HostFault::sender:
+    case HostFault::viewer:
+    case HostFault::version:
+    case HostFault::busy:
+    case HostFault::no_bench_here: {
+      Findings findings{reached(host)};
+      if (!host.auth.empty()) {
+        findings.push_back(authenticated(host));
+      }
+      findings.push_back(wrong_program(host));
+      return findings;
+    }
+    case HostFault::none:
+      break;
+  }
+  return {reached(host), authenticated(host), Finding{.area = way_area(host), .name = "server", .value = host.program}};
+}
+
+Findings check_host(const RemoteHostReport& host, const MachineFacts& machine, std::optional<LinkKind> wanted) {
+  Findings findings = check_route(host, machine);
+  if (host.fault == HostFault::none) {
+    std::ranges::move(check_host_links(host, machine, wanted), std::back_inserter(findings));
+  }
+  return findings;
+}
+
+Findings as_background(Findings machine) {
+  for (Finding& finding : machine) {
+    finding.level = std::min(finding.level, Level::warning);
+  }
+  return machine;
+}
+
+}  // namespace framewire

@@ -1,0 +1,111 @@
+// Sockets and pipes.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "doctor/check.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr const char* area = "Network";
+constexpr double bytes_per_second_100g = 100e9 / 8;
+
+/// What must be under way to fill the fastest interface over a round trip of 1 ms: the bandwidth-delay product (RFC
+/// 7323, 1.1). 0 where no interface tells its speed.
+std::uint64_t wanted_bytes(const NetworkFacts& network) {
+  std::uint64_t fastest = 0;  // Mb/s
+  for (const NetworkInterface& interface : network.interfaces) {
+    fastest = std::max<std::uint64_t>(fastest, interface.is_up ? interface.megabits_per_second.value_or(0) : 0);
+  }
+  constexpr std::uint64_t max_bytes = 0x7fffffff;  // that the kernel takes: its numbers are of 32 bits
+  return std::min(fastest * 1'000'000 / 8 / 1000, max_bytes);
+}
+
+Finding interfaces_finding(const NetworkFacts& network) {
+  Finding finding{.area = area, .name = "interfaces"};
+  std::size_t count = 0;
+  for (const NetworkInterface& interface : network.interfaces) {
+    if (interface.is_loopback || !interface.is_up || interface.addresses.empty()) {
+      continue;
+    }
+    const std::string speed =
+        interface.megabits_per_second ? fmt::format(", {:g} Gb/s", *interface.megabits_per_second / 1000.0) : "";
+    const std::string line = fmt::format("{} {}{}{}", interface.name, interface.addresses.front(), speed,
+                                         interface.mtu_bytes > 0 ? fmt::format(", MTU {}", interface.mtu_bytes) : "");
+    finding.value = count == 0 ? line : finding.value;
+    finding.details.push_back(line);
+    ++count;
+  }
+  if (count == 0) {
+    finding.level = Level::note;
+    finding.value = "none that is up and has an address";
+    finding.text = "Frames can go within this machine only.";
+  } else if (count == 1) {
+    finding.details.clear();
+  } else {
+    finding.value += fmt::format(", and {} more", count - 1);
+  }
+  return finding;
+}
+
+std::string reach_text(std::uint64_t bytes) {
+  return fmt::format("{:.2g} ms", static_cast<double>(bytes) / bytes_per_second_100g * 1e3);
+}
+
+/// The kernel sizes TCP's buffers itself up to these; framewire leaves it to that.
+Finding buffers_finding(const NetworkFacts& network) {
+  Finding finding{.area = area, .name = "tcp buffers"};
+  if (!network.tcp_receive_bytes || !network.tcp_send_bytes) {
+    finding.level = Level::note;
+    finding.value = "not known";
+    finding.text = "This system does not show net.ipv4.tcp_rmem and tcp_wmem.";
+    return finding;
+  }
+  const std::uint64_t least = std::min(*network.tcp_receive_bytes, *network.tcp_send_bytes);
+  finding.value = fmt::format("up to {} to send, {} to receive", format_bytes(*network.tcp_send_bytes),
+                              format_bytes(*network.tcp_receive_bytes));
+  finding.text = fmt::format("At 100 Gb/s they are full within {}; a longer round trip makes a connection slower.",
+                             reach_text(least));
+  if (network.core_receive_bytes && network.core_send_bytes) {
+    finding.details.push_back(fmt::format("net.core.wmem_max {}, rmem_max {}: for programs that set buffers themselves",
+                                          format_bytes(*network.core_send_bytes),
+                                          format_bytes(*network.core_receive_bytes)));
+  }
+  if (least < wanted_bytes(network)) {
+    finding.level = Level::note;
+    finding.text +=
+        fmt::format(" This machine's fastest interface fills {} in 1 ms.", format_bytes(wanted_bytes(network)));
+    // What is enough already stays, and so do the sizes that connections begin with.
+    const auto enough = [&](std::uint64_t bytes) { return std::max(bytes, wanted_bytes(network)); };
+    finding.remedy = {fmt::format("printf 'net.ipv4.tcp_rmem={} {}\\nnet.ipv4.tcp_wmem={} {}\\n' | sudo tee "
+                                  "/etc/sysctl.d/90-framewire.conf",
+                                  network.tcp_receive_begin, enough(*network.tcp_receive_bytes), network.tcp_send_begin,
+                                  enough(*network.tcp_send_bytes)),
+                      "sudo sysctl --system"};
+  }
+  return finding;
+}
+
+Finding pipe_finding(const NetworkFacts& network) {
+  constexpr std::uint64_t wanted_pipe_bytes = std::uint64_t{1} << 20;
+  Finding finding{.area = area, .name = "pipes"};
+  finding.value = network.pipe_bytes ? fmt::format("up to {}", format_bytes(*network.pipe_bytes)) : "not known";
+  if (network.pipe_bytes && *network.pipe_bytes < wanted_pipe_bytes) {
+    finding.level = Level::note;
+    finding.text = "Frames and bytes that come or go through a pipe are faster with larger ones.";
+    finding.remedy = {"echo 'fs.pipe-max-size=1048576' | sudo tee /etc/sysctl.d/91-framewire.conf",
+                      "sudo sysctl --system"};
+  }
+  return finding;
+}
+
+}  // namespace
+
+Findings check_network(const NetworkFacts& network) {
+  return {interfaces_finding(network), buffers_finding(network), pipe_finding(network)};
+}
+
+}  // namespace framewire

@@ -1,0 +1,161 @@
+#include "rdpipe/address_selection.hpp"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <iterator>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/file_descriptor.hpp"
+#include "base/wait.hpp"
+#include "bytes/file_identity.hpp"
+#include "rdpipe/networks.hpp"
+#include "rdpipe/ssh_connection.hpp"
+#include "transport/address.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr std::int64_t head_start_ns = 250 * ns_per_ms;  // RFC 8305, section 5
+
+/// New with every start of the machine (boot_id), and another one in each network namespace: a container's loopback is
+/// its own.
+std::string machine_id() {
+  const std::string id = boot_id();
+  struct stat network {};
+  return ::stat("/proc/self/ns/net", &network) == 0 ? id + ":" + std::to_string(network.st_ino) : id;
+}
+
+/// sshd's own end of the connection; empty where no sshd has started this.
+std::string ssh_address() {
+  const char* connection = std::getenv("SSH_CONNECTION");
+  const auto ends = parse_ssh_connection(connection != nullptr ? connection : "");
+  return ends ? ends->server : "";
+}
+
+bool is_loopback_text(const std::string& address) {
+  return address.starts_with("127.") || address == "::1" || address == "localhost";
+}
+
+/// One connection that is being made.
+struct Attempt {
+  FileDescriptor fd;
+  HostPort at;
+};
+
+/// Begins to connect to every address that a name has; what cannot even begin is left out.
+void begin(const HostPort& at, std::vector<Attempt>& attempts) {
+  std::vector<SocketAddress> addresses;
+  try {
+    addresses = resolve(at);
+  } catch (const Error&) {
+    return;  // a name that is known elsewhere
+  }
+  for (const SocketAddress& address : addresses) {
+    FileDescriptor fd(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
+    if (fd.valid() && (::connect(fd.get(), address.get(), address.size_bytes) == 0 || errno == EINPROGRESS)) {
+      attempts.push_back({std::move(fd), at});
+    }
+  }
+}
+
+/// The one that stands now; those that failed are dropped. Waits until the deadline where none is done.
+const Attempt* wait_for_attempt(std::vector<Attempt>& attempts, std::int64_t deadline_ns) {
+  std::vector<pollfd> descriptors;
+  std::ranges::transform(attempts, std::back_inserter(descriptors), [](const Attempt& one) {
+    return pollfd{.fd = one.fd.get(), .events = POLLOUT, .revents = 0};
+  });
+  wait_until(descriptors, deadline_ns);
+  for (std::size_t i = attempts.size(); i-- > 0;) {
+    int error_number = 0;
+    socklen_t size = sizeof error_number;
+    if (descriptors[i].revents != 0 &&
+        (::getsockopt(descriptors[i].fd, SOL_SOCKET, SO_ERROR, &error_number, &size) != 0 || error_number != 0)) {
+      attempts.erase(attempts.begin() + static_cast<std::ptrdiff_t>(i));
+      descriptors.erase(descriptors.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+  const auto found = std::ranges::find_if(descriptors, [](const pollfd& one) { return one.revents != 0; });
+  return found == descriptors.end() ? nullptr : &attempts[static_cast<std::size_t>(found - descriptors.begin())];
+}
+
+std::string listed(const std::vector<std::string>& texts) {
+  std::string list;
+  for (const std::string& text : texts) {
+    list += (list.empty() ? "" : ", ") + text;
+  }
+  return list;
+}
+
+}  // namespace
+
+HostAddresses own_host_addresses() {
+  const std::vector<OwnAddress> addresses = own_addresses();
+  HostAddresses facts{.machine = machine_id(), .reached_at = ssh_address()};
+  std::ranges::transform(addresses, std::back_inserter(facts.addresses), &OwnAddress::text);
+  if (::access("/dev/infiniband/rdma_cm", R_OK | W_OK) == 0) {
+    facts.rdma_networks = rdma_networks(addresses, rdma_places());
+  }
+  return facts;
+}
+
+std::vector<std::string> addresses_of(const HostAddresses& listener, const HostAddresses& dialler,
+                                      const AddressHints& hints) {
+  if (!hints.data_address.empty()) {
+    return {hints.data_address};
+  }
+  const bool is_same_machine = !listener.machine.empty() && listener.machine == dialler.machine;
+  std::vector<std::string> all, elsewhere;
+  const auto add = [&](const std::string& address) {
+    const bool leads_there = is_same_machine || !is_loopback_text(address);
+    if (!address.empty() && leads_there && std::ranges::find(all, address) == all.end()) {
+      all.push_back(address);
+    }
+  };
+  if (is_same_machine) {
+    add("127.0.0.1");
+  }
+  if (hints.may_be_rdma) {
+    std::ranges::for_each(shared_addresses(listener.rdma_networks, dialler.rdma_networks), add);
+  }
+  add(hints.is_known_here ? hints.name : listener.reached_at);
+  add(hints.is_known_here ? listener.reached_at : hints.name);
+  // What the dialler has as well leads to itself; what a person has named, or ssh has reached, may be forwarded.
+  std::ranges::copy_if(listener.addresses, std::back_inserter(elsewhere), [&](const std::string& address) {
+    return is_same_machine || std::ranges::find(dialler.addresses, address) == dialler.addresses.end();
+  });
+  std::ranges::for_each(elsewhere, add);
+  return all;
+}
+
+HostPort find_reachable(const HopTarget& target, std::int64_t deadline_ns) {
+  std::vector<Attempt> attempts;
+  std::size_t next = 0;
+  while (monotonic_ns() < deadline_ns && (next < target.addresses.size() || !attempts.empty())) {
+    if (next < target.addresses.size()) {
+      begin({.host = target.addresses[next++], .port = target.port}, attempts);
+    }
+    const std::int64_t attempt_until_ns = next < target.addresses.size() ? monotonic_ns() + head_start_ns : deadline_ns;
+    if (attempts.empty()) {
+      continue;
+    }
+    if (const Attempt* done = wait_for_attempt(attempts, std::min(attempt_until_ns, deadline_ns))) {
+      return done->at;
+    }
+  }
+  throw Error::lost_peer("no way leads to port " + std::to_string(target.port) + " at " + listed(target.addresses) +
+                         "; name an address that does by --data-address HOST=ADDRESS, or ports that a firewall lets "
+                         "through by --port-range");
+}
+
+}  // namespace framewire

@@ -1,0 +1,65 @@
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "command/standard_streams.hpp"
+#include "rdpipe/options.hpp"
+#include "rdpipe/pipeline.hpp"
+#include "rdpipe/pipeline_result.hpp"
+#include "rdpipe/stage_agent.hpp"
+
+namespace {
+
+using namespace framewire;
+
+/// Before anything is started: rdpipe's own input and output, where the pipeline takes them.
+void require_own_ends(const std::vector<Stage>& stages) {
+  struct stat input {};
+  if (stages.front().work != StageWork::source && ::fstat(STDIN_FILENO, &input) == 0 && S_ISDIR(input.st_mode)) {
+    throw Error::failed("standard input is a directory; let the first stage read it: rdpipe :'tar c DIRECTORY' …");
+  }
+  if (stages.back().work != StageWork::sink && !is_open_for_writing(STDOUT_FILENO)) {
+    throw Error::failed("standard output is closed, or not open for writing; end the pipeline with a '>file' stage");
+  }
+}
+
+int run(int argc, char** argv) {
+  const auto options = parse_rdpipe_options(argc, argv);
+  if (!options) {
+    return 0;
+  }
+  if (options->only_shows) {
+    std::fputs(describe_plan(*options).c_str(), stdout);
+    return 0;
+  }
+  require_own_ends(options->stages);
+  Log log(stderr, "rdpipe", options->is_verbose);
+  return run_pipeline(*options, log);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  reserve_standard_fds();
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  try {
+    if (argc == 2 && std::string_view(argv[1]) == agent_flag) {
+      return run_stage_agent(AgentPlace::elsewhere);
+    }
+    const int status = run(argc, argv);
+    return std::fflush(stdout) == 0 ? status : own_failure_status;
+  } catch (const Error& error) {
+    Log(stderr, "rdpipe", false).error(error.what());
+    return own_failure_status;             // a wrong command line, too: 2 may be a stage's
+  } catch (const std::exception& error) {  // no memory
+    Log(stderr, "rdpipe", false).error(error.what());
+    return own_failure_status;
+  }
+}

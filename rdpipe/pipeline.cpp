@@ -1,0 +1,500 @@
+#include "rdpipe/pipeline.hpp"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/wait.hpp"
+#include "rdpipe/address_selection.hpp"
+#include "rdpipe/agent_connection.hpp"
+#include "rdpipe/child_process.hpp"
+#include "rdpipe/hop_state.hpp"
+#include "rdpipe/pipeline_result.hpp"
+
+namespace framewire {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::int64_t longest_sleep_ns = ns_per_s / 4;
+/// A fault is often heard of before its cause, from a neighbour.
+constexpr std::int64_t settling_ns = 200 * ns_per_ms;
+/// What is asked to end is given so long before it is killed; agents are a little quicker (stage_agent.cpp).
+constexpr std::int64_t politeness_ns = 1500 * ns_per_ms;
+constexpr std::int64_t kill_again_ns = 100 * ns_per_ms;
+
+/// What is said of a fault: the better founded the reason, the higher.
+enum class Blame {
+  secondary,  // an end was told, or ended by the other one
+  loss,       // an end has lost the other one
+  silence,    // a host is gone or does not answer
+  cause,      // who says so has failed itself
+};
+
+class Pipeline {
+ public:
+  Pipeline(const PipelineOptions& options, Log& log)
+      : options_(options), log_(log), signals_(take_signals()), hops_(hops_of(options.stages, options.parameters)) {}
+
+  int run();
+
+ private:
+  void start();
+  void start_here(HopState& hop, const HopPlan& plan, const std::optional<HopTarget>& target);
+  void dial_what_listens();
+  [[nodiscard]] std::vector<std::string> addresses_for(const HopState& hop);
+  const HostAddresses* facts_of(const std::optional<std::size_t>& stage) const;
+  void go_when_all_stand();
+
+  void turn();
+  void wait();
+  void take_signal(int number);
+  void hear(AgentConnection& stage);
+  void hear(HopState& hop);
+  void take_hop_message(const Json& message, const std::optional<std::size_t>& speaker);
+  void take_report(HopState& hop, const HopReport& report);
+  void check_stages();
+  [[nodiscard]] bool has_said_all(const AgentConnection& stage) const;
+  void blame(Blame how, const std::string& message);
+  void end_what_failed();
+  void end_early();
+  void kill_rest();
+  [[nodiscard]] bool is_over();
+  [[nodiscard]] bool any_command_was_killed() const;
+  [[nodiscard]] bool reader_closed(std::size_t stage) const;
+
+  void show_progress();
+  void say_bandwidths();
+  int conclude();
+
+  const PipelineOptions& options_;
+  Log& log_;
+  FileDescriptor signals_;
+  FileDescriptor interruption_ = watch_for_an_end();
+  HostAddresses own_facts_ = own_host_addresses();
+  std::vector<std::unique_ptr<AgentConnection>> stages_;
+  std::vector<HopState> hops_;
+  std::map<std::string, std::string> names_;  // of hosts, as ssh has them
+  bool has_gone_ = false;
+  int interrupted_by_ = 0;
+  bool reader_left_ = false;
+  std::optional<std::pair<Blame, std::string>> fault_;
+  std::int64_t end_at_ns_ = INT64_MAX;   // when the stages are told, after a fault
+  std::int64_t kill_at_ns_ = INT64_MAX;  // set when they have been told
+  std::int64_t woken_ns_ = monotonic_ns();
+  std::int64_t shown_ns_ = monotonic_ns();
+};
+
+int Pipeline::run() {
+  try {
+    start();
+    while (!is_over()) {
+      turn();
+      dial_what_listens();
+      go_when_all_stand();
+      show_progress();
+    }
+  } catch (const Error& error) {
+    blame(Blame::cause, error.what());
+    end_early();
+  }
+  return conclude();
+}
+
+void Pipeline::turn() {
+  wait();
+  for (const auto& stage : stages_) {
+    hear(*stage);
+  }
+  for (HopState& hop : hops_) {
+    hear(hop);
+  }
+  check_stages();
+  end_what_failed();
+}
+
+// ---- How it begins ----
+
+void Pipeline::start() {
+  for (std::size_t i = 0; i < options_.stages.size(); ++i) {
+    StagePlan plan{.stage = options_.stages[i], .number = i + 1};
+    for (const HopState& hop : hops_) {
+      if (hop.to == i) {
+        plan.upstream = hop.receiver;
+      }
+      if (hop.from == i) {
+        plan.downstream = hop.sender;
+      }
+    }
+    stages_.push_back(std::make_unique<AgentConnection>(plan, options_.ssh));
+  }
+  for (HopState& hop : hops_) {
+    if (!hop.listener()) {
+      start_here(hop, hop.sender.listens ? hop.sender : hop.receiver, {});
+    }
+  }
+}
+
+void Pipeline::start_here(HopState& hop, const HopPlan& plan, const std::optional<HopTarget>& target) {
+  hop.here.emplace(plan, HopEndpoint{}, target, "rdpipe");
+}
+
+const HostAddresses* Pipeline::facts_of(const std::optional<std::size_t>& stage) const {
+  if (!stage || options_.stages[*stage].is_here()) {
+    return &own_facts_;
+  }
+  const auto& facts = stages_[*stage]->facts();
+  return facts ? &*facts : nullptr;
+}
+
+std::vector<std::string> Pipeline::addresses_for(const HopState& hop) {
+  const bool dials_from_here = place(options_.stages, hop.dialler()) == "here";
+  const std::string host = place(options_.stages, hop.listener());
+  if (host == "here") {
+    return {"127.0.0.1"};  // both ends are
+  }
+  const auto wanted = options_.data_addresses.find(host);
+  std::string name = host.substr(host.rfind('@') + 1);
+  if (dials_from_here && wanted == options_.data_addresses.end()) {
+    const auto [known, is_new] = names_.try_emplace(host);
+    if (is_new) {
+      known->second = ssh_host_name(options_.ssh, host, interruption_.get());
+    }
+    name = known->second;
+  }
+  const HopParameters& parameters = hop.sender.parameters;
+  return addresses_of(
+      *facts_of(hop.listener()), *facts_of(hop.dialler()),
+      {.name = name,
+       .is_known_here = dials_from_here,
+       .data_address = wanted != options_.data_addresses.end() ? wanted->second : "",
+       .may_be_rdma = !parameters.encrypts && (parameters.transport == "auto" || parameters.transport == "rdma")});
+}
+
+void Pipeline::dial_what_listens() {
+  for (HopState& hop : hops_) {
+    if (hop.is_dialled || !hop.port || facts_of(hop.dialler()) == nullptr || facts_of(hop.listener()) == nullptr) {
+      continue;
+    }
+    hop.is_dialled = true;
+    const HopTarget target{.port = *hop.port, .addresses = addresses_for(hop)};
+    if (!hop.dialler()) {
+      start_here(hop, hop.dialling_plan(), target);
+      continue;
+    }
+    Json message = to_json(target);
+    message["type"] = "dial";
+    message["hop"] = hop.sender.number;
+    stages_[*hop.dialler()]->lines().send(message);
+  }
+}
+
+/// No command runs, and no byte is read, before every connection stands.
+void Pipeline::go_when_all_stand() {
+  const auto has_begun = [](const auto& stage) { return stage->facts().has_value(); };
+  if (has_gone_ || fault_ || !std::ranges::all_of(hops_, &HopState::is_connected) ||
+      !std::ranges::all_of(stages_, has_begun)) {
+    return;
+  }
+  require_other_file(hops_, options_.stages);
+  has_gone_ = true;
+  for (const auto& stage : stages_) {
+    stage->lines().send({{"type", "go"}});
+  }
+  for (HopState& hop : hops_) {
+    if (hop.here && hop.here->plan().sends) {
+      hop.here->go();
+      hop.here->send_source_result("");  // standard input says itself whether it could be read
+    }
+  }
+}
+
+// ---- What happens meanwhile ----
+
+void Pipeline::wait() {
+  std::vector<pollfd> descriptors{{.fd = signals_.get(), .events = POLLIN, .revents = 0}};
+  for (const auto& stage : stages_) {
+    descriptors.push_back(
+        {.fd = stage->lines().has_ended() ? -1 : stage->lines().in(), .events = POLLIN, .revents = 0});
+    descriptors.push_back(
+        {.fd = stage->lines().wants_write() ? stage->lines().out() : -1, .events = POLLOUT, .revents = 0});
+  }
+  for (HopState& hop : hops_) {
+    const bool speaks = hop.here && !hop.here->report();
+    descriptors.push_back({.fd = speaks ? hop.here->status_lines().in() : -1, .events = POLLIN, .revents = 0});
+  }
+  const std::int64_t now_ns = monotonic_ns();
+  const std::int64_t soonest_ns = std::min({now_ns + longest_sleep_ns, end_at_ns_, kill_at_ns_});
+  wait_until(descriptors, std::max(soonest_ns, now_ns));
+  for (int number = next_signal(signals_.get()); number != 0; number = next_signal(signals_.get())) {
+    take_signal(number);
+  }
+  // Ctrl-Z stops this process, not its clock.
+  const std::int64_t slept_ns = monotonic_ns() - std::exchange(woken_ns_, monotonic_ns());
+  for (const auto& stage : stages_) {
+    stage->lines().flush();
+    if (slept_ns > 4 * longest_sleep_ns) {
+      stage->extend_deadline(slept_ns);
+    }
+  }
+}
+
+void Pipeline::take_signal(int number) {
+  if (number != SIGCHLD && interrupted_by_ == 0) {
+    interrupted_by_ = number;
+    end_early();
+  }
+}
+
+void Pipeline::hear(AgentConnection& stage) {
+  stage.lines().receive();
+  try {
+    for (Json message; stage.lines().next(message);) {
+      stage.heard(monotonic_ns());
+      if (!stage.take(message)) {
+        take_hop_message(message, stage.plan().number - 1);
+      }
+    }
+    if (!stage.lines().fault().empty()) {
+      throw Error::failed(stage.lines().fault());
+    }
+  } catch (const Error& error) {
+    blame(Blame::cause, stage.who() + ": " + error.what());
+  }
+}
+
+void Pipeline::hear(HopState& hop) {
+  if (!hop.here || hop.here->report()) {
+    return;
+  }
+  const bool is_open = hop.here->status_lines().receive();
+  try {
+    for (Json message; hop.here->status_lines().next(message);) {
+      take_hop_message(message, std::nullopt);
+    }
+  } catch (const Error& error) {
+    blame(Blame::cause, error.what());
+  }
+  if (!is_open && !hop.here->report()) {
+    const HopPlan& plan = hop.here->plan();
+    take_report(hop,
+                {.number = plan.number, .sends = plan.sends, .message = "the process that moved its bytes was killed"});
+  }
+}
+
+/// `speaker`: the stage, or nothing for one of rdpipe's own ends. Nobody speaks for others.
+void Pipeline::take_hop_message(const Json& message, const std::optional<std::size_t>& speaker) {
+  const std::string type = text_in(message, "type");
+  HopState& hop = hops_.at(number_in(message, "hop", hops_.size() - 1));
+  const bool says_which = type == "connected" || type == "hop_ended";
+  const bool is_own = says_which ? (flag_in(message, "sends") ? hop.from : hop.to) == speaker
+                                 : hop.from == speaker || hop.to == speaker;
+  if (!is_own) {
+    throw Error::failed("it speaks for a stage that is not its own");
+  }
+  if (type == "listening") {
+    hop.port = static_cast<std::uint16_t>(number_in(message, "port", UINT16_MAX));
+  } else if (type == "connected") {
+    hop.take_connected(message);
+    if (const std::string line = printable_in(message, "start_line"); !line.empty() && options_.is_verbose) {
+      log_.info(hop.name + ": " + line);
+    }
+  } else if (type == "progress") {
+    hop.bytes = number_in(message, "bytes");
+    hop.bytes_per_s = number_in(message, "bytes_per_s");
+  } else if (type == "hop_ended") {
+    take_report(hop, hop_report_from(message));
+  }
+}
+
+void Pipeline::take_report(HopState& hop, const HopReport& report) {
+  const std::optional<std::size_t>& stage = report.sends ? hop.from : hop.to;
+  if (report.sends) {
+    hop.sent = report;
+  } else {
+    hop.receiver_has_ended = true;
+  }
+  if (!stage && hop.here) {
+    hop.here->set_report(report);
+    reader_left_ |= !report.sends && report.result == HopResult::reader_left;
+  }
+  if (report.was_stopped || (!stage && kill_at_ns_ != INT64_MAX)) {
+    return;
+  }
+  // An end of rdpipe's own has no stage to be named by.
+  const std::string who = (stage ? stages_[*stage]->who() : hop.name) + ": ";
+  switch (report.result) {
+    case HopResult::ok:
+    case HopResult::reader_left:
+      return;
+    case HopResult::told:
+      return blame(Blame::secondary, who + report.message);
+    case HopResult::lost:
+      return blame(Blame::loss, who + report.message);
+    case HopResult::failed:
+      return blame(Blame::cause, who + report.message);
+  }
+}
+
+void Pipeline::check_stages() {
+  const std::int64_t now_ns = monotonic_ns();
+  for (const auto& stage : stages_) {
+    if (stage->has_just_ended()) {
+      hear(*stage);
+      if (!has_said_all(*stage) && kill_at_ns_ == INT64_MAX) {
+        blame(Blame::silence, stage->who() + ": " + stage->why_it_ended());
+      }
+    }
+    if (const std::string note = stage->take_note_of_silence(now_ns); !note.empty() && kill_at_ns_ == INT64_MAX) {
+      log_.info(stage->who() + ": " + note);
+    }
+    if (const std::string why = stage->check_liveness(now_ns); !why.empty() && kill_at_ns_ == INT64_MAX) {
+      blame(Blame::silence, stage->who() + ": " + why);
+      stage->kill();
+    }
+  }
+  if (end_at_ns_ == INT64_MAX && any_command_was_killed()) {
+    end_at_ns_ = now_ns + settling_ns;
+  }
+}
+
+/// One that says that it is done, and not how its command and its hops ended, is not to be believed; nor is one that
+/// never began, where nothing else is at fault.
+bool Pipeline::has_said_all(const AgentConnection& stage) const {
+  const bool has_worked = stage.end().ending || stage.plan().stage.work != StageWork::command;
+  const auto knows_end = [&](const HopState& hop) { return hop.has_heard_of(stage.plan().number - 1); };
+  return stage.is_done() && (fault_ || (has_gone_ && has_worked && std::ranges::all_of(hops_, knows_end)));
+}
+
+bool Pipeline::reader_closed(std::size_t stage) const {
+  return std::ranges::any_of(hops_, [stage](const HopState& hop) {
+    return hop.from == stage && hop.sent && hop.sent->result == HopResult::reader_left;
+  });
+}
+
+bool Pipeline::any_command_was_killed() const {
+  return std::ranges::any_of(stages_, [this](const auto& stage) {
+    const StageEnd& end = stage->end();
+    return end.ending && !end.was_stopped && end.ending->signal != 0 &&
+           !(end.ending->signal == SIGPIPE && reader_closed(stage->plan().number - 1));
+  });
+}
+
+// ---- How it ends ----
+
+void Pipeline::blame(Blame how, const std::string& message) {
+  if (!fault_ || how > fault_->first) {
+    fault_ = {how, message};
+  }
+  end_at_ns_ = std::min(end_at_ns_, monotonic_ns() + (how == Blame::cause ? 0 : settling_ns));
+}
+
+void Pipeline::end_what_failed() {
+  const std::int64_t now_ns = monotonic_ns();
+  if (now_ns >= end_at_ns_) {
+    end_early();
+  }
+  if (now_ns >= kill_at_ns_) {
+    kill_rest();
+  }
+}
+
+void Pipeline::end_early() {
+  end_at_ns_ = INT64_MAX;
+  if (kill_at_ns_ != INT64_MAX) {
+    return;
+  }
+  kill_at_ns_ = monotonic_ns() + politeness_ns;
+  for (const auto& stage : stages_) {
+    stage->stop();
+  }
+  for (HopState& hop : hops_) {
+    if (hop.here) {
+      hop.here->stop();
+    }
+  }
+}
+
+void Pipeline::kill_rest() {
+  kill_at_ns_ = monotonic_ns() + kill_again_ns;
+  for (const auto& stage : stages_) {
+    stage->kill();
+  }
+  for (HopState& hop : hops_) {
+    if (hop.here) {
+      hop.here->kill();
+    }
+  }
+}
+
+bool Pipeline::is_over() {
+  const auto hop_is_over = [](HopState& hop) { return !hop.here || hop.here->has_ended(); };
+  const bool stages_are_over = std::ranges::all_of(stages_, &AgentConnection::is_gone,
+                                                   [](const auto& stage) -> AgentConnection& { return *stage; });
+  const bool hops_are_over = std::ranges::all_of(hops_, hop_is_over);
+  const bool all_was_said = kill_at_ns_ != INT64_MAX || std::ranges::all_of(hops_, [](const HopState& hop) {
+                              return !hop.here || hop.here->report();
+                            });
+  return stages_are_over && hops_are_over && all_was_said && end_at_ns_ == INT64_MAX;
+}
+
+int Pipeline::conclude() {
+  while (!is_over()) {
+    turn();
+  }
+  if (options_.is_verbose) {
+    say_bandwidths();
+  }
+  PipelineEnd end{.stages = {}, .fault = {}, .interrupted_by = interrupted_by_, .reader_left = reader_left_};
+  for (const auto& stage : stages_) {
+    end.stages.push_back(stage->end());
+  }
+  end.stages.resize(options_.stages.size());
+  for (std::size_t i = 0; i < end.stages.size(); ++i) {
+    end.stages[i].reader_closed = reader_closed(i);
+  }
+  // That the neighbours of a killed command were told so is no second fault.
+  if (fault_ && !(fault_->first <= Blame::loss && any_command_was_killed())) {
+    end.fault = fault_->second;
+  }
+  const PipelineResult result = pipeline_result_of(options_.stages, end);
+  for (const std::string& message : result.messages) {
+    log_.error(message);
+  }
+  return result.status;
+}
+
+// ---- What is said with -v ----
+
+void Pipeline::show_progress() {
+  const std::int64_t now_ns = monotonic_ns();
+  if (!options_.is_verbose || now_ns - shown_ns_ < ns_per_s) {
+    return;
+  }
+  shown_ns_ = now_ns;
+  if (const std::string text = progress_text(hops_); !text.empty()) {
+    log_.live(text);
+  }
+}
+
+void Pipeline::say_bandwidths() {
+  log_.end_live();
+  for (const std::string& line : bandwidths(hops_)) {
+    log_.info(line);
+  }
+}
+
+}  // namespace
+
+int run_pipeline(const PipelineOptions& options, Log& log) {
+  return Pipeline(options, log).run();
+}
+
+}  // namespace framewire

@@ -1,0 +1,56 @@
+#include "rdpipe/pipeline_result.hpp"
+
+#include <algorithm>
+#include <csignal>
+
+namespace framewire {
+
+namespace {
+
+constexpr int signal_base = 128;
+
+int status_of(const ChildExit& ending) noexcept {
+  return ending.signal != 0 ? signal_base + ending.signal : ending.status;
+}
+
+}  // namespace
+
+PipelineResult pipeline_result_of(const std::vector<Stage>& stages, const PipelineEnd& end) {
+  PipelineResult result;
+  bool downstream_is_well = !end.reader_left;
+  for (std::size_t i = stages.size(); i-- > 0;) {
+    const StageEnd& stage = end.stages[i];
+    if (!stage.ending || stage.was_stopped) {
+      continue;
+    }
+    const int status = status_of(*stage.ending);
+    const bool is_sigpipe = status == signal_base + SIGPIPE;
+    if (status == 0 || (is_sigpipe && stage.reader_closed && downstream_is_well)) {
+      continue;
+    }
+    // Whoever has no reader any more is no news where the reader's own sentence stands here already; nor is it where
+    // that is the reader of our own output.
+    const bool is_consequence = is_sigpipe && (stage.reader_closed || !downstream_is_well || end.fault);
+    downstream_is_well = false;
+    result.status = result.status == 0 ? status : result.status;
+    if (!is_consequence) {
+      const std::string how = stage.ending->signal != 0 ? "was ended by " + signal_text(stage.ending->signal)
+                                                        : "ended with status " + std::to_string(status);
+      result.messages.push_back(describe(stages[i], i + 1) + " " + how);
+    }
+  }
+  std::ranges::reverse(result.messages);
+  if (result.status == 0 && end.reader_left) {
+    result.status = signal_base + SIGPIPE;  // as of cat, where nothing but rdpipe's own end was in the way
+  }
+  if (end.interrupted_by != 0) {
+    return {.status = signal_base + end.interrupted_by, .messages = {"interrupted; every stage has been ended"}};
+  }
+  if (end.fault) {
+    result.messages.push_back(*end.fault);
+    result.status = own_failure_status;
+  }
+  return result;
+}
+
+}  // namespace framewire

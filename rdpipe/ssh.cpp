@@ -1,0 +1,85 @@
+#include "rdpipe/ssh.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <sstream>
+
+#include "base/clock.hpp"
+#include "base/wait.hpp"
+#include "rdpipe/child_process.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr std::int64_t answer_timeout_ns = 5 * ns_per_s;
+
+std::vector<std::string> with_user_options(const SshOptions& options) {
+  std::vector<std::string> words{"ssh"};
+  if (options.config_file) {
+    words.insert(words.end(), {"-F", *options.config_file});
+  }
+  for (const std::string& option : options.options) {
+    words.insert(words.end(), {"-o", option});
+  }
+  return words;
+}
+
+/// Empty where it was not all said in time. What the program has started goes with it.
+std::string output_of(const std::vector<std::string>& words, int interruption, std::int64_t deadline_ns) {
+  PipeEnds pipe = make_pipe();
+  ChildProcess child = ChildProcess::start(words, {.output = pipe.writes.get()}, true);
+  pipe.writes.reset();
+  std::string text;
+  std::array<char, 4096> part{};
+  for (;;) {
+    std::array descriptors{pollfd{.fd = pipe.reads.get(), .events = POLLIN, .revents = 0},
+                           pollfd{.fd = interruption, .events = POLLIN, .revents = 0}};
+    wait_until(descriptors, deadline_ns);
+    if (descriptors[0].revents == 0) {
+      return {};  // the destructor ends it
+    }
+    const ssize_t got = ::read(pipe.reads.get(), part.data(), part.size());
+    if (got <= 0) {
+      return text;
+    }
+    text.append(part.data(), static_cast<std::size_t>(got));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> ssh_arguments(const SshOptions& options, const std::string& host) {
+  std::vector<std::string> words = with_user_options(options);
+  // Of an option that is given twice ssh takes the first: the user's own come before these. A connection that
+  // falls silent ends within 12 s (ssh asks twice and then waits once more), also before anybody here can ask after it,
+  // and no stage hangs on another one's ssh. No terminal, no forwarding, no other command, as with scp.
+  words.insert(words.end(), {"-o", "ConnectTimeout=10",
+                             "-o", "ServerAliveInterval=4",
+                             "-o", "ServerAliveCountMax=2",
+                             "-o", "ControlMaster=no",
+                             "-o", "ClearAllForwardings=yes",
+                             "-o", "RemoteCommand=none",
+                             "-o", "StdinNull=no",
+                             "-o", "ForkAfterAuthentication=no",
+                             "-T", "-x",
+                             "-a", "--",
+                             host, options.remote_program + " " + agent_flag});
+  return words;
+}
+
+std::string ssh_host_name(const SshOptions& options, const std::string& host, int interruption) {
+  std::vector<std::string> words = with_user_options(options);
+  words.insert(words.end(), {"-G", "-T", "--", host});
+  std::istringstream lines(output_of(words, interruption, monotonic_ns() + answer_timeout_ns));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("hostname ")) {
+      return line.substr(9);
+    }
+  }
+  const std::size_t at = host.rfind('@');
+  return at == std::string::npos ? host : host.substr(at + 1);
+}
+
+}  // namespace framewire

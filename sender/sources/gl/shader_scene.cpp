@@ -1,0 +1,121 @@
+#include "sender/sources/gl/shader_scene.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "shaders/embedded.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr std::array<std::string_view, 3> names = {"waves", "aurora", "orbit"};
+
+constexpr std::size_t max_file_bytes = std::size_t{1} << 20;
+
+std::string read_file(const std::string& path) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (error) {
+    throw Error::failed("cannot read the shader " + quote(path) + ": " + error.message());
+  }
+  if (!std::filesystem::is_regular_file(status)) {
+    throw Error::failed("the shader " + quote(path) + " is not a file; name a fragment shader, as in gl:scene.frag");
+  }
+  std::ifstream file(path, std::ios::binary);
+  std::string text(max_file_bytes + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (file.bad() || !file.is_open()) {
+    throw Error::failed("cannot read the shader " + quote(path) + ": " + errno_text(errno));
+  }
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.size() > max_file_bytes) {
+    throw Error::failed("the shader " + quote(path) +
+                        " is larger than 1 MiB, which no shader is; name a fragment shader file");
+  }
+  return text;
+}
+
+/// Where the first line begins that is neither empty nor a comment.
+std::size_t first_statement(const std::string& text) {
+  std::size_t at = 0;
+  for (;;) {
+    at = text.find_first_not_of(" \t\r\n", at);
+    if (at == std::string::npos) {
+      return at;
+    }
+    const bool is_block = text.compare(at, 2, "/*") == 0;
+    if (!is_block && text.compare(at, 2, "//") != 0) {
+      return at;
+    }
+    const std::size_t end = text.find(is_block ? "*/" : "\n", at + 2);
+    at = end == std::string::npos ? end : end + (is_block ? 2 : 1);
+    if (at == std::string::npos) {
+      return at;
+    }
+  }
+}
+
+/// Files of other programs may begin with a #version, which must not come twice; the line stays, so that lines keep
+/// their numbers.
+void drop_version(std::string& text) {
+  const std::size_t start = first_statement(text);
+  if (start != std::string::npos && text.compare(start, 8, "#version") == 0) {
+    text.erase(start, std::min(text.find('\n', start), text.size()) - start);
+  }
+}
+
+ShaderScene load_file(const std::string& path) {
+  ShaderScene scene{path, read_file(path)};
+  if (scene.text.find('\0') != std::string::npos) {
+    throw Error::failed("the shader " + quote(path) +
+                        " is not a text file; name a fragment shader in the manner of Shadertoy");
+  }
+  if (scene.text.find("mainImage") == std::string::npos) {
+    throw Error::failed(
+        "the shader " + quote(path) +
+        " has no mainImage; it must define void mainImage(out vec4 fragColor, in vec2 fragCoord), as on Shadertoy");
+  }
+  drop_version(scene.text);
+  return scene;
+}
+
+bool looks_like_path(std::string_view name) {
+  return name.find_first_of("./") != std::string_view::npos;
+}
+
+}  // namespace
+
+std::span<const std::string_view> scene_names() noexcept {
+  return names;
+}
+
+ShaderScene load_scene(std::string_view source) {
+  const std::string_view given = source.starts_with("gl:") ? source.substr(3) : source;
+  const std::string name(given.empty() ? names.front() : given);
+  if (std::ranges::find(names, name) != names.end()) {
+    const auto text = find_embedded_shader("scenes/" + name + ".frag");
+    if (!text) {
+      throw Error::failed("this build lacks the scene " + quote(name));
+    }
+    return {name, std::string(*text)};
+  }
+  std::error_code error;
+  if (looks_like_path(name) || std::filesystem::exists(name, error)) {
+    return load_file(name);
+  }
+  std::string list;
+  for (const std::string_view known : names) {
+    list += (list.empty() ? "" : ", ") + std::string(known);
+  }
+  throw Error::usage("there is no scene " + quote(name) + "; there are " + list +
+                     ", and gl:FILE.frag draws a fragment shader file");
+}
+
+}  // namespace framewire

@@ -1,0 +1,34 @@
+#include "sender/sources/media/presentation_clock.hpp"
+
+#include <algorithm>
+
+#include "base/clock.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr std::int64_t max_late_ns = 100 * ns_per_ms;  // made up for by a few frames at once; more is let go
+constexpr std::int64_t longest_still_ns =
+    10 * ns_per_s;  // recordings of screens pause; a longer step is a new beginning
+
+}  // namespace
+
+std::int64_t PresentationClock::due_ns(std::int64_t pts_ns, std::int64_t now_ns) noexcept {
+  const std::int64_t step_ns = pts_ns - last_pts_ns_;
+  const std::int64_t longest_step_ns = std::max(longest_still_ns, 4 * frame_ns_);
+  const bool jumps = step_ns < 0 || step_ns > longest_step_ns;
+  std::int64_t due_ns = start_ns_ + pts_ns;
+  if (!has_begun_ || (!jumps && now_ns - due_ns > max_late_ns)) {
+    due_ns = now_ns;
+  } else if (jumps) {
+    due_ns = std::max(now_ns, last_due_ns_ + frame_ns_);
+  }
+  has_begun_ = true;
+  start_ns_ = due_ns - pts_ns;
+  last_pts_ns_ = pts_ns;
+  last_due_ns_ = due_ns;
+  return due_ns;
+}
+
+}  // namespace framewire

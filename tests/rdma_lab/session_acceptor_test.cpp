@@ -1,0 +1,151 @@
+// Who gets an RDMA connection of a session, and who does not: both ends speak the right protocol, with right and wrong
+// proofs.
+#include <gtest/gtest.h>
+
+#include <future>
+#include <string>
+
+#include "base/clock.hpp"
+#include "transport/rdma/addresses.hpp"
+#include "transport/session/rdma_data.hpp"
+#include "transport/session/rdma_hello.hpp"
+#include "transport/session/session_acceptor.hpp"
+
+namespace framewire::test {
+namespace {
+
+constexpr std::int64_t timeout_ns = 10 * ns_per_s;
+
+RdmaOptions plain_options() {
+  return {.protection_domain_of = allocate_protection_domain};
+}
+
+class SessionAcceptorOverRdma : public testing::Test {
+ protected:
+  /// What a dialler is told that has this token; nothing when it is taken in.
+  std::string dial(const Token& token, const DataConnectionId& connection) {
+    try {
+      dial_rdma({.host = "127.0.0.1", .port = acceptor_.rdma_port()}, token, connection, plain_options(),
+                monotonic_ns() + timeout_ns);
+      return {};
+    } catch (const Error& error) {
+      return error.what();
+    }
+  }
+
+  void expect_rejected(const Token& token, const DataConnectionId& connection) {
+    EXPECT_NE(dial(token, connection).find("it knows no such session"), std::string::npos);
+    EXPECT_FALSE(acceptor_.await_data(connection, monotonic_ns())) << "nothing was kept for it";
+  }
+
+  /// The owner of the right token is taken in, by the session that waits for it.
+  void expect_taken(const Token& token, const DataConnectionId& connection) {
+    auto accepted = std::async(std::launch::async, [&]() -> std::unique_ptr<RdmaConnection> {
+      auto incoming = acceptor_.await_data(connection, monotonic_ns() + timeout_ns);
+      if (!incoming) {
+        return nullptr;
+      }
+      return RdmaConnection::accept(std::get<RdmaConnectRequest>(std::move(*incoming)), plain_options(),
+                                    monotonic_ns() + timeout_ns);
+    });
+    EXPECT_EQ(dial(token, connection), "");
+    EXPECT_TRUE(accepted.get());
+  }
+
+  Log log_{stderr, "test", false};
+  SessionAcceptor acceptor_{{.at = {.host = "127.0.0.1", .port = 0}},
+                            RdmaListening::where_possible,
+                            AuthenticateOptions{},
+                            [](SessionAcceptor&, const AuthenticatedChannel&) {},
+                            log_};
+  const DataConnectionId connection_{random_session_id(), LinkKind::rdma, 0};
+};
+
+TEST_F(SessionAcceptorOverRdma, AWrongTokenIsRejectedAndTheRightOneStillGetsIn) {
+  const Token token = acceptor_.issue(connection_);
+  expect_rejected(Token::random(), connection_);
+  expect_taken(token, connection_);
+}
+
+TEST_F(SessionAcceptorOverRdma, ATokenOfAnotherSessionIsRejected) {
+  const Token token = acceptor_.issue(connection_);
+  expect_rejected(token, {random_session_id(), LinkKind::rdma, 0});
+  expect_taken(token, connection_);
+}
+
+TEST_F(SessionAcceptorOverRdma, ATokenForAnotherLinkIsRejected) {
+  const DataConnectionId over_tcp{connection_.session, LinkKind::tcp, 0};
+  const Token token = acceptor_.issue(over_tcp);
+  expect_rejected(token, connection_);
+  expect_rejected(token, over_tcp);
+}
+
+/// TCP may have reached an address that no RDMA device leads to: then it is what the listener tells of that is dialled.
+TEST_F(SessionAcceptorOverRdma, IsFoundAtTheAddressesThatItTellsOf) {
+  const std::vector<std::string> told = acceptor_.rdma_addresses();
+  ASSERT_FALSE(told.empty());
+  const HostPort elsewhere{.host = "192.0.2.1", .port = acceptor_.rdma_port()};  // of documentation: RFC 5737
+  const auto dial_with = [&](const RdmaTargets& targets) -> std::string {
+    const Token token = acceptor_.issue(connection_);
+    auto accepted = std::async(std::launch::async, [&]() -> std::unique_ptr<RdmaConnection> {
+      auto incoming = acceptor_.await_data(connection_, monotonic_ns() + 3 * ns_per_s);
+      return incoming ? RdmaConnection::accept(std::get<RdmaConnectRequest>(std::move(*incoming)), plain_options(),
+                                               monotonic_ns() + timeout_ns)
+                      : nullptr;
+    });
+    try {
+      dial_rdma(elsewhere, token, connection_, plain_options(), monotonic_ns() + timeout_ns, targets);
+      return accepted.get() ? "connected" : "not accepted";
+    } catch (const Error& error) {
+      accepted.wait();
+      return error.what();
+    }
+  };
+  EXPECT_EQ(dial_with({.told = told, .only = {}}), "connected");
+  EXPECT_EQ(dial_with({.told = {}, .only = told.front()}), "connected");
+  EXPECT_NE(dial_with({}).find("no RDMA device here reaches"), std::string::npos);
+  EXPECT_NE(dial_with({.told = told, .only = "192.0.2.2"}).find("192.0.2.2"), std::string::npos) << "no other one";
+}
+
+TEST_F(SessionAcceptorOverRdma, ATokenIsGoodForOnce) {
+  const Token token = acceptor_.issue(connection_);
+  expect_taken(token, connection_);
+  expect_rejected(token, connection_);
+}
+
+TEST_F(SessionAcceptorOverRdma, ATokenOfASessionThatHasEndedIsRejected) {
+  const Token token = acceptor_.issue(connection_);
+  acceptor_.forget(connection_);
+  expect_rejected(token, connection_);
+}
+
+/// Somebody who listens at the peer's address and does not know the token.
+TEST_F(SessionAcceptorOverRdma, AListenerWithoutTheTokenIsFoundOut) {
+  const Token token = Token::random();
+  std::promise<RdmaConnectRequest> requested;
+  std::vector<sockaddr_storage> addresses = rdma_addresses();
+  RdmaListener impostor(
+      addresses, 0, [&](RdmaConnectRequest request, std::span<const std::byte> hello, const std::string&) {
+        auto answer = decode_rdma_hello(hello);  // an echo of what it heard is the best that it can say
+        request.set_answer(encode_rdma_hello(answer.value()));
+        requested.set_value(std::move(request));
+      });
+  auto accepted = std::async(std::launch::async, [&] {
+    return RdmaConnection::accept(requested.get_future().get(), plain_options(), monotonic_ns() + timeout_ns);
+  });
+  try {
+    dial_rdma({.host = "127.0.0.1", .port = impostor.port()}, token, connection_, plain_options(),
+              monotonic_ns() + timeout_ns);
+    ADD_FAILURE() << "the impostor was believed";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), ExitStatus::refused);
+    EXPECT_NE(std::string(error.what()).find("is not the peer of this session"), std::string::npos) << error.what();
+  }
+  if (accepted.wait_for(std::chrono::seconds(10)) != std::future_status::ready) {
+    requested.set_exception(std::make_exception_ptr(Error::failed("nobody came to the impostor")));
+  }
+  EXPECT_NO_THROW(accepted.get());
+}
+
+}  // namespace
+}  // namespace framewire::test

@@ -1,0 +1,102 @@
+// What the kernel says of a connection that another process has, by its addresses.
+#include "rdpipe/controller_liveness.hpp"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cstring>
+#include <string>
+
+namespace framewire {
+namespace {
+
+/// Two ends of a TCP connection over a loopback address, and what sshd would call it.
+struct Connected {
+  FileDescriptor client;
+  FileDescriptor server;
+  std::string name;
+};
+
+std::uint16_t port_of(int socket) {
+  sockaddr_in6 address{};
+  socklen_t size = sizeof address;
+  EXPECT_EQ(::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  return ntohs(address.sin6_port);  // at the same place in both families
+}
+
+/// `listening` and `dialled`: loopback addresses, of which the first may be IPv6 for both families.
+Connected connect(const sockaddr* listening, const sockaddr* dialled, socklen_t listening_bytes,
+                  socklen_t dialled_bytes, const std::string& text) {
+  const FileDescriptor door(::socket(listening->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  EXPECT_EQ(::bind(door.get(), listening, listening_bytes), 0);
+  EXPECT_EQ(::listen(door.get(), 1), 0);
+  sockaddr_in6 to{};
+  std::memcpy(&to, dialled, dialled_bytes);
+  to.sin6_port = htons(port_of(door.get()));
+  Connected made;
+  made.client.reset(::socket(dialled->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  EXPECT_EQ(::connect(made.client.get(), reinterpret_cast<const sockaddr*>(&to), dialled_bytes), 0);
+  made.server.reset(::accept4(door.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  made.name = text + " " + std::to_string(port_of(made.client.get())) + " " + text + " " +
+              std::to_string(port_of(made.server.get()));
+  return made;
+}
+
+sockaddr_in v4() {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return address;
+}
+
+sockaddr_in6 v6(const in6_addr& host) {
+  sockaddr_in6 address{};
+  address.sin6_family = AF_INET6;
+  address.sin6_addr = host;
+  return address;
+}
+
+void expect_known(const Connected& one) {
+  const auto info = ControllerLiveness(one.name).query();
+  ASSERT_TRUE(info) << one.name;
+  EXPECT_EQ(info->tcpi_state, TCP_ESTABLISHED);
+  EXPECT_FALSE(ControllerLiveness(one.name).is_silent(0)) << "everything is acknowledged";
+}
+
+TEST(ControllerLiveness, KnowsAConnectionByItsAddresses) {
+  const sockaddr_in four = v4();
+  const auto* generic = reinterpret_cast<const sockaddr*>(&four);
+  expect_known(connect(generic, generic, sizeof four, sizeof four, "127.0.0.1"));
+}
+
+TEST(ControllerLiveness, KnowsOneOverIpv6) {
+  const sockaddr_in6 six = v6(in6addr_loopback);
+  const auto* generic = reinterpret_cast<const sockaddr*>(&six);
+  expect_known(connect(generic, generic, sizeof six, sizeof six, "::1"));
+}
+
+/// As sshd has it that listens for both families at once.
+TEST(ControllerLiveness, KnowsOneOverIpv4ThatCameToASocketOfIpv6) {
+  const sockaddr_in four = v4();
+  const sockaddr_in6 any = v6(in6addr_any);
+  expect_known(connect(reinterpret_cast<const sockaddr*>(&any), reinterpret_cast<const sockaddr*>(&four), sizeof any,
+                       sizeof four, "127.0.0.1"));
+}
+
+TEST(ControllerLiveness, KnowsNothingOfWhatIsNone) {
+  const sockaddr_in four = v4();
+  const auto* generic = reinterpret_cast<const sockaddr*>(&four);
+  std::string gone = connect(generic, generic, sizeof four, sizeof four, "127.0.0.1").name;
+  for (const std::string& name : {std::string(), std::string("UNKNOWN 65535 UNKNOWN 65535"), std::string("127.0.0.1"),
+                                  std::string("127.0.0.1 1 127.0.0.1 2"), std::string("127.0.0.1 99999 127.0.0.1 2"),
+                                  std::string("fe80::1%lo 1 fe80::1%lo 2"), std::string("::1 1 127.0.0.1 2")}) {
+    EXPECT_FALSE(ControllerLiveness(name).query()) << name;
+    EXPECT_FALSE(ControllerLiveness(name).is_silent(0)) << name;
+  }
+  EXPECT_FALSE(ControllerLiveness(gone).is_silent(0));
+}
+
+}  // namespace
+}  // namespace framewire

@@ -1,0 +1,203 @@
+// Peers that are no senders at a viewer's acceptor, over the Unix socket.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <atomic>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "tests/base/eventually.hpp"
+#include "tests/base/temporary_folder.hpp"
+#include "transport/control/authenticate.hpp"
+#include "transport/control/dial.hpp"
+#include "transport/session/data_link.hpp"
+#include "transport/session/handshake.hpp"
+#include "transport/session/messages.hpp"
+#include "transport/session/sender_service.hpp"
+#include "transport/session/subscriber.hpp"
+
+namespace framewire {
+namespace {
+
+using test::eventually;
+
+class ClientServiceTest : public testing::Test {
+ protected:
+  ClientServiceTest() { ::setenv("XDG_CONFIG_HOME", folder_.path().c_str(), 1); }
+
+  static SubscriberOptions listening(ServeClient serve = {}) {
+    SubscriberOptions options{.endpoint = {}, .stream = {}, .delivery = {}};
+    options.endpoint.listen = HostPort{"127.0.0.1", 0};
+    if (serve) {
+      options.client_role = "bench";
+      options.serve_client = std::move(serve);
+    }
+    return options;
+  }
+
+  static AuthenticatedChannel come(const Subscriber& subscriber, const std::string& role) {
+    AuthenticatedChannel client =
+        authenticate_dialler(dial({"127.0.0.1", subscriber.port()}, monotonic_ns() + 10 * ns_per_s), {});
+    exchange_hellos(*client.channel, role, "test", {"viewer"});
+    return client;
+  }
+
+  /// A sender's way from its hello to a session over tcp.
+  static LinkConnection open_link(const Subscriber& subscriber, const AuthenticatedChannel& sender) {
+    const SessionId session = random_session_id();
+    sender.channel->send(to_json(OfferMessage{.session = to_hex(session),
+                                              .streams = {{.name = "test", .number = 1, .description = {}}},
+                                              .links = {LinkKind::tcp}}));
+    const ChooseMessage choice = read_choose(hear(sender));
+    sender.channel->send(to_json(ConnectMessage{}));
+    return dial_data({"127.0.0.1", subscriber.port()}, 0, Token::from_hex(choice.token), {session, LinkKind::tcp, 0},
+                     {.peer_timeout_ns = 10 * ns_per_s});
+  }
+
+  static nlohmann::json hear(const AuthenticatedChannel& client) {
+    return client.channel->receive(monotonic_ns() + 10 * ns_per_s);
+  }
+
+  test::TemporaryFolder folder_;
+  Log log_{stderr, "test", false};
+};
+
+TEST_F(ClientServiceTest, AreServedAndSendersAfterThem) {
+  std::atomic<int> served = 0;
+  Subscriber subscriber(listening([&](AuthenticatedChannel& client, SessionAcceptor&) {
+                          ++served;
+                          client.channel->send({{"type", "hello there"}});
+                        }),
+                        log_);
+  for (int i = 1; i <= 3; ++i) {
+    EXPECT_EQ(message_type(hear(come(subscriber, "bench"))), "hello there");
+    EXPECT_EQ(served, i);
+  }
+  Stream stream({.name = "test"});
+  stream.begin_epoch({.layout = bytes_layout(100), .colour = {}});
+  EndpointOptions to;
+  to.dial = HostPort{"127.0.0.1", subscriber.port()};
+  const SenderService service(to, {&stream}, "test", log_);
+  EXPECT_TRUE(eventually([&] { return subscriber.status().state == SubscriberState::connected; }));
+  subscriber.close({});
+}
+
+TEST_F(ClientServiceTest, ASecondSenderDuringTheFirstOnesHandshakeIsToldOnceThatStands) {
+  Subscriber subscriber(listening(), log_);
+  const AuthenticatedChannel first = come(subscriber, "sender");
+  const auto come_late = [&] {
+    return authenticate_dialler(dial({"127.0.0.1", subscriber.port()}, monotonic_ns() + 10 * ns_per_s), {});
+  };
+  const AuthenticatedChannel second = come_late();
+  const LinkConnection path = open_link(subscriber, first);
+  EXPECT_THROW(hear(second), Error) << "is let go of, and asks again";
+  EXPECT_EQ(hear(come_late())["text"], "this end has a sender already");
+  EXPECT_EQ(subscriber.status().state, SubscriberState::connected);
+  EXPECT_EQ(subscriber.status().session_number, 1U);
+}
+
+/// It may be the one to dial, and would stay for ever where nobody listens to it any more.
+TEST_F(ClientServiceTest, ASenderIsLetGoOfWhenItsSessionFailsHere) {
+  Subscriber subscriber(listening(), log_);
+  const AuthenticatedChannel sender = come(subscriber, "sender");
+  const LinkConnection path = open_link(subscriber, sender);
+  ASSERT_TRUE(eventually([&] { return subscriber.status().state == SubscriberState::connected; }));
+  EXPECT_EQ(subscriber.status().session_number, 1U);
+  const EpochMessage epoch{
+      .number = 7, .format = {.layout = bytes_layout(100), .colour = {}}, .slot_bytes = 4096, .ring_slots = 2};
+  sender.channel->send(to_json(epoch));
+  sender.channel->send(to_json(epoch));
+  EXPECT_THROW(
+      while (true) { hear(sender); }, Error);
+  EXPECT_TRUE(eventually([&] { return subscriber.status().state == SubscriberState::lost; }));
+  EXPECT_EQ(subscriber.status().message, "the sender announced format 7 after format 7");
+  const AuthenticatedChannel next = come(subscriber, "sender");
+  const LinkConnection next_path = open_link(subscriber, next);
+  EXPECT_TRUE(eventually([&] { return subscriber.status().session_number == 2; }))
+      << "whoever missed the loss sees that";
+}
+
+TEST_F(ClientServiceTest, OfAnotherRoleAreRefused) {
+  Subscriber closed(listening(), log_);
+  Subscriber open(listening([](AuthenticatedChannel&, SessionAcceptor&) {}), log_);
+  for (const auto& [subscriber, role] : {std::pair(&closed, "bench"), std::pair(&open, "thief")}) {
+    const AuthenticatedChannel client = come(*subscriber, role);
+    const auto said = hear(client);
+    EXPECT_EQ(message_type(said), "refused");
+    EXPECT_NE(said["text"].get<std::string>().find(role), std::string::npos);
+  }
+}
+
+TEST_F(ClientServiceTest, ComeOneAtATime) {
+  std::atomic<bool> is_served = false;
+  std::atomic<bool> may_end = false;
+  Subscriber subscriber(listening([&](AuthenticatedChannel&, SessionAcceptor&) {
+                          is_served = true;
+                          EXPECT_TRUE(eventually([&] { return may_end.load(); }));
+                        }),
+                        log_);
+  const AuthenticatedChannel first = come(subscriber, "bench");
+  EXPECT_TRUE(eventually([&] { return is_served.load(); }));
+  try {
+    come(subscriber, "bench");
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), ExitStatus::refused);
+    EXPECT_NE(std::string(error.what()).find("busy"), std::string::npos);
+  }
+  may_end = true;
+  come(subscriber, "bench");
+}
+
+/// A client that says nothing does not keep the program from ending.
+TEST_F(ClientServiceTest, EndWithTheSubscriber) {
+  std::atomic<bool> is_served = false;
+  Subscriber subscriber(listening([&](AuthenticatedChannel& client, SessionAcceptor&) {
+                          is_served = true;
+                          EXPECT_THROW(client.channel->receive(monotonic_ns() + 60 * ns_per_s), Error);
+                        }),
+                        log_);
+  const AuthenticatedChannel client = come(subscriber, "bench");
+  EXPECT_TRUE(eventually([&] { return is_served.load(); }));
+  const std::int64_t begin_ns = monotonic_ns();
+  subscriber.close({});
+  EXPECT_LT(monotonic_ns() - begin_ns, 30 * ns_per_s);
+}
+
+/// Somebody who has come in and never says hello does not either.
+TEST_F(ClientServiceTest, SayNothingAndHoldUpNobody) {
+  Subscriber subscriber(listening(), log_);
+  const AuthenticatedChannel silent =
+      authenticate_dialler(dial({"127.0.0.1", subscriber.port()}, monotonic_ns() + 10 * ns_per_s), {});
+  EXPECT_EQ(message_type(hear(silent)), "hello");  // it waits for ours now
+  const std::int64_t begin_ns = monotonic_ns();
+  subscriber.close({});
+  EXPECT_LT(monotonic_ns() - begin_ns, handshake_timeout_ns / 2);
+}
+
+/// Whoever serves a client may hand its channel on, to a session that lives shorter: the end must not reach for it
+/// then.
+TEST_F(ClientServiceTest, MayBeHandedOn) {
+  std::atomic<bool> is_gone = false;
+  std::atomic<bool> may_end = false;
+  Subscriber subscriber(listening([&](AuthenticatedChannel& client, SessionAcceptor&) {
+                          AuthenticatedChannel(std::move(client)).channel.reset();
+                          is_gone = true;
+                          EXPECT_TRUE(eventually([&] { return may_end.load(); }));
+                        }),
+                        log_);
+  const AuthenticatedChannel client = come(subscriber, "bench");
+  EXPECT_TRUE(eventually([&] { return is_gone.load(); }));
+  std::thread closes([&] { subscriber.close({}); });
+  EXPECT_THROW(hear(client), Error) << "the end has reached the connection";
+  may_end = true;
+  closes.join();
+}
+
+}  // namespace
+}  // namespace framewire

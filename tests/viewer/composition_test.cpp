@@ -1,0 +1,105 @@
+#include "viewer/composition.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/clock.hpp"
+#include "tests/viewer/received_frames.hpp"
+#include "viewer/frame_selector.hpp"
+#include "viewer/headless.hpp"
+
+namespace framewire {
+namespace {
+
+class CompositionTest : public testing::Test {
+ protected:
+  Picture draw() {
+    surface_.begin();
+    composition_.draw(surface_.size(), facts_, {}, now_ns_);
+    surface_.present();
+    return surface_.capture({});
+  }
+
+  /// Red of the middle of the left edge, where no text stands.
+  static int edge(const Picture& picture) {
+    return std::to_integer<int>(picture.pixels.at(picture.size.height / 2 * std::size_t{picture.size.width} * 4));
+  }
+
+  static std::size_t colours(const Picture& picture) {
+    std::set<std::array<std::byte, 3>> seen;
+    for (std::size_t i = 0; i + 3 < picture.pixels.size(); i += 4) {
+      seen.insert({picture.pixels[i], picture.pixels[i + 1], picture.pixels[i + 2]});
+    }
+    return seen.size();
+  }
+
+  void show_a_white_frame() {
+    ASSERT_EQ(layer_.upload(frames_.make(1, 255)), Layer::Upload::done);
+    layer_.forget_memory();
+  }
+
+  Headless surface_{{640, 360}};
+  Statistics statistics_;
+  Layer layer_{false, statistics_};
+  Composition composition_{layer_, statistics_};
+  FrameMaker frames_;
+  CompositionFacts facts_{.peer_text = "box:5290", .status = {}, .lost_message = "it went away"};
+  std::int64_t now_ns_ = ns_per_s;
+};
+
+TEST_F(CompositionTest, WaitsInADarkPictureWithText) {
+  const Picture picture = draw();
+  EXPECT_LT(edge(picture), 40);
+  EXPECT_GT(colours(picture), 40U) << "text and the wire";
+  EXPECT_LT(composition_.step_ns(facts_), ns_per_s) << "it moves";
+}
+
+TEST_F(CompositionTest, ThePulseMoves) {
+  const Picture before = draw();
+  now_ns_ += ns_per_s;
+  EXPECT_NE(before.pixels, draw().pixels);
+}
+
+TEST_F(CompositionTest, ShowsTheFrameAloneWhileConnected) {
+  show_a_white_frame();
+  facts_.status.state = SubscriberState::connected;
+  const Picture picture = draw();
+  EXPECT_EQ(edge(picture), 255);
+  EXPECT_EQ(colours(picture), 1U);
+  EXPECT_EQ(composition_.step_ns(facts_), RedrawSchedule::never_ns);
+}
+
+TEST_F(CompositionTest, DimsTheLastFrameUnderABannerWhenTheSenderIsLost) {
+  show_a_white_frame();
+  facts_.status.state = SubscriberState::lost;
+  const Picture picture = draw();
+  EXPECT_LT(edge(picture), 160);
+  EXPECT_GT(edge(picture), 40);
+  EXPECT_GT(colours(picture), 10U);
+}
+
+TEST_F(CompositionTest, HasAPanelOnDemand) {
+  show_a_white_frame();
+  facts_.status.state = SubscriberState::connected;
+  composition_.toggle_panel();
+  composition_.frame_shown(ns_per_ms);
+  draw();  // ImGui only measures a new window the first time
+  EXPECT_GT(colours(draw()), 20U);
+  EXPECT_EQ(edge(draw()), 255);
+  composition_.toggle_panel();
+  EXPECT_EQ(colours(draw()), 1U);
+}
+
+TEST_F(CompositionTest, SurvivesTextThatIsLongOrStrange) {
+  facts_.peer_text = std::string(3000, 'x') + "\xff\xfe %s %n";
+  facts_.status.message = std::string(3000, 'y');
+  EXPECT_LT(edge(draw()), 40);
+  show_a_white_frame();
+  facts_.status.state = SubscriberState::lost;
+  facts_.lost_message = facts_.peer_text;
+  EXPECT_LT(edge(draw()), 160);
+}
+
+}  // namespace
+}  // namespace framewire

@@ -1,0 +1,216 @@
+#include "viewer/frame_selector.hpp"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+namespace framewire {
+namespace {
+
+/// Frames are numbers that can only be moved, as the real ones.
+using Frame = std::unique_ptr<int>;
+
+class FrameSelectorTest : public testing::Test {
+ protected:
+  void arrive(std::initializer_list<int> numbers) {
+    for (const int number : numbers) {
+      ring_.push_back(number);
+    }
+  }
+
+  void drain(FrameSelector<Frame>& selector, std::int64_t ns_per_frame = 0) {
+    selector.drain(
+        [&]() -> std::optional<Frame> {
+          if (ring_.empty()) {
+            return std::nullopt;
+          }
+          const int number = ring_.front();
+          ring_.pop_front();
+          clock_.advance_to_ns(clock_.now_ns() + ns_per_frame);
+          return std::make_unique<int>(number);
+        },
+        [&](Frame& frame) { superseded_.push_back(*frame); });
+  }
+
+  static int take(FrameSelector<Frame>& selector) {
+    const auto frame = selector.take();
+    return frame ? **frame : -1;
+  }
+
+  VirtualClock clock_;
+  std::deque<int> ring_;
+  std::vector<int> superseded_;
+};
+
+TEST_F(FrameSelectorTest, HasNothingToShowAtFirst) {
+  FrameSelector<Frame> selector(clock_, FrameSelection::newest);
+  drain(selector);
+  EXPECT_FALSE(selector.has_frame());
+  EXPECT_EQ(take(selector), -1);
+}
+
+TEST_F(FrameSelectorTest, ShowsTheNewestAndSupersedesTheOlderOnesInOrder) {
+  FrameSelector<Frame> selector(clock_, FrameSelection::newest);
+  arrive({1, 2, 3});
+  drain(selector);
+  EXPECT_EQ(superseded_, (std::vector{1, 2}));
+  EXPECT_EQ(take(selector), 3);
+  EXPECT_FALSE(selector.has_frame());
+}
+
+TEST_F(FrameSelectorTest, SupersedesAFrameThatWaitedForTheDrawing) {
+  FrameSelector<Frame> selector(clock_, FrameSelection::newest);
+  arrive({1});
+  drain(selector);
+  arrive({2});
+  drain(selector);
+  EXPECT_EQ(superseded_, (std::vector{1}));
+  EXPECT_EQ(take(selector), 2);
+}
+
+TEST_F(FrameSelectorTest, ShowsEveryFrameInTurnAndLeavesTheRestInTheRing) {
+  FrameSelector<Frame> selector(clock_, FrameSelection::every);
+  arrive({1, 2, 3});
+  drain(selector);
+  EXPECT_EQ(ring_.size(), 2U);
+  drain(selector);
+  EXPECT_EQ(ring_.size(), 2U);
+  EXPECT_EQ(take(selector), 1);
+  drain(selector);
+  EXPECT_EQ(take(selector), 2);
+  EXPECT_TRUE(superseded_.empty());
+}
+
+TEST_F(FrameSelectorTest, StopsTakingInSoThatAFastSenderCannotStarveThePicture) {
+  FrameSelector<Frame> selector(clock_, FrameSelection::newest);
+  for (int i = 0; i < 1000; ++i) {
+    ring_.push_back(i);
+  }
+  drain(selector, ns_per_ms);
+  EXPECT_EQ(ring_.size(), 1000U - static_cast<std::size_t>(FrameSelector<Frame>::longest_drain_ns / ns_per_ms));
+  EXPECT_EQ(take(selector), 3);
+  EXPECT_EQ(superseded_, (std::vector{0, 1, 2}));
+}
+
+TEST_F(FrameSelectorTest, NearlyNewestShowsBothOfTwo) {
+  FrameSelector<Frame> selector(clock_, FrameSelection::nearly_newest);
+  arrive({1, 2});
+  drain(selector);
+  EXPECT_EQ(take(selector), 1);
+  EXPECT_TRUE(selector.has_frame());
+  EXPECT_EQ(take(selector), 2);
+  EXPECT_FALSE(selector.has_frame());
+  EXPECT_TRUE(superseded_.empty());
+}
+
+TEST_F(FrameSelectorTest, NearlyNewestGoesToTheNewestOfMore) {
+  FrameSelector<Frame> selector(clock_, FrameSelection::nearly_newest);
+  arrive({1, 2, 3});
+  drain(selector);
+  EXPECT_EQ(superseded_, (std::vector{1, 2}));
+  EXPECT_EQ(take(selector), 3);
+  EXPECT_EQ(take(selector), -1);
+}
+
+TEST_F(FrameSelectorTest, NearlyNewestKeepsTheOrderWhenOneMoreComesBetween) {
+  FrameSelector<Frame> selector(clock_, FrameSelection::nearly_newest);
+  arrive({1, 2});
+  drain(selector);
+  EXPECT_EQ(take(selector), 1);
+  arrive({3});
+  drain(selector);
+  EXPECT_EQ(take(selector), 2);
+  EXPECT_EQ(take(selector), 3);
+  EXPECT_TRUE(superseded_.empty());
+}
+
+TEST_F(FrameSelectorTest, ChangesItsRuleWithoutLosingAFrame) {
+  FrameSelector<Frame> selector(clock_, FrameSelection::nearly_newest);
+  arrive({1, 2, 3});
+  drain(selector);
+  arrive({4});
+  drain(selector);
+  selector.set_rule(FrameSelection::every);
+  arrive({5});
+  drain(selector);
+  EXPECT_EQ(take(selector), 3);
+  EXPECT_EQ(take(selector), 4);
+  drain(selector);
+  EXPECT_EQ(take(selector), 5);
+  EXPECT_EQ(superseded_, (std::vector{1, 2}));
+}
+
+TEST_F(FrameSelectorTest, LosesNoFrameOfALongRun) {
+  FrameSelector<Frame> selector(clock_, FrameSelection::newest);
+  std::size_t shown = 0;
+  for (int i = 0; i < 500; ++i) {
+    for (int burst = 0; burst < i % 4; ++burst) {
+      ring_.push_back(i);
+    }
+    drain(selector);
+    if (selector.take()) {
+      ++shown;
+    }
+  }
+  EXPECT_EQ(shown, 375U);
+  EXPECT_EQ(shown + superseded_.size(), 125U * (1 + 2 + 3));
+}
+
+TEST(RedrawSchedule, DrawsFirstAfterTheDelay) {
+  VirtualClock clock;
+  RedrawSchedule schedule(clock, 300 * ns_per_ms);
+  EXPECT_FALSE(schedule.is_due());
+  clock.advance_to_ns(300 * ns_per_ms);
+  EXPECT_TRUE(schedule.is_due());
+}
+
+TEST(RedrawSchedule, RestsUntilItIsAskedWhenNothingMoves) {
+  VirtualClock clock;
+  RedrawSchedule schedule(clock, 0);
+  schedule.drawn(ns_per_ms, RedrawSchedule::never_ns);
+  clock.advance_to_ns(3600 * ns_per_s);
+  EXPECT_FALSE(schedule.is_due());
+  schedule.request();
+  EXPECT_TRUE(schedule.is_due());
+}
+
+TEST(RedrawSchedule, PutsOffWhatCanWaitButNeverWhatIsDueEarlier) {
+  VirtualClock clock;
+  RedrawSchedule schedule(clock, 100 * ns_per_ms);
+  schedule.request_within(300 * ns_per_ms);
+  EXPECT_EQ(schedule.due_ns(), 100 * ns_per_ms);
+  schedule.drawn(0, RedrawSchedule::never_ns);
+  schedule.request_within(300 * ns_per_ms);
+  EXPECT_EQ(schedule.due_ns(), 300 * ns_per_ms);
+}
+
+TEST(RedrawSchedule, MovesInTheStepsAskedForWhenDrawingIsCheap) {
+  VirtualClock clock;
+  RedrawSchedule schedule(clock, 0);
+  schedule.drawn(100 * ns_per_us, 33 * ns_per_ms);
+  EXPECT_EQ(schedule.due_ns(), 33 * ns_per_ms);
+}
+
+TEST(RedrawSchedule, SpendsLessThanOnePercentOfACoreWhenDrawingIsDear) {
+  VirtualClock clock;
+  RedrawSchedule schedule(clock, 0);
+  schedule.drawn(4 * ns_per_ms, 33 * ns_per_ms);
+  EXPECT_EQ(schedule.due_ns(), 33 * ns_per_ms) << "one alone may be an exception";
+  schedule.drawn(4 * ns_per_ms, 33 * ns_per_ms);
+  EXPECT_GE(schedule.due_ns(), 400 * ns_per_ms);
+  clock.advance_to_ns(schedule.due_ns());
+  EXPECT_TRUE(schedule.is_due());
+}
+
+TEST(RedrawSchedule, StillMovesNowAndThenWhenDrawingIsVeryDear) {
+  VirtualClock clock;
+  RedrawSchedule schedule(clock, 0);
+  schedule.drawn(2 * ns_per_s, 33 * ns_per_ms);
+  schedule.drawn(2 * ns_per_s, 33 * ns_per_ms);
+  EXPECT_EQ(schedule.due_ns(), RedrawSchedule::longest_step_ns);
+}
+
+}  // namespace
+}  // namespace framewire

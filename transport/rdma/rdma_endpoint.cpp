@@ -1,0 +1,140 @@
+#include "transport/rdma/rdma_endpoint.hpp"
+
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "transport/socket_state.hpp"
+
+namespace framewire {
+
+RdmaEndpoint::RdmaEndpoint(std::unique_ptr<RdmaConnection> connection, std::string peer)
+    : connection_(std::move(connection)),
+      peer_(std::move(peer)),
+      end_event_(make_eventfd()),
+      poller_(make_poller({connection_->completion_descriptor(), end_event_.get()})),
+      sends_(*connection_) {
+  if (!sends_.send_first_message()) {
+    fail_by(IBV_WC_WR_FLUSH_ERR);
+  }
+  retired_.reserve(max_retired);
+  leaving_.reserve(max_retired);
+}
+
+void RdmaEndpoint::start_monitor(Callbacks callbacks) {
+  callbacks_ = std::move(callbacks);
+  monitor_ = std::make_unique<ConnectionMonitor>(
+      *connection_,
+      ConnectionMonitor::Callbacks{.on_end = [this](const std::string& what) { on_peer_closed(what); },
+                                   .on_device_event = [this](const DeviceEvent& event) { hear_device(event); },
+                                   .on_tick = [this] { check_connection(); }});
+}
+
+void RdmaEndpoint::stop() noexcept {
+  monitor_.reset();
+  connection_->disconnect();
+}
+
+std::string RdmaEndpoint::fault() const {
+  const std::string trouble = state() == LinkState::lost ? connection_->port_trouble() : "";
+  const std::scoped_lock lock(mutex_);
+  return fault_ + trouble;
+}
+
+bool RdmaEndpoint::await(const std::function<bool()>& is_done, std::int64_t deadline_ns) {
+  constexpr auto poll_interval = std::chrono::microseconds(100);
+  for (;;) {
+    {
+      const std::scoped_lock lock(mutex_);
+      poll_sends();
+      if (!is_open()) {
+        return false;
+      }
+      if (is_done()) {
+        return true;
+      }
+    }
+    if (monotonic_ns() >= deadline_ns) {
+      return false;
+    }
+    std::this_thread::sleep_for(poll_interval);
+  }
+}
+
+bool RdmaEndpoint::post(std::span<ibv_send_wr> requests) noexcept {
+  const bool is_posted = sends_.post(requests);
+  if (!is_posted) {
+    fail_by(IBV_WC_WR_FLUSH_ERR);
+  }
+  return is_posted;
+}
+
+void RdmaEndpoint::post_probe() noexcept {
+  if (is_open() && !sends_.post_probe()) {
+    fail_by(IBV_WC_WR_FLUSH_ERR);
+  }
+}
+
+bool RdmaEndpoint::poll_sends() noexcept {
+  const std::uint64_t completed_before = sends_.completed();
+  if (const auto status = sends_.poll()) {
+    fail_by(*status);
+  }
+  return sends_.completed() != completed_before;
+}
+
+void RdmaEndpoint::request_notification() noexcept {
+  if (is_open() && !connection_->request_notification()) {
+    fail(LinkState::lost, "the RDMA device is gone");
+  }
+}
+
+void RdmaEndpoint::retire(std::shared_ptr<const void> memory) noexcept {
+  retired_.push_back(std::move(memory));
+}
+
+void RdmaEndpoint::fail(LinkState state, std::string why) noexcept {
+  if (is_open()) {
+    fault_ = std::move(why);
+    state_.store(state, std::memory_order_release);
+  }
+  signal_eventfd(end_event_.get());
+}
+
+// ---- The watch's thread ----
+
+/// A peer that has nothing to say looks like one that is gone: where no completion is awaited, a probe asks its device.
+/// At every look: what was posted since the last one may have been answered just before the peer fell silent.
+void RdmaEndpoint::check_connection() noexcept {
+  leaving_.clear();  // what was retired before the last look, without the mutex
+  const std::scoped_lock lock(mutex_);
+  retired_.swap(leaving_);
+  poll_sends();
+  if (callbacks_.on_tick) {
+    callbacks_.on_tick();
+  }
+  post_probe();
+  if (is_open() && sends_.is_stalled(monotonic_ns())) {
+    fail(LinkState::lost, describe_stall(peer_));
+  }
+}
+
+void RdmaEndpoint::hear_device(const DeviceEvent& event) {
+  const std::string text = "the RDMA device " + connection_->device_name() + " reports: " + event.text();
+  connection_->say(event.level(), text);
+  if (event.is_fatal()) {
+    const std::scoped_lock lock(mutex_);
+    fail(LinkState::lost, text);
+  }
+}
+
+void RdmaEndpoint::on_peer_closed(const std::string& what) noexcept {
+  const std::scoped_lock lock(mutex_);
+  if (callbacks_.before_end) {
+    callbacks_.before_end();
+  }
+  fail(LinkState::closed, peer_ + " " + what);
+}
+
+}  // namespace framewire

@@ -1,0 +1,40 @@
+#include "transport/rdma/rdma_read_target.hpp"
+
+#include <cassert>
+#include <utility>
+
+namespace framewire {
+
+RdmaReadTarget::RdmaReadTarget(std::unique_ptr<RdmaConnection> connection, SenderProtectionDomains& protection_domains)
+    : protection_domains_(protection_domains), end_(std::move(connection), "the other end") {
+  end_.start_monitor({});
+}
+
+RdmaReadTarget::~RdmaReadTarget() {
+  end_.stop();
+}
+
+PoolAccess RdmaReadTarget::open(const std::shared_ptr<Pool>& pool) {
+  assert(pool->directory() != nullptr);
+  const auto& protection_domain = end_.connection().protection_domain();
+  Opened opened{.payload = protection_domains_.memory_region_of(protection_domain, pool->block()),
+                .directory = protection_domains_.memory_region_of(protection_domain, pool->directory()->block())};
+  const auto address_of = [](const MemoryRegion& memory_region) {
+    return reinterpret_cast<std::uint64_t>(memory_region.mr->addr);
+  };
+  const PoolAccess access{.payload_address = address_of(*opened.payload),
+                          .payload_key = opened.payload->mr->rkey,
+                          .directory_address = address_of(*opened.directory),
+                          .directory_key = opened.directory->mr->rkey,
+                          .slots = pool->slot_count()};
+  opened_.push_back(std::move(opened));
+  return access;
+}
+
+void RdmaReadTarget::close_earlier() noexcept {
+  if (!opened_.empty()) {
+    opened_.erase(opened_.begin(), opened_.end() - 1);
+  }
+}
+
+}  // namespace framewire

@@ -1,0 +1,86 @@
+#include <utility>
+
+#include "base/error.hpp"
+#include "transport/rdma/rdma_read_target.hpp"
+#include "transport/session/frame_delivery.hpp"
+
+namespace framewire {
+
+namespace {
+
+class PullDelivery final : public FrameDelivery {
+ public:
+  PullDelivery(Stream& stream, std::unique_ptr<RdmaConnection> connection, SenderProtectionDomains& protection_domains,
+               int wake_event)
+      : stream_(stream), read_target_(std::move(connection), protection_domains), wake_event_(wake_event) {}
+
+  ~PullDelivery() override { PullDelivery::leave(); }
+
+  [[nodiscard]] const Stream* place() const noexcept override { return nullptr; }
+
+  bool join(const FrameDelivery*) override {
+    has_joined_ = stream_.add_puller(wake_event_);
+    return has_joined_;
+  }
+
+  /// One at a time: the next is opened when the viewer has left the one before, so that it keeps no more than two in
+  /// memory.
+  std::optional<EpochMessage> epoch_to_announce() override {
+    if (announced_epoch_ != ready_epoch_) {
+      return std::nullopt;
+    }
+    const auto epoch = stream_.epoch_after(announced_epoch_);
+    if (!epoch) {
+      return std::nullopt;
+    }
+    const PoolAccess access = read_target_.open(epoch->pool);
+    announced_epoch_ = epoch->number;
+    return EpochMessage{.number = epoch->number,
+                        .format = epoch->format,
+                        .slot_bytes = epoch->pool->slot_bytes(),
+                        .ring_slots = stream_.options().slots_per_viewer,
+                        .pool = access};
+  }
+
+  void take_ready(const ReadyMessage& ready) override {
+    if (ready.number != announced_epoch_) {
+      throw Error::failed("the viewer said ready for a format that it was not told of");
+    }
+    ready_epoch_ = announced_epoch_;
+    read_target_.close_earlier();
+  }
+
+  void service() noexcept override {}
+  [[nodiscard]] bool is_drained() const override { return stream_.is_finished(); }
+  [[nodiscard]] SubscriberQueueCounts counts() const override { return {}; }
+  SubscriberQueueCounts conclude() noexcept override { return {}; }
+  [[nodiscard]] int descriptor() const noexcept override { return read_target_.descriptor(); }
+  void on_readable() noexcept override { read_target_.on_readable(); }
+  [[nodiscard]] LinkState state() const noexcept override { return read_target_.state(); }
+  [[nodiscard]] std::string fault() const override { return read_target_.fault(); }
+
+  std::uint64_t leave() noexcept override {
+    if (std::exchange(has_joined_, false)) {
+      stream_.remove_puller(wake_event_);
+    }
+    return 0;
+  }
+
+ private:
+  Stream& stream_;
+  RdmaReadTarget read_target_;
+  int wake_event_;
+  bool has_joined_ = false;
+  std::uint32_t announced_epoch_ = 0;
+  std::uint32_t ready_epoch_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<FrameDelivery> make_pull_delivery(Stream& stream, LinkConnection link_connection,
+                                                  const LinkParameters& parameters, int wake_event) {
+  return std::make_unique<PullDelivery>(stream, std::get<std::unique_ptr<RdmaConnection>>(std::move(link_connection)),
+                                        *parameters.sender_protection_domains, wake_event);
+}
+
+}  // namespace framewire

@@ -1,0 +1,82 @@
+#include <algorithm>
+#include <utility>
+
+#include "base/error.hpp"
+#include "transport/session/frame_delivery.hpp"
+
+namespace framewire {
+
+namespace {
+
+class PushDelivery final : public FrameDelivery {
+ public:
+  PushDelivery(Stream& stream, std::unique_ptr<SenderLink> link, Delivery delivery, int wake_event)
+      : stream_(stream), link_(std::move(link)), queue_(*link_, delivery, wake_event) {
+    if (delivery == Delivery::latest) {
+      link_->bound_send_queue();
+    }
+  }
+
+  ~PushDelivery() override { PushDelivery::leave(); }
+
+  bool join(const FrameDelivery* before) override {
+    is_attached_ = stream_.attach(queue_, before != nullptr && before->place() == &stream_);
+    return is_attached_;
+  }
+
+  [[nodiscard]] const Stream* place() const noexcept override { return is_attached_ ? &stream_ : nullptr; }
+
+  std::optional<EpochMessage> epoch_to_announce() override {
+    const auto epoch = stream_.epoch_to_announce(queue_);
+    if (!epoch) {
+      return std::nullopt;
+    }
+    link_->begin_epoch(epoch->pool);
+    return EpochMessage{.number = epoch->number,
+                        .format = epoch->format,
+                        .slot_bytes = epoch->pool->slot_bytes(),
+                        .ring_slots = stream_.options().slots_per_viewer};
+  }
+
+  void take_ready(const ReadyMessage& ready) override {
+    const std::uint32_t ring_slots = std::min(ready.ring_slots, stream_.options().slots_per_viewer);
+    if (!stream_.epoch_ready(queue_, ready.number, ring_slots, ready.access)) {
+      throw Error::failed("the viewer said ready twice for one format, which would give it more than its slots");
+    }
+  }
+
+  void service() noexcept override { stream_.service(queue_); }
+  [[nodiscard]] bool is_drained() const override { return stream_.is_drained(queue_); }
+  [[nodiscard]] SubscriberQueueCounts counts() const override { return stream_.counts(queue_); }
+  SubscriberQueueCounts conclude() noexcept override { return stream_.conclude(queue_); }
+  [[nodiscard]] int descriptor() const noexcept override { return link_->descriptor(); }
+  void on_readable() noexcept override { link_->on_readable(); }
+  [[nodiscard]] LinkState state() const noexcept override { return link_->state(); }
+  [[nodiscard]] std::string fault() const override { return link_->fault(); }
+
+  std::uint64_t leave() noexcept override {
+    if (std::exchange(is_attached_, false)) {
+      stream_.detach(queue_);
+      acknowledged_ = link_->frames_acknowledged();
+      link_.reset();  // no thread reads a slot any more
+      stream_.release_held(queue_);
+    }
+    return acknowledged_;
+  }
+
+ private:
+  Stream& stream_;
+  std::unique_ptr<SenderLink> link_;
+  SubscriberQueue queue_;
+  bool is_attached_ = false;
+  std::uint64_t acknowledged_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<FrameDelivery> make_push_delivery(Stream& stream, std::unique_ptr<SenderLink> link, Delivery delivery,
+                                                  int wake_event) {
+  return std::make_unique<PushDelivery>(stream, std::move(link), delivery, wake_event);
+}
+
+}  // namespace framewire

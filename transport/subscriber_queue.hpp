@@ -1,0 +1,56 @@
+// The fan-out's record of one session: what waits for its link, and its exact counts.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/fixed_queue.hpp"
+#include "transport/link.hpp"
+
+namespace framewire {
+
+/// What happens to frames that a viewer is too slow for.
+enum class Delivery {
+  latest,  // it skips to the newest; the source never waits for it
+  every,   // nothing is skipped; the source waits
+};
+std::string_view name(Delivery delivery) noexcept;
+std::optional<Delivery> delivery_from_name(std::string_view wanted) noexcept;
+
+/// frames_produced = frames_skipped + frames_sent once nothing waits any more. Under `latest` a session's frames
+/// begin with the first that its link takes, the newest one when the viewer is ready: those before were never meant for
+/// it.
+struct SubscriberQueueCounts {
+  std::uint64_t frames_produced = 0;  // published for this session
+  std::uint64_t frames_skipped = 0;   // never given to the link
+  std::uint64_t frames_sent = 0;      // given to the link
+  std::uint64_t bytes_sent = 0;       // payload
+};
+
+/// A frame that waits for a subscriber queue's link.
+struct WaitingFrame {
+  FrameHeader header;
+  PoolSlot slot;
+  FileRange file{};
+};
+
+/// Owned by its session, which attaches it to a stream; guarded by that stream's mutex while attached.
+struct SubscriberQueue {
+  SubscriberQueue(SenderLink& session_link, Delivery session_delivery, int session_wake_event)
+      : link(&session_link), delivery(session_delivery), wake_event(session_wake_event) {}
+
+  SenderLink* link;
+  Delivery delivery;
+  int wake_event;                    // raised when the session has an epoch to announce, or the stream has ended
+  FixedQueue<WaitingFrame> waiting;  // as long as the stream says that attaches it
+  std::vector<PoolSlot> held;        // given to the link and not let go of yet
+  std::size_t max_held = 0;
+  std::uint32_t announced_epoch = 0;
+  std::uint32_t ready_epoch = 0;
+  bool is_concluded = false;  // nothing more is offered to the link
+  SubscriberQueueCounts counts;
+};
+
+}  // namespace framewire

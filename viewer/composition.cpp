@@ -1,0 +1,83 @@
+#include "viewer/composition.hpp"
+
+#include "base/clock.hpp"
+#include "gl/gl.hpp"
+#include "viewer/frame_selector.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr std::int64_t notice_step_ns = 33 * ns_per_ms;
+constexpr std::int64_t panel_step_ns = 500 * ns_per_ms;
+
+bool is_lost(const SubscriberStatus& status) noexcept {
+  return status.state != SubscriberState::connected && status.state != SubscriberState::finished;
+}
+
+Notice waiting_notice(const CompositionFacts& facts) {
+  if (facts.status.state == SubscriberState::connected) {
+    return {"connected to " + facts.peer_text + ", waiting for the first frame", ""};
+  }
+  const std::string headline = "waiting for " + facts.peer_text;
+  return {headline, facts.status.message == headline ? "" : facts.status.message};
+}
+
+Notice lost_notice(const CompositionFacts& facts) {
+  if (facts.status.state == SubscriberState::failed) {
+    return {"lost " + facts.peer_text, facts.status.message};
+  }
+  return {"lost " + facts.peer_text + "; reconnecting", facts.lost_message};
+}
+
+}  // namespace
+
+Composition::Composition(const Layer& layer, Statistics& statistics) : layer_(layer), statistics_(statistics) {}
+
+void Composition::draw(Size surface, const CompositionFacts& facts, const SubscriberCounts& counts,
+                       std::int64_t now_ns) {
+  glDisable(GL_BLEND);
+  const bool has_picture = layer_.has_picture();
+  if (has_picture) {
+    glClearColor(0, 0, 0, 1);
+    glClear(GL_COLOR_BUFFER_BIT);
+    layer_.draw(surface, facts.status.format ? facts.status.format->sample_aspect : Rational{1, 1});
+    glViewport(0, 0, static_cast<GLsizei>(surface.width), static_cast<GLsizei>(surface.height));
+  } else {
+    clear_for_waiting_picture(surface);
+  }
+  const bool has_notice = !has_picture || is_lost(facts.status);
+  if (!(has_notice || panel_.is_shown()) || !overlay_.begin(surface)) {
+    return;
+  }
+  if (!has_picture) {
+    draw_waiting_picture(overlay_, surface, waiting_notice(facts), now_ns);
+  } else if (has_notice) {
+    draw_lost_banner(overlay_, surface, lost_notice(facts), now_ns);
+  }
+  if (panel_.is_shown()) {
+    panel_.draw(overlay_, surface, statistics_, counts, panel_facts(facts), now_ns);
+  }
+  overlay_.finish();
+}
+
+std::int64_t Composition::step_ns(const CompositionFacts& facts) const noexcept {
+  if (!layer_.has_picture() || is_lost(facts.status)) {
+    return notice_step_ns;
+  }
+  return panel_.is_shown() ? panel_step_ns : RedrawSchedule::never_ns;
+}
+
+PanelFacts Composition::panel_facts(const CompositionFacts& facts) const {
+  return {.format = facts.status.format ? describe(*facts.status.format) : "",
+          .colour = facts.status.format ? describe_colour(*facts.status.format) : "",
+          .start_line = facts.status.start_line,
+          .way = std::string(name(layer_.method())) + ", " + short_renderer()};
+}
+
+std::string short_renderer() {
+  const std::string renderer = gl_renderer();
+  return renderer.substr(0, renderer.find(" ("));
+}
+
+}  // namespace framewire
