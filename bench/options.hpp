@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/adaptive_spin.hpp"
+#include "bench/row.hpp"
 #include "transport/endpoint_options.hpp"
 
 namespace framewire {
@@ -30,5 +31,19 @@ struct BenchOptions {
 
 /// Nothing when --help or --version were asked for. Throws Error (usage).
 std::optional<BenchOptions> parse_bench_options(int argc, const char* const* argv);
+
+// Which rows a command line asks for.
+
+/// What `--operation` takes, in the order of the table.
+inline const std::vector<std::string>& operation_names() {
+  static const std::vector<std::string> names{"stream", "send", "write", "write_imm", "read", "latency"};
+  return names;
+}
+
+/// All that this machine can do: with verbs and rdma where there is an RDMA device.
+std::vector<std::string> transports_here(const BenchOptions& options);
+
+/// By operation, size and transport. Throws Error (usage) when nothing is left.
+std::vector<RowPlan> plan_rows(const BenchOptions& options, const std::vector<std::string>& transports);
 
 }  // namespace framewire

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/clock.hpp"
-#include "bench/frame_tags.hpp"
+#include "bench/messages.hpp"
 
 namespace framewire {
 

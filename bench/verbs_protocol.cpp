@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
-#include "bench/bench_protocol.hpp"
+#include "bench/protocol.hpp"
 #include "transport/session/messages.hpp"
 
 namespace framewire {

@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/text.hpp"
 #include "command/shell_word.hpp"
+#include "frame/frame_layout.hpp"
+#include "transport/pool.hpp"
 
 namespace framewire {
 
@@ -176,6 +179,237 @@ Findings check_machine(const MachineFacts& machine, std::optional<LinkKind> want
   add(check_network(machine.network));
   add(check_system(machine.system, machine.key));
   return all;
+}
+
+// Memory: enough of it, allowed to be locked, in huge pages.
+
+namespace {
+
+constexpr const char* memory_area = "Memory";
+// The defaults of framewire send.
+constexpr std::uint32_t default_slots = 3;
+constexpr std::uint32_t default_viewers = 4;
+
+std::string limit_text(std::optional<std::uint64_t> bytes) {
+  return bytes ? format_bytes(*bytes) : "unlimited";
+}
+
+std::string need_text(const MemlockRequirement& need) {
+  return fmt::format("4K rgba takes {} at a sender (--viewers {} x --slots {} + 4 frames) and {} at a viewer",
+                     format_bytes(need.sender_bytes), default_viewers, default_slots, format_bytes(need.viewer_bytes));
+}
+
+Finding memory_finding(const MemoryFacts& memory, const MemlockRequirement& need) {
+  const std::uint64_t available =
+      std::min(memory.available_bytes.value_or(UINT64_MAX), memory.group_free_bytes.value_or(UINT64_MAX));
+  Finding finding{.area = memory_area, .name = "memory"};
+  finding.value =
+      memory.available_bytes && memory.total_bytes
+          ? fmt::format("{} free of {}", format_bytes(*memory.available_bytes), format_bytes(*memory.total_bytes))
+          : std::string("not known");
+  if (memory.group_limit_bytes && *memory.group_limit_bytes < memory.total_bytes.value_or(UINT64_MAX)) {
+    finding.value += fmt::format(", {} of {} for this control group", format_bytes(memory.group_free_bytes.value_or(0)),
+                                 format_bytes(*memory.group_limit_bytes));
+  }
+  finding.text = need_text(need) + ".";
+  if (available < need.sender_bytes) {
+    finding.level = available < need.viewer_bytes ? Level::warning : Level::note;
+    finding.text += " Smaller pictures, fewer viewers or fewer slots need less.";
+    finding.remedy = {"framewire send --size 1920x1080 --viewers 1 SOURCE"};
+  }
+  return finding;
+}
+
+/// Where it is set: for one shell, for all logins, and for a service.
+std::vector<std::string> lock_remedies(const MemoryFacts& memory, std::uint64_t bytes) {
+  const bool may_raise = !memory.lock_hard_bytes || *memory.lock_hard_bytes >= bytes;
+  const std::string now = may_raise
+                              ? fmt::format("ulimit -l {}", memory.lock_hard_bytes ? "$(ulimit -H -l)" : "unlimited")
+                              : std::string("sudo prlimit --memlock=unlimited --pid $$");
+  return {now + "   # this shell, at once",
+          "echo '* - memlock unlimited' | sudo tee /etc/security/limits.d/90-framewire.conf   # every login from the "
+          "next on",
+          // A user's services get what the user's own manager has: an override of theirs cannot exceed it.
+          "printf '[Service]\\nLimitMEMLOCK=infinity\\n' | sudo install -D -m 644 /dev/stdin "
+          "/etc/systemd/system/user@.service.d/90-framewire.conf   # a user's services, from the next start on"};
+}
+
+Finding lock_finding(const MachineFacts& machine, const MemlockRequirement& need, Level fault_level) {
+  const MemoryFacts& memory = machine.memory;
+  Finding finding{.area = memory_area, .name = "memlock"};
+  finding.value = memory.lock_soft_bytes == memory.lock_hard_bytes
+                      ? limit_text(memory.lock_soft_bytes)
+                      : fmt::format("{}, can be raised to {}", limit_text(memory.lock_soft_bytes),
+                                    limit_text(memory.lock_hard_bytes));
+  if (can_lock(memory, need.sender_bytes)) {
+    const bool is_exempt = memory.may_lock_all && memory.lock_soft_bytes && *memory.lock_soft_bytes < need.sender_bytes;
+    finding.value += is_exempt ? "; this user may exceed it" : "";
+    finding.text = "RDMA locks its memory: " + need_text(need) + ".";
+    return finding;
+  }
+  finding.text = "Only RDMA needs more: " + need_text(need) + ".";
+  if (machine.rdma.adapters.empty() && fault_level != Level::problem) {
+    return finding;  // nothing here would lock any
+  }
+  const bool is_enough_to_view = can_lock(memory, need.viewer_bytes);
+  finding.level = is_enough_to_view ? Level::warning : std::max(fault_level, Level::warning);
+  finding.text = fmt::format("RDMA locks its memory, and this limit is too low to {}: {}.",
+                             is_enough_to_view ? "send" : "send or view", need_text(need));
+  finding.remedy = lock_remedies(memory, need.sender_bytes);
+  return finding;
+}
+
+Finding huge_pages_finding(const MemoryFacts& memory) {
+  Finding finding{.area = memory_area, .name = "huge pages"};
+  finding.text = "With huge pages a ring is set up several times faster, and the first picture comes sooner.";
+  if (memory.huge_pages.empty()) {
+    finding.level = Level::note;
+    finding.value = "not in this kernel";
+    return finding;
+  }
+  finding.value = fmt::format("{} (viewer's ring)", memory.huge_pages);
+  if (!memory.shared_huge_pages.empty()) {
+    finding.value += fmt::format(", {} (sender's pool)", memory.shared_huge_pages);
+  }
+  if (memory.reserved_huge_pages > 0) {
+    finding.details.push_back(fmt::format("{} of {} reserved pages of {} are free; framewire takes none of them",
+                                          memory.free_huge_pages, memory.reserved_huge_pages,
+                                          format_bytes(memory.huge_page_bytes)));
+  }
+  if (memory.shared_huge_pages == "never" || memory.shared_huge_pages == "deny") {  // as distributions have it
+    finding.details.emplace_back(
+        "a pool gets them, too: echo advise | sudo tee /sys/kernel/mm/transparent_hugepage/shmem_enabled");
+  }
+  if (memory.huge_pages == "never") {
+    finding.level = Level::note;
+    finding.remedy.emplace_back("echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled");
+  }
+  return finding;
+}
+
+}  // namespace
+
+MemlockRequirement memlock_requirement() {
+  const std::uint64_t frame_bytes = slot_stride_bytes(packed_layout(PixelFormat::rgba, 3840, 2160).size_bytes);
+  // The headers' cells, staging and notices of one connection, and its queues: less than this.
+  constexpr std::uint64_t connection_bytes = std::uint64_t{2} << 20;
+  return {
+      .sender_bytes = pool_slots_for(default_viewers, default_slots) * frame_bytes + default_viewers * connection_bytes,
+      .viewer_bytes = default_slots * frame_bytes + connection_bytes};
+}
+
+bool can_lock(const MemoryFacts& memory, std::uint64_t bytes) noexcept {
+  return memory.may_lock_all || !memory.lock_soft_bytes || *memory.lock_soft_bytes >= bytes;
+}
+
+Findings check_memory(const MachineFacts& machine, Level fault_level) {
+  const MemlockRequirement need = memlock_requirement();
+  return {memory_finding(machine.memory, need), lock_finding(machine, need, fault_level),
+          huge_pages_finding(machine.memory)};
+}
+
+// OpenGL, which viewers draw with, and what there is of CUDA.
+
+namespace {
+
+constexpr const char* graphics_area = "Graphics";
+
+/// Drawing on the processor works, and is slow; the way out depends on what is in the way.
+void explain_software(const OpenGlFacts& opengl, Finding& finding) {
+  finding.level = Level::note;
+  finding.text = "This draws on the processor, which is slow for 4K. ";
+  if (!opengl.has_render_node) {
+    finding.text += "No GPU shows up here (/dev/dri).";
+  } else if (opengl.may_use_node) {
+    finding.text += "There is a GPU (/dev/dri), but no OpenGL driver for it.";
+    finding.remedy = {"sudo apt-get install libgl1-mesa-dri"};
+  } else {
+    finding.text += "There is a GPU (/dev/dri), which this user may not open.";
+    finding.remedy = {"sudo usermod --append --groups render,video \"$USER\"   # from the next login on"};
+  }
+}
+
+/// Every viewer draws with it, those without a window, too.
+Finding opengl_finding(const OpenGlFacts& opengl) {
+  Finding finding{.area = graphics_area, .name = "OpenGL"};
+  if (!opengl.is_installed) {
+    finding.level = Level::note;
+    finding.value = "not looked at";
+    finding.text = "framewire-doctor-gl, which asks for it, does not stand beside this program.";
+  } else if (!opengl.trouble.empty()) {
+    finding.level = Level::problem;
+    finding.value = "none";
+    finding.text = fmt::format("framewire view and the sources gl:… need OpenGL 4.5: {}.", opengl.trouble);
+    finding.remedy = {"sudo apt-get install libegl1 libgl1 libegl-mesa0 libgl1-mesa-dri"};
+  } else {
+    finding.value = opengl.renderer;
+    finding.details = {fmt::format("{}, {}", opengl.vendor, opengl.version),
+                       opengl.has_pinned_memory ? "GL_AMD_pinned_memory: frames are drawn and read back without a copy"
+                                                : "no GL_AMD_pinned_memory: one copy per frame more"};
+    if (opengl.is_software) {
+      explain_software(opengl, finding);
+    }
+  }
+  return finding;
+}
+
+/// What there is of NVIDIA's, as a fact: frames stay in host memory in this version, so that nothing of it is needed,
+/// and nothing that is missing harms.
+Finding cuda_finding(const GpuFacts& gpu) {
+  Finding finding{.area = graphics_area, .name = "CUDA"};
+  const std::string card = !gpu.devices.empty() ? gpu.devices.front().name
+                           : !gpu.cards.empty() ? gpu.cards.front().model
+                                                : "no card";
+  const std::size_t count = std::max(gpu.devices.size(), gpu.cards.size());
+  finding.value = fmt::format("not used by this version; {}{}, driver {}", card,
+                              count > 1 ? fmt::format(" and {} more", count - 1) : "",
+                              gpu.kernel_driver.empty() ? "not known" : gpu.kernel_driver);
+  finding.text = "Frames stay in host memory.";
+  for (const CudaDevice& device : gpu.devices) {
+    finding.details.push_back(fmt::format("{} at {}, CUDA {}", device.name, device.address, gpu.cuda_version));
+  }
+  return finding;
+}
+
+/// Whether a network card could take frames out of the GPU's memory: by a descriptor of that memory (DMA-BUF), which
+/// the card's driver has to take, or by NVIDIA's module that lets all of them reach it. A fact, like CUDA.
+Finding gpu_direct_finding(const MachineFacts& machine) {
+  const GpuFacts& gpu = machine.gpu;
+  Finding finding{.area = graphics_area, .name = "GPUDirect"};
+  finding.text = "Not used by this version.";
+  const auto is_card = [](const RdmaAdapter& one) { return one.pci && one.device; };
+  const auto takes_dma_buf = [&](const RdmaAdapter& one) { return is_card(one) && one.device->takes_dma_buf == true; };
+  const auto may_take_it = [&](const RdmaAdapter& one) { return is_card(one) && !one.device->takes_dma_buf; };
+  const bool has_dma_buf = std::ranges::any_of(gpu.devices, &CudaDevice::has_dma_buf);
+  const bool may_be_reached = std::ranges::any_of(gpu.devices, &CudaDevice::has_gpu_direct);
+  if (gpu.devices.empty()) {
+    finding.value = gpu.cuda_trouble.empty() ? "CUDA lists no device" : "not known: " + gpu.cuda_trouble;
+  } else if (std::ranges::none_of(machine.rdma.adapters, is_card)) {
+    finding.value = "no RDMA card here that could reach the GPU's memory";
+  } else if (has_dma_buf && std::ranges::any_of(machine.rdma.adapters, takes_dma_buf)) {
+    finding.value = "possible, by DMA-BUF";
+  } else if (may_be_reached && gpu.has_peermem) {
+    finding.value = "possible, by nvidia_peermem";
+  } else if (has_dma_buf && std::ranges::any_of(machine.rdma.adapters, may_take_it)) {
+    finding.value = "not known: whether the RDMA card takes DMA-BUF";
+  } else if (may_be_reached) {
+    finding.value = "possible where the module nvidia_peermem can be loaded";
+  } else {
+    finding.value = "not possible: neither DMA-BUF at both cards, nor does the GPU let others reach its memory";
+  }
+  return finding;
+}
+
+}  // namespace
+
+Findings check_gpu(const MachineFacts& machine) {
+  Findings findings = {opengl_finding(machine.opengl)};
+  const GpuFacts& gpu = machine.gpu;
+  if (!gpu.kernel_driver.empty() || !gpu.cards.empty() || !gpu.devices.empty()) {
+    findings.push_back(cuda_finding(gpu));
+    findings.push_back(gpu_direct_finding(machine));
+  }
+  return findings;
 }
 
 }  // namespace framewire

@@ -5,7 +5,7 @@
 
 #include "doctor/facts.hpp"
 #include "doctor/finding.hpp"
-#include "doctor/rdma_port.hpp"
+#include "doctor/probe_rdma.hpp"
 #include "transport/link.hpp"
 
 namespace framewire {

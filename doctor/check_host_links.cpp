@@ -7,7 +7,7 @@
 
 #include "command/shell_word.hpp"
 #include "doctor/check_host.hpp"
-#include "doctor/host_remedies.hpp"
+#include "doctor/host_report.hpp"
 #include "transport/address.hpp"
 
 namespace framewire {

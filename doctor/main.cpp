@@ -15,10 +15,9 @@
 #include "doctor/check.hpp"
 #include "doctor/check_host.hpp"
 #include "doctor/host_probe.hpp"
-#include "doctor/json_report.hpp"
 #include "doctor/options.hpp"
 #include "doctor/probe.hpp"
-#include "doctor/text_report.hpp"
+#include "doctor/report.hpp"
 
 namespace framewire {
 namespace {

@@ -1,12 +1,27 @@
 #include "doctor/probe.hpp"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
+#include <charconv>
+#include <climits>
 #include <cstdio>
+#include <cstring>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/file_descriptor.hpp"
+#include "base/wait.hpp"
+#include "memory/host_block.hpp"
 #include "transport/control/key_file.hpp"
 
 namespace framewire {
@@ -49,6 +64,265 @@ MachineFacts probe_machine() {
   machine.links = probe_links();
   machine.key = probe_key();
   return machine;
+}
+
+// The machine itself, by the kernel's files.
+
+namespace {
+
+/// The kind of container, from the places that each kind is known by.
+std::string container_kind(const SystemFiles& files) {
+  if (const auto named = files.line("/run/systemd/container"); named && !named->empty()) {
+    return *named;
+  }
+  if (files.exists("/.dockerenv")) {
+    return "docker";
+  }
+  if (files.exists("/run/.containerenv")) {
+    return "podman";
+  }
+  // The environment of the first process is that of a container's own.
+  const auto environment = files.text("/proc/1/environ").value_or("");
+  constexpr std::string_view mark = "container=";
+  for (std::size_t at = 0; at < environment.size();) {
+    const std::size_t end = std::min(environment.find('\0', at), environment.size());
+    const std::string_view entry = std::string_view(environment).substr(at, end - at);
+    if (entry.starts_with(mark) && entry.size() > mark.size()) {
+      return std::string(entry.substr(mark.size()));
+    }
+    at = end + 1;
+  }
+  return files.exists("/var/run/secrets/kubernetes.io") ? "kubernetes" : "";
+}
+
+std::vector<std::string> governors(const SystemFiles& files) {
+  std::vector<std::string> found;
+  for (const std::string& name : files.names("/sys/devices/system/cpu")) {
+    const auto governor = files.line("/sys/devices/system/cpu/" + name + "/cpufreq/scaling_governor");
+    if (governor && !governor->empty() && std::ranges::find(found, *governor) == found.end()) {
+      found.push_back(*governor);
+    }
+  }
+  return found;
+}
+
+std::optional<std::uint64_t> limit_bytes(rlim_t limit) {
+  return limit == RLIM_INFINITY ? std::nullopt : std::optional<std::uint64_t>(limit);
+}
+
+}  // namespace
+
+std::string own_folder(const SystemFiles& files) {
+  std::array<char, PATH_MAX> path{};
+  const ssize_t size = ::readlink(files.real_path("/proc/self/exe").c_str(), path.data(), path.size());
+  const std::string_view whole(path.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
+  return std::string(whole.substr(0, whole.rfind('/') + 1));
+}
+
+SystemFacts probe_system(const SystemFiles& files) {
+  SystemFacts system;
+  system.distribution = value_of(files.text("/etc/os-release").value_or(""), "PRETTY_NAME").value_or("");
+  system.kernel = files.line("/proc/sys/kernel/osrelease").value_or("");
+  system.container = container_kind(files);
+  system.governors = governors(files);
+  return system;
+}
+
+void probe_process(const SystemFiles& files, SystemFacts& system, MemoryFacts& memory) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) == 0) {
+    system.cores = static_cast<std::uint32_t>(CPU_COUNT(&set));
+  }
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_MEMLOCK, &limit) == 0) {
+    memory.lock_soft_bytes = limit_bytes(limit.rlim_cur);
+    memory.lock_hard_bytes = limit_bytes(limit.rlim_max);
+  }
+  const std::string folder = own_folder(files);
+  for (const char* name : {"send", "view", "bench", "key"}) {
+    if (!folder.empty() && ::access((folder + "framewire-" + name).c_str(), X_OK) == 0) {
+      system.programs_beside.emplace_back(name);
+    }
+  }
+}
+
+// Memory by the kernel's files: how much, in which pages, and what the control groups leave of it.
+
+namespace {
+
+/// The word in brackets of "always [madvise] never".
+std::string chosen_word(const std::optional<std::string>& line) {
+  if (!line) {
+    return "";
+  }
+  const std::size_t open = line->find('[');
+  const std::size_t close = line->find(']');
+  return open != std::string::npos && close != std::string::npos && open < close
+             ? line->substr(open + 1, close - open - 1)
+             : "";
+}
+
+/// CAP_IPC_LOCK is asked of the first user namespace, whose identities map onto themselves.
+bool may_lock_all(const SystemFiles& files) {
+  constexpr unsigned cap_ipc_lock = 14;
+  const auto effective = value_of(files.text("/proc/self/status").value_or(""), "CapEff");
+  const auto map = files.line("/proc/self/uid_map");
+  if (!effective || !map || !map->starts_with("0 ") || !map->ends_with(" 4294967295")) {
+    return false;
+  }
+  std::uint64_t bits = 0;
+  const auto [end, error] = std::from_chars(effective->data(), effective->data() + effective->size(), bits, 16);
+  return error == std::errc{} && (bits >> cap_ipc_lock & 1U) != 0;
+}
+
+/// What one version of control groups calls its files.
+struct GroupFiles {
+  std::string_view mount;
+  std::string_view limit;
+  std::string_view usage;
+  std::string_view reclaimable;  // in memory.stat: pages of files, which the kernel takes back when it needs them
+};
+constexpr GroupFiles version_two = {"/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"};
+constexpr GroupFiles version_one = {"/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
+                                    "total_inactive_file"};
+/// Version one names the largest number of whole pages where there is no limit.
+constexpr std::uint64_t no_limit_bytes = std::uint64_t{1} << 62;
+
+/// The value behind "NAME " in memory.stat.
+std::uint64_t statistic(std::string_view text, std::string_view name) {
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    if (line.starts_with(name) && line.substr(name.size()).starts_with(' ')) {
+      return leading_number(line.substr(name.size())).value_or(0);
+    }
+  }
+  return 0;
+}
+
+/// The tightest of a group and those around it: each counts what is below it, too.
+void read_groups(const SystemFiles& files, const GroupFiles& names, std::string group, MemoryFacts& memory) {
+  for (;;) {
+    const std::string folder = std::string(names.mount) + group + "/";
+    const auto limit = files.number(folder + std::string(names.limit));
+    if (limit && *limit < no_limit_bytes) {
+      const std::uint64_t usage = files.number(folder + std::string(names.usage)).value_or(0);
+      const std::uint64_t reclaimable =
+          std::min(statistic(files.text(folder + "memory.stat").value_or(""), names.reclaimable), usage);
+      const std::uint64_t free = *limit - std::min(*limit, usage - reclaimable);
+      memory.group_limit_bytes = std::min(memory.group_limit_bytes.value_or(UINT64_MAX), *limit);
+      memory.group_free_bytes = std::min(memory.group_free_bytes.value_or(UINT64_MAX), free);
+    }
+    if (group.empty()) {
+      return;
+    }
+    group.resize(group.rfind('/'));
+  }
+}
+
+/// Lines of /proc/self/cgroup are "0::/user.slice" (version two) or "4:memory:/docker/1c52". In a container without a
+/// namespace for groups the path is the machine's, and what is mounted is the container's own: its folders are not
+/// there, and the walk ends at the mount.
+void probe_groups(const SystemFiles& files, MemoryFacts& memory) {
+  const std::string text = files.text("/proc/self/cgroup").value_or("0::/");
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    const std::size_t first = line.find(':');
+    const std::size_t second = first == std::string_view::npos ? first : line.find(':', first + 1);
+    if (second == std::string_view::npos) {
+      continue;
+    }
+    const std::string controllers = "," + std::string(line.substr(first + 1, second - first - 1)) + ",";
+    const std::string_view path = line.substr(second + 1);
+    const std::string group(!path.starts_with('/') || path == "/" ? "" : path);
+    if (controllers == ",,") {
+      read_groups(files, version_two, group, memory);
+    } else if (controllers.find(",memory,") != std::string::npos) {
+      read_groups(files, version_one, group, memory);
+    }
+  }
+}
+
+}  // namespace
+
+MemoryFacts probe_memory(const SystemFiles& files) {
+  MemoryFacts memory;
+  const std::string meminfo = files.text("/proc/meminfo").value_or("");
+  const auto number = [&](std::string_view name) { return leading_number(value_of(meminfo, name).value_or("")); };
+  constexpr std::uint64_t kilobyte = 1024;  // as /proc/meminfo counts them
+  const auto bytes = [&](std::string_view name) {
+    const auto kilobytes = number(name);
+    return kilobytes ? std::optional(*kilobytes * kilobyte) : std::nullopt;
+  };
+  memory.total_bytes = bytes("MemTotal");
+  memory.available_bytes = bytes("MemAvailable");
+  memory.reserved_huge_pages = number("HugePages_Total").value_or(0);
+  memory.free_huge_pages = number("HugePages_Free").value_or(0);
+  memory.huge_page_bytes = bytes("Hugepagesize").value_or(0);
+  probe_groups(files, memory);
+  memory.huge_pages = chosen_word(files.line("/sys/kernel/mm/transparent_hugepage/enabled"));
+  memory.shared_huge_pages = chosen_word(files.line("/sys/kernel/mm/transparent_hugepage/shmem_enabled"));
+  memory.may_lock_all = may_lock_all(files);
+  return memory;
+}
+
+// Small ones of what the local and the tcp link need, to see whether this machine lets a user have them.
+
+namespace {
+
+constexpr std::int64_t connect_timeout_ns = 2 * ns_per_s;
+
+/// Both ends of a connection to `address`, which is left free to the system's choice. Throws Error.
+void connect_to_itself(int family, const sockaddr* wanted, socklen_t wanted_bytes) {
+  const FileDescriptor listener(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_storage address{};
+  socklen_t bytes = sizeof address;
+  if (!listener.valid() || ::bind(listener.get(), wanted, wanted_bytes) != 0 || ::listen(listener.get(), 1) != 0 ||
+      ::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &bytes) != 0) {
+    throw Error::from_errno("listen", errno);
+  }
+  const FileDescriptor dialler(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const int result =
+      dialler.valid() ? ::connect(dialler.get(), reinterpret_cast<const sockaddr*>(&address), bytes) : -1;
+  if (result != 0 && errno != EINPROGRESS) {
+    throw Error::from_errno("connect", errno);
+  }
+  if (!wait_for(listener.get(), POLLIN, monotonic_ns() + connect_timeout_ns)) {
+    throw Error::failed("a connection did not arrive within 2 s; is a firewall rule on the loopback interface?");
+  }
+}
+
+void try_local() {
+  HostBlock::map_read_only(FileDescriptor(::dup(HostBlock::create("a page", 4096)->memfd())), 4096);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;  // a size of the family alone: the kernel picks an abstract name
+  connect_to_itself(AF_UNIX, reinterpret_cast<const sockaddr*>(&address), sizeof address.sun_family);
+}
+
+void try_tcp() {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = ::htonl(INADDR_LOOPBACK);
+  connect_to_itself(AF_INET, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+}
+
+template <typename Function>
+std::string trouble_of(Function attempt) {
+  try {
+    attempt();
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+}  // namespace
+
+LinkFacts probe_links() {
+  return {trouble_of(try_local), trouble_of(try_tcp)};
 }
 
 }  // namespace framewire

@@ -1,4 +1,4 @@
-#include "bench/plan.hpp"
+#include "bench/options.hpp"
 
 #include <gtest/gtest.h>
 

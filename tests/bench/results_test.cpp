@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "bench/last_log_line.hpp"
+#include "bench/client.hpp"
 
 namespace framewire {
 namespace {

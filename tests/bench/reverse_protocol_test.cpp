@@ -1,4 +1,4 @@
-#include "bench/reverse_protocol.hpp"
+#include "bench/protocol.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "bench/row_span.hpp"
+#include "bench/row_meter.hpp"
 
 namespace framewire {
 namespace {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
-#include "bench/bench_protocol.hpp"
+#include "bench/protocol.hpp"
 #include "tests/bench/wrong_fields.hpp"
 #include "transport/control/hex.hpp"
 

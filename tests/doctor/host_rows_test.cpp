@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "doctor/host_probe.hpp"
-#include "doctor/host_remedies.hpp"
+#include "doctor/host_report.hpp"
 #include "tests/doctor/hosts.hpp"
 #include "tests/doctor/machines.hpp"
 

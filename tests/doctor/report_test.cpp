@@ -4,8 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "doctor/check_host.hpp"
-#include "doctor/json_report.hpp"
-#include "doctor/text_report.hpp"
+#include "doctor/report.hpp"
 #include "tests/doctor/hosts.hpp"
 #include "tests/doctor/machines.hpp"
 

@@ -1,6 +1,7 @@
-// The commands that mend a way between two machines, as they are typed on this one.
+// The way to another machine for a program.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,14 @@
 #include "doctor/host_facts.hpp"
 
 namespace framewire {
+
+/// The "host" of the doctor's report. docs/doctor.md lists its keys; null: not known, or not measured.
+nlohmann::ordered_json host_json(const RemoteHostReport& host);
+
+/// "nothing_listens": as the report names it.
+const char* name(HostFault fault) noexcept;
+
+// The commands that mend a way between two machines, as they are typed on this one.
 
 using Commands = std::vector<std::string>;
 

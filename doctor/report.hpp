@@ -1,10 +1,14 @@
 // The doctor's report for a person.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "doctor/check.hpp"
+#include "doctor/facts.hpp"
 #include "doctor/finding.hpp"
+#include "doctor/host_facts.hpp"
 
 namespace framewire {
 
@@ -27,5 +31,13 @@ std::string text_report(std::string_view heading, const Findings& findings, Text
 
 /// `text` in lines of at most `columns` characters, broken at blanks.
 std::vector<std::string> wrap(std::string_view text, std::size_t columns);
+
+// The doctor's report for a program.
+
+/// One JSON object: "findings", each with area, name, level, value, text, details and fix (a list of commands), and the
+/// facts behind them. Keys are named with their unit; null: not known, or no limit. docs/doctor.md lists them.
+/// With `host` there is "host", too: the way to another machine.
+std::string json_report(const MachineFacts& machine, const Findings& findings, std::optional<LinkKind> wanted,
+                        const RemoteHostReport* host = nullptr);
 
 }  // namespace framewire

@@ -4,6 +4,8 @@
 #include <cstdint>
 
 #include "base/adaptive_spin.hpp"
+#include "bench/row.hpp"
+#include "transport/stream.hpp"
 
 namespace framewire {
 
@@ -22,5 +24,20 @@ constexpr WaitMode wait_mode_of(std::uint64_t tag) noexcept {
          : (tag & bench_tag_block) != 0 ? WaitMode::block
                                         : WaitMode::adaptive;
 }
+
+// The sending end of a link's row, whichever of the two ends that is.
+
+/// For the one viewer of a row.
+StreamOptions stream_options_of(const RowPlan& plan);
+
+/// Publishes messages until the plan is fulfilled or the stream stops; says how many, and in which
+/// time they went. The epoch has begun and warm_up() is over; the stream is not finished. The source's thread.
+EndResult send_messages(Stream& stream, const RowPlan& plan);
+
+// What goes before the messages of a link's row.
+
+/// Sends messages that count for nothing, and returns when the receiver has its ring and the way there is empty but for
+/// a few bytes: setting up belongs to no message. False when the receiver has left. The source's thread, once.
+bool warm_up(Stream& stream, const RowPlan& plan);
 
 }  // namespace framewire
