@@ -31,7 +31,7 @@
 namespace framewire {
 namespace {
 
-using test::connect_timeout_ns;
+using test::timeout_ns;
 using test::eventually;
 
 /// rdsend or rdrecv, with what it says on both of its outputs.
@@ -123,7 +123,7 @@ class MaliciousPeers : public testing::TestWithParam<LinkKind> {
         }
       }
       stream.finish();
-      service.drain(monotonic_ns() + connect_timeout_ns);
+      service.drain(monotonic_ns() + timeout_ns);
     }
     std::string said = receiver.rest();
     std::ostringstream written;

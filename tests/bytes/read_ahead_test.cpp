@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/pipe.hpp"
 #include "tests/base/eventually.hpp"
 #include "transport/stream.hpp"
 

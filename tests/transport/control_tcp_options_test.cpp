@@ -161,7 +161,7 @@ TEST(TypeOfService, IsThatOfBothEndsOfAConnection) {
     SCOPED_TRACE(host);
     Listener listener({.at = {.host = host, .port = 0}, .type_of_service = wanted});
     for (const bool says_so : {true, false}) {
-      const DialledSocket dialled = dial({.host = host, .port = listener.port()}, soon_ns(), DialMode::tcp,
+      const DialledSocket dialled = dial({.host = host, .port = listener.port()}, soon_ns(), DialMode::tcp, {},
                                          says_so ? std::optional(wanted) : std::nullopt);
       const auto accepted = accept_soon(listener);
       ASSERT_TRUE(accepted);
@@ -185,7 +185,7 @@ TEST(TypeOfService, IsThatOfIpv4OnASocketOfIpv6) {
 
 TEST(TypeOfService, DoesNotMatterToASocketWithoutPackets) {
   Listener listener({.at = {.host = "127.0.0.1", .port = 0}, .type_of_service = 104});
-  EXPECT_TRUE(dial({.host = "127.0.0.1", .port = listener.port()}, soon_ns(), DialMode::any, 104).is_unix);
+  EXPECT_TRUE(dial({.host = "127.0.0.1", .port = listener.port()}, soon_ns(), DialMode::any, {}, 104).is_unix);
 }
 
 }  // namespace
