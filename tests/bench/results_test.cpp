@@ -79,10 +79,10 @@ TEST(LastLogLine, TheLastLineIsKept) {
   Log log(words.stream(), "test", false);
   EXPECT_EQ(words.last(), "");
   log.info("one");
-  log.warning("two\nthree");
-  EXPECT_EQ(words.last(), "three");
+  log.warning("two\n  three");
+  EXPECT_EQ(words.last(), "  three");
   log.detail("not shown");
-  EXPECT_EQ(words.last(), "three");
+  EXPECT_EQ(words.last(), "  three");
   words.forget();
   EXPECT_EQ(words.last(), "");
 }

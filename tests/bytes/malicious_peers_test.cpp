@@ -31,8 +31,8 @@
 namespace framewire {
 namespace {
 
-using test::timeout_ns;
 using test::eventually;
+using test::timeout_ns;
 
 /// rdsend or rdrecv, with what it says on both of its outputs.
 class Running {

@@ -25,7 +25,7 @@ class Documents(unittest.TestCase):
     def test_the_service_and_the_readme_mean_the_same_machines(self):
         """big sends, box shows."""
         root = pathlib.Path(__file__).resolve().parents[2]
-        (sender,) = set(re.findall(r"^ +box\$ framewire view (\w+) --fullscreen$", (root / "README.md").read_text(), re.M))
+        (sender,) = set(re.findall(r"^ +box\$ framewire view (\w+) --fullscreen(?: +#.*)?$", (root / "README.md").read_text(), re.M))
         service = (root / "docs/systemd/framewire-view.service").read_text()
         self.assertEqual(set(re.findall(r"FRAMEWIRE_VIEW_ARGS=(\w+):", service)), {sender})
 

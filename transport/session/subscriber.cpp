@@ -15,6 +15,7 @@ namespace framewire {
 
 Subscriber::Implementation::Implementation(SubscriberOptions options, Log& log)
     : options_(std::move(options)),
+      program_(options_.program.empty() ? "framewire-view " FRAMEWIRE_VERSION : options_.program),
       log_(log),
       authenticate_(authentication_of(options_.endpoint)),
       client_service_(options_.client_role, options_.serve_client, program_) {

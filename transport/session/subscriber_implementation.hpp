@@ -71,7 +71,7 @@ class Subscriber::Implementation {
   void say_whom_it_awaits(const std::string& whom);
 
   const SubscriberOptions options_;
-  const std::string program_ = options_.program.empty() ? "framewire-view " FRAMEWIRE_VERSION : options_.program;
+  const std::string program_;
   Log& log_;
   AdaptiveSpin spin_;  // the program's thread
   ViewerPreferences preferences_;
