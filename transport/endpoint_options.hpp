@@ -30,8 +30,7 @@ struct EndpointOptions {
   std::optional<HostPort> listen;       // host empty: the default (loopback, or all addresses when a key exists)
   std::uint16_t last_port = 0;          // above listen's port: take the first free port of this range
   std::optional<std::string> key_file;  // --key; when set, it is always used
-  std::optional<std::array<std::byte, 32>>
-      one_time_key{};  // a key for this run only, replaces key files; when set, it is always used
+  std::optional<std::array<std::byte, 32>> one_time_key{};  // for this run, instead of a file; always used
   bool insecure = false;
   // --encrypt: the data connection uses TLS, too. This restricts the links to tcp, whatever allowed_links contains. The
   // peer must agree, or the session fails. When only the peer asks for encryption, this side encrypts without the
