@@ -157,7 +157,7 @@ class Lookup {
   Lookup(const Lookup&) = delete;
   Lookup& operator=(const Lookup&) = delete;
 
-  /// Whether no name server could be asked.
+  /// Whether the host is empty or numeric, so that no name server is needed.
   [[nodiscard]] bool is_numeric() {
     ask(at_.host, AI_NUMERICHOST);
     return at_.host.empty() || result_ == 0;

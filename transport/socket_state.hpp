@@ -20,7 +20,8 @@ bool has_bytes(int socket) noexcept;
 /// An epoll descriptor that is readable when any of these is, so that poll() needs only one. Throws Error.
 FileDescriptor make_poller(std::initializer_list<int> descriptors);
 
-/// Enables keepalive on an idle TCP connection: one probe each second, and an error after `timeout_ns`.
+/// Enables keepalive on an idle TCP connection: one probe each second (fewer for a timeout above 100 s), and an error
+/// after `timeout_ns`.
 void watch_peer(int tcp_socket, std::int64_t timeout_ns) noexcept;
 
 /// Whether a TCP peer's kernel has stopped answering: data or window probes are unacknowledged, and nothing arrived for

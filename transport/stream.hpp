@@ -170,9 +170,9 @@ class Stream {
     const std::scoped_lock lock(mutex_);
     return finished_ && queue.waiting.empty();
   }
-  /// Adds a viewer that pulls: it gets no frames from the fan-out, but the source runs while it is there. `wake_event`
-  /// is signalled at a new epoch and at the end, until remove_puller(). Returns false when the limit of pulling viewers
-  /// is reached.
+  /// Adds a viewer that pulls: it gets no frames from the fan-out, but under `latest` the source runs while it is
+  /// there. `wake_event` is signalled at a new epoch and at the end, until remove_puller(). Returns false when the
+  /// limit of pulling viewers is reached.
   bool add_puller(int wake_event);
   void remove_puller(int wake_event) noexcept;
   [[nodiscard]] SubscriberQueueCounts counts(const SubscriberQueue& queue) const {

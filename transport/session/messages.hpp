@@ -59,10 +59,11 @@ struct ChooseMessage {
   Delivery delivery = Delivery::latest;
   std::string token;
   std::uint16_t rdma_port = 0;
-  bool pulls = false;                         // the viewer reads the frames from the pool
-  bool encrypt = false;                       // the data connection uses TLS, because one side requires it
-  std::vector<std::string> rdma_addresses{};  // numeric; where rdma_port listens, too
-  std::string why{};                          // why it gives up the link that it chose before, if that link was made
+  bool pulls = false;    // the viewer reads the frames from the pool
+  bool encrypt = false;  // the data connection uses TLS, because one side requires it
+  // Numeric addresses at which rdma_port listens, for a dialler that has reached another address.
+  std::vector<std::string> rdma_addresses{};
+  std::string why{};  // why it gives up the link that it chose before, if that link was made
 };
 nlohmann::json to_json(const ChooseMessage& message);
 ChooseMessage read_choose(const nlohmann::json& message);

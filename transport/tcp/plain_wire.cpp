@@ -36,7 +36,7 @@ bool is_of_connection(int error_number) noexcept {
   return std::ranges::find(numbers, error_number) != numbers.end();
 }
 
-/// Repeats the call while it is interrupted (EINTR).
+/// One recv(), repeated while signals interrupt it.
 WireRead receive(int socket, std::span<std::byte> into, int flags) noexcept {
   for (;;) {
     const auto got = ::recv(socket, into.data(), into.size(), flags);
