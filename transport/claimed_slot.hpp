@@ -33,7 +33,7 @@ class ClaimedSlot {
   friend class Stream;
   ClaimedSlot(Stream& stream, std::shared_ptr<Pool> pool, std::uint16_t index, std::int64_t begun_ns) noexcept;
 
-  Stream* stream_;  // none after a move
+  Stream* stream_;  // null after a move
   std::shared_ptr<Pool> pool_;
   std::uint16_t index_;
   std::int64_t begun_ns_;

@@ -83,7 +83,7 @@ class PeerWaker {
 /// The sender's side. Owned by its session. Threads:
 /// - begin_epoch(), descriptor(), on_readable(), fault(): the session's thread.
 /// - epoch_ready(), offer(), take_waker(), poll_released(), arm(), frames_acknowledged(): any thread, under the
-/// stream's mutex; after leaving the stream, the session's thread. They never block.
+///   stream's mutex; after leaving the stream, the session's thread. They never block.
 /// - state(): any thread.
 class SenderLink {
  public:

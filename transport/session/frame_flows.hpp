@@ -28,9 +28,10 @@ class FrameFlows {
   }
 
   /// Call before each session, once the sender is connected again. If the last session was lost and used RDMA, waits at
-  /// most one second until the program drops its last frame. That destroys its link and frees the registered memory
-  /// that the next session may need. Takes the mutex. `wake` makes the program call next(). Do not call it earlier:
-  /// destroying a Soft-RoCE connection while its network is down prevents all later connections.
+  /// most one second until next() has dropped its flow; `wake` makes the program call next(). The link then lives only
+  /// until the program has destroyed its last frame, and its registered memory becomes free for the next session. Takes
+  /// the mutex. Do not call it earlier: destroying a Soft-RoCE connection while its network is down prevents all later
+  /// connections.
   void release_lost(std::mutex& mutex, const std::function<void()>& wake);
 
   /// The next frame in order, or nullopt. Counts it. Sequence numbers must increase within a session, and must not jump
@@ -50,7 +51,7 @@ class FrameFlows {
   [[nodiscard]] bool empty() const noexcept { return flows_.empty(); }
   /// The link that next() reads; null when there is none, or when no more frames are taken from it.
   [[nodiscard]] std::shared_ptr<ReceiverLink> link() const;
-  /// Sends bye with the counts to the current session's sender. Does nothing when there is no session.
+  /// Sends bye with the counts to the current session's sender. Must not be called when empty().
   void send_bye(const std::string& reason, const std::string& statistics_json) noexcept;
   /// Waits until the sender has received the bye, if one was sent; see ViewerSession::finish(). Call when neither the
   /// program nor the subscriber's thread uses the flows any more.

@@ -38,7 +38,7 @@ class SessionHistory {
   std::deque<SessionReport> last_;
 };
 
-/// Owned by the sender program, which also owns the streams; log and streams outlive the service. Each session has its
+/// Owned by the sender program, which also owns the streams and the log; they outlive the service. Each session has its
 /// own thread, so a stalled or dead viewer delays no other.
 class SenderService {
  public:
