@@ -51,7 +51,7 @@ bool is_host_text(std::string_view host) {
       return false;
     }
   }
-  // The longest name of the DNS.
+  // The longest DNS name.
   return host.size() <= 253;
 }
 
@@ -67,7 +67,7 @@ sockaddr_in6 ipv6_of(const SocketAddress& address) noexcept {
   return v6;
 }
 
-/// IPv4 addresses written as IPv6 as what they are, so that one comparison serves both.
+/// Converts IPv4-mapped IPv6 addresses to IPv4, so that one comparison serves both.
 SocketAddress unmapped(const SocketAddress& address) noexcept {
   if (address.family() != AF_INET6) {
     return address;
@@ -103,7 +103,7 @@ bool is_same_host(const SocketAddress& a, const SocketAddress& b) noexcept {
   const sockaddr_in6 a6 = ipv6_of(a);
   const sockaddr_in6 b6 = ipv6_of(b);
   if (IN6_IS_ADDR_LINKLOCAL(&a6.sin6_addr) && a6.sin6_scope_id != b6.sin6_scope_id) {
-    return false;  // the same text on two networks
+    return false;  // a link-local address may be in use on two networks
   }
   return std::memcmp(&a6.sin6_addr, &b6.sin6_addr, sizeof a6.sin6_addr) == 0;
 }
@@ -145,7 +145,7 @@ std::string format_host_port(const HostPort& at) {
 
 namespace {
 
-/// One question to the system's resolver, which cannot be interrupted.
+/// One call of the system's resolver, which cannot be interrupted.
 class Lookup {
  public:
   explicit Lookup(const HostPort& at) : at_(at), port_(std::to_string(at.port)) {}
@@ -157,7 +157,7 @@ class Lookup {
   Lookup(const Lookup&) = delete;
   Lookup& operator=(const Lookup&) = delete;
 
-  /// Whether there was nobody to ask.
+  /// Whether the host is empty or numeric, so that no name server is needed.
   [[nodiscard]] bool is_numeric() {
     ask(at_.host, AI_NUMERICHOST);
     return at_.host.empty() || result_ == 0;
@@ -205,7 +205,7 @@ std::vector<SocketAddress> Lookup::addresses() const {
   return addresses;
 }
 
-/// What the waiting thread and the one that asks have in common; whoever is last frees it.
+/// Shared by the waiting thread and the resolving thread; the last one frees it.
 struct LookupThread {
   explicit LookupThread(const HostPort& at) : lookup(at), done(make_eventfd()) {}
   Lookup lookup;
@@ -213,7 +213,7 @@ struct LookupThread {
   std::atomic<bool> is_done = false;
 };
 
-/// Throws Error (lost_peer) at `stop`; std::system_error where no thread can be had.
+/// Throws Error (lost_peer) at `stop`, and std::system_error when no thread can be started.
 void run_until(const std::shared_ptr<LookupThread>& asked, const std::string& host, const StopWait& stop) {
   std::thread([asked] {
     set_thread_name("fw-lookup");
@@ -303,7 +303,7 @@ SocketAddress unix_address(std::uint16_t port) {
   un.sun_family = AF_UNIX;
   std::memcpy(&un.sun_path[1], name.data(), name.size());
   SocketAddress address;
-  // The length counts: an abstract name ends where the address ends.
+  // The address length is part of an abstract name: the name ends where the address ends.
   address.size_bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
   std::memcpy(&address.storage, &un, address.size_bytes);
   return address;
@@ -320,7 +320,7 @@ std::uint16_t port_of(const SocketAddress& address) noexcept {
 
 void set_port(SocketAddress& address, std::uint16_t port) noexcept {
   const std::uint16_t wire = htons(port);
-  // The port stands at the same place in both.
+  // The port has the same offset in both.
   static_assert(offsetof(sockaddr_in, sin_port) == offsetof(sockaddr_in6, sin6_port));
   auto* bytes = reinterpret_cast<std::byte*>(&address.storage);
   std::memcpy(bytes + offsetof(sockaddr_in, sin_port), &wire, sizeof wire);

@@ -15,7 +15,7 @@ enum class IoStatus {
   moved,   // at least one byte
   again,   // nothing now: wait for `wait_events` on fd()
   closed,  // the peer ended the stream
-  failed,  // the connection broke; fault() has the sentence
+  failed,  // the connection broke; fault() has the message
 };
 
 struct IoResult {
@@ -24,8 +24,8 @@ struct IoResult {
   short wait_events = 0;  // POLLIN or POLLOUT, with `again`
 };
 
-/// One thread may read while another writes. Streams own their descriptor, never block but in read_some() and
-/// write_all(), and never raise SIGPIPE.
+/// One thread may read while another writes. A stream owns its descriptor and never raises SIGPIPE. Only read_some(),
+/// read_all(), hang_up() and write_all() block.
 class ByteStream {
  public:
   ByteStream() = default;
@@ -33,40 +33,41 @@ class ByteStream {
   ByteStream& operator=(const ByteStream&) = delete;
   virtual ~ByteStream() = default;
 
-  /// Moves what can be moved now.
+  /// Reads or writes what is possible without blocking.
   virtual IoResult read_now(std::span<std::byte> into) noexcept = 0;
   virtual IoResult write_now(std::span<const std::byte> from) noexcept = 0;
 
-  /// To poll for reading. Poll only when has_buffered() is false: an encrypted stream may hold bytes already decrypted.
+  /// For poll() with POLLIN. Poll only when has_buffered() is false: an encrypted stream may hold bytes that are
+  /// already decrypted.
   [[nodiscard]] virtual int fd() const noexcept = 0;
   [[nodiscard]] virtual bool has_buffered() const noexcept = 0;
 
-  /// Says to the peer that nothing follows; reading goes on. Any thread.
+  /// Tells the peer that no more bytes follow. Reading stays possible. Any thread.
   virtual void end_writing() noexcept = 0;
 
-  /// Ends both directions: a thread that waits wakes up. The descriptor
-  /// itself lives until the destructor. Any thread; more than once is fine.
+  /// Ends both directions and wakes a waiting thread. The descriptor itself stays open until the destructor. Any
+  /// thread; repeated calls are harmless.
   virtual void close() noexcept = 0;
 
-  /// The sentence after `failed`.
+  /// The error message after `failed`.
   [[nodiscard]] virtual std::string fault() const = 0;
 
   /// Waits for at least one byte. Returns 0 when the peer ended the stream. Throws Error (lost_peer) at the deadline or
   /// on failure.
   std::size_t read_some(std::span<std::byte> into, std::int64_t deadline_ns);
 
-  /// Fills all of `into`. Throws Error (lost_peer), also when the stream ends before.
+  /// Fills all of `into`. Throws Error (lost_peer) at the deadline, on failure, and when the stream ends early.
   void read_all(std::span<std::byte> into, std::int64_t deadline_ns);
 
-  /// Ends writing, then reads and drops what comes until the peer hangs up or the deadline: closing a socket with
-  /// unread bytes would take back from the peer what was sent last.
+  /// Ends writing, then reads and drops bytes until the peer closes or the deadline passes. Closing a socket that has
+  /// unread bytes resets the connection, and the peer would lose what was sent last.
   void hang_up(std::int64_t deadline_ns) noexcept;
 
-  /// Throws Error (lost_peer) when not everything could be handed to the system before the deadline.
+  /// Throws Error (lost_peer) when the system has not accepted all bytes before the deadline.
   void write_all(std::span<const std::byte> from, std::int64_t deadline_ns);
 };
 
-/// Bytes as they are, over a connected socket (Unix or TCP).
+/// Plaintext bytes over a connected socket (Unix or TCP).
 class FdStream final : public ByteStream {
  public:
   /// Makes the socket non-blocking. Throws Error.

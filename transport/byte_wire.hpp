@@ -1,4 +1,4 @@
-// What the bytes of a tcp link go through: the socket as it is (transport/tcp/plain_wire.hpp), or TLS on it
+// The byte transport below a tcp link: a plain socket (transport/tcp/plain_wire.hpp) or TLS
 // (transport/tls/tls_wire.hpp).
 #pragma once
 
@@ -13,9 +13,9 @@ namespace framewire {
 
 enum class WireStatus {
   moved,   // what was asked for
-  again,   // nothing now; only of read_now()
+  again,   // nothing now; only read_now() returns it
   closed,  // the peer ended the connection
-  failed,  // it broke, or what came is not what the peer sent
+  failed,  // it broke, or the received bytes are not what the peer sent
 };
 
 struct WireRead {
@@ -26,12 +26,12 @@ struct WireRead {
 enum class FileWrite {
   done,
   no_connection,  // as with write()
-  no_file,        // it is shorter (ENODATA) or cannot be read: the connection is well, but in the middle of a frame
+  no_file,  // the file is too short (ENODATA) or unreadable; the connection works, but stops in the middle of a frame
 };
 
-/// Both directions of one data connection, which it owns. One thread at a time reads, and one at a time writes; the two
-/// may be two. write_file() may raise SIGPIPE, as sendfile() does, which its thread has to refuse
-/// (block_sigpipe()); nothing else does. Whoever waits is woken by shutting fd() down, from any thread.
+/// Both directions of one data connection. Owns the connection. One thread at a time may read, and one at a time may
+/// write; they may be two different threads. Only write_file() may raise SIGPIPE, as sendfile() does: its thread has to
+/// block SIGPIPE (block_sigpipe()). To wake a waiting thread, shut fd() down, from any thread.
 class ByteWire {
  public:
   ByteWire() = default;
@@ -39,33 +39,33 @@ class ByteWire {
   ByteWire& operator=(const ByteWire&) = delete;
   virtual ~ByteWire() = default;
 
-  /// The socket: to be watched, asked for its state and shut down, never read or written. Once read_now() has said
-  /// `again`, the wire holds nothing back: the socket is readable when more can be read.
+  /// The socket, for poll(), state queries and shutdown() only; never read or write it. After read_now() has returned
+  /// `again`, the wire buffers nothing: when more can be read, the socket is readable.
   [[nodiscard]] virtual int fd() const noexcept = 0;
 
-  /// Waits for what comes, and takes at most `into`.
+  /// Waits for at least one byte and reads at most into.size().
   virtual WireRead read(std::span<std::byte> into) noexcept = 0;
-  /// Waits until `into` is full: never `again`.
+  /// Waits until `into` is full; never returns `again`.
   virtual WireStatus fill(std::span<std::byte> into) noexcept = 0;
   /// Never waits for the peer.
   virtual WireRead read_now(std::span<std::byte> into) noexcept = 0;
 
-  /// Writes all of `parts` in their order, and waits as long as the peer does not read. Uses `parts` up; only reads
-  /// what they name. False, with errno, when the connection is gone.
+  /// Writes all of `parts` in order and waits while the peer does not read. Modifies `parts` but not the bytes they
+  /// point to. Returns false, with errno set, when the connection is gone.
   virtual bool write(std::span<iovec> parts) noexcept = 0;
-  /// Writes all or, without waiting, fails: then the connection is at its end.
+  /// Writes all bytes without waiting, or fails; after a failure the connection is over.
   virtual bool write_now(std::span<const std::byte> bytes) noexcept = 0;
 
-  /// Whether write_file() can be used: it cannot where the kernel does not know how the bytes are to travel.
+  /// Whether write_file() works on this connection; false where the kernel cannot encode the bytes itself, as with TLS.
   [[nodiscard]] virtual bool supports_sendfile() const noexcept { return false; }
-  /// Writes so many bytes that stand in a regular file, without a copy of them. With errno where they are not `done`.
+  /// Writes `bytes` bytes of a regular file without copying them. Sets errno unless the result is `done`.
   virtual FileWrite write_file(int file, std::uint64_t offset_bytes, std::uint64_t bytes) noexcept {
     static_cast<void>(file), static_cast<void>(offset_bytes), static_cast<void>(bytes);
     errno = ENOSYS;
     return FileWrite::no_file;
   }
 
-  /// Whether bytes came that the peer has not sent so; only an encrypted wire can know. Any thread.
+  /// Whether received bytes failed authentication. Only an encrypted wire can detect this. Any thread.
   [[nodiscard]] virtual bool saw_tampering() const noexcept { return false; }
 };
 

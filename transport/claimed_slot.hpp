@@ -1,4 +1,4 @@
-// The source's hold on a slot between claiming and publishing it.
+// A slot while the source owns it, between claim and publish.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace framewire {
 
 class Stream;
 
-/// A slot that the source fills. Move-only; destroyed unpublished it goes back to the pool. Source thread.
+/// A slot that the source fills. Move-only. Destroying it unpublished returns the slot to the pool. Source thread.
 class ClaimedSlot {
  public:
   ClaimedSlot(ClaimedSlot&& other) noexcept;
@@ -22,18 +22,18 @@ class ClaimedSlot {
 
   /// The slot's memory: slot_bytes of the epoch's pool.
   [[nodiscard]] std::span<std::byte> bytes() const noexcept;
-  /// The block it lies in and where: what a GL buffer or a registration needs.
+  /// The block that holds the slot, and the slot's offset in it; GL buffers and RDMA memory regions need both.
   [[nodiscard]] const std::shared_ptr<HostBlock>& block() const noexcept;
   [[nodiscard]] std::uint64_t offset_in_block_bytes() const noexcept;
   [[nodiscard]] std::int64_t begun_ns() const noexcept { return begun_ns_; }
-  /// The sequence number that publishing it next will give it.
+  /// The sequence number that the frame gets if it is published next.
   [[nodiscard]] std::uint64_t next_sequence() const noexcept;
 
  private:
   friend class Stream;
   ClaimedSlot(Stream& stream, std::shared_ptr<Pool> pool, std::uint16_t index, std::int64_t begun_ns) noexcept;
 
-  Stream* stream_;  // none after a move
+  Stream* stream_;  // null after a move
   std::shared_ptr<Pool> pool_;
   std::uint16_t index_;
   std::int64_t begun_ns_;

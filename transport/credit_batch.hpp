@@ -1,4 +1,4 @@
-// When a viewer says that slots are free again: at once, or several together.
+// When a viewer returns credits: at once, or several together.
 #pragma once
 
 #include <algorithm>
@@ -7,18 +7,18 @@
 
 namespace framewire {
 
-/// Every word of a credit is a call into the kernel or to the device here, and a wake-up there: as much as a small
-/// frame costs by itself. While such frames come faster than they are taken, their credits wait for one another.
+/// Every credit message costs a system call or a device operation at the viewer and a wake-up at the sender: as much as
+/// a small frame itself. While small frames arrive faster than the program takes them, their credits are batched.
 struct CreditBatch {
   static constexpr std::uint64_t small_frame_bytes = 16384;
   static constexpr std::size_t max_held = 32;
 
-  std::size_t held = 0;  // with the one that is to be said
+  std::size_t held = 0;  // credits not sent yet, including the current one
   std::size_t ring_slots = 0;
   std::uint64_t frame_bytes = 0;
-  bool more_is_waiting = false;  // whoever takes the frames will be back soon; and where nothing is, says what is held
+  bool more_is_waiting = false;  // the program calls poll() again soon, and an empty poll() sends the held credits
 
-  /// The sender has at least three quarters of the ring to go on with.
+  /// Holds back at most a quarter of the ring, so the sender can continue with the rest.
   [[nodiscard]] constexpr bool may_wait() const noexcept {
     return more_is_waiting && frame_bytes <= small_frame_bytes && held < std::min(ring_slots / 4, max_held);
   }

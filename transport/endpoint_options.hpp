@@ -1,4 +1,5 @@
-// Where a session comes from: who dials, whom, and what must be proven. Common to both ends.
+// How sessions are established: which side dials, which address, and which proof is required. Common to sender and
+// viewer.
 #pragma once
 
 #include <array>
@@ -15,41 +16,45 @@ namespace framewire {
 inline constexpr std::uint16_t default_frame_port = 5290;
 inline constexpr std::uint16_t default_bytes_port = 5291;
 
-/// The links in the order in which `--transport auto` wants them, and everybody names them.
+/// The links in the order in which `--transport auto` prefers them and messages list them.
 inline constexpr std::array links_best_first{LinkKind::local, LinkKind::rdma, LinkKind::tcp};
 
-/// HOST:PORT. The host is a name or an address; an IPv6 address stands in brackets where a port follows.
+/// HOST:PORT. The host is a name or an address. An IPv6 address needs brackets when a port follows.
 struct HostPort {
   std::string host;
   std::uint16_t port = default_frame_port;
 };
 
 struct EndpointOptions {
-  std::optional<HostPort> dial;         // one of these two
+  std::optional<HostPort> dial;         // either this or `listen` is set
   std::optional<HostPort> listen;       // host empty: the default (loopback, or all addresses when a key exists)
-  std::uint16_t last_port = 0;          // where it is above listen's port: whichever of these ports is free
-  std::optional<std::string> key_file;  // --key: then always used
-  std::optional<std::array<std::byte, 32>> one_time_key{};  // of this run, instead of any file; always used, too
+  std::uint16_t last_port = 0;          // above listen's port: take the first free port of this range
+  std::optional<std::string> key_file;  // --key; when set, it is always used
+  std::optional<std::array<std::byte, 32>> one_time_key{};  // for this run, instead of a file; always used
   bool insecure = false;
-  // --encrypt: the data, too, go inside TLS; that is over tcp, whatever else allowed_links has. The peer then does so
-  // as well, or there is no session. Where it is the peer that asks, this end does it without having been told.
+  // --encrypt: the data connection uses TLS, too. This restricts the links to tcp, whatever allowed_links contains. The
+  // peer must agree, or the session fails. When only the peer asks for encryption, this side encrypts without the
+  // option.
   bool encrypt = false;
-  std::vector<LinkKind> allowed_links{links_best_first.begin(), links_best_first.end()};  // of --transport; best first
+  std::vector<LinkKind> allowed_links{links_best_first.begin(), links_best_first.end()};  // --transport, best first
   bool transport_is_auto = true;
-  // --timeout: silence after which a peer counts as lost. An RDMA device answers by itself, however busy its host is.
+  // --timeout: a peer that is silent for so long counts as lost. The RDMA value can be shorter: the device answers even
+  // when its host is busy.
   std::int64_t peer_timeout_ns = 5'000'000'000;
   std::int64_t rdma_timeout_ns = 1'000'000'000;
-  // A listener on loopback takes RDMA connections, too, where there is a device: of sessions that prove themselves.
+  // A listener on loopback also accepts RDMA connections, where there is a device. Only authenticated sessions can use
+  // them.
   bool rdma_for_loopback = false;
-  // RDMA writes may reach a ring's memory in any order, where the device can do that; their completion never comes
-  // first.
+  // RDMA writes may reach a ring's memory in any order, where the device supports it. Their completion still comes
+  // last.
   bool relaxed_ordering = true;
-  // --tos: of every packet that is sent, by whichever link goes over a network. Nothing: the system's.
+  // --tos: of every packet that a link sends over a network. Nothing: the system's default.
   std::optional<std::uint8_t> type_of_service{};
-  // --rdma-address: of the end that listens, where RDMA connections are taken or dialled. Empty: that which TCP
-  // reached, or else one that the listener tells of.
+  // --rdma-address: the listener's address for RDMA connections, on both sides. Empty: the address that TCP reached,
+  // else one that the listener announces.
   std::string rdma_address{};
-  // > 0: a viewer reads frames from the sender's pool itself, so often, instead of being sent them. Over rdma alone.
+  // > 0: the viewer pulls: it reads frames from the sender's pool at this interval, and the sender sends none. rdma
+  // only.
   std::int64_t pull_interval_ns = 0;
 };
 

@@ -11,13 +11,13 @@ namespace {
 
 constexpr unsigned generation_shift = 16;
 
-/// One store, never in halves: that a device reads it whole is not promised, and not needed.
+/// One store, so the CPU never writes it in halves. A device may still read it in halves; readers tolerate that.
 void store(std::span<std::byte> place, std::uint64_t value) noexcept {
   std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(place.data()))
       .store(htole64(value), std::memory_order_release);
 }
 
-/// What was written before is visible to a device before what is written after. On Arm fences of C++ reach only other
+/// Orders all earlier writes before all later ones, as seen by a device. On Arm, the fences of C++ reach only other
 /// processors.
 void order_for_devices() noexcept {
   std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -49,7 +49,7 @@ FrameDirectory::FrameDirectory(std::uint32_t slots)
 
 void FrameDirectory::invalidate(std::uint16_t slot) noexcept {
   store(block_->bytes().subspan(directory_cell_offset_bytes(slot)), 0);
-  order_for_devices();  // what the source writes next must not overtake this
+  order_for_devices();  // later writes of the source must not overtake this
 }
 
 void FrameDirectory::publish_cell(std::uint16_t slot, const FrameHeader& header) noexcept {

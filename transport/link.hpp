@@ -1,5 +1,5 @@
-// What a link is: the two ends of one way for frames to get from a pool to one viewer. A link exists when it passes the
-// contract suite (tests/contract).
+// The link interfaces: a sender side and a viewer side that transfer frames from a pool to one viewer. Every link
+// passes the contract suite (tests/contract).
 #pragma once
 
 #include <cstddef>
@@ -25,45 +25,45 @@ std::string names_of(std::span<const LinkKind> kinds);
 enum class LinkState {
   open,
   closed,         // the peer closed its end
-  lost,           // the peer or the way to it is gone
+  lost,           // the peer or the network path to it is gone
   broken,         // the peer broke the protocol; the session ends
-  source_failed,  // what this end was to send could not be read: the peer is well, and should hear why the session ends
+  source_failed,  // this side could not read its source; the peer works and should learn why the session ends
 };
 
-/// Bytes that stand in a regular file instead of a slot.
+/// A payload in a regular file instead of a slot.
 struct FileRange {
-  int fd = -1;  // -1: they do not; else the source's, open as long as any link holds the frame
+  int fd = -1;  // -1: not in a file; else owned by the source, open as long as any link holds the frame
   std::uint64_t offset_bytes = 0;
   [[nodiscard]] bool is_there() const noexcept { return fd >= 0; }
 };
 
-/// One frame (or slice) to be sent. The link reads `header` and `payload` until it lets go of `slot`.
+/// One frame (or slice) to be sent. The link may read `header` and `payload` until it releases `pool_slot`.
 struct OutgoingFrame {
   FrameHeader header{};  // `slot` is set by the link
   std::span<const std::byte> payload{};
   PoolSlot pool_slot{};
-  FileRange file{};  // the payload, where it is there; only for links that take files
+  FileRange file{};  // if present, the payload; only for links that support sendfile
 };
 
 enum class OfferResult {
-  accepted,   // the link holds the slot until collect() names it
-  no_credit,  // every ring slot is in use, or the send queue is bounded and full: offer again after collect()
+  accepted,   // the link holds the slot until poll_released() returns it
+  no_credit,  // every ring slot is in use, or the bounded send queue is full: offer again after poll_released()
   closed,     // never again
 };
 
-/// What the sender of a link that writes into the viewer's memory has to know of it: where the ring's slots and header
-/// cells stand, and the keys to them. Told on the control channel, with the viewer's `ready`.
+/// What the sender needs for writing into the viewer's memory: the addresses of the ring's slots and header cells, and
+/// their keys. The viewer sends it on the control channel with `ready`.
 struct RingAccess {
   std::uint64_t payload_address = 0;
   std::uint32_t payload_key = 0;
   std::uint64_t cells_address = 0;
   std::uint32_t cells_key = 0;
   std::uint32_t cells_per_slot = 0;
-  std::uint32_t receive_depth = 0;  // slices that may be announced and not taken yet
+  std::uint32_t receive_depth = 0;  // slices that may be announced and not polled yet
 };
 
-/// What a viewer that pulls has to know of the sender's pool: where its slots and its frame directory stand
-/// (transport/frame_directory.hpp), and the keys to them. Told on the control channel, with the epoch.
+/// What a viewer needs for pulling: the addresses of the pool's slots and of its frame directory
+/// (transport/frame_directory.hpp), and their keys. The sender sends it on the control channel with the epoch.
 struct PoolAccess {
   std::uint64_t payload_address = 0;
   std::uint32_t payload_key = 0;
@@ -72,112 +72,115 @@ struct PoolAccess {
   std::uint32_t slots = 0;
 };
 
-/// Wakes the peer of a link. Shared, because the link may be gone when it is called.
+/// Wakes the peer of a link. Shared, because the link may already be destroyed when wake() is called.
 class PeerWaker {
  public:
   virtual ~PeerWaker() = default;
-  /// Never waits, whatever the peer does. Any thread, and under no mutex.
+  /// Never blocks. Any thread; call without a mutex.
   virtual void wake() noexcept = 0;
 };
 
-/// The sender's end. Owned by its session. begin_epoch(), descriptor(), on_readable() and fault() belong to the
-/// session's thread; epoch_ready(), offer(), take_waker(), collect(), arm() and frames_acknowledged() are called under
-/// the stream's mutex by any thread, or by the session's once the stream is left, and never wait; state() by any.
+/// The sender's side. Owned by its session. Threads:
+/// - begin_epoch(), descriptor(), on_readable(), fault(): the session's thread.
+/// - epoch_ready(), offer(), take_waker(), poll_released(), arm(), frames_acknowledged(): any thread, under the
+///   stream's mutex; after leaving the stream, the session's thread. They never block.
+/// - state(): any thread.
 class SenderLink {
  public:
   virtual ~SenderLink() = default;
 
   [[nodiscard]] virtual LinkKind kind() const noexcept = 0;
 
-  /// Prepares for frames of `pool`'s epoch, before the viewer is told of it. Throws Error when the peer is gone.
+  /// Prepares for frames of `pool`'s epoch, before the viewer learns of it. Throws Error when the peer is gone.
   virtual void begin_epoch(std::shared_ptr<Pool> pool) = 0;
-  /// The viewer has `ring_slots` slots ready for that epoch: all its credits. `access` comes from the peer, as it said
-  /// it; a link that moves the bytes otherwise passes over it.
+  /// The viewer has `ring_slots` slots ready for that epoch: all its credits. `access` comes from the peer, unchecked.
+  /// Only a link that writes into the viewer's memory uses it.
   virtual void epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots,
                            const std::optional<RingAccess>& access) noexcept = 0;
 
-  /// Whether it can send what stands in a file, without a copy to a slot.
+  /// Whether the link can send a payload from a file without copying it to a slot.
   [[nodiscard]] virtual bool supports_sendfile() const noexcept { return false; }
-  /// Under `latest` whoever owns the link calls this before the first offer. From then on a frame is taken only while
-  /// few of those before have yet to leave (tcp: none, rdma: one); else there is no credit. So the newest frame waits
-  /// at the subscriber queue, where a newer one replaces it. collect() and arm() tell of a frame that has left, as of a
-  /// credit. A link without a queue has nothing to do.
+  /// The link's owner calls this under `latest`, before the first offer. From then on offer() returns no_credit while
+  /// too many frames are queued in the link (tcp: any, rdma: more than one). So the newest frame waits in the
+  /// subscriber queue, where a newer one can replace it. poll_released() and arm() report a frame that has left the
+  /// queue like a credit. A link without a queue does nothing.
   virtual void bound_send_queue() noexcept {}
   /// Hands over one frame of the newest ready epoch.
   virtual OfferResult offer(const OutgoingFrame& frame) noexcept = 0;
-  /// What has to wake the peer for what was offered since the last call; mostly nothing. For the caller of offer(),
-  /// who calls it when the stream's mutex is free again.
+  /// The waker for frames offered since the last call, or null when the peer needs no wake-up. The caller of offer()
+  /// calls this, and wakes the peer after unlocking the stream's mutex.
   [[nodiscard]] virtual std::shared_ptr<PeerWaker> take_waker() noexcept { return nullptr; }
 
-  /// Names pool slots that the link let go of since the last call; at most let_go.size(). Also takes in credits.
+  /// Returns in `released` pool slots that the link has released since the last call, at most released.size(). Also
+  /// processes credits.
   virtual std::size_t poll_released(std::span<PoolSlot> released) noexcept = 0;
 
-  /// Asks that descriptor() becomes readable at the next credit or let-go slot. Returns false when there is something
-  /// to collect already.
+  /// Makes descriptor() readable at the next credit or released slot. Returns false when poll_released() already has
+  /// something.
   virtual bool arm() noexcept = 0;
 
-  /// Readable when collect() has something after arm(), and when the state has changed. on_readable() comes next, then
-  /// collect().
+  /// After arm(), readable when poll_released() has something; also readable when the state has changed. Then call
+  /// on_readable() and poll_released().
   [[nodiscard]] virtual int descriptor() const noexcept = 0;
   virtual void on_readable() noexcept = 0;
 
   [[nodiscard]] virtual LinkState state() const noexcept = 0;
-  /// The sentence for a state other than open.
+  /// The error message for a state other than open.
   [[nodiscard]] virtual std::string fault() const = 0;
 
-  /// Frames that the viewer gave back: received for certain.
+  /// Frames whose credit the viewer has returned: they were received for certain.
   [[nodiscard]] virtual std::uint64_t frames_acknowledged() const noexcept = 0;
 };
 
-/// One frame as it arrived. The payload stands in the ring until return_credit().
+/// One received frame. The payload stays valid until return_credit().
 struct IncomingFrame {
   FrameHeader header{};  // checked
   std::span<const std::byte> payload{};
   std::int64_t received_ns = 0;
-  std::shared_ptr<const HostBlock> block{};  // that the payload lies in
+  std::shared_ptr<const HostBlock> block{};  // holds the payload
   std::uint64_t offset_in_block_bytes = 0;
 };
 
-/// The viewer's end. Owned by the subscriber's connection. poll(), arm() and return_credit() belong to the receiving
-/// thread of the program, begin_epoch() to the subscriber's; the link makes these two safe against each other.
+/// The viewer's side. Owned by the subscriber's connection. poll(), arm() and return_credit() belong to the program's
+/// receiving thread, begin_epoch() to the subscriber's thread. The link makes these two threads safe against each
+/// other.
 class ReceiverLink {
  public:
   virtual ~ReceiverLink() = default;
 
   [[nodiscard]] virtual LinkKind kind() const noexcept = 0;
-  /// What a person should know of this connection beyond its kind, for the start line: " ring=registration". Mostly
-  /// nothing.
+  /// Detail for the start line beyond the kind, such as " ring=registration". Usually empty.
   [[nodiscard]] virtual std::string note() const { return {}; }
 
-  /// Makes a ring of `ring_slots` slots of `slot_bytes` (local: maps the sender's pool). `pool` comes from the peer, as
-  /// it said it; only a link that pulls looks at it. Returns what the sender needs to write into the ring, where it
-  /// does that. Throws Error.
+  /// Makes a ring of `ring_slots` slots of `slot_bytes` (local: maps the sender's pool). `pool` comes from the peer,
+  /// unchecked; only a link that pulls uses it. Returns the access data if the sender writes into the ring. Throws
+  /// Error.
   virtual std::optional<RingAccess> begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots,
                                                 const std::optional<PoolAccess>& pool) = 0;
 
-  /// The sender has been told that this end is ready for the epoch begun last, and whoever takes its frames knows their
-  /// format. A link that is written to has nothing to do.
+  /// The sender has been told that this side is ready for the newest epoch, and the program knows the format. Only a
+  /// link that pulls needs this.
   virtual void epoch_is_ready() noexcept {}
 
   /// The next frame in order, or nothing now.
   virtual std::optional<IncomingFrame> poll() noexcept = 0;
 
-  /// Asks that descriptor() becomes readable when poll() has something. False when it has already.
+  /// Makes descriptor() readable when poll() has something. Returns false when it already has.
   virtual bool arm() noexcept = 0;
   [[nodiscard]] virtual int descriptor() const noexcept = 0;
 
   /// The credit: the sender may overwrite the slot that `header` names.
   virtual void return_credit(const FrameHeader& header) noexcept = 0;
 
-  /// Frames that were given up because the sender began to overwrite them while they were being read; only a link that
-  /// pulls has any. Any thread.
+  /// Frames that were discarded because the sender began to overwrite them during the read. Only a link that pulls
+  /// discards frames. Any thread.
   [[nodiscard]] virtual std::uint64_t frames_discarded() const noexcept { return 0; }
 
   [[nodiscard]] virtual LinkState state() const noexcept = 0;
   [[nodiscard]] virtual std::string fault() const = 0;
 
-  /// What begin_epoch() asks while it allocates; it throws AllocationStopped then. Set before the first epoch, by its
-  /// thread; none is set: nobody stops it.
+  /// begin_epoch() calls this while it allocates, and throws AllocationStopped when it returns true. Set it before the
+  /// first epoch, on the thread of begin_epoch(). Without one, allocation is not interrupted.
   void set_stop_check(StopCheck stop) { stop_check_ = std::move(stop); }
 
  protected:

@@ -53,7 +53,7 @@ std::optional<std::uint16_t> Pool::claim() noexcept {
   }
   std::uint16_t index = free_.back();
   if (directory_) {
-    index = free_.front();  // readers from afar have had the most time for it
+    index = free_.front();  // pulling viewers had the most time to read it
     free_.erase(free_.begin());
     directory_->invalidate(index);
   } else {

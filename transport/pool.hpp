@@ -14,20 +14,19 @@ namespace framewire {
 
 inline constexpr std::uint32_t max_pool_slots = 1024;
 
-/// From the start of one slot to that of the next, in pools and rings alike: whole pages.
+/// Distance between slot starts, in pools and rings: whole pages.
 constexpr std::uint64_t slot_stride_bytes(std::uint64_t slot_bytes) noexcept {
   constexpr std::uint64_t page_bytes = 4096;
   return (slot_bytes + page_bytes - 1) / page_bytes * page_bytes;
 }
 
-/// Slots of a sender's pool: a quota for every viewer, and for the source two frames that it works on, the newest one
-/// that waits, and one to claim.
+/// Slots of a sender's pool: a quota for every viewer, plus four for the source: two frames in work, the newest waiting
+/// one, and one to claim.
 constexpr std::uint32_t pool_slots_for(std::uint32_t viewers, std::uint32_t slots_per_viewer) noexcept {
   constexpr std::uint32_t slots_for_source = 4;
   return viewers * slots_per_viewer + slots_for_source;
 }
 
-/// A slot of a pool.
 struct PoolSlot {
   std::uint32_t epoch = 0;
   std::uint16_t index = 0;
@@ -38,11 +37,11 @@ struct PoolSlot {
 /// the stream that owns the pool (transport/stream.cpp): Pool itself does not lock.
 class Pool {
  public:
-  /// Throws Error when the memory cannot be had, AllocationStopped when `stop` says so meanwhile. Slots start on page
-  /// boundaries. `has_directory`: viewers may pull.
+  /// Throws Error when there is not enough memory, and AllocationStopped when `stop` returns true during the
+  /// allocation. Slots start on page boundaries. `has_directory`: viewers may pull.
   Pool(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t slot_count, bool has_directory = false,
        const StopCheck& stop = {});
-  /// The same; none when `stop` said so.
+  /// The same, but returns null instead of throwing AllocationStopped.
   static std::shared_ptr<Pool> make(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t slot_count,
                                     bool has_directory, const StopCheck& stop);
 
@@ -55,14 +54,15 @@ class Pool {
     return block_->bytes().subspan(index * stride_bytes_, slot_bytes_);
   }
 
-  /// None where nobody may pull.
+  /// Null when viewers may not pull.
   [[nodiscard]] const FrameDirectory* directory() const noexcept { return directory_ ? &*directory_ : nullptr; }
 
-  /// Takes a free slot with one reference, or nothing: the one that is warmest in the caches, or with a frame directory
-  /// the one that was free for longest, and takes that down.
+  /// Takes a free slot with one reference; nullopt when there is none. Without a frame directory it takes the slot that
+  /// was freed last, which is most likely in the caches. With one it takes the slot that has been free longest, and
+  /// invalidates its cell.
   std::optional<std::uint16_t> claim() noexcept;
-  /// With a frame directory: a claimed slot holds the newest frame now. It keeps a reference until the next one comes,
-  /// or retire_newest().
+  /// With a frame directory: a claimed slot now holds the newest frame. The directory holds a reference to it until the
+  /// next publish_cell() or retire_newest().
   void publish_cell(std::uint16_t index, const FrameHeader& header) noexcept;
   void retire_newest() noexcept;
   void add_reference(std::uint16_t index) noexcept { ++references_[index]; }
@@ -75,9 +75,9 @@ class Pool {
   std::uint64_t stride_bytes_;
   std::shared_ptr<HostBlock> block_;
   std::vector<std::uint32_t> references_;
-  std::vector<std::uint16_t> free_;  // reserved to slot_count: never allocates afterwards; the longest free first
+  std::vector<std::uint16_t> free_;  // reserved to slot_count, so it never reallocates; the longest free first
   std::optional<FrameDirectory> directory_;
-  std::optional<std::uint16_t> newest_;  // on the frame directory, with a reference
+  std::optional<std::uint16_t> newest_;  // named by the frame directory, which holds a reference
 };
 
 }  // namespace framewire

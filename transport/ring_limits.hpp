@@ -1,4 +1,4 @@
-// What a viewer agrees to before it makes a ring.
+// Limits that a viewer checks before it makes a ring.
 #pragma once
 
 #include <cstddef>
@@ -9,25 +9,25 @@
 
 namespace framewire {
 
-/// What a slot may have beyond one frame of the announced format: rows that end at whole units of some device, planes
-/// that begin at pages. A sender of this release asks for none.
+/// How much larger than one frame a slot may be: some devices need padded rows or planes that start on pages. A sender
+/// of this release asks for no extra bytes.
 inline constexpr std::uint64_t slot_slack_bytes = std::uint64_t{1} << 20;
-/// Of pictures: as many as `framewire send --slots` can make.
+/// Ring slots of a picture stream: the maximum of `framewire send --slots`.
 inline constexpr std::uint32_t max_picture_slots = 64;
-/// Of byte streams, the whole ring: as much as rdsend's --slots and --slot-bytes can make.
+/// Ring size of a byte stream: the maximum of rdsend's --slots times --slot-bytes.
 inline constexpr std::uint64_t max_byte_ring_bytes = std::uint64_t{16} << 30;
 
-/// Why no ring is made for what the sender announced, as a sentence for both ends; empty where one can be. A slot holds
-/// one frame of the format and slot_slack_bytes; how many there may be is said above.
+/// Why a ring as announced is not allowed, as an error message for both sides; empty when it is allowed. A slot holds
+/// one frame of the format and at most slot_slack_bytes more. The constants above limit the number of slots.
 std::string find_ring_fault(const StreamFormat& format, std::uint64_t slot_bytes, std::uint32_t ring_slots);
 
-/// Throws Error (failed) for a ring of no or too many slots, of slots that are empty or too large, and for one that
-/// would take more than half of the memory that is free here, together with `waiting_bytes`: what earlier rings have
-/// taken that no frame has come for.
+/// Throws Error (failed) for zero or too many slots, for empty or too large slots, and for a ring that needs more than
+/// half of this machine's free memory. The need includes `waiting_bytes`: the rings made earlier that have received no
+/// frame yet.
 void require_possible_ring(std::uint64_t slot_bytes, std::uint32_t ring_slots, std::uint64_t waiting_bytes);
 
-/// Formats may follow each other without a frame between them, but not for ever. Throws Error (failed) when so many
-/// rings (local: pools) are waiting for a frame already that another one is too many.
+/// Formats may follow each other without a frame between them, but only a few times. Throws Error (failed) when
+/// `waiting_rings` rings (local: pools) without a frame leave no room for another one.
 void require_room_for_ring(std::size_t waiting_rings);
 
 }  // namespace framewire

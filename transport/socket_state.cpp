@@ -43,7 +43,7 @@ FileDescriptor make_poller(std::initializer_list<int> descriptors) {
 
 void watch_peer(int tcp_socket, std::int64_t timeout_ns) noexcept {
   const int on = 1;
-  // The kernel counts to 127 probes: those of a long timeout are further apart.
+  // The kernel allows at most 127 probes, so a long timeout needs a longer interval.
   constexpr std::int64_t max_probes = 100;
   constexpr std::int64_t longest_interval_s = 32767;
   const std::int64_t timeout_s = timeout_ns / ns_per_s;
@@ -61,7 +61,7 @@ bool tcp_peer_is_silent(int tcp_socket, std::int64_t timeout_ns) noexcept {
   tcp_info info{};
   socklen_t size = sizeof info;
   if (::getsockopt(tcp_socket, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) {
-    return false;  // no TCP socket: a Unix socket's peer cannot fall silent
+    return false;  // not a TCP socket: a Unix socket's peer cannot fall silent
   }
   return tcp_is_silent(info, timeout_ns);
 }

@@ -1,4 +1,4 @@
-// Small questions to connected sockets.
+// State of connected sockets.
 #pragma once
 
 #include <netinet/tcp.h>
@@ -11,24 +11,24 @@
 
 namespace framewire {
 
-/// Whether the peer of a stream socket is still there, by looking without reading: open, closed (end of stream) or lost
-/// (an error).
+/// Checks the peer of a stream socket without reading: open, closed (end of stream) or lost (an error).
 LinkState socket_state(int socket) noexcept;
 
 /// Whether something can be read from a socket now.
 bool has_bytes(int socket) noexcept;
 
-/// An epoll descriptor that is readable when any of these is: one thing to wait for in place of several. Throws Error.
+/// An epoll descriptor that is readable when any of these is, so that poll() needs only one. Throws Error.
 FileDescriptor make_poller(std::initializer_list<int> descriptors);
 
-/// Makes the kernel find out whether a TCP peer is there while nothing is under way: probes each second, an error after
-/// `timeout_ns`.
+/// Enables keepalive on an idle TCP connection: one probe each second (fewer for a timeout above 100 s), and an error
+/// after `timeout_ns`.
 void watch_peer(int tcp_socket, std::int64_t timeout_ns) noexcept;
 
-/// Whether a TCP peer's kernel has stopped answering: data or window probes are unanswered and nothing was heard for
-/// `timeout_ns`. A peer that is stopped but whose kernel answers is not silent (TCP_USER_TIMEOUT would kill it).
+/// Whether a TCP peer's kernel has stopped answering: data or window probes are unacknowledged, and nothing arrived for
+/// `timeout_ns`. A stopped program whose kernel still answers is not silent; TCP_USER_TIMEOUT would end its connection,
+/// too.
 bool tcp_peer_is_silent(int tcp_socket, std::int64_t timeout_ns) noexcept;
-/// The same of a connection that is not this process's.
+/// The same for a connection of another process.
 bool tcp_is_silent(const tcp_info& info, std::int64_t timeout_ns) noexcept;
 
 }  // namespace framewire

@@ -1,16 +1,16 @@
-// What ends a wait before its deadline.
+// Cancels a wait before its deadline.
 #pragma once
 
 #include <poll.h>
 
 namespace framewire {
 
-/// The readiness of a descriptor, which stays ready: an event that is raised once and not cleared, or the end of a
-/// connection. A value; the descriptor is its owner's, and outlives the wait.
+/// A descriptor whose readiness cancels the wait. It stays ready: an eventfd that is signalled once and never cleared,
+/// or the end of a connection. A value; the descriptor belongs to its owner and outlives the wait.
 struct StopWait {
-  int fd = -1;  // none: nothing but the deadline ends the wait
+  int fd = -1;  // -1: only the deadline ends the wait
   short events = POLLIN;
-  const char* why = "this end stops";  // for the sentence of the error
+  const char* why = "this end stops";  // for the error message
 };
 
 }  // namespace framewire

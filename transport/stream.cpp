@@ -14,11 +14,10 @@ namespace framewire {
 
 namespace {
 
-/// Under `every` the source stops producing once this many frames wait for the slowest viewer: enough to keep its link
-/// busy.
+/// Under `every` the source waits once this many frames wait for the slowest viewer. This keeps the viewer's link busy.
 constexpr std::size_t max_waiting_under_every = 2;
 
-/// Viewers that pull take nothing from the others, but each is a connection and a thread.
+/// Pulling viewers cost the others nothing, but each needs a connection and a thread.
 constexpr std::size_t max_pullers = 16;
 
 std::chrono::steady_clock::time_point as_time_point(std::int64_t monotonic) {
@@ -44,13 +43,13 @@ void Stream::begin_epoch(const StreamFormat& format, std::uint64_t slot_bytes, s
     const std::scoped_lock lock(mutex_);
     return epochs_.empty() ? 1 : epochs_.back().pool->epoch() + 1;
   }();
-  // Outside the lock: faulting in a gigabyte takes a while, and links go on with the old epoch.
+  // Outside the lock: faulting in a gigabyte is slow, and links continue with the old epoch.
   auto pool = Pool::make(number, slot_bytes != 0 ? slot_bytes : format.layout.size_bytes, slots, options_.allows_pull,
                          [this] { return is_stopping(); });
   if (!pool) {
     return;
   }
-  Epochs unused;  // unmapped after the lock is gone
+  Epochs unused;  // unmapped after the lock is released
   const std::scoped_lock lock(mutex_);
   if (!epochs_.empty()) {
     epochs_.back().pool->retire_newest();
@@ -73,7 +72,7 @@ std::optional<ClaimedSlot> Stream::claim() {
     }
     const bool looks_again = spin_.poll_again(options_.wait);
     if (looks_again || !wakes.empty()) {
-      lock.unlock();  // the sessions' turn
+      lock.unlock();  // lets the sessions take the mutex
       wakes.wake();
       if (looks_again) {
         spin_.pause(options_.wait);
@@ -196,7 +195,7 @@ bool Stream::attach(SubscriberQueue& queue, bool has_place) {
     return false;
   }
   const std::size_t all_slots = pool_slots_for(options_.max_viewers, options_.slots_per_viewer);
-  queue.max_held = 2 * all_slots;  // of the current epoch and, under `every`, of the one before
+  queue.max_held = 2 * all_slots;  // slots of the current epoch and, under `every`, of the previous one
   queue.waiting = FixedQueue<WaitingFrame>(queue.max_held);
   queue.held.reserve(queue.max_held);
   queues_.push_back(&queue);
@@ -243,7 +242,7 @@ std::optional<Stream::EpochStart> Stream::epoch_to_announce(SubscriberQueue& que
   if (epochs_.empty()) {
     return std::nullopt;
   }
-  // The next frame decides: under `every` frames of the old epoch still go first.
+  // The next frame decides: under `every`, frames of the old epoch are sent first.
   const std::uint32_t needed = queue.waiting.empty() ? epochs_.back().pool->epoch() : queue.waiting.front().slot.epoch;
   if (needed == queue.announced_epoch) {
     return std::nullopt;
@@ -317,8 +316,9 @@ bool Stream::may_go_on() const noexcept {
          monotonic_ns() - first_frame_ns_ < options_.max_duration_ns;
 }
 
-/// A stream that is delivered whole begins for somebody who can take it: not for who only pulls and so sets no pace,
-/// nor for who may still find its link unusable and change it, for what had waited there would be lost.
+/// An `every` stream starts only for a viewer that will receive its frames. A pulling viewer does not count, since it
+/// sets no pace. A viewer that is not ready may still find its link unusable and change it, and frames waiting for that
+/// link would be lost.
 bool Stream::is_watched() const noexcept {
   if (options_.delivery == Delivery::every) {
     return std::ranges::any_of(queues_, [](const SubscriberQueue* queue) { return queue->ready_epoch != 0; });
@@ -387,7 +387,7 @@ void Stream::enqueue(SubscriberQueue& queue, const WaitingFrame& frame) noexcept
     release(queue.waiting.front().slot);
     queue.waiting.pop();
     if (queue.counts.frames_sent == 0) {
-      --queue.counts.frames_produced;  // the one that will be its first has not come yet
+      --queue.counts.frames_produced;  // its first frame has not come yet
     } else {
       ++queue.counts.frames_skipped;
     }
@@ -407,7 +407,7 @@ void Stream::offer_waiting(SubscriberQueue& queue, Wakes& wakes) noexcept {
     }
     frame.header.times.offered_ns = monotonic_ns();
     const auto payload = pool_of(frame.slot.epoch).slot(frame.slot.index).first(frame.header.layout.size_bytes);
-    // Every epoch begins with all its credits, so a viewer that holds on to frames of several could hold very many.
+    // Every epoch starts with all its credits. Without this limit, a viewer could hold frames of many epochs.
     const bool may_hold = queue.held.size() < queue.max_held;
     const OfferResult outcome =
         may_hold ? queue.link->offer({frame.header, payload, frame.slot, frame.file}) : OfferResult::no_credit;
@@ -428,8 +428,8 @@ void Stream::offer_waiting(SubscriberQueue& queue, Wakes& wakes) noexcept {
   wakes.add(*queue.link);
 }
 
-/// A source that spins takes in credits as fast as they come: waking the session for them would only cost. Under
-/// `latest` it waits for no credit.
+/// A spinning source polls credits itself, so waking the session for them would only cost time. Under `latest` the
+/// source waits for no credit.
 bool Stream::source_polls_itself(const SubscriberQueue& queue) const noexcept {
   return options_.wait == WaitMode::spin && queue.delivery == Delivery::every && !finished_;
 }
@@ -455,8 +455,8 @@ void Stream::return_unpublished(const PoolSlot& slot) noexcept {
   changed_.notify_all();
 }
 
-/// Earlier epochs whose every slot has come back: their memory goes with what this returns, when the mutex is free
-/// again.
+/// Earlier epochs with all slots released. The caller destroys them, and so frees their memory, after unlocking the
+/// mutex.
 Stream::Epochs Stream::take_unused_epochs() noexcept {
   Epochs unused;
   if (epochs_.size() < 2) {

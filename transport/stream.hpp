@@ -1,4 +1,4 @@
-// A stream: one source's frames, the pool they stand in, and the fan-out to every session.
+// A stream: the frames of one source, their pool, and the fan-out to all sessions.
 #pragma once
 
 #include <condition_variable>
@@ -25,15 +25,15 @@ struct StreamOptions {
   std::uint32_t slots_per_viewer = 3;
   std::uint32_t max_viewers = 4;
   std::uint64_t first_sequence = 0;
-  std::uint64_t max_frames = 0;        // 0: no limit
-  std::int64_t max_duration_ns = 0;    // from the first frame on; 0: no limit
-  bool ends_with_viewers = false;      // the stream stops when its last viewer has left
-  bool allows_pull = false;            // viewers may read the pool from afar, beside the fan-out
-  bool one_in_flight = false;          // under `every`: claim() waits until every viewer has given the last frame back
-  WaitMode wait = WaitMode::adaptive;  // how claim() waits for room
-  std::string receiver_label = "viewer";  // what one that takes it is called, in lines for people
-  bool logs_session_ends = true;          // a line for each session that ends; else the program says how its own went
-  std::string source_file{};  // what receivers are told of the file that its bytes come from; see OfferedStream
+  std::uint64_t max_frames = 0;      // 0: no limit
+  std::int64_t max_duration_ns = 0;  // from the first frame on; 0: no limit
+  bool ends_with_viewers = false;    // the stream stops when its last viewer has left
+  bool allows_pull = false;          // viewers may pull: read the pool by RDMA, outside the fan-out
+  bool one_in_flight = false;        // under `every`: claim() waits until every viewer has released the previous frame
+  WaitMode wait = WaitMode::adaptive;     // how claim() waits for room
+  std::string receiver_label = "viewer";  // what log lines call a receiver
+  bool logs_session_ends = true;          // log the end of each session; false: the program reports it itself
+  std::string source_file{};  // identifies the file that the bytes come from, for the receivers; see OfferedStream
 };
 
 /// What the source knows of one frame when it publishes it.
@@ -41,26 +41,25 @@ struct FrameInfo {
   std::int64_t pts_ns = 0;
   std::uint64_t user_tag = 0;
   bool is_stamped = false;
-  /// Where it differs from the epoch's (padded rows, a short chunk of bytes); must fit the slot.
+  /// Set when it differs from the epoch's layout (padded rows, a short chunk of bytes). Must fit the slot.
   std::optional<FrameLayout> layout{};
-  /// The payload stands there instead of the slot, whose bytes are never looked at then. Where supports_sendfile() is
-  /// true.
+  /// The payload is in this file; the slot's bytes are ignored. Only while supports_sendfile() is true.
   FileRange file{};
-  /// The payload stands in this slot, from lend(), of the current epoch; the claimed one goes back to the pool. It
-  /// stays lent: its memory is not used again before take_back().
+  /// The payload is in this slot, which lend() returned in the current epoch; the claimed slot goes back to the pool.
+  /// It stays lent: its memory is not reused before take_back().
   std::optional<PoolSlot> lent{};
 };
 
-/// A slot of the current epoch's pool that a decoder fills at its own time and may read on after it is published.
+/// A slot of the current epoch's pool for a decoder, which fills it at any time and may still read it after publish().
 struct LentSlot {
   PoolSlot slot;
   std::span<std::byte> bytes;
-  std::shared_ptr<HostBlock> block;  // what keeps the bytes mapped
+  std::shared_ptr<HostBlock> block;  // keeps the bytes mapped
 };
 
-/// Owned by the sender program; outlives every session and the source. The source's functions belong to one thread, the
-/// sessions' to theirs; one mutex guards the pool's counts and the subscriber queues, and is held for no longer than
-/// handing over a number.
+/// Owned by the sender program; outlives every session and the source. One thread calls the source's functions, and
+/// each session calls its functions on its own thread. One mutex guards the pool's counts and the subscriber queues; no
+/// call blocks while it holds the mutex.
 class Stream {
  public:
   explicit Stream(StreamOptions options);
@@ -70,41 +69,42 @@ class Stream {
 
   // ---- The source's side (one thread) ----
 
-  /// Starts a stretch of frames of one format: makes its pool. Must come before the first claim, and again when the
-  /// format changes. `slot_bytes` 0 takes the layout's size; byte streams and padded decoders name their own. Throws
-  /// Error (no memory). A stream that is stopped while the pool is being made goes without one, and claims nothing.
-  /// `lent_slots`: so many slots more, for lend().
+  /// Starts an epoch: allocates a pool for frames of one format. Call it before the first claim and at every format
+  /// change. `slot_bytes` 0 means the layout's size; byte streams and padded decoders pass their own. `lent_slots` is
+  /// the number of additional slots for lend(). Throws Error (no memory). If the stream stops during the allocation,
+  /// there is no pool and claim() returns nothing.
   void begin_epoch(const StreamFormat& format, std::uint64_t slot_bytes = 0, std::uint32_t lent_slots = 0);
 
-  /// A slot to fill. Waits until there is a viewer (under `every` one that is ready, and does not only pull) and, under
-  /// `every`, until the slowest one has made room. Nothing: the stream is stopping or its limit of frames or time is
-  /// reached, and the source ends.
+  /// A slot to fill. Waits until there is a viewer; under `every`, until a viewer that does not pull is ready and the
+  /// slowest viewer has room. Nullopt: the stream stops or has reached its limit of frames or time, and the source must
+  /// end.
   std::optional<ClaimedSlot> claim();
 
-  /// The same, but without waiting: nothing, too, when there is no viewer or no room now.
+  /// claim() without waiting: also nullopt when there is no viewer or no room now.
   std::optional<ClaimedSlot> claim_now();
 
-  /// claim_now() for live devices: when it returns nothing and is_stopping() is false, the device's frame is dropped
-  /// and counted (frames_dropped_at_source).
+  /// claim_now() for live devices. If it returns nullopt and is_stopping() is false, the device's frame is dropped and
+  /// counted (frames_dropped_at_source).
   std::optional<ClaimedSlot> try_claim();
 
-  /// A slot beside the claims: it waits for nobody and takes no room from viewers. Nothing when all `lent_slots` are
-  /// out.
+  /// A slot outside claim(). Never waits, and takes no room from viewers. Nullopt when all `lent_slots` are lent.
   std::optional<LentSlot> lend() noexcept;
 
-  /// Ends a loan: whoever had the slot neither writes nor reads it any more. A viewer that still shows it keeps it.
+  /// Ends a loan: the borrower neither reads nor writes the slot any more. Viewers that still show the frame keep the
+  /// slot in use.
   void take_back(const PoolSlot& slot) noexcept;
 
-  /// Whether every viewer there is has a link that takes files. A stream for one viewer alone may go by it.
+  /// Whether the links of all current viewers support sendfile. A later viewer may not, so only a stream with
+  /// max_viewers = 1 can rely on it.
   [[nodiscard]] bool supports_sendfile() const;
 
-  /// Gives a filled slot to every session. Never waits.
+  /// Offers a filled slot to every session. Never waits.
   void publish(ClaimedSlot slot, const FrameInfo& info);
 
-  /// Sleeps until `due_ns`; false when before that the stream stops or its limit of time is reached.
+  /// Sleeps until `due_ns`. Returns false early when the stream stops or reaches its time limit.
   bool sleep_until(std::int64_t due_ns);
 
-  /// Waits until there is a viewer as claim() wants it; false when the stream is stopping.
+  /// Waits for a viewer as claim() does. Returns false when the stream stops.
   bool wait_for_viewer();
 
   [[nodiscard]] bool is_stopping() const;
@@ -113,7 +113,7 @@ class Stream {
 
   /// Makes claim() and the waits return. Frames already published still go out.
   void stop();
-  /// The source has returned: once a subscriber queue is drained its session says bye.
+  /// Call when the source has returned. Each session says bye once its subscriber queue is empty.
   void finish();
   [[nodiscard]] bool is_finished() const {
     const std::scoped_lock lock(mutex_);
@@ -126,7 +126,7 @@ class Stream {
     const std::scoped_lock lock(mutex_);
     return frames_produced_;
   }
-  /// From the first frame's completion to the last one's: n frames are n - 1 intervals.
+  /// Time from the first frame's completion to the last one's: n frames make n - 1 intervals.
   [[nodiscard]] std::int64_t produced_over_ns() const;
   [[nodiscard]] std::uint64_t frames_dropped_at_source() const {
     const std::scoped_lock lock(mutex_);
@@ -136,33 +136,33 @@ class Stream {
     const std::scoped_lock lock(mutex_);
     return static_cast<std::uint32_t>(queues_.size() + pullers_.size());
   }
-  /// Whether there is a viewer as claim() wants it.
+  /// Whether there is a viewer that claim() would accept.
   [[nodiscard]] bool has_viewer() const;
 
   // ---- The sessions' side (each its own thread) ----
 
-  /// Adds a session's subscriber queue. Returns false when max_viewers are attached; one that is about to leave for it
-  /// is not counted (`has_place`). From now on frames count for it.
+  /// Adds a session's subscriber queue; frames count for it from now on. Returns false when max_viewers are attached.
+  /// `has_place`: one of the attached viewers leaves in favour of this one and is not counted.
   bool attach(SubscriberQueue& queue, bool has_place = false);
-  /// Takes it out: its last credits are taken in, it gets no more frames, and what waited counts as skipped.
+  /// Removes the queue: reads its last credits, gives it no more frames, and counts waiting frames as skipped.
   void detach(SubscriberQueue& queue) noexcept;
-  /// Gives the slots back that its link still held. After detach(), once the link is destroyed.
+  /// Releases the slots that its link still held. Call after detach(), when the link is destroyed.
   void release_held(SubscriberQueue& queue) noexcept;
-  /// Collects what the subscriber queue's link let go of, and offers what waits. Called when its link's descriptor is
+  /// Collects slots that the queue's link has released, and offers waiting frames. Call when the link's descriptor is
   /// readable.
   void service(SubscriberQueue& queue) noexcept;
-  /// The epoch that the subscriber queue's next frame needs and has not been told yet, with its format and pool;
-  /// nothing if none.
+  /// The epoch of the queue's next frame, if it has not been announced yet; else nullopt.
   struct EpochStart {
     std::uint32_t number = 0;
     StreamFormat format;
     std::shared_ptr<Pool> pool;
   };
   [[nodiscard]] std::optional<EpochStart> epoch_to_announce(SubscriberQueue& queue);
-  /// The newest epoch, if it is another one than this.
+  /// The newest epoch, if it differs from `known_epoch`.
   [[nodiscard]] std::optional<EpochStart> epoch_after(std::uint32_t known_epoch) const;
-  /// The viewer is ready for frames of `epoch`, in so many ring slots. A word for another epoch than the one announced
-  /// last is late, and passed over. False when it has said so before: that would be credits out of nothing.
+  /// The viewer is ready for frames of `epoch` with `ring_slots` slots. A message for an epoch other than the last
+  /// announced one is late and ignored. Returns false for a second message about the same epoch, which would create
+  /// credits twice.
   bool epoch_ready(SubscriberQueue& queue, std::uint32_t epoch, std::uint32_t ring_slots,
                    const std::optional<RingAccess>& access = std::nullopt) noexcept;
   /// Whether the stream has ended and the subscriber queue has nothing left to send.
@@ -170,15 +170,17 @@ class Stream {
     const std::scoped_lock lock(mutex_);
     return finished_ && queue.waiting.empty();
   }
-  /// A viewer that pulls: frames do not go to it, but are made while it is there. `wake_event` is raised at a new epoch
-  /// and at the end, until remove_puller(). False when as many are there already as may be.
+  /// Adds a viewer that pulls: it gets no frames from the fan-out, but under `latest` the source runs while it is
+  /// there. `wake_event` is signalled at a new epoch and at the end, until remove_puller(). Returns false when the
+  /// limit of pulling viewers is reached.
   bool add_puller(int wake_event);
   void remove_puller(int wake_event) noexcept;
   [[nodiscard]] SubscriberQueueCounts counts(const SubscriberQueue& queue) const {
     const std::scoped_lock lock(mutex_);
     return queue.counts;
   }
-  /// Offers its link nothing more; what waits for it is skipped when it is detached. frames_sent is final then.
+  /// Stops offering frames to the queue's link; detach() counts waiting frames as skipped. frames_sent is final after
+  /// this.
   SubscriberQueueCounts conclude(SubscriberQueue& queue) noexcept {
     const std::scoped_lock lock(mutex_);
     queue.is_concluded = true;
@@ -191,14 +193,14 @@ class Stream {
   struct Epoch {
     StreamFormat format;
     std::shared_ptr<Pool> pool;
-    std::uint32_t lendable = 0;  // of the slots for lend()
+    std::uint32_t lendable = 0;  // free slots for lend()
   };
   using Epochs = std::vector<Epoch>;
 
   using Wakers = std::vector<std::shared_ptr<PeerWaker>>;
 
-  /// Wakes viewers for what was offered to their links, when it goes. Declared before the lock of the mutex: a wake-up
-  /// is a system call, and whoever it wakes may want the mutex at once.
+  /// Wakes viewers for frames offered to their links, in its destructor. Declare it before the lock of the mutex: a
+  /// wake-up is a system call, and the woken thread may want the mutex at once.
   class Wakes {
    public:
     Wakes() noexcept : places_(&one_, 1) {}
@@ -207,7 +209,7 @@ class Stream {
     Wakes(const Wakes&) = delete;
     Wakes& operator=(const Wakes&) = delete;
 
-    /// Once for each link between two wake().
+    /// At most once for each link between two calls of wake().
     void add(SenderLink& link) noexcept;
     void wake() noexcept;
     [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
@@ -240,9 +242,9 @@ class Stream {
 
   const StreamOptions options_;
   AdaptiveSpin spin_;  // the source's thread
-  Wakers wakers_;      // the source's thread: places for one of each subscriber queue, empty between its calls
+  Wakers wakers_;      // the source's thread: room for one per subscriber queue; empty between its calls
   mutable std::mutex mutex_;
-  std::condition_variable changed_;  // a slot came back, a viewer came or left, the stream stops
+  std::condition_variable changed_;  // a slot was released, a viewer came or left, or the stream stops
   bool stopping_ = false;
   bool finished_ = false;
   std::uint64_t next_sequence_;
@@ -251,7 +253,7 @@ class Stream {
   std::uint64_t frames_dropped_at_source_ = 0;
   std::int64_t first_frame_ns_ = 0;
   std::int64_t last_frame_ns_ = 0;
-  Epochs epochs_;  // the current one last; earlier ones while a frame of theirs is still about
+  Epochs epochs_;  // the current one last; earlier ones while one of their frames is in use
   std::vector<SubscriberQueue*> queues_;
   std::vector<int> pullers_;  // their wake events
 };

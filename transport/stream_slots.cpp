@@ -2,7 +2,7 @@
 
 namespace framewire {
 
-// What the source gets without waiting.
+// The source's functions that do not wait.
 
 std::optional<ClaimedSlot> Stream::claim_now() {
   Wakes wakes(wakers_);
@@ -28,7 +28,7 @@ std::optional<LentSlot> Stream::lend() noexcept {
   Epoch& epoch = epochs_.back();
   const auto index = epoch.pool->claim();
   if (!index) {
-    return std::nullopt;  // those that came back still stand at viewers
+    return std::nullopt;  // returned slots are still held by viewers
   }
   --epoch.lendable;
   return LentSlot{{epoch.pool->epoch(), *index}, epoch.pool->slot(*index), epoch.pool->block()};

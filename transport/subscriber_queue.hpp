@@ -1,4 +1,4 @@
-// The fan-out's record of one session: what waits for its link, and its exact counts.
+// The fan-out's state for one session: the frames that wait for its link, and its exact counts.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace framewire {
 
-/// What happens to frames that a viewer is too slow for.
+/// What happens when a viewer is too slow.
 enum class Delivery {
   latest,  // it skips to the newest; the source never waits for it
   every,   // nothing is skipped; the source waits
@@ -19,9 +19,9 @@ enum class Delivery {
 std::string_view name(Delivery delivery) noexcept;
 std::optional<Delivery> delivery_from_name(std::string_view wanted) noexcept;
 
-/// frames_produced = frames_skipped + frames_sent once nothing waits any more. Under `latest` a session's frames
-/// begin with the first that its link takes, the newest one when the viewer is ready: those before were never meant for
-/// it.
+/// frames_produced = frames_skipped + frames_sent once no frame waits. Under `latest`, counting starts with the first
+/// frame that the link accepts, which is the newest one when the viewer becomes ready. Earlier frames do not count for
+/// the session.
 struct SubscriberQueueCounts {
   std::uint64_t frames_produced = 0;  // published for this session
   std::uint64_t frames_skipped = 0;   // never given to the link
@@ -36,16 +36,16 @@ struct WaitingFrame {
   FileRange file{};
 };
 
-/// Owned by its session, which attaches it to a stream; guarded by that stream's mutex while attached.
+/// Owned by its session, which attaches it to a stream. While attached, guarded by the stream's mutex.
 struct SubscriberQueue {
   SubscriberQueue(SenderLink& session_link, Delivery session_delivery, int session_wake_event)
       : link(&session_link), delivery(session_delivery), wake_event(session_wake_event) {}
 
   SenderLink* link;
   Delivery delivery;
-  int wake_event;                    // raised when the session has an epoch to announce, or the stream has ended
-  FixedQueue<WaitingFrame> waiting;  // as long as the stream says that attaches it
-  std::vector<PoolSlot> held;        // given to the link and not let go of yet
+  int wake_event;                    // signalled when the session has an epoch to announce, or the stream has ended
+  FixedQueue<WaitingFrame> waiting;  // Stream::attach() sets its capacity
+  std::vector<PoolSlot> held;        // given to the link and not released yet
   std::size_t max_held = 0;
   std::uint32_t announced_epoch = 0;
   std::uint32_t ready_epoch = 0;

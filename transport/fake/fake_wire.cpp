@@ -14,8 +14,8 @@
 
 namespace framewire {
 
-/// What both ends share. Payload moves in two halves, at the beginning and at the end of its time on the wire: a slot
-/// that is overwritten too early arrives torn, as it would from a real wire.
+/// State shared by both sides. Payload is copied in two halves, at the start and at the end of its transfer time. So a
+/// slot that is overwritten too early arrives torn, as on a real network.
 class FakeWire::State {
  public:
   State(VirtualClock& clock, const FakeWireOptions& options)
@@ -91,7 +91,7 @@ class FakeWire::State {
   FileDescriptor receiver_event = make_eventfd();
 
  private:
-  /// In order: nothing overtakes.
+  /// In order: no event overtakes another.
   std::int64_t later_than(std::int64_t earlier_ns) {
     std::uniform_int_distribution<std::int64_t> delay(options_.shortest_delay_ns, options_.longest_delay_ns);
     return std::max(earlier_ns, clock_.now_ns() + delay(random_));

@@ -1,5 +1,5 @@
-// A link without a wire: both ends in one thread, time by a virtual clock, delays from a seed. It passes the same
-// contract suite as the real links, and lets whole sessions be simulated and any failure be replayed from its seed.
+// A link without a network, for tests: both sides in one thread, a virtual clock, and delays from a seed. It passes the
+// same contract suite as the real links. Tests simulate whole sessions with it, and replay any failure from its seed.
 #pragma once
 
 #include <cstdint>
@@ -22,18 +22,18 @@ class FakeWire {
   FakeWire(VirtualClock& clock, const FakeWireOptions& options);
   ~FakeWire();
 
-  /// Each end, once.
+  /// Each may be called once.
   std::unique_ptr<SenderLink> take_sender();
   std::unique_ptr<ReceiverLink> take_receiver();
 
-  /// When the next thing happens on the wire, or -1 when nothing is under way.
+  /// Time of the next event on the wire, or -1 when nothing is in flight.
   [[nodiscard]] std::int64_t next_event_ns() const noexcept;
-  /// Lets everything happen that is due by the clock's time.
+  /// Runs all events that are due at the clock's time.
   void run_due();
-  /// Turns the clock to the next event and lets it happen. False when nothing is under way.
+  /// Advances the clock to the next event and runs it. False when nothing is in flight.
   bool step();
 
-  /// Nothing gets through any more; both ends notice.
+  /// Drops all further traffic; both sides notice.
   void cut() noexcept;
 
   class State;

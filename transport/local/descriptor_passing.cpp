@@ -73,7 +73,7 @@ std::vector<FileDescriptor> receive_with_descriptors(int socket, std::span<std::
   do {
     received = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
   } while (received < 0 && errno == EINTR);
-  // Taken in any case: a descriptor that is not wanted is closed here, not leaked.
+  // Takes all descriptors: an unexpected one is closed here and not leaked.
   std::vector<FileDescriptor> descriptors = take_descriptors(message);
   if (received <= 0) {
     throw Error::lost_peer("the sender went away before it handed over its shared memory");

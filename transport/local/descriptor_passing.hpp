@@ -1,4 +1,4 @@
-// Descriptors over a Unix socket (SCM_RIGHTS), each set with one record of fixed size.
+// Passes file descriptors over a Unix socket (SCM_RIGHTS), together with one record of fixed size.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ namespace framewire {
 /// Sends `record` and duplicates of `descriptors` as one unit. Throws Error when the peer is gone.
 void send_with_descriptors(int socket, std::span<const std::byte> record, std::span<const int> descriptors);
 
-/// Receives a record of exactly this size with exactly `descriptor_count` descriptors. Throws Error at the deadline, at
-/// the end of the stream, and for anything else than what was asked.
+/// Receives one record of exactly this size with exactly `descriptor_count` descriptors. Throws Error at the deadline,
+/// at the end of the stream, and for any other record.
 std::vector<FileDescriptor> receive_with_descriptors(int socket, std::span<std::byte> record,
                                                      std::size_t descriptor_count, std::int64_t deadline_ns);
 

@@ -75,7 +75,7 @@ std::optional<IncomingFrame> LocalReceiver::poll() noexcept {
   if (published - taken_ > local_cell_count) {
     return break_off("the sender announced more frames than its ring holds");
   }
-  // Copied once, then checked, then believed: the sender could still change the cell.
+  // Copy once, then check the copy: the sender can still change the cell.
   std::array<std::byte, local_cell_bytes> cell;
   std::memcpy(cell.data(), cells().cells[taken_ % local_cell_count].data(), cell.size());
   ++taken_;
@@ -104,7 +104,7 @@ const LocalReceiver::MappedPool* LocalReceiver::find_pool(std::uint32_t epoch) n
   if (found == pools_.end()) {
     return nullptr;
   }
-  // Frames come in order, so the epochs before this one are over: only frames still held keep their pools mapped.
+  // Frames arrive in order, so earlier epochs are over. Only frames that are still held keep their pools mapped.
   current_ = std::move(*found);
   pools_.erase(pools_.begin(), std::next(found));
   return &current_;

@@ -1,4 +1,4 @@
-// The viewer's end of the local link: reads frames where the sender's source put them.
+// The viewer's side of the local link: reads frames in place, in the sender's pool.
 #pragma once
 
 #include <memory>
@@ -14,8 +14,8 @@ namespace framewire {
 
 class LocalReceiver final : public ReceiverLink {
  public:
-  /// Takes the proven data connection and waits for the shared pages. Throws Error at the deadline or for a strange
-  /// peer.
+  /// Takes the authenticated data connection and waits for the shared pages. Throws Error at the deadline and when the
+  /// peer breaks the protocol.
   LocalReceiver(FileDescriptor socket, std::int64_t deadline_ns);
   ~LocalReceiver() override;
 
@@ -25,7 +25,7 @@ class LocalReceiver final : public ReceiverLink {
   std::optional<IncomingFrame> poll() noexcept override;
   bool arm() noexcept override;
   [[nodiscard]] int descriptor() const noexcept override {
-    return has_hung_up() ? -1 : wake_socket_.get();  // at its end it would stay readable
+    return has_hung_up() ? -1 : wake_socket_.get();  // a closed socket would stay readable
   }
   void return_credit(const FrameHeader& header) noexcept override;
   [[nodiscard]] LinkState state() const noexcept override;
@@ -56,7 +56,7 @@ class LocalReceiver final : public ReceiverLink {
   std::uint32_t given_back_ = 0;
   MappedPool current_;
 
-  mutable std::mutex mutex_;       // begin_epoch() is the subscriber's thread
+  mutable std::mutex mutex_;       // begin_epoch() runs on the subscriber's thread
   std::vector<MappedPool> pools_;  // announced and not used yet
   std::string fault_;
   std::atomic<bool> is_broken_ = false;

@@ -54,7 +54,7 @@ void LocalSender::epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots,
                               const std::optional<RingAccess>& /*access*/) noexcept {
   ready_epoch_ = epoch;
   ring_slots_ = std::min(ring_slots, local_cell_count);
-  in_flight_in_epoch_ = 0;  // a new ring begins with all its credits, whatever is still held of the old one
+  in_flight_in_epoch_ = 0;  // a new epoch starts with all its credits, even if the viewer still holds old frames
 }
 
 OfferResult LocalSender::offer(const OutgoingFrame& frame) noexcept {
@@ -70,7 +70,8 @@ OfferResult LocalSender::offer(const OutgoingFrame& frame) noexcept {
   LocalCells& shared = cells();
   encode(header, shared.cells[published_ % local_cell_count]);
   ++published_;
-  // Sequentially consistent against the viewer's "I sleep, is there really nothing?": one of the two sees the other.
+  // Sequentially consistent, and so is the viewer when it announces its sleep and then checks again: one of both sees
+  // the other's write.
   shared.published.store(published_, std::memory_order_seq_cst);
   if (acknowledgements().is_waiting.load(std::memory_order_seq_cst) != 0) {
     acknowledgements().is_waiting.store(0, std::memory_order_relaxed);
@@ -79,8 +80,8 @@ OfferResult LocalSender::offer(const OutgoingFrame& frame) noexcept {
   return OfferResult::accepted;
 }
 
-/// A frame's first slice takes a credit, and cells for all its slices: the viewer has copied every one of them when it
-/// gives the frame back, so no cell is written again before that.
+/// A frame's first slice takes one credit, and cells for all slices of the frame. When the viewer releases the frame,
+/// it has copied all of these cells; so no cell is overwritten before.
 bool LocalSender::take_cells_for(const OutgoingFrame& frame) noexcept {
   const std::uint16_t slices = frame.header.slice_count;
   assert(slices > 0 && slices <= local_cell_count);
@@ -132,7 +133,7 @@ bool LocalSender::arm() noexcept {
          is_broken_.load(std::memory_order_relaxed);
 }
 
-/// Its own end of the wake sockets becomes readable, so that the session looks at the state.
+/// Makes its own wake socket readable, so that the session checks the state.
 void LocalSender::break_off() noexcept {
   is_broken_.store(true, std::memory_order_relaxed);
   ::shutdown(wakes_->fd(), SHUT_RDWR);
@@ -142,7 +143,8 @@ void LocalSender::on_readable() noexcept {
   if (take_wakes(wakes_->fd()) == Wakes::over) {
     viewer_hung_up_.store(true, std::memory_order_relaxed);
   }
-  // A viewer has nothing to say here: its bytes would keep the descriptor readable, and this thread awake, for ever.
+  // The protocol has no bytes from the viewer here. Unread bytes would keep the descriptor readable, and this thread
+  // spinning.
   if (has_bytes(socket_.get())) {
     is_broken_.store(true, std::memory_order_relaxed);
   }

@@ -1,4 +1,4 @@
-// The sender's end of the local link: slot numbers through shared memory, no payload moves.
+// The sender's side of the local link: sends slot numbers through shared memory; payload is not copied.
 #pragma once
 
 #include <array>
@@ -15,8 +15,8 @@ namespace framewire {
 
 class LocalSender final : public SenderLink {
  public:
-  /// Takes the data connection, a Unix socket that has been proven to belong to the session, and hands the viewer the
-  /// shared pages. Throws Error.
+  /// Takes the data connection, a Unix socket that is authenticated for the session, and passes the shared pages to the
+  /// viewer. Throws Error.
   explicit LocalSender(FileDescriptor socket);
   ~LocalSender() override;
 
@@ -35,7 +35,7 @@ class LocalSender final : public SenderLink {
   [[nodiscard]] std::uint64_t frames_acknowledged() const noexcept override { return acknowledged_; }
 
  private:
-  /// A frame that the viewer has not given back.
+  /// A frame that the viewer has not released.
   struct UnderWay {
     PoolSlot slot;
     std::uint16_t slices = 0;
@@ -50,10 +50,10 @@ class LocalSender final : public SenderLink {
   FileDescriptor socket_;
   std::shared_ptr<HostBlock> cells_block_;
   std::shared_ptr<HostBlock> acknowledgements_block_;
-  std::shared_ptr<WakeSocket> wakes_;  // of the viewer, and of this side
-  FileDescriptor poller_;              // readable for a credit or when a socket ends
+  std::shared_ptr<WakeSocket> wakes_;  // wakes the viewer, and is woken by it
+  FileDescriptor poller_;              // readable for a credit or when a socket closes
 
-  // Guarded by the stream's mutex, as offer(), collect() and arm() are.
+  // Guarded by the stream's mutex, as offer(), poll_released() and arm() are.
   std::uint32_t ready_epoch_ = 0;
   std::uint32_t ring_slots_ = 0;
   std::uint32_t published_ = 0;
@@ -61,8 +61,8 @@ class LocalSender final : public SenderLink {
   std::uint64_t acknowledged_ = 0;
   std::uint32_t in_flight_in_epoch_ = 0;
   std::vector<UnderWay> in_flight_;
-  std::uint32_t cells_taken_ = 0;  // for the slices of what is under way, at most local_cell_count
-  bool viewer_sleeps_ = false;     // and something was announced to it
+  std::uint32_t cells_taken_ = 0;  // by the slices of frames in flight; at most local_cell_count
+  bool viewer_sleeps_ = false;     // and a frame was announced to it since
 
   std::atomic<bool> is_broken_ = false;
   std::atomic<bool> viewer_hung_up_ = false;

@@ -1,8 +1,8 @@
-// The memory that the two ends of a local link share, beside the pool itself. docs/wire.md draws it.
+// The memory that both sides of a local link share, in addition to the pool. docs/wire.md has a diagram.
 //
-// Cells belong to the sender: the viewer maps them read-only. Acknowledgements belong to the viewer, and what stands in
-// them is input for the sender. Neither side ever waits for the other in here, and no lock crosses the process
-// boundary: each side publishes a count, and wakes the other side (wake_socket.hpp) only where that has said that it
+// The sender owns the cells; the viewer maps them read-only. The viewer owns the acknowledgements; the sender must
+// check their content like any input. Neither side waits for the other here, and no lock crosses the process boundary.
+// Each side publishes a count, and wakes the other side (wake_socket.hpp) only if that side has announced that it
 // sleeps.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace framewire {
 
-/// Slices, and so frames, that can be under way at once: no viewer's quota can be larger.
+/// Limit of slices in flight, and so of frames; no viewer's quota can be larger.
 inline constexpr std::uint32_t local_cell_count = 256;
 inline constexpr std::size_t local_cell_bytes = 512;
 inline constexpr std::size_t cache_line_bytes = 64;
@@ -44,7 +44,7 @@ struct LocalHello {
   static constexpr std::uint32_t magic_value = 0x4c4c5746;  // "FWLL"
   std::uint32_t magic = magic_value;
   std::uint32_t version = 2;
-};  // with: cells, acknowledgements, the viewer's end of the wake sockets
+};  // descriptors: cells, acknowledgements, the viewer's wake socket
 
 struct LocalPool {
   static constexpr std::uint32_t magic_value = 0x504c5746;  // "FWLP"
@@ -54,6 +54,6 @@ struct LocalPool {
   std::uint64_t stride_bytes = 0;
   std::uint32_t slot_count = 0;
   std::uint32_t reserved = 0;
-};  // with: the pool
+};  // descriptor: the pool
 
 }  // namespace framewire

@@ -1,6 +1,6 @@
-// How the two processes of a local link wake each other: by bytes over a pair of Unix sockets, whose ends have no flags
-// in common. An eventfd is one file for both: a peer that made it blocking, and full, would put to sleep whoever raises
-// it.
+// How the two processes of a local link wake each other: by bytes over a socketpair, whose two sockets have separate
+// file flags. An eventfd is one open file for both processes: a peer could make it blocking and fill it, and the next
+// write would block.
 #pragma once
 
 #include <utility>
@@ -10,23 +10,24 @@
 
 namespace framewire {
 
-/// Both ends: this process's, and the one to hand over. Throws Error.
+/// This process's socket, and the peer's. Throws Error.
 std::pair<FileDescriptor, FileDescriptor> make_wake_sockets();
 
-/// Throws Error where `fd`, which the peer handed over, is something else than such an end.
+/// Throws Error if `fd`, received from the peer, is not such a socket.
 void require_wake_socket(int fd);
 
-/// Makes the other end readable. Never waits: whoever has not taken so many wakes is awake. Any thread.
+/// Makes the peer's socket readable. Never blocks: when the socket buffer is full, the peer has unread wakes and is
+/// awake. Any thread.
 void send_wake(int wake_socket) noexcept;
 
 enum class Wakes {
-  taken,  // those that there were, perhaps none
-  over,   // the peer has closed its end: this one stays readable
+  taken,  // all pending wakes were read, perhaps none
+  over,   // the peer has closed its socket; this one stays readable
 };
-/// Takes what woke this end; at most so much that a peer that never stops keeps nobody in here.
+/// Reads pending wakes. Bounded, so that a peer that writes without pause cannot hold the thread here.
 Wakes take_wakes(int wake_socket) noexcept;
 
-/// This process's end, as what wakes the peer: stays open as long as anybody is about to do so.
+/// This process's socket as a PeerWaker. Shared, so it stays open while any thread is about to call wake().
 class WakeSocket final : public PeerWaker {
  public:
   explicit WakeSocket(FileDescriptor socket) noexcept : socket_(std::move(socket)) {}

@@ -47,7 +47,7 @@ bool ClientService::is_free_soon() {
 void ClientService::end() noexcept {
   const std::scoped_lock lock(mutex_);
   has_ended_ = true;
-  ::shutdown(served_fd_.get(), SHUT_RDWR);  // without a client it is none, and this does nothing
+  ::shutdown(served_fd_.get(), SHUT_RDWR);  // without a client the descriptor is -1, and this has no effect
   served_changed_.notify_all();
 }
 

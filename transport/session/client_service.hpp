@@ -1,4 +1,4 @@
-// Peers that come to a viewer's acceptor and are no senders.
+// Serves peers of a viewer's acceptor that are not senders, such as bench clients.
 #pragma once
 
 #include <condition_variable>
@@ -11,20 +11,21 @@
 
 namespace framewire {
 
-/// Says hello to who comes in, and serves clients, one at a time. Owned by the subscriber; greet() belongs to its
-/// thread, the rest to any.
+/// Exchanges hellos with incoming peers and serves clients, one at a time. Owned by the subscriber. greet() belongs to
+/// the subscriber's thread; any thread may call the other functions.
 class ClientService {
  public:
-  /// With an empty `role` there are none.
+  /// With an empty `role` it serves no clients.
   ClientService(std::string role, ServeClient serve, std::string program);
 
-  /// Exchanges hellos as a viewer: true for a sender, whose session is to begin. A client is served first, after which
-  /// its channel can go. Throws Error (refused) for anybody else, and whatever a handshake throws.
+  /// Exchanges hellos as a viewer. Returns true for a sender, whose session then begins. Serves a client to its end and
+  /// returns false. Throws Error (refused) for any other peer, and the handshake's errors.
   bool greet(AuthenticatedChannel& authenticated, SessionAcceptor& acceptor);
 
-  /// Waits a moment for a client to go: one that has just been served may have come again, or another.
+  /// Whether no client is being served. Waits up to one second for the current one, since a client may reconnect at
+  /// once.
   [[nodiscard]] bool is_free_soon();
-  /// Ends what is being served, and lets nobody else begin.
+  /// Ends the current client, and refuses further ones.
   void end() noexcept;
 
  private:
@@ -33,7 +34,8 @@ class ClientService {
   const std::string program_;
   std::mutex mutex_;
   std::condition_variable served_changed_;
-  FileDescriptor served_fd_;  // a second one of its connection: the client may be handed on; guarded by mutex_, as are:
+  FileDescriptor served_fd_;  // a second descriptor of its connection, as the client may be moved; guarded by mutex_,
+                              // like the members below
   bool is_serving_ = false;
   bool has_ended_ = false;
 };

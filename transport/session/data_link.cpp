@@ -24,7 +24,8 @@ namespace framewire {
 
 namespace {
 
-/// A sender counts its sessions; a viewer has few, and the first bytes of a session's name are drawn by lot.
+/// Spreads sessions over the completion vectors. A sender counts its sessions. A viewer has few, and uses the first
+/// bytes of the session id, which are random.
 std::uint32_t completion_vector_of(const LinkParameters& parameters, const DataConnectionId& connection) noexcept {
   if (parameters.sender_protection_domains != nullptr) {
     return parameters.sender_protection_domains->next_completion_vector();
@@ -62,7 +63,7 @@ FileDescriptor socket_of(LinkConnection link_connection) {
   return std::get<FileDescriptor>(std::move(link_connection));
 }
 
-/// Until the other end of a data connection has said something. Throws Error where the session ends first.
+/// Waits for the peer's first bytes on the data connection. Throws Error if the session ends before.
 void await_hello(int socket, const LinkParameters& parameters, std::int64_t deadline_ns) {
   std::array ends{pollfd{.fd = socket, .events = POLLIN, .revents = 0},
                   pollfd{.fd = parameters.cancel_fd, .events = POLLRDHUP, .revents = 0}};
@@ -72,7 +73,7 @@ void await_hello(int socket, const LinkParameters& parameters, std::int64_t dead
   }
 }
 
-/// A socket whose ends have proven themselves, or TLS on it.
+/// The authenticated socket itself, or TLS on it.
 LinkConnection link_connection_over(FileDescriptor socket, ProofRole role, const Token& token,
                                     const DataConnectionId& connection, const LinkParameters& parameters,
                                     std::int64_t deadline_ns) {

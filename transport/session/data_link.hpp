@@ -1,4 +1,5 @@
-// From an agreed session to its link: opens the data connection in the right direction and puts the link's end on it.
+// Makes the link of an agreed session: opens the data connection in the right direction and creates this side's link
+// object.
 #pragma once
 
 #include <cstdint>
@@ -17,62 +18,63 @@
 
 namespace framewire {
 
-/// How one end reaches the other for data: whoever dialled the control channel dials everything else. One of the two is
-/// set.
+/// How data connections are established: the side that dialled the control channel dials them, too. Exactly one member
+/// is set.
 struct DataEndpoint {
-  SessionAcceptor* acceptor = nullptr;  // this end listens; outlives the session
-  const HostPort* dial = nullptr;       // this end dials this, as reached() says; outlives the session
+  SessionAcceptor* acceptor = nullptr;  // this side listens; outlives the session
+  const HostPort* dial = nullptr;       // this side dials this address, from reached(); outlives the session
 };
 
-/// What links need to know beyond the peer.
+/// Settings of a link.
 struct LinkParameters {
   std::int64_t peer_timeout_ns = 0;  // of the control channel and of tcp
   std::int64_t rdma_timeout_ns = 0;
   bool relaxed_ordering = true;  // a viewer's rings
   std::optional<std::uint8_t> type_of_service{};
-  std::string rdma_address{};  // the listener's that is dialled, and no other one; empty: not said
-  // A sender's, which outlive its links: those for viewers that pull, or for all others. A viewer's link has a domain
-  // of its own.
+  std::string rdma_address{};  // dial only this address of the listener; empty: any
+  // The sender's protection domains (PDs), either for pulling viewers or for the others; they outlive its links. A
+  // viewer's link has its own PD.
   SenderProtectionDomains* sender_protection_domains = nullptr;
-  int cancel_fd = -1;  // of this session: its control channel, whose end also ends the making of a data connection
-  bool pulls = false;  // the viewer reads the frames from the sender's pool
-  std::int64_t pull_interval_ns = 0;  // and so often
-  bool encrypts = false;              // the data connection goes inside TLS; of tcp alone
-  StopCheck stop_check{};             // a viewer's: whether its ring is still wanted; on the subscriber's thread
-  Log* log = nullptr;                 // for what a device says; outlives the links
+  int cancel_fd = -1;  // the session's control channel: when it ends, setting up the data connection ends, too
+  bool pulls = false;  // the viewer reads frames from the sender's pool
+  std::int64_t pull_interval_ns = 0;  // at this interval
+  bool encrypts = false;              // the data connection uses TLS; tcp only
+  StopCheck stop_check{};             // viewer: whether to stop allocating the ring; called on the subscriber's thread
+  Log* log = nullptr;                 // for RDMA device messages; outlives the links
 };
 LinkParameters link_parameters_of(const EndpointOptions& endpoint) noexcept;
 
-/// A data connection that a link can be put on.
+/// An authenticated data connection, before its link exists.
 using LinkConnection = std::variant<FileDescriptor, std::unique_ptr<ByteWire>, std::unique_ptr<RdmaConnection>>;
 
 inline constexpr std::int64_t data_connection_timeout_ns = 10'000'000'000;
 
-/// The data connection that a session wants: proven and, where the terms say so, encrypted. Both wait, for as long as
-/// their timeouts say and no longer than the session's lifeline holds.
+/// dial_data() and accept_data() return the session's data connection: authenticated, and encrypted if agreed. Both
+/// wait until their timeout or until the session's control channel ends.
 ///
-/// Connects to the same port again, by the Unix socket for `local`, by TCP for `tcp`, by RDMA to `rdma_port` for
-/// `rdma`, and proves the session. `to` is what reached() says of the control connection: a name may lead elsewhere the
-/// next time. `rdma_addresses`: what the peer has told of itself, unchecked. Throws Error.
+/// dial_data() connects to the same port as the control channel: by the Unix socket for `local`, by TCP for `tcp`, and
+/// by RDMA to `rdma_port` for `rdma`. Then it authenticates the connection. `to` is the reached() address of the
+/// control connection, because a host name may resolve differently the next time. `rdma_addresses` comes from the peer,
+/// unchecked. Throws Error.
 LinkConnection dial_data(const HostPort& to, std::uint16_t rdma_port, const Token& token,
                          const DataConnectionId& connection, const LinkParameters& parameters,
                          const std::vector<std::string>& rdma_addresses = {});
 
-/// Takes what the acceptor let in for `connection`, by the token that was issued for it. Throws Error.
+/// Completes the connection that the acceptor accepted for `connection`, using the token issued for it. Throws Error.
 LinkConnection accept_data(IncomingDataConnection incoming, const Token& token, const DataConnectionId& connection,
                            const LinkParameters& parameters);
 
-/// The link's end on a proven connection. Throws Error.
+/// This side's link object on an authenticated connection. Throws Error.
 std::unique_ptr<SenderLink> make_sender_link(LinkKind kind, LinkConnection link_connection,
                                              const LinkParameters& parameters);
 std::unique_ptr<ReceiverLink> make_receiver_link(LinkKind kind, LinkConnection link_connection,
                                                  const LinkParameters& parameters);
 
-/// "transport=tcp memory=host auth=psk control=tls1.3 frames=plaintext": what every end says at start; or frames=tls.
+/// what both sides print at start; frames=tls if encrypted
 std::string start_line(LinkKind link, const std::string& auth, const std::string& control, bool encrypts);
 
-/// Why data cannot be encrypted over this link or behind this control channel, as a sentence for both ends; empty where
-/// they can be. A key that comes from the control channel is none where anybody can read that.
+/// Why this link or control channel cannot encrypt data, as an error message for both sides; empty when it can. TLS
+/// keys come from the control channel, so a plaintext control channel cannot protect them.
 std::string why_not_encrypted(LinkKind link, const std::string& control);
 
 }  // namespace framewire

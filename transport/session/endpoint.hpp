@@ -1,4 +1,4 @@
-// From what the command line says of an endpoint to what listening and authenticating need.
+// Converts an endpoint's command-line options to the settings for listening and authenticating.
 #pragma once
 
 #include <vector>
@@ -10,21 +10,21 @@
 
 namespace framewire {
 
-/// Loads the key (--key FILE, or the default one if it is there and --insecure was not said). Throws Error.
+/// Loads the key: --key FILE, or the default key if it exists and --insecure is not set. Throws Error.
 AuthenticateOptions authentication_of(const EndpointOptions& endpoint);
 
-/// The same, for a dialler who gives up at `give_up_ns`: somebody who takes the connection and says nothing must not
-/// outlast that by far.
+/// The options with a deadline soon after `give_up_ns`: a listener that accepts and then stays silent must not delay
+/// the dialler much longer.
 AuthenticateOptions with_deadline(AuthenticateOptions options, std::int64_t give_up_ns) noexcept;
 
-/// What this end may use, best first: what --transport says and, with --encrypt, of that what can be encrypted. Throws
-/// Error (usage) where nothing is left.
+/// The links that this side may use, best first: those of --transport, and with --encrypt only those that can encrypt.
+/// Throws Error (usage) when none is left.
 std::vector<LinkKind> usable_links(const EndpointOptions& endpoint);
 
-/// Whether a listener takes RDMA connections.
+/// Whether a listener accepts RDMA connections.
 RdmaListening rdma_listening_of(const EndpointOptions& endpoint) noexcept;
 
-/// For an end that dials. Throws Error (failed) where --transport leaves nothing but rdma and there is no device.
+/// For the dialling side. Throws Error (failed) when --transport allows only rdma and there is no device.
 void require_rdma_where_asked(const EndpointOptions& endpoint);
 
 /// Where to listen.

@@ -1,4 +1,4 @@
-// How one viewer comes to the frames of a stream, once the two have agreed: they are pushed to it, or it pulls.
+// How one viewer gets the frames of a stream after the negotiation: the sender pushes them, or the viewer pulls them.
 #pragma once
 
 #include <cstdint>
@@ -17,39 +17,39 @@ class FrameDelivery {
  public:
   virtual ~FrameDelivery() = default;
 
-  /// Joins the stream, in the place of the viewer's frame delivery before this one where that has one there (else
-  /// none): it leaves next. False when the stream has as many viewers as it takes.
+  /// Joins the stream. `before` is the viewer's previous delivery, or null: if it is on this stream, this one takes its
+  /// place, and it leaves next. Returns false when the stream has reached max_viewers.
   virtual bool join(const FrameDelivery* before) = 0;
-  /// The stream among whose viewers this one counts; none for who only pulls.
+  /// The stream whose viewer count includes this delivery; null for a viewer that pulls.
   [[nodiscard]] virtual const Stream* place() const noexcept = 0;
-  /// The epoch that the viewer has to hear of now, if there is one. Throws Error (failed) when the link cannot take it.
+  /// The epoch to announce to the viewer now, if any. Throws Error (failed) when the link cannot use it.
   virtual std::optional<EpochMessage> epoch_to_announce() = 0;
-  /// What the viewer said. Throws Error (failed) where that may not be.
+  /// Handles the viewer's `ready`. Throws Error (failed) when it is not allowed now.
   virtual void take_ready(const ReadyMessage& ready) = 0;
-  /// Moves on what can be moved on.
+  /// Collects released slots and offers waiting frames. Never blocks.
   virtual void service() noexcept = 0;
-  /// The stream has ended, and this viewer has got of it what it will get.
+  /// Whether the stream has ended and this viewer has been sent all of its frames.
   [[nodiscard]] virtual bool is_drained() const = 0;
   [[nodiscard]] virtual SubscriberQueueCounts counts() const = 0;
-  /// Sends no further frame: the viewer can be told how many there were.
+  /// Stops sending: the counts are final and can go into the bye.
   virtual SubscriberQueueCounts conclude() noexcept = 0;
 
-  /// Readable when service() has something to do, and when the state has changed; on_readable() comes next.
+  /// Readable when service() has work, and when the state has changed. Then call on_readable().
   [[nodiscard]] virtual int descriptor() const noexcept = 0;
   virtual void on_readable() noexcept = 0;
   [[nodiscard]] virtual LinkState state() const noexcept = 0;
   [[nodiscard]] virtual std::string fault() const = 0;
 
-  /// Leaves the stream, for good. How many frames this end knows to be received, of those that counts() says were sent.
+  /// Leaves the stream for good. Returns how many of the sent frames are known to be received.
   virtual std::uint64_t leave() noexcept = 0;
 };
 
-/// Pushes: the stream's fan-out gives the frames to a link. `wake_event` is raised when there is something to announce,
-/// or the end has come; it outlives the frame delivery.
+/// Push: the stream's fan-out passes the frames to a link. `wake_event` is signalled when there is an epoch to
+/// announce, or at the stream's end; it outlives the delivery.
 std::unique_ptr<FrameDelivery> make_push_delivery(Stream& stream, std::unique_ptr<SenderLink> link, Delivery delivery,
                                                   int wake_event);
 
-/// The viewer reads them from the pool: nothing is counted here, and nothing waits for it.
+/// Pull: the viewer reads frames from the pool. The sender counts none of them and does not wait for the viewer.
 std::unique_ptr<FrameDelivery> make_pull_delivery(Stream& stream, LinkConnection path, const LinkParameters& parameters,
                                                   int wake_event);
 

@@ -11,8 +11,8 @@ namespace framewire {
 
 namespace {
 
-/// How far a stream's sequence may jump from one frame to the next. A viewer that stands still for a day under `latest`
-/// misses fewer, at ten million frames a second. What jumps farther counts no frames.
+/// How far a sequence number may jump from one frame to the next. A viewer under `latest` that is stopped for a day
+/// misses fewer, even at ten million frames a second. A larger jump cannot be a frame count.
 constexpr std::uint64_t max_skipped_at_once = std::uint64_t{1} << 40;
 
 constexpr bool may_follow(std::uint64_t last_sequence, std::uint64_t sequence) noexcept {
@@ -65,8 +65,8 @@ std::optional<ReceivedFrame> FrameFlows::next() {
   return std::nullopt;
 }
 
-/// The link's next frame. Asking a link for its state may be a system call, so it is asked only where end() goes by the
-/// answer: after a bye that named more frames than have come.
+/// The link's next frame. state() may be a system call, so it is called only where end() needs the answer: after a bye
+/// that reports more frames than were received.
 std::optional<IncomingFrame> FrameFlows::poll(Flow& flow) noexcept {
   if (flow.session->is_rejected()) {
     return std::nullopt;
@@ -75,7 +75,7 @@ std::optional<IncomingFrame> FrameFlows::poll(Flow& flow) noexcept {
   auto frame = link.poll();
   if (!frame && flow.session->has_bye() && flow.frames_received < flow.session->frames_sent() &&
       link.state() != LinkState::open) {
-    frame = link.poll();  // what came before the end may have come after the first look
+    frame = link.poll();  // frames may have arrived after the first poll() and before the end
     flow.is_exhausted = !frame;
   }
   return frame;
@@ -124,8 +124,8 @@ std::uint64_t FrameFlows::frames_discarded() const noexcept {
   return discarded;
 }
 
-/// The sender's bye names how many frames it sent: the session is over once the program has taken them all, or once the
-/// link has ended and there are no more.
+/// The sender's bye contains the number of frames sent. The session is over once the program has taken them all, or
+/// once the link has ended and has no more frames.
 std::optional<FrameFlows::End> FrameFlows::end() const {
   if (flows_.empty() || !flows_.front().session->has_bye()) {
     return std::nullopt;
@@ -159,7 +159,7 @@ void FrameFlows::send_bye(const std::string& reason, const std::string& statisti
 
 void FrameFlows::finish() noexcept {
   if (bye_sent_ && !flows_.empty()) {
-    flows_.back().session->finish(monotonic_ns() + ns_per_s);  // one that stands still need not hear it
+    flows_.back().session->finish(monotonic_ns() + ns_per_s);  // do not wait longer for a sender that is stopped
   }
 }
 

@@ -1,4 +1,4 @@
-// The frames of a subscriber's sessions, in the order in which the program takes them.
+// The frames of a subscriber's sessions, in the order in which the program gets them.
 #pragma once
 
 #include <atomic>
@@ -16,50 +16,51 @@
 
 namespace framewire {
 
-/// One flow per session, the current one last: an earlier one stays until its last whole frame was taken. Guarded by
-/// the subscriber's mutex, but for the counts, which any thread may read.
+/// One flow per session, the current one last. An earlier flow stays until its last complete frame is taken. Guarded by
+/// the subscriber's mutex, except the counts, which any thread may read.
 class FrameFlows {
  public:
-  /// Returns its number, from 1.
+  /// Returns the session's number, from 1.
   std::uint64_t add(std::shared_ptr<ViewerSession> session) {
     releases_lost_ = false;
     flows_.push_back({.session = std::move(session), .number = ++flows_begun_});
     return flows_begun_;
   }
 
-  /// Before the next session: the last one is lost, and its link goes with the last frame, and with it the memory that
-  /// the next one may need, where that is RDMA's. Takes the mutex. Waits for the program, which `wake` makes call
-  /// next(), but not for one that stands still. Not sooner: Soft-RoCE that has to say goodbye over a network that is
-  /// down connects to nobody any more.
+  /// Call before each session, once the sender is connected again. If the last session was lost and used RDMA, waits at
+  /// most one second until next() has dropped its flow; `wake` makes the program call next(). The link then lives only
+  /// until the program has destroyed its last frame, and its registered memory becomes free for the next session. Takes
+  /// the mutex. Do not call it earlier: destroying a Soft-RoCE connection while its network is down prevents all later
+  /// connections.
   void release_lost(std::mutex& mutex, const std::function<void()>& wake);
 
-  /// The next frame in order, or nothing now. Counts it. Frames of a session do not go back, nor leap far ahead: one
-  /// whose do is disowned.
+  /// The next frame in order, or nullopt. Counts it. Sequence numbers must increase within a session, and must not jump
+  /// far ahead; a session that breaks this is rejected.
   std::optional<ReceivedFrame> next();
 
-  /// How a session ended by a bye: the fault is empty where that was well.
+  /// The result of a session that ended with a bye; `fault` is empty on success.
   struct End {
-    std::uint64_t frames_lost = 0;  // of those it sent
+    std::uint64_t frames_lost = 0;  // sent but not received
     std::string fault{};
   };
-  /// Of the session that the program is at, once no more of its frames will come.
+  /// The result of the current session, when no more of its frames will come.
   [[nodiscard]] std::optional<End> end() const;
-  /// The last session is over: where it is disowned its link goes, whatever of its frames stands there.
+  /// Call when the last session is over: if it was rejected, drops its link and its remaining frames.
   void drop_rejected() noexcept;
 
   [[nodiscard]] bool empty() const noexcept { return flows_.empty(); }
-  /// The link of the flow that next() is at; none when empty, or where nothing is taken from it any more.
+  /// The link that next() reads; null when there is none, or when no more frames are taken from it.
   [[nodiscard]] std::shared_ptr<ReceiverLink> link() const;
-  /// Tells the sender of the current session goodbye, with what was received of it. Not when empty.
+  /// Sends bye with the counts to the current session's sender. Must not be called when empty().
   void send_bye(const std::string& reason, const std::string& statistics_json) noexcept;
-  /// Behind the goodbye, if there was one: see ViewerSession. When the program and the subscriber's thread take no
-  /// more.
+  /// Waits until the sender has received the bye, if one was sent; see ViewerSession::finish(). Call when neither the
+  /// program nor the subscriber's thread uses the flows any more.
   void finish() noexcept;
 
   [[nodiscard]] std::uint64_t frames_received() const noexcept { return frames_received_.load(); }
   [[nodiscard]] std::uint64_t bytes_received() const noexcept { return bytes_received_.load(); }
   [[nodiscard]] std::uint64_t frames_skipped() const noexcept { return frames_skipped_.load(); }
-  /// By links that pull; guarded as the flows are.
+  /// Frames discarded by links that pull. Guarded like the flows.
   [[nodiscard]] std::uint64_t frames_discarded() const noexcept;
 
  private:
@@ -67,8 +68,8 @@ class FrameFlows {
     std::shared_ptr<ViewerSession> session;
     std::uint64_t number = 0;
     std::uint64_t frames_received = 0;
-    std::optional<std::uint64_t> last_sequence{};  // of a whole frame
-    bool is_exhausted = false;                     // behind a bye: its link had ended, and had no more
+    std::optional<std::uint64_t> last_sequence{};  // of a complete frame
+    bool is_exhausted = false;                     // after a bye: the link has ended and has no more frames
   };
 
   static std::optional<IncomingFrame> poll(Flow& flow) noexcept;
@@ -81,7 +82,7 @@ class FrameFlows {
   bool releases_lost_ = false;
   std::condition_variable went_;
   bool bye_sent_ = false;
-  std::uint64_t discarded_before_ = 0;  // by flows that are over
+  std::uint64_t discarded_before_ = 0;  // by removed flows
   std::atomic<std::uint64_t> frames_received_ = 0;
   std::atomic<std::uint64_t> bytes_received_ = 0;
   std::atomic<std::uint64_t> frames_skipped_ = 0;

@@ -44,7 +44,7 @@ nlohmann::json receive_in_step(MessageChannel& channel, std::int64_t deadline_ns
 void refuse(MessageChannel& channel, const std::string& message) {
   constexpr std::int64_t linger_ns = ns_per_s / 2;
   channel.send(refusal(message));
-  // What the peer still says meanwhile must not break the connection before it has read this.
+  // Unread messages of the peer must not reset the connection before the peer has read this one.
   channel.finish(monotonic_ns() + linger_ns);
   throw Error::refused(message);
 }

@@ -1,4 +1,4 @@
-// The first words of a session, common to both ends.
+// The first messages of a session, common to both sides.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@
 
 namespace framewire {
 
-/// Says who we are and hears who the peer is: returns its role, one of `welcome`. Throws Error (refused) when it has
-/// another one, or when the two have no version in common: the sentence names both ends' roles or versions.
+/// Sends our hello and receives the peer's. Returns the peer's role, which is one of `welcome`. Throws Error (refused)
+/// for another role and when both have no protocol version in common; the message names both roles or versions.
 std::string exchange_hellos(MessageChannel& channel, const std::string& role, const std::string& program,
                             const std::vector<std::string_view>& welcome);
 
-/// One of the messages that a step of the handshake waits for, all of them until the same deadline: a peer that goes on
-/// saying something else has no more time than a silent one. Throws Error (lost_peer), also where a message is there
-/// already behind the deadline.
+/// Receives one message of a handshake step. All messages of the step share one deadline, so a peer that sends other
+/// messages gets no more time than a silent one. Throws Error (lost_peer) after the deadline, even if a message is
+/// already buffered.
 nlohmann::json receive_in_step(MessageChannel& channel, std::int64_t deadline_ns);
 
-/// Tells the peer the sentence and throws it as Error (refused).
+/// Sends `message` to the peer and throws it as Error (refused).
 [[noreturn]] void refuse(MessageChannel& channel, const std::string& message);
 
 }  // namespace framewire

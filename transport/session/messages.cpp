@@ -23,7 +23,7 @@ Error wrong_field(const json& message, const std::string& field) {
   return Error::failed("the peer's " + quote(message_type(message)) + " message has no usable '" + field + "'");
 }
 
-/// As it may go to a terminal, wherever it comes to stand: names, roles and programs too.
+/// Every text may be shown on a terminal, even names, roles and programs; so it is made printable.
 std::string text_field(const json& message, const std::string& field) {
   const std::string* text = find_text(message, field, max_text_bytes);
   if (text == nullptr) {
@@ -32,7 +32,7 @@ std::string text_field(const json& message, const std::string& field) {
   return printable(*text);
 }
 
-/// What a peer says to people.
+/// A text of the peer for users.
 std::string printable_field(const json& message, const std::string& field) {
   constexpr std::size_t longest = 1000;
   return printable(text_field(message, field), longest);
@@ -61,8 +61,8 @@ const json& array_field(const json& message, const std::string& field, std::size
   return *found;
 }
 
-/// What a link is called in messages: a second version that the first does not understand has a name of its own, so
-/// that two ends of different releases take another link.
+/// A link's name in messages. An incompatible version of a link gets a new name, so that different releases agree on
+/// another link.
 constexpr std::string_view local_on_wire = "local2";
 
 std::string_view name_on_wire(LinkKind kind) noexcept {
@@ -97,9 +97,9 @@ std::uint16_t optional_port_field(const json& message) {
   return message.contains("rdma_port") ? number_field<std::uint16_t>(message, "rdma_port") : std::uint16_t{0};
 }
 
-/// Addresses in figures: whoever dials looks at what they are (rdma_address_from_text()).
+/// Numeric addresses. The dialler checks their content (rdma_address_from_text()).
 std::vector<std::string> optional_addresses_field(const json& message) {
-  constexpr std::size_t longest_address = 45;  // INET6_ADDRSTRLEN, without its zero
+  constexpr std::size_t longest_address = 45;  // INET6_ADDRSTRLEN without the terminating zero
   std::vector<std::string> addresses;
   if (!message.contains("rdma_addresses")) {
     return addresses;
@@ -121,7 +121,7 @@ bool optional_flag_field(const json& message, const std::string& field) {
   return flag.value_or(false);
 }
 
-/// A part of a message that is an object of its own; none where it does not stand there.
+/// A nested object of a message; null when it is absent.
 const json* optional_part(const json& message, const std::string& field) {
   const json* found = find_object(message, field);
   if (found == nullptr && message.contains(field)) {
@@ -166,7 +166,7 @@ PoolAccess read_pool_access(const json& message) {
           .slots = number_field<std::uint32_t>(message, "slots")};
 }
 
-/// Where the other side is to dial, and with what; nothing when it is this one that dials.
+/// Adds the address that the peer dials, and the token; adds nothing when this side dials.
 void add_data_address(json& message, const std::string& token, std::uint16_t rdma_port,
                       const std::vector<std::string>& rdma_addresses) {
   if (!token.empty()) {
@@ -207,7 +207,7 @@ json format_to_json(const StreamFormat& format) {
            {"colour_primaries", static_cast<unsigned>(colour.primaries)},
            {"sample_aspect", rational_to_json(format.sample_aspect)},
            {"frame_rate", rational_to_json(format.frame_rate)}};
-  // What is not known is not said: a peer of an older release has no words for it.
+  // Omit unspecified values: an older peer does not know the value "unspecified".
   if (format.alpha_mode != AlphaMode::unspecified) {
     out["alpha_mode"] = std::string(name(format.alpha_mode));
   }
@@ -321,7 +321,7 @@ OfferMessage read_offer(const json& message) {
                              optional_flag_field(stream, "allows_pull"), optional_text_field(stream, "source_file")});
   }
   for (const json& link : array_field(message, "links", 16)) {
-    // A link that only a newer peer knows, or an older one, is no fault: it is just not chosen.
+    // Ignore unknown links: a newer or an older peer may have other ones.
     if (const auto kind = link.is_string() ? link_from_wire(link.get_ref<const std::string&>()) : std::nullopt) {
       offer.links.push_back(*kind);
     }

@@ -1,7 +1,7 @@
-// What the two ends say to each other on the control channel. docs/wire.md lists every field.
+// The messages of the control channel. docs/wire.md lists every field.
 //
-// Each message has a writer and a checked reader. Readers throw Error (failed) that names the message and the field;
-// unknown fields are passed over, so that a newer peer can say more.
+// Each message has a writer and a checked reader. Readers throw Error (failed) that names the message and the field.
+// They ignore unknown fields, so a newer peer can add some.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ inline constexpr std::uint32_t session_version = 1;
 /// The "type" of a message.
 std::string message_type(const nlohmann::json& message);
 
-/// First, from both ends.
+/// The first message of both sides.
 struct HelloMessage {
   std::string role;     // "sender", "viewer" or "bench"
   std::string program;  // name and version, for people
@@ -34,41 +34,41 @@ struct OfferedStream {
   std::string name;
   std::uint32_t number = 0;
   Delivery delivery = Delivery::latest;
-  std::string description;  // of its format, once it has one: then a session begins with an epoch
+  std::string description;  // describes its format; empty before the first epoch
   bool allows_pull = false;
-  std::string
-      source_file{};  // of bytes: names the file that they come from, as bytes/file_identity.hpp has it; or empty
+  std::string source_file{};  // byte streams: identifies the source file (bytes/file_identity.hpp); or empty
 };
 
-/// The sender: what there is.
+/// From the sender: its streams and links.
 struct OfferMessage {
   std::string session;  // 32 hexadecimal digits
   std::vector<OfferedStream> streams;
   std::vector<LinkKind> links;
-  std::string why_no_rdma{};  // where that is none of them
-  // Whether the sender asks that the data be encrypted. Nothing: it is of a release that cannot do that.
+  std::string why_no_rdma{};  // set if rdma is not among them
+  // Whether the sender requires encrypted data. Nullopt: an older release that cannot encrypt.
   std::optional<bool> encrypt{};
 };
 nlohmann::json to_json(const OfferMessage& message);
 OfferMessage read_offer(const nlohmann::json& message);
 
-/// The viewer: what it takes. With a token, and its RDMA port, when the sender is to dial the data connection. It may
-/// choose anew until it is ready: the link can turn out to be of no use at the first epoch.
+/// From the viewer: the stream and link it wants, with a token and its RDMA port if the sender dials the data
+/// connection. Until it is ready it may choose again, since a link can prove unusable at the first epoch.
 struct ChooseMessage {
   std::uint32_t stream = 0;
   LinkKind link = LinkKind::tcp;
   Delivery delivery = Delivery::latest;
   std::string token;
   std::uint16_t rdma_port = 0;
-  bool pulls = false;    // the frames shall not come, but stand open for being read
-  bool encrypt = false;  // the data connection goes inside TLS, because one of both ends asks for it
-  std::vector<std::string> rdma_addresses{};  // as with rdma_port, in figures: for a dialler that has reached another
-  std::string why{};  // why it does not take the link that it chose before, where that stood already
+  bool pulls = false;    // the viewer reads the frames from the pool
+  bool encrypt = false;  // the data connection uses TLS, because one side requires it
+  // Numeric addresses at which rdma_port listens, for a dialler that has reached another address.
+  std::vector<std::string> rdma_addresses{};
+  std::string why{};  // why it gives up the link that it chose before, if that link was made
 };
 nlohmann::json to_json(const ChooseMessage& message);
 ChooseMessage read_choose(const nlohmann::json& message);
 
-/// The sender: go on. With a token, and its RDMA port, when the viewer is to dial the data connection.
+/// From the sender: the choice is accepted, with a token and its RDMA port if the viewer dials the data connection.
 struct ConnectMessage {
   std::string token;
   std::uint16_t rdma_port = 0;
@@ -77,15 +77,15 @@ struct ConnectMessage {
 nlohmann::json to_json(const ConnectMessage& message);
 ConnectMessage read_connect(const nlohmann::json& message);
 
-/// The sender: the link that was chosen cannot be had, and why. The viewer chooses another one, or leaves. Once it has
-/// been ready this is the last word of the session: the next one can do without this link.
+/// From the sender: the chosen link is not available, and why. The viewer chooses another one or leaves. After the
+/// viewer was ready, this is the last message of the session; the next session can avoid the link.
 nlohmann::json no_link(const std::string& text);
 std::string read_no_link(const nlohmann::json& message);
-/// Throws Error (lost_peer) with the sender's sentence if `message` says so.
+/// Throws Error (lost_peer) with the sender's text if `message` is a no_link.
 void throw_if_no_link(const nlohmann::json& message);
 
-/// The sender: frames of this format follow once the viewer is ready. To one that pulls: they stand here. The pool that
-/// was told of before stays open until it is ready.
+/// From the sender: frames of this format follow once the viewer is ready. A viewer that pulls gets the pool's access
+/// data; the previous pool stays accessible until it is ready.
 struct EpochMessage {
   std::uint32_t number = 0;
   StreamFormat format;
@@ -104,7 +104,7 @@ struct ReadyMessage {
 nlohmann::json to_json(const ReadyMessage& message);
 ReadyMessage read_ready(const nlohmann::json& message);
 
-/// The viewer asks with its time; the sender answers with the same and its own.
+/// The viewer sends its time; the sender replies with the same value and its own time.
 struct ClockMessage {
   std::int64_t viewer_ns = 0;
   std::int64_t sender_ns = 0;
@@ -112,21 +112,21 @@ struct ClockMessage {
 nlohmann::json to_json(const ClockMessage& message);
 ClockMessage read_clock(const nlohmann::json& message);
 
-/// The last message of each end.
+/// The last message of each side.
 struct ByeMessage {
   std::string reason;
-  std::uint64_t frames_sent = 0;      // sender's: in this session
-  std::uint64_t frames_received = 0;  // viewer's: in this session
-  std::string statistics{};           // viewer's: its own counts as a JSON object
+  std::uint64_t frames_sent = 0;      // from the sender, of this session
+  std::uint64_t frames_received = 0;  // from the viewer, of this session
+  std::string statistics{};           // from the viewer: its counts as a JSON object
 };
 nlohmann::json to_json(const ByeMessage& message);
 ByeMessage read_bye(const nlohmann::json& message);
 
-/// Either end, instead of its next message: no, and why. Closes the session.
+/// From either side, instead of its next message: refuses the session and says why. Closes the session.
 nlohmann::json refusal(const std::string& text);
-/// Throws Error (refused) with the peer's sentence if `message` is a refusal.
+/// Throws Error (refused) with the peer's text if `message` is a refusal.
 void throw_if_refused(const nlohmann::json& message);
-/// Throws Error unless `message` has this type; a refusal throws as above.
+/// Throws Error unless `message` has this type. For a refusal, throws as throw_if_refused() does.
 void expect_type(const nlohmann::json& message, const std::string& type);
 
 }  // namespace framewire

@@ -1,4 +1,4 @@
-// Waiting for a data connection that the peer dials, while the peer may say that it will not.
+// Waits for a data connection from the peer, which may also send a message that it cannot dial.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace framewire {
 
-/// One thread: the session's. Acceptor and channel outlive it.
+/// Session thread only. Acceptor and channel outlive it.
 class PendingDataConnection {
  public:
   PendingDataConnection(SessionAcceptor& acceptor, const DataConnectionId& connection, MessageChannel& channel);
@@ -19,11 +19,12 @@ class PendingDataConnection {
   PendingDataConnection(const PendingDataConnection&) = delete;
   PendingDataConnection& operator=(const PendingDataConnection&) = delete;
 
-  /// Waits a little. Returns the connection if it is there; nothing when there may be a message(), or to look around.
-  /// Throws Error (lost_peer) when it did not come in time, when the peer has hung up, and when this end stops.
+  /// Waits briefly. Returns the connection if it has arrived. Returns nullopt so that the caller can check message()
+  /// and its own state. Throws Error (lost_peer) at the deadline, when the peer closes the channel, and when this side
+  /// stops.
   std::optional<IncomingDataConnection> next();
 
-  /// What the peer said meanwhile, or none. One message: those after it stay where they are.
+  /// The message that the peer has sent meanwhile, or null. Holds one message; later ones stay in the channel.
   [[nodiscard]] const nlohmann::json* message() const noexcept { return message_.get(); }
   [[nodiscard]] std::unique_ptr<nlohmann::json> take_message() noexcept;
 

@@ -23,7 +23,7 @@ class PullDelivery final : public FrameDelivery {
     return has_joined_;
   }
 
-  /// One at a time: the next is opened when the viewer has left the one before, so that it keeps no more than two in
+  /// Announces one epoch at a time: the next one when the viewer has left the previous one. So it keeps at most two in
   /// memory.
   std::optional<EpochMessage> epoch_to_announce() override {
     if (announced_epoch_ != ready_epoch_) {

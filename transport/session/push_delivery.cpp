@@ -58,7 +58,7 @@ class PushDelivery final : public FrameDelivery {
     if (std::exchange(is_attached_, false)) {
       stream_.detach(queue_);
       acknowledged_ = link_->frames_acknowledged();
-      link_.reset();  // no thread reads a slot any more
+      link_.reset();  // after this no thread reads a slot
       stream_.release_held(queue_);
     }
     return acknowledged_;

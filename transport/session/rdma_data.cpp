@@ -21,7 +21,7 @@ std::vector<SocketAddress> addresses_to_dial(const HostPort& to, const RdmaTarge
   if (!std::ranges::all_of(addresses, is_loopback)) {
     return rdma_addresses_to_dial(addresses, targets.told, to.port);
   }
-  addresses.clear();  // no RDMA device has a loopback address, but what it has leads here as well
+  addresses.clear();  // no RDMA device has a loopback address; its own addresses reach this machine, too
   for (const sockaddr_storage& storage : rdma_addresses()) {
     SocketAddress address{
         .storage = storage,
@@ -59,7 +59,7 @@ std::unique_ptr<RdmaConnection> dial_rdma(const HostPort& to, const Token& token
   std::optional<Error> last;
   const std::vector<SocketAddress> addresses = addresses_to_dial(to, targets);
   for (std::size_t i = 0; i < addresses.size(); ++i) {
-    // Each gets its share of the time that is left: one that says nothing must not keep the others from being tried.
+    // Give each address its share of the remaining time, so that a silent one does not prevent trying the others.
     const std::int64_t now_ns = monotonic_ns();
     const std::int64_t share_ns = (deadline_ns - now_ns) / static_cast<std::int64_t>(addresses.size() - i);
     try {

@@ -1,4 +1,4 @@
-// RDMA data connections of sessions, in both directions.
+// RDMA data connections of sessions.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@
 
 namespace framewire {
 
-/// A peer on the other side of a firewall that drops RDMA says nothing; tcp shall not have to wait for long. But
-/// the kernel repeats a lost request only after 4.3 s (CMA_CM_RESPONSE_TIMEOUT), and one may be lost.
+/// A firewall that drops RDMA makes the attempt time out, and tcp must not wait long for that. But the kernel repeats a
+/// lost request only after 4.3 s (CMA_CM_RESPONSE_TIMEOUT), so this allows one loss.
 inline constexpr std::int64_t rdma_connection_timeout_ns = 6'000'000'000;
 
-/// The sentence for a machine that can make no RDMA connection at all.
+/// The error for a machine without a usable RDMA device.
 Error no_rdma_device();
 [[nodiscard]] bool has_rdma_device();
 
-/// Connects to the RDMA listener of a session's peer and proves the session. `to` is what reached() says of the control
-/// connection, with the listener's RDMA port; for a peer on this machine any of its RDMA devices' addresses will do.
-/// Where no device here leads there, the addresses are tried that the peer has told of. Throws Error.
+/// Connects to the RDMA listener of a session's peer and authenticates the connection. `to` is the reached() address of
+/// the control connection, with the listener's RDMA port. For a peer on this machine, any address of its RDMA devices
+/// works. If no local device reaches `to`, tries the addresses that the peer announced. Throws Error.
 std::unique_ptr<RdmaConnection> dial_rdma(const HostPort& to, const Token& token, const DataConnectionId& connection,
                                           const RdmaOptions& options, std::int64_t deadline_ns,
                                           const RdmaTargets& targets = {});

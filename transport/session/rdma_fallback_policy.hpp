@@ -1,22 +1,22 @@
-// Whether a viewer that may choose tries RDMA again.
+// Decides whether a viewer with --transport auto tries RDMA again.
 #pragma once
 
 #include <string>
 
 namespace framewire {
 
-/// What connects by small packets may lose every large one on its way (an MTU, a filter): then there would be session
-/// after session without a frame. One thread.
+/// RDMA may connect with small packets and then lose every large one (an MTU, a filter). Without this policy every
+/// session would end without a frame. One thread.
 class RdmaFallbackPolicy {
  public:
-  /// So many sessions over RDMA, one after the other, that ended without a frame are enough.
+  /// After this number of consecutive RDMA sessions without a frame, the next session avoids RDMA.
   static constexpr unsigned max_fruitless_sessions = 2;
 
-  /// Its memory cannot be had, which will not change.
+  /// RDMA memory cannot be registered; this is permanent.
   void set_unusable(const std::string& why) { unusable_ = why; }
 
-  /// A session over RDMA, or over another link, was lost; `how` is a sentence. The one that did without RDMA for the
-  /// sake of a doubt ends it: who knows what the way is like now.
+  /// Call when a session was lost; `how` is the reason, as a sentence. When the lost session had fallen back from RDMA,
+  /// the fallback ends: the network may have changed.
   void session_was_lost(bool was_rdma, bool brought_frames, const std::string& how) {
     const bool had_fallen_back = !fruitless_.empty();
     fruitless_.clear();
@@ -26,7 +26,7 @@ class RdmaFallbackPolicy {
     }
   }
 
-  /// Why the next session shall do without; empty: it may try.
+  /// Why the next session must not use RDMA; empty if it may.
   [[nodiscard]] const std::string& why() const noexcept { return unusable_.empty() ? fruitless_ : unusable_; }
 
  private:

@@ -18,7 +18,7 @@ bool is_of_another_machine(const in_addr& address) noexcept {
   constexpr std::uint32_t this_network = 0;
   constexpr std::uint32_t loopback_net = 127;
   constexpr std::uint32_t link_local_net = 0xa9fe;  // 169.254.0.0/16
-  constexpr std::uint32_t first_multicast = 224;    // and all above: reserved, broadcast
+  constexpr std::uint32_t first_multicast = 224;    // everything above is reserved or broadcast
   const std::uint32_t net = bits >> 24;
   return net != this_network && net != loopback_net && net < first_multicast && bits >> 16 != link_local_net;
 }

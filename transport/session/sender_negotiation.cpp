@@ -81,7 +81,7 @@ OfferMessage SenderNegotiation::make_offer() const {
   return offer;
 }
 
-/// Empty where this end can take or make RDMA connections.
+/// Empty if this side can accept or make RDMA connections.
 std::string SenderNegotiation::why_no_rdma() const {
   if (data_endpoint_.acceptor != nullptr) {
     return data_endpoint_.acceptor->why_no_rdma();
@@ -118,7 +118,7 @@ void SenderNegotiation::check_pull(const Stream& stream, const ChooseMessage& ch
   }
 }
 
-/// Nothing goes in the clear that either end wants encrypted.
+/// If either side requires encryption, no data is sent as plaintext.
 void SenderNegotiation::check_encryption(const ChooseMessage& choice) {
   MessageChannel& channel = *viewer_.channel;
   if (context_.parameters.encrypts && !choice.encrypt) {
@@ -131,7 +131,8 @@ void SenderNegotiation::check_encryption(const ChooseMessage& choice) {
   }
 }
 
-/// Who pulls has its connection in domains of its own, where pools stand open; the others' never do.
+/// A pulling viewer's connection uses separate PDs, in which pools are remotely readable. Other viewers' PDs never
+/// allow that.
 LinkParameters SenderNegotiation::parameters_for(const ChooseMessage& choice) const {
   LinkParameters parameters = context_.parameters;
   parameters.cancel_fd = viewer_.channel->fd();
@@ -143,7 +144,7 @@ LinkParameters SenderNegotiation::parameters_for(const ChooseMessage& choice) co
   return parameters;
 }
 
-/// Makes the link; or returns the message in which the viewer chose another one.
+/// Makes the link, or returns the viewer's message that chooses another one.
 std::unique_ptr<nlohmann::json> SenderNegotiation::connect(AgreedDelivery& agreed) {
   const DataConnectionId connection{session_, agreed.choice.link, 0};
   if (data_endpoint_.acceptor == nullptr) {
@@ -173,7 +174,7 @@ std::unique_ptr<nlohmann::json> SenderNegotiation::await_peer(AgreedDelivery& ag
         if (connection.link != LinkKind::rdma) {
           throw;
         }
-        // The viewer has been told over RDMA, by a rejection or a disconnection, and chooses again.
+        // RDMA itself has told the viewer, by a rejection or a disconnect; the viewer chooses again.
         say_that_link_fails(*agreed.stream, name(connection.link), error.what());
       }
     }

@@ -1,4 +1,4 @@
-// From an authenticated viewer to a link that stands: the sender's half of the handshake.
+// The sender's side of the negotiation: from an authenticated viewer to a working link.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@
 
 namespace framewire {
 
-/// What the sessions of one sender have in common. Outlives them.
+/// Shared by all sessions of one sender. Outlives them.
 struct SenderContext {
   SenderContext(const EndpointOptions& endpoint, std::vector<Stream*> offered, std::string its_program, Log& its_log);
 
@@ -26,32 +26,33 @@ struct SenderContext {
   std::vector<LinkKind> allowed_links;
   std::string program;
   LinkParameters parameters;
-  SenderProtectionDomains protection_domains;  // which the terms name
+  SenderProtectionDomains protection_domains;  // LinkParameters point to these
   SenderProtectionDomains pull_protection_domains{PoolReaders::viewers};
   Log* log;
-  std::atomic<std::int64_t> stop_at_ns = INT64_MAX;  // sessions that are not done by then are cut
+  std::atomic<std::int64_t> stop_at_ns = INT64_MAX;  // sessions that still run then are cut
 };
 
-/// What both ends have agreed on, and the link that stands for it.
+/// The agreed choice and its link.
 struct AgreedDelivery {
   ChooseMessage choice;
-  Stream* stream = nullptr;  // the context's
+  Stream* stream = nullptr;  // owned by the program
   std::unique_ptr<FrameDelivery> frame_delivery;
-  std::unique_ptr<nlohmann::json> early;  // a message that came before its link; mostly none
+  std::unique_ptr<nlohmann::json> early;  // a message that arrived before the link was made; usually null
 };
 
-/// Offers streams and links, hears what the viewer chooses, and makes that link. A link that cannot be made, or is of
-/// no use, is followed by another choice, each of the offered ones once. Belongs to the session's thread; the context,
-/// the channel and what `way` names outlive it.
+/// Offers streams and links, receives the viewer's choice, and makes the link. If a link cannot be made or used, the
+/// viewer chooses again, each offered link once. Belongs to the session's thread. The context, the channel and the
+/// targets of `data_endpoint` outlive it.
 class SenderNegotiation {
  public:
-  /// Feeds raise `wake_event`, which outlives them, when the session has something to do.
+  /// Deliveries signal `wake_event`, which outlives them, when the session has something to do.
   SenderNegotiation(SenderContext& context, const AuthenticatedChannel& viewer, DataEndpoint data_endpoint,
                     int wake_event);
 
-  /// Hellos, the offer, and the viewer's choice. Throws Error: refused (by either end), lost_peer, failed.
+  /// Exchanges hellos, sends the offer and handles the viewer's choice. Throws Error: refused (by either side),
+  /// lost_peer, failed.
   AgreedDelivery begin();
-  /// The viewer has chosen anew, in `answer`. Throws as begin() does.
+  /// Handles the viewer's new choice in `answer`. Throws as begin() does.
   AgreedDelivery settle(std::unique_ptr<nlohmann::json> answer);
 
   /// Logs that a link of `stream` cannot be used, and why.
@@ -77,7 +78,7 @@ class SenderNegotiation {
   int wake_event_;
   SessionId session_{};
   OfferMessage offer_;
-  std::size_t choices_ = 0;  // that the viewer has made, of the links in the offer
+  std::size_t choices_ = 0;  // made by the viewer; at most one for each offered link
 };
 
 }  // namespace framewire

@@ -18,8 +18,8 @@ namespace framewire {
 
 namespace {
 
-/// A session that serves says bye at the cut and waits half a second for the answer. Whoever is still there after twice
-/// that shakes hands with a peer that says nothing.
+/// An established session says bye at the cut and waits half a second for the answer. A session that is still there
+/// after twice that time is in a handshake with a silent peer.
 constexpr std::int64_t final_message_timeout_ns = ns_per_s;
 
 }  // namespace
@@ -132,7 +132,7 @@ void SenderService::cut_at(std::int64_t deadline_ns) {
   for (const Running& running : sessions_) {
     running.session->wake();
   }
-  changed_.notify_all();  // drain() may have less time now
+  changed_.notify_all();  // drain()'s deadline may be earlier now
 }
 
 void SenderService::interrupt(std::int64_t deadline_ns) {
@@ -154,7 +154,7 @@ std::int64_t SenderService::handshakes_end_ns() const noexcept {
   return stop_at_ns < INT64_MAX - final_message_timeout_ns ? stop_at_ns + final_message_timeout_ns : INT64_MAX;
 }
 
-/// Under the mutex, after the cut: no session follows those that are here.
+/// Call with the mutex, after the cut: no new session begins.
 void SenderService::end_handshakes() {
   if (sessions_.empty()) {
     return;
@@ -205,7 +205,7 @@ void SenderService::run_session(AuthenticatedChannel authenticated, DataEndpoint
   } catch (...) {
     leave(nullptr);
     if (is_over()) {
-      // drain() or interrupt() has ended it: that the peer hung up, as the channel says, would mislead.
+      // drain() or interrupt() has ended it; the channel's error, that the peer hung up, would mislead.
       context_.log->info("a viewer was still shaking hands at the end");
       return;
     }
@@ -213,12 +213,12 @@ void SenderService::run_session(AuthenticatedChannel authenticated, DataEndpoint
   }
 }
 
-/// Nothing where no session is to begin any more. Throws Error (lost_peer) where too many shake hands.
+/// Nullopt when no session may begin any more. Throws Error (lost_peer) when too many handshakes are running.
 std::optional<SenderService::Place> SenderService::enter(SenderSession& session, MessageChannel& channel) {
   const std::scoped_lock lock(mutex_);
   const std::int64_t now_ns = monotonic_ns();
   if (stopping_ || handshakes_are_over_ || now_ns >= context_.stop_at_ns.load()) {
-    return std::nullopt;  // its handshake would only hold up the end
+    return std::nullopt;  // its handshake would only delay the end
   }
   const auto handshakes =
       std::ranges::count_if(sessions_, [](const Running& one) { return !one.session->has_joined(); });
@@ -229,7 +229,7 @@ std::optional<SenderService::Place> SenderService::enter(SenderSession& session,
   return sessions_.insert(sessions_.end(), {.session = &session, .channel = &channel, .since_ns = now_ns});
 }
 
-/// Under the mutex.
+/// Call with the mutex.
 void SenderService::make_room() {
   constexpr std::int64_t grace_ns = ns_per_s;
   for (const Running& running : sessions_) {
@@ -239,7 +239,7 @@ void SenderService::make_room() {
   }
 }
 
-/// What a session that ends now ends of is this end's own end.
+/// Whether a session that ends now ends because this side does.
 bool SenderService::is_over() const {
   const std::scoped_lock lock(mutex_);
   return handshakes_are_over_ || monotonic_ns() >= handshakes_end_ns();
@@ -255,13 +255,13 @@ void SenderService::dial_loop() noexcept {
       trouble_.clear();
     } catch (const Error& error) {
       goes_on = go_on_after(error);
-    } catch (const std::exception& error) {  // no memory, no threads: the next try may find some
+    } catch (const std::exception& error) {  // out of memory or threads: the next attempt may succeed
       goes_on = go_on_after(Error::failed(error.what()));
     }
   } while (goes_on && pause() && !are_finished());
 }
 
-/// False when the peer refused: it would do so again.
+/// Returns false when the peer refused, since it would refuse again.
 bool SenderService::go_on_after(const Error& error) {
   const std::scoped_lock lock(mutex_);
   handshake_fd_.reset();
@@ -278,7 +278,7 @@ bool SenderService::go_on_after(const Error& error) {
 }
 
 void SenderService::dial_once() {
-  constexpr std::int64_t timeout_ns = 3 * ns_per_s;  // and then again
+  constexpr std::int64_t timeout_ns = 3 * ns_per_s;  // for each attempt
   DialledSocket dialled = dial(dial_to_, monotonic_ns() + timeout_ns, DialMode::any, {.fd = stop_event_.get()},
                                context_.parameters.type_of_service);
   {
@@ -297,12 +297,12 @@ void SenderService::dial_once() {
   run_session(std::move(authenticated), {.dial = &data_address});
 }
 
-/// Whoever would come now would get nothing.
+/// Whether all streams are finished: a new session would get no frames.
 bool SenderService::are_finished() const {
   return std::ranges::all_of(context_.streams, [](const Stream* stream) { return stream->is_finished(); });
 }
 
-/// False when the service stops.
+/// Returns false when the service stops.
 bool SenderService::pause() {
   constexpr auto between_dials = std::chrono::milliseconds(250);
   std::unique_lock lock(mutex_);

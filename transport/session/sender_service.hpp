@@ -1,4 +1,4 @@
-// The sender's side of all sessions: listens or dials, runs each session, and keeps the reports.
+// The sender's sessions: listens or dials, runs each session, and keeps their reports.
 #pragma once
 
 #include <condition_variable>
@@ -18,16 +18,16 @@
 
 namespace framewire {
 
-/// What is known of the sessions that have ended, in bounded memory however many there were. Not thread-safe.
+/// Reports of ended sessions, in bounded memory. Not thread-safe.
 class SessionHistory {
  public:
   static constexpr std::size_t kept_reports = 64;
   static constexpr std::size_t longest_statistics_bytes = std::size_t{64} * 1024;
 
-  /// Statistics of the viewer that are longer are dropped: the peer chose how long they are.
+  /// Drops viewer statistics longer than longest_statistics_bytes, since the peer chooses their length.
   void add(SessionReport report);
-  /// The last ones, in the order of their ends. Where there were more, one report before them adds up the earlier ones,
-  /// so that sums over all are exact.
+  /// The last kept_reports reports, in the order in which the sessions ended. If there were more, the first report is
+  /// the sum of the earlier ones, so totals are exact.
   [[nodiscard]] std::vector<SessionReport> reports() const;
 
  private:
@@ -38,43 +38,43 @@ class SessionHistory {
   std::deque<SessionReport> last_;
 };
 
-/// Owned by the sender program, which also owns the streams; both outlive the service. Each session has a thread of its
-/// own, so that a viewer that stalls or dies holds up nobody.
+/// Owned by the sender program, which also owns the streams and the log; they outlive the service. Each session has its
+/// own thread, so a stalled or dead viewer delays no other.
 class SenderService {
  public:
-  /// Starts. Throws Error (port in use, no key where one is needed).
+  /// Starts listening or dialling. Throws Error (port in use, key missing).
   SenderService(const EndpointOptions& endpoint, std::vector<Stream*> streams, const std::string& program, Log& log);
-  /// Cuts what is left.
+  /// Cuts the remaining sessions.
   ~SenderService();
   SenderService(const SenderService&) = delete;
   SenderService& operator=(const SenderService&) = delete;
 
   /// "listening on 127.0.0.1:5290, [::1]:5290" or "dialling HOST:PORT".
   [[nodiscard]] std::string describe() const;
-  /// Empty where RDMA connections can be made; else why not.
+  /// Why RDMA connections are not possible; empty if they are.
   [[nodiscard]] std::string why_no_rdma() const;
   /// 0 when it dials.
   [[nodiscard]] std::uint16_t port() const noexcept;
 
-  /// Waits until every session has ended: said bye after the last frame. Sessions that are not done by `deadline_ns`
-  /// are cut, those that still shake hands a second later, and new ones are not begun. The streams have been finished
-  /// before. Until the deadline the owner can move it closer by calling cut_at(). The owner's thread.
+  /// Waits until every session has ended with a bye after its last frame. Call Stream::finish() on the streams before.
+  /// At `deadline_ns` the remaining sessions are cut and no new ones begin; handshakes are cut one second later.
+  /// cut_at() can move the deadline closer during the wait. The owner's thread.
   void drain(std::int64_t deadline_ns);
-  /// The soonest that was ever said counts. Any thread.
+  /// Sets the deadline after which sessions are cut; the earliest one set counts. Any thread.
   void cut_at(std::int64_t deadline_ns);
-  /// Somebody wants the end now: the same for sessions that serve, but those that still shake hands end at once, and
-  /// none begins. Any thread.
+  /// For an immediate end: like cut_at() for established sessions, but ends handshakes at once, and no session begins.
+  /// Any thread.
   void interrupt(std::int64_t deadline_ns);
 
-  /// So many sessions may shake hands at a time. Whoever comes then makes those go that have been at it for more than a
-  /// second, and is hung up on itself: a dialler of ours comes again at once.
+  /// Limit of concurrent handshakes. A connection beyond it is closed, and handshakes older than one second are ended.
+  /// framewire's diallers try again at once.
   static constexpr std::size_t max_handshakes = 100;
 
-  /// Sessions that have ended, in that order; see SessionHistory. Any thread.
+  /// Reports of ended sessions; see SessionHistory. Any thread.
   [[nodiscard]] std::vector<SessionReport> reports() const;
-  /// A dialling sender that was refused: the sentence. Empty otherwise.
+  /// Why the peer refused a dialling sender; empty if it did not.
   [[nodiscard]] std::string refusal() const;
-  /// Of who dials: why the last try came to nothing; empty before one has, and after a session.
+  /// Why the last dial failed; empty before the first failure, after a session, and for a listening sender.
   [[nodiscard]] std::string trouble() const;
 
  private:
@@ -106,12 +106,11 @@ class SenderService {
   SessionHistory history_;
   std::string refusal_;
   std::string trouble_;
-  FileDescriptor
-      handshake_fd_;  // a second descriptor of the connection that is dialled: its silence must not hold up the end
+  FileDescriptor handshake_fd_;  // a second descriptor of the dialled connection, to end its handshake
   bool stopping_ = false;
   bool handshakes_are_over_ = false;
-  FileDescriptor stop_event_ = make_eventfd();  // ends what is dialled
-  std::unique_ptr<SessionAcceptor> acceptor_;   // the owner's thread; sessions get theirs from the acceptor itself
+  FileDescriptor stop_event_ = make_eventfd();  // ends dialling
+  std::unique_ptr<SessionAcceptor> acceptor_;   // the owner's thread; sessions get a reference from the acceptor itself
   std::thread dialler_;
 };
 

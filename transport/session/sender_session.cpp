@@ -48,8 +48,8 @@ SessionReport SenderSession::run() {
   return make_report();
 }
 
-/// A viewer that has all it wants says bye and closes, while ours is on its way: that cannot be written then, but its
-/// own still stands in the channel.
+/// Looks for the viewer's bye after our own could not be sent. A viewer that needs no more frames says bye and closes
+/// the connection; its bye is still in the channel then.
 bool SenderSession::has_final_message() noexcept {
   try {
     while (!is_over_) {
@@ -67,14 +67,14 @@ bool SenderSession::has_final_message() noexcept {
   return is_over_;
 }
 
-/// What this end cannot do would only meet the viewer again: it should know, and not come back.
+/// Tells the viewer about an error that would occur again, so that it does not reconnect.
 void SenderSession::report_error(const Error& error) noexcept {
   try {
     if (error.status() == ExitStatus::failed) {
       authenticated_.channel->send(refusal(error.what()), monotonic_ns() + ns_per_s);
     }
   } catch (const std::exception&) {
-    // It has gone meanwhile.
+    // The viewer is gone.
   }
 }
 
@@ -103,16 +103,16 @@ void SenderSession::join(AgreedDelivery agreed) {
                      (choice.pulls ? " mode=pull" : ""));
 }
 
-/// One of both ends found that it cannot use the link that stands, and the viewer chose another one. The first frame
-/// delivery stays in its place until the other one can take that; where none can, its leaving ends the session.
+/// Changes the link after one side could not use the current one and the viewer chose another. The first delivery keeps
+/// its place until the second can take it. If no other delivery can be made, leaving ends the session.
 void SenderSession::change_link(std::unique_ptr<nlohmann::json> answer) {
   join(negotiation_.settle(std::move(answer)));
   link_closed_ns_ = 0;
-  signal_eventfd(wake_event_.get());  // there may be a message already, and there is an epoch to announce
+  signal_eventfd(wake_event_.get());  // a message may be waiting, and an epoch must be announced
 }
 
-/// This end found that it cannot use the link that stands: over RDMA the pool may be more than can be registered. The
-/// viewer should know, and can take another one.
+/// Gives up a link that this side cannot use, for example when the pool is too large to register for RDMA. Tells the
+/// viewer, which may choose another link.
 void SenderSession::give_up_link(const Error& error) {
   MessageChannel& channel = *authenticated_.channel;
   channel.send(no_link(error.what()), monotonic_ns() + ns_per_s);
@@ -128,7 +128,7 @@ void SenderSession::give_up_link(const Error& error) {
       answer = receive_in_step(channel, deadline_ns);
     } while (message_type(answer) != "choose" && message_type(answer) != "refused");
   } catch (const Error&) {
-    throw ending;  // it has left, for this
+    throw ending;  // the viewer has left because of this
   }
   change_link(std::make_unique<nlohmann::json>(std::move(answer)));
 }
@@ -151,7 +151,7 @@ void SenderSession::handle_messages() {
   if (const auto early = std::exchange(early_message_, nullptr)) {
     handle(*early);
   }
-  // A viewer that asks and does not read the answers is heard again when it has read them.
+  // Stop reading while replies are unsent: a viewer that sends requests must also read the replies.
   while (!is_over_ && !authenticated_.channel->has_backlog()) {
     const auto message = authenticated_.channel->try_receive();
     if (!message) {
@@ -187,7 +187,7 @@ void SenderSession::handle(const nlohmann::json& message) {
         "the " + report_.receiver_label + " says: " + printable(read_choose(message).why, 1000));
     change_link(std::make_unique<nlohmann::json>(message));
   }
-  // Other types are of a newer viewer.
+  // Ignore other types: a newer viewer may send them.
 }
 
 void SenderSession::announce_epoch() {
@@ -221,8 +221,7 @@ void SenderSession::check_peer() {
     throw Error::failed(frame_delivery_->fault());
   }
   if (state != LinkState::open && !report_.bye_received) {
-    // The viewer's bye may stand in the control channel behind the end of the data connection; or that it takes
-    // another.
+    // The control channel may hold the viewer's bye, or its choice of another link.
     const FrameDelivery* frame_delivery = frame_delivery_.get();
     handle_messages();
     if (frame_delivery_.get() != frame_delivery) {
@@ -241,8 +240,8 @@ void SenderSession::check_peer() {
   }
 }
 
-/// A viewer that closed its data connection says bye, or hangs up: on a connection of its own, where a packet that was
-/// lost can make either come later.
+/// A viewer that closed its data connection says bye or closes the control connection, too. That is a separate
+/// connection, and packet loss can delay it.
 bool SenderSession::may_bye_still_come(LinkState state) noexcept {
   if (state != LinkState::closed) {
     return false;
@@ -263,7 +262,7 @@ void SenderSession::wait() {
   const auto control_events = static_cast<short>((has_backlog ? 0 : POLLIN) | (channel.wants_write() ? POLLOUT : 0));
   std::array descriptors{
       pollfd{.fd = channel.fd(), .events = control_events, .revents = 0},
-      // A connection that has ended stays readable, and would let nobody sleep.
+      // A closed connection stays readable, so polling it would spin.
       pollfd{.fd = link_closed_ns_ == 0 ? frame_delivery_->descriptor() : -1, .events = POLLIN, .revents = 0},
       pollfd{.fd = wake_event_.get(), .events = POLLIN, .revents = 0}};
   const std::int64_t now_ns = monotonic_ns();

@@ -22,7 +22,7 @@ namespace framewire {
 
 namespace {
 
-constexpr std::int64_t pause_ns = 50 * ns_per_ms;  // where nobody can be taken in
+constexpr std::int64_t pause_ns = 50 * ns_per_ms;  // when no connection can be accepted
 
 }  // namespace
 
@@ -42,7 +42,7 @@ SessionAcceptor::~SessionAcceptor() {
   signal_eventfd(stop_event_.get());
   thread_.join();
   {
-    // Whoever is still being examined would keep this waiting until its deadline.
+    // Connections that are still being identified would delay this until their deadline.
     const std::scoped_lock lock(mutex_);
     for (const auto& pending : pending_) {
       pending->was_closed_at_shutdown = pending->unidentified_fd.valid();
@@ -97,13 +97,13 @@ void SessionAcceptor::accept_loop() noexcept {
     try {
       goes_on = wait_and_accept();
     } catch (const std::exception&) {
-      // No memory for one connection: it finds its connection closed, and the next one may find some.
+      // Out of memory for one connection: it is closed, and the next one may succeed.
       wait_for(stop_event_.get(), POLLIN, monotonic_ns() + pause_ns);
     }
   }
 }
 
-/// False when the acceptor is closing.
+/// Returns false when the acceptor closes.
 bool SessionAcceptor::wait_and_accept() {
   constexpr std::int64_t reap_interval_ns = ns_per_s;
   std::vector<pollfd> descriptors{{.fd = stop_event_.get(), .events = POLLIN, .revents = 0}};
@@ -121,7 +121,7 @@ bool SessionAcceptor::wait_and_accept() {
   accept_all();
   if (const int fault = listener_.accept_fault(); fault != 0) {
     warn("cannot take in whoever comes: " + errno_text(fault));
-    // No descriptors left: the queue stays readable, and spinning on it would not help.
+    // Out of descriptors: the listening socket stays readable, so pause instead of spinning.
     wait_for(stop_event_.get(), POLLIN, monotonic_ns() + pause_ns);
   }
   reap();
@@ -139,7 +139,7 @@ void SessionAcceptor::accept_all() {
   }
 }
 
-/// A viewer may wait behind a crowd of unauthenticated peers. Whoever belongs here is known after a few round trips.
+/// Makes room when many unauthenticated peers block the queue. A valid peer is identified after a few round trips.
 void SessionAcceptor::evict_oldest() noexcept {
   constexpr std::int64_t grace_ns = ns_per_s;
   const std::int64_t now_ns = monotonic_ns();
@@ -155,7 +155,8 @@ void SessionAcceptor::start_connection(AcceptedSocket accepted) {
   FileDescriptor unidentified_fd(::fcntl(accepted.fd.get(), F_DUPFD_CLOEXEC, 0));
   const int error_number = errno;
   if (!unidentified_fd.valid()) {
-    // Nobody could end its silence, and a session would find no descriptors either: it may come again.
+    // Without a second descriptor a silent peer could not be closed, and the session would lack descriptors, too. The
+    // peer may try again.
     warn("closed a connection from " + accepted.address + ": " + errno_text(error_number));
     return;
   }
@@ -166,7 +167,7 @@ void SessionAcceptor::start_connection(AcceptedSocket accepted) {
   ++unidentified_;
   try {
     place.thread = std::thread([this, &place, shared] { serve(place, *shared); });
-  } catch (const std::exception&) {  // no more threads, or no memory for one
+  } catch (const std::exception&) {  // out of threads or memory
     --unidentified_;
     pending_.pop_back();
     warn("closed a connection from " + shared->address + ": this machine starts no more threads");
@@ -181,20 +182,20 @@ void SessionAcceptor::serve(PendingConnection& pending, AcceptedSocket& accepted
     try {
       identify_and_serve(pending, std::move(accepted));
     } catch (const std::exception& error) {
-      // Whoever came as the acceptor closed finds the next acceptor at this address when it tries again.
+      // No warning at shutdown: the peer tries again and reaches the next acceptor at this address.
       if (!was_closed_at_shutdown(pending)) {
         warn("refused a connection from " + address + ": " + error.what());
       }
     }
   } catch (const std::exception&) {
-    // No memory even for that sentence.
+    // Out of memory for the message.
   }
   set_identified(pending);
   pending.is_done = true;
 }
 
 void SessionAcceptor::identify_and_serve(PendingConnection& pending, AcceptedSocket accepted) {
-  // One deadline for all that comes before it is known.
+  // One deadline for identification and authentication together.
   const std::int64_t deadline_ns = monotonic_ns() + authenticate_.timeout_ns;
   switch (identify(accepted.fd.get(), deadline_ns)) {
     case ConnectionKind::plain_control:
@@ -219,7 +220,7 @@ void SessionAcceptor::identify_and_serve(PendingConnection& pending, AcceptedSoc
   }
 }
 
-/// It counts no longer among those that are examined.
+/// Removes the connection from the count of unidentified ones.
 void SessionAcceptor::set_identified(PendingConnection& pending) noexcept {
   const std::scoped_lock lock(mutex_);
   if (pending.unidentified_fd.valid()) {
@@ -233,7 +234,7 @@ bool SessionAcceptor::was_closed_at_shutdown(const PendingConnection& pending) n
   return pending.was_closed_at_shutdown;
 }
 
-/// At most one a second: an unauthenticated peer that knocks all day must not fill the log.
+/// Logs at most one warning per second, so that repeated attempts of an unauthenticated peer cannot fill the log.
 void SessionAcceptor::warn(const std::string& text) {
   std::uint64_t suppressed = 0;
   {
@@ -252,7 +253,7 @@ void SessionAcceptor::warn(const std::string& text) {
 void SessionAcceptor::receive_data_hello(AcceptedSocket accepted, std::int64_t deadline_ns) {
   try {
     const DataHello hello = read_data_hello(accepted.fd.get(), deadline_ns);
-    // By RDMA connections come elsewhere.
+    // RDMA connections do not arrive at this socket.
     const auto token = hello.connection.link == LinkKind::rdma ? std::nullopt : tokens_.redeem(hello, monotonic_ns());
     if (!token) {
       warn("closed a data connection from " + accepted.address + " that belongs to no session");
@@ -312,7 +313,7 @@ void SessionAcceptor::listen_for_rdma(RdmaListening rdma, const std::string& rdm
 }
 
 std::string SessionAcceptor::why_no_rdma() const {
-  // A device can go at any time; who listens at all addresses is not even told.
+  // A device can disappear at any time, and a listener on all addresses gets no event for that.
   return rdma_ && (rdma_->port() == 0 || framewire::rdma_addresses().empty()) ? "its RDMA device is gone"
                                                                               : why_no_rdma_;
 }
@@ -324,7 +325,7 @@ std::vector<std::string> SessionAcceptor::rdma_addresses() const {
   return addresses;
 }
 
-/// Dropped, the request is rejected: nothing was made for it.
+/// Dropping the request rejects it; no resources were allocated for it.
 void SessionAcceptor::receive_rdma_request(RdmaConnectRequest request, std::span<const std::byte> hello,
                                            const std::string& from) {
   const auto said = decode_rdma_hello(hello);

@@ -1,4 +1,5 @@
-// The listening side of sessions: takes connections in, finds out what they are, and hands each to where it belongs.
+// The listening side of sessions: accepts connections, identifies each as a control or data connection, and dispatches
+// it.
 #pragma once
 
 #include <atomic>
@@ -21,63 +22,66 @@
 
 namespace framewire {
 
-/// A data connection that the other side has proven: a socket, or an RDMA connection that wants to be accepted.
+/// An authenticated data connection: a socket, or an RDMA connection request that is not accepted yet.
 using IncomingDataConnection = std::variant<FileDescriptor, RdmaConnectRequest>;
 
-/// Whether an acceptor takes RDMA connections as well.
+/// Whether an acceptor also accepts RDMA connections.
 enum class RdmaListening {
   never,
-  beyond_loopback,  // where it listens beyond loopback and there is a device
-  where_possible,   // where there is a device: at its addresses, though the control channel stays on loopback
-  required,         // the same, and throws where there is none
+  beyond_loopback,  // if it listens beyond loopback and there is a device
+  where_possible,   // if there is a device: at its addresses, even if the control channel is on loopback only
+  required,         // the same, and throws if there is no device
 };
 
-/// Has one thread that accepts ("fw-accept"), and one for every connection that is being examined or lives as a
-/// session. At most max_unidentified connections are examined at a time; more wait in the listen queue, and then those
-/// who have said nothing for a second make room. Unauthenticated peers are closed and cost nothing else.
+/// Owns one accepting thread ("fw-accept"), and one thread per connection that is being identified or runs a session.
+/// At most max_unidentified connections are identified at a time. More wait in the listen queue; then connections that
+/// have been silent for a second are closed to make room. Unauthenticated peers are closed and have no other effect.
 class SessionAcceptor {
  public:
-  /// Called on the connection's own thread with a control channel whose far end is known; the thread ends when it
-  /// returns. The acceptor names itself, since its first connection may be in before its owner has it.
+  /// Called on the connection's own thread with an authenticated control channel. The thread ends when it returns. It
+  /// gets the acceptor as an argument because the first connection may arrive before the constructor returns to the
+  /// owner.
   using OnSession = std::function<void(SessionAcceptor&, AuthenticatedChannel)>;
 
-  /// Throws Error (port in use, no key, no RDMA device where one is required).
+  /// Throws Error (port in use, no key, no RDMA device with RdmaListening::required).
   SessionAcceptor(const ListenOptions& listen, RdmaListening rdma, AuthenticateOptions authenticate,
                   OnSession on_session, Log& log);
-  /// Stops accepting and joins every thread: the owner ends its sessions first.
+  /// Stops accepting and joins every thread. The owner ends its sessions before.
   ~SessionAcceptor();
   SessionAcceptor(const SessionAcceptor&) = delete;
   SessionAcceptor& operator=(const SessionAcceptor&) = delete;
 
-  /// Issues the one-use token for a data connection that the peer will dial. Any thread. Throws Error.
+  /// Issues the single-use token for a data connection that the peer will dial. Any thread. Throws Error.
   Token issue(const DataConnectionId& connection);
-  /// Waits for that connection, proven; nothing at the deadline. Throws Error (lost_peer) after end_waits(). Any
+  /// Waits for that authenticated connection; nullopt at the deadline. Throws Error (lost_peer) after end_waits(). Any
   /// thread.
   std::optional<IncomingDataConnection> await_data(const DataConnectionId& connection, std::int64_t deadline_ns);
-  /// Nobody waits for that connection any more. Any thread.
+  /// Revokes the token, and drops the connection if it has arrived. Any thread.
   void forget(const DataConnectionId& connection) noexcept;
-  /// Ends every await_data(), also those to come: for an owner that ends. Any thread.
+  /// Ends all current and future await_data() calls, for an owner that shuts down. Any thread.
   void end_waits() noexcept;
 
   [[nodiscard]] std::uint16_t port() const noexcept { return listener_.port(); }
-  /// Where RDMA connections are taken; 0: nowhere, and why_no_rdma() says why.
+  /// The port for RDMA connections; 0: none are accepted, and why_no_rdma() says why.
   [[nodiscard]] std::uint16_t rdma_port() const noexcept { return rdma_ ? rdma_->port() : std::uint16_t{0}; }
   [[nodiscard]] std::string why_no_rdma() const;
-  /// At which addresses, for a peer that has reached another one; max_rdma_addresses at most.
+  /// The addresses for RDMA connections, for a peer that reached another address; at most max_rdma_addresses.
   [[nodiscard]] std::vector<std::string> rdma_addresses() const;
   [[nodiscard]] std::string describe() const { return listener_.describe(); }
 
  private:
   static constexpr std::size_t max_unidentified = 100;
-  /// As long as a session waits for its data connection: what nobody has fetched by then belongs to one that has ended.
+  /// As long as a session waits for its data connection. A connection that is older belongs to a session that has
+  /// ended.
   static constexpr std::int64_t proven_lifetime_ns = 10'000'000'000;
 
   struct PendingConnection {
     std::thread thread;
     std::int64_t since_ns = 0;
-    FileDescriptor unidentified_fd;  // a second descriptor of the connection while it is examined: to end that early;
+    FileDescriptor unidentified_fd;  // a second descriptor of the connection during identification, to end that early;
                                      // guarded by mutex_
-    bool was_closed_at_shutdown = false;  // as the acceptor closed: nothing was wrong with it; guarded by mutex_
+    bool was_closed_at_shutdown =
+        false;  // closed because the acceptor shuts down, not for a fault of the peer; guarded by mutex_
     std::atomic<bool> is_done = false;
   };
   struct ProvenConnection {
@@ -110,7 +114,7 @@ class SessionAcceptor {
   IssuedTokens tokens_;
   FileDescriptor stop_event_;
   std::atomic<std::size_t> unidentified_ = 0;
-  std::list<std::unique_ptr<PendingConnection>> pending_;  // the accepting thread's
+  std::list<std::unique_ptr<PendingConnection>> pending_;  // used by the accepting thread only
 
   std::mutex mutex_;
   std::condition_variable data_proven_;

@@ -125,7 +125,7 @@ void Subscriber::Implementation::close(const std::string& statistics_json) {
   acceptor_.reset();
 }
 
-// ---- The public face ----
+// ---- The public interface ----
 
 Subscriber::Subscriber(SubscriberOptions options, Log& log)
     : implementation_(std::make_unique<Implementation>(std::move(options), log)) {}

@@ -1,5 +1,5 @@
-// What a Subscriber holds. Its two threads stand in a file each: subscriber.cpp is the program's, subscriber_thread.cpp
-// "fw-subscriber".
+// The state of a Subscriber. Each of its two threads has its own file: subscriber.cpp has the program's thread,
+// subscriber_thread.cpp the thread "fw-subscriber".
 #pragma once
 
 #include <atomic>
@@ -79,14 +79,14 @@ class Subscriber::Implementation {
   FileDescriptor status_event_ = make_eventfd();  // the status changed: wakes the program
   FileDescriptor wake_event_ = make_eventfd();    // wake(): wakes the program
   FileDescriptor thread_event_ = make_eventfd();  // wakes the subscriber's thread
-  FileDescriptor stop_event_ = make_eventfd();    // close(): ends what that dials
+  FileDescriptor stop_event_ = make_eventfd();    // close(): ends dialling
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   SubscriberStatus status_;
   FrameFlows flows_;
   std::optional<AuthenticatedChannel> incoming_;
-  FileDescriptor handshake_fd_;  // a second descriptor of what is being shaken hands on: close() ends it early
+  FileDescriptor handshake_fd_;  // a second descriptor of the connection in handshake: close() ends it early
   bool has_session_ = false;
   bool stopping_ = false;
   std::atomic<std::uint64_t> status_version_ = 0;

@@ -1,4 +1,4 @@
-// The subscriber's own thread: dials or waits, performs handshakes, serves the control channel, begins anew.
+// The subscriber's own thread: dials or listens, performs handshakes, serves the control channel, and reconnects.
 #include <fcntl.h>
 #include <sys/socket.h>
 
@@ -20,8 +20,9 @@ namespace framewire {
 namespace {
 
 constexpr std::int64_t between_dials_ns = 200 * ns_per_ms;
-constexpr std::int64_t dial_timeout_ns = 3 * ns_per_s;      // and then again
-constexpr std::int64_t longest_sleep_ns = 100 * ns_per_ms;  // nothing wakes it at a link's end, to be said within 1 s
+constexpr std::int64_t dial_timeout_ns = 3 * ns_per_s;  // for each attempt
+constexpr std::int64_t longest_sleep_ns =
+    100 * ns_per_ms;  // no event wakes it when the link ends, and the end must be reported within 1 s
 
 }  // namespace
 
@@ -32,7 +33,7 @@ void Subscriber::Implementation::run() noexcept {
   }
 }
 
-/// False when there will be no further session.
+/// Returns false when there will be no further session.
 bool Subscriber::Implementation::run_one_session() {
   std::shared_ptr<ViewerSession> session;
   try {
@@ -47,12 +48,13 @@ bool Subscriber::Implementation::run_one_session() {
     return go_on_after(error, session.get());
   } catch (const Error& error) {
     return go_on_after(error, session.get());
-  } catch (const std::exception& error) {  // no memory, no threads: the next try may find some
+  } catch (const std::exception& error) {  // out of memory or threads: the next attempt may succeed
     return go_on_after(Error::failed(error.what()), session.get());
   }
 }
 
-/// The session's last frames may still be taken, but its sender has to know that it is over: it may be the one to dial.
+/// Closes the control channel at once, though the program may still take the session's last frames: a sender that dials
+/// must learn that the session is over. Returns false when there will be no further session.
 bool Subscriber::Implementation::go_on_after(const Error& error, ViewerSession* session) {
   const std::scoped_lock lock(mutex_);
   handshake_fd_.reset();
@@ -85,7 +87,7 @@ std::shared_ptr<ViewerSession> Subscriber::Implementation::connect() {
   return begin_session(std::move(authenticated), {.dial = &data_address});
 }
 
-/// The next sender's session; clients that come before it are served on the way. None when the subscriber stops.
+/// The next sender's session. Serves clients that connect before it. Null when the subscriber stops.
 std::shared_ptr<ViewerSession> Subscriber::Implementation::receive() {
   for (;;) {
     AuthenticatedChannel authenticated = await_incoming();
@@ -108,14 +110,15 @@ std::shared_ptr<ViewerSession> Subscriber::Implementation::begin_session(Authent
   return session;
 }
 
-/// What close() ends early from now on; -1: nothing. False when it has begun already.
+/// Sets the connection that close() shuts down; -1: none. Returns false when close() has already begun.
 bool Subscriber::Implementation::hold_handshake(int fd) noexcept {
   const std::scoped_lock lock(mutex_);
   handshake_fd_.reset(fd < 0 ? -1 : ::fcntl(fd, F_DUPFD_CLOEXEC, 0));
   return !stopping_;
 }
 
-/// Without a channel when the subscriber stops. Throws Error (lost_peer) when nobody came for as long as --retry says.
+/// Returns no channel when the subscriber stops. Throws Error (lost_peer) when no sender connects within the time of
+/// --retry.
 AuthenticatedChannel Subscriber::Implementation::await_incoming() {
   std::unique_lock lock(mutex_);
   const auto has_news = [&] { return stopping_ || incoming_; };
@@ -133,13 +136,13 @@ AuthenticatedChannel Subscriber::Implementation::await_incoming() {
   return *std::exchange(incoming_, std::nullopt);
 }
 
-/// On the acceptor's thread for this connection.
+/// Runs on the acceptor's thread for this connection.
 void Subscriber::Implementation::take_incoming(AuthenticatedChannel authenticated) {
   const bool is_busy = !client_service_.is_free_soon();
   {
     const std::scoped_lock lock(mutex_);
     if (stopping_ || status_.state == SubscriberState::finished) {
-      return;  // the next one at this address will take it: whoever dials tries again
+      return;  // the dialler tries again, and reaches the next listener at this address
     }
     if (!has_session_ && !incoming_ && !is_busy) {
       incoming_ = std::move(authenticated);
@@ -151,7 +154,7 @@ void Subscriber::Implementation::take_incoming(AuthenticatedChannel authenticate
 }
 
 void Subscriber::Implementation::adopt(const std::shared_ptr<ViewerSession>& session) {
-  // Who came while this one shook hands finds its connection closed, and asks again.
+  // Closes a connection that arrived during this handshake; its dialler tries again.
   std::optional<AuthenticatedChannel> too_late;
   {
     const std::scoped_lock lock(mutex_);
@@ -201,7 +204,7 @@ void Subscriber::Implementation::serve(ViewerSession& session) {
     try {
       session.check_peer();
     } catch (const Error&) {
-      handle_messages(session);  // a bye may have come just before the end
+      handle_messages(session);  // a bye may have arrived just before the end
       if (!session.has_bye()) {
         throw;
       }
@@ -213,12 +216,12 @@ void Subscriber::Implementation::serve(ViewerSession& session) {
       wait_until(descriptors, monotonic_ns() + longest_sleep_ns);
     }
   }
-  // After its bye the sender only waits for ours, which the program sends when it has taken every frame.
+  // After its bye the sender waits only for ours. The program sends it when it has taken every frame.
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return stopping_; });
 }
 
-/// A sender that has said bye may close the connection in the same moment, which is no loss.
+/// A sender may close the connection directly after its bye; that is not an error.
 void Subscriber::Implementation::handle_messages(ViewerSession& session) {
   try {
     session.handle_messages();
@@ -229,16 +232,16 @@ void Subscriber::Implementation::handle_messages(ViewerSession& session) {
   }
 }
 
-/// Decides what an error means; under the mutex. True: no further session.
+/// Sets the status for an error. Call with the mutex. Returns true when there will be no further session.
 bool Subscriber::Implementation::give_up(const Error& error, bool had_session) {
-  // A listening viewer waits for the next sender, whatever became of this one.
+  // A listening viewer always waits for the next sender.
   const bool is_refused = error.status() == ExitStatus::refused && !acceptor_;
-  // A session that stood and was not lost failed for a reason that the next one would meet as well: no memory for the
-  // ring, a format that this end does not know.
+  // An established session that failed, but was not lost, would fail again for the same reason: no memory for the ring,
+  // or an unknown format.
   const bool cannot_go_on = had_session && error.status() == ExitStatus::failed && !acceptor_;
   const bool is_final = is_refused || cannot_go_on || (had_session && !options_.reconnect);
   if (had_session && flows_.frames_received() != frames_before_session_) {
-    alone_since_ns_ = monotonic_ns();  // one that brought no frame was no company
+    alone_since_ns_ = monotonic_ns();  // only a session with frames restarts the timeout of --retry
   }
   const bool timed_out = options_.retry_ns >= 0 && monotonic_ns() - alone_since_ns_ >= options_.retry_ns;
   status_.message = error.what();

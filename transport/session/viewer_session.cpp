@@ -36,7 +36,7 @@ const OfferedStream& find_stream(const OfferMessage& offer, const std::string& w
   return *found;
 }
 
-/// Empty where a link can be tried.
+/// Empty if the link can be tried.
 std::string why_not_possible(LinkKind kind, const OfferMessage& offer, bool is_unix, const DataEndpoint& data_endpoint,
                              const ViewerPreferences& preferences) {
   const bool is_offered = std::ranges::find(offer.links, kind) != offer.links.end();
@@ -85,7 +85,7 @@ ViewerSession::ViewerSession(AuthenticatedChannel authenticated, DataEndpoint da
 
 ViewerSession::~ViewerSession() = default;
 
-/// Opens the best link that works; returns what the start line says of those that are better and do not.
+/// Opens the best link that works. Returns the start line's remark on better links that do not work.
 std::string ViewerSession::choose_link(const OfferMessage& offer, DataEndpoint data_endpoint,
                                        const ViewerPreferences& preferences) {
   MessageChannel& channel = *authenticated_.channel;
@@ -142,8 +142,8 @@ std::string ViewerSession::choose_link(const OfferMessage& offer, DataEndpoint d
                       ", the sender offers " + names_of(offer.links) + why_not);
 }
 
-/// RDMA that connects may still be of no use: pool and ring have to be registered. So it is tried with the stream's
-/// format, if that is known already, as long as another link can be chosen instead.
+/// Tests an RDMA link by its first epoch: it may connect, and then fail to register the pool or the ring. Possible only
+/// if the stream already has a format; needed only if another link can be chosen.
 void ViewerSession::prove_link(const OfferedStream& stream) {
   if (link_->kind() != LinkKind::rdma || !may_do_without_rdma_ || stream.description.empty()) {
     return;
@@ -157,8 +157,8 @@ void ViewerSession::prove_link(const OfferedStream& stream) {
   }
 }
 
-/// The link itself stays until another one takes its place, so that the sender hears of the choice before it sees an
-/// end, where the link has not ended by itself.
+/// Keeps the link object until another one replaces it, so that the sender receives the new choice before it sees the
+/// link close.
 void ViewerSession::forget_link_on_trial() noexcept {
   early_message_.reset();
   epoch_ = 0;
@@ -166,7 +166,7 @@ void ViewerSession::forget_link_on_trial() noexcept {
   pending_ready_.reset();
 }
 
-/// Either end may ask for it, and then both do it or there is no session. The sentences are for both ends.
+/// Either side may require encryption; then both encrypt, or the session is refused. Both sides see the error messages.
 void ViewerSession::agree_on_encryption(const OfferMessage& offer, const ViewerPreferences& preferences) {
   MessageChannel& channel = *authenticated_.channel;
   encrypts_ = preferences.parameters.encrypts || offer.encrypt.value_or(false);
@@ -237,7 +237,7 @@ void ViewerSession::open_link(const OfferMessage& offer, ChooseMessage choice, D
   link_->set_stop_check(std::move(parameters.stop_check));
 }
 
-/// What the sender said of a link that was given up, before it heard of that, is passed over.
+/// Ignores messages about a link that was given up, which the sender wrote before it knew.
 nlohmann::json ViewerSession::await_connect() {
   const bool is_first = !std::exchange(has_chosen_, true);
   const std::int64_t deadline_ns = monotonic_ns() + handshake_timeout_ns;
@@ -267,7 +267,7 @@ LinkConnection ViewerSession::await_sender(DataEndpoint data_endpoint, const Dat
         if (connection.link != LinkKind::rdma) {
           throw;
         }
-        // The sender hears of it by the way it dialled, and says no_link: until then its word is still to come.
+        // RDMA tells the sender of the failure; the sender then sends no_link, so wait for that.
         fault = error;
       }
     }
@@ -281,8 +281,8 @@ LinkConnection ViewerSession::await_sender(DataEndpoint data_endpoint, const Dat
   }
 }
 
-/// The offset at the exchange with the shortest round trip; half of that round trip is how far off it can be (Cristian
-/// 1989).
+/// Takes the offset of the exchange with the shortest round trip. Half of that round trip is the maximum error
+/// (Cristian 1989).
 void ViewerSession::compare_clocks(std::int64_t timeout_ns) {
   constexpr int exchanges = 8;
   const std::int64_t deadline_ns = monotonic_ns() + timeout_ns;
@@ -358,7 +358,7 @@ std::optional<RingAccess> ViewerSession::begin_epoch_of_link(const EpochMessage&
   }
 }
 
-/// The sender found out late that it cannot use the link.
+/// The sender gave up the link after the negotiation.
 void ViewerSession::give_up_link(const std::string& message) const {
   const std::string whole = "the sender " + message;
   if (may_do_without_rdma_) {
@@ -387,7 +387,7 @@ void ViewerSession::send_bye(const std::string& reason, std::uint64_t frames_rec
         to_json(ByeMessage{.reason = reason, .frames_received = frames_received, .statistics = statistics_json}),
         monotonic_ns() + ns_per_s);
   } catch (const std::exception&) {
-    // It has gone first: there is nobody left to tell.
+    // The sender is already gone.
   }
 }
 

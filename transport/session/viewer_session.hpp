@@ -1,4 +1,4 @@
-// One session at the viewer: the handshake, and what the sender says on the control channel.
+// The viewer's side of one session: the handshake and the control channel.
 #pragma once
 
 #include <atomic>
@@ -15,51 +15,53 @@
 
 namespace framewire {
 
-/// What a viewer wants of a session.
+/// What a viewer asks for in a session.
 struct ViewerPreferences {
   std::string stream;  // empty: the first
   std::optional<Delivery> delivery;
   std::vector<LinkKind> allowed_links;  // best first
   bool transport_is_auto = true;
   LinkParameters parameters;
-  std::string why_no_rdma{};                             // where it was tried and cannot be used
-  std::int64_t clock_timeout_ns = handshake_timeout_ns;  // for all exchanges that compare the clocks
+  std::string why_no_rdma{};                             // set if rdma was tried and cannot be used
+  std::int64_t clock_timeout_ns = handshake_timeout_ns;  // for the whole clock comparison
 };
 
-/// RDMA connects, but cannot be used: too little memory may be locked, for one. Under `auto` another link is chosen,
-/// or, once frames have come, another session without it comes next.
+/// RDMA connects but cannot be used, for example because too little memory may be locked. Under `auto` the viewer
+/// chooses another link; if frames have already arrived, the next session avoids RDMA.
 class RdmaUnusable : public Error {
  public:
   explicit RdmaUnusable(const std::string& message) : Error(ExitStatus::lost_peer, message) {}
 };
 
-/// Used by the subscriber's thread, but for link() and the atomics.
+/// Used by the subscriber's thread, except link(), the atomics and functions marked "any thread".
 class ViewerSession {
  public:
-  /// Takes a channel on which a sender has said hello, agrees on a stream and opens the data connection. Throws Error.
+  /// Takes a channel on which the sender has said hello, agrees on a stream and opens the data connection. Throws
+  /// Error.
   ViewerSession(AuthenticatedChannel authenticated, DataEndpoint data_endpoint, const ViewerPreferences& preferences);
   ~ViewerSession();
   ViewerSession(const ViewerSession&) = delete;
   ViewerSession& operator=(const ViewerSession&) = delete;
 
-  /// Takes in what the sender said; never waits. Throws Error when the session is over without a bye.
+  /// Handles the sender's messages; never waits. Throws Error when the session ends without a bye.
   void handle_messages();
-  /// Lets frames of the epoch that was announced last come: after whoever takes them knows its format().
+  /// Tells the sender that this side is ready for the newest epoch, whose frames may then arrive. Call when the program
+  /// knows format().
   void announce_ready();
 
   [[nodiscard]] int descriptor() const noexcept { return authenticated_.channel->fd(); }
   [[nodiscard]] bool has_buffered() const noexcept { return authenticated_.channel->has_buffered(); }
-  /// Throws Error (lost_peer) when the link or the peer's host is gone, or the session is disowned.
+  /// Throws Error (lost_peer) when the link or the peer's host is gone, or the session is rejected.
   void check_peer() const;
 
-  /// What came cannot be believed, as whoever takes the frames has found: the sentence that says why. By one thread,
-  /// once; is_rejected() by any.
+  /// Rejects the session because the program's thread received invalid frames; `why` is the error message. One thread
+  /// calls it, once; any thread may call is_rejected().
   void reject(std::string why) noexcept {
     rejection_reason_ = std::move(why);
     is_rejected_.store(true, std::memory_order_release);
   }
   [[nodiscard]] bool is_rejected() const noexcept { return is_rejected_.load(std::memory_order_acquire); }
-  /// Where it is.
+  /// Valid if is_rejected().
   [[nodiscard]] const std::string& rejection_reason() const noexcept { return rejection_reason_; }
 
   /// Says bye. Any thread; does nothing when the connection is gone.
@@ -67,22 +69,21 @@ class ViewerSession {
 
   /// Ends the control channel, and with it the session at the sender. Any thread.
   void hang_up() noexcept { authenticated_.channel->close(); }
-  /// Waits until the sender has heard the last word and hung up, or `deadline_ns`. What of its words stood here unread
-  /// when the connection is closed would reset it, and a bye that is still under way would be gone. Once no other
-  /// thread uses the session.
+  /// Waits until the sender has received the last message and closed the connection, or until `deadline_ns`. Closing a
+  /// connection with unread data would reset it, and lose a bye in flight. Call when no other thread uses the session.
   void finish(std::int64_t deadline_ns) noexcept { authenticated_.channel->finish(deadline_ns); }
 
   [[nodiscard]] const std::shared_ptr<ReceiverLink>& link() const noexcept { return link_; }
   [[nodiscard]] const std::string& start_line() const noexcept { return start_line_; }
   [[nodiscard]] Delivery delivery() const noexcept { return delivery_; }
-  /// Of the stream; see OfferedStream.
+  /// See OfferedStream.
   [[nodiscard]] const std::string& source_file() const noexcept { return source_file_; }
-  /// The epoch that was announced last; 0 before the first.
+  /// The newest announced epoch; 0 before the first.
   [[nodiscard]] std::uint32_t epoch() const noexcept { return epoch_; }
   [[nodiscard]] const std::optional<StreamFormat>& format() const noexcept { return format_; }
   [[nodiscard]] const std::string& peer() const noexcept { return authenticated_.channel->peer(); }
 
-  /// Set once the sender has said bye: how many frames it sent in this session.
+  /// Whether the sender has said bye; frames_sent() is the number of frames it sent in this session, valid then.
   [[nodiscard]] bool has_bye() const noexcept { return has_bye_.load(std::memory_order_acquire); }
   [[nodiscard]] std::uint64_t frames_sent() const noexcept { return frames_sent_; }
 
@@ -117,9 +118,9 @@ class ViewerSession {
   std::optional<ReadyMessage> pending_ready_;
   std::int64_t peer_timeout_ns_;
   bool may_do_without_rdma_ = false;
-  bool has_chosen_ = false;  // a link, which may not be the one that it comes to
+  bool has_chosen_ = false;  // a link; the final link may differ
   bool encrypts_ = false;
-  std::unique_ptr<nlohmann::json> early_message_;  // a message that came before its link
+  std::unique_ptr<nlohmann::json> early_message_;  // a message that arrived before the link was made
   std::uint64_t frames_sent_ = 0;
   std::atomic<bool> has_bye_ = false;
   std::string rejection_reason_;

@@ -1,4 +1,4 @@
-// What travels from the viewer to the sender on a tcp data connection: 8 bytes for each slot that is free again.
+// What the viewer sends on a tcp data connection: 8 bytes for each released slot.
 #pragma once
 
 #include <cstdint>

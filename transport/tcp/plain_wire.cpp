@@ -12,12 +12,12 @@ namespace framewire {
 
 namespace {
 
-/// What one system call is given of a large frame. A call holds the socket until it has queued everything, and
-/// acknowledgements that arrive meanwhile wait in its backlog: over loopback a whole frame of 33 MB at once is at
-/// times a quarter slower, and less than 512 KiB is too many calls (docs/performance.md).
+/// How much of a large frame one system call gets. A call holds the socket until it has queued everything, and
+/// acknowledgements that arrive meanwhile wait in the backlog. Over loopback, 33 MB in one call is at times a quarter
+/// slower, and calls of less than 512 KiB are too many (docs/performance.md).
 constexpr std::size_t max_bytes_per_call = std::size_t{768} * 1024;
 
-/// How many of the parts one call takes, at least one; the last of them is cut short to what the call may carry.
+/// How many parts one call takes, at least one. Cuts the last of them to the limit of the call.
 std::size_t parts_for_one_call(std::span<const iovec> parts, std::size_t& last_part_bytes) noexcept {
   std::size_t bytes = 0;
   std::size_t count = 0;
@@ -29,14 +29,14 @@ std::size_t parts_for_one_call(std::span<const iovec> parts, std::size_t& last_p
   return count;
 }
 
-/// Of the errors of sendfile those that tcp(7) and ip(7) have for a connection that is at its end.
+/// The sendfile() errors that mean a closed connection, from tcp(7) and ip(7).
 bool is_of_connection(int error_number) noexcept {
   constexpr std::array numbers{EPIPE,        ECONNRESET,  ECONNABORTED, ETIMEDOUT, ENOTCONN,
                                EHOSTUNREACH, ENETUNREACH, EHOSTDOWN,    ENETDOWN};
   return std::ranges::find(numbers, error_number) != numbers.end();
 }
 
-/// One call, once it has not been interrupted.
+/// One recv(), repeated while signals interrupt it.
 WireRead receive(int socket, std::span<std::byte> into, int flags) noexcept {
   for (;;) {
     const auto got = ::recv(socket, into.data(), into.size(), flags);

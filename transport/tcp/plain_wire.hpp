@@ -1,4 +1,4 @@
-// A tcp link's bytes as they are: vectored system calls straight from and to where the payload lies.
+// Plaintext bytes of a tcp link: vectored system calls that read and write the payload in place.
 #pragma once
 
 #include <utility>
@@ -10,7 +10,7 @@ namespace framewire {
 
 class PlainWire final : public ByteWire {
  public:
-  /// Takes the proven data connection.
+  /// Takes the authenticated data connection.
   explicit PlainWire(FileDescriptor socket) noexcept : socket_(std::move(socket)) {}
 
   [[nodiscard]] int fd() const noexcept override { return socket_.get(); }

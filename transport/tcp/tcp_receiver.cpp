@@ -18,8 +18,8 @@ namespace framewire {
 
 namespace {
 
-/// Headers and small payloads are read in blocks of this size; of a large payload only the part that came with its
-/// header is copied once more.
+/// Reads headers and small payloads in blocks of this size. Of a large payload, only the part read together with its
+/// header is copied a second time.
 constexpr std::size_t buffer_bytes = std::size_t{32} * 1024;
 
 }  // namespace
@@ -86,7 +86,7 @@ bool TcpReceiver::arm() noexcept {
   clear_eventfd(arrived_event_.get());
   const std::scoped_lock lock(mutex_);
   is_waiting_ = arrived_.empty();
-  // The end may have come between the last look and the clearing of its event: once more it is no reason to sleep.
+  // The end may have come between the last poll() and clear_eventfd(): report it once more instead of sleeping.
   return is_waiting_ && (state() == LinkState::open || std::exchange(end_reported_, true));
 }
 
@@ -112,9 +112,10 @@ void TcpReceiver::return_credit(const FrameHeader& header) noexcept {
 }
 
 void TcpReceiver::flush_credits() noexcept {
-  // Credits under way are bounded by the ring, so a sender that lives always has room for them; if not, it is gone.
+  // The ring bounds the credits in flight, so the socket of a live sender always has room for them. If it has none, the
+  // sender is gone.
   if (!pending_credits_.empty() && !wire_->write_now(std::as_bytes(std::span(pending_credits_)))) {
-    // It is the receiving thread that ends it, when it has taken what has come all the same.
+    // The receiving thread ends the link after it has read all frames that did arrive.
     has_lost_sender_ = true;
     ::shutdown(wire_->fd(), SHUT_RDWR);
   }
@@ -220,7 +221,7 @@ std::shared_ptr<TcpRing> TcpReceiver::find_ring(std::uint32_t epoch) noexcept {
   if (found == rings_.end()) {
     return nullptr;
   }
-  // Frames come in order: earlier rings live on only in the frames that are still held.
+  // Frames arrive in order: only frames that are still held keep earlier rings.
   rings_.erase(rings_.begin(), found);
   return rings_.front();
 }

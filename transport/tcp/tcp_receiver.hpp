@@ -1,4 +1,4 @@
-// The viewer's end of the tcp link: reads each payload straight into its ring slot.
+// The viewer's side of the tcp link: reads each payload directly into its ring slot.
 #pragma once
 
 #include <array>
@@ -17,8 +17,8 @@
 
 namespace framewire {
 
-/// The slots of one epoch at the viewer. Slots belong to the sender until it announced a frame in them, then to the
-/// viewer.
+/// The slots of one epoch at the viewer. A slot belongs to the sender until its frame is announced, then to the viewer
+/// until the credit is returned.
 struct TcpRing {
   TcpRing(std::uint32_t ring_epoch, std::uint64_t bytes_per_slot, std::uint32_t slots, const StopCheck& stop);
 
@@ -29,10 +29,10 @@ struct TcpRing {
   std::vector<std::atomic<bool>> is_lent;  // the sender may write it
 };
 
-/// Has one thread ("fw-tcp-recv") that reads the socket.
+/// Owns one thread ("fw-tcp-recv") that reads the socket.
 class TcpReceiver final : public ReceiverLink {
  public:
-  /// Takes the proven data connection, as it is or with what stands on it. Throws Error.
+  /// Takes the authenticated data connection: a plain socket, or a wire such as TLS. Throws Error.
   TcpReceiver(FileDescriptor socket, std::int64_t peer_timeout_ns);
   TcpReceiver(std::unique_ptr<ByteWire> wire, std::int64_t peer_timeout_ns);
   ~TcpReceiver() override;
@@ -64,9 +64,9 @@ class TcpReceiver final : public ReceiverLink {
   std::unique_ptr<ByteWire> wire_;
   FileDescriptor arrived_event_;
   std::atomic<LinkState> state_ = LinkState::open;
-  std::atomic<bool> has_lost_sender_ = false;  // it takes no credits
+  std::atomic<bool> has_lost_sender_ = false;  // it accepts no more credits
 
-  std::vector<CreditWord> pending_credits_;  // of the program's thread
+  std::vector<CreditWord> pending_credits_;  // program's thread
 
   // The reading thread's.
   std::vector<std::byte> buffer_;
@@ -74,7 +74,7 @@ class TcpReceiver final : public ReceiverLink {
   std::size_t buffer_end_ = 0;
 
   mutable std::mutex mutex_;
-  std::vector<std::shared_ptr<TcpRing>> rings_;  // the newest last; earlier ones until a frame of a later one came
+  std::vector<std::shared_ptr<TcpRing>> rings_;  // the newest last; earlier ones until a frame of a later ring arrives
   FixedQueue<IncomingFrame> arrived_{max_arrived};
   bool is_waiting_ = false;
   bool end_reported_ = false;

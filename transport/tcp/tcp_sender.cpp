@@ -20,16 +20,15 @@ namespace framewire {
 
 namespace {
 
-/// Small frames that wait together leave in one system call; a large one fills the socket by itself.
+/// Small frames that wait together are sent by one system call; a large one fills the socket alone.
 constexpr std::size_t max_in_batch = 32;
 constexpr std::size_t batch_payload_bytes = std::size_t{256} * 1024;
 
-/// Under `latest` no more than about this waits in the kernel to be sent, so that the next frame leaves soon after it
-/// was chosen: 20 ms at 100 Mbit/s. Less would let the wire run dry while the session's thread wakes: this lasts for
-/// 50 us at 40 Gbit/s.
+/// Under `latest`, about this much may wait unsent in the kernel, so that a chosen frame leaves soon: 20 ms at 100
+/// Mbit/s. Less could leave the network idle while the session's thread wakes up: this lasts for 50 us at 40 Gbit/s.
 constexpr int max_unsent_bytes = 256 * 1024;
 
-/// What a write that failed says of the connection; a viewer that closed it may say why.
+/// The link state after a failed write. A viewer that closed the connection may have said why.
 LinkState state_after(int error_number) noexcept {
   return error_number == EPIPE || error_number == ECONNRESET ? LinkState::closed : LinkState::lost;
 }
@@ -119,7 +118,7 @@ std::size_t TcpSender::poll_released(std::span<PoolSlot> released) noexcept {
 }
 
 bool TcpSender::arm() noexcept {
-  // Credits and let-go slots make the descriptor readable in any case.
+  // Credits and released slots make the descriptor readable without arming.
   const std::scoped_lock lock(mutex_);
   return done_.empty();
 }
@@ -150,7 +149,7 @@ void TcpSender::take_credit(const CreditWord& credit) noexcept {
     return fail(LinkState::broken);
   }
   if (credit.epoch != ready_epoch_) {
-    return;  // of a ring that is gone: the new epoch began with all its credits
+    return;  // of an old ring: the new epoch started with all its credits
   }
   if (credit.slot >= ring_slot_is_out_.size() || !ring_slot_is_out_[credit.slot]) {
     return fail(LinkState::broken);
@@ -195,7 +194,7 @@ void TcpSender::send_loop() noexcept {
   }
 }
 
-/// Open when all is sent.
+/// Returns `open` when all is sent.
 LinkState TcpSender::send_batch(std::span<const OutgoingFrame> frames) noexcept {
   std::array<std::array<std::byte, max_frame_header_bytes>, max_in_batch> headers;
   std::array<iovec, 2 * max_in_batch> parts;
@@ -213,7 +212,7 @@ LinkState TcpSender::send_batch(std::span<const OutgoingFrame> frames) noexcept 
       part_count = 0;
     } else if (frame.header.slice_bytes > 0) {
       const auto slice = frame.payload.subspan(frame.header.slice_offset_bytes, frame.header.slice_bytes);
-      // A wire only reads; iovec has no const.
+      // The wire only reads these bytes; iovec has no const.
       parts[part_count++] = {const_cast<std::byte*>(slice.data()), slice.size()};
     }
   }

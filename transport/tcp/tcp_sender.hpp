@@ -1,4 +1,4 @@
-// The sender's end of the tcp link: scatter-gather straight from the pool slot into the socket, or into TLS.
+// The sender's side of the tcp link: writes directly from the pool slot into the socket or into TLS (scatter-gather).
 #pragma once
 
 #include <array>
@@ -18,11 +18,11 @@
 
 namespace framewire {
 
-/// Has one thread ("fw-tcp-send") that writes to the socket and may block there for as long as the viewer does not
-/// read. offer() and collect() never wait for it.
+/// Owns one thread ("fw-tcp-send") that writes to the socket. It may block there while the viewer does not read.
+/// offer() and poll_released() never wait for it.
 class TcpSender final : public SenderLink {
  public:
-  /// Takes the proven data connection, as it is or with what stands on it. Throws Error.
+  /// Takes the authenticated data connection: a plain socket, or a wire such as TLS. Throws Error.
   TcpSender(FileDescriptor socket, std::int64_t peer_timeout_ns);
   TcpSender(std::unique_ptr<ByteWire> wire, std::int64_t peer_timeout_ns);
   ~TcpSender() override;
@@ -55,11 +55,11 @@ class TcpSender final : public SenderLink {
   std::unique_ptr<ByteWire> wire_;
   std::int64_t peer_timeout_ns_;
   FileDescriptor done_event_;
-  FileDescriptor poller_;  // readable for credits, let-go slots, and when the connection ends
+  FileDescriptor poller_;  // readable for credits, released slots, and when the connection ends
   std::atomic<LinkState> state_ = LinkState::open;
-  int source_errno_ = 0;  // of what could not be read; written before the state says `unread`
+  int source_errno_ = 0;  // of the source file that could not be read; written before the state becomes source_failed
 
-  // Guarded by the stream's mutex, as offer(), collect() and arm() are.
+  // Guarded by the stream's mutex, as offer(), poll_released() and arm() are.
   std::uint32_t ready_epoch_ = 0;
   std::vector<std::uint16_t> free_ring_slots_;
   std::vector<bool> ring_slot_is_out_;
@@ -70,10 +70,10 @@ class TcpSender final : public SenderLink {
   std::array<std::byte, 2048> credit_bytes_{};
   std::size_t credit_bytes_held_ = 0;
 
-  std::mutex mutex_;  // between offer()/collect() and the sending thread
+  std::mutex mutex_;  // between offer()/poll_released() and the sending thread
   std::condition_variable queued_;
   FixedQueue<OutgoingFrame> queue_{max_queued};
-  std::uint64_t frames_to_write_ = 0;  // accepted, and not whole in the socket
+  std::uint64_t frames_to_write_ = 0;  // accepted, and not yet completely in the socket
   std::vector<PoolSlot> done_;
   bool stopping_ = false;
 
