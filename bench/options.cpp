@@ -17,15 +17,15 @@ namespace {
 
 constexpr const char* description =
     "Measures the links, on one machine or between two\n"
-    "Messages and frames of a given size go over each link, beside plain blocking sockets with the same buffers and, "
-    "where there is an RDMA device, beside what that does by itself (verbs: send, write, write_imm, read).\n\n"
-    "Without HOST it starts both ends itself on this machine. On two machines: framewire bench --listen '*:5290' on "
-    "one, framewire bench HOST on the other.\n\n"
-    "Rates are all messages by the time from when the first one is begun until the last one has come (verbs: until "
-    "the\n"
-    "device has its acknowledgement). Setting up comes before: memory, connections, and a few messages that warm up. "
-    "Latency rows show half of a round trip, as ib_write_lat does; one-way figures stand beside them, with what the "
-    "clocks of both ends may differ by.";
+    "framewire bench sends messages and frames of given sizes over each link. For comparison it sends the same over "
+    "plain blocking sockets with the same buffers. If there is an RDMA device, it also measures the device itself "
+    "(verbs: send, write, write_imm, read).\n\n"
+    "Without HOST it starts both ends on this machine. On two machines run framewire bench --listen '*:5290' on one, "
+    "and framewire bench HOST on the other.\n\n"
+    "A rate is the number of messages divided by the time from the start of the first message to the arrival of the "
+    "last (verbs: to its acknowledgement at the device). Setup does not count: memory, connections, and a few warm-up "
+    "messages. Latency rows show half of a round trip, as ib_write_lat does. One-way figures stand beside them, with "
+    "the uncertainty of the two clocks.";
 
 constexpr const char* examples =
     "Examples:\n"
@@ -33,20 +33,20 @@ constexpr const char* examples =
     "  framewire bench --transport tcp --message-bytes 33177600 --duration 5\n"
     "                                                         one link, 4K frames, five seconds a row\n"
     "  framewire bench --transport local --message-bytes 33177600 --spin\n"
-    "                                                         polling at both ends\n"
+    "                                                         poll at both ends\n"
     "  framewire bench --count 100000 --duration 10s          sockets, links and verbs, as RDMA articles compare "
     "them:\n"
-    "                                                         both ends' times, MB/s, messages/s\n"
-    "  framewire bench big --reverse                          from big to here; without --reverse from here to big\n"
-    "  framewire bench big --transport verbs --spin           beside ib_send_bw, ib_write_bw, ib_read_bw; latency is "
-    "a\n"
-    "                                                         write with immediate to a completion at either end\n"
+    "                                                         times of both ends, MB/s, messages/s\n"
+    "  framewire bench big --reverse                          from big to this machine (without it: to big)\n"
+    "  framewire bench big --transport verbs --spin           to compare with ib_send_bw, ib_write_bw and "
+    "ib_read_bw; latency is\n"
+    "                                                         a write with immediate to a completion at each end\n"
     "Exit status:\n"
-    "  0  all rows are there, or Ctrl-C has ended it\n"
+    "  0  all rows were measured, or Ctrl-C ended it\n"
     "  1  a row failed\n"
     "  2  the command line is wrong\n"
-    "  3  refused: by the server, or for want of a key\n"
-    "  4  lost the server, or none came\n";
+    "  3  refused: by the server, or because there is no key\n"
+    "  4  the server was lost, or none was reached\n";
 
 struct RawOptions {
   RawCommonOptions common;
@@ -60,30 +60,43 @@ struct RawOptions {
 };
 
 void describe_options(CLI::App& app, RawOptions& raw) {
-  app.add_option("HOST[:PORT]", raw.host, "the server; without it both ends run here");
-  app.add_option("--listen", raw.listen, "be the server, until it is ended")->type_name("ADDR:PORT");
-  app.add_option("--message-bytes", raw.sizes, "sizes, with commas (64,4k,64k,1M,8M,33177600)")->type_name("N,…");
-  app.add_option("--operation", raw.operations,
-                 "rows, with commas (all); of links and sockets stream and latency, of verbs all but stream")
+  app.add_option("HOST[:PORT]", raw.host,
+                 "the bench server, port 5290 unless given (default: run both ends on this machine)");
+  app.add_option("--listen", raw.listen, "run as the server until stopped (default: run as the client)")
+      ->type_name("ADDR:PORT");
+  app.add_option("--message-bytes", raw.sizes, "message sizes, with commas (default 64,4k,64k,1M,8M,33177600)")
+      ->type_name("N,…");
+  app.add_option(
+         "--operation", raw.operations,
+         "operations to measure, with commas (default all; links and sockets have stream and latency, verbs all "
+         "but stream)")
       ->type_name("stream|latency|send|write|write_imm|read,…");
-  app.add_option("--count", raw.count, "messages of each row, if --duration does not end it before")->type_name("N");
-  app.add_option("--duration", raw.duration, "time of each row (1s; with --count: no limit)")->type_name("TIME");
-  app.add_option("--slots", raw.slots, "messages under way (by size: 4 to 64)")->type_name("N");
-  app.add_option("--rate", raw.rate, "messages a second of the latency rows (0: the next when the last was taken)")
+  app.add_option("--count", raw.count, "messages in each row, unless --duration ends it earlier (default: no limit)")
       ->type_name("N");
-  app.add_option("--repeat", raw.repeats, "rows in turn, so often; the median is printed (1)")->type_name("N");
-  auto* spin = app.add_flag("--spin", raw.spin, "poll at both ends, whatever it costs");
-  app.add_flag("--block", raw.block, "sleep on a descriptor at both ends as soon as nothing is there")->excludes(spin);
-  app.add_flag("--touch", raw.touch,
-               "write every byte of every message and read it where it comes; of verbs write and write_imm, whose\n"
-               "receiver reads at the end, those of the last --slots messages");
-  app.add_flag("--reverse", raw.reverse, "the server sends and this end receives, over the links");
-  app.add_flag("--json", raw.json, "print one JSON object");
-  app.add_flag("--verbose", raw.is_verbose, "say more");
+  app.add_option("--duration", raw.duration, "longest time of each row (default 1s; with --count: no limit)")
+      ->type_name("TIME");
+  app.add_option("--slots", raw.slots, "messages in flight (default 4 to 64, by size)")->type_name("N");
+  app.add_option("--rate", raw.rate,
+                 "messages per second in latency rows (default 0: send the next when the last was received)")
+      ->type_name("N");
+  app.add_option("--repeat", raw.repeats, "repeat every row N times, interleaved, and print medians (default 1)")
+      ->type_name("N");
+  auto* spin =
+      app.add_flag("--spin", raw.spin, "poll at both ends, one CPU core each (default: poll briefly, then sleep)");
+  app.add_flag("--block", raw.block, "sleep at both ends as soon as nothing is there (default: poll briefly first)")
+      ->excludes(spin);
+  app.add_flag(
+      "--touch", raw.touch,
+      "write every byte of every message, and read it on arrival; for the verbs write and write_imm the receiver "
+      "reads the last --slots messages at the end");
+  app.add_flag("--reverse", raw.reverse,
+               "measure the links from the server to this end (default: from this end to the server)");
+  app.add_flag("--json", raw.json, "print one JSON object instead of a table");
+  app.add_flag("--verbose", raw.is_verbose, "print more detail");
   add_endpoint_options(app, raw.common);
   add_ring_options(app, raw.common);
   app.get_option("--transport")
-      ->description("what to measure (auto: all that there are); local is shared memory")
+      ->description("what to measure (default auto: everything available); local is shared memory")
       ->type_name("auto|socket|local|tcp|rdma|verbs");
   app.footer(examples);
 }

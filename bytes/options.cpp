@@ -21,41 +21,39 @@ constexpr std::int64_t bytes_timeout_ns = 30'000'000'000;
 
 constexpr const char* send_description =
     "Sends bytes to rdrecv on another machine: standard input or a file\n"
-    "It ends with 0 only once rdrecv has written every byte of it. What is sent is checked at every step and as a "
-    "whole. Between machines both need the same key: framewire key makes one.";
+    "rdsend exits with 0 only after rdrecv has written every byte. rdrecv checks each chunk and the whole stream. "
+    "Two machines need the same key: framewire key makes one.";
 constexpr const char* send_examples =
     "Examples:\n"
-    "  rdsend box original                        to the machine 'box'; there: rdrecv copy\n"
-    "  zfs send tank@now | rdsend -v box          with a live line; there: rdrecv | zfs recv backup\n"
-    "  tar c data | rdsend --limit 500M box       half a gigabyte a second at most\n"
-    "  rdsend --listen '*:5291' film.y4m          wait for whoever takes it: rdrecv --from HOST\n"
+    "  rdsend box original                        send a file to 'box'; on box: rdrecv copy\n"
+    "  zfs send tank@now | rdsend -v box          show a live line; on box: rdrecv | zfs recv backup\n"
+    "  tar c data | rdsend --limit 500M box       send at most 500 MiB a second\n"
+    "  rdsend --listen '*:5291' film.y4m          wait for a receiver: rdrecv --from HOST FILE\n"
     "Exit status:\n"
-    "  0  all is written\n"
+    "  0  the receiver has written every byte\n"
     "  1  failed\n"
     "  2  the command line is wrong\n"
-    "  3  refused: by the receiver, or for want of a key\n"
-    "  4  lost the receiver\n";
+    "  3  refused: by the receiver, or because there is no key\n"
+    "  4  the receiver was lost\n";
 
 constexpr const char* receive_description =
     "Receives bytes from rdsend: to standard output or a file\n"
-    "It ends with 0 only when all of it has come, is what was sent, and is written; a stream that was cut off never "
-    "looks complete. Without a key, which framewire key makes, it listens on loopback only. A FILE that the sender "
-    "reads "
-    "on the same machine is refused and left as it is; two machines cannot tell that a file of a network file system "
-    "is "
-    "the same.";
+    "rdrecv exits with 0 only if every byte has arrived, matches what was sent, and is written. A stream that was cut "
+    "off never looks complete. Without a key rdrecv listens on loopback only: framewire key makes one. If FILE is the "
+    "file that a sender on the same machine reads, rdrecv refuses it and leaves it as it is. Between two machines it "
+    "cannot tell that a file on a network file system is the same.";
 constexpr const char* receive_examples =
     "Examples:\n"
-    "  rdrecv | wc -c                             wait here for: rdsend HERE\n"
-    "  rdrecv --fsync copy                        into a file, and onto the disk\n"
-    "  rdrecv --from big:5291 copy                from a sender that waits: rdsend --listen '*:5291' FILE\n"
-    "  rdrecv | rdsend next                       on a host in the middle\n"
+    "  rdrecv | wc -c                             wait for: rdsend HERE\n"
+    "  rdrecv --fsync copy                        write a file, and wait until it is on the disk\n"
+    "  rdrecv --from big:5291 copy                connect to a sender that waits: rdsend --listen '*:5291' FILE\n"
+    "  rdrecv | rdsend next                       relay from one host to the next\n"
     "Exit status:\n"
-    "  0  all is written\n"
+    "  0  every byte is written\n"
     "  1  failed\n"
     "  2  the command line is wrong\n"
-    "  3  refused: by the sender, or for want of a key\n"
-    "  4  lost the sender, or it ended before its end\n";
+    "  3  refused: by the sender, or because there is no key\n"
+    "  4  the sender was lost, or ended before the end of the data\n";
 
 struct RawOptions {
   RawCommonOptions common;
@@ -66,12 +64,12 @@ struct RawOptions {
 };
 
 void add_common_options(CLI::App& app, RawOptions& raw) {
-  app.add_option("--retry", raw.retry, "how long to wait for the other end (10s; who listens: for ever)")
+  app.add_option("--retry", raw.retry, "wait this long for the other end (default 10s to connect, for ever to listen)")
       ->type_name("TIME");
-  app.add_option("--stats", raw.stats, "write one JSON object with all counts at the end")->type_name("FILE");
-  app.add_flag("-v,--verbose", raw.common.is_verbose, "a live line, and the bandwidth at the end");
+  app.add_option("--stats", raw.stats, "at the end, write all counters to FILE as one JSON object")->type_name("FILE");
+  app.add_flag("-v,--verbose", raw.common.is_verbose, "show a live line, and the bandwidth at the end");
   add_endpoint_options(app, raw.common);
-  app.get_option("--timeout")->description("silence after which the peer counts as lost (30s)");
+  app.get_option("--timeout")->description("treat the peer as lost after this much silence (default 30s)");
 }
 
 void parse_common_options(const RawOptions& raw, EndpointOptions& endpoint, bool& is_verbose,
@@ -143,15 +141,21 @@ void parse_chunk_options(const RawChunkOptions& raw, std::uint64_t& limit_bytes_
 std::optional<SendBytesOptions> parse_rdsend_options(int argc, const char* const* argv) {
   RawOptions raw;
   CLI::App app(send_description, "rdsend");
-  app.add_option("HOST[:PORT] FILE", raw.names, "the receiver, and what to send (standard input)");
-  app.add_option("--listen", raw.listen, "wait here for a receiver that dials")->type_name("ADDR:PORT");
-  app.add_flag("--no-checksum", raw.no_checksum, "neither check what is sent nor take a digest of it");
-  app.add_option("--limit", raw.limit,
-                 "bytes a second, with k, M or G (powers of 1024); no piece is longer than a tenth of that")
+  app.add_option("HOST[:PORT] FILE", raw.names,
+                 "the receiver, port 5291 unless given, and the file to send (default: standard input)");
+  app.add_option("--listen", raw.listen, "wait here for a receiver that connects (default: connect to HOST)")
+      ->type_name("ADDR:PORT");
+  app.add_flag("--no-checksum", raw.no_checksum, "neither check the bytes nor compute a digest (default: both)");
+  app.add_option(
+         "--limit", raw.limit,
+         "most bytes a second, with k, M or G for powers of 1024 (default: no limit); a chunk is then at most a tenth "
+         "of that")
       ->type_name("RATE");
-  app.add_option("--slots", raw.slots, fmt::format("pieces under way ({}); more where the way is long", default_slots))
+  app.add_option("--slots", raw.slots,
+                 fmt::format("chunks in flight (default {}); raise it on links with a large bandwidth-delay product",
+                             default_slots))
       ->type_name("N");
-  app.add_option("--slot-bytes", raw.slot_bytes, "the longest piece (1M)")->type_name("N");
+  app.add_option("--slot-bytes", raw.slot_bytes, "largest chunk, 4k to 64M (default 1M)")->type_name("N");
   add_common_options(app, raw);
   app.footer(send_examples);
   if (!parse_command_line(app, argc, argv)) {
@@ -173,11 +177,14 @@ std::optional<SendBytesOptions> parse_rdsend_options(int argc, const char* const
 std::optional<ReceiveBytesOptions> parse_rdrecv_options(int argc, const char* const* argv) {
   RawOptions raw;
   CLI::App app(receive_description, "rdrecv");
-  app.add_option("FILE", raw.file, "where to (standard output)");
-  auto* listen = app.add_option("--listen", raw.listen, "wait here for a sender (*:5291; without a key localhost:5291)")
-                     ->type_name("ADDR:PORT");
-  app.add_option("--from", raw.from, "dial a sender that listens")->type_name("HOST[:PORT]")->excludes(listen);
-  app.add_flag("--fsync", raw.fsync, "end only when all of it stands on the disk");
+  app.add_option("FILE", raw.file, "the file to write (default: standard output)");
+  auto* listen =
+      app.add_option("--listen", raw.listen, "wait here for a sender (default *:5291; without a key localhost:5291)")
+          ->type_name("ADDR:PORT");
+  app.add_option("--from", raw.from, "connect to a sender that listens, port 5291 unless given")
+      ->type_name("HOST[:PORT]")
+      ->excludes(listen);
+  app.add_flag("--fsync", raw.fsync, "exit only after all bytes are on the disk");
   add_common_options(app, raw);
   add_ring_options(app, raw.common);
   add_spin_option(app, raw.common);

@@ -31,25 +31,25 @@ constexpr std::array<Subcommand, 5> subcommands{{
     {"send", "sends frames to viewers: a scene, a film, a device, a pattern or standard input"},
     {"view", "shows the frames of a sender, in a window or without one; records and measures them"},
     {"bench", "measures the links, on one machine or between two"},
-    {"doctor", "looks at this machine, or at the way to another, and says what would make it better"},
+    {"doctor", "checks this machine, or the path to another, and prints what would improve it"},
     {"key", "makes or imports the key that two machines share"},
 }};
 
 constexpr const char* description =
-    "Moves uncompressed frames and bytes between machines, at the speed of the wire\n"
-    "Each subcommand is a program of its own, which framewire runs: 'framewire send' is framewire-send. "
-    "'framewire SUBCOMMAND --help' says more. Bytes have programs of their own: rdsend, rdrecv and rdpipe.";
+    "Sends uncompressed video frames, or any bytes, between programs and machines\n"
+    "framewire runs each subcommand as a separate program: 'framewire send' runs framewire-send. "
+    "'framewire SUBCOMMAND --help' describes it. For bytes use rdsend, rdrecv and rdpipe.";
 
 constexpr const char* footer =
     "Examples:\n"
-    "  framewire key                              makes the key that two machines share\n"
-    "  framewire send gl:                         renders a scene and sends it\n"
-    "  framewire view big                         shows it on another machine, out of the sender on 'big'\n"
-    "  framewire doctor                           what this machine has, and what could be better\n"
+    "  framewire key                              make the key that two machines share\n"
+    "  framewire send gl:                         render a scene and send it\n"
+    "  framewire view big                         show it on another machine; the sender runs on 'big'\n"
+    "  framewire doctor                           check this machine, and print what would improve it\n"
     "Exit status:\n"
     "That of the subcommand, or:\n"
-    "  1  it is not installed, or cannot be run\n"
-    "  2  it does not exist\n";
+    "  1  the subcommand is not installed, or cannot be run\n"
+    "  2  there is no such subcommand\n";
 
 void define(CLI::App& app) {
   app.footer(footer);

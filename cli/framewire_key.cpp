@@ -31,33 +31,34 @@ constexpr std::int64_t import_timeout_ns = 300 * framewire::ns_per_s;
 
 constexpr const char* footer =
     "Examples:\n"
-    "  framewire key                                                make it, on one machine\n"
-    "  framewire key --export | ssh OTHER framewire key --import -  carry it to the other\n"
+    "  framewire key                                                make a key on one machine\n"
+    "  framewire key --export | ssh OTHER framewire key --import -  copy it to the other\n"
     "Exit status:\n"
     "  0  the key was made, exported or imported\n"
     "  1  that failed\n"
     "  2  the command line is wrong\n"
-    "  3  refused: a key is there already\n"
+    "  3  refused: there is a key already\n"
     "Files:\n"
-    "  ~/.config/framewire/key  the key, for its owner only, where --file names no other\n"
+    "  ~/.config/framewire/key  the key, unless --file names another file; only its owner may read it\n"
     "Environment:\n"
-    "  XDG_CONFIG_HOME  the folder to take in place of ~/.config\n";
+    "  XDG_CONFIG_HOME  the folder to use instead of ~/.config\n";
 
 constexpr const char* description =
     "Makes or imports the key that two machines share\n"
-    "Two machines that share a key know each other. It is made on one of them and carried to the other, best over ssh; "
-    "it never stands on a command line or in the environment.";
+    "Two machines that share a key trust each other. Make the key on one machine and copy it to the other, best over "
+    "ssh. The key never appears on a command line or in the environment.";
 
 void define(CLI::App& app, Options& options) {
   app.footer(footer);
-  app.add_option("--file", options.file, "the key file (~/.config/framewire/key)")->type_name("FILE");
+  app.add_option("--file", options.file, "key file (default ~/.config/framewire/key)")->type_name("FILE");
   auto* import_option =
-      app.add_option("--import", options.import_from, "take the key from FILE, or from standard input with -");
+      app.add_option("--import", options.import_from, "import the key from FILE; - is standard input");
   import_option->type_name("FILE|-");
   auto* export_option =
-      app.add_flag("--export", options.do_export, "write the key to standard output, for an ssh pipe");
-  auto* path_option = app.add_flag("--show-path", options.show_path, "say where the key is, and end");
-  app.add_flag("--force", options.force, "let --import replace a different key")->needs(import_option);
+      app.add_flag("--export", options.do_export, "write the key to standard output, to pipe it into ssh");
+  auto* path_option = app.add_flag("--show-path", options.show_path, "print the path of the key file and exit");
+  app.add_flag("--force", options.force, "let --import replace a different key (default: refuse)")
+      ->needs(import_option);
   import_option->excludes(export_option)->excludes(path_option);
   export_option->excludes(path_option);
 }

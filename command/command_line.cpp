@@ -23,8 +23,8 @@ constexpr const char* link_group = "Link";
 constexpr const char* usual_group = "Options";
 
 void add_options_of_every_program(CLI::App& app) {
-  app.set_help_flag("-h,--help", "print this help, and end");
-  app.set_version_flag("--version", app.get_name() + " " + FRAMEWIRE_VERSION, "print the version, and end");
+  app.set_help_flag("-h,--help", "print this help and exit");
+  app.set_version_flag("--version", app.get_name() + " " + FRAMEWIRE_VERSION, "print the version and exit");
 }
 
 /// An option that was given without its value, as in "--size=".
@@ -62,20 +62,30 @@ void refuse_what_cannot_be_encrypted(const RawCommonOptions& raw) {
 
 void add_endpoint_options(CLI::App& app, RawCommonOptions& raw) {
   app.option_defaults()->group(link_group);
-  app.add_option("--transport", raw.transport, "the link (auto: the best one that works); local is shared memory")
+  app.add_option("--transport", raw.transport,
+                 "link to use (default auto: the best one that works); local is shared memory")
       ->type_name("auto|local|rdma|tcp");
-  app.add_option("--memory", raw.memory, "where frames lie (auto)")->type_name("auto|host");
-  app.add_option("--key", raw.key, "the key file to authenticate with, always (see framewire key)")->type_name("FILE");
-  app.add_flag("--insecure", raw.is_insecure, "beyond this machine without a key: anybody may connect, and listen");
-  app.add_flag("--encrypt", raw.encrypt,
-               "the data inside TLS 1.3, too, which takes tcp; either end may ask for it, and both then do it");
-  app.add_option("--timeout", raw.timeout, "silence after which the peer counts as lost (5s; rdma: 1s)")
+  app.add_option("--memory", raw.memory, "memory that holds the frames (default auto, which takes host)")
+      ->type_name("auto|host");
+  app.add_option(
+         "--key", raw.key,
+         "authenticate with the key in FILE, always; see framewire key (default ~/.config/framewire/key; programs of "
+         "one user on one machine need no key)")
+      ->type_name("FILE");
+  app.add_flag("--insecure", raw.is_insecure,
+               "use no key over TCP: anyone who reaches the port can connect, and eavesdrop; needed at both ends");
+  app.add_flag(
+      "--encrypt", raw.encrypt,
+      "encrypt the data, too, by TLS 1.3 over tcp (default: plaintext); both ends do so if one of them asks for it");
+  app.add_option("--timeout", raw.timeout, "treat the peer as lost after this much silence (default 5s; rdma: 1s)")
       ->type_name("TIME");
   app.add_option("--tos", raw.type_of_service,
-                 "the type of service of what this end sends, 0 to 255: four times the DSCP (the system's)")
+                 "type of service of the packets this end sends, 0 to 255, which is four times the DSCP (default: the "
+                 "system's)")
       ->type_name("N");
   app.add_option("--rdma-address", raw.rdma_address,
-                 "rdma: the address of the listening end for data (the one that TCP has reached, else one it tells of)")
+                 "rdma: data address of the listening end (default: the address that TCP reached, else one that the "
+                 "listening end announces)")
       ->type_name("ADDR");
   app.option_defaults()->group(usual_group);
 }
@@ -83,24 +93,27 @@ void add_endpoint_options(CLI::App& app, RawCommonOptions& raw) {
 void add_ring_options(CLI::App& app, RawCommonOptions& raw) {
   CLI::Option* const relaxed =
       app.add_flag("--relaxed-ordering", raw.relaxed_ordering,
-                   "rdma: payload may reach memory in any order, where the device can do that (the default)")
+                   "rdma: let payload reach memory in any order, if the device can do that (default)")
           ->group(link_group);
-  app.add_flag("--no-relaxed-ordering", raw.strict_ordering, "rdma: payload reaches memory in the order of its bytes")
+  app.add_flag("--no-relaxed-ordering", raw.strict_ordering,
+               "rdma: make payload reach memory in the order of its bytes")
       ->group(link_group)
       ->excludes(relaxed);
 }
 
 void add_spin_option(CLI::App& app, RawCommonOptions& raw) {
-  app.add_flag("--spin", raw.spins, "poll for what comes, with a processor of its own, and never sleep")
+  app.add_flag("--spin", raw.spins,
+               "poll for data and never sleep, which occupies one CPU core (default: poll briefly, then sleep)")
       ->group(link_group);
 }
 
 void add_run_options(CLI::App& app, RawCommonOptions& raw) {
-  app.add_option("--frames", raw.frames, "end after so many frames")->type_name("N");
-  app.add_option("--duration", raw.duration, "end after so long: 10, 2.5s, 3m; a sender counts from its first frame")
+  app.add_option("--frames", raw.frames, "stop after N frames (default: no limit)")->type_name("N");
+  app.add_option("--duration", raw.duration,
+                 "stop after this time, as in 10, 2.5s or 3m (default: no limit); a sender counts from its first frame")
       ->type_name("TIME");
-  app.add_option("--stats", raw.stats, "write one JSON object with all counts at the end")->type_name("FILE");
-  app.add_flag("--verbose", raw.is_verbose, "say more");
+  app.add_option("--stats", raw.stats, "at the end, write all counters to FILE as one JSON object")->type_name("FILE");
+  app.add_flag("--verbose", raw.is_verbose, "print more detail");
 }
 
 void parse_endpoint_options(const RawCommonOptions& raw, EndpointOptions& endpoint) {

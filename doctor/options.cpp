@@ -13,29 +13,30 @@ namespace framewire {
 namespace {
 
 constexpr const char* description =
-    "Looks at this machine, or at the way to another, and says what would make it better\n"
-    "It shows what there is for sending and viewing frames: links, RDMA devices, memory, graphics, network. What could "
-    "be better stands there with the commands that mend it.\n\n"
-    "With HOST it tries the way there and back, too: who answers, how long small messages take, what each link moves "
-    "in both directions, and what --transport auto would take. A bench server has to run there: "
-    "framewire bench --listen '*:5290'.";
+    "Checks this machine, or the path to another, and prints what would improve it\n"
+    "framewire doctor shows what this machine has for sending and viewing frames: links, RDMA devices, memory, "
+    "graphics, network. Each finding that could be better comes with the commands that improve it.\n\n"
+    "With HOST it also checks the path to HOST and back: which program answers, the latency of small messages, the "
+    "bandwidth of each link in both directions, and the link that --transport auto takes. Start a bench server on HOST "
+    "first: framewire bench --listen '*:5290'.";
 
 constexpr const char* examples =
     "Examples:\n"
-    "  framewire doctor                      what there is, and what could be better\n"
-    "  framewire doctor --verbose            with all GIDs, limits and details\n"
-    "  framewire doctor --transport rdma     fails where RDMA does not work\n"
-    "  framewire doctor big                  the way to big and back, which takes some ten seconds\n"
+    "  framewire doctor                      this machine\n"
+    "  framewire doctor --verbose            also all GIDs, limits and details\n"
+    "  framewire doctor --transport rdma     fail if RDMA does not work\n"
+    "  framewire doctor big                  the path to big and back; takes about ten seconds\n"
     "  framewire doctor big:5292 --transport rdma --json | jq .host\n"
-    "                                        the same for a program, by one link\n"
+    "                                        one link only, as JSON for a program\n"
     "  framewire doctor --json | jq '.findings[] | select(.level != \"ok\")'\n"
-    "                                        only what could be better\n"
+    "                                        only the findings that could be better\n"
     "Exit status:\n"
-    "  0  frames can be sent and viewed; with HOST: both ways, by one link or by that of --transport\n"
+    "  0  frames can be sent and viewed; with HOST, in both directions by at least one link (by that of "
+    "--transport, if given)\n"
     "  1  something is broken\n"
     "  2  the command line is wrong\n"
     "Environment:\n"
-    "  NO_COLOR  no colours, also on a terminal\n";
+    "  NO_COLOR  if set, print without colours on a terminal, too\n";
 
 struct RawOptions {
   std::string host, transport = "auto", key, timeout;
@@ -43,15 +44,17 @@ struct RawOptions {
 };
 
 void describe_options(CLI::App& app, RawOptions& raw, DoctorOptions& options) {
-  app.add_option("HOST[:PORT]", raw.host, "the machine to try the way to; without it only this one is looked at");
-  app.add_option("--transport", raw.transport, "the link that has to work (auto: any)")
+  app.add_option("HOST[:PORT]", raw.host,
+                 "machine to check the path to, port 5290 unless given (default: check this machine only)");
+  app.add_option("--transport", raw.transport, "link that must work (default auto: any)")
       ->type_name("auto|local|tcp|rdma");
-  app.add_option("--key", raw.key, "with HOST: the key file to authenticate with")->type_name("FILE");
-  app.add_flag("--insecure", raw.is_insecure, "with HOST: without a key, as the server there was started");
-  app.add_option("--timeout", raw.timeout, "with HOST: silence after which it counts as lost (5s; rdma: 1s)")
+  app.add_option("--key", raw.key, "with HOST: authenticate with the key in FILE (default ~/.config/framewire/key)")
+      ->type_name("FILE");
+  app.add_flag("--insecure", raw.is_insecure, "with HOST: use no key; the server must run with --insecure, too");
+  app.add_option("--timeout", raw.timeout, "with HOST: treat it as lost after this much silence (default 5s; rdma: 1s)")
       ->type_name("TIME");
-  app.add_flag("--json", options.as_json, "print one JSON object");
-  app.add_flag("-v,--verbose", options.is_verbose, "say more");
+  app.add_flag("--json", options.as_json, "print one JSON object instead of text");
+  app.add_flag("-v,--verbose", options.is_verbose, "print more detail");
   app.footer(examples);
 }
 

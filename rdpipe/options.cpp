@@ -17,34 +17,35 @@ namespace {
 
 constexpr const char* description =
     "Runs a pipeline whose stages are on different hosts\n"
-    "ssh starts them; the bytes go directly from host to host, over RDMA where there is RDMA, else over TCP (within "
-    "one machine by shared memory). Standard "
-    "input feeds the first stage, and what the last one prints comes back. No command runs before every connection "
-    "stands.\n\n"
+    "rdpipe starts the stages by ssh. The bytes go directly from host to host: over RDMA if it works, else over TCP, "
+    "and through shared memory within one machine. Standard input feeds the first stage. The output of the last "
+    "stage comes back to standard output. No command runs before all connections are made.\n"
+    "\n"
     "A STAGE is one of:\n"
-    "  HOST:'command'  run by the user's shell there\n"
-    "  :'command'      run on this machine\n"
-    "  HOST:'<file'    as the first, reads a file\n"
-    "  HOST:'>file'    as the last, writes one; >> appends\n"
-    "HOST is what ssh takes: a name, user@name, [IPv6], or an alias of its configuration. Every host needs framewire.";
+    "  HOST:'command'  runs the command on HOST, in the user's shell\n"
+    "  :'command'      runs the command on this machine\n"
+    "  HOST:'<file'    reads a file; only as the first stage\n"
+    "  HOST:'>file'    writes a file; only as the last stage; >> appends\n"
+    "HOST is what ssh takes: a name, user@name, [IPv6], or an alias of ssh's configuration. Every host needs "
+    "framewire.";
 constexpr const char* examples =
     "Examples:\n"
     "  echo hello | rdpipe host1:'tr [:lower:] [:upper:]' host2:rev\n"
-    "                       standard input into the first stage, the last one's output back here\n"
+    "                       feed standard input to host1, and print the output of host2\n"
     "  rdpipe backup@fileserver:'zfs send tank/media@head' store:'zfs recv tank-backup/media'\n"
-    "                       from one host to another, past this one\n"
+    "                       copy from host to host; the bytes do not pass this machine\n"
     "  tar c data | rdpipe worker:'tar x -C /scratch'\n"
-    "                       a folder\n"
+    "                       copy a folder\n"
     "  rdpipe -v big:'</scratch/film.y4m' box:'ffplay -'\n"
-    "                       a file, with how fast it goes\n"
+    "                       play a file, and show the rate\n"
     "  rdpipe --data-address store=10.0.0.2 db:'pg_dump media' store:'>media.sql'\n"
-    "                       the bytes by another network than ssh\n"
+    "                       send the bytes over another network than ssh\n"
     "Exit status:\n"
-    "As a shell has it with pipefail:\n"
-    "  0        all went well\n"
+    "The same as in a shell with pipefail:\n"
+    "  0        every stage succeeded\n"
     "  125      rdpipe itself failed\n"
-    "  128 + N  signal N ended the last stage that failed\n"
-    "  other    that of the last stage that failed\n";
+    "  128 + N  signal N ended the last stage that failed, or interrupted rdpipe\n"
+    "  other    the status of the last stage that failed\n";
 
 struct RawPipeOptions {
   std::vector<std::string> stages, ssh_options, data_addresses;
@@ -57,33 +58,38 @@ struct RawPipeOptions {
 };
 
 void add_options(CLI::App& app, RawPipeOptions& raw) {
-  app.add_option("STAGE", raw.stages, "what runs where; the bytes go from each to the next")
+  app.add_option("STAGE", raw.stages, "a command or a file, and its host; bytes go from each stage to the next")
       ->type_name("HOST:COMMAND")
       ->required()
       ->expected(1, -1);
-  app.add_flag("-v,--verbose", raw.is_verbose, "how fast each hop is, live and at the end");
-  app.add_flag("-n,--dry-run", raw.only_shows, "only say what would be run, and where, and how the bytes would go");
-  app.add_option("-F", raw.ssh_config, "ssh's configuration file")->type_name("FILE");
-  app.add_option("-o", raw.ssh_options, "an option for ssh, as in Port=2222")
+  app.add_flag("-v,--verbose", raw.is_verbose, "show the rate of each hop, live and at the end");
+  app.add_flag("-n,--dry-run", raw.only_shows, "print what would run, where, and how the bytes would go; run nothing");
+  app.add_option("-F", raw.ssh_config, "configuration file for ssh (default: that of ssh)")->type_name("FILE");
+  app.add_option("-o", raw.ssh_options, "option for ssh, as in Port=2222; repeat it for more options")
       ->type_name("OPTION")
       ->allow_extra_args(false);
   app.add_option("--data-address", raw.data_addresses,
-                 "the address of HOST for the bytes, where it is not the one that ssh has")
+                 "send the bytes to HOST at ADDRESS (default: rdpipe tries the addresses of HOST, RDMA first)")
       ->type_name("HOST=ADDRESS")
       ->allow_extra_args(false);
-  app.add_option("--port-range", raw.port_range, "ports to listen on for the bytes (any)")->type_name("FIRST-LAST");
-  app.add_option("--rdpipe-path", raw.rdpipe_path, "rdpipe's name on the hosts (rdpipe)")->type_name("PROGRAM");
-  app.add_option("--transport", raw.transport, "the link of every hop (auto: the best one that works)")
+  app.add_option("--port-range", raw.port_range, "ports to listen on for the bytes (default: any)")
+      ->type_name("FIRST-LAST");
+  app.add_option("--rdpipe-path", raw.rdpipe_path, "name or path of rdpipe on the hosts (default rdpipe)")
+      ->type_name("PROGRAM");
+  app.add_option("--transport", raw.transport, "link of every hop (default auto: the best one that works)")
       ->type_name("auto|local|rdma|tcp");
-  app.add_flag("--encrypt", raw.encrypt, "the bytes go inside TLS, over tcp");
-  app.add_flag("--no-checksum", raw.no_checksum, "neither check the bytes nor take a digest of them");
-  app.add_option("--limit", raw.limit, "bytes a second on every hop, with k, M or G (powers of 1024)")
+  app.add_flag("--encrypt", raw.encrypt, "encrypt the bytes, by TLS 1.3 over tcp (default: plaintext)");
+  app.add_flag("--no-checksum", raw.no_checksum, "neither check the bytes nor compute a digest (default: both)");
+  app.add_option("--limit", raw.limit,
+                 "most bytes a second on every hop, with k, M or G for powers of 1024 (default: no limit)")
       ->type_name("RATE");
-  app.add_option("--slots", raw.slots,
-                 fmt::format("pieces under way on a hop ({}); more where the way is long", default_slots))
+  app.add_option(
+         "--slots", raw.slots,
+         fmt::format("chunks in flight on a hop (default {}); raise it on links with a large bandwidth-delay product",
+                     default_slots))
       ->type_name("N");
-  app.add_option("--slot-bytes", raw.slot_bytes, "the longest piece (1M)")->type_name("N");
-  app.add_option("--timeout", raw.timeout, "silence after which the other end of a hop counts as lost (10s)")
+  app.add_option("--slot-bytes", raw.slot_bytes, "largest chunk, 4k to 64M (default 1M)")->type_name("N");
+  app.add_option("--timeout", raw.timeout, "treat the other end of a hop as lost after this much silence (default 10s)")
       ->type_name("TIME");
 }
 

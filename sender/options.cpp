@@ -18,26 +18,26 @@ namespace {
 
 std::string description() {
   return "Sends frames to viewers: a scene, a film, a device, a pattern or standard input\n"
-         "Frames go without a copy to viewers on this machine, and uncompressed to others. Sound is not sent.\n\n"
+         "Viewers on this machine read the frames without a copy. Other machines get them uncompressed. Audio is not "
+         "sent.\n\n"
          "SOURCE is one of:\n" +
          source_help();
 }
 
 constexpr const char* examples =
     "Examples:\n"
-    "  framewire send gl:                                 the default scene at 3840x2160 and 60 fps, for viewers on "
-    "this machine\n"
-    "  framewire send --loop film.mkv                     a film, again and again\n"
-    "  framewire send --input-option rtsp_transport=tcp rtsp://camera/live  a camera on the network; what FFmpeg's "
-    "-rtsp_transport tcp says\n"
-    "  framewire send --to box:5290 gl:orbit              dial a viewer that waits with framewire view --listen "
-    "'*:5290'\n"
-    "  ffmpeg -i film.mkv -f yuv4mpegpipe - | framewire send -  whatever another program decodes\n"
+    "  framewire send gl:                                 the default scene, 3840x2160 at 60 fps\n"
+    "  framewire send --loop film.mkv                     repeat a film\n"
+    "  framewire send --input-option rtsp_transport=tcp rtsp://camera/live  a network camera; the option is "
+    "FFmpeg's -rtsp_transport tcp\n"
+    "  framewire send --to box:5290 gl:orbit              connect to a viewer that runs: framewire view "
+    "--listen '*:5290'\n"
+    "  ffmpeg -i film.mkv -f yuv4mpegpipe - | framewire send -  send what another program decodes\n"
     "Exit status:\n"
-    "  0  every source came to its end, or was ended by Ctrl-C\n"
+    "  0  every source came to its end, or Ctrl-C ended it\n"
     "  1  failed\n"
     "  2  the command line is wrong\n"
-    "  3  refused: by the viewer, or for want of a key\n";
+    "  3  refused: by the viewer, or because there is no key\n";
 
 /// "yuv420p|nv12|…".
 std::string pixel_format_choices() {
@@ -59,39 +59,46 @@ struct RawOptions {
 };
 
 void describe_options(CLI::App& app, RawOptions& raw) {
-  app.add_option("SOURCE", raw.sources, "what to send; each SOURCE is a stream")
+  app.add_option("SOURCE", raw.sources, "what to send; each SOURCE becomes one stream")
       ->type_name(source_choices())
       ->required();
-  app.add_option("--listen", raw.listen,
-                 "where viewers find this sender (this machine, port 5290; everywhere with a key)")
+  app.add_option("--listen", raw.listen, "wait here for viewers (default *:5290; without a key localhost:5290)")
       ->type_name("ADDR:PORT");
-  app.add_option("--to", raw.to, "dial a viewer that listens")->type_name("HOST:PORT");
+  app.add_option("--to", raw.to, "connect to a viewer that listens, port 5290 unless given (default: wait for viewers)")
+      ->type_name("HOST:PORT");
   app.add_option("--size", raw.size,
-                 "of gl:, pattern and raw frames (3840x2160); auto: the largest that keeps its rate")
+                 "frame size (default 3840x2160 for gl: and pattern, else the input's; raw frames need it); auto: the "
+                 "largest at which gl: keeps its rate")
       ->type_name("WxH|auto");
-  app.add_option("--fps", raw.fps, "frames per second of gl:, pattern and raw frames (60)")->type_name("N");
-  app.add_option("--pix-fmt", raw.pixel_format, "pixel format, by FFmpeg's name")->type_name(pixel_format_choices());
+  app.add_option("--fps", raw.fps, "frames per second (default 60 for gl: and pattern, else the input's)")
+      ->type_name("N");
+  app.add_option(
+         "--pix-fmt", raw.pixel_format,
+         "pixel format by FFmpeg's name (default rgba for gl: and pattern, else the input's; raw frames need it)")
+      ->type_name(pixel_format_choices());
   app.add_option("--delivery", raw.delivery,
-                 "latest: late viewers skip (the default); every: the source waits for them")
+                 "latest: slow viewers skip frames; every: the source waits for the slowest viewer (default latest)")
       ->type_name("latest|every");
-  app.add_option("--slots", raw.slots, "frames that one viewer may hold (3)")->type_name("N");
-  app.add_option("--viewers", raw.viewers, "how many viewers are let in (4)")->type_name("N");
+  app.add_option("--slots", raw.slots, "frames that one viewer may hold (default 3)")->type_name("N");
+  app.add_option("--viewers", raw.viewers, "largest number of viewers of a stream (default 4)")->type_name("N");
   app.add_flag("--allow-pull", raw.allows_pull,
-               "let viewers with --pull read frames from this memory over RDMA, beside --viewers");
-  app.add_flag("--loop", raw.loop, "start files again at their end");
-  app.add_flag("--no-pace", raw.no_fixed_rate, "as fast as it goes, not by timestamps");
-  app.add_option("--name", raw.names, "of the stream, for each SOURCE in turn (of the file, the scene, the device)")
+               "let viewers with --pull read frames from this memory over RDMA; they do not count for --viewers");
+  app.add_flag("--loop", raw.loop, "start a file again at its end (default: stop)");
+  app.add_flag("--no-pace", raw.no_fixed_rate, "send as fast as possible (default: at the rate of the timestamps)");
+  app.add_option("--name", raw.names,
+                 "name of the stream; repeat it for each SOURCE in order (default: name of the file, scene or device)")
       ->type_name("NAME")
       ->allow_extra_args(false);
-  app.add_option("-f,--input-format", raw.input_format, "what libav takes the input for, as ffmpeg -f (it looks)")
+  app.add_option("-f,--input-format", raw.input_format, "input format, as ffmpeg -f (default: libav detects it)")
       ->type_name("FORMAT");
   app.add_option("--input-option", raw.input_options,
-                 "for libav's format, protocol or decoder, as ffmpeg -KEY VALUE; again for another one")
+                 "option for libav's format, protocol or decoder, as ffmpeg -KEY VALUE; repeat it for more options")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  app.add_option("--start", raw.start, "where to begin in a recording: 90, 1m or 1:02:03.5 (its beginning)")
+  app.add_option("--start", raw.start,
+                 "start a recording at this time, as in 90, 1m or 1:02:03.5 (default: its beginning)")
       ->type_name("TIME");
-  app.add_option("--retry", raw.retry, "how long to look for a network's input that was lost (for ever)")
+  app.add_option("--retry", raw.retry, "try this long to reopen a network input that was lost (default: for ever)")
       ->type_name("TIME");
   add_endpoint_options(app, raw.common);
   add_run_options(app, raw.common);

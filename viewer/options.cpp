@@ -13,29 +13,29 @@ namespace {
 
 constexpr std::string_view description =
     "Shows the frames of a sender, in a window or without one; records and measures them\n"
-    "Either end may start first, and either may be restarted: the viewer waits for its sender.\n\n"
+    "Start sender and viewer in any order, and restart either of them: the viewer waits for its sender.\n\n"
     "In the window:\n"
     "  Q, Esc  quit\n"
-    "  F       fullscreen\n"
-    "  H       a panel with rate, latency and skips\n"
-    "  S       screenshot\n";
+    "  F       turn fullscreen on or off\n"
+    "  H       show or hide rate, latency and skipped frames\n"
+    "  S       take a screenshot\n";
 
 constexpr const char* footer =
     "Examples:\n"
-    "  framewire view                             the sender on this machine\n"
-    "  framewire view big/orbit --fullscreen      the stream 'orbit' of the sender on 'big'\n"
+    "  framewire view                             show the sender on this machine\n"
+    "  framewire view big/orbit --fullscreen      show the stream 'orbit' of the sender on 'big'\n"
     "  framewire view --listen '*:5290'           wait for: framewire send --to HERE SOURCE\n"
     "  framewire view --headless --output - | ffplay -\n"
-    "                                             frames as y4m, for another program\n"
+    "                                             write frames as y4m, for another program\n"
     "  framewire view big --headless --duration 2s --screenshot now.png --stats now.json\n"
-    "                                             a look from a script\n"
-    "  framewire view big --pull                  a look now and then, out of a sender with --allow-pull\n"
+    "                                             take a screenshot from a script\n"
+    "  framewire view big --pull                  read a frame now and then; the sender runs with --allow-pull\n"
     "Exit status:\n"
-    "  0  the sender has ended, --frames or --duration are over, or it was quit; --stats says how many frames came\n"
+    "  0  the sender ended, --frames or --duration was reached, or you quit; --stats has the number of frames\n"
     "  1  failed\n"
     "  2  the command line is wrong\n"
-    "  3  refused: by the sender, or for want of a key\n"
-    "  4  without a sender for as long as --retry says, or when --duration was over\n";
+    "  3  refused: by the sender, or because there is no key\n"
+    "  4  there was no sender for the time of --retry, or at the end of --duration\n";
 
 /// The options as text, before they mean anything.
 struct RawOptions {
@@ -56,27 +56,36 @@ struct RawOptions {
 };
 
 void describe_options(CLI::App& app, RawOptions& raw) {
-  app.add_option("HOST[:PORT][/STREAM]", raw.hosts, "the sender to view (localhost:5290)");
-  app.add_option("--listen", raw.listen, "wait here for a sender that dials")->type_name("ADDR:PORT");
-  app.add_flag("--headless", raw.is_headless, "no window: draw into memory");
-  app.add_option("--size", raw.size, "of the window (1280x720), or of the headless picture (960x540)")
+  app.add_option("HOST[:PORT][/STREAM]", raw.hosts,
+                 "the sender, and its stream (default localhost:5290, and the first stream)");
+  app.add_option("--listen", raw.listen, "wait here for a sender that connects (default: connect to HOST)")
+      ->type_name("ADDR:PORT");
+  app.add_flag("--headless", raw.is_headless, "open no window; draw into memory");
+  app.add_option("--size", raw.size,
+                 "size of the window (default 1280x720), or of the picture with --headless (default 960x540)")
       ->type_name("WxH");
-  app.add_flag("--fullscreen", raw.is_fullscreen, "start filling the monitor");
-  app.add_option("--monitor", raw.monitor, "the monitor to open on; 1 is the primary one")->type_name("N");
+  app.add_flag("--fullscreen", raw.is_fullscreen, "start in fullscreen (default: in a window)");
+  app.add_option("--monitor", raw.monitor,
+                 "monitor to open the window on; 1 is the primary one (default: the window system's choice)")
+      ->type_name("N");
   app.add_option("--output", raw.output,
-                 "record: y4m into FILE.y4m or, with -, to stdout; else raw frames. y4m repeats frames for those that "
-                 "were skipped, so that it plays in real time")
+                 "record frames: y4m to FILE.y4m or, with -, to standard output; raw frames to any other FILE. y4m "
+                 "repeats a frame for each skipped one, so that it plays in real time")
       ->type_name("FILE|-");
-  app.add_option("--screenshot", raw.screenshot, "at the end, write what was shown; nothing where no frame came")
+  app.add_option("--screenshot", raw.screenshot,
+                 "at the end, write the last picture shown; write nothing if no frame came")
       ->type_name("FILE.png");
-  app.add_option("--delivery", raw.delivery,
-                 "latest: frames may be skipped, also where the sender's own --delivery is every; "
-                 "every: only where it is that")
+  app.add_option(
+         "--delivery", raw.delivery,
+         "latest: skip frames if late, whatever the sender's --delivery; every: skip nothing, only if the sender has "
+         "--delivery every (default: that of the sender)")
       ->type_name("latest|every");
-  app.add_option("--retry", raw.retry, "how long to go on without a sender (for ever)")->type_name("TIME");
+  app.add_option("--retry", raw.retry, "go on this long without a sender (default: for ever)")->type_name("TIME");
   app.add_flag("--pull", raw.pulls,
-               "look now and then: read frames over RDMA out of the memory of a sender with --allow-pull");
-  app.add_option("--pull-interval", raw.pull_interval, "from one look to the next (100ms)")->type_name("TIME");
+               "read a frame now and then, over RDMA, from the memory of a sender with --allow-pull (default: the "
+               "sender sends the frames)");
+  app.add_option("--pull-interval", raw.pull_interval, "with --pull: time from one read to the next (default 100ms)")
+      ->type_name("TIME");
   app.add_flag("--verify", raw.verifies, "check that no frame changes while it is shown");
   add_endpoint_options(app, raw.common);
   add_ring_options(app, raw.common);
