@@ -45,6 +45,8 @@ class LastLogLine {
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream_;
 };
 
+// ---- What the clients of all rows share ----
+
 /// How long a server may be absent between rows: it makes a new listener for each row.
 inline constexpr std::int64_t server_timeout_ns = 10'000'000'000;
 /// `why`: the error of the last attempt, or empty.

@@ -9,6 +9,8 @@
 
 namespace framewire {
 
+// ---- Bits of the user tag ----
+
 inline constexpr std::uint64_t bench_tag_spin = 1;      // the receiver polls without sleeping
 inline constexpr std::uint64_t bench_tag_touch = 2;     // the receiver reads every byte
 inline constexpr std::uint64_t bench_tag_block = 4;     // the receiver sleeps as soon as nothing is there

@@ -42,6 +42,8 @@ class RowSpan {
   std::int64_t arrived_ns_ = 0;
 };
 
+// ---- The meter of a row ----
+
 /// Counts and measures the frames of a session. Used by the receiving thread.
 class RowMeter {
  public:

@@ -212,8 +212,7 @@ void serve_socket_row(const nlohmann::json& request, MessageChannel& channel, Se
   if (endpoint.encrypt || std::ranges::find(endpoint.allowed_links, LinkKind::tcp) == endpoint.allowed_links.end()) {
     refuse(channel, "the server takes no plain sockets: its --transport or --encrypt does not allow them");
   }
-  SocketReceiver receiver(
-      plan);  // allocated before anybody connects, so that an error replaces the answer to the client
+  SocketReceiver receiver(plan);  // before the client is told to connect: memory may be lacking
   const FileDescriptor socket = connect(channel, acceptor);
   set_up_plain_socket(socket.get());
   const auto poll_control = [&] {

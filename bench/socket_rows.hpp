@@ -12,6 +12,8 @@
 
 namespace framewire {
 
+// ---- Within this machine ----
+
 /// Starts a process, and sends the plan's messages to it over a TCP connection on loopback. Each side has as many
 /// buffers as the plan has slots. Each message is one sendmsg() and one recvmsg(), header and payload together. For
 /// "latency" the receiver answers each message with one byte before the next. Main thread; no other thread may run but

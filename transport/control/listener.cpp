@@ -27,7 +27,7 @@ void set_option(int fd, int level, int name, int value) noexcept {
 
 class PortInUse : public Error {
  public:
-  /// `what` occupies the port.
+  /// `what`: the socket address, or the program, that is in use.
   PortInUse(const HostPort& at, std::string_view what)
       : Error(ExitStatus::failed,
               fmt::format("port {} is in use ({}): another framewire may be running; stop it, or take another port "

@@ -1,4 +1,4 @@
-// The send queue of a QP: which work requests are posted, and which of them are complete.
+// The send queue of a QP: which work requests (WR) are posted, and which of them are complete.
 #pragma once
 
 #include <cstddef>

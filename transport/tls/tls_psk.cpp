@@ -21,7 +21,7 @@ constexpr std::string_view data_identity = "framewire-1";
 /// The identity in earlier releases, which used the shared key itself.
 constexpr std::string_view older_identity = "framewire-1";
 
-// The current identity: the word, whether the dialler wants another machine, 16 random bytes, and a keyed hash of the
+// The current identity: `word`, whether the dialler wants another machine, 16 random bytes, and a keyed hash of the
 // dialler's host.
 constexpr std::string_view word = "framewire-2";
 constexpr std::size_t salt_bytes = 16;

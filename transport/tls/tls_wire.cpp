@@ -86,8 +86,7 @@ void TlsWire::State::handshake(TlsRole role, const Key& key, std::int64_t deadli
   try {
     ssl = perform_tls_handshake(end, psk_of_data(key), socket_bio, deadline_ns);
   } catch (const Error& error) {
-    if (error.status() ==
-        ExitStatus::refused) {  // both sides have proven that they know the token, so they have the same key
+    if (error.status() == ExitStatus::refused) {  // both sides know the token, so both have the key
       throw Error::lost_peer("the TLS handshake of the data connection was disturbed on the way");
     }
     throw;
