@@ -94,7 +94,7 @@ struct ServerConnection {
   /// Error, and Interrupted.
   [[nodiscard]] nlohmann::json receive() const;
   /// Throws when the row must end: the user interrupted it, the server's host is silent, or the server sent a message.
-  /// No message is due, so it is an error message; the exception quotes it.
+  /// No message is due during a row; the exception quotes an error message.
   void poll_control() const;
   /// Runs `drive`, which moves a row's data. If it loses its connection, the server may have sent the reason on the
   /// control channel: then throws an Error with that reason.
@@ -109,7 +109,7 @@ struct ServerConnection {
       throw;
     }
   }
-  /// Waits for the server to close, then closes. The server is then ready for the next row.
+  /// Shuts down, and waits for the server to close. The server is then ready for the next row.
   void finish() const;
 
   void throw_if_told_why() const;

@@ -20,9 +20,9 @@ class Results {
   [[nodiscard]] bool is_wanted(std::size_t plan) const noexcept { return !is_left_out_[plan]; }
 
   void add(std::size_t plan, RowResult result) { results_of_plans_[plan].push_back(std::move(result)); }
-  /// Records a row that could not begin. If the server has no RDMA, or does not answer over RDMA, all rows of that
-  /// transport are left out. Any other fault concerns this row only, and makes status() a failure. Throws `why` when
-  /// the user asked for that row.
+  /// Records a row that could not begin. If the server has no such transport, or nothing answers there, all rows of
+  /// that transport are left out. Any other fault concerns this row only, and makes status() a failure. Throws `why`
+  /// when the user asked for that transport, or when it should always be there.
   void leave_out(std::size_t plan, const CannotBegin& why);
 
   /// The median of every plan that was measured at least once.
