@@ -19,11 +19,10 @@
 
 namespace framewire {
 
-/// One poll is a chain of RDMA READs; poll() posts each when the one before has completed:
+/// One poll is a chain of RDMA READs; poll() posts each step when the one before has completed:
 ///   1. the newest cell
 ///   2. if it names a new frame: that slot's header cell
-///   3. the slot's payload
-///   4. the header cell again, which must not have changed
+///   3. the slot's payload, and behind a fence the header cell again, which must not have changed
 /// There are no credits: return_credit() only frees a slot here.
 class RdmaPuller final : public ReceiverLink {
  public:
