@@ -27,6 +27,8 @@
 
 namespace framewire {
 
+// ---- The log's last line ----
+
 LastLogLine::LastLogLine(bool passes_on) : passes_on_(passes_on), stream_(nullptr, &std::fclose) {
   const cookie_io_functions_t functions{.read = nullptr,
                                         .write = [](void* self, const char* text, std::size_t size) -> ssize_t {
@@ -64,11 +66,13 @@ void LastLogLine::take(const char* text, std::size_t size) {
   }
 }
 
+// ---- Measuring a link's row ----
+
 namespace {
 
 constexpr std::int64_t shutdown_timeout_ns = 30 * ns_per_s;
 
-/// Ends the row's stream and session when the interruption comes.
+/// An interruption ends the row's stream and session.
 class RowWake {
  public:
   RowWake(Interruption& interruption, Stream& stream, SenderService& service) : interruption_(interruption) {
@@ -94,7 +98,7 @@ bool does_answer(const HostPort& at, const Interruption& interruption) {
   }
 }
 
-/// No session stood before the timeout was over.
+/// No session began before the timeout.
 [[noreturn]] void throw_nobody_came(const RowContext& context, bool is_rdma) {
   const std::string said = context.last_log_line.last();
   if (is_rdma && !said.empty() && does_answer(*context.endpoint.dial, context.interruption)) {
@@ -117,7 +121,7 @@ void wait_for_server(Stream& stream, const SenderService& service, const RowCont
   }
 }
 
-/// Why a session ended that had only begun; its own thread is about to say so.
+/// The reason why a session ended early; its thread is about to report it.
 std::string why_it_ended(const SenderService& service, const LastLogLine& last_log_line) {
   for (const std::int64_t give_up_ns = monotonic_ns() + ns_per_s; monotonic_ns() < give_up_ns;) {
     if (const auto reports = service.reports(); !reports.empty()) {
@@ -128,7 +132,7 @@ std::string why_it_ended(const SenderService& service, const LastLogLine& last_l
   return last_log_line.last();
 }
 
-/// The session ended before a message had gone: over RDMA its memory may not be had.
+/// Throws when the session ended before the first message. Over RDMA the server may have failed to register its memory.
 void require_warm(bool is_warm, const SenderService& service, const RowContext& context, bool is_rdma) {
   throw_if_interrupted(context.interruption);
   if (!is_warm && is_rdma && does_answer(*context.endpoint.dial, context.interruption)) {
@@ -136,7 +140,7 @@ void require_warm(bool is_warm, const SenderService& service, const RowContext& 
   }
 }
 
-/// The server's last word. Throws Error: it has said none.
+/// The server's result, from its last message. Throws Error when there was none.
 std::string statistics_of(const SenderService& service, const LastLogLine& last_log_line) {
   const auto reports = service.reports();
   if (reports.empty() || reports.front().viewer_statistics.empty()) {
@@ -194,11 +198,13 @@ RowResult measure_row(const RowPlan& plan, const RowContext& context) {
   return row;
 }
 
+// ---- The connection to the server of a row without a session ----
+
 namespace {
 
 constexpr std::int64_t answer_timeout_ns = 20 * ns_per_s;
 
-/// Ends the silence of a server that is being greeted when the interruption comes.
+/// An interruption ends the wait for the server's answer to the hello.
 class GreetingWake {
  public:
   GreetingWake(Interruption& interruption, int connection)
@@ -260,7 +266,7 @@ void ServerConnection::throw_if_told_why() const {
   try {
     last = channel().receive(monotonic_ns() + final_message_timeout_ns);
   } catch (const Error&) {
-    return;  // not a word, or it is gone
+    return;  // no message, or the server is gone
   }
   throw_if_fault(last);
 }

@@ -1,4 +1,5 @@
-// The sending end of a benchmark.
+// The client of a benchmark: measures one row against a server. Also what the clients of all kinds of rows share: the
+// log's last line, the row's context, its errors, and the connection to a bench server.
 #pragma once
 
 #include <cstdint>
@@ -19,19 +20,19 @@
 
 namespace framewire {
 
-// What a log was last told.
+// ---- The log's last line ----
 
-/// A stream for a Log that keeps the last line: what goes wrong while a row's connection is made is only said to a log,
-/// and wanted when nothing comes of it. Outlives the log. Any thread.
+/// A stream for a Log that keeps the last line. While a row's connection is being made, errors go only to the log; if
+/// the connection fails, the error message quotes the last line. Outlives the log. Any thread.
 class LastLogLine {
  public:
-  /// `passes_on`: every line goes to standard error, too.
+  /// `passes_on`: also writes every line to standard error.
   explicit LastLogLine(bool passes_on);
   LastLogLine(const LastLogLine&) = delete;
   LastLogLine& operator=(const LastLogLine&) = delete;
 
   [[nodiscard]] std::FILE* stream() const noexcept { return stream_.get(); }
-  /// Empty where there was none since forget().
+  /// Empty if there was no line since forget().
   [[nodiscard]] std::string last() const;
   void forget();
 
@@ -44,20 +45,22 @@ class LastLogLine {
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream_;
 };
 
-/// A server makes a new listener for each row: so long it may be away.
+// ---- What the clients of all rows share ----
+
+/// How long a server may be absent between rows: it makes a new listener for each row.
 inline constexpr std::int64_t server_timeout_ns = 10'000'000'000;
-/// `why`: what the last try said, or empty.
+/// `why`: the error of the last attempt, or empty.
 Error no_server(const HostPort& at, const std::string& why = {});
 
 /// What a row is measured with.
 struct RowContext {
-  EndpointOptions endpoint;  // dial: the server
+  EndpointOptions endpoint;  // `dial` is the server's address
   Log& log;
-  LastLogLine& last_log_line;  // the log's
-  Interruption& interruption;  // ends the row
+  LastLogLine& last_log_line;  // `log` writes to it
+  Interruption& interruption;  // Ctrl-C; ends the row
 };
 
-/// The row was ended before its time; it is worth nothing.
+/// The row was interrupted; its measurement is not valid.
 class Interrupted : public std::exception {
  public:
   [[nodiscard]] const char* what() const noexcept override { return "interrupted"; }
@@ -65,35 +68,36 @@ class Interrupted : public std::exception {
 /// Throws Interrupted.
 void throw_if_interrupted(const Interruption& interruption);
 
-/// There is a server, but this transport cannot be had: no message went. Refused or lost_peer: the server has none, or
-/// nothing answers there; failed: it should be there.
+/// The server is there, but cannot use this transport; no message was sent. Status refused or lost_peer: the server has
+/// no such transport, or nothing answers there. Status failed: it should have worked.
 class CannotBegin : public Error {
  public:
   explicit CannotBegin(const Error& why) : Error(why) {}
 };
 
-/// Throws Error (failed) when the ends of a row have not counted the same.
+/// Throws Error (failed) when the two sides have counted different numbers of messages.
 void require_every_message(const RowResult& row);
 
 /// Measures one row against the server. Main thread. Throws Error, CannotBegin, Interrupted.
 RowResult measure_row(const RowPlan& plan, const RowContext& context);
 
-// The server of a row that no session measures, as its client meets it.
+// ---- A row without a session (plain sockets, verbs): the connection to its server ----
 
-/// A bench server that has heard the hello of its client. One thread.
+/// A connection to a bench server after the client's hello. One thread.
 struct ServerConnection {
   AuthenticatedChannel authenticated;
-  HostPort data_address;      // where its data connections go
-  const RowContext* context;  // which outlives it
+  HostPort data_address;      // the server's address for data connections
+  const RowContext* context;  // outlives this
 
   [[nodiscard]] MessageChannel& channel() const noexcept { return *authenticated.channel; }
-  /// Its next message; it may have gigabytes to set up. Throws Error, and Interrupted.
+  /// The server's next message. The timeout is long, because the server may have gigabytes of memory to set up. Throws
+  /// Error, and Interrupted.
   [[nodiscard]] nlohmann::json receive() const;
-  /// Throws where the row is to end: interrupted, the server's host silent, or with what it said, which
-  /// nothing is due of: the words of a fault of its.
+  /// Throws when the row must end: the user interrupted it, the server's host is silent, or the server sent a message.
+  /// No message is due during a row; the exception quotes an error message.
   void poll_control() const;
-  /// Runs what moves a row's data. Where it loses the connection for that and the server ended it, the server has said
-  /// why: then throws Error with that.
+  /// Runs `drive`, which moves a row's data. If it loses its connection, the server may have sent the reason on the
+  /// control channel: then throws an Error with that reason.
   template <typename Drive>
   auto drive(Drive drive) const {
     try {
@@ -105,14 +109,14 @@ struct ServerConnection {
       throw;
     }
   }
-  /// Hangs up, when the server has: then it is free for the next row.
+  /// Shuts down, and waits for the server to close. The server is then ready for the next row.
   void finish() const;
 
   void throw_if_told_why() const;
 };
 
-/// Dials the context's server, which makes a new listener for each row of a link and is not there for a moment then.
-/// Throws Error, and Interrupted.
+/// Dials the context's server. It makes a new listener for each row of a link, so it may be absent for a moment. Throws
+/// Error, and Interrupted.
 ServerConnection connect_to_server(const RowContext& context);
 
 }  // namespace framewire

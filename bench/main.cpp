@@ -31,14 +31,14 @@
 namespace framewire {
 namespace {
 
-/// The forked process: tells its port through the pipe, or if it cannot serve why.
+/// The forked process: writes its port to the pipe, or the reason why it cannot serve.
 [[noreturn]] void be_server(const BenchOptions& options, int port_pipe, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) {
-    ::_exit(1);  // it has gone before that
+    ::_exit(1);  // the parent ended before prctl()
   }
-  std::signal(SIGINT, SIG_IGN);  // a terminal's Ctrl-C is for the client,
-  std::signal(SIGHUP, SIG_IGN);  // and so is its end
+  std::signal(SIGINT, SIG_IGN);  // the client handles a terminal's Ctrl-C
+  std::signal(SIGHUP, SIG_IGN);  // and its hang-up
   Log log(stderr, "framewire-bench (server)", options.is_verbose);
   EndpointOptions endpoint = options.endpoint;
   endpoint.listen = HostPort{.host = "127.0.0.1", .port = 0};
@@ -49,14 +49,14 @@ namespace {
   } catch (const std::exception& error) {
     const std::string_view text = error.what();
     if (::write(port_pipe, text.data(), text.size()) < 0) {
-      log.error(error.what());  // it had told its port before, and nobody reads the pipe
+      log.error(error.what());  // the port was already written, and nobody reads the pipe
     }
   }
   ::_exit(1);
 }
 
-/// Starts a server in a process of its own, that ends with this one; returns its port. Comes before anything here looks
-/// for RDMA devices: what a process has opened there, the kernel lets no forked one use.
+/// Forks a server process that ends with this one; returns its port. Call it before this process looks for RDMA
+/// devices: a forked process cannot use RDMA resources that its parent has opened.
 std::uint16_t start_server(const BenchOptions& options) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
@@ -92,7 +92,7 @@ RowResult measure(const RowPlan& plan, const RowContext& context) {
                                            : measure_row(plan, context);
 }
 
-/// Repeats go in turn over all rows: what disturbs the machine for a while disturbs all of them.
+/// Repeats all rows in turn, so that a temporary disturbance affects them all alike.
 void measure_all(std::uint32_t repeats, const RowContext& context, Results& results) {
   for (std::uint32_t repeat = 0; repeat < repeats; ++repeat) {
     for (std::size_t i = 0; i < results.plans().size(); ++i) {
@@ -111,7 +111,7 @@ void measure_all(std::uint32_t repeats, const RowContext& context, Results& resu
   }
 }
 
-/// Measures what it can; nothing, or why that was not all.
+/// Measures all rows that it can. Returns nothing, or the error that ended it.
 std::optional<Error> try_all(std::uint32_t repeats, const RowContext& context, Results& results) {
   try {
     measure_all(repeats, context, results);
@@ -134,14 +134,14 @@ void say(const std::string& message) {
 
 ExitStatus run_client(const BenchOptions& options) {
   EndpointOptions endpoint = options.endpoint;
-  static_cast<void>(authentication_of(endpoint));  // a key that cannot be used is said once, and here
+  static_cast<void>(authentication_of(endpoint));  // reports an unusable key once, here
   if (endpoint.dial) {
-    static_cast<void>(resolve(*endpoint.dial));  // as a name that nobody knows
+    static_cast<void>(resolve(*endpoint.dial));  // likewise an unknown host name
   } else {
     endpoint.dial = HostPort{.host = "127.0.0.1", .port = start_server(options)};
   }
   Interruption interruption;
-  // What a sender says of its viewers would stand between the rows; what goes wrong comes as an Error.
+  // A sender's log lines would appear between the rows; errors are reported as exceptions.
   LastLogLine last_log_line(options.is_verbose);
   Log log(last_log_line.stream(), "framewire-bench", options.is_verbose);
   Results results(plan_rows(options, transports_here(options)), options.endpoint.transport_is_auto);
@@ -171,7 +171,7 @@ ExitStatus run_server(const BenchOptions& options) {
   std::atomic<bool> stop = false;
   interruption.set_wake([&stop] { stop = true; });
   EndpointOptions endpoint = options.endpoint;
-  endpoint.rdma_for_loopback = true;  // a client on this machine wants to measure that, too
+  endpoint.rdma_for_loopback = true;  // a client on this machine wants to measure RDMA, too
   serve_rows(endpoint, -1, stop, true, log);
   return ExitStatus::ok;
 }

@@ -12,6 +12,8 @@
 
 namespace framewire {
 
+// ---- Sending a link's row ----
+
 namespace {
 
 struct Published {
@@ -19,8 +21,8 @@ struct Published {
   Histogram round_trip_halves{};  // of "latency"
 };
 
-/// Publishes messages until the plan is fulfilled. One at a time the next slot comes when the receiver has given the
-/// last message back: that is a round trip.
+/// Publishes messages until the plan is complete. With one message in flight, the next slot becomes free when the
+/// receiver has returned the last message: that is a round trip.
 Published publish_messages(Stream& stream, const RowPlan& plan, std::int64_t begin_ns) {
   const FrameInfo info{.user_tag = tag_of(plan.wait) | (plan.touches_payload ? bench_tag_touch : 0), .layout = {}};
   const std::int64_t period_ns = plan.rate_per_s > 0 ? static_cast<std::int64_t>(1e9 / plan.rate_per_s) : 0;
@@ -77,6 +79,8 @@ EndResult send_messages(Stream& stream, const RowPlan& plan) {
           .transport = plan.transport};
 }
 
+// ---- The warm-up of a link's row ----
+
 namespace {
 
 bool publish_one(Stream& stream, const RowPlan& plan, std::uint64_t size_bytes) {
@@ -89,7 +93,7 @@ bool publish_one(Stream& stream, const RowPlan& plan, std::uint64_t size_bytes) 
   return true;
 }
 
-/// Links let go of a slot when the kernel or the device has its bytes.
+/// Waits until all slots are free: a link releases a slot when the kernel or the device has its bytes.
 bool wait_until_all_went(Stream& stream, const RowPlan& plan) {
   std::vector<ClaimedSlot> all;
   const std::uint32_t slots = pool_slots_for(1, plan.slots);
@@ -108,8 +112,8 @@ bool wait_until_all_went(Stream& stream, const RowPlan& plan) {
 
 bool warm_up(Stream& stream, const RowPlan& plan) {
   bool is_there = publish_one(stream, plan, plan.message_bytes);
-  // The ring has as many slots: that the last of these short ones may go shows that the long one has been taken. One at
-  // a time the claims below show it.
+  // The ring has plan.slots slots. When the last of these short messages can be sent, the receiver has taken the long
+  // one. With one message in flight, the claims below show the same.
   const std::uint32_t short_ones = stream.options().one_in_flight ? 0 : plan.slots;
   for (std::uint32_t i = 0; is_there && i < short_ones; ++i) {
     is_there = publish_one(stream, plan, 1);

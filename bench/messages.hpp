@@ -1,4 +1,4 @@
-// What the two ends of a benchmark agree on beyond a session: bits of the frame header's user tag.
+// The messages of a link's row: bits of the frame header's user tag, the warm-up, and sending.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,13 @@
 
 namespace framewire {
 
-inline constexpr std::uint64_t bench_tag_spin = 1;   // the server polls
-inline constexpr std::uint64_t bench_tag_touch = 2;  // the server reads every byte
-inline constexpr std::uint64_t bench_tag_block = 4;  // the server sleeps at once when nothing is there
-inline constexpr std::uint64_t bench_tag_result =
-    8;  // no message of the row, but its sender's result (JSON), where the sender was asked for the row
-inline constexpr std::uint64_t bench_tag_warm_up = 16;  // comes before the messages of the row, and counts for nothing
+// ---- Bits of the user tag ----
+
+inline constexpr std::uint64_t bench_tag_spin = 1;      // the receiver polls without sleeping
+inline constexpr std::uint64_t bench_tag_touch = 2;     // the receiver reads every byte
+inline constexpr std::uint64_t bench_tag_block = 4;     // the receiver sleeps as soon as nothing is there
+inline constexpr std::uint64_t bench_tag_result = 8;    // not a message: the sender's result (JSON), in a reverse row
+inline constexpr std::uint64_t bench_tag_warm_up = 16;  // sent before the messages of the row; not counted
 
 constexpr std::uint64_t tag_of(WaitMode mode) noexcept {
   return mode == WaitMode::spin ? bench_tag_spin : mode == WaitMode::block ? bench_tag_block : 0;
@@ -25,19 +26,19 @@ constexpr WaitMode wait_mode_of(std::uint64_t tag) noexcept {
                                         : WaitMode::adaptive;
 }
 
-// The sending end of a link's row, whichever of the two ends that is.
+// ---- Sending a link's row (by the client, or in a reverse row by the server) ----
 
-/// For the one viewer of a row.
+/// The options of a stream for the row's only viewer.
 StreamOptions stream_options_of(const RowPlan& plan);
 
-/// Publishes messages until the plan is fulfilled or the stream stops; says how many, and in which
-/// time they went. The epoch has begun and warm_up() is over; the stream is not finished. The source's thread.
+/// Publishes messages until the plan is complete or the stream stops. Returns their number and the time they took. The
+/// epoch has begun and warm_up() is over. The caller finishes the stream. The source's thread.
 EndResult send_messages(Stream& stream, const RowPlan& plan);
 
-// What goes before the messages of a link's row.
+// ---- The warm-up of a link's row ----
 
-/// Sends messages that count for nothing, and returns when the receiver has its ring and the way there is empty but for
-/// a few bytes: setting up belongs to no message. False when the receiver has left. The source's thread, once.
+/// Sends messages that are not counted. Returns when the receiver has its ring and only a few bytes are in flight, so
+/// that no message of the row includes the set-up. False when the receiver has left. The source's thread, once.
 bool warm_up(Stream& stream, const RowPlan& plan);
 
 }  // namespace framewire

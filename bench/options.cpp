@@ -13,6 +13,8 @@
 
 namespace framewire {
 
+// ---- The command line ----
+
 namespace {
 
 constexpr const char* description =
@@ -142,7 +144,7 @@ bool is_transport(const std::string& word) {
   return word == "auto" || word == socket_transport || word == verbs_transport || link_kind_from_name(word).has_value();
 }
 
-/// Plain sockets stream one way only, and verbs have an operation for the other.
+/// Plain sockets stream in one direction only, and verbs have the operation "read" for the other.
 void refuse_what_has_no_reverse(const std::string& transport) {
   if (transport == socket_transport || transport == verbs_transport) {
     throw Error::usage(
@@ -217,10 +219,12 @@ std::optional<BenchOptions> parse_bench_options(int argc, const char* const* arg
   return options;
 }
 
+// ---- The rows that a command line asks for ----
+
 namespace {
 
-/// In flight: enough small messages to hide a wake-up, few large ones to stay in the caches where that is possible at
-/// all.
+/// Messages in flight: enough small ones to hide a wake-up; few large ones, so that they stay in the caches if
+/// possible.
 std::uint32_t slots_for(const BenchOptions& options, std::uint64_t message_bytes) {
   if (options.slots != 0) {
     return options.slots;
@@ -255,7 +259,7 @@ std::vector<std::string> transports_here(const BenchOptions& options) {
   if (!options.transports.empty()) {
     return options.transports;
   }
-  // A server that somebody has started may be on another machine.
+  // A server that the user has started may be on another machine, so `local` is not possible.
   auto transports = options.endpoint.dial ? std::vector<std::string>{socket_transport, "tcp"}
                                           : std::vector<std::string>{socket_transport, "local", "tcp"};
   if (has_rdma_device()) {

@@ -1,4 +1,4 @@
-// What the command line of framewire-bench says.
+// The command line of framewire-bench, and the rows that it asks for.
 #pragma once
 
 #include <cstdint>
@@ -13,37 +13,37 @@
 namespace framewire {
 
 struct BenchOptions {
-  EndpointOptions endpoint;             // dial: the server; listen: this is the server; neither: both ends here
-  std::vector<std::string> transports;  // "socket", "local", "tcp", "rdma", "verbs"; empty: all that there are
+  EndpointOptions endpoint;             // dial: the server; listen: this is the server; neither: both run here
+  std::vector<std::string> transports;  // "socket", "local", "tcp", "rdma", "verbs"; empty: all available
   std::vector<std::string> operations;
   std::vector<std::uint64_t> message_sizes_bytes;
   std::uint64_t count = 0;       // messages of one row; 0: no limit
   std::int64_t duration_ns = 0;  // of one row; 0: no limit
-  std::uint32_t slots = 0;       // in flight; 0: by size
-  double rate_per_s = 0;         // of the latency rows; 0: one at a time, as fast as they go
+  std::uint32_t slots = 0;       // messages in flight; 0: depends on the size
+  double rate_per_s = 0;         // of the latency rows; 0: one at a time, without a pause
   WaitMode wait = WaitMode::adaptive;
-  bool touches_payload = false;  // fill and read every byte
+  bool touches_payload = false;  // write and read every byte
   bool is_reverse = false;       // the server sends
   std::uint32_t repeats = 1;
   bool as_json = false;
   bool is_verbose = false;
 };
 
-/// Nothing when --help or --version were asked for. Throws Error (usage).
+/// Nothing after --help or --version. Throws Error (usage).
 std::optional<BenchOptions> parse_bench_options(int argc, const char* const* argv);
 
-// Which rows a command line asks for.
+// ---- The rows that a command line asks for ----
 
-/// What `--operation` takes, in the order of the table.
+/// The values of `--operation`, in the order of the table.
 inline const std::vector<std::string>& operation_names() {
   static const std::vector<std::string> names{"stream", "send", "write", "write_imm", "read", "latency"};
   return names;
 }
 
-/// All that this machine can do: with verbs and rdma where there is an RDMA device.
+/// All transports of this machine: with verbs and rdma if there is an RDMA device.
 std::vector<std::string> transports_here(const BenchOptions& options);
 
-/// By operation, size and transport. Throws Error (usage) when nothing is left.
+/// The rows in the order operation, size, transport. Throws Error (usage) when there is none.
 std::vector<RowPlan> plan_rows(const BenchOptions& options, const std::vector<std::string>& transports);
 
 }  // namespace framewire

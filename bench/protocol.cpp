@@ -88,6 +88,8 @@ std::string read_result_message(const json& message) {
 
 using nlohmann::json;
 
+// ---- A reverse row: the server sends ----
+
 namespace {
 
 constexpr std::int64_t answer_timeout_ns = 10 * ns_per_s;
@@ -106,7 +108,7 @@ void require_possible(const RowPlan& plan) {
   if (plan.count == 0 && plan.duration_ns == 0) {
     throw Error::failed("a row that neither 'count' nor 'duration_ns' ends was asked for; give one of them");
   }
-  require_bench_memory(plan.message_bytes, plan.slots);  // the pool has room for four more
+  require_bench_memory(plan.message_bytes, plan.slots);  // a pool may have up to four slots more
 }
 
 }  // namespace
@@ -147,7 +149,7 @@ void request_reverse_row(MessageChannel& channel, const RowPlan& plan) {
   channel.send(reverse_message(plan));
   const json answer = channel.receive(monotonic_ns() + answer_timeout_ns);
   if (message_type(answer) == "refused") {
-    // One that knows the message says 'fault' where it will not.
+    // A newer server sends "fault" when it does not accept the row.
     throw Error::refused("the bench server at " + channel.peer() +
                          " is of an older release, which only receives; update it, or leave --reverse out");
   }
@@ -155,6 +157,8 @@ void request_reverse_row(MessageChannel& channel, const RowPlan& plan) {
 }
 
 using nlohmann::json;
+
+// ---- A row of plain sockets ----
 
 json socket_message(const RowPlan& plan) {
   return {{"type", socket_type},
@@ -189,6 +193,8 @@ SocketConnect read_socket_connect_message(const json& message) {
   expect(message, "connect");
   return {.session = session_id_from_hex(text_field(message, "session")), .token = text_field(message, "token")};
 }
+
+// ---- The data connection of a row, on the server ----
 
 IncomingDataConnection await_bench_data(SessionAcceptor& acceptor, const DataConnectionId& connection,
                                         MessageChannel& channel) {

@@ -1,5 +1,5 @@
-// What the messages between a bench server and a client that says hello as `bench` have in common. docs/wire.md lists
-// them. Readers throw Error (failed) that names the field and what it takes.
+// The messages between a bench server and a client that says hello as `bench`. docs/wire.md lists them. Functions that
+// read a message throw Error (failed); it names the field and its valid values.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@
 
 namespace framewire {
 
-/// How such a client calls itself in its hello.
+/// The client's role in its hello.
 inline constexpr const char* bench_role = "bench";
 
-/// What a client may ask for, of links and sockets as of the verbs.
+/// Limits of a client's request, the same for links, sockets and verbs.
 inline constexpr std::uint64_t max_bench_message_bytes = max_verbs_message_bytes;
 inline constexpr std::uint64_t max_bench_slots = max_verbs_slots;
 inline constexpr std::uint64_t max_bench_memory_bytes = max_verbs_memory_bytes;
-/// Throws Error (failed) where so many slots of such messages are more than that.
+/// Throws Error (failed) when `slots` messages of this size exceed max_bench_memory_bytes.
 void require_bench_memory(std::uint64_t message_bytes, std::uint64_t slots);
 
 Error wrong_field(const nlohmann::json& message, const std::string& field, const std::string& what_it_takes);
@@ -33,45 +33,45 @@ std::string text_field(const nlohmann::json& message, const std::string& field);
 bool flag_field(const nlohmann::json& message, const std::string& field);
 WaitMode wait_field(const nlohmann::json& message);
 
-/// Throws unless it is of that type. An unknown message of a newer peer is no fault anywhere else; here each has its
-/// place.
+/// Throws unless the message has that type. Elsewhere an unknown message of a newer peer is no error; in this protocol
+/// the order of messages is fixed.
 void expect(const nlohmann::json& message, const std::string& type);
 
-/// The server, instead of its next message: what went wrong there.
+/// The server sends it instead of its next message when it fails.
 nlohmann::json fault_message(const std::string& text);
-/// The server, last: its result, a JSON object as text. Then it hangs up.
+/// The server sends it last: its result, a JSON object as text. Then it closes the connection.
 nlohmann::json result_message(const std::string& result_json);
 std::string read_result_message(const nlohmann::json& message);
-/// Throws Error (failed) with the sentence of a fault, and Error (refused) with that of a refusal.
+/// Throws the peer's text: Error (failed) for a "fault" message, Error (refused) for a refusal.
 void throw_if_fault(const nlohmann::json& message);
 
-// How a client asks a bench server to be the sender of a row. docs/wire.md has it.
+// ---- A reverse row: the server sends ----
 
 inline constexpr const char* reverse_type = "reverse";
 
-/// The client, first: the row without its transport, which the session that follows agrees on. The reader refuses what
-/// would take too much memory or never end; it throws Error (failed) that names the field.
+/// The client's first message: the row without its transport, which the following session negotiates. The reading
+/// function refuses a row that would take too much memory or never end.
 nlohmann::json reverse_message(const RowPlan& plan);
 RowPlan read_reverse_message(const nlohmann::json& message);
 
-/// The server: yes. Then both say hello anew, as a sender and a viewer, and the session takes its course.
+/// The server accepts. Then both sides say hello again, as a sender and a viewer, and a normal session follows.
 nlohmann::json reverse_answer();
 
-/// The client's part up to there: asks, and waits for that answer. Throws Error: what the server says, and (refused)
-/// for a server of an older release.
+/// The client's part up to that answer. Throws Error: the server's error message, or refused for a server of an older
+/// release.
 void request_reverse_row(MessageChannel& channel, const RowPlan& plan);
 
-// How a client asks a bench server for a row of plain sockets. docs/wire.md has it. Readers throw Error (failed) that
-// names the field and what it takes.
+// ---- A row of plain sockets ----
 
 inline constexpr const char* socket_type = "socket";
 
-/// The client, first: what the server has to know of the row; the rest is the client's. The reader refuses what would
-/// take too much memory.
+/// The client's first message: the part of the plan that the server needs. The reading function refuses a row that
+/// would take too much memory.
 nlohmann::json socket_message(const RowPlan& plan);
 RowPlan read_socket_message(const nlohmann::json& message);
 
-/// The server: what proves that the TCP connection, which the client dials to the same port, belongs here.
+/// The server's answer. The session and the token prove that the TCP connection belongs to this row; the client dials
+/// it to the same port.
 struct SocketConnect {
   SessionId session{};
   std::string token;
@@ -79,10 +79,10 @@ struct SocketConnect {
 nlohmann::json socket_connect_message(const SocketConnect& connect);
 SocketConnect read_socket_connect_message(const nlohmann::json& message);
 
-// The data connection of a client's row, at the server.
+// ---- The data connection of a row, on the server ----
 
-/// Waits for what the client dials, by the token that it was told. Throws Error where it does not come, or the client
-/// says something else.
+/// Waits for the client's data connection, which is identified by the token. Throws Error when it does not come, or
+/// when the client sends a message instead.
 IncomingDataConnection await_bench_data(SessionAcceptor& acceptor, const DataConnectionId& connection,
                                         MessageChannel& channel);
 

@@ -20,7 +20,7 @@ Results::Results(std::vector<RowPlan> plans, bool may_leave_out)
 
 void Results::leave_out(std::size_t plan, const CannotBegin& why) {
   const std::string& transport = plans_[plan].transport;
-  // For plain sockets nobody there means that there is no server at all.
+  // For plain sockets, lost_peer means that there is no server at all.
   const bool may_lack = transport == "rdma" || transport == verbs_transport ||
                         (transport == socket_transport && why.status() != ExitStatus::lost_peer);
   if (!may_leave_out_ || !may_lack) {

@@ -1,4 +1,4 @@
-// What a client has measured so far, and what it could not.
+// A client's results so far, and the rows that it left out.
 #pragma once
 
 #include <string>
@@ -12,24 +12,24 @@ namespace framewire {
 /// Main thread.
 class Results {
  public:
-  /// `may_leave_out`: nobody asked for RDMA by name, so that a bench goes on without.
+  /// `may_leave_out`: the user did not ask for RDMA by name, so rows without RDMA may be left out.
   Results(std::vector<RowPlan> plans, bool may_leave_out);
 
   [[nodiscard]] const std::vector<RowPlan>& plans() const noexcept { return plans_; }
-  /// False for what has been left out.
+  /// False for a plan that was left out.
   [[nodiscard]] bool is_wanted(std::size_t plan) const noexcept { return !is_left_out_[plan]; }
 
   void add(std::size_t plan, RowResult result) { results_of_plans_[plan].push_back(std::move(result)); }
-  /// A row that could not begin. Where there is no RDMA to the server, by its word or because nothing answers, all
-  /// rows of that transport are left out. Any other fault is this row's own, and one that should not be. Throws `why`
-  /// when that row was asked for.
+  /// Records a row that could not begin. If the server has no such transport, or nothing answers there, all rows of
+  /// that transport are left out. Any other fault concerns this row only, and makes status() a failure. Throws `why`
+  /// when the user asked for that transport, or when it should always be there.
   void leave_out(std::size_t plan, const CannotBegin& why);
 
-  /// Of every plan that was measured at all the median.
+  /// The median of every plan that was measured at least once.
   [[nodiscard]] std::vector<RowResult> rows() const;
-  /// What was left out and why, a sentence each.
+  /// What was left out and why: one message each.
   [[nodiscard]] const std::vector<std::string>& omissions() const noexcept { return omissions_; }
-  /// Failed when rows are missing that this server and this machine should have had.
+  /// Failed when rows are missing that this server and this machine should support.
   [[nodiscard]] ExitStatus status() const noexcept { return status_; }
 
  private:

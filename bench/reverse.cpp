@@ -28,11 +28,13 @@
 
 namespace framewire {
 
+// ---- The client's part ----
+
 namespace {
 
 constexpr const char* program = "framewire-bench " FRAMEWIRE_VERSION;
 
-/// A viewer's options, that gives up at once: whether it is worth another try is decided here.
+/// The options of a viewer that gives up at once: measure_reverse_row() decides whether to try again.
 SubscriberOptions viewing_of(const RowPlan& plan, const EndpointOptions& endpoint, std::atomic<bool>& is_heard) {
   SubscriberOptions options{.endpoint = endpoint, .stream = {}, .delivery = {}};
   options.endpoint.allowed_links = {link_kind_from_name(plan.transport).value_or(LinkKind::tcp)};
@@ -48,7 +50,7 @@ SubscriberOptions viewing_of(const RowPlan& plan, const EndpointOptions& endpoin
   return options;
 }
 
-/// Nothing, and why, where no server was there just now.
+/// Returns nothing, and the reason, when there is no server at the moment.
 std::optional<RowResult> try_row(const RowPlan& plan, const RowContext& context, std::string& why) {
   std::atomic<bool> is_heard = false;
   Subscriber subscriber(viewing_of(plan, context.endpoint, is_heard), context.log);
@@ -94,20 +96,22 @@ RowResult measure_reverse_row(const RowPlan& plan, const RowContext& context) {
   throw no_server(*context.endpoint.dial, why);
 }
 
+// ---- The server's part ----
+
 namespace {
 
-/// The session of a row, on a thread of its own; the stream and the acceptor outlive it.
+/// The session of a row, on a thread of its own. The stream and the acceptor outlive it.
 class RowSession {
  public:
   RowSession(Stream& stream, AuthenticatedChannel client, SessionAcceptor& acceptor, const EndpointOptions& endpoint)
       : stream_(stream),
         quiet_(open_quiet(), &std::fclose),
-        log_(quiet_.get(), "framewire-bench", false),  // the row is printed, or what went wrong
+        log_(quiet_.get(), "framewire-bench", false),  // the row or its error is printed
         context_(endpoint, {&stream}, "framewire-bench " FRAMEWIRE_VERSION, log_) {
     session_.emplace(context_, std::move(client), DataEndpoint{.acceptor = &acceptor});
     thread_ = std::thread([this] { run(); });
   }
-  /// Where the row has failed its client must not wait for the end of it.
+  /// After a failure the client must not wait for the row's end.
   ~RowSession() {
     context_.stop_at_ns = monotonic_ns();
     stream_.finish();
@@ -118,7 +122,7 @@ class RowSession {
 
   [[nodiscard]] bool is_over() const noexcept { return is_over_.load(); }
 
-  /// Waits until the session has ended. Throws Error: why the row did not come to its end.
+  /// Waits until the session has ended. Throws Error when the row ended early.
   void finish() {
     join();
     if (error_) {
@@ -146,7 +150,7 @@ class RowSession {
     } catch (const std::exception& error) {  // no memory
       error_ = Error::failed(error.what());
     }
-    session_.reset();  // the stream has no subscriber queue of it any more
+    session_.reset();  // the stream no longer has its subscriber queue
     is_over_ = true;
   }
   void join() {
@@ -160,13 +164,13 @@ class RowSession {
   Log log_;
   SenderContext context_;
   std::optional<SenderSession> session_;
-  SessionReport report_;  // until it is over the thread's, as is:
+  SessionReport report_;  // the thread's until is_over_; so is error_
   std::optional<Error> error_;
   std::atomic<bool> is_over_ = false;
   std::thread thread_;
 };
 
-/// False when the session ended before it stood.
+/// False when the session ended before the viewer was ready.
 bool wait_for_viewer(Stream& stream, const RowSession& session) {
   while (stream.viewer_count() == 0) {
     if (session.is_over()) {
@@ -177,7 +181,8 @@ bool wait_for_viewer(Stream& stream, const RowSession& session) {
   return true;
 }
 
-/// A frame of its own, as a message of the row may be too short for it. When the last message arrives is not known yet.
+/// In a frame of its own, because a message of the row may be too short. The sender does not know when the last message
+/// arrives.
 void publish_result(Stream& stream, EndResult result) {
   result.seconds = 0;
   const std::string text = end_result_to_json(result);

@@ -1,4 +1,4 @@
-// The receiving end of a row in reverse.
+// A reverse row, in which the server sends: the client's part (receiving) and the server's part (sending).
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -11,14 +11,14 @@
 
 namespace framewire {
 
-/// Asks the server to send one row, and measures it. Main thread. Throws Error, CannotBegin, Interrupted.
+/// The client: asks the server to send one row, and measures it. Main thread. Throws Error, CannotBegin, Interrupted.
 RowResult measure_reverse_row(const RowPlan& plan, const RowContext& context);
 
-// A bench server that sends: the other way of a row.
+// ---- The server's part ----
 
-/// Serves the row that `request` asks for: says that it will, and is then the sender of a session on the same channel,
-/// which it takes out of `client`. Its data connection comes by the acceptor. Prints the row on standard output if
-/// `prints`. The caller's thread is the source, and one of its own the session. Throws Error.
+/// Serves the row of `request`: accepts it, then runs a sender's session on the same channel, which it takes out of
+/// `client`. The acceptor brings its data connection. Prints the row on standard output if `prints`. The caller's
+/// thread is the source; the session has a thread of its own. Throws Error.
 void serve_reverse_row(const nlohmann::json& request, AuthenticatedChannel& client, SessionAcceptor& acceptor,
                        const EndpointOptions& endpoint, bool prints);
 

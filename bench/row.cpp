@@ -21,7 +21,7 @@ Json latency_json(const LatencyUs& latency) {
   return {{"p50", latency.p50}, {"p99", latency.p99}, {"p99.9", latency.p99_9}, {"max", latency.max}};
 }
 
-/// A time that is not known is 0 here, and null for others.
+/// An unknown time is 0 here, and null in JSON.
 Json seconds_json(double seconds) {
   return seconds > 0 ? Json(seconds) : Json(nullptr);
 }
@@ -34,7 +34,7 @@ Json no_latency_json() {
   return {{"p50", nullptr}, {"p99", nullptr}, {"p99.9", nullptr}, {"max", nullptr}};
 }
 
-/// By the receiver; null where it cannot know.
+/// One-way latency, measured by the receiver; null when it cannot know.
 Json one_way_json(const RowResult& row) {
   if (!row.has_one_way()) {
     return nullptr;
@@ -90,13 +90,12 @@ std::string ratio_text(const std::vector<RowResult>& rows, const RowResult& row)
   return mine && sockets ? fmt::format("{:.2f}", *mine / *sockets) : "-";
 }
 
-/// Three significant digits, or more where that many stand before the point.
+/// At least three significant digits.
 std::string three_digits(double value) {
   const double magnitude = value > 0 ? std::floor(std::log10(value)) : 0;
   return fmt::format("{:.{}f}", value, std::clamp(2 - static_cast<int>(magnitude), 0, 6));
 }
 
-/// "12.3 ± 0.4".
 std::string one_way_text(const RowResult& row) {
   const EndResult& end = row.receiving_end();
   return row.has_one_way() ? fmt::format("{:.1f} ± {:.1f}", end.latency_us.p50, end.latency_uncertainty_us) : "-";

@@ -11,7 +11,7 @@ namespace framewire {
 
 namespace {
 
-/// Reads every byte, so that a payload that was only handed over is really fetched.
+/// Reads every byte, so that memory which was only handed over is really fetched.
 std::uint64_t sum_of(std::span<const std::byte> payload) {
   return std::accumulate(payload.begin(), payload.end(), std::uint64_t{0},
                          [](std::uint64_t sum, std::byte byte) { return sum + std::to_integer<std::uint64_t>(byte); });
@@ -42,9 +42,9 @@ void RowMeter::take(const ReceivedFrame& frame) {
   bytes_ += frame.payload().size();
 }
 
-/// How the session ended, if it has; else waits as the sender wants this end to.
+/// Returns how the session ended, if it has. Otherwise waits in the mode that the sender asked for.
 std::optional<SubscriberStatus> RowMeter::wait_for_more(std::uint64_t& seen_version) {
-  // A copy of the status costs more than taking a small message.
+  // Copying the status takes longer than receiving a small message.
   if (const std::uint64_t version = subscriber_.status_version(); version != seen_version) {
     seen_version = version;
     SubscriberStatus status = subscriber_.status();
@@ -52,7 +52,7 @@ std::optional<SubscriberStatus> RowMeter::wait_for_more(std::uint64_t& seen_vers
       return status;
     }
   }
-  // Whoever spins never sleeps until then, and needs no clock.
+  // WaitMode::spin never sleeps, so it needs no deadline and no clock.
   subscriber_.wait(wait_ == WaitMode::spin ? 0 : monotonic_ns() + ns_per_s / 4, wait_);
   return std::nullopt;
 }

@@ -1,4 +1,4 @@
-// What the receiving end of a link's row sees.
+// Measures a link's row on the receiving side.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 
 namespace framewire {
 
-// The time that a link's row took, as its receiver sees it.
+// ---- The time of a row ----
 
-/// From when the sender started on the first message to when the last one arrived, so that n messages are divided by
-/// the time of n. Used by the thread that takes the messages.
+/// The time from when the sender starts on the first message until the last one arrives, so that n messages are divided
+/// by the time of n messages. Used by the receiving thread.
 class RowSpan {
  public:
-  /// A message: when its sender began it, by the sender's clock, when it arrived, by ours, and by how much the sender's
-  /// clock is ahead of ours.
+  /// Counts a message. `begun_ns`: when its sender began it, by the sender's clock. `arrived_ns`: when it arrived, by
+  /// ours. `ahead_ns`: how much the sender's clock is ahead of ours.
   void take(std::int64_t begun_ns, std::int64_t arrived_ns, std::int64_t ahead_ns) noexcept {
     if (count_++ == 0) {
       begun_ns_ = begun_ns;
@@ -29,7 +29,8 @@ class RowSpan {
 
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
 
-  /// 0, not known: nothing came, the sender does not say when it began, or the clocks may differ by as much as it took.
+  /// 0 (not known) when nothing arrived, the sender does not say when it began, or the clocks' uncertainty is not
+  /// smaller than the time.
   [[nodiscard]] double seconds(std::int64_t uncertainty_ns) const noexcept {
     const std::int64_t took_ns = arrived_ns_ - begun_ns_;
     return begun_ns_ == 0 || took_ns <= uncertainty_ns ? 0 : static_cast<double>(took_ns) / 1e9;
@@ -41,19 +42,22 @@ class RowSpan {
   std::int64_t arrived_ns_ = 0;
 };
 
-/// Used by the thread that takes the frames.
+// ---- The meter of a row ----
+
+/// Counts and measures the frames of a session. Used by the receiving thread.
 class RowMeter {
  public:
   explicit RowMeter(Subscriber& subscriber) : subscriber_(subscriber) {}
 
-  /// Takes messages until the session is over: how it ended. `go_on` is asked before each look; nothing comes when it
-  /// says no, and what it throws passes through. Throws Error (failed) for a sender's result that is none.
+  /// Receives messages until the session is over, and returns how it ended. Calls `go_on` before each poll; returns
+  /// nothing when that returns false, and passes its exceptions through. Throws Error (failed) for an invalid result of
+  /// the sender.
   template <typename GoOn>
   std::optional<SubscriberStatus> take_all(const GoOn& go_on);
 
   [[nodiscard]] double gigabytes() const noexcept { return static_cast<double>(bytes_) / 1e9; }
   [[nodiscard]] EndResult result() const;
-  /// What the sender says of itself, where it was asked to send: in a frame of its own, which counts for nothing.
+  /// The sender's own result, in a reverse row: it comes in a frame of its own, which is not counted.
   [[nodiscard]] const std::optional<EndResult>& sender_result() const noexcept { return sender_result_; }
 
  private:

@@ -20,9 +20,11 @@
 
 namespace framewire {
 
+// ---- Rows of a session ----
+
 namespace {
 
-/// What the server of a row has to say; the client has its table.
+/// The server's line about a row; the client prints the table.
 void print_row(const EndResult& result, double gigabytes) {
   print_line(fmt::format("{:<6} {:>9} messages {}, one way p50 {:.1f} us p99 {:.1f} us ± {:.1f} us, {:.3f} CPU s/GB",
                          result.transport, result.count, speed_text(result, gigabytes), result.latency_us.p50,
@@ -58,7 +60,7 @@ void serve_rows(const EndpointOptions& endpoint, int port_pipe, const std::atomi
     if (is_first && prints) {
       log.info(subscriber.status().message);
     }
-    here.listen->port = subscriber.port();  // the same one for every row
+    here.listen->port = subscriber.port();  // the same port for every row
     if (port_pipe >= 0) {
       const std::string text = std::to_string(subscriber.port()) + "\n";
       if (::write(port_pipe, text.data(), text.size()) < 0) {
@@ -70,11 +72,13 @@ void serve_rows(const EndpointOptions& endpoint, int port_pipe, const std::atomi
   }
 }
 
+// ---- Rows without a session, for clients that say hello as `bench` ----
+
 namespace {
 
 constexpr std::int64_t timeout_ns = 10 * ns_per_s;
 
-/// Nothing from a client that leaves without a word.
+/// Returns nothing when the client leaves without a message.
 std::optional<nlohmann::json> read_request(MessageChannel& channel, Log& log) {
   try {
     return channel.receive(monotonic_ns() + timeout_ns);
@@ -87,14 +91,14 @@ std::optional<nlohmann::json> read_request(MessageChannel& channel, Log& log) {
   }
 }
 
-/// Where the channel has become a session's, that has told its peer itself.
+/// Tells the client about an error. If a session has taken the channel (null), the session has told it already.
 void tell_fault(MessageChannel* channel, const std::string& text) noexcept {
   try {
     if (channel != nullptr) {
       channel->send(fault_message(text), monotonic_ns() + ns_per_s);
     }
   } catch (const std::exception&) {
-    // It has gone first: there is nobody left to tell.
+    // The client has already gone.
   }
 }
 

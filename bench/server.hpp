@@ -1,4 +1,4 @@
-// The receiving end of a benchmark: takes everything that comes, and measures.
+// The bench server: receives and measures rows, and serves rows that have no session.
 #pragma once
 
 #include <atomic>
@@ -11,15 +11,15 @@
 
 namespace framewire {
 
-/// Serves one row after another until `stop`. `port_pipe` (or -1) gets the port as text, for a client that started this
-/// server. Main thread of its process. Throws Error.
+/// Serves one row after another until `stop`. Writes the port as text to `port_pipe` (-1: none), for a client that
+/// started this server. Main thread of its process. Throws Error.
 void serve_rows(const EndpointOptions& endpoint, int port_pipe, const std::atomic<bool>& stop, bool prints, Log& log);
 
-// What a bench server does for clients that say hello as `bench`: rows that a session by itself cannot have.
+// ---- Clients that say hello as `bench`: rows that a session alone cannot measure ----
 
-/// Serves one row, of verbs, of plain sockets or in reverse, to a client that has said hello: a bench server's
-/// ServeClient. What goes wrong is told to the client and to the log; one that asks for nothing and leaves has only
-/// looked whether there is a server. Prints the row on standard output if `prints`.
+/// Serves one row of verbs, of plain sockets or in reverse, after the client's hello: a bench server's ServeClient.
+/// Errors go to the client and to the log. A client that leaves without a request has only tested whether there is a
+/// server. Prints the row on standard output if `prints`.
 void serve_bench_row(AuthenticatedChannel& client, SessionAcceptor& acceptor, const EndpointOptions& endpoint,
                      bool prints, Log& log) noexcept;
 

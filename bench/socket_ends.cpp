@@ -24,15 +24,15 @@ namespace framewire {
 
 namespace {
 
-/// For a message, a read of a socket, and the last word.
+/// Timeout for a message, for a read of a socket and for the end message.
 constexpr std::int64_t timeout_ns = 10 * ns_per_s;
-/// And so much more for what it holds: 10 MB/s is slow, but moves.
+/// Additional time for each byte of payload: 10 MB/s is slow, but progress.
 constexpr std::int64_t timeout_ns_per_byte = 100;
 constexpr std::int64_t poll_interval_us = 500'000;
 
-// What stands before a message.
+// The kinds of messages, in MessageHeader.
 constexpr std::uint64_t message_kind = 0;
-constexpr std::uint64_t warm_up_kind = 1;  // it counts for nothing, and its answer says that the receiver is ready
+constexpr std::uint64_t warm_up_kind = 1;  // not counted; its answer means that the receiver is ready
 constexpr std::uint64_t end_kind = 2;
 
 struct MessageHeader {
@@ -41,12 +41,12 @@ struct MessageHeader {
 };
 static_assert(sizeof(MessageHeader) == 16);
 
-/// How long a message of that size may take.
+/// The timeout of a message of that size.
 std::int64_t limit_of(std::size_t size_bytes) noexcept {
   return timeout_ns + static_cast<std::int64_t>(size_bytes) * timeout_ns_per_byte;
 }
 
-/// A message in memory: a header and a payload, that one system call moves; either may be empty.
+/// A message in memory: a header and a payload that one system call transfers; either may be empty.
 class Pieces {
  public:
   Pieces(const void* first, std::size_t first_bytes, std::span<const std::byte> second = {}) noexcept
@@ -74,9 +74,9 @@ class Pieces {
   std::array<iovec, 2> parts_;
 };
 
-/// Calls `move` (sendmsg() or recvmsg()) with what is left until that is nothing, or is_enough() is true. False when
-/// the other end is gone, or it was not all by the deadline: a receiver that stands still can still take a few bytes
-/// now and then, as its kernel tidies up what it holds.
+/// Calls `move` (sendmsg() or recvmsg()) until everything is transferred, or is_enough() returns true. False when the
+/// peer is gone, or the deadline passes first. The deadline is for the whole message: a receiver that does not read
+/// still accepts a few bytes now and then, when its kernel compacts its buffers.
 template <typename Move, typename IsEnough>
 bool move_all(Pieces& pieces, std::int64_t deadline_ns, const PollControl& poll_control, Move move,
               IsEnough is_enough) {
@@ -109,7 +109,7 @@ bool receive_all(int socket, Pieces pieces, std::int64_t deadline_ns, const Poll
       [] { return false; });
 }
 
-/// A header with its payload, or one that has none: the end, or what is no message.
+/// Receives a header with its payload, or a header without one: the end message or an invalid one.
 bool receive_message(int socket, MessageHeader& header, std::span<std::byte> payload, std::int64_t deadline_ns,
                      const PollControl& poll_control) {
   Pieces pieces(&header, sizeof header, payload);
@@ -118,7 +118,7 @@ bool receive_message(int socket, MessageHeader& header, std::span<std::byte> pay
       [&] { return pieces.has_first() && header.kind >= end_kind; });
 }
 
-/// Throws Error where the first message does not warm up, or another one is none that is known.
+/// Throws Error when the first message is not a warm-up, or a later one has an unknown kind.
 void require_known(const MessageHeader& header, const SocketReport& report) {
   const bool may_come = report.ready_ns == 0 ? header.kind == warm_up_kind : header.kind <= end_kind;
   if (!may_come) {
@@ -131,7 +131,7 @@ std::span<std::byte> slot_of(const HostBlock& block, const RowPlan& plan, std::u
   return block.bytes().subspan(index % plan.slots * plan.message_bytes, plan.message_bytes);
 }
 
-/// Whether the receiver says a byte for it, and the sender waits for that.
+/// Whether the receiver answers with one byte, which the sender waits for.
 bool is_answered(std::uint64_t kind, const RowPlan& plan) noexcept {
   return kind == warm_up_kind || plan.operation == "latency";
 }
@@ -153,7 +153,7 @@ SocketReport SocketReceiver::receive(int socket, const PollControl& poll_control
   Histogram latency;
   std::int64_t cpu_begin_ns = process_cpu_ns();
   std::int64_t now_ns = monotonic_ns();
-  std::int64_t next_poll_ns = 0;  // also at whoever never lets it wait
+  std::int64_t next_poll_ns = 0;  // polls also when messages arrive without a pause
   std::uint64_t sum = 0;
   for (;;) {
     MessageHeader header;
@@ -237,7 +237,7 @@ SocketSent SocketSender::send_all_messages() {
   }
   const MessageHeader last{.kind = end_kind};
   send_all(socket_, {&last, sizeof last}, monotonic_ns() + limit_of(sizeof last), poll_control_);
-  ::shutdown(socket_, SHUT_WR);  // the receiver waits for a whole message, and hears at once that none comes
+  ::shutdown(socket_, SHUT_WR);  // the receiver waits for a whole message; this tells it at once that none follows
   sent.cpu_ns = process_cpu_ns() - cpu_begin_ns;
   sent.latency_us = latency_of(round_trip_halves);
   return sent;

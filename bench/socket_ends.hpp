@@ -1,5 +1,5 @@
-// The two ends of a row of plain blocking sockets: a sendmsg() for each message at one end, a recvmsg() with
-// MSG_WAITALL at the other, and nothing else. No more can be had of a socket by one call a message.
+// The two sides of a row of plain blocking sockets: one sendmsg() for each message, and one recvmsg() with MSG_WAITALL.
+// A socket cannot do better with one call for each message.
 #pragma once
 
 #include <cstdint>
@@ -11,31 +11,30 @@
 
 namespace framewire {
 
-/// What the receiving end asks every half second, and the sending one before each message, too: throws where the row is
-/// over.
+/// Throws when the row is over. The receiver calls it every half second; the sender also calls it before each message.
 using PollControl = std::function<void()>;
 
-/// Makes a connected socket one that blocks, and lets its ends look around now and then.
+/// Makes a connected socket blocking, with timeouts that let both sides call PollControl.
 void set_up_plain_socket(int socket);
 
-/// What the receiving end has seen. Times by its own clock.
+/// The receiver's result. Times are by its own clock.
 struct SocketReport {
   std::uint64_t count = 0;
-  bool is_whole = false;      // the sender has said that this was all
-  std::int64_t ready_ns = 0;  // when it answered the warm-up, on which the sender begins
-  std::int64_t last_ns = 0;   // when the last message was there
+  bool is_whole = false;      // the sender has said that all messages are sent
+  std::int64_t ready_ns = 0;  // when it answered the warm-up; the sender starts then
+  std::int64_t last_ns = 0;   // when the last message had arrived
   std::int64_t cpu_ns = 0;
-  LatencyUs latency_us{};  // by the sender's clock: only of two ends on one machine
+  LatencyUs latency_us{};  // by the sender's clock: only if both sides are on one machine
 };
 
-/// The receiving end, whose memory stands before anybody connects. One thread.
+/// The receiving side. It allocates its memory before anybody connects. One thread.
 class SocketReceiver {
  public:
-  /// The plan outlives it. Throws Error where there is no memory.
+  /// The plan outlives this. Throws Error when there is no memory.
   explicit SocketReceiver(const RowPlan& plan);
 
-  /// Receives until the sender says that it was the last, leaves, or takes too long with a message. Throws Error where
-  /// it says what it should not, and what look() throws.
+  /// Receives until the sender says that it has finished, closes, or takes too long with a message. Throws Error for an
+  /// invalid message, and what `poll_control` throws.
   SocketReport receive(int socket, const PollControl& poll_control);
 
  private:
@@ -43,7 +42,7 @@ class SocketReceiver {
   std::shared_ptr<HostBlock> block_;
 };
 
-/// What the sending end has seen.
+/// The sender's result.
 struct SocketSent {
   std::uint64_t count = 0;
   std::int64_t begin_ns = 0;  // before the first message
@@ -51,13 +50,13 @@ struct SocketSent {
   LatencyUs latency_us{};  // "latency": half of every round trip
 };
 
-/// The sending end, whose memory stands before its first message. One thread.
+/// The sending side. It allocates its memory before its first message. One thread.
 class SocketSender {
  public:
-  /// The socket and the plan outlive it.
+  /// The socket and the plan outlive this.
   SocketSender(int socket, const RowPlan& plan, PollControl poll_control);
 
-  /// Warms up, and sends until the plan is fulfilled. Throws Error (lost_peer), and what look() throws.
+  /// Warms up, and sends until the plan is complete. Throws Error (lost_peer), and what `poll_control` throws.
   SocketSent send_all_messages();
 
  private:

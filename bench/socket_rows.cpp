@@ -31,6 +31,8 @@
 
 namespace framewire {
 
+// ---- Within this machine ----
+
 namespace {
 
 constexpr std::int64_t timeout_ns = 10 * ns_per_s;  // for the server's report
@@ -44,7 +46,7 @@ std::pair<FileDescriptor, FileDescriptor> connected_pair() {
   socklen_t size = sizeof address;
   auto* generic = reinterpret_cast<sockaddr*>(&address);
   for (const FileDescriptor* socket : {&listener, &client}) {
-    set_tcp_options(socket->get(), TcpScope::this_machine);  // as the tcp link has it, beside which the row stands
+    set_tcp_options(socket->get(), TcpScope::this_machine);  // the same options as the tcp link, for comparison
   }
   if (::bind(listener.get(), generic, size) != 0 || ::listen(listener.get(), 1) != 0 ||
       ::getsockname(listener.get(), generic, &size) != 0 || ::connect(client.get(), generic, size) != 0) {
@@ -59,12 +61,12 @@ std::pair<FileDescriptor, FileDescriptor> connected_pair() {
   return {std::move(client), std::move(server)};
 }
 
-/// The receiving process; it is gone when this is.
+/// The receiving process; the destructor kills it.
 class Child {
  public:
   explicit Child(pid_t pid) : pid_(pid) {}
   ~Child() {
-    ::kill(pid_, SIGKILL);  // it has reported, or will not
+    ::kill(pid_, SIGKILL);  // it has reported, or never will
     ::waitpid(pid_, nullptr, 0);
   }
   Child(const Child&) = delete;
@@ -115,13 +117,13 @@ RowResult measure_plain_socket(const RowPlan& plan, const Interruption& interrup
     throw Error::from_errno("start the plain-socket server", errno);
   }
   if (pid == 0) {
-    ::prctl(PR_SET_NAME, "socket-server");  // for top and ps, where it is one of three of the same name
+    ::prctl(PR_SET_NAME, "socket-server");  // tells it apart in top and ps from other processes of framewire-bench
     client.reset();
     try {
       const SocketReport report = SocketReceiver(plan).receive(server.get(), [] {});
       [[maybe_unused]] const auto written = ::write(report_out.get(), &report, sizeof report);
     } catch (const std::exception&) {
-      ::_exit(1);  // the client sees that no report came
+      ::_exit(1);  // the client notices that there is no report
     }
     ::_exit(0);
   }
@@ -132,9 +134,11 @@ RowResult measure_plain_socket(const RowPlan& plan, const Interruption& interrup
                       plan);
 }
 
+// ---- Between two machines: the client ----
+
 namespace {
 
-/// The proven connection. That the server cannot have it is no fault of this end.
+/// The authenticated data connection. Throws CannotBegin when the server cannot provide it.
 FileDescriptor connect(const ServerConnection& server, const RowPlan& plan, const EndpointOptions& endpoint) {
   try {
     server.channel().send(socket_message(plan));
@@ -149,8 +153,8 @@ FileDescriptor connect(const ServerConnection& server, const RowPlan& plan, cons
   }
 }
 
-/// The server's channel is looked at every half second: a call to the kernel for each small message would be measured,
-/// too. Ctrl-C at every one.
+/// Polls the server's channel every half second, because a system call for each small message would distort the
+/// measurement. Checks for Ctrl-C at every call.
 PollControl now_and_then(const ServerConnection& server) {
   return [&server, next_poll_ns = std::int64_t{0}]() mutable {
     constexpr std::int64_t poll_interval_ns = ns_per_s / 2;
@@ -182,6 +186,8 @@ RowResult measure_socket_row(const RowPlan& plan, const RowContext& context) {
   return row;
 }
 
+// ---- Between two machines: the server ----
+
 namespace {
 
 FileDescriptor connect(MessageChannel& channel, SessionAcceptor& acceptor) {
@@ -206,11 +212,11 @@ void serve_socket_row(const nlohmann::json& request, MessageChannel& channel, Se
   if (endpoint.encrypt || std::ranges::find(endpoint.allowed_links, LinkKind::tcp) == endpoint.allowed_links.end()) {
     refuse(channel, "the server takes no plain sockets: its --transport or --encrypt does not allow them");
   }
-  SocketReceiver receiver(plan);  // before anybody connects: a lack of memory is told in place of where to
+  SocketReceiver receiver(plan);  // before the client is told to connect: memory may be lacking
   const FileDescriptor socket = connect(channel, acceptor);
   set_up_plain_socket(socket.get());
   const auto poll_control = [&] {
-    static_cast<void>(channel.try_receive());  // throws where the client has hung up
+    static_cast<void>(channel.try_receive());  // throws when the client has closed
     if (tcp_peer_is_silent(channel.fd(), endpoint.peer_timeout_ns)) {
       throw Error::lost_peer("the client's host does not answer");
     }

@@ -1,4 +1,4 @@
-// The reference: what two processes get from plain blocking sockets with the same buffers.
+// Rows of plain blocking sockets, the reference for the links: within this machine, and between two machines.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -12,23 +12,25 @@
 
 namespace framewire {
 
-/// Sends the plan's messages over a TCP connection on loopback to a process that it starts, from as many buffers as the
-/// plan has slots into as many: one sendmsg() and one recvmsg() for each, header and payload together. "latency": each
-/// message is answered by one byte before the next. Main thread, with no other thread running but that of the signals.
-/// Throws Error, and Interrupted.
+// ---- Within this machine ----
+
+/// Starts a process, and sends the plan's messages to it over a TCP connection on loopback. Each side has as many
+/// buffers as the plan has slots. Each message is one sendmsg() and one recvmsg(), header and payload together. For
+/// "latency" the receiver answers each message with one byte before the next. Main thread; no other thread may run but
+/// that of the signals, because this forks. Throws Error, and Interrupted.
 RowResult measure_plain_socket(const RowPlan& plan, const Interruption& interruption);
 
-// The client of a row of plain sockets between two machines.
+// ---- Between two machines: the client ----
 
-/// Sends the plan's messages to the context's server over a TCP connection of its own, whose other end that server
-/// reads: what measure_plain_socket() does within one machine. Where clocks differ a stream has no latencies; those of
-/// "latency" are half of a round trip. Main thread. Throws Error, CannotBegin, Interrupted.
+/// Sends the plan's messages to the context's server over a TCP connection of their own, as measure_plain_socket() does
+/// within one machine. "stream" has no latencies, because the clocks differ; those of "latency" are half of a round
+/// trip. Main thread. Throws Error, CannotBegin, Interrupted.
 RowResult measure_socket_row(const RowPlan& plan, const RowContext& context);
 
-// The server's part of a row of plain sockets between two machines.
+// ---- Between two machines: the server ----
 
-/// Serves the row that `request` asks for, to a client that has said hello. Prints it on standard output if `prints`.
-/// Throws Error; of those that are refused the client has been told.
+/// Serves the row of `request`, after the client's hello. Prints it on standard output if `prints`. Throws Error; the
+/// client has already been told of a refused request.
 void serve_socket_row(const nlohmann::json& request, MessageChannel& channel, SessionAcceptor& acceptor,
                       const EndpointOptions& endpoint, bool prints);
 

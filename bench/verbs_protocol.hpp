@@ -1,5 +1,5 @@
-// What the two ends of a raw measurement say to each other on the control channel, after their hellos. docs/wire.md
-// lists it. Readers throw Error (failed) that names the field and what it takes.
+// The messages of a row of verbs on the control channel, after the hellos. docs/wire.md lists them. Functions that read
+// a message throw Error (failed); it names the field and its valid values.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,12 @@
 
 namespace framewire {
 
-/// 1. The client: what is to be measured. The reader refuses what would take too much memory.
+/// 1. The client: the plan. The reading function refuses a plan that would take too much memory.
 nlohmann::json verbs_row_message(const VerbsPlan& plan);
 VerbsPlan read_row_message(const nlohmann::json& message);
 
-/// 2. The server: where the RDMA connection goes, and what proves that it belongs here.
+/// 2. The server: the port of its RDMA listener; the session and the token prove that the connection belongs to this
+/// row.
 struct VerbsConnect {
   SessionId session{};
   std::string token;
@@ -24,11 +25,11 @@ struct VerbsConnect {
 nlohmann::json verbs_connect_message(const VerbsConnect& connect);
 VerbsConnect read_connect_message(const nlohmann::json& message);
 
-/// 3. The client, then the server, which is ready when it says so.
+/// 3. The client, then the server: its memory. The server is ready when it sends this.
 nlohmann::json remote_memory_message(const VerbsRemoteMemory& remote_memory);
 VerbsRemoteMemory read_remote_memory_message(const nlohmann::json& message);
 
-/// 4. The client: so many messages went, and all of them have been acknowledged.
+/// 4. The client: the number of messages that it sent; all of them have been acknowledged.
 nlohmann::json end_message(std::uint64_t count);
 std::uint64_t read_end_message(const nlohmann::json& message);
 

@@ -19,6 +19,8 @@
 
 namespace framewire {
 
+// ---- The client's part ----
+
 namespace {
 
 VerbsPlan verbs_plan_of(const RowPlan& plan) {
@@ -32,7 +34,7 @@ VerbsPlan verbs_plan_of(const RowPlan& plan) {
           .period_ns = plan.rate_per_s > 0 ? static_cast<std::int64_t>(1e9 / plan.rate_per_s) : 0};
 }
 
-/// That nothing answers over RDMA is no loss of the server.
+/// Throws CannotBegin when the RDMA connection fails: the server itself is still there.
 std::unique_ptr<RdmaConnection> connect(const ServerConnection& server, const VerbsConnect& go,
                                         const EndpointOptions& endpoint) {
   try {
@@ -46,7 +48,7 @@ std::unique_ptr<RdmaConnection> connect(const ServerConnection& server, const Ve
   }
 }
 
-/// Up to where both ends are ready. Throws Error.
+/// Prepares the row until both sides are ready. Throws Error.
 std::unique_ptr<VerbsBench> prepare(const ServerConnection& server, const VerbsPlan& plan,
                                     const EndpointOptions& endpoint) {
   server.channel().send(verbs_row_message(plan));
@@ -94,6 +96,8 @@ RowResult measure_verbs_row(const RowPlan& plan, const RowContext& context) {
   server.finish();
   return row;
 }
+
+// ---- The server's part ----
 
 namespace {
 
@@ -146,7 +150,7 @@ EndResult end_result(const VerbsResult& result) {
           .transport = verbs_transport};
 }
 
-/// What the server of a row has to say; the client has its table.
+/// The server's line about a row; the client prints the table.
 void print_row(const VerbsPlan& plan, const EndResult& result) {
   const double gigabytes = static_cast<double>(result.count) * static_cast<double>(plan.message_bytes) / 1e9;
   print_line(fmt::format("verbs {:<9} {:>9} messages of {} bytes {}{}", name(plan.operation), result.count,

@@ -1,4 +1,4 @@
-// The measuring end of raw measurements.
+// Rows of verbs: an RDMA device measured without a link. The client's part (measuring) and the server's part.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -11,13 +11,13 @@
 
 namespace framewire {
 
-/// Measures one row of the verbs against the server. Any thread. Throws Error, CannotBegin, Interrupted.
+/// Measures one row of verbs against the server. Any thread. Throws Error, CannotBegin, Interrupted.
 RowResult measure_verbs_row(const RowPlan& plan, const RowContext& context);
 
-// The answering end of raw measurements.
+// ---- The server's part ----
 
-/// Serves the row that `request` asks for, to a client that has said hello. Prints it on standard output if `prints`.
-/// Throws Error; of those that are refused the client has been told.
+/// Serves the row of `request`, after the client's hello. Prints it on standard output if `prints`. Throws Error; the
+/// client has already been told of a refused request.
 void serve_verbs_row(const nlohmann::json& request, MessageChannel& channel, SessionAcceptor& acceptor,
                      const EndpointOptions& endpoint, bool prints);
 

@@ -12,7 +12,8 @@ namespace framewire {
 
 namespace {
 
-/// For an answer, and for each of its bytes both ways: 2 MB/s, a fraction of Soft-RoCE between emulated machines.
+/// The timeout for an answer, and the time for each byte in both directions: 2 MB/s, a fraction of Soft-RoCE between
+/// emulated machines.
 constexpr std::int64_t pong_timeout_ns = 10 * ns_per_s;
 constexpr std::int64_t pong_ns_per_byte = 1000;
 
@@ -41,7 +42,7 @@ VerbsBench::VerbsBench(std::unique_ptr<RdmaConnection> connection, const VerbsPl
 }
 
 VerbsBench::~VerbsBench() {
-  connection_->disconnect();  // the device is done with the memory when that goes
+  connection_->disconnect();  // the device no longer uses the memory when it is freed
 }
 
 VerbsRemoteMemory VerbsBench::remote_memory() const noexcept {
@@ -64,7 +65,7 @@ void VerbsBench::begin(const VerbsRemoteMemory& peer) {
   }
 }
 
-// ---- What stands in the messages ----
+// ---- Payloads ----
 
 void VerbsBench::prepare(std::uint64_t number, bool is_last) const noexcept {
   const bool is_latency = plan_.operation == VerbsOperation::latency;
@@ -84,7 +85,7 @@ void VerbsBench::prepare(std::uint64_t number, bool is_last) const noexcept {
   }
 }
 
-/// That a message has come, by its stamp, or by all of it.
+/// Checks that a message has arrived: by its stamp, or by all bytes.
 void VerbsBench::check(std::uint64_t number, bool is_whole) const {
   const bool is_latency = plan_.operation == VerbsOperation::latency;
   const bool is_read = plan_.operation == VerbsOperation::read;
@@ -97,7 +98,8 @@ void VerbsBench::check(std::uint64_t number, bool is_whole) const {
   }
 }
 
-/// Always the last message; with touch, which stamps them all, also those before it that nobody has looked at.
+/// Checks the last message. With touches_payload every message has a stamp; then it also checks the earlier messages in
+/// the slots that the server could not check (writes).
 void VerbsBench::check_last(std::uint64_t count) const {
   const bool is_silent = plan_.operation == VerbsOperation::write || plan_.operation == VerbsOperation::write_imm;
   const std::uint64_t checked = plan_.touches_payload && is_silent ? plan_.slots : 1;
@@ -127,7 +129,7 @@ bool VerbsBench::is_last(std::uint64_t number, std::int64_t begin_ns, std::int64
          (plan_.duration_ns != 0 && now_ns - begin_ns >= plan_.duration_ns);
 }
 
-/// As many as there are slots are under way.
+/// Keeps plan_.slots messages in flight.
 std::uint64_t VerbsBench::stream(VerbsWait& wait) {
   const std::int64_t begin_ns = monotonic_ns();
   const bool is_read_and_checked = plan_.operation == VerbsOperation::read && plan_.touches_payload;
@@ -142,7 +144,7 @@ std::uint64_t VerbsBench::stream(VerbsWait& wait) {
       prepare(begun, is_over);
       ++begun;
       if (plan_.message_bytes >= chunk_bytes_) {
-        has_moved |= sends_.post(begun, is_over);  // while the next one is being prepared
+        has_moved |= sends_.post(begun, is_over);  // the device sends while the next one is prepared
       }
     }
     has_moved |= sends_.post(begun, is_over);
@@ -182,7 +184,7 @@ std::uint64_t VerbsBench::ping(VerbsWait& wait, Histogram& latency) {
   }
 }
 
-/// That the other end has answered shows that the message before has gone; its completion is needed for room alone.
+/// The answer shows that the message before has arrived. Its completion is only needed to have room.
 void VerbsBench::post_ping(std::uint64_t number, bool is_last, VerbsWait& wait) {
   prepare(number, is_last);
   for (sends_.post(number + 1, false); sends_.posted() <= number; sends_.post(number + 1, false)) {
@@ -195,7 +197,8 @@ void VerbsBench::post_ping(std::uint64_t number, bool is_last, VerbsWait& wait) 
   }
 }
 
-/// Its requests are not signalled, so that a device that has forgotten one has nothing to be overdue.
+/// Needs its own timeout: the requests are not signalled, so require_progress() cannot detect a request that the device
+/// has lost.
 void VerbsBench::await_pong(std::uint64_t number, std::int64_t sent_ns, VerbsWait& wait) {
   const std::int64_t limit_ns = pong_timeout_ns + static_cast<std::int64_t>(plan_.message_bytes) * pong_ns_per_byte;
   for (;;) {
@@ -266,8 +269,8 @@ void VerbsBench::take_messages(VerbsWait& wait, VerbsResult& result) {
   result.elapsed_ns = last_ns - begin_ns;
 }
 
-/// Nobody looks at messages that are sent without touch, but at the last, which none follows: their places are free as
-/// soon as they are taken.
+/// The first message that is not yet checked. Messages that are sent without touches_payload are not checked, except
+/// the last one, which no message follows: their receives are free at once.
 std::uint64_t VerbsBench::first_unchecked(std::uint64_t counted) const noexcept {
   const bool are_checked = plan_.touches_payload || plan_.operation == VerbsOperation::latency;
   return are_checked ? counted : receives_.messages() + 1;
@@ -276,7 +279,7 @@ std::uint64_t VerbsBench::first_unchecked(std::uint64_t counted) const noexcept 
 void VerbsBench::take(std::uint64_t number, VerbsWait& wait) {
   if (plan_.operation == VerbsOperation::latency) {
     check(number, plan_.touches_payload);
-    receives_.post_again(number + 1);  // the answer brings the next one
+    receives_.post_again(number + 1);  // the answer makes the client send the next message
     post_ping(number, false, wait);
   } else if (plan_.operation == VerbsOperation::send && plan_.touches_payload) {
     check(number, true);

@@ -1,4 +1,4 @@
-// One end of a raw measurement.
+// One side of a verbs measurement.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 
 namespace framewire {
 
-/// What a connection for it is made with.
+/// The options of its RDMA connection.
 RdmaOptions verbs_options(std::int64_t peer_timeout_ns, int cancel_fd);
 
-/// Used by one thread, its functions in the order in which they stand here. All throw Error: lost_peer (the connection
-/// or its far end is gone), failed (the device cannot, or what came is not what was sent).
+/// Used by one thread, which calls the functions in the order of their declaration. All throw Error: lost_peer (the
+/// connection or the peer is gone), failed (the device lacks a feature, or the data received is not the data sent).
 class VerbsBench {
  public:
   /// Takes a connection made with verbs_options(); allocates and registers the memory.
@@ -26,16 +26,17 @@ class VerbsBench {
   VerbsBench(const VerbsBench&) = delete;
   VerbsBench& operator=(const VerbsBench&) = delete;
 
-  /// What the other end has to know.
+  /// What the other side needs to know of this memory.
   [[nodiscard]] VerbsRemoteMemory remote_memory() const noexcept;
-  /// What the other end has said. Posts the receives. The client tells first, and the server begins before it tells:
-  /// so nothing comes before there is a place for it, and both cut messages into the same chunks.
+  /// Takes what the other side has sent, and posts the receives. The client sends its memory first, and the server
+  /// calls begin() before it sends its own. So no message arrives before its receive is posted, and both sides use the
+  /// same chunks.
   void begin(const VerbsRemoteMemory& peer);
 
-  /// The client: measures, and checks what it has read.
+  /// The client: measures, and checks the data that it has read.
   VerbsResult drive(const VerbsControl& control);
-  /// The server: takes what comes until the client has said how much that was, and checks it. Where it is passive it
-  /// only waits for that word.
+  /// The server: receives until the client has said how many messages it sent, and checks the data. For writes and
+  /// reads it only waits for that message.
   VerbsResult answer(const VerbsControl& control);
 
  private:

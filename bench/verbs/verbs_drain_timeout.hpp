@@ -1,4 +1,4 @@
-// How long the last messages of a row may take.
+// The timeout for the last messages of a row.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,15 @@
 
 namespace framewire {
 
-/// The client says how many there were when its device has had every acknowledgement: all of them have come by then,
-/// and the server has only to find them. One thread.
+/// The client sends the number of messages when its device has received every acknowledgement. All messages have
+/// arrived by then, so the server only needs to poll them. One thread.
 class VerbsDrainTimeout {
  public:
   static constexpr std::int64_t timeout_ns = 5 * ns_per_s;
 
-  /// To be asked in every round, with whether the client has said so and whether something has come. The timeout
-  /// begins with the client's word, and anew with every message: how long ago one came before is no matter.
+  /// Call it in every round. `is_told`: the client has sent the number. `has_moved`: a message has arrived in this
+  /// round. The timeout starts when the client has sent the number, and again with every message after that; earlier
+  /// messages do not count.
   [[nodiscard]] bool are_overdue(bool is_told, bool has_moved, std::int64_t now_ns) noexcept {
     if (!is_told || has_moved || since_ns_ == 0) {
       since_ns_ = is_told ? now_ns : 0;

@@ -17,7 +17,7 @@ std::uint32_t slots_for(const VerbsPlan& plan, VerbsEnd end) noexcept {
     return 2;
   }
   if (plan.operation == VerbsOperation::send && end == VerbsEnd::server) {
-    // There are no credits: whatever comes without a buffer comes again, much later.
+    // There are no credits: a message without a posted receive is sent again, much later.
     constexpr std::uint64_t buffer_bytes = std::uint64_t{16} << 20;
     constexpr std::uint64_t max_buffers = 512;
     return static_cast<std::uint32_t>(
@@ -37,7 +37,7 @@ unsigned access_for(VerbsOperation operation, VerbsEnd end) noexcept {
     case VerbsOperation::write_imm:
       return end == VerbsEnd::server ? local_write | remote_write : 0U;
     case VerbsOperation::read:
-      // Over iWARP the answer to a read is a write by the other side.
+      // iWARP implements a READ by a remote write into the reader's memory.
       return end == VerbsEnd::server ? remote_read : local_write | remote_write;
     case VerbsOperation::latency:
       break;

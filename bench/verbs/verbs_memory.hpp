@@ -1,4 +1,4 @@
-// The memory of one end of a raw measurement.
+// The memory of one side of a verbs measurement.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 
 namespace framewire {
 
-/// Message n stands in slot n modulo slot_count(). Owned by its end; any thread of it.
+/// Message n is in slot n modulo slot_count(). Owned by one side of the measurement; any thread of it.
 class VerbsMemory {
  public:
-  /// Allocates and registers: each end only for what the operation does there. Throws Error.
+  /// Allocates and registers, with only the access that the operation needs on this side. Throws Error.
   VerbsMemory(const std::shared_ptr<ibv_pd>& protection_domain, const VerbsPlan& plan, VerbsEnd end);
 
   [[nodiscard]] std::uint32_t slot_count() const noexcept { return slot_count_; }
   [[nodiscard]] std::span<std::byte> message(std::uint64_t number) const noexcept {
     return registration_->block->bytes().subspan(number % slot_count_ * stride_bytes_, message_bytes_);
   }
-  /// Where a message of the other end stands, whose slots have the same size.
+  /// The offset of a slot in the other side's memory, whose slots have the same size.
   [[nodiscard]] std::uint64_t offset_bytes(std::uint64_t slot) const noexcept { return slot * stride_bytes_; }
   [[nodiscard]] std::uint64_t address() const noexcept {
     return reinterpret_cast<std::uint64_t>(registration_->mr->addr);
@@ -35,7 +35,7 @@ class VerbsMemory {
   std::shared_ptr<const MemoryRegion> registration_;
 };
 
-/// The two slots of either end of a ping-pong.
+/// The two slots of each side of a ping-pong.
 inline constexpr std::uint32_t verbs_slot_in = 0;
 inline constexpr std::uint32_t verbs_slot_out = 1;
 

@@ -38,7 +38,7 @@ bool is_stamped(std::span<const std::byte> message, std::uint64_t number) noexce
 
 bool is_filled(std::span<const std::byte> message, std::byte with) noexcept {
   const auto body = message.first(message.size() - stamp_size(message));
-  // Each byte is like the one after it, and the first as it should be.
+  // Each byte equals the next one, and the first is the expected one.
   return body.empty() || (body.front() == with && std::memcmp(body.data(), body.data() + 1, body.size() - 1) == 0);
 }
 

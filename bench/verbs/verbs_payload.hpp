@@ -1,4 +1,4 @@
-// What stands in a raw message, so that both ends can tell whether it moved.
+// The payload of a verbs message, by which both sides check that the data has moved.
 #pragma once
 
 #include <cstddef>
@@ -7,11 +7,11 @@
 
 namespace framewire {
 
-/// All bytes are one that is not 0, but for a stamp at the end: the last up to 8 bytes are its number and 1, low byte
-/// first, so that memory that was never written bears none.
+/// All bytes have one value other than 0, except a stamp at the end: the last up to 8 bytes are the message's number
+/// plus 1, low byte first, so that memory that was never written has no valid stamp.
 inline constexpr std::size_t verbs_stamp_bytes = 8;
 
-/// The byte that messages of a number are filled with: those of neighbours differ.
+/// The value of a message's bytes. Consecutive messages have different values.
 constexpr std::byte verbs_fill_byte(std::uint64_t number) noexcept {
   return static_cast<std::byte>(1 + number % 255);
 }

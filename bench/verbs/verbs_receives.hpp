@@ -1,4 +1,4 @@
-// The receives that raw messages complete.
+// The receives of a verbs measurement.
 #pragma once
 
 #include <cstdint>
@@ -7,17 +7,17 @@
 
 namespace framewire {
 
-/// Posted in the order in which messages will take them: one for each chunk of a message that is sent, one without
-/// memory for each that is written and announced. As deep as the device allows. One thread.
+/// Posted in the order in which messages complete them: for "send" one for each chunk of a message; for a write with
+/// immediate one without memory for each message. As many as the device allows. One thread.
 class VerbsReceives {
  public:
-  /// Where receives go, and how many it takes. Outlives this.
+  /// The queues of a QP, and how many receives it takes. Outlives this.
   struct Queue {
     ibv_qp* queue_pair = nullptr;
     ibv_cq* completions = nullptr;
     std::uint32_t depth = 0;
   };
-  /// What a message takes. Those that are sent have buffers: message n stands in slot n modulo `slots`.
+  /// The receives that a message needs. Sent messages have buffers: message n is in slot n modulo `slots`.
   struct Shape {
     bool has_buffers = false;
     std::uint64_t message_bytes = 0;
@@ -30,16 +30,16 @@ class VerbsReceives {
 
   explicit VerbsReceives(const Queue& queue) noexcept : queue_(queue) {}
 
-  /// Posts them all. Throws Error.
+  /// Posts all receives. Throws Error.
   void begin(const Shape& shape);
 
-  /// Looks once at what has come; false when that was nothing. Throws Error: what came is not what was to come, or the
+  /// Polls the completions once; false when there was none. Throws Error when an unexpected completion arrives or the
   /// connection is gone.
   bool poll();
-  /// How many messages have come whole, in all.
+  /// How many messages have arrived completely so far.
   [[nodiscard]] std::uint64_t messages() const noexcept { return taken_ / chunks_per_message(); }
-  /// Gives the places of what poll() found to what comes next, but for those of messages from `first_unchecked` on,
-  /// which somebody is still to look at. Throws Error.
+  /// Posts the receives that poll() has found complete again, except those of messages from `first_unchecked` on, which
+  /// have yet to be checked. Throws Error.
   void post_again(std::uint64_t first_unchecked);
 
  private:

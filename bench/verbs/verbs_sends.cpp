@@ -10,7 +10,7 @@ namespace framewire {
 namespace {
 
 constexpr std::size_t max_in_batch = 16;
-/// Copying a longer message into its request takes longer than the device fetching it.
+/// Copying a longer message into its request takes longer than the device's read of the memory.
 constexpr std::uint32_t max_inline_bytes = 220;
 constexpr unsigned send_inline = IBV_SEND_INLINE;
 constexpr unsigned send_signalled = IBV_SEND_SIGNALED;

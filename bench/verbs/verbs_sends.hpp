@@ -1,4 +1,4 @@
-// The requests by which raw messages go.
+// The work requests of a verbs measurement.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +10,24 @@
 
 namespace framewire {
 
-/// Messages go in the order of their numbers, each in as many requests as it has chunks. One thread.
+/// Sends messages in the order of their numbers, with one work request for each chunk. One thread.
 class VerbsSends {
  public:
-  /// Connection and memory outlive this.
+  /// The connection, the memory and the plan outlive this.
   VerbsSends(const RdmaConnection& connection, const VerbsMemory& memory, const VerbsPlan& plan);
 
-  /// Where to, and in which chunks.
+  /// Sets the other side's memory and the chunk size.
   void begin(const VerbsRemoteMemory& peer) noexcept { peer_ = peer; }
 
-  /// Posts all messages below `end` as far as there is room; false when it posted nothing. `is_end`: none will follow,
-  /// so that the completion of the last one has to be told. Throws Error.
+  /// Posts all messages below `end` as far as there is room; false when it posted nothing. `is_end`: no message
+  /// follows, so the last one is signalled. Throws Error.
   bool post(std::uint64_t end, bool is_end);
-  /// Takes in what has completed; false when that was nothing. Throws Error.
+  /// Polls the completions; false when there was none. Throws Error.
   bool poll();
-  /// Throws Error (lost peer) when the device has finished nothing for too long. To be asked in every round.
+  /// Throws Error (lost_peer) when the device has completed nothing for too long. Call it in every round.
   void require_progress(std::int64_t now_ns);
 
-  /// Messages whose last request is posted, and is known to be done.
+  /// Messages whose last work request is posted, or known to be complete.
   [[nodiscard]] std::uint64_t posted() const noexcept { return sends_.posted() / chunks_per_message(); }
   [[nodiscard]] std::uint64_t completed() const noexcept { return sends_.completed() / chunks_per_message(); }
 

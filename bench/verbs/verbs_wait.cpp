@@ -47,7 +47,7 @@ void VerbsWait::idle(std::int64_t now_ns) {
   if (!connection_.request_notification()) {
     throw Error::lost_peer("the RDMA device is gone");
   }
-  is_armed_ = true;  // what completed before will not be told of: first another look
+  is_armed_ = true;  // earlier completions are not reported: poll once more first
 }
 
 void VerbsWait::sleep(std::int64_t due_ns) {

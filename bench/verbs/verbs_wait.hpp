@@ -1,4 +1,4 @@
-// How one end of a raw measurement waits.
+// How one side of a verbs measurement waits.
 #pragma once
 
 #include <cstdint>
@@ -10,27 +10,27 @@
 
 namespace framewire {
 
-/// How an end hears of the world beside its queue pair.
+/// How one side hears from its control channel.
 struct VerbsControl {
-  int descriptor = -1;  // readable: look() has something to see
-  /// Called a few times a second, and when the descriptor is readable. Throws Error to end the measurement. The
-  /// server's returns how many messages there were in all, once the client has said so.
+  int descriptor = -1;  // readable when poll_control() has something to read
+  /// Called a few times a second, and when the descriptor is readable. Throws Error to end the measurement. On the
+  /// server it returns the total number of messages once the client has sent it.
   std::function<std::optional<std::uint64_t>()> poll_control;
 };
 
-/// Used by the one thread of its end. Its functions throw what look() throws.
+/// Used by one thread. Its functions throw what poll_control() throws.
 class VerbsWait {
  public:
   /// The connection outlives it.
   VerbsWait(RdmaConnection& connection, WaitMode mode, const VerbsControl& control);
 
-  /// To be called in every round with its time.
+  /// Call it in every round with the round's time.
   void poll_control_if_due(std::int64_t now_ns);
-  /// There was something to do.
+  /// The round found something to do.
   void found(std::int64_t now_ns) noexcept;
-  /// There was nothing: returns when there may be. The completion queues are to be looked at again each time.
+  /// The round found nothing: returns when there may be something. Poll the completion queues again after each call.
   void idle(std::int64_t now_ns);
-  /// The same for an end whose device tells it nothing, or that has to wait until `due_ns`.
+  /// The same for a side whose device reports nothing, or that must wait until `due_ns`.
   void sleep(std::int64_t due_ns);
 
   [[nodiscard]] const std::optional<std::uint64_t>& total() const noexcept { return total_; }

@@ -34,7 +34,7 @@ std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text));
 }
 
-/// Runs an action of a stream; its errors do not name the peer by themselves.
+/// Runs an action of a stream and adds the peer's address to its errors.
 template <typename Action>
 auto with_peer(const std::string& address, Action&& action) {
   try {
@@ -66,9 +66,9 @@ AuthenticatedChannel result_of(std::unique_ptr<MessageChannel> channel, bool is_
           .is_unix = is_unix};
 }
 
-// ---- dialler
+// ---- The dialler ----
 
-/// Checks the eight bytes that a listener begins with.
+/// Checks the eight bytes that a listener starts with.
 void check_reply(std::span<const std::byte, preamble_bytes> reply, const std::string& address) {
   const auto version = preamble_version(reply, reply_preamble);
   if (!version) {
@@ -79,7 +79,7 @@ void check_reply(std::span<const std::byte, preamble_bytes> reply, const std::st
   }
 }
 
-/// Reads the answer to the greeting. A peer that hangs up without a word may have died, and may come back.
+/// Reads the answer to the greeting. A peer that closes without an answer is lost_peer: it may come back.
 void read_reply(ByteStream& stream, const std::string& address, std::int64_t deadline_ns) {
   Preamble reply{};
   std::size_t filled = 0;
@@ -101,7 +101,7 @@ void read_reply(ByteStream& stream, const std::string& address, std::int64_t dea
   check_reply(reply, address);
 }
 
-/// Waits until the listener says that it accepts. Throws what it says otherwise.
+/// Waits until the listener accepts. Throws Error with its answer otherwise.
 void read_response(MessageChannel& channel, std::int64_t deadline_ns) {
   const nlohmann::json response = channel.receive(deadline_ns);
   const std::string type = response.at("type").get<std::string>();
@@ -127,7 +127,7 @@ std::unique_ptr<MessageChannel> greet(std::unique_ptr<ByteStream> stream, const 
   return channel;
 }
 
-/// What the first bytes of the answer to a ClientHello are.
+/// Classifies the first bytes of the answer to a ClientHello.
 enum class TlsAnswer { tls, plain_reply, something_else, unclear };
 
 TlsAnswer classify_answer(std::string_view first) {
@@ -149,7 +149,7 @@ TlsAnswer classify_answer(std::string_view first) {
   return first[0] == alert || first[5] == server_hello ? TlsAnswer::tls : TlsAnswer::something_else;
 }
 
-/// A listener that wants no TLS answers in plain. Takes its refusal off the socket and throws it.
+/// A listener that refuses TLS answers in plaintext. Reads its refusal and throws it.
 [[noreturn]] void throw_plain_refusal(int fd, const std::string& address, std::int64_t deadline_ns) {
   FileDescriptor copy(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
   if (!copy.valid()) {
@@ -189,9 +189,9 @@ void check_tls_answer(int fd, const std::string& address, std::int64_t deadline_
   }
 }
 
-// ---- listener
+// ---- The listener ----
 
-/// Tells a dialler why in plain, whatever it speaks, and throws the same.
+/// Tells a dialler the reason in plaintext, even if it speaks TLS, and throws the same.
 [[noreturn]] void refuse(AcceptedSocket accepted, const std::string& text) {
   const std::int64_t deadline_ns = monotonic_ns() + refusal_linger_ns;
   const Error error = Error::refused(fmt::format("refused {}: {}", accepted.address, text));
@@ -202,7 +202,7 @@ void check_tls_answer(int fd, const std::string& address, std::int64_t deadline_
     channel.send({{"type", "refused"}, {"text", text}}, deadline_ns);
     channel.finish(deadline_ns);
   } catch (const Error&) {
-    // It left before it was told; the owner is told all the same.
+    // The dialler has closed already; the owner still gets the error.
   }
   throw error;
 }
@@ -220,7 +220,7 @@ std::unique_ptr<MessageChannel> welcome(std::unique_ptr<ByteStream> stream, cons
   return channel;
 }
 
-/// Why a connection that speaks plain, or TLS, is not taken; empty when it is.
+/// The reason why a plaintext or TLS connection is refused; empty when it is accepted.
 std::string objection(const AcceptedSocket& accepted, bool is_tls, const AuthenticateOptions& options) {
   if (accepted.is_unix && !check_same_user(accepted.fd.get())) {
     return "the Unix socket is for the user who listens";
@@ -260,7 +260,8 @@ Error unidentified(const AcceptedSocket& accepted, ConnectionKind kind) {
                      control_version, theirs));
 }
 
-/// Whoever dials this machine tries the Unix socket of a framewire of the same user first.
+/// A dialler to this machine tries the same user's Unix socket first, so a TCP connection here reaches another program
+/// or user.
 const char* own_port_hint(int connected_fd) noexcept {
   const auto peer = peer_of(connected_fd);
   return peer && is_this_host(*peer) ? "; what listens at that port is no framewire of this user" : "";

@@ -1,8 +1,18 @@
-// From a connected socket to a control channel whose far end is known.
-//   Unix socket   the same user by SO_PEERCRED; with --key FILE also TLS                 auth=user control=unix, or
-//   auth=psk TCP           TLS 1.3 with the shared key                                            auth=psk
-//   control=tls1.3 TCP, no key   refused on both ends, on loopback too: another user could dial it      --insecure:
-//   auth=none control=plain
+// Turns a connected socket into a control channel whose peer is authenticated.
+//
+// clang-format off
+//
+//   connection                   how the peer is checked                       reported as
+//   ----------                   -----------------------                       -----------
+//   Unix socket                  same user, by SO_PEERCRED                     auth=user control=unix
+//   Unix socket, --key FILE      same user, and TLS 1.3 with the shared key    auth=psk  control=tls1.3
+//   TCP, a key                   TLS 1.3 with the shared key                   auth=psk  control=tls1.3
+//   TCP, no key                  both sides refuse the connection              -
+//   TCP, no key, --insecure      not checked                                   auth=none control=plain
+//
+// clang-format on
+//
+// TCP without a key is refused on loopback, too: another user of this machine could connect.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +30,7 @@ namespace framewire {
 
 struct AuthenticateOptions {
   std::optional<Key> key;
-  bool key_is_explicit = false;  // by --key FILE: then used over the Unix socket, too
+  bool key_is_explicit = false;  // by --key FILE: then also used over the Unix socket
   bool insecure = false;
   std::int64_t timeout_ns = handshake_timeout_ns;
 };
@@ -32,13 +42,13 @@ struct AuthenticatedChannel {
   bool is_unix = false;
 };
 
-/// Throws Error: refused (keys, the listener's own refusal, something that is no framewire, another version),
+/// Throws Error: refused (different keys, the listener refuses, the listener is not framewire or has another version),
 /// lost_peer. Waits up to `timeout_ns`. Any thread.
 AuthenticatedChannel authenticate_dialler(DialledSocket dialled, const AuthenticateOptions& options);
 
-/// For connections that identify() as plain_control, tls or other_version. Tells a refused dialler why. Throws Error,
-/// which the owner logs: one refused connection does not end a listener. Waits up to `timeout_ns`: not on a thread that
-/// serves others.
+/// For connections that identify() returns plain_control, tls or other_version for. Tells a refused dialler why. Throws
+/// Error, which the owner logs: a refused connection does not end a listener. Waits up to `timeout_ns`, so do not call
+/// it on a thread that serves other connections.
 AuthenticatedChannel authenticate_listener(AcceptedSocket accepted, const AuthenticateOptions& options);
 
 }  // namespace framewire

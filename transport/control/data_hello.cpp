@@ -1,5 +1,5 @@
-// How a data connection proves itself over a socket. The socket's descriptor stays the caller's throughout, because a
-// link takes it next.
+// The proofs of a data connection, over a socket. The caller keeps the descriptor throughout, because a link takes it
+// next.
 #include <fmt/core.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -33,7 +33,7 @@ void write_exactly(int fd, std::span<const std::byte> from, std::int64_t deadlin
   }
 }
 
-/// Takes exactly that many bytes: what follows belongs to the link.
+/// Reads exactly that many bytes: the following ones belong to the link.
 void read_exactly(int fd, std::span<std::byte> into, std::int64_t deadline_ns) {
   while (!into.empty()) {
     const ssize_t got = ::recv(fd, into.data(), into.size(), MSG_DONTWAIT);

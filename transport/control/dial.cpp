@@ -19,7 +19,7 @@ namespace framewire {
 
 namespace {
 
-/// What becomes of a connection that is under way: 0, or an errno value.
+/// Waits for a connection in progress. Returns 0 or an errno.
 int await_connection(int fd, std::int64_t deadline_ns, const StopWait& stop) {
   std::array both{pollfd{.fd = fd, .events = POLLOUT, .revents = 0},
                   pollfd{.fd = stop.fd, .events = stop.events, .revents = 0}};
@@ -61,7 +61,7 @@ Error stopped(const std::string& where, const StopWait& stop) {
   return Error::lost_peer(fmt::format("{} had not answered yet: {}", where, stop.why));
 }
 
-/// The Unix socket of this user, when somebody listens there. A full backlog (EAGAIN) is worth waiting for: the
+/// Connects to this user's Unix socket if somebody listens there. Waits on a full backlog (EAGAIN), because then the
 /// listener is alive.
 FileDescriptor connect_unix(const SocketAddress& address, std::int64_t deadline_ns, const StopWait& stop) {
   int error_number = 0;
@@ -116,7 +116,7 @@ DialledSocket dial(const HostPort& to, std::int64_t deadline_ns, DialMode mode, 
   }
   int error_number = 0;
   for (std::size_t i = 0; i < addresses.size(); ++i) {
-    // A silent address must not use up the time of those after it.
+    // An address that does not answer must not use up the time of the next ones.
     const std::int64_t now_ns = monotonic_ns();
     const auto left = static_cast<std::int64_t>(addresses.size() - i);
     FileDescriptor fd = connect_to(addresses[i], now_ns + std::max<std::int64_t>(0, deadline_ns - now_ns) / left,
@@ -127,7 +127,8 @@ DialledSocket dial(const HostPort& to, std::int64_t deadline_ns, DialMode mode, 
     if (!fd.valid()) {
       continue;
     }
-    // A listener of our own binds its Unix socket before TCP: it may have come between the two tries.
+    // Try the Unix socket again: a framewire listener binds it before TCP, and may have started between the two
+    // attempts.
     FileDescriptor unix_fd = is_here ? connect_unix(unix_address(to.port), deadline_ns, stop) : FileDescriptor();
     if (unix_fd.valid()) {
       return {.fd = std::move(unix_fd), .is_unix = true, .address = asked};

@@ -12,35 +12,34 @@
 namespace framewire {
 
 enum class DialMode {
-  any,  // the Unix socket first, where the host is this machine
-  tcp,  // TCP only; addresses of this machine first, since data of a session over its Unix socket stay here
+  any,  // the Unix socket first, if the host is this machine
+  tcp,  // TCP only, addresses of this machine first: a session on this machine keeps its data on it
 };
 
 struct DialledSocket {
   FileDescriptor fd;  // non-blocking, close-on-exec; on TCP with set_tcp_options()
   bool is_unix = false;
-  std::string address;  // for messages: "HOST:PORT" as it was asked for, with the numeric address where that differs
+  std::string address;  // for messages: the requested "HOST:PORT", with the numeric address if that differs
 };
 
-/// Connects one socket, TCP or Unix: non-blocking, close-on-exec, on TCP with set_tcp_options() and
-/// set_type_of_service(), which may throw. Any thread. Where it
-/// fails until the deadline the descriptor is not valid and `error_number`, else 0, says why: ECANCELED at `stop`.
+/// Connects one TCP or Unix socket: non-blocking, close-on-exec, on TCP with set_tcp_options() and
+/// set_type_of_service(), which may throw. Any thread. When it fails before the deadline, the descriptor is invalid and
+/// `error_number` is the errno (ECANCELED after `stop`); otherwise `error_number` is 0.
 FileDescriptor connect_to(const SocketAddress& address, std::int64_t deadline_ns, int& error_number,
                           const StopWait& stop = {}, std::optional<std::uint8_t> type_of_service = {});
 
-/// Connects to HOST:PORT. When that is an address of this machine, the abstract Unix socket of our own user comes
-/// first. Tries every address of the host; each gets its share of the time that is left. Any thread. Throws Error:
-/// lost_peer (refused by the machine, no answer until the deadline, no route, `stop`), failed (unknown host), refused
-/// (the Unix socket belongs to another user). The deadline is for connecting; the look-up of a name before it takes its
-/// time, and `stop` ends both.
+/// Connects to HOST:PORT. If that is an address of this machine, it tries the user's own abstract Unix socket first.
+/// Tries every address of the host; each gets its share of the remaining time. The deadline applies to connecting, not
+/// to the name look-up before it; `stop` ends both. Any thread. Throws Error: lost_peer (connection refused, no answer
+/// until the deadline, no route, `stop`), failed (unknown host), refused (the Unix socket belongs to another user).
 DialledSocket dial(const HostPort& to, std::int64_t deadline_ns, DialMode mode = DialMode::any,
                    const StopWait& stop = {}, std::optional<std::uint8_t> type_of_service = {});
 
-/// Where to dial what else belongs to that connection: the numeric address that was reached by TCP, because of several
-/// machines behind one name only this one knows the session; `asked` itself for the Unix socket. Throws Error.
+/// The address for further connections of the same session. After TCP it is the numeric address that was reached: if
+/// several machines share a name, only this one knows the session. After the Unix socket it is `asked`. Throws Error.
 HostPort reached(const DialledSocket& dialled, const HostPort& asked);
 
-/// Whether the process at the other end of a Unix socket runs under our own user id (SO_PEERCRED). Both ends check.
+/// Whether the process on the other side of a Unix socket has our user id (SO_PEERCRED). Both sides check.
 bool check_same_user(int fd) noexcept;
 
 }  // namespace framewire

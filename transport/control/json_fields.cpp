@@ -9,7 +9,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Null where there is none.
+/// Null when there is no such field.
 const json* find_field(const json& object, const std::string& field) {
   const auto found = object.is_object() ? object.find(field) : object.end();
   return found == object.end() ? nullptr : &*found;

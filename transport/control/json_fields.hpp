@@ -1,5 +1,4 @@
-// The fields of JSON objects that come from elsewhere: a peer, another program. Each is looked for and checked in one
-// place; what is said where one is wrong is the reader's matter.
+// Reads and checks the fields of JSON objects from a peer or another program. The caller words the error message.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +9,14 @@
 
 namespace framewire {
 
-/// Each gives nothing where there is no such field, or it is of another type, out of range or too long; and where
-/// `object` is none.
+/// Each returns nothing (or null) when `object` is not an object, or the field is missing, has another type, is out of
+/// range or is too long.
 const std::string* find_text(const nlohmann::json& object, const std::string& field, std::size_t max_bytes = SIZE_MAX);
-/// A whole number; 1.0 is none.
+/// An integer; 1.0 is not one.
 std::optional<std::uint64_t> find_unsigned(const nlohmann::json& object, const std::string& field,
                                            std::uint64_t low = 0, std::uint64_t high = UINT64_MAX);
 std::optional<std::int64_t> find_signed(const nlohmann::json& object, const std::string& field);
-/// Any number that is neither infinite nor none.
+/// Any finite number.
 std::optional<double> find_number(const nlohmann::json& object, const std::string& field);
 std::optional<bool> find_flag(const nlohmann::json& object, const std::string& field);
 const nlohmann::json* find_array(const nlohmann::json& object, const std::string& field,

@@ -23,10 +23,10 @@ namespace framewire {
 namespace {
 
 constexpr std::size_t key_digits = 2 * Key::size_bytes;
-/// More than a key with white space around it ever takes; the rest is not read.
+/// Longer than any key with surrounding white space; the rest is not read.
 constexpr std::size_t key_text_limit_bytes = 256;
 
-/// A key as text, wiped when it goes.
+/// A key as text; the destructor wipes it.
 struct KeyText {
   std::array<char, key_text_limit_bytes> letters{};
   std::size_t size = 0;
@@ -74,7 +74,7 @@ Key parse_key(const KeyText& text, std::string_view from) {
   return key;
 }
 
-/// What must not be followed or guessed is opened once and then looked at by its descriptor.
+/// Opens the file once, and checks it by its descriptor, so that nobody can replace it between check and use.
 FileDescriptor open_key(const std::string& path) {
   FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.valid()) {
@@ -122,7 +122,7 @@ void write_text(int fd, std::string_view text, const std::string& what) {
   }
 }
 
-/// Names a file only for as long as it has not become the key.
+/// A temporary file; the destructor removes its name. After rename() the file has the key's name.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& beside) : name_(beside + ".XXXXXX") {
@@ -160,7 +160,7 @@ void write_key(const std::string& path, const Key& key, bool overwrite) {
   if (::fsync(file.fd()) != 0) {
     throw Error::from_errno("write the key file " + path, errno);
   }
-  // link() fails where the name exists, so that of two programs only one makes the key.
+  // link() fails when the name exists, so only one of two programs creates the key.
   const int result =
       overwrite ? ::rename(file.name().c_str(), path.c_str()) : ::link(file.name().c_str(), path.c_str());
   if (result != 0 && errno == EEXIST) {

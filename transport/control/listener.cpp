@@ -27,7 +27,7 @@ void set_option(int fd, int level, int name, int value) noexcept {
 
 class PortInUse : public Error {
  public:
-  /// `what` has it.
+  /// `what`: the socket address, or the program, that is in use.
   PortInUse(const HostPort& at, std::string_view what)
       : Error(ExitStatus::failed,
               fmt::format("port {} is in use ({}): another framewire may be running; stop it, or take another port "
@@ -52,7 +52,7 @@ SocketAddress any_address(int family, std::uint16_t port) noexcept {
   return address;
 }
 
-/// What to bind.
+/// The addresses to bind.
 struct Plan {
   std::vector<SocketAddress> addresses;
   bool first_that_works = false;  // "::" serves both families; "0.0.0.0" is for machines without IPv6
@@ -81,7 +81,7 @@ FileDescriptor open_tcp(const SocketAddress& address, std::optional<std::uint8_t
   if (!fd.valid()) {
     return fd;
   }
-  // A sender that restarts must get its port back at once.
+  // A sender that restarts must get the same port at once.
   set_option(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1);
   if (address.family() == AF_INET6) {
     const SocketAddress any = any_address(AF_INET6, port_of(address));
@@ -155,7 +155,7 @@ std::vector<std::pair<FileDescriptor, SocketAddress>> open_all(const HostPort& a
   return open;
 }
 
-/// A port that nobody has at this moment.
+/// A port that is free at this moment.
 std::uint16_t free_port(const HostPort& at, const SocketAddress& like) {
   SocketAddress address = like;
   set_port(address, 0);
@@ -271,7 +271,7 @@ std::optional<AcceptedSocket> Listener::accept_from(const Socket& socket) noexce
     accept_errno_ = is_passing ? accept_errno_ : errno;
     return std::nullopt;
   }
-  // Whoever is not our own user has no business on the Unix socket, whatever the first bytes would say.
+  // Other users may not use the Unix socket, whatever their first bytes are.
   if (socket.is_unix && !check_same_user(fd.get())) {
     return std::nullopt;
   }

@@ -1,4 +1,4 @@
-// Where sessions come in: the abstract Unix socket for this machine's own user, and TCP, on one port number.
+// Accepts connections on one port number: an abstract Unix socket for this user on this machine, and TCP.
 #pragma once
 
 #include <poll.h>
@@ -17,14 +17,14 @@ namespace framewire {
 
 struct ListenOptions {
   HostPort at;  // host empty: loopback without a key, all addresses with one; "*": all addresses; port 0: any free port
-  std::uint16_t last_port = 0;                    // above at.port: the first of at.port to this one that is free
-  bool has_key = false;                           // a key is there, so that unauthenticated peers can be told apart
+  std::uint16_t last_port = 0;                    // above at.port: use the first free port from at.port to this one
+  bool has_key = false;                           // this program has a key, so that it can authenticate peers
   bool insecure = false;                          // --insecure
-  std::optional<std::uint8_t> type_of_service{};  // of what it takes in; see set_type_of_service()
-  std::string rdma_address{};  // where RDMA connections are taken, for who takes them; empty: where TCP ones are
+  std::optional<std::uint8_t> type_of_service{};  // of accepted connections; see set_type_of_service()
+  std::string rdma_address{};  // where the owner accepts RDMA connections; empty: on the TCP addresses
 };
 
-/// A new connection; nothing is known yet but where it comes from.
+/// A new connection. Only its origin is known; the peer is not authenticated.
 struct AcceptedSocket {
   FileDescriptor fd;  // non-blocking, close-on-exec; on TCP with set_tcp_options()
   bool is_unix = false;
@@ -35,30 +35,30 @@ struct AcceptedSocket {
 class Listener {
  public:
   /// Binds `framewire-UID-PORT` first, then TCP. Throws Error: refused (beyond loopback without a key and without
-  /// `insecure`), failed (port in use, address not of this machine), each with the way out.
+  /// `insecure`), failed (port in use, address not of this machine). Each message says what to do.
   explicit Listener(const ListenOptions& options);
-  /// TCP goes first: whoever dials this host must not find that one alone, and take it for an unauthenticated peer's.
+  /// Closes TCP first. Otherwise a dialler on this host could find TCP alone and take it for an unauthenticated peer's.
   ~Listener();
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
-  /// One entry per listening socket, events POLLIN, for the owner's poll().
+  /// One entry for each listening socket, with events POLLIN, for the owner's poll().
   [[nodiscard]] std::vector<pollfd> descriptors() const;
 
-  /// Takes one waiting connection of any socket; nothing when there is none. Other users on the Unix socket are hung up
-  /// on. When the process has no descriptors left, the connection stays where it is and accept_fault() says so. Never
-  /// waits.
+  /// Accepts one waiting connection of any socket; nothing when there is none. Closes connections of other users on the
+  /// Unix socket. When the process has no free descriptors, the connection stays in the backlog and accept_fault() says
+  /// so. Never waits.
   std::optional<AcceptedSocket> accept() noexcept;
 
-  /// The errno of the last accept() that failed for a reason other than "nothing there"; 0 when the last one was fine.
-  /// The owner then pauses a little instead of spinning on a readable descriptor.
+  /// The errno of the last accept() if it failed for a reason other than "nothing there"; otherwise 0. The owner then
+  /// pauses briefly, because the descriptor stays readable.
   [[nodiscard]] int accept_fault() const noexcept { return accept_errno_; }
 
   /// The port that all sockets share.
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
-  /// Of the TCP sockets, each with that port.
+  /// The addresses of the TCP sockets, each with that port.
   [[nodiscard]] std::span<const SocketAddress> addresses() const noexcept { return addresses_; }
-  /// Whether machines other than this one can reach it.
+  /// Whether other machines can reach it.
   [[nodiscard]] bool is_beyond_loopback() const noexcept { return beyond_loopback_; }
   /// "127.0.0.1:5290, [::1]:5290", for the start line.
   [[nodiscard]] std::string describe() const;

@@ -32,7 +32,7 @@ void append_length(std::vector<std::byte>& to, std::size_t length) {
   }
 }
 
-/// Counted before parsing, because what a parser builds from deep nesting costs far more than the text.
+/// Checked before parsing, because parsing deep nesting costs far more than reading the text.
 bool is_too_deep(std::string_view text) noexcept {
   int depth = 0;
   bool in_string = false;
@@ -62,7 +62,7 @@ nlohmann::json parse_message(std::string_view text, const std::string& peer) {
     throw bad(fmt::format("nests deeper than {} levels", message_depth_limit));
   }
   nlohmann::json message = nlohmann::json::parse(text, nullptr, false);
-  // The parser takes a zero byte for the end of the text.
+  // The parser treats a zero byte as the end of the text.
   if (message.is_discarded() || text.find('\0') != std::string_view::npos) {
     throw bad("is not JSON");
   }
@@ -82,7 +82,7 @@ MessageChannel::MessageChannel(std::unique_ptr<ByteStream> stream, std::string p
     : stream_(std::move(stream)), peer_(std::move(peer)), limit_bytes_(limit_bytes) {}
 
 void MessageChannel::append(const nlohmann::json& message) {
-  // Names of files need not be UTF-8: what is not becomes U+FFFD.
+  // File names need not be UTF-8: invalid bytes become U+FFFD.
   const std::string text = message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   if (text.size() > message_limit_bytes) {
     throw Error::failed(
@@ -92,7 +92,7 @@ void MessageChannel::append(const nlohmann::json& message) {
     throw Error::lost_peer(fmt::format("{} does not read its control channel", peer_));
   }
   drop_sent();
-  // By the half, as vectors grow, but not beyond what may wait.
+  // Grows by half, as vectors do, but not beyond the limit of waiting bytes.
   const std::size_t needed_bytes = outbound_.size() + length_.size() + text.size();
   if (needed_bytes > outbound_.capacity()) {
     outbound_.reserve(std::max(needed_bytes, std::min(needed_bytes * 3 / 2, 2 * outbound_limit_bytes)));
@@ -102,8 +102,8 @@ void MessageChannel::append(const nlohmann::json& message) {
   outbound_.insert(outbound_.end(), bytes.begin(), bytes.end());
 }
 
-/// Under out_mutex_. A peer that reads, but always less than there is, would else let what it has read pile up. Moves
-/// each byte a bounded number of times: only once as many have been sent as still wait.
+/// Under out_mutex_. Erases sent bytes, which would otherwise pile up with a peer that never reads all. Moves each byte
+/// a bounded number of times: it erases only when at least as many bytes are sent as still wait.
 void MessageChannel::drop_sent() noexcept {
   if (outbound_sent_ > 0 && outbound_sent_ >= outbound_.size() - outbound_sent_) {
     outbound_.erase(outbound_.begin(), outbound_.begin() + static_cast<std::ptrdiff_t>(outbound_sent_));
@@ -111,7 +111,7 @@ void MessageChannel::drop_sent() noexcept {
   }
 }
 
-/// Under out_mutex_. Returns whether nothing waits any more.
+/// Under out_mutex_. Returns whether the queue is empty.
 bool MessageChannel::write_outbound(short& wait_events) {
   while (outbound_sent_ < outbound_.size()) {
     const IoResult result = stream_->write_now(std::span(outbound_).subspan(outbound_sent_));
@@ -128,7 +128,7 @@ bool MessageChannel::write_outbound(short& wait_events) {
   outbound_.clear();
   outbound_sent_ = 0;
   if (outbound_.capacity() > outbound_backlog_bytes) {
-    outbound_.shrink_to_fit();  // a message as long as that is rare
+    outbound_.shrink_to_fit();  // such long messages are rare
   }
   return true;
 }
@@ -245,7 +245,7 @@ void MessageChannel::finish(std::int64_t deadline_ns) noexcept {
       }
     }
   } catch (const Error&) {
-    // The peer is gone already: nothing to finish.
+    // The peer is already gone.
   }
   stream_->hang_up(deadline_ns);
 }

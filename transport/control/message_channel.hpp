@@ -1,4 +1,4 @@
-// Messages of the control channel: a 32-bit little-endian length, then a JSON object that has a "type".
+// Messages of the control channel: a 32-bit little-endian length, then a JSON object with a "type".
 #pragma once
 
 #include <array>
@@ -15,55 +15,54 @@
 
 namespace framewire {
 
-/// The longest message that is taken before and after the peer is authenticated, and how deep its arrays and objects
+/// The longest message that is accepted before and after the peer is authenticated, and how deep its arrays and objects
 /// may nest.
 inline constexpr std::uint32_t message_limit_before_bytes = 64 * 1024;
 inline constexpr std::uint32_t message_limit_bytes = 1024 * 1024;
 inline constexpr int message_depth_limit = 32;
-/// What may wait for a peer that does not read, before it counts as lost.
+/// A peer with more unsent bytes than this counts as lost.
 inline constexpr std::size_t outbound_limit_bytes = std::size_t{4} * 1024 * 1024;
-/// From so much on nothing more is to be read of a peer that asks: what it asks for would only wait, too.
+/// With more unsent bytes than this, do not read further requests: their answers would only wait, too.
 inline constexpr std::size_t outbound_backlog_bytes = std::size_t{64} * 1024;
 
-/// Owned by a session. One thread receives; any thread sends.
-/// Errors: lost_peer (the connection ended or broke; the deadline passed), failed (the peer sent something that is no
-/// message).
+/// Owned by a session. One thread receives; any thread sends. Errors: lost_peer (the connection ended or broke, or the
+/// deadline passed), failed (the peer sent bytes that are not a message).
 class MessageChannel {
  public:
-  /// `peer` names the far end in messages.
+  /// `peer` names the other side in error messages.
   MessageChannel(std::unique_ptr<ByteStream> stream, std::string peer, std::uint32_t limit_bytes = message_limit_bytes);
 
-  /// Sends and waits until the system has taken it. Throws Error.
+  /// Sends, and waits until the kernel has accepted all bytes. Throws Error.
   void send(const nlohmann::json& message, std::int64_t deadline_ns);
-  /// The same, within ten seconds.
+  /// The same, with a deadline in ten seconds.
   void send(const nlohmann::json& message);
 
-  /// Queues without waiting, for threads that must not wait for a slow peer; flush() sends on. Throws Error when the
-  /// connection is gone or outbound_limit_bytes wait already.
+  /// Queues without waiting, for threads that must not wait for a slow peer; flush() sends it. Throws Error when the
+  /// connection is gone or outbound_limit_bytes already wait.
   void post(const nlohmann::json& message);
-  /// Writes what can be written now. Returns true when nothing waits any more. Throws Error when the connection is
-  /// gone.
+  /// Writes what the socket takes without waiting. Returns true when the queue is empty. Throws Error when the
+  /// connection is gone.
   bool flush();
-  /// Poll fd() for POLLOUT, too, while this is true.
+  /// While true, also poll fd() for POLLOUT.
   [[nodiscard]] bool wants_write() const;
-  /// More than outbound_backlog_bytes wait for the peer: answer nothing more, and poll fd() for POLLOUT alone.
+  /// While true (more than outbound_backlog_bytes wait), answer nothing more, and poll fd() for POLLOUT alone.
   [[nodiscard]] bool has_backlog() const;
-  /// Memory that is held for what waits to be sent: never more than twice outbound_limit_bytes. For tests.
+  /// Memory of the outbound queue: at most twice outbound_limit_bytes. For tests.
   [[nodiscard]] std::size_t outbound_memory_bytes() const;
 
   /// The next message. Throws Error.
   nlohmann::json receive(std::int64_t deadline_ns);
-  /// The next message if all of it is there; keeps what has come so far. Throws Error.
+  /// The next message if it is complete; keeps an incomplete one for the next call. Throws Error.
   std::optional<nlohmann::json> try_receive();
 
-  /// To poll for reading, when has_buffered() is false.
+  /// Poll it for reading only when has_buffered() is false.
   [[nodiscard]] int fd() const noexcept { return stream_->fd(); }
   [[nodiscard]] bool has_buffered() const noexcept { return stream_->has_buffered(); }
 
   /// Any thread; wakes a receiver.
   void close() noexcept { stream_->close(); }
 
-  /// Sends what waits, says that nothing follows, and waits for the peer to hang up, so that the last message arrives.
+  /// Sends the queue, shuts down writing, and waits for the peer to close, so that the last message arrives.
   void finish(std::int64_t deadline_ns) noexcept;
 
   void set_limit_bytes(std::uint32_t limit_bytes) noexcept { limit_bytes_ = limit_bytes; }
@@ -80,7 +79,7 @@ class MessageChannel {
   std::string peer_;
   std::uint32_t limit_bytes_;
 
-  // Incoming; of the receiving thread.
+  // Incoming; used by the receiving thread.
   short read_wait_events_ = 0;
   std::array<std::byte, 4> length_{};
   std::size_t length_filled_ = 0;

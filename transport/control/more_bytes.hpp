@@ -1,4 +1,4 @@
-// Sleeping until more comes behind bytes that were looked at and left in a socket.
+// Waits for more bytes after those that MSG_PEEK has left in a socket.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace framewire {
 
-/// poll() returns at once for bytes that are there already, and SO_RCVLOWAT does not change that on a Unix socket. An
-/// edge-triggered epoll wakes once for each arrival, on both. One thread; the socket stays the caller's.
+/// poll() returns at once for bytes that are already there, and SO_RCVLOWAT does not change that on a Unix socket. An
+/// edge-triggered epoll wakes once for each arrival on both kinds of socket. One thread; the caller owns the socket.
 class MoreBytes {
  public:
   enum class Came {
-    more,     // something since the last return; the first time, also what was there before
-    end,      // the same, and nothing will follow
-    nothing,  // until the deadline; or the socket could not be watched, for want of descriptors
+    more,     // new bytes since the last return; the first call also counts earlier ones
+    end,      // the same, and the peer has closed
+    nothing,  // none until the deadline; or epoll failed because no descriptor was free
   };
 
   explicit MoreBytes(int fd) noexcept;

@@ -21,9 +21,9 @@ bool is_digit(char letter) noexcept {
 
 enum class Match { no, so_far, yes };
 
-/// A ClientHello of a peer of ours: one record of a handshake that is shorter than 16 KiB. Longer ones are refused
-/// before OpenSSL makes room for them. RFC 8446, sections 4 and 5.1: type 22, version 3.x, length 16 bits; message type
-/// 1, length 24 bits.
+/// Matches the ClientHello of a framewire peer: one record with a handshake message shorter than 16 KiB. Longer ones
+/// are refused before OpenSSL allocates memory for them. RFC 8446, sections 4 and 5.1: type 22, version 3.x, length 16
+/// bits; message type 1, length 24 bits.
 Match match_tls(std::string_view first) noexcept {
   constexpr std::string_view expected("\x16\x03\0\0\0\x01\0\0", preamble_bytes);
   for (std::size_t i = 0; i < first.size(); ++i) {
@@ -74,7 +74,7 @@ ConnectionKind identify(int fd, std::int64_t deadline_ns) noexcept {
   if (!wait_for(fd, POLLIN, deadline_ns)) {
     return ConnectionKind::silent;
   }
-  std::optional<MoreBytes> more;  // a peer of ours says all eight at once
+  std::optional<MoreBytes> more;  // a framewire peer sends all eight bytes at once
   for (bool has_ended = false;;) {
     std::array<std::byte, preamble_bytes> first{};
     const ssize_t got = ::recv(fd, first.data(), first.size(), MSG_PEEK | MSG_DONTWAIT);
@@ -96,7 +96,7 @@ ConnectionKind identify(int fd, std::int64_t deadline_ns) noexcept {
     if (came == MoreBytes::Came::nothing) {
       return ConnectionKind::silent;
     }
-    has_ended = came == MoreBytes::Came::end;  // what came before that still counts
+    has_ended = came == MoreBytes::Came::end;  // bytes before the end still count
   }
 }
 

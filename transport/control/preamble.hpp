@@ -1,10 +1,18 @@
 // The first bytes of every connection say what it is, so that one port serves control, data and unauthenticated peers.
-//   dialler of a plain control channel  "FWCTRL01" and two empty lines, at which a server that speaks in lines answers
-//   at once
-//                                       its listener answers "FWREPL01" (an echo is no answer)
-//   dialler of a data connection        "FWDATA01"     see token.hpp
-//   dialler of an encrypted channel     a TLS 1.3 ClientHello; the same greeting and answer then follow inside
-// The two digits are the version of the control protocol.
+//
+// clang-format off
+//
+//   dialler of                     sends                                         listener answers
+//   ----------                     -----                                         ----------------
+//   a plain control channel        "FWCTRL01" and two empty lines                "FWREPL01"
+//   a data connection              "FWDATA01" (token.hpp)                        see token.hpp
+//   an encrypted control channel   a TLS 1.3 ClientHello; the first row inside   TLS; the first row inside
+//
+// clang-format on
+//
+// The two digits are the version of the control protocol. A server of a line-based protocol answers the two empty lines
+// at once, so the dialler need not wait for its deadline. The answer differs from the greeting, so an echo is not an
+// answer.
 #pragma once
 
 #include <array>
@@ -30,18 +38,18 @@ enum class ConnectionKind {
   plain_control,
   data,
   tls,
-  other_version,  // framewire, but of another version
+  other_version,  // framewire, but another version
   unrecognized,   // anything else: close it
-  silent,         // nothing, or not enough, until the deadline, or closed before: close it
+  silent,         // too few bytes until the deadline or the peer's close: close it
 };
 
-/// Looks at the first bytes of a connected socket without taking them off. Nothing is allocated. Any thread.
+/// Peeks at the first bytes of a connected socket and leaves them there. Allocates nothing. Any thread.
 ConnectionKind identify(int fd, std::int64_t deadline_ns) noexcept;
 
-/// The same of bytes already there; nothing when they are the beginning of something that they could still become.
+/// The same for bytes that are already there; nothing when more bytes are needed to decide.
 std::optional<ConnectionKind> identify_bytes(std::span<const std::byte> first) noexcept;
 
-/// The version in a preamble that begins with the six letters of `expected`; nothing when it is none.
+/// The version in a preamble that starts with the six letters of `expected`; nothing when it does not.
 std::optional<int> preamble_version(std::span<const std::byte, preamble_bytes> bytes,
                                     std::string_view expected) noexcept;
 

@@ -14,7 +14,7 @@ namespace framewire {
 
 namespace {
 
-/// The one that every Linux has and any user may choose; it sends whatever the windows allow.
+/// Every Linux has it, and any user may choose it. It sends whatever the windows allow, without pacing.
 constexpr std::string_view unpaced = "reno";
 
 }  // namespace
@@ -35,7 +35,7 @@ void set_type_of_service(int socket, std::optional<std::uint8_t> type_of_service
   }
   const int value = *type_of_service;
   const bool is_ipv6 = family == AF_INET6;
-  // A socket of IPv6 may carry IPv4 as well.
+  // An IPv6 socket may carry IPv4 as well.
   const bool is_set = (family != AF_INET && !is_ipv6) ||
                       (::setsockopt(socket, IPPROTO_IP, IP_TOS, &value, sizeof value) == 0 &&
                        (!is_ipv6 || ::setsockopt(socket, IPPROTO_IPV6, IPV6_TCLASS, &value, sizeof value) == 0));

@@ -1,4 +1,4 @@
-// What the TCP connections of sessions are given.
+// Socket options of a session's TCP connections.
 #pragma once
 
 #include <cstdint>
@@ -8,20 +8,19 @@ namespace framewire {
 
 enum class TcpScope {
   anywhere,
-  this_machine,  // both ends of the connection, or of all that the listening socket will accept, are here
+  this_machine,  // both sides of the connection, or of all that the listening socket will accept, are here
 };
 
-/// Small segments leave at once. Within this machine nothing paces what is sent, as far as the kernel lets this user
-/// choose: there is no network to spare there, and where BBR is the system's congestion control its timer for every
-/// 64 KiB costs more than the bytes do (docs/decisions/0018). Between machines the congestion control stays the
-/// administrator's choice.
-/// For a socket before connect() or listen(); what is accepted has what its listener has. Of a connection that stands
-/// the kernel takes BBR away, but not the timers. Any thread.
+/// Sets TCP_NODELAY. On this machine it also avoids pacing, as far as the kernel lets this user choose the congestion
+/// control. There is no network to protect, and BBR's timer for every 64 KiB costs more than the bytes do
+/// (docs/decisions/0018). Between machines the administrator's choice of congestion control stays. Call it before
+/// connect() or listen(); accepted sockets inherit it. On a connected socket the kernel replaces BBR, but keeps its
+/// pacing timers. Any thread.
 void set_tcp_options(int socket, TcpScope scope) noexcept;
 
-/// What every packet of an IP socket says of how networks should treat it (the eight bits of RFC 2474's field, of which
-/// TCP keeps the lowest two for itself); nothing happens to another socket, or where the system's own will do. For a
-/// socket before connect() or listen(); what is accepted has what its listener has. Any thread. Throws Error (failed).
+/// Sets the type-of-service field of every packet (the eight bits of RFC 2474; TCP keeps the lowest two for itself).
+/// Does nothing for a Unix socket or without a value. Call it before connect() or listen(); accepted sockets inherit
+/// it. Any thread. Throws Error (failed).
 void set_type_of_service(int socket, std::optional<std::uint8_t> type_of_service);
 
 }  // namespace framewire

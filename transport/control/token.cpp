@@ -10,7 +10,7 @@ namespace framewire {
 
 namespace {
 
-// What tells the two uses of a token apart: neither begins with the other.
+// Separates the two uses of a token: neither text is a prefix of the other.
 constexpr std::string_view proof_context = "framewire data 1";
 constexpr std::string_view key_context = "framewire data key 1";
 

@@ -1,5 +1,5 @@
-// What binds a data connection to its session: a one-use token that travels inside the control channel, and a proof of
-// knowing it. docs/wire.md, "Data connections", has the bytes and the formula.
+// Binds a data connection to its session: the control channel carries a one-use token, and the dialler proves that it
+// knows the token. docs/wire.md, "Data connections", has the bytes and the formula.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ namespace framewire {
 using SessionId = std::array<std::byte, 16>;
 using Proof = std::array<std::byte, 32>;
 
-/// A value; wiped from memory when it goes.
+/// A value; the destructor wipes it from memory.
 class Token {
  public:
   static constexpr std::size_t size_bytes = 32;
@@ -44,11 +44,11 @@ class Token {
   std::array<std::byte, size_bytes> bytes_{};
 };
 
-/// Random session ids and how they stand in messages (32 hexadecimal digits). Both throw Error.
+/// Random session ids, and their text form in messages (32 hexadecimal digits). Both throw Error.
 SessionId random_session_id();
 SessionId session_id_from_hex(std::string_view hex);
 
-/// Which data connection of which session this is. `index` counts the connections of one link, from 0.
+/// Identifies a data connection of a session. `index` counts the connections of one link, from 0.
 struct DataConnectionId {
   SessionId session{};
   LinkKind link = LinkKind::tcp;
@@ -67,23 +67,24 @@ Proof make_proof(const Token& token, const DataConnectionId& connection, ProofRo
 /// In constant time.
 bool check_proof(const Token& token, const DataConnectionId& connection, ProofRole role, const Proof& proof);
 
-/// The key of an encrypted data connection: its own, since a token is used once. Throws Error.
+/// The key of one encrypted data connection; no other connection has it, because a token is used once. Throws Error.
 Key make_data_key(const Token& token, const DataConnectionId& connection);
 
 inline constexpr std::size_t data_hello_bytes = 60;
 inline constexpr std::size_t data_answer_bytes = 40;
 
-/// The hello as bytes, and back (nothing when it is none); rdma carries the same fields in its private data.
+/// Encodes and decodes the hello; decoding returns nothing for other bytes. rdma carries the same fields in its private
+/// data.
 std::array<std::byte, data_hello_bytes> encode_data_hello(const DataHello& hello) noexcept;
 std::optional<DataHello> decode_data_hello(std::span<const std::byte, data_hello_bytes> bytes) noexcept;
 
-/// Dialling side, in this order, over a connected socket of either mode. Throw Error: lost_peer, refused (the answer is
-/// wrong).
+/// The dialling side calls these in this order, over a connected socket, blocking or not. Both throw Error: lost_peer,
+/// refused (the answer is wrong).
 void send_data_hello(int fd, const Token& token, const DataConnectionId& connection, std::int64_t deadline_ns);
 void read_data_answer(int fd, const Token& token, const DataConnectionId& connection, std::int64_t deadline_ns);
 
-/// Listening side, in this order. read_data_hello() takes exactly the hello off the socket. Throw Error: lost_peer,
-/// refused.
+/// The listening side calls these in this order. read_data_hello() takes exactly the hello off the socket. Both throw
+/// Error: lost_peer, refused.
 DataHello read_data_hello(int fd, std::int64_t deadline_ns);
 void send_data_answer(int fd, const Token& token, const DataConnectionId& connection, std::int64_t deadline_ns);
 
@@ -93,14 +94,15 @@ class IssuedTokens {
   explicit IssuedTokens(std::size_t limit = 100, std::int64_t lifetime_ns = 10'000'000'000)
       : limit_(limit), lifetime_ns_(lifetime_ns) {}
 
-  /// Issues a token for one connection. Throws Error (refused) when `limit` are waiting.
+  /// Issues a token for one connection. Throws Error (refused) when `limit` tokens are unused.
   Token issue(const DataConnectionId& connection, std::int64_t now_ns);
 
-  /// The token of a hello whose proof is right, once: for send_data_answer(). Nothing when it is unknown, too late,
-  /// used before or wrong; a wrong proof leaves the token where it is, so that nobody else can use it up.
+  /// Returns the token of a hello with a correct proof, once, for send_data_answer(). Nothing when the token is
+  /// unknown, expired or used, or the proof is wrong. A wrong proof leaves the token valid, so that an attacker cannot
+  /// use it up.
   std::optional<Token> redeem(const DataHello& hello, std::int64_t now_ns);
 
-  /// Drops what a session that ended has not used.
+  /// Drops the unused tokens of a session that has ended.
   void forget(const SessionId& session) noexcept;
 
   [[nodiscard]] std::size_t size() const noexcept;

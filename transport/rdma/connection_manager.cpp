@@ -17,12 +17,13 @@ namespace framewire {
 
 namespace {
 
-/// How often a device sends again before it gives the peer up. Not 7, which the specification allows as well: Soft-RoCE
-/// of Linux 6.1 then never gives up.
+/// Retransmissions before the device gives up on the peer. Not 7, the specification's maximum: with 7, Soft-RoCE of
+/// Linux 6.1 never gives up.
 constexpr std::uint8_t retry_count = 6;
-/// A peer that has posted no receive is asked again for ever. Credits see to it that this does not happen.
+/// 7 means: retry for ever when the peer has posted no receive. Credits prevent that case.
 constexpr std::uint8_t rnr_retry_count = 7;
-/// How a rejection by framewire begins, so that it is not taken for one by the other side's kernel; its reason follows.
+/// The start of the private data of framewire's rejections; the reason follows. It tells them from those of the peer's
+/// kernel.
 constexpr std::string_view rejection = "FWRJ";
 constexpr std::size_t max_reason_bytes = 140;  // rdma_cm leaves 148
 
@@ -69,14 +70,14 @@ int milliseconds_until(std::int64_t deadline_ns) noexcept {
   return static_cast<int>(std::clamp<std::int64_t>((deadline_ns - monotonic_ns()) / ns_per_ms, 1, 60'000));
 }
 
-/// The exponent t of an acknowledgement timeout of 4.096 us * 2^t (InfiniBand specification, 9.7.6.1.3) with which
-/// retry_count repetitions take half of `timeout_ns`: a device may take up to four times as long as it says.
+/// The exponent t of an acknowledgement timeout of 4.096 us * 2^t (InfiniBand specification, 9.7.6.1.3). retry_count
+/// retransmissions then take half of `timeout_ns`, because a device may take up to four times its timeout.
 std::uint8_t ack_timeout_exponent(std::int64_t timeout_ns) noexcept {
   const auto units = static_cast<std::uint64_t>(timeout_ns / 2 / (retry_count + 1) / 4096);
   return static_cast<std::uint8_t>(std::clamp<int>(static_cast<int>(std::bit_width(units)), 9, 22) - 1);
 }
 
-/// For connecting and for accepting, which passes over retry_count. `said` outlives them.
+/// Parameters for connecting and for accepting, which ignores retry_count. `said` must outlive them.
 rdma_conn_param parameters_with(const RdmaPrivateData& said) noexcept {
   rdma_conn_param parameters{};
   parameters.private_data = said.data();
@@ -88,7 +89,7 @@ rdma_conn_param parameters_with(const RdmaPrivateData& said) noexcept {
   return parameters;
 }
 
-/// `why_silent`: the end of a sentence about a peer that does not answer.
+/// `why_silent`: a suffix for the error message about a peer that does not answer.
 Error error_of(const rdma_cm_event& event, const std::string& peer, const std::string& why_silent) {
   switch (event.event) {
     case RDMA_CM_EVENT_ADDR_ERROR:
@@ -133,9 +134,9 @@ RdmaConnectionManager::~RdmaConnectionManager() {
   disconnect();
 }
 
-// ---- Coming about ----
+// ---- Connecting and accepting ----
 
-/// The next event, which has to be `wanted`.
+/// Waits for the next event. Throws when it is not `wanted`.
 VerbsPtr<rdma_cm_event> RdmaConnectionManager::await(rdma_cm_event_type wanted, std::int64_t deadline_ns) {
   rdma_cm_event* event = nullptr;
   while (rdma_get_cm_event(events_.get(), &event) != 0) {
@@ -159,7 +160,7 @@ VerbsPtr<rdma_cm_event> RdmaConnectionManager::await(rdma_cm_event_type wanted, 
   return owned;
 }
 
-/// What may be in the way: this end's own port, or else what most often is.
+/// A suffix for "does not answer": this side's port is not active, or else the most frequent cause.
 std::string RdmaConnectionManager::why_silent() const {
   const std::string trouble = id_->verbs != nullptr ? port_trouble() : "";
   return trouble.empty() ? "; does a firewall let UDP port 4791 (RoCE v2) through?" : trouble;
@@ -167,8 +168,8 @@ std::string RdmaConnectionManager::why_silent() const {
 
 void RdmaConnectionManager::resolve(const sockaddr& to, std::int64_t deadline_ns) {
   id_ = own(make_id(events_.get()).release(), "make an RDMA connection");
-  set_type_of_service();  // before the route, of which it is a part
-  // The library takes a pointer to what it does not change.
+  set_type_of_service();  // before the route is resolved, which includes it
+  // The library does not change the address, although the parameter is not const.
   if (rdma_resolve_addr(id_.get(), nullptr, const_cast<sockaddr*>(&to), milliseconds_until(deadline_ns)) != 0) {
     throw Error::lost_peer("no RDMA device here reaches " + peer_ + ": " + errno_text(errno));
   }
@@ -206,8 +207,8 @@ void RdmaConnectionManager::reject(const std::string& reason) noexcept {
   say_rejection(id_.get(), reason);
 }
 
-/// It cannot be changed once the queue pair is up, so it is said now. A kernel before 5.8 knows no such option and
-/// takes its own value.
+/// Call it before the QP is set up: the timeout cannot change later. A kernel before 5.8 does not know the option and
+/// uses its own value.
 void RdmaConnectionManager::set_ack_timeout() noexcept {
   std::uint8_t exponent = ack_timeout_exponent(peer_timeout_ns_);
   rdma_set_option(id_.get(), RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &exponent, sizeof exponent);
@@ -221,7 +222,7 @@ void RdmaConnectionManager::set_type_of_service() {
   }
 }
 
-// ---- While it lasts ----
+// ---- An established connection ----
 
 std::string RdmaConnectionManager::port_trouble() const {
   ibv_port_attr port{};

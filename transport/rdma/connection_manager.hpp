@@ -1,4 +1,4 @@
-// The connection manager's part of a connection: addresses and routes, connecting, accepting, private data, the end.
+// rdma_cm's part of a connection: address and route resolution, connecting, accepting, private data, the end.
 #pragma once
 
 #include <sys/socket.h>
@@ -17,13 +17,13 @@
 
 namespace framewire {
 
-/// What the dialling side says with its first packet, and the accepting one with its answer: opaque here. rdma_cm
-/// leaves 56 bytes at connect; an answer may be longer, and need not be.
+/// The private data of the dialling side's first packet and of the accepting side's answer. Opaque here. rdma_cm leaves
+/// 56 bytes at connect; an answer may be longer, but need not be.
 inline constexpr std::uint8_t rdma_private_bytes = 56;
 using RdmaPrivateData = std::array<std::byte, rdma_private_bytes>;
 
-/// Somebody wants to connect: no more than a name so far, without a queue pair or any memory. Destroyed unanswered it
-/// is rejected.
+/// An incoming connection request. It has an rdma_cm id, but neither QP nor memory. The destructor rejects it when
+/// nobody has answered it.
 class RdmaConnectRequest {
  public:
   RdmaConnectRequest(std::shared_ptr<rdma_event_channel> events, VerbsPtr<rdma_cm_id> id) noexcept
@@ -33,42 +33,42 @@ class RdmaConnectRequest {
   RdmaConnectRequest(const RdmaConnectRequest&) = delete;
   ~RdmaConnectRequest();
 
-  /// What accept() will say.
+  /// The private data that accept() will send.
   void set_answer(const RdmaPrivateData& answer) noexcept { answer_ = answer; }
   [[nodiscard]] const RdmaPrivateData& answer() const noexcept { return answer_; }
-  /// Rejects it with a reason. False where somebody has taken it.
+  /// Rejects it with a reason. False when a connection has already taken the request.
   bool reject(const std::string& reason) noexcept;
 
  private:
   friend class RdmaConnectionManager;
-  std::shared_ptr<rdma_event_channel> events_;  // the listener's, which an id outlives at its peril
+  std::shared_ptr<rdma_event_channel> events_;  // the listener's; must outlive the id
   VerbsPtr<rdma_cm_id> id_;
   RdmaPrivateData answer_{};
 };
 
-/// Set up by one thread, either by resolve() and connect(), or by take(), accept() and await_established(); between the
-/// two the id gets its queue pair. Afterwards disconnect() and take_end() may be called beside other threads. All that
-/// may throw throws Error: lost_peer (no device here, no route, nobody there, no answer until the deadline, rejected),
-/// failed.
+/// One thread sets it up: either by resolve() and connect(), or by take(), accept() and await_established(). The id
+/// gets its QP between the two steps. Afterwards disconnect() and take_end() may run on any thread. Functions that
+/// throw throw Error: lost_peer (no device here, no route, no listener there, no answer until the deadline, rejected)
+/// or failed.
 class RdmaConnectionManager {
  public:
-  /// `peer` stands in sentences.
+  /// `peer` names the other side in error messages.
   RdmaConnectionManager(std::string peer, const RdmaOptions& options);
   ~RdmaConnectionManager();
   RdmaConnectionManager(const RdmaConnectionManager&) = delete;
   RdmaConnectionManager& operator=(const RdmaConnectionManager&) = delete;
 
   void resolve(const sockaddr& to, std::int64_t deadline_ns);
-  /// Returns the event that the connection stands, with what the other side answered.
+  /// Returns the event that the connection is established, with the other side's private data.
   VerbsPtr<rdma_cm_event> connect(const RdmaPrivateData& hello, std::int64_t deadline_ns);
 
   void take(RdmaConnectRequest& request);
   void accept(const RdmaPrivateData& answer);
   void await_established(std::int64_t deadline_ns);
-  /// Rejects what was taken.
+  /// Rejects the request that take() took.
   void reject(const std::string& reason) noexcept;
 
-  /// With a device, once it is resolved or taken.
+  /// Has a device after resolve() or take().
   [[nodiscard]] rdma_cm_id& id() const noexcept { return *id_; }
   [[nodiscard]] std::string port_trouble() const;
 

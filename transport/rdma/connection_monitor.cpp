@@ -12,7 +12,7 @@ namespace framewire {
 
 namespace {
 
-/// With the device's own timeout, which is half of --timeout, a silent end is known within the second.
+/// Together with the device's own timeout, half of --timeout, this detects a silent peer within a second.
 constexpr std::int64_t tick_ns = 200 * ns_per_ms;
 
 }  // namespace
@@ -43,10 +43,10 @@ void ConnectionMonitor::run() noexcept {
       if (const auto what = connection_.take_end()) {
         has_ended = true;
         callbacks_.on_end(*what);
-        connection_.disconnect();  // the answer to the other side's goodbye; also ends what is still posted
+        connection_.disconnect();  // answers the peer's disconnect, and flushes what is still posted
       }
     }
-    // At every look: another connection's watch may have found an event of this one.
+    // In every round, without poll(): another connection's monitor may have read an event of this connection.
     const bool has_heard = take_device_events();
     if (!has_heard && (descriptors[2].revents & ~POLLIN) != 0) {
       device_speaks = false;  // the device is gone, and its descriptor stays readable
@@ -55,7 +55,7 @@ void ConnectionMonitor::run() noexcept {
   }
 }
 
-/// True when there was one.
+/// True when there was an event.
 bool ConnectionMonitor::take_device_events() noexcept {
   try {
     const std::vector<DeviceEvent> events = connection_.take_device_events();
@@ -64,7 +64,7 @@ bool ConnectionMonitor::take_device_events() noexcept {
     }
     return !events.empty();
   } catch (const std::exception&) {
-    return false;  // no memory for a line in the log: what ends a session is met by its requests, too
+    return false;  // no memory for the log's message; a fatal event also fails the work requests
   }
 }
 

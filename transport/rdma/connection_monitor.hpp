@@ -1,4 +1,4 @@
-// Notices that a peer is gone when nothing is under way that would tell.
+// Notices that a peer is gone while no work request is in flight.
 #pragma once
 
 #include <functional>
@@ -10,18 +10,19 @@
 
 namespace framewire {
 
-/// Has one thread ("fw-rdma-monitor") that hears the connection manager and the device, and a few times a second asks
-/// the link to look after itself. A peer that ended is heard of at once; one whose host is gone only by a request that
-/// nobody answers.
+/// Has one thread ("fw-rdma-monitor"). It reads the events of rdma_cm and of the device, and calls on_tick a few times
+/// a second. A peer that ends is noticed at once. A peer whose host is gone is noticed only by a work request that is
+/// not acknowledged, which on_tick can post.
 class ConnectionMonitor {
  public:
   struct Callbacks {
-    std::function<void(const std::string& what)> on_end;  // "closed its RDMA connection": the sentence goes on so
+    std::function<void(const std::string& what)> on_end;  // follows "the viewer " in a message
     std::function<void(const DeviceEvent& event)> on_device_event;
     std::function<void()> on_tick;
   };
 
-  /// All calls come from the watch's thread, until the destructor has returned. The connection outlives it. Throws.
+  /// All callbacks run on the monitor's thread, until the destructor has returned. `connection` outlives this. Throws
+  /// Error.
   ConnectionMonitor(RdmaConnection& connection, Callbacks callbacks);
   ~ConnectionMonitor();
   ConnectionMonitor(const ConnectionMonitor&) = delete;

@@ -6,8 +6,8 @@ namespace {
 
 constexpr unsigned max_types = 64;
 
-/// Whose it is: of the connection that the queue was made for, none for another's queue, and of the `finder` where it
-/// is about the whole device.
+/// The connection that an event is for: that of the queue (null for a queue that is not ours), or `finder` for an event
+/// of the whole device.
 DeviceEvents* owner_of(const ibv_async_event& event, DeviceEvents* finder) noexcept {
   switch (event.event_type) {
     case IBV_EVENT_CQ_ERR:
@@ -24,7 +24,7 @@ DeviceEvents* owner_of(const ibv_async_event& event, DeviceEvents* finder) noexc
     case IBV_EVENT_SRQ_ERR:
     case IBV_EVENT_SRQ_LIMIT_REACHED:
     case IBV_EVENT_WQ_FATAL:
-      return nullptr;  // none is made here
+      return nullptr;  // framewire creates no such object
     default:
       return finder;
   }

@@ -1,4 +1,4 @@
-// What a device says unasked: asynchronous events, of a queue or of the whole device.
+// Asynchronous events of a device, a completion queue or a QP.
 #pragma once
 
 #include <atomic>
@@ -14,25 +14,25 @@ namespace framewire {
 struct DeviceEvent {
   ibv_event_type type = IBV_EVENT_DEVICE_FATAL;
 
-  /// What a person reads: ibv_event_type_str().
+  /// ibv_event_type_str().
   [[nodiscard]] std::string text() const { return ibv_event_type_str(type); }
-  /// Nothing that is under way will complete.
+  /// No work request in flight will complete.
   [[nodiscard]] bool is_fatal() const noexcept;
   [[nodiscard]] LogLevel level() const noexcept;
 };
 
-/// The events of one connection. All connections of a process over one device read them from the same descriptor:
-/// whoever finds one of another connection hands it over, by the context that its queues were made with, which is the
-/// address of that connection's DeviceEvents. It outlives them: the library destroys none while an event of it is being
-/// looked at. An event of the whole device comes to one of the connections only.
+/// The events of one connection. All connections of a process over one device read the same descriptor. Whichever reads
+/// an event of another connection passes it on: the queues' context is the address of that connection's DeviceEvents.
+/// This object outlives its queues, because the library destroys no queue while one of its events is unacknowledged. An
+/// event of the whole device reaches only one of the connections.
 class DeviceEvents {
  public:
   DeviceEvents() = default;
   DeviceEvents(const DeviceEvents&) = delete;
   DeviceEvents& operator=(const DeviceEvents&) = delete;
 
-  /// Reads all that there is, and returns what is for this connection. Does not wait, where the descriptor is
-  /// non-blocking. One thread; others may do the same for theirs.
+  /// Reads all pending events, and returns those of this connection. Does not wait when the descriptor is non-blocking.
+  /// One thread for each object.
   std::vector<DeviceEvent> take(ibv_context& device);
 
  private:

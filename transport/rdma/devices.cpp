@@ -20,7 +20,7 @@ namespace framewire {
 
 namespace {
 
-/// verbs.hpp's, and what else libibverbs hands out here.
+/// VerbsDeleter, and the other objects of libibverbs that this file uses.
 struct Release : VerbsDeleter {
   using VerbsDeleter::operator();
   void operator()(ibv_device** list) const { ibv_free_device_list(list); }
@@ -128,7 +128,8 @@ void read_attributes(ibv_context* context, RdmaDevice& device) {
   }
 }
 
-/// As NCCL asks: descriptor -1 is bad for a device that knows dma-buf, and the whole call unknown to others.
+/// The test that NCCL uses, with descriptor -1: a device that supports dma-buf fails with EBADF, others do not know the
+/// call.
 std::optional<bool> try_dma_buf(ibv_pd* protection_domain) {
   const Owned<ibv_mr> mr(ibv_reg_dmabuf_mr(protection_domain, 0, 0, 0, -1, 0));
   if (mr || errno == EBADF) {
@@ -137,7 +138,7 @@ std::optional<bool> try_dma_buf(ibv_pd* protection_domain) {
   return errno == EOPNOTSUPP || errno == EPROTONOSUPPORT ? std::optional(false) : std::nullopt;
 }
 
-/// Some drivers say that they have them, and refuse the first (bnxt_re, hns_roce).
+/// Tries it: some drivers claim to have windows, but fail to allocate one (bnxt_re, hns_roce).
 bool try_window(ibv_pd* protection_domain) {
   return Owned<ibv_mw>(ibv_alloc_mw(protection_domain, IBV_MW_TYPE_2)) != nullptr;
 }
@@ -146,8 +147,7 @@ Owned<ibv_cq> make_queue(ibv_context* context, std::uint32_t depth) {
   return Owned<ibv_cq>(ibv_create_cq(context, static_cast<int>(depth), nullptr, nullptr, 0));
 }
 
-/// With the queues, the depth and the inline data that a session asks for, and with less where the driver refuses that,
-/// as a session does.
+/// Negotiates queues and inline data as a session does: with less when the driver refuses.
 void try_queue_pair(ibv_context* context, ibv_pd* protection_domain, RdmaDevice& device) {
   const auto make = [&](ibv_qp_cap& limits) {
     const Owned<ibv_cq> sends = make_queue(context, limits.max_send_wr);
@@ -206,8 +206,8 @@ RdmaPort* find_port(std::vector<RdmaDevice>& devices, const rdma_cm_id& id) {
   return port == device->ports.end() ? nullptr : &*port;
 }
 
-/// Asks what every session asks: which of this process's addresses belongs to a device. Neither a port's state nor its
-/// GIDs say that: the network may be another one than the device's.
+/// Asks rdma_cm, as every session does, which of this process's addresses belongs to a device. Neither a port's state
+/// nor its GIDs tell: the device may belong to another network namespace.
 void read_addresses(std::vector<RdmaDevice>& devices) {
   std::vector<std::pair<RdmaPort*, std::string>> found;
   const bool could_ask = for_each_rdma_address([&](const sockaddr& address, const rdma_cm_id& bound) {

@@ -1,4 +1,4 @@
-// The 32 bits that announce a slice or give a slot back.
+// The 32-bit immediate that announces a slice or returns a slot.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace framewire {
 
-/// Sender to viewer: this slice stands in its cell and its slot. Viewer to sender: this slot is free again (slice 0).
+/// Sender to viewer: this slice is complete in its cell and slot. Viewer to sender: this slot is free again (slice 0).
 struct Immediate {
   static constexpr unsigned epoch_bits = 14;
   static constexpr unsigned slot_bits = 10;
   static constexpr unsigned slice_bits = 8;
 
-  std::uint32_t epoch = 0;  // its low bits: far more than epochs that can be under way at once
+  std::uint32_t epoch = 0;  // its low bits: enough for all epochs that can be in flight at once
   std::uint16_t slot = 0;
   std::uint16_t slice = 0;
   bool operator==(const Immediate&) const = default;

@@ -18,16 +18,16 @@ namespace framewire {
 namespace {
 
 constexpr int backlog = 128;
-constexpr int max_ports = 3;  // beside the one that was asked for
+constexpr int max_ports = 3;  // in addition to the requested one
 
-/// By another program: at all addresses its port is a place that cannot be assigned to rdma_cm. Over iWARP the ports
-/// are those of TCP, where the control channel has this one already.
+/// Whether another program has the port. On the wildcard address rdma_cm reports this as EADDRNOTAVAIL. Over iWARP the
+/// ports are those of TCP, where the control channel already has this one.
 bool is_taken(int error_number) noexcept {
   return error_number == EADDRINUSE || error_number == EADDRNOTAVAIL;
 }
 
 void set_port(sockaddr_storage& address, std::uint16_t port) noexcept {
-  // At the same place in both families.
+  // sin_port and sin6_port have the same offset.
   reinterpret_cast<sockaddr_in*>(&address)->sin_port = htons(port);
 }
 
@@ -39,14 +39,14 @@ RdmaListener::RdmaListener(std::span<const sockaddr_storage> addresses, std::uin
       port_(port),
       stop_event_(make_eventfd()) {
   set_non_blocking(events_->fd, true);
-  // The wildcard of IPv6 takes IPv4 in as well, but not when that one's was there first.
+  // IPv6 first: its wildcard also accepts IPv4, but not if the IPv4 wildcard is bound already.
   std::vector<sockaddr_storage> sorted(addresses.begin(), addresses.end());
   std::ranges::stable_sort(sorted, std::ranges::greater{}, &sockaddr_storage::ss_family);
   static_assert(AF_INET6 > AF_INET);
   int error_number = listen_at_all(sorted);
   for (int again = 0; is_taken(error_number) && again < max_ports; ++again) {
     ids_.clear();
-    port_ = 0;  // whichever is free at the first address
+    port_ = 0;  // any port that is free at the first address
     error_number = listen_at_all(sorted);
   }
   if (ids_.empty()) {
@@ -75,7 +75,7 @@ std::vector<std::string> RdmaListener::addresses() const {
       continue;
     }
     for (const sockaddr_storage& one : rdma_addresses()) {
-      if (place.ss_family == AF_INET6 || one.ss_family == AF_INET) {  // the wildcard of IPv6 takes IPv4 in as well
+      if (place.ss_family == AF_INET6 || one.ss_family == AF_INET) {  // the IPv6 wildcard also accepts IPv4
         texts.push_back(text_of(reinterpret_cast<const sockaddr*>(&one)));
       }
     }
@@ -83,7 +83,7 @@ std::vector<std::string> RdmaListener::addresses() const {
   return texts;
 }
 
-/// 0, or the reason of the last address at which it cannot; that the port is taken there counts more than others.
+/// Returns 0, or the errno of the last address that it cannot listen at; "the port is taken" has precedence.
 int RdmaListener::listen_at_all(std::span<const sockaddr_storage> addresses) {
   int error_number = addresses.empty() ? ENODEV : 0;
   for (const sockaddr_storage& address : addresses) {
@@ -95,7 +95,7 @@ int RdmaListener::listen_at_all(std::span<const sockaddr_storage> addresses) {
   return error_number;
 }
 
-/// 0, or why it cannot.
+/// Returns 0, or an errno.
 int RdmaListener::try_to_listen(sockaddr_storage address) {
   auto id = own(make_id(events_.get()).release(), "make an RDMA listener");
   set_port(address, port_);
@@ -107,7 +107,7 @@ int RdmaListener::try_to_listen(sockaddr_storage address) {
   return 0;
 }
 
-/// That takes IPv4 in, too.
+/// Whether it listens at the IPv6 wildcard, which also accepts IPv4.
 bool RdmaListener::has_all_of_ipv6() const noexcept {
   return std::ranges::any_of(ids_, [](const auto& id) {
     const auto* address = reinterpret_cast<const sockaddr_in6*>(rdma_get_local_addr(id.get()));
@@ -127,7 +127,7 @@ void RdmaListener::listen_loop() noexcept {
     try {
       take_events();
     } catch (const std::exception&) {
-      // No memory for one request: it is rejected, and the next one may find some.
+      // No memory for this request: it is rejected; the next one may succeed.
     }
   }
 }
@@ -149,18 +149,18 @@ void RdmaListener::take_events() {
 void RdmaListener::take_request(VerbsPtr<rdma_cm_event> event) {
   VerbsPtr<rdma_cm_id> id(event->id);
   const std::string from = text_of(rdma_get_peer_addr(event->id));
-  // The connection manager pads it with zeros; what is longer than ours is not ours.
+  // rdma_cm pads private data with zeros. A longer one is not framewire's.
   RdmaPrivateData hello{};
   const auto& parameters = event->param.conn;
   if (parameters.private_data != nullptr) {
     std::memcpy(hello.data(), parameters.private_data,
                 std::min<std::size_t>(parameters.private_data_len, hello.size()));
   }
-  event.reset();  // before the request may be dropped: an id waits for its events
+  event.reset();  // before the request can be destroyed: destroying an id waits for its events
   on_request_(RdmaConnectRequest(events_, std::move(id)), hello, from);
 }
 
-/// Its device is being removed, and the kernel waits with that until nobody listens there any more.
+/// The device is being removed. The kernel waits until nobody listens on it.
 void RdmaListener::drop_id(const rdma_cm_id* id) noexcept {
   std::erase_if(ids_, [&](const auto& one) { return one.get() == id; });
   if (ids_.empty()) {

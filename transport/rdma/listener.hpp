@@ -1,4 +1,4 @@
-// Where RDMA connections come in.
+// Listens for RDMA connections.
 #pragma once
 
 #include <sys/socket.h>
@@ -17,24 +17,25 @@
 
 namespace framewire {
 
-/// Has one thread ("fw-rdma-accept") that hears requests. Whoever asks gets nothing, neither queue pair nor memory,
-/// until the owner has found the request to belong to a session.
+/// Has one thread ("fw-rdma-accept") that receives connection requests. A request gets neither QP nor memory until the
+/// owner has matched it to a session.
 class RdmaListener {
  public:
-  /// Called on the listener's thread with what the dialling side said; a request that is dropped is rejected.
+  /// Called on the listener's thread with the dialling side's private data. A request that is destroyed is rejected.
   using OnRequest =
       std::function<void(RdmaConnectRequest request, std::span<const std::byte> hello, const std::string& from)>;
 
-  /// Listens at those of the addresses that belong to an RDMA device, all with one port: `port`, or where that is taken
-  /// another one. Throws Error (failed) when none of them does, with the reason of the last.
+  /// Listens at those `addresses` that belong to an RDMA device, all on one port: `port`, or a free one when `port` is
+  /// taken. Throws Error (failed) with the last address's reason when it can listen at none.
   RdmaListener(std::span<const sockaddr_storage> addresses, std::uint16_t port, OnRequest on_request);
   ~RdmaListener();
   RdmaListener(const RdmaListener&) = delete;
   RdmaListener& operator=(const RdmaListener&) = delete;
 
-  /// 0 when the last of its devices has been removed. Any thread.
+  /// 0 after its last device has been removed. Any thread.
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
-  /// Those that connections can be made to: where it listens at all of them, what the devices have now. Any thread.
+  /// The addresses that it can be reached at. A listener on all addresses returns the addresses that the devices have
+  /// now. Any thread.
   [[nodiscard]] std::vector<std::string> addresses() const;
 
  private:
@@ -48,8 +49,8 @@ class RdmaListener {
 
   OnRequest on_request_;
   std::shared_ptr<rdma_event_channel> events_;
-  std::vector<VerbsPtr<rdma_cm_id>> ids_;  // the listener's thread's, once that runs
-  std::vector<sockaddr_storage> places_;   // of them all, as they began
+  std::vector<VerbsPtr<rdma_cm_id>> ids_;  // used by the listener's thread once it runs
+  std::vector<sockaddr_storage> places_;   // their addresses at the start
   std::atomic<std::uint16_t> port_;
   FileDescriptor stop_event_;
   std::thread thread_;

@@ -77,7 +77,7 @@ std::shared_ptr<const MemoryRegion> SenderProtectionDomains::memory_region_of(
       return known;
     }
   }
-  // No access beyond reading, not even for the device itself.
+  // Read access only, even for the device itself.
   constexpr auto by_viewers = static_cast<unsigned>(IBV_ACCESS_REMOTE_READ);
   auto memory_region = register_memory(protection_domain, block, readers_ == PoolReaders::viewers ? by_viewers : 0U);
   memory_regions_.push_back(memory_region);

@@ -1,4 +1,4 @@
-// Protection domains: what a queue pair may touch.
+// Protection domains (PD) and memory regions (MR).
 #pragma once
 
 #include <atomic>
@@ -16,46 +16,46 @@
 
 namespace framewire {
 
-/// Registered memory. It keeps its block, and its domain, alive.
+/// Registered memory (an MR). It keeps its block and its PD alive.
 struct MemoryRegion {
   std::shared_ptr<ibv_pd> protection_domain;
   std::shared_ptr<const HostBlock> block;
   VerbsPtr<ibv_mr> mr;
 };
 
-/// Registers a whole block with `access` (ibv_access_flags), without those of them that are optional where the device
-/// refuses them (IBV_ACCESS_RELAXED_ORDERING; a kernel before 5.8 passes over it). Throws Error; where the limit of
-/// locked memory is the cause, that says the limit, what would be needed and how to raise it.
+/// Registers a whole block with `access` (ibv_access_flags). Drops optional access flags that the device refuses
+/// (IBV_ACCESS_RELAXED_ORDERING; a kernel before 5.8 ignores it). Throws Error. When RLIMIT_MEMLOCK is the cause, the
+/// message says the limit, the size needed and how to raise the limit.
 std::shared_ptr<const MemoryRegion> register_memory(const std::shared_ptr<ibv_pd>& protection_domain,
                                                     std::shared_ptr<const HostBlock> block, unsigned access);
 
-/// The signalled request that opens a window of type 2 over all of it for remote writes, and gives it its next key.
+/// The signalled work request that binds a type 2 window over the whole region for remote writes and gives the window
+/// its next key.
 ibv_send_wr bind_request(ibv_mw& window, const MemoryRegion& memory_region) noexcept;
 
 /// A protection domain on a device. Throws Error.
 std::shared_ptr<ibv_pd> allocate_protection_domain(ibv_context* device);
 
-/// Who may read the pools of a sender's domains. Nobody ever writes them.
+/// Who may read the pools that are registered in a sender's PDs. Nobody may write them.
 enum class PoolReaders {
-  device,   // this machine's own, which sends them
-  viewers,  // those with a connection in the same domain, too
+  device,   // this machine's RDMA device, which sends them
+  viewers,  // also viewers with a connection in the same PD, by RDMA READ
 };
 
-/// A sender's domains, one per device: each pool is registered once in it, whatever number of viewers it goes to. Owned
-/// by the sender; outlives its sessions. Any thread.
+/// A sender's PDs, one for each device. Each pool is registered once in a PD, for any number of viewers. Owned by the
+/// sender; outlives its sessions. Any thread.
 class SenderProtectionDomains {
  public:
   explicit SenderProtectionDomains(PoolReaders readers = PoolReaders::device) noexcept : readers_(readers) {}
 
-  /// The device's domain, made when it is asked for first. Throws Error.
+  /// The device's PD; the first call creates it. Throws Error.
   std::shared_ptr<ibv_pd> protection_domain_of(ibv_context* device);
 
-  /// The block's registration in that domain, made when it is asked for first, and gone with the last who holds it.
-  /// Throws Error.
+  /// The block's MR in that PD; the first call creates it. The last holder of the pointer deregisters it. Throws Error.
   std::shared_ptr<const MemoryRegion> memory_region_of(const std::shared_ptr<ibv_pd>& protection_domain,
                                                        const std::shared_ptr<HostBlock>& block);
 
-  /// For each session the next one, so that its completions come by an interrupt of its own.
+  /// Each session gets the next completion vector, so that sessions have interrupts of their own.
   std::uint32_t next_completion_vector() noexcept { return next_vector_.fetch_add(1, std::memory_order_relaxed); }
 
  private:

@@ -1,4 +1,4 @@
-// What is asked of an RDMA connection, and what a device gave.
+// The options of an RDMA connection, and the capabilities that a device granted.
 #pragma once
 
 #include <cstdint>
@@ -13,33 +13,34 @@
 
 namespace framewire {
 
-/// Which protection domain a connection over this device gets.
+/// The PD of a connection over this device.
 using ProtectionDomainOf = std::function<std::shared_ptr<ibv_pd>(ibv_context* device)>;
 
 struct RdmaOptions {
   ProtectionDomainOf protection_domain_of;
-  std::int64_t peer_timeout_ns = 1'000'000'000;  // a peer whose device does not answer for so long is lost
+  std::int64_t peer_timeout_ns = 1'000'000'000;  // a peer whose device does not acknowledge for this long is lost
   RdmaPreferences preferences{};
-  // Registered memory for each request that can be under way, made before the other side hears that it is connected:
-  // what cannot be had is a reason not to connect.
+  // Registered memory for each work request that can be in flight. It is allocated before the other side learns that it
+  // is connected: without the memory there is no connection.
   std::uint64_t staging_bytes_per_request = 0;
-  // A socket whose end, at either side, also ends the connecting: the session's control channel. It outlives that.
+  // A socket: when either side closes it, connecting ends too. It is the session's control channel, and outlives the
+  // connecting.
   int cancel_fd = -1;
-  // Of every packet that is sent; nothing: the system's.
+  // The type of service of every packet; nothing: the system's default.
   std::optional<std::uint8_t> type_of_service{};
-  // Receives without memory, for immediates: all are posted at once. Without them the owner posts its own, before the
-  // peer may send.
+  // True: all receives are for immediates, without memory, and are posted at once. False: the owner posts its own
+  // receives before the peer may send.
   bool receives_immediates = true;
-  // Which of the device's completion vectors, that is of its interrupts, tells of completions: modulo how many it has.
+  // The device's completion vector (interrupt) for completions, modulo the number of vectors.
   std::uint32_t completion_vector = 0;
-  // What a person should hear of the device while the connection lasts. Any thread; none: nobody listens.
+  // Logs messages about the device while the connection lasts. Called on any thread; may be empty.
   std::function<void(LogLevel level, const std::string& text)> say{};
 };
 
-/// What the device gave, which may be less than was asked for.
+/// What the device granted, which may be less than RdmaPreferences ask for.
 struct RdmaCapabilities {
-  std::uint32_t send_depth = 0;     // work requests that may be posted and not completed
-  std::uint32_t receive_depth = 0;  // immediates that may come in before the next one is taken
+  std::uint32_t send_depth = 0;     // work requests that may be in flight
+  std::uint32_t receive_depth = 0;  // immediates that may arrive before the owner takes one
   std::uint32_t inline_bytes = 0;
   std::uint64_t chunk_bytes = 0;  // the longest single write
   bool has_immediate = true;      // RDMA WRITE WITH IMMEDIATE: not on iWARP

@@ -14,9 +14,9 @@ namespace framewire {
 
 namespace {
 
-/// 0.64 ms (InfiniBand specification, table 45). rdma_cm leaves 0, which means 655 ms.
+/// 0.64 ms (InfiniBand specification, table 45). rdma_cm sets 0, which means 655 ms.
 constexpr std::uint8_t min_rnr_timer = 12;
-/// Receives that are posted in one call.
+/// The most receives in one ibv_post_recv().
 constexpr std::size_t max_receives_in_post = 64;
 
 constexpr std::uint64_t immediate_message_bytes = sizeof(std::uint32_t);
@@ -50,7 +50,7 @@ RdmaQueuePair::RdmaQueuePair(rdma_cm_id& id, const RdmaOptions& options) : devic
 RdmaQueuePair::~RdmaQueuePair() {
   for (const Notified& one : notified_) {
     if (one.unacknowledged > 0) {
-      ibv_ack_cq_events(one.queue, one.unacknowledged);  // destroying the queue waits for them
+      ibv_ack_cq_events(one.queue, one.unacknowledged);  // destroying the queue waits for these acknowledgements
     }
   }
 }
@@ -114,13 +114,13 @@ void RdmaQueuePair::shorten_rnr_timeouts() noexcept {
   if (capabilities_.has_immediate) {
     ibv_qp_attr attributes{};
     attributes.min_rnr_timer = min_rnr_timer;
-    ibv_modify_qp(get(), &attributes, IBV_QP_MIN_RNR_TIMER);  // refused: only slower in a case that credits prevent
+    ibv_modify_qp(get(), &attributes, IBV_QP_MIN_RNR_TIMER);  // a failure only slows down a case that credits prevent
   }
 }
 
-// ---- While it lasts ----
+// ---- Posting, completions, events ----
 
-/// An immediate needs no memory, only a receive that it can complete.
+/// A receive for an immediate needs no memory.
 bool RdmaQueuePair::post_held_receives() noexcept {
   std::array<ibv_recv_wr, max_receives_in_post> requests;
   std::array<ibv_sge, max_receives_in_post> immediate_sges;

@@ -1,4 +1,5 @@
-// A queue pair with its two completion queues: posting, completions, receives. It knows nothing of how it is connected.
+// A queue pair (QP) with its two completion queues (CQ): posting, completions, receives. It does not know how it is
+// connected.
 #pragma once
 
 #include <array>
@@ -15,11 +16,11 @@
 
 namespace framewire {
 
-/// Made by one thread. Afterwards the queues are the owner's to guard.
+/// One thread creates it. Afterwards the owner guards the queues with its lock.
 class RdmaQueuePair {
  public:
-  /// For an id that has a device, and no queue pair yet; it outlives this. Posts the receives, if they are for
-  /// immediates. Throws Error (failed): the device lacks something.
+  /// `id` has a device but no QP yet, and outlives this. Posts the receives if they are for immediates. Throws Error
+  /// (failed) when the device lacks a feature.
   RdmaQueuePair(rdma_cm_id& id, const RdmaOptions& options);
   ~RdmaQueuePair();
   RdmaQueuePair(const RdmaQueuePair&) = delete;
@@ -32,10 +33,10 @@ class RdmaQueuePair {
   [[nodiscard]] const RdmaCapabilities& capabilities() const noexcept { return capabilities_; }
   [[nodiscard]] const std::shared_ptr<const MemoryRegion>& staging() const noexcept { return staging_; }
 
-  /// Once it is connected.
+  /// Call it after the connection is established.
   void shorten_rnr_timeouts() noexcept;
 
-  // What RdmaConnection says of them.
+  // Documented in RdmaConnection.
   [[nodiscard]] std::optional<std::uint32_t> immediate_of(const ibv_wc& completion) const noexcept;
   void hold_receive(const ibv_wc& completion) noexcept {
     held_receives_.push_back(static_cast<std::uint32_t>(completion.wr_id));
@@ -62,18 +63,18 @@ class RdmaQueuePair {
   void prepare_immediates();
 
   ibv_context* const device_;
-  DeviceEvents device_events_;  // outlives the queues, to which it is known
+  DeviceEvents device_events_;  // outlives the queues, which refer to it
   std::shared_ptr<ibv_pd> protection_domain_;
   RdmaCapabilities capabilities_;
   std::shared_ptr<const MemoryRegion> staging_;
   std::shared_ptr<const MemoryRegion>
-      immediate_messages_;  // where the immediates of devices that have none come in, as messages
+      immediate_messages_;  // receives messages in place of immediates when the device has no immediates
   VerbsPtr<ibv_comp_channel> channel_;
   VerbsPtr<ibv_cq> send_completions_;
   VerbsPtr<ibv_cq> receive_completions_;
   std::unique_ptr<rdma_cm_id, PairDeleter> pair_;
   std::array<Notified, 2> notified_;
-  std::vector<std::uint32_t> held_receives_;  // places; never more than there are
+  std::vector<std::uint32_t> held_receives_;  // indices of receives; at most receive_depth
 };
 
 }  // namespace framewire

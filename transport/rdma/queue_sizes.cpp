@@ -26,7 +26,7 @@ std::optional<ibv_qp_cap> negotiate_queue_pair(const RdmaPreferences& preference
     for (std::uint32_t inline_bytes = preferences.inline_bytes;; inline_bytes /= 2) {
       ibv_qp_cap limits = queue_pair_limits(depth, inline_bytes);
       if (make(limits)) {
-        // A device may give more than was asked for, but the completion queues were made for this.
+        // A device may grant more, but the completion queues have this depth.
         limits.max_send_wr = std::min(limits.max_send_wr, depth);
         limits.max_recv_wr = std::min(limits.max_recv_wr, depth);
         return limits;

@@ -1,4 +1,4 @@
-// How deep queues are, and how much a request carries in itself: what is wished for, and what a device grants.
+// Queue depths and inline data: what framewire prefers, and what a device grants.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace framewire {
 
-/// What is asked of the device, where it has it. Less stands for a poorer one.
+/// What framewire asks a device for. A smaller grant is accepted. Tests ask for less to imitate a poorer device.
 struct RdmaPreferences {
   std::uint32_t queue_depth = 512;
   std::uint32_t inline_bytes = 512;
@@ -18,16 +18,16 @@ struct RdmaPreferences {
   bool windows = true;
 };
 
-/// What a queue pair of a session asks for: one queue is as deep as the other, and a request has one piece.
+/// The limits of a session's QP: both queues have the same depth, and a work request has one scatter/gather entry.
 ibv_qp_cap queue_pair_limits(std::uint32_t depth, std::uint32_t inline_bytes) noexcept;
 
-/// Makes a queue pair, and completion queues for it, with these limits, which it then replaces by those that were
-/// granted. False, with errno, where the device refuses; then it is asked for less. May throw, which ends it.
+/// Creates a QP and its CQs with these limits, and replaces them by the granted ones. False, with errno, when the
+/// device refuses; the caller then asks for less. May throw, which ends the negotiation.
 using MakeQueuePair = std::function<bool(ibv_qp_cap& limits)>;
 
-/// As deep as the device allows (`max_requests` and `max_completions`, as it says), and with as much inline data: some
-/// refuse the one because of the other. Returns the limits that were granted, no deeper than the completion queues that
-/// were made for them; nothing, with the last errno, where it refuses even the least.
+/// Negotiates the depth (at most `max_requests` and `max_completions`, the device's limits) together with the inline
+/// data, because some devices refuse one because of the other. Returns the granted limits; the depth is at most that of
+/// the CQs. Nothing, with the last errno, when the device refuses even the minimum.
 std::optional<ibv_qp_cap> negotiate_queue_pair(const RdmaPreferences& preferences, std::int64_t max_requests,
                                                std::int64_t max_completions, const MakeQueuePair& make);
 

@@ -102,12 +102,13 @@ void RdmaEndpoint::fail(LinkState state, std::string why) noexcept {
   signal_eventfd(end_event_.get());
 }
 
-// ---- The watch's thread ----
+// ---- On the monitor's thread ----
 
-/// A peer that has nothing to say looks like one that is gone: where no completion is awaited, a probe asks its device.
-/// At every look: what was posted since the last one may have been answered just before the peer fell silent.
+/// A peer that sends nothing looks like one that is gone. If no completion is awaited, a probe makes the peer's device
+/// acknowledge. This happens in every round: a request since the last round may have been acknowledged just before the
+/// peer fell silent.
 void RdmaEndpoint::check_connection() noexcept {
-  leaving_.clear();  // what was retired before the last look, without the mutex
+  leaving_.clear();  // retired before the last round; released without the mutex
   const std::scoped_lock lock(mutex_);
   retired_.swap(leaving_);
   poll_sends();

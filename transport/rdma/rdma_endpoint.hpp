@@ -1,4 +1,4 @@
-// What every end of an rdma link has, whichever way the bytes go: a connection, its send queue, its state, and a watch.
+// The common part of all rdma links: a connection, its send queue, its state, and a monitor.
 #pragma once
 
 #include <atomic>
@@ -18,23 +18,24 @@
 
 namespace framewire {
 
-/// Owned by its link, which guards its own records by the same mutex.
+/// Owned by its link. The link guards its own members with the same mutex.
 class RdmaEndpoint {
  public:
-  /// What the link has to do at certain times. Both are called on the watch's thread, under the mutex.
+  /// Both are called on the monitor's thread, under the mutex.
   struct Callbacks {
-    std::function<void()> before_end{};  // the peer has closed: what came whole before that stays received
+    std::function<void()> before_end{};  // the peer has closed; the link takes what arrived completely before that
     std::function<void()> on_tick{};     // a few times a second
   };
 
-  /// Takes a proven connection with `peer`, which stands in sentences: "the viewer". Throws Error.
+  /// Takes an authenticated connection. `peer` names the other side in messages: "the viewer". Throws Error.
   RdmaEndpoint(std::unique_ptr<RdmaConnection> connection, std::string peer);
   ~RdmaEndpoint() { stop(); }
   RdmaEndpoint(const RdmaEndpoint&) = delete;
   RdmaEndpoint& operator=(const RdmaEndpoint&) = delete;
 
-  /// From now on a peer that closes, or is silent while nothing is under way, is noticed. Last in the link's
-  /// constructor; stop() first in its destructor: the calls end with it, and so does the connection.
+  /// start_monitor(): from now on a peer that closes is noticed, and one that is silent while nothing is in flight.
+  /// Call it last in the link's constructor. stop() ends the callbacks and the connection. Call it first in the link's
+  /// destructor.
   void start_monitor(Callbacks callbacks);
   void stop() noexcept;
 
@@ -45,15 +46,15 @@ class RdmaEndpoint {
   [[nodiscard]] const RdmaConnection& connection() const noexcept { return *connection_; }
   [[nodiscard]] LinkState state() const noexcept { return state_.load(std::memory_order_acquire); }
   [[nodiscard]] bool is_open() const noexcept { return state() == LinkState::open; }
-  /// The sentence for a state other than open. Takes the mutex; asks the device, without it.
+  /// The error message of a state other than open. Takes the mutex; asks the device after releasing it.
   [[nodiscard]] std::string fault() const;
-  /// Readable at a completion that was asked for (RdmaConnection::request_notification), and when the state changes.
+  /// Readable at a requested completion (RdmaConnection::request_notification) and when the state changes.
   [[nodiscard]] int descriptor() const noexcept { return poller_.get(); }
-  /// Until the next change of the state that one is no reason to be readable.
+  /// A past change of state no longer makes descriptor() readable.
   void clear_end() noexcept { clear_eventfd(end_event_.get()); }
 
-  /// Takes in completions until `is_done`, which is called under the mutex, says so. False when the deadline or the end
-  /// of the link comes first.
+  /// Polls completions until `is_done`, which is called under the mutex, returns true. False when the deadline passes
+  /// or the link ends first.
   bool await(const std::function<bool()>& is_done, std::int64_t deadline_ns);
 
   // ---- Under the mutex ----
@@ -67,14 +68,14 @@ class RdmaEndpoint {
   void post_probe() noexcept;
   /// SendQueue::poll(); a fault ends the link. True when something has completed.
   bool poll_sends() noexcept;
-  /// Asks for notice of the next completion; a device that is gone ends the link.
+  /// Requests a notification of the next completion; a device that is gone ends the link.
   void request_notification() noexcept;
-  /// Lets go of registered memory on the watch's thread, without the mutex: that takes a while. Allocates nothing for
-  /// up to max_retired of them between two looks.
+  /// Releases registered memory on the monitor's thread, without the mutex, because deregistering takes long. Does not
+  /// allocate for up to max_retired objects between two runs of the monitor.
   void retire(std::shared_ptr<const void> memory) noexcept;
-  /// The first one counts.
+  /// Ends the link. Only the first call has an effect.
   void fail(LinkState state, std::string why) noexcept;
-  /// A completion that came with a fault, of this queue or the other.
+  /// Ends the link after a failed completion of either queue.
   void fail_by(ibv_wc_status status) noexcept { fail(LinkState::lost, describe_fault(status, peer_)); }
 
  private:
@@ -95,7 +96,7 @@ class RdmaEndpoint {
   std::string fault_;
   Callbacks callbacks_;
   std::vector<std::shared_ptr<const void>> retired_;
-  std::vector<std::shared_ptr<const void>> leaving_;  // the watch's thread
+  std::vector<std::shared_ptr<const void>> leaving_;  // used by the monitor's thread
 
   std::unique_ptr<ConnectionMonitor> monitor_;
 };

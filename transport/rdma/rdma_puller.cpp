@@ -17,16 +17,17 @@ namespace framewire {
 
 namespace {
 
-/// Where the frame directory's cells land here.
+/// Offsets in cells_ of the cells that are read from the frame directory.
 constexpr std::size_t newest_at = 0;
 constexpr std::size_t cell_before_at = 64;
 constexpr std::size_t cell_after_at = cell_before_at + directory_cell_bytes;
 constexpr std::size_t landing_bytes = cell_after_at + directory_cell_bytes;
 
-/// Payload may land in any order that suits the bus: what counts is the completion behind it.
+/// Payload may arrive in any order on the bus: only its completion counts.
 constexpr unsigned relaxed = IBV_ACCESS_RELAXED_ORDERING;
 
-/// A frame that was overwritten is tried for again at once, but not for ever: the source may be faster than the wire.
+/// A frame that was overwritten during the READs is retried at once, but only so often: the source may be faster than
+/// the wire.
 constexpr int max_tries = 3;
 constexpr std::int64_t final_reads_timeout_ns = 5 * ns_per_s;
 
@@ -38,13 +39,13 @@ FileDescriptor make_timer() {
   return timer;
 }
 
-/// Readable from then on; 0: never.
+/// Makes the timer readable from `at_ns` on; 0: never.
 void set_timer(int timer, std::int64_t at_ns) noexcept {
   const itimerspec when{.it_interval = {}, .it_value = {.tv_sec = at_ns / ns_per_s, .tv_nsec = at_ns % ns_per_s}};
   ::timerfd_settime(timer, TFD_TIMER_ABSTIME, &when, nullptr);
 }
 
-/// iWARP writes what was read by remote writes, to which the memory must be open.
+/// iWARP implements a READ by remote writes into the reader's memory, which must allow them.
 unsigned landing_access(const RdmaCapabilities& capabilities) noexcept {
   const auto local = static_cast<unsigned>(IBV_ACCESS_LOCAL_WRITE);
   return capabilities.has_immediate ? local : local | static_cast<unsigned>(IBV_ACCESS_REMOTE_WRITE);
@@ -52,7 +53,7 @@ unsigned landing_access(const RdmaCapabilities& capabilities) noexcept {
 
 }  // namespace
 
-/// Requests that are posted in one call.
+/// Work requests that are posted in one call.
 struct RdmaPuller::Reads {
   std::array<ibv_send_wr, max_in_post> requests;
   std::array<ibv_sge, max_in_post> parts;
@@ -122,10 +123,10 @@ std::optional<RingAccess> RdmaPuller::begin_epoch(std::uint32_t epoch, std::uint
     is_ready_ = false;
   }
   if (!end_.await([this] { return has_read(); }, monotonic_ns() + final_reads_timeout_ns)) {
-    end_.connection().disconnect();  // so that nothing is written into what is gone
+    end_.connection().disconnect();  // so that no READ writes into freed memory
     throw Error::lost_peer(end_.is_open() ? "the sender did not answer an RDMA read in time" : end_.fault());
   }
-  std::optional<Ring> earlier(std::move(ring));  // unregistered after the mutex is free again
+  std::optional<Ring> earlier(std::move(ring));  // deregistered after the mutex is released
   const std::scoped_lock lock(end_.mutex());
   step_ = Step::resting;
   last_generation_ = 0;
@@ -140,7 +141,7 @@ void RdmaPuller::epoch_is_ready() noexcept {
   wake();
 }
 
-// ---- The receiving thread's ----
+// ---- On the receiving thread ----
 
 std::optional<IncomingFrame> RdmaPuller::poll() noexcept {
   const std::scoped_lock lock(end_.mutex());
@@ -176,7 +177,7 @@ bool RdmaPuller::arm() noexcept {
   const std::scoped_lock lock(end_.mutex());
   end_.connection().take_notifications();
   end_.request_notification();
-  // What completed before the device was asked to notify will not be told of.
+  // Completions before the request are not reported.
   end_.poll_sends();
   const bool is_resting = step_ == Step::resting;
   const bool has_room = is_ready_ && !ring_->free_slots.empty();
@@ -195,14 +196,14 @@ void RdmaPuller::return_credit(const FrameHeader& header) noexcept {
   }
 }
 
-/// Whoever sleeps may have gone to sleep when there was nothing to look for.
+/// A thread that waits for descriptor() may have gone to sleep when no poll was possible.
 void RdmaPuller::wake() noexcept {
   if (end_.is_open()) {
     set_timer(timer_.get(), 1);
   }
 }
 
-// ---- A look ----
+// ---- One poll ----
 
 bool RdmaPuller::may_poll() const noexcept {
   return !ring_->free_slots.empty() && monotonic_ns() >= next_poll_ns_;
@@ -243,16 +244,16 @@ void RdmaPuller::take_cell() noexcept {
   if (directory_generation(landed(cell_before_at, directory_cell_bytes)) != poll_state_.newest.generation) {
     return discard();
   }
-  // A header that makes no sense may have been met while it was written: the second look at it will tell.
+  // An invalid header may have been read while it was written: the second read of the cell tells.
   poll_state_.header_fault = read_header();
   poll_state_.posted_bytes = 0;
   poll_state_.is_whole = false;
   step_ = Step::payload;
 }
 
-/// What is wrong with the header that was read first, or nothing.
+/// Decodes the header that was read first. Returns the fault, or null.
 const char* RdmaPuller::read_header() noexcept {
-  // Private memory: over iWARP the sender's device could write where the cell landed.
+  // Copied to private memory: over iWARP the sender's device could write into cells_.
   std::array<std::byte, directory_cell_bytes> cell;
   copy_bytes(landed(cell_before_at, directory_cell_bytes), cell);
   const auto bytes = std::span<const std::byte>(cell).subspan(directory_generation_bytes);
@@ -272,7 +273,8 @@ const char* RdmaPuller::read_header() noexcept {
   return nullptr;
 }
 
-/// As much as there is room for; in the end the cell once more, which the fence keeps behind every payload byte.
+/// Posts READs of the payload, as far as there is room, and last a READ of the cell. A fence orders that one after
+/// every payload byte.
 void RdmaPuller::read_payload() noexcept {
   const std::uint64_t size_bytes = poll_state_.header_fault == nullptr ? poll_state_.header.layout.size_bytes : 0;
   const std::uint64_t from = ring_->pool.payload_address + poll_state_.newest.slot * ring_->stride_bytes;

@@ -1,4 +1,4 @@
-// The viewer's end of an rdma link in read mode: looks now and then at the sender's newest frame.
+// The viewer's side of an rdma link in read mode: polls the sender's newest frame at an interval.
 #pragma once
 
 #include <array>
@@ -19,18 +19,20 @@
 
 namespace framewire {
 
-/// A look is a few RDMA READs, each begun by poll() when the one before is done: the newest cell; if it names a frame
-/// that was not taken before, that slot's cell; its payload; its cell again. No credits: return_credit() only makes
-/// room here.
+/// One poll is a chain of RDMA READs; poll() posts each step when the one before has completed:
+///   1. the newest cell
+///   2. if it names a new frame: that slot's header cell
+///   3. the slot's payload, and behind a fence the header cell again, which must not have changed
+/// There are no credits: return_credit() only frees a slot here.
 class RdmaPuller final : public ReceiverLink {
  public:
-  /// Takes the proven connection. From one look to the next `interval_ns` go by, or more. Throws Error.
+  /// Takes the authenticated connection. Two polls are at least `interval_ns` apart. Throws Error.
   RdmaPuller(std::unique_ptr<RdmaConnection> connection, std::int64_t interval_ns, bool relaxed_ordering);
   ~RdmaPuller() override;
 
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::rdma; }
   [[nodiscard]] std::string note() const override;
-  /// Gives up the look that is under way: once this has returned nothing reads an earlier pool.
+  /// Aborts the poll in progress: after this returns, no READ reads an earlier pool.
   std::optional<RingAccess> begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots,
                                         const std::optional<PoolAccess>& pool) override;
   void epoch_is_ready() noexcept override;
@@ -43,10 +45,10 @@ class RdmaPuller final : public ReceiverLink {
   [[nodiscard]] std::uint64_t frames_discarded() const noexcept override { return frames_discarded_; }
 
  private:
-  /// What the last reads of a look were for.
+  /// What the READs in flight are for.
   enum class Step { resting, newest, cell, payload };
 
-  /// Where the frames of one epoch come from, and where they go.
+  /// The sender's pool and the local slots of one epoch.
   struct Ring {
     std::uint32_t epoch = 0;
     std::uint64_t slot_bytes = 0;
@@ -54,15 +56,15 @@ class RdmaPuller final : public ReceiverLink {
     PoolAccess pool;
     std::shared_ptr<const MemoryRegion> slots;
     std::vector<std::uint16_t> free_slots;
-    std::vector<bool> is_held;  // by whoever takes the frames
+    std::vector<bool> is_held;  // by the frames' receiver
   };
   struct PollState {
     NewestFrame newest;
     FrameHeader header;
     const char* header_fault = nullptr;  // if the cell holds no frame of this epoch
-    std::uint16_t slot = 0;              // here
+    std::uint16_t slot = 0;              // of the local ring
     std::uint64_t posted_bytes = 0;      // of the payload
-    bool is_whole = false;               // all reads are posted
+    bool is_whole = false;               // all READs are posted
     int tries = 0;
   };
   struct Reads;
@@ -91,12 +93,12 @@ class RdmaPuller final : public ReceiverLink {
   std::shared_ptr<const MemoryRegion> cells_;  // where the frame directory's cells are read into
   std::atomic<std::uint64_t> frames_discarded_ = 0;
 
-  // Guarded by the end's mutex.
+  // Guarded by end_.mutex().
   std::optional<Ring> ring_;
-  bool is_ready_ = false;  // whoever takes the frames knows their format
+  bool is_ready_ = false;  // the frames' receiver knows their format
   Step step_ = Step::resting;
   PollState poll_state_;
-  std::uint64_t awaited_ = 0;  // requests that must be done before the next step
+  std::uint64_t awaited_ = 0;  // work requests that must complete before the next step
   std::uint64_t last_generation_ = 0;
   std::int64_t next_poll_ns_ = 0;
   bool end_reported_ = false;

@@ -1,4 +1,4 @@
-// The sender's end of an rdma link in read mode: lets one viewer read pools, and does nothing else.
+// The sender's side of an rdma link in read mode: lets one viewer read pools by RDMA READ, and does nothing else.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,21 @@
 
 namespace framewire {
 
-/// Everything belongs to its session's thread.
+/// Used by its session's thread only.
 class RdmaReadTarget {
  public:
-  /// Takes the proven connection, which belongs to one of `domains`: those in which pools stand open for reading. They
-  /// outlive it. Throws Error.
+  /// Takes the authenticated connection, whose PD is one of `protection_domains`. Pools in those PDs are readable by
+  /// viewers. They outlive this. Throws Error.
   RdmaReadTarget(std::unique_ptr<RdmaConnection> connection, SenderProtectionDomains& protection_domains);
   ~RdmaReadTarget();
 
-  /// Opens a pool that has a frame directory: what the viewer needs to read both. Throws Error (failed) where they
-  /// cannot be registered.
+  /// Opens a pool that has a frame directory. Returns the addresses and keys that the viewer needs to read both. Throws
+  /// Error (failed) when they cannot be registered.
   PoolAccess open(const std::shared_ptr<Pool>& pool);
-  /// The viewer reads no pool that was opened before the newest one any more.
+  /// Closes all pools but the newest: the viewer no longer reads them.
   void close_earlier() noexcept;
 
-  /// Readable when the state has changed; on_readable() comes next.
+  /// Readable when the state has changed; then call on_readable().
   [[nodiscard]] int descriptor() const noexcept { return end_.descriptor(); }
   void on_readable() noexcept { end_.clear_end(); }
   [[nodiscard]] LinkState state() const noexcept { return end_.state(); }

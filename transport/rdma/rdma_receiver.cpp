@@ -42,13 +42,13 @@ std::string RdmaReceiver::note() const {
   return ring_has_windows_ ? " ring=window" : " ring=registration";
 }
 
-/// The last credits shall arrive: disconnecting ends what is under way.
+/// Waits until the last credits have arrived, because disconnecting flushes requests in flight.
 void RdmaReceiver::drain() noexcept {
   const auto has_arrived = [&] {
     send_credits();
     const bool is_done = end_.sends().completed() == end_.sends().posted();
     if (!is_done) {
-      end_.post_probe();  // credits are not signalled: it speaks for all before it
+      end_.post_probe();  // credits are not signalled; the probe's completion covers them
     }
     return is_done;
   };
@@ -86,7 +86,7 @@ std::optional<RingAccess> RdmaReceiver::begin_epoch(std::uint32_t epoch, std::ui
   return access;
 }
 
-/// Waits until the windows are open: their keys are worth nothing before.
+/// Waits until the windows are bound: their keys are not valid before.
 void RdmaReceiver::bind(const RdmaRing& ring) {
   std::vector<ibv_send_wr> requests = ring.bind_requests();
   if (requests.empty()) {
@@ -105,11 +105,11 @@ void RdmaReceiver::bind(const RdmaRing& ring) {
   if (!end_.is_open()) {
     throw Error::lost_peer(end_.fault());
   }
-  end_.connection().disconnect();  // so that nothing opens a window on what is gone
+  end_.connection().disconnect();  // so that no window is bound to freed memory
   throw Error::lost_peer("the RDMA device did not open a memory window in time");
 }
 
-// ---- The receiving thread's ----
+// ---- On the receiving thread ----
 
 std::optional<IncomingFrame> RdmaReceiver::poll() noexcept {
   const std::scoped_lock lock(end_.mutex());
@@ -117,7 +117,7 @@ std::optional<IncomingFrame> RdmaReceiver::poll() noexcept {
   if (!arrived_.empty()) {
     return arrived_.pop();
   }
-  // One at a time: a frame goes straight to whoever takes it.
+  // One completion at a time, so that each frame is delivered at once.
   ibv_wc completion;
   while (ibv_poll_cq(end_.connection().receive_completions(), 1, &completion) == 1) {
     if (auto frame = take(completion)) {
@@ -134,7 +134,7 @@ bool RdmaReceiver::arm() noexcept {
   const std::scoped_lock lock(end_.mutex());
   end_.connection().take_notifications();
   end_.request_notification();
-  // What completed before the device was asked to notify will not be told of.
+  // Completions before the request are not reported.
   receive_completed();
   send_credits();
   return arrived_.empty() && (end_.is_open() || std::exchange(end_reported_, true));
@@ -156,7 +156,7 @@ std::optional<IncomingFrame> RdmaReceiver::take(const ibv_wc& completion) noexce
   }
   if (completion.status != IBV_WC_SUCCESS) {
     if (completion.status == IBV_WC_WR_FLUSH_ERR) {
-      end_.poll_sends();  // what is only flushed here failed there, and why stands there
+      end_.poll_sends();  // flushed only; the send queue has the cause
     }
     end_.fail_by(completion.status);
     return std::nullopt;
@@ -197,11 +197,11 @@ std::optional<IncomingFrame> RdmaReceiver::take_slice(const Immediate& immediate
   return frame;
 }
 
-/// Decodes and checks the header, and puts a payload that came with it where payloads stand. What is wrong, or nothing.
+/// Decodes and checks the header. Copies a payload from the cell to its slot. Returns the fault, or null.
 const char* RdmaReceiver::read_cell(const RdmaRing& ring, const Immediate& immediate,
                                     FrameHeader& header) const noexcept {
   const auto cell = ring.cell(immediate.slot, immediate.slice);
-  // Private memory: the sender may write the cell at any time, also while it is being read.
+  // Copied to private memory: the sender may write the cell at any time, even while it is being read.
   std::array<std::byte, max_frame_header_bytes> bytes;
   copy_bytes(cell.first<8>(), bytes);
   const auto header_bytes = header_bytes_from_prefix(std::span(bytes).first<8>());
@@ -230,17 +230,17 @@ RdmaRing* RdmaReceiver::find_ring(std::uint32_t epoch_bits) noexcept {
   if (found == rings_.end()) {
     return nullptr;
   }
-  // Frames come in order: of earlier rings only the memory lives on, in the frames that are still held.
+  // Frames arrive in order, so earlier rings get no more frames. Frames that are still held keep their memory alive.
   for (auto ring = rings_.begin(); ring != found; ++ring) {
     if ((*ring)->close_windows()) {
-      end_.retire(std::move(*ring));  // the registration behind them takes longer
+      end_.retire(std::move(*ring));  // deregistering their memory takes longer
     }
   }
   rings_.erase(rings_.begin(), found);
   return rings_.front().get();
 }
 
-// ---- What goes back ----
+// ---- Credits ----
 
 void RdmaReceiver::return_credit(const FrameHeader& header) noexcept {
   if (header.slice + 1 != header.slice_count) {
@@ -265,7 +265,8 @@ void RdmaReceiver::return_credit(const FrameHeader& header) noexcept {
   }
 }
 
-/// The receives first: the sender takes a credit for room to announce in. A frame is handed over before either.
+/// Posts the receives first: a credit tells the sender that it may announce again. Both happen after a frame has been
+/// delivered.
 void RdmaReceiver::send_credits() noexcept {
   if (end_.is_open() && !end_.connection().post_held_receives()) {
     end_.fail_by(IBV_WC_WR_FLUSH_ERR);
@@ -275,7 +276,7 @@ void RdmaReceiver::send_credits() noexcept {
     if (end_.room() == 0) {
       end_.poll_sends();
       if (end_.room() == 0) {
-        break;  // the next look tries again: a completion of these wakes as one of the others does
+        break;  // the next poll tries again; a completion of these requests also wakes the receiver
       }
     }
     const std::size_t count = std::min({unsent_credits_.size() - sent, std::size_t{end_.room()}, max_in_post});
@@ -287,9 +288,9 @@ void RdmaReceiver::send_credits() noexcept {
   unsent_credits_.erase(unsent_credits_.begin(), unsent_credits_.begin() + static_cast<std::ptrdiff_t>(sent));
 }
 
-/// By one call to the device; there is room for them.
+/// Posts all credits in one call. The caller has checked that there is room.
 bool RdmaReceiver::post_credits(std::span<const Immediate> credits) noexcept {
-  // Mostly one of them is used: the others are not even cleared.
+  // Not initialised: mostly only one element is used.
   std::array<ibv_send_wr, max_in_post> requests;
   std::array<std::uint32_t, max_in_post> bits;
   std::array<ibv_sge, max_in_post> immediate_sges;

@@ -1,4 +1,4 @@
-// The viewer's end of the rdma link: takes what the sender wrote into its ring.
+// The viewer's side of the rdma link: takes the frames that the sender writes into its ring.
 #pragma once
 
 #include <atomic>
@@ -17,10 +17,10 @@
 
 namespace framewire {
 
-/// No thread moves payload: the device does, and poll() looks at its completions.
+/// No thread copies payload: the device writes it, and poll() reads the completions.
 class RdmaReceiver final : public ReceiverLink {
  public:
-  /// Takes the proven connection. Throws Error.
+  /// Takes the authenticated connection. Throws Error.
   RdmaReceiver(std::unique_ptr<RdmaConnection> connection, bool relaxed_ordering);
   ~RdmaReceiver() override;
 
@@ -51,14 +51,14 @@ class RdmaReceiver final : public ReceiverLink {
 
   const bool relaxed_ordering_;
   RdmaEndpoint end_;
-  const bool has_windows_;                      // at all
-  std::atomic<bool> ring_has_windows_ = false;  // the newest one
+  const bool has_windows_;                      // the device can bind windows
+  std::atomic<bool> ring_has_windows_ = false;  // the newest ring
 
-  // Guarded by the end's mutex.
-  std::vector<std::shared_ptr<RdmaRing>> rings_;  // the newest last; earlier ones until a frame of a later one came
-  FixedQueue<IncomingFrame> arrived_;             // met while arming, or at the end, and not polled yet
+  // Guarded by end_.mutex().
+  std::vector<std::shared_ptr<RdmaRing>> rings_;  // the newest last; earlier ones until a frame of a later one arrives
+  FixedQueue<IncomingFrame> arrived_;             // found while arming or at the end, and not polled yet
   std::vector<Immediate> unsent_credits_;
-  std::uint64_t taken_in_a_row_ = 0;  // frames, without an empty look between them
+  std::uint64_t taken_in_a_row_ = 0;  // frames since the last poll() that found none
   bool end_reported_ = false;
 };
 

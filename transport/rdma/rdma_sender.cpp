@@ -16,25 +16,26 @@ namespace {
 
 constexpr unsigned send_inline = IBV_SEND_INLINE;
 constexpr std::size_t max_waiting = 256;
-/// Of earlier formats, of which a viewer has not given every frame back.
+/// Rings of earlier formats that still hold frames of the viewer.
 constexpr std::size_t max_rings = 64;
-/// Under `latest`: the frame on the wire, and the one behind it, so that the device never waits for this program.
+/// With `latest`: the frame on the wire and the next one, so that the device never waits for this program.
 constexpr std::uint64_t max_to_leave = 2;
-/// The announcement of a slice: one request, on iWARP two.
+/// Work requests of a slice's announcement: one, on iWARP two.
 constexpr std::size_t announcement_requests = 2;
 
 bool is_in_cell(const FrameHeader& header) noexcept {
   return header.slice_bytes <= max_payload_in_cell_bytes;
 }
 
-/// Whether the device still reads the pool's slot when the frame's last slice has been posted.
+/// Whether the device may still read the pool's slot after the frame's last slice has been posted.
 bool reads_slot(const FrameHeader& header) noexcept {
   return header.slice_count > 1 || !is_in_cell(header);
 }
 
 }  // namespace
 
-/// Requests that are posted in one call, and what they point to. Not cleared: that would take as long as posting one.
+/// Work requests that are posted in one call, and the memory that they refer to. Not initialised: that would take as
+/// long as posting one request.
 struct RdmaSender::Batch {
   std::array<ibv_send_wr, max_in_post> requests;
   std::array<ibv_sge, max_in_post> parts;
@@ -64,7 +65,7 @@ RdmaSender::RdmaSender(std::unique_ptr<RdmaConnection> connection, SenderProtect
     throw Error::failed("the RDMA device has no room for requests");
   }
   done_.reserve(max_waiting + capabilities().send_depth);
-  // What it finds completed has raised the descriptor as well.
+  // take_sent() needs no notification: these completions make descriptor() readable as well.
   end_.start_monitor({.on_tick = [this] { take_sent(); }});
 }
 
@@ -90,7 +91,7 @@ void RdmaSender::epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots,
   }
   ring_slots = std::min(ring_slots, max_pool_slots);
   if (!rings_.empty() && rings_.back()->pool) {
-    end_.retire(std::move(rings_.back()->pool));  // nothing new is sent from it
+    end_.retire(std::move(rings_.back()->pool));  // no new frame is sent from it
   }
   std::erase_if(rings_, [](const auto& one) { return one->free_slots.size() == one->slices_out.size(); });
   if (rings_.size() >= max_rings) {
@@ -109,7 +110,7 @@ void RdmaSender::epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots,
   rings_.push_back(std::move(ring));
 }
 
-// ---- Frames go out ----
+// ---- Sending frames ----
 
 void RdmaSender::bound_send_queue() noexcept {
   const std::scoped_lock lock(end_.mutex());
@@ -140,9 +141,8 @@ OfferResult RdmaSender::offer(const OutgoingFrame& frame) noexcept {
   return OfferResult::accepted;
 }
 
-/// A frame's first slice takes a ring slot, and a receive of the viewer's for every slice that will be announced: it
-/// has posted them all anew when it gives the slot back, so nothing is ever announced to somebody who is not ready to
-/// hear.
+/// A frame's first slice takes a ring slot, and one of the viewer's receives for each slice of the frame. The viewer
+/// posts these receives again before it returns the slot, so an announcement always finds a posted receive.
 bool RdmaSender::take_credit_for(const FrameHeader& header) noexcept {
   RemoteRing& ring = *rings_.back();
   if (header.slice_count > std::min(ring.access.cells_per_slot, ring.access.receive_depth)) {
@@ -168,7 +168,7 @@ bool RdmaSender::take_credit_for(const FrameHeader& header) noexcept {
   return has_credit;
 }
 
-/// As much as there is room for. A rest goes out when there is room again, of which the session is told unasked.
+/// Posts as much as there is room for. The session is notified when there is room for the rest.
 void RdmaSender::post_waiting() noexcept {
   while (!waiting_.empty() && end_.is_open()) {
     if (post_slice(waiting_.front().slice())) {
@@ -180,7 +180,7 @@ void RdmaSender::post_waiting() noexcept {
   }
 }
 
-/// Posts as much of a slice as there is room for; true when that was the rest of it.
+/// Posts as much of a slice as there is room for; true when the slice is posted completely.
 bool RdmaSender::post_slice(const Slice& slice) noexcept {
   const FrameHeader& header = slice.header;
   for (;;) {
@@ -206,7 +206,7 @@ bool RdmaSender::post_slice(const Slice& slice) noexcept {
   }
 }
 
-/// Silent writes, as many as there is room for.
+/// Adds RDMA_WRITEs, as many as there is room for. The viewer gets no CQE for them.
 void RdmaSender::add_payload(Batch& batch, const Slice& slice) noexcept {
   const FrameHeader& header = slice.header;
   const RemoteRing& ring = slice.ring;
@@ -222,7 +222,7 @@ void RdmaSender::add_payload(Batch& batch, const Slice& slice) noexcept {
   }
 }
 
-/// The header, and a small payload behind it, into the slice's cell; and the immediate that says so.
+/// Adds the write of the header, and of a small payload, into the slice's cell, with the immediate that announces it.
 void RdmaSender::add_announcement(Batch& batch, const Slice& slice) noexcept {
   const FrameHeader& header = slice.header;
   const RingAccess& access = slice.ring.access;
@@ -235,7 +235,7 @@ void RdmaSender::add_announcement(Batch& batch, const Slice& slice) noexcept {
   const bool is_inline = bytes <= capabilities().inline_bytes;
   const std::byte* from = batch.cell.data();
   if (!is_inline) {
-    // One place for every request that can be under way: whoever used this one last is done.
+    // One place for every request that can be in flight: the last request that used this place is complete.
     const std::uint64_t place = (end_.sends().posted() + batch.count) % capabilities().send_depth;
     const auto staged = end_.connection().staging()->block->bytes().subspan(place * cell_stride_bytes, bytes);
     copy_bytes(std::span(batch.cell).first(bytes), staged);
@@ -255,12 +255,12 @@ void RdmaSender::add_announcement(Batch& batch, const Slice& slice) noexcept {
     batch.add(IBV_WR_SEND, &batch.notice, sizeof batch.notice, 0).send_flags = IBV_SEND_INLINE;
   }
   if (reads_slot(header)) {
-    batch.requests[batch.count - 1].send_flags |= IBV_SEND_SIGNALED;  // the slot can be let go of then
+    batch.requests[batch.count - 1].send_flags |= IBV_SEND_SIGNALED;  // its completion releases the slot
   }
 }
 
-/// Posted to the end: the slot is let go of at once where its bytes were copied, else when the last request has
-/// completed.
+/// Called when a slice is posted completely. Releases the slot at once if its bytes were copied, otherwise when the
+/// last request has completed.
 void RdmaSender::release(const FrameHeader& header, const PoolSlot& slot,
                          const std::shared_ptr<const MemoryRegion>& pool) noexcept {
   if (header.slice + 1 != header.slice_count) {
@@ -278,7 +278,7 @@ void RdmaSender::has_left(const PoolSlot& slot) noexcept {
   --frames_to_leave_;
 }
 
-// ---- Credits and slots come back ----
+// ---- Credits and completed slots ----
 
 std::size_t RdmaSender::poll_released(std::span<PoolSlot> released) noexcept {
   const std::scoped_lock lock(end_.mutex());
@@ -292,7 +292,7 @@ std::size_t RdmaSender::poll_released(std::span<PoolSlot> released) noexcept {
 bool RdmaSender::arm() noexcept {
   const std::scoped_lock lock(end_.mutex());
   end_.request_notification();
-  // What completed before the device was asked to notify will not be told of.
+  // Completions before the request are not reported.
   const bool has_progress = take_completed();
   return !has_progress && done_.empty();
 }
@@ -316,12 +316,12 @@ bool RdmaSender::take_credits() noexcept {
   int count = 0;
   do {
     count = ibv_poll_cq(end_.connection().receive_completions(), completions.size(), completions.data());
-    // Also after the end: what the viewer gave back before it is received for certain.
+    // Also after the link's end: credits that the viewer returned before are still valid.
     for (int i = 0; i < count && state() != LinkState::broken; ++i) {
       const ibv_wc& completion = completions[static_cast<std::size_t>(i)];
       if (completion.status != IBV_WC_SUCCESS) {
         if (completion.status == IBV_WC_WR_FLUSH_ERR) {
-          take_sent();  // what is only flushed here failed there, and why stands there
+          take_sent();  // flushed only; the send queue has the cause
         }
         end_.fail_by(completion.status);
       } else if (const auto bits = end_.connection().immediate_of(completion)) {
@@ -333,7 +333,7 @@ bool RdmaSender::take_credits() noexcept {
       }
     }
   } while (count == static_cast<int>(completions.size()));
-  // Before the next frame is offered, whose credit one of them is for.
+  // Before the next frame is offered, because its credit will need one of these receives.
   if (has_any && !end_.connection().post_held_receives()) {
     end_.fail_by(IBV_WC_WR_FLUSH_ERR);
   }
@@ -351,7 +351,7 @@ void RdmaSender::take_credit(const Immediate& credit) noexcept {
   slices_out_ -= std::exchange(ring.slices_out[credit.slot], std::uint16_t{0});
   ring.free_slots.push_back(credit.slot);
   if (*found != rings_.back() && ring.free_slots.size() == ring.slices_out.size()) {
-    rings_.erase(found);  // what still reads the pool holds it itself
+    rings_.erase(found);  // in_flight_ and waiting_ hold their pool themselves
   }
 }
 
@@ -361,7 +361,7 @@ bool RdmaSender::take_sent() noexcept {
     InFlight done = in_flight_.pop();
     has_left(done.slot);
     if (done.pool && (rings_.empty() || done.pool != rings_.back()->pool)) {
-      end_.retire(std::move(done.pool));  // perhaps the last to hold that format's
+      end_.retire(std::move(done.pool));  // this may be the last reference to that format's pool
     }
   }
   return has_any;

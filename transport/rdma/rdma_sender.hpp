@@ -1,15 +1,28 @@
-// The sender's end of the rdma link: the device writes from the pool's slot into the viewer's.
+// The sender's side of the rdma link: the device writes from the pool's slot into the viewer's ring.
 //
-// One frame of more than max_payload_in_cell_bytes, in one slice; a smaller one is the second line alone, and inline:
+// The work requests (WR) of one frame with one slice. A frame of at most max_payload_in_cell_bytes has no RDMA_WRITE:
+// its payload follows the header in the RDMA_WRITE_WITH_IMM.
 //
-//   sender's send queue                                      viewer
-//   n x RDMA WRITE            payload, chunk_bytes each ---> slot of the ring     (nobody is told)
-//   1 x RDMA WRITE WITH IMM   header, signalled -----------> cell of the slot     a receive completes: {epoch, slot}
-//   <--- completion           the pool's slot is let go of                       the frame is shown, then given back
-//        a receive completes  the ring's slot is free <----- SEND WITH IMM        the credit: {epoch, slot}
+// clang-format off
 //
-// All of the first two lines are one ibv_post_send, where the queue has room for them. A device without immediates
-// (iWARP) writes the header silently, and a SEND of four bytes says what the immediate would.
+//   sender                                                     viewer
+//   ------                                                     ------
+//   n x RDMA_WRITE            payload, chunk_bytes each -----> slot of the ring; no CQE
+//   1 x RDMA_WRITE_WITH_IMM   header, signalled -------------> header cell of the slot; CQE of a receive: {epoch, slot}
+//   CQE of the RDMA_WRITE_WITH_IMM:                            the viewer shows the frame
+//       the pool's slot is free
+//   CQE of a receive: <------------------- SEND_WITH_IMM ----- the credit: {epoch, slot}
+//       the ring's slot is free
+//
+// clang-format on
+//
+// - offer() posts all WRs in one ibv_post_send() when the send queue has room for them and they are at most
+//   max_in_post.
+// - WRs of a QP complete in order, so the signalled CQE also covers the RDMA_WRITEs.
+// - A frame without RDMA_WRITE is copied into its WR or into staging memory. Its WR is not signalled, and its pool slot
+//   is free at once.
+// - A frame of several slices has one announcement for each slice, and one credit.
+// - A device without immediates (iWARP) writes the header with RDMA_WRITE. A SEND of four bytes replaces the immediate.
 #pragma once
 
 #include <array>
@@ -25,11 +38,11 @@
 
 namespace framewire {
 
-/// No thread moves payload: offer() posts what the send queue has room for, collect() the rest.
+/// No thread copies payload. offer() posts what the send queue has room for; poll_released() posts the rest.
 class RdmaSender final : public SenderLink {
  public:
-  /// Takes the proven connection, which has staging memory of cell_stride_bytes for each request: for headers that are
-  /// too long to be posted inline. `domains` outlives the link. Throws Error.
+  /// Takes the authenticated connection. It has staging memory of cell_stride_bytes for each work request, for headers
+  /// that are too long to be posted inline. `protection_domains` outlives the link. Throws Error.
   RdmaSender(std::unique_ptr<RdmaConnection> connection, SenderProtectionDomains& protection_domains);
   ~RdmaSender() override;
 
@@ -48,16 +61,16 @@ class RdmaSender final : public SenderLink {
   [[nodiscard]] std::uint64_t frames_acknowledged() const noexcept override { return acknowledged_; }
 
  private:
-  /// The viewer's ring of one epoch, as this end sees it.
+  /// The viewer's ring of one epoch, as this side knows it.
   struct RemoteRing {
     std::uint32_t epoch = 0;
     std::uint64_t stride_bytes = 0;
     RingAccess access;
     std::shared_ptr<const MemoryRegion> pool;  // of the newest ring only
     std::vector<std::uint16_t> free_slots;
-    std::vector<std::uint16_t> slices_out;  // of each slot's frame; 0: the slot is free
+    std::vector<std::uint16_t> slices_out;  // slices of each slot's frame in flight; 0: the slot is free
   };
-  /// A slice on its way into the send queue. Refers to what its owner holds.
+  /// A slice that is being posted. It refers to members of its owner.
   struct Slice {
     const FrameHeader& header;
     std::span<const std::byte> payload;  // of the whole frame
@@ -77,7 +90,7 @@ class RdmaSender final : public SenderLink {
   struct InFlight {
     std::uint64_t last_request = 0;
     PoolSlot slot;
-    std::shared_ptr<const MemoryRegion> pool;  // which the device reads until then
+    std::shared_ptr<const MemoryRegion> pool;  // the device reads it until then
   };
   struct Batch;
 
@@ -99,20 +112,20 @@ class RdmaSender final : public SenderLink {
   SenderProtectionDomains& protection_domains_;
   RdmaEndpoint end_;
 
-  // Guarded by the stream's mutex, as offer(), collect() and arm() are.
+  // Guarded by the stream's mutex, as offer(), poll_released() and arm() are.
   std::uint64_t acknowledged_ = 0;
 
-  // Guarded by the end's.
+  // Guarded by end_.mutex().
   std::shared_ptr<Pool> announced_pool_;
   std::shared_ptr<const MemoryRegion> announced_memory_region_;
-  std::vector<std::shared_ptr<RemoteRing>> rings_;  // the newest last; earlier ones until all their slots are back
-  std::uint16_t current_slot_ = 0;                  // of the frame whose slices are being offered
+  std::vector<std::shared_ptr<RemoteRing>> rings_;  // the newest last; earlier ones until all their slots are free
+  std::uint16_t current_slot_ = 0;                  // the ring's slot of the frame that is being offered
   std::uint64_t accepted_ = 0;                      // frames
   std::uint64_t slices_out_ = 0;
   bool has_bounded_queue_ = false;
-  std::uint64_t frames_to_leave_ = 0;  // accepted, and still read by the device
-  FixedQueue<Waiting> waiting_;        // accepted, and not posted to the end
-  FixedQueue<InFlight> in_flight_;     // posted, and not known to be done
+  std::uint64_t frames_to_leave_ = 0;  // frames that are accepted and still read by the device
+  FixedQueue<Waiting> waiting_;        // accepted, and not completely posted
+  FixedQueue<InFlight> in_flight_;     // posted, and not known to be complete
   std::vector<PoolSlot> done_;
 };
 

@@ -23,7 +23,7 @@ RdmaRing::RdmaRing(const std::shared_ptr<ibv_pd>& protection_domain, std::uint32
     if (make_windows(protection_domain, can_bind)) {
       return;
     }
-    // One registration at a time: there may be locked memory for one alone.
+    // Only one MR at a time: the limit of locked memory may allow no second one.
     payload_window_.memory_region.reset();
     cells_window_.memory_region.reset();
   }
@@ -34,8 +34,7 @@ RdmaRing::RdmaRing(const std::shared_ptr<ibv_pd>& protection_domain, std::uint32
 }
 
 void RdmaRing::register_all(const std::shared_ptr<ibv_pd>& protection_domain, unsigned opening) {
-  // The payload may arrive in any order that suits the bus: what counts is the completion behind it. The cells may too,
-  // but they are few.
+  // The payload may arrive in any order on the bus: only its completion counts. So may the cells, but they are few.
   constexpr unsigned relaxed = IBV_ACCESS_RELAXED_ORDERING;
   const unsigned access = static_cast<unsigned>(IBV_ACCESS_LOCAL_WRITE) | opening;
   payload_window_.memory_region =
@@ -43,7 +42,7 @@ void RdmaRing::register_all(const std::shared_ptr<ibv_pd>& protection_domain, un
   cells_window_.memory_region = register_memory(protection_domain, cells_, access);
 }
 
-/// Both or none.
+/// Creates both windows or none.
 bool RdmaRing::make_windows(const std::shared_ptr<ibv_pd>& protection_domain, const WindowTrial& can_bind) {
   if (!can_bind(*payload_window_.memory_region)) {
     return false;

@@ -1,4 +1,4 @@
-// The viewer's slots and header cells of one epoch, and what the sender needs to write into them.
+// The viewer's slots and header cells of one epoch, and the addresses and keys that the sender needs to write them.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 
 namespace framewire {
 
-/// Whether a window can be bound over what is registered (can_bind_window()).
+/// Whether a memory window (MW) can be bound over this region (can_bind_window()).
 using WindowTrial = std::function<bool(const MemoryRegion& memory_region)>;
 
-/// Slots belong to the sender until it announced the last slice of a frame in them, then to the viewer.
+/// A slot belongs to the sender until it has announced the last slice of a frame there, and then to the viewer.
 class RdmaRing {
  public:
-  /// Allocates and registers. Where `can_bind` is set and says yes, access comes by bind_requests() and by nothing
-  /// else; otherwise the registrations themselves are open. Throws Error.
+  /// Allocates and registers. When `can_bind` is set and returns true, the sender gets access only by bind_requests().
+  /// Otherwise the MRs themselves allow remote writes. Throws Error.
   RdmaRing(const std::shared_ptr<ibv_pd>& protection_domain, std::uint32_t epoch, std::uint64_t slot_bytes,
            std::uint32_t slots, const WindowTrial& can_bind, bool relaxed_ordering, const StopCheck& stop);
 
@@ -37,21 +37,21 @@ class RdmaRing {
   [[nodiscard]] std::span<const std::byte> cell(std::uint16_t slot, std::uint16_t slice) const noexcept;
 
   [[nodiscard]] bool has_windows() const noexcept { return payload_window_.window != nullptr; }
-  /// The requests that open its windows, one for the payload, one for the cells; empty without windows.
+  /// The work requests that bind its windows, one for the payload and one for the cells; empty without windows.
   [[nodiscard]] std::vector<ibv_send_wr> bind_requests() const;
-  /// Ends the sender's access at once. False without windows: only the end of the ring does it then.
+  /// Ends the sender's access at once. False without windows: then only the destructor ends it.
   bool close_windows() noexcept;
-  /// What the sender has to know. To be told once the windows are bound.
+  /// The addresses and keys for the sender. Send them only after the windows are bound.
   [[nodiscard]] RingAccess access() const noexcept;
 
   // Guarded by the link's mutex.
-  std::vector<bool> is_lent;              // the sender may write it
-  std::vector<std::uint16_t> next_slice;  // that it has to announce
+  std::vector<bool> is_lent;              // of each slot: the sender may write it
+  std::vector<std::uint16_t> next_slice;  // of each slot: the slice that the sender must announce next
 
  private:
   struct Window {
     std::shared_ptr<const MemoryRegion> memory_region;
-    VerbsPtr<ibv_mw> window;  // none: the registration itself is open
+    VerbsPtr<ibv_mw> window;  // null: the MR itself allows remote writes
     std::uint32_t key = 0;
   };
   void register_all(const std::shared_ptr<ibv_pd>& protection_domain, unsigned opening);

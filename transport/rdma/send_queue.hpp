@@ -1,4 +1,4 @@
-// The sending side of a queue pair: what is posted, and what of it is done.
+// The send queue of a QP: which work requests (WR) are posted, and which of them are complete.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,12 @@
 
 namespace framewire {
 
-/// Requests that are posted in one call: each call rings the device's bell once. With 1 MiB in each they are a frame of
-/// 4K in four bytes a pixel, which is 32 of them and its announcement.
+/// The most work requests in one ibv_post_send(); each call rings the doorbell once. A 4K frame with four bytes a pixel
+/// needs 32 requests of 1 MiB and its announcement.
 inline constexpr std::size_t max_in_post = 64;
 
-/// Guarded by its owner's lock. Requests complete in the order in which they were posted, and only some are signalled:
-/// a completion speaks for all before it.
+/// Guarded by its owner's lock. Work requests complete in the order of posting, and only some are signalled: one
+/// completion covers all requests before it.
 class SendQueue {
  public:
   explicit SendQueue(const RdmaConnection& connection);
@@ -27,56 +27,58 @@ class SendQueue {
   [[nodiscard]] std::uint32_t room() const noexcept {
     return connection_.capabilities().send_depth - static_cast<std::uint32_t>(posted_ - completed_);
   }
-  /// Requests posted, and completed as far as is known: request n is done once completed() > n, counted from 0.
+  /// Work requests posted, and known to be complete: request n (counted from 0) is complete when completed() > n.
   [[nodiscard]] std::uint64_t posted() const noexcept { return posted_; }
   [[nodiscard]] std::uint64_t completed() const noexcept { return completed_; }
-  /// Whether a request is under way whose completion will be told, and the payload up to the end of the first one.
+  /// awaits_completion(): a signalled request is in flight. awaited_bytes(): the payload up to the end of the first
+  /// one.
   [[nodiscard]] bool awaits_completion() const noexcept { return !signalled_.empty(); }
   [[nodiscard]] std::uint64_t awaited_bytes() const noexcept {
     return awaits_completion() ? signalled_.front().bytes_before - completed_bytes_ : 0;
   }
 
-  /// Whether the device has finished nothing for too long. To be asked a few times a second at least.
+  /// Whether the device has completed nothing for too long. Call it a few times a second at least.
   [[nodiscard]] bool is_stalled(std::int64_t now_ns) noexcept {
     return stall_.is_stalled(now_ns, completed_, awaits_completion(), awaited_bytes());
   }
 
-  /// Posts all of them, chained here, in one call: at least one, at most room(). Signals one in every half queue, and
-  /// those that the caller has marked. False when the device refuses: the queue pair is in error.
+  /// Chains and posts `requests` in one call: at least one, at most room(). Signals one in every half queue, and those
+  /// that the caller has marked. False when the device refuses: the QP is in error.
   bool post(std::span<ibv_send_wr> requests) noexcept;
 
-  /// Posts an empty write, unless a signalled request is under way: a peer that is gone cannot acknowledge it. False
+  /// Posts an empty write, unless a signalled request is in flight. A peer that is gone cannot acknowledge it. False
   /// when the device refuses.
   bool post_probe() noexcept;
 
-  /// At the beginning of a link: over iWARP the end that dialled has to send something before the other one may. Does
-  /// nothing elsewhere. False when the device refuses.
+  /// Call it when a link starts. Over iWARP the side that dialled must send before the other side may. Does nothing on
+  /// other transports. False when the device refuses.
   bool send_first_message() noexcept;
 
-  /// Takes in what has completed. Returns the first true fault, if there is one: everything after it is only flushed.
+  /// Polls the completions. Returns the first real fault, if there is one: the device only flushes the requests after
+  /// it.
   std::optional<ibv_wc_status> poll() noexcept;
 
  private:
   struct Signalled {
-    std::uint64_t end = 0;           // requests up to and with it
-    std::uint64_t bytes_before = 0;  // their payload
+    std::uint64_t end = 0;           // requests up to this one, inclusive
+    std::uint64_t bytes_before = 0;  // payload of those requests
   };
 
   void take_completed(std::uint64_t number) noexcept;
 
   const RdmaConnection& connection_;
   StallDetector stall_;
-  FixedQueue<Signalled> signalled_;  // under way
+  FixedQueue<Signalled> signalled_;  // in flight
   std::uint64_t posted_bytes_ = 0;
   std::uint64_t completed_bytes_ = 0;
   std::uint64_t posted_ = 0;
   std::uint64_t completed_ = 0;
-  std::uint64_t last_signalled_ = 0;  // what posted_ was with the last one
+  std::uint64_t last_signalled_ = 0;  // posted_ after the last signalled request
 };
 
-/// The sentence for a fault of a request to `peer` ("the other end").
+/// The error message for a failed request to `peer` ("the other end").
 std::string describe_fault(ibv_wc_status status, const std::string& peer);
-/// The sentence for a device that is_stalled().
+/// The error message for a device that is_stalled().
 std::string describe_stall(const std::string& peer);
 
 }  // namespace framewire

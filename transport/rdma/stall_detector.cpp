@@ -8,12 +8,11 @@ namespace framewire {
 
 namespace {
 
-/// Beyond what the device may take by its own clock, so that its word comes first, which says more.
+/// Longer than the device may take, so that the device's own error, which says more, comes first.
 constexpr std::int64_t timeouts = 3;
 constexpr std::int64_t min_timeout_ns = 5 * ns_per_s;
 
-/// At the slowest wire that is not taken for one that stands still: 1 MB/s, a tenth of Soft-RoCE between two emulated
-/// machines.
+/// The slowest wire that counts as progress: 1 MB/s, a tenth of Soft-RoCE between two emulated machines.
 constexpr std::int64_t ns_per_byte = 1000;
 
 }  // namespace

@@ -1,21 +1,21 @@
-// When a send queue has stood still for longer than any honest device would leave it.
+// Detects a send queue that makes no progress although the device should long have reported an error.
 #pragma once
 
 #include <cstdint>
 
 namespace framewire {
 
-/// A device gives up by itself on a peer that does not answer, and says so by a completion. This is for one that
-/// forgets: Soft-RoCE of Linux 6.1 has left reads under way for minutes, without an answer and without an error, where
-/// one packet of a hundred was lost. Asked a few times a second, always by the same thread.
+/// A device normally gives up on a silent peer and reports this by a completion. Some do not: Soft-RoCE of Linux 6.1
+/// left READs in flight for minutes, without answer or error, when one packet of a hundred was lost. Called a few times
+/// a second, always by the same thread.
 class StallDetector {
  public:
-  /// `peer_timeout_ns` is what the device was told to wait for its peer; it may take twice as long (InfiniBand
-  /// specification, 9.7.6.1.3, and connection.cpp).
+  /// `peer_timeout_ns` is the timeout that the device was given; it may take twice as long (InfiniBand specification,
+  /// 9.7.6.1.3, and connection.cpp).
   explicit StallDetector(std::int64_t peer_timeout_ns) noexcept;
 
-  /// Whether the next completion is overdue: of a request that has been posted after `completed` others, with
-  /// `awaited_bytes` up to its end. `awaits`: there is such a request.
+  /// Whether the next completion is overdue. `completed`: requests that are complete. `awaits`: a signalled request is
+  /// in flight, with `awaited_bytes` of payload up to its end.
   bool is_stalled(std::int64_t now_ns, std::uint64_t completed, bool awaits, std::uint64_t awaited_bytes) noexcept;
 
  private:

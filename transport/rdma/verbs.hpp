@@ -1,4 +1,4 @@
-// What libibverbs and librdmacm hand out, owned by unique_ptrs, and their errors as sentences.
+// unique_ptrs for the objects of libibverbs and librdmacm, and errors of their calls.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -20,7 +20,7 @@ struct VerbsDeleter {
   void operator()(ibv_comp_channel* channel) const noexcept { ibv_destroy_comp_channel(channel); }
   void operator()(rdma_event_channel* channel) const noexcept { rdma_destroy_event_channel(channel); }
   void operator()(rdma_cm_event* event) const noexcept { rdma_ack_cm_event(event); }
-  /// Its queue pair too. Every event of it must have been acknowledged: the library waits for that.
+  /// Destroys its QP, too. All its events must be acknowledged first: the library waits for that.
   void operator()(rdma_cm_id* id) const noexcept {
     if (id->qp != nullptr) {
       rdma_destroy_qp(id);
@@ -29,11 +29,11 @@ struct VerbsDeleter {
   }
 };
 
-/// Owned by whoever made it; destroyed in the reverse order of its making.
+/// Destroy in reverse order of creation.
 template <typename Object>
 using VerbsPtr = std::unique_ptr<Object, VerbsDeleter>;
 
-/// Takes what a call returned. Throws Error (failed), "cannot <doing>: …" by errno, when that is nothing.
+/// Takes the result of a call. Throws Error (failed), "cannot <doing>: …" by errno, when it is null.
 template <typename Object>
 VerbsPtr<Object> own(Object* object, std::string_view doing) {
   if (object == nullptr) {
@@ -49,7 +49,7 @@ inline void check_call(int result, std::string_view doing) {
   }
 }
 
-/// A new id of a reliable connection on that channel; none, with errno, where there is no way to have one.
+/// A new id of a reliable connection on that channel; null, with errno, when rdma_cm refuses.
 inline VerbsPtr<rdma_cm_id> make_id(rdma_event_channel* events) noexcept {
   rdma_cm_id* id = nullptr;
   return VerbsPtr<rdma_cm_id>(rdma_create_id(events, &id, nullptr, RDMA_PS_TCP) == 0 ? id : nullptr);

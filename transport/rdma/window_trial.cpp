@@ -27,7 +27,7 @@ TrialPair make_pair(ibv_pd* protection_domain, ibv_cq* completions) noexcept {
   return TrialPair(ibv_create_qp(protection_domain, &wanted));
 }
 
-/// By the way that `connected` goes, back to itself: nothing is ever sent there.
+/// Connects the QP to itself, over the same path as `connected`. It never sends anything.
 bool make_ready(ibv_qp* pair, ibv_qp* connected) noexcept {
   ibv_qp_attr way{};
   ibv_qp_init_attr ignored{};
@@ -60,7 +60,7 @@ bool make_ready(ibv_qp* pair, ibv_qp* connected) noexcept {
                            IBV_QP_MAX_QP_RD_ATOMIC) == 0;
 }
 
-/// Whether the next completion comes in time, and well.
+/// Whether the next completion arrives in time and is a success.
 bool completes(ibv_cq* completions) noexcept {
   constexpr auto poll_interval = std::chrono::microseconds(50);
   for (const std::int64_t deadline_ns = monotonic_ns() + bind_timeout_ns; monotonic_ns() < deadline_ns;) {
@@ -83,7 +83,7 @@ bool can_bind_window(const RdmaConnection& connection, const MemoryRegion& memor
     return false;
   }
   const TrialPair pair = make_pair(memory_region.protection_domain.get(), completions.get());
-  // It goes before the queue pair that it is bound to: Soft-RoCE waits for that.
+  // Destroyed before the QP that it is bound to: Soft-RoCE waits for that.
   const VerbsPtr<ibv_mw> window(ibv_alloc_mw(memory_region.protection_domain.get(), IBV_MW_TYPE_2));
   if (!window || !pair || !make_ready(pair.get(), connected)) {
     return false;

@@ -1,4 +1,4 @@
-// What every BIO of ours has in common: OpenSSL's table of its functions.
+// What all our BIOs share: OpenSSL's table of functions.
 #pragma once
 
 #include <openssl/bio.h>
@@ -11,7 +11,7 @@ namespace framewire {
 struct FreeBioMethod {
   void operator()(BIO_METHOD* method) const noexcept { BIO_meth_free(method); }
 };
-/// Outlives every BIO of it.
+/// Must outlive every BIO that uses it.
 using BioMethod = std::unique_ptr<BIO_METHOD, FreeBioMethod>;
 
 struct BioFunctions {
@@ -21,7 +21,7 @@ struct BioFunctions {
   long (*control)(BIO*, int, long, void*);
 };
 
-/// Makes `method`, and a BIO of it whose functions find `data`. Null when there is no memory.
+/// Creates `method`, and a BIO of it whose functions find `data`. Null when there is no memory.
 BIO* open_bio(BioMethod& method, const BioFunctions& functions, void* data) noexcept;
 
 }  // namespace framewire

@@ -1,5 +1,5 @@
-// OpenSSL's view of two buffers in place of a socket: whoever owns them makes the system calls, in pieces of its own
-// size and outside of what guards the SSL object.
+// A BIO over two buffers instead of a socket. The owner makes the system calls, with sizes of its choice and without
+// holding the lock that guards the SSL object.
 #pragma once
 
 #include <openssl/bio.h>
@@ -12,30 +12,30 @@
 
 namespace framewire {
 
-/// Outlives the BIO that it makes. What came belongs to the thread that reads, what is sealed to the one that writes;
-/// OpenSSL's calls touch each only when made by its own.
+/// Must outlive the BIO that open() returns. The reading thread owns the received bytes; the writing thread owns the
+/// sealed ones. OpenSSL touches each buffer only in calls by its own thread.
 class BufferBio {
  public:
   /// Holds up to `max_sealed_bytes`. Throws std::bad_alloc.
   explicit BufferBio(std::size_t max_sealed_bytes)
       : sealed_(std::make_unique_for_overwrite<std::byte[]>(max_sealed_bytes)), room_bytes_(max_sealed_bytes) {}
 
-  /// Null when there is no memory. Once.
+  /// Creates the BIO. Call it once. Null when there is no memory.
   BIO* open() noexcept;
 
-  /// What OpenSSL reads next; stays the caller's until it has all been taken.
+  /// The bytes that OpenSSL reads next. The caller keeps them until all are read.
   void bring(std::span<const std::byte> came) noexcept { came_ = came; }
 
-  /// What OpenSSL wrote since clear_sealed(): bytes for the socket.
+  /// The bytes that OpenSSL has written since clear_sealed(), for the socket.
   [[nodiscard]] std::span<const std::byte> sealed() const noexcept { return {sealed_.get(), sealed_bytes_}; }
   [[nodiscard]] std::size_t room_bytes() const noexcept { return room_bytes_ - sealed_bytes_; }
   void clear_sealed() noexcept { sealed_bytes_ = 0; }
 
-  /// OpenSSL may write while it reads (an alert, the answer to a peer that asks for new keys). That would come in
-  /// between what another thread is sending, and fails instead: nothing here asks for it.
+  /// Whether OpenSSL may write. It may want to while it reads (an alert, the answer to a key update). Such bytes would
+  /// land between those that another thread is sending, so the write fails instead: framewire needs none of them.
   void allow_writing(bool allowed) noexcept { may_write_ = allowed; }
 
-  /// For OpenSSL's calls.
+  /// OpenSSL calls these.
   bool write(std::span<const std::byte> bytes) noexcept;
   std::size_t read(std::span<std::byte> into) noexcept;
 

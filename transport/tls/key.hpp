@@ -1,4 +1,4 @@
-// A key that two ends share, and what is computed with keys: random bytes, HMAC, comparison in constant time.
+// A key that two machines share, and functions for keys: random bytes, HMAC, comparison in constant time.
 #pragma once
 
 #include <array>
@@ -7,7 +7,7 @@
 
 namespace framewire {
 
-/// A value; wiped from memory when it goes.
+/// A value; the destructor wipes it from memory.
 class Key {
  public:
   static constexpr std::size_t size_bytes = 32;
@@ -28,17 +28,17 @@ class Key {
   std::array<std::byte, size_bytes> bytes_{};
 };
 
-/// From the system's random numbers; for keys, too. Throws Error (failed) where it has none.
+/// Fills `bytes` from the system's random numbers, which are good enough for keys. Throws Error (failed).
 void fill_random(std::span<std::byte> bytes);
 
 using Mac = std::array<std::byte, 32>;
 /// HMAC-SHA256 (RFC 2104, FIPS 198-1). Throws Error (failed).
 Mac hmac_sha256(std::span<const std::byte> key, std::span<const std::byte> text);
 
-/// Whether both hold the same, in constant time. They are of one size.
+/// Compares in constant time. Both have the same size.
 bool are_equal(std::span<const std::byte> one, std::span<const std::byte> other) noexcept;
 
-/// Overwrites a secret so that the compiler does not leave that out.
+/// Overwrites a secret. The compiler cannot remove the write.
 void wipe(std::span<std::byte> secret) noexcept;
 
 }  // namespace framewire

@@ -1,4 +1,4 @@
-// OpenSSL's view of a socket, written so that a peer that hangs up never raises SIGPIPE (BIO_s_socket calls write()).
+// A BIO over a socket that never raises SIGPIPE when the peer closes. (BIO_s_socket calls write(), which does.)
 #pragma once
 
 #include <openssl/bio.h>
@@ -9,15 +9,15 @@
 
 namespace framewire {
 
-/// Owned by a TlsStream; outlives the BIO that it makes.
+/// Owned by a TlsStream; must outlive the BIO that open() returns.
 class SocketBio {
  public:
-  /// A BIO over a non-blocking socket that stays the caller's. Null when there is no memory. Once.
+  /// A BIO over a non-blocking socket, which the caller keeps. Call it once. Null when there is no memory.
   BIO* open(int fd) noexcept;
 
   /// While reading is not allowed, the socket looks empty to OpenSSL.
   void allow_reading(bool allowed) noexcept { may_read_ = allowed; }
-  /// From now on what OpenSSL writes comes to nothing.
+  /// From now on, drops the bytes that OpenSSL writes.
   void drop_writing() noexcept { may_write_ = false; }
   [[nodiscard]] bool may_write() const noexcept { return may_write_; }
   [[nodiscard]] bool may_read() const noexcept { return may_read_; }

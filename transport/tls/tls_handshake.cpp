@@ -28,18 +28,18 @@ using Session = std::unique_ptr<SSL_SESSION, FreeSsl>;
   throw Error::failed(fmt::format("cannot {}: OpenSSL says {}", doing, text.data()));
 }
 
-/// What the callbacks of one handshake are about.
+/// The state that the callbacks of one handshake use.
 struct PskUse {
   const TlsPsk& psk;
   SocketBio& bio;
-  std::string why_not{};  // a listener's verdict
+  std::string why_not{};  // a listener's reason to refuse
 };
 
 PskUse& use_of(SSL* ssl) noexcept {
   return *static_cast<PskUse*>(SSL_get_app_data(ssl));
 }
 
-/// The key as OpenSSL takes it: as a session that was never resumed. Null when it will not.
+/// The key in OpenSSL's form: a session that was never resumed. Null on failure.
 SSL_SESSION* session_of(SSL* ssl, const Key& key) noexcept {
   const SSL_CIPHER* cipher = SSL_CIPHER_find(ssl, cipher_id.data());
   Session session(SSL_SESSION_new());
@@ -75,10 +75,10 @@ int find_key_for(SSL* ssl, const unsigned char* identity, std::size_t identity_b
   *session = found.key ? session_of(ssl, *found.key) : nullptr;
   if (!found.why_not.empty()) {
     use.why_not = found.why_not;
-    use.bio.drop_writing();  // the answer comes in plain, and no alert before it
+    use.bio.drop_writing();  // the refusal is sent in plaintext, without an alert before it
     return 0;
   }
-  // An unknown identity is no error here: without certificates the handshake then fails by itself.
+  // An unknown identity is no error here: the handshake then fails by itself, because there are no certificates.
   return !found.key || *session != nullptr ? 1 : 0;
 }
 
@@ -95,8 +95,8 @@ Context make_context(TlsRole role) {
   SSL_CTX_set_session_cache_mode(raw, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_mode(raw, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
   if (role == TlsRole::dialler) {
-    // A listener without the key could offer a certificate instead, and OpenSSL's default is to take any. Asking for
-    // verification with nothing to trust refuses every one.
+    // A listener without the key could offer a certificate instead, and OpenSSL accepts any by default. Verification
+    // without trusted certificates refuses every one.
     SSL_CTX_set_verify(raw, SSL_VERIFY_PEER, nullptr);
     SSL_CTX_set_psk_use_session_callback(raw, use_key);
   } else {
@@ -109,12 +109,12 @@ Error different_key(const std::string& peer) {
   return Error::refused(different_key_message).with_context(peer);
 }
 
-/// Of a listener that knows the identity, but has another key, comes another alert.
+/// A listener that knows the identity, but has another key, sends another alert.
 bool is_unknown_identity(unsigned long error) noexcept {
   return ERR_GET_REASON(error) == SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE;
 }
 
-/// Returns what to wait for, 0 when done.
+/// Returns the poll events to wait for; 0 when the handshake is complete.
 short handshake_step(SSL* ssl, const TlsEnd& end) {
   ERR_clear_error();
   const int returned = SSL_do_handshake(ssl);
@@ -129,7 +129,7 @@ short handshake_step(SSL* ssl, const TlsEnd& end) {
   const bool is_cut = why == SSL_ERROR_SYSCALL || ERR_GET_REASON(error) == SSL_R_UNEXPECTED_EOF_WHILE_READING;
   ERR_clear_error();
   if (is_cut) {
-    // It may have died; a peer that found the key wrong sends an alert.
+    // The peer may have died; one that found the key wrong sends an alert.
     throw Error::lost_peer(end.peer + " hung up during the TLS handshake");
   }
   if (end.role == TlsRole::dialler && is_unknown_identity(error)) {
@@ -139,8 +139,8 @@ short handshake_step(SSL* ssl, const TlsEnd& end) {
 }
 
 void check_result(SSL* ssl, const std::string& peer) {
-  // "Reused" is OpenSSL's word for: the handshake rests on the key that was offered. Checked apart from the
-  // verification above, so that neither alone decides.
+  // "Reused" means that the handshake used the offered key. This check is independent of the verification above, so
+  // that neither alone decides.
   const bool by_key = SSL_session_reused(ssl) == 1 && SSL_get0_peer_certificate(ssl) == nullptr;
   if (!by_key || SSL_version(ssl) != TLS1_3_VERSION) {
     throw different_key(peer);
@@ -154,13 +154,13 @@ void wait_for_peer(const TlsEnd& end, short events, std::int64_t deadline_ns) {
   if (descriptors[1].revents != 0) {
     throw Error::lost_peer("the session ended during the TLS handshake of its data connection");
   }
-  // Also where something came: a peer that drips its bytes has no more time than another.
+  // Checked also when bytes have arrived: a peer that sends them slowly gets no more time.
   if (monotonic_ns() >= deadline_ns) {
     throw Error::lost_peer(end.peer + " did not finish the TLS handshake in time");
   }
 }
 
-/// The same, where a listener's verdict on what is offered comes before whatever OpenSSL makes of that.
+/// The same, but the listener's reason to refuse has precedence over OpenSSL's error.
 short handshake_step(SSL* ssl, const TlsEnd& end, const PskUse& use) {
   try {
     return handshake_step(ssl, end);
@@ -181,16 +181,16 @@ SslPointer perform_tls_handshake(const TlsEnd& end, const TlsPsk& psk, SocketBio
                                  const TlsStream::CheckAnswer& check_answer) {
   set_non_blocking(end.socket, true);
   const Context context = make_context(end.role);
-  SslPointer ssl(SSL_new(context.get()));  // keeps the context
+  SslPointer ssl(SSL_new(context.get()));  // holds a reference to the context
   BIO* raw_bio = ssl != nullptr ? bio.open(end.socket) : nullptr;
   if (raw_bio == nullptr) {
     tls_failed("set up TLS 1.3");
   }
-  SSL_set_bio(ssl.get(), raw_bio, raw_bio);  // takes it over
+  SSL_set_bio(ssl.get(), raw_bio, raw_bio);  // takes ownership
   PskUse use{.psk = psk, .bio = bio};
   SSL_set_app_data(ssl.get(), &use);
   end.role == TlsRole::dialler ? SSL_set_connect_state(ssl.get()) : SSL_set_accept_state(ssl.get());
-  // An answer that is no TLS must still stand in the socket when `look` comes to it.
+  // An answer that is not TLS must still be in the socket when `check_answer` peeks at it.
   bio.allow_reading(!check_answer);
   while (const short events = handshake_step(ssl.get(), end, use)) {
     wait_for_peer(end, events, deadline_ns);

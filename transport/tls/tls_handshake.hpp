@@ -1,4 +1,4 @@
-// The beginning of every TLS connection here: TLS 1.3 with a pre-shared key and (EC)DHE, and nothing else.
+// The handshake of every TLS connection: TLS 1.3 with a pre-shared key and (EC)DHE, and nothing else.
 #pragma once
 
 #include <openssl/ssl.h>
@@ -21,15 +21,15 @@ struct FreeSsl {
 using SslPointer = std::unique_ptr<SSL, FreeSsl>;
 
 struct TlsEnd {
-  int socket = -1;  // connected; stays the caller's
+  int socket = -1;  // connected; the caller keeps it
   TlsRole role = TlsRole::dialler;
-  std::string peer;    // names the far end in errors
-  int cancel_fd = -1;  // the socket of a session whose end also ends the handshake
+  std::string peer;    // names the other side in errors
+  int cancel_fd = -1;  // a session's control socket: when it closes, the handshake ends too
 };
 
-/// Shakes hands until the deadline; makes the socket non-blocking. Both ends have proven the key when it returns, and
-/// nothing that follows the handshake has been read. `bio`, which is not open yet, outlives what is returned, or its
-/// use for reading and writing. Any thread. Throws Error as TlsStream does.
+/// Performs the handshake until the deadline; makes the socket non-blocking. When it returns, both sides have proven
+/// that they know the key, and nothing after the handshake has been read. `bio` is not open yet; it must outlive the
+/// returned object, or its use for I/O. Any thread. Throws Error as TlsStream does.
 SslPointer perform_tls_handshake(const TlsEnd& end, const TlsPsk& psk, SocketBio& bio, std::int64_t deadline_ns,
                                  const TlsStream::CheckAnswer& check_answer = nullptr);
 

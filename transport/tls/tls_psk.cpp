@@ -18,10 +18,11 @@ namespace framewire {
 namespace {
 
 constexpr std::string_view data_identity = "framewire-1";
-/// Offered with the shared key itself by releases before this one.
+/// The identity in earlier releases, which used the shared key itself.
 constexpr std::string_view older_identity = "framewire-1";
 
-// An identity of now: the word, the place, 16 random bytes, and the host as these and the key make it look.
+// The current identity: `word`, whether the dialler wants another machine, 16 random bytes, and a keyed hash of the
+// dialler's host.
 constexpr std::string_view word = "framewire-2";
 constexpr std::size_t salt_bytes = 16;
 constexpr std::size_t host_bytes = 16;
@@ -29,7 +30,7 @@ constexpr std::size_t identity_bytes = word.size() + 1 + salt_bytes + host_bytes
 constexpr char to_this_machine = 'h';
 constexpr char to_another_machine = 'a';
 
-// What tells the two uses of the shared key apart: neither begins with the other.
+// Separates the two uses of the shared key: neither text is a prefix of the other.
 constexpr std::string_view key_context = "framewire control key 2";
 constexpr std::string_view host_context = "framewire host 2";
 
@@ -44,7 +45,7 @@ std::string random_text(std::size_t size_bytes) {
   return text;
 }
 
-/// The network of this very machine, or container, since it was started; empty where the system does not tell.
+/// Identifies the network namespace of this machine or container since boot; empty when the system does not tell.
 std::string network_here() {
   const FileDescriptor file(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
   std::array<char, 64> boot{};
@@ -57,17 +58,17 @@ std::string network_here() {
                      network.st_ino);
 }
 
-/// To others without the key it looks like random bytes, and other ones each time.
+/// The keyed hash of this host. Without the key it looks like random bytes, and differs each time.
 std::string host_here(const Key& shared, std::string_view salt) {
   const std::string network = network_here();
   if (network.empty()) {
-    return random_text(host_bytes);  // nobody's
+    return random_text(host_bytes);  // no host has it
   }
   const Mac mac = hmac(shared, host_context, std::string(salt).append(network));
   return {reinterpret_cast<const char*>(mac.data()), host_bytes};
 }
 
-/// RFC 9257 and 9258 have it so: what both ends must agree on goes into the key, and not only beside it.
+/// As RFC 9257 and 9258 require: the key depends on everything that both sides must agree on.
 Key key_of(const Key& shared, std::string_view identity) {
   Mac mac = hmac(shared, key_context, identity);
   const Key key(mac);

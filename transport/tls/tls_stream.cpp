@@ -20,7 +20,7 @@ namespace framewire {
 
 namespace {
 
-/// By the address that was dialled: whoever is on the way cannot change that.
+/// Decided by the dialled address, which nobody on the network path can change.
 bool leads_to_another_machine(int connected_fd) noexcept {
   const auto peer = peer_of(connected_fd);
   return peer && (peer->family() == AF_INET || peer->family() == AF_INET6) && !is_this_host(*peer);
@@ -37,7 +37,7 @@ struct TlsStream::State {
   FileDescriptor socket;
   SocketBio bio;
   SslPointer ssl;
-  mutable std::mutex mutex;  // an SSL object takes one call at a time
+  mutable std::mutex mutex;  // an SSL object allows one call at a time
   std::string fault;
 
   IoResult result_of(int returned, std::string_view doing) noexcept;

@@ -11,11 +11,11 @@
 
 namespace framewire {
 
-/// The one sentence for a wrong key, on both ends.
+/// The error message for a wrong key, on both sides.
 inline constexpr const char* different_key_message =
     "the peer does not have the same key; run 'framewire key' on one machine and import it on the other";
 
-/// Of a dialler whose way to offer the key means nothing to the listener.
+/// The error message of a dialler when the listener does not know this way to offer the key.
 inline constexpr const char* older_listener_sentence =
     "the peer knows another way to use the shared key: it is an older framewire, or a newer one; bring both to the "
     "same "
@@ -23,18 +23,19 @@ inline constexpr const char* older_listener_sentence =
 
 enum class TlsRole { dialler, listener };
 
-/// Encrypted bytes over a connected socket. Both ends have proven the key once the constructor returns.
+/// Encrypted bytes over a connected socket. When the constructor returns, both sides have proven that they know the
+/// key.
 class TlsStream final : public ByteStream {
  public:
-  /// Called once, by a dialler, after its first flight and before anything is read: it may look at the answer
-  /// (MSG_PEEK) and throw.
+  /// A dialler calls it once, after its first flight and before it reads. It may peek at the answer (MSG_PEEK) and
+  /// throw.
   using CheckAnswer = std::function<void(int fd, std::int64_t deadline_ns)>;
-  /// Called by a listener that refuses what the dialler offers: tells it the sentence in plain, and throws the same.
+  /// A listener calls it when it refuses the dialler's offer. It sends the reason in plaintext, and throws the same.
   using RefuseOffer = std::function<void(int fd, const std::string& why_not)>;
 
-  /// Shakes hands until the deadline, with a key that both have of `key` (tls_psk.hpp). `peer` names the far end in
-  /// errors. Throws Error: refused (different_key_message, older_listener_sentence, a connection that has come back to
-  /// its own machine), lost_peer (deadline, or the peer hung up).
+  /// Performs the handshake until the deadline, with a key that both sides derive from `key` (tls_psk.hpp). `peer`
+  /// names the other side in errors. Throws Error: refused (different_key_message, older_listener_sentence, a
+  /// connection that has come back to its own machine), lost_peer (deadline, or the peer closed).
   TlsStream(FileDescriptor socket, TlsRole role, const Key& key, std::string peer, std::int64_t deadline_ns,
             const CheckAnswer& check_answer = nullptr, const RefuseOffer& refuse = nullptr);
   ~TlsStream() override;

@@ -19,10 +19,11 @@ namespace framewire {
 
 namespace {
 
-// RFC 8446, section 5.1 and 5.2: the most that a record carries; its header, the content type and the tag of AES-GCM.
+// RFC 8446, sections 5.1 and 5.2: the longest plaintext of a record; its header, the content type and the tag of
+// AES-GCM.
 constexpr std::size_t record_bytes = std::size_t{16} * 1024;
 constexpr std::size_t record_overhead_bytes = 5 + 1 + 16;
-/// What one system call moves: as many whole records as fit, and with them a key update.
+/// One system call sends as many whole records as fit, and possibly a key update.
 constexpr std::size_t records_per_call = 16;
 constexpr std::size_t key_update_bytes = 64;
 constexpr std::size_t max_sealed_bytes = records_per_call * (record_bytes + record_overhead_bytes) + key_update_bytes;
@@ -36,18 +37,18 @@ struct TlsWire::State {
   FileDescriptor socket;
   BufferBio bio{max_sealed_bytes};
   SslPointer ssl;
-  // An SSL object takes one call at a time. A mutex alone would let a writer of one record after the other have it for
-  // as long as it likes: whoever holds `next` is the next one to get it.
+  // An SSL object allows one call at a time. With one mutex alone, a thread that writes record after record could hold
+  // it as long as it likes. `next` makes it fair: its holder gets `mutex` next.
   std::mutex next;
   std::mutex mutex;
   std::atomic<bool> is_broken = false;
   std::atomic<bool> saw_tampering = false;
 
-  // The reading thread's.
+  // Used by the reading thread.
   std::unique_ptr<std::byte[]> came = std::make_unique_for_overwrite<std::byte[]>(max_sealed_bytes);
-  bool may_hold_more = false;  // in `came`, or decrypted
+  bool may_hold_more = false;  // unread bytes in `came`, or decrypted
 
-  // The writing thread's.
+  // Used by the writing thread.
   std::array<std::byte, record_bytes> gathered;
   std::size_t gathered_bytes = 0;
   const std::uint32_t records_per_key;
@@ -85,7 +86,7 @@ void TlsWire::State::handshake(TlsRole role, const Key& key, std::int64_t deadli
   try {
     ssl = perform_tls_handshake(end, psk_of_data(key), socket_bio, deadline_ns);
   } catch (const Error& error) {
-    if (error.status() == ExitStatus::refused) {  // both ends have proven to know the token, and so the key
+    if (error.status() == ExitStatus::refused) {  // both sides know the token, so both have the key
       throw Error::lost_peer("the TLS handshake of the data connection was disturbed on the way");
     }
     throw;
@@ -94,12 +95,12 @@ void TlsWire::State::handshake(TlsRole role, const Key& key, std::int64_t deadli
   if (buffers == nullptr) {
     throw Error::failed("cannot set up TLS 1.3: no memory");
   }
-  SSL_set_bio(ssl.get(), buffers, buffers);  // takes it over
-  // They would be allocated anew for every record.
+  SSL_set_bio(ssl.get(), buffers, buffers);  // takes ownership
+  // Otherwise OpenSSL allocates its buffers again for every record.
   SSL_clear_mode(ssl.get(), SSL_MODE_RELEASE_BUFFERS);
 }
 
-/// What one record holds, or what is left of the last one.
+/// Decrypts one record, or returns the rest of the last one.
 WireRead TlsWire::State::open_record(std::span<std::byte> into) noexcept {
   const Turn turn(*this);
   ERR_clear_error();
@@ -115,8 +116,8 @@ WireRead TlsWire::State::open_record(std::span<std::byte> into) noexcept {
     case SSL_ERROR_ZERO_RETURN:
       return {.status = WireStatus::closed};
     default:
-      // Bytes that are no record of the peer's, at this place. Nothing is said of it: no alert, since a thread may be
-      // in the middle of sending.
+      // These bytes are not the peer's next record. No alert is sent, because another thread may be in the middle of
+      // sending.
       ERR_clear_error();
       is_broken = true;
       saw_tampering = true;
@@ -124,7 +125,7 @@ WireRead TlsWire::State::open_record(std::span<std::byte> into) noexcept {
   }
 }
 
-/// The plain text of what `flags` lets come: 0 waits, MSG_DONTWAIT does not.
+/// Reads plaintext. `flags`: 0 waits, MSG_DONTWAIT does not.
 WireRead TlsWire::State::read(std::span<std::byte> into, int flags) noexcept {
   while (!is_broken) {
     if (may_hold_more) {
@@ -138,7 +139,8 @@ WireRead TlsWire::State::read(std::span<std::byte> into, int flags) noexcept {
       bio.bring({came.get(), static_cast<std::size_t>(got)});
       may_hold_more = true;
     } else if (got == 0) {
-      // Who cut it is not known, and need not be: how many frames there are, the control channel says.
+      // An attacker may have cut the connection. That needs no check here: the control channel says how many frames
+      // there are.
       return {.status = WireStatus::closed};
     } else if ((flags & MSG_DONTWAIT) != 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
       return {.status = WireStatus::again};
@@ -149,7 +151,7 @@ WireRead TlsWire::State::read(std::span<std::byte> into, int flags) noexcept {
   return {.status = WireStatus::failed};
 }
 
-/// Under the mutex. The message that announces the new key goes out before the next record.
+/// Under the mutex. Changes the key in time. The key update is sent before the next record.
 bool TlsWire::State::renew_key_in_time() noexcept {
   if (records_left > 0) {
     --records_left;
@@ -159,7 +161,7 @@ bool TlsWire::State::renew_key_in_time() noexcept {
   return SSL_key_update(ssl.get(), SSL_KEY_UPDATE_NOT_REQUESTED) == 1;
 }
 
-/// At most a record.
+/// Seals at most one record.
 bool TlsWire::State::seal(std::span<const std::byte> bytes) noexcept {
   if (bio.room_bytes() < bytes.size() + record_overhead_bytes + key_update_bytes && !flush()) {
     return false;

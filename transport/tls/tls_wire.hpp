@@ -11,18 +11,18 @@
 
 namespace framewire {
 
-/// Records that one key seals before the next follows. RFC 8446, section 5.5 allows AES-GCM 2^24.5 full ones; OpenSSL
-/// does not count.
+/// The number of records before a key update. RFC 8446, section 5.5, allows 2^24.5 full records for AES-GCM; OpenSSL
+/// does not count them.
 inline constexpr std::uint32_t max_records_per_key = std::uint32_t{1} << 22;
 
-/// A write is cut into records of 16 KiB straight from where it lies, and many of them leave in one system call; only
-/// what does not fill a record is gathered first. No system call is made under the lock that guards the SSL object: a
-/// reader waits for one record of the writer's at most, and the writer for one of the reader's.
+/// write() seals records of 16 KiB directly from the caller's memory, and sends many of them in one system call. It
+/// copies only bytes that do not fill a record. The lock that guards the SSL object is never held during a system call:
+/// the reader and the writer wait for at most one record of each other.
 class TlsWire final : public ByteWire {
  public:
-  /// Takes a data connection whose proofs have been exchanged, and performs the handshake until the deadline or until
-  /// the peer ends the connection of `lifeline` (-1: none). `key` belongs to this connection alone (make_data_key()).
-  /// Throws Error: lost_peer, also when the handshake was disturbed; failed.
+  /// Takes a data connection after both proofs, and performs the handshake until the deadline or until the peer closes
+  /// `cancel_fd` (the control connection; -1: none). Only this connection has `key` (make_data_key()). Throws Error:
+  /// lost_peer, also when the handshake was disturbed; failed.
   TlsWire(FileDescriptor socket, TlsRole role, const Key& key, std::int64_t deadline_ns, int cancel_fd = -1,
           std::uint32_t records_per_key = max_records_per_key);
   ~TlsWire() override;
