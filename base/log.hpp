@@ -15,7 +15,7 @@ enum class LogLevel { error, warning, info, detail };
 /// Every member may be called from any thread.
 class Log {
  public:
-  /// `program` stands before errors and warnings ("framewire send: …"). `details` shows LogLevel::detail (--verbose).
+  /// `program` prefixes errors and warnings ("framewire send: …"). `details` shows LogLevel::detail (--verbose).
   Log(std::FILE* stream, std::string program, bool details)
       : Log(stream, std::move(program), details ? LogLevel::detail : LogLevel::info) {}
   /// Shows only `least` and more severe levels.

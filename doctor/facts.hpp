@@ -12,7 +12,7 @@
 
 namespace framewire {
 
-// GPUs, for CUDA and for OpenGL.
+// ---- GPUs, for CUDA and for OpenGL ----
 
 /// An NVIDIA card as its kernel driver lists it.
 struct NvidiaCard {
@@ -50,7 +50,7 @@ struct OpenGlFacts {
   bool has_pinned_memory = false;  // GL_AMD_pinned_memory: frames without a copy
 };
 
-// RDMA: devices as verbs and as sysfs list them, and what they need (modules, device files, interfaces).
+// ---- RDMA: devices by verbs and by sysfs, and what they need (interfaces, modules, device files) ----
 
 /// How an Ethernet port treats priorities (data centre bridging, IEEE 802.1Q).
 struct InterfacePriorities {

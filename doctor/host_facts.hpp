@@ -68,7 +68,7 @@ struct LinkMeasurements {
 struct RemoteHostReport {
   HostTarget target;
   HostFault fault = HostFault::none;
-  std::string trouble;                  // the sentence that programs would end with
+  std::string trouble;                  // the error message that programs would end with
   std::string address;                  // the address reached, without the port; empty: none
   std::string address_here;             // the local address of that connection
   bool is_own_address = false;          // `address` is this machine's

@@ -17,7 +17,7 @@ nlohmann::ordered_json host_json(const RemoteHostReport& host);
 /// The fault's name in the JSON report: "nothing_listens".
 const char* name(HostFault fault) noexcept;
 
-// The commands that fix the route between two machines, to be typed on this one.
+// ---- The commands that fix the route between two machines, to be typed on this one ----
 
 using Commands = std::vector<std::string>;
 

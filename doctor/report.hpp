@@ -32,7 +32,7 @@ std::string text_report(std::string_view heading, const Findings& findings, Text
 /// Breaks `text` at blanks into lines of at most `columns` characters.
 std::vector<std::string> wrap(std::string_view text, std::size_t columns);
 
-// The report for a program.
+// ---- The report for a program ----
 
 /// One JSON object: "findings", each with area, name, level, value, text, details and fix (a list of commands), and the
 /// facts behind them. With `host` also "host": the route to another machine. Keys contain their unit; null: not known,

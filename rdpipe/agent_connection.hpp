@@ -41,7 +41,7 @@ class AgentConnection {
   /// A note for the user if ssh has led to no hello for a long time, which may have good reasons. Returned once; else
   /// empty.
   std::string take_note_of_silence(std::int64_t now_ns);
-  /// Sends a ping now and then. Returns a sentence if the agent has been silent for too long, else empty.
+  /// Sends a ping now and then. Returns an error message if the agent has been silent for too long, else empty.
   std::string check_liveness(std::int64_t now_ns);
   void heard(std::int64_t now_ns) noexcept { heard_ns_ = now_ns; }
   /// Call after this process itself was suspended: the agent's silence meanwhile means nothing.
@@ -49,7 +49,7 @@ class AgentConnection {
 
   /// True once, after its process has ended. Its last messages may still be in lines().
   bool has_just_ended();
-  /// Why it ended before it was done, one sentence.
+  /// The error message of an agent that ended before it was done.
   [[nodiscard]] std::string why_it_ended() const;
   void stop();
   void kill() noexcept { process_.signal(SIGKILL); }

@@ -33,7 +33,7 @@ class ChildCommand {
  private:
   void let_guard_go() noexcept;
 
-  FileDescriptor lifeline_;  // the guard reads its other end
+  FileDescriptor lifeline_;  // the guard reads the other end of this pipe
   ChildProcess guard_;
   ChildProcess shell_;
 };
