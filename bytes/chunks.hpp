@@ -5,7 +5,7 @@
 
 namespace framewire {
 
-/// Limits.
+/// Limits of a ring of chunks.
 inline constexpr std::uint64_t min_chunk_bytes = 4096;
 inline constexpr std::uint64_t max_chunk_bytes = std::uint64_t{64} << 20;
 inline constexpr std::uint32_t min_chunks = 2;

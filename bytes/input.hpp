@@ -37,8 +37,9 @@ class Input {
   /// so far. For a regular file it fills the buffer.
   Read read(std::span<std::byte> buffer);
 
-  /// Skips up to `bytes` bytes of a regular file without reading them, and returns their range. Covers only bytes that
-  /// the file had when it was opened; empty if none are left. read() continues after them.
+  /// Skips up to `bytes` bytes of a regular file without reading them. Returns their range and sets `bytes` to its
+  /// length. Covers only bytes that the file had when it was opened; empty if none are left. read() continues after
+  /// them. Throws Error.
   [[nodiscard]] FileRange skip(std::uint64_t& bytes);
   /// Whether any of the last `max_bytes` skipped bytes can no longer be read. The caller that read them only learned
   /// that the read failed; error() then says why.

@@ -1,4 +1,4 @@
-// What the command lines of all programs have in common.
+// Options and helpers that the command lines of all programs share.
 #pragma once
 
 #include <cstdint>

@@ -45,7 +45,7 @@ struct OpenGlFacts {
   std::string renderer;
   std::string version;
   bool is_software = false;
-  bool has_render_node = false;    // a GPU with a driver
+  bool has_render_node = false;    // /dev/dri/renderD…: a GPU with a driver
   bool may_use_node = false;       // this user may open it
   bool has_pinned_memory = false;  // GL_AMD_pinned_memory: frames without a copy
 };
@@ -155,7 +155,7 @@ struct LinkFacts {
 struct SystemFacts {
   std::string distribution;                  // "Debian GNU/Linux 12 (bookworm)"; may be empty
   std::string kernel;                        // "6.1.0-25-amd64"
-  std::string container;                     // empty: none detected
+  std::string container;                     // "docker", "podman", …; empty: none detected
   std::uint32_t cores = 0;                   // cores that this process may run on
   std::vector<std::string> governors;        // frequency governors, each once; empty if the kernel offers no choice
   std::vector<std::string> programs_beside;  // "send", "view", …

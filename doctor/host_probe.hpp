@@ -32,8 +32,8 @@ using RunRow = std::function<Measurement(const HostRow& row)>;
 /// Runs framewire-bench from this program's folder, 20 s at most. `progress` is called before each row.
 RunRow bench_runner(const HostTarget& target, std::function<void(const HostRow&)> progress);
 
-/// Measures every link that `wanted` allows, in both directions. A row that failed is not tried twice. `is_there` says
-/// whether the server still answers: "" or what is met there instead.
+/// Measures every link that `wanted` allows, in both directions. A link that does not connect is not tried again.
+/// `is_there` tells whether the server still answers: "" or what is met there instead.
 void measure_links(RemoteHostReport& host, const MachineFacts& machine, std::optional<LinkKind> wanted,
                    const RunRow& run, const std::function<std::string()>& is_there);
 

@@ -13,10 +13,11 @@ struct AvailableMemory {
   std::string limited_by{};
 };
 
-/// The minimum of MemAvailable in /proc/meminfo and of what each control group of this process has left, up to the
-/// outermost visible one (a container, a systemd unit). A group has left: its limit minus its usage, where file pages
-/// that the kernel can reclaim do not count as used. Supports control groups version 2 (memory.max, memory.high) and
-/// version 1 (memory.limit_in_bytes). `root`: prefix of every path, for tests. Throws only std::bad_alloc.
+/// The minimum of MemAvailable in /proc/meminfo and of what each control group of this process has left. The outermost
+/// group is the last one visible here (a container, a systemd unit). A group has left: its limit minus its usage, where
+/// file pages that the kernel can reclaim do not count as used. Supports control groups version 2 (memory.max,
+/// memory.high) and version 1 (memory.limit_in_bytes). `root`: prefix of every path, for tests. Throws only
+/// std::bad_alloc.
 AvailableMemory available_memory(const std::filesystem::path& root = "/");
 
 /// available_memory().bytes.

@@ -27,9 +27,9 @@ struct AddressHints {
   bool may_be_rdma = true;     // the transport may be rdma
 };
 
-/// The addresses to try, best first. With hints.data_address only that one. Else: loopback on the same machine,
-/// addresses in a network where both hosts have RDMA, the address that ssh connected to, the host's name, and the
-/// addresses of its interfaces.
+/// The addresses to try, best first. With hints.data_address only that one. Otherwise in this order: loopback on the
+/// same machine; addresses in a network where both hosts have RDMA; the address that ssh connected to; the host's name;
+/// the addresses of its interfaces.
 std::vector<std::string> addresses_of(const HostAddresses& listener, const HostAddresses& dialler,
                                       const AddressHints& hints);
 

@@ -22,7 +22,7 @@ struct Stage {
   [[nodiscard]] bool is_here() const noexcept { return host.empty(); }
 };
 
-/// "user@[::1]" becomes "user@::1", as Stage::host has it.
+/// "user@[::1]" becomes "user@::1": the form of hosts and addresses in a Stage.
 std::string without_brackets(std::string host);
 
 /// Throws Error (usage) that names the word and explains what a stage is. A file to read may only be the first stage, a
