@@ -28,7 +28,7 @@ struct HopState {
   std::optional<HopTransfer> here{};  // the side that belongs to this process
   std::optional<HopReport> sent{};
   bool receiver_has_ended = false;
-  std::uint64_t bytes = 0;  // as last heard
+  std::uint64_t bytes = 0;  // as last reported
   std::uint64_t bytes_per_s = 0;
 
   /// Whether the sides of this hop that belong to that stage, if any, have reported their end.
