@@ -1,4 +1,4 @@
-// Polling for a moment before sleeping, where that pays.
+// Polls briefly before sleeping, where that pays.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace framewire {
 
-/// How a thread waits for what another one does.
+/// How a thread waits for another one.
 enum class WaitMode {
-  adaptive,  // polls for a moment before it sleeps, as long as waits turn out short
-  spin,      // polls, whatever it costs
+  adaptive,  // polls briefly before it sleeps, as long as waits are short
+  spin,      // always polls
   block,     // sleeps at once
 };
 
@@ -19,20 +19,20 @@ constexpr const char* name(WaitMode mode) noexcept {
   return mode == WaitMode::spin ? "spin" : mode == WaitMode::block ? "block" : "adaptive";
 }
 
-/// Decides for one waiting thread whether to look again or to sleep. Going to sleep and being woken takes 10 to 40 us;
-/// a wait that is over sooner is cheaper polled. As in KVM's halt polling the last wait is taken as the forecast of the
-/// next one: while they are short each one polls, the first long one ends that, so that frames at 60 a second cost
-/// nothing. Owned and used by the thread that waits.
+/// Decides whether a waiting thread polls again or sleeps. To sleep and be woken takes 10 to 40 us, so polling is
+/// cheaper for shorter waits. As in KVM's halt polling, the last wait predicts the next one: after a short wait the
+/// thread polls, after a long one it does not. So 60 frames per second cost no polling. Owned and used by the waiting
+/// thread.
 class AdaptiveSpin {
  public:
-  /// Waits that end within this time are worth polling for.
+  /// A wait up to this long is short: polling for it pays.
   static constexpr std::int64_t short_wait_ns = 50'000;
 
-  /// Nothing was there: true to look again at once, false to sleep and then look again. Whoever spins looks at no
+  /// Call when a poll found nothing: true to poll again at once, false to sleep first. With `spin` it does not read the
   /// clock.
   bool poll_again(WaitMode mode) noexcept { return mode == WaitMode::spin || poll_again(mode, monotonic_ns()); }
 
-  /// The same at a time that the caller knows.
+  /// The same with the caller's time.
   bool poll_again(WaitMode mode, std::int64_t now_ns) noexcept {
     if (began_ns_ == 0) {
       began_ns_ = now_ns;
@@ -40,8 +40,8 @@ class AdaptiveSpin {
     return mode == WaitMode::spin || (mode == WaitMode::adaptive && polls_ && now_ns - began_ns_ < short_wait_ns);
   }
 
-  /// Between two looks. `spin` means it: the processor is not handed back but for once in a while, since on a machine
-  /// with few of them whoever is waited for may need this one.
+  /// Call between two polls. `spin` yields the processor only now and then: on a machine with few processors the
+  /// awaited thread may need this one.
   void pause(WaitMode mode) noexcept {
     constexpr unsigned polls_between_yields = 256;
     if (mode != WaitMode::spin || ++polls_since_yield_ % polls_between_yields == 0) {
@@ -51,11 +51,11 @@ class AdaptiveSpin {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
-    asm volatile("isb");  // as long as a pause of x86; "yield" is a no-op on most cores
+    asm volatile("isb");  // takes as long as x86's pause; "yield" is a no-op on most cores
 #endif
   }
 
-  /// What was waited for is there: the wait, if there was one, is over.
+  /// Call when a poll found something: ends the wait, if there was one.
   void found(std::int64_t now_ns) noexcept {
     if (began_ns_ != 0) {
       polls_ = now_ns - began_ns_ < short_wait_ns;

@@ -1,4 +1,4 @@
-// Copying bytes on the way of every frame.
+// Copies bytes in the frame path.
 #pragma once
 
 #include <cassert>
@@ -8,8 +8,8 @@
 
 namespace framewire {
 
-/// Copies `from` to the beginning of `to`, which is at least as long and does not overlap it. std::ranges::copy does
-/// the same, but takes one byte at a time with GCC 12: seven instructions for each.
+/// Copies `from` to the beginning of `to`, which must be at least as long and must not overlap it. std::ranges::copy is
+/// slow here: with GCC 12 it copies one byte at a time.
 inline void copy_bytes(std::span<const std::byte> from, std::span<std::byte> to) noexcept {
   assert(from.size() <= to.size());
   if (!from.empty()) {

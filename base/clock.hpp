@@ -15,7 +15,7 @@ std::int64_t monotonic_ns() noexcept;
 /// CPU time that this process has used so far, user and system together.
 std::int64_t process_cpu_ns() noexcept;
 
-/// Time as an interface, so that policies can be tested on a clock that a test turns.
+/// Time as an interface, so that tests can control it.
 class Clock {
  public:
   virtual ~Clock() = default;
@@ -27,7 +27,7 @@ class SystemClock final : public Clock {
   [[nodiscard]] std::int64_t now_ns() const noexcept override { return monotonic_ns(); }
 };
 
-/// A clock that stands still until it is told to move. One thread.
+/// A clock that only moves when told. One thread.
 class VirtualClock final : public Clock {
  public:
   [[nodiscard]] std::int64_t now_ns() const noexcept override { return now_ns_; }
@@ -37,8 +37,8 @@ class VirtualClock final : public Clock {
   std::int64_t now_ns_ = 0;
 };
 
-/// Whether a peer's clock can say this. CLOCK_MONOTONIC counts from the machine's start; up to 146 years, differences
-/// of two such times cannot overflow.
+/// Whether a peer's time is plausible. CLOCK_MONOTONIC counts from the machine's start. Differences of two times up to
+/// 146 years cannot overflow.
 constexpr bool is_monotonic_time(std::int64_t time_ns) noexcept {
   return time_ns >= 0 && time_ns <= INT64_MAX / 2;
 }

@@ -1,4 +1,4 @@
-// The one exception type of set-up code, and the exit statuses that it maps to.
+// The exception type of set-up code, and the exit statuses of the programs.
 #pragma once
 
 #include <stdexcept>
@@ -10,8 +10,8 @@ namespace framewire {
 /// Exit statuses of every program here. rdpipe adds 125 for its own failures.
 enum class ExitStatus : int { ok = 0, failed = 1, usage = 2, refused = 3, lost_peer = 4 };
 
-/// Set-up fails by throwing this; streaming code returns enums and optionals instead.
-/// what() is one sentence for a person: the thing, its value, the way out.
+/// Set-up code throws this; streaming code returns enums and optionals instead.
+/// what() is one sentence for a person: what failed, the value, what to do.
 class Error : public std::runtime_error {
  public:
   Error(ExitStatus status, const std::string& message) : std::runtime_error(message), status_(status) {}

@@ -28,7 +28,7 @@ FileDescriptor make_eventfd() {
 
 void signal_eventfd(int event_fd) noexcept {
   const std::uint64_t one = 1;
-  // The only failure is a full counter, and a full counter wakes as well.
+  // This only fails if the counter is full, and then the waiting thread is woken anyway.
   [[maybe_unused]] const auto written = ::write(event_fd, &one, sizeof one);
 }
 

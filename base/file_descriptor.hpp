@@ -33,7 +33,7 @@ class FileDescriptor {
 /// Throws Error when the process has no descriptors left.
 FileDescriptor make_eventfd();
 
-/// Adds one to an eventfd, which wakes whoever polls it. Any thread; never blocks.
+/// Adds one to an eventfd, which wakes the threads that poll it. Any thread; never blocks.
 void signal_eventfd(int event_fd) noexcept;
 
 /// Sets an eventfd back to zero. Returns whether it had been raised.

@@ -1,4 +1,4 @@
-// A queue of bounded length that never allocates after its construction.
+// A queue of fixed capacity that never allocates after its construction.
 #pragma once
 
 #include <cassert>
@@ -8,11 +8,11 @@
 
 namespace framewire {
 
-/// Oldest first. As thread-safe as a vector: guarded by its owner.
+/// First in, first out. Not thread-safe: its owner guards it.
 template <typename Value>
 class FixedQueue {
  public:
-  FixedQueue() = default;  // of no length
+  FixedQueue() = default;  // capacity 0
   explicit FixedQueue(std::size_t capacity) : places_(capacity) {}
 
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
@@ -35,7 +35,7 @@ class FixedQueue {
     places_[(head_ + count_) % places_.size()] = std::move(value);
     ++count_;
   }
-  /// Not when empty. What the place held is gone: nothing is kept alive by a queue that has let it go.
+  /// Not when empty. Also clears the queue's own copy, so that the queue keeps no resource alive.
   Value pop() noexcept {
     assert(count_ > 0);
     Value value = std::exchange(places_[head_], Value{});

@@ -1,4 +1,4 @@
-// How durations are spread, in a fixed amount of memory.
+// The distribution of durations, in a fixed amount of memory.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ class Histogram {
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   /// Exact; 0 when empty.
   [[nodiscard]] std::int64_t max_ns() const noexcept { return max_ns_; }
-  /// The smallest duration that a `share` (0 … 1) of all are at or below (nearest rank); 0 when empty.
+  /// The smallest duration such that `share` (0 … 1) of all are at most that long (nearest rank); 0 when empty.
   [[nodiscard]] std::int64_t percentile_ns(double share) const noexcept;
 
  private:

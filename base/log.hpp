@@ -1,4 +1,4 @@
-// What the programs say while they run: plain lines on stderr, and one live line on a terminal.
+// The programs' messages while they run: plain lines on stderr, and one live line on a terminal.
 #pragma once
 
 #include <cstdio>
@@ -11,14 +11,14 @@ namespace framewire {
 
 enum class LogLevel { error, warning, info, detail };
 
-/// Lines for a person, on one stream. `main` makes one and hands it down; it outlives every thread that logs.
+/// Writes lines for a person to one stream. `main` creates it and passes it on; it outlives every thread that logs.
 /// Every member may be called from any thread.
 class Log {
  public:
-  /// `program` stands before errors and warnings ("framewire send: …"). `details` shows LogLevel::detail (--verbose).
+  /// `program` prefixes errors and warnings ("framewire send: …"). `details` shows LogLevel::detail (--verbose).
   Log(std::FILE* stream, std::string program, bool details)
       : Log(stream, std::move(program), details ? LogLevel::detail : LogLevel::info) {}
-  /// Shows nothing that is less than `least`.
+  /// Shows only `least` and more severe levels.
   Log(std::FILE* stream, std::string program, LogLevel least);
 
   void line(LogLevel level, std::string_view text);

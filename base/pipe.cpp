@@ -24,8 +24,8 @@ PipeEnds make_pipe() {
 }
 
 void enlarge_pipe(int fd) noexcept {
-  const int now_bytes = ::fcntl(fd, F_GETPIPE_SZ);  // negative where it is no pipe
-  // More than the limit, or more than this user's pipes may have in all, is refused: then less.
+  const int now_bytes = ::fcntl(fd, F_GETPIPE_SZ);  // negative if it is not a pipe
+  // The kernel refuses a size above its limit, or above the user's total: then try half of it.
   for (int bytes = 1 << 20; now_bytes > 0 && bytes > now_bytes && ::fcntl(fd, F_SETPIPE_SZ, bytes) < 0; bytes /= 2) {
   }
 }

@@ -1,4 +1,4 @@
-// Making pipes, taking over those that others have made, and writing to a reader that has gone.
+// Creates and enlarges pipes, and makes writing to them safe.
 #pragma once
 
 #include "base/file_descriptor.hpp"
@@ -12,17 +12,18 @@ struct PipeEnds {
 /// Both ends are close-on-exec. Throws Error.
 PipeEnds make_pipe();
 
-/// 1 MiB, or what /proc/sys/fs/pipe-max-size leaves; nothing where it has more already, or `fd` is no pipe. Fewer turns
-/// between writer and reader: with 64 KiB each waits for the other sixteen times as often.
+/// Enlarges a pipe to 1 MiB, or as far as /proc/sys/fs/pipe-max-size allows. Does nothing if it is larger already, or
+/// `fd` is no pipe. A larger pipe means fewer switches between writer and reader: with 64 KiB each waits for the other
+/// sixteen times as often.
 void enlarge_pipe(int fd) noexcept;
 
-/// From here on this thread's writes to whoever has gone are EPIPE alone, also where the process has not chosen to
-/// ignore SIGPIPE as our programs do: sendfile() has no MSG_NOSIGNAL. For threads of ours, to their end.
+/// From here on a write of this thread to a closed peer only returns EPIPE, even if the process does not ignore SIGPIPE
+/// as our programs do. Needed because sendfile() has no MSG_NOSIGNAL. For the library's own threads; never undone.
 void block_sigpipe() noexcept;
 
-/// A descriptor of one's own for what is written to `fd`. A pipe is opened anew, so that O_NONBLOCK is ours alone: on
-/// the old description others would get it too (stdout is often shared with the shell). What cannot be opened anew (a
-/// socket, another user's pipe) is taken as it is, and its writes may block. Invalid, with errno, if `fd` is.
+/// A separate descriptor for writing to `fd`. A pipe is reopened, so that O_NONBLOCK only affects this descriptor: on
+/// the old description it would affect other processes, too (stdout is often shared with the shell). What cannot be
+/// reopened (a socket, another user's pipe) is duplicated, and its writes may block. Invalid, with errno, if `fd` is.
 FileDescriptor reopen_for_writing(int fd);
 
 }  // namespace framewire

@@ -1,4 +1,4 @@
-// What every loop over a non-blocking descriptor needs when a call did nothing.
+// Helpers for loops over a non-blocking descriptor.
 #pragma once
 
 #include <cerrno>
@@ -7,13 +7,13 @@
 
 namespace framewire {
 
-/// Whether a read or write that failed so only has to be tried again, when the descriptor is ready.
+/// Whether a failed read or write only has to be retried when the descriptor is ready.
 constexpr bool is_passing(int error_number) noexcept {
   return error_number == EAGAIN || error_number == EWOULDBLOCK || error_number == EINTR;
 }
 
-/// Waits until `fd` is ready for `events` (POLLIN, POLLOUT). Throws Error (lost_peer) with the sentence at the
-/// deadline.
+/// Waits until `fd` is ready for `events` (POLLIN, POLLOUT). At the deadline it throws Error (lost_peer) with
+/// `message`.
 void wait_or_throw(int fd, short events, std::int64_t deadline_ns, std::string_view message);
 
 }  // namespace framewire

@@ -50,7 +50,7 @@ std::optional<std::string> value_of(std::string_view text, std::string_view name
 }
 
 std::optional<std::string> SystemFiles::text(std::string_view path, std::size_t limit_bytes) const {
-  // A FIFO in the place of a file must not hold anybody up.
+  // O_NONBLOCK: a FIFO in place of a file must not block.
   const FileDescriptor file(::open(real_path(path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.valid()) {
     return std::nullopt;
@@ -63,7 +63,7 @@ std::optional<std::string> SystemFiles::text(std::string_view path, std::size_t 
       continue;
     }
     if (got < 0) {
-      return std::nullopt;  // sysfs has files that exist and have no value
+      return std::nullopt;  // sysfs has files that cannot be read
     }
     if (got == 0) {
       break;

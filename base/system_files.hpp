@@ -1,4 +1,4 @@
-// The kernel's files below /proc, /sys and /dev, or those of a test that stand below another folder.
+// Reads the kernel's files below /proc, /sys and /dev, or a test's copies below another folder.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@
 
 namespace framewire {
 
-/// Reads small files. Everything in them is input: what is not there, cannot be read or is not what it should be is
-/// nothing. Constant after construction, any thread. Paths are absolute, and looked for below the root.
+/// Reads small files. Their contents are untrusted: a missing, unreadable or malformed value is nothing. Constant after
+/// construction, any thread. Paths are absolute, and resolved below the root.
 class SystemFiles {
  public:
-  /// `root` has no slash at its end; empty: the machine itself.
+  /// `root`: without a slash at its end; empty: the real machine.
   explicit SystemFiles(std::string root = "") : root_(std::move(root)) {}
 
   static constexpr std::size_t default_limit_bytes = 65536;
@@ -24,13 +24,13 @@ class SystemFiles {
                                                 std::size_t limit_bytes = default_limit_bytes) const;
   /// Its first line, without blanks around it.
   [[nodiscard]] std::optional<std::string> line(std::string_view path) const;
-  /// As line(), a decimal number from its begin on: "16", "100 Gb/sec (4X EDR)".
+  /// As line(), and parses the decimal number at its beginning: "16", "100 Gb/sec (4X EDR)".
   [[nodiscard]] std::optional<std::uint64_t> number(std::string_view path) const;
   [[nodiscard]] std::optional<double> decimal(std::string_view path) const;
   /// The names in a folder, sorted; at most 4096 of them.
   [[nodiscard]] std::vector<std::string> names(std::string_view folder) const;
   [[nodiscard]] bool exists(std::string_view path) const;
-  /// Where it really lies on this machine.
+  /// The path with the root in front of it.
   [[nodiscard]] std::string real_path(std::string_view path) const { return root_ + std::string(path); }
 
  private:

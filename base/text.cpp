@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint32_t max_side_pixels = 32768;
 
-/// The whole text as a decimal number, or false.
+/// Parses the whole text as a decimal number; returns false otherwise.
 template <typename Number>
 bool read_all(std::string_view text, Number& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -26,8 +26,8 @@ struct Character {
   bool is_valid = false;
 };
 
-/// The first character of a text that is not empty; a single byte where that is not UTF-8 (RFC 3629: also what is
-/// longer than it need be, surrogates, and what lies above U+10FFFF).
+/// The first character of a non-empty text. A single byte if it is not valid UTF-8 (RFC 3629, which also excludes
+/// overlong forms, surrogates and values above U+10FFFF).
 Character first_character(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const std::uint32_t first = byte(0);
@@ -53,9 +53,8 @@ Character first_character(std::string_view text) {
   return {.code = code, .bytes = bytes, .is_valid = true};
 }
 
-/// Whether a terminal, or whoever lays out its text, takes it as more than a sign: ECMA-48 (C0, DEL, C1), and of
-/// Unicode the ends of lines and paragraphs and the marks, embeddings, overrides and isolates of bidirectional text
-/// (UAX #9).
+/// Whether the character controls a terminal or the layout of text: ECMA-48 controls (C0, DEL, C1), and Unicode's line
+/// and paragraph separators and bidirectional marks, embeddings, overrides and isolates (UAX #9).
 bool steers(std::uint32_t code) noexcept {
   return code < 0x20 || (code >= 0x7f && code <= 0x9f) || code == 0x61c || code == 0x200e || code == 0x200f ||
          (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);

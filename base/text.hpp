@@ -1,5 +1,5 @@
-// Numbers, sizes and durations as people write them. All functions throw Error (usage) that names the value and what is
-// taken.
+// Parses and formats numbers, sizes and durations, and makes text from outside safe to print. The parsers throw Error
+// (usage) that names the value and what is accepted.
 #pragma once
 
 #include <cstdint>
@@ -26,19 +26,19 @@ std::uint64_t parse_bytes(std::string_view text, std::string_view what);
 /// A duration: "10", "10s", "500ms", "2m", "1h"; a bare number is seconds. More than 0, at most a year.
 std::int64_t parse_duration_ns(std::string_view text, std::string_view what);
 
-/// "33.2 MB" in powers of 1000, as rates and memory are stated everywhere in framewire.
+/// "33.2 MB": powers of 1000, as everywhere in framewire's output.
 std::string format_bytes(std::uint64_t bytes);
 
-/// Text from outside as it may stand at the end of a message, a peer's own sentence: one line, in which a terminal
-/// finds nothing to obey. Characters that steer it, or the order in which it shows what follows, are escaped: controls
-/// (C0, DEL and C1), ends of lines and paragraphs, and those for bidirectional text. \xNN stands for a byte below 0x80
-/// and for one that is not UTF-8, \uNNNN for any other character. Cut after `limit` characters. Escaping again changes
-/// nothing.
+/// Makes text from outside, such as a peer's message, safe to print at the end of a message: one line without anything
+/// that controls the terminal. Escapes the characters that control a terminal or the order of the text after them:
+/// controls (C0, DEL and C1), line and paragraph separators, and bidirectional controls.
+/// \xNN stands for a byte below 0x80 and for one that is not UTF-8, \uNNNN for any other character. Cuts after `limit`
+/// characters. Escaping twice changes nothing.
 std::string printable(std::string_view text, std::size_t limit = std::string_view::npos);
-/// The same for a message that may have more than one line, as a shader's faults: a line's end stays before a line that
-/// begins with a space, and tabs do. So nothing that was put into the message makes a line that looks like another one.
+/// The same for a message that may have several lines, such as a shader's errors. Keeps tabs, and a line break if the
+/// next line begins with a space. So text from outside cannot imitate a separate message.
 std::string printable_lines(std::string_view text);
-/// As printable() between quotation marks, as it may stand anywhere.
+/// As printable(), in quotation marks, so that it can be used anywhere in a message.
 std::string quote(std::string_view text, std::size_t limit = 80);
 
 }  // namespace framewire

@@ -21,7 +21,7 @@ constexpr std::uint64_t end_bit = 1;
 constexpr std::uint64_t check_bit = 2;
 constexpr int check_shift = 32;
 constexpr std::uint64_t known_bits = end_bit | check_bit | (std::uint64_t{UINT32_MAX} << check_shift);
-// Each may take six bytes of JSON.
+// One byte may take six in JSON.
 constexpr std::size_t longest_error_bytes = 300;
 
 Json digest_to_json(const std::optional<std::uint64_t>& digest) {
@@ -88,7 +88,7 @@ Json error_to_json(const std::string& error) {
   return text_or_null(error.substr(0, longest_error_bytes));
 }
 
-/// Text that is no UTF-8 (a file's name may be anything) becomes text that is.
+/// Replaces invalid UTF-8: a file's name may contain any bytes.
 std::string dump(const Json& object) {
   return object.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -1,4 +1,4 @@
-// The digest of a stream of bytes, as far as it has come.
+// The running digest of a stream of bytes.
 #pragma once
 
 #include <xxhash.h>
@@ -10,8 +10,8 @@
 
 namespace framewire {
 
-/// XXH3, 64 bits, seed 0: what `xxhsum -H3` prints. One thread. Both ends take it once over all bytes, and compare it
-/// at every chunk (its low half) and at the end.
+/// XXH3, 64 bits, seed 0, as `xxhsum -H3` prints it. One thread. Sender and receiver each digest all bytes. They
+/// compare the low half after every chunk, and the whole digest at the end.
 class RunningDigest {
  public:
   /// Throws std::bad_alloc.

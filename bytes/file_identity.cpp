@@ -10,14 +10,14 @@ namespace framewire {
 
 namespace {
 
-/// The digest keeps from the peer what it is made of.
+/// Only a digest, so that the peer does not learn the values themselves.
 std::string identity_of(const struct stat& status) {
   const std::string boot = boot_id();
   const bool is_block_device = S_ISBLK(status.st_mode);
   if (boot.empty() || (!is_block_device && !S_ISREG(status.st_mode))) {
     return {};
   }
-  // A block device may have several names, each with an inode.
+  // A block device may have several device files, each with its own inode.
   const std::string text = is_block_device ? fmt::format("{} block {}", boot, status.st_rdev)
                                            : fmt::format("{} file {} {}", boot, status.st_dev, status.st_ino);
   const XXH128_hash_t digest = XXH3_128bits(text.data(), text.size());

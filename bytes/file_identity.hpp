@@ -1,21 +1,21 @@
-// Tells whether both ends of a transfer have the same file: `rdsend HOST a` and `rdrecv a` on one machine would destroy
-// it.
+// Tells whether sender and receiver of a transfer have the same file open: `rdsend HOST a` and `rdrecv a` on one
+// machine would destroy it.
 #pragma once
 
 #include <string>
 
 namespace framewire {
 
-/// Of this kernel since it was started, and the same in all of its containers; empty where it does not tell.
+/// The kernel's boot id, the same in all containers of this kernel. Empty if the kernel does not provide it.
 std::string boot_id();
 
-/// Names an open regular file or block device: 32 hexadecimal digits, made of its device, its inode and the kernel's
-/// boot id. Two ends have the same file where they say the same digits. Empty for everything else (two ends may well
-/// share a pipe or /dev/null), for a descriptor that is not open, and where the kernel tells no boot id: then nothing
-/// can be compared. Machines with kernels of their own never agree, also where a file of a network file system is the
-/// same for both.
+/// Identifies an open regular file or block device: 32 hexadecimal digits, derived from its device, its inode and the
+/// kernel's boot id. Two peers have the same file if their digits are equal.
+/// Empty, and then nothing can be compared: for any other kind of file (two peers may well share a pipe or /dev/null),
+/// for a descriptor that is not open, and without a boot id.
+/// Machines with different kernels never agree, even on one file of a network file system.
 std::string file_identity(int fd);
-/// The same of a path, which need not exist. Opens nothing.
+/// The same for a path, which need not exist. Does not open the file.
 std::string file_identity(const std::string& path);
 
 }  // namespace framewire

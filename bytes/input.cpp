@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::int64_t poll_interval_ns = 100 * ns_per_ms;
 
-/// A named pipe is opened without waiting for its writer, which may never come: read() waits, and can be stopped.
+/// Opens a named pipe without waiting for its writer, which may never come. read() waits, and can be stopped.
 FileDescriptor open_to_read(const std::string& path) noexcept {
   struct stat status {};
   const bool is_pipe = ::stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
@@ -47,7 +47,7 @@ Input::Input(const std::string& path, std::function<bool()> is_stopping)
     begin_bytes_ = static_cast<std::uint64_t>(std::max<off_t>(::lseek(file_.get(), 0, SEEK_CUR), 0));
     const auto end_bytes = static_cast<std::uint64_t>(status.st_size);
     size_bytes_ = end_bytes - std::min(begin_bytes_, end_bytes);
-    if (path != "-" && is_made_up()) {  // of standard input others would find it so, too
+    if (path != "-" && is_made_up()) {  // not for standard input: other processes share that setting
       set_non_blocking(file_.get(), true);
     }
     ::posix_fadvise(file_.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
@@ -67,7 +67,7 @@ Input::Read Input::read(std::span<std::byte> buffer) {
 Input::Read Input::read_what_is_there(std::span<std::byte> buffer) {
   std::size_t filled = 0;
   while (filled < buffer.size()) {
-    // A regular file is always ready, or says EAGAIN (/proc/kmsg); and what was read must not wait for what may come.
+    // Return what was read instead of waiting for more. A regular file is always ready, or returns EAGAIN (/proc/kmsg).
     bool has_nothing = !size_bytes_ && !has_more_now();
     if (!has_nothing) {
       const ssize_t got = ::read(file_.get(), buffer.data() + filled, buffer.size() - filled);
@@ -151,7 +151,7 @@ bool Input::has_more_now() const noexcept {
   return wait_for(file_.get(), POLLIN, 0);
 }
 
-/// What the kernel makes up as it is read has any length.
+/// Whether the kernel generates the file's contents when it is read: then its size means nothing.
 bool Input::is_made_up() const noexcept {
   constexpr std::array kinds = {SYSFS_MAGIC, PROC_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, DEBUGFS_MAGIC, TRACEFS_MAGIC};
   struct statfs system {};
@@ -164,7 +164,7 @@ ReadState Input::end_of_file() {
              std::to_string(*size_bytes_);
     return ReadState::failed;
   }
-  // A line that was cut reads like the end that somebody typed; only that it hung up tells them apart.
+  // A terminal that hangs up reads like an end typed by the user; only POLLHUP tells them apart.
   if (pollfd line{.fd = file_.get(), .events = POLLIN, .revents = 0};
       is_terminal_ && wait_until({&line, 1}, 0) > 0 && (line.revents & POLLHUP) != 0) {
     error_ = "the terminal of " + name_ + " hung up";

@@ -15,8 +15,7 @@ namespace framewire {
 
 namespace {
 
-/// A silent peer of frames is a dark screen; one of bytes is a job of hours that should not end for a reboot of a
-/// switch.
+/// Longer than for frames: a transfer of hours should survive the reboot of a switch.
 constexpr std::int64_t bytes_timeout_ns = 30'000'000'000;
 
 constexpr const char* send_description =
@@ -92,7 +91,7 @@ void require_other_statistics(const std::optional<std::string>& stats, const std
   }
 }
 
-/// HOST and FILE of rdsend: with --listen there is no HOST.
+/// Reads HOST and FILE of rdsend. With --listen there is no HOST.
 void read_send_names(const RawOptions& raw, SendBytesOptions& options) {
   const bool dials = raw.listen.empty();
   const std::size_t most = dials ? 2 : 1;
@@ -130,7 +129,7 @@ void parse_chunk_options(const RawChunkOptions& raw, std::uint64_t& limit_bytes_
     }
   }
   if (limit_bytes_per_s != 0) {
-    // A chunk goes at once, and has at most a tenth of a second's bytes (Pace): more than that needs no slot.
+    // A chunk has at most a tenth of a second's bytes (RateLimiter), so a larger slot would be wasted.
     slot_bytes = std::clamp(limit_bytes_per_s / 10, min_chunk_bytes, slot_bytes);
   }
   if (!raw.slots.empty()) {
@@ -165,7 +164,7 @@ std::optional<SendBytesOptions> parse_rdsend_options(int argc, const char* const
   options.takes_digest = !raw.no_checksum;
   read_send_names(raw, options);
   if (options.endpoint.listen) {
-    options.connect_timeout_ns = -1;  // as rdrecv: but for --retry, it waits for as long as it takes
+    options.connect_timeout_ns = -1;  // as rdrecv: waits without a limit, unless --retry sets one
   }
   parse_chunk_options({.limit = raw.limit, .slots = raw.slots, .slot_bytes = raw.slot_bytes}, options.limit_bytes_per_s,
                       options.slots, options.slot_bytes);

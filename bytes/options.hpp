@@ -10,15 +10,15 @@
 
 namespace framewire {
 
-/// Nothing when --help or --version was asked for, and printed. Both throw Error (usage).
+/// Return nothing if --help or --version was given; its text is printed then. Both throw Error (usage).
 std::optional<SendBytesOptions> parse_rdsend_options(int argc, const char* const* argv);
 std::optional<ReceiveBytesOptions> parse_rdrecv_options(int argc, const char* const* argv);
 
-/// Options of whoever sends, as text; empty: the default.
+/// The sender's options as text; empty: the default.
 struct RawChunkOptions {
   std::string limit{}, slots{}, slot_bytes{};
 };
-/// Leaves alone what is empty. Throws Error (usage) that names the option.
+/// An empty text leaves its value unchanged. Throws Error (usage) that names the option.
 void parse_chunk_options(const RawChunkOptions& raw, std::uint64_t& limit_bytes_per_s, std::uint32_t& slots,
                          std::uint64_t& slot_bytes);
 

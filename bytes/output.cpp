@@ -23,7 +23,7 @@ namespace framewire {
 namespace {
 
 constexpr std::int64_t poll_interval_ns = 100 * ns_per_ms;
-constexpr std::int64_t reader_poll_ns = 10 * ns_per_ms;  // nothing tells when one opens a named pipe
+constexpr std::int64_t reader_poll_ns = 10 * ns_per_ms;  // no event tells that a reader has opened a named pipe
 
 bool is_kind(int fd, mode_t kind) noexcept {
   struct stat status {};
@@ -51,18 +51,19 @@ Output::Output(const std::string& path, std::function<bool()> is_stopping, bool 
   }
   require_other_file(source_file);
   if (is_kind(file_.get(), S_IFREG)) {
-    // Not by O_TRUNC: of a name that leads elsewhere by now only the open file tells what would be emptied.
+    // Truncates after open(), not with O_TRUNC: the name may lead to another file by now, and only the open file can be
+    // checked.
     if (path != "-" && !appends && ::ftruncate(file_.get(), 0) != 0) {
       throw Error::from_errno("empty " + name_, errno);
     }
     std::error_code none;
-    folder_ = std::filesystem::canonical(path, none).parent_path();  // of what a link leads to
+    folder_ = std::filesystem::canonical(path, none).parent_path();  // of a link's target
   }
   is_socket_ = is_kind(file_.get(), S_IFSOCK);
   enlarge_pipe(file_.get());
 }
 
-/// The sender would read what is written here, and an emptied file first.
+/// Throws if this is the sender's own file: the sender would read what is written here, or an empty file.
 void Output::require_other_file(const std::string& source_file) const {
   if (!source_file.empty() && file_identity(file_.get()) == source_file) {
     throw Error::failed(name_ +
@@ -70,7 +71,7 @@ void Output::require_other_file(const std::string& source_file) const {
   }
 }
 
-/// Waits for the pipe's reader, where an open() without O_NONBLOCK could not be interrupted; nor could a write().
+/// Waits for the pipe's reader by polling: an open() or write() that blocks could not be stopped.
 FileDescriptor Output::open_pipe(const std::string& path) const {
   for (;;) {
     FileDescriptor pipe(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
@@ -108,7 +109,7 @@ bool Output::write_all(std::span<const std::byte> bytes) noexcept {
   return true;
 }
 
-/// A pipe of ours does not block (reopen_for_writing); of a socket every call says that it should not.
+/// Never blocks: a pipe is non-blocking (reopen_for_writing()), and for a socket every call says so.
 ssize_t Output::write_some(std::span<const std::byte> bytes) const noexcept {
   return is_socket_ ? ::send(file_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL)
                     : ::write(file_.get(), bytes.data(), bytes.size());
@@ -132,22 +133,22 @@ bool has_no_reader(int fd) noexcept {
 bool Output::finish(bool is_durable) noexcept {
   const std::int64_t begun_ns = monotonic_ns();
   const bool is_done = !is_durable || make_durable();
-  // NFS and quotas tell of a full disk only now.
+  // NFS and quotas report a full disk only on close().
   const bool is_closed = ::close(file_.release()) == 0 || errno == EINTR;
   spent_ns_ += monotonic_ns() - begun_ns;
   return is_done && (is_closed || fail("write", errno));
 }
 
-/// The file, and its name in its folder, which a new one has only there; whoever opened standard output has seen to
-/// that.
+/// Syncs the file, and its folder, which holds the name of a new file. For standard output the caller's program is
+/// responsible for the name.
 bool Output::make_durable() noexcept {
   if (::fsync(file_.get()) != 0) {
-    // What is no file has nothing to make durable, and says EINVAL (a pipe) or EROFS.
+    // Not a file, so nothing to sync: fsync() returns EINVAL (a pipe) or EROFS.
     return errno == EINVAL || errno == EROFS || fail("make durable", errno);
   }
   is_durable_ = true;
   if (!folder_.empty() && is_kind(file_.get(), S_IFREG)) {
-    // A folder that may not be read cannot be synced, and some file systems do not know how to.
+    // A folder without read permission cannot be synced, and some file systems do not support it.
     const FileDescriptor folder(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     is_durable_ = folder.valid() && ::fsync(folder.get()) == 0;
     return is_durable_ || !folder.valid() || errno == EINVAL || fail("make durable", errno);

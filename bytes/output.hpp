@@ -13,33 +13,32 @@
 
 namespace framewire {
 
-/// Whether `fd` is a pipe or socket that nobody reads (any more).
+/// Whether `fd` is a pipe or socket without a reader.
 bool has_no_reader(int fd) noexcept;
 
 /// One thread.
 class Output {
  public:
-  /// Makes or empties the file `path` (or goes on behind its end, if it `appends`), or takes standard output for "-".
-  /// Waits for the reader of a named pipe. A pipe is made as large as an ordinary user may have it. `is_stopping` is
-  /// asked at least ten times a second while nobody reads. Throws Error that names the path; where it is the file that
-  /// has the identity `source_file` (bytes/file_identity.hpp), that file is left as it is.
+  /// Creates or truncates the file `path` (or appends to it, with `appends`), or uses standard output for "-". Waits
+  /// for the reader of a named pipe. Makes a pipe as large as an ordinary user may. `is_stopping` is called at least
+  /// ten times a second while nobody reads. Throws Error that names the path. If the file has the identity
+  /// `source_file` (bytes/file_identity.hpp), it throws and leaves the file unchanged.
   Output(const std::string& path, std::function<bool()> is_stopping, bool appends = false,
          const std::string& source_file = {});
 
-  /// All of it; false when it cannot be, and error() says why.
+  /// Writes all bytes. Returns false on failure; error() says why.
   bool write(std::span<const std::byte> bytes) noexcept;
-  /// Behind the last byte: what a file system only says at the end of a file, it says now; and with `is_durable` all of
-  /// it stands on the disk. False as above.
+  /// Call after the last byte. Reports the errors that a file system only reports when a file is closed. With
+  /// `is_durable` it also waits until all bytes are on the disk. Returns false as write() does.
   bool finish(bool is_durable) noexcept;
 
-  /// After finish(): what was written stands on the disk, and so does the name of a file that was named. Never of a
-  /// pipe.
+  /// After finish(): the bytes are on the disk, and so is the directory entry of a named file. Always false for a pipe.
   [[nodiscard]] bool is_durable() const noexcept { return is_durable_; }
   [[nodiscard]] std::uint64_t written_bytes() const noexcept { return written_bytes_; }
   [[nodiscard]] bool has_no_reader() const noexcept { return framewire::has_no_reader(file_.get()); }
-  /// A sentence, when it has failed.
+  /// One sentence after a failure, else empty.
   [[nodiscard]] const std::string& error() const noexcept { return error_; }
-  /// Spent in writing and in waiting for the reader.
+  /// Time spent writing and waiting for the reader.
   [[nodiscard]] std::int64_t spent_ns() const noexcept { return spent_ns_; }
 
  private:
@@ -54,7 +53,7 @@ class Output {
   std::string name_;
   std::function<bool()> is_stopping_;
   FileDescriptor file_;
-  std::string folder_;  // of a file that is named; else empty
+  std::string folder_;  // of a named file; else empty
   bool is_socket_ = false;
   bool is_durable_ = false;
   std::uint64_t written_bytes_ = 0;

@@ -1,4 +1,4 @@
-// What rdsend and rdrecv say of themselves with -v, and in --stats.
+// The progress and the rates that rdsend and rdrecv report with -v and in --stats.
 #pragma once
 
 #include <atomic>
@@ -15,35 +15,34 @@
 
 namespace framewire {
 
-/// "1.2 GB  1.05 GB/s  34 %  12 s left": so many bytes after `seconds`, the last `interval_bytes` of them in
-/// `interval_s`.
+/// "1.2 GB  1.05 GB/s  34 %  12 s left": `bytes` in all so far, `interval_bytes` of them in the last `interval_s`.
 std::string progress_text(std::uint64_t bytes, double interval_bytes, double interval_s,
                           std::optional<std::uint64_t> size_bytes);
 
-/// So many bytes so far, the last `interval_bytes` of them in `interval_s`.
+/// `bytes` in all so far, `interval_bytes` of them in the last `interval_s`.
 using SayProgress = std::function<void(std::uint64_t bytes, double interval_bytes, double interval_s)>;
-/// As a live line of `log`, which outlives what says it.
+/// Shows progress as a live line of `log`, which must outlive the result.
 SayProgress live_line(Log& log, std::optional<std::uint64_t> size_bytes);
 
-/// Says how far it is every second, by a thread of its own ("fw-progress"), from the first byte on. add() belongs to
-/// one thread, the rest to the owner.
+/// Reports the progress every second, from the first byte on, on its own thread ("fw-progress"). add() belongs to one
+/// thread, the rest to the owner.
 class Progress {
  public:
-  /// Says nothing where `say` is empty.
+  /// With an empty `say` nothing is reported.
   explicit Progress(SayProgress say);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// So many more have gone (or come) by now, and began to at that time.
+  /// `bytes` more were transferred by now; their transfer began at `begun_ns`.
   void add(std::uint64_t bytes, std::int64_t begun_ns) noexcept;
-  /// The last of them has arrived where it was to go. The thread of add().
+  /// The last byte has arrived at its destination. Call on add()'s thread.
   void complete() noexcept;
-  /// Nothing is said after this.
+  /// No more reports after this.
   void end() noexcept;
 
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
-  /// From when the first byte began to go to complete(), or to the last add() before that; 0 where there was none.
+  /// From the start of the first byte's transfer to complete(), or until then to the last add(). 0 if there was none.
   [[nodiscard]] double seconds() const noexcept;
 
  private:
@@ -59,19 +58,19 @@ class Progress {
   std::thread thread_;
 };
 
-/// Where the time went, in the order in which the bytes pass.
+/// The stages of a transfer, in the order in which bytes pass them.
 enum class Bottleneck { source, limit, wire, sink };
 const char* name(Bottleneck stage) noexcept;
-/// Who made the others wait, as the sender sees it.
+/// The slowest stage, as the sender sees it.
 Bottleneck bottleneck_of(const TransferWaits& waits) noexcept;
 
-/// 0 where no time was taken.
+/// 0 if `seconds` is 0.
 double gigabytes_per_second(std::uint64_t bytes, double seconds) noexcept;
 
 /// "Bandwidth 1.05 GB/s: 12.3 GB in 11.7 s over tcp; the source was the bottleneck".
 std::string bandwidth_text(std::uint64_t bytes, double seconds, const std::string& transport, Bottleneck bottleneck);
 
-/// The same for the receiver, which only knows whether it waited longer for its own output than for bytes.
+/// The same for the receiver. It only knows whether it waited longer for its output than for bytes.
 std::string received_text(std::uint64_t bytes, double seconds, const std::string& transport, bool is_sink_slowest);
 
 }  // namespace framewire

@@ -1,4 +1,4 @@
-// --limit: no more than so many bytes a second.
+// --limit: an upper bound on bytes per second.
 #pragma once
 
 #include <algorithm>
@@ -6,12 +6,11 @@
 
 namespace framewire {
 
-/// When the next bytes may go: a token bucket that holds a tenth of a second's bytes and is empty at the beginning. Of
-/// chunks of at most max_at_once() no more than that goes beyond the rate, and after a pause as much again. One
-/// thread.
+/// A token bucket that holds a tenth of a second's bytes and starts empty. With chunks of at most max_at_once() bytes,
+/// the rate is exceeded by at most one such chunk, and by one more after a pause. One thread.
 class RateLimiter {
  public:
-  /// 0: whenever they like.
+  /// 0: no limit.
   explicit RateLimiter(std::uint64_t bytes_per_s) noexcept : bytes_per_s_(bytes_per_s) {}
 
   /// The largest chunk: a tenth of a second's bytes, and at least one.
@@ -19,8 +18,8 @@ class RateLimiter {
     return bytes_per_s_ == 0 ? UINT64_MAX : std::max<std::uint64_t>(bytes_per_s_ / 10, 1);
   }
 
-  /// `bytes` have gone at `now_ns`; the time from which on the next may. A pause is made up for by no more than a tenth
-  /// of a second's bytes.
+  /// Records that `bytes` were sent at `now_ns`. Returns the time from which the next bytes may be sent. A pause is
+  /// made up for by at most a tenth of a second's bytes.
   std::int64_t after(std::uint64_t bytes, std::int64_t now_ns) noexcept {
     if (bytes_per_s_ == 0) {
       return now_ns;

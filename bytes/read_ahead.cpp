@@ -48,12 +48,13 @@ ReadAhead::Chunk ReadAhead::take() {
   return chunk;
 }
 
-/// The next chunk that is read and not summed up. False when there is none, or another thread is at it.
+/// Digests the next chunk that is read. Returns false if there is none, or if another thread is digesting.
 bool ReadAhead::sum_one(std::unique_lock<std::mutex>& lock) {
   if (is_summing_ || ready_ == filled_.size()) {
     return false;
   }
-  Chunk& chunk = filled_[ready_];  // stays where it is: others come behind it, and it goes once it is summed up
+  Chunk& chunk =
+      filled_[ready_];  // stays in place: chunks are only appended behind it, and it is not taken before it is digested
   is_summing_ = true;
   lock.unlock();
   digest_->add(chunk.slot.bytes().first(chunk.read.bytes));
@@ -69,7 +70,7 @@ void ReadAhead::run() noexcept {
   set_thread_name("fw-reader");
   try {
     read_all();
-  } catch (...) {  // no memory for a word or two
+  } catch (...) {  // std::bad_alloc
     const std::scoped_lock lock(mutex_);
     fault_ = std::current_exception();
   }

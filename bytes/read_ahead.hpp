@@ -1,4 +1,4 @@
-// Reading a source ahead of sending it, and summing it up.
+// Reads and digests the source ahead of sending.
 #pragma once
 
 #include <condition_variable>
@@ -16,16 +16,17 @@
 
 namespace framewire {
 
-/// Fills slots from the input, in the order in which they are given, on a thread of its own ("fw-reader"): while a
-/// chunk is sent the next ones are read. Chunks are summed up by whoever would wait otherwise: the source that asks for
-/// the next one, or the reader that has none left to fill (over some links publishing is most of the work, over others
-/// reading is). give() and take() belong to one thread, the stream's source.
+/// Fills slots from the input, in the order of give(), on its own thread ("fw-reader"): it reads the next chunks while
+/// one is sent.
+/// The thread that would otherwise wait digests the chunks: the source when it asks for the next chunk, or the reader
+/// when it has no slot to fill. (Over some links publishing takes most of the time, over others reading does.) give()
+/// and take() belong to one thread, the stream's source.
 class ReadAhead {
  public:
-  /// Both outlive it, and are its own until it is destroyed. Without `digest` nothing is summed up. A chunk has at most
-  /// `max_bytes`, and fits its slot.
+  /// `input` and `digest` must outlive this, and nobody else uses them meanwhile. Without `digest` nothing is digested.
+  /// A chunk has at most `max_bytes`, and fits its slot.
   ReadAhead(Input& input, RunningDigest* digest, std::uint64_t max_bytes = UINT64_MAX);
-  /// Waits for a read under way, which the input's is_stopping() ends; slots that are still here go back to the pool.
+  /// Waits for a running read, which the input's is_stopping() ends. Slots that are still here return to the pool.
   ~ReadAhead();
   ReadAhead(const ReadAhead&) = delete;
   ReadAhead& operator=(const ReadAhead&) = delete;
@@ -36,10 +37,10 @@ class ReadAhead {
     std::optional<std::uint64_t> digest{};  // of all bytes up to its end
   };
   void give(ClaimedSlot slot);
-  /// How many were given and not taken yet.
+  /// Slots given and not yet taken.
   [[nodiscard]] std::size_t in_flight() const noexcept { return in_flight_; }
-  /// The next chunk; waits for it. One must be under way, and none with another state than `more` have been taken.
-  /// Throws what the reading threw.
+  /// Waits for the next chunk and returns it. Requires in_flight() > 0, and that every chunk taken so far had the state
+  /// `more`. Rethrows the reader's exception.
   Chunk take();
 
  private:
@@ -49,7 +50,7 @@ class ReadAhead {
 
   Input& input_;
   const std::uint64_t max_bytes_;
-  RunningDigest* digest_;      // whose thread it is: see is_summing_
+  RunningDigest* digest_;      // used by the thread that set is_summing_
   std::size_t in_flight_ = 0;  // the source's thread
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -57,8 +58,8 @@ class ReadAhead {
   std::exception_ptr fault_;
   std::deque<ClaimedSlot> empty_;
   std::deque<Chunk> filled_;
-  std::size_t ready_ = 0;    // how many of those, from the front, need not be summed up any more
-  bool is_summing_ = false;  // a thread has the next one, and the digest, without the mutex
+  std::size_t ready_ = 0;    // how many of filled_, from the front, are digested
+  bool is_summing_ = false;  // a thread uses the next chunk and the digest without the mutex
   std::thread thread_;
 };
 

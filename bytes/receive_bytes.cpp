@@ -21,7 +21,7 @@ namespace framewire {
 
 namespace {
 
-/// The whole run: one stream from one sender. Belongs to the main thread; the interruption only wakes it.
+/// One run: one stream from one sender. Belongs to the main thread; the interruption only wakes it.
 class ReceiveBytes {
  public:
   ReceiveBytes(const ReceiveBytesOptions& options, Interruption& interruption, Log& log);
@@ -60,12 +60,12 @@ class ReceiveBytes {
   std::uint64_t received_bytes_ = 0;
   std::int64_t waited_ns_ = 0;
   std::string transport_;
-  std::string waiting_message_;  // the last that was said, or need not be
+  std::string waiting_message_;  // the last one that was logged, or that was not worth logging
   Progress progress_;
   Subscriber subscriber_;
 };
 
-/// Before a sender is waited for.
+/// Checks the output before waiting for a sender.
 void require_output(const ReceiveBytesOptions& options) {
   if (options.output != "-") {
     require_writable(options.output, "the file to write");
@@ -116,7 +116,7 @@ ExitStatus ReceiveBytes::run() {
   } catch (const Error& error) {
     end_progress();
     const bool reader_left = dynamic_cast<const ReaderLeft*>(&error) != nullptr;
-    // To a sender whose source failed that is no news; else it is why it fails as well.
+    // A sender whose source failed knows that already. Any other sender fails with this error, too.
     subscriber_.close(to_json_text(receipt(end_ && !end_->error.empty() ? "" : error.what(), reader_left)));
     throw;
   }
@@ -126,7 +126,7 @@ ExitStatus ReceiveBytes::run() {
   return ExitStatus::ok;
 }
 
-/// Until the end record has come. Throws Error.
+/// Receives until the end record has arrived. Throws Error.
 void ReceiveBytes::receive() {
   std::uint64_t seen_version = 0;
   while (!end_) {
@@ -151,7 +151,7 @@ void ReceiveBytes::receive() {
   }
 }
 
-/// Nothing where none has come for a moment, or something else has: a status that is not `seen_version`, Ctrl-C.
+/// Returns nothing after a short wait without a frame, when the status is no longer `seen_version`, or on Ctrl-C.
 std::optional<ReceivedFrame> ReceiveBytes::wait_for_frame(std::uint64_t seen_version) {
   const std::int64_t begun_ns = monotonic_ns();
   const std::int64_t deadline_ns = begun_ns + ns_per_s / 4;
@@ -174,7 +174,7 @@ void ReceiveBytes::end_progress() noexcept {
   log_.end_live();
 }
 
-/// A reader that ends is noticed also while nothing comes that could be written to it.
+/// Throws if the output's reader has left: without this, that stays unnoticed while nothing is written.
 void ReceiveBytes::require_reader() {
   const bool has_left = output_ ? output_->has_no_reader() : options_.output == "-" && has_no_reader(STDOUT_FILENO);
   const bool reader_closed =
@@ -185,10 +185,11 @@ void ReceiveBytes::require_reader() {
   }
 }
 
-/// Where the bytes come from and how they are protected is said once; and, by who listens, why a sender could not stay.
+/// Logs once where the bytes come from and how they are protected. While listening, also logs why a sender was turned
+/// away.
 void ReceiveBytes::note(const SubscriberStatus& status) {
   if (options_.endpoint.listen && status.state == SubscriberState::waiting && status.message != waiting_message_) {
-    waiting_message_ = status.message;  // why a sender that came could not stay
+    waiting_message_ = status.message;  // why a sender was turned away
     log_.info(waiting_message_);
   }
   if (transport_.empty() && !status.start_line.empty()) {
@@ -276,7 +277,7 @@ void ReceiveBytes::take_end(std::span<const std::byte> payload) {
   end_ = std::move(record);
 }
 
-/// Opened, and an old file emptied, only when there is a sender.
+/// Opens the output, and truncates an old file, only after a sender has connected.
 Output& ReceiveBytes::output() {
   if (!output_) {
     output_.emplace(

@@ -1,4 +1,4 @@
-// rdrecv: receives bytes, writes them, and says so.
+// rdrecv: receives bytes, writes them, and confirms that to the sender.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,17 @@ namespace framewire {
 struct ReceiveBytesOptions {
   EndpointOptions endpoint;
   std::string output = "-";
-  bool appends = false;     // to a file, whatever stands there
+  bool appends = false;     // to a file, after its present contents
   bool is_durable = false;  // --fsync
   WaitMode wait = WaitMode::adaptive;
-  std::int64_t connect_timeout_ns = -1;  // for the sender to come; < 0: for ever
+  std::int64_t connect_timeout_ns = -1;  // for the sender to connect; < 0: no timeout
   std::optional<std::string> stats_file{};
   bool is_verbose = false;
   TransferHooks hooks{};
 };
 
-/// Returns ok once all that the sender had is written, and its digest is the same. Throws Error, one sentence: the
-/// sender's source failed, the output failed, the sender was lost or refused; ReaderLeft.
+/// Returns ok once all bytes of the sender are written and the digests match. Throws Error, one sentence: the sender's
+/// source failed, the output failed, or the sender was lost or refused the session. Throws ReaderLeft.
 ExitStatus receive_bytes(const ReceiveBytesOptions& options, Interruption& interruption, Log& log);
 
 }  // namespace framewire

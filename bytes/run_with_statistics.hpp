@@ -1,4 +1,4 @@
-// --stats: written at the end, however that came.
+// --stats: writes the statistics at the end, also after a failure.
 #pragma once
 
 #include <exception>
@@ -12,12 +12,11 @@
 
 namespace framewire {
 
-/// As JSON, where a program could not even begin.
+/// The statistics, as JSON, of a program that failed before it could begin.
 std::string statistics_of_nothing(const std::string& error);
 
-/// Runs a Program(options, interruption, log) and writes what its statistics(error) are, the error being empty where it
-/// ended well: what stands in the file is always of the last run. Throws Error: the program's, or that the file cannot
-/// be written.
+/// Runs a Program(options, interruption, log) and writes its statistics(error); the error is empty if it ended well. So
+/// the file is always that of the last run. Throws Error: the program's, or that the file cannot be written.
 template <typename Program, typename Options>
 ExitStatus run_with_statistics(const Options& options, Interruption& interruption, Log& log) {
   if (!options.stats_file) {
@@ -29,7 +28,7 @@ ExitStatus run_with_statistics(const Options& options, Interruption& interruptio
   try {
     program.emplace(options, interruption, log);
     status = program->run();
-  } catch (const std::exception& error) {  // an Error, or no memory
+  } catch (const std::exception& error) {  // an Error, or std::bad_alloc
     try {
       write_stats_file(*options.stats_file,
                        program ? program->statistics(error.what()) : statistics_of_nothing(error.what()));

@@ -25,9 +25,9 @@ namespace framewire {
 namespace {
 
 constexpr std::int64_t shutdown_timeout_ns = ns_per_s;  // after Ctrl-C
-constexpr std::size_t chunks_read = 3;                  // one at a time; two wait to be sent
+constexpr std::size_t chunks_read = 3;                  // one is read while two wait to be sent
 
-/// The whole run: one stream to one receiver. Belongs to the main thread; the interruption calls stop() from its own.
+/// One run: one stream to one receiver. Belongs to the main thread; the interruption calls stop() on its own thread.
 class SendBytes {
  public:
   SendBytes(const SendBytesOptions& options, Interruption& interruption, Log& log);
@@ -60,7 +60,7 @@ class SendBytes {
   void report();
   void end_progress() noexcept;
   [[nodiscard]] bool still_running() const noexcept { return !stream_.is_stopping(); }
-  /// The sink's is the receiver's last word.
+  /// The sink's time is from the receiver's receipt.
   [[nodiscard]] TransferWaits waits() const noexcept {
     return {.source_s = static_cast<double>(input_.spent_ns()) / 1e9,
             .wire_s = static_cast<double>(wire_ns_) / 1e9,
@@ -78,13 +78,13 @@ class SendBytes {
   Progress progress_;
   std::uint64_t sent_bytes_ = 0;
   std::string transport_{};        // of the session, once it has ended
-  std::optional<Receipt> said_{};  // its last word
-  std::string source_error_;       // why what was read is not all there was
+  std::optional<Receipt> said_{};  // from its bye
+  std::string source_error_;       // why the input is incomplete
   bool has_said_end_ = false;
-  bool sends_file_ = false;               // the kernel does
-  std::int64_t wire_ns_ = 0;              // waiting for room, and handing to the link, which may take its time
+  bool sends_file_ = false;               // by sendfile()
+  std::int64_t wire_ns_ = 0;              // waiting for a free slot, and publishing to the link
   std::int64_t limit_ns_ = 0;             // waiting because of --limit
-  std::optional<SenderService> service_;  // last: its sessions leave the stream first
+  std::optional<SenderService> service_;  // last member: destroyed first, so that its sessions leave the stream
 };
 
 StreamOptions stream_options(const SendBytesOptions& options, const Input& input) {
@@ -111,7 +111,7 @@ SendBytes::SendBytes(const SendBytesOptions& options, Interruption& interruption
   if (options.takes_digest) {
     digest_.emplace();
   }
-  // Before anybody is told of the stream: who knows its format can try a link with it.
+  // Before the stream is offered: a peer that knows its format can try a link.
   begin_epoch();
   service_.emplace(options.endpoint, std::vector<Stream*>{&stream_}, "rdsend " FRAMEWIRE_VERSION, log);
   interruption_.set_wake([this] {
@@ -120,7 +120,7 @@ SendBytes::SendBytes(const SendBytesOptions& options, Interruption& interruption
   });
 }
 
-/// The pool may be gigabytes, which take a while. Throws Error when it was interrupted meanwhile.
+/// Allocating the pool may take a while: it can be gigabytes. Throws Error if interrupted meanwhile.
 void SendBytes::begin_epoch() {
   struct EndOfWake {
     Interruption& interruption;
@@ -142,7 +142,7 @@ ExitStatus SendBytes::run() {
     log_.info(service_->describe());
   }
   wait_for_receiver();
-  if (options_.hooks.connected && stream_.has_viewer()) {  // and not because it is over before it began
+  if (options_.hooks.connected && stream_.has_viewer()) {  // has_viewer() is false if the session ended before it began
     options_.hooks.connected("", [this] { return still_running(); });
   }
   const ReadState state = pump();
@@ -151,7 +151,7 @@ ExitStatus SendBytes::run() {
   }
   end_progress();
   stream_.finish();
-  service_->drain(INT64_MAX);  // a receiver may take long to write; it is lost when it is silent
+  service_->drain(INT64_MAX);  // no deadline: a receiver may take long to write, and a silent one is detected as lost
   const auto reports = service_->reports();
   transport_ = reports.empty() ? "" : reports.front().transport;
   if (interruption_.is_requested() &&
@@ -209,9 +209,9 @@ void SendBytes::wait_for_receiver() {
   }
 }
 
-/// How the reading ended: `stopped` when the receiver is gone, or somebody interrupted.
+/// Returns how reading ended: `stopped` if the receiver is gone or the user interrupted.
 ReadState SendBytes::pump() {
-  // What nobody here looks at need not pass through here: the kernel sends it from where it keeps the file.
+  // Without a digest the bytes need not pass through this process: sendfile() sends them from the page cache.
   const ReadState state = !digest_ && stream_.supports_sendfile() ? pump_file() : ReadState::more;
   return state == ReadState::more ? pump_chunks() : state;
 }
@@ -239,7 +239,7 @@ ReadState SendBytes::pump_chunks() {
   }
 }
 
-/// As far as the input is a file that has more; then `more`.
+/// Sends a regular file to its end, then returns `more`.
 ReadState SendBytes::pump_file() {
   for (;;) {
     auto slot = claim();
@@ -265,7 +265,7 @@ std::optional<ClaimedSlot> SendBytes::claim() {
   return slot;
 }
 
-/// False when the stream stops.
+/// Returns false if the stream stops.
 bool SendBytes::send(ClaimedSlot slot, const Chunk& chunk) {
   const std::int64_t begun_ns = monotonic_ns();
   publish(std::move(slot), chunk);
@@ -309,8 +309,8 @@ void SendBytes::publish_end(ReadState state) {
   }
 }
 
-/// That a file has become shorter, or cannot be read, the kernel may be the first to find out, in the middle of a
-/// chunk: then the connection cannot go on.
+/// The kernel may be the first to notice, within sendfile(), that the file was truncated or cannot be read. The
+/// connection is unusable then, so the real cause is reported instead.
 Error SendBytes::lost_receiver(const std::string& why) {
   return sends_file_ && input_.has_failed_behind(pool_slots_for(1, options_.slots) * options_.slot_bytes)
              ? Error::failed(input_.error())
@@ -338,7 +338,7 @@ void SendBytes::require_written(const Receipt& said) const {
     throw Error::failed("the receiver wrote " + std::to_string(said.bytes) + " bytes of " +
                         std::to_string(sent_bytes_));
   }
-  // What was read ahead and not sent is in the digest as well.
+  // The digest also covers what was read ahead and not sent, so compare only after the end record.
   if (has_said_end_ && digest_ && said.digest != digest_->value()) {
     throw Error::failed("the receiver's digest is another one: what it wrote is not what was sent");
   }

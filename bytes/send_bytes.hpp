@@ -1,4 +1,4 @@
-// rdsend: reads bytes, sends them, and hears that they are written.
+// rdsend: reads bytes, sends them, and waits until the receiver has written them.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,15 @@ struct SendBytesOptions {
   std::uint64_t limit_bytes_per_s = 0;  // 0: none
   std::uint64_t slot_bytes = default_slot_bytes;
   std::uint32_t slots = default_slots;
-  std::int64_t connect_timeout_ns = 10'000'000'000;  // for the receiver to come; < 0: for ever
+  std::int64_t connect_timeout_ns = 10'000'000'000;  // for the receiver to connect; < 0: no timeout
   std::optional<std::string> stats_file{};
   bool is_verbose = false;
   TransferHooks hooks{};
 };
 
-/// Returns ok once the receiver has said that all is written, and that its digest is the same. Throws Error, one
-/// sentence: the source failed, the receiver could not write, was lost, refused, or did not come; ReaderLeft.
+/// Returns ok once the receiver has confirmed that all bytes are written and that its digest matches. Throws Error, one
+/// sentence: the source failed, or the receiver could not write, was lost, refused the session, or did not connect.
+/// Throws ReaderLeft.
 ExitStatus send_bytes(const SendBytesOptions& options, Interruption& interruption, Log& log);
 
 }  // namespace framewire

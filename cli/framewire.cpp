@@ -1,4 +1,4 @@
-// framewire SUB: runs the program framewire-SUB beside this one, as git does.
+// framewire SUB: runs the program framewire-SUB from its own folder, as git does.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -58,7 +58,7 @@ void define(CLI::App& app) {
   }
 }
 
-/// Where this program lies, with a slash at the end; empty when the system does not say.
+/// The folder of this program, with a slash at the end; empty if the system does not say.
 std::string own_folder() {
   std::array<char, PATH_MAX> path{};
   const ssize_t size = ::readlink("/proc/self/exe", path.data(), path.size());
@@ -71,7 +71,7 @@ bool is_name(std::string_view text) {
          std::ranges::all_of(text, [](char letter) { return (letter >= 'a' && letter <= 'z') || letter == '-'; });
 }
 
-/// Whether a folder of PATH that this user may look into has it.
+/// Whether a folder of PATH that this user can search contains it.
 bool stands_in_path(const std::string& program) {
   const char* path = std::getenv("PATH");
   std::istringstream folders(path != nullptr ? path : "");
@@ -83,7 +83,7 @@ bool stands_in_path(const std::string& program) {
   return false;
 }
 
-/// Returns only when it failed, by throwing.
+/// Throws if it fails; does not return otherwise.
 [[noreturn]] void run(const std::string& name, char** arguments) {
   const bool is_known = std::ranges::find(subcommands, name, &Subcommand::name) != subcommands.end();
   if (is_name(name)) {
@@ -96,7 +96,7 @@ bool stands_in_path(const std::string& program) {
       ::execvp(program.c_str(), arguments);
       fault = errno;
       if (fault == EACCES && !stands_in_path(program)) {
-        fault = ENOENT;  // execvp() says that of a folder of PATH that this user may not look into, too
+        fault = ENOENT;  // execvp() also fails with EACCES for a folder of PATH that this user cannot search
       }
     }
     if (fault != ENOENT) {
@@ -119,7 +119,7 @@ int dispatch(int argc, char** argv) {
     framewire::print_help(app, first.empty() ? stderr : stdout);
     return static_cast<int>(first.empty() ? framewire::ExitStatus::usage : framewire::ExitStatus::ok);
   }
-  // What stands behind a subcommand is for that to parse, and so is what is no option of this program.
+  // The subcommand parses its own arguments. Only options of this program are parsed here.
   if (first == "--help" || first == "-h" || first == "--version" || first == "--write-manual") {
     static_cast<void>(framewire::parse_command_line(app, argc, argv));
     return 0;
@@ -135,7 +135,7 @@ int main(int argc, char** argv) {
   } catch (const Error& error) {
     fmt::print(stderr, "framewire: {}\n", framewire::printable(error.what()));
     return static_cast<int>(error.status());
-  } catch (const std::exception& error) {  // no memory
+  } catch (const std::exception& error) {  // std::bad_alloc
     std::fprintf(stderr, "framewire: %s\n", error.what());
     return static_cast<int>(framewire::ExitStatus::failed);
   }

@@ -26,7 +26,7 @@ struct Options {
   bool force = false;
 };
 
-/// A person may have to type a password for ssh first.
+/// Long enough to type a password for ssh first.
 constexpr std::int64_t import_timeout_ns = 300 * framewire::ns_per_s;
 
 constexpr const char* footer =

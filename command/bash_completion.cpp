@@ -1,4 +1,4 @@
-// Completion by bash: a table of what the program takes, and functions that are the same for all programs.
+// Completion for bash: a table of the program's options, and functions that are the same for all programs.
 #include <algorithm>
 
 #include "command/manual.hpp"
@@ -122,7 +122,7 @@ _framewire_complete() {
 
 )bash";
 
-/// What _framewire_values() takes.
+/// The argument of _framewire_values().
 std::string kind(std::string_view value) {
   const ValueChoices takes = read_value(value);
   std::string text;
@@ -150,7 +150,7 @@ void add_positions(const ManualOption& argument, std::string& positions) {
   }
 }
 
-/// `text` without the blank that it begins with.
+/// `text` without its leading blank.
 std::string trimmed(const std::string& text) {
   return text.empty() ? text : text.substr(1);
 }
@@ -186,7 +186,7 @@ std::string table(const Manual& manual) {
 std::string bash_completion(const Manual& manual) {
   std::string text = "# Completion of " + manual.program + " by bash, written by " + manual.program +
                      " --write-manual bash.\n# shellcheck shell=bash\n\n";
-  // Where the completions of subcommands lie.
+  // The folder with the completions of the subcommands.
   text += "_framewire_folder=${BASH_SOURCE[0]}\n[[ $_framewire_folder == */* ]] || _framewire_folder=./x\n";
   text += "_framewire_folder=${_framewire_folder%/*}\n\n";
   return text + table(manual) + std::string(functions) + "complete -F _framewire_complete " + manual.program + "\n";

@@ -27,7 +27,7 @@ void add_options_of_every_program(CLI::App& app) {
   app.set_version_flag("--version", app.get_name() + " " + FRAMEWIRE_VERSION, "print the version and exit");
 }
 
-/// An option that was given without its value, as in "--size=".
+/// Throws for an option without its value, as in "--size=".
 void refuse_empty_values(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options()) {
     if (option->count() == 0 || option->get_expected_max() == 0) {
@@ -42,7 +42,7 @@ void refuse_empty_values(const CLI::App& app) {
 }
 
 bool is_address_in_figures(const std::string& text) {
-  in6_addr room{};  // for either family
+  in6_addr room{};  // large enough for either family
   return ::inet_pton(AF_INET, text.c_str(), &room) == 1 || ::inet_pton(AF_INET6, text.c_str(), &room) == 1;
 }
 
@@ -177,7 +177,7 @@ void print_help(CLI::App& app, std::FILE* to) {
 bool parse_command_line(CLI::App& app, int argc, const char* const* argv) {
   add_options_of_every_program(app);
   for (CLI::Option* option : app.get_options()) {
-    option->disable_flag_override();  // --flag=no would be taken for --flag
+    option->disable_flag_override();  // else --flag=no would mean --flag
   }
   if (argc > 1 && std::string_view(argv[1]) == "--write-manual") {
     const std::vector<std::string> raw(argv + 2, argv + argc);

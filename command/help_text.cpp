@@ -10,13 +10,13 @@ namespace {
 constexpr std::size_t width = 100;
 constexpr std::size_t widest_label = 32;
 
-/// On the screen: UTF-8's further bytes take no place.
+/// Columns on the screen: does not count UTF-8 continuation bytes.
 std::size_t columns(std::string_view text) {
   return static_cast<std::size_t>(
       std::ranges::count_if(text, [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U; }));
 }
 
-/// `text` in lines, each but the first behind `indent` spaces; the first stands where `column` is.
+/// Wraps `text`. The first line begins at `column`; the others are indented by `indent` spaces.
 std::string wrapped(std::string_view text, std::size_t column, std::size_t indent) {
   std::string lines;
   bool is_first = true;
@@ -40,7 +40,7 @@ std::string wrapped(std::string_view text, std::size_t column, std::size_t inden
 
 using Rows = std::vector<ManualEntry>;
 
-/// Two columns; a label that is too wide for the first one has a line of its own.
+/// A table of two columns. A label that is too wide for the first column gets its own line.
 std::string table(const Rows& rows, std::size_t most) {
   std::size_t widest = 0;
   for (const ManualEntry& row : rows) {
@@ -61,7 +61,7 @@ std::string table(const Rows& rows, std::size_t most) {
   return text;
 }
 
-/// Paragraphs with empty lines between them, and lists as tables.
+/// Paragraphs separated by empty lines, and lists as tables.
 std::string body(const std::vector<ManualEntry>& entries) {
   std::string text;
   for (std::size_t i = 0; i < entries.size();) {

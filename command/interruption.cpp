@@ -22,7 +22,8 @@ sigset_t polite_signals() noexcept {
   return signals_not_ignored({SIGINT, SIGTERM, SIGHUP});
 }
 
-/// timeout(1) signals a program and then its process group: what follows at once is the same wish, not a second one.
+/// timeout(1) signals the program and then its process group: a second signal within this time counts as the same
+/// request.
 constexpr std::int64_t second_signal_ns = ns_per_s / 2;
 
 }  // namespace
@@ -46,7 +47,7 @@ void Interruption::set_wake(std::function<void()> wake) {
   const std::scoped_lock lock(mutex_);
   wake_ = std::move(wake);
   if (wake_ && is_requested()) {
-    wake_();  // the request came first
+    wake_();  // the request came before set_wake()
   }
 }
 

@@ -1,4 +1,4 @@
-// Ctrl-C and the polite ways to stop a program.
+// Handles Ctrl-C and the other signals that ask a program to stop.
 #pragma once
 
 #include <atomic>
@@ -11,9 +11,11 @@
 
 namespace framewire {
 
-/// Takes SIGINT, SIGTERM and SIGHUP from here on: the first one is a request, the second ends the process as it always
-/// did, for the case that something hangs; each only where it is not to be ignored. Made before any other thread, since
-/// threads inherit which signals are theirs. Its own thread is "fw-signals"; the members may be called from any.
+/// Handles SIGINT, SIGTERM and SIGHUP from its construction on. The first signal is a request to stop. The second one
+/// ends the process by its default action, in case something hangs. A signal that was ignored at the start stays
+/// ignored.
+/// Construct it before any other thread, since threads inherit the signal mask. Its own thread is "fw-signals". The
+/// members may be called from any thread.
 class Interruption {
  public:
   /// Throws Error.
@@ -24,11 +26,11 @@ class Interruption {
 
   [[nodiscard]] bool is_requested() const noexcept { return is_requested_.load(std::memory_order_acquire); }
 
-  /// Becomes readable, and stays so, when the request comes.
+  /// Becomes readable when the request comes, and stays readable.
   [[nodiscard]] int descriptor() const noexcept { return requested_.get(); }
 
-  /// What wakes the main thread when the request comes, or at once where it has come; an empty function takes the last
-  /// one away again.
+  /// Sets the function that wakes the main thread when the request comes. It is called at once if the request has come
+  /// already. An empty function removes it.
   void set_wake(std::function<void()> wake);
 
  private:
@@ -39,7 +41,7 @@ class Interruption {
   FileDescriptor stop_;
   FileDescriptor requested_;
   std::atomic<bool> is_requested_{false};
-  std::int64_t requested_ns_ = 0;  // the thread of the signals
+  std::int64_t requested_ns_ = 0;  // used by fw-signals only
   std::mutex mutex_;
   std::function<void()> wake_;  // guarded by mutex_
   std::thread thread_;

@@ -1,4 +1,4 @@
-// JSON values that several reports write.
+// JSON helpers that several reports share.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -6,10 +6,10 @@
 
 namespace framewire {
 
-/// Null for an empty text: it is not known, or there is none.
+/// Null for an empty text, which means "not known" or "none".
 nlohmann::ordered_json text_or_null(const std::string& text);
 
-/// On one line. A peer's text need not be UTF-8: what is not is replaced.
+/// The JSON on one line. A peer's text may be invalid UTF-8; invalid bytes are replaced.
 std::string to_line(const nlohmann::ordered_json& json);
 
 }  // namespace framewire

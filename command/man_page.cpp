@@ -11,7 +11,7 @@ namespace framewire {
 
 namespace {
 
-/// One character of UTF-8 as roff's "\[u2026]", which needs no preprocessor; moves `at` behind it.
+/// One UTF-8 character as roff's "\[u2026]", which needs no preprocessor; advances `at`.
 std::string beyond_ascii(std::string_view text, std::size_t& at) {
   const auto first = static_cast<unsigned char>(text[at]);
   const std::size_t size = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
@@ -25,7 +25,7 @@ std::string beyond_ascii(std::string_view text, std::size_t& at) {
   return written.data();
 }
 
-/// Characters that roff would take for its own, or print as typographic ones that no shell knows.
+/// Escapes characters that roff would interpret, or would print as typographic ones that no shell knows.
 std::string escaped(std::string_view text, bool is_typed) {
   std::string out = text.starts_with('.') ? "\\&" : "";
   for (std::size_t at = 0; at < text.size();) {
@@ -68,12 +68,12 @@ std::string bold(std::string_view text) {
   return "\\fB" + escaped(text, true) + "\\fR";
 }
 
-/// What stands behind a word that is set otherwise.
+/// The text after a word in another font.
 std::string after(std::string_view text) {
   return text.empty() ? "" : text.front() == '.' ? "." + escaped(text.substr(1), false) : escaped(text, false);
 }
 
-/// What stands for something in italics, what is typed as it stands in bold: "auto|WxH".
+/// Placeholders in italics, literal words in bold: "auto|WxH".
 std::string value_text(std::string_view value) {
   std::string text;
   for (std::size_t begin = 0; begin <= value.size();) {
@@ -91,7 +91,7 @@ bool is_name_letter(char letter) {
   return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '-' || letter == '_';
 }
 
-/// Text for reading, in short lines; options and names of programs in it are set as typed.
+/// Running text in short lines; options and program names in it are set in bold.
 std::string prose(std::string_view text) {
   constexpr std::size_t longest_line = 78;
   std::string out;
@@ -134,7 +134,7 @@ std::string body(const std::vector<ManualEntry>& entries) {
     }
     is_first = false;
   }
-  // An example without words would begin its section with an empty paragraph.
+  // Without a text before its first example the section would begin with an empty paragraph.
   return text.starts_with(".PP\n") ? text.substr(4) : text;
 }
 
@@ -179,7 +179,7 @@ bool takes_key(const Manual& manual) {
   return std::ranges::any_of(manual.options, [](const ManualOption& option) { return option.names.back() == "--key"; });
 }
 
-/// What holds for all programs, where one says nothing of its own. ExitStatus of base/error.hpp.
+/// The sections that all programs share, unless a program has its own. Exit statuses: base/error.hpp.
 std::vector<ManualSection> common_sections(const Manual& manual) {
   std::vector<ManualSection> sections{{"Exit status",
                                        {{"0", "all went well"},
@@ -272,7 +272,7 @@ std::string man_page(const Manual& manual, std::string_view date, std::span<cons
   std::string page = ".\\\" Written by " + manual.program + " --write-manual man.\n";
   page += ".TH " + escaped(capitals(manual.program), true) + " 1 " + std::string(date) + " \"framewire " +
           FRAMEWIRE_VERSION + "\" \"User Commands\"\n";
-  // No words are parted: an option that goes on in the next line cannot be searched for.
+  // No hyphenation: an option that is split between lines cannot be searched for.
   page += ".nh\n.ad l\n";
   page += heading("Name") + escaped(manual.program, true) + " \\-\n" + prose(summary) + '\n';
   page += heading("Synopsis") + bold(manual.invocation) + ' ' + escaped(usage_text(manual), true) + '\n';

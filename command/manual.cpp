@@ -94,7 +94,7 @@ class TextReader {
   bool in_paragraph_ = false;
 };
 
-/// CLI11 keeps them by their addresses, which differ from run to run.
+/// Sorted by name: CLI11 orders them by address, which differs from run to run.
 std::vector<std::string> sorted_names(const std::set<CLI::Option*>& options) {
   std::vector<std::string> names;
   for (const CLI::Option* option : options) {
@@ -109,7 +109,7 @@ ManualOption read_option(const CLI::Option& option) {
   const bool is_argument = option.get_positional();
   if (is_argument) {
     read.names = {option.get_name(true)};
-    // CLI11's own word for "anything".
+    // "TEXT" is CLI11's placeholder for any value.
     read.value = option.get_type_name() == "TEXT" ? read.names.front() : option.get_type_name();
     read.repeats = option.get_expected_max() > 1 && read.names.front().find(' ') == std::string::npos;
   } else {

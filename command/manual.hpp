@@ -1,4 +1,4 @@
-// What a program's command line takes, said once by its CLI::App and written as --help, manual page and completion.
+// A program's command line, described once by its CLI::App and written as --help, manual page and shell completions.
 #pragma once
 
 #include <span>
@@ -12,19 +12,19 @@ class App;
 
 namespace framewire {
 
-/// An option, or an argument that stands by its place.
+/// An option or a positional argument.
 struct ManualOption {
-  std::vector<std::string> names;  // "-v", "--verbose"; of an argument its one name, "HOST[:PORT]"
-  std::string value;               // what it takes, see ValueChoices: "FILE", "auto|tcp"; empty: nothing
+  std::vector<std::string> names;  // "-v", "--verbose"; for an argument its only name, "HOST[:PORT]"
+  std::string value;               // the value, see ValueChoices: "FILE", "auto|tcp"; empty: none
   std::string text;                // one line
-  std::string group;               // the heading that it stands under
+  std::string group;               // the heading above it
   std::vector<std::string> excludes;
   std::vector<std::string> needs;
   bool is_required = false;
   bool repeats = false;
 };
 
-/// A paragraph, or with a term one entry of a list: a command and what it does.
+/// A paragraph, or with a term one entry of a list, such as a command and its text.
 struct ManualEntry {
   std::string term;
   std::string text;
@@ -41,14 +41,14 @@ struct Manual {
   std::string summary;     // "Sends frames to viewers", without a full stop
   ManualSection description;
   std::vector<ManualOption> arguments;
-  std::vector<ManualOption> options;  // those of a group stand together
+  std::vector<ManualOption> options;  // those of a group are adjacent
   std::vector<ManualEntry> subcommands;
-  std::vector<ManualSection> sections;  // Examples and what else stands in the footer
+  std::vector<ManualSection> sections;  // from the footer: Examples and others
 };
 
-/// What a value can be, read from how it is shown: alternatives between bars, "auto|WxH|FILE". Small letters are the
-/// word itself, capital ones stand for something: FILE, HOST and COMMAND complete, others do not. ",…" at the end: a
-/// list with commas.
+/// The possible values, parsed from how the value is shown: alternatives between bars, "auto|WxH|FILE". Small letters
+/// are literal, capitals are placeholders. FILE, HOST and COMMAND are completed, other placeholders are not. ",…" at
+/// the end: a list with commas.
 struct ValueChoices {
   std::vector<std::string> words;
   bool takes_files = false;
@@ -58,26 +58,27 @@ struct ValueChoices {
 };
 ValueChoices read_value(std::string_view value);
 
-/// What `app` says of itself. The first line of its description is the summary. Of the rest, and of the footer, lines
-/// that stand together are one paragraph; a line that begins with two spaces is an entry, whose term ends at the next
-/// two; lines that begin with more go on with its text. In the footer a line as "Exit status:" begins a section.
+/// Reads the manual from `app`. The first line of its description is the summary. In the rest, and in the footer:
+/// adjacent lines are one paragraph; a line that begins with two spaces is an entry, and its term ends at the next two
+/// spaces; a line that begins with more spaces continues its text. In the footer a line such as "Exit status:" begins a
+/// section.
 Manual read_manual(const CLI::App& app);
 
-/// How an option is shown: "-v, --verbose", "--key FILE"; "--pix-fmt NAME" where the values are too many for a line.
+/// How an option is shown: "-v, --verbose", "--key FILE"; "--pix-fmt NAME" if its values do not fit in a line.
 std::string shown_option(const ManualOption& option);
 std::string shown_value(const ManualOption& option);
-/// Its text, with what else holds for it: values that shown_value() leaves out, and what it goes with.
+/// Its text, with the values that shown_value() omits, and the options that it needs or excludes.
 std::string shown_text(const ManualOption& option);
-/// What stands behind the program's name: "[OPTION]... SOURCE...".
+/// The arguments after the program's name: "[OPTION]... SOURCE...".
 std::string usage_text(const Manual& manual);
 
 std::string help_text(const Manual& manual);
-/// `date` is that of the page; it refers to those of `programs` that it speaks of.
+/// `date`: of the page. The page refers to those of `programs` that its text mentions.
 std::string man_page(const Manual& manual, std::string_view date, std::span<const std::string> programs);
 std::string bash_completion(const Manual& manual);
 std::string zsh_completion(const Manual& manual);
 
-/// What "--write-manual WORD…" prints: "man DATE PROGRAM…", "bash" or "zsh". Throws Error (usage).
+/// The output of "--write-manual WORD…": "man DATE PROGRAM…", "bash" or "zsh". Throws Error (usage).
 std::string written_manual(const CLI::App& app, std::span<const std::string> words);
 
 }  // namespace framewire

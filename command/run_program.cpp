@@ -20,14 +20,14 @@ int run_program(const char* name, const std::function<ExitStatus()>& program) {
     errno = 0;
     const bool is_written = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
     if (!is_written) {
-      // What failed earlier has left no number, and errno is somebody else's.
+      // An earlier failed write left no errno; the present value is unrelated.
       throw errno != 0 ? Error::from_errno("write to standard output", errno)
                        : Error::failed("cannot write to standard output: what was written before has been lost");
     }
   } catch (const Error& error) {
     Log(stderr, name, false).error(error.what());
     status = error.status();
-  } catch (const std::exception& error) {  // no memory
+  } catch (const std::exception& error) {  // std::bad_alloc
     Log(stderr, name, false).error(error.what());
   }
   return static_cast<int>(status);

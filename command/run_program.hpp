@@ -1,4 +1,4 @@
-// What every main() has around its program.
+// The common frame of every main().
 #pragma once
 
 #include <functional>
@@ -7,10 +7,10 @@
 
 namespace framewire {
 
-/// Runs `program`, and returns main()'s exit status: the one it returns, or that of the Error it throws, which is said
-/// on standard error in one sentence behind `name`. Before that it sees to it that the standard descriptors are open
-/// (standard_streams.hpp) and that a reader who leaves (SIGPIPE) or a file that may grow no more (SIGXFSZ) is an error
-/// of write() and not the end.
+/// Runs `program` and returns the exit status for main(): that of `program`, or that of the Error it throws. The error
+/// is printed on standard error in one sentence after `name`.
+/// Before that it reserves closed standard descriptors (standard_streams.hpp). It also ignores SIGPIPE and SIGXFSZ: a
+/// closed reader or a file size limit then only makes write() fail.
 int run_program(const char* name, const std::function<ExitStatus()>& program);
 
 }  // namespace framewire

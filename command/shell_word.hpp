@@ -1,4 +1,4 @@
-// Text from outside in commands that people copy.
+// Quotes text for commands that people copy.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace framewire {
 
-/// The text as one word of a shell, quoted where it has to be: 'it'\''s here'. POSIX, 2.2.2.
+/// The text as one shell word, quoted if necessary: 'it'\''s here'. POSIX shell, section 2.2.2.
 std::string shell_word(std::string_view text);
 
 }  // namespace framewire

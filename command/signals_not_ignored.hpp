@@ -1,4 +1,4 @@
-// Which signals a program may take for itself.
+// Selects the signals that a program may handle.
 #pragma once
 
 #include <csignal>
@@ -6,8 +6,8 @@
 
 namespace framewire {
 
-/// Those of `numbers` that whoever started this program does not have it ignore, as nohup does, and a shell with Ctrl-C
-/// for what a script runs in the background: a descriptor would bring them all the same.
+/// Those of `numbers` that are not ignored. nohup ignores SIGHUP, and a shell ignores Ctrl-C for the background jobs of
+/// a script. A signalfd would deliver ignored signals all the same.
 inline sigset_t signals_not_ignored(std::initializer_list<int> numbers) noexcept {
   sigset_t set;
   sigemptyset(&set);

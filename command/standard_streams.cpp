@@ -8,7 +8,7 @@ namespace framewire {
 void reserve_standard_fds() noexcept {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     if (::fcntl(fd, F_GETFD) < 0) {
-      // Gets the lowest free number, which is fd. Only what standard error says may vanish without a word.
+      // open() returns the lowest free number, which is fd. Only text for standard error may be lost silently.
       ::open("/dev/null", fd == STDIN_FILENO || fd == STDERR_FILENO ? O_WRONLY : O_RDONLY);
     }
   }

@@ -1,4 +1,4 @@
-// Completion by zsh: a function of _arguments, see zshcompsys(1).
+// Completion for zsh: a function that calls _arguments, see zshcompsys(1).
 #include <algorithm>
 
 #include "command/manual.hpp"
@@ -79,7 +79,7 @@ std::string argument_specifications(const ManualOption& argument, std::size_t& p
   return text;
 }
 
-/// The rest of the line is that of the program that the subcommand is.
+/// The rest of the line belongs to the subcommand's program.
 std::string subcommands_text(const Manual& manual) {
   std::string text = "  '1:SUBCOMMAND:->subcommand' \\\n  '*::ARGUMENT:->arguments' && result=0\n";
   text += "\ncase $state in\n  subcommand)\n    local -a subcommands=(\n";
@@ -108,7 +108,7 @@ std::string zsh_completion(const Manual& manual) {
   for (const ManualOption& argument : manual.arguments) {
     text += argument_specifications(argument, place);
   }
-  text.resize(text.size() - 3);  // the last line does not go on
+  text.resize(text.size() - 3);  // the last line has no continuation
   return text + '\n';
 }
 

@@ -1,3 +1,4 @@
+// The findings about this machine: links and key, system, memory, OpenGL and CUDA.
 #include "doctor/check.hpp"
 
 #include <fmt/format.h>
@@ -15,7 +16,7 @@ namespace framewire {
 
 namespace {
 
-/// By the words of what was tried: what each is mended by. None where nobody knows.
+/// The commands that fix a failed trial, selected by its error text; none if no command is known.
 std::vector<std::string> local_remedies(const std::string& trouble, const SystemFacts& system) {
   if (trouble.find("Operation not permitted") != std::string::npos && system.container == "docker") {
     return {"docker run --security-opt seccomp=unconfined IMAGE"};
@@ -46,7 +47,7 @@ Finding link_finding(const char* link, const std::string& works_by, const std::s
     finding.level = is_wanted ? Level::problem : Level::warning;
     finding.value = "does not work";
     finding.text = fmt::format("Trying it failed: {}.", trouble);
-    const bool lacks_files = trouble.find("Too many open files") != std::string::npos;  // whichever link it is
+    const bool lacks_files = trouble.find("Too many open files") != std::string::npos;  // the same for every link
     finding.remedy = lacks_files ? std::vector<std::string>{"ulimit -n \"$(ulimit -Hn)\""} : std::move(remedies);
   }
   return finding;
@@ -77,7 +78,7 @@ Finding key_finding(const KeyFacts& key) {
     finding.text = fmt::format("framewire's programs refuse it: {}.", key.trouble);
     if (key.is_own && key.mode.size() == 4 && !key.mode.ends_with("00")) {
       finding.remedy = {fmt::format("chmod 600 {}", shell_word(key.path))};
-    } else if (key.exists && !key.is_own && !key.is_read_by_root) {  // root would take away what a user has
+    } else if (key.exists && !key.is_own && !key.is_read_by_root) {  // as root, chown would take it from its user
       finding.remedy = {fmt::format("sudo chown \"$(id -un)\" {}", shell_word(key.path)),
                         fmt::format("chmod 600 {}", shell_word(key.path))};
     }
@@ -127,7 +128,7 @@ Level rdma_fault_level(const MachineFacts& machine, std::optional<LinkKind> want
 }
 
 Findings check_links(const MachineFacts& machine, std::optional<LinkKind> wanted, const WorkingLinks& works) {
-  // Where nothing is asked for, one link that works is enough.
+  // Without --transport one working link is enough.
   const bool is_stuck = !wanted && !works.local && !works.tcp && !works.rdma.is_usable();
   Findings findings;
   findings.push_back(link_finding("local", "shared memory works", machine.links.local_trouble,
@@ -181,7 +182,7 @@ Findings check_machine(const MachineFacts& machine, std::optional<LinkKind> want
   return all;
 }
 
-// Memory: enough of it, allowed to be locked, in huge pages.
+// ---- Memory: enough, lockable, in huge pages ----
 
 namespace {
 
@@ -220,7 +221,7 @@ Finding memory_finding(const MemoryFacts& memory, const MemlockRequirement& need
   return finding;
 }
 
-/// Where it is set: for one shell, for all logins, and for a service.
+/// The commands that raise the limit: for one shell, for all logins, and for a service.
 std::vector<std::string> lock_remedies(const MemoryFacts& memory, std::uint64_t bytes) {
   const bool may_raise = !memory.lock_hard_bytes || *memory.lock_hard_bytes >= bytes;
   const std::string now = may_raise
@@ -229,7 +230,7 @@ std::vector<std::string> lock_remedies(const MemoryFacts& memory, std::uint64_t 
   return {now + "   # this shell, at once",
           "echo '* - memlock unlimited' | sudo tee /etc/security/limits.d/90-framewire.conf   # every login from the "
           "next on",
-          // A user's services get what the user's own manager has: an override of theirs cannot exceed it.
+          // A user's services inherit the limit of the user's manager; their own setting cannot exceed it.
           "printf '[Service]\\nLimitMEMLOCK=infinity\\n' | sudo install -D -m 644 /dev/stdin "
           "/etc/systemd/system/user@.service.d/90-framewire.conf   # a user's services, from the next start on"};
 }
@@ -249,7 +250,7 @@ Finding lock_finding(const MachineFacts& machine, const MemlockRequirement& need
   }
   finding.text = "Only RDMA needs more: " + need_text(need) + ".";
   if (machine.rdma.adapters.empty() && fault_level != Level::problem) {
-    return finding;  // nothing here would lock any
+    return finding;  // nothing here locks memory
   }
   const bool is_enough_to_view = can_lock(memory, need.viewer_bytes);
   finding.level = is_enough_to_view ? Level::warning : std::max(fault_level, Level::warning);
@@ -291,7 +292,7 @@ Finding huge_pages_finding(const MemoryFacts& memory) {
 
 MemlockRequirement memlock_requirement() {
   const std::uint64_t frame_bytes = slot_stride_bytes(packed_layout(PixelFormat::rgba, 3840, 2160).size_bytes);
-  // The headers' cells, staging and notices of one connection, and its queues: less than this.
+  // An upper bound for one connection: header cells, staging, release notices and its queues.
   constexpr std::uint64_t connection_bytes = std::uint64_t{2} << 20;
   return {
       .sender_bytes = pool_slots_for(default_viewers, default_slots) * frame_bytes + default_viewers * connection_bytes,
@@ -308,13 +309,13 @@ Findings check_memory(const MachineFacts& machine, Level fault_level) {
           huge_pages_finding(machine.memory)};
 }
 
-// OpenGL, which viewers draw with, and what there is of CUDA.
+// ---- OpenGL, with which viewers draw, and CUDA ----
 
 namespace {
 
 constexpr const char* graphics_area = "Graphics";
 
-/// Drawing on the processor works, and is slow; the way out depends on what is in the way.
+/// A software renderer works but is slow. The remedy depends on what prevents the GPU from being used.
 void explain_software(const OpenGlFacts& opengl, Finding& finding) {
   finding.level = Level::note;
   finding.text = "This draws on the processor, which is slow for 4K. ";
@@ -329,7 +330,7 @@ void explain_software(const OpenGlFacts& opengl, Finding& finding) {
   }
 }
 
-/// Every viewer draws with it, those without a window, too.
+/// Every viewer needs OpenGL, even without a window.
 Finding opengl_finding(const OpenGlFacts& opengl) {
   Finding finding{.area = graphics_area, .name = "OpenGL"};
   if (!opengl.is_installed) {
@@ -353,8 +354,7 @@ Finding opengl_finding(const OpenGlFacts& opengl) {
   return finding;
 }
 
-/// What there is of NVIDIA's, as a fact: frames stay in host memory in this version, so that nothing of it is needed,
-/// and nothing that is missing harms.
+/// The NVIDIA GPUs, for information only: this version keeps frames in host memory, so nothing of this is needed.
 Finding cuda_finding(const GpuFacts& gpu) {
   Finding finding{.area = graphics_area, .name = "CUDA"};
   const std::string card = !gpu.devices.empty() ? gpu.devices.front().name
@@ -371,8 +371,8 @@ Finding cuda_finding(const GpuFacts& gpu) {
   return finding;
 }
 
-/// Whether a network card could take frames out of the GPU's memory: by a descriptor of that memory (DMA-BUF), which
-/// the card's driver has to take, or by NVIDIA's module that lets all of them reach it. A fact, like CUDA.
+/// Whether a network card could read frames from GPU memory: through a DMA-BUF descriptor, which the card's driver must
+/// support, or through NVIDIA's module nvidia_peermem. For information only, like CUDA.
 Finding gpu_direct_finding(const MachineFacts& machine) {
   const GpuFacts& gpu = machine.gpu;
   Finding finding{.area = graphics_area, .name = "GPUDirect"};

@@ -1,4 +1,4 @@
-// From facts to findings: pure functions.
+// The findings about this machine: pure functions of its facts, one for each area of the report.
 #pragma once
 
 #include <optional>
@@ -10,19 +10,19 @@
 
 namespace framewire {
 
-/// What a link's pages must be lockable for RDMA: rings and pools are registered, which pins them.
-/// Sender: pool_slots_for(viewers, slots) slots (transport/pool.hpp), viewer: a ring of `slots`, each of one frame of
-/// 3840x2160 rgba, with the defaults of --viewers (4) and --slots (3); and what each connection takes besides.
+/// Bytes that must be lockable for RDMA: rings and pools become MRs, which pins their pages.
+/// Sender: pool_slots_for(viewers, slots) slots (transport/pool.hpp). Viewer: a ring of `slots`. Both include what each
+/// connection needs besides. A slot holds one 3840x2160 rgba frame; --viewers (4) and --slots (3) have their defaults.
 struct MemlockRequirement {
   std::uint64_t sender_bytes = 0;
   std::uint64_t viewer_bytes = 0;
 };
 MemlockRequirement memlock_requirement();
 
-/// Whether this much can be locked.
+/// Whether `bytes` can be locked.
 bool can_lock(const MemoryFacts& memory, std::uint64_t bytes) noexcept;
 
-/// Which links work. Points into the facts.
+/// The links that work. Points into the facts.
 struct WorkingLinks {
   bool local = false;
   bool tcp = false;
@@ -30,17 +30,17 @@ struct WorkingLinks {
 };
 WorkingLinks find_working_links(const MachineFacts& machine);
 
-/// How grave it is when RDMA does not work: a problem where it was asked for, a warning where there is a device that
-/// does not work, and a note where another port does.
+/// The level of an RDMA fault: a problem if RDMA was asked for, a warning if there is a device that does not work, a
+/// note if another port works.
 Level rdma_fault_level(const MachineFacts& machine, std::optional<LinkKind> wanted, const WorkingLinks& works);
 
-// One area each, in the order of the report. `wanted`: --transport; nothing: whichever works.
+// One function for each area, in the order of the report. `wanted`: --transport; nothing: any link that works.
 Findings check_links(const MachineFacts& machine, std::optional<LinkKind> wanted, const WorkingLinks& works);
 Findings check_rdma(const MachineFacts& machine, Level fault_level);
-/// Of one port; `fault_level`: how grave it is when it carries nothing.
+/// For one port. `fault_level`: the level if the port cannot carry frames.
 Findings check_port(const RdmaPortView& view, Level fault_level);
-/// Of the card that `adapter` is a port of: whether its slot is as fast as all its ports together. Said once, with the
-/// first of them.
+/// For the card of `adapter`: whether its slot is as fast as all its ports together. Reported once, with the card's
+/// first adapter.
 Findings check_pci(const RdmaAdapter& adapter, const RdmaFacts& rdma);
 Findings check_memory(const MachineFacts& machine, Level fault_level);
 Findings check_gpu(const MachineFacts& machine);

@@ -1,3 +1,4 @@
+// The findings about the route to another machine: whether it is reachable, and how fast its links are.
 #include "doctor/check_host.hpp"
 
 #include <fmt/format.h>
@@ -60,7 +61,7 @@ Finding problem(const RemoteHostReport& host, const char* name, const std::strin
           .remedy = std::move(remedy)};
 }
 
-/// Before a connection stands.
+/// The finding if there is no connection.
 Finding not_reached(const RemoteHostReport& host, const MachineFacts& machine) {
   const HostPort& at = host.target.at;
   switch (host.fault) {
@@ -203,11 +204,11 @@ Findings as_background(Findings machine) {
   return machine;
 }
 
-// Whether a link is as fast as what it goes through, and as fast back as there.
+// ---- Speed: compared with the network interface, and both directions compared with each other ----
 
 namespace {
 
-constexpr double fair_share = 0.5;  // of an interface's speed, and of the faster way's: less is worth a word
+constexpr double fair_share = 0.5;  // of the interface's speed, or of the faster direction's; less is reported
 constexpr std::uint32_t jumbo_mtu_bytes = 9000;
 
 const NetworkInterface* interface_of(const RemoteHostReport& host, const MachineFacts& machine) {
@@ -288,7 +289,7 @@ Findings check_speed(const RemoteHostReport& host, const MachineFacts& machine, 
                      const std::string& area) {
   Findings findings;
   const NetworkInterface* interface = interface_of(host, machine);
-  // Within one machine it is its processors that are measured.
+  // Within one machine the processors limit the speed, not an interface.
   if (host.is_own_address || interface == nullptr || !link.works()) {
     return findings;
   }

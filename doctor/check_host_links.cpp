@@ -1,4 +1,4 @@
-// The links between two machines, by what was measured of them.
+// The findings about the links between two machines, derived from the measurements.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,16 +17,16 @@ namespace {
 constexpr std::uint16_t roce_port = 4791;  // RoCE v2: InfiniBand Architecture Specification, annex A17
 
 std::string speed_text(const Measurement& measured) {
-  // A few messages are over before their time can be told.
+  // The rate is 0 if there were too few messages to time them.
   return measured.gigabytes_per_second > 0 ? fmt::format("{:.3g} GB/s", measured.gigabytes_per_second) : "works";
 }
 
-/// "1.1 GB/s there, 1.2 GB/s back, 64 bytes in 21 µs", of what there is.
+/// "1.1 GB/s there, 1.2 GB/s back, 64 bytes in 21 µs", without the rows that are missing.
 std::string measured_text(const LinkMeasurements& link) {
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
   if (link.link == LinkKind::local && link.works()) {
-    add("frames stay where they are");  // a speed of what does not move would say nothing
+    add("frames stay where they are");  // local does not copy frames, so its rate means nothing
   }
   if (link.link != LinkKind::local && link.there.is_done()) {
     add(speed_text(link.there) + " there");
@@ -66,7 +66,7 @@ Commands examine_both(const RemoteHostReport& host, LinkKind link) {
   return commands;
 }
 
-/// What mends a link that was tried; adds to the text where that needs words.
+/// Sets the remedy for a link that failed, and explains it in the text if needed.
 void mend(const RemoteHostReport& host, const LinkMeasurements& link, Finding& finding) {
   if (says(link, "4791")) {
     finding.text += " RoCE v2 is UDP to port 4791, which both machines have to let in:";
@@ -116,7 +116,7 @@ Finding link_finding(const RemoteHostReport& host, const LinkMeasurements& link,
   return finding;
 }
 
-/// Small messages pass and large ones do not: packets are larger than something on the way takes.
+/// A finding if small messages arrive and large ones do not: packets are larger than the MTU of some hop.
 std::optional<Finding> size_finding(const RemoteHostReport& host, const MachineFacts& machine,
                                     const LinkMeasurements& link) {
   constexpr std::uint32_t ordinary_mtu_bytes = 1500;
@@ -185,7 +185,7 @@ std::string host_links_area(const RemoteHostReport& host) {
 }
 
 std::optional<LinkKind> auto_choice(const RemoteHostReport& host) {
-  // They stand in the order of preference, as in a session (EndpointOptions::allowed_links).
+  // host.links is in the order of preference, as in a session (EndpointOptions::allowed_links).
   const auto found = std::ranges::find_if(host.links, &LinkMeasurements::connects);
   return found == host.links.end() ? std::nullopt : std::optional(found->link);
 }
@@ -196,7 +196,7 @@ Findings check_host_links(const RemoteHostReport& host, const MachineFacts& mach
   for (const LinkMeasurements& link : host.links) {
     const bool is_tried = link.not_tried.empty();
     if (link.link == LinkKind::local && !is_tried && !wanted) {
-      continue;  // that two machines are not one is no finding; auto says why it is another link
+      continue;  // not a finding: local never works between two machines
     }
     const bool is_needed = wanted == link.link || (is_stuck && is_tried);
     findings.push_back(link_finding(host, link, is_needed ? Level::problem : Level::warning));

@@ -1,4 +1,4 @@
-// Sockets and pipes.
+// The findings about sockets and pipes, and about the PCI Express slot of an RDMA card.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,14 +13,14 @@ namespace {
 constexpr const char* area = "Network";
 constexpr double bytes_per_second_100g = 100e9 / 8;
 
-/// What must be under way to fill the fastest interface over a round trip of 1 ms: the bandwidth-delay product (RFC
-/// 7323, 1.1). 0 where no interface tells its speed.
+/// The bytes that must be in flight to fill the fastest interface at a round trip of 1 ms: the bandwidth-delay product
+/// (RFC 7323, 1.1). 0 if no interface states its speed.
 std::uint64_t wanted_bytes(const NetworkFacts& network) {
   std::uint64_t fastest = 0;  // Mb/s
   for (const NetworkInterface& interface : network.interfaces) {
     fastest = std::max<std::uint64_t>(fastest, interface.is_up ? interface.megabits_per_second.value_or(0) : 0);
   }
-  constexpr std::uint64_t max_bytes = 0x7fffffff;  // that the kernel takes: its numbers are of 32 bits
+  constexpr std::uint64_t max_bytes = 0x7fffffff;  // the kernel's limit: a signed 32-bit number
   return std::min(fastest * 1'000'000 / 8 / 1000, max_bytes);
 }
 
@@ -55,7 +55,7 @@ std::string reach_text(std::uint64_t bytes) {
   return fmt::format("{:.2g} ms", static_cast<double>(bytes) / bytes_per_second_100g * 1e3);
 }
 
-/// The kernel sizes TCP's buffers itself up to these; framewire leaves it to that.
+/// The kernel sizes TCP's buffers automatically up to these limits; framewire does not set them.
 Finding buffers_finding(const NetworkFacts& network) {
   Finding finding{.area = area, .name = "tcp buffers"};
   if (!network.tcp_receive_bytes || !network.tcp_send_bytes) {
@@ -78,7 +78,7 @@ Finding buffers_finding(const NetworkFacts& network) {
     finding.level = Level::note;
     finding.text +=
         fmt::format(" This machine's fastest interface fills {} in 1 ms.", format_bytes(wanted_bytes(network)));
-    // What is enough already stays, and so do the sizes that connections begin with.
+    // Keeps limits that are large enough, and the initial sizes.
     const auto enough = [&](std::uint64_t bytes) { return std::max(bytes, wanted_bytes(network)); };
     finding.remedy = {fmt::format("printf 'net.ipv4.tcp_rmem={} {}\\nnet.ipv4.tcp_wmem={} {}\\n' | sudo tee "
                                   "/etc/sysctl.d/90-framewire.conf",
@@ -108,7 +108,7 @@ Findings check_network(const NetworkFacts& network) {
   return {interfaces_finding(network), buffers_finding(network), pipe_finding(network)};
 }
 
-// The slot of a card.
+// ---- The slot of a card ----
 
 namespace {
 
@@ -116,8 +116,8 @@ std::string describe(const PciLink& link) {
   return fmt::format("{:g} GT/s x{}", link.gigatransfers, link.lanes);
 }
 
-/// "0000:3b:00" of "0000:3b:00.1": cards with two ports have a function for each, on one slot. Empty for what has no
-/// slot, and for virtual functions, whose ports are those of the card once more.
+/// "0000:3b:00" of "0000:3b:00.1": a card with two ports has one function for each, in one slot. Empty without a slot,
+/// and for virtual functions, which share the card's ports.
 std::string_view card_of(const RdmaAdapter& adapter) {
   if (!adapter.pci || adapter.pci->is_virtual) {
     return {};
@@ -134,7 +134,7 @@ double gigabits_of_ports(const RdmaAdapter& adapter) {
   return sum;
 }
 
-/// Of all ports together: they share the slot.
+/// The sum of the card's ports, which share the slot.
 double gigabits_of_card(std::string_view card, const RdmaFacts& rdma) {
   double sum = 0;
   for (const RdmaAdapter& one : rdma.adapters) {

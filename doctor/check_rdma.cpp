@@ -1,4 +1,4 @@
-// RDMA devices and what must stand around them.
+// The findings about RDMA: modules and device files, adapters, and each port.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace framewire {
 namespace {
 
 constexpr const char* area = "RDMA";
-/// Drivers without a limit of their own name the largest number, or close to it.
+/// Drivers without a limit report the largest number, or one close to it.
 constexpr std::uint64_t endless_bytes = std::uint64_t{1} << 60;
 
 const KernelModule* find_module(const RdmaFacts& rdma, std::string_view name) {
@@ -26,7 +26,7 @@ const KernelModule* find_module(const RdmaFacts& rdma, std::string_view name) {
   return found == rdma.modules.end() ? nullptr : &*found;
 }
 
-/// The commands that load those of the modules that can be loaded.
+/// The commands that load the loadable ones of these modules.
 std::vector<std::string> load_commands(const RdmaFacts& rdma, std::initializer_list<std::string_view> names) {
   std::vector<std::string> commands;
   for (const std::string_view name : names) {
@@ -38,9 +38,8 @@ std::vector<std::string> load_commands(const RdmaFacts& rdma, std::initializer_l
   return commands;
 }
 
-/// The Ethernet interface that Soft-RoCE would best stand on; empty when there is none. Bridges of containers and the
-/// like have addresses, too, but lead nowhere that another machine is: a link, a card and the way to everywhere speak
-/// for one, in this order.
+/// The best Ethernet interface for Soft-RoCE; empty if there is none. Container bridges also have addresses, but lead
+/// to no other machine. So prefer an interface with a carrier, then one with hardware, then one with a default route.
 std::string interface_for_soft_roce(const NetworkFacts& network) {
   const NetworkInterface* best = nullptr;
   const auto rank = [](const NetworkInterface& one) {
@@ -105,7 +104,7 @@ Finding dormant_finding(const DormantCard& card) {
   return finding;
 }
 
-/// Devices that verbs list and open have come through both modules, whatever shows of these.
+/// If verbs list and open a device, both modules work, whatever the list of modules says.
 Findings check_modules(const RdmaFacts& rdma, Level fault_level) {
   Findings findings;
   const auto works = [](const RdmaAdapter& one) { return one.device && one.device->trouble.empty(); };
@@ -212,7 +211,7 @@ Finding adapter_finding(const RdmaAdapter& adapter, Level fault_level) {
   return finding;
 }
 
-/// A port that carries nothing harms nobody where another one is fine: the most grave a fault of a port can be.
+/// The highest level for a fault of one port: only a note if another port works.
 Level port_fault_level(const MachineFacts& machine, Level fault_level) {
   const auto has_good_port = [&](const RdmaAdapter& adapter) {
     return adapter.device && std::ranges::any_of(adapter.device->ports, [&](const RdmaPort& port) {
@@ -260,7 +259,7 @@ Findings check_rdma(const MachineFacts& machine, Level fault_level) {
   return findings;
 }
 
-// One port of an RDMA device: what is in its way, and which of its addresses a connection has.
+// ---- One port of an RDMA device: its fault, and the address that a connection uses ----
 
 namespace {
 
@@ -269,7 +268,7 @@ std::string address_command(const RdmaPortView& view) {
                      view.interface != nullptr ? shell_word(view.interface->name) : "INTERFACE");
 }
 
-/// InfiniBand's addresses come with IPoIB, which may not be there.
+/// InfiniBand ports get addresses from IPoIB, which may not be set up.
 void explain_address(const RdmaPortView& view, Finding& finding) {
   finding.text = "rdma_cm finds a port by the address of its network interface. ";
   const bool is_infiniband = view.port->link_layer == RdmaLinkLayer::infiniband;
@@ -286,7 +285,7 @@ void explain_address(const RdmaPortView& view, Finding& finding) {
   finding.remedy = {address_command(view)};
 }
 
-/// What a fault means and how it is mended.
+/// Sets the meaning of the fault and its remedy.
 void explain(const RdmaPortView& view, Finding& finding) {
   switch (view.fault) {
     case PortFault::none:
@@ -331,7 +330,7 @@ void explain(const RdmaPortView& view, Finding& finding) {
   }
 }
 
-/// fe80::/10, in the words of inet_ntop().
+/// fe80::/10, as inet_ntop() prints it.
 bool is_link_local(const std::string& address) {
   return address.starts_with("fe8") || address.starts_with("fe9") || address.starts_with("fea") ||
          address.starts_with("feb");
@@ -390,10 +389,10 @@ Finding gid_finding(const RdmaPortView& view) {
   return finding;
 }
 
-/// 26 is what most write for RoCE (AF31); any of the same priority will do.
+/// 26 (AF31) is usual for RoCE; any DSCP of the same priority works.
 constexpr int usual_dscp = 26;
 
-/// That what framewire sends goes where the port loses nothing: nothing where it has no such priority.
+/// Whether framewire's packets use a lossless priority of the port. Nothing if the port has none.
 std::optional<Finding> priority_finding(const RdmaPortView& view) {
   if (view.base == nullptr || !view.base->priorities || view.base->priorities->lossless == 0) {
     return std::nullopt;
@@ -429,7 +428,7 @@ std::optional<Finding> priority_finding(const RdmaPortView& view) {
 
 Findings check_port(const RdmaPortView& view, Level fault_level) {
   Findings findings = {port_finding(view, fault_level)};
-  // A GID of iWARP stands for the card, not for an address that a connection takes.
+  // An iWARP GID identifies the card and is not an address.
   const bool is_iwarp = view.adapter->device->transport == RdmaTransport::iwarp;
   if (view.gid != nullptr && !is_iwarp && (view.fault == PortFault::none || view.fault == PortFault::no_queue_pair)) {
     findings.push_back(gid_finding(view));

@@ -1,3 +1,4 @@
+// Runs another program with a deadline and collects its output.
 #include "doctor/child_output.hpp"
 
 #include <fcntl.h>
@@ -38,14 +39,14 @@ struct Pipe {
 struct Pipes {
   Pipe output;
   Pipe complaint;
-  Pipe fault;  // gets the errno of an exec() that fails, and closes with one that does not
+  Pipe fault;  // receives the errno of a failed exec(), and closes on success
 };
 
-/// The forked process: only what is safe in one, as libraries here may have threads.
+/// Runs in the forked process. Uses only async-signal-safe functions, as libraries here may have threads.
 [[noreturn]] void be_child(const char* program, char* const* arguments, const Pipes& pipes, pid_t parent) noexcept {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) {
-    ::_exit(1);  // it went before it was asked for its signal
+    ::_exit(1);  // the parent ended before prctl()
   }
   const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (nothing >= 0 && ::dup2(nothing, STDIN_FILENO) >= 0 && ::dup2(pipes.output.writes.get(), STDOUT_FILENO) >= 0 &&
@@ -83,7 +84,7 @@ int start(const std::string& program, std::vector<std::string> words, Pipes& pip
   return fork_error;
 }
 
-/// Appends what is there. False at the end, or when it is too much.
+/// Appends what is available. Returns false at the end, or when there is too much.
 bool read_some(int fd, std::string& text) {
   std::array<char, 4096> part{};
   const ssize_t got = ::read(fd, part.data(), part.size());
@@ -94,7 +95,7 @@ bool read_some(int fd, std::string& text) {
   return text.size() < max_bytes;
 }
 
-/// Until both have ended, one says too much, or the deadline.
+/// Reads until both pipes have ended, one exceeds its limit, or the deadline.
 void read_all(const Pipes& pipes, ChildOutput& output, std::int64_t deadline_ns) {
   std::array both{pollfd{.fd = pipes.output.reads.get(), .events = POLLIN, .revents = 0},
                   pollfd{.fd = pipes.complaint.reads.get(), .events = POLLIN, .revents = 0}};
@@ -111,8 +112,8 @@ void read_all(const Pipes& pipes, ChildOutput& output, std::int64_t deadline_ns)
   }
 }
 
-/// Whether it has ended by the deadline. Kernels before 5.3, and sandboxes that know no newer calls, have no descriptor
-/// of a process: there it is looked at every 10 ms.
+/// Whether the child ends before the deadline. Kernels before 5.3, and sandboxes that do not know pidfd_open(), provide
+/// no process descriptor: then it is polled every 10 ms.
 bool has_ended(pid_t child, std::int64_t deadline_ns) {
   const FileDescriptor process(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
   if (process.valid()) {
@@ -131,7 +132,7 @@ bool has_ended(pid_t child, std::int64_t deadline_ns) {
   }
 }
 
-/// Ends it at the deadline. Its status as waitpid() has it.
+/// Waits for the child and kills it at the deadline. Returns its status as waitpid() does.
 int wait_end(pid_t child, std::int64_t deadline_ns) {
   if (!has_ended(child, deadline_ns)) {
     ::kill(child, SIGKILL);

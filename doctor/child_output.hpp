@@ -1,4 +1,4 @@
-// What another program prints.
+// Runs another program and collects its output.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,16 @@
 namespace framewire {
 
 struct ChildOutput {
-  std::string text;             // of its standard output, up to 64 KiB
-  std::string complaint;        // of its standard error, up to 64 KiB
-  bool has_ended_well = false;  // by itself, with exit status 0
+  std::string text;             // standard output, up to 64 KiB
+  std::string complaint;        // standard error, up to 64 KiB
+  bool has_ended_well = false;  // it exited with status 0
   bool is_late = false;         // it was killed at its deadline
-  int exit_status = -1;         // where it ended by itself
-  std::string trouble;          // why it did not end well; empty: it did
+  int exit_status = -1;         // if it exited
+  std::string trouble;          // why it failed; empty: it did not
 };
 
-/// Runs `program` (a path) with `arguments` and nothing to read, and waits until it ends, `timeout_ns` at most: then it
-/// is killed. It goes with this process, too, however that ends. Main thread; blocks; throws nothing.
+/// Runs `program` (a path) with `arguments` and /dev/null as its input. Waits until it ends, and kills it after
+/// `timeout_ns`. The kernel kills it if this process ends first. Main thread; blocks; does not throw.
 ChildOutput child_output(const std::string& program, const std::vector<std::string>& arguments,
                          std::int64_t timeout_ns);
 

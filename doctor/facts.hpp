@@ -1,5 +1,5 @@
-// What the doctor knows of a machine, before it judges: plain values from the kernel's files, from system calls and
-// from the libraries that were asked. Text in them comes from outside and may be anything.
+// The facts about a machine from which the doctor derives its findings: plain values from the kernel's files, system
+// calls and libraries. Texts in them come from outside and may contain anything.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace framewire {
 
-// What the doctor knows of a machine's GPUs, for CUDA and for OpenGL.
+// ---- GPUs, for CUDA and for OpenGL ----
 
 /// An NVIDIA card as its kernel driver lists it.
 struct NvidiaCard {
@@ -24,33 +24,33 @@ struct NvidiaCard {
 struct CudaDevice {
   std::string name;
   std::string address;
-  bool has_gpu_direct = false;  // other devices of the machine may reach its memory
-  bool has_dma_buf = false;     // its memory can be handed to them by a descriptor
+  bool has_gpu_direct = false;  // other devices may access its memory
+  bool has_dma_buf = false;     // its memory can be exported to them as a file descriptor
 };
 
 struct GpuFacts {
   std::string kernel_driver;      // "550.54.14"; empty: no NVIDIA driver
   std::vector<NvidiaCard> cards;  // by the kernel driver
   bool has_peermem = false;       // the module nvidia_peermem
-  std::string cuda_trouble;       // why libcuda.so.1 is of no use; empty: it is
+  std::string cuda_trouble;       // why libcuda.so.1 cannot be used; empty: it can
   std::string cuda_version;       // the driver's: "12.4"
   std::vector<CudaDevice> devices;
 };
 
-/// What framewire-doctor-gl said.
+/// The output of framewire-doctor-gl.
 struct OpenGlFacts {
-  bool is_installed = false;  // the helper stands beside this program
+  bool is_installed = false;  // the helper is installed beside this program
   std::string trouble;        // why there is no OpenGL 4.5; empty: there is
   std::string vendor;
   std::string renderer;
   std::string version;
   bool is_software = false;
-  bool has_render_node = false;    // /dev/dri/renderD…: a GPU whose driver is there
+  bool has_render_node = false;    // /dev/dri/renderD…: a GPU with a driver
   bool may_use_node = false;       // this user may open it
   bool has_pinned_memory = false;  // GL_AMD_pinned_memory: frames without a copy
 };
 
-// What the doctor knows of a machine's RDMA: devices as verbs and as sysfs have them, and what must stand around them.
+// ---- RDMA: devices by verbs and by sysfs, and what they need (interfaces, modules, device files) ----
 
 /// How an Ethernet port treats priorities (data centre bridging, IEEE 802.1Q).
 struct InterfacePriorities {
@@ -58,7 +58,7 @@ struct InterfacePriorities {
   std::vector<std::pair<std::uint8_t, std::uint8_t>> dscp_to_priority{};  // as `dcb app` has it
 };
 
-/// A network interface by /sys/class/net and getifaddrs(); where there is no /sys by the latter alone.
+/// A network interface by /sys/class/net and getifaddrs(). Without /sys by getifaddrs() alone.
 struct NetworkInterface {
   std::string name;
   std::uint32_t index = 0;
@@ -66,15 +66,15 @@ struct NetworkInterface {
   bool is_loopback = false;
   bool has_carrier = false;
   bool is_ethernet = false;
-  bool has_card = false;           // hardware, or what a virtual machine has for it: no bridge, no tunnel
-  bool has_default_route = false;  // IPv4's or IPv6's way to everywhere
+  bool has_card = false;           // hardware, real or virtual; not a bridge or a tunnel
+  bool has_default_route = false;  // of IPv4 or IPv6
   std::uint32_t mtu_bytes = 0;     // 0: not known
   std::optional<std::uint32_t> megabits_per_second{};
-  std::vector<std::string> addresses{};             // IPv4, and IPv6 that are not link-local
-  std::optional<InterfacePriorities> priorities{};  // nothing: its driver knows of none
+  std::vector<std::string> addresses{};             // IPv4, and IPv6 without link-local ones
+  std::optional<InterfacePriorities> priorities{};  // nothing: its driver supports none
 };
 
-/// A PCI Express link: what it runs at, and what the card could.
+/// Speed and width of a PCI Express link, either current or maximum.
 struct PciLink {
   double gigatransfers = 0;  // per second and lane; 0: unknown
   std::uint32_t lanes = 0;
@@ -90,7 +90,7 @@ struct PciPlace {
   std::string address;  // "0000:3b:00.0"
   PciLink current;
   PciLink most;
-  bool is_virtual = false;  // a function of SR-IOV, beside the card's own
+  bool is_virtual = false;  // a virtual function (SR-IOV)
 };
 
 /// A port of /sys/class/infiniband/DEVICE/ports.
@@ -101,25 +101,25 @@ struct RdmaPortPlace {
   std::string interface;           // "ens3f0np0"; empty: not known
 };
 
-/// One RDMA device, from both sides.
+/// One RDMA device, by sysfs and by verbs.
 struct RdmaAdapter {
   std::string name;
-  std::string driver;            // "mlx5_core"; empty for those in software
+  std::string driver;            // "mlx5_core"; empty for a software device
   std::string board;             // "MT_0000000008"
-  std::optional<PciPlace> pci;   // nothing for those in software
-  std::optional<int> numa_node;  // nothing: the machine has one, or does not say
+  std::optional<PciPlace> pci;   // nothing for a software device
+  std::optional<int> numa_node;  // nothing: the machine has only one, or does not say
   std::vector<RdmaPortPlace> ports;
-  std::optional<RdmaDevice> device;  // as verbs have it; nothing: libibverbs does not list it
+  std::optional<RdmaDevice> device;  // by verbs; nothing: libibverbs does not list it
 };
 
-/// unknown: this system does not have the kernel's list of modules, as in a container.
+/// unknown: the kernel's list of modules is not available, as in a container.
 enum class ModuleState { unknown, absent, loadable, loaded, built_in };
 
-/// A network card that can do RDMA, and for which there is no RDMA device.
+/// A network card that supports RDMA but has no RDMA device.
 struct DormantCard {
   std::string address;                        // "0000:3b:00.0"
-  std::string driver;                         // that is there: "mlx5_core"
-  std::string module;                         // of its RDMA driver: "mlx5_ib"
+  std::string driver;                         // its network driver: "mlx5_core"
+  std::string module;                         // its RDMA driver: "mlx5_ib"
   ModuleState state = ModuleState::loadable;  // of that
 };
 
@@ -132,7 +132,7 @@ struct KernelModule {
 struct DeviceFile {
   std::string path;
   std::string mode;        // "0600"
-  bool is_usable = false;  // this user may read and write it
+  bool is_usable = false;  // this user can read and write it
 };
 
 struct RdmaFacts {
@@ -141,11 +141,12 @@ struct RdmaFacts {
   std::vector<KernelModule> modules;
   std::vector<DeviceFile> files;
   std::string list_trouble;       // why libibverbs listed nothing
-  std::string manager_trouble;    // why librdmacm cannot make connections; empty: it can, or there is no device
-  bool has_rdma_command = false;  // iproute2's
+  std::string manager_trouble;    // why librdmacm cannot connect; empty: it can, or there is no device
+  bool has_rdma_command = false;  // `rdma` of iproute2 is installed
 };
 
-/// Whether the two links that need no hardware work, tried with small ones. The texts say what failed; empty: it works.
+/// Whether the two links that need no hardware work, by a small trial of each. The texts say what failed; empty: it
+/// works.
 struct LinkFacts {
   std::string local_trouble;
   std::string tcp_trouble;
@@ -154,21 +155,20 @@ struct LinkFacts {
 struct SystemFacts {
   std::string distribution;                  // "Debian GNU/Linux 12 (bookworm)"; may be empty
   std::string kernel;                        // "6.1.0-25-amd64"
-  std::string container;                     // "docker", "podman", …; empty: none that shows
-  std::uint32_t cores = 0;                   // that this process may run on
-  std::vector<std::string> governors;        // of frequencies, each once; empty where the kernel has no choice
+  std::string container;                     // "docker", "podman", …; empty: none detected
+  std::uint32_t cores = 0;                   // cores that this process may run on
+  std::vector<std::string> governors;        // frequency governors, each once; empty if the kernel offers no choice
   std::vector<std::string> programs_beside;  // "send", "view", …
 };
 
 struct MemoryFacts {
   std::optional<std::uint64_t> total_bytes;  // nothing: not known
   std::optional<std::uint64_t> available_bytes;
-  std::optional<std::uint64_t>
-      group_limit_bytes;                          // the lowest of the control groups around this process; nothing: none
-  std::optional<std::uint64_t> group_free_bytes;  // what the fullest of them still gives; nothing: no limit
-  std::optional<std::uint64_t> lock_soft_bytes;   // RLIMIT_MEMLOCK; nothing: no limit
+  std::optional<std::uint64_t> group_limit_bytes;  // the lowest of its control groups; nothing: none
+  std::optional<std::uint64_t> group_free_bytes;   // the least that any of them has left; nothing: no limit
+  std::optional<std::uint64_t> lock_soft_bytes;    // RLIMIT_MEMLOCK; nothing: no limit
   std::optional<std::uint64_t> lock_hard_bytes;
-  bool may_lock_all = false;      // CAP_IPC_LOCK in the first user namespace: the limit is not asked
+  bool may_lock_all = false;      // CAP_IPC_LOCK in the initial user namespace: the limit does not apply
   std::string huge_pages;         // of private memory: "always", "madvise", "never"; empty: not known
   std::string shared_huge_pages;  // of memfds: "advise", "never", …
   std::uint64_t reserved_huge_pages = 0;
@@ -178,9 +178,9 @@ struct MemoryFacts {
 
 struct NetworkFacts {
   std::vector<NetworkInterface> interfaces;
-  std::optional<std::uint64_t> tcp_receive_bytes;   // the largest that the kernel gives by itself: tcp_rmem[2]
+  std::optional<std::uint64_t> tcp_receive_bytes;   // the limit of automatic sizing: tcp_rmem[2]
   std::optional<std::uint64_t> tcp_send_bytes;      // tcp_wmem[2]
-  std::string tcp_receive_begin = "4096 131072";    // tcp_rmem[0] and [1]: the least, and the first
+  std::string tcp_receive_begin = "4096 131072";    // tcp_rmem[0] and [1]: minimum and initial size
   std::string tcp_send_begin = "4096 16384";        // tcp_wmem[0] and [1]
   std::optional<std::uint64_t> core_receive_bytes;  // net.core.rmem_max
   std::optional<std::uint64_t> core_send_bytes;
@@ -191,9 +191,9 @@ struct KeyFacts {
   std::string path;
   bool exists = false;
   std::string mode;     // "0600"
-  bool is_own = false;  // it belongs to this user, who alone may change its mode
+  bool is_own = false;  // it belongs to this user; only the owner may change its mode
   bool is_read_by_root = false;
-  std::string trouble;  // the sentence that programs would end with; empty: none
+  std::string trouble;  // the error that programs would end with; empty: none
 };
 
 struct MachineFacts {

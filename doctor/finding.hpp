@@ -1,4 +1,4 @@
-// What the doctor found: the words of its report.
+// Findings: the lines of the doctor's report.
 #pragma once
 
 #include <algorithm>
@@ -8,20 +8,20 @@
 
 namespace framewire {
 
-/// ok: as it should be. note: good to know, nothing is broken. warning: it works, but worse than this machine could.
-/// problem: what was asked for does not work.
+/// ok: as it should be. note: good to know; nothing is broken. warning: it works, but slower or less well than this
+/// machine could. problem: what was asked for does not work.
 enum class Level { ok, note, warning, problem };
 
-/// One thing that was looked at. A value.
+/// One checked item. A value type.
 struct Finding {
-  // Empty by default, so that each finding names only what it has.
+  // Empty by default, so that a finding names only the fields it has.
   std::string area{};  // "RDMA"
   std::string name{};  // "mlx5_0 port 1"
   Level level = Level::ok;
-  std::string value{};                 // what is there, in a few words
-  std::string text{};                  // what that means and the way out, in sentences; for what is well, if at all
+  std::string value{};                 // what was found, in a few words
+  std::string text{};                  // what that means and what to do, in sentences; often empty for ok
   std::vector<std::string> details{};  // lines for --verbose
-  std::vector<std::string> remedy{};   // the commands that mend it, as they are typed; not all is mended by one
+  std::vector<std::string> remedy{};   // the commands that fix it, ready to type; empty if no command does
 };
 
 using Findings = std::vector<Finding>;

@@ -1,5 +1,5 @@
-// What the doctor knows of the way to another machine, before it judges. Text in it comes from outside and may be
-// anything.
+// The facts about another machine and the route to it, from which the doctor derives its findings. Texts in them come
+// from outside and may contain anything.
 #pragma once
 
 #include <cstdint>
@@ -12,47 +12,47 @@
 
 namespace framewire {
 
-/// What the command line says of the other end.
+/// The other machine as the command line names it.
 struct HostTarget {
   HostPort at;
   std::optional<std::string> key_file;  // --key
   bool insecure = false;
-  std::string timeout;  // --timeout, as it was written; empty: not said
+  std::string timeout;  // --timeout as text; empty: not given
 };
 
-/// The first thing in the way to a bench server.
+/// The first obstacle on the way to a bench server.
 enum class HostFault {
   none,
   unknown_name,
   nothing_listens,
-  silent,  // not even a refusal
+  silent,  // no answer, not even a refusal
   no_route,
   bad_key_here,  // a key file that cannot be used
   no_key_here,
-  key_refused,  // the two ends' keys are not the same, or only one has one
+  key_refused,  // the two keys differ, or only one side has one
   not_framewire,
   sender,         // framewire send
   viewer,         // framewire view --listen
-  version,        // no version of the session in common
-  busy,           // it serves somebody else
-  no_bench_here,  // framewire-bench does not lie beside this program
+  version,        // no common version of the control protocol
+  busy,           // it serves another client
+  no_bench_here,  // framewire-bench is not installed beside this program
   other,
 };
 
 /// One row of framewire bench, or why there is none.
 struct Measurement {
-  std::uint64_t count = 0;  // of messages; 0: there is no row
+  std::uint64_t count = 0;  // messages; 0: there is no row
   double gigabytes_per_second = 0;
   double latency_p50_us = 0;
   double latency_p99_us = 0;
-  std::string trouble;   // why there is no row; empty where it was not tried, too
-  bool is_late = false;  // it did not end in its time
+  std::string trouble;   // why there is no row; also empty if it was not tried
+  bool is_late = false;  // it reached its time limit
   bool has_lost_peer = false;
 
   [[nodiscard]] bool is_done() const noexcept { return count > 0; }
 };
 
-/// What was measured of one link.
+/// The measurements of one link.
 struct LinkMeasurements {
   LinkKind link = LinkKind::tcp;
   std::string not_tried;  // why; empty: it was
@@ -61,23 +61,23 @@ struct LinkMeasurements {
   Measurement back;       // a burst, from there
 
   [[nodiscard]] bool works() const noexcept { return there.is_done() && back.is_done(); }
-  /// A session over it stood: what `--transport auto` goes by.
+  /// A session was established over it. `--transport auto` decides by this.
   [[nodiscard]] bool connects() const noexcept { return latency.is_done() || there.is_done() || back.is_done(); }
 };
 
 struct RemoteHostReport {
   HostTarget target;
   HostFault fault = HostFault::none;
-  std::string trouble;                  // the sentence that programs would end with
-  std::string address;                  // that was reached, without the port; empty: none
-  std::string address_here;             // this end of that connection
-  bool is_own_address = false;          // of this machine
-  bool is_this_machine = false;         // reached by the Unix socket of this user
+  std::string trouble;                  // the error message that programs would end with
+  std::string address;                  // the address reached, without the port; empty: none
+  std::string address_here;             // the local address of that connection
+  bool is_own_address = false;          // `address` is this machine's
+  bool is_this_machine = false;         // reached through this user's Unix socket
   std::optional<double> round_trip_us;  // of TCP's handshake
   std::string auth;                     // "psk", "user", "none"
   std::string control;                  // "tls1.3", "unix", "plain"
-  std::string program;                  // that answered: "framewire-bench 0.1.0"
-  std::string left;                     // where it went away while it was measured: what it met then
+  std::string program;                  // the program that answered: "framewire-bench 0.1.0"
+  std::string left;                     // if it disappeared during the measurements: what the doctor met then
   std::vector<LinkMeasurements> links;
 };
 

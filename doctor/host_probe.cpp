@@ -1,4 +1,4 @@
-// Who answers at the other end.
+// Probes another machine: which program answers there, and the rows of framewire bench that measure its links.
 #include "doctor/host_probe.hpp"
 
 #include <arpa/inet.h>
@@ -30,7 +30,7 @@ namespace {
 constexpr std::int64_t knock_timeout_ns = 3 * ns_per_s;
 constexpr std::int64_t greeting_timeout_ns = 5 * ns_per_s;
 
-/// What went wrong, with the place where it did.
+/// An error with the fault that it means for the report.
 class Obstacle : public Error {
  public:
   Obstacle(HostFault fault, const Error& why) : Error(why), fault_(fault) {}
@@ -58,7 +58,7 @@ std::string without_port(const SocketAddress& address) {
   return parse_host_port(format_address(address), 0).host;
 }
 
-/// One TCP handshake, and its time. Returns 0, or an errno value.
+/// Makes one TCP handshake and measures its time. Returns 0, or an errno value.
 int knock(const SocketAddress& address, std::int64_t deadline_ns, RemoteHostReport& host) {
   const std::int64_t begin_ns = monotonic_ns();
   int error = 0;
@@ -73,7 +73,8 @@ int knock(const SocketAddress& address, std::int64_t deadline_ns, RemoteHostRepo
   return error;
 }
 
-/// How the fault of dial() is called: the first address that answers tells the round trip, else the last one the fault.
+/// Tries all addresses, as dial() does. The first one that answers gives the round-trip time; if none does, the last
+/// error gives the fault.
 HostFault knock_at_all(const HostPort& at, RemoteHostReport& host) {
   std::vector<SocketAddress> addresses;
   try {
@@ -111,7 +112,7 @@ AuthenticateOptions authentication_of(const HostTarget& target) {
 
 HostFault fault_of(const Error& error) {
   if (error.status() == ExitStatus::refused) {
-    // Keys and versions are refused alike, in a sentence.
+    // The status is the same for keys and versions; only the text differs.
     const std::string_view said = error.what();
     const bool is_version = said.find("of the control protocol") != std::string_view::npos ||
                             said.find("bring both to the same release") != std::string_view::npos;
@@ -120,7 +121,7 @@ HostFault fault_of(const Error& error) {
   return error.status() == ExitStatus::lost_peer ? HostFault::other : HostFault::not_framewire;
 }
 
-/// Without a key the Unix socket is the only way in, and another machine has none.
+/// Without a key only the Unix socket is possible, which another machine does not have.
 [[noreturn]] void throw_no_key(const Error& error, const RemoteHostReport& host) {
   if (host.is_own_address) {
     throw Obstacle(HostFault::not_framewire,
@@ -135,7 +136,7 @@ AuthenticatedChannel come_in(const RemoteHostReport& host, const AuthenticateOpt
   try {
     dialled = dial(host.target.at, monotonic_ns() + knock_timeout_ns);
   } catch (const Error& error) {
-    const bool is_closed = if_not_reached == HostFault::none;  // it has just answered
+    const bool is_closed = if_not_reached == HostFault::none;  // it has answered before
     throw Obstacle(is_closed ? HostFault::other : if_not_reached, error);
   }
   const bool has_no_key = !dialled->is_unix && !options.key && !options.insecure;
@@ -149,7 +150,7 @@ AuthenticatedChannel come_in(const RemoteHostReport& host, const AuthenticateOpt
   }
 }
 
-/// Says hello as a client of framewire bench, and hears who is there.
+/// Sends hello as a client of framewire bench, and reads which program is there.
 void hear_who(MessageChannel& channel, RemoteHostReport& host) {
   HelloMessage peer;
   try {
@@ -194,13 +195,13 @@ RemoteHostReport greet_host(const HostTarget& target) {
   return host;
 }
 
-// The rows of framewire bench that the doctor wants of each link, and what they say.
+// ---- The rows of framewire bench that the doctor needs for each link, and their output ----
 
 namespace {
 
 using Json = nlohmann::json;
 
-// A row that a slow network cannot take back: 16 MB are under way when its time is over, which takes 13 s at 10 Mb/s.
+// A row may end late: at its end 16 MB are in flight, which take 13 s at 10 Mb/s.
 constexpr std::int64_t row_timeout_ns = 20 * ns_per_s;
 constexpr const char* latency_bytes = "64";
 constexpr const char* burst_bytes = "4M";
@@ -209,7 +210,7 @@ std::string_view operation_of(const HostRow& row) {
   return row.is_latency ? "latency" : "stream";
 }
 
-/// A number that means something, or 0.
+/// A number that is not negative, or 0.
 double number_of(const Json& json, const char* field) {
   return std::max(find_number(json, field).value_or(0), 0.0);
 }
@@ -219,7 +220,7 @@ bool is_text(const Json& json, const char* field, std::string_view wanted) {
   return text != nullptr && *text == wanted;
 }
 
-/// The last line of a program's standard error, without its name.
+/// The last line of a program's standard error, without the program's name.
 std::string last_line_of(std::string_view complaint) {
   while (!complaint.empty() && (complaint.back() == '\n' || complaint.back() == ' ')) {
     complaint.remove_suffix(1);
@@ -238,7 +239,7 @@ LinkMeasurements not_tried(LinkKind link, const std::string& why) {
   return {.link = link, .not_tried = why, .latency = {}, .there = {}, .back = {}};
 }
 
-/// Empty where it can be tried.
+/// Why the link cannot be tried; empty: it can.
 std::string why_not(LinkKind link, const RemoteHostReport& host, const MachineFacts& machine) {
   if (link == LinkKind::local && !host.is_this_machine) {
     return "it needs the same user on the same machine";
@@ -329,7 +330,7 @@ void measure_links(RemoteHostReport& host, const MachineFacts& machine, std::opt
     if (!why.empty()) {
       continue;
     }
-    // From there first: this end is the viewer then, which makes the connection and knows best why there is none.
+    // First from there to here: then this side is the viewer, which dials the link and knows best why it fails.
     for (const auto& [field, row] :
          {std::pair(&measured.latency, HostRow{.link = link, .is_latency = true, .is_reverse = true}),
           std::pair(&measured.there, HostRow{.link = link}),
@@ -338,7 +339,7 @@ void measure_links(RemoteHostReport& host, const MachineFacts& machine, std::opt
       if (field->has_lost_peer) {
         host.left = is_there();
       }
-      // What connects carries bursts in one direction at least; what does not would only take its time again.
+      // A link that connects carries bursts in at least one direction. One that does not would only time out again.
       if (!host.left.empty() || field->is_late || !measured.connects()) {
         break;
       }

@@ -1,4 +1,4 @@
-// Asking another machine: who answers there, and how fast the links to it are.
+// Probes another machine: which program answers there, and how fast the links to it are.
 #pragma once
 
 #include <functional>
@@ -11,8 +11,8 @@
 
 namespace framewire {
 
-/// Finds the host, connects, authenticates, and hears which program is there; takes a few seconds at most. Throws
-/// nothing: what goes wrong stands in the facts.
+/// Resolves the host, connects, authenticates, and learns which program is there. Takes a few seconds at most. Does not
+/// throw: the report contains what went wrong.
 RemoteHostReport greet_host(const HostTarget& target);
 
 /// What is measured in one run of framewire bench.
@@ -24,16 +24,16 @@ struct HostRow {
 
 /// The arguments of framewire-bench for it.
 std::vector<std::string> bench_arguments(const HostTarget& target, const HostRow& row);
-/// What that printed, which is input: a row of another kind is none.
+/// Parses the program's output, which is untrusted input. A row of another kind does not count.
 Measurement read_bench_output(const ChildOutput& output, const HostRow& row);
 
-/// Runs one row; those of tests are made up.
+/// Runs one row. Tests provide their own.
 using RunRow = std::function<Measurement(const HostRow& row)>;
-/// By framewire-bench beside this program, which has 20 s for it. `progress` is told before each.
+/// Runs framewire-bench from this program's folder, 20 s at most. `progress` is called before each row.
 RunRow bench_runner(const HostTarget& target, std::function<void(const HostRow&)> progress);
 
-/// Measures every link that `wanted` leaves, both ways; what cannot be had is not tried twice. `is_there` says whether
-/// the server still answers: "" or what is met there.
+/// Measures every link that `wanted` allows, in both directions. A link that does not connect is not tried again.
+/// `is_there` tells whether the server still answers: "" or what is met there instead.
 void measure_links(RemoteHostReport& host, const MachineFacts& machine, std::optional<LinkKind> wanted,
                    const RunRow& run, const std::function<std::string()>& is_there);
 

@@ -1,3 +1,4 @@
+// The "host" part of the JSON report, and the commands that fix the route to another machine.
 #include "doctor/host_report.hpp"
 
 #include <fmt/format.h>
@@ -82,7 +83,7 @@ Json host_json(const RemoteHostReport& host) {
   for (const LinkMeasurements& link : host.links) {
     links.push_back(link_json(link));
   }
-  // With --transport only that link was measured, which says nothing of auto.
+  // With --transport only that link was measured, so nothing is known about auto.
   const auto chosen = host.links.size() > 1 ? auto_choice(host) : std::nullopt;
   return {{"name", host.target.at.host},
           {"port", host.target.at.port},
@@ -100,14 +101,14 @@ Json host_json(const RemoteHostReport& host) {
 
 namespace {
 
-/// A command as one word. Single quotes in it are easier to read within double ones, where nothing else means
-/// something.
+/// A command as one shell word. Uses double quotes if the command contains nothing special within them: single quotes
+/// in it stay readable.
 std::string command_word(const std::string& command) {
   const bool is_simple = command.find_first_of("\"$`\\!") == std::string::npos;
   return command.find('\'') != std::string::npos && is_simple ? fmt::format("\"{}\"", command) : shell_word(command);
 }
 
-/// A command on the other machine, from here.
+/// A command that runs `command` on the other machine.
 std::string over_there(const RemoteHostReport& host, const std::string& command, bool has_terminal) {
   if (host.is_own_address) {
     return command;
@@ -164,7 +165,7 @@ std::string examine_at(const RemoteHostReport& host, std::uint16_t port) {
 }
 
 std::uint16_t other_port(std::uint16_t port) noexcept {
-  // 5291 is that of bytes.
+  // 5291 is the default port of bytes.
   return static_cast<std::uint16_t>(port == default_frame_port ? default_bytes_port + 1
                                                                : (port == UINT16_MAX ? port - 1 : port + 1));
 }

@@ -1,5 +1,5 @@
-// framewire doctor: says what this machine, and the way to another one, have for sending and viewing frames, and what
-// would make it better.
+// framewire-doctor: reports whether this machine, and the route to another one, are ready for sending and viewing
+// frames, and what to improve.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -22,7 +22,7 @@
 namespace framewire {
 namespace {
 
-/// On a terminal, unless the user wants none: no-color.org.
+/// Colour on a terminal, unless NO_COLOR is set (no-color.org).
 bool wants_colour() {
   const char* none = std::getenv("NO_COLOR");
   const char* terminal = std::getenv("TERM");
@@ -30,7 +30,7 @@ bool wants_colour() {
          (terminal == nullptr || std::strcmp(terminal, "dumb") != 0);
 }
 
-/// What is measured now, on a terminal: it takes some seconds.
+/// Shows the running measurement on a terminal: it takes some seconds.
 std::function<void(const HostRow&)> progress_on(Log& log) {
   return [&log](const HostRow& row) {
     if (log.is_terminal()) {
@@ -57,7 +57,7 @@ void print(const std::string& report) {
   std::fwrite(report.data(), 1, report.size(), stdout);
 }
 
-/// A machine that only pipes bytes has no programs for frames.
+/// A machine that only transfers bytes has no programs for frames.
 std::string what_it_is_ready_for(const MachineFacts& machine) {
   const auto is_here = [&](const char* program) {
     return std::ranges::find(machine.system.programs_beside, program) != machine.system.programs_beside.end();
@@ -78,7 +78,7 @@ ExitStatus run_here(const DoctorOptions& options) {
   return has_problem(findings) ? ExitStatus::failed : ExitStatus::ok;
 }
 
-/// Of this machine a person sees what may be in the way; a program sees all.
+/// Of this machine's findings, the text report contains only those that may matter; the JSON report contains all.
 ExitStatus run_to_host(const DoctorOptions& options) {
   const MachineFacts machine = probe_machine();
   const RemoteHostReport host = examine_host(*options.host, machine, options.transport);

@@ -1,3 +1,4 @@
+// Parses the command line of framewire-doctor.
 #include "doctor/options.hpp"
 
 #include <CLI/CLI.hpp>

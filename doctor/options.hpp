@@ -1,4 +1,4 @@
-// What the command line of framewire-doctor says.
+// The command line of framewire-doctor.
 #pragma once
 
 #include <optional>
@@ -9,13 +9,13 @@
 namespace framewire {
 
 struct DoctorOptions {
-  std::optional<HostTarget> host;     // that is examined; nothing: this machine
-  std::optional<LinkKind> transport;  // that has to work; nothing: any
+  std::optional<HostTarget> host;     // to examine; nothing: this machine
+  std::optional<LinkKind> transport;  // the link that must work; nothing: any
   bool as_json = false;
   bool is_verbose = false;
 };
 
-/// Nothing when --help or --version were asked for. Throws Error (usage).
+/// Returns nothing if --help or --version was given. Throws Error (usage).
 std::optional<DoctorOptions> parse_doctor_options(int argc, const char* const* argv);
 
 }  // namespace framewire

@@ -1,3 +1,4 @@
+// Collects the facts about this machine: system, processes, memory, and trials of local and tcp.
 #include "doctor/probe.hpp"
 
 #include <arpa/inet.h>
@@ -66,11 +67,11 @@ MachineFacts probe_machine() {
   return machine;
 }
 
-// The machine itself, by the kernel's files.
+// ---- The machine itself, from the kernel's files ----
 
 namespace {
 
-/// The kind of container, from the places that each kind is known by.
+/// The kind of container, by the marks that each kind leaves.
 std::string container_kind(const SystemFiles& files) {
   if (const auto named = files.line("/run/systemd/container"); named && !named->empty()) {
     return *named;
@@ -81,7 +82,7 @@ std::string container_kind(const SystemFiles& files) {
   if (files.exists("/run/.containerenv")) {
     return "podman";
   }
-  // The environment of the first process is that of a container's own.
+  // A container manager sets "container" for the first process.
   const auto environment = files.text("/proc/1/environ").value_or("");
   constexpr std::string_view mark = "container=";
   for (std::size_t at = 0; at < environment.size();) {
@@ -147,11 +148,11 @@ void probe_process(const SystemFiles& files, SystemFacts& system, MemoryFacts& m
   }
 }
 
-// Memory by the kernel's files: how much, in which pages, and what the control groups leave of it.
+// ---- Memory, from the kernel's files: its size, its pages, and what the control groups leave ----
 
 namespace {
 
-/// The word in brackets of "always [madvise] never".
+/// The bracketed word of "always [madvise] never".
 std::string chosen_word(const std::optional<std::string>& line) {
   if (!line) {
     return "";
@@ -163,7 +164,7 @@ std::string chosen_word(const std::optional<std::string>& line) {
              : "";
 }
 
-/// CAP_IPC_LOCK is asked of the first user namespace, whose identities map onto themselves.
+/// CAP_IPC_LOCK counts only in the initial user namespace, whose ids map onto themselves.
 bool may_lock_all(const SystemFiles& files) {
   constexpr unsigned cap_ipc_lock = 14;
   const auto effective = value_of(files.text("/proc/self/status").value_or(""), "CapEff");
@@ -176,17 +177,17 @@ bool may_lock_all(const SystemFiles& files) {
   return error == std::errc{} && (bits >> cap_ipc_lock & 1U) != 0;
 }
 
-/// What one version of control groups calls its files.
+/// The file names of one version of control groups.
 struct GroupFiles {
   std::string_view mount;
   std::string_view limit;
   std::string_view usage;
-  std::string_view reclaimable;  // in memory.stat: pages of files, which the kernel takes back when it needs them
+  std::string_view reclaimable;  // field of memory.stat: file pages, which the kernel can reclaim
 };
 constexpr GroupFiles version_two = {"/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"};
 constexpr GroupFiles version_one = {"/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
                                     "total_inactive_file"};
-/// Version one names the largest number of whole pages where there is no limit.
+/// Without a limit version 1 reports the largest number of whole pages.
 constexpr std::uint64_t no_limit_bytes = std::uint64_t{1} << 62;
 
 /// The value behind "NAME " in memory.stat.
@@ -201,7 +202,7 @@ std::uint64_t statistic(std::string_view text, std::string_view name) {
   return 0;
 }
 
-/// The tightest of a group and those around it: each counts what is below it, too.
+/// Applies the tightest limit of a group and its ancestors: each also counts its descendants.
 void read_groups(const SystemFiles& files, const GroupFiles& names, std::string group, MemoryFacts& memory) {
   for (;;) {
     const std::string folder = std::string(names.mount) + group + "/";
@@ -221,9 +222,9 @@ void read_groups(const SystemFiles& files, const GroupFiles& names, std::string 
   }
 }
 
-/// Lines of /proc/self/cgroup are "0::/user.slice" (version two) or "4:memory:/docker/1c52". In a container without a
-/// namespace for groups the path is the machine's, and what is mounted is the container's own: its folders are not
-/// there, and the walk ends at the mount.
+/// Lines of /proc/self/cgroup are "0::/user.slice" (version 2) or "4:memory:/docker/1c52". In a container without a
+/// cgroup namespace the path is the machine's, but the mount is the container's own group: the folders of the path are
+/// missing, and the walk ends at the mount.
 void probe_groups(const SystemFiles& files, MemoryFacts& memory) {
   const std::string text = files.text("/proc/self/cgroup").value_or("0::/");
   std::string_view rest = text;
@@ -252,7 +253,7 @@ MemoryFacts probe_memory(const SystemFiles& files) {
   MemoryFacts memory;
   const std::string meminfo = files.text("/proc/meminfo").value_or("");
   const auto number = [&](std::string_view name) { return leading_number(value_of(meminfo, name).value_or("")); };
-  constexpr std::uint64_t kilobyte = 1024;  // as /proc/meminfo counts them
+  constexpr std::uint64_t kilobyte = 1024;  // the unit of /proc/meminfo
   const auto bytes = [&](std::string_view name) {
     const auto kilobytes = number(name);
     return kilobytes ? std::optional(*kilobytes * kilobyte) : std::nullopt;
@@ -269,13 +270,13 @@ MemoryFacts probe_memory(const SystemFiles& files) {
   return memory;
 }
 
-// Small ones of what the local and the tcp link need, to see whether this machine lets a user have them.
+// ---- Links: small trials of what local and tcp need ----
 
 namespace {
 
 constexpr std::int64_t connect_timeout_ns = 2 * ns_per_s;
 
-/// Both ends of a connection to `address`, which is left free to the system's choice. Throws Error.
+/// Connects to a listener of its own; the system chooses the address. Throws Error.
 void connect_to_itself(int family, const sockaddr* wanted, socklen_t wanted_bytes) {
   const FileDescriptor listener(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_storage address{};
@@ -298,7 +299,7 @@ void connect_to_itself(int family, const sockaddr* wanted, socklen_t wanted_byte
 void try_local() {
   HostBlock::map_read_only(FileDescriptor(::dup(HostBlock::create("a page", 4096)->memfd())), 4096);
   sockaddr_un address{};
-  address.sun_family = AF_UNIX;  // a size of the family alone: the kernel picks an abstract name
+  address.sun_family = AF_UNIX;  // with only the family, the kernel chooses an abstract name
   connect_to_itself(AF_UNIX, reinterpret_cast<const sockaddr*>(&address), sizeof address.sun_family);
 }
 

@@ -1,4 +1,5 @@
-// NVIDIA's driver by its files, and CUDA by its library, which is loaded only for the asking: nothing links it.
+// GPUs: the NVIDIA driver from its files, CUDA from its library (loaded at run time, never linked), OpenGL from
+// framewire-doctor-gl.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -29,7 +30,7 @@ std::string driver_version(std::string_view line) {
   return "";
 }
 
-// The part of CUDA's driver interface that is asked for; numbers as its documentation has them.
+// The used part of CUDA's driver API; numbers from its documentation.
 using CudaResult = int;  // 0: success
 constexpr int attribute_gpu_direct_rdma_supported = 116;
 constexpr int attribute_dma_buf_supported = 124;
@@ -49,7 +50,7 @@ class Cuda {
 
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
 
-  /// False, and trouble() says why, when the function is not there or fails.
+  /// Returns false if the function is missing or fails; trouble() says why.
   template <typename... Arguments>
   bool call(const char* function, Arguments... arguments) {
     const auto address = find<CudaResult (*)(Arguments...)>(function);
@@ -137,7 +138,7 @@ void probe_cuda(GpuFacts& gpu) {
   }
 }
 
-// OpenGL, by a program of its own: so that the doctor runs where there is none, and outlives a driver that crashes.
+// ---- OpenGL, in a separate program, so that the doctor runs without OpenGL and survives a driver that crashes ----
 
 namespace {
 
@@ -190,7 +191,7 @@ OpenGlFacts probe_opengl(const SystemFiles& files) {
   if (folder.empty() || ::access(helper.c_str(), X_OK) != 0) {
     return {};
   }
-  constexpr std::int64_t timeout_ns = 10 * ns_per_s;  // a driver that starts a sleeping GPU takes 2 s
+  constexpr std::int64_t timeout_ns = 10 * ns_per_s;  // waking a GPU takes a driver up to 2 s
   const ChildOutput output = child_output(helper, {}, timeout_ns);
   if (output.has_ended_well || !output.text.empty()) {
     return parse_opengl_output(output.text, output.has_ended_well);

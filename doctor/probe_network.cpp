@@ -1,4 +1,4 @@
-// Network interfaces and the kernel's buffers.
+// Network interfaces, the kernel's socket and pipe buffers, and the priorities of Ethernet ports.
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <linux/dcbnl.h>
@@ -26,7 +26,7 @@ namespace framewire {
 
 namespace {
 
-/// The words of a line, as they stand in /proc/net.
+/// The blank-separated fields of a line in /proc/net.
 std::vector<std::string_view> split_words(std::string_view line) {
   std::vector<std::string_view> words;
   while (!(line = trimmed(line)).empty()) {
@@ -36,7 +36,7 @@ std::vector<std::string_view> split_words(std::string_view line) {
   return words;
 }
 
-/// "4096 131072 33554432": the third alone, and the two before it as they stand.
+/// "4096 131072 33554432": the third number, and the first two as text.
 void read_buffers(const std::optional<std::string>& line, std::optional<std::uint64_t>& max_bytes, std::string& begin) {
   const std::vector<std::string_view> words = split_words(line ? *line : std::string_view());
   if (words.size() < 3) {
@@ -71,7 +71,7 @@ NetworkInterface read_interface(const SystemFiles& files, const std::string& nam
   interface.is_ethernet = !interface.is_loopback && files.number(folder + "type") == ARPHRD_ETHER;
   interface.has_card = files.exists(folder + "device");
   interface.mtu_bytes = static_cast<std::uint32_t>(files.number(folder + "mtu").value_or(0));
-  // Unknown is -1, and on some drivers the same as a number without sign.
+  // Unknown is -1, which some drivers print as an unsigned number.
   const auto speed = files.number(folder + "speed");
   if (speed && *speed > 0 && *speed < 100'000'000) {
     interface.megabits_per_second = static_cast<std::uint32_t>(*speed);
@@ -79,8 +79,9 @@ NetworkInterface read_interface(const SystemFiles& files, const std::string& nam
   return interface;
 }
 
-/// "Iface Destination … Mask …" in /proc/net/route, "destination length … device" in /proc/net/ipv6_route; numbers are
-/// hexadecimal. The loopback device has a rejecting IPv6 route to everywhere, which is none.
+/// Interfaces with a default route, from /proc/net/route ("Iface Destination … Mask …") and /proc/net/ipv6_route
+/// ("destination length … device"); numbers are hexadecimal. Ignores the rejecting IPv6 default route of the loopback
+/// device.
 std::vector<std::string> interfaces_to_everywhere(const SystemFiles& files) {
   std::vector<std::string> names;
   const auto each_line = [&](const char* path, auto take) {
@@ -115,7 +116,7 @@ NetworkInterface interface_without_files(const ifaddrs& entry) {
   return interface;
 }
 
-/// As text; empty for what is neither IPv4 nor a usable IPv6 address.
+/// The address as text; empty if it is neither IPv4 nor a usable IPv6 address.
 std::string address_text(const sockaddr* address) {
   std::array<char, INET6_ADDRSTRLEN> text{};
   if (address == nullptr) {
@@ -137,7 +138,7 @@ std::string address_text(const sockaddr* address) {
 NetworkFacts probe_network(const SystemFiles& files) {
   NetworkFacts network;
   for (const std::string& name : files.names("/sys/class/net")) {
-    if (files.exists("/sys/class/net/" + name + "/flags")) {  // bonding_masters is no interface
+    if (files.exists("/sys/class/net/" + name + "/flags")) {  // bonding_masters is not an interface
       network.interfaces.push_back(read_interface(files, name));
     }
   }
@@ -170,12 +171,12 @@ void probe_addresses(NetworkFacts& network) {
   }
 }
 
-// How Ethernet ports treat priorities, by the kernel's netlink for data centre bridging (linux/dcbnl.h).
+// ---- Priorities of Ethernet ports, from the kernel's netlink for data centre bridging (linux/dcbnl.h) ----
 
 namespace {
 
 constexpr std::int64_t answer_timeout_ns = ns_per_s;
-constexpr unsigned type_mask = 0x3fff;  // NLA_TYPE_MASK, without its sign
+constexpr unsigned type_mask = 0x3fff;  // NLA_TYPE_MASK as an unsigned number
 
 template <typename Value>
 Value value_at(std::span<const std::byte> bytes) noexcept {

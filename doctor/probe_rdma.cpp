@@ -1,4 +1,4 @@
-// RDMA devices: what sysfs says of each, and what libibverbs says.
+// RDMA devices, from sysfs and from libibverbs, and whether a port can carry frames.
 #include "doctor/probe_rdma.hpp"
 
 #include <fmt/format.h>
@@ -39,8 +39,8 @@ bool has_address(const NetworkInterface& interface, const std::string& address) 
   return std::ranges::find(interface.addresses, address) != interface.addresses.end();
 }
 
-/// As rdma_cm answers, since that is what the programs ask. Of a port that it finds by no address the GIDs say more:
-/// they are those of the device's network, whichever this process's is.
+/// Decides by rdma_cm's answer, since the programs connect through it. If rdma_cm finds the port by no address, the
+/// GIDs tell more: they belong to the device's network namespace, which may differ from this process's.
 PortFault fault_of_address(const RdmaPortView& view, const NetworkFacts& network) {
   const RdmaPort& port = *view.port;
   if (!port.addresses || !port.addresses->empty()) {
@@ -70,7 +70,7 @@ PortFault fault_of(const RdmaPortView& view, const NetworkFacts& network) {
   return device.queue_pair_trouble.empty() ? PortFault::none : PortFault::no_queue_pair;
 }
 
-/// Of several that a port is found by, the one of its best GID; a GID of InfiniBand or iWARP is no address.
+/// The port's address; of several the one of its best GID. A GID of InfiniBand or iWARP is not an address.
 std::string address_of(const RdmaPort& port, const RdmaGid* gid) {
   if (!port.addresses || port.addresses->empty()) {
     return "";
@@ -85,8 +85,8 @@ const NetworkInterface* find_interface(const NetworkFacts& network, Fits fits) {
   return found == network.interfaces.end() ? nullptr : &*found;
 }
 
-/// The interface that has the address: it may be a VLAN or a bond upon `base`. Where no address is known, that of the
-/// best GID; where that has none, `base`.
+/// The interface with the address, which may be a VLAN or a bond on `base`. Without a known address, the interface of
+/// the best GID; without that, `base`.
 const NetworkInterface* interface_of(const RdmaPortView& view, const NetworkFacts& network) {
   const auto* owner =
       find_interface(network, [&](const auto& one) { return !view.address.empty() && has_address(one, view.address); });
@@ -118,7 +118,7 @@ RdmaPortView view_port(const RdmaAdapter& adapter, const RdmaPort& port, const N
   if (known != adapter.ports.end()) {
     view.gigabits_per_second = known->gigabits_per_second;
   }
-  if (view.fault != PortFault::other_network) {  // which may have the same names and numbers
+  if (view.fault != PortFault::other_network) {  // another namespace may have the same names and numbers
     const std::string place = known != adapter.ports.end() ? known->interface : "";
     view.base = find_interface(network, [&](const auto& one) { return one.name == place; });
     view.interface = interface_of(view, network);
@@ -204,8 +204,8 @@ std::string word_behind_colon(const std::string& line) {
   return std::string(trimmed(colon == std::string::npos ? line : line.substr(colon + 1)));
 }
 
-/// The network interface of a port: that of its first address; else, on InfiniBand, the one that says it stands on that
-/// port; else what Soft-RoCE names as its parent.
+/// The network interface of a port: that of its first address; else, on InfiniBand, the interface that names this port;
+/// else the parent that Soft-RoCE names.
 std::string interface_of_port(const SystemFiles& files, const std::string& adapter, std::uint8_t number) {
   const std::string owners = adapter + "ports/" + std::to_string(number) + "/gid_attrs/ndevs/";
   for (int index = 0; index < 8; ++index) {
@@ -250,7 +250,7 @@ RdmaAdapter read_adapter(const SystemFiles& files, const std::string& name) {
   adapter.board = files.line(folder + "board_id").value_or("");
   adapter.pci = read_pci(files, folder + "device/");
   if (const auto node = files.number(folder + "device/numa_node"); node && *node < 4096) {
-    adapter.numa_node = static_cast<int>(*node);  // "-1" is no number here: the machine does not say
+    adapter.numa_node = static_cast<int>(*node);  // "-1" does not parse: the machine does not say
   }
   adapter.ports = read_ports(files, folder);
   return adapter;
@@ -272,7 +272,7 @@ struct RdmaDriver {
   std::string_view rdma;     // the module beside it
 };
 
-/// Of drivers/infiniband/hw in Linux, those that stand on a network driver.
+/// The drivers of drivers/infiniband/hw in Linux that need a separate network driver.
 constexpr std::array<RdmaDriver, 5> rdma_drivers = {
     {{"mlx5_core", "mlx5_ib"}, {"mlx4_core", "mlx4_ib"}, {"bnxt_en", "bnxt_re"}, {"ice", "irdma"}, {"qede", "qedr"}}};
 
@@ -291,7 +291,7 @@ std::vector<DormantCard> dormant_cards(const SystemFiles& files, const std::stri
 }
 
 bool lists_module(const std::string& text, const std::string& name) {
-  // "kernel/drivers/infiniband/sw/rxe/rdma_rxe.ko.xz: …"; a name is written with - or _ there.
+  // "kernel/drivers/infiniband/sw/rxe/rdma_rxe.ko.xz: …"; - and _ are interchangeable there.
   const auto same = [](char one, char other) { return one == other || (one == '-' && other == '_'); };
   const std::string wanted = "/" + name + ".ko";
   const auto found = std::search(text.begin(), text.end(), wanted.begin(), wanted.end(), same);
@@ -311,7 +311,7 @@ ModuleState module_state(const SystemFiles& files, const std::string& kernel, co
       lists_module(files.text(lists + "modules.builtin", largest_list_bytes).value_or(""), module)) {
     return ModuleState::built_in;
   }
-  // A built-in module without parameters shows nowhere else.
+  // Without the lists the state is unknown: a built-in module without parameters has no folder in /sys/module.
   const auto loadable = files.text(lists + "modules.dep", largest_list_bytes);
   if (!loadable) {
     return ModuleState::unknown;

@@ -1,4 +1,4 @@
-// Whether frames can go through an RDMA port.
+// Decides whether an RDMA port can carry frames.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace framewire {
 
-/// What is wrong with a port, the first thing that a session would meet.
+/// The first fault of a port that a session would meet.
 enum class PortFault {
   none,
   no_connections,  // neither InfiniBand, RoCE nor iWARP
@@ -17,36 +17,36 @@ enum class PortFault {
   being_set_up,  // by the subnet manager
   down,
   no_gid,
-  no_address,     // rdma_cm finds ports by the address of their network interface
-  other_network,  // it has one, in a network that is not this process's
+  no_address,     // of its network interface, by which rdma_cm finds a port
+  other_network,  // its address is in another network namespace
 };
 
-/// All values, all pure functions of them.
+/// A port with its interface, GID and address. A value that points into the facts.
 struct RdmaPortView {
   const RdmaAdapter* adapter = nullptr;
   const RdmaPort* port = nullptr;
   double gigabits_per_second = 0;               // 0: unknown
-  const NetworkInterface* base = nullptr;       // that sysfs names; nullptr: not known
-  const NetworkInterface* interface = nullptr;  // that has the address: `base`, or a VLAN upon it; nullptr: not known
-  const RdmaGid* gid = nullptr;                 // that a connection should have; nullptr: there is none
-  std::string address{};                        // that a peer should dial; empty: none, or rdma_cm could not be asked
+  const NetworkInterface* base = nullptr;       // the one that sysfs names; nullptr: not known
+  const NetworkInterface* interface = nullptr;  // the one with the address: `base` or a VLAN on it; nullptr: not known
+  const RdmaGid* gid = nullptr;                 // the one to connect with; nullptr: there is none
+  std::string address{};                        // the one that a peer dials; empty: none, or rdma_cm did not answer
   PortFault fault = PortFault::none;
 };
 
-/// The port with all that belongs to it; points into its arguments.
+/// Collects what belongs to the port. The result points into the arguments.
 RdmaPortView view_port(const RdmaAdapter& adapter, const RdmaPort& port, const NetworkFacts& network);
 
-/// "the port is down", for the middle of a sentence; empty for none.
+/// "the port is down", to be used within a sentence; empty for none.
 std::string describe(PortFault fault);
 
-/// Whether frames can go by RDMA on this machine.
+/// The port that carries frames, or why there is none.
 struct UsableRdmaPort {
   std::optional<RdmaPortView> best;  // the fastest usable port
-  std::string why_not;               // when there is none, for the middle of a sentence
+  std::string why_not;               // if there is none; to be used within a sentence
   [[nodiscard]] bool is_usable() const noexcept { return best.has_value(); }
 };
 
-/// Points into `machine`. `lock_is_enough`: of memory that a viewer's ring pins (check_memory.hpp).
+/// The result points into `machine`. `lock_is_enough`: a viewer's ring can be pinned (can_lock() of check.hpp).
 UsableRdmaPort find_usable_rdma_port(const MachineFacts& machine, bool lock_is_enough);
 
 }  // namespace framewire

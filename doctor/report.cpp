@@ -1,3 +1,4 @@
+// The doctor's report, as text and as JSON.
 #include "doctor/report.hpp"
 
 #include <fmt/format.h>
@@ -15,11 +16,11 @@ namespace framewire {
 namespace {
 
 constexpr std::size_t max_columns = 80;
-constexpr std::size_t indent_columns = 4;  // of what belongs to the line above
+constexpr std::size_t indent_columns = 4;  // for lines that belong to the line above
 
 struct LevelStyle {
   std::string_view sign;
-  std::string_view colour;  // of a terminal: ECMA-48, 8.3.117
+  std::string_view colour;  // SGR parameter: ECMA-48, 8.3.117
 };
 
 LevelStyle style_of(Level level) {
@@ -36,13 +37,13 @@ LevelStyle style_of(Level level) {
   return {"?", "0"};
 }
 
-/// Characters, not bytes: those of UTF-8 that go on do not count.
+/// The number of characters: does not count UTF-8 continuation bytes.
 std::size_t columns_of(std::string_view text) {
   return static_cast<std::size_t>(
       std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80; }));
 }
 
-/// "local, tcp": what is well of that area.
+/// "local, tcp": the names of the area's ok findings.
 std::string working_links(const Findings& findings, const std::string& area) {
   std::string names;
   for (const Finding& finding : findings) {
@@ -83,7 +84,7 @@ class Report {
     if (style_.is_verbose) {
       for (const std::string& detail : finding.details) {
         const std::size_t columns = max_columns - indent_columns - 2;
-        const bool fits = columns_of(detail) <= columns;  // then it may be a row of a table
+        const bool fits = columns_of(detail) <= columns;  // do not wrap it: it may be a row of a table
         for (const std::string& line : fits ? std::vector{printable(detail)} : wrap(printable(detail), columns)) {
           text_ += std::string(indent_columns + 2, ' ') + painted(line, "2") + "\n";
         }
@@ -379,7 +380,7 @@ std::string json_report(const MachineFacts& machine, const Findings& findings, s
   if (host != nullptr) {
     json["host"] = host_json(*host);
   }
-  // Text from outside may be no UTF-8.
+  // Text from outside may be invalid UTF-8.
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -1,4 +1,4 @@
-// The doctor's report for a person.
+// The doctor's report, as text for a person and as JSON for a program.
 #pragma once
 
 #include <optional>
@@ -14,29 +14,29 @@ namespace framewire {
 
 struct TextStyle {
   bool has_colour = false;  // for a terminal
-  bool is_verbose = false;  // also what is said of things that are well
+  bool is_verbose = false;  // also the texts and details of what is ok
 };
 
-/// How a report without a problem ends: its words, and the links that are well.
+/// The last line of a report without problems: its text, and the area whose working links it names.
 struct ReportClosing {
   std::string ready = "Ready to send and view";
   std::string links_area = "Links";
 };
 
-/// The findings by area, in lines of 80 columns; only commands, which are there to be copied, may be longer. What is
-/// not well has its meaning below it, and each command that mends it on a line of its own. The last line counts, and
-/// names the links that are well.
+/// The findings by area, in lines of 80 columns; only commands may be longer, so that they can be copied. A finding
+/// that is not ok has its meaning below it, and each of its commands on its own line. The last line counts the findings
+/// and names the links that work.
 std::string text_report(std::string_view heading, const Findings& findings, TextStyle style,
                         const ReportClosing& closing = {});
 
-/// `text` in lines of at most `columns` characters, broken at blanks.
+/// Breaks `text` at blanks into lines of at most `columns` characters.
 std::vector<std::string> wrap(std::string_view text, std::size_t columns);
 
-// The doctor's report for a program.
+// ---- The report for a program ----
 
 /// One JSON object: "findings", each with area, name, level, value, text, details and fix (a list of commands), and the
-/// facts behind them. Keys are named with their unit; null: not known, or no limit. docs/doctor.md lists them.
-/// With `host` there is "host", too: the way to another machine.
+/// facts behind them. With `host` also "host": the route to another machine. Keys contain their unit; null: not known,
+/// or no limit. docs/doctor.md lists them.
 std::string json_report(const MachineFacts& machine, const Findings& findings, std::optional<LinkKind> wanted,
                         const RemoteHostReport* host = nullptr);
 

@@ -12,7 +12,7 @@ struct Named {
   std::string_view name;
 };
 template <typename Value>
-Named(Value, const char*) -> Named<Value>;  // clang before 17 deduces nothing for aggregates
+Named(Value, const char*) -> Named<Value>;  // clang before 17 does not deduce aggregates
 
 constexpr std::array matrices = {
     Named{ColourMatrix::rgb, "gbr"},
@@ -168,7 +168,7 @@ ChromaLocation chroma_location_from_number(int number) noexcept {
 
 FieldOrder field_order_from_number(int number) noexcept {
   const auto order = known_in<FieldOrder>(field_orders, number);
-  return order == FieldOrder::mixed ? FieldOrder::unspecified : order;  // FFmpeg has no such number
+  return order == FieldOrder::mixed ? FieldOrder::unspecified : order;  // FFmpeg's enum ends before `mixed`
 }
 
 bool is_interlaced(FieldOrder order) noexcept {

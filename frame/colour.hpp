@@ -1,7 +1,7 @@
-// How the numbers of a picture are meant. The enumerators carry the code points of ITU-T H.273 (as AVColorSpace and its
-// siblings do in FFmpeg), and the names are FFmpeg's.
+// Colour metadata of a picture. The enumerators have the code points of ITU-T H.273 (as FFmpeg's AVColorSpace and
+// related enums do), and the names are FFmpeg's.
 //
-// Some code points are carried although no shader of ours converts them: the viewer says by name what it shows wrongly.
+// Some code points are transmitted although no shader converts them: the viewer names what it shows wrongly.
 #pragma once
 
 #include <cstdint>
@@ -60,8 +60,8 @@ enum class ColourPrimaries : std::uint8_t {
   ebu3213 = 22
 };
 
-/// Where a chroma sample lies among the luma samples that it belongs to. The numbers are those of FFmpeg's
-/// AVChromaLocation, the names its names. `unspecified` is taken as `left`, where MPEG-2 and H.264 put it.
+/// The position of a chroma sample relative to its luma samples. Numbers and names are those of FFmpeg's
+/// AVChromaLocation. `unspecified` is treated as `left`, the position in MPEG-2 and H.264.
 enum class ChromaLocation : std::uint8_t {
   unspecified = 0,
   left = 1,
@@ -72,12 +72,12 @@ enum class ChromaLocation : std::uint8_t {
   bottom = 6
 };
 
-/// Whether the colour of a pixel has been multiplied by its alpha. FFmpeg's names (AVAlphaMode).
+/// Whether the colour of a pixel is already multiplied by its alpha. FFmpeg's names (AVAlphaMode).
 enum class AlphaMode : std::uint8_t { unspecified = 0, premultiplied = 1, straight = 2 };
 
-/// How the lines of a frame belong to moments. FFmpeg's names (AVFieldOrder): the first letter is the field that was
-/// coded first, the second the one that is displayed first, t for top and b for bottom. `mixed` is y4m's: it changes
-/// from frame to frame.
+/// Whether a frame is interlaced, and in which order its fields come. FFmpeg's names (AVFieldOrder): the first letter
+/// is the field coded first, the second the one displayed first, t for top and b for bottom. `mixed` is from y4m: the
+/// order changes from frame to frame.
 enum class FieldOrder : std::uint8_t { unspecified = 0, progressive = 1, tt = 2, bb = 3, tb = 4, bt = 5, mixed = 6 };
 
 struct Colour {
@@ -100,30 +100,30 @@ std::string_view name(ChromaLocation location) noexcept;
 std::string_view name(AlphaMode mode) noexcept;
 std::string_view name(FieldOrder order) noexcept;
 
-/// By FFmpeg's names. A name that is not known (a newer peer's) becomes `unspecified`.
+/// By FFmpeg's names. An unknown name (a newer peer's) becomes `unspecified`.
 ChromaLocation chroma_location_from_name(std::string_view name) noexcept;
 AlphaMode alpha_mode_from_name(std::string_view name) noexcept;
 FieldOrder field_order_from_name(std::string_view name) noexcept;
 
-/// By FFmpeg's numbers; a number that is not known becomes `unspecified`.
+/// By FFmpeg's numbers. An unknown number becomes `unspecified`.
 ChromaLocation chroma_location_from_number(int number) noexcept;
 FieldOrder field_order_from_number(int number) noexcept;
 
-/// Whether frames of this order hold two fields of different moments.
+/// Whether frames of this order contain two fields of different times.
 bool is_interlaced(FieldOrder order) noexcept;
 
-/// What a picture of so many lines most likely has that does not say it: BT.709 from 720 lines on, and BT.601
-/// (smpte170m) below, as players take it (mpv, VLC).
+/// The most likely matrix of a picture that does not state it: BT.709 from 720 lines on, BT.601 (smpte170m) below.
+/// Players (mpv, VLC) decide in the same way.
 ColourMatrix likely_matrix(std::uint32_t height) noexcept;
 
-/// The luma weights of red and blue. An unspecified matrix, and one that such weights do not describe (ycgco, bt2020c,
-/// ictcp …), is taken as likely_matrix() has it. Source: ITU-R BT.601-7 §2.5.1, BT.709-6 §3.2, BT.2020-2 table 4, H.273
+/// The luma weights of red and blue. An unspecified matrix, or one that luma weights do not describe (ycgco, bt2020c,
+/// ictcp …), is replaced by likely_matrix(). Source: ITU-R BT.601-7 §2.5.1, BT.709-6 §3.2, BT.2020-2 table 4, H.273
 /// table 4.
 struct LumaWeights {
   double kr;
   double kb;
 };
-/// Whether luma_weights() describes `matrix`; an unspecified one counts.
+/// Whether luma_weights() describes `matrix`; true for `unspecified`.
 bool has_luma_weights(ColourMatrix matrix) noexcept;
 LumaWeights luma_weights(ColourMatrix matrix, std::uint32_t height) noexcept;
 

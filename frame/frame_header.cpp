@@ -33,7 +33,7 @@ T get(std::span<const std::byte> in, std::size_t offset) noexcept {
   return value;
 }
 
-/// XXH3 of the whole header with the check field taken as zero, cut to 32 bits.
+/// XXH3 of the whole header with the check field set to zero, truncated to 32 bits.
 std::uint32_t check_sum(std::span<std::byte> header) noexcept {
   put<std::uint32_t>(header, check_offset, 0);
   return static_cast<std::uint32_t>(XXH3_64bits(header.data(), header.size()));
@@ -60,7 +60,7 @@ void decode_planes(std::span<const std::byte> in, FrameLayout& layout) noexcept 
   }
 }
 
-/// find_layout_fault without its sentence: this runs for every frame and may not allocate.
+/// find_layout_fault() without its text: this runs for every frame and must not allocate.
 bool planes_fit(const FrameLayout& layout) noexcept {
   const PixelFormatInfo& shape = info(layout.format);
   if (layout.format == PixelFormat::bytes) {
@@ -191,7 +191,7 @@ HeaderFault decode(std::span<const std::byte> bytes, FrameHeader& header) noexce
   if (bytes.size() < size) {
     return HeaderFault::too_short;
   }
-  std::array<std::byte, max_frame_header_bytes> copy;  // of which only `size` is looked at
+  std::array<std::byte, max_frame_header_bytes> copy;  // only the first `size` bytes are used
   std::memcpy(copy.data(), bytes.data(), size);
   if (check_sum({copy.data(), size}) != get<std::uint32_t>(bytes, check_offset)) {
     return HeaderFault::wrong_check;

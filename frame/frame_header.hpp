@@ -1,4 +1,4 @@
-// The header that travels with every slice of every frame. docs/wire.md draws it byte by byte.
+// The header of every slice of every frame. docs/wire.md draws it byte by byte.
 #pragma once
 
 #include <cstddef>
@@ -16,16 +16,16 @@ inline constexpr std::size_t frame_header_plane_bytes = 32;
 inline constexpr std::size_t max_frame_header_bytes = frame_header_fixed_bytes + max_planes * frame_header_plane_bytes;
 inline constexpr std::uint16_t max_slices = 256;
 
-/// When the stages of a frame were done, on the sender's clock (CLOCK_MONOTONIC, ns). 0: not known.
+/// When each stage of a frame was complete, on the sender's clock (CLOCK_MONOTONIC, ns). 0: not known.
 struct FrameTimes {
   std::int64_t begun_ns = 0;      // the source started on it
-  std::int64_t completed_ns = 0;  // the whole frame stood in its slot
+  std::int64_t completed_ns = 0;  // the whole frame was in its slot
   std::int64_t offered_ns = 0;    // it was given to the link
   bool operator==(const FrameTimes&) const = default;
 };
 
 struct FrameHeader {
-  std::uint64_t sequence = 0;  // of the stream; one more for every frame that was produced
+  std::uint64_t sequence = 0;  // in the stream; incremented for every frame that was produced
   std::uint32_t stream = 0;
   std::uint32_t epoch = 0;
   std::uint16_t slot = 0;  // of the ring
@@ -45,19 +45,19 @@ struct FrameHeader {
 /// Bytes that encode() writes for this header.
 std::size_t encoded_bytes(const FrameHeader& header) noexcept;
 
-/// Writes the header little-endian into `out` (at least encoded_bytes). Returns the number of bytes written. No
-/// allocation.
+/// Writes the header into `out` (at least encoded_bytes()), little-endian. Returns the number of bytes written. Does
+/// not allocate.
 std::size_t encode(const FrameHeader& header, std::span<std::byte> out) noexcept;
 
-/// Why bytes from a peer are not a header.
+/// Why bytes from a peer are not a valid header.
 enum class HeaderFault { none, too_short, wrong_magic, wrong_version, wrong_size, wrong_check, wrong_value };
 const char* describe(HeaderFault fault) noexcept;
 
-/// Reads the first eight bytes: how long the whole header is, or nothing if this is no header of version 1.
+/// The length of the whole header from its first eight bytes; nothing if this is not a header of version 1.
 std::optional<std::size_t> header_bytes_from_prefix(std::span<const std::byte> first_eight) noexcept;
 
-/// Decodes and checks what can be checked without knowing the session: magic, version, check sum, enumerations, slices
-/// inside the payload, planes inside the payload. `bytes` must be private memory that the peer cannot change any more.
+/// Decodes a header and checks what can be checked without the session: magic, version, checksum, enumerations, and
+/// that slices and planes are inside the payload. `bytes` must be private memory that the peer cannot change.
 HeaderFault decode(std::span<const std::byte> bytes, FrameHeader& header) noexcept;
 
 }  // namespace framewire

@@ -48,7 +48,7 @@ std::optional<std::string> find_layout_fault(const FrameLayout& layout, std::uin
     return "a frame of " + std::string(info(layout.format).name) + " has " + std::to_string(packed.plane_count) +
            " planes, not " + std::to_string(layout.plane_count);
   }
-  std::uint64_t free_from = 0;  // planes come in the order of their offsets
+  std::uint64_t free_from = 0;  // planes are ordered by offset
   for (std::uint32_t i = 0; i < layout.plane_count; ++i) {
     const PlaneLayout& plane = layout.planes.at(i);
     const PlaneLayout& smallest = packed.planes.at(i);
@@ -78,7 +78,7 @@ Rational rational_rate(double frames_per_s) noexcept {
   if (std::abs(rate - whole) < as_good_as_equal && whole >= 1) {
     return {static_cast<std::uint32_t>(whole), 1};
   }
-  // The rates of NTSC's heirs are n * 1000 / 1001, and people write them with two or three places.
+  // NTSC-derived rates are n * 1000 / 1001, and are usually written with two or three decimals.
   const double ntsc = std::round(rate * 1.001);
   constexpr double as_people_round = 0.006;
   if (ntsc >= 23 && std::abs(ntsc / 1.001 - rate) < as_people_round) {

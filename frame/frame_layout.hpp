@@ -1,4 +1,4 @@
-// Where the planes of a frame lie in its slot, and the format of a stretch of stream (an epoch).
+// The position of a frame's planes in its slot, and the format of an epoch.
 #pragma once
 
 #include <array>
@@ -34,18 +34,18 @@ struct FrameLayout {
   bool operator==(const FrameLayout&) const = default;
 };
 
-/// The layout without padding, as rawvideo has it: pitch = row, planes one after another.
-/// Throws Error (failed) for sides of 0 or above 32768.
+/// The layout without padding, as rawvideo: pitch = row, planes one after another.
+/// Throws Error (failed) if a side is 0 or larger than 32768.
 FrameLayout packed_layout(PixelFormat format, std::uint32_t width, std::uint32_t height);
 
 /// The layout of `count` bytes of a byte stream.
 FrameLayout bytes_layout(std::uint64_t count) noexcept;
 
-/// Whether every plane that `layout` names lies inside `slot_bytes`, is as large as the format asks, and overlaps no
-/// other. Returns the sentence that says what is wrong, or nothing. For layouts that came from outside.
+/// Checks a layout from outside: every plane must be inside `slot_bytes`, have the size that the format requires, and
+/// overlap no other. Returns one sentence that says what is wrong, or nothing.
 std::optional<std::string> find_layout_fault(const FrameLayout& layout, std::uint64_t slot_bytes);
 
-/// `value` / 2^log2, rounded up: how many texels of that size cover a side of `value` pixels.
+/// `value` / 2^log2, rounded up: the number of texels of that size that cover a side of `value` pixels.
 constexpr std::uint32_t shift_up(std::uint32_t value, std::uint8_t log2) noexcept {
   return (value + (std::uint32_t{1} << log2) - 1) >> log2;
 }
@@ -56,16 +56,16 @@ struct Rational {
   bool operator==(const Rational&) const = default;
 };
 
-/// Of frames per second: 60 -> 60/1, 29.97 -> 30000/1001, 12.5 -> 12500/1000. For rates up to 1,000,000; 0 and less
-/// become 0/1 (unknown).
+/// Frames per second as a fraction: 60 -> 60/1, 29.97 -> 30000/1001, 12.5 -> 12500/1000. For rates up to 1,000,000; 0
+/// and below become 0/1 (unknown).
 Rational rational_rate(double frames_per_s) noexcept;
 
-/// What stays the same for one epoch of a stream.
+/// The format of one epoch of a stream; constant within the epoch.
 struct StreamFormat {
   FrameLayout layout;
   Colour colour{};
   Rational sample_aspect{1, 1};  // width : height of one pixel
-  Rational frame_rate{0, 1};     // frames per second; 0 where unknown
+  Rational frame_rate{0, 1};     // frames per second; 0: unknown
   AlphaMode alpha_mode = AlphaMode::unspecified;
   ChromaLocation chroma_location = ChromaLocation::unspecified;
   FieldOrder field_order = FieldOrder::unspecified;
@@ -75,8 +75,8 @@ struct StreamFormat {
 /// "3840x2160 rgba 60 fps" for a person.
 std::string describe(const StreamFormat& format);
 
-/// What the numbers of such frames mean, by FFmpeg's names: "matrix bt709, range tv, chroma left, interlaced tt".
-/// What is not known is left out; empty where nothing is known.
+/// The colour metadata by FFmpeg's names: "matrix bt709, range tv, chroma left, interlaced tt". Omits what is not
+/// known; empty if nothing is.
 std::string describe_colour(const StreamFormat& format);
 
 }  // namespace framewire

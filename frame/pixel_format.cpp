@@ -11,7 +11,7 @@ constexpr PlaneShape none{0, 0, 0, ""};
 constexpr PlaneShape y8{0, 0, 1, "Y"};
 constexpr PlaneShape y16{0, 0, 2, "Y"};
 
-/// One plane of RGB, whose texels are pixels.
+/// One plane of RGB; a texel is one pixel.
 constexpr PixelFormatInfo rgb(PixelFormat format, std::string_view name, std::string_view components) {
   const auto bytes = static_cast<std::uint8_t>(components.size());
   return {format, name, 1, 8, false, {PlaneShape{0, 0, bytes, components}, none, none}};
@@ -56,7 +56,7 @@ constexpr std::array table = {
     planar(PixelFormat::yuv422p10le, "yuv422p10le", 10, 1, 0),
 };
 
-/// Every enumerator stands here once, so that the compiler asks for a new one, which must then stand in the table, too.
+/// Lists every enumerator, so that the compiler warns about a new one, which the table needs, too.
 constexpr std::size_t place_in_table(PixelFormat format) noexcept {
   switch (format) {
     case PixelFormat::bytes:
@@ -79,7 +79,7 @@ constexpr std::size_t place_in_table(PixelFormat format) noexcept {
     case PixelFormat::yuv422p10le:
       break;
   }
-  // The wire's numbers have no gaps, and the table has their order.
+  // The wire's numbers have no gaps, and the table is in their order.
   return static_cast<std::size_t>(format) - static_cast<std::size_t>(PixelFormat::rgba);
 }
 
@@ -134,7 +134,7 @@ std::optional<PixelFormat> pixel_format_from_name(std::string_view name) noexcep
   if (name == byte_stream.name) {
     return PixelFormat::bytes;
   }
-  if (name == "gray") {  // FFmpeg prints this name and takes gray8 as its alias
+  if (name == "gray") {  // FFmpeg prints this name; gray8 is its alias
     return PixelFormat::gray8;
   }
   const auto* found = std::ranges::find(table, name, &PixelFormatInfo::name);

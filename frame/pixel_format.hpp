@@ -1,4 +1,4 @@
-// The pixel formats that travel, under FFmpeg's names, and how each lies in memory.
+// The pixel formats on the wire, with FFmpeg's names, and their layout in memory.
 #pragma once
 
 #include <array>
@@ -10,7 +10,8 @@
 
 namespace framewire {
 
-/// The numbers stand on the wire: they are never changed or used again. ARCHITECTURE.md lists what a new one touches.
+/// The numbers are part of the wire protocol: never change or reuse them. ARCHITECTURE.md lists what a new format
+/// touches.
 enum class PixelFormat : std::uint32_t {
   bytes = 1,  // no picture: a chunk of a byte stream
   rgba = 2,
@@ -31,14 +32,14 @@ enum class PixelFormat : std::uint32_t {
   yuv422p10le = 17,
 };
 
-/// One plane of a format. Its smallest unit, a texel, covers 2^log2_width x 2^log2_height pixels in bytes_per_texel
-/// bytes: an NV12 chroma texel is (1, 1, 2), a UYVY texel (1, 0, 4).
+/// One plane of a format. Its unit, a texel, covers 2^log2_width x 2^log2_height pixels in bytes_per_texel bytes: an
+/// NV12 chroma texel is (1, 1, 2), a UYVY texel (1, 0, 4).
 struct PlaneShape {
   std::uint8_t log2_width;
   std::uint8_t log2_height;
   std::uint8_t bytes_per_texel;
-  /// What stands in a texel, in the order of memory: R, G, B, A, Y (grey, too), U, V, or 0 for what means nothing. Each
-  /// takes one byte, in formats of more than 8 bits two.
+  /// The components of a texel in memory order: R, G, B, A, Y (also grey), U, V, or 0 for unused. Each takes one byte,
+  /// or two in formats of more than 8 bits.
   std::string_view components;
 };
 
@@ -49,21 +50,21 @@ struct PixelFormatInfo {
   std::uint8_t bits;  // per component
   bool is_yuv;        // needs a colour matrix
   std::array<PlaneShape, 3> planes;
-  std::uint8_t low_bits = 0;  // of each two-byte component that are not used: p010le keeps its 10 bits at the top
+  std::uint8_t low_bits = 0;  // unused low bits of each two-byte component: p010le has its 10 bits at the top
 };
 
-/// All formats, pictures only, in a fixed order. Constant.
+/// All picture formats, in a fixed order. Constant.
 std::span<const PixelFormatInfo> pixel_formats() noexcept;
 
-/// The entry of one format; `bytes` has one with a single plane of one-byte texels. Asserts on a number that is not in
-/// the enum: a peer's number goes through pixel_format_from_number first.
+/// The entry of one format; `bytes` has a single plane of one-byte texels. Asserts that the number is in the enum:
+/// convert a peer's number with pixel_format_from_number first.
 const PixelFormatInfo& info(PixelFormat format) noexcept;
 
-/// Whether pixels have an alpha (rgba, bgra), and whether they have no colour at all (gray8).
+/// Whether pixels have alpha (rgba, bgra), and whether they have no colour (gray8).
 bool has_alpha(PixelFormat format) noexcept;
 bool is_gray(PixelFormat format) noexcept;
 
-/// Whether there are fewer chroma samples than luma samples, so that it matters where they lie.
+/// Whether there are fewer chroma than luma samples, so that the chroma location matters.
 bool is_subsampled(PixelFormat format) noexcept;
 
 std::optional<PixelFormat> pixel_format_from_number(std::uint32_t number) noexcept;

@@ -15,11 +15,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What the two versions call their files: Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst.
+/// The file names of the two versions: Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst.
 struct GroupFiles {
   std::array<std::string_view, 2> limits;  // the second may be empty
   std::string_view usage;
-  std::array<std::string_view, 2> droppable;  // fields of memory.stat; files in memory (shmem) are not among them
+  std::array<std::string_view, 2> droppable;  // fields of memory.stat; without shmem
 };
 
 constexpr GroupFiles files_of_version_2{
@@ -27,21 +27,20 @@ constexpr GroupFiles files_of_version_2{
 constexpr GroupFiles files_of_version_1{
     {"memory.limit_in_bytes", ""}, "memory.usage_in_bytes", {"total_active_file", "total_inactive_file"}};
 
-/// A hierarchy as it is mounted here.
+/// A mounted hierarchy.
 struct GroupMount {
-  fs::path root;  // which of its groups stands at the mount point
+  fs::path root;  // the group at the mount point
   fs::path point;
 };
 
-/// Nothing where there is no such file, or no number in it ("max").
+/// Returns nothing if there is no such file, or no number in it ("max").
 std::optional<std::uint64_t> read_number(const fs::path& file) {
   std::ifstream stream(file);
   std::uint64_t number = 0;
   return stream >> number ? std::optional(number) : std::nullopt;
 }
 
-/// The sum of those fields of a file of "name value" lines that are in `wanted`; a colon behind the name is passed
-/// over.
+/// The sum of the `wanted` fields in a file of "name value" lines; ignores a colon after the name.
 std::optional<std::uint64_t> read_fields(const fs::path& file, std::span<const std::string_view> wanted) {
   std::ifstream stream(file);
   std::optional<std::uint64_t> sum;
@@ -94,7 +93,7 @@ std::optional<GroupMount> find_mount(const fs::path& root, bool is_version_2) {
   return std::nullopt;
 }
 
-/// Which group of the hierarchy this process is in: proc_pid_cgroup(5), "0::PATH" and "4:cpu,memory:PATH".
+/// This process's group in the hierarchy: proc_pid_cgroup(5), "0::PATH" and "4:cpu,memory:PATH".
 std::optional<fs::path> find_group(const fs::path& root, bool is_version_2) {
   std::ifstream file(root / "proc/self/cgroup");
   for (std::string line; std::getline(file, line);) {
@@ -115,7 +114,7 @@ void take_less(AvailableMemory& found, const fs::path& root, const fs::path& gro
   const fs::path folder = root / group.relative_path();
   const auto used = read_number(folder / files.usage);
   if (!used) {
-    return;  // the hierarchy's own root has none
+    return;  // the hierarchy's root has no such file
   }
   const std::uint64_t droppable = std::min(*used, read_fields(folder / "memory.stat", files.droppable).value_or(0));
   for (const std::string_view name : files.limits) {
@@ -123,7 +122,7 @@ void take_less(AvailableMemory& found, const fs::path& root, const fs::path& gro
     if (!limit) {
       continue;
     }
-    // Never 0, which says that nothing is known.
+    // At least 1: 0 means "not known".
     const std::uint64_t left = std::max<std::uint64_t>(*limit - std::min(*limit, *used - droppable), 1);
     if (found.bytes == 0 || left < found.bytes) {
       found = {.bytes = left, .limited_by = (group / name).string()};
@@ -137,8 +136,8 @@ void take_groups(AvailableMemory& found, const fs::path& root, bool is_version_2
   if (!mount || !group) {
     return;
   }
-  // Seen from a container that has kept its host's names, the mount point is some group's, and ours lies below that.
-  // What lies elsewhere cannot be seen; the mount point's own limits may still hold.
+  // In a container with its host's cgroup namespace the mount point is some group, and this process's group is below
+  // it. If the group is elsewhere it is not visible, but the limits of the mount point still apply.
   const fs::path below = group->lexically_relative(mount->root);
   const bool is_visible = !below.empty() && *below.begin() != "..";
   fs::path at = mount->point;

@@ -1,4 +1,4 @@
-// How much memory this process may still take: of the machine's, and of its control groups'.
+// How much more memory this process can allocate, by the machine and by its control groups.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +8,16 @@
 namespace framewire {
 
 struct AvailableMemory {
-  std::uint64_t bytes = 0;  // 0 where it cannot be read
-  /// The file that sets the limit, "/sys/fs/cgroup/…/memory.max"; empty where the machine's own memory does.
+  std::uint64_t bytes = 0;  // 0 if it cannot be read
+  /// The file that sets the limit, "/sys/fs/cgroup/…/memory.max"; empty if the machine's own memory is the limit.
   std::string limited_by{};
 };
 
-/// The least of MemAvailable in /proc/meminfo and of what each control group that this process is in has left, up to
-/// the outermost that is visible here (a container, a systemd unit): its limit less what it uses, but for the files
-/// that the kernel would drop from its cache. Control groups of version 2 (memory.max, memory.high) and 1
-/// (memory.limit_in_bytes). `root` stands before every path, for tests. Throws nothing but std::bad_alloc.
+/// The minimum of MemAvailable in /proc/meminfo and of what each control group of this process has left. The outermost
+/// group is the last one visible here (a container, a systemd unit). A group has left: its limit minus its usage, where
+/// file pages that the kernel can reclaim do not count as used. Supports control groups version 2 (memory.max,
+/// memory.high) and version 1 (memory.limit_in_bytes). `root`: prefix of every path, for tests. Throws only
+/// std::bad_alloc.
 AvailableMemory available_memory(const std::filesystem::path& root = "/");
 
 /// available_memory().bytes.

@@ -21,8 +21,8 @@ namespace framewire {
 
 namespace {
 
-/// A huge page of x86-64 and of arm64 with pages of 4 KiB: a block that begins at a multiple of it can have them from
-/// its first byte.
+/// The size of a huge page on x86-64, and on arm64 with 4 KiB pages. A block aligned to it can use huge pages from its
+/// first byte.
 constexpr std::uint64_t huge_page_bytes = std::uint64_t{2} << 20;
 
 std::uint64_t page_bytes() noexcept {
@@ -50,8 +50,8 @@ Error cannot_map(std::uint64_t size_bytes, int error_number) {
                        format_bytes(limit.rlim_cur) + " of address space; raise that by 'ulimit -v unlimited'");
 }
 
-/// The whole pages that hold `size_bytes`. Asked before allocating: over-committed memory would end in the OOM killer,
-/// not in an error.
+/// Rounds `size_bytes` up to whole pages, and throws if there is too little memory. Checked before allocating:
+/// overcommitted memory would end in the OOM killer, not in an error.
 std::uint64_t room_for(const std::string& name, std::uint64_t size_bytes) {
   const std::uint64_t whole_bytes = round_up(size_bytes, page_bytes());
   const std::uint64_t available_bytes = available_memory_bytes();
@@ -61,7 +61,7 @@ std::uint64_t room_for(const std::string& name, std::uint64_t size_bytes) {
   return whole_bytes;
 }
 
-/// Address space for `whole_bytes` and a guard on either side, none of it accessible yet.
+/// Reserves address space for `whole_bytes` and a guard on either side; not accessible yet.
 std::span<std::byte> reserve(std::uint64_t whole_bytes) {
   const std::uint64_t alignment_bytes = whole_bytes >= huge_page_bytes ? huge_page_bytes : page_bytes();
   const std::uint64_t reserved_bytes = whole_bytes + alignment_bytes + page_bytes();
@@ -72,24 +72,24 @@ std::span<std::byte> reserve(std::uint64_t whole_bytes) {
   return {static_cast<std::byte*>(address), reserved_bytes};
 }
 
-/// Where the block stands in what is reserved for it: at least a page from either end.
+/// The block within its reserved range: at least one page from either end.
 std::span<std::byte> inside(std::span<std::byte> reserved, std::uint64_t whole_bytes) noexcept {
   const auto begin = reinterpret_cast<std::uintptr_t>(reserved.data());
   const std::uint64_t alignment_bytes = whole_bytes >= huge_page_bytes ? huge_page_bytes : page_bytes();
   return reserved.subspan(round_up(begin + page_bytes(), alignment_bytes) - begin, whole_bytes);
 }
 
-/// Maps `memfd`, or private memory, over `bytes` of what is reserved.
+/// Maps `memfd`, or private memory, over `bytes` of the reserved range.
 void map_over(std::span<std::byte> bytes, int memfd, int protection) {
   const int kind = memfd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
   if (::mmap(bytes.data(), bytes.size(), protection, kind | MAP_FIXED, memfd, 0) == MAP_FAILED) {
     throw cannot_map(bytes.size(), errno);
   }
-  // Advice only: fewer TLB misses where the kernel grants it.
+  // A hint only: fewer TLB misses if the kernel grants it.
   ::madvise(bytes.data(), bytes.size(), MADV_HUGEPAGE);
 }
 
-/// Backs a part of a memfd with memory; 0 or the error's number.
+/// Allocates memory for a part of a memfd. Returns 0 or an errno value.
 int allocate(int memfd, std::uint64_t offset_bytes, std::uint64_t size_bytes) {
   int error_number = EINTR;
   while (error_number == EINTR) {
@@ -98,8 +98,8 @@ int allocate(int memfd, std::uint64_t offset_bytes, std::uint64_t size_bytes) {
   return error_number;
 }
 
-/// Gives all of `block` its memory, in pieces, and looks at `stop` between them: a call that takes gigabytes would hold
-/// up the end of the program for as long.
+/// Allocates all of `block` in steps, and calls `stop` between them: one call for gigabytes would delay the end of the
+/// program.
 void populate(const HostBlock& block, const std::string& name, std::uint64_t size_bytes, const StopCheck& stop) {
   const std::span<std::byte> bytes = block.bytes();
   for (std::uint64_t offset = 0; offset < bytes.size(); offset += allocation_piece_bytes) {
@@ -114,8 +114,8 @@ void populate(const HostBlock& block, const std::string& name, std::uint64_t siz
             : Error::from_errno("allocate shared memory for " + name, error_number);
       }
     }
-    // Page tables now, not by faults while frames flow. Whoever maps a block of ours to read it is served 16 pages by
-    // each fault, and would wait for this longer than for those. A kernel before 5.14 does not know this advice.
+    // Fill the page tables now, not by faults while frames flow. A reader that maps our memfd needs no such call: one
+    // fault maps 16 pages, and mapping all at once would take longer. Kernels before 5.14 do not know this advice.
     if (::madvise(piece.data(), piece.size(), MADV_POPULATE_WRITE) != 0 && block.memfd() < 0) {
       if (errno != EINVAL) {
         throw no_room(name, size_bytes);

@@ -28,15 +28,14 @@ namespace {
 
 constexpr std::int64_t head_start_ns = 250 * ns_per_ms;  // RFC 8305, section 5
 
-/// New with every start of the machine (boot_id), and another one in each network namespace: a container's loopback is
-/// its own.
+/// Changes with every boot (boot_id), and differs between network namespaces: a container has its own loopback.
 std::string machine_id() {
   const std::string id = boot_id();
   struct stat network {};
   return ::stat("/proc/self/ns/net", &network) == 0 ? id + ":" + std::to_string(network.st_ino) : id;
 }
 
-/// sshd's own end of the connection; empty where no sshd has started this.
+/// The address of sshd's side of the connection; empty if sshd did not start this process.
 std::string ssh_address() {
   const char* connection = std::getenv("SSH_CONNECTION");
   const auto ends = parse_ssh_connection(connection != nullptr ? connection : "");
@@ -47,19 +46,19 @@ bool is_loopback_text(const std::string& address) {
   return address.starts_with("127.") || address == "::1" || address == "localhost";
 }
 
-/// One connection that is being made.
+/// One pending connect().
 struct Attempt {
   FileDescriptor fd;
   HostPort at;
 };
 
-/// Begins to connect to every address that a name has; what cannot even begin is left out.
+/// Begins to connect to every address of a name. Skips addresses where connect() fails at once.
 void begin(const HostPort& at, std::vector<Attempt>& attempts) {
   std::vector<SocketAddress> addresses;
   try {
     addresses = resolve(at);
   } catch (const Error&) {
-    return;  // a name that is known elsewhere
+    return;  // the name is not known on this host
   }
   for (const SocketAddress& address : addresses) {
     FileDescriptor fd(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
@@ -69,7 +68,7 @@ void begin(const HostPort& at, std::vector<Attempt>& attempts) {
   }
 }
 
-/// The one that stands now; those that failed are dropped. Waits until the deadline where none is done.
+/// Waits for the first attempt that connects, and drops those that fail. Returns nullptr at the deadline.
 const Attempt* wait_for_attempt(std::vector<Attempt>& attempts, std::int64_t deadline_ns) {
   std::vector<pollfd> descriptors;
   std::ranges::transform(attempts, std::back_inserter(descriptors), [](const Attempt& one) {
@@ -130,7 +129,8 @@ std::vector<std::string> addresses_of(const HostAddresses& listener, const HostA
   }
   add(hints.is_known_here ? hints.name : listener.reached_at);
   add(hints.is_known_here ? listener.reached_at : hints.name);
-  // What the dialler has as well leads to itself; what a person has named, or ssh has reached, may be forwarded.
+  // Skip addresses that the dialler has, too: they lead to the dialler itself. Keep those that the user named, or that
+  // ssh connected to: they may be forwarded.
   std::ranges::copy_if(listener.addresses, std::back_inserter(elsewhere), [&](const std::string& address) {
     return is_same_machine || std::ranges::find(dialler.addresses, address) == dialler.addresses.end();
   });

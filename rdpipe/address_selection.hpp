@@ -1,4 +1,4 @@
-// Which way leads from one host of a pipeline to another.
+// Selects the address by which one host of a pipeline reaches another.
 #pragma once
 
 #include <cstdint>
@@ -10,30 +10,30 @@
 
 namespace framewire {
 
-/// What a host says of itself, for others to dial it.
+/// What a host reports of itself, so that others can dial it.
 struct HostAddresses {
-  std::string machine{};                     // the same for all who are on it; empty: not known
-  std::string reached_at{};                  // the address that ssh has reached; empty: it was not by ssh
-  std::vector<std::string> addresses{};      // of its interfaces, without loopback and link-local ones
-  std::vector<std::string> rdma_networks{};  // "192.168.77.1/24": of those with RDMA
+  std::string machine{};                     // identifies the machine; empty: not known
+  std::string reached_at{};                  // the address that ssh connected to; empty: not reached by ssh
+  std::vector<std::string> addresses{};      // of its interfaces; no loopback or link-local ones
+  std::vector<std::string> rdma_networks{};  // "192.168.77.1/24": those with RDMA
 };
 HostAddresses own_host_addresses();
 
-/// What is known of the way, besides the two hosts.
+/// What is known besides the addresses of the two hosts.
 struct AddressHints {
-  std::string name{};          // of the listener, as the user or ssh's configuration has it
-  bool is_known_here = false;  // the dialler is this machine: the name comes before the address behind it
-  std::string data_address{};  // that the user named: no other one is tried
-  bool may_be_rdma = true;     // the bytes may go that way
+  std::string name{};          // of the listener, as in the user's command line or ssh's configuration
+  bool is_known_here = false;  // the dialler is this machine: try the name before the address behind it
+  std::string data_address{};  // given by the user: no other one is tried
+  bool may_be_rdma = true;     // the transport may be rdma
 };
 
-/// The addresses to try, the best first: only the one that the user named, where there is one; else loopback on the
-/// same machine, those in a network that both hosts have by RDMA, what ssh has reached, the host's name, and what its
-/// interfaces have.
+/// The addresses to try, best first. With hints.data_address only that one. Otherwise in this order: loopback on the
+/// same machine; addresses in a network where both hosts have RDMA; the address that ssh connected to; the host's name;
+/// the addresses of its interfaces.
 std::vector<std::string> addresses_of(const HostAddresses& listener, const HostAddresses& dialler,
                                       const AddressHints& hints);
 
-/// The first of the addresses that takes a TCP connection on the port; each is given a head start over the next, as in
+/// The first address that accepts a TCP connection on the port. Each address has a head start over the next one, as in
 /// RFC 8305 ("happy eyeballs"). Throws Error (lost_peer) that names them all.
 HostPort find_reachable(const HopTarget& target, std::int64_t deadline_ns);
 

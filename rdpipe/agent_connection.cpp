@@ -20,10 +20,10 @@ using Json = nlohmann::json;
 
 constexpr std::int64_t ping_every_ns = 2 * ns_per_s;
 constexpr std::int64_t longest_silence_ns = 10 * ns_per_s;
-constexpr std::int64_t max_shutdown_ns = ns_per_s;  // ssh's own, when all has been said
+constexpr std::int64_t max_shutdown_ns = ns_per_s;  // for ssh to end after the last message
 constexpr int ssh_failed_status = 255;
 
-/// What of a list are texts, of not too many; none where there is no such list.
+/// The strings in a list, up to a limit; empty if there is no such list.
 std::vector<std::string> texts_in(const Json& message, const char* field) {
   std::vector<std::string> texts;
   if (const Json* found = find_array(message, field)) {
@@ -91,14 +91,14 @@ std::string AgentConnection::take_note_of_silence(std::int64_t now_ns) {
          "started there is no rdpipe (--rdpipe-path)";
 }
 
-/// While what a command wrote to standard error is read by nobody here, its ssh stands still: it says nothing of
-/// anybody else, and must not be ended, or the rest would be lost.
+/// Whether rdpipe's standard error is blocked. Then ssh blocks, too: its silence does not mean that the host is gone,
+/// and ending it would lose output.
 bool AgentConnection::waits_for_reader() noexcept {
   return !wait_for(STDERR_FILENO, POLLOUT, 0);
 }
 
 std::string AgentConnection::check_liveness(std::int64_t now_ns) {
-  // Until it has said hello, ssh may be asking for a password.
+  // Before hello, ssh may be asking for a password.
   if (!facts_ || is_done_ || is_gone()) {
     return {};
   }
@@ -146,7 +146,7 @@ std::string AgentConnection::why_it_ended() const {
   if (ending.signal == 0 && ending.status == 127) {
     return "there is no rdpipe at " + host + "; " + way_to_have_it;
   }
-  if (ending.signal == 0 && ending.status == 1) {  // csh and its like end so where there is no such command
+  if (ending.signal == 0 && ending.status == 1) {  // the status of csh for an unknown command
     return "ssh " + host +
            " ended before rdpipe could start there, with status 1; if what stands above is that there "
            "is no such command, " +
@@ -163,7 +163,7 @@ std::string AgentConnection::why_it_ended() const {
 void AgentConnection::stop() {
   lines_.send({{"type", "stop"}});
   if (!facts_ && !plan_.stage.is_here()) {
-    process_.signal(SIGTERM);  // ssh is still on its way
+    process_.signal(SIGTERM);  // ssh has not connected yet
   }
 }
 

@@ -1,4 +1,4 @@
-// A stage's agent as rdpipe sees it: a process (ssh, or rdpipe itself) and what has been heard from it.
+// rdpipe's side of a stage agent: its process (ssh, or rdpipe itself) and what it has reported.
 #pragma once
 
 #include <csignal>
@@ -19,36 +19,37 @@ namespace framewire {
 /// One thread.
 class AgentConnection {
  public:
-  /// Starts the agent and tells it its plan. Throws Error.
+  /// Starts the agent and sends it its plan. Throws Error.
   AgentConnection(const StagePlan& plan, const SshOptions& ssh);
 
   [[nodiscard]] JsonLines& lines() noexcept { return lines_; }
   [[nodiscard]] const StagePlan& plan() const noexcept { return plan_; }
   [[nodiscard]] std::string who() const { return describe(plan_.stage, plan_.number); }
 
-  /// Takes the messages that are about the agent and its command; the others are for the pipeline. Throws Error.
+  /// Handles messages about the agent and its command. Returns false for any other message, which the pipeline handles.
+  /// Throws Error.
   bool take(const nlohmann::json& message);
 
-  /// Empty until the agent has said hello.
+  /// Empty until the agent's hello.
   [[nodiscard]] const std::optional<HostAddresses>& facts() const noexcept { return facts_; }
   [[nodiscard]] const StageEnd& end() const noexcept { return end_; }
-  /// Its stage is over, and nothing of it is left.
+  /// Its stage is over and all of its processes have ended.
   [[nodiscard]] bool is_done() const noexcept { return is_done_; }
-  /// Nothing more will be heard.
+  /// Its process has ended.
   [[nodiscard]] bool is_gone() const noexcept { return !process_.is_running(); }
 
-  /// Once, when an ssh has not led to a hello for long, which may have its reasons: what a person should know; else
+  /// A note for the user if ssh has led to no hello for a long time, which may have good reasons. Returned once; else
   /// empty.
   std::string take_note_of_silence(std::int64_t now_ns);
-  /// Asks it to say something now and then; a sentence when it has not for too long, else empty.
+  /// Sends a ping now and then. Returns an error message if the agent has been silent for too long, else empty.
   std::string check_liveness(std::int64_t now_ns);
   void heard(std::int64_t now_ns) noexcept { heard_ns_ = now_ns; }
-  /// This process has slept itself, so the others' silence means nothing.
+  /// Call after this process itself was suspended: the agent's silence meanwhile means nothing.
   void extend_deadline(std::int64_t slept_ns) noexcept { heard_ns_ += slept_ns; }
 
-  /// True once, when its process has ended; what it said last may still stand in lines().
+  /// True once, after its process has ended. Its last messages may still be in lines().
   bool has_just_ended();
-  /// The sentence for one that ended before it was done.
+  /// The error message of an agent that ended before it was done.
   [[nodiscard]] std::string why_it_ended() const;
   void stop();
   void kill() noexcept { process_.signal(SIGKILL); }

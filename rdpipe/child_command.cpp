@@ -20,11 +20,11 @@ std::string user_shell() {
   return user != nullptr && user->pw_shell != nullptr && *user->pw_shell != '\0' ? user->pw_shell : "/bin/sh";
 }
 
-/// In the guard. Its standard output is the writing end of the command's input.
+/// Runs in the guard process. Its standard output is the writing end of the command's input.
 int guard(pid_t group) {
   set_thread_name("rdpipe-guard");
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
-    std::signal(number, SIG_IGN);  // Ctrl-C reaches it, too, and is the agent's matter
+    std::signal(number, SIG_IGN);  // Ctrl-C reaches the guard, too, but only the agent handles it
   }
   char order = 0;
   while (::read(STDIN_FILENO, &order, 1) == 1) {
@@ -40,7 +40,7 @@ int guard(pid_t group) {
 }  // namespace
 
 ChildCommand::ChildCommand(const std::string& text, int input, int output, int held_open) {
-  // The guard stands before anything runs: nobody can then be without one when this process is killed.
+  // The guard starts before the command, so that there is no moment without a guard.
   const auto set_guard = [&](pid_t group) {
     PipeEnds pipe = make_pipe();
     guard_ = ChildProcess::fork_of(
@@ -58,7 +58,7 @@ ChildCommand::~ChildCommand() {
 bool ChildCommand::has_ended(ChildExit& ending) noexcept {
   const bool has_just_ended = shell_.has_ended(ending);
   if (has_just_ended && shell_.is_all_gone()) {
-    let_guard_go();  // the group's number may soon be somebody else's
+    let_guard_go();  // the group id may be reused soon
   }
   return has_just_ended;
 }

@@ -20,21 +20,22 @@ namespace framewire {
 
 namespace {
 
-/// Where descriptors wait for their place: above every place.
+/// Temporary descriptor numbers, above all final ones.
 constexpr int waiting_fd = 10;
 
 sigset_t ending_signals() noexcept {
   return signals_not_ignored({SIGINT, SIGTERM, SIGHUP});
 }
 
-/// SIGCHLD is taken also where it is ignored.
+/// Includes SIGCHLD even if it is ignored.
 sigset_t signal_set() noexcept {
   sigset_t set = ending_signals();
   sigaddset(&set, SIGCHLD);
   return set;
 }
 
-/// Puts every descriptor into its place, and closes all others. Only what is safe in a forked process.
+/// Moves every descriptor to its number and closes all others. Uses only async-signal-safe functions, since it runs
+/// after fork().
 bool arrange(const ChildDescriptors& descriptors) noexcept {
   const std::array<std::pair<int, int>, 4> moves{{{descriptors.input, STDIN_FILENO},
                                                   {descriptors.output, STDOUT_FILENO},
@@ -67,7 +68,7 @@ void restore_signals() noexcept {
   ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
 }
 
-/// A parent that ended before it could be asked for its signal is noticed, too.
+/// Makes this process end with its parent; also detects that the parent ended before prctl().
 void go_with(pid_t parent) noexcept {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) {
@@ -91,7 +92,7 @@ FileDescriptor descriptor_of(const sigset_t& signals) {
   return descriptor;
 }
 
-/// The errno of an exec that failed comes through the pipe; one that does not fail closes it.
+/// Throws if exec() failed: its errno comes through the pipe. A successful exec() closes the pipe.
 void throw_if_not_run(const PipeEnds& fault, const std::string& program) {
   int error_number = 0;
   if (::read(fault.reads.get(), &error_number, sizeof error_number) == sizeof error_number) {
@@ -129,7 +130,7 @@ ChildProcess ChildProcess::fork_of(const ChildDescriptors& descriptors, const st
     try {
       ::_exit(is_ready ? work() : 126);
     } catch (...) {
-      ::_exit(126);  // it must not go on as a second parent
+      ::_exit(126);  // it must not continue as a second parent
     }
   }
   return child;
@@ -165,7 +166,7 @@ ChildProcess ChildProcess::start(const std::vector<std::string>& words, const Ch
     ::_exit(ignored == sizeof error_number ? 127 : 126);
   }
   if (leader) {
-    ::setpgid(child.pid_, child.pid_);  // whichever of the two comes first
+    ::setpgid(child.pid_, child.pid_);  // both parent and child call it, since either may run first
     child.group_ = child.pid_;
   }
   fault.writes.reset();
@@ -202,7 +203,7 @@ bool ChildProcess::has_ended(ChildExit& ending) noexcept {
   }
   pid_ = -1;
   if (group_ > 0 && ::kill(-group_, 0) != 0) {
-    group_ = -1;  // nobody is left in it: its number may soon be somebody else's
+    group_ = -1;  // the group is empty: its id may be reused soon
   }
   ending = {.status = WIFEXITED(status) ? WEXITSTATUS(status) : 0,
             .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0};
@@ -226,7 +227,7 @@ ChildExit ChildProcess::wait() noexcept {
 }
 
 FileDescriptor take_signals() {
-  std::signal(SIGCHLD, SIG_DFL);  // ignored, it would let no process be waited for
+  std::signal(SIGCHLD, SIG_DFL);  // if it is ignored, waitpid() cannot get a status
   const sigset_t set = signal_set();
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
   return descriptor_of(set);

@@ -1,4 +1,4 @@
-// The processes that a pipeline starts: hops, commands, ssh.
+// The processes that a pipeline starts (hops, commands, ssh), and the signals of their parent.
 #pragma once
 
 #include <sys/types.h>
@@ -19,18 +19,18 @@ struct ChildExit {
   int signal = 0;  // 0: it ended by itself, with `status`
 };
 
-/// What a new process gets, and nothing else: descriptors stay its parent's unless they stand here.
+/// The descriptors of a new process. It inherits no others.
 struct ChildDescriptors {
   int input = -1;         // becomes standard input; -1: /dev/null
   int output = -1;        // becomes standard output; -1: /dev/null
-  int control_pipe = -1;  // become control_fd and status_fd
-  int status_pipe = -1;
+  int control_pipe = -1;  // becomes control_fd
+  int status_pipe = -1;   // becomes status_fd
 };
 inline constexpr int control_fd = 3;
 inline constexpr int status_fd = 4;
 
-/// A started process; is killed when this goes. A program finds SIGPIPE and SIGXFSZ as usual, other signals as rdpipe
-/// found them.
+/// A started process. The destructor kills it. The program starts with the default actions for SIGPIPE and SIGXFSZ, and
+/// with the other signals as rdpipe found them.
 class ChildProcess {
  public:
   ChildProcess() = default;
@@ -39,27 +39,27 @@ class ChildProcess {
   ChildProcess(const ChildProcess&) = delete;
   ~ChildProcess();
 
-  /// Forks a process that runs `work`, and ends with what it returns. It is killed when its parent ends, however that
-  /// comes, unless it looks after itself. The parent has one thread. Throws Error.
+  /// Forks a process that runs `work` and exits with its result. It is killed when its parent ends, however that
+  /// happens, unless `goes_with_parent` is false. The parent must have one thread. Throws Error.
   static ChildProcess fork_of(const ChildDescriptors& descriptors, const std::function<int()>& work,
                               bool goes_with_parent = true);
-  /// Starts a program that is looked for in PATH. As `leader` it begins a process group, which signal() reaches then.
-  /// Nothing of it runs before `prepare`, which is given the process, has returned. Throws Error, also when the program
-  /// cannot be run.
+  /// Starts a program, found in PATH. As `leader` it begins a process group, and signal() then signals that group.
+  /// `prepare` is called with the process id before the program runs. Throws Error, also if the program cannot be
+  /// executed.
   static ChildProcess start(const std::vector<std::string>& words, const ChildDescriptors& descriptors, bool leader,
                             const std::function<void(pid_t)>& prepare = {});
 
   [[nodiscard]] bool is_running() const noexcept { return pid_ > 0; }
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
-  /// A leader's group gets it, also when the leader has ended.
+  /// Signals the process, or a leader's group, even after the leader has ended.
   void signal(int number) const noexcept;
-  /// Neither it nor anybody of its group is left.
+  /// The process and its group have ended.
   [[nodiscard]] bool is_all_gone() const noexcept;
-  /// True once it has ended; then it is running no more. Never waits.
+  /// True after it has ended; is_running() is false then. Never waits.
   bool has_ended(ChildExit& ending) noexcept;
   /// Waits for it.
   ChildExit wait() noexcept;
-  /// The signal that has stopped it, once; 0: none has, or that has been told.
+  /// The signal that stopped (suspended) it, reported once; else 0.
   [[nodiscard]] int stopped_by() const noexcept;
 
  private:
@@ -67,15 +67,15 @@ class ChildProcess {
   pid_t group_ = -1;  // of a leader
 };
 
-/// What a process must do before anything else to take part: signals come by this descriptor from then on. One thread;
-/// processes that are started later find the signals as they were before.
+/// Blocks the signals and returns a descriptor that delivers them. Call it before anything else. One thread. Processes
+/// that are started later get the signals as they were before.
 FileDescriptor take_signals();
 
-/// Readable while one of those waits to be taken that end a program; SIGCHLD is none. Not to be read. After
-/// take_signals(). Throws Error.
+/// A descriptor that is readable while a signal that ends a program is pending; SIGCHLD does not count. Do not read
+/// from it. Call after take_signals(). Throws Error.
 FileDescriptor watch_for_an_end();
 
-/// The next signal's number; 0: none now.
+/// The next signal's number; 0: none is pending.
 int next_signal(int signals_fd) noexcept;
 
 /// "signal 9 (Killed)".

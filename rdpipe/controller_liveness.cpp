@@ -27,7 +27,7 @@ struct Request {
   inet_diag_req_v2 wanted;
 };
 
-/// Nothing for words that are no connection. An address with a zone ("fe80::1%eth0") is none.
+/// Returns nothing if the text is not a connection, or an address has a zone ("fe80::1%eth0").
 std::optional<inet_diag_sockid> parse(const std::string& ssh_connection, std::uint8_t& family) {
   const auto ends = parse_ssh_connection(ssh_connection);
   if (!ends) {
@@ -71,7 +71,7 @@ std::optional<T> object_at(std::string_view bytes) noexcept {
   return object;
 }
 
-/// What stands behind the answer's fixed part: the kernel's tcp_info may be shorter or longer than ours.
+/// Reads tcp_info after the answer's fixed part: the kernel's may be shorter or longer than ours.
 std::optional<tcp_info> info_in(std::string_view answer) noexcept {
   const auto header = object_at<nlmsghdr>(answer);
   if (!header || header->nlmsg_type != SOCK_DIAG_BY_FAMILY || header->nlmsg_len > answer.size()) {
@@ -105,7 +105,7 @@ ControllerLiveness::ControllerLiveness(const std::string& ssh_connection) : requ
 std::optional<tcp_info> ControllerLiveness::query() const noexcept {
   std::array<char, 4096> answer{};
   while (kernel_.valid() && ::recv(kernel_.get(), answer.data(), answer.size(), MSG_DONTWAIT) > 0) {
-    // an earlier answer that came too late
+    // discard an earlier answer that came too late
   }
   if (!kernel_.valid() || ::send(kernel_.get(), request_.data(), request_.size(), 0) < 0 ||
       !wait_for(kernel_.get(), POLLIN, monotonic_ns() + answer_timeout_ns)) {

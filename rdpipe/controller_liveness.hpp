@@ -1,4 +1,5 @@
-// Whether the host on which rdpipe runs has fallen silent, as one of its stages elsewhere sees it.
+// Whether the controller, the host on which the user started rdpipe, has fallen silent. For stage agents on other
+// hosts.
 #pragma once
 
 #include <netinet/tcp.h>
@@ -11,23 +12,24 @@
 
 namespace framewire {
 
-/// Looks at the TCP connection by which ssh came here. It is sshd's, which notices by itself only after a quarter of an
-/// hour; the kernel says to anybody how it stands (sock_diag(7)). One thread.
+/// Queries the kernel (sock_diag(7)) for the state of the TCP connection by which ssh came here. sshd, which owns the
+/// connection, notices a dead peer only after a quarter of an hour. One thread.
 class ControllerLiveness {
  public:
-  /// `ssh_connection` is the variable of that name (ssh(1)): client, its port, server, its port. Where it is empty, or
-  /// is no such connection, or is not known to this kernel, home is never silent.
+  /// `ssh_connection` is the variable SSH_CONNECTION (ssh(1)): client, its port, server, its port. If it is empty or
+  /// malformed, or this kernel does not know the connection, is_silent() is always false.
   explicit ControllerLiveness(const std::string& ssh_connection);
 
-  /// Whether what was sent home is unanswered, and nothing was heard from there, for so long: see tcp_is_silent().
-  /// Something has to be sent now and then. A home that is stopped, and whose kernel answers, is not silent.
+  /// Whether data sent to the controller is unacknowledged, and nothing came from there, for `timeout_ns`: see
+  /// tcp_is_silent(). Requires that something is sent now and then. A stopped rdpipe on a host whose kernel answers is
+  /// not silent.
   [[nodiscard]] bool is_silent(std::int64_t timeout_ns) const noexcept;
 
-  /// What the kernel knows of the connection.
+  /// The kernel's state of the connection.
   [[nodiscard]] std::optional<tcp_info> query() const noexcept;
 
  private:
-  std::string request_;  // a netlink message; empty: there is nobody to be asked for
+  std::string request_;  // a netlink message; empty: no connection to query
   FileDescriptor kernel_;
 };
 

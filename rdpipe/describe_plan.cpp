@@ -7,7 +7,7 @@ namespace framewire {
 
 namespace {
 
-/// Who dials and where to, as far as that is known before anything runs, and how the bytes go.
+/// Which side dials, its target as far as it is known before anything runs, and the transport.
 std::string describe_hop(const HopState& hop, const PipelineOptions& options) {
   const HopParameters& parameters = options.parameters;
   std::string text = "bytes " + hop.name + ": " + (hop.sender.listens ? "the receiver" : "the sender") + " dials";

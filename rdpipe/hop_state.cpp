@@ -44,7 +44,7 @@ std::vector<HopState> hops_of(const std::vector<Stage>& stages, const HopParamet
     hop.receiver = hop.sender;
     hop.receiver.sends = false;
     hop.receiver.listens = !sender_listens;
-    hop.receiver.parameters.tells_progress = false;  // one end's word is enough
+    hop.receiver.parameters.tells_progress = false;  // the sender's progress is enough
     hops.push_back(std::move(hop));
   }
   return hops;

@@ -1,4 +1,4 @@
-// A hop as rdpipe sees it: its two ends, on whatever hosts, and what has been heard of them.
+// rdpipe's view of a hop: its sender and receiver, on whatever hosts, and what they have reported.
 #pragma once
 
 #include <cstddef>
@@ -19,23 +19,23 @@ struct HopState {
   std::optional<std::size_t> to;    // the stage that receives; nothing: rdpipe's standard output
   std::string name;                 // "host1 → host2"
 
-  std::optional<std::uint16_t> port{};  // where the listening end listens
+  std::optional<std::uint16_t> port{};  // of the side that listens
   bool is_dialled = false;
   bool sender_is_connected = false;
   bool receiver_is_connected = false;
-  std::string sender_file{};  // what names the file at each end, where it is one (bytes/file_identity.hpp)
+  std::string sender_file{};  // identities of the files, if they are files (bytes/file_identity.hpp)
   std::string receiver_file{};
-  std::optional<HopTransfer> here{};  // the end that is this process's own
+  std::optional<HopTransfer> here{};  // the side that belongs to this process
   std::optional<HopReport> sent{};
   bool receiver_has_ended = false;
-  std::uint64_t bytes = 0;  // as last heard
+  std::uint64_t bytes = 0;  // as last reported
   std::uint64_t bytes_per_s = 0;
 
-  /// Whether its ends on that stage's side, if it has any there, have said how they ended.
+  /// Whether the sides of this hop that belong to that stage, if any, have reported their end.
   [[nodiscard]] bool has_heard_of(std::size_t stage) const noexcept {
     return (from != stage || sent) && (to != stage || receiver_has_ended);
   }
-  /// One end says that it is connected, and what file it has. Throws Error that names the field.
+  /// Handles the "connected" message of one side. Throws Error that names the field.
   void take_connected(const nlohmann::json& message);
   [[nodiscard]] bool is_connected() const noexcept { return sender_is_connected && receiver_is_connected; }
   [[nodiscard]] const std::optional<std::size_t>& listener() const noexcept { return sender.listens ? from : to; }
@@ -46,14 +46,14 @@ struct HopState {
 /// The host that a stage is on, or "here"; no stage: rdpipe itself.
 std::string place(const std::vector<Stage>& stages, const std::optional<std::size_t>& stage);
 
-/// Every hop there is, each with a new key. Whoever runs rdpipe may sit behind a NAT: its own ends dial, and so do
-/// those of its stages here. Throws Error.
+/// All hops, each with a new key. rdpipe's own machine may be behind a NAT, so rdpipe's own sides and those of its
+/// local stages dial. Throws Error.
 std::vector<HopState> hops_of(const std::vector<Stage>& stages, const HopParameters& parameters);
 
-/// Throws Error where the pipeline would write into the file that it reads. Before anything is read or emptied.
+/// Throws Error if the pipeline would write into the file that it reads. Call it before anything is read or truncated.
 void require_other_file(const std::vector<HopState>& hops, const std::vector<Stage>& stages);
 
-/// What -v shows meanwhile: bytes and rate of every hop by which any have gone; and in the end, a line for each.
+/// For -v: bytes and rate of every hop that has transferred any, while they run; and one line for each at the end.
 std::string progress_text(const std::vector<HopState>& hops);
 std::vector<std::string> bandwidths(const std::vector<HopState>& hops);
 

@@ -28,15 +28,15 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::int64_t poll_interval_ns = 100 * ns_per_ms;
-/// For the other end, which is told to come when this one is there.
+/// How long to wait for the peer, which rdpipe tells to connect once this side is ready.
 constexpr std::int64_t connect_timeout_ns = 10 * ns_per_s;
 constexpr char go_order = 'g';
-constexpr char source_result_command = 'v';  // the error, if any, comes behind it
+constexpr char source_result_command = 'v';  // followed by the error, if any
 constexpr char reader_closed_command = 'l';
 
-// ---- The process itself ----
+// ---- The hop's process ----
 
-/// Runs in the forked process, on its main thread.
+/// Runs on the main thread of the forked process.
 class HopWorker {
  public:
   HopWorker(const HopPlan& plan, const HopEndpoint& end, const std::optional<HopTarget>& target, Log& log)
@@ -59,11 +59,11 @@ class HopWorker {
   const HopEndpoint& end_;
   const std::optional<HopTarget>& target_;
   Log& log_;
-  JsonLines status_lines_;  // progress is said by a thread of its own
+  JsonLines status_lines_;  // also used by the thread that reports progress
   std::mutex mutex_;
   Interruption interruption_;
   std::optional<TransferSummary> summary_;
-  std::string source_result_;  // what has been heard of it
+  std::string source_result_;  // as received so far
   bool reader_closed_ = false;
 };
 
@@ -81,7 +81,7 @@ int HopWorker::run() {
   } catch (const Error& error) {
     report.result = error.status() == ExitStatus::lost_peer ? HopResult::lost : HopResult::failed;
     report.message = error.what();
-  } catch (const std::exception& error) {  // no memory
+  } catch (const std::exception& error) {  // std::bad_alloc
     report.message = error.what();
   }
   report.summary = summary_;
@@ -146,12 +146,12 @@ TransferHooks HopWorker::hooks() {
   return hooks;
 }
 
-/// The identity of the file at this end, if it is one.
+/// The identity of the file on this side, if it is one.
 std::string HopWorker::own_file() const {
   return end_.path != "-" ? file_identity(end_.path) : file_identity(plan_.sends ? STDIN_FILENO : STDOUT_FILENO);
 }
 
-/// A receiver hears of nothing else.
+/// The only command for a receiver.
 bool HopWorker::reader_closed() {
   char order = 0;
   reader_closed_ = reader_closed_ || (wait_for(control_fd, POLLIN, 0) && ::read(control_fd, &order, 1) == 1 &&
@@ -164,7 +164,8 @@ void HopWorker::say(const Json& message) {
   status_lines_.send(message);
 }
 
-/// False when there is nothing to be heard any more, or to be waited for.
+/// Appends the next bytes of control_fd to `text`. Returns false at its end, and when the transfer is over or
+/// interrupted.
 bool HopWorker::read_order(std::string& text, const StillRunning& still_running) {
   std::array<char, 512> part{};
   while (still_running() && !interruption_.is_requested()) {
@@ -178,19 +179,20 @@ bool HopWorker::read_order(std::string& text, const StillRunning& still_running)
   return false;
 }
 
-/// Another stage may have begun earlier, and ended already: then the transfer is over, and says so itself.
+/// Returns without "go" if the transfer is already over, because another stage began earlier and has ended: the
+/// transfer then reports that itself.
 void HopWorker::wait_for_go(const StillRunning& still_running) {
   while (source_result_.empty() && read_order(source_result_, still_running)) {
   }
   if (!source_result_.empty()) {
-    source_result_.erase(0, 1);  // what came behind it is of the verdict
+    source_result_.erase(0, 1);  // the bytes after it are the source's result
   } else if (still_running() && !interruption_.is_requested()) {
     throw Error::failed("rdpipe is gone");
   }
 }
 
-/// The order's end is the verdict's. Where the transfer is over before that, the receiver being gone, nobody will be
-/// told of it, and no end be said.
+/// Reads the source's result until control_fd ends. If the transfer is over before that because the receiver is gone,
+/// the result no longer matters.
 std::string HopWorker::receive_source_result(const StillRunning& still_running) {
   while (read_order(source_result_, still_running)) {
   }
@@ -203,21 +205,21 @@ std::string HopWorker::receive_source_result(const StillRunning& still_running) 
   return still_running() ? "nobody is left who knows whether that was all" : "";
 }
 
-/// What it does well rdpipe says from the reports.
+/// Logs only warnings: rdpipe reports success from the hop's messages.
 int run_hop(const HopPlan& plan, const HopEndpoint& end, const std::optional<HopTarget>& target,
             const std::string& who) {
   set_thread_name("rdpipe-hop");
   reserve_standard_fds();
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
-  std::signal(SIGTERM, SIG_DFL);  // an order of the parent's, also where rdpipe is to ignore it
+  std::signal(SIGTERM, SIG_DFL);  // the parent uses it to end the hop, even if rdpipe ignores SIGTERM itself
   Log log(stderr, who, LogLevel::warning);
   return HopWorker(plan, end, target, log).run();
 }
 
 }  // namespace
 
-// ---- Its report ----
+// ---- HopReport ----
 
 Json to_json(const HopReport& report) {
   Json message{{"type", "hop_ended"},        {"hop", report.number},
@@ -252,7 +254,7 @@ HopReport hop_report_from(const Json& message) {
   return report;
 }
 
-// ---- As its parent sees it ----
+// ---- The parent's handle ----
 
 HopTransfer::HopTransfer(const HopPlan& plan, const HopEndpoint& end, const std::optional<HopTarget>& target,
                          const std::string& who)
@@ -272,7 +274,7 @@ HopTransfer::HopTransfer(const HopPlan& plan, const HopEndpoint& end, const std:
 
 void HopTransfer::go() noexcept {
   const ssize_t ignored = ::write(control_.get(), &go_order, 1);
-  static_cast<void>(ignored);  // it has ended: its report says so
+  static_cast<void>(ignored);  // the process has ended: its report says so
 }
 
 void HopTransfer::close_reader() noexcept {
@@ -299,7 +301,7 @@ bool HopTransfer::has_ended() noexcept {
   if (!process_.has_ended(ending)) {
     return false;
   }
-  // What it said last may still stand in the pipe.
+  // Its last messages may still be in the pipe.
   status_lines_.receive();
   return true;
 }

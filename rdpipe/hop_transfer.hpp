@@ -1,4 +1,4 @@
-// One end of a hop: a process of its own that moves bytes between a descriptor, or a file, and the next stage's host.
+// One side of a hop: a process that moves bytes between a descriptor, or a file, and the host of the next stage.
 #pragma once
 
 #include <csignal>
@@ -14,7 +14,7 @@
 
 namespace framewire {
 
-/// Where the bytes of this end come from or go to: standard input or output of rdpipe itself, a pipe, or a file.
+/// Source or destination of the bytes on this side: standard input or output of rdpipe itself, a pipe, or a file.
 struct HopEndpoint {
   std::string path = "-";
   bool appends = false;
@@ -22,53 +22,53 @@ struct HopEndpoint {
 };
 
 enum class HopResult {
-  ok,           // everything has been written, and said to be
-  reader_left,  // nobody reads any more at the receiving end
-  told,         // the other end failed, and said so, or ended without a word that it was done
-  lost,         // the other end is gone
-  failed,       // this end failed
+  ok,           // the receiver has confirmed that all is written
+  reader_left,  // the reader of the receiver's output closed it
+  told,         // the peer failed and reported it, or ended without a report that it was done
+  lost,         // the peer is gone
+  failed,       // this side failed
 };
 
-/// What a hop's end says of itself when it is over.
+/// The final report of one side of a hop.
 struct HopReport {
   std::size_t number = 0;
   bool sends = false;
   HopResult result = HopResult::failed;
   std::string message{};
   std::optional<TransferSummary> summary{};
-  bool was_stopped = false;  // because something else had failed: it is not to blame
+  bool was_stopped = false;  // because something else had failed: not the cause
 };
 nlohmann::json to_json(const HopReport& report);
 /// Throws Error (failed) that names the field.
 HopReport hop_report_from(const nlohmann::json& message);
 
-/// The process, as its parent sees it. One thread. Its messages have the types "listening" (hop, port), "connected"
-/// (hop, sends, start_line, file: its file_identity), "progress" (hop, bytes, bytes_per_s) and "hop_ended" (a
-/// HopReport), which is the last.
+/// The parent's handle of the process. One thread. The process sends messages of the types "listening" (hop, port),
+/// "connected" (hop, sends, start_line, file: its file_identity), "progress" (hop, bytes, bytes_per_s) and, as the last
+/// one, "hop_ended" (a HopReport).
 class HopTransfer {
  public:
-  /// Starts it. `target`: where it dials, if it does not listen. `who` stands before its warnings, on standard error.
-  /// Throws Error.
+  /// Starts the process. `target`: the address to dial, if it does not listen. `who` prefixes its warnings on standard
+  /// error. Throws Error.
   HopTransfer(const HopPlan& plan, const HopEndpoint& end, const std::optional<HopTarget>& target,
               const std::string& who);
 
   [[nodiscard]] JsonLines& status_lines() noexcept { return status_lines_; }
   [[nodiscard]] const HopPlan& plan() const noexcept { return plan_; }
 
-  /// A sender may read from now on.
+  /// Allows a sender to begin reading.
   void go() noexcept;
-  /// What a sender's source came to: empty, or why what came from it is not all there was. After go().
+  /// Tells a sender the result of its source: empty, or why the bytes are not complete. Call after go().
   void send_source_result(const std::string& error) noexcept;
 
-  /// A receiver, whose reader wants no more: it ends, and its sender is told so.
+  /// Tells a receiver that the reader of its output closed it. It ends, and tells its sender why.
   void close_reader() noexcept;
-  /// Asks it to end.
+  /// Asks the process to end.
   void stop() noexcept { process_.signal(SIGTERM); }
   void kill() noexcept { process_.signal(SIGKILL); }
-  /// Whether its report has come, or it has ended without one; the report then says that it did.
+  /// The process's report; nothing yet while it runs. A process that ended without one gets a report that says so.
   [[nodiscard]] const std::optional<HopReport>& report() const noexcept { return report_; }
   void set_report(HopReport report) { report_ = std::move(report); }
-  /// Looks whether the process is gone.
+  /// Whether the process has ended. Does not wait.
   bool has_ended() noexcept;
 
  private:

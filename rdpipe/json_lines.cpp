@@ -13,7 +13,7 @@ namespace framewire {
 
 namespace {
 
-constexpr std::size_t longest_line_bytes = std::size_t{1} << 20;  // a command may be as long as the system takes
+constexpr std::size_t longest_line_bytes = std::size_t{1} << 20;  // a command may be as long as the system allows
 constexpr std::size_t max_noise_bytes = std::size_t{64} << 10;
 constexpr std::size_t max_unsent_bytes = std::size_t{4} << 20;
 
@@ -38,7 +38,7 @@ bool JsonLines::receive() {
         if (received_.find('\n') == std::string::npos) {
           fault_ = "it says " + quote(received_, 40) + " and more, which is no message of rdpipe";
         }
-        return fault_.empty();  // the caller takes what is whole first
+        return fault_.empty();  // the caller handles complete messages first
       }
       continue;
     }

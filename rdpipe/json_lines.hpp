@@ -9,12 +9,13 @@
 
 namespace framewire {
 
-/// One thread. Never blocks, never throws for what the other end does.
+/// One thread. Never blocks, and never throws because of the peer.
 class JsonLines {
  public:
   JsonLines() = default;
-  /// Owns both, and makes them non-blocking; either may be invalid where nothing goes that way. What comes before the
-  /// first JSON object is passed over if `skips_noise`: a login shell may greet. Throws Error.
+  /// Owns both descriptors and makes them non-blocking. Either may be invalid if nothing is sent that way. With
+  /// `skips_noise` everything before the first JSON object is ignored: a login shell may print a greeting. Throws
+  /// Error.
   JsonLines(FileDescriptor in, FileDescriptor out, bool skips_noise = false);
 
   /// To poll for reading.
@@ -23,16 +24,16 @@ class JsonLines {
   /// Poll out() for POLLOUT, and call flush(), while this is true.
   [[nodiscard]] bool wants_write() const noexcept { return out_.valid() && !unsent_.empty(); }
 
-  /// Takes in what is there. False once the other end has closed, or broken the rules: fault() says which.
+  /// Reads what is available. Returns false once the peer has closed, or broken the protocol: fault() says which.
   bool receive();
-  /// Nothing more will be read: polling it would only say so again and again.
+  /// Nothing more will be read. Do not poll in() any more: it would be readable forever.
   [[nodiscard]] bool has_ended() const noexcept { return has_ended_ || !fault_.empty(); }
-  /// The next whole message; false: none yet.
+  /// The next complete message; false: none yet.
   bool next(nlohmann::json& message);
-  /// Empty where the other end just closed.
+  /// Empty if the peer just closed.
   [[nodiscard]] const std::string& fault() const noexcept { return fault_; }
 
-  /// Queues, and sends what can be sent now. What cannot be sent any more is dropped: receive() tells of the end.
+  /// Queues the message, and sends as much as possible now. Drops it if the peer has closed; receive() reports that.
   void send(const nlohmann::json& message);
   void flush() noexcept;
   void close_out() noexcept { out_.reset(); }

@@ -18,7 +18,7 @@ namespace {
 
 using namespace framewire;
 
-/// Before anything is started: rdpipe's own input and output, where the pipeline takes them.
+/// Checks rdpipe's own standard input and output, if the pipeline uses them, before anything is started.
 void require_own_ends(const std::vector<Stage>& stages) {
   struct stat input {};
   if (stages.front().work != StageWork::source && ::fstat(STDIN_FILENO, &input) == 0 && S_ISDIR(input.st_mode)) {
@@ -57,8 +57,8 @@ int main(int argc, char** argv) {
     return std::fflush(stdout) == 0 ? status : own_failure_status;
   } catch (const Error& error) {
     Log(stderr, "rdpipe", false).error(error.what());
-    return own_failure_status;             // a wrong command line, too: 2 may be a stage's
-  } catch (const std::exception& error) {  // no memory
+    return own_failure_status;             // also for a wrong command line: 2 may be a stage's status
+  } catch (const std::exception& error) {  // std::bad_alloc
     Log(stderr, "rdpipe", false).error(error.what());
     return own_failure_status;
   }

@@ -22,7 +22,7 @@ constexpr Gid before_ipv4{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 0, 0};
 
 // ---- Addresses ----
 
-/// The bytes of an IP address; empty for what is none.
+/// The bytes of an IP address; empty if it is not one.
 std::span<const std::uint8_t> bytes_of(const sockaddr& address, int family) noexcept {
   if (family == AF_INET) {
     return {reinterpret_cast<const std::uint8_t*>(&reinterpret_cast<const sockaddr_in&>(address).sin_addr), 4};
@@ -33,13 +33,13 @@ std::span<const std::uint8_t> bytes_of(const sockaddr& address, int family) noex
   return {};
 }
 
-/// Nothing for what another host cannot dial.
+/// Returns nothing for an address that another host cannot dial.
 std::optional<OwnAddress> read_address(const ifaddrs& one) {
   if (one.ifa_addr == nullptr || one.ifa_netmask == nullptr || (one.ifa_flags & IFF_UP) == 0 ||
       (one.ifa_flags & IFF_LOOPBACK) != 0) {
     return std::nullopt;
   }
-  const int family = one.ifa_addr->sa_family;  // the kernel leaves that of some masks unset
+  const int family = one.ifa_addr->sa_family;  // the kernel leaves the family of some masks unset
   const auto address = bytes_of(*one.ifa_addr, family);
   std::array<char, INET6_ADDRSTRLEN> text{};
   const bool is_link_local = family == AF_INET6 && address[0] == 0xfe && (address[1] & 0xc0) == 0x80;
@@ -56,9 +56,9 @@ std::optional<OwnAddress> read_address(const ifaddrs& one) {
   return own;
 }
 
-// ---- What the kernel says of a port ----
+// ---- RDMA ports by sysfs ----
 
-/// "fe80:0000:…", eight groups of four digits; nothing where there is none, as at a place of the table that is free.
+/// "fe80:0000:…", eight groups of four digits; nothing otherwise, as for a free entry of the table.
 std::optional<Gid> read_gid(const std::string& line) {
   Gid gid{};
   if (::inet_pton(AF_INET6, line.c_str(), gid.data()) != 1 || gid == Gid{}) {
@@ -67,7 +67,7 @@ std::optional<Gid> read_gid(const std::string& line) {
   return gid;
 }
 
-/// A table may have a thousand places: where so many in a row are free, the rest is.
+/// A table may have a thousand entries: stop after this many free ones in a row.
 void read_gids(const SystemFiles& files, const std::string& folder, std::set<Gid>& gids) {
   constexpr int max_free = 16;
   int free_places = 0;
@@ -81,7 +81,7 @@ void read_gids(const SystemFiles& files, const std::string& folder, std::set<Gid
   }
 }
 
-// ---- Networks as a peer names them ----
+// ---- Networks in a peer's message ----
 
 struct Network {
   int family = AF_UNSPEC;

@@ -120,11 +120,11 @@ HopParameters parse_hop_parameters(const RawPipeOptions& raw) {
   if (!raw.port_range.empty()) {
     read_port_range(raw.port_range, parameters);
   }
-  endpoint_of({.parameters = parameters});  // complains of a transport that there is not
+  endpoint_of({.parameters = parameters});  // throws for an unknown transport
   return parameters;
 }
 
-/// Of hosts that no stage has, too: most likely the name is written wrongly.
+/// Throws also for a host that is in no stage: most likely a typing error.
 void read_data_addresses(const RawPipeOptions& raw, PipelineOptions& options) {
   for (const std::string& text : raw.data_addresses) {
     const std::size_t equals = text.find('=');
@@ -151,7 +151,7 @@ void read_data_addresses(const RawPipeOptions& raw, PipelineOptions& options) {
 
 std::optional<PipelineOptions> parse_rdpipe_options(int argc, const char* const* argv) {
   if (argc < 2) {
-    parse_stages({});  // says what a stage is
+    parse_stages({});  // throws, and explains what a stage is
   }
   RawPipeOptions raw;
   CLI::App app(description, "rdpipe");

@@ -7,7 +7,7 @@
 
 namespace framewire {
 
-/// Nothing when --help or --version was asked for, and printed. Throws Error (usage).
+/// Returns nothing if --help or --version was given; its text is printed then. Throws Error (usage).
 std::optional<PipelineOptions> parse_rdpipe_options(int argc, const char* const* argv);
 
 }  // namespace framewire

@@ -24,18 +24,18 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::int64_t longest_sleep_ns = ns_per_s / 4;
-/// A fault is often heard of before its cause, from a neighbour.
+/// Wait this long for the cause: a neighbour often reports the consequence first.
 constexpr std::int64_t settling_ns = 200 * ns_per_ms;
-/// What is asked to end is given so long before it is killed; agents are a little quicker (stage_agent.cpp).
+/// Time between asking a process to end and killing it; agents use a shorter one (stage_agent.cpp).
 constexpr std::int64_t politeness_ns = 1500 * ns_per_ms;
 constexpr std::int64_t kill_again_ns = 100 * ns_per_ms;
 
-/// What is said of a fault: the better founded the reason, the higher.
+/// How reliable a reported fault is as the cause: the highest one is reported.
 enum class Blame {
-  secondary,  // an end was told, or ended by the other one
-  loss,       // an end has lost the other one
+  secondary,  // a side was told of it, or ended by its peer
+  loss,       // a side has lost its peer
   silence,    // a host is gone or does not answer
-  cause,      // who says so has failed itself
+  cause,      // the reporting side itself failed
 };
 
 class Pipeline {
@@ -81,13 +81,13 @@ class Pipeline {
   HostAddresses own_facts_ = own_host_addresses();
   std::vector<std::unique_ptr<AgentConnection>> stages_;
   std::vector<HopState> hops_;
-  std::map<std::string, std::string> names_;  // of hosts, as ssh has them
+  std::map<std::string, std::string> names_;  // of hosts, by ssh's configuration
   bool has_gone_ = false;
   int interrupted_by_ = 0;
   bool reader_left_ = false;
   std::optional<std::pair<Blame, std::string>> fault_;
-  std::int64_t end_at_ns_ = INT64_MAX;   // when the stages are told, after a fault
-  std::int64_t kill_at_ns_ = INT64_MAX;  // set when they have been told
+  std::int64_t end_at_ns_ = INT64_MAX;   // when to tell the stages, after a fault
+  std::int64_t kill_at_ns_ = INT64_MAX;  // set once they have been told
   std::int64_t woken_ns_ = monotonic_ns();
   std::int64_t shown_ns_ = monotonic_ns();
 };
@@ -120,7 +120,7 @@ void Pipeline::turn() {
   end_what_failed();
 }
 
-// ---- How it begins ----
+// ---- Start ----
 
 void Pipeline::start() {
   for (std::size_t i = 0; i < options_.stages.size(); ++i) {
@@ -158,7 +158,7 @@ std::vector<std::string> Pipeline::addresses_for(const HopState& hop) {
   const bool dials_from_here = place(options_.stages, hop.dialler()) == "here";
   const std::string host = place(options_.stages, hop.listener());
   if (host == "here") {
-    return {"127.0.0.1"};  // both ends are
+    return {"127.0.0.1"};  // both sides are here
   }
   const auto wanted = options_.data_addresses.find(host);
   std::string name = host.substr(host.rfind('@') + 1);
@@ -196,7 +196,7 @@ void Pipeline::dial_what_listens() {
   }
 }
 
-/// No command runs, and no byte is read, before every connection stands.
+/// Starts the transfer once all connections are established: before that no command runs and no byte is read.
 void Pipeline::go_when_all_stand() {
   const auto has_begun = [](const auto& stage) { return stage->facts().has_value(); };
   if (has_gone_ || fault_ || !std::ranges::all_of(hops_, &HopState::is_connected) ||
@@ -211,12 +211,12 @@ void Pipeline::go_when_all_stand() {
   for (HopState& hop : hops_) {
     if (hop.here && hop.here->plan().sends) {
       hop.here->go();
-      hop.here->send_source_result("");  // standard input says itself whether it could be read
+      hop.here->send_source_result("");  // read errors of standard input are reported by the hop itself
     }
   }
 }
 
-// ---- What happens meanwhile ----
+// ---- The event loop ----
 
 void Pipeline::wait() {
   std::vector<pollfd> descriptors{{.fd = signals_.get(), .events = POLLIN, .revents = 0}};
@@ -236,7 +236,7 @@ void Pipeline::wait() {
   for (int number = next_signal(signals_.get()); number != 0; number = next_signal(signals_.get())) {
     take_signal(number);
   }
-  // Ctrl-Z stops this process, not its clock.
+  // Ctrl-Z stops this process, but not the clock.
   const std::int64_t slept_ns = monotonic_ns() - std::exchange(woken_ns_, monotonic_ns());
   for (const auto& stage : stages_) {
     stage->lines().flush();
@@ -289,7 +289,7 @@ void Pipeline::hear(HopState& hop) {
   }
 }
 
-/// `speaker`: the stage, or nothing for one of rdpipe's own ends. Nobody speaks for others.
+/// `speaker`: the stage that sent it; nothing: one of rdpipe's own sides. A stage may only report on its own hops.
 void Pipeline::take_hop_message(const Json& message, const std::optional<std::size_t>& speaker) {
   const std::string type = text_in(message, "type");
   HopState& hop = hops_.at(number_in(message, "hop", hops_.size() - 1));
@@ -328,7 +328,7 @@ void Pipeline::take_report(HopState& hop, const HopReport& report) {
   if (report.was_stopped || (!stage && kill_at_ns_ != INT64_MAX)) {
     return;
   }
-  // An end of rdpipe's own has no stage to be named by.
+  // rdpipe's own side has no stage, so the hop's name is used.
   const std::string who = (stage ? stages_[*stage]->who() : hop.name) + ": ";
   switch (report.result) {
     case HopResult::ok:
@@ -365,8 +365,8 @@ void Pipeline::check_stages() {
   }
 }
 
-/// One that says that it is done, and not how its command and its hops ended, is not to be believed; nor is one that
-/// never began, where nothing else is at fault.
+/// Whether the stage has reported all that it must: besides "done" the end of its command and of its hops. Without
+/// another fault, "done" of a stage that never began does not count.
 bool Pipeline::has_said_all(const AgentConnection& stage) const {
   const bool has_worked = stage.end().ending || stage.plan().stage.work != StageWork::command;
   const auto knows_end = [&](const HopState& hop) { return hop.has_heard_of(stage.plan().number - 1); };
@@ -387,7 +387,7 @@ bool Pipeline::any_command_was_killed() const {
   });
 }
 
-// ---- How it ends ----
+// ---- The end ----
 
 void Pipeline::blame(Blame how, const std::string& message) {
   if (!fault_ || how > fault_->first) {
@@ -460,7 +460,7 @@ int Pipeline::conclude() {
   for (std::size_t i = 0; i < end.stages.size(); ++i) {
     end.stages[i].reader_closed = reader_closed(i);
   }
-  // That the neighbours of a killed command were told so is no second fault.
+  // If a command was killed, its neighbours' reports of that are not a second fault.
   if (fault_ && !(fault_->first <= Blame::loss && any_command_was_killed())) {
     end.fault = fault_->second;
   }
@@ -471,7 +471,7 @@ int Pipeline::conclude() {
   return result.status;
 }
 
-// ---- What is said with -v ----
+// ---- Output of -v ----
 
 void Pipeline::show_progress() {
   const std::int64_t now_ns = monotonic_ns();

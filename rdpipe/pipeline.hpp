@@ -1,4 +1,4 @@
-// rdpipe: starts the stages of a pipeline, joins them, and says how they ended.
+// rdpipe: starts the stages of a pipeline, connects them, and reports how they ended.
 #pragma once
 
 #include <map>
@@ -15,18 +15,18 @@ namespace framewire {
 struct PipelineOptions {
   std::vector<Stage> stages;
   SshOptions ssh{};
-  std::map<std::string, std::string> data_addresses{};  // by host, as it stands in the stages
+  std::map<std::string, std::string> data_addresses{};  // by host, as written in the stages
   HopParameters parameters{};
   bool is_verbose = false;
   bool only_shows = false;  // -n
 };
 
-/// What would be run, for a person.
+/// Describes what would be run, for the user (-n).
 std::string describe_plan(const PipelineOptions& options);
 
-/// The data go from host to host; over ssh go only the plan, keys and reports. Returns rdpipe's exit status when every
-/// process that it has started is gone. One thread; takes SIGINT, SIGTERM, SIGHUP and SIGCHLD. Throws Error where
-/// nothing has been started yet.
+/// Runs the pipeline. The data go directly from host to host; ssh carries only the plan, keys and reports. Returns
+/// rdpipe's exit status after every process that it started has ended. One thread; handles SIGINT, SIGTERM, SIGHUP and
+/// SIGCHLD. Throws Error if nothing has been started yet.
 int run_pipeline(const PipelineOptions& options, Log& log);
 
 }  // namespace framewire

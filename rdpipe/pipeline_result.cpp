@@ -28,8 +28,8 @@ PipelineResult pipeline_result_of(const std::vector<Stage>& stages, const Pipeli
     if (status == 0 || (is_sigpipe && stage.reader_closed && downstream_is_well)) {
       continue;
     }
-    // Whoever has no reader any more is no news where the reader's own sentence stands here already; nor is it where
-    // that is the reader of our own output.
+    // Do not report SIGPIPE if the reader's own failure is already reported, or if the reader of rdpipe's output closed
+    // it.
     const bool is_consequence = is_sigpipe && (stage.reader_closed || !downstream_is_well || end.fault);
     downstream_is_well = false;
     result.status = result.status == 0 ? status : result.status;
@@ -41,7 +41,7 @@ PipelineResult pipeline_result_of(const std::vector<Stage>& stages, const Pipeli
   }
   std::ranges::reverse(result.messages);
   if (result.status == 0 && end.reader_left) {
-    result.status = signal_base + SIGPIPE;  // as of cat, where nothing but rdpipe's own end was in the way
+    result.status = signal_base + SIGPIPE;  // like cat: only rdpipe's own output was closed
   }
   if (end.interrupted_by != 0) {
     return {.status = signal_base + end.interrupted_by, .messages = {"interrupted; every stage has been ended"}};

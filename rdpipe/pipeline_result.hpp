@@ -1,4 +1,4 @@
-// What a pipeline that has ended comes to.
+// The exit status and the messages of a pipeline that has ended.
 #pragma once
 
 #include <optional>
@@ -10,21 +10,21 @@
 
 namespace framewire {
 
-/// rdpipe's own failures; a stage's statuses pass through.
+/// The exit status for rdpipe's own failures. A stage's status is passed through.
 inline constexpr int own_failure_status = 125;
 
 /// How one stage ended.
 struct StageEnd {
-  std::optional<ChildExit> ending{};  // of its command; nothing: it has none, it never ran, or its host did not say
-  bool reader_closed = false;         // its reader wanted no more
-  bool was_stopped = false;           // because something else had failed: it is not to blame
+  std::optional<ChildExit> ending{};  // of its command; nothing: no command, never run, or not reported
+  bool reader_closed = false;         // the reader of its output closed it
+  bool was_stopped = false;           // because something else had failed: not the cause
 };
 
 struct PipelineEnd {
   std::vector<StageEnd> stages{};      // one for each stage
   std::optional<std::string> fault{};  // why rdpipe itself ended it, one sentence
   int interrupted_by = 0;              // a signal to rdpipe
-  bool reader_left = false;            // of rdpipe's standard output
+  bool reader_left = false;            // the reader of rdpipe's standard output closed it
 };
 
 struct PipelineResult {
@@ -32,8 +32,8 @@ struct PipelineResult {
   std::vector<std::string> messages;  // each names its stage, in their order
 };
 
-/// As a shell has it with pipefail: the status of the last stage that failed, 128 + N for signal N. SIGPIPE (or 141, as
-/// a shell passes it on) is no failure of a stage whose downstream has ended well.
+/// As in a shell with pipefail: the status of the last stage that failed, 128 + N for signal N. SIGPIPE (or 141, as a
+/// shell reports it) does not count as a failure if the stages after it ended well.
 PipelineResult pipeline_result_of(const std::vector<Stage>& stages, const PipelineEnd& end);
 
 }  // namespace framewire

@@ -21,7 +21,7 @@ Error wrong(const char* field, const char* wanted) {
                        " (are the versions of framewire on both hosts the same?)");
 }
 
-/// Commands and names of files are bytes, and JSON takes UTF-8 alone.
+/// As hexadecimal: commands and file names are arbitrary bytes, but JSON requires UTF-8.
 std::string bytes_as_hex(const std::string& text) {
   return to_hex(std::as_bytes(std::span(text)));
 }
@@ -174,7 +174,7 @@ EndpointOptions endpoint_of(const HopPlan& plan) {
   endpoint.peer_timeout_ns = plan.parameters.timeout_ns;
   endpoint.rdma_timeout_ns = plan.parameters.timeout_ns;
   if (plan.listens) {
-    // RDMA has no loopback: its connection is made at an address of the device.
+    // RDMA has no loopback: it connects to an address of the device.
     const bool is_by_loopback = plan.stays_here && plan.parameters.transport != "rdma";
     endpoint.listen = HostPort{.host = is_by_loopback ? "127.0.0.1" : "*", .port = plan.parameters.first_port};
     endpoint.last_port = plan.parameters.last_port;

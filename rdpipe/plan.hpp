@@ -1,4 +1,4 @@
-// What rdpipe tells the processes of a pipeline to do.
+// The plan that rdpipe sends to the processes of a pipeline.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace framewire {
 
-/// Grows when a message changes its meaning; both ends say theirs.
+/// Incremented when a message changes its meaning. Both sides send theirs.
 inline constexpr unsigned pipeline_protocol = 1;
 
 /// How the bytes of one hop travel; one hop leads from a stage to the next.
@@ -31,20 +31,20 @@ struct HopParameters {
   bool tells_progress = false;
 };
 
-/// One end of a hop.
+/// One side of a hop.
 struct HopPlan {
   std::size_t number = 0;  // from 0, in the order of the bytes
   bool sends = false;
   bool listens = false;
-  bool stays_here = false;  // both ends are where rdpipe was started: nobody comes to it from elsewhere
+  bool stays_here = false;  // both sides are on rdpipe's machine: nobody connects from elsewhere
   Key key{};                // of this hop in this run alone
   HopParameters parameters{};
 };
 
-/// Where the other end of a hop listens.
+/// Where the peer of a hop listens.
 struct HopTarget {
   std::uint16_t port = 0;
-  std::vector<std::string> addresses;  // the best first; names, too
+  std::vector<std::string> addresses;  // addresses or names, best first
 };
 
 /// What one stage does.
@@ -61,13 +61,13 @@ nlohmann::json to_json(const HopTarget& target);
 StagePlan stage_plan_from(const nlohmann::json& message);
 HopTarget hop_target_from(const nlohmann::json& message);
 
-/// What the terms mean to a session. Throws Error (usage).
+/// The options of the hop's session. Throws Error (usage).
 EndpointOptions endpoint_of(const HopPlan& plan);
 
 /// The fields of messages, checked. Throw Error (failed) that names the field.
 std::uint64_t number_in(const nlohmann::json& message, const char* field, std::uint64_t most = UINT64_MAX);
 std::string text_in(const nlohmann::json& message, const char* field);
-/// On one line, without control characters: a peer's words cannot look like somebody else's.
+/// One line without control characters, so that a peer's text cannot imitate other output.
 std::string printable_in(const nlohmann::json& message, const char* field);
 bool flag_in(const nlohmann::json& message, const char* field);
 

@@ -26,7 +26,7 @@ std::vector<std::string> with_user_options(const SshOptions& options) {
   return words;
 }
 
-/// Empty where it was not all said in time. What the program has started goes with it.
+/// The program's output; empty if it did not end in time. The program is killed on return.
 std::string output_of(const std::vector<std::string>& words, int interruption, std::int64_t deadline_ns) {
   PipeEnds pipe = make_pipe();
   ChildProcess child = ChildProcess::start(words, {.output = pipe.writes.get()}, true);
@@ -38,7 +38,7 @@ std::string output_of(const std::vector<std::string>& words, int interruption, s
                            pollfd{.fd = interruption, .events = POLLIN, .revents = 0}};
     wait_until(descriptors, deadline_ns);
     if (descriptors[0].revents == 0) {
-      return {};  // the destructor ends it
+      return {};  // the destructor kills it
     }
     const ssize_t got = ::read(pipe.reads.get(), part.data(), part.size());
     if (got <= 0) {
@@ -52,9 +52,10 @@ std::string output_of(const std::vector<std::string>& words, int interruption, s
 
 std::vector<std::string> ssh_arguments(const SshOptions& options, const std::string& host) {
   std::vector<std::string> words = with_user_options(options);
-  // Of an option that is given twice ssh takes the first: the user's own come before these. A connection that
-  // falls silent ends within 12 s (ssh asks twice and then waits once more), also before anybody here can ask after it,
-  // and no stage hangs on another one's ssh. No terminal, no forwarding, no other command, as with scp.
+  // ssh uses the first value of a repeated option, so the user's options come first. A silent connection ends within 12
+  // s (ssh probes twice and then waits once more): this also covers the time before rdpipe can ping. No shared
+  // connection, so that no stage depends on another stage's ssh. No terminal, no forwarding, no remote command, as scp
+  // does.
   words.insert(words.end(), {"-o", "ConnectTimeout=10",
                              "-o", "ServerAliveInterval=4",
                              "-o", "ServerAliveCountMax=2",

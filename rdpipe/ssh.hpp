@@ -1,4 +1,4 @@
-// ssh as rdpipe uses it: to start itself on a stage's host, and to speak with it there.
+// Starting rdpipe on a stage's host through ssh.
 #pragma once
 
 #include <optional>
@@ -13,16 +13,15 @@ struct SshOptions {
   std::string remote_program = "rdpipe";     // as the remote user's shell finds it
 };
 
-/// The word by which rdpipe knows that it is to be a stage's agent.
+/// The argument that makes rdpipe a stage agent.
 inline constexpr const char* agent_flag = "--stage";
 
-/// The command that starts the agent on `host`: nothing of the pipeline stands in it.
+/// The command that starts the agent on `host`. It contains nothing of the pipeline.
 std::vector<std::string> ssh_arguments(const SshOptions& options, const std::string& host);
 
-/// The name or address that the user's configuration gives for `host`. Asks ssh itself, which takes some milliseconds;
-/// a `Match exec` of the configuration may take longer, and is ended when `interruption`, a descriptor, becomes
-/// readable, or after five seconds. The host's own name (without a user) where ssh does not say. Throws Error where ssh
-/// cannot be run.
+/// The HostName of `host` in the user's ssh configuration. Runs ssh itself, which takes some milliseconds. A `Match
+/// exec` of the configuration may take longer: ssh is ended after five seconds, or when the descriptor `interruption`
+/// becomes readable. If ssh does not say, returns `host` without a user. Throws Error if ssh cannot be run.
 std::string ssh_host_name(const SshOptions& options, const std::string& host, int interruption);
 
 }  // namespace framewire

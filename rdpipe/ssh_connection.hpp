@@ -1,4 +1,4 @@
-// What sshd tells the programs that it starts.
+// The variable SSH_CONNECTION, which sshd sets for the programs that it starts.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace framewire {
 
-/// SSH_CONNECTION (ssh(1)): both ends of the TCP connection, as addresses without names.
+/// SSH_CONNECTION (ssh(1)): client and server of the TCP connection, as numeric addresses.
 struct SshConnection {
   std::string client;
   std::uint16_t client_port = 0;
@@ -15,7 +15,7 @@ struct SshConnection {
   std::uint16_t server_port = 0;
 };
 
-/// Nothing where the text is not four such words.
+/// Returns nothing if the text is not four such fields.
 std::optional<SshConnection> parse_ssh_connection(const std::string& text);
 
 }  // namespace framewire

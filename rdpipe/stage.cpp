@@ -21,7 +21,7 @@ Error no_stage(const std::string& word, std::string_view why) {
   return Error::usage(quote(word) + " is no stage, " + std::string(why) + "; " + std::string(what_a_stage_is));
 }
 
-/// Where the host ends: the first colon that does not stand in brackets.
+/// The end of the host: the first colon outside brackets.
 std::size_t find_colon(const std::string& word) {
   const std::size_t open = word.find('[');
   const std::size_t colon = word.find(':');
@@ -34,14 +34,15 @@ std::size_t find_colon(const std::string& word) {
 
 std::string read_host(const std::string& word, std::string host) {
   const auto is_odd = [](unsigned char letter) { return std::iscntrl(letter) != 0 || std::isspace(letter) != 0; };
-  // ssh would take a dash for an option of its own.
+  // ssh would parse a leading dash as an option.
   if (host.starts_with('-') || host.starts_with('@') || host.ends_with('@') || std::ranges::any_of(host, is_odd)) {
     throw no_stage(word, quote(host) + " is no host");
   }
   return without_brackets(std::move(host));
 }
 
-/// What leads to a descriptor of whichever process opens it: of a stage that is not what its user means.
+/// Whether the name refers to a descriptor of the process that opens it: in a stage that is not the descriptor the user
+/// means.
 bool is_own_descriptor(const std::string& text) {
   constexpr std::array names = {"/dev/stdin", "/dev/stdout", "/dev/stderr"};
   constexpr std::array folders = {"/dev/fd/", "/proc/self/fd/", "/proc/thread-self/fd/"};
@@ -70,7 +71,7 @@ Stage parse_stage(const std::string& word) {
     stage.appends = text.starts_with(">>");
     stage.text = without_leading_blanks(text.substr(stage.appends ? 2 : 1));
   } else {
-    stage.text = word.substr(colon + 1);  // a command's blanks are its own
+    stage.text = word.substr(colon + 1);  // keep a command's blanks
   }
   if (without_leading_blanks(stage.text).empty()) {
     throw no_stage(word, stage.work == StageWork::command ? "it has no command" : "it names no file");

@@ -9,8 +9,8 @@ namespace framewire {
 
 enum class StageWork {
   command,  // run by the user's shell
-  source,   // '<file': what the file holds, and nothing is read from the stage before
-  sink,     // '>file' or '>>file': the file gets all there is
+  source,   // '<file': the contents of the file; nothing is read from an earlier stage
+  sink,     // '>file' or '>>file': writes all input to the file
 };
 
 struct Stage {
@@ -22,14 +22,14 @@ struct Stage {
   [[nodiscard]] bool is_here() const noexcept { return host.empty(); }
 };
 
-/// "user@[::1]" becomes "user@::1": a host or an address as it stands in a Stage.
+/// "user@[::1]" becomes "user@::1": the form of hosts and addresses in a Stage.
 std::string without_brackets(std::string host);
 
-/// Throws Error (usage) that names the word and what a stage is. A file to read can only stand first, one to write only
-/// last.
+/// Throws Error (usage) that names the word and explains what a stage is. A file to read may only be the first stage, a
+/// file to write only the last one.
 std::vector<Stage> parse_stages(const std::vector<std::string>& words);
 
-/// "host1: 'rev'", "here: 'rev'", "host1: <file": the place and the work, a long one cut short.
+/// "host1: 'rev'", "here: 'rev'", "host1: <file". Long text is cut short.
 std::string describe(const Stage& stage);
 /// "stage 2 (host1: 'rev')". `number` counts from 1.
 std::string describe(const Stage& stage, std::size_t number);

@@ -32,19 +32,19 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::int64_t longest_sleep_ns = ns_per_s / 2;
-constexpr std::int64_t controller_check_interval_ns = 3 * ns_per_s;  // it speaks every two
+constexpr std::int64_t controller_check_interval_ns = 3 * ns_per_s;  // rdpipe pings every two
 constexpr std::int64_t controller_timeout_ns = 10 * ns_per_s;
-/// What is asked to end is given so long before it is killed. The whole pipeline has two seconds.
+/// Time between asking a process to end and killing it (politeness_ns), and between kills. The whole pipeline has two
+/// seconds.
 constexpr std::int64_t kill_again_ns = 100 * ns_per_ms;
 constexpr std::int64_t politeness_ns = 800 * ns_per_ms;
 
-/// The plan comes first, and whole.
+/// The first message must be the complete plan.
 constexpr const char* not_understood =
     "what rdpipe said did not arrive there as it was said; does a startup file of the shell there (.bashrc) read "
     "standard input?";
 
-/// "~/file" is the user's, as everywhere; everything else is a name as it stands, also "-": an agent's own standard
-/// streams lead to rdpipe.
+/// Expands "~/file". Any other name is used as it is, even "-": the agent's standard streams belong to rdpipe.
 std::string file_name(const std::string& text) {
   const char* controller = std::getenv("HOME");
   if (text == "-") {
@@ -92,7 +92,7 @@ class StageAgent {
   JsonLines control_;
   ControllerLiveness controller_;
   std::int64_t heard_ns_ = monotonic_ns();
-  std::int64_t spoke_ns_ = 0;  // into the silence
+  std::int64_t spoke_ns_ = 0;  // when the last pong without a ping was sent
   bool controller_is_gone_ = false;
   std::optional<StagePlan> plan_;
   PipeEnds to_command_;    // the upstream hop writes, the command reads
@@ -101,15 +101,15 @@ class StageAgent {
   std::optional<HopTransfer> downstream_;
   std::optional<ChildCommand> command_;
   bool command_is_due_ = false;  // it has not been started yet
-  bool is_connected_ = true;     // rdpipe is there
+  bool is_connected_ = true;     // to rdpipe
   bool is_ending_ = false;
   std::int64_t kill_at_ns_ = INT64_MAX;
-  std::int64_t killed_ns_ = INT64_MAX;  // when that was first done
+  std::int64_t killed_ns_ = INT64_MAX;  // when the processes were first killed
 };
 
 int StageAgent::run() {
   const HostAddresses facts = own_host_addresses();
-  // What a startup file of the shell has printed may not have ended its line.
+  // A startup file of the shell may have printed text without a line break.
   static_cast<void>(::write(STDOUT_FILENO, "\n", 1) == 1);
   control_.send({{"type", "hello"},
                  {"protocol", pipeline_protocol},
@@ -138,7 +138,7 @@ int StageAgent::run() {
     check_processes();
     check_controller();
   }
-  if (!controller_is_gone_) {  // else nothing can be written any more, and need not
+  if (!controller_is_gone_) {  // else nothing can be written
     control_.send({{"type", "done"}});
     set_non_blocking(STDOUT_FILENO, false);
     control_.flush();
@@ -150,7 +150,7 @@ bool StageAgent::is_over() {
   const auto has_gone = [](std::optional<HopTransfer>& hop) { return !hop || (hop->report() && hop->has_ended()); };
   const bool is_idle = (!command_ || !command_->is_running()) && has_gone(upstream_) && has_gone(downstream_);
   if (is_ending_) {
-    // Killed processes whose parent is gone may wait for a slow init to bury them.
+    // Killed orphans may have to wait for a slow init to reap them.
     return is_idle && (!command_ || command_->is_all_gone() || monotonic_ns() - killed_ns_ > kill_again_ns);
   }
   const bool hops_are_done = plan_ && (upstream_.has_value() == plan_->upstream.has_value()) &&
@@ -190,7 +190,7 @@ void StageAgent::wait() {
   }
 }
 
-/// Here it is Ctrl-C, as for every process of the foreground, and rdpipe's to speak of.
+/// On rdpipe's machine the signal is Ctrl-C, which reaches every foreground process; rdpipe itself reports it.
 void StageAgent::take_signal(int number) {
   if (place_ == AgentPlace::elsewhere && !is_ending_ && is_connected_) {
     fail("its process there was ended by " + signal_text(number));
@@ -246,7 +246,7 @@ void StageAgent::start_hop(std::optional<HopTransfer>& hop, const HopPlan& plan,
   }
   hop.emplace(plan, end, target, "rdpipe, " + describe(plan_->stage, plan_->number));
   if (plan.sends) {
-    from_command_.reads.reset();  // the command must notice when the hop reads no more
+    from_command_.reads.reset();  // the command must get SIGPIPE when the hop no longer reads
   }
 }
 
@@ -261,7 +261,7 @@ void StageAgent::dial(const Json& message) {
   }
 }
 
-/// Every connection of the pipeline stands: no command runs for one that does not come about.
+/// Starts the command, once all connections of the pipeline are established.
 void StageAgent::go() {
   if (downstream_) {
     downstream_->go();
@@ -271,7 +271,7 @@ void StageAgent::go() {
     to_command_.reads.reset();
     from_command_.writes.reset();
   } else if (downstream_) {
-    downstream_->send_source_result("");  // a file says itself whether it could be read
+    downstream_->send_source_result("");  // read errors of a file are reported by the hop itself
   }
 }
 
@@ -307,7 +307,7 @@ void StageAgent::take_report(HopTransfer& hop, HopReport report) {
   if (!is_well) {
     end_early();
   } else if (!hop.plan().sends) {
-    to_command_.writes.reset();  // the command has all there is: only now does it see the end
+    to_command_.writes.reset();  // the command has all its input, and only now sees the end
     if (command_) {
       command_->input_has_ended();
     }
@@ -317,15 +317,15 @@ void StageAgent::take_report(HopTransfer& hop, HopReport report) {
 void StageAgent::check_processes() {
   ChildExit ending;
   if (command_ && command_->has_ended(ending)) {
-    hear(downstream_);  // whose reader may be why
+    hear(downstream_);  // the command may have ended because this hop's reader left
     command_has_ended(ending);
   } else if (command_ && !is_ending_) {
     check_terminal();
   }
 }
 
-/// The terminal is rdpipe's: a command in the background that wants to read it is stopped, or that wants to set it; and
-/// nobody would ever let it go on.
+/// Fails if the command was stopped by the terminal: it runs in the background, so it must not read or set the
+/// terminal, and nobody would ever continue it.
 void StageAgent::check_terminal() {
   const int number = command_->stopped_by();
   if (number == SIGTTIN) {
@@ -337,8 +337,8 @@ void StageAgent::check_terminal() {
   }
 }
 
-/// rdpipe asks after this stage every two seconds. Where it does not, it may be stopped (Ctrl-Z), and is waited for; or
-/// its host has fallen silent, which shows by words that nobody acknowledges.
+/// rdpipe pings every two seconds. If it does not, it may be stopped (Ctrl-Z): then keep waiting. Or its host has
+/// fallen silent: then the pongs sent here stay unacknowledged.
 void StageAgent::check_controller() {
   const std::int64_t now_ns = monotonic_ns();
   if (!is_connected_ || now_ns - std::max(heard_ns_, spoke_ns_) < controller_check_interval_ns) {
@@ -367,7 +367,7 @@ void StageAgent::command_has_ended(const ChildExit& ending) {
       downstream_ && downstream_->report() && downstream_->report()->result == HopResult::reader_left;
   const bool is_killed = ending.signal != 0 && !(ending.signal == SIGPIPE && reader_closed);
   if (downstream_) {
-    // What came from a command that was killed must not look complete to the next one.
+    // The output of a killed command must not look complete to the next stage.
     const std::string who = describe(plan_->stage, plan_->number);
     downstream_->send_source_result(is_killed    ? who + " was ended by " + signal_text(ending.signal)
                                     : is_ending_ ? who + " was ended"
@@ -379,7 +379,7 @@ void StageAgent::command_has_ended(const ChildExit& ending) {
   if (is_killed && !is_ending_) {
     is_ending_ = true;
     command_->signal(SIGTERM);
-    kill_at_ns_ = monotonic_ns() + politeness_ns;  // the bad news goes downstream first
+    kill_at_ns_ = monotonic_ns() + politeness_ns;  // time for the error to go downstream first
   }
 }
 
@@ -388,7 +388,7 @@ void StageAgent::end_early() {
     return;
   }
   if (std::exchange(command_is_due_, false)) {
-    say_how_it_ended({});  // stopped before it began: a hop may fail before the word to go is read here
+    say_how_it_ended({});  // stopped before it began: a hop may fail before "go" is read here
   }
   if (command_) {
     command_->signal(SIGTERM);
@@ -407,9 +407,8 @@ void StageAgent::fail(const std::string& message) {
   end_early();
 }
 
-/// bash reads .bashrc where it takes itself for sshd's child, which is the first of its level (bash(1), "INVOCATION").
-/// It was, when it started this process; what the file prints when it runs the command would be taken for the
-/// command's.
+/// bash reads .bashrc if it believes that sshd started it, which it decides by SHLVL (bash(1), "INVOCATION"). Prevent
+/// that for the stage's command: what .bashrc prints would become part of the command's output.
 void keep_startup_files_out() {
   const std::string level = environment("SHLVL");
   if (level.empty() || level == "0") {

@@ -1,4 +1,4 @@
-// framewire-doctor-gl: prints one JSON object that says which OpenGL there is, for framewire doctor.
+// framewire-doctor-gl: prints, as one JSON object for framewire-doctor, which OpenGL is available.
 #include "gl/gl.hpp"
 
 #include <cstdio>
@@ -43,7 +43,7 @@ int main() {
     return 0;
   } catch (const framewire::Error& error) {
     print({{"error", error.what()}});
-  } catch (const std::exception& error) {  // no memory
+  } catch (const std::exception& error) {  // std::bad_alloc
     std::fprintf(stderr, "framewire-doctor-gl: %s\n", error.what());
   }
   return 1;
