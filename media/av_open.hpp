@@ -43,9 +43,8 @@ struct OpenedInput {
   bool is_device = false;     // a camera, a screen
   bool is_live = false;       // cannot be paused: devices, rtsp, udp …
   bool is_network = false;
-  bool ends_by_closing = false;  // a connection without an end marker: closing it may be a loss
-  bool takes_frame_rate =
-      false;  // the wanted frame rate was set on the device or the format
+  bool ends_by_closing = false;   // a connection without an end marker: closing it may be a loss
+  bool takes_frame_rate = false;  // the wanted frame rate was set on the device or the format
 };
 
 /// Opens and probes. Throws Error that names the source, the problem and the remedy.

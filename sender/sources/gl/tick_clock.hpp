@@ -16,7 +16,7 @@ class TickClock {
       : period_ns_(1e9 / frames_per_s), start_ns_(start_ns) {}
 
   [[nodiscard]] std::int64_t offset_ns(std::int64_t tick) const noexcept {
-    return std::llround(static_cast<double>(tick) * period_ns_);  // from the start each time, so that errors do not add up
+    return std::llround(static_cast<double>(tick) * period_ns_);  // from the start, so that errors do not add up
   }
   [[nodiscard]] std::int64_t due_ns(std::int64_t tick) const noexcept { return start_ns_ + offset_ns(tick); }
 
