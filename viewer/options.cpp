@@ -37,7 +37,7 @@ constexpr const char* footer =
     "  3  refused: by the sender, or for want of a key\n"
     "  4  without a sender for as long as --retry says, or when --duration was over\n";
 
-/// The options as text, before they mean anything.
+/// The options as text, before interpretation.
 struct RawOptions {
   RawCommonOptions common;
   std::vector<std::string> hosts;
