@@ -153,8 +153,7 @@ void AvInput::Implementation::seek_before_start(std::int64_t by_ns) noexcept {
   sought_before_start_ns_ = has_sought && to > begin ? std::optional(by_ns) : std::nullopt;
 }
 
-/// Whether to drop the decoded picture. In some formats (mpegts) the decoder finds its next key frame only after the
-/// wanted picture; then this seeks again, from further before it.
+/// Whether to drop the decoded picture. If the seek led behind the wanted picture (mpegts), seeks again, further back.
 bool AvInput::Implementation::is_before_start() noexcept {
   if (!start_timestamp_) {
     return false;
@@ -241,8 +240,8 @@ AvRead AvInput::Implementation::decode_next() noexcept {
   return is_lost_ ? AvRead::lost : AvRead::end;
 }
 
-/// Sends the decoder its next packet, or the end of the input. Returns a result only if nothing is available now, or on
-/// cancellation.
+/// Sends the decoder its next packet, or the end of the input. Returns a result only if none is available, or if
+/// cancelled.
 std::optional<AvRead> AvInput::Implementation::feed_decoder() noexcept {
   Messages messages;
   if (const std::optional<AvRead> result = fetch_packet(messages)) {
@@ -259,8 +258,8 @@ std::optional<AvRead> AvInput::Implementation::feed_decoder() noexcept {
   return std::nullopt;
 }
 
-/// Reads the next packet of our stream into packet_. At the end sets is_draining_, and read_problem_ if the end is not
-/// regular.
+/// Reads our stream's next packet into packet_. At the end sets is_draining_; read_problem_, too, if the end is
+/// irregular.
 std::optional<AvRead> AvInput::Implementation::fetch_packet(Messages& messages) noexcept {
   interrupt_.set_deadline_ns(input_.is_network ? monotonic_ns() + silence_limit_ns : 0);
   for (;;) {
@@ -307,8 +306,7 @@ void AvInput::Implementation::take_end(int code, const Messages& messages) noexc
   }
 }
 
-/// libav silently ignores an incomplete picture at the end of a y4m file. In other formats, bytes after the last
-/// picture may be valid data.
+/// libav silently ignores a cut-off last picture in y4m. Other formats may have other data after the last picture.
 bool AvInput::Implementation::has_unread_rest() const noexcept {
   const AVFormatContext& context = *input_.context;
   return std::string_view(context.iformat->name) == "yuv4mpegpipe" && avio_size(context.pb) > last_packet_end_bytes_;
@@ -420,8 +418,7 @@ std::uint32_t AvInput::Implementation::place_count() const noexcept {
   const AVCodecDescriptor* codec = avcodec_descriptor_get(decoder.codec_id);
   const bool is_intra_only = codec != nullptr && (codec->props & AV_CODEC_PROP_INTRA_ONLY) != 0;
   constexpr int shown_and_next = 2;
-  // A decoder does not report in advance how many pictures it keeps. The standards allow sixteen small pictures and
-  // fewer large ones.
+  // A decoder does not report in advance how many pictures it keeps. Standards allow 16 small ones, fewer large ones.
   constexpr std::uint64_t small_bytes = 4'000'000;
   const int references = format_.layout.size_bytes <= small_bytes ? 16 : 8;
   const int threads = (decoder.active_thread_type & FF_THREAD_FRAME) != 0 ? decoder.thread_count : 0;
