@@ -21,7 +21,7 @@ class PictureMemory {
   PictureMemory& operator=(const PictureMemory&) = delete;
   virtual ~PictureMemory() = default;
 
-  /// One place. It stays mapped and unchanged until released().
+  /// One place. It stays mapped at the same address until released().
   struct Place {
     std::span<std::byte> bytes;              // aligned to 64 bytes
     std::shared_ptr<PictureMemory> owner{};  // while it is taken

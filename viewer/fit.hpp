@@ -16,8 +16,8 @@ struct PictureRectangle {
 };
 
 /// The largest centred rectangle on `surface` that shows `frame` undistorted. One frame pixel is `sample_aspect` wide
-/// for 1 high; an aspect with a 0 term comes from a broken peer and counts as 1:1. At least one pixel; empty only if a
-/// side of an argument is 0.
+/// for 1 high; the aspect comes from the peer, and a term of 0 counts as 1:1. At least one pixel; empty only if a side
+/// of an argument is 0.
 PictureRectangle fit(Size frame, Rational sample_aspect, Size surface) noexcept;
 
 }  // namespace framewire

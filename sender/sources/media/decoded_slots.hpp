@@ -13,9 +13,9 @@
 namespace framewire {
 
 /// Lends slots of one epoch to a decoder. The decoder fills them, and keeps some as reference pictures after they are
-/// published. A slot belongs to the stream until it is lent, then to the decoder. It returns to the stream when it is
-/// published and the decoder has released it, whichever comes last. A slot released unpublished (its picture was
-/// dropped) is immediately free for the decoder again.
+/// published. A slot belongs to the stream until it is lent, then to the decoder. It returns to the stream once it has
+/// been published and the decoder has released it. A slot released unpublished (its picture was dropped) is immediately
+/// free for the decoder again.
 ///
 /// Any thread may call take(), released() and find(); only the source's thread calls the other functions. The decoder's
 /// threads never take the stream's mutex.
@@ -24,7 +24,7 @@ class DecodedSlots final : public PictureMemory, public std::enable_shared_from_
   /// At most `count` slots. Throws std::bad_alloc.
   static std::shared_ptr<DecodedSlots> create(std::uint32_t count);
 
-  /// Returns slots that the decoder has released to the stream, and lends free slots.
+  /// Returns to the stream the published slots that the decoder has released, and lends free slots.
   void refill(Stream& stream) noexcept;
   /// The slot of the picture in place `number`. Call it just before publishing.
   PoolSlot publish(std::uint32_t number) noexcept;
