@@ -1,4 +1,4 @@
-# Everything that is not ours, from Debian's packages; scripts/setup installs them.
+# Third-party dependencies, all from Debian packages; scripts/setup installs them.
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 find_package(OpenSSL 3.0 REQUIRED)

@@ -1,5 +1,5 @@
-# embed_shaders(TARGET files…): GLSL files into a program, at build time. shaders/embedded.hpp looks them up by their path below shaders/.
-# Called once per program, for the target framewire_shaders.
+# embed_shaders(TARGET files…): embeds GLSL files into a program at build time. shaders/embedded.hpp finds them by their
+# path below shaders/. Called once, for the target framewire_shaders.
 function(embed_shaders target)
   set(output ${PROJECT_BINARY_DIR}/generated/shaders/embedded_files.cpp)
   list(JOIN ARGN "|" files)

@@ -1,11 +1,12 @@
-# The OpenGL and EGL loader, generated at configure time from the specifications that Debian's glad brings: no network, no copied code.
+# The OpenGL and EGL loader. Generated at configure time from the specifications in Debian's glad package, without
+# network access or copied code.
 set(glad_dir ${PROJECT_BINARY_DIR}/glad)
 set(glad_extensions GL_AMD_pinned_memory EGL_EXT_device_base EGL_EXT_device_enumeration EGL_EXT_device_query EGL_EXT_platform_base
   EGL_EXT_platform_device EGL_MESA_platform_surfaceless EGL_KHR_no_config_context EGL_KHR_surfaceless_context)
 list(JOIN glad_extensions "," glad_extensions)
 set(glad_arguments --quiet --api gl:core=4.5,egl=1.5 --extensions ${glad_extensions} --out-path ${glad_dir} --reproducible c --loader)
 
-# Only when the arguments change: writing the headers again would compile everything that draws again.
+# Runs only when the arguments change, because new headers recompile everything that uses OpenGL.
 set(glad_stamp ${glad_dir}/arguments.txt)
 set(glad_done "")
 if(EXISTS ${glad_stamp})
@@ -19,7 +20,8 @@ if(NOT glad_done STREQUAL "${glad_arguments}")
   file(WRITE ${glad_stamp} "${glad_arguments}")
 endif()
 
-# Its own C library, so that our warnings do not apply to generated code. It opens libEGL at run time: nothing links against it.
+# A separate C library, so that our warning options do not apply to generated code. It opens libEGL at run time; nothing
+# links to libEGL.
 add_library(framewire_glad STATIC ${glad_dir}/src/gl.c ${glad_dir}/src/egl.c)
 target_include_directories(framewire_glad SYSTEM PUBLIC ${glad_dir}/include)
 target_link_libraries(framewire_glad PUBLIC ${CMAKE_DL_LIBS})

@@ -1,5 +1,5 @@
-# Manual pages and completions, which every program writes of itself (command/manual.hpp); they lie in build/<preset>/share as they are
-# installed. Read after all programs: the pages refer to each other.
+# Manual pages and completions. Every program writes its own (command/manual.hpp) to build/<preset>/share, in the
+# installed layout. Included after all programs, because the pages refer to each other.
 get_property(framewire_manuals GLOBAL PROPERTY FRAMEWIRE_MANUALS)
 find_program(GZIP_PROGRAM gzip)
 string(TIMESTAMP manual_date "%Y-%m-%d" UTC)  # or SOURCE_DATE_EPOCH
@@ -33,7 +33,7 @@ function(write_manuals program)
   get_target_property(package ${program} FRAMEWIRE_PACKAGE)
   install(FILES ${PROJECT_BINARY_DIR}/${installed} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT ${package})
   install(FILES ${PROJECT_BINARY_DIR}/${bash} DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/bash-completion/completions COMPONENT ${package})
-  # zsh looks into site-functions below /usr/local, and Debian's into vendor-completions for what packages bring.
+  # zsh searches site-functions below /usr/local. Debian's zsh searches vendor-completions for packages.
   install(FILES ${PROJECT_BINARY_DIR}/${zsh} DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/zsh/site-functions COMPONENT local)
   install(FILES ${PROJECT_BINARY_DIR}/${zsh} DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/zsh/vendor-completions COMPONENT ${package} EXCLUDE_FROM_ALL)
 endfunction()

@@ -1,6 +1,6 @@
-# Two Debian packages by CPack (scripts/package): framewire-bytes, for machines that need no OpenGL, and framewire with what shows and makes
-# frames. `cmake --install` brings all of it, and the documents.
-# What they link to is there, too (tests/command/documents_test.py).
+# Two Debian packages, built by CPack (scripts/package): framewire-bytes, for machines without OpenGL, and framewire,
+# which sends and shows frames. `cmake --install` installs both and the documents. The documents' link targets are
+# installed, too (tests/command/documents_test.py).
 set(linked_documents README.md CHANGELOG.md ARCHITECTURE.md CONTRIBUTING.md)
 foreach(document LICENSE ${linked_documents})
   install(FILES ${document} DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT documents)
@@ -24,7 +24,7 @@ foreach(package bytes frames)
     install(FILES ${package_folder}/changelog.gz DESTINATION ${package_documents} COMPONENT ${package} EXCLUDE_FROM_ALL)
   endif()
 endforeach()
-# Of the documents each file belongs to one package.
+# Each document file belongs to only one package.
 install(FILES ${linked_documents} DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/framewire-bytes COMPONENT bytes EXCLUDE_FROM_ALL)
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/framewire-bytes/docs COMPONENT bytes EXCLUDE_FROM_ALL)
 install(FILES cmake/debian/overrides DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/lintian/overrides RENAME framewire COMPONENT frames EXCLUDE_FROM_ALL)
@@ -37,7 +37,7 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_PACKAGE_CONTACT "${FRAMEWIRE_MAINTAINER}")
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")  # each package has its own: the first line of its description
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")  # each package has its own in the first line of its description
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION net)
@@ -56,10 +56,10 @@ This package also has what looks at and measures machines and links
 needs no graphics; package framewire adds what sends and shows pictures.")
 
 set(CPACK_DEBIAN_FRAMES_PACKAGE_NAME framewire)
-# OpenGL is loaded when it is needed, so that dpkg-shlibdeps does not see it.
+# OpenGL is loaded at run time, so dpkg-shlibdeps does not find it.
 set(CPACK_DEBIAN_FRAMES_PACKAGE_DEPENDS "framewire-bytes (= ${PROJECT_VERSION}), libegl1, libgl1")
 set(CPACK_DEBIAN_FRAMES_PACKAGE_RECOMMENDS "libegl-mesa0, libgl1-mesa-dri, ca-certificates")
-set(CPACK_DEBIAN_FRAMES_PACKAGE_SUGGESTS "libxss1")  # holds the screen saver back
+set(CPACK_DEBIAN_FRAMES_PACKAGE_SUGGESTS "libxss1")  # suspends the screen saver
 set(CPACK_DEBIAN_FRAMES_DESCRIPTION "uncompressed frames from one machine's GPU to another's screen
 framewire send renders a scene, decodes a film or reads a camera, a screen or
 a pipe, and framewire view shows it on another machine, or on the same one:

@@ -1,4 +1,4 @@
-# What every target is compiled with.
+# Compiler settings of all targets.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -10,7 +10,8 @@ if(CCACHE_PROGRAM)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
 endif()
 
-# Each program loads only the libraries that it really uses: half of them came for input devices, which only the sender has.
+# Programs load only the libraries that they use. Half of all libraries are for input devices, which only the sender
+# needs.
 add_link_options(-Wl,--as-needed)
 
 add_library(framewire_settings INTERFACE)
@@ -18,11 +19,12 @@ target_include_directories(framewire_settings INTERFACE ${PROJECT_SOURCE_DIR} ${
 target_compile_options(framewire_settings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor -Wold-style-cast
     -Woverloaded-virtual -Wimplicit-fallthrough>)
-# Whoever packages this may have a compiler that warns of more.
+# Off by default: packagers may use a compiler that warns more.
 if(FRAMEWIRE_WERROR)
   target_compile_options(framewire_settings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
 endif()
-# g++ 12 sees writes past the end where optimised code has none (GCC bug 105329 and its kin); sanitizers look for the real ones.
+# g++ 12 reports false out-of-bounds writes in optimised code (GCC bug 105329 and similar). Sanitizers find the real
+# ones.
 target_compile_options(framewire_settings INTERFACE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-Wno-stringop-overflow -Wno-restrict>)
 target_compile_definitions(framewire_settings INTERFACE FRAMEWIRE_VERSION="${PROJECT_VERSION}")
 
@@ -36,23 +38,25 @@ endif()
 if(sanitize)
   add_compile_options(${sanitize})
   add_link_options(${sanitize})
-  # g++ 12 reports false positives of these two once sanitizers have instrumented inlined code, and does not know fences under tsan.
+  # g++ 12 reports false positives of these two in code that sanitizers have instrumented, and warns that tsan does not
+  # support fences.
   target_compile_options(framewire_settings INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized -Wno-stringop-overflow>)
   if(FRAMEWIRE_SANITIZE STREQUAL "thread")
     target_compile_options(framewire_settings INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-tsan>)
   endif()
 endif()
 
-# framewire_library(NAME SOURCES … DEPENDS …): one folder of the house as a static library; DEPENDS are the folders it may include.
+# framewire_library(NAME SOURCES … DEPENDS …): builds one folder as a static library. DEPENDS are the folders that it
+# may include.
 function(framewire_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
   add_library(framewire_${name} STATIC ${ARG_SOURCES})
   target_link_libraries(framewire_${name} PUBLIC framewire_settings ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE_DEPENDS})
 endfunction()
 
-# framewire_program(NAME SOURCES … DEPENDS … [PACKAGE frames] [HELPER]): an executable in build/<preset>/bin, with the manual that it writes of
-# itself (cmake/manuals.cmake). It belongs to the package of bytes, or of frames if it needs OpenGL or libav (cmake/packages.cmake). A helper
-# is run by another program, reads no command line and has no manual.
+# framewire_program(NAME SOURCES … DEPENDS … [PACKAGE frames] [HELPER]): builds an executable in build/<preset>/bin and
+# its manual page (cmake/manuals.cmake). It goes to package framewire-bytes, or with PACKAGE frames (OpenGL or libav) to
+# framewire (cmake/packages.cmake). A HELPER is run by another program; it reads no command line and has no manual page.
 function(framewire_program name)
   cmake_parse_arguments(ARG "HELPER" "PACKAGE" "SOURCES;DEPENDS" ${ARGN})
   if(NOT ARG_PACKAGE)

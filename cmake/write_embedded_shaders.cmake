@@ -1,4 +1,4 @@
-# Writes `output`: a table of name and source of the GLSL `files` (separated by |), named by their path below `root`.
+# Writes to `output` a table of names and sources of the GLSL `files` (separated by |). Names are paths below `root`.
 string(REPLACE "|" ";" files "${files}")
 set(table "")
 foreach(file IN LISTS files)

@@ -10,7 +10,7 @@ struct Span {
   double shift;
 };
 
-/// What a texel of 1.0 stands for, in codes of the format's depth, which may stand anywhere in 16 bits.
+/// The code value of a texel of 1.0. Codes have the format's depth and may be at any position within 16 bits.
 double codes_of_full_texel(const PixelFormatInfo& shape) noexcept {
   return shape.bits == 8 ? 255.0 : 65535.0 / static_cast<double>(1U << shape.low_bits);
 }

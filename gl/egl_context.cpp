@@ -42,7 +42,7 @@ const char* egl_error_text(EGLint error) {
   }
 }
 
-/// What was tried, for the one error at the end.
+/// The attempts so far, for the final error.
 class Attempts {
  public:
   void add(const std::string& platform, const std::string& why) {
@@ -66,7 +66,7 @@ bool names_extension(const char* list, std::string_view wanted) {
   return false;
 }
 
-/// A context of `display`, or EGL_NO_CONTEXT and the reason.
+/// Creates a context on `display`, or returns EGL_NO_CONTEXT and sets `why`.
 EGLContext make_context(EGLDisplay display, std::string& why) {
   if (eglInitialize(display, nullptr, nullptr) == EGL_FALSE) {
     why = std::string("eglInitialize: ") + egl_error_text(eglGetError());
@@ -93,7 +93,7 @@ EGLContext make_context(EGLDisplay display, std::string& why) {
   without_resets.at(6) = EGL_NONE;
   eglBindAPI(EGL_OPENGL_API);
   EGLContext context = eglCreateContext(display, EGL_NO_CONFIG_KHR, EGL_NO_CONTEXT, attributes.data());
-  if (context == EGL_NO_CONTEXT) {  // EGL 1.5 knows the strategy; not every driver can do it
+  if (context == EGL_NO_CONTEXT) {  // EGL 1.5 has the reset strategy, but not every driver supports it
     context = eglCreateContext(display, EGL_NO_CONFIG_KHR, EGL_NO_CONTEXT, without_resets.data());
   }
   if (context == EGL_NO_CONTEXT) {
@@ -102,7 +102,8 @@ EGLContext make_context(EGLDisplay display, std::string& why) {
   return context;
 }
 
-/// Without a display glad knows no version and fills in EGL 1.0 only; these two are what it takes to get a display.
+/// Without a display glad does not know the version and loads only EGL 1.0. These two functions are needed to get a
+/// display.
 void load_client_functions() {
   if (gladLoaderLoadEGL(EGL_NO_DISPLAY) != 0) {
     eglGetPlatformDisplay = reinterpret_cast<PFNEGLGETPLATFORMDISPLAYPROC>(eglGetProcAddress("eglGetPlatformDisplay"));
@@ -192,8 +193,7 @@ EglContext::~EglContext() {
     return;
   }
   release_current();
-  // The display stays initialised: EGL has one per device and process, and ending it would end every other context on
-  // it.
+  // The display stays initialised: EGL has one per device and process, and terminating it would end all its contexts.
   eglDestroyContext(display_, context_);
 }
 

@@ -5,12 +5,12 @@
 
 namespace framewire {
 
-/// A headless OpenGL 4.5 core context with neither window nor surface: what draws goes to framebuffer objects. It
-/// belongs to the thread that made it current, and is destroyed there.
+/// A headless OpenGL 4.5 core context without a window or surface; draw to framebuffer objects. It belongs to the
+/// thread that made it current, and is destroyed there.
 class EglContext {
  public:
-  /// On the first device that EGL lists and that makes such a context, else on Mesa's surfaceless platform. Throws
-  /// Error (failed) that says what was tried and why it did not work.
+  /// Tries each EGL device in turn, then Mesa's surfaceless platform; the first success wins. Throws Error (failed)
+  /// that lists every attempt and its reason.
   static EglContext create();
 
   EglContext(EglContext&& other) noexcept;
@@ -19,16 +19,16 @@ class EglContext {
   EglContext& operator=(const EglContext&) = delete;
   ~EglContext();
 
-  /// Makes it the calling thread's context; the first time it also loads the GL functions. Throws Error (failed).
+  /// Makes it the calling thread's context. The first call also loads the GL functions. Throws Error (failed).
   void make_current();
 
-  /// Leaves the calling thread without a context, so that another may take this one.
+  /// Detaches the context from the calling thread, so that another thread can make it current.
   void release_current() noexcept;
 
  private:
   EglContext(void* display, void* context) noexcept : display_(display), context_(context) {}
 
-  // EGLDisplay and EGLContext, which are void*: EGL's header stays out of this one.
+  // EGLDisplay and EGLContext; void* here so that this header does not include EGL's.
   void* display_;
   void* context_;
   bool is_loaded_ = false;

@@ -52,7 +52,7 @@ GpuWait GlFence::wait_for_ns(std::uint64_t timeout_ns) noexcept {
       return GpuWait::done;
     case GL_TIMEOUT_EXPIRED:
       return GpuWait::pending;
-    default:  // GL_WAIT_FAILED; waiting on would never end
+    default:  // GL_WAIT_FAILED: waiting again would never end
       reset();
       has_failed_ = true;
       return GpuWait::failed;

@@ -1,4 +1,4 @@
-// Knowing when the GPU is done.
+// Fences: tell when the GPU has finished.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@ namespace framewire {
 enum class GpuWait {
   done,
   pending,  // the deadline came first
-  failed,   // the context is lost: the GPU reads and draws nothing any more, and what it was to draw was not drawn
+  failed,   // the context is lost: the GPU accesses no memory any more, and pending drawing never happens
 };
 
-/// A point in the command stream of the context that is current. An empty fence has been reached. The context's thread.
+/// A point in the current context's command stream. An empty fence counts as reached. Used on the context's thread.
 class GlFence {
  public:
   GlFence() noexcept = default;
@@ -26,14 +26,15 @@ class GlFence {
   GlFence& operator=(const GlFence&) = delete;
   ~GlFence() { reset(); }
 
-  /// A fence behind every command so far.
+  /// Inserts a fence after all commands issued so far.
   [[nodiscard]] static GlFence insert() noexcept;
 
-  /// Whether the GPU has got there. Sends the commands off if they still wait in the driver, so that asking again ends
-  /// some time.
+  /// Checks whether the GPU has reached the fence. Flushes commands that the driver still holds, so that repeated
+  /// polling eventually succeeds.
   GpuWait poll() noexcept;
 
-  /// Waits for it until `deadline_ns` (monotonic). One that has failed says so until it is reset.
+  /// Waits until the GPU reaches the fence or until `deadline_ns` (monotonic). A failed fence stays failed until
+  /// reset().
   GpuWait wait(std::int64_t deadline_ns) noexcept;
 
   void reset() noexcept;

@@ -19,13 +19,13 @@ std::string fragment_source(int planes, int mode) {
          "\n" + std::string(find_embedded_shader("frame.frag").value());
 }
 
-/// How many bilinear samples cover `source_pixels` that become one: each covers two.
+/// The number of bilinear samples for `source_pixels` that become one pixel: each sample covers two.
 int taps_for(double source_pixels) noexcept {
   constexpr int most = 4;
   return std::clamp(static_cast<int>(std::ceil(source_pixels / 2.0)), 1, most);
 }
 
-/// The part of `target` that a viewport can have: GL would silently shrink one above its limit, as when zooming far in.
+/// The part of `target` that fits a viewport. GL silently shrinks larger viewports, for example on a deep zoom.
 Rectangle visible_part(const Rectangle& target, const std::array<int, 2>& max_viewport) noexcept {
   const auto clip = [](int at, int length, int limit) {
     const auto end = std::min<std::int64_t>(std::int64_t{at} + length, limit);
@@ -37,7 +37,7 @@ Rectangle visible_part(const Rectangle& target, const std::array<int, 2>& max_vi
   return {x, y, width, height};
 }
 
-/// `scale * a + shift` for both axes, as the shaders take it.
+/// `scale * a + shift` for both axes, in the form that the shaders use.
 struct Mapping {
   double scale_x, scale_y, shift_x, shift_y;
 
@@ -57,9 +57,9 @@ Mapping frame_mapping(const Rectangle& visible, const Rectangle& target, bool fl
           flip_y ? shift_y : 1.0 - shift_y};
 }
 
-/// From the frame to its chroma texture. Textures put a sample in the middle of its texel, between both luma samples;
-/// one that lies at the first of them stands a quarter of a texel before. An odd frame ends in the middle of its last
-/// chroma texel.
+/// From the frame to its chroma texture. Textures put a sample in the middle of its texel, between both luma samples. A
+/// sample that is co-sited with the first luma sample is a quarter of a texel before that. A frame with an odd size
+/// ends in the middle of its last chroma texel.
 Mapping chroma_mapping(const PaintedFrame& frame) noexcept {
   const double step_x = 1 << frame.chroma_log2_width;
   const double step_y = 1 << frame.chroma_log2_height;
@@ -102,7 +102,7 @@ const FramePainter::Variant& FramePainter::variant_for(const PaintedFrame& frame
   if (frame.size == Size{width, height}) {
     return exact_.at(frame.texture_count - 1);
   }
-  // One bilinear sample is right until a pixel drawn covers more than the two that it reads.
+  // A bilinear sample reads two pixels per axis, so it is correct until a drawn pixel covers more.
   const bool is_dense = frame.size.width > 2 * width || frame.size.height > 2 * height;
   return is_dense && minification_ == Minification::smooth ? area_.at(frame.texture_count - 1)
                                                            : bilinear_.at(frame.texture_count - 1);

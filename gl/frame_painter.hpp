@@ -11,7 +11,7 @@
 
 namespace framewire {
 
-/// The textures of one frame, as texture_planes() lists them, and what its numbers mean.
+/// The textures of one frame, as texture_planes() lists them, and how to interpret its values.
 struct PaintedFrame {
   std::array<GLuint, max_texture_planes> textures{};
   std::size_t texture_count = 0;  // 0: nothing to draw
@@ -22,7 +22,7 @@ struct PaintedFrame {
   ColourConversion conversion{};
 };
 
-/// A rectangle of the framebuffer in pixels; x and y are its lower left corner, as GL counts.
+/// A rectangle of the framebuffer in pixels; x and y are its lower left corner, as in GL.
 struct Rectangle {
   int x;
   int y;
@@ -30,17 +30,17 @@ struct Rectangle {
   int height;
 };
 
-/// How a smaller picture is made: from one bilinear sample per pixel, which a CPU can do in time, or from the mean of
-/// up to 4 x 4, which covers every pixel of the frame down to an eighth of its size.
+/// How a frame is scaled down. `fast`: one bilinear sample per pixel, cheap enough for a CPU. `smooth`: the mean of up
+/// to 4 x 4 samples, which covers every frame pixel down to an eighth of the frame's size.
 enum class Minification { fast, smooth };
 
-/// The context's thread.
+/// Used on the context's thread.
 class FramePainter {
  public:
   /// Compiles the shaders. Throws ShaderError.
   explicit FramePainter(Minification minification);
 
-  /// Draws into the current framebuffer, over what is there. At one to one every pixel is exact; otherwise bilinear.
+  /// Draws into the current framebuffer, over what is there. At 1:1 every pixel is exact; other sizes are filtered.
   /// Changes the viewport, the program, the vertex array and texture units 0 to 2.
   void draw(const PaintedFrame& frame, const Rectangle& target, bool flip_y) const noexcept;
 

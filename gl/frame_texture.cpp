@@ -12,7 +12,7 @@ namespace framewire {
 
 namespace {
 
-/// Longer than any GPU takes for three uploads, short enough not to hang a viewer whose GPU does.
+/// Longer than a working GPU needs for three uploads, but short enough not to block the viewer when the GPU hangs.
 constexpr std::int64_t staging_wait_ns = 500 * ns_per_ms;
 
 constexpr std::uint64_t plane_alignment_bytes = 64;
@@ -33,7 +33,7 @@ void copy_rows(const std::byte* from, std::uint32_t pitch_bytes, const PlaneLayo
   }
 }
 
-/// Whether GL can read the rows of plane `index` from where they lie.
+/// Whether GL can read the rows of plane `index` without a copy.
 bool can_step(const FrameLayout& layout, std::uint32_t index, std::uint64_t start) noexcept {
   const auto textures = texture_planes(layout.format);
   return std::ranges::all_of(textures, [&](const TexturePlane& texture) {
@@ -64,7 +64,7 @@ FrameTexture::FrameTexture(std::optional<UploadMethod> wanted)
     throw Error::failed("uploading from pinned memory needs GL_AMD_pinned_memory, which " + quote(gl_renderer()) +
                         " does not have; take another upload method");
   }
-  // A software renderer copies in any case: a staging buffer would make it two copies.
+  // A software renderer always copies; a staging buffer would add a second copy.
   if (is_software_renderer()) {
     fallback_ = UploadMethod::client_pointer;
     preferred_ = wanted.has_value() || PinnedBlocks::is_supported() ? preferred_ : fallback_;
@@ -112,7 +112,7 @@ bool FrameTexture::prepare_textures(const FrameLayout& layout) noexcept {
   }
   painted_ = {};
   texture_format_ = PixelFormat::bytes;
-  glGetError();  // an earlier error would be taken for ours
+  glGetError();  // clears earlier errors
   const auto planes = texture_planes(layout.format);
   for (std::size_t i = 0; i < planes.size(); ++i) {
     const TexturePlane& plane = planes[i];
@@ -205,7 +205,7 @@ void FrameTexture::fill_textures(const FrameLayout& layout, const Sources& sourc
     const TexturePlane& plane = planes[i];
     const Source& source = sources.at(plane.plane);
     const auto step = find_row_step(plane, source.pitch_bytes, source.buffer != 0 ? source.offset_bytes : 0);
-    const auto [row_length, alignment] = step.value_or(RowStep{0, 1});  // always there: find_sources staged the others
+    const auto [row_length, alignment] = step.value_or(RowStep{0, 1});  // never empty: find_sources staged the rest
     any_staged = any_staged || (source.buffer != 0 && source.buffer == staging_.buffer());
     glBindBuffer(GL_PIXEL_UNPACK_BUFFER, source.buffer);
     glPixelStorei(GL_UNPACK_ROW_LENGTH, row_length);

@@ -1,4 +1,4 @@
-// Frames in host memory onto the screen.
+// Uploads frames from host memory and draws them.
 #pragma once
 
 #include <array>
@@ -19,60 +19,58 @@
 
 namespace framewire {
 
-/// A frame where it lies. Owns nothing.
+/// A frame in its own memory. Owns nothing.
 struct FrameView {
   FrameLayout layout;
   Colour colour;
   std::span<const std::byte> payload;
-  const std::shared_ptr<const HostBlock>* block = nullptr;  // that the payload lies in; null: unknown
+  const std::shared_ptr<const HostBlock>* block = nullptr;  // contains the payload; null: unknown
   std::uint64_t offset_in_block_bytes = 0;                  // of the payload
   ChromaLocation chroma_location = ChromaLocation::unspecified;
 };
 
-/// How pixels get into a texture: the frame's own memory is the GL buffer (no copy); a copy into memory of the
-/// driver's; the driver reads the memory before the call returns.
+/// How pixels get into a texture. `pinned_memory`: the frame's own memory is the GL buffer, no copy.
+/// `persistent_buffer`: the CPU copies them into driver memory. `client_pointer`: the driver reads them before the call
+/// returns.
 enum class UploadMethod { pinned_memory, persistent_buffer, client_pointer };
 const char* name(UploadMethod method) noexcept;
 
 /// The textures of the newest frame, and how to draw it. Any picture format; size and format may change from frame to
-/// frame. A frame is shown as it is coded: matrix and range are applied, transfer function and primaries are not (no
-/// tone mapping), and sample aspect is the caller's business. Drawn one to one, every pixel is within 1/255 of what the
-/// standards say. Chroma of 4:2:0 and 4:2:2 is interpolated linearly; where it lies is the view's to say (chroma_site).
-/// The context's thread.
+/// frame. Drawing applies the matrix and the range, but not the transfer function or the primaries (no tone mapping).
+/// The caller handles the sample aspect. At 1:1 every pixel is within 1/255 of the standards' value. Chroma of 4:2:0
+/// and 4:2:2 is interpolated linearly, sited by FrameView::chroma_location. Used on the context's thread.
 class FrameTexture {
  public:
-  /// Empty: the best that the driver has. Throws Error (failed) for a method that it has not, ShaderError if its
-  /// compiler fails us.
+  /// Empty `wanted`: the best method that the driver supports. Throws Error (failed) for an unsupported method, and
+  /// ShaderError if the shaders do not compile.
   explicit FrameTexture(std::optional<UploadMethod> wanted = {});
   FrameTexture(const FrameTexture&) = delete;
   FrameTexture& operator=(const FrameTexture&) = delete;
 
-  /// Takes a frame over. The GPU may read the payload until upload_done(): until then nobody may write to it. Returns
-  /// false, and keeps the frame before, if the layout is no picture inside the payload, or too large for GL, or memory
-  /// for it is short. Allocates only when the format or the size changes.
+  /// Uploads a frame. The GPU may read the payload until upload_done(); nobody may write to it before that. Returns
+  /// false and keeps the previous frame if the layout is not a picture inside the payload, if the picture is too large
+  /// for GL, or if memory runs out. Allocates only when the format or the size changes.
   bool upload(const FrameView& view) noexcept;
 
-  /// Whether the GPU has finished reading the payload of every upload so far, or reads nothing any more because it was
-  /// lost.
+  /// Whether the GPU no longer reads any uploaded payload: it has finished, or it is lost.
   bool upload_done() noexcept { return fence_.poll() != GpuWait::pending; }
 
-  /// Waits for that until `deadline_ns` (monotonic).
+  /// Waits for upload_done() until `deadline_ns` (monotonic).
   GpuWait wait_upload_done(std::int64_t deadline_ns) noexcept { return fence_.wait(deadline_ns); }
 
-  /// Draws the newest frame into the current framebuffer, or nothing before the first. The rectangle is in pixels, x
-  /// and y its lower left corner as GL counts. The frame's top row is at the top of a window; with `flip_y` it is the
-  /// framebuffer's first row, as reading it back wants it. Alpha is the frame's for rgba and bgra, else 1. Sets the
-  /// state that FramePainter::draw names; blends only if the caller switched that on.
+  /// Draws the newest frame into the current framebuffer, or nothing before the first. The rectangle is in pixels; x
+  /// and y are its lower left corner, as in GL. The frame's top row is drawn at the top of a window. With `flip_y` it
+  /// becomes the framebuffer's row 0, which suits readback. Alpha is the frame's for rgba and bgra, else 1. Changes the
+  /// state that FramePainter::draw lists. Blends only if the caller has enabled blending.
   void draw(int x, int y, int width, int height, bool flip_y) const noexcept;
 
-  /// How the last frame was uploaded; before the first, how it will be tried.
+  /// How the last frame was uploaded. Before the first frame: the method that will be tried first.
   [[nodiscard]] UploadMethod method() const noexcept { return method_; }
 
-  /// Of the newest frame; 0x0 before the first.
+  /// Size of the newest frame; 0x0 before the first.
   [[nodiscard]] Size frame_size() const noexcept { return painted_.size; }
 
-  /// Lets go of the blocks of memory that it keeps for the GPU: call it when a session or an epoch is over. Waits for
-  /// the GPU.
+  /// Releases the host memory blocks kept for the GPU. Call it at the end of a session or an epoch. Waits for the GPU.
   void forget_blocks() noexcept;
 
  private:
@@ -91,7 +89,7 @@ class FrameTexture {
   bool stage(const FrameView& view, std::span<const bool> is_staged, Sources& sources) noexcept;
   void fill_textures(const FrameLayout& layout, const Sources& sources) noexcept;
 
-  UploadMethod preferred_;                                   // as long as the driver does not refuse it
+  UploadMethod preferred_;                                   // until the driver refuses it
   UploadMethod fallback_ = UploadMethod::persistent_buffer;  // for payloads that preferred_ cannot take
   UploadMethod method_;
   GLint max_side_ = 0;

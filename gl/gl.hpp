@@ -1,5 +1,5 @@
-// The one header that brings OpenGL's functions. GL objects belong to the context, and with it to the thread, that made
-// them.
+// The only header that includes OpenGL's functions. GL objects belong to the context that made them, and so to its
+// thread.
 #pragma once
 
 #include <glad/gl.h>
@@ -9,26 +9,25 @@
 
 namespace framewire {
 
-/// Finds one GL function by name; glfwGetProcAddress is one.
+/// Finds one GL function by name, for example glfwGetProcAddress.
 using GlFunctionLoader = GLADapiproc (*)(const char* name);
 
-/// Fills glad's table of GL functions for the current context. The table is the process's: two contexts that are
-/// current in two threads must come from one driver. Throws Error (failed) if the context has less than OpenGL 4.5.
+/// Fills glad's table of GL functions for the current context. The table is process-wide: contexts that are current on
+/// different threads must come from the same driver. Throws Error (failed) if the context has less than OpenGL 4.5.
 void load_gl(GlFunctionLoader loader);
 
 /// GL_RENDERER of the current context: "llvmpipe (LLVM 15.0.6, 256 bits)".
 std::string gl_renderer();
 
-/// Why the current context can draw no more, "the GPU was reset, …"; nothing while all is well. A driver that does not
-/// tell of resets says nothing ever. One call of the driver.
+/// Why the current context can no longer draw, for example "the GPU was reset, …"; nothing while it works. Always
+/// nothing with drivers that do not report resets. Costs one driver call.
 std::optional<std::string> find_gl_loss();
 
-/// Forgets errors of earlier calls, which would be taken for those of the next one. Bounded, as a lost context may
-/// report for ever.
+/// Clears earlier GL errors, so that they are not attributed to the next call. Bounded, because a lost context may
+/// report errors for ever.
 void drop_gl_errors() noexcept;
 
-/// Whether the current context draws on the CPU (Mesa's software renderers), where other ways of moving pixels are
-/// fast.
+/// Whether the current context draws on the CPU (Mesa's software renderers), where other upload methods are faster.
 bool is_software_renderer();
 
 }  // namespace framewire

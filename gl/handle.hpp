@@ -1,4 +1,4 @@
-// GL objects with one owner. Made and destroyed while the context that they belong to is current.
+// Owners of GL objects. Create and destroy them while their context is current.
 #pragma once
 
 #include <utility>
@@ -7,7 +7,7 @@
 
 namespace framewire {
 
-/// Move-only name of a GL object; 0 is none. `Kind` makes and deletes one.
+/// Move-only owner of a GL object name; 0 is none. `Kind` creates and deletes the object.
 template <typename Kind>
 class GlHandle {
  public:
@@ -28,7 +28,7 @@ class GlHandle {
   [[nodiscard]] static GlHandle create() noexcept requires requires { Kind::make(); }
   { return GlHandle(Kind::make()); }
 
-  /// A new object of a kind that comes in sorts: the texture's target, the shader's stage.
+  /// A new object of a kind that needs a type at creation: a texture's target, a shader's stage.
   [[nodiscard]] static GlHandle create(GLenum sort) noexcept requires requires { Kind::make(sort); }
   { return GlHandle(Kind::make(sort)); }
 

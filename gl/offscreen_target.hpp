@@ -1,4 +1,4 @@
-// Something to draw into that is no window.
+// A render target without a window.
 #pragma once
 
 #include <cstddef>
@@ -9,20 +9,21 @@
 
 namespace framewire {
 
-/// A framebuffer of 8-bit RGBA. The context's thread.
+/// A framebuffer of 8-bit RGBA. Used on the context's thread.
 class OffscreenTarget {
  public:
-  /// Throws Error (failed) for a size that the driver does not take.
+  /// Throws Error (failed) for a size that the driver does not support.
   explicit OffscreenTarget(Size size);
 
-  /// Draws and reads go here from now on; the viewport is the whole target.
+  /// Binds it for drawing and reading, and sets the viewport to the whole target.
   void bind() const noexcept;
 
-  /// How the picture was drawn: the first row of memory is always its top row, and GL's rows run from the bottom.
+  /// How the picture was drawn. The first row in memory is always the picture's top row, but GL's rows start at the
+  /// bottom.
   enum class Drawn { as_window, flipped };
 
-  /// Waits for what was drawn and writes width * height * 4 bytes, top row first, into `pixels` (at least that large).
-  /// `flipped` says that it was drawn with flip_y, which saves turning the rows over here. Leaves the target bound.
+  /// Waits for drawing to finish and writes width * height * 4 bytes, top row first, into `pixels` (at least that
+  /// large). `flipped` means it was drawn with flip_y, so the rows need no reversing here. Leaves the target bound.
   void read_rgba(std::span<std::byte> pixels, Drawn drawn = Drawn::as_window) const noexcept;
 
   [[nodiscard]] Size size() const noexcept { return size_; }

@@ -74,7 +74,7 @@ void PinnedBlocks::forget(Entry& entry) noexcept {
   if (entry.block == nullptr) {
     return;
   }
-  glFinish();  // the memory may go with the block, and the GPU may still read it; rare
+  glFinish();  // the GPU may still read the memory, which may be freed with the block; rare
   entry.buffer.reset();
   entry.block.reset();
   entry.last_use = 0;

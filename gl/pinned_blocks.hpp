@@ -10,8 +10,8 @@
 
 namespace framewire {
 
-/// Wraps each block once and remembers it by its identity. It keeps the block alive as long as the buffer exists, for
-/// the GPU may read it. The context's thread.
+/// Caches one GL buffer per block. Keeps the block alive as long as its buffer exists, because the GPU may read it.
+/// Used on the context's thread.
 class PinnedBlocks {
  public:
   PinnedBlocks() noexcept = default;
@@ -21,14 +21,13 @@ class PinnedBlocks {
 
   [[nodiscard]] static bool is_supported() noexcept { return GLAD_GL_AMD_pinned_memory != 0; }
 
-  /// The buffer that is `block`, or 0 if the driver refuses (amdgpu does, for memory backed by a file). The first time
-  /// it reads some of the `size_bytes` at `offset_bytes` back through GL and refuses a buffer that shows something
-  /// else. Never writes. Lets go of blocks that nobody else holds, and of the one used longest ago when there are more
-  /// than 4.
+  /// The buffer that wraps `block`, or 0 if the driver refuses (amdgpu does for file-backed memory). The first call for
+  /// a block reads some of the `size_bytes` at `offset_bytes` back through GL, and rejects the buffer if the content
+  /// differs. Never writes. Releases blocks that nobody else holds, and the least recently used one beyond 4.
   GLuint find_or_wrap(const std::shared_ptr<const HostBlock>& block, std::uint64_t offset_bytes,
                       std::uint64_t size_bytes) noexcept;
 
-  /// Lets go of all blocks, after the GPU has finished.
+  /// Releases all blocks after the GPU has finished.
   void forget_all() noexcept;
 
  private:

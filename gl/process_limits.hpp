@@ -1,4 +1,4 @@
-// What a process must be allowed before a driver of OpenGL is loaded.
+// Process limits that must be checked before an OpenGL driver is loaded.
 #pragma once
 
 #include <cstdint>
@@ -6,14 +6,14 @@
 namespace framewire {
 
 /// A software driver (llvmpipe, with LLVM and a stack for each of its threads) takes about 600 MB of address space
-/// before anything is drawn, and ends by a signal where it gets none: 1 GiB leaves room for small frames.
+/// before it draws anything. If it gets less, a signal kills the process. 1 GiB leaves room for small frames.
 inline constexpr std::uint64_t min_address_space_bytes = std::uint64_t{1} << 30;
-/// Libraries, fonts, devices, the display, a session with its link, and files that are written: about 30 in all.
+/// Libraries, fonts, devices, the display, a session with its link, and output files need about 30 in all.
 inline constexpr std::uint64_t min_open_files = 64;
 
-/// Throws Error (failed) that names the limit, its value and what to do, where this process may have less address space
-/// (RLIMIT_AS) or fewer descriptors (RLIMIT_NOFILE) than that. A soft limit of descriptors is raised as far as the hard
-/// one allows. Before the first context or window: drivers do not say what they lack.
+/// Throws Error (failed) if this process has less address space (RLIMIT_AS) or fewer descriptors (RLIMIT_NOFILE) than
+/// that. The error names the limit, its value and the remedy. Raises the soft descriptor limit as far as the hard limit
+/// allows. Call it before the first context or window, because drivers do not report which limit they hit.
 void require_room_for_opengl();
 
 }  // namespace framewire

@@ -15,12 +15,12 @@ namespace {
 
 constexpr int readbacks_to_measure = 10;
 
-/// Whether what GL writes into `buffer` appears in the memory that it wraps. Overwrites the slot's first bytes.
+/// Whether GL's writes to `buffer` appear in the wrapped memory. Overwrites the slot's first bytes.
 bool takes_writes(GLuint buffer, std::uint64_t offset_bytes, std::span<std::byte> slot) noexcept {
   const std::size_t count = std::min<std::size_t>(slot.size(), 64);
   std::array<std::byte, 64> sent{};
   for (std::size_t i = 0; i < count; ++i) {
-    sent.at(i) = ~slot[i];  // surely something else than what stands there
+    sent.at(i) = ~slot[i];  // differs from the present content
   }
   glNamedBufferSubData(buffer, static_cast<GLintptr>(offset_bytes), static_cast<GLsizeiptr>(count), sent.data());
   glFinish();
@@ -43,8 +43,8 @@ Readback::Readback(std::uint32_t width, std::uint32_t height, std::optional<Read
     method_ = ReadbackMethod::persistent_buffer;
   }
   if (method_ == ReadbackMethod::pinned_memory && !wanted) {
-    // On memory of the kind that slots have: some drivers pin only anonymous memory. What it says at the start is then
-    // true.
+    // Tests memory of the same kind as slots, because some drivers pin only anonymous memory. So the method is known at
+    // start.
     const auto sample = HostBlock::create("readback test", 4096);
     if (pinned_buffer(sample, 0, sample->bytes()) == 0) {
       method_ = ReadbackMethod::persistent_buffer;
@@ -58,7 +58,7 @@ Readback::Readback(std::uint32_t width, std::uint32_t height, std::optional<Read
 
 Readback::~Readback() {
   if (count_ > 0) {
-    glFinish();  // the slots belong to others again after this
+    glFinish();  // after this the slots belong to others
   }
 }
 
@@ -78,10 +78,10 @@ void Readback::begin(const std::shared_ptr<HostBlock>& block, std::uint64_t offs
     entry.must_copy = true;
     read_pixels(mapped_[index].buffer.id(), nullptr);
   } else {
-    read_pixels(0, slot.data());  // no memory for buffers either: slow, and never wrong
+    read_pixels(0, slot.data());  // no memory for buffers: slow, but correct
   }
   entry.fence = GlFence::insert();
-  glFlush();  // else it waits in the driver until somebody asks
+  glFlush();  // otherwise the commands wait in the driver until polled
   entry.slot = slot.first(size_bytes());
   entry.begun_ns = begun_ns;
   ++count_;
@@ -136,7 +136,7 @@ GLuint Readback::pinned_buffer(const std::shared_ptr<HostBlock>& block, std::uin
   return buffer;
 }
 
-/// Makes the three buffers unless they are there.
+/// Creates the three buffers if they do not exist.
 bool Readback::map_buffers() noexcept {
   constexpr GLbitfield access = GL_MAP_READ_BIT | GL_MAP_PERSISTENT_BIT | GL_MAP_COHERENT_BIT;
   const auto size = static_cast<GLsizeiptr>(size_bytes());
@@ -146,7 +146,7 @@ bool Readback::map_buffers() noexcept {
       continue;
     }
     mapped.buffer = GlBuffer::create();
-    // Client storage: the CPU reads it, and reading video memory is slow.
+    // Client storage, because the CPU reads it and reading video memory is slow.
     glNamedBufferStorage(mapped.buffer.id(), size, nullptr, access | GL_CLIENT_STORAGE_BIT);
     mapped.bytes = static_cast<const std::byte*>(glMapNamedBufferRange(mapped.buffer.id(), 0, size, access));
     if (mapped.bytes == nullptr) {

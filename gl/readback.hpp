@@ -1,4 +1,4 @@
-// From the GPU into a slot of host memory: how a sender reads its frames back.
+// Reads rendered frames from the GPU into slots of host memory.
 #pragma once
 
 #include <array>
@@ -20,45 +20,44 @@ namespace framewire {
 /// Best first.
 enum class ReadbackMethod {
   pinned_memory,      // GL_AMD_pinned_memory: the GPU writes into the slot itself
-  persistent_buffer,  // it writes into one of three mapped buffers, which is copied into the slot
+  persistent_buffer,  // the GPU writes into one of three mapped buffers; the CPU copies to the slot
 };
 std::string_view name(ReadbackMethod method) noexcept;
 
-/// Reads RGBA8 pictures of one size. Up to three may be under way; they finish in the order they were begun. The
-/// context's thread.
+/// Reads RGBA8 pictures of one size. Up to three may be in flight; they finish in order. Used on the context's thread.
 class Readback {
  public:
   static constexpr std::size_t max_in_flight = 3;
 
-  /// `wanted` empty: the best that the driver has, and the next best when that one fails later. Throws Error (failed)
-  /// when the driver lacks what is wanted or has no memory.
+  /// Empty `wanted`: the best method that the driver supports, with a fallback if it fails later. Throws Error (failed)
+  /// if the driver lacks the wanted method or has no memory.
   Readback(std::uint32_t width, std::uint32_t height, std::optional<ReadbackMethod> wanted = {});
   ~Readback();
   Readback(const Readback&) = delete;
   Readback& operator=(const Readback&) = delete;
 
-  /// Begins to read the lower left width x height of the bound read framebuffer into `slot`, which lies at
-  /// `offset_bytes` in `block` and has room for all of it. GL's row 0 comes first: draw flipped to have the top row
-  /// there. The slot must stay until it is finished. Fewer than three must be under way. Does not wait where the driver
-  /// works asynchronously.
+  /// Starts reading the lower left width x height pixels of the bound read framebuffer into `slot`, which is at
+  /// `offset_bytes` in `block` and large enough. GL's row 0 comes first: draw flipped to get the top row first. The
+  /// slot must stay valid until the readback finishes. Requires in_flight() < max_in_flight. Does not wait if the
+  /// driver works asynchronously.
   void begin(const std::shared_ptr<HostBlock>& block, std::uint64_t offset_bytes, std::span<std::byte> slot) noexcept;
 
-  /// Whether the oldest one that is under way stands in its slot now; if so it is under way no longer. Copies where the
-  /// method needs it. False when none is under way.
+  /// Whether the oldest readback has finished; if so, it is no longer in flight and its slot is filled. Copies if the
+  /// method needs it. False when none is in flight.
   bool finished() noexcept;
 
-  /// As finished(), but waits for it until `deadline_ns` (monotonic).
+  /// Like finished(), but waits until `deadline_ns` (monotonic).
   bool wait_finished(std::int64_t deadline_ns) noexcept;
 
-  /// Whether the GPU was lost: what is under way will never stand in its slot.
+  /// Whether the GPU was lost: readbacks in flight never finish.
   [[nodiscard]] bool has_failed() const noexcept { return has_failed_; }
 
   [[nodiscard]] std::size_t in_flight() const noexcept { return count_; }
   [[nodiscard]] ReadbackMethod method() const noexcept { return method_; }
   [[nodiscard]] std::size_t size_bytes() const noexcept { return std::size_t{size_.width} * size_.height * 4; }
 
-  /// Whether begin() itself took more than half the time to the finish over the first ten readbacks: then this driver
-  /// draws and copies inside the call, and several under way gain nothing. (The test is VirtualGL's.) False before the
+  /// Whether begin() took more than half of the total readback time over the first ten readbacks. Such a driver draws
+  /// and copies inside the call, so several readbacks in flight gain nothing. The test is VirtualGL's. False before the
   /// tenth.
   [[nodiscard]] bool is_synchronous() const noexcept;
 
@@ -83,7 +82,7 @@ class Readback {
   Size size_;
   ReadbackMethod method_;
   PinnedBlocks pinned_;
-  GLuint trusted_ = 0;  // the wrapped block that was seen to take what GL writes
+  GLuint trusted_ = 0;  // the wrapped block for which GL writes were verified
   std::array<Mapped, max_in_flight> mapped_;
   std::array<Entry, max_in_flight> entries_;
   std::size_t oldest_ = 0;

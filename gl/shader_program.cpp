@@ -10,14 +10,14 @@ namespace framewire {
 
 namespace {
 
-/// A message of a driver, split: "0:12(5): error: …" (Mesa), "0(12) : error C1008: …" (NVIDIA), "ERROR: 0:12: …" (AMD,
+/// A driver's message, parsed: "0:12(5): error: …" (Mesa), "0(12) : error C1008: …" (NVIDIA), "ERROR: 0:12: …" (AMD,
 /// ANGLE).
 struct Message {
   int line = 0;  // from 1
   std::string_view text;
 };
 
-/// Takes a number off the front of `text`.
+/// Parses and removes a number at the front of `text`.
 std::optional<int> take_number(std::string_view& text) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -42,7 +42,7 @@ std::optional<Message> parse_message(std::string_view line) {
   if (!number) {
     return std::nullopt;
   }
-  // What stands between number and text differs: "(5): ", ") : ", ": ".
+  // The separator between number and text differs: "(5): ", ") : ", ": ".
   const std::size_t colon = line.find(": ");
   if (colon == std::string_view::npos) {
     return std::nullopt;
@@ -62,7 +62,7 @@ std::string_view line_of(std::string_view text, int number) {
   return text.substr(0, text.find('\n'));
 }
 
-/// A line of a driver or of a user's file as it may go to a terminal.
+/// A line of a driver or of a user's file, made safe for a terminal.
 std::string shown_line(std::string_view text) {
   constexpr std::size_t longest = 200;
   std::string line;

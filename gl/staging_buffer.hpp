@@ -1,4 +1,4 @@
-// Memory of the driver's to copy pixels into before they become a texture.
+// Driver memory that pixels are copied into before they become a texture.
 #pragma once
 
 #include <array>
@@ -11,19 +11,19 @@
 
 namespace framewire {
 
-/// Three persistently mapped buffers that take turns, so that one can be filled while the GPU still reads another. The
+/// Three persistently mapped buffers used in turn: one can be filled while the GPU still reads another. Used on the
 /// context's thread.
 class StagingBuffer {
  public:
-  /// Memory for `size_bytes`, aligned to 64 bytes, free to be written until release(). Waits for the GPU to be done
-  /// with it until `deadline_ns`. Empty at the deadline, or when the driver has no memory. Allocates only when
-  /// `size_bytes` grows.
+  /// Returns `size_bytes` of memory, aligned to 64 bytes, writable until release(). Waits until `deadline_ns` for the
+  /// GPU to finish with it. Empty at the deadline, or when the driver has no memory. Allocates only when `size_bytes`
+  /// grows.
   std::span<std::byte> claim(std::size_t size_bytes, std::int64_t deadline_ns) noexcept;
 
   /// The GL buffer behind the last claim, from its offset 0.
   [[nodiscard]] GLuint buffer() const noexcept { return parts_[current_].buffer.id(); }
 
-  /// The commands that read the last claim have been given.
+  /// Call it after issuing the commands that read the last claim.
   void release() noexcept { parts_[current_].fence = GlFence::insert(); }
 
  private:

@@ -7,7 +7,7 @@ namespace framewire {
 
 namespace {
 
-/// Of 1 to 4 components of one byte, or of two.
+/// GL formats for texels of 1 to 4 components of one or two bytes.
 struct TexelFormat {
   GLenum internal_format, format;
 };
@@ -16,15 +16,15 @@ constexpr std::array<TexelFormat, 4> of_bytes = {
 constexpr std::array<TexelFormat, 4> of_words = {
     {{GL_R16, GL_RED}, {GL_RG16, GL_RG}, {GL_RGB16, GL_RGB}, {GL_RGBA16, GL_RGBA}}};
 
-/// The channel that `component` comes in, of a texel with these; `otherwise` where it has none.
+/// The channel of `component` in a texel with `components`; `otherwise` if it has none.
 GLint channel_of(std::string_view components, char component, GLint otherwise) noexcept {
   constexpr std::array<GLint, 4> channels = {GL_RED, GL_GREEN, GL_BLUE, GL_ALPHA};
   const std::size_t found = components.find(component);
   return found == std::string_view::npos ? otherwise : channels.at(found);
 }
 
-/// So that the shader finds R, G, B, A or Y or U, V in this order. BGRA data go in as RGBA and are put right here:
-/// drivers that hold RGBA would convert every texel on the way in.
+/// Gives the shader R, G, B, A or Y or U, V in this order. BGRA data is uploaded as RGBA and swizzled here, because
+/// drivers that store RGBA would convert every texel during the upload.
 std::array<GLint, 4> swizzle_of(std::string_view components, bool is_yuv) noexcept {
   const auto channel = [components](char component, GLint otherwise) {
     return channel_of(components, component, otherwise);
@@ -41,7 +41,7 @@ std::array<GLint, 4> swizzle_of(std::string_view components, bool is_yuv) noexce
   return {channel('U', GL_ZERO), channel('V', GL_ZERO), GL_ZERO, GL_ONE};
 }
 
-/// The texture of plane `index` whose texels have `components` of it and cover 2^log2_width pixels.
+/// The texture of plane `index`; its texels have `components` and cover 2^log2_width pixels.
 TexturePlane texture_of(const PixelFormatInfo& format, std::uint32_t index, std::string_view components,
                         std::uint8_t log2_width) noexcept {
   const auto component_bytes = static_cast<std::uint8_t>(format.bits > 8 ? 2 : 1);

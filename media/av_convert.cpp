@@ -9,7 +9,7 @@ namespace framewire::libav {
 
 namespace {
 
-/// libswscale's coefficients for a matrix; the unspecified one as frame/colour.hpp says players take it.
+/// libswscale's coefficients for a matrix. frame/colour.hpp defines the meaning of an unspecified matrix.
 const int* coefficients(ColourMatrix matrix, int height) noexcept {
   switch (matrix) {
     case ColourMatrix::bt709:
@@ -80,7 +80,7 @@ bool Converter::prepare_for(const Key& key) noexcept {
     scaler_.reset();
     return false;
   }
-  // Refused for pairs without a matrix between them (Bayer): there the ranges set above are all there is to say.
+  // libswscale refuses this for pairs without a matrix between them (Bayer). For them the ranges set above suffice.
   constexpr int unchanged = 1 << 16;  // contrast and saturation, 16.16
   sws_setColorspaceDetails(scaler, coefficients(key.colour.matrix, key.height), source_full,
                            coefficients(key.target.colour.matrix, static_cast<int>(key.target.height)), target_full, 0,

@@ -1,4 +1,4 @@
-// One picture into another pixel format, size or colour, by libswscale. Internal to media/.
+// Converts a picture's pixel format, size or colour with libswscale. Internal to media/.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace framewire::libav {
 
-/// What a picture is to become. `colour` comes from converted_colour().
+/// The result of a conversion. `colour` comes from converted_colour().
 struct PictureTarget {
   PixelFormat format = PixelFormat::rgba;
   std::uint32_t width = 0;
@@ -17,12 +17,12 @@ struct PictureTarget {
   bool operator==(const PictureTarget&) const = default;
 };
 
-/// Keeps the tables and the picture of the last conversion, so that frames of one stream allocate nothing. One thread;
-/// libswscale uses a few of its own inside convert().
+/// Keeps the tables and the picture of the last conversion, so that further frames of a stream allocate nothing. One
+/// thread; libswscale uses a few of its own inside convert().
 class Converter {
  public:
-  /// The converted picture, valid until the next call; nothing when libswscale has no way from one to the other or no
-  /// memory is left. `source` must be reference-counted (as decoders give them), else libswscale copies it first.
+  /// The converted picture, valid until the next call; null when libswscale does not support the conversion or memory
+  /// runs out. `source` should be reference-counted, as frames of decoders are; otherwise libswscale copies it first.
   const AVFrame* convert(const AVFrame& source, const Colour& source_colour, const PictureTarget& target) noexcept;
 
  private:

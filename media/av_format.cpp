@@ -8,7 +8,7 @@ namespace framewire::libav {
 
 namespace {
 
-/// Of formats that are equally near, the first is taken.
+/// Among equally near formats the first one is chosen.
 constexpr std::array pairs = {
     std::pair{PixelFormat::rgba, AV_PIX_FMT_RGBA},
     std::pair{PixelFormat::bgra, AV_PIX_FMT_BGRA},
@@ -67,7 +67,7 @@ PixelFormat nearest_carried(AVPixelFormat format, const std::function<bool(Pixel
   if (is_grey(format)) {
     return PixelFormat::gray8;
   }
-  // RGB stays RGB and YUV stays YUV: libav alone would turn RGB of 16 bits into YUV of 10.
+  // RGB stays RGB and YUV stays YUV: libav alone would choose 10-bit YUV for 16-bit RGB.
   std::array<AVPixelFormat, pairs.size() + 1> list{};
   std::size_t count = 0;
   for (const auto& [ours, theirs] : pairs) {
@@ -75,7 +75,7 @@ PixelFormat nearest_carried(AVPixelFormat format, const std::function<bool(Pixel
       list.at(count++) = theirs;
     }
   }
-  list.at(count) = AV_PIX_FMT_NONE;  // how libav ends a list
+  list.at(count) = AV_PIX_FMT_NONE;  // libav's list terminator
   const AVPixelFormat best = avcodec_find_best_pix_fmt_of_list(list.data(), without_range(format), 1, nullptr);
   return carried(best).value_or(PixelFormat::rgba);
 }
@@ -107,10 +107,10 @@ Colour colour_of(const AVFrame& frame) noexcept {
     colour.range = ColourRange::full;
     return colour;
   }
-  if (colour.matrix == ColourMatrix::rgb) {  // a stream that says so of YUV data is wrong
+  if (colour.matrix == ColourMatrix::rgb) {  // the stream's tag is wrong for YUV data
     colour.matrix = ColourMatrix::unspecified;
   }
-  // Grey is full range unless it says otherwise, as libswscale takes it.
+  // Untagged grey is full range, as in libswscale.
   if (is_full_range_twin(format) || (is_grey(format) && colour.range == ColourRange::unspecified)) {
     colour.range = ColourRange::full;
   }
@@ -172,7 +172,7 @@ AlphaMode alpha_mode_of(const AVFrame& frame, AVCodecID codec) noexcept {
   if (descriptor == nullptr || (descriptor->flags & AV_PIX_FMT_FLAG_ALPHA) == 0) {
     return AlphaMode::unspecified;
   }
-  switch (codec) {  // FFmpeg says nothing of it before its release 8; these formats are defined so
+  switch (codec) {  // FFmpeg reports this only from release 8 on; these formats define it
     case AV_CODEC_ID_PNG:
     case AV_CODEC_ID_APNG:
     case AV_CODEC_ID_WEBP:
@@ -201,7 +201,7 @@ void describe_memory(const FrameLayout& layout, const std::byte* bytes, AVFrame&
   frame.height = static_cast<int>(layout.height);
   for (std::uint32_t i = 0; i < layout.plane_count; ++i) {
     const PlaneLayout& plane = layout.planes.at(i);
-    // libav has no frames that are const; whoever calls this reads only.
+    // libav has no const frames; the callers only read.
     frame.data[i] = reinterpret_cast<std::uint8_t*>(const_cast<std::byte*>(bytes)) + plane.offset_bytes;
     frame.linesize[i] = static_cast<int>(plane.pitch_bytes);
   }
@@ -211,7 +211,7 @@ void copy_packed(const AVFrame& picture, const FrameLayout& layout, std::byte* t
   for (std::uint32_t i = 0; i < layout.plane_count; ++i) {
     const PlaneLayout& plane = layout.planes[i];
     const std::uint8_t* from = picture.data[i];
-    const std::ptrdiff_t from_pitch_bytes = picture.linesize[i];  // negative where the picture is stored bottom up
+    const std::ptrdiff_t from_pitch_bytes = picture.linesize[i];  // negative if the picture is stored bottom up
     std::byte* row_to = to + plane.offset_bytes;
     if (from_pitch_bytes == static_cast<std::ptrdiff_t>(plane.row_bytes)) {
       std::memcpy(row_to, from, std::size_t{plane.row_bytes} * plane.rows);

@@ -1,4 +1,4 @@
-// Between libav's pixel formats and colours and ours. Internal to media/.
+// Maps between libav's pixel formats and colours and framewire's. Internal to media/.
 #pragma once
 
 #include <functional>
@@ -13,50 +13,49 @@ namespace framewire::libav {
 
 AVPixelFormat to_av(PixelFormat format) noexcept;
 
-/// Ours for a libav format that is the same in memory (yuvj420p is yuv420p of full range), or nothing.
+/// Our format with the same memory layout as a libav format (yuvj420p is full-range yuv420p), or nothing.
 std::optional<PixelFormat> carried(AVPixelFormat format) noexcept;
 
-/// The format of ours that loses least of `format`, among those that `is_wanted` (null: all).
+/// Our format that loses least of `format`, among those for which `is_wanted` is true (null: all).
 PixelFormat nearest_carried(AVPixelFormat format, const std::function<bool(PixelFormat)>& is_wanted = {}) noexcept;
 
-/// The deprecated full-range twins (yuvj420p …) by their plain names; other formats as they are.
+/// Replaces the deprecated full-range twins (yuvj420p …) by their plain names; other formats stay the same.
 AVPixelFormat without_range(AVPixelFormat format) noexcept;
 
-/// What the numbers of a decoded frame mean, if it is taken as it is.
+/// The colour properties of a decoded frame, if it is not converted.
 Colour colour_of(const AVFrame& frame) noexcept;
 
-/// What they mean after conversion into `target`. From RGB to YUV it is limited range, BT.709 from 720 lines on, else
-/// BT.601: what every reader takes where nothing is said.
+/// The colour properties after conversion to `target`. RGB becomes limited-range YUV: BT.709 from 720 lines on, else
+/// BT.601, the usual assumption of readers for untagged video.
 Colour converted_colour(const Colour& source, AVPixelFormat source_format, PixelFormat target,
                         std::uint32_t height) noexcept;
 
-/// Where the chroma samples of a decoded frame lie; `unspecified` where there are none, or a format without less chroma
-/// than luma. The frame's own word comes before that of the container.
+/// The chroma location of a decoded frame; `unspecified` if it has no chroma or its chroma is not subsampled. The
+/// frame's own value takes precedence over the container's.
 ChromaLocation chroma_location_of(const AVFrame& frame, const AVCodecParameters& stream) noexcept;
 
-/// Where they lie after conversion into `target`: where they lay, or where libswscale puts new ones.
+/// The chroma location after conversion to `target`: unchanged, or where libswscale puts new samples.
 ChromaLocation converted_chroma_location(ChromaLocation source, AVPixelFormat source_format,
                                          PixelFormat target) noexcept;
 
-/// The order of a stream's fields: what the container or the decoder says of the whole stream, else what its first
-/// frame says. It is asked once per stream: decoders change their mind from frame to frame where film is mixed with
-/// video.
+/// A stream's field order: as the container or the decoder gives it for the whole stream, else as its first frame does.
+/// Call it once per stream: where film is mixed with video, decoders report another order from frame to frame.
 FieldOrder field_order_of(const AVCodecParameters& stream, const AVFrame& first) noexcept;
 
-/// Whether colours have been multiplied by their alpha; `unspecified` where there is none, or nobody knows.
+/// Whether colours are premultiplied by alpha; `unspecified` without alpha, or if unknown.
 AlphaMode alpha_mode_of(const AVFrame& frame, AVCodecID codec) noexcept;
 
 /// libav's name, "unknown" for none.
 const char* name(AVPixelFormat format) noexcept;
 
-/// From libav's signed fraction: nothing below or equal 0, and made to fit.
+/// Converts libav's signed fraction. Nothing if it is not positive.
 std::optional<Rational> to_rational(AVRational fraction) noexcept;
 
-/// Describes memory of ours to libav: fills format, size, data and linesize of `frame`; the frame owns nothing. `bytes`
-/// holds layout.size_bytes at least.
+/// Describes our memory to libav: fills format, size, data and linesize of `frame`. The frame owns nothing. `bytes` has
+/// at least layout.size_bytes.
 void describe_memory(const FrameLayout& layout, const std::byte* bytes, AVFrame& frame) noexcept;
 
-/// Copies the rows of `picture` to `to` as `layout` (packed, of the same format and size) has them.
+/// Copies the rows of `picture` to `to` in `layout`, which is packed and has the same format and size.
 void copy_packed(const AVFrame& picture, const FrameLayout& layout, std::byte* to) noexcept;
 
 }  // namespace framewire::libav

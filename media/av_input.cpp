@@ -22,9 +22,9 @@ namespace {
 
 using namespace libav;
 
-constexpr std::int64_t silence_limit_ns = 30 * ns_per_s;  // of a network or a device, before it counts as broken
+constexpr std::int64_t silence_limit_ns = 30 * ns_per_s;  // a network or a device that is silent for longer is broken
 constexpr std::int64_t guessed_duration_ns = 40 * ns_per_ms;
-constexpr int max_errors_at_the_end = 1000;  // a decoder that is being emptied must come to an end
+constexpr int max_errors_at_the_end = 1000;  // so that draining a broken decoder ends
 
 }  // namespace
 
@@ -46,17 +46,17 @@ class AvInput::Implementation {
 
   AvInputOptions options_;
   Log* log_;
-  Interrupt interrupt_;  // before what refers to it
+  Interrupt interrupt_;  // declared before its users
   OpenedInput input_;
   Presentation presentation_{options_, *log_};
   StreamFormat format_;
   std::int64_t pts_ns_ = 0;
   std::int64_t duration_ns_ = guessed_duration_ns;
   std::string fault_;
-  std::uint64_t error_count_ = 0;  // that the decoder's functions returned
+  std::uint64_t error_count_ = 0;  // errors that the decoder's functions returned
   std::uint64_t frame_count_ = 0;
   PictureBuffers buffers_;
-  DecoderOwner owner_{.buffers = &buffers_};  // these two before the decoder
+  DecoderOwner owner_{.buffers = &buffers_};  // declared before the decoder
 
  private:
   void open();
@@ -81,24 +81,24 @@ class AvInput::Implementation {
   Packet packet_ = make_packet();
   Frame frame_ = make_frame();
   Rational frame_rate_{0, 1};
-  bool counts_time_ = false;     // by frame_rate_, not by timestamps
-  bool first_is_ready_ = false;  // decoded already, not yet handed out
+  bool counts_time_ = false;     // times come from frame_rate_, not from timestamps
+  bool first_is_ready_ = false;  // decoded, but not yet returned by read()
   bool is_draining_ = false;
   bool is_over_ = false;
-  bool is_lost_ = false;  // this is why it is over
+  bool is_lost_ = false;  // it ended by a loss
   std::optional<std::int64_t> first_timestamp_;
-  std::optional<std::int64_t> start_timestamp_;         // pictures before it are not shown
-  std::optional<std::int64_t> sought_before_start_ns_;  // by how much; until the first picture from there
-  std::int64_t passed_over_ns_ = 0;                     // so far, where there are no timestamps
-  std::optional<std::int64_t> resumes_after_;           // the first timestamp of a recording that was lost
+  std::optional<std::int64_t> start_timestamp_;         // earlier pictures are dropped
+  std::optional<std::int64_t> sought_before_start_ns_;  // how far before; until the first picture after the seek
+  std::int64_t passed_over_ns_ = 0;                     // dropped so far, for inputs without timestamps
+  std::optional<std::int64_t> resumes_after_;           // first timestamp of a lost recording
   std::uint64_t frames_this_round_ = 0;
   std::int64_t last_packet_end_bytes_ = 0;
-  std::string read_problem_;  // why the last packet is not whole, or none came
+  std::string read_problem_;  // why the last packet is damaged or missing
 };
 
 void AvInput::Implementation::open() {
   decoder_.reset();
-  { const OpenedInput closed = std::move(input_); }  // a device is free before it is opened again
+  { const OpenedInput closed = std::move(input_); }  // closes the device before it is reopened
   input_ = open_input(options_, interrupt_, *log_);
   stream_index_ = find_video(options_.name, *input_.context);
   AVStream& stream = *input_.context->streams[stream_index_];
@@ -118,7 +118,7 @@ void AvInput::Implementation::open() {
   seek_to_start();
 }
 
-/// To the key frame before options_.start_ns; where the input cannot seek, what comes before is decoded for nothing.
+/// Seeks to the key frame before options_.start_ns. If the input cannot seek, earlier pictures are decoded and dropped.
 void AvInput::Implementation::seek_to_start() {
   passed_over_ns_ = 0;
   if (options_.start_ns == 0 && !resumes_after_) {
@@ -138,7 +138,7 @@ void AvInput::Implementation::seek_to_start() {
   }
 }
 
-/// Raw H.264 has times that libav makes up, from no beginning: there pictures are counted.
+/// libav invents the times of raw H.264, without a defined start; for it, pictures are counted instead.
 bool AvInput::Implementation::has_timestamps() const noexcept {
   return input_.context->streams[stream_index_]->start_time != AV_NOPTS_VALUE &&
          (input_.context->iformat->flags & AVFMT_NOTIMESTAMPS) == 0;
@@ -153,8 +153,7 @@ void AvInput::Implementation::seek_before_start(std::int64_t by_ns) noexcept {
   sought_before_start_ns_ = has_sought && to > begin ? std::optional(by_ns) : std::nullopt;
 }
 
-/// Whether the picture that was decoded is to be passed over. Some formats (mpegts) seek to a place from which the
-/// decoder finds its next key frame behind the wanted picture: then again, from further before it.
+/// Whether to drop the decoded picture. If the seek led behind the wanted picture (mpegts), seeks again, further back.
 bool AvInput::Implementation::is_before_start() noexcept {
   if (!start_timestamp_) {
     return false;
@@ -241,7 +240,8 @@ AvRead AvInput::Implementation::decode_next() noexcept {
   return is_lost_ ? AvRead::lost : AvRead::end;
 }
 
-/// Gives the decoder its next packet, or the end of the input. A result: nothing can be had now, or it was cancelled.
+/// Sends the decoder its next packet, or the end of the input. Returns a result only if none is available, or if
+/// cancelled.
 std::optional<AvRead> AvInput::Implementation::feed_decoder() noexcept {
   Messages messages;
   if (const std::optional<AvRead> result = fetch_packet(messages)) {
@@ -258,7 +258,8 @@ std::optional<AvRead> AvInput::Implementation::feed_decoder() noexcept {
   return std::nullopt;
 }
 
-/// The next packet of our stream in packet_; or is_draining_, with read_problem_ if that is no regular end.
+/// Reads our stream's next packet into packet_. At the end sets is_draining_; read_problem_, too, if the end is
+/// irregular.
 std::optional<AvRead> AvInput::Implementation::fetch_packet(Messages& messages) noexcept {
   interrupt_.set_deadline_ns(input_.is_network ? monotonic_ns() + silence_limit_ns : 0);
   for (;;) {
@@ -285,7 +286,7 @@ std::optional<AvRead> AvInput::Implementation::fetch_packet(Messages& messages) 
   }
 }
 
-/// No packet comes any more: why, and whether it is worth while to open the input again.
+/// No more packets come: finds the reason, and whether reopening the input is worthwhile.
 void AvInput::Implementation::take_end(int code, const Messages& messages) noexcept {
   const AVIOContext* io = input_.context->pb;
   const int io_error = io != nullptr && io->error < 0 && io->error != AVERROR_EOF ? io->error : 0;
@@ -305,8 +306,7 @@ void AvInput::Implementation::take_end(int code, const Messages& messages) noexc
   }
 }
 
-/// libav passes over the beginning of a picture at the end of a y4m file without a word. Other formats have more than
-/// pictures.
+/// libav silently ignores a cut-off last picture in y4m. Other formats may have other data after the last picture.
 bool AvInput::Implementation::has_unread_rest() const noexcept {
   const AVFormatContext& context = *input_.context;
   return std::string_view(context.iformat->name) == "yuv4mpegpipe" && avio_size(context.pb) > last_packet_end_bytes_;
@@ -325,7 +325,7 @@ void AvInput::Implementation::set_fault(const std::string& reason) {
            (frames_this_round_ == 1 ? " frame: " : " frames: ") + reason;
 }
 
-/// Makes format_ and the time of frame_. False, with fault_, when this picture cannot be carried.
+/// Sets format_ and the time of frame_. If the picture is not supported, returns false and sets fault_.
 bool AvInput::Implementation::take_picture() noexcept {
   if ((frame_->flags & AV_FRAME_FLAG_CORRUPT) != 0 || frame_->decode_error_flags != 0) {
     ++error_count_;
@@ -370,7 +370,7 @@ void AvInput::Implementation::set_time() noexcept {
   }
   std::int64_t since_first = 0;
   if (__builtin_sub_overflow(timestamp, *first_timestamp_, &since_first)) {
-    since_first = 0;  // a file may claim anything
+    since_first = 0;  // timestamps in a file may be invalid
   }
   constexpr AVRational nanoseconds{1, static_cast<int>(ns_per_s)};
   pts_ns_ = std::max<std::int64_t>(
@@ -400,7 +400,7 @@ bool AvInput::Implementation::rewind() {
   return true;
 }
 
-/// A recording goes on behind the picture that was read last.
+/// A recording continues after the last picture read.
 bool AvInput::Implementation::reopen() {
   fault_.clear();
   try {
@@ -418,7 +418,7 @@ std::uint32_t AvInput::Implementation::place_count() const noexcept {
   const AVCodecDescriptor* codec = avcodec_descriptor_get(decoder.codec_id);
   const bool is_intra_only = codec != nullptr && (codec->props & AV_CODEC_PROP_INTRA_ONLY) != 0;
   constexpr int shown_and_next = 2;
-  // What a decoder keeps nobody tells before it does. Its standards allow sixteen small pictures and fewer large ones.
+  // A decoder does not report in advance how many pictures it keeps. Standards allow 16 small ones, fewer large ones.
   constexpr std::uint64_t small_bytes = 4'000'000;
   const int references = format_.layout.size_bytes <= small_bytes ? 16 : 8;
   const int threads = (decoder.active_thread_type & FF_THREAD_FRAME) != 0 ? decoder.thread_count : 0;
@@ -426,7 +426,7 @@ std::uint32_t AvInput::Implementation::place_count() const noexcept {
   return static_cast<std::uint32_t>(shown_and_next + threads + (is_intra_only ? 0 : references + reordered));
 }
 
-/// Opening again always gets the first picture, but takes time; a seek is used where it leads to the very same one.
+/// Reopening always returns to the first picture, but is slow. A seek is used if it leads to exactly that picture.
 bool AvInput::Implementation::seek_to_first() {
   if (!first_timestamp_ ||
       avformat_seek_file(input_.context.get(), stream_index_, INT64_MIN, *first_timestamp_, *first_timestamp_, 0) < 0) {

@@ -1,4 +1,4 @@
-// Whatever libav can open, as decoded pictures: files, URLs, cameras, screens, test sources.
+// Decodes what libav can open: files, URLs, cameras, screens, test sources.
 #pragma once
 
 #include <cstdint>
@@ -19,86 +19,87 @@ namespace framewire {
 
 struct AvInputOptions {
   /// A file, a URL, or FORMAT:REST with FORMAT an input format or device of libav ("v4l2:/dev/video0", "x11grab::0",
-  /// "lavfi:testsrc2=size=640x360"). A file of that very name comes first.
+  /// "lavfi:testsrc2=size=640x360"). An existing file of exactly that name takes precedence.
   std::string name;
-  /// Asked of devices and raw files; others are scaled. 0x0: the input's own.
+  /// Set on devices and raw files; other inputs are scaled to it. 0x0: the input's own.
   Size size{};
-  /// Asked of devices and raw files; others are timed at this rate. 0: the input's own.
+  /// Set on devices and raw files; other inputs are timed at this rate. 0: the input's own.
   double frames_per_s = 0;
-  /// Asked of raw files; others are converted. None: the input's own, or the nearest that is carried.
+  /// Set on raw files; other inputs are converted to it. None: the input's own, or the nearest supported one.
   std::optional<PixelFormat> pixel_format{};
-  /// For the format, its protocol or the decoder, as `ffmpeg -KEY VALUE` has them. One that none of them knows is an
-  /// Error (usage).
+  /// Options of the format, its protocol or the decoder, as in `ffmpeg -KEY VALUE`. An option that none of them knows
+  /// is an Error (usage).
   std::vector<std::pair<std::string, std::string>> options{};
-  /// By libav's name, where the name and the content do not say it.
+  /// libav's name of the input format; empty: detected from the name and the content.
   std::string format{};
   /// The first picture is the first at or after this time. Not for live inputs.
   std::int64_t start_ns = 0;
-  /// Lets opening return (Error) while it waits for a network or a device.
+  /// When true, opening stops waiting for a network or a device and throws Error.
   std::function<bool()> is_cancelled{};
 };
 
 enum class AvRead {
   frame,      // there is a new picture
-  none_yet,   // a device has none now; ask again after a moment
-  end,        // the input is over, well or not: fault() says which
-  lost,       // a network's input broke: fault() says how; reopen() may find it again
-  cancelled,  // is_cancelled() was true while it waited
+  none_yet,   // a device has no picture now; try again soon
+  end,        // the input ended; fault() is empty if it ended regularly
+  lost,       // a network input broke, see fault(); reopen() may restore it
+  cancelled,  // is_cancelled() was true while waiting
 };
 
-/// One video stream being decoded. One thread at a time; libav runs decoding threads of its own inside. Pictures are
-/// handed out in the format they are coded in where framewire carries it, else in the nearest, which the log says once,
-/// and turned as the recording asks.
+/// Decodes one video stream. Used by one thread at a time; libav runs its own decoding threads inside. Pictures keep
+/// their coded format if framewire supports it; otherwise they are converted to the nearest format, which the log
+/// states once. They are rotated as the recording specifies.
 class AvInput {
  public:
-  /// Opens, probes, and decodes the first picture. Throws Error with a sentence that names the source and what is
-  /// wrong. `log` outlives this object.
+  /// Opens and probes the input, and decodes the first picture. Throws Error that names the source and the problem.
+  /// `log` outlives this object.
   AvInput(AvInputOptions options, Log& log);
   ~AvInput();
   AvInput(const AvInput&) = delete;
   AvInput& operator=(const AvInput&) = delete;
 
-  /// Goes on to the next picture. After construction, and after rewind(), the first call gives the first one.
+  /// Advances to the next picture. The first call after construction or rewind() gives the first one.
   AvRead read() noexcept;
 
-  /// Format, time and pixels of the picture that read() gave, valid until the next call.
-  /// The layout is packed; the rate is 0 where the input does not know it.
+  /// Format of the picture that read() gave, valid until the next read(). The layout is packed; the rate is 0 if the
+  /// input does not state it.
   [[nodiscard]] const StreamFormat& format() const noexcept;
-  /// From the input's first picture on; never negative. Where the input has no timestamps, counted by the frame rate.
+  /// Time since the input's first picture; never negative. Computed from the frame rate if the input has no timestamps.
   [[nodiscard]] std::int64_t pts_ns() const noexcept;
-  /// How long the picture is shown: 1 / frame rate, or a guess of 40 ms.
+  /// Display time of the picture: 1 / frame rate, or 40 ms if the rate is unknown.
   [[nodiscard]] std::int64_t duration_ns() const noexcept;
-  /// Copies it into `slot`, which holds format().layout.size_bytes at least.
+  /// Copies the picture into `slot`, which has at least format().layout.size_bytes.
   void copy_to(std::span<std::byte> slot) const noexcept;
 
-  /// Has pictures decoded straight into `memory`, from one of the next ones on, as far as codec and memory allow; null:
-  /// no more. Between calls of read().
+  /// Decodes directly into `memory` from one of the next pictures on, if codec and memory allow. Null ends that. Call
+  /// it between read() calls.
   void set_memory(std::shared_ptr<PictureMemory> memory);
-  /// Where read() has got the picture, if in that memory and as format() describes it, but for the rows' distance.
+  /// Where the picture is in that memory; nothing if it is not there. Its layout matches format(), but rows may be
+  /// padded.
   [[nodiscard]] std::optional<PlacedPicture> placed() const noexcept;
-  /// What set_memory() should give: bytes of one place, 0 where pictures cannot be decoded straight into it (the codec
-  /// does not allow it, or they are converted or turned).
+  /// Bytes that each place of set_memory()'s memory needs. 0 if pictures cannot be decoded directly into it: the codec
+  /// does not allow it, or they are converted or rotated.
   [[nodiscard]] std::uint64_t place_bytes() const noexcept;
-  /// And how many places the decoder has in use at most: its threads', its references, those that wait for their turn.
+  /// The most places that the decoder uses at once: for its threads, its reference pictures and its reorder queue.
   [[nodiscard]] std::uint32_t place_count() const noexcept;
 
-  /// Opens a lost input again, a recording where it broke off. False, with fault().
+  /// Reopens a lost input; a recording continues where it broke off. On failure returns false and sets fault().
   bool reopen();
 
-  /// Back to the first picture. False, with fault(), when the input can be had only once.
+  /// Returns to the first picture. If the input can be read only once, returns false and sets fault().
   bool rewind();
 
-  /// Nobody can make it wait: a device, rtsp, udp. Pictures that are not taken in time are gone.
+  /// Whether the input cannot be paused (a device, rtsp, udp). Pictures that are not read in time are lost.
   [[nodiscard]] bool is_live() const noexcept;
-  /// A sentence when the input broke before its end ("'a.mp4' breaks off after 12 frames: …"); empty while all is well.
+  /// An error message when the input broke before its end ("'a.mp4' breaks off after 12 frames: …"); otherwise empty.
   [[nodiscard]] const std::string& fault() const noexcept;
-  /// Errors of the decoder so far: packets that it could not use, damage that it concealed.
+  /// Decoder errors so far: unusable packets and concealed damage.
   [[nodiscard]] std::uint64_t error_count() const noexcept;
   [[nodiscard]] std::uint64_t frame_count() const noexcept;
   /// "h264, 3840x2160 yuv420p 60 fps".
   [[nodiscard]] std::string describe() const;
 
-  /// Replaces AvInputOptions::is_cancelled. Between calls of read().
+  /// Replaces AvInputOptions::is_cancelled. Call it between read() calls.
   void set_cancelled(std::function<bool()> is_cancelled);
 
  private:

@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::int64_t open_limit_ns = 30 * ns_per_s;
 
-/// Devices and the network belong to input alone: a program that only writes files need not load their libraries.
+/// Only inputs need devices and the network: a program that only writes files does not load their libraries.
 void prepare_input() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -36,10 +36,10 @@ void prepare_input() {
   });
 }
 
-/// What to hand to avformat_open_input.
+/// The arguments of avformat_open_input.
 struct Address {
   std::string url;
-  const AVInputFormat* format = nullptr;  // none: libav finds out
+  const AVInputFormat* format = nullptr;  // null: libav detects it
   bool is_file = false;
   bool is_fifo = false;
 };
@@ -89,8 +89,8 @@ Address file_address(const std::string& name, const AVInputFormat* format = null
   return {"file:" + name, format, true, std::filesystem::is_fifo(status)};
 }
 
-/// A file of that name comes first, then a protocol ("rtsp://…" although there is a format rtsp too), then an input
-/// format.
+/// An existing file of that name takes precedence, then a protocol ("rtsp://…", although there is a format rtsp too),
+/// then an input format.
 Address find_address(const std::string& name) {
   if (exists(name)) {
     return file_address(name);
@@ -116,7 +116,7 @@ Address find_address(const std::string& name) {
                      "a URL, or a device as in v4l2:/dev/video0, x11grab::0 or lavfi:testsrc2");
 }
 
-/// The same where the format is said. Those that open no file, as devices, take the name as it is.
+/// The same for a given format. Formats that open no file, such as devices, get the name unchanged.
 Address find_address(const AvInputOptions& options) {
   if (options.format.empty()) {
     return find_address(options.name);
@@ -136,7 +136,7 @@ bool is_camera(const Address& address) {
   return address.format != nullptr && std::string_view(address.format->name).find("v4l2") != std::string_view::npos;
 }
 
-/// Left alone a camera gives what it was last used with, often 640x480.
+/// By default a camera keeps its last mode, often 640x480.
 void choose_camera_mode(const AvInputOptions& options, const Address& address, Dictionary& dictionary) {
   const std::vector<CameraMode> modes = camera_modes(address.url);
   const CameraMode* mode = choose_camera_mode(modes, options.frames_per_s);
@@ -161,7 +161,7 @@ void set_options(const AvInputOptions& options, const Address& address, Dictiona
     choose_camera_mode(options, address, dictionary);
   }
   if (is_one_of(protocol_of(address.url), {"http", "https"})) {
-    // A file goes on where it was cut off. What has no end is opened anew instead (AvRead::lost).
+    // A file continues where it was cut off. Endless inputs are reopened instead (AvRead::lost).
     dictionary.set("reconnect", "1");
     dictionary.set("reconnect_delay_max", "4");
   }
@@ -171,7 +171,7 @@ void set_options(const AvInputOptions& options, const Address& address, Dictiona
   if (options.frames_per_s > 0) {
     dictionary.set("framerate", std::to_string(options.frames_per_s));
   }
-  // Devices give what they have, and it is converted: most would refuse a format that they lack.
+  // Not for devices: most refuse a format that they lack. Their own format is converted.
   if (options.pixel_format && (address.format == nullptr || !is_device(*address.format))) {
     dictionary.set("pixel_format", std::string(info(*options.pixel_format).name));
   }
@@ -180,7 +180,7 @@ void set_options(const AvInputOptions& options, const Address& address, Dictiona
   }
 }
 
-/// Of the options that were asked for, those that are still in `dictionary`.
+/// The requested options that are still in `dictionary`.
 Dictionary unused_options(const AvInputOptions& options, const Dictionary& dictionary) {
   Dictionary unused;
   for (const auto& [key, value] : options.options) {
@@ -226,14 +226,14 @@ void classify(const Address& address, OpenedInput& input) {
   const std::string_view format = context.iformat->name;
   const std::string_view protocol = protocol_of(address.url);
   const bool is_session = is_one_of(format, {"rtsp", "sdp", "rtp", "sap"});
-  input.is_device = is_device(*context.iformat) && format != "lavfi";  // lavfi makes frames when asked: it can wait
+  input.is_device = is_device(*context.iformat) && format != "lavfi";  // lavfi makes frames on demand: it can be paced
   input.is_network = is_session || is_network_protocol(protocol);
   const bool has_no_end = context.duration == AV_NOPTS_VALUE && (context.pb == nullptr || context.pb->seekable == 0);
   input.is_live = input.is_device || is_session ||
                   is_one_of(protocol, {"udp", "udplite", "rtp", "srtp", "srt", "rist", "rtmp", "rtmps", "rtmpt",
                                        "rtmpe", "mmsh", "mmst"}) ||
                   (input.is_network && has_no_end);
-  // Whatever it was, a server that dies looks like one that is done; but playlists say where they end.
+  // A connection closed by a dying server looks like a regular end. Playlists mark their end.
   input.ends_by_closing = input.is_network && input.is_live && !is_one_of(format, {"hls", "dash"});
 }
 
@@ -271,9 +271,9 @@ OpenedInput open_input(const AvInputOptions& options, Interrupt& interrupt, Log&
   }
   if (is_camera(address)) {
     raw->flags |=
-        AVFMT_FLAG_NONBLOCK;  // a camera that stalls would keep us in the driver, where no interrupt is looked at
+        AVFMT_FLAG_NONBLOCK;  // a stalled camera would block in the driver, which does not check the interrupt
   }
-  // For the writer of a pipe whoever named it waits as long as it takes.
+  // Waits without limit for the writer of a pipe.
   interrupt.set_deadline_ns(address.is_fifo ? 0 : monotonic_ns() + open_limit_ns);
   Messages messages;
   int code = avformat_open_input(&raw, address.url.c_str(), address.format, dictionary.get());
@@ -307,8 +307,8 @@ std::string names_in(Dictionary& dictionary) {
 void choose_threads(AVCodecContext& decoder, const AVStream& stream, bool is_live) {
   decoder.thread_count = static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 16U));
   if (is_live) {
-    // Frame threads hold one picture back for each thread, which a live picture should not suffer. Beyond HD one thread
-    // is too slow for most codecs, and a few of them are the lesser evil.
+    // Frame threads delay pictures by one per thread, which is bad for live inputs. Beyond HD one thread is too slow
+    // for most codecs, so a few threads are used.
     constexpr int hd_pixels = 1920 * 1088;
     constexpr int live_threads = 4;
     const bool is_beyond_hd =

@@ -18,11 +18,11 @@ namespace {
 
 constexpr double film_frames_per_s = 24;
 constexpr double max_useful_frames_per_s = 60;
-constexpr std::uint32_t max_entries = 256;  // of any list that a driver gives
+constexpr std::uint32_t max_entries = 256;  // limit for each list that a driver returns
 
 struct KnownFormat {
   std::uint32_t number;
-  const char* name;  // as libav's v4l2 device takes it for `input_format`
+  const char* name;  // libav's name, for v4l2's option `input_format`
   bool is_compressed;
 };
 constexpr std::array known_formats = {
@@ -87,7 +87,7 @@ void add_sizes(int fd, const KnownFormat& format, std::vector<CameraMode>& modes
 }  // namespace
 
 const CameraMode* choose_camera_mode(std::span<const CameraMode> modes, double frames_per_s) noexcept {
-  const double enough = (frames_per_s > 0 ? frames_per_s : film_frames_per_s) - 0.1;  // 23.976 is enough, and 29.97
+  const double enough = (frames_per_s > 0 ? frames_per_s : film_frames_per_s) - 0.1;  // accepts 23.976 and 29.97
   const auto worth = [&](const CameraMode& mode) {
     const bool is_quick = mode.frames_per_s == 0 || mode.frames_per_s >= enough;
     const double rate = std::min(mode.frames_per_s, max_useful_frames_per_s);

@@ -1,4 +1,4 @@
-// What a camera offers, and which of it to take. Internal to media/.
+// Lists a camera's modes and chooses one. Internal to media/.
 #pragma once
 
 #include <span>
@@ -9,19 +9,19 @@
 
 namespace framewire::libav {
 
-/// One way in which a camera gives pictures.
+/// One capture mode of a camera.
 struct CameraMode {
   std::string format;  // libav's name for it: "yuyv422", "mjpeg"
   bool is_compressed = false;
   Size size;
-  double frames_per_s = 0;  // the most at this size; 0: not said
+  double frames_per_s = 0;  // the maximum at this size; 0: unknown
 };
 
-/// The largest picture that comes at `frames_per_s` (0: 24) or more; of equal ones the quickest up to 60, and then one
-/// that is not compressed. Where none is so quick: the quickest, and of equal ones the largest. Null: there are none.
+/// The largest mode with at least `frames_per_s` (0: 24). Among equal sizes: the fastest up to 60 fps, then an
+/// uncompressed one. If none is fast enough: the fastest, and among equals the largest. Null: no modes.
 const CameraMode* choose_camera_mode(std::span<const CameraMode> modes, double frames_per_s) noexcept;
 
-/// What `device` ("/dev/video0") tells of itself through V4L2; nothing where it does not.
+/// The modes that `device` ("/dev/video0") lists through V4L2; empty if it lists none.
 std::vector<CameraMode> camera_modes(const std::string& device);
 
 }  // namespace framewire::libav

@@ -17,7 +17,7 @@ namespace framewire::libav {
 namespace {
 
 constexpr int buffer_bytes = 1 << 16;
-constexpr std::int64_t poll_interval_ns = 100 * ns_per_ms;  // at the interrupt
+constexpr std::int64_t poll_interval_ns = 100 * ns_per_ms;  // for the interrupt
 
 }  // namespace
 
@@ -36,7 +36,7 @@ FifoInput::FifoInput(const std::string& path, const Interrupt& interrupt)
 }
 
 FifoInput::~FifoInput() {
-  av_freep(&context_->buffer);  // which libav may have replaced
+  av_freep(&context_->buffer);  // libav may have replaced it
   avio_context_free(&context_);
 }
 
@@ -46,7 +46,7 @@ int FifoInput::read(void* self, std::uint8_t* buffer, int size) noexcept {
     if (input.interrupt_->is_asked()) {
       return AVERROR_EXIT;
     }
-    // Asked first: before the first writer read() takes its absence for the end, and poll() does not.
+    // Polls first: before the first writer opens the pipe, read() reports an end of file but poll() waits.
     if (!wait_for(input.fd_.get(), POLLIN, monotonic_ns() + poll_interval_ns)) {
       continue;
     }

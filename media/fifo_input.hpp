@@ -1,4 +1,4 @@
-// A named pipe as libav's input, without a system call that nothing can interrupt. Internal to media/.
+// Reads a named pipe for libav so that waiting can be interrupted. Internal to media/.
 #pragma once
 
 #include <memory>
@@ -11,9 +11,9 @@ namespace framewire::libav {
 
 class Interrupt;
 
-/// Opening a pipe that nobody writes blocks, and so does reading one whose writer pauses; libav's own file protocol
-/// does both where no signal is heard. Here either waits until `interrupt` says otherwise. Outlives the format context
-/// that has context() as its `pb`, which does not free it (AVFMT_FLAG_CUSTOM_IO).
+/// Opening a pipe without a writer blocks, and so does reading one whose writer pauses. libav's file protocol blocks in
+/// both cases until a signal arrives. This class polls `interrupt` instead. It outlives the format context that has
+/// context() as its `pb`; that context does not free it (AVFMT_FLAG_CUSTOM_IO).
 class FifoInput {
  public:
   /// Throws Error: it cannot be opened.

@@ -1,4 +1,4 @@
-// The times of frames without drift. Rates are fractions: rational_rate() of frame/frame_layout.hpp makes them.
+// Computes frame times without drift. Rates are fractions: rational_rate() of frame/frame_layout.hpp makes them.
 #pragma once
 
 #include <cstdint>

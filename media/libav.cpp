@@ -11,12 +11,10 @@ namespace framewire::libav {
 
 namespace {
 
-/// libav has one log callback for the whole process and hands it no pointer of ours, so the thread is the only way
-/// back.
+/// libav has one log callback per process and passes it no user pointer, so messages are assigned by thread.
 thread_local Messages* current_messages = nullptr;
 
-/// The counter of the decoder that logs, if it is one of ours: copies of its context, one for each thread, keep
-/// `opaque`.
+/// The counter of the logging decoder, if it is ours. The contexts of its threads are copies with the same `opaque`.
 std::atomic<std::uint64_t>* counter_of(void* object) noexcept {
   if (object == nullptr || *static_cast<const AVClass**>(object) != avcodec_get_class()) {
     return nullptr;

@@ -1,5 +1,5 @@
-// FFmpeg's headers, owners for its objects, and its messages. Internal to media/: no header that others include brings
-// this in.
+// FFmpeg's headers, owners for its objects, and its log messages. Internal to media/: headers that other folders
+// include must not include this one.
 #pragma once
 
 extern "C" {
@@ -33,11 +33,12 @@ using Frame = std::unique_ptr<AVFrame, Deleter>;
 using Packet = std::unique_ptr<AVPacket, Deleter>;
 using Scaler = std::unique_ptr<SwsContext, Deleter>;
 
-/// Throw Error when there is no memory.
+/// Throw Error when memory runs out.
 Frame make_frame();
 Packet make_packet();
 
-/// Takes libav's messages away from stderr; once per process, any thread, before anything else here.
+/// Redirects libav's log from stderr. Call it before anything else here, from any thread; only the first call in a
+/// process has an effect.
 void prepare();
 
 /// libav's own text for an error code, without a full stop.
@@ -45,14 +46,14 @@ std::string error_text(int code);
 
 class PictureBuffers;
 
-/// What a decoder has as its `opaque`, and outlives it.
+/// Set as a decoder's `opaque`; outlives the decoder.
 struct DecoderOwner {
-  /// The errors that it logged from whichever of its threads: some conceal damage and report it in no other way.
+  /// Errors that the decoder's threads logged. Some decoders conceal damage and report it only in the log.
   std::atomic<std::uint64_t> complaints = 0;
   PictureBuffers* buffers = nullptr;
 };
 
-/// Owner of an AVDictionary: options by name.
+/// Owner of an AVDictionary (options by name).
 class Dictionary {
  public:
   Dictionary() = default;
@@ -74,8 +75,8 @@ class Dictionary {
   AVDictionary* entries_ = nullptr;
 };
 
-/// Collects the errors that libav logs on this thread while the object lives; they say more than error codes do ("moov
-/// atom not found"). One at a time per thread.
+/// Collects the errors that libav logs on this thread while the object exists; they say more than error codes do ("moov
+/// atom not found"). At most one per thread.
 class Messages {
  public:
   Messages() noexcept;
@@ -83,11 +84,11 @@ class Messages {
   Messages(const Messages&) = delete;
   Messages& operator=(const Messages&) = delete;
 
-  /// The last line, cut to what fits a sentence; empty if there was none.
+  /// The last line, shortened to fit an error message; empty if there was none.
   [[nodiscard]] const std::string& last() const noexcept { return last_; }
   void clear() noexcept { last_.clear(); }
 
-  /// "moov atom not found", or where libav said nothing, error_text(code).
+  /// "moov atom not found", or error_text(code) if libav logged nothing.
   [[nodiscard]] std::string reason(int code) const;
 
  private:

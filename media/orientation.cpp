@@ -13,7 +13,7 @@ namespace framewire::libav {
 namespace {
 
 const std::int32_t* display_matrix(const AVStream& stream) noexcept {
-#if LIBAVFORMAT_VERSION_INT >= AV_VERSION_INT(60, 15, 100)  // FFmpeg 6.1 moved it
+#if LIBAVFORMAT_VERSION_INT >= AV_VERSION_INT(60, 15, 100)  // moved in FFmpeg 6.1
   const AVCodecParameters& parameters = *stream.codecpar;
   const AVPacketSideData* data =
       av_packet_side_data_get(parameters.coded_side_data, parameters.nb_coded_side_data, AV_PKT_DATA_DISPLAYMATRIX);
@@ -27,7 +27,7 @@ const std::int32_t* display_matrix(const AVStream& stream) noexcept {
 #endif
 }
 
-/// One plane, in squares that the caches hold: going down the columns of a whole picture would miss them at every step.
+/// Copies one plane in squares that fit the caches. Walking whole columns would miss the cache at every step.
 template <std::size_t texel_bytes>
 void turn_plane(const std::uint8_t* from, std::ptrdiff_t from_pitch_bytes, const Orientation& orientation,
                 const PlaneLayout& plane, std::byte* to) noexcept {

@@ -1,4 +1,4 @@
-// How a recording wants its pictures turned, and turning them. Internal to media/.
+// Rotates and mirrors pictures as their recording specifies. Internal to media/.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace framewire::libav {
 
-/// From the coded picture to the one to show: first rows become columns, then it is mirrored.
+/// From the coded picture to the displayed one: first transpose, then mirror.
 struct Orientation {
   bool is_transposed = false;
   bool flips_x = false;
@@ -19,22 +19,22 @@ struct Orientation {
   [[nodiscard]] bool is_upright() const noexcept { return *this == Orientation{}; }
 };
 
-/// Of a picture, which may say it itself, in a stream, which says it for all. Nothing: by an angle that is no multiple
-/// of 90 degrees.
+/// The orientation of a picture: its own, else the stream's. Nothing if the angle is not a multiple of 90 degrees.
 std::optional<Orientation> orientation_of(const AVStream& stream, const AVFrame& picture) noexcept;
 
-/// Of a display matrix (libavutil/display.h: x' = ax + cy, y' = bx + dy, stored as a b u c d v x y w).
+/// The orientation that a display matrix specifies (libavutil/display.h: x' = ax + cy, y' = bx + dy, stored as a b u c
+/// d v x y w).
 std::optional<Orientation> orientation_of(const std::int32_t* matrix) noexcept;
 
-/// Whether pictures of a format can be turned so, texel by texel. Two pixels in one texel (uyvy422) cannot be mirrored,
-/// and where chroma is halved in one direction alone (yuv422p) turning would halve it in the other.
+/// Whether pictures of `format` can be rotated and mirrored texel by texel. A texel with two pixels (uyvy422) cannot be
+/// mirrored. If chroma is halved on one axis only (yuv422p), transposing would halve it on the other.
 bool can_turn(PixelFormat format, const Orientation& orientation) noexcept;
 
-/// Where chroma samples lie once the picture is turned. `unspecified` where no name fits: mirrored samples that lay at
-/// a left edge lie at a right one.
+/// The chroma location after reorientation; `unspecified` if it has no name: mirroring moves samples from the left edge
+/// to the right one.
 ChromaLocation turned(ChromaLocation location, const Orientation& orientation) noexcept;
 
-/// Copies `picture` to `to`, turned, as `layout` has it: packed, of the turned size.
+/// Copies `picture` to `to`, reoriented. `layout` is packed and has the resulting size.
 void copy_turned(const AVFrame& picture, const Orientation& orientation, const FrameLayout& layout,
                  std::byte* to) noexcept;
 

@@ -23,7 +23,8 @@ namespace {
 
 constexpr std::int64_t poll_interval_ns = 100 * ns_per_ms;
 
-/// Turns the SIGPIPE of a write on this thread into its EPIPE, without touching how the process handles signals.
+/// Suppresses SIGPIPE for a write on this thread, so that only EPIPE remains. Does not change the process's signal
+/// handlers.
 class NoPipeSignal {
  public:
   NoPipeSignal() noexcept {
@@ -110,7 +111,7 @@ WriteResult OutputFile::wait_until_writable() noexcept {
   return WriteResult::written;
 }
 
-/// A unit that is there in part would make the rest of the file unreadable.
+/// An incomplete unit would make the rest of the file unreadable.
 void OutputFile::take_back() noexcept {
   if (is_regular_ && ::ftruncate(file_.get(), whole_bytes_) == 0) {
     ::lseek(file_.get(), whole_bytes_, SEEK_SET);

@@ -1,4 +1,4 @@
-// Where recorded frames go: a file, or a pipe to another program. Whole units or nothing. Internal to media/.
+// Writes recorded frames to a file or a pipe, in whole units. Internal to media/.
 #pragma once
 
 #include <cstddef>
@@ -13,19 +13,19 @@ namespace framewire {
 
 enum class WriteResult {
   written,
-  reader_gone,  // the program at the other end of the pipe has closed it
-  stopped,      // is_stopping() was true while it waited for the reader
+  reader_gone,  // the reader of the pipe has closed it
+  stopped,      // is_stopping() was true while waiting for the reader
   failed,       // the disk is full, the device broke …
 };
 
-/// One thread. A write() that does not come to its end leaves a regular file as it was before.
+/// Used by one thread. A write() that fails leaves a regular file unchanged.
 class OutputFile {
  public:
-  /// Opens `path`, or takes a duplicate of `fd_for_dash` for "-". Throws Error that names the path. `is_stopping` is
-  /// asked about ten times a second while a pipe is full; empty: wait for ever.
+  /// Opens `path`, or duplicates `fd_for_dash` for "-". Throws Error that names the path. While a pipe is full,
+  /// `is_stopping` is polled about ten times a second; empty: wait for ever.
   OutputFile(const std::string& path, std::function<bool()> is_stopping, int fd_for_dash = 1);
 
-  /// Writes all parts, one after another, as one unit.
+  /// Writes all parts in order, as one unit.
   WriteResult write(std::span<const std::span<const std::byte>> parts) noexcept;
 
   /// errno of the last failure.
@@ -39,7 +39,7 @@ class OutputFile {
   FileDescriptor file_;
   std::function<bool()> is_stopping_;
   bool is_regular_ = false;
-  std::int64_t whole_bytes_ = 0;  // where the last whole unit ends in a regular file
+  std::int64_t whole_bytes_ = 0;  // length of a regular file up to the end of its last whole unit
   int error_number_ = 0;
 };
 

@@ -10,17 +10,17 @@ namespace framewire::libav {
 
 namespace {
 
-constexpr std::size_t plane_alignment_bytes = 64;  // the widest vectors of any processor that libav knows
-constexpr std::size_t overread_bytes = 16 + plane_alignment_bytes - 1;  // as avcodec_default_get_buffer2 has it
+constexpr std::size_t plane_alignment_bytes = 64;  // the widest vectors of all processors that libav supports
+constexpr std::size_t overread_bytes = 16 + plane_alignment_bytes - 1;  // as in avcodec_default_get_buffer2
 
-/// Where the planes of a picture begin in its place, and how far apart their rows are.
+/// The offsets of a picture's planes in its place, and their row pitches.
 struct Planes {
   std::array<int, AV_NUM_DATA_POINTERS> pitches_bytes{};
   std::array<std::size_t, 4> offsets_bytes{};
   std::uint64_t size_bytes = 0;
 };
 
-/// As decoders ask for it: see avcodec_align_dimensions2() and AVCodecContext.get_buffer2.
+/// The layout that decoders require: see avcodec_align_dimensions2() and AVCodecContext.get_buffer2.
 std::optional<Planes> planes_for(AVCodecContext& decoder, const AVFrame& picture) noexcept {
   const auto format = static_cast<AVPixelFormat>(picture.format);
   int width = picture.width;
@@ -59,7 +59,7 @@ void PictureBuffers::attach(AVCodecContext& decoder) noexcept {
     return;
   }
   decoder.get_buffer2 = get;
-#if LIBAVCODEC_VERSION_MAJOR < 60  // later ones take it for granted
+#if LIBAVCODEC_VERSION_MAJOR < 60  // implied from version 60 on
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
   decoder.thread_safe_callbacks = 1;
@@ -79,7 +79,7 @@ int PictureBuffers::get(AVCodecContext* decoder, AVFrame* picture, int flags) no
 
 void PictureBuffers::release(void* place, std::uint8_t* /*bytes*/) noexcept {
   auto& taken = *static_cast<PictureMemory::Place*>(place);
-  const std::shared_ptr<PictureMemory> owner = std::move(taken.owner);  // which may go with this
+  const std::shared_ptr<PictureMemory> owner = std::move(taken.owner);  // may be the last reference
   owner->released(taken);
 }
 

@@ -1,4 +1,4 @@
-// Memory of somebody else's that pictures are decoded into.
+// Caller-supplied memory that pictures are decoded into.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace framewire {
 
-/// Places of equal size, from whoever sends the pictures on. take() and let_go() are called by the decoder's threads,
-/// also between two reads and after the last one; neither waits. A picture that finds no place is decoded into libav's
+/// Places of equal size, supplied by the sender of the pictures. The decoder's threads call take() and released(), also
+/// between two reads and after the last one; neither waits. If no place is free, the picture is decoded into libav's
 /// own memory.
 class PictureMemory {
  public:
@@ -21,22 +21,23 @@ class PictureMemory {
   PictureMemory& operator=(const PictureMemory&) = delete;
   virtual ~PictureMemory() = default;
 
-  /// One place. It stays as it is, mapped, until let_go().
+  /// One place. It stays mapped at the same address until released().
   struct Place {
-    std::span<std::byte> bytes;              // from a multiple of 64 on
+    std::span<std::byte> bytes;              // aligned to 64 bytes
     std::shared_ptr<PictureMemory> owner{};  // while it is taken
     std::uint32_t number = 0;
   };
 
-  /// A place of `size_bytes` at least, with its owner set; none is free: null.
+  /// A place of at least `size_bytes`, with its owner set; null if none is free.
   virtual Place* take(std::uint64_t size_bytes) noexcept = 0;
-  /// The decoder neither writes nor reads this place any more. Until then it may read it, whoever has got the picture.
+  /// The decoder no longer accesses this place. Until then it may read the place, even after the picture was handed
+  /// out.
   virtual void released(Place& place) noexcept = 0;
-  /// The place in which these bytes lie. Null: none.
+  /// The place that contains `bytes`; null: none.
   [[nodiscard]] virtual const Place* find(const std::byte* bytes) const noexcept = 0;
 };
 
-/// A picture that lies in PictureMemory as it is to be sent.
+/// A picture in PictureMemory, ready to be sent.
 struct PlacedPicture {
   std::uint32_t number = 0;  // of its place
   FrameLayout layout;        // in the place; rows may be padded

@@ -36,7 +36,7 @@ Packet encode(std::uint32_t width, std::uint32_t height, std::span<const std::by
   encoder->height = static_cast<int>(height);
   encoder->pix_fmt = AV_PIX_FMT_RGBA;
   encoder->time_base = {1, 1};
-  encoder->compression_level = 1;  // a key press should not be felt
+  encoder->compression_level = 1;  // fast: a screenshot must not delay the viewer
   const Frame frame = make_frame();
   describe_memory(layout, rgba.data(), *frame);
   Packet packet = make_packet();
@@ -61,8 +61,7 @@ void write_all(int fd, std::span<const std::byte> bytes) {
   }
 }
 
-/// Not shared with a second screenshot of this process at the same time only if names differ; O_EXCL makes that an
-/// error.
+/// Two simultaneous screenshots of the same name collide in the temporary file; O_EXCL makes this an error.
 void write_beside_and_rename(const std::string& path, std::span<const std::byte> bytes) {
   const std::string beside = path + "." + std::to_string(::getpid()) + ".part";
   FileDescriptor file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));

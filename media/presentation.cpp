@@ -44,8 +44,8 @@ bool Presentation::take(AVFrame& decoded, const AVStream& stream) noexcept {
   return true;
 }
 
-/// What the picture is to become: what was asked for, or what it is, or what is nearest to that and can be turned as it
-/// must be. Nothing, with fault_, where it cannot.
+/// The format of the result: the requested one, or the picture's own, or the nearest that can be reoriented as needed.
+/// Nothing, with fault_ set, if there is none.
 std::optional<PixelFormat> Presentation::choose_format(AVPixelFormat coded) noexcept {
   const auto is_turnable = [this](PixelFormat format) { return can_turn(format, orientation_); };
   if (options_->pixel_format) {

@@ -1,4 +1,4 @@
-// How a decoded picture is handed out: converted, scaled and turned where it must be. Internal to media/.
+// Prepares a decoded picture for output: converts, scales and rotates it where necessary. Internal to media/.
 #pragma once
 
 #include <cstddef>
@@ -14,24 +14,24 @@
 
 namespace framewire::libav {
 
-/// Holds what it made of the last picture. One thread.
+/// Holds the result for the last picture. Used by one thread.
 class Presentation {
  public:
-  /// Of `options` the name, the size and the pixel format. Both outlive this object.
+  /// Uses the name, the size and the pixel format of `options`. Both arguments outlive this object.
   Presentation(const AvInputOptions& options, Log& log) noexcept : options_(&options), log_(&log) {}
 
-  /// Takes a picture of `stream`, which stays there as long as this refers to it; its pixel format may change to its
-  /// plain name. False, with fault(): it cannot be carried.
+  /// Prepares a picture of `stream`. `decoded` must stay valid as long as this object refers to it; its pixel format
+  /// may change to its plain name. If the picture is not supported, returns false and sets fault().
   bool take(AVFrame& decoded, const AVStream& stream) noexcept;
 
-  /// As it is handed out: packed, and turned.
+  /// The layout of the result: packed, after rotation.
   [[nodiscard]] const FrameLayout& layout() const noexcept { return layout_; }
   [[nodiscard]] const Colour& colour() const noexcept { return colour_; }
   [[nodiscard]] ChromaLocation chroma_location() const noexcept { return chroma_location_; }
   [[nodiscard]] AlphaMode alpha_mode() const noexcept { return alpha_mode_; }
   [[nodiscard]] bool is_scaled() const noexcept { return is_scaled_; }
   [[nodiscard]] bool is_transposed() const noexcept { return orientation_.is_transposed; }
-  /// The picture itself, where nothing is changed on its way; else null.
+  /// The decoded picture itself if it needs no change; else null.
   [[nodiscard]] const AVFrame* unchanged() const noexcept;
   void copy_to(std::span<std::byte> slot) const noexcept;
   [[nodiscard]] const std::string& fault() const noexcept { return fault_; }
@@ -43,10 +43,10 @@ class Presentation {
   const AvInputOptions* options_;
   Log* log_;
   Converter converter_;
-  const AVFrame* picture_ = nullptr;  // what was decoded, or what the converter made of it
+  const AVFrame* picture_ = nullptr;  // the decoded picture, or the converter's result
   bool is_converted_ = false;
   bool is_scaled_ = false;
-  Orientation orientation_;  // of picture_, which is turned on its way into a slot
+  Orientation orientation_;  // of picture_; applied when it is copied to a slot
   FrameLayout layout_;
   Colour colour_;
   ChromaLocation chroma_location_ = ChromaLocation::unspecified;

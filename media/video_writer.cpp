@@ -19,7 +19,7 @@ using namespace libav;
 
 void free_nothing(void* /*opaque*/, std::uint8_t* /*data*/) {}
 
-/// Whether the planes lie in `layout` as rawvideo has them.
+/// Whether `layout` is the same as rawvideo's.
 bool is_packed(const FrameLayout& layout) {
   return layout.planes == packed_layout(layout.format, layout.width, layout.height).planes;
 }
@@ -59,7 +59,7 @@ class VideoWriter::Implementation {
   std::string header_;  // not yet written
   Converter converter_;
   Frame wrapper_ = make_frame();
-  std::vector<std::byte> packed_;  // of one frame, where it cannot be written from where it lies
+  std::vector<std::byte> packed_;  // one frame, if it cannot be written from its own memory
   WriteResult result_ = WriteResult::written;
 };
 
@@ -99,7 +99,7 @@ std::span<const std::byte> VideoWriter::Implementation::bytes_to_write(const Str
   describe_memory(layout, payload.data(), *wrapper_);
   const AVFrame* picture = wrapper_.get();
   if (!is_same_picture) {
-    // A reference that frees nothing: without one libswscale would copy the picture first.
+    // A reference that frees nothing. Without it libswscale would copy the picture first.
     wrapper_->buf[0] =
         av_buffer_create(wrapper_->data[0], payload.size(), free_nothing, nullptr, AV_BUFFER_FLAG_READONLY);
     picture = converter_.convert(*wrapper_, format.colour,

@@ -18,7 +18,7 @@ struct ColourSpace {
   ChromaLocation chroma_location = ChromaLocation::unspecified;
 };
 
-/// The first that fits is written. FFmpeg reads 420 as 420jpeg.
+/// The first match is written. FFmpeg reads 420 as 420jpeg.
 constexpr std::array colour_spaces = {
     ColourSpace{"420mpeg2", PixelFormat::yuv420p, ChromaLocation::left},
     ColourSpace{"420jpeg", PixelFormat::yuv420p, ChromaLocation::center},
@@ -31,7 +31,7 @@ constexpr std::array colour_spaces = {
     ColourSpace{"422p10", PixelFormat::yuv422p10le},
 };
 
-/// What a header without a C tag means: yuv4mpeg(5).
+/// The default without a C tag: yuv4mpeg(5).
 constexpr ColourSpace default_space = colour_spaces[1];
 
 struct Interlacing {
@@ -39,8 +39,8 @@ struct Interlacing {
   FieldOrder order;
 };
 
-/// The letter says which field is displayed first, as the second letter of FFmpeg's names does. The first of a letter
-/// is what is read.
+/// The letter is the field displayed first, like the second letter of FFmpeg's names. Reading takes the first entry of
+/// a letter.
 constexpr std::array interlacings = {
     Interlacing{'p', FieldOrder::progressive}, Interlacing{'t', FieldOrder::tt},
     Interlacing{'t', FieldOrder::bt},          Interlacing{'b', FieldOrder::bb},
@@ -48,7 +48,7 @@ constexpr std::array interlacings = {
     Interlacing{'m', FieldOrder::mixed},
 };
 
-/// The name under which `format` is written; the best there is where none says its chroma location.
+/// The C tag for `format`; the closest one if none states its chroma location.
 const ColourSpace* find_space(const StreamFormat& format) noexcept {
   const ColourSpace* first = nullptr;
   for (const ColourSpace& space : colour_spaces) {
@@ -142,7 +142,7 @@ FieldOrder read_interlacing(std::string_view value) {
 void read_extension(std::string_view value, Colour& colour) {
   constexpr std::string_view range = "COLORRANGE=";
   if (!value.starts_with(range)) {
-    return;  // anyone may add some, and none other says anything of the picture
+    return;  // programs may add their own; only COLORRANGE describes the picture
   }
   value.remove_prefix(range.size());
   if (value != "FULL" && value != "LIMITED") {
@@ -220,7 +220,7 @@ StreamFormat parse_y4m_header(std::string_view line) {
     throw bad_header("says no " + std::string(tags.width == 0 ? "width (W)" : "height (H)"));
   }
   if (is_gray(tags.space.format) && tags.colour.range == ColourRange::unspecified) {
-    tags.colour.range = ColourRange::full;  // grey is full range unless it says otherwise, as libswscale takes it
+    tags.colour.range = ColourRange::full;  // untagged grey is full range, as in libswscale
   }
   return {.layout = packed_layout(tags.space.format, tags.width, tags.height),
           .colour = tags.colour,
@@ -252,7 +252,7 @@ std::string y4m_header(const StreamFormat& format) {
 
 bool y4m_says_chroma_location(const StreamFormat& format) noexcept {
   if (!is_subsampled(format.layout.format)) {
-    return true;  // there is nothing to say
+    return true;  // no chroma location to state
   }
   const auto location =
       format.chroma_location == ChromaLocation::unspecified ? ChromaLocation::left : format.chroma_location;
@@ -269,7 +269,7 @@ PixelFormat y4m_format(PixelFormat format) noexcept {
     if (space.format == format) {
       return format;
     }
-    // The chroma is the last plane's, in packed 4:2:2 the only one's.
+    // Chroma is in the last plane; packed 4:2:2 has only one plane.
     const PlaneShape& ours = wanted.planes.at(wanted.plane_count - 1U);
     const PlaneShape& theirs = entry.planes.at(entry.plane_count - 1U);
     if (wanted.is_yuv && entry.is_yuv && entry.bits == wanted.bits && theirs.log2_width == ours.log2_width &&

@@ -1,19 +1,19 @@
-# Shared by the scripts beside it; sourced, not run. Goes to the root of the repository.
+# Shared code of the scripts; sourced, not run. Changes to the root of the repository.
 # shellcheck shell=bash
 set -euo pipefail
 caller_folder=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-# What one checkout compiled serves every other one.
+# Lets all checkouts share compiled objects.
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=true
 
 say() { printf '%s\n' "$*"; }
 fail() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
 usage() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 2; }
 
-# The comment at the top of a script is its help.
+# The comment at the top of a script is its --help.
 print_help() { sed -n '2,/^[^#]/{s/^# \{0,1\}//p}' "$1"; }
 
-# How many compilers run at once: one per core, and no more than there are 1.5 GB of free memory for.
+# The number of parallel compilers: one per core, and at most one per 1.5 GB of free memory.
 jobs_at_once() {
   local cores memory_kb
   cores=$(nproc)
@@ -33,7 +33,7 @@ configure() {
   fi
 }
 
-# compile PRESET [TARGET…]: quiet unless it fails; a terminal gets ninja's one line.
+# compile PRESET [TARGET…]: quiet unless it fails. On a terminal it shows ninja's status line.
 compile() {
   local preset=$1 log="build/$1/build.log"
   shift
@@ -41,7 +41,7 @@ compile() {
     ninja -C "build/$preset" -j "$(jobs_at_once)" "$@" && return
   else
     ninja -C "build/$preset" -j "$(jobs_at_once)" "$@" >"$log" 2>&1 && return
-    # What failed, without the hundreds of lines of what went well.
+    # Prints only what failed.
     sed -n '/^FAILED:/,$p' "$log" | head -n 200 >&2
   fi
   printf 'building the preset %s failed; its words are above\n' "$preset" >&2

@@ -1,15 +1,15 @@
-# Runs tests by ctest and counts what it says, for scripts/test; sourced behind common.sh.
+# Runs tests with ctest and counts the results, for scripts/test. Sourced after common.sh.
 # shellcheck shell=bash
 
-# Tests of real programs and of emulated machines hang on what else the machine does: one that fails is tried once more, alone. What is
-# wrong then is wrong; what is not is said at the end, and to be mended.
+# Tests of real programs and of emulated machines depend on the machine's load. A failed one is run once more, alone. If
+# it fails again, it counts as failed. If it passes, it is listed at the end as a fault to fix.
 second_try_labels='^(e2e|rdma|rdma_tools|rdma_native)$'
 gives_second_try=true
-second_tries=()  # the names of those that passed then
+second_tries=()  # tests that passed at the second try
 durations=()     # "SECONDS NAME" of every test that ran
 
-# counts_of CTEST_LOG: "PASSED FAILED SKIPPED"; nothing, and false, where ctest came to no end. What ctest calls skipped did not run at
-# all, although it counts it as passed.
+# counts_of CTEST_LOG: prints "PASSED FAILED SKIPPED", or returns false if ctest did not finish. ctest counts skipped
+# tests as passed, although they did not run.
 counts_of() {
   local bad all skipped
   read -r bad all < <(sed -n 's/^[0-9]*% tests passed, \([0-9]*\) tests* failed out of \([0-9]*\)$/\1 \2/p' "$1" | tail -n 1) || return 1
@@ -26,13 +26,13 @@ passed_in() { sed -n 's/^ *[0-9]*\/[0-9]* Test *#[0-9]*: \([^ ]*\) .* Passed *[0
 # durations_in CTEST_LOG: "SECONDS NAME", a line for each test.
 durations_in() { sed -n 's/^ *[0-9]*\/[0-9]* Test *#[0-9]*: \([^ ]*\) .* \([0-9.]*\) sec$/\2 \1/p' "$1"; }
 
-# show_failures CTEST_LOG: the output of those that failed, and their list at the end.
+# show_failures CTEST_LOG: prints the output of failed tests, and ctest's final list of them.
 show_failures() {
   awk '/Test +#[0-9]+: .*(Passed|Not Run)/ {shown = 0; next} /Test +#[0-9]+:/ {shown = 1} /^[0-9]+% tests passed/ {shown = 1} shown' "$1" |
     head -n 400
 }
 
-# run_ctest FOLDER LOG OPTION…: sets good, bad and not_run. False where ctest came to no end.
+# run_ctest FOLDER LOG OPTION…: sets good, bad and not_run. False if ctest did not finish.
 run_ctest() {
   local folder=$1 log=$2 counts
   shift 2
@@ -44,7 +44,7 @@ run_ctest() {
   ((bad == 0)) || ! $gives_second_try || try_again "$folder" "$log"
 }
 
-# try_again FOLDER LOG: runs what failed there and may be tried again, one test at a time, and corrects good and bad.
+# try_again FOLDER LOG: reruns failed tests that may have a second try, one at a time, and corrects good and bad.
 try_again() {
   local folder=$1 log=$2 second="$2.second" names passed_now
   names=$(failed_in "$log" | sed 's/[.[\*^$+?(){|]/\\&/g' | paste -s -d '|')
@@ -57,10 +57,10 @@ try_again() {
   [ -z "$(failed_in "$second")" ] || { say "== failed at the second try, too"; show_failures "$second"; }
 }
 
-# say_second_tries: which tests passed at the second try alone; nothing where none did.
+# say_second_tries: prints the tests that passed only at the second try, if any.
 say_second_tries() { ((${#second_tries[@]} == 0)) || say "passed at the second try: ${second_tries[*]}"; }
 
-# say_longest: what took longest, ten of them.
+# say_longest: prints the ten slowest tests.
 say_longest() {
   ((${#durations[@]} > 0)) || return 0
   say "took longest:"

@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
       return ExitStatus::ok;
     }
     Log log(stderr, "framewire-send", options->common.is_verbose);
-    Interruption interruption;  // before any thread
+    Interruption interruption;  // before any thread starts
     std::optional<SenderProgram> program;
     try {
       program.emplace(*options, interruption, log);
@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
       if (!interruption.is_requested() || error.status() == ExitStatus::usage) {
         throw;
       }
-      // A source that waits for a network, a device or the writer of a pipe: nothing has failed.
+      // A source was waiting for a network, a device or the writer of a pipe; this is not a failure.
       log.info(error.what());
       if (options->common.stats_file) {
         write_stats_file(*options->common.stats_file, sender_statistics_json({}, 0, {}));

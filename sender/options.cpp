@@ -139,7 +139,7 @@ std::int64_t read_start(const std::string& text) {
   return std::llround(total_s * 1e9);
 }
 
-/// What is for libav alone.
+/// Reads the options that only libav inputs use.
 void read_input_words(const RawOptions& raw, SourceOptions& common) {
   for (const std::string& option : raw.input_options) {
     const std::size_t equals = option.find('=');
@@ -221,7 +221,7 @@ void read_endpoint(const RawOptions& raw, SenderOptions& options) {
   parse_endpoint_options(raw.common, options.endpoint);
 }
 
-/// What is too much must not wait for the source's first format to be said.
+/// Checks the pool size now, so that an excessive value fails before the source's first format is known.
 void check_pool_size(const SenderOptions& options) {
   constexpr std::uint32_t most = max_pool_slots - pool_slots_for(0, 0);
   if (pool_slots_for(options.max_viewers, options.slots_per_viewer) > max_pool_slots) {
@@ -267,7 +267,7 @@ std::optional<SenderOptions> parse_sender_options(int argc, const char* const* a
     throw Error::usage("--transport is " + quote(raw.common.transport) +
                        "; with --allow-pull, which is for RDMA, it takes auto or rdma");
   }
-  // Whoever pulls on this machine does so over RDMA as well.
+  // Viewers on this machine also pull over RDMA.
   options.endpoint.rdma_for_loopback = raw.allows_pull;
   check_pool_size(options);
   options.common = parse_run_options(raw.common);

@@ -1,4 +1,4 @@
-// What the command line of framewire-send says.
+// The command line of framewire-send.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ namespace framewire {
 struct SenderOptions {
   EndpointOptions endpoint;
   std::vector<SourceOptions> sources;  // one stream each
-  bool size_is_auto = false;           // --size auto: the largest that this machine renders at the rate
+  bool size_is_auto = false;           // --size auto: the largest size that this machine renders at the rate
   std::optional<Delivery> delivery;
   std::uint32_t slots_per_viewer = 3;
   std::uint32_t max_viewers = 4;
@@ -22,7 +22,7 @@ struct SenderOptions {
   CommonOptions common;
 };
 
-/// Nothing when --help or --version were asked for. Throws Error (usage). Main thread.
+/// Nothing after --help or --version. Throws Error (usage). Main thread.
 std::optional<SenderOptions> parse_sender_options(int argc, const char* const* argv);
 
 }  // namespace framewire

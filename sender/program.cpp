@@ -16,7 +16,7 @@ namespace framewire {
 
 namespace {
 
-/// After Ctrl-C viewers get this long to take the last frames.
+/// After Ctrl-C viewers have this much time to receive the last frames.
 constexpr std::int64_t shutdown_timeout_ns = 2 * ns_per_s;
 constexpr std::int64_t live_interval_ns = ns_per_s;
 constexpr std::int64_t plain_interval_ns = 10 * ns_per_s;
@@ -27,7 +27,7 @@ std::string describe(const SessionReport& report) {
   if (report.pulls) {
     counts =
         report.bye_received ? fmt::format("{} pulled", report.frames_pulled) : "pulled an unknown number of frames";
-  } else if (report.frames_pulled > 0) {  // of several sessions
+  } else if (report.frames_pulled > 0) {  // sum of several sessions
     counts += fmt::format(", {} pulled", report.frames_pulled);
   }
   return fmt::format("viewer {} ({}): {}; {}", report.viewer, report.transport, counts, report.ending);
@@ -44,7 +44,8 @@ SenderProgram::SenderProgram(const SenderOptions& options, Interruption& interru
   for (const SourceOptions& source : options_.sources) {
     open_source(source, number++);
   }
-  // Last, since no destructor takes it away again when a source does not open; run() asks before it waits.
+  // Last, because no destructor would remove it if a source fails to open. run() checks for an interruption before it
+  // waits.
   interruption_.set_wake([this] { signal_eventfd(wake_event_.get()); });
 }
 
@@ -56,7 +57,7 @@ SenderProgram::~SenderProgram() {
       running->thread.join();
     }
   }
-  service_.reset();  // its sessions leave the streams first
+  service_.reset();  // its sessions must leave the streams before these go
 }
 
 void SenderProgram::open_source(const SourceOptions& source, std::uint32_t number) {
@@ -85,7 +86,7 @@ ExitStatus SenderProgram::run() {
   }
   service_ = std::make_unique<SenderService>(options_.endpoint, streams, "framewire-send " FRAMEWIRE_VERSION, log_);
   log_.info(service_->describe());
-  // Asked only where it matters: the answer takes a look at every address of this machine.
+  // Checked only if pull is allowed, because it examines every address of this machine.
   if (const std::string why = options_.allows_pull ? service_->why_no_rdma() : ""; !why.empty()) {
     log_.warning("--allow-pull: nobody can pull from here: " + why);
   }
@@ -159,7 +160,7 @@ ExitStatus SenderProgram::finish() {
   for (const auto& running : running_) {
     running->thread.join();
   }
-  // At its own end the stream waits for its viewers; an interruption, before or meanwhile, cuts that short.
+  // When its source ends, a stream waits for its viewers. An interruption, before or during that, limits the wait.
   interruption_.set_wake([this] { service_->interrupt(monotonic_ns() + shutdown_timeout_ns); });
   service_->drain(options_.delivery == Delivery::every ? INT64_MAX : monotonic_ns() + 5 * ns_per_s);
   interruption_.set_wake({});

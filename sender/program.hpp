@@ -1,4 +1,4 @@
-// framewire send: sources, streams, sessions, and what it says of them.
+// framewire send: sources, streams, sessions, and reports about them.
 #pragma once
 
 #include <atomic>
@@ -16,16 +16,16 @@
 
 namespace framewire {
 
-/// Main thread: owns everything. Each source runs on a thread of its own ("fw-source").
+/// Owns everything. Used on the main thread; each source runs on its own thread ("fw-source").
 class SenderProgram {
  public:
-  /// Opens the sources. Throws Error, also where it is interrupted meanwhile.
+  /// Opens the sources. Throws Error, also when interrupted.
   SenderProgram(const SenderOptions& options, Interruption& interruption, Log& log);
   ~SenderProgram();
   SenderProgram(const SenderProgram&) = delete;
   SenderProgram& operator=(const SenderProgram&) = delete;
 
-  /// Sends until the sources end, a limit is reached, or it is interrupted. Throws Error for what breaks.
+  /// Sends until the sources end, a limit is reached, or it is interrupted. Throws Error when a source or a link fails.
   ExitStatus run();
 
  private:

@@ -46,15 +46,15 @@ void fit_gl(SourceOptions& options, Log& log) {
 }
 
 struct SourceKind {
-  std::string_view help;  // lines of --help: what it is called, and behind two spaces what it is
+  std::string_view help;  // lines of --help: the name, two spaces, the description
   std::string (*choices)();
   bool (*is_meant_by)(const std::string& name);
   std::unique_ptr<Source> (*make)(const SourceOptions& options, Log& log, const IsCancelled& is_cancelled);
   std::string (*stream_name)(const SourceOptions& options);
-  void (*fit)(SourceOptions& options, Log& log) = nullptr;  // --size auto; none: it has a size of its own
+  void (*fit)(SourceOptions& options, Log& log) = nullptr;  // --size auto; null: has its own size
 };
 
-/// The first that is meant by a name makes its source.
+/// The first kind that matches a name makes its source.
 constexpr std::array kinds = {
     SourceKind{.help =
                    "  gl:NAME                   a scene that is built in: aurora, orbit or waves; gl: is the default "

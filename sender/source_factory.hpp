@@ -1,4 +1,4 @@
-// From the name of a source to the source. A new kind of source is one entry of the table in source_factory.cpp.
+// Makes a source from its name. A new kind of source is one entry of the table in source_factory.cpp.
 #pragma once
 
 #include <functional>
@@ -10,23 +10,23 @@
 
 namespace framewire {
 
-/// Opens it. Main thread; may take as long as a network does, or until `is_cancelled`. `log` outlives the source.
+/// Opens the source. Main thread. May wait for a network until `is_cancelled` is true. `log` outlives the source.
 /// Throws Error.
 std::unique_ptr<Source> make_source(const SourceOptions& options, Log& log, const std::function<bool()>& is_cancelled);
 
-/// For --size auto: gives a gl: source the largest size at which this machine keeps its rate, and says which. Other
-/// sources keep their own. Main thread. Throws Error.
+/// For --size auto: sets a gl: source to the largest size at which this machine keeps the rate, and logs it. Other
+/// sources keep their size. Main thread. Throws Error.
 void fit_to_machine(SourceOptions& options, Log& log);
 
-/// Whether libav opens it, so that --input-option, --input-format, --start and --retry are for it.
+/// Whether libav opens the source, so that --input-option, --input-format, --start and --retry apply to it.
 bool is_libav_source(const std::string& source);
 
-/// What a stream of this source is called where nobody says otherwise; may hold any character, and may be empty.
+/// The default name for a stream of this source. May contain any character, and may be empty.
 std::string suggested_stream_name(const SourceOptions& options);
 
-/// For --help: what SOURCE may be, a line each.
+/// For --help: the kinds of SOURCE, one per line.
 std::string source_help();
-/// For completion: words with bars between them.
+/// For completion: words separated by "|".
 std::string source_choices();
 
 }  // namespace framewire

@@ -68,7 +68,7 @@ std::string sender_statistics_json(const std::vector<const Stream*>& streams, st
                   {"frames_received", received},
                   {"frames_lost", lost},
                   {"frames_pulled", pulled},
-                  {"frames_torn", nullptr},  // the viewer's to know
+                  {"frames_torn", nullptr},  // only the viewer knows
                   {"seconds", seconds},
                   {"fps", frames_per_s},
                   {"gigabytes_per_second", seconds > 0 ? static_cast<double>(sum.bytes_sent) / seconds / 1e9 : 0},

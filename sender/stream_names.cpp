@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t max_characters = 64;
 
-/// Whatever the locale says: names travel to other machines.
+/// Independent of the locale, because names are sent to other machines.
 bool is_letter(char c) noexcept {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
@@ -57,7 +57,7 @@ std::string first_filter(std::string_view graph) {
   return std::string(graph.substr(0, graph.find_first_of("=,;[@ ")));
 }
 
-/// What stands behind "scheme://".
+/// The name from the part after "scheme://".
 std::string url_name(std::string_view rest) {
   rest = rest.substr(0, rest.find_first_of("?#"));
   const std::size_t slash = rest.find('/');

@@ -1,4 +1,4 @@
-// The GLSL files of shaders/, inside the program.
+// The GLSL files of shaders/, embedded in the program.
 #pragma once
 
 #include <optional>
@@ -12,10 +12,10 @@ struct EmbeddedShader {
   std::string_view source;  // the whole file
 };
 
-/// All of them, by name. Constant. Any thread.
+/// All embedded shaders, sorted by name. Constant. Any thread.
 std::span<const EmbeddedShader> embedded_shaders() noexcept;
 
-/// The source of one, or nothing if no file of that name was there at build time.
+/// The source of a shader, or nothing if no file of that name existed at build time.
 std::optional<std::string_view> find_embedded_shader(std::string_view name) noexcept;
 
 }  // namespace framewire

@@ -1,11 +1,11 @@
-// A frame's planes to RGB. gl/frame_painter.cpp puts #version and two definitions before this text:
+// Converts a frame's planes to RGB. gl/frame_painter.cpp inserts #version and two definitions before this text:
 //   PLANES  1: RGB or gray, 2: luma and interleaved chroma, 3: luma, U and V
 //   MODE    0: one pixel of the frame per pixel drawn, read without filtering
 //           1: scaled, one bilinear sample per pixel
-//           2: made smaller, the mean of several
+// 2: scaled down, the mean of several samples per pixel
 //
-// Chroma lies where `site` says and is interpolated linearly. The colour matrix is linear too, so filtering comes first
-// and one product is enough.
+// Chroma is sited by `site` and interpolated linearly. The colour matrix is linear too, so filtering comes first and
+// one matrix product is enough.
 
 layout(binding = 0) uniform sampler2D plane0;
 layout(binding = 1) uniform sampler2D plane1;
@@ -42,9 +42,10 @@ vec2 chroma_at(ivec2 pixel) {
   if (shift == ivec2(0)) {
     return chroma_texel(pixel).rg;
   }
-  // The pixel's place among the chroma samples, in quarters; an axis with as much chroma as luma has whole ones only.
+  // The pixel's position in chroma samples, in quarters. On an axis without subsampling all positions are whole
+  // samples.
   ivec2 quarters = ivec2(shift.x == 0 ? 4 * pixel.x : 2 * pixel.x - site.x, shift.y == 0 ? 4 * pixel.y : 2 * pixel.y - site.y);
-  // The corner between the four: from there the choice of texels cannot tip over by rounding.
+  // The corner between the four texels: there, rounding cannot change the choice of texels.
   vec2 corner = vec2((quarters >> 2) + 1) / vec2(textureSize(plane1, 0));
   vec2 part = 0.25 * vec2(quarters & 3);
 #if PLANES == 2
@@ -54,7 +55,7 @@ vec2 chroma_at(ivec2 pixel) {
   vec4 u = textureGather(plane1, corner);
   vec4 v = textureGather(plane2, corner);
 #endif
-  // In the order in which GL gathers: lower left, lower right, upper right, upper left.
+  // In textureGather's order: lower left, lower right, upper right, upper left.
   vec2 rest = 1.0 - part;
   vec4 weights = vec4(rest.x * part.y, part.x * part.y, part.x * rest.y, rest.x * rest.y);
   return vec2(dot(u, weights), dot(v, weights));
@@ -93,8 +94,8 @@ void main() {
 
 #else
 
-uniform vec4 footprint;     // of one pixel drawn, in the frame and in the chroma texture
-uniform ivec2 taps;         // samples per pixel drawn
+uniform vec4 footprint;     // size of one drawn pixel in the frame and in the chroma texture
+uniform ivec2 taps;         // samples per drawn pixel
 uniform ivec2 chroma_taps;
 
 void main() {

@@ -1,19 +1,19 @@
 #version 450 core
-// Covers the viewport with one triangle that is larger than it, without a vertex buffer, and hands everything that is
-// the same for a whole frame on as flat outputs: software renderers check the bounds of every uniform for every pixel,
-// which would cost more than the conversion itself.
+// Covers the viewport with one larger triangle, without a vertex buffer. Passes on all per-frame values as flat
+// outputs: software renderers check the bounds of every uniform for every pixel, which would cost more than the
+// conversion.
 
 uniform mat3 colour_matrix;  // texel to RGB, see gl/colour_conversion.hpp
 uniform vec3 colour_offset;
-uniform vec4 place;          // viewport (0 … 1 from below) to frame (0 … 1 from the top left): scale, then offset
-uniform vec4 chroma_place;   // frame to chroma texture: scale, then offset
-uniform ivec3 origin;        // framebuffer x, y of the frame's top left pixel; framebuffer rows per row of the frame, 1 or -1
+uniform vec4 place;          // viewport (0 … 1 from the bottom) to frame (0 … 1 from the top left): scale, offset
+uniform vec4 chroma_place;   // frame to chroma texture: scale, offset
+uniform ivec3 origin;        // framebuffer x, y of the frame's top left pixel; row step, 1 or -1
 uniform ivec2 chroma_shift;  // log2 of the luma samples per chroma sample
-uniform ivec2 chroma_site;   // where a chroma sample lies: 0 at the first of its luma samples, 1 between both, 2 at the last
+uniform ivec2 chroma_site;   // 0: chroma at the first luma sample, 1: between both, 2: at the last
 
 out vec2 frame_position;
 out vec2 chroma_position;
-flat out vec3 of_first;  // what each component of a texel adds to R, G, B
+flat out vec3 of_first;  // contribution of each texel component to R, G, B
 flat out vec3 of_second;
 flat out vec3 of_third;
 flat out vec3 of_none;

@@ -1,7 +1,8 @@
 #version 450 core
-// A drawn picture to packed NV12 or YUV420P: BT.709 (ITU-R BT.709-6, §3), limited range. Each pixel drawn is four bytes of the frame as it
-// lies in memory, so the target is a quarter as wide and half as high again. Row 0 is the top row, of the picture and of the memory.
-// Chroma lies where MPEG-2 and H.264 put it: level with every second luma sample horizontally, half way between two vertically.
+// Converts a rendered picture to packed NV12 or YUV420P: BT.709 (ITU-R BT.709-6, §3), limited range. Each output pixel
+// is four bytes of the frame in memory order, so the target has a quarter of the width and one and a half times the
+// height. Row 0 is the top row of both the picture and the memory. Chroma is sited as in MPEG-2 and H.264: horizontally
+// at every second luma sample, vertically half way between two.
 
 layout(location = 0) out vec4 bytes;
 
@@ -28,7 +29,7 @@ vec2 uv_at(ivec2 at) {
   return (128.0 + 224.0 * difference) / 255.0;
 }
 
-// Four bytes of the U or V plane, which lie behind each other: two of their rows make one of ours.
+// Four bytes of the U or V plane. The planes follow each other; two of their rows make one output row.
 vec4 plane_bytes(int at, ivec2 size) {
   int plane_size = size.x / 2 * (size.y / 2);
   int component = at < plane_size ? 0 : 1;

@@ -1,4 +1,4 @@
-// Everything that stands in the picture.
+// Composes the displayed picture.
 #pragma once
 
 #include <cstdint>
@@ -13,23 +13,23 @@
 
 namespace framewire {
 
-/// What the picture depends on besides the frames.
+/// Inputs of the picture besides the frames.
 struct CompositionFacts {
   std::string peer_text;  // "box:5290"
   SubscriberStatus status;
   std::string lost_message;  // why the last session ended
 };
 
-/// Draws the layer, and over it the panel, the waiting picture, or the banner of a sender that was lost. The drawing
-/// thread; the layer and the statistics outlive it.
+/// Draws the layer, and over it the panel, the waiting picture, or the banner about a lost sender. Used on the drawing
+/// thread. The layer and the statistics outlive it.
 class Composition {
  public:
   Composition(const Layer& layer, Statistics& statistics);
 
-  /// Onto the framebuffer that is bound, which is `surface` large.
+  /// Draws into the bound framebuffer, whose size is `surface`.
   void draw(Size surface, const CompositionFacts& facts, const SubscriberCounts& counts, std::int64_t now_ns);
 
-  /// How long until something in the picture moves by itself; RedrawSchedule::never_ns if nothing does.
+  /// Time until the next animation step of the picture; RedrawSchedule::never_ns if nothing is animated.
   [[nodiscard]] std::int64_t step_ns(const CompositionFacts& facts) const noexcept;
 
   void toggle_panel() noexcept { panel_.toggle(); }
@@ -44,7 +44,7 @@ class Composition {
   Panel panel_;
 };
 
-/// GL_RENDERER without what drivers add in brackets: "llvmpipe".
+/// GL_RENDERER without the text that drivers add in brackets: "llvmpipe".
 std::string short_renderer();
 
 }  // namespace framewire

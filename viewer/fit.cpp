@@ -6,8 +6,7 @@ namespace framewire {
 
 namespace {
 
-/// a * b / c to the nearest, at least 1. The sides are at most 2^15 and the terms of an aspect below 2^32, so that 2 *
-/// a * b < 2^63.
+/// a * b / c, rounded to nearest, at least 1. Sides are at most 2^15 and aspect terms below 2^32, so 2 * a * b < 2^63.
 std::uint32_t scaled(std::uint32_t a, std::uint64_t b, std::uint64_t c, std::uint32_t most) noexcept {
   const std::uint64_t value = (2 * std::uint64_t{a} * b + c) / (2 * c);
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(value, 1, most));

@@ -1,4 +1,4 @@
-// Where a picture stands on a surface of another shape.
+// Fits a picture into a surface of another shape.
 #pragma once
 
 #include "base/text.hpp"
@@ -15,8 +15,8 @@ struct PictureRectangle {
   bool operator==(const PictureRectangle&) const = default;
 };
 
-/// The largest centred rectangle on `surface` that shows `frame` undistorted, when one of its pixels is `sample_aspect`
-/// wide for 1 high (a term of 0 counts as 1:1; it comes from the peer). At least one pixel, and empty only when a side
+/// The largest centred rectangle on `surface` that shows `frame` undistorted. One frame pixel is `sample_aspect` wide
+/// for 1 high; the aspect comes from the peer, and a term of 0 counts as 1:1. At least one pixel; empty only if a side
 /// of an argument is 0.
 PictureRectangle fit(Size frame, Rational sample_aspect, Size surface) noexcept;
 

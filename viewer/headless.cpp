@@ -7,7 +7,7 @@ namespace framewire {
 
 namespace {
 
-/// A GPU that has not drawn a picture after this long hangs; going on then only loses the exact time of one frame.
+/// A GPU that takes longer for a picture hangs. Continuing then only loses the exact time of one frame.
 constexpr std::int64_t draw_deadline_ns = 2 * ns_per_s;
 
 EglContext current_context() {
@@ -29,7 +29,7 @@ Picture Headless::capture(const std::function<void()>& /*draw*/) {
   return read_picture(target_);
 }
 
-/// Nothing is polled here; a signal wakes the wait for frames.
+/// There is nothing to poll; a signal wakes the wait for frames.
 std::int64_t Headless::poll_interval_ns() const noexcept {
   return 500 * ns_per_ms;
 }

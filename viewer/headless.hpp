@@ -1,4 +1,4 @@
-// Drawing without a display.
+// A surface without a display.
 #pragma once
 
 #include "gl/egl_context.hpp"
@@ -7,10 +7,10 @@
 
 namespace framewire {
 
-/// A picture in memory, drawn by an EGL context of its own.
+/// An offscreen picture with its own EGL context.
 class Headless final : public Surface {
  public:
-  /// Throws Error when there is no OpenGL 4.5 to be had, or not of that size.
+  /// Throws Error if OpenGL 4.5 is not available or does not support the size.
   explicit Headless(Size size);
 
   [[nodiscard]] Size size() const noexcept override { return target_.size(); }
@@ -27,7 +27,7 @@ class Headless final : public Surface {
   OffscreenTarget target_;
 };
 
-/// Reads `target` as a picture; transparency is left out, as on a screen.
+/// Reads `target` as an opaque picture, as on a screen.
 Picture read_picture(const OffscreenTarget& target);
 
 }  // namespace framewire

@@ -18,7 +18,7 @@ constexpr std::int64_t gpu_deadline_ns = 2 * ns_per_s;
 
 Layer::Layer(bool verifies, Statistics& statistics) : statistics_(statistics), check_(verifies) {}
 
-/// The frame's memory may be unmapped when it is given back, so the GPU has to have finished, if it ever does.
+/// The frame's memory may be unmapped after its release, so this waits for the GPU, with a deadline.
 Layer::~Layer() {
   texture_.wait_upload_done(monotonic_ns() + gpu_deadline_ns);
   release();
@@ -89,9 +89,9 @@ void Layer::warm_up(Size surface) noexcept {
     }
     const int width = static_cast<int>(surface.width);
     const int height = static_cast<int>(surface.height);
-    texture_.draw(0, 0, width, height, false);  // enlarged
-    texture_.draw(0, 0, 48, 48, false);         // reduced a little
-    texture_.draw(0, 0, 16, 16, false);         // reduced much
+    texture_.draw(0, 0, width, height, false);  // scaled up
+    texture_.draw(0, 0, 48, 48, false);         // scaled down a little
+    texture_.draw(0, 0, 16, 16, false);         // scaled down a lot
   }
   texture_.wait_upload_done(monotonic_ns() + gpu_deadline_ns);
 }

@@ -1,4 +1,4 @@
-// One stream as a part of the picture.
+// One stream in the picture.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace framewire {
 
-/// Holds the newest frame's texture, and the frame itself until the GPU has finished reading it: only then does its
-/// credit go back. Checks each frame that it gives back. The thread that draws.
+/// Holds the newest frame's texture. Holds the frame itself until the GPU has finished reading it; only then is its
+/// credit returned. Verifies each frame before releasing it. Used on the drawing thread.
 class Layer {
  public:
-  /// `statistics` outlives the layer. Throws Error when the driver cannot do it.
+  /// `statistics` outlives the layer. Throws Error if the driver does not support it.
   Layer(bool verifies, Statistics& statistics);
   ~Layer();
   Layer(const Layer&) = delete;
@@ -24,32 +24,32 @@ class Layer {
 
   enum class Upload {
     done,
-    not_a_picture,  // or larger than the GPU's textures
-    gpu_hangs,      // it has not let go of the frame before
-    gpu_is_lost,    // it never will: the OpenGL context is lost
+    not_a_picture,  // or too large for the GPU's textures
+    gpu_hangs,      // it has not finished with the previous frame
+    gpu_is_lost,    // the OpenGL context is lost
   };
-  /// Makes `frame` the layer's picture. Any other result than `done` gives the frame back and leaves the picture as it
-  /// was.
+  /// Makes `frame` the layer's picture. On any result but `done` the frame is released and the picture does not change.
   Upload upload(ReceivedFrame frame, ChromaLocation chroma_location = ChromaLocation::unspecified) noexcept;
 
-  /// Gives the credit back if the GPU is done. Returns whether nothing is held any more.
+  /// Returns the credit if the GPU has finished. True if no frame is held any more.
   bool release_finished() noexcept;
 
-  /// Checks a frame that was never uploaded, and gives it back.
+  /// Verifies and releases a frame that was never uploaded.
   void discard(ReceivedFrame frame) noexcept;
 
-  /// A session or an epoch is over: lets go of the memory that its frames stood in.
+  /// A session or an epoch is over: releases the memory of its frames.
   void forget_memory() noexcept;
 
-  /// The picture as large as it fits on a surface of this size; nothing before the first frame.
+  /// Draws the picture as large as it fits on a surface of this size; nothing before the first frame.
   void draw(Size surface, Rational sample_aspect) const noexcept;
 
   /// Draws small frames of the usual formats, larger and smaller than `surface`, so that the driver has its shaders
-  /// ready when the first real one comes. What is bound shows rubbish afterwards. Does nothing once there is a picture.
+  /// ready for the first real frame. Overwrites the bound framebuffer with test content. Does nothing once there is a
+  /// picture.
   void warm_up(Size surface) noexcept;
 
-  /// Sets up what frames of this format need, with a black one of it that is never shown: textures, shaders, memory.
-  /// What is bound shows rubbish afterwards. Does nothing once there is a picture. Throws Error (no memory).
+  /// Sets up textures, shaders and memory for this format by drawing a black frame that is never shown. Overwrites the
+  /// bound framebuffer. Does nothing once there is a picture. Throws Error (no memory).
   void prepare(const StreamFormat& format, Size surface);
 
   [[nodiscard]] bool has_picture() const noexcept { return has_picture_; }

@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
       return ExitStatus::ok;
     }
     Log log(stderr, "framewire-view", options->common.is_verbose);
-    Interruption interruption;  // before any thread
+    Interruption interruption;  // before any thread starts
     return Program(*options, interruption, log).run();
   });
 }

@@ -23,7 +23,7 @@ constexpr ImU32 warning_colour = IM_COL32(240, 176, 76, 255);
 constexpr int wire_cells = 15;
 constexpr std::int64_t pulse_period_ns = 3 * ns_per_s;
 
-/// 0 … 1, how far a motion of `period_ns` has come.
+/// Phase of an animation with `period_ns`, 0 … 1.
 float phase(std::int64_t now_ns, std::int64_t period_ns) noexcept {
   return static_cast<float>(static_cast<double>(now_ns % period_ns) / static_cast<double>(period_ns));
 }
@@ -43,7 +43,7 @@ void centred_text(ImDrawList& list, ImFont* font, float centre_x, float y, ImU32
                wrap_pixels);
 }
 
-/// A row of small cells, as frames on a wire; a light runs along it.
+/// A row of small cells (frames on a wire) with a light that runs along it.
 void draw_wire(ImDrawList& list, float centre_x, float y, float scale, std::int64_t now_ns) {
   const float pitch = std::round(22 * scale);
   const float half_width = std::round(6 * scale);
@@ -64,8 +64,8 @@ void draw_wire(ImDrawList& list, float centre_x, float y, float scale, std::int6
 
 }  // namespace
 
-/// Bands, each cleared: as fine as 8 bits can show so dark a gradient, and on a software renderer many times cheaper
-/// than a blended one.
+/// Clears band by band. That is as fine as 8 bits can show a gradient this dark, and much cheaper than blending on a
+/// software renderer.
 void clear_for_waiting_picture(Size surface) noexcept {
   constexpr int bands = 24;
   const int width = static_cast<int>(surface.width);

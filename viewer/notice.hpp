@@ -1,4 +1,4 @@
-// The picture that stands in for frames: nobody there yet, or no longer.
+// Pictures shown without frames: while waiting for a sender, and after losing it.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@ namespace framewire {
 
 struct Notice {
   std::string headline;  // "waiting for box:5290"
-  std::string detail;    // why; may be empty
+  std::string detail;    // the reason; may be empty
 };
 
-/// Fills the bound framebuffer with the background of the waiting picture, by GL alone.
+/// Fills the bound framebuffer with the background of the waiting picture, using only GL.
 void clear_for_waiting_picture(Size surface) noexcept;
 
-/// On that background: the name, a wire that pulses slowly, and what it waits for. Between Overlay::begin() and
+/// Draws on that background: the name, a slowly pulsing wire, and the notice. Call it between Overlay::begin() and
 /// finish().
 void draw_waiting_picture(const Overlay& overlay, Size surface, const Notice& notice, std::int64_t now_ns);
 
-/// Over the last frame, which it dims: a banner. Between Overlay::begin() and finish().
+/// Dims the last frame and draws a banner over it. Call it between Overlay::begin() and finish().
 void draw_lost_banner(const Overlay& overlay, Size surface, const Notice& notice, std::int64_t now_ns);
 
 }  // namespace framewire

@@ -37,7 +37,7 @@ constexpr const char* footer =
     "  3  refused: by the sender, or because there is no key\n"
     "  4  there was no sender for the time of --retry, or at the end of --duration\n";
 
-/// The options as text, before they mean anything.
+/// The options as text, before interpretation.
 struct RawOptions {
   RawCommonOptions common;
   std::vector<std::string> hosts;

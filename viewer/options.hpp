@@ -1,4 +1,4 @@
-// What the command line of framewire-view says.
+// The command line of framewire-view.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 namespace framewire {
 
 struct ViewerOptions {
-  CommonOptions common;  // frames are counted as they are received, the duration from the start
+  CommonOptions common;  // --frames counts received frames; --duration starts with the program
   SubscriberOptions subscriber;
   WaitMode wait = WaitMode::adaptive;  // for frames
-  std::string peer_text;               // whom it waits for: "box:5290", or "a sender on *:5290"
+  std::string peer_text;               // the awaited sender: "box:5290", or "a sender on *:5290"
   bool is_headless = false;
   std::optional<Size> size;  // of the window, or of the headless picture
   bool is_fullscreen = false;
@@ -25,8 +25,8 @@ struct ViewerOptions {
   bool verifies = false;
 };
 
-/// Reads the command line. Nothing when --help or --version were asked for, and printed on stdout. Throws Error (usage)
-/// that names the option, its value and what it takes. Main thread.
+/// Reads the command line. Nothing after --help or --version, which it prints on stdout. Throws Error (usage) that
+/// names the option, its value and the valid values. Main thread.
 std::optional<ViewerOptions> parse_options(int argc, const char* const* argv);
 
 }  // namespace framewire

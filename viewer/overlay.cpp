@@ -17,7 +17,7 @@ constexpr float text_pixels = 17;
 constexpr float title_pixels = 52;
 constexpr float lines_of_scale_1 = 720;
 
-/// Where distributions keep a plain sans-serif. None of them is needed: ImGui has a small font built in.
+/// Where distributions install a plain sans-serif font. All are optional: ImGui has a small built-in font.
 constexpr std::array font_files = {
     "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf",
     "/usr/share/fonts/truetype/noto/NotoSans-Regular.ttf",
@@ -27,7 +27,7 @@ constexpr std::array font_files = {
     "/usr/share/fonts/dejavu-sans-fonts/DejaVuSans.ttf",
 };
 
-/// ImGui ends the program where it cannot open a file that it is given, also for want of descriptors.
+/// Tests each file first, because ImGui ends the program if it cannot open one, even for lack of descriptors.
 const char* find_font() {
   for (const char* file : font_files) {
     if (std::ifstream(file).get() != std::ifstream::traits_type::eof()) {
@@ -37,7 +37,7 @@ const char* find_font() {
   return nullptr;
 }
 
-/// Basic Latin with Latin-1, and general punctuation (dashes, the ellipsis).
+/// Basic Latin and Latin-1, and general punctuation (dashes, the ellipsis).
 constexpr std::array<ImWchar, 5> glyphs = {0x20, 0xff, 0x2010, 0x2026, 0};
 
 ImFont* add_built_in_font(ImFontAtlas& atlas, float pixels) {
@@ -95,7 +95,7 @@ bool Overlay::begin(Size surface) {
   if (!is_usable_) {
     return false;
   }
-  // In steps, so that dragging a window's edge does not make new fonts for every pixel.
+  // In steps, so that resizing a window does not create new fonts for every pixel.
   const float exact = static_cast<float>(std::min(surface.height, surface.width * 3 / 4)) / lines_of_scale_1;
   const float scale = std::clamp(std::round(exact * 4) / 4, 0.75F, 4.0F);
   if (scale != scale_) {

@@ -8,9 +8,9 @@ struct ImFont;
 
 namespace framewire {
 
-/// Dear ImGui drawing into whatever framebuffer is bound: no input, no windows of its own. Needs the GL context that
-/// was current when it was made. Where ImGui cannot be set up, everything here does nothing, and pictures come without
-/// text. One at a time (ImGui keeps its context in a global).
+/// Draws with Dear ImGui into the bound framebuffer, without input or windows. Needs the GL context that was current at
+/// construction. If ImGui cannot be set up, all functions do nothing and pictures have no text. At most one at a time
+/// (ImGui keeps its context in a global).
 class Overlay {
  public:
   Overlay();
@@ -18,15 +18,15 @@ class Overlay {
   Overlay& operator=(const Overlay&) = delete;
   ~Overlay();
 
-  /// Between begin() and finish() ImGui's functions may be called; begin() returns whether they may. Sizes follow the
-  /// surface: scale() is 1 for 720 lines.
+  /// ImGui's functions may be called between begin() and finish(), if begin() returns true. Sizes follow the surface:
+  /// scale() is 1 for 720 lines.
   bool begin(Size surface);
   void finish();
 
   [[nodiscard]] float scale() const noexcept { return scale_; }
   [[nodiscard]] ImFont* text_font() const noexcept { return text_font_; }
   [[nodiscard]] ImFont* title_font() const noexcept { return title_font_; }
-  /// Whether the font has more than ASCII: "…" and "·".
+  /// Whether the font has "…" and "·".
   [[nodiscard]] bool has_typography() const noexcept { return has_typography_; }
 
  private:

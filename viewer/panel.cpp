@@ -68,7 +68,7 @@ void Panel::draw(const Overlay& overlay, Size surface, Statistics& statistics, c
   ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 8 * scale);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {14 * scale, 12 * scale});
   ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, {0, 2 * scale});
-  // On the right: test pictures and scenes have their own figures on the left.
+  // On the right, because test pictures and scenes draw their counter on the left.
   ImGui::SetNextWindowPos({static_cast<float>(surface.width) - 16 * scale - width, 16 * scale});
   ImGui::SetNextWindowSize({width, 0});
   ImGui::PushStyleColor(ImGuiCol_WindowBg, ImVec4{0.055F, 0.067F, 0.09F, 0.8F});

@@ -1,4 +1,4 @@
-// The panel of figures in the window (key H).
+// The statistics panel in the window (key H).
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace framewire {
 
-/// What the panel shows besides the rates; changes rarely.
+/// Panel content besides the rates; changes rarely.
 struct PanelFacts {
   std::string format;      // "3840x2160 rgba 60 fps"
   std::string colour;      // "matrix bt709, range tv, chroma left"
@@ -20,8 +20,7 @@ struct PanelFacts {
   std::string way;         // "pinned memory, llvmpipe"
 };
 
-/// Keeps the rates between its updates, twice a second, and the latency of the last frames for its curve. The drawing
-/// thread.
+/// Updates the rates twice a second, and keeps the latest frames' latencies for the curve. Used on the drawing thread.
 class Panel {
  public:
   void toggle() noexcept { is_shown_ = !is_shown_; }
@@ -29,7 +28,7 @@ class Panel {
 
   void frame_shown(std::int64_t latency_ns) noexcept;
 
-  /// Between Overlay::begin() and finish().
+  /// Call it between Overlay::begin() and finish().
   void draw(const Overlay& overlay, Size surface, Statistics& statistics, const SubscriberCounts& session_counts,
             const PanelFacts& facts, std::int64_t now_ns);
 
@@ -39,7 +38,7 @@ class Panel {
   bool is_shown_ = false;
   RecentRates rates_;
   std::int64_t updated_ns_ = 0;
-  std::array<float, 180> latencies_ms_{};  // a ring: 3 s of 60 frames
+  std::array<float, 180> latencies_ms_{};  // circular; 3 s at 60 fps
   std::size_t next_ = 0;
 };
 

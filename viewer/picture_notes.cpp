@@ -4,7 +4,7 @@ namespace framewire {
 
 namespace {
 
-/// What a screen for sRGB makes of numbers that are meant so; empty where it is near enough.
+/// How values of this transfer function look on an sRGB screen; empty if close enough.
 std::string effect_of(ColourTransfer transfer) {
   switch (transfer) {
     case ColourTransfer::pq:
@@ -33,7 +33,7 @@ std::string effect_of(ColourTransfer transfer) {
   return "";
 }
 
-/// Whether colours of these primaries are visibly others on a screen with those of BT.709.
+/// Whether these primaries look visibly wrong on a BT.709 screen.
 bool is_wide(ColourPrimaries primaries) noexcept {
   switch (primaries) {
     case ColourPrimaries::bt2020:

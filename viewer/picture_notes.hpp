@@ -1,4 +1,4 @@
-// What a person should know of a picture that is not shown as it is meant.
+// Notes for the user about pictures that are not shown correctly.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace framewire {
 
-/// One sentence for each property of `format` that the shader does not show right: its transfer function (PQ, HLG,
-/// linear light), its matrix (ictcp …), its primaries (BT.2020, P3), named as FFmpeg does; and for interlaced frames.
-/// Empty for what is shown as it should be. Whoever says them says each once.
+/// One message for each property of `format` that the shader does not show correctly: its transfer function (PQ, HLG,
+/// linear light), its matrix (ictcp …), its primaries (BT.2020, P3), named as in FFmpeg, and interlacing. Empty if all
+/// is correct. The caller prints each message only once.
 std::vector<std::string> picture_notes(const StreamFormat& format);
 
 }  // namespace framewire

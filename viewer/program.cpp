@@ -18,9 +18,9 @@ constexpr Size default_headless_size{960, 540};
 constexpr Size default_window_size{1280, 720};
 constexpr std::int64_t live_line_period_ns = ns_per_s;
 constexpr std::int64_t plain_line_period_ns = 10 * ns_per_s;
-/// A picture of nothing is only worth drawing when frames do not come right away.
+/// The waiting picture is drawn only if no frame comes within this time.
 constexpr std::int64_t notice_delay_ns = 300 * ns_per_ms;
-/// How soon a frame that the GPU still reads is looked after again.
+/// Poll interval for a frame that the GPU still reads.
 constexpr std::int64_t gpu_poll_ns = ns_per_ms;
 
 std::unique_ptr<Surface> open_surface(const ViewerOptions& options) {
@@ -121,7 +121,7 @@ bool Program::is_over() const {
          ((has_all_frames() || has_bye) && !selector_.has_frame());
 }
 
-/// Where --duration is over and there is no sender, a script that waits for the status must hear of that.
+/// If --duration ends without a sender, the exit status must tell a calling script.
 void Program::require_sender() {
   const SubscriberState state = facts_.status.state;
   const bool has_none = state == SubscriberState::waiting || state == SubscriberState::lost;
@@ -133,7 +133,7 @@ void Program::require_sender() {
                              : "--duration is over and the sender was lost: " + facts_.lost_message);
 }
 
-// ---- What comes in ----
+// ---- Receiving ----
 
 void Program::follow_status() {
   const std::uint64_t version = subscriber_.status_version();
@@ -147,12 +147,12 @@ void Program::follow_status() {
   const bool is_new_session = now.session_number != before.session_number;
   if (before.state != now.state || before.message != now.message || before.format != now.format || is_new_session) {
     say_status(before);
-    // Frames usually follow a session at once: a picture of having none would only delay the first.
+    // Frames usually follow a new session at once; drawing the waiting picture would delay the first one.
     const bool can_wait = !surface_->is_watched() || now.state == SubscriberState::connected;
     schedule_.request_within(can_wait ? notice_delay_ns : 0);
   }
   if (now.state == SubscriberState::lost && before.state != SubscriberState::lost) {
-    facts_.lost_message = now.message;  // dialling puts its own sentences there from now on
+    facts_.lost_message = now.message;  // later connection attempts overwrite now.message
     layer_.forget_memory();
   }
   if (is_new_session) {
@@ -178,8 +178,8 @@ void Program::say_status(const SubscriberStatus& before) {
         log_.info(now.start_line);
       }
       break;
-    case SubscriberState::lost:  // the subscriber itself has said that it lost the sender; what dialling says is for
-                                 // the curious
+    case SubscriberState::lost:  // the subscriber has already reported the loss; connection attempts are only
+                                 // details
     case SubscriberState::finished:
       log_.detail(now.message);
       break;
@@ -216,7 +216,7 @@ void Program::take_frames() {
 void Program::follow_epoch(const ReceivedFrame& frame) {
   const std::pair epoch(frame.session_number(), frame.header().epoch);
   if (std::exchange(epoch_, epoch) != epoch) {
-    follow_status();  // the format and the delivery of what is recorded and paced from here on
+    follow_status();  // updates format and delivery for recording and frame selection
     layer_.forget_memory();
   }
 }
@@ -248,11 +248,11 @@ void Program::answer_events() {
   }
 }
 
-// ---- What is drawn ----
+// ---- Drawing ----
 
 void Program::show_frame() {
   std::optional<ReceivedFrame> frame = selector_.take();
-  if (draws_nothing()) {  // the frames go on coming and going, so that the sender is not held up
+  if (draws_nothing()) {  // frames are still received and released, so that the sender is not held back
     statistics_.frame_superseded();
     layer_.discard(std::move(*frame));
     return;
@@ -281,7 +281,7 @@ void Program::upload(ReceivedFrame frame) {
   const auto location = facts_.status.format ? facts_.status.format->chroma_location : ChromaLocation::unspecified;
   Layer::Upload result = layer_.upload(std::move(frame), location);
   if (result != Layer::Upload::done && (gpu_loss_ = find_gl_loss())) {
-    result = Layer::Upload::gpu_is_lost;  // the true reason of any failure then
+    result = Layer::Upload::gpu_is_lost;  // the cause of any other failure
   }
   switch (result) {
     case Layer::Upload::done:
@@ -302,7 +302,7 @@ void Program::upload(ReceivedFrame frame) {
   }
 }
 
-/// Nothing where what was drawn will never be seen, because the GPU is lost.
+/// Returns nothing if the GPU is lost: the drawing will never be visible.
 std::optional<std::int64_t> Program::present() {
   const std::optional<std::int64_t> presented_ns = surface_->present();
   gpu_loss_ = find_gl_loss();
@@ -319,7 +319,7 @@ bool Program::draws_nothing() const noexcept {
 }
 
 void Program::redraw() {
-  if (draws_nothing()) {  // coming back is an event that asks for a new drawing
+  if (draws_nothing()) {  // when the window returns, an event requests a redraw
     schedule_.drawn(0, RedrawSchedule::never_ns);
     return;
   }
@@ -332,7 +332,7 @@ void Program::redraw() {
   schedule_.drawn(process_cpu_ns() - cpu_before_ns, step_ns());
 }
 
-/// The first frame of a format costs much more than the others. The sender waits with it until this is done.
+/// The first frame of a format costs much more than later ones. The sender holds it back until this is done.
 void Program::prepare_for_epoch() {
   const SubscriberStatus& status = facts_.status;
   if (status.format && status.format->layout.format != PixelFormat::bytes && !draws_nothing()) {
@@ -345,7 +345,7 @@ void Program::prepare_for_epoch() {
   subscriber_.confirm_epoch(status.epoch_number);
 }
 
-/// Drivers finish shaders when they are first used. While there is no sender, that costs no frame its time.
+/// Drivers finish compiling shaders on first use. Doing that while there is no sender delays no frame.
 void Program::warm_up() {
   if (!is_warm_ && facts_.status.state == SubscriberState::waiting && clock_.now_ns() - started_ns_ > notice_delay_ns) {
     is_warm_ = true;
@@ -381,7 +381,7 @@ void Program::take_screenshot() {
   }
 }
 
-// ---- What is said ----
+// ---- Reporting ----
 
 void Program::say_picture_notes() {
   if (!facts_.status.format) {
@@ -435,7 +435,8 @@ void Program::sleep() {
   subscriber_.wait(deadline_ns, options_.wait);
 }
 
-/// The sender is told first, so that nothing here holds it up; then what is left is written, whatever of it fails.
+/// Informs the sender first, so that it does not wait for this. Then writes everything else; one failure does not stop
+/// the rest.
 ExitStatus Program::finish() {
   ExitStatus status = ending_.value_or(ExitStatus::ok);
   const auto attempt = [&](auto&& action) {
@@ -469,7 +470,7 @@ ExitStatus Program::finish() {
 }
 
 void Program::save_last_picture() {
-  if (!gpu_loss_ && schedule_.due_ns() != RedrawSchedule::never_ns) {  // what is to be seen now was not drawn yet
+  if (!gpu_loss_ && schedule_.due_ns() != RedrawSchedule::never_ns) {  // the latest picture has not been drawn yet
     redraw();
   }
   save_screenshot(*options_.screenshot_file);

@@ -1,4 +1,4 @@
-// The viewer from its first look for a sender to its last statistics.
+// The viewer, from searching for a sender to its final statistics.
 #pragma once
 
 #include <memory>
@@ -20,23 +20,23 @@
 
 namespace framewire {
 
-/// One loop on the main thread: takes frames in, draws the one to show, gives credits back, and answers keys. It sleeps
-/// in Subscriber::wait(), which a frame ends at once.
+/// One loop on the main thread: receives frames, draws the selected one, returns credits and handles keys. It sleeps in
+/// Subscriber::wait(), which returns as soon as a frame arrives.
 class Program {
  public:
-  /// Opens what it draws on, then starts looking for the sender. `interruption` and `log` outlive it. Throws Error.
+  /// Opens the surface, then starts connecting to the sender. `interruption` and `log` outlive it. Throws Error.
   Program(const ViewerOptions& options, Interruption& interruption, Log& log);
-  /// The same on a surface of the caller's, for tests.
+  /// The same with the caller's surface, for tests.
   Program(const ViewerOptions& options, Interruption& interruption, Log& log, std::unique_ptr<Surface> surface);
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  /// Until the sender says bye, the person quits, or a limit is reached. Returns how it went, having said it.
+  /// Runs until the sender sends bye, the user quits, or a limit is reached. Reports the result and returns it.
   ExitStatus run();
 
  private:
-  // What comes in.
+  // Receiving.
   void follow_status();
   void say_status(const SubscriberStatus& before);
   std::optional<ReceivedFrame> next_frame();
@@ -48,7 +48,7 @@ class Program {
   [[nodiscard]] bool is_over() const;
   void require_sender();
 
-  // What is drawn.
+  // Drawing.
   void show_frame();
   void upload(ReceivedFrame frame);
   std::optional<std::int64_t> present();
@@ -63,7 +63,7 @@ class Program {
   void save_screenshot(const std::string& file);
   void save_last_picture();
 
-  // What is said.
+  // Reporting.
   void say_picture_notes();
   void say_live_line();
   [[nodiscard]] ViewerReport report() const;
@@ -77,7 +77,7 @@ class Program {
   const SystemClock clock_;
   const std::int64_t started_ns_;
   Statistics statistics_;
-  std::unique_ptr<Surface> surface_;  // owns the GL context: made before, and destroyed after, all that draws
+  std::unique_ptr<Surface> surface_;  // owns the GL context: outlives everything that draws
   Layer layer_;
   Composition composition_;
   Recorder recorder_;
@@ -87,11 +87,11 @@ class Program {
 
   CompositionFacts facts_;
   std::uint64_t status_version_ = 0;
-  std::pair<std::uint64_t, std::uint32_t> epoch_{};  // of the newest frame, with its session
-  std::optional<ExitStatus> ending_;                 // set: the loop is over
-  std::vector<std::string> said_notes_;  // of pictures that are not shown as they are meant; one for each kind
+  std::pair<std::uint64_t, std::uint32_t> epoch_{};  // session and epoch of the newest frame
+  std::optional<ExitStatus> ending_;                 // set: the loop ends
+  std::vector<std::string> said_notes_;              // picture_notes() already printed
   bool is_warm_ = false;
-  std::optional<std::string> gpu_loss_;  // set: nothing can be drawn any more
+  std::optional<std::string> gpu_loss_;  // set: drawing is no longer possible
   std::int64_t next_line_ns_ = 0;
 };
 

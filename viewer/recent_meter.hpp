@@ -1,4 +1,4 @@
-// Rates of the last moment, for what is shown while the viewer runs.
+// Recent rates, for display while the viewer runs.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace framewire {
 
-/// What happened between two looks.
+/// Rates between two calls of take_rates().
 struct RecentRates {
   double frames_per_s = 0;  // shown
   double gigabytes_per_s = 0;
@@ -16,14 +16,14 @@ struct RecentRates {
   bool has_latency = false;
 };
 
-/// Counts since the last take_rates(). One thread; never allocates.
+/// Counts since the last take_rates(). Used by one thread; never allocates.
 class RecentMeter {
  public:
   void frame_received(std::uint64_t payload_bytes) noexcept { bytes_ += payload_bytes; }
   void frame_shown() noexcept { ++frames_; }
   void latency(std::int64_t latency_ns) noexcept { latency_.add(latency_ns); }
 
-  /// The rates since the last call, and starts anew. The first call has nothing to measure from: its rates are 0.
+  /// Returns the rates since the last call, and resets. The first call returns 0.
   RecentRates take_rates(std::int64_t now_ns) noexcept;
 
  private:

@@ -29,7 +29,7 @@ std::uint32_t Recorder::record(const ReceivedFrame& frame, const std::optional<S
   own.layout = frame.header().layout;
   own.colour = frame.header().colour;
   const FrameHeader& header = frame.header();
-  // The rate in the file is that of its first frame.
+  // The file's rate is that of its first frame.
   const Rational rate = writer_->frames_written() == 0 ? own.frame_rate : writer_->frame_rate();
   const std::uint32_t times =
       writer_->states_rate() ? repeats_.times(frame.session_number(), header.epoch, header.sequence, rate) : 1;

@@ -1,4 +1,4 @@
-// How often each frame is written, so that a recording plays in real time although frames were skipped.
+// Decides how often to write each frame, so that a recording with skipped frames plays in real time.
 #pragma once
 
 #include <cstdint>
@@ -8,22 +8,23 @@
 
 namespace framewire {
 
-/// y4m says one rate for all frames. A frame that the sender skipped is a gap in the sequence: the next frame is
-/// written once more for each. It is not done where it would make things worse: where writing alone takes longer than
-/// the frames last, each repeated frame would cause more to be skipped. A value; one thread.
+/// y4m has one rate for all frames. Skipped frames leave a gap in the sequence, and the next frame is repeated once for
+/// each. It is not repeated when writing takes longer than the frames last, because then each repetition would cause
+/// more skipped frames. A value; used by one thread.
 class Repeats {
  public:
-  /// The viewer is not held up for longer than this by one gap; the rest of it is missing from the recording.
+  /// One gap is filled with at most this many seconds of repeated frames, so that it does not block the viewer. The
+  /// rest of the gap is missing from the recording.
   static constexpr std::uint32_t longest_s = 1;
 
-  /// How often the frame `sequence` is to be written, at least once. `session` and `epoch` tell streams apart: what
-  /// passed between two of them is not known and not repeated.
+  /// How often to write the frame `sequence`; at least once. `session` and `epoch` identify the stream: a gap between
+  /// two streams is of unknown length and is not filled.
   std::uint32_t times(std::uint64_t session, std::uint32_t epoch, std::uint64_t sequence, Rational rate) noexcept;
 
-  /// That many frames were written in that time.
+  /// Reports how long writing `frames` frames took.
   void written(std::uint32_t frames, std::int64_t duration_ns) noexcept;
 
-  /// Skipped frames that were not made up for.
+  /// Skipped frames that were not replaced by repetitions.
   [[nodiscard]] std::uint64_t missing() const noexcept { return missing_; }
 
  private:
@@ -32,7 +33,7 @@ class Repeats {
   std::pair<std::uint64_t, std::uint32_t> stream_{};
   std::uint64_t next_sequence_ = 0;
   bool has_begun_ = false;
-  std::int64_t usual_write_ns_ = 0;  // of one frame: the mean, where older ones count less and less
+  std::int64_t usual_write_ns_ = 0;  // per frame: an exponential moving average
   std::uint64_t missing_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// What the viewer says of itself: the live line, the summary at the end, and the file of --stats.
+// The viewer's reports: the live line, the final summary, and the --stats file.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace framewire {
 
-/// Everything there is to say, at one moment. A value, but for `statistics`.
+/// Inputs of the reports at one moment. A value, except for `statistics`.
 struct ViewerReport {
   const Statistics& statistics;
   SubscriberCounts session_counts;
@@ -23,13 +23,13 @@ struct ViewerReport {
 /// "60.0 fps · 1.99 GB/s · latency 4.2 ms (p99 7.9) · shown 252 · superseded 0 · skipped 0"
 std::string live_line(const RecentRates& rates, const ViewerCounts& counts, const SubscriberCounts& session_counts);
 
-/// Three or four lines for a person, without line ends.
+/// Three or four lines for the user, without newlines.
 std::vector<std::string> summary(const ViewerReport& report);
 
-/// One JSON object in one line; every key that has a unit is named with it. What is not known is null.
+/// One JSON object in one line. Keys name their units. Unknown values are null.
 std::string stats_json(const ViewerReport& report);
 
-/// Milliseconds for a person: 0.04, 4.2, 125.
+/// Milliseconds with readable precision: 0.04, 4.2, 125.
 std::string format_ms(std::int64_t duration_ns);
 
 }  // namespace framewire

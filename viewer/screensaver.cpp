@@ -5,7 +5,7 @@
 namespace framewire {
 
 ScreensaverInhibitor::ScreensaverInhibitor() noexcept {
-  // Looked up at run time: GLFW's Wayland build has no X11 display, and a box without libXss should still start.
+  // Looked up at run time: GLFW's Wayland build has no X11 display, and the viewer must start without libXss.
   using GetDisplay = void* (*)();
   const auto get_display = reinterpret_cast<GetDisplay>(::dlsym(RTLD_DEFAULT, "glfwGetX11Display"));
   display_ = get_display != nullptr ? get_display() : nullptr;
@@ -24,7 +24,7 @@ ScreensaverInhibitor::ScreensaverInhibitor() noexcept {
 
 ScreensaverInhibitor::~ScreensaverInhibitor() {
   set(false);
-  // libXss hooks itself into the display, which outlives this object: it stays loaded.
+  // libXss stays loaded: it registers itself in the display, which outlives this object.
 }
 
 void ScreensaverInhibitor::set(bool on) noexcept {

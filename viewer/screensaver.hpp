@@ -1,11 +1,11 @@
-// Keeping the screen on while somebody watches.
+// Keeps the screen on while the viewer is in fullscreen.
 #pragma once
 
 namespace framewire {
 
-/// Holds X11's screen saver and display power saving back while it is on; does nothing on other systems, or where the X
-/// server lacks the MIT-SCREEN-SAVER extension. Made after GLFW was initialised, destroyed before it is terminated; the
-/// window's thread.
+/// Suspends X11's screen saver and display power saving. Does nothing on other systems, or if the X server lacks the
+/// MIT-SCREEN-SAVER extension. Construct it after GLFW is initialised and destroy it before GLFW is terminated. Used on
+/// the window's thread.
 class ScreensaverInhibitor {
  public:
   ScreensaverInhibitor() noexcept;

@@ -22,7 +22,7 @@ void Statistics::frame_checked(bool is_torn) noexcept {
   counts_.frames_torn += is_torn ? 1 : 0;
 }
 
-/// A time of 0 was not known to whoever should have set it.
+/// A time of 0 is unknown.
 void Statistics::add(Stage stage, std::int64_t from_ns, std::int64_t to_ns) noexcept {
   if (from_ns != 0 && to_ns != 0) {
     stages_[static_cast<std::size_t>(stage)].add(to_ns - from_ns);

@@ -1,4 +1,4 @@
-// What the viewer draws on: a window, or memory.
+// The viewer's drawing surface: a window, or memory.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace framewire {
 
-/// What the person at the window asked for since the last look.
+/// The user's input since the last poll_events().
 struct SurfaceEvents {
   bool quits = false;
   bool takes_screenshot = false;
@@ -26,34 +26,34 @@ struct Picture {
   std::vector<std::byte> pixels;
 };
 
-/// Owns the GL context, which is current in the thread that made it; everything belongs to that thread.
+/// Owns the GL context, which is current in the thread that constructed it. Used only on that thread.
 class Surface {
  public:
   virtual ~Surface() = default;
 
-  /// Pixels that are drawn; a side of 0 while there is nothing to draw on (a minimised window).
+  /// Size in pixels. A side is 0 while there is nothing to draw on (a minimised window).
   [[nodiscard]] virtual Size size() const noexcept = 0;
 
-  /// From here on the surface is drawn on, all of it.
+  /// Begins drawing the whole surface.
   virtual void begin() noexcept = 0;
 
-  /// Presents what was drawn since begin() and waits, with a deadline, until the GPU has done it: at most one picture
-  /// is ever queued. Returns when that was (monotonic, ns); nothing where the GPU will never do it: it is lost.
+  /// Presents the drawing since begin(). Waits, with a deadline, until the GPU has finished, so that at most one
+  /// picture is queued. Returns the time of the finish (monotonic, ns), or nothing if the GPU is lost.
   virtual std::optional<std::int64_t> present() noexcept = 0;
 
-  /// What the surface shows. `draw` draws it again where that is needed to get at it. Throws Error.
+  /// Captures the surface's content. Calls `draw` if the content must be redrawn for that. Throws Error.
   virtual Picture capture(const std::function<void()>& draw) = 0;
 
-  /// Looks for input, without waiting.
+  /// Polls input without waiting.
   virtual SurfaceEvents poll_events() noexcept = 0;
 
-  /// Whether nobody can see it now, whatever is drawn: a minimised window. Cheap; poll_events() keeps it up to date.
+  /// Whether the surface is invisible (a minimised window). Cheap; poll_events() updates it.
   [[nodiscard]] virtual bool is_hidden() const noexcept { return false; }
 
-  /// Whether somebody looks at it: only then is something worth moving while no frames come.
+  /// Whether a user may see it. Only then is animation worthwhile while no frames come.
   [[nodiscard]] virtual bool is_watched() const noexcept = 0;
 
-  /// How long poll_events() may stay away.
+  /// The longest time between two poll_events() calls.
   [[nodiscard]] virtual std::int64_t poll_interval_ns() const noexcept = 0;
 
   /// "window 1280x720", "headless 960x540".

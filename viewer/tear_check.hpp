@@ -1,4 +1,4 @@
-// Whether a frame is what its sender made of it.
+// Detects torn frames.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,9 @@
 
 namespace framewire {
 
-/// Checks one frame for as long as the viewer holds it: stamps against its sequence number, and where it has none and
-/// `verifies` is set, that its content stays the same. Reads every byte that it checks. No allocation; one thread.
+/// Checks one frame while the viewer holds it. A stamped frame: that its stamps match its sequence number. Other
+/// frames, if `verifies` is set: that the content does not change. Reads every byte that it checks. Never allocates;
+/// used by one thread.
 class TearCheck {
  public:
   explicit TearCheck(bool verifies) noexcept : verifies_(verifies) {}
@@ -19,7 +20,7 @@ class TearCheck {
   /// The frame has arrived.
   void begin(const FrameHeader& header, std::span<const std::byte> payload) noexcept;
 
-  /// It is about to be given back. Whether it was torn; nothing when there was no way to tell.
+  /// Call it just before the frame is released. Whether the frame was torn; nothing if it could not be checked.
   std::optional<bool> end(const FrameHeader& header, std::span<const std::byte> payload) noexcept;
 
  private:
@@ -27,7 +28,7 @@ class TearCheck {
   std::optional<std::uint64_t> fingerprint_;
 };
 
-/// Whether a stamped frame carries other stamps than its own (frame/stamp.hpp); nothing for frames without stamps.
+/// Whether a stamped frame has stamps that are not its own (frame/stamp.hpp); nothing for frames without stamps.
 std::optional<bool> has_wrong_stamps(const FrameHeader& header, std::span<const std::byte> payload) noexcept;
 
 }  // namespace framewire

@@ -18,8 +18,8 @@ namespace framewire {
 
 namespace {
 
-/// A window that is covered or on a sleeping screen may never be drawn: after this long the viewer looks after its
-/// sender again.
+/// A covered window, or one on a sleeping screen, may never be presented. After this time the viewer continues serving
+/// its sender.
 constexpr std::int64_t swap_deadline_ns = 100 * ns_per_ms;
 
 std::string glfw_error() {
@@ -56,7 +56,7 @@ GLFWmonitor* find_monitor(std::uint32_t number) {
                      (names.empty() ? "none that is known by number" : names));
 }
 
-/// As large as asked for, or as the monitor has room for.
+/// The wanted size, limited to the monitor.
 Size fitting_size(Size wanted, GLFWmonitor* monitor) noexcept {
   int x = 0, y = 0, width = 0, height = 0;
   glfwGetMonitorWorkarea(monitor, &x, &y, &width, &height);
@@ -67,7 +67,7 @@ Size fitting_size(Size wanted, GLFWmonitor* monitor) noexcept {
   return wanted;
 }
 
-/// What stands on the key in the person's own layout: GLFW's key codes mean places on an American keyboard.
+/// The letter in the user's keyboard layout. GLFW's key codes are positions on a US keyboard.
 char letter_of(int key, int scancode) noexcept {
   if (key == GLFW_KEY_ESCAPE) {
     return 'q';
@@ -84,7 +84,7 @@ void hint_context() noexcept {
   glfwWindowHint(GLFW_OPENGL_FORWARD_COMPAT, GLFW_TRUE);
   glfwWindowHint(GLFW_DEPTH_BITS, 0);
   glfwWindowHint(GLFW_STENCIL_BITS, 0);
-  glfwWindowHint(GLFW_AUTO_ICONIFY, GLFW_FALSE);  // fullscreen on one monitor stays while another is used
+  glfwWindowHint(GLFW_AUTO_ICONIFY, GLFW_FALSE);  // keeps fullscreen while the user works on another monitor
   glfwWindowHintString(GLFW_X11_CLASS_NAME, "framewire");
   glfwWindowHintString(GLFW_X11_INSTANCE_NAME, "framewire");
 }
@@ -126,13 +126,13 @@ void Window::create(const WindowOptions& options) {
   hint_context();
   GLFWmonitor* monitor = chosen_monitor_ != nullptr ? chosen_monitor_ : glfwGetPrimaryMonitor();
   const Size size = monitor != nullptr ? fitting_size(options.size, monitor) : options.size;
-  glfwWindowHint(GLFW_VISIBLE, GLFW_FALSE);  // until it stands where it belongs
+  glfwWindowHint(GLFW_VISIBLE, GLFW_FALSE);  // until it is positioned
   const auto open = [size] {
     return glfwCreateWindow(static_cast<int>(size.width), static_cast<int>(size.height), "framewire", nullptr, nullptr);
   };
-  glfwWindowHint(GLFW_CONTEXT_ROBUSTNESS, GLFW_LOSE_CONTEXT_ON_RESET);  // so that a reset is told
+  glfwWindowHint(GLFW_CONTEXT_ROBUSTNESS, GLFW_LOSE_CONTEXT_ON_RESET);  // so that GPU resets are reported
   window_ = open();
-  if (window_ == nullptr) {  // not every driver can do that
+  if (window_ == nullptr) {  // not every driver supports it
     glfwWindowHint(GLFW_CONTEXT_ROBUSTNESS, GLFW_NO_ROBUSTNESS);
     window_ = open();
   }
@@ -161,7 +161,7 @@ void Window::connect_callbacks() noexcept {
     static_cast<Window*>(glfwGetWindowUserPointer(window))->events_.needs_redraw = true;
   };
   glfwSetWindowRefreshCallback(window_, redraw);
-  // Nothing says so in the size: on X11 a minimised window keeps it.
+  // The size does not tell: on X11 a minimised window keeps its size.
   glfwSetWindowIconifyCallback(window_, [](GLFWwindow* window, int is_iconified) {
     Window& self = *static_cast<Window*>(glfwGetWindowUserPointer(window));
     self.is_iconified_ = is_iconified == GLFW_TRUE;
@@ -228,7 +228,7 @@ void Window::set_fullscreen(bool on) noexcept {
     if (monitor == nullptr) {
       return;
     }
-    chosen_monitor_ = nullptr;  // --monitor says where it starts; later the window's place does
+    chosen_monitor_ = nullptr;  // --monitor applies only at start; afterwards the window's position decides
     windowed_place_ = place();
     const GLFWvidmode* mode = glfwGetVideoMode(monitor);
     glfwSetWindowMonitor(window_, monitor, 0, 0, mode->width, mode->height, mode->refreshRate);
@@ -260,7 +260,7 @@ std::optional<std::int64_t> Window::present() noexcept {
   return result == GpuWait::failed ? std::nullopt : std::optional(monotonic_ns());
 }
 
-/// The window's own pixels are undefined after a swap, and where something covers it.
+/// Redraws offscreen: the window's own pixels are undefined after a swap and where another window covers it.
 Picture Window::capture(const std::function<void()>& draw) {
   const OffscreenTarget target(size());
   target.bind();
@@ -274,7 +274,7 @@ SurfaceEvents Window::poll_events() noexcept {
   return std::exchange(events_, {});
 }
 
-/// A key is answered within a picture or so; frames wake the viewer at once, whatever this is.
+/// Short enough for keys to respond within about one picture. Frames wake the viewer immediately anyway.
 std::int64_t Window::poll_interval_ns() const noexcept {
   return 12 * ns_per_ms;
 }
@@ -285,7 +285,7 @@ std::string Window::describe() const {
          std::to_string(now.height);
 }
 
-/// Window managers hand it on, to terminals as well.
+/// Sanitised, because window managers may pass the title on, even to terminals.
 void Window::set_title(const std::string& title) noexcept {
   constexpr std::size_t longest = 200;
   glfwSetWindowTitle(window_, printable(title, longest).c_str());

@@ -17,19 +17,18 @@ struct WindowOptions {
   std::optional<std::uint32_t> monitor;  // 1 is the primary one
 };
 
-/// GLFW's library, for as long as the window is there.
+/// Initialises GLFW, and terminates it after the window.
 class GlfwLibrary {
  public:
-  /// Throws Error when there is no display.
+  /// Throws Error if there is no display.
   GlfwLibrary();
   GlfwLibrary(const GlfwLibrary&) = delete;
   GlfwLibrary& operator=(const GlfwLibrary&) = delete;
   ~GlfwLibrary();
 };
 
-/// A GLFW window with an OpenGL 4.5 core context, swapping with the screen. Keys: Q and Esc quit, F fullscreen, H
-/// panel, S screenshot. In fullscreen the cursor is hidden and the screen saver held back. One at a time; belongs to
-/// the main thread.
+/// A GLFW window with an OpenGL 4.5 core context and vsync. Keys: Q and Esc quit, F fullscreen, H panel, S screenshot.
+/// Fullscreen hides the cursor and suspends the screen saver. At most one at a time; used on the main thread.
 class Window final : public Surface {
  public:
   /// Throws Error: no display, no OpenGL 4.5, no such monitor.
@@ -61,9 +60,9 @@ class Window final : public Surface {
 
   GlfwLibrary library_;
   ScreensaverInhibitor screensaver_;
-  GLFWmonitor* chosen_monitor_ = nullptr;  // of --monitor
+  GLFWmonitor* chosen_monitor_ = nullptr;  // set by --monitor
   GLFWwindow* window_ = nullptr;
-  Place windowed_place_{};  // to return to from fullscreen
+  Place windowed_place_{};  // restored when fullscreen ends
   bool is_fullscreen_ = false;
   bool is_iconified_ = false;
   SurfaceEvents events_;

@@ -14,9 +14,9 @@ float hash(vec2 p) {
   return fract((p.x + p.y) * p.x * 7.3);
 }
 
-const float shore = -0.20;  // height of the lake's far edge, of a picture that reaches from -0.5 to 0.5
+const float shore = -0.20;  // height of the lake's far edge; the picture's height is -0.5 … 0.5
 
-// Three curtains of rays. Each hangs from its foot upwards, bent in slow waves, green below and violet above.
+// Three curtains of rays, bent in slow waves, green at the bottom and violet at the top.
 vec3 aurora(float x, float y, float t) {
   vec3 light = vec3(0.0);
   for (int i = 0; i < 3; ++i) {
@@ -55,7 +55,7 @@ void mainImage(out vec4 fragColor, in vec2 fragCoord) {
   bool is_lake = y < 0.0;
   float depth = 0.0;
   if (is_lake) {
-    // What is reflected: the height mirrored, shaken by ripples that perspective flattens.
+    // The reflection: the mirrored height, distorted by ripples that perspective flattens.
     depth = 1.0 / (0.045 - y);
     float ripple = wave(1.1 * depth + 0.6 * x + 0.21 * t) * 0.5 + wave(2.3 * depth - 1.7 * x - 0.33 * t) * 0.3 +
                    wave(0.31 * depth * (6.0 + x) + 0.5 * t) * 0.3;

@@ -1,5 +1,5 @@
-// Orbit: a gas giant with rings, a small moon, and a camera that swings around them. Nothing is marched: spheres and
-// the plane of the rings are met by formulas, with soft edges from the distance by which a ray misses.
+// Orbit: a gas giant with rings, a small moon, and a camera that swings around them. No ray marching: formulas
+// intersect the spheres and the ring plane, and the distance by which a ray misses softens the edges.
 
 // A sine of period 1 made of two parabolas, which costs half as much without a GPU.
 float wave(float x) {
@@ -20,7 +20,7 @@ const vec3 sun = normalize(vec3(0.80, 0.28, 0.42));
 const vec3 axis = normalize(vec3(-0.30, 0.93, 0.20));
 const float inner = 1.32, outer = 2.35;
 
-// How far it is to a sphere at the origin, and how much of the pixel it covers; `pixel` is the size of one there.
+// Distance to a sphere at the origin, and how much of the pixel it covers; `pixel` is the pixel size at distance 1.
 vec2 hit_sphere(vec3 from, vec3 along, float radius, float pixel) {
   float b = dot(from, along);
   vec3 nearest = from - b * along;
@@ -29,12 +29,12 @@ vec2 hit_sphere(vec3 from, vec3 along, float radius, float pixel) {
   return vec2(distance_to, distance_to > 0.0 ? clamp(0.5 + (radius - miss) / pixel, 0.0, 1.0) : 0.0);
 }
 
-// A ripple of frequency `f` that fades where pixels of size `pixel` cannot show it.
+// A ripple of frequency `f` that fades out where it is too fine for pixels of size `pixel`.
 float ripple(float f, float r, float pixel) {
   return wave(f * r) * clamp(1.6 - 3.0 * f * pixel, 0.0, 1.0);
 }
 
-// How much the rings hide at distance r from the centre, with their gaps.
+// Opacity of the rings at distance r from the centre, with their gaps.
 float ring_density(float r, float pixel) {
   float s = (r - inner) / (outer - inner);
   float d = 0.64 + 0.20 * wave(3.1 * r) + 0.14 * ripple(9.7, r, pixel) + 0.11 * ripple(23.0, r, pixel) +
@@ -45,7 +45,7 @@ float ring_density(float r, float pixel) {
   return clamp(d, 0.0, 1.0) * (s > 0.0 && s < 1.0 ? 1.0 : 0.0);
 }
 
-// Bands along the latitude, kneaded by waves upon waves, and one red storm.
+// Bands along the latitude, distorted by several waves, and one red storm.
 vec3 planet_colour(vec3 n, float t) {
   vec3 side = normalize(cross(axis, vec3(0.0, 0.0, 1.0)));
   vec3 front = cross(side, axis);
@@ -109,30 +109,30 @@ void mainImage(out vec4 fragColor, in vec2 fragCoord) {
   float pixel = 1.0 / (lens * iResolution.y);  // at distance 1
 
   vec3 col = sky(along);
-  // The rings, with the shadow of the planet. Their other half hides behind it.
+  // The rings, with the planet's shadow. Their far half is behind the planet.
   float slant = dot(along, axis);
   float to_ring = -dot(eye, axis) / slant;
   vec3 at = eye + to_ring * along;
   float density = to_ring > 0.0 ? ring_density(length(at), to_ring * pixel / max(abs(slant), 0.05)) : 0.0;
   float sunward = dot(at, sun);
   float lit = sunward > 0.0 ? 1.0 : smoothstep(0.97, 1.03, length(at - sunward * sun));
-  float thin = dot(eye, axis) * dot(sun, axis) > 0.0 ? 1.0 : 0.45;  // seen from the dark side only what shines through
+  float thin = dot(eye, axis) * dot(sun, axis) > 0.0 ? 1.0 : 0.45;  // the dark side shows only transmitted light
   vec3 ring = mix(vec3(0.42, 0.33, 0.26), vec3(0.98, 0.88, 0.72), density) * (0.02 + 0.98 * lit) * thin;
   ring *= 0.80 + pow(max(dot(along, sun), 0.0), 6.0);
-  float cover = density * (2.0 - density);  // hides the stars better than it shines
+  float cover = density * (2.0 - density);  // more opaque to stars than bright
 
   vec2 planet = hit_sphere(eye, along, 1.0, pixel * 3.0);
   bool in_front = to_ring < planet.x;
   if (!in_front || planet.y < 1.0) {
     col = mix(col, ring, cover);
   }
-  // A breath of air around the edge.
+  // A thin atmosphere around the edge.
   vec3 nearest = eye - dot(eye, along) * along;
   float miss = length(nearest);
   float dawn = smoothstep(-0.55, 0.6, dot(nearest, sun) / miss);
   col += vec3(0.20, 0.34, 0.70) * exp2(-38.0 * max(miss - 1.0, 0.0)) * dawn * 0.4 * (1.0 - (in_front ? cover : 0.0));
 
-  // The planet, with the shadow of its rings.
+  // The planet, with the rings' shadow.
   vec3 n = normalize(eye + planet.x * along);
   float light = dot(n, sun);
   float up = -dot(n, axis) / dot(sun, axis);

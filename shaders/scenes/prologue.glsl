@@ -1,6 +1,7 @@
 #version 450 core
-// Stands before the text of every scene: the inputs of Shadertoy (docs/shadertoy.md), and the main that calls mainImage. Shadertoy counts fragCoord
-// from the bottom; measured from the upper left, GL's row 0 becomes the picture's top row, which is the first in memory.
+// Precedes the text of every scene: Shadertoy's inputs (docs/shadertoy.md), and a main that calls mainImage. Shadertoy
+// counts fragCoord from the bottom. With the origin at the upper left, GL's row 0 is the picture's top row, which comes
+// first in memory.
 layout(origin_upper_left) in vec4 gl_FragCoord;
 layout(location = 0) out vec4 framewire_colour;
 uniform vec3 iResolution;
@@ -18,5 +19,5 @@ void main() {
   mainImage(colour, gl_FragCoord.xy);
   framewire_colour = vec4(colour.rgb, 1.0).ORDER_IN_MEMORY;
 }
-// Down the picture is up for GL.
+// The picture's downward direction is GL's upward direction.
 #define dFdy(value) (-dFdy(value))

@@ -1,6 +1,5 @@
-// Waves: silk in slow motion. A plane is bent by three waves, each on the result of the one before; what has become of
-// its straight lines is coloured. Some 60 operations per pixel and no sine, so that it moves smoothly without a GPU
-// too.
+// Waves: silk in slow motion. Three waves bend a plane, each applied to the result of the one before; the bent lines
+// are coloured. Some 60 operations per pixel and no sine, so that it runs smoothly without a GPU.
 
 // A sine of period 1 made of two parabolas, `high` at its top; costs half as much without a GPU.
 vec2 wave(vec2 x, float high) {

@@ -1,4 +1,4 @@
-"""Runs a command per file, some at once, and remembers what passed: what has not changed is not checked again."""
+"""Runs a command per file, several in parallel, and caches passes: unchanged files are not checked again."""
 import concurrent.futures
 import hashlib
 import os
@@ -11,7 +11,7 @@ OWN_INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 
 class Inputs:
-    """What a file is made of: itself and the headers of the house that it reaches."""
+    """What a file consists of: itself and the repository's headers that it includes, directly or not."""
 
     def __init__(self, top: pathlib.Path):
         self._top = top
@@ -43,7 +43,7 @@ class Inputs:
 
 
 def run_all(top: pathlib.Path, folder: pathlib.Path, commands: dict[str, list[str]], also: str) -> list[str]:
-    """Runs each file's command; the output of those that fail. `also`: what else the outcome depends on."""
+    """Runs each file's command; returns the output of failures. `also`: what else the result depends on."""
     inputs = Inputs(top)
     folder.mkdir(parents=True, exist_ok=True)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""clang-tidy over the sources of the house, by the checks of .clang-tidy. Takes the build folder, and files to check only those."""
+"""Runs clang-tidy on the repository's sources. Arguments: the build folder, and optionally the files to check."""
 import hashlib
 import json
 import os
@@ -15,12 +15,12 @@ import repository
 CLANG_HEADERS = pathlib.Path("/usr/lib/llvm-14/include")
 PLUGIN = pathlib.Path(__file__).resolve().with_name("own_declarations.cpp")
 
-# Where a finding begins: "path:line:column: error: …".
+# The start of a finding: "path:line:column: error: …".
 FINDING = re.compile(r"^(?=\S+:\d+:\d+: (?:error|warning): )", re.MULTILINE)
 
 
 def compile_commands(build: pathlib.Path, top: pathlib.Path) -> set[str]:
-    """The sources of the house that the build compiles, relative to its root."""
+    """The repository's sources that the build compiles, relative to its root."""
     entries = json.loads((build / "compile_commands.json").read_text(encoding="utf-8"))
     paths = {pathlib.Path(entry["file"]) for entry in entries}
     own = {path.relative_to(top).as_posix() for path in paths if path.is_relative_to(top)}
@@ -28,13 +28,13 @@ def compile_commands(build: pathlib.Path, top: pathlib.Path) -> set[str]:
 
 
 def distinct_findings(outputs: list[str]) -> list[str]:
-    """Each finding once: one in a header comes with every source that includes it."""
+    """Removes duplicates: a finding in a header occurs with every source that includes it."""
     blocks = [block.strip() for output in outputs for block in FINDING.split(output)[1:]]
     return list(dict.fromkeys(blocks)) or outputs
 
 
 def tidy_program(folder: pathlib.Path) -> list[str]:
-    """clang-tidy with the plugin, which is built into the folder if it is not there; exits with a sentence where that cannot be."""
+    """The clang-tidy command with the plugin. Builds the plugin if needed; exits with a message on failure."""
     program = shutil.which("clang-tidy-14")
     if program is None or not (CLANG_HEADERS / "clang/Frontend/FrontendPluginRegistry.h").is_file():
         sys.exit(f"{'libclang-14-dev' if program else 'clang-tidy-14'} is not installed; scripts/setup --tests installs it")
@@ -57,7 +57,7 @@ def main() -> int:
     if wanted - names:
         print(f"not compiled in {build}: {' '.join(sorted(wanted - names))}")
         return 1
-    # The options are for g++, which knows warnings that clang does not.
+    # The options are for g++, which has warnings that clang lacks.
     program = tidy_program(build / "lint")
     command = [*program, "-p", str(build), "--extra-arg=-Wno-unknown-warning-option"]
     version = subprocess.run([program[0], "--version"], capture_output=True, text=True, check=True).stdout

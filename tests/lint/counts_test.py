@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What scripts/test takes out of ctest's words, by ctest itself: a test that did not run has not passed, and one that passed at the
-second try alone is named."""
+"""How scripts/test counts ctest's results, with a real ctest: a test that did not run has not passed, and one that
+passed only at the second try is named."""
 import pathlib
 import subprocess
 import tempfile
@@ -18,7 +18,7 @@ TESTS = {  # name: command, properties
 HASTY = {
     "passes": ("true", "LABELS e2e"),
     "e2e.fails_once": (FAILS_ONCE, 'LABELS "e2e;quick"'),
-    "e2e.fails_once_more": (FAILS_ONCE, "LABELS e2e"),  # not the one above, of which its name has the beginning
+    "e2e.fails_once_more": (FAILS_ONCE, "LABELS e2e"),  # distinct from the test whose name is a prefix of this one
     "rdma.fails_once": (FAILS_ONCE, "LABELS rdma"),
     "e2e.always_fails": ("echo always; false", "LABELS e2e"),
     "e2e.hangs_once": ("test -e $0.NAME || { touch $0.NAME; exec sleep 60; }", "LABELS e2e TIMEOUT 1"),
@@ -39,7 +39,7 @@ class Counts(unittest.TestCase):
         (self.folder / "CTestTestfile.cmake").write_text("".join(lines))
 
     def counting(self, commands: str, *options: str) -> subprocess.CompletedProcess:
-        """What scripts/test has said after `commands`."""
+        """The output of scripts/test's functions after `commands`."""
         return subprocess.run(["bash", "-c", f"source {SCRIPTS}/common.sh; source {SCRIPTS}/counting.sh; folder=$1; shift; {commands}", "counts",
                                self.folder, *options], capture_output=True, text=True, check=False)
 
@@ -60,7 +60,7 @@ class Counts(unittest.TestCase):
         self.assertEqual(self.counts("-R", "no such test"), [])
 
     def test_a_second_try(self):
-        """Of what drives programs or machines, and failed. It passes then, or has failed."""
+        """Only failed tests of programs or machines get a second try, which decides."""
         self.make(HASTY)
         said = self.counting("run_ctest $folder $folder/log -j 4; echo $good $bad $not_run; say_second_tries; say_longest")
         self.assertEqual(said.stderr, "")
@@ -74,7 +74,7 @@ class Counts(unittest.TestCase):
         self.assertEqual(len(longest), 10, "five of the eight ran twice")
 
     def test_the_second_try_is_alone(self):
-        """While one runs no other does."""
+        """Second tries run one at a time."""
         other = "test ! -e $0.running; one=$?; touch $0.running; sleep 0.2; rm -f $0.running; test -e $0.NAME && exit $one; touch $0.NAME; false"
         self.make({f"e2e.{number}": (other, "LABELS e2e") for number in range(3)})
         said = self.counting("run_ctest $folder $folder/log -j 3 >$folder/said; echo $good $bad $not_run")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every C++ file is as clang-format leaves it. With --fix: makes it so."""
+"""Checks that clang-format changes no C++ file. With --fix: formats the files."""
 import shutil
 import subprocess
 import sys

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Every header of the house compiles by itself. Takes the build folder, the compiler and more options for it.
+"""Checks that every header compiles on its own. Arguments: the build folder, the compiler and further options for it.
 
-A header that its own source includes before anything else is shown by the build; the others are compiled here."""
+The build already checks a header that its own source includes first; the others are compiled here."""
 import pathlib
 import re
 import sys

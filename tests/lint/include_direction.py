@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Includes point down the house, and what is heavy or foreign stays where it belongs (ARCHITECTURE.md says why)."""
+"""Checks the direction of includes, and where heavy and third-party headers are included (see ARCHITECTURE.md)."""
 import pathlib
 import re
 import sys
 
 import repository
 
-# What each folder may include besides itself. The longest folder that fits a file holds; a folder named here covers only its own
-# files, not the folders below it.
+# What each folder may include besides itself. The longest matching folder applies to a file. An allowed folder covers
+# only its own files, not its subfolders.
 BELOW_TRANSPORT = ["base", "frame", "memory"]
 LINK = BELOW_TRANSPORT + ["transport"]
 PROGRAM = BELOW_TRANSPORT + ["transport", "transport/control", "transport/session", "command"]
@@ -39,7 +39,7 @@ ALLOWED = {
     "doctor/gl": ["base", "gl"],
     "doctor": PROGRAM + ["transport/rdma"],
 }
-# Tests mirror the folders: each may include what its folder may. Those without a folder of that name stand here.
+# Tests mirror the folders: each may include what its folder may. Test folders without such a folder are listed here.
 TESTS_OF = {
     "contract": ["transport/session", "transport/fake"],
     "data_path": ["transport/session", "transport/rdma", "transport/fake"],
@@ -51,7 +51,7 @@ TESTS_OF = {
     "e2e": ["media"],
     "fuzz": ["transport/session", "media"],
 }
-# Headers from elsewhere, and the folders (with all below them) that may know them.
+# Third-party headers, and the folders (with their subfolders) that may include them.
 FOREIGN = [
     (r"(infiniband|rdma)/", ["transport/rdma", "bench/verbs"]),
     (r"lib(av|sw)\w+/", ["media"]),
@@ -62,13 +62,13 @@ FOREIGN = [
 ]
 # Headers that take seconds to compile: never in a header.
 HEAVY = re.compile(r"(nlohmann/json\.hpp|CLI/|spdlog/|lib(av|sw)\w+/)")
-# media's own header for libav's types holds them in one place.
+# media's internal header for libav's types.
 HEAVY_MAY = {"media/libav.hpp"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
 def folder_of(path: str) -> str:
-    """The longest folder of ALLOWED that `path` lies in; empty when there is none."""
+    """The longest folder of ALLOWED that contains `path`; empty if there is none."""
     fitting = [folder for folder in ALLOWED if path.startswith(folder + "/")]
     return max(fitting, key=len, default="")
 
@@ -78,7 +78,7 @@ def is_within(path: str, folders: list[str]) -> bool:
 
 
 def tested_folders(path: str) -> list[str]:
-    """The folders that a file below tests/ stands for."""
+    """The folders whose rules apply to a file below tests/."""
     name = path.split("/")[1]
     return TESTS_OF.get(name, [name])
 
@@ -88,7 +88,7 @@ def own_include_finding(path: str, included: str) -> str | None:
     if path.startswith("tests/"):
         folders = tested_folders(path)
         allowed = {part for folder in folders for part in [folder, *ALLOWED.get(folder, [])]}
-        # What tests share with others stands for the folder that it helps to test.
+        # A header that tests share counts as the folder that it helps to test.
         shared = tested_folders(included) if included.startswith("tests/") else [target]
         good = all(folder in allowed for folder in shared)
         return None if good else f"tests/{path.split('/')[1]}/ stands for {', '.join(folders)}, which may not include it"

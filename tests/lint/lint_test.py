@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The lints find what they are for, and let pass what is right."""
+"""The lints find what they should, and accept what is right."""
 import os
 import pathlib
 import subprocess

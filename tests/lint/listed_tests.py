@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Every test is run: CMake names each file of tests. One that is only there, or that a condition leaves out where it is missing, checks nothing."""
+"""Checks that every test runs: CMake must name each test file, and must not skip missing ones by a condition."""
 import pathlib
 import re
 import sys
 
 import repository
 
-# Of the programs that ctest starts by their whole names; a lint_test is the test of lint.py, framewire_e2e(NAME) that of NAME_test.py.
+# Test programs, which ctest starts by their full names. framewire_e2e(NAME) adds NAME_test.py.
 IS_TEST = re.compile(r"(.+)_test\.(cpp|py)")
 
 
@@ -15,7 +15,7 @@ def names_in(text: str) -> set[str]:
 
 
 def findings_in(files: dict[pathlib.PurePath, str]) -> list[str]:
-    """`files`: what lies in tests, with the text of CMake's."""
+    """`files`: the files in tests/, with the text of CMake's."""
     findings = []
     named = {}
     for path, text in files.items():

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""Where a new pixel format must be entered: the list in ARCHITECTURE.md is that of the files which name the newest one."""
+"""Checks ARCHITECTURE.md's list of files to edit for a new pixel format: they are those that name the newest format."""
 import pathlib
 import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# What proves formats one by one, and shares nothing with what it proves. Other tests name formats as examples.
+# Tests every format on its own, independently of the tested code. Other tests name formats only as examples.
 TESTS_THAT_KNOW_EACH = {"tests/pixels/reference.cpp"}
-# Folders that are not the repository's own text.
+# Folders without the repository's own text.
 FOREIGN = {"build", ".git", "shared"}
 
 
 def listed() -> set[str]:
-    """The files that the page lists, in backquotes, in the paragraph on pixel formats."""
+    """The files in backquotes in the page's paragraph on pixel formats."""
     page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     paragraph = re.search(r"To add a pixel format, touch(.*?)(\n\n|\Z)", page, re.S)
     return set(re.findall(r"`([\w/]+\.[ch]pp)`", paragraph.group(1))) if paragraph else set()

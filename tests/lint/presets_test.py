@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Warnings are errors to whoever works on framewire, and to nobody who only builds it: another compiler warns of other things. Configures, and
-builds nothing."""
+"""Warnings are errors for developers of framewire, but not for those who only build it, because other compilers warn
+differently. Only configures."""
 import json
 import pathlib
 import subprocess
@@ -13,7 +13,7 @@ PRESETS = ROOT / "CMakePresets.json"
 
 class Presets(unittest.TestCase):
     def compile_commands(self, *options: str) -> list[str]:
-        """Of what is ours: the others' sources have settings of their own."""
+        """The compile commands of our sources; third-party sources have other settings."""
         with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run(["cmake", "-S", ROOT, "-B", folder, "-DFRAMEWIRE_TESTS=OFF", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", *options],
                                   cwd=ROOT, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""The files of the house, for the lints beside this."""
+"""The repository's files, for the lints."""
 import pathlib
 
 CODE = {".hpp", ".cpp"}
@@ -10,7 +10,7 @@ def root() -> pathlib.Path:
 
 
 def files(top: pathlib.Path, suffixes: set[str] | None = None) -> list[pathlib.Path]:
-    """Paths below `top`, relative to it: everything that is not built and does not begin with a dot (but .ci)."""
+    """Paths below `top`, relative to it, except built files and names that begin with a dot (other than .ci)."""
     found = []
     for path in sorted(top.iterdir()):
         if path.name == "build" or path.name == "__pycache__" or (path.name.startswith(".") and path.name != ".ci"):
@@ -21,7 +21,7 @@ def files(top: pathlib.Path, suffixes: set[str] | None = None) -> list[pathlib.P
 
 
 def report(findings: list[str], what: str) -> int:
-    """Prints the findings, one per line; the exit status."""
+    """Prints the findings, one per line; returns the exit status."""
     for finding in findings:
         print(finding)
     print(f"{what}: {len(findings)} finding{'' if len(findings) == 1 else 's'}")

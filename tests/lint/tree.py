@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What holds for every file: short, self-contained, and about the product only."""
+"""Checks every file: short, self-contained, and only about the product."""
 import os
 import pathlib
 import re
@@ -8,7 +8,7 @@ import sys
 import repository
 
 MOST_LINES = 500
-# What a reader of the product cannot follow: folders of one machine, numbers of a tracker that is elsewhere.
+# References that a reader cannot follow: folders of one machine, numbers of another tracker.
 FOREIGN_WORDS = re.compile(r"/[w]ork/|\.\./[s]hared\b|\b[i]ssues? #?\d+\b|\bsession (?:one|two|three)\b")
 UNFINISHED = re.compile(r"\b(?:[T]ODO|[F]IXME|[X]XX)\b")
 BINARY = {".png", ".jpg", ".mkv", ".mp4", ".y4m"}

@@ -11,7 +11,7 @@ namespace {
 struct Glyph {
   char character;
   std::array<std::uint8_t, 7>
-      rows;  // top first; the leftmost dot is the highest bit, so that the digits can be seen here
+      rows;  // top first; the leftmost dot is the highest bit, so that digits are readable in this table
 };
 
 // clang-format off

@@ -11,7 +11,7 @@ namespace framewire {
 namespace {
 
 constexpr std::uint32_t plate_border_dots =
-    5;  // the plate reaches four dots beyond the text, and is softened over a pixel more
+    5;  // the plate extends four dots beyond the text, plus one pixel of soft edge
 
 }  // namespace
 
@@ -36,7 +36,7 @@ void FrameCounter::draw(Size size, std::uint64_t frame, double time_s) const noe
   glUniform2i(uniforms_.start, static_cast<GLint>(place.left), static_cast<GLint>(place.top));
   glUniform1i(uniforms_.scale, static_cast<GLint>(place.scale));
 
-  // Only the plate is shaded.
+  // Restricts shading to the plate.
   const std::uint32_t border = plate_border_dots * place.scale;
   const auto length = static_cast<std::uint32_t>(text.length);
   glViewport(static_cast<GLint>(place.left - border), static_cast<GLint>(place.top - border),

@@ -9,14 +9,14 @@
 
 namespace framewire {
 
-/// The context's thread.
+/// Used on the context's thread.
 class FrameCounter {
  public:
   FrameCounter();
 
-  /// Draws "frame 001234 20.57 s" into the top left of the bound framebuffer, of `size`, whose row 0 is the picture's
-  /// top row (counter_text.hpp says where). Grey, so the order of colours does not matter. Leaves the viewport as large
-  /// as the picture.
+  /// Draws "frame 001234 20.57 s" into the top left of the bound framebuffer of `size`, whose row 0 is the picture's
+  /// top row (counter_text.hpp defines the position). Grey, so the component order does not matter. Leaves the viewport
+  /// at the picture's size.
   void draw(Size size, std::uint64_t frame, double time_s) const noexcept;
 
  private:

@@ -17,7 +17,7 @@ ComponentOrder order_of(PixelFormat format) noexcept {
   return format == PixelFormat::bgra || format == PixelFormat::bgr0 ? ComponentOrder::bgra : ComponentOrder::rgba;
 }
 
-/// The size, if the format can be drawn at it.
+/// Returns the size if the format can be rendered at it; otherwise throws Error.
 Size checked(Size size, PixelFormat format) {
   switch (format) {
     case PixelFormat::rgba:

@@ -1,4 +1,4 @@
-// A scene with its counter, drawn in the pixel format that is to be sent.
+// Renders a scene and its counter in the pixel format to send.
 #pragma once
 
 #include <optional>
@@ -13,11 +13,12 @@
 
 namespace framewire {
 
-/// The context's thread.
+/// Used on the context's thread.
 class GlRenderer {
  public:
-  /// rgba, bgra, rgb0, bgr0, nv12, yuv420p. Throws Error: a shader that does not compile, another format, a size that
-  /// the format or the driver does not take (nv12 and yuv420p: a width that is a multiple of 8 and an even height).
+  /// Formats: rgba, bgra, rgb0, bgr0, nv12, yuv420p. Throws Error: a shader that does not compile, another format, or a
+  /// size that the format or the driver does not support (nv12 and yuv420p need a width that is a multiple of 8 and an
+  /// even height).
   GlRenderer(const ShaderScene& scene, Size size, PixelFormat format);
 
   /// Draws one frame and leaves a read framebuffer bound. Its lower left readback_size() pixels, read as RGBA8, are the

@@ -17,7 +17,7 @@ constexpr Size default_size{3840, 2160};
 constexpr double default_frames_per_s = 60;
 constexpr double max_frames_per_s = 1000;
 
-/// A GPU that has not finished a frame after this long hangs.
+/// A GPU that takes longer for a frame hangs.
 constexpr std::int64_t gpu_timeout_ns = 10 * ns_per_s;
 
 double checked_rate(double frames_per_s) {
@@ -31,7 +31,7 @@ double checked_rate(double frames_per_s) {
   return frames_per_s;
 }
 
-/// Milliseconds, as ns, that one frame takes from drawing to standing in host memory: the median of some.
+/// Median time of one frame from the start of drawing until it is in host memory, ns.
 std::int64_t frame_time_ns(const ShaderScene& scene, Size size, PixelFormat format) {
   constexpr std::size_t warm_up = 2;
   constexpr std::size_t measured = 5;
@@ -78,7 +78,7 @@ GlSource::GlSource(const SourceOptions& options, std::optional<ReadbackMethod> w
 GlSource::~GlSource() {
   try {
     context_.make_current();
-  } catch (const Error&) {  // its objects go with it anyway
+  } catch (const Error&) {  // the context's objects are destroyed with it
   }
   readback_.reset();
   renderer_.reset();
@@ -91,7 +91,7 @@ std::string GlSource::describe() const {
 
 void GlSource::run(Stream& stream) {
   context_.make_current();
-  // However it ends: slots go back to the stream, and the context can go to the thread that destroys it.
+  // On every exit: returns slots to the stream, and detaches the context, so that the destroying thread can use it.
   const auto leave = [this](void*) {
     for (auto& frame : in_flight_) {
       frame.reset();
@@ -105,7 +105,7 @@ void GlSource::run(Stream& stream) {
   publish_until(stream, 0, monotonic_ns() + gpu_timeout_ns);
 }
 
-/// Draws the next tick's frame and begins to read it back; what is finished meanwhile goes out. False when the stream
+/// Draws the next tick's frame and starts its readback. Publishes frames that finish meanwhile. False when the stream
 /// is stopping.
 bool GlSource::draw_next(Stream& stream) {
   if (clock_ && realtime_) {
@@ -115,8 +115,8 @@ bool GlSource::draw_next(Stream& stream) {
       return false;
     }
   }
-  // The stream has slots for two frames that are being made. Under `every` a claim may wait long: nothing finished is
-  // held back by it.
+  // The stream has slots for two frames in production. With `every` a claim may wait long; it must not delay finished
+  // frames.
   const bool may_wait = stream.options().delivery == Delivery::every || readback_->is_synchronous();
   publish_until(stream, may_wait ? 0 : in_flight_.size() - 1, monotonic_ns() + gpu_timeout_ns);
   if (readback_->in_flight() == in_flight_.size()) {
@@ -144,11 +144,11 @@ bool GlSource::draw_next(Stream& stream) {
   return true;
 }
 
-/// Publishes what is finished, until only `in_flight` frames are left or the deadline. Whether it came so far.
+/// Publishes finished frames until at most `in_flight` are left, or until the deadline. False at the deadline.
 bool GlSource::publish_until(Stream& stream, std::size_t in_flight, std::int64_t deadline_ns) {
   while (readback_->in_flight() > in_flight) {
     if (!readback_->wait_finished(deadline_ns)) {
-      if (readback_->has_failed()) {  // what stands in the slot is no picture
+      if (readback_->has_failed()) {  // the slot's content is not a picture
         throw Error::failed(find_gl_loss().value_or("the GPU draws no more (its OpenGL context is lost)") +
                             "; start the sender again, and look for the cause in the kernel's log (dmesg)");
       }
@@ -172,8 +172,7 @@ void GlSource::publish_oldest(Stream& stream) {
 }
 
 Size GlSource::largest_size_that_keeps_rate(const SourceOptions& options, double share_of_period) {
-  // From small to large: a larger one takes longer, so the first that takes too long ends it, and slow machines need
-  // not draw 4K.
+  // From small to large: the first size that takes too long ends the search, so slow machines need not draw 4K.
   constexpr std::array sizes = {Size{640, 360},   Size{960, 540},   Size{1280, 720}, Size{1600, 900},
                                 Size{1920, 1080}, Size{2560, 1440}, Size{3840, 2160}};
   const ShaderScene scene = load_scene(options.name);

@@ -1,4 +1,4 @@
-// Frames drawn by a shader: gl:NAME and gl:FILE.frag.
+// Frames rendered by a shader: gl:NAME and gl:FILE.frag.
 #pragma once
 
 #include <array>
@@ -13,11 +13,11 @@
 
 namespace framewire {
 
-/// Constructed and destroyed on one thread, run on another; its GL context goes with it.
+/// Constructed and destroyed on one thread, run on another. Its GL context moves between these threads.
 class GlSource final : public Source {
  public:
-  /// Takes --size (default 3840x2160), --fps (60), --pix-fmt (rgba). Compiles the shader. Throws Error: no such scene
-  /// or file, a shader that does not compile, no OpenGL 4.5, a format or size that cannot be drawn.
+  /// Uses --size (default 3840x2160), --fps (60) and --pix-fmt (rgba). Compiles the shader. Throws Error: no such scene
+  /// or file, a shader that does not compile, no OpenGL 4.5, an unsupported format or size.
   explicit GlSource(const SourceOptions& options, std::optional<ReadbackMethod> wanted = {});
   ~GlSource() override;
   GlSource(const GlSource&) = delete;
@@ -26,14 +26,14 @@ class GlSource final : public Source {
   [[nodiscard]] std::string describe() const override;
   void run(Stream& stream) override;
 
-  /// Measures this scene on this machine, drawing and reading back, and returns the largest of the usual 16:9 sizes
-  /// from 640x360 to 3840x2160 that takes less than `share_of_period` of a frame's time; 640x360 if none does. The rest
-  /// is for the viewer and the links: without a GPU they work on the same cores. Takes a fraction of a second. Throws
-  /// Error as the constructor does. `options`: size is not looked at.
+  /// Measures rendering and readback of this scene on this machine. Returns the largest of the usual 16:9 sizes from
+  /// 640x360 to 3840x2160 that takes less than `share_of_period` of a frame period, or 640x360 if none does. The rest
+  /// of the period is for the viewer and the links, which share the cores if there is no GPU. Takes a fraction of a
+  /// second. Throws Error as the constructor does. Ignores the size in `options`.
   static Size largest_size_that_keeps_rate(const SourceOptions& options, double share_of_period = 0.45);
 
  private:
-  /// A frame that is being read back into its slot.
+  /// A frame whose readback is in flight.
   struct InFlight {
     ClaimedSlot slot;
     std::int64_t pts_ns;
@@ -47,12 +47,12 @@ class GlSource final : public Source {
   double frames_per_s_;
   bool realtime_;
   EglContext context_;
-  std::optional<GlRenderer> renderer_;  // these two go before the context
+  std::optional<GlRenderer> renderer_;  // declared after context_: destroyed before it
   std::optional<Readback> readback_;
   StreamFormat format_;
   std::string renderer_name_;
 
-  std::optional<TickClock> clock_;  // from the first viewer on
+  std::optional<TickClock> clock_;  // set when the first viewer comes
   std::int64_t tick_ = -1;
   std::array<std::optional<InFlight>, 2> in_flight_;  // oldest first
 };

@@ -17,11 +17,11 @@ constexpr int noise_side = 256;
 constexpr int channels = 4;
 
 std::string_view embedded(std::string_view name) {
-  // The build embeds it or fails; the shader test sees to that.
+  // The build embeds the file; the shader test verifies that.
   return find_embedded_shader(name).value_or("");
 }
 
-/// What comes before the scene's text.
+/// The source text before the scene's own text.
 std::string prologue(ComponentOrder order) {
   std::string text(embedded("scenes/prologue.glsl"));
   const std::string_view placeholder = "ORDER_IN_MEMORY";
@@ -37,7 +37,7 @@ ShaderProgram compile(const ShaderScene& scene, ComponentOrder order) {
           static_cast<int>(std::ranges::count(before, '\n'))};
 }
 
-/// 256 x 256 random texels, the same every time.
+/// 256 x 256 random texels from a fixed seed.
 GlTexture make_noise() {
   std::vector<std::uint32_t> texels(std::size_t{noise_side} * noise_side);
   std::uint32_t state = 0x2545f491;

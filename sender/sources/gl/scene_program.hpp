@@ -1,4 +1,4 @@
-// A scene as a program on the GPU, with the inputs that Shadertoy gives.
+// A scene as a GPU program, with Shadertoy's inputs.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace framewire {
 
-/// What a scene may depend on.
+/// Inputs of a scene.
 struct SceneUniforms {
   double time_s = 0;        // iTime
   double time_delta_s = 0;  // iTimeDelta
@@ -20,26 +20,25 @@ struct SceneUniforms {
   std::uint64_t frame = 0;  // iFrame, and the number in the counter
 };
 
-/// iDate: year, month from 0, day, seconds of the day with their fraction (to 1/128 s: it is a float). Local time.
+/// iDate: year, month from 0, day, seconds of the day with a fraction (a float, so precise to 1/128 s). Local time.
 std::array<float, 4> scene_date(std::chrono::system_clock::time_point now) noexcept;
 
 /// The order of the components in memory.
 enum class ComponentOrder { rgba, bgra };
 
-/// The context's thread.
+/// Used on the context's thread.
 class SceneProgram {
  public:
-  /// Throws ShaderError with the lines of the scene's own text.
+  /// Throws ShaderError with line numbers of the scene's own text.
   SceneProgram(const ShaderScene& scene, ComponentOrder order);
 
-  /// Covers the bound framebuffer, of `size`, upside down for GL: the picture's top row is GL's row 0. Alpha is 1
-  /// throughout.
+  /// Fills the bound framebuffer of `size`, flipped: the picture's top row is GL's row 0. Alpha is 1 everywhere.
   void draw(Size size, const SceneUniforms& moment) const noexcept;
 
  private:
   ShaderProgram program_;
   GlVertexArray no_vertices_;
-  GlTexture noise_;  // made if the scene reads an iChannel
+  GlTexture noise_;  // created if the scene reads an iChannel
   struct {
     int resolution, time, time_delta, frame_rate, frame, date;
   } uniforms_;

@@ -42,7 +42,7 @@ std::string read_file(const std::string& path) {
   return text;
 }
 
-/// Where the first line begins that is neither empty nor a comment.
+/// The start of the first line that is neither empty nor a comment.
 std::size_t first_statement(const std::string& text) {
   std::size_t at = 0;
   for (;;) {
@@ -62,8 +62,8 @@ std::size_t first_statement(const std::string& text) {
   }
 }
 
-/// Files of other programs may begin with a #version, which must not come twice; the line stays, so that lines keep
-/// their numbers.
+/// Files of other programs may begin with #version, which must not occur twice. The line itself stays, so that line
+/// numbers do not change.
 void drop_version(std::string& text) {
   const std::size_t start = first_statement(text);
   if (start != std::string::npos && text.compare(start, 8, "#version") == 0) {

@@ -1,4 +1,4 @@
-// When the next frame of a steady animation is due.
+// Tells when the next frame of a fixed-rate animation is due.
 #pragma once
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 
 namespace framewire {
 
-/// Ticks at a fixed rate from a start. Who is late skips ticks rather than working them off, so that the animation
-/// keeps its speed. A value; time is handed in.
+/// Ticks at a fixed rate from a start time. A late caller skips ticks instead of catching up, so the animation keeps
+/// its speed. A value; the caller passes the time.
 class TickClock {
  public:
   /// `frames_per_s` above 0.
@@ -16,14 +16,14 @@ class TickClock {
       : period_ns_(1e9 / frames_per_s), start_ns_(start_ns) {}
 
   [[nodiscard]] std::int64_t offset_ns(std::int64_t tick) const noexcept {
-    return std::llround(static_cast<double>(tick) * period_ns_);  // from the start each time: errors do not add up
+    return std::llround(static_cast<double>(tick) * period_ns_);  // from the start, so that errors do not add up
   }
   [[nodiscard]] std::int64_t due_ns(std::int64_t tick) const noexcept { return start_ns_ + offset_ns(tick); }
 
   /// The tick to draw next: the newest that is due at `now_ns`, or the one after `last` when that one has been drawn.
   [[nodiscard]] std::int64_t next(std::int64_t last, std::int64_t now_ns) const noexcept {
     auto newest = static_cast<std::int64_t>(static_cast<double>(now_ns - start_ns_) / period_ns_);
-    newest += due_ns(newest + 1) <= now_ns ? 1 : 0;  // the division may have ended just below the tick
+    newest += due_ns(newest + 1) <= now_ns ? 1 : 0;  // the division may have rounded to just below the tick
     return std::max(last + 1, newest);
   }
 

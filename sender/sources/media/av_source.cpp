@@ -12,10 +12,10 @@ namespace framewire {
 namespace {
 
 constexpr std::int64_t device_poll_interval_ns = 2 * ns_per_ms;
-constexpr std::int64_t first_try_again_ns = 250 * ns_per_ms;  // after a loss; twice as long after each further try
+constexpr std::int64_t first_try_again_ns = 250 * ns_per_ms;  // after a loss; doubles with each further try
 constexpr std::int64_t longest_try_again_ns = 4 * ns_per_s;
 
-/// Memory that the sender has for decoding besides its viewers' frames. A picture that finds none is copied.
+/// Slots lent for decoding, besides those for viewers. A picture without a free slot is copied.
 constexpr std::uint32_t max_lent_slots = 24;
 
 std::string seconds(std::int64_t ns) {
@@ -53,7 +53,7 @@ AvSource::AvSource(const SourceOptions& options, Log& log, std::function<bool()>
 }
 
 void AvSource::run(Stream& stream) {
-  const auto leave = [&](AvSource* source) { source->end_loans(stream); };  // however it ends
+  const auto leave = [&](AvSource* source) { source->end_loans(stream); };  // on every exit
   const std::unique_ptr<AvSource, decltype(leave)> at_end(this, leave);
   input_.set_cancelled([&stream] { return stream.is_stopping(); });
   follow(stream);
@@ -115,7 +115,7 @@ void AvSource::end_loans(Stream& stream) noexcept {
   }
 }
 
-/// Publishes the picture that was read; false when the stream wants no more.
+/// Publishes the picture that was read. False when the stream is stopping.
 bool AvSource::send(Stream& stream) {
   if (input_.format() != epoch_format_) {
     begin_epoch(stream);
@@ -125,7 +125,7 @@ bool AvSource::send(Stream& stream) {
   }
   std::optional<ClaimedSlot> slot = input_.is_live() ? stream.try_claim() : stream.claim();
   if (!slot) {
-    return input_.is_live();  // dropped at the source; run() looks whether the stream is stopping
+    return input_.is_live();  // dropped at the source; run() checks whether the stream is stopping
   }
   const std::optional<PlacedPicture> placed = slots_ ? input_.placed() : std::nullopt;
   if (!placed) {
@@ -146,7 +146,7 @@ bool AvSource::send(Stream& stream) {
   return true;
 }
 
-/// Looks for a lost input until it is there again; false when the stream wants no more. Throws Error after retry_ns_.
+/// Retries a lost input until it opens. False when the stream is stopping. Throws Error after retry_ns_.
 bool AvSource::find_again(Stream& stream) {
   ++losses_;
   const std::int64_t lost_ns = monotonic_ns();
@@ -177,7 +177,7 @@ bool AvSource::find_again(Stream& stream) {
   return true;
 }
 
-/// At the end of the input: whether there is another round. Throws Error where the input broke.
+/// At the end of the input: starts another round of --loop, if there is one. Throws Error if the input broke.
 bool AvSource::begin_round(const Stream& stream) {
   const std::string fault = input_.fault();
   if (input_.error_count() > 0) {

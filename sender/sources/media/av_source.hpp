@@ -1,4 +1,4 @@
-// Anything libav opens as a source: files, URLs, cameras, screens, lavfi.
+// Sources that libav opens: files, URLs, cameras, screens, lavfi.
 #pragma once
 
 #include <atomic>
@@ -14,22 +14,22 @@
 
 namespace framewire {
 
-/// Recordings are paced by their timestamps (SourceOptions::realtime), and wait for the viewers as the delivery asks.
-/// Live inputs wait for nobody: a frame that finds no viewer or no room is dropped and counted. A change of size or
-/// format in the middle begins a new epoch. Pictures are decoded straight into slots where codec and format allow, else
-/// they are copied there. A network's input that is lost is opened again, for SourceOptions::retry_ns.
+/// Recordings are paced by their timestamps (SourceOptions::realtime) and wait for viewers as the delivery mode
+/// requires. Live inputs never wait: a frame without a viewer or a free slot is dropped and counted. A change of size
+/// or format begins a new epoch. Pictures are decoded directly into slots if codec and format allow, else copied there.
+/// A lost network input is reopened for up to SourceOptions::retry_ns.
 class AvSource final : public Source {
  public:
-  /// Opens and decodes the first picture. Throws Error. `log` outlives the source; `is_cancelled` lets opening come to
-  /// an end while a network or a device does not answer.
+  /// Opens the input and decodes the first picture. Throws Error. `log` outlives the source. `is_cancelled` aborts
+  /// opening when a network or a device does not answer.
   AvSource(const SourceOptions& options, Log& log, std::function<bool()> is_cancelled = {});
 
   [[nodiscard]] std::string describe() const override { return description_; }
-  /// Throws Error when the input breaks before its end, after publishing what was good.
+  /// Throws Error when the input breaks before its end, after publishing all good frames.
   void run(Stream& stream) override;
   [[nodiscard]] std::uint64_t losses() const noexcept override { return losses_; }
 
-  /// How many frames were not copied. After run().
+  /// How many frames were decoded directly into slots. Valid after run().
   [[nodiscard]] std::uint64_t frames_placed() const noexcept { return frames_placed_; }
 
  private:
@@ -47,12 +47,12 @@ class AvSource final : public Source {
   AvInput input_;
   std::string description_;
   PresentationClock presentation_clock_;
-  StreamFormat epoch_format_;         // none yet: all zero
-  std::int64_t round_begins_ns_ = 0;  // where this turn of a loop starts on the stream's time line
+  StreamFormat epoch_format_;         // all zero before the first epoch
+  std::int64_t round_begins_ns_ = 0;  // where this round of --loop starts on the stream's time line
   std::int64_t round_ends_ns_ = 0;
   std::int64_t retry_ns_;
   std::atomic<std::uint64_t> losses_ = 0;
-  std::shared_ptr<DecodedSlots> slots_;  // of this epoch; none where pictures are copied
+  std::shared_ptr<DecodedSlots> slots_;  // of this epoch; null if pictures are copied
   std::uint64_t frames_placed_ = 0;
 };
 

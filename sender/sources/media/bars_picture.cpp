@@ -35,7 +35,7 @@ Rgb colour_at(std::size_t band, std::uint32_t x, std::uint32_t period) {
     case 1:
       return bar(7 - static_cast<std::uint32_t>(place * 16) % 8, 1.0);
     default: {
-      const double level = 1 - std::abs(2 * place - 1);  // up and down again, so that it has no seam
+      const double level = 1 - std::abs(2 * place - 1);  // up and down again, to avoid a seam
       return {level, level, level};
     }
   }
@@ -83,17 +83,18 @@ std::uint16_t code_of(const PixelFormatInfo& format, char component, const Rgb& 
     case 'V':
       return chroma_code(chroma.v, format.bits);
     default:
-      return opaque;  // alpha, or what means nothing
+      return opaque;  // alpha or padding
   }
 }
 
-/// One texel of a plane; `left` and `right` are the pixels that it covers in its row, the same where it covers one.
+/// Writes one texel of a plane. `left` and `right` are the pixels that it covers in its row; equal if it covers only
+/// one.
 void put_texel(const PixelFormatInfo& format, std::uint32_t plane, const Rgb& left, const Rgb& right, std::byte* to) {
   const Yuv chroma = to_yuv(average(left, right));
   const Rgb* pixel = &left;
   for (const char component : format.planes.at(plane).components) {
     const auto code = static_cast<std::uint16_t>(code_of(format, component, *pixel, chroma) << format.low_bits);
-    pixel = component == 'Y' ? &right : pixel;  // the second luma of a texel is the second pixel's
+    pixel = component == 'Y' ? &right : pixel;  // the second luma belongs to the second pixel
     *to++ = static_cast<std::byte>(code & 0xff);
     if (format.bits > 8) {
       *to++ = static_cast<std::byte>(code >> 8);  // little-endian, as the format's name says
@@ -105,7 +106,7 @@ constexpr std::uint32_t even(std::uint32_t pixels) {
   return (pixels + 1) & ~std::uint32_t{1};
 }
 
-/// How far a band has moved at `index`, in pixels, even, within one period; a 3840 wide band takes 8, 4 or 16 seconds
+/// The band's offset at `index` within one period, in pixels; always even. A 3840-pixel band takes 8, 4 or 16 seconds
 /// at 60 fps.
 std::uint32_t shift_pixels(std::size_t band, std::uint64_t index, std::uint32_t period) {
   constexpr std::array<std::uint64_t, 3> pixels_per_frame = {8, 16, 4};
@@ -136,7 +137,8 @@ BarsPicture::BarsPicture(const FrameLayout& layout) : layout_(layout), period_pi
   }
 }
 
-/// Two thirds bars, then narrow bars to three quarters, then the ramp; at even rows, so that half-height chroma fits.
+/// Bars to two thirds of the height, narrow bars to three quarters, then the ramp. Boundaries are at even rows, for
+/// half-height chroma.
 std::size_t BarsPicture::band_at(std::uint32_t pixel_row) const noexcept {
   const std::uint32_t pair = pixel_row / 2;
   const std::uint32_t pairs = even(layout_.height) / 2;

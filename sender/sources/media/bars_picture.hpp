@@ -1,4 +1,4 @@
-// The moving picture of `pattern:bars`, fast enough to leave the machine to the transport.
+// The moving picture of `pattern:bars`. Drawing is cheap, so that the transport gets the CPU.
 #pragma once
 
 #include <array>
@@ -11,15 +11,15 @@
 
 namespace framewire {
 
-/// Colour bars that move to the left, under them a row of narrow bars that moves to the right, and a grey ramp that
-/// moves to the left, faster. YUV formats hold them in BT.709, limited range; grey in full range. Each band is one row,
-/// prepared twice as long as it is shown, so that drawing is copying from an offset and nothing else.
+/// Colour bars that move left; below them a row of narrow bars that moves right; below that a grey ramp that moves
+/// left, faster. YUV formats use BT.709 in limited range; grey uses full range. Each band is one row, prepared at twice
+/// its visible length, so that drawing only copies from an offset.
 class BarsPicture {
  public:
   /// `layout` is packed.
   explicit BarsPicture(const FrameLayout& layout);
 
-  /// Fills `frame` (layout.size_bytes) with picture number `index`.
+  /// Draws picture number `index` into `frame` (layout.size_bytes).
   void draw(std::span<std::byte> frame, std::uint64_t index) const noexcept;
 
  private:
@@ -29,7 +29,7 @@ class BarsPicture {
   [[nodiscard]] std::size_t band_at(std::uint32_t pixel_row) const noexcept;
 
   FrameLayout layout_;
-  std::uint32_t period_pixels_;                      // after which a band repeats; even, for formats with half chroma
+  std::uint32_t period_pixels_;                      // period of a band; even, for formats with subsampled chroma
   std::array<std::array<Row, band_count>, 3> rows_;  // of each plane
 };
 

@@ -23,7 +23,7 @@ void DecodedSlots::refill(Stream& stream) noexcept {
       one.state = one.state == State::published && one.reader_closed ? State::returning : one.state;
       state = one.state;
     }
-    // Not under our mutex: the stream's is held while it hands frames to links.
+    // Not under our mutex: the stream holds its own mutex while it offers frames to links.
     if (state == State::returning) {
       stream.take_back(one.slot);
     }
@@ -33,7 +33,7 @@ void DecodedSlots::refill(Stream& stream) noexcept {
   }
 }
 
-/// False where the stream has none now.
+/// False if the stream has no free slot now.
 bool DecodedSlots::lend(Stream& stream, Lent& one) noexcept {
   const std::optional<LentSlot> slot = stream.lend();
   const std::scoped_lock lock(mutex_);

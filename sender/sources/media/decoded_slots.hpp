@@ -1,4 +1,4 @@
-// Slots of a stream's pool as a decoder's memory.
+// Lends slots of a stream's pool to a decoder as memory.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,24 @@
 
 namespace framewire {
 
-/// Lends slots of one epoch to a decoder, which fills them and keeps some of them as references after they are
-/// published. A slot belongs to the stream until it is lent, then to the decoder, and to the stream again once it is
-/// published and the decoder has let go of it, whichever comes last. What the decoder lets go of unpublished (a picture
-/// that was dropped) it gets again at once.
+/// Lends slots of one epoch to a decoder. The decoder fills them, and keeps some as reference pictures after they are
+/// published. A slot belongs to the stream until it is lent, then to the decoder. It returns to the stream once it has
+/// been published and the decoder has released it. A slot released unpublished (its picture was dropped) is immediately
+/// free for the decoder again.
 ///
-/// take(), let_go() and find() may be called by any thread, all else by the source's. The stream's mutex is never taken
-/// by the decoder's threads.
+/// Any thread may call take(), released() and find(); only the source's thread calls the other functions. The decoder's
+/// threads never take the stream's mutex.
 class DecodedSlots final : public PictureMemory, public std::enable_shared_from_this<DecodedSlots> {
  public:
   /// At most `count` slots. Throws std::bad_alloc.
   static std::shared_ptr<DecodedSlots> create(std::uint32_t count);
 
-  /// Takes back from the decoder what it has let go of, and lends what is free.
+  /// Returns to the stream the published slots that the decoder has released, and lends free slots.
   void refill(Stream& stream) noexcept;
-  /// The slot of the picture in place `number`, which is about to be published.
+  /// The slot of the picture in place `number`. Call it just before publishing.
   PoolSlot publish(std::uint32_t number) noexcept;
-  /// Ends all loans, when nothing of this epoch is claimed any more: the decoder gets nothing more, and what it still
-  /// reads stays mapped.
+  /// Ends all loans. Call it when no slot of this epoch is claimed any more. The decoder gets no more slots; memory
+  /// that it still reads stays mapped.
   void end(Stream& stream) noexcept;
 
   Place* take(std::uint64_t size_bytes) noexcept override;
@@ -38,17 +38,17 @@ class DecodedSlots final : public PictureMemory, public std::enable_shared_from_
 
  private:
   enum class State {
-    none,       // not lent to us now
+    none,       // not lent by the stream now
     free,       // the decoder may take it
     taken,      // the decoder has it
-    published,  // so has the stream, and the decoder only reads it, until reader_closed
-    returning,  // on its way back to the stream
-    ended,      // the stream has it, and nobody takes it any more
+    published,  // the stream has it too; the decoder only reads it, until reader_closed
+    returning,  // being returned to the stream
+    ended,      // the stream has it; no longer lent
   };
   struct Lent {
     Place place;
     State state = State::none;
-    bool reader_closed = false;  // published, and not the decoder's any more
+    bool reader_closed = false;  // published, and released by the decoder
     PoolSlot slot;
   };
 
@@ -56,8 +56,8 @@ class DecodedSlots final : public PictureMemory, public std::enable_shared_from_
   bool lend(Stream& stream, Lent& one) noexcept;
 
   mutable std::mutex mutex_;
-  std::vector<Lent> lent_;            // never grows: places are referred to
-  std::shared_ptr<HostBlock> block_;  // of the places, as long as the decoder has one of them
+  std::vector<Lent> lent_;            // never grows, because places are referenced
+  std::shared_ptr<HostBlock> block_;  // holds the places while the decoder has any of them
 };
 
 }  // namespace framewire

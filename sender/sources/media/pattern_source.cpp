@@ -49,7 +49,7 @@ PatternSource::PatternSource(const SourceOptions& options) : name_(options.name)
   format_.field_order = FieldOrder::progressive;
   format_.frame_rate = rational_rate(options.frames_per_s > 0 ? options.frames_per_s : default_frames_per_s);
   if (has_bars) {
-    // BarsPicture takes the mean of the two pixels that a chroma sample covers, so it lies between them.
+    // BarsPicture averages the two pixels that a chroma sample covers, so the sample lies between them.
     format_.chroma_location = is_subsampled(format) ? ChromaLocation::center : ChromaLocation::unspecified;
     bars_.emplace(format_.layout);
   }

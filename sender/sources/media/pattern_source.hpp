@@ -1,4 +1,4 @@
-// Test pictures that a program can check: `pattern`, `pattern:bars`, `pattern:stamped`.
+// Verifiable test pictures: `pattern`, `pattern:bars`, `pattern:stamped`.
 #pragma once
 
 #include <optional>
@@ -10,12 +10,12 @@
 
 namespace framewire {
 
-/// `bars` shows moving colour bars with a mark every pattern_mark_bytes of the payload; in `stamped` every line of 64
-/// bytes carries its stamp, which looks like noise. frame/stamp.hpp says how both are checked (user_tag says which it
-/// is). Any pixel format; 3840x2160 rgba at 60 fps where the options do not say otherwise.
+/// `bars` shows moving colour bars with a mark every pattern_mark_bytes of the payload. In `stamped` every line of 64
+/// bytes carries its stamp, which looks like noise. frame/stamp.hpp defines how to verify both (user_tag tells which it
+/// is). Any pixel format; the default is 3840x2160 rgba at 60 fps.
 class PatternSource final : public Source {
  public:
-  /// Throws Error for a kind that does not exist.
+  /// Throws Error for an unknown kind.
   explicit PatternSource(const SourceOptions& options);
 
   [[nodiscard]] std::string describe() const override;
@@ -25,7 +25,7 @@ class PatternSource final : public Source {
   std::string name_;
   bool is_paced_;
   StreamFormat format_;
-  std::optional<BarsPicture> bars_;  // none: stamped
+  std::optional<BarsPicture> bars_;  // empty: stamped
 };
 
 }  // namespace framewire

@@ -8,9 +8,8 @@ namespace framewire {
 
 namespace {
 
-constexpr std::int64_t max_late_ns = 100 * ns_per_ms;  // made up for by a few frames at once; more is let go
-constexpr std::int64_t longest_still_ns =
-    10 * ns_per_s;  // recordings of screens pause; a longer step is a new beginning
+constexpr std::int64_t max_late_ns = 100 * ns_per_ms;     // a longer delay restarts the clock
+constexpr std::int64_t longest_still_ns = 10 * ns_per_s;  // screen recordings pause; a longer step restarts the clock
 
 }  // namespace
 

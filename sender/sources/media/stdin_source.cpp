@@ -29,7 +29,7 @@ ReadResult checked(ReadResult result, const StreamReader& reader) {
 
 StdinSource::StdinSource(SourceOptions options, int fd) : options_(std::move(options)), fd_(fd) {
   const int flags = ::fcntl(fd_, F_GETFL);
-  if (flags < 0 || (flags & O_ACCMODE) == O_WRONLY) {  // reserve_standard_fds() stands in for a closed one
+  if (flags < 0 || (flags & O_ACCMODE) == O_WRONLY) {  // a closed one: reserve_standard_fds() has replaced it
     throw Error::failed("standard input is closed; pipe y4m or raw frames into it, or name a file as SOURCE");
   }
   if (::isatty(fd_) == 1) {
@@ -54,8 +54,8 @@ std::string StdinSource::describe() const {
 }
 
 void StdinSource::run(Stream& stream) {
-  // The limit of frames counts as stopping once the last one is claimed, and that one is still to be read: then only
-  // stop() does, which is what sleep_until looks at.
+  // With --frames the stream is already stopping once the last frame is claimed, but that frame must still be read.
+  // While a slot is claimed, only stop() ends reading; sleep_until checks for that.
   StreamReader reader(fd_, [&] { return has_slot_ ? !stream.sleep_until(0) : stream.is_stopping(); });
   if (!recognise(reader)) {
     return;
@@ -69,7 +69,7 @@ void StdinSource::run(Stream& stream) {
   }
 }
 
-/// Finds out what comes: format_. False when it was stopped before that.
+/// Detects the input's format and sets format_. False when stopped before that.
 bool StdinSource::recognise(StreamReader& reader) {
   std::array<std::byte, y4m_magic.size()> first{};
   if (checked(reader.fill(first), reader) == ReadResult::stopped) {
@@ -140,7 +140,7 @@ void StdinSource::check_against_options() const {
   }
 }
 
-/// Waits for the next frame, without a slot. y4m: takes the line before it. False at the end of the input.
+/// Waits for the next frame without claiming a slot. In y4m also reads the frame header. False at the end of the input.
 bool StdinSource::await_frame(StreamReader& reader) {
   if (!is_y4m_) {
     std::array<std::byte, 1> first{};
@@ -163,7 +163,7 @@ bool StdinSource::await_frame(StreamReader& reader) {
   return true;
 }
 
-/// False when the stream wants no more.
+/// False when the stream is stopping.
 bool StdinSource::send_frame(Stream& stream, StreamReader& reader) {
   std::optional<ClaimedSlot> slot = stream.claim();
   if (!slot) {

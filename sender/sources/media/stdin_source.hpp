@@ -1,4 +1,4 @@
-// Frames on standard input: y4m, or raw frames whose size and format the command line says.
+// Frames on standard input: y4m, or raw frames whose size and format the command line states.
 #pragma once
 
 #include <string>
@@ -9,16 +9,15 @@
 
 namespace framewire {
 
-/// Reads frames straight into their slots. y4m says itself what it is; otherwise --size and --pix-fmt must. Paced by
-/// the y4m header's rate, or --fps; raw frames without --fps go as fast as they come.
+/// Reads frames directly into their slots. y4m states its size and format; raw frames need --size and --pix-fmt. Paced
+/// by the y4m header's rate or by --fps. Raw frames without --fps are sent as fast as they come.
 class StdinSource final : public Source {
  public:
-  /// Throws Error for what the options alone show to be wrong, and when `fd` (which stays the caller's) is closed or a
-  /// terminal.
+  /// Throws Error for invalid options, and if `fd` is closed or a terminal. The caller keeps ownership of `fd`.
   explicit StdinSource(SourceOptions options, int fd = 0);
 
   [[nodiscard]] std::string describe() const override;
-  /// Throws Error when what comes is not what was said, or ends in mid-frame; the frames before that are published.
+  /// Throws Error if the input contradicts the options or ends inside a frame. The frames before that are published.
   void run(Stream& stream) override;
 
  private:

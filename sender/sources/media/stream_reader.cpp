@@ -18,7 +18,7 @@ constexpr std::int64_t poll_interval_ns = 100 * ns_per_ms;
 
 }  // namespace
 
-/// At least one byte, and at most what the buffer holds.
+/// Reads at least one byte, and at most the size of `buffer`.
 ReadResult StreamReader::read_some(std::span<std::byte> buffer, std::size_t& count) {
   if (!put_back_.empty()) {
     count = std::min(buffer.size(), put_back_.size());
@@ -65,7 +65,7 @@ ReadResult StreamReader::read_line(std::string& line, std::size_t limit_bytes) {
   while (line.size() <= limit_bytes) {
     std::byte next{};
     std::size_t count = 0;
-    // Byte by byte: what follows the newline is the frame, which goes straight to its slot.
+    // Byte by byte, because the frame after the newline is read directly into its slot.
     if (const ReadResult result = read_some({&next, 1}, count); result != ReadResult::whole) {
       return result;
     }

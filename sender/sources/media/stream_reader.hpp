@@ -1,4 +1,4 @@
-// Exact reads from a pipe, a socket or a file, with an ear for being stopped.
+// Exact, stoppable reads from a pipe, a socket or a file.
 #pragma once
 
 #include <cstddef>
@@ -10,20 +10,20 @@ namespace framewire {
 
 enum class ReadResult { whole, ended, stopped, too_long, failed };
 
-/// Reads a descriptor that it does not own, never a byte beyond what it is asked for. One thread. While nothing comes
-/// it asks `is_stopping` about ten times a second.
+/// Reads a descriptor that it does not own, and never more bytes than requested. Used by one thread. While no data
+/// comes, it polls `is_stopping` about ten times a second.
 class StreamReader {
  public:
   StreamReader(int fd, std::function<bool()> is_stopping) : fd_(fd), is_stopping_(std::move(is_stopping)) {}
 
-  /// Fills `buffer`. `ended` with fewer bytes than that: see filled_bytes().
+  /// Fills `buffer`. After `ended`, filled_bytes() tells how many bytes came.
   ReadResult fill(std::span<std::byte> buffer);
-  /// Reads up to a newline, which is not part of `line`; `too_long` when there is none within `limit_bytes`.
+  /// Reads up to a newline, which is not stored in `line`. `too_long` if there is none within `limit_bytes`.
   ReadResult read_line(std::string& line, std::size_t limit_bytes);
-  /// Gives bytes back, to be read again first.
+  /// Puts bytes back; they are read first next time.
   void put_back(const std::string& bytes) { put_back_.insert(0, bytes); }
 
-  /// How far the last fill() got.
+  /// How many bytes the last fill() got.
   [[nodiscard]] std::size_t filled_bytes() const noexcept { return filled_bytes_; }
   [[nodiscard]] int error_number() const noexcept { return error_number_; }
 
