@@ -46,11 +46,11 @@ constexpr const char* not_understood =
 
 /// Expands "~/file". Any other name is used as it is, even "-": the agent's standard streams belong to rdpipe.
 std::string file_name(const std::string& text) {
-  const char* controller = std::getenv("HOME");
+  const char* home = std::getenv("HOME");
   if (text == "-") {
     return "./-";
   }
-  return text.starts_with("~/") && controller != nullptr ? controller + text.substr(1) : text;
+  return text.starts_with("~/") && home != nullptr ? home + text.substr(1) : text;
 }
 
 std::string environment(const char* name) {
