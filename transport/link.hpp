@@ -111,8 +111,8 @@ class SenderLink {
   /// calls this, and wakes the peer after unlocking the stream's mutex.
   [[nodiscard]] virtual std::shared_ptr<PeerWaker> take_waker() noexcept { return nullptr; }
 
-  /// Returns in `released` pool slots that the link has released since the last call, at most released.size(). Also
-  /// processes credits.
+  /// Takes in credits, and returns in `released` the pool slots that the link no longer reads since the last call, at
+  /// most released.size().
   virtual std::size_t poll_released(std::span<PoolSlot> released) noexcept = 0;
 
   /// Makes descriptor() readable at the next credit or released slot. Returns false when poll_released() already has

@@ -78,7 +78,7 @@ std::optional<ClaimedSlot> Stream::claim() {
         spin_.pause(options_.wait);
       }
       lock.lock();
-    } else if (must_wait_to_collect()) {
+    } else if (arm_all_links()) {
       wait_for_change(lock);
     }
   }
@@ -189,9 +189,9 @@ bool Stream::has_viewer() const {
 
 // ---- The sessions' side ----
 
-bool Stream::attach(SubscriberQueue& queue, bool has_place) {
+bool Stream::attach(SubscriberQueue& queue, bool replaces_viewer) {
   const std::scoped_lock lock(mutex_);
-  if (queues_.size() - (has_place ? 1 : 0) >= options_.max_viewers) {
+  if (queues_.size() - (replaces_viewer ? 1 : 0) >= options_.max_viewers) {
     return false;
   }
   const std::size_t all_slots = pool_slots_for(options_.max_viewers, options_.slots_per_viewer);
@@ -434,7 +434,7 @@ bool Stream::source_polls_itself(const SubscriberQueue& queue) const noexcept {
   return options_.wait == WaitMode::spin && queue.delivery == Delivery::every && !finished_;
 }
 
-bool Stream::must_wait_to_collect() noexcept {
+bool Stream::arm_all_links() noexcept {
   bool must_wait = true;
   for (SubscriberQueue* queue : queues_) {
     must_wait &= queue->link->arm();

@@ -142,8 +142,8 @@ class Stream {
   // ---- The sessions' side (each its own thread) ----
 
   /// Adds a session's subscriber queue; frames count for it from now on. Returns false when max_viewers are attached.
-  /// `has_place`: one of the attached viewers leaves in favour of this one and is not counted.
-  bool attach(SubscriberQueue& queue, bool has_place = false);
+  /// `replaces_viewer`: one of the attached viewers leaves in favour of this one and is not counted.
+  bool attach(SubscriberQueue& queue, bool replaces_viewer = false);
   /// Removes the queue: reads its last credits, gives it no more frames, and counts waiting frames as skipped.
   void detach(SubscriberQueue& queue) noexcept;
   /// Releases the slots that its link still held. Call after detach(), when the link is destroyed.
@@ -230,7 +230,8 @@ class Stream {
   void enqueue(SubscriberQueue& queue, const WaitingFrame& frame) noexcept;
   void offer_waiting(SubscriberQueue& queue, Wakes& wakes) noexcept;
   [[nodiscard]] bool source_polls_itself(const SubscriberQueue& queue) const noexcept;
-  [[nodiscard]] bool must_wait_to_collect() noexcept;
+  /// True if no link has anything to collect already.
+  [[nodiscard]] bool arm_all_links() noexcept;
   void wait_for_change(std::unique_lock<std::mutex>& lock);
   [[nodiscard]] Epoch& epoch_numbered(std::uint32_t number) noexcept;
   [[nodiscard]] Pool& pool_of(std::uint32_t epoch) noexcept { return *epoch_numbered(epoch).pool; }

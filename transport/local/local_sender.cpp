@@ -75,7 +75,7 @@ OfferResult LocalSender::offer(const OutgoingFrame& frame) noexcept {
   shared.published.store(published_, std::memory_order_seq_cst);
   if (acknowledgements().is_waiting.load(std::memory_order_seq_cst) != 0) {
     acknowledgements().is_waiting.store(0, std::memory_order_relaxed);
-    viewer_sleeps_ = true;
+    wake_is_due_ = true;
   }
   return OfferResult::accepted;
 }
@@ -100,7 +100,7 @@ bool LocalSender::take_cells_for(const OutgoingFrame& frame) noexcept {
 }
 
 std::shared_ptr<PeerWaker> LocalSender::take_waker() noexcept {
-  return std::exchange(viewer_sleeps_, false) ? wakes_ : nullptr;
+  return std::exchange(wake_is_due_, false) ? wakes_ : nullptr;
 }
 
 std::size_t LocalSender::poll_released(std::span<PoolSlot> released) noexcept {

@@ -62,7 +62,7 @@ class LocalSender final : public SenderLink {
   std::uint32_t in_flight_in_epoch_ = 0;
   std::vector<UnderWay> in_flight_;
   std::uint32_t cells_taken_ = 0;  // by the slices of frames in flight; at most local_cell_count
-  bool viewer_sleeps_ = false;     // and a frame was announced to it since
+  bool wake_is_due_ = false;       // the viewer was asleep when the last frame was announced
 
   std::atomic<bool> is_broken_ = false;
   std::atomic<bool> viewer_hung_up_ = false;

@@ -123,7 +123,7 @@ OfferResult RdmaSender::offer(const OutgoingFrame& frame) noexcept {
     return OfferResult::closed;
   }
   assert(frame.pool_slot.epoch == rings_.back()->epoch);
-  if (waiting_.full() || !take_credit_for(frame.header)) {
+  if (waiting_.full() || !spend_credit(frame.header)) {
     return end_.is_open() ? OfferResult::no_credit : OfferResult::closed;
   }
   FrameHeader header = frame.header;
@@ -143,7 +143,7 @@ OfferResult RdmaSender::offer(const OutgoingFrame& frame) noexcept {
 
 /// A frame's first slice takes a ring slot, and one of the viewer's receives for each slice of the frame. The viewer
 /// posts these receives again before it returns the slot, so an announcement always finds a posted receive.
-bool RdmaSender::take_credit_for(const FrameHeader& header) noexcept {
+bool RdmaSender::spend_credit(const FrameHeader& header) noexcept {
   RemoteRing& ring = *rings_.back();
   if (header.slice_count > std::min(ring.access.cells_per_slot, ring.access.receive_depth)) {
     end_.fail(LinkState::broken, "a frame of " + std::to_string(header.slice_count) +
@@ -325,7 +325,7 @@ bool RdmaSender::take_credits() noexcept {
         }
         end_.fail_by(completion.status);
       } else if (const auto bits = end_.connection().immediate_of(completion)) {
-        take_credit(decode_immediate(*bits));
+        add_credit(decode_immediate(*bits));
         end_.connection().hold_receive(completion);
         has_any = true;
       } else {
@@ -340,7 +340,7 @@ bool RdmaSender::take_credits() noexcept {
   return has_any;
 }
 
-void RdmaSender::take_credit(const Immediate& credit) noexcept {
+void RdmaSender::add_credit(const Immediate& credit) noexcept {
   const auto found =
       std::ranges::find(rings_, credit.epoch, [](const auto& ring) { return low_epoch_bits(ring->epoch); });
   if (found == rings_.end() || credit.slot >= (*found)->slices_out.size() || (*found)->slices_out[credit.slot] == 0) {

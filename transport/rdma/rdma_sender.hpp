@@ -96,10 +96,10 @@ class RdmaSender final : public SenderLink {
 
   // Under the mutex.
   void has_left(const PoolSlot& slot) noexcept;
-  bool take_credit_for(const FrameHeader& header) noexcept;
+  bool spend_credit(const FrameHeader& header) noexcept;
   bool take_completed() noexcept;
   bool take_credits() noexcept;
-  void take_credit(const Immediate& credit) noexcept;
+  void add_credit(const Immediate& credit) noexcept;
   bool take_sent() noexcept;
   void post_waiting() noexcept;
   bool post_slice(const Slice& slice) noexcept;

@@ -56,7 +56,7 @@ std::optional<ReceivedFrame> FrameFlows::next() {
       flow.session->reject("the sender is not to be believed: it sent frame " + std::to_string(sequence) +
                            " after frame " + std::to_string(*flow.last_sequence));
     }
-    const bool is_spent = releases_lost_ && !flow.session->has_bye() && holds_registered_memory(flow);
+    const bool is_spent = drops_lost_flow_ && !flow.session->has_bye() && holds_registered_memory(flow);
     if (flows_.size() == 1 && !is_spent) {
       return std::nullopt;
     }
@@ -84,16 +84,16 @@ std::optional<IncomingFrame> FrameFlows::poll(Flow& flow) noexcept {
 void FrameFlows::drop(const std::deque<Flow>::const_iterator& flow) noexcept {
   discarded_before_ += flow->session->link()->frames_discarded();
   flows_.erase(flow);
-  went_.notify_all();
+  flow_dropped_.notify_all();
 }
 
 void FrameFlows::release_lost(std::mutex& mutex, const std::function<void()>& wake) {
   constexpr std::chrono::seconds timeout(1);
   std::unique_lock lock(mutex);
-  releases_lost_ = true;
+  drops_lost_flow_ = true;
   if (!flows_.empty() && holds_registered_memory(flows_.back())) {
     wake();
-    went_.wait_for(lock, timeout, [&] { return flows_.empty(); });
+    flow_dropped_.wait_for(lock, timeout, [&] { return flows_.empty(); });
   }
 }
 

@@ -22,7 +22,7 @@ class FrameFlows {
  public:
   /// Returns the session's number, from 1.
   std::uint64_t add(std::shared_ptr<ViewerSession> session) {
-    releases_lost_ = false;
+    drops_lost_flow_ = false;
     flows_.push_back({.session = std::move(session), .number = ++flows_begun_});
     return flows_begun_;
   }
@@ -79,8 +79,8 @@ class FrameFlows {
 
   std::deque<Flow> flows_;
   std::uint64_t flows_begun_ = 0;
-  bool releases_lost_ = false;
-  std::condition_variable went_;
+  bool drops_lost_flow_ = false;
+  std::condition_variable flow_dropped_;
   bool bye_sent_ = false;
   std::uint64_t discarded_before_ = 0;  // by removed flows
   std::atomic<std::uint64_t> frames_received_ = 0;

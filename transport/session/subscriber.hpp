@@ -35,7 +35,7 @@ struct SubscriberStatus {
   std::string message;  // for the user: which peer it waits for, or why the session was lost or refused
   ExitStatus exit_status = ExitStatus::ok;  // for finished and failed
   std::string start_line;                   // "transport=… memory=… auth=…" of the session
-  std::string transport;                    // "local", "tcp"
+  std::string transport;                    // name(LinkKind)
   std::uint64_t session_number = 0;         // of the newest, from 1; shows reconnections
   std::int64_t connecting_since_ns = 0;     // when dialling began, or the connection was accepted
   std::optional<Delivery> delivery;         // of the session

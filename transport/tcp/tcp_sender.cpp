@@ -137,14 +137,14 @@ void TcpSender::read_credits() noexcept {
     for (std::size_t i = 0; i < whole; ++i) {
       CreditWord credit;
       std::memcpy(&credit, credit_bytes_.data() + i * sizeof credit, sizeof credit);
-      take_credit(credit);
+      add_credit(credit);
     }
     credit_bytes_held_ -= whole * sizeof(CreditWord);
     std::memmove(credit_bytes_.data(), credit_bytes_.data() + whole * sizeof(CreditWord), credit_bytes_held_);
   }
 }
 
-void TcpSender::take_credit(const CreditWord& credit) noexcept {
+void TcpSender::add_credit(const CreditWord& credit) noexcept {
   if (++acknowledged_ > accepted_) {
     return fail(LinkState::broken);
   }

@@ -49,7 +49,7 @@ class TcpSender final : public SenderLink {
   LinkState send_batch(std::span<const OutgoingFrame> frames) noexcept;
   LinkState send_file(const OutgoingFrame& frame) noexcept;
   void read_credits() noexcept;
-  void take_credit(const CreditWord& credit) noexcept;
+  void add_credit(const CreditWord& credit) noexcept;
   void fail(LinkState state) noexcept;
 
   std::unique_ptr<ByteWire> wire_;
