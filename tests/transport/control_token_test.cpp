@@ -1,3 +1,4 @@
+#include "transport/control/data_hello.hpp"
 #include "transport/control/token.hpp"
 
 #include <atomic>

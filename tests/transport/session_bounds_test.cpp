@@ -19,6 +19,7 @@
 #include "base/wait.hpp"
 #include "tests/base/eventually.hpp"
 #include "tests/base/temporary_folder.hpp"
+#include "transport/control/data_hello.hpp"
 #include "transport/control/listener.hpp"
 #include "transport/session/data_link.hpp"
 #include "transport/session/handshake.hpp"

@@ -29,6 +29,7 @@
 #include "tests/base/eventually.hpp"
 #include "tests/base/kept_log.hpp"
 #include "tests/base/temporary_folder.hpp"
+#include "transport/control/data_hello.hpp"
 #include "transport/control/preamble.hpp"
 #include "transport/session/data_link.hpp"
 #include "transport/session/handshake.hpp"

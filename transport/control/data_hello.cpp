@@ -1,10 +1,11 @@
-// The proofs of a data connection, over a socket. The caller keeps the descriptor throughout, because a link takes it
-// next.
+#include "transport/control/data_hello.hpp"
+
 #include <fmt/core.h>
 #include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <string_view>
 
@@ -12,11 +13,21 @@
 #include "base/error.hpp"
 #include "base/socket_wait.hpp"
 #include "transport/control/preamble.hpp"
-#include "transport/control/token.hpp"
 
 namespace framewire {
 
 namespace {
+
+/// Numbers of links on the wire; they do not follow the order of the enumeration.
+struct WireLink {
+  LinkKind kind;
+  std::uint8_t number;
+};
+constexpr std::array<WireLink, 3> wire_links{{{LinkKind::local, 1}, {LinkKind::tcp, 2}, {LinkKind::rdma, 3}}};
+
+const WireLink& wire_link(LinkKind kind) noexcept {
+  return *std::ranges::find(wire_links, kind, &WireLink::kind);
+}
 
 constexpr std::string_view not_confirmed = "the data connection was not confirmed in time";
 
@@ -50,6 +61,35 @@ void read_exactly(int fd, std::span<std::byte> into, std::int64_t deadline_ns) {
 }
 
 }  // namespace
+
+std::array<std::byte, data_hello_bytes> encode_data_hello(const DataHello& hello) noexcept {
+  std::array<std::byte, data_hello_bytes> bytes{};
+  auto to = std::ranges::copy(std::as_bytes(std::span(data_preamble)), bytes.begin()).out;
+  to = std::ranges::copy(hello.connection.session, to).out;
+  *to++ = static_cast<std::byte>(wire_link(hello.connection.link).number);
+  *to++ = static_cast<std::byte>(hello.connection.index);
+  to += 2;  // reserved
+  std::ranges::copy(hello.proof, to);
+  return bytes;
+}
+
+std::optional<DataHello> decode_data_hello(std::span<const std::byte, data_hello_bytes> bytes) noexcept {
+  constexpr std::size_t link_at = preamble_bytes + sizeof(SessionId);
+  if (!std::ranges::equal(bytes.first<preamble_bytes>(), std::as_bytes(std::span(data_preamble)))) {
+    return std::nullopt;
+  }
+  const auto link = std::ranges::find(wire_links, std::to_integer<std::uint8_t>(bytes[link_at]), &WireLink::number);
+  const bool reserved_is_zero = bytes[link_at + 2] == std::byte{0} && bytes[link_at + 3] == std::byte{0};
+  if (link == wire_links.end() || !reserved_is_zero) {
+    return std::nullopt;
+  }
+  DataHello hello;
+  hello.connection.link = link->kind;
+  hello.connection.index = std::to_integer<std::uint8_t>(bytes[link_at + 1]);
+  std::ranges::copy(bytes.subspan<preamble_bytes, sizeof(SessionId)>(), hello.connection.session.begin());
+  std::ranges::copy(bytes.last<sizeof(Proof)>(), hello.proof.begin());
+  return hello;
+}
 
 void send_data_hello(int fd, const Token& token, const DataConnectionId& connection, std::int64_t deadline_ns) {
   const DataHello hello{.connection = connection, .proof = make_proof(token, connection, ProofRole::dialler)};

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "transport/control/preamble.hpp"
 
 namespace framewire {
 
@@ -14,19 +13,6 @@ namespace {
 constexpr std::string_view proof_context = "framewire data 1";
 constexpr std::string_view key_context = "framewire data key 1";
 
-/// Numbers and names of links on the wire; they do not follow the order of the enumeration.
-struct WireLink {
-  LinkKind kind;
-  std::uint8_t number;
-  std::string_view name;
-};
-constexpr std::array<WireLink, 3> wire_links{
-    {{LinkKind::local, 1, "local"}, {LinkKind::tcp, 2, "tcp"}, {LinkKind::rdma, 3, "rdma"}}};
-
-const WireLink& wire_link(LinkKind kind) noexcept {
-  return *std::ranges::find(wire_links, kind, &WireLink::kind);
-}
-
 void append(std::vector<std::byte>& text, std::span<const std::byte> bytes) {
   text.insert(text.end(), bytes.begin(), bytes.end());
 }
@@ -34,7 +20,7 @@ void append(std::vector<std::byte>& text, std::span<const std::byte> bytes) {
 void append_connection(std::vector<std::byte>& text, const DataConnectionId& connection) {
   append(text, connection.session);
   text.push_back(static_cast<std::byte>(connection.index));
-  append(text, std::as_bytes(std::span(wire_link(connection.link).name)));
+  append(text, std::as_bytes(std::span(name(connection.link))));
 }
 
 }  // namespace
@@ -96,35 +82,6 @@ Key make_data_key(const Token& token, const DataConnectionId& connection) {
 bool check_proof(const Token& token, const DataConnectionId& connection, ProofRole role, const Proof& proof) {
   const Proof expected = make_proof(token, connection, role);
   return are_equal(expected, proof);
-}
-
-std::array<std::byte, data_hello_bytes> encode_data_hello(const DataHello& hello) noexcept {
-  std::array<std::byte, data_hello_bytes> bytes{};
-  auto to = std::ranges::copy(std::as_bytes(std::span(data_preamble)), bytes.begin()).out;
-  to = std::ranges::copy(hello.connection.session, to).out;
-  *to++ = static_cast<std::byte>(wire_link(hello.connection.link).number);
-  *to++ = static_cast<std::byte>(hello.connection.index);
-  to += 2;  // reserved
-  std::ranges::copy(hello.proof, to);
-  return bytes;
-}
-
-std::optional<DataHello> decode_data_hello(std::span<const std::byte, data_hello_bytes> bytes) noexcept {
-  constexpr std::size_t link_at = preamble_bytes + sizeof(SessionId);
-  if (!std::ranges::equal(bytes.first<preamble_bytes>(), std::as_bytes(std::span(data_preamble)))) {
-    return std::nullopt;
-  }
-  const auto link = std::ranges::find(wire_links, std::to_integer<std::uint8_t>(bytes[link_at]), &WireLink::number);
-  const bool reserved_is_zero = bytes[link_at + 2] == std::byte{0} && bytes[link_at + 3] == std::byte{0};
-  if (link == wire_links.end() || !reserved_is_zero) {
-    return std::nullopt;
-  }
-  DataHello hello;
-  hello.connection.link = link->kind;
-  hello.connection.index = std::to_integer<std::uint8_t>(bytes[link_at + 1]);
-  std::ranges::copy(bytes.subspan<preamble_bytes, sizeof(SessionId)>(), hello.connection.session.begin());
-  std::ranges::copy(bytes.last<sizeof(Proof)>(), hello.proof.begin());
-  return hello;
 }
 
 Token IssuedTokens::issue(const DataConnectionId& connection, std::int64_t now_ns) {

@@ -1,4 +1,5 @@
 #include "transport/session/data_link.hpp"
+#include "transport/control/data_hello.hpp"
 
 #include <poll.h>
 

@@ -1,4 +1,5 @@
 #include "transport/session/session_acceptor.hpp"
+#include "transport/control/data_hello.hpp"
 
 #include <fcntl.h>
 #include <sys/socket.h>
