@@ -190,34 +190,30 @@ std::string rows_to_table(const std::vector<RowResult>& rows) {
         ratio_text(rows, row));
   }
   table +=
-      "cli cpu, srv cpu: CPU seconds per GB at the client and at the server. x socket: MB/s against plain sockets "
-      "of the same size.\n"
-      "Times begin when the first message is begun, after all setting up; the receiver's ends when the last one has "
-      "come and is the\none that the rates divide by, a sending client's when it hears of that.\n"
-      "p50 to max: of latency half of a round trip, as ib_write_lat has it, whose way back carries a credit (verbs: as "
-      "much again, socket:\na byte); of stream one way, queues included. One way: from complete at the sender to "
-      "received, and by how much the clocks may differ.\n";
+      "cli cpu, srv cpu: CPU seconds per GB at the client and at the server. x socket: MB/s against plain sockets of "
+      "the "
+      "same size.\n"
+      "cli s, srv s: from the start of the first message to the last arrival; the rates divide by the receiver's "
+      "time.\n"
+      "p50 to max: for latency half of a round trip, as ib_write_lat reports it (a link answers with a credit, a "
+      "socket "
+      "with a byte, verbs\nwith a message as long); for stream one way, with its queues. one way: from complete at the "
+      "sender to received, ± the uncertainty\nof the clocks.\n";
   if (std::ranges::any_of(rows, [](const RowResult& row) { return row.plan.transport == name(LinkKind::local); })) {
     table +=
-        "local: a message is handed over where it lies, and read by nobody without --touch: its MB/s are no speed of "
-        "anything.\n";
+        "local hands messages over without copying them, so its MB/s is not a bandwidth; --touch reads every byte.\n";
   }
   if (std::ranges::any_of(rows, [](const RowResult& row) { return row.plan.is_reverse; })) {
-    table +=
-        "reverse: the server sends, and the client receives and measures; the server is not told when the last one has "
-        "come.\n";
+    table += "reverse: the server sends; the client receives and measures. The server is not told the last arrival.\n";
   }
   if (std::ranges::any_of(
           rows, [](const RowResult& row) { return row.plan.transport == socket_transport && row.plan.is_remote; })) {
-    table +=
-        "socket: the server's time, and what is divided by it, begins when the server "
-        "is ready, on which the client begins.\n";
+    table += "socket: between machines the server's time begins when the server is ready.\n";
   }
   if (std::ranges::any_of(rows, &RowResult::is_verbs)) {
     table +=
-        "verbs: the device alone, by the client's clock, until its device has every acknowledgement.\nThe server's "
-        "time begins when it is ready. It takes no part in write and read: there its "
-        "time ends with the client's word that all is done.\n";
+        "verbs: the device without a link, by the client's clock, until its device has every acknowledgement. The "
+        "server's time begins when\nit is ready; for write and read it ends when the client says that all is done.\n";
   }
   return table;
 }

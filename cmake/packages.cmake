@@ -46,14 +46,14 @@ set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
 set(CPACK_DEBIAN_BYTES_PACKAGE_NAME framewire-bytes)
 set(CPACK_DEBIAN_BYTES_PACKAGE_RECOMMENDS "ibverbs-providers, openssh-client")  # drivers of RDMA devices; rdpipe starts its stages by ssh
-set(CPACK_DEBIAN_BYTES_DESCRIPTION "bytes between machines, at the speed of the wire
-rdsend and rdrecv carry bytes from a command or file on one machine to one on
-another, over RDMA, TCP or shared memory, whichever is best, and end well only
-when all has been written and checked. rdpipe runs pipelines across machines.
+set(CPACK_DEBIAN_BYTES_DESCRIPTION "pipe bytes between machines over RDMA, TCP or shared memory
+rdsend and rdrecv carry bytes from a command or file on one machine to another
+machine, over the best link. They succeed only when every byte is written and
+checked. rdpipe runs pipelines whose stages are on different hosts.
 
-This package also has what looks at and measures machines and links
-(framewire doctor, framewire bench) and what makes keys (framewire key). It
-needs no graphics; package framewire adds what sends and shows pictures.")
+framewire doctor checks a machine, framewire bench measures links, and
+framewire key makes keys. This package needs no graphics; package framewire
+adds the programs that send and show video frames.")
 
 set(CPACK_DEBIAN_FRAMES_PACKAGE_NAME framewire)
 # OpenGL is loaded at run time, so dpkg-shlibdeps does not find it.

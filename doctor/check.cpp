@@ -160,7 +160,7 @@ Findings check_system(const SystemFacts& system, const KeyFacts& key) {
                                                   : fmt::format("{}", fmt::join(system.programs_beside, ", "));
   if (system.programs_beside.size() < 4) {
     programs.level = Level::note;
-    programs.text = "Not all of framewire is installed here, and what is missing is not looked at; in its source tree:";
+    programs.text = "Some programs of framewire are not installed here, and are not checked. In its source tree run:";
     programs.remedy = {"scripts/package && sudo apt-get install ./build/packages/*.deb"};
   }
   findings.push_back(std::move(programs));
@@ -335,7 +335,7 @@ Finding opengl_finding(const OpenGlFacts& opengl) {
   Finding finding{.area = graphics_area, .name = "OpenGL"};
   if (!opengl.is_installed) {
     finding.level = Level::note;
-    finding.value = "not looked at";
+    finding.value = "not checked";
     finding.text = "framewire-doctor-gl, which asks for it, does not stand beside this program.";
   } else if (!opengl.trouble.empty()) {
     finding.level = Level::problem;

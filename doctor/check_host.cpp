@@ -242,9 +242,9 @@ std::optional<Finding> slow_finding(const RemoteHostReport& host, const MachineF
   const std::uint64_t buffer_bytes = std::min(machine.network.tcp_receive_bytes.value_or(UINT64_MAX),
                                               machine.network.tcp_send_bytes.value_or(UINT64_MAX));
   if (link.link == LinkKind::tcp && buffer_bytes < in_flight_bytes(host, interface)) {
-    finding.text +=
-        fmt::format(" Over this round trip {} are under way, and the kernel gives {} here; on both machines:",
-                    format_bytes(in_flight_bytes(host, interface)), format_bytes(buffer_bytes));
+    finding.text += fmt::format(
+        " Over this round trip {} are in flight, and the kernel's buffers hold {} here. Run on both machines:",
+        format_bytes(in_flight_bytes(host, interface)), format_bytes(buffer_bytes));
     finding.remedy = {
         "printf 'net.ipv4.tcp_%s=4096 131072 33554432\\n' rmem wmem | sudo tee /etc/sysctl.d/90-framewire.conf",
         "sudo sysctl --system"};

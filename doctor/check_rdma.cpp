@@ -187,8 +187,8 @@ Finding adapter_finding(const RdmaAdapter& adapter, Level fault_level) {
                               adapter.board.empty() ? "" : ", " + adapter.board,
                               device.firmware.empty() || adapter.driver.empty() ? "" : ", firmware " + device.firmware);
   finding.details = {
-      fmt::format("queues of {}, completion queues of {}, {} pieces per request", device.max_work_requests,
-                  device.max_completions, device.max_scatter_entries),
+      fmt::format("queues of {}, completion queues of {}, {} scatter/gather entries per request",
+                  device.max_work_requests, device.max_completions, device.max_scatter_entries),
       fmt::format("{} in a request itself, memory regions {}",
                   device.inline_bytes ? fmt::format("{} bytes", *device.inline_bytes) : "not known how much",
                   device.max_registration_bytes >= endless_bytes

@@ -74,7 +74,7 @@ void VideoWriter::Implementation::begin(const StreamFormat& format) {
     header_ = y4m_header(output_);
     if (!y4m_says_chroma_location(output_)) {
       log_->info("--output: y4m has no word for chroma that lies at " + std::string(name(output_.chroma_location)) +
-                 " in " + std::string(info(wanted).name) + "; whoever reads the file takes another place for it");
+                 " in " + std::string(info(wanted).name) + "; readers of the file will assume another place");
     }
     if (output_.field_order == FieldOrder::mixed) {
       log_->info("--output: which frames are interlaced changes from frame to frame; the file says that it is unknown");

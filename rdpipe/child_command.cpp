@@ -51,19 +51,19 @@ ChildCommand::ChildCommand(const std::string& text, int input, int output, int h
 }
 
 ChildCommand::~ChildCommand() {
-  let_guard_go();
+  release_guard();
   guard_.wait();
 }
 
 bool ChildCommand::has_ended(ChildExit& ending) noexcept {
   const bool has_just_ended = shell_.has_ended(ending);
   if (has_just_ended && shell_.is_all_gone()) {
-    let_guard_go();  // the group id may be reused soon
+    release_guard();  // the group id may be reused soon
   }
   return has_just_ended;
 }
 
-void ChildCommand::let_guard_go() noexcept {
+void ChildCommand::release_guard() noexcept {
   const ssize_t ignored = ::write(lifeline_.get(), &all_is_well_order, 1);
   static_cast<void>(ignored);
 }

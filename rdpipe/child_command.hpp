@@ -31,7 +31,7 @@ class ChildCommand {
   [[nodiscard]] bool is_all_gone() const noexcept { return shell_.is_all_gone(); }
 
  private:
-  void let_guard_go() noexcept;
+  void release_guard() noexcept;
 
   FileDescriptor lifeline_;  // the guard reads the other end of this pipe
   ChildProcess guard_;

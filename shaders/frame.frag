@@ -2,7 +2,7 @@
 //   PLANES  1: RGB or gray, 2: luma and interleaved chroma, 3: luma, U and V
 //   MODE    0: one pixel of the frame per pixel drawn, read without filtering
 //           1: scaled, one bilinear sample per pixel
-// 2: scaled down, the mean of several samples per pixel
+//           2: scaled down, the mean of several samples per pixel
 //
 // Chroma is sited by `site` and interpolated linearly. The colour matrix is linear too, so filtering comes first and
 // one matrix product is enough.

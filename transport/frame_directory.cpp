@@ -45,7 +45,7 @@ std::uint64_t directory_generation(std::span<const std::byte> cell) noexcept {
 }
 
 FrameDirectory::FrameDirectory(std::uint32_t slots)
-    : block_(HostBlock::create_private("a board for viewers that pull", directory_bytes(slots))) {}
+    : block_(HostBlock::create_private("a frame directory for viewers that pull", directory_bytes(slots))) {}
 
 void FrameDirectory::invalidate(std::uint16_t slot) noexcept {
   store(block_->bytes().subspan(directory_cell_offset_bytes(slot)), 0);

@@ -29,7 +29,7 @@ std::string find_ring_fault(const StreamFormat& format, std::uint64_t slot_bytes
   }
   if (!is_picture && slot_stride_bytes(slot_bytes) * ring_slots > max_byte_ring_bytes) {
     return asks + ", and a ring of bytes has at most " + format_bytes(max_byte_ring_bytes) +
-           " in all; take fewer slots or shorter pieces there";
+           " in all; take fewer slots or shorter chunks there";
   }
   return {};
 }

@@ -70,11 +70,11 @@ std::optional<ClaimedSlot> Stream::claim() {
       spin_.found(slot->begun_ns());
       return slot;
     }
-    const bool looks_again = spin_.poll_again(options_.wait);
-    if (looks_again || !wakes.empty()) {
+    const bool polls_again = spin_.poll_again(options_.wait);
+    if (polls_again || !wakes.empty()) {
       lock.unlock();  // lets the sessions take the mutex
       wakes.wake();
-      if (looks_again) {
+      if (polls_again) {
         spin_.pause(options_.wait);
       }
       lock.lock();

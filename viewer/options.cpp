@@ -164,7 +164,7 @@ void read_pull(const RawOptions& raw, SubscriberOptions& subscriber) {
   }
   if (subscriber.delivery == Delivery::every) {
     throw Error::usage(
-        "--delivery is 'every'; whoever pulls gets the newest frame at each look, so leave out one of them");
+        "--delivery is 'every', and --pull reads only the newest frame each time; leave out one of them");
   }
   endpoint.allowed_links = {LinkKind::rdma};
   endpoint.transport_is_auto = false;

@@ -28,7 +28,7 @@ void require_possible(const VerbsPlan& plan) {
   if (plan.message_bytes == 0 || plan.message_bytes > max_verbs_message_bytes || plan.slots == 0 ||
       plan.slots > max_verbs_slots || plan.message_bytes * plan.slots > max_verbs_memory_bytes) {
     throw Error::failed(std::to_string(plan.slots) + " messages of " + std::to_string(plan.message_bytes) +
-                        " bytes under way are too much for the verbs; they take up to " +
+                        " bytes in flight are too much for a verbs row; it takes up to " +
                         std::to_string(max_verbs_slots) + " of up to " + format_bytes(max_verbs_message_bytes) + ", " +
                         format_bytes(max_verbs_memory_bytes) + " in all");
   }

@@ -62,7 +62,7 @@ class Inputs(harness.EndToEnd):
             size = self.size("out.yuv")
             harness.wait_until(lambda: self.size("out.yuv") > size, "frames")
             camera.kill()
-            sender.wait_line(rf"warning: .* breaks off after \d+ frames?: .*looked for again \(loss {loss}\)")
+            sender.wait_line(rf"warning: .* breaks off after \d+ frames?: .*opened again \(loss {loss}\)")
             camera = self.serve(port, *target, is_awaited=True)
             sender.wait_line("is back after", after=self.line_after(sender, f"loss {loss}"))
         size = self.size("out.yuv")
@@ -70,7 +70,7 @@ class Inputs(harness.EndToEnd):
         sender.interrupt()
         self.ends(sender)
         self.ends(viewer)
-        self.assertEqual(len([line for line in sender.lines if "looked for again" in line]), 2, sender.text)
+        self.assertEqual(len([line for line in sender.lines if "opened again" in line]), 2, sender.text)
         sent, _ = self.checked_stats(sender, viewer)
         self.assertEqual(sent["source_losses"], 2)
         sender.wait_line(r"^stream camera: .* its input was lost 2 times")
@@ -100,7 +100,7 @@ class Inputs(harness.EndToEnd):
             viewer.wait_line("^transport=")
             camera.kill()
             self.ends(sender, harness.FAILED)
-            self.one_message(sender, wanted, beside="looked for again")
+            self.one_message(sender, wanted, beside="opened again")
             self.ends(viewer)
 
     def test_ctrl_c_while_it_is_lost(self):
@@ -109,7 +109,7 @@ class Inputs(harness.EndToEnd):
             camera = self.serve(port, f"tcp://127.0.0.1:{port}?listen=1")
             sender = self.send_on(f"tcp://127.0.0.1:{port}")
             camera.kill()
-            sender.wait_line("looked for again")
+            sender.wait_line("opened again")
             sender.signal(number)
             self.ends(sender)
 

@@ -114,6 +114,11 @@ class Tree(unittest.TestCase):
         ]:
             self.assertEqual(len(self.findings(name, text, is_executable)), 1, name + ": " + text[:40])
 
+    def test_finds_what_the_architecture_names_in_vain(self):
+        top = pathlib.Path(__file__).resolve().parents[2]
+        self.assertEqual(tree.missing_paths(top, "see `tests/lint/tree.py` and base/error.hpp"), [])
+        self.assertEqual(len(tree.missing_paths(top, "see `tests/lint/gone.py`")), 1)
+
 
 class ClangTidy(unittest.TestCase):
     def test_says_a_finding_in_a_header_once(self):

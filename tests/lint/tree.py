@@ -36,6 +36,12 @@ def findings_in(path: pathlib.PurePath, text: str, is_executable: bool) -> list[
     return findings
 
 
+def missing_paths(top: pathlib.Path, page: str) -> list[str]:
+    """Files that ARCHITECTURE.md names and that are not there: its lists must stay true."""
+    named = sorted(set(re.findall(r"(?<![\w./])(?:[\w-]+/)+[\w-]+\.(?:cpp|hpp|frag|py|txt|md)\b", page)))
+    return [f"ARCHITECTURE.md names {path}, which is not there" for path in named if not (top / path).is_file()]
+
+
 def main() -> int:
     top = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else repository.root()
     findings = []
@@ -43,6 +49,7 @@ def main() -> int:
         if path.suffix not in BINARY:
             text = (top / path).read_text(encoding="utf-8")
             findings += findings_in(path, text, os.access(top / path, os.X_OK))
+    findings += missing_paths(top, (top / "ARCHITECTURE.md").read_text(encoding="utf-8"))
     return repository.report(findings, "tree")
 
 

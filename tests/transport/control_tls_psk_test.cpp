@@ -135,7 +135,7 @@ TEST(TlsPsk, OfAnOlderListenerTheDiallerSaysWhatItIs) {
   });
   const auto error =
       error_of([&, &fd = ours] { TlsStream(std::move(fd), TlsRole::dialler, shared, "the older one", soon_ns()); });
-  expect_error(error, ExitStatus::refused, older_listener_sentence);
+  expect_error(error, ExitStatus::refused, older_listener_message);
   EXPECT_TRUE(listening.get());
 }
 

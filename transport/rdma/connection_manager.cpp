@@ -123,7 +123,7 @@ bool RdmaConnectRequest::reject(const std::string& reason) noexcept {
 
 RdmaConnectionManager::RdmaConnectionManager(std::string peer, const RdmaOptions& options)
     : peer_(std::move(peer)),
-      lifeline_(options.cancel_fd),
+      cancel_fd_(options.cancel_fd),
       peer_timeout_ns_(options.peer_timeout_ns),
       type_of_service_(options.type_of_service),
       events_(own(rdma_create_event_channel(), "open /dev/infiniband/rdma_cm")) {
@@ -144,7 +144,7 @@ VerbsPtr<rdma_cm_event> RdmaConnectionManager::await(rdma_cm_event_type wanted, 
       throw Error::from_errno("hear of an RDMA connection", errno);
     }
     std::array descriptors{pollfd{.fd = events_->fd, .events = POLLIN, .revents = 0},
-                           pollfd{.fd = lifeline_, .events = POLLRDHUP, .revents = 0}};
+                           pollfd{.fd = cancel_fd_, .events = POLLRDHUP, .revents = 0}};
     wait_until(descriptors, deadline_ns);
     if (descriptors[1].revents != 0) {
       throw Error::lost_peer("the session ended while its RDMA connection was made");

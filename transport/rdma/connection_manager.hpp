@@ -83,7 +83,7 @@ class RdmaConnectionManager {
   void set_type_of_service();
 
   const std::string peer_;
-  const int lifeline_;
+  const int cancel_fd_;
   const std::int64_t peer_timeout_ns_;
   const std::optional<std::uint8_t> type_of_service_;
   VerbsPtr<rdma_event_channel> events_;

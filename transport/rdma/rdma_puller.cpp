@@ -82,7 +82,7 @@ RdmaPuller::RdmaPuller(std::unique_ptr<RdmaConnection> connection, std::int64_t 
       timer_(make_timer()),
       poller_(make_poller({end_.descriptor(), timer_.get()})),
       cells_(register_memory(end_.connection().protection_domain(),
-                             HostBlock::create_private("board cells", landing_bytes),
+                             HostBlock::create_private("frame directory cells", landing_bytes),
                              landing_access(end_.connection().capabilities()))) {
   if (end_.connection().capabilities().send_depth < 3) {
     throw Error::failed("the RDMA device has no room for requests");

@@ -94,7 +94,8 @@ void SenderSession::join(AgreedDelivery agreed) {
   watch_peer(authenticated_.channel->fd(), context_.parameters.peer_timeout_ns);
   report_.viewer = authenticated_.channel->peer();
   report_.stream = stream_->options().name;
-  report_.transport = name(choice.link);
+  link_ = choice.link;
+  report_.transport = name(link_);
   report_.pulls = choice.pulls;
   report_.receiver_label = stream_->options().receiver_label;
   report_.logs_end = stream_->options().logs_session_ends;
@@ -196,7 +197,7 @@ void SenderSession::announce_epoch() {
       authenticated_.channel->post(to_json(*epoch));
     }
   } catch (const Error& error) {
-    if (report_.transport != name(LinkKind::rdma) || error.status() != ExitStatus::failed) {
+    if (link_ != LinkKind::rdma || error.status() != ExitStatus::failed) {
       throw;
     }
     give_up_link(error);

@@ -121,7 +121,7 @@ bool SessionAcceptor::wait_and_accept() {
   }
   accept_all();
   if (const int fault = listener_.accept_fault(); fault != 0) {
-    warn("cannot take in whoever comes: " + errno_text(fault));
+    warn("cannot accept a connection: " + errno_text(fault));
     // Out of descriptors: the listening socket stays readable, so pause instead of spinning.
     wait_for(stop_event_.get(), POLLIN, monotonic_ns() + pause_ns);
   }

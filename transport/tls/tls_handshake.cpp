@@ -133,7 +133,7 @@ short handshake_step(SSL* ssl, const TlsEnd& end) {
     throw Error::lost_peer(end.peer + " hung up during the TLS handshake");
   }
   if (end.role == TlsRole::dialler && is_unknown_identity(error)) {
-    throw Error::refused(older_listener_sentence).with_context(end.peer);
+    throw Error::refused(older_listener_message).with_context(end.peer);
   }
   throw different_key(end.peer);
 }

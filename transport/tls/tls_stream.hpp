@@ -16,7 +16,7 @@ inline constexpr const char* different_key_message =
     "the peer does not have the same key; run 'framewire key' on one machine and import it on the other";
 
 /// The error message of a dialler when the listener does not know this way to offer the key.
-inline constexpr const char* older_listener_sentence =
+inline constexpr const char* older_listener_message =
     "the peer knows another way to use the shared key: it is an older framewire, or a newer one; bring both to the "
     "same "
     "release";
@@ -34,7 +34,7 @@ class TlsStream final : public ByteStream {
   using RefuseOffer = std::function<void(int fd, const std::string& why_not)>;
 
   /// Performs the handshake until the deadline, with a key that both sides derive from `key` (tls_psk.hpp). `peer`
-  /// names the other side in errors. Throws Error: refused (different_key_message, older_listener_sentence, a
+  /// names the other side in errors. Throws Error: refused (different_key_message, older_listener_message, a
   /// connection that has come back to its own machine), lost_peer (deadline, or the peer closed).
   TlsStream(FileDescriptor socket, TlsRole role, const Key& key, std::string peer, std::int64_t deadline_ns,
             const CheckAnswer& check_answer = nullptr, const RefuseOffer& refuse = nullptr);

@@ -153,7 +153,7 @@ bool AvSource::find_again(Stream& stream) {
   if (retry_ns_ == 0) {
     throw Error::failed(input_.fault() + "; what came before was sent");
   }
-  log_->warning(input_.fault() + "; it is looked for again (loss " + std::to_string(losses_) + ")");
+  log_->warning(input_.fault() + "; it is opened again (loss " + std::to_string(losses_) + ")");
   const std::int64_t deadline_ns = retry_ns_ > INT64_MAX - lost_ns ? INT64_MAX : lost_ns + retry_ns_;
   std::int64_t pause_ns = first_try_again_ns;
   for (;;) {
