@@ -51,26 +51,10 @@ enum class OfferResult {
   closed,     // never again
 };
 
-/// What the sender needs for writing into the viewer's memory: the addresses of the ring's slots and header cells, and
-/// their keys. The viewer sends it on the control channel with `ready`.
-struct RingAccess {
-  std::uint64_t payload_address = 0;
-  std::uint32_t payload_key = 0;
-  std::uint64_t cells_address = 0;
-  std::uint32_t cells_key = 0;
-  std::uint32_t cells_per_slot = 0;
-  std::uint32_t receive_depth = 0;  // slices that may be announced and not polled yet
-};
-
-/// What a viewer needs for pulling: the addresses of the pool's slots and of its frame directory
-/// (transport/frame_directory.hpp), and their keys. The sender sends it on the control channel with the epoch.
-struct PoolAccess {
-  std::uint64_t payload_address = 0;
-  std::uint32_t payload_key = 0;
-  std::uint64_t directory_address = 0;
-  std::uint32_t directory_key = 0;
-  std::uint32_t slots = 0;
-};
+/// What one end of a link tells the other about itself for one epoch (rdma: addresses and keys): the text of a JSON
+/// object. Only the links of one kind understand it; sessions carry it on the control channel and know nothing of it.
+/// Empty: there is nothing to tell.
+using LinkDescription = std::string;
 
 /// Wakes the peer of a link. Shared, because the link may already be destroyed when wake() is called.
 class PeerWaker {
@@ -95,8 +79,7 @@ class SenderLink {
   virtual void begin_epoch(std::shared_ptr<Pool> pool) = 0;
   /// The viewer has `ring_slots` slots ready for that epoch: all its credits. `access` comes from the peer, unchecked.
   /// Only a link that writes into the viewer's memory uses it.
-  virtual void epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots,
-                           const std::optional<RingAccess>& access) noexcept = 0;
+  virtual void epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots, const LinkDescription& ring) noexcept = 0;
 
   /// Whether the link can send a payload from a file without copying it to a slot.
   [[nodiscard]] virtual bool supports_sendfile() const noexcept { return false; }
@@ -155,8 +138,8 @@ class ReceiverLink {
   /// Makes a ring of `ring_slots` slots of `slot_bytes` (local: maps the sender's pool). `pool` comes from the peer,
   /// unchecked; only a link that pulls uses it. Returns the access data if the sender writes into the ring. Throws
   /// Error.
-  virtual std::optional<RingAccess> begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots,
-                                                const std::optional<PoolAccess>& pool) = 0;
+  virtual LinkDescription begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots,
+                                      const LinkDescription& pool) = 0;
 
   /// The sender has been told that this side is ready for the newest epoch, and the program knows the format. Only a
   /// link that pulls needs this.

@@ -276,7 +276,7 @@ void Stream::remove_puller(int wake_event) noexcept {
 }
 
 bool Stream::epoch_ready(SubscriberQueue& queue, std::uint32_t epoch, std::uint32_t ring_slots,
-                         const std::optional<RingAccess>& access) noexcept {
+                         const LinkDescription& ring) noexcept {
   Wakes wakes;
   const std::scoped_lock lock(mutex_);
   if (epoch != queue.announced_epoch) {
@@ -286,7 +286,7 @@ bool Stream::epoch_ready(SubscriberQueue& queue, std::uint32_t epoch, std::uint3
     return false;
   }
   queue.ready_epoch = epoch;
-  queue.link->epoch_ready(epoch, ring_slots, access);
+  queue.link->epoch_ready(epoch, ring_slots, ring);
   offer_waiting(queue, wakes);
   changed_.notify_all();
   return true;

@@ -164,7 +164,7 @@ class Stream {
   /// announced one is late and ignored. Returns false for a second message about the same epoch, which would create
   /// credits twice.
   bool epoch_ready(SubscriberQueue& queue, std::uint32_t epoch, std::uint32_t ring_slots,
-                   const std::optional<RingAccess>& access = std::nullopt) noexcept;
+                   const LinkDescription& ring = {}) noexcept;
   /// Whether the stream has ended and the subscriber queue has nothing left to send.
   [[nodiscard]] bool is_drained(const SubscriberQueue& queue) const {
     const std::scoped_lock lock(mutex_);

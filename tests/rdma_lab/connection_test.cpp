@@ -139,7 +139,7 @@ class TwoRings : public testing::Test {
     Session session{.sender = std::make_unique<VerbsPeer>(std::move(pair.accepted)),
                     .viewer = std::make_unique<RdmaReceiver>(std::move(pair.dialled), false),
                     .ring = {}};
-    session.ring = *session.viewer->begin_epoch(1, slot_bytes, ring_slots, {});
+    session.ring = *ring_access_from(session.viewer->begin_epoch(1, slot_bytes, ring_slots, {}));
     return session;
   }
 
@@ -178,7 +178,7 @@ TEST_F(TwoRings, EpochsGoOnBeyondWhatAnImmediateCarries) {
   Session own = begin({});
   constexpr std::uint32_t last = (1U << Immediate::epoch_bits) - 1;
   for (const std::uint32_t epoch : {last, last + 1, last + 2, 2 * last + 2}) {
-    own.ring = *own.viewer->begin_epoch(epoch, slot_bytes, ring_slots, {});
+    own.ring = *ring_access_from(own.viewer->begin_epoch(epoch, slot_bytes, ring_slots, {}));
     const std::size_t bytes = encode(header_of(epoch, 0, 10), own.sender->memory());
     ASSERT_EQ(own.sender->announce(own.ring.cells_address, own.ring.cells_key, bytes, encode({.epoch = epoch})),
               IBV_WC_SUCCESS);

@@ -95,7 +95,7 @@ class HostileSender : public testing::Test {
     RdmaConnectionPair pair = rdma_connection_pair(protection_domains_);
     peer_ = std::make_unique<VerbsPeer>(std::move(pair.accepted));
     receiver_ = std::make_unique<RdmaReceiver>(std::move(pair.dialled), false);
-    access_ = *receiver_->begin_epoch(1, slot_bytes, ring_slots, {});
+    access_ = *ring_access_from(receiver_->begin_epoch(1, slot_bytes, ring_slots, {}));
   }
 
   /// Announces what a sender would, and returns what the device says.
@@ -260,7 +260,7 @@ TEST_F(HostileSender, ReadingWhatMayOnlyBeWritten) {
 /// The ring of an earlier format is closed as soon as the first frame of the next one is there.
 TEST_F(HostileSender, ARevokedKey) {
   const RingAccess old = access_;
-  access_ = *receiver_->begin_epoch(2, slot_bytes, ring_slots, {});
+  access_ = *ring_access_from(receiver_->begin_epoch(2, slot_bytes, ring_slots, {}));
   ASSERT_EQ(announce(header_of(2, 0, 10), {.epoch = 2}), IBV_WC_SUCCESS);
   ASSERT_TRUE(eventually([&] { return receiver_->poll().has_value(); }));
   EXPECT_EQ(peer_->write(old.payload_address, old.payload_key, 100), IBV_WC_REM_ACCESS_ERR);
@@ -348,7 +348,7 @@ class HostileViewer : public testing::Test {
 };
 
 TEST_F(HostileViewer, AGoodOneGetsItsFrame) {
-  sender_->epoch_ready(1, 2, access_);
+  sender_->epoch_ready(1, 2, describe(access_));
   ASSERT_EQ(sender_->offer(frame()), OfferResult::accepted);
   poll_released();
   EXPECT_EQ(peer_->send_immediate(encode({.epoch = 1, .slot = 0})), IBV_WC_SUCCESS);
@@ -360,32 +360,32 @@ TEST_F(HostileViewer, AGoodOneGetsItsFrame) {
 }
 
 TEST_F(HostileViewer, NoWordOfItsRing) {
-  sender_->epoch_ready(1, 2, std::nullopt);
+  sender_->epoch_ready(1, 2, {});
   expect_fault(LinkState::broken, "where its ring is");
 }
 
 TEST_F(HostileViewer, ARingWithoutCells) {
   access_.cells_per_slot = 0;
-  sender_->epoch_ready(1, 2, access_);
+  sender_->epoch_ready(1, 2, describe(access_));
   expect_fault(LinkState::broken, "where its ring is");
 }
 
 TEST_F(HostileViewer, AWrongKey) {
   access_.payload_key += 77;
-  sender_->epoch_ready(1, 2, access_);
+  sender_->epoch_ready(1, 2, describe(access_));
   ASSERT_EQ(sender_->offer(frame()), OfferResult::accepted);
   expect_fault(LinkState::lost, "does not allow");
 }
 
 TEST_F(HostileViewer, ACreditForWhatItDoesNotHold) {
-  sender_->epoch_ready(1, 2, access_);
+  sender_->epoch_ready(1, 2, describe(access_));
   ASSERT_EQ(sender_->offer(frame()), OfferResult::accepted);
   EXPECT_EQ(peer_->send_immediate(encode({.epoch = 1, .slot = 1})), IBV_WC_SUCCESS);
   expect_fault(LinkState::broken, "does not hold");
 }
 
 TEST_F(HostileViewer, ACreditTwice) {
-  sender_->epoch_ready(1, 2, access_);
+  sender_->epoch_ready(1, 2, describe(access_));
   ASSERT_EQ(sender_->offer(frame()), OfferResult::accepted);
   poll_released();
   EXPECT_EQ(peer_->send_immediate(encode({.epoch = 1, .slot = 0})), IBV_WC_SUCCESS);
@@ -422,7 +422,7 @@ TEST_F(HostileViewer, WritingIntoThePool) {
 /// An announcement never goes out before the viewer has a receive for it: here it says that it has two.
 TEST_F(HostileViewer, NoMoreThanItIsReadyToHear) {
   access_.receive_depth = 2;
-  sender_->epoch_ready(1, 4, access_);
+  sender_->epoch_ready(1, 4, describe(access_));
   EXPECT_EQ(sender_->offer(frame()), OfferResult::accepted);
   EXPECT_EQ(sender_->offer(frame()), OfferResult::accepted);
   EXPECT_EQ(sender_->offer(frame()), OfferResult::no_credit);
@@ -433,7 +433,7 @@ TEST_F(HostileViewer, NoMoreThanItIsReadyToHear) {
 TEST_F(HostileViewer, ABoundedQueueHoldsTwoFrames) {
   constexpr int slots = 8;
   sender_->bound_send_queue();
-  sender_->epoch_ready(1, slots, access_);
+  sender_->epoch_ready(1, slots, describe(access_));
   int accepted = 0;
   while (accepted < slots && sender_->offer(frame()) == OfferResult::accepted) {
     ++accepted;

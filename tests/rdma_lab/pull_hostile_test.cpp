@@ -34,8 +34,8 @@ class HostileReadTarget : public Pulling {
                .slots = pool_.slot_count()};
   }
 
-  void begin(std::optional<PoolAccess> access) {
-    puller_->begin_epoch(1, slot_bytes, 2, access);
+  void begin(const LinkDescription& pool) {
+    puller_->begin_epoch(1, slot_bytes, 2, pool);
     puller_->epoch_is_ready();
   }
   std::uint16_t publish_cell(const FrameHeader& header) {
@@ -54,47 +54,47 @@ class HostileReadTarget : public Pulling {
 };
 
 TEST_F(HostileReadTarget, AGoodOneIsRead) {
-  begin(access_);
+  begin(describe(access_));
   publish_cell(header_of(1, 0, 100));
   EXPECT_TRUE(next_frame()) << puller_->fault();
 }
 
 TEST_F(HostileReadTarget, NoPoolAtAll) {
-  EXPECT_THROW(begin(std::nullopt), Error);
+  EXPECT_THROW(begin({}), Error);
   access_.slots = 0;
-  EXPECT_THROW(begin(access_), Error);
+  EXPECT_THROW(begin(describe(access_)), Error);
   access_.slots = max_pool_slots + 1;
-  EXPECT_THROW(begin(access_), Error);
+  EXPECT_THROW(begin(describe(access_)), Error);
 }
 
 TEST_F(HostileReadTarget, ANewestFrameInNoSlot) {
-  begin(access_);
+  begin(describe(access_));
   const std::uint64_t newest = std::uint64_t{1} << 16 | 4;
   std::memcpy(directory_memory().data(), &newest, sizeof newest);
   expect_puller_ends(LinkState::broken, "in none of its slots");
 }
 
 TEST_F(HostileReadTarget, AHeaderThatIsNone) {
-  begin(access_);
+  begin(describe(access_));
   const std::uint16_t slot = publish_cell(header_of(1, 0, 100));
   std::memset(directory_memory().data() + directory_cell_offset_bytes(slot) + directory_generation_bytes, 0x55, 100);
   expect_puller_ends(LinkState::broken, "no frame header");
 }
 
 TEST_F(HostileReadTarget, AFrameLargerThanASlot) {
-  begin(access_);
+  begin(describe(access_));
   publish_cell(header_of(1, 0, slot_bytes + 1));
   expect_puller_ends(LinkState::broken, "does not belong");
 }
 
 TEST_F(HostileReadTarget, AFrameOfAnotherEpoch) {
-  begin(access_);
+  begin(describe(access_));
   publish_cell(header_of(2, 0, 100));
   expect_puller_ends(LinkState::broken, "does not belong");
 }
 
 TEST_F(HostileReadTarget, OneSliceOfAFrame) {
-  begin(access_);
+  begin(describe(access_));
   FrameHeader header = header_of(1, 0, 100);
   header.slice_count = 2;
   header.slice_bytes = 50;
@@ -104,7 +104,7 @@ TEST_F(HostileReadTarget, OneSliceOfAFrame) {
 
 /// The newest cell names a frame that its slot's cell never shows: there is nothing to read, and nothing to hang on.
 TEST_F(HostileReadTarget, ACellThatNeverAgrees) {
-  begin(access_);
+  begin(describe(access_));
   publish_cell(header_of(1, 0, 100));
   const std::uint64_t newest = std::uint64_t{77} << 16;
   std::memcpy(directory_memory().data(), &newest, sizeof newest);
@@ -117,19 +117,19 @@ TEST_F(HostileReadTarget, ACellThatNeverAgrees) {
 
 TEST_F(HostileReadTarget, KeysThatOpenNothing) {
   access_.directory_key ^= 0x100;
-  begin(access_);
+  begin(describe(access_));
   expect_puller_ends(LinkState::lost, "does not allow");
 }
 
 TEST_F(HostileReadTarget, APayloadThatMayNotBeRead) {
   access_.payload_address += std::uint64_t{1} << 40;
-  begin(access_);
+  begin(describe(access_));
   publish_cell(header_of(1, 0, 1000));
   expect_puller_ends(LinkState::lost, "does not allow");
 }
 
 TEST_F(HostileReadTarget, WritingToWhomItShows) {
-  begin(access_);
+  begin(describe(access_));
   EXPECT_NE(peer_->write(access_.payload_address, access_.payload_key, 100), IBV_WC_SUCCESS);
   EXPECT_TRUE(eventually([&] {
     puller_->poll();
@@ -199,7 +199,7 @@ TEST_F(HostilePuller, TalkingInsteadOfReading) {
   RdmaReadTarget read_target(std::move(pair.accepted), protection_domains);
   RdmaPuller honest(std::move(pair.dialled), at_once_ns, false);
   const PoolAccess access = read_target.open(pool_);
-  honest.begin_epoch(1, slot_bytes, 2, access);
+  honest.begin_epoch(1, slot_bytes, 2, describe(access));
   honest.epoch_is_ready();
   std::thread talker([&] { peer_->send_immediate(1); });
   const auto slot = pool_->claim();

@@ -31,7 +31,7 @@ class TakingLink final : public SenderLink {
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::local; }
   void begin_epoch(std::shared_ptr<Pool> /*pool*/) override {}
   void epoch_ready(std::uint32_t /*epoch*/, std::uint32_t /*ring_slots*/,
-                   const std::optional<RingAccess>& /*access*/) noexcept override {}
+                   const LinkDescription& /*ring*/) noexcept override {}
   OfferResult offer(const OutgoingFrame& frame) noexcept override {
     frames.push_back({frame.header, {frame.payload.begin(), frame.payload.end()}});
     released_.push_back(frame.pool_slot);

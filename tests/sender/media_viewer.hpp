@@ -38,7 +38,7 @@ class TakesAll final : public SenderLink {
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::local; }
   void begin_epoch(std::shared_ptr<Pool> /*pool*/) override {}
   void epoch_ready(std::uint32_t /*epoch*/, std::uint32_t /*ring_slots*/,
-                   const std::optional<RingAccess>& /*access*/) noexcept override {}
+                   const LinkDescription& /*ring*/) noexcept override {}
   OfferResult offer(const OutgoingFrame& frame) noexcept override {
     frames_.push_back({frame.header, {}});
     if (keeps_payload_) {

@@ -16,7 +16,7 @@ class Holder final : public SenderLink {
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::local; }
   void begin_epoch(std::shared_ptr<Pool> /*pool*/) override {}
   void epoch_ready(std::uint32_t /*epoch*/, std::uint32_t /*ring_slots*/,
-                   const std::optional<RingAccess>& /*access*/) noexcept override {}
+                   const LinkDescription& /*ring*/) noexcept override {}
   OfferResult offer(const OutgoingFrame& frame) noexcept override {
     offered.push_back(frame.pool_slot);
     layouts.push_back(frame.header.layout);

@@ -62,7 +62,7 @@ class LinkChange : public testing::Test {
 
   void be_ready(const EpochMessage& epoch) {
     link_->begin_epoch(epoch.number, epoch.slot_bytes, epoch.ring_slots, epoch.pool);
-    say(to_json(ReadyMessage{.number = epoch.number, .ring_slots = epoch.ring_slots, .access = {}}));
+    say(to_json(ReadyMessage{.number = epoch.number, .ring_slots = epoch.ring_slots, .ring = {}}));
     link_->epoch_is_ready();
   }
 

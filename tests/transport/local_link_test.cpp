@@ -209,7 +209,7 @@ class HostileLocalViewer : public testing::Test {
         receive_with_descriptors(socket_.get(), writable_record_bytes(hello), 3, monotonic_ns() + 5 * ns_per_s);
     acknowledgements_ = HostBlock::map_writable(std::move(descriptors[1]), sizeof(LocalAcknowledgements));
     wake_socket_ = std::move(descriptors[2]);
-    sender_->epoch_ready(1, local_cell_count, std::nullopt);
+    sender_->epoch_ready(1, local_cell_count, {});
   }
 
   LocalAcknowledgements& acknowledgements() {

@@ -39,7 +39,7 @@ class WakingLink final : public SenderLink {
   explicit WakingLink(std::shared_ptr<AskingWaker> waker) : waker_(std::move(waker)) {}
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::local; }
   void begin_epoch(std::shared_ptr<Pool> /*pool*/) override {}
-  void epoch_ready(std::uint32_t, std::uint32_t, const std::optional<RingAccess>&) noexcept override {}
+  void epoch_ready(std::uint32_t, std::uint32_t, const LinkDescription&) noexcept override {}
   OfferResult offer(const OutgoingFrame& frame) noexcept override {
     if (credits == 0) {
       return OfferResult::no_credit;

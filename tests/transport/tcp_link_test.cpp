@@ -214,7 +214,7 @@ class Sending : public testing::Test {
     auto [a, b] = tcp_socket_pair();
     sender_ = std::make_unique<TcpSender>(std::move(a), 5 * ns_per_s);
     socket_ = std::move(b);
-    sender_->epoch_ready(1, 2, std::nullopt);
+    sender_->epoch_ready(1, 2, {});
   }
   OfferResult offer(std::span<const std::byte> payload, const FileRange& file) {
     return sender_->offer(

@@ -17,9 +17,8 @@ namespace framewire {
 class CreditCounter final : public ReceiverLink {
  public:
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::local; }
-  std::optional<RingAccess> begin_epoch(std::uint32_t, std::uint64_t, std::uint32_t,
-                                        const std::optional<PoolAccess>&) override {
-    return std::nullopt;
+  LinkDescription begin_epoch(std::uint32_t, std::uint64_t, std::uint32_t, const LinkDescription&) override {
+    return {};
   }
   std::optional<IncomingFrame> poll() noexcept override { return std::nullopt; }
   bool arm() noexcept override { return true; }

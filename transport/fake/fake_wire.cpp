@@ -137,8 +137,7 @@ class FakeSender final : public SenderLink {
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::tcp; }
   void begin_epoch(std::shared_ptr<Pool> /*pool*/) override {}
 
-  void epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots,
-                   const std::optional<RingAccess>& /*access*/) noexcept override {
+  void epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots, const LinkDescription& /*ring*/) noexcept override {
     ready_epoch_ = epoch;
     free_ring_slots_.clear();
     for (std::uint32_t i = ring_slots; i > 0; --i) {
@@ -200,11 +199,11 @@ class FakeReceiver final : public ReceiverLink {
 
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::tcp; }
 
-  std::optional<RingAccess> begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots,
-                                        const std::optional<PoolAccess>& /*pool*/) override {
+  LinkDescription begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots,
+                              const LinkDescription& /*pool*/) override {
     state_->rings[epoch] = {slot_bytes, std::vector<bool>(ring_slots, true),
                             HostBlock::create("fake ring", slot_bytes * ring_slots)};
-    return std::nullopt;
+    return {};
   }
 
   std::optional<IncomingFrame> poll() noexcept override {

@@ -48,9 +48,8 @@ LocalAcknowledgements& LocalReceiver::acknowledgements() const noexcept {
   return *std::launder(reinterpret_cast<LocalAcknowledgements*>(acknowledgements_block_->bytes().data()));
 }
 
-std::optional<RingAccess> LocalReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes,
-                                                     std::uint32_t /*ring_slots*/,
-                                                     const std::optional<PoolAccess>& /*pool*/) {
+LinkDescription LocalReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t /*ring_slots*/,
+                                           const LinkDescription& /*pool*/) {
   LocalPool record;
   auto descriptors =
       receive_with_descriptors(socket_.get(), writable_record_bytes(record), 1, monotonic_ns() + hand_over_ns);
@@ -64,7 +63,7 @@ std::optional<RingAccess> LocalReceiver::begin_epoch(std::uint32_t epoch, std::u
   const std::scoped_lock lock(mutex_);
   require_room_for_ring(pools_.size());
   pools_.push_back(std::move(pool));
-  return std::nullopt;
+  return {};
 }
 
 std::optional<IncomingFrame> LocalReceiver::poll() noexcept {

@@ -20,8 +20,8 @@ class LocalReceiver final : public ReceiverLink {
   ~LocalReceiver() override;
 
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::local; }
-  std::optional<RingAccess> begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots,
-                                        const std::optional<PoolAccess>& pool) override;
+  LinkDescription begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots,
+                              const LinkDescription& pool) override;
   std::optional<IncomingFrame> poll() noexcept override;
   bool arm() noexcept override;
   [[nodiscard]] int descriptor() const noexcept override {

@@ -50,8 +50,7 @@ void LocalSender::begin_epoch(std::shared_ptr<Pool> pool) {
   send_with_descriptors(socket_.get(), record_bytes(record), descriptors);
 }
 
-void LocalSender::epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots,
-                              const std::optional<RingAccess>& /*access*/) noexcept {
+void LocalSender::epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots, const LinkDescription& /*ring*/) noexcept {
   ready_epoch_ = epoch;
   ring_slots_ = std::min(ring_slots, local_cell_count);
   in_flight_in_epoch_ = 0;  // a new epoch starts with all its credits, even if the viewer still holds old frames

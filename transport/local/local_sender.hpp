@@ -22,8 +22,7 @@ class LocalSender final : public SenderLink {
 
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::local; }
   void begin_epoch(std::shared_ptr<Pool> pool) override;
-  void epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots,
-                   const std::optional<RingAccess>& access) noexcept override;
+  void epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots, const LinkDescription& ring) noexcept override;
   OfferResult offer(const OutgoingFrame& frame) noexcept override;
   [[nodiscard]] std::shared_ptr<PeerWaker> take_waker() noexcept override;
   std::size_t poll_released(std::span<PoolSlot> released) noexcept override;

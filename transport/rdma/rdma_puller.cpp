@@ -98,16 +98,17 @@ std::string RdmaPuller::note() const {
   return end_.connection().capabilities().has_immediate ? " mode=pull" : " mode=pull ring=registration";
 }
 
-std::optional<RingAccess> RdmaPuller::begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes,
-                                                  std::uint32_t ring_slots, const std::optional<PoolAccess>& pool) {
+LinkDescription RdmaPuller::begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots,
+                                        const LinkDescription& pool) {
   require_possible_ring(slot_bytes, ring_slots, 0);
-  if (!pool || pool->slots == 0 || pool->slots > max_pool_slots) {
+  const std::optional<PoolAccess> access = pool_access_from(pool);
+  if (!access || access->slots == 0 || access->slots > max_pool_slots) {
     throw Error::failed("the sender did not say where its pool is");
   }
   Ring ring{.epoch = epoch,
             .slot_bytes = slot_bytes,
             .stride_bytes = slot_stride_bytes(slot_bytes),
-            .pool = *pool,
+            .pool = *access,
             .slots = {},
             .free_slots = {},
             .is_held = std::vector<bool>(ring_slots, false)};
@@ -131,7 +132,7 @@ std::optional<RingAccess> RdmaPuller::begin_epoch(std::uint32_t epoch, std::uint
   step_ = Step::resting;
   last_generation_ = 0;
   std::swap(ring_, earlier);
-  return std::nullopt;
+  return {};
 }
 
 void RdmaPuller::epoch_is_ready() noexcept {

@@ -14,6 +14,7 @@
 #include "base/file_descriptor.hpp"
 #include "transport/frame_directory.hpp"
 #include "transport/link.hpp"
+#include "transport/rdma/memory_access.hpp"
 #include "transport/rdma/memory_region.hpp"
 #include "transport/rdma/rdma_endpoint.hpp"
 
@@ -33,8 +34,8 @@ class RdmaPuller final : public ReceiverLink {
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::rdma; }
   [[nodiscard]] std::string note() const override;
   /// Aborts the poll in progress: after this returns, no READ reads an earlier pool.
-  std::optional<RingAccess> begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots,
-                                        const std::optional<PoolAccess>& pool) override;
+  LinkDescription begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots,
+                              const LinkDescription& pool) override;
   void epoch_is_ready() noexcept override;
   std::optional<IncomingFrame> poll() noexcept override;
   bool arm() noexcept override;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "transport/link.hpp"
+#include "transport/rdma/memory_access.hpp"
 #include "transport/rdma/memory_region.hpp"
 #include "transport/rdma/rdma_endpoint.hpp"
 

@@ -55,9 +55,8 @@ void RdmaReceiver::drain() noexcept {
   end_.await(has_arrived, monotonic_ns() + drain_timeout_ns);
 }
 
-std::optional<RingAccess> RdmaReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes,
-                                                    std::uint32_t ring_slots,
-                                                    const std::optional<PoolAccess>& /*pool*/) {
+LinkDescription RdmaReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots,
+                                          const LinkDescription& /*pool*/) {
   std::uint64_t waiting_bytes = 0;
   {
     const std::scoped_lock lock(end_.mutex());
@@ -83,7 +82,7 @@ std::optional<RingAccess> RdmaReceiver::begin_epoch(std::uint32_t epoch, std::ui
   access.receive_depth = end_.connection().capabilities().receive_depth;
   const std::scoped_lock lock(end_.mutex());
   rings_.push_back(std::move(ring));
-  return access;
+  return describe(access);
 }
 
 /// Waits until the windows are bound: their keys are not valid before.

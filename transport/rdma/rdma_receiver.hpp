@@ -26,8 +26,8 @@ class RdmaReceiver final : public ReceiverLink {
 
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::rdma; }
   [[nodiscard]] std::string note() const override;
-  std::optional<RingAccess> begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots,
-                                        const std::optional<PoolAccess>& pool) override;
+  LinkDescription begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots,
+                              const LinkDescription& pool) override;
   std::optional<IncomingFrame> poll() noexcept override;
   bool arm() noexcept override;
   [[nodiscard]] int descriptor() const noexcept override { return end_.descriptor(); }

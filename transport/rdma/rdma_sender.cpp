@@ -80,8 +80,8 @@ void RdmaSender::begin_epoch(std::shared_ptr<Pool> pool) {
   announced_memory_region_ = std::move(memory_region);
 }
 
-void RdmaSender::epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots,
-                             const std::optional<RingAccess>& access) noexcept {
+void RdmaSender::epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots, const LinkDescription& ring) noexcept {
+  const std::optional<RingAccess> access = ring_access_from(ring);
   const std::scoped_lock lock(end_.mutex());
   if (!access || access->cells_per_slot == 0 || access->cells_per_slot > max_slices || access->receive_depth == 0) {
     return end_.fail(LinkState::broken, "the other end did not say where its ring is");
@@ -97,17 +97,17 @@ void RdmaSender::epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots,
   if (rings_.size() >= max_rings) {
     return end_.fail(LinkState::broken, "the other end keeps frames of " + std::to_string(max_rings) + " formats");
   }
-  auto ring = std::make_shared<RemoteRing>();
-  ring->epoch = epoch;
-  ring->stride_bytes = announced_pool_->stride_bytes();
-  ring->access = *access;
-  ring->pool = std::exchange(announced_memory_region_, nullptr);
+  auto remote = std::make_shared<RemoteRing>();
+  remote->epoch = epoch;
+  remote->stride_bytes = announced_pool_->stride_bytes();
+  remote->access = *access;
+  remote->pool = std::exchange(announced_memory_region_, nullptr);
   announced_pool_.reset();
-  ring->slices_out.assign(ring_slots, 0);
+  remote->slices_out.assign(ring_slots, 0);
   for (std::uint32_t i = ring_slots; i > 0; --i) {
-    ring->free_slots.push_back(static_cast<std::uint16_t>(i - 1));
+    remote->free_slots.push_back(static_cast<std::uint16_t>(i - 1));
   }
-  rings_.push_back(std::move(ring));
+  rings_.push_back(std::move(remote));
 }
 
 // ---- Sending frames ----

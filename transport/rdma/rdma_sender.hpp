@@ -33,6 +33,7 @@
 #include "base/fixed_queue.hpp"
 #include "transport/link.hpp"
 #include "transport/rdma/immediate.hpp"
+#include "transport/rdma/memory_access.hpp"
 #include "transport/rdma/memory_region.hpp"
 #include "transport/rdma/rdma_endpoint.hpp"
 
@@ -48,8 +49,7 @@ class RdmaSender final : public SenderLink {
 
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::rdma; }
   void begin_epoch(std::shared_ptr<Pool> pool) override;
-  void epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots,
-                   const std::optional<RingAccess>& access) noexcept override;
+  void epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots, const LinkDescription& ring) noexcept override;
   void bound_send_queue() noexcept override;
   OfferResult offer(const OutgoingFrame& frame) noexcept override;
   std::size_t poll_released(std::span<PoolSlot> released) noexcept override;

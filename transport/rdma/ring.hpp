@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "transport/link.hpp"
+#include "transport/rdma/memory_access.hpp"
 #include "transport/rdma/memory_region.hpp"
 
 namespace framewire {

@@ -130,40 +130,16 @@ const json* optional_part(const json& message, const std::string& field) {
   return found;
 }
 
-json access_to_json(const RingAccess& access) {
-  return {{"type", "access"},
-          {"payload_address", access.payload_address},
-          {"payload_key", access.payload_key},
-          {"cells_address", access.cells_address},
-          {"cells_key", access.cells_key},
-          {"cells_per_slot", access.cells_per_slot},
-          {"receive_depth", access.receive_depth}};
+/// A link's description of itself, as an object of the message.
+void add_description(json& message, const std::string& field, const LinkDescription& description) {
+  if (!description.empty()) {
+    message[field] = json::parse(description);
+  }
 }
 
-RingAccess read_access(const json& message) {
-  return {.payload_address = number_field<std::uint64_t>(message, "payload_address"),
-          .payload_key = number_field<std::uint32_t>(message, "payload_key"),
-          .cells_address = number_field<std::uint64_t>(message, "cells_address"),
-          .cells_key = number_field<std::uint32_t>(message, "cells_key"),
-          .cells_per_slot = number_field<std::uint32_t>(message, "cells_per_slot"),
-          .receive_depth = number_field<std::uint32_t>(message, "receive_depth")};
-}
-
-json access_to_json(const PoolAccess& access) {
-  return {{"type", "pool"},
-          {"payload_address", access.payload_address},
-          {"payload_key", access.payload_key},
-          {"board_address", access.directory_address},
-          {"board_key", access.directory_key},
-          {"slots", access.slots}};
-}
-
-PoolAccess read_pool_access(const json& message) {
-  return {.payload_address = number_field<std::uint64_t>(message, "payload_address"),
-          .payload_key = number_field<std::uint32_t>(message, "payload_key"),
-          .directory_address = number_field<std::uint64_t>(message, "board_address"),
-          .directory_key = number_field<std::uint32_t>(message, "board_key"),
-          .slots = number_field<std::uint32_t>(message, "slots")};
+LinkDescription read_description(const json& message, const std::string& field) {
+  const json* const part = optional_part(message, field);
+  return part != nullptr ? part->dump() : LinkDescription();
 }
 
 /// Adds the address that the peer dials, and the token; adds nothing when this side dials.
@@ -397,9 +373,7 @@ json to_json(const EpochMessage& message) {
            {"format", format_to_json(message.format)},
            {"slot_bytes", message.slot_bytes},
            {"ring_slots", message.ring_slots}};
-  if (message.pool) {
-    out["pool"] = access_to_json(*message.pool);
-  }
+  add_description(out, "pool", message.pool);
   return out;
 }
 
@@ -418,17 +392,13 @@ EpochMessage read_epoch(const json& message) {
   if (epoch.ring_slots == 0 || epoch.ring_slots > max_pool_slots) {
     throw wrong_field(message, "ring_slots");
   }
-  if (const json* const pool = optional_part(message, "pool")) {
-    epoch.pool = read_pool_access(*pool);
-  }
+  epoch.pool = read_description(message, "pool");
   return epoch;
 }
 
 json to_json(const ReadyMessage& message) {
   json out{{"type", "ready"}, {"number", message.number}, {"ring_slots", message.ring_slots}};
-  if (message.access) {
-    out["access"] = access_to_json(*message.access);
-  }
+  add_description(out, "access", message.ring);
   return out;
 }
 
@@ -436,9 +406,7 @@ ReadyMessage read_ready(const json& message) {
   expect_type(message, "ready");
   ReadyMessage ready{number_field<std::uint32_t>(message, "number"),
                      number_field<std::uint32_t>(message, "ring_slots")};
-  if (const json* const access = optional_part(message, "access")) {
-    ready.access = read_access(*access);
-  }
+  ready.ring = read_description(message, "access");
   return ready;
 }
 

@@ -91,7 +91,7 @@ struct EpochMessage {
   StreamFormat format;
   std::uint64_t slot_bytes = 0;
   std::uint32_t ring_slots = 0;
-  std::optional<PoolAccess> pool{};
+  LinkDescription pool{};  // of the sender's pool, where the viewer reads it
 };
 nlohmann::json to_json(const EpochMessage& message);
 EpochMessage read_epoch(const nlohmann::json& message);
@@ -99,7 +99,7 @@ EpochMessage read_epoch(const nlohmann::json& message);
 struct ReadyMessage {
   std::uint32_t number = 0;
   std::uint32_t ring_slots = 0;
-  std::optional<RingAccess> access{};
+  LinkDescription ring{};  // of the viewer's ring, where the sender writes into it
 };
 nlohmann::json to_json(const ReadyMessage& message);
 ReadyMessage read_ready(const nlohmann::json& message);

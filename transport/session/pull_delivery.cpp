@@ -33,13 +33,13 @@ class PullDelivery final : public FrameDelivery {
     if (!epoch) {
       return std::nullopt;
     }
-    const PoolAccess access = read_target_.open(epoch->pool);
+    LinkDescription pool = describe(read_target_.open(epoch->pool));
     announced_epoch_ = epoch->number;
     return EpochMessage{.number = epoch->number,
                         .format = epoch->format,
                         .slot_bytes = epoch->pool->slot_bytes(),
                         .ring_slots = stream_.options().slots_per_viewer,
-                        .pool = access};
+                        .pool = std::move(pool)};
   }
 
   void take_ready(const ReadyMessage& ready) override {

@@ -40,7 +40,7 @@ class PushDelivery final : public FrameDelivery {
 
   void take_ready(const ReadyMessage& ready) override {
     const std::uint32_t ring_slots = std::min(ready.ring_slots, stream_.options().slots_per_viewer);
-    if (!stream_.epoch_ready(queue_, ready.number, ring_slots, ready.access)) {
+    if (!stream_.epoch_ready(queue_, ready.number, ring_slots, ready.ring)) {
       throw Error::failed("the viewer said ready twice for one format, which would give it more than its slots");
     }
   }

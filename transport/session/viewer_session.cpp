@@ -347,7 +347,7 @@ void ViewerSession::handle(const nlohmann::json& message) {
   }
 }
 
-std::optional<RingAccess> ViewerSession::begin_epoch_of_link(const EpochMessage& epoch) {
+LinkDescription ViewerSession::begin_epoch_of_link(const EpochMessage& epoch) {
   try {
     return link_->begin_epoch(epoch.number, epoch.slot_bytes, epoch.ring_slots, epoch.pool);
   } catch (const Error& error) {

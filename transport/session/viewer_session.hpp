@@ -103,7 +103,7 @@ class ViewerSession {
   void open_link_to_pull(const OfferMessage& offer, const OfferedStream& stream, DataEndpoint data_endpoint,
                          const ViewerPreferences& preferences);
   nlohmann::json await_connect();
-  std::optional<RingAccess> begin_epoch_of_link(const EpochMessage& epoch);
+  LinkDescription begin_epoch_of_link(const EpochMessage& epoch);
   void give_up_link(const std::string& message) const;
   void compare_clocks(std::int64_t timeout_ns);
   void handle(const nlohmann::json& message);

@@ -52,9 +52,8 @@ TcpReceiver::~TcpReceiver() {
   thread_.join();
 }
 
-std::optional<RingAccess> TcpReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes,
-                                                   std::uint32_t ring_slots,
-                                                   const std::optional<PoolAccess>& /*pool*/) {
+LinkDescription TcpReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots,
+                                         const LinkDescription& /*pool*/) {
   std::uint64_t waiting_bytes = 0;
   {
     const std::scoped_lock lock(mutex_);
@@ -67,7 +66,7 @@ std::optional<RingAccess> TcpReceiver::begin_epoch(std::uint32_t epoch, std::uin
   auto ring = std::make_shared<TcpRing>(epoch, slot_bytes, ring_slots, stop_check());
   const std::scoped_lock lock(mutex_);
   rings_.push_back(std::move(ring));
-  return std::nullopt;
+  return {};
 }
 
 std::optional<IncomingFrame> TcpReceiver::poll() noexcept {

@@ -38,8 +38,8 @@ class TcpReceiver final : public ReceiverLink {
   ~TcpReceiver() override;
 
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::tcp; }
-  std::optional<RingAccess> begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots,
-                                        const std::optional<PoolAccess>& pool) override;
+  LinkDescription begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots,
+                              const LinkDescription& pool) override;
   std::optional<IncomingFrame> poll() noexcept override;
   bool arm() noexcept override;
   [[nodiscard]] int descriptor() const noexcept override { return arrived_event_.get(); }

@@ -61,8 +61,7 @@ TcpSender::~TcpSender() {
 
 void TcpSender::begin_epoch(std::shared_ptr<Pool> /*pool*/) {}
 
-void TcpSender::epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots,
-                            const std::optional<RingAccess>& /*access*/) noexcept {
+void TcpSender::epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots, const LinkDescription& /*ring*/) noexcept {
   ready_epoch_ = epoch;
   ring_slots = std::min<std::uint32_t>(ring_slots, max_queued / 2);
   ring_slot_is_out_.assign(ring_slots, false);

@@ -29,8 +29,7 @@ class TcpSender final : public SenderLink {
 
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::tcp; }
   void begin_epoch(std::shared_ptr<Pool> pool) override;
-  void epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots,
-                   const std::optional<RingAccess>& access) noexcept override;
+  void epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots, const LinkDescription& ring) noexcept override;
   [[nodiscard]] bool supports_sendfile() const noexcept override { return wire_->supports_sendfile(); }
   void bound_send_queue() noexcept override;
   OfferResult offer(const OutgoingFrame& frame) noexcept override;
