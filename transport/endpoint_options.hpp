@@ -16,8 +16,14 @@ namespace framewire {
 inline constexpr std::uint16_t default_frame_port = 5290;
 inline constexpr std::uint16_t default_bytes_port = 5291;
 
-/// The links in the order in which `--transport auto` prefers them and messages list them.
-inline constexpr std::array links_best_first{LinkKind::local, LinkKind::rdma, LinkKind::tcp};
+/// The kinds of link_kinds, in its order.
+inline constexpr auto links_best_first = [] {
+  std::array<LinkKind, link_kinds.size()> kinds{};
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    kinds.at(i) = link_kinds.at(i).kind;
+  }
+  return kinds;
+}();
 
 /// HOST:PORT. The host is a name or an address. An IPv6 address needs brackets when a port follows.
 struct HostPort {

@@ -12,15 +12,10 @@
 #include <utility>
 
 #include "frame/frame_header.hpp"
+#include "transport/link_kinds.hpp"
 #include "transport/pool.hpp"
 
 namespace framewire {
-
-enum class LinkKind { local, tcp, rdma };
-std::string_view name(LinkKind kind) noexcept;
-std::optional<LinkKind> link_kind_from_name(std::string_view wanted) noexcept;
-/// "local, tcp"; "none".
-std::string names_of(std::span<const LinkKind> kinds);
 
 enum class LinkState {
   open,

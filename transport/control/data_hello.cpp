@@ -18,17 +18,6 @@ namespace framewire {
 
 namespace {
 
-/// Numbers of links on the wire; they do not follow the order of the enumeration.
-struct WireLink {
-  LinkKind kind;
-  std::uint8_t number;
-};
-constexpr std::array<WireLink, 3> wire_links{{{LinkKind::local, 1}, {LinkKind::tcp, 2}, {LinkKind::rdma, 3}}};
-
-const WireLink& wire_link(LinkKind kind) noexcept {
-  return *std::ranges::find(wire_links, kind, &WireLink::kind);
-}
-
 constexpr std::string_view not_confirmed = "the data connection was not confirmed in time";
 
 void write_exactly(int fd, std::span<const std::byte> from, std::int64_t deadline_ns) {
@@ -66,7 +55,7 @@ std::array<std::byte, data_hello_bytes> encode_data_hello(const DataHello& hello
   std::array<std::byte, data_hello_bytes> bytes{};
   auto to = std::ranges::copy(std::as_bytes(std::span(data_preamble)), bytes.begin()).out;
   to = std::ranges::copy(hello.connection.session, to).out;
-  *to++ = static_cast<std::byte>(wire_link(hello.connection.link).number);
+  *to++ = static_cast<std::byte>(traits(hello.connection.link).number);
   *to++ = static_cast<std::byte>(hello.connection.index);
   to += 2;  // reserved
   std::ranges::copy(hello.proof, to);
@@ -78,13 +67,13 @@ std::optional<DataHello> decode_data_hello(std::span<const std::byte, data_hello
   if (!std::ranges::equal(bytes.first<preamble_bytes>(), std::as_bytes(std::span(data_preamble)))) {
     return std::nullopt;
   }
-  const auto link = std::ranges::find(wire_links, std::to_integer<std::uint8_t>(bytes[link_at]), &WireLink::number);
+  const auto link = link_kind_from_number(std::to_integer<std::uint8_t>(bytes[link_at]));
   const bool reserved_is_zero = bytes[link_at + 2] == std::byte{0} && bytes[link_at + 3] == std::byte{0};
-  if (link == wire_links.end() || !reserved_is_zero) {
+  if (!link || !reserved_is_zero) {
     return std::nullopt;
   }
   DataHello hello;
-  hello.connection.link = link->kind;
+  hello.connection.link = *link;
   hello.connection.index = std::to_integer<std::uint8_t>(bytes[link_at + 1]);
   std::ranges::copy(bytes.subspan<preamble_bytes, sizeof(SessionId)>(), hello.connection.session.begin());
   std::ranges::copy(bytes.last<sizeof(Proof)>(), hello.proof.begin());

@@ -114,17 +114,18 @@ LinkParameters link_parameters_of(const EndpointOptions& endpoint) noexcept {
 LinkConnection dial_data(const HostPort& to, std::uint16_t rdma_port, const Token& token,
                          const DataConnectionId& connection, const LinkParameters& parameters,
                          const std::vector<std::string>& rdma_addresses) {
-  if (connection.link == LinkKind::rdma) {
+  const LinkTraits& link = traits(connection.link);
+  if (link.has_own_listener) {
     return dial_rdma({.host = to.host, .port = rdma_port}, token, connection, rdma_options(parameters, connection),
                      monotonic_ns() + rdma_connection_timeout_ns,
                      {.told = rdma_addresses, .only = parameters.rdma_address});
   }
   const std::int64_t deadline_ns = monotonic_ns() + data_connection_timeout_ns;
   DialledSocket dialled = dial(
-      to, deadline_ns, connection.link == LinkKind::local ? DialMode::any : DialMode::tcp,
+      to, deadline_ns, link.needs_same_host ? DialMode::any : DialMode::tcp,
       {.fd = parameters.cancel_fd, .events = POLLRDHUP, .why = "the session ended before its data connection stood"},
       parameters.type_of_service);
-  if (connection.link == LinkKind::local && !dialled.is_unix) {
+  if (link.needs_same_host && !dialled.is_unix) {
     throw Error::lost_peer("the peer's Unix socket is gone");
   }
   send_data_hello(dialled.fd.get(), token, connection, deadline_ns);
@@ -185,7 +186,7 @@ std::string start_line(LinkKind link, const std::string& auth, const std::string
 }
 
 std::string why_not_encrypted(LinkKind link, const std::string& control) {
-  if (link != LinkKind::tcp) {
+  if (!traits(link).can_be_encrypted) {
     return "encrypted data (--encrypt) go over tcp alone, and the viewer chose " + std::string(name(link));
   }
   if (control == "plain") {

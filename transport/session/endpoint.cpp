@@ -40,7 +40,7 @@ std::vector<LinkKind> usable_links(const EndpointOptions& endpoint) {
 
 RdmaListening rdma_listening_of(const EndpointOptions& endpoint) noexcept {
   const auto& links = endpoint.allowed_links;
-  if (endpoint.encrypt || std::ranges::find(links, LinkKind::rdma) == links.end()) {
+  if (endpoint.encrypt || std::ranges::none_of(links, [](LinkKind kind) { return traits(kind).has_own_listener; })) {
     return RdmaListening::never;
   }
   if (links.size() == 1) {

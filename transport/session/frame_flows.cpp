@@ -99,7 +99,7 @@ void FrameFlows::release_lost(std::mutex& mutex, const std::function<void()>& wa
 
 bool FrameFlows::holds_registered_memory(const Flow& flow) {
   const ViewerSession& session = *flow.session;
-  return session.link()->kind() == LinkKind::rdma &&
+  return traits(session.link()->kind()).may_prove_unusable &&
          (session.link()->state() != LinkState::open || session.is_rejected());
 }
 

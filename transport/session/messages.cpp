@@ -61,24 +61,8 @@ const json& array_field(const json& message, const std::string& field, std::size
   return *found;
 }
 
-/// A link's name in messages. An incompatible version of a link gets a new name, so that different releases agree on
-/// another link.
-constexpr std::string_view local_on_wire = "local2";
-
-std::string_view name_on_wire(LinkKind kind) noexcept {
-  return kind == LinkKind::local ? local_on_wire : name(kind);
-}
-
-std::optional<LinkKind> link_from_wire(std::string_view word) noexcept {
-  if (word == local_on_wire) {
-    return LinkKind::local;
-  }
-  const auto kind = link_kind_from_name(word);
-  return kind == LinkKind::local ? std::nullopt : kind;
-}
-
 LinkKind link_field(const json& message, const std::string& field) {
-  const auto kind = link_from_wire(text_field(message, field));
+  const auto kind = link_kind_from_wire(text_field(message, field));
   if (!kind) {
     throw wrong_field(message, field);
   }
@@ -273,7 +257,7 @@ json to_json(const OfferMessage& message) {
   }
   json links = json::array();
   for (const LinkKind kind : message.links) {
-    links.push_back(std::string(name_on_wire(kind)));
+    links.push_back(std::string(traits(kind).wire_name));
   }
   json out{{"type", "offer"}, {"session", message.session}, {"streams", streams}, {"links", links}};
   if (!message.why_no_rdma.empty()) {
@@ -298,7 +282,7 @@ OfferMessage read_offer(const json& message) {
   }
   for (const json& link : array_field(message, "links", 16)) {
     // Ignore unknown links: a newer or an older peer may have other ones.
-    if (const auto kind = link.is_string() ? link_from_wire(link.get_ref<const std::string&>()) : std::nullopt) {
+    if (const auto kind = link.is_string() ? link_kind_from_wire(link.get_ref<const std::string&>()) : std::nullopt) {
       offer.links.push_back(*kind);
     }
   }
@@ -312,7 +296,7 @@ OfferMessage read_offer(const json& message) {
 json to_json(const ChooseMessage& message) {
   json out{{"type", "choose"},
            {"stream", message.stream},
-           {"link", std::string(name_on_wire(message.link))},
+           {"link", std::string(traits(message.link).wire_name)},
            {"delivery", std::string(name(message.delivery))}};
   add_data_address(out, message.token, message.rdma_port, message.rdma_addresses);
   if (message.pulls) {

@@ -68,15 +68,8 @@ OfferMessage SenderNegotiation::make_offer() const {
                              stream->options().source_file});
   }
   std::ranges::copy_if(context_.allowed_links, std::back_inserter(offer.links), [&](LinkKind kind) {
-    switch (kind) {
-      case LinkKind::local:
-        return viewer_.is_unix;
-      case LinkKind::rdma:
-        return offer.why_no_rdma.empty();
-      case LinkKind::tcp:
-        break;
-    }
-    return true;
+    const LinkTraits& link = traits(kind);
+    return (!link.needs_same_host || viewer_.is_unix) && (!link.has_own_listener || offer.why_no_rdma.empty());
   });
   return offer;
 }
@@ -113,7 +106,7 @@ void SenderNegotiation::check_pull(const Stream& stream, const ChooseMessage& ch
   if (!stream.options().allows_pull) {
     refuse(*viewer_.channel, "this sender's frames may not be pulled; start it with --allow-pull");
   }
-  if (choice.link != LinkKind::rdma) {
+  if (!traits(choice.link).can_be_pulled) {
     refuse(*viewer_.channel, "frames can be pulled over rdma alone");
   }
 }
@@ -153,7 +146,7 @@ std::unique_ptr<nlohmann::json> SenderNegotiation::connect(AgreedDelivery& agree
   }
   const Token token = data_endpoint_.acceptor->issue(connection);
   ConnectMessage go{.token = token.hex(), .rdma_port = data_endpoint_.acceptor->rdma_port()};
-  if (agreed.choice.link == LinkKind::rdma) {
+  if (traits(agreed.choice.link).has_own_listener) {
     go.rdma_addresses = data_endpoint_.acceptor->rdma_addresses();
   }
   viewer_.channel->send(to_json(go));
@@ -171,7 +164,7 @@ std::unique_ptr<nlohmann::json> SenderNegotiation::await_peer(AgreedDelivery& ag
         agreed.early = wait.take_message();
         return nullptr;
       } catch (const Error& error) {
-        if (connection.link != LinkKind::rdma) {
+        if (!traits(connection.link).may_prove_unusable) {
           throw;
         }
         // RDMA itself has told the viewer, by a rejection or a disconnect; the viewer chooses again.
@@ -197,7 +190,7 @@ std::unique_ptr<nlohmann::json> SenderNegotiation::dial_peer(AgreedDelivery& agr
                                         connection, parameters_for(choice), choice.rdma_addresses));
     return nullptr;
   } catch (const Error& error) {
-    if (connection.link != LinkKind::rdma) {
+    if (!traits(connection.link).may_prove_unusable) {
       throw;
     }
     channel.send(no_link(error.what()));

@@ -197,7 +197,7 @@ void SenderSession::announce_epoch() {
       authenticated_.channel->post(to_json(*epoch));
     }
   } catch (const Error& error) {
-    if (link_ != LinkKind::rdma || error.status() != ExitStatus::failed) {
+    if (!traits(link_).may_prove_unusable || error.status() != ExitStatus::failed) {
       throw;
     }
     give_up_link(error);

@@ -255,7 +255,8 @@ void SessionAcceptor::receive_data_hello(AcceptedSocket accepted, std::int64_t d
   try {
     const DataHello hello = read_data_hello(accepted.fd.get(), deadline_ns);
     // RDMA connections do not arrive at this socket.
-    const auto token = hello.connection.link == LinkKind::rdma ? std::nullopt : tokens_.redeem(hello, monotonic_ns());
+    const auto token =
+        traits(hello.connection.link).has_own_listener ? std::nullopt : tokens_.redeem(hello, monotonic_ns());
     if (!token) {
       warn("closed a data connection from " + accepted.address + " that belongs to no session");
       return;

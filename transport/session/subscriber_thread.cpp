@@ -62,7 +62,7 @@ bool Subscriber::Implementation::go_on_after(const Error& error, ViewerSession* 
   if (session != nullptr) {
     session->hang_up();
     flows_.drop_rejected();
-    rdma_fallback_.session_was_lost(session->link()->kind() == LinkKind::rdma,
+    rdma_fallback_.session_was_lost(traits(session->link()->kind()).may_prove_unusable,
                                     flows_.frames_received() != frames_before_session_, error.what());
   }
   return !stopping_ && !give_up(error, session != nullptr);

@@ -40,28 +40,28 @@ const OfferedStream& find_stream(const OfferMessage& offer, const std::string& w
 std::string why_not_possible(LinkKind kind, const OfferMessage& offer, bool is_unix, const DataEndpoint& data_endpoint,
                              const ViewerPreferences& preferences) {
   const bool is_offered = std::ranges::find(offer.links, kind) != offer.links.end();
-  switch (kind) {
-    case LinkKind::local:
-      return is_offered ? "" : is_unix ? "local is not offered" : "local needs the same user on the same machine";
-    case LinkKind::rdma:
-      if (!is_offered) {
-        return "rdma: the sender has none" + (offer.why_no_rdma.empty() ? "" : ", " + offer.why_no_rdma);
-      }
-      if (!preferences.transport_is_auto) {
-        return "";
-      }
-      if (!preferences.why_no_rdma.empty()) {
-        return "rdma: " + preferences.why_no_rdma;
-      }
-      if (data_endpoint.acceptor != nullptr) {
-        const std::string why = data_endpoint.acceptor->why_no_rdma();
-        return why.empty() ? "" : "rdma: this end has none, " + why;
-      }
-      return has_rdma_device() ? "" : "rdma: no RDMA device here";
-    case LinkKind::tcp:
-      return is_offered ? "" : "tcp is not offered";
+  const LinkTraits& link = traits(kind);
+  const std::string name(link.name);
+  if (link.needs_same_host && !is_unix) {
+    return is_offered ? "" : name + " needs the same user on the same machine";
   }
-  return "unknown";
+  if (!link.has_own_listener) {
+    return is_offered ? "" : name + " is not offered";
+  }
+  if (!is_offered) {
+    return name + ": the sender has none" + (offer.why_no_rdma.empty() ? "" : ", " + offer.why_no_rdma);
+  }
+  if (!preferences.transport_is_auto) {
+    return "";
+  }
+  if (!preferences.why_no_rdma.empty()) {
+    return name + ": " + preferences.why_no_rdma;
+  }
+  if (data_endpoint.acceptor != nullptr) {
+    const std::string why = data_endpoint.acceptor->why_no_rdma();
+    return why.empty() ? "" : name + ": this end has none, " + why;
+  }
+  return has_rdma_device() ? "" : name + ": no RDMA device here";
 }
 
 }  // namespace
@@ -127,13 +127,13 @@ std::string ViewerSession::choose_link(const OfferMessage& offer, DataEndpoint d
       if (!preferences.transport_is_auto) {
         return {};
       }
-      return kind == LinkKind::local ? " (auto: local, both ends are on this machine)"
-                                     : " (auto: " + std::string(name(kind)) + why_not + ")";
+      return traits(kind).needs_same_host ? " (auto: " + std::string(name(kind)) + ", both ends are on this machine)"
+                                          : " (auto: " + std::string(name(kind)) + why_not + ")";
     } catch (const Error& error) {
-      if (kind != LinkKind::rdma || !preferences.transport_is_auto || error.status() == ExitStatus::refused) {
+      if (!traits(kind).may_prove_unusable || !preferences.transport_is_auto || error.status() == ExitStatus::refused) {
         throw;
       }
-      why_not += "; rdma: " + std::string(error.what());
+      why_not += "; " + std::string(name(kind)) + ": " + error.what();
       why_again = error.what();
       forget_link_on_trial();
     }
@@ -145,7 +145,7 @@ std::string ViewerSession::choose_link(const OfferMessage& offer, DataEndpoint d
 /// Tests an RDMA link by its first epoch: it may connect, and then fail to register the pool or the ring. Possible only
 /// if the stream already has a format; needed only if another link can be chosen.
 void ViewerSession::prove_link(const OfferedStream& stream) {
-  if (link_->kind() != LinkKind::rdma || !may_do_without_rdma_ || stream.description.empty()) {
+  if (!traits(link_->kind()).may_prove_unusable || !may_do_without_rdma_ || stream.description.empty()) {
     return;
   }
   if (early_message_) {
@@ -203,12 +203,13 @@ void ViewerSession::open_link_to_pull(const OfferMessage& offer, const OfferedSt
   if (!stream.allows_pull) {
     refuse(channel, "the sender's frames may not be pulled; start it with --allow-pull, or leave out --pull here");
   }
-  if (std::ranges::find(offer.links, LinkKind::rdma) == offer.links.end()) {
+  const auto link = std::ranges::find_if(offer.links, [](LinkKind kind) { return traits(kind).can_be_pulled; });
+  if (link == offer.links.end()) {
     refuse(channel, "frames can be pulled over rdma alone, and the sender has none" +
                         (offer.why_no_rdma.empty() ? "" : ": " + offer.why_no_rdma));
   }
   delivery_ = Delivery::latest;
-  open_link(offer, {.stream = stream.number, .link = LinkKind::rdma, .delivery = delivery_, .token = {}, .pulls = true},
+  open_link(offer, {.stream = stream.number, .link = *link, .delivery = delivery_, .token = {}, .pulls = true},
             data_endpoint, preferences.parameters);
 }
 
@@ -223,7 +224,7 @@ void ViewerSession::open_link(const OfferMessage& offer, ChooseMessage choice, D
     token = data_endpoint.acceptor->issue(connection);
     choice.token = token->hex();
     choice.rdma_port = data_endpoint.acceptor->rdma_port();
-    if (choice.link == LinkKind::rdma) {
+    if (traits(choice.link).has_own_listener) {
       choice.rdma_addresses = data_endpoint.acceptor->rdma_addresses();
     }
   }
@@ -264,7 +265,7 @@ LinkConnection ViewerSession::await_sender(DataEndpoint data_endpoint, const Dat
         early_message_ = wait.take_message();
         return link_connection;
       } catch (const Error& error) {
-        if (connection.link != LinkKind::rdma) {
+        if (!traits(connection.link).may_prove_unusable) {
           throw;
         }
         // RDMA tells the sender of the failure; the sender then sends no_link, so wait for that.
@@ -351,7 +352,7 @@ LinkDescription ViewerSession::begin_epoch_of_link(const EpochMessage& epoch) {
   try {
     return link_->begin_epoch(epoch.number, epoch.slot_bytes, epoch.ring_slots, epoch.pool);
   } catch (const Error& error) {
-    if (link_->kind() == LinkKind::rdma && may_do_without_rdma_ && error.status() == ExitStatus::failed) {
+    if (traits(link_->kind()).may_prove_unusable && may_do_without_rdma_ && error.status() == ExitStatus::failed) {
       throw RdmaUnusable(error.what());
     }
     throw;
