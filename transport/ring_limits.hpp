@@ -9,8 +9,8 @@
 
 namespace framewire {
 
-/// How much larger than one frame a slot may be: some devices need padded rows or planes that start on pages. A sender
-/// of this release asks for no extra bytes.
+/// How much larger than one frame a slot may be: decoders need padded rows, and some devices planes that start on
+/// pages. A sender copies pictures whose decoder needs more.
 inline constexpr std::uint64_t slot_slack_bytes = std::uint64_t{1} << 20;
 /// Ring slots of a picture stream: the maximum of `framewire send --slots`.
 inline constexpr std::uint32_t max_picture_slots = 64;

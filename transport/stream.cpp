@@ -272,7 +272,10 @@ bool Stream::add_puller(int wake_event) {
 
 void Stream::remove_puller(int wake_event) noexcept {
   const std::scoped_lock lock(mutex_);
-  std::erase(pullers_, wake_event);
+  // One only: a delivery that takes the place of another one has the same event.
+  if (const auto found = std::ranges::find(pullers_, wake_event); found != pullers_.end()) {
+    pullers_.erase(found);
+  }
 }
 
 bool Stream::epoch_ready(SubscriberQueue& queue, std::uint32_t epoch, std::uint32_t ring_slots,

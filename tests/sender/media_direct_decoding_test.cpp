@@ -114,6 +114,26 @@ TEST_F(DirectDecodingTest, LoopsAndChangesOfFormatKeepEveryPicture) {
 }
 
 /// The decoder's threads may still hold slots when the stream is gone.
+/// The decoder's threads may have begun a picture of the next size when an epoch of this one begins.
+TEST_F(DirectDecodingTest, NoSlotIsLargerThanAViewerTakes) {
+  std::vector<std::byte> both;
+  for (int i = 0; i < 12; ++i) {
+    const bool is_small = i % 2 == 0;
+    const std::string part = folder_.file("part.h264");
+    ffmpeg(test_pictures(is_small ? "160" : "1920", is_small ? "96" : "1080", 25, 2) +
+           "-c:v libx264 -preset ultrafast -bf 0 -pix_fmt yuv420p " + part);
+    const std::vector<std::byte> bytes = read_file(part);
+    both.insert(both.end(), bytes.begin(), bytes.end());
+  }
+  const std::string file = folder_.file("both.h264");
+  write_file(file, both);
+  AvSource source(unpaced(file), log_);
+  const Shown shown = show(source, {}, false);
+  EXPECT_EQ(shown.error, "");
+  EXPECT_EQ(shown.frames.size(), 24U);
+  EXPECT_EQ(shown.ring_fault, "");
+}
+
 TEST_F(DirectDecodingTest, TheSourceMayOutliveItsStream) {
   const std::string file = make({"ends.mkv", "-c:v libx264 -preset fast -bf 3", "yuv420p"});
   StreamOptions limited;

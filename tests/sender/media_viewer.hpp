@@ -21,6 +21,7 @@
 #include "base/file_descriptor.hpp"
 #include "base/wait.hpp"
 #include "sender/source.hpp"
+#include "transport/ring_limits.hpp"
 #include "transport/stream.hpp"
 
 namespace framewire::test {
@@ -104,11 +105,16 @@ class TestViewer {
   }
   [[nodiscard]] std::vector<SeenFrame>& frames() noexcept { return link_.frames(); }
   [[nodiscard]] std::size_t frames_changed() const noexcept { return link_.frames_changed(); }
+  /// Why a real viewer would refuse an epoch; after wait().
+  [[nodiscard]] const std::string& ring_fault() const noexcept { return ring_fault_; }
 
  private:
   void serve() {
     while (!stream_->is_drained(queue_)) {
       if (const auto epoch = stream_->epoch_to_announce(queue_)) {
+        if (std::string fault = find_ring_fault(epoch->format, epoch->pool->slot_bytes(), 1); ring_fault_.empty()) {
+          ring_fault_ = std::move(fault);
+        }
         link_.begin_epoch(epoch->pool);
         stream_->epoch_ready(queue_, epoch->number, 1);
       }
@@ -121,6 +127,7 @@ class TestViewer {
   Stream* stream_;
   FileDescriptor wake_ = make_eventfd();
   TakesAll link_;
+  std::string ring_fault_;
   SubscriberQueue queue_;
   std::thread thread_;
 };
@@ -130,6 +137,7 @@ struct Shown {
   std::string error;  // that run() threw
   std::uint64_t frames_dropped = 0;
   std::size_t frames_changed = 0;  // between coming and being let go
+  std::string ring_fault;          // why a real viewer would refuse an epoch
 };
 
 /// Runs a source until it ends, with one viewer that misses nothing, and keeps `held` frames as long as it can.
@@ -148,6 +156,7 @@ inline Shown show(Source& source, StreamOptions options = {}, bool keeps_payload
   viewer.wait();
   shown.frames = std::move(viewer.frames());
   shown.frames_changed = viewer.frames_changed();
+  shown.ring_fault = viewer.ring_fault();
   shown.frames_dropped = stream.frames_dropped_at_source();
   return shown;
 }

@@ -4,8 +4,8 @@
 
 namespace framewire {
 
-RdmaConnection::RdmaConnection(const RdmaOptions& options, std::string peer, bool is_dialler)
-    : options_(options), is_dialler_(is_dialler), manager_(std::move(peer), options_) {}
+RdmaConnection::RdmaConnection(RdmaOptions options, std::string peer, bool is_dialler)
+    : options_(std::move(options)), is_dialler_(is_dialler), manager_(std::move(peer), options_) {}
 
 std::unique_ptr<RdmaConnection> RdmaConnection::dial(
     const sockaddr& to, const std::string& name, const RdmaPrivateData& hello,

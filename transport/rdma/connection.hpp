@@ -94,7 +94,7 @@ class RdmaConnection {
   void disconnect() noexcept { manager_.disconnect(); }
 
  private:
-  RdmaConnection(const RdmaOptions& options, std::string peer, bool is_dialler);
+  RdmaConnection(RdmaOptions options, std::string peer, bool is_dialler);
 
   const RdmaOptions options_;
   const bool is_dialler_;

@@ -25,6 +25,7 @@ constexpr std::uint8_t rnr_retry_count = 7;
 /// The start of the private data of framewire's rejections; the reason follows. It tells them from those of the peer's
 /// kernel.
 constexpr std::string_view rejection = "FWRJ";
+constexpr std::string_view unknown_session = "it knows no such session";
 constexpr std::size_t max_reason_bytes = 140;  // rdma_cm leaves 148
 
 // Reasons of a rejection (InfiniBand specification, 12.6.7.2); iWARP has an errno, below zero.
@@ -63,7 +64,11 @@ Error error_of_rejection(const rdma_cm_event& event, const std::string& peer) {
   }
   said = said.substr(rejection.size());
   said = said.substr(0, std::min(said.find('\0'), said.size()));
-  return Error::lost_peer(peer + " rejected the RDMA connection: " + printable(said, max_reason_bytes));
+  const std::string message = peer + " rejected the RDMA connection: " + printable(said, max_reason_bytes);
+  if (said.starts_with(unknown_session)) {
+    throw Error::lost_peer(message);  // it is not this session's peer
+  }
+  throw RdmaRejected(message);
 }
 
 int milliseconds_until(std::int64_t deadline_ns) noexcept {
@@ -109,7 +114,7 @@ Error error_of(const rdma_cm_event& event, const std::string& peer, const std::s
 }  // namespace
 
 RdmaConnectRequest::~RdmaConnectRequest() {
-  reject("it knows no such session");
+  reject(std::string(unknown_session));
 }
 
 bool RdmaConnectRequest::reject(const std::string& reason) noexcept {

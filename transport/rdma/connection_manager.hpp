@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "base/error.hpp"
 #include "transport/rdma/options.hpp"
 #include "transport/rdma/verbs.hpp"
 
@@ -21,6 +22,12 @@ namespace framewire {
 /// 56 bytes at connect; an answer may be longer, but need not be.
 inline constexpr std::uint8_t rdma_private_bytes = 56;
 using RdmaPrivateData = std::array<std::byte, rdma_private_bytes>;
+
+/// The peer of this very session rejected the connection, and said why.
+class RdmaRejected : public Error {
+ public:
+  explicit RdmaRejected(const std::string& message) : Error(ExitStatus::lost_peer, message) {}
+};
 
 /// An incoming connection request. It has an rdma_cm id, but neither QP nor memory. The destructor rejects it when
 /// nobody has answered it.

@@ -62,7 +62,7 @@ LinkDescription RdmaReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slo
     const std::scoped_lock lock(end_.mutex());
     require_room_for_ring(rings_.size());
     for (const auto& waiting : rings_) {
-      waiting_bytes += waiting->payload_block()->bytes().size();
+      waiting_bytes += waiting->has_frames ? 0 : waiting->payload_block()->bytes().size();
     }
   }
   require_possible_ring(slot_bytes, ring_slots, waiting_bytes);
@@ -236,6 +236,7 @@ RdmaRing* RdmaReceiver::find_ring(std::uint32_t epoch_bits) noexcept {
     }
   }
   rings_.erase(rings_.begin(), found);
+  rings_.front()->has_frames = true;
   return rings_.front().get();
 }
 

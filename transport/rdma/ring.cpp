@@ -1,5 +1,7 @@
 #include "transport/rdma/ring.hpp"
 
+#include <algorithm>
+#include <array>
 #include <string>
 
 #include "transport/rdma/cell.hpp"
@@ -47,15 +49,16 @@ bool RdmaRing::make_windows(const std::shared_ptr<ibv_pd>& protection_domain, co
   if (!can_bind(*payload_window_.memory_region)) {
     return false;
   }
-  for (Window* window : {&payload_window_, &cells_window_}) {
-    window->window.reset(ibv_alloc_mw(protection_domain.get(), IBV_MW_TYPE_2));
-    if (!window->window) {
-      close_windows();
-      return false;
-    }
-    window->key = ibv_inc_rkey(window->window->rkey);
+  const std::array windows{&payload_window_, &cells_window_};
+  const bool are_made = std::ranges::all_of(windows, [&](Window* one) {
+    one->window.reset(ibv_alloc_mw(protection_domain.get(), IBV_MW_TYPE_2));
+    one->key = one->window ? ibv_inc_rkey(one->window->rkey) : 0;
+    return one->window != nullptr;
+  });
+  if (!are_made) {
+    close_windows();
   }
-  return true;
+  return are_made;
 }
 
 std::span<const std::byte> RdmaRing::cell(std::uint16_t slot, std::uint16_t slice) const noexcept {

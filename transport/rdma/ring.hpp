@@ -48,6 +48,7 @@ class RdmaRing {
   // Guarded by the link's mutex.
   std::vector<bool> is_lent;              // of each slot: the sender may write it
   std::vector<std::uint16_t> next_slice;  // of each slot: the slice that the sender must announce next
+  bool has_frames = false;                // one has come for it
 
  private:
   struct Window {

@@ -1,5 +1,7 @@
 #include "transport/session/rdma_data.hpp"
 
+#include <poll.h>
+
 #include <algorithm>
 #include <optional>
 #include <vector>
@@ -13,11 +15,12 @@ namespace framewire {
 
 namespace {
 
-std::vector<SocketAddress> addresses_to_dial(const HostPort& to, const RdmaTargets& targets) {
+std::vector<SocketAddress> addresses_to_dial(const HostPort& to, const RdmaTargets& targets, int cancel_fd) {
   if (!targets.only.empty()) {
     return {named_rdma_address(targets.only, to.port)};
   }
-  std::vector<SocketAddress> addresses = resolve(to);
+  std::vector<SocketAddress> addresses =
+      resolve(to, {.fd = cancel_fd, .events = POLLRDHUP, .why = "the session ended before its data connection stood"});
   if (!std::ranges::all_of(addresses, is_loopback)) {
     return rdma_addresses_to_dial(addresses, targets.told, to.port);
   }
@@ -57,7 +60,7 @@ std::unique_ptr<RdmaConnection> dial_rdma(const HostPort& to, const Token& token
     }
   };
   std::optional<Error> last;
-  const std::vector<SocketAddress> addresses = addresses_to_dial(to, targets);
+  const std::vector<SocketAddress> addresses = addresses_to_dial(to, targets, options.cancel_fd);
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     // Give each address its share of the remaining time, so that a silent one does not prevent trying the others.
     const std::int64_t now_ns = monotonic_ns();
@@ -65,6 +68,8 @@ std::unique_ptr<RdmaConnection> dial_rdma(const HostPort& to, const Token& token
     try {
       return RdmaConnection::dial(*addresses[i].get(), format_address(addresses[i]), hello, check_answer, options,
                                   now_ns + share_ns);
+    } catch (const RdmaRejected&) {
+      throw;  // by the peer of this session, whose token is used: it has no other answer at another address
     } catch (const Error& error) {
       if (error.status() == ExitStatus::refused) {
         throw;

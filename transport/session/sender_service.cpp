@@ -191,10 +191,10 @@ void SenderService::run_session(AuthenticatedChannel authenticated, DataEndpoint
   }
   const auto leave = [&](const SessionReport* report) {
     const std::scoped_lock lock(mutex_);
-    sessions_.erase(*place);
     if (report != nullptr) {
-      history_.add(*report);
+      history_.add(*report);  // may throw: the place is still valid then
     }
+    sessions_.erase(*place);
     changed_.notify_all();
   };
   try {

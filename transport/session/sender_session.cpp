@@ -127,6 +127,9 @@ void SenderSession::give_up_link(const Error& error) {
   try {
     do {
       answer = receive_in_step(channel, deadline_ns);
+      if (message_type(answer) == "bye") {
+        return handle(answer);
+      }
     } while (message_type(answer) != "choose" && message_type(answer) != "refused");
   } catch (const Error&) {
     throw ending;  // the viewer has left because of this

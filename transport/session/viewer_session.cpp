@@ -351,6 +351,8 @@ void ViewerSession::handle(const nlohmann::json& message) {
 LinkDescription ViewerSession::begin_epoch_of_link(const EpochMessage& epoch) {
   try {
     return link_->begin_epoch(epoch.number, epoch.slot_bytes, epoch.ring_slots, epoch.pool);
+  } catch (const AllocationStopped&) {
+    throw;  // this side stops; the link is not at fault
   } catch (const Error& error) {
     if (traits(link_->kind()).may_prove_unusable && may_do_without_rdma_ && error.status() == ExitStatus::failed) {
       throw RdmaUnusable(error.what());

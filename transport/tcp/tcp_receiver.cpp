@@ -59,7 +59,7 @@ LinkDescription TcpReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slot
     const std::scoped_lock lock(mutex_);
     require_room_for_ring(rings_.size());
     for (const auto& waiting : rings_) {
-      waiting_bytes += waiting->block->bytes().size();
+      waiting_bytes += waiting->has_frames ? 0 : waiting->block->bytes().size();
     }
   }
   require_possible_ring(slot_bytes, ring_slots, waiting_bytes);
@@ -222,6 +222,7 @@ std::shared_ptr<TcpRing> TcpReceiver::find_ring(std::uint32_t epoch) noexcept {
   }
   // Frames arrive in order: only frames that are still held keep earlier rings.
   rings_.erase(rings_.begin(), found);
+  rings_.front()->has_frames = true;
   return rings_.front();
 }
 

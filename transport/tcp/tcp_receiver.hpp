@@ -27,6 +27,7 @@ struct TcpRing {
   std::uint64_t stride_bytes;
   std::shared_ptr<HostBlock> block;
   std::vector<std::atomic<bool>> is_lent;  // the sender may write it
+  bool has_frames = false;                 // one has come for it; guarded by the receiver's mutex
 };
 
 /// Owns one thread ("fw-tcp-recv") that reads the socket.

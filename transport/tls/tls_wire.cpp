@@ -93,6 +93,7 @@ void TlsWire::State::handshake(TlsRole role, const Key& key, std::int64_t deadli
   }
   BIO* buffers = bio.open();
   if (buffers == nullptr) {
+    ssl.reset();  // before socket_bio, to which it still refers
     throw Error::failed("cannot set up TLS 1.3: no memory");
   }
   SSL_set_bio(ssl.get(), buffers, buffers);  // takes ownership

@@ -1,4 +1,5 @@
 #include "sender/sources/media/av_source.hpp"
+#include "transport/ring_limits.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -92,10 +93,16 @@ void AvSource::begin_epoch(Stream& stream) {
   end_loans(stream);
   epoch_format_ = input_.format();
   const std::uint64_t packed_bytes = epoch_format_.layout.size_bytes;
-  if (const std::uint64_t place_bytes = input_.place_bytes(); place_bytes != 0) {
+  // A viewer refuses a slot that is much larger than a frame. place_bytes() may also be that of a later picture, which
+  // the decoder's threads have begun already.
+  if (const std::uint64_t place_bytes = input_.place_bytes();
+      place_bytes != 0 && place_bytes <= packed_bytes + slot_slack_bytes) {
     const std::uint32_t count = std::min(input_.place_count(), max_lent_slots);
     try {
       stream.begin_epoch(epoch_format_, std::max(place_bytes, packed_bytes), count);
+      if (stream.is_stopping()) {
+        return;  // there may be no pool of this epoch to lend from
+      }
       slots_ = DecodedSlots::create(count);
       input_.set_memory(slots_);
       return;
