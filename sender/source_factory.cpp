@@ -56,10 +56,8 @@ struct SourceKind {
 
 /// The first kind that matches a name makes its source.
 constexpr std::array kinds = {
-    SourceKind{.help =
-                   "  gl:NAME                   a scene that is built in: aurora, orbit or waves; gl: is the default "
-                   "one\n"
-                   "  gl:FILE.frag              a fragment shader in the manner of Shadertoy\n",
+    SourceKind{.help = "  gl:NAME                   a built-in scene: waves (the default: gl:), aurora or orbit\n"
+                       "  gl:FILE.frag              a fragment shader in the manner of Shadertoy\n",
                .choices = gl_choices,
                .is_meant_by = is_gl,
                .make = [](const SourceOptions& options, Log&, const IsCancelled&) -> std::unique_ptr<Source> {
