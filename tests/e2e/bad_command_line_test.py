@@ -77,7 +77,7 @@ COMMAND_LINES = [
     ("framewire-bench", ["--encrypt", "--transport", "socket"], harness.USAGE, ["--transport", "'socket'", "--encrypt", "auto or tcp"]),
     (SEND, ["pattern", "--allow-pull", "--transport", "tcp"], harness.USAGE, ["--allow-pull", "'tcp'", "auto or rdma"]),
     (VIEW, ["--headless", "--pull", "--transport", "tcp"], harness.USAGE, ["--pull", "--transport", "'tcp'", "auto or rdma"]),
-    (VIEW, ["--headless", "--pull", "--delivery", "every"], harness.USAGE, ["--delivery", "every", "pulls"]),
+    (VIEW, ["--headless", "--pull", "--delivery", "every"], harness.USAGE, ["--delivery", "every", "--pull"]),
     (VIEW, ["--headless", "--pull", "--pull-interval", "soon"], harness.USAGE, ["--pull-interval", "'soon'"]),
     (VIEW, ["--headless", "--pull", "--pull-interval", "0.5ms"], harness.USAGE, ["--pull-interval", "'0.5ms'", "1ms"]),
     (VIEW, ["--headless", "--pull-interval", "1s"], harness.USAGE, ["--pull-interval", "'1s'", "without --pull"]),
