@@ -156,7 +156,8 @@ RdmaPlaces rdma_places(const SystemFiles& files) {
   for (const std::string& name : files.names(devices)) {
     const std::string device = devices + name;
     for (const std::string& number : files.names(device + "/ports")) {
-      const std::string port = device + "/ports/" + number;
+      std::string port = device;
+      port.append("/ports/").append(number);
       if (!says(port + "/state", "ACTIVE")) {
         continue;
       }

@@ -28,8 +28,7 @@ durations_in() { sed -n 's/^ *[0-9]*\/[0-9]* Test *#[0-9]*: \([^ ]*\) .* \([0-9.
 
 # show_failures CTEST_LOG: prints the output of failed tests, and ctest's final list of them.
 show_failures() {
-  awk '/Test +#[0-9]+: .*(Passed|Not Run)/ {shown = 0; next} /Test +#[0-9]+:/ {shown = 1} /^[0-9]+% tests passed/ {shown = 1} shown' "$1" |
-    head -n 400
+  awk '/Test +#[0-9]+: .*(Passed|Not Run)/ {shown = 0; next} /Test +#[0-9]+:/ {shown = 1} /^[0-9]+% tests passed/ {shown = 1} shown && ++lines <= 400' "$1"
 }
 
 # run_ctest FOLDER LOG OPTION…: sets good, bad and not_run. False if ctest did not finish.
@@ -60,9 +59,10 @@ try_again() {
 # say_second_tries: prints the tests that passed only at the second try, if any.
 say_second_tries() { ((${#second_tries[@]} == 0)) || say "passed at the second try: ${second_tries[*]}"; }
 
-# say_longest: prints the ten slowest tests.
+# say_longest: prints the ten slowest tests. Each stage reads all of its input: with pipefail a stage that stops early
+# would end scripts/test with SIGPIPE.
 say_longest() {
   ((${#durations[@]} > 0)) || return 0
   say "took longest:"
-  printf '%s\n' "${durations[@]}" | sort -rn | sed 10q | awk '{printf "%8.1f s  %s\n", $1, $2}'
+  printf '%s\n' "${durations[@]}" | sort -rn | awk 'NR <= 10 {printf "%8.1f s  %s\n", $1, $2}'
 }

@@ -61,7 +61,7 @@ std::string first_filter(std::string_view graph) {
 std::string url_name(std::string_view rest) {
   rest = rest.substr(0, rest.find_first_of("?#"));
   const std::size_t slash = rest.find('/');
-  const std::string path = slash == std::string_view::npos ? "" : last_part(rest.substr(slash));
+  std::string path = slash == std::string_view::npos ? "" : last_part(rest.substr(slash));
   if (!path.empty()) {
     return path;
   }

@@ -50,6 +50,18 @@ class Counts(unittest.TestCase):
         self.assertEqual(said.stderr, "")
         return said.stdout.split() if said.returncode == 0 else []
 
+    def test_a_long_list_of_tests_ends_nothing(self):
+        """Under pipefail a reader that has enough would kill its writer, and scripts/test with it."""
+        commands = ("set -euo pipefail; for i in {1..20000}; do durations+=(\"$i.5 a_test_with_a_long_name_$i\"); done; say_longest; "
+                    "for i in {1..20000}; do echo \"1/1 Test #1: t ***Failed\"; echo output $i; done >$folder/log; "
+                    "show_failures $folder/log | wc -l; echo end")
+        said = self.counting(commands)
+        self.assertEqual((said.returncode, said.stderr), (0, ""))
+        lines = said.stdout.splitlines()
+        self.assertEqual(len(lines), 13)
+        self.assertIn("20000.5 s  a_test_with_a_long_name_20000", lines[1])
+        self.assertEqual(lines[11:], ["400", "end"])
+
     def test_each_is_counted_once(self):
         self.assertEqual(self.counts(), ["2", "1", "2"])
 

@@ -48,7 +48,7 @@ class AvInputOptionsTest : public ::testing::Test {
   }
 
   std::string make(const std::string& name, const std::string& encode) {
-    const std::string file = folder_.file(name);
+    std::string file = folder_.file(name);
     ffmpeg("-f lavfi -i testsrc2=size=128x96:rate=25 -frames:v 30 " + encode + " -pix_fmt yuv420p " + file);
     return file;
   }

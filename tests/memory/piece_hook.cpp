@@ -27,6 +27,8 @@ PieceHook::~PieceHook() {
 
 }  // namespace framewire::test
 
+// The system's header has reserved names for the parameters.
+// NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name)
 extern "C" int madvise(void* address, std::size_t size_bytes, int advice) noexcept {
   const auto* const hook = on_piece.load();
   if (hook != nullptr && advice == MADV_POPULATE_WRITE && size_bytes == framewire::allocation_piece_bytes) {

@@ -23,7 +23,7 @@ class DirectDecodingTest : public ::testing::Test {
  protected:
   /// 48 pictures, so many that every slot is used several times.
   std::string make(const Coded& coded, const char* width = "640", const char* height = "360") {
-    const std::string file = folder_.file(coded.name);
+    std::string file = folder_.file(coded.name);
     ffmpeg(test_pictures(width, height, 25, 48) + coded.encode + " -pix_fmt " + coded.pixel_format + " " + file);
     return file;
   }

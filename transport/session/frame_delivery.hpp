@@ -50,7 +50,7 @@ std::unique_ptr<FrameDelivery> make_push_delivery(Stream& stream, std::unique_pt
                                                   int wake_event);
 
 /// Pull: the viewer reads frames from the pool. The sender counts none of them and does not wait for the viewer.
-std::unique_ptr<FrameDelivery> make_pull_delivery(Stream& stream, LinkConnection path, const LinkParameters& parameters,
-                                                  int wake_event);
+std::unique_ptr<FrameDelivery> make_pull_delivery(Stream& stream, LinkConnection link_connection,
+                                                  const LinkParameters& parameters, int wake_event);
 
 }  // namespace framewire
