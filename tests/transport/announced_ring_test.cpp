@@ -1,5 +1,4 @@
-// What a viewer makes of the rings that a sender announces, and that whoever stops a program does not wait for
-// gigabytes.
+// A viewer checks the rings that a sender announces. Stopping a program also stops an allocation of gigabytes.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -71,11 +70,11 @@ TEST(PossibleRing, TakesAtMostHalfOfWhatIsFree) {
   EXPECT_NE(why_not_possible(max_slot_bytes, 1024, 0).find("half of the memory"), std::string::npos);
   EXPECT_NE(why_not_possible(0, 3, 0).find("not possible"), std::string::npos);
   EXPECT_NE(why_not_possible(1000, 1025, 0).find("not possible"), std::string::npos);
-  // Rings that no frame comes for count, and so do not halve what is left again and again.
+  // Rings without frames count as used. Otherwise each further ring could take half of the remaining memory.
   EXPECT_NE(why_not_possible(1000, 3, available_memory_bytes() * 2).find("beside others"), std::string::npos);
 }
 
-/// A sender by hand, and a viewer that listens.
+/// A sender that the test plays by hand, and a listening viewer.
 class AnnouncedRing : public testing::Test {
  protected:
   AnnouncedRing() {
@@ -125,7 +124,7 @@ TEST_F(AnnouncedRing, ThatFitsIsMade) {
   EXPECT_EQ(read_ready(hear("ready")).ring_slots, 3U);
 }
 
-/// An authenticated sender could have the viewer take all the memory there is.
+/// Without the check, an authenticated sender could make the viewer allocate all memory.
 TEST_F(AnnouncedRing, ThatDoesNotIsRefusedAtBothEnds) {
   announce(picture(16, 16), 64 * mib, 4);
   const auto refusal = hear();

@@ -1,4 +1,4 @@
-// Peers that are no senders at a viewer's acceptor, over the Unix socket.
+// Peers other than senders connect to a viewer's acceptor, over the Unix socket.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -47,7 +47,7 @@ class ClientServiceTest : public testing::Test {
     return client;
   }
 
-  /// A sender's way from its hello to a session over tcp.
+  /// Does a sender's handshake from its hello to a session over tcp.
   static LinkConnection open_link(const Subscriber& subscriber, const AuthenticatedChannel& sender) {
     const SessionId session = random_session_id();
     sender.channel->send(to_json(OfferMessage{.session = to_hex(session),
@@ -101,7 +101,7 @@ TEST_F(ClientServiceTest, ASecondSenderDuringTheFirstOnesHandshakeIsToldOnceThat
   EXPECT_EQ(subscriber.status().session_number, 1U);
 }
 
-/// It may be the one to dial, and would stay for ever where nobody listens to it any more.
+/// A sender may be the dialling side. Without the hang-up it would wait for ever for a viewer that has given up.
 TEST_F(ClientServiceTest, ASenderIsLetGoOfWhenItsSessionFailsHere) {
   Subscriber subscriber(listening(), log_);
   const AuthenticatedChannel sender = come(subscriber, "sender");
@@ -169,19 +169,19 @@ TEST_F(ClientServiceTest, EndWithTheSubscriber) {
   EXPECT_LT(monotonic_ns() - begin_ns, 30 * ns_per_s);
 }
 
-/// Somebody who has come in and never says hello does not either.
+/// Nor does a peer that connects and never sends hello.
 TEST_F(ClientServiceTest, SayNothingAndHoldUpNobody) {
   Subscriber subscriber(listening(), log_);
   const AuthenticatedChannel silent =
       authenticate_dialler(dial({"127.0.0.1", subscriber.port()}, monotonic_ns() + 10 * ns_per_s), {});
-  EXPECT_EQ(message_type(hear(silent)), "hello");  // it waits for ours now
+  EXPECT_EQ(message_type(hear(silent)), "hello");  // it now waits for our hello
   const std::int64_t begin_ns = monotonic_ns();
   subscriber.close({});
   EXPECT_LT(monotonic_ns() - begin_ns, handshake_timeout_ns / 2);
 }
 
-/// Whoever serves a client may hand its channel on, to a session that lives shorter: the end must not reach for it
-/// then.
+/// The handler of a client may move the channel to a session, which may end first. The subscriber must then not use
+/// the channel when it closes.
 TEST_F(ClientServiceTest, MayBeHandedOn) {
   std::atomic<bool> is_gone = false;
   std::atomic<bool> may_end = false;

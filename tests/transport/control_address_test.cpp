@@ -79,7 +79,7 @@ TEST(Address, ChangesThePort) {
 }
 
 TEST(Address, NamesTheHostThatIsNotKnown) {
-  // Never sent to a name server: labels have 63 letters at most.
+  // No name server is asked: a label has at most 63 letters.
   const std::string host(70, 'x');
   expect_error(error_of([&] { resolve({.host = host, .port = 1}); }), ExitStatus::failed, "xxx' is not known");
 }
@@ -99,7 +99,7 @@ TEST(Address, KnowsLoopback) {
 TEST(Address, KnowsThisHost) {
   EXPECT_TRUE(is_this_host(only("127.0.0.1")));
   EXPECT_TRUE(is_this_host(only("::1")));
-  // Reserved for documentation (RFC 5737, RFC 3849): nobody has them.
+  // Reserved for documentation (RFC 5737, RFC 3849): no host has them.
   EXPECT_FALSE(is_this_host(only("192.0.2.1")));
   EXPECT_FALSE(is_this_host(only("2001:db8::1")));
 }

@@ -47,7 +47,7 @@ std::size_t open_descriptors() {
   return static_cast<std::size_t>(std::distance(begin(all), end(all)));
 }
 
-/// What one end came to.
+/// The result of one side: a session or an error.
 struct Outcome {
   std::optional<AuthenticatedChannel> session;
   std::optional<Error> error;
@@ -73,7 +73,7 @@ class Authenticate : public testing::Test {
     return dial({.host = "127.0.0.1", .port = listener_.port()}, soon_ns(), mode);
   }
 
-  /// Both ends at once, over a real connection.
+  /// Runs both sides at the same time over a real connection.
   std::pair<Outcome, Outcome> meet(DialMode mode, const AuthenticateOptions& dialler,
                                    const AuthenticateOptions& listener) {
     auto dialling = std::async(std::launch::async, [&] {
@@ -83,7 +83,7 @@ class Authenticate : public testing::Test {
     return {dialling.get(), std::move(listening)};
   }
 
-  /// Our listener against a peer that sends bytes of its own.
+  /// The error of our listener for a peer that sends `bytes`.
   std::optional<Error> error_after(std::string_view bytes, const AuthenticateOptions& options,
                                    std::string* answer = nullptr) {
     const DialledSocket unrecognized = dial_listener(DialMode::tcp);
@@ -110,7 +110,7 @@ void expect_session(Outcome& dialler, Outcome& listener, std::string_view auth, 
     EXPECT_EQ(one->auth, auth);
     EXPECT_EQ(one->control, control);
   }
-  // Longer than what an unauthenticated peer may send.
+  // Longer than an unauthenticated peer's message may be.
   const json message = {{"type", "x"}, {"pad", std::string(3 * message_limit_before_bytes, 'p')}};
   for (const auto& [from, to] :
        {std::pair{&*dialler.session, &*listener.session}, std::pair{&*listener.session, &*dialler.session}}) {
@@ -268,7 +268,7 @@ TEST_F(Authenticate, DescriptorsAreBackAfterEveryKindOfEnd) {
   EXPECT_EQ(open_descriptors(), before);
 }
 
-// ---- we dial something that is no framewire
+// ---- the dialled peer does not speak framewire's protocol
 
 /// A peer that does one thing with a connection and then hangs up.
 template <typename Behaviour>
@@ -291,7 +291,7 @@ void swallow(int fd) {
   }
 }
 
-/// Answers the first bytes that come with its own, and waits until we hang up.
+/// Answers the first bytes with the given text, and waits until we hang up.
 auto answers(std::string text) {
   return [text = std::move(text)](int fd) {
     char first[4096];
@@ -361,7 +361,7 @@ TEST(Dialler, ARefusalThatIsNoneIsAnError) {
   }
   const std::string body = R"({"type":"accepted"})";
   const std::string accepted = "FWREPL01" + std::string{static_cast<char>(body.size()), 0, 0, 0} + body;
-  // A key must not be talked away.
+  // A dialler with a key must not accept an answer without encryption.
   expect_error(error_dialling(with_key('a'), answers(accepted)), ExitStatus::failed,
                "answered in plain to an encrypted greeting");
   const std::string huge = std::string("FWREPL01") + "\xff\xff\xff\x7f";

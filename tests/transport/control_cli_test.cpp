@@ -28,7 +28,7 @@ std::string read_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Runs a program with texts for its standard streams, in an environment of its own.
+/// Runs a program with this standard input, in a minimal environment.
 Result run(const TemporaryFolder& folder, std::vector<std::string> words, const std::string& input = "") {
   std::ofstream(folder.file("in")) << input;
   std::vector<char*> arguments;

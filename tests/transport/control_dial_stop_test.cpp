@@ -1,4 +1,4 @@
-// Dialling that somebody ends: at a name that no server knows yet, and at ends that do not answer.
+// Dialling is stopped while a name is still being resolved, and while the peer does not answer.
 #include <dlfcn.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -15,7 +15,7 @@
 
 namespace {
 
-/// What becomes of the look-up of one name: it comes to nothing, and not before it is let go.
+/// Controls getaddrinfo() for silent_name: the call blocks until reader_closed is released, then fails.
 struct Silence {
   std::binary_semaphore is_asked{0};
   std::binary_semaphore reader_closed{0};
@@ -25,7 +25,7 @@ constexpr std::string_view silent_name = "silent.example";
 
 }  // namespace
 
-/// In the place of the system's, which it calls for all other names.
+/// Replaces the system's function, and calls it for all other names.
 extern "C" int getaddrinfo(const char* name, const char* service, const addrinfo* req, addrinfo** pai) {
   static const auto the_systems = reinterpret_cast<decltype(&getaddrinfo)>(::dlsym(RTLD_NEXT, "getaddrinfo"));
   if (name != nullptr && name == silent_name && (req->ai_flags & AI_NUMERICHOST) == 0) {
@@ -43,7 +43,7 @@ using test::error_of;
 using test::expect_error;
 using test::soon_ns;
 
-/// Already raised, for waits that would never end.
+/// A stop event that is already signalled, for waits that would never end.
 struct Stopped {
   Stopped() { signal_eventfd(event.get()); }
   FileDescriptor event = make_eventfd();
@@ -59,7 +59,7 @@ TEST(DialStop, EndsTheLookUpOfAName) {
   const auto error = error_of(
       [&] { dial({.host = std::string(silent_name), .port = 1}, INT64_MAX, DialMode::any, {.fd = event.get()}); });
   person.join();
-  silence.reader_closed.release();  // whoever still asks ends by itself
+  silence.reader_closed.release();  // the blocked look-up can end now
   expect_error(error, ExitStatus::lost_peer, "'silent.example' was still being looked up: this end stops");
 }
 
@@ -93,7 +93,7 @@ TEST(DialStop, EndsAConnectionThatIsNotTaken) {
 
 TEST(DialStop, EndsTheWaitForAFullUnixSocket) {
   const Listener port_of_ours({.at = {.host = "127.0.0.1", .port = 0}});
-  std::vector<FileDescriptor> before;  // nobody takes them
+  std::vector<FileDescriptor> before;  // never accepted
   const SocketAddress address = unix_address(port_of_ours.port());
   for (int error_number = 0; error_number == 0;) {
     before.push_back(connect_to(address, soon_ns(), error_number));

@@ -36,7 +36,7 @@ mode_t mode_of(const std::string& path) {
   return status.st_mode & 07777;
 }
 
-/// A pipe with a text in it, closed at the other end.
+/// The read end of a pipe that contains `text`; the write end is closed.
 FileDescriptor pipe_with(std::string_view text) {
   int fds[2] = {-1, -1};
   EXPECT_EQ(::pipe2(fds, O_CLOEXEC), 0);
@@ -177,7 +177,7 @@ TEST(KeyFile, AMissingKeyIsAnErrorOnlyWhenItWasNamed) {
   create_key(default_key_path());
   ASSERT_TRUE(find_key(std::nullopt).has_value());
   EXPECT_TRUE(*find_key(std::nullopt) == load_key(default_key_path()));
-  // A key that is there but cannot be used must not silently count as none.
+  // An unusable key file is an error: it must not count as "no key".
   ASSERT_EQ(::chmod(default_key_path().c_str(), 0644), 0);
   expect_error(error_of([&] { find_key(std::nullopt); }), ExitStatus::refused, "can be read by others");
   ASSERT_EQ(::unsetenv("XDG_CONFIG_HOME"), 0);
@@ -186,7 +186,7 @@ TEST(KeyFile, AMissingKeyIsAnErrorOnlyWhenItWasNamed) {
 TEST(KeyFile, DefaultPathFollowsTheEnvironment) {
   ASSERT_EQ(::setenv("XDG_CONFIG_HOME", "/x/y", 1), 0);
   EXPECT_EQ(default_key_path(), "/x/y/framewire/key");
-  ASSERT_EQ(::setenv("XDG_CONFIG_HOME", "relative", 1), 0);  // the XDG specification: to be passed over
+  ASSERT_EQ(::setenv("XDG_CONFIG_HOME", "relative", 1), 0);  // the XDG specification: ignore relative paths
   const std::string home_before = std::getenv("HOME") != nullptr ? std::getenv("HOME") : "";
   ASSERT_EQ(::setenv("HOME", "/home/somebody", 1), 0);
   EXPECT_EQ(default_key_path(), "/home/somebody/.config/framewire/key");

@@ -121,7 +121,7 @@ TEST(Listener, NamesThePortThatAnotherProgramHasByTcp) {
   ASSERT_EQ(::getsockname(other.get(), reinterpret_cast<sockaddr*>(&address), &size_bytes), 0);
   const std::uint16_t port = ntohs(address.sin_port);
   expect_error(error_of([&] { Listener(on("", port)); }), ExitStatus::failed, "is in use (TCP 127.0.0.1:");
-  // The failed attempt let go of the Unix socket, too: dialling finds the other program by TCP.
+  // The failed attempt has closed its Unix socket, too: dialling finds the other program by TCP.
   EXPECT_FALSE(dial({.host = "127.0.0.1", .port = port}, soon_ns()).is_unix);
 }
 
@@ -214,7 +214,7 @@ TEST(Dial, RefusesAUnixSocketOfAnotherUser) {
   ASSERT_EQ(::pipe2(fds, O_CLOEXEC), 0);
   const FileDescriptor ready(fds[0]);
   FileDescriptor done(fds[1]);
-  constexpr std::uint16_t port = 1;  // nobody listens there by TCP
+  constexpr std::uint16_t port = 1;  // without a TCP listener
   const SocketAddress address = unix_address(port);
   int stop[2] = {-1, -1};
   ASSERT_EQ(::pipe2(stop, O_CLOEXEC), 0);
@@ -268,7 +268,7 @@ TEST(Dial, SaysThatNothingListens) {
 }
 
 TEST(Dial, GivesUpAtItsDeadline) {
-  // A listener whose backlog is full leaves further connections without an answer.
+  // A listener with a full backlog does not answer further connections.
   const FileDescriptor full(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;

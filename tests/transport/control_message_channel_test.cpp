@@ -28,7 +28,7 @@ MessageChannel channel_over(FileDescriptor fd, std::uint32_t limit_bytes = messa
   return {std::make_unique<FdStream>(std::move(fd)), "peer:1", limit_bytes};
 }
 
-/// What a channel makes of bytes that arrive, and then the end.
+/// The error of a channel that receives these bytes and then the end of the connection; nothing without an error.
 std::optional<Error> error_of_bytes(std::string_view bytes, std::uint32_t limit_bytes = message_limit_bytes) {
   auto [ours, theirs] = socket_pair();
   MessageChannel channel = channel_over(std::move(ours), limit_bytes);
@@ -91,7 +91,7 @@ TEST(MessageChannel, RefusesOversizeBeforeTakingIt) {
   expect_error(error_of_bytes(std::string("\x01\x00\x01\x00", 4), message_limit_before_bytes), ExitStatus::failed,
                "sent a message of 65537 bytes, and 65536 are the most");
   expect_error(error_of_bytes("\xff\xff\xff\xff"), ExitStatus::failed, "4294967295 bytes");
-  // An unauthenticated peer's text read as a length.
+  // The peer speaks another protocol: the channel reads its text as a length.
   expect_error(error_of_bytes("HTTP/1.1 400 Bad Request"), ExitStatus::failed, "it is no framewire");
 }
 

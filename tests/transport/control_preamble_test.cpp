@@ -40,7 +40,7 @@ TEST(Preamble, TellsConnectionsApart) {
 }
 
 TEST(Preamble, RefusesAHugeClientHello) {
-  // The message's length is 24 bits; OpenSSL would make room for 128 KiB of it.
+  // The message's length has 24 bits; OpenSSL would allocate up to 128 KiB for it.
   EXPECT_EQ(kind_of(std::string("\x16\x03\x01\x40\x00\x01\x01\x00", 8)), ConnectionKind::unrecognized);
   EXPECT_EQ(kind_of(std::string("\x16\x03\x01\x40\x00\x01\x00\x40", 8)), ConnectionKind::unrecognized);
 }
@@ -112,7 +112,7 @@ TEST(Preamble, GivesUpOnTheSilent) {
   EXPECT_EQ(identify(ours.get(), soon_ns()), ConnectionKind::silent) << "closed in mid-word";
 }
 
-/// How often this thread went to sleep.
+/// The number of this thread's voluntary context switches.
 long sleeps() {
   rusage usage{};
   ::getrusage(RUSAGE_THREAD, &usage);

@@ -1,4 +1,4 @@
-// What the tests of listening and dialling share: ends of connections, and a network of their own.
+// Helpers for the tests of listening and dialling: connected sockets, and a separate network namespace.
 #pragma once
 
 #include <netinet/in.h>
@@ -34,8 +34,8 @@ inline bool has_no_delay(int fd) {
   return ::getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &value, &size_bytes) == 0 && value != 0;
 }
 
-/// Runs in a process of its own, with a network of its own that nothing can reach. Returns its exit status; no_network
-/// when that is not allowed.
+/// Runs in a separate process with a separate network namespace that nothing else can reach. Returns the exit status,
+/// or no_network if the system does not allow the namespace.
 template <typename Action>
 int in_own_network(Action&& action) {
   const pid_t child = ::fork();

@@ -1,4 +1,4 @@
-// What the tests of the control channel share: sockets in pairs, folders that go away, errors as values.
+// Helpers for the tests of the control channel: socket pairs, temporary folders, errors as values.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@
 
 namespace framewire::test {
 
-/// Long enough for a loaded machine; no test passes by waiting it out.
+/// Long enough for a loaded machine. No test passes by reaching this timeout.
 inline std::int64_t soon_ns() {
   return monotonic_ns() + 20 * ns_per_s;
 }
@@ -32,7 +32,7 @@ inline std::pair<FileDescriptor, FileDescriptor> socket_pair() {
   return {FileDescriptor(fds[0]), FileDescriptor(fds[1])};
 }
 
-/// The Error that an action throws; nothing when it throws none.
+/// Returns the Error that the action throws; nothing if it throws none.
 template <typename Action>
 std::optional<Error> error_of(Action&& action) {
   try {

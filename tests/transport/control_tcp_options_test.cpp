@@ -1,4 +1,4 @@
-// What TCP connections are given, by whichever way they come about.
+// The socket options of TCP connections, both dialled and accepted.
 #include "transport/control/tcp_options.hpp"
 
 #include <arpa/inet.h>
@@ -56,7 +56,7 @@ bool set_up_interface(int socket, const std::string& label, const char* address)
   return ::ioctl(socket, SIOCSIFFLAGS, &request) == 0;
 }
 
-/// The machine of a new network gets addresses that are as good as those of cards.
+/// Gives the new network namespace addresses that count as those of network cards, not as loopback.
 bool set_up_addresses() {
   const FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   return set_up_interface(socket.get(), "lo", "127.0.0.1") && set_up_interface(socket.get(), "lo:1", "192.0.2.7") &&
@@ -74,7 +74,8 @@ std::string default_congestion_control() {
   return congestion_control(FileDescriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)).get());
 }
 
-/// For this network; where `reno` is the usual one nothing could be seen. False when the kernel has no other.
+/// Makes another algorithm this network's default: with `reno` as the default the tests would see no difference. False
+/// if the kernel has no other.
 bool choose_another_than_reno() {
   std::ifstream names("/proc/sys/net/ipv4/tcp_allowed_congestion_control");
   for (std::string name; default_congestion_control() == "reno" && names >> name;) {
@@ -83,7 +84,7 @@ bool choose_another_than_reno() {
   return default_congestion_control() != "reno";
 }
 
-/// Which expectation failed, from 2 on; 0: none.
+/// Returns the number of the failed expectation, from 2 on; 0 if none failed.
 int test_over_a_network() {
   if (!set_up_addresses()) {
     return 2;
@@ -101,7 +102,7 @@ int test_over_a_network() {
   if (!accepted || congestion_control(accepted->fd.get()) != "reno") {
     return 4;
   }
-  // By its address this one comes from elsewhere.
+  // By its source address this connection comes from another host.
   const FileDescriptor other(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!connect_from(other.get(), "192.0.2.8", "192.0.2.7", listener.port())) {
     return 5;
@@ -143,7 +144,7 @@ TEST(TcpOptions, AnywhereTheChoiceOfTheSystemStays) {
   EXPECT_TRUE(has_no_delay(socket.get()));
 }
 
-/// What the kernel puts into the packets of both ends.
+/// The type of service that the kernel puts into this socket's packets.
 int type_of_service(int socket) {
   int family = 0;
   int value = -1;
@@ -171,7 +172,7 @@ TEST(TypeOfService, IsThatOfBothEndsOfAConnection) {
   }
 }
 
-/// A listener at all addresses takes IPv4 in by a socket of IPv6.
+/// A listener at all addresses accepts IPv4 connections on an IPv6 socket.
 TEST(TypeOfService, IsThatOfIpv4OnASocketOfIpv6) {
   Listener listener({.at = {.host = "*", .port = 0}, .insecure = true, .type_of_service = 104});
   const DialledSocket dialled = dial({.host = "127.0.0.1", .port = listener.port()}, soon_ns(), DialMode::tcp);

@@ -91,7 +91,7 @@ TEST(TlsPsk, WhatIsNoIdentityIsUnknown) {
   }
 }
 
-/// Offers and takes the shared key itself, as before.
+/// Offers and accepts the shared key itself, as the protocol's previous version did.
 SslPointer older_end(int fd, TlsRole role, SocketBio& bio, const TlsStream::CheckAnswer& look = nullptr) {
   return perform_tls_handshake({.socket = fd, .role = role, .peer = "the newer one"},
                                {.identity = "framewire-1", .key = shared}, bio, soon_ns(), look);

@@ -74,7 +74,7 @@ TEST(TlsStream, CarriesBytesBothWaysAtOnce) {
 }
 
 TEST(TlsStream, NothingOfTheTextIsOnTheWire) {
-  // A relay between both ends that keeps what it sees.
+  // A relay between the two sides keeps all bytes.
   FileDescriptor dialler_end;
   FileDescriptor relay_a;
   std::tie(dialler_end, relay_a) = socket_pair();
@@ -165,7 +165,7 @@ TEST(TlsStream, TellsAnEndFromACut) {
 
 TEST(TlsStream, ChangedBytesAreRefused) {
   const Pair pair = connected();
-  // Not through the stream: a record that nobody with the key has made.
+  // Sent past the stream: a record that was not made with the key.
   const std::string forged = std::string("\x17\x03\x03\x00\x20", 5) + std::string(32, 'x');
   ASSERT_EQ(::send(pair.dialler->fd(), forged.data(), forged.size(), 0), static_cast<ssize_t>(forged.size()));
   std::array<std::byte, 4> text{};
@@ -196,7 +196,7 @@ TEST(TlsStream, CloseWakesAReader) {
 }
 
 TEST(TlsStream, AHandshakeCutAtAnyByteEndsWithAnError) {
-  // The dialler's first flight, cut anywhere: the listener ends with an error, never with a stream.
+  // The dialler's first flight is cut at any byte: the listener reports an error and never returns a stream.
   FileDescriptor one;
   FileDescriptor two;
   std::tie(one, two) = socket_pair();
@@ -229,7 +229,7 @@ struct FreeAll {
   void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
 };
 
-/// A context that believes everything, with a certificate that it signed itself.
+/// A context that verifies nothing, with a self-signed certificate.
 std::unique_ptr<SSL_CTX, FreeAll> impostor(const SSL_METHOD* method) {
   std::unique_ptr<SSL_CTX, FreeAll> context(SSL_CTX_new(method));
   const std::unique_ptr<EVP_PKEY, FreeAll> key(EVP_EC_gen("P-256"));

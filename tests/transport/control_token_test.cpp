@@ -72,7 +72,7 @@ TEST(Token, EveryDataConnectionHasAKeyOfItsOwn) {
   EXPECT_FALSE(key == make_data_key(Token::random(), connection));
   EXPECT_FALSE(key == make_data_key(token, some_connection()));
   EXPECT_FALSE(key == make_data_key(token, {.session = connection.session, .link = LinkKind::tcp, .index = 1}));
-  for (const ProofRole role : {ProofRole::dialler, ProofRole::listener}) {  // which travel in the clear
+  for (const ProofRole role : {ProofRole::dialler, ProofRole::listener}) {  // proofs are sent unencrypted
     EXPECT_FALSE(std::ranges::equal(key.bytes(), make_proof(token, connection, role)));
   }
 }
@@ -229,7 +229,7 @@ TEST(DataConnectionId, DiallerRefusesAWrongAnswer) {
                  "is not the peer");
   }
   {
-    // An echo of its own proof must not pass for the listener's.
+    // The dialler must not accept an echo of its own proof as the listener's proof.
     FileDescriptor dialler;
     FileDescriptor listener;
     std::tie(dialler, listener) = socket_pair();

@@ -1,4 +1,5 @@
-// Whole sessions with --encrypt: who asks, who must, what a host in the middle sees and can do, and what is refused.
+// Whole sessions with --encrypt: one side requests it, a side requires it, a man in the middle reads or changes bytes,
+// and the cases that are refused.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -88,7 +89,7 @@ class Encryption : public testing::Test {
     return {.endpoint = options, .stream = {}, .delivery = {}};
   }
 
-  /// Frames that came whole; none may be anything else.
+  /// Receives at least `enough` frames, checks each, and returns their number. Fewer if the session fails.
   static int take(Subscriber& subscriber, int enough) {
     int count = 0;
     eventually([&] {
@@ -101,7 +102,7 @@ class Encryption : public testing::Test {
     return count;
   }
 
-  /// The sentence with which no session came about.
+  /// Waits until the viewer has failed without a session; returns its error message.
   static std::string refusal(Subscriber& subscriber) {
     EXPECT_TRUE(eventually([&] { return subscriber.status().state == SubscriberState::failed; }));
     EXPECT_EQ(subscriber.status().exit_status, ExitStatus::refused);

@@ -1,4 +1,4 @@
-// What a sender shows to viewers that pull, and which slots it leaves them time for.
+// The directory of frames that viewers in read mode pull from, and the order in which slots are reused.
 #include "transport/frame_directory.hpp"
 
 #include <gtest/gtest.h>
@@ -78,7 +78,7 @@ TEST(PoolWithADirectory, KeepsTheNewestAndUsesTheOldestAgain) {
     EXPECT_EQ(pool.free_count(), 3U);  // the newest is not free
   }
   for (std::size_t i = 4; i < order.size(); ++i) {
-    EXPECT_EQ(order[i], order[i - 4]);  // every other slot came first
+    EXPECT_EQ(order[i], order[i - 4]);  // a slot is reused only after all the others
   }
   pool.retire_newest();
   EXPECT_EQ(pool.free_count(), 4U);

@@ -1,4 +1,4 @@
-// Slots that a decoder has beside the claims of a source.
+// Slots that a decoder holds in addition to the slots that a source has claimed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace framewire {
 namespace {
 
-/// Takes every frame, and lets go of what the test says.
+/// A link that accepts every frame and releases the slots that the test puts into `done`.
 class Holder final : public SenderLink {
  public:
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::local; }
@@ -66,7 +66,7 @@ class LentSlotsTest : public ::testing::Test {
     stream_.publish(std::move(*claimed), info);
   }
 
-  /// Everything that can be claimed now.
+  /// Claims all free slots.
   std::vector<ClaimedSlot> claim_all() {
     std::vector<ClaimedSlot> slots;
     while (auto slot = stream_.claim_now()) {
@@ -102,7 +102,7 @@ TEST_F(LentSlotsTest, AreNotUsedAgainWhileTheDecoderReadsThem) {
   publish(*lent);
   ASSERT_EQ(link_.offered, std::vector{lent->slot});
   EXPECT_EQ(link_.layouts.front(), bytes_layout(150));
-  link_.done = {lent->slot};  // the viewer is done with it, the decoder is not
+  link_.done = {lent->slot};  // released by the viewer, not yet by the decoder
   stream_.service(queue_);
   EXPECT_FALSE(is_among(claim_all(), *lent));
   stream_.take_back(lent->slot);
@@ -112,7 +112,7 @@ TEST_F(LentSlotsTest, AreNotUsedAgainWhileTheDecoderReadsThem) {
 TEST_F(LentSlotsTest, AreNotUsedAgainWhileAViewerShowsThem) {
   const auto lent = stream_.lend();
   publish(*lent);
-  stream_.take_back(lent->slot);  // the decoder is done with it, the viewer is not
+  stream_.take_back(lent->slot);  // released by the decoder, not yet by the viewer
   EXPECT_FALSE(is_among(claim_all(), *lent));
   link_.done = {lent->slot};
   stream_.service(queue_);

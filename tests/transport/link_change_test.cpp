@@ -1,4 +1,4 @@
-// A viewer that finds the link of no use, before it has been ready, and chooses another one in the same session.
+// A viewer cannot use the chosen link. Before it reports ready, it chooses another link in the same session.
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ using test::timeout_ns;
 
 constexpr std::uint64_t chunk_bytes = 100;
 
-/// A sender of bytes for one viewer alone, and that viewer, word by word.
+/// A sender of bytes for exactly one viewer. The test plays the viewer, message by message.
 class LinkChange : public testing::Test {
  protected:
   LinkChange() {
@@ -50,7 +50,7 @@ class LinkChange : public testing::Test {
     return read_connect(hear()).token;
   }
 
-  /// Up to the first epoch of the link.
+  /// Chooses and opens the link; returns the link's first epoch.
   EpochMessage take(LinkKind kind) {
     const LinkParameters parameters{.peer_timeout_ns = timeout_ns};
     const SessionId session = session_id_from_hex(offer_.session);

@@ -32,13 +32,13 @@ TEST(LinkKinds, EachHasOneEntryWithNamesAndANumberOfItsOwn) {
 TEST(LinkKinds, WhatIsNoneIsNone) {
   EXPECT_FALSE(link_kind_from_name("local2"));
   EXPECT_FALSE(link_kind_from_name(""));
-  EXPECT_FALSE(link_kind_from_wire("local"));  // the version before this one
+  EXPECT_FALSE(link_kind_from_wire("local"));  // the name of the protocol's previous version
   EXPECT_FALSE(link_kind_from_wire("carrier pigeon"));
   EXPECT_FALSE(link_kind_from_number(0));
   EXPECT_FALSE(link_kind_from_number(4));
 }
 
-/// Peers of other releases read these.
+/// Other releases read these names, so they must not change.
 TEST(LinkKinds, HaveTheWordsAndNumbersOfTheWire) {
   EXPECT_EQ(traits(LinkKind::local).number, 1);
   EXPECT_EQ(traits(LinkKind::tcp).number, 2);

@@ -1,4 +1,4 @@
-// What a local receiver does with a sender that lies, and a local sender with a viewer that does.
+// A local receiver with a hostile sender, and a local sender with a hostile viewer.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -28,9 +28,9 @@ namespace framewire::test {
 namespace {
 
 constexpr std::uint64_t slot_bytes = 4096;
-constexpr int more_than_a_socket_holds = 10'000;  // of wakes
+constexpr int more_than_a_socket_holds = 10'000;  // wake-ups
 
-/// Whether `function` returns by itself. One that does not would keep the test for ever: it ends the program.
+/// Returns true when `function` returns in time. Otherwise it ends the program, since the thread could not be joined.
 bool ends_in_time(const std::function<void()>& function) {
   auto running = std::async(std::launch::async, function);
   if (running.wait_for(std::chrono::nanoseconds(timeout_ns)) == std::future_status::ready) {
@@ -40,7 +40,7 @@ bool ends_in_time(const std::function<void()>& function) {
   std::_Exit(1);
 }
 
-/// A sender's end made by hand, with a receiver that has taken its greeting.
+/// The test plays the sender by hand. The receiver has accepted its greeting.
 class HostileLocalSender : public testing::Test {
  protected:
   HostileLocalSender() {
@@ -58,7 +58,7 @@ class HostileLocalSender : public testing::Test {
     send_with_descriptors(socket_.get(), record_bytes(hello), descriptors);
   }
 
-  /// What a receiver says of a greeting.
+  /// The receiver's error for this greeting; empty if it accepts it.
   std::string refusal_of(int wake_socket, const LocalHello& hello = {}) {
     auto [a, b] = unix_socket_pair();
     socket_ = std::move(a);
@@ -109,7 +109,7 @@ class HostileLocalSender : public testing::Test {
       HostBlock::create_shared_writable("acknowledgements", sizeof(LocalAcknowledgements));
   std::shared_ptr<HostBlock> pool_ = HostBlock::create("pool", 2 * slot_bytes);
   FileDescriptor own_end_;
-  FileDescriptor viewers_end_;  // which a sender that means no harm closes
+  FileDescriptor viewers_end_;  // an honest sender closes it
   FileDescriptor socket_;
   std::unique_ptr<LocalReceiver> receiver_;
 };
@@ -134,7 +134,7 @@ TEST_F(HostileLocalSender, AStrideThatIsNotTheSlotsIsRefused) {
 TEST_F(HostileLocalSender, APoolThatIsNotTheAnnouncedOneIsRefused) {
   hand_over([](LocalPool& record) { record.slot_count = 0; });
   EXPECT_TRUE(refuses());
-  hand_over([](LocalPool& record) { record.slot_count = 3; });  // than the memory holds
+  hand_over([](LocalPool& record) { record.slot_count = 3; });  // one more than fits into the memory
   EXPECT_TRUE(refuses());
   hand_over([](LocalPool& record) { record.epoch = 2; });
   EXPECT_TRUE(refuses());
@@ -166,7 +166,7 @@ TEST_F(HostileLocalSender, CannotMakeItsViewerWaitInAWakeUp) {
   announce();
   const auto frame = receiver_->poll();
   ASSERT_TRUE(frame);
-  set_non_blocking(viewers_end_.get(), false);  // the file that the viewer has, too
+  set_non_blocking(viewers_end_.get(), false);  // the viewer's descriptor shares this flag
   cells().credit_wanted.store(1);
   EXPECT_TRUE(ends_in_time([&] {
     for (int i = 0; i < more_than_a_socket_holds; ++i) {
@@ -197,7 +197,7 @@ TEST_F(HostileLocalSender, OfAnotherVersionIsNamed) {
   EXPECT_NE(refusal_of(viewers_end_.get(), {.version = 1}).find("(1, here 2)"), std::string::npos);
 }
 
-/// A sender, and a viewer made by hand that has taken its greeting.
+/// A sender, and a viewer that the test plays by hand and that has received the greeting.
 class HostileLocalViewer : public testing::Test {
  protected:
   HostileLocalViewer() {
@@ -246,7 +246,7 @@ class HostileLocalViewer : public testing::Test {
 
 TEST_F(HostileLocalViewer, CannotMakeItsSenderWaitInAWakeUp) {
   set_non_blocking(wake_socket_.get(), false);
-  const std::uint64_t max_of_an_event = UINT64_MAX - 1;  // which has no room for one more then
+  const std::uint64_t max_of_an_event = UINT64_MAX - 1;  // the counter's maximum: a further write would block
   ASSERT_EQ(::write(wake_socket_.get(), &max_of_an_event, sizeof max_of_an_event), 8);
   EXPECT_TRUE(ends_in_time([&] {
     for (int i = 0; i < more_than_a_socket_holds; ++i) {

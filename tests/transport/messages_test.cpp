@@ -85,7 +85,7 @@ TEST(Messages, RdmaAddressesAreFewAndShort) {
   }
 }
 
-/// Every field in turn: missing, of another type, out of range. Each must be refused with an Error, whatever it is.
+/// Makes each field in turn missing, of another type, and out of range. Reading must throw an Error each time.
 TEST(Messages, EveryWrongFieldIsRefused) {
   const StreamFormat format{.layout = packed_layout(PixelFormat::rgba, 64, 48), .colour = {}};
   const json good = to_json(EpochMessage{1, format, 12288, 3});
@@ -112,7 +112,7 @@ TEST(Messages, EveryWrongFieldIsRefused) {
   }
 }
 
-/// Fields that came later: an older peer does not say them, a newer one may say what has no name here yet.
+/// Fields added later: an older peer does not send them, and a newer one may send values that are unknown here.
 TEST(Messages, WhatAnOlderPeerDoesNotSayIsUnknown) {
   const std::vector<std::string> fields = {"alpha_mode", "chroma_location", "field_order"};
   const StreamFormat plain{.layout = packed_layout(PixelFormat::rgba, 64, 48), .colour = {}};
@@ -148,7 +148,7 @@ TEST(Messages, ARefusalCarriesItsSentence) {
   }
 }
 
-/// Wherever a peer's words come to stand: nothing in them steers a terminal, or begins a line of its own.
+/// A peer's texts must not control a terminal or begin a new line, wherever they are printed.
 TEST(Messages, WordsOfAPeerArePrintable) {
   const std::string evil = "a\u009b2J\u202eb\nframewire-view: all well";
   const std::string shown = "a\\u009b2J\\u202eb\\x0aframewire-view: all well";

@@ -1,4 +1,4 @@
-// Under `latest` what comes through a slow wire is new: one frame is on its way, and the newest one is next.
+// `latest` on a slow connection: one frame is in flight, and the next one sent is the newest.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -18,7 +18,8 @@ namespace {
 
 using test::eventually;
 
-/// More than the kernel holds between a bounded queue and a relay that does not read, and less than it would hold.
+/// More than the kernel buffers for a sender with a bounded queue while the relay does not read, and less than it
+/// would buffer for one without the bound.
 constexpr std::uint64_t frame_bytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t frames_while_held = 20;
 
@@ -37,7 +38,7 @@ class NewestOnly : public testing::Test {
   static EndpointOptions endpoint() {
     EndpointOptions options;
     options.allowed_links = {LinkKind::tcp};
-    options.insecure = true;  // a relay is not known as a sender of this user
+    options.insecure = true;  // the viewer cannot know that the relay belongs to this user
     options.transport_is_auto = false;
     return options;
   }
@@ -58,7 +59,7 @@ class NewestOnly : public testing::Test {
     stream_.publish(std::move(*slot), {.layout = {}});
   }
 
-  /// The sequences of what comes, up to `last`.
+  /// Receives frames up to the sequence number `last` and returns all their numbers.
   std::vector<std::uint64_t> take_until(std::uint64_t last) {
     std::vector<std::uint64_t> sequences;
     EXPECT_TRUE(eventually([&] {

@@ -34,7 +34,7 @@ TEST(MemoryAccess, ComesAsItWasDescribed) {
   EXPECT_EQ(pool->slots, 9U);
 }
 
-/// The peer may send anything: what is no description is none, and never an exception.
+/// A peer may send any text. An invalid description gives nothing and never throws.
 TEST(MemoryAccess, IsNothingWhereAFieldIsMissingOrWrong) {
   for (const char* wrong : {"", "{", "[]", "null", "7", "\"text\"", "{}", "\xff"}) {
     EXPECT_FALSE(ring_access_from(wrong)) << wrong;

@@ -1,4 +1,4 @@
-// Where a peer's RDMA listener is looked for, of what the peer says.
+// Which of the RDMA addresses that a peer reports are dialled.
 #include "transport/session/rdma_targets.hpp"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ TEST(RdmaTargets, AreDialledOnceEach) {
             (Texts{"192.0.2.1:5290", "10.9.0.1:5290", "[2001:db8::1]:5290"}));
 }
 
-/// A peer could have this machine knock at its own doors, or at everybody's.
+/// Otherwise a peer could make this machine dial itself, or a broadcast or multicast address.
 TEST(RdmaTargets, AreAddressesOfOtherMachines) {
   for (const char* wrong :
        {"127.0.0.1",       "127.9.9.9", "0.0.0.0", "0.1.2.3", "224.0.0.1", "255.255.255.255", "240.0.0.1",

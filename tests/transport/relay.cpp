@@ -16,7 +16,7 @@ namespace framewire::test {
 
 namespace {
 
-/// So that what the relay does not read waits at its sender.
+/// Small, so that data that the relay does not read stays at its sender.
 constexpr int receive_buffer_bytes = 64 * 1024;
 constexpr std::size_t max_kept_bytes = std::size_t{4} << 20;
 

@@ -1,4 +1,4 @@
-// A host in the middle: passes what comes at a port on to another, keeps what it saw, and can change it.
+// A man in the middle: forwards the connections of one port to another, keeps their bytes, and can change them.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@
 
 namespace framewire::test {
 
-/// Listens on a port of loopback from the constructor to the destructor; one thread of its own.
+/// Listens on a port of the loopback interface from the constructor to the destructor. Has one thread.
 class Relay {
  public:
   explicit Relay(std::uint16_t to_port);
@@ -28,20 +28,20 @@ class Relay {
 
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
 
-  /// Whether it has passed this on, in either direction of one connection. Any thread.
+  /// Whether one connection has carried this text, in either direction. Any thread.
   [[nodiscard]] bool saw(std::string_view text) const;
-  /// How many bytes of data connections went to those who dialled. Any thread.
+  /// The number of bytes of data connections that went to diallers. Any thread.
   [[nodiscard]] std::uint64_t data_bytes() const noexcept { return data_bytes_; }
 
-  /// Changes data bytes that go to whoever dialled, as they come; true when it has done what it was to do. On the
-  /// relay's thread.
+  /// Is called on the relay's thread with the data bytes that go to a dialler, and may change them. Returns true when
+  /// its work is done.
   using Change = std::function<bool(std::span<std::byte> bytes)>;
-  /// From now on, until it has returned true. Any thread.
+  /// Calls `change` from now on until it returns true. Any thread.
   void change(Change change);
   void flip_one_bit();
 
-  /// Stops to read data that go to whoever dialled, or goes on. What comes meanwhile stands before it, in little memory
-  /// of the kernel's. Any thread; has happened when it returns.
+  /// Stops or resumes reading the data that goes to diallers. Unread data waits in a small receive buffer of the
+  /// kernel. Any thread; the change has taken effect on return.
   void hold(bool holds);
 
  private:

@@ -1,4 +1,4 @@
-// What a peer can make a session hold or wait for: answers that it does not read, handshakes that it does not end.
+// Limits on memory and time that a peer can cost a session: it does not read answers, or does not end its handshake.
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -33,13 +33,13 @@ namespace {
 using test::eventually;
 using test::timeout_ns;
 
-/// Without waiting for more than has come.
+/// Does not wait.
 bool is_hung_up(const AuthenticatedChannel& peer) {
   pollfd end{.fd = peer.channel->fd(), .events = POLLRDHUP, .revents = 0};
   return wait_until({&end, 1}, 0) > 0;
 }
 
-/// A configuration folder without a key, so that this machine's own does not matter.
+/// Uses a configuration folder without a key, so that this machine's own key has no effect.
 class SessionBounds : public testing::Test {
  protected:
   SessionBounds() { ::setenv("XDG_CONFIG_HOME", folder_.path().c_str(), 1); }
@@ -60,7 +60,7 @@ class SessionBounds : public testing::Test {
     return authenticate_dialler(dial(at(), monotonic_ns() + timeout_ns), AuthenticateOptions{});
   }
 
-  /// A viewer up to its place in the stream.
+  /// Does a viewer's handshake up to its place in the stream.
   std::pair<AuthenticatedChannel, LinkConnection> join() {
     AuthenticatedChannel viewer = come();
     EXPECT_EQ(message_type(hear(viewer)), "hello");
@@ -83,12 +83,12 @@ class SessionBounds : public testing::Test {
 };
 
 TEST_F(SessionBounds, AViewerThatAsksAndDoesNotReadIsHeardAgainOnceItReads) {
-  constexpr std::int64_t enough = 200'000;  // answers: far more than may wait for it
+  constexpr std::int64_t enough = 200'000;  // answers: far more than the sender may queue
   start();
   const auto [viewer, path] = join();
   MessageChannel& channel = *viewer.channel;
   std::int64_t asked = 0;
-  // Until nobody reads its questions any more, since nobody reads the answers.
+  // Asks until the sender stops reading questions, because the viewer does not read the answers.
   for (; asked < enough; ++asked) {
     channel.post(to_json(ClockMessage{.viewer_ns = asked}));
     if (channel.wants_write() && !wait_for(channel.fd(), POLLOUT, monotonic_ns() + ns_per_s / 2)) {
@@ -117,7 +117,7 @@ TEST_F(SessionBounds, SoManyShakeHandsAndNoMore) {
   }
   const auto open = std::ranges::count_if(silent, [](const AuthenticatedChannel& one) { return !is_hung_up(one); });
   EXPECT_LE(static_cast<std::size_t>(open), SenderService::max_handshakes);
-  // Nor do they keep out who comes and goes on.
+  // Nor do the silent peers keep out a viewer that completes its handshake.
   SubscriberOptions options{.endpoint = {}, .stream = {}, .delivery = {}};
   options.endpoint.dial = at();
   Subscriber subscriber(options, log_);
@@ -130,7 +130,7 @@ TEST_F(SessionBounds, AnInterruptionDoesNotWaitForHandshakes) {
   const AuthenticatedChannel silent = come();
   EXPECT_EQ(message_type(hear(silent)), "hello");
   const auto [viewer, path] = join();
-  service_->interrupt(INT64_MAX - 1);  // a farewell for ever
+  service_->interrupt(INT64_MAX - 1);  // no time limit for the goodbye
   EXPECT_THROW(hear(silent), Error);
   EXPECT_FALSE(is_hung_up(viewer)) << "it is served, and may take the last frames";
   const AuthenticatedChannel late = come();
@@ -140,7 +140,7 @@ TEST_F(SessionBounds, AnInterruptionDoesNotWaitForHandshakes) {
   EXPECT_EQ(service_->reports().size(), 1U);
 }
 
-/// A sender that has made the link, and answers no question but goes on talking, for as long as it is listened to.
+/// Plays a sender that sets up the link, then answers no question and sends other messages until the viewer hangs up.
 void talk_on(Listener& listener, std::atomic<int>& said) {
   const AuthenticateOptions insecure{.key = {}, .insecure = true};
   const auto accept = [&] {
@@ -165,7 +165,7 @@ void talk_on(Listener& listener, std::atomic<int>& said) {
     try {
       viewer.channel->send({{"type", "of a newer sender"}}, monotonic_ns() + timeout_ns);
     } catch (const Error&) {
-      return;  // it has hung up
+      return;  // the viewer has hung up
     }
   }
 }

@@ -1,5 +1,4 @@
-// What holds up a sender's service or lets it grow: peers that greet and say nothing, many sessions, no descriptors
-// left.
+// Loads on a sender's service: peers that greet and then stay silent, many sessions, no file descriptors left.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -42,7 +41,7 @@ namespace {
 using test::eventually;
 using test::timeout_ns;
 
-/// Each wait of a handshake is ten seconds long: whoever ends sooner was ended.
+/// Each wait of a handshake lasts ten seconds. A handshake that ends within this time was stopped from outside.
 constexpr std::int64_t soon_ns = 5 * ns_per_s;
 
 bool is_hung_up(MessageChannel& channel) {
@@ -55,7 +54,7 @@ bool is_hung_up(MessageChannel& channel) {
   }
 }
 
-/// A configuration folder without a key, so that this machine's own does not matter.
+/// Uses a configuration folder without a key, so that this machine's own key has no effect.
 class Service : public testing::Test {
  protected:
   Service() { ::setenv("XDG_CONFIG_HOME", folder_.path().c_str(), 1); }
@@ -66,7 +65,7 @@ class Service : public testing::Test {
     service_ = std::make_unique<SenderService>(listening, std::vector<Stream*>{&stream_}, "test", log_);
   }
 
-  /// A viewer up to the sender's hello: then the session waits for its own.
+  /// Does a viewer's handshake up to the sender's hello. The session then waits for the viewer's hello.
   AuthenticatedChannel greet() const {
     AuthenticatedChannel viewer = authenticate_dialler(
         dial({.host = "127.0.0.1", .port = service_->port()}, monotonic_ns() + timeout_ns), AuthenticateOptions{});
@@ -74,7 +73,7 @@ class Service : public testing::Test {
     return viewer;
   }
 
-  /// A viewer up to the word to open its data connection: then the session waits for that.
+  /// Does a viewer's handshake up to the sender's connect message. The session then waits for the data connection.
   AuthenticatedChannel choose() const {
     AuthenticatedChannel viewer = greet();
     MessageChannel& channel = *viewer.channel;
@@ -122,7 +121,7 @@ TEST_F(Service, TheSoonestCutCounts) {
   stream_.finish();
   const std::int64_t begin_ns = monotonic_ns();
   service_->cut_at(begin_ns);
-  service_->drain(INT64_MAX);  // said later, and later: the cut stays where it is
+  service_->drain(INT64_MAX);  // a later call with a later time does not move the cut
   EXPECT_LT(monotonic_ns() - begin_ns, soon_ns);
   EXPECT_TRUE(is_hung_up(*silent.channel));
 }
@@ -250,7 +249,7 @@ TEST(SessionHistory, DropsStatisticsThatAreTooLong) {
   EXPECT_TRUE(history.reports()[1].viewer_statistics.empty());
 }
 
-/// Lets this process open only so many descriptors more, while it lives.
+/// While it lives, this process can open only `more` further file descriptors.
 class FewDescriptors {
  public:
   explicit FewDescriptors(rlim_t more) {
@@ -269,7 +268,7 @@ class FewDescriptors {
 };
 
 TEST(SessionAcceptor, StillAcceptsAfterRunningOutOfDescriptorsOften) {
-  constexpr int moments = 120;  // more than are examined at a time
+  constexpr int moments = 120;  // more than the acceptor examines at a time
   Log log(stderr, "test", false);
   std::atomic<int> sessions = 0;
   SessionAcceptor acceptor(
@@ -281,7 +280,7 @@ TEST(SessionAcceptor, StillAcceptsAfterRunningOutOfDescriptorsOften) {
     peer_sockets.emplace_back(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   }
   {
-    // One for the connection, none for the second descriptor of it.
+    // One descriptor for the connection; its duplicate fails.
     const FewDescriptors one(1);
     for (const FileDescriptor& peer_socket : peer_sockets) {
       ASSERT_EQ(::connect(peer_socket.get(), address.get(), address.size_bytes), 0);
@@ -316,7 +315,7 @@ TEST(SessionAcceptor, TakesNothingByTcpThatIsToComeByRdma) {
 }
 
 TEST(DialData, EndsWithItsSession) {
-  const FileDescriptor silent(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));  // takes connections, says nothing
+  const FileDescriptor silent(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));  // accepts connections, sends nothing
   sockaddr_in at{};
   at.sin_family = AF_INET;
   at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);

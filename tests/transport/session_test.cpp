@@ -34,7 +34,7 @@ struct Way {
   bool encrypt;
 };
 
-/// A configuration folder without a key, so that this machine's own does not matter.
+/// Uses a configuration folder without a key, so that this machine's own key has no effect.
 class Sessions : public testing::TestWithParam<Way> {
  protected:
   Sessions() { ::setenv("XDG_CONFIG_HOME", folder_.path().c_str(), 1); }
@@ -91,7 +91,7 @@ class Sessions : public testing::TestWithParam<Way> {
     return options;
   }
 
-  /// Takes frames until the session is over or `enough` came; every one is checked.
+  /// Receives and checks frames until the session is over or `enough` have arrived. Returns their number.
   static std::uint64_t take_all(Subscriber& subscriber, std::uint64_t enough = UINT64_MAX) {
     std::uint64_t count = 0;
     eventually([&] {
@@ -113,7 +113,7 @@ class Sessions : public testing::TestWithParam<Way> {
     return count;
   }
 
-  /// The sequence of the first frame that comes.
+  /// Waits for the first frame; returns its sequence number.
   static std::uint64_t take_first(Subscriber& subscriber) {
     std::uint64_t sequence = UINT64_MAX;
     EXPECT_TRUE(eventually([&] {
@@ -127,7 +127,7 @@ class Sessions : public testing::TestWithParam<Way> {
 
   test::TemporaryFolder folder_;
   Log log_{stderr, "test", false};
-  bool changes_all_the_time_ = false;  // the format; else once
+  bool changes_all_the_time_ = false;  // whether the format changes again and again, or only once
   bool is_insecure_ = false;
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<SenderService> service_;
@@ -160,10 +160,10 @@ TEST_P(Sessions, WhatACutLeavesIsEitherReceivedOrLost) {
   std::optional<ReceivedFrame> held;
   ASSERT_TRUE(eventually([&] { return (held = subscriber.next()).has_value(); }));
   ASSERT_TRUE(eventually([&] { return stream_->frames_produced() > 3; }));
-  stop_sender(ns_per_s / 5);  // which this viewer lets pass
+  stop_sender(ns_per_s / 5);  // this viewer exceeds the time limit
   held.reset();
   EXPECT_TRUE(eventually([&] {
-    while (subscriber.next()) {  // also those that come when the session is over already
+    while (subscriber.next()) {  // also frames that arrive after the end of the session
     }
     return subscriber.status().state == SubscriberState::finished;
   }));
@@ -206,7 +206,7 @@ TEST_P(Sessions, FramesComeWhenTheProgramIsReadyForThem) {
   SubscriberOptions options = dialling();
   options.confirms_epochs = true;
   Subscriber subscriber(options, log_);
-  // The source goes on, and its format changes once on the way.
+  // Meanwhile the source keeps producing frames and changes its format once.
   EXPECT_TRUE(eventually([&] { return stream_->frames_produced() > 200; }));
   EXPECT_FALSE(subscriber.next());
   EXPECT_GE(take_first(subscriber), 200U);
@@ -298,7 +298,7 @@ TEST_P(Sessions, TwoSendersAreRefusedByEachOther) {
   EXPECT_TRUE(eventually([&] { return other.refusal().find("both ends are a sender") != std::string::npos; }));
 }
 
-/// The first header among the bytes whose frame is later than the third gets another number.
+/// Finds the first header with a sequence number above 3 and replaces the number. False if there is no such header.
 bool renumber_frame(std::span<std::byte> bytes, std::uint64_t sequence) {
   const std::array magic{std::byte{'F'}, std::byte{'W'}, std::byte{'F'}, std::byte{'1'}};
   for (auto at = bytes.begin(); (at = std::search(at, bytes.end(), magic.begin(), magic.end())) != bytes.end(); ++at) {
@@ -320,7 +320,7 @@ bool make_frame_go_back(std::span<std::byte> bytes) {
 
 class SessionsThroughARelay : public Sessions {
  protected:
-  SessionsThroughARelay() { is_insecure_ = true; }  // a relay is not known as a sender of this user
+  SessionsThroughARelay() { is_insecure_ = true; }  // the viewer cannot know that the relay belongs to this user
 
   SubscriberOptions dialling_relay(std::uint16_t port) const {
     SubscriberOptions options = dialling();
@@ -328,7 +328,7 @@ class SessionsThroughARelay : public Sessions {
     return options;
   }
 
-  /// Takes frames, which never go back, until `is_enough`.
+  /// Receives frames until `is_enough`. Checks that sequence numbers increase within a session.
   static void take_until(Subscriber& subscriber, const std::function<bool()>& is_enough) {
     std::uint64_t session = 0;
     std::uint64_t next_sequence = 0;

@@ -13,8 +13,8 @@
 namespace framewire::test {
 namespace {
 
-/// Asks the stream something, which takes its mutex, and ends the program where that is not free: nothing else would
-/// ever free it.
+/// wake() locks the stream's mutex, by a call on another thread. If the stream holds the mutex during wake(), the call
+/// never returns: then wake() ends the program.
 class AskingWaker final : public PeerWaker {
  public:
   explicit AskingWaker(const Stream& stream) : stream_(stream) {}
@@ -33,7 +33,7 @@ class AskingWaker final : public PeerWaker {
   const Stream& stream_;
 };
 
-/// Has so many credits, and a viewer that always sleeps.
+/// A link with a given number of credits, and a viewer that always sleeps.
 class WakingLink final : public SenderLink {
  public:
   explicit WakingLink(std::shared_ptr<AskingWaker> waker) : waker_(std::move(waker)) {}

@@ -1,4 +1,4 @@
-// What a tcp receiver does with a peer that lies, and a tcp sender with a viewer that does.
+// A tcp receiver with a hostile sender, and a tcp sender with a hostile viewer.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/sockios.h>
@@ -117,7 +117,7 @@ TEST_F(HostileSender, ACutAtEveryByteOfAHeaderEndsQuietly) {
   }
 }
 
-/// What a viewer says of slots that are free again.
+/// The credits that a viewer returns for free slots.
 class Credits : public testing::Test {
  protected:
   static constexpr std::uint32_t ring_slots = 64;
@@ -131,7 +131,7 @@ class Credits : public testing::Test {
     receiver_->begin_epoch(1, slot_bytes, ring_slots, {});
   }
 
-  /// Returns when the viewer has read them, but perhaps for the last 32 KiB.
+  /// Returns when the viewer's socket is empty. The viewer may still hold the last 32 KiB unparsed.
   void send_frames(std::uint16_t count, std::uint64_t bytes) {
     for (std::uint16_t slot = 0; slot < count; ++slot) {
       const auto frame = message([&](FrameHeader& header) {
@@ -157,7 +157,7 @@ class Credits : public testing::Test {
     }
   }
 
-  /// How many have come that were not counted before.
+  /// The number of credits that arrived since the last call.
   std::size_t came() {
     std::array<CreditWord, 2 * ring_slots> words;
     const auto got = ::recv(socket_.get(), words.data(), sizeof words, MSG_DONTWAIT);
@@ -207,7 +207,7 @@ TEST_F(Credits, OfLargeFramesAreSaidAtOnce) {
   EXPECT_EQ(came(), 1U);
 }
 
-/// Two credits, and the viewer's end of the connection.
+/// A sender with two credits. The test plays the viewer on the other socket.
 class Sending : public testing::Test {
  protected:
   Sending() {
@@ -271,7 +271,7 @@ TEST_F(HostileViewer, MoreCreditsThanFramesEndTheSession) {
   EXPECT_TRUE(is_broken());
 }
 
-/// Frames that stand in a file, which is another one than was offered.
+/// Frames sent from a file. Some of the files do not fit the offer.
 class FilesOfASender : public Sending {
  protected:
   FileDescriptor file_of(std::size_t bytes, int flags) const {

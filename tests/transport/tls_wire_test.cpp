@@ -1,4 +1,4 @@
-// A data connection inside TLS, by itself: what comes through, what does not, and who waits for whom.
+// A data connection inside TLS: bytes that arrive, bytes that are refused, and which side waits.
 #include "transport/tls/tls_wire.hpp"
 #include "transport/control/token.hpp"
 
@@ -46,7 +46,7 @@ class TlsWires : public testing::Test {
     std::tie(one_, two_) = tls_wire_pair(std::move(a), std::move(b), records_per_key);
   }
 
-  /// Sends `bytes` as they are beside the wire, where an attacker would.
+  /// Sends `bytes` past TLS, directly on the socket, as an attacker would.
   void inject(std::span<const std::byte> bytes) const {
     ASSERT_EQ(::send(one_->fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
   }
@@ -122,7 +122,7 @@ TEST_F(TlsWires, OnceNothingMoreIsThereTheSocketTellsOfWhatFollows) {
   ASSERT_TRUE(one_->write(vectors));
   std::array<std::byte, 1000> part{};
   std::size_t came = 0;
-  EXPECT_TRUE(eventually([&] {  // what is decrypted already makes no descriptor readable
+  EXPECT_TRUE(eventually([&] {  // bytes that are already decrypted do not make the descriptor readable
     const WireRead got = two_->read_now(part);
     came += got.bytes;
     return came == data.size() && got.status == WireStatus::again;
@@ -174,7 +174,7 @@ TEST_F(TlsWires, ShuttingTheSocketDownWakesWhoeverWaits) {
     return two_->read(some).status;
   });
   const auto data = pattern(64'000'000);
-  auto writing = std::async(std::launch::async, [&] {  // nobody reads at the other end
+  auto writing = std::async(std::launch::async, [&] {  // the other side does not read
     std::array vectors{part_of(data)};
     return two_->write(vectors);
   });
@@ -184,7 +184,7 @@ TEST_F(TlsWires, ShuttingTheSocketDownWakesWhoeverWaits) {
   EXPECT_FALSE(writing.get());
 }
 
-/// The ends of one connection, each with what it was told.
+/// The two sides of one connection, each with the token and the connection that it expects.
 class TlsWireHandshake : public testing::Test {
  protected:
   struct Told {
