@@ -1,4 +1,4 @@
-// What every link promises. A link exists when it passes this suite.
+// The contract of every link. A new link is complete when it passes this suite.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -88,7 +88,7 @@ class LinkContract : public testing::TestWithParam<LinkMaker> {
     return std::nullopt;
   }
 
-  /// What the sender's session does when its link says so.
+  /// Does the work of the sender's session when the link's descriptor is readable.
   void serve_sender() {
     if (wait_for(pair_.sender->descriptor(), POLLIN, monotonic_ns())) {
       pair_.sender->on_readable();
@@ -188,7 +188,7 @@ TEST_P(LinkContract, ABoundedQueueTellsWhenItTakesTheNextFrame) {
       ++sent;
     } else if (!pair_.sender->arm() || wait_for(pair_.sender->descriptor(), POLLIN, monotonic_ns())) {
       pair_.sender->on_readable();
-      poll_released();  // at no other time: a session sleeps until the link tells of something
+      poll_released();  // only here: a session sleeps until the link wakes it
     }
     while (auto frame = pair_.receiver->poll()) {
       expect_whole(*frame, received++);
@@ -285,7 +285,7 @@ TEST_P(LinkContract, EpochsFollowEachOther) {
   ASSERT_TRUE(offer(make_frame(1)));
   const auto old_frame = receive();
   ASSERT_TRUE(old_frame);
-  ASSERT_TRUE(offer(make_frame(2)));  // under way when the format changes
+  ASSERT_TRUE(offer(make_frame(2)));  // in flight while the format changes
   begin_epoch(2, 3 * slot_bytes, 2);
   ASSERT_TRUE(offer(make_frame(3, 3 * slot_bytes)));
   ASSERT_TRUE(offer(make_frame(4, 3 * slot_bytes)));
@@ -298,7 +298,7 @@ TEST_P(LinkContract, EpochsFollowEachOther) {
   ASSERT_TRUE(third);
   expect_whole(*third, 3);
   EXPECT_EQ(third->header.epoch, 2U);
-  expect_whole(*old_frame, 1);  // its ring lives as long as somebody holds a frame of it
+  expect_whole(*old_frame, 1);  // a held frame keeps its ring alive
   pair_.receiver->return_credit(old_frame->header);
   pair_.receiver->return_credit(second->header);
   pair_.receiver->return_credit(third->header);
@@ -330,7 +330,7 @@ TEST_P(LinkContract, SlicesShareOneSlotAndOneCredit) {
       ASSERT_TRUE(last);
       EXPECT_EQ(last->header.slice, i);
       if (i + 1 < slices) {
-        pair_.receiver->return_credit(last->header);  // gives nothing back before the last
+        pair_.receiver->return_credit(last->header);  // only the last slice releases the slot
       }
     }
     expect_whole(*last, static_cast<std::uint64_t>(round));
@@ -396,7 +396,7 @@ TEST_P(LinkContract, ACutIsNoticedAtEveryStep) {
     EXPECT_FALSE(pair.sender->fault().empty());
     EXPECT_FALSE(pair.receiver->fault().empty());
     for (const IncomingFrame& frame : held) {
-      expect_whole(frame, frame.header.sequence);  // what was received whole stays whole
+      expect_whole(frame, frame.header.sequence);  // a complete frame stays intact
     }
   }
 }

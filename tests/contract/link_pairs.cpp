@@ -76,7 +76,7 @@ LinkPair make_tcp() {
 }
 
 LinkPair make_tcp_tls() {
-  constexpr std::uint32_t records_per_key = 3;  // a new key all the time
+  constexpr std::uint32_t records_per_key = 3;  // changes the key all the time
   auto [a, b] = tcp_socket_pair();
   LinkPair pair;
   pair.cut = cutter(a.get());
@@ -106,9 +106,9 @@ std::vector<LinkMaker> link_makers() {
       {"fake", make_fake}, {"local", make_local}, {"tcp", make_tcp}, {"tcp_tls", make_tcp_tls}};
   if (!rdma_addresses().empty()) {
     makers.push_back({"rdma", [] { return make_rdma({}); }});
-    // As iWARP does it: no immediates, no windows.
+    // Like iWARP: no immediates, no memory windows.
     makers.push_back({"rdma_without_immediates", [] { return make_rdma({.immediates = false, .windows = false}); }});
-    // As small as it can be: the send queue is full all the time.
+    // The smallest possible queue: it is full all the time.
     makers.push_back(
         {"rdma_poor", [] { return make_rdma({.queue_depth = 8, .inline_bytes = 0, .chunk_bytes = 1000}); }});
   }

@@ -1,4 +1,4 @@
-// One connected pair of link ends of each kind, for the contract suite.
+// One connected sender and receiver of each link kind, for the contract suite.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ namespace framewire::test {
 struct LinkPair {
   std::unique_ptr<SenderLink> sender;
   std::unique_ptr<ReceiverLink> receiver;
-  std::function<void()> let_pass;  // gives the link a chance to move what is under way
+  std::function<void()> let_pass;  // lets data in flight advance
   std::function<void()> cut;       // the connection breaks
   std::shared_ptr<void> keeps_alive;
 };
@@ -26,20 +26,20 @@ struct LinkMaker {
   std::function<LinkPair()> make;
 };
 
-/// fake, local, tcp and tcp inside TLS, and rdma where there is a device; a new link joins here.
+/// fake, local, tcp, tcp inside TLS, and rdma if there is a device. Add new link kinds here.
 std::vector<LinkMaker> link_makers();
 
-/// Two ends of one RDMA connection, over the first RDMA device of this machine to itself.
+/// Both sides of one RDMA connection, over the first RDMA device of this machine to itself.
 struct RdmaConnectionPair {
   std::unique_ptr<RdmaConnection> accepted;  // in the sender's domain
-  std::unique_ptr<RdmaConnection> dialled;   // in one of its own, or as asked for
+  std::unique_ptr<RdmaConnection> dialled;   // in a domain of its own, or in the given one
 };
 RdmaConnectionPair rdma_connection_pair(SenderProtectionDomains& protection_domains,
                                         const RdmaPreferences& preferences = {}, bool receives_immediates = true,
                                         const ProtectionDomainOf& dialler_domain = allocate_protection_domain,
                                         std::optional<std::uint8_t> type_of_service = {});
 
-/// TLS on both ends of a connection; `dialler` comes first.
+/// TLS on both sides of a connection; the dialler is first.
 std::pair<std::unique_ptr<TlsWire>, std::unique_ptr<TlsWire>> tls_wire_pair(
     FileDescriptor dialler, FileDescriptor listener, std::uint32_t records_per_key = max_records_per_key);
 

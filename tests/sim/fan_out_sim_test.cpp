@@ -1,6 +1,6 @@
-// Whole fan-outs simulated: one stream, several viewers on wires with random delays that stall, leave and come back,
-// all from one printed seed. Whatever happens, no frame is torn, none comes twice or out of order, and the counts add
-// up.
+// Simulates whole fan-outs: one stream and several viewers on wires with random delays. Viewers stall, leave and come
+// back. One printed seed determines everything. No frame may be torn, repeated or out of order, and the counts must
+// add up.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 constexpr std::uint32_t slots_per_viewer = 3;
 constexpr std::uint32_t max_viewers = 4;
 
-/// One viewer on its wire: what a session and a subscriber do, a step at a time.
+/// One viewer on its wire. Each call is one step of the session or of the subscriber.
 class SimulatedViewer {
  public:
   SimulatedViewer(VirtualClock& clock, Stream& stream, std::uint64_t seed, Delivery delivery)
@@ -39,7 +39,7 @@ class SimulatedViewer {
   [[nodiscard]] bool is_attached() const { return is_attached_; }
   [[nodiscard]] FakeWire& wire() { return wire_; }
 
-  /// The session's thread: announces epochs, collects, offers.
+  /// A step of the session's thread: announces epochs, collects released slots, offers frames.
   void serve() {
     while (const auto epoch = stream_.epoch_to_announce(queue_)) {
       sender_->begin_epoch(epoch->pool);
@@ -52,7 +52,7 @@ class SimulatedViewer {
     stream_.service(queue_);
   }
 
-  /// The program's thread: takes what is there, and gives some of it back.
+  /// A step of the program's thread: receives all frames and returns some of them.
   void look(std::mt19937_64& random) {
     while (auto frame = receiver_->poll()) {
       EXPECT_FALSE(find_torn_line(frame->payload, frame->header.sequence)) << "torn frame " << frame->header.sequence;
@@ -74,7 +74,7 @@ class SimulatedViewer {
     }
   }
 
-  /// Everything that was sent comes in and goes back.
+  /// Steps until all sent frames are received and returned.
   void settle(std::mt19937_64& random) {
     for (int i = 0; i < 10'000 && (wire_.step() || !held_.empty() || !queue_.waiting.empty()); ++i) {
       serve();
@@ -95,14 +95,14 @@ class SimulatedViewer {
     EXPECT_EQ(sender_->frames_acknowledged(), counts.frames_sent);
     EXPECT_TRUE(queue_.held.empty());
   }
-  /// Of the epochs that it saw, those whose memory is still there.
+  /// The number of this viewer's epochs whose memory still exists.
   [[nodiscard]] auto pools_alive() const {
     return std::ranges::count_if(pools_, [](const auto& pool) { return !pool.expired(); });
   }
   [[nodiscard]] std::uint64_t received() const { return received_; }
   [[nodiscard]] std::uint64_t last_sequence() const { return last_sequence_; }
 
-  /// The session has told it how many frames there were.
+  /// Ends the viewer's queue; returns the number of frames sent.
   std::uint64_t conclude() { return stream_.conclude(queue_).frames_sent; }
 
   void leave() {
@@ -163,7 +163,7 @@ class World {
       return;
     }
     if (random_() % 50 == 0) {
-      return;  // the source gave up on this one: its slot goes back
+      return;  // the source drops this frame, and its slot becomes free
     }
     stamp(slot->bytes(), slot->next_sequence());
     stream_.publish(std::move(*slot), {.is_stamped = true, .layout = {}});
@@ -197,7 +197,7 @@ class World {
     }
   }
 
-  /// A millisecond in which nothing goes wrong: a frame, and everybody looks.
+  /// One millisecond without faults: publishes a frame, and all viewers receive.
   void pass_a_moment() {
     publish();
     clock_.advance_to_ns(clock_.now_ns() + ns_per_ms);
@@ -296,7 +296,7 @@ TEST(FanOutUnderLatest, AStalledViewerCostsTheOthersNothing) {
     for (std::size_t v = 0; v < 4; ++v) {
       world.viewers_[v]->wire().run_due();
       world.viewers_[v]->serve();
-      if (v != 0) {  // the first never looks
+      if (v != 0) {  // the first viewer never receives
         for (int again = 0; again < 8; ++again) {
           world.viewers_[v]->look(world.random_);
           world.clock_.advance_to_ns(world.clock_.now_ns() + 10 * ns_per_ms);
@@ -325,7 +325,7 @@ TEST(FanOutUnderEvery, TheSlowestViewerSetsThePace) {
     }
     world.viewers_[1]->look(world.random_);
   }
-  // The first viewer never looked: its ring is full, two frames wait for it, and the source stands.
+  // The first viewer received nothing: its ring is full, two frames wait for it, and the source is blocked.
   EXPECT_EQ(world.published_, slots_per_viewer + 2U);
 }
 
