@@ -1,5 +1,5 @@
-// Once a stream runs, its data path takes nothing from the heap: neither the source's and the viewer's threads, nor
-// those of the sessions and links between them.
+// Once a stream runs, its data path allocates nothing: neither the threads of the source and the viewer, nor those of
+// the sessions and links between them.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -21,7 +21,7 @@ namespace {
 
 // ---- The watch itself ----
 
-/// Called through a pointer that the compiler knows nothing of: it may leave out an allocation that nobody uses.
+/// Called through a pointer that the compiler cannot see through: it may remove an unused allocation.
 template <typename Function>
 Function opaque(Function function) {
   Function volatile hidden = function;
@@ -36,7 +36,7 @@ std::uint64_t allocations_of(void (*function)()) {
   return use.allocations;
 }
 
-// NOLINTBEGIN(cppcoreguidelines-no-malloc): they are what is tested
+// NOLINTBEGIN(cppcoreguidelines-no-malloc): the test is about these functions
 TEST(HeapWatch, SeesEveryWayToAllocate) {
   EXPECT_EQ(allocations_of([] {}), 0U);
   EXPECT_EQ(allocations_of([] { std::free(opaque(std::malloc)(100)); }), 1U);
@@ -116,8 +116,8 @@ std::vector<Flow> flows() {
   return flows;
 }
 
-/// A few thousand small ones, of large ones as many as go in seconds; through an emulated device as many as make one
-/// second. Always more than there are slots.
+/// A few thousand small messages, or as many large ones as take a few seconds; one second's worth through an emulated
+/// device. Always more than there are slots.
 std::uint64_t messages_of(LinkKind link, const Flow& flow) {
   if (link != LinkKind::rdma || !is_emulated()) {
     return std::clamp<std::uint64_t>(1'000'000'000 / flow.message_bytes, 10, 10'000);
@@ -125,7 +125,7 @@ std::uint64_t messages_of(LinkKind link, const Flow& flow) {
   return std::clamp<std::uint64_t>(20'000'000 / flow.message_bytes, 5, flow.one_in_flight ? 300 : 2000);
 }
 
-/// But for the thread that waits for further connections: it looks round once a second, and is no part of any stream.
+/// Leaves out the acceptor thread: it wakes once a second and is not part of any stream.
 std::uint64_t allocations_for_the_stream(const HeapUse& use) {
   const auto acceptor = use.by_thread.find("fw-accept");
   return use.allocations - (acceptor == use.by_thread.end() ? 0 : acceptor->second);
@@ -160,8 +160,8 @@ TEST_P(AllocatesNothing, OnceItRuns) {
   for (std::size_t viewer = 0; viewer < flow.viewers; ++viewer) {
     ASSERT_FALSE(streaming.is_over(viewer)) << streaming.viewer(viewer).status().message;
   }
-  // On a busy machine a thread may still put away what it set up when the first frames have long come. What belongs to
-  // the stream comes again each time.
+  // On a busy machine a thread may finish its set-up long after the first frames. An allocation of the data path itself
+  // repeats in every try.
   HeapUse use;
   std::uint64_t watched = 0;
   for (int tries = 0; tries == 0 || (tries < 3 && allocations_for_the_stream(use) > 0); ++tries) {
@@ -173,7 +173,7 @@ TEST_P(AllocatesNothing, OnceItRuns) {
   ASSERT_EQ(received, warm_up + watched) << streaming.viewer().status().message;
   EXPECT_EQ(streaming.viewer().status().transport, name(link));
   EXPECT_EQ(allocations_for_the_stream(use), 0U) << use.description;
-  // How often depends on who runs when: of a few messages each may have been there before the viewer looked.
+  // The number of waits depends on the scheduler: each of a few messages may arrive before the viewer polls.
   if (flow.one_in_flight && messages >= 1000) {
     EXPECT_GT(streaming.waits(), 0U) << "the viewer has never slept";
   }
@@ -207,7 +207,7 @@ class LinkAllocatesNothing : public testing::TestWithParam<LinkMaker> {
     }
   }
 
-  /// Offers as many frames as are taken, and takes as many as have come; true once `end` have.
+  /// Offers and receives frames until `end` have arrived. False on a timeout.
   bool move_until(std::uint64_t end) {
     const std::int64_t deadline_ns = monotonic_ns() + 20 * ns_per_s;
     while (received_ < end && monotonic_ns() < deadline_ns) {
@@ -261,8 +261,8 @@ TEST_P(LinkAllocatesNothing, OnceItRuns) {
   EXPECT_EQ(use.allocations, 0U) << use.description;
 }
 
-/// The fake wire is a list of events, which only tests see. OpenSSL allocates for every record, which nobody can forbid
-/// it (docs/decisions/0016).
+/// Without the fake wire, which is a list of events for tests, and without TLS: OpenSSL allocates for every record, and
+/// framewire cannot change that (docs/decisions/0016).
 std::vector<LinkMaker> real_links() {
   std::vector<LinkMaker> makers = link_makers();
   std::erase_if(makers, [](const LinkMaker& maker) { return maker.name == "fake" || maker.name == "tcp_tls"; });

@@ -15,7 +15,7 @@
 #include <mutex>
 #include <span>
 
-// What glibc's own functions are called besides: names that are the library's to give.
+// Second names of glibc's functions. The reserved identifiers are glibc's.
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming)
 extern "C" {
 void* __libc_malloc(std::size_t size_bytes);
@@ -29,22 +29,22 @@ namespace framewire::test {
 
 namespace {
 
-/// What the threads of one name took, and where the first of it was taken.
+/// The allocations of all threads with one name, and the call stack of the first.
 struct AllocatingThread {
-  std::array<char, 16> thread{};  // as long as the kernel lets a name be
+  std::array<char, 16> thread{};  // the kernel's limit for thread names
   std::uint64_t allocations = 0;
   std::size_t first_bytes = 0;
   std::array<void*, 24> callers{};
   int caller_count = 0;
 };
 
-// The functions that use these are called with nothing but their arguments.
+// Globals: the replaced functions get no context.
 std::atomic<bool> is_watching = false;
-std::mutex mutex;  // guards what follows
+std::mutex mutex;  // guards the variables below
 std::uint64_t allocations = 0;
-std::array<AllocatingThread, 32> allocating_threads;  // the last one is everybody else
+std::array<AllocatingThread, 32> allocating_threads;  // the last entry counts all further threads
 std::size_t thread_count = 0;
-thread_local bool is_noting = false;  // looking for the callers may allocate itself
+thread_local bool is_noting = false;  // backtrace() may allocate, too
 
 AllocatingThread& entry_of(const std::array<char, 16>& thread) noexcept {
   const auto end = allocating_threads.begin() + static_cast<std::ptrdiff_t>(thread_count);
@@ -137,11 +137,11 @@ HeapUse end_heap_watch() {
 
 }  // namespace framewire::test
 
-// ---- What the program, and every library in it, calls instead of glibc's ----
+// ---- The program and all its libraries call these functions instead of glibc's ----
 
 using framewire::test::note;
 
-// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): glibc's names are for itself
+// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): glibc's parameter names are reserved
 extern "C" {
 
 void* malloc(std::size_t size_bytes) noexcept {

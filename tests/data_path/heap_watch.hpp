@@ -1,5 +1,5 @@
-// Counts what this process takes from the heap. Linked into a program, heap_watch.cpp stands in for the C library's
-// allocation functions.
+// Counts this process's heap allocations. heap_watch.cpp replaces the C library's allocation functions in the program
+// that links it.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,16 @@
 
 namespace framewire::test {
 
-/// What was taken while somebody watched.
+/// The allocations of one heap watch.
 struct HeapUse {
-  std::uint64_t allocations = 0;                   // by every thread of the process
-  std::map<std::string, std::uint64_t> by_thread;  // the same, by the thread's name as the kernel knows it
-  /// The first one of each thread: its size and the functions above. For a person.
+  std::uint64_t allocations = 0;                   // by all threads of the process
+  std::map<std::string, std::uint64_t> by_thread;  // the same, by the thread's name in the kernel
+  /// Each thread's first allocation: its size and its call stack. Text for people.
   std::string description;
 };
 
-/// One at a time watches: from begin_heap_watch() to end_heap_watch() every malloc, calloc, realloc and aligned
-/// relative counts, and so does every `new`, which calls one of them. Whoever watches may allocate nothing in between.
+/// Between begin_heap_watch() and end_heap_watch() every malloc, calloc, realloc and aligned allocation counts, and so
+/// does every `new`, which calls one of them. One watch at a time. The watching thread must not allocate in between.
 void begin_heap_watch() noexcept;
 HeapUse end_heap_watch();
 

@@ -17,16 +17,15 @@ constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20;
 constexpr std::uint64_t gibibyte = std::uint64_t{1} << 30;
 constexpr std::uint64_t frame_bytes = 33'177'600;  // 4K, rgba
 
-/// Around what a link treats differently: a line of memory, the payload that rides in a header cell of rdma, a page,
-/// the buffer of tcp's reader, one write of rdma, one call of tcp.
+/// Sizes around the limits at which a link changes its method: a cache line, the inline payload of an rdma header cell,
+/// a page, the buffer of tcp's reader, one rdma write, one tcp call.
 const std::vector<std::uint64_t> edges{1,    2,    63,    64,    65,    191,   192,          193,      4095,
                                        4096, 4097, 16383, 16385, 32767, 32769, mebibyte - 1, mebibyte, mebibyte + 1};
 
 class Messages : public testing::TestWithParam<LinkKind> {
  protected:
-  /// Sends messages of these sizes, one after the other, so that every one is stamped with its number over its whole
-  /// length, and checks every byte of each as it arrives. `slots` of the largest lie in the ring, and four more in the
-  /// pool.
+  /// Sends one message of each size. Each is stamped with its number over its whole length, and the viewer checks every
+  /// byte. The ring holds `slots` of the largest messages, and the pool four more.
   static void check_all_arrive(const std::vector<std::uint64_t>& sizes, std::uint32_t slots, std::uint64_t rounds = 1) {
     const std::uint64_t count = sizes.size() * rounds;
     const std::int64_t begin_ns = monotonic_ns();
@@ -75,7 +74,7 @@ TEST_P(Messages, VeryMany) {
 }
 
 TEST_P(Messages, FourGibibytesInAll) {
-  // Whole frames, with everything else between them.
+  // Whole frames, with all other sizes between them.
   constexpr std::uint64_t frames = (4 * gibibyte + frame_bytes - 1) / frame_bytes;
   std::vector<std::uint64_t> sizes;
   for (std::uint64_t i = 0; i < frames; ++i) {

@@ -1,5 +1,4 @@
-// Once it runs, read mode takes nothing from the heap either: neither the source that publishes nor the viewer that
-// reads.
+// Once it runs, read mode allocates nothing either: neither the source that publishes nor the viewer that reads.
 #include <gtest/gtest.h>
 
 #include "tests/data_path/heap_watch.hpp"
@@ -11,7 +10,7 @@ namespace {
 
 class PullAllocatesNothing : public PullingAStream, public testing::WithParamInterface<LinkKind> {
  protected:
-  /// So many frames, each of which is pulled before the next one is published.
+  /// Publishes `frames` frames and pulls each before it publishes the next. False if one does not arrive.
   bool pull(int frames) {
     for (int i = 0; i < frames; ++i) {
       publish();
@@ -35,7 +34,7 @@ TEST_P(PullAllocatesNothing, OnceItRuns) {
   EXPECT_EQ(use.allocations, 0U) << use.description;
 }
 
-/// Read mode is the rdma link's alone.
+/// Only the rdma link has read mode.
 std::vector<LinkKind> rdma_if_here() {
   std::vector<LinkKind> links = links_here();
   std::erase_if(links, [](LinkKind link) { return link != LinkKind::rdma; });

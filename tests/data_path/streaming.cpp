@@ -12,7 +12,7 @@ namespace framewire::test {
 
 namespace {
 
-/// For one message. Half a gigabyte takes an emulated device many seconds, and its memory as many again.
+/// For one message. An emulated device needs many seconds for half a gigabyte, and allocating it takes as long again.
 constexpr std::int64_t timeout_ns = 120 * ns_per_s;
 constexpr std::int64_t shutdown_timeout_ns = 10 * ns_per_s;
 
@@ -72,8 +72,8 @@ Streaming::~Streaming() {
 
 void Streaming::produce(const StreamingPlan& plan, const Fill& fill) {
   stream_->begin_epoch({.layout = bytes_layout(plan.slot_bytes), .colour = {}}, plan.slot_bytes);
-  // Whoever comes later would get fewer: the owner takes them in turn, and would wait for what was never meant for one
-  // while the stream waits for room at another.
+  // A viewer that joins later would miss the first messages. The owner receives from the viewers in turn: it would wait
+  // for a message that this viewer never gets, while the stream waits for a slot of another viewer.
   while (stream_->viewer_count() < plan.viewers && stream_->sleep_until(monotonic_ns() + ns_per_ms)) {
   }
   while (auto slot = stream_->claim()) {

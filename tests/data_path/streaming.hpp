@@ -17,10 +17,10 @@
 
 namespace framewire::test {
 
-/// local and tcp; and rdma where there is a device.
+/// local, tcp, and rdma if there is a device.
 std::vector<LinkKind> links_here();
 
-/// Whether this is a machine of scripts/rdma-lab, whose device is a thousand times slower than others.
+/// Whether this is a machine of scripts/rdma-lab. Its device is a thousand times slower than real ones.
 bool is_emulated();
 
 struct StreamingPlan {
@@ -30,28 +30,28 @@ struct StreamingPlan {
   std::uint32_t viewers = 1;
   Delivery delivery = Delivery::every;
   bool one_in_flight = false;
-  WaitMode wait = WaitMode::adaptive;  // of both ends
+  WaitMode wait = WaitMode::adaptive;  // of the source and the viewers
 };
 
-/// Fills a slot with the message of this number, from 0, and says how long it is; nothing after the last one. On the
-/// source's thread.
+/// Fills a slot with message number `sequence`, from 0, and returns its length in bytes. Returns nothing after the last
+/// message. Is called on the source's thread.
 using Fill = std::function<std::optional<std::uint64_t>(std::span<std::byte> slot, std::uint64_t sequence)>;
 
-/// Begins with the constructor; throws Error. receive() belongs to one thread, the owner's.
+/// The constructor starts the stream; throws Error. Call receive() only on the owner's thread.
 class Streaming {
  public:
   Streaming(const StreamingPlan& plan, Fill fill);
-  /// Ends the stream, if it has not ended by itself.
+  /// Ends the stream if it is still running.
   ~Streaming();
   Streaming(const Streaming&) = delete;
   Streaming& operator=(const Streaming&) = delete;
 
-  /// The next message for this viewer; waits for it. Nothing when the stream has ended, or does not go on. Every viewer
-  /// gets every message from the first on.
+  /// Waits for this viewer's next message. Returns nothing if the stream has ended or a timeout passes. Every viewer
+  /// gets all messages from the first on.
   std::optional<ReceivedFrame> receive(std::size_t number = 0);
 
-  /// Whether this viewer's session has ended. Allocates where its status has changed since the last look, which
-  /// receive() takes when it finds nothing.
+  /// Whether this viewer's session has ended. Allocates if the status has changed since the last call. receive() calls
+  /// it when it finds no message.
   bool is_over(std::size_t number = 0);
 
   /// How often receive() found nothing and went to wait.
@@ -67,7 +67,7 @@ class Streaming {
   void produce(const StreamingPlan& plan, const Fill& fill);
 
   const WaitMode wait_;
-  TemporaryFolder folder_;  // a configuration without a key, so that this machine's own does not matter
+  TemporaryFolder folder_;  // configuration without a key: this machine's own has no effect
   Log log_{stderr, "test", false};
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<SenderService> service_;

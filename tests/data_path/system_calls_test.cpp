@@ -1,5 +1,4 @@
-// Whoever spins for frames makes no system call for them: neither for one that is there, nor for a look that finds
-// none.
+// A spinning viewer makes no system call for frames: neither when it receives one, nor when it polls and finds none.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -14,12 +13,12 @@
 
 namespace {
 
-thread_local std::uint64_t questions = 0;  // to the kernel about a socket, by this thread
+thread_local std::uint64_t questions = 0;  // this thread's system calls on sockets
 
 }  // namespace
 
-// What the program, and every library in it, calls instead of glibc's.
-// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): glibc's names are for itself
+// The program and all its libraries call these functions instead of glibc's.
+// NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): glibc's parameter names are reserved
 extern "C" {
 
 ssize_t recv(int fd, void* into, std::size_t bytes, int flags) {
