@@ -9,7 +9,7 @@ constexpr std::int64_t start_ns = 1'000'000;
 constexpr std::int64_t within_ns = AdaptiveSpin::short_wait_ns - 1;
 constexpr std::int64_t too_long_ns = AdaptiveSpin::short_wait_ns;
 
-/// Looks once, and finds what it waits for after `waited_ns`. Whether it would have polled.
+/// One wait whose event arrives after `waited_ns`. Returns whether the wait would have polled.
 bool wait_once(AdaptiveSpin& spin, std::int64_t waited_ns) {
   const bool polls = spin.poll_again(WaitMode::adaptive, start_ns);
   spin.found(start_ns + waited_ns);

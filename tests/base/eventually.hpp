@@ -1,4 +1,4 @@
-// Waiting for what other threads do.
+// Waits for other threads.
 #pragma once
 
 #include <chrono>
@@ -9,10 +9,10 @@
 
 namespace framewire::test {
 
-/// What takes longer than this does not come any more.
+/// After this time a test gives up.
 inline constexpr std::int64_t timeout_ns = 20 * ns_per_s;
 
-/// Whether `condition` came true, looked at again and again.
+/// Polls `condition` until it is true; false after timeout_ns.
 inline bool eventually(const std::function<bool()>& condition) {
   const std::int64_t deadline_ns = monotonic_ns() + timeout_ns;
   while (monotonic_ns() < deadline_ns) {

@@ -20,7 +20,7 @@ TEST(FileDescriptor, ClosesOnceAndMoves) {
     FileDescriptor first = make_eventfd();
     raw = first.get();
     FileDescriptor second = std::move(first);
-    EXPECT_FALSE(first.valid());  // NOLINT(bugprone-use-after-move): that it is empty is the promise
+    EXPECT_FALSE(first.valid());  // NOLINT(bugprone-use-after-move): a moved-from descriptor is empty
     EXPECT_EQ(second.get(), raw);
     FileDescriptor third = make_eventfd();
     const int replaced = third.get();

@@ -10,7 +10,7 @@
 
 namespace framewire::test {
 
-/// Of a program whose standard error people read. Any thread may write to it.
+/// The log of a program without --verbose, in memory. Any thread may write to it.
 class KeptLog {
  public:
   std::string text() {
@@ -23,7 +23,7 @@ class KeptLog {
   Log& log() { return log_; }
   ~KeptLog() {
     stream_.reset();
-    std::free(text_);  // NOLINT(cppcoreguidelines-no-malloc): open_memstream's
+    std::free(text_);  // NOLINT(cppcoreguidelines-no-malloc): open_memstream() allocated it
   }
   KeptLog() = default;
   KeptLog(const KeptLog&) = delete;

@@ -8,7 +8,7 @@
 
 namespace framewire::test {
 
-/// FRAMEWIRE_SEED of the environment, else another one every time; printed, so that the run can be repeated.
+/// The environment's FRAMEWIRE_SEED, or else a random seed. Prints it, so that the run can be repeated.
 inline std::uint64_t chosen_seed() {
   const char* text = std::getenv("FRAMEWIRE_SEED");
   const std::uint64_t seed = text != nullptr ? std::strtoull(text, nullptr, 10) : std::random_device{}();

@@ -1,4 +1,4 @@
-// Putting another function in the place of one that is called through a pointer, for what no driver does on demand.
+// Replaces a function that is called through a pointer. Tests use it for results that no driver gives on demand.
 #pragma once
 
 #include <utility>

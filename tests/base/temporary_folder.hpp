@@ -11,7 +11,7 @@
 
 namespace framewire::test {
 
-/// A new folder in the system's folder for temporary files, that goes, with what stands in it, when the object does.
+/// A new folder in the system's folder for temporary files. The destructor removes it with its contents.
 class TemporaryFolder {
  public:
   TemporaryFolder() {

@@ -95,7 +95,7 @@ TEST(Printable, ShowsWhatIsNotUtf8ByByte) {
   EXPECT_EQ(printable("\xc2"), "\\xc2");
   EXPECT_EQ(printable("\xe2\x80"), "\\xe2\\x80");
   EXPECT_EQ(printable("\xe2\x80x"), "\\xe2\\x80x");
-  EXPECT_EQ(printable("\xc0\x9b\xc1\xbf"), "\\xc0\\x9b\\xc1\\xbf");  // longer than it need be
+  EXPECT_EQ(printable("\xc0\x9b\xc1\xbf"), "\\xc0\\x9b\\xc1\\xbf");  // overlong encodings
   EXPECT_EQ(printable("\xe0\x82\x9b"), "\\xe0\\x82\\x9b");
   EXPECT_EQ(printable("\xf0\x80\x82\x9b"), "\\xf0\\x80\\x82\\x9b");
   EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");           // a surrogate
@@ -103,7 +103,7 @@ TEST(Printable, ShowsWhatIsNotUtf8ByByte) {
   EXPECT_EQ(printable("\xf8\x88\x80\x80\x80"), "\\xf8\\x88\\x80\\x80\\x80");
 }
 
-/// Whatever bytes come: what is shown is UTF-8 without anything to obey, and showing that again changes nothing.
+/// For any bytes, printable() gives UTF-8 without control characters. Applying it again changes nothing.
 TEST(Printable, OfAnyBytesIsSafeAndStaysAsItIs) {
   for (unsigned first = 0; first < 256; ++first) {
     for (unsigned second = 0; second < 256; ++second) {

@@ -76,7 +76,7 @@ TEST(FrameHeader, AnyFlippedBitIsRefused) {
   }
 }
 
-/// A peer that lies computes the check sum, too: what it says must still be possible.
+/// A hostile peer computes a valid checksum, so decode() must check the values, too.
 void expect_refused(const FrameHeader& header, const char* why) {
   Bytes bytes{};
   const std::size_t size = encode(header, bytes);
@@ -130,7 +130,7 @@ TEST(FrameHeader, NoiseIsRefused) {
     for (std::byte& byte : bytes) {
       byte = static_cast<std::byte>(random());
     }
-    if (i % 2 == 0) {  // half of them look right at the beginning
+    if (i % 2 == 0) {  // half of them begin like a valid header
       std::memcpy(bytes.data(), &frame_header_magic, sizeof frame_header_magic);
       const std::uint16_t version = 1;
       std::memcpy(bytes.data() + 4, &version, sizeof version);

@@ -1,6 +1,6 @@
-// The table of pixel formats. What is derived from it elsewhere is held there: textures and pixels in tests/pixels,
-// libav and y4m in tests/media, the test picture in tests/sender. Each goes through pixel_formats(), so a new one is
-// asked for.
+// The table of pixel formats. Other folders test the tables derived from it: textures and pixels in tests/pixels, libav
+// and y4m in tests/media, the test picture in tests/sender. Each of them loops over pixel_formats(), so they also cover
+// a new format.
 #include "frame/pixel_format.hpp"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ TEST(PixelFormats, AreFoundByNameAndNumber) {
   EXPECT_FALSE(pixel_format_from_number(0));
 }
 
-/// The properties of one entry do not contradict each other.
+/// The properties of an entry must be consistent.
 TEST(PixelFormats, HaveComponentsThatFillTheirTexels) {
   for (const PixelFormatInfo& entry : pixel_formats()) {
     std::string all;

@@ -1,4 +1,4 @@
-// The tester tested: torn frames that are made on purpose are all found.
+// Tests the check itself: it must find every frame that is torn on purpose.
 #include "frame/stamp.hpp"
 
 #include <gtest/gtest.h>

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t gib = std::uint64_t{1} << 30;
 
-/// The files of a machine with 8 GiB free, as far as this asks for them.
+/// The /proc and /sys files of a machine with 8 GiB free, as far as the code reads them.
 class Machine : public testing::Test {
  protected:
   Machine() {
@@ -89,7 +89,7 @@ TEST_F(Machine, FilesInTheCacheAreNoUse) {
 TEST_F(Machine, AGroupThatIsFullHasNextToNothing) {
   is_in("/a");
   write_group("sys/fs/cgroup/a", std::to_string(gib), 2 * gib);
-  EXPECT_EQ(found().bytes, 1U);  // 0 would say that nobody knows
+  EXPECT_EQ(found().bytes, 1U);  // 0 would mean "unknown"
 }
 
 TEST_F(Machine, WhatAGroupIsThrottledAtIsALimitToo) {
@@ -100,7 +100,7 @@ TEST_F(Machine, WhatAGroupIsThrottledAtIsALimitToo) {
   EXPECT_EQ(found().limited_by, "/sys/fs/cgroup/a/memory.high");
 }
 
-/// In a container the group's own folder is the mount point, and its name may be the host's.
+/// In a container the group's folder is the mount point itself, and the group's name may be the one on the host.
 TEST_F(Machine, InAContainerTheMountPointIsTheGroup) {
   for (const std::string name : {"/", "/docker/0123", "/../0123"}) {
     write("proc/self/cgroup", "0::" + name + "\n");

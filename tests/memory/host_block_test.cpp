@@ -42,7 +42,7 @@ TEST(HostBlock, NobodyElseCanWriteOrResizeIt) {
   EXPECT_EQ(::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, block->memfd(), 0), MAP_FAILED);
   EXPECT_LT(::pwrite(block->memfd(), "x", 1, 0), 0);
   EXPECT_NE(::fallocate(block->memfd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096), 0);
-  block->bytes()[0] = std::byte{1};  // its maker still can
+  block->bytes()[0] = std::byte{1};  // its creator still can
 }
 
 TEST(HostBlock, AcknowledgementPagesMayBeWritten) {
@@ -52,7 +52,7 @@ TEST(HostBlock, AcknowledgementPagesMayBeWritten) {
   EXPECT_EQ(mine->bytes()[5], std::byte{9});
 }
 
-/// What /proc/self/smaps says in `line` of the mapping that holds this.
+/// The line of /proc/self/smaps that begins with `line`, for the mapping that contains `place`.
 std::string in_smaps(const void* place, const std::string& line) {
   std::ifstream maps("/proc/self/smaps");
   const auto wanted = reinterpret_cast<std::uintptr_t>(place);
@@ -70,7 +70,7 @@ std::string in_smaps(const void* place, const std::string& line) {
   return {};
 }
 
-/// The rings, and the pools; whether the kernel grants them is its own affair.
+/// For rings and for pools. The kernel may still refuse the huge pages.
 TEST(HostBlock, AsksForHugePages) {
   if (!std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled")) {
     GTEST_SKIP() << "this kernel has no transparent huge pages";
@@ -105,7 +105,7 @@ TEST(HostBlock, PrivateMemoryIsWholePagesOfZeroes) {
   EXPECT_THROW(HostBlock::create_private("test", available_memory_bytes() + (std::uint64_t{1} << 40)), Error);
 }
 
-/// What is resident of this process, files in memory included.
+/// This process's resident memory in bytes, including memory files.
 std::int64_t resident_bytes() {
   std::ifstream file("/proc/self/statm");
   std::int64_t all_pages = 0;
@@ -114,7 +114,7 @@ std::int64_t resident_bytes() {
   return resident_pages * ::sysconf(_SC_PAGESIZE);
 }
 
-/// Gigabytes take seconds: whoever has to end meanwhile must not wait for the rest.
+/// Allocating gigabytes takes seconds. A program that is stopped meanwhile must not wait for the rest.
 TEST(HostBlock, IsGivenUpBetweenPieces) {
   constexpr std::int64_t tolerance_bytes = 12 << 20;
   constexpr std::uint64_t size_bytes = 8 * allocation_piece_bytes;
@@ -149,13 +149,13 @@ TEST(HostBlock, ThatNobodyStopsIsAllThere) {
   EXPECT_GE(static_cast<std::uint64_t>(status.st_blocks) * 512, block->bytes().size());
 }
 
-/// Whether the kernel could read that byte for us.
+/// Whether the kernel can read this byte of the process.
 bool is_accessible(const std::byte* place) {
   const FileDescriptor memfd(::memfd_create("test", MFD_CLOEXEC));
   return ::write(memfd.get(), place, 1) == 1;
 }
 
-/// Blocks of one size that are made one after another come to lie side by side where nothing guards them.
+/// Without guard pages, blocks of one size that are created in sequence are adjacent.
 TEST(HostBlock, IsGuardedOnBothSides) {
   for (const std::uint64_t size_bytes : {std::uint64_t{4096}, std::uint64_t{10'000}, std::uint64_t{4} << 20}) {
     std::vector<std::shared_ptr<HostBlock>> blocks;

@@ -1,13 +1,13 @@
-// A look into the allocation of large blocks.
+// Observes the allocation of large blocks.
 #pragma once
 
 #include <functional>
 
 namespace framewire::test {
 
-/// While it stands, `hook` is called for every whole piece of a block (allocation_piece_bytes) that is to be populated,
-/// on the thread that allocates it, and instead of that. One at a time. piece_hook.cpp stands before the C library's
-/// madvise(), in the whole program.
+/// While it lives, `hook` is called on the allocating thread for every whole piece of a block (allocation_piece_bytes).
+/// The piece is then not populated. One hook at a time. piece_hook.cpp replaces the C library's madvise() in the whole
+/// program.
 class PieceHook {
  public:
   explicit PieceHook(std::function<void()> hook);
