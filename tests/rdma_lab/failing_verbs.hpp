@@ -37,9 +37,9 @@ void set_device_lie(std::function<void(ibv_device_attr&)> lie);
 void set_port_lie(std::function<void(ibv_port_attr&)> lie);
 /// How memory windows fail, whatever the device reports. No other thread may be calling verbs.
 struct WindowFault {
-  bool has_none = false;  // ibv_alloc_mw fails with EOPNOTSUPP, as on bnxt_re
-  bool is_refused = false;  // posting the bind fails with EOPNOTSUPP, as on mlx5 above 2 GiB
-  bool fails_late = false;  // the bind completes with an error, and the queue pair enters the error state
+  bool has_none = false;          // ibv_alloc_mw fails with EOPNOTSUPP, as on bnxt_re
+  bool is_refused = false;        // posting the bind fails with EOPNOTSUPP, as on mlx5 above 2 GiB
+  bool fails_late = false;        // the bind completes with an error, and the queue pair enters the error state
   std::uint64_t above_bytes = 0;  // applies only to larger windows
 };
 void set_window_fault(const WindowFault& fault);

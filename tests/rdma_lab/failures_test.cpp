@@ -36,10 +36,10 @@ struct Life {
 
 /// The result of a whole session.
 struct Outcome {
-  std::uint64_t arrived = 0;  // intact frames
+  std::uint64_t arrived = 0;        // intact frames
   std::vector<std::string> faults;  // error messages of both ends
-  bool is_receivers = false;  // whether the last fault is the receiver's
-  std::string note;  // the link's note
+  bool is_receivers = false;        // whether the last fault is the receiver's
+  std::string note;                 // the link's note
   std::optional<RdmaCapabilities> capabilities;
 };
 

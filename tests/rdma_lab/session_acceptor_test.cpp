@@ -124,12 +124,12 @@ TEST_F(SessionAcceptorOverRdma, AListenerWithoutTheTokenIsFoundOut) {
   const Token token = Token::random();
   std::promise<RdmaConnectRequest> requested;
   std::vector<sockaddr_storage> addresses = rdma_addresses();
-  RdmaListener impostor(
-      addresses, 0, [&](RdmaConnectRequest request, std::span<const std::byte> hello, const std::string&) {
-        auto answer = decode_rdma_hello(hello);  // without the token it can only echo the hello
-        request.set_answer(encode_rdma_hello(answer.value()));
-        requested.set_value(std::move(request));
-      });
+  RdmaListener impostor(addresses, 0,
+                        [&](RdmaConnectRequest request, std::span<const std::byte> hello, const std::string&) {
+                          auto answer = decode_rdma_hello(hello);  // without the token it can only echo the hello
+                          request.set_answer(encode_rdma_hello(answer.value()));
+                          requested.set_value(std::move(request));
+                        });
   auto accepted = std::async(std::launch::async, [&] {
     return RdmaConnection::accept(requested.get_future().get(), plain_options(), monotonic_ns() + timeout_ns);
   });
