@@ -15,7 +15,7 @@
 namespace framewire {
 namespace {
 
-constexpr Size size{67, 35};  // odd row sizes
+constexpr Size size{67, 35};  // fit no alignment
 constexpr std::size_t bytes = std::size_t{67} * 35 * 4;
 
 std::int64_t soon_ns() {

@@ -36,7 +36,7 @@ class AcceptingEnd {
 
   [[nodiscard]] sockaddr_storage address() const {
     sockaddr_storage address = addresses().front();
-    // Sin_port and sin6_port have the same offset
+    // sin_port and sin6_port have the same offset.
     reinterpret_cast<sockaddr_in&>(address).sin_port = htons(listener_.port());
     return address;
   }

@@ -80,7 +80,7 @@ class Bench(lab.RdmaTest):
         rows = self.rows("--operation", "latency", "--message-bytes", "64", "--count", "20", "--rate", "100")
         self.assertEqual({row["transport"] for row in rows}, {"socket", "local", "tcp", "rdma", "verbs"})
         for row in rows:
-            # The client starts the schedule and the clock at the same moment
+            # The client starts the schedule and the clock at the same moment.
             self.assertGreaterEqual(row["client_seconds"], 19 / 100, row)
 
     def test_long_messages_stand_until_they_are_checked(self):

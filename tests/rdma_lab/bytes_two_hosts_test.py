@@ -152,7 +152,7 @@ class Bytes(BytePrograms, Faults):
                 self.assertGreater(lost, 0)
 
         def sender():
-            # Many chunks, so many answers
+            # Many chunks, so many answers.
             sender, original = self.sender_of_some(6_000_003, ("--limit", "1M", "--slot-bytes", "4k"))
             self.break_network("lossy 1%", at)
             self.ends(sender, seconds=4 * harness.WATCHDOG_S)
@@ -313,7 +313,7 @@ class StagesOnABox(PipelineTest, Faults):
             folder_there.write_text(str(cls.sshd.folder))
         lab.meet(cls.__name__, "sshd runs")
         if lab.ROLE == 1:
-            # The same path as on the other machine: the configuration names it
+            # The same path as on the other machine: the configuration names it.
             folder = pathlib.Path(folder_there.read_text())
             shutil.copytree(way_in, folder)
             cls.addClassCleanup(shutil.rmtree, folder.parent)

@@ -37,7 +37,7 @@ def is_ours(entry: dict) -> bool:
         program = pathlib.Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")[0]
     except (FileNotFoundError, ProcessLookupError):
         return True
-    # An exiting process has an empty command line. A stage of a hop counts as its rdpipe.
+    # An exiting process has an empty command line. Objects of a hop belong to its rdpipe process.
     return not program or pathlib.Path(os.fsdecode(program)).name.startswith(("framewire", "rdsend", "rdrecv", "rdpipe"))
 
 
@@ -60,7 +60,7 @@ def nobody() -> tuple:
             raise AssertionError(f"another user may not run what is built here: {harness.BIN} is not open to all")
         raise unittest.SkipTest("it needs another user, who may not run what is built here")
     if IS_LAB:
-        # The cache belongs to one user
+        # The cache belongs to one user.
         prefix += ("env", f"MESA_SHADER_CACHE_DIR={os.environ['MESA_SHADER_CACHE_DIR']}-nobody")
     return prefix
 
@@ -71,7 +71,7 @@ class RdmaTest(harness.EndToEnd):
     def setUp(self):
         super().setUp()
         self.held_before = held_objects()
-        # Runs before the programs are killed, so the test must have ended them
+        # Runs before the programs are killed, so the test must have ended them.
         self.addCleanup(self.check_nothing_is_held)
 
     def other_user(self) -> tuple:

@@ -164,7 +164,7 @@ class OneHost(lab.RdmaTest):
         viewer.wait_line("shown [1-9]")
         said = len(sender.lines)
         viewer.pause()
-        # Longer than any timeout of an RDMA peer or device: the viewer's device answers for the stopped viewer
+        # Longer than any timeout of an RDMA peer or device: the viewer's device answers for the stopped viewer.
         time.sleep(6.5)
         self.assertFalse([line for line in sender.lines[said:] if line.startswith("viewer ")], "a session has ended")
         viewer.go_on()

@@ -57,7 +57,7 @@ class PipeOverIpv6(PipelineTest, lab.RdmaTest):
     def test_every_hop_by_rdma_and_by_tcp(self):
         data = os.urandom(RING_BYTES + 1)
         bare = f"[{lab.ADDRESS6}]"
-        # Loopback would be chosen, and has no RDMA
+        # Loopback would be chosen, and has no RDMA.
         by_ipv6 = ("--data-address", f"host1={bare}", "--data-address", f"{bare}={bare}")
         for transport in ("rdma", "tcp"):
             with self.subTest(transport):

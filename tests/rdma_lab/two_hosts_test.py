@@ -407,7 +407,7 @@ class TwoHosts(lab.Play):
             self.meet("viewer is there")
             self.meet("stranger knocks")
             for _ in range(3):
-                # Speaks perftest's protocol
+                # Speaks perftest's protocol.
                 unrecognized = self.start("ib_write_lat", "-R", "-p", str(PORT), "-n", "10", lab.PEER)
                 self.assertNotEqual(unrecognized.wait_end(), 0)
             self.meet("stranger has gone")

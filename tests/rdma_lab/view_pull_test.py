@@ -37,7 +37,7 @@ class ViewPull(lab.RdmaTest):
         time.sleep(seconds)
         watch.interrupt()
         watch.wait_end()
-        # The first field is the thread's number
+        # The first field is the thread's number.
         times = [float(line.split()[1]) for line in record.read_text().splitlines()]
         return len(times) / (times[-1] - times[0])
 
