@@ -183,7 +183,7 @@ class Bench(lab.RdmaTest):
                                 "verbs", "--message-bytes", "8M", "--count", "1", stdout=stdout)
             self.ends(client, harness.FAILED)
         self.assertRegex(client.text, "ulimit -l")
-        # RDMA was not requested: rows without RDMA are measured, and the rows that needed it are named.
+        # RDMA was not requested: every row that can run is measured, and every row that cannot is named.
         with self.file("stdout").open("w+b") as stdout:
             client = self.start(*nobody, "bash", "-c", 'ulimit -l 8192 && exec "$0" "$@"', harness.BIN / "framewire-bench", "--message-bytes",
                                 "64,8M", "--operation", "write,stream", "--count", "3", "--json", stdout=stdout)

@@ -98,7 +98,7 @@ def link(*arguments: str):
 
 def make_device_anew():
     """Recreates the Soft-RoCE device. A goodbye or a connect request that meets a port that is down makes Soft-RoCE
-    refuse all later connections. No program may have the device open."""
+    ignore all later connect requests. No program may have the device open."""
     subprocess.run(["rdma", "link", "delete", "rxe0"], check=True)
     subprocess.run(["rdma", "link", "add", "rxe0", "type", "rxe", "netdev", os.environ["FRAMEWIRE_LAB_DEVICE"]], check=True)
     harness.wait_until(lambda: port_state() == "ACTIVE", "the port to come up")

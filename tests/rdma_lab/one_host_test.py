@@ -299,7 +299,7 @@ class OneHost(lab.RdmaTest):
         self.ends(sender)
 
     def ends_without_rdma(self, viewer, why: str):
-        """The only session detected the problem before it was established."""
+        """The viewer notices the problem before its only session is established."""
         self.ends(viewer)
         viewer.wait_line(why)
         self.assertEqual(self.stats(viewer)["sessions"], 1)

@@ -198,7 +198,7 @@ TEST_F(PullingAStream, ASleeperIsWokenWhenTheProgramIsReadyAndWhenThereIsRoom) {
   ASSERT_TRUE(eventually([&] { return puller_->arm() && !is_readable(); }));
   puller_->return_credit(frame->header);
   EXPECT_TRUE(is_readable(100));
-  puller_->return_credit(frame->header);  // a single credit is enough
+  puller_->return_credit(frame->header);  // the second call has no effect
   publish();
   ASSERT_TRUE(next_frame());
   EXPECT_FALSE(puller_->poll());
