@@ -58,7 +58,7 @@ std::vector<int> asked_vectors();
 void report_event(ibv_event_type type, std::optional<std::size_t> nth = {});
 /// The number of such events that have not been read.
 std::size_t reported_events();
-/// Creating a queue pair with more inline data than this fails, as on some devices. None is granted.
+/// Creating a queue pair with more inline data than this fails, as on some devices. The device never grants more.
 void set_most_inline_bytes(std::uint32_t bytes);
 
 }  // namespace framewire::test
