@@ -51,7 +51,7 @@ TEST(Plan, ARowEndsByCountOrTimeOrBoth) {
   EXPECT_FALSE(row({"--count", "10", "--duration", "5s"}).is_over(9, 1));
 }
 
-/// Beside the links, whichever machine the server is on.
+/// These rows run next to those of the links, whether or not the server is remote.
 TEST(Plan, PlainSocketsAreTheReferenceThereToo) {
   const BenchOptions there = parse({"big", "--message-bytes", "64"});
   const std::vector<std::string> transports = transports_here(there);
@@ -62,7 +62,7 @@ TEST(Plan, PlainSocketsAreTheReferenceThereToo) {
   EXPECT_EQ(transports_here(parse({"big", "--encrypt"})), std::vector<std::string>{"tcp"});
 }
 
-/// Clocks of two machines have nothing in common.
+/// The clocks of two machines cannot be compared.
 TEST(Plan, ASocketToAnotherMachineHasNoLatencyButOfRoundTrips) {
   const auto has_latency = [](const std::vector<const char*>& words, const char* operation) {
     RowResult row{.plan = plan_rows(parse(words), {socket_transport}).front(), .client = {}, .server = {}};

@@ -43,7 +43,7 @@ TEST(Results, WithoutRdmaTheTransportIsLeftOut) {
   }
 }
 
-/// Too little may be locked for the long messages: the short ones show that there is RDMA.
+/// The limit on locked memory is too low for the long messages. The short ones show that RDMA works.
 TEST(Results, AFaultOfOneRowIsNamedAndIsNoSuccess) {
   Results results(plans(), true);
   results.leave_out(5, CannotBegin(Error::failed("raise ulimit -l")));

@@ -42,12 +42,12 @@ TEST(ReverseMessage, EveryWrongFieldIsRefused) {
                                          [](const json& message) { read_reverse_message(message); });
 }
 
-/// A peer that is let in must still not make this end give away memory or time without bound.
+/// An authenticated peer must not make this end spend unbounded memory or time.
 TEST(ReverseMessage, WhatWouldTakeTooMuchIsRefused) {
   const auto changed = [](const json& fields) {
     json message = reverse_message(plan);
     message.update(fields);
-    return json::parse(message.dump());  // as it comes: numbers without sign
+    return json::parse(message.dump());  // as it arrives: unsigned numbers
   };
   constexpr std::uint64_t gib = std::uint64_t{1} << 30;
   EXPECT_NO_THROW(read_reverse_message(changed({{"message_bytes", gib}, {"slots", 4}})));

@@ -38,8 +38,8 @@ TEST(Row, VerbsHaveALatencyOnlyWhereItIsMeasured) {
   EXPECT_EQ(rows[2]["server_seconds"], 2);
 }
 
-/// Whatever the transport, half of the round trip that the sender sees; what the receiver's clock says stands beside
-/// it.
+/// Latency is half the round trip that the sender measures, for every transport. The latency by the receiver's clock is
+/// a separate field.
 TEST(Row, LatencyIsHalfOfARoundTripOfEveryTransport) {
   for (const char* transport : {"socket", "local", "tcp", "rdma", "verbs"}) {
     RowResult there = row(transport, "latency");
@@ -61,7 +61,7 @@ TEST(Row, OneWayFiguresSayHowFarTheClocksMayDiffer) {
   EXPECT_NE(rows_to_table({tcp}).find(" 4.0 ± 0.8 "), std::string::npos) << rows_to_table({tcp});
   EXPECT_NE(rows_to_table({tcp}).find(" p99.9 us "), std::string::npos);
   tcp.plan.is_remote = true;
-  tcp.plan.transport = socket_transport;  // its ends have no clock in common
+  tcp.plan.transport = socket_transport;  // its ends have no common clock
   for (const RowResult& one : {tcp, row("verbs", "latency")}) {
     EXPECT_TRUE(nlohmann::json::parse(rows_to_json({one}))["results"][0]["one_way_us"].is_null());
   }
@@ -114,10 +114,10 @@ TEST(Row, ATimeThatIsNotKnownGivesNoRate) {
   EXPECT_EQ(median_row({unknown, row("tcp", "stream"), row("tcp", "stream")}).server.seconds, 2);
 }
 
-/// Of messages that each take 10 ms, the next begun when the last one has come: 100 a second, however many they are.
+/// Each message takes 10 ms and starts when the previous one has arrived: 100 a second, for any count.
 TEST(RowSpan, NMessagesTakeNTimesAsLongAsOne) {
   constexpr std::int64_t each_ns = 10'000'000;
-  constexpr std::int64_t ahead_ns = -777'000'000'000;  // of the receiver's clock
+  constexpr std::int64_t ahead_ns = -777'000'000'000;  // the receiver's clock is ahead
   for (const std::uint64_t count : {1U, 2U, 6U, 1000U}) {
     RowSpan span;
     std::int64_t now_ns = 5'000'000'000;

@@ -1,4 +1,4 @@
-// The ends of a row of plain sockets, and what the receiving one gets from a peer that is none.
+// Both ends of a row over plain sockets, and how the receiver handles peers that break the protocol.
 #include "bench/socket_ends.hpp"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ class SocketEnds : public testing::Test {
     plan_.is_remote = true;
   }
 
-  /// Anew: a row ends with its connection.
+  /// Makes a new connection: each row ends with its connection.
   void connect() {
     std::array<int, 2> ends{};
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
@@ -43,7 +43,7 @@ class SocketEnds : public testing::Test {
     set_up_plain_socket(there_.get());
   }
 
-  /// What a client sends: each kind with its bytes, but for the end, which has none.
+  /// Sends messages as a client does. Every kind has a payload except `end`.
   void send(const std::vector<std::uint64_t>& kinds, std::int64_t sent_ns = 0) const {
     for (const std::uint64_t kind : kinds) {
       std::array<std::byte, 116> bytes{};
@@ -86,7 +86,7 @@ TEST_F(SocketEnds, WhatIsBrokenOffIsNotWhole) {
   EXPECT_EQ(report.count, 2U);
 }
 
-/// An older client does not hang up behind it.
+/// An older client does not close the connection after `end`.
 TEST_F(SocketEnds, TheEndHasNoPayload) {
   send({warm_up, message, end});
   const SocketReport report = receive();
@@ -109,7 +109,7 @@ TEST_F(SocketEnds, AClockOfWhateverTimeIsNoFault) {
   EXPECT_EQ(receive().count, 1U);
 }
 
-/// Who never pauses is not waited for, and could hold the receiver for ever.
+/// A peer that never pauses could otherwise block the receiver for ever.
 TEST_F(SocketEnds, EvenABusyPeersControlChannelIsPolled) {
   std::atomic<bool> stop = false;
   send({warm_up});

@@ -44,7 +44,7 @@ TEST(SocketMessages, EveryWrongFieldIsRefused) {
   expect_every_wrong_field_refused(socket_message(plan_of(4096, 16)),
                                    [](const json& message) { read_socket_message(message); });
   expect_every_wrong_field_refused(socket_connect_message({.session = {}, .token = "00"}), [](const json& message) {
-    // That the token is one is for whoever uses it.
+    // The caller checks that the token is valid.
     Token::from_hex(read_socket_connect_message(message).token + std::string(62, '0'));
   });
 }

@@ -47,7 +47,7 @@ TEST(VerbsProtocol, EveryWrongFieldIsRefused) {
   expect_every_wrong_field_refused(verbs_row_message(plan), [](const json& message) { read_row_message(message); });
   expect_every_wrong_field_refused(verbs_connect_message({.session = {}, .token = "00", .rdma_port = 1}),
                                    [](const json& message) {
-                                     // That the token is one is for whoever uses it.
+                                     // The caller checks that the token is valid.
                                      Token::from_hex(read_connect_message(message).token + std::string(62, '0'));
                                    });
   expect_every_wrong_field_refused(remote_memory_message({.address = 1, .key = 1, .chunk_bytes = 4096}),
@@ -55,7 +55,7 @@ TEST(VerbsProtocol, EveryWrongFieldIsRefused) {
   expect_every_wrong_field_refused(end_message(1), [](const json& message) { read_end_message(message); });
 }
 
-/// A peer that is let in must still not make this end give away memory without bound.
+/// An authenticated peer must not make this end allocate unbounded memory.
 TEST(VerbsProtocol, WhatWouldTakeTooMuchMemoryIsRefused) {
   const auto row = [](std::uint64_t message_bytes, std::uint64_t slots) {
     json message = verbs_row_message(plan);

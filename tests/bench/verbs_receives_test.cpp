@@ -15,7 +15,8 @@
 namespace framewire {
 namespace {
 
-/// A device that keeps what is posted, and completes what the test says. libibverbs calls it by its context.
+/// A fake device that records posted receives and completes them when the test says so. libibverbs calls it through the
+/// context.
 class FakeDevice {
  public:
   explicit FakeDevice(std::uint32_t depth) : depth_(depth) {
@@ -42,8 +43,7 @@ class FakeDevice {
 
   [[nodiscard]] VerbsReceives::Queue queue() { return {.queue_pair = &pair_, .completions = &queue_, .depth = depth_}; }
 
-  /// The other end sends a piece of a message: it stands in the memory of the receive that waited longest. False when
-  /// none does.
+  /// The peer sends one chunk of a message. It fills the oldest posted receive. False if none is posted.
   bool arrive(std::uint64_t message) {
     if (posted_.empty()) {
       return false;
@@ -66,7 +66,7 @@ class FakeDevice {
   }
 
   [[nodiscard]] std::size_t waiting() const { return posted_.size(); }
-  /// Which message's bytes stand at an address.
+  /// The number of the message whose bytes are at an address.
   [[nodiscard]] std::uint64_t at(std::uint64_t address) const { return written_.at(address); }
 
  private:
@@ -81,7 +81,7 @@ class FakeDevice {
 
 constexpr std::uint64_t chunk_bytes = 1024;
 
-/// Messages of `chunks` pieces, the last of which is short.
+/// Messages of `chunks` chunks. The last chunk is shorter.
 VerbsReceives::Shape messages_of(std::uint64_t chunks, std::uint32_t slots) {
   return {.has_buffers = true,
           .message_bytes = chunks * chunk_bytes - 24,
@@ -99,7 +99,7 @@ void expect_message_whole(const FakeDevice& device, const VerbsReceives::Shape& 
   }
 }
 
-/// The other end sends as long as there is a place; completions come in heaps of different sizes.
+/// The peer sends while receives are posted. Completions arrive in batches of `heap`.
 void expect_every_message_whole(std::uint32_t depth, std::uint64_t chunks, std::uint32_t slots, std::size_t heap) {
   SCOPED_TRACE(testing::Message() << "depth " << depth << ", " << chunks << " chunks, " << slots << " slots, by "
                                   << heap);
@@ -130,8 +130,8 @@ TEST(VerbsReceives, AMessageOfSeveralChunksStandsUntilItIsChecked) {
     expect_every_message_whole(512, 4, 4, heap);
     expect_every_message_whole(512, 33, 2, heap);
     expect_every_message_whole(512, 5, 1, heap);
-    expect_every_message_whole(6, 4, 4, heap);  // a queue that is not as deep as the slots
-    expect_every_message_whole(3, 8, 2, heap);  // nor as one message
+    expect_every_message_whole(6, 4, 4, heap);  // the queue has fewer entries than the slots have chunks
+    expect_every_message_whole(3, 8, 2, heap);  // the queue has fewer entries than one message has chunks
   }
 }
 

@@ -20,7 +20,7 @@
 namespace framewire {
 namespace {
 
-/// A file that is gone with the test.
+/// A file that is removed with the object.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& text) {
@@ -38,7 +38,7 @@ class TemporaryFile {
   FileDescriptor fd_;
 };
 
-/// A named pipe that is gone with the test.
+/// A named pipe that is removed with the object.
 class NamedPipe {
  public:
   NamedPipe() : path_(testing::TempDir() + "framewire-fifo-" + std::to_string(::getpid())) {
@@ -99,7 +99,7 @@ TEST(Input, SkipsWhatAFileHadAndReadsOnBehindIt) {
   EXPECT_FALSE(input.has_failed_behind(100));
   bytes = 100;
   EXPECT_FALSE(input.skip(bytes).is_there());
-  ASSERT_EQ(::pwrite(file.fd(), "ab", 2, 10), 2);  // it grew meanwhile
+  ASSERT_EQ(::pwrite(file.fd(), "ab", 2, 10), 2);  // the file has grown since
   std::array<std::byte, 10> buffer{};
   const Input::Read got = input.read(buffer);
   EXPECT_EQ(got.bytes, 2U);
@@ -111,7 +111,7 @@ TEST(Input, SkipsWhatAFileHadAndReadsOnBehindIt) {
 }
 
 TEST(Input, TellsWhatTheKernelCouldNotReadForWhoeverSkippedIt) {
-  const std::string without_speed = "/sys/class/net/lo/speed";  // has a size, and cannot be read
+  const std::string without_speed = "/sys/class/net/lo/speed";  // has a size but cannot be read
   if (::access(without_speed.c_str(), R_OK) != 0) {
     GTEST_SKIP() << "no " << without_speed;
   }
@@ -211,7 +211,7 @@ TEST(RateLimiter, KeepsTheRate) {
   EXPECT_EQ(now_ns - start_ns, 10'000'000'000);
 }
 
-/// From the first byte on, whatever the rate: at any time no more has gone than the rate and one chunk.
+/// The limit holds from the first byte on: the bytes sent never exceed what the rate allows, plus one chunk.
 TEST(RateLimiter, NoRateIsTooSmall) {
   for (const std::uint64_t rate : {1U, 3U, 9U, 10U, 1000U, 4'000'000U}) {
     RateLimiter rate_limiter(rate);

@@ -48,7 +48,7 @@ TEST(InterruptedAllocation, OfSlotsToSendIsGivenUp) {
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   EXPECT_EQ(said, "interrupted before a receiver came");
-  // The request is seen just before the stream hears of it.
+  // The interruption is noticed just before the stream is told about it.
   EXPECT_GE(chunks, 2);
   EXPECT_LT(chunks, 16);
 }

@@ -1,4 +1,4 @@
-// Peers that speak the protocol and lie, at rdsend and rdrecv themselves: none is believed.
+// Peers that speak the protocol and lie to rdsend and rdrecv. Every lie must be detected.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ namespace {
 using test::eventually;
 using test::timeout_ns;
 
-/// rdsend or rdrecv, with what it says on both of its outputs.
+/// rdsend or rdrecv, with both outputs captured.
 class Running {
  public:
   explicit Running(const std::string& command) : output_(::popen((command + " 2>&1").c_str(), "re")) {}
@@ -52,7 +52,7 @@ class Running {
                                                                                            : 0);
     return text;
   }
-  /// The rest of what it says; then its status.
+  /// The rest of the output; call status() afterwards.
   std::string rest() {
     std::string all;
     for (std::string next = line(); !next.empty(); next = line()) {
@@ -69,7 +69,7 @@ class Running {
   std::FILE* output_;
 };
 
-/// One frame of a sender.
+/// One frame of a hostile sender.
 struct Chunk {
   std::string text;
   std::int64_t pts = 0;
@@ -102,7 +102,7 @@ class MaliciousPeers : public testing::TestWithParam<LinkKind> {
     std::string said;
     std::string written;
   };
-  /// rdrecv, to which these are sent, and then bye is said.
+  /// Runs rdrecv, sends it these chunks, and says bye.
   Ended receive(const std::vector<Chunk>& chunks, const FrameLayout& layout = bytes_layout(8192)) {
     const std::string copy = folder_.file("copy");
     std::ofstream(copy).close();
@@ -131,7 +131,7 @@ class MaliciousPeers : public testing::TestWithParam<LinkKind> {
     return {receiver.status(), std::move(said), written.str()};
   }
 
-  /// rdsend with "some", to a receiver that takes all of it and has this receipt.
+  /// Runs rdsend with the input "some" against a receiver that accepts all of it and answers with `receipt`.
   std::pair<int, std::string> send(const std::string& receipt) {
     EndpointOptions listening = endpoint();
     listening.listen = HostPort{"127.0.0.1", 0};

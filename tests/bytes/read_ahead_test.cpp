@@ -23,7 +23,7 @@ using test::eventually;
 
 constexpr std::size_t slot_bytes = 8;
 
-/// A pipe as the source, and a stream's slots to read it into.
+/// A pipe as the source, and the stream slots that receive its data.
 class ReadAheadTest : public testing::Test {
  protected:
   ReadAheadTest() {
@@ -97,8 +97,8 @@ TEST_F(ReadAheadTest, TheNextChunkIsReadBeforeTheFirstIsTaken) {
   EXPECT_EQ(third.read.bytes, 5U);
 }
 
-/// Now one thread has time for it and now the other: when the source comes back at once it is the source that waits,
-/// and when it stays away the reader.
+/// Which thread hashes a chunk depends on timing. A source that returns at once waits itself; for a slow source the
+/// reader waits.
 TEST_F(ReadAheadTest, EveryChunkIsHashedInOrderByWhicheverThread) {
   constexpr int rounds = 200;
   for (int round = 0; round < rounds; ++round) {
@@ -126,7 +126,7 @@ TEST_F(ReadAheadTest, BehindTheEndNothingIsRead) {
   give();
   std::size_t bytes = 0;
   for (ReadState state = ReadState::more;
-       state == ReadState::more;) {  // now or the next time it says that this was all
+       state == ReadState::more;) {  // the end may be reported with the last chunk or after it
     const ReadAhead::Chunk chunk = ahead_->take();
     bytes += chunk.read.bytes;
     state = chunk.read.state;

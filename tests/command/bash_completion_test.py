@@ -68,7 +68,8 @@ class BashCompletion(unittest.TestCase):
         self.expect("rdrecv --from bigg", "bigger")
 
     def test_stages(self):
-        """Each begins with a host. What is to run there only that host knows: the line stays as it was typed."""
+        """Each value begins with a host. The rest is a command on that host, which only that host can complete: the
+        line stays unchanged."""
         self.expect("rdpipe bigb", "bigbox")
         self.expect("rdpipe -v --limit 5M bigbox:cat bigg", "bigger")
         self.expect("rdpipe bigbox:'zfs send tank' other:cat bigg", "bigger")
@@ -92,14 +93,14 @@ class BashCompletion(unittest.TestCase):
 
     def test_subcommands_and_their_options(self):
         self.expect("framewire ", "send", "view", "bench", "doctor", "key")
-        # Their completions are read when they are needed.
+        # Completions are loaded on first use.
         alone = self.bash(f". {manuals.bash_of('framewire')}\n")
         self.expect("framewire v", "view", shell=alone)
         self.expect("framewire view --full", "--fullscreen", shell=alone)
         self.expect("framewire send --delivery ", "every", "latest", shell=alone)
         self.expect("framewire send gl:or", "gl:orbit", shell=alone)
         self.expect("framewire key --import films", "films", shell=alone)
-        self.expect("framewire nonsense --", "--", shell=alone)  # as it was
+        self.expect("framewire nonsense --", "--", shell=alone)  # unchanged
 
     def test_linters_agree(self):
         for program in manuals.PROGRAMS:

@@ -1,4 +1,4 @@
-"""Links of the documents."""
+"""Finds the links in documents."""
 import pathlib
 import re
 
@@ -7,13 +7,13 @@ ELSEWHERE = re.compile(r"^[a-z]+:")
 
 
 def links_in(text: str) -> list[str]:
-    """To files, without the place in them."""
+    """Links to files, without fragments."""
     targets = [target.partition("#")[0] for target in LINK.findall(text) if not ELSEWHERE.match(target)]
     return [target for target in targets if target]
 
 
 def broken_links(folder: pathlib.Path) -> list[str]:
-    """Those that lead nowhere, or out of the folder."""
+    """Links to missing files, or to files outside the folder."""
     folder = folder.resolve()
     broken = []
     for document in sorted(folder.rglob("*.md")):

@@ -1,4 +1,4 @@
-"""Whoever has installed framewire can follow every link of its documents. Nothing needs to have been built for it."""
+"""Every link in the installed documents works. Needs a configured build folder, but nothing compiled."""
 import pathlib
 import re
 import subprocess
@@ -23,7 +23,7 @@ class Documents(unittest.TestCase):
         self.assertEqual(documents.broken_links(installed), [])
 
     def test_the_service_and_the_readme_mean_the_same_machines(self):
-        """big sends, box shows."""
+        """big sends, box views."""
         root = pathlib.Path(__file__).resolve().parents[2]
         (sender,) = set(re.findall(r"^ +box\$ framewire view (\w+) --fullscreen(?: +#.*)?$", (root / "README.md").read_text(), re.M))
         service = (root / "docs/systemd/framewire-view.service").read_text()

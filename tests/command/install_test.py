@@ -1,4 +1,5 @@
-"""What `cmake --install` and CPack put where: complete, each file in one package, and no OpenGL for who only carries bytes."""
+"""Tests what `cmake --install` and CPack install: nothing is missing, each file is in one package, and framewire-bytes
+needs no OpenGL."""
 import os
 import pathlib
 import re
@@ -28,7 +29,7 @@ class Installed(unittest.TestCase):
         self.folder = pathlib.Path(temporary.name)
 
     def check(self, prefix: pathlib.Path):
-        """Its programs run without the environment of a build, and what belongs to them is there."""
+        """Installed programs run without the build environment, and their files are there."""
         bare = {"PATH": str(prefix / "bin"), "HOME": str(self.folder)}
         for program in manuals.PROGRAMS:
             self.assertIn("Usage: ", run(prefix / "bin" / program, "--help", env=bare))
@@ -95,7 +96,8 @@ class Packages(unittest.TestCase):
     def test_bytes_need_no_graphics(self):
         for field in ("Depends", "Recommends", "Suggests"):
             self.assertNotRegex(self.field("framewire-bytes", field), GRAPHICS)
-        self.assertRegex(self.field("framewire-bytes", "Depends"), r"libc6 .*libibverbs1")  # it found what they need
+        # CPack found the dependencies.
+        self.assertRegex(self.field("framewire-bytes", "Depends"), r"libc6 .*libibverbs1")
         unpacked = self.folder / "bytes"
         run("dpkg-deb", "-x", self.packages["framewire-bytes"], unpacked)
         for program in (unpacked / "usr/bin").iterdir():
@@ -120,7 +122,8 @@ class Packages(unittest.TestCase):
             self.skipTest("lintian is not installed")
         for package in self.packages.values():
             found = subprocess.run(["lintian", "--allow-root", "--fail-on", "error,warning", package], capture_output=True, text=True)
-            said = [line for line in found.stdout.splitlines() if "Maintainer" not in line and "mail-host" not in line]  # this machine's, who makes none
+            # These findings concern this machine, which makes no releases.
+            said = [line for line in found.stdout.splitlines() if "Maintainer" not in line and "mail-host" not in line]
             self.assertEqual(said, [])
 
 

@@ -1,11 +1,12 @@
-"""Manual pages: valid, and of exactly the options and values that the programs take."""
+"""Manual pages are valid, and list exactly the options and values that the programs accept."""
 import re
 import subprocess
 import unittest
 
 import manuals
 
-# (program, words before, option): each refuses a wrong value with a sentence of all that it takes.
+# (program, arguments before the option, option): each program refuses a wrong value with an error that lists all valid
+# values.
 CLOSED = [("framewire-send", ["pattern"], "--transport"), ("framewire-send", ["pattern"], "--memory"),
           ("framewire-send", ["pattern"], "--delivery"), ("framewire-send", ["pattern"], "--pix-fmt"),
           ("framewire-view", [], "--delivery"), ("framewire-bench", [], "--transport"), ("framewire-bench", [], "--operation"),
@@ -53,7 +54,7 @@ class ManualPages(unittest.TestCase):
                     self.assertEqual(run.returncode, 0)
 
     def test_typed_characters_stay_ascii(self):
-        """What one copies out of a page into a shell: no typographic hyphens, quotes or tildes."""
+        """Text to copy into a shell has no typographic hyphens, quotes or tildes."""
         for program in manuals.PROGRAMS:
             self.assertNotRegex(rendered(program), "[\u2010\u2011\u2018\u2019\u201c\u201d\u2212\u02c6\u02dc]", program)
 

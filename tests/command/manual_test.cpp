@@ -1,4 +1,4 @@
-// What --help, manual page and completions make of a command line that has everything.
+// How --help, the manual page and completions show a command line with every kind of option.
 #include "command/manual.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace framewire {
 namespace {
 
-/// Words for CLI::App to write to.
+/// Variables that CLI::App fills.
 struct RawOptions {
   std::string key, mode, list, many;
   std::vector<std::string> names;

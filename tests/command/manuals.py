@@ -1,4 +1,4 @@
-"""What the tests of manual pages and completions share: the programs that have them, and where they lie."""
+"""Helpers for tests of manual pages and completions: the programs and their paths."""
 import os
 import pathlib
 import pty
@@ -11,7 +11,7 @@ BUILD = pathlib.Path(os.environ.get("FRAMEWIRE_BUILD", pathlib.Path(__file__).re
 SHARE = BUILD / "share"
 PROGRAMS = os.environ.get("FRAMEWIRE_PROGRAMS", "framewire framewire-key rdsend rdrecv").split()
 OPTION = re.compile(r"--?[A-Za-z][a-z-]*")
-TIMEOUT_S = 120  # nothing here takes seconds; machines that test are slow
+TIMEOUT_S = 120  # nothing here takes long, but test machines are slow
 
 
 def tool(name: str) -> str:
@@ -44,8 +44,8 @@ def zsh_of(program: str) -> pathlib.Path:
 
 
 class Shell:
-    """An interactive shell on a terminal of its own, for keys as a person presses them. After `start`, ctrl-X 1 completes with all that
-    fits, and ctrl-X 2 writes the line to the file `answers` and empties it."""
+    """An interactive shell on its own terminal, driven by key presses. After `start`, ctrl-X 1 inserts all completions,
+    and ctrl-X 2 writes the line to the file `answers` and clears it."""
 
     def __init__(self, arguments: list[str], start: str, folder: pathlib.Path, home: pathlib.Path):
         self._answers = folder / "answers"
@@ -79,7 +79,7 @@ class Shell:
                 raise AssertionError(f"the shell did not answer; it said: {self.said.decode(errors='replace')}")
 
     def completed(self, line: str) -> list[str]:
-        """`line` with its last word replaced by all that it can become: those words."""
+        """Returns all completions of the last word of `line`."""
         count = len(self._answers.read_text().splitlines())
         self._press(line + "\x181\x182")
         answer = self._wait_for_answers(count + 1)

@@ -60,7 +60,8 @@ class ZshCompletion(unittest.TestCase):
         self.expect("rdrecv --from bigg", "bigger")
 
     def test_stages(self):
-        """Each begins with a host. What is to run there only that host knows: the line stays as it was typed."""
+        """Each value begins with a host. The rest is a command on that host, which only that host can complete: the
+        line stays unchanged."""
         self.expect("rdpipe bigb", "bigbox")
         self.expect("rdpipe -v --limit 5M bigbox:cat bigg", "bigger")
         self.expect("rdpipe bigbox:cat --transport ", "auto", "local", "rdma", "tcp")

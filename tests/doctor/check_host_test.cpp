@@ -30,7 +30,7 @@ LinkMeasurements& link(RemoteHostReport& host, LinkKind kind) {
   return *std::ranges::find(host.links, kind, &LinkMeasurements::link);
 }
 
-/// What is in the way to "big".
+/// The finding about the connection to "big".
 Finding obstacle(HostFault fault, const MachineFacts& machine = test::plain_machine()) {
   RemoteHostReport host = big();
   host.fault = fault;

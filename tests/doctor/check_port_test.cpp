@@ -1,4 +1,4 @@
-// What is said of one port, above all whether it can be found by an address, on machines that we do not have.
+// Findings about one port, above all whether an address leads to it, on fake machines.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -81,7 +81,7 @@ TEST(CheckPort, APriorityWithoutLossThatNoPacketGoesByIsNoted) {
 TEST(CheckPort, AContainerHasTheFilesButNotTheNetwork) {
   MachineFacts machine = rdma_machine();
   the_port(machine).addresses.emplace();
-  // Names and numbers of interfaces may be the same in the other network.
+  // Names and numbers of interfaces may also exist in the other network namespace.
   machine.network.interfaces = {{.name = "ens3f0np0", .index = 4, .is_up = true, .addresses = {"172.17.0.2"}}};
   const Findings findings = check_machine(machine, LinkKind::rdma);
   EXPECT_TRUE(has_problem(findings));
@@ -112,7 +112,7 @@ TEST(CheckPort, AnAddressOnAVlanIsTheVlans) {
   EXPECT_FALSE(has_problem(findings));
   EXPECT_EQ(find(findings, "rdma").value, "by mlx5_0 port 1, 10.5.0.1, 100 Gb/s");
   EXPECT_TRUE(has(find(findings, "mlx5_0 port 1").value, "ens3.5"));
-  // Packets grow only where those of the interface below it do.
+  // The MTU cannot grow beyond that of the lower interface.
   EXPECT_EQ(find(findings, "mlx5_0 port 1").remedy, (std::vector<std::string>{"sudo ip link set dev ens3f0np0 mtu 9000",
                                                                               "sudo ip link set dev ens3.5 mtu 9000"}));
 }
@@ -141,7 +141,7 @@ TEST(CheckPort, IwarpHasAWayOfItsOwn) {
   EXPECT_FALSE(has_problem(findings));
   EXPECT_EQ(find(findings, "rdma").value, "by mlx5_0 port 1, 192.168.7.1, 100 Gb/s");
   EXPECT_TRUE(has(find(findings, "mlx5_0 port 1").value, "ens3f0np0"));
-  EXPECT_EQ(find(findings, "mlx5_0 GID").value, "missing");  // it is no address
+  EXPECT_EQ(find(findings, "mlx5_0 GID").value, "missing");  // it is not an address
 }
 
 TEST(CheckPort, OtherKindsOfDevicesHaveNoConnections) {

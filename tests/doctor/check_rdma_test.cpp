@@ -1,4 +1,4 @@
-// What is said of RDMA on machines that we do not have.
+// Findings about RDMA on fake machines.
 #include <gtest/gtest.h>
 
 #include "doctor/check.hpp"
@@ -12,7 +12,7 @@ using test::has;
 using test::rdma_machine;
 using test::the_device;
 
-/// The good card, and beside its good port one that is down.
+/// The working device, with a second port that is down.
 MachineFacts machine_with_a_port_down() {
   MachineFacts machine = rdma_machine();
   RdmaPort second = the_device(machine).ports.front();
@@ -70,7 +70,7 @@ TEST(CheckRdma, SoftRoceIsOfferedOnTheInterfaceThatLeadsToOthers) {
   NetworkInterface better = wire;
   better.has_default_route = true;
   EXPECT_TRUE(has(offered(better), "netdev eth0"));
-  bridge.has_default_route = true;  // of a machine that routes by it: a card still says more
+  bridge.has_default_route = true;  // a bridge with the default route: an interface of a card still comes first
   better.has_card = true;
   EXPECT_TRUE(has(offered(better), "netdev eth0"));
   bridge.has_carrier = false;
@@ -96,10 +96,10 @@ TEST(CheckRdma, TheFunctionsOfOneCardShareItsSlot) {
   second.pci->address = "0000:3b:00.1";
   machine.rdma.adapters.push_back(second);
   const auto level = [&] { return find(check_machine(machine, std::nullopt), "mlx5_0 PCIe").level; };
-  EXPECT_EQ(level(), Level::warning);  // 126 Gb/s for twice 100
+  EXPECT_EQ(level(), Level::warning);  // the slot has 126 Gb/s for two ports of 100 Gb/s
   EXPECT_TRUE(has(find(check_machine(machine, std::nullopt), "mlx5_0 PCIe").text, "126 of 200 Gb/s"));
-  EXPECT_EQ(find(check_machine(machine, std::nullopt), "mlx5_1 PCIe").value, "missing");  // it is said once
-  machine.rdma.adapters.back().pci->is_virtual = true;                                    // the same port once more
+  EXPECT_EQ(find(check_machine(machine, std::nullopt), "mlx5_1 PCIe").value, "missing");  // reported once
+  machine.rdma.adapters.back().pci->is_virtual = true;  // a virtual function of the same port
   EXPECT_EQ(level(), Level::ok);
   machine.rdma.adapters.back().pci = PciPlace{"0000:af:00.0", second.pci->current, second.pci->most};
   EXPECT_EQ(level(), Level::ok);
@@ -174,7 +174,8 @@ TEST(CheckRdma, AModuleThatThisKernelDoesNotHaveCannotBeLoaded) {
 
 TEST(CheckRdma, DevicesThatAreListedProveTheirModules) {
   MachineFacts machine = rdma_machine();
-  for (const ModuleState state : {ModuleState::absent, ModuleState::unknown}) {  // built in, seen from a container
+  // Also a built-in module, seen from a container.
+  for (const ModuleState state : {ModuleState::absent, ModuleState::unknown}) {
     machine.rdma.modules = {{"ib_uverbs", state}, {"rdma_ucm", state}};
     EXPECT_EQ(find(check_machine(machine, LinkKind::rdma), "modules").level, Level::ok);
     EXPECT_EQ(find(check_machine(machine, LinkKind::rdma), "module ib_uverbs").value, "missing");
@@ -201,7 +202,7 @@ TEST(CheckRdma, AContainerHasToBeGivenTheDevices) {
   MachineFacts machine = rdma_machine();
   machine.rdma.files.clear();
   machine.rdma.adapters.front().device.reset();
-  EXPECT_TRUE(find(check_machine(machine, std::nullopt), "device files").remedy.empty());  // both modules are there
+  EXPECT_TRUE(find(check_machine(machine, std::nullopt), "device files").remedy.empty());  // both modules are present
   machine.rdma.modules = {{"ib_uverbs", ModuleState::loadable}, {"rdma_ucm", ModuleState::loadable}};
   EXPECT_EQ(find(check_machine(machine, std::nullopt), "device files").remedy,
             (std::vector<std::string>{"sudo modprobe ib_uverbs", "sudo modprobe rdma_ucm"}));
@@ -233,7 +234,7 @@ TEST(CheckRdma, ALowLimitOfLockedMemoryStopsRdma) {
   EXPECT_TRUE(has(lock.remedy.at(0), "sudo prlimit --memlock=unlimited --pid $$"));
   EXPECT_TRUE(has(lock.remedy.at(1), "/etc/security/limits.d/"));
   EXPECT_TRUE(has(lock.remedy.at(2), "LimitMEMLOCK=infinity"));
-  EXPECT_TRUE(has(lock.remedy.at(2), "/user@.service.d/"));  // which bounds every service of a user
+  EXPECT_TRUE(has(lock.remedy.at(2), "/user@.service.d/"));  // this drop-in limits all services of a user
   EXPECT_EQ(find(findings, "rdma").value, "the limit of locked memory is too low");
   EXPECT_EQ(find(check_machine(machine, std::nullopt), "memlock").level, Level::warning);
 }

@@ -1,4 +1,4 @@
-// What is said of everything but RDMA.
+// Findings about everything except RDMA.
 #include "doctor/check.hpp"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ TEST(CheckMachine, AKeyThatProgramsRefuseIsAProblem) {
   EXPECT_EQ(find(checked(machine), "key").remedy, std::vector<std::string>{"chmod 600 /home/u/.config/framewire/key"});
   machine.key.path = "/home/a b/it's/key";
   EXPECT_EQ(find(checked(machine), "key").remedy, std::vector<std::string>{R"(chmod 600 '/home/a b/it'\''s/key')"});
-  machine.key.is_own = false;  // its mode is not this user's to change
+  machine.key.is_own = false;  // this user cannot change its mode
   EXPECT_EQ(find(checked(machine), "key").remedy.front(), R"x(sudo chown "$(id -un)" '/home/a b/it'\''s/key')x");
   machine.key.is_read_by_root = true;
   EXPECT_TRUE(find(checked(machine), "key").remedy.empty()) << "it may well be the user's";
@@ -87,7 +87,8 @@ TEST(CheckMachine, BuffersAreMeasuredAgainstTheWire) {
   EXPECT_EQ(finding.level, Level::note);
   EXPECT_NE(finding.text.find("0.34 ms"), std::string::npos) << finding.text;
   EXPECT_NE(finding.text.find("12.5 MB"), std::string::npos) << finding.text;
-  // What is wanted, which is then enough; the other direction keeps its higher limit, and both their beginnings.
+  // The remedy sets the limit that is enough. The other direction keeps its higher limit, and both keep their minimum
+  // and default.
   machine.network.tcp_send_begin = "8192 65536";
   EXPECT_TRUE(has(find(checked(machine), "tcp buffers").remedy.front(),
                   "'net.ipv4.tcp_rmem=4096 131072 33554432\\nnet.ipv4.tcp_wmem=8192 65536 12500000\\n'"));

@@ -20,7 +20,7 @@
 namespace framewire {
 namespace {
 
-/// Runs a shell script as a program.
+/// Runs a shell script as a child program.
 ChildOutput run(const std::string& script, std::int64_t timeout_ns = 600 * ns_per_s) {
   const test::TemporaryFolder folder;
   const std::string path = folder.file("script");
@@ -60,7 +60,7 @@ TEST(ChildOutput, EndsOneThatHangs) {
   EXPECT_NE(run("exec >&-; exec sleep 1000", 200 * ns_per_ms).trouble, "");
 }
 
-/// From now on this process and its children are as on a kernel without pidfd_open(). False where that cannot be had.
+/// Makes this process and its children see a kernel without pidfd_open(). False if seccomp is not available.
 bool forget_pidfd_open() {
   std::array<sock_filter, 4> rules = {{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
                                        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pidfd_open, 0, 1),
@@ -71,7 +71,7 @@ bool forget_pidfd_open() {
          ::syscall(SYS_pidfd_open, ::getpid(), 0) < 0;
 }
 
-/// The status that a process of its own ends with: what is forgotten there is known here.
+/// Call it in a child process, since the filter cannot be removed. Returns the exit status; 77 means "skip".
 int on_an_old_kernel() {
   if (!forget_pidfd_open()) {
     return 77;

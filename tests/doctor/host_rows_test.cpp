@@ -1,4 +1,4 @@
-// What the doctor asks of framewire bench, and what it believes of the answer.
+// Which rows the doctor requests from framewire bench, and how it checks the answer.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -123,11 +123,11 @@ TEST(HostRows, PassOnWhatWasSaid) {
   EXPECT_EQ(bench_arguments({}, {.link = LinkKind::rdma, .is_latency = true}).size(), 10U);
 }
 
-// ---- which rows are run
+// ---- the rows that are run
 
 struct Runs {
   std::vector<std::string> rows;
-  std::set<std::string> fail;  // these do not work
+  std::set<std::string> fail;  // these rows fail
   bool is_lost = false;
 
   Measurement operator()(const HostRow& row) {

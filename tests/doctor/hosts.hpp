@@ -1,19 +1,19 @@
-// Ways to machines that we do not have, as facts.
+// Fake connections to other machines.
 #pragma once
 
 #include "doctor/host_facts.hpp"
 
 namespace framewire::test {
 
-/// One row that went well.
+/// A row that succeeded.
 Measurement measured(double gigabytes_per_second);
-/// One that did not.
+/// A row that failed.
 Measurement failed(const std::string& trouble);
 
-/// "big", reached with the shared key, with a bench server and no links measured yet.
+/// Host "big" with the shared key and a bench server. No links are measured yet.
 RemoteHostReport big();
 
-/// The same, with rdma and tcp that work.
+/// The same, with working rdma and tcp.
 RemoteHostReport fast_big();
 
 }  // namespace framewire::test

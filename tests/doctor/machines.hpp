@@ -1,4 +1,4 @@
-// Machines that we do not have, as facts, and as files of a kernel.
+// Fake machines, as facts and as kernel files.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +12,7 @@
 
 namespace framewire::test {
 
-/// Files below a folder that stands for /.
+/// A folder that stands for /, with files below it.
 class FakeTree {
  public:
   void write(const std::string& path, const std::string& text) const {
@@ -27,16 +27,16 @@ class FakeTree {
   TemporaryFolder folder_;
 };
 
-/// A ConnectX-5 with one 100 Gb/s port as sysfs shows it, beside its interface.
+/// A ConnectX-5 with one 100 Gb/s port as in sysfs, with its interface.
 void write_mlx5(const FakeTree& tree);
 
-/// The same device as verbs have it: an active port with four GIDs, the best of which is the fourth.
+/// The same device as verbs report it: an active port with four GIDs. The fourth is the best.
 RdmaDevice mlx5_device();
 
-/// A machine where all is well, with an mlx5 that works.
+/// A healthy machine with a working mlx5.
 MachineFacts rdma_machine();
 
-/// A machine where all is well, without RDMA.
+/// A healthy machine without RDMA.
 MachineFacts plain_machine();
 
 /// The device of rdma_machine().
@@ -44,7 +44,7 @@ RdmaDevice& the_device(MachineFacts& machine);
 
 bool has(const std::string& text, std::string_view part);
 
-/// The finding of that name; one with the value "missing" when there is none.
+/// The finding with that name. If there is none, a finding with the value "missing".
 const Finding& find(const Findings& findings, const std::string& name);
 
 }  // namespace framewire::test

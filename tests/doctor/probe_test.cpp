@@ -1,4 +1,4 @@
-// What is read from the kernel's files, with files that we write.
+// Probes of kernel files, read from files that the test writes.
 #include "doctor/probe.hpp"
 
 #include <gtest/gtest.h>
@@ -137,7 +137,7 @@ TEST(ProbeRdma, AModuleIsLoadedBuiltInLoadableOrAbsent) {
   EXPECT_EQ(state("rdma_rxe"), ModuleState::loadable);
   EXPECT_EQ(state("nvidia_peermem"), ModuleState::loadable);
   EXPECT_EQ(state("rdma_ucm"), ModuleState::absent);
-  EXPECT_EQ(module_state(tree.files(), "9.9", "rdma_ucm"), ModuleState::unknown);  // no list of that kernel's
+  EXPECT_EQ(module_state(tree.files(), "9.9", "rdma_ucm"), ModuleState::unknown);  // that kernel has no modules list
 }
 
 TEST(ProbeRdma, DevicesOfVerbsAreJoinedByName) {
@@ -168,7 +168,7 @@ TEST(ProbeMemory, ReadsHugePagesAndLimits) {
   EXPECT_EQ(memory.shared_huge_pages, "");
   EXPECT_EQ(memory.group_limit_bytes, std::nullopt);
   EXPECT_TRUE(memory.may_lock_all);
-  tree.write("/proc/self/uid_map", "         0     100000      65536\n");  // root of a container of its own
+  tree.write("/proc/self/uid_map", "         0     100000      65536\n");  // root in a user namespace
   tree.write("/sys/fs/cgroup/memory.max", "1073741824\n");
   memory = probe_memory(tree.files());
   EXPECT_FALSE(memory.may_lock_all);
@@ -194,7 +194,7 @@ TEST(ProbeMemory, TheTightestGroupOnTheWayUpCounts) {
   tree.write("/sys/fs/cgroup/memory.max", "4000000\n");
   const MemoryFacts memory = probe_memory(tree.files());
   EXPECT_EQ(memory.group_limit_bytes, 1000000U);
-  EXPECT_EQ(memory.group_free_bytes, 500000U);  // pages of files make room
+  EXPECT_EQ(memory.group_free_bytes, 500000U);  // the page cache can be reclaimed
 }
 
 TEST(ProbeMemory, GroupsOfVersionOneCountToo) {
@@ -211,7 +211,7 @@ TEST(ProbeMemory, GroupsOfVersionOneCountToo) {
 }
 
 TEST(ProbeProcess, WithoutItsOwnFolderNothingLiesBesideThisProgram) {
-  const FakeTree tree;  // without /proc/self/exe
+  const FakeTree tree;  // has no /proc/self/exe
   for (const char* name : {"/framewire-doctor-gl", "/framewire-send"}) {
     tree.write(name, "#!/bin/sh\necho '{\"renderer\": \"planted\"}'\n");
     ::chmod((tree.path() + name).c_str(), 0700);
@@ -370,7 +370,7 @@ TEST(Priorities, AreNotKnownWhereTheDriverTellsOfNone) {
   EXPECT_FALSE(read(attribute(DCB_ATTR_IEEE_PFC, bytes_of(ieee_pfc{})), NLMSG_ERROR));
   EXPECT_FALSE(read_priorities({}));
   std::string cut = attribute(DCB_ATTR_IEEE_PFC, bytes_of(ieee_pfc{}));
-  cut[0] = static_cast<char>(cut.size() + 1);  // longer than what is there
+  cut[0] = static_cast<char>(cut.size() + 1);  // longer than the buffer
   EXPECT_FALSE(read(cut));
 }
 

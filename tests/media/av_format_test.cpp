@@ -7,7 +7,7 @@
 namespace framewire::libav {
 namespace {
 
-/// The table between libav's formats and ours has all of ours, and they lie in memory alike.
+/// The format table covers all our formats, and their memory layout is the same in libav.
 TEST(AvFormat, EveryPixelFormatHasOneOfLibavs) {
   for (const PixelFormatInfo& entry : pixel_formats()) {
     const AVPixelFormat format = to_av(entry.format);

@@ -1,4 +1,4 @@
-// Options that go to libav, where a recording begins, and pipes.
+// Options passed to libav, the start position of recordings, and pipes.
 #include <gtest/gtest.h>
 
 #include <sys/stat.h>

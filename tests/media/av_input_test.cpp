@@ -16,7 +16,7 @@ namespace {
 
 using namespace test;
 
-/// Everything that an input gives, and what it said.
+/// All frames of an input, and its log.
 struct Played {
   StreamFormat format;
   std::vector<std::byte> bytes;
@@ -46,7 +46,7 @@ class AvInputTest : public ::testing::Test {
     return played;
   }
 
-  /// The sentence with which opening `name` fails.
+  /// Returns the error message of opening `name`.
   std::string refusal(AvInputOptions options) {
     try {
       const AvInput input(std::move(options), log_);
@@ -77,7 +77,7 @@ struct Coded {
   const char* encode;  // ffmpeg's output options
   const char* width;
   const char* height;
-  const char* pixel_format;  // coded, and to compare in
+  const char* pixel_format;  // the coded format; frames are compared in it
   PixelFormat carried_as;
   bool is_lossy = false;
 };
@@ -149,7 +149,7 @@ TEST_F(AvInputTest, PassesTheMeaningOfTheNumbersOn) {
 }
 
 TEST_F(AvInputTest, SaysWhereTheChromaLies) {
-  // yuv4mpegpipe carries three places; what is converted gets libswscale's own.
+  // yuv4mpegpipe supports three chroma locations. Converted frames get libswscale's own.
   for (const std::string name : {"left", "center", "topleft"}) {
     const std::string file = folder_.file(name + ".y4m");
     ffmpeg("-f lavfi -i testsrc2=size=64x48 -frames:v 1 -pix_fmt yuv420p -chroma_sample_location " + name + " " + file);
@@ -257,7 +257,7 @@ TEST_F(AvInputTest, ConvertsAndScalesWhenAsked) {
   EXPECT_EQ(played.bytes.size(), 3 * played.format.layout.size_bytes);
 }
 
-/// The matrix and the range of the source are used: red of BT.709 limited, red of BT.601 full.
+/// Conversion uses the source's matrix and range: red in BT.709 limited, and red in BT.601 full.
 TEST_F(AvInputTest, ConversionUsesTheSourcesMatrixAndRange) {
   for (const char* flags :
        {"in_range=pc:out_color_matrix=bt709:out_range=tv", "in_range=pc:out_color_matrix=bt601:out_range=pc"}) {
@@ -334,7 +334,7 @@ TEST_F(AvInputTest, AChangeOfSizeInTheMiddleShows) {
   EXPECT_EQ(widths, (std::vector<std::uint32_t>{64, 64, 64, 64, 128, 128, 128, 128}));
 }
 
-// ---- What is wrong ----
+// ---- Errors ----
 
 TEST_F(AvInputTest, ATruncatedFileGivesWhatIsGoodAndSaysSo) {
   struct Cut {
@@ -355,7 +355,7 @@ TEST_F(AvInputTest, ATruncatedFileGivesWhatIsGoodAndSaysSo) {
     EXPECT_NE(played.fault.find("breaks off after "), std::string::npos) << cut.name << ": " << played.fault;
     EXPECT_GE(played.times_ns.size(), 10U) << cut.name;
     EXPECT_LT(played.times_ns.size(), 20U) << cut.name;
-    // All but the last, which the decoder may have patched up, are what they were.
+    // All frames but the last are unchanged. The decoder may have concealed errors in the last.
     const std::size_t same = (played.times_ns.size() - 1) * good.format.layout.size_bytes;
     EXPECT_TRUE(
         std::equal(played.bytes.begin(), played.bytes.begin() + static_cast<std::ptrdiff_t>(same), good.bytes.begin()))
@@ -382,7 +382,7 @@ TEST_F(AvInputTest, RefusesWithASentenceThatNamesIt) {
   ffmpeg("-f lavfi -i sine -t 1 " + folder_.file("sound.wav"));
   struct Refused {
     std::string name;
-    std::string message;  // a part of it
+    std::string message;  // part of the message
   };
   for (const Refused& refused :
        {Refused{folder_.file("none.mp4"), "there is no such file"}, Refused{"patern", "there is no such file"},
@@ -402,7 +402,7 @@ TEST_F(AvInputTest, RefusesWithASentenceThatNamesIt) {
 }
 
 TEST_F(AvInputTest, OpeningCanBeCancelled) {
-  // A listening tcp input waits for a caller who never comes.
+  // A listening tcp input waits for a connection that never comes.
   const std::string message = refusal({.name = "tcp://127.0.0.1:0?listen=1", .is_cancelled = [] { return true; }});
   EXPECT_NE(message.find("stopped"), std::string::npos) << message;
 }

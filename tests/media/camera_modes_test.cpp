@@ -15,7 +15,7 @@ std::string chosen(const std::vector<CameraMode>& modes, double frames_per_s = 0
                    std::to_string(std::lround(mode->frames_per_s));
 }
 
-/// As an ordinary USB camera lists them: large pictures come quickly only when they are compressed.
+/// The modes of a common USB camera: large frames have high rates only in compressed formats.
 const std::vector<CameraMode> usb_camera = {{"yuyv422", false, {640, 480}, 30},  {"yuyv422", false, {1920, 1080}, 5},
                                             {"yuyv422", false, {3840, 2160}, 1}, {"mjpeg", true, {640, 480}, 30},
                                             {"mjpeg", true, {1280, 720}, 60},    {"mjpeg", true, {1920, 1080}, 30},

@@ -1,4 +1,4 @@
-// Real files for tests, made by the ffmpeg program, and what it says is in them.
+// Test media made with the ffmpeg program, and ffmpeg's view of their content.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -29,13 +29,13 @@ inline void write_file(const std::string& path, const std::vector<std::byte>& by
   write_file(path, std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
 }
 
-/// Runs `ffmpeg -y arguments`; the test fails when it does.
+/// Runs `ffmpeg -y arguments`. The test fails if ffmpeg fails.
 inline void ffmpeg(const std::string& arguments) {
   const std::string command = "ffmpeg -nostdin -v error -y " + arguments;
   ASSERT_EQ(std::system(command.c_str()), 0) << command;
 }
 
-/// What ffmpeg decodes from `file`, as raw frames of `pixel_format`, one after another.
+/// Returns ffmpeg's decoding of `file` as concatenated raw frames of `pixel_format`.
 inline std::vector<std::byte> decoded_by_ffmpeg(const TemporaryFolder& folder, const std::string& file,
                                                 const std::string& pixel_format) {
   const std::string raw = folder.file("reference.raw");
@@ -43,7 +43,7 @@ inline std::vector<std::byte> decoded_by_ffmpeg(const TemporaryFolder& folder, c
   return read_file(raw);
 }
 
-/// ffmpeg's test pictures in any size (the filter itself makes even ones only).
+/// ffmpeg's test source in any size. The filter itself supports even sizes only.
 inline std::string test_pictures(const std::string& width, const std::string& height, int rate, int count) {
   return "-f lavfi -i testsrc2=size=160x120:rate=" + std::to_string(rate) + ",scale=" + width + ":" + height +
          " -frames:v " + std::to_string(count) + " ";

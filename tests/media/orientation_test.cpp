@@ -1,4 +1,4 @@
-// Recordings that say how they want to be turned.
+// Recordings with a rotation or mirroring in their metadata.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -13,7 +13,7 @@ namespace {
 
 using namespace test;
 
-/// x' = ax + cy, y' = bx + dy, and what ffmpeg calls that.
+/// x' = ax + cy, y' = bx + dy, and ffmpeg's name for it.
 struct Turn {
   const char* name;
   std::array<std::int32_t, 4> abcd;

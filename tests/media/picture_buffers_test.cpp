@@ -1,4 +1,4 @@
-// What a decoder does to pictures that lie in somebody else's memory.
+// How a decoder uses frame buffers that it does not own.
 #include "media/picture_buffers.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,8 @@ namespace {
 
 using namespace test;
 
-/// So many places that none is given twice: what once was in one of them is there at the end, if nobody has changed it.
+/// Has so many buffers that none is used twice. So each still holds its first content at the end, unless something
+/// wrote to it.
 class Places final : public PictureMemory, public std::enable_shared_from_this<Places> {
  public:
   Places(std::size_t count, std::size_t bytes) : block_(HostBlock::create_private("places", count * bytes)) {
@@ -46,7 +47,7 @@ class Places final : public PictureMemory, public std::enable_shared_from_this<P
   std::size_t released_ = 0;
 };
 
-/// Decodes a file on one thread; where each picture was.
+/// Decodes a file on one thread, and returns the buffer of each frame.
 std::vector<PlacedPicture> decode(const std::string& file, PictureBuffers& buffers, const FrameLayout& packed) {
   AVFormatContext* raw = nullptr;
   EXPECT_EQ(avformat_open_input(&raw, file.c_str(), nullptr, nullptr), 0);
@@ -77,7 +78,7 @@ std::vector<PlacedPicture> decode(const std::string& file, PictureBuffers& buffe
   return placed;
 }
 
-/// Some codecs make the next picture of the last one, in its own memory if they may.
+/// Some codecs build the next frame in the buffer of the previous one if they may.
 TEST(PictureBuffers, APictureThatIsDecodedIsNotChangedAnyMore) {
   const TemporaryFolder folder;
   for (const auto& [name, encode, format] :

@@ -21,7 +21,7 @@ using namespace test;
 
 class VideoWriterTest : public ::testing::Test {
  protected:
-  /// Frames whose every byte differs from its neighbours; of formats with 10 bits, the bits that count.
+  /// Frames in which every byte differs from its neighbours. With 10-bit formats only the bits in use differ.
   static std::vector<std::byte> frames_of(PixelFormat format, std::uint32_t width, std::uint32_t height,
                                           std::size_t count) {
     std::vector<std::byte> frames(packed_layout(format, width, height).size_bytes * count);
@@ -78,8 +78,7 @@ TEST_P(EveryFormat, RawFilesHoldTheVeryBytes) {
   EXPECT_EQ(read_file(folder_.file("out.raw")), frames);
 }
 
-/// What a reader makes of the y4m file is what it makes of the frames themselves: exactly for YUV, closely for RGB,
-/// which y4m does not have.
+/// Reading the y4m file gives the same frames: exactly for YUV, approximately for RGB, since y4m has no RGB.
 TEST_P(EveryFormat, Y4mIsReadAsTheSamePictures) {
   const StreamFormat format = format_of(GetParam(), 50, 38);
   const auto frames = frames_of(GetParam(), 50, 38, 3);
@@ -101,7 +100,7 @@ TEST_P(EveryFormat, Y4mIsReadAsTheSamePictures) {
     const int difference = std::abs(std::to_integer<int>(read.at(i)) - std::to_integer<int>(frames.at(i)));
     worst = std::max(worst, is_alpha ? 0 : difference);
   }
-  EXPECT_LE(worst, 5);  // of rounding to 8 bits of limited range, and back
+  EXPECT_LE(worst, 5);  // rounding to 8-bit limited range and back
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, EveryFormat, ::testing::ValuesIn([] {
@@ -198,7 +197,7 @@ TEST_F(VideoWriterTest, WhatCannotBeOpenedIsAnError) {
   }
 }
 
-/// A pipe whose ends the test holds.
+/// A pipe with both ends held by the test.
 struct Pipe {
   Pipe() {
     std::array<int, 2> ends{};
@@ -224,7 +223,8 @@ TEST_F(VideoWriterTest, APipeGetsEverythingHoweverSlowlyItIsRead) {
   });
   {
     VideoWriter writer("-", log_, {}, pipe.writer.get());
-    EXPECT_EQ(::fcntl(pipe.writer.get(), F_GETFL) & O_NONBLOCK, 0);  // others use this description too
+    // O_NONBLOCK would affect other users of this open file description.
+    EXPECT_EQ(::fcntl(pipe.writer.get(), F_GETFL) & O_NONBLOCK, 0);
     pipe.writer.reset();
     for (int i = 0; i < 5; ++i) {
       EXPECT_EQ(writer.write(format, format.layout, frame), WriteResult::written);
@@ -243,7 +243,7 @@ TEST_F(VideoWriterTest, AReaderThatGoesIsToldApart) {
   Pipe pipe;
   VideoWriter writer("-", log_, {}, pipe.writer.get());
   pipe.reader.reset();
-  EXPECT_EQ(writer.write(format, format.layout, frame), WriteResult::reader_gone);  // and no SIGPIPE ends this test
+  EXPECT_EQ(writer.write(format, format.layout, frame), WriteResult::reader_gone);  // the writer must not raise SIGPIPE
   EXPECT_NE(writer.message().find("its reader has closed it"), std::string::npos);
 }
 
@@ -268,7 +268,7 @@ TEST_F(VideoWriterTest, ScreenshotsAreWholeAndExact) {
        std::filesystem::directory_iterator(std::filesystem::path(file).parent_path())) {
     files += entry.path().string().find("shot.png") != std::string::npos ? 1U : 0U;
   }
-  EXPECT_EQ(files, 1U);  // nothing is left beside it
+  EXPECT_EQ(files, 1U);  // no temporary file is left
 }
 
 TEST_F(VideoWriterTest, ScreenshotsThatFailSayWhy) {
@@ -276,7 +276,7 @@ TEST_F(VideoWriterTest, ScreenshotsThatFailSayWhy) {
   const auto no_folder = write_png(folder_.file("none/shot.png"), 2, 2, pixels);
   ASSERT_TRUE(no_folder);
   EXPECT_NE(no_folder->find("No such file or directory"), std::string::npos) << *no_folder;
-  EXPECT_TRUE(write_png(folder_.file("shot.png"), 3, 2, pixels));  // fewer bytes than pixels
+  EXPECT_TRUE(write_png(folder_.file("shot.png"), 3, 2, pixels));  // too few bytes for the size
   EXPECT_FALSE(std::filesystem::exists(folder_.file("shot.png")));
 }
 

@@ -136,7 +136,7 @@ TEST(Y4m, KeepsTheOrderOfFields) {
   EXPECT_NE(y4m_header(format).find(" Ib"), std::string::npos);
 }
 
-/// What a new pixel format becomes: never fewer bits, nor less chroma.
+/// The y4m format for each pixel format never has fewer bits or less chroma.
 TEST(Y4m, LosesNothingOfAnyYuv) {
   for (const PixelFormatInfo& entry : pixel_formats()) {
     const PixelFormatInfo& kept = info(y4m_format(entry.format));

@@ -32,7 +32,7 @@ TEST(EglContextTest, MakesOpenGl45WithoutAWindow) {
   EXPECT_TRUE(draws());
 }
 
-/// Where the driver can tell of resets it must have been asked to: else a lost context looks like a working one.
+/// If the driver can report resets, the context must have requested that. Otherwise a lost context seems to work.
 TEST(EglContextTest, IsToldOfResetsWhereTheDriverCanTell) {
   EglContext context = EglContext::create();
   context.make_current();

@@ -10,7 +10,7 @@ namespace {
 
 class FramePainterTest : public GlTest {
  protected:
-  /// The picture of black and white pixels in turn, the hardest to make smaller.
+  /// Alternating black and white pixels, the hardest input for downscaling.
   static GlTexture checkerboard(std::uint32_t side) {
     std::vector<std::uint32_t> pixels(std::size_t{side} * side);
     for (std::uint32_t i = 0; i < pixels.size(); ++i) {
@@ -36,8 +36,8 @@ TEST_F(FramePainterTest, SmoothMinificationIsTheMeanOfEverythingCovered) {
     painter.draw(frame, {0, 0, static_cast<int>(side), static_cast<int>(side)}, false);
     std::vector<std::byte> pixels(target.size_bytes());
     target.read_rgba(pixels);
-    // Where the sides do not divide, samples fall between pixels in ever new ways and a quarter of the contrast may
-    // remain; one sample per pixel would leave all of it.
+    // If the sides do not divide evenly, the positions of samples between pixels vary, and a quarter of the contrast
+    // may remain. With one sample per pixel all of it would remain.
     const int tolerance = 128 % side == 0 ? 2 : 32;
     for (std::size_t i = 0; i < pixels.size(); i += 4) {
       ASSERT_NEAR(std::to_integer<int>(pixels[i]), 127.5, tolerance) << side << " " << i / 4;
@@ -91,7 +91,7 @@ TEST(RowStep, IsFoundWhereGlCanExpressIt) {
   EXPECT_FALSE(find_row_step(rgba, 257, 0).has_value());
   EXPECT_EQ(find_row_step(rgb, 111, 0)->row_length_texels, 37);
   EXPECT_EQ(find_row_step(rgb, 111, 0)->alignment_bytes, 1);
-  const auto padded = find_row_step(rgb, 112, 0);  // 37 texels and one byte: the alignment makes it up
+  const auto padded = find_row_step(rgb, 112, 0);  // 37 texels and one byte, covered by the row alignment
   ASSERT_TRUE(padded.has_value());
   EXPECT_EQ(padded->row_length_texels, 37);
   EXPECT_GT(padded->alignment_bytes, 1);

@@ -16,7 +16,7 @@
 namespace framewire {
 namespace {
 
-/// A picture in a block of host memory, mapped read-only as a viewer has it, somewhere inside the block.
+/// A frame inside a block of host memory, mapped read-only as in a viewer.
 struct Placed {
   Placed(const FrameLayout& layout, std::uint64_t offset_bytes, std::uint32_t seed) {
     const auto writable = HostBlock::create("test", offset_bytes + layout.size_bytes + 4096);
@@ -56,7 +56,7 @@ std::vector<Colour> colours_for(PixelFormat format) {
   return colours;
 }
 
-/// The largest difference between what stands in `pixels` and the reference, in 1/255.
+/// The largest difference between `pixels` and the reference, in 1/255.
 double largest_difference(const FrameView& view, std::span<const std::byte> pixels) {
   double largest = 0;
   for (std::uint32_t y = 0; y < view.layout.height; ++y) {
@@ -102,7 +102,7 @@ TEST_P(EveryFormat, MatchesTheReferenceWhereverItLies) {
     std::uint32_t extra_pitch_bytes;
     std::uint64_t first_offset_bytes, gap_bytes, offset_in_block_bytes;
   };
-  // Aligned as decoders pad; whole texels; no whole texels; two-byte components at odd addresses.
+  // Rows aligned as decoders do; whole texels; partial texels; two-byte components at odd addresses.
   constexpr Place places[] = {{0, 0, 0, 4096}, {64, 0, 64, 0}, {12, 24, 12, 8192 + 24}, {5, 0, 2, 64}, {8, 3, 8, 129}};
   for (const UploadMethod method : available_methods()) {
     FrameTexture texture(method);

@@ -1,4 +1,4 @@
-// What a frame texture does beside converting: placing, scaling, refusing, letting go.
+// Frame textures except for conversion: placement, scaling, errors, release.
 #include <algorithm>
 #include <cstdlib>
 #include <vector>
@@ -31,7 +31,7 @@ struct Frame {
   std::vector<std::byte> bytes;
 };
 
-/// Every pixel tells where it is: red is x, green is y.
+/// Each pixel encodes its position: red is x, green is y.
 Frame coordinates(std::uint32_t width, std::uint32_t height) {
   Frame frame(PixelFormat::rgba, width, height);
   for (std::uint32_t y = 0; y < height; ++y) {
@@ -46,7 +46,7 @@ class FrameTextureTest : public GlTest {
  protected:
   static constexpr Size target_size{64, 48};
 
-  /// Clears to 99, draws, and keeps the picture as a window shows it.
+  /// Clears to 99, draws, and keeps the result in window orientation.
   void draw(const FrameTexture& texture, const Rectangle& where, bool flip_y = false) {
     target_.bind();
     constexpr float gray = 99.0F / 255.0F;
@@ -137,8 +137,8 @@ TEST_F(FrameTextureTest, InterpolatesWhenItMakesLarger) {
   }
 }
 
-/// Luma 126 everywhere, U rising to the right and V downwards, by 4 per chroma sample: blue and red show where the
-/// shader believes each chroma sample to be.
+/// Luma is 126 everywhere. U rises by 4 per chroma sample to the right, V downwards. So blue and red show where the
+/// shader places each chroma sample.
 TEST_F(FrameTextureTest, KeepsChromaInItsPlaceWhenScaled) {
   Frame frame(PixelFormat::nv12, 32, 24);
   std::fill(frame.bytes.begin(), frame.bytes.end(), std::byte{126});
@@ -164,7 +164,7 @@ TEST_F(FrameTextureTest, KeepsChromaInItsPlaceWhenScaled) {
     view.chroma_location = place.location;
     ASSERT_TRUE(texture.upload(view));
     draw(texture, {0, 0, 64, 48});
-    double blue = 0, red = 0;  // differences: their means are finer than the steps of single pixels
+    double blue = 0, red = 0;  // differences; their means are finer than one pixel step
     int count = 0;
     for (std::uint32_t x = 8; x < 56; ++x) {
       for (std::uint32_t y = 8; y < 40; ++y) {
@@ -177,7 +177,7 @@ TEST_F(FrameTextureTest, KeepsChromaInItsPlaceWhenScaled) {
         ++count;
       }
     }
-    // Filters that round down are off by the same everywhere; half a luma sample would be 1.8 and 1.4.
+    // Filters that round down have the same offset everywhere. Half a luma sample would be 1.8 and 1.4.
     default_blue = default_blue.value_or(blue / count);
     default_red = default_red.value_or(red / count);
     EXPECT_NEAR(blue / count, *default_blue, 0.3) << name(place.location);
@@ -292,7 +292,7 @@ TEST_F(PinnedUploads, FallBackForMemoryOutsideABlock) {
   EXPECT_NE(texture.method(), UploadMethod::pinned_memory);
   const auto block = block_with(frame, 0);
   FrameView wrong = view_of(frame, block, 0);
-  wrong.payload = frame.bytes;  // says that it lies in the block, and does not
+  wrong.payload = frame.bytes;  // claims to be in the block, but is not
   ASSERT_TRUE(texture.upload(wrong));
   EXPECT_NE(texture.method(), UploadMethod::pinned_memory);
   ASSERT_TRUE(texture.upload(view_of(frame, block, 0)));

@@ -1,4 +1,4 @@
-// A context for the tests that draw.
+// A GL context for tests that draw.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 
 namespace framewire {
 
-/// One headless context for all tests of a suite: making one costs more than most tests.
+/// One headless context for all tests of a suite: creating one takes longer than most tests.
 class GlTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {

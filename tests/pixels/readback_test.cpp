@@ -15,14 +15,14 @@
 namespace framewire {
 namespace {
 
-constexpr Size size{67, 35};  // rows that are no multiple of anything
+constexpr Size size{67, 35};  // fit no alignment
 constexpr std::size_t bytes = std::size_t{67} * 35 * 4;
 
 std::int64_t soon_ns() {
   return monotonic_ns() + 20 * ns_per_s;
 }
 
-/// The lower left half in one colour, so that rows and columns cannot be exchanged unnoticed.
+/// Colours the lower left half, so that exchanged rows and columns are noticed.
 void draw(const OffscreenTarget& target, float red) {
   target.bind();
   glDisable(GL_SCISSOR_TEST);
@@ -37,7 +37,7 @@ void draw(const OffscreenTarget& target, float red) {
 
 std::vector<std::byte> expected(const OffscreenTarget& target) {
   std::vector<std::byte> pixels(bytes);
-  target.read_rgba(pixels, OffscreenTarget::Drawn::flipped);  // row 0 first, as Readback gives it
+  target.read_rgba(pixels, OffscreenTarget::Drawn::flipped);  // row 0 first, as in Readback
   return pixels;
 }
 
@@ -96,7 +96,7 @@ TEST_F(ReadbackTest, ThreeUnderWayFinishInTheirOrder) {
       ASSERT_TRUE(readback.wait_finished(soon_ns()));
       EXPECT_TRUE(equal(block->bytes().subspan(i * 12288, bytes), wanted.at(i))) << i;
     }
-    EXPECT_FALSE(readback.finished());  // nothing is under way
+    EXPECT_FALSE(readback.finished());  // no readback is pending
   }
 }
 
@@ -105,7 +105,7 @@ TEST_F(ReadbackTest, AnotherBlockIsTakenAtOnce) {
   for (const ReadbackMethod method : methods()) {
     SCOPED_TRACE(name(method));
     Readback readback(size.width, size.height, method);
-    for (int i = 0; i < 7; ++i) {  // more than are remembered
+    for (int i = 0; i < 7; ++i) {  // more blocks than are remembered
       const auto block = HostBlock::create("readback", bytes);
       draw(target, 0.1F * static_cast<float>(i));
       const auto wanted = expected(target);
@@ -124,7 +124,7 @@ TEST_F(ReadbackTest, FallsBackWhenTheDriverCannotPinTheBlock) {
   const OffscreenTarget target(size);
   Readback readback(size.width, size.height);
   EXPECT_EQ(readback.method(), ReadbackMethod::pinned_memory);
-  // Memory that is not at the block's offset, as a driver would see it that pins a copy.
+  // Memory at a different address than the block's, like a driver that pins a copy.
   const auto block = HostBlock::create("readback", 65536);
   const auto elsewhere = HostBlock::create("readback", 65536);
   draw(target, 0.6F);

@@ -9,7 +9,7 @@ namespace framewire {
 
 namespace {
 
-/// Numbers of a frame, by plane, row and byte.
+/// Reads the components of a frame by plane, row and byte.
 class Bytes {
  public:
   Bytes(const FrameLayout& layout, std::span<const std::byte> payload) : layout_(layout), payload_(payload) {}
@@ -125,7 +125,7 @@ double chroma_code(PixelFormat format, const Bytes& bytes, int component, int x,
   throw std::logic_error("no YUV format");
 }
 
-/// Linear interpolation of chroma at a position counted in chroma samples; the picture's edge is repeated.
+/// Interpolates chroma linearly at a position in chroma samples. Positions outside repeat the edge.
 double chroma_between(const FrameLayout& layout, const Bytes& bytes, const Yuv& kind, int component, double x,
                       double y) {
   const int last_x = (static_cast<int>(layout.width) + kind.sub_x - 1) / kind.sub_x - 1;
@@ -172,7 +172,7 @@ Weights weights_of(ColourMatrix matrix, std::uint32_t height) {
   return height >= 720 ? Weights{0.2126, 0.0722} : Weights{0.299, 0.114};
 }
 
-/// In luma samples from the first of the group that a chroma sample belongs to.
+/// In luma samples, from the first luma sample that the chroma sample covers.
 struct ChromaPlace {
   double right;
   double down;
@@ -310,7 +310,7 @@ FrameLayout padded_layout(PixelFormat format, std::uint32_t width, std::uint32_t
     PlaneLayout& plane = layout.planes.at(i);
     plane.pitch_bytes += extra_pitch_bytes;
     plane.offset_bytes = offset_bytes;
-    // The last row ends with its visible bytes: nothing after them may be read.
+    // The last row ends with its visible bytes. Nothing after them may be read.
     layout.size_bytes = offset_bytes + std::uint64_t{plane.pitch_bytes} * (plane.rows - 1) + plane.row_bytes;
     offset_bytes = layout.size_bytes + gap_bytes;
   }

@@ -13,7 +13,7 @@ constexpr std::string_view vertex =
     "#version 450 core\nvoid main() { gl_Position = vec4(gl_VertexID == 1 ? 3 : -1, gl_VertexID == 2 ? 3 : -1, 0, 1); "
     "}\n";
 
-/// The text of the ShaderError that this fragment shader causes; empty if it compiles.
+/// The message of the ShaderError for this fragment shader; empty if it compiles.
 std::string failure(std::string_view fragment, int first_user_line) {
   try {
     const ShaderProgram program("mine.frag", vertex, fragment, first_user_line);
@@ -94,7 +94,7 @@ TEST_F(OffscreenTargetTest, ReadsTheTopRowFirst) {
   glClearColor(0, 0, 0, 1);
   glClear(GL_COLOR_BUFFER_BIT);
   glEnable(GL_SCISSOR_TEST);
-  glScissor(0, 2, 4, 1);  // GL's uppermost row
+  glScissor(0, 2, 4, 1);  // the top row in GL
   glClearColor(1, 0, 0, 1);
   glClear(GL_COLOR_BUFFER_BIT);
   glDisable(GL_SCISSOR_TEST);

@@ -7,7 +7,7 @@
 namespace framewire {
 namespace {
 
-/// What is derived for every format of the table agrees with how its planes lie.
+/// For every format, the derived texture planes agree with the layout of the frame's planes.
 TEST(TexturePlanes, EveryPictureHasThem) {
   for (const PixelFormatInfo& entry : pixel_formats()) {
     const auto textures = texture_planes(entry.format);
@@ -15,7 +15,7 @@ TEST(TexturePlanes, EveryPictureHasThem) {
     ASSERT_EQ(textures.size(), is_packed_422 ? 2 : entry.plane_count) << entry.name;
     for (const TexturePlane& texture : textures) {
       const PlaneShape& plane = entry.planes.at(texture.plane);
-      // Both textures of packed 4:2:2 step through the same bytes.
+      // Both textures of packed 4:2:2 use the same bytes.
       EXPECT_EQ(texture.texel_bytes << plane.log2_width, plane.bytes_per_texel << texture.log2_width) << entry.name;
       EXPECT_EQ(texture.log2_height, plane.log2_height) << entry.name;
       EXPECT_EQ(texture.component_bytes, entry.bits > 8 ? 2 : 1) << entry.name;

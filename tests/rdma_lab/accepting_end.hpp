@@ -1,4 +1,4 @@
-// The end of an RDMA connection that listens, as tests make it.
+// The listening end of an RDMA connection, for tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,8 +22,8 @@ namespace framewire::test {
 
 inline constexpr std::int64_t connecting_ns = 5 * ns_per_s;
 
-/// In the sender's domain, at the first address of this machine that leads to a device: accepts whoever comes, on the
-/// listener's thread.
+/// Accepts every connection at this machine's first address that leads to an RDMA device, in the sender's protection
+/// domain. Accepts on the listener's thread.
 class AcceptingEnd {
  public:
   explicit AcceptingEnd(SenderProtectionDomains& protection_domains, const RdmaPreferences& preferences = {},
@@ -36,11 +36,12 @@ class AcceptingEnd {
 
   [[nodiscard]] sockaddr_storage address() const {
     sockaddr_storage address = addresses().front();
-    reinterpret_cast<sockaddr_in&>(address).sin_port = htons(listener_.port());  // at the same place in both families
+    // sin_port and sin6_port have the same offset.
+    reinterpret_cast<sockaddr_in&>(address).sin_port = htons(listener_.port());
     return address;
   }
 
-  /// Throws what accepting threw.
+  /// Throws the exception that accept() ended with.
   std::unique_ptr<RdmaConnection> take() {
     EXPECT_TRUE(eventually([this] {
       const std::scoped_lock lock(mutex_);

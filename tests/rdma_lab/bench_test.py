@@ -1,4 +1,4 @@
-"""framewire bench on real verbs: every operation of the raw device beside the links, and what hostile and dying peers do to it."""
+"""framewire bench on real verbs: compares every raw operation with the links, and tests hostile and dying peers."""
 import json
 import os
 import pathlib
@@ -56,7 +56,8 @@ class Bench(lab.RdmaTest):
     # ---- what it measures
 
     def test_every_operation_and_size(self):
-        """Less than a stamp, one line, several, several chunks, more than the device takes in one message."""
+        """Messages shorter than a timestamp, of one cache line, of several, of several chunks, and above the device's
+        longest message."""
         sizes = (1, 64, 4096, (1 << 20) + 1, 9 << 20)
         options = ("--transport", "verbs", "--message-bytes", ",".join(map(str, sizes)), "--count", "7")
         for more in ((), ("--touch", "--spin"), ("--block", "--slots", "1")):
@@ -64,7 +65,7 @@ class Bench(lab.RdmaTest):
                 self.check_verbs(self.rows(*options, *more), sizes, 7)
 
     def test_many_small_messages(self):
-        """More than any queue is deep, several times round every ring."""
+        """More messages than any queue has entries; they go round every ring several times."""
         rows = self.rows("--transport", "verbs", "--message-bytes", "64,1000", "--count", "2000", "--touch")
         self.check_verbs(rows, (64, 1000), 2000)
 
@@ -79,10 +80,11 @@ class Bench(lab.RdmaTest):
         rows = self.rows("--operation", "latency", "--message-bytes", "64", "--count", "20", "--rate", "100")
         self.assertEqual({row["transport"] for row in rows}, {"socket", "local", "tcp", "rdma", "verbs"})
         for row in rows:
-            self.assertGreaterEqual(row["client_seconds"], 19 / 100, row)  # the schedule is the client's, from the same moment
+            # The client starts the schedule and the clock at the same moment.
+            self.assertGreaterEqual(row["client_seconds"], 19 / 100, row)
 
     def test_long_messages_stand_until_they_are_checked(self):
-        """Several chunks each, and many times round few slots."""
+        """Messages of several chunks, which reuse a few slots many times."""
         for more in ((), ("--spin",)):
             with self.subTest(" ".join(more)):
                 (row,) = self.rows("--transport", "verbs", "--operation", "send", "--touch", "--message-bytes", "5M", "--slots", "4", "--count", "60",
@@ -153,7 +155,7 @@ class Bench(lab.RdmaTest):
         server = self.server("--transport", "tcp")
         self.bench(server.address, "--transport", "verbs", "--count", "1", status=harness.REFUSED)
         self.one_message(self.client, "takes no RDMA connections")
-        rows = self.rows(server.address, "--count", "3", "--message-bytes", "64")  # nobody asked for the verbs
+        rows = self.rows(server.address, "--count", "3", "--message-bytes", "64")  # verbs were not requested
         self.assertEqual({row["transport"] for row in rows}, {"socket", "tcp"})
         self.bench(server.address, "--transport", "rdma", "--reverse", "--count", "1", status=harness.REFUSED)
         self.one_message(self.client, "rdma: the sender has none")
@@ -181,7 +183,7 @@ class Bench(lab.RdmaTest):
                                 "verbs", "--message-bytes", "8M", "--count", "1", stdout=stdout)
             self.ends(client, harness.FAILED)
         self.assertRegex(client.text, "ulimit -l")
-        # Nobody asked for RDMA: what goes without is measured, what should go and does not is named.
+        # RDMA was not requested: every row that can run is measured, and every row that cannot is named.
         with self.file("stdout").open("w+b") as stdout:
             client = self.start(*nobody, "bash", "-c", 'ulimit -l 8192 && exec "$0" "$@"', harness.BIN / "framewire-bench", "--message-bytes",
                                 "64,8M", "--operation", "write,stream", "--count", "3", "--json", stdout=stdout)
@@ -192,7 +194,7 @@ class Bench(lab.RdmaTest):
         self.assertRegex(client.text, "framewire-bench: verbs write of 8388608 bytes is left out: .*ulimit -l")
         self.assertRegex(client.text, "framewire-bench: rdma stream of 8388608 bytes is left out: .*ulimit -l")
 
-    # ---- peers that mean no good, and peers that die
+    # ---- hostile and dying peers
 
     @staticmethod
     def message(words) -> bytes:
@@ -214,7 +216,7 @@ class Bench(lab.RdmaTest):
             while some := connection.recv(65536):
                 said += some
         except ConnectionResetError:
-            pass  # what it had not read yet
+            pass  # the peer closed with unread data
         connection.close()
         return said
 
@@ -259,7 +261,7 @@ class Bench(lab.RdmaTest):
         self.end_server(server)
 
     def busy_client(self, server, operation: str, *options) -> harness.Program:
-        """Measuring, as far as can be seen: its queue pair is there."""
+        """Starts a client that is measuring: its memory regions exist."""
         before = lab.held_objects()["mr"]
         client = self.start(harness.BIN / "framewire-bench", server.address, "--transport", "verbs", "--operation", operation, "--message-bytes",
                             "1M", "--duration", "60", *options, stdout=subprocess.DEVNULL)
@@ -277,12 +279,12 @@ class Bench(lab.RdmaTest):
 
     @staticmethod
     def times_asleep(program: harness.Program) -> int:
-        """All its threads together."""
+        """The voluntary context switches of all threads."""
         said = "".join((thread / "status").read_text() for thread in pathlib.Path(f"/proc/{program.pid}/task").iterdir())
         return sum(map(int, re.findall(r"^voluntary_ctxt_switches:\s+(\d+)", said, re.MULTILINE)))
 
     def test_a_server_that_stands_still(self):
-        """Its device goes on acknowledging what comes, and its kernel too: only the answers tell."""
+        """The device and the kernel keep acknowledging for a stopped server, so only missing answers reveal it."""
         server = self.server()
         client = self.busy_client(server, "latency", "--block")
         begun = self.times_asleep(server)

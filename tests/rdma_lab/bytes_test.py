@@ -21,7 +21,8 @@ class Bytes(BytePrograms, lab.RdmaTest):
                 self.check_copy(self.data(size), "rdma", *SMALL)
 
     def test_three_gibibytes(self):
-        """With holes, and something to be found at both ends and around what a signed count holds; nobody has to keep them twice."""
+        """A sparse file with data at both ends and around the limit of signed 32-bit offsets. cmp compares the stream
+        with the original, so the disk holds it once."""
         original = self.file("original")
         with original.open("wb") as file:
             for at in (0, 1 << 31, 3 << 30):
@@ -38,7 +39,8 @@ class Bytes(BytePrograms, lab.RdmaTest):
 
     @unittest.skipUnless(lab.IS_LAB, "it mounts a broken disk")
     def test_a_disk_that_fails_only_when_all_has_to_stand_on_it(self):
-        """It believes to have the room that the file system below it has no more: the cache takes every byte, and no disk does."""
+        """The file system reports free space that its lower file system does not have: the page cache accepts every
+        byte, the disk does not."""
         for module in ("loop", "ext4"):
             subprocess.run(["modprobe", module], check=True)
         small, image, disk = self.file("small"), self.file("small") / "image", self.file("disk")
@@ -109,7 +111,7 @@ class Bytes(BytePrograms, lab.RdmaTest):
         original = self.data(3_000_003)
         for limited in ("sender", "receiver"):
             for stats in ("sent.json", "received.json"):
-                self.file(stats).unlink(missing_ok=True)  # of the other user
+                self.file(stats).unlink(missing_ok=True)  # owned by the other user
             of_sender, of_receiver = (low, ()) if limited == "sender" else ((), low)
             with self.subTest(f"the {limited} may lock too little, and the receiver listens"):
                 copy = self.file(f"copy-{limited}")

@@ -20,12 +20,13 @@ from byte_programs import SMALL, BytePrograms
 from pipelines import OWN_FAILURE, PipelineTest
 
 PORT = 5291
-# Twenty seconds for two megabytes, which are broken off in the middle. Little is under way: what Soft-RoCE sends again and again to a device that is
-# down fills that one's queue, then the emulated cable, and at last holds up the kernel of the sender, which waits for its packets to leave.
+# The transfer of two megabytes takes twenty seconds, so that the test can break it off in the middle. Few chunks are in
+# flight: Soft-RoCE repeats them to a device that is down. They fill that device's queue, then the emulated cable, and
+# finally block the sender's kernel, which waits for its packets to leave.
 SLOWLY = ("--limit", "100k", "--slot-bytes", "4k", "--slots", "4")
 IN_THE_MIDDLE = "after [0-9.]+ [kM]?B"
 STALL_S = 6.5
-SILENT_S = 20 * harness.TIMEOUT_SCALE  # until a silent host is noticed on either machine, by rdpipe's own limits of 10 to 14 s
+SILENT_S = 20 * harness.TIMEOUT_SCALE  # rdpipe's own limits of 10 to 14 s detect a silent host
 
 
 def digest(path: pathlib.Path, size: int = -1) -> str:
@@ -35,7 +36,7 @@ def digest(path: pathlib.Path, size: int = -1) -> str:
 
 class Faults(lab.Play):
     def break_network(self, fault: str, machine: int):
-        """That of one of the two, until the end of the test."""
+        """Breaks the network of one machine until the end of the test."""
         if machine != lab.ROLE:
             return
         self.addCleanup(self.mend_network, fault)
@@ -56,7 +57,7 @@ class Faults(lab.Play):
             return
         lab.link("restore")
         for program in self.programs:
-            program.kill()  # the device waits for who has it open
+            program.kill()  # the device cannot be deleted while a program has it open
         lab.make_device_anew()
 
 
@@ -92,7 +93,7 @@ class Bytes(BytePrograms, Faults):
         self.report_error(f"{self.copy.stat().st_size} {digest(self.copy)}")
 
     def hear_copy(self, original: pathlib.Path) -> int:
-        """Its size on the other machine, where it is a beginning of the original."""
+        """Returns the size of the copy on the other machine after checking that it is a prefix of the original."""
         size, told = self.hear().split()
         self.assertEqual(told, digest(original, int(size)))
         return int(size)
@@ -107,7 +108,7 @@ class Bytes(BytePrograms, Faults):
         self.ends(program, harness.LOST)
         self.one_message(program, *whom_and_more)
 
-    # ---- exact
+    # ---- complete transfers
 
     def test_auto_takes_rdma_whoever_listens(self):
         def sender():
@@ -151,7 +152,8 @@ class Bytes(BytePrograms, Faults):
                 self.assertGreater(lost, 0)
 
         def sender():
-            sender, original = self.sender_of_some(6_000_003, ("--limit", "1M", "--slot-bytes", "4k"))  # many pieces: many answers
+            # Many chunks, so many answers.
+            sender, original = self.sender_of_some(6_000_003, ("--limit", "1M", "--slot-bytes", "4k"))
             self.break_network("lossy 1%", at)
             self.ends(sender, seconds=4 * harness.WATCHDOG_S)
             count()
@@ -173,7 +175,7 @@ class Bytes(BytePrograms, Faults):
         self.check_that_loss_does_not_matter(at=2)
 
     def test_who_stands_still_is_slow_and_not_dead(self):
-        """For longer than any of the limits that a timeout of a second has."""
+        """The pause is longer than every limit that follows from a timeout of one second."""
         self.common = ("--key", self.key, "--timeout", "1s")
 
         def look_at(program: harness.Program):
@@ -205,7 +207,7 @@ class Bytes(BytePrograms, Faults):
 
         self.play(sender, receiver)
 
-    # ---- broken off
+    # ---- interrupted transfers
 
     def test_the_sender_is_killed(self):
         def sender():
@@ -298,7 +300,7 @@ class Bytes(BytePrograms, Faults):
 
 
 class StagesOnABox(PipelineTest, Faults):
-    """From 1, with stages on 2, whose name is box. Each machine looks for what is left on itself."""
+    """Machine 1 runs rdpipe with stages on machine 2, whose name is box. Each machine checks itself for leftovers."""
     sshd_address = lab.ADDRESS
     hosts = ("box",)
 
@@ -311,10 +313,11 @@ class StagesOnABox(PipelineTest, Faults):
             folder_there.write_text(str(cls.sshd.folder))
         lab.meet(cls.__name__, "sshd runs")
         if lab.ROLE == 1:
-            folder = pathlib.Path(folder_there.read_text())  # the same as there, since its configuration names it
+            # The same path as on the other machine: the configuration names it.
+            folder = pathlib.Path(folder_there.read_text())
             shutil.copytree(way_in, folder)
             cls.addClassCleanup(shutil.rmtree, folder.parent)
-            (folder / "user_key").chmod(0o600)  # the shared folder may not know modes
+            (folder / "user_key").chmod(0o600)  # the shared folder may not support file modes
             cls.sshd = types.SimpleNamespace(client_config=folder / "ssh_config")
             cls.mark = f"FRAMEWIRE_TEST_MARK={uuid.uuid4().hex}"
 
@@ -335,7 +338,7 @@ class StagesOnABox(PipelineTest, Faults):
 
 
 class PipeByAnotherNetworkThanThatOfSsh(StagesOnABox):
-    """ssh goes by a tunnel that has no RDMA, as by a network for administration; the bytes find the one that has."""
+    """ssh uses a tunnel without RDMA, like a management network. The bytes use the network that has RDMA."""
     sshd_address = f"10.88.0.{lab.ROLE}"
 
     @classmethod

@@ -1,4 +1,4 @@
-// What a connection asks of its queue pair, and to whom its ring is open, as the device itself has it.
+// How a connection sets up its queue pair, and which peers can write to its ring. Both are checked on the device.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -25,8 +25,8 @@ namespace {
 constexpr std::uint64_t slot_bytes = 10'000;
 constexpr std::uint32_t ring_slots = 2;
 
-/// A peer of 1 s: 4.096 us * 2^14 = 67 ms for each of seven sendings are 470 ms, and a device may take longer than it
-/// says (docs/rdma.md).
+/// For a peer timeout of 1 s: 4.096 us * 2^14 = 67 ms for each of seven transmissions is 470 ms, and a device may take
+/// longer than that (docs/rdma.md).
 TEST(AQueuePair, GivesAPeerUpInTimeAndWaitsForOneThatIsSlow) {
   SenderProtectionDomains protection_domains;
   const RdmaConnectionPair pair = rdma_connection_pair(protection_domains);
@@ -41,7 +41,7 @@ TEST(AQueuePair, GivesAPeerUpInTimeAndWaitsForOneThatIsSlow) {
     EXPECT_EQ(attributes.timeout, 14);
     EXPECT_EQ(attributes.retry_cnt, 6);
     EXPECT_EQ(attributes.rnr_retry, 7);
-    if (end->capabilities().has_immediate) {  // else nobody waits for a receive that is not there
+    if (end->capabilities().has_immediate) {  // without immediates nothing ever waits for a missing receive
       EXPECT_EQ(attributes.min_rnr_timer, 12);
     }
     EXPECT_EQ(made.qp_type, IBV_QPT_RC);
@@ -51,7 +51,7 @@ TEST(AQueuePair, GivesAPeerUpInTimeAndWaitsForOneThatIsSlow) {
   }
 }
 
-/// What a dialler is told, which has lost nobody but whom it never had.
+/// Returns the error of a dial that never connected.
 std::string dial_error(const sockaddr& to) {
   constexpr std::int64_t connecting_ns = 3 * ns_per_s;
   try {
@@ -65,13 +65,13 @@ std::string dial_error(const sockaddr& to) {
   return "connected";
 }
 
-/// Of an address in figures.
+/// Dials a numeric address.
 std::string dial_error(const std::string& address, std::uint16_t port) {
   return dial_error(*resolve({.host = address, .port = port}).front().get());
 }
 
 TEST(Dialling, WhereNoRouteLeads) {
-  for (const char* nowhere : {"192.0.2.1", "2001:db8::1"}) {  // of documentation: RFC 5737, RFC 3849
+  for (const char* nowhere : {"192.0.2.1", "2001:db8::1"}) {  // documentation addresses: RFC 5737, RFC 3849
     EXPECT_NE(dial_error(nowhere, 5290).find("no RDMA device here reaches the other end"), std::string::npos)
         << dial_error(nowhere, 5290);
   }
@@ -96,7 +96,7 @@ TEST(Dialling, WhereNobodyListens) {
             "nobody takes RDMA connections at the other end");
 }
 
-/// perftest on the port, say.
+/// For example perftest listens on the port.
 TEST(Dialling, WhereAnotherProgramRejects) {
   std::vector<sockaddr_storage> addresses = rdma_addresses();
   ASSERT_FALSE(addresses.empty());
@@ -118,7 +118,7 @@ TEST(Dialling, WhereAnotherProgramRejects) {
   other.join();
 }
 
-/// Two viewers of one process whose rings stand in one protection domain, and the sender of each.
+/// Two viewers in one process, with their rings in one protection domain, and a sender for each.
 class TwoRings : public testing::Test {
  protected:
   struct Session {
@@ -148,8 +148,8 @@ class TwoRings : public testing::Test {
   bool has_windows_ = false;
 };
 
-/// The key of a registration opens it to every connection of its domain; that of a window of type 2B to the one that it
-/// was bound by. So what lets a sender write is the window.
+/// The key of a memory region is valid for every connection of its protection domain. The key of a type 2B window is
+/// valid only for the connection that bound it. So the sender gets the window's key.
 TEST_F(TwoRings, AWindowIsOpenToItsOwnSenderOnly) {
   const Session own = begin({});
   if (!has_windows_) {
@@ -165,7 +165,7 @@ TEST_F(TwoRings, AWindowIsOpenToItsOwnSenderOnly) {
   EXPECT_EQ(own.sender->write(own.ring.cells_address, own.ring.cells_key, 100), IBV_WC_SUCCESS) << "still";
 }
 
-/// The same two without windows: that the test above can fail.
+/// The same setup without windows, to prove that the test above can fail.
 TEST_F(TwoRings, ARegistrationIsOpenToAllOfItsDomain) {
   const Session own = begin({.windows = false});
   const Session other = begin({.windows = false});
@@ -173,7 +173,7 @@ TEST_F(TwoRings, ARegistrationIsOpenToAllOfItsDomain) {
   EXPECT_EQ(other.sender->write(own.ring.payload_address, own.ring.payload_key, 100), IBV_WC_SUCCESS);
 }
 
-/// An immediate carries the low 14 bits of the epoch: what comes after them is told apart, too.
+/// An immediate carries only the low 14 bits of the epoch. Epochs beyond 2^14 must still be told apart.
 TEST_F(TwoRings, EpochsGoOnBeyondWhatAnImmediateCarries) {
   Session own = begin({});
   constexpr std::uint32_t last = (1U << Immediate::epoch_bits) - 1;

@@ -1,4 +1,4 @@
-"""framewire doctor's verdict on RDMA beside what framewire bench really does, in the situations that machines are found in."""
+"""Compares framewire doctor's RDMA findings with the results of framewire bench in typical broken setups."""
 import json
 import subprocess
 
@@ -7,7 +7,7 @@ from lab import harness
 
 DEVICE = "v0"
 VLAN = "v0.5"
-# As a container has it that was given the device files, but not the host's network.
+# Like a container that has the device files but not the host's network.
 OTHER_NETWORK = ("unshare", "--net", "--mount", "sh", "-c", 'mount -t sysfs sysfs /sys && ip link set lo up && exec "$@"', "sh")
 NOBODY = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
 
@@ -27,13 +27,13 @@ class Doctor(lab.RdmaTest):
         return [f"{one['local']}/{one['prefixlen']}" for one in json.loads(said)[0]["addr_info"]]
 
     def without_addresses(self):
-        """Takes the RDMA device's interface all its addresses, and gives them back at the end."""
+        """Removes all addresses of the RDMA device's interface, and restores them at the end."""
         for address in self.addresses_of_device():
             self.addCleanup(ip, "address", "replace", address, "dev", DEVICE)
         ip("address", "flush", "dev", DEVICE)
 
     def checked(self, *prefix) -> dict:
-        """What doctor says, once bench has done the same; with the findings by their names."""
+        """Runs bench, then returns doctor's report with its findings by name."""
         program = self.start(*prefix, harness.BIN / "framewire-bench", "--transport", "rdma", "--operation", "stream", "--message-bytes", "1M",
                              "--count", "3")
         works = program.wait_end() == harness.OK

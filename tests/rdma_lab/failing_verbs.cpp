@@ -25,7 +25,7 @@ struct Book {
   std::vector<int> asked_vectors;
   std::vector<std::pair<int, int>> options;
   std::deque<ibv_async_event> events;
-  int own_events_out = 0;  // told and not acknowledged
+  int own_events_out = 0;  // delivered and not yet acknowledged
   std::vector<ibv_qp*> queue_pairs;
   std::uint32_t max_inline_bytes = std::numeric_limits<std::uint32_t>::max();
 };
@@ -35,7 +35,7 @@ Book& book() {
   return one;
 }
 
-/// Whether this call is the one that fails; then errno says why.
+/// Returns whether this call must fail, and sets errno if so.
 bool fails(const char* name) {
   const std::scoped_lock lock(book().mutex);
   const int number = book().calls[name]++;
@@ -60,7 +60,7 @@ Object* made(const char* kind, Object* object) {
   return object;
 }
 
-/// For calls that return 0 when they have destroyed something.
+/// For destroy calls, which return 0 on success.
 int destroyed(const char* kind, int result) {
   if (result == 0) {
     count(kind, -1);
@@ -68,7 +68,7 @@ int destroyed(const char* kind, int result) {
   return result;
 }
 
-// What the headers call by the device's own table, not by name.
+// The headers call these through the device's function table, not by name.
 ibv_mw* (*real_alloc_mw)(ibv_pd*, ibv_mw_type) = nullptr;
 int (*real_dealloc_mw)(ibv_mw*) = nullptr;
 int (*real_post_send)(ibv_qp*, ibv_send_wr*, ibv_send_wr**) = nullptr;
@@ -105,7 +105,7 @@ int post_send(ibv_qp* queue_pair, ibv_send_wr* requests, ibv_send_wr** bad) {
     return EOPNOTSUPP;
   }
   if (is_bind && fault.fails_late) {
-    requests->bind_mw.bind_info.length += 1;  // one byte beyond what is registered
+    requests->bind_mw.bind_info.length += 1;  // one byte beyond the memory region
   }
   return real_post_send(queue_pair, requests, bad);
 }
@@ -132,7 +132,7 @@ void note_access(unsigned access) {
   book().access.push_back(access);
 }
 
-/// Before anything of the device is used: its first domain is being made.
+/// The first protection domain is created before any other use of the device.
 void stand_in_front_of(ibv_context& device) {
   if (book().completion_vectors > 0) {
     device.num_comp_vectors = book().completion_vectors;
@@ -241,7 +241,7 @@ void set_most_inline_bytes(std::uint32_t bytes) {
 
 }  // namespace framewire::test
 
-// The names are the linker's.
+// The linker prescribes these names (--wrap).
 // NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)
 using framewire::test::book;
 using framewire::test::count;
@@ -295,7 +295,7 @@ ibv_mr* __wrap_ibv_reg_mr_iova2(ibv_pd* protection_domain, void* address, size_t
              : made("region", __real_ibv_reg_mr_iova2(protection_domain, address, length, iova, access));
 }
 ibv_mr* __real_ibv_reg_mr(ibv_pd* protection_domain, void* address, size_t length, int access);
-// The header's name for it is a macro.
+// The header defines this name as a macro.
 #undef ibv_reg_mr
 ibv_mr* __wrap_ibv_reg_mr(ibv_pd* protection_domain, void* address, size_t length, int access) {
   note_access(static_cast<unsigned>(access));
@@ -375,7 +375,7 @@ int __wrap_rdma_get_cm_event(rdma_event_channel* events, rdma_cm_event** event) 
   const int result = __real_rdma_get_cm_event(events, event);
   if (result == 0) {
     count("event", 1);
-    count("id", (*event)->event == RDMA_CM_EVENT_CONNECT_REQUEST ? 1 : 0);  // which brings one
+    count("id", (*event)->event == RDMA_CM_EVENT_CONNECT_REQUEST ? 1 : 0);  // a connection request carries a new id
   }
   return result;
 }

@@ -1,5 +1,5 @@
-// Calls of libibverbs and librdmacm that fail when a test says so. The linker puts these in front of the real ones
-// (--wrap, see CMakeLists.txt), so that everything else is real: the device, its kernel, the connection.
+// Makes calls of libibverbs and librdmacm fail on demand. The linker puts these functions in front of the real ones
+// (--wrap, see CMakeLists.txt). Everything else is real: the device, its kernel driver, the connection.
 #pragma once
 
 #include <cstdint>
@@ -14,51 +14,51 @@
 
 namespace framewire::test {
 
-/// Which call fails: the `nth` of that name, from 0, with an errno. None by default.
+/// Which call fails: the `nth` of that name, counted from 0, with an errno. None by default.
 struct FailingCall {
   std::string name{};
   int nth = 0;
   int error_number = 0;
 };
 
-/// Counts anew, with one call that will fail. Not while others are calling.
+/// Resets all counters and arms one failing call. No other thread may be calling verbs.
 void begin_calls(FailingCall failing);
-/// Whether that one came.
+/// Whether the armed call has failed.
 bool has_failed();
-/// How often each was called since then.
+/// The number of calls by name since begin_calls().
 std::map<std::string, int> calls_so_far();
-/// What was made and has not been destroyed yet, by kind, of this process; kinds of which there is nothing are left
-/// out.
+/// The objects that this process created and has not destroyed, counted by kind. Kinds with a count of 0 are left out.
 std::map<std::string, int> living_objects();
 
-/// What a device says that it can do, before the program hears it; nothing: the truth. Not while others are calling.
+/// Changes the reported device attributes; an empty function restores the real ones. No other thread may be calling
+/// verbs.
 void set_device_lie(std::function<void(ibv_device_attr&)> lie);
-/// The same of a port.
+/// The same for port attributes.
 void set_port_lie(std::function<void(ibv_port_attr&)> lie);
-/// What memory windows come to, whatever the device says of them. Not while others are calling.
+/// How memory windows fail, whatever the device reports. No other thread may be calling verbs.
 struct WindowFault {
-  bool has_none = false;          // ibv_alloc_mw: EOPNOTSUPP, as of bnxt_re
-  bool is_refused = false;        // the request to bind is not taken: EOPNOTSUPP, as of mlx5 above 2 GiB
-  bool fails_late = false;        // the request completes with an error, and the queue pair is in error
-  std::uint64_t above_bytes = 0;  // only of windows that are larger
+  bool has_none = false;          // ibv_alloc_mw fails with EOPNOTSUPP, as on bnxt_re
+  bool is_refused = false;        // posting the bind fails with EOPNOTSUPP, as on mlx5 above 2 GiB
+  bool fails_late = false;        // the bind completes with an error, and the queue pair enters the error state
+  std::uint64_t above_bytes = 0;  // applies only to larger windows
 };
 void set_window_fault(const WindowFault& fault);
-/// With what access (ibv_access_flags) memory was registered since begin_calls(), in order.
+/// The access flags (ibv_access_flags) of the memory registered since begin_calls(), in order.
 std::vector<unsigned> registered_access();
-/// What was set by rdma_set_option since begin_calls(): option (RDMA_OPTION_ID_…) and value, of those with one byte.
+/// The one-byte options set by rdma_set_option since begin_calls(): option (RDMA_OPTION_ID_…) and value.
 std::vector<std::pair<int, int>> set_options();
-/// The longest chain of requests that one ibv_post_send had since begin_calls().
+/// The longest chain of work requests in one ibv_post_send since begin_calls().
 std::size_t longest_post();
-/// A device with so many completion vectors, and which of them were asked for since begin_calls(), in order. 0: the
-/// truth.
+/// Sets the device's number of completion vectors (0 restores the real one). asked_vectors() returns the vectors
+/// requested since begin_calls(), in order.
 void set_completion_vectors(int count);
 std::vector<int> asked_vectors();
-/// The device reports something: of the queue pair that was made as number `nth` since begin_calls() and lives, or,
-/// without one, of itself. Whoever looks for such an event next finds it.
+/// Makes the device report an event: for the living queue pair that was created as number `nth` since begin_calls(),
+/// or, without `nth`, for the device itself. The next reader of events gets it.
 void report_event(ibv_event_type type, std::optional<std::size_t> nth = {});
-/// Such events that nobody has taken yet.
+/// The number of such events that have not been read.
 std::size_t reported_events();
-/// More inline data than this is refused when a queue pair is made, as some devices do, and none is granted.
+/// Creating a queue pair with more inline data than this fails, as on some devices. The device never grants more.
 void set_most_inline_bytes(std::uint32_t bytes);
 
 }  // namespace framewire::test

@@ -1,4 +1,4 @@
-// Every call to verbs and to the connection manager that a session makes fails once: what is said, and what is left.
+// Every verbs and connection manager call of a session fails once. Tests check the error message and leaked objects.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,20 +30,20 @@ struct Life {
   std::uint64_t frames = default_frames;
   bool relaxed_ordering = false;
   std::optional<std::uint8_t> type_of_service{};
-  std::function<void()> after_stream{};  // while both ends still live
+  std::function<void()> after_stream{};  // runs while both ends still exist
   bool ends_by_itself = false;
 };
 
-/// What came of a session's whole life.
+/// The result of a whole session.
 struct Outcome {
-  std::uint64_t arrived = 0;        // frames, whole
-  std::vector<std::string> faults;  // what its ends said
-  bool is_receivers = false;        // the last of them
-  std::string note;                 // of the link
+  std::uint64_t arrived = 0;        // intact frames
+  std::vector<std::string> faults;  // error messages of both ends
+  bool is_receivers = false;        // whether the last fault is the receiver's
+  std::string note;                 // the link's note
   std::optional<RdmaCapabilities> capabilities;
 };
 
-/// Sends so many frames from one pool, and gives each back.
+/// Sends `frames` frames from one pool, and returns each.
 void stream(RdmaSender& sender, RdmaReceiver& receiver, std::uint64_t frames, Outcome& outcome) {
   const auto pool = std::make_shared<Pool>(1, slot_bytes, static_cast<std::uint32_t>(frames));
   sender.begin_epoch(pool);
@@ -132,8 +132,8 @@ TEST(ASession, LeavesNothingBehind) {
   EXPECT_GT(calls_so_far()["ibv_post_send"], 0) << "what the headers call by a table is seen, too";
 }
 
-/// One that fails ends in words, or is got over: never in a frame that is lost in silence, in a crash or in an object
-/// that is left behind.
+/// A failed call either ends the session with an error message or is recovered from. No frame is lost silently, no
+/// object leaks, and nothing crashes.
 void expect_survival(const FailingCall& failing) {
   SCOPED_TRACE(testing::Message() << failing.name << " number " << failing.nth << ", " << failing.error_number);
   const Outcome outcome = live({.failing = failing});
@@ -150,7 +150,7 @@ TEST(ASession, SurvivesEveryCallThatFails) {
   live();
   for (const auto& [name, count] : calls_so_far()) {
     int came = 0;
-    // Of those that are made for every frame the first and some later ones stand for all.
+    // For calls made per frame, the first one and a few later ones are enough.
     const int step = count > 12 ? count / 4 : 1;
     for (int nth = 0; nth < count; nth += step) {
       for (const int error_number : {ENOMEM, ENODEV}) {
@@ -160,20 +160,20 @@ TEST(ASession, SurvivesEveryCallThatFails) {
     }
     EXPECT_GE(came, 2) << name << " never failed";
   }
-  expect_whole(live());  // and the next session is as if nothing had been
+  expect_whole(live());  // the next session works normally
 }
 
-/// Whoever dials hears why the other side did not accept.
+/// The dialling end reports why the listening end did not accept.
 TEST(ASession, TellsTheDiallerWhatTheListenerCouldNotHave) {
   const Outcome good = live();
   const auto last = [calls = calls_so_far()](const char* name) {
     return calls.at(name) - 1;
-  };  // the listener comes second
+  };  // the listener makes its call last
   constexpr std::uint32_t receives_in_post = 64;
   const int of_dialler = static_cast<int>((good.capabilities->receive_depth + receives_in_post - 1) / receives_in_post);
   for (const auto& [name, nth] :
        {std::pair("rdma_create_event_channel", last("rdma_create_event_channel")), std::pair("rdma_migrate_id", 0),
-        std::pair("rdma_accept", 0), std::pair("ibv_create_cq", 3),  // later ones are for the trial of windows
+        std::pair("rdma_accept", 0), std::pair("ibv_create_cq", 3),  // later ones belong to the test of windows
 
         std::pair("ibv_post_recv", of_dialler + 1)}) {
     SCOPED_TRACE(name);
@@ -185,7 +185,7 @@ TEST(ASession, TellsTheDiallerWhatTheListenerCouldNotHave) {
   }
 }
 
-/// The pool, and the ring with its cells: once, whatever number of frames goes through them.
+/// The pool, and the ring with its cells, are registered once, however many frames follow.
 TEST(ASession, RegistersItsMemoryOnce) {
   expect_whole(live());
   const int for_few = calls_so_far().at("ibv_reg_mr");
@@ -193,7 +193,7 @@ TEST(ASession, RegistersItsMemoryOnce) {
   EXPECT_EQ(calls_so_far().at("ibv_reg_mr"), for_few);
 }
 
-/// In the device's own words: RoCE writes it into the packets' traffic class.
+/// Asks the device: RoCE puts the type of service into the traffic class of its packets.
 TEST(ASession, HasTheTypeOfServiceThatItIsToHave) {
   expect_whole(live());
   EXPECT_EQ(std::ranges::count(set_options(), int{RDMA_OPTION_ID_TOS}, &std::pair<int, int>::first), 0);
@@ -211,7 +211,7 @@ TEST(ASession, HasTheTypeOfServiceThatItIsToHave) {
   }
 }
 
-/// Whoever asks for one shall not be sent on another way in silence.
+/// A requested type of service is never dropped silently.
 TEST(ASession, SaysThatATypeOfServiceCannotBeHad) {
   const Outcome outcome =
       live({.failing = {.name = "rdma_set_option", .nth = 0, .error_number = EINVAL}, .type_of_service = 104});
@@ -219,7 +219,7 @@ TEST(ASession, SaysThatATypeOfServiceCannotBeHad) {
   EXPECT_NE(outcome.faults.front().find("type of service 104"), std::string::npos) << outcome.faults.front();
 }
 
-/// For the payload, whose order nobody relies on; the cells keep theirs.
+/// Only the payload is relaxed, since nothing depends on its order. Cells stay ordered.
 TEST(ASession, RelaxesTheOrderOfThePayloadAlone) {
   const auto relaxed = [] {
     const std::vector<unsigned> access = registered_access();
@@ -232,7 +232,7 @@ TEST(ASession, RelaxesTheOrderOfThePayloadAlone) {
   EXPECT_EQ(relaxed(), 1);
 }
 
-/// A device may take the order for granted that it was not asked to give up.
+/// A device may refuse relaxed ordering.
 TEST(ASession, DoesWithoutRelaxedOrderWhereThatIsRefused) {
   expect_whole(live({.relaxed_ordering = true}));
   const std::vector<unsigned> access = registered_access();
@@ -254,7 +254,7 @@ TEST(ASession, PostsAFrameOfManyPiecesInOneCall) {
   EXPECT_EQ(longest_post(), slot_bytes / 250 + 1);
 }
 
-/// Each end's two queues share one; the next session of the same sender has another one.
+/// The two queues of an end share one vector. The next session of the same sender gets another one.
 TEST(ASession, SpreadsItsCompletionsOverTheDevicesVectors) {
   set_completion_vectors(4);
   SenderProtectionDomains protection_domains;
@@ -268,7 +268,7 @@ TEST(ASession, SpreadsItsCompletionsOverTheDevicesVectors) {
   set_completion_vectors(0);
 }
 
-/// A frame is handed over before the device is given a new receive; that is in time for its credit.
+/// The frame is handed over first. The new receive is posted afterwards, but before the frame's credit goes out.
 TEST(ASession, PostsReceivesAfterAFrameWasHandedOver) {
   begin_calls({});
   SenderProtectionDomains protection_domains;
@@ -291,7 +291,7 @@ TEST(ASession, PostsReceivesAfterAFrameWasHandedOver) {
   EXPECT_EQ(calls_so_far().at("ibv_post_recv"), prepared + 1);
 }
 
-/// What the device says of one connection comes to that one, whichever of them reads it.
+/// An event of one connection reaches that connection, whichever connection reads it.
 TEST(ASession, EndsWhenTheDeviceReportsAFault) {
   for (const std::size_t nth : {0U, 1U}) {
     const Outcome outcome =
@@ -304,7 +304,7 @@ TEST(ASession, EndsWhenTheDeviceReportsAFault) {
   }
 }
 
-/// Of the whole device: a port that went down may come back.
+/// These are events of the whole device: a port that went down may come back.
 TEST(ASession, OutlivesWhatTheDeviceOnlyMentions) {
   bool is_heard = false;
   const Outcome outcome = live({.after_stream = [&] {
@@ -336,7 +336,7 @@ TEST_F(APoorDevice, HasShortQueues) {
   EXPECT_EQ(outcome.capabilities->receive_depth, 9U);
 }
 
-/// A frame is then written in several pieces.
+/// A frame is then written in several chunks.
 TEST_F(APoorDevice, TakesShortMessagesOnly) {
   set_port_lie([](ibv_port_attr& attributes) { attributes.max_msg_sz = 4096; });
   const Outcome outcome = live();
@@ -366,7 +366,7 @@ TEST_F(APoorDevice, HasNoWindows) {
   EXPECT_EQ(outcome.note, " ring=registration");
 }
 
-/// Whatever its capability bits say.
+/// The window trial decides, whatever the capability bits say.
 TEST_F(APoorDevice, HasNoWindowsForAllItSays) {
   expect_whole(live());
   EXPECT_EQ(live().note, " ring=window");
@@ -380,7 +380,7 @@ TEST_F(APoorDevice, HasNoWindowsForAllItSays) {
   }
 }
 
-/// A page can be had as a window, the payload of this ring cannot.
+/// A window of one page works, one for this ring's payload does not.
 TEST_F(APoorDevice, HasWindowsForSmallRingsOnly) {
   for (const WindowFault& fault :
        {WindowFault{.is_refused = true, .above_bytes = 4096}, WindowFault{.fails_late = true, .above_bytes = 4096}}) {

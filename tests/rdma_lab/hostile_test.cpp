@@ -1,4 +1,4 @@
-// What an RDMA peer gets that knows the session's token and then does what it should not. It speaks verbs itself.
+// Hostile RDMA peers that know the session's token and then break the protocol. They use verbs directly.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <sys/uio.h>
@@ -30,8 +30,8 @@ constexpr std::uint32_t ring_slots = 2;
 
 // ---- A device that does not finish ----
 
-/// What nobody receives is sent again and again, for ever: to whoever waits for it that is a device that has forgotten
-/// it. An honest request behind it does not help.
+/// A device repeats a send for ever if the peer has no receive for it. To the program this is a device that has lost
+/// the request. A valid request queued behind it does not help.
 TEST(AStuckDevice, IsNotWaitedForForEver) {
   SenderProtectionDomains protection_domains;
   RdmaConnectionPair pair = rdma_connection_pair(protection_domains, {}, false);
@@ -54,13 +54,13 @@ TEST(AStuckDevice, IsNotWaitedForForEver) {
   EXPECT_EQ(end.fault(), "the other end does not answer, nor does the RDMA device say so");
 }
 
-/// Of requests that are not signalled one completion tells, behind half a queue of them.
+/// One completion covers all unsignalled requests before it, up to half a queue.
 TEST(ASendQueue, KnowsHowMuchTheNextCompletionIsBehind) {
   SenderProtectionDomains protection_domains;
   RdmaConnectionPair pair = rdma_connection_pair(protection_domains, {.queue_depth = 8}, false);
   RdmaEndpoint end(std::move(pair.dialled), "the other end");
   const std::scoped_lock lock(end.mutex());
-  for (int round = 0; round < 100; ++round) {  // the queue goes around
+  for (int round = 0; round < 100; ++round) {  // wraps round the queue
     end.post_probe();
     ASSERT_TRUE(end.sends().awaits_completion());
     ASSERT_TRUE(eventually([&] { return end.poll_sends(); }));
@@ -98,7 +98,7 @@ class HostileSender : public testing::Test {
     access_ = *ring_access_from(receiver_->begin_epoch(1, slot_bytes, ring_slots, {}));
   }
 
-  /// Announces what a sender would, and returns what the device says.
+  /// Announces a frame as a sender does, and returns the completion status.
   std::optional<ibv_wc_status> announce(const FrameHeader& header, const Immediate& immediate) {
     const std::size_t bytes = encode(header, peer_->memory());
     const std::uint64_t cell = std::uint64_t{immediate.slot} * access_.cells_per_slot + immediate.slice;
@@ -106,7 +106,7 @@ class HostileSender : public testing::Test {
                            encode(immediate));
   }
 
-  /// The link ends by itself, with a sentence that has `word` in it, and hands no frame out.
+  /// Expects the link to fail with an error that contains `word`, and to hand no frame out.
   void expect_broken(const std::string& word) {
     EXPECT_TRUE(eventually([&] {
       EXPECT_FALSE(receiver_->poll());
@@ -116,7 +116,7 @@ class HostileSender : public testing::Test {
     EXPECT_NE(receiver_->fault().find(word), std::string::npos) << receiver_->fault();
   }
 
-  /// The link has lost its connection: the device of this end has put an end to it.
+  /// Expects the link to lose its connection because this end's device closed it.
   void expect_ended() {
     EXPECT_TRUE(eventually([&] {
       EXPECT_FALSE(receiver_->poll());
@@ -152,7 +152,7 @@ TEST_F(HostileSender, NoSuchEpoch) {
 
 TEST_F(HostileSender, NoSuchSlice) {
   const std::size_t bytes = encode(header_of(1, 0, 10), peer_->memory());
-  receiver_->begin_epoch(2, slot_bytes, 1024, {});  // with 16 cells for each slot
+  receiver_->begin_epoch(2, slot_bytes, 1024, {});  // 16 cells per slot
   ASSERT_EQ(
       peer_->announce(access_.cells_address, access_.cells_key, bytes, encode({.epoch = 2, .slot = 0, .slice = 200})),
       IBV_WC_SUCCESS);
@@ -204,7 +204,7 @@ TEST_F(HostileSender, AMessageInPlaceOfAFrame) {
   expect_ended();
 }
 
-/// What this process has at an address beside the ring; nothing where no memory is, or none that may be looked at.
+/// The byte of this process at an address beside the ring; nothing where no memory is mapped or it is not readable.
 std::optional<std::byte> byte_at(std::uint64_t address) {
   std::byte byte{};
   const iovec here{.iov_base = &byte, .iov_len = 1};
@@ -221,8 +221,8 @@ bool is_zero(std::byte byte) {
   return byte == std::byte{0};
 }
 
-/// What lies on either side of a ring is nobody's: a byte that got there has ended the program. In what was written
-/// wrongly, not even what would have fitted may stand.
+/// Unmapped guards lie on either side of a ring, so a write there would have ended the program. A refused write must
+/// leave nothing, not even the bytes that would have fitted.
 TEST_F(HostileSender, AWriteOneBytePastTheWindow) {
   const std::uint64_t end = access_.payload_address + slot_stride_bytes(slot_bytes) * ring_slots;
   ASSERT_FALSE(byte_at(end)) << "no guard";
@@ -257,7 +257,7 @@ TEST_F(HostileSender, ReadingWhatMayOnlyBeWritten) {
   expect_ended();
 }
 
-/// The ring of an earlier format is closed as soon as the first frame of the next one is there.
+/// The ring of the previous format is revoked when the first frame of the next format arrives.
 TEST_F(HostileSender, ARevokedKey) {
   const RingAccess old = access_;
   access_ = *ring_access_from(receiver_->begin_epoch(2, slot_bytes, ring_slots, {}));
@@ -267,7 +267,7 @@ TEST_F(HostileSender, ARevokedKey) {
   expect_ended();
 }
 
-/// Somebody who has a session of his own, and the keys of another one.
+/// A peer with its own session uses the keys of another session.
 TEST_F(HostileSender, AnotherSessionsKey) {
   RdmaConnectionPair other = rdma_connection_pair(protection_domains_);
   VerbsPeer unrecognized(std::move(other.accepted));
@@ -277,7 +277,7 @@ TEST_F(HostileSender, AnotherSessionsKey) {
     unauthenticated_viewer.poll();
     return unauthenticated_viewer.state() != LinkState::open;
   }));
-  // The session whose keys they were has noticed nothing.
+  // The session that owns the keys is not affected.
   ASSERT_EQ(announce(header_of(1, 0, 10), {.epoch = 1}), IBV_WC_SUCCESS);
   ASSERT_TRUE(eventually([&] { return receiver_->poll().has_value(); }));
   EXPECT_EQ(receiver_->state(), LinkState::open);
@@ -289,7 +289,7 @@ TEST_F(HostileSender, MoreAnnouncementsThanAnybodyTakes) {
     if (status != IBV_WC_SUCCESS) {
       break;
     }
-    receiver_->arm();  // what a program does that waits for something else
+    receiver_->arm();  // as a program does before it waits
   }
   EXPECT_TRUE(eventually([&] {
     while (receiver_->poll()) {
@@ -419,7 +419,7 @@ TEST_F(HostileViewer, WritingIntoThePool) {
   EXPECT_TRUE(std::ranges::all_of(pool_->slot(0), [](std::byte byte) { return byte == std::byte{0}; }));
 }
 
-/// An announcement never goes out before the viewer has a receive for it: here it says that it has two.
+/// A sender never announces before the viewer has posted a receive. Here the viewer reports two receives.
 TEST_F(HostileViewer, NoMoreThanItIsReadyToHear) {
   access_.receive_depth = 2;
   sender_->epoch_ready(1, 4, describe(access_));
@@ -428,8 +428,8 @@ TEST_F(HostileViewer, NoMoreThanItIsReadyToHear) {
   EXPECT_EQ(sender_->offer(frame()), OfferResult::no_credit);
 }
 
-/// Only collect() and the watch, at times, take in what the device has done: so there is credit for eight, but not for
-/// what has to leave before it.
+/// Only collect(), and now and then the watch, process completions. So there is credit for eight frames, but the
+/// bounded send queue has no room for all eight.
 TEST_F(HostileViewer, ABoundedQueueHoldsTwoFrames) {
   constexpr int slots = 8;
   sender_->bound_send_queue();

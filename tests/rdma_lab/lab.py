@@ -1,4 +1,5 @@
-"""What the tests on RDMA machines stand on, beyond the end-to-end tests' harness: addresses, faults, and what the device still holds."""
+"""Helpers for tests on RDMA machines, beyond the end-to-end harness: addresses, network faults, and objects that the
+device still holds."""
 import json
 import os
 import pathlib
@@ -10,37 +11,38 @@ import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
-import harness  # noqa: E402  (it lies beside the end-to-end tests)
+import harness  # noqa: E402  (it is in the folder of the end-to-end tests)
 
 ROLE = int(os.environ.get("FRAMEWIRE_LAB_ROLE", "1"))
 ADDRESS = os.environ.get("FRAMEWIRE_LAB_ADDRESS", "")
 PEER = os.environ.get("FRAMEWIRE_LAB_PEER", ADDRESS)
 ADDRESS6 = os.environ.get("FRAMEWIRE_LAB_ADDRESS6", "")
-IS_LAB = "FRAMEWIRE_LAB_HOSTS" in os.environ  # else this is somebody's machine, with a device of its own
+IS_LAB = "FRAMEWIRE_LAB_HOSTS" in os.environ  # otherwise this is a user's machine with its own RDMA device
 if IS_LAB:
-    # Every program of a test has a home of its own, and would compile every shader anew: seconds each on an emulated processor.
+    # Each program of a test has its own home folder and would compile every shader again: seconds each on an emulated
+    # CPU.
     os.environ.setdefault("MESA_SHADER_CACHE_DIR", "/tmp/mesa-shader-cache")
-    os.environ.setdefault("GALLIVM_PERF", "nopt")  # an emulated processor takes longer to optimise shaders than to run them
+    os.environ.setdefault("GALLIVM_PERF", "nopt")  # an emulated CPU takes longer to optimise shaders than to run them
 SHARED = pathlib.Path(os.environ.get("FRAMEWIRE_LAB_SHARED", "/nowhere"))
 
 
 def is_ours(entry: dict) -> bool:
-    """Whether an object of the device belongs to a program of framewire, or to one that is gone; not to the kernel, nor to somebody else who
-    works with the same device."""
+    """Whether a verbs object belongs to a framewire program, or to one that has ended. False for objects of the kernel
+    and of other users of the device."""
     if "pid" not in entry:
         return False
     try:
-        status = pathlib.Path(f"/proc/{entry['pid']}/status").read_text()  # of the thread that made it
+        status = pathlib.Path(f"/proc/{entry['pid']}/status").read_text()  # of the thread that created it
         process = re.search(r"Tgid:\s+(\d+)", status).group(1)
         program = pathlib.Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")[0]
     except (FileNotFoundError, ProcessLookupError):
         return True
-    # One that ends has no words any more; those of a hop are its rdpipe's.
+    # An exiting process has an empty command line. Objects of a hop belong to its rdpipe process.
     return not program or pathlib.Path(os.fsdecode(program)).name.startswith(("framewire", "rdsend", "rdrecv", "rdpipe"))
 
 
 def held_objects() -> dict:
-    """How many of each kind of verbs object the devices hold for framewire."""
+    """The number of verbs objects of each kind that the devices hold for framewire."""
     def count(kind: str) -> int:
         said = subprocess.run(["rdma", "-j", "resource", "show", kind], capture_output=True, text=True, check=True).stdout
         return sum(map(is_ours, json.loads(said or "[]")))
@@ -48,7 +50,8 @@ def held_objects() -> dict:
 
 
 def nobody() -> tuple:
-    """The prefix of a command that another user runs; without root, or where he may not run these programs, the test is skipped."""
+    """The prefix that runs a command as another user. Skips the test without root, or if that user may not run the
+    programs."""
     prefix: tuple = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
     if os.geteuid() != 0:
         raise unittest.SkipTest("it needs another user, which takes root")
@@ -57,26 +60,29 @@ def nobody() -> tuple:
             raise AssertionError(f"another user may not run what is built here: {harness.BIN} is not open to all")
         raise unittest.SkipTest("it needs another user, who may not run what is built here")
     if IS_LAB:
-        prefix += ("env", f"MESA_SHADER_CACHE_DIR={os.environ['MESA_SHADER_CACHE_DIR']}-nobody")  # a cache belongs to one user
+        # The cache belongs to one user.
+        prefix += ("env", f"MESA_SHADER_CACHE_DIR={os.environ['MESA_SHADER_CACHE_DIR']}-nobody")
     return prefix
 
 
 class RdmaTest(harness.EndToEnd):
-    """Verifies after each test that no verbs object has been left behind."""
+    """Checks after each test that no verbs object is left."""
 
     def setUp(self):
         super().setUp()
         self.held_before = held_objects()
-        self.addCleanup(self.check_nothing_is_held)  # runs before the programs are ended, so these must have ended
+        # Runs before the programs are killed, so the test must have ended them.
+        self.addCleanup(self.check_nothing_is_held)
 
     def other_user(self) -> tuple:
-        """The prefix of a command that somebody else on this machine runs, who finds the test's folders open; local is not for him."""
+        """The prefix that runs a command as another user, and opens the test's folders to that user. The local link
+        does not work across users."""
         for folder in (self.folder, self.home):
             folder.chmod(0o777)
         return nobody()
 
     def limited(self, memlock_bytes: int) -> tuple:
-        """The same with so much memory to lock; root may lock what it likes."""
+        """The same with a limit on locked memory. Root is exempt from that limit."""
         return (*self.other_user(), "prlimit", f"--memlock={memlock_bytes}")
 
     def check_nothing_is_held(self):
@@ -86,12 +92,13 @@ class RdmaTest(harness.EndToEnd):
 
 
 def link(*arguments: str):
-    """A fault of the network; see lab-link --help in the lab."""
+    """Injects a network fault; see lab-link --help in the lab."""
     subprocess.run(["lab-link", *arguments], check=True)
 
 
 def make_device_anew():
-    """What meets a port that is down, a goodbye or a word to connect, leaves Soft-RoCE deaf to whoever wants to connect. Nobody may have it open."""
+    """Recreates the Soft-RoCE device. A goodbye or a connect request that meets a port that is down makes Soft-RoCE
+    ignore all later connect requests. No program may have the device open."""
     subprocess.run(["rdma", "link", "delete", "rxe0"], check=True)
     subprocess.run(["rdma", "link", "add", "rxe0", "type", "rxe", "netdev", os.environ["FRAMEWIRE_LAB_DEVICE"]], check=True)
     harness.wait_until(lambda: port_state() == "ACTIVE", "the port to come up")
@@ -108,7 +115,7 @@ def counters() -> dict:
 
 
 def meet(play: str, moment: str, seconds: float = 120):
-    """Both machines of a lab of two, which run the same test, go on from here together."""
+    """Waits until both machines of the lab, which run the same test, reach this point."""
     (SHARED / f"{play}.{moment}.{ROLE}").touch()
     deadline = time.monotonic() + seconds
     while not (SHARED / f"{play}.{moment}.{3 - ROLE}").exists():
@@ -120,7 +127,7 @@ def meet(play: str, moment: str, seconds: float = 120):
 
 
 class Play(RdmaTest):
-    """Each test is a play of two machines, which run the same file: play() runs the part that is this one's."""
+    """A test on two machines that run the same file. play() runs this machine's part."""
 
     def setUp(self):
         super().setUp()
@@ -131,17 +138,17 @@ class Play(RdmaTest):
             self.ends(self.start(harness.BIN / "framewire", "key", "--file", made))
             shutil.copy(made, self.key)
         self.meet("begins")
-        mine = self.file("key-here")  # on a file system that knows modes
+        mine = self.file("key-here")  # on a file system that supports modes
         mine.write_bytes(self.key.read_bytes())
         mine.chmod(0o600)
         self.key = mine
 
     def meet(self, name: str, seconds: float = 120):
-        self.meetings += 1  # a name may come again
+        self.meetings += 1  # names may repeat
         meet(self._testMethodName, f"{self.meetings} {name}", seconds)
 
     def report_error(self, text: str):
-        """The other machine's hear() returns it."""
+        """Sends `text` to the other machine, where hear() returns it."""
         self.word().write_text(text)
         self.meet("is told")
 

@@ -1,4 +1,5 @@
-"""scripts/rdma-lab, on whose word all other tests of the lab stand: what a command prints and how it ends comes out as it was."""
+"""Tests scripts/rdma-lab, on which all other tests of the lab depend: output and exit status of a command must pass
+through."""
 import os
 import pathlib
 import subprocess
@@ -9,7 +10,7 @@ import unittest
 LAB = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "rdma-lab"
 NATIVELY = pathlib.Path(__file__).with_name("natively.py")
 NOT_TO_BE_HAD = 77
-MACHINES_TIME_S = 120  # to start, more than emulation ever took
+MACHINES_TIME_S = 120  # for the start; emulation has never taken longer
 
 
 def lab(*words, **options) -> subprocess.CompletedProcess:
@@ -33,13 +34,13 @@ class LabItself(unittest.TestCase):
         self.assertEqual(lab("--hosts", 2, "sh", "-c", "exit $((FRAMEWIRE_LAB_ROLE - 1))").returncode, 1)
 
     def test_what_runs_natively_finds_its_device(self):
-        """As on somebody's machine with a card: without a word of the lab."""
+        """Like a user's machine with an RDMA card, where no lab variable is set."""
         ran = lab("sh", "-c", f"unset $(env | sed -n 's/^\\(FRAMEWIRE_LAB_[A-Z0-9]*\\)=.*/\\1/p'); python3 {NATIVELY} sh -c 'echo at $FRAMEWIRE_LAB_ADDRESS'")
         self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
         self.assertRegex(ran.stdout, r"on the RDMA device at (10\.77\.0\.1)\s+at \1")
 
     def test_without_qemu(self):
-        """That is said, and is no success."""
+        """The script says so and does not report success."""
         with_nothing = {**os.environ, "PATH": self.path_without_qemu()}
         ran = lab("true", env=with_nothing)
         self.assertEqual(ran.returncode, NOT_TO_BE_HAD, ran.stderr)

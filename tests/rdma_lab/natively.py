@@ -13,14 +13,14 @@ SKIPPED = 77
 
 
 def why_not(report: dict) -> str:
-    """What doctor found missing, first things first."""
+    """The reasons that doctor found, the most important first."""
     said = [f"{finding['name']}: {finding['value']}" for finding in report["findings"] if finding["area"] in ("Links", "RDMA") and
             finding["level"] != "ok"]
     return "; ".join(said) or "no RDMA port is active and has an IPv4 address"
 
 
 def first_address(report: dict) -> str | None:
-    """Of an interface above an active port; tests write addresses without brackets, so IPv4."""
+    """The IPv4 address of an interface above an active port. Tests write addresses without brackets, so not IPv6."""
     active = [port["interface"] for device in report["rdma_devices"] for port in device["ports"] if port["state"] == "active"]
     addresses = [address.split("/")[0] for interface in report["network"]["interfaces"] if interface["name"] in active
                  for address in interface["addresses"]]

@@ -1,4 +1,4 @@
-"""The real programs over RDMA, from one machine to itself: whole pictures, many viewers, ends of all kinds, limits."""
+"""The real programs over RDMA on one machine: whole frames, many viewers, all ways to end, limits."""
 import os
 import pathlib
 import re
@@ -13,7 +13,7 @@ from lab import harness
 import pictures
 
 FRAME_BYTES = 64 * 36 * 4
-# Small and seldom: an emulated viewer that has much to draw takes half a minute to start.
+# Small and slow: an emulated viewer needs half a minute to start if it has much to draw.
 STREAM = ("pattern:stamped", "--size", "160x90", "--fps", "10")
 STREAM_FRAME_BYTES = 160 * 90 * 4
 
@@ -22,7 +22,7 @@ class OneHost(lab.RdmaTest):
     @unittest.skipUnless(lab.IS_LAB, "it is about scripts/rdma-lab")
     def test_the_lab_begins_a_command_as_a_terminal_would(self):
         ignored = int(re.search(r"SigIgn:\s+(\w+)", pathlib.Path("/proc/self/status").read_text()).group(1), 16)
-        for one in (signal.SIGINT, signal.SIGQUIT):  # that a program began with ignored it goes on ignoring
+        for one in (signal.SIGINT, signal.SIGQUIT):  # a signal that was ignored at the start stays ignored
             self.assertFalse(ignored >> (one - 1) & 1, one.name)
 
     def rdma_sender(self, *arguments, **options) -> harness.Program:
@@ -61,7 +61,7 @@ class OneHost(lab.RdmaTest):
         self.assertEqual((stats["frames_received"] >= 20, stats["frames_torn"], stats["transport"]), (True, 0, "rdma"))
 
     def test_the_port_that_another_program_has_for_rdma(self):
-        """The acceptor stands at another one then, of which viewers are told."""
+        """The acceptor then listens on another port, and tells viewers."""
         port = harness.free_port()
         other = subprocess.Popen(["ib_write_bw", "-R", "-p", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(other.wait)
@@ -77,7 +77,7 @@ class OneHost(lab.RdmaTest):
     def test_three_viewers_get_the_same(self):
         original, records = self.check_bit_for_bit("320x180", 320 * 180 * 4, 40, viewers=3)
         for record in records:
-            # Under `every` a viewer's frames begin when it is there, and nothing is left out after that.
+            # With `every`, a viewer gets every frame after it has joined.
             self.assertGreater(len(record), 0)
             self.assertTrue(original.endswith(record))
 
@@ -91,7 +91,7 @@ class OneHost(lab.RdmaTest):
             victim.wait_line("shown [1-9]")
             victim.kill()
             sender.wait_line(r"^viewer .* \(rdma\): ", after=said)
-        # Ten more, and so many that more than the 5 s have gone by after which a device that has finished nothing would count as dead.
+        # Ten more frames, and enough to pass the 5 s after which a device without completions counts as dead.
         wanted = max(record.count() + 10, 65)
         harness.wait_until(lambda: record.count() >= wanted, f"{wanted} frames")
         sender.interrupt()
@@ -103,7 +103,8 @@ class OneHost(lab.RdmaTest):
         self.assertEqual(numbers, sorted(set(numbers)))
 
     def replaced(self, sender, viewer, start) -> harness.Program:
-        """The sender that `start` starts when the old one has been killed and the viewer has named it; the viewer comes back to it over rdma, at once."""
+        """Kills the sender, waits until the viewer reports it, and calls `start` for a new sender. The viewer
+        reconnects over rdma at once."""
         sender.kill()
         viewer.wait_line("^lost the sender: ")
         before = len(viewer.lines)
@@ -142,7 +143,7 @@ class OneHost(lab.RdmaTest):
         self.ends(again)
 
     def test_a_viewer_comes_back_with_the_memory_for_one_ring(self):
-        """What a lost session had registered is let go of before the next one registers its own."""
+        """The memory of a lost session is unregistered before the next session registers its own."""
         stream = ("pattern:stamped", "--size", "1280x720", "--fps", "5", "--insecure")
         ring_bytes = 3 * 1280 * 720 * 4
         sender = self.send_on(*stream, listen="*:0")
@@ -163,7 +164,8 @@ class OneHost(lab.RdmaTest):
         viewer.wait_line("shown [1-9]")
         said = len(sender.lines)
         viewer.pause()
-        time.sleep(6.5)  # longer than an RDMA peer, or a device, may be silent: the viewer's device answers for it
+        # Longer than any timeout of an RDMA peer or device: the viewer's device answers for the stopped viewer.
+        time.sleep(6.5)
         self.assertFalse([line for line in sender.lines[said:] if line.startswith("viewer ")], "a session has ended")
         viewer.go_on()
         viewer.wait_line("shown [1-9]", after=len(viewer.lines) + 1)
@@ -207,12 +209,12 @@ class OneHost(lab.RdmaTest):
         self.ends(viewer)
         self.ends(sender)
         self.assertEqual(self.stats(viewer)["frames_torn"], 0)
-        # Soft-RoCE's removal waits for the last program that has the device open.
+        # The Soft-RoCE device is removed only after the last program has closed it.
         self.assertEqual(removing.wait(harness.WATCHDOG_S), 0)
 
     @unittest.skipUnless(lab.IS_LAB, "others may be using the device")
     def test_a_port_that_is_down(self):
-        """The control channel does without it."""
+        """The control channel does not need the port."""
         sender = self.open_sender()
         self.addCleanup(self.mend_port)
         subprocess.run(["ip", "link", "set", os.environ["FRAMEWIRE_LAB_DEVICE"], "down"], check=True)
@@ -227,11 +229,11 @@ class OneHost(lab.RdmaTest):
 
     def mend_port(self):
         for program in self.programs:
-            program.kill()  # the device waits for who has it open
+            program.kill()  # the device cannot be deleted while a program has it open
         subprocess.run(["ip", "link", "set", os.environ["FRAMEWIRE_LAB_DEVICE"], "up"], check=True)
         lab.make_device_anew()
 
-    # ---- what auto takes
+    # ---- the transport that auto chooses
 
     def open_sender(self, *arguments) -> harness.Program:
         sender = self.send_on("pattern:stamped", "--size", "64x36", "--fps", "30", "--insecure", *arguments, listen="*:0")
@@ -250,7 +252,7 @@ class OneHost(lab.RdmaTest):
         self.check_auto(self.open_sender("--transport", "tcp"),
                         r"transport=tcp .*\(auto: tcp; local needs .*; rdma: the sender has none, not allowed by its --transport")
         if not lab.IS_LAB:
-            return  # others may be using it
+            return  # other programs may be using it
         rdma_cm = pathlib.Path("/dev/infiniband/rdma_cm")
         mode = rdma_cm.stat().st_mode
         rdma_cm.chmod(0o600)
@@ -278,26 +280,26 @@ class OneHost(lab.RdmaTest):
     def test_auto_does_without_rdma_where_too_little_may_be_locked(self):
         frames = ("pattern:stamped", "--size", "640x360", "--fps", "10", "--insecure")
         why = r"transport=tcp .*\(auto: tcp; .*rdma: .*cannot register .* may lock only"
-        # At the sender: its pool, or already the little that a connection takes.
+        # The sender cannot lock its pool, or with 64 KiB not even the memory of a connection.
         for memlock_bytes in (1 << 20, 1 << 16):
             sender = self.send_on(*frames, listen="*:0", prefix=self.limited(memlock_bytes))
             viewer = self.view(f"{lab.ADDRESS}:{sender.port}", "--insecure", "--frames", "3")
             self.ends_without_rdma(viewer, why)
-        # At the viewer: its ring.
+        # The viewer cannot lock its ring.
         sender = self.send_on(*frames, listen="*:0")
         viewer = self.view(f"{lab.ADDRESS}:{sender.port}", "--insecure", "--frames", "3", prefix=self.limited(1 << 20))
         self.ends_without_rdma(viewer, why)
-        # At the viewer that listens.
+        # The viewer that listens.
         viewer = self.view("--listen", "*:0", "--insecure", prefix=self.limited(1 << 20))
         port = viewer.wait_line(r"^waiting for a sender on .*:(\d+)").group(1)
         sender = self.send(*frames, "--to", f"{lab.ADDRESS}:{port}")
         viewer.wait_line(why)
         sender.interrupt()
-        self.ends(viewer)  # of its one session or two: the sender may dial before it knows its format
+        self.ends(viewer)  # of its first or second session: the sender may dial before it knows its format
         self.ends(sender)
 
     def ends_without_rdma(self, viewer, why: str):
-        """The one session that there was found it out before it stood."""
+        """The viewer notices the problem before its only session is established."""
         self.ends(viewer)
         viewer.wait_line(why)
         self.assertEqual(self.stats(viewer)["sessions"], 1)

@@ -1,4 +1,5 @@
-"""rdpipe with its bytes over RDMA: every hop of a pipeline, also those from and to whoever started it. Hosts are a private sshd on the device's address."""
+"""rdpipe over RDMA: every hop of a pipeline, also those from and to the machine that started it. The hosts are a
+private sshd on the device's address."""
 import os
 import signal
 import sys
@@ -13,7 +14,7 @@ from pipelines import OWN_FAILURE, RING_BYTES, SLOT_BYTES, SMALL, PipelineTest
 
 class PipeOverRdma(PipelineTest, lab.RdmaTest):
     sshd_address = lab.ADDRESS
-    # Loopback, which the same machine would take, has no RDMA.
+    # On one machine rdpipe would choose loopback, which has no RDMA.
     common = ("-v", "--transport", "rdma", "--data-address", f"host1={lab.ADDRESS}")
     between = (*common, "--data-address", f"host2={lab.ADDRESS}")
 
@@ -49,14 +50,15 @@ class PipeOverRdma(PipelineTest, lab.RdmaTest):
 
 @unittest.skipUnless(lab.ADDRESS6, "this machine has no IPv6 address on an RDMA device")
 class PipeOverIpv6(PipelineTest, lab.RdmaTest):
-    """Hosts that are reached, and reach each other, by IPv6: by a name and by the bare address."""
+    """The hosts are reached over IPv6, by a name and by the bare address."""
     sshd_address = lab.ADDRESS6
     hosts = ("host1", lab.ADDRESS6)
 
     def test_every_hop_by_rdma_and_by_tcp(self):
         data = os.urandom(RING_BYTES + 1)
         bare = f"[{lab.ADDRESS6}]"
-        by_ipv6 = ("--data-address", f"host1={bare}", "--data-address", f"{bare}={bare}")  # loopback, which would do, has no RDMA
+        # Loopback would be chosen, and has no RDMA.
+        by_ipv6 = ("--data-address", f"host1={bare}", "--data-address", f"{bare}={bare}")
         for transport in ("rdma", "tcp"):
             with self.subTest(transport):
                 self.assertTrue(self.run_pipe("-v", *by_ipv6, "--transport", transport, "host1:cat", f"{bare}:cat", given=data) == data)

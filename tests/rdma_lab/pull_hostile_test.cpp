@@ -102,7 +102,8 @@ TEST_F(HostileReadTarget, OneSliceOfAFrame) {
   expect_puller_ends(LinkState::broken, "does not belong");
 }
 
-/// The newest cell names a frame that its slot's cell never shows: there is nothing to read, and nothing to hang on.
+/// The newest cell names a frame that its slot's cell never shows. There is nothing to read, and the viewer must not
+/// hang.
 TEST_F(HostileReadTarget, ACellThatNeverAgrees) {
   begin(describe(access_));
   publish_cell(header_of(1, 0, 100));
@@ -148,7 +149,7 @@ class HostilePuller : public Pulling {
     access_ = read_target_->open(pool_);
   }
 
-  /// The device has refused it, and ended this session; the pool is what it was.
+  /// Expects the device to refuse the request and end this session, and the pool to be unchanged.
   void expect_refused(std::optional<ibv_wc_status> status) {
     ASSERT_TRUE(status);
     EXPECT_TRUE(*status == IBV_WC_REM_ACCESS_ERR || *status == IBV_WC_REM_INV_REQ_ERR) << ibv_wc_status_str(*status);
@@ -192,7 +193,7 @@ TEST_F(HostilePuller, ReadingAnEarlierPool) {
   expect_refused(peer_->read(access_.payload_address, access_.payload_key, 100));
 }
 
-/// Nobody has posted a receive for it: it is not heard, and holds up only itself.
+/// The sender has posted no receive, so a message is never delivered. It blocks only the hostile viewer.
 TEST_F(HostilePuller, TalkingInsteadOfReading) {
   SenderProtectionDomains protection_domains(PoolReaders::viewers);
   RdmaConnectionPair pair = rdma_connection_pair(protection_domains, {}, false);
@@ -205,7 +206,7 @@ TEST_F(HostilePuller, TalkingInsteadOfReading) {
   const auto slot = pool_->claim();
   pool_->publish_cell(*slot, header_of(1, 0, 100));
   EXPECT_TRUE(eventually([&] { return honest.poll().has_value(); }));
-  read_target_.reset();  // ends the talker's request
+  read_target_.reset();  // completes the hostile viewer's request
   talker.join();
 }
 

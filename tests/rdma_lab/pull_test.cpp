@@ -1,4 +1,4 @@
-// Read mode on real verbs: what a viewer that pulls gets, also from a source that overwrites while it reads.
+// Read mode on real verbs: what the viewer reads, also while the source overwrites slots.
 #include <gtest/gtest.h>
 #include <poll.h>
 
@@ -63,7 +63,7 @@ TEST_F(PullingAStream, NoRoomNoLook) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   for (const IncomingFrame& frame : held) {
-    expect_whole(frame);  // what is held here is not read over
+    expect_whole(frame);  // held frames are not overwritten
   }
   puller_->return_credit(held.front().header);
   const auto frame = next_frame();
@@ -99,8 +99,8 @@ TEST_F(PullingAStream, ASleeperIsWokenByItsTimerAndByEveryRead) {
   EXPECT_TRUE(frame);
 }
 
-/// A source that is much faster than the wire, and has few slots: frames are overwritten while they are read. That it
-/// happens is counted; that it shows never.
+/// The source is much faster than the wire and has few slots, so frames are overwritten while they are read. Such
+/// frames are counted as discarded. None is handed out torn.
 TEST_F(PullingAStream, NothingTornFromASourceThatOverwrites) {
   begin_epoch(2'000'000);
   std::atomic<bool> stop = false;
@@ -127,7 +127,7 @@ TEST_F(PullingAStream, NothingTornFromASourceThatOverwrites) {
 TEST_F(PullingAStream, AnEarlierPoolIsNotReadAnyMore) {
   begin_epoch(1'000'000);
   publish();
-  puller_->poll();  // a look is under way
+  puller_->poll();  // a read is in flight
   begin_epoch(500);
   publish();
   const auto frame = next_frame();
@@ -167,7 +167,7 @@ TEST_F(PullingAStream, ASenderThatIsGoneIsNamed) {
   EXPECT_NE(puller_->fault().find("the sender"), std::string::npos);
 }
 
-/// Whoever waits for a sender to come back sleeps.
+/// A viewer that waits for a sender to come back must sleep.
 TEST_F(PullingAStream, AfterTheEndNothingWakes) {
   begin_epoch(100);
   read_target_.reset();
@@ -198,13 +198,13 @@ TEST_F(PullingAStream, ASleeperIsWokenWhenTheProgramIsReadyAndWhenThereIsRoom) {
   ASSERT_TRUE(eventually([&] { return puller_->arm() && !is_readable(); }));
   puller_->return_credit(frame->header);
   EXPECT_TRUE(is_readable(100));
-  puller_->return_credit(frame->header);  // once is enough
+  puller_->return_credit(frame->header);  // the second call has no effect
   publish();
   ASSERT_TRUE(next_frame());
   EXPECT_FALSE(puller_->poll());
 }
 
-/// As over iWARP, whose way of announcing read mode does not need.
+/// Like iWARP, which has no immediates. Read mode does not need them.
 class PullingWithoutImmediates : public PullingAStream {
  protected:
   PullingWithoutImmediates() : PullingAStream({.immediates = false, .windows = false}) {}
@@ -219,7 +219,7 @@ TEST_F(PullingWithoutImmediates, FramesComeAndThePlainRegistrationIsSaid) {
   EXPECT_EQ(puller_->note(), " mode=pull ring=registration");
 }
 
-/// A device that gives little: eight requests, reads of a thousand bytes.
+/// A device with small limits: eight requests, reads of 1,000 bytes.
 class PullingWithLittle : public PullingAStream {
  protected:
   PullingWithLittle() : PullingAStream({.queue_depth = 8, .inline_bytes = 0, .chunk_bytes = 1000}) {}

@@ -18,9 +18,9 @@
 
 namespace framewire::test {
 
-inline constexpr std::int64_t at_once_ns = 1;  // from one look to the next
+inline constexpr std::int64_t at_once_ns = 1;  // between two reads
 
-/// Both ends of one pull connection, whose ends are made by the tests.
+/// Both ends of one pull connection. The tests create the ends.
 class Pulling : public testing::Test {
  protected:
   explicit Pulling(const RdmaPreferences& preferences = {}) {
@@ -42,7 +42,7 @@ class Pulling : public testing::Test {
     return frame;
   }
 
-  /// The link ends by itself, with a sentence that has `word` in it, and hands no frame out.
+  /// Expects the link to fail with an error that contains `word`, and to hand no frame out.
   void expect_puller_ends(LinkState wanted, const std::string& word) {
     EXPECT_FALSE(next_frame());
     EXPECT_EQ(puller_->state(), wanted);
@@ -56,7 +56,7 @@ class Pulling : public testing::Test {
   std::unique_ptr<RdmaPuller> puller_;
 };
 
-/// A stream with a viewer that pulls, and frames of stamped bytes.
+/// A stream of stamped frames with a viewer in read mode.
 class PullingAStream : public Pulling {
  protected:
   explicit PullingAStream(const RdmaPreferences& preferences = {}) : Pulling(preferences) {

@@ -1,5 +1,4 @@
-// Who gets an RDMA connection of a session, and who does not: both ends speak the right protocol, with right and wrong
-// proofs.
+// Which RDMA connections a session accepts. Both ends speak the right protocol, with right and wrong proofs.
 #include <gtest/gtest.h>
 
 #include <future>
@@ -22,7 +21,7 @@ RdmaOptions plain_options() {
 
 class SessionAcceptorOverRdma : public testing::Test {
  protected:
-  /// What a dialler is told that has this token; nothing when it is taken in.
+  /// Returns the error of a dial with this token; empty if it is accepted.
   std::string dial(const Token& token, const DataConnectionId& connection) {
     try {
       dial_rdma({.host = "127.0.0.1", .port = acceptor_.rdma_port()}, token, connection, plain_options(),
@@ -38,7 +37,7 @@ class SessionAcceptorOverRdma : public testing::Test {
     EXPECT_FALSE(acceptor_.await_data(connection, monotonic_ns())) << "nothing was kept for it";
   }
 
-  /// The owner of the right token is taken in, by the session that waits for it.
+  /// Expects a dial with the right token to be accepted by the session that waits for it.
   void expect_taken(const Token& token, const DataConnectionId& connection) {
     auto accepted = std::async(std::launch::async, [&]() -> std::unique_ptr<RdmaConnection> {
       auto incoming = acceptor_.await_data(connection, monotonic_ns() + timeout_ns);
@@ -80,11 +79,12 @@ TEST_F(SessionAcceptorOverRdma, ATokenForAnotherLinkIsRejected) {
   expect_rejected(token, over_tcp);
 }
 
-/// TCP may have reached an address that no RDMA device leads to: then it is what the listener tells of that is dialled.
+/// TCP may have reached an address without an RDMA device. The dialling end then uses the RDMA addresses that the
+/// listener reports.
 TEST_F(SessionAcceptorOverRdma, IsFoundAtTheAddressesThatItTellsOf) {
   const std::vector<std::string> told = acceptor_.rdma_addresses();
   ASSERT_FALSE(told.empty());
-  const HostPort elsewhere{.host = "192.0.2.1", .port = acceptor_.rdma_port()};  // of documentation: RFC 5737
+  const HostPort elsewhere{.host = "192.0.2.1", .port = acceptor_.rdma_port()};  // documentation address: RFC 5737
   const auto dial_with = [&](const RdmaTargets& targets) -> std::string {
     const Token token = acceptor_.issue(connection_);
     auto accepted = std::async(std::launch::async, [&]() -> std::unique_ptr<RdmaConnection> {
@@ -119,17 +119,17 @@ TEST_F(SessionAcceptorOverRdma, ATokenOfASessionThatHasEndedIsRejected) {
   expect_rejected(token, connection_);
 }
 
-/// Somebody who listens at the peer's address and does not know the token.
+/// A listener at the peer's address that does not know the token.
 TEST_F(SessionAcceptorOverRdma, AListenerWithoutTheTokenIsFoundOut) {
   const Token token = Token::random();
   std::promise<RdmaConnectRequest> requested;
   std::vector<sockaddr_storage> addresses = rdma_addresses();
-  RdmaListener impostor(
-      addresses, 0, [&](RdmaConnectRequest request, std::span<const std::byte> hello, const std::string&) {
-        auto answer = decode_rdma_hello(hello);  // an echo of what it heard is the best that it can say
-        request.set_answer(encode_rdma_hello(answer.value()));
-        requested.set_value(std::move(request));
-      });
+  RdmaListener impostor(addresses, 0,
+                        [&](RdmaConnectRequest request, std::span<const std::byte> hello, const std::string&) {
+                          auto answer = decode_rdma_hello(hello);  // without the token it can only echo the hello
+                          request.set_answer(encode_rdma_hello(answer.value()));
+                          requested.set_value(std::move(request));
+                        });
   auto accepted = std::async(std::launch::async, [&] {
     return RdmaConnection::accept(requested.get_future().get(), plain_options(), monotonic_ns() + timeout_ns);
   });

@@ -1,4 +1,4 @@
-// When an end takes its own device for one that has forgotten a request.
+// When an end decides that its own device has lost a request.
 #include "transport/rdma/stall_detector.hpp"
 
 #include <gtest/gtest.h>

@@ -21,12 +21,13 @@ PORT = 5290
 
 
 def packets(way: str) -> int:
-    """That have left this machine ("tx") or reached it ("rx"), acknowledgements and control channel among them."""
+    """Packets that left this machine ("tx") or reached it ("rx"), including acknowledgements and the control
+    channel."""
     return int(pathlib.Path(f"/sys/class/net/{os.environ['FRAMEWIRE_LAB_DEVICE']}/statistics/{way}_packets").read_text())
 
 
 class TwoHosts(lab.Play):
-    """Each test is a play of two: sender() on the first machine, viewer() on the second."""
+    """Machine 1 runs sender(), machine 2 runs viewer()."""
 
     def start_sender(self, *options) -> harness.Program:
         sender = self.send(*SOURCE, "--listen", f"*:{PORT}", "--key", self.key, *options)
@@ -86,7 +87,7 @@ class TwoHosts(lab.Play):
                 cut_at = time.monotonic()
                 self.assertNotEqual(lab.port_state(), "ACTIVE")
                 said = viewer.wait_line("^lost the sender: (.*)", after=before).group(1)
-                self.assertRegex(said, "the sender|is gone")  # the latter where an emulated device has forgotten what was under way
+                self.assertRegex(said, "the sender|is gone")  # the second if an emulated device has lost a request
                 if "RDMA" in said:
                     self.assertIn("; port 1 of rxe0 here is down", said)
                 time.sleep(max(0.0, cut_at + seconds - time.monotonic()))
@@ -100,8 +101,8 @@ class TwoHosts(lab.Play):
         self.play(sender, viewer)
 
     def wait_loss(self, program: harness.Program, pattern: str):
-        """A peer that does not answer any more is found out within a second, while frames stream. Machines that are emulated on a busy one may
-        stand still for longer, but it is the device that notices: the control channel would take five."""
+        """Checks that a dead peer is detected within a second while frames stream. Emulated machines on a busy host may
+        stall for longer. Still, the device must detect it: the control channel would need five seconds."""
         began = time.monotonic()
         program.wait_line(pattern)
         took = time.monotonic() - began
@@ -135,7 +136,7 @@ class TwoHosts(lab.Play):
         self.play(sender, viewer)
 
     def test_a_network_that_takes_no_large_packets(self):
-        """RDMA connects and carries no frame, while TCP cuts what it sends smaller: auto comes to it by itself."""
+        """RDMA connects but carries no frame, while TCP uses smaller packets. auto falls back to TCP by itself."""
         def sender():
             sender = self.start_sender()
             lab.link("large")
@@ -176,7 +177,7 @@ class TwoHosts(lab.Play):
             self.meet("listens")
             self.meet("lossy")
             viewer = self.view(f"{lab.PEER}:{PORT}", "--key", self.key, "--timeout", "10s", "--output", record.path,
-                               "--transport", "rdma")  # auto would take tcp if connecting loses two packets
+                               "--transport", "rdma")  # auto would choose tcp if connecting loses two packets
             self.ends(viewer, seconds=120)
             self.meet("viewer has ended")
             self.assertEqual(record.sequences(), list(range(frames)))
@@ -194,7 +195,8 @@ class TwoHosts(lab.Play):
             lab.link("lossless")
             self.assertGreater(dropped, 0, "packets were lost")
             sent = self.end_sender(sender)
-            # In more than one session where the emulated device has forgotten a read: the viewer notices, and says goodbye only to the last.
+            # There are several sessions if the emulated device has lost a read: the viewer detects it, and says goodbye
+            # only in the last session.
             self.assertEqual(sent["frames_sent"], 0)
             self.assertIn(sum(session["frames_pulled"] or 0 for session in sent["sessions"]), range(1, 41))
             self.assertLess(len(sent["sessions"]), 7, "sessions are lost that were sound")
@@ -205,7 +207,7 @@ class TwoHosts(lab.Play):
             self.meet("lossy")
             viewer = self.view(f"{lab.PEER}:{PORT}", "--key", self.key, "--timeout", "10s", "--pull", "--frames", "40", "--output", record.path)
             viewer.wait_line("transport=rdma memory=host auth=psk control=tls1.3 .* mode=pull$")
-            self.ends(viewer, seconds=240)  # a read that is forgotten takes half a minute
+            self.ends(viewer, seconds=240)  # detecting a lost read takes half a minute
             self.meet("has looked")
             numbers = record.sequences()
             self.assertEqual(numbers, sorted(set(numbers)))
@@ -215,8 +217,9 @@ class TwoHosts(lab.Play):
         self.play(sender, viewer)
 
     def test_ends_killed_in_the_middle_of_a_frame(self):
-        """A viewer, then the sender. Frames come from a pipe, one by one, so that a count of packets tells how much of one is on its way; through
-        a slow network, since Soft-RoCE sends all that it can before the call that rings its doorbell returns."""
+        """Kills the viewer, then the sender. Frames come from a pipe, one by one, so that the packet counter tells how
+        much of one is in flight. The network is slow: Soft-RoCE sends as much as it can before the call that rings its
+        doorbell returns."""
         width, height, packet_bytes = 1280, 720, 4096
         frame = os.urandom(width * 4) * height
         frame_packets = len(frame) // packet_bytes
@@ -233,7 +236,7 @@ class TwoHosts(lab.Play):
             with os.fdopen(writes, "wb", buffering=0) as pipe:
                 pipe.write(frame)
                 self.meet("the first has one")
-                pipe.write(frame)  # returns when the sender has all but what a pipe holds
+                pipe.write(frame)  # returns when at most a pipe's capacity is unread
                 sender.wait_line(r"^viewer .* \(rdma\): ")
                 said = len(sender.lines)
                 self.meet("the second is there")
@@ -298,7 +301,7 @@ class TwoHosts(lab.Play):
             viewer = self.view(f"[{os.environ['FRAMEWIRE_LAB_PEER6']}]:{PORT}", *rdma)
             self.ends(viewer)
             viewer.wait_line("transport=rdma")
-            lab.link("cut")  # the port is down before anybody connects
+            lab.link("cut")  # the port is down before any program connects
             self.assertNotEqual(lab.port_state(), "ACTIVE")
             viewer = self.view(f"{lab.PEER}:{PORT}", *rdma)
             self.ends(viewer, harness.LOST)
@@ -310,7 +313,7 @@ class TwoHosts(lab.Play):
         self.play(sender, viewer)
 
     def check_that_connecting_can_be_interrupted(self):
-        """Where the network swallows RDMA an attempt lasts six seconds; Ctrl-C does not wait for them."""
+        """If the network drops RDMA packets, an attempt lasts six seconds. Ctrl-C does not wait for it."""
         viewer = self.view(f"{lab.PEER}:{PORT}", "--key", self.key, "--transport", "rdma")
         viewer.wait_line("^waiting for")
         harness.wait_until(lambda: lab.held_objects()["cm_id"] > self.held_before["cm_id"], "the attempt to begin")
@@ -328,7 +331,7 @@ class TwoHosts(lab.Play):
         self.ends(server)
 
     def bench(self, *options) -> tuple[harness.Program, list]:
-        """The client of that, and its rows."""
+        """Runs the bench client, and returns it with its rows."""
         self.meet("listens")
         with self.file("stdout").open("w+b") as stdout:
             client = self.start(harness.BIN / "framewire-bench", f"{lab.PEER}:{PORT}", "--key", self.key, *options, "--json", stdout=stdout)
@@ -361,7 +364,7 @@ class TwoHosts(lab.Play):
             self.assertEqual([(row["transport"], row["count"]) for row in rows], [("socket", 5), ("tcp", 5)] * 4)
             client.wait_line("^framewire-bench: rows are left out from rdma stream of 64 bytes on, there is no rdma: ")
             client.wait_line("^framewire-bench: rows are left out from verbs send of 64 bytes on, there is no verbs: .*UDP port 4791")
-            self.assertEqual(len(client.lines), 2, client.text)  # each is tried once
+            self.assertEqual(len(client.lines), 2, client.text)  # each transport is tried once
 
         self.play(sender, viewer)
 
@@ -404,7 +407,8 @@ class TwoHosts(lab.Play):
             self.meet("viewer is there")
             self.meet("stranger knocks")
             for _ in range(3):
-                unrecognized = self.start("ib_write_lat", "-R", "-p", str(PORT), "-n", "10", lab.PEER)  # speaks perftest's own words
+                # Speaks perftest's protocol.
+                unrecognized = self.start("ib_write_lat", "-R", "-p", str(PORT), "-n", "10", lab.PEER)
                 self.assertNotEqual(unrecognized.wait_end(), 0)
             self.meet("stranger has gone")
             self.meet("all is counted")

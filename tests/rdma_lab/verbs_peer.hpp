@@ -1,4 +1,4 @@
-// A peer that speaks verbs itself and keeps to no protocol.
+// A peer that uses verbs directly and follows no protocol.
 #pragma once
 
 #include <arpa/inet.h>
@@ -15,7 +15,7 @@
 
 namespace framewire::test {
 
-/// One end of a connection as a program that keeps to no protocol.
+/// One end of a connection that follows no protocol.
 class VerbsPeer {
  public:
   explicit VerbsPeer(std::unique_ptr<RdmaConnection> connection)
@@ -26,7 +26,7 @@ class VerbsPeer {
   [[nodiscard]] std::span<std::byte> memory() const { return memory_->block->bytes(); }
   [[nodiscard]] const std::shared_ptr<ibv_pd>& protection_domain() const { return connection_->protection_domain(); }
 
-  /// What the device says of it; nothing when it says nothing in time.
+  /// Returns the completion status, or nothing after a timeout.
   std::optional<ibv_wc_status> write(std::uint64_t address, std::uint32_t key, std::size_t bytes) {
     return post(IBV_WR_RDMA_WRITE, address, key, bytes, 0);
   }

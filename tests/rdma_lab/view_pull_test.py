@@ -1,4 +1,5 @@
-"""Read mode with the real programs: a viewer that looks now and then at a sender's memory, and what that costs the sender."""
+"""Read mode with the real programs: a viewer reads the sender's memory now and then. Measures what this costs the
+sender."""
 import json
 import time
 
@@ -24,7 +25,7 @@ class ViewPull(lab.RdmaTest):
         self.ends(sender)
         shown, sent = self.stats(viewer), self.stats(sender)
         self.assertEqual((shown["frames_received"], shown["frames_torn"], shown["transport"]), (6, 0, "rdma"))
-        self.assertGreaterEqual(shown["frames_skipped"], 20)  # some seven go by between two looks
+        self.assertGreaterEqual(shown["frames_skipped"], 20)  # about seven between two reads
         self.assertGreaterEqual(shown["frames_checked"], 1)
         self.assertEqual((sent["frames_sent"], sent["frames_skipped"], sent["frames_pulled"]), (0, 0, 6))
         self.assertTrue(sent["sessions"][0]["said_bye"])
@@ -36,11 +37,13 @@ class ViewPull(lab.RdmaTest):
         time.sleep(seconds)
         watch.interrupt()
         watch.wait_end()
-        times = [float(line.split()[1]) for line in record.read_text().splitlines()]  # each behind its thread's number
+        # The first field is the thread's number.
+        times = [float(line.split()[1]) for line in record.read_text().splitlines()]
         return len(times) / (times[-1] - times[0])
 
     def test_the_sender_calls_for_no_look(self):
-        """Five hundred looks a second, as far as the device gets to them, or one; most of them find nothing new, and all read its memory."""
+        """Five hundred reads a second, as far as the device manages, or one. Most reads find nothing new, and all read
+        the sender's memory."""
         sender = self.send_on(*PATTERN, "--allow-pull")
 
         def calls(interval: str) -> float:
@@ -63,7 +66,7 @@ class ViewPull(lab.RdmaTest):
         looks = [self.pull(sender.address, "--pull-interval", "20ms") for _ in range(2)]
         for viewer in looks:
             viewer.wait_line("mode=pull")
-        looks[0].pause()  # holds nobody up
+        looks[0].pause()  # a stopped viewer blocks no other
         self.ends(pushed)
         looks[0].go_on()
         looks[0].interrupt()

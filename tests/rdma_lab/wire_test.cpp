@@ -1,4 +1,4 @@
-// What the rdma link writes on the wire besides frame headers; needs no device.
+// What the rdma link writes on the wire besides frame headers. Needs no device.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -68,7 +68,7 @@ TEST(RdmaHello, IsNothingElse) {
   }
 }
 
-/// A device that takes no more inline data than `max_inline`, and no deeper queues than `max_depth`.
+/// A device that accepts at most `max_inline` bytes of inline data and queues of at most `max_depth` entries.
 struct PoorMaker {
   std::uint32_t max_depth;
   std::uint32_t max_inline;
@@ -78,7 +78,7 @@ struct PoorMaker {
     return [this](ibv_qp_cap& limits) {
       asked.emplace_back(limits.max_send_wr, limits.max_inline_data);
       EXPECT_EQ(limits.max_recv_wr, limits.max_send_wr);
-      limits.max_send_wr += 7;  // more than was asked for
+      limits.max_send_wr += 7;  // more than requested
       return limits.max_recv_wr <= max_depth && limits.max_inline_data <= max_inline;
     };
   }
@@ -102,7 +102,7 @@ TEST(QueueSizes, AreNoDeeperThanTheDeviceSays) {
   EXPECT_EQ(negotiate_queue_pair({}, 0, -1, device.make())->max_send_wr, 1U) << "a device that says nonsense";
 }
 
-/// Less inline data first, for each depth anew.
+/// For each depth, the amount of inline data is reduced first.
 TEST(QueueSizes, AreHalvedUntilTheDeviceTakesThem) {
   PoorMaker device{.max_depth = 200, .max_inline = 100};
   const auto granted = negotiate_queue_pair({}, 16384, 16384, device.make());

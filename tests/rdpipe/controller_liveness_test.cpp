@@ -1,4 +1,4 @@
-// What the kernel says of a connection that another process has, by its addresses.
+// What the kernel reports about a TCP connection of another process, found by its addresses.
 #include "rdpipe/controller_liveness.hpp"
 
 #include <arpa/inet.h>
@@ -12,7 +12,7 @@
 namespace framewire {
 namespace {
 
-/// Two ends of a TCP connection over a loopback address, and what sshd would call it.
+/// Both ends of a TCP connection over loopback, and its name in sshd's format (SSH_CONNECTION).
 struct Connected {
   FileDescriptor client;
   FileDescriptor server;
@@ -23,10 +23,10 @@ std::uint16_t port_of(int socket) {
   sockaddr_in6 address{};
   socklen_t size = sizeof address;
   EXPECT_EQ(::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size), 0);
-  return ntohs(address.sin6_port);  // at the same place in both families
+  return ntohs(address.sin6_port);  // sin_port and sin6_port have the same offset
 }
 
-/// `listening` and `dialled`: loopback addresses, of which the first may be IPv6 for both families.
+/// Connects two loopback addresses. `listening` may be an IPv6 address that also accepts IPv4.
 Connected connect(const sockaddr* listening, const sockaddr* dialled, socklen_t listening_bytes,
                   socklen_t dialled_bytes, const std::string& text) {
   const FileDescriptor door(::socket(listening->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -77,7 +77,7 @@ TEST(ControllerLiveness, KnowsOneOverIpv6) {
   expect_known(connect(generic, generic, sizeof six, sizeof six, "::1"));
 }
 
-/// As sshd has it that listens for both families at once.
+/// As with an sshd that listens on IPv4 and IPv6 with one socket.
 TEST(ControllerLiveness, KnowsOneOverIpv4ThatCameToASocketOfIpv6) {
   const sockaddr_in four = v4();
   const sockaddr_in6 any = v6(in6addr_any);

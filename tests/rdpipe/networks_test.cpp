@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 using Texts = std::vector<std::string>;
 
-/// A machine with a folder /sys/class/infiniband.
+/// A fake machine with a folder /sys/class/infiniband.
 class RdmaPlacesOf : public testing::Test {
  protected:
   void write(const std::string& path, const std::string& line) const {
@@ -21,7 +21,7 @@ class RdmaPlacesOf : public testing::Test {
     fs::create_directories(whole.parent_path());
     std::ofstream(whole) << line << "\n";
   }
-  /// A port with a table of GIDs, whose other places are free.
+  /// Writes a port with a GID table. All other entries are empty.
   void write_port(const std::string& port, const std::string& state, const std::string& link_layer,
                   const std::vector<std::pair<int, std::string>>& gids) const {
     write(port + "/state", state);
@@ -72,7 +72,7 @@ TEST_F(RdmaPlacesOf, APortThatIsDownHasNone) {
   EXPECT_EQ(networks(), Texts{});
 }
 
-/// Devices of the machine show in every container, with names that another interface may have there.
+/// Every container sees the machine's RDMA devices. Their interface names may belong to other interfaces there.
 TEST_F(RdmaPlacesOf, ADeviceWhoseAddressesAreElsewhereHasNone) {
   write_port("mlx5_0/ports/1", "4: ACTIVE", "Ethernet", {{0, "0000:0000:0000:0000:0000:ffff:0a00:0001"}});
   write("mlx5_0/ports/1/gid_attrs/ndevs/0", "eth0");
@@ -85,7 +85,7 @@ TEST_F(RdmaPlacesOf, AnInfiniBandDeviceHasThoseOfItsInterfaces) {
   EXPECT_EQ(networks(), Texts{"10.1.0.1/16"});
 }
 
-/// Its link is Ethernet, and its GID stands for the card.
+/// The port's link layer is Ethernet, and its GID identifies only the card.
 TEST_F(RdmaPlacesOf, AnIwarpDeviceToo) {
   write_port("cxgb4_0/ports/1", "4: ACTIVE", "Ethernet", {{0, "0007:4329:0000:0000:0000:0000:0000:0000"}});
   write("cxgb4_0/node_type", "4: RNIC");

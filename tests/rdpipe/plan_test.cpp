@@ -1,4 +1,4 @@
-// What the processes of a pipeline tell each other.
+// The messages between the processes of a pipeline.
 #include "rdpipe/plan.hpp"
 
 #include <gtest/gtest.h>
@@ -128,7 +128,7 @@ TEST(Addresses, TheBestComesFirst) {
       << "loopback leads to another machine";
 }
 
-/// ssh goes by a network for administration, and both have another one with RDMA.
+/// ssh uses a management network. Both hosts also share a network with RDMA.
 TEST(Addresses, ANetworkThatBothHaveByRdmaComesBeforeThatOfSsh) {
   const HostAddresses listener{.machine = "m1",
                                .reached_at = "10.0.0.2",
@@ -164,7 +164,7 @@ TEST(RdmaNetworks, SharedAreThoseOfOneNetwork) {
   EXPECT_EQ(shared_addresses({"10.0.0.1/24"}, {"10.0.0.1/24"}), Texts{}) << "that is the dialler itself";
 }
 
-/// They come from another host.
+/// These strings come from another host.
 TEST(RdmaNetworks, WhatIsNoNetworkCountsForNothing) {
   const Texts good{"10.0.0.1/8"};
   for (const char* bad : {"", "/", "10.0.0.2", "10.0.0.2/", "10.0.0.2/33", "10.0.0.2/0", "10.0.0.2/8x", "10.0.0.2/-8",

@@ -1,4 +1,4 @@
-// What ssh itself says of a host, and how long that is waited for; what sshd says of the connection.
+// What ssh reports about a host and how long rdpipe waits for it; what sshd reports about the connection.
 #include "rdpipe/ssh.hpp"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ class SshHostName : public testing::Test {
   SshOptions options_;
 };
 
-/// Every ssh that ends leaves a SIGCHLD behind, which is no reason not to wait for the next one.
+/// Every ssh that ends leaves a pending SIGCHLD. The next wait must not end early because of it.
 TEST_F(SshHostName, IsTheOneOfTheConfigurationEachTime) {
   configure("Host one\n  HostName 192.0.2.1\nHost two\n  HostName 192.0.2.2\nMatch exec \"sleep 0.1\"\n  Port 22\n");
   for (int round = 0; round < 3; ++round) {

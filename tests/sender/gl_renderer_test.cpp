@@ -20,7 +20,7 @@ namespace {
 using test::read_counter;
 using test::read_counter_text;
 
-/// Below the counter and beside it the picture is the scene's alone.
+/// Outside the counter the frame shows only the scene.
 const ShaderScene corners{
     "corners",
     "void mainImage(out vec4 c, in vec2 p) {\n"
@@ -100,7 +100,7 @@ TEST_F(GlRendererTest, CoordinatesAndDerivativesAreShadertoys) {
   for (const std::size_t y : {50U, 71U, 99U}) {
     const auto at = pixel(frame, size, 150, y);
     EXPECT_NEAR(at[0], 150.5, 0.51);
-    EXPECT_NEAR(at[1], 100 - static_cast<int>(y) - 0.5, 0.51);  // counted from the bottom
+    EXPECT_NEAR(at[1], 100 - static_cast<int>(y) - 0.5, 0.51);  // y counts from the bottom
     EXPECT_EQ(at[2], 255);
   }
 }
@@ -115,7 +115,7 @@ TEST_F(GlRendererTest, BgraExchangesRedAndBlue) {
 TEST_F(GlRendererTest, TheCounterCanBeReadAtEverySize) {
   for (const Size size : {Size{240, 60}, Size{640, 360}, Size{1280, 720}, Size{1920, 1080}, Size{3840, 2160}}) {
     SCOPED_TRACE(size.width);
-    const GlRenderer renderer(corners, size, PixelFormat::rgba);  // white behind it: the worst case
+    const GlRenderer renderer(corners, size, PixelFormat::rgba);  // a white background is the worst case
     const auto frame = frame_of(renderer, {.time_s = 20.57, .frame = 1234});
     EXPECT_EQ(read_counter_text(frame, size, 4, 1).substr(0, 23), "frame 001234    20.57 s");
     EXPECT_EQ(read_counter(frame, size), 1234U);
@@ -146,8 +146,8 @@ std::array<double, 3> yuv_of(const std::array<int, 4>& rgb) {
 }
 
 TEST_F(GlRendererTest, Nv12AndYuv420pAreThePictureInBt709) {
-  constexpr Size size{328, 182};  // the V plane begins in the middle of a row that is drawn
-  // Constant over blocks larger than a chroma sample's reach, so that no filter comes into it.
+  constexpr Size size{328, 182};  // the V plane begins in the middle of a drawn row
+  // Blocks of constant colour are larger than a chroma filter's reach, so the filter does not matter.
   const ShaderScene blocks{
       "blocks",
       "void mainImage(out vec4 c, in vec2 p) {\n"

@@ -24,7 +24,7 @@ class GlSceneTest : public GlTest {
 
   [[nodiscard]] std::string path(const std::string& file_name) const { return folder_.file(file_name); }
 
-  /// The sentence of the error that loading and compiling gives.
+  /// Returns the error message of loading and compiling.
   static std::string error_of(const std::string& source) {
     try {
       const GlRenderer renderer(load_scene(source), small, PixelFormat::rgba);
@@ -72,7 +72,7 @@ TEST_F(GlSceneTest, AFileInTheMannerOfShadertoyIsTaken) {
             "  vec4 n = texture(iChannel0, uv) + texture(iChannel3, uv + iChannelResolution[1].xy);\n"
             "  fragColor = vec4(tint(uv) * sin(iTime + iTimeDelta + float(iFrame) + iFrameRate), 1.0) + n;\n"
             "  fragColor += iMouse * 0.1 + iDate * 0.0001;\n"
-            "}");  // no line end at the end
+            "}");  // no newline at the end
   EXPECT_EQ(error_of("gl:" + file), "");
 }
 

@@ -25,7 +25,7 @@ struct TakenFrame {
   std::vector<std::byte> payload;
 };
 
-/// Keeps a copy of every frame and lets go of its slot at once.
+/// Copies every frame and releases its slot at once.
 class TakingLink final : public SenderLink {
  public:
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::local; }
@@ -59,7 +59,7 @@ class TakingLink final : public SenderLink {
   FileDescriptor event_ = make_eventfd();
 };
 
-/// Runs `source` until it ends by itself and returns what it published. What it throws goes into `failure`.
+/// Runs `source` to its end and returns the published frames. An exception goes into `failure`.
 std::vector<TakenFrame> frames_of(GlSource& source, const StreamOptions& options, std::string* failure = nullptr) {
   Stream stream(options);
   TakingLink link;
@@ -122,7 +122,7 @@ TEST(GlSource, PublishesNumberedFramesInOrder) {
     try {
       source.emplace(small_source(), method);
     } catch (const Error&) {
-      ASSERT_EQ(method, ReadbackMethod::pinned_memory);  // which not every driver has
+      ASSERT_EQ(method, ReadbackMethod::pinned_memory);  // not every driver supports it
       continue;
     }
     const auto frames = frames_of(*source, options_for(7));
@@ -162,7 +162,7 @@ TEST(GlSource, PacedFramesCarryTheirTick) {
   ASSERT_EQ(frames.size(), 12U);
   for (std::size_t i = 1; i < frames.size(); ++i) {
     EXPECT_GT(frames.at(i).header.pts_ns, frames.at(i - 1).header.pts_ns);
-    EXPECT_EQ(frames.at(i).header.pts_ns % (5 * ns_per_ms), 0);  // a slow machine skips ticks, and lands on one
+    EXPECT_EQ(frames.at(i).header.pts_ns % (5 * ns_per_ms), 0);  // a slow machine skips ticks but keeps to the grid
   }
 }
 
@@ -170,7 +170,7 @@ TEST(GlSource, StopsWhenAskedAndCanBeDestroyedElsewhere) {
   Stream stream(options_for(0));
   {
     GlSource source(small_source());
-    std::thread thread([&] { source.run(stream); });  // no viewer: it waits for one
+    std::thread thread([&] { source.run(stream); });  // without a viewer the source waits
     stream.stop();
     thread.join();
   }
@@ -200,7 +200,7 @@ TEST(GlSource, TheLargestSizeFollowsTheTimeThereIs) {
   SourceOptions options = small_source();
   options.frames_per_s = 1000;
   EXPECT_EQ(GlSource::largest_size_that_keeps_rate(options, 0.0), (Size{640, 360}));
-  // A scene that costs nothing, and all the time in the world.
+  // A trivial scene and a long time budget.
   const test::TemporaryFolder folder;
   const std::string file = folder.file("plain.frag");
   std::ofstream(file) << "void mainImage(out vec4 c, in vec2 p) { c = vec4(0.5); }";

@@ -1,4 +1,4 @@
-// Pictures that libav decodes straight into the slots of the stream.
+// libav decodes frames directly into the stream's slots.
 #include <gtest/gtest.h>
 
 #include "sender/sources/media/av_source.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 using namespace test;
 
-constexpr std::size_t held_by_viewer = 3;  // its quota
+constexpr std::size_t held_by_viewer = 3;  // the viewer's quota
 
 struct Coded {
   const char* name;
@@ -21,7 +21,7 @@ struct Coded {
 
 class DirectDecodingTest : public ::testing::Test {
  protected:
-  /// 48 pictures, so many that every slot is used several times.
+  /// 48 frames, enough to use every slot several times.
   std::string make(const Coded& coded, const char* width = "640", const char* height = "360") {
     std::string file = folder_.file(coded.name);
     ffmpeg(test_pictures(width, height, 25, 48) + coded.encode + " -pix_fmt " + coded.pixel_format + " " + file);
@@ -41,7 +41,7 @@ class DirectDecodingTest : public ::testing::Test {
 
 class DirectCodecTest : public DirectDecodingTest, public ::testing::WithParamInterface<Coded> {};
 
-/// What the viewer has stays what it was, though the decoder goes on reading it and fills other slots.
+/// Frames that the viewer holds do not change while the decoder reads them and fills other slots.
 TEST_P(DirectCodecTest, EveryPictureIsWhatFfmpegDecodesAndStaysSoWhileItIsShown) {
   const Coded& coded = GetParam();
   const std::string file = make(coded);
@@ -52,7 +52,7 @@ TEST_P(DirectCodecTest, EveryPictureIsWhatFfmpegDecodesAndStaysSoWhileItIsShown)
   EXPECT_TRUE(joined(shown.frames) == decoded_by_ffmpeg(folder_, file, coded.pixel_format));
   EXPECT_EQ(shown.frames_changed, 0U);
   if (coded.is_placed) {
-    // Not the first ones, which were decoded before anybody knew what slots they need.
+    // The first frames are decoded before the required slot size is known.
     EXPECT_GE(source.frames_placed(), 24U);
   } else {
     EXPECT_EQ(source.frames_placed(), 0U);
@@ -113,8 +113,8 @@ TEST_F(DirectDecodingTest, LoopsAndChangesOfFormatKeepEveryPicture) {
   EXPECT_GE(source.frames_placed(), 96U);
 }
 
-/// The decoder's threads may still hold slots when the stream is gone.
-/// The decoder's threads may have begun a picture of the next size when an epoch of this one begins.
+/// The decoder's threads may still hold slots when the stream is destroyed. They may also have begun a frame of the
+/// next size when an epoch of the current size begins.
 TEST_F(DirectDecodingTest, NoSlotIsLargerThanAViewerTakes) {
   std::vector<std::byte> both;
   for (int i = 0; i < 12; ++i) {

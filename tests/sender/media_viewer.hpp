@@ -1,4 +1,4 @@
-// A viewer for tests of sources: takes every frame of a stream, and keeps it.
+// A viewer for tests of sources. It accepts every frame of a stream and keeps it.
 #pragma once
 
 #include <algorithm>
@@ -31,8 +31,9 @@ struct SeenFrame {
   std::vector<std::byte> payload;
 };
 
-/// A link that takes every frame at once, and lets go of it when `held` more have come, after a look whether it is
-/// still what it was. Under the stream's mutex, but for frames() and frames_changed(), which are read when all is over.
+/// A link that accepts every frame at once. It releases a frame when `held` more have come, and first checks that the
+/// frame has not changed. Needs the stream's mutex, except for frames() and frames_changed(), which are read after the
+/// end.
 class TakesAll final : public SenderLink {
  public:
   explicit TakesAll(bool keeps_payload, std::size_t held = 0) : keeps_payload_(keeps_payload), max_held_(held) {}
@@ -84,7 +85,7 @@ class TakesAll final : public SenderLink {
   std::vector<PoolSlot> done_;
 };
 
-/// Does for one viewer what a session does, on a thread of its own, until the stream is finished and drained.
+/// Runs one viewer's session on its own thread until the stream is finished and drained.
 class TestViewer {
  public:
   TestViewer(Stream& stream, bool keeps_payload, std::size_t held = 0)
@@ -105,7 +106,7 @@ class TestViewer {
   }
   [[nodiscard]] std::vector<SeenFrame>& frames() noexcept { return link_.frames(); }
   [[nodiscard]] std::size_t frames_changed() const noexcept { return link_.frames_changed(); }
-  /// Why a real viewer would refuse an epoch; after wait().
+  /// The reason why a real viewer would refuse an epoch; valid after wait().
   [[nodiscard]] const std::string& ring_fault() const noexcept { return ring_fault_; }
 
  private:
@@ -134,13 +135,13 @@ class TestViewer {
 
 struct Shown {
   std::vector<SeenFrame> frames;
-  std::string error;  // that run() threw
+  std::string error;  // thrown by run()
   std::uint64_t frames_dropped = 0;
-  std::size_t frames_changed = 0;  // between coming and being let go
-  std::string ring_fault;          // why a real viewer would refuse an epoch
+  std::size_t frames_changed = 0;  // changed between arrival and release
+  std::string ring_fault;          // the reason why a real viewer would refuse an epoch
 };
 
-/// Runs a source until it ends, with one viewer that misses nothing, and keeps `held` frames as long as it can.
+/// Runs a source to its end with one viewer that gets every frame. The viewer holds `held` frames as long as it can.
 inline Shown show(Source& source, StreamOptions options = {}, bool keeps_payload = true, std::size_t held = 0) {
   options.delivery = Delivery::every;
   options.max_viewers = 1;
@@ -161,7 +162,7 @@ inline Shown show(Source& source, StreamOptions options = {}, bool keeps_payload
   return shown;
 }
 
-/// The visible bytes of a frame, without the padding of its rows.
+/// The visible bytes of a frame, without row padding.
 inline std::vector<std::byte> packed(const SeenFrame& frame) {
   std::vector<std::byte> bytes;
   const FrameLayout& layout = frame.header.layout;
@@ -176,7 +177,7 @@ inline std::vector<std::byte> packed(const SeenFrame& frame) {
   return bytes;
 }
 
-/// All frames, one after another, as rawvideo has them.
+/// All frames concatenated, as in rawvideo.
 inline std::vector<std::byte> joined(const std::vector<SeenFrame>& frames) {
   std::vector<std::byte> bytes;
   for (const SeenFrame& frame : frames) {

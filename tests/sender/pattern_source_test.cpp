@@ -23,7 +23,7 @@ SourceOptions options_for(const std::string& name, PixelFormat format, std::uint
 StreamOptions limited_to(std::uint64_t frames) {
   StreamOptions options;
   options.max_frames = frames;
-  options.first_sequence = (std::uint64_t{1} << 32) - 2;  // so that it passes 2^32
+  options.first_sequence = (std::uint64_t{1} << 32) - 2;  // the sequence passes 2^32
   return options;
 }
 
@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(Formats, PatternOfFormat, ::testing::ValuesIn([] {
                          }()),
                          [](const auto& test) { return std::string(framewire::info(test.param).name); });
 
-/// The tester is tested: every byte that is replaced by another frame's is found, wherever the tear is.
+/// Tests the tear check: it must find every byte that comes from another frame, wherever the tear is.
 TEST(Pattern, TornFramesAreFound) {
   for (const char* name : {"pattern:bars", "pattern:stamped"}) {
     PatternSource source(options_for(name, PixelFormat::rgba, 128, 96));
@@ -75,10 +75,10 @@ TEST(Pattern, TornFramesAreFound) {
     const bool is_stamped_whole = newer.header.user_tag == stamped_frame_tag;
     const std::size_t unit_bytes = is_stamped_whole ? stamp_line_bytes : pattern_mark_bytes;
     for (std::size_t torn_at = unit_bytes; torn_at < newer.payload.size(); torn_at += unit_bytes) {
-      std::vector<std::byte> torn = shown.frames.at(0).payload;  // the end of the older frame is still there
+      std::vector<std::byte> torn = shown.frames.at(0).payload;  // the end still belongs to the older frame
       std::copy_n(newer.payload.begin(), torn_at, torn.begin());
       EXPECT_EQ(find_torn_byte(torn, newer.header.sequence, newer.header.user_tag), torn_at);
-      std::vector<std::byte> zeroed = newer.payload;  // or nothing ever came
+      std::vector<std::byte> zeroed = newer.payload;  // the end was never written
       std::fill(zeroed.begin() + static_cast<std::ptrdiff_t>(torn_at), zeroed.end(), std::byte{0});
       EXPECT_EQ(find_torn_byte(zeroed, newer.header.sequence, newer.header.user_tag), torn_at);
     }

@@ -14,7 +14,7 @@ namespace {
 
 using namespace test;
 
-/// A pipe into which a thread writes `text`, in pieces of `piece_bytes`.
+/// A pipe into which a thread writes `text`, `piece_bytes` at a time.
 class Writer {
  public:
   explicit Writer(std::string text, std::size_t piece_bytes = 1 << 16) {
@@ -32,7 +32,7 @@ class Writer {
     });
   }
   ~Writer() {
-    // What was not read is drained, so that the writer comes to its end.
+    // Drains unread input, so that the writer can end.
     std::array<char, 4096> rest{};
     while (::read(reader_.get(), rest.data(), rest.size()) > 0) {
     }
@@ -85,7 +85,7 @@ constexpr std::size_t small_bytes = 5 * 3 + 2 * 3 * 2;  // 5x3, 4:2:0
 
 TEST(StdinY4m, FramesArriveAsTheyWereWritten) {
   const std::string a = filled(small_bytes, 'a');
-  const std::string b = filled(small_bytes, '\n');  // looks like lines
+  const std::string b = filled(small_bytes, '\n');  // the payload looks like line ends
   const std::string c = "FRAME\nFRAME\nFRAME\nFRAME\nFRA";
   for (const std::size_t piece_bytes : {std::size_t{1}, std::size_t{7}, std::size_t{100'000}}) {
     std::string text = "YUV4MPEG2 W5 H3 F25:1 C420mpeg2 XCOLORRANGE=FULL\n";
@@ -206,7 +206,7 @@ TEST(Stdin, StopEndsAReadThatWaits) {
   ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
   const FileDescriptor reader(ends.at(0));
   const FileDescriptor writer(ends.at(1));
-  const std::string begun = "YUV4MPEG2 W5 H3 F25:1\nFRAME\nabc";  // and no more: the writer is alive
+  const std::string begun = "YUV4MPEG2 W5 H3 F25:1\nFRAME\nabc";  // an unfinished frame; the writer is alive
   ASSERT_EQ(::write(writer.get(), begun.data(), begun.size()), static_cast<ssize_t>(begun.size()));
   StreamOptions options;
   options.delivery = Delivery::every;

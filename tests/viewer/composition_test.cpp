@@ -21,7 +21,7 @@ class CompositionTest : public testing::Test {
     return surface_.capture({});
   }
 
-  /// Red of the middle of the left edge, where no text stands.
+  /// The red value in the middle of the left edge, where there is no text.
   static int edge(const Picture& picture) {
     return std::to_integer<int>(picture.pixels.at(picture.size.height / 2 * std::size_t{picture.size.width} * 4));
   }
@@ -84,7 +84,7 @@ TEST_F(CompositionTest, HasAPanelOnDemand) {
   facts_.status.state = SubscriberState::connected;
   composition_.toggle_panel();
   composition_.frame_shown(ns_per_ms);
-  draw();  // ImGui only measures a new window the first time
+  draw();  // ImGui only measures a new window in its first frame
   EXPECT_GT(colours(draw()), 20U);
   EXPECT_EQ(edge(draw()), 255);
   composition_.toggle_panel();

@@ -9,7 +9,7 @@
 namespace framewire {
 namespace {
 
-/// Frames are numbers that can only be moved, as the real ones.
+/// Frames are move-only numbers, since real frames are move-only too.
 using Frame = std::unique_ptr<int>;
 
 class FrameSelectorTest : public testing::Test {

@@ -18,7 +18,7 @@ ViewerOptions parse(std::vector<const char*> words) {
   return options.value_or(ViewerOptions{});
 }
 
-/// The sentence that the words are refused with; they have to be refused as a mistake in usage.
+/// Returns the message of the usage error for these arguments.
 std::string refusal(std::vector<const char*> words) {
   words.insert(words.begin(), "framewire-view");
   try {

@@ -1,4 +1,5 @@
-// The viewer's loop against a sender in the same process: what it counts where a GPU is lost, and while nobody sees it.
+// Runs the viewer's loop against a sender in the same process: its counters when the GPU is lost and while it is
+// hidden.
 #include "viewer/program.hpp"
 
 #include <gtest/gtest.h>
@@ -20,7 +21,7 @@
 namespace framewire {
 namespace {
 
-/// A headless surface that a test watches and hides.
+/// A headless surface that the test observes and can hide.
 class WatchedSurface final : public Surface {
  public:
   [[nodiscard]] Size size() const noexcept override { return headless_.size(); }
@@ -74,7 +75,7 @@ class ProgramTest : public testing::Test {
   ProgramTest() { ::setenv("XDG_CONFIG_HOME", folder_.path().c_str(), 1); }
   ~ProgramTest() override { stop(); }
 
-  /// A sender of 64x36 rgba, as many as are taken.
+  /// Starts a sender of 64x36 rgba frames, as many as its stream accepts.
   void start_sender() {
     EndpointOptions listening;
     listening.listen = HostPort{"127.0.0.1", 0};
@@ -117,7 +118,7 @@ class ProgramTest : public testing::Test {
     return status;
   }
 
-  Interruption interruption_;  // before any thread
+  Interruption interruption_;  // created before any thread
   test::TemporaryFolder folder_;
   test::KeptLog log_;
   test::KeptLog sender_log_;
@@ -153,7 +154,7 @@ TEST_F(ProgramTest, NorIsOneOnAContextThatWasReset) {
       << log_.text();
 }
 
-/// A minimised window: frames go on being taken, so that the sender is not held up, and cost nothing more.
+/// A minimised window keeps receiving frames, so that the sender is not blocked. It does no other work with them.
 TEST_F(ProgramTest, NothingIsUploadedOrDrawnWhileNobodySeesIt) {
   start_sender();
   auto surface = std::make_unique<WatchedSurface>();
@@ -166,7 +167,7 @@ TEST_F(ProgramTest, NothingIsUploadedOrDrawnWhileNobodySeesIt) {
   int drawings_while_hidden = -1;
   watched.on_poll = [&] {
     SurfaceEvents events;
-    if (watched.hidden && published_ >= 30) {  // more than the sender could have made without their being taken
+    if (watched.hidden && published_ >= 30) {  // more than it could publish if the viewer received none
       uploads_while_hidden = uploads;
       drawings_while_hidden = watched.drawings;
       watched.hidden = false;

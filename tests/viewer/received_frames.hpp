@@ -1,4 +1,4 @@
-// Frames as if they had been received, from a link that only counts its credits.
+// Fake received frames, from a link that only counts credits.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace framewire {
 
-/// Remembers the sequence numbers of the frames that were given back.
+/// Records the sequence numbers of returned frames.
 class CreditCounter final : public ReceiverLink {
  public:
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::local; }
@@ -30,7 +30,7 @@ class CreditCounter final : public ReceiverLink {
   std::vector<std::uint64_t> returned;
 };
 
-/// The memory that a frame stands in, and the frame of one grey value in it.
+/// The memory of a frame, and a frame of one grey value in it.
 class FrameMaker {
  public:
   explicit FrameMaker(PixelFormat format = PixelFormat::rgba, std::uint32_t width = 64, std::uint32_t height = 36)

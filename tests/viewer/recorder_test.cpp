@@ -40,7 +40,7 @@ TEST_F(RecorderTest, WritesEveryFrameItIsGiven) {
   EXPECT_FALSE(recorder.has_failed());
 }
 
-/// The recording of a stream of which frames were skipped is as long as the stream.
+/// Skipped frames do not make a recording shorter than its stream.
 TEST_F(RecorderTest, RepeatsInY4mForFramesThatWereSkipped) {
   const std::string film = folder_.file("film.y4m");
   FrameMaker gray(PixelFormat::gray8);

@@ -39,7 +39,7 @@ TEST(Repeats, HaveABound) {
   EXPECT_EQ(slow.times(1, 1, 12, {0, 1}), 1U) << "no rate, no repeating";
 }
 
-/// Where writing takes longer than the frames last, repeating would only make the gaps grow.
+/// When writing is slower than the frame rate, repeated frames would only enlarge the gaps.
 TEST(Repeats, StopWhereWritingDoesNotKeepUp) {
   Repeats repeats;
   std::uint64_t sequence = 0;

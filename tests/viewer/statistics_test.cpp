@@ -7,7 +7,7 @@
 namespace framewire {
 namespace {
 
-/// A frame that was completed at `completed_ns` of the sender's clock.
+/// A frame that was completed at `completed_ns` by the sender's clock.
 FrameTimes completed_at(std::int64_t completed_ns) {
   return {
       .begun_ns = completed_ns - 9 * ns_per_ms, .completed_ns = completed_ns, .offered_ns = completed_ns + ns_per_ms};
