@@ -138,7 +138,7 @@ class Ends(BytePrograms):
 
     @staticmethod
     def written_by(process: subprocess.Popen) -> int:
-        """Bytes written to any file. More than the pipe to the sender holds: the receiver has got some."""
+        """The bytes that it has written. More than a pipe holds means that the sender has read some."""
         return int(re.search(r"wchar: (\d+)", pathlib.Path(f"/proc/{process.pid}/io").read_text()).group(1))
 
     def test_a_named_pipe_whose_reader_stands_still(self):
@@ -335,7 +335,7 @@ class Ends(BytePrograms):
         self.assertFalse(self.file("copy").exists(), "nothing came: an older file would still be there")
 
     def test_named_pipes_at_both_ends(self):
-        """The pipes' writer and reader open them after the session begins, and move a few bytes at a time."""
+        """Writer and reader open the pipes after the session begins, and move the data in several parts."""
         into, out = self.file("in"), self.file("out")
         os.mkfifo(into)
         os.mkfifo(out)

@@ -140,7 +140,7 @@ class Peers(BytePrograms):
 
     def test_killed_after_so_many_bytes(self):
         """The sender passes on bytes from a pipe at once, so the copy must have all of them.
-        
+
         The last case has every byte: only the end of the data is missing.
         """
         whole, copy = os.urandom(3 * RING_BYTES), self.file("copy")

@@ -348,7 +348,7 @@ class EndToEnd(unittest.TestCase):
 
     def one_message(self, program: Program, *wanted: str, beside: str = "(?!)"):
         """Checks and returns its error: one line that begins with its name and matches every pattern of `wanted`.
-        
+
         Lines that match `beside` do not count.
         """
         complaints = [line for line in program.lines if line.startswith(f"{program.name}: ") and not re.search(beside, line)]

@@ -47,7 +47,7 @@ class Inputs(harness.EndToEnd):
 
     def serve(self, port: int, *target, is_awaited=False):
         """Simulates a camera with ffmpeg.
-        
+
         `is_awaited`: a sender already retries, and may connect before listens() can see the listener.
         """
         server = self.start("ffmpeg", "-v", "error", "-nostdin", "-re", "-f", "lavfi", "-i", "testsrc2=size=320x180:rate=30", "-c:v",

@@ -1,6 +1,6 @@
 """Ctrl-C on a program that dials ends it soon, also while no name server and no host answers.
 
-Needs to be root, or user namespaces; says so and is skipped where there are none.
+Needs root or user namespaces. Without them the tests are skipped with a message.
 """
 import pathlib
 import signal

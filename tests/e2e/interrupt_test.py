@@ -5,7 +5,7 @@ import socket
 
 import harness
 
-SOON_S = 8 * harness.TIMEOUT_SCALE  # viewers get two seconds for the last frames
+SOON_S = 8 * harness.TIMEOUT_SCALE  # much longer than the two seconds that viewers get for the last frames
 
 
 class Interrupt(harness.EndToEnd):

@@ -31,7 +31,7 @@ def of_process(pid: int, name: str) -> str:
 
 
 def processes_with(mark: str) -> dict[int, str]:
-    """Every living process whose environment has the mark: all processes of a pipeline, on all hosts."""
+    """Every living process whose environment has `mark`: the whole pipeline, on all hosts."""
     found = {}
     for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
         if mark in of_process(pid, "environ") and of_process(pid, "stat").rpartition(")")[2].split()[:1] not in ([], ["Z"]):

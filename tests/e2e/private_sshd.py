@@ -22,7 +22,7 @@ def free_port(address: str) -> int:
 
 class PrivateSshd:
     """Accepts the user who runs the test, by its own key.
-    
+
     `client_config` is for ssh -F; every name in `hosts` is this sshd.
     """
 

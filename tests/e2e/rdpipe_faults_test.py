@@ -91,7 +91,7 @@ class PipeFaults(PipelineTest):
                 self.rdpipe_says(wanted)
 
     def test_what_the_stage_process_is_told(self):
-        """The stage process ends without a crash whatever bytes it reads on standard input."""
+        """The stage process ends without a crash on any standard input."""
         for given in (b"", b"garbage\n", b"{}\n", b'{"type":"plan"}\n', b'{"type":"plan","protocol":1}\n', b'{"type":"go"}\n',
                       b'{"type":"plan","protocol":99}\n', os.urandom(3000), b"\0" * 3_000_000):
             with self.subTest(given[:40]):

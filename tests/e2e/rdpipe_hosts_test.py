@@ -2,7 +2,7 @@
 
 All are on one switch.
 
-Needs to be root, or user namespaces; says so and is skipped where there are none.
+Needs root or user namespaces. Without them the tests are skipped with a message.
 """
 import json
 import os

@@ -1,6 +1,6 @@
 """Two machines (network namespaces with a virtual cable between them): keys, refusals, and an unplugged cable.
 
-Needs to be root, or user namespaces; says so and is skipped where there are none.
+Needs root or user namespaces. Without them the tests are skipped with a message.
 """
 import subprocess
 import sys
@@ -66,7 +66,7 @@ class TwoMachines(machines.TwoMachines):
         viewer.wait_line("auth=psk control=tls1.3")
 
     def test_a_connection_that_is_led_back_to_its_own_machine(self):
-        """A host on the path, without a key, redirects it. A machine must not accept its own frames as another's."""
+        """A host on the path, without a key, redirects the connection. A viewer must not take its own machine's frames."""
         key = self.make_key("key")
         sender = self.sender("--key", key)
         sender.wait_line("^listening on")

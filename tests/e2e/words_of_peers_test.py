@@ -1,4 +1,4 @@
-"""Text from a peer, a file or standard input: no control character reaches the terminal, and no line is forged."""
+"""Text from a peer, a file or standard input sends no control character to the terminal and forges no line."""
 import json
 import os
 import re
