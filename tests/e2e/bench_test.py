@@ -76,7 +76,7 @@ class Bench(BenchPrograms):
         return server
 
     def test_plain_sockets_beside_a_server_that_was_started(self):
-        """With a separate server the clocks may differ: streams have no latency, latency rows have half a round trip."""
+        """With a separate server the clocks may differ: streams have no latency, latency rows half a round trip."""
         with self.file("server").open("w+b") as said:
             server = self.bench_server(stdout=said)
             rows = json.loads(self.bench(server.address, "--message-bytes", "64,1M", "--count", "50", "--json", "--touch"))["results"]

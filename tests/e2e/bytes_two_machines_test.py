@@ -131,7 +131,7 @@ class Bytes(machines.TwoMachines, BytePrograms):
         return len(self.established())
 
     def control_port(self) -> int:
-        """The control channel uses TLS, so it has received more bytes than the data connection, which gets only credits."""
+        """The control channel uses TLS and has received more bytes. The data connection receives only credits."""
         said = subprocess.run([*self.within(0), "ss", "-tniO", "state", "established"], capture_output=True, text=True, check=True).stdout
         received = {int(port): int(came) for port, came in re.findall(rf"{SENDER_ADDRESS}:(\d+)\s.*bytes_received:(\d+)", said)}
         self.assertEqual(len(received), 2, said)
