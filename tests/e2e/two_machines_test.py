@@ -66,7 +66,7 @@ class TwoMachines(machines.TwoMachines):
         viewer.wait_line("auth=psk control=tls1.3")
 
     def test_a_connection_that_is_led_back_to_its_own_machine(self):
-        """A host on the path, without a key, redirects the connection: the viewer would get its own machine's frames."""
+        """A host on the path, without a key, redirects the connection to the viewer's own machine."""
         key = self.make_key("key")
         sender = self.sender("--key", key)
         sender.wait_line("^listening on")
