@@ -1,4 +1,4 @@
-"""What bad command lines get: the exit status of their kind, and one sentence that names the thing, the value and the way out."""
+"""Bad command lines: each gets its exit status and one message, which names what failed, the value and what to do."""
 import glob
 import unittest
 
@@ -6,7 +6,7 @@ import harness
 
 SEND, VIEW = "framewire-send", "framewire-view"
 
-# (program, arguments, exit status, what the sentence says)
+# (program, arguments, exit status, text of the message)
 COMMAND_LINES = [
     (SEND, [], harness.USAGE, ["SOURCE", "--help"]),
     (SEND, ["pattern", "--no-such-option"], harness.USAGE, ["--no-such-option", "--help"]),
@@ -98,7 +98,7 @@ COMMAND_LINES = [
 
 class BadCommandLines(harness.EndToEnd):
     def test_a_folder_of_the_path_that_nobody_may_look_into(self):
-        """execvp() then says that permission is denied, to all but root, and hides that there is no such subcommand."""
+        """execvp() then fails with EACCES for all users but root, which hides that there is no such subcommand."""
         folder = self.file("closed")
         folder.mkdir(mode=0)
         self.addCleanup(folder.chmod, 0o700)
@@ -113,7 +113,7 @@ class BadCommandLines(harness.EndToEnd):
                 self.ends(program, status)
                 if wanted:
                     self.one_message(program, *wanted)
-                    self.assertLessEqual(len(program.lines), 2, program.text)  # a source may have been named before
+                    self.assertLessEqual(len(program.lines), 2, program.text)  # the line before may name a source
 
     @unittest.skipIf(glob.glob("/sys/class/infiniband/*"), "this machine has an RDMA device")
     def test_rdma_without_a_device_says_what_to_do(self):

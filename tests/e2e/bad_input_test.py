@@ -1,4 +1,4 @@
-"""What bad input gets: a file, a stream on stdin, a shader, a port or a display that cannot be used."""
+"""Bad input: a file, a stream on stdin, a shader, a port or a display that cannot be used."""
 import os
 import socket
 import subprocess
@@ -10,7 +10,7 @@ SEND, VIEW = "framewire-send", "framewire-view"
 
 HEADER = b"YUV4MPEG2 W64 H36 F30:1 Ip A1:1 C420jpeg\n"
 
-# What comes on stdin of `framewire send -`, and what the sentence says.
+# Bytes on stdin of `framewire send -`, and text of the error message.
 STANDARD_INPUTS = [
     (b"", ["nothing came on standard input"]),
     (b"hello, world, this is no video", ["not y4m", "hello", "--size", "--pix-fmt"]),
@@ -45,7 +45,7 @@ class BadInput(harness.EndToEnd):
         self.one_message(sender, "slots", "GB")
 
     def test_standard_streams_that_are_closed(self):
-        """Nothing else gets their numbers: a log line would go to a viewer, as frames."""
+        """No other file may get descriptor 0, 1 or 2: otherwise a viewer would receive log lines as frames."""
         closed = ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh"]
         sender = self.send("pattern:stamped", "--size", "64x36", "--listen", "127.0.0.1:0", prefix=closed)
         harness.wait_until(lambda: sender.descriptors() > 6, "it to listen")
@@ -120,12 +120,12 @@ class BadInput(harness.EndToEnd):
 
     @unittest.skipIf(harness.IS_SANITIZED, "a sanitizer needs more than these limits")
     def test_limits_too_low_to_draw(self):
-        """Drivers and fonts do not say what they lack: they blame something else, or crash."""
+        """Drivers and font libraries report a wrong cause, or crash, when they reach a limit."""
         for limit, *wanted in (("--nofile=8", "8 files open at once", "needs 64", "ulimit -n"), ("--nofile=5", "5 files", "ulimit -n"),
                                ("--as=400000000", "400.0 MB of address space", "ulimit -v")):
             programs = [self.view("127.0.0.1:1", prefix=["prlimit", limit]),
                         self.view("127.0.0.1:1", headless=False, prefix=["prlimit", limit])]
-            if limit != "--nofile=5":  # then a sender does not come as far as its scene
+            if limit != "--nofile=5":  # with five files a sender fails before its scene
                 programs.append(self.send("gl:", "--size", "64x36", prefix=["prlimit", limit]))
             for program in programs:
                 with self.subTest(str(program)):

@@ -1,4 +1,4 @@
-"""framewire bench as the tests start it."""
+"""Starts framewire bench for the tests."""
 import harness
 
 

@@ -1,4 +1,4 @@
-"""framewire bench says what it measured, in the documented words; how fast it was is not tested here."""
+"""framewire bench prints its results as documented. These tests do not check speed."""
 import json
 import os
 import pathlib
@@ -33,7 +33,7 @@ class Bench(BenchPrograms):
             self.assertGreaterEqual(row["one_way_us"]["uncertainty"], 0)
             if row["operation"] == "stream":
                 self.assertEqual(row["one_way_us"]["max"], row["latency_us"]["max"])
-            else:  # 1.02: how far a bin's middle may be off
+            else:  # 1.02: the largest error of a bin's middle
                 self.assertLessEqual(2e-6 * row["latency_us"]["p50"] * count / 2, 1.02 * row["client_seconds"], "half of the round trips were at least so long")
             self.assertAlmostEqual(row["gigabytes_per_second"] * row["seconds"] * 1e9, count * row["message_bytes"],
                                    delta=0.01 * count * row["message_bytes"])
@@ -76,14 +76,15 @@ class Bench(BenchPrograms):
         return server
 
     def test_plain_sockets_beside_a_server_that_was_started(self):
-        """Where the clocks may differ a stream has no latency, and the other row that of half a round trip."""
+        """With a separate server the clocks may differ: streams have no latency, latency rows half a round trip."""
         with self.file("server").open("w+b") as said:
             server = self.bench_server(stdout=said)
             rows = json.loads(self.bench(server.address, "--message-bytes", "64,1M", "--count", "50", "--json", "--touch"))["results"]
             sockets = [row for row in rows if row["transport"] == "socket"]
             self.assertEqual([(row["operation"], row["count"]) for row in sockets], [("stream", 50)] * 2 + [("latency", 50)] * 2)
             for row in sockets:
-                self.assertTrue(row["server_seconds"] > 0 and row["client_seconds"] > 0, row)  # each by its own clock, from a moment of its own
+                # Each side uses its own clock and its own start.
+                self.assertTrue(row["server_seconds"] > 0 and row["client_seconds"] > 0, row)
                 latency = row["latency_us"]
                 self.assertTrue(latency["p50"] is None if row["operation"] == "stream" else 0 < latency["p50"] <= latency["p99"] <= latency["max"])
             server.interrupt()
@@ -92,17 +93,17 @@ class Bench(BenchPrograms):
 
     @unittest.skipIf(harness.IS_SANITIZED, "sanitizers look for leaks by ptrace, which is strace's then")
     def test_plain_sockets_take_one_call_a_message_at_either_end(self):
-        """No careful user would do with more, so nor does the reference."""
+        """The reference makes no more system calls than a careful user would."""
         count, record = 300, self.file("calls")
         moves = ("read", "write", "readv", "writev", "sendto", "sendmsg", "recvfrom", "recvmsg")
-        for operation, calls in (("stream", 2), ("latency", 4)):  # with an answer, the byte is one more at either end
+        for operation, calls in (("stream", 2), ("latency", 4)):  # an answer of one byte adds a call on each side
             with self.subTest(operation):
                 self.ends(self.start(harness.require_tool("strace"), "-f", "-qq", "-e", "trace=" + ",".join(moves), "-e", "signal=none", "-o", record,
                                      harness.BIN / "framewire-bench", "--transport", "socket", "--operation", operation, "--message-bytes", "4k",
                                      "--count", count))
                 made = re.findall(r"^\d+ +(?:sendmsg|recvmsg|sendto|recvfrom|readv|writev)\(", record.read_text(), re.M)
                 self.assertGreaterEqual(len(made), calls * count)
-                # What warms up, the end, and one that was begun again.
+                # 20: calls of the warm-up and of the end, and calls that were restarted.
                 self.assertLessEqual(len(made), calls * count + 20)
 
     def test_plain_sockets_that_a_server_does_not_allow(self):
@@ -208,7 +209,7 @@ class Bench(BenchPrograms):
         self.ends(server)
 
     def test_in_reverse_from_a_server_that_cannot(self):
-        """One of an older release, and one that has no such link."""
+        """A server of an older release, and one without that link."""
         port = harness.free_port()
         old = socket.socket(socket.AF_UNIX)
         self.addCleanup(old.close)
@@ -247,7 +248,7 @@ class Bench(BenchPrograms):
         self.bench(f"127.0.0.1:{port}", "--transport", "tcp", "--message-bytes", "64", "--count", "5")
         server.interrupt()
         self.ends(server, harness.FAILED)
-        # The client may just have dialled once more when it was done.
+        # The client may have dialled once more just before it finished.
         self.one_message(server, "cannot write to standard output: (No space left|what was written before)", beside="warning: refused a connection")
 
     def test_a_server_that_is_killed(self):
@@ -262,7 +263,7 @@ class Bench(BenchPrograms):
             self.ends(client, harness.LOST)
 
     def in_its_second_row(self, *where):
-        """A client whose first row is short and done, and whose second one would take minutes."""
+        """Returns a client that has finished a short first row. Its second row would take minutes."""
         stdout = self.file("stdout").open("w+b")
         self.addCleanup(stdout.close)
         client = self.start(harness.BIN / "framewire-bench", *where, "--transport", "tcp", "--operation", "stream", "--message-bytes", "64,33177600",
@@ -287,7 +288,7 @@ class Bench(BenchPrograms):
 
     def test_interrupted_it_prints_the_finished_rows(self):
         client = self.in_its_second_row()
-        for process in client.family():  # as a terminal does
+        for process in client.family():  # as a terminal does: to every process of the foreground
             os.kill(process, signal.SIGINT)
         self.ends(client, harness.OK)
         self.one_message(client, "interrupted; 1 of 2 rows")
@@ -305,7 +306,7 @@ class Bench(BenchPrograms):
                 self.one_message(client, "interrupted; 0 of 2 rows")
 
     def test_nobody_there(self):
-        """Why is said: a name that is not known at once, and else what the last try said."""
+        """The error states the cause: an unknown name at once, otherwise the result of the last attempt."""
         self.bench("nosuchhost.invalid", "--insecure", status=harness.FAILED)
         (line,) = self.program.lines
         self.assertRegex(line, "^framewire-bench: .*'nosuchhost.invalid' is not known")

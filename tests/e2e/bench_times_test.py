@@ -1,4 +1,4 @@
-"""What framewire bench measures belongs together; these compare times, so nothing runs beside them."""
+"""The times that framewire bench prints are consistent. The tests compare times, so they run alone."""
 import json
 
 import harness
@@ -7,7 +7,7 @@ from bench_programs import BenchPrograms
 
 class BenchTimes(BenchPrograms):
     def test_few_messages_are_timed_as_many(self):
-        """Setting up, for sockets as for links, belongs to no message; and n of them are divided by the time of n."""
+        """Set-up counts for no message, with sockets and with links; a rate is n messages over the time of n."""
         for count in (1, 2):
             rows = json.loads(self.bench("--message-bytes", "33177600", "--operation", "stream", "--count", str(count), "--json"))["results"]
             self.assertEqual({row["transport"]: row["count"] for row in rows}, {"socket": count, "local": count, "tcp": count})
@@ -21,14 +21,15 @@ class BenchTimes(BenchPrograms):
         rows = json.loads(self.bench("--message-bytes", "33177600", "--slots", "16", "--operation", "latency", "--count", "1", "--repeat", "3",
                                      "--json"))["results"]
         for row in rows:
-            # To set up these half a gigabyte takes hundreds of milliseconds.
+            # Setting up this half gigabyte takes hundreds of milliseconds.
             self.assertLess(row["latency_us"]["max"], 150e3 * harness.TIMEOUT_SCALE, row)
 
     def test_a_given_rate_over_every_transport(self):
         rows = json.loads(self.bench("--rate", "50", "--count", "11", "--operation", "latency", "--message-bytes", "64", "--json"))["results"]
         self.assertEqual({row["transport"] for row in rows}, {"socket", "local", "tcp"})
         for row in rows:
-            self.assertGreaterEqual(row["client_seconds"], 10 / 50, row)  # the schedule is the client's, from the same moment
+            # The client's clock and its schedule start at the same moment.
+            self.assertGreaterEqual(row["client_seconds"], 10 / 50, row)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""rdsend and rdrecv as the tests start them, on this machine and over RDMA."""
+"""Starts rdsend and rdrecv for the tests, on this machine and over RDMA."""
 import json
 import os
 import pathlib
@@ -13,10 +13,10 @@ RING_BYTES = SLOT_BYTES * SLOTS
 
 
 class BytePrograms(harness.EndToEnd):
-    common = ()  # options that both ends get: --transport, where there is one for all
+    common = ()  # options of both programs: --transport, if all tests use the same
 
     def receiver(self, *arguments, listen="127.0.0.1:0", prefix=(), **options) -> harness.Program:
-        """One that listens on a port that it picks itself: program.address."""
+        """Starts a receiver on a port of its own choice: program.address."""
         program = self.start(*prefix, harness.BIN / "rdrecv", "-v", "--listen", listen, *self.common, *arguments,
                              "--stats", self.file("received.json"), **options)
         program.address = f"127.0.0.1:{program.wait_line(r'^waiting for a sender on .*?:([0-9]+)').group(1)}"
@@ -26,7 +26,7 @@ class BytePrograms(harness.EndToEnd):
         return self.start(*prefix, harness.BIN / "rdsend", *self.common, *arguments, "--stats", self.file("sent.json"), **options)
 
     def both(self, copy: pathlib.Path, *of_sender, is_sender_waiting=False, **options) -> tuple[harness.Program, harness.Program]:
-        """A receiver of `copy` and its sender, of which one dials."""
+        """Starts a receiver that writes `copy`, and its sender; one listens and the other dials."""
         if not is_sender_waiting:
             receiver = self.receiver(copy)
             return receiver, self.sender(receiver.address, *of_sender, **options)
@@ -43,7 +43,7 @@ class BytePrograms(harness.EndToEnd):
         return path
 
     def check_copy(self, original: pathlib.Path, transport: str, *options, is_by_itself=False) -> dict:
-        """`is_by_itself`: nobody asks for that transport."""
+        """`is_by_itself`: the programs choose `transport` without --transport."""
         copy = self.file("copy")
         receiver = self.receiver(copy)
         wanted = () if self.common or is_by_itself else ("--transport", transport)

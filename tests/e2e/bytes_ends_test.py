@@ -1,4 +1,4 @@
-"""What stands before rdsend and behind rdrecv goes wrong: full, gone, unreadable, stopped. Both ends say so, and soon."""
+"""The source of rdsend or the sink of rdrecv fails: full, gone, unreadable, stopped. Both programs report it soon."""
 import os
 import pathlib
 import pty
@@ -45,7 +45,7 @@ class Ends(BytePrograms):
         harness.wait_until(lambda: copy.exists() and copy.read_bytes() == wanted, f"{wanted} to come")
 
     def start_sender(self, receiver, *options) -> harness.Program:
-        """A sender whose source goes on and on."""
+        """Starts a sender whose source never ends."""
         sender = self.sender(receiver.address, *options, stdin=subprocess.PIPE)
         yes = subprocess.Popen(["yes"], stdout=sender.process.stdin)
         sender.process.stdin.close()
@@ -54,7 +54,7 @@ class Ends(BytePrograms):
         sender.source = yes
         return sender
 
-    # ---- the same file at both ends
+    # ---- source and sink are the same file
 
     def test_the_same_file_is_refused_before_anything_is_lost(self):
         original = self.data(300_001)
@@ -71,7 +71,7 @@ class Ends(BytePrograms):
                     self.assertTrue(original.read_bytes() == whole)
 
     def test_the_same_file_by_way_of_standard_streams(self):
-        """What the shell has not emptied is kept."""
+        """The shell opened the file with >> and did not truncate it: its bytes stay."""
         original = self.data(5)
         whole = original.read_bytes()
         with original.open("rb") as source, original.open("ab") as sink:
@@ -80,7 +80,7 @@ class Ends(BytePrograms):
         self.assertEqual(original.read_bytes(), whole)
 
     def test_what_only_looks_like_the_same_file(self):
-        """A copy, a file that takes the place of the old one, and what is no file."""
+        """Allowed: a copy, a file that replaces an older one, and a device."""
         original, other = self.data(10_000), self.file("other")
         other.write_bytes(original.read_bytes() + b"longer")
         receiver, sender = self.both(other, original)
@@ -91,7 +91,7 @@ class Ends(BytePrograms):
         self.ends(receiver)
         self.ends(sender)
 
-    # ---- behind rdrecv
+    # ---- rdrecv's sink
 
     @unittest.skipUnless(CAN_MOUNT, "this machine lets nobody mount a tmpfs here: neither root nor unshare -rm")
     def test_no_room(self):
@@ -100,7 +100,7 @@ class Ends(BytePrograms):
         disk.mkdir()
         mounted = f'mount -t tmpfs -o size={room} none "{disk}" && exec "$@"'
         for how, script, arguments in (("a file", mounted, [disk / "copy"]), ("a redirection", f'{mounted} > "{disk}/copy"', [])):
-            for size in (room + 1, 5 * room):  # the last byte, and long before
+            for size in (room + 1, 5 * room):  # full at the last byte, and long before
                 for transport in ("local", "tcp"):
                     with self.subTest(f"{how}, {size} bytes over {transport}"):
                         receiver = self.receiver(*arguments, prefix=[*MOUNTS, "sh", "-c", script, "sh"])
@@ -138,7 +138,7 @@ class Ends(BytePrograms):
 
     @staticmethod
     def written_by(process: subprocess.Popen) -> int:
-        """To wherever: more than the pipe before the sender holds has found a receiver."""
+        """The bytes that it has written. More than a pipe holds means that the sender has read some."""
         return int(re.search(r"wchar: (\d+)", pathlib.Path(f"/proc/{process.pid}/io").read_text()).group(1))
 
     def test_a_named_pipe_whose_reader_stands_still(self):
@@ -188,12 +188,12 @@ class Ends(BytePrograms):
         self.both_fail(receiver, sender, ("cannot write '.*program': Text file busy",), ("Text file busy",))
 
     def wait_for_listener(self, receiver, port: int):
-        """Or for its end, where it could not."""
+        """Waits until the receiver listens, or has ended because it could not."""
         harness.wait_until(lambda: harness.listening_on(port) or not receiver.is_running(), "a listener, or its end")
 
     @unittest.skipIf(harness.IS_SANITIZED, "a sanitizer opens pipes to see whether memory is there")
     def test_too_few_open_files(self):
-        """Whatever it is that cannot be opened: that is said. With a few more it works."""
+        """With too few descriptors the receiver reports it, at every open(). With enough the transfer succeeds."""
         original, worked = self.data(10), []
         for most in range(8, 28):
             with self.subTest(most):
@@ -211,7 +211,7 @@ class Ends(BytePrograms):
 
     @unittest.skipIf(harness.IS_SANITIZED, "a sanitizer needs terabytes of addresses")
     def test_too_little_memory(self):
-        """However little: a sentence and a status, and no crash."""
+        """With any limit the receiver ends with a documented status and does not crash."""
         original = self.data(3_000_000)
         for kilobytes in range(30_000, 100_000, 5_000):
             for transport in ("local", "tcp"):
@@ -224,10 +224,10 @@ class Ends(BytePrograms):
                     receiver.interrupt()
                     self.assertIn(receiver.wait_end(), (harness.OK, harness.FAILED, harness.LOST, harness.REFUSED, 127), receiver.text)
 
-    # ---- before rdsend
+    # ---- rdsend's source
 
     def test_a_file_whose_read_waits(self):
-        """The kernel's log, which has a size and no end: who is interrupted, or loses the receiver, does not wait for more of it."""
+        """A read of the kernel's log blocks. The sender still ends at Ctrl-C, or when it loses the receiver."""
         try:
             os.close(os.open("/proc/kmsg", os.O_RDONLY | os.O_NONBLOCK))
         except OSError as error:
@@ -246,7 +246,7 @@ class Ends(BytePrograms):
                     self.ends(sender, harness.LOST, SOON_S)
 
     def test_an_error_of_the_source_is_no_end(self):
-        """Nobody may read there: EIO, as of a broken disk."""
+        """/proc/self/mem fails with EIO at address 0, as a broken disk does."""
         for transport in ("local", "tcp"):
             receiver = self.receiver(self.file(f"copy-{transport}"))
             sender = self.sender(receiver.address, "/proc/self/mem", "--transport", transport)
@@ -254,7 +254,7 @@ class Ends(BytePrograms):
                            ("cannot read '/proc/self/mem': Input/output error",))
 
     def test_an_error_in_the_middle(self):
-        """What leads a terminal reads EIO once nobody has the other side open."""
+        """A pseudo-terminal's master reads EIO when the last slave is closed."""
         leads, follows = pty.openpty()
         tty.setraw(follows)
         copy = self.file("copy")
@@ -308,7 +308,7 @@ class Ends(BytePrograms):
         self.assertEqual(copy.read_bytes(), original.read_bytes())
 
     def test_a_file_that_grows(self):
-        """It is read to its end, wherever that is then."""
+        """The sender reads to the end that the file has when the sender gets there."""
         original, copy = self.data(2_000_000), self.file("copy")
         receiver = self.receiver(copy)
         sender = self.sender(receiver.address, original, "--limit", "2M", *SMALL)
@@ -331,11 +331,11 @@ class Ends(BytePrograms):
         self.ends(alone, harness.FAILED, SOON_S)
         self.ends(sender, harness.FAILED, SOON_S)
         self.ends(receiver, harness.LOST, SOON_S)
-        self.one_message(sender, "interrupted (after 0 B|before a receiver came)")  # who was ready, or nearly so
+        self.one_message(sender, "interrupted (after 0 B|before a receiver came)")  # before or after the session began
         self.assertFalse(self.file("copy").exists(), "nothing came: an older file would still be there")
 
     def test_named_pipes_at_both_ends(self):
-        """The writer and the reader come later than the session, and in pieces."""
+        """Writer and reader open the pipes after the session begins, and move the data in several parts."""
         into, out = self.file("in"), self.file("out")
         os.mkfifo(into)
         os.mkfifo(out)

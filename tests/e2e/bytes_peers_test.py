@@ -1,4 +1,7 @@
-"""Unauthenticated peers, wrong keys, and a peer that is killed or stopped at any byte: what is written is exact, or its beginning and said to be."""
+"""Unauthenticated peers, wrong keys, peers killed or stopped at any byte.
+
+The output is exact. Otherwise it is a prefix, and the receiver reports that it is incomplete.
+"""
 import fcntl
 import itertools
 import os
@@ -34,7 +37,7 @@ class Peers(BytePrograms):
         try:
             connection.sendall(saying)
         except OSError:
-            pass  # closed already, which is as good
+            pass  # the peer may have closed it already
         return connection
 
     def check_exact(self, receiver, sender, original):
@@ -83,7 +86,7 @@ class Peers(BytePrograms):
         self.assertEqual(len(idle), 200)
 
     def test_a_second_sender(self):
-        """The first one's bytes stay its own; the other is refused, and told why."""
+        """The first transfer is undisturbed. The receiver refuses the second sender and states the reason."""
         receiver = self.receiver(self.file("copy"))
         original = self.data(2_000_000)
         first = self.sender(receiver.address, original, "--limit", "2M", *SMALL)
@@ -104,7 +107,7 @@ class Peers(BytePrograms):
         self.one_message(second, "has its receiver already")
         self.check_exact(first, sender, original)
 
-    # ---- what does not begin
+    # ---- transfers that do not begin
 
     def test_a_port_in_use(self):
         receiver = self.receiver(self.file("copy"))
@@ -121,10 +124,10 @@ class Peers(BytePrograms):
                 self.one_message(ended, "no-such-host.invalid")
                 self.assertRegex(ended.text, "not known")
 
-    # ---- what ends early
+    # ---- transfers that end early
 
     def test_killed_at_any_byte(self):
-        """A file, which the kernel sends where nobody takes a digest."""
+        """The source is a file: sendfile() sends it when there is no checksum."""
         print(f"FRAMEWIRE_SEED={SEED} repeats this run", end=" ", flush=True)
         chance = random.Random(SEED)
         original = self.data(2_000_003)
@@ -136,7 +139,10 @@ class Peers(BytePrograms):
         self.assertGreater(lost, 10)
 
     def test_killed_after_so_many_bytes(self):
-        """What comes through a pipe goes on at once, so that these are all that were sent; also the last ones, when only the end is to come."""
+        """The sender passes on bytes from a pipe at once, so the copy must have all of them.
+
+        The last case has every byte: only the end of the data is missing.
+        """
         whole, copy = os.urandom(3 * RING_BYTES), self.file("copy")
         for bytes_before, way, is_sender_waiting, victim in itertools.product(
                 (0, 1000, SLOT_BYTES, RING_BYTES + 1, len(whole)), OVER_TCP, (False, True), ENDS):
@@ -156,7 +162,7 @@ class Peers(BytePrograms):
                     self.assertEqual(copy.exists(), bytes_before > 0, "an older file would still be there")
 
     def test_killed_in_the_middle_of_a_chunk(self):
-        """The receiver stands still, so the connection is full: of one piece a part is under way."""
+        """The receiver is stopped, so the connection is full and one chunk is sent in part."""
         whole, copy = os.urandom(64_000_000), self.file("copy")
         for way, is_sender_waiting, victim in itertools.product(OVER_TCP, (False, True), ENDS):
             with self.subTest(f"{victim}, {way}, the sender waits: {is_sender_waiting}"):
@@ -181,7 +187,7 @@ class Peers(BytePrograms):
 
     @staticmethod
     def fill(pipe: int, data: bytes) -> int:
-        """How much of it goes in until nothing more does."""
+        """Writes until the pipe stays full; returns the number of bytes written."""
         os.set_blocking(pipe, False)
         taken = turns = 0
         while taken < len(data) and turns < 20:
@@ -199,13 +205,13 @@ class Peers(BytePrograms):
 
     @staticmethod
     def unsent_bytes(address: str) -> int:
-        """What the kernel still has to send over connections with that port."""
+        """Bytes in the kernel's send queues of connections with that port."""
         lines = [line.split() for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]]
         port = f":{int(address.split(':')[1]):04X}"
         return sum(int(fields[4].split(":")[0], 16) for fields in lines if fields[3] == "01" and (fields[1] + fields[2]).count(port))
 
     def test_stopped_for_longer_than_the_timeout(self):
-        """Whoever stands still is slow; only who does not answer at all is lost."""
+        """A stopped process only counts as slow. A peer is lost when it does not answer at all."""
         original, copy = self.data(3_000_000), self.file("copy")
         for transport in ("local", "tcp"):
             with self.subTest(transport):

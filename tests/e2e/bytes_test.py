@@ -1,4 +1,4 @@
-"""rdsend and rdrecv: every byte or a status that says otherwise, over every link that there is here."""
+"""rdsend and rdrecv copy every byte or end with an error status, over every link of this machine."""
 import fcntl
 import hashlib
 import os
@@ -14,7 +14,7 @@ from byte_programs import RING_BYTES, SLOT_BYTES, SMALL, BytePrograms
 
 
 class Bytes(BytePrograms):
-    # ---- exact
+    # ---- exact copies
 
     def test_sizes_around_a_slot_and_the_ring(self):
         for size in (0, 1, SLOT_BYTES - 1, SLOT_BYTES, SLOT_BYTES + 1, RING_BYTES - 1, RING_BYTES, RING_BYTES + 1, 5_000_011):
@@ -35,7 +35,7 @@ class Bytes(BytePrograms):
                 original = self.data(size)
                 self.check_copy(original, "tcp", "--encrypt")
                 self.assertEqual(hashlib.sha256(self.file("copy").read_bytes()).digest(), hashlib.sha256(original.read_bytes()).digest())
-        # In the clear such a file would go from the page cache to the socket.
+        # Without --encrypt, sendfile() would send such a file from the page cache.
         self.assertIsNone(self.check_copy(original, "tcp", "--encrypt", "--no-checksum")["digest"])
 
     def test_encrypted_because_the_receiver_asks(self):
@@ -56,14 +56,14 @@ class Bytes(BytePrograms):
         self.check_copy(self.data(1_000_000), "local", is_by_itself=True)
 
     def test_without_a_checksum(self):
-        """The kernel sends a file then, over tcp."""
+        """Without a checksum, sendfile() sends the file over tcp."""
         for transport in ("local", "tcp"):
             for size in (0, 1, SLOT_BYTES - 1, SLOT_BYTES, SLOT_BYTES + 1, RING_BYTES - 1, RING_BYTES, RING_BYTES + 1, 3_000_017):
                 with self.subTest(f"{size} bytes over {transport}"):
                     self.assertIsNone(self.check_copy(self.data(size), transport, "--no-checksum", *SMALL)["digest"])
 
     def test_a_file_as_standard_input(self):
-        """From where it stands."""
+        """The sender reads from the file's current offset."""
         original = self.data(3_000_017)
         for options in ((), ("--no-checksum",)):
             with self.subTest(options), original.open("rb", buffering=0) as source:
@@ -75,7 +75,7 @@ class Bytes(BytePrograms):
                 self.assertTrue(copy.read_bytes() == original.read_bytes()[3:])
 
     def test_more_than_32_bits_of_a_file(self):
-        """By the kernel, whose calls count in signed words; with holes, and at its end something to be found."""
+        """sendfile() moves at most 2 GiB a call. The file is sparse, with data at its end."""
         original = self.file("original")
         with original.open("wb") as file:
             file.seek((1 << 32) + 5)
@@ -112,7 +112,7 @@ class Bytes(BytePrograms):
             pipe.write(data)
 
     def test_three_gibibytes_through_pipes(self):
-        """More than 32 bits count. Sanitized programs would take minutes for it."""
+        """More bytes than 32 bits can count. Sanitized programs would need minutes."""
         size = (3 << 30) if not harness.IS_SANITIZED else (1 << 28) + 1
         generate = ["bash", "-c", f"yes framewire | head -c {size}"]
         with subprocess.Popen(generate, stdout=subprocess.PIPE) as source, subprocess.Popen(["md5sum"], stdin=source.stdout,
@@ -138,7 +138,7 @@ class Bytes(BytePrograms):
                 sender = self.sender(receiver.address, "--transport", transport, stdin=theirs_in)
                 os.close(theirs_in)
                 os.close(theirs_out)
-                for number in range(50):  # each only when the one before has come: a byte that waits for company hangs this
+                for number in range(50):  # each waits for the one before: a byte that is held back hangs the test
                     word = f"{number};".encode()
                     os.write(mine_in, word)
                     self.assertEqual(os.read(mine_out, 100), word)
@@ -174,7 +174,7 @@ class Bytes(BytePrograms):
                 pause()
 
     def test_pipes_become_larger(self):
-        """As far as this user's may be; one that is larger already stays as it is."""
+        """The programs enlarge a pipe up to this user's limit, and leave a larger one as it is."""
         (reads, feeds), (drains, writes) = os.pipe(), os.pipe()
         largest = self.largest_pipe(reads, 4 << 20)
         wanted = min(largest, 1 << 20)
@@ -253,9 +253,9 @@ class Bytes(BytePrograms):
         self.assertGreaterEqual(sender["seconds"], 0.46)
 
     def test_a_limit_of_a_byte_a_second(self):
-        """By what has come, whenever one looks."""
+        """The copy never has more bytes than the limit allows for the time so far."""
         original = self.data(5000)
-        for options in ((), ("--no-checksum", "--transport", "tcp")):  # the kernel sends it then
+        for options in ((), ("--no-checksum", "--transport", "tcp")):  # the second uses sendfile()
             with self.subTest(options):
                 copy = self.file("copy")
                 copy.unlink(missing_ok=True)
@@ -269,7 +269,7 @@ class Bytes(BytePrograms):
                 self.ends(sender, harness.FAILED)
                 self.ends(receiver, harness.LOST)
 
-    # ---- what goes wrong
+    # ---- failures
 
     def test_a_full_disk(self):
         receiver = self.receiver("/dev/full")
@@ -291,7 +291,7 @@ class Bytes(BytePrograms):
         sender.process.stdin.write(b"two")
         sender.process.stdin.flush()
         self.ends(receiver, harness.FAILED)
-        self.ends(sender, harness.FAILED)  # though its own input is still open
+        self.ends(sender, harness.FAILED)  # although its input is still open
         self.one_message(receiver, "the reader of standard output has gone")
         self.one_message(sender, "the receiver ended after", "has gone")
         sender.process.stdin.close()
@@ -309,10 +309,10 @@ class Bytes(BytePrograms):
         self.one_message(receiver, "the sender's source failed", "became shorter")
 
     def test_a_file_that_shrinks_while_the_kernel_sends_it(self):
-        """Without a digest nobody here reads it: sendfile finds out, in the middle of a piece."""
+        """Without a checksum rdsend does not read the file: sendfile() finds its end, in the middle of a chunk."""
         original, copy = self.file("shrinks"), self.file("copy")
         original.write_bytes(os.urandom(64 << 20))
-        reads, writes = os.pipe()  # that nobody reads yet: much of the file is still to come
+        reads, writes = os.pipe()  # not read yet, so most of the file is still unsent
         receiver = self.receiver(stdout=writes)
         os.close(writes)
         sender = self.sender(receiver.address, original, "--transport", "tcp", "--no-checksum", *SMALL)
@@ -327,7 +327,7 @@ class Bytes(BytePrograms):
         self.assertLess(copy.stat().st_size, 64 << 20)
 
     def midway(self, *options):
-        """A receiver and a sender that has more to come."""
+        """Starts a receiver and a sender whose input is still open."""
         receiver = self.receiver(self.file("copy"))
         sender = self.sender(receiver.address, "--transport", "tcp", *options, stdin=subprocess.PIPE)
         sender.process.stdin.write(b"some")
@@ -391,7 +391,7 @@ class Bytes(BytePrograms):
         self.one_message(receiver, "no sender came")
 
     def test_a_file_that_the_kernel_cannot_read_is_not_the_receivers_fault(self):
-        unreadable = pathlib.Path("/sys/class/net/lo/speed")  # has a size; reading it fails
+        unreadable = pathlib.Path("/sys/class/net/lo/speed")  # stat() gives a size, but read() fails
         if not unreadable.exists():
             self.skipTest(f"no {unreadable}")
         for options in (("--no-checksum",), ()):

@@ -1,4 +1,4 @@
-"""rdsend and rdrecv between two machines: bytes are exact however the cable behaves, or both ends say that they are not."""
+"""rdsend and rdrecv between two machines with a faulty cable: the copy is exact, or both programs report an error."""
 import os
 import re
 import subprocess
@@ -26,7 +26,7 @@ class Bytes(machines.TwoMachines, BytePrograms):
         return super().sender(RECEIVER_ADDRESS, "--key", self.key, *arguments, prefix=self.within(0), **options)
 
     def halfway(self, original, *options, seconds_in_all: float):
-        """Both ends, with some of the bytes written and more to come."""
+        """Starts both programs; returns when some bytes are written and more are to come."""
         timeout = ("--timeout", f"{TIMEOUT_S}s")
         receiver = self.receiver(self.copy, *timeout)
         limit = int(original.stat().st_size / seconds_in_all)
@@ -40,7 +40,7 @@ class Bytes(machines.TwoMachines, BytePrograms):
         self.assertTrue(self.copy.read_bytes() == original.read_bytes())
 
     def drop(self, machine: int, rule: str):
-        """What `machine` receives and `rule` matches is lost, without a word, until let_through()."""
+        """`machine` silently drops received packets that match `rule`, until let_through()."""
         self.on(machine, "nft", "add table inet test; add chain inet test in { type filter hook input priority 0; }; "
                                 f"add rule inet test in {rule} drop")
 
@@ -57,7 +57,7 @@ class Bytes(machines.TwoMachines, BytePrograms):
         self.assertTrue(original.read_bytes().startswith(written))
 
     def test_localhost_where_nobody_knows_that_name(self):
-        """As in a container that was made without an /etc/hosts."""
+        """As in a container without /etc/hosts."""
         without_names = ("unshare", "-m", "sh", "-c", 'mount --bind /dev/null /etc/hosts && exec "$@"', "sh")
         receiver = BytePrograms.receiver(self, self.copy, prefix=(*self.within(0), *without_names))
         original = self.data(1000)
@@ -75,7 +75,7 @@ class Bytes(machines.TwoMachines, BytePrograms):
                 self.copy.unlink()
 
     def test_cut_while_nothing_is_under_way(self):
-        """Nobody waits for an answer then: that the other end is gone has to be asked."""
+        """No data is unacknowledged then, so TCP notices a lost peer only by keepalive probes."""
         receiver = self.receiver(self.copy, "--timeout", f"{TIMEOUT_S}s")
         sender = self.sender("--timeout", f"{TIMEOUT_S}s", stdin=subprocess.PIPE)
         self.addCleanup(sender.process.stdin.close)
@@ -106,8 +106,8 @@ class Bytes(machines.TwoMachines, BytePrograms):
         self.check_exact(original, receiver, self.sender(original, *SMALL))
 
     def test_the_receipt_comes_later_than_the_end_of_the_data(self):
-        """The two travel on connections of their own: all is written, whatever the order that the network makes of them."""
-        original = self.data(5_000_000)  # more than the pipe holds: the end is not there yet
+        """They use separate connections and may arrive in either order. The copy is complete in both."""
+        original = self.data(5_000_000)  # more than the pipe holds, so the end is still unsent
         reads, writes = os.pipe()
         receiver = self.receiver(stdout=writes)
         os.close(writes)
@@ -123,7 +123,7 @@ class Bytes(machines.TwoMachines, BytePrograms):
         self.ends(sender)
 
     def established(self) -> list[int]:
-        """The sender's ports, in the order in which they were opened."""
+        """The sender's ports, in the order of their connections."""
         said = subprocess.run([*self.within(0), "ss", "-tnO", "state", "established"], capture_output=True, text=True, check=True).stdout
         return [int(port) for port in re.findall(rf"{SENDER_ADDRESS}:(\d+)\s+{RECEIVER_ADDRESS}:5291", said)]
 
@@ -131,7 +131,7 @@ class Bytes(machines.TwoMachines, BytePrograms):
         return len(self.established())
 
     def control_port(self) -> int:
-        """TLS is spoken there: more bytes have come from the receiver than one credit word."""
+        """The control channel uses TLS and has received more bytes. The data connection receives only credits."""
         said = subprocess.run([*self.within(0), "ss", "-tniO", "state", "established"], capture_output=True, text=True, check=True).stdout
         received = {int(port): int(came) for port, came in re.findall(rf"{SENDER_ADDRESS}:(\d+)\s.*bytes_received:(\d+)", said)}
         self.assertEqual(len(received), 2, said)

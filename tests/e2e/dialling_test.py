@@ -1,4 +1,4 @@
-"""Either end may dial, and either may be first."""
+"""The sender or the viewer may dial, and either may start first."""
 import harness
 import pictures
 

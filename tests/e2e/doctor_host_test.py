@@ -1,4 +1,4 @@
-"""framewire doctor HOST: the way to a bench server and back, and everything that can be in it. Speeds are not tested here."""
+"""framewire doctor HOST tests the path to a bench server, with every fault on it. Speeds are not checked."""
 import json
 import os
 import pathlib
@@ -46,7 +46,7 @@ class DoctorHost(harness.EndToEnd):
             self.assertIn(words, fixes)
         return self.found[finding]
 
-    # ---- good
+    # ---- no fault
 
     def test_a_server_on_this_machine(self):
         at = self.server()
@@ -102,7 +102,7 @@ class DoctorHost(harness.EndToEnd):
             self.assertEqual(rdma["not_tried"], "no RDMA device here")
             self.assertEqual(self.found["rdma"]["level"], "problem")
 
-    # ---- nobody, or somebody else
+    # ---- no server, or another one
 
     def test_nobody_there(self):
         port = harness.free_port()
@@ -170,10 +170,10 @@ class DoctorHost(harness.EndToEnd):
         keys[1].chmod(0o644)
         self.in_the_way("bad_key_here", at, "--key", keys[1], finding="authentication", wanted=[f"chmod 600 {keys[1]}"])
 
-    # ---- the measuring itself
+    # ---- measurements
 
     def beside(self, script: str) -> pathlib.Path:
-        """A doctor with another framewire-bench beside it."""
+        """A copy of framewire-doctor with `script` as its framewire-bench."""
         folder = self.file("programs")
         folder.mkdir(exist_ok=True)
         shutil.copy(harness.BIN / "framewire-doctor", folder)
@@ -208,7 +208,7 @@ class DoctorHost(harness.EndToEnd):
             return b""
 
     def measuring(self, at: str, **more) -> harness.Program:
-        """A doctor whose bench is at a burst."""
+        """Starts a doctor; returns when its framewire-bench measures a stream."""
         program = self.start(harness.BIN / "framewire-doctor", at, "--transport", "tcp", **more)
 
         harness.wait_until(lambda: any(b"framewire-bench" in self.words(pid) and b"stream" in self.words(pid) for pid in program.family()),

@@ -1,4 +1,4 @@
-"""framewire doctor says what this machine has, whatever it is; what must hold on any machine that tests is tested here."""
+"""framewire doctor reports what this machine has. The tests check what holds on every machine."""
 import json
 import os
 import pty
@@ -64,7 +64,7 @@ class Doctor(harness.EndToEnd):
             try:
                 while part := os.read(reads, 65536):
                     text += part
-            except OSError:  # how a pseudo-terminal ends
+            except OSError:  # EIO: the end of a pseudo-terminal
                 pass
             os.close(reads)
             self.ends(program)

@@ -1,4 +1,4 @@
-"""A real H.264 file, sent and recorded, is frame by frame what ffmpeg decodes; a damaged one loses only what is damaged."""
+"""A sent and recorded H.264 file equals ffmpeg's output frame by frame. A damaged file loses only damaged frames."""
 import subprocess
 
 import harness
@@ -26,7 +26,7 @@ class File(harness.EndToEnd):
         return film
 
     def record(self, *source, output="out.yuv", transport="auto", status=harness.OK):
-        """Sends every frame and records all of them; what is in the file."""
+        """Sends and records every frame; returns the bytes of the recording."""
         sender = self.send_on(*source, "--delivery", "every", "--no-pace")
         target = self.file(output)
         viewer = self.view(sender.address, "--transport", transport, "--output", target)
@@ -105,7 +105,7 @@ class File(harness.EndToEnd):
         self.one_message(sender, f"film.mkv' breaks off after {len(got)} frames", "what came before was sent")
 
     def test_y4m_keeps_where_chroma_lies_and_which_field_comes_first(self):
-        """From standard input, where it is read here, and from a file, where libav reads it."""
+        """framewire parses y4m from standard input itself; libav reads it from a file."""
         tags = "Ib A1:1 C420paldv"
         frames = b"".join(b"FRAME\n" + bytes([i]) * (64 * 36 * 3 // 2) for i in range(1, 4))
         film = self.file("fields.y4m")

@@ -1,4 +1,4 @@
-"""A sender and a viewer: the picture that was sent is the picture that is shown, and every frame is accounted for."""
+"""The viewer shows the picture that the sender sends, and the statistics account for every frame."""
 import harness
 import pictures
 
@@ -12,11 +12,11 @@ class FirstPicture(harness.EndToEnd):
         return *self.checked_stats(sender, viewer), viewer
 
     def check_bars(self, picture: pictures.Picture):
-        """Eight bars at 75 %, wherever they have moved to: white, yellow, cyan, green, magenta, red, blue, black."""
+        """Checks the eight moving bars at 75 %: white, yellow, cyan, green, magenta, red, blue, black."""
         order = [(191, 191, 191), (191, 191, 0), (0, 191, 191), (0, 191, 0), (191, 0, 191), (191, 0, 0), (0, 0, 191), (0, 0, 0)]
         row = [picture.at(x / picture.width, 0.3) for x in range(picture.width)]
         seen = [next((i for i, bar in enumerate(order) if all(abs(a - b) <= 2 for a, b in zip(pixel, bar))), None) for pixel in row]
-        # At an edge a pixel may lie between two bars, and the marks of the test frames are single pixels.
+        # A pixel at an edge may mix two bars, and the marks of the test frames are single pixels.
         clean = [bar for i, bar in enumerate(seen) if bar is not None and bar in (seen[i - 1], seen[(i + 1) % len(seen)])]
         self.assertGreater(len(clean), 0.85 * len(row), row)
         runs = [bar for i, bar in enumerate(clean) if i == 0 or bar != clean[i - 1]]
@@ -29,7 +29,7 @@ class FirstPicture(harness.EndToEnd):
         self.assertEqual(sent["frames_lost"], 0)
         self.assertEqual(shown["frames_torn"], 0)
         self.assertGreater(shown["frames_shown"], 0)
-        # Whatever was not shown in the end was let go without being looked at.
+        # The viewer need not check frames that it drops unshown.
         self.assertGreaterEqual(shown["frames_checked"], shown["frames_shown"])
 
     def test_bars_over_shared_memory(self):
@@ -68,7 +68,7 @@ class FirstPicture(harness.EndToEnd):
         self.assertEqual((picture.width, picture.height), (416, 234))
         self.assertGreater(picture.colours(), 500)
         self.assertEqual(sent["frames_produced"], frames)
-        # Time in a scene is the wall's: a slow machine leaves frames of the scene out, and the number says so.
+        # A scene runs in real time: a slow machine leaves out frames, and the counter shows it.
         self.assertGreaterEqual(pictures.read_counter(picture), shown["frames_shown"] - 1)
 
     def test_two_streams_of_one_sender(self):

@@ -1,4 +1,4 @@
-"""Four viewers on one sender: one that is stopped, and one that is killed, harm nobody; a fifth is told why not."""
+"""Four viewers of one sender: a stopped or killed one does not disturb the others. A fifth gets a reason."""
 import time
 
 import harness
@@ -6,7 +6,7 @@ import pictures
 
 SIZE = (64, 36)
 FRAME_BYTES = SIZE[0] * SIZE[1] * 4
-FRAMES_DURING_THE_STOP = 300  # ten seconds' worth: longer than a silent peer is waited for
+FRAMES_DURING_THE_STOP = 300  # ten seconds: longer than the timeout for a silent peer
 QUOTA = 3  # frames that a viewer may hold
 SESSION_ENDED = r"^viewer .* \((local|tcp)\): "
 
@@ -23,11 +23,11 @@ class FourViewers(harness.EndToEnd):
         harness.wait_until(lambda: all(record.count() >= count + more for record, count in zip(records, counts)), f"{more} more frames")
 
     def check_went_on(self, records, since):
-        """Of everything that the sender produced meanwhile they missed next to nothing."""
+        """The viewers got nearly every frame that the sender produced since `since`."""
         for record, first in zip(records, since):
             numbers = record.sequences(first)
             self.assertEqual(numbers, sorted(set(numbers)))
-            wanted = 0.8 if harness.IS_SANITIZED else 0.97  # sanitized viewers are slow themselves
+            wanted = 0.8 if harness.IS_SANITIZED else 0.97  # sanitized viewers are slow
             self.assertGreaterEqual(len(numbers) / (numbers[-1] - numbers[0] + 1), wanted, "of the frames came through")
 
     def end_well(self, viewers):
@@ -43,7 +43,7 @@ class FourViewers(harness.EndToEnd):
         others, stopped = self.records[:3], self.records[3]
         self.viewers[3].pause()
         since, last = [record.count() for record in others], stopped.count()
-        self.wait_for_frames(others, 15)  # its quota is full by now
+        self.wait_for_frames(others, 15)  # by now the stopped viewer has used its quota
         memory_kb = self.sender.memory_kb()
         self.wait_for_frames(others, FRAMES_DURING_THE_STOP)
         self.assertEqual(stopped.count(), last)
@@ -53,7 +53,7 @@ class FourViewers(harness.EndToEnd):
         newest = min(record.sequences(record.count() - 1)[0] for record in others)
         self.viewers[3].go_on()
         harness.wait_until(lambda: stopped.count() > last + QUOTA + 10, "frames after it was continued")
-        # What it held, and what was on its way, comes first; the next frame is a current one.
+        # First come the frames that it held and those in flight. The next frame is a current one.
         caught_up = stopped.sequences(last)
         self.assertLess(caught_up[0], newest)
         self.assertGreaterEqual(caught_up[QUOTA + 2], newest)
@@ -80,7 +80,7 @@ class FourViewers(harness.EndToEnd):
         self.wait_for_frames(self.records[:3], 30)
         self.check_went_on(self.records[:3], since)
         harness.wait_until(lambda: self.sender.descriptors() < descriptors, "its descriptors to be closed")
-        # Its slots and its place are free again.
+        # Its slots and its session are free again.
         record = pictures.StampedRecording(self.file("new.rgba"), FRAME_BYTES)
         new = self.view(self.sender.address, "--transport", transport, "--output", record.path)
         self.wait_for_frames([record, *self.records[:3]], 30)
@@ -99,14 +99,14 @@ class FourViewers(harness.EndToEnd):
         self.sender = self.send_on("pattern:stamped", "--size", "640x360", "--fps", "60", "--viewers", "2")
         first = self.view(self.sender.address, "--verify")
         self.sender.wait_line("^viewer .*transport=")
-        descriptors = None  # of the sender, once one of either link is gone
+        descriptors = None  # of the sender, after one viewer of each link has gone
         for number in range(6):
             after = len(self.sender.lines)
             victim = self.view(self.sender.address, "--transport", ("local", "tcp")[number % 2], terminal=True)
             victim.wait_line(r"transport=")
             victim.kill()
             self.sender.wait_line(SESSION_ENDED, after=after)
-            # It says so before it has closed them all.
+            # The sender logs the end before it has closed all descriptors.
             if number < 2:
                 descriptors = self.sender.settled_descriptors()
                 continue
@@ -155,7 +155,7 @@ class FourViewers(harness.EndToEnd):
 
     @staticmethod
     def is_still(record) -> bool:
-        """Nothing comes for a while that is long against five milliseconds."""
+        """No frame arrives for much longer than five milliseconds."""
         before = record.count()
         time.sleep(1)
         return record.count() == before

@@ -1,4 +1,4 @@
-"""A recording that cannot go on stops with a sentence; the stream goes on, and the file is good to its last whole frame."""
+"""A failed recording stops with one message. The stream goes on, and the file keeps all its whole frames."""
 import os
 
 import harness
@@ -17,7 +17,7 @@ class FullDisk(harness.EndToEnd):
         self.assertGreater(shown["frames_received"], 10)
 
     def test_the_file_is_good_to_its_last_whole_frame(self):
-        """A limit of the file's size stands for a disk that is full: it needs no root."""
+        """A file size limit (RLIMIT_FSIZE) simulates a full disk without root."""
         frame_bytes = 64 * 36 * 3 // 2
         sender = self.send_on("pattern", "--size", "64x36", "--pix-fmt", "yuv420p", "--frames", "60", "--delivery", "every")
         output = self.file("out.y4m")

@@ -1,7 +1,7 @@
-"""What the end-to-end tests stand on: the real programs, each watched, each ended by its own process id.
+"""Common code of the end-to-end tests: starts the real programs, watches them, and ends each by its process id.
 
-Every wait has a deadline, generous because machines that test are slow; nothing here measures time. FRAMEWIRE_BIN names
-the folder of the programs, FRAMEWIRE_TIMEOUT_SCALE stretches every deadline (sanitizers need that).
+Every wait has a deadline, a long one because test machines are slow. Nothing here measures time. FRAMEWIRE_BIN names
+the folder of the programs. FRAMEWIRE_TIMEOUT_SCALE multiplies every deadline, for sanitizers.
 """
 import json
 import os
@@ -21,33 +21,34 @@ import unittest
 
 BIN = pathlib.Path(os.environ.get("FRAMEWIRE_BIN", pathlib.Path(__file__).resolve().parents[2] / "build" / "dev" / "bin"))
 TIMEOUT_SCALE = float(os.environ.get("FRAMEWIRE_TIMEOUT_SCALE", "1"))
-IS_SANITIZED = TIMEOUT_SCALE > 1  # memory and speed are not the programs' own then
-WATCHDOG_S = 30 * TIMEOUT_SCALE  # longer than this nothing here may take: it hangs
+IS_SANITIZED = TIMEOUT_SCALE > 1  # sanitizers change memory use and speed
+WATCHDOG_S = 30 * TIMEOUT_SCALE  # a wait that takes longer counts as a hang
 STATISTICS_DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "docs" / "statistics.md"
 OK, FAILED, USAGE, REFUSED, LOST = range(5)  # exit statuses
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a test in the background may have it ignored, and what it starts would, too
+# A shell ignores SIGINT for background jobs, and the programs that a test starts would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 TRACES_OF_A_CRASH = re.compile(r"terminate called|Assertion|Segmentation|AddressSanitizer|ThreadSanitizer|runtime error|#0 0x")
 
 
 def free_port() -> int:
-    """A port that nobody has at this moment."""
+    """A TCP port that is free at this moment."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
 
 
 def listening_on(port: int) -> set[str]:
-    """At which addresses somebody does, as the kernel writes them but for zeros at both ends."""
+    """The addresses that are listened on at `port`: the kernel's hexadecimal, without leading and trailing zeros."""
     return {end.local.split(":")[0].strip("0") for end in tcp_ends(port, "0A")}
 
 
 def payload_moves_to(port: int) -> bool:
-    """Whether a connection to it holds more than any handshake of ours does: so whatever sends payload has begun."""
+    """Whether payload has begun: a connection's queue holds more bytes than any of our handshakes."""
     return any(max(int(queue, 16) for queue in end.queues.split(":")) > 65536 for end in tcp_ends(port, "01"))
 
 
 class TcpEnd(typing.NamedTuple):
-    """What /proc/net/tcp says of one."""
+    """One line of /proc/net/tcp."""
     local: str
     remote: str
     state: str  # net/tcp_states.h
@@ -55,7 +56,7 @@ class TcpEnd(typing.NamedTuple):
 
 
 def tcp_ends(port: int, state: str) -> list[TcpEnd]:
-    """This machine's ends of TCP that are in that state, at or towards that port."""
+    """This machine's TCP sockets in that state whose local or remote port is `port`."""
     lines = [line for table in ("tcp", "tcp6") for line in pathlib.Path("/proc/net", table).read_text().splitlines()[1:]]
     ends = [TcpEnd(*line.split()[1:5]) for line in lines]
     return [end for end in ends if end.state == state and f":{port:04X}" in {end.local[-5:], end.remote[-5:]}]
@@ -102,7 +103,7 @@ class Program:
         while True:
             try:
                 some = os.read(reads, 65536)
-            except OSError:  # how a pseudo-terminal ends
+            except OSError:  # EIO: the end of a pseudo-terminal
                 some = b""
             *whole, rest = re.split(rb"[\r\n]+", rest + some)
             with self._changed:
@@ -141,7 +142,7 @@ class Program:
                 self._changed.wait(0.05)
 
     def wait_end(self, seconds: float = WATCHDOG_S) -> int:
-        """Its exit status; negative for a signal."""
+        """Waits for the end; returns the exit status, or the negative signal number."""
         try:
             status = self.process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -150,7 +151,7 @@ class Program:
         return status
 
     def _where_it_is(self) -> str:
-        """What the kernel tells of its threads, as far as it does."""
+        """Where the kernel says that its threads are, as far as /proc can be read."""
         def told(thread: pathlib.Path, name: str) -> str:
             try:
                 return " ".join((thread / name).read_text().split())
@@ -173,7 +174,7 @@ class Program:
         return self.wait_end()
 
     def pause(self):
-        """Stops it, and returns once the kernel says so."""
+        """Stops it; returns when the kernel reports it as stopped."""
         self.signal(signal.SIGSTOP)
         wait_until(lambda: self.state() == "T", f"{self} to stop")
 
@@ -181,18 +182,18 @@ class Program:
         self.signal(signal.SIGCONT)
 
     def state(self) -> str:
-        """What the kernel has its first thread in: R runs or could, S sleeps, T is stopped."""
+        """The kernel's state of its first thread: R runnable, S sleeping, T stopped."""
         return pathlib.Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
 
     def memory_kb(self) -> int:
-        """Resident memory of its own, without pages that it shares with others."""
+        """Its resident memory, without pages that it shares with other processes."""
         return int(re.search(r"RssAnon:\s+(\d+)", pathlib.Path(f"/proc/{self.pid}/status").read_text()).group(1))
 
     def descriptors(self) -> int:
         return len(os.listdir(f"/proc/{self.pid}/fd"))
 
     def settled_descriptors(self) -> int:
-        """Once they have been as many for a moment: what has just ended or begun closes and opens some."""
+        """The number of descriptors once it is stable: sessions that begin or end open and close some."""
         readings = [self.descriptors()]
 
         def are_settled():
@@ -219,7 +220,7 @@ class Program:
 
 
 class EndToEnd(unittest.TestCase):
-    """A test with a folder, a home and programs of its own; all of them are gone when it ends."""
+    """A test with its own folder, home and programs. All are removed or ended when it ends."""
 
     maxDiff = None
 
@@ -254,7 +255,7 @@ class EndToEnd(unittest.TestCase):
         return returned
 
     def environment(self, **more) -> dict:
-        """Of the machine only what programs need to start: no key, no display."""
+        """Keeps only the variables that programs need to start: no key, no display."""
         kept = {name: value for name, value in os.environ.items()
                 if name in ("PATH", "LD_LIBRARY_PATH", "TMPDIR") or name.startswith(("LIBGL", "MESA", "GALLIVM", "ASAN", "UBSAN", "TSAN", "LSAN"))}
         return kept | {"HOME": str(self.home), "XDG_CONFIG_HOME": str(self.home / ".config"), "LC_ALL": "C.UTF-8", **more}
@@ -284,7 +285,7 @@ class EndToEnd(unittest.TestCase):
         return program
 
     def send_on(self, *arguments, listen="127.0.0.1:0", **options) -> Program:
-        """A sender that listens, on a port that it picks itself: program.port, program.address."""
+        """Starts a sender that listens on a port of its own choice: program.port, program.address."""
         program = self.send(*arguments, "--listen", listen, **options)
         program.port = int(program.wait_line(r"^listening on .*:(\d+)").group(1))
         program.address = f"127.0.0.1:{program.port}"
@@ -298,7 +299,7 @@ class EndToEnd(unittest.TestCase):
         return program
 
     def send_to_its_end(self, *arguments, **options) -> Program:
-        """A sender that fails, at once or when the first viewer comes: its source is read for somebody only."""
+        """Starts a sender that fails at once or at its first viewer: without a viewer it does not read its source."""
         sender = self.send(*arguments, "--listen", "127.0.0.1:0", **options)
         port = sender.wait_line(r"^listening on .*:(\d+)|^framewire-send: ").group(1)
         if port:
@@ -311,7 +312,7 @@ class EndToEnd(unittest.TestCase):
         self.assertEqual(program.wait_end(seconds), status, f"{program} said:\n{program.text}")
 
     def read_stats(self, path: pathlib.Path) -> dict:
-        """What a program wrote at its end. docs/statistics.md knows every field."""
+        """The statistics that a program wrote at its end. docs/statistics.md must name every field."""
         stats = json.loads(path.read_text())
         fields = set(stats).union(*filter(lambda one: isinstance(one, dict), stats["sessions"] if isinstance(stats.get("sessions"), list) else ()))
         document = STATISTICS_DOCUMENT.read_text(encoding="utf-8")
@@ -319,7 +320,7 @@ class EndToEnd(unittest.TestCase):
         return stats
 
     def stats(self, program: Program) -> dict:
-        """What it wrote at its end, after the identities on its own side were checked."""
+        """The statistics of a program, after checking their identities."""
         stats = self.read_stats(program.stats_file)
         if "sessions" in stats and isinstance(stats["sessions"], list):
             for session in stats["sessions"]:
@@ -332,20 +333,24 @@ class EndToEnd(unittest.TestCase):
         return stats
 
     def checked_stats(self, sender: Program, viewer: Program) -> tuple[dict, dict]:
-        """Of a sender with one session that ended well, and its viewer: every identity of the two together."""
+        """The statistics of a sender with one well-ended session and of its viewer, after checking them together."""
         sent, shown = self.stats(sender), self.stats(viewer)
         self.assertEqual(len(sent["sessions"]), 1)
         session = sent["sessions"][0]
         self.assertTrue(session["said_bye"])
         self.assertEqual(sent["frames_received"], shown["frames_received"])
-        if session["ending"] == "the stream ended":  # a viewer that leaves does not know what is under way to it
+        if session["ending"] == "the stream ended":  # a leaving viewer does not count frames in flight
             self.assertEqual(sent["frames_lost"], shown["frames_lost"])
             self.assertEqual(session["bytes_sent"], shown["bytes_received"])
-            self.assertGreaterEqual(session["frames_skipped"], shown["frames_skipped"])  # some before the first it got
+            # The sender also counts frames before the first one that the viewer gets.
+            self.assertGreaterEqual(session["frames_skipped"], shown["frames_skipped"])
         return sent, shown
 
     def one_message(self, program: Program, *wanted: str, beside: str = "(?!)"):
-        """It said why it failed in one line, with its name before it and all of `wanted` in it. Lines with `beside` in them may stand there, too."""
+        """Checks and returns its error: one line that begins with its name and matches every pattern of `wanted`.
+
+        Lines that match `beside` do not count.
+        """
         complaints = [line for line in program.lines if line.startswith(f"{program.name}: ") and not re.search(beside, line)]
         self.assertEqual(len(complaints), 1, f"{program} said:\n{program.text}")
         self.assertNotRegex(program.text, TRACES_OF_A_CRASH)

@@ -1,4 +1,4 @@
-"""What a sender opens: networks that come and go, libav's options, the names of streams."""
+"""Inputs of a sender: network streams that come and go, libav's options, the names of streams."""
 import http.server
 import pathlib
 import signal
@@ -12,13 +12,13 @@ LISTENING = "0A"  # in /proc/net/tcp
 
 
 def listens(port: int) -> bool:
-    """Asked of the kernel: to connect would be to take the one connection that such a server has."""
+    """Reads /proc/net/tcp: a test connection would use up the only one that such a server accepts."""
     lines = pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]
     return any(line.split()[1].endswith(f":{port:04X}") and line.split()[3] == LISTENING for line in lines)
 
 
 class BreaksOff(http.server.BaseHTTPRequestHandler):
-    """Gives a file, from where it is asked to; the first answers end in the middle."""
+    """Serves a file from the requested offset. Its first answers break off in the middle."""
     protocol_version = "HTTP/1.1"
 
     def do_GET(self):
@@ -46,7 +46,10 @@ class Inputs(harness.EndToEnd):
         harness.require_tool("ffmpeg")
 
     def serve(self, port: int, *target, is_awaited=False):
-        """A camera, as far as a sender can tell. One that is awaited by a sender may be taken before it is seen to listen."""
+        """Simulates a camera with ffmpeg.
+
+        `is_awaited`: a sender already retries, and may connect before listens() can see the listener.
+        """
         server = self.start("ffmpeg", "-v", "error", "-nostdin", "-re", "-f", "lavfi", "-i", "testsrc2=size=320x180:rate=30", "-c:v",
                             "mpeg2video", "-g", "5", "-f", "mpegts", *target)
         if not is_awaited:

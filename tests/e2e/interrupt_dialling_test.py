@@ -1,6 +1,6 @@
 """Ctrl-C on a program that dials ends it soon, also while no name server and no host answers.
 
-Needs to be root, or user namespaces; says so and is skipped where there are none.
+Needs root or user namespaces. Without them the tests are skipped with a message.
 """
 import pathlib
 import signal
@@ -9,7 +9,7 @@ import unittest
 import harness
 import machines
 
-SOON_S = 8 * harness.TIMEOUT_SCALE  # the name servers alone would be waited for two minutes
+SOON_S = 8 * harness.TIMEOUT_SCALE  # without Ctrl-C the resolver alone waits for two minutes
 SILENT_SERVER, SILENT_HOST = "10.77.0.53", "10.77.0.9"
 SILENT_NAME = "silent.example"
 SYN_SENT = "02"  # net/tcp_states.h
@@ -19,7 +19,7 @@ SYN_SENT = "02"  # net/tcp_states.h
 class InterruptDialling(machines.TwoMachines):
     def setUp(self):
         super().setUp()
-        for address in (SILENT_SERVER, SILENT_HOST):  # known to be there, and nobody is
+        for address in (SILENT_SERVER, SILENT_HOST):  # a neighbour entry for a host that does not exist
             self.on(0, "ip", "neighbour", "add", address, "lladdr", "02:00:00:00:00:09", "dev", "fw0")
         resolver = self.file("resolv.conf")
         resolver.write_text(f"nameserver {SILENT_SERVER}\noptions timeout:30 attempts:5\n")
@@ -31,7 +31,7 @@ class InterruptDialling(machines.TwoMachines):
             self.skipTest("this machine has no /etc/resolv.conf to stand in for")
 
     def diallers(self, host: str):
-        """Each with the status that Ctrl-C ends it with."""
+        """Yields each dialling program and its exit status after Ctrl-C."""
         yield self.view(host, "--insecure", prefix=self.prefix), harness.OK
         yield self.send("pattern", "--size", "64x36", "--insecure", "--to", host, prefix=self.prefix), harness.OK
         yield self.start(*self.prefix, harness.BIN / "rdsend", host, "/etc/hostname", "--insecure"), harness.FAILED
@@ -39,7 +39,7 @@ class InterruptDialling(machines.TwoMachines):
             yield self.start(*self.prefix, harness.BIN / f"framewire-{tool}", host, "--insecure"), None
 
     def is_asking(self) -> bool:
-        """Somebody on that machine has a question under way to the name server."""
+        """Whether a process on that machine has a DNS query open."""
         return self.table_has("udp", 2, self.as_the_kernel_writes(SILENT_SERVER, 53))
 
     def is_connecting(self) -> bool:

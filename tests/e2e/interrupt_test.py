@@ -1,11 +1,11 @@
-"""Ctrl-C on either end ends it soon, with its statistics and nothing left behind, whatever it was doing."""
+"""Ctrl-C ends a sender or viewer soon, in every state. It writes its statistics and leaves nothing behind."""
 import os
 import signal
 import socket
 
 import harness
 
-SOON_S = 8 * harness.TIMEOUT_SCALE  # far more than the two seconds that viewers get to take the last frames
+SOON_S = 8 * harness.TIMEOUT_SCALE  # much longer than the two seconds that viewers get for the last frames
 
 
 class Interrupt(harness.EndToEnd):
@@ -56,7 +56,7 @@ class Interrupt(harness.EndToEnd):
             self.checked_stats(sender, viewer)
 
     def test_a_sighup_that_is_to_be_ignored(self):
-        """As nohup has it."""
+        """nohup starts programs like this."""
         sender = self.send_on("pattern", "--size", "64x36", prefix=("sh", "-c", 'trap "" HUP; exec "$@"', "sh"))
         viewer = self.view(sender.address, terminal=True)
         viewer.wait_line("shown [1-9]")
@@ -68,7 +68,7 @@ class Interrupt(harness.EndToEnd):
         self.ends_soon(viewer)
 
     def test_ctrl_c_that_is_to_be_ignored(self):
-        """As a shell has it for what a script runs in the background."""
+        """A shell starts a script's background jobs like this."""
         sender = self.send_on("pattern", "--size", "64x36")
         viewer = self.view(sender.address, prefix=("sh", "-c", 'trap "" INT; exec "$@"', "sh"))
         viewer.wait_line("^transport=")

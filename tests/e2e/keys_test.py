@@ -1,4 +1,4 @@
-"""Keys: made, carried, and asked for on every way in; nothing of them stands on a command line."""
+"""Keys: made, copied to other machines, and required at every entry; none appears on a command line."""
 import os
 import pathlib
 import stat
@@ -47,7 +47,7 @@ class Keys(harness.EndToEnd):
         exported = subprocess.run([str(harness.BIN / "framewire"), "key", "--file", str(made), "--export"], check=True,
                                   stdout=subprocess.PIPE, env=self.environment(), timeout=harness.WATCHDOG_S).stdout
         target = self.file("carried")
-        for _ in range(2):  # the second time it is there already
+        for _ in range(2):  # the second time the key exists already
             done = subprocess.run([str(harness.BIN / "framewire"), "key", "--file", str(target), "--import", "-"], input=exported,
                                   env=self.environment(), timeout=harness.WATCHDOG_S, check=False)
             self.assertEqual(done.returncode, harness.OK)
@@ -105,7 +105,7 @@ class Keys(harness.EndToEnd):
         self.check_session(sender, viewer, "transport=tcp memory=host auth=user control=unix frames=tls")
 
     def test_no_encryption_over_shared_memory(self):
-        """Whoever allows nothing else is told, and so is the other end."""
+        """A side that offers only shared memory cannot encrypt: both sides get an error."""
         sender = self.sender_with("--transport", "local")
         self.check_refused(self.view(sender.address, "--encrypt"), "the viewer asks", "tcp alone", "the sender offers local")
         sender.wait_line("warning: refused .*: the viewer asks for encrypted data .*tcp alone, and the sender offers local")

@@ -1,4 +1,4 @@
-"""Two machines for a test: two network namespaces with a cable between them."""
+"""Two machines for a test: two network namespaces with a virtual cable between them."""
 import os
 import subprocess
 import sys
@@ -14,10 +14,10 @@ def are_possible() -> bool:
 
 
 class Machines(harness.EndToEnd):
-    """`machines`, by number or name, are namespaces that make_machine() has made."""
+    """`machines`, by number or name: namespaces from make_machine()."""
 
     def make_machine(self) -> subprocess.Popen:
-        """A process that holds a namespace of its own until its stdin ends."""
+        """Starts a process that holds a new network namespace until its stdin ends."""
         holder = subprocess.Popen(["unshare", "-n", "sh", "-c", "ip link set lo up && echo up && exec cat"],
                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.addCleanup(holder.communicate)
@@ -47,7 +47,7 @@ class TwoMachines(Machines):
 
 
 def main():
-    """In a user namespace of one's own one is root, where the machine allows that."""
+    """Runs the tests as root of a new user namespace, if the machine allows that."""
     if os.geteuid() != 0 and "FRAMEWIRE_UNSHARED" not in os.environ:
         if subprocess.run(["unshare", "-rn", "true"], capture_output=True, check=False).returncode == 0:
             os.environ["FRAMEWIRE_UNSHARED"] = "1"

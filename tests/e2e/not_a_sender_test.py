@@ -1,4 +1,4 @@
-"""A viewer that is pointed at something else says what is wrong in one sentence, with the right status, and ends."""
+"""A viewer that connects to another kind of server prints one error and ends with the right status."""
 import socket
 import threading
 
@@ -7,7 +7,7 @@ import harness
 
 class NotASender(harness.EndToEnd):
     def serve(self, answer) -> str:
-        """A server on a thread, `answer(connection)` for each; its address."""
+        """Starts a server on a thread, which calls `answer(connection)` for each connection; returns its address."""
         listener = socket.create_server(("127.0.0.1", 0))
         self.addCleanup(listener.close)
 

@@ -1,4 +1,4 @@
-"""Either end may be first, and may go and come back: the viewer waits, says what it lost, and shows what returns."""
+"""Sender and viewer may start in any order and restart: the viewer waits, reports a loss and shows the next sender."""
 import harness
 import pictures
 
@@ -16,7 +16,8 @@ class OrderOfStart(harness.EndToEnd):
     def test_viewer_first(self):
         port = harness.free_port()
         viewer, _ = self.recording_viewer(port)
-        viewer.wait_line(r"(waiting for|nothing listens at) 127\.0\.0\.1:")  # on a busy machine it may have dialled before it first says anything
+        # On a busy machine the viewer may have dialled before its first message.
+        viewer.wait_line(r"(waiting for|nothing listens at) 127\.0\.0\.1:")
         sender = self.sender_at(port, "--frames", "20")
         self.ends(viewer)
         self.ends(sender)

@@ -1,4 +1,4 @@
-"""Reads what the programs wrote: PNG files, stamped frames, and the counter that gl: burns into its pictures."""
+"""Reads the programs' output: PNG files, stamped frames, and the counter that gl: draws into its pictures."""
 import pathlib
 import struct
 import subprocess
@@ -58,13 +58,13 @@ def _unfilter(raw: bytes, pitch: int, height: int, step: int) -> bytes:
 
 
 def read_by_ffmpeg(*arguments) -> bytes:
-    """What ffmpeg decodes, as raw frames."""
+    """Returns the raw frames that ffmpeg decodes."""
     command = ["ffmpeg", "-v", "error", "-nostdin", *[str(a) for a in arguments], "-f", "rawvideo", "-"]
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, timeout=120).stdout
 
 
 def y4m_frames(data: bytes, frame_bytes: int) -> tuple[str, list[bytes]]:
-    """The header and the frames of a y4m file; a frame that is not whole is an error."""
+    """Returns the header and the frames of a y4m file; an incomplete frame is an error."""
     header, _, rest = data.partition(b"\n")
     frames = []
     while rest:
@@ -92,7 +92,7 @@ SEQUENCES = {stamp_of(sequence, 0): sequence for sequence in range(200_000)}
 
 
 def sequence_of(frame: bytes) -> int:
-    """Of a stamped frame, every line of which must carry the same stamp's kin: a torn one is an error."""
+    """Returns the number of a stamped frame. A line without the stamp of that number is an error: the frame is torn."""
     sequence = SEQUENCES[struct.unpack_from("<Q", frame)[0]]
     for line in range(0, len(frame) // 64):
         expected = struct.pack("<Q", stamp_of(sequence, line)) * 8
@@ -102,7 +102,7 @@ def sequence_of(frame: bytes) -> int:
 
 
 class StampedRecording:
-    """A file that a viewer records pattern:stamped into, raw, while it grows."""
+    """A growing file into which a viewer records raw frames of pattern:stamped."""
 
     def __init__(self, path: pathlib.Path, frame_bytes: int):
         self.path, self.frame_bytes = path, frame_bytes
@@ -111,7 +111,7 @@ class StampedRecording:
         return self.path.stat().st_size // self.frame_bytes if self.path.exists() else 0
 
     def sequences(self, first: int = 0, last: int | None = None) -> list[int]:
-        """Of the frames from number `first` up to `last`, all of them checked."""
+        """Checks the recorded frames `first` up to `last`; returns their sequence numbers."""
         last = self.count() if last is None else last
         with self.path.open("rb") as file:
             file.seek(first * self.frame_bytes)
@@ -130,7 +130,7 @@ DIGITS = {
 
 
 def read_counter(picture: Picture) -> int:
-    """The number of the frame, off a picture of the size that the sender rendered."""
+    """Reads the frame's number from a picture that has the size the sender rendered."""
     scale = max(min((picture.height + 180) // 360, picture.width // (26 * 8)), 1)
     digits = ""
     for place in range(len("frame "), len("frame 000000")):

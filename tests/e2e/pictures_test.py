@@ -1,4 +1,4 @@
-"""The readers find what they are for: a test that trusts them must be able to fail."""
+"""The readers in pictures.py detect errors: otherwise the tests that use them could not fail."""
 import struct
 import unittest
 

@@ -1,4 +1,4 @@
-"""rdpipe as the tests start it: hosts that a private sshd plays, and a look at what is left behind."""
+"""Starts rdpipe for the tests: a private sshd simulates the hosts; checks that no process remains."""
 import os
 import pathlib
 import re
@@ -19,7 +19,7 @@ RING_BYTES = SLOT_BYTES * SLOTS
 
 
 def bytes_of_process(pid: int, name: str) -> bytes:
-    """/proc/PID/NAME; empty when the process has gone, at whatever moment."""
+    """/proc/PID/NAME; empty if the process has ended, also during the read."""
     try:
         return pathlib.Path("/proc", str(pid), name).read_bytes()
     except OSError:
@@ -31,7 +31,7 @@ def of_process(pid: int, name: str) -> str:
 
 
 def processes_with(mark: str) -> dict[int, str]:
-    """Every living process whose environment has the mark: whatever a pipeline started, on whichever host."""
+    """Every living process whose environment has `mark`: the whole pipeline, on all hosts."""
     found = {}
     for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
         if mark in of_process(pid, "environ") and of_process(pid, "stat").rpartition(")")[2].split()[:1] not in ([], ["Z"]):
@@ -41,7 +41,7 @@ def processes_with(mark: str) -> dict[int, str]:
 
 @unittest.skipIf(private_sshd.MISSING, private_sshd.MISSING)
 class PipelineTest(harness.EndToEnd):
-    """All `hosts` are this machine. MARK stands in the environment of all that is started."""
+    """All `hosts` are this machine. The environment of every started process has `mark`."""
     sshd_address = "127.0.0.1"
     hosts = ("host1", "host2", "host3")
 
@@ -59,7 +59,7 @@ class PipelineTest(harness.EndToEnd):
         return self.start(*prefix, harness.BIN / "rdpipe", "-F", config or self.sshd.client_config, *arguments, environment=environment, **options)
 
     def run_pipe(self, *arguments, given: bytes | None = b"", status: int = 0, seconds: float = harness.WATCHDOG_S, **options) -> bytes:
-        """What the pipeline prints; nothing of it is left behind. `self.program` is rdpipe."""
+        """Runs a pipeline and returns its output; checks that no process remains. `self.program` is rdpipe."""
         stdin = self.file("stdin")
         stdin.write_bytes(given)
         with stdin.open("rb") as source, self.file("stdout").open("w+b") as output:
@@ -74,7 +74,7 @@ class PipelineTest(harness.EndToEnd):
         return {pid: line for pid, line in processes_with(self.mark).items() if "sshd" not in line.split(" ")[0]}
 
     def nothing_is_left(self, seconds: float = 10 * harness.TIMEOUT_SCALE):
-        """On any host. What has been ended may need a moment to go."""
+        """Checks that no process remains on any host. Killed processes may need a moment."""
         try:
             harness.wait_until(lambda: not self.left(), "every process of the pipeline to go", seconds)
         except AssertionError:
@@ -85,7 +85,7 @@ class PipelineTest(harness.EndToEnd):
             raise AssertionError(f"left behind: {left}; rdpipe said:\n{said}") from None
 
     def pid_of(self, pattern: str) -> int:
-        """The one process of the pipeline whose command line has `pattern`, once it is there."""
+        """Waits for the one process of the pipeline whose command line matches `pattern`."""
         def find():
             pids = [pid for pid, line in self.left().items() if re.search(pattern, line)]
             return pids[0] if pids else None
@@ -97,7 +97,7 @@ class PipelineTest(harness.EndToEnd):
         self.assertNotRegex(self.program.text, harness.TRACES_OF_A_CRASH)
 
     def running(self, *stages, **options) -> harness.Program:
-        """A pipeline whose first stage has begun to run: it makes a file."""
+        """Starts a pipeline; returns once its first stage has created a file."""
         begun = self.file("begun")
         first = stages[0].replace(":", f":touch {begun}; ", 1)
         self.program = self.rdpipe(first, *stages[1:], **options)
@@ -105,12 +105,13 @@ class PipelineTest(harness.EndToEnd):
         return self.program
 
     def ends_soon(self, status: int):
-        """Ends, with all it started, in a time that shows that nobody waits for somebody who is gone."""
+        """Checks that rdpipe and all its processes end so soon that none waits for an ended one."""
         began = time.monotonic()
         self.ends(self.program, status)
         self.nothing_is_left()
         print(f"{time.monotonic() - began:.1f} s", end=" ")
-        self.assertLess(time.monotonic() - began, 4 * harness.TIMEOUT_SCALE)  # 2 s are promised, on a machine that has nothing else to do
+        # Promised are 2 s on an idle machine.
+        self.assertLess(time.monotonic() - began, 4 * harness.TIMEOUT_SCALE)
 
     def rdpipe_says(self, *wanted: str, lines: int = 1):
         said = [line for line in self.program.lines if line.startswith("rdpipe: ")]

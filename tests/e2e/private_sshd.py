@@ -1,4 +1,4 @@
-"""A real sshd of the test's own, on loopback: its keys, port, configuration and known hosts stand in the test's folder."""
+"""A private sshd on loopback. Its keys, port, configuration and known hosts are in the test's folder."""
 import os
 import pathlib
 import pwd
@@ -21,7 +21,10 @@ def free_port(address: str) -> int:
 
 
 class PrivateSshd:
-    """Lets the user who runs the test in, by a key of its own. `client_config` is for ssh -F; every name in `hosts` leads to it."""
+    """Accepts the user who runs the test, by its own key.
+
+    `client_config` is for ssh -F; every name in `hosts` is this sshd.
+    """
 
     def __init__(self, folder: pathlib.Path, hosts: tuple[str, ...] = ("host1", "host2", "host3"), address: str = "127.0.0.1",
                  path: str | None = None, prefix: tuple[str, ...] = (), mark: str = "FRAMEWIRE_TEST_MARK="):
@@ -29,7 +32,7 @@ class PrivateSshd:
         self.folder.mkdir()
         self.address = address
         self.prefix = prefix
-        self.home = self.folder / "home"  # whatever the user's shell does at home, it is not tested here
+        self.home = self.folder / "home"  # keeps the user's own startup files out of the tests
         self.home.mkdir()
         self.mark = mark
         self.hosts = hosts
@@ -39,7 +42,7 @@ class PrivateSshd:
         shutil.copy(self.folder / "user_key.pub", self.folder / "authorized_keys")
         self.port = free_port(address) if not prefix else 2222
         if os.getuid() == 0:
-            os.makedirs("/run/sshd", exist_ok=True)  # it insists on the folder in which it would shut itself up
+            os.makedirs("/run/sshd", exist_ok=True)  # sshd's chroot folder: it refuses to start without it
         self._write_configurations(path if path is not None else f"{harness.BIN.resolve()}:/usr/local/bin:/usr/bin:/bin:/usr/sbin")
         self.start()
 
@@ -86,15 +89,15 @@ Host {" ".join(self.hosts)}
         raise AssertionError(f"the test's sshd does not answer: {answer.stderr}{(self.folder / 'sshd.log').read_text()}")
 
     def stop(self):
-        """Its sessions, which are sessions of their own to the kernel as well, too."""
+        """Kills sshd and its descendants. They have own process sessions, so one killpg() would miss them."""
         parents = {}
         for entry in filter(str.isdigit, os.listdir("/proc")):
             try:
                 parents[int(entry)] = int(pathlib.Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()[1])
             except OSError:
-                continue  # it has gone
+                continue  # the process has ended
         family = [self.process.pid]
-        for pid in family:  # which grows
+        for pid in family:  # the loop appends to it
             family += [child for child, parent in parents.items() if parent == pid]
         for pid in family:
             try:

@@ -1,4 +1,4 @@
-"""rdpipe when something goes wrong: one sentence that says which stage and why, the right status, and nothing left on any host.
+"""Faults in rdpipe: one error names the stage and the cause, the status is right, and no process remains on any host.
 
 Every fault is a real one: killed processes, a full disk, stopped hosts, unauthenticated peers on the port.
 """
@@ -17,16 +17,16 @@ import unittest
 import harness
 from pipelines import OWN_FAILURE, PipelineTest, of_process
 
-# It does not mind being asked to end, and neither do its children.
+# Ignores SIGTERM, SIGINT and SIGHUP, and so do its children.
 STUBBORN = "trap '' TERM INT HUP; while :; do sleep 1000; done"
 KILLED = 128 + signal.SIGKILL
-# The leak sanitizer looks through a program at its end from a process of its own, which looks like the program; killed, it leaves
-# the program waiting for it for ever.
+# At a program's end the leak sanitizer scans it from a second process with the same name. If a test kills that process,
+# the program waits for it forever.
 NO_LEAK_CHECK = f"ASAN_OPTIONS={os.environ.get('ASAN_OPTIONS', '')}:detect_leaks=0"
 
 
 class PipeFaults(PipelineTest):
-    # ---- what does not even begin
+    # ---- pipelines that do not begin
 
     def test_an_unknown_host(self):
         self.no_command_runs("host1:RUN", "no-such-host.invalid:cat", ":RUN")
@@ -91,7 +91,7 @@ class PipeFaults(PipelineTest):
                 self.rdpipe_says(wanted)
 
     def test_what_the_stage_process_is_told(self):
-        """It takes part only in what it understands, whatever stands on its standard input."""
+        """The stage process ends without a crash on any standard input."""
         for given in (b"", b"garbage\n", b"{}\n", b'{"type":"plan"}\n', b'{"type":"plan","protocol":1}\n', b'{"type":"go"}\n',
                       b'{"type":"plan","protocol":99}\n', os.urandom(3000), b"\0" * 3_000_000):
             with self.subTest(given[:40]):
@@ -100,7 +100,7 @@ class PipeFaults(PipelineTest):
                 self.assertNotRegex(told.stderr.decode(errors="replace"), harness.TRACES_OF_A_CRASH)
 
     def test_a_stage_that_is_stopped_before_it_began(self):
-        """It says how its command ended, which never ran, so that nobody takes its host for gone."""
+        """It reports an end of its command, although that never ran: otherwise rdpipe would count its host as lost."""
         ran = self.file("ran")
         with subprocess.Popen([harness.BIN / "rdpipe", "--stage"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as stage:
             self.assertEqual(stage.stdout.readline(), b"\n", "the end of whatever stands before")
@@ -113,7 +113,7 @@ class PipeFaults(PipelineTest):
         self.assertEqual(said, [{"type": "command_ended", "status": 0, "signal": 0, "stopped": True}, {"type": "done"}])
         self.assertFalse(ran.exists())
 
-    # ---- what is killed
+    # ---- killed processes
 
     def test_a_killed_command(self):
         done = self.file("done")
@@ -130,12 +130,12 @@ class PipeFaults(PipelineTest):
         self.rdpipe_says(r"stage 2 .* was ended by signal 9 \(Killed\)")
 
     def test_a_killed_agent_takes_all_of_its_command_along(self):
-        """What it had started, too, and before that could take the end of its input for the end of all."""
+        """Also the command's children, before they could read an end of their input and count it as complete."""
         done = self.file("done")
         self.running("host1:yes", f"host2:(cat >/dev/null && touch {done}); sleep 1000")
         self.pid_of("^cat$")
         agents = self.named("rdpipe-stage")
-        for number in (signal.SIGSTOP, signal.SIGKILL):  # none of them lives to learn of the other's end
+        for number in (signal.SIGSTOP, signal.SIGKILL):  # stopped first, so that no agent sees another one end
             for pid in agents:
                 os.kill(pid, number)
         self.ends_soon(OWN_FAILURE)
@@ -159,7 +159,7 @@ class PipeFaults(PipelineTest):
         self.ends_soon(128 + signal.SIGINT)
 
     def test_a_signal_that_is_to_be_ignored(self):
-        """As nohup has it."""
+        """nohup starts programs like this."""
         mine, theirs = os.pipe()
         self.addCleanup(os.close, theirs)
         self.program = self.rdpipe("host1:cat", "host2:cat", prefix=("nohup",), stdin=mine)
@@ -172,7 +172,7 @@ class PipeFaults(PipelineTest):
         self.ends_soon(128 + signal.SIGINT)
 
     def test_a_sigterm_that_is_to_be_ignored(self):
-        """By it hops are told to let go: here of a pipe that what the command has left behind keeps open."""
+        """rdpipe ends hops by SIGTERM, also an ignored one. Here a background process keeps the hop's pipe open."""
         self.program = self.rdpipe(":yes", ":sleep 1000 <&0 >/dev/null 2>&1 & exit 0", prefix=("sh", "-c", 'trap "" TERM; exec "$@"', "sh"))
         self.ends(self.program)
         os.kill(self.pid_of("^sleep 1000"), signal.SIGKILL)
@@ -183,7 +183,7 @@ class PipeFaults(PipelineTest):
         return sorted(pid for pid in self.left() if of_process(pid, "comm").strip() == name)
 
     def test_killed_helpers_of_a_stage(self):
-        """Its agent, every hop (the ends at rdpipe itself too), and ssh."""
+        """The stage's agent, every hop process (also on rdpipe's side), and ssh."""
         def ssh():
             return [pid for pid, line in self.left().items() if line.startswith("ssh ")]
         for what, find in (("agent", lambda: self.named("rdpipe-stage")), ("first hop", lambda: self.named("rdpipe-hop")[:1]),
@@ -198,7 +198,7 @@ class PipeFaults(PipelineTest):
                 self.assertRegex(self.program.lines[-1], "^rdpipe: ")
 
     def test_any_process_at_any_moment(self):
-        """Whatever is killed: it ends, says why, and leaves nothing; and never says that all is well when it is not."""
+        """When any process is killed, rdpipe ends, states why, leaves no process, and reports no false success."""
         seed = int(os.environ.get("FRAMEWIRE_SEED", random.randrange(1 << 30)))
         chance = random.Random(seed)
         print(f"FRAMEWIRE_SEED={seed}", end=" ")
@@ -234,10 +234,10 @@ class PipeFaults(PipelineTest):
                 return
         self.fail(f"of 40 pipelines only {killed} lived long enough for a process of theirs to be killed")
 
-    # ---- what is stopped by whoever started it
+    # ---- signals and stops by the user
 
     def test_ctrl_c(self):
-        """As a terminal does it: to every process of the foreground at once."""
+        """A terminal sends SIGINT to every process of the foreground at once."""
         self.running(f"host1:{STUBBORN}", f":{STUBBORN}", f"host2:{STUBBORN}")
         os.killpg(self.program.pid, signal.SIGINT)
         self.ends_soon(128 + signal.SIGINT)
@@ -257,13 +257,13 @@ class PipeFaults(PipelineTest):
         self.ends_soon(-signal.SIGKILL)
 
     def test_interrupted_before_it_stands(self):
-        self.program = self.rdpipe("-o", "ProxyCommand=grep -v .", "host1:cat")  # a host that says nothing
+        self.program = self.rdpipe("-o", "ProxyCommand=grep -v .", "host1:cat")  # a host that never answers
         self.pid_of("^ssh ")
         os.kill(self.program.pid, signal.SIGINT)
         self.ends_soon(128 + signal.SIGINT)
 
     def slow_configuration(self) -> pathlib.Path:
-        """With which ssh has to be waited for, but for the first time."""
+        """An ssh configuration with which every ssh but the first one hangs."""
         config, asked = self.file("slow_config"), self.file("asked")
         config.write_text(f'Match exec "test -e {asked} && sleep 1000; touch {asked}"\n  LogLevel ERROR\nMatch all\n'
                           + self.sshd.client_config.read_text())
@@ -276,7 +276,7 @@ class PipeFaults(PipelineTest):
         self.ends_soon(128 + signal.SIGINT)
 
     def test_an_ssh_that_does_not_say_where_a_host_is(self):
-        """Then it is tried by its name, and by the address that ssh came to."""
+        """rdpipe then tries the host's name, and the address that ssh reached."""
         slow = self.slow_configuration()
         seen = []
         asked = threading.Thread(target=lambda: seen.append(self.pid_of("^sleep 1000")))
@@ -286,7 +286,7 @@ class PipeFaults(PipelineTest):
         self.assertTrue(seen, "it was not asked where the host is")
 
     def test_ctrl_z(self):
-        """As a terminal does it: all of the foreground stops, for longer than a host may be silent; and goes on as if nothing had been."""
+        """The whole foreground stops for longer than the timeout for silent hosts, then continues without an error."""
         with self.file("printed").open("w+b") as printed:
             self.running("host1:for i in 1 2 3; do echo $i; sleep 5; done", "host2:cat", stdout=printed)
             os.killpg(self.program.pid, signal.SIGSTOP)
@@ -298,7 +298,7 @@ class PipeFaults(PipelineTest):
         self.nothing_is_left()
 
     def test_a_stage_that_wants_the_terminal(self):
-        """It would be stopped, as whatever runs in the background, and nobody could let it go on."""
+        """The kernel would stop it as a background process, and no shell could continue it."""
         for wish in ("head -c 1 /dev/tty", "stty sane </dev/tty", "cat | head -c 1 /dev/tty", "(stty sane </dev/tty; true)"):
             with self.subTest(wish):
                 name, value = self.mark.split("=")
@@ -326,7 +326,7 @@ class PipeFaults(PipelineTest):
                 self.rdpipe_says(*sentences)
 
     def test_a_host_that_falls_silent(self):
-        """All of rdpipe that is there stands still, and its connections stay open."""
+        """All of rdpipe's processes on that host are stopped; their connections stay open."""
         self.running(f"host1:exec sleep 1000", "host2:exec sleep 2000")
         victims = [pid for pid, line in self.left().items() if line.startswith("rdpipe --stage")]
         for pid in victims:
@@ -340,15 +340,15 @@ class PipeFaults(PipelineTest):
     # ---- unauthenticated peers
 
     def test_a_standard_error_that_nobody_reads_for_a_while(self):
-        """As behind `less`: where more is written than every buffer holds, ssh stands still, and says nothing of its host either."""
-        lines = 1_000_000  # 7 MB: ssh itself takes two before it stands still
+        """As before `less`: when all buffers are full, ssh blocks and no longer reports that its host answers."""
+        lines = 1_000_000  # 7 MB: ssh buffers 2 MB before it blocks
         fifo = self.file("stderr")
         os.mkfifo(fifo)
         reads = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
         with self.file("stdout").open("w+b") as output:
             pipeline = self.rdpipe(f"host1:seq {lines} >&2; echo ok", "host2:cat", stdout=output, prefix=["sh", "-c", 'exec "$@" 2>"$0"', fifo])
             harness.wait_until(lambda: select.select([reads], [], [], 0)[0], "the first of it")
-            time.sleep(14)  # longer than a host may be silent
+            time.sleep(14)  # longer than the timeout for silent hosts
             os.set_blocking(reads, True)
             with os.fdopen(reads, "rb") as end:
                 said = end.read()
@@ -359,7 +359,7 @@ class PipeFaults(PipelineTest):
         self.nothing_is_left()
 
     def test_unauthenticated_peers_on_the_port(self):
-        """They come first, and all the time; they get in nobody's way."""
+        """They connect before the peers and all the time, and disturb no pipeline."""
         first = harness.free_port()
         ports = range(first, first + 4)
         ends = threading.Event()
@@ -398,7 +398,7 @@ class PipeFaults(PipelineTest):
         self.assertFalse(done.exists(), "half a file looked complete to the next stage")
 
     def test_a_source_that_cannot_be_read(self):
-        """That is no end of it."""
+        """A read error must not count as the end of the source."""
         done = self.file("done")
         self.run_pipe("host1:</proc/self/mem", f"host2:cat >/dev/null; touch {done}", status=OWN_FAILURE)
         self.rdpipe_says("stage 1 .*Input/output error")

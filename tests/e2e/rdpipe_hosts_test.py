@@ -1,6 +1,8 @@
-"""rdpipe between three hosts that are network namespaces on one switch: home, where it runs, host1 and host2, each with an sshd of its own.
+"""rdpipe between three hosts: home, where it runs, host1 and host2. Each is a network namespace with its own sshd.
 
-Needs to be root, or user namespaces; says so and is skipped where there are none.
+All are on one switch.
+
+Needs root or user namespaces. Without them the tests are skipped with a message.
 """
 import json
 import os
@@ -16,7 +18,7 @@ NAMES = ("home", "host1", "host2")
 NETWORK = "10.78.0."
 ADDRESSES = {name: f"{NETWORK}{number}" for number, name in enumerate(NAMES, 1)}
 SSH_PORT = 2222
-SILENT_S = 15 * harness.TIMEOUT_SCALE  # as long as a host may say nothing
+SILENT_S = 15 * harness.TIMEOUT_SCALE  # longer than rdpipe takes to notice a silent host
 
 
 @unittest.skipUnless(os.getuid() == 0 and machines.are_possible(), "an sshd in network namespaces of its own needs root")
@@ -56,12 +58,12 @@ class PipeHosts(machines.Machines, PipelineTest):
         self.assertTrue(self.run_pipe("-v", "host1:cat", "host2:cat", given=data) == data)
         for hop in ("home → host1", "host1 → host2", "host2 → home"):
             self.says(rf"^{hop.replace('home', 'here')}: transport=tcp .*auth=psk control=tls1.3")
-        # How much went through home: the data twice, to host1 and from host2; the third time they were not its concern.
+        # Home sends the data only to host1 and receives it from host2. Bytes from host1 to host2 do not pass home.
         counted = subprocess.run([*self.within("home"), "ip", "-s", "-j", "link", "show", "fw0"], capture_output=True, check=True)
         self.assertLess(json.loads(counted.stdout)[0]["stats64"]["tx"]["bytes"], 1.5 * len(data))
 
     def test_a_home_that_lets_nobody_in(self):
-        """As behind a NAT: only what home begins itself comes back."""
+        """As behind a NAT: home gets only answers to connections that it opens."""
         self.firewall("home", "input iif fw0 ct state new drop")
         self.assertEqual(self.run_pipe("host1:tr a b", ":rev", "host2:cat", ":cat", given=b"abc\n"), b"cbb\n")
 
@@ -70,7 +72,7 @@ class PipeHosts(machines.Machines, PipelineTest):
         self.on("host1", "ip", "address", "add", "10.79.0.1/24", "dev", "fw0")
         printed = self.run_pipe("--data-address", "host2=10.79.0.2", f"host1:<{__file__}", "host2:cat /proc/net/tcp; cat >/dev/null; cat >&2 /dev/null",
                                 status=OWN_FAILURE)
-        self.says("no way leads to port .* at 10.79.0.2")  # home has no way into that network
+        self.says("no way leads to port .* at 10.79.0.2")  # home has no route into that network
         self.run_pipe("--data-address", "host2=10.79.0.2", f"host1:<{__file__}", "host2:>/dev/null")
         self.assertEqual(printed, b"")
 
@@ -89,13 +91,13 @@ class PipeHosts(machines.Machines, PipelineTest):
                 harness.wait_until(begun.exists, "the first command to run")
                 self.firewall(victim, "input drop", "output drop")
                 self.ends(self.program, OWN_FAILURE, SILENT_S)
-                # The silent host's own processes find out for themselves.
+                # The processes on the silent host detect the loss by themselves.
                 harness.wait_until(lambda: not self.left(), "every process on every host to go", 40 * harness.TIMEOUT_SCALE)
                 self.says(r"^rdpipe: stage [123] \(host[12]")
                 self.on(victim, "nft", "delete", "table", "inet", "fw")
 
     def test_two_hosts_that_lose_each_other(self):
-        """While ssh leads to both as before: what is lost is one hop, and everybody is told at once."""
+        """ssh still reaches both, so only one hop is lost. Every stage learns of it at once."""
         came = self.file("came")
         for what, command, options, limit_s in (("bytes flow", "cat /dev/zero", (), 10),
                                                 ("none are under way", "echo; exec sleep 1000", ("--timeout", "3s"), 3)):
@@ -114,7 +116,7 @@ class PipeHosts(machines.Machines, PipelineTest):
                 self.rdpipe_says(r"^rdpipe: stage [12] \(host[12]: .*lost the (sender|receiver)")
 
     def dropped(self, name: str) -> int:
-        """How many packets met a rule that counts them."""
+        """The number of packets that counting rules have matched."""
         listed = subprocess.run([*self.within(name), "nft", "-j", "list", "table", "inet", "fw"], capture_output=True, check=True).stdout
         return sum(part["counter"]["packets"] for one in json.loads(listed)["nftables"] for part in one.get("rule", {}).get("expr", ())
                    if "counter" in part)
@@ -127,7 +129,7 @@ class PipeHosts(machines.Machines, PipelineTest):
         self.nothing_is_left()
 
     def test_a_home_that_falls_silent(self):
-        """Also where none of the bytes goes by it."""
+        """Also when no bytes pass home."""
         begun = self.file("begun")
         self.program = self.rdpipe("--limit", "1M", "host1:</dev/zero", f"host2:tee {begun}", "host1:>/dev/null")
         harness.wait_until(lambda: begun.exists() and begun.stat().st_size > 0, "the first bytes to come")

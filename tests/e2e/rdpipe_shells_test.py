@@ -1,4 +1,4 @@
-"""rdpipe and what stands between it and a stage's process: the shell's startup files and ssh's configuration on both sides."""
+"""rdpipe with the shell's startup files and ssh's configuration on both sides."""
 import json
 import os
 import pathlib
@@ -17,7 +17,7 @@ class PipeShells(PipelineTest):
         super().tearDown()
 
     def startup_file(self, text: str):
-        """What bash reads that sshd starts."""
+        """Writes the startup file of the shells that sshd starts (bash)."""
         (self.sshd.home / ".bashrc").write_text(text + "\n")
 
     def test_a_startup_file_that_prints(self):
@@ -27,7 +27,7 @@ class PipeShells(PipelineTest):
                 self.assertEqual(self.run_pipe("host1:cat; echo $SET_THERE", "host2:cat", given=b"through "), b"through here\n")
 
     def test_a_startup_file_that_reads(self):
-        """A few bytes of the plan, or the whole of it: nothing runs then, and rdpipe knows."""
+        """The startup file reads some of the plan, or all of it. No command runs, and rdpipe reports the cause."""
         for text in ("read -t 7 -n 3 some", "read -t 7 line"):
             with self.subTest(text):
                 self.startup_file(text)
@@ -39,7 +39,7 @@ class PipeShells(PipelineTest):
                 self.assertFalse(copy.exists())
 
     def liar(self, *messages: dict) -> pathlib.Path:
-        """What says this in a stage's place, and nothing else."""
+        """A program that replaces the stage process: it prints `messages` and ends."""
         program = self.file("liar")
         lines = "\\n".join(json.dumps(message) for message in messages)
         program.write_text(f"#!/bin/sh\nprintf '%b\\n' '{lines}'\n")
@@ -59,16 +59,16 @@ class PipeShells(PipelineTest):
         self.rdpipe_says("ended before rdpipe could start there, with status 0")
 
     def test_a_program_that_never_says_anything(self):
-        """It may be ssh that waits, for a password or the network: so it is waited for, and one is told."""
+        """ssh may be waiting for a password or the network, so rdpipe waits, and says so once."""
         self.program = self.rdpipe("--rdpipe-path", "cat >/dev/null #", "host1:cat")
         self.program.wait_line("^stage 1 .*nothing is heard of rdpipe there so far.*--rdpipe-path")
-        time.sleep(2)  # some turns more
+        time.sleep(2)  # several more checks by rdpipe
         self.program.interrupt()
         self.ends_soon(128 + signal.SIGINT)
         self.assertEqual(sum("so far" in line for line in self.program.lines), 1, self.program.text)
 
     def test_a_stage_that_stands_still_before_it_says_anything(self):
-        """It is named, and waited for: when it goes on, so does everything."""
+        """rdpipe names the stage and waits for it. When the stage continues, so does the pipeline."""
         ran, given, printed = self.file("ran"), self.file("given"), self.file("printed")
         given.write_bytes(b"through")
         with given.open("rb") as source, printed.open("wb") as output:
@@ -85,7 +85,7 @@ class PipeShells(PipelineTest):
         self.assertEqual(len(self.program.lines), 1, self.program.text)
 
     def test_ctrl_c_while_a_startup_file_is_waited_for(self):
-        """What the shell does there is not ours to end; when it is done, nothing comes of it."""
+        """rdpipe does not end that shell. When the startup file finishes, no command runs."""
         fifo, ran = self.file("fifo"), self.file("ran")
         os.mkfifo(fifo)
         self.startup_file(f"read line <{fifo}")
@@ -107,7 +107,7 @@ class PipeShells(PipelineTest):
             return None
 
     def test_a_configuration_for_people_who_log_in(self):
-        """As with scp: forwarded ports, a command of its own, a terminal and no input are not for a stage."""
+        """Like scp, rdpipe overrides port forwarding, RemoteCommand, RequestTTY and StdinNull of ssh's config."""
         config = self.file("people_config")
         config.write_text(f"LocalForward {harness.free_port()} localhost:22\nExitOnForwardFailure yes\nRemoteCommand tmux\nRequestTTY yes\n"
                           f"StdinNull yes\nForkAfterAuthentication yes\n{self.sshd.client_config.read_text()}")

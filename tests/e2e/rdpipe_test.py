@@ -1,4 +1,4 @@
-"""rdpipe: what it promises when all goes well. Hosts are a private sshd on loopback; faults are in pipe_faults_test.py."""
+"""rdpipe without faults. A private sshd on loopback simulates the hosts. Faults are in rdpipe_faults_test.py."""
 import base64
 import json
 import os
@@ -12,7 +12,7 @@ import harness
 import private_sshd
 from pipelines import RING_BYTES, SLOT_BYTES, SMALL, PipelineTest, bytes_of_process, processes_with
 
-# What sh makes of it shows every quote, blank, line end and byte as it was written.
+# The output of sh shows whether every quote, blank, line end and byte arrived unchanged.
 ODD = "a b'c\"d$HOME`e`\\f\n\tg*?é日本;&|<>#!"
 
 
@@ -56,7 +56,7 @@ class Pipe(PipelineTest):
         self.assertEqual(copy.read_bytes(), b"short")
 
     def test_the_same_file_at_both_ends_is_left_alone(self):
-        """Also where a command stands between them."""
+        """Also with a command between source and sink."""
         original, link = self.file("original"), self.file("link")
         original.write_bytes(b"b\na\n")
         os.link(original, link)
@@ -75,7 +75,7 @@ class Pipe(PipelineTest):
         self.assertEqual((self.sshd.home / "file").read_bytes(), b"at home")
 
     def test_a_file_whose_name_is_a_dash(self):
-        """It is a file there, and not the stream on which rdpipe speaks with its stage."""
+        """`-` is a file on a host, not the stream of rdpipe's messages to the stage."""
         home = self.sshd.home
         self.assertEqual(self.run_pipe("host1:printf some", "host2:>-"), b"")
         self.assertEqual(self.run_pipe("host1:<-", "host2:cat; rm ./-"), b"some")
@@ -103,7 +103,7 @@ class Pipe(PipelineTest):
         self.program = self.rdpipe("host1:cat", "host2:cat", stdin=mine, stdout=writes)
         os.close(mine)
         os.close(writes)
-        for number in range(20):  # each only when the one before has come: a byte that waits for company hangs this
+        for number in range(20):  # each waits for the one before: a byte that is held back hangs the test
             word = f"{number};".encode()
             os.write(theirs, word)
             got = b""
@@ -159,7 +159,7 @@ class Pipe(PipelineTest):
         self.assertEqual(self.program.lines, [])
         self.nothing_is_left()
 
-    # ---- what is shown, and what is not
+    # ---- secrets and output
 
     def test_dry_run(self):
         printed = self.run_pipe("-n", "-o", "Port=1", "me@nowhere.example:cat 'a b'", ":>x y").decode()
@@ -195,7 +195,7 @@ class Pipe(PipelineTest):
         self.nothing_is_left()
 
     def test_keys_and_ports_are_nowhere_to_be_seen(self):
-        """Of what is really said by ssh's two streams: in no argument, in no environment, in nothing that is said aloud."""
+        """The keys and ports in ssh's two streams appear in no argument, environment or message."""
         fifo = self.file("fifo")
         os.mkfifo(fifo)
         for options in ((), ("-v", "-o", "LogLevel=DEBUG3")):
@@ -217,7 +217,8 @@ class Pipe(PipelineTest):
                 needles = [form for key in keys for form in self.forms_of(key)]
                 for where, text in {**seen, "what was said": self.program.text.encode()}.items():
                     self.assertEqual([one for one in needles if one in text], [], where)
-                    text = re.sub(rb"\b(" + b"|".join(str(pid).encode() for pid in seen) + rb")\b", b"PID", text)  # may be as high
+                    # A process id may equal a port number.
+                    text = re.sub(rb"\b(" + b"|".join(str(pid).encode() for pid in seen) + rb")\b", b"PID", text)
                     found = re.findall(rb"(?<![0-9A-Za-z])(?:" + b"|".join(ports) + rb")(?![0-9A-Za-z])", text)
                     self.assertEqual(found, [], f"a port of a hop: {where}: {text}")
 

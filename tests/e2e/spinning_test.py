@@ -1,10 +1,10 @@
-"""--spin: whoever waits for frames polls and never sleeps; without it a program that waits for long sleeps."""
+"""With --spin a program that waits for frames polls and never sleeps. Without it, a long wait sleeps."""
 import subprocess
 
 import harness
 from byte_programs import SMALL, BytePrograms
 
-POLLS = 20  # one after the other that agree
+POLLS = 20  # equal readings in a row
 
 
 class Spinning(BytePrograms):

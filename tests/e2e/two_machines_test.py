@@ -1,6 +1,6 @@
-"""Two machines, as two network namespaces with a cable between them: keys, refusals, and a cable that is pulled out.
+"""Two machines (network namespaces with a virtual cable between them): keys, refusals, and an unplugged cable.
 
-Needs to be root, or user namespaces; says so and is skipped where there are none.
+Needs root or user namespaces. Without them the tests are skipped with a message.
 """
 import subprocess
 import sys
@@ -10,7 +10,7 @@ import harness
 import machines
 
 SENDER_ADDRESS, VIEWER_ADDRESS = machines.ADDRESSES
-# Passes on what comes at the first address to the second one, and back.
+# Relays between connections to the first address and the second address, in both directions.
 LEADS_ASTRAY = """
 import socket, sys, threading
 def pump(a, b):
@@ -66,7 +66,7 @@ class TwoMachines(machines.TwoMachines):
         viewer.wait_line("auth=psk control=tls1.3")
 
     def test_a_connection_that_is_led_back_to_its_own_machine(self):
-        """By a host on the way, which has no key: else a machine's own frames would pass for another's."""
+        """A host on the path, without a key, redirects the connection to the viewer's own machine."""
         key = self.make_key("key")
         sender = self.sender("--key", key)
         sender.wait_line("^listening on")
@@ -106,7 +106,7 @@ class TwoMachines(machines.TwoMachines):
         self.end_session(sender, viewer)
 
     def test_a_bench_of_plain_sockets_between_them(self):
-        """Beside tcp; and a row that is broken off, by a death or by Ctrl-C, is not printed as one that was measured."""
+        """Plain sockets beside tcp. A row that a killed server or Ctrl-C interrupts is not printed as a result."""
         with self.file("server").open("w+b") as said:
             server = self.start(*self.within(0), harness.BIN / "framewire-bench", "--listen", "*:5290", "--insecure", stdout=said)
             server.wait_line("^waiting for a sender on")

@@ -1,4 +1,4 @@
-"""Unauthenticated peers that knock at a sender's port disturb neither the session that runs nor the viewer that comes."""
+"""Unauthenticated peers that connect to a sender disturb neither the running session nor the next viewer."""
 import os
 import socket
 import struct
@@ -6,7 +6,7 @@ import struct
 import harness
 
 HTTP_GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
-# A TLS record that announces a ClientHello of 512 bytes and brings 40 of them.
+# A TLS record that announces a ClientHello of 512 bytes but has only 40 of them.
 HALF_A_TLS_HELLO = bytes([22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3]) + bytes(34)
 
 
@@ -22,11 +22,11 @@ class UnauthenticatedPeers(harness.EndToEnd):
         try:
             connection.sendall(saying)
         except OSError:
-            pass  # closed already, which is as good
+            pass  # the sender may have closed it already
         return connection
 
     def is_closed(self, connection: socket.socket) -> bool:
-        """Waits until the sender has closed it, whatever it said before."""
+        """Reads and discards the sender's bytes until the sender closes the connection."""
         try:
             while connection.recv(65536):
                 pass
@@ -43,7 +43,7 @@ class UnauthenticatedPeers(harness.EndToEnd):
         self.said = len(self.viewer.lines)
 
     def end_session(self):
-        """The session goes on as if nothing had been, and another viewer gets in."""
+        """Checks that the session is undisturbed and another viewer is accepted; then ends it."""
         self.viewer.wait_line("shown [1-9]", after=len(self.viewer.lines))
         another = self.view(self.sender.address, "--frames", "5")
         self.ends(another)
@@ -68,12 +68,12 @@ class UnauthenticatedPeers(harness.EndToEnd):
             try:
                 connection.shutdown(socket.SHUT_WR)
             except OSError:
-                pass  # closed already, which is as good
+                pass  # the sender may have closed it already
             self.assertTrue(self.is_closed(connection), saying[:8])
         self.end_session()
 
     def test_messages_that_nobody_sends(self):
-        """By the same user, who gets as far as a viewer does."""
+        """Invalid messages by the same user, whom the sender authenticates."""
         self.start_session()
         memory_kb = self.sender.memory_kb()
         hello = b'{"type":"hello","role":"viewer","program":"stranger","versions":[1]}'
@@ -115,7 +115,7 @@ class UnauthenticatedPeers(harness.EndToEnd):
         return struct.pack("<I", len(words)) + words
 
     def greet(self, saying: bytes) -> socket.socket:
-        """On the Unix socket of the sender's user."""
+        """Connects to the sender's Unix socket and sends `saying`."""
         connection = socket.socket(socket.AF_UNIX)
         self.connections.append(connection)
         connection.settimeout(harness.WATCHDOG_S)

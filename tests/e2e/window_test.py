@@ -1,4 +1,4 @@
-"""The viewer's window, on a real X server without a screen: what it shows, its keys, and how it ends."""
+"""The viewer's window on an X server without a screen: pictures, keys, and how it ends."""
 import ctypes
 import ctypes.util
 import os
@@ -29,7 +29,7 @@ class Window(harness.EndToEnd):
         self.assertNotEqual(self.display, ":", "Xvfb did not start")
 
     def with_display(self) -> dict:
-        # Libraries of the display that are loaded and unloaded on the way keep a few strings, which LeakSanitizer cannot tell from ours.
+        # Display libraries that are unloaded again leak a few strings, which LeakSanitizer cannot tell from ours.
         return self.environment(DISPLAY=self.display, ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0")
 
     def tool(self, *command) -> str:
@@ -48,14 +48,14 @@ class Window(harness.EndToEnd):
         self.tool("xdotool", "key", key)
 
     def open_display(self):
-        """libX11 and a connection of it, for what only a window manager does: there is none on this server."""
+        """Opens libX11 and a connection: the test does a window manager's work, as this server has none."""
         x11 = ctypes.CDLL(ctypes.util.find_library("X11"))
         x11.XOpenDisplay.restype = ctypes.c_void_p
         x11.XInternAtom.restype = ctypes.c_ulong
         return x11, ctypes.c_void_p(x11.XOpenDisplay(self.display.encode()))
 
     def minimise_as_a_window_manager_does(self, iconic: bool):
-        """ICCCM 4.1.4: the window is unmapped, and WM_STATE says Iconic (3); or mapped, and it says Normal (1)."""
+        """ICCCM 4.1.4: unmaps the window and sets WM_STATE to Iconic (3), or maps it and sets Normal (1)."""
         self.tool("xdotool", "windowunmap" if iconic else "windowmap", self.window)
         x11, display = self.open_display()
         state = x11.XInternAtom(display, b"WM_STATE", False)
@@ -64,10 +64,11 @@ class Window(harness.EndToEnd):
         x11.XCloseDisplay(display)
 
     def close_as_a_window_manager_does(self):
-        """Sends WM_DELETE_WINDOW, by libX11: older xdotools have no word for it."""
+        """Sends WM_DELETE_WINDOW by libX11: older versions of xdotool cannot."""
         x11, display = self.open_display()
         atom = [x11.XInternAtom(display, name, False) for name in (b"WM_PROTOCOLS", b"WM_DELETE_WINDOW")]
-        # XClientMessageEvent: type 33, serial, send_event, display, window, message_type, format 32, data.l[0]; 192 bytes in all.
+        # XClientMessageEvent, 192 bytes:
+        # type 33, serial, send_event, display, window, message_type, format 32, data.l[0].
         event = ctypes.create_string_buffer(struct.pack("=i4xQi4xQQQi4xQ", 33, 0, 1, 0, int(self.window), atom[0], 32, atom[1]), 192)
         x11.XSendEvent(display, ctypes.c_ulong(int(self.window)), False, ctypes.c_long(0), event)
         x11.XCloseDisplay(display)
@@ -77,7 +78,7 @@ class Window(harness.EndToEnd):
         return int(words["WIDTH"]), int(words["HEIGHT"])
 
     def screen(self) -> pictures.Picture:
-        """What the X server shows, all of it."""
+        """A picture of the X server's whole screen."""
         size = f"{SCREEN[0]}x{SCREEN[1]}"
         self.tool("ffmpeg", "-nostdin", "-v", "error", "-y", "-f", "x11grab", "-draw_mouse", "0", "-video_size", size, "-i", self.display,
                   "-frames:v", "1", "-f", "rawvideo", "-pix_fmt", "rgb24", self.file("screen.rgb"))
@@ -122,7 +123,7 @@ class Window(harness.EndToEnd):
         sender, viewer = self.start_bars()
         self.press("f")
         harness.wait_until(lambda: self.geometry() == SCREEN, "the window to fill the screen")
-        # 16:9 on 16:10: bars of black above and below, and the picture between them.
+        # 16:9 on 16:10: the picture between black bars above and below.
         picture = harness.wait_until(lambda: (lambda p: p if self.has_bars(p, 0.4) else None)(self.screen()), "the picture")
         self.assertEqual(picture.at(0.5, 0.02), (0, 0, 0))
         self.assertEqual(picture.at(0.5, 0.98), (0, 0, 0))
@@ -141,7 +142,7 @@ class Window(harness.EndToEnd):
         harness.wait_until(self.has_bars, "the bars on the screen")
 
         def bright_pixels() -> int:
-            """Near-white pixels, which the bars at 75 % have none of, in the upper part of the window."""
+            """Counts near-white pixels in the upper part of the window. The bars at 75 % have none."""
             picture = self.screen()
             return sum(min(picture.at(x / SCREEN[0], y / SCREEN[1])) > 200 for x in range(0, 640) for y in range(0, 200, 2))
 
@@ -179,7 +180,7 @@ class Window(harness.EndToEnd):
         harness.wait_until(self.has_bars, "the bars on the screen")
 
         def counts() -> tuple[int, int]:
-            """Of the newest live line."""
+            """The counts in the newest status line."""
             shown, superseded = re.findall(r"shown (\d+) · superseded (\d+)", viewer.text)[-1]
             return int(shown), int(superseded)
 
@@ -215,7 +216,7 @@ class Window(harness.EndToEnd):
         viewer.wait_line("lost the sender: ")
 
         def is_lost_picture() -> bool:
-            """The last picture, dimmed, and a dark banner in the middle."""
+            """Whether the window shows the last picture dimmed, with a dark banner in the middle."""
             picture = self.screen()
             banner = [picture.at(x / SCREEN[0], 180 / SCREEN[1]) for x in range(200, 440)]
             return sum(max(pixel) < 70 for pixel in banner) > 100 and not self.has_bars(picture)

@@ -1,4 +1,4 @@
-"""Whatever a peer, a file or standard input says: a terminal finds nothing in it to obey, and no line that is not ours."""
+"""Text from a peer, a file or standard input sends no control character to the terminal and forges no line."""
 import json
 import os
 import re
@@ -9,7 +9,7 @@ import harness
 
 FORGED = "framewire-view: all is well"
 EVIL = f"a\u009b31mb\u202ec\u2066d\u200e\x1b[2Je\x07\r\n{FORGED}"
-# C0 but for the line's end, which the harness splits at; DEL and C1; what steers bidirectional text; and what is no UTF-8.
+# C0 (but for line ends, where the harness splits), DEL, C1, bidirectional controls, and invalid UTF-8.
 STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufffd]")
 
 
@@ -40,7 +40,7 @@ def offer(**more) -> dict:
     return {"type": "offer", "session": "0" * 32, "streams": [{"name": EVIL, "number": 1, "delivery": "latest"}], "links": [], **more}
 
 
-# What a sender says one after the other, what the viewer is asked for, and how that ends.
+# Kind of text: the sender's messages in order, the viewer's stream argument, the viewer's exit status.
 SENDERS = {
     "a verdict": ([{"type": "refused", "text": EVIL}], "", harness.REFUSED),
     "a verdict of another kind": ([{"type": EVIL}], "", harness.FAILED),

@@ -11,7 +11,7 @@ OWN_INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 
 class Inputs:
-    """What a file consists of: itself and the repository's headers that it includes, directly or not."""
+    """A file and the repository's headers that it includes, directly or not."""
 
     def __init__(self, top: pathlib.Path):
         self._top = top

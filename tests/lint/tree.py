@@ -8,7 +8,7 @@ import sys
 import repository
 
 MOST_LINES = 500
-MAX_COLUMNS = 120  # of prose; a row of a table stands on one line
+MAX_COLUMNS = 120  # of prose; a table row cannot wrap
 # References that a reader cannot follow: folders of one machine, numbers of another tracker.
 FOREIGN_WORDS = re.compile(r"/[w]ork/|\.\./[s]hared\b|\b[i]ssues? #?\d+\b|\bsession (?:one|two|three)\b")
 UNFINISHED = re.compile(r"\b(?:[T]ODO|[F]IXME|[X]XX)\b")
