@@ -9,7 +9,7 @@
 #include "bench/verbs/verbs_plan.hpp"
 #include "command/command_line.hpp"
 #include "transport/address.hpp"
-#include "transport/session/rdma_data.hpp"
+#include "transport/links.hpp"
 
 namespace framewire {
 
@@ -99,7 +99,7 @@ void describe_options(CLI::App& app, RawOptions& raw) {
   add_ring_options(app, raw.common);
   app.get_option("--transport")
       ->description("what to measure (default auto: everything available); local is shared memory")
-      ->type_name("auto|socket|local|tcp|rdma|verbs");
+      ->type_name("auto|socket|" + all_link_names("|", "|") + "|verbs");
   app.footer(examples);
 }
 
@@ -166,8 +166,8 @@ void read_endpoints(const RawOptions& raw, BenchOptions& options) {
   }
   RawCommonOptions common = raw.common;
   if (!is_transport(common.transport)) {
-    throw Error::usage("--transport is " + quote(common.transport) +
-                       "; it takes auto, socket, local, tcp, rdma or verbs");
+    throw Error::usage("--transport is " + quote(common.transport) + "; it takes auto, socket, " +
+                       all_link_names(", ", ", ") + " or verbs");
   }
   if (common.encrypt && (common.transport == socket_transport || common.transport == verbs_transport)) {
     throw Error::usage("--transport is " + quote(common.transport) +
@@ -262,7 +262,7 @@ std::vector<std::string> transports_here(const BenchOptions& options) {
   // A server that the user has started may be on another machine, so `local` is not possible.
   auto transports = options.endpoint.dial ? std::vector<std::string>{socket_transport, "tcp"}
                                           : std::vector<std::string>{socket_transport, "local", "tcp"};
-  if (has_rdma_device()) {
+  if (link_provider(LinkKind::rdma).is_available()) {
     transports.insert(transports.end(), {"rdma", verbs_transport});
   }
   if (options.is_reverse) {

@@ -6,7 +6,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "transport/control/json_fields.hpp"
+#include "transport/json_fields.hpp"
 #include "transport/session/messages.hpp"
 #include "transport/session/pending_data_connection.hpp"
 

@@ -143,7 +143,7 @@ FileDescriptor connect(const ServerConnection& server, const RowPlan& plan, cons
   try {
     server.channel().send(socket_message(plan));
     const SocketConnect go = read_socket_connect_message(server.receive());
-    auto path = dial_data(server.data_address, 0, Token::from_hex(go.token), {go.session, LinkKind::tcp, 0},
+    auto path = dial_data(server.data_address, {}, Token::from_hex(go.token), {go.session, LinkKind::tcp, 0},
                           {.peer_timeout_ns = endpoint.peer_timeout_ns,
                            .type_of_service = endpoint.type_of_service,
                            .cancel_fd = server.channel().fd()});

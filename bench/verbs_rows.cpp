@@ -13,8 +13,10 @@
 #include "bench/row.hpp"
 #include "bench/verbs/verbs_bench.hpp"
 #include "bench/verbs_protocol.hpp"
+#include "transport/rdma/dial.hpp"
+#include "transport/rdma/rdma_provider.hpp"
+#include "transport/session/connect_proof.hpp"
 #include "transport/session/handshake.hpp"
-#include "transport/session/rdma_data.hpp"
 #include "transport/socket_state.hpp"
 
 namespace framewire {
@@ -40,9 +42,9 @@ std::unique_ptr<RdmaConnection> connect(const ServerConnection& server, const Ve
   try {
     RdmaOptions options = verbs_options(endpoint.rdma_timeout_ns, server.channel().fd());
     options.type_of_service = endpoint.type_of_service;
-    return dial_rdma({.host = server.data_address.host, .port = go.rdma_port}, Token::from_hex(go.token),
-                     {go.session, LinkKind::rdma, 0}, options, monotonic_ns() + rdma_connection_timeout_ns,
-                     {.told = {}, .only = endpoint.rdma_address});
+    return dial_rdma({.host = server.data_address.host, .port = go.rdma_port},
+                     make_connect_proof(Token::from_hex(go.token), {go.session, LinkKind::rdma, 0}), options,
+                     monotonic_ns() + rdma_connection_timeout_ns, {.announced = {}, .only = endpoint.rdma_address});
   } catch (const Error& error) {
     throw CannotBegin(error);
   }
@@ -113,17 +115,19 @@ VerbsPlan read_plan(MessageChannel& channel, const nlohmann::json& request) {
 
 std::unique_ptr<RdmaConnection> connect(MessageChannel& channel, SessionAcceptor& acceptor,
                                         const EndpointOptions& endpoint) {
-  if (acceptor.rdma_port() == 0) {
-    refuse(channel, "the server takes no RDMA connections: " + acceptor.why_no_rdma());
+  const LinkDescription listener = acceptor.listener_description(LinkKind::rdma);
+  if (listener.empty()) {
+    refuse(channel, "the server takes no RDMA connections: " + acceptor.why_no_listener(LinkKind::rdma));
   }
   const DataConnectionId connection{random_session_id(), LinkKind::rdma, 0};
-  channel.send(verbs_connect_message(
-      {.session = connection.session, .token = acceptor.issue(connection).hex(), .rdma_port = acceptor.rdma_port()}));
+  channel.send(verbs_connect_message({.session = connection.session,
+                                      .token = acceptor.issue(connection).hex(),
+                                      .rdma_port = rdma_listener_from(listener).port}));
   IncomingDataConnection incoming = await_bench_data(acceptor, connection, channel);
   RdmaOptions options = verbs_options(endpoint.rdma_timeout_ns, channel.fd());
   options.type_of_service = endpoint.type_of_service;
-  return RdmaConnection::accept(std::get<RdmaConnectRequest>(std::move(incoming)), options,
-                                monotonic_ns() + rdma_connection_timeout_ns);
+  return RdmaConnection::accept(rdma_request_of(std::get<std::unique_ptr<ConnectRequest>>(std::move(incoming))),
+                                options, monotonic_ns() + rdma_connection_timeout_ns);
 }
 
 VerbsResult measure(MessageChannel& channel, std::unique_ptr<RdmaConnection> connection, const VerbsPlan& plan,

@@ -64,7 +64,7 @@ void add_endpoint_options(CLI::App& app, RawCommonOptions& raw) {
   app.option_defaults()->group(link_group);
   app.add_option("--transport", raw.transport,
                  "link to use (default auto: the best one that works); local is shared memory")
-      ->type_name("auto|local|rdma|tcp");
+      ->type_name("auto|" + all_link_names("|", "|"));
   app.add_option("--memory", raw.memory, "memory that holds the frames (default auto, which takes host)")
       ->type_name("auto|host");
   app.add_option(
@@ -119,7 +119,7 @@ void add_run_options(CLI::App& app, RawCommonOptions& raw) {
 void parse_endpoint_options(const RawCommonOptions& raw, EndpointOptions& endpoint) {
   const auto kind = link_kind_from_name(raw.transport);
   if (!kind && raw.transport != "auto") {
-    throw Error::usage("--transport is " + quote(raw.transport) + "; it takes auto, local, rdma or tcp");
+    throw Error::usage("--transport is " + quote(raw.transport) + "; it takes auto, " + all_link_names(", ", " or "));
   }
   if (kind) {
     endpoint.allowed_links = {*kind};

@@ -18,8 +18,8 @@
 #include "transport/address.hpp"
 #include "transport/control/authenticate.hpp"
 #include "transport/control/dial.hpp"
-#include "transport/control/json_fields.hpp"
 #include "transport/endpoint_options.hpp"
+#include "transport/json_fields.hpp"
 #include "transport/session/endpoint.hpp"
 #include "transport/session/messages.hpp"
 
@@ -320,7 +320,7 @@ RunRow bench_runner(const HostTarget& target, std::function<void(const HostRow&)
 
 void measure_links(RemoteHostReport& host, const MachineFacts& machine, std::optional<LinkKind> wanted,
                    const RunRow& run, const std::function<std::string()>& is_there) {
-  for (const LinkKind link : links_best_first) {
+  for (const LinkKind link : links_best_first()) {
     if (wanted.value_or(link) != link) {
       continue;
     }

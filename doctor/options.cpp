@@ -48,7 +48,7 @@ void describe_options(CLI::App& app, RawOptions& raw, DoctorOptions& options) {
   app.add_option("HOST[:PORT]", raw.host,
                  "machine to check the path to, port 5290 unless given (default: check this machine only)");
   app.add_option("--transport", raw.transport, "link that must work (default auto: any)")
-      ->type_name("auto|local|tcp|rdma");
+      ->type_name("auto|" + all_link_names("|", "|"));
   app.add_option("--key", raw.key, "with HOST: authenticate with the key in FILE (default ~/.config/framewire/key)")
       ->type_name("FILE");
   app.add_flag("--insecure", raw.is_insecure, "with HOST: use no key; the server must run with --insecure, too");
@@ -98,7 +98,7 @@ std::optional<DoctorOptions> parse_doctor_options(int argc, const char* const* a
   }
   options.transport = link_kind_from_name(raw.transport);
   if (!options.transport && raw.transport != "auto") {
-    throw Error::usage("--transport is " + quote(raw.transport) + "; it takes auto, local, tcp or rdma");
+    throw Error::usage("--transport is " + quote(raw.transport) + "; it takes auto, " + all_link_names(", ", " or "));
   }
   options.host = read_host(raw);
   return options;

@@ -10,7 +10,7 @@
 #include "base/clock.hpp"
 #include "doctor/child_output.hpp"
 #include "doctor/probe.hpp"
-#include "transport/control/json_fields.hpp"
+#include "transport/json_fields.hpp"
 
 namespace framewire {
 

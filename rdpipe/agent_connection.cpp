@@ -10,7 +10,7 @@
 #include "base/error.hpp"
 #include "base/wait.hpp"
 #include "rdpipe/stage_agent.hpp"
-#include "transport/control/json_fields.hpp"
+#include "transport/json_fields.hpp"
 
 namespace framewire {
 

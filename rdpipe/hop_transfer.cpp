@@ -19,7 +19,7 @@
 #include "command/interruption.hpp"
 #include "command/standard_streams.hpp"
 #include "rdpipe/address_selection.hpp"
-#include "transport/control/json_fields.hpp"
+#include "transport/json_fields.hpp"
 
 namespace framewire {
 

@@ -77,7 +77,7 @@ void add_options(CLI::App& app, RawPipeOptions& raw) {
   app.add_option("--rdpipe-path", raw.rdpipe_path, "name or path of rdpipe on the hosts (default rdpipe)")
       ->type_name("PROGRAM");
   app.add_option("--transport", raw.transport, "link of every hop (default auto: the best one that works)")
-      ->type_name("auto|local|rdma|tcp");
+      ->type_name("auto|" + all_link_names("|", "|"));
   app.add_flag("--encrypt", raw.encrypt, "encrypt the bytes, by TLS 1.3 over tcp (default: plaintext)");
   app.add_flag("--no-checksum", raw.no_checksum, "neither check the bytes nor compute a digest (default: both)");
   app.add_option("--limit", raw.limit,

@@ -8,7 +8,7 @@
 #include "bytes/chunks.hpp"
 #include "command/command_line.hpp"
 #include "transport/control/hex.hpp"
-#include "transport/control/json_fields.hpp"
+#include "transport/json_fields.hpp"
 
 namespace framewire {
 

@@ -87,7 +87,7 @@ ExitStatus SenderProgram::run() {
   service_ = std::make_unique<SenderService>(options_.endpoint, streams, "framewire-send " FRAMEWIRE_VERSION, log_);
   log_.info(service_->describe());
   // Checked only if pull is allowed, because it examines every address of this machine.
-  if (const std::string why = options_.allows_pull ? service_->why_no_rdma() : ""; !why.empty()) {
+  if (const std::string why = options_.allows_pull ? service_->why_nobody_can_pull() : ""; !why.empty()) {
     log_.warning("--allow-pull: nobody can pull from here: " + why);
   }
   last_progress_ns_ = monotonic_ns();

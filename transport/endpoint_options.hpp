@@ -9,21 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "transport/link.hpp"
+#include "transport/link_kinds.hpp"
 
 namespace framewire {
 
 inline constexpr std::uint16_t default_frame_port = 5290;
 inline constexpr std::uint16_t default_bytes_port = 5291;
-
-/// The kinds of link_kinds, in its order.
-inline constexpr auto links_best_first = [] {
-  std::array<LinkKind, link_kinds.size()> kinds{};
-  for (std::size_t i = 0; i < kinds.size(); ++i) {
-    kinds.at(i) = link_kinds.at(i).kind;
-  }
-  return kinds;
-}();
 
 /// HOST:PORT. The host is a name or an address. An IPv6 address needs brackets when a port follows.
 struct HostPort {
@@ -42,7 +33,7 @@ struct EndpointOptions {
   // peer must agree, or the session fails. When only the peer asks for encryption, this side encrypts without the
   // option.
   bool encrypt = false;
-  std::vector<LinkKind> allowed_links{links_best_first.begin(), links_best_first.end()};  // --transport, best first
+  std::vector<LinkKind> allowed_links = links_best_first();  // --transport, best first
   bool transport_is_auto = true;
   // --timeout: a peer that is silent for so long counts as lost. The RDMA value can be shorter: the device answers even
   // when its host is busy.

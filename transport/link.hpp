@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "frame/frame_header.hpp"
+#include "memory/file_range.hpp"
 #include "transport/link_kinds.hpp"
 #include "transport/pool.hpp"
 
@@ -23,13 +24,6 @@ enum class LinkState {
   lost,           // the peer or the network path to it is gone
   broken,         // the peer broke the protocol; the session ends
   source_failed,  // this side could not read its source; the peer works and should learn why the session ends
-};
-
-/// A payload in a regular file instead of a slot.
-struct FileRange {
-  int fd = -1;  // -1: not in a file; else owned by the source, open as long as any link holds the frame
-  std::uint64_t offset_bytes = 0;
-  [[nodiscard]] bool is_there() const noexcept { return fd >= 0; }
 };
 
 /// One frame (or slice) to be sent. The link may read `header` and `payload` until it releases `pool_slot`.
@@ -72,8 +66,8 @@ class SenderLink {
 
   /// Prepares for frames of `pool`'s epoch, before the viewer learns of it. Throws Error when the peer is gone.
   virtual void begin_epoch(std::shared_ptr<Pool> pool) = 0;
-  /// The viewer has `ring_slots` slots ready for that epoch: all its credits. `access` comes from the peer, unchecked.
-  /// Only a link that writes into the viewer's memory uses it.
+  /// The viewer has `ring_slots` slots ready for that epoch: all its credits. `ring` describes them in the words of the
+  /// peer, unchecked. Only a link that writes into the viewer's memory uses it.
   virtual void epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots, const LinkDescription& ring) noexcept = 0;
 
   /// Whether the link can send a payload from a file without copying it to a slot.
@@ -110,6 +104,22 @@ class SenderLink {
   [[nodiscard]] virtual std::uint64_t frames_acknowledged() const noexcept = 0;
 };
 
+/// The sender's side of a link whose viewer pulls: it lets one viewer read pools, and does nothing else. Used by its
+/// session's thread.
+class ReadTarget {
+ public:
+  virtual ~ReadTarget() = default;
+  /// Opens a pool that has a frame directory. Returns what the viewer needs to read both. Throws Error (failed).
+  virtual LinkDescription open(const std::shared_ptr<Pool>& pool) = 0;
+  /// Closes all pools but the newest: the viewer no longer reads them.
+  virtual void close_earlier() noexcept = 0;
+  /// Readable when the state has changed; then call on_readable().
+  [[nodiscard]] virtual int descriptor() const noexcept = 0;
+  virtual void on_readable() noexcept = 0;
+  [[nodiscard]] virtual LinkState state() const noexcept = 0;
+  [[nodiscard]] virtual std::string fault() const = 0;
+};
+
 /// One received frame. The payload stays valid until return_credit().
 struct IncomingFrame {
   FrameHeader header{};  // checked
@@ -131,7 +141,7 @@ class ReceiverLink {
   [[nodiscard]] virtual std::string note() const { return {}; }
 
   /// Makes a ring of `ring_slots` slots of `slot_bytes` (local: maps the sender's pool). `pool` comes from the peer,
-  /// unchecked; only a link that pulls uses it. Returns the access data if the sender writes into the ring. Throws
+  /// unchecked; only a link that pulls uses it. Returns the ring's description if the sender writes into it. Throws
   /// Error.
   virtual LinkDescription begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots,
                                       const LinkDescription& pool) = 0;

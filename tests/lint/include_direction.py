@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the direction of includes, and where heavy and third-party headers are included (see ARCHITECTURE.md)."""
+"""Checks the direction of includes, that sessions name no link, and where heavy and third-party headers are included (see ARCHITECTURE.md)."""
 import pathlib
 import re
 import sys
@@ -22,7 +22,7 @@ ALLOWED = {
     "transport/local": LINK,
     "transport/tcp": LINK,
     "transport/rdma": LINK,
-    "transport/session": LINK + ["transport/control", "transport/tls", "transport/local", "transport/tcp", "transport/rdma"],
+    "transport/session": LINK + ["transport/control", "transport/tls"],  # links come from the list of links
     "command": BELOW_TRANSPORT + ["transport"],
     "shaders": [],
     "media": ["base", "frame", "memory"],
@@ -39,15 +39,20 @@ ALLOWED = {
     "doctor/gl": ["base", "gl"],
     "doctor": PROGRAM + ["transport/rdma"],
 }
+# The list of links names every link. A session knows none of them.
+LIST_OF_LINKS = "transport/links.cpp"
+LINKS = ["transport/local", "transport/tcp", "transport/rdma"]
+NAMES_NO_LINK = "transport/session"
+LINK_NAME = re.compile(r"\bLinkKind::\w+")
 # Tests mirror the folders: each may include what its folder may. Test folders without such a folder are listed here.
 TESTS_OF = {
-    "contract": ["transport/session", "transport/fake"],
-    "data_path": ["transport/session", "transport/rdma", "transport/fake"],
-    "sim": ["transport/session", "transport/fake"],
-    "transport": ["transport/session", "transport/fake", "transport/control", "transport/tls"],
+    "contract": ["transport/session", "transport/fake", *LINKS],
+    "data_path": ["transport/session", "transport/fake", *LINKS],
+    "sim": ["transport/session", "transport/fake", *LINKS],
+    "transport": ["transport/session", "transport/fake", "transport/control", "transport/tls", *LINKS],
     "pixels": ["gl", "sender/sources/gl"],
     "sender": ["sender", "sender/sources/gl", "sender/sources/media"],
-    "rdma_lab": ["transport/rdma", "transport/session", "transport/fake"],
+    "rdma_lab": ["transport/session", "transport/fake", *LINKS],
     "e2e": ["media"],
     "fuzz": ["transport/session", "media"],
 }
@@ -97,6 +102,8 @@ def own_include_finding(path: str, included: str) -> str | None:
         return "its folder is not in ALLOWED of tests/lint/include_direction.py"
     if not target:
         return "paths start at the root of the repository, in a folder of the house"
+    if path == LIST_OF_LINKS and target in LINKS:
+        return None
     return None if target == own or target in ALLOWED[own] else f"{own}/ may not include {target}/"
 
 
@@ -123,6 +130,8 @@ def findings_in(path: str, text: str) -> list[str]:
                 reason = own_include_finding(path, included)
             if reason is not None:
                 findings.append(f"{path}:{number}: includes {included}: {reason}")
+        if path.startswith(NAMES_NO_LINK + "/") and LINK_NAME.search(line):
+            findings.append(f"{path}:{number}: names a link; ask for one of its LinkTraits")
     return findings
 
 

@@ -6,8 +6,10 @@
 
 #include "base/clock.hpp"
 #include "transport/rdma/addresses.hpp"
-#include "transport/session/rdma_data.hpp"
-#include "transport/session/rdma_hello.hpp"
+#include "transport/rdma/dial.hpp"
+#include "transport/rdma/listener.hpp"
+#include "transport/rdma/rdma_provider.hpp"
+#include "transport/session/connect_proof.hpp"
 #include "transport/session/session_acceptor.hpp"
 
 namespace framewire::test {
@@ -21,10 +23,17 @@ RdmaOptions plain_options() {
 
 class SessionAcceptorOverRdma : public testing::Test {
  protected:
+  [[nodiscard]] RdmaListenerAddress at() const {
+    return rdma_listener_from(acceptor_.listener_description(LinkKind::rdma));
+  }
+  static RdmaConnectRequest request_of(IncomingDataConnection& incoming) {
+    return rdma_request_of(std::get<std::unique_ptr<ConnectRequest>>(std::move(incoming)));
+  }
+
   /// Returns the error of a dial with this token; empty if it is accepted.
   std::string dial(const Token& token, const DataConnectionId& connection) {
     try {
-      dial_rdma({.host = "127.0.0.1", .port = acceptor_.rdma_port()}, token, connection, plain_options(),
+      dial_rdma({.host = "127.0.0.1", .port = at().port}, make_connect_proof(token, connection), plain_options(),
                 monotonic_ns() + timeout_ns);
       return {};
     } catch (const Error& error) {
@@ -44,16 +53,16 @@ class SessionAcceptorOverRdma : public testing::Test {
       if (!incoming) {
         return nullptr;
       }
-      return RdmaConnection::accept(std::get<RdmaConnectRequest>(std::move(*incoming)), plain_options(),
-                                    monotonic_ns() + timeout_ns);
+      return RdmaConnection::accept(request_of(*incoming), plain_options(), monotonic_ns() + timeout_ns);
     });
     EXPECT_EQ(dial(token, connection), "");
     EXPECT_TRUE(accepted.get());
   }
 
   Log log_{stderr, "test", false};
+  const std::vector<LinkListening> wanted_{{.link = LinkKind::rdma, .when = ListenWhen::where_possible}};
   SessionAcceptor acceptor_{{.at = {.host = "127.0.0.1", .port = 0}},
-                            RdmaListening::where_possible,
+                            wanted_,
                             AuthenticateOptions{},
                             [](SessionAcceptor&, const AuthenticatedChannel&) {},
                             log_};
@@ -82,29 +91,30 @@ TEST_F(SessionAcceptorOverRdma, ATokenForAnotherLinkIsRejected) {
 /// TCP may have reached an address without an RDMA device. The dialling end then uses the RDMA addresses that the
 /// listener reports.
 TEST_F(SessionAcceptorOverRdma, IsFoundAtTheAddressesThatItTellsOf) {
-  const std::vector<std::string> told = acceptor_.rdma_addresses();
-  ASSERT_FALSE(told.empty());
-  const HostPort elsewhere{.host = "192.0.2.1", .port = acceptor_.rdma_port()};  // documentation address: RFC 5737
+  const std::vector<std::string> announced = at().addresses;
+  ASSERT_FALSE(announced.empty());
+  const HostPort elsewhere{.host = "192.0.2.1", .port = at().port};  // documentation address: RFC 5737
   const auto dial_with = [&](const RdmaTargets& targets) -> std::string {
     const Token token = acceptor_.issue(connection_);
     auto accepted = std::async(std::launch::async, [&]() -> std::unique_ptr<RdmaConnection> {
       auto incoming = acceptor_.await_data(connection_, monotonic_ns() + 3 * ns_per_s);
-      return incoming ? RdmaConnection::accept(std::get<RdmaConnectRequest>(std::move(*incoming)), plain_options(),
-                                               monotonic_ns() + timeout_ns)
+      return incoming ? RdmaConnection::accept(request_of(*incoming), plain_options(), monotonic_ns() + timeout_ns)
                       : nullptr;
     });
     try {
-      dial_rdma(elsewhere, token, connection_, plain_options(), monotonic_ns() + timeout_ns, targets);
+      dial_rdma(elsewhere, make_connect_proof(token, connection_), plain_options(), monotonic_ns() + timeout_ns,
+                targets);
       return accepted.get() ? "connected" : "not accepted";
     } catch (const Error& error) {
       accepted.wait();
       return error.what();
     }
   };
-  EXPECT_EQ(dial_with({.told = told, .only = {}}), "connected");
-  EXPECT_EQ(dial_with({.told = {}, .only = told.front()}), "connected");
+  EXPECT_EQ(dial_with({.announced = announced, .only = {}}), "connected");
+  EXPECT_EQ(dial_with({.announced = {}, .only = announced.front()}), "connected");
   EXPECT_NE(dial_with({}).find("no RDMA device here reaches"), std::string::npos);
-  EXPECT_NE(dial_with({.told = told, .only = "192.0.2.2"}).find("192.0.2.2"), std::string::npos) << "no other one";
+  EXPECT_NE(dial_with({.announced = announced, .only = "192.0.2.2"}).find("192.0.2.2"), std::string::npos)
+      << "no other one";
 }
 
 TEST_F(SessionAcceptorOverRdma, ATokenIsGoodForOnce) {
@@ -124,17 +134,17 @@ TEST_F(SessionAcceptorOverRdma, AListenerWithoutTheTokenIsFoundOut) {
   const Token token = Token::random();
   std::promise<RdmaConnectRequest> requested;
   std::vector<sockaddr_storage> addresses = rdma_addresses();
-  RdmaListener impostor(addresses, 0,
-                        [&](RdmaConnectRequest request, std::span<const std::byte> hello, const std::string&) {
-                          auto answer = decode_rdma_hello(hello);  // without the token it can only echo the hello
-                          request.set_answer(encode_rdma_hello(answer.value()));
-                          requested.set_value(std::move(request));
-                        });
+  RdmaListener impostor(
+      addresses, 0, [&](RdmaConnectRequest request, std::span<const std::byte> hello, const std::string&) {
+        auto answer = decode_connect_hello(hello, LinkKind::rdma);  // without the token it can only echo the hello
+        request.set_answer(encode_connect_hello(answer.value()));
+        requested.set_value(std::move(request));
+      });
   auto accepted = std::async(std::launch::async, [&] {
     return RdmaConnection::accept(requested.get_future().get(), plain_options(), monotonic_ns() + timeout_ns);
   });
   try {
-    dial_rdma({.host = "127.0.0.1", .port = impostor.port()}, token, connection_, plain_options(),
+    dial_rdma({.host = "127.0.0.1", .port = impostor.port()}, make_connect_proof(token, connection_), plain_options(),
               monotonic_ns() + timeout_ns);
     ADD_FAILURE() << "the impostor was believed";
   } catch (const Error& error) {

@@ -8,7 +8,7 @@
 #include "transport/rdma/cell.hpp"
 #include "transport/rdma/immediate.hpp"
 #include "transport/rdma/queue_sizes.hpp"
-#include "transport/session/rdma_hello.hpp"
+#include "transport/session/connect_proof.hpp"
 
 namespace framewire::test {
 namespace {
@@ -43,9 +43,9 @@ DataHello hello() {
 }
 
 TEST(RdmaHello, FitsThePrivateDataAndComesBack) {
-  const RdmaPrivateData bytes = encode_rdma_hello(hello());
+  const RdmaPrivateData bytes = encode_connect_hello(hello());
   EXPECT_EQ(bytes.size(), 56U) << "what rdma_cm leaves";
-  const auto back = decode_rdma_hello(bytes);
+  const auto back = decode_connect_hello(bytes, LinkKind::rdma);
   ASSERT_TRUE(back);
   EXPECT_EQ(back->connection, hello().connection);
   EXPECT_EQ(back->proof, hello().proof);
@@ -53,18 +53,18 @@ TEST(RdmaHello, FitsThePrivateDataAndComesBack) {
 
 TEST(RdmaHello, MayBePaddedByTheConnectionManager) {
   std::array<std::byte, 196> padded{};
-  std::ranges::copy(encode_rdma_hello(hello()), padded.begin());
-  EXPECT_TRUE(decode_rdma_hello(padded));
+  std::ranges::copy(encode_connect_hello(hello()), padded.begin());
+  EXPECT_TRUE(decode_connect_hello(padded, LinkKind::rdma));
 }
 
 TEST(RdmaHello, IsNothingElse) {
-  RdmaPrivateData bytes = encode_rdma_hello(hello());
-  EXPECT_FALSE(decode_rdma_hello(std::span(bytes).first(55)));
-  EXPECT_FALSE(decode_rdma_hello({}));
+  RdmaPrivateData bytes = encode_connect_hello(hello());
+  EXPECT_FALSE(decode_connect_hello(std::span(bytes).first(55), LinkKind::rdma));
+  EXPECT_FALSE(decode_connect_hello({}, LinkKind::rdma));
   for (const std::size_t offset : {0U, 3U, 5U, 7U}) {
     RdmaPrivateData wrong = bytes;
     wrong[offset] ^= std::byte{0x40};
-    EXPECT_FALSE(decode_rdma_hello(wrong)) << offset;
+    EXPECT_FALSE(decode_connect_hello(wrong, LinkKind::rdma)) << offset;
   }
 }
 

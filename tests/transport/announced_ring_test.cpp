@@ -91,7 +91,7 @@ class AnnouncedRing : public testing::Test {
                                                .links = {LinkKind::tcp}}));
     const ChooseMessage choice = read_choose(hear());
     sender_.channel->send(to_json(ConnectMessage{}));
-    path_ = dial_data(address(), 0, Token::from_hex(choice.token), {session, LinkKind::tcp, 0},
+    path_ = dial_data(address(), {}, Token::from_hex(choice.token), {session, LinkKind::tcp, 0},
                       {.peer_timeout_ns = timeout_ns});
   }
 

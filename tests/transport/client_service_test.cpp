@@ -55,7 +55,7 @@ class ClientServiceTest : public testing::Test {
                                               .links = {LinkKind::tcp}}));
     const ChooseMessage choice = read_choose(hear(sender));
     sender.channel->send(to_json(ConnectMessage{}));
-    return dial_data({"127.0.0.1", subscriber.port()}, 0, Token::from_hex(choice.token), {session, LinkKind::tcp, 0},
+    return dial_data({"127.0.0.1", subscriber.port()}, {}, Token::from_hex(choice.token), {session, LinkKind::tcp, 0},
                      {.peer_timeout_ns = 10 * ns_per_s});
   }
 

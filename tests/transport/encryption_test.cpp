@@ -253,7 +253,7 @@ TEST_F(Encryption, AnOlderViewerIsRefused) {
   EXPECT_EQ(offer.links, std::vector{LinkKind::tcp});
   viewer.channel->send(to_json(ChooseMessage{.link = LinkKind::tcp, .token = {}}));
   try {
-    read_connect(viewer.channel->receive(monotonic_ns() + timeout_ns));
+    read_connect(viewer.channel->receive(monotonic_ns() + timeout_ns), LinkKind::tcp);
     ADD_FAILURE() << "the sender goes on in the clear";
   } catch (const Error& error) {
     EXPECT_EQ(error.status(), ExitStatus::refused);
@@ -268,7 +268,7 @@ TEST_F(Encryption, AViewerThatWantsItOverAnotherLinkIsRefused) {
   exchange_hellos(*viewer.channel, "viewer", "odd", {"sender"});
   EXPECT_EQ(read_offer(viewer.channel->receive(monotonic_ns() + timeout_ns)).encrypt, std::optional(false));
   viewer.channel->send(to_json(ChooseMessage{.link = LinkKind::local, .token = {}, .encrypt = true}));
-  EXPECT_THROW(read_connect(viewer.channel->receive(monotonic_ns() + timeout_ns)), Error);
+  EXPECT_THROW(read_connect(viewer.channel->receive(monotonic_ns() + timeout_ns), LinkKind::tcp), Error);
 }
 
 TEST_F(Encryption, AnOlderSenderIsRefused) {

@@ -15,6 +15,7 @@
 #include "base/wait.hpp"
 #include "tests/base/eventually.hpp"
 #include "tests/base/temporary_folder.hpp"
+#include "transport/links.hpp"
 #include "transport/session/handshake.hpp"
 #include "transport/session/sender_service.hpp"
 
@@ -47,7 +48,7 @@ class LinkChange : public testing::Test {
 
   std::string choose(LinkKind kind) const {
     say(to_json(ChooseMessage{.link = kind, .delivery = Delivery::every, .token = {}, .why = "a test\n"}));
-    return read_connect(hear()).token;
+    return read_connect(hear(), kind).token;
   }
 
   /// Chooses and opens the link; returns the link's first epoch.
@@ -55,8 +56,8 @@ class LinkChange : public testing::Test {
     const LinkParameters parameters{.peer_timeout_ns = timeout_ns};
     const SessionId session = session_id_from_hex(offer_.session);
     LinkConnection path =
-        dial_data({"127.0.0.1", service_->port()}, 0, Token::from_hex(choose(kind)), {session, kind, 0}, parameters);
-    link_ = make_receiver_link(kind, std::move(path), parameters);
+        dial_data({"127.0.0.1", service_->port()}, {}, Token::from_hex(choose(kind)), {session, kind, 0}, parameters);
+    link_ = link_provider(kind).make_receiver(std::move(path), parameters);
     return read_epoch(hear());
   }
 

@@ -2,11 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <set>
 #include <string_view>
+#include <vector>
 
-#include "transport/endpoint_options.hpp"
+#include "base/error.hpp"
+#include "transport/links.hpp"
 
 namespace framewire {
 namespace {
@@ -14,19 +15,19 @@ namespace {
 TEST(LinkKinds, EachHasOneEntryWithNamesAndANumberOfItsOwn) {
   std::set<std::string_view> names;
   std::set<std::string_view> wire_names;
-  std::set<int> numbers;
-  for (const LinkTraits& link : link_kinds) {
+  std::set<LinkKind> numbers;
+  for (const LinkProvider* const provider : link_providers()) {
+    const LinkTraits& link = provider->traits();
     EXPECT_EQ(&traits(link.kind), &link) << link.name;
     EXPECT_TRUE(names.insert(link.name).second) << link.name;
     EXPECT_TRUE(wire_names.insert(link.wire_name).second) << link.wire_name;
-    EXPECT_TRUE(numbers.insert(link.number).second) << link.name;
-    EXPECT_NE(link.number, 0) << link.name;
+    EXPECT_TRUE(numbers.insert(link.kind).second) << link.name;
+    EXPECT_NE(link.kind, LinkKind{0}) << link.name;
     EXPECT_EQ(link_kind_from_name(link.name), link.kind);
     EXPECT_EQ(link_kind_from_wire(link.wire_name), link.kind);
-    EXPECT_EQ(link_kind_from_number(link.number), link.kind);
+    EXPECT_EQ(link_kind_from_number(static_cast<std::uint8_t>(link.kind)), link.kind);
   }
-  EXPECT_EQ(link_kinds.size(), 3U);
-  EXPECT_EQ(links_best_first, (std::array{LinkKind::local, LinkKind::rdma, LinkKind::tcp}));
+  EXPECT_EQ(links_best_first(), (std::vector{LinkKind::local, LinkKind::rdma, LinkKind::tcp}));
 }
 
 TEST(LinkKinds, WhatIsNoneIsNone) {
@@ -36,13 +37,16 @@ TEST(LinkKinds, WhatIsNoneIsNone) {
   EXPECT_FALSE(link_kind_from_wire("carrier pigeon"));
   EXPECT_FALSE(link_kind_from_number(0));
   EXPECT_FALSE(link_kind_from_number(4));
+  EXPECT_EQ(name(LinkKind{4}), "unknown");
+  EXPECT_EQ(find_link_provider(LinkKind{4}), nullptr);
+  EXPECT_THROW((void)link_provider(LinkKind{4}), Error);
 }
 
 /// Other releases read these names, so they must not change.
 TEST(LinkKinds, HaveTheWordsAndNumbersOfTheWire) {
-  EXPECT_EQ(traits(LinkKind::local).number, 1);
-  EXPECT_EQ(traits(LinkKind::tcp).number, 2);
-  EXPECT_EQ(traits(LinkKind::rdma).number, 3);
+  EXPECT_EQ(link_kind_from_number(1), LinkKind::local);
+  EXPECT_EQ(link_kind_from_number(2), LinkKind::tcp);
+  EXPECT_EQ(link_kind_from_number(3), LinkKind::rdma);
   EXPECT_EQ(traits(LinkKind::local).wire_name, "local2");
   EXPECT_EQ(traits(LinkKind::tcp).wire_name, "tcp");
   EXPECT_EQ(traits(LinkKind::rdma).wire_name, "rdma");

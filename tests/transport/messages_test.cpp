@@ -41,7 +41,7 @@ TEST(Messages, ComeBackAsTheyWent) {
     EXPECT_EQ(read_offer(to_json(OfferMessage{.session = "00", .streams = {}, .links = {}, .encrypt = asks})).encrypt,
               std::optional(asks));
   }
-  EXPECT_TRUE(read_choose(to_json(ChooseMessage{.token = {}, .encrypt = true})).encrypt);
+  EXPECT_TRUE(read_choose(to_json(ChooseMessage{.link = LinkKind::tcp, .token = {}, .encrypt = true})).encrypt);
   const ByeMessage bye = read_bye(to_json(ByeMessage{"end", 3, 4, R"({"a":1})"}));
   EXPECT_EQ(bye.frames_received, 4U);
   EXPECT_EQ(bye.statistics, R"({"a":1})");
@@ -62,7 +62,7 @@ TEST(Messages, ByteStreamsHaveNoPicture) {
 
 TEST(Messages, ThatDataBeEncryptedIsTrueOrFalse) {
   json offer = to_json(OfferMessage{.session = "00", .streams = {}, .links = {}});
-  json choose = to_json(ChooseMessage{.token = {}});
+  json choose = to_json(ChooseMessage{.link = LinkKind::tcp, .token = {}});
   for (const json& wrong : std::vector<json>{nullptr, "true", 1, json::array(), json::object()}) {
     offer["encrypt"] = wrong;
     choose["encrypt"] = wrong;
@@ -71,18 +71,18 @@ TEST(Messages, ThatDataBeEncryptedIsTrueOrFalse) {
   }
 }
 
-TEST(Messages, RdmaAddressesAreFewAndShort) {
-  const std::vector<std::string> addresses{"10.9.0.1", "2001:db8::1"};
-  EXPECT_EQ(read_choose(to_json(ChooseMessage{.token = {}, .rdma_addresses = addresses})).rdma_addresses, addresses);
-  EXPECT_EQ(read_connect(to_json(ConnectMessage{.token = {}, .rdma_addresses = addresses})).rdma_addresses, addresses);
-  json connect = to_json(ConnectMessage{.token = {}});
-  EXPECT_FALSE(connect.contains("rdma_addresses"));
-  EXPECT_TRUE(read_connect(connect).rdma_addresses.empty()) << "of an older peer";
-  for (const json& wrong : std::vector<json>{nullptr, "10.9.0.1", 1, json::object(), json::array({1}),
-                                             json::array({std::string(46, '1')}), json(17, "10.9.0.1")}) {
-    connect["rdma_addresses"] = wrong;
-    EXPECT_THROW(read_connect(connect), Error) << wrong.dump();
-  }
+/// A link's own fields bear its name in the message. Only the link itself understands them.
+TEST(Messages, ALinksOwnFieldsArriveAsItWroteThem) {
+  const LinkDescription listener = R"({"addresses":["10.9.0.1"],"port":5290})";
+  const json choose = to_json(ChooseMessage{.link = LinkKind::rdma, .token = {}, .listener = listener});
+  EXPECT_EQ(choose.at("rdma_port"), 5290);
+  EXPECT_EQ(choose.at("rdma_addresses"), json::array({"10.9.0.1"}));
+  EXPECT_EQ(read_choose(choose).listener, listener);
+  const json connect = to_json(ConnectMessage{.link = LinkKind::rdma, .token = {}, .listener = listener});
+  EXPECT_EQ(connect.at("rdma_port"), 5290);
+  EXPECT_EQ(read_connect(connect, LinkKind::rdma).listener, listener);
+  EXPECT_EQ(read_connect(connect, LinkKind::tcp).listener, "") << "another link has nothing to do with them";
+  EXPECT_EQ(read_connect(to_json(ConnectMessage{.token = {}}), LinkKind::rdma).listener, "");
 }
 
 /// Makes each field in turn missing, of another type, and out of range. Reading must throw an Error each time.
@@ -155,12 +155,14 @@ TEST(Messages, WordsOfAPeerArePrintable) {
   const HelloMessage hello = read_hello(to_json(HelloMessage{.role = evil, .program = evil}));
   EXPECT_EQ(hello.role, shown);
   EXPECT_EQ(hello.program, shown);
-  const OfferMessage offer = read_offer(to_json(
-      OfferMessage{.session = "00", .streams = {{evil, 1, Delivery::latest, evil}}, .links = {}, .why_no_rdma = evil}));
+  const OfferMessage offer = read_offer(to_json(OfferMessage{.session = "00",
+                                                             .streams = {{evil, 1, Delivery::latest, evil}},
+                                                             .links = {},
+                                                             .why_not = {{LinkKind::rdma, evil}}}));
   EXPECT_EQ(offer.streams.at(0).name, shown);
   EXPECT_EQ(offer.streams.at(0).description, shown);
-  EXPECT_EQ(offer.why_no_rdma, shown);
-  EXPECT_EQ(read_choose(to_json(ChooseMessage{.token = {}, .why = evil})).why, shown);
+  EXPECT_EQ(offer.why_not.at(LinkKind::rdma), shown);
+  EXPECT_EQ(read_choose(to_json(ChooseMessage{.link = LinkKind::tcp, .token = {}, .why = evil})).why, shown);
   EXPECT_EQ(read_bye(to_json(ByeMessage{.reason = evil, .statistics = {}})).reason, shown);
   EXPECT_EQ(read_no_link(no_link(evil)), shown);
   try {

@@ -68,9 +68,9 @@ class SessionBounds : public testing::Test {
     const OfferMessage offer = read_offer(hear(viewer));
     viewer.channel->send(
         to_json(ChooseMessage{.stream = 0, .link = LinkKind::tcp, .delivery = Delivery::latest, .token = {}}));
-    const ConnectMessage go = read_connect(hear(viewer));
+    const ConnectMessage go = read_connect(hear(viewer), LinkKind::tcp);
     LinkConnection path =
-        dial_data(at(), 0, Token::from_hex(go.token), {session_id_from_hex(offer.session), LinkKind::tcp, 0},
+        dial_data(at(), {}, Token::from_hex(go.token), {session_id_from_hex(offer.session), LinkKind::tcp, 0},
                   {.cancel_fd = viewer.channel->fd()});
     EXPECT_TRUE(eventually([&] { return stream_.viewer_count() == 1; }));
     return {std::move(viewer), std::move(path)};
@@ -154,10 +154,9 @@ void talk_on(Listener& listener, std::atomic<int>& said) {
   viewer.channel->send(to_json(OfferMessage{.session = to_hex(connection.session),
                                             .streams = {{"test", 0, Delivery::latest, "", false}},
                                             .links = {LinkKind::tcp},
-                                            .why_no_rdma = {},
                                             .encrypt = {}}));
   read_choose(viewer.channel->receive(monotonic_ns() + timeout_ns));
-  viewer.channel->send(to_json(ConnectMessage{.token = token.hex(), .rdma_port = 0}));
+  viewer.channel->send(to_json(ConnectMessage{.token = token.hex()}));
   const AcceptedSocket data = accept();
   read_data_hello(data.fd.get(), monotonic_ns() + timeout_ns);
   send_data_answer(data.fd.get(), token, connection, monotonic_ns() + timeout_ns);

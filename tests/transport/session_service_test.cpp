@@ -81,7 +81,7 @@ class Service : public testing::Test {
     read_offer(channel.receive(monotonic_ns() + timeout_ns));
     channel.send(
         to_json(ChooseMessage{.stream = 0, .link = LinkKind::local, .delivery = Delivery::latest, .token = {}}));
-    read_connect(channel.receive(monotonic_ns() + timeout_ns));
+    read_connect(channel.receive(monotonic_ns() + timeout_ns), LinkKind::tcp);
     return viewer;
   }
 
@@ -272,7 +272,7 @@ TEST(SessionAcceptor, StillAcceptsAfterRunningOutOfDescriptorsOften) {
   Log log(stderr, "test", false);
   std::atomic<int> sessions = 0;
   SessionAcceptor acceptor(
-      {.at = {.host = "127.0.0.1", .port = 0}}, RdmaListening::never, AuthenticateOptions{},
+      {.at = {.host = "127.0.0.1", .port = 0}}, {}, AuthenticateOptions{},
       [&](SessionAcceptor&, const AuthenticatedChannel&) { ++sessions; }, log);
   const SocketAddress address = unix_address(acceptor.port());
   std::vector<FileDescriptor> peer_sockets;
@@ -296,7 +296,7 @@ TEST(SessionAcceptor, StillAcceptsAfterRunningOutOfDescriptorsOften) {
 TEST(SessionAcceptor, TakesNothingByTcpThatIsToComeByRdma) {
   Log log(stderr, "test", false);
   SessionAcceptor acceptor(
-      {.at = {.host = "127.0.0.1", .port = 0}}, RdmaListening::never, AuthenticateOptions{},
+      {.at = {.host = "127.0.0.1", .port = 0}}, {}, AuthenticateOptions{},
       [](SessionAcceptor&, const AuthenticatedChannel&) {}, log);
   for (const LinkKind link : {LinkKind::tcp, LinkKind::rdma}) {
     const DataConnectionId connection{random_session_id(), link, 0};
@@ -329,7 +329,7 @@ TEST(DialData, EndsWithItsSession) {
   FileDescriptor peers(session[1]);
   peers.reset();
   try {
-    dial_data({.host = "127.0.0.1", .port = ntohs(at.sin_port)}, 0, Token::random(),
+    dial_data({.host = "127.0.0.1", .port = ntohs(at.sin_port)}, {}, Token::random(),
               {random_session_id(), LinkKind::tcp, 0}, {.cancel_fd = ours.get()});
     FAIL();
   } catch (const Error& error) {
@@ -340,7 +340,7 @@ TEST(DialData, EndsWithItsSession) {
 TEST(SessionAcceptor, EndsWaitsForDataThatAreUnderWayAndThoseToCome) {
   Log log(stderr, "test", false);
   SessionAcceptor acceptor(
-      {.at = {.host = "127.0.0.1", .port = 0}}, RdmaListening::never, AuthenticateOptions{},
+      {.at = {.host = "127.0.0.1", .port = 0}}, {}, AuthenticateOptions{},
       [](SessionAcceptor&, const AuthenticatedChannel&) {}, log);
   const DataConnectionId connection{random_session_id(), LinkKind::local, 0};
   std::atomic<int> ended = 0;
@@ -383,7 +383,7 @@ TEST(SessionAcceptor, DoesNotLogAConnectionThatItClosesAtShutdown) {
   FileDescriptor peer_socket;
   {
     const SessionAcceptor acceptor(
-        {.at = {.host = "127.0.0.1", .port = 0}}, RdmaListening::never, AuthenticateOptions{},
+        {.at = {.host = "127.0.0.1", .port = 0}}, {}, AuthenticateOptions{},
         [](SessionAcceptor&, const AuthenticatedChannel&) {}, kept.log());
     peer_socket = half_a_greeting_to(acceptor.port());
     ASSERT_TRUE(eventually([] { return has_thread("fw-session"); }));
@@ -396,7 +396,7 @@ TEST(SessionAcceptor, DoesNotLogAConnectionThatItClosesAtShutdown) {
 TEST(SessionAcceptor, LogsWhyItRefusesAPeerThatDisconnects) {
   test::KeptLog kept;
   const SessionAcceptor acceptor(
-      {.at = {.host = "127.0.0.1", .port = 0}}, RdmaListening::never, AuthenticateOptions{},
+      {.at = {.host = "127.0.0.1", .port = 0}}, {}, AuthenticateOptions{},
       [](SessionAcceptor&, const AuthenticatedChannel&) {}, kept.log());
   half_a_greeting_to(acceptor.port());
   EXPECT_TRUE(eventually([&] {

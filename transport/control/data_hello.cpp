@@ -55,7 +55,7 @@ std::array<std::byte, data_hello_bytes> encode_data_hello(const DataHello& hello
   std::array<std::byte, data_hello_bytes> bytes{};
   auto to = std::ranges::copy(std::as_bytes(std::span(data_preamble)), bytes.begin()).out;
   to = std::ranges::copy(hello.connection.session, to).out;
-  *to++ = static_cast<std::byte>(traits(hello.connection.link).number);
+  *to++ = static_cast<std::byte>(hello.connection.link);
   *to++ = static_cast<std::byte>(hello.connection.index);
   to += 2;  // reserved
   std::ranges::copy(hello.proof, to);

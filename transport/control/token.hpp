@@ -51,7 +51,7 @@ SessionId session_id_from_hex(std::string_view hex);
 /// Identifies a data connection of a session. `index` counts the connections of one link, from 0.
 struct DataConnectionId {
   SessionId session{};
-  LinkKind link = LinkKind::tcp;
+  LinkKind link{};
   std::uint8_t index = 0;
   bool operator==(const DataConnectionId&) const = default;
 };

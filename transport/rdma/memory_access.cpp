@@ -4,6 +4,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "transport/json_fields.hpp"
+
 namespace framewire {
 
 namespace {
@@ -13,13 +15,9 @@ using nlohmann::json;
 /// Reads a field as an unsigned number that fits `value`. False for anything else.
 template <typename Number>
 bool read(const json& object, const char* field, Number& value) {
-  const auto found = object.find(field);
-  if (found == object.end() || !found->is_number_unsigned()) {
-    return false;
-  }
-  const auto number = found->get<std::uint64_t>();
-  value = static_cast<Number>(number);
-  return number <= std::numeric_limits<Number>::max();
+  const auto number = find_unsigned(object, field, 0, std::numeric_limits<Number>::max());
+  value = static_cast<Number>(number.value_or(0));
+  return number.has_value();
 }
 
 std::optional<json> object_from(const LinkDescription& description) {

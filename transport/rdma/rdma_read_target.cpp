@@ -14,7 +14,7 @@ RdmaReadTarget::~RdmaReadTarget() {
   end_.stop();
 }
 
-PoolAccess RdmaReadTarget::open(const std::shared_ptr<Pool>& pool) {
+LinkDescription RdmaReadTarget::open(const std::shared_ptr<Pool>& pool) {
   assert(pool->directory() != nullptr);
   const auto& protection_domain = end_.connection().protection_domain();
   Opened opened{.payload = protection_domains_.memory_region_of(protection_domain, pool->block()),
@@ -28,7 +28,7 @@ PoolAccess RdmaReadTarget::open(const std::shared_ptr<Pool>& pool) {
                           .directory_key = opened.directory->mr->rkey,
                           .slots = pool->slot_count()};
   opened_.push_back(std::move(opened));
-  return access;
+  return describe(access);
 }
 
 void RdmaReadTarget::close_earlier() noexcept {

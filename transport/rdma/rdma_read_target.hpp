@@ -14,24 +14,21 @@
 namespace framewire {
 
 /// Used by its session's thread only.
-class RdmaReadTarget {
+class RdmaReadTarget final : public ReadTarget {
  public:
   /// Takes the authenticated connection, whose PD is one of `protection_domains`. Pools in those PDs are readable by
   /// viewers. They outlive this. Throws Error.
   RdmaReadTarget(std::unique_ptr<RdmaConnection> connection, SenderProtectionDomains& protection_domains);
-  ~RdmaReadTarget();
+  ~RdmaReadTarget() override;
 
-  /// Opens a pool that has a frame directory. Returns the addresses and keys that the viewer needs to read both. Throws
-  /// Error (failed) when they cannot be registered.
-  PoolAccess open(const std::shared_ptr<Pool>& pool);
-  /// Closes all pools but the newest: the viewer no longer reads them.
-  void close_earlier() noexcept;
+  /// Registers the pool and its directory. Returns a description of a PoolAccess.
+  LinkDescription open(const std::shared_ptr<Pool>& pool) override;
+  void close_earlier() noexcept override;
 
-  /// Readable when the state has changed; then call on_readable().
-  [[nodiscard]] int descriptor() const noexcept { return end_.descriptor(); }
-  void on_readable() noexcept { end_.clear_end(); }
-  [[nodiscard]] LinkState state() const noexcept { return end_.state(); }
-  [[nodiscard]] std::string fault() const { return end_.fault(); }
+  [[nodiscard]] int descriptor() const noexcept override { return end_.descriptor(); }
+  void on_readable() noexcept override { end_.clear_end(); }
+  [[nodiscard]] LinkState state() const noexcept override { return end_.state(); }
+  [[nodiscard]] std::string fault() const override { return end_.fault(); }
 
  private:
   struct Opened {

@@ -4,7 +4,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "transport/session/rdma_data.hpp"
+#include "transport/links.hpp"
 
 namespace framewire {
 
@@ -27,31 +27,34 @@ AuthenticateOptions with_deadline(AuthenticateOptions options, std::int64_t give
 }
 
 std::vector<LinkKind> usable_links(const EndpointOptions& endpoint) {
-  const auto& links = endpoint.allowed_links;
+  std::vector<LinkKind> links = endpoint.allowed_links;
   if (!endpoint.encrypt) {
     return links;
   }
-  if (std::ranges::find(links, LinkKind::tcp) == links.end()) {
-    throw Error::usage("encrypted data go over tcp alone, and this end is to take " + names_of(links) +
+  std::erase_if(links, [](LinkKind kind) { return !traits(kind).can_be_encrypted; });
+  if (links.empty()) {
+    throw Error::usage("encrypted data go over tcp alone, and this end is to take " + names_of(endpoint.allowed_links) +
                        "; take --transport auto or tcp, or leave out --encrypt");
   }
-  return {LinkKind::tcp};
+  return links;
 }
 
-RdmaListening rdma_listening_of(const EndpointOptions& endpoint) noexcept {
-  const auto& links = endpoint.allowed_links;
-  if (endpoint.encrypt || std::ranges::none_of(links, [](LinkKind kind) { return traits(kind).has_own_listener; })) {
-    return RdmaListening::never;
+std::vector<LinkListening> link_listening_of(const EndpointOptions& endpoint) {
+  std::vector<LinkListening> listening;
+  const std::vector<LinkKind> links = usable_links(endpoint);
+  for (const LinkKind link : links) {
+    if (traits(link).has_own_listener) {
+      const ListenWhen if_possible =
+          endpoint.rdma_for_loopback ? ListenWhen::where_possible : ListenWhen::beyond_loopback;
+      listening.push_back({.link = link, .when = links.size() == 1 ? ListenWhen::required : if_possible});
+    }
   }
-  if (links.size() == 1) {
-    return RdmaListening::required;
-  }
-  return endpoint.rdma_for_loopback ? RdmaListening::where_possible : RdmaListening::beyond_loopback;
+  return listening;
 }
 
-void require_rdma_where_asked(const EndpointOptions& endpoint) {
-  if (rdma_listening_of(endpoint) == RdmaListening::required && !has_rdma_device()) {
-    throw no_rdma_device();
+void require_link_where_asked(const EndpointOptions& endpoint) {
+  if (const auto links = usable_links(endpoint); links.size() == 1) {
+    link_provider(links.front()).require_available();
   }
 }
 

@@ -21,11 +21,12 @@ AuthenticateOptions with_deadline(AuthenticateOptions options, std::int64_t give
 /// Throws Error (usage) when none is left.
 std::vector<LinkKind> usable_links(const EndpointOptions& endpoint);
 
-/// Whether a listener accepts RDMA connections.
-RdmaListening rdma_listening_of(const EndpointOptions& endpoint) noexcept;
+/// The links for which a listener also listens in their own way.
+std::vector<LinkListening> link_listening_of(const EndpointOptions& endpoint);
 
-/// For the dialling side. Throws Error (failed) when --transport allows only rdma and there is no device.
-void require_rdma_where_asked(const EndpointOptions& endpoint);
+/// For the dialling side. Throws Error (failed) when --transport allows one link only and this machine lacks what it
+/// needs.
+void require_link_where_asked(const EndpointOptions& endpoint);
 
 /// Where to listen.
 ListenOptions listening_of(const EndpointOptions& endpoint, const AuthenticateOptions& authentication);

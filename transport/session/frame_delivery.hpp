@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "transport/session/data_link.hpp"
+#include "transport/link.hpp"
 #include "transport/session/messages.hpp"
 #include "transport/stream.hpp"
 
@@ -50,7 +50,7 @@ std::unique_ptr<FrameDelivery> make_push_delivery(Stream& stream, std::unique_pt
                                                   int wake_event);
 
 /// Pull: the viewer reads frames from the pool. The sender counts none of them and does not wait for the viewer.
-std::unique_ptr<FrameDelivery> make_pull_delivery(Stream& stream, LinkConnection link_connection,
-                                                  const LinkParameters& parameters, int wake_event);
+std::unique_ptr<FrameDelivery> make_pull_delivery(Stream& stream, std::unique_ptr<ReadTarget> read_target,
+                                                  int wake_event);
 
 }  // namespace framewire

@@ -7,8 +7,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "transport/control/json_fields.hpp"
-#include "transport/session/rdma_targets.hpp"
+#include "transport/json_fields.hpp"
 
 namespace framewire {
 
@@ -77,26 +76,6 @@ Delivery delivery_field(const json& message) {
   return *delivery;
 }
 
-std::uint16_t optional_port_field(const json& message) {
-  return message.contains("rdma_port") ? number_field<std::uint16_t>(message, "rdma_port") : std::uint16_t{0};
-}
-
-/// Numeric addresses. The dialler checks their content (rdma_address_from_text()).
-std::vector<std::string> optional_addresses_field(const json& message) {
-  constexpr std::size_t longest_address = 45;  // INET6_ADDRSTRLEN without the terminating zero
-  std::vector<std::string> addresses;
-  if (!message.contains("rdma_addresses")) {
-    return addresses;
-  }
-  for (const json& one : array_field(message, "rdma_addresses", max_rdma_addresses)) {
-    if (!one.is_string() || one.get_ref<const std::string&>().size() > longest_address) {
-      throw wrong_field(message, "rdma_addresses");
-    }
-    addresses.push_back(one.get<std::string>());
-  }
-  return addresses;
-}
-
 bool optional_flag_field(const json& message, const std::string& field) {
   const auto flag = find_flag(message, field);
   if (!flag && message.contains(field)) {
@@ -126,18 +105,38 @@ LinkDescription read_description(const json& message, const std::string& field) 
   return part != nullptr ? part->dump() : LinkDescription();
 }
 
-/// Adds the address that the peer dials, and the token; adds nothing when this side dials.
-void add_data_address(json& message, const std::string& token, std::uint16_t rdma_port,
-                      const std::vector<std::string>& rdma_addresses) {
+std::string why_not_field(LinkKind link) {
+  return "why_no_" + std::string(name(link));
+}
+
+/// A link's own fields of a message are those that begin with its name: rdma_port.
+std::string own_field_prefix(LinkKind link) {
+  return std::string(name(link)) + "_";
+}
+
+/// Adds what the peer needs for dialling; adds nothing when this side dials.
+void add_data_address(json& message, const std::string& token, LinkKind link, const LinkDescription& listener) {
   if (!token.empty()) {
     message["token"] = token;
   }
-  if (rdma_port != 0) {
-    message["rdma_port"] = rdma_port;
+  if (!listener.empty()) {
+    const json fields = json::parse(listener);
+    for (const auto& [field, value] : fields.items()) {
+      message[own_field_prefix(link) + field] = value;
+    }
   }
-  if (!rdma_addresses.empty()) {
-    message["rdma_addresses"] = rdma_addresses;
+}
+
+/// The link's own fields, unchecked: its dial() checks them.
+LinkDescription read_listener(const json& message, LinkKind link) {
+  const std::string prefix = own_field_prefix(link);
+  json fields = json::object();
+  for (const auto& [field, value] : message.items()) {
+    if (field.starts_with(prefix)) {
+      fields[field.substr(prefix.size())] = value;
+    }
   }
+  return fields.empty() ? LinkDescription() : fields.dump();
 }
 
 json rational_to_json(const Rational& rational) {
@@ -260,8 +259,8 @@ json to_json(const OfferMessage& message) {
     links.push_back(std::string(traits(kind).wire_name));
   }
   json out{{"type", "offer"}, {"session", message.session}, {"streams", streams}, {"links", links}};
-  if (!message.why_no_rdma.empty()) {
-    out["why_no_rdma"] = message.why_no_rdma;
+  for (const auto& [link, why] : message.why_not) {
+    out[why_not_field(link)] = why;
   }
   if (message.encrypt) {
     out["encrypt"] = *message.encrypt;
@@ -286,7 +285,11 @@ OfferMessage read_offer(const json& message) {
       offer.links.push_back(*kind);
     }
   }
-  offer.why_no_rdma = optional_text_field(message, "why_no_rdma");
+  for (const LinkKind link : links_best_first()) {
+    if (const std::string why = optional_text_field(message, why_not_field(link)); !why.empty()) {
+      offer.why_not[link] = why;
+    }
+  }
   if (message.contains("encrypt")) {
     offer.encrypt = optional_flag_field(message, "encrypt");
   }
@@ -298,7 +301,7 @@ json to_json(const ChooseMessage& message) {
            {"stream", message.stream},
            {"link", std::string(traits(message.link).wire_name)},
            {"delivery", std::string(name(message.delivery))}};
-  add_data_address(out, message.token, message.rdma_port, message.rdma_addresses);
+  add_data_address(out, message.token, message.link, message.listener);
   if (message.pulls) {
     out["pulls"] = true;
   }
@@ -313,27 +316,27 @@ json to_json(const ChooseMessage& message) {
 
 ChooseMessage read_choose(const json& message) {
   expect_type(message, "choose");
-  return {number_field<std::uint32_t>(message, "stream"),
-          link_field(message, "link"),
-          delivery_field(message),
-          optional_text_field(message, "token"),
-          optional_port_field(message),
-          optional_flag_field(message, "pulls"),
-          optional_flag_field(message, "encrypt"),
-          optional_addresses_field(message),
-          optional_text_field(message, "why")};
+  const LinkKind link = link_field(message, "link");
+  return {.stream = number_field<std::uint32_t>(message, "stream"),
+          .link = link,
+          .delivery = delivery_field(message),
+          .token = optional_text_field(message, "token"),
+          .listener = read_listener(message, link),
+          .pulls = optional_flag_field(message, "pulls"),
+          .encrypt = optional_flag_field(message, "encrypt"),
+          .why = optional_text_field(message, "why")};
 }
 
 json to_json(const ConnectMessage& message) {
   json out{{"type", "connect"}};
-  add_data_address(out, message.token, message.rdma_port, message.rdma_addresses);
+  add_data_address(out, message.token, message.link, message.listener);
   return out;
 }
 
-ConnectMessage read_connect(const json& message) {
+ConnectMessage read_connect(const json& message, LinkKind link) {
   throw_if_no_link(message);
   expect_type(message, "connect");
-  return {optional_text_field(message, "token"), optional_port_field(message), optional_addresses_field(message)};
+  return {.link = link, .token = optional_text_field(message, "token"), .listener = read_listener(message, link)};
 }
 
 json no_link(const std::string& text) {

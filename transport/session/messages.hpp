@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -44,38 +45,39 @@ struct OfferMessage {
   std::string session;  // 32 hexadecimal digits
   std::vector<OfferedStream> streams;
   std::vector<LinkKind> links;
-  std::string why_no_rdma{};  // set if rdma is not among them
+  // For each link with a listener of its own that is not among them: why.
+  std::map<LinkKind, std::string> why_not{};
   // Whether the sender requires encrypted data. Nullopt: an older release that cannot encrypt.
   std::optional<bool> encrypt{};
 };
 nlohmann::json to_json(const OfferMessage& message);
 OfferMessage read_offer(const nlohmann::json& message);
 
-/// From the viewer: the stream and link it wants, with a token and its RDMA port if the sender dials the data
-/// connection. Until it is ready it may choose again, since a link can prove unusable at the first epoch.
+/// From the viewer: the stream and link it wants. If the sender dials the data connection: a token, and where the
+/// link's own listener is found. Until it is ready it may choose again, since a link can prove unusable at the first
+/// epoch.
 struct ChooseMessage {
   std::uint32_t stream = 0;
-  LinkKind link = LinkKind::tcp;
+  LinkKind link{};
   Delivery delivery = Delivery::latest;
   std::string token;
-  std::uint16_t rdma_port = 0;
-  bool pulls = false;    // the viewer reads the frames from the pool
-  bool encrypt = false;  // the data connection uses TLS, because one side requires it
-  // Numeric addresses at which rdma_port listens, for a dialler that has reached another address.
-  std::vector<std::string> rdma_addresses{};
-  std::string why{};  // why it gives up the link that it chose before, if that link was made
+  LinkDescription listener{};  // the fields that bear the link's name: rdma_port; empty: it has no listener of its own
+  bool pulls = false;          // the viewer reads the frames from the pool
+  bool encrypt = false;        // the data connection uses TLS, because one side requires it
+  std::string why{};           // why it gives up the link that it chose before, if that link was made
 };
 nlohmann::json to_json(const ChooseMessage& message);
 ChooseMessage read_choose(const nlohmann::json& message);
 
-/// From the sender: the choice is accepted, with a token and its RDMA port if the viewer dials the data connection.
+/// From the sender: the choice of `link` is accepted. The rest as in ChooseMessage, if the viewer dials the data
+/// connection.
 struct ConnectMessage {
+  LinkKind link{};  // not in the message: the viewer's choice
   std::string token;
-  std::uint16_t rdma_port = 0;
-  std::vector<std::string> rdma_addresses{};  // as in ChooseMessage
+  LinkDescription listener{};
 };
 nlohmann::json to_json(const ConnectMessage& message);
-ConnectMessage read_connect(const nlohmann::json& message);
+ConnectMessage read_connect(const nlohmann::json& message, LinkKind link);
 
 /// From the sender: the chosen link is not available, and why. The viewer chooses another one or leaves. After the
 /// viewer was ready, this is the last message of the session; the next session can avoid the link.

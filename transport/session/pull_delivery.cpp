@@ -1,7 +1,6 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "transport/rdma/rdma_read_target.hpp"
 #include "transport/session/frame_delivery.hpp"
 
 namespace framewire {
@@ -10,9 +9,8 @@ namespace {
 
 class PullDelivery final : public FrameDelivery {
  public:
-  PullDelivery(Stream& stream, std::unique_ptr<RdmaConnection> connection, SenderProtectionDomains& protection_domains,
-               int wake_event)
-      : stream_(stream), read_target_(std::move(connection), protection_domains), wake_event_(wake_event) {}
+  PullDelivery(Stream& stream, std::unique_ptr<ReadTarget> read_target, int wake_event)
+      : stream_(stream), read_target_(std::move(read_target)), wake_event_(wake_event) {}
 
   ~PullDelivery() override { PullDelivery::leave(); }
 
@@ -33,7 +31,7 @@ class PullDelivery final : public FrameDelivery {
     if (!epoch) {
       return std::nullopt;
     }
-    LinkDescription pool = describe(read_target_.open(epoch->pool));
+    LinkDescription pool = read_target_->open(epoch->pool);
     announced_epoch_ = epoch->number;
     return EpochMessage{.number = epoch->number,
                         .format = epoch->format,
@@ -47,17 +45,17 @@ class PullDelivery final : public FrameDelivery {
       throw Error::failed("the viewer said ready for a format that it was not told of");
     }
     ready_epoch_ = announced_epoch_;
-    read_target_.close_earlier();
+    read_target_->close_earlier();
   }
 
   void service() noexcept override {}
   [[nodiscard]] bool is_drained() const override { return stream_.is_finished(); }
   [[nodiscard]] SubscriberQueueCounts counts() const override { return {}; }
   SubscriberQueueCounts conclude() noexcept override { return {}; }
-  [[nodiscard]] int descriptor() const noexcept override { return read_target_.descriptor(); }
-  void on_readable() noexcept override { read_target_.on_readable(); }
-  [[nodiscard]] LinkState state() const noexcept override { return read_target_.state(); }
-  [[nodiscard]] std::string fault() const override { return read_target_.fault(); }
+  [[nodiscard]] int descriptor() const noexcept override { return read_target_->descriptor(); }
+  void on_readable() noexcept override { read_target_->on_readable(); }
+  [[nodiscard]] LinkState state() const noexcept override { return read_target_->state(); }
+  [[nodiscard]] std::string fault() const override { return read_target_->fault(); }
 
   std::uint64_t leave() noexcept override {
     if (std::exchange(has_joined_, false)) {
@@ -68,7 +66,7 @@ class PullDelivery final : public FrameDelivery {
 
  private:
   Stream& stream_;
-  RdmaReadTarget read_target_;
+  std::unique_ptr<ReadTarget> read_target_;
   int wake_event_;
   bool has_joined_ = false;
   std::uint32_t announced_epoch_ = 0;
@@ -77,10 +75,9 @@ class PullDelivery final : public FrameDelivery {
 
 }  // namespace
 
-std::unique_ptr<FrameDelivery> make_pull_delivery(Stream& stream, LinkConnection link_connection,
-                                                  const LinkParameters& parameters, int wake_event) {
-  return std::make_unique<PullDelivery>(stream, std::get<std::unique_ptr<RdmaConnection>>(std::move(link_connection)),
-                                        *parameters.sender_protection_domains, wake_event);
+std::unique_ptr<FrameDelivery> make_pull_delivery(Stream& stream, std::unique_ptr<ReadTarget> read_target,
+                                                  int wake_event) {
+  return std::make_unique<PullDelivery>(stream, std::move(read_target), wake_event);
 }
 
 }  // namespace framewire

@@ -7,10 +7,10 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "transport/links.hpp"
 #include "transport/session/endpoint.hpp"
 #include "transport/session/handshake.hpp"
 #include "transport/session/pending_data_connection.hpp"
-#include "transport/session/rdma_data.hpp"
 
 namespace framewire {
 
@@ -21,8 +21,12 @@ SenderContext::SenderContext(const EndpointOptions& endpoint, std::vector<Stream
       program(std::move(its_program)),
       parameters(link_parameters_of(endpoint)),
       log(&its_log) {
-  parameters.sender_protection_domains = &protection_domains;
   parameters.log = log;
+  for (const LinkKind link : allowed_links) {
+    if (auto shared = link_provider(link).make_sender_resources()) {
+      resources[link] = std::move(shared);
+    }
+  }
 }
 
 SenderNegotiation::SenderNegotiation(SenderContext& context, const AuthenticatedChannel& viewer,
@@ -32,7 +36,7 @@ SenderNegotiation::SenderNegotiation(SenderContext& context, const Authenticated
 AgreedDelivery SenderNegotiation::begin() {
   MessageChannel& channel = *viewer_.channel;
   exchange_hellos(channel, "sender", context_.program, {"viewer"});
-  if (const std::string why_not = why_not_encrypted(LinkKind::tcp, viewer_.control);
+  if (const std::string why_not = why_control_cannot_encrypt(viewer_.control);
       context_.parameters.encrypts && !why_not.empty()) {
     refuse(channel, why_not);
   }
@@ -56,30 +60,33 @@ AgreedDelivery SenderNegotiation::settle(std::unique_ptr<nlohmann::json> answer)
 }
 
 OfferMessage SenderNegotiation::make_offer() const {
-  OfferMessage offer{.session = to_hex(session_),
-                     .streams = {},
-                     .links = {},
-                     .why_no_rdma = why_no_rdma(),
-                     .encrypt = context_.parameters.encrypts};
+  OfferMessage offer{.session = to_hex(session_), .streams = {}, .links = {}, .encrypt = context_.parameters.encrypts};
   for (const Stream* stream : context_.streams) {
     const auto format = stream->format();
     offer.streams.push_back({stream->options().name, stream->options().number, stream->options().delivery,
                              format ? describe(*format) : std::string(), stream->options().allows_pull,
                              stream->options().source_file});
   }
+  for (const LinkKind kind : links_best_first()) {
+    if (std::string why_not = why_no_listener(kind); !why_not.empty()) {
+      offer.why_not[kind] = std::move(why_not);
+    }
+  }
   std::ranges::copy_if(context_.allowed_links, std::back_inserter(offer.links), [&](LinkKind kind) {
-    const LinkTraits& link = traits(kind);
-    return (!link.needs_same_host || viewer_.is_unix) && (!link.has_own_listener || offer.why_no_rdma.empty());
+    return (!traits(kind).needs_same_host || viewer_.is_unix) && !offer.why_not.contains(kind);
   });
   return offer;
 }
 
-/// Empty if this side can accept or make RDMA connections.
-std::string SenderNegotiation::why_no_rdma() const {
-  if (data_endpoint_.acceptor != nullptr) {
-    return data_endpoint_.acceptor->why_no_rdma();
+/// Why this side can neither accept nor make connections of a link that has a listener of its own; else empty.
+std::string SenderNegotiation::why_no_listener(LinkKind link) const {
+  if (!traits(link).has_own_listener) {
+    return {};
   }
-  return has_rdma_device() ? "" : "it has no RDMA device";
+  if (data_endpoint_.acceptor != nullptr) {
+    return data_endpoint_.acceptor->why_no_listener(link);
+  }
+  return link_provider(link).is_available() ? "" : "it has " + std::string(traits(link).missing);
 }
 
 AgreedDelivery SenderNegotiation::agree(const nlohmann::json& answer) {
@@ -107,7 +114,7 @@ void SenderNegotiation::check_pull(const Stream& stream, const ChooseMessage& ch
     refuse(*viewer_.channel, "this sender's frames may not be pulled; start it with --allow-pull");
   }
   if (!traits(choice.link).can_be_pulled) {
-    refuse(*viewer_.channel, "frames can be pulled over rdma alone");
+    refuse(*viewer_.channel, "frames can be pulled over " + names_of_links_that(&LinkTraits::can_be_pulled) + " alone");
   }
 }
 
@@ -124,15 +131,13 @@ void SenderNegotiation::check_encryption(const ChooseMessage& choice) {
   }
 }
 
-/// A pulling viewer's connection uses separate PDs, in which pools are remotely readable. Other viewers' PDs never
-/// allow that.
 LinkParameters SenderNegotiation::parameters_for(const ChooseMessage& choice) const {
   LinkParameters parameters = context_.parameters;
   parameters.cancel_fd = viewer_.channel->fd();
   parameters.encrypts = choice.encrypt;
-  if (choice.pulls) {
-    parameters.pulls = true;
-    parameters.sender_protection_domains = &context_.pull_protection_domains;
+  parameters.pulls = choice.pulls;
+  if (const auto shared = context_.resources.find(choice.link); shared != context_.resources.end()) {
+    parameters.sender_resources = shared->second.get();
   }
   return parameters;
 }
@@ -145,11 +150,10 @@ std::unique_ptr<nlohmann::json> SenderNegotiation::connect(AgreedDelivery& agree
     return dial_peer(agreed, connection);
   }
   const Token token = data_endpoint_.acceptor->issue(connection);
-  ConnectMessage go{.token = token.hex(), .rdma_port = data_endpoint_.acceptor->rdma_port()};
-  if (traits(agreed.choice.link).has_own_listener) {
-    go.rdma_addresses = data_endpoint_.acceptor->rdma_addresses();
-  }
-  viewer_.channel->send(to_json(go));
+  viewer_.channel->send(
+      to_json(ConnectMessage{.link = connection.link,
+                             .token = token.hex(),
+                             .listener = data_endpoint_.acceptor->listener_description(connection.link)}));
   return await_peer(agreed, connection, token);
 }
 
@@ -167,7 +171,7 @@ std::unique_ptr<nlohmann::json> SenderNegotiation::await_peer(AgreedDelivery& ag
         if (!traits(connection.link).may_prove_unusable) {
           throw;
         }
-        // RDMA itself has told the viewer, by a rejection or a disconnect; the viewer chooses again.
+        // The link itself has told the viewer, by a rejection or a disconnect; the viewer chooses again.
         say_that_link_fails(*agreed.stream, name(connection.link), error.what());
       }
     }
@@ -186,8 +190,8 @@ std::unique_ptr<nlohmann::json> SenderNegotiation::dial_peer(AgreedDelivery& agr
   const ChooseMessage& choice = agreed.choice;
   try {
     agreed.frame_delivery =
-        make_delivery(agreed, dial_data(*data_endpoint_.dial, choice.rdma_port, Token::from_hex(choice.token),
-                                        connection, parameters_for(choice), choice.rdma_addresses));
+        make_delivery(agreed, dial_data(*data_endpoint_.dial, choice.listener, Token::from_hex(choice.token),
+                                        connection, parameters_for(choice)));
     return nullptr;
   } catch (const Error& error) {
     if (!traits(connection.link).may_prove_unusable) {
@@ -199,12 +203,14 @@ std::unique_ptr<nlohmann::json> SenderNegotiation::dial_peer(AgreedDelivery& agr
 }
 
 std::unique_ptr<FrameDelivery> SenderNegotiation::make_delivery(const AgreedDelivery& agreed,
-                                                                LinkConnection path) const {
+                                                                LinkConnection connection) const {
   const ChooseMessage& choice = agreed.choice;
+  const LinkProvider& link = link_provider(choice.link);
   if (choice.pulls) {
-    return make_pull_delivery(*agreed.stream, std::move(path), parameters_for(choice), wake_event_);
+    return make_pull_delivery(*agreed.stream, link.make_read_target(std::move(connection), parameters_for(choice)),
+                              wake_event_);
   }
-  return make_push_delivery(*agreed.stream, make_sender_link(choice.link, std::move(path), context_.parameters),
+  return make_push_delivery(*agreed.stream, link.make_sender(std::move(connection), parameters_for(choice)),
                             choice.delivery, wake_event_);
 }
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -26,8 +27,7 @@ struct SenderContext {
   std::vector<LinkKind> allowed_links;
   std::string program;
   LinkParameters parameters;
-  SenderProtectionDomains protection_domains;  // LinkParameters point to these
-  SenderProtectionDomains pull_protection_domains{PoolReaders::viewers};
+  std::map<LinkKind, std::unique_ptr<SenderResources>> resources;  // of each allowed link that needs some
   Log* log;
   std::atomic<std::int64_t> stop_at_ns = INT64_MAX;  // sessions that still run then are cut
 };
@@ -60,7 +60,7 @@ class SenderNegotiation {
 
  private:
   [[nodiscard]] OfferMessage make_offer() const;
-  [[nodiscard]] std::string why_no_rdma() const;
+  [[nodiscard]] std::string why_no_listener(LinkKind link) const;
   [[nodiscard]] LinkParameters parameters_for(const ChooseMessage& choice) const;
   AgreedDelivery agree(const nlohmann::json& answer);
   void check_pull(const Stream& stream, const ChooseMessage& choice);
@@ -69,7 +69,8 @@ class SenderNegotiation {
   std::unique_ptr<nlohmann::json> await_peer(AgreedDelivery& agreed, const DataConnectionId& connection,
                                              const Token& token);
   std::unique_ptr<nlohmann::json> dial_peer(AgreedDelivery& agreed, const DataConnectionId& connection);
-  [[nodiscard]] std::unique_ptr<FrameDelivery> make_delivery(const AgreedDelivery& agreed, LinkConnection path) const;
+  [[nodiscard]] std::unique_ptr<FrameDelivery> make_delivery(const AgreedDelivery& agreed,
+                                                             LinkConnection connection) const;
   [[nodiscard]] Stream& stream_by_number(std::uint32_t number) const;
 
   SenderContext& context_;

@@ -11,8 +11,8 @@
 #include "base/error.hpp"
 #include "base/wait.hpp"
 #include "transport/address.hpp"
+#include "transport/links.hpp"
 #include "transport/session/endpoint.hpp"
-#include "transport/session/rdma_data.hpp"
 
 namespace framewire {
 
@@ -74,13 +74,13 @@ SenderService::SenderService(const EndpointOptions& endpoint, std::vector<Stream
                              Log& log)
     : context_(endpoint, std::move(streams), program, log), authenticate_(authentication_of(endpoint)) {
   if (endpoint.dial) {
-    require_rdma_where_asked(endpoint);
+    require_link_where_asked(endpoint);
     dial_to_ = *endpoint.dial;
     dialler_ = std::thread([this] { dial_loop(); });
     return;
   }
   acceptor_ = std::make_unique<SessionAcceptor>(
-      listening_of(endpoint, authenticate_), rdma_listening_of(endpoint), authenticate_,
+      listening_of(endpoint, authenticate_), link_listening_of(endpoint), authenticate_,
       [this](SessionAcceptor& acceptor, AuthenticatedChannel authenticated) {
         run_session(std::move(authenticated), {.acceptor = &acceptor});
       },
@@ -106,8 +106,21 @@ std::string SenderService::describe() const {
   return acceptor_ ? "listening on " + acceptor_->describe() : "dialling " + format_host_port(dial_to_);
 }
 
-std::string SenderService::why_no_rdma() const {
-  return acceptor_ ? acceptor_->why_no_rdma() : has_rdma_device() ? "" : "it has no RDMA device";
+std::string SenderService::why_nobody_can_pull() const {
+  std::string why_not;
+  for (const LinkKind link : context_.allowed_links) {
+    if (!traits(link).can_be_pulled) {
+      continue;
+    }
+    const std::string why = acceptor_                            ? acceptor_->why_no_listener(link)
+                            : link_provider(link).is_available() ? ""
+                                                                 : "it has " + std::string(traits(link).missing);
+    if (why.empty()) {
+      return {};
+    }
+    why_not += (why_not.empty() ? "" : "; ") + why;
+  }
+  return why_not.empty() ? "not allowed by its --transport" : why_not;
 }
 
 std::uint16_t SenderService::port() const noexcept {

@@ -51,8 +51,8 @@ class SenderService {
 
   /// "listening on 127.0.0.1:5290, [::1]:5290" or "dialling HOST:PORT".
   [[nodiscard]] std::string describe() const;
-  /// Why RDMA connections are not possible; empty if they are.
-  [[nodiscard]] std::string why_no_rdma() const;
+  /// Why no viewer can read the pools by itself (--pull); empty if one can. Asks for this machine's devices.
+  [[nodiscard]] std::string why_nobody_can_pull() const;
   /// 0 when it dials.
   [[nodiscard]] std::uint16_t port() const noexcept;
 

@@ -94,8 +94,8 @@ void SenderSession::join(AgreedDelivery agreed) {
   watch_peer(authenticated_.channel->fd(), context_.parameters.peer_timeout_ns);
   report_.viewer = authenticated_.channel->peer();
   report_.stream = stream_->options().name;
-  link_ = choice.link;
-  report_.transport = name(link_);
+  link_kind_ = choice.link;
+  report_.transport = name(link_kind_);
   report_.pulls = choice.pulls;
   report_.receiver_label = stream_->options().receiver_label;
   report_.logs_end = stream_->options().logs_session_ends;
@@ -117,7 +117,7 @@ void SenderSession::change_link(std::unique_ptr<nlohmann::json> answer) {
 void SenderSession::give_up_link(const Error& error) {
   MessageChannel& channel = *authenticated_.channel;
   channel.send(no_link(error.what()), monotonic_ns() + ns_per_s);
-  const Error ending = Error::lost_peer("no rdma: " + std::string(error.what()));
+  const Error ending = Error::lost_peer("no " + std::string(name(link_kind_)) + ": " + error.what());
   if (has_begun_) {
     throw ending;
   }
@@ -200,7 +200,7 @@ void SenderSession::announce_epoch() {
       authenticated_.channel->post(to_json(*epoch));
     }
   } catch (const Error& error) {
-    if (!traits(link_).may_prove_unusable || error.status() != ExitStatus::failed) {
+    if (!traits(link_kind_).may_prove_unusable || error.status() != ExitStatus::failed) {
       throw;
     }
     give_up_link(error);

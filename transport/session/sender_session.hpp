@@ -71,7 +71,7 @@ class SenderSession {
   FileDescriptor wake_event_;
   SenderNegotiation negotiation_;
   Stream* stream_ = nullptr;
-  LinkKind link_ = LinkKind::tcp;  // that stands
+  LinkKind link_kind_{};  // of the link in use
   std::unique_ptr<FrameDelivery> frame_delivery_;
   std::atomic<bool> has_joined_ = false;
   bool has_begun_ = false;  // the viewer was ready: the link cannot be changed any more

@@ -1,5 +1,4 @@
 #include "transport/session/session_acceptor.hpp"
-#include "transport/control/data_hello.hpp"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -7,7 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <iterator>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -15,9 +13,9 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/wait.hpp"
-#include "transport/rdma/addresses.hpp"
-#include "transport/session/rdma_data.hpp"
-#include "transport/session/rdma_hello.hpp"
+#include "transport/control/data_hello.hpp"
+#include "transport/links.hpp"
+#include "transport/session/connect_proof.hpp"
 
 namespace framewire {
 
@@ -27,19 +25,21 @@ constexpr std::int64_t pause_ns = 50 * ns_per_ms;  // when no connection can be 
 
 }  // namespace
 
-SessionAcceptor::SessionAcceptor(const ListenOptions& listen, RdmaListening rdma, AuthenticateOptions authenticate,
-                                 OnSession on_session, Log& log)
+SessionAcceptor::SessionAcceptor(const ListenOptions& listen, std::span<const LinkListening> links,
+                                 AuthenticateOptions authenticate, OnSession on_session, Log& log)
     : listener_(listen),
       authenticate_(std::move(authenticate)),
       on_session_(std::move(on_session)),
       log_(log),
       stop_event_(make_eventfd()) {
-  listen_for_rdma(rdma, listen.rdma_address);
+  for (const LinkListening& wanted : links) {
+    listen_for(wanted, listen.rdma_address);
+  }
   thread_ = std::thread([this] { accept_loop(); });
 }
 
 SessionAcceptor::~SessionAcceptor() {
-  rdma_.reset();
+  own_listeners_.clear();
   signal_eventfd(stop_event_.get());
   thread_.join();
   {
@@ -254,7 +254,7 @@ void SessionAcceptor::warn(const std::string& text) {
 void SessionAcceptor::receive_data_hello(AcceptedSocket accepted, std::int64_t deadline_ns) {
   try {
     const DataHello hello = read_data_hello(accepted.fd.get(), deadline_ns);
-    // RDMA connections do not arrive at this socket.
+    // Connections of a link with a listener of its own do not arrive at this socket.
     const auto token =
         traits(hello.connection.link).has_own_listener ? std::nullopt : tokens_.redeem(hello, monotonic_ns());
     if (!token) {
@@ -274,73 +274,66 @@ void SessionAcceptor::store_proven(const DataConnectionId& connection, IncomingD
   data_proven_.notify_all();
 }
 
-// ---- RDMA ----
+// ---- Links that have a listener of their own ----
 
-void SessionAcceptor::listen_for_rdma(RdmaListening rdma, const std::string& rdma_address) {
-  const bool is_required = rdma == RdmaListening::required;
-  if (rdma == RdmaListening::never) {
-    why_no_rdma_ = "not allowed by its --transport";
+void SessionAcceptor::listen_for(const LinkListening& wanted, const std::string& rdma_address) {
+  const LinkProvider& provider = link_provider(wanted.link);
+  OwnListener& own = own_listeners_[wanted.link];
+  if (wanted.when == ListenWhen::beyond_loopback && !listener_.is_beyond_loopback()) {
+    own.why_not = "it listens on loopback only";
     return;
   }
-  if (rdma == RdmaListening::beyond_loopback && !listener_.is_beyond_loopback()) {
-    why_no_rdma_ = "it listens on loopback only";
+  if (wanted.when == ListenWhen::required) {
+    provider.require_available();
+  } else if (!provider.is_available()) {
+    own.why_not = "it has " + std::string(provider.traits().missing);
     return;
-  }
-  std::vector<sockaddr_storage> addresses = framewire::rdma_addresses();
-  if (addresses.empty()) {
-    if (is_required) {
-      throw no_rdma_device();
-    }
-    why_no_rdma_ = "it has no RDMA device";
-    return;
-  }
-  if (!rdma_address.empty()) {
-    addresses = {named_rdma_address(rdma_address, listener_.port()).storage};
-  } else if (listener_.is_beyond_loopback()) {
-    addresses.clear();
-    std::ranges::transform(listener_.addresses(), std::back_inserter(addresses), &SocketAddress::storage);
   }
   try {
-    rdma_ = std::make_unique<RdmaListener>(
-        addresses, listener_.port(),
-        [this](RdmaConnectRequest request, std::span<const std::byte> hello, const std::string& from) {
-          receive_rdma_request(std::move(request), hello, from);
-        });
+    own.listener =
+        provider.listen({.addresses = {listener_.addresses().begin(), listener_.addresses().end()},
+                         .port = listener_.port(),
+                         .rdma_address = rdma_address},
+                        [this, link = wanted.link](std::unique_ptr<ConnectRequest> request,
+                                                   std::span<const std::byte> hello, const std::string& from) {
+                          receive_request(link, std::move(request), hello, from);
+                        });
   } catch (const Error& error) {
-    if (is_required) {
+    if (wanted.when == ListenWhen::required) {
       throw;
     }
-    why_no_rdma_ = error.what();
+    own.why_not = error.what();
   }
 }
 
-std::string SessionAcceptor::why_no_rdma() const {
-  // A device can disappear at any time, and a listener on all addresses gets no event for that.
-  return rdma_ && (rdma_->port() == 0 || framewire::rdma_addresses().empty()) ? "its RDMA device is gone"
-                                                                              : why_no_rdma_;
+std::string SessionAcceptor::why_no_listener(LinkKind link) const {
+  const auto own = own_listeners_.find(link);
+  if (own == own_listeners_.end()) {
+    return "not allowed by its --transport";
+  }
+  return own->second.listener ? own->second.listener->why_gone() : own->second.why_not;
 }
 
-std::vector<std::string> SessionAcceptor::rdma_addresses() const {
-  std::vector<std::string> addresses = rdma_ ? rdma_->addresses() : std::vector<std::string>();
-  std::erase_if(addresses, [](const std::string& one) { return !rdma_address_from_text(one, 0); });
-  addresses.resize(std::min(addresses.size(), max_rdma_addresses));
-  return addresses;
+LinkDescription SessionAcceptor::listener_description(LinkKind link) const {
+  const auto own = own_listeners_.find(link);
+  return own != own_listeners_.end() && own->second.listener ? own->second.listener->description() : LinkDescription();
 }
 
-/// Dropping the request rejects it; no resources were allocated for it.
-void SessionAcceptor::receive_rdma_request(RdmaConnectRequest request, std::span<const std::byte> hello,
-                                           const std::string& from) {
-  const auto said = decode_rdma_hello(hello);
+/// Runs on the link's listening thread. Dropping the request rejects it; the link has allocated nothing for it.
+void SessionAcceptor::receive_request(LinkKind link, std::unique_ptr<ConnectRequest> request,
+                                      std::span<const std::byte> hello, const std::string& from) {
+  const std::string what = std::string(name(link)) + " connection from " + from;
+  const auto said = decode_connect_hello(hello, link);
   if (!said) {
-    log_.detail("rejected an RDMA connection from " + from + " that is not framewire");
+    log_.detail("rejected the " + what + ", which is not framewire");
     return;
   }
   const auto token = tokens_.redeem(*said, monotonic_ns());
   if (!token) {
-    warn("rejected an RDMA connection from " + from + " that belongs to no session");
+    warn("rejected the " + what + ", which belongs to no session");
     return;
   }
-  request.set_answer(encode_rdma_hello(
+  request->set_answer(encode_connect_hello(
       {.connection = said->connection, .proof = make_proof(*token, said->connection, ProofRole::listener)}));
   store_proven(said->connection, std::move(request));
 }

@@ -7,8 +7,11 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <variant>
@@ -18,19 +21,23 @@
 #include "transport/control/authenticate.hpp"
 #include "transport/control/listener.hpp"
 #include "transport/control/token.hpp"
-#include "transport/rdma/listener.hpp"
+#include "transport/link_provider.hpp"
 
 namespace framewire {
 
-/// An authenticated data connection: a socket, or an RDMA connection request that is not accepted yet.
-using IncomingDataConnection = std::variant<FileDescriptor, RdmaConnectRequest>;
+/// An authenticated data connection: a socket, or a request at a link's own listener that is not accepted yet.
+using IncomingDataConnection = std::variant<FileDescriptor, std::unique_ptr<ConnectRequest>>;
 
-/// Whether an acceptor also accepts RDMA connections.
-enum class RdmaListening {
-  never,
-  beyond_loopback,  // if it listens beyond loopback and there is a device
-  where_possible,   // if there is a device: at its addresses, even if the control channel is on loopback only
-  required,         // the same, and throws if there is no device
+/// When an acceptor also listens for a link that has a listener of its own.
+enum class ListenWhen {
+  beyond_loopback,  // if the control channel listens beyond loopback and the machine has what the link needs
+  where_possible,   // if the machine has what the link needs, even if the control channel is on loopback only
+  required,         // the same, and throws if the machine lacks it
+};
+
+struct LinkListening {
+  LinkKind link;
+  ListenWhen when = ListenWhen::beyond_loopback;
 };
 
 /// Owns one accepting thread ("fw-accept"), and one thread per connection that is being identified or runs a session.
@@ -43,8 +50,8 @@ class SessionAcceptor {
   /// owner.
   using OnSession = std::function<void(SessionAcceptor&, AuthenticatedChannel)>;
 
-  /// Throws Error (port in use, no key, no RDMA device with RdmaListening::required).
-  SessionAcceptor(const ListenOptions& listen, RdmaListening rdma, AuthenticateOptions authenticate,
+  /// Throws Error (port in use, no key, the machine lacks what a required link needs).
+  SessionAcceptor(const ListenOptions& listen, std::span<const LinkListening> links, AuthenticateOptions authenticate,
                   OnSession on_session, Log& log);
   /// Stops accepting and joins every thread. The owner ends its sessions before.
   ~SessionAcceptor();
@@ -62,11 +69,11 @@ class SessionAcceptor {
   void end_waits() noexcept;
 
   [[nodiscard]] std::uint16_t port() const noexcept { return listener_.port(); }
-  /// The port for RDMA connections; 0: none are accepted, and why_no_rdma() says why.
-  [[nodiscard]] std::uint16_t rdma_port() const noexcept { return rdma_ ? rdma_->port() : std::uint16_t{0}; }
-  [[nodiscard]] std::string why_no_rdma() const;
-  /// The addresses for RDMA connections, for a peer that reached another address; at most max_rdma_addresses.
-  [[nodiscard]] std::vector<std::string> rdma_addresses() const;
+  /// Where a peer finds this link's own listener; empty when there is none. Any thread.
+  [[nodiscard]] LinkDescription listener_description(LinkKind link) const;
+  /// Why this side cannot accept connections of a link that has a listener of its own, as in "it has no RDMA device";
+  /// empty if it can. Any thread.
+  [[nodiscard]] std::string why_no_listener(LinkKind link) const;
   [[nodiscard]] std::string describe() const { return listener_.describe(); }
 
  private:
@@ -100,8 +107,9 @@ class SessionAcceptor {
   void set_identified(PendingConnection& pending) noexcept;
   bool was_closed_at_shutdown(const PendingConnection& pending) noexcept;
   void receive_data_hello(AcceptedSocket accepted, std::int64_t deadline_ns);
-  void listen_for_rdma(RdmaListening rdma, const std::string& rdma_address);
-  void receive_rdma_request(RdmaConnectRequest request, std::span<const std::byte> hello, const std::string& from);
+  void listen_for(const LinkListening& wanted, const std::string& rdma_address);
+  void receive_request(LinkKind link, std::unique_ptr<ConnectRequest> request, std::span<const std::byte> hello,
+                       const std::string& from);
   void store_proven(const DataConnectionId& connection, IncomingDataConnection incoming);
   void warn(const std::string& text);
   void reap() noexcept;
@@ -122,8 +130,12 @@ class SessionAcceptor {
   std::uint64_t suppressed_warnings_ = 0;
   std::list<ProvenConnection> proven_;
   bool waits_ended_ = false;
-  std::string why_no_rdma_;
-  std::unique_ptr<RdmaListener> rdma_;
+  // Set by the constructor before thread_ starts, and constant afterwards.
+  struct OwnListener {
+    std::unique_ptr<LinkListener> listener;  // null: there is none
+    std::string why_not;                     // why there is none
+  };
+  std::map<LinkKind, OwnListener> own_listeners_;
   std::thread thread_;
 };
 

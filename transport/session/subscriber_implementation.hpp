@@ -16,7 +16,7 @@
 #include "base/log.hpp"
 #include "transport/session/client_service.hpp"
 #include "transport/session/frame_flows.hpp"
-#include "transport/session/rdma_fallback_policy.hpp"
+#include "transport/session/link_fallback_policy.hpp"
 #include "transport/session/subscriber.hpp"
 #include "transport/session/viewer_session.hpp"
 
@@ -96,7 +96,7 @@ class Subscriber::Implementation {
   std::atomic<std::int64_t> clock_offset_ns_ = 0;
   std::atomic<std::int64_t> clock_uncertainty_ns_ = 0;
   std::int64_t alone_since_ns_ = 0;   // the subscriber's thread
-  RdmaFallbackPolicy rdma_fallback_;  // the subscriber's thread
+  LinkFallbackPolicy link_fallback_;  // the subscriber's thread
   std::uint64_t frames_before_session_ = 0;
   std::int64_t connecting_since_ns_ = 0;  // the subscriber's thread
   ClientService client_service_;

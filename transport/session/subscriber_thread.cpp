@@ -37,14 +37,14 @@ void Subscriber::Implementation::run() noexcept {
 bool Subscriber::Implementation::run_one_session() {
   std::shared_ptr<ViewerSession> session;
   try {
-    preferences_.why_no_rdma = preferences_.transport_is_auto ? rdma_fallback_.why() : "";
+    preferences_.avoided_links = link_fallback_.avoided();
     if (session = connect(); session) {
       adopt(session);
       serve(*session);
     }
     return false;
-  } catch (const RdmaUnusable& error) {
-    rdma_fallback_.set_unusable(error.what());
+  } catch (const LinkUnusable& error) {
+    link_fallback_.set_unusable(error.link(), error.what());
     return go_on_after(error, session.get());
   } catch (const Error& error) {
     return go_on_after(error, session.get());
@@ -62,8 +62,8 @@ bool Subscriber::Implementation::go_on_after(const Error& error, ViewerSession* 
   if (session != nullptr) {
     session->hang_up();
     flows_.drop_rejected();
-    rdma_fallback_.session_was_lost(traits(session->link()->kind()).may_prove_unusable,
-                                    flows_.frames_received() != frames_before_session_, error.what());
+    link_fallback_.session_was_lost(session->link()->kind(), flows_.frames_received() != frames_before_session_,
+                                    error.what());
   }
   return !stopping_ && !give_up(error, session != nullptr);
 }

@@ -8,10 +8,10 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "transport/links.hpp"
 #include "transport/ring_limits.hpp"
 #include "transport/session/handshake.hpp"
 #include "transport/session/pending_data_connection.hpp"
-#include "transport/session/rdma_data.hpp"
 #include "transport/socket_state.hpp"
 
 namespace framewire {
@@ -49,19 +49,20 @@ std::string why_not_possible(LinkKind kind, const OfferMessage& offer, bool is_u
     return is_offered ? "" : name + " is not offered";
   }
   if (!is_offered) {
-    return name + ": the sender has none" + (offer.why_no_rdma.empty() ? "" : ", " + offer.why_no_rdma);
+    const auto why = offer.why_not.find(kind);
+    return name + ": the sender has none" + (why == offer.why_not.end() ? "" : ", " + why->second);
   }
   if (!preferences.transport_is_auto) {
     return "";
   }
-  if (!preferences.why_no_rdma.empty()) {
-    return name + ": " + preferences.why_no_rdma;
+  if (const auto avoided = preferences.avoided_links.find(kind); avoided != preferences.avoided_links.end()) {
+    return name + ": " + avoided->second;
   }
   if (data_endpoint.acceptor != nullptr) {
-    const std::string why = data_endpoint.acceptor->why_no_rdma();
+    const std::string why = data_endpoint.acceptor->why_no_listener(kind);
     return why.empty() ? "" : name + ": this end has none, " + why;
   }
-  return has_rdma_device() ? "" : name + ": no RDMA device here";
+  return link_provider(kind).is_available() ? "" : name + ": " + std::string(link.missing) + " here";
 }
 
 }  // namespace
@@ -97,13 +98,14 @@ std::string ViewerSession::choose_link(const OfferMessage& offer, DataEndpoint d
   }
   delivery_ = preferences.delivery.value_or(stream.delivery);
   source_file_ = stream.source_file;
-  may_do_without_rdma_ = preferences.transport_is_auto && !preferences.parameters.pulls;
+  may_change_link_ = preferences.transport_is_auto && !preferences.parameters.pulls;
   agree_on_encryption(offer, preferences);
   if (encrypts_) {
-    open_link(offer,
-              {.stream = stream.number, .link = LinkKind::tcp, .delivery = delivery_, .token = {}, .encrypt = true},
+    const LinkKind link = link_for_encryption(offer, preferences);
+    open_link(offer, {.stream = stream.number, .link = link, .delivery = delivery_, .token = {}, .encrypt = true},
               data_endpoint, preferences.parameters);
-    return preferences.transport_is_auto ? " (auto: tcp; --encrypt goes over tcp alone)" : "";
+    const std::string its_name(name(link));
+    return preferences.transport_is_auto ? " (auto: " + its_name + "; --encrypt goes over " + its_name + " alone)" : "";
   }
   if (preferences.parameters.pulls) {
     open_link_to_pull(offer, stream, data_endpoint, preferences);
@@ -142,10 +144,10 @@ std::string ViewerSession::choose_link(const OfferMessage& offer, DataEndpoint d
                       ", the sender offers " + names_of(offer.links) + why_not);
 }
 
-/// Tests an RDMA link by its first epoch: it may connect, and then fail to register the pool or the ring. Possible only
-/// if the stream already has a format; needed only if another link can be chosen.
+/// Tests a link by its first epoch: rdma may connect, and then fail to register the pool or the ring. Possible only if
+/// the stream already has a format; needed only if another link can be chosen.
 void ViewerSession::prove_link(const OfferedStream& stream) {
-  if (!traits(link_->kind()).may_prove_unusable || !may_do_without_rdma_ || stream.description.empty()) {
+  if (!traits(link_->kind()).may_prove_unusable || !may_change_link_ || stream.description.empty()) {
     return;
   }
   if (early_message_) {
@@ -184,17 +186,30 @@ void ViewerSession::agree_on_encryption(const OfferMessage& offer, const ViewerP
                         " for encrypted data (--encrypt), and the viewer reads them by RDMA, which goes in the "
                         "clear; leave out --pull or --encrypt");
   }
-  if (std::ranges::find(preferences.allowed_links, LinkKind::tcp) == preferences.allowed_links.end()) {
+  if (!first_link_that(&LinkTraits::can_be_encrypted, preferences.allowed_links)) {
     refuse(channel, who_asks + " for encrypted data (--encrypt), which go over tcp alone, and the viewer takes " +
                         names_of(preferences.allowed_links) + "; start it with --transport auto or tcp");
   }
-  if (std::ranges::find(offer.links, LinkKind::tcp) == offer.links.end()) {
+  if (!first_link_that(&LinkTraits::can_be_encrypted, offer.links)) {
     refuse(channel, who_asks + " for encrypted data (--encrypt), which go over tcp alone, and the sender offers " +
                         names_of(offer.links) + "; start it with --transport auto or tcp");
   }
-  if (const std::string why_not = why_not_encrypted(LinkKind::tcp, authenticated_.control); !why_not.empty()) {
+  if (const std::string why_not = why_control_cannot_encrypt(authenticated_.control); !why_not.empty()) {
     refuse(channel, why_not);
   }
+}
+
+/// The best link that both sides allow and that can be encrypted. agree_on_encryption() has seen that both have one.
+LinkKind ViewerSession::link_for_encryption(const OfferMessage& offer, const ViewerPreferences& preferences) {
+  std::vector<LinkKind> common = preferences.allowed_links;
+  std::erase_if(common, [&](LinkKind kind) { return std::ranges::find(offer.links, kind) == offer.links.end(); });
+  const auto link = first_link_that(&LinkTraits::can_be_encrypted, common);
+  if (!link) {
+    refuse(*authenticated_.channel, "no encrypted transport in common: this end takes " +
+                                        names_of(preferences.allowed_links) + ", the sender offers " +
+                                        names_of(offer.links));
+  }
+  return *link;
 }
 
 void ViewerSession::open_link_to_pull(const OfferMessage& offer, const OfferedStream& stream,
@@ -203,10 +218,12 @@ void ViewerSession::open_link_to_pull(const OfferMessage& offer, const OfferedSt
   if (!stream.allows_pull) {
     refuse(channel, "the sender's frames may not be pulled; start it with --allow-pull, or leave out --pull here");
   }
-  const auto link = std::ranges::find_if(offer.links, [](LinkKind kind) { return traits(kind).can_be_pulled; });
-  if (link == offer.links.end()) {
-    refuse(channel, "frames can be pulled over rdma alone, and the sender has none" +
-                        (offer.why_no_rdma.empty() ? "" : ": " + offer.why_no_rdma));
+  const auto link = first_link_that(&LinkTraits::can_be_pulled, offer.links);
+  if (!link) {
+    const auto why =
+        std::ranges::find_if(offer.why_not, [](const auto& one) { return traits(one.first).can_be_pulled; });
+    refuse(channel, "frames can be pulled over " + names_of_links_that(&LinkTraits::can_be_pulled) +
+                        " alone, and the sender has none" + (why == offer.why_not.end() ? "" : ": " + why->second));
   }
   delivery_ = Delivery::latest;
   open_link(offer, {.stream = stream.number, .link = *link, .delivery = delivery_, .token = {}, .pulls = true},
@@ -223,18 +240,15 @@ void ViewerSession::open_link(const OfferMessage& offer, ChooseMessage choice, D
   if (data_endpoint.acceptor != nullptr) {
     token = data_endpoint.acceptor->issue(connection);
     choice.token = token->hex();
-    choice.rdma_port = data_endpoint.acceptor->rdma_port();
-    if (traits(choice.link).has_own_listener) {
-      choice.rdma_addresses = data_endpoint.acceptor->rdma_addresses();
-    }
+    choice.listener = data_endpoint.acceptor->listener_description(choice.link);
   }
   channel.send(to_json(choice));
-  const ConnectMessage go = read_connect(await_connect());
-  LinkConnection link_connection = data_endpoint.acceptor != nullptr
-                                       ? await_sender(data_endpoint, connection, *token, parameters)
-                                       : dial_data(*data_endpoint.dial, go.rdma_port, Token::from_hex(go.token),
-                                                   connection, parameters, go.rdma_addresses);
-  link_ = make_receiver_link(choice.link, std::move(link_connection), parameters);
+  const ConnectMessage go = read_connect(await_connect(), choice.link);
+  LinkConnection link_connection =
+      data_endpoint.acceptor != nullptr
+          ? await_sender(data_endpoint, connection, *token, parameters)
+          : dial_data(*data_endpoint.dial, go.listener, Token::from_hex(go.token), connection, parameters);
+  link_ = link_provider(choice.link).make_receiver(std::move(link_connection), parameters);
   link_->set_stop_check(std::move(parameters.stop_check));
 }
 
@@ -268,7 +282,7 @@ LinkConnection ViewerSession::await_sender(DataEndpoint data_endpoint, const Dat
         if (!traits(connection.link).may_prove_unusable) {
           throw;
         }
-        // RDMA tells the sender of the failure; the sender then sends no_link, so wait for that.
+        // The link tells the sender of the failure; the sender then sends no_link, so wait for that.
         fault = error;
       }
     }
@@ -354,8 +368,8 @@ LinkDescription ViewerSession::begin_epoch_of_link(const EpochMessage& epoch) {
   } catch (const AllocationStopped&) {
     throw;  // this side stops; the link is not at fault
   } catch (const Error& error) {
-    if (traits(link_->kind()).may_prove_unusable && may_do_without_rdma_ && error.status() == ExitStatus::failed) {
-      throw RdmaUnusable(error.what());
+    if (traits(link_->kind()).may_prove_unusable && may_change_link_ && error.status() == ExitStatus::failed) {
+      throw LinkUnusable(link_->kind(), error.what());
     }
     throw;
   }
@@ -364,8 +378,8 @@ LinkDescription ViewerSession::begin_epoch_of_link(const EpochMessage& epoch) {
 /// The sender gave up the link after the negotiation.
 void ViewerSession::give_up_link(const std::string& message) const {
   const std::string whole = "the sender " + message;
-  if (may_do_without_rdma_) {
-    throw RdmaUnusable(whole);
+  if (may_change_link_) {
+    throw LinkUnusable(link_->kind(), whole);
   }
   throw Error::refused(whole);
 }

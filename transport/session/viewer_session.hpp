@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -22,15 +23,19 @@ struct ViewerPreferences {
   std::vector<LinkKind> allowed_links;  // best first
   bool transport_is_auto = true;
   LinkParameters parameters;
-  std::string why_no_rdma{};                             // set if rdma was tried and cannot be used
+  std::map<LinkKind, std::string> avoided_links{};       // under `auto`: tried before without success, and why
   std::int64_t clock_timeout_ns = handshake_timeout_ns;  // for the whole clock comparison
 };
 
-/// RDMA connects but cannot be used, for example because too little memory may be locked. Under `auto` the viewer
-/// chooses another link; if frames have already arrived, the next session avoids RDMA.
-class RdmaUnusable : public Error {
+/// A link connects but cannot be used, for example because too little memory may be locked for rdma. Under `auto` the
+/// viewer chooses another link; if frames have already arrived, the next session avoids the link.
+class LinkUnusable : public Error {
  public:
-  explicit RdmaUnusable(const std::string& message) : Error(ExitStatus::lost_peer, message) {}
+  LinkUnusable(LinkKind link, const std::string& message) : Error(ExitStatus::lost_peer, message), link_(link) {}
+  [[nodiscard]] LinkKind link() const noexcept { return link_; }
+
+ private:
+  LinkKind link_;
 };
 
 /// Used by the subscriber's thread, except link(), the atomics and functions marked "any thread".
@@ -96,6 +101,7 @@ class ViewerSession {
   void prove_link(const OfferedStream& stream);
   void forget_link_on_trial() noexcept;
   void agree_on_encryption(const OfferMessage& offer, const ViewerPreferences& preferences);
+  LinkKind link_for_encryption(const OfferMessage& offer, const ViewerPreferences& preferences);
   void open_link(const OfferMessage& offer, ChooseMessage choice, DataEndpoint data_endpoint,
                  LinkParameters parameters);
   LinkConnection await_sender(DataEndpoint data_endpoint, const DataConnectionId& connection, const Token& token,
@@ -117,7 +123,7 @@ class ViewerSession {
   std::optional<StreamFormat> format_;
   std::optional<ReadyMessage> pending_ready_;
   std::int64_t peer_timeout_ns_;
-  bool may_do_without_rdma_ = false;
+  bool may_change_link_ = false;
   bool has_chosen_ = false;  // a link; the final link may differ
   bool encrypts_ = false;
   std::unique_ptr<nlohmann::json> early_message_;  // a message that arrived before the link was made

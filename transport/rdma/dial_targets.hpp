@@ -15,11 +15,11 @@ namespace framewire {
 /// How many addresses a listener announces, and how many of them a dialler tries: a peer's long list must not keep it
 /// busy.
 inline constexpr std::size_t max_rdma_addresses = 16;
-inline constexpr std::size_t max_told_addresses_tried = 4;
+inline constexpr std::size_t max_announced_addresses_tried = 4;
 
 struct RdmaTargets {
-  std::vector<std::string> told;  // the peer's announced RDMA addresses, unchecked
-  std::string only;               // the user's --rdma-address, the only one to try; empty: not set
+  std::vector<std::string> announced;  // the peer's announced RDMA addresses, unchecked
+  std::string only;                    // the user's --rdma-address, the only one to try; empty: not set
 };
 
 /// Parses a numeric address that can belong to an RDMA device of another machine. Nullopt for other text, and for
@@ -32,6 +32,6 @@ SocketAddress named_rdma_address(const std::string& text, std::uint16_t port);
 /// First the `reached` addresses of the control connection, which certainly lead to the peer. Then the announced
 /// addresses, without duplicates.
 std::vector<SocketAddress> rdma_addresses_to_dial(std::span<const SocketAddress> reached,
-                                                  std::span<const std::string> told, std::uint16_t port);
+                                                  std::span<const std::string> announced, std::uint16_t port);
 
 }  // namespace framewire

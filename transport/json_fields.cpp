@@ -1,4 +1,4 @@
-#include "transport/control/json_fields.hpp"
+#include "transport/json_fields.hpp"
 
 #include <cmath>
 #include <nlohmann/json.hpp>

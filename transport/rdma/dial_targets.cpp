@@ -1,4 +1,4 @@
-#include "transport/session/rdma_targets.hpp"
+#include "transport/rdma/dial_targets.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -64,16 +64,16 @@ SocketAddress named_rdma_address(const std::string& text, std::uint16_t port) {
 }
 
 std::vector<SocketAddress> rdma_addresses_to_dial(std::span<const SocketAddress> reached,
-                                                  std::span<const std::string> told, std::uint16_t port) {
+                                                  std::span<const std::string> announced, std::uint16_t port) {
   std::vector<SocketAddress> addresses(reached.begin(), reached.end());
   const auto is_known = [&](const SocketAddress& one) {
     return std::ranges::any_of(
         addresses, [&](const SocketAddress& other) { return format_address(one) == format_address(other); });
   };
   std::size_t tried = 0;
-  for (const std::string& text : told.first(std::min(told.size(), max_rdma_addresses))) {
+  for (const std::string& text : announced.first(std::min(announced.size(), max_rdma_addresses))) {
     const auto address = rdma_address_from_text(text, port);
-    if (address && tried < max_told_addresses_tried && !is_known(*address)) {
+    if (address && tried < max_announced_addresses_tried && !is_known(*address)) {
       addresses.push_back(*address);
       ++tried;
     }

@@ -1,5 +1,5 @@
-// Which of the RDMA addresses that a peer reports are dialled.
-#include "transport/session/rdma_targets.hpp"
+// What an RDMA listener announces, and which of the announced addresses are dialled.
+#include "transport/rdma/dial.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,13 +11,13 @@
 namespace framewire {
 namespace {
 
-std::vector<std::string> to_dial(const std::vector<std::string>& reached, const std::vector<std::string>& told) {
+std::vector<std::string> to_dial(const std::vector<std::string>& reached, const std::vector<std::string>& announced) {
   std::vector<SocketAddress> addresses;
   for (const std::string& one : reached) {
     addresses.push_back(rdma_address_from_text(one, 5290).value());
   }
   std::vector<std::string> texts;
-  for (const SocketAddress& one : rdma_addresses_to_dial(addresses, told, 5290)) {
+  for (const SocketAddress& one : rdma_addresses_to_dial(addresses, announced, 5290)) {
     texts.push_back(format_address(one));
   }
   return texts;
@@ -61,11 +61,39 @@ TEST(RdmaTargets, AreRefusedWithASentenceWhereTheUserNamesOneThatNobodyReaches) 
 }
 
 TEST(RdmaTargets, AreFewHoweverManyAPeerTellsOf) {
-  Texts told;
+  Texts announced;
   for (int i = 1; i < 200; ++i) {
-    told.push_back("10.9.0." + std::to_string(i));
+    announced.push_back("10.9.0." + std::to_string(i));
   }
-  EXPECT_EQ(to_dial({"192.0.2.1"}, told).size(), 1 + max_told_addresses_tried);
+  EXPECT_EQ(to_dial({"192.0.2.1"}, announced).size(), 1 + max_announced_addresses_tried);
+}
+
+TEST(RdmaListenerAddress, IsReadAsItWasWritten) {
+  const RdmaListenerAddress listener{.port = 5290, .addresses = {"192.0.2.1", "2001:db8::1"}};
+  const RdmaListenerAddress back = rdma_listener_from(describe(listener));
+  EXPECT_EQ(back.port, listener.port);
+  EXPECT_EQ(back.addresses, listener.addresses);
+  EXPECT_TRUE(rdma_listener_from(describe(RdmaListenerAddress{.port = 1})).addresses.empty()) << "as an older peer";
+}
+
+TEST(RdmaListenerAddress, AnnouncesFewAddressesAndOnlyThoseOfOtherMachines) {
+  RdmaListenerAddress listener{.port = 5290, .addresses = {"127.0.0.1", "fe80::1"}};
+  EXPECT_TRUE(rdma_listener_from(describe(listener)).addresses.empty());
+  for (int i = 1; i < 100; ++i) {
+    listener.addresses.push_back("10.9.0." + std::to_string(i));
+  }
+  EXPECT_EQ(rdma_listener_from(describe(listener)).addresses.size(), max_rdma_addresses);
+}
+
+TEST(RdmaListenerAddress, IsRefusedInOtherWords) {
+  const std::string long_text(46, '1');
+  for (const std::string& wrong :
+       {std::string(), std::string("{"), std::string("[]"), std::string("{}"), std::string(R"({"port":0})"),
+        std::string(R"({"port":65536})"), std::string(R"({"port":"1"})"), std::string(R"({"port":1,"addresses":5})"),
+        std::string(R"({"port":1,"addresses":[1]})"), R"({"port":1,"addresses":[")" + long_text + R"("]})",
+        std::string(R"({"port":1,"addresses":["","","","","","","","","","","","","","","","",""]})")}) {
+    EXPECT_THROW(rdma_listener_from(wrong), Error) << wrong;
+  }
 }
 
 }  // namespace

@@ -1,0 +1,27 @@
+// A further link for a test: what somebody writes who adds one. Like rdma it has a listener of its own, describes it to
+// the peer, and may prove unusable. Its data go over a Unix socket, with tcp's two ends.
+#pragma once
+
+#include <atomic>
+
+#include "transport/link_provider.hpp"
+
+namespace framewire::test {
+
+inline constexpr LinkKind added_link{200};
+
+/// Lives as long as the program. Any thread.
+const LinkProvider& added_provider() noexcept;
+
+/// What happens to the link, for tests. One test at a time.
+struct AddedLinkState {
+  std::atomic<bool> is_available = true;       // the machine has what the link needs
+  std::atomic<bool> fails_to_connect = false;  // dialling it fails
+  std::atomic<int> connections = 0;            // accepted so far
+};
+AddedLinkState& added_link_state() noexcept;
+
+/// Dials its listener like a stranger who knows where it is and not what to say. Returns whether it was let in.
+bool dial_added_link_with(const LinkDescription& listener, const ConnectHello& hello);
+
+}  // namespace framewire::test
