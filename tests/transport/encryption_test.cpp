@@ -51,7 +51,7 @@ class Encryption : public testing::Test {
   EndpointOptions endpoint(bool encrypt) const {
     EndpointOptions options;
     options.encrypt = encrypt;
-    std::ranges::copy(key_.bytes(), options.one_time_key.emplace().begin());
+    std::ranges::copy(key_.bytes(), options.one_time_key.emplace().bytes().begin());
     return options;
   }
 
