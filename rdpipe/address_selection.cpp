@@ -4,7 +4,6 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,8 +15,8 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/file_descriptor.hpp"
+#include "base/machine_identity.hpp"
 #include "base/wait.hpp"
-#include "bytes/file_identity.hpp"
 #include "rdpipe/networks.hpp"
 #include "rdpipe/ssh_connection.hpp"
 #include "transport/address.hpp"
@@ -27,13 +26,6 @@ namespace framewire {
 namespace {
 
 constexpr std::int64_t head_start_ns = 250 * ns_per_ms;  // RFC 8305, section 5
-
-/// Changes with every boot (boot_id), and differs between network namespaces: a container has its own loopback.
-std::string machine_id() {
-  const std::string id = boot_id();
-  struct stat network {};
-  return ::stat("/proc/self/ns/net", &network) == 0 ? id + ":" + std::to_string(network.st_ino) : id;
-}
 
 /// The address of sshd's side of the connection; empty if sshd did not start this process.
 std::string ssh_address() {
@@ -100,7 +92,7 @@ std::string listed(const std::vector<std::string>& texts) {
 
 HostAddresses own_host_addresses() {
   const std::vector<OwnAddress> addresses = own_addresses();
-  HostAddresses facts{.machine = machine_id(), .reached_at = ssh_address()};
+  HostAddresses facts{.machine = network_id(), .reached_at = ssh_address()};
   std::ranges::transform(addresses, std::back_inserter(facts.addresses), &OwnAddress::text);
   if (::access("/dev/infiniband/rdma_cm", R_OK | W_OK) == 0) {
     facts.rdma_networks = rdma_networks(addresses, rdma_places());

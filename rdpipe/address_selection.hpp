@@ -12,7 +12,7 @@ namespace framewire {
 
 /// What a host reports of itself, so that others can dial it.
 struct HostAddresses {
-  std::string machine{};                     // identifies the machine; empty: not known
+  std::string machine{};                     // its network_id(); empty: not known
   std::string reached_at{};                  // the address that ssh connected to; empty: not reached by ssh
   std::vector<std::string> addresses{};      // of its interfaces; no loopback or link-local ones
   std::vector<std::string> rdma_networks{};  // "192.168.77.1/24": those with RDMA
