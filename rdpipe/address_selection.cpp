@@ -44,12 +44,16 @@ struct Attempt {
   HostPort at;
 };
 
-/// Begins to connect to every address of a name. Skips addresses where connect() fails at once.
-void begin(const HostPort& at, std::vector<Attempt>& attempts) {
+/// Begins to connect to every address of a name. Skips addresses where connect() fails at once. Throws Error
+/// (lost_peer) at `stop`.
+void begin(const HostPort& at, std::vector<Attempt>& attempts, const StopWait& stop) {
   std::vector<SocketAddress> addresses;
   try {
-    addresses = resolve(at);
-  } catch (const Error&) {
+    addresses = resolve(at, stop);
+  } catch (const Error& error) {
+    if (error.status() == ExitStatus::lost_peer) {
+      throw;
+    }
     return;  // the name is not known on this host
   }
   for (const SocketAddress& address : addresses) {
@@ -60,13 +64,19 @@ void begin(const HostPort& at, std::vector<Attempt>& attempts) {
   }
 }
 
-/// Waits for the first attempt that connects, and drops those that fail. Returns nullptr at the deadline.
-const Attempt* wait_for_attempt(std::vector<Attempt>& attempts, std::int64_t deadline_ns) {
+/// Waits for the first attempt that connects, and drops those that fail. Returns nullptr at the deadline. Throws Error
+/// (lost_peer) at `stop`.
+const Attempt* wait_for_attempt(std::vector<Attempt>& attempts, std::int64_t deadline_ns, const StopWait& stop) {
   std::vector<pollfd> descriptors;
   std::ranges::transform(attempts, std::back_inserter(descriptors), [](const Attempt& one) {
     return pollfd{.fd = one.fd.get(), .events = POLLOUT, .revents = 0};
   });
+  descriptors.push_back({.fd = stop.fd, .events = stop.events, .revents = 0});
   wait_until(descriptors, deadline_ns);
+  if (descriptors.back().revents != 0) {
+    throw Error::lost_peer("no address of the peer had answered yet: " + std::string(stop.why));
+  }
+  descriptors.pop_back();
   for (std::size_t i = attempts.size(); i-- > 0;) {
     int error_number = 0;
     socklen_t size = sizeof error_number;
@@ -130,18 +140,18 @@ std::vector<std::string> addresses_of(const HostAddresses& listener, const HostA
   return all;
 }
 
-HostPort find_reachable(const HopTarget& target, std::int64_t deadline_ns) {
+HostPort find_reachable(const HopTarget& target, std::int64_t deadline_ns, const StopWait& stop) {
   std::vector<Attempt> attempts;
   std::size_t next = 0;
   while (monotonic_ns() < deadline_ns && (next < target.addresses.size() || !attempts.empty())) {
     if (next < target.addresses.size()) {
-      begin({.host = target.addresses[next++], .port = target.port}, attempts);
+      begin({.host = target.addresses[next++], .port = target.port}, attempts, stop);
     }
     const std::int64_t attempt_until_ns = next < target.addresses.size() ? monotonic_ns() + head_start_ns : deadline_ns;
     if (attempts.empty()) {
       continue;
     }
-    if (const Attempt* done = wait_for_attempt(attempts, std::min(attempt_until_ns, deadline_ns))) {
+    if (const Attempt* done = wait_for_attempt(attempts, std::min(attempt_until_ns, deadline_ns), stop)) {
       return done->at;
     }
   }

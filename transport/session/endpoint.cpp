@@ -61,7 +61,8 @@ ListenOptions listening_of(const EndpointOptions& endpoint, const AuthenticateOp
           .has_key = authentication.key.has_value(),
           .insecure = endpoint.insecure,
           .type_of_service = endpoint.type_of_service,
-          .rdma_address = endpoint.rdma_address};
+          .rdma_address = endpoint.rdma_address,
+          .stop = {.fd = endpoint.stop_fd}};
 }
 
 }  // namespace framewire
