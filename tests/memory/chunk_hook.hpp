@@ -5,15 +5,15 @@
 
 namespace framewire::test {
 
-/// While it lives, `hook` is called on the allocating thread for every whole piece of a block (allocation_piece_bytes).
-/// The piece is then not populated. One hook at a time. piece_hook.cpp replaces the C library's madvise() in the whole
+/// While it lives, `hook` is called on the allocating thread for every whole chunk of a block (allocation_piece_bytes).
+/// The chunk is then not populated. One hook at a time. chunk_hook.cpp replaces the C library's madvise() in the whole
 /// program.
-class PieceHook {
+class ChunkHook {
  public:
-  explicit PieceHook(std::function<void()> hook);
-  PieceHook(const PieceHook&) = delete;
-  PieceHook& operator=(const PieceHook&) = delete;
-  ~PieceHook();
+  explicit ChunkHook(std::function<void()> hook);
+  ChunkHook(const ChunkHook&) = delete;
+  ChunkHook& operator=(const ChunkHook&) = delete;
+  ~ChunkHook();
 
  private:
   std::function<void()> hook_;

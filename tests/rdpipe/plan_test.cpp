@@ -89,7 +89,7 @@ TEST(Plan, ReportsAndTargetsAreChecked) {
   }
 }
 
-TEST(Hops, WhoeverRunsRdpipeDials) {
+TEST(Hops, TheHostOfRdpipeDials) {
   const auto ends = [](const std::vector<std::string>& words) {
     std::string text;
     for (const HopState& hop : hops_of(parse_stages(words), {})) {

@@ -96,14 +96,14 @@ TEST_F(ClientServiceTest, ASecondSenderDuringTheFirstOnesHandshakeIsToldOnceThat
   };
   const AuthenticatedChannel second = come_late();
   const LinkConnection path = open_link(subscriber, first);
-  EXPECT_THROW(hear(second), Error) << "is let go of, and asks again";
+  EXPECT_THROW(hear(second), Error) << "is disconnected, and asks again";
   EXPECT_EQ(hear(come_late())["text"], "this end has a sender already");
   EXPECT_EQ(subscriber.status().state, SubscriberState::connected);
   EXPECT_EQ(subscriber.status().session_number, 1U);
 }
 
 /// A sender may be the dialling side. Without the hang-up it would wait for ever for a viewer that has given up.
-TEST_F(ClientServiceTest, ASenderIsLetGoOfWhenItsSessionFailsHere) {
+TEST_F(ClientServiceTest, ASenderIsDisconnectedWhenItsSessionFailsHere) {
   Subscriber subscriber(listening(), log_);
   const AuthenticatedChannel sender = come(subscriber, "sender");
   const LinkConnection path = open_link(subscriber, sender);
@@ -120,7 +120,7 @@ TEST_F(ClientServiceTest, ASenderIsLetGoOfWhenItsSessionFailsHere) {
   const AuthenticatedChannel next = come(subscriber, "sender");
   const LinkConnection next_path = open_link(subscriber, next);
   EXPECT_TRUE(eventually([&] { return subscriber.status().session_number == 2; }))
-      << "whoever missed the loss sees that";
+      << "a program that missed the loss sees that";
 }
 
 TEST_F(ClientServiceTest, OfAnotherRoleAreRefused) {
