@@ -171,6 +171,7 @@ ExitStatus run_server(const BenchOptions& options) {
   std::atomic<bool> stop = false;
   interruption.set_wake([&stop] { stop = true; });
   EndpointOptions endpoint = options.endpoint;
+  endpoint.stop_fd = interruption.descriptor();
   endpoint.rdma_for_loopback = true;  // a client on this machine wants to measure RDMA, too
   serve_rows(endpoint, -1, stop, true, log);
   return ExitStatus::ok;

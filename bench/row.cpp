@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "transport/control/json_fields.hpp"
 #include "transport/link.hpp"
 
 namespace framewire {
@@ -138,19 +139,25 @@ std::string end_result_to_json(const EndResult& result) {
 }
 
 EndResult end_result_from_json(const std::string& text) {
-  try {
-    const Json json = Json::parse(text);
-    const Json& latency = json.at("latency_us");
-    return {.count = json.at("count").get<std::uint64_t>(),
-            .seconds = json.at("seconds").get<double>(),
-            .cpu_seconds = json.at("cpu_seconds").get<double>(),
-            .latency_us = {latency.at("p50").get<double>(), latency.at("p99").get<double>(),
-                           latency.at("p99.9").get<double>(), latency.at("max").get<double>()},
-            .latency_uncertainty_us = json.at("latency_uncertainty_us").get<double>(),
-            .transport = printable(json.at("transport").get_ref<const std::string&>(), 80)};
-  } catch (const nlohmann::json::exception&) {
-    throw Error::failed("the other end is no framewire bench server: it sent no results");
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  const nlohmann::json* latency = find_object(json, "latency_us");
+  const auto count = find_unsigned(json, "count");
+  const std::string* transport = find_text(json, "transport");
+  const auto fail = [] { return Error::failed("the other end is no framewire bench server: it sent no results"); };
+  if (latency == nullptr || !count || transport == nullptr) {
+    throw fail();
   }
+  const auto number = [&](const nlohmann::json& object, const char* field) {
+    const auto found = find_number(object, field);
+    return found ? *found : throw fail();
+  };
+  return {.count = *count,
+          .seconds = number(json, "seconds"),
+          .cpu_seconds = number(json, "cpu_seconds"),
+          .latency_us = {number(*latency, "p50"), number(*latency, "p99"), number(*latency, "p99.9"),
+                         number(*latency, "max")},
+          .latency_uncertainty_us = number(json, "latency_uncertainty_us"),
+          .transport = printable(*transport, 80)};
 }
 
 RowResult median_row(std::vector<RowResult> rows) {

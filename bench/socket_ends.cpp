@@ -47,9 +47,9 @@ std::int64_t limit_of(std::size_t size_bytes) noexcept {
 }
 
 /// A message in memory: a header and a payload that one system call transfers; either may be empty.
-class Pieces {
+class IoVectors {
  public:
-  Pieces(const void* first, std::size_t first_bytes, std::span<const std::byte> second = {}) noexcept
+  IoVectors(const void* first, std::size_t first_bytes, std::span<const std::byte> second = {}) noexcept
       : parts_{{{.iov_base = const_cast<void*>(first), .iov_len = first_bytes},
                 {.iov_base = const_cast<std::byte*>(second.data()), .iov_len = second.size()}}} {}
 
@@ -78,13 +78,13 @@ class Pieces {
 /// peer is gone, or the deadline passes first. The deadline is for the whole message: a receiver that does not read
 /// still accepts a few bytes now and then, when its kernel compacts its buffers.
 template <typename Move, typename IsEnough>
-bool move_all(Pieces& pieces, std::int64_t deadline_ns, const PollControl& poll_control, Move move,
+bool move_all(IoVectors& vectors, std::int64_t deadline_ns, const PollControl& poll_control, Move move,
               IsEnough is_enough) {
   for (;;) {
-    msghdr message = pieces.message();
+    msghdr message = vectors.message();
     const ssize_t moved = move(message);
-    pieces.have_moved(static_cast<std::size_t>(std::max<ssize_t>(moved, 0)));
-    if (pieces.left() == 0 || is_enough()) {
+    vectors.have_moved(static_cast<std::size_t>(std::max<ssize_t>(moved, 0)));
+    if (vectors.left() == 0 || is_enough()) {
       return true;
     }
     if (moved == 0 || (moved < 0 && !is_passing(errno))) {
@@ -97,25 +97,25 @@ bool move_all(Pieces& pieces, std::int64_t deadline_ns, const PollControl& poll_
   }
 }
 
-bool send_all(int socket, Pieces pieces, std::int64_t deadline_ns, const PollControl& poll_control) {
+bool send_all(int socket, IoVectors vectors, std::int64_t deadline_ns, const PollControl& poll_control) {
   return move_all(
-      pieces, deadline_ns, poll_control,
+      vectors, deadline_ns, poll_control,
       [=](const msghdr& message) { return ::sendmsg(socket, &message, MSG_NOSIGNAL); }, [] { return false; });
 }
 
-bool receive_all(int socket, Pieces pieces, std::int64_t deadline_ns, const PollControl& poll_control) {
+bool receive_all(int socket, IoVectors vectors, std::int64_t deadline_ns, const PollControl& poll_control) {
   return move_all(
-      pieces, deadline_ns, poll_control, [=](msghdr& message) { return ::recvmsg(socket, &message, MSG_WAITALL); },
+      vectors, deadline_ns, poll_control, [=](msghdr& message) { return ::recvmsg(socket, &message, MSG_WAITALL); },
       [] { return false; });
 }
 
 /// Receives a header with its payload, or a header without one: the end message or an invalid one.
 bool receive_message(int socket, MessageHeader& header, std::span<std::byte> payload, std::int64_t deadline_ns,
                      const PollControl& poll_control) {
-  Pieces pieces(&header, sizeof header, payload);
+  IoVectors vectors(&header, sizeof header, payload);
   return move_all(
-      pieces, deadline_ns, poll_control, [=](msghdr& message) { return ::recvmsg(socket, &message, MSG_WAITALL); },
-      [&] { return pieces.has_first() && header.kind >= end_kind; });
+      vectors, deadline_ns, poll_control, [=](msghdr& message) { return ::recvmsg(socket, &message, MSG_WAITALL); },
+      [&] { return vectors.has_first() && header.kind >= end_kind; });
 }
 
 /// Throws Error when the first message is not a warm-up, or a later one has an unknown kind.

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <xxhash.h>
 
-#include "base/system_files.hpp"
+#include "base/machine_identity.hpp"
 
 namespace framewire {
 
@@ -25,10 +25,6 @@ std::string identity_of(const struct stat& status) {
 }
 
 }  // namespace
-
-std::string boot_id() {
-  return SystemFiles().line("/proc/sys/kernel/random/boot_id").value_or("");
-}
 
 std::string file_identity(int fd) {
   struct stat status {};

@@ -6,9 +6,6 @@
 
 namespace framewire {
 
-/// The kernel's boot id, the same in all containers of this kernel. Empty if the kernel does not provide it.
-std::string boot_id();
-
 /// Identifies an open regular file or block device: 32 hexadecimal digits, derived from its device, its inode and the
 /// kernel's boot id. Two peers have the same file if their digits are equal.
 /// Empty, and then nothing can be compared: for any other kind of file (two peers may well share a pipe or /dev/null),

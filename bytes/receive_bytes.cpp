@@ -75,9 +75,11 @@ void require_output(const ReceiveBytesOptions& options) {
   }
 }
 
-SubscriberOptions subscriber_options(const ReceiveBytesOptions& options) {
+SubscriberOptions subscriber_options(const ReceiveBytesOptions& options, const Interruption& interruption) {
   require_output(options);
-  return {.endpoint = options.endpoint,
+  EndpointOptions endpoint = options.endpoint;
+  endpoint.stop_fd = interruption.descriptor();
+  return {.endpoint = std::move(endpoint),
           .stream = {},
           .delivery = {},
           .retry_ns = options.connect_timeout_ns,
@@ -92,7 +94,7 @@ ReceiveBytes::ReceiveBytes(const ReceiveBytesOptions& options, Interruption& int
       progress_(options.hooks.progress ? options.hooks.progress
                 : options.is_verbose   ? live_line(log, {})
                                        : SayProgress()),
-      subscriber_(subscriber_options(options), log) {
+      subscriber_(subscriber_options(options, interruption), log) {
   interruption_.set_wake([this] { subscriber_.wake(); });
   waiting_message_ = subscriber_.status().message;
   if (options.is_verbose) {

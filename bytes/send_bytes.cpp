@@ -113,7 +113,9 @@ SendBytes::SendBytes(const SendBytesOptions& options, Interruption& interruption
   }
   // Before the stream is offered: a peer that knows its format can try a link.
   begin_epoch();
-  service_.emplace(options.endpoint, std::vector<Stream*>{&stream_}, "rdsend " FRAMEWIRE_VERSION, log);
+  EndpointOptions endpoint = options.endpoint;
+  endpoint.stop_fd = interruption.descriptor();
+  service_.emplace(endpoint, std::vector<Stream*>{&stream_}, "rdsend " FRAMEWIRE_VERSION, log);
   interruption_.set_wake([this] {
     stream_.stop();
     service_->interrupt(monotonic_ns() + shutdown_timeout_ns);

@@ -10,6 +10,19 @@
 
 namespace framewire {
 
+namespace {
+
+/// Says why the program fails, also when there is no memory left.
+void report(const char* name, const char* why) noexcept {
+  try {
+    Log(stderr, name, false).error(why);
+  } catch (const std::exception&) {
+    std::fprintf(stderr, "%s: out of memory\n", name);
+  }
+}
+
+}  // namespace
+
 int run_program(const char* name, const std::function<ExitStatus()>& program) {
   reserve_standard_fds();
   std::signal(SIGPIPE, SIG_IGN);
@@ -25,10 +38,10 @@ int run_program(const char* name, const std::function<ExitStatus()>& program) {
                        : Error::failed("cannot write to standard output: what was written before has been lost");
     }
   } catch (const Error& error) {
-    Log(stderr, name, false).error(error.what());
+    report(name, error.what());
     status = error.status();
   } catch (const std::exception& error) {  // std::bad_alloc
-    Log(stderr, name, false).error(error.what());
+    report(name, error.what());
   }
   return static_cast<int>(status);
 }

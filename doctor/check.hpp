@@ -11,8 +11,9 @@
 namespace framewire {
 
 /// Bytes that must be lockable for RDMA: rings and pools become MRs, which pins their pages.
-/// Sender: pool_slots_for(viewers, slots) slots (transport/pool.hpp). Viewer: a ring of `slots`. Both include what each
-/// connection needs besides. A slot holds one 3840x2160 rgba frame; --viewers (4) and --slots (3) have their defaults.
+/// Sender: pool_slots_for(viewers, slots) slots, and max_lent_slots that a decoder fills (transport/pool.hpp). Viewer:
+/// a ring of `slots`. Both include what each connection needs besides. A slot holds one 3840x2160 rgba frame; --viewers
+/// (4) and --slots (3) have their defaults.
 struct MemlockRequirement {
   std::uint64_t sender_bytes = 0;
   std::uint64_t viewer_bytes = 0;

@@ -22,6 +22,7 @@
 #include "base/error.hpp"
 #include "base/file_descriptor.hpp"
 #include "base/wait.hpp"
+#include "memory/available_memory.hpp"
 #include "memory/host_block.hpp"
 #include "transport/control/key_file.hpp"
 
@@ -177,76 +178,6 @@ bool may_lock_all(const SystemFiles& files) {
   return error == std::errc{} && (bits >> cap_ipc_lock & 1U) != 0;
 }
 
-/// The file names of one version of control groups.
-struct GroupFiles {
-  std::string_view mount;
-  std::string_view limit;
-  std::string_view usage;
-  std::string_view reclaimable;  // field of memory.stat: file pages, which the kernel can reclaim
-};
-constexpr GroupFiles version_two = {"/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"};
-constexpr GroupFiles version_one = {"/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
-                                    "total_inactive_file"};
-/// Without a limit version 1 reports the largest number of whole pages.
-constexpr std::uint64_t no_limit_bytes = std::uint64_t{1} << 62;
-
-/// The value behind "NAME " in memory.stat.
-std::uint64_t statistic(std::string_view text, std::string_view name) {
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
-    if (line.starts_with(name) && line.substr(name.size()).starts_with(' ')) {
-      return leading_number(line.substr(name.size())).value_or(0);
-    }
-  }
-  return 0;
-}
-
-/// Applies the tightest limit of a group and its ancestors: each also counts its descendants.
-void read_groups(const SystemFiles& files, const GroupFiles& names, std::string group, MemoryFacts& memory) {
-  for (;;) {
-    const std::string folder = std::string(names.mount) + group + "/";
-    const auto limit = files.number(folder + std::string(names.limit));
-    if (limit && *limit < no_limit_bytes) {
-      const std::uint64_t usage = files.number(folder + std::string(names.usage)).value_or(0);
-      const std::uint64_t reclaimable =
-          std::min(statistic(files.text(folder + "memory.stat").value_or(""), names.reclaimable), usage);
-      const std::uint64_t free = *limit - std::min(*limit, usage - reclaimable);
-      memory.group_limit_bytes = std::min(memory.group_limit_bytes.value_or(UINT64_MAX), *limit);
-      memory.group_free_bytes = std::min(memory.group_free_bytes.value_or(UINT64_MAX), free);
-    }
-    if (group.empty()) {
-      return;
-    }
-    group.resize(group.rfind('/'));
-  }
-}
-
-/// Lines of /proc/self/cgroup are "0::/user.slice" (version 2) or "4:memory:/docker/1c52". In a container without a
-/// cgroup namespace the path is the machine's, but the mount is the container's own group: the folders of the path are
-/// missing, and the walk ends at the mount.
-void probe_groups(const SystemFiles& files, MemoryFacts& memory) {
-  const std::string text = files.text("/proc/self/cgroup").value_or("0::/");
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-    const std::size_t first = line.find(':');
-    const std::size_t second = first == std::string_view::npos ? first : line.find(':', first + 1);
-    if (second == std::string_view::npos) {
-      continue;
-    }
-    const std::string controllers = "," + std::string(line.substr(first + 1, second - first - 1)) + ",";
-    const std::string_view path = line.substr(second + 1);
-    const std::string group(!path.starts_with('/') || path == "/" ? "" : path);
-    if (controllers == ",,") {
-      read_groups(files, version_two, group, memory);
-    } else if (controllers.find(",memory,") != std::string::npos) {
-      read_groups(files, version_one, group, memory);
-    }
-  }
-}
-
 }  // namespace
 
 MemoryFacts probe_memory(const SystemFiles& files) {
@@ -263,7 +194,9 @@ MemoryFacts probe_memory(const SystemFiles& files) {
   memory.reserved_huge_pages = number("HugePages_Total").value_or(0);
   memory.free_huge_pages = number("HugePages_Free").value_or(0);
   memory.huge_page_bytes = bytes("Hugepagesize").value_or(0);
-  probe_groups(files, memory);
+  const AvailableMemory available = available_memory(files.real_path("/"));
+  memory.group_limit_bytes = available.group_limit_bytes;
+  memory.group_free_bytes = available.group_free_bytes;
   memory.huge_pages = chosen_word(files.line("/sys/kernel/mm/transparent_hugepage/enabled"));
   memory.shared_huge_pages = chosen_word(files.line("/sys/kernel/mm/transparent_hugepage/shmem_enabled"));
   memory.may_lock_all = may_lock_all(files);

@@ -8,6 +8,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/saturating.hpp"
 #include "base/text.hpp"
 #include "media/av_format.hpp"
 #include "media/av_open.hpp"
@@ -24,6 +25,7 @@ using namespace libav;
 
 constexpr std::int64_t silence_limit_ns = 30 * ns_per_s;  // a network or a device that is silent for longer is broken
 constexpr std::int64_t guessed_duration_ns = 40 * ns_per_ms;
+constexpr AVRational nanoseconds{1, static_cast<int>(ns_per_s)};
 constexpr int max_errors_at_the_end = 1000;  // so that draining a broken decoder ends
 
 }  // namespace
@@ -129,10 +131,11 @@ void AvInput::Implementation::seek_to_start() {
                        ", which is live and has no beginning; leave --start away");
   }
   const AVStream& stream = *input_.context->streams[stream_index_];
-  constexpr AVRational nanoseconds{1, static_cast<int>(ns_per_s)};
   const std::int64_t begin = stream.start_time != AV_NOPTS_VALUE ? stream.start_time : 0;
-  start_timestamp_ = resumes_after_ ? *resumes_after_ + av_rescale_q(pts_ns_, nanoseconds, stream.time_base) + 1
-                                    : begin + av_rescale_q(options_.start_ns, nanoseconds, stream.time_base);
+  start_timestamp_ =
+      resumes_after_
+          ? saturating_add(saturating_add(*resumes_after_, av_rescale_q(pts_ns_, nanoseconds, stream.time_base)), 1)
+          : saturating_add(begin, av_rescale_q(options_.start_ns, nanoseconds, stream.time_base));
   if (has_timestamps()) {
     seek_before_start(0);
   }
@@ -146,9 +149,9 @@ bool AvInput::Implementation::has_timestamps() const noexcept {
 
 void AvInput::Implementation::seek_before_start(std::int64_t by_ns) noexcept {
   const AVStream& stream = *input_.context->streams[stream_index_];
-  constexpr AVRational nanoseconds{1, static_cast<int>(ns_per_s)};
   const std::int64_t begin = stream.start_time != AV_NOPTS_VALUE ? stream.start_time : 0;
-  const std::int64_t to = std::max(begin, *start_timestamp_ - av_rescale_q(by_ns, nanoseconds, stream.time_base));
+  const std::int64_t to =
+      std::max(begin, saturating_subtract(*start_timestamp_, av_rescale_q(by_ns, nanoseconds, stream.time_base)));
   const bool has_sought = avformat_seek_file(input_.context.get(), stream_index_, INT64_MIN, to, to, 0) >= 0;
   sought_before_start_ns_ = has_sought && to > begin ? std::optional(by_ns) : std::nullopt;
 }
@@ -161,7 +164,7 @@ bool AvInput::Implementation::is_before_start() noexcept {
   if (has_timestamps() && frame_->best_effort_timestamp != AV_NOPTS_VALUE) {
     const std::optional<std::int64_t> sought_ns = std::exchange(sought_before_start_ns_, std::nullopt);
     if (frame_->best_effort_timestamp > *start_timestamp_ && sought_ns) {
-      seek_before_start(*sought_ns == 0 ? ns_per_s : 4 * *sought_ns);
+      seek_before_start(*sought_ns == 0 ? ns_per_s : saturating_multiply(4, *sought_ns));
       avcodec_flush_buffers(decoder_.get());
       is_draining_ = false;
       read_problem_.clear();
@@ -170,7 +173,7 @@ bool AvInput::Implementation::is_before_start() noexcept {
     return frame_->best_effort_timestamp < *start_timestamp_;
   }
   const bool is_before = passed_over_ns_ < options_.start_ns;
-  passed_over_ns_ += is_before ? duration_ns_ : 0;
+  passed_over_ns_ = saturating_add(passed_over_ns_, is_before ? duration_ns_ : 0);
   return is_before;
 }
 
@@ -362,17 +365,14 @@ void AvInput::Implementation::set_time() noexcept {
   }
   const std::int64_t timestamp = frame_->best_effort_timestamp;
   if (timestamp == AV_NOPTS_VALUE) {
-    pts_ns_ = frames_this_round_ == 0 ? 0 : pts_ns_ + duration_ns_;
+    pts_ns_ = frames_this_round_ == 0 ? 0 : saturating_add(pts_ns_, duration_ns_);
     return;
   }
   if (!first_timestamp_) {
     first_timestamp_ = timestamp;
   }
-  std::int64_t since_first = 0;
-  if (__builtin_sub_overflow(timestamp, *first_timestamp_, &since_first)) {
-    since_first = 0;  // timestamps in a file may be invalid
-  }
-  constexpr AVRational nanoseconds{1, static_cast<int>(ns_per_s)};
+  const std::int64_t since_first = saturating_subtract(timestamp, *first_timestamp_);
+  // Timestamps in a file may be nonsense. av_rescale_q() returns INT64_MIN for a result that does not fit.
   pts_ns_ = std::max<std::int64_t>(
       0, av_rescale_q(since_first, input_.context->streams[stream_index_]->time_base, nanoseconds));
 }

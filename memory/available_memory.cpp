@@ -27,6 +27,9 @@ constexpr GroupFiles files_of_version_2{
 constexpr GroupFiles files_of_version_1{
     {"memory.limit_in_bytes", ""}, "memory.usage_in_bytes", {"total_active_file", "total_inactive_file"}};
 
+/// Without a limit version 1 reports the largest number of whole pages.
+constexpr std::uint64_t no_limit_bytes = std::uint64_t{1} << 62;
+
 /// A mounted hierarchy.
 struct GroupMount {
   fs::path root;  // the group at the mount point
@@ -119,13 +122,16 @@ void take_less(AvailableMemory& found, const fs::path& root, const fs::path& gro
   const std::uint64_t droppable = std::min(*used, read_fields(folder / "memory.stat", files.droppable).value_or(0));
   for (const std::string_view name : files.limits) {
     const auto limit = name.empty() ? std::nullopt : read_number(folder / name);
-    if (!limit) {
+    if (!limit || *limit >= no_limit_bytes) {
       continue;
     }
-    // At least 1: 0 means "not known".
-    const std::uint64_t left = std::max<std::uint64_t>(*limit - std::min(*limit, *used - droppable), 1);
+    const std::uint64_t free = *limit - std::min(*limit, *used - droppable);
+    found.group_limit_bytes = std::min(found.group_limit_bytes.value_or(UINT64_MAX), *limit);
+    found.group_free_bytes = std::min(found.group_free_bytes.value_or(UINT64_MAX), free);
+    const std::uint64_t left = std::max<std::uint64_t>(free, 1);  // 0 means "not known"
     if (found.bytes == 0 || left < found.bytes) {
-      found = {.bytes = left, .limited_by = (group / name).string()};
+      found.bytes = left;
+      found.limited_by = (group / name).string();
     }
   }
 }

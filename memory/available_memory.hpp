@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 namespace framewire {
@@ -11,6 +12,10 @@ struct AvailableMemory {
   std::uint64_t bytes = 0;  // 0 if it cannot be read
   /// The file that sets the limit, "/sys/fs/cgroup/…/memory.max"; empty if the machine's own memory is the limit.
   std::string limited_by{};
+  /// The lowest limit of this process's control groups, and the least that one of them has left; nothing without
+  /// limits.
+  std::optional<std::uint64_t> group_limit_bytes{};
+  std::optional<std::uint64_t> group_free_bytes{};
 };
 
 /// The minimum of MemAvailable in /proc/meminfo and of what each control group of this process has left. The outermost

@@ -4,7 +4,6 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,8 +15,8 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/file_descriptor.hpp"
+#include "base/machine_identity.hpp"
 #include "base/wait.hpp"
-#include "bytes/file_identity.hpp"
 #include "rdpipe/networks.hpp"
 #include "rdpipe/ssh_connection.hpp"
 #include "transport/address.hpp"
@@ -27,13 +26,6 @@ namespace framewire {
 namespace {
 
 constexpr std::int64_t head_start_ns = 250 * ns_per_ms;  // RFC 8305, section 5
-
-/// Changes with every boot (boot_id), and differs between network namespaces: a container has its own loopback.
-std::string machine_id() {
-  const std::string id = boot_id();
-  struct stat network {};
-  return ::stat("/proc/self/ns/net", &network) == 0 ? id + ":" + std::to_string(network.st_ino) : id;
-}
 
 /// The address of sshd's side of the connection; empty if sshd did not start this process.
 std::string ssh_address() {
@@ -52,12 +44,16 @@ struct Attempt {
   HostPort at;
 };
 
-/// Begins to connect to every address of a name. Skips addresses where connect() fails at once.
-void begin(const HostPort& at, std::vector<Attempt>& attempts) {
+/// Begins to connect to every address of a name. Skips addresses where connect() fails at once. Throws Error
+/// (lost_peer) at `stop`.
+void begin(const HostPort& at, std::vector<Attempt>& attempts, const StopWait& stop) {
   std::vector<SocketAddress> addresses;
   try {
-    addresses = resolve(at);
-  } catch (const Error&) {
+    addresses = resolve(at, stop);
+  } catch (const Error& error) {
+    if (error.status() == ExitStatus::lost_peer) {
+      throw;
+    }
     return;  // the name is not known on this host
   }
   for (const SocketAddress& address : addresses) {
@@ -68,13 +64,19 @@ void begin(const HostPort& at, std::vector<Attempt>& attempts) {
   }
 }
 
-/// Waits for the first attempt that connects, and drops those that fail. Returns nullptr at the deadline.
-const Attempt* wait_for_attempt(std::vector<Attempt>& attempts, std::int64_t deadline_ns) {
+/// Waits for the first attempt that connects, and drops those that fail. Returns nullptr at the deadline. Throws Error
+/// (lost_peer) at `stop`.
+const Attempt* wait_for_attempt(std::vector<Attempt>& attempts, std::int64_t deadline_ns, const StopWait& stop) {
   std::vector<pollfd> descriptors;
   std::ranges::transform(attempts, std::back_inserter(descriptors), [](const Attempt& one) {
     return pollfd{.fd = one.fd.get(), .events = POLLOUT, .revents = 0};
   });
+  descriptors.push_back({.fd = stop.fd, .events = stop.events, .revents = 0});
   wait_until(descriptors, deadline_ns);
+  if (descriptors.back().revents != 0) {
+    throw Error::lost_peer("no address of the peer had answered yet: " + std::string(stop.why));
+  }
+  descriptors.pop_back();
   for (std::size_t i = attempts.size(); i-- > 0;) {
     int error_number = 0;
     socklen_t size = sizeof error_number;
@@ -100,7 +102,7 @@ std::string listed(const std::vector<std::string>& texts) {
 
 HostAddresses own_host_addresses() {
   const std::vector<OwnAddress> addresses = own_addresses();
-  HostAddresses facts{.machine = machine_id(), .reached_at = ssh_address()};
+  HostAddresses facts{.machine = network_id(), .reached_at = ssh_address()};
   std::ranges::transform(addresses, std::back_inserter(facts.addresses), &OwnAddress::text);
   if (::access("/dev/infiniband/rdma_cm", R_OK | W_OK) == 0) {
     facts.rdma_networks = rdma_networks(addresses, rdma_places());
@@ -138,18 +140,18 @@ std::vector<std::string> addresses_of(const HostAddresses& listener, const HostA
   return all;
 }
 
-HostPort find_reachable(const HopTarget& target, std::int64_t deadline_ns) {
+HostPort find_reachable(const HopTarget& target, std::int64_t deadline_ns, const StopWait& stop) {
   std::vector<Attempt> attempts;
   std::size_t next = 0;
   while (monotonic_ns() < deadline_ns && (next < target.addresses.size() || !attempts.empty())) {
     if (next < target.addresses.size()) {
-      begin({.host = target.addresses[next++], .port = target.port}, attempts);
+      begin({.host = target.addresses[next++], .port = target.port}, attempts, stop);
     }
     const std::int64_t attempt_until_ns = next < target.addresses.size() ? monotonic_ns() + head_start_ns : deadline_ns;
     if (attempts.empty()) {
       continue;
     }
-    if (const Attempt* done = wait_for_attempt(attempts, std::min(attempt_until_ns, deadline_ns))) {
+    if (const Attempt* done = wait_for_attempt(attempts, std::min(attempt_until_ns, deadline_ns), stop)) {
       return done->at;
     }
   }

@@ -7,12 +7,13 @@
 
 #include "rdpipe/plan.hpp"
 #include "transport/endpoint_options.hpp"
+#include "transport/stop_wait.hpp"
 
 namespace framewire {
 
 /// What a host reports of itself, so that others can dial it.
 struct HostAddresses {
-  std::string machine{};                     // identifies the machine; empty: not known
+  std::string machine{};                     // its network_id(); empty: not known
   std::string reached_at{};                  // the address that ssh connected to; empty: not reached by ssh
   std::vector<std::string> addresses{};      // of its interfaces; no loopback or link-local ones
   std::vector<std::string> rdma_networks{};  // "192.168.77.1/24": those with RDMA
@@ -34,7 +35,8 @@ std::vector<std::string> addresses_of(const HostAddresses& listener, const HostA
                                       const AddressHints& hints);
 
 /// The first address that accepts a TCP connection on the port. Each address has a head start over the next one, as in
-/// RFC 8305 ("happy eyeballs"). Throws Error (lost_peer) that names them all.
-HostPort find_reachable(const HopTarget& target, std::int64_t deadline_ns);
+/// RFC 8305 ("happy eyeballs"). `stop` ends it, a name look-up included. Throws Error (lost_peer) at `stop`, and one
+/// that names them all at the deadline.
+HostPort find_reachable(const HopTarget& target, std::int64_t deadline_ns, const StopWait& stop = {});
 
 }  // namespace framewire

@@ -114,7 +114,7 @@ void HopWorker::transfer() {
 EndpointOptions HopWorker::endpoint() const {
   EndpointOptions endpoint = endpoint_of(plan_);
   if (target_) {
-    endpoint.dial = find_reachable(*target_, monotonic_ns() + connect_timeout_ns);
+    endpoint.dial = find_reachable(*target_, monotonic_ns() + connect_timeout_ns, {.fd = interruption_.descriptor()});
   }
   return endpoint;
 }

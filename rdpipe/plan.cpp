@@ -170,7 +170,7 @@ EndpointOptions endpoint_of(const HopPlan& plan) {
   raw.encrypt = plan.parameters.encrypts;
   EndpointOptions endpoint;
   parse_endpoint_options(raw, endpoint);
-  std::ranges::copy(plan.key.bytes(), endpoint.one_time_key.emplace().begin());
+  std::ranges::copy(plan.key.bytes(), endpoint.one_time_key.emplace().bytes().begin());
   endpoint.peer_timeout_ns = plan.parameters.timeout_ns;
   endpoint.rdma_timeout_ns = plan.parameters.timeout_ns;
   if (plan.listens) {

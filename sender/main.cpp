@@ -21,11 +21,12 @@ int main(int argc, char** argv) {
     std::optional<SenderProgram> program;
     try {
       program.emplace(*options, interruption, log);
+      program->start_service();
     } catch (const Error& error) {
       if (!interruption.is_requested() || error.status() == ExitStatus::usage) {
         throw;
       }
-      // A source was waiting for a network, a device or the writer of a pipe; this is not a failure.
+      // It was waiting for a network, a device, the writer of a pipe or a name server; this is not a failure.
       log.info(error.what());
       if (options->common.stats_file) {
         write_stats_file(*options->common.stats_file, sender_statistics_json({}, 0, {}));

@@ -79,17 +79,22 @@ void SenderProgram::open_source(const SourceOptions& source, std::uint32_t numbe
   running_.push_back(std::move(running));
 }
 
-ExitStatus SenderProgram::run() {
+void SenderProgram::start_service() {
   std::vector<Stream*> streams;
   for (const auto& running : running_) {
     streams.push_back(running->stream.get());
   }
-  service_ = std::make_unique<SenderService>(options_.endpoint, streams, "framewire-send " FRAMEWIRE_VERSION, log_);
+  EndpointOptions endpoint = options_.endpoint;
+  endpoint.stop_fd = interruption_.descriptor();
+  service_ = std::make_unique<SenderService>(endpoint, streams, "framewire-send " FRAMEWIRE_VERSION, log_);
   log_.info(service_->describe());
   // Checked only if pull is allowed, because it examines every address of this machine.
   if (const std::string why = options_.allows_pull ? service_->why_nobody_can_pull() : ""; !why.empty()) {
     log_.warning("--allow-pull: nobody can pull from here: " + why);
   }
+}
+
+ExitStatus SenderProgram::run() {
   last_progress_ns_ = monotonic_ns();
   for (const auto& running : running_) {
     start_source(*running);

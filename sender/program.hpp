@@ -25,7 +25,11 @@ class SenderProgram {
   SenderProgram(const SenderProgram&) = delete;
   SenderProgram& operator=(const SenderProgram&) = delete;
 
-  /// Sends until the sources end, a limit is reached, or it is interrupted. Throws Error when a source or a link fails.
+  /// Starts listening or dialling. Throws Error, also when interrupted.
+  void start_service();
+
+  /// Sends until the sources end, a limit is reached, or it is interrupted. Call start_service() before. Throws Error
+  /// when a source or a link fails.
   ExitStatus run();
 
  private:

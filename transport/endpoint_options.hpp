@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/secret_bytes.hpp"
 #include "transport/link_kinds.hpp"
 
 namespace framewire {
@@ -27,7 +28,7 @@ struct EndpointOptions {
   std::optional<HostPort> listen;       // host empty: the default (loopback, or all addresses when a key exists)
   std::uint16_t last_port = 0;          // above listen's port: take the first free port of this range
   std::optional<std::string> key_file;  // --key; when set, it is always used
-  std::optional<std::array<std::byte, 32>> one_time_key{};  // for this run, instead of a file; always used
+  std::optional<SecretBytes<32>> one_time_key{};  // for this run, instead of a file; always used
   bool insecure = false;
   // --encrypt: the data connection uses TLS, too. This restricts the links to tcp, whatever allowed_links contains. The
   // peer must agree, or the session fails. When only the peer asks for encryption, this side encrypts without the
@@ -47,6 +48,8 @@ struct EndpointOptions {
   bool relaxed_ordering = true;
   // --tos: of every packet that a link sends over a network. Nothing: the system's default.
   std::optional<std::uint8_t> type_of_service{};
+  // Readable when the program is to end: ends the look-up of a name to listen on. -1: nothing ends it.
+  int stop_fd = -1;
   // --rdma-address: the listener's address for RDMA connections, on both sides. Empty: the address that TCP reached,
   // else one that the listener announces.
   std::string rdma_address{};

@@ -29,8 +29,9 @@ std::chrono::steady_clock::time_point as_time_point(std::int64_t monotonic) {
 // ---- The source's side ----
 
 Stream::Stream(StreamOptions options) : options_(std::move(options)), next_sequence_(options_.first_sequence) {
-  queues_.reserve(options_.max_viewers + 1);
-  wakers_.resize(options_.max_viewers + 1);
+  const std::size_t max_queues = 2 * std::size_t{options_.max_viewers};  // every viewer may change its link at once
+  queues_.reserve(max_queues);
+  wakers_.resize(max_queues);
 }
 
 Stream::~Stream() {
@@ -189,9 +190,12 @@ bool Stream::has_viewer() const {
 
 // ---- The sessions' side ----
 
-bool Stream::attach(SubscriberQueue& queue, bool replaces_viewer) {
+bool Stream::attach(SubscriberQueue& queue, SubscriberQueue* replaced) {
   const std::scoped_lock lock(mutex_);
-  if (queues_.size() - (replaces_viewer ? 1 : 0) >= options_.max_viewers) {
+  assert(replaced == nullptr || (!replaced->is_replaced && std::ranges::find(queues_, replaced) != queues_.end()));
+  // A viewer that changes its link has two queues until the old one is detached. It is one viewer all the time.
+  const auto viewers = std::ranges::count(queues_, false, &SubscriberQueue::is_replaced);
+  if (replaced == nullptr && static_cast<std::size_t>(viewers) >= options_.max_viewers) {
     return false;
   }
   const std::size_t all_slots = pool_slots_for(options_.max_viewers, options_.slots_per_viewer);
@@ -199,6 +203,9 @@ bool Stream::attach(SubscriberQueue& queue, bool replaces_viewer) {
   queue.waiting = FixedQueue<WaitingFrame>(queue.max_held);
   queue.held.reserve(queue.max_held);
   queues_.push_back(&queue);
+  if (replaced != nullptr) {
+    replaced->is_replaced = true;
+  }
   changed_.notify_all();
   return true;
 }

@@ -142,8 +142,9 @@ class Stream {
   // ---- The sessions' side (each its own thread) ----
 
   /// Adds a session's subscriber queue; frames count for it from now on. Returns false when max_viewers are attached.
-  /// `replaces_viewer`: one of the attached viewers leaves in favour of this one and is not counted.
-  bool attach(SubscriberQueue& queue, bool replaces_viewer = false);
+  /// `replaced`: the attached queue of the same viewer, which detaches next and does not count any more. A viewer that
+  /// replaces its queue is never turned away.
+  bool attach(SubscriberQueue& queue, SubscriberQueue* replaced = nullptr);
   /// Removes the queue: reads its last credits, gives it no more frames, and counts waiting frames as skipped.
   void detach(SubscriberQueue& queue) noexcept;
   /// Releases the slots that its link still held. Call after detach(), when the link is destroyed.
@@ -243,7 +244,7 @@ class Stream {
 
   const StreamOptions options_;
   AdaptiveSpin spin_;  // the source's thread
-  Wakers wakers_;      // the source's thread: room for one per subscriber queue; empty between its calls
+  Wakers wakers_;      // the source's thread: room for one per queue; empty between its calls
   mutable std::mutex mutex_;
   std::condition_variable changed_;  // a slot was released, a viewer came or left, or the stream stops
   bool stopping_ = false;

@@ -49,6 +49,7 @@ struct SubscriberQueue {
   std::size_t max_held = 0;
   std::uint32_t announced_epoch = 0;
   std::uint32_t ready_epoch = 0;
+  bool is_replaced = false;   // another queue of its viewer is attached: this one does not count as a viewer
   bool is_concluded = false;  // nothing more is offered to the link
   SubscriberQueueCounts counts;
 };

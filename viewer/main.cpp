@@ -1,10 +1,14 @@
 #include <cstdio>
+#include <optional>
 
+#include "base/error.hpp"
 #include "base/log.hpp"
+#include "command/command_line.hpp"
 #include "command/interruption.hpp"
 #include "command/run_program.hpp"
 #include "viewer/options.hpp"
 #include "viewer/program.hpp"
+#include "viewer/report.hpp"
 
 int main(int argc, char** argv) {
   using namespace framewire;
@@ -15,6 +19,21 @@ int main(int argc, char** argv) {
     }
     Log log(stderr, "framewire-view", options->common.is_verbose);
     Interruption interruption;  // before any thread starts
-    return Program(*options, interruption, log).run();
+    std::optional<Program> program;
+    try {
+      program.emplace(*options, interruption, log);
+    } catch (const Error& error) {
+      if (!interruption.is_requested() || error.status() == ExitStatus::usage) {
+        throw;
+      }
+      // It was waiting for a name server; this is not a failure.
+      log.info(error.what());
+      if (options->common.stats_file) {
+        const Statistics nothing;
+        write_stats_file(*options->common.stats_file, stats_json({.statistics = nothing}));
+      }
+      return ExitStatus::ok;
+    }
+    return program->run();
   });
 }

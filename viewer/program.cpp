@@ -55,6 +55,11 @@ bool is_empty(Size size) noexcept {
   return size.width == 0 || size.height == 0;
 }
 
+SubscriberOptions stopped_by(const Interruption& interruption, SubscriberOptions options) {
+  options.endpoint.stop_fd = interruption.descriptor();
+  return options;
+}
+
 }  // namespace
 
 Program::Program(const ViewerOptions& options, Interruption& interruption, Log& log)
@@ -69,7 +74,7 @@ Program::Program(const ViewerOptions& options, Interruption& interruption, Log& 
       layer_(options_.verifies, statistics_),
       composition_(layer_, statistics_),
       recorder_(options_.output_file, clock_, log, interruption),
-      subscriber_(options_.subscriber, log),
+      subscriber_(stopped_by(interruption, options_.subscriber), log),
       selector_(clock_, frame_selection(options_, options_.subscriber.delivery)),
       schedule_(clock_, options_.is_headless ? notice_delay_ns : 0) {
   facts_.peer_text = options_.peer_text;

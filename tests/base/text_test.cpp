@@ -13,7 +13,7 @@ TEST(ParseSize, TakesWidthTimesHeight) {
   EXPECT_EQ(parse_size("1x32768", "--size"), (Size{1, 32768}));
 }
 
-TEST(ParseSize, RefusesEverythingElseInOneSentence) {
+TEST(ParseSize, RefusesEverythingElseWithOneError) {
   for (const char* text : {"", "x", "640", "640x", "x480", "0x480", "640x0", "32769x1", "-1x5", "640x480x2", "640X480",
                            " 640x480", "4e3x5"}) {
     try {

@@ -69,6 +69,36 @@ TEST(Row, OneWayFiguresSayHowFarTheClocksMayDiffer) {
   EXPECT_EQ(end_result_from_json(end_result_to_json(tcp.server)).latency_us.p99_9, 5.5);
 }
 
+TEST(Row, ResultsOfAnotherShapeAreRefused) {
+  const auto good = nlohmann::json::parse(end_result_to_json(row("tcp", "stream").server));
+  const auto is_refused = [](const std::string& text) {
+    try {
+      end_result_from_json(text);
+      return false;
+    } catch (const Error& error) {
+      return std::string_view(error.what()).find("it sent no results") != std::string_view::npos;
+    }
+  };
+  EXPECT_FALSE(is_refused(good.dump()));
+  EXPECT_TRUE(is_refused(""));
+  EXPECT_TRUE(is_refused("[]"));
+  for (const auto& [field, value] : good.items()) {
+    nlohmann::json changed = good;
+    changed.erase(field);
+    EXPECT_TRUE(is_refused(changed.dump())) << field;
+    changed[field] = nlohmann::json::array();
+    EXPECT_TRUE(is_refused(changed.dump())) << field;
+  }
+  for (const auto& [field, value] : good["latency_us"].items()) {
+    nlohmann::json changed = good;
+    changed["latency_us"][field] = "1";
+    EXPECT_TRUE(is_refused(changed.dump())) << field;
+  }
+  nlohmann::json changed = good;
+  changed["count"] = -1;
+  EXPECT_TRUE(is_refused(changed.dump())) << "it was taken for a large number";
+}
+
 TEST(Row, InReverseTheClientReceivesAndMeasures) {
   RowResult reverse = row("tcp", "stream");
   reverse.plan.is_reverse = true;

@@ -110,7 +110,7 @@ TEST(Input, SkipsWhatAFileHadAndReadsOnBehindIt) {
       << input.error();
 }
 
-TEST(Input, TellsWhatTheKernelCouldNotReadForWhoeverSkippedIt) {
+TEST(Input, ReportsUnreadableBytesToTheCallerThatSkippedThem) {
   const std::string without_speed = "/sys/class/net/lo/speed";  // has a size but cannot be read
   if (::access(without_speed.c_str(), R_OK) != 0) {
     GTEST_SKIP() << "no " << without_speed;

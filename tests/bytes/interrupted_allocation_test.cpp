@@ -13,7 +13,7 @@
 #include "command/interruption.hpp"
 #include "tests/base/eventually.hpp"
 #include "tests/base/temporary_folder.hpp"
-#include "tests/memory/piece_hook.hpp"
+#include "tests/memory/chunk_hook.hpp"
 #include "transport/address.hpp"
 
 namespace framewire {
@@ -33,7 +33,7 @@ TEST(InterruptedAllocation, OfSlotsToSendIsGivenUp) {
   std::string said;
   {
     Interruption interruption;
-    const test::PieceHook hook([&] {
+    const test::ChunkHook hook([&] {
       if (++chunks == 2) {
         ::kill(::getpid(), SIGTERM);
         EXPECT_TRUE(eventually([&] { return interruption.is_requested(); }));

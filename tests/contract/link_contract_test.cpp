@@ -342,7 +342,7 @@ TEST_P(LinkContract, SlicesShareOneSlotAndOneCredit) {
   }));
 }
 
-TEST_P(LinkContract, ADescriptorWakesWhoeverArmed) {
+TEST_P(LinkContract, ADescriptorWakesTheEndThatArmed) {
   ASSERT_TRUE(pair_.receiver->arm());
   EXPECT_FALSE(wait_for(pair_.receiver->descriptor(), POLLIN, monotonic_ns()));
   ASSERT_TRUE(offer(make_frame(1)));

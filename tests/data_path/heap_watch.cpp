@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -112,7 +113,39 @@ std::string describe(const AllocatingThread& allocating) {
   return text;
 }
 
+std::atomic<const char*> thread_without_memory = nullptr;
+std::atomic<std::uint64_t> failed = 0;
+
+bool has_memory() noexcept {
+  const char* const thread = thread_without_memory.load();
+  if (thread == nullptr) {
+    return true;
+  }
+  std::array<char, 16> name{};
+  ::prctl(PR_GET_NAME, name.data());
+  return std::strcmp(name.data(), thread) != 0;
+}
+
 }  // namespace
+
+/// Counts an allocation. Returns false, with errno, if it is to fail.
+bool may_allocate(std::size_t size_bytes) noexcept {
+  note(size_bytes);
+  if (has_memory()) {
+    return true;
+  }
+  ++failed;
+  errno = ENOMEM;
+  return false;
+}
+
+std::uint64_t failed_allocations() noexcept {
+  return failed;
+}
+
+void let_allocations_fail_in(const char* thread) noexcept {
+  thread_without_memory = thread;
+}
 
 void begin_heap_watch() noexcept {
   // The first backtrace() of a process loads a library.
@@ -139,39 +172,33 @@ HeapUse end_heap_watch() {
 
 // ---- The program and all its libraries call these functions instead of glibc's ----
 
-using framewire::test::note;
+using framewire::test::may_allocate;
 
 // NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): glibc's parameter names are reserved
 extern "C" {
 
 void* malloc(std::size_t size_bytes) noexcept {
-  note(size_bytes);
-  return __libc_malloc(size_bytes);
+  return may_allocate(size_bytes) ? __libc_malloc(size_bytes) : nullptr;
 }
 
 void* calloc(std::size_t count, std::size_t size_bytes) noexcept {
-  note(count * size_bytes);
-  return __libc_calloc(count, size_bytes);
+  return may_allocate(count * size_bytes) ? __libc_calloc(count, size_bytes) : nullptr;
 }
 
 void* realloc(void* old, std::size_t size_bytes) noexcept {
-  note(size_bytes);
-  return __libc_realloc(old, size_bytes);
+  return may_allocate(size_bytes) ? __libc_realloc(old, size_bytes) : nullptr;
 }
 
 void* memalign(std::size_t alignment_bytes, std::size_t size_bytes) noexcept {
-  note(size_bytes);
-  return __libc_memalign(alignment_bytes, size_bytes);
+  return may_allocate(size_bytes) ? __libc_memalign(alignment_bytes, size_bytes) : nullptr;
 }
 
 void* aligned_alloc(std::size_t alignment_bytes, std::size_t size_bytes) noexcept {
-  note(size_bytes);
-  return __libc_memalign(alignment_bytes, size_bytes);
+  return may_allocate(size_bytes) ? __libc_memalign(alignment_bytes, size_bytes) : nullptr;
 }
 
 int posix_memalign(void** out, std::size_t alignment_bytes, std::size_t size_bytes) noexcept {
-  note(size_bytes);
-  void* const memory = __libc_memalign(alignment_bytes, size_bytes);
+  void* const memory = may_allocate(size_bytes) ? __libc_memalign(alignment_bytes, size_bytes) : nullptr;
   if (memory == nullptr) {
     return ENOMEM;
   }

@@ -1,5 +1,5 @@
-// Counts this process's heap allocations. heap_watch.cpp replaces the C library's allocation functions in the program
-// that links it.
+// Counts this process's heap allocations, and lets them fail. heap_watch.cpp replaces the C library's allocation
+// functions in the program that links it.
 #pragma once
 
 #include <cstdint>
@@ -20,5 +20,10 @@ struct HeapUse {
 /// does every `new`, which calls one of them. One watch at a time. The watching thread must not allocate in between.
 void begin_heap_watch() noexcept;
 HeapUse end_heap_watch();
+
+/// Makes every allocation fail in the threads of this name, until it is called with null.
+void let_allocations_fail_in(const char* thread) noexcept;
+/// How many have failed so far.
+std::uint64_t failed_allocations() noexcept;
 
 }  // namespace framewire::test

@@ -229,7 +229,8 @@ TEST(CheckRdma, ALowLimitOfLockedMemoryStopsRdma) {
   const Findings findings = check_machine(machine, LinkKind::rdma);
   const Finding& lock = find(findings, "memlock");
   EXPECT_EQ(lock.level, Level::problem);
-  EXPECT_TRUE(has(lock.text, "539.2 MB at a sender (--viewers 4 x --slots 3 + 4 frames)")) << lock.text;
+  EXPECT_TRUE(has(lock.text, "1.3 GB at a sender (--viewers 4 x --slots 3 + 4 frames, and 24 for a decoder)"))
+      << lock.text;
   EXPECT_TRUE(has(lock.text, "101.6 MB at a viewer"));
   EXPECT_TRUE(has(lock.remedy.at(0), "sudo prlimit --memlock=unlimited --pid $$"));
   EXPECT_TRUE(has(lock.remedy.at(1), "/etc/security/limits.d/"));

@@ -87,7 +87,7 @@ TEST(HostRows, NumbersThatMeanNothingAreNone) {
   EXPECT_TRUE(read_results(json::array({row})).is_done());
 }
 
-TEST(HostRows, AFailureIsTheLastSentenceOfBench) {
+TEST(HostRows, AFailureIsTheLastErrorOfBench) {
   ChildOutput output;
   output.text = "half a row";
   output.complaint = "a warning\nframewire-bench: nothing\tlistens at big:5290\n";
@@ -98,7 +98,7 @@ TEST(HostRows, AFailureIsTheLastSentenceOfBench) {
   output.complaint.clear();
   EXPECT_EQ(read_bench_output(output, burst_back).trouble, "framewire-bench: it ended with exit status 4");
   output.is_late = true;
-  output.complaint = "half a sentence";
+  output.complaint = "half a line";
   output.trouble = "it did not end within 20000 ms";
   EXPECT_EQ(read_bench_output(output, burst_back).trouble, "framewire-bench: it did not end within 20000 ms");
   output.complaint.assign(60000, 'x');

@@ -157,7 +157,10 @@ TEST(ProbeMemory, ReadsHugePagesAndLimits) {
   tree.write("/proc/meminfo",
              "MemTotal: 1000 kB\nMemAvailable: 500 kB\nHugePages_Total: 4\nHugePages_Free: 3\nHugepagesize: 2048 kB\n");
   tree.write("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n");
+  tree.write("/proc/self/cgroup", "0::/\n");
+  tree.write("/proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
   tree.write("/sys/fs/cgroup/memory.max", "max\n");
+  tree.write("/sys/fs/cgroup/memory.current", "1000\n");
   tree.write("/proc/self/status", "CapEff:\t0000000000004000\n");
   tree.write("/proc/self/uid_map", "         0          0 4294967295\n");
   MemoryFacts memory = probe_memory(tree.files());
@@ -187,11 +190,14 @@ TEST(ProbeMemory, TheTightestGroupOnTheWayUpCounts) {
   const FakeTree tree;
   const std::string user = "/sys/fs/cgroup/user.slice/";
   tree.write("/proc/self/cgroup", "0::/user.slice/run-7.scope\n");
+  tree.write("/proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
   tree.write(user + "run-7.scope/memory.max", "max\n");
+  tree.write(user + "run-7.scope/memory.current", "500000\n");
   tree.write(user + "memory.max", "1000000\n");
   tree.write(user + "memory.current", "700000\n");
   tree.write(user + "memory.stat", "anon 500000\ninactive_file_x 1\ninactive_file 200000\n");
   tree.write("/sys/fs/cgroup/memory.max", "4000000\n");
+  tree.write("/sys/fs/cgroup/memory.current", "1000\n");
   const MemoryFacts memory = probe_memory(tree.files());
   EXPECT_EQ(memory.group_limit_bytes, 1000000U);
   EXPECT_EQ(memory.group_free_bytes, 500000U);  // the page cache can be reclaimed
@@ -201,7 +207,9 @@ TEST(ProbeMemory, GroupsOfVersionOneCountToo) {
   const FakeTree tree;
   const std::string folder = "/sys/fs/cgroup/memory/";
   tree.write("/proc/self/cgroup", "9:name=systemd:/\n4:cpu,memory:/docker/1c52\n0::/\n");
+  tree.write("/proc/self/mountinfo", "31 23 0:27 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n");
   tree.write(folder + "memory.limit_in_bytes", "9223372036854771712\n");
+  tree.write(folder + "memory.usage_in_bytes", "1200000\n");
   EXPECT_EQ(probe_memory(tree.files()).group_limit_bytes, std::nullopt);
   tree.write(folder + "docker/1c52/memory.limit_in_bytes", "1000000\n");
   tree.write(folder + "docker/1c52/memory.usage_in_bytes", "1200000\n");

@@ -76,7 +76,7 @@ TEST(TextReport, FitsWhateverIsInTheWayToAHost) {
   host.links[2].there = test::measured(0.5);
   for (int fault = 0; fault <= static_cast<int>(HostFault::other); ++fault) {
     host.fault = static_cast<HostFault>(fault);
-    host.trouble = "a long sentence about what was met there on the way " + std::string(40, 'y');
+    host.trouble = "a long text about what was met there on the way " + std::string(40, 'y');
     const std::string report = text_report("doctor", check_host(host, test::rdma_machine(), {}), {.is_verbose = true});
     for (const std::string& line : lines_of(report)) {
       EXPECT_TRUE(columns_of(line) <= 80 || line.find("$ ") != std::string::npos) << line;

@@ -106,7 +106,7 @@ class BadCommandLines(harness.EndToEnd):
         self.ends(program, harness.USAGE)
         self.one_message(program, "'sned'", "--help")
 
-    def test_each_gets_its_status_and_one_sentence(self):
+    def test_each_gets_its_status_and_one_error(self):
         for name, arguments, status, wanted in COMMAND_LINES:
             with self.subTest(f"{name} {' '.join(arguments)}"):
                 program = self.start(harness.BIN / name, *arguments)

@@ -137,7 +137,7 @@ class Bench(BenchPrograms):
                 client.wait_line(f"^framewire-bench: .*({wanted})")
                 server.kill()
 
-    def test_plain_sockets_end_with_whoever_is_interrupted(self):
+    def test_plain_sockets_end_with_the_interrupted_end(self):
         for victim in ("client", "server"):
             with self.subTest(victim):
                 server = self.bench_server("--verbose")

@@ -134,7 +134,8 @@ class Peers(BytePrograms):
         lost = 0
         for turn, (way, is_sender_waiting, victim) in enumerate(2 * list(itertools.product((LOCAL, *OVER_TCP), (False, True), ENDS))):
             moment = chance.choice((0, 1, 2_000_003, *(chance.randrange(2_000_003) for _ in range(3))))
-            with self.subTest(f"{turn}: {victim}, {way}, the sender waits: {is_sender_waiting}, at {moment} with FRAMEWIRE_SEED={SEED}"):
+            with self.subTest(f"{turn}: {victim}, {way}, the sender waits: {is_sender_waiting}, "
+                              f"at {moment} with FRAMEWIRE_SEED={SEED}"):
                 lost += self.check_killed(victim, moment, original, way, is_sender_waiting)
         self.assertGreater(lost, 10)
 

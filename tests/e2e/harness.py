@@ -90,7 +90,7 @@ class Program:
                  folder=None):
         self.arguments = [str(argument) for argument in arguments]
         names = [pathlib.Path(argument).name for argument in self.arguments]
-        self.name = next((name for name in names if name.startswith(("framewire", "rdsend", "rdrecv"))), names[0])
+        self.name = next((name for name in names if name.startswith(("framewire", "rdsend", "rdrecv", "rdpipe"))), names[0])
         self.lines: list[str] = []
         self._changed = threading.Condition()
         reads, writes = pty.openpty() if terminal else os.pipe()
@@ -124,6 +124,10 @@ class Program:
     def text(self) -> str:
         with self._changed:
             return "\n".join(self.lines)
+
+    def complaints(self) -> list[str]:
+        """The lines that begin with its name, without what an RDMA device reports by itself, such as a cut cable."""
+        return [line for line in self.lines if line.startswith(f"{self.name}: ") and not re.search(DEVICE_EVENT, line)]
 
     def is_running(self) -> bool:
         return self.process.poll() is None
@@ -159,7 +163,8 @@ class Program:
                 return " ".join((thread / name).read_text().split())
             except OSError:
                 return "?"
-        return "\n".join(f"thread {told(thread, 'comm')}: state {told(thread, 'stat').rpartition(')')[2][:2]}, in {told(thread, 'wchan')}, "
+        return "\n".join(f"thread {told(thread, 'comm')}: state {told(thread, 'stat').rpartition(')')[2][:2]}, "
+                         f"in {told(thread, 'wchan')}, "
                          f"system call {told(thread, 'syscall')}, {told(thread, 'stack')}"
                          for thread in sorted(pathlib.Path(f"/proc/{self.pid}/task").iterdir()))
 
@@ -348,13 +353,35 @@ class EndToEnd(unittest.TestCase):
             self.assertGreaterEqual(session["frames_skipped"], shown["frames_skipped"])
         return sent, shown
 
+    def serve_connections(self, talk) -> str:
+        """Starts a server on a thread, which calls `talk(connection)` for each connection; returns its address."""
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(listener.close)
+
+        def handle(connection):
+            with connection:
+                try:
+                    talk(connection)
+                except OSError:
+                    pass
+
+        def accept():
+            while True:
+                try:
+                    connection, _ = listener.accept()
+                except OSError:
+                    return
+                threading.Thread(target=handle, args=(connection,), daemon=True).start()
+
+        threading.Thread(target=accept, daemon=True).start()
+        return f"127.0.0.1:{listener.getsockname()[1]}"
+
     def one_message(self, program: Program, *wanted: str, beside: str = "(?!)"):
         """Checks and returns its error: one line that begins with its name and matches every pattern of `wanted`.
 
-        Lines that match `beside` do not count, nor does what an RDMA device reports by itself, such as a cut cable.
+        Lines that match `beside` do not count.
         """
-        complaints = [line for line in program.lines
-                      if line.startswith(f"{program.name}: ") and not re.search(beside, line) and not re.search(DEVICE_EVENT, line)]
+        complaints = [line for line in program.complaints() if not re.search(beside, line)]
         self.assertEqual(len(complaints), 1, f"{program} said:\n{program.text}")
         self.assertNotRegex(program.text, TRACES_OF_A_CRASH)
         for pattern in wanted:

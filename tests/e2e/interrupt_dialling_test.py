@@ -1,4 +1,4 @@
-"""Ctrl-C on a program that dials ends it soon, also while no name server and no host answers.
+"""Ctrl-C on a program that dials or listens ends it soon, also while no name server and no host answers.
 
 Needs root or user namespaces. Without them the tests are skipped with a message.
 """
@@ -26,7 +26,8 @@ class InterruptDialling(machines.TwoMachines):
         names = self.file("nsswitch.conf")
         names.write_text("hosts: files dns\n")
         self.prefix = [*self.within(0), "unshare", "-m", "sh", "-c",
-                       f'mount --bind {resolver} /etc/resolv.conf && {{ [ ! -e /etc/nsswitch.conf ] || mount --bind {names} /etc/nsswitch.conf; }} && exec "$@"', "sh"]
+                       f'mount --bind {resolver} /etc/resolv.conf && '
+                       f'{{ [ ! -e /etc/nsswitch.conf ] || mount --bind {names} /etc/nsswitch.conf; }} && exec "$@"', "sh"]
         if not pathlib.Path("/etc/resolv.conf").exists():
             self.skipTest("this machine has no /etc/resolv.conf to stand in for")
 
@@ -37,6 +38,14 @@ class InterruptDialling(machines.TwoMachines):
         yield self.start(*self.prefix, harness.BIN / "rdsend", host, "/etc/hostname", "--insecure"), harness.FAILED
         for tool in ("bench", "doctor"):
             yield self.start(*self.prefix, harness.BIN / f"framewire-{tool}", host, "--insecure"), None
+
+    def listeners(self):
+        """Yields each program that listens on a name, and its exit status after Ctrl-C."""
+        at = ("--listen", SILENT_NAME, "--insecure")
+        yield self.view(*at, prefix=self.prefix), harness.OK
+        yield self.send("pattern", "--size", "64x36", *at, prefix=self.prefix), harness.OK
+        for name, arguments in (("rdsend", ("/etc/hostname",)), ("rdrecv", (self.file("received"),)), ("framewire-bench", ())):
+            yield self.start(*self.prefix, harness.BIN / name, *at, *arguments), None
 
     def is_asking(self) -> bool:
         """Whether a process on that machine has a DNS query open."""
@@ -53,10 +62,10 @@ class InterruptDialling(machines.TwoMachines):
     def as_the_kernel_writes(address: str, port: int) -> str:
         return "".join(f"{int(part):02X}" for part in reversed(address.split("."))) + f":{port:04X}"
 
-    def check_all(self, host: str, is_under_way):
-        for program, status in self.diallers(host):
+    def check_all(self, programs, is_under_way):
+        for program, status in programs:
             with self.subTest(program.name):
-                harness.wait_until(is_under_way, f"{program} to dial")
+                harness.wait_until(is_under_way, f"{program} to begin")
                 program.interrupt()
                 ended = program.wait_end(SOON_S)
                 self.assertIn(ended, (status,) if status is not None else (harness.OK, harness.FAILED, -signal.SIGINT), program.text)
@@ -64,10 +73,13 @@ class InterruptDialling(machines.TwoMachines):
             program.kill()
 
     def test_while_a_name_is_looked_up(self):
-        self.check_all(SILENT_NAME, self.is_asking)
+        self.check_all(self.diallers(SILENT_NAME), self.is_asking)
+
+    def test_while_the_name_to_listen_on_is_looked_up(self):
+        self.check_all(self.listeners(), self.is_asking)
 
     def test_while_a_host_does_not_answer(self):
-        self.check_all(SILENT_HOST, self.is_connecting)
+        self.check_all(self.diallers(SILENT_HOST), self.is_connecting)
 
 
 if __name__ == "__main__":

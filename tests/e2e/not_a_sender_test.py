@@ -1,36 +1,10 @@
 """A viewer that connects to another kind of server prints one error and ends with the right status."""
-import socket
-import threading
-
 import harness
 
 
 class NotASender(harness.EndToEnd):
-    def serve(self, answer) -> str:
-        """Starts a server on a thread, which calls `answer(connection)` for each connection; returns its address."""
-        listener = socket.create_server(("127.0.0.1", 0))
-        self.addCleanup(listener.close)
-
-        def handle(connection):
-            with connection:
-                try:
-                    answer(connection)
-                except OSError:
-                    pass
-
-        def accept():
-            while True:
-                try:
-                    connection, _ = listener.accept()
-                except OSError:
-                    return
-                threading.Thread(target=handle, args=(connection,), daemon=True).start()
-
-        threading.Thread(target=accept, daemon=True).start()
-        return f"127.0.0.1:{listener.getsockname()[1]}"
-
     def view_there(self, answer, *options, status=harness.FAILED) -> str:
-        address = self.serve(answer)
+        address = self.serve_connections(answer)
         viewer = self.view(address, "--insecure", "--retry", "2s", *options)
         self.ends(viewer, status)
         return self.one_message(viewer, address)
@@ -101,7 +75,7 @@ class NotASender(harness.EndToEnd):
         def listen(connection):
             heard.append(connection.recv(65536))
 
-        address = self.serve(listen)
+        address = self.serve_connections(listen)
         viewer = self.view(address)
         self.ends(viewer, harness.REFUSED)
         self.one_message(viewer, address, "framewire key", "--insecure")
@@ -110,7 +84,7 @@ class NotASender(harness.EndToEnd):
     def test_with_a_key(self):
         self.ends(self.start(harness.BIN / "framewire", "key"))
         for answer in (self.http, self.echo, self.noise):
-            address = self.serve(answer)
+            address = self.serve_connections(answer)
             viewer = self.view(address, "--retry", "2s")
             self.ends(viewer, harness.FAILED)
             self.one_message(viewer, address, "not framewire")

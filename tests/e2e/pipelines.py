@@ -114,8 +114,7 @@ class PipelineTest(harness.EndToEnd):
         self.assertLess(time.monotonic() - began, 4 * harness.TIMEOUT_SCALE)
 
     def rdpipe_says(self, *wanted: str, lines: int = 1):
-        said = [line for line in self.program.lines if line.startswith("rdpipe: ") and not re.search(harness.DEVICE_EVENT, line)]
-        self.assertEqual(len(said), lines, self.program.text)
+        self.assertEqual(len(self.program.complaints()), lines, self.program.text)
         self.says(*wanted)
 
     def no_command_runs(self, *stages) -> None:

@@ -318,12 +318,12 @@ class PipeFaults(PipelineTest):
         small.mkdir()
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "framewire-test", small], check=True)
         self.addCleanup(subprocess.run, ["umount", small], check=True)
-        for last, sentences in ((f"host3:>{small}/file", [r"stage 3 .*cannot write .*No space left on device"]),
+        for last, messages in ((f"host3:>{small}/file", [r"stage 3 .*cannot write .*No space left on device"]),
                                 (f"host3:cat >{small}/other", [r"stage 3 .* ended with status 1", "No space left on device"])):
             with self.subTest(last):
                 self.program = self.rdpipe("host1:cat /dev/zero", "host2:cat", last)
                 self.ends_soon(OWN_FAILURE if ":>" in last else 1)
-                self.rdpipe_says(*sentences)
+                self.rdpipe_says(*messages)
 
     def test_a_host_that_falls_silent(self):
         """All of rdpipe's processes on that host are stopped; their connections stay open."""

@@ -109,7 +109,8 @@ class PipeShells(PipelineTest):
     def test_a_configuration_for_people_who_log_in(self):
         """Like scp, rdpipe overrides port forwarding, RemoteCommand, RequestTTY and StdinNull of ssh's config."""
         config = self.file("people_config")
-        config.write_text(f"LocalForward {harness.free_port()} localhost:22\nExitOnForwardFailure yes\nRemoteCommand tmux\nRequestTTY yes\n"
+        config.write_text(f"LocalForward {harness.free_port()} localhost:22\n"
+                          f"ExitOnForwardFailure yes\nRemoteCommand tmux\nRequestTTY yes\n"
                           f"StdinNull yes\nForkAfterAuthentication yes\n{self.sshd.client_config.read_text()}")
         self.assertEqual(self.run_pipe("host1:cat", "host2:cat", given=b"through", config=config), b"through")
 

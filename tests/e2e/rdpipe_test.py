@@ -128,7 +128,7 @@ class Pipe(PipelineTest):
     # ---- statuses
 
     def test_exit_statuses(self):
-        for stages, status, sentences in (
+        for stages, status, messages in (
             (("host1:exit 3", "host2:cat"), 3, [r"stage 1 \(host1: 'exit 3'\) ended with status 3"]),
             (("host1:true", "host2:cat; exit 7"), 7, [r"stage 2 \(host2: .*\) ended with status 7"]),
             (("host1:exit 3", "host2:cat; exit 4", ":cat"), 4, ["stage 1 .* status 3", "stage 2 .* status 4"]),
@@ -137,8 +137,8 @@ class Pipe(PipelineTest):
         ):
             with self.subTest(stages):
                 self.run_pipe(*stages, status=status)
-                self.says(*sentences)
-                self.assertEqual(len([line for line in self.program.lines if line.startswith("rdpipe: ")]), len([s for s in sentences if "stage" in s]))
+                self.says(*messages)
+                self.assertEqual(len([line for line in self.program.lines if line.startswith("rdpipe: ")]), len([s for s in messages if "stage" in s]))
 
     def test_a_reader_that_has_enough_is_no_failure(self):
         self.assertEqual(self.run_pipe("host1:yes", "host2:head -n 3"), b"y\n" * 3)

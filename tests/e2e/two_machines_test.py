@@ -53,7 +53,8 @@ class TwoMachines(machines.TwoMachines):
         sender = self.sender("--key", key)
         sender.wait_line("^listening on")
         viewer = self.viewer("--key", key, "--frames", "20")
-        viewer.wait_line(r"transport=tcp memory=host auth=psk control=tls1.3 frames=plaintext \(auto: tcp; local needs the same user")
+        viewer.wait_line(r"transport=tcp memory=host auth=psk control=tls1.3 frames=plaintext "
+                         r"\(auto: tcp; local needs the same user")
         sent, shown = self.end_session(sender, viewer)
         self.assertEqual((sent["transport"], shown["transport"], shown["frames_torn"]), ("tcp", "tcp", 0))
 

@@ -76,7 +76,7 @@ class UnauthenticatedPeers(harness.EndToEnd):
         """Invalid messages by the same user, whom the sender authenticates."""
         self.start_session()
         memory_kb = self.sender.memory_kb()
-        hello = b'{"type":"hello","role":"viewer","program":"stranger","versions":[1]}'
+        hello = b'{"type":"hello","role":"viewer","program":"unknown","versions":[1]}'
         for words in (struct.pack("<I", 0xFFFFFFFF), struct.pack("<I", 0xFFFFFFFF) + bytes(200_000), struct.pack("<I", 0),
                       self.message(b"hello"), self.message(b"[" * 5000), self.message(b'{"type":7}'), self.message(b'{"type":"bye"}'), self.message(b"\xff\xfe{}"),
                       self.message(hello.replace(b"[1]", b'["one"]')), self.message(hello) + self.message(b'{"type":"choose"}'),
@@ -95,8 +95,8 @@ class UnauthenticatedPeers(harness.EndToEnd):
         connection = self.greet(b"FWCTRL02\r\n\r\n")
         said = self.everything_from(connection)
         self.assertRegex(said, rb"(?s)^FWREPL01.*version 1 .*version 2.*\"refused\"")
-        for versions, wanted in ((b"[2,3]", rb"speaks 1, stranger speaks 2, 3"), (b"[]", rb"no session version in common")):
-            hello = b'{"type":"hello","role":"viewer","program":"stranger","versions":%s}' % versions
+        for versions, wanted in ((b"[2,3]", rb"speaks 1, unknown speaks 2, 3"), (b"[]", rb"no session version in common")):
+            hello = b'{"type":"hello","role":"viewer","program":"unknown","versions":%s}' % versions
             connection = self.greet(b"FWCTRL01\r\n\r\n" + self.message(hello))
             said = self.everything_from(connection)
             self.assertRegex(said, wanted)

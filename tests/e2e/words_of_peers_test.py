@@ -3,7 +3,6 @@ import json
 import os
 import re
 import socket
-import threading
 
 import harness
 
@@ -62,35 +61,19 @@ class WordsOfPeers(harness.EndToEnd):
             self.assertNotRegex(line, STEERING)
             self.assertFalse(line.startswith(FORGED), program.text)
 
-    def serve(self, messages) -> str:
-        listener = socket.create_server(("127.0.0.1", 0))
-        self.addCleanup(listener.close)
-
+    def serve_messages(self, messages) -> str:
         def talk(connection):
-            with connection:
-                try:
-                    read_exactly(connection, len(b"FWCTRL01\r\n\r\n"))
-                    connection.sendall(b"FWREPL01" + b"".join(said(message) for message in messages))
-                    while connection.recv(65536):
-                        pass
-                except OSError:
-                    pass
+            read_exactly(connection, len(b"FWCTRL01\r\n\r\n"))
+            connection.sendall(b"FWREPL01" + b"".join(said(message) for message in messages))
+            while connection.recv(65536):
+                pass
 
-        def accept():
-            while True:
-                try:
-                    connection, _ = listener.accept()
-                except OSError:
-                    return
-                threading.Thread(target=talk, args=(connection,), daemon=True).start()
-
-        threading.Thread(target=accept, daemon=True).start()
-        return f"127.0.0.1:{listener.getsockname()[1]}"
+        return self.serve_connections(talk)
 
     def test_senders_to_viewers(self):
         for name, (messages, stream, status) in SENDERS.items():
             with self.subTest(name):
-                viewer = self.view(self.serve(messages) + stream, "--insecure", "--retry", "1s", "--verbose")
+                viewer = self.view(self.serve_messages(messages) + stream, "--insecure", "--retry", "1s", "--verbose")
                 self.ends(viewer, status)
                 self.has_nothing_to_obey(viewer)
 

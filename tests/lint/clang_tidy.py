@@ -37,14 +37,16 @@ def tidy_program(folder: pathlib.Path) -> list[str]:
     """The clang-tidy command with the plugin. Builds the plugin if needed; exits with a message on failure."""
     program = shutil.which("clang-tidy-14")
     if program is None or not (CLANG_HEADERS / "clang/Frontend/FrontendPluginRegistry.h").is_file():
-        sys.exit(f"{'libclang-14-dev' if program else 'clang-tidy-14'} is not installed; scripts/setup --tests installs it")
+        sys.exit(f"{'libclang-14-dev' if program else 'clang-tidy-14'} is not installed; "
+                 f"scripts/setup --tests installs it")
     plugin = folder / f"own_declarations-{hashlib.sha256(PLUGIN.read_bytes()).hexdigest()[:16]}.so"
     if not plugin.is_file():
         folder.mkdir(parents=True, exist_ok=True)
         unfinished = plugin.with_suffix(f".{os.getpid()}")
         command = ["c++", "-std=c++17", "-O1", "-fno-rtti", "-fPIC", "-shared", "-isystem", CLANG_HEADERS, PLUGIN, "-o", unfinished]
         if subprocess.run(command, check=False).returncode != 0:
-            sys.exit("clang-tidy's plugin cannot be built; scripts/setup --tests installs what it needs (libclang-14-dev, llvm-14-dev)")
+            sys.exit("clang-tidy's plugin cannot be built; "
+                     "scripts/setup --tests installs what it needs (libclang-14-dev, llvm-14-dev)")
         unfinished.rename(plugin)
     return [program, f"--load={plugin}", "--quiet"]
 

@@ -45,14 +45,16 @@ class Counts(unittest.TestCase):
 
     def counts(self, *options: str) -> list[str]:
         self.make(TESTS)
-        said = self.counting('gives_second_try=false; run_ctest $folder $folder/log "$@" >$folder/said || exit 1; echo $good $bad $not_run',
+        said = self.counting('gives_second_try=false; '
+                             'run_ctest $folder $folder/log "$@" >$folder/said || exit 1; echo $good $bad $not_run',
                              *options)
         self.assertEqual(said.stderr, "")
         return said.stdout.split() if said.returncode == 0 else []
 
     def test_a_long_list_of_tests_ends_nothing(self):
         """Under pipefail a reader that has enough would kill its writer, and scripts/test with it."""
-        commands = ("set -euo pipefail; for i in {1..20000}; do durations+=(\"$i.5 a_test_with_a_long_name_$i\"); done; say_longest; "
+        commands = ("set -euo pipefail; for i in {1..20000}; "
+                    "do durations+=(\"$i.5 a_test_with_a_long_name_$i\"); done; say_longest; "
                     "for i in {1..20000}; do echo \"1/1 Test #1: t ***Failed\"; echo output $i; done >$folder/log; "
                     "show_failures $folder/log | wc -l; echo end")
         said = self.counting(commands)
@@ -87,14 +89,16 @@ class Counts(unittest.TestCase):
 
     def test_the_second_try_is_alone(self):
         """Second tries run one at a time."""
-        other = "test ! -e $0.running; one=$?; touch $0.running; sleep 0.2; rm -f $0.running; test -e $0.NAME && exit $one; touch $0.NAME; false"
+        other = ("test ! -e $0.running; one=$?; touch $0.running; sleep 0.2; rm -f $0.running; "
+                 "test -e $0.NAME && exit $one; touch $0.NAME; false")
         self.make({f"e2e.{number}": (other, "LABELS e2e") for number in range(3)})
         said = self.counting("run_ctest $folder $folder/log -j 3 >$folder/said; echo $good $bad $not_run")
         self.assertEqual(said.stdout.split(), ["3", "0", "0"])
 
     def test_where_there_is_no_second_try(self):
         self.make(HASTY)
-        said = self.counting("gives_second_try=false; run_ctest $folder $folder/log -j 4 >$folder/said; echo $good $bad $not_run; say_second_tries")
+        said = self.counting("gives_second_try=false; run_ctest $folder $folder/log -j 4 >$folder/said; "
+                             "echo $good $bad $not_run; say_second_tries")
         self.assertEqual(said.stdout.split(), ["2", "6", "0"])
 
 

@@ -137,7 +137,8 @@ class ClangTidy(unittest.TestCase):
             source = top / "a.cpp"
             source.write_text('#include <algorithm>\n#include <string>\n#include <vector>\n#include "base/a.hpp"\n'
                               "int Wrong_name(std::string s, std::vector<std::string> all) {\n  all.push_back(std::move(s));\n"
-                              "  std::for_each(all.begin(), all.end(), [&](const auto& one) { s += one; });\n  return none<int>() != nullptr;\n}\n",
+                              "  std::for_each(all.begin(), all.end(), [&](const auto& one) { s += one; });\n"
+                              "  return none<int>() != nullptr;\n}\n",
                               encoding="utf-8")
             rules = repository.root() / ".clang-tidy"
             done = subprocess.run([*clang_tidy.tidy_program(top), f"--config-file={rules}", source, "--", "-std=c++20", f"-I{top}"],

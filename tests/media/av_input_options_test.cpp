@@ -124,13 +124,13 @@ TEST_F(PipeTest, IsReadOnceSomebodyWritesIt) {
   EXPECT_TRUE(got == all);
 }
 
-TEST_F(PipeTest, ThatNobodyWritesCanBeLetGoOf) {
+TEST_F(PipeTest, WithoutAWriterCanBeCancelled) {
   std::atomic<int> questions = 0;
   const std::string message = refusal({.name = pipe_, .is_cancelled = [&] { return ++questions > 3; }});
   expect_in("stopped", message);
 }
 
-TEST_F(PipeTest, WhoseWriterPausesCanBeLetGoOf) {
+TEST_F(PipeTest, WhoseWriterPausesCanBeCancelled) {
   const std::string file = make("film.mkv", "-c:v ffv1");
   std::atomic<bool> has_written = false;
   std::atomic<bool> is_over = false;

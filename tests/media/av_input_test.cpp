@@ -376,7 +376,7 @@ TEST_F(AvInputTest, DamageInTheMiddleIsCountedAndTheRestIsShown) {
   EXPECT_GE(played.times_ns.size(), 17U);
 }
 
-TEST_F(AvInputTest, RefusesWithASentenceThatNamesIt) {
+TEST_F(AvInputTest, RefusesWithAnErrorThatNamesIt) {
   write_file(folder_.file("noise.mp4"), std::string(100000, '\x17'));
   write_file(folder_.file("empty.mkv"), "");
   ffmpeg("-f lavfi -i sine -t 1 " + folder_.file("sound.wav"));

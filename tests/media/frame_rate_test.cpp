@@ -27,5 +27,12 @@ TEST(FrameRate, TimesDoNotDrift) {
   EXPECT_EQ(frame_time_ns(ntsc, std::uint64_t{60000} * 365 * 24), 1001 * ns_per_s * 365 * 24);
 }
 
+TEST(FrameRate, TimesThatDoNotFitAreTheLatest) {
+  constexpr Rational slowest{1, UINT32_MAX};
+  EXPECT_EQ(frame_time_ns(slowest, 2), 2 * std::int64_t{UINT32_MAX} * ns_per_s);
+  EXPECT_EQ(frame_time_ns(slowest, 3), INT64_MAX);
+  EXPECT_EQ(frame_time_ns(slowest, UINT32_MAX), INT64_MAX);
+}
+
 }  // namespace
 }  // namespace framewire

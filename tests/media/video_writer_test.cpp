@@ -155,7 +155,7 @@ TEST_F(VideoWriterTest, AFrameThatIsNotWhatItsLayoutSaysIsRefused) {
   EXPECT_NE(writer.message(), "");
 }
 
-TEST_F(VideoWriterTest, AFullDiskLeavesWholeFramesAndASentence) {
+TEST_F(VideoWriterTest, AFullDiskLeavesWholeFramesAndAnError) {
   const StreamFormat format = format_of(PixelFormat::yuv420p, 64, 48);
   const auto frames = frames_of(PixelFormat::yuv420p, 64, 48, 5);
   const std::string file = folder_.file("out.y4m");

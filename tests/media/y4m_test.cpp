@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(
                       "YUV4MPEG2 W320 H180 Ix", "YUV4MPEG2 W320 H180 Ipp", "YUV4MPEG2 W320 H180 XCOLORRANGE=",
                       "YUV4MPEG2 W320 H180 XCOLORRANGE=HALF", "YUV4MPEG2 W320 H180 Q1", "YUV4MPEG2 W320\tH180"));
 
-TEST(Y4m, TheSentenceNamesTheTag) {
+TEST(Y4m, TheErrorNamesTheTag) {
   try {
     parse_y4m_header("YUV4MPEG2 W320 H999999999");
     FAIL();

@@ -77,6 +77,8 @@ TEST_F(Machine, GroupsThatHaveMoreChangeNothing) {
   write_group("sys/fs/cgroup/user.slice", std::to_string(100 * gib), gib);
   EXPECT_EQ(found().bytes, 8 * gib);
   EXPECT_EQ(found().limited_by, "");
+  EXPECT_EQ(found().group_limit_bytes, 100 * gib);
+  EXPECT_EQ(found().group_free_bytes, 99 * gib);
 }
 
 TEST_F(Machine, FilesInTheCacheAreNoUse) {

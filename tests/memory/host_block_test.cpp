@@ -115,7 +115,7 @@ std::int64_t resident_bytes() {
 }
 
 /// Allocating gigabytes takes seconds. A program that is stopped meanwhile must not wait for the rest.
-TEST(HostBlock, IsGivenUpBetweenPieces) {
+TEST(HostBlock, StopsBetweenTwoChunks) {
   constexpr std::int64_t tolerance_bytes = 12 << 20;
   constexpr std::uint64_t size_bytes = 8 * allocation_piece_bytes;
   for (const bool is_private : {true, false}) {

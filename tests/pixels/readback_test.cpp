@@ -136,7 +136,7 @@ TEST_F(ReadbackTest, FallsBackWhenTheDriverCannotPinTheBlock) {
   EXPECT_TRUE(equal(elsewhere->bytes().first(bytes), wanted));
 }
 
-TEST_F(ReadbackTest, AnImpossibleSizeIsOneSentence) {
+TEST_F(ReadbackTest, AnImpossibleSizeIsOneError) {
   try {
     const Readback readback(1U << 20, 1U << 20, ReadbackMethod::persistent_buffer);
     FAIL();

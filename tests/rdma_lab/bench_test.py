@@ -12,7 +12,7 @@ from lab import harness
 
 VERBS = ("send", "write", "write_imm", "read", "latency")
 GREETING = b"FWCTRL01\r\n\r\n"
-HELLO = {"type": "hello", "role": "bench", "program": "stranger", "versions": [1]}
+HELLO = {"type": "hello", "role": "bench", "program": "unknown", "versions": [1]}
 ROW = {"type": "row", "operation": "write", "message_bytes": 4096, "slots": 4, "wait": "block", "touch": False}
 
 

@@ -110,7 +110,7 @@ class Bytes(BytePrograms, Faults):
 
     # ---- complete transfers
 
-    def test_auto_takes_rdma_whoever_listens(self):
+    def test_auto_takes_rdma_with_either_end_listening(self):
         def sender():
             original = self.data(16_000_001)
             for sender in (lambda: self.start_sender(original), lambda: self.listening_sender(original)):

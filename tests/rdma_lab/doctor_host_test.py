@@ -1,4 +1,7 @@
-"""framewire doctor HOST between two machines with RDMA: a bench server on 1, the doctor on 2. In the lab only: scripts/rdma-lab --hosts 2."""
+"""framewire doctor HOST between two machines with RDMA: a bench server on 1, the doctor on 2.
+
+In the lab only: scripts/rdma-lab --hosts 2.
+"""
 import json
 import re
 import subprocess
@@ -8,7 +11,8 @@ import lab
 from lab import harness
 
 PORT = 5290
-FILTER = "add table inet filter; add chain inet filter input {{ type filter hook input priority 0; }}; add rule inet filter input {} counter drop"
+FILTER = ("add table inet filter; add chain inet filter input {{ type filter hook input priority 0; }}; "
+          "add rule inet filter input {} counter drop")
 
 
 class Doctor(lab.Play):

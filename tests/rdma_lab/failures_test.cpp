@@ -246,7 +246,7 @@ TEST(ASession, DoesWithoutRelaxedOrderWhereThatIsRefused) {
 }
 
 /// 40 writes and the announcement.
-TEST(ASession, PostsAFrameOfManyPiecesInOneCall) {
+TEST(ASession, PostsAFrameOfManyChunksInOneCall) {
   set_port_lie([](ibv_port_attr& attributes) { attributes.max_msg_sz = 250; });
   const Outcome outcome = live();
   set_port_lie(nullptr);

@@ -1,6 +1,7 @@
-"""natively.py [COMMAND [ARGUMENT…]]: runs a test of the lab on this machine, over the first RDMA port that framewire doctor finds usable.
+"""natively.py [COMMAND [ARGUMENT…]]: runs a test of the lab on this machine.
 
-Without COMMAND it says which that is. Status 77, with the reason, where there is none.
+The test uses the first RDMA port that framewire doctor finds usable. Without COMMAND it says which
+that is. Status 77, with the reason, where there is none.
 """
 import json
 import os

@@ -203,7 +203,8 @@ class OneHost(lab.RdmaTest):
         self.addCleanup(removing.wait)
         viewer.wait_line("^lost the sender: .*the RDMA device here was removed", after=before)
         sender.wait_line(r"^viewer .* \(rdma\): ")
-        viewer.wait_line(r"transport=tcp .*\(auto: tcp; .*rdma: (no RDMA device here|the sender has none, its RDMA device is gone)", after=before)
+        viewer.wait_line(r"transport=tcp .*\(auto: tcp; .*"
+                         r"rdma: (no RDMA device here|the sender has none, its RDMA device is gone)", after=before)
         viewer.wait_line("shown [1-9]", after=len(viewer.lines))
         sender.interrupt()
         self.ends(viewer)
@@ -250,7 +251,8 @@ class OneHost(lab.RdmaTest):
 
     def test_auto_says_why_it_is_not_rdma(self):
         self.check_auto(self.open_sender("--transport", "tcp"),
-                        r"transport=tcp .*\(auto: tcp; local needs .*; rdma: the sender has none, not allowed by its --transport")
+                        r"transport=tcp .*\(auto: tcp; local needs .*; "
+                        r"rdma: the sender has none, not allowed by its --transport")
         if not lab.IS_LAB:
             return  # other programs may be using it
         rdma_cm = pathlib.Path("/dev/infiniband/rdma_cm")

@@ -363,7 +363,8 @@ class TwoHosts(lab.Play):
             client, rows = self.bench("--message-bytes", "64,4k", "--count", "5")
             self.assertEqual([(row["transport"], row["count"]) for row in rows], [("socket", 5), ("tcp", 5)] * 4)
             client.wait_line("^framewire-bench: rows are left out from rdma stream of 64 bytes on, there is no rdma: ")
-            client.wait_line("^framewire-bench: rows are left out from verbs send of 64 bytes on, there is no verbs: .*UDP port 4791")
+            client.wait_line("^framewire-bench: rows are left out from verbs send of 64 bytes on, "
+                             "there is no verbs: .*UDP port 4791")
             self.assertEqual(len(client.lines), 2, client.text)  # each transport is tried once
 
         self.play(sender, viewer)
@@ -381,7 +382,8 @@ class TwoHosts(lab.Play):
 
         def viewer():
             viewer = self.start_viewer()
-            viewer.wait_line(r"transport=tcp .*\(auto: tcp; local needs .*; rdma: .*(did not answer|does not answer).*UDP port 4791")
+            viewer.wait_line(r"transport=tcp .*\(auto: tcp; local needs .*; "
+                             r"rdma: .*(did not answer|does not answer).*UDP port 4791")
             self.check_that_connecting_can_be_interrupted()
             self.meet("connected")
             self.end_viewer(viewer)
@@ -393,10 +395,10 @@ class TwoHosts(lab.Play):
             sender = self.start_sender("--verbose")
             self.meet("viewer is there")
             held = lab.held_objects()
-            self.meet("stranger knocks")
+            self.meet("unauthenticated peer connects")
             sender.wait_line("rejected an RDMA connection from .* that is not framewire")
             self.assertEqual(lab.held_objects(), held, "nothing was made for the first of them")
-            self.meet("stranger has gone")
+            self.meet("unauthenticated peer has gone")
             self.assertEqual(lab.held_objects(), held)
             self.meet("all is counted")
             self.assertEqual(len([line for line in sender.lines if "rejected an RDMA connection" in line]), 3, sender.text)
@@ -405,12 +407,12 @@ class TwoHosts(lab.Play):
         def viewer():
             viewer = self.start_viewer()
             self.meet("viewer is there")
-            self.meet("stranger knocks")
+            self.meet("unauthenticated peer connects")
             for _ in range(3):
                 # Speaks perftest's protocol.
                 unrecognized = self.start("ib_write_lat", "-R", "-p", str(PORT), "-n", "10", lab.PEER)
                 self.assertNotEqual(unrecognized.wait_end(), 0)
-            self.meet("stranger has gone")
+            self.meet("unauthenticated peer has gone")
             self.meet("all is counted")
             shown = self.end_viewer(viewer)
             self.assertEqual(shown["sessions"], 1)

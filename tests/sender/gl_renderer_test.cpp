@@ -189,7 +189,7 @@ std::string error_of(Size size, PixelFormat format) {
   return {};
 }
 
-TEST_F(GlRendererTest, OtherFormatsAndSizesAreOneSentence) {
+TEST_F(GlRendererTest, OtherFormatsAndSizesAreOneError) {
   EXPECT_NE(error_of({640, 360}, PixelFormat::p010le).find("p010le"), std::string::npos);
   EXPECT_NE(error_of({640, 360}, PixelFormat::p010le).find("nv12"), std::string::npos);
   EXPECT_NE(error_of({642, 360}, PixelFormat::nv12).find("642x360"), std::string::npos);

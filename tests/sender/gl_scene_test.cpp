@@ -131,7 +131,7 @@ TEST_F(GlSceneTest, AMainImageInACommentOnlyDoesNotLink) {
   expect_in("mainImage", error_of("gl:" + write("comment.frag", "// mainImage\n")));
 }
 
-TEST_F(GlSceneTest, AMissingFileIsOneSentence) {
+TEST_F(GlSceneTest, AMissingFileIsOneError) {
   const std::string message = error_of("gl:" + path("absent.frag"));
   expect_in("absent.frag", message);
   expect_in("No such file", message);

@@ -53,5 +53,23 @@ TEST(PresentationClock, StillPicturesAreWaitedFor) {
   EXPECT_EQ(presentation_clock.due_ns(4 * ns_per_s, start_ns), start_ns + 4 * ns_per_s);
 }
 
+TEST(PresentationClock, TimestampsAtTheEndsOfTheirRangeAreJumps) {
+  PresentationClock presentation_clock(frame_ns);
+  std::int64_t now_ns = start_ns;
+  for (const std::int64_t pts_ns : {INT64_MAX, INT64_MIN, INT64_MAX, std::int64_t{0}, INT64_MIN, INT64_MAX}) {
+    const std::int64_t due_ns = presentation_clock.due_ns(pts_ns, now_ns);
+    EXPECT_GE(due_ns, now_ns) << pts_ns;
+    EXPECT_LE(due_ns, now_ns + frame_ns) << pts_ns;
+    now_ns = due_ns;
+  }
+}
+
+TEST(PresentationClock, TheLongestFramePeriodIsNoJump) {
+  PresentationClock presentation_clock(INT64_MAX / 2);
+  presentation_clock.due_ns(0, start_ns);
+  EXPECT_EQ(presentation_clock.due_ns(INT64_MAX / 2, start_ns), start_ns + INT64_MAX / 2);
+  EXPECT_EQ(presentation_clock.due_ns(INT64_MAX, start_ns), INT64_MAX);
+}
+
 }  // namespace
 }  // namespace framewire

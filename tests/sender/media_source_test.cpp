@@ -53,6 +53,21 @@ TEST_F(AvSourceTest, LoopGoesOnWithTimeAndPictures) {
   }
 }
 
+TEST_F(AvSourceTest, TimesThatDoNotFitAreTheLatest) {
+  // The second picture comes 292 years after the first: another millisecond would not fit.
+  SourceOptions options =
+      unpaced("lavfi:testsrc2=size=32x32:rate=25:duration=0.08,settb=1/1000,setpts=if(eq(N\\,0)\\,0\\,9223372036854)");
+  options.loop = true;
+  AvSource source(options, log_);
+  StreamOptions limited;
+  limited.max_frames = 4;
+  const Shown shown = show(source, limited);
+  ASSERT_EQ(shown.frames.size(), 4U) << shown.error;
+  EXPECT_EQ(shown.frames.at(1).header.pts_ns, 9223372036854 * ns_per_ms);
+  EXPECT_EQ(shown.frames.at(2).header.pts_ns, INT64_MAX);
+  EXPECT_EQ(shown.frames.at(3).header.pts_ns, INT64_MAX);
+}
+
 TEST_F(AvSourceTest, AChangeOfSizeBeginsAnEpoch) {
   std::vector<std::byte> both;
   for (const char* side : {"64", "128"}) {

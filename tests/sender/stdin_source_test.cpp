@@ -14,16 +14,16 @@ namespace {
 
 using namespace test;
 
-/// A pipe into which a thread writes `text`, `piece_bytes` at a time.
+/// A pipe into which a thread writes `text`, `chunk_bytes` at a time.
 class Writer {
  public:
-  explicit Writer(std::string text, std::size_t piece_bytes = 1 << 16) {
+  explicit Writer(std::string text, std::size_t chunk_bytes = 1 << 16) {
     std::array<int, 2> ends{};
     EXPECT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
     reader_.reset(ends.at(0));
-    thread_ = std::thread([text = std::move(text), piece_bytes, end = FileDescriptor(ends.at(1))] {
+    thread_ = std::thread([text = std::move(text), chunk_bytes, end = FileDescriptor(ends.at(1))] {
       for (std::size_t at = 0; at < text.size();) {
-        const ssize_t count = ::write(end.get(), text.data() + at, std::min(piece_bytes, text.size() - at));
+        const ssize_t count = ::write(end.get(), text.data() + at, std::min(chunk_bytes, text.size() - at));
         if (count < 0) {
           return;
         }
@@ -63,8 +63,8 @@ SourceOptions raw_options(std::uint32_t width, std::uint32_t height, PixelFormat
 }
 
 Shown show_text(const std::string& text, const SourceOptions& options = y4m_options(),
-                StreamOptions stream_options = {}, std::size_t piece_bytes = 1 << 16) {
-  const Writer writer(text, piece_bytes);
+                StreamOptions stream_options = {}, std::size_t chunk_bytes = 1 << 16) {
+  const Writer writer(text, chunk_bytes);
   StdinSource source(options, writer.fd());
   return show(source, std::move(stream_options));
 }
@@ -87,10 +87,10 @@ TEST(StdinY4m, FramesArriveAsTheyWereWritten) {
   const std::string a = filled(small_bytes, 'a');
   const std::string b = filled(small_bytes, '\n');  // the payload looks like line ends
   const std::string c = "FRAME\nFRAME\nFRAME\nFRAME\nFRA";
-  for (const std::size_t piece_bytes : {std::size_t{1}, std::size_t{7}, std::size_t{100'000}}) {
+  for (const std::size_t chunk_bytes : {std::size_t{1}, std::size_t{7}, std::size_t{100'000}}) {
     std::string text = "YUV4MPEG2 W5 H3 F25:1 C420mpeg2 XCOLORRANGE=FULL\n";
     text.append("FRAME\n").append(a).append("FRAME Ipp\n").append(b).append("FRAME\n").append(c);
-    const Shown shown = show_text(text, y4m_options(), {}, piece_bytes);
+    const Shown shown = show_text(text, y4m_options(), {}, chunk_bytes);
     EXPECT_EQ(shown.error, "");
     ASSERT_EQ(shown.frames.size(), 3U);
     EXPECT_EQ(text_of(shown.frames.at(0)), a);

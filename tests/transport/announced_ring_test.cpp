@@ -14,7 +14,7 @@
 #include "base/log.hpp"
 #include "tests/base/eventually.hpp"
 #include "tests/base/temporary_folder.hpp"
-#include "tests/memory/piece_hook.hpp"
+#include "tests/memory/chunk_hook.hpp"
 #include "transport/control/authenticate.hpp"
 #include "transport/control/dial.hpp"
 #include "transport/ring_limits.hpp"
@@ -27,8 +27,8 @@
 namespace framewire {
 namespace {
 
+using test::ChunkHook;
 using test::eventually;
-using test::PieceHook;
 using test::timeout_ns;
 
 constexpr std::uint64_t mib = std::uint64_t{1} << 20;
@@ -137,33 +137,33 @@ TEST_F(AnnouncedRing, ThatDoesNotIsRefusedAtBothEnds) {
 }
 
 TEST_F(AnnouncedRing, IsGivenUpWhenTheViewerCloses) {
-  std::atomic<int> pieces = 0;
+  std::atomic<int> chunks = 0;
   std::atomic<bool> bye_received = false;
-  const PieceHook hook([&] {
-    if (++pieces == 2) {
+  const ChunkHook hook([&] {
+    if (++chunks == 2) {
       EXPECT_TRUE(eventually([&] { return bye_received.load(); }));
     }
   });
   ASSERT_TRUE(eventually([&] { return subscriber_->status().state == SubscriberState::connected; }));
   announce(bytes(256 * mib), 256 * mib, 4);
-  ASSERT_TRUE(eventually([&] { return pieces == 2; }));
+  ASSERT_TRUE(eventually([&] { return chunks == 2; }));
   std::thread closing([&] { subscriber_->close({}); });
   EXPECT_EQ(message_type(hear("bye")), "bye");
   bye_received = true;
   closing.join();
-  EXPECT_EQ(pieces, 2);
+  EXPECT_EQ(chunks, 2);
 }
 
 TEST(AnnouncedPool, IsGivenUpWhenItsStreamStops) {
   Stream stream({.name = "test"});
-  int pieces = 0;
-  const PieceHook hook([&] {
-    if (++pieces == 2) {
+  int chunks = 0;
+  const ChunkHook hook([&] {
+    if (++chunks == 2) {
       stream.stop();
     }
   });
   stream.begin_epoch(bytes(64 * mib));
-  EXPECT_EQ(pieces, 2);
+  EXPECT_EQ(chunks, 2);
   EXPECT_FALSE(stream.format());
   EXPECT_FALSE(stream.claim());
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -95,14 +96,14 @@ TEST_F(ClientServiceTest, ASecondSenderDuringTheFirstOnesHandshakeIsToldOnceThat
   };
   const AuthenticatedChannel second = come_late();
   const LinkConnection path = open_link(subscriber, first);
-  EXPECT_THROW(hear(second), Error) << "is let go of, and asks again";
+  EXPECT_THROW(hear(second), Error) << "is disconnected, and asks again";
   EXPECT_EQ(hear(come_late())["text"], "this end has a sender already");
   EXPECT_EQ(subscriber.status().state, SubscriberState::connected);
   EXPECT_EQ(subscriber.status().session_number, 1U);
 }
 
 /// A sender may be the dialling side. Without the hang-up it would wait for ever for a viewer that has given up.
-TEST_F(ClientServiceTest, ASenderIsLetGoOfWhenItsSessionFailsHere) {
+TEST_F(ClientServiceTest, ASenderIsDisconnectedWhenItsSessionFailsHere) {
   Subscriber subscriber(listening(), log_);
   const AuthenticatedChannel sender = come(subscriber, "sender");
   const LinkConnection path = open_link(subscriber, sender);
@@ -119,7 +120,7 @@ TEST_F(ClientServiceTest, ASenderIsLetGoOfWhenItsSessionFailsHere) {
   const AuthenticatedChannel next = come(subscriber, "sender");
   const LinkConnection next_path = open_link(subscriber, next);
   EXPECT_TRUE(eventually([&] { return subscriber.status().session_number == 2; }))
-      << "whoever missed the loss sees that";
+      << "a program that missed the loss sees that";
 }
 
 TEST_F(ClientServiceTest, OfAnotherRoleAreRefused) {
@@ -150,6 +151,36 @@ TEST_F(ClientServiceTest, ComeOneAtATime) {
     EXPECT_EQ(error.status(), ExitStatus::refused);
     EXPECT_NE(std::string(error.what()).find("busy"), std::string::npos);
   }
+  may_end = true;
+  come(subscriber, "bench");
+}
+
+/// Each newcomer has a thread until it is answered, which takes a second while another client is served.
+TEST_F(ClientServiceTest, WaitForAnAnswerInBoundedNumber) {
+  std::atomic<bool> is_served = false;
+  std::atomic<bool> may_end = false;
+  Subscriber subscriber(listening([&](AuthenticatedChannel&, SessionAcceptor&) {
+                          is_served = true;
+                          EXPECT_TRUE(eventually([&] { return may_end.load(); }));
+                        }),
+                        log_);
+  const AuthenticatedChannel first = come(subscriber, "bench");
+  EXPECT_TRUE(eventually([&] { return is_served.load(); }));
+  std::vector<AuthenticatedChannel> newcomers;
+  for (std::size_t i = 0; i < 10 * Subscriber::max_newcomers; ++i) {
+    newcomers.push_back(
+        authenticate_dialler(dial({"127.0.0.1", subscriber.port()}, monotonic_ns() + 10 * ns_per_s), {}));
+  }
+  std::size_t refused = 0;
+  for (const AuthenticatedChannel& newcomer : newcomers) {
+    try {
+      refused += message_type(hear(newcomer)) == "refused" ? 1U : 0U;
+    } catch (const Error&) {
+      // closed without an answer
+    }
+  }
+  EXPECT_GE(refused, 1U) << "those within the limit are told";
+  EXPECT_LT(refused, newcomers.size()) << "all were kept at once";
   may_end = true;
   come(subscriber, "bench");
 }

@@ -161,7 +161,7 @@ TEST_F(Authenticate, AKeyOutranksInsecure) {
   expect_session(dialler, listener, "psk", "tls1.3");
 }
 
-TEST_F(Authenticate, ADifferentKeyIsRefusedOnBothEndsWithOneSentence) {
+TEST_F(Authenticate, ADifferentKeyIsRefusedOnBothEndsWithOneError) {
   for (const DialMode mode : {DialMode::tcp, DialMode::any}) {
     auto [dialler, listener] = meet(mode, with_key('a', true), with_key('b', true));
     expect_error(dialler.error, ExitStatus::refused, different_key_message);

@@ -1,40 +1,13 @@
-// Dialling is stopped while a name is still being resolved, and while the peer does not answer.
-#include <dlfcn.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-
-#include <array>
-#include <semaphore>
-#include <string_view>
+// Dialling and listening are stopped while a name is still being resolved, dialling also while the peer does not
+// answer.
+#include <optional>
 #include <thread>
 #include <vector>
 
+#include "tests/base/silent_peers.hpp"
 #include "tests/transport/control_sockets.hpp"
 #include "transport/control/dial.hpp"
-
-namespace {
-
-/// Controls getaddrinfo() for silent_name: the call blocks until reader_closed is released, then fails.
-struct Silence {
-  std::binary_semaphore is_asked{0};
-  std::binary_semaphore reader_closed{0};
-};
-Silence silence;
-constexpr std::string_view silent_name = "silent.example";
-
-}  // namespace
-
-/// Replaces the system's function, and calls it for all other names.
-extern "C" int getaddrinfo(const char* name, const char* service, const addrinfo* req, addrinfo** pai) {
-  static const auto the_systems = reinterpret_cast<decltype(&getaddrinfo)>(::dlsym(RTLD_NEXT, "getaddrinfo"));
-  if (name != nullptr && name == silent_name && (req->ai_flags & AI_NUMERICHOST) == 0) {
-    silence.is_asked.release();
-    silence.reader_closed.acquire();
-    return EAI_AGAIN;
-  }
-  return the_systems(name, service, req, pai);
-}
+#include "transport/control/listener.hpp"
 
 namespace framewire {
 namespace {
@@ -50,16 +23,30 @@ struct Stopped {
   StopWait stop{.fd = event.get(), .why = "enough"};
 };
 
-TEST(DialStop, EndsTheLookUpOfAName) {
+/// Runs `action` with a stop event that comes while the action looks up silent_name.
+template <typename Action>
+std::optional<Error> stopped_in_look_up(Action&& action) {
   const FileDescriptor event = make_eventfd();
   std::thread person([&] {
-    silence.is_asked.acquire();
+    test::silent_look_up().is_asked.acquire();
     signal_eventfd(event.get());
   });
-  const auto error = error_of(
-      [&] { dial({.host = std::string(silent_name), .port = 1}, INT64_MAX, DialMode::any, {.fd = event.get()}); });
+  const auto error = error_of([&] { action(StopWait{.fd = event.get()}); });
   person.join();
-  silence.reader_closed.release();  // the blocked look-up can end now
+  test::silent_look_up().may_end.release();  // the blocked look-up can end now
+  return error;
+}
+
+TEST(DialStop, EndsTheLookUpOfAName) {
+  const auto error = stopped_in_look_up(
+      [](const StopWait& stop) { dial({.host = test::silent_name, .port = 1}, INT64_MAX, DialMode::any, stop); });
+  expect_error(error, ExitStatus::lost_peer, "'silent.example' was still being looked up: this end stops");
+}
+
+TEST(ListenStop, EndsTheLookUpOfAName) {
+  const auto error = stopped_in_look_up([](const StopWait& stop) {
+    const Listener listener({.at = {.host = test::silent_name, .port = 0}, .insecure = true, .stop = stop});
+  });
   expect_error(error, ExitStatus::lost_peer, "'silent.example' was still being looked up: this end stops");
 }
 
@@ -72,22 +59,10 @@ TEST(DialStop, ChangesNothingWhereItDoesNotCome) {
 }
 
 TEST(DialStop, EndsAConnectionThatIsNotTaken) {
-  const FileDescriptor full(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in at{};
-  at.sin_family = AF_INET;
-  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size_bytes = sizeof at;
-  ASSERT_EQ(::bind(full.get(), reinterpret_cast<const sockaddr*>(&at), size_bytes), 0);
-  ASSERT_EQ(::listen(full.get(), 0), 0);
-  ASSERT_EQ(::getsockname(full.get(), reinterpret_cast<sockaddr*>(&at), &size_bytes), 0);
-  std::array<FileDescriptor, 4> before;
-  for (FileDescriptor& one : before) {
-    one.reset(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    static_cast<void>(::connect(one.get(), reinterpret_cast<const sockaddr*>(&at), size_bytes));
-  }
+  const test::FullPort full;
   const Stopped stopped;
-  const auto error = error_of(
-      [&] { dial({.host = "127.0.0.1", .port = ntohs(at.sin_port)}, INT64_MAX, DialMode::tcp, stopped.stop); });
+  const auto error =
+      error_of([&] { dial({.host = "127.0.0.1", .port = full.port()}, INT64_MAX, DialMode::tcp, stopped.stop); });
   expect_error(error, ExitStatus::lost_peer, "had not answered yet: enough");
 }
 

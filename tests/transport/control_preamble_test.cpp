@@ -119,7 +119,7 @@ long sleeps() {
   return usage.ru_nvcsw;
 }
 
-TEST(Preamble, SleepsWhileAStrangerThinksAboutItsNextByte) {
+TEST(Preamble, SleepsWhileAnUnauthenticatedPeerPauses) {
   auto [unix_ours, unix_theirs] = socket_pair();
   Listener listener({.at = {.host = "127.0.0.1", .port = 0}, .insecure = true});
   const DialledSocket tcp_theirs = dial({.host = "127.0.0.1", .port = listener.port()}, soon_ns(), DialMode::tcp);

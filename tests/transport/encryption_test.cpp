@@ -51,7 +51,7 @@ class Encryption : public testing::Test {
   EndpointOptions endpoint(bool encrypt) const {
     EndpointOptions options;
     options.encrypt = encrypt;
-    std::ranges::copy(key_.bytes(), options.one_time_key.emplace().begin());
+    std::ranges::copy(key_.bytes(), options.one_time_key.emplace().bytes().begin());
     return options;
   }
 
@@ -138,7 +138,7 @@ TEST_F(Encryption, IfEitherAsksBothDoIt) {
   }
 }
 
-TEST_F(Encryption, WhoeverDials) {
+TEST_F(Encryption, WithEitherEndDialling) {
   for (const auto& [sender, viewer] : {std::pair{true, false}, {false, true}}) {
     SubscriberOptions options{.endpoint = endpoint(viewer), .stream = {}, .delivery = {}};
     options.endpoint.listen = HostPort{"127.0.0.1", 0};
@@ -201,7 +201,7 @@ TEST_F(Encryption, WhatItChangesIsNeverDelivered) {
   EXPECT_TRUE(was_told);
 }
 
-TEST_F(Encryption, AnEndThatCannotIsRefusedWithASentence) {
+TEST_F(Encryption, AnEndThatCannotIsRefusedWithAnError) {
   for (const LinkKind only : {LinkKind::local, LinkKind::rdma}) {
     EndpointOptions narrow = endpoint(false);
     narrow.allowed_links = {only};

@@ -17,6 +17,7 @@
 #include "tests/base/temporary_folder.hpp"
 #include "transport/links.hpp"
 #include "transport/session/handshake.hpp"
+#include "transport/session/pending_data_connection.hpp"
 #include "transport/session/sender_service.hpp"
 
 namespace framewire {
@@ -139,6 +140,37 @@ TEST_F(LinkChange, AViewerThatRefusesInPlaceOfADataConnectionIsHeard) {
   say(refusal("a test\n"));
   EXPECT_TRUE(wait_for(viewer_.channel->fd(), POLLIN, monotonic_ns() + data_connection_timeout_ns / 2))
       << "the sender hangs up, and does not wait for the connection";
+}
+
+TEST_F(LinkChange, AViewerThatRefusesAfterAnotherMessageIsHeard) {
+  choose(LinkKind::tcp);
+  say({{"type", "of a newer viewer"}});
+  say(refusal("a test\n"));
+  EXPECT_TRUE(wait_for(viewer_.channel->fd(), POLLIN, monotonic_ns() + data_connection_timeout_ns / 2))
+      << "the sender hangs up, and does not wait for the connection";
+}
+
+TEST_F(LinkChange, MessagesBeforeTheDataConnectionAreAnsweredInTheirOrder) {
+  constexpr std::int64_t questions = 3;
+  const LinkParameters parameters{.peer_timeout_ns = timeout_ns};
+  const Token token = Token::from_hex(choose(LinkKind::tcp));
+  for (std::int64_t i = 0; i < questions; ++i) {
+    say(to_json(ClockMessage{.viewer_ns = i}));
+  }
+  const LinkConnection path = dial_data({"127.0.0.1", service_->port()}, 0, token,
+                                        {session_id_from_hex(offer_.session), LinkKind::tcp, 0}, parameters);
+  for (std::int64_t i = 0; i < questions; ++i) {
+    EXPECT_EQ(read_clock(hear()).viewer_ns, i);
+  }
+  EXPECT_EQ(read_epoch(hear()).number, 1U);
+}
+
+TEST_F(LinkChange, AViewerThatTalksInPlaceOfADataConnectionIsNotKept) {
+  choose(LinkKind::tcp);
+  for (std::size_t i = 0; i <= PendingDataConnection::max_messages; ++i) {
+    say({{"type", "of a newer viewer"}});
+  }
+  EXPECT_TRUE(wait_for(viewer_.channel->fd(), POLLIN, monotonic_ns() + data_connection_timeout_ns / 2));
 }
 
 }  // namespace

@@ -138,7 +138,7 @@ TEST(Messages, WhatAnOlderPeerDoesNotSayIsUnknown) {
   EXPECT_EQ(said["format"]["field_order"], "tt");
 }
 
-TEST(Messages, ARefusalCarriesItsSentence) {
+TEST(Messages, ARefusalCarriesItsMessage) {
   try {
     expect_type(refusal("no\nroom"), "offer");
     FAIL();

@@ -49,7 +49,7 @@ TEST(RdmaTargets, AreAddressesOfOtherMachines) {
   EXPECT_FALSE(rdma_address_from_text(std::string_view("10.9.0.1\0x", 10), 5290));
 }
 
-TEST(RdmaTargets, AreRefusedWithASentenceWhereTheUserNamesOneThatNobodyReaches) {
+TEST(RdmaTargets, AreRefusedWithAnErrorWhereTheUserNamesAnUnreachableOne) {
   EXPECT_EQ(format_address(named_rdma_address("10.9.0.1", 5290)), "10.9.0.1:5290");
   try {
     named_rdma_address("127.0.0.1", 5290);

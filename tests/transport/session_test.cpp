@@ -227,7 +227,7 @@ TEST_P(Sessions, AViewerThatLeavesHarmsNobody) {
   EXPECT_TRUE(eventually([&] { return stream_->viewer_count() == 1; }));
 }
 
-TEST_P(Sessions, OneViewerTooManyIsRefusedWithASentence) {
+TEST_P(Sessions, OneViewerTooManyIsRefusedWithAnError) {
   start_sender({.delivery = Delivery::latest, .max_viewers = 2}, 0);
   Subscriber first(dialling(), log_);
   Subscriber second(dialling(), log_);

@@ -1,6 +1,7 @@
-// When a stream wakes its viewers.
+// When a stream wakes its viewers, and how many it takes.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <future>
@@ -100,7 +101,7 @@ class Waking : public testing::Test {
   SubscriberQueue queue_{link_, Delivery::latest, event_.get()};
 };
 
-TEST_F(Waking, HappensWithTheMutexFreeWhoeverOffers) {
+TEST_F(Waking, HappensWithTheMutexFreeOnEveryThreadThatOffers) {
   publish();
   link_.credits = 1;
   get_ready();
@@ -134,6 +135,62 @@ TEST(WakingUnderEvery, TheSourceThatWaitsForRoomWakesToo) {
   EXPECT_EQ(waker->wakes, 1);
   stream.detach(queue);
   stream.release_held(queue);
+}
+
+/// A viewer's queue, ready for the first epoch.
+struct Viewer {
+  explicit Viewer(Stream& its_stream) : stream(its_stream), waker(std::make_shared<AskingWaker>(its_stream)) {}
+  ~Viewer() {
+    if (is_attached) {
+      stream.detach(queue);
+      stream.release_held(queue);
+    }
+  }
+  Viewer(const Viewer&) = delete;
+  Viewer& operator=(const Viewer&) = delete;
+
+  bool attach(Viewer* replaced = nullptr) {
+    is_attached = stream.attach(queue, replaced != nullptr ? &replaced->queue : nullptr);
+    return is_attached;
+  }
+  void get_ready() {
+    ASSERT_TRUE(stream.epoch_to_announce(queue));
+    ASSERT_TRUE(stream.epoch_ready(queue, 1, 3));
+  }
+
+  Stream& stream;
+  std::shared_ptr<AskingWaker> waker;
+  WakingLink link{waker};
+  FileDescriptor event = make_eventfd();
+  SubscriberQueue queue{link, Delivery::latest, event.get()};
+  bool is_attached = false;
+};
+
+TEST(AFullStream, LetsAllItsViewersChangeTheirLinksAtOnce) {
+  Stream stream({.name = "test", .delivery = Delivery::latest, .max_viewers = 2});
+  stream.begin_epoch({.layout = bytes_layout(100), .colour = {}});
+  std::array<Viewer, 2> before{Viewer(stream), Viewer(stream)};
+  Viewer another(stream);
+  std::array<Viewer, 2> after{Viewer(stream), Viewer(stream)};
+  for (Viewer& viewer : before) {
+    ASSERT_TRUE(viewer.attach());
+    viewer.get_ready();
+  }
+  EXPECT_TRUE(after[0].attach(&before[0]));
+  EXPECT_TRUE(after[1].attach(&before[1])) << "the first viewer has not detached its old queue yet";
+  EXPECT_FALSE(another.attach()) << "two viewers are still there";
+  for (Viewer& viewer : after) {
+    viewer.get_ready();
+  }
+  for (Viewer* viewer : {&before[0], &before[1], &after[0], &after[1]}) {
+    viewer->link.credits = 1;
+  }
+  auto slot = stream.claim();
+  ASSERT_TRUE(slot);
+  stream.publish(std::move(*slot), {.layout = {}});
+  for (Viewer* viewer : {&before[0], &before[1], &after[0], &after[1]}) {
+    EXPECT_EQ(viewer->waker->wakes, 1) << "each queue has room for its wake-up";
+  }
 }
 
 }  // namespace

@@ -179,7 +179,7 @@ TEST_F(Credits, OfSmallFramesWaitForOneAnotherWhileMoreOfThemDo) {
   EXPECT_EQ(came(), 0U);
 }
 
-TEST_F(Credits, AreSaidByWhoeverFindsNothingMore) {
+TEST_F(Credits, AreSentWhenNothingMoreIsFound) {
   send_frames(60, 1000);
   take(60);
   EXPECT_FALSE(receiver_->poll());
@@ -187,14 +187,14 @@ TEST_F(Credits, AreSaidByWhoeverFindsNothingMore) {
   EXPECT_TRUE(eventually([&] { return (all += came()) == 60; }));
 }
 
-TEST_F(Credits, AreSaidByWhoeverGoesToSleep) {
+TEST_F(Credits, AreSentBeforeSleeping) {
   send_frames(60, 1000);
   take(2);
   EXPECT_FALSE(receiver_->arm()) << "more is waiting";
   EXPECT_EQ(came(), 2U);
 }
 
-TEST_F(Credits, AreSaidByWhoeverEnds) {
+TEST_F(Credits, AreSentAtTheEnd) {
   send_frames(60, 1000);
   take(2);
   receiver_.reset();

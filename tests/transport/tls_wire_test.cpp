@@ -168,7 +168,7 @@ TEST_F(TlsWires, AnEndIsNoTampering) {
   EXPECT_FALSE(two_->saw_tampering());
 }
 
-TEST_F(TlsWires, ShuttingTheSocketDownWakesWhoeverWaits) {
+TEST_F(TlsWires, ShuttingTheSocketDownWakesTheWaitingThread) {
   auto reading = std::async(std::launch::async, [&] {
     std::array<std::byte, 8> some{};
     return two_->read(some).status;

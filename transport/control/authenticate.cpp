@@ -15,6 +15,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "transport/control/json_fields.hpp"
 #include "transport/control/more_bytes.hpp"
 #include "transport/tls/tls_stream.hpp"
 
@@ -106,11 +107,9 @@ void read_response(MessageChannel& channel, std::int64_t deadline_ns) {
   const nlohmann::json response = channel.receive(deadline_ns);
   const std::string type = response.at("type").get<std::string>();
   if (type == "refused") {
-    const auto text = response.find("text");
-    const bool has_text = text != response.end() && text->is_string();
-    throw Error::refused(
-        fmt::format("{} refused: {}", channel.peer(),
-                    has_text ? printable(text->get<std::string>(), refusal_text_limit) : "it does not say why"));
+    const std::string* text = find_text(response, "text");
+    throw Error::refused(fmt::format("{} refused: {}", channel.peer(),
+                                     text != nullptr ? printable(*text, refusal_text_limit) : "it does not say why"));
   }
   if (type != "accepted") {
     throw Error::failed(

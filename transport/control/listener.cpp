@@ -68,7 +68,7 @@ Plan plan_for(const ListenOptions& options) {
     plan.beyond_loopback = true;
     return plan;
   }
-  plan.addresses = at.host.empty() ? resolve({.host = "127.0.0.1", .port = at.port}) : resolve(at);
+  plan.addresses = at.host.empty() ? resolve({.host = "127.0.0.1", .port = at.port}) : resolve(at, options.stop);
   if (at.host.empty()) {
     plan.addresses.push_back(resolve({.host = "::1", .port = at.port}).front());
   }

@@ -12,6 +12,7 @@
 #include "base/file_descriptor.hpp"
 #include "transport/address.hpp"
 #include "transport/endpoint_options.hpp"
+#include "transport/stop_wait.hpp"
 
 namespace framewire {
 
@@ -22,6 +23,7 @@ struct ListenOptions {
   bool insecure = false;                          // --insecure
   std::optional<std::uint8_t> type_of_service{};  // of accepted connections; see set_type_of_service()
   std::string rdma_address{};  // where the owner accepts RDMA connections; empty: on the TCP addresses
+  StopWait stop{};             // ends the look-up of a name in `at`
 };
 
 /// A new connection. Only its origin is known; the peer is not authenticated.
@@ -35,7 +37,7 @@ struct AcceptedSocket {
 class Listener {
  public:
   /// Binds `framewire-UID-PORT` first, then TCP. Throws Error: refused (beyond loopback without a key and without
-  /// `insecure`), failed (port in use, address not of this machine). Each message says what to do.
+  /// `insecure`), failed (port in use, address not of this machine), lost_peer (`stop`). Each message says what to do.
   explicit Listener(const ListenOptions& options);
   /// Closes TCP first. Otherwise a dialler on this host could find TCP alone and take it for an unauthenticated peer's.
   ~Listener();

@@ -13,7 +13,7 @@ AuthenticateOptions authentication_of(const EndpointOptions& endpoint) {
   options.key_is_explicit = endpoint.key_file.has_value() || endpoint.one_time_key.has_value();
   options.insecure = endpoint.insecure;
   if (endpoint.one_time_key) {
-    options.key = Key(*endpoint.one_time_key);
+    options.key = Key(endpoint.one_time_key->bytes());
   } else if (!endpoint.insecure || options.key_is_explicit) {
     options.key = find_key(endpoint.key_file);
   }
@@ -64,7 +64,8 @@ ListenOptions listening_of(const EndpointOptions& endpoint, const AuthenticateOp
           .has_key = authentication.key.has_value(),
           .insecure = endpoint.insecure,
           .type_of_service = endpoint.type_of_service,
-          .rdma_address = endpoint.rdma_address};
+          .rdma_address = endpoint.rdma_address,
+          .stop = {.fd = endpoint.stop_fd}};
 }
 
 }  // namespace framewire

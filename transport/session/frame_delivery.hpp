@@ -19,9 +19,9 @@ class FrameDelivery {
 
   /// Joins the stream. `before` is the viewer's previous delivery, or null: if it is on this stream, this one takes its
   /// place, and it leaves next. Returns false when the stream has reached max_viewers.
-  virtual bool join(const FrameDelivery* before) = 0;
-  /// The stream whose viewer count includes this delivery; null for a viewer that pulls.
-  [[nodiscard]] virtual const Stream* place() const noexcept = 0;
+  virtual bool join(FrameDelivery* before) = 0;
+  /// Its queue, if that is attached to `stream`; null for a viewer that pulls, which has none.
+  [[nodiscard]] virtual SubscriberQueue* queue_of(const Stream& stream) noexcept = 0;
   /// The epoch to announce to the viewer now, if any. Throws Error (failed) when the link cannot use it.
   virtual std::optional<EpochMessage> epoch_to_announce() = 0;
   /// Handles the viewer's `ready`. Throws Error (failed) when it is not allowed now.

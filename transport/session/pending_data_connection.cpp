@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -23,14 +24,18 @@ PendingDataConnection::~PendingDataConnection() {
 
 std::optional<IncomingDataConnection> PendingDataConnection::next() {
   constexpr std::int64_t poll_interval_ns = 50 * ns_per_ms;
+  has_new_message_ = false;
   auto incoming = acceptor_.await_data(connection_, std::min(deadline_ns_, monotonic_ns() + poll_interval_ns));
   if (incoming) {
     return incoming;
   }
-  if (!message_) {
-    if (auto message = channel_.try_receive()) {
-      message_ = std::make_unique<nlohmann::json>(std::move(*message));
+  if (auto message = channel_.try_receive()) {
+    if (messages_.size() == max_messages) {
+      throw Error::failed("the peer sent " + std::to_string(max_messages + 1) +
+                          " messages before its data connection; bring both ends to the same release");
     }
+    messages_.push_back(std::move(*message));
+    has_new_message_ = true;
   }
   if (monotonic_ns() >= deadline_ns_) {
     throw Error::lost_peer(
@@ -39,8 +44,20 @@ std::optional<IncomingDataConnection> PendingDataConnection::next() {
   return std::nullopt;
 }
 
-std::unique_ptr<nlohmann::json> PendingDataConnection::take_message() noexcept {
-  return std::move(message_);
+const nlohmann::json* PendingDataConnection::message() const noexcept {
+  return has_new_message_ ? &messages_.back() : nullptr;
+}
+
+std::unique_ptr<nlohmann::json> PendingDataConnection::take_message() {
+  auto message = std::make_unique<nlohmann::json>(std::move(messages_.back()));
+  messages_.pop_back();
+  has_new_message_ = false;
+  return message;
+}
+
+std::vector<nlohmann::json> PendingDataConnection::take_messages() noexcept {
+  has_new_message_ = false;
+  return std::exchange(messages_, {});
 }
 
 }  // namespace framewire

@@ -1,10 +1,12 @@
 // Waits for a data connection from the peer, which may also send a message that it cannot dial.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <vector>
 
 #include "transport/control/message_channel.hpp"
 #include "transport/session/session_acceptor.hpp"
@@ -20,20 +22,26 @@ class PendingDataConnection {
   PendingDataConnection& operator=(const PendingDataConnection&) = delete;
 
   /// Waits briefly. Returns the connection if it has arrived. Returns nullopt so that the caller can check message()
-  /// and its own state. Throws Error (lost_peer) at the deadline, when the peer closes the channel, and when this side
-  /// stops.
+  /// and its own state. Throws Error: lost_peer at the deadline, when the peer closes the channel, and when this side
+  /// stops; failed when the peer sends more than max_messages.
   std::optional<IncomingDataConnection> next();
 
-  /// The message that the peer has sent meanwhile, or null. Holds one message; later ones stay in the channel.
-  [[nodiscard]] const nlohmann::json* message() const noexcept { return message_.get(); }
-  [[nodiscard]] std::unique_ptr<nlohmann::json> take_message() noexcept;
+  /// The message that arrived in the last next(), or null.
+  [[nodiscard]] const nlohmann::json* message() const noexcept;
+  [[nodiscard]] std::unique_ptr<nlohmann::json> take_message();
+  /// The messages that nobody took, in order: they are about the connection, which the peer considers open already.
+  [[nodiscard]] std::vector<nlohmann::json> take_messages() noexcept;
+
+  /// More than a peer has to say before its connection stands: a clock question or some epochs, and a bye.
+  static constexpr std::size_t max_messages = 16;
 
  private:
   SessionAcceptor& acceptor_;
   const DataConnectionId connection_;
   MessageChannel& channel_;
   const std::int64_t deadline_ns_;
-  std::unique_ptr<nlohmann::json> message_;
+  std::vector<nlohmann::json> messages_;
+  bool has_new_message_ = false;  // the last of messages_ arrived in the last next()
 };
 
 }  // namespace framewire

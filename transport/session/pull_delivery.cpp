@@ -14,9 +14,9 @@ class PullDelivery final : public FrameDelivery {
 
   ~PullDelivery() override { PullDelivery::leave(); }
 
-  [[nodiscard]] const Stream* place() const noexcept override { return nullptr; }
+  [[nodiscard]] SubscriberQueue* queue_of(const Stream&) noexcept override { return nullptr; }
 
-  bool join(const FrameDelivery*) override {
+  bool join(FrameDelivery*) override {
     has_joined_ = stream_.add_puller(wake_event_);
     return has_joined_;
   }

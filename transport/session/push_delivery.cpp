@@ -19,12 +19,14 @@ class PushDelivery final : public FrameDelivery {
 
   ~PushDelivery() override { PushDelivery::leave(); }
 
-  bool join(const FrameDelivery* before) override {
-    is_attached_ = stream_.attach(queue_, before != nullptr && before->place() == &stream_);
+  bool join(FrameDelivery* before) override {
+    is_attached_ = stream_.attach(queue_, before != nullptr ? before->queue_of(stream_) : nullptr);
     return is_attached_;
   }
 
-  [[nodiscard]] const Stream* place() const noexcept override { return is_attached_ ? &stream_ : nullptr; }
+  [[nodiscard]] SubscriberQueue* queue_of(const Stream& stream) noexcept override {
+    return is_attached_ && &stream == &stream_ ? &queue_ : nullptr;
+  }
 
   std::optional<EpochMessage> epoch_to_announce() override {
     const auto epoch = stream_.epoch_to_announce(queue_);

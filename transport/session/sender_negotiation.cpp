@@ -165,7 +165,7 @@ std::unique_ptr<nlohmann::json> SenderNegotiation::await_peer(AgreedDelivery& ag
       try {
         agreed.frame_delivery =
             make_delivery(agreed, accept_data(std::move(*incoming), token, connection, parameters_for(agreed.choice)));
-        agreed.early = wait.take_message();
+        agreed.early = wait.take_messages();
         return nullptr;
       } catch (const Error& error) {
         if (!traits(connection.link).may_prove_unusable) {

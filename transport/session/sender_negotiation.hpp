@@ -37,7 +37,7 @@ struct AgreedDelivery {
   ChooseMessage choice;
   Stream* stream = nullptr;  // owned by the program
   std::unique_ptr<FrameDelivery> frame_delivery;
-  std::unique_ptr<nlohmann::json> early;  // a message that arrived before the link was made; usually null
+  std::vector<nlohmann::json> early;  // messages that arrived before the link was made; usually none
 };
 
 /// Offers streams and links, receives the viewer's choice, and makes the link. If a link cannot be made or used, the

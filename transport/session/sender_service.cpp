@@ -260,18 +260,28 @@ bool SenderService::is_over() const {
 
 void SenderService::dial_loop() noexcept {
   set_thread_name("fw-dial");
-  bool goes_on = true;
-  do {
+  while (try_dial() && pause() && !are_finished()) {
+  }
+}
+
+/// Returns false when there must be no further attempt.
+bool SenderService::try_dial() noexcept {
+  try {
     try {
       dial_once();
       const std::scoped_lock lock(mutex_);
       trouble_.clear();
+      return true;
     } catch (const Error& error) {
-      goes_on = go_on_after(error);
+      return go_on_after(error);
     } catch (const std::exception& error) {  // out of memory or threads: the next attempt may succeed
-      goes_on = go_on_after(Error::failed(error.what()));
+      return go_on_after(Error::failed(error.what()));
     }
-  } while (goes_on && pause() && !are_finished());
+  } catch (const std::exception&) {  // out of memory for the error's message
+    const std::scoped_lock lock(mutex_);
+    handshake_fd_.reset();
+    return true;
+  }
 }
 
 /// Returns false when the peer refused, since it would refuse again.

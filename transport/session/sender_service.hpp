@@ -91,6 +91,7 @@ class SenderService {
   std::optional<Place> enter(SenderSession& session, MessageChannel& channel);
   void make_room();
   void dial_loop() noexcept;
+  bool try_dial() noexcept;
   void dial_once();
   bool go_on_after(const Error& error);
   bool is_over() const;

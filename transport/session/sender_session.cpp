@@ -89,7 +89,7 @@ void SenderSession::join(AgreedDelivery agreed) {
   }
   frame_delivery_ = std::move(agreed.frame_delivery);
   stream_ = agreed.stream;
-  early_message_ = std::move(agreed.early);
+  early_messages_ = std::move(agreed.early);
   has_joined_ = true;
   watch_peer(authenticated_.channel->fd(), context_.parameters.peer_timeout_ns);
   report_.viewer = authenticated_.channel->peer();
@@ -152,8 +152,8 @@ void SenderSession::serve() {
 
 void SenderSession::handle_messages() {
   authenticated_.channel->flush();
-  if (const auto early = std::exchange(early_message_, nullptr)) {
-    handle(*early);
+  for (const nlohmann::json& early : std::exchange(early_messages_, {})) {
+    handle(early);
   }
   // Stop reading while replies are unsent: a viewer that sends requests must also read the replies.
   while (!is_over_ && !authenticated_.channel->has_backlog()) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "base/log.hpp"
 #include "transport/session/sender_negotiation.hpp"
@@ -80,7 +81,7 @@ class SenderSession {
   std::int64_t next_check_ns_ = 0;
   std::int64_t link_closed_ns_ = 0;  // when the viewer closed its side of the link; 0: open
   std::uint64_t viewer_received_ = 0;
-  std::unique_ptr<nlohmann::json> early_message_;  // a message that arrived before the link was made
+  std::vector<nlohmann::json> early_messages_;  // that arrived before the link was made
   SessionReport report_;
 };
 

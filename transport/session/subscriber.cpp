@@ -54,7 +54,7 @@ std::optional<ReceivedFrame> Subscriber::Implementation::next() {
   return frame;
 }
 
-void Subscriber::Implementation::finish_if_done() noexcept {
+void Subscriber::Implementation::finish_if_done() {
   const auto end = flows_.end();
   if (!end || status_.state == SubscriberState::finished || status_.state == SubscriberState::failed) {
     return;

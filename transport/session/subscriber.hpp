@@ -2,6 +2,7 @@
 // lost.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -107,6 +108,10 @@ class ReceivedFrame {
 /// other functions.
 class Subscriber {
  public:
+  /// Limit of authenticated peers that wait for an answer at a time, while it listens. A connection beyond it is
+  /// closed. framewire's diallers try again at once.
+  static constexpr std::size_t max_newcomers = 20;
+
   /// Starts. Throws Error for errors that are known at once (bad address, port in use, key missing).
   Subscriber(SubscriberOptions options, class Log& log);
   ~Subscriber();

@@ -47,7 +47,9 @@ class Subscriber::Implementation {
 
  private:
   void run() noexcept;
-  bool run_one_session();
+  bool run_one_session() noexcept;
+  bool run_one_session(std::shared_ptr<ViewerSession>& session);
+  void fail_out_of_memory(ViewerSession* session) noexcept;
   std::shared_ptr<ViewerSession> connect();
   std::shared_ptr<ViewerSession> receive();
   bool hold_handshake(int fd) noexcept;
@@ -63,7 +65,7 @@ class Subscriber::Implementation {
   std::shared_ptr<ViewerSession> begin_session(AuthenticatedChannel authenticated, DataEndpoint data_endpoint);
   bool give_up(const Error& error, bool had_session);
   bool pause();
-  void finish_if_done() noexcept;
+  void finish_if_done();
   void tell_program() noexcept {
     ++status_version_;
     signal_eventfd(status_event_.get());
@@ -93,6 +95,7 @@ class Subscriber::Implementation {
   std::atomic<std::uint64_t> confirmed_epoch_ = 0;
   std::atomic<std::uint64_t> frames_lost_ = 0;
   std::atomic<std::uint64_t> sessions_ = 0;
+  std::atomic<std::size_t> newcomers_ = 0;  // in take_incoming()
   std::atomic<std::int64_t> clock_offset_ns_ = 0;
   std::atomic<std::int64_t> clock_uncertainty_ns_ = 0;
   std::int64_t alone_since_ns_ = 0;   // the subscriber's thread

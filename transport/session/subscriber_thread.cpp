@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -24,6 +26,21 @@ constexpr std::int64_t dial_timeout_ns = 3 * ns_per_s;  // for each attempt
 constexpr std::int64_t longest_sleep_ns =
     100 * ns_per_ms;  // no event wakes it when the link ends, and the end must be reported within 1 s
 
+/// Counts a peer while it exists.
+class Newcomer {
+ public:
+  explicit Newcomer(std::atomic<std::size_t>& all) noexcept : all_(all), count_(++all) {}
+  ~Newcomer() { --all_; }
+  Newcomer(const Newcomer&) = delete;
+  Newcomer& operator=(const Newcomer&) = delete;
+  /// How many there were when this one came, with it.
+  [[nodiscard]] std::size_t count() const noexcept { return count_; }
+
+ private:
+  std::atomic<std::size_t>& all_;
+  std::size_t count_;
+};
+
 }  // namespace
 
 void Subscriber::Implementation::run() noexcept {
@@ -34,8 +51,18 @@ void Subscriber::Implementation::run() noexcept {
 }
 
 /// Returns false when there will be no further session.
-bool Subscriber::Implementation::run_one_session() {
+bool Subscriber::Implementation::run_one_session() noexcept {
   std::shared_ptr<ViewerSession> session;
+  try {
+    return run_one_session(session);
+  } catch (const std::exception&) {
+    fail_out_of_memory(session.get());
+    return false;
+  }
+}
+
+/// Throws std::bad_alloc when there is no memory for the message of an error.
+bool Subscriber::Implementation::run_one_session(std::shared_ptr<ViewerSession>& session) {
   try {
     preferences_.avoided_links = link_fallback_.avoided();
     if (session = connect(); session) {
@@ -66,6 +93,19 @@ bool Subscriber::Implementation::go_on_after(const Error& error, ViewerSession* 
                                     error.what());
   }
   return !stopping_ && !give_up(error, session != nullptr);
+}
+
+void Subscriber::Implementation::fail_out_of_memory(ViewerSession* session) noexcept {
+  const std::scoped_lock lock(mutex_);
+  handshake_fd_.reset();
+  has_session_ = false;
+  if (session != nullptr) {
+    session->hang_up();
+  }
+  status_.state = SubscriberState::failed;
+  status_.exit_status = ExitStatus::failed;
+  status_.message = "out of memory";  // fits into the string itself
+  tell_program();
 }
 
 std::shared_ptr<ViewerSession> Subscriber::Implementation::connect() {
@@ -136,8 +176,12 @@ AuthenticatedChannel Subscriber::Implementation::await_incoming() {
   return *std::exchange(incoming_, std::nullopt);
 }
 
-/// Runs on the acceptor's thread for this connection.
+/// Runs on the acceptor's thread for this connection. Throws Error (lost_peer) when too many peers are here.
 void Subscriber::Implementation::take_incoming(AuthenticatedChannel authenticated) {
+  const Newcomer newcomer(newcomers_);
+  if (newcomer.count() > max_newcomers) {
+    throw Error::lost_peer(std::to_string(max_newcomers) + " peers wait for an answer already");
+  }
   const bool is_busy = !client_service_.is_free_soon();
   {
     const std::scoped_lock lock(mutex_);

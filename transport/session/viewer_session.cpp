@@ -76,9 +76,7 @@ ViewerSession::ViewerSession(AuthenticatedChannel authenticated, DataEndpoint da
   watch_peer(channel.fd(), preferences.parameters.peer_timeout_ns);
   start_line_ = framewire::start_line(link_->kind(), authenticated_.auth, authenticated_.control, encrypts_) +
                 link_->note() + why;
-  if (early_message_) {
-    handle(*std::exchange(early_message_, nullptr));
-  }
+  handle_early_messages();
   if (!authenticated_.is_unix) {
     compare_clocks(preferences.clock_timeout_ns);
   }
@@ -150,9 +148,7 @@ void ViewerSession::prove_link(const OfferedStream& stream) {
   if (!traits(link_->kind()).may_prove_unusable || !may_change_link_ || stream.description.empty()) {
     return;
   }
-  if (early_message_) {
-    handle(*std::exchange(early_message_, nullptr));
-  }
+  handle_early_messages();
   const std::int64_t deadline_ns = monotonic_ns() + handshake_timeout_ns;
   while (epoch_ == 0 && !has_bye()) {
     handle(receive_in_step(*authenticated_.channel, deadline_ns));
@@ -162,7 +158,7 @@ void ViewerSession::prove_link(const OfferedStream& stream) {
 /// Keeps the link object until another one replaces it, so that the sender receives the new choice before it sees the
 /// link close.
 void ViewerSession::forget_link_on_trial() noexcept {
-  early_message_.reset();
+  early_messages_.clear();
   epoch_ = 0;
   format_.reset();
   pending_ready_.reset();
@@ -276,7 +272,7 @@ LinkConnection ViewerSession::await_sender(DataEndpoint data_endpoint, const Dat
     if (auto incoming = wait.next()) {
       try {
         LinkConnection link_connection = accept_data(std::move(*incoming), token, connection, parameters);
-        early_message_ = wait.take_message();
+        early_messages_ = wait.take_messages();
         return link_connection;
       } catch (const Error& error) {
         if (!traits(connection.link).may_prove_unusable) {
@@ -327,6 +323,12 @@ void ViewerSession::handle_messages() {
   authenticated_.channel->flush();
   while (const auto message = authenticated_.channel->try_receive()) {
     handle(*message);
+  }
+}
+
+void ViewerSession::handle_early_messages() {
+  for (const nlohmann::json& message : std::exchange(early_messages_, {})) {
+    handle(message);
   }
 }
 

@@ -113,6 +113,7 @@ class ViewerSession {
   void give_up_link(const std::string& message) const;
   void compare_clocks(std::int64_t timeout_ns);
   void handle(const nlohmann::json& message);
+  void handle_early_messages();
 
   AuthenticatedChannel authenticated_;
   std::shared_ptr<ReceiverLink> link_;
@@ -126,7 +127,7 @@ class ViewerSession {
   bool may_change_link_ = false;
   bool has_chosen_ = false;  // a link; the final link may differ
   bool encrypts_ = false;
-  std::unique_ptr<nlohmann::json> early_message_;  // a message that arrived before the link was made
+  std::vector<nlohmann::json> early_messages_;  // that arrived before the link was made
   std::uint64_t frames_sent_ = 0;
   std::atomic<bool> has_bye_ = false;
   std::string rejection_reason_;

@@ -1,17 +1,11 @@
 #include "transport/tls/tls_psk.hpp"
 
-#include <fcntl.h>
-#include <fmt/core.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <array>
 #include <cstddef>
 #include <exception>
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/file_descriptor.hpp"
+#include "base/machine_identity.hpp"
 
 namespace framewire {
 
@@ -45,22 +39,9 @@ std::string random_text(std::size_t size_bytes) {
   return text;
 }
 
-/// Identifies the network namespace of this machine or container since boot; empty when the system does not tell.
-std::string network_here() {
-  const FileDescriptor file(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
-  std::array<char, 64> boot{};
-  const ssize_t got = file.valid() ? ::read(file.get(), boot.data(), boot.size()) : -1;
-  struct stat network {};
-  if (got <= 0 || ::stat("/proc/thread-self/ns/net", &network) != 0) {
-    return {};
-  }
-  return fmt::format("{}:{}:{}", std::string_view(boot.data(), static_cast<std::size_t>(got)), network.st_dev,
-                     network.st_ino);
-}
-
 /// The keyed hash of this host. Without the key it looks like random bytes, and differs each time.
 std::string host_here(const Key& shared, std::string_view salt) {
-  const std::string network = network_here();
+  const std::string network = network_id();
   if (network.empty()) {
     return random_text(host_bytes);  // no host has it
   }

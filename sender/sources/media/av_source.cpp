@@ -6,6 +6,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/saturating.hpp"
 #include "base/text.hpp"
 
 namespace framewire {
@@ -15,9 +16,6 @@ namespace {
 constexpr std::int64_t device_poll_interval_ns = 2 * ns_per_ms;
 constexpr std::int64_t first_try_again_ns = 250 * ns_per_ms;  // after a loss; doubles with each further try
 constexpr std::int64_t longest_try_again_ns = 4 * ns_per_s;
-
-/// Slots lent for decoding, besides those for viewers. A picture without a free slot is copied.
-constexpr std::uint32_t max_lent_slots = 24;
 
 std::string seconds(std::int64_t ns) {
   std::string text = std::to_string((ns + ns_per_s / 20) / (ns_per_s / 10));
@@ -138,8 +136,8 @@ bool AvSource::send(Stream& stream) {
   if (!placed) {
     input_.copy_to(slot->bytes());
   }
-  const std::int64_t pts_ns = round_begins_ns_ + input_.pts_ns();
-  round_ends_ns_ = pts_ns + input_.duration_ns();
+  const std::int64_t pts_ns = saturating_add(round_begins_ns_, input_.pts_ns());
+  round_ends_ns_ = saturating_add(pts_ns, input_.duration_ns());
   if (is_paced_ && !input_.is_live() && !stream.sleep_until(presentation_clock_.due_ns(pts_ns, monotonic_ns()))) {
     return false;
   }

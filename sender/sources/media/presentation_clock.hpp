@@ -13,7 +13,8 @@ class PresentationClock {
   /// `frame_ns`: the usual frame period, for gaps that timestamps do not define.
   explicit PresentationClock(std::int64_t frame_ns) noexcept : frame_ns_(frame_ns) {}
 
-  /// When to publish the frame with this timestamp; never long before `now_ns` (both monotonic).
+  /// When to publish the frame with this timestamp; never long before `now_ns` (both monotonic). Any timestamp is
+  /// allowed: files may have nonsense.
   std::int64_t due_ns(std::int64_t pts_ns, std::int64_t now_ns) noexcept;
 
  private:

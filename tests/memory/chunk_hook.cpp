@@ -1,4 +1,4 @@
-#include "tests/memory/piece_hook.hpp"
+#include "tests/memory/chunk_hook.hpp"
 
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -11,18 +11,18 @@
 
 namespace {
 
-std::atomic<const std::function<void()>*> on_piece = nullptr;
+std::atomic<const std::function<void()>*> on_chunk = nullptr;
 
 }  // namespace
 
 namespace framewire::test {
 
-PieceHook::PieceHook(std::function<void()> hook) : hook_(std::move(hook)) {
-  on_piece = &hook_;
+ChunkHook::ChunkHook(std::function<void()> hook) : hook_(std::move(hook)) {
+  on_chunk = &hook_;
 }
 
-PieceHook::~PieceHook() {
-  on_piece = nullptr;
+ChunkHook::~ChunkHook() {
+  on_chunk = nullptr;
 }
 
 }  // namespace framewire::test
@@ -30,7 +30,7 @@ PieceHook::~PieceHook() {
 // The system's header has reserved names for the parameters.
 // NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name)
 extern "C" int madvise(void* address, std::size_t size_bytes, int advice) noexcept {
-  const auto* const hook = on_piece.load();
+  const auto* const hook = on_chunk.load();
   if (hook != nullptr && advice == MADV_POPULATE_WRITE && size_bytes == framewire::allocation_piece_bytes) {
     (*hook)();
     return 0;

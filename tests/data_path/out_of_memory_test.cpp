@@ -1,0 +1,76 @@
+// Threads that get no memory at all, not even for the message of an error.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <memory>
+#include <vector>
+
+#include "base/log.hpp"
+#include "tests/base/eventually.hpp"
+#include "tests/base/temporary_folder.hpp"
+#include "tests/data_path/heap_watch.hpp"
+#include "transport/session/sender_service.hpp"
+#include "transport/session/subscriber.hpp"
+#include "transport/stream.hpp"
+
+namespace framewire {
+namespace {
+
+using test::eventually;
+
+class OutOfMemory : public testing::Test {
+ protected:
+  OutOfMemory() { ::setenv("XDG_CONFIG_HOME", folder_.path().c_str(), 1); }
+  ~OutOfMemory() override { test::let_allocations_fail_in(nullptr); }
+
+  static EndpointOptions dialling(std::uint16_t port) {
+    EndpointOptions endpoint;
+    endpoint.dial = HostPort{"127.0.0.1", port};
+    return endpoint;
+  }
+  static SubscriberOptions subscribing(const EndpointOptions& endpoint) {
+    return {.endpoint = endpoint, .stream = {}, .delivery = {}};
+  }
+
+  void expect_failure(const Subscriber& subscriber) {
+    EXPECT_TRUE(eventually([&] { return subscriber.status().state == SubscriberState::failed; }));
+    EXPECT_EQ(subscriber.status().message, "out of memory");
+    EXPECT_EQ(subscriber.status().exit_status, ExitStatus::failed);
+  }
+
+  test::TemporaryFolder folder_;
+  Log log_{stderr, "test", false};
+  Stream stream_{StreamOptions{.name = "test"}};
+};
+
+TEST_F(OutOfMemory, ASubscriberThatDialsFails) {
+  test::let_allocations_fail_in("fw-subscriber");
+  const Subscriber subscriber(subscribing(dialling(1)), log_);
+  expect_failure(subscriber);
+}
+
+TEST_F(OutOfMemory, ASubscriberThatLosesItsSessionFails) {
+  EndpointOptions listening;
+  listening.listen = HostPort{"127.0.0.1", 0};
+  stream_.begin_epoch({.layout = bytes_layout(100), .colour = {}});
+  auto service = std::make_unique<SenderService>(listening, std::vector<Stream*>{&stream_}, "test", log_);
+  const Subscriber subscriber(subscribing(dialling(service->port())), log_);
+  ASSERT_TRUE(eventually([&] { return stream_.has_viewer() && subscriber.status().epoch_number == 1; }));
+  test::let_allocations_fail_in("fw-subscriber");
+  service.reset();
+  expect_failure(subscriber);
+}
+
+TEST_F(OutOfMemory, ASenderThatDialsTriesAgain) {
+  EndpointOptions listening;
+  listening.listen = HostPort{"127.0.0.1", 0};
+  const Subscriber subscriber(subscribing(listening), log_);
+  test::let_allocations_fail_in("fw-dial");
+  const SenderService service(dialling(subscriber.port()), {&stream_}, "test", log_);
+  EXPECT_TRUE(eventually([] { return test::failed_allocations() > 0; }));
+  test::let_allocations_fail_in(nullptr);
+  EXPECT_TRUE(eventually([&] { return subscriber.status().state == SubscriberState::connected; }));
+}
+
+}  // namespace
+}  // namespace framewire

@@ -1,0 +1,51 @@
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "base/error.hpp"
+#include "rdpipe/address_selection.hpp"
+#include "tests/base/silent_peers.hpp"
+
+namespace framewire {
+namespace {
+
+std::string why_unreachable(const HopTarget& target, const StopWait& stop = {}) {
+  try {
+    const HostPort at = find_reachable(target, INT64_MAX, stop);
+    ADD_FAILURE() << "something listens on port " << at.port << " of " << at.host;
+    return {};
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), ExitStatus::lost_peer);
+    return error.what();
+  }
+}
+
+TEST(FindReachable, NamesWhatItTried) {
+  const std::string why = why_unreachable({.port = 1, .addresses = {"127.0.0.1", "no-such-host.invalid"}});
+  EXPECT_NE(why.find("127.0.0.1, no-such-host.invalid"), std::string::npos) << why;
+}
+
+TEST(FindReachable, IsStoppedInTheLookUpOfAName) {
+  const FileDescriptor event = make_eventfd();
+  std::thread person([&] {
+    test::silent_look_up().is_asked.acquire();
+    signal_eventfd(event.get());
+  });
+  EXPECT_EQ(why_unreachable({.port = 1, .addresses = {test::silent_name}}, {.fd = event.get()}),
+            "the host 'silent.example' was still being looked up: this end stops");
+  person.join();
+  test::silent_look_up().may_end.release();  // the blocked look-up can end now
+}
+
+TEST(FindReachable, IsStoppedWhileNobodyAnswers) {
+  const test::FullPort full;
+  const FileDescriptor event = make_eventfd();
+  signal_eventfd(event.get());
+  EXPECT_EQ(why_unreachable({.port = full.port(), .addresses = {"127.0.0.1"}}, {.fd = event.get()}),
+            "no address of the peer had answered yet: this end stops");
+}
+
+}  // namespace
+}  // namespace framewire
