@@ -13,11 +13,24 @@
 #include "bench/row.hpp"
 #include "bench/verbs/verbs_bench.hpp"
 #include "bench/verbs_protocol.hpp"
+#include "transport/rdma/work_requests.hpp"
 #include "transport/session/handshake.hpp"
 #include "transport/session/rdma_data.hpp"
 #include "transport/socket_state.hpp"
 
 namespace framewire {
+
+namespace {
+
+/// The options of a row's RDMA connection.
+RdmaOptions verbs_options(std::int64_t peer_timeout_ns, int cancel_fd) {
+  return {.protection_domain_of = allocate_protection_domain,
+          .peer_timeout_ns = peer_timeout_ns,
+          .cancel_fd = cancel_fd,
+          .receives_immediates = false};
+}
+
+}  // namespace
 
 // ---- The client's part ----
 
