@@ -1,5 +1,3 @@
-#include "doctor/check_host.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Fake connections to other machines.
 #pragma once
 
-#include "doctor/host_facts.hpp"
+#include "doctor/facts.hpp"
 
 namespace framewire::test {
 

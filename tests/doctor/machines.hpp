@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/system_files.hpp"
+#include "doctor/check.hpp"
 #include "doctor/facts.hpp"
-#include "doctor/finding.hpp"
 #include "tests/base/temporary_folder.hpp"
 
 namespace framewire::test {
