@@ -12,7 +12,6 @@
 #include "bench/protocol.hpp"
 #include "bench/row.hpp"
 #include "bench/verbs/verbs_bench.hpp"
-#include "bench/verbs_protocol.hpp"
 #include "transport/rdma/work_requests.hpp"
 #include "transport/session/handshake.hpp"
 #include "transport/session/rdma_data.hpp"

@@ -1,11 +1,10 @@
-#include "bench/verbs_protocol.hpp"
+#include "bench/protocol.hpp"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
-#include "bench/protocol.hpp"
 #include "tests/bench/wrong_fields.hpp"
 #include "transport/control/hex.hpp"
 
