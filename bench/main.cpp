@@ -18,7 +18,6 @@
 #include "base/text.hpp"
 #include "bench/client.hpp"
 #include "bench/options.hpp"
-#include "bench/results.hpp"
 #include "bench/reverse.hpp"
 #include "bench/server.hpp"
 #include "bench/socket_rows.hpp"

@@ -86,8 +86,6 @@ std::string read_result_message(const json& message) {
   throw wrong_field(message, "result", "an object");
 }
 
-using nlohmann::json;
-
 // ---- A reverse row: the server sends ----
 
 namespace {
@@ -156,8 +154,6 @@ void request_reverse_row(MessageChannel& channel, const RowPlan& plan) {
   expect(answer, "sending");
 }
 
-using nlohmann::json;
-
 // ---- A row of plain sockets ----
 
 json socket_message(const RowPlan& plan) {
@@ -192,6 +188,68 @@ json socket_connect_message(const SocketConnect& connect) {
 SocketConnect read_socket_connect_message(const json& message) {
   expect(message, "connect");
   return {.session = session_id_from_hex(text_field(message, "session")), .token = text_field(message, "token")};
+}
+
+// ---- A row of verbs ----
+
+json verbs_row_message(const VerbsPlan& plan) {
+  return {{"type", "row"},
+          {"operation", std::string(name(plan.operation))},
+          {"message_bytes", plan.message_bytes},
+          {"slots", plan.slots},
+          {"wait", name(plan.wait)},
+          {"touch", plan.touches_payload}};
+}
+
+VerbsPlan read_row_message(const json& message) {
+  expect(message, "row");
+  const auto operation = verbs_operation_from_name(text_field(message, "operation"));
+  if (!operation) {
+    throw wrong_field(message, "operation", "send, write, write_imm, read or latency");
+  }
+  const VerbsPlan plan{.operation = *operation,
+                       .message_bytes = number_field(message, "message_bytes", 1, max_verbs_message_bytes),
+                       .slots = static_cast<std::uint32_t>(number_field(message, "slots", 1, max_verbs_slots)),
+                       .wait = wait_field(message),
+                       .touches_payload = flag_field(message, "touch")};
+  require_possible(plan);
+  return plan;
+}
+
+json verbs_connect_message(const VerbsConnect& connect) {
+  json message{{"type", "connect"}, {"session", to_hex(connect.session)}, {"token", connect.token}};
+  add_link_fields(message, LinkKind::rdma, connect.listener);
+  return message;
+}
+
+VerbsConnect read_connect_message(const json& message) {
+  expect(message, "connect");
+  return {.session = session_id_from_hex(text_field(message, "session")),
+          .token = text_field(message, "token"),
+          .listener = read_link_fields(message, LinkKind::rdma)};
+}
+
+json remote_memory_message(const VerbsRemoteMemory& remote_memory) {
+  return {{"type", "terms"},
+          {"address", remote_memory.address},
+          {"key", remote_memory.key},
+          {"chunk_bytes", remote_memory.chunk_bytes}};
+}
+
+VerbsRemoteMemory read_remote_memory_message(const json& message) {
+  expect(message, "terms");
+  return {.address = number_field(message, "address", 0, UINT64_MAX),
+          .key = static_cast<std::uint32_t>(number_field(message, "key", 0, UINT32_MAX)),
+          .chunk_bytes = number_field(message, "chunk_bytes", min_verbs_chunk_bytes, UINT32_MAX)};
+}
+
+json end_message(std::uint64_t count) {
+  return {{"type", "end"}, {"count", count}};
+}
+
+std::uint64_t read_end_message(const json& message) {
+  expect(message, "end");
+  return number_field(message, "count", 0, UINT64_MAX);
 }
 
 // ---- The data connection of a row, on the server ----

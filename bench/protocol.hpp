@@ -79,6 +79,30 @@ struct SocketConnect {
 nlohmann::json socket_connect_message(const SocketConnect& connect);
 SocketConnect read_socket_connect_message(const nlohmann::json& message);
 
+// ---- A row of verbs ----
+
+/// 1. The client: the plan. The reading function refuses a plan that would take too much memory.
+nlohmann::json verbs_row_message(const VerbsPlan& plan);
+VerbsPlan read_row_message(const nlohmann::json& message);
+
+/// 2. The server: the port of its RDMA listener; the session and the token prove that the connection belongs to this
+/// row.
+struct VerbsConnect {
+  SessionId session{};
+  std::string token;
+  LinkDescription listener{};  // of the server's rdma listener; the client's dial checks it
+};
+nlohmann::json verbs_connect_message(const VerbsConnect& connect);
+VerbsConnect read_connect_message(const nlohmann::json& message);
+
+/// 3. The client, then the server: its memory. The server is ready when it sends this.
+nlohmann::json remote_memory_message(const VerbsRemoteMemory& remote_memory);
+VerbsRemoteMemory read_remote_memory_message(const nlohmann::json& message);
+
+/// 4. The client: the number of messages that it sent; all of them have been acknowledged.
+nlohmann::json end_message(std::uint64_t count);
+std::uint64_t read_end_message(const nlohmann::json& message);
+
 // ---- The data connection of a row, on the server ----
 
 /// Waits for the client's data connection, which is identified by the token. Throws Error when it does not come, or

@@ -9,7 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "transport/control/json_fields.hpp"
+#include "transport/json_fields.hpp"
 #include "transport/link.hpp"
 
 namespace framewire {

@@ -9,9 +9,9 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "bench/link_row.hpp"
 #include "bench/protocol.hpp"
 #include "bench/reverse.hpp"
-#include "bench/row_meter.hpp"
 #include "bench/socket_rows.hpp"
 #include "bench/verbs_rows.hpp"
 #include "transport/session/messages.hpp"

@@ -12,14 +12,24 @@
 #include "bench/protocol.hpp"
 #include "bench/row.hpp"
 #include "bench/verbs/verbs_bench.hpp"
-#include "bench/verbs_protocol.hpp"
-#include "transport/rdma/dial.hpp"
-#include "transport/rdma/rdma_provider.hpp"
-#include "transport/session/connect_proof.hpp"
+#include "transport/rdma/work_requests.hpp"
+#include "transport/session/data_link.hpp"
 #include "transport/session/handshake.hpp"
 #include "transport/socket_state.hpp"
 
 namespace framewire {
+
+namespace {
+
+/// The settings of a row's RDMA connection. As with a link that pulls, the connection posts no receives of its own.
+LinkParameters verbs_parameters(const EndpointOptions& endpoint, int cancel_fd) {
+  LinkParameters parameters = link_parameters_of(endpoint);
+  parameters.cancel_fd = cancel_fd;
+  parameters.pulls = true;
+  return parameters;
+}
+
+}  // namespace
 
 // ---- The client's part ----
 
@@ -37,14 +47,11 @@ VerbsPlan verbs_plan_of(const RowPlan& plan) {
 }
 
 /// Throws CannotBegin when the RDMA connection fails: the server itself is still there.
-std::unique_ptr<RdmaConnection> connect(const ServerConnection& server, const VerbsConnect& go,
-                                        const EndpointOptions& endpoint) {
+std::unique_ptr<ConnectedQueuePair> connect(const ServerConnection& server, const VerbsConnect& go,
+                                            const EndpointOptions& endpoint) {
   try {
-    RdmaOptions options = verbs_options(endpoint.rdma_timeout_ns, server.channel().fd());
-    options.type_of_service = endpoint.type_of_service;
-    return dial_rdma({.host = server.data_address.host, .port = go.rdma_port},
-                     make_connect_proof(Token::from_hex(go.token), {go.session, LinkKind::rdma, 0}), options,
-                     monotonic_ns() + rdma_connection_timeout_ns, {.announced = {}, .only = endpoint.rdma_address});
+    return queue_pair_of(dial_data(server.data_address, go.listener, Token::from_hex(go.token),
+                                   {go.session, LinkKind::rdma, 0}, verbs_parameters(endpoint, server.channel().fd())));
   } catch (const Error& error) {
     throw CannotBegin(error);
   }
@@ -113,24 +120,20 @@ VerbsPlan read_plan(MessageChannel& channel, const nlohmann::json& request) {
   }
 }
 
-std::unique_ptr<RdmaConnection> connect(MessageChannel& channel, SessionAcceptor& acceptor,
-                                        const EndpointOptions& endpoint) {
+std::unique_ptr<ConnectedQueuePair> connect(MessageChannel& channel, SessionAcceptor& acceptor,
+                                            const EndpointOptions& endpoint) {
   const LinkDescription listener = acceptor.listener_description(LinkKind::rdma);
   if (listener.empty()) {
     refuse(channel, "the server takes no RDMA connections: " + acceptor.why_no_listener(LinkKind::rdma));
   }
   const DataConnectionId connection{random_session_id(), LinkKind::rdma, 0};
-  channel.send(verbs_connect_message({.session = connection.session,
-                                      .token = acceptor.issue(connection).hex(),
-                                      .rdma_port = rdma_listener_from(listener).port}));
-  IncomingDataConnection incoming = await_bench_data(acceptor, connection, channel);
-  RdmaOptions options = verbs_options(endpoint.rdma_timeout_ns, channel.fd());
-  options.type_of_service = endpoint.type_of_service;
-  return RdmaConnection::accept(rdma_request_of(std::get<std::unique_ptr<ConnectRequest>>(std::move(incoming))),
-                                options, monotonic_ns() + rdma_connection_timeout_ns);
+  const Token token = acceptor.issue(connection);
+  channel.send(verbs_connect_message({.session = connection.session, .token = token.hex(), .listener = listener}));
+  return queue_pair_of(accept_data(await_bench_data(acceptor, connection, channel), token, connection,
+                                   verbs_parameters(endpoint, channel.fd())));
 }
 
-VerbsResult measure(MessageChannel& channel, std::unique_ptr<RdmaConnection> connection, const VerbsPlan& plan,
+VerbsResult measure(MessageChannel& channel, std::unique_ptr<ConnectedQueuePair> connection, const VerbsPlan& plan,
                     std::int64_t peer_timeout_ns) {
   VerbsBench verbs(std::move(connection), plan, VerbsEnd::server);
   verbs.begin(read_remote_memory_message(channel.receive(monotonic_ns() + timeout_ns)));

@@ -1,14 +1,59 @@
-// The findings about this machine: pure functions of its facts, one for each area of the report.
+// The findings about this machine and about the route to another one: pure functions of the facts, one for each area
+// of the report.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "doctor/facts.hpp"
-#include "doctor/finding.hpp"
-#include "doctor/probe_rdma.hpp"
+#include "doctor/probe.hpp"
 #include "transport/link.hpp"
 
 namespace framewire {
+
+// ---- Findings: the lines of the report ----
+
+/// ok: as it should be. note: good to know; nothing is broken. warning: it works, but slower or less well than this
+/// machine could. problem: what was asked for does not work.
+enum class Level { ok, note, warning, problem };
+
+/// One checked item. A value type.
+struct Finding {
+  // Empty by default, so that a finding names only the fields it has.
+  std::string area{};  // "RDMA"
+  std::string name{};  // "mlx5_0 port 1"
+  Level level = Level::ok;
+  std::string value{};                 // what was found, in a few words
+  std::string text{};                  // what that means and what to do, in sentences; often empty for ok
+  std::vector<std::string> details{};  // lines for --verbose
+  std::vector<std::string> remedy{};   // the commands that fix it, ready to type; empty if no command does
+};
+
+using Findings = std::vector<Finding>;
+
+constexpr std::string_view name(Level level) noexcept {
+  switch (level) {
+    case Level::ok:
+      return "ok";
+    case Level::note:
+      return "note";
+    case Level::warning:
+      return "warning";
+    case Level::problem:
+      return "problem";
+  }
+  return "unknown";
+}
+
+inline bool has_problem(const Findings& findings) noexcept {
+  return std::ranges::find(findings, Level::problem, &Finding::level) != findings.end();
+}
+
+// ---- This machine ----
 
 /// Bytes that must be lockable for RDMA: rings and pools become MRs, which pins their pages.
 /// Sender: pool_slots_for(viewers, slots) slots, and max_lent_slots that a decoder fills (transport/pool.hpp). Viewer:
@@ -50,5 +95,51 @@ Findings check_system(const SystemFacts& system, const KeyFacts& key);
 
 /// All areas.
 Findings check_machine(const MachineFacts& machine, std::optional<LinkKind> wanted);
+
+// ---- The route to another machine ----
+
+/// "210 µs", "1.5 ms".
+std::string time_text(double us);
+
+/// The area of the link findings: "Links to big:5290".
+std::string host_links_area(const RemoteHostReport& host);
+
+/// The link that `--transport auto` selects between the two machines, by the rule of a viewer's session: local for the
+/// same user on the same machine, else rdma if it connects, else tcp. Nothing: no link connects.
+std::optional<LinkKind> auto_choice(const RemoteHostReport& host);
+
+// One function for each area. Without `wanted` one link that works both ways is enough; else the wanted link must.
+Findings check_route(const RemoteHostReport& host, const MachineFacts& machine);
+Findings check_host_links(const RemoteHostReport& host, const MachineFacts& machine, std::optional<LinkKind> wanted);
+/// Whether a working link is as fast as expected. `area`: the area of the findings.
+Findings check_speed(const RemoteHostReport& host, const MachineFacts& machine, const LinkMeasurements& link,
+                     const std::string& area);
+
+/// All areas. Contains a problem if the requested link does not work.
+Findings check_host(const RemoteHostReport& host, const MachineFacts& machine, std::optional<LinkKind> wanted);
+
+/// Lowers this machine's problems to warnings: with a host, the route itself is examined.
+Findings as_background(Findings machine);
+
+// ---- The commands that fix the route between two machines, to be typed on this one ----
+
+using Commands = std::vector<std::string>;
+
+/// "framewire bench --listen '*:5290'", run on that machine.
+std::string start_server(const RemoteHostReport& host, std::uint16_t port);
+/// The same, preceded by the commands for the key if there is none and it would be refused.
+Commands start_server_with_key(const RemoteHostReport& host, const MachineFacts& machine);
+
+/// Copies this machine's key to the other one; creates it first if there is none.
+Commands share_key(const RemoteHostReport& host, bool has_key);
+
+/// Opens a port in the usual firewalls. `protocol`: "tcp" or "udp".
+Commands open_port(std::uint16_t port, std::string_view protocol, std::string_view where);
+
+/// Runs the doctor again with another port.
+std::string examine_at(const RemoteHostReport& host, std::uint16_t port);
+
+/// A port to use when `port` is taken.
+std::uint16_t other_port(std::uint16_t port) noexcept;
 
 }  // namespace framewire

@@ -6,8 +6,7 @@
 #include <iterator>
 
 #include "command/shell_word.hpp"
-#include "doctor/check_host.hpp"
-#include "doctor/host_report.hpp"
+#include "doctor/check.hpp"
 #include "transport/address.hpp"
 
 namespace framewire {

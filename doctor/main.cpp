@@ -13,8 +13,6 @@
 #include "base/log.hpp"
 #include "command/run_program.hpp"
 #include "doctor/check.hpp"
-#include "doctor/check_host.hpp"
-#include "doctor/host_probe.hpp"
 #include "doctor/options.hpp"
 #include "doctor/probe.hpp"
 #include "doctor/report.hpp"

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "doctor/host_facts.hpp"
+#include "doctor/facts.hpp"
 #include "transport/link.hpp"
 
 namespace framewire {

@@ -1,6 +1,4 @@
 // RDMA devices, from sysfs and from libibverbs, and whether a port can carry frames.
-#include "doctor/probe_rdma.hpp"
-
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>

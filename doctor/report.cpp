@@ -9,7 +9,6 @@
 
 #include "base/text.hpp"
 #include "command/json_text.hpp"
-#include "doctor/host_report.hpp"
 
 namespace framewire {
 

@@ -1,14 +1,14 @@
 // The doctor's report, as text for a person and as JSON for a program.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "doctor/check.hpp"
 #include "doctor/facts.hpp"
-#include "doctor/finding.hpp"
-#include "doctor/host_facts.hpp"
 
 namespace framewire {
 
@@ -39,5 +39,11 @@ std::vector<std::string> wrap(std::string_view text, std::size_t columns);
 /// or no limit. docs/doctor.md lists them.
 std::string json_report(const MachineFacts& machine, const Findings& findings, std::optional<LinkKind> wanted,
                         const RemoteHostReport* host = nullptr);
+
+/// The "host" of the JSON report. docs/doctor.md lists its keys; null: not known, or not measured.
+nlohmann::ordered_json host_json(const RemoteHostReport& host);
+
+/// The fault's name in the JSON report: "nothing_listens".
+const char* name(HostFault fault) noexcept;
 
 }  // namespace framewire

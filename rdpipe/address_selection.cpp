@@ -18,7 +18,7 @@
 #include "base/machine_identity.hpp"
 #include "base/wait.hpp"
 #include "rdpipe/networks.hpp"
-#include "rdpipe/ssh_connection.hpp"
+#include "rdpipe/ssh.hpp"
 #include "transport/address.hpp"
 
 namespace framewire {

@@ -5,8 +5,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "bench/verbs/verbs_drain_timeout.hpp"
-#include "bench/verbs/verbs_payload.hpp"
+#include "base/error.hpp"
 
 namespace framewire {
 
@@ -19,14 +18,7 @@ constexpr std::int64_t pong_ns_per_byte = 1000;
 
 }  // namespace
 
-RdmaOptions verbs_options(std::int64_t peer_timeout_ns, int cancel_fd) {
-  return {.protection_domain_of = allocate_protection_domain,
-          .peer_timeout_ns = peer_timeout_ns,
-          .cancel_fd = cancel_fd,
-          .receives_immediates = false};
-}
-
-VerbsBench::VerbsBench(std::unique_ptr<RdmaConnection> connection, const VerbsPlan& plan, VerbsEnd end)
+VerbsBench::VerbsBench(std::unique_ptr<ConnectedQueuePair> connection, const VerbsPlan& plan, VerbsEnd end)
     : plan_(plan),
       end_(end),
       connection_(std::move(connection)),

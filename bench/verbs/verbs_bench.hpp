@@ -9,19 +9,16 @@
 #include "bench/verbs/verbs_receives.hpp"
 #include "bench/verbs/verbs_sends.hpp"
 #include "bench/verbs/verbs_wait.hpp"
-#include "transport/rdma/connection.hpp"
+#include "transport/rdma/work_requests.hpp"
 
 namespace framewire {
-
-/// The options of its RDMA connection.
-RdmaOptions verbs_options(std::int64_t peer_timeout_ns, int cancel_fd);
 
 /// Used by one thread, which calls the functions in the order of their declaration. All throw Error: lost_peer (the
 /// connection or the peer is gone), failed (the device lacks a feature, or the data received is not the data sent).
 class VerbsBench {
  public:
-  /// Takes a connection made with verbs_options(); allocates and registers the memory.
-  VerbsBench(std::unique_ptr<RdmaConnection> connection, const VerbsPlan& plan, VerbsEnd end);
+  /// Takes a connection on which no receive is posted yet; allocates and registers the memory.
+  VerbsBench(std::unique_ptr<ConnectedQueuePair> connection, const VerbsPlan& plan, VerbsEnd end);
   ~VerbsBench();
   VerbsBench(const VerbsBench&) = delete;
   VerbsBench& operator=(const VerbsBench&) = delete;
@@ -55,7 +52,7 @@ class VerbsBench {
 
   const VerbsPlan plan_;
   const VerbsEnd end_;
-  std::unique_ptr<RdmaConnection> connection_;
+  std::unique_ptr<ConnectedQueuePair> connection_;
   VerbsMemory memory_;
   VerbsReceives receives_;
   VerbsSends sends_;

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <array>
 
-#include "transport/rdma/send_queue.hpp"
+#include "base/error.hpp"
+#include "transport/rdma/work_requests.hpp"
 
 namespace framewire {
 

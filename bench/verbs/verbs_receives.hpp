@@ -1,9 +1,9 @@
 // The receives of a verbs measurement.
 #pragma once
 
-#include <cstdint>
+#include <infiniband/verbs.h>
 
-#include "transport/rdma/verbs.hpp"
+#include <cstdint>
 
 namespace framewire {
 

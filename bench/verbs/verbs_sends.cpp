@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/error.hpp"
+
 namespace framewire {
 
 namespace {
@@ -23,7 +25,7 @@ struct VerbsSends::Batch {
   std::size_t count = 0;
 };
 
-VerbsSends::VerbsSends(const RdmaConnection& connection, const VerbsMemory& memory, const VerbsPlan& plan)
+VerbsSends::VerbsSends(const ConnectedQueuePair& connection, const VerbsMemory& memory, const VerbsPlan& plan)
     : connection_(connection),
       memory_(memory),
       plan_(plan),

@@ -6,7 +6,7 @@
 
 #include "bench/verbs/verbs_memory.hpp"
 #include "bench/verbs/verbs_plan.hpp"
-#include "transport/rdma/send_queue.hpp"
+#include "transport/rdma/work_requests.hpp"
 
 namespace framewire {
 
@@ -14,7 +14,7 @@ namespace framewire {
 class VerbsSends {
  public:
   /// The connection, the memory and the plan outlive this.
-  VerbsSends(const RdmaConnection& connection, const VerbsMemory& memory, const VerbsPlan& plan);
+  VerbsSends(const ConnectedQueuePair& connection, const VerbsMemory& memory, const VerbsPlan& plan);
 
   /// Sets the other side's memory and the chunk size.
   void begin(const VerbsRemoteMemory& peer) noexcept { peer_ = peer; }
@@ -40,7 +40,7 @@ class VerbsSends {
   [[noreturn]] void lose(const std::string& why) const;
   void add_chunk(Batch& batch, std::uint64_t chunk) const noexcept;
 
-  const RdmaConnection& connection_;
+  const ConnectedQueuePair& connection_;
   const VerbsMemory& memory_;
   const VerbsPlan& plan_;
   const bool notifies_by_send_;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/clock.hpp"
+#include "base/error.hpp"
 #include "base/wait.hpp"
 
 namespace framewire {
@@ -16,7 +16,7 @@ constexpr std::int64_t poll_interval_ns = 50 * ns_per_ms;
 
 }  // namespace
 
-VerbsWait::VerbsWait(RdmaConnection& connection, WaitMode mode, const VerbsControl& control)
+VerbsWait::VerbsWait(ConnectedQueuePair& connection, WaitMode mode, const VerbsControl& control)
     : connection_(connection), mode_(mode), control_(control) {}
 
 void VerbsWait::poll_control_if_due(std::int64_t now_ns) {

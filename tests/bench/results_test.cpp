@@ -1,8 +1,6 @@
-#include "bench/results.hpp"
+#include "bench/client.hpp"
 
 #include <gtest/gtest.h>
-
-#include "bench/client.hpp"
 
 namespace framewire {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "bench/row_meter.hpp"
+#include "bench/link_row.hpp"
 
 namespace framewire {
 namespace {

@@ -1,4 +1,4 @@
-#include "bench/verbs/verbs_payload.hpp"
+#include "bench/verbs/verbs_memory.hpp"
 
 #include <gtest/gtest.h>
 

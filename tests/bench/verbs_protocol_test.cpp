@@ -1,11 +1,10 @@
-#include "bench/verbs_protocol.hpp"
+#include "bench/protocol.hpp"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
-#include "bench/protocol.hpp"
 #include "tests/bench/wrong_fields.hpp"
 #include "transport/control/hex.hpp"
 
@@ -30,10 +29,10 @@ TEST(VerbsProtocol, ComeBackAsTheyWent) {
   EXPECT_EQ(row.wait, WaitMode::spin);
   EXPECT_TRUE(row.touches_payload);
   EXPECT_EQ(row.count, 0U) << "how many is the client's business";
-  const VerbsConnect connect = read_connect_message(
-      verbs_connect_message({.session = random_session_id(), .token = std::string(64, 'a'), .rdma_port = 5290}));
+  const VerbsConnect connect = read_connect_message(verbs_connect_message(
+      {.session = random_session_id(), .token = std::string(64, 'a'), .listener = R"({"port":5290})"}));
   EXPECT_EQ(connect.token, std::string(64, 'a'));
-  EXPECT_EQ(connect.rdma_port, 5290);
+  EXPECT_EQ(connect.listener, R"({"port":5290})");
   const VerbsRemoteMemory remote_memory = read_remote_memory_message(
       remote_memory_message({.address = UINT64_MAX, .key = UINT32_MAX, .chunk_bytes = std::uint64_t{1} << 20}));
   EXPECT_EQ(remote_memory.address, UINT64_MAX);
@@ -45,7 +44,7 @@ TEST(VerbsProtocol, ComeBackAsTheyWent) {
 
 TEST(VerbsProtocol, EveryWrongFieldIsRefused) {
   expect_every_wrong_field_refused(verbs_row_message(plan), [](const json& message) { read_row_message(message); });
-  expect_every_wrong_field_refused(verbs_connect_message({.session = {}, .token = "00", .rdma_port = 1}),
+  expect_every_wrong_field_refused(verbs_connect_message({.session = {}, .token = "00", .listener = {}}),
                                    [](const json& message) {
                                      // The caller checks that the token is valid.
                                      Token::from_hex(read_connect_message(message).token + std::string(62, '0'));

@@ -10,7 +10,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "bench/verbs/verbs_drain_timeout.hpp"
+#include "bench/verbs/verbs_wait.hpp"
 
 namespace framewire {
 namespace {

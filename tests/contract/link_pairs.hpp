@@ -9,6 +9,7 @@
 #include "base/file_descriptor.hpp"
 #include "transport/link.hpp"
 #include "transport/rdma/connection.hpp"
+#include "transport/rdma/memory_region.hpp"
 #include "transport/tls/tls_wire.hpp"
 
 namespace framewire::test {

@@ -1,12 +1,9 @@
-#include "doctor/check_host.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <string>
 
 #include "doctor/check.hpp"
-#include "tests/doctor/hosts.hpp"
 #include "tests/doctor/machines.hpp"
 
 namespace framewire {

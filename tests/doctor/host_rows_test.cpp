@@ -7,9 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "doctor/host_probe.hpp"
-#include "doctor/host_report.hpp"
-#include "tests/doctor/hosts.hpp"
+#include "doctor/probe.hpp"
+#include "doctor/report.hpp"
 #include "tests/doctor/machines.hpp"
 
 namespace framewire {

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "doctor/check_host.hpp"
 #include "doctor/report.hpp"
-#include "tests/doctor/hosts.hpp"
 #include "tests/doctor/machines.hpp"
 
 namespace framewire {

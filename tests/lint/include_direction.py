@@ -7,10 +7,13 @@ import sys
 import repository
 
 # What each folder may include besides itself. The longest matching folder applies to a file. An allowed folder covers
-# only its own files, not its subfolders.
+# only its own files, not its subfolders. An allowed header stands for itself alone: it is in PUBLIC.
 BELOW_TRANSPORT = ["base", "frame", "memory"]
 LINK = BELOW_TRANSPORT + ["transport"]
 PROGRAM = BELOW_TRANSPORT + ["transport", "transport/control", "transport/session", "command"]
+WORK_REQUESTS = "transport/rdma/work_requests.hpp"
+# Headers which folders may include that may not include the rest of their folder. They include nothing of it themselves.
+PUBLIC = {WORK_REQUESTS}
 ALLOWED = {
     "base": [],
     "frame": ["base"],
@@ -31,8 +34,8 @@ ALLOWED = {
     "sender/sources/media": LINK + ["media", "sender"],
     "sender": PROGRAM + ["sender/sources/gl", "sender/sources/media"],
     "viewer": PROGRAM + ["media", "gl"],
-    "bench/verbs": PROGRAM + ["transport/rdma"],  # the device itself, without a link
-    "bench": PROGRAM + ["transport/rdma", "bench/verbs"],
+    "bench/verbs": PROGRAM + [WORK_REQUESTS],  # the device itself, without a link
+    "bench": PROGRAM + [WORK_REQUESTS, "bench/verbs"],
     "bytes": PROGRAM,
     "rdpipe": PROGRAM + ["bytes"],  # each connection of a pipeline is an rdsend and an rdrecv
     "cli": PROGRAM,
@@ -95,7 +98,7 @@ def own_include_finding(path: str, included: str) -> str | None:
         allowed = {part for folder in folders for part in [folder, *ALLOWED.get(folder, [])]}
         # A header that tests share counts as the folder that it helps to test.
         shared = tested_folders(included) if included.startswith("tests/") else [target]
-        good = all(folder in allowed for folder in shared)
+        good = included in allowed or all(folder in allowed for folder in shared)
         return None if good else f"tests/{path.split('/')[1]}/ stands for {', '.join(folders)}, which may not include it"
     own = folder_of(path)
     if not own:
@@ -104,7 +107,12 @@ def own_include_finding(path: str, included: str) -> str | None:
         return "paths start at the root of the repository, in a folder of the house"
     if path == LIST_OF_LINKS and target in LINKS:
         return None
-    return None if target == own or target in ALLOWED[own] else f"{own}/ may not include {target}/"
+    if target == own:
+        return f"{path} is public, and includes nothing of {own}/" if path in PUBLIC else None
+    if target in ALLOWED[own] or included in ALLOWED[own]:
+        return None
+    headers = [header for header in ALLOWED[own] if header in PUBLIC and folder_of(header) == target]
+    return f"{own}/ may not include {target}/" + (f" but for {', '.join(headers)}" if headers else "")
 
 
 def foreign_finding(path: str, included: str) -> str | None:

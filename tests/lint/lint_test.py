@@ -74,6 +74,15 @@ class IncludeDirection(unittest.TestCase):
         ]:
             self.assertEqual(len(includes(path, line)), 1, f"{path}: {line}")
 
+    def test_lets_bench_include_one_header_of_the_rdma_link(self):
+        for path in ("bench/verbs_rows.cpp", "bench/verbs/verbs_sends.hpp", "tests/bench/verbs_receives_test.cpp"):
+            self.assertEqual(includes(path, '#include "transport/rdma/work_requests.hpp"'), [], path)
+            for header in ("connection", "memory_region", "queue_pair", "verbs"):
+                self.assertEqual(len(includes(path, f'#include "transport/rdma/{header}.hpp"')), 1, f"{path}: {header}")
+        self.assertEqual(includes("transport/rdma/connection.hpp", '#include "transport/rdma/work_requests.hpp"'), [])
+        umbrella = includes("transport/rdma/work_requests.hpp", '#include "transport/rdma/connection.hpp"')
+        self.assertEqual(len(umbrella), 1, "a public header stands below the rest of its folder")
+
     def test_keeps_foreign_and_heavy_headers_in_their_places(self):
         for path, line in [
             ("transport/tcp/tcp_sender.cpp", "#include <infiniband/verbs.h>"),

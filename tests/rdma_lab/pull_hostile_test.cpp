@@ -146,7 +146,7 @@ class HostilePuller : public Pulling {
     make_read_target();
     peer_ = std::make_unique<VerbsPeer>(std::move(dialled_));
     std::memset(pool_->slot(0).data(), 0x11, slot_bytes);
-    access_ = read_target_->open(pool_);
+    access_ = pool_access_from(read_target_->open(pool_)).value();
   }
 
   /// Expects the device to refuse the request and end this session, and the pool to be unchanged.
@@ -199,8 +199,8 @@ TEST_F(HostilePuller, TalkingInsteadOfReading) {
   RdmaConnectionPair pair = rdma_connection_pair(protection_domains, {}, false);
   RdmaReadTarget read_target(std::move(pair.accepted), protection_domains);
   RdmaPuller honest(std::move(pair.dialled), at_once_ns, false);
-  const PoolAccess access = read_target.open(pool_);
-  honest.begin_epoch(1, slot_bytes, 2, describe(access));
+  const LinkDescription pool = read_target.open(pool_);
+  honest.begin_epoch(1, slot_bytes, 2, pool);
   honest.epoch_is_ready();
   std::thread talker([&] { peer_->send_immediate(1); });
   const auto slot = pool_->claim();

@@ -74,7 +74,7 @@ TEST_F(PullingAStream, NoRoomNoLook) {
 TEST_F(PullingAStream, NothingBeforeTheProgramIsReady) {
   stream_.begin_epoch({.layout = bytes_layout(100), .colour = {}});
   const auto epoch = stream_.epoch_after(0);
-  puller_->begin_epoch(epoch->number, 100, 2, describe(read_target_->open(epoch->pool)));
+  puller_->begin_epoch(epoch->number, 100, 2, read_target_->open(epoch->pool));
   bytes_ = 100;
   publish();
   for (int i = 0; i < 20; ++i) {
@@ -184,7 +184,7 @@ TEST_F(PullingAStream, ASleeperIsWokenWhenTheProgramIsReadyAndWhenThereIsRoom) {
   stream_.begin_epoch({.layout = bytes_layout(100), .colour = {}});
   bytes_ = 100;
   const auto epoch = stream_.epoch_after(0);
-  puller_->begin_epoch(epoch->number, 100, 1, describe(read_target_->open(epoch->pool)));
+  puller_->begin_epoch(epoch->number, 100, 1, read_target_->open(epoch->pool));
   publish();
   const auto is_readable = [&](int timeout_ms = 0) {
     pollfd readable{.fd = puller_->descriptor(), .events = POLLIN, .revents = 0};

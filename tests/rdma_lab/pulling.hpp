@@ -72,7 +72,7 @@ class PullingAStream : public Pulling {
     const auto epoch = stream_.epoch_after(epoch_);
     ASSERT_TRUE(epoch);
     epoch_ = epoch->number;
-    puller_->begin_epoch(epoch->number, epoch->pool->slot_bytes(), 2, describe(read_target_->open(epoch->pool)));
+    puller_->begin_epoch(epoch->number, epoch->pool->slot_bytes(), 2, read_target_->open(epoch->pool));
     read_target_->close_earlier();
     puller_->epoch_is_ready();
   }

@@ -1,5 +1,5 @@
 // When an end decides that its own device has lost a request.
-#include "transport/rdma/stall_detector.hpp"
+#include "transport/rdma/work_requests.hpp"
 
 #include <gtest/gtest.h>
 

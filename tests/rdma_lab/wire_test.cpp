@@ -43,7 +43,7 @@ DataHello hello() {
 }
 
 TEST(RdmaHello, FitsThePrivateDataAndComesBack) {
-  const RdmaPrivateData bytes = encode_connect_hello(hello());
+  const ConnectHello bytes = encode_connect_hello(hello());
   EXPECT_EQ(bytes.size(), 56U) << "what rdma_cm leaves";
   const auto back = decode_connect_hello(bytes, LinkKind::rdma);
   ASSERT_TRUE(back);
@@ -58,11 +58,11 @@ TEST(RdmaHello, MayBePaddedByTheConnectionManager) {
 }
 
 TEST(RdmaHello, IsNothingElse) {
-  RdmaPrivateData bytes = encode_connect_hello(hello());
+  ConnectHello bytes = encode_connect_hello(hello());
   EXPECT_FALSE(decode_connect_hello(std::span(bytes).first(55), LinkKind::rdma));
   EXPECT_FALSE(decode_connect_hello({}, LinkKind::rdma));
   for (const std::size_t offset : {0U, 3U, 5U, 7U}) {
-    RdmaPrivateData wrong = bytes;
+    ConnectHello wrong = bytes;
     wrong[offset] ^= std::byte{0x40};
     EXPECT_FALSE(decode_connect_hello(wrong, LinkKind::rdma)) << offset;
   }

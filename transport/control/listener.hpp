@@ -12,7 +12,6 @@
 #include "base/file_descriptor.hpp"
 #include "transport/address.hpp"
 #include "transport/endpoint_options.hpp"
-#include "transport/stop_wait.hpp"
 
 namespace framewire {
 

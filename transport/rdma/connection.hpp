@@ -1,5 +1,5 @@
-// One reliable connected queue pair (QP), from dialling or accepting to its end. It combines the connection manager's
-// part (connection_manager.hpp) and the queues (queue_pair.hpp).
+// One connected queue pair (QP), from dialling or accepting to its end. It combines the connection manager's part
+// (connection_manager.hpp) and the queues (queue_pair.hpp).
 #pragma once
 
 #include <sys/socket.h>
@@ -15,16 +15,16 @@
 #include "base/log.hpp"
 #include "transport/rdma/connection_manager.hpp"
 #include "transport/rdma/device_events.hpp"
-#include "transport/rdma/memory_region.hpp"
 #include "transport/rdma/options.hpp"
 #include "transport/rdma/queue_pair.hpp"
 #include "transport/rdma/verbs.hpp"
+#include "transport/rdma/work_requests.hpp"
 
 namespace framewire {
 
 /// One thread sets it up. Afterwards the owner guards the queues with its lock. disconnect() and take_end() need no
-/// lock.
-class RdmaConnection {
+/// lock. What is not said here stands in ConnectedQueuePair.
+class RdmaConnection final : public ConnectedQueuePair {
  public:
   /// Connects to an RDMA listener; `name` names the address in messages. `check_answer` gets the listener's private
   /// data and throws when it does not prove the expected peer. Throws Error: lost_peer (no device here, no route, no
@@ -40,19 +40,22 @@ class RdmaConnection {
 
   RdmaConnection(const RdmaConnection&) = delete;
   RdmaConnection& operator=(const RdmaConnection&) = delete;
-  ~RdmaConnection() { disconnect(); }
+  ~RdmaConnection() override { manager_.disconnect(); }
 
-  [[nodiscard]] ibv_qp* queue_pair() const noexcept { return queues_->get(); }
-  [[nodiscard]] const std::shared_ptr<ibv_pd>& protection_domain() const noexcept {
+  [[nodiscard]] ibv_qp* queue_pair() const noexcept override { return queues_->get(); }
+  [[nodiscard]] ibv_cq* send_completions() const noexcept override { return queues_->send_completions(); }
+  [[nodiscard]] ibv_cq* receive_completions() const noexcept override { return queues_->receive_completions(); }
+  [[nodiscard]] const std::shared_ptr<ibv_pd>& protection_domain() const noexcept override {
     return queues_->protection_domain();
   }
-  [[nodiscard]] ibv_cq* send_completions() const noexcept { return queues_->send_completions(); }
-  [[nodiscard]] ibv_cq* receive_completions() const noexcept { return queues_->receive_completions(); }
-  /// A suffix for the error message of a lost connection: this side's own port is not active. Empty when it is active.
-  /// Asks the device. Any thread.
-  [[nodiscard]] std::string port_trouble() const { return manager_.port_trouble(); }
-  [[nodiscard]] std::int64_t peer_timeout_ns() const noexcept { return options_.peer_timeout_ns; }
-  [[nodiscard]] const RdmaCapabilities& capabilities() const noexcept { return queues_->capabilities(); }
+  [[nodiscard]] const RdmaCapabilities& capabilities() const noexcept override { return queues_->capabilities(); }
+  [[nodiscard]] std::int64_t peer_timeout_ns() const noexcept override { return options_.peer_timeout_ns; }
+  bool request_notification() noexcept override { return queues_->request_notification(); }
+  void take_notifications() noexcept override { queues_->take_notifications(); }
+  [[nodiscard]] int completion_descriptor() const noexcept override { return queues_->completion_descriptor(); }
+  [[nodiscard]] std::string port_trouble() const override { return manager_.port_trouble(); }
+  void disconnect() noexcept override { manager_.disconnect(); }
+
   /// Registered memory of RdmaOptions::staging_bytes_per_request for each request; null when that is 0.
   [[nodiscard]] const std::shared_ptr<const MemoryRegion>& staging() const noexcept { return queues_->staging(); }
   [[nodiscard]] bool is_dialler() const noexcept { return is_dialler_; }
@@ -65,13 +68,6 @@ class RdmaConnection {
   }
   void hold_receive(const ibv_wc& completion) noexcept { queues_->hold_receive(completion); }
   bool post_held_receives() noexcept { return queues_->post_held_receives(); }
-
-  /// request_notification() makes completion_descriptor() readable at the next completion of either queue. Completions
-  /// before the call are not reported. Costs nothing while the last request still stands. False when the device is
-  /// gone. take_notifications() reads the descriptor empty. Both under the owner's lock.
-  bool request_notification() noexcept { return queues_->request_notification(); }
-  void take_notifications() noexcept { queues_->take_notifications(); }
-  [[nodiscard]] int completion_descriptor() const noexcept { return queues_->completion_descriptor(); }
 
   /// event_descriptor() is readable when rdma_cm has an event. take_end() returns the reason when the connection has
   /// ended.
@@ -89,9 +85,6 @@ class RdmaConnection {
     }
   }
   [[nodiscard]] std::string device_name() const { return ibv_get_device_name(manager_.id().verbs->device); }
-
-  /// Tells the other side, and flushes every posted request. Any thread; a second call does nothing.
-  void disconnect() noexcept { manager_.disconnect(); }
 
  private:
   RdmaConnection(RdmaOptions options, std::string peer, bool is_dialler);

@@ -1,40 +1,17 @@
-// Protection domains (PD) and memory regions (MR).
+// The protection domains (PD) and memory regions (MR) of a sender.
 #pragma once
 
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <span>
-#include <string>
 #include <vector>
 
 #include "memory/host_block.hpp"
-#include "transport/rdma/verbs.hpp"
+#include "transport/rdma/work_requests.hpp"
 
 namespace framewire {
-
-/// Registered memory (an MR). It keeps its block and its PD alive.
-struct MemoryRegion {
-  std::shared_ptr<ibv_pd> protection_domain;
-  std::shared_ptr<const HostBlock> block;
-  VerbsPtr<ibv_mr> mr;
-};
-
-/// Registers a whole block with `access` (ibv_access_flags). Drops optional access flags that the device refuses
-/// (IBV_ACCESS_RELAXED_ORDERING; a kernel before 5.8 ignores it). Throws Error. When RLIMIT_MEMLOCK is the cause, the
-/// message says the limit, the size needed and how to raise the limit.
-std::shared_ptr<const MemoryRegion> register_memory(const std::shared_ptr<ibv_pd>& protection_domain,
-                                                    std::shared_ptr<const HostBlock> block, unsigned access);
-
-/// The signalled work request that binds a type 2 window over the whole region for remote writes and gives the window
-/// its next key.
-ibv_send_wr bind_request(ibv_mw& window, const MemoryRegion& memory_region) noexcept;
-
-/// A protection domain on a device. Throws Error.
-std::shared_ptr<ibv_pd> allocate_protection_domain(ibv_context* device);
 
 /// Who may read the pools that are registered in a sender's PDs. Nobody may write them.
 enum class PoolReaders {

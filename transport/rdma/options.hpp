@@ -1,4 +1,4 @@
-// The options of an RDMA connection, and the capabilities that a device granted.
+// The options of an RDMA connection.
 #pragma once
 
 #include <cstdint>
@@ -35,16 +35,6 @@ struct RdmaOptions {
   std::uint32_t completion_vector = 0;
   // Logs messages about the device while the connection lasts. Called on any thread; may be empty.
   std::function<void(LogLevel level, const std::string& text)> say{};
-};
-
-/// What the device granted, which may be less than RdmaPreferences ask for.
-struct RdmaCapabilities {
-  std::uint32_t send_depth = 0;     // work requests that may be in flight
-  std::uint32_t receive_depth = 0;  // immediates that may arrive before the owner takes one
-  std::uint32_t inline_bytes = 0;
-  std::uint64_t chunk_bytes = 0;  // the longest single write
-  bool has_immediate = true;      // RDMA WRITE WITH IMMEDIATE: not on iWARP
-  bool has_windows = false;       // type 2B memory windows, as the device says
 };
 
 }  // namespace framewire

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "transport/rdma/device_events.hpp"
-#include "transport/rdma/memory_region.hpp"
 #include "transport/rdma/options.hpp"
 #include "transport/rdma/verbs.hpp"
+#include "transport/rdma/work_requests.hpp"
 
 namespace framewire {
 
@@ -36,7 +36,7 @@ class RdmaQueuePair {
   /// Call it after the connection is established.
   void shorten_rnr_timeouts() noexcept;
 
-  // Documented in RdmaConnection.
+  // Documented in RdmaConnection and ConnectedQueuePair.
   [[nodiscard]] std::optional<std::uint32_t> immediate_of(const ibv_wc& completion) const noexcept;
   void hold_receive(const ibv_wc& completion) noexcept {
     held_receives_.push_back(static_cast<std::uint32_t>(completion.wr_id));

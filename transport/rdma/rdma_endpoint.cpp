@@ -15,7 +15,9 @@ RdmaEndpoint::RdmaEndpoint(std::unique_ptr<RdmaConnection> connection, std::stri
       end_event_(make_eventfd()),
       poller_(make_poller({connection_->completion_descriptor(), end_event_.get()})),
       sends_(*connection_) {
-  if (!sends_.send_first_message()) {
+  // Over iWARP, which has no immediates, the side that dialled must send before the other side may.
+  const bool has_to_send_first = !connection_->capabilities().has_immediate && connection_->is_dialler();
+  if (has_to_send_first && !sends_.post_probe()) {
     fail_by(IBV_WC_WR_FLUSH_ERR);
   }
   retired_.reserve(max_retired);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -14,9 +15,13 @@
 #include "transport/link.hpp"
 #include "transport/rdma/connection.hpp"
 #include "transport/rdma/connection_monitor.hpp"
-#include "transport/rdma/send_queue.hpp"
+#include "transport/rdma/work_requests.hpp"
 
 namespace framewire {
+
+/// The most work requests in one ibv_post_send(); each call rings the doorbell once. A 4K frame with four bytes a pixel
+/// needs 32 requests of 1 MiB and its announcement.
+inline constexpr std::size_t max_in_post = 64;
 
 /// Owned by its link. The link guards its own members with the same mutex.
 class RdmaEndpoint {
@@ -48,7 +53,7 @@ class RdmaEndpoint {
   [[nodiscard]] bool is_open() const noexcept { return state() == LinkState::open; }
   /// The error message of a state other than open. Takes the mutex; asks the device after releasing it.
   [[nodiscard]] std::string fault() const;
-  /// Readable at a requested completion (RdmaConnection::request_notification) and when the state changes.
+  /// Readable at a requested completion (ConnectedQueuePair::request_notification) and when the state changes.
   [[nodiscard]] int descriptor() const noexcept { return poller_.get(); }
   /// A past change of state no longer makes descriptor() readable.
   void clear_end() noexcept { clear_eventfd(end_event_.get()); }

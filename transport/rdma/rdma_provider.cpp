@@ -17,6 +17,7 @@
 #include "transport/rdma/rdma_read_target.hpp"
 #include "transport/rdma/rdma_receiver.hpp"
 #include "transport/rdma/rdma_sender.hpp"
+#include "transport/rdma/work_requests.hpp"
 
 namespace framewire {
 
@@ -199,6 +200,10 @@ class RdmaProvider final : public LinkProvider {
 const LinkProvider& rdma_provider() noexcept {
   static const RdmaProvider provider;
   return provider;
+}
+
+std::unique_ptr<ConnectedQueuePair> queue_pair_of(LinkConnection connection) {
+  return connection_of(std::move(connection));
 }
 
 RdmaConnectRequest rdma_request_of(std::unique_ptr<ConnectRequest> request) {

@@ -15,8 +15,8 @@
 #include "transport/frame_directory.hpp"
 #include "transport/link.hpp"
 #include "transport/rdma/memory_access.hpp"
-#include "transport/rdma/memory_region.hpp"
 #include "transport/rdma/rdma_endpoint.hpp"
+#include "transport/rdma/work_requests.hpp"
 
 namespace framewire {
 

@@ -11,7 +11,7 @@
 #include "base/text.hpp"
 #include "transport/credit_batch.hpp"
 #include "transport/rdma/cell.hpp"
-#include "transport/rdma/window_trial.hpp"
+#include "transport/rdma/memory_window.hpp"
 #include "transport/ring_limits.hpp"
 
 namespace framewire {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "transport/rdma/cell.hpp"
+#include "transport/rdma/memory_window.hpp"
 
 namespace framewire {
 

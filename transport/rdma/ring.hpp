@@ -9,7 +9,8 @@
 
 #include "transport/link.hpp"
 #include "transport/rdma/memory_access.hpp"
-#include "transport/rdma/memory_region.hpp"
+#include "transport/rdma/verbs.hpp"
+#include "transport/rdma/work_requests.hpp"
 
 namespace framewire {
 

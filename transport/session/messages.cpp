@@ -109,7 +109,6 @@ std::string why_not_field(LinkKind link) {
   return "why_no_" + std::string(name(link));
 }
 
-/// A link's own fields of a message are those that begin with its name: rdma_port.
 std::string own_field_prefix(LinkKind link) {
   return std::string(name(link)) + "_";
 }
@@ -119,24 +118,7 @@ void add_data_address(json& message, const std::string& token, LinkKind link, co
   if (!token.empty()) {
     message["token"] = token;
   }
-  if (!listener.empty()) {
-    const json fields = json::parse(listener);
-    for (const auto& [field, value] : fields.items()) {
-      message[own_field_prefix(link) + field] = value;
-    }
-  }
-}
-
-/// The link's own fields, unchecked: its dial() checks them.
-LinkDescription read_listener(const json& message, LinkKind link) {
-  const std::string prefix = own_field_prefix(link);
-  json fields = json::object();
-  for (const auto& [field, value] : message.items()) {
-    if (field.starts_with(prefix)) {
-      fields[field.substr(prefix.size())] = value;
-    }
-  }
-  return fields.empty() ? LinkDescription() : fields.dump();
+  add_link_fields(message, link, listener);
 }
 
 json rational_to_json(const Rational& rational) {
@@ -202,6 +184,27 @@ StreamFormat read_format(const json& message) {
 }
 
 }  // namespace
+
+void add_link_fields(json& message, LinkKind link, const LinkDescription& fields) {
+  if (fields.empty()) {
+    return;
+  }
+  const json object = json::parse(fields);
+  for (const auto& [field, value] : object.items()) {
+    message[own_field_prefix(link) + field] = value;
+  }
+}
+
+LinkDescription read_link_fields(const json& message, LinkKind link) {
+  const std::string prefix = own_field_prefix(link);
+  json fields = json::object();
+  for (const auto& [field, value] : message.items()) {
+    if (field.starts_with(prefix)) {
+      fields[field.substr(prefix.size())] = value;
+    }
+  }
+  return fields.empty() ? LinkDescription() : fields.dump();
+}
 
 std::string message_type(const json& message) {
   const std::string* type = find_text(message, "type");
@@ -321,7 +324,7 @@ ChooseMessage read_choose(const json& message) {
           .link = link,
           .delivery = delivery_field(message),
           .token = optional_text_field(message, "token"),
-          .listener = read_listener(message, link),
+          .listener = read_link_fields(message, link),
           .pulls = optional_flag_field(message, "pulls"),
           .encrypt = optional_flag_field(message, "encrypt"),
           .why = optional_text_field(message, "why")};
@@ -336,7 +339,7 @@ json to_json(const ConnectMessage& message) {
 ConnectMessage read_connect(const json& message, LinkKind link) {
   throw_if_no_link(message);
   expect_type(message, "connect");
-  return {.link = link, .token = optional_text_field(message, "token"), .listener = read_listener(message, link)};
+  return {.link = link, .token = optional_text_field(message, "token"), .listener = read_link_fields(message, link)};
 }
 
 json no_link(const std::string& text) {

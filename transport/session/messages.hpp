@@ -19,6 +19,12 @@ namespace framewire {
 
 inline constexpr std::uint32_t session_version = 1;
 
+/// Adds a link's own fields to a message: those of `fields`, each with the link's name before it (rdma_port). Adds
+/// nothing for an empty description.
+void add_link_fields(nlohmann::json& message, LinkKind link, const LinkDescription& fields);
+/// The fields of a message that begin with the link's name, unchecked: the link itself checks them. Empty without any.
+LinkDescription read_link_fields(const nlohmann::json& message, LinkKind link);
+
 /// The "type" of a message.
 std::string message_type(const nlohmann::json& message);
 

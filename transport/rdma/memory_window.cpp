@@ -1,12 +1,29 @@
-#include "transport/rdma/window_trial.hpp"
+#include "transport/rdma/memory_window.hpp"
 
 #include <chrono>
+#include <exception>
 #include <memory>
 #include <thread>
 
 #include "base/clock.hpp"
+#include "transport/rdma/verbs.hpp"
 
 namespace framewire {
+
+ibv_send_wr bind_request(ibv_mw& window, const MemoryRegion& memory_region) noexcept {
+  ibv_send_wr request{};
+  request.opcode = IBV_WR_BIND_MW;
+  request.send_flags = IBV_SEND_SIGNALED;
+  request.bind_mw.mw = &window;
+  request.bind_mw.rkey = ibv_inc_rkey(window.rkey);
+  request.bind_mw.bind_info = {.mr = memory_region.mr.get(),
+                               .addr = reinterpret_cast<std::uint64_t>(memory_region.mr->addr),
+                               .length = memory_region.mr->length,
+                               .mw_access_flags = IBV_ACCESS_REMOTE_WRITE};
+  return request;
+}
+
+// ---- The trial ----
 
 namespace {
 
@@ -76,7 +93,7 @@ bool completes(ibv_cq* completions) noexcept {
 
 }  // namespace
 
-bool can_bind_window(const RdmaConnection& connection, const MemoryRegion& memory_region) noexcept {
+bool can_bind_window(const ConnectedQueuePair& connection, const MemoryRegion& memory_region) noexcept {
   ibv_qp* const connected = connection.queue_pair();
   const VerbsPtr<ibv_cq> completions(ibv_create_cq(connected->context, 2, nullptr, nullptr, 0));
   if (!completions) {
@@ -93,7 +110,7 @@ bool can_bind_window(const RdmaConnection& connection, const MemoryRegion& memor
   return ibv_post_send(pair.get(), &request, &bad) == 0 && completes(completions.get());
 }
 
-bool can_bind_windows(const RdmaConnection& connection) noexcept {
+bool can_bind_windows(const ConnectedQueuePair& connection) noexcept {
   try {
     const auto page =
         register_memory(connection.protection_domain(), HostBlock::create_private("window trial", trial_bytes),

@@ -1,6 +1,4 @@
 // Probes another machine: which program answers there, and the rows of framewire bench that measure its links.
-#include "doctor/host_probe.hpp"
-
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
