@@ -74,6 +74,18 @@ class IncludeDirection(unittest.TestCase):
         ]:
             self.assertEqual(len(includes(path, line)), 1, f"{path}: {line}")
 
+    def test_holds_the_order_of_the_table_in_the_architecture(self):
+        page = (repository.root() / "ARCHITECTURE.md").read_text(encoding="utf-8")
+        self.assertEqual(include_direction.table_findings(page), [])
+        lines = page.splitlines(keepends=True)
+        (shaders,) = (number for number, line in enumerate(lines) if line.startswith("| `shaders/` |"))
+        swapped = "".join([*lines[:shaders], lines[shaders + 1], lines[shaders], *lines[shaders + 2:]])
+        self.assertEqual(include_direction.table_findings(swapped), ["ARCHITECTURE.md's table has gl/ above shaders/, which it may include"])
+        self.assertEqual(include_direction.table_findings("".join([*lines[:shaders], *lines[shaders + 1:]])),
+                         ["ARCHITECTURE.md's table lacks shaders/"])
+        self.assertEqual(include_direction.table_findings(page + "\n| `library/` | new |\n"),
+                         ["ARCHITECTURE.md's table has library/, which this lint does not know"])
+
     def test_keeps_foreign_and_heavy_headers_in_their_places(self):
         for path, line in [
             ("transport/tcp/tcp_sender.cpp", "#include <infiniband/verbs.h>"),
