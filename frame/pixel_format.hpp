@@ -53,6 +53,26 @@ struct PixelFormatInfo {
   std::uint8_t low_bits = 0;  // unused low bits of each two-byte component: p010le has its 10 bits at the top
 };
 
+/// Whether gl/texture_planes.cpp can draw a picture format of this shape: one plane of RGB or grey, packed 4:2:2, luma
+/// and a plane of both chroma components, or a plane each of Y, U and V in this order.
+constexpr bool is_drawable(const PixelFormatInfo& format) noexcept {
+  const auto& [first, second, third] = format.planes;
+  if (!format.is_yuv) {
+    return format.plane_count == 1;
+  }
+  switch (format.plane_count) {
+    case 1:
+      return first.log2_width == 1 && first.log2_height == 0 && first.components.size() == 4 &&
+             first.components.rfind('Y') - first.components.find('Y') == 2;
+    case 2:
+      return first.components == "Y" && (second.components == "UV" || second.components == "VU");
+    case 3:
+      return first.components == "Y" && second.components == "U" && third.components == "V";
+    default:
+      return false;
+  }
+}
+
 /// All picture formats, in a fixed order. Constant.
 std::span<const PixelFormatInfo> pixel_formats() noexcept;
 

@@ -65,7 +65,7 @@ struct Textures {
 Textures textures_of(const PixelFormatInfo& format) noexcept {
   Textures textures;
   const PlaneShape& first = format.planes.front();
-  if (format.is_yuv && format.plane_count == 1) {  // packed 4:2:2
+  if (format.is_yuv && format.plane_count == 1) {  // packed 4:2:2, the only one that is_drawable()
     const std::string_view luma_alone = first.components.front() == 'Y' ? "Y0" : "0Y";
     textures.planes.at(textures.count++) = texture_of(format, 0, luma_alone, 0);
     textures.planes.at(textures.count++) = texture_of(format, 0, first.components, first.log2_width);

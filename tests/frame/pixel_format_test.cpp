@@ -50,5 +50,22 @@ TEST(PixelFormats, HaveComponentsThatFillTheirTexels) {
   }
 }
 
+/// A format that gl/ would draw wrongly must not compile.
+TEST(PixelFormats, ThatHaveNoTexturesAreRefused) {
+  const auto is_refused = [](std::uint8_t planes, bool is_yuv, std::array<PlaneShape, 3> shapes) {
+    return !is_drawable({PixelFormat::rgba, "new", planes, 8, is_yuv, shapes});
+  };
+  constexpr PlaneShape none{0, 0, 0, ""};
+  constexpr PlaneShape y{0, 0, 1, "Y"};
+  EXPECT_FALSE(is_refused(1, true, {PlaneShape{1, 0, 4, "YVYU"}, none, none})) << "yvyu422";
+  EXPECT_FALSE(is_refused(2, true, {y, PlaneShape{1, 1, 2, "VU"}, none})) << "nv21";
+  EXPECT_TRUE(is_refused(1, true, {PlaneShape{0, 0, 4, "VUYA"}, none, none})) << "packed 4:4:4";
+  EXPECT_TRUE(is_refused(1, true, {PlaneShape{2, 0, 6, "UYYVYY"}, none, none})) << "packed 4:1:1";
+  EXPECT_TRUE(is_refused(1, true, {PlaneShape{1, 0, 4, "YYUV"}, none, none})) << "packed 4:2:2, both Y first";
+  EXPECT_TRUE(is_refused(3, true, {y, PlaneShape{1, 1, 1, "V"}, PlaneShape{1, 1, 1, "U"}})) << "yv12";
+  EXPECT_TRUE(is_refused(3, false, {PlaneShape{0, 0, 1, "G"}, PlaneShape{0, 0, 1, "B"}, PlaneShape{0, 0, 1, "R"}}))
+      << "gbrp";
+}
+
 }  // namespace
 }  // namespace framewire

@@ -12,6 +12,7 @@ import headers_alone
 import repository
 import include_direction
 import listed_tests
+import pixel_format_places
 import tree
 
 
@@ -169,6 +170,20 @@ class Files(unittest.TestCase):
 
     def write(self, name: str, text: str) -> None:
         (self.top / name).write_text(text, encoding="utf-8")
+
+    def test_a_new_pixel_format_is_named_where_the_architecture_says(self):
+        for folder in ("frame", "media", "gl", "tests/frame"):
+            (self.top / folder).mkdir(parents=True)
+        self.write("ARCHITECTURE.md", "To add a pixel format, touch `frame/pixel_format.hpp`, `media/av_format.cpp` and\n`media/y4m.cpp`.\n\n`gl/a.cpp`\n")
+        self.write("frame/pixel_format.hpp", "enum class PixelFormat {\n  rgba = 1,\n  v210 = 2,\n};\n")
+        self.write("media/av_format.cpp", "v210")
+        self.write("tests/frame/a_test.cpp", "v210")
+        self.assertEqual(pixel_format_places.findings_in(self.top), [], "y4m has no name for it")
+        self.write("media/y4m.cpp", "v210")
+        self.assertEqual(pixel_format_places.findings_in(self.top), [], "y4m has a name for it")
+        self.write("gl/a.cpp", "v210")
+        self.write("media/av_format.cpp", "rgba")
+        self.assertEqual(len(pixel_format_places.findings_in(self.top)), 2)
 
     def test_a_header_is_shown_by_a_source_that_begins_with_it(self):
         self.write("base/a.hpp", "#pragma once\n")
