@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "transport/address.hpp"
+#include "viewer/keys.hpp"
 
 namespace framewire {
 
@@ -14,11 +15,7 @@ namespace {
 constexpr std::string_view description =
     "Shows the frames of a sender, in a window or without one; records and measures them\n"
     "Start sender and viewer in any order, and restart either of them: the viewer waits for its sender.\n\n"
-    "In the window:\n"
-    "  Q, Esc  quit\n"
-    "  F       turn fullscreen on or off\n"
-    "  H       show or hide rate, latency and skipped frames\n"
-    "  S       take a screenshot\n";
+    "In the window:\n";  // and the keys
 
 constexpr const char* footer =
     "Examples:\n"
@@ -225,7 +222,7 @@ ViewerOptions read(const RawOptions& raw) {
 }  // namespace
 
 std::optional<ViewerOptions> parse_options(int argc, const char* const* argv) {
-  CLI::App app{std::string(description), "framewire-view"};
+  CLI::App app{std::string(description) + key_help(), "framewire-view"};
   RawOptions raw;
   describe_options(app, raw);
   return parse_command_line(app, argc, argv) ? std::optional(read(raw)) : std::nullopt;

@@ -234,16 +234,16 @@ void Program::record(const ReceivedFrame& frame) {
 
 void Program::answer_events() {
   const SurfaceEvents events = surface_->poll_events();
-  if (events.quits) {
+  if (events.quit_requested) {
     ending_ = ExitStatus::ok;
   }
-  if (events.toggles_panel) {
+  if (events.panel_toggle_requested) {
     composition_.toggle_panel();
   }
-  if (events.needs_redraw || events.toggles_panel) {
+  if (events.needs_redraw || events.panel_toggle_requested) {
     schedule_.request();
   }
-  if (events.takes_screenshot) {
+  if (events.screenshot_requested) {
     take_screenshot();
   }
 }

@@ -12,12 +12,13 @@
 
 namespace framewire {
 
-/// The user's input since the last poll_events().
+/// The user's input since the last poll_events(). viewer/keys.hpp says which key makes which.
 struct SurfaceEvents {
-  bool quits = false;
-  bool takes_screenshot = false;
-  bool toggles_panel = false;
-  bool needs_redraw = false;  // resized, uncovered
+  bool quit_requested = false;
+  bool screenshot_requested = false;
+  bool panel_toggle_requested = false;
+  bool fullscreen_toggle_requested = false;  // the surface does that itself
+  bool needs_redraw = false;                 // resized, uncovered
 };
 
 /// 8-bit RGBA, opaque, top row first.

@@ -27,7 +27,7 @@ class GlfwLibrary {
   ~GlfwLibrary();
 };
 
-/// A GLFW window with an OpenGL 4.5 core context and vsync. Keys: Q and Esc quit, F fullscreen, H panel, S screenshot.
+/// A GLFW window with an OpenGL 4.5 core context and vsync. viewer/keys.hpp has its keys.
 /// Fullscreen hides the cursor and suspends the screen saver. At most one at a time; used on the main thread.
 class Window final : public Surface {
  public:
