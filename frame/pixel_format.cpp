@@ -23,13 +23,13 @@ constexpr PixelFormatInfo packed_422(PixelFormat format, std::string_view name, 
 }
 
 /// Planes of Y, U and V.
-constexpr PixelFormatInfo planar(PixelFormat format, std::string_view name, std::uint8_t bits, std::uint8_t log2_width,
+constexpr PixelFormatInfo planar(PixelFormat format, std::string_view name, std::uint8_t depth, std::uint8_t log2_width,
                                  std::uint8_t log2_height) {
-  const std::uint8_t bytes = bits > 8 ? 2 : 1;
+  const std::uint8_t bytes = depth > 8 ? 2 : 1;
   return {format,
           name,
           3,
-          bits,
+          depth,
           true,
           {PlaneShape{0, 0, bytes, "Y"}, PlaneShape{log2_width, log2_height, bytes, "U"},
            PlaneShape{log2_width, log2_height, bytes, "V"}}};

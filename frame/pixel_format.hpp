@@ -47,10 +47,10 @@ struct PixelFormatInfo {
   PixelFormat format;
   std::string_view name;
   std::uint8_t plane_count;
-  std::uint8_t bits;  // per component
-  bool is_yuv;        // needs a colour matrix
+  std::uint8_t depth;  // per component
+  bool is_yuv;         // needs a colour matrix
   std::array<PlaneShape, 3> planes;
-  std::uint8_t low_bits = 0;  // unused low bits of each two-byte component: p010le has its 10 bits at the top
+  std::uint8_t shift = 0;  // unused low bits of each two-byte component: 6 for p010le, with its 10 bits at the top
 };
 
 /// Whether gl/texture_planes.cpp can draw a picture format of this shape: one plane of RGB or grey, packed 4:2:2, luma

@@ -44,7 +44,7 @@ std::array<GLint, 4> swizzle_of(std::string_view components, bool is_yuv) noexce
 /// The texture of plane `index`; its texels have `components` and cover 2^log2_width pixels.
 TexturePlane texture_of(const PixelFormatInfo& format, std::uint32_t index, std::string_view components,
                         std::uint8_t log2_width) noexcept {
-  const auto component_bytes = static_cast<std::uint8_t>(format.bits > 8 ? 2 : 1);
+  const auto component_bytes = static_cast<std::uint8_t>(format.depth > 8 ? 2 : 1);
   const TexelFormat& texel = (component_bytes == 2 ? of_words : of_bytes).at(components.size() - 1);
   return {.plane = index,
           .log2_width = log2_width,
@@ -96,11 +96,11 @@ std::span<const TexturePlane> texture_planes(PixelFormat format) noexcept {
 }
 
 std::uint32_t texture_width(const TexturePlane& texture, std::uint32_t frame_width) noexcept {
-  return shift_up(frame_width, texture.log2_width);
+  return ceil_rshift(frame_width, texture.log2_width);
 }
 
 std::uint32_t texture_height(const TexturePlane& texture, std::uint32_t frame_height) noexcept {
-  return shift_up(frame_height, texture.log2_height);
+  return ceil_rshift(frame_height, texture.log2_height);
 }
 
 std::optional<RowStep> find_row_step(const TexturePlane& texture, std::uint32_t pitch_bytes,

@@ -48,7 +48,7 @@ struct RawOptions {
   std::string pull_interval;
   bool is_headless = false;
   bool is_fullscreen = false;
-  bool verifies = false;
+  bool verify = false;
   bool pulls = false;
 };
 
@@ -83,7 +83,7 @@ void describe_options(CLI::App& app, RawOptions& raw) {
                "sender sends the frames)");
   app.add_option("--pull-interval", raw.pull_interval, "with --pull: time from one read to the next (default 100ms)")
       ->type_name("TIME");
-  app.add_flag("--verify", raw.verifies, "check that no frame changes while it is shown");
+  app.add_flag("--verify", raw.verify, "check that no frame changes while it is shown");
   add_endpoint_options(app, raw.common);
   add_ring_options(app, raw.common);
   add_spin_option(app, raw.common);
@@ -215,7 +215,7 @@ ViewerOptions read(const RawOptions& raw) {
     throw Error::usage("--screenshot is " + quote(*options.screenshot_file) +
                        "; screenshots are PNG files, so the name ends in .png");
   }
-  options.verifies = raw.verifies;
+  options.verify = raw.verify;
   return options;
 }
 

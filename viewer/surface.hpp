@@ -22,7 +22,7 @@ struct SurfaceEvents {
 };
 
 /// 8-bit RGBA, opaque, top row first.
-struct Picture {
+struct Image {
   Size size;
   std::vector<std::byte> pixels;
 };
@@ -43,7 +43,7 @@ class Surface {
   virtual std::optional<std::int64_t> present() noexcept = 0;
 
   /// Captures the surface's content. Calls `draw` if the content must be redrawn for that. Throws Error.
-  virtual Picture capture(const std::function<void()>& draw) = 0;
+  virtual Image capture(const std::function<void()>& draw) = 0;
 
   /// Polls input without waiting.
   virtual SurfaceEvents poll_events() noexcept = 0;
@@ -52,7 +52,7 @@ class Surface {
   [[nodiscard]] virtual bool is_hidden() const noexcept { return false; }
 
   /// Whether a user may see it. Only then is animation worthwhile while no frames come.
-  [[nodiscard]] virtual bool is_watched() const noexcept = 0;
+  [[nodiscard]] virtual bool may_be_visible() const noexcept = 0;
 
   /// The longest time between two poll_events() calls.
   [[nodiscard]] virtual std::int64_t poll_interval_ns() const noexcept = 0;

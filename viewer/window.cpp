@@ -246,11 +246,11 @@ std::optional<std::int64_t> Window::present() noexcept {
 }
 
 /// Redraws offscreen: the window's own pixels are undefined after a swap and where another window covers it.
-Picture Window::capture(const std::function<void()>& draw) {
+Image Window::capture(const std::function<void()>& draw) {
   const OffscreenTarget target(size());
   target.bind();
   draw();
-  return read_picture(target);
+  return read_image(target);
 }
 
 SurfaceEvents Window::poll_events() noexcept {

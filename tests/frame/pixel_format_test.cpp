@@ -34,7 +34,7 @@ TEST(PixelFormats, HaveComponentsThatFillTheirTexels) {
     for (std::size_t i = 0; i < entry.planes.size(); ++i) {
       const PlaneShape& plane = entry.planes.at(i);
       EXPECT_EQ(plane.components.empty(), i >= entry.plane_count) << entry.name;
-      EXPECT_EQ(plane.components.size() * (entry.bits > 8 ? 2 : 1), plane.bytes_per_texel) << entry.name;
+      EXPECT_EQ(plane.components.size() * (entry.depth > 8 ? 2 : 1), plane.bytes_per_texel) << entry.name;
       all += plane.components;
     }
     EXPECT_EQ(all.find_first_not_of("RGBAYUV0"), std::string::npos) << entry.name;
@@ -46,7 +46,7 @@ TEST(PixelFormats, HaveComponentsThatFillTheirTexels) {
               packed_layout(entry.format, 2, 2).size_bytes != packed_layout(entry.format, 1, 1).size_bytes * 4)
         << entry.name;
     EXPECT_TRUE(has('Y') || (has('R') && has('G') && has('B'))) << entry.name;
-    EXPECT_TRUE(entry.low_bits == 0 || entry.bits + entry.low_bits == 16) << entry.name;
+    EXPECT_TRUE(entry.shift == 0 || entry.depth + entry.shift == 16) << entry.name;
   }
 }
 

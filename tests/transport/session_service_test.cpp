@@ -152,7 +152,7 @@ TEST_F(Service, CountsOfAllSessionsAreExactHoweverManyThereWere) {
   std::thread source([this] {
     stream_.begin_epoch({.layout = bytes_layout(100), .colour = {}});
     while (auto slot = stream_.claim()) {
-      stream_.publish(std::move(*slot), {.is_stamped = false, .layout = {}});
+      stream_.publish(std::move(*slot), {.has_test_pattern = false, .layout = {}});
     }
     stream_.finish();
   });
