@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint16_t wire_version = 1;
 constexpr std::size_t check_offset = 124;
-constexpr std::uint8_t flag_stamped = 1;
+constexpr std::uint8_t flag_test_pattern = 1;
 
 static_assert(std::endian::native == std::endian::little,
               "the wire is little-endian; this host would have to swap bytes");
@@ -60,7 +60,7 @@ void decode_planes(std::span<const std::byte> in, FrameLayout& layout) noexcept 
   }
 }
 
-/// find_layout_fault() without its text: this runs for every frame and must not allocate.
+/// validate_layout() without its text: this runs for every frame and must not allocate.
 bool planes_fit(const FrameLayout& layout) noexcept {
   const PixelFormatInfo& shape = info(layout.format);
   if (layout.format == PixelFormat::bytes) {
@@ -74,8 +74,8 @@ bool planes_fit(const FrameLayout& layout) noexcept {
   for (std::uint32_t i = 0; i < layout.plane_count; ++i) {
     const PlaneLayout& plane = layout.planes[i];
     const PlaneShape& texel = shape.planes[i];
-    const std::uint32_t columns = (layout.width + (1U << texel.log2_width) - 1) >> texel.log2_width;
-    const std::uint32_t rows = (layout.height + (1U << texel.log2_height) - 1) >> texel.log2_height;
+    const std::uint32_t columns = ceil_rshift(layout.width, texel.log2_width);
+    const std::uint32_t rows = ceil_rshift(layout.height, texel.log2_height);
     if (plane.row_bytes != columns * texel.bytes_per_texel || plane.rows != rows ||
         plane.pitch_bytes < plane.row_bytes) {
       return false;
@@ -118,7 +118,7 @@ std::size_t encode(const FrameHeader& header, std::span<std::byte> out) noexcept
   put(out, 26, header.slice);
   put(out, 28, header.slice_count);
   put(out, 30, static_cast<std::uint8_t>(header.layout.plane_count));
-  put(out, 31, static_cast<std::uint8_t>(header.is_stamped ? flag_stamped : 0));
+  put(out, 31, static_cast<std::uint8_t>(header.has_test_pattern ? flag_test_pattern : 0));
   put(out, 32, header.layout.size_bytes);
   put(out, 40, header.slice_offset_bytes);
   put(out, 48, header.slice_bytes);
@@ -153,7 +153,7 @@ const char* describe(HeaderFault fault) noexcept {
       return "a frame header of another version";
     case HeaderFault::wrong_size:
       return "a frame header with a wrong length";
-    case HeaderFault::wrong_check:
+    case HeaderFault::wrong_checksum:
       return "a frame header whose check sum is wrong";
     case HeaderFault::wrong_value:
       return "a frame header with values that cannot be";
@@ -194,7 +194,7 @@ HeaderFault decode(std::span<const std::byte> bytes, FrameHeader& header) noexce
   std::array<std::byte, max_frame_header_bytes> copy;  // only the first `size` bytes are used
   std::memcpy(copy.data(), bytes.data(), size);
   if (check_sum({copy.data(), size}) != get<std::uint32_t>(bytes, check_offset)) {
-    return HeaderFault::wrong_check;
+    return HeaderFault::wrong_checksum;
   }
   const auto format = pixel_format_from_number(get<std::uint32_t>(bytes, 100));
   if (!format) {
@@ -219,7 +219,7 @@ HeaderFault decode(std::span<const std::byte> bytes, FrameHeader& header) noexce
                  .height = get<std::uint32_t>(bytes, 108),
                  .plane_count = static_cast<std::uint32_t>(planes),
                  .size_bytes = get<std::uint64_t>(bytes, 32)},
-      .is_stamped = (get<std::uint8_t>(bytes, 31) & flag_stamped) != 0,
+      .has_test_pattern = (get<std::uint8_t>(bytes, 31) & flag_test_pattern) != 0,
   };
   decode_planes(bytes, header.layout);
   return values_make_sense(header) ? HeaderFault::none : HeaderFault::wrong_value;

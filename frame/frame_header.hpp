@@ -13,7 +13,8 @@ namespace framewire {
 inline constexpr std::uint32_t frame_header_magic = 0x31465746;  // "FWF1", little-endian
 inline constexpr std::size_t frame_header_fixed_bytes = 128;
 inline constexpr std::size_t frame_header_plane_bytes = 32;
-inline constexpr std::size_t max_frame_header_bytes = frame_header_fixed_bytes + max_planes * frame_header_plane_bytes;
+inline constexpr std::size_t max_frame_header_bytes =
+    frame_header_fixed_bytes + max_wire_planes * frame_header_plane_bytes;
 inline constexpr std::uint16_t max_slices = 256;
 
 /// When each stage of a frame was complete, on the sender's clock (CLOCK_MONOTONIC, ns). 0: not known.
@@ -33,12 +34,12 @@ struct FrameHeader {
   std::uint16_t slice_count = 1;
   std::uint64_t slice_offset_bytes = 0;  // of this slice in the payload
   std::uint64_t slice_bytes = 0;
-  std::uint64_t user_tag = 0;
-  std::int64_t pts_ns = 0;  // presentation time, from the start of the stream
+  std::uint64_t user_tag = 0;  // of the source, handed on: the kind of test pattern; for bytes see docs/wire.md
+  std::int64_t pts_ns = 0;     // presentation time, from the start of the stream
   FrameTimes times;
   Colour colour;
   FrameLayout layout;
-  bool is_stamped = false;  // the payload carries stamps (frame/stamp.hpp)
+  bool has_test_pattern = false;  // in the payload (frame/test_pattern.hpp)
   bool operator==(const FrameHeader&) const = default;
 };
 
@@ -50,7 +51,7 @@ std::size_t encoded_bytes(const FrameHeader& header) noexcept;
 std::size_t encode(const FrameHeader& header, std::span<std::byte> out) noexcept;
 
 /// Why bytes from a peer are not a valid header.
-enum class HeaderFault { none, too_short, wrong_magic, wrong_version, wrong_size, wrong_check, wrong_value };
+enum class HeaderFault { none, too_short, wrong_magic, wrong_version, wrong_size, wrong_checksum, wrong_value };
 const char* describe(HeaderFault fault) noexcept;
 
 /// The length of the whole header from its first eight bytes; nothing if this is not a header of version 1.

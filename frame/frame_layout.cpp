@@ -18,8 +18,8 @@ FrameLayout packed_layout(PixelFormat format, std::uint32_t width, std::uint32_t
   FrameLayout layout{.format = format, .width = width, .height = height, .plane_count = shape.plane_count};
   for (std::uint32_t i = 0; i < shape.plane_count; ++i) {
     const PlaneShape& plane = shape.planes.at(i);
-    const std::uint32_t row_bytes = shift_up(width, plane.log2_width) * plane.bytes_per_texel;
-    const std::uint32_t rows = shift_up(height, plane.log2_height);
+    const std::uint32_t row_bytes = ceil_rshift(width, plane.log2_width) * plane.bytes_per_texel;
+    const std::uint32_t rows = ceil_rshift(height, plane.log2_height);
     layout.planes.at(i) = {layout.size_bytes, row_bytes, row_bytes, rows};
     layout.size_bytes += std::uint64_t{row_bytes} * rows;
   }
@@ -30,7 +30,7 @@ FrameLayout bytes_layout(std::uint64_t count) noexcept {
   return {.format = PixelFormat::bytes, .size_bytes = count};
 }
 
-std::optional<std::string> find_layout_fault(const FrameLayout& layout, std::uint64_t slot_bytes) {
+std::optional<std::string> validate_layout(const FrameLayout& layout, std::uint64_t slot_bytes) {
   if (layout.size_bytes > slot_bytes) {
     return "a frame of " + std::to_string(layout.size_bytes) + " bytes does not fit a slot of " +
            std::to_string(slot_bytes);

@@ -11,7 +11,7 @@
 
 namespace framewire {
 
-inline constexpr std::size_t max_planes = 8;  // on the wire
+inline constexpr std::size_t max_wire_planes = 8;  // there is room for in a header
 inline constexpr std::uint32_t max_frame_side_pixels = 32768;
 inline constexpr std::uint64_t max_slot_bytes = std::uint64_t{1} << 32;
 
@@ -30,7 +30,7 @@ struct FrameLayout {
   std::uint32_t height = 0;  // pixels; for `bytes` 0
   std::uint32_t plane_count = 0;
   std::array<PlaneLayout, 3> planes{};
-  std::uint64_t size_bytes = 0;  // the payload: from the slot's start to the last visible byte's row end
+  std::uint64_t size_bytes = 0;  // of the payload, from the start of the slot to the end of the last row at least
   bool operator==(const FrameLayout&) const = default;
 };
 
@@ -43,10 +43,10 @@ FrameLayout bytes_layout(std::uint64_t count) noexcept;
 
 /// Checks a layout from outside: every plane must be inside `slot_bytes`, have the size that the format requires, and
 /// overlap no other. Returns one sentence that says what is wrong, or nothing.
-std::optional<std::string> find_layout_fault(const FrameLayout& layout, std::uint64_t slot_bytes);
+std::optional<std::string> validate_layout(const FrameLayout& layout, std::uint64_t slot_bytes);
 
 /// `value` / 2^log2, rounded up: the number of texels of that size that cover a side of `value` pixels.
-constexpr std::uint32_t shift_up(std::uint32_t value, std::uint8_t log2) noexcept {
+constexpr std::uint32_t ceil_rshift(std::uint32_t value, std::uint8_t log2) noexcept {
   return (value + (std::uint32_t{1} << log2) - 1) >> log2;
 }
 
@@ -64,8 +64,8 @@ Rational rational_rate(double frames_per_s) noexcept;
 struct StreamFormat {
   FrameLayout layout;
   Colour colour{};
-  Rational sample_aspect{1, 1};  // width : height of one pixel
-  Rational frame_rate{0, 1};     // frames per second; 0: unknown
+  Rational sample_aspect_ratio{1, 1};  // width : height of one pixel
+  Rational frame_rate{0, 1};           // frames per second; 0: unknown
   AlphaMode alpha_mode = AlphaMode::unspecified;
   ChromaLocation chroma_location = ChromaLocation::unspecified;
   FieldOrder field_order = FieldOrder::unspecified;

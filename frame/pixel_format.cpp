@@ -23,87 +23,102 @@ constexpr PixelFormatInfo packed_422(PixelFormat format, std::string_view name, 
 }
 
 /// Planes of Y, U and V.
-constexpr PixelFormatInfo planar(PixelFormat format, std::string_view name, std::uint8_t bits, std::uint8_t log2_width,
+constexpr PixelFormatInfo planar(PixelFormat format, std::string_view name, std::uint8_t depth, std::uint8_t log2_width,
                                  std::uint8_t log2_height) {
-  const std::uint8_t bytes = bits > 8 ? 2 : 1;
+  const std::uint8_t bytes = depth > 8 ? 2 : 1;
   return {format,
           name,
           3,
-          bits,
+          depth,
           true,
           {PlaneShape{0, 0, bytes, "Y"}, PlaneShape{log2_width, log2_height, bytes, "U"},
            PlaneShape{log2_width, log2_height, bytes, "V"}}};
 }
 
-constexpr PixelFormatInfo byte_stream{PixelFormat::bytes, "bytes", 1, 8, false, {PlaneShape{0, 0, 1, "0"}, none, none}};
-
-constexpr std::array table = {
-    rgb(PixelFormat::rgba, "rgba", "RGBA"),
-    rgb(PixelFormat::bgra, "bgra", "BGRA"),
-    rgb(PixelFormat::rgb0, "rgb0", "RGB0"),
-    rgb(PixelFormat::bgr0, "bgr0", "BGR0"),
-    rgb(PixelFormat::rgb24, "rgb24", "RGB"),
-    rgb(PixelFormat::bgr24, "bgr24", "BGR"),
-    PixelFormatInfo{PixelFormat::gray8, "gray8", 1, 8, false, {y8, none, none}},
-    PixelFormatInfo{PixelFormat::nv12, "nv12", 2, 8, true, {y8, PlaneShape{1, 1, 2, "UV"}, none}},
-    planar(PixelFormat::yuv420p, "yuv420p", 8, 1, 1),
-    planar(PixelFormat::yuv422p, "yuv422p", 8, 1, 0),
-    planar(PixelFormat::yuv444p, "yuv444p", 8, 0, 0),
-    packed_422(PixelFormat::uyvy422, "uyvy422", "UYVY"),
-    packed_422(PixelFormat::yuyv422, "yuyv422", "YUYV"),
-    PixelFormatInfo{PixelFormat::p010le, "p010le", 2, 10, true, {y16, PlaneShape{1, 1, 4, "UV"}, none}, 6},
-    planar(PixelFormat::yuv420p10le, "yuv420p10le", 10, 1, 1),
-    planar(PixelFormat::yuv422p10le, "yuv422p10le", 10, 1, 0),
-};
-
-/// Lists every enumerator, so that the compiler warns about a new one, which the table needs, too.
-constexpr std::size_t place_in_table(PixelFormat format) noexcept {
+/// The entry of each format. The compiler asks for the entry of a new enumerator.
+constexpr PixelFormatInfo entry_of(PixelFormat format) noexcept {
   switch (format) {
     case PixelFormat::bytes:
-      return table.size();
+      return {format, "bytes", 1, 8, false, {PlaneShape{0, 0, 1, "0"}, none, none}};
     case PixelFormat::rgba:
+      return rgb(format, "rgba", "RGBA");
     case PixelFormat::bgra:
+      return rgb(format, "bgra", "BGRA");
     case PixelFormat::rgb0:
+      return rgb(format, "rgb0", "RGB0");
     case PixelFormat::bgr0:
+      return rgb(format, "bgr0", "BGR0");
     case PixelFormat::rgb24:
+      return rgb(format, "rgb24", "RGB");
     case PixelFormat::bgr24:
+      return rgb(format, "bgr24", "BGR");
     case PixelFormat::gray8:
+      return {format, "gray8", 1, 8, false, {y8, none, none}};
     case PixelFormat::nv12:
+      return {format, "nv12", 2, 8, true, {y8, PlaneShape{1, 1, 2, "UV"}, none}};
     case PixelFormat::yuv420p:
+      return planar(format, "yuv420p", 8, 1, 1);
     case PixelFormat::yuv422p:
+      return planar(format, "yuv422p", 8, 1, 0);
     case PixelFormat::yuv444p:
+      return planar(format, "yuv444p", 8, 0, 0);
     case PixelFormat::uyvy422:
+      return packed_422(format, "uyvy422", "UYVY");
     case PixelFormat::yuyv422:
+      return packed_422(format, "yuyv422", "YUYV");
     case PixelFormat::p010le:
+      return {format, "p010le", 2, 10, true, {y16, PlaneShape{1, 1, 4, "UV"}, none}, 6};
     case PixelFormat::yuv420p10le:
+      return planar(format, "yuv420p10le", 10, 1, 1);
     case PixelFormat::yuv422p10le:
-      break;
+      return planar(format, "yuv422p10le", 10, 1, 0);
   }
-  // The wire's numbers have no gaps, and the table is in their order.
-  return static_cast<std::size_t>(format) - static_cast<std::size_t>(PixelFormat::rgba);
+  return {};  // a number that is no format has no name
 }
 
-constexpr bool is_table_in_order() noexcept {
-  for (std::size_t i = 0; i < table.size(); ++i) {
-    if (place_in_table(table[i].format) != i) {
-      return false;
-    }
-  }
-  return place_in_table(PixelFormat::yuv422p10le) + 1 == table.size();  // the last one
+constexpr bool is_format(std::uint32_t number) noexcept {
+  return !entry_of(static_cast<PixelFormat>(number)).name.empty();
 }
-static_assert(is_table_in_order(), "the table has an entry for every pixel format, in the order of their numbers");
+
+constexpr std::uint32_t first_number = static_cast<std::uint32_t>(PixelFormat::bytes);
+
+/// The numbers are used one after the other.
+constexpr std::uint32_t last_number = [] {
+  std::uint32_t number = first_number;
+  while (is_format(number + 1)) {
+    ++number;
+  }
+  return number;
+}();
+static_assert(
+    [] {
+      constexpr std::uint32_t far_beyond = 256;
+      std::uint32_t number = last_number + 1;
+      while (number < far_beyond && !is_format(number)) {
+        ++number;
+      }
+      return number == far_beyond;
+    }(),
+    "a new pixel format has the next number");
+
+constexpr std::array table = [] {
+  std::array<PixelFormatInfo, last_number - first_number + 1> entries{};
+  for (std::uint32_t i = 0; i < entries.size(); ++i) {
+    entries[i] = entry_of(static_cast<PixelFormat>(first_number + i));
+  }
+  return entries;
+}();
+static_assert(std::ranges::all_of(std::span(table).subspan(1), is_drawable),
+              "gl/texture_planes.cpp has textures for every picture format (is_drawable() says for which)");
 
 }  // namespace
 
 std::span<const PixelFormatInfo> pixel_formats() noexcept {
-  return table;
+  return std::span(table).subspan(1);  // `bytes` is the first
 }
 
 const PixelFormatInfo& info(PixelFormat format) noexcept {
-  if (format == PixelFormat::bytes) {
-    return byte_stream;
-  }
-  const std::size_t place = place_in_table(format);
+  const std::size_t place = static_cast<std::uint32_t>(format) - first_number;
   assert(place < table.size());
   return table[place];
 }
@@ -123,17 +138,11 @@ bool is_subsampled(PixelFormat format) noexcept {
 }
 
 std::optional<PixelFormat> pixel_format_from_number(std::uint32_t number) noexcept {
-  const auto wanted = static_cast<PixelFormat>(number);
-  if (wanted == PixelFormat::bytes || std::ranges::find(table, wanted, &PixelFormatInfo::format) != table.end()) {
-    return wanted;
-  }
-  return std::nullopt;
+  const bool is_known = number >= first_number && number <= last_number;
+  return is_known ? std::optional(static_cast<PixelFormat>(number)) : std::nullopt;
 }
 
 std::optional<PixelFormat> pixel_format_from_name(std::string_view name) noexcept {
-  if (name == byte_stream.name) {
-    return PixelFormat::bytes;
-  }
   if (name == "gray") {  // FFmpeg prints this name; gray8 is its alias
     return PixelFormat::gray8;
   }
@@ -143,7 +152,7 @@ std::optional<PixelFormat> pixel_format_from_name(std::string_view name) noexcep
 
 std::string pixel_format_names() {
   std::string names;
-  for (const PixelFormatInfo& entry : table) {
+  for (const PixelFormatInfo& entry : pixel_formats()) {
     names += (names.empty() ? "" : ", ") + std::string(entry.name);
   }
   return names;

@@ -47,11 +47,31 @@ struct PixelFormatInfo {
   PixelFormat format;
   std::string_view name;
   std::uint8_t plane_count;
-  std::uint8_t bits;  // per component
-  bool is_yuv;        // needs a colour matrix
+  std::uint8_t depth;  // per component
+  bool is_yuv;         // needs a colour matrix
   std::array<PlaneShape, 3> planes;
-  std::uint8_t low_bits = 0;  // unused low bits of each two-byte component: p010le has its 10 bits at the top
+  std::uint8_t shift = 0;  // unused low bits of each two-byte component: 6 for p010le, with its 10 bits at the top
 };
+
+/// Whether gl/texture_planes.cpp can draw a picture format of this shape: one plane of RGB or grey, packed 4:2:2, luma
+/// and a plane of both chroma components, or a plane each of Y, U and V in this order.
+constexpr bool is_drawable(const PixelFormatInfo& format) noexcept {
+  const auto& [first, second, third] = format.planes;
+  if (!format.is_yuv) {
+    return format.plane_count == 1;
+  }
+  switch (format.plane_count) {
+    case 1:
+      return first.log2_width == 1 && first.log2_height == 0 && first.components.size() == 4 &&
+             first.components.rfind('Y') - first.components.find('Y') == 2;
+    case 2:
+      return first.components == "Y" && (second.components == "UV" || second.components == "VU");
+    case 3:
+      return first.components == "Y" && second.components == "U" && third.components == "V";
+    default:
+      return false;
+  }
+}
 
 /// All picture formats, in a fixed order. Constant.
 std::span<const PixelFormatInfo> pixel_formats() noexcept;

@@ -12,12 +12,12 @@ struct Span {
 
 /// The code value of a texel of 1.0. Codes have the format's depth and may be at any position within 16 bits.
 double codes_of_full_texel(const PixelFormatInfo& shape) noexcept {
-  return shape.bits == 8 ? 255.0 : 65535.0 / static_cast<double>(1U << shape.low_bits);
+  return shape.depth == 8 ? 255.0 : 65535.0 / static_cast<double>(1U << shape.shift);
 }
 
 Span luma_span(const PixelFormatInfo& shape, bool is_limited) noexcept {
   const double codes = codes_of_full_texel(shape);
-  const double unit = static_cast<double>(1U << (shape.bits - 8U));
+  const double unit = static_cast<double>(1U << (shape.depth - 8U));
   if (is_limited) {
     return {codes / (219.0 * unit), 16.0 / 219.0};
   }
@@ -26,7 +26,7 @@ Span luma_span(const PixelFormatInfo& shape, bool is_limited) noexcept {
 
 Span chroma_span(const PixelFormatInfo& shape, bool is_limited) noexcept {
   const double codes = codes_of_full_texel(shape);
-  const double unit = static_cast<double>(1U << (shape.bits - 8U));
+  const double unit = static_cast<double>(1U << (shape.depth - 8U));
   if (is_limited) {
     return {codes / (224.0 * unit), 128.0 / 224.0};
   }

@@ -101,7 +101,7 @@ void FrameTexture::draw(int x, int y, int width, int height, bool flip_y) const 
 
 bool FrameTexture::fits(const FrameView& view) const noexcept {
   const FrameLayout& layout = view.layout;
-  return layout.format != PixelFormat::bytes && !find_layout_fault(layout, view.payload.size()).has_value() &&
+  return layout.format != PixelFormat::bytes && !validate_layout(layout, view.payload.size()).has_value() &&
          std::max(layout.width, layout.height) <= static_cast<std::uint32_t>(max_side_);
 }
 

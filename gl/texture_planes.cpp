@@ -44,7 +44,7 @@ std::array<GLint, 4> swizzle_of(std::string_view components, bool is_yuv) noexce
 /// The texture of plane `index`; its texels have `components` and cover 2^log2_width pixels.
 TexturePlane texture_of(const PixelFormatInfo& format, std::uint32_t index, std::string_view components,
                         std::uint8_t log2_width) noexcept {
-  const auto component_bytes = static_cast<std::uint8_t>(format.bits > 8 ? 2 : 1);
+  const auto component_bytes = static_cast<std::uint8_t>(format.depth > 8 ? 2 : 1);
   const TexelFormat& texel = (component_bytes == 2 ? of_words : of_bytes).at(components.size() - 1);
   return {.plane = index,
           .log2_width = log2_width,
@@ -65,7 +65,7 @@ struct Textures {
 Textures textures_of(const PixelFormatInfo& format) noexcept {
   Textures textures;
   const PlaneShape& first = format.planes.front();
-  if (format.is_yuv && format.plane_count == 1) {  // packed 4:2:2
+  if (format.is_yuv && format.plane_count == 1) {  // packed 4:2:2, the only one that is_drawable()
     const std::string_view luma_alone = first.components.front() == 'Y' ? "Y0" : "0Y";
     textures.planes.at(textures.count++) = texture_of(format, 0, luma_alone, 0);
     textures.planes.at(textures.count++) = texture_of(format, 0, first.components, first.log2_width);
@@ -96,11 +96,11 @@ std::span<const TexturePlane> texture_planes(PixelFormat format) noexcept {
 }
 
 std::uint32_t texture_width(const TexturePlane& texture, std::uint32_t frame_width) noexcept {
-  return shift_up(frame_width, texture.log2_width);
+  return ceil_rshift(frame_width, texture.log2_width);
 }
 
 std::uint32_t texture_height(const TexturePlane& texture, std::uint32_t frame_height) noexcept {
-  return shift_up(frame_height, texture.log2_height);
+  return ceil_rshift(frame_height, texture.log2_height);
 }
 
 std::optional<RowStep> find_row_step(const TexturePlane& texture, std::uint32_t pitch_bytes,

@@ -351,7 +351,7 @@ bool AvInput::Implementation::take_picture() noexcept {
     aspect = av_guess_sample_aspect_ratio(input_.context.get(), stream, frame_.get());
     aspect = presentation_.is_transposed() ? AVRational{aspect.den, aspect.num} : aspect;
   }
-  format_.sample_aspect = to_rational(aspect).value_or(Rational{1, 1});
+  format_.sample_aspect_ratio = to_rational(aspect).value_or(Rational{1, 1});
   set_time();
   ++frame_count_;
   ++frames_this_round_;

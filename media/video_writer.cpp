@@ -121,7 +121,7 @@ WriteResult VideoWriter::Implementation::write(const StreamFormat& format, const
   if (layout.format == PixelFormat::bytes) {
     return fail(WriteResult::failed, "the stream carries bytes, not pictures; there is nothing to record");
   }
-  if (const auto fault = find_layout_fault(layout, payload.size())) {
+  if (const auto fault = validate_layout(layout, payload.size())) {
     return fail(WriteResult::failed, *fault);
   }
   if (!has_begun_) {

@@ -224,7 +224,7 @@ StreamFormat parse_y4m_header(std::string_view line) {
   }
   return {.layout = packed_layout(tags.space.format, tags.width, tags.height),
           .colour = tags.colour,
-          .sample_aspect = tags.aspect,
+          .sample_aspect_ratio = tags.aspect,
           .frame_rate = tags.rate,
           .chroma_location = tags.space.chroma_location,
           .field_order = tags.field_order};
@@ -238,12 +238,12 @@ bool is_y4m_frame_line(std::string_view line) noexcept {
 std::string y4m_header(const StreamFormat& format) {
   const ColourSpace* space = find_space(format);
   const bool rate_is_known = format.frame_rate.numerator != 0;
-  std::string line = std::string(y4m_magic) + " W" + std::to_string(format.layout.width) + " H" +
-                     std::to_string(format.layout.height) + " F" + std::to_string(format.frame_rate.numerator) + ":" +
-                     std::to_string(rate_is_known ? format.frame_rate.denominator : 0) + " I" +
-                     interlacing_letter(format.field_order) + " A" + std::to_string(format.sample_aspect.numerator) +
-                     ":" + std::to_string(format.sample_aspect.denominator) + " C" +
-                     std::string(space != nullptr ? space->name : "");
+  std::string line =
+      std::string(y4m_magic) + " W" + std::to_string(format.layout.width) + " H" +
+      std::to_string(format.layout.height) + " F" + std::to_string(format.frame_rate.numerator) + ":" +
+      std::to_string(rate_is_known ? format.frame_rate.denominator : 0) + " I" +
+      interlacing_letter(format.field_order) + " A" + std::to_string(format.sample_aspect_ratio.numerator) + ":" +
+      std::to_string(format.sample_aspect_ratio.denominator) + " C" + std::string(space != nullptr ? space->name : "");
   if (format.colour.range != ColourRange::unspecified) {
     line += format.colour.range == ColourRange::full ? " XCOLORRANGE=FULL" : " XCOLORRANGE=LIMITED";
   }
@@ -272,7 +272,7 @@ PixelFormat y4m_format(PixelFormat format) noexcept {
     // Chroma is in the last plane; packed 4:2:2 has only one plane.
     const PlaneShape& ours = wanted.planes.at(wanted.plane_count - 1U);
     const PlaneShape& theirs = entry.planes.at(entry.plane_count - 1U);
-    if (wanted.is_yuv && entry.is_yuv && entry.bits == wanted.bits && theirs.log2_width == ours.log2_width &&
+    if (wanted.is_yuv && entry.is_yuv && entry.depth == wanted.depth && theirs.log2_width == ours.log2_width &&
         theirs.log2_height == ours.log2_height) {
       return space.format;
     }

@@ -54,8 +54,11 @@ std::vector<std::string> ssh_arguments(const SshOptions& options, const std::str
   std::vector<std::string> words = with_user_options(options);
   // ssh uses the first value of a repeated option, so the user's options come first. A silent connection ends within 12
   // s (ssh probes twice and then waits once more): this also covers the time before rdpipe can ping. No shared
-  // connection, so that no stage depends on another stage's ssh. No terminal, no forwarding, no remote command, as scp
-  // does.
+  // connection, so that no stage depends on another stage's ssh. No terminal and no forwarding, as scp does. The user's
+  // configuration may have a RemoteCommand, with which ssh would refuse the command given here.
+  //
+  // ssh hands the last word to a remote shell. It is not quoted: --rdpipe-path may hold shell text, as in ~/bin/rdpipe
+  // or "nice rdpipe".
   words.insert(words.end(), {"-o", "ConnectTimeout=10",
                              "-o", "ServerAliveInterval=4",
                              "-o", "ServerAliveCountMax=2",

@@ -11,7 +11,7 @@ namespace framewire {
 struct SshOptions {
   std::optional<std::string> config_file{};  // -F
   std::vector<std::string> options{};        // -o, in their order
-  std::string remote_program = "rdpipe";     // as the remote user's shell finds it
+  std::string remote_program = "rdpipe";     // text for the remote user's shell: --rdpipe-path
 };
 
 /// The argument that makes rdpipe a stage agent.

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <string_view>
 
+#include "sender/source_kind.hpp"
 #include "sender/sources/gl/gl_source.hpp"
 #include "sender/sources/gl/shader_scene.hpp"
 #include "sender/sources/media/av_source.hpp"
@@ -17,8 +17,6 @@
 namespace framewire {
 
 namespace {
-
-using IsCancelled = std::function<bool()>;
 
 bool is_gl(const std::string& name) {
   return name.starts_with("gl:");
@@ -45,16 +43,7 @@ void fit_gl(SourceOptions& options, Log& log) {
                        size.width, size.height, options.name));
 }
 
-struct SourceKind {
-  std::string_view help;  // lines of --help: the name, two spaces, the description
-  std::string (*choices)();
-  bool (*is_meant_by)(const std::string& name);
-  std::unique_ptr<Source> (*make)(const SourceOptions& options, Log& log, const IsCancelled& is_cancelled);
-  std::string (*stream_name)(const SourceOptions& options);
-  void (*fit)(SourceOptions& options, Log& log) = nullptr;  // --size auto; null: has its own size
-};
-
-/// The first kind that matches a name makes its source.
+/// In the order of --help, which means nothing else.
 constexpr std::array kinds = {
     SourceKind{.help = "  gl:NAME                   a built-in scene: waves (the default: gl:), aurora or orbit\n"
                        "  gl:FILE.frag              a fragment shader in the manner of Shadertoy\n",
@@ -81,15 +70,17 @@ constexpr std::array kinds = {
                .stream_name = [](const SourceOptions&) { return std::string("stdin"); }},
     SourceKind{.help = "  anything FFmpeg opens     a file, a URL, v4l2:/dev/video0, x11grab::0, lavfi:testsrc2\n",
                .choices = [] { return std::string("FILE|v4l2:/dev/video0|x11grab::0|lavfi:testsrc2"); },
-               .is_meant_by = [](const std::string&) { return true; },
+               .is_meant_by = nullptr,  // whatever no other kind means
                .make = [](const SourceOptions& options, Log& log, const IsCancelled& is_cancelled)
                    -> std::unique_ptr<Source> { return std::make_unique<AvSource>(options, log, is_cancelled); },
                .stream_name =
-                   [](const SourceOptions& options) { return media_stream_name(options.name, options.input_format); }},
+                   [](const SourceOptions& options) { return media_stream_name(options.name, options.input_format); },
+               .takes_input_options = true},
 };
+static_assert(has_one_fallback(kinds));
 
 const SourceKind& kind_of(const std::string& name) {
-  return *std::ranges::find_if(kinds, [&](const SourceKind& kind) { return kind.is_meant_by(name); });
+  return find_source_kind(kinds, name);
 }
 
 }  // namespace
@@ -105,7 +96,7 @@ void fit_to_machine(SourceOptions& options, Log& log) {
 }
 
 bool is_libav_source(const std::string& source) {
-  return &kind_of(source) == &kinds.back();
+  return kind_of(source).takes_input_options;
 }
 
 std::string suggested_stream_name(const SourceOptions& options) {

@@ -52,9 +52,7 @@ std::string sender_statistics_json(const std::vector<const Stream*>& streams, st
   std::uint64_t pulled = 0;
   Json sessions = Json::array();
   for (const SessionReport& report : reports) {
-    sum.frames_skipped += report.counts.frames_skipped;
-    sum.frames_sent += report.counts.frames_sent;
-    sum.bytes_sent += report.counts.bytes_sent;
+    sum += report.counts;
     received += report.frames_received;
     lost += report.frames_lost;
     pulled += report.frames_pulled;

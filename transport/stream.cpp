@@ -114,7 +114,7 @@ void Stream::publish(ClaimedSlot slot, const FrameInfo& info) {
                                 .times = {.begun_ns = slot.begun_ns_, .completed_ns = monotonic_ns()},
                                 .colour = epoch.format.colour,
                                 .layout = info.layout ? *info.layout : epoch.format.layout,
-                                .is_stamped = info.is_stamped},
+                                .has_test_pattern = info.has_test_pattern},
                      .slot = pool_slot,
                      .file = info.file};
   assert(!info.file.is_there() || options_.max_viewers == 1);

@@ -40,7 +40,7 @@ struct StreamOptions {
 struct FrameInfo {
   std::int64_t pts_ns = 0;
   std::uint64_t user_tag = 0;
-  bool is_stamped = false;
+  bool has_test_pattern = false;
   /// Set when it differs from the epoch's layout (padded rows, a short chunk of bytes). Must fit the slot.
   std::optional<FrameLayout> layout{};
   /// The payload is in this file; the slot's bytes are ignored. Only while supports_sendfile() is true.

@@ -27,6 +27,17 @@ struct SubscriberQueueCounts {
   std::uint64_t frames_skipped = 0;   // never given to the link
   std::uint64_t frames_sent = 0;      // given to the link
   std::uint64_t bytes_sent = 0;       // payload
+
+  /// Names every field, so that the compiler asks for a new one.
+  SubscriberQueueCounts& operator+=(const SubscriberQueueCounts& more) noexcept {
+    auto& [produced, skipped, sent, bytes] = *this;
+    const auto& [more_produced, more_skipped, more_sent, more_bytes] = more;
+    produced += more_produced;
+    skipped += more_skipped;
+    sent += more_sent;
+    bytes += more_bytes;
+    return *this;
+  }
 };
 
 /// A frame that waits for a subscriber queue's link.

@@ -2,20 +2,20 @@
 
 #include "base/clock.hpp"
 #include "gl/gl.hpp"
-#include "viewer/frame_selector.hpp"
+#include "viewer/redraw_schedule.hpp"
 
 namespace framewire {
 
 namespace {
 
-constexpr std::int64_t notice_step_ns = 33 * ns_per_ms;
+constexpr std::int64_t status_step_ns = 33 * ns_per_ms;
 constexpr std::int64_t panel_step_ns = 500 * ns_per_ms;
 
 bool is_lost(const SubscriberStatus& status) noexcept {
   return status.state != SubscriberState::connected && status.state != SubscriberState::finished;
 }
 
-Notice waiting_notice(const CompositionFacts& facts) {
+StatusScreen waiting_screen(const CompositionFacts& facts) {
   if (facts.status.state == SubscriberState::connected) {
     return {"connected to " + facts.peer_text + ", waiting for the first frame", ""};
   }
@@ -23,7 +23,7 @@ Notice waiting_notice(const CompositionFacts& facts) {
   return {headline, facts.status.message == headline ? "" : facts.status.message};
 }
 
-Notice lost_notice(const CompositionFacts& facts) {
+StatusScreen lost_screen(const CompositionFacts& facts) {
   if (facts.status.state == SubscriberState::failed) {
     return {"lost " + facts.peer_text, facts.status.message};
   }
@@ -41,19 +41,19 @@ void Composition::draw(Size surface, const CompositionFacts& facts, const Subscr
   if (has_picture) {
     glClearColor(0, 0, 0, 1);
     glClear(GL_COLOR_BUFFER_BIT);
-    layer_.draw(surface, facts.status.format ? facts.status.format->sample_aspect : Rational{1, 1});
+    layer_.draw(surface, facts.status.format ? facts.status.format->sample_aspect_ratio : Rational{1, 1});
     glViewport(0, 0, static_cast<GLsizei>(surface.width), static_cast<GLsizei>(surface.height));
   } else {
     clear_for_waiting_picture(surface);
   }
-  const bool has_notice = !has_picture || is_lost(facts.status);
-  if (!(has_notice || panel_.is_shown()) || !overlay_.begin(surface)) {
+  const bool has_status_screen = !has_picture || is_lost(facts.status);
+  if (!(has_status_screen || panel_.is_shown()) || !overlay_.begin(surface)) {
     return;
   }
   if (!has_picture) {
-    draw_waiting_picture(overlay_, surface, waiting_notice(facts), now_ns);
-  } else if (has_notice) {
-    draw_lost_banner(overlay_, surface, lost_notice(facts), now_ns);
+    draw_waiting_picture(overlay_, surface, waiting_screen(facts), now_ns);
+  } else if (has_status_screen) {
+    draw_lost_banner(overlay_, surface, lost_screen(facts), now_ns);
   }
   if (panel_.is_shown()) {
     panel_.draw(overlay_, surface, statistics_, counts, panel_facts(facts), now_ns);
@@ -63,7 +63,7 @@ void Composition::draw(Size surface, const CompositionFacts& facts, const Subscr
 
 std::int64_t Composition::step_ns(const CompositionFacts& facts) const noexcept {
   if (!layer_.has_picture() || is_lost(facts.status)) {
-    return notice_step_ns;
+    return status_step_ns;
   }
   return panel_.is_shown() ? panel_step_ns : RedrawSchedule::never_ns;
 }
@@ -72,7 +72,7 @@ PanelFacts Composition::panel_facts(const CompositionFacts& facts) const {
   return {.format = facts.status.format ? describe(*facts.status.format) : "",
           .colour = facts.status.format ? describe_colour(*facts.status.format) : "",
           .start_line = facts.status.start_line,
-          .way = std::string(name(layer_.method())) + ", " + short_renderer()};
+          .upload_path = std::string(name(layer_.method())) + ", " + short_renderer()};
 }
 
 std::string short_renderer() {

@@ -6,10 +6,10 @@
 
 #include "transport/session/subscriber.hpp"
 #include "viewer/layer.hpp"
-#include "viewer/notice.hpp"
 #include "viewer/overlay.hpp"
 #include "viewer/panel.hpp"
 #include "viewer/statistics.hpp"
+#include "viewer/status_screen.hpp"
 
 namespace framewire {
 

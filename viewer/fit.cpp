@@ -14,15 +14,15 @@ std::uint32_t scaled(std::uint32_t a, std::uint64_t b, std::uint64_t c, std::uin
 
 }  // namespace
 
-PictureRectangle fit(Size frame, Rational sample_aspect, Size surface) noexcept {
+PictureRectangle fit(Size frame, Rational sample_aspect_ratio, Size surface) noexcept {
   if (frame.width == 0 || frame.height == 0 || surface.width == 0 || surface.height == 0) {
     return {};
   }
-  if (sample_aspect.numerator == 0 || sample_aspect.denominator == 0) {
-    sample_aspect = {1, 1};
+  if (sample_aspect_ratio.numerator == 0 || sample_aspect_ratio.denominator == 0) {
+    sample_aspect_ratio = {1, 1};
   }
-  const std::uint64_t wide = std::uint64_t{frame.width} * sample_aspect.numerator;
-  const std::uint64_t high = std::uint64_t{frame.height} * sample_aspect.denominator;
+  const std::uint64_t wide = std::uint64_t{frame.width} * sample_aspect_ratio.numerator;
+  const std::uint64_t high = std::uint64_t{frame.height} * sample_aspect_ratio.denominator;
   Size shown = surface;
   if (surface.width * high <= surface.height * wide) {
     shown.height = scaled(surface.width, high, wide, surface.height);

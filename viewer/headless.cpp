@@ -25,8 +25,8 @@ std::optional<std::int64_t> Headless::present() noexcept {
   return result == GpuWait::failed ? std::nullopt : std::optional(monotonic_ns());
 }
 
-Picture Headless::capture(const std::function<void()>& /*draw*/) {
-  return read_picture(target_);
+Image Headless::capture(const std::function<void()>& /*draw*/) {
+  return read_image(target_);
 }
 
 /// There is nothing to poll; a signal wakes the wait for frames.
@@ -38,8 +38,8 @@ std::string Headless::describe() const {
   return "headless " + std::to_string(size().width) + "x" + std::to_string(size().height);
 }
 
-Picture read_picture(const OffscreenTarget& target) {
-  Picture picture{target.size(), std::vector<std::byte>(target.size_bytes())};
+Image read_image(const OffscreenTarget& target) {
+  Image picture{target.size(), std::vector<std::byte>(target.size_bytes())};
   target.read_rgba(picture.pixels);
   for (std::size_t alpha = 3; alpha < picture.pixels.size(); alpha += 4) {
     picture.pixels[alpha] = std::byte{255};

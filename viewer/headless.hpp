@@ -16,9 +16,9 @@ class Headless final : public Surface {
   [[nodiscard]] Size size() const noexcept override { return target_.size(); }
   void begin() noexcept override { target_.bind(); }
   std::optional<std::int64_t> present() noexcept override;
-  Picture capture(const std::function<void()>& draw) override;
+  Image capture(const std::function<void()>& draw) override;
   SurfaceEvents poll_events() noexcept override { return {}; }
-  [[nodiscard]] bool is_watched() const noexcept override { return false; }
+  [[nodiscard]] bool may_be_visible() const noexcept override { return false; }
   [[nodiscard]] std::int64_t poll_interval_ns() const noexcept override;
   [[nodiscard]] std::string describe() const override;
 
@@ -27,7 +27,7 @@ class Headless final : public Surface {
   OffscreenTarget target_;
 };
 
-/// Reads `target` as an opaque picture, as on a screen.
-Picture read_picture(const OffscreenTarget& target);
+/// Reads `target` as an opaque image, as on a screen.
+Image read_image(const OffscreenTarget& target);
 
 }  // namespace framewire

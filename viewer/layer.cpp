@@ -16,7 +16,7 @@ constexpr std::int64_t gpu_deadline_ns = 2 * ns_per_s;
 
 }  // namespace
 
-Layer::Layer(bool verifies, Statistics& statistics) : statistics_(statistics), check_(verifies) {}
+Layer::Layer(bool verify, Statistics& statistics) : statistics_(statistics), check_(verify) {}
 
 /// The frame's memory may be unmapped after its release, so this waits for the GPU, with a deadline.
 Layer::~Layer() {
@@ -65,7 +65,7 @@ void Layer::release() noexcept {
 }
 
 void Layer::discard(ReceivedFrame frame) noexcept {
-  if (const auto is_torn = has_wrong_stamps(frame.header(), frame.payload())) {
+  if (const auto is_torn = has_wrong_test_pattern(frame.header(), frame.payload())) {
     statistics_.frame_checked(*is_torn);
   }
 }
@@ -109,11 +109,11 @@ void Layer::prepare(const StreamFormat& format, Size surface) {
   texture_.wait_upload_done(monotonic_ns() + gpu_deadline_ns);
 }
 
-void Layer::draw(Size surface, Rational sample_aspect) const noexcept {
+void Layer::draw(Size surface, Rational sample_aspect_ratio) const noexcept {
   if (!has_picture_) {
     return;
   }
-  const PictureRectangle at = fit(texture_.frame_size(), sample_aspect, surface);
+  const PictureRectangle at = fit(texture_.frame_size(), sample_aspect_ratio, surface);
   if (at.width > 0) {
     const int bottom = static_cast<int>(surface.height) - at.y - at.height;
     texture_.draw(at.x, bottom, at.width, at.height, false);

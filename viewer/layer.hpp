@@ -17,7 +17,7 @@ namespace framewire {
 class Layer {
  public:
   /// `statistics` outlives the layer. Throws Error if the driver does not support it.
-  Layer(bool verifies, Statistics& statistics);
+  Layer(bool verify, Statistics& statistics);
   ~Layer();
   Layer(const Layer&) = delete;
   Layer& operator=(const Layer&) = delete;
@@ -41,7 +41,7 @@ class Layer {
   void forget_memory() noexcept;
 
   /// Draws the picture as large as it fits on a surface of this size; nothing before the first frame.
-  void draw(Size surface, Rational sample_aspect) const noexcept;
+  void draw(Size surface, Rational sample_aspect_ratio) const noexcept;
 
   /// Draws small frames of the usual formats, larger and smaller than `surface`, so that the driver has its shaders
   /// ready for the first real frame. Overwrites the bound framebuffer with test content. Does nothing once there is a

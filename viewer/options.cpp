@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "transport/address.hpp"
+#include "viewer/keys.hpp"
 
 namespace framewire {
 
@@ -14,11 +15,7 @@ namespace {
 constexpr std::string_view description =
     "Shows the frames of a sender, in a window or without one; records and measures them\n"
     "Start sender and viewer in any order, and restart either of them: the viewer waits for its sender.\n\n"
-    "In the window:\n"
-    "  Q, Esc  quit\n"
-    "  F       turn fullscreen on or off\n"
-    "  H       show or hide rate, latency and skipped frames\n"
-    "  S       take a screenshot\n";
+    "In the window:\n";  // and the keys
 
 constexpr const char* footer =
     "Examples:\n"
@@ -51,7 +48,7 @@ struct RawOptions {
   std::string pull_interval;
   bool is_headless = false;
   bool is_fullscreen = false;
-  bool verifies = false;
+  bool verify = false;
   bool pulls = false;
 };
 
@@ -86,7 +83,7 @@ void describe_options(CLI::App& app, RawOptions& raw) {
                "sender sends the frames)");
   app.add_option("--pull-interval", raw.pull_interval, "with --pull: time from one read to the next (default 100ms)")
       ->type_name("TIME");
-  app.add_flag("--verify", raw.verifies, "check that no frame changes while it is shown");
+  app.add_flag("--verify", raw.verify, "check that no frame changes while it is shown");
   add_endpoint_options(app, raw.common);
   add_ring_options(app, raw.common);
   add_spin_option(app, raw.common);
@@ -218,14 +215,14 @@ ViewerOptions read(const RawOptions& raw) {
     throw Error::usage("--screenshot is " + quote(*options.screenshot_file) +
                        "; screenshots are PNG files, so the name ends in .png");
   }
-  options.verifies = raw.verifies;
+  options.verify = raw.verify;
   return options;
 }
 
 }  // namespace
 
 std::optional<ViewerOptions> parse_options(int argc, const char* const* argv) {
-  CLI::App app{std::string(description), "framewire-view"};
+  CLI::App app{std::string(description) + key_help(), "framewire-view"};
   RawOptions raw;
   describe_options(app, raw);
   return parse_command_line(app, argc, argv) ? std::optional(read(raw)) : std::nullopt;

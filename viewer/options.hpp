@@ -22,7 +22,7 @@ struct ViewerOptions {
   std::optional<std::uint32_t> monitor;    // 1 is the primary one
   std::optional<std::string> output_file;  // "-": stdout
   std::optional<std::string> screenshot_file;
-  bool verifies = false;
+  bool verify = false;
 };
 
 /// Reads the command line. Nothing after --help or --version, which it prints on stdout. Throws Error (usage) that

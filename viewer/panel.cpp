@@ -90,7 +90,7 @@ void Panel::draw(const Overlay& overlay, Size surface, Statistics& statistics, c
   faint_line(facts.format);
   faint_line(facts.colour);
   faint_line(facts.start_line);
-  faint_line(facts.way);
+  faint_line(facts.upload_path);
   ImGui::End();
   ImGui::PopStyleColor();
   ImGui::PopStyleVar(3);

@@ -14,10 +14,10 @@ namespace framewire {
 
 /// Panel content besides the rates; changes rarely.
 struct PanelFacts {
-  std::string format;      // "3840x2160 rgba 60 fps"
-  std::string colour;      // "matrix bt709, range tv, chroma left"
-  std::string start_line;  // "transport=local memory=host …"
-  std::string way;         // "pinned memory, llvmpipe"
+  std::string format;       // "3840x2160 rgba 60 fps"
+  std::string colour;       // "matrix bt709, range tv, chroma left"
+  std::string start_line;   // "transport=local memory=host …"
+  std::string upload_path;  // "pinned memory, llvmpipe"
 };
 
 /// Updates the rates twice a second, and keeps the latest frames' latencies for the curve. Used on the drawing thread.

@@ -5,9 +5,9 @@
 
 #include "base/error.hpp"
 #include "gl/gl.hpp"
+#include "viewer/format_warnings.hpp"
 #include "viewer/headless.hpp"
-#include "viewer/output_files.hpp"
-#include "viewer/picture_notes.hpp"
+#include "viewer/screenshot.hpp"
 #include "viewer/window.hpp"
 
 namespace framewire {
@@ -18,8 +18,8 @@ constexpr Size default_headless_size{960, 540};
 constexpr Size default_window_size{1280, 720};
 constexpr std::int64_t live_line_period_ns = ns_per_s;
 constexpr std::int64_t plain_line_period_ns = 10 * ns_per_s;
-/// The waiting picture is drawn only if no frame comes within this time.
-constexpr std::int64_t notice_delay_ns = 300 * ns_per_ms;
+/// The status screen is drawn only if no frame comes within this time.
+constexpr std::int64_t status_delay_ns = 300 * ns_per_ms;
 /// Poll interval for a frame that the GPU still reads.
 constexpr std::int64_t gpu_poll_ns = ns_per_ms;
 
@@ -48,7 +48,7 @@ FrameSelection frame_selection(const ViewerOptions& options, std::optional<Deliv
   if (delivery == Delivery::every) {
     return FrameSelection::every;
   }
-  return options.is_headless ? FrameSelection::nearly_newest : FrameSelection::newest;
+  return options.is_headless ? FrameSelection::newest_two : FrameSelection::newest;
 }
 
 bool is_empty(Size size) noexcept {
@@ -71,12 +71,12 @@ Program::Program(const ViewerOptions& options, Interruption& interruption, Log& 
       log_(log),
       started_ns_(clock_.now_ns()),
       surface_(surface ? std::move(surface) : open_surface(options_)),
-      layer_(options_.verifies, statistics_),
+      layer_(options_.verify, statistics_),
       composition_(layer_, statistics_),
       recorder_(options_.output_file, clock_, log, interruption),
       subscriber_(stopped_by(interruption, options_.subscriber), log),
       selector_(clock_, frame_selection(options_, options_.subscriber.delivery)),
-      schedule_(clock_, options_.is_headless ? notice_delay_ns : 0) {
+      schedule_(clock_, options_.is_headless ? status_delay_ns : 0) {
   facts_.peer_text = options_.peer_text;
   log_.detail(surface_->describe() + ", " + gl_renderer() + ", upload by " + name(layer_.method()));
   interruption_.set_wake([this] { subscriber_.wake(); });
@@ -153,8 +153,8 @@ void Program::follow_status() {
   if (before.state != now.state || before.message != now.message || before.format != now.format || is_new_session) {
     say_status(before);
     // Frames usually follow a new session at once; drawing the waiting picture would delay the first one.
-    const bool can_wait = !surface_->is_watched() || now.state == SubscriberState::connected;
-    schedule_.request_within(can_wait ? notice_delay_ns : 0);
+    const bool can_wait = !surface_->may_be_visible() || now.state == SubscriberState::connected;
+    schedule_.request_within(can_wait ? status_delay_ns : 0);
   }
   if (now.state == SubscriberState::lost && before.state != SubscriberState::lost) {
     facts_.lost_message = now.message;  // later connection attempts overwrite now.message
@@ -164,7 +164,7 @@ void Program::follow_status() {
     statistics_.await_first_frame(now.connecting_since_ns);
   }
   if (now.epoch_number != before.epoch_number) {
-    say_picture_notes();
+    say_format_warnings();
     prepare_for_epoch();
   }
   if (now.state == SubscriberState::failed) {
@@ -230,8 +230,8 @@ void Program::record(const ReceivedFrame& frame) {
   if (!recorder_.is_recording()) {
     return;
   }
-  if (const std::uint32_t times = recorder_.record(frame, facts_.status.format); times > 0) {
-    statistics_.frame_recorded(times);
+  if (const std::uint32_t copies = recorder_.record(frame, facts_.status.format); copies > 0) {
+    statistics_.frame_recorded(copies);
   } else if (recorder_.reader_has_left() && options_.is_headless) {
     ending_ = ExitStatus::ok;
   }
@@ -239,16 +239,16 @@ void Program::record(const ReceivedFrame& frame) {
 
 void Program::answer_events() {
   const SurfaceEvents events = surface_->poll_events();
-  if (events.quits) {
+  if (events.quit_requested) {
     ending_ = ExitStatus::ok;
   }
-  if (events.toggles_panel) {
+  if (events.panel_toggle_requested) {
     composition_.toggle_panel();
   }
-  if (events.needs_redraw || events.toggles_panel) {
+  if (events.needs_redraw || events.panel_toggle_requested) {
     schedule_.request();
   }
-  if (events.takes_screenshot) {
+  if (events.screenshot_requested) {
     take_screenshot();
   }
 }
@@ -256,14 +256,14 @@ void Program::answer_events() {
 // ---- Drawing ----
 
 void Program::show_frame() {
-  std::optional<ReceivedFrame> frame = selector_.take();
+  std::optional<ReceivedFrame> frame = selector_.pop();
   if (draws_nothing()) {  // frames are still received and released, so that the sender is not held back
     statistics_.frame_superseded();
     layer_.discard(std::move(*frame));
     return;
   }
   const FrameTimes sender = frame->header().times;
-  ShownTimes here{.received_ns = frame->received_ns(), .taken_ns = clock_.now_ns()};
+  ShownTimes here{.received_ns = frame->received_ns(), .selected_ns = clock_.now_ns()};
   upload(std::move(*frame));
   here.uploaded_ns = clock_.now_ns();
   surface_->begin();
@@ -343,7 +343,7 @@ void Program::prepare_for_epoch() {
   if (status.format && status.format->layout.format != PixelFormat::bytes && !draws_nothing()) {
     surface_->begin();
     layer_.prepare(*status.format, surface_->size());
-    if (surface_->is_watched()) {
+    if (surface_->may_be_visible()) {
       schedule_.request();  // over what that drew
     }
   }
@@ -352,7 +352,7 @@ void Program::prepare_for_epoch() {
 
 /// Drivers finish compiling shaders on first use. Doing that while there is no sender delays no frame.
 void Program::warm_up() {
-  if (!is_warm_ && facts_.status.state == SubscriberState::waiting && clock_.now_ns() - started_ns_ > notice_delay_ns) {
+  if (!is_warm_ && facts_.status.state == SubscriberState::waiting && clock_.now_ns() - started_ns_ > status_delay_ns) {
     is_warm_ = true;
     surface_->begin();
     layer_.warm_up(surface_->size());
@@ -365,11 +365,11 @@ void Program::draw_picture() {
 }
 
 std::int64_t Program::step_ns() const noexcept {
-  return surface_->is_watched() ? composition_.step_ns(facts_) : RedrawSchedule::never_ns;
+  return surface_->may_be_visible() ? composition_.step_ns(facts_) : RedrawSchedule::never_ns;
 }
 
 void Program::save_screenshot(const std::string& file) {
-  const Picture picture = surface_->capture([this] { draw_picture(); });
+  const Image picture = surface_->capture([this] { draw_picture(); });
   if (gpu_loss_ || find_gl_loss()) {
     throw Error::failed("there is no screenshot in " + quote(file) + ": the GPU was lost");
   }
@@ -388,17 +388,17 @@ void Program::take_screenshot() {
 
 // ---- Reporting ----
 
-void Program::say_picture_notes() {
+void Program::say_format_warnings() {
   if (!facts_.status.format) {
     return;
   }
   if (const std::string colour = describe_colour(*facts_.status.format); !colour.empty()) {
     log_.detail("the stream's pictures: " + colour);
   }
-  for (const std::string& note : picture_notes(*facts_.status.format)) {
-    if (std::ranges::find(said_notes_, note) == said_notes_.end()) {
-      said_notes_.push_back(note);
-      log_.warning(note);
+  for (const std::string& warning : format_warnings(*facts_.status.format)) {
+    if (std::ranges::find(said_format_warnings_, warning) == said_format_warnings_.end()) {
+      said_format_warnings_.push_back(warning);
+      log_.warning(warning);
     }
   }
 }
@@ -453,7 +453,7 @@ ExitStatus Program::finish() {
     }
   };
   log_.end_live();
-  while (auto waiting = selector_.take()) {
+  while (auto waiting = selector_.pop()) {
     statistics_.frame_superseded();
     layer_.discard(std::move(*waiting));
   }

@@ -15,6 +15,7 @@
 #include "viewer/layer.hpp"
 #include "viewer/options.hpp"
 #include "viewer/recorder.hpp"
+#include "viewer/redraw_schedule.hpp"
 #include "viewer/report.hpp"
 #include "viewer/surface.hpp"
 
@@ -64,7 +65,7 @@ class Program {
   void save_last_picture();
 
   // Reporting.
-  void say_picture_notes();
+  void say_format_warnings();
   void say_live_line();
   [[nodiscard]] ViewerReport report() const;
 
@@ -89,7 +90,7 @@ class Program {
   std::uint64_t status_version_ = 0;
   std::pair<std::uint64_t, std::uint32_t> epoch_{};  // session and epoch of the newest frame
   std::optional<ExitStatus> ending_;                 // set: the loop ends
-  std::vector<std::string> said_notes_;              // picture_notes() already printed
+  std::vector<std::string> said_format_warnings_;    // format_warnings() already printed
   bool is_warm_ = false;
   std::optional<std::string> gpu_loss_;  // set: drawing is no longer possible
   std::int64_t next_line_ns_ = 0;

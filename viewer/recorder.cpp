@@ -31,14 +31,14 @@ std::uint32_t Recorder::record(const ReceivedFrame& frame, const std::optional<S
   const FrameHeader& header = frame.header();
   // The file's rate is that of its first frame.
   const Rational rate = writer_->frames_written() == 0 ? own.frame_rate : writer_->frame_rate();
-  const std::uint32_t times =
-      writer_->states_rate() ? repeats_.times(frame.session_number(), header.epoch, header.sequence, rate) : 1;
+  const std::uint32_t copies =
+      writer_->states_rate() ? repeats_.copies(frame.session_number(), header.epoch, header.sequence, rate) : 1;
   const std::int64_t begun_ns = clock_.now_ns();
-  last_ = writer_->write(own, own.layout, frame.payload(), times);
+  last_ = writer_->write(own, own.layout, frame.payload(), copies);
   switch (last_) {
     case WriteResult::written:
-      repeats_.written(times, clock_.now_ns() - begun_ns);
-      return times;
+      repeats_.written(copies, clock_.now_ns() - begun_ns);
+      return copies;
     case WriteResult::failed:
       log_.error("recording has stopped, the stream goes on: " + writer_->message());
       break;

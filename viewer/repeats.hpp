@@ -15,11 +15,11 @@ class Repeats {
  public:
   /// One gap is filled with at most this many seconds of repeated frames, so that it does not block the viewer. The
   /// rest of the gap is missing from the recording.
-  static constexpr std::uint32_t longest_s = 1;
+  static constexpr std::uint32_t max_gap_s = 1;
 
-  /// How often to write the frame `sequence`; at least once. `session` and `epoch` identify the stream: a gap between
-  /// two streams is of unknown length and is not filled.
-  std::uint32_t times(std::uint64_t session, std::uint32_t epoch, std::uint64_t sequence, Rational rate) noexcept;
+  /// How many copies of the frame `sequence` to write; at least one. `session` and `epoch` identify the stream: a gap
+  /// between two streams is of unknown length and is not filled.
+  std::uint32_t copies(std::uint64_t session, std::uint32_t epoch, std::uint64_t sequence, Rational rate) noexcept;
 
   /// Reports how long writing `frames` frames took.
   void written(std::uint32_t frames, std::int64_t duration_ns) noexcept;
@@ -33,7 +33,7 @@ class Repeats {
   std::pair<std::uint64_t, std::uint32_t> stream_{};
   std::uint64_t next_sequence_ = 0;
   bool has_begun_ = false;
-  std::int64_t usual_write_ns_ = 0;  // per frame: an exponential moving average
+  std::int64_t average_write_ns_ = 0;  // per frame: an exponential moving average
   std::uint64_t missing_ = 0;
 };
 

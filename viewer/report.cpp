@@ -44,8 +44,8 @@ std::string latency_line(const ViewerReport& report) {
 
 std::string stages_line(const Statistics& statistics) {
   std::string line;
-  for (std::size_t i = 0; i < stage_count; ++i) {
-    const Stage stage = static_cast<Stage>(i);
+  for (std::size_t i = 0; i < latency_stage_count; ++i) {
+    const LatencyStage stage = static_cast<LatencyStage>(i);
     const Histogram& spread = statistics.stage(stage);
     if (spread.count() > 0) {
       line +=

@@ -2,9 +2,9 @@
 
 namespace framewire {
 
-std::string_view name(Stage stage) noexcept {
-  constexpr std::array<std::string_view, stage_count> names = {"produce", "offer",  "wire",
-                                                               "queue",   "upload", "present"};
+std::string_view name(LatencyStage stage) noexcept {
+  constexpr std::array<std::string_view, latency_stage_count> names = {"produce", "offer",  "wire",
+                                                                       "queue",   "upload", "present"};
   return names[static_cast<std::size_t>(stage)];
 }
 
@@ -23,7 +23,7 @@ void Statistics::frame_checked(bool is_torn) noexcept {
 }
 
 /// A time of 0 is unknown.
-void Statistics::add(Stage stage, std::int64_t from_ns, std::int64_t to_ns) noexcept {
+void Statistics::add(LatencyStage stage, std::int64_t from_ns, std::int64_t to_ns) noexcept {
   if (from_ns != 0 && to_ns != 0) {
     stages_[static_cast<std::size_t>(stage)].add(to_ns - from_ns);
   }
@@ -40,12 +40,12 @@ void Statistics::frame_shown(const FrameTimes& sender, const ShownTimes& here, s
   }
   line_meter_.frame_shown();
   panel_meter_.frame_shown();
-  add(Stage::produce, sender.begun_ns, sender.completed_ns);
-  add(Stage::offer, sender.completed_ns, sender.offered_ns);
-  add(Stage::wire, sender.offered_ns, sender.offered_ns != 0 ? here.received_ns + clock_offset_ns : 0);
-  add(Stage::queue, here.received_ns, here.taken_ns);
-  add(Stage::upload, here.taken_ns, here.uploaded_ns);
-  add(Stage::present, here.uploaded_ns, here.shown_ns);
+  add(LatencyStage::produce, sender.begun_ns, sender.completed_ns);
+  add(LatencyStage::offer, sender.completed_ns, sender.offered_ns);
+  add(LatencyStage::wire, sender.offered_ns, sender.offered_ns != 0 ? here.received_ns + clock_offset_ns : 0);
+  add(LatencyStage::queue, here.received_ns, here.selected_ns);
+  add(LatencyStage::upload, here.selected_ns, here.uploaded_ns);
+  add(LatencyStage::present, here.uploaded_ns, here.shown_ns);
   if (sender.completed_ns != 0) {
     const std::int64_t latency_ns = here.shown_ns + clock_offset_ns - sender.completed_ns;
     latency_.add(latency_ns);

@@ -12,7 +12,7 @@
 namespace framewire {
 
 /// The stages of a frame's path, in order. From `offer` on they add up to its latency.
-enum class Stage : std::size_t {
+enum class LatencyStage : std::size_t {
   produce,  // begun -> completed: rendering or decoding into its slot
   offer,    // completed -> offered: waiting in the fan-out for the link
   wire,     // offered -> received: the link, and the viewer's wake-up
@@ -20,13 +20,13 @@ enum class Stage : std::size_t {
   upload,   // -> handed to the GPU
   present,  // -> drawn and presented
 };
-inline constexpr std::size_t stage_count = 6;
-std::string_view name(Stage stage) noexcept;
+inline constexpr std::size_t latency_stage_count = 6;
+std::string_view name(LatencyStage stage) noexcept;
 
 /// When the viewer's stages ended; this machine's CLOCK_MONOTONIC, ns.
 struct ShownTimes {
   std::int64_t received_ns = 0;
-  std::int64_t taken_ns = 0;
+  std::int64_t selected_ns = 0;
   std::int64_t uploaded_ns = 0;
   std::int64_t shown_ns = 0;
 };
@@ -48,10 +48,10 @@ class Statistics {
  public:
   void frame_received(std::uint64_t payload_bytes, std::int64_t received_ns) noexcept;
   void frame_superseded() noexcept { ++counts_.frames_superseded; }
-  /// `times`: once for the frame, and once for each skipped frame before it.
-  void frame_recorded(std::uint32_t times) noexcept {
+  /// `copies`: one for the frame, and one for each skipped frame before it.
+  void frame_recorded(std::uint32_t copies) noexcept {
     ++counts_.frames_recorded;
-    counts_.frames_repeated += times - 1;
+    counts_.frames_repeated += copies - 1;
   }
   void frame_checked(bool is_torn) noexcept;
   /// The next shown frame is the first one since this time (monotonic).
@@ -62,7 +62,9 @@ class Statistics {
   [[nodiscard]] const ViewerCounts& counts() const noexcept { return counts_; }
   /// From completed to shown.
   [[nodiscard]] const Histogram& latency() const noexcept { return latency_; }
-  [[nodiscard]] const Histogram& stage(Stage stage) const noexcept { return stages_[static_cast<std::size_t>(stage)]; }
+  [[nodiscard]] const Histogram& stage(LatencyStage stage) const noexcept {
+    return stages_[static_cast<std::size_t>(stage)];
+  }
 
   /// From connect() to the first shown frame, for the newest session that showed one; 0 before the first.
   [[nodiscard]] std::int64_t connect_to_first_frame_ns() const noexcept { return connect_to_first_frame_ns_; }
@@ -78,11 +80,11 @@ class Statistics {
   [[nodiscard]] RecentMeter& panel_meter() noexcept { return panel_meter_; }
 
  private:
-  void add(Stage stage, std::int64_t from_ns, std::int64_t to_ns) noexcept;
+  void add(LatencyStage stage, std::int64_t from_ns, std::int64_t to_ns) noexcept;
 
   ViewerCounts counts_;
   Histogram latency_;
-  std::array<Histogram, stage_count> stages_;
+  std::array<Histogram, latency_stage_count> stages_;
   std::int64_t first_received_ns_ = 0;
   std::int64_t first_shown_ns_ = 0;
   std::int64_t last_shown_ns_ = 0;

@@ -24,8 +24,8 @@ Json spread_ms(const Histogram& spread) {
 
 Json stages_ms(const Statistics& statistics) {
   Json stages = Json::object();
-  for (std::size_t i = 0; i < stage_count; ++i) {
-    const Stage stage = static_cast<Stage>(i);
+  for (std::size_t i = 0; i < latency_stage_count; ++i) {
+    const LatencyStage stage = static_cast<LatencyStage>(i);
     stages[std::string(name(stage))] = spread_ms(statistics.stage(stage));
   }
   return stages;

@@ -12,16 +12,17 @@
 
 namespace framewire {
 
-/// The user's input since the last poll_events().
+/// The user's input since the last poll_events(). viewer/keys.hpp says which key makes which.
 struct SurfaceEvents {
-  bool quits = false;
-  bool takes_screenshot = false;
-  bool toggles_panel = false;
-  bool needs_redraw = false;  // resized, uncovered
+  bool quit_requested = false;
+  bool screenshot_requested = false;
+  bool panel_toggle_requested = false;
+  bool fullscreen_toggle_requested = false;  // the surface does that itself
+  bool needs_redraw = false;                 // resized, uncovered
 };
 
 /// 8-bit RGBA, opaque, top row first.
-struct Picture {
+struct Image {
   Size size;
   std::vector<std::byte> pixels;
 };
@@ -42,7 +43,7 @@ class Surface {
   virtual std::optional<std::int64_t> present() noexcept = 0;
 
   /// Captures the surface's content. Calls `draw` if the content must be redrawn for that. Throws Error.
-  virtual Picture capture(const std::function<void()>& draw) = 0;
+  virtual Image capture(const std::function<void()>& draw) = 0;
 
   /// Polls input without waiting.
   virtual SurfaceEvents poll_events() noexcept = 0;
@@ -51,7 +52,7 @@ class Surface {
   [[nodiscard]] virtual bool is_hidden() const noexcept { return false; }
 
   /// Whether a user may see it. Only then is animation worthwhile while no frames come.
-  [[nodiscard]] virtual bool is_watched() const noexcept = 0;
+  [[nodiscard]] virtual bool may_be_visible() const noexcept = 0;
 
   /// The longest time between two poll_events() calls.
   [[nodiscard]] virtual std::int64_t poll_interval_ns() const noexcept = 0;

@@ -4,12 +4,12 @@
 
 #include <utility>
 
-#include "frame/stamp.hpp"
+#include "frame/test_pattern.hpp"
 
 namespace framewire {
 
-std::optional<bool> has_wrong_stamps(const FrameHeader& header, std::span<const std::byte> payload) noexcept {
-  if (!header.is_stamped) {
+std::optional<bool> has_wrong_test_pattern(const FrameHeader& header, std::span<const std::byte> payload) noexcept {
+  if (!header.has_test_pattern) {
     return std::nullopt;
   }
   return find_torn_byte(payload, header.sequence, header.user_tag).has_value();
@@ -17,7 +17,7 @@ std::optional<bool> has_wrong_stamps(const FrameHeader& header, std::span<const 
 
 void TearCheck::begin(const FrameHeader& header, std::span<const std::byte> payload) noexcept {
   fingerprint_.reset();
-  if (verifies_ && !header.is_stamped) {
+  if (verify_ && !header.has_test_pattern) {
     fingerprint_ = XXH3_64bits(payload.data(), payload.size());
   }
 }
@@ -26,7 +26,7 @@ std::optional<bool> TearCheck::end(const FrameHeader& header, std::span<const st
   if (const auto before = std::exchange(fingerprint_, std::nullopt)) {
     return XXH3_64bits(payload.data(), payload.size()) != *before;
   }
-  return has_wrong_stamps(header, payload);
+  return has_wrong_test_pattern(header, payload);
 }
 
 }  // namespace framewire

@@ -10,12 +10,13 @@
 
 namespace framewire {
 
-/// Checks one frame while the viewer holds it. A stamped frame: that its stamps match its sequence number. Other
-/// frames, if `verifies` is set: that the content does not change. Reads every byte that it checks. Never allocates;
+/// Checks one frame while the viewer holds it. A frame with a test pattern: that the pattern is of its
+/// sequence number. Other
+/// frames, if `verify` is set: that the content does not change. Reads every byte that it checks. Never allocates;
 /// used by one thread.
 class TearCheck {
  public:
-  explicit TearCheck(bool verifies) noexcept : verifies_(verifies) {}
+  explicit TearCheck(bool verify) noexcept : verify_(verify) {}
 
   /// The frame has arrived.
   void begin(const FrameHeader& header, std::span<const std::byte> payload) noexcept;
@@ -24,11 +25,12 @@ class TearCheck {
   std::optional<bool> end(const FrameHeader& header, std::span<const std::byte> payload) noexcept;
 
  private:
-  bool verifies_;
+  bool verify_;
   std::optional<std::uint64_t> fingerprint_;
 };
 
-/// Whether a stamped frame has stamps that are not its own (frame/stamp.hpp); nothing for frames without stamps.
-std::optional<bool> has_wrong_stamps(const FrameHeader& header, std::span<const std::byte> payload) noexcept;
+/// Whether the test pattern in a frame is not that of its sequence number (frame/test_pattern.hpp); nothing for frames
+/// without one.
+std::optional<bool> has_wrong_test_pattern(const FrameHeader& header, std::span<const std::byte> payload) noexcept;
 
 }  // namespace framewire

@@ -13,6 +13,7 @@
 #include "gl/fence.hpp"
 #include "gl/process_limits.hpp"
 #include "viewer/headless.hpp"
+#include "viewer/keys.hpp"
 
 namespace framewire {
 
@@ -176,23 +177,7 @@ void Window::on_key(GLFWwindow* window, int key, int scancode, int action, int m
   if (action != GLFW_PRESS || (modifiers & (GLFW_MOD_CONTROL | GLFW_MOD_ALT | GLFW_MOD_SUPER)) != 0) {
     return;
   }
-  Window& self = *static_cast<Window*>(glfwGetWindowUserPointer(window));
-  switch (letter_of(key, scancode)) {
-    case 'q':
-      self.events_.quits = true;
-      break;
-    case 'f':
-      self.set_fullscreen(!self.is_fullscreen_);
-      break;
-    case 'h':
-      self.events_.toggles_panel = true;
-      break;
-    case 's':
-      self.events_.takes_screenshot = true;
-      break;
-    default:
-      break;
-  }
+  press_key(letter_of(key, scancode), static_cast<Window*>(glfwGetWindowUserPointer(window))->events_);
 }
 
 Window::Place Window::place() const noexcept {
@@ -261,16 +246,19 @@ std::optional<std::int64_t> Window::present() noexcept {
 }
 
 /// Redraws offscreen: the window's own pixels are undefined after a swap and where another window covers it.
-Picture Window::capture(const std::function<void()>& draw) {
+Image Window::capture(const std::function<void()>& draw) {
   const OffscreenTarget target(size());
   target.bind();
   draw();
-  return read_picture(target);
+  return read_image(target);
 }
 
 SurfaceEvents Window::poll_events() noexcept {
   glfwPollEvents();
-  events_.quits = events_.quits || glfwWindowShouldClose(window_) == GLFW_TRUE;
+  events_.quit_requested = events_.quit_requested || glfwWindowShouldClose(window_) == GLFW_TRUE;
+  if (events_.fullscreen_toggle_requested) {
+    set_fullscreen(!is_fullscreen_);
+  }
   return std::exchange(events_, {});
 }
 

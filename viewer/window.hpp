@@ -27,7 +27,7 @@ class GlfwLibrary {
   ~GlfwLibrary();
 };
 
-/// A GLFW window with an OpenGL 4.5 core context and vsync. Keys: Q and Esc quit, F fullscreen, H panel, S screenshot.
+/// A GLFW window with an OpenGL 4.5 core context and vsync. viewer/keys.hpp has its keys.
 /// Fullscreen hides the cursor and suspends the screen saver. At most one at a time; used on the main thread.
 class Window final : public Surface {
  public:
@@ -38,10 +38,10 @@ class Window final : public Surface {
   [[nodiscard]] Size size() const noexcept override;
   void begin() noexcept override;
   std::optional<std::int64_t> present() noexcept override;
-  Picture capture(const std::function<void()>& draw) override;
+  Image capture(const std::function<void()>& draw) override;
   SurfaceEvents poll_events() noexcept override;
   [[nodiscard]] bool is_hidden() const noexcept override { return is_iconified_; }
-  [[nodiscard]] bool is_watched() const noexcept override { return true; }
+  [[nodiscard]] bool may_be_visible() const noexcept override { return true; }
   [[nodiscard]] std::int64_t poll_interval_ns() const noexcept override;
   [[nodiscard]] std::string describe() const override;
 

@@ -1,4 +1,5 @@
 """Manual pages are valid, and list exactly the options and values that the programs accept."""
+import pathlib
 import re
 import subprocess
 import unittest
@@ -35,6 +36,15 @@ class ManualPages(unittest.TestCase):
                 shown = {name for name in shown if re.search(rf"^ {{7}}(-\w, )?{name}\b", options, re.MULTILINE)}
                 self.assertEqual(shown, manuals.options_of(program))
                 self.assertGreaterEqual(len(shown), 3)
+
+    @unittest.skipUnless("framewire-view" in manuals.PROGRAMS, "framewire-view is not built")
+    def test_the_readme_has_the_keys_of_the_window(self):
+        readme = (pathlib.Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
+        paragraph = readme[readme.index("\n## The viewer\n"):].split("\n\n")[1]
+        help_text = manuals.help_of("framewire-view")
+        keys = re.findall(r"^  ([A-Z])(?:, Esc)?  +\w", help_text[help_text.index("In the window:"):].split("\n\n")[0], re.MULTILINE)
+        self.assertGreaterEqual(len(keys), 4, help_text)
+        self.assertEqual(set(re.findall(r"`([A-Z])`", paragraph)), set(keys))
 
     def test_sections(self):
         for program in manuals.PROGRAMS:

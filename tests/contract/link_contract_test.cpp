@@ -10,7 +10,7 @@
 
 #include "base/clock.hpp"
 #include "base/wait.hpp"
-#include "frame/stamp.hpp"
+#include "frame/test_pattern.hpp"
 #include "tests/contract/link_pairs.hpp"
 
 namespace framewire::test {
@@ -43,14 +43,14 @@ class LinkContract : public testing::TestWithParam<LinkMaker> {
     const auto index = pool_->claim();
     EXPECT_TRUE(index);
     const auto payload = pool_->slot(*index).first(bytes);
-    stamp(payload, sequence);
+    write_test_lines(payload, sequence);
     OutgoingFrame frame{.payload = payload, .pool_slot = {pool_->epoch(), *index}};
     frame.header.sequence = sequence;
     frame.header.epoch = pool_->epoch();
     frame.header.layout = bytes_layout(bytes);
     frame.header.slice_bytes = bytes;
     frame.header.user_tag = ~sequence;
-    frame.header.is_stamped = true;
+    frame.header.has_test_pattern = true;
     return frame;
   }
 
@@ -128,7 +128,7 @@ TEST_P(LinkContract, AFrameArrivesWhole) {
   ASSERT_TRUE(frame);
   expect_whole(*frame, 7);
   EXPECT_EQ(frame->header.layout, sent.header.layout);
-  EXPECT_TRUE(frame->header.is_stamped);
+  EXPECT_TRUE(frame->header.has_test_pattern);
   EXPECT_EQ(frame->block->bytes().subspan(frame->offset_in_block_bytes).data(), frame->payload.data());
 }
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "frame/stamp.hpp"
+#include "frame/test_pattern.hpp"
 #include "tests/data_path/streaming.hpp"
 
 namespace framewire::test {
@@ -35,7 +35,7 @@ class Messages : public testing::TestWithParam<LinkKind> {
                             return std::nullopt;
                           }
                           const std::uint64_t bytes = sizes[sequence % sizes.size()];
-                          stamp(slot.first(bytes), sequence);
+                          write_test_lines(slot.first(bytes), sequence);
                           return bytes;
                         });
     std::uint64_t bytes = 0;

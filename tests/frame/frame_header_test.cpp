@@ -24,7 +24,7 @@ FrameHeader full_header() {
   header.pts_ns = -5;
   header.times = {1, 2, 3};
   header.colour = {ColourMatrix::bt2020nc, ColourRange::limited, ColourTransfer::hlg, ColourPrimaries::bt2020};
-  header.is_stamped = true;
+  header.has_test_pattern = true;
   return header;
 }
 

@@ -43,7 +43,7 @@ TEST(PackedLayout, HasTheSizesOfRawVideo) {
     const PixelFormat format = *pixel_format_from_name(expected.name);
     EXPECT_EQ(packed_layout(format, 3840, 2160).size_bytes, expected.bytes_4k) << expected.name;
     EXPECT_EQ(packed_layout(format, 7, 5).size_bytes, expected.bytes_7x5) << expected.name;
-    EXPECT_FALSE(find_layout_fault(packed_layout(format, 7, 5), expected.bytes_7x5));
+    EXPECT_FALSE(validate_layout(packed_layout(format, 7, 5), expected.bytes_7x5));
   }
 }
 
@@ -55,28 +55,28 @@ TEST(PackedLayout, RefusesImpossibleSizes) {
 
 TEST(LayoutFault, FindsPlanesThatLieWrong) {
   const FrameLayout good = packed_layout(PixelFormat::yuv420p, 64, 48);
-  EXPECT_TRUE(find_layout_fault(good, good.size_bytes - 1)) << "larger than its slot";
+  EXPECT_TRUE(validate_layout(good, good.size_bytes - 1)) << "larger than its slot";
   FrameLayout layout = good;
   layout.planes[1].offset_bytes = 0;
-  EXPECT_TRUE(find_layout_fault(layout, good.size_bytes)) << "over another plane";
+  EXPECT_TRUE(validate_layout(layout, good.size_bytes)) << "over another plane";
   layout = good;
   layout.planes[2].offset_bytes += 1;
-  EXPECT_TRUE(find_layout_fault(layout, good.size_bytes)) << "past the end";
+  EXPECT_TRUE(validate_layout(layout, good.size_bytes)) << "past the end";
   layout = good;
   layout.planes[0].pitch_bytes = 63;
-  EXPECT_TRUE(find_layout_fault(layout, good.size_bytes)) << "rows overlap";
+  EXPECT_TRUE(validate_layout(layout, good.size_bytes)) << "rows overlap";
   layout = good;
   layout.planes[0].rows = 47;
-  EXPECT_TRUE(find_layout_fault(layout, good.size_bytes)) << "a row is missing";
+  EXPECT_TRUE(validate_layout(layout, good.size_bytes)) << "a row is missing";
   layout = good;
   layout.plane_count = 2;
-  EXPECT_TRUE(find_layout_fault(layout, good.size_bytes)) << "a plane is missing";
+  EXPECT_TRUE(validate_layout(layout, good.size_bytes)) << "a plane is missing";
   layout = good;
   layout.planes[2].offset_bytes = UINT64_MAX - 5;
-  EXPECT_TRUE(find_layout_fault(layout, good.size_bytes)) << "an offset that wraps";
+  EXPECT_TRUE(validate_layout(layout, good.size_bytes)) << "an offset that wraps";
   layout = good;
   layout.width = 0;
-  EXPECT_TRUE(find_layout_fault(layout, good.size_bytes));
+  EXPECT_TRUE(validate_layout(layout, good.size_bytes));
 }
 
 TEST(LayoutFault, TakesPaddedRows) {
@@ -84,7 +84,7 @@ TEST(LayoutFault, TakesPaddedRows) {
   layout.planes[0] = {0, 64, 60, 40};
   layout.planes[1] = {64UL * 48, 64, 60, 20};  // a decoder's padded height
   layout.size_bytes = 64UL * 48 + 64 * 20;
-  EXPECT_FALSE(find_layout_fault(layout, layout.size_bytes));
+  EXPECT_FALSE(validate_layout(layout, layout.size_bytes));
 }
 
 TEST(Colour, UnknownCodePointsAreUnspecified) {

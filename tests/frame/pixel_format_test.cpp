@@ -34,7 +34,7 @@ TEST(PixelFormats, HaveComponentsThatFillTheirTexels) {
     for (std::size_t i = 0; i < entry.planes.size(); ++i) {
       const PlaneShape& plane = entry.planes.at(i);
       EXPECT_EQ(plane.components.empty(), i >= entry.plane_count) << entry.name;
-      EXPECT_EQ(plane.components.size() * (entry.bits > 8 ? 2 : 1), plane.bytes_per_texel) << entry.name;
+      EXPECT_EQ(plane.components.size() * (entry.depth > 8 ? 2 : 1), plane.bytes_per_texel) << entry.name;
       all += plane.components;
     }
     EXPECT_EQ(all.find_first_not_of("RGBAYUV0"), std::string::npos) << entry.name;
@@ -46,8 +46,25 @@ TEST(PixelFormats, HaveComponentsThatFillTheirTexels) {
               packed_layout(entry.format, 2, 2).size_bytes != packed_layout(entry.format, 1, 1).size_bytes * 4)
         << entry.name;
     EXPECT_TRUE(has('Y') || (has('R') && has('G') && has('B'))) << entry.name;
-    EXPECT_TRUE(entry.low_bits == 0 || entry.bits + entry.low_bits == 16) << entry.name;
+    EXPECT_TRUE(entry.shift == 0 || entry.depth + entry.shift == 16) << entry.name;
   }
+}
+
+/// A format that gl/ would draw wrongly must not compile.
+TEST(PixelFormats, ThatHaveNoTexturesAreRefused) {
+  const auto is_refused = [](std::uint8_t planes, bool is_yuv, std::array<PlaneShape, 3> shapes) {
+    return !is_drawable({PixelFormat::rgba, "new", planes, 8, is_yuv, shapes});
+  };
+  constexpr PlaneShape none{0, 0, 0, ""};
+  constexpr PlaneShape y{0, 0, 1, "Y"};
+  EXPECT_FALSE(is_refused(1, true, {PlaneShape{1, 0, 4, "YVYU"}, none, none})) << "yvyu422";
+  EXPECT_FALSE(is_refused(2, true, {y, PlaneShape{1, 1, 2, "VU"}, none})) << "nv21";
+  EXPECT_TRUE(is_refused(1, true, {PlaneShape{0, 0, 4, "VUYA"}, none, none})) << "packed 4:4:4";
+  EXPECT_TRUE(is_refused(1, true, {PlaneShape{2, 0, 6, "UYYVYY"}, none, none})) << "packed 4:1:1";
+  EXPECT_TRUE(is_refused(1, true, {PlaneShape{1, 0, 4, "YYUV"}, none, none})) << "packed 4:2:2, both Y first";
+  EXPECT_TRUE(is_refused(3, true, {y, PlaneShape{1, 1, 1, "V"}, PlaneShape{1, 1, 1, "U"}})) << "yv12";
+  EXPECT_TRUE(is_refused(3, false, {PlaneShape{0, 0, 1, "G"}, PlaneShape{0, 0, 1, "B"}, PlaneShape{0, 0, 1, "R"}}))
+      << "gbrp";
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the direction of includes, that sessions name no link, and where heavy and third-party headers are included (see ARCHITECTURE.md)."""
+"""Checks the direction of includes, the order of ARCHITECTURE.md's table, that sessions name no link, and where heavy and
+third-party headers are included."""
 import pathlib
 import re
 import sys
@@ -47,6 +48,8 @@ LIST_OF_LINKS = "transport/links.cpp"
 LINKS = ["transport/local", "transport/tcp", "transport/rdma"]
 NAMES_NO_LINK = "transport/session"
 LINK_NAME = re.compile(r"\bLinkKind::\w+")
+# The folders of ARCHITECTURE.md's table besides.
+OTHERS = ["tests", "scripts", "cmake", "docs"]
 # Tests mirror the folders: each may include what its folder may. Test folders without such a folder are listed here.
 TESTS_OF = {
     "contract": ["transport/session", "transport/fake", *LINKS],
@@ -143,9 +146,26 @@ def findings_in(path: str, text: str) -> list[str]:
     return findings
 
 
+def rows_of(page: str) -> dict[str, int]:
+    """The folders in the first column of ARCHITECTURE.md's table, and the row that each stands in."""
+    first_columns = re.findall(r"^\| (`[^|]*/`) \|", page, re.M)
+    return {folder: row for row, column in enumerate(first_columns) for folder in re.findall(r"`([\w/]+)/`", column)}
+
+
+def table_findings(page: str) -> list[str]:
+    """Whether ARCHITECTURE.md's table says the same as ALLOWED: every folder, and none below what it may include."""
+    rows = rows_of(page)
+    findings = [f"ARCHITECTURE.md's table lacks {folder}/" for folder in sorted({*ALLOWED, *OTHERS} - {*rows})]
+    findings += [f"ARCHITECTURE.md's table has {folder}/, which this lint does not know" for folder in sorted({*rows} - {*ALLOWED, *OTHERS})]
+    for folder, included in ((folder, each) for folder, allowed in ALLOWED.items() for each in allowed):
+        if folder in rows and included in rows and rows[included] > rows[folder]:
+            findings.append(f"ARCHITECTURE.md's table has {folder}/ above {included}/, which it may include")
+    return findings
+
+
 def main() -> int:
     top = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else repository.root()
-    findings = []
+    findings = table_findings((top / "ARCHITECTURE.md").read_text(encoding="utf-8"))
     for path in repository.files(top, repository.CODE):
         findings += findings_in(path.as_posix(), (top / path).read_text(encoding="utf-8"))
     return repository.report(findings, "include direction")

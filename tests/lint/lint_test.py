@@ -12,6 +12,7 @@ import headers_alone
 import repository
 import include_direction
 import listed_tests
+import pixel_format_places
 import tree
 
 
@@ -82,6 +83,29 @@ class IncludeDirection(unittest.TestCase):
         self.assertEqual(includes("transport/rdma/connection.hpp", '#include "transport/rdma/work_requests.hpp"'), [])
         umbrella = includes("transport/rdma/work_requests.hpp", '#include "transport/rdma/connection.hpp"')
         self.assertEqual(len(umbrella), 1, "a public header stands below the rest of its folder")
+
+    def test_holds_the_order_of_the_table_in_the_architecture(self):
+        page = (repository.root() / "ARCHITECTURE.md").read_text(encoding="utf-8")
+        self.assertEqual(include_direction.table_findings(page), [])
+        lines = page.splitlines(keepends=True)
+        (shaders,) = (number for number, line in enumerate(lines) if line.startswith("| `shaders/` |"))
+        swapped = "".join([*lines[:shaders], lines[shaders + 1], lines[shaders], *lines[shaders + 2:]])
+        self.assertEqual(include_direction.table_findings(swapped), ["ARCHITECTURE.md's table has gl/ above shaders/, which it may include"])
+        self.assertEqual(include_direction.table_findings("".join([*lines[:shaders], *lines[shaders + 1:]])),
+                         ["ARCHITECTURE.md's table lacks shaders/"])
+        self.assertEqual(include_direction.table_findings(page + "\n| `library/` | new |\n"),
+                         ["ARCHITECTURE.md's table has library/, which this lint does not know"])
+
+    def test_lets_sessions_name_no_link(self):
+        line = "  return kind == LinkKind::rdma;\n"
+        self.assertEqual(len(include_direction.findings_in("transport/session/handshake.cpp", line)), 1)
+        self.assertEqual(include_direction.findings_in("bench/verbs_rows.cpp", line), [])
+
+    def test_lets_one_file_list_the_links(self):
+        line = '#include "transport/rdma/rdma_provider.hpp"'
+        self.assertEqual(includes("transport/links.cpp", line), [])
+        for path in ("transport/link_kinds.cpp", "transport/session/data_link.cpp", "transport/tcp/tcp_provider.cpp"):
+            self.assertEqual(len(includes(path, line)), 1, path)
 
     def test_keeps_foreign_and_heavy_headers_in_their_places(self):
         for path, line in [
@@ -167,6 +191,20 @@ class Files(unittest.TestCase):
 
     def write(self, name: str, text: str) -> None:
         (self.top / name).write_text(text, encoding="utf-8")
+
+    def test_a_new_pixel_format_is_named_where_the_architecture_says(self):
+        for folder in ("frame", "media", "gl", "tests/frame"):
+            (self.top / folder).mkdir(parents=True)
+        self.write("ARCHITECTURE.md", "To add a pixel format, touch `frame/pixel_format.hpp`, `media/av_format.cpp` and\n`media/y4m.cpp`.\n\n`gl/a.cpp`\n")
+        self.write("frame/pixel_format.hpp", "enum class PixelFormat {\n  rgba = 1,\n  v210 = 2,\n};\n")
+        self.write("media/av_format.cpp", "v210")
+        self.write("tests/frame/a_test.cpp", "v210")
+        self.assertEqual(pixel_format_places.findings_in(self.top), [], "y4m has no name for it")
+        self.write("media/y4m.cpp", "v210")
+        self.assertEqual(pixel_format_places.findings_in(self.top), [], "y4m has a name for it")
+        self.write("gl/a.cpp", "v210")
+        self.write("media/av_format.cpp", "rgba")
+        self.assertEqual(len(pixel_format_places.findings_in(self.top)), 2)
 
     def test_a_header_is_shown_by_a_source_that_begins_with_it(self):
         self.write("base/a.hpp", "#pragma once\n")

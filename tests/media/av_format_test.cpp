@@ -20,8 +20,8 @@ TEST(AvFormat, EveryPixelFormatHasOneOfLibavs) {
     const AVPixFmtDescriptor* descriptor = av_pix_fmt_desc_get(format);
     ASSERT_NE(descriptor, nullptr);
     EXPECT_EQ((descriptor->flags & AV_PIX_FMT_FLAG_ALPHA) != 0, has_alpha(entry.format)) << entry.name;
-    EXPECT_EQ(descriptor->comp[0].depth, entry.bits) << entry.name;
-    EXPECT_EQ(descriptor->comp[0].shift, entry.low_bits) << entry.name;
+    EXPECT_EQ(descriptor->comp[0].depth, entry.depth) << entry.name;
+    EXPECT_EQ(descriptor->comp[0].shift, entry.shift) << entry.name;
   }
 }
 

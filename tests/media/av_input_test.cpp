@@ -144,7 +144,7 @@ TEST_F(AvInputTest, PassesTheMeaningOfTheNumbersOn) {
   const StreamFormat format = play({.name = file}).format;
   EXPECT_EQ(format.colour,
             (Colour{ColourMatrix::bt2020nc, ColourRange::limited, ColourTransfer::pq, ColourPrimaries::bt2020}));
-  EXPECT_EQ(format.sample_aspect, (Rational{4, 3}));
+  EXPECT_EQ(format.sample_aspect_ratio, (Rational{4, 3}));
   EXPECT_EQ(format.frame_rate, (Rational{30000, 1001}));
 }
 

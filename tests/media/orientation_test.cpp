@@ -98,7 +98,7 @@ TEST_F(OrientationTest, WhatAPhoneWritesIsWhatFfmpegShows) {
     ffmpeg("-i " + upright + " -c copy -metadata:s:v:0 rotate=" + degrees + " " + file);
     EXPECT_TRUE(played({.name = file}) == by_ffmpeg("-i " + file, "yuv420p")) << degrees;
     const bool is_half_turn = std::string(degrees) == "180";
-    EXPECT_EQ(format_.sample_aspect, (is_half_turn ? Rational{2, 1} : Rational{1, 2})) << degrees;
+    EXPECT_EQ(format_.sample_aspect_ratio, (is_half_turn ? Rational{2, 1} : Rational{1, 2})) << degrees;
   }
 }
 

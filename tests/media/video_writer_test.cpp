@@ -29,7 +29,7 @@ class VideoWriterTest : public ::testing::Test {
     for (std::byte& value : frames) {
       value = static_cast<std::byte>(random() >> 11 & 0xff);
     }
-    const bool is_10_bits = info(format).bits == 10;
+    const bool is_10_bits = info(format).depth == 10;
     for (std::size_t i = 0; is_10_bits && i + 1 < frames.size(); i += 2) {
       const bool is_at_the_top = format == PixelFormat::p010le;
       frames.at(i) &= is_at_the_top ? std::byte{0xc0} : std::byte{0xff};
@@ -44,7 +44,7 @@ class VideoWriterTest : public ::testing::Test {
             .colour = {is_rgb ? ColourMatrix::rgb : ColourMatrix::unspecified,
                        is_rgb ? ColourRange::full : ColourRange::unspecified, ColourTransfer::unspecified,
                        ColourPrimaries::unspecified},
-            .sample_aspect = {1, 1},
+            .sample_aspect_ratio = {1, 1},
             .frame_rate = {25, 1},
             .field_order = FieldOrder::progressive};
   }

@@ -12,7 +12,7 @@ TEST(Y4m, ReadsWhatFfmpegWrites) {
       parse_y4m_header("YUV4MPEG2 W320 H180 F30000:1001 Ip A4:3 C420jpeg XYSCSS=420JPEG XCOLORRANGE=LIMITED");
   EXPECT_EQ(format.layout, packed_layout(PixelFormat::yuv420p, 320, 180));
   EXPECT_EQ(format.frame_rate, (Rational{30000, 1001}));
-  EXPECT_EQ(format.sample_aspect, (Rational{4, 3}));
+  EXPECT_EQ(format.sample_aspect_ratio, (Rational{4, 3}));
   EXPECT_EQ(format.colour.range, ColourRange::limited);
 }
 
@@ -35,7 +35,7 @@ TEST(Y4m, KnowsTheColourSpaces) {
 TEST(Y4m, UnknownThingsAreUnknown) {
   const StreamFormat format = parse_y4m_header("YUV4MPEG2 W2 H2 F0:0 A0:0 I? XHELLO");
   EXPECT_EQ(format.frame_rate.numerator, 0U);
-  EXPECT_EQ(format.sample_aspect, (Rational{1, 1}));
+  EXPECT_EQ(format.sample_aspect_ratio, (Rational{1, 1}));
   EXPECT_EQ(format.colour.range, ColourRange::unspecified);
   EXPECT_EQ(parse_y4m_header("YUV4MPEG2 W2 H2 F1:1 XCOLORRANGE=FULL").colour.range, ColourRange::full);
 }
@@ -73,7 +73,7 @@ TEST(Y4m, WritesWhatItReads) {
   for (const PixelFormatInfo& entry : pixel_formats()) {
     StreamFormat format{.layout = packed_layout(y4m_format(entry.format), 33, 17),
                         .colour = {},
-                        .sample_aspect = {8, 9},
+                        .sample_aspect_ratio = {8, 9},
                         .frame_rate = {24000, 1001},
                         .field_order = FieldOrder::tt};
     format.colour.range = ColourRange::limited;
@@ -142,8 +142,8 @@ TEST(Y4m, LosesNothingOfAnyYuv) {
     const PixelFormatInfo& kept = info(y4m_format(entry.format));
     EXPECT_NE(y4m_header({.layout = packed_layout(kept.format, 6, 4), .colour = {}}).find(" C"), std::string::npos);
     EXPECT_EQ(y4m_format(kept.format), kept.format) << entry.name;
-    EXPECT_GE(kept.bits, entry.bits) << entry.name << " is cut to " << kept.name
-                                     << ": give media/y4m.cpp a name for it";
+    EXPECT_GE(kept.depth, entry.depth) << entry.name << " is cut to " << kept.name
+                                       << ": give media/y4m.cpp a name for it";
     const PlaneShape& from = entry.planes.at(entry.plane_count - 1U);
     const PlaneShape& to = kept.planes.at(kept.plane_count - 1U);
     if (entry.is_yuv) {

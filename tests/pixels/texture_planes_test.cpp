@@ -18,7 +18,7 @@ TEST(TexturePlanes, EveryPictureHasThem) {
       // Both textures of packed 4:2:2 use the same bytes.
       EXPECT_EQ(texture.texel_bytes << plane.log2_width, plane.bytes_per_texel << texture.log2_width) << entry.name;
       EXPECT_EQ(texture.log2_height, plane.log2_height) << entry.name;
-      EXPECT_EQ(texture.component_bytes, entry.bits > 8 ? 2 : 1) << entry.name;
+      EXPECT_EQ(texture.component_bytes, entry.depth > 8 ? 2 : 1) << entry.name;
     }
   }
   EXPECT_TRUE(texture_planes(PixelFormat::bytes).empty());

@@ -10,7 +10,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "frame/stamp.hpp"
+#include "frame/test_pattern.hpp"
 #include "tests/base/eventually.hpp"
 #include "tests/contract/link_pairs.hpp"
 #include "tests/rdma_lab/accepting_end.hpp"
@@ -52,7 +52,7 @@ void stream(RdmaSender& sender, RdmaReceiver& receiver, std::uint64_t frames, Ou
   for (std::uint64_t sequence = 0; sequence < frames; ++sequence) {
     const auto slot = pool->claim();
     ASSERT_TRUE(slot);
-    stamp(pool->slot(*slot), sequence);
+    write_test_lines(pool->slot(*slot), sequence);
     OutgoingFrame frame{.payload = pool->slot(*slot), .pool_slot = {1, *slot}};
     frame.header.sequence = sequence;
     frame.header.epoch = 1;

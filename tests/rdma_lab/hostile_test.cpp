@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "frame/stamp.hpp"
+#include "frame/test_pattern.hpp"
 #include "tests/base/eventually.hpp"
 #include "tests/contract/link_pairs.hpp"
 #include "tests/rdma_lab/verbs_peer.hpp"

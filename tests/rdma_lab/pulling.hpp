@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/file_descriptor.hpp"
-#include "frame/stamp.hpp"
+#include "frame/test_pattern.hpp"
 #include "tests/base/eventually.hpp"
 #include "tests/contract/link_pairs.hpp"
 #include "transport/rdma/rdma_puller.hpp"
@@ -80,9 +80,9 @@ class PullingAStream : public Pulling {
   void publish() {
     auto slot = stream_.claim();
     ASSERT_TRUE(slot);
-    stamp(slot->bytes().first(bytes_), slot->next_sequence());
+    write_test_lines(slot->bytes().first(bytes_), slot->next_sequence());
     stream_.publish(std::move(*slot),
-                    {.user_tag = stamped_frame_tag, .is_stamped = true, .layout = bytes_layout(bytes_)});
+                    {.user_tag = test_lines_tag, .has_test_pattern = true, .layout = bytes_layout(bytes_)});
   }
 
   void expect_whole(const IncomingFrame& frame) const {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "frame/stamp.hpp"
+#include "frame/test_pattern.hpp"
 #include "tests/sender/media_viewer.hpp"
 
 namespace framewire {
@@ -35,7 +35,7 @@ TEST_P(PatternOfFormat, EveryFrameCarriesItsStamps) {
     const Shown shown = show(source, limited_to(6));
     ASSERT_EQ(shown.frames.size(), 6U) << shown.error;
     for (const SeenFrame& frame : shown.frames) {
-      EXPECT_TRUE(frame.header.is_stamped);
+      EXPECT_TRUE(frame.header.has_test_pattern);
       EXPECT_EQ(frame.header.layout, packed_layout(GetParam(), 161, 91));
       EXPECT_EQ(find_torn_byte(frame.payload, frame.header.sequence, frame.header.user_tag), std::nullopt) << name;
     }
@@ -72,8 +72,8 @@ TEST(Pattern, TornFramesAreFound) {
     const Shown shown = show(source, limited_to(2));
     ASSERT_EQ(shown.frames.size(), 2U);
     const SeenFrame& newer = shown.frames.at(1);
-    const bool is_stamped_whole = newer.header.user_tag == stamped_frame_tag;
-    const std::size_t unit_bytes = is_stamped_whole ? stamp_line_bytes : pattern_mark_bytes;
+    const bool is_stamped_whole = newer.header.user_tag == test_lines_tag;
+    const std::size_t unit_bytes = is_stamped_whole ? test_line_bytes : test_mark_bytes;
     for (std::size_t torn_at = unit_bytes; torn_at < newer.payload.size(); torn_at += unit_bytes) {
       std::vector<std::byte> torn = shown.frames.at(0).payload;  // the end still belongs to the older frame
       std::copy_n(newer.payload.begin(), torn_at, torn.begin());

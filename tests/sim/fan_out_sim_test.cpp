@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "frame/stamp.hpp"
+#include "frame/test_pattern.hpp"
 #include "tests/base/seed.hpp"
 #include "transport/fake/fake_wire.hpp"
 #include "transport/stream.hpp"
@@ -165,8 +165,8 @@ class World {
     if (random_() % 50 == 0) {
       return;  // the source drops this frame, and its slot becomes free
     }
-    stamp(slot->bytes(), slot->next_sequence());
-    stream_.publish(std::move(*slot), {.is_stamped = true, .layout = {}});
+    write_test_lines(slot->bytes(), slot->next_sequence());
+    stream_.publish(std::move(*slot), {.has_test_pattern = true, .layout = {}});
     ++published_;
   }
 

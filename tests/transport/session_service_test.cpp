@@ -152,7 +152,7 @@ TEST_F(Service, CountsOfAllSessionsAreExactHoweverManyThereWere) {
   std::thread source([this] {
     stream_.begin_epoch({.layout = bytes_layout(100), .colour = {}});
     while (auto slot = stream_.claim()) {
-      stream_.publish(std::move(*slot), {.is_stamped = false, .layout = {}});
+      stream_.publish(std::move(*slot), {.has_test_pattern = false, .layout = {}});
     }
     stream_.finish();
   });
@@ -197,6 +197,7 @@ TEST(SessionHistory, KeepsTheLastReportsAndTheSumsOfAll) {
          .counts = {.frames_produced = 10 * i, .frames_skipped = 8 * i, .frames_sent = 2 * i, .bytes_sent = 3 * i},
          .frames_received = i,
          .frames_lost = i,
+         .frames_pulled = 4 * i,
          .viewer_statistics = "{}"});
   }
   const auto reports = history.reports();
@@ -211,12 +212,10 @@ TEST(SessionHistory, KeepsTheLastReportsAndTheSumsOfAll) {
   EXPECT_EQ(reports.back().viewer_statistics, "{}");
   SessionReport sum;
   for (const SessionReport& report : reports) {
-    sum.counts.frames_produced += report.counts.frames_produced;
-    sum.counts.frames_skipped += report.counts.frames_skipped;
-    sum.counts.frames_sent += report.counts.frames_sent;
-    sum.counts.bytes_sent += report.counts.bytes_sent;
+    sum.counts += report.counts;
     sum.frames_received += report.frames_received;
     sum.frames_lost += report.frames_lost;
+    sum.frames_pulled += report.frames_pulled;
   }
   constexpr std::uint64_t one_to_all = sessions * (sessions + 1) / 2;
   EXPECT_EQ(sum.counts.frames_produced, 10 * one_to_all);
@@ -225,6 +224,7 @@ TEST(SessionHistory, KeepsTheLastReportsAndTheSumsOfAll) {
   EXPECT_EQ(sum.counts.bytes_sent, 3 * one_to_all);
   EXPECT_EQ(sum.frames_received, one_to_all);
   EXPECT_EQ(sum.frames_lost, one_to_all);
+  EXPECT_EQ(sum.frames_pulled, 4 * one_to_all);
 }
 
 TEST(SessionHistory, AddsUpNothingThatItStillKeeps) {

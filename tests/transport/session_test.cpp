@@ -16,7 +16,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
-#include "frame/stamp.hpp"
+#include "frame/test_pattern.hpp"
 #include "tests/base/eventually.hpp"
 #include "tests/base/kept_log.hpp"
 #include "tests/base/temporary_folder.hpp"
@@ -63,8 +63,8 @@ class Sessions : public testing::TestWithParam<Way> {
     std::uint64_t produced = 0;
     stream_->begin_epoch({.layout = bytes_layout(5000), .colour = {}});
     while (auto slot = stream_->claim()) {
-      stamp(slot->bytes(), slot->next_sequence());
-      stream_->publish(std::move(*slot), {.is_stamped = true, .layout = {}});
+      write_test_lines(slot->bytes(), slot->next_sequence());
+      stream_->publish(std::move(*slot), {.has_test_pattern = true, .layout = {}});
       ++produced;
       if (changes_all_the_time_ ? produced % 3 == 0 : produced == 50) {
         stream_->begin_epoch({.layout = bytes_layout(5000 + produced % 4096), .colour = {}});

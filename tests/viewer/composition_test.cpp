@@ -6,15 +6,15 @@
 
 #include "base/clock.hpp"
 #include "tests/viewer/received_frames.hpp"
-#include "viewer/frame_selector.hpp"
 #include "viewer/headless.hpp"
+#include "viewer/redraw_schedule.hpp"
 
 namespace framewire {
 namespace {
 
 class CompositionTest : public testing::Test {
  protected:
-  Picture draw() {
+  Image draw() {
     surface_.begin();
     composition_.draw(surface_.size(), facts_, {}, now_ns_);
     surface_.present();
@@ -22,11 +22,11 @@ class CompositionTest : public testing::Test {
   }
 
   /// The red value in the middle of the left edge, where there is no text.
-  static int edge(const Picture& picture) {
+  static int edge(const Image& picture) {
     return std::to_integer<int>(picture.pixels.at(picture.size.height / 2 * std::size_t{picture.size.width} * 4));
   }
 
-  static std::size_t colours(const Picture& picture) {
+  static std::size_t colours(const Image& picture) {
     std::set<std::array<std::byte, 3>> seen;
     for (std::size_t i = 0; i + 3 < picture.pixels.size(); i += 4) {
       seen.insert({picture.pixels[i], picture.pixels[i + 1], picture.pixels[i + 2]});
@@ -49,14 +49,14 @@ class CompositionTest : public testing::Test {
 };
 
 TEST_F(CompositionTest, WaitsInADarkPictureWithText) {
-  const Picture picture = draw();
+  const Image picture = draw();
   EXPECT_LT(edge(picture), 40);
   EXPECT_GT(colours(picture), 40U) << "text and the wire";
   EXPECT_LT(composition_.step_ns(facts_), ns_per_s) << "it moves";
 }
 
 TEST_F(CompositionTest, ThePulseMoves) {
-  const Picture before = draw();
+  const Image before = draw();
   now_ns_ += ns_per_s;
   EXPECT_NE(before.pixels, draw().pixels);
 }
@@ -64,7 +64,7 @@ TEST_F(CompositionTest, ThePulseMoves) {
 TEST_F(CompositionTest, ShowsTheFrameAloneWhileConnected) {
   show_a_white_frame();
   facts_.status.state = SubscriberState::connected;
-  const Picture picture = draw();
+  const Image picture = draw();
   EXPECT_EQ(edge(picture), 255);
   EXPECT_EQ(colours(picture), 1U);
   EXPECT_EQ(composition_.step_ns(facts_), RedrawSchedule::never_ns);
@@ -73,7 +73,7 @@ TEST_F(CompositionTest, ShowsTheFrameAloneWhileConnected) {
 TEST_F(CompositionTest, DimsTheLastFrameUnderABannerWhenTheSenderIsLost) {
   show_a_white_frame();
   facts_.status.state = SubscriberState::lost;
-  const Picture picture = draw();
+  const Image picture = draw();
   EXPECT_LT(edge(picture), 160);
   EXPECT_GT(edge(picture), 40);
   EXPECT_GT(colours(picture), 10U);

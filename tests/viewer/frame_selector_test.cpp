@@ -35,7 +35,7 @@ class FrameSelectorTest : public testing::Test {
   }
 
   static int take(FrameSelector<Frame>& selector) {
-    const auto frame = selector.take();
+    const auto frame = selector.pop();
     return frame ? **frame : -1;
   }
 
@@ -95,7 +95,7 @@ TEST_F(FrameSelectorTest, StopsTakingInSoThatAFastSenderCannotStarveThePicture) 
 }
 
 TEST_F(FrameSelectorTest, NearlyNewestShowsBothOfTwo) {
-  FrameSelector<Frame> selector(clock_, FrameSelection::nearly_newest);
+  FrameSelector<Frame> selector(clock_, FrameSelection::newest_two);
   arrive({1, 2});
   drain(selector);
   EXPECT_EQ(take(selector), 1);
@@ -106,7 +106,7 @@ TEST_F(FrameSelectorTest, NearlyNewestShowsBothOfTwo) {
 }
 
 TEST_F(FrameSelectorTest, NearlyNewestGoesToTheNewestOfMore) {
-  FrameSelector<Frame> selector(clock_, FrameSelection::nearly_newest);
+  FrameSelector<Frame> selector(clock_, FrameSelection::newest_two);
   arrive({1, 2, 3});
   drain(selector);
   EXPECT_EQ(superseded_, (std::vector{1, 2}));
@@ -115,7 +115,7 @@ TEST_F(FrameSelectorTest, NearlyNewestGoesToTheNewestOfMore) {
 }
 
 TEST_F(FrameSelectorTest, NearlyNewestKeepsTheOrderWhenOneMoreComesBetween) {
-  FrameSelector<Frame> selector(clock_, FrameSelection::nearly_newest);
+  FrameSelector<Frame> selector(clock_, FrameSelection::newest_two);
   arrive({1, 2});
   drain(selector);
   EXPECT_EQ(take(selector), 1);
@@ -127,7 +127,7 @@ TEST_F(FrameSelectorTest, NearlyNewestKeepsTheOrderWhenOneMoreComesBetween) {
 }
 
 TEST_F(FrameSelectorTest, ChangesItsRuleWithoutLosingAFrame) {
-  FrameSelector<Frame> selector(clock_, FrameSelection::nearly_newest);
+  FrameSelector<Frame> selector(clock_, FrameSelection::newest_two);
   arrive({1, 2, 3});
   drain(selector);
   arrive({4});
@@ -150,66 +150,12 @@ TEST_F(FrameSelectorTest, LosesNoFrameOfALongRun) {
       ring_.push_back(i);
     }
     drain(selector);
-    if (selector.take()) {
+    if (selector.pop()) {
       ++shown;
     }
   }
   EXPECT_EQ(shown, 375U);
   EXPECT_EQ(shown + superseded_.size(), 125U * (1 + 2 + 3));
-}
-
-TEST(RedrawSchedule, DrawsFirstAfterTheDelay) {
-  VirtualClock clock;
-  RedrawSchedule schedule(clock, 300 * ns_per_ms);
-  EXPECT_FALSE(schedule.is_due());
-  clock.advance_to_ns(300 * ns_per_ms);
-  EXPECT_TRUE(schedule.is_due());
-}
-
-TEST(RedrawSchedule, RestsUntilItIsAskedWhenNothingMoves) {
-  VirtualClock clock;
-  RedrawSchedule schedule(clock, 0);
-  schedule.drawn(ns_per_ms, RedrawSchedule::never_ns);
-  clock.advance_to_ns(3600 * ns_per_s);
-  EXPECT_FALSE(schedule.is_due());
-  schedule.request();
-  EXPECT_TRUE(schedule.is_due());
-}
-
-TEST(RedrawSchedule, PutsOffWhatCanWaitButNeverWhatIsDueEarlier) {
-  VirtualClock clock;
-  RedrawSchedule schedule(clock, 100 * ns_per_ms);
-  schedule.request_within(300 * ns_per_ms);
-  EXPECT_EQ(schedule.due_ns(), 100 * ns_per_ms);
-  schedule.drawn(0, RedrawSchedule::never_ns);
-  schedule.request_within(300 * ns_per_ms);
-  EXPECT_EQ(schedule.due_ns(), 300 * ns_per_ms);
-}
-
-TEST(RedrawSchedule, MovesInTheStepsAskedForWhenDrawingIsCheap) {
-  VirtualClock clock;
-  RedrawSchedule schedule(clock, 0);
-  schedule.drawn(100 * ns_per_us, 33 * ns_per_ms);
-  EXPECT_EQ(schedule.due_ns(), 33 * ns_per_ms);
-}
-
-TEST(RedrawSchedule, SpendsLessThanOnePercentOfACoreWhenDrawingIsDear) {
-  VirtualClock clock;
-  RedrawSchedule schedule(clock, 0);
-  schedule.drawn(4 * ns_per_ms, 33 * ns_per_ms);
-  EXPECT_EQ(schedule.due_ns(), 33 * ns_per_ms) << "one alone may be an exception";
-  schedule.drawn(4 * ns_per_ms, 33 * ns_per_ms);
-  EXPECT_GE(schedule.due_ns(), 400 * ns_per_ms);
-  clock.advance_to_ns(schedule.due_ns());
-  EXPECT_TRUE(schedule.is_due());
-}
-
-TEST(RedrawSchedule, StillMovesNowAndThenWhenDrawingIsVeryDear) {
-  VirtualClock clock;
-  RedrawSchedule schedule(clock, 0);
-  schedule.drawn(2 * ns_per_s, 33 * ns_per_ms);
-  schedule.drawn(2 * ns_per_s, 33 * ns_per_ms);
-  EXPECT_EQ(schedule.due_ns(), RedrawSchedule::longest_step_ns);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ class LayerTest : public testing::Test {
   }
 
   [[nodiscard]] int red_at(std::size_t x, std::size_t y) {
-    const Picture picture = surface_.capture({});
+    const Image picture = surface_.capture({});
     return std::to_integer<int>(picture.pixels.at((y * picture.size.width + x) * 4));
   }
 

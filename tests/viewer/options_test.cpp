@@ -105,7 +105,7 @@ TEST(Options, TakeEverythingAtOnce) {
   EXPECT_EQ(options.subscriber.retry_ns, 3 * ns_per_s);
   EXPECT_EQ(options.subscriber.endpoint.peer_timeout_ns, 500 * ns_per_ms);
   EXPECT_EQ(options.common.stats_file, "s.json");
-  EXPECT_TRUE(options.verifies);
+  EXPECT_TRUE(options.verify);
   EXPECT_EQ(options.wait, WaitMode::spin);
   EXPECT_TRUE(options.common.is_verbose);
 }

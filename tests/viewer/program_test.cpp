@@ -36,10 +36,10 @@ class WatchedSurface final : public Surface {
     }
     return at_ns;
   }
-  Picture capture(const std::function<void()>& draw) override { return headless_.capture(draw); }
+  Image capture(const std::function<void()>& draw) override { return headless_.capture(draw); }
   SurfaceEvents poll_events() noexcept override { return on_poll ? on_poll() : SurfaceEvents{}; }
   [[nodiscard]] bool is_hidden() const noexcept override { return hidden; }
-  [[nodiscard]] bool is_watched() const noexcept override { return false; }
+  [[nodiscard]] bool may_be_visible() const noexcept override { return false; }
   [[nodiscard]] std::int64_t poll_interval_ns() const noexcept override { return ns_per_ms; }
   [[nodiscard]] std::string describe() const override { return "watched"; }
 

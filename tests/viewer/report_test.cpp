@@ -19,7 +19,7 @@ class ReportTest : public testing::Test {
       statistics_.frame_received(1'000'000, at_ns);
       statistics_.frame_shown(
           {.begun_ns = at_ns - 8 * ns_per_ms, .completed_ns = at_ns - 2 * ns_per_ms, .offered_ns = at_ns - ns_per_ms},
-          {.received_ns = at_ns, .taken_ns = at_ns + 1, .uploaded_ns = at_ns + 2, .shown_ns = at_ns + ns_per_ms}, 0);
+          {.received_ns = at_ns, .selected_ns = at_ns + 1, .uploaded_ns = at_ns + 2, .shown_ns = at_ns + ns_per_ms}, 0);
     }
   }
 

@@ -36,20 +36,20 @@ TEST(Statistics, MeasuresLatencyAndStagesOnOneClock) {
   const std::int64_t completed_ns = 100 * ns_per_ms;
   statistics.frame_shown(completed_at(completed_ns),
                          {.received_ns = 103 * ns_per_ms,
-                          .taken_ns = 104 * ns_per_ms,
+                          .selected_ns = 104 * ns_per_ms,
                           .uploaded_ns = 107 * ns_per_ms,
                           .shown_ns = 112 * ns_per_ms},
                          0);
-  const auto at_most = [&](Stage stage) { return statistics.stage(stage).max_ns() / ns_per_ms; };
+  const auto at_most = [&](LatencyStage stage) { return statistics.stage(stage).max_ns() / ns_per_ms; };
   EXPECT_EQ(statistics.latency().max_ns(), 12 * ns_per_ms);
-  EXPECT_EQ(at_most(Stage::produce), 9);
-  EXPECT_EQ(at_most(Stage::offer), 1);
-  EXPECT_EQ(at_most(Stage::wire), 2);
-  EXPECT_EQ(at_most(Stage::queue), 1);
-  EXPECT_EQ(at_most(Stage::upload), 3);
-  EXPECT_EQ(at_most(Stage::present), 5);
-  EXPECT_EQ(at_most(Stage::offer) + at_most(Stage::wire) + at_most(Stage::queue) + at_most(Stage::upload) +
-                at_most(Stage::present),
+  EXPECT_EQ(at_most(LatencyStage::produce), 9);
+  EXPECT_EQ(at_most(LatencyStage::offer), 1);
+  EXPECT_EQ(at_most(LatencyStage::wire), 2);
+  EXPECT_EQ(at_most(LatencyStage::queue), 1);
+  EXPECT_EQ(at_most(LatencyStage::upload), 3);
+  EXPECT_EQ(at_most(LatencyStage::present), 5);
+  EXPECT_EQ(at_most(LatencyStage::offer) + at_most(LatencyStage::wire) + at_most(LatencyStage::queue) +
+                at_most(LatencyStage::upload) + at_most(LatencyStage::present),
             12);
 }
 
@@ -58,23 +58,23 @@ TEST(Statistics, CorrectsForTheSendersClock) {
   const std::int64_t offset_ns = 5000 * ns_per_s;
   statistics.frame_shown(completed_at(offset_ns + 100 * ns_per_ms),
                          {.received_ns = 103 * ns_per_ms,
-                          .taken_ns = 104 * ns_per_ms,
+                          .selected_ns = 104 * ns_per_ms,
                           .uploaded_ns = 105 * ns_per_ms,
                           .shown_ns = 110 * ns_per_ms},
                          offset_ns);
   EXPECT_EQ(statistics.latency().max_ns(), 10 * ns_per_ms);
-  EXPECT_EQ(statistics.stage(Stage::wire).max_ns(), 2 * ns_per_ms);
-  EXPECT_EQ(statistics.stage(Stage::queue).max_ns(), ns_per_ms);
+  EXPECT_EQ(statistics.stage(LatencyStage::wire).max_ns(), 2 * ns_per_ms);
+  EXPECT_EQ(statistics.stage(LatencyStage::queue).max_ns(), ns_per_ms);
 }
 
 TEST(Statistics, LeavesOutWhatTheSenderDidNotSay) {
   Statistics statistics;
-  statistics.frame_shown({}, {.received_ns = 1, .taken_ns = 2, .uploaded_ns = 3, .shown_ns = 4}, 77);
+  statistics.frame_shown({}, {.received_ns = 1, .selected_ns = 2, .uploaded_ns = 3, .shown_ns = 4}, 77);
   EXPECT_EQ(statistics.latency().count(), 0U);
-  EXPECT_EQ(statistics.stage(Stage::produce).count(), 0U);
-  EXPECT_EQ(statistics.stage(Stage::offer).count(), 0U);
-  EXPECT_EQ(statistics.stage(Stage::wire).count(), 0U);
-  EXPECT_EQ(statistics.stage(Stage::present).count(), 1U);
+  EXPECT_EQ(statistics.stage(LatencyStage::produce).count(), 0U);
+  EXPECT_EQ(statistics.stage(LatencyStage::offer).count(), 0U);
+  EXPECT_EQ(statistics.stage(LatencyStage::wire).count(), 0U);
+  EXPECT_EQ(statistics.stage(LatencyStage::present).count(), 1U);
 }
 
 TEST(Statistics, TimesTheFirstFrameOfTheNewestSession) {

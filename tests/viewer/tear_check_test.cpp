@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "frame/stamp.hpp"
+#include "frame/test_pattern.hpp"
 
 namespace framewire {
 namespace {
@@ -18,38 +18,38 @@ class TearCheckTest : public testing::Test {
 };
 
 TEST_F(TearCheckTest, FindsMarksOfAnotherFrame) {
-  header_.is_stamped = true;
-  header_.user_tag = marked_frame_tag;
-  mark(payload_, 41, pattern_mark_bytes);
-  EXPECT_EQ(has_wrong_stamps(header_, payload_), false);
-  payload_[pattern_mark_bytes * 3] ^= std::byte{1};
-  EXPECT_EQ(has_wrong_stamps(header_, payload_), true);
+  header_.has_test_pattern = true;
+  header_.user_tag = test_marks_tag;
+  write_test_marks(payload_, 41, test_mark_bytes);
+  EXPECT_EQ(has_wrong_test_pattern(header_, payload_), false);
+  payload_[test_mark_bytes * 3] ^= std::byte{1};
+  EXPECT_EQ(has_wrong_test_pattern(header_, payload_), true);
 }
 
 TEST_F(TearCheckTest, FindsATornLineOfAFullStamp) {
-  header_.is_stamped = true;
-  header_.user_tag = stamped_frame_tag;
-  stamp(payload_, 41);
-  EXPECT_EQ(has_wrong_stamps(header_, payload_), false);
+  header_.has_test_pattern = true;
+  header_.user_tag = test_lines_tag;
+  write_test_lines(payload_, 41);
+  EXPECT_EQ(has_wrong_test_pattern(header_, payload_), false);
   payload_.back() ^= std::byte{1};
-  EXPECT_EQ(has_wrong_stamps(header_, payload_), true);
+  EXPECT_EQ(has_wrong_test_pattern(header_, payload_), true);
 }
 
 TEST_F(TearCheckTest, DoesNotGuessAboutPicturesWithoutStamps) {
-  EXPECT_EQ(has_wrong_stamps(header_, payload_), std::nullopt);
+  EXPECT_EQ(has_wrong_test_pattern(header_, payload_), std::nullopt);
 }
 
 TEST_F(TearCheckTest, TakesAnUnknownStampForAWrongOne) {
-  header_.is_stamped = true;
+  header_.has_test_pattern = true;
   header_.user_tag = 3;
-  EXPECT_EQ(has_wrong_stamps(header_, payload_), true);
+  EXPECT_EQ(has_wrong_test_pattern(header_, payload_), true);
 }
 
 TEST_F(TearCheckTest, ChecksStampsWithoutBeingAsked) {
   TearCheck check(false);
-  header_.is_stamped = true;
-  header_.user_tag = stamped_frame_tag;
-  stamp(payload_, 41);
+  header_.has_test_pattern = true;
+  header_.user_tag = test_lines_tag;
+  write_test_lines(payload_, 41);
   check.begin(header_, payload_);
   payload_[1000] ^= std::byte{8};
   EXPECT_EQ(check.end(header_, payload_), true);

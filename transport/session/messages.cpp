@@ -146,7 +146,7 @@ json format_to_json(const StreamFormat& format) {
            {"colour_range", static_cast<unsigned>(colour.range)},
            {"colour_transfer", static_cast<unsigned>(colour.transfer)},
            {"colour_primaries", static_cast<unsigned>(colour.primaries)},
-           {"sample_aspect", rational_to_json(format.sample_aspect)},
+           {"sample_aspect", rational_to_json(format.sample_aspect_ratio)},
            {"frame_rate", rational_to_json(format.frame_rate)}};
   // Omit unspecified values: an older peer does not know the value "unspecified".
   if (format.alpha_mode != AlphaMode::unspecified) {
@@ -175,7 +175,7 @@ StreamFormat read_format(const json& message) {
   format.colour = colour_from_numbers(
       number_field<std::uint8_t>(message, "colour_matrix"), number_field<std::uint8_t>(message, "colour_range"),
       number_field<std::uint8_t>(message, "colour_transfer"), number_field<std::uint8_t>(message, "colour_primaries"));
-  format.sample_aspect = rational_field(message, "sample_aspect");
+  format.sample_aspect_ratio = rational_field(message, "sample_aspect");
   format.frame_rate = rational_field(message, "frame_rate");
   format.alpha_mode = alpha_mode_from_name(optional_text_field(message, "alpha_mode"));
   format.chroma_location = chroma_location_from_name(optional_text_field(message, "chroma_location"));

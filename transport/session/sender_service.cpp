@@ -39,24 +39,24 @@ void SessionHistory::add(SessionReport report) {
 }
 
 void SessionHistory::add_to_earlier(const SessionReport& report) {
+  // Names every field, so that the compiler asks what becomes of a new one. Those without a sum keep their defaults.
+  const auto& [viewer, stream, transport, ending, bye_received, was_refused, counts, frames_received, frames_lost,
+               pulls, frames_pulled, viewer_statistics, receiver_label, logs_end] = report;
   const bool is_first = earlier_count_ == 0;
   const auto merge = [is_first](std::string& into, const std::string& text) {
     into = is_first || into == text ? text : "several";
   };
   ++earlier_count_;
   earlier_.viewer = std::to_string(earlier_count_) + " earlier session" + (is_first ? "" : "s");
-  merge(earlier_.stream, report.stream);
-  merge(earlier_.transport, report.transport);
+  merge(earlier_.stream, stream);
+  merge(earlier_.transport, transport);
   earlier_.ending = "added up";
-  earlier_.bye_received = report.bye_received && (is_first || earlier_.bye_received);
-  earlier_.counts.frames_produced += report.counts.frames_produced;
-  earlier_.counts.frames_skipped += report.counts.frames_skipped;
-  earlier_.counts.frames_sent += report.counts.frames_sent;
-  earlier_.counts.bytes_sent += report.counts.bytes_sent;
-  earlier_.frames_received += report.frames_received;
-  earlier_.frames_lost += report.frames_lost;
-  earlier_.pulls = report.pulls && (is_first || earlier_.pulls);
-  earlier_.frames_pulled += report.frames_pulled;
+  earlier_.bye_received = bye_received && (is_first || earlier_.bye_received);
+  earlier_.counts += counts;
+  earlier_.frames_received += frames_received;
+  earlier_.frames_lost += frames_lost;
+  earlier_.pulls = pulls && (is_first || earlier_.pulls);
+  earlier_.frames_pulled += frames_pulled;
 }
 
 std::vector<SessionReport> SessionHistory::reports() const {

@@ -141,7 +141,7 @@ bool AvSource::send(Stream& stream) {
   if (is_paced_ && !input_.is_live() && !stream.sleep_until(presentation_clock_.due_ns(pts_ns, monotonic_ns()))) {
     return false;
   }
-  FrameInfo frame{.pts_ns = pts_ns, .user_tag = 0, .is_stamped = false};
+  FrameInfo frame{.pts_ns = pts_ns, .user_tag = 0, .has_test_pattern = false};
   if (placed) {
     frame.layout = placed->layout;
     frame.lent = slots_->publish(placed->number);

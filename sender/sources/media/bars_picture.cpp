@@ -59,11 +59,11 @@ std::uint8_t byte_of(double level) {
 }
 
 /// Limited range, 8 or 10 bits. ITU-R BT.709-6 §3.6.
-std::uint16_t luma_code(double y, int bits) {
-  return static_cast<std::uint16_t>(std::lround((16 + 219 * y) * (1 << (bits - 8))));
+std::uint16_t luma_code(double y, int depth) {
+  return static_cast<std::uint16_t>(std::lround((16 + 219 * y) * (1 << (depth - 8))));
 }
-std::uint16_t chroma_code(double c, int bits) {
-  return static_cast<std::uint16_t>(std::lround((128 + 224 * c) * (1 << (bits - 8))));
+std::uint16_t chroma_code(double c, int depth) {
+  return static_cast<std::uint16_t>(std::lround((128 + 224 * c) * (1 << (depth - 8))));
 }
 
 /// One component of a texel, by its letter in the table of pixel formats.
@@ -77,11 +77,11 @@ std::uint16_t code_of(const PixelFormatInfo& format, char component, const Rgb& 
     case 'B':
       return byte_of(pixel.b);
     case 'Y':
-      return format.is_yuv ? luma_code(to_yuv(pixel).y, format.bits) : byte_of(to_yuv(pixel).y);
+      return format.is_yuv ? luma_code(to_yuv(pixel).y, format.depth) : byte_of(to_yuv(pixel).y);
     case 'U':
-      return chroma_code(chroma.u, format.bits);
+      return chroma_code(chroma.u, format.depth);
     case 'V':
-      return chroma_code(chroma.v, format.bits);
+      return chroma_code(chroma.v, format.depth);
     default:
       return opaque;  // alpha or padding
   }
@@ -93,10 +93,10 @@ void put_texel(const PixelFormatInfo& format, std::uint32_t plane, const Rgb& le
   const Yuv chroma = to_yuv(average(left, right));
   const Rgb* pixel = &left;
   for (const char component : format.planes.at(plane).components) {
-    const auto code = static_cast<std::uint16_t>(code_of(format, component, *pixel, chroma) << format.low_bits);
+    const auto code = static_cast<std::uint16_t>(code_of(format, component, *pixel, chroma) << format.shift);
     pixel = component == 'Y' ? &right : pixel;  // the second luma belongs to the second pixel
     *to++ = static_cast<std::byte>(code & 0xff);
-    if (format.bits > 8) {
+    if (format.depth > 8) {
       *to++ = static_cast<std::byte>(code >> 8);  // little-endian, as the format's name says
     }
   }

@@ -5,7 +5,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "frame/stamp.hpp"
+#include "frame/test_pattern.hpp"
 #include "media/frame_rate.hpp"
 
 namespace framewire {
@@ -70,17 +70,18 @@ void PatternSource::run(Stream& stream) {
     const std::span<std::byte> frame = slot->bytes().first(format_.layout.size_bytes);
     if (bars_) {
       bars_->draw(frame, index);
-      mark(frame, slot->next_sequence(), pattern_mark_bytes);
+      write_test_marks(frame, slot->next_sequence(), test_mark_bytes);
     } else {
-      stamp(frame, slot->next_sequence());
+      write_test_lines(frame, slot->next_sequence());
     }
     const std::int64_t pts_ns = frame_time_ns(format_.frame_rate, index);
     if (is_paced_ && !stream.sleep_until(presentation_clock.due_ns(pts_ns, monotonic_ns()))) {
       return;
     }
-    stream.publish(
-        std::move(*slot),
-        {.pts_ns = pts_ns, .user_tag = bars_ ? marked_frame_tag : stamped_frame_tag, .is_stamped = true, .layout = {}});
+    stream.publish(std::move(*slot), {.pts_ns = pts_ns,
+                                      .user_tag = bars_ ? test_marks_tag : test_lines_tag,
+                                      .has_test_pattern = true,
+                                      .layout = {}});
   }
 }
 

@@ -186,7 +186,7 @@ bool StdinSource::send_frame(Stream& stream, StreamReader& reader) {
   if (has_rate && options_.realtime && !stream.sleep_until(presentation_clock_.due_ns(pts_ns, monotonic_ns()))) {
     return false;
   }
-  stream.publish(std::move(*slot), {.pts_ns = pts_ns, .user_tag = 0, .is_stamped = false, .layout = {}});
+  stream.publish(std::move(*slot), {.pts_ns = pts_ns, .user_tag = 0, .has_test_pattern = false, .layout = {}});
   ++frames_sent_;
   return true;
 }

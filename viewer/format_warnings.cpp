@@ -1,4 +1,4 @@
-#include "viewer/picture_notes.hpp"
+#include "viewer/format_warnings.hpp"
 
 namespace framewire {
 
@@ -56,34 +56,35 @@ bool is_wide(ColourPrimaries primaries) noexcept {
 
 }  // namespace
 
-std::vector<std::string> picture_notes(const StreamFormat& format) {
-  std::vector<std::string> notes;
+std::vector<std::string> format_warnings(const StreamFormat& format) {
+  std::vector<std::string> warnings;
   const PixelFormat pixels = format.layout.format;
   if (pixels == PixelFormat::bytes) {
-    return notes;
+    return warnings;
   }
   const Colour& colour = format.colour;
   if (const std::string effect = effect_of(colour.transfer); !effect.empty()) {
-    notes.push_back("the stream has transfer " + std::string(name(colour.transfer)) +
-                    ", which is shown as it is coded, without tone mapping: " + effect);
+    warnings.push_back("the stream has transfer " + std::string(name(colour.transfer)) +
+                       ", which is shown as it is coded, without tone mapping: " + effect);
   }
   if (info(pixels).is_yuv && !has_luma_weights(colour.matrix)) {
     const std::string taken = luma_weights(ColourMatrix::unspecified, format.layout.height).kr ==
                                       luma_weights(ColourMatrix::bt709, format.layout.height).kr
                                   ? "bt709"
                                   : "smpte170m";
-    notes.push_back("the stream has matrix " + std::string(name(colour.matrix)) +
-                    ", which is not supported and is shown as " + taken + ": its colours are wrong");
+    warnings.push_back("the stream has matrix " + std::string(name(colour.matrix)) +
+                       ", which is not supported and is shown as " + taken + ": its colours are wrong");
   }
   if (is_wide(colour.primaries)) {
-    notes.push_back("the stream has primaries " + std::string(name(colour.primaries)) +
-                    ", which are shown as if they were bt709: its colours look pale");
+    warnings.push_back("the stream has primaries " + std::string(name(colour.primaries)) +
+                       ", which are shown as if they were bt709: its colours look pale");
   }
   if (is_interlaced(format.field_order)) {
-    notes.push_back("the stream is interlaced (" + std::string(name(format.field_order)) +
-                    ") and is shown as it is, both fields woven together; to deinterlace it, do so before it is sent");
+    warnings.push_back(
+        "the stream is interlaced (" + std::string(name(format.field_order)) +
+        ") and is shown as it is, both fields woven together; to deinterlace it, do so before it is sent");
   }
-  return notes;
+  return warnings;
 }
 
 }  // namespace framewire

@@ -1,4 +1,4 @@
-#include "frame/stamp.hpp"
+#include "frame/test_pattern.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,7 +16,7 @@ std::uint64_t stamp_of(std::uint64_t sequence, std::uint64_t line) noexcept {
   return z ^ (z >> 31);
 }
 
-using Line = std::array<std::uint64_t, stamp_line_bytes / sizeof(std::uint64_t)>;
+using Line = std::array<std::uint64_t, test_line_bytes / sizeof(std::uint64_t)>;
 
 Line line_of(std::uint64_t sequence, std::uint64_t index) noexcept {
   Line line;
@@ -26,10 +26,10 @@ Line line_of(std::uint64_t sequence, std::uint64_t index) noexcept {
 
 }  // namespace
 
-void stamp(std::span<std::byte> payload, std::uint64_t sequence) noexcept {
+void write_test_lines(std::span<std::byte> payload, std::uint64_t sequence) noexcept {
   for (std::uint64_t index = 0; !payload.empty(); ++index) {
     const Line line = line_of(sequence, index);
-    const std::size_t size = std::min(payload.size(), stamp_line_bytes);
+    const std::size_t size = std::min(payload.size(), test_line_bytes);
     std::memcpy(payload.data(), line.data(), size);
     payload = payload.subspan(size);
   }
@@ -38,7 +38,7 @@ void stamp(std::span<std::byte> payload, std::uint64_t sequence) noexcept {
 std::optional<std::uint64_t> find_torn_line(std::span<const std::byte> payload, std::uint64_t sequence) noexcept {
   for (std::uint64_t index = 0; !payload.empty(); ++index) {
     const Line line = line_of(sequence, index);
-    const std::size_t size = std::min(payload.size(), stamp_line_bytes);
+    const std::size_t size = std::min(payload.size(), test_line_bytes);
     if (std::memcmp(payload.data(), line.data(), size) != 0) {
       return index;
     }
@@ -47,7 +47,7 @@ std::optional<std::uint64_t> find_torn_line(std::span<const std::byte> payload, 
   return std::nullopt;
 }
 
-void mark(std::span<std::byte> payload, std::uint64_t sequence, std::size_t every_bytes) noexcept {
+void write_test_marks(std::span<std::byte> payload, std::uint64_t sequence, std::size_t every_bytes) noexcept {
   for (std::size_t at = 0; at + sizeof(std::uint64_t) <= payload.size(); at += every_bytes) {
     const std::uint64_t value = stamp_of(sequence, at);
     std::memcpy(payload.data() + at, &value, sizeof value);
@@ -69,12 +69,12 @@ std::optional<std::uint64_t> find_torn_byte(std::span<const std::byte> payload, 
                                             std::uint64_t user_tag) noexcept {
   std::optional<std::uint64_t> torn;
   std::uint64_t unit_bytes = 1;
-  if (user_tag == marked_frame_tag) {
-    torn = find_torn_mark(payload, sequence, pattern_mark_bytes);
-    unit_bytes = pattern_mark_bytes;
-  } else if (user_tag == stamped_frame_tag) {
+  if (user_tag == test_marks_tag) {
+    torn = find_torn_mark(payload, sequence, test_mark_bytes);
+    unit_bytes = test_mark_bytes;
+  } else if (user_tag == test_lines_tag) {
     torn = find_torn_line(payload, sequence);
-    unit_bytes = stamp_line_bytes;
+    unit_bytes = test_line_bytes;
   } else {
     torn = 0;
   }

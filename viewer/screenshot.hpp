@@ -1,4 +1,4 @@
-// Pictures that the viewer writes.
+// Screenshots, as files.
 #pragma once
 
 #include <ctime>
@@ -12,6 +12,6 @@ namespace framewire {
 std::string screenshot_name(std::time_t at);
 
 /// Writes a PNG. Throws Error.
-void write_screenshot(const std::string& file, const Picture& picture);
+void write_screenshot(const std::string& file, const Image& image);
 
 }  // namespace framewire

@@ -1,4 +1,4 @@
-#include "viewer/output_files.hpp"
+#include "viewer/screenshot.hpp"
 
 #include <array>
 
@@ -15,8 +15,8 @@ std::string screenshot_name(std::time_t at) {
   return text.data();
 }
 
-void write_screenshot(const std::string& file, const Picture& picture) {
-  if (const auto fault = write_png(file, picture.size.width, picture.size.height, picture.pixels)) {
+void write_screenshot(const std::string& file, const Image& image) {
+  if (const auto fault = write_png(file, image.size.width, image.size.height, image.pixels)) {
     throw Error::failed(*fault);
   }
 }

@@ -1,4 +1,4 @@
-#include "viewer/notice.hpp"
+#include "viewer/status_screen.hpp"
 
 #include <imgui.h>
 
@@ -84,7 +84,7 @@ void clear_for_waiting_picture(Size surface) noexcept {
   glDisable(GL_SCISSOR_TEST);
 }
 
-void draw_waiting_picture(const Overlay& overlay, Size surface, const Notice& notice, std::int64_t now_ns) {
+void draw_waiting_picture(const Overlay& overlay, Size surface, const StatusScreen& screen, std::int64_t now_ns) {
   ImDrawList& list = *ImGui::GetBackgroundDrawList();
   const float width = static_cast<float>(surface.width);
   const float height = static_cast<float>(surface.height);
@@ -97,15 +97,15 @@ void draw_waiting_picture(const Overlay& overlay, Size surface, const Notice& no
   draw_wire(list, centre_x, centre_y, scale, now_ns);
   ImFont* text = overlay.text_font();
   float y = centre_y + 38 * scale;
-  centred_text(list, text, centre_x, y, text_colour, notice.headline + (overlay.has_typography() ? " …" : " ..."),
+  centred_text(list, text, centre_x, y, text_colour, screen.headline + (overlay.has_typography() ? " …" : " ..."),
                wrap);
-  y += text_size(text, notice.headline, wrap).y + 10 * scale;
-  if (!notice.detail.empty()) {
-    centred_text(list, text, centre_x, y, faint_colour, notice.detail, wrap);
+  y += text_size(text, screen.headline, wrap).y + 10 * scale;
+  if (!screen.detail.empty()) {
+    centred_text(list, text, centre_x, y, faint_colour, screen.detail, wrap);
   }
 }
 
-void draw_lost_banner(const Overlay& overlay, Size surface, const Notice& notice, std::int64_t now_ns) {
+void draw_lost_banner(const Overlay& overlay, Size surface, const StatusScreen& screen, std::int64_t now_ns) {
   ImDrawList& list = *ImGui::GetBackgroundDrawList();
   const float width = static_cast<float>(surface.width);
   const float height = static_cast<float>(surface.height);
@@ -116,9 +116,9 @@ void draw_lost_banner(const Overlay& overlay, Size surface, const Notice& notice
   const float padding = 18 * scale;
   const float dot_space = 26 * scale;
   const float wrap = std::min(width * 0.86F, 760 * scale) - 2 * padding - dot_space;
-  const ImVec2 headline = text_size(font, notice.headline, wrap);
-  const ImVec2 detail = notice.detail.empty() ? ImVec2{0, 0} : text_size(font, notice.detail, wrap);
-  const float gap = notice.detail.empty() ? 0 : 6 * scale;
+  const ImVec2 headline = text_size(font, screen.headline, wrap);
+  const ImVec2 detail = screen.detail.empty() ? ImVec2{0, 0} : text_size(font, screen.detail, wrap);
+  const float gap = screen.detail.empty() ? 0 : 6 * scale;
   const ImVec2 inner{std::max(headline.x, detail.x) + dot_space, headline.y + gap + detail.y};
   const ImVec2 from{std::round((width - inner.x) / 2 - padding), std::round(height * 0.5F - inner.y / 2 - padding)};
   const ImVec2 to{from.x + inner.x + 2 * padding, from.y + inner.y + 2 * padding};
@@ -129,9 +129,9 @@ void draw_lost_banner(const Overlay& overlay, Size surface, const Notice& notice
   list.AddCircleFilled({from.x + padding + 7 * scale, from.y + padding + headline.y / 2}, 5.5F * scale,
                        with_alpha(240, 176, 76, 0.35F + 0.65F * breath));
   const ImVec2 at{from.x + padding + dot_space, from.y + padding};
-  list.AddText(font, font->FontSize, at, title_colour, notice.headline.c_str(), nullptr, wrap);
-  if (!notice.detail.empty()) {
-    list.AddText(font, font->FontSize, {at.x, at.y + headline.y + gap}, text_colour, notice.detail.c_str(), nullptr,
+  list.AddText(font, font->FontSize, at, title_colour, screen.headline.c_str(), nullptr, wrap);
+  if (!screen.detail.empty()) {
+    list.AddText(font, font->FontSize, {at.x, at.y + headline.y + gap}, text_colour, screen.detail.c_str(), nullptr,
                  wrap);
   }
 }

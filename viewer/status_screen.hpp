@@ -1,4 +1,4 @@
-// Pictures shown without frames: while waiting for a sender, and after losing it.
+// What is shown without frames: while waiting for a sender, and after losing it.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace framewire {
 
-struct Notice {
+struct StatusScreen {
   std::string headline;  // "waiting for box:5290"
   std::string detail;    // the reason; may be empty
 };
@@ -17,11 +17,11 @@ struct Notice {
 /// Fills the bound framebuffer with the background of the waiting picture, using only GL.
 void clear_for_waiting_picture(Size surface) noexcept;
 
-/// Draws on that background: the name, a slowly pulsing wire, and the notice. Call it between Overlay::begin() and
+/// Draws on that background: the name, a slowly pulsing wire, and the screen. Call it between Overlay::begin() and
 /// finish().
-void draw_waiting_picture(const Overlay& overlay, Size surface, const Notice& notice, std::int64_t now_ns);
+void draw_waiting_picture(const Overlay& overlay, Size surface, const StatusScreen& screen, std::int64_t now_ns);
 
 /// Dims the last frame and draws a banner over it. Call it between Overlay::begin() and finish().
-void draw_lost_banner(const Overlay& overlay, Size surface, const Notice& notice, std::int64_t now_ns);
+void draw_lost_banner(const Overlay& overlay, Size surface, const StatusScreen& screen, std::int64_t now_ns);
 
 }  // namespace framewire

@@ -1,4 +1,4 @@
-#include "viewer/picture_notes.hpp"
+#include "viewer/format_warnings.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@ StreamFormat format_of(PixelFormat pixels, const Colour& colour) {
 }
 
 std::string only_note(const StreamFormat& format) {
-  const auto notes = picture_notes(format);
+  const auto notes = format_warnings(format);
   EXPECT_EQ(notes.size(), 1U);
   return notes.empty() ? "" : notes.front();
 }
@@ -19,13 +19,13 @@ TEST(PictureNotes, SayNothingOfWhatIsShownRight) {
   using enum ColourMatrix;
   for (const ColourMatrix matrix : {unspecified, bt709, bt470bg, smpte170m, smpte240m, fcc, bt2020nc}) {
     const Colour colour{matrix, ColourRange::limited, ColourTransfer::bt709, ColourPrimaries::bt709};
-    EXPECT_TRUE(picture_notes(format_of(PixelFormat::yuv420p, colour)).empty()) << name(matrix);
+    EXPECT_TRUE(format_warnings(format_of(PixelFormat::yuv420p, colour)).empty()) << name(matrix);
   }
-  EXPECT_TRUE(picture_notes(format_of(PixelFormat::rgba, {.matrix = ColourMatrix::rgb})).empty());
-  EXPECT_TRUE(picture_notes({.layout = bytes_layout(64), .colour = {.transfer = ColourTransfer::pq}}).empty());
+  EXPECT_TRUE(format_warnings(format_of(PixelFormat::rgba, {.matrix = ColourMatrix::rgb})).empty());
+  EXPECT_TRUE(format_warnings({.layout = bytes_layout(64), .colour = {.transfer = ColourTransfer::pq}}).empty());
   StreamFormat progressive = format_of(PixelFormat::yuv420p, {});
   progressive.field_order = FieldOrder::progressive;
-  EXPECT_TRUE(picture_notes(progressive).empty());
+  EXPECT_TRUE(format_warnings(progressive).empty());
 }
 
 TEST(PictureNotes, NameTheTransfer) {

@@ -1,4 +1,4 @@
-// Notes for the user about pictures that are not shown correctly.
+// Warnings about formats that are not shown correctly.
 #pragma once
 
 #include <string>
@@ -11,6 +11,6 @@ namespace framewire {
 /// One message for each property of `format` that the shader does not show correctly: its transfer function (PQ, HLG,
 /// linear light), its matrix (ictcp …), its primaries (BT.2020, P3), named as in FFmpeg, and interlacing. Empty if all
 /// is correct. The caller prints each message only once.
-std::vector<std::string> picture_notes(const StreamFormat& format);
+std::vector<std::string> format_warnings(const StreamFormat& format);
 
 }  // namespace framewire

@@ -1,0 +1,42 @@
+// What the program knows of one kind of source.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/log.hpp"
+#include "sender/source.hpp"
+
+namespace framewire {
+
+using IsCancelled = std::function<bool()>;
+
+struct SourceKind {
+  std::string_view help;     // lines of --help: the name, two spaces, the description
+  std::string (*choices)();  // for completion: words separated by "|"
+  /// Whether SOURCE is of this kind; null for the one kind of everything that no other kind means.
+  bool (*is_meant_by)(const std::string& name);
+  std::unique_ptr<Source> (*make)(const SourceOptions& options, Log& log, const IsCancelled& is_cancelled);
+  std::string (*stream_name)(const SourceOptions& options);
+  void (*fit)(SourceOptions& options, Log& log) = nullptr;  // --size auto; null: has its own size
+  bool takes_input_options = false;  // --input-option, --input-format, --start and --retry apply to it
+};
+
+constexpr bool has_one_fallback(std::span<const SourceKind> kinds) noexcept {
+  return std::ranges::count(kinds, nullptr, &SourceKind::is_meant_by) == 1;
+}
+
+/// The first kind that `name` means, else the kind of everything else, wherever it stands. `kinds` has one fallback.
+inline const SourceKind& find_source_kind(std::span<const SourceKind> kinds, const std::string& name) {
+  const auto is_meant = [&name](const SourceKind& kind) {
+    return kind.is_meant_by != nullptr && kind.is_meant_by(name);
+  };
+  const auto found = std::ranges::find_if(kinds, is_meant);
+  return found != kinds.end() ? *found : *std::ranges::find(kinds, nullptr, &SourceKind::is_meant_by);
+}
+
+}  // namespace framewire
