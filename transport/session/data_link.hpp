@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -70,8 +71,10 @@ std::unique_ptr<SenderLink> make_sender_link(LinkKind kind, LinkConnection link_
 std::unique_ptr<ReceiverLink> make_receiver_link(LinkKind kind, LinkConnection link_connection,
                                                  const LinkParameters& parameters);
 
-/// what both sides print at start; frames=tls if encrypted
-std::string start_line(LinkKind link, const std::string& auth, const std::string& control, bool encrypts);
+/// What both sides print at start; frames=tls if encrypted. `format`: describe() of the stream's, empty if it is not
+/// known yet. A stream of bytes has data= for frames=.
+std::string start_line(LinkKind link, const std::string& auth, const std::string& control, bool encrypts,
+                       std::string_view format);
 
 /// Why this link or control channel cannot encrypt data, as an error message for both sides; empty when it can. TLS
 /// keys come from the control channel, so a plaintext control channel cannot protect them.
