@@ -1,4 +1,4 @@
-// The "host" part of the JSON report, and the commands that fix the route to another machine.
+// The "host" part of the JSON report, and the commands that fix the path to another machine.
 #include "doctor/host_report.hpp"
 
 #include <fmt/format.h>

@@ -125,8 +125,8 @@ void AvInput::Implementation::seek_to_start() {
     return;
   }
   if (input_.is_live) {
-    throw Error::usage("--start was asked for " + quote(options_.name, 200) +
-                       ", which is live and has no beginning; leave --start away");
+    throw Error::usage("--start does not work with " + quote(options_.name, 200) +
+                       ", which is live and has no beginning; leave out --start");
   }
   const AVStream& stream = *input_.context->streams[stream_index_];
   constexpr AVRational nanoseconds{1, static_cast<int>(ns_per_s)};

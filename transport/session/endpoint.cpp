@@ -32,7 +32,7 @@ std::vector<LinkKind> usable_links(const EndpointOptions& endpoint) {
     return links;
   }
   if (std::ranges::find(links, LinkKind::tcp) == links.end()) {
-    throw Error::usage("encrypted data go over tcp alone, and this end is to take " + names_of(links) +
+    throw Error::usage("--encrypt works over tcp only, and this end takes " + names_of(links) +
                        "; take --transport auto or tcp, or leave out --encrypt");
   }
   return {LinkKind::tcp};

@@ -73,7 +73,8 @@ ViewerSession::ViewerSession(AuthenticatedChannel authenticated, DataEndpoint da
   const OfferMessage offer = read_offer(channel.receive(monotonic_ns() + handshake_timeout_ns));
   const std::string why = choose_link(offer, data_endpoint, preferences);
   watch_peer(channel.fd(), preferences.parameters.peer_timeout_ns);
-  start_line_ = framewire::start_line(link_->kind(), authenticated_.auth, authenticated_.control, encrypts_) +
+  start_line_ = framewire::start_line(link_->kind(), authenticated_.auth, authenticated_.control, encrypts_,
+                                      find_stream(offer, preferences.stream, channel).description) +
                 link_->note() + why;
   if (early_message_) {
     handle(*std::exchange(early_message_, nullptr));
@@ -103,13 +104,13 @@ std::string ViewerSession::choose_link(const OfferMessage& offer, DataEndpoint d
     open_link(offer,
               {.stream = stream.number, .link = LinkKind::tcp, .delivery = delivery_, .token = {}, .encrypt = true},
               data_endpoint, preferences.parameters);
-    return preferences.transport_is_auto ? " (auto: tcp; --encrypt goes over tcp alone)" : "";
+    return preferences.transport_is_auto ? " (auto: tcp; --encrypt works over tcp only)" : "";
   }
   if (preferences.parameters.pulls) {
     open_link_to_pull(offer, stream, data_endpoint, preferences);
     return stream.delivery == Delivery::latest
                ? ""
-               : " (this stream is delivered whole: it goes on only while another viewer is there that is sent to)";
+               : " (--delivery every: the stream goes on only while another viewer watches it without --pull)";
   }
   std::string why_not;
   std::string why_again;
@@ -175,21 +176,18 @@ void ViewerSession::agree_on_encryption(const OfferMessage& offer, const ViewerP
   }
   const std::string who_asks = preferences.parameters.encrypts ? "the viewer asks" : "the sender asks";
   if (!offer.encrypt) {
-    refuse(channel, who_asks +
-                        " for encrypted data (--encrypt), and the sender does not know what that is; bring both to the "
-                        "same release");
+    refuse(channel, who_asks + " for --encrypt, which the sender does not know; bring both to the same release");
   }
   if (preferences.parameters.pulls) {
-    refuse(channel, who_asks +
-                        " for encrypted data (--encrypt), and the viewer reads them by RDMA, which goes in the "
-                        "clear; leave out --pull or --encrypt");
+    refuse(channel,
+           who_asks + " for --encrypt, and --pull reads over RDMA, which is not encrypted; leave out one of them");
   }
   if (std::ranges::find(preferences.allowed_links, LinkKind::tcp) == preferences.allowed_links.end()) {
-    refuse(channel, who_asks + " for encrypted data (--encrypt), which go over tcp alone, and the viewer takes " +
+    refuse(channel, who_asks + " for --encrypt, which works over tcp only, and the viewer takes " +
                         names_of(preferences.allowed_links) + "; start it with --transport auto or tcp");
   }
   if (std::ranges::find(offer.links, LinkKind::tcp) == offer.links.end()) {
-    refuse(channel, who_asks + " for encrypted data (--encrypt), which go over tcp alone, and the sender offers " +
+    refuse(channel, who_asks + " for --encrypt, which works over tcp only, and the sender offers " +
                         names_of(offer.links) + "; start it with --transport auto or tcp");
   }
   if (const std::string why_not = why_not_encrypted(LinkKind::tcp, authenticated_.control); !why_not.empty()) {
@@ -205,7 +203,7 @@ void ViewerSession::open_link_to_pull(const OfferMessage& offer, const OfferedSt
   }
   const auto link = std::ranges::find_if(offer.links, [](LinkKind kind) { return traits(kind).can_be_pulled; });
   if (link == offer.links.end()) {
-    refuse(channel, "frames can be pulled over rdma alone, and the sender has none" +
+    refuse(channel, "--pull works over rdma only, and the sender has none" +
                         (offer.why_no_rdma.empty() ? "" : ": " + offer.why_no_rdma));
   }
   delivery_ = Delivery::latest;
