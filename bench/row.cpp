@@ -96,8 +96,11 @@ std::string three_digits(double value) {
 
 std::string ratio_text(const std::vector<RowResult>& rows, const RowResult& row) {
   const RowResult* socket = socket_row_like(rows, row);
-  if (socket == nullptr || row.plan.operation == "latency") {
+  if (socket == nullptr) {
     return "";
+  }
+  if (row.plan.operation == "latency") {
+    return "-";
   }
   const auto mine = row.gigabytes_per_second();
   const auto sockets = socket->gigabytes_per_second();
@@ -123,7 +126,6 @@ constexpr std::array titles = {"link", "operation", "dir", "bytes", "count",   "
                                "MB/s", "p50",       "p99", "max",   "one way", "cli cpu", "srv cpu", "x sock"};
 using Cells = std::array<std::string, titles.size()>;
 constexpr std::size_t left_aligned = 3;  // the first ones, which are words
-constexpr std::size_t direction_column = 2;
 
 Cells cells_of(const std::vector<RowResult>& rows, const RowResult& row) {
   const double gigabytes = std::max(row.gigabytes(), 1e-12);
@@ -131,9 +133,12 @@ Cells cells_of(const std::vector<RowResult>& rows, const RowResult& row) {
   const auto us = [&](double value) { return row.has_latency() ? three_digits(value) : "-"; };
   const auto messages = row.messages_per_second();
   const auto speed = row.gigabytes_per_second();
+  const bool has_directions = std::ranges::any_of(rows, [](const RowResult& one) { return one.plan.is_reverse; });
   return {row.plan.transport,
           row.plan.operation,
-          row.plan.is_reverse ? "rev" : "fwd",
+          !has_directions       ? ""
+          : row.plan.is_reverse ? "rev"
+                                : "fwd",
           std::to_string(row.plan.message_bytes),
           std::to_string(row.client.count),
           seconds_text(row.client.seconds),
@@ -155,7 +160,8 @@ std::size_t columns_of(std::string_view text) {
       std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80; }));
 }
 
-std::string lines_of(const std::vector<Cells>& table, bool has_directions) {
+/// Leaves out the columns that are empty in every row. The first row has the titles.
+std::string lines_of(const std::vector<Cells>& table) {
   std::array<std::size_t, titles.size()> widths{};
   for (const Cells& cells : table) {
     for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -165,7 +171,8 @@ std::string lines_of(const std::vector<Cells>& table, bool has_directions) {
   std::string text;
   for (const Cells& cells : table) {
     for (std::size_t i = 0; i < cells.size(); ++i) {
-      if (i == direction_column && !has_directions) {
+      const auto says_nothing = [&](const Cells& row) { return row.at(i).empty(); };
+      if (std::all_of(table.begin() + 1, table.end(), says_nothing)) {
         continue;
       }
       const std::string padding(widths.at(i) - columns_of(cells.at(i)), ' ');
@@ -277,8 +284,7 @@ std::string rows_to_table(const std::vector<RowResult>& rows) {
   for (const RowResult& row : rows) {
     table.push_back(cells_of(rows, row));
   }
-  return lines_of(table, std::ranges::any_of(rows, [](const RowResult& row) { return row.plan.is_reverse; })) +
-         legend(rows);
+  return lines_of(table) + legend(rows);
 }
 
 }  // namespace framewire

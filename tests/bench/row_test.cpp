@@ -157,6 +157,7 @@ TEST(Row, LocalShowsABandwidthOnlyIfTheReceiverReadsTheBytes) {
   EXPECT_NE(rows_to_table(rows).find("without copying"), std::string::npos);
   EXPECT_EQ(rows_to_table({local}).find(" 0.0500 "), std::string::npos) << rows_to_table({local});
   EXPECT_NE(rows_to_table(rows).find("-\ncli s"), std::string::npos) << rows_to_table(rows);
+  EXPECT_EQ(rows_to_table({local}).find("x sock\n"), std::string::npos) << "there is nothing to compare with";
   EXPECT_EQ(speed_text(local.server, 1), "in 2.000 s, 50 messages/s");
   EXPECT_EQ(speed_text(row("tcp", "stream").server, 0.001), "in 2.000 s, 50 messages/s, 500 kB/s");
   local.plan.touches_payload = true;

@@ -165,7 +165,7 @@ class Bench(BenchPrograms):
         self.assertEqual(len(rows), 2 * 2 * 2)
         self.check_rows(rows, {"local", "tcp"}, 100)
         self.check_directions(rows, "reverse")
-        self.assertIn("reverse", self.bench("--reverse", "--transport", "tcp", "--message-bytes", "64", "--count", "5", "--spin", "--touch"))
+        self.assertIn(" rev ", self.bench("--reverse", "--transport", "tcp", "--message-bytes", "64", "--count", "5", "--spin", "--touch"))
         self.check_directions(json.loads(self.bench("--transport", "tcp", "--message-bytes", "64", "--count", "5", "--json"))["results"], "forward")
 
     def test_both_ways_in_turn_with_one_server(self):
