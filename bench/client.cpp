@@ -153,8 +153,12 @@ std::string statistics_of(const SenderService& service, const LastLogLine& last_
 }  // namespace
 
 Error no_server(const HostPort& at, const std::string& why) {
-  return Error::lost_peer("no bench server came at " + format_host_port(at) + (why.empty() ? "" : ": " + why) +
-                          "; start one there with framewire bench --listen '*:" + std::to_string(at.port) + "'");
+  constexpr std::string_view nobody = "nothing listens";  // dial() says so, with advice that is not the bench's
+  if (!why.empty() && !why.starts_with(nobody)) {
+    return Error::lost_peer("no bench server came: " + why);
+  }
+  return Error::lost_peer((why.empty() ? "no bench server came at " : "nothing listens at ") + format_host_port(at) +
+                          "; start a server there with framewire bench --listen '*:" + std::to_string(at.port) + "'");
 }
 
 void throw_if_interrupted(const Interruption& interruption) {

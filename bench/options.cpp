@@ -93,7 +93,10 @@ void describe_options(CLI::App& app, RawOptions& raw) {
       "reads the last --slots messages at the end");
   app.add_flag("--reverse", raw.reverse,
                "measure the links from the server to this end (default: from this end to the server)");
-  app.add_flag("--json", raw.json, "print one JSON object instead of a table");
+  app.add_flag(
+      "--json", raw.json,
+      "print one JSON object instead of a table; local's gigabytes_per_second is what it hands over without copying, "
+      "not a bandwidth");
   app.add_flag("--verbose", raw.is_verbose, "print more detail");
   add_endpoint_options(app, raw.common);
   add_ring_options(app, raw.common);

@@ -104,7 +104,7 @@ std::string operation_field(const json& message) {
 
 void require_possible(const RowPlan& plan) {
   if (plan.count == 0 && plan.duration_ns == 0) {
-    throw Error::failed("a row that neither 'count' nor 'duration_ns' ends was asked for; give one of them");
+    throw Error::failed("the row has neither 'count' nor 'duration_ns'; give one of them");
   }
   require_bench_memory(plan.message_bytes, plan.slots);  // a pool may have up to four slots more
 }
@@ -261,7 +261,7 @@ IncomingDataConnection await_bench_data(SessionAcceptor& acceptor, const DataCon
       return std::move(*incoming);
     }
     if (wait.message() != nullptr) {
-      throw Error::failed("the client said " + message_type(*wait.message()) + " where it was to connect");
+      throw Error::failed("the client said " + message_type(*wait.message()) + " instead of connecting");
     }
   }
 }

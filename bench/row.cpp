@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/bandwidth.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "transport/json_fields.hpp"
@@ -81,14 +83,10 @@ const RowResult* socket_row_like(const std::vector<RowResult>& rows, const RowRe
   return found == rows.end() ? nullptr : &*found;
 }
 
-std::string ratio_text(const std::vector<RowResult>& rows, const RowResult& row) {
-  const RowResult* socket = socket_row_like(rows, row);
-  if (socket == nullptr || row.plan.operation == "latency") {
-    return "";
-  }
-  const auto mine = row.gigabytes_per_second();
-  const auto sockets = socket->gigabytes_per_second();
-  return mine && sockets ? fmt::format("{:.2f}", *mine / *sockets) : "-";
+/// Whether the payload was moved or read. local hands messages over without copying them, so bytes by time is then not
+/// a bandwidth.
+bool has_bandwidth(const RowPlan& plan) {
+  return plan.transport != name(LinkKind::local) || plan.touches_payload;
 }
 
 /// At least three significant digits.
@@ -97,14 +95,123 @@ std::string three_digits(double value) {
   return fmt::format("{:.{}f}", value, std::clamp(2 - static_cast<int>(magnitude), 0, 6));
 }
 
+std::string ratio_text(const std::vector<RowResult>& rows, const RowResult& row) {
+  const RowResult* socket = socket_row_like(rows, row);
+  if (socket == nullptr) {
+    return "";
+  }
+  if (row.plan.operation == "latency") {
+    return "-";
+  }
+  const auto mine = row.gigabytes_per_second();
+  const auto sockets = socket->gigabytes_per_second();
+  return mine && sockets && has_bandwidth(row.plan) ? fmt::format("{:.2f}", *mine / *sockets) : "-";
+}
+
 std::string one_way_text(const RowResult& row) {
   const EndResult& end = row.receiving_end();
-  return row.has_one_way() ? fmt::format("{:.1f} ± {:.1f}", end.latency_us.p50, end.latency_uncertainty_us) : "-";
+  if (!row.has_one_way()) {
+    return "-";
+  }
+  const std::string latency = three_digits(end.latency_us.p50);
+  return end.latency_uncertainty_us > 0 ? latency + "±" + three_digits(end.latency_uncertainty_us) : latency;
 }
 
 std::string seconds_text(double seconds) {
-  constexpr double short_one = 0.01;
-  return seconds <= 0 ? "-" : seconds < short_one ? fmt::format("{:.6f}", seconds) : fmt::format("{:.3f}", seconds);
+  return seconds > 0 ? three_digits(seconds) : "-";
+}
+
+// ---- The table: as wide as its cells ----
+
+constexpr std::array titles = {"link", "operation", "dir", "bytes", "count",   "cli s",   "srv s",   "msg/s",
+                               "MB/s", "p50",       "p99", "max",   "one way", "cli cpu", "srv cpu", "x sock"};
+using Cells = std::array<std::string, titles.size()>;
+constexpr std::size_t left_aligned = 3;  // the first ones, which are words
+
+Cells cells_of(const std::vector<RowResult>& rows, const RowResult& row) {
+  const double gigabytes = std::max(row.gigabytes(), 1e-12);
+  const LatencyUs& latency = row.latency_us();
+  const auto us = [&](double value) { return row.has_latency() ? three_digits(value) : "-"; };
+  const auto messages = row.messages_per_second();
+  const auto speed = row.gigabytes_per_second();
+  const bool has_directions = std::ranges::any_of(rows, [](const RowResult& one) { return one.plan.is_reverse; });
+  return {row.plan.transport,
+          row.plan.operation,
+          !has_directions       ? ""
+          : row.plan.is_reverse ? "rev"
+                                : "fwd",
+          std::to_string(row.plan.message_bytes),
+          std::to_string(row.client.count),
+          seconds_text(row.client.seconds),
+          seconds_text(row.server.seconds),
+          messages ? fmt::format("{:.0f}", *messages) : "-",
+          speed && has_bandwidth(row.plan) ? three_digits(*speed * 1e3) : "-",
+          us(latency.p50),
+          us(latency.p99),
+          us(latency.max),
+          one_way_text(row),
+          three_digits(row.client.cpu_seconds / gigabytes),
+          three_digits(row.server.cpu_seconds / gigabytes),
+          ratio_text(rows, row)};
+}
+
+/// Characters: "±" has two bytes.
+std::size_t columns_of(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80; }));
+}
+
+/// Leaves out the columns that are empty in every row. The first row has the titles.
+std::string lines_of(const std::vector<Cells>& table) {
+  std::array<std::size_t, titles.size()> widths{};
+  for (const Cells& cells : table) {
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      widths.at(i) = std::max(widths.at(i), columns_of(cells.at(i)));
+    }
+  }
+  std::string text;
+  for (const Cells& cells : table) {
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      const auto says_nothing = [&](const Cells& row) { return row.at(i).empty(); };
+      if (std::all_of(table.begin() + 1, table.end(), says_nothing)) {
+        continue;
+      }
+      const std::string padding(widths.at(i) - columns_of(cells.at(i)), ' ');
+      text += (i == 0 ? "" : " ") + (i < left_aligned ? cells.at(i) + padding : padding + cells.at(i));
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+/// What the titles and the rows mean, in lines of up to 120 characters.
+std::string legend(const std::vector<RowResult>& rows) {
+  const auto any = [&](auto&& condition) { return std::ranges::any_of(rows, condition); };
+  std::string text =
+      "cli s, srv s: from the start of the first message to the last arrival, in seconds, at the client and the "
+      "server.\n"
+      "The rates divide by the receiver's time. cli cpu, srv cpu: CPU seconds per GB. x sock: MB/s against plain "
+      "sockets.\n"
+      "p50 to max, in us: for latency half of a round trip, as ib_write_lat reports it (a link answers with a credit, "
+      "a\n"
+      "socket with a byte, verbs with a message as long); for stream one way, with its queues.\n"
+      "one way, in us: from complete at the sender to received, p50 ± the uncertainty of two clocks.\n";
+  if (any([](const RowResult& row) { return !has_bandwidth(row.plan); })) {
+    text +=
+        "local hands messages over without copying them, so it has no MB/s; with --touch the receiver reads them.\n";
+  }
+  if (any([](const RowResult& row) { return row.plan.is_reverse; })) {
+    text += "rev: the server sends; the client receives and measures. The server is not told the last arrival.\n";
+  }
+  if (any([](const RowResult& row) { return row.plan.transport == socket_transport && row.plan.is_remote; })) {
+    text += "socket: between machines the server's time begins when the server is ready.\n";
+  }
+  if (any([](const RowResult& row) { return row.is_verbs(); })) {
+    text +=
+        "verbs: the device without a link, by the client's clock, until its device has every acknowledgement. The\n"
+        "server's time begins when it is ready; for write and read it ends when the client says that all is done.\n";
+  }
+  return text;
 }
 
 }  // namespace
@@ -119,8 +226,10 @@ std::string speed_text(const EndResult& end, double gigabytes) {
   if (end.seconds <= 0) {
     return "in a time that is not known";
   }
-  return fmt::format("in {:.3f} s, {:.0f} messages/s, {:.3f} GB/s", end.seconds,
-                     static_cast<double>(end.count) / end.seconds, gigabytes / end.seconds);
+  const std::string messages =
+      fmt::format("in {:.3f} s, {:.0f} messages/s", end.seconds, static_cast<double>(end.count) / end.seconds);
+  return end.transport == name(LinkKind::local) ? messages
+                                                : messages + ", " + format_bandwidth(gigabytes * 1e9, end.seconds);
 }
 
 void print_line(const std::string& text) {
@@ -177,52 +286,12 @@ std::string rows_to_json(const std::vector<RowResult>& rows) {
 }
 
 std::string rows_to_table(const std::vector<RowResult>& rows) {
-  std::string table = fmt::format(
-      "{:<9} {:<9} {:<9} {:>10} {:>9} {:>9} {:>9} {:>12} {:>8} {:>9} {:>9} {:>9} {:>9} {:>17} {:>7} {:>7} {:>9}\n",
-      "transport", "operation", "direction", "bytes", "count", "client s", "server s", "messages/s", "MB/s", "p50 us",
-      "p99 us", "p99.9 us", "max us", "one way p50 us", "cli cpu", "srv cpu", "x socket");
+  std::vector<Cells> table(1);
+  std::ranges::copy(titles, table.front().begin());
   for (const RowResult& row : rows) {
-    const double gigabytes = std::max(row.gigabytes(), 1e-12);
-    const LatencyUs& latency = row.latency_us();
-    const auto us = [&](double value) { return row.has_latency() ? fmt::format("{:.1f}", value) : "-"; };
-    const auto messages = row.messages_per_second();
-    const auto speed = row.gigabytes_per_second();
-    table += fmt::format(
-        "{:<9} {:<9} {:<9} {:>10} {:>9} {:>9} {:>9} {:>12} {:>8} {:>9} {:>9} {:>9} {:>9} {:>17} {:>7} {:>7} {:>9}\n",
-        row.plan.transport, row.plan.operation, direction_of(row.plan), row.plan.message_bytes, row.client.count,
-        seconds_text(row.client.seconds), seconds_text(row.server.seconds),
-        messages ? fmt::format("{:.0f}", *messages) : "-", speed ? three_digits(*speed * 1e3) : "-", us(latency.p50),
-        us(latency.p99), us(latency.p99_9), us(latency.max), one_way_text(row),
-        three_digits(row.client.cpu_seconds / gigabytes), three_digits(row.server.cpu_seconds / gigabytes),
-        ratio_text(rows, row));
+    table.push_back(cells_of(rows, row));
   }
-  table +=
-      "cli cpu, srv cpu: CPU seconds per GB at the client and at the server. x socket: MB/s against plain sockets of "
-      "the "
-      "same size.\n"
-      "cli s, srv s: from the start of the first message to the last arrival; the rates divide by the receiver's "
-      "time.\n"
-      "p50 to max: for latency half of a round trip, as ib_write_lat reports it (a link answers with a credit, a "
-      "socket "
-      "with a byte, verbs\nwith a message as long); for stream one way, with its queues. one way: from complete at the "
-      "sender to received, ± the uncertainty\nof the clocks.\n";
-  if (std::ranges::any_of(rows, [](const RowResult& row) { return row.plan.transport == name(LinkKind::local); })) {
-    table +=
-        "local hands messages over without copying them, so its MB/s is not a bandwidth; --touch reads every byte.\n";
-  }
-  if (std::ranges::any_of(rows, [](const RowResult& row) { return row.plan.is_reverse; })) {
-    table += "reverse: the server sends; the client receives and measures. The server is not told the last arrival.\n";
-  }
-  if (std::ranges::any_of(
-          rows, [](const RowResult& row) { return row.plan.transport == socket_transport && row.plan.is_remote; })) {
-    table += "socket: between machines the server's time begins when the server is ready.\n";
-  }
-  if (std::ranges::any_of(rows, &RowResult::is_verbs)) {
-    table +=
-        "verbs: the device without a link, by the client's clock, until its device has every acknowledgement. The "
-        "server's time begins when\nit is ready; for write and read it ends when the client says that all is done.\n";
-  }
-  return table;
+  return lines_of(table) + legend(rows);
 }
 
 }  // namespace framewire

@@ -122,7 +122,7 @@ void require_known(const MessageHeader& header, const SocketReport& report) {
   const bool may_come = report.ready_ns == 0 ? header.kind == warm_up_kind : header.kind <= end_kind;
   if (!may_come) {
     throw Error::failed("the client sent a message of kind " + std::to_string(header.kind) +
-                        (report.ready_ns == 0 ? " where one was to warm up" : ", which is none"));
+                        (report.ready_ns == 0 ? " instead of a warm-up message" : ", which is unknown"));
   }
 }
 

@@ -96,7 +96,7 @@ void read_send_names(const RawOptions& raw, SendBytesOptions& options) {
   const bool dials = raw.listen.empty();
   const std::size_t most = dials ? 2 : 1;
   if (dials && raw.names.empty()) {
-    throw Error::usage("rdsend needs HOST, or --listen ADDR:PORT; see rdsend --help");
+    throw Error::usage("HOST is missing; name the receiver, or wait for one with --listen ADDR:PORT");
   }
   if (raw.names.size() > most) {
     throw Error::usage(quote(raw.names[most]) + " is one name too many; rdsend takes " +

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/bandwidth.hpp"
 #include "base/clock.hpp"
 #include "base/text.hpp"
 #include "base/wait.hpp"
@@ -17,10 +18,6 @@ namespace {
 
 constexpr auto interval = std::chrono::seconds(1);
 
-std::string rate_text(double bytes, double seconds) {
-  return seconds > 0 ? format_bytes(static_cast<std::uint64_t>(bytes / seconds)) + "/s" : "-";
-}
-
 std::string time_text(double seconds) {
   const auto whole = std::lround(std::min(seconds, 1e9));
   return whole < 120 ? fmt::format("{} s", whole) : fmt::format("{}:{:02} min", whole / 60, whole % 60);
@@ -30,7 +27,7 @@ std::string bandwidth(std::uint64_t bytes, double seconds, const std::string& tr
   if (seconds <= 0) {
     return fmt::format("Bandwidth not measured: {} came at once over {}", format_bytes(bytes), transport);
   }
-  return fmt::format("Bandwidth {:.3g} GB/s: {} in {:.3g} s over {}", gigabytes_per_second(bytes, seconds),
+  return fmt::format("Bandwidth {}: {} in {:.3g} s over {}", format_bandwidth(static_cast<double>(bytes), seconds),
                      format_bytes(bytes), seconds, transport);
 }
 
@@ -38,7 +35,7 @@ std::string bandwidth(std::uint64_t bytes, double seconds, const std::string& tr
 
 std::string progress_text(std::uint64_t bytes, double interval_bytes, double interval_s,
                           std::optional<std::uint64_t> size_bytes) {
-  std::string text = format_bytes(bytes) + "  " + rate_text(interval_bytes, interval_s);
+  std::string text = format_bytes(bytes) + "  " + format_bandwidth(interval_bytes, interval_s);
   if (size_bytes && *size_bytes > 0) {
     const std::uint64_t left = *size_bytes - std::min(bytes, *size_bytes);
     text += fmt::format("  {} %", (*size_bytes - left) * 100 / *size_bytes);

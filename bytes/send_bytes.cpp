@@ -87,6 +87,14 @@ class SendBytes {
   std::optional<SenderService> service_;  // last member: destroyed first, so that its sessions leave the stream
 };
 
+/// `why`: why the last attempt to dial failed. The log has said that already, if nothing listens there.
+Error no_receiver(const HostPort& at, const std::string& why) {
+  if (why.empty() || why.starts_with("nothing listens")) {
+    return Error::lost_peer("no receiver came at " + format_host_port(at) + "; start one there with rdrecv > FILE");
+  }
+  return Error::lost_peer("no receiver came: " + why);
+}
+
 StreamOptions stream_options(const SendBytesOptions& options, const Input& input) {
   return {.name = "bytes",
           .delivery = Delivery::every,
@@ -200,9 +208,7 @@ void SendBytes::wait_for_receiver() {
       if (options_.endpoint.listen) {
         throw Error::lost_peer("no receiver came");
       }
-      const std::string why = service_->trouble();
-      throw Error::lost_peer("no receiver came at " + format_host_port(*options_.endpoint.dial) +
-                             (why.empty() ? "" : ": " + why) + " (to start one there: rdrecv > FILE)");
+      throw no_receiver(*options_.endpoint.dial, service_->trouble());
     }
     stream_.sleep_until(monotonic_ns() + ns_per_ms);
   }

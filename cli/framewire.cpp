@@ -10,13 +10,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <iterator>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "command/command_line.hpp"
+#include "command/suggestion.hpp"
 
 namespace {
 
@@ -38,7 +41,8 @@ constexpr std::array<Subcommand, 5> subcommands{{
 constexpr const char* description =
     "Sends uncompressed video frames, or any bytes, between programs and machines\n"
     "framewire runs each subcommand as a separate program: 'framewire send' runs framewire-send. "
-    "'framewire SUBCOMMAND --help' describes it. For bytes use rdsend, rdrecv and rdpipe.";
+    "'framewire SUBCOMMAND --help' or 'framewire help SUBCOMMAND' describes it. For bytes use rdsend, rdrecv and "
+    "rdpipe.";
 
 constexpr const char* footer =
     "Examples:\n"
@@ -83,6 +87,16 @@ bool stands_in_path(const std::string& program) {
   return false;
 }
 
+Error no_subcommand(const std::string& name) {
+  std::vector<std::string> names;
+  std::ranges::transform(subcommands, std::back_inserter(names),
+                         [](const Subcommand& one) { return std::string(one.name); });
+  const auto nearest = framewire::nearest_name(name, names);
+  return Error::usage(
+      fmt::format("{} is no subcommand; {}", framewire::quote(name),
+                  nearest ? fmt::format("did you mean 'framewire {}'?", *nearest) : "'framewire --help' lists them"));
+}
+
 /// Throws if it fails; does not return otherwise.
 [[noreturn]] void run(const std::string& name, char** arguments) {
   const bool is_known = std::ranges::find(subcommands, name, &Subcommand::name) != subcommands.end();
@@ -108,14 +122,14 @@ bool stands_in_path(const std::string& program) {
                       program, name == "send" || name == "view" ? "framewire" : "framewire-bytes"));
     }
   }
-  throw Error::usage(fmt::format("{} is no subcommand; 'framewire --help' lists them", framewire::quote(name)));
+  throw no_subcommand(name);
 }
 
 int dispatch(int argc, char** argv) {
   const std::string first = argc > 1 ? argv[1] : "";
   CLI::App app(description, "framewire");
   define(app);
-  if (first.empty() || first == "help") {
+  if (first.empty() || (first == "help" && argc == 2)) {
     framewire::print_help(app, first.empty() ? stderr : stdout);
     return static_cast<int>(first.empty() ? framewire::ExitStatus::usage : framewire::ExitStatus::ok);
   }
@@ -123,6 +137,11 @@ int dispatch(int argc, char** argv) {
   if (first == "--help" || first == "-h" || first == "--version" || first == "--write-manual") {
     static_cast<void>(framewire::parse_command_line(app, argc, argv));
     return 0;
+  }
+  if (first == "help") {
+    std::string option = "--help";
+    std::array<char*, 3> arguments{argv[2], option.data(), nullptr};
+    run(argv[2], arguments.data());
   }
   run(first, argv + 1);
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -13,6 +14,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "command/manual.hpp"
+#include "command/suggestion.hpp"
 
 namespace framewire {
 
@@ -41,6 +43,61 @@ void refuse_empty_values(const CLI::App& app) {
   }
 }
 
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      names.push_back("--" + name);
+    }
+    for (const std::string& name : option->get_snames()) {
+      names.push_back("-" + name);
+    }
+  }
+  return names;
+}
+
+bool is_option(std::string_view word) {
+  return word.size() > 1 && word.front() == '-';
+}
+
+/// For words that are no option, and no argument that the program takes.
+Error unexpected(const CLI::App& app, const std::vector<std::string>& words) {
+  const auto option = std::ranges::find_if(words, is_option);
+  if (option == words.end()) {
+    return Error::usage(quote(words.front()) + " is one argument too many; " + app.get_name() +
+                        " --help shows what it takes");
+  }
+  const std::string name = option->substr(0, option->find('='));
+  const auto nearest = nearest_name(name, option_names(app));
+  return Error::usage("there is no option " + quote(name) + "; " +
+                      (nearest ? "did you mean " + *nearest + "?" : app.get_name() + " --help lists the options"));
+}
+
+/// CLI11's error in plain words. Its types do not tell what is wrong, so its text must.
+Error plain(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<std::string> unknown = app.remaining();
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr || std::ranges::any_of(unknown, is_option)) {
+    return unexpected(app, unknown);  // a mistyped option may also be why an argument is missing
+  }
+  const std::string said = error.what();
+  const std::string help = "; " + app.get_name() + " --help shows what it takes";
+  const std::string name = said.substr(0, said.find_first_of(": "));
+  const CLI::Option* option = app.get_option_no_throw(name);
+  if (option != nullptr && said.ends_with(" missing")) {
+    return Error::usage(name + " needs a value, " + option->get_type_name() + help);
+  }
+  if (option != nullptr && said.starts_with(name + ": At Most 1 ")) {
+    return Error::usage(name + " was given more than once; leave out all but one");
+  }
+  if (said == name + " is required") {
+    return Error::usage(name + " is missing" + help);
+  }
+  if (said.ends_with("disallowed flag override")) {
+    return Error::usage((name.starts_with('-') ? "" : "--") + name + " takes no value" + help);
+  }
+  return Error::usage(said + help);
+}
+
 bool is_address_in_figures(const std::string& text) {
   in6_addr room{};  // large enough for either family
   return ::inet_pton(AF_INET, text.c_str(), &room) == 1 || ::inet_pton(AF_INET6, text.c_str(), &room) == 1;
@@ -49,7 +106,7 @@ bool is_address_in_figures(const std::string& text) {
 void refuse_what_cannot_be_encrypted(const RawCommonOptions& raw) {
   if (raw.transport != "auto" && raw.transport != "tcp") {
     throw Error::usage("--transport is " + quote(raw.transport) +
-                       "; with --encrypt, which goes over tcp alone, it takes auto or tcp");
+                       "; with --encrypt, which works over tcp only, it takes auto or tcp");
   }
   if (raw.is_insecure && raw.key.empty()) {
     throw Error::usage(
@@ -65,7 +122,7 @@ void add_endpoint_options(CLI::App& app, RawCommonOptions& raw) {
   app.add_option("--transport", raw.transport,
                  "link to use (default auto: the best one that works); local is shared memory")
       ->type_name("auto|" + all_link_names("|", "|"));
-  app.add_option("--memory", raw.memory, "memory that holds the frames (default auto, which takes host)")
+  app.add_option("--memory", raw.memory, "memory that holds the data (default auto, which takes host)")
       ->type_name("auto|host");
   app.add_option(
          "--key", raw.key,
@@ -193,7 +250,7 @@ bool parse_command_line(CLI::App& app, int argc, const char* const* argv) {
     std::printf("%s %s\n", app.get_name().c_str(), FRAMEWIRE_VERSION);
     return false;
   } catch (const CLI::ParseError& error) {
-    throw Error::usage(std::string(error.what()) + "; " + app.get_name() + " --help shows what there is");
+    throw plain(app, error);
   }
   refuse_empty_values(app);
   return true;

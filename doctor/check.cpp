@@ -65,7 +65,7 @@ Finding rdma_link_finding(const UsableRdmaPort& rdma, bool is_wanted) {
   }
   finding.level = is_wanted ? Level::problem : Level::note;
   finding.value = rdma.why_not;
-  finding.text = is_wanted ? "It was asked for, and does not work; what is in its way stands below."
+  finding.text = is_wanted ? "It was asked for and does not work; the findings below say why."
                            : "Frames between machines go by tcp.";
   return finding;
 }
@@ -87,7 +87,7 @@ Finding key_finding(const KeyFacts& key) {
   } else {
     finding.level = Level::note;
     finding.value = "none";
-    finding.text = "Two machines know each other by a key that both have; on one machine none is needed.";
+    finding.text = "Two machines need the same key; programs on one machine need none.";
     finding.remedy = {"framewire key", "framewire key --export | ssh OTHER framewire key --import -"};
   }
   return finding;
@@ -103,7 +103,7 @@ Finding processor_finding(const SystemFacts& system) {
   const auto saves = [](const std::string& governor) { return governor == "powersave" || governor == "conservative"; };
   if (std::ranges::any_of(system.governors, saves)) {
     finding.level = Level::note;
-    finding.text = "Cores that save power wake up later, which shows as latency and as frames that come late.";
+    finding.text = "Cores that save power wake up later: latency rises, and frames come late.";
     finding.remedy = {"echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor >/dev/null"};
   }
   return finding;
@@ -160,7 +160,7 @@ Findings check_system(const SystemFacts& system, const KeyFacts& key) {
                                                   : fmt::format("{}", fmt::join(system.programs_beside, ", "));
   if (system.programs_beside.size() < 4) {
     programs.level = Level::note;
-    programs.text = "Some programs of framewire are not installed here, and are not checked. In its source tree run:";
+    programs.text = "Some programs of framewire are not installed here, and were not checked. In its source tree run:";
     programs.remedy = {"scripts/package && sudo apt-get install ./build/packages/*.deb"};
   }
   findings.push_back(std::move(programs));
@@ -338,7 +338,7 @@ Finding opengl_finding(const OpenGlFacts& opengl) {
   if (!opengl.is_installed) {
     finding.level = Level::note;
     finding.value = "not checked";
-    finding.text = "framewire-doctor-gl, which asks for it, does not stand beside this program.";
+    finding.text = "framewire-doctor-gl, which checks it, is not installed beside this program.";
   } else if (!opengl.trouble.empty()) {
     finding.level = Level::problem;
     finding.value = "none";

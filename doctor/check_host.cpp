@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/bandwidth.hpp"
 #include "base/text.hpp"
 #include "command/shell_word.hpp"
 #include "doctor/check.hpp"
@@ -14,8 +15,8 @@ namespace framewire {
 
 namespace {
 
-std::string way_area(const RemoteHostReport& host) {
-  return "Way to " + format_host_port(host.target.at);
+std::string path_area(const RemoteHostReport& host) {
+  return "Path to " + format_host_port(host.target.at);
 }
 
 std::string place_of(const RemoteHostReport& host) {
@@ -23,7 +24,7 @@ std::string place_of(const RemoteHostReport& host) {
 }
 
 Finding reached(const RemoteHostReport& host) {
-  Finding finding{.area = way_area(host), .name = "host"};
+  Finding finding{.area = path_area(host), .name = "host"};
   if (host.is_this_machine) {
     finding.value = "this machine, by the Unix socket of this user";
   } else {
@@ -37,13 +38,13 @@ Finding reached(const RemoteHostReport& host) {
 }
 
 Finding authenticated(const RemoteHostReport& host) {
-  Finding finding{.area = way_area(host), .name = "authentication"};
+  Finding finding{.area = path_area(host), .name = "authentication"};
   finding.value = host.auth == "psk"    ? fmt::format("the shared key, {}", host.control)
                   : host.auth == "user" ? "the same user"
                                         : "none";
   if (host.auth == "none") {
     finding.level = Level::note;
-    finding.text = "Anybody may connect, and read along. A key that both machines have ends that:";
+    finding.text = "Anybody may connect and read along. A key on both machines prevents that:";
     finding.remedy = share_key(host, false);
   }
   return finding;
@@ -51,7 +52,7 @@ Finding authenticated(const RemoteHostReport& host) {
 
 Finding problem(const RemoteHostReport& host, const char* name, const std::string& value, const std::string& text,
                 Commands remedy) {
-  return {.area = way_area(host),
+  return {.area = path_area(host),
           .name = name,
           .level = Level::problem,
           .value = value,
@@ -66,25 +67,25 @@ Finding not_reached(const RemoteHostReport& host, const MachineFacts& machine) {
   switch (host.fault) {
     case HostFault::unknown_name:
       return problem(host, "host", fmt::format("{}: a name that nobody knows", at.host),
-                     "Neither /etc/hosts nor a name server has it. With its address, as in this example:",
+                     "Neither /etc/hosts nor a name server knows it. For instance, enter its address:",
                      {fmt::format("echo '192.168.77.2 {}' | sudo tee -a /etc/hosts", at.host)});
     case HostFault::nothing_listens:
       return problem(host, "server", fmt::format("nothing listens at port {}", at.port),
-                     fmt::format("The path is measured against a bench server {}, and none is there (a firewall that "
-                                 "rejects looks the same). To start it:",
+                     fmt::format("The doctor measures against a bench server, and none runs {}. (A firewall that "
+                                 "rejects looks the same.) Start it with:",
                                  place_of(host)),
                      start_server_with_key(host, machine));
     case HostFault::silent:
       return problem(host, "host", "does not answer",
-                     fmt::format("Nothing comes back from TCP port {}, not even a refusal: the machine is off, the "
-                                 "address is another's, or a firewall drops what it gets. To let it through, {}:",
+                     fmt::format("TCP port {} does not answer: the machine is off, the address is wrong, or a firewall "
+                                 "drops the packets. To open it, {}:",
                                  at.port, place_of(host)),
                      open_port(at.port, "tcp", place_of(host)));
     case HostFault::no_route: {
       const auto found = std::ranges::find_if(
           machine.network.interfaces, [](const NetworkInterface& one) { return !one.is_loopback && one.is_up; });
       return problem(host, "host", "no route to it",
-                     "This machine has no way to that network. An address of it would be one, as in this example:",
+                     "This machine has no route to that network. For instance, give it an address there:",
                      {fmt::format("sudo ip address add 192.168.77.1/24 dev {}",
                                   found == machine.network.interfaces.end() ? "eth0" : found->name)});
     }
@@ -102,8 +103,7 @@ Finding not_let_in(const RemoteHostReport& host, const MachineFacts& machine) {
                                            : "chmod 600 " + shell_word(machine.key.path)});
     case HostFault::no_key_here:
       return problem(host, "authentication", "no key here",
-                     "Two machines know each other by a key that both have. To make it, and to carry it over:",
-                     share_key(host, false));
+                     "Two machines need the same key. Make it and copy it with:", share_key(host, false));
     default: {
       Commands remedy = share_key(host, machine.key.exists || host.target.key_file);
       if (!remedy.empty()) {
@@ -120,24 +120,24 @@ Finding wrong_program(const RemoteHostReport& host) {
   const Commands start_beside = {start_server(host, beside), examine_at(host, beside)};
   switch (host.fault) {
     case HostFault::sender:
-      return problem(host, "server", host.program,
-                     fmt::format("framewire send answers there: it streams, and measures nothing. A bench server {} "
-                                 "beside it, at a port of its own, does:",
-                                 place_of(host)),
-                     start_beside);
+      return problem(
+          host, "server", host.program,
+          fmt::format("framewire send answers there, and measures nothing. Start a bench server {} at another port:",
+                      place_of(host)),
+          start_beside);
     case HostFault::viewer:
-      return problem(host, "server", host.program,
-                     fmt::format("A viewer waits there for its sender. A bench server {} beside it, at a port of its "
-                                 "own, measures:",
-                                 place_of(host)),
-                     start_beside);
+      return problem(
+          host, "server", host.program,
+          fmt::format("A viewer answers there, and measures nothing. Start a bench server {} at another port:",
+                      place_of(host)),
+          start_beside);
     case HostFault::not_framewire:
       return problem(host, "server", "another program",
-                     host.trouble + ". framewire at a port of its own can be started and examined so:", start_beside);
+                     host.trouble + ". Start framewire at another port and examine that:", start_beside);
     case HostFault::version:
       return problem(
           host, "server", host.program.empty() ? "another version" : host.program,
-          host.trouble + ". Both ends need the same release; which one it is, this tells:",
+          host.trouble + ". Both ends need the same release; to see which one it has:",
           {host.is_own_address ? "framewire --version"
                                : fmt::format("ssh {} framewire --version", shell_word(host.target.at.host))});
     case HostFault::busy:
@@ -145,8 +145,7 @@ Finding wrong_program(const RemoteHostReport& host) {
                      host.trouble + ". When it is free again:", {examine_at(host, host.target.at.port)});
     default:
       return problem(host, "programs", "framewire-bench is missing",
-                     "It measures the links, and has to lie beside framewire-doctor: install all of framewire's "
-                     "programs in one folder; in its source tree:",
+                     "It measures the links. Install all programs of framewire in one folder; in its source tree:",
                      {"scripts/package && sudo apt-get install ./build/packages/*.deb"});
   }
 }
@@ -185,7 +184,8 @@ Findings check_route(const RemoteHostReport& host, const MachineFacts& machine) 
     case HostFault::none:
       break;
   }
-  return {reached(host), authenticated(host), Finding{.area = way_area(host), .name = "server", .value = host.program}};
+  return {reached(host), authenticated(host),
+          Finding{.area = path_area(host), .name = "server", .value = host.program}};
 }
 
 Findings check_host(const RemoteHostReport& host, const MachineFacts& machine, std::optional<LinkKind> wanted) {
@@ -233,25 +233,24 @@ std::optional<Finding> slow_finding(const RemoteHostReport& host, const MachineF
   if (could <= 0 || best <= 0 || best >= fair_share * could) {
     return std::nullopt;
   }
-  Finding finding{
-      .name = fmt::format("{} speed", name(link.link)),
-      .level = Level::warning,
-      .value = fmt::format("{:.0f} % of what {} can move ({:.3g} GB/s)", best / could * 100, interface.name, could)};
+  Finding finding{.name = fmt::format("{} speed", name(link.link)),
+                  .level = Level::warning,
+                  .value = fmt::format("{:.0f} % of what {} can move ({})", best / could * 100, interface.name,
+                                       format_bandwidth(could * 1e9))};
   finding.text = "Other traffic, busy processors and virtual machines take their share.";
   const std::uint64_t buffer_bytes = std::min(machine.network.tcp_receive_bytes.value_or(UINT64_MAX),
                                               machine.network.tcp_send_bytes.value_or(UINT64_MAX));
   if (link.link == LinkKind::tcp && buffer_bytes < in_flight_bytes(host, interface)) {
-    finding.text += fmt::format(
-        " Over this round trip {} are in flight, and the kernel's buffers hold {} here. Run on both machines:",
-        format_bytes(in_flight_bytes(host, interface)), format_bytes(buffer_bytes));
+    finding.text +=
+        fmt::format(" This round trip keeps {} in flight, and the kernel's buffers hold {} here. Run on both machines:",
+                    format_bytes(in_flight_bytes(host, interface)), format_bytes(buffer_bytes));
     finding.remedy = {
         "printf 'net.ipv4.tcp_%s=4096 131072 33554432\\n' rmem wmem | sudo tee /etc/sysctl.d/90-framewire.conf",
         "sudo sysctl --system"};
   } else if (interface.mtu_bytes < jumbo_mtu_bytes) {
-    finding.text += fmt::format(
-        " Packets of {} bytes cost more than large ones; on both machines, where the switches "
-        "between them take that:",
-        interface.mtu_bytes);
+    finding.text +=
+        fmt::format(" Large packets cost less than these of {} bytes; on both machines, if the switches take them:",
+                    interface.mtu_bytes);
     finding.remedy = {fmt::format("sudo ip link set dev {} mtu {}", interface.name, jumbo_mtu_bytes)};
   }
   return finding;
@@ -269,13 +268,12 @@ std::optional<Finding> uneven_finding(const LinkMeasurements& link, const Networ
                                        std::max(there, back) / std::min(there, back), there > back ? "back" : "there")};
   if (link.link == LinkKind::rdma) {
     finding.text =
-        "RDMA pays for every lost packet with many. Flow control keeps them, on both machines and the "
-        "switches between them:";
+        "RDMA repeats many packets for each lost one. Flow control prevents losses; on both machines and the switches:";
     finding.remedy = {fmt::format("sudo ethtool -A {} rx on tx on", interface.name)};
   } else {
     finding.text =
-        "Lost packets on the slower way are the usual reason: a cable, a switch or a duplex that was set by "
-        "hand. What was lost, and a new agreement on speed and duplex, on both machines:";
+        "The slower direction usually loses packets: a cable, a switch, or a fixed duplex. Count them, and negotiate "
+        "speed and duplex again, on both machines:";
     finding.remedy = {fmt::format("ip -s link show dev {}", interface.name),
                       fmt::format("sudo ethtool -r {}", interface.name)};
   }

@@ -5,6 +5,7 @@
 #include <array>
 #include <iterator>
 
+#include "base/bandwidth.hpp"
 #include "command/shell_word.hpp"
 #include "doctor/check.hpp"
 #include "transport/address.hpp"
@@ -17,7 +18,7 @@ constexpr std::uint16_t roce_port = 4791;  // RoCE v2: InfiniBand Architecture S
 
 std::string speed_text(const Measurement& measured) {
   // The rate is 0 if there were too few messages to time them.
-  return measured.gigabytes_per_second > 0 ? fmt::format("{:.3g} GB/s", measured.gigabytes_per_second) : "works";
+  return measured.gigabytes_per_second > 0 ? format_bandwidth(measured.gigabytes_per_second * 1e9) : "works";
 }
 
 /// "1.1 GB/s there, 1.2 GB/s back, 64 bytes in 21 µs", without the rows that are missing.
@@ -72,8 +73,7 @@ void mend(const RemoteHostReport& host, const LinkMeasurements& link, Finding& f
     finding.remedy = open_port(roce_port, "udp", "on both machines");
   } else if (says(link, "ulimit -l")) {
     finding.text +=
-        " RDMA locks its memory, and a limit is too low for it, there or here. There for the server, "
-        "which is started again then:";
+        " RDMA locks its memory, and the limit is too low at one end. Raise it there and restart the program:";
     finding.remedy = {
         "ulimit -l unlimited   # this shell, at once",
         "echo '* - memlock unlimited' | sudo tee /etc/security/limits.d/90-framewire.conf   # every login "
@@ -128,16 +128,15 @@ std::optional<Finding> size_finding(const RemoteHostReport& host, const MachineF
     return std::nullopt;
   }
   constexpr std::uint32_t header_bytes = 28;  // of IPv4 and ICMP
-  return Finding{.area = host_links_area(host),
-                 .name = fmt::format("{} packets", name(link.link)),
-                 .level = Level::warning,
-                 .value = fmt::format("small ones pass, large ones do not; MTU {}", interface->mtu_bytes),
-                 .text =
-                     "Something on the way may take less than that. The first command fails then, the second "
-                     "helps, on both machines:",
-                 .details = {},
-                 .remedy = {fmt::format("ping -c 3 -M do -s {} {}", interface->mtu_bytes - header_bytes, host.address),
-                            fmt::format("sudo ip link set dev {} mtu {}", interface->name, ordinary_mtu_bytes)}};
+  return Finding{
+      .area = host_links_area(host),
+      .name = fmt::format("{} packets", name(link.link)),
+      .level = Level::warning,
+      .value = fmt::format("small ones pass, large ones do not; MTU {}", interface->mtu_bytes),
+      .text = "The path may take smaller packets only. If the first command fails, run the second, on both machines:",
+      .details = {},
+      .remedy = {fmt::format("ping -c 3 -M do -s {} {}", interface->mtu_bytes - header_bytes, host.address),
+                 fmt::format("sudo ip link set dev {} mtu {}", interface->name, ordinary_mtu_bytes)}};
 }
 
 std::string why_not_better(const RemoteHostReport& host, LinkKind chosen) {

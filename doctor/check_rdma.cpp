@@ -61,7 +61,7 @@ Finding no_device_finding(const MachineFacts& machine, Level fault_level) {
   if (!machine.rdma.list_trouble.empty()) {
     finding.text = machine.rdma.list_trouble + ".";
   } else if (soft == nullptr || soft->state == ModuleState::unknown) {
-    finding.text = "Whether this kernel has Soft-RoCE (module rdma_rxe) to try RDMA without a card does not show here.";
+    finding.text = "It does not show here whether this kernel has Soft-RoCE (module rdma_rxe), which needs no card.";
   } else if (soft->state == ModuleState::absent) {
     finding.text = "This kernel has no Soft-RoCE (module rdma_rxe) to try RDMA without a card, either.";
   } else if (interface.empty()) {
@@ -90,15 +90,14 @@ Finding dormant_finding(const DormantCard& card) {
       finding.text = "This network card can do RDMA; this kernel does not have the driver for that.";
       break;
     case ModuleState::unknown:
-      finding.text = "This network card can do RDMA; whether the driver for that is loaded does not show here.";
+      finding.text = "This network card can do RDMA; it does not show here whether its driver is loaded.";
       break;
     case ModuleState::loaded:
     case ModuleState::built_in:
       finding.value = fmt::format("{} with {} and {}, without a device", card.address, card.driver, card.module);
       finding.text =
-          "The driver for RDMA is there, but has made no device of this network card: its model may have no RDMA, or "
-          "its "
-          "settings may switch that off.";
+          "The RDMA driver is loaded, but made no device of this card: the model has no RDMA, or its settings disable "
+          "it.";
       break;
   }
   return finding;
@@ -170,7 +169,7 @@ Finding adapter_finding(const RdmaAdapter& adapter, Level fault_level) {
   if (!adapter.device) {
     finding.level = std::max(fault_level, Level::warning);
     finding.value = "not listed by libibverbs";
-    finding.text = "The kernel has it; the library's part for this kind of device is missing, or the device files are.";
+    finding.text = "The kernel has it, but the library's driver for it or the device files are missing.";
     finding.remedy = {"sudo apt-get install ibverbs-providers"};
     return finding;
   }
@@ -206,7 +205,7 @@ Finding adapter_finding(const RdmaAdapter& adapter, Level fault_level) {
   }
   if (!device.has_memory_windows && device.transport != RdmaTransport::other) {
     finding.level = Level::note;
-    finding.text = "It has no memory windows of type 2B: a viewer's ring is protected by its registration alone.";
+    finding.text = "It has no memory windows of type 2B, so only the registration protects a viewer's ring.";
   }
   return finding;
 }
@@ -274,8 +273,8 @@ void explain_address(const RdmaPortView& view, Finding& finding) {
   const bool is_infiniband = view.port->link_layer == RdmaLinkLayer::infiniband;
   if (is_infiniband && view.interface == nullptr) {
     finding.text +=
-        "InfiniBand has one by IP over InfiniBand (ib_ipoib), in the network that this process has; a container needs "
-        "the machine's (--network=host):";
+        "InfiniBand gets one from IP over InfiniBand (ib_ipoib). A container needs the machine's network "
+        "(--network=host):";
     finding.remedy = {"sudo modprobe ib_ipoib",
                       "sudo ip address add 192.168.77.1/24 dev ib0   # whichever it is called"};
     return;
@@ -295,18 +294,16 @@ void explain(const RdmaPortView& view, Finding& finding) {
           "framewire needs the reliable connections that InfiniBand, RoCE and iWARP have; here frames go by tcp.";
       break;
     case PortFault::no_queue_pair:
-      finding.text =
-          fmt::format("A session needs one, and there is {}. A low limit of locked memory is the usual reason.",
-                      view.adapter->device->queue_pair_trouble);
+      finding.text = fmt::format("A session needs one ({}). The limit of locked memory is usually too low.",
+                                 view.adapter->device->queue_pair_trouble);
       finding.remedy = {"sudo prlimit --memlock=unlimited --pid $$   # this shell, at once"};
       break;
     case PortFault::waits_for_subnet_manager:
-      finding.text = "InfiniBand needs a subnet manager on one machine or switch of the fabric; here is one to run:";
+      finding.text = "InfiniBand needs a subnet manager on one machine or switch. To run one here:";
       finding.remedy = {"sudo apt-get install opensm"};
       break;
     case PortFault::being_set_up:
-      finding.text =
-          "That takes a moment. If it stays so, the subnet manager's log says why, on the machine that runs it:";
+      finding.text = "This takes a moment. If it lasts, read the subnet manager's log on the machine that runs it:";
       finding.remedy = {"sudo journalctl -u opensm -n 20"};
       break;
     case PortFault::down:
@@ -323,8 +320,8 @@ void explain(const RdmaPortView& view, Finding& finding) {
       break;
     case PortFault::other_network:
       finding.text =
-          "This process has another network than the device, as containers do. It needs that of the machine, or an "
-          "interface of its own upon that of the device (macvlan) with an address:";
+          "This process is in another network namespace than the device, as in a container. Give it the machine's "
+          "network, or a macvlan interface with an address:";
       finding.remedy = {"docker run --device=/dev/infiniband --network=host --ulimit memlock=-1 IMAGE"};
       break;
   }
@@ -354,15 +351,15 @@ Finding port_finding(const RdmaPortView& view, Level fault_level) {
   } else if (is_link_local(view.address)) {
     finding.level = Level::note;
     finding.text = fmt::format(
-        "It has no address but that of the link, {0}: a peer has to name its own interface with it ({0}%eth0). Better, "
-        "on each machine another one of the same network:",
+        "It has only the link-local address {0}, which peers must dial with their interface ({0}%eth0). Better give "
+        "each machine an address of one network:",
         view.address);
     finding.remedy = {address_command(view)};
   } else if (view.base != nullptr && port.active_mtu_bytes < std::min(port.max_mtu_bytes, 4096U) &&
              port.link_layer == RdmaLinkLayer::ethernet) {
     finding.level = Level::note;
     finding.text = fmt::format(
-        "Packets of {} bytes cost more than those of 4096. Where switches and the other machine take jumbo frames:",
+        "Packets of 4096 bytes cost less than these of {}. If the switches and the other machine take jumbo frames:",
         port.active_mtu_bytes);
     finding.remedy = {fmt::format("sudo ip link set dev {} mtu 9000", shell_word(view.base->name))};
     if (view.interface != view.base) {
@@ -377,7 +374,7 @@ Finding gid_finding(const RdmaPortView& view) {
   const RdmaGid& best = *view.gid;
   finding.value =
       fmt::format("{}, {}, index {} of {}", best.address, name(best.kind), best.index, view.port->gids.size());
-  finding.text = "rdma_cm takes the GID of the address that is dialled; of several, an IPv4 one and RoCE v2 are best.";
+  finding.text = "rdma_cm takes the GID of the dialled address; an IPv4 address and RoCE v2 are best.";
   for (const RdmaGid& gid : view.port->gids) {
     finding.details.push_back(
         fmt::format("{:>3}  {:<7}  {:<10}  {}", gid.index, name(gid.kind), name(gid.scope), gid.address));
@@ -415,9 +412,8 @@ std::optional<Finding> priority_finding(const RdmaPortView& view) {
   const int first = std::countr_zero(static_cast<unsigned>(priorities.lossless));
   finding.level = Level::note;
   finding.text = fmt::format(
-      "No DSCP leads to priority {0}, so nothing that framewire sends goes there. At both ends, with a switch that "
-      "does "
-      "the same, and then --tos {1} for both programs:",
+      "No DSCP leads to priority {0}, so framewire's packets do not use it. Run this at both ends and set the switch "
+      "alike; then start both with --tos {1}:",
       first, 4 * usual_dscp);
   finding.remedy = {
       fmt::format("sudo dcb app add dev {} dscp-prio {}:{}", shell_word(view.base->name), usual_dscp, first)};

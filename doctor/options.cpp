@@ -65,7 +65,7 @@ std::optional<HostTarget> read_host(const RawOptions& raw) {
          {std::pair("--key", !raw.key.empty()), std::pair("--insecure", raw.is_insecure),
           std::pair("--timeout", !raw.timeout.empty())}) {
       if (is_said) {
-        throw Error::usage(std::string(option) + " is for the way to another machine; name that as HOST");
+        throw Error::usage(std::string(option) + " is for the path to another machine; name it as HOST");
       }
     }
     return std::nullopt;

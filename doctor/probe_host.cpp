@@ -122,8 +122,9 @@ HostFault fault_of(const Error& error) {
 /// Without a key only the Unix socket is possible, which another machine does not have.
 [[noreturn]] void throw_no_key(const Error& error, const RemoteHostReport& host) {
   if (host.is_own_address) {
-    throw Obstacle(HostFault::not_framewire,
-                   Error::failed("what listens at that port of this machine is no framewire of this user"));
+    throw Obstacle(
+        HostFault::not_framewire,
+        Error::failed("the program at that port of this machine is not framewire, or belongs to another user"));
   }
   throw Obstacle(HostFault::no_key_here, error);
 }
@@ -181,7 +182,7 @@ RemoteHostReport greet_host(const HostTarget& target) {
     host.control = authenticated.control;
     hear_who(*authenticated.channel, host);
     if (::access((own_folder() + "framewire-bench").c_str(), X_OK) != 0) {
-      throw Obstacle(HostFault::no_bench_here, Error::failed("framewire-bench does not lie beside this program"));
+      throw Obstacle(HostFault::no_bench_here, Error::failed("framewire-bench is not installed beside this program"));
     }
   } catch (const Obstacle& obstacle) {
     host.fault = obstacle.fault();

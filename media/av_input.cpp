@@ -127,8 +127,8 @@ void AvInput::Implementation::seek_to_start() {
     return;
   }
   if (input_.is_live) {
-    throw Error::usage("--start was asked for " + quote(options_.name, 200) +
-                       ", which is live and has no beginning; leave --start away");
+    throw Error::usage("--start does not work with " + quote(options_.name, 200) +
+                       ", which is live and has no beginning; leave out --start");
   }
   const AVStream& stream = *input_.context->streams[stream_index_];
   const std::int64_t begin = stream.start_time != AV_NOPTS_VALUE ? stream.start_time : 0;

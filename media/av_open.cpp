@@ -103,7 +103,7 @@ Address find_address(const std::string& name) {
   if (is_url || !protocol_of(name).empty()) {
     if (protocol_of(name).empty() && av_find_input_format(prefix->first.c_str()) == nullptr) {
       throw Error::usage("cannot open " + quote(name) + ": this libav knows no protocol " + quote(prefix->first) +
-                         "; http, https, rtsp, udp, tcp and file are usual ones (ffmpeg -protocols lists all)");
+                         "; ffmpeg -protocols lists those that it knows");
     }
     return {name, nullptr, false};
   }
@@ -111,9 +111,7 @@ Address find_address(const std::string& name) {
     return {prefix->second, format, false};
   }
   throw Error::usage("there is no source " + quote(name) + ": " + quote(prefix->first) +
-                     " is no input format or device of this libav, and there is no file of that name; a SOURCE is "
-                     "gl:NAME, pattern, -, a file, "
-                     "a URL, or a device as in v4l2:/dev/video0, x11grab::0 or lavfi:testsrc2");
+                     " is no input format or device here; a SOURCE is gl:NAME, pattern, -, a file, a URL or a device");
 }
 
 /// The same for a given format. Formats that open no file, such as devices, get the name unchanged.
@@ -124,8 +122,7 @@ Address find_address(const AvInputOptions& options) {
   const AVInputFormat* format = av_find_input_format(options.format.c_str());
   if (format == nullptr) {
     throw Error::usage("--input-format is " + quote(options.format) +
-                       ", which is no input format or device of this libav; ffmpeg -formats and ffmpeg -devices list "
-                       "them");
+                       ", which this libav does not know; ffmpeg -formats and ffmpeg -devices list what it knows");
   }
   const bool is_url = !exists(options.name) && split_prefix(options.name) && !protocol_of(options.name).empty();
   const bool opens_no_file = (format->flags & AVFMT_NOFILE) != 0;
@@ -326,7 +323,7 @@ CodecContext open_decoder(const std::string& name, const AVStream& stream, Opene
   const AVCodec* codec = avcodec_find_decoder(stream.codecpar->codec_id);
   if (codec == nullptr) {
     throw Error::failed("cannot play " + quote(name) + ": this libav has no decoder for " + codec_name +
-                        "; convert it with a tool that has, for instance to H.264");
+                        "; convert it first, for instance to H.264");
   }
   CodecContext decoder(avcodec_alloc_context3(codec));
   if (!decoder || avcodec_parameters_to_context(decoder.get(), stream.codecpar) < 0) {
@@ -342,10 +339,10 @@ CodecContext open_decoder(const std::string& name, const AVStream& stream, Opene
                         messages.reason(code) + ")");
   }
   if (const std::string unused = names_in(input.unused_options); !unused.empty()) {
-    throw Error::usage("--input-option gives " + unused + ", which neither the input format " +
-                       input.context->iformat->name + " of " + quote(name, 200) + " nor its protocol nor the decoder " +
-                       codec->name +
-                       " knows; ffmpeg -h demuxer=NAME, protocol=NAME and decoder=NAME list their options");
+    const std::string format = input.context->iformat->name;
+    throw Error::usage("--input-option gives " + unused + ", which the input format " + format +
+                       ", its protocol and the decoder " + codec->name + " do not know; see ffmpeg -h demuxer=" +
+                       format.substr(0, format.find(',')) + " and decoder=" + codec->name);
   }
   return decoder;
 }

@@ -155,9 +155,9 @@ HostPort find_reachable(const HopTarget& target, std::int64_t deadline_ns, const
       return done->at;
     }
   }
-  throw Error::lost_peer("no way leads to port " + std::to_string(target.port) + " at " + listed(target.addresses) +
-                         "; name an address that does by --data-address HOST=ADDRESS, or ports that a firewall lets "
-                         "through by --port-range");
+  throw Error::lost_peer("cannot reach port " + std::to_string(target.port) + " at " + listed(target.addresses) +
+                         "; name an address that can be reached with --data-address HOST=ADDRESS, or open ports with "
+                         "--port-range");
 }
 
 }  // namespace framewire

@@ -1,4 +1,4 @@
-#include "base/text.hpp"
+#include "base/bandwidth.hpp"
 #include "command/shell_word.hpp"
 #include "rdpipe/hop_state.hpp"
 #include "rdpipe/pipeline.hpp"
@@ -19,7 +19,9 @@ std::string describe_hop(const HopState& hop, const PipelineOptions& options) {
   text += "; transport " + parameters.transport;
   text += parameters.encrypts ? ", encrypted" : "";
   text += parameters.takes_digest ? "" : ", no checksum";
-  text += parameters.limit_bytes_per_s != 0 ? ", at most " + format_bytes(parameters.limit_bytes_per_s) + "/s" : "";
+  if (parameters.limit_bytes_per_s != 0) {
+    text += ", at most " + format_bandwidth(static_cast<double>(parameters.limit_bytes_per_s));
+  }
   return text;
 }
 

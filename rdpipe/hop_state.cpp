@@ -1,7 +1,9 @@
 #include "rdpipe/hop_state.hpp"
 
 #include <nlohmann/json.hpp>
+#include <set>
 
+#include "base/bandwidth.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "bytes/progress.hpp"
@@ -13,6 +15,24 @@ namespace {
 
 bool is_here(const std::vector<Stage>& stages, const std::optional<std::size_t>& stage) {
   return !stage || stages[*stage].is_here();
+}
+
+/// "here → big", or "here → big (stage 1)" if hosts alone do not tell the hops apart.
+void name_hops(std::vector<HopState>& hops, const std::vector<Stage>& stages) {
+  std::set<std::string> names;
+  for (HopState& hop : hops) {
+    hop.name = place(stages, hop.from) + " → " + place(stages, hop.to);
+    names.insert(hop.name);
+  }
+  if (names.size() == hops.size()) {
+    return;
+  }
+  const auto numbered = [&](const std::optional<std::size_t>& stage) {
+    return place(stages, stage) + (stage ? " (stage " + std::to_string(*stage + 1) + ")" : "");
+  };
+  for (HopState& hop : hops) {
+    hop.name = numbered(hop.from) + " → " + numbered(hop.to);
+  }
 }
 
 }  // namespace
@@ -34,7 +54,6 @@ std::vector<HopState> hops_of(const std::vector<Stage>& stages, const HopParamet
     const bool is_from_here = is_here(stages, hop.from);
     const bool is_to_here = is_here(stages, hop.to);
     const bool sender_listens = is_to_here && !is_from_here;
-    hop.name = place(stages, hop.from) + " → " + place(stages, hop.to);
     hop.sender = {.number = hops.size(),
                   .sends = true,
                   .listens = sender_listens,
@@ -47,6 +66,7 @@ std::vector<HopState> hops_of(const std::vector<Stage>& stages, const HopParamet
     hop.receiver.parameters.tells_progress = false;  // the sender's progress is enough
     hops.push_back(std::move(hop));
   }
+  name_hops(hops, stages);
   return hops;
 }
 
@@ -74,7 +94,7 @@ std::string progress_text(const std::vector<HopState>& hops) {
   for (const HopState& hop : hops) {
     if (hop.bytes > 0) {
       text += std::string(text.empty() ? "" : "   ") + hop.name + " " + format_bytes(hop.bytes) + " " +
-              format_bytes(hop.bytes_per_s) + "/s";
+              format_bandwidth(static_cast<double>(hop.bytes_per_s));
     }
   }
   return text;

@@ -17,7 +17,7 @@ struct HopState {
   HopPlan receiver;
   std::optional<std::size_t> from;  // the stage that sends; nothing: rdpipe's standard input
   std::optional<std::size_t> to;    // the stage that receives; nothing: rdpipe's standard output
-  std::string name;                 // "host1 → host2"
+  std::string name;                 // "host1 → host2"; with the stages' numbers if two hops would have the same name
 
   std::optional<std::uint16_t> port{};  // of the side that listens
   bool is_dialled = false;

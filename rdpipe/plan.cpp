@@ -18,7 +18,7 @@ using Json = nlohmann::json;
 
 Error wrong(const char* field, const char* wanted) {
   return Error::failed(std::string("a message of rdpipe has no good field '") + field + "'; it is " + wanted +
-                       " (are the versions of framewire on both hosts the same?)");
+                       "; install the same framewire on both hosts");
 }
 
 /// As hexadecimal: commands and file names are arbitrary bytes, but JSON requires UTF-8.

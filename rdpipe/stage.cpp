@@ -93,7 +93,7 @@ std::string without_brackets(std::string host) {
 
 std::vector<Stage> parse_stages(const std::vector<std::string>& words) {
   if (words.empty()) {
-    throw Error::usage("rdpipe needs a stage; " + std::string(what_a_stage_is));
+    throw Error::usage("no stage was given; " + std::string(what_a_stage_is));
   }
   std::vector<Stage> stages;
   std::ranges::transform(words, std::back_inserter(stages), parse_stage);

@@ -332,8 +332,8 @@ void StageAgent::check_terminal() {
     fail("its command wants the terminal, which no stage has; put it behind rdpipe: rdpipe … | less");
   } else if (number == SIGTTOU) {
     fail(
-        "its command wants to set the terminal, or to write to it under 'stty tostop', and no stage has it; put it "
-        "behind rdpipe: rdpipe … | less");
+        "its command wants to set the terminal or write to it, which no stage can; put it behind rdpipe: rdpipe … | "
+        "less");
   }
 }
 

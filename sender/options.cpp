@@ -159,7 +159,7 @@ void read_input_words(const RawOptions& raw, SourceOptions& common) {
                        : !raw.retry.empty()        ? "--retry"
                                                    : nullptr;
   if (option != nullptr && std::ranges::none_of(raw.sources, is_libav_source)) {
-    throw Error::usage(std::string(option) + " is for files, URLs and devices, and no SOURCE is one; leave it away");
+    throw Error::usage(std::string(option) + " is for files, URLs and devices, and no SOURCE is one; leave it out");
   }
 }
 
@@ -259,8 +259,8 @@ std::optional<SenderOptions> parse_sender_options(int argc, const char* const* a
   options.allows_pull = raw.allows_pull;
   if (raw.allows_pull && options.endpoint.encrypt) {
     throw Error::usage(
-        "--allow-pull lets viewers read frames over RDMA, which goes in the clear, and --encrypt forbids "
-        "that; leave out one of them");
+        "--allow-pull lets viewers read frames over RDMA, which is not encrypted, and --encrypt forbids that; leave "
+        "out one of them");
   }
   const auto& links = options.endpoint.allowed_links;
   if (raw.allows_pull && std::ranges::find(links, LinkKind::rdma) == links.end()) {

@@ -22,8 +22,10 @@ constexpr std::int64_t live_interval_ns = ns_per_s;
 constexpr std::int64_t plain_interval_ns = 10 * ns_per_s;
 
 std::string describe(const SessionReport& report) {
-  std::string counts = fmt::format("{} sent, {} skipped, {} lost", report.counts.frames_sent,
-                                   report.counts.frames_skipped, report.frames_lost);
+  // A viewer that leaves confirms what it has received. The rest was on its way to it, and no link has lost it.
+  std::string counts =
+      fmt::format("{} sent, {} skipped, {} {}", report.counts.frames_sent, report.counts.frames_skipped,
+                  report.frames_lost, report.bye_received && report.frames_lost > 0 ? "unconfirmed" : "lost");
   if (report.pulls) {
     counts =
         report.bye_received ? fmt::format("{} pulled", report.frames_pulled) : "pulled an unknown number of frames";

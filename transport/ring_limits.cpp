@@ -44,8 +44,8 @@ void require_possible_ring(std::uint64_t slot_bytes, std::uint32_t ring_slots, s
   const std::uint64_t max_bytes = (available_bytes + waiting_bytes) / 2;
   if (available_bytes != 0 && slot_stride_bytes(slot_bytes) * ring_slots + waiting_bytes > max_bytes) {
     throw Error::failed(asks + (waiting_bytes == 0 ? "" : " beside others of " + format_bytes(waiting_bytes)) +
-                        ", and a sender gets at most half of the memory that is free here, " + format_bytes(max_bytes) +
-                        "; take smaller frames or messages, or fewer slots there");
+                        ", more than half of the memory that is free here (" + format_bytes(max_bytes) +
+                        "); take smaller frames or messages, or fewer slots");
   }
 }
 

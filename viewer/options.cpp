@@ -32,7 +32,8 @@ constexpr const char* footer =
     "  1  failed\n"
     "  2  the command line is wrong\n"
     "  3  refused: by the sender, or because there is no key\n"
-    "  4  there was no sender for the time of --retry, or at the end of --duration\n";
+    "  4  there was no sender for the time of --retry or at the end of --duration, or not one frame came in that "
+    "time\n";
 
 /// The options as text, before interpretation.
 struct RawOptions {
@@ -115,8 +116,8 @@ void read_host(const std::string& text, ViewerOptions& options) {
 
 void read_peer(const RawOptions& raw, ViewerOptions& options) {
   if (raw.hosts.size() > 1) {
-    throw Error::usage("more than one HOST (" + quote(raw.hosts[0]) + ", " + quote(raw.hosts[1]) +
-                       "): showing several streams in one window comes later; start one framewire-view for each");
+    throw Error::usage("HOST was given more than once (" + quote(raw.hosts[0]) + ", " + quote(raw.hosts[1]) +
+                       "); a viewer shows one stream, so start one for each");
   }
   if (raw.listen.empty()) {
     read_host(raw.hosts.empty() ? "localhost" : raw.hosts[0], options);
@@ -152,7 +153,7 @@ void read_pull(const RawOptions& raw, SubscriberOptions& subscriber) {
   EndpointOptions& endpoint = subscriber.endpoint;
   if (endpoint.encrypt) {
     throw Error::usage(
-        "--pull reads frames over RDMA, which goes in the clear, and --encrypt forbids that; leave out "
+        "--pull reads frames over RDMA, which is not encrypted, and --encrypt forbids that; leave out "
         "one of them");
   }
   if (std::ranges::find(endpoint.allowed_links, LinkKind::rdma) == endpoint.allowed_links.end()) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/bandwidth.hpp"
 #include "viewer/report.hpp"
 
 namespace framewire {
@@ -36,7 +37,7 @@ void faint_line(const std::string& text) {
 
 void draw_rates(const RecentRates& rates, const ViewerCounts& counts, const SubscriberCounts& session) {
   row("rate", fmt::format("{:.1f} fps", rates.frames_per_s));
-  row("data", fmt::format("{:.2f} GB/s", rates.gigabytes_per_s));
+  row("data", format_bandwidth(rates.gigabytes_per_s * 1e9));
   row("latency", rates.has_latency ? fmt::format("{} ms   p99 {} ms", format_ms(rates.latency_p50_ns),
                                                  format_ms(rates.latency_p99_ns))
                                    : std::string("-"));

@@ -126,16 +126,28 @@ bool Program::is_over() const {
          ((has_all_frames() || has_bye) && !selector_.has_frame());
 }
 
-/// If --duration ends without a sender, the exit status must tell a calling script.
+/// If --duration ends without a sender or without one frame, the exit status must tell a calling script. A stream that
+/// ended without a frame is no error: its sender said so.
 void Program::require_sender() {
-  const SubscriberState state = facts_.status.state;
-  const bool has_none = state == SubscriberState::waiting || state == SubscriberState::lost;
-  if (ending_ || interruption_.is_requested() || has_all_frames() || !has_none) {
+  if (ending_ || interruption_.is_requested() || has_all_frames()) {
     return;
   }
-  throw Error::lost_peer(state == SubscriberState::waiting
-                             ? "no sender came before --duration was over: " + facts_.status.message
-                             : "--duration is over and the sender was lost: " + facts_.lost_message);
+  switch (facts_.status.state) {
+    case SubscriberState::waiting:  // say_status() has said why
+      throw Error::lost_peer("no sender came before --duration was over");
+    case SubscriberState::lost:
+      throw Error::lost_peer("the sender was lost, and did not come back before --duration was over");
+    case SubscriberState::connected:
+      if (statistics_.counts().frames_received == 0) {
+        throw Error::lost_peer(
+            "no frame came before --duration was over, although the sender is connected; "
+            "check its source");
+      }
+      break;
+    case SubscriberState::finished:
+    case SubscriberState::failed:
+      break;
+  }
 }
 
 // ---- Receiving ----
@@ -174,6 +186,7 @@ void Program::follow_status() {
 
 void Program::say_status(const SubscriberStatus& before) {
   const SubscriberStatus& now = facts_.status;
+  const bool was_said = before.state == SubscriberState::waiting && before.message == now.message;
   switch (now.state) {
     case SubscriberState::waiting:
       log_.info(now.message);
@@ -189,7 +202,7 @@ void Program::say_status(const SubscriberStatus& before) {
       log_.detail(now.message);
       break;
     case SubscriberState::failed:
-      log_.error(now.message);
+      log_.error(was_said ? "no sender came before --retry was over" : now.message);
       break;
   }
 }

@@ -18,8 +18,8 @@ Recorder::Recorder(const std::optional<std::string>& file, const Clock& clock, L
   }
   if (*file == "-" && ::isatty(STDOUT_FILENO) == 1) {
     throw Error::usage(
-        "--output is '-' and stdout is a terminal, which frames would only upset; pipe them into a program, as in "
-        "framewire view --headless --output - | ffplay -");
+        "--output is '-' and standard output is a terminal; pipe the frames into a program, as in framewire view "
+        "--headless --output - | ffplay -");
   }
   writer_.emplace(*file, log, [&interruption] { return interruption.is_requested(); });
 }
@@ -53,9 +53,10 @@ std::uint32_t Recorder::record(const ReceivedFrame& frame, const std::optional<S
 
 void Recorder::finish() {
   if (writer_ && frames_missing() > 0 && !has_failed()) {
-    log_.warning("--output: the recording lacks " + std::to_string(frames_missing()) +
-                 " of the frames that were skipped, and plays that much too fast: " +
-                 "writing took longer than the frames last, or the viewer stood still for more than a second");
+    log_.warning(
+        "--output: the recording lacks " + std::to_string(frames_missing()) +
+        " skipped frames and plays too fast, because writing was too slow, or the viewer paused for more than a "
+        "second");
   }
   writer_.reset();
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/bandwidth.hpp"
+
 namespace framewire {
 
 namespace {
@@ -25,8 +27,8 @@ std::string counts_line(const ViewerReport& report) {
     }
   }
   if (counts.frames_shown > 0) {
-    line += fmt::format("; {:.1f} s, {:.2f} fps, {:.2f} GB/s", report.statistics.seconds(),
-                        report.statistics.frames_per_s(), report.statistics.gigabytes_per_s());
+    line += fmt::format("; {:.1f} s, {:.2f} fps, {}", report.statistics.seconds(), report.statistics.frames_per_s(),
+                        format_bandwidth(report.statistics.gigabytes_per_s() * 1e9));
   }
   return line;
 }
@@ -56,8 +58,8 @@ std::string stages_line(const Statistics& statistics) {
                             format_ms(statistics.connect_to_first_frame_ns()));
 }
 
-std::string way_line(const ViewerReport& report) {
-  std::string line = fmt::format("way      {} link, host memory, ", report.status.transport);
+std::string path_line(const ViewerReport& report) {
+  std::string line = fmt::format("path     {} link, host memory, ", report.status.transport);
   if (report.status.format) {
     line += describe(*report.status.format) + ", ";
   }
@@ -73,7 +75,7 @@ std::string format_ms(std::int64_t duration_ns) {
 }
 
 std::string live_line(const RecentRates& rates, const ViewerCounts& counts, const SubscriberCounts& session_counts) {
-  std::string line = fmt::format("{:.1f} fps · {:.2f} GB/s", rates.frames_per_s, rates.gigabytes_per_s);
+  std::string line = fmt::format("{:.1f} fps · {}", rates.frames_per_s, format_bandwidth(rates.gigabytes_per_s * 1e9));
   if (rates.has_latency) {
     line += fmt::format(" · latency {} ms (p99 {})", format_ms(rates.latency_p50_ns), format_ms(rates.latency_p99_ns));
   }
@@ -98,7 +100,7 @@ std::vector<std::string> summary(const ViewerReport& report) {
   }
   if (report.statistics.counts().frames_shown > 0) {
     lines.push_back(stages_line(report.statistics));
-    lines.push_back(way_line(report));
+    lines.push_back(path_line(report));
   }
   return lines;
 }

@@ -86,7 +86,7 @@ void VerbsBench::check(std::uint64_t number, bool is_whole) const {
   const std::byte fill = verbs_fill_byte(plan_.touches_payload && !is_read ? number : slot);
   if (!is_stamped(message, is_read ? slot : number) || (is_whole && !is_filled(message, fill))) {
     throw Error::failed("message " + std::to_string(number) +
-                        " is not what was sent: this measurement is worth nothing");
+                        " differs from what was sent; this measurement is not valid");
   }
 }
 

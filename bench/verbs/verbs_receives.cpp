@@ -80,7 +80,7 @@ void VerbsReceives::take(const ibv_wc& completion) {
                             ? !has_immediate && completion.byte_len == bytes_of(taken_)
                             : has_immediate && ntohl(completion.imm_data) == static_cast<std::uint32_t>(taken_);
   if (!is_right) {
-    throw Error::failed("the other end sent a message that was not to come next");
+    throw Error::failed("the other end sent a message out of order");
   }
   ++taken_;
 }

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "bench/link_row.hpp"
 
@@ -58,8 +60,7 @@ TEST(Row, OneWayFiguresSayHowFarTheClocksMayDiffer) {
   const nlohmann::json wanted{{"p50", 4}, {"p99", 5}, {"p99.9", 5.5}, {"max", 6}, {"uncertainty", 0.75}};
   EXPECT_EQ(json["one_way_us"], wanted);
   EXPECT_EQ(json["latency_method"], "one_way");
-  EXPECT_NE(rows_to_table({tcp}).find(" 4.0 ± 0.8 "), std::string::npos) << rows_to_table({tcp});
-  EXPECT_NE(rows_to_table({tcp}).find(" p99.9 us "), std::string::npos);
+  EXPECT_NE(rows_to_table({tcp}).find(" 4.00±0.750 "), std::string::npos) << rows_to_table({tcp});
   tcp.plan.is_remote = true;
   tcp.plan.transport = socket_transport;  // its ends have no common clock
   for (const RowResult& one : {tcp, row("verbs", "latency")}) {
@@ -109,8 +110,9 @@ TEST(Row, InReverseTheClientReceivesAndMeasures) {
   EXPECT_EQ(rows[1]["direction"], "reverse");
   EXPECT_EQ(rows[1]["seconds"], 4);
   EXPECT_EQ(rows[1]["latency_us"]["p50"], 1);
-  EXPECT_NE(rows_to_table({reverse}).find("\nreverse: "), std::string::npos);
-  EXPECT_EQ(rows_to_table({row("tcp", "stream")}).find("\nreverse: "), std::string::npos);
+  EXPECT_NE(rows_to_table({reverse}).find("\nrev: "), std::string::npos);
+  EXPECT_NE(rows_to_table({row("tcp", "stream"), reverse}).find(" stream    rev "), std::string::npos);
+  EXPECT_EQ(rows_to_table({row("tcp", "stream")}).find("rev"), std::string::npos);
 }
 
 TEST(Row, ATableShowsThreeDigitsOfASlowDeviceToo) {
@@ -137,11 +139,60 @@ TEST(Row, ATimeThatIsNotKnownGivesNoRate) {
   }
   EXPECT_EQ(json["client_seconds"], 4);
   const std::string table = rows_to_table({unknown, row("socket", "stream")});
-  EXPECT_NE(table.find("4.000         -            -        - "), std::string::npos) << table;
+  EXPECT_NE(table.find(" 4.00     -     -      -"), std::string::npos) << table;
   EXPECT_NE(table.find("-\nsocket"), std::string::npos) << table;
   EXPECT_EQ(speed_text(unknown.server, 1), "in a time that is not known");
   EXPECT_EQ(end_result_from_json(end_result_to_json(unknown.server)).seconds, 0);
   EXPECT_EQ(median_row({unknown, row("tcp", "stream"), row("tcp", "stream")}).server.seconds, 2);
+}
+
+/// For each line, how many characters it has: "±" is two bytes.
+std::vector<std::ptrdiff_t> line_lengths(const std::string& text) {
+  std::vector<std::ptrdiff_t> lengths;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    lengths.push_back(
+        std::ranges::count_if(line, [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80; }));
+  }
+  return lengths;
+}
+
+TEST(Row, TheTableFitsATerminalOf120Columns) {
+  std::vector<RowResult> rows;
+  for (const char* transport : {"socket", "local", "tcp", "rdma", "verbs"}) {
+    for (const char* operation : {"stream", "latency", "write_imm"}) {
+      RowResult large = row(transport, operation);
+      large.plan.message_bytes = 33'177'600;
+      large.plan.is_reverse = rows.size() % 2 == 1;
+      large.plan.is_remote = true;
+      for (EndResult* end : {&large.client, &large.server}) {
+        end->count = 1'234'567;
+        end->seconds = 0.123456;
+        end->latency_us = {1234.5, 12345.6, 12346.7, 123456.7};
+        end->latency_uncertainty_us = 12.345;
+      }
+      rows.push_back(large);
+      large.plan.message_bytes = 64;
+      rows.push_back(large);
+    }
+  }
+  const std::string table = rows_to_table(rows);
+  EXPECT_LE(std::ranges::max(line_lengths(table)), 120) << table;
+}
+
+/// local copies nothing, so bytes by time would be no bandwidth.
+TEST(Row, LocalShowsABandwidthOnlyIfTheReceiverReadsTheBytes) {
+  RowResult local = row("local", "stream");
+  const std::vector rows = {row("socket", "stream"), local};
+  EXPECT_NE(rows_to_table(rows).find("without copying"), std::string::npos);
+  EXPECT_EQ(rows_to_table({local}).find(" 0.0500 "), std::string::npos) << rows_to_table({local});
+  EXPECT_NE(rows_to_table(rows).find("-\ncli s"), std::string::npos) << rows_to_table(rows);
+  EXPECT_EQ(rows_to_table({local}).find("x sock\n"), std::string::npos) << "there is nothing to compare with";
+  EXPECT_EQ(speed_text(local.server, 1), "in 2.000 s, 50 messages/s");
+  EXPECT_EQ(speed_text(row("tcp", "stream").server, 0.001), "in 2.000 s, 50 messages/s, 500 kB/s");
+  local.plan.touches_payload = true;
+  EXPECT_NE(rows_to_table({local}).find(" 0.0500 "), std::string::npos) << rows_to_table({local});
+  EXPECT_EQ(rows_to_table({local}).find("without copying"), std::string::npos);
 }
 
 /// Each message takes 10 ms and starts when the previous one has arrived: 100 a second, for any count.

@@ -238,11 +238,11 @@ TEST(RateLimiter, MakesUpForLittleOfAPause) {
 }
 
 TEST(Progress, TextsSayWhatIsKnown) {
-  EXPECT_EQ(progress_text(1'200'000'000, 1.05e9, 1.0, {}), "1.2 GB  1.1 GB/s");
-  EXPECT_EQ(progress_text(500'000'000, 1e8, 1.0, 1'000'000'000U), "500.0 MB  100.0 MB/s  50 %  5 s left");
+  EXPECT_EQ(progress_text(1'200'000'000, 1.05e9, 1.0, {}), "1.2 GB  1.05 GB/s");
+  EXPECT_EQ(progress_text(500'000'000, 1e8, 1.0, 1'000'000'000U), "500.0 MB  100 MB/s  50 %  5 s left");
   EXPECT_EQ(progress_text(500'000'000, 0, 1.0, 1'000'000'000U), "500.0 MB  0 B/s  50 %");
-  EXPECT_EQ(progress_text(2'000, 1000, 1.0, 1'000U), "2.0 kB  1.0 kB/s  100 %  0 s left") << "a file that grew";
-  EXPECT_EQ(progress_text(0, 1e9, 1.0, 360'000'000'000U), "0 B  1.0 GB/s  0 %  6:00 min left");
+  EXPECT_EQ(progress_text(2'000, 1000, 1.0, 1'000U), "2.0 kB  1.00 kB/s  100 %  0 s left") << "a file that grew";
+  EXPECT_EQ(progress_text(0, 1e9, 1.0, 360'000'000'000U), "0 B  1.00 GB/s  0 %  6:00 min left");
 }
 
 TEST(Progress, NamesWhoMadeTheOthersWait) {
@@ -251,7 +251,7 @@ TEST(Progress, NamesWhoMadeTheOthersWait) {
   EXPECT_EQ(bottleneck_of({.source_s = 1, .wire_s = 5, .sink_s = 1}), Bottleneck::wire);
   EXPECT_EQ(bottleneck_of({.source_s = 2, .wire_s = 1, .limit_s = 5, .sink_s = 4}), Bottleneck::limit);
   EXPECT_EQ(bandwidth_text(12'000'000'000, 10, "tcp", Bottleneck::wire),
-            "Bandwidth 1.2 GB/s: 12.0 GB in 10 s over tcp; the wire was the bottleneck");
+            "Bandwidth 1.20 GB/s: 12.0 GB in 10 s over tcp; the wire was the bottleneck");
 }
 
 }  // namespace

@@ -144,7 +144,7 @@ TEST(CheckHost, OneLinkBothWaysIsEnough) {
   const Findings one = check_host(host, test::rdma_machine(), {});
   EXPECT_FALSE(has_problem(one));
   EXPECT_EQ(find(one, "tcp").level, Level::warning);
-  EXPECT_TRUE(has(find(one, "tcp").value, "not both ways: only 9 GB/s there"));
+  EXPECT_TRUE(has(find(one, "tcp").value, "not both ways: only 9.00 GB/s there"));
   EXPECT_TRUE(has(find(one, "tcp").text, "A burst back: lost."));
   link(host, LinkKind::rdma).there = failed("lost");
   EXPECT_TRUE(has_problem(check_host(host, test::rdma_machine(), {}))) << "each works one way only";
@@ -197,7 +197,7 @@ TEST(CheckHost, ASpeedThatIsNotKnownIsNotChecked) {
   RemoteHostReport host = fast_big();
   link(host, LinkKind::tcp).there = measured(0);
   const Findings findings = check_host(host, test::rdma_machine(), {});
-  EXPECT_EQ(find(findings, "tcp").value, "works there, 8.5 GB/s back, 64 bytes in 12.3 µs");
+  EXPECT_EQ(find(findings, "tcp").value, "works there, 8.50 GB/s back, 64 bytes in 12.3 µs");
   EXPECT_EQ(find(findings, "tcp directions").value, "missing");
 }
 

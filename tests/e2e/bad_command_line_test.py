@@ -91,7 +91,17 @@ COMMAND_LINES = [
     ("framewire-doctor", ["big:x"], harness.USAGE, ["'big:x'"]),
     ("framewire-doctor", ["--insecure"], harness.USAGE, ["--insecure", "HOST"]),
     ("framewire", [], harness.USAGE, []),
-    ("framewire", ["sned"], harness.USAGE, ["'sned'", "--help"]),
+    ("framewire", ["sned"], harness.USAGE, ["'sned' is no subcommand", "'framewire send'"]),
+    ("framewire", ["nonsense"], harness.USAGE, ["'nonsense' is no subcommand", "--help"]),
+    ("framewire", ["help", "nonsense"], harness.USAGE, ["'nonsense' is no subcommand", "--help"]),
+    ("framewire", ["help", "veiw"], harness.USAGE, ["'veiw' is no subcommand", "'framewire view'"]),
+    (SEND, ["pattern", "--formt", "bgra"], harness.USAGE, ["no option '--formt'", "--input-format|--help"]),
+    (VIEW, ["--headles"], harness.USAGE, ["no option '--headles'", "--headless"]),
+    ("rdpipe", ["--verbos"], 125, ["no option '--verbos'", "did you mean --verbose"]),
+    ("rdsend", ["box", "--chekcsum"], harness.USAGE, ["no option '--chekcsum'"]),
+    ("rdsend", [], harness.USAGE, ["^rdsend: HOST is missing", "--listen"]),
+    ("rdpipe", [], 125, ["^rdpipe: no stage was given"]),
+    ("rdrecv", ["one", "two"], harness.USAGE, ["'two' is one argument too many", "rdrecv --help"]),
     ("framewire", ["../bin/framewire-send"], harness.USAGE, ["--help"]),
 ]
 
@@ -104,7 +114,7 @@ class BadCommandLines(harness.EndToEnd):
         self.addCleanup(folder.chmod, 0o700)
         program = self.start(harness.BIN / "framewire", "sned", environment=self.environment(PATH=f"{folder}:/usr/bin"))
         self.ends(program, harness.USAGE)
-        self.one_message(program, "'sned'", "--help")
+        self.one_message(program, "'sned' is no subcommand", "'framewire send'")
 
     def test_each_gets_its_status_and_one_error(self):
         for name, arguments, status, wanted in COMMAND_LINES:
@@ -121,6 +131,16 @@ class BadCommandLines(harness.EndToEnd):
             program = self.start(harness.BIN / name, *arguments, "--transport", "rdma")
             self.ends(program, harness.FAILED)
             self.one_message(program, "no RDMA device", "framewire doctor", "--transport auto")
+
+    def test_help_of_a_subcommand(self):
+        """As git does: the help of that program, not the general one."""
+        for name in ("send", "view", "bench", "doctor", "key"):
+            said = {}
+            for words in (["framewire", "help", name], [f"framewire-{name}", "--help"]):
+                with self.file("stdout").open("wb") as stdout:
+                    self.ends(self.start(harness.BIN / words[0], *words[1:], stdout=stdout))
+                said[words[0]] = self.file("stdout").read_text()
+            self.assertEqual(said["framewire"], said[f"framewire-{name}"])
 
     def test_help_and_version_are_no_errors(self):
         for name in (SEND, VIEW, "framewire", "framewire-bench", "framewire-key", "framewire-doctor"):

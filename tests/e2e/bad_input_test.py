@@ -14,7 +14,7 @@ HEADER = b"YUV4MPEG2 W64 H36 F30:1 Ip A1:1 C420jpeg\n"
 STANDARD_INPUTS = [
     (b"", ["nothing came on standard input"]),
     (b"hello, world, this is no video", ["not y4m", "hello", "--size", "--pix-fmt"]),
-    (b"\x1b[2J\n\r\x00\x07\x7f and the rest of a random stream", ["not y4m, which begins with YUV4MPEG2", r"\\x1b", "--size", "--pix-fmt"]),
+    (b"\x1b[2J\n\r\x00\x07\x7f and the rest of a random stream", [r"not y4m \(YUV4MPEG2\)", r"\\x1b", "--size", "--pix-fmt"]),
     (b"YUV4MPEG2", ["header"]),
     (b"YUV4MPEG2 W64\n", ["no height"]),
     (b"YUV4MPEG2 W0 H36 F30:1\n", ["width of '0'", "1 to 32768"]),
@@ -136,7 +136,7 @@ class BadInput(harness.EndToEnd):
     def test_a_soft_limit_of_files_is_raised(self):
         viewer = self.view("127.0.0.1:1", "--retry", "1s", prefix=["prlimit", "--nofile=8:1024"])
         self.ends(viewer, harness.LOST)
-        self.one_message(viewer, "nothing listens")
+        self.one_message(viewer, "no sender came before --retry was over|nothing listens")
 
     def test_statistics_that_cannot_be_written(self):
         for program in (self.start(harness.BIN / SEND, "pattern", "--size", "64x36", "--stats", "/no/such/stats.json"),

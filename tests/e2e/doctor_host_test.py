@@ -71,7 +71,7 @@ class DoctorHost(harness.EndToEnd):
         at = self.server()
         text = self.doctor(at, "--transport", "tcp")
         self.assertIn(f"Links to {at}", text)
-        self.assertRegex(text, r"✓ tcp +[0-9.]+ GB/s there, [0-9.]+ GB/s back, 64 bytes in ")
+        self.assertRegex(text, r"✓ tcp +[0-9.]+ [MG]B/s there, [0-9.]+ [MG]B/s back, 64 bytes in ")
         self.assertIn("Ready to send to 127.0.0.1 and to view from there by tcp", text)
         self.assertNotIn("\x1b", text)
         self.assertEqual(self.program.lines, [])

@@ -23,12 +23,12 @@ class Interrupt(harness.EndToEnd):
         sender, viewer = self.session(transport=transport)
         viewer.interrupt()
         self.ends_soon(viewer)
-        sender.wait_line("the viewer left: 'it ends'")
+        sender.wait_line("the viewer left$")
         viewer.wait_line("frames   [1-9][0-9]* received")
         self.assertTrue(sender.is_running())
         sender.interrupt()
         self.ends_soon(sender)
-        sender.wait_line(r"^viewer .*: \d+ sent, \d+ skipped, \d+ lost; the viewer left")
+        sender.wait_line(r"^viewer .*: \d+ sent, \d+ skipped, (0 lost|\d+ unconfirmed); the viewer left$")
         self.checked_stats(sender, viewer)
 
     def test_the_viewer_over_shared_memory(self):

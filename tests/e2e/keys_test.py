@@ -90,7 +90,7 @@ class Keys(harness.EndToEnd):
                 sender = self.sender_with("--key", key, *at_sender)
                 viewer = self.view(sender.address, "--key", key, "--frames", "5", "--verify", *at_viewer)
                 self.check_session(sender, viewer, "transport=tcp memory=host auth=psk control=tls1.3 frames=tls")
-                viewer.wait_line(r"frames=tls \(auto: tcp; --encrypt goes over tcp alone\)")
+                viewer.wait_line(r"frames=tls \(auto: tcp; --encrypt works over tcp only\)")
 
     def test_encrypted_for_the_same_user_without_a_key(self):
         sender = self.sender_with("--encrypt", "--transport", "tcp")
@@ -107,11 +107,11 @@ class Keys(harness.EndToEnd):
     def test_no_encryption_over_shared_memory(self):
         """A side that offers only shared memory cannot encrypt: both sides get an error."""
         sender = self.sender_with("--transport", "local")
-        self.check_refused(self.view(sender.address, "--encrypt"), "the viewer asks", "tcp alone", "the sender offers local")
-        sender.wait_line("warning: refused .*: the viewer asks for encrypted data .*tcp alone, and the sender offers local")
+        self.check_refused(self.view(sender.address, "--encrypt"), "the viewer asks", "tcp only", "the sender offers local")
+        sender.wait_line("warning: refused .*: the viewer asks for --encrypt, .*tcp only, and the sender offers local")
         sender = self.sender_with("--encrypt")
-        self.check_refused(self.view(sender.address, "--transport", "local"), "the sender asks", "tcp alone", "the viewer takes local")
-        sender.wait_line("warning: refused .*: the sender asks for encrypted data .*tcp alone, and the viewer takes local")
+        self.check_refused(self.view(sender.address, "--transport", "local"), "the sender asks", "tcp only", "the viewer takes local")
+        sender.wait_line("warning: refused .*: the sender asks for --encrypt, .*tcp only, and the viewer takes local")
 
     def test_another_key(self):
         sender = self.sender_with("--key", self.make_key("one"))

@@ -65,7 +65,7 @@ class PipeFaults(PipelineTest):
 
     def test_wrong_command_lines(self):
         for arguments, wanted in (
-            ((), "needs a stage|STAGE"),
+            ((), "no stage was given|STAGE"),
             (("cat",), "'cat' is no stage.*no colon"),
             (("host1:",), "no command"),
             (("host1:  ",), "no command"),

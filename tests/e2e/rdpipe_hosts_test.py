@@ -72,7 +72,7 @@ class PipeHosts(machines.Machines, PipelineTest):
         self.on("host1", "ip", "address", "add", "10.79.0.1/24", "dev", "fw0")
         printed = self.run_pipe("--data-address", "host2=10.79.0.2", f"host1:<{__file__}", "host2:cat /proc/net/tcp; cat >/dev/null; cat >&2 /dev/null",
                                 status=OWN_FAILURE)
-        self.says("no way leads to port .* at 10.79.0.2")  # home has no route into that network
+        self.says("cannot reach port .* at 10.79.0.2")  # home has no route into that network
         self.run_pipe("--data-address", "host2=10.79.0.2", f"host1:<{__file__}", "host2:>/dev/null")
         self.assertEqual(printed, b"")
 
@@ -81,7 +81,7 @@ class PipeHosts(machines.Machines, PipelineTest):
             self.firewall(name, f"input tcp dport {{ {SSH_PORT}, 5300-5303 }} accept", "input tcp flags syn / syn,ack drop")
         self.assertEqual(self.run_pipe("--port-range", "5300-5303", "host1:cat", "host2:cat", given=b"let me in"), b"let me in")
         self.run_pipe("host1:cat", "host2:cat", status=OWN_FAILURE)
-        self.says("no way leads to port", "--port-range")
+        self.says("cannot reach port", "--port-range")
 
     def test_a_host_that_falls_silent(self):
         for victim in ("host1", "host2"):

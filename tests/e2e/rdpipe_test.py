@@ -169,14 +169,14 @@ class Pipe(PipelineTest):
         self.assertFalse(self.file("x y").exists())
         printed = self.run_pipe("-n", "--data-address", "b=10.0.0.2", "--port-range", "5300-5303", "--limit", "1M", "--no-checksum", "--transport",
                                 "tcp", "--encrypt", "a:<x", "b:cat").decode()
-        how = ", ports 5300 to 5303; transport tcp, encrypted, no checksum, at most 1.0 MB/s"
+        how = ", ports 5300 to 5303; transport tcp, encrypted, no checksum, at most 1.05 MB/s"
         self.assertEqual(printed.splitlines()[-2:], [f"bytes a → b: the sender dials 10.0.0.2{how}", f"bytes b → here: the receiver dials 10.0.0.2{how}"])
 
     def test_encrypted_on_every_hop(self):
         data = os.urandom(3_000_000)
         self.assertTrue(self.run_pipe("-v", "--encrypt", "host1:cat", "host2:cat", given=data) == data)
         for hop in ("here → host1", "host1 → host2", "host2 → here"):
-            self.says(rf"^{hop}: transport=tcp .*control=tls1.3 frames=tls")
+            self.says(rf"^{hop}: transport=tcp .*control=tls1.3 data=tls")
 
     def test_verbose_names_every_hop(self):
         self.run_pipe("-v", "--transport", "tcp", "host1:cat", "host2:>/dev/null", given=os.urandom(1 << 20))
@@ -241,7 +241,7 @@ class Pipe(PipelineTest):
             self.run_pipe(*one_hop, status=125)
             self.says(f"port {port} is in use")
         self.run_pipe("--data-address", "host1=192.0.2.77", "host1:cat", status=125, seconds=2 * harness.WATCHDOG_S)
-        self.says("no way leads to port .* at 192.0.2.77", "--data-address")
+        self.says("cannot reach port .* at 192.0.2.77", "--data-address")
 
     def test_who_may_come_to_a_hop(self):
         data = self.file("data")

@@ -12,6 +12,7 @@ import headers_alone
 import repository
 import include_direction
 import listed_tests
+import messages
 import pixel_format_places
 import tree
 
@@ -35,6 +36,26 @@ class ListedTests(unittest.TestCase):
 
     def test_what_may_be_left_out_silently_is_found(self):
         self.assertEqual(len(self.findings("if(EXISTS a_test.cpp)\nframewire_test(a SOURCES a_test.cpp)\nendif()\n", "a_test.cpp")), 1)
+
+
+class Messages(unittest.TestCase):
+    @staticmethod
+    def findings(code: str, path: str = "sender/options.cpp") -> list[str]:
+        return messages.findings_in(pathlib.PurePath(path), code)
+
+    def test_short_ones_are_right(self):
+        self.assertEqual(self.findings('throw Error::usage("--fps is " + quote(text) + "; it takes a number (as in 60)");'), [])
+        self.assertEqual(self.findings(f'log("{"word " * 30}");'), [], "no error")
+
+    def test_long_ones_are_found(self):
+        half = "word " * 13
+        for code in (f'throw Error::failed("{half}" + name() + "{half}");', f'Error(ExitStatus::failed, "{half}"\n "{half}")'):
+            self.assertEqual(len(self.findings(code)), 1, code)
+        self.assertEqual(len(self.findings(f'finding.text = "{half} {half}";', "doctor/check_host.cpp")), 1)
+        self.assertEqual(self.findings(f'finding.text = "{half}. {half}";', "doctor/check_host.cpp"), [], "two sentences")
+
+    def test_odd_words_are_found(self):
+        self.assertEqual(len(self.findings('Error::usage("frames go "\n  "in the clear");')), 1)
 
 
 class IncludeDirection(unittest.TestCase):

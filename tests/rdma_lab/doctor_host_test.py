@@ -79,7 +79,7 @@ class Doctor(lab.Play):
                 self.ends(self.start(harness.BIN / "framewire-doctor", lab.PEER, "--key", self.key, stdout=stdout))
             text = self.file("text").read_text()
             print(text, file=sys.stderr)
-            self.assertRegex(text, r"✓ rdma +[0-9.]+ GB/s there, [0-9.]+ GB/s back")
+            self.assertRegex(text, r"✓ rdma +[0-9.]+ [MG]B/s there, [0-9.]+ [MG]B/s back")
             self.assertTrue(re.search(r"✓ auto +rdma; local: it needs the same user", text), text)
             self.meet("is examined")
 

@@ -109,6 +109,21 @@ TEST(Hops, TheHostOfRdpipeDials) {
   EXPECT_EQ(hops[1].sender.key, hops[1].receiver.key);
 }
 
+TEST(Hops, HaveTheNumbersOfTheirStagesIfTheHostsDoNotTellThemApart) {
+  const auto names = [](const std::vector<std::string>& words) {
+    std::vector<std::string> all;
+    for (const HopState& hop : hops_of(parse_stages(words), {})) {
+      all.push_back(hop.name);
+    }
+    return all;
+  };
+  EXPECT_EQ(names({"a:x", "a:y", "a:z"}),
+            (std::vector<std::string>{"here → a (stage 1)", "a (stage 1) → a (stage 2)", "a (stage 2) → a (stage 3)",
+                                      "a (stage 3) → here"}));
+  EXPECT_EQ(names({":x"}), (std::vector<std::string>{"here → here (stage 1)", "here (stage 1) → here"}));
+  EXPECT_EQ(names({"a:x", "b:y"}), (std::vector<std::string>{"here → a", "a → b", "b → here"}));
+}
+
 using Texts = std::vector<std::string>;
 
 TEST(Addresses, TheBestComesFirst) {

@@ -113,9 +113,8 @@ TEST(StdinY4m, BrokenInputsSaySoAfterTheGoodFrames) {
   const std::array cases = {
       Broken{"", 0, "nothing came on standard input; it takes y4m, or raw frames with --size WxH --pix-fmt NAME"},
       Broken{"YUV4", 0,
-             "what comes on standard input is not y4m, which begins with YUV4MPEG2 (it begins with 'YUV4'); for raw "
-             "frames "
-             "say --size WxH and --pix-fmt NAME, and --fps N to pace them"},
+             "standard input begins with 'YUV4', so it is not y4m (YUV4MPEG2); for raw frames say --size WxH and "
+             "--pix-fmt NAME"},
       Broken{"YUV4MPEG2 W5 H3", 0, "standard input ended in the middle of the y4m header"},
       Broken{"YUV4MPEG2 " + std::string(5000, 'X'), 0, "the y4m header on standard input has no end within 1024 bytes"},
       Broken{"YUV4MPEG2 W5 H99999\n" + frame, 0,

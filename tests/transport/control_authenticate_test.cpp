@@ -363,7 +363,7 @@ TEST(Dialler, ARefusalThatIsNoneIsAnError) {
   const std::string accepted = "FWREPL01" + std::string{static_cast<char>(body.size()), 0, 0, 0} + body;
   // A dialler with a key must not accept an answer without encryption.
   expect_error(error_dialling(with_key('a'), answers(accepted)), ExitStatus::failed,
-               "answered in plain to an encrypted greeting");
+               "answered in plaintext to an encrypted greeting");
   const std::string huge = std::string("FWREPL01") + "\xff\xff\xff\x7f";
   expect_error(error_dialling(without_key(true), answers(huge)), ExitStatus::failed, "most that is taken");
 }

@@ -60,9 +60,9 @@ class Encryption : public testing::Test {
       options.listen = HostPort{"127.0.0.1", 0};
     }
     stream_ = std::make_unique<Stream>(StreamOptions{.name = "test", .delivery = Delivery::every});
+    stream_->begin_epoch({.layout = bytes_layout(frame_bytes), .colour = {}});
     service_ = std::make_unique<SenderService>(options, std::vector<Stream*>{stream_.get()}, "test", log_);
     source_ = std::thread([this] {
-      stream_->begin_epoch({.layout = bytes_layout(frame_bytes), .colour = {}});
       while (auto slot = stream_->claim()) {
         const auto bytes = slot->bytes();
         for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -131,8 +131,8 @@ TEST_F(Encryption, IfEitherAsksBothDoIt) {
     const std::string line = subscriber.status().start_line;
     const bool encrypted = sender || viewer;
     EXPECT_NE(line.find(encrypted ? "transport=tcp" : "transport=local"), std::string::npos) << line;
-    EXPECT_NE(line.find(encrypted ? "frames=tls" : "frames=plaintext"), std::string::npos) << line;
-    EXPECT_EQ(line.find("(auto: tcp; --encrypt goes over tcp alone)") != std::string::npos, encrypted) << line;
+    EXPECT_NE(line.find(encrypted ? "data=tls" : "data=plaintext"), std::string::npos) << line;
+    EXPECT_EQ(line.find("(auto: tcp; --encrypt works over tcp only)") != std::string::npos, encrypted) << line;
     subscriber.close({});
     stop();
   }
@@ -147,7 +147,7 @@ TEST_F(Encryption, WithEitherEndDialling) {
     to.dial = HostPort{"127.0.0.1", subscriber.port()};
     start_sender(to);
     EXPECT_GE(take(subscriber, 5), 5);
-    EXPECT_NE(subscriber.status().start_line.find("frames=tls"), std::string::npos) << subscriber.status().start_line;
+    EXPECT_NE(subscriber.status().start_line.find("data=tls"), std::string::npos) << subscriber.status().start_line;
     subscriber.close({});
     stop();
   }
@@ -160,7 +160,7 @@ TEST_F(Encryption, OverAUnixControlChannelToo) {
   Subscriber subscriber(dialling(same_user), log_);
   EXPECT_GE(take(subscriber, 5), 5);
   const std::string line = subscriber.status().start_line;
-  EXPECT_NE(line.find("transport=tcp memory=host auth=user control=unix frames=tls"), std::string::npos) << line;
+  EXPECT_NE(line.find("transport=tcp memory=host auth=user control=unix data=tls"), std::string::npos) << line;
 }
 
 TEST_F(Encryption, AHostInTheMiddleSeesNothingOfIt) {
@@ -209,7 +209,7 @@ TEST_F(Encryption, AnEndThatCannotIsRefusedWithAnError) {
     start_sender(endpoint(true));
     if (only == LinkKind::local) {
       Subscriber viewer(dialling(narrow), log_);
-      expect_refused(viewer, "the sender asks for encrypted data (--encrypt), which go over tcp alone, and the viewer");
+      expect_refused(viewer, "the sender asks for --encrypt, which works over tcp only, and the viewer");
     }
     stop();
     EndpointOptions both = narrow;
@@ -221,7 +221,7 @@ TEST_F(Encryption, AnEndThatCannotIsRefusedWithAnError) {
   narrow.allowed_links = {LinkKind::local};
   start_sender(narrow);
   Subscriber viewer(dialling(endpoint(true)), log_);
-  expect_refused(viewer, "the viewer asks for encrypted data (--encrypt), which go over tcp alone, and the sender");
+  expect_refused(viewer, "the viewer asks for --encrypt, which works over tcp only, and the sender");
 }
 
 TEST_F(Encryption, WithoutAKeyThereIsNone) {

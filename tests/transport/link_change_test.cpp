@@ -121,7 +121,7 @@ TEST_F(LinkChange, ThereAreAsManyChoicesAsLinksWereOffered) {
     take(LinkKind::tcp);
   }
   say(to_json(ChooseMessage{.link = LinkKind::tcp, .delivery = Delivery::every, .token = {}}));
-  EXPECT_EQ(hear()["text"], "every link that was offered has been chosen already");
+  EXPECT_EQ(hear()["text"], "the viewer has tried every link that was offered");
   EXPECT_TRUE(eventually([&] { return stream_.is_stopping(); }));
 }
 

@@ -77,12 +77,7 @@ class ProgramTest : public testing::Test {
 
   /// Starts a sender of 64x36 rgba frames, as many as its stream accepts.
   void start_sender() {
-    EndpointOptions listening;
-    listening.listen = HostPort{"127.0.0.1", 0};
-    service_ = std::make_unique<SenderService>(listening, std::vector<Stream*>{&stream_}, "test", sender_log_.log());
-    StreamFormat format{.layout = packed_layout(PixelFormat::rgba, 64, 36), .colour = {}};
-    format.colour.transfer = ColourTransfer::pq;
-    stream_.begin_epoch(format);
+    listen();
     source_ = std::thread([this] {
       while (auto slot = stream_.claim()) {
         std::ranges::fill(slot->bytes(), std::byte{200});
@@ -91,6 +86,16 @@ class ProgramTest : public testing::Test {
       }
       stream_.finish();
     });
+  }
+
+  /// A sender with a format, but without frames.
+  void listen() {
+    EndpointOptions listening;
+    listening.listen = HostPort{"127.0.0.1", 0};
+    service_ = std::make_unique<SenderService>(listening, std::vector<Stream*>{&stream_}, "test", sender_log_.log());
+    StreamFormat format{.layout = packed_layout(PixelFormat::rgba, 64, 36), .colour = {}};
+    format.colour.transfer = ColourTransfer::pq;
+    stream_.begin_epoch(format);
   }
 
   void stop() {
@@ -102,11 +107,11 @@ class ProgramTest : public testing::Test {
   }
 
   /// Runs the viewer on `surface` until it ends.
-  ExitStatus view(std::unique_ptr<Surface> surface, const std::string& frames) {
+  ExitStatus view(std::unique_ptr<Surface> surface, const std::string& count, const char* limit = "--frames") {
     const std::string address = "127.0.0.1:" + std::to_string(service_->port());
     const std::string stats = folder_.file("stats.json");
-    const std::vector<const char*> words = {"framewire-view", "--headless",  "--size",       "64x36",
-                                            address.c_str(),  "--frames",    frames.c_str(), "--stats",
+    const std::vector<const char*> words = {"framewire-view", "--headless",  "--size",      "64x36",
+                                            address.c_str(),  limit,         count.c_str(), "--stats",
                                             stats.c_str(),    "--transport", "local"};
     const auto options = parse_options(static_cast<int>(words.size()), words.data());
     const ExitStatus status = Program(*options, interruption_, log_.log(), std::move(surface)).run();
@@ -181,6 +186,20 @@ TEST_F(ProgramTest, NothingIsUploadedOrDrawnWhileNobodySeesIt) {
   EXPECT_GE(stats_["frames_superseded"], 20);
   EXPECT_GT(stats_["frames_shown"], 0) << "it came back";
   EXPECT_GT(uploads, 0);
+}
+
+/// A script must not take that for success. A busy machine may not connect in the shorter times.
+TEST_F(ProgramTest, ADurationWithoutOneFrameIsAnError) {
+  listen();
+  const auto has_said = [&](const char* text) { return log_.text().find(text) != std::string::npos; };
+  constexpr const char* no_frame = "no frame came before --duration was over, although the sender is connected";
+  for (const char* duration : {"300ms", "3s", "30s"}) {
+    EXPECT_EQ(view(std::make_unique<WatchedSurface>(), duration, "--duration"), ExitStatus::lost_peer) << log_.text();
+    if (has_said(no_frame) || !has_said("no sender came")) {
+      break;
+    }
+  }
+  EXPECT_TRUE(has_said(no_frame)) << log_.text();
 }
 
 TEST_F(ProgramTest, WhatIsNotShownAsItIsMeantIsSaidOnce) {

@@ -85,15 +85,15 @@ TEST_F(ReportTest, JsonSurvivesTextThatIsNotUtf8) {
   EXPECT_TRUE(json::accept(stats_json(report())));
 }
 
-TEST_F(ReportTest, SummaryHasCountsLatencyStagesAndWay) {
+TEST_F(ReportTest, SummaryHasCountsLatencyStagesAndPath) {
   show_frames(61);
   status_.transport = "local";
   const auto lines = summary(report());
   ASSERT_EQ(lines.size(), 4U);
-  EXPECT_EQ(lines[0], "frames   61 received, 61 shown, 0 superseded, 0 skipped, 0 lost; 1.0 s, 60.00 fps, 0.06 GB/s");
+  EXPECT_EQ(lines[0], "frames   61 received, 61 shown, 0 superseded, 0 skipped, 0 lost; 1.0 s, 60.00 fps, 60.9 MB/s");
   EXPECT_EQ(lines[1].substr(0, 22), "latency  p50 3.0 ms, p");
   EXPECT_NE(lines[2].find("wire 1.0"), std::string::npos) << lines[2];
-  EXPECT_EQ(lines[3], "way      local link, host memory, headless 960x540, llvmpipe by pinned memory");
+  EXPECT_EQ(lines[3], "path     local link, host memory, headless 960x540, llvmpipe by pinned memory");
 }
 
 TEST_F(ReportTest, SummaryOfNothingIsOneLine) {

@@ -158,7 +158,7 @@ TlsAnswer classify_answer(std::string_view first) {
   read_reply(*stream, address, deadline_ns);
   MessageChannel channel(std::move(stream), address, message_limit_before_bytes);
   read_response(channel, deadline_ns);
-  throw Error::failed(fmt::format("{} answered in plain to an encrypted greeting", address));
+  throw Error::failed(fmt::format("{} answered in plaintext to an encrypted greeting", address));
 }
 
 void check_tls_answer(int fd, const std::string& address, std::int64_t deadline_ns) {
@@ -274,8 +274,8 @@ AuthenticatedChannel authenticate_dialler(DialledSocket dialled, const Authentic
   const bool is_tls = wants_tls(dialled.is_unix, options);
   if (!is_tls && !dialled.is_unix && !options.insecure) {
     throw Error::refused(fmt::format(
-        "{} is reached over TCP, and there is no key; run 'framewire key' on one machine and import it on the "
-        "other, or say --insecure on both{}",
+        "{} is reached over TCP, and there is no key; run 'framewire key' and import it on the other machine, or say "
+        "--insecure on both{}",
         address, own_port_hint(dialled.fd.get())));
   }
   if (dialled.is_unix && !check_same_user(dialled.fd.get())) {

@@ -89,10 +89,11 @@ FileDescriptor open_key(const std::string& path) {
     throw Error::refused(fmt::format("the key file {} is no regular file", path));
   }
   if (status.st_uid != ::geteuid()) {
-    throw Error::refused(fmt::format(
-        "the key file {} belongs to user {}, not to the user running this ({}); make a key of your own with "
-        "'framewire key', or name it with --key FILE",
-        path, status.st_uid, ::geteuid()));
+    throw Error::refused(
+        fmt::format("the key file {} belongs to user {}, not to you ({}); make your own with 'framewire key', or name "
+                    "one with --key "
+                    "FILE",
+                    path, status.st_uid, ::geteuid()));
   }
   if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
     throw Error::refused(

@@ -183,8 +183,8 @@ Listener::Listener(const ListenOptions& options) : type_of_service_(options.type
   beyond_loopback_ = plan.beyond_loopback;
   if (beyond_loopback_ && !options.has_key && !options.insecure) {
     throw Error::refused(fmt::format(
-        "listening on {} lets other machines in, and there is no key to know them by; run 'framewire key' and "
-        "import it on the other machine, or say --insecure",
+        "listening on {} lets other machines in, which needs a key; run 'framewire key' and import it on the other "
+        "machine, or say --insecure",
         quote(format_host_port(options.at))));
   }
   if (options.at.port != 0) {

@@ -184,9 +184,9 @@ std::size_t MessageChannel::outbound_memory_bytes() const {
 void MessageChannel::start_body() {
   const std::uint32_t length = decode_length(length_);
   if (length > limit_bytes_) {
-    throw Error::failed(fmt::format(
-        "{} sent a message of {} bytes, and {} are the most that is taken; it is no framewire, or a broken one", peer_,
-        length, limit_bytes_));
+    throw Error::failed(
+        fmt::format("{} sent a message of {} bytes, more than the {} allowed; it is no framewire, or a broken one",
+                    peer_, length, limit_bytes_));
   }
   body_.resize(length);
   body_filled_ = 0;

@@ -88,7 +88,7 @@ Token IssuedTokens::issue(const DataConnectionId& connection, std::int64_t now_n
   const std::lock_guard lock(mutex_);
   drop_expired(now_ns);
   if (pending_.size() >= limit_) {
-    throw Error::refused("too many data connections are waited for at once; try again in a few seconds");
+    throw Error::refused("too many data connections are pending; try again in a few seconds");
   }
   const Token token = Token::random();
   pending_.insert_or_assign(Name{connection.session, connection.index},

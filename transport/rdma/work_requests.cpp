@@ -27,9 +27,7 @@ Error no_registration(std::uint64_t size_bytes, int error_number) {
   }
   return Error::failed("cannot register " + format_bytes(size_bytes) +
                        " with the RDMA device: this process may lock only " + format_bytes(limit.rlim_cur) +
-                       " in all, with what it has registered already; raise that by 'ulimit -l unlimited', for good by "
-                       "a file in /etc/security/limits.d with '* - "
-                       "memlock unlimited', or take fewer slots, or smaller ones");
+                       "; raise that with 'ulimit -l unlimited', or take fewer or smaller slots");
 }
 
 }  // namespace

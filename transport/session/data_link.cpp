@@ -71,22 +71,23 @@ LinkConnection accept_data(IncomingDataConnection incoming, const Token& token, 
                               parameters, monotonic_ns() + data_connection_timeout_ns);
 }
 
-std::string start_line(LinkKind link, const std::string& auth, const std::string& control, bool encrypts) {
+std::string start_line(LinkKind link, const std::string& auth, const std::string& control, bool encrypts,
+                       std::string_view format) {
   return "transport=" + std::string(name(link)) + " memory=host auth=" + auth + " control=" + control +
-         " frames=" + (encrypts ? "tls" : "plaintext");
+         (format == "bytes" ? " data=" : " frames=") + (encrypts ? "tls" : "plaintext");
 }
 
 std::string why_not_encrypted(LinkKind link, const std::string& control) {
   if (!traits(link).can_be_encrypted) {
-    return "encrypted data (--encrypt) go over tcp alone, and the viewer chose " + std::string(name(link));
+    return "--encrypt works over tcp only, and the viewer chose " + std::string(name(link));
   }
   return why_control_cannot_encrypt(control);
 }
 
 std::string why_control_cannot_encrypt(const std::string& control) {
   if (control == "plain") {
-    return "encrypted data (--encrypt) need a key: run 'framewire key' on one machine, import it on the other, and "
-           "leave out --insecure";
+    return "--encrypt needs a key; run 'framewire key' on one machine, import it on the other, and leave out "
+           "--insecure";
   }
   return {};
 }

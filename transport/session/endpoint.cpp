@@ -33,7 +33,7 @@ std::vector<LinkKind> usable_links(const EndpointOptions& endpoint) {
   }
   std::erase_if(links, [](LinkKind kind) { return !traits(kind).can_be_encrypted; });
   if (links.empty()) {
-    throw Error::usage("encrypted data go over tcp alone, and this end is to take " + names_of(endpoint.allowed_links) +
+    throw Error::usage("--encrypt works over tcp only, and this end takes " + names_of(endpoint.allowed_links) +
                        "; take --transport auto or tcp, or leave out --encrypt");
   }
   return links;

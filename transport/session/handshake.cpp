@@ -36,7 +36,7 @@ std::string exchange_hellos(MessageChannel& channel, const std::string& role, co
 
 nlohmann::json receive_in_step(MessageChannel& channel, std::int64_t deadline_ns) {
   if (monotonic_ns() >= deadline_ns) {
-    throw Error::lost_peer(channel.peer() + " talked, but did not shake hands in time");
+    throw Error::lost_peer(channel.peer() + " answered, but did not finish the handshake in time");
   }
   return channel.receive(deadline_ns);
 }

@@ -9,6 +9,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "frame/frame_layout.hpp"
@@ -127,6 +128,8 @@ struct ByeMessage {
   std::uint64_t frames_received = 0;  // from the viewer, of this session
   std::string statistics{};           // from the viewer: its counts as a JSON object
 };
+/// The reason of a viewer with nothing to explain: its user has closed it, or it has all that it was to receive.
+inline constexpr std::string_view usual_viewer_reason = "the viewer's program ended";
 nlohmann::json to_json(const ByeMessage& message);
 ByeMessage read_bye(const nlohmann::json& message);
 

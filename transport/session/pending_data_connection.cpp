@@ -39,7 +39,7 @@ std::optional<IncomingDataConnection> PendingDataConnection::next() {
   }
   if (monotonic_ns() >= deadline_ns_) {
     throw Error::lost_peer(
-        "the peer did not open its data connection in time; does a firewall let the port through twice?");
+        "the peer did not open its data connection in time; a firewall must let two connections to the port through");
   }
   return std::nullopt;
 }

@@ -51,7 +51,7 @@ AgreedDelivery SenderNegotiation::settle(std::unique_ptr<nlohmann::json> answer)
   for (; answer; ++choices_) {
     throw_if_refused(*answer);
     if (choices_ == offer_.links.size()) {
-      refuse(*viewer_.channel, "every link that was offered has been chosen already");
+      refuse(*viewer_.channel, "the viewer has tried every link that was offered");
     }
     agreed = agree(*answer);
     answer = connect(agreed);
@@ -114,7 +114,7 @@ void SenderNegotiation::check_pull(const Stream& stream, const ChooseMessage& ch
     refuse(*viewer_.channel, "this sender's frames may not be pulled; start it with --allow-pull");
   }
   if (!traits(choice.link).can_be_pulled) {
-    refuse(*viewer_.channel, "frames can be pulled over " + names_of_links_that(&LinkTraits::can_be_pulled) + " alone");
+    refuse(*viewer_.channel, "--pull works over " + names_of_links_that(&LinkTraits::can_be_pulled) + " only");
   }
 }
 
@@ -122,9 +122,7 @@ void SenderNegotiation::check_pull(const Stream& stream, const ChooseMessage& ch
 void SenderNegotiation::check_encryption(const ChooseMessage& choice) {
   MessageChannel& channel = *viewer_.channel;
   if (context_.parameters.encrypts && !choice.encrypt) {
-    refuse(channel,
-           "the sender asks for encrypted data (--encrypt), and the viewer does not know what that is; bring both to "
-           "the same release");
+    refuse(channel, "the sender asks for --encrypt, which the viewer does not know; bring both to the same release");
   }
   if (const std::string why_not = why_not_encrypted(choice.link, viewer_.control); choice.encrypt && !why_not.empty()) {
     refuse(channel, why_not);

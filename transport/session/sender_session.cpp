@@ -99,8 +99,10 @@ void SenderSession::join(AgreedDelivery agreed) {
   report_.pulls = choice.pulls;
   report_.receiver_label = stream_->options().receiver_label;
   report_.logs_end = stream_->options().logs_session_ends;
+  const auto format = stream_->format();
   context_.log->info(report_.receiver_label + " " + report_.viewer + ": " +
-                     start_line(choice.link, authenticated_.auth, authenticated_.control, choice.encrypt) +
+                     start_line(choice.link, authenticated_.auth, authenticated_.control, choice.encrypt,
+                                format ? describe(*format) : std::string()) +
                      (choice.pulls ? " mode=pull" : ""));
 }
 
@@ -180,7 +182,11 @@ void SenderSession::handle(const nlohmann::json& message) {
     viewer_received_ = bye.frames_received;
     report_.bye_received = true;
     report_.viewer_statistics = bye.statistics;
-    report_.ending = bye_sent_ ? "the stream ended" : "the " + report_.receiver_label + " left: " + quote(bye.reason);
+    report_.ending = "the stream ended";
+    if (!bye_sent_) {
+      report_.ending = "the " + report_.receiver_label + " left" +
+                       (bye.reason == usual_viewer_reason ? "" : ": " + quote(bye.reason));
+    }
     is_over_ = true;
   } else if (type == "choose") {
     if (has_begun_) {

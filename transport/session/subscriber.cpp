@@ -9,6 +9,7 @@
 #include "base/clock.hpp"
 #include "base/wait.hpp"
 #include "transport/session/endpoint.hpp"
+#include "transport/session/messages.hpp"
 #include "transport/session/subscriber_implementation.hpp"
 
 namespace framewire {
@@ -111,7 +112,7 @@ void Subscriber::Implementation::close(const std::string& statistics_json) {
     ::shutdown(handshake_fd_.get(), SHUT_RDWR);
     client_service_.end();
     if (has_session_ && !flows_.empty()) {
-      flows_.send_bye("it ends", statistics_json);
+      flows_.send_bye(std::string(usual_viewer_reason), statistics_json);
     }
   }
   changed_.notify_all();

@@ -74,7 +74,8 @@ ViewerSession::ViewerSession(AuthenticatedChannel authenticated, DataEndpoint da
   const OfferMessage offer = read_offer(channel.receive(monotonic_ns() + handshake_timeout_ns));
   const std::string why = choose_link(offer, data_endpoint, preferences);
   watch_peer(channel.fd(), preferences.parameters.peer_timeout_ns);
-  start_line_ = framewire::start_line(link_->kind(), authenticated_.auth, authenticated_.control, encrypts_) +
+  start_line_ = framewire::start_line(link_->kind(), authenticated_.auth, authenticated_.control, encrypts_,
+                                      find_stream(offer, preferences.stream, channel).description) +
                 link_->note() + why;
   handle_early_messages();
   if (!authenticated_.is_unix) {
@@ -103,13 +104,13 @@ std::string ViewerSession::choose_link(const OfferMessage& offer, DataEndpoint d
     open_link(offer, {.stream = stream.number, .link = link, .delivery = delivery_, .token = {}, .encrypt = true},
               data_endpoint, preferences.parameters);
     const std::string its_name(name(link));
-    return preferences.transport_is_auto ? " (auto: " + its_name + "; --encrypt goes over " + its_name + " alone)" : "";
+    return preferences.transport_is_auto ? " (auto: " + its_name + "; --encrypt works over " + its_name + " only)" : "";
   }
   if (preferences.parameters.pulls) {
     open_link_to_pull(offer, stream, data_endpoint, preferences);
     return stream.delivery == Delivery::latest
                ? ""
-               : " (this stream is delivered whole: it goes on only while another viewer is there that is sent to)";
+               : " (--delivery every: the stream goes on only while another viewer watches it without --pull)";
   }
   std::string why_not;
   std::string why_again;
@@ -173,21 +174,18 @@ void ViewerSession::agree_on_encryption(const OfferMessage& offer, const ViewerP
   }
   const std::string who_asks = preferences.parameters.encrypts ? "the viewer asks" : "the sender asks";
   if (!offer.encrypt) {
-    refuse(channel, who_asks +
-                        " for encrypted data (--encrypt), and the sender does not know what that is; bring both to the "
-                        "same release");
+    refuse(channel, who_asks + " for --encrypt, which the sender does not know; bring both to the same release");
   }
   if (preferences.parameters.pulls) {
-    refuse(channel, who_asks +
-                        " for encrypted data (--encrypt), and the viewer reads them by RDMA, which goes in the "
-                        "clear; leave out --pull or --encrypt");
+    refuse(channel,
+           who_asks + " for --encrypt, and --pull reads over RDMA, which is not encrypted; leave out one of them");
   }
   if (!first_link_that(&LinkTraits::can_be_encrypted, preferences.allowed_links)) {
-    refuse(channel, who_asks + " for encrypted data (--encrypt), which go over tcp alone, and the viewer takes " +
+    refuse(channel, who_asks + " for --encrypt, which works over tcp only, and the viewer takes " +
                         names_of(preferences.allowed_links) + "; start it with --transport auto or tcp");
   }
   if (!first_link_that(&LinkTraits::can_be_encrypted, offer.links)) {
-    refuse(channel, who_asks + " for encrypted data (--encrypt), which go over tcp alone, and the sender offers " +
+    refuse(channel, who_asks + " for --encrypt, which works over tcp only, and the sender offers " +
                         names_of(offer.links) + "; start it with --transport auto or tcp");
   }
   if (const std::string why_not = why_control_cannot_encrypt(authenticated_.control); !why_not.empty()) {
@@ -218,8 +216,8 @@ void ViewerSession::open_link_to_pull(const OfferMessage& offer, const OfferedSt
   if (!link) {
     const auto why =
         std::ranges::find_if(offer.why_not, [](const auto& one) { return traits(one.first).can_be_pulled; });
-    refuse(channel, "frames can be pulled over " + names_of_links_that(&LinkTraits::can_be_pulled) +
-                        " alone, and the sender has none" + (why == offer.why_not.end() ? "" : ": " + why->second));
+    refuse(channel, "--pull works over " + names_of_links_that(&LinkTraits::can_be_pulled) +
+                        " only, and the sender has none" + (why == offer.why_not.end() ? "" : ": " + why->second));
   }
   delivery_ = Delivery::latest;
   open_link(offer, {.stream = stream.number, .link = *link, .delivery = delivery_, .token = {}, .pulls = true},

@@ -89,8 +89,8 @@ FoundPsk find_shared_key(const Key& shared, std::string_view identity) noexcept 
     if (identity[word.size()] != to_this_machine && host == host_here(shared, salt)) {
       return {.key = {},
               .why_not =
-                  "the connection was to lead to another machine, and has come back to the one that it comes "
-                  "from; something on the way leads it astray. To reach this machine itself, dial localhost"};
+                  "the connection came back to the machine that it comes from; something redirects it (to reach this "
+                  "machine itself, dial localhost)"};
     }
     return {.key = key_of(shared, identity)};
   } catch (const std::exception&) {

@@ -46,8 +46,8 @@ AvSource::AvSource(const SourceOptions& options, Log& log, std::function<bool()>
       presentation_clock_(input_.duration_ns()),
       retry_ns_(options.retry_ns) {
   if (loops_ && input_.is_live()) {
-    throw Error::usage("--loop was asked for " + quote(name_, 200) +
-                       ", which is live and cannot be played again; leave --loop away");
+    throw Error::usage("--loop does not work with " + quote(name_, 200) +
+                       ", which is live and cannot be played again; leave out --loop");
   }
 }
 

@@ -38,7 +38,7 @@ StdinSource::StdinSource(SourceOptions options, int fd) : options_(std::move(opt
         "-");
   }
   if (options_.loop) {
-    throw Error::usage("--loop was asked for standard input, which comes only once; name a file as SOURCE");
+    throw Error::usage("--loop does not work with standard input, which comes only once; name a file as SOURCE");
   }
   if (options_.pixel_format == PixelFormat::bytes) {
     throw Error::usage("--pix-fmt bytes is no picture; it can be " + pixel_format_names());
@@ -116,9 +116,8 @@ bool StdinSource::take_y4m_header(StreamReader& reader) {
 
 void StdinSource::take_raw_format(const std::string& beginning) {
   if (options_.width == 0 || !options_.pixel_format) {
-    throw Error::failed("what comes on standard input is not y4m, which begins with YUV4MPEG2 (it begins with " +
-                        quote(beginning) +
-                        "); for raw frames say --size WxH and --pix-fmt NAME, and --fps N to pace them");
+    throw Error::failed("standard input begins with " + quote(beginning) +
+                        ", so it is not y4m (YUV4MPEG2); for raw frames say --size WxH and --pix-fmt NAME");
   }
   const bool is_yuv = info(*options_.pixel_format).is_yuv;
   const bool is_rgb = !is_yuv && !is_gray(*options_.pixel_format);
@@ -131,12 +130,12 @@ void StdinSource::check_against_options() const {
   if (options_.width != 0 && (options_.width != layout.width || options_.height != layout.height)) {
     throw Error::usage("--size " + std::to_string(options_.width) + "x" + std::to_string(options_.height) +
                        " was asked, but y4m frames of " + std::to_string(layout.width) + "x" +
-                       std::to_string(layout.height) + " come on standard input; leave --size away");
+                       std::to_string(layout.height) + " come on standard input; leave out --size");
   }
   if (options_.pixel_format && *options_.pixel_format != layout.format) {
     throw Error::usage("--pix-fmt " + std::string(info(*options_.pixel_format).name) +
                        " was asked, but y4m frames of " + std::string(info(layout.format).name) +
-                       " come on standard input; leave --pix-fmt away");
+                       " come on standard input; leave out --pix-fmt");
   }
 }
 
