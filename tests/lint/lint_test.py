@@ -64,7 +64,7 @@ class IncludeDirection(unittest.TestCase):
             ("frame/colour.cpp", '#include "base/error.hpp"'),
             ("frame/colour.cpp", '#include "frame/colour.hpp"'),
             ("frame/colour.cpp", "#include <vector>"),
-            ("transport/session/data_link.cpp", '#include "transport/tcp/tcp_sender.hpp"'),
+            ("transport/session/data_link.cpp", '#include "transport/links.hpp"'),
             ("transport/tcp/tcp_sender.cpp", '#include "transport/link.hpp"'),
             ("sender/sources/gl/shader_scene.cpp", "#include <glad/gl.h>"),
             ("media/libav.hpp", "#include <libavcodec/avcodec.h>"),
