@@ -208,7 +208,7 @@ void SendBytes::wait_for_receiver() {
       if (options_.endpoint.listen) {
         throw Error::lost_peer("no receiver came");
       }
-      throw no_receiver(*options_.endpoint.dial, service_->trouble());
+      throw no_receiver(*options_.endpoint.dial, service_->last_dial_error());
     }
     stream_.sleep_until(monotonic_ns() + ns_per_ms);
   }

@@ -14,7 +14,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
-#include "frame/stamp.hpp"
+#include "frame/test_pattern.hpp"
 #include "tests/base/eventually.hpp"
 #include "tests/base/kept_log.hpp"
 #include "tests/base/temporary_folder.hpp"
@@ -82,8 +82,8 @@ class AddedLink : public testing::Test {
     source_ = std::thread([this] {
       stream_.begin_epoch({.layout = bytes_layout(5000), .colour = {}});
       while (auto slot = stream_.claim()) {
-        stamp(slot->bytes(), slot->next_sequence());
-        stream_.publish(std::move(*slot), {.is_stamped = true, .layout = {}});
+        write_test_lines(slot->bytes(), slot->next_sequence());
+        stream_.publish(std::move(*slot), {.has_test_pattern = true, .layout = {}});
       }
       stream_.finish();
     });

@@ -56,7 +56,7 @@ std::optional<ReceivedFrame> FrameFlows::next() {
       flow.session->reject("the sender is not to be believed: it sent frame " + std::to_string(sequence) +
                            " after frame " + std::to_string(*flow.last_sequence));
     }
-    const bool is_spent = drops_lost_flow_ && !flow.session->has_bye() && holds_registered_memory(flow);
+    const bool is_spent = must_drop_lost_flow_ && !flow.session->has_bye() && holds_registered_memory(flow);
     if (flows_.size() == 1 && !is_spent) {
       return std::nullopt;
     }
@@ -90,7 +90,7 @@ void FrameFlows::drop(const std::deque<Flow>::const_iterator& flow) noexcept {
 void FrameFlows::release_lost(std::mutex& mutex, const std::function<void()>& wake) {
   constexpr std::chrono::seconds timeout(1);
   std::unique_lock lock(mutex);
-  drops_lost_flow_ = true;
+  must_drop_lost_flow_ = true;
   if (!flows_.empty() && holds_registered_memory(flows_.back())) {
     wake();
     flow_dropped_.wait_for(lock, timeout, [&] { return flows_.empty(); });

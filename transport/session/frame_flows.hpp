@@ -22,7 +22,7 @@ class FrameFlows {
  public:
   /// Returns the session's number, from 1.
   std::uint64_t add(std::shared_ptr<ViewerSession> session) {
-    drops_lost_flow_ = false;
+    must_drop_lost_flow_ = false;
     flows_.push_back({.session = std::move(session), .number = ++flows_begun_});
     return flows_begun_;
   }
@@ -79,7 +79,7 @@ class FrameFlows {
 
   std::deque<Flow> flows_;
   std::uint64_t flows_begun_ = 0;
-  bool drops_lost_flow_ = false;
+  bool must_drop_lost_flow_ = false;
   std::condition_variable flow_dropped_;
   bool bye_sent_ = false;
   std::uint64_t discarded_before_ = 0;  // by removed flows

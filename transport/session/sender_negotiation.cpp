@@ -33,7 +33,7 @@ SenderNegotiation::SenderNegotiation(SenderContext& context, const Authenticated
                                      DataEndpoint data_endpoint, int wake_event)
     : context_(context), viewer_(viewer), data_endpoint_(data_endpoint), wake_event_(wake_event) {}
 
-AgreedDelivery SenderNegotiation::begin() {
+NegotiatedSession SenderNegotiation::negotiate() {
   MessageChannel& channel = *viewer_.channel;
   exchange_hellos(channel, "sender", context_.program, {"viewer"});
   if (const std::string why_not = why_control_cannot_encrypt(viewer_.control);
@@ -43,17 +43,17 @@ AgreedDelivery SenderNegotiation::begin() {
   session_ = random_session_id();
   offer_ = make_offer();
   channel.send(to_json(offer_));
-  return settle(std::make_unique<nlohmann::json>(channel.receive(monotonic_ns() + handshake_timeout_ns)));
+  return handle_choice(std::make_unique<nlohmann::json>(channel.receive(monotonic_ns() + handshake_timeout_ns)));
 }
 
-AgreedDelivery SenderNegotiation::settle(std::unique_ptr<nlohmann::json> answer) {
-  AgreedDelivery agreed;
+NegotiatedSession SenderNegotiation::handle_choice(std::unique_ptr<nlohmann::json> answer) {
+  NegotiatedSession agreed;
   for (; answer; ++choices_) {
     throw_if_refused(*answer);
     if (choices_ == offer_.links.size()) {
       refuse(*viewer_.channel, "the viewer has tried every link that was offered");
     }
-    agreed = agree(*answer);
+    agreed = check_choice(*answer);
     answer = connect(agreed);
   }
   return agreed;
@@ -89,8 +89,8 @@ std::string SenderNegotiation::why_no_listener(LinkKind link) const {
   return link_provider(link).is_available() ? "" : "it has " + std::string(traits(link).missing);
 }
 
-AgreedDelivery SenderNegotiation::agree(const nlohmann::json& answer) {
-  AgreedDelivery agreed;
+NegotiatedSession SenderNegotiation::check_choice(const nlohmann::json& answer) {
+  NegotiatedSession agreed;
   agreed.choice = read_choose(answer);
   const ChooseMessage& choice = agreed.choice;
   agreed.stream = &stream_by_number(choice.stream);
@@ -141,7 +141,7 @@ LinkParameters SenderNegotiation::parameters_for(const ChooseMessage& choice) co
 }
 
 /// Makes the link, or returns the viewer's message that chooses another one.
-std::unique_ptr<nlohmann::json> SenderNegotiation::connect(AgreedDelivery& agreed) {
+std::unique_ptr<nlohmann::json> SenderNegotiation::connect(NegotiatedSession& agreed) {
   const DataConnectionId connection{session_, agreed.choice.link, 0};
   if (data_endpoint_.acceptor == nullptr) {
     viewer_.channel->send(to_json(ConnectMessage{}));
@@ -155,7 +155,7 @@ std::unique_ptr<nlohmann::json> SenderNegotiation::connect(AgreedDelivery& agree
   return await_peer(agreed, connection, token);
 }
 
-std::unique_ptr<nlohmann::json> SenderNegotiation::await_peer(AgreedDelivery& agreed,
+std::unique_ptr<nlohmann::json> SenderNegotiation::await_peer(NegotiatedSession& agreed,
                                                               const DataConnectionId& connection, const Token& token) {
   PendingDataConnection wait(*data_endpoint_.acceptor, connection, *viewer_.channel);
   for (;;) {
@@ -170,7 +170,7 @@ std::unique_ptr<nlohmann::json> SenderNegotiation::await_peer(AgreedDelivery& ag
           throw;
         }
         // The link itself has told the viewer, by a rejection or a disconnect; the viewer chooses again.
-        say_that_link_fails(*agreed.stream, name(connection.link), error.what());
+        log_link_failure(*agreed.stream, name(connection.link), error.what());
       }
     }
     if (wait.message() != nullptr) {
@@ -182,7 +182,7 @@ std::unique_ptr<nlohmann::json> SenderNegotiation::await_peer(AgreedDelivery& ag
   }
 }
 
-std::unique_ptr<nlohmann::json> SenderNegotiation::dial_peer(AgreedDelivery& agreed,
+std::unique_ptr<nlohmann::json> SenderNegotiation::dial_peer(NegotiatedSession& agreed,
                                                              const DataConnectionId& connection) {
   MessageChannel& channel = *viewer_.channel;
   const ChooseMessage& choice = agreed.choice;
@@ -200,7 +200,7 @@ std::unique_ptr<nlohmann::json> SenderNegotiation::dial_peer(AgreedDelivery& agr
   return std::make_unique<nlohmann::json>(channel.receive(monotonic_ns() + handshake_timeout_ns));
 }
 
-std::unique_ptr<FrameDelivery> SenderNegotiation::make_delivery(const AgreedDelivery& agreed,
+std::unique_ptr<FrameDelivery> SenderNegotiation::make_delivery(const NegotiatedSession& agreed,
                                                                 LinkConnection connection) const {
   const ChooseMessage& choice = agreed.choice;
   const LinkProvider& link = link_provider(choice.link);
@@ -221,7 +221,7 @@ Stream& SenderNegotiation::stream_by_number(std::uint32_t number) const {
   return **found;
 }
 
-void SenderNegotiation::say_that_link_fails(const Stream& stream, std::string_view link, const std::string& why) {
+void SenderNegotiation::log_link_failure(const Stream& stream, std::string_view link, const std::string& why) {
   context_.log->warning(stream.options().receiver_label + " " + viewer_.channel->peer() + ": " + std::string(link) +
                         ": " + why);
 }

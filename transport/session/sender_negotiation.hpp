@@ -33,7 +33,7 @@ struct SenderContext {
 };
 
 /// The agreed choice and its link.
-struct AgreedDelivery {
+struct NegotiatedSession {
   ChooseMessage choice;
   Stream* stream = nullptr;  // owned by the program
   std::unique_ptr<FrameDelivery> frame_delivery;
@@ -51,25 +51,25 @@ class SenderNegotiation {
 
   /// Exchanges hellos, sends the offer and handles the viewer's choice. Throws Error: refused (by either side),
   /// lost_peer, failed.
-  AgreedDelivery begin();
-  /// Handles the viewer's new choice in `answer`. Throws as begin() does.
-  AgreedDelivery settle(std::unique_ptr<nlohmann::json> answer);
+  NegotiatedSession negotiate();
+  /// Handles the viewer's new choice in `answer`. Throws as negotiate() does.
+  NegotiatedSession handle_choice(std::unique_ptr<nlohmann::json> answer);
 
   /// Logs that a link of `stream` cannot be used, and why.
-  void say_that_link_fails(const Stream& stream, std::string_view link, const std::string& why);
+  void log_link_failure(const Stream& stream, std::string_view link, const std::string& why);
 
  private:
   [[nodiscard]] OfferMessage make_offer() const;
   [[nodiscard]] std::string why_no_listener(LinkKind link) const;
   [[nodiscard]] LinkParameters parameters_for(const ChooseMessage& choice) const;
-  AgreedDelivery agree(const nlohmann::json& answer);
+  NegotiatedSession check_choice(const nlohmann::json& answer);
   void check_pull(const Stream& stream, const ChooseMessage& choice);
   void check_encryption(const ChooseMessage& choice);
-  std::unique_ptr<nlohmann::json> connect(AgreedDelivery& agreed);
-  std::unique_ptr<nlohmann::json> await_peer(AgreedDelivery& agreed, const DataConnectionId& connection,
+  std::unique_ptr<nlohmann::json> connect(NegotiatedSession& agreed);
+  std::unique_ptr<nlohmann::json> await_peer(NegotiatedSession& agreed, const DataConnectionId& connection,
                                              const Token& token);
-  std::unique_ptr<nlohmann::json> dial_peer(AgreedDelivery& agreed, const DataConnectionId& connection);
-  [[nodiscard]] std::unique_ptr<FrameDelivery> make_delivery(const AgreedDelivery& agreed,
+  std::unique_ptr<nlohmann::json> dial_peer(NegotiatedSession& agreed, const DataConnectionId& connection);
+  [[nodiscard]] std::unique_ptr<FrameDelivery> make_delivery(const NegotiatedSession& agreed,
                                                              LinkConnection connection) const;
   [[nodiscard]] Stream& stream_by_number(std::uint32_t number) const;
 

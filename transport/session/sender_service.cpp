@@ -190,15 +190,15 @@ std::string SenderService::refusal() const {
   return refusal_;
 }
 
-std::string SenderService::trouble() const {
+std::string SenderService::last_dial_error() const {
   const std::scoped_lock lock(mutex_);
-  return trouble_;
+  return last_dial_error_;
 }
 
 void SenderService::run_session(AuthenticatedChannel authenticated, DataEndpoint data_endpoint) {
   MessageChannel& channel = *authenticated.channel;
   SenderSession session(context_, std::move(authenticated), data_endpoint);
-  const std::optional<Place> place = enter(session, channel);
+  const std::optional<RunningIterator> place = register_session(session, channel);
   if (!place) {
     return;
   }
@@ -227,7 +227,8 @@ void SenderService::run_session(AuthenticatedChannel authenticated, DataEndpoint
 }
 
 /// Nullopt when no session may begin any more. Throws Error (lost_peer) when too many handshakes are running.
-std::optional<SenderService::Place> SenderService::enter(SenderSession& session, MessageChannel& channel) {
+std::optional<SenderService::RunningIterator> SenderService::register_session(SenderSession& session,
+                                                                              MessageChannel& channel) {
   const std::scoped_lock lock(mutex_);
   const std::int64_t now_ns = monotonic_ns();
   if (stopping_ || handshakes_are_over_ || now_ns >= context_.stop_at_ns.load()) {
@@ -236,14 +237,14 @@ std::optional<SenderService::Place> SenderService::enter(SenderSession& session,
   const auto handshakes =
       std::ranges::count_if(sessions_, [](const Running& one) { return !one.session->has_joined(); });
   if (static_cast<std::size_t>(handshakes) >= max_handshakes) {
-    make_room();
+    end_stalled_handshakes();
     throw Error::lost_peer(std::to_string(handshakes) + " viewers shake hands already");
   }
   return sessions_.insert(sessions_.end(), {.session = &session, .channel = &channel, .since_ns = now_ns});
 }
 
 /// Call with the mutex.
-void SenderService::make_room() {
+void SenderService::end_stalled_handshakes() {
   constexpr std::int64_t grace_ns = ns_per_s;
   for (const Running& running : sessions_) {
     if (!running.session->has_joined() && monotonic_ns() - running.since_ns > grace_ns) {
@@ -260,7 +261,7 @@ bool SenderService::is_over() const {
 
 void SenderService::dial_loop() noexcept {
   set_thread_name("fw-dial");
-  while (try_dial() && pause() && !are_finished()) {
+  while (try_dial() && wait_before_retry() && !are_finished()) {
   }
 }
 
@@ -270,12 +271,12 @@ bool SenderService::try_dial() noexcept {
     try {
       dial_once();
       const std::scoped_lock lock(mutex_);
-      trouble_.clear();
+      last_dial_error_.clear();
       return true;
     } catch (const Error& error) {
-      return go_on_after(error);
+      return handle_failure(error);
     } catch (const std::exception& error) {  // out of memory or threads: the next attempt may succeed
-      return go_on_after(Error::failed(error.what()));
+      return handle_failure(Error::failed(error.what()));
     }
   } catch (const std::exception&) {  // out of memory for the error's message
     const std::scoped_lock lock(mutex_);
@@ -285,7 +286,7 @@ bool SenderService::try_dial() noexcept {
 }
 
 /// Returns false when the peer refused, since it would refuse again.
-bool SenderService::go_on_after(const Error& error) {
+bool SenderService::handle_failure(const Error& error) {
   const std::scoped_lock lock(mutex_);
   handshake_fd_.reset();
   if (error.status() == ExitStatus::refused) {
@@ -293,9 +294,9 @@ bool SenderService::go_on_after(const Error& error) {
     changed_.notify_all();
     return false;
   }
-  if (!stopping_ && trouble_ != error.what()) {
-    trouble_ = error.what();
-    context_.log->info(trouble_);
+  if (!stopping_ && last_dial_error_ != error.what()) {
+    last_dial_error_ = error.what();
+    context_.log->info(last_dial_error_);
   }
   return true;
 }
@@ -326,7 +327,7 @@ bool SenderService::are_finished() const {
 }
 
 /// Returns false when the service stops.
-bool SenderService::pause() {
+bool SenderService::wait_before_retry() {
   constexpr auto between_dials = std::chrono::milliseconds(250);
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, between_dials, [&] { return stopping_; });

@@ -75,7 +75,7 @@ class SenderService {
   /// Why the peer refused a dialling sender; empty if it did not.
   [[nodiscard]] std::string refusal() const;
   /// Why the last dial failed; empty before the first failure, after a session, and for a listening sender.
-  [[nodiscard]] std::string trouble() const;
+  [[nodiscard]] std::string last_dial_error() const;
 
  private:
   struct Running {
@@ -83,20 +83,20 @@ class SenderService {
     MessageChannel* channel;  // the session's
     std::int64_t since_ns;
   };
-  using Place = std::list<Running>::iterator;
+  using RunningIterator = std::list<Running>::iterator;
 
   void run_session(AuthenticatedChannel authenticated, DataEndpoint data_endpoint);
   [[nodiscard]] std::int64_t handshakes_end_ns() const noexcept;
   void end_handshakes();
-  std::optional<Place> enter(SenderSession& session, MessageChannel& channel);
-  void make_room();
+  std::optional<RunningIterator> register_session(SenderSession& session, MessageChannel& channel);
+  void end_stalled_handshakes();
   void dial_loop() noexcept;
   bool try_dial() noexcept;
   void dial_once();
-  bool go_on_after(const Error& error);
+  bool handle_failure(const Error& error);
   bool is_over() const;
   bool are_finished() const;
-  bool pause();
+  bool wait_before_retry();
 
   SenderContext context_;
   HostPort dial_to_;
@@ -106,7 +106,7 @@ class SenderService {
   std::list<Running> sessions_;
   SessionHistory history_;
   std::string refusal_;
-  std::string trouble_;
+  std::string last_dial_error_;
   FileDescriptor handshake_fd_;  // a second descriptor of the dialled connection, to end its handshake
   bool stopping_ = false;
   bool handshakes_are_over_ = false;

@@ -35,7 +35,7 @@ SenderSession::SenderSession(SenderContext& context, AuthenticatedChannel authen
 SenderSession::~SenderSession() = default;
 
 SessionReport SenderSession::run() {
-  join(negotiation_.begin());
+  join(negotiation_.negotiate());
   try {
     serve();
   } catch (const Error& error) {
@@ -78,7 +78,7 @@ void SenderSession::report_error(const Error& error) noexcept {
   }
 }
 
-void SenderSession::join(AgreedDelivery agreed) {
+void SenderSession::join(NegotiatedSession agreed) {
   const ChooseMessage& choice = agreed.choice;
   if (!agreed.frame_delivery->join(frame_delivery_.get())) {
     refuse(*authenticated_.channel, choice.pulls ? "the sender has as many viewers that pull as it takes already"
@@ -109,7 +109,7 @@ void SenderSession::join(AgreedDelivery agreed) {
 /// Changes the link after one side could not use the current one and the viewer chose another. The first delivery keeps
 /// its place until the second can take it. If no other delivery can be made, leaving ends the session.
 void SenderSession::change_link(std::unique_ptr<nlohmann::json> answer) {
-  join(negotiation_.settle(std::move(answer)));
+  join(negotiation_.handle_choice(std::move(answer)));
   link_closed_ns_ = 0;
   signal_eventfd(wake_event_.get());  // a message may be waiting, and an epoch must be announced
 }
@@ -123,7 +123,7 @@ void SenderSession::give_up_link(const Error& error) {
   if (has_begun_) {
     throw ending;
   }
-  negotiation_.say_that_link_fails(*stream_, report_.transport, error.what());
+  negotiation_.log_link_failure(*stream_, report_.transport, error.what());
   const std::int64_t deadline_ns = monotonic_ns() + handshake_timeout_ns;
   nlohmann::json answer;
   try {
@@ -192,7 +192,7 @@ void SenderSession::handle(const nlohmann::json& message) {
     if (has_begun_) {
       throw Error::lost_peer("the " + report_.receiver_label + " could not use the link after all");
     }
-    negotiation_.say_that_link_fails(
+    negotiation_.log_link_failure(
         *stream_, report_.transport,
         "the " + report_.receiver_label + " says: " + printable(read_choose(message).why, 1000));
     change_link(std::make_unique<nlohmann::json>(message));
@@ -237,7 +237,7 @@ void SenderSession::check_peer() {
     if (frame_delivery_.get() != frame_delivery) {
       return;
     }
-    if (!is_over_ && !may_bye_still_come(state)) {
+    if (!is_over_ && !bye_may_arrive(state)) {
       report_.ending = frame_delivery_->fault();
       is_over_ = true;
     }
@@ -252,7 +252,7 @@ void SenderSession::check_peer() {
 
 /// A viewer that closed its data connection says bye or closes the control connection, too. That is a separate
 /// connection, and packet loss can delay it.
-bool SenderSession::may_bye_still_come(LinkState state) noexcept {
+bool SenderSession::bye_may_arrive(LinkState state) noexcept {
   if (state != LinkState::closed) {
     return false;
   }

@@ -54,7 +54,7 @@ class SenderSession {
   void report_error(const Error& error) noexcept;
   bool has_final_message() noexcept;
   /// Replaces the current delivery with `agreed`. The old delivery leaves only after the new one has joined.
-  void join(AgreedDelivery agreed);
+  void join(NegotiatedSession agreed);
   void change_link(std::unique_ptr<nlohmann::json> answer);
   void give_up_link(const Error& error);
   void serve();
@@ -63,7 +63,7 @@ class SenderSession {
   void announce_epoch();
   void send_bye_when_drained();
   void check_peer();
-  bool may_bye_still_come(LinkState state) noexcept;
+  bool bye_may_arrive(LinkState state) noexcept;
   void wait();
   SessionReport make_report();
 

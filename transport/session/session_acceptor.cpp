@@ -63,14 +63,14 @@ std::optional<IncomingDataConnection> SessionAcceptor::await_data(const DataConn
                                                                   std::int64_t deadline_ns) {
   std::unique_lock lock(mutex_);
   const auto deadline = std::chrono::steady_clock::time_point(std::chrono::nanoseconds(deadline_ns));
-  auto found = proven_.end();
-  data_proven_.wait_until(lock, deadline, [&] {
-    found = std::ranges::find(proven_, connection, &ProvenConnection::connection);
-    return found != proven_.end() || waits_ended_;
+  auto found = authenticated_data_.end();
+  connection_authenticated_.wait_until(lock, deadline, [&] {
+    found = std::ranges::find(authenticated_data_, connection, &AuthenticatedDataConnection::connection);
+    return found != authenticated_data_.end() || waits_ended_;
   });
-  if (found != proven_.end()) {
+  if (found != authenticated_data_.end()) {
     std::optional<IncomingDataConnection> incoming(std::move(found->incoming));
-    proven_.erase(found);
+    authenticated_data_.erase(found);
     return incoming;
   }
   if (waits_ended_) {
@@ -83,13 +83,14 @@ std::optional<IncomingDataConnection> SessionAcceptor::await_data(const DataConn
 void SessionAcceptor::forget(const DataConnectionId& connection) noexcept {
   tokens_.forget(connection.session);
   const std::scoped_lock lock(mutex_);
-  std::erase_if(proven_, [&](const ProvenConnection& one) { return one.connection == connection; });
+  std::erase_if(authenticated_data_,
+                [&](const AuthenticatedDataConnection& one) { return one.connection == connection; });
 }
 
 void SessionAcceptor::end_waits() noexcept {
   const std::scoped_lock lock(mutex_);
   waits_ended_ = true;
-  data_proven_.notify_all();
+  connection_authenticated_.notify_all();
 }
 
 void SessionAcceptor::accept_loop() noexcept {
@@ -241,11 +242,11 @@ void SessionAcceptor::warn(const std::string& text) {
   {
     const std::scoped_lock lock(mutex_);
     const std::int64_t now_ns = monotonic_ns();
-    if (now_ns < quiet_until_ns_) {
+    if (now_ns < warnings_suppressed_until_ns_) {
       ++suppressed_warnings_;
       return;
     }
-    quiet_until_ns_ = now_ns + ns_per_s;
+    warnings_suppressed_until_ns_ = now_ns + ns_per_s;
     suppressed = std::exchange(suppressed_warnings_, 0);
   }
   log_.warning(text + (suppressed == 0 ? std::string() : " (and " + std::to_string(suppressed) + " more)"));
@@ -262,16 +263,16 @@ void SessionAcceptor::receive_data_hello(AcceptedSocket accepted, std::int64_t d
       return;
     }
     send_data_answer(accepted.fd.get(), *token, hello.connection, deadline_ns);
-    store_proven(hello.connection, std::move(accepted.fd));
+    store_authenticated(hello.connection, std::move(accepted.fd));
   } catch (const Error& error) {
     log_.detail("closed a data connection from " + accepted.address + ": " + error.what());
   }
 }
 
-void SessionAcceptor::store_proven(const DataConnectionId& connection, IncomingDataConnection incoming) {
+void SessionAcceptor::store_authenticated(const DataConnectionId& connection, IncomingDataConnection incoming) {
   const std::scoped_lock lock(mutex_);
-  proven_.push_back({connection, std::move(incoming), monotonic_ns() + proven_lifetime_ns});
-  data_proven_.notify_all();
+  authenticated_data_.push_back({connection, std::move(incoming), monotonic_ns() + authenticated_lifetime_ns});
+  connection_authenticated_.notify_all();
 }
 
 // ---- Links that have a listener of their own ----
@@ -335,7 +336,7 @@ void SessionAcceptor::receive_request(LinkKind link, std::unique_ptr<ConnectRequ
   }
   request->set_answer(encode_connect_hello(
       {.connection = said->connection, .proof = make_proof(*token, said->connection, ProofRole::listener)}));
-  store_proven(said->connection, std::move(request));
+  store_authenticated(said->connection, std::move(request));
 }
 
 void SessionAcceptor::reap() noexcept {
@@ -352,7 +353,8 @@ void SessionAcceptor::reap() noexcept {
 void SessionAcceptor::drop_expired() noexcept {
   const std::int64_t now_ns = monotonic_ns();
   const std::scoped_lock lock(mutex_);
-  std::erase_if(proven_, [now_ns](const ProvenConnection& one) { return one.expires_ns <= now_ns; });
+  std::erase_if(authenticated_data_,
+                [now_ns](const AuthenticatedDataConnection& one) { return one.expires_ns <= now_ns; });
 }
 
 }  // namespace framewire

@@ -80,7 +80,7 @@ class SessionAcceptor {
   static constexpr std::size_t max_unidentified = 100;
   /// As long as a session waits for its data connection. A connection that is older belongs to a session that has
   /// ended.
-  static constexpr std::int64_t proven_lifetime_ns = 10'000'000'000;
+  static constexpr std::int64_t authenticated_lifetime_ns = 10'000'000'000;
 
   struct PendingConnection {
     std::thread thread;
@@ -91,7 +91,7 @@ class SessionAcceptor {
         false;  // closed because the acceptor shuts down, not for a fault of the peer; guarded by mutex_
     std::atomic<bool> is_done = false;
   };
-  struct ProvenConnection {
+  struct AuthenticatedDataConnection {
     DataConnectionId connection;
     IncomingDataConnection incoming;
     std::int64_t expires_ns;
@@ -110,7 +110,7 @@ class SessionAcceptor {
   void listen_for(const LinkListening& wanted, const std::string& rdma_address);
   void receive_request(LinkKind link, std::unique_ptr<ConnectRequest> request, std::span<const std::byte> hello,
                        const std::string& from);
-  void store_proven(const DataConnectionId& connection, IncomingDataConnection incoming);
+  void store_authenticated(const DataConnectionId& connection, IncomingDataConnection incoming);
   void warn(const std::string& text);
   void reap() noexcept;
   void drop_expired() noexcept;
@@ -125,10 +125,10 @@ class SessionAcceptor {
   std::list<std::unique_ptr<PendingConnection>> pending_;  // used by the accepting thread only
 
   std::mutex mutex_;
-  std::condition_variable data_proven_;
-  std::int64_t quiet_until_ns_ = 0;
+  std::condition_variable connection_authenticated_;
+  std::int64_t warnings_suppressed_until_ns_ = 0;
   std::uint64_t suppressed_warnings_ = 0;
-  std::list<ProvenConnection> proven_;
+  std::list<AuthenticatedDataConnection> authenticated_data_;
   bool waits_ended_ = false;
   // Set by the constructor before thread_ starts, and constant afterwards.
   struct OwnListener {

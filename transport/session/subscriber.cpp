@@ -32,13 +32,13 @@ Subscriber::Implementation::Implementation(SubscriberOptions options, Log& log)
   preferences_.parameters.log = &log_;
   if (options_.endpoint.dial) {
     require_link_where_asked(options_.endpoint);
-    say_whom_it_awaits(format_host_port(*options_.endpoint.dial));
+    report_waiting_for(format_host_port(*options_.endpoint.dial));
   } else {
     acceptor_ = std::make_unique<SessionAcceptor>(
         listening_of(options_.endpoint, authenticate_), link_listening_of(options_.endpoint), authenticate_,
         [this](SessionAcceptor&, AuthenticatedChannel authenticated) { take_incoming(std::move(authenticated)); },
         log_);
-    say_whom_it_awaits("a sender on " + acceptor_->describe());
+    report_waiting_for("a sender on " + acceptor_->describe());
   }
   thread_ = std::thread([this] { run(); });
 }

@@ -124,8 +124,9 @@ class Subscriber {
   /// Sleeps until next() may have a frame, the status changes, wake() is called, or the deadline passes. It may return
   /// at once when polling is cheaper than sleeping: call next() again.
   void wait(std::int64_t deadline_ns, WaitMode mode = WaitMode::adaptive);
-  /// The program is ready for the epoch in the status. With confirms_epochs, the sender sends no frames before this
-  /// call and keeps only the newest one. So a slow setup of the program loses no frames. Any thread.
+  /// The program is ready for the epoch in the status. With confirms_epochs, the sender sends no frame of the epoch
+  /// before this call: under `latest` it keeps the newest one and counts the others as skipped, under `every` it waits.
+  /// Any thread.
   void confirm_epoch(std::uint64_t epoch_number) noexcept;
   /// Makes a wait() return. Any thread.
   void wake() noexcept;

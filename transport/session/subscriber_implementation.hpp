@@ -50,27 +50,27 @@ class Subscriber::Implementation {
   bool run_one_session() noexcept;
   bool run_one_session(std::shared_ptr<ViewerSession>& session);
   void fail_out_of_memory(ViewerSession* session) noexcept;
-  std::shared_ptr<ViewerSession> connect();
-  std::shared_ptr<ViewerSession> receive();
-  bool hold_handshake(int fd) noexcept;
+  std::shared_ptr<ViewerSession> establish_session();
+  std::shared_ptr<ViewerSession> accept_session();
+  bool set_handshake_fd(int fd) noexcept;
   [[nodiscard]] std::int64_t give_up_ns() const noexcept {
-    return options_.retry_ns < 0 ? INT64_MAX : alone_since_ns_ + options_.retry_ns;
+    return options_.retry_ns < 0 ? INT64_MAX : no_session_since_ns_ + options_.retry_ns;
   }
   AuthenticatedChannel await_incoming();
   void take_incoming(AuthenticatedChannel authenticated);
-  void adopt(const std::shared_ptr<ViewerSession>& session);
+  void set_current_session(const std::shared_ptr<ViewerSession>& session);
   void serve(ViewerSession& session);
   static void handle_messages(ViewerSession& session);
-  bool go_on_after(const Error& error, ViewerSession* session);
+  bool handle_failure(const Error& error, ViewerSession* session);
   std::shared_ptr<ViewerSession> begin_session(AuthenticatedChannel authenticated, DataEndpoint data_endpoint);
   bool give_up(const Error& error, bool had_session);
-  bool pause();
+  bool wait_before_retry();
   void finish_if_done();
   void tell_program() noexcept {
     ++status_version_;
     signal_eventfd(status_event_.get());
   }
-  void say_whom_it_awaits(const std::string& whom);
+  void report_waiting_for(const std::string& whom);
 
   const SubscriberOptions options_;
   const std::string program_;
@@ -98,8 +98,8 @@ class Subscriber::Implementation {
   std::atomic<std::size_t> newcomers_ = 0;  // in take_incoming()
   std::atomic<std::int64_t> clock_offset_ns_ = 0;
   std::atomic<std::int64_t> clock_uncertainty_ns_ = 0;
-  std::int64_t alone_since_ns_ = 0;   // the subscriber's thread
-  LinkFallbackPolicy link_fallback_;  // the subscriber's thread
+  std::int64_t no_session_since_ns_ = 0;  // the subscriber's thread
+  LinkFallbackPolicy link_fallback_;      // the subscriber's thread
   std::uint64_t frames_before_session_ = 0;
   std::int64_t connecting_since_ns_ = 0;  // the subscriber's thread
   ClientService client_service_;

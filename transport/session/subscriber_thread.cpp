@@ -45,8 +45,8 @@ class Newcomer {
 
 void Subscriber::Implementation::run() noexcept {
   set_thread_name("fw-subscriber");
-  alone_since_ns_ = monotonic_ns();
-  while (run_one_session() && pause()) {
+  no_session_since_ns_ = monotonic_ns();
+  while (run_one_session() && wait_before_retry()) {
   }
 }
 
@@ -65,24 +65,24 @@ bool Subscriber::Implementation::run_one_session() noexcept {
 bool Subscriber::Implementation::run_one_session(std::shared_ptr<ViewerSession>& session) {
   try {
     preferences_.avoided_links = link_fallback_.avoided();
-    if (session = connect(); session) {
-      adopt(session);
+    if (session = establish_session(); session) {
+      set_current_session(session);
       serve(*session);
     }
     return false;
   } catch (const LinkUnusable& error) {
     link_fallback_.set_unusable(error.link(), error.what());
-    return go_on_after(error, session.get());
+    return handle_failure(error, session.get());
   } catch (const Error& error) {
-    return go_on_after(error, session.get());
+    return handle_failure(error, session.get());
   } catch (const std::exception& error) {  // out of memory or threads: the next attempt may succeed
-    return go_on_after(Error::failed(error.what()), session.get());
+    return handle_failure(Error::failed(error.what()), session.get());
   }
 }
 
 /// Closes the control channel at once, though the program may still take the session's last frames: a sender that dials
 /// must learn that the session is over. Returns false when there will be no further session.
-bool Subscriber::Implementation::go_on_after(const Error& error, ViewerSession* session) {
+bool Subscriber::Implementation::handle_failure(const Error& error, ViewerSession* session) {
   const std::scoped_lock lock(mutex_);
   handshake_fd_.reset();
   has_session_ = false;
@@ -108,15 +108,15 @@ void Subscriber::Implementation::fail_out_of_memory(ViewerSession* session) noex
   tell_program();
 }
 
-std::shared_ptr<ViewerSession> Subscriber::Implementation::connect() {
+std::shared_ptr<ViewerSession> Subscriber::Implementation::establish_session() {
   if (acceptor_) {
-    return receive();
+    return accept_session();
   }
   const HostPort& to = *options_.endpoint.dial;
   connecting_since_ns_ = monotonic_ns();
   DialledSocket dialled = dial(to, connecting_since_ns_ + dial_timeout_ns, DialMode::any, {.fd = stop_event_.get()},
                                preferences_.parameters.type_of_service);
-  if (!hold_handshake(dialled.fd.get())) {
+  if (!set_handshake_fd(dialled.fd.get())) {
     return nullptr;
   }
   const HostPort data_address = reached(dialled, to);
@@ -128,17 +128,17 @@ std::shared_ptr<ViewerSession> Subscriber::Implementation::connect() {
 }
 
 /// The next sender's session. Serves clients that connect before it. Null when the subscriber stops.
-std::shared_ptr<ViewerSession> Subscriber::Implementation::receive() {
+std::shared_ptr<ViewerSession> Subscriber::Implementation::accept_session() {
   for (;;) {
     AuthenticatedChannel authenticated = await_incoming();
-    if (!authenticated.channel || !hold_handshake(authenticated.channel->fd())) {
+    if (!authenticated.channel || !set_handshake_fd(authenticated.channel->fd())) {
       return nullptr;
     }
     connecting_since_ns_ = monotonic_ns();
     if (client_service_.greet(authenticated, *acceptor_)) {
       return begin_session(std::move(authenticated), {.acceptor = acceptor_.get()});
     }
-    hold_handshake(-1);
+    set_handshake_fd(-1);
   }
 }
 
@@ -146,12 +146,12 @@ std::shared_ptr<ViewerSession> Subscriber::Implementation::begin_session(Authent
                                                                          DataEndpoint data_endpoint) {
   flows_.release_lost(mutex_, [this] { signal_eventfd(status_event_.get()); });
   auto session = std::make_shared<ViewerSession>(std::move(authenticated), data_endpoint, preferences_);
-  hold_handshake(-1);
+  set_handshake_fd(-1);
   return session;
 }
 
 /// Sets the connection that close() shuts down; -1: none. Returns false when close() has already begun.
-bool Subscriber::Implementation::hold_handshake(int fd) noexcept {
+bool Subscriber::Implementation::set_handshake_fd(int fd) noexcept {
   const std::scoped_lock lock(mutex_);
   handshake_fd_.reset(fd < 0 ? -1 : ::fcntl(fd, F_DUPFD_CLOEXEC, 0));
   return !stopping_;
@@ -197,7 +197,7 @@ void Subscriber::Implementation::take_incoming(AuthenticatedChannel authenticate
   refuse(*authenticated.channel, is_busy ? "this end is busy with another peer" : "this end has a sender already");
 }
 
-void Subscriber::Implementation::adopt(const std::shared_ptr<ViewerSession>& session) {
+void Subscriber::Implementation::set_current_session(const std::shared_ptr<ViewerSession>& session) {
   // Closes a connection that arrived during this handshake; its dialler tries again.
   std::optional<AuthenticatedChannel> too_late;
   {
@@ -285,9 +285,9 @@ bool Subscriber::Implementation::give_up(const Error& error, bool had_session) {
   const bool cannot_go_on = had_session && error.status() == ExitStatus::failed && !acceptor_;
   const bool is_final = is_refused || cannot_go_on || (had_session && !options_.reconnect);
   if (had_session && flows_.frames_received() != frames_before_session_) {
-    alone_since_ns_ = monotonic_ns();  // only a session with frames restarts the timeout of --retry
+    no_session_since_ns_ = monotonic_ns();  // only a session with frames restarts the timeout of --retry
   }
-  const bool timed_out = options_.retry_ns >= 0 && monotonic_ns() - alone_since_ns_ >= options_.retry_ns;
+  const bool timed_out = options_.retry_ns >= 0 && monotonic_ns() - no_session_since_ns_ >= options_.retry_ns;
   status_.message = error.what();
   status_.state = had_session || sessions_ > 0 ? SubscriberState::lost : SubscriberState::waiting;
   if (is_final || timed_out) {
@@ -301,12 +301,12 @@ bool Subscriber::Implementation::give_up(const Error& error, bool had_session) {
   return is_final || timed_out;
 }
 
-bool Subscriber::Implementation::pause() {
+bool Subscriber::Implementation::wait_before_retry() {
   std::unique_lock lock(mutex_);
   return !changed_.wait_for(lock, std::chrono::nanoseconds(between_dials_ns), [&] { return stopping_; });
 }
 
-void Subscriber::Implementation::say_whom_it_awaits(const std::string& whom) {
+void Subscriber::Implementation::report_waiting_for(const std::string& whom) {
   const std::scoped_lock lock(mutex_);
   status_.state = SubscriberState::waiting;
   status_.message = "waiting for " + whom;

@@ -124,7 +124,7 @@ std::string ViewerSession::choose_link(const OfferMessage& offer, DataEndpoint d
       const ChooseMessage choice{
           .stream = stream.number, .link = kind, .delivery = delivery_, .token = {}, .why = why_again};
       open_link(offer, choice, data_endpoint, preferences.parameters);
-      prove_link(stream);
+      test_link(stream);
       if (!preferences.transport_is_auto) {
         return {};
       }
@@ -136,7 +136,7 @@ std::string ViewerSession::choose_link(const OfferMessage& offer, DataEndpoint d
       }
       why_not += "; " + std::string(name(kind)) + ": " + error.what();
       why_again = error.what();
-      forget_link_on_trial();
+      reset_epoch_state();
     }
   }
   refuse(channel, "no transport in common: this end takes " + names_of(preferences.allowed_links) +
@@ -145,7 +145,7 @@ std::string ViewerSession::choose_link(const OfferMessage& offer, DataEndpoint d
 
 /// Tests a link by its first epoch: rdma may connect, and then fail to register the pool or the ring. Possible only if
 /// the stream already has a format; needed only if another link can be chosen.
-void ViewerSession::prove_link(const OfferedStream& stream) {
+void ViewerSession::test_link(const OfferedStream& stream) {
   if (!traits(link_->kind()).may_prove_unusable || !may_change_link_ || stream.description.empty()) {
     return;
   }
@@ -158,7 +158,7 @@ void ViewerSession::prove_link(const OfferedStream& stream) {
 
 /// Keeps the link object until another one replaces it, so that the sender receives the new choice before it sees the
 /// link close.
-void ViewerSession::forget_link_on_trial() noexcept {
+void ViewerSession::reset_epoch_state() noexcept {
   early_messages_.clear();
   epoch_ = 0;
   format_.reset();

@@ -98,8 +98,8 @@ class ViewerSession {
 
  private:
   std::string choose_link(const OfferMessage& offer, DataEndpoint data_endpoint, const ViewerPreferences& preferences);
-  void prove_link(const OfferedStream& stream);
-  void forget_link_on_trial() noexcept;
+  void test_link(const OfferedStream& stream);
+  void reset_epoch_state() noexcept;
   void agree_on_encryption(const OfferMessage& offer, const ViewerPreferences& preferences);
   LinkKind link_for_encryption(const OfferMessage& offer, const ViewerPreferences& preferences);
   void open_link(const OfferMessage& offer, ChooseMessage choice, DataEndpoint data_endpoint,
