@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <ctime>
+#include <string>
 
 #include "base/clock.hpp"
+#include "base/error.hpp"
 
 namespace framewire {
 
@@ -27,6 +29,12 @@ int wait_until(std::span<pollfd> descriptors, std::int64_t deadline_ns) noexcept
 bool wait_for(int fd, short events, std::int64_t deadline_ns) noexcept {
   pollfd descriptor{.fd = fd, .events = events, .revents = 0};
   return wait_until({&descriptor, 1}, deadline_ns) > 0;
+}
+
+void wait_or_throw(int fd, short events, std::int64_t deadline_ns, std::string_view message) {
+  if (!wait_for(fd, events, deadline_ns) && monotonic_ns() >= deadline_ns) {
+    throw Error::lost_peer(std::string(message));
+  }
 }
 
 void set_thread_name(const char* name) noexcept {

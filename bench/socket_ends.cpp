@@ -17,7 +17,6 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/file_descriptor.hpp"
-#include "base/socket_wait.hpp"
 #include "base/wait.hpp"
 
 namespace framewire {

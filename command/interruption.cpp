@@ -6,15 +6,25 @@
 
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <utility>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/wait.hpp"
-#include "command/signals_not_ignored.hpp"
 
 namespace framewire {
+
+sigset_t signals_not_ignored(std::initializer_list<int> numbers) noexcept {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int number : numbers) {
+    struct sigaction action {};
+    if (::sigaction(number, nullptr, &action) != 0 || action.sa_handler != SIG_IGN) {
+      sigaddset(&set, number);
+    }
+  }
+  return set;
+}
 
 namespace {
 

@@ -2,14 +2,20 @@
 #pragma once
 
 #include <atomic>
+#include <csignal>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <mutex>
 #include <thread>
 
 #include "base/file_descriptor.hpp"
 
 namespace framewire {
+
+/// Those of `numbers` that are not ignored. nohup ignores SIGHUP, and a shell ignores Ctrl-C for the background jobs of
+/// a script. A signalfd would deliver ignored signals all the same.
+sigset_t signals_not_ignored(std::initializer_list<int> numbers) noexcept;
 
 /// Handles SIGINT, SIGTERM and SIGHUP from its construction on. The first signal is a request to stop. The second one
 /// ends the process by its default action, in case something hangs. A signal that was ignored at the start stays

@@ -1,6 +1,7 @@
 // Host names and addresses: parsing, resolving, and testing whether an address belongs to this machine.
 #pragma once
 
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <cstdint>
@@ -10,7 +11,6 @@
 #include <vector>
 
 #include "transport/endpoint_options.hpp"
-#include "transport/stop_wait.hpp"
 
 namespace framewire {
 
@@ -33,6 +33,14 @@ HostPort parse_dialled(std::string_view text, std::uint16_t default_port);
 
 /// The inverse of parse_host_port(): "host:port", with brackets around an IPv6 address.
 std::string format_host_port(const HostPort& at);
+
+/// A descriptor whose readiness cancels the wait. It stays ready: an eventfd that is signalled once and never cleared,
+/// or the end of a connection. A value; the descriptor belongs to its owner and outlives the wait.
+struct StopWait {
+  int fd = -1;  // -1: only the deadline ends the wait
+  short events = POLLIN;
+  const char* why = "this end stops";  // for the error message
+};
 
 /// All stream addresses of a host, in the system's order of preference. An empty host means loopback, both families.
 /// Blocks until the name servers answer or `stop` is ready. At `stop`, a thread of its own finishes the lookup. Throws

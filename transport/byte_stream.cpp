@@ -8,7 +8,6 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "base/socket_wait.hpp"
 #include "base/wait.hpp"
 
 namespace framewire {

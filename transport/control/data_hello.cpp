@@ -11,7 +11,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "base/socket_wait.hpp"
+#include "base/wait.hpp"
 #include "transport/control/preamble.hpp"
 
 namespace framewire {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "transport/tls/socket_bio.hpp"
+#include "transport/tls/bio.hpp"
 #include "transport/tls/tls_psk.hpp"
 #include "transport/tls/tls_stream.hpp"
 

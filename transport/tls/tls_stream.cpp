@@ -13,7 +13,7 @@
 
 #include "base/error.hpp"
 #include "transport/address.hpp"
-#include "transport/tls/socket_bio.hpp"
+#include "transport/tls/bio.hpp"
 #include "transport/tls/tls_handshake.hpp"
 
 namespace framewire {

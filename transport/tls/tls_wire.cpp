@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "transport/tls/buffer_bio.hpp"
+#include "transport/tls/bio.hpp"
 #include "transport/tls/tls_handshake.hpp"
 
 namespace framewire {

@@ -1,5 +1,4 @@
-// A BIO over two buffers instead of a socket. The owner makes the system calls, with sizes of its choice and without
-// holding the lock that guards the SSL object.
+// BIOs of our own, by which OpenSSL reads and writes: over a socket, and over two buffers.
 #pragma once
 
 #include <openssl/bio.h>
@@ -8,12 +7,40 @@
 #include <memory>
 #include <span>
 
-#include "transport/tls/bio_method.hpp"
-
 namespace framewire {
 
-/// Must outlive the BIO that open() returns. The reading thread owns the received bytes; the writing thread owns the
-/// sealed ones. OpenSSL touches each buffer only in calls by its own thread.
+struct FreeBioMethod {
+  void operator()(BIO_METHOD* method) const noexcept { BIO_meth_free(method); }
+};
+/// Must outlive every BIO that uses it.
+using BioMethod = std::unique_ptr<BIO_METHOD, FreeBioMethod>;
+
+/// A BIO over a socket that never raises SIGPIPE when the peer closes. (BIO_s_socket calls write(), which does.) Owned
+/// by a TlsStream; must outlive the BIO that open() returns.
+class SocketBio {
+ public:
+  /// A BIO over a non-blocking socket, which the caller keeps. Call it once. Null when there is no memory.
+  BIO* open(int fd) noexcept;
+
+  /// While reading is not allowed, the socket looks empty to OpenSSL.
+  void allow_reading(bool allowed) noexcept { may_read_ = allowed; }
+  /// From now on, drops the bytes that OpenSSL writes.
+  void drop_writing() noexcept { may_write_ = false; }
+  [[nodiscard]] bool may_write() const noexcept { return may_write_; }
+  [[nodiscard]] bool may_read() const noexcept { return may_read_; }
+  [[nodiscard]] int fd() const noexcept { return fd_; }
+
+ private:
+  BioMethod method_;
+  int fd_ = -1;
+  bool may_read_ = true;
+  bool may_write_ = true;
+};
+
+/// A BIO over two buffers instead of a socket. The owner makes the system calls, with sizes of its choice and without
+/// holding the lock that guards the SSL object. Must outlive the BIO that open() returns. The reading thread owns the
+/// received bytes; the writing thread owns the sealed ones. OpenSSL touches each buffer only in calls by its own
+/// thread.
 class BufferBio {
  public:
   /// Holds up to `max_sealed_bytes`. Throws std::bad_alloc.
