@@ -19,7 +19,7 @@
 #include "base/wait.hpp"
 #include "bytes/file_identity.hpp"
 #include "rdpipe/networks.hpp"
-#include "rdpipe/ssh_connection.hpp"
+#include "rdpipe/ssh.hpp"
 #include "transport/address.hpp"
 
 namespace framewire {

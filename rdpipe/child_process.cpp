@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "command/signals_not_ignored.hpp"
+#include "command/interruption.hpp"
 
 namespace framewire {
 

@@ -13,7 +13,7 @@
 
 #include "base/clock.hpp"
 #include "base/wait.hpp"
-#include "rdpipe/ssh_connection.hpp"
+#include "rdpipe/ssh.hpp"
 #include "transport/socket_state.hpp"
 
 namespace framewire {

@@ -83,4 +83,13 @@ std::string ssh_host_name(const SshOptions& options, const std::string& host, in
   return at == std::string::npos ? host : host.substr(at + 1);
 }
 
+// ---- On the stage's host ----
+
+std::optional<SshConnection> parse_ssh_connection(const std::string& text) {
+  std::istringstream words(text);
+  SshConnection found;
+  words >> found.client >> found.client_port >> found.server >> found.server_port;
+  return words ? std::optional(found) : std::nullopt;
+}
+
 }  // namespace framewire

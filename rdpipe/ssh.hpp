@@ -1,6 +1,7 @@
-// Starting rdpipe on a stage's host through ssh.
+// Starting rdpipe on a stage's host through ssh, and what sshd tells there.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,5 +24,19 @@ std::vector<std::string> ssh_arguments(const SshOptions& options, const std::str
 /// exec` of the configuration may take longer: ssh is ended after five seconds, or when the descriptor `interruption`
 /// becomes readable. If ssh does not say, returns `host` without a user. Throws Error if ssh cannot be run.
 std::string ssh_host_name(const SshOptions& options, const std::string& host, int interruption);
+
+// ---- On the stage's host ----
+
+/// The variable SSH_CONNECTION (ssh(1)), which sshd sets for the programs that it starts: client and server of the TCP
+/// connection, as numeric addresses.
+struct SshConnection {
+  std::string client;
+  std::uint16_t client_port = 0;
+  std::string server;
+  std::uint16_t server_port = 0;
+};
+
+/// Returns nothing if the text is not four such fields.
+std::optional<SshConnection> parse_ssh_connection(const std::string& text);
 
 }  // namespace framewire

@@ -7,7 +7,6 @@
 #include <fstream>
 
 #include "rdpipe/child_process.hpp"
-#include "rdpipe/ssh_connection.hpp"
 #include "tests/base/temporary_folder.hpp"
 
 namespace framewire {
