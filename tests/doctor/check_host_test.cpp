@@ -4,7 +4,6 @@
 #include <string>
 
 #include "doctor/check.hpp"
-#include "tests/doctor/hosts.hpp"
 #include "tests/doctor/machines.hpp"
 
 namespace framewire {

@@ -9,7 +9,6 @@
 
 #include "doctor/probe.hpp"
 #include "doctor/report.hpp"
-#include "tests/doctor/hosts.hpp"
 #include "tests/doctor/machines.hpp"
 
 namespace framewire {

@@ -1,4 +1,4 @@
-// Fake machines, as facts and as kernel files.
+// Fake machines, as facts and as kernel files, and fake connections to other machines.
 #pragma once
 
 #include <filesystem>
@@ -46,5 +46,18 @@ bool has(const std::string& text, std::string_view part);
 
 /// The finding with that name. If there is none, a finding with the value "missing".
 const Finding& find(const Findings& findings, const std::string& name);
+
+// ---- Connections to other machines ----
+
+/// A row that succeeded.
+Measurement measured(double gigabytes_per_second);
+/// A row that failed.
+Measurement failed(const std::string& trouble);
+
+/// Host "big" with the shared key and a bench server. No links are measured yet.
+RemoteHostReport big();
+
+/// The same, with working rdma and tcp.
+RemoteHostReport fast_big();
 
 }  // namespace framewire::test

@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "doctor/report.hpp"
-#include "tests/doctor/hosts.hpp"
 #include "tests/doctor/machines.hpp"
 
 namespace framewire {
