@@ -62,6 +62,7 @@ class AvInput::Implementation {
 
  private:
   void open();
+  bool open_again();
   void read_first();
   void seek_to_start();
   void seek_before_start(std::int64_t by_ns) noexcept;
@@ -386,31 +387,26 @@ bool AvInput::Implementation::rewind() {
   }
   fault_.clear();
   resumes_after_.reset();
-  if (seek_to_first()) {
-    return true;
-  }
-  try {
-    open();
-    read_first();
-  } catch (const Error& error) {
-    fault_ = error.what();
-    is_over_ = true;
-    return false;
-  }
-  return true;
+  return seek_to_first() || open_again();
 }
 
 /// A recording continues after the last picture read.
 bool AvInput::Implementation::reopen() {
   fault_.clear();
+  return open_again() && fault_.empty();
+}
+
+/// False, with a fault, when it cannot be opened or has no picture.
+bool AvInput::Implementation::open_again() {
   try {
     open();
     read_first();
+    return true;
   } catch (const Error& error) {
     fault_ = error.what();
     is_over_ = true;
+    return false;
   }
-  return fault_.empty();
 }
 
 std::uint32_t AvInput::Implementation::place_count() const noexcept {

@@ -45,7 +45,7 @@ class InterruptDialling(machines.TwoMachines):
         yield self.view(*at, prefix=self.prefix), harness.OK
         yield self.send("pattern", "--size", "64x36", *at, prefix=self.prefix), harness.OK
         for name, arguments in (("rdsend", ("/etc/hostname",)), ("rdrecv", (self.file("received"),)), ("framewire-bench", ())):
-            yield self.start(*self.prefix, harness.BIN / name, *at, *arguments), None
+            yield self.start(*self.prefix, harness.BIN / name, *at, *arguments), harness.FAILED
 
     def is_asking(self) -> bool:
         """Whether a process on that machine has a DNS query open."""

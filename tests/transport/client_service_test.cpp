@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include <atomic>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
@@ -26,6 +27,16 @@ namespace framewire {
 namespace {
 
 using test::eventually;
+
+/// Serves a client until the test ends it.
+struct LongService {
+  void operator()(AuthenticatedChannel&, SessionAcceptor&) {
+    has_begun = true;
+    EXPECT_TRUE(eventually([&] { return may_end.load(); }));
+  }
+  std::atomic<bool> has_begun = false;
+  std::atomic<bool> may_end = false;
+};
 
 class ClientServiceTest : public testing::Test {
  protected:
@@ -139,15 +150,10 @@ TEST_F(ClientServiceTest, OfAnotherRoleAreRefused) {
 }
 
 TEST_F(ClientServiceTest, ComeOneAtATime) {
-  std::atomic<bool> is_served = false;
-  std::atomic<bool> may_end = false;
-  Subscriber subscriber(listening([&](AuthenticatedChannel&, SessionAcceptor&) {
-                          is_served = true;
-                          EXPECT_TRUE(eventually([&] { return may_end.load(); }));
-                        }),
-                        log_);
+  LongService service;
+  Subscriber subscriber(listening(std::ref(service)), log_);
   const AuthenticatedChannel first = come(subscriber, "bench");
-  EXPECT_TRUE(eventually([&] { return is_served.load(); }));
+  EXPECT_TRUE(eventually([&] { return service.has_begun.load(); }));
   try {
     come(subscriber, "bench");
     ADD_FAILURE();
@@ -155,21 +161,16 @@ TEST_F(ClientServiceTest, ComeOneAtATime) {
     EXPECT_EQ(error.status(), ExitStatus::refused);
     EXPECT_NE(std::string(error.what()).find("busy"), std::string::npos);
   }
-  may_end = true;
+  service.may_end = true;
   come(subscriber, "bench");
 }
 
 /// Each newcomer has a thread until it is answered, which takes a second while another client is served.
 TEST_F(ClientServiceTest, WaitForAnAnswerInBoundedNumber) {
-  std::atomic<bool> is_served = false;
-  std::atomic<bool> may_end = false;
-  Subscriber subscriber(listening([&](AuthenticatedChannel&, SessionAcceptor&) {
-                          is_served = true;
-                          EXPECT_TRUE(eventually([&] { return may_end.load(); }));
-                        }),
-                        log_);
+  LongService service;
+  Subscriber subscriber(listening(std::ref(service)), log_);
   const AuthenticatedChannel first = come(subscriber, "bench");
-  EXPECT_TRUE(eventually([&] { return is_served.load(); }));
+  EXPECT_TRUE(eventually([&] { return service.has_begun.load(); }));
   std::vector<AuthenticatedChannel> newcomers;
   for (std::size_t i = 0; i < 10 * Subscriber::max_newcomers; ++i) {
     newcomers.push_back(
@@ -186,7 +187,7 @@ TEST_F(ClientServiceTest, WaitForAnAnswerInBoundedNumber) {
   EXPECT_GE(refused, 1U) << "those within the limit are told";
   EXPECT_LT(refused, newcomers.size()) << "all were kept at once";
   newcomers.clear();
-  may_end = true;
+  service.may_end = true;
   EXPECT_TRUE(eventually([&] {
     try {
       come(subscriber, "bench");

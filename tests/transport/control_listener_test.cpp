@@ -5,9 +5,8 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include <vector>
-
 #include "base/wait.hpp"
+#include "tests/base/silent_peers.hpp"
 #include "tests/transport/control_sockets.hpp"
 #include "tests/transport/control_support.hpp"
 #include "transport/control/dial.hpp"
@@ -268,21 +267,9 @@ TEST(Dial, SaysThatNothingListens) {
 }
 
 TEST(Dial, GivesUpAtItsDeadline) {
-  // A listener with a full backlog does not answer further connections.
-  const FileDescriptor full(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size_bytes = sizeof address;
-  ASSERT_EQ(::bind(full.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-  ASSERT_EQ(::listen(full.get(), 0), 0);
-  ASSERT_EQ(::getsockname(full.get(), reinterpret_cast<sockaddr*>(&address), &size_bytes), 0);
-  const HostPort to{.host = "127.0.0.1", .port = ntohs(address.sin_port)};
-  std::vector<DialledSocket> held;
-  std::optional<Error> error;
-  for (int i = 0; i < 16 && !error; ++i) {
-    error = error_of([&] { held.push_back(dial(to, monotonic_ns() + 200 * ns_per_ms)); });
-  }
+  const test::FullPort full;
+  const auto error =
+      error_of([&] { dial({.host = "127.0.0.1", .port = full.port()}, monotonic_ns() + 200 * ns_per_ms); });
   expect_error(error, ExitStatus::lost_peer, "does not answer; check the address, and that no firewall");
 }
 

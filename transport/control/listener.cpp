@@ -59,6 +59,15 @@ struct Plan {
   bool beyond_loopback = false;
 };
 
+/// A program that is stopped in the look-up has lost no peer.
+std::vector<SocketAddress> resolve_own(const HostPort& at, const StopWait& stop) {
+  try {
+    return resolve(at, stop);
+  } catch (const Error& error) {
+    throw Error::failed(error.what());
+  }
+}
+
 Plan plan_for(const ListenOptions& options) {
   const HostPort& at = options.at;
   Plan plan;
@@ -68,7 +77,7 @@ Plan plan_for(const ListenOptions& options) {
     plan.beyond_loopback = true;
     return plan;
   }
-  plan.addresses = at.host.empty() ? resolve({.host = "127.0.0.1", .port = at.port}) : resolve(at, options.stop);
+  plan.addresses = at.host.empty() ? resolve({.host = "127.0.0.1", .port = at.port}) : resolve_own(at, options.stop);
   if (at.host.empty()) {
     plan.addresses.push_back(resolve({.host = "::1", .port = at.port}).front());
   }

@@ -36,7 +36,7 @@ struct AcceptedSocket {
 class Listener {
  public:
   /// Binds `framewire-UID-PORT` first, then TCP. Throws Error: refused (beyond loopback without a key and without
-  /// `insecure`), failed (port in use, address not of this machine), lost_peer (`stop`). Each message says what to do.
+  /// `insecure`), failed (port in use, address not of this machine, `stop`). Each message says what to do.
   explicit Listener(const ListenOptions& options);
   /// Closes TCP first. Otherwise a dialler on this host could find TCP alone and take it for an unauthenticated peer's.
   ~Listener();
