@@ -12,12 +12,12 @@ namespace framewire {
 /// Inputs of the reports at one moment. A value, except for `statistics`.
 struct ViewerReport {
   const Statistics& statistics;
-  SubscriberCounts session_counts;
-  SubscriberStatus status;
-  Subscriber::ClockOffset clock_offset;
-  std::string surface;   // "headless 960x540"
-  std::string renderer;  // GL_RENDERER
-  std::string upload;    // "pinned memory"
+  SubscriberCounts session_counts{};
+  SubscriberStatus status{};
+  Subscriber::ClockOffset clock_offset{};
+  std::string surface{};   // "headless 960x540"
+  std::string renderer{};  // GL_RENDERER
+  std::string upload{};    // "pinned memory"
 };
 
 /// "60.0 fps · 1.99 GB/s · latency 4.2 ms (p99 7.9) · shown 252 · superseded 0 · skipped 0"
