@@ -102,13 +102,13 @@ int allocate(int memfd, std::uint64_t offset_bytes, std::uint64_t size_bytes) {
 /// program.
 void populate(const HostBlock& block, const std::string& name, std::uint64_t size_bytes, const StopCheck& stop) {
   const std::span<std::byte> bytes = block.bytes();
-  for (std::uint64_t offset = 0; offset < bytes.size(); offset += allocation_piece_bytes) {
+  for (std::uint64_t offset = 0; offset < bytes.size(); offset += allocation_chunk_bytes) {
     if (stop && stop()) {
       throw AllocationStopped(name);
     }
-    const auto piece = bytes.subspan(offset, std::min<std::uint64_t>(allocation_piece_bytes, bytes.size() - offset));
+    const auto chunk = bytes.subspan(offset, std::min<std::uint64_t>(allocation_chunk_bytes, bytes.size() - offset));
     if (block.memfd() >= 0) {
-      if (const int error_number = allocate(block.memfd(), offset, piece.size()); error_number != 0) {
+      if (const int error_number = allocate(block.memfd(), offset, chunk.size()); error_number != 0) {
         throw error_number == ENOSPC || error_number == ENOMEM
             ? no_room(name, size_bytes)
             : Error::from_errno("allocate shared memory for " + name, error_number);
@@ -116,11 +116,11 @@ void populate(const HostBlock& block, const std::string& name, std::uint64_t siz
     }
     // Fill the page tables now, not by faults while frames flow. A reader that maps our memfd needs no such call: one
     // fault maps 16 pages, and mapping all at once would take longer. Kernels before 5.14 do not know this advice.
-    if (::madvise(piece.data(), piece.size(), MADV_POPULATE_WRITE) != 0 && block.memfd() < 0) {
+    if (::madvise(chunk.data(), chunk.size(), MADV_POPULATE_WRITE) != 0 && block.memfd() < 0) {
       if (errno != EINVAL) {
         throw no_room(name, size_bytes);
       }
-      std::ranges::fill(piece, std::byte{0});
+      std::ranges::fill(chunk, std::byte{0});
     }
   }
 }

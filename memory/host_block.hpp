@@ -28,7 +28,7 @@ class AllocationStopped : public Error {
 };
 
 /// The size of one step between two calls of the StopCheck. A step takes a few tens of milliseconds.
-inline constexpr std::uint64_t allocation_piece_bytes = std::uint64_t{32} << 20;
+inline constexpr std::uint64_t allocation_chunk_bytes = std::uint64_t{32} << 20;
 
 /// One contiguous block of page-aligned host memory. Constant after construction; the owners that share it (pool, ring)
 /// guard the bytes. Unmapped when the last shared_ptr goes. On either side lies at least one inaccessible guard page:

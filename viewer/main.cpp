@@ -30,7 +30,13 @@ int main(int argc, char** argv) {
       log.info(error.what());
       if (options->common.stats_file) {
         const Statistics nothing;
-        write_stats_file(*options->common.stats_file, stats_json({.statistics = nothing}));
+        write_stats_file(*options->common.stats_file, stats_json({.statistics = nothing,
+                                                                  .session_counts = {},
+                                                                  .status = {},
+                                                                  .clock_offset = {},
+                                                                  .surface = {},
+                                                                  .renderer = {},
+                                                                  .upload = {}}));
       }
       return ExitStatus::ok;
     }

@@ -31,7 +31,7 @@ ChunkHook::~ChunkHook() {
 // NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name)
 extern "C" int madvise(void* address, std::size_t size_bytes, int advice) noexcept {
   const auto* const hook = on_chunk.load();
-  if (hook != nullptr && advice == MADV_POPULATE_WRITE && size_bytes == framewire::allocation_piece_bytes) {
+  if (hook != nullptr && advice == MADV_POPULATE_WRITE && size_bytes == framewire::allocation_chunk_bytes) {
     (*hook)();
     return 0;
   }

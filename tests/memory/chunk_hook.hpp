@@ -5,7 +5,7 @@
 
 namespace framewire::test {
 
-/// While it lives, `hook` is called on the allocating thread for every whole chunk of a block (allocation_piece_bytes).
+/// While it lives, `hook` is called on the allocating thread for every whole chunk of a block (allocation_chunk_bytes).
 /// The chunk is then not populated. One hook at a time. chunk_hook.cpp replaces the C library's madvise() in the whole
 /// program.
 class ChunkHook {

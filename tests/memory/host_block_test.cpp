@@ -117,12 +117,12 @@ std::int64_t resident_bytes() {
 /// Allocating gigabytes takes seconds. A program that is stopped meanwhile must not wait for the rest.
 TEST(HostBlock, StopsBetweenTwoChunks) {
   constexpr std::int64_t tolerance_bytes = 12 << 20;
-  constexpr std::uint64_t size_bytes = 8 * allocation_piece_bytes;
+  constexpr std::uint64_t size_bytes = 8 * allocation_chunk_bytes;
   for (const bool is_private : {true, false}) {
     const std::int64_t before_bytes = resident_bytes();
     int asked = 0;
     const StopCheck stop = [&] {
-      const auto wanted_bytes = static_cast<std::int64_t>(allocation_piece_bytes) * asked;
+      const auto wanted_bytes = static_cast<std::int64_t>(allocation_chunk_bytes) * asked;
       EXPECT_NEAR(static_cast<double>(resident_bytes() - before_bytes), static_cast<double>(wanted_bytes),
                   tolerance_bytes);
       return ++asked == 3;
@@ -141,7 +141,7 @@ TEST(HostBlock, StopsBetweenTwoChunks) {
 TEST(HostBlock, ThatNobodyStopsIsAllThere) {
   int asked = 0;
   const StopCheck stop = [&] { return ++asked > 1000; };
-  const auto block = HostBlock::create("test", 2 * allocation_piece_bytes + 1, stop);
+  const auto block = HostBlock::create("test", 2 * allocation_chunk_bytes + 1, stop);
   EXPECT_EQ(asked, 3);
   block->bytes().back() = std::byte{1};
   struct stat status {};
