@@ -7,7 +7,7 @@
 
 #include "rdpipe/plan.hpp"
 #include "transport/endpoint_options.hpp"
-#include "transport/stop_wait.hpp"
+#include "transport/address.hpp"
 
 namespace framewire {
 
