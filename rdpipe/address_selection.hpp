@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "rdpipe/plan.hpp"
-#include "transport/endpoint_options.hpp"
 #include "transport/address.hpp"
+#include "transport/endpoint_options.hpp"
 
 namespace framewire {
 
