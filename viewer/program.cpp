@@ -186,7 +186,9 @@ void Program::follow_status() {
 
 void Program::say_status(const SubscriberStatus& before) {
   const SubscriberStatus& now = facts_.status;
-  const bool was_said = before.state == SubscriberState::waiting && before.message == now.message;
+  // dial() has said so while it waited. Any other reason is repeated, for those who read only the last line.
+  const bool was_said = before.state == SubscriberState::waiting && before.message == now.message &&
+                        now.message.starts_with("nothing listens");
   switch (now.state) {
     case SubscriberState::waiting:
       log_.info(now.message);

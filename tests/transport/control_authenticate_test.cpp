@@ -365,7 +365,7 @@ TEST(Dialler, ARefusalThatIsNoneIsAnError) {
   expect_error(error_dialling(with_key('a'), answers(accepted)), ExitStatus::failed,
                "answered in plaintext to an encrypted greeting");
   const std::string huge = std::string("FWREPL01") + "\xff\xff\xff\x7f";
-  expect_error(error_dialling(without_key(true), answers(huge)), ExitStatus::failed, "most that is taken");
+  expect_error(error_dialling(without_key(true), answers(huge)), ExitStatus::failed, "more than the 65536 allowed");
 }
 
 }  // namespace

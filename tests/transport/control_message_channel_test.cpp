@@ -89,7 +89,7 @@ TEST(MessageChannel, RefusesOversizeBeforeTakingIt) {
   ASSERT_EQ(largest.size(), message_limit_before_bytes);
   EXPECT_FALSE(error_of_bytes(framed(largest), message_limit_before_bytes));
   expect_error(error_of_bytes(std::string("\x01\x00\x01\x00", 4), message_limit_before_bytes), ExitStatus::failed,
-               "sent a message of 65537 bytes, and 65536 are the most");
+               "sent a message of 65537 bytes, more than the 65536 allowed");
   expect_error(error_of_bytes("\xff\xff\xff\xff"), ExitStatus::failed, "4294967295 bytes");
   // The peer speaks another protocol: the channel reads its text as a length.
   expect_error(error_of_bytes("HTTP/1.1 400 Bad Request"), ExitStatus::failed, "it is no framewire");
