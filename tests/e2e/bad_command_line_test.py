@@ -86,7 +86,7 @@ COMMAND_LINES = [
     (VIEW, ["--headless", "--output", "/no/such/folder/out.y4m"], harness.FAILED, ["/no/such/folder/out.y4m"]),
     (VIEW, ["--headless", "--stats", "/no/such/folder/stats.json"], harness.FAILED, ["/no/such/folder/stats.json"]),
     (VIEW, ["localhost:1"], harness.FAILED, ["display", "--headless"]),
-    ("framewire-doctor", ["--transport", "pigeon"], harness.USAGE, ["--transport", "'pigeon'", "local, tcp or rdma"]),
+    ("framewire-doctor", ["--transport", "pigeon"], harness.USAGE, ["--transport", "'pigeon'", "local, rdma or tcp"]),
     ("framewire-doctor", ["here", "elsewhere"], harness.USAGE, ["--help"]),
     ("framewire-doctor", ["big:x"], harness.USAGE, ["'big:x'"]),
     ("framewire-doctor", ["--insecure"], harness.USAGE, ["--insecure", "HOST"]),

@@ -17,6 +17,7 @@
 #include "transport/rdma/cell.hpp"
 #include "transport/rdma/connection.hpp"
 #include "transport/rdma/listener.hpp"
+#include "transport/rdma/memory_region.hpp"
 
 namespace framewire::test {
 

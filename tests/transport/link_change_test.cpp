@@ -157,7 +157,7 @@ TEST_F(LinkChange, MessagesBeforeTheDataConnectionAreAnsweredInTheirOrder) {
   for (std::int64_t i = 0; i < questions; ++i) {
     say(to_json(ClockMessage{.viewer_ns = i}));
   }
-  const LinkConnection path = dial_data({"127.0.0.1", service_->port()}, 0, token,
+  const LinkConnection path = dial_data({"127.0.0.1", service_->port()}, {}, token,
                                         {session_id_from_hex(offer_.session), LinkKind::tcp, 0}, parameters);
   for (std::int64_t i = 0; i < questions; ++i) {
     EXPECT_EQ(read_clock(hear()).viewer_ns, i);

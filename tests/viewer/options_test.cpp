@@ -154,7 +154,7 @@ TEST(Options, RefuseWithTheThingTheValueAndTheWayOut) {
 TEST(Options, RefuseWhatThisVersionDoesNotHave) {
   expect_refusal({"--transport", "pigeon"}, {"'pigeon'", "rdma", "tcp"});
   expect_refusal({"--memory", "cuda"}, {"cuda", "host"});
-  expect_refusal({"one", "two"}, {"'one'", "'two'", "later"});
+  expect_refusal({"one", "two"}, {"'one'", "'two'", "one stream"});
 }
 
 TEST(Options, RefuseWhatContradictsItself) {

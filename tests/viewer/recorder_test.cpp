@@ -60,7 +60,7 @@ TEST_F(RecorderTest, RepeatsInY4mForFramesThatWereSkipped) {
     ++frames;
   }
   EXPECT_EQ(frames, 32U);
-  EXPECT_NE(kept_.text().find("lacks 74 of the frames"), std::string::npos) << kept_.text();
+  EXPECT_NE(kept_.text().find("lacks 74 skipped frames"), std::string::npos) << kept_.text();
 }
 
 TEST_F(RecorderTest, RepeatsNothingWhereNoRateIsStated) {
