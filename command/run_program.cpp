@@ -1,9 +1,12 @@
 #include "command/run_program.hpp"
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <exception>
+#include <new>
 
 #include "base/log.hpp"
 #include "command/standard_streams.hpp"
@@ -11,6 +14,21 @@
 namespace framewire {
 
 namespace {
+
+constexpr std::size_t reserve_bytes = std::size_t{512} * 1024;  // untouched, so it costs address space only
+std::atomic<std::byte*> reserve = nullptr;
+
+/// Runs when an allocation fails. Destroying a JSON document allocates (nlohmann/json 3.11 flattens nested values), and
+/// a destructor must not fail while the error is passed on. So the first failure gives the reserve back to the system.
+[[noreturn]] void release_reserve() {
+  delete[] reserve.exchange(nullptr);
+  throw std::bad_alloc();
+}
+
+void keep_reserve() {
+  reserve = new (std::nothrow) std::byte[reserve_bytes];
+  std::set_new_handler(release_reserve);
+}
 
 /// Says why the program fails, also when there is no memory left.
 void report(const char* name, const char* why) noexcept {
@@ -24,6 +42,7 @@ void report(const char* name, const char* why) noexcept {
 }  // namespace
 
 int run_program(const char* name, const std::function<ExitStatus()>& program) {
+  keep_reserve();
   reserve_standard_fds();
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);

@@ -40,6 +40,7 @@ std::unique_ptr<ReadTarget> LinkProvider::make_read_target(LinkConnection, const
   throw_cannot(*this, "lets no viewer read a pool");
 }
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): links that listen keep the function
 std::unique_ptr<LinkListener> LinkProvider::listen(const LinkListenOptions&, OnConnectRequest) const {
   throw_cannot(*this, "has no listener of its own");
 }

@@ -31,7 +31,7 @@ std::optional<Error> stopped_in_look_up(Action&& action) {
     test::silent_look_up().is_asked.acquire();
     signal_eventfd(event.get());
   });
-  const auto error = error_of([&] { action(StopWait{.fd = event.get()}); });
+  auto error = error_of([&] { action(StopWait{.fd = event.get()}); });
   person.join();
   test::silent_look_up().may_end.release();  // the blocked look-up can end now
   return error;

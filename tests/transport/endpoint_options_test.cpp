@@ -23,10 +23,10 @@ TEST(EndpointOptions, LeaveNoKeyInMemory) {
   std::ranges::copy(key, options->one_time_key.emplace().bytes().begin());
   keep(memory.data());
   const EndpointOptions copy = *options;
-  EXPECT_FALSE(std::ranges::search(memory, key).empty());
+  EXPECT_NE(std::search(memory.begin(), memory.end(), key.begin(), key.end()), memory.end());
   std::destroy_at(options);
   keep(memory.data());
-  EXPECT_TRUE(std::ranges::search(memory, key).empty());
+  EXPECT_EQ(std::search(memory.begin(), memory.end(), key.begin(), key.end()), memory.end());
   EXPECT_TRUE(std::ranges::equal(copy.one_time_key->bytes(), key)) << "a copy is wiped by itself";
 }
 
