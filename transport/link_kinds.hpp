@@ -26,7 +26,7 @@ struct LinkTraits {
   std::string_view missing{};     // what a machine lacks that cannot use it: "no RDMA device"
   bool may_prove_unusable = false;  // it may connect, and its memory may then not be had: a session takes another link
   bool can_be_pulled = false;       // the viewer can read the sender's pool
-  bool can_be_encrypted = false;    // its data connection can be TLS
+  bool can_be_encrypted = false;    // its data connection can be TLS; not with a listener of its own
 };
 
 // All of these read the one list of links, link_providers() of transport/links.hpp. Any thread.

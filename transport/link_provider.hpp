@@ -98,8 +98,9 @@ class LinkListener {
 };
 
 struct LinkListenOptions {
-  std::vector<SocketAddress> addresses;  // at which the control channel listens; loopback only: at all of its own
+  std::vector<SocketAddress> addresses;  // at which the control channel listens
   std::uint16_t port = 0;                // of the control channel; another one where it is taken
+  bool is_beyond_loopback = false;       // false: at all addresses of the link's own devices, for this machine
   std::string rdma_address{};            // only here
 };
 

@@ -165,6 +165,12 @@ TEST_F(LinkChange, MessagesBeforeTheDataConnectionAreAnsweredInTheirOrder) {
   EXPECT_EQ(read_epoch(hear()).number, 1U);
 }
 
+TEST_F(LinkChange, ALongMessageInPlaceOfADataConnectionIsNotKept) {
+  choose(LinkKind::tcp);
+  say({{"type", "of a newer viewer"}, {"text", std::string(PendingDataConnection::max_kept_bytes, 'x')}});
+  EXPECT_TRUE(wait_for(viewer_.channel->fd(), POLLIN, monotonic_ns() + data_connection_timeout_ns / 2));
+}
+
 TEST_F(LinkChange, AViewerThatTalksInPlaceOfADataConnectionIsNotKept) {
   choose(LinkKind::tcp);
   for (std::size_t i = 0; i <= PendingDataConnection::max_messages; ++i) {

@@ -23,6 +23,7 @@ TEST(LinkKinds, EachHasOneEntryWithNamesAndANumberOfItsOwn) {
     EXPECT_TRUE(wire_names.insert(link.wire_name).second) << link.wire_name;
     EXPECT_TRUE(numbers.insert(link.kind).second) << link.name;
     EXPECT_NE(link.kind, LinkKind{0}) << link.name;
+    EXPECT_FALSE(link.has_own_listener && link.can_be_encrypted) << link.name << ": sessions put TLS on sockets only";
     EXPECT_EQ(link_kind_from_name(link.name), link.kind);
     EXPECT_EQ(link_kind_from_wire(link.wire_name), link.kind);
     EXPECT_EQ(link_kind_from_number(static_cast<std::uint8_t>(link.kind)), link.kind);

@@ -172,7 +172,7 @@ class RdmaProvider final : public LinkProvider {
     }
     if (!options.rdma_address.empty()) {
       addresses = {named_rdma_address(options.rdma_address, options.port).storage};
-    } else if (!std::ranges::all_of(options.addresses, is_loopback)) {
+    } else if (options.is_beyond_loopback) {
       addresses.clear();
       std::ranges::transform(options.addresses, std::back_inserter(addresses), &SocketAddress::storage);
     }

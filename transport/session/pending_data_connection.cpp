@@ -30,9 +30,11 @@ std::optional<IncomingDataConnection> PendingDataConnection::next() {
     return incoming;
   }
   if (auto message = channel_.try_receive()) {
-    if (messages_.size() == max_messages) {
-      throw Error::failed("the peer sent " + std::to_string(max_messages + 1) +
-                          " messages before its data connection; bring both ends to the same release");
+    kept_bytes_ += message->dump().size();
+    if (messages_.size() == max_messages || kept_bytes_ > max_kept_bytes) {
+      throw Error::failed(
+          "the peer sent too many messages before its data connection; bring both ends to the same "
+          "release");
     }
     messages_.push_back(std::move(*message));
     has_new_message_ = true;

@@ -23,7 +23,7 @@ class PendingDataConnection {
 
   /// Waits briefly. Returns the connection if it has arrived. Returns nullopt so that the caller can check message()
   /// and its own state. Throws Error: lost_peer at the deadline, when the peer closes the channel, and when this side
-  /// stops; failed when the peer sends more than max_messages.
+  /// stops; failed when the peer sends more than max_messages or max_kept_bytes.
   std::optional<IncomingDataConnection> next();
 
   /// The message that arrived in the last next(), or null.
@@ -34,6 +34,8 @@ class PendingDataConnection {
 
   /// More than a peer has to say before its connection stands: a clock question or some epochs, and a bye.
   static constexpr std::size_t max_messages = 16;
+  /// Their text in all. Parsed it takes a few times as much.
+  static constexpr std::size_t max_kept_bytes = std::size_t{256} * 1024;
 
  private:
   SessionAcceptor& acceptor_;
@@ -41,6 +43,7 @@ class PendingDataConnection {
   MessageChannel& channel_;
   const std::int64_t deadline_ns_;
   std::vector<nlohmann::json> messages_;
+  std::size_t kept_bytes_ = 0;
   bool has_new_message_ = false;  // the last of messages_ arrived in the last next()
 };
 

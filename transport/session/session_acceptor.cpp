@@ -294,14 +294,15 @@ void SessionAcceptor::listen_for(const LinkListening& wanted, const std::string&
     own.listener =
         provider.listen({.addresses = {listener_.addresses().begin(), listener_.addresses().end()},
                          .port = listener_.port(),
+                         .is_beyond_loopback = listener_.is_beyond_loopback(),
                          .rdma_address = rdma_address},
                         [this, link = wanted.link](std::unique_ptr<ConnectRequest> request,
                                                    std::span<const std::byte> hello, const std::string& from) {
                           receive_request(link, std::move(request), hello, from);
                         });
   } catch (const Error& error) {
-    if (wanted.when == ListenWhen::required) {
-      throw;
+    if (wanted.when == ListenWhen::required || error.status() == ExitStatus::usage) {
+      throw;  // usage: --rdma-address names an address that no listener can have
     }
     own.why_not = error.what();
   }

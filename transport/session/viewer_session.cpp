@@ -45,8 +45,8 @@ std::string why_not_possible(LinkKind kind, const OfferMessage& offer, bool is_u
   if (link.needs_same_host && !is_unix) {
     return is_offered ? "" : name + " needs the same user on the same machine";
   }
-  if (!link.has_own_listener) {
-    return is_offered ? "" : name + " is not offered";
+  if (!is_offered && !link.has_own_listener) {
+    return name + " is not offered";
   }
   if (!is_offered) {
     const auto why = offer.why_not.find(kind);
@@ -57,6 +57,9 @@ std::string why_not_possible(LinkKind kind, const OfferMessage& offer, bool is_u
   }
   if (const auto avoided = preferences.avoided_links.find(kind); avoided != preferences.avoided_links.end()) {
     return name + ": " + avoided->second;
+  }
+  if (!link.has_own_listener) {
+    return "";
   }
   if (data_endpoint.acceptor != nullptr) {
     const std::string why = data_endpoint.acceptor->why_no_listener(kind);
