@@ -396,12 +396,12 @@ class TwoHosts(lab.Play):
             self.meet("viewer is there")
             held = lab.held_objects()
             self.meet("unauthenticated peer connects")
-            sender.wait_line("rejected an RDMA connection from .* that is not framewire")
+            sender.wait_line("rejected the rdma connection from .*, which is not framewire")
             self.assertEqual(lab.held_objects(), held, "nothing was made for the first of them")
             self.meet("unauthenticated peer has gone")
             self.assertEqual(lab.held_objects(), held)
             self.meet("all is counted")
-            self.assertEqual(len([line for line in sender.lines if "rejected an RDMA connection" in line]), 3, sender.text)
+            self.assertEqual(len([line for line in sender.lines if "rejected the rdma connection" in line]), 3, sender.text)
             self.end_sender(sender)
 
         def viewer():
