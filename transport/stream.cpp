@@ -50,12 +50,14 @@ void Stream::begin_epoch(const StreamFormat& format, std::uint64_t slot_bytes, s
   if (!pool) {
     return;
   }
+  Epochs begun;
+  begun.push_back({format, std::move(pool), lent_slots});
   Epochs unused;  // unmapped after the lock is released
   const std::scoped_lock lock(mutex_);
   if (!epochs_.empty()) {
     epochs_.back().pool->retire_newest();
   }
-  epochs_.push_back({format, std::move(pool), lent_slots});
+  epochs_.splice(epochs_.end(), begun);
   unused = take_unused_epochs();
   wake_sessions();
 }
@@ -469,14 +471,13 @@ void Stream::return_unpublished(const PoolSlot& slot) noexcept {
 /// mutex.
 Stream::Epochs Stream::take_unused_epochs() noexcept {
   Epochs unused;
-  if (epochs_.size() < 2) {
-    return unused;
+  for (auto epoch = epochs_.begin(); epoch != epochs_.end() && std::next(epoch) != epochs_.end();) {
+    const auto next = std::next(epoch);
+    if (epoch->pool->free_count() == epoch->pool->slot_count()) {
+      unused.splice(unused.end(), epochs_, epoch);
+    }
+    epoch = next;
   }
-  const auto first_unused = std::partition(epochs_.begin(), std::prev(epochs_.end()), [](const Epoch& epoch) {
-    return epoch.pool->free_count() < epoch.pool->slot_count();
-  });
-  unused.assign(std::make_move_iterator(first_unused), std::make_move_iterator(std::prev(epochs_.end())));
-  epochs_.erase(first_unused, std::prev(epochs_.end()));
   return unused;
 }
 

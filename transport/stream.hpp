@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -196,7 +197,7 @@ class Stream {
     std::shared_ptr<Pool> pool;
     std::uint32_t lendable = 0;  // free slots for lend()
   };
-  using Epochs = std::vector<Epoch>;
+  using Epochs = std::list<Epoch>;  // moved from one to the other without an allocation
 
   using Wakers = std::vector<std::shared_ptr<PeerWaker>>;
 

@@ -3,9 +3,11 @@
 #include <stdlib.h>
 
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "base/log.hpp"
+#include "base/wait.hpp"
 #include "tests/base/eventually.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/data_path/heap_watch.hpp"
@@ -70,6 +72,25 @@ TEST_F(OutOfMemory, ASenderThatDialsTriesAgain) {
   EXPECT_TRUE(eventually([] { return test::failed_allocations() > 0; }));
   test::let_allocations_fail_in(nullptr);
   EXPECT_TRUE(eventually([&] { return subscriber.status().state == SubscriberState::connected; }));
+}
+
+/// The session's thread that returns the last slot of an old epoch frees its memory. That takes no memory.
+TEST_F(OutOfMemory, TheLastSlotOfAnOldEpochIsTakenBack) {
+  stream_.begin_epoch({.layout = bytes_layout(100), .colour = {}}, 0, 1);
+  auto lent = stream_.lend();
+  ASSERT_TRUE(lent);
+  const std::weak_ptr<HostBlock> old_memory = lent->block;
+  const PoolSlot slot = lent->slot;
+  lent.reset();
+  stream_.begin_epoch({.layout = bytes_layout(200), .colour = {}});
+  EXPECT_FALSE(old_memory.expired());
+  std::thread([&] {
+    set_thread_name("fw-poor");
+    test::let_allocations_fail_in("fw-poor");
+    stream_.take_back(slot);
+    test::let_allocations_fail_in(nullptr);
+  }).join();
+  EXPECT_TRUE(old_memory.expired());
 }
 
 }  // namespace
