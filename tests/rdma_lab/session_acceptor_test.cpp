@@ -117,6 +117,19 @@ TEST_F(SessionAcceptorOverRdma, IsFoundAtTheAddressesThatItTellsOf) {
       << "no other one";
 }
 
+/// No RDMA device has a loopback address. With --transport auto, too, this ends the program: it is no missing device.
+TEST_F(SessionAcceptorOverRdma, AnAddressThatNoDeviceHasIsAnErrorOfTheCommandLine) {
+  try {
+    const SessionAcceptor acceptor(
+        {.at = {.host = "127.0.0.1", .port = 0}, .rdma_address = "127.0.0.1"}, wanted_, AuthenticateOptions{},
+        [](SessionAcceptor&, const AuthenticatedChannel&) {}, log_);
+    ADD_FAILURE() << "it listens";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.status(), ExitStatus::usage);
+    EXPECT_NE(std::string(error.what()).find("--rdma-address is '127.0.0.1'"), std::string::npos) << error.what();
+  }
+}
+
 TEST_F(SessionAcceptorOverRdma, ATokenIsGoodForOnce) {
   const Token token = acceptor_.issue(connection_);
   expect_taken(token, connection_);

@@ -186,6 +186,9 @@ class Provider final : public LinkProvider {
   }
   [[nodiscard]] std::unique_ptr<LinkListener> listen(const LinkListenOptions& options,
                                                      OnConnectRequest on_request) const override {
+    if (added_link_state().is_wrongly_addressed) {
+      throw Error::usage("--added-address is wrong");
+    }
     return std::make_unique<Listener>(options.port, std::move(on_request));
   }
   [[nodiscard]] std::unique_ptr<NativeConnection> dial(const HostPort&, const LinkDescription& listener,

@@ -15,9 +15,10 @@ const LinkProvider& added_provider() noexcept;
 
 /// What happens to the link, for tests. One test at a time.
 struct AddedLinkState {
-  std::atomic<bool> is_available = true;       // the machine has what the link needs
-  std::atomic<bool> fails_to_connect = false;  // dialling it fails
-  std::atomic<int> connections = 0;            // accepted so far
+  std::atomic<bool> is_available = true;           // the machine has what the link needs
+  std::atomic<bool> fails_to_connect = false;      // dialling it fails
+  std::atomic<int> connections = 0;                // accepted so far
+  std::atomic<bool> is_wrongly_addressed = false;  // listening fails: an option names an address that it cannot have
 };
 AddedLinkState& added_link_state() noexcept;
 

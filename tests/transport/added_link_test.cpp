@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include <array>
+#include <functional>
 #include <span>
 #include <string>
 #include <thread>
@@ -49,6 +50,7 @@ class AddedLink : public testing::Test {
     added_link_state().is_available = true;
     added_link_state().fails_to_connect = false;
     added_link_state().connections = 0;
+    added_link_state().is_wrongly_addressed = false;
   }
   ~AddedLink() override {
     stream_.stop();
@@ -167,6 +169,23 @@ TEST_F(AddedLink, IsNotOfferedWhereTheMachineCannotUseIt) {
   links_ = {added_link};
   EXPECT_THROW(SenderService(listening(), {&stream_}, "test", kept_.log()), Error) << "asked for by name";
   EXPECT_THROW(Subscriber({.endpoint = dialling(1), .stream = {}, .delivery = {}}, kept_.log()), Error);
+}
+
+/// As --rdma-address 127.0.0.1 does where there is an RDMA device: whoever starts it must mend the command line.
+TEST_F(AddedLink, EndsAListenerWhoseOptionsItCannotTakeEvenIfAnotherLinkWouldDo) {
+  links_ = {added_link, LinkKind::tcp};
+  added_link_state().is_wrongly_addressed = true;
+  const auto expect_usage_error = [](const std::function<void()>& start) {
+    try {
+      start();
+      ADD_FAILURE() << "it listens";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.status(), ExitStatus::usage);
+      EXPECT_STREQ(error.what(), "--added-address is wrong");
+    }
+  };
+  expect_usage_error([&] { SenderService(listening(), {&stream_}, "test", kept_.log()); });
+  expect_usage_error([&] { Subscriber({.endpoint = listening(), .stream = {}, .delivery = {}}, kept_.log()); });
 }
 
 TEST_F(AddedLink, LetsNobodyInWithoutTheProof) {
