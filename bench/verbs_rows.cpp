@@ -12,6 +12,7 @@
 #include "bench/protocol.hpp"
 #include "bench/row.hpp"
 #include "bench/verbs/verbs_bench.hpp"
+#include "transport/links.hpp"
 #include "transport/rdma/work_requests.hpp"
 #include "transport/session/data_link.hpp"
 #include "transport/session/handshake.hpp"
@@ -21,13 +22,24 @@ namespace framewire {
 
 namespace {
 
-/// The settings of a row's RDMA connection. As with a link that pulls, the connection posts no receives of its own.
-LinkParameters verbs_parameters(const EndpointOptions& endpoint, int cancel_fd) {
-  LinkParameters parameters = link_parameters_of(endpoint);
-  parameters.cancel_fd = cancel_fd;
-  parameters.pulls = true;
-  return parameters;
-}
+/// What the RDMA connection of one row uses; outlives it. As with a link that pulls, the connection posts no receives
+/// of its own.
+class VerbsSettings {
+ public:
+  VerbsSettings(const EndpointOptions& endpoint, int cancel_fd)
+      : resources_(link_provider(LinkKind::rdma).make_sender_resources()), parameters_(link_parameters_of(endpoint)) {
+    parameters_.cancel_fd = cancel_fd;
+    parameters_.pulls = true;
+    // A sender's first session has the device's first completion vector. With resources of its own every row has it,
+    // too: rows and runs can then be compared. Viewers would start at a random one.
+    parameters_.sender_resources = resources_.get();
+  }
+  [[nodiscard]] const LinkParameters& parameters() const noexcept { return parameters_; }
+
+ private:
+  std::unique_ptr<SenderResources> resources_;
+  LinkParameters parameters_;
+};
 
 }  // namespace
 
@@ -48,10 +60,10 @@ VerbsPlan verbs_plan_of(const RowPlan& plan) {
 
 /// Throws CannotBegin when the RDMA connection fails: the server itself is still there.
 std::unique_ptr<ConnectedQueuePair> connect(const ServerConnection& server, const VerbsConnect& go,
-                                            const EndpointOptions& endpoint) {
+                                            const VerbsSettings& settings) {
   try {
     return queue_pair_of(dial_data(server.data_address, go.listener, Token::from_hex(go.token),
-                                   {go.session, LinkKind::rdma, 0}, verbs_parameters(endpoint, server.channel().fd())));
+                                   {go.session, LinkKind::rdma, 0}, settings.parameters()));
   } catch (const Error& error) {
     throw CannotBegin(error);
   }
@@ -59,10 +71,10 @@ std::unique_ptr<ConnectedQueuePair> connect(const ServerConnection& server, cons
 
 /// Prepares the row until both sides are ready. Throws Error.
 std::unique_ptr<VerbsBench> prepare(const ServerConnection& server, const VerbsPlan& plan,
-                                    const EndpointOptions& endpoint) {
+                                    const VerbsSettings& settings) {
   server.channel().send(verbs_row_message(plan));
   const VerbsConnect go = read_connect_message(server.receive());
-  auto verbs = std::make_unique<VerbsBench>(connect(server, go, endpoint), plan, VerbsEnd::client);
+  auto verbs = std::make_unique<VerbsBench>(connect(server, go, settings), plan, VerbsEnd::client);
   server.channel().send(remote_memory_message(verbs->remote_memory()));
   verbs->begin(read_remote_memory_message(server.receive()));
   return verbs;
@@ -80,9 +92,10 @@ VerbsResult drive(const ServerConnection& server, VerbsBench& verbs) {
 
 RowResult measure_verbs_row(const RowPlan& plan, const RowContext& context) {
   const ServerConnection server = connect_to_server(context);
+  const VerbsSettings settings(context.endpoint, server.channel().fd());
   std::unique_ptr<VerbsBench> verbs;
   try {
-    verbs = prepare(server, verbs_plan_of(plan), context.endpoint);
+    verbs = prepare(server, verbs_plan_of(plan), settings);
   } catch (const CannotBegin&) {
     throw;
   } catch (const Error& error) {
@@ -121,7 +134,7 @@ VerbsPlan read_plan(MessageChannel& channel, const nlohmann::json& request) {
 }
 
 std::unique_ptr<ConnectedQueuePair> connect(MessageChannel& channel, SessionAcceptor& acceptor,
-                                            const EndpointOptions& endpoint) {
+                                            const VerbsSettings& settings) {
   const LinkDescription listener = acceptor.listener_description(LinkKind::rdma);
   if (listener.empty()) {
     refuse(channel, "the server takes no RDMA connections: " + acceptor.why_no_listener(LinkKind::rdma));
@@ -129,8 +142,8 @@ std::unique_ptr<ConnectedQueuePair> connect(MessageChannel& channel, SessionAcce
   const DataConnectionId connection{random_session_id(), LinkKind::rdma, 0};
   const Token token = acceptor.issue(connection);
   channel.send(verbs_connect_message({.session = connection.session, .token = token.hex(), .listener = listener}));
-  return queue_pair_of(accept_data(await_bench_data(acceptor, connection, channel), token, connection,
-                                   verbs_parameters(endpoint, channel.fd())));
+  return queue_pair_of(
+      accept_data(await_bench_data(acceptor, connection, channel), token, connection, settings.parameters()));
 }
 
 VerbsResult measure(MessageChannel& channel, std::unique_ptr<ConnectedQueuePair> connection, const VerbsPlan& plan,
@@ -170,8 +183,9 @@ void print_row(const VerbsPlan& plan, const EndResult& result) {
 void serve_verbs_row(const nlohmann::json& request, MessageChannel& channel, SessionAcceptor& acceptor,
                      const EndpointOptions& endpoint, bool prints) {
   const VerbsPlan plan = read_plan(channel, request);
+  const VerbsSettings settings(endpoint, channel.fd());
   const EndResult result =
-      end_result(measure(channel, connect(channel, acceptor, endpoint), plan, endpoint.peer_timeout_ns));
+      end_result(measure(channel, connect(channel, acceptor, settings), plan, endpoint.peer_timeout_ns));
   channel.send(result_message(end_result_to_json(result)));
   if (prints) {
     print_row(plan, result);

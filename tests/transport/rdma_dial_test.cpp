@@ -1,12 +1,16 @@
-// What an RDMA listener announces, and which of the announced addresses are dialled.
+// What an RDMA listener announces, which of the announced addresses are dialled and for how long, and completion
+// vectors.
 #include "transport/rdma/dial.hpp"
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/error.hpp"
+#include "transport/rdma/options.hpp"
 
 namespace framewire {
 namespace {
@@ -66,6 +70,53 @@ TEST(RdmaTargets, AreFewHoweverManyAPeerTellsOf) {
     announced.push_back("10.9.0." + std::to_string(i));
   }
   EXPECT_EQ(to_dial({"192.0.2.1"}, announced).size(), 1 + max_announced_addresses_tried);
+}
+
+/// How long each of `count` addresses is tried if none answers.
+std::vector<std::int64_t> times_of(std::size_t count) {
+  std::vector<std::int64_t> times;
+  std::int64_t remaining_ns = rdma_connection_timeout_ns;
+  for (std::size_t left = count; left > 0; --left) {
+    times.push_back(rdma_address_time_ns(remaining_ns, left));
+    remaining_ns -= times.back();
+  }
+  EXPECT_EQ(remaining_ns, 0);
+  return times;
+}
+
+TEST(RdmaAddressTime, GivesTheFirstAddressTheKernelsRetryAndTheOthersWhatRemains) {
+  constexpr std::int64_t kernel_repeats_after_ns = 4'300'000'000;
+  for (std::size_t count = 1; count <= 1 + max_announced_addresses_tried; ++count) {
+    const std::vector<std::int64_t> times = times_of(count);
+    EXPECT_GT(times.front(), kernel_repeats_after_ns) << count << " addresses";
+    for (const std::int64_t time_ns : times) {
+      EXPECT_GE(time_ns, min_rdma_address_ns) << count << " addresses";
+    }
+  }
+}
+
+/// This machine may have many addresses, on which nothing is lost.
+TEST(RdmaAddressTime, IsSharedEquallyByManyAddresses) {
+  EXPECT_EQ(times_of(24), std::vector<std::int64_t>(24, rdma_connection_timeout_ns / 24));
+}
+
+/// Without a route to the first address its attempt ends at once.
+TEST(RdmaAddressTime, PassesOnToTheNextAddressWhatTheFirstDidNotUse) {
+  EXPECT_EQ(rdma_address_time_ns(rdma_connection_timeout_ns, 2), rdma_retry_ns);
+  EXPECT_EQ(rdma_address_time_ns(1000, 1), 1000);
+}
+
+/// An interrupt of each vector is served by one CPU: processes that start together must not share the first ones.
+TEST(CompletionVectors, OfProcessesStartAtDifferentOnesAndGoRound) {
+  constexpr std::uint32_t vectors = 8;
+  std::set<std::uint32_t> first;
+  for (int process = 0; process < 1000; ++process) {
+    CompletionVectors of_process = CompletionVectors::from_random();
+    const std::uint32_t start = of_process.next();
+    first.insert(start % vectors);
+    EXPECT_EQ(of_process.next(), start + 1);
+  }
+  EXPECT_EQ(first.size(), vectors);
 }
 
 TEST(RdmaListenerAddress, IsReadAsItWasWritten) {

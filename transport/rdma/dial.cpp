@@ -85,12 +85,11 @@ std::unique_ptr<RdmaConnection> dial_rdma(const HostPort& to, const ConnectProof
   std::optional<Error> last;
   const std::vector<SocketAddress> addresses = addresses_to_dial(to, targets, options.cancel_fd);
   for (std::size_t i = 0; i < addresses.size(); ++i) {
-    // Give each address its share of the remaining time, so that a silent one does not prevent trying the others.
     const std::int64_t now_ns = monotonic_ns();
-    const std::int64_t share_ns = (deadline_ns - now_ns) / static_cast<std::int64_t>(addresses.size() - i);
+    const std::int64_t time_ns = rdma_address_time_ns(deadline_ns - now_ns, addresses.size() - i);
     try {
       return RdmaConnection::dial(*addresses[i].get(), format_address(addresses[i]), proof.hello, proof.check_answer,
-                                  options, now_ns + share_ns);
+                                  options, now_ns + time_ns);
     } catch (const RdmaRejected&) {
       throw;  // by the peer of this session, whose token is used: it has no other answer at another address
     } catch (const Error& error) {

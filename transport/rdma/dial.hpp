@@ -13,8 +13,8 @@
 
 namespace framewire {
 
-/// A firewall that drops RDMA makes the attempt time out, and tcp must not wait long for that. But the kernel repeats a
-/// lost request only after 4.3 s (CMA_CM_RESPONSE_TIMEOUT), so this allows one loss.
+/// A firewall that drops RDMA makes the attempt time out, and tcp must not wait long for that. This is longer than
+/// rdma_retry_ns, so it allows one loss.
 inline constexpr std::int64_t rdma_connection_timeout_ns = 6'000'000'000;
 
 /// The error for a machine without a usable RDMA device.

@@ -81,4 +81,13 @@ std::vector<SocketAddress> rdma_addresses_to_dial(std::span<const SocketAddress>
   return addresses;
 }
 
+std::int64_t rdma_address_time_ns(std::int64_t remaining_ns, std::size_t addresses_left) noexcept {
+  if (addresses_left <= 1) {
+    return remaining_ns;
+  }
+  const auto left = static_cast<std::int64_t>(addresses_left);
+  const bool is_enough = remaining_ns >= rdma_retry_ns + (left - 1) * min_rdma_address_ns;
+  return is_enough ? rdma_retry_ns : remaining_ns / left;
+}
+
 }  // namespace framewire

@@ -1,7 +1,6 @@
 // The protection domains (PD) and memory regions (MR) of a sender.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "memory/host_block.hpp"
+#include "transport/rdma/options.hpp"
 #include "transport/rdma/work_requests.hpp"
 
 namespace framewire {
@@ -33,11 +33,11 @@ class SenderProtectionDomains {
                                                        const std::shared_ptr<HostBlock>& block);
 
   /// Each session gets the next completion vector, so that sessions have interrupts of their own.
-  std::uint32_t next_completion_vector() noexcept { return next_vector_.fetch_add(1, std::memory_order_relaxed); }
+  std::uint32_t next_completion_vector() noexcept { return completion_vectors_.next(); }
 
  private:
   const PoolReaders readers_;
-  std::atomic<std::uint32_t> next_vector_ = 0;
+  CompletionVectors completion_vectors_{0};
   std::mutex mutex_;
   std::map<ibv_context*, std::weak_ptr<ibv_pd>> protection_domains_;
   std::vector<std::weak_ptr<const MemoryRegion>> memory_regions_;

@@ -1,10 +1,12 @@
 // The options of an RDMA connection.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 
 #include "base/log.hpp"
@@ -35,6 +37,19 @@ struct RdmaOptions {
   std::uint32_t completion_vector = 0;
   // Logs messages about the device while the connection lasts. Called on any thread; may be empty.
   std::function<void(LogLevel level, const std::string& text)> say{};
+};
+
+/// Completion vectors for the connections of one process, in turn. Any thread.
+class CompletionVectors {
+ public:
+  explicit CompletionVectors(std::uint32_t first) noexcept : next_(first) {}
+  /// Starts at a random one, so that processes that start together use different ones. Throws std::exception.
+  static CompletionVectors from_random() { return CompletionVectors(std::random_device()()); }
+
+  std::uint32_t next() noexcept { return next_.fetch_add(1, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::uint32_t> next_;
 };
 
 }  // namespace framewire

@@ -1,9 +1,6 @@
 #include "transport/rdma/rdma_provider.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <atomic>
 #include <iterator>
 #include <utility>
 
@@ -48,12 +45,11 @@ SenderProtectionDomains* protection_domains_of(const LinkParameters& parameters)
   return parameters.pulls ? &resources->pulling : &resources->pushing;
 }
 
-/// Spreads sessions over the completion vectors. A sender counts its sessions. A viewer has few: the process id makes
-/// the viewers of one machine begin at different vectors.
-std::uint32_t next_completion_vector(SenderProtectionDomains* protection_domains) noexcept {
-  static std::atomic<std::uint32_t> of_viewers{static_cast<std::uint32_t>(::getpid())};
-  return protection_domains != nullptr ? protection_domains->next_completion_vector()
-                                       : of_viewers.fetch_add(1, std::memory_order_relaxed);
+/// Spreads sessions over the completion vectors. A sender counts its sessions. A viewer has few, so the viewers of one
+/// machine start at random ones.
+std::uint32_t next_completion_vector(SenderProtectionDomains* protection_domains) {
+  static CompletionVectors of_viewers = CompletionVectors::from_random();
+  return protection_domains != nullptr ? protection_domains->next_completion_vector() : of_viewers.next();
 }
 
 RdmaOptions options_of(const LinkParameters& parameters) {
