@@ -281,7 +281,7 @@ bool Stream::add_puller(int wake_event) {
 
 void Stream::remove_puller(int wake_event) noexcept {
   const std::scoped_lock lock(mutex_);
-  // One only: a delivery that takes the place of another one has the same event.
+  // One only: a subscription that takes the place of another one has the same event.
   if (const auto found = std::ranges::find(pullers_, wake_event); found != pullers_.end()) {
     pullers_.erase(found);
   }

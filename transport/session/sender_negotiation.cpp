@@ -161,8 +161,8 @@ std::unique_ptr<nlohmann::json> SenderNegotiation::await_peer(NegotiatedSession&
   for (;;) {
     if (auto incoming = wait.next()) {
       try {
-        agreed.frame_delivery =
-            make_delivery(agreed, accept_data(std::move(*incoming), token, connection, parameters_for(agreed.choice)));
+        agreed.subscription =
+            make_subscription(agreed, accept_data(std::move(*incoming), token, connection, parameters_for(agreed.choice)));
         agreed.early = wait.take_messages();
         return nullptr;
       } catch (const Error& error) {
@@ -187,8 +187,8 @@ std::unique_ptr<nlohmann::json> SenderNegotiation::dial_peer(NegotiatedSession& 
   MessageChannel& channel = *viewer_.channel;
   const ChooseMessage& choice = agreed.choice;
   try {
-    agreed.frame_delivery =
-        make_delivery(agreed, dial_data(*data_endpoint_.dial, choice.listener, Token::from_hex(choice.token),
+    agreed.subscription =
+        make_subscription(agreed, dial_data(*data_endpoint_.dial, choice.listener, Token::from_hex(choice.token),
                                         connection, parameters_for(choice)));
     return nullptr;
   } catch (const Error& error) {
@@ -200,15 +200,15 @@ std::unique_ptr<nlohmann::json> SenderNegotiation::dial_peer(NegotiatedSession& 
   return std::make_unique<nlohmann::json>(channel.receive(monotonic_ns() + handshake_timeout_ns));
 }
 
-std::unique_ptr<FrameDelivery> SenderNegotiation::make_delivery(const NegotiatedSession& agreed,
+std::unique_ptr<Subscription> SenderNegotiation::make_subscription(const NegotiatedSession& agreed,
                                                                 LinkConnection connection) const {
   const ChooseMessage& choice = agreed.choice;
   const LinkProvider& link = link_provider(choice.link);
   if (choice.pulls) {
-    return make_pull_delivery(*agreed.stream, link.make_read_target(std::move(connection), parameters_for(choice)),
+    return make_pull_subscription(*agreed.stream, link.make_read_target(std::move(connection), parameters_for(choice)),
                               wake_event_);
   }
-  return make_push_delivery(*agreed.stream, link.make_sender(std::move(connection), parameters_for(choice)),
+  return make_push_subscription(*agreed.stream, link.make_sender(std::move(connection), parameters_for(choice)),
                             choice.delivery, wake_event_);
 }
 

@@ -13,7 +13,7 @@
 
 #include "base/log.hpp"
 #include "transport/session/data_link.hpp"
-#include "transport/session/frame_delivery.hpp"
+#include "transport/session/subscription.hpp"
 #include "transport/session/messages.hpp"
 #include "transport/stream.hpp"
 
@@ -36,7 +36,7 @@ struct SenderContext {
 struct NegotiatedSession {
   ChooseMessage choice;
   Stream* stream = nullptr;  // owned by the program
-  std::unique_ptr<FrameDelivery> frame_delivery;
+  std::unique_ptr<Subscription> subscription;
   std::vector<nlohmann::json> early;  // messages that arrived before the link was made; usually none
 };
 
@@ -45,7 +45,7 @@ struct NegotiatedSession {
 /// targets of `data_endpoint` outlive it.
 class SenderNegotiation {
  public:
-  /// Deliveries signal `wake_event`, which outlives them, when the session has something to do.
+  /// Subscriptions signal `wake_event`, which outlives them, when the session has something to do.
   SenderNegotiation(SenderContext& context, const AuthenticatedChannel& viewer, DataEndpoint data_endpoint,
                     int wake_event);
 
@@ -69,7 +69,7 @@ class SenderNegotiation {
   std::unique_ptr<nlohmann::json> await_peer(NegotiatedSession& agreed, const DataConnectionId& connection,
                                              const Token& token);
   std::unique_ptr<nlohmann::json> dial_peer(NegotiatedSession& agreed, const DataConnectionId& connection);
-  [[nodiscard]] std::unique_ptr<FrameDelivery> make_delivery(const NegotiatedSession& agreed,
+  [[nodiscard]] std::unique_ptr<Subscription> make_subscription(const NegotiatedSession& agreed,
                                                              LinkConnection connection) const;
   [[nodiscard]] Stream& stream_by_number(std::uint32_t number) const;
 

@@ -80,14 +80,14 @@ void SenderSession::report_error(const Error& error) noexcept {
 
 void SenderSession::join(NegotiatedSession agreed) {
   const ChooseMessage& choice = agreed.choice;
-  if (!agreed.frame_delivery->join(frame_delivery_.get())) {
+  if (!agreed.subscription->join(subscription_.get())) {
     refuse(*authenticated_.channel, choice.pulls ? "the sender has as many viewers that pull as it takes already"
                                                  : why_full(agreed.stream->options()));
   }
-  if (frame_delivery_) {
-    frame_delivery_->leave();
+  if (subscription_) {
+    subscription_->leave();
   }
-  frame_delivery_ = std::move(agreed.frame_delivery);
+  subscription_ = std::move(agreed.subscription);
   stream_ = agreed.stream;
   early_messages_ = std::move(agreed.early);
   has_joined_ = true;
@@ -106,8 +106,8 @@ void SenderSession::join(NegotiatedSession agreed) {
                      (choice.pulls ? " mode=pull" : ""));
 }
 
-/// Changes the link after one side could not use the current one and the viewer chose another. The first delivery keeps
-/// its place until the second can take it. If no other delivery can be made, leaving ends the session.
+/// Changes the link after one side could not use the current one and the viewer chose another. The first subscription keeps
+/// its place until the second can take it. If no other one can be made, leaving ends the session.
 void SenderSession::change_link(std::unique_ptr<nlohmann::json> answer) {
   join(negotiation_.handle_choice(std::move(answer)));
   link_closed_ns_ = 0;
@@ -143,7 +143,7 @@ void SenderSession::serve() {
   while (!is_over_) {
     handle_messages();
     announce_epoch();
-    frame_delivery_->service();
+    subscription_->service();
     send_bye_when_drained();
     check_peer();
     if (!is_over_) {
@@ -171,7 +171,7 @@ void SenderSession::handle(const nlohmann::json& message) {
   throw_if_refused(message);
   const std::string type = message_type(message);
   if (type == "ready") {
-    frame_delivery_->take_ready(read_ready(message));
+    subscription_->take_ready(read_ready(message));
     has_begun_ = true;
   } else if (type == "clock") {
     ClockMessage clock = read_clock(message);
@@ -202,7 +202,7 @@ void SenderSession::handle(const nlohmann::json& message) {
 
 void SenderSession::announce_epoch() {
   try {
-    if (const auto epoch = frame_delivery_->epoch_to_announce()) {
+    if (const auto epoch = subscription_->epoch_to_announce()) {
       authenticated_.channel->post(to_json(*epoch));
     }
   } catch (const Error& error) {
@@ -215,10 +215,10 @@ void SenderSession::announce_epoch() {
 
 void SenderSession::send_bye_when_drained() {
   const bool out_of_time = monotonic_ns() >= context_.stop_at_ns.load();
-  if (!bye_sent_ && (frame_delivery_->is_drained() || out_of_time)) {
+  if (!bye_sent_ && (subscription_->is_drained() || out_of_time)) {
     bye_sent_ = true;
     authenticated_.channel->post(to_json(ByeMessage{
-        .reason = "the stream ended", .frames_sent = frame_delivery_->conclude().frames_sent, .statistics = {}}));
+        .reason = "the stream ended", .frames_sent = subscription_->conclude().frames_sent, .statistics = {}}));
   } else if (out_of_time) {
     report_.ending = "the " + report_.receiver_label + " did not take the last frames in time";
     is_over_ = true;
@@ -226,19 +226,19 @@ void SenderSession::send_bye_when_drained() {
 }
 
 void SenderSession::check_peer() {
-  const LinkState state = frame_delivery_->state();
+  const LinkState state = subscription_->state();
   if (state == LinkState::source_failed) {
-    throw Error::failed(frame_delivery_->fault());
+    throw Error::failed(subscription_->fault());
   }
   if (state != LinkState::open && !report_.bye_received) {
     // The control channel may hold the viewer's bye, or its choice of another link.
-    const FrameDelivery* frame_delivery = frame_delivery_.get();
+    const Subscription* subscription = subscription_.get();
     handle_messages();
-    if (frame_delivery_.get() != frame_delivery) {
+    if (subscription_.get() != subscription) {
       return;
     }
     if (!is_over_ && !bye_may_arrive(state)) {
-      report_.ending = frame_delivery_->fault();
+      report_.ending = subscription_->fault();
       is_over_ = true;
     }
   }
@@ -273,14 +273,14 @@ void SenderSession::wait() {
   std::array descriptors{
       pollfd{.fd = channel.fd(), .events = control_events, .revents = 0},
       // A closed connection stays readable, so polling it would spin.
-      pollfd{.fd = link_closed_ns_ == 0 ? frame_delivery_->descriptor() : -1, .events = POLLIN, .revents = 0},
+      pollfd{.fd = link_closed_ns_ == 0 ? subscription_->descriptor() : -1, .events = POLLIN, .revents = 0},
       pollfd{.fd = wake_event_.get(), .events = POLLIN, .revents = 0}};
   const std::int64_t now_ns = monotonic_ns();
   const std::int64_t stop_at_ns = context_.stop_at_ns.load();
   const std::int64_t deadline_ns = now_ns + longest_sleep_ns;
   wait_until(descriptors, stop_at_ns > now_ns ? std::min(deadline_ns, stop_at_ns) : deadline_ns);
   if (descriptors[1].revents != 0) {
-    frame_delivery_->on_readable();
+    subscription_->on_readable();
   }
   if (descriptors[2].revents != 0) {
     clear_eventfd(wake_event_.get());
@@ -288,8 +288,8 @@ void SenderSession::wait() {
 }
 
 SessionReport SenderSession::make_report() {
-  const std::uint64_t acknowledged = frame_delivery_->leave();
-  report_.counts = frame_delivery_->counts();
+  const std::uint64_t acknowledged = subscription_->leave();
+  report_.counts = subscription_->counts();
   const std::uint64_t known_received = report_.bye_received ? viewer_received_ : acknowledged;
   report_.frames_received = std::min(known_received, report_.counts.frames_sent);
   report_.frames_lost = report_.counts.frames_sent - report_.frames_received;

@@ -53,7 +53,7 @@ class SenderSession {
  private:
   void report_error(const Error& error) noexcept;
   bool has_final_message() noexcept;
-  /// Replaces the current delivery with `agreed`. The old delivery leaves only after the new one has joined.
+  /// Replaces the current subscription with `agreed`. The old one leaves only after the new one has joined.
   void join(NegotiatedSession agreed);
   void change_link(std::unique_ptr<nlohmann::json> answer);
   void give_up_link(const Error& error);
@@ -73,7 +73,7 @@ class SenderSession {
   SenderNegotiation negotiation_;
   Stream* stream_ = nullptr;
   LinkKind link_kind_{};  // of the link in use
-  std::unique_ptr<FrameDelivery> frame_delivery_;
+  std::unique_ptr<Subscription> subscription_;
   std::atomic<bool> has_joined_ = false;
   bool has_begun_ = false;  // the viewer was ready: the link cannot be changed any more
   bool bye_sent_ = false;

@@ -1,4 +1,4 @@
-// How one viewer gets the frames of a stream after the negotiation: the sender pushes them, or the viewer pulls them.
+// A viewer's subscription to a stream, at the sender: it pushes the frames, or lets the viewer pull them.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@
 namespace framewire {
 
 /// Belongs to its session's thread. The stream outlives it.
-class FrameDelivery {
+class Subscription {
  public:
-  virtual ~FrameDelivery() = default;
+  virtual ~Subscription() = default;
 
-  /// Joins the stream. `before` is the viewer's previous delivery, or null: if it is on this stream, this one takes its
+  /// Joins the stream. `before` is the viewer's previous subscription, or null: if it is on this stream, this one takes its
   /// place, and it leaves next. Returns false when the stream has reached max_viewers.
-  virtual bool join(FrameDelivery* before) = 0;
+  virtual bool join(Subscription* before) = 0;
   /// Its queue, if that is attached to `stream`; null for a viewer that pulls, which has none.
   [[nodiscard]] virtual SubscriberQueue* queue_of(const Stream& stream) noexcept = 0;
   /// The epoch to announce to the viewer now, if any. Throws Error (failed) when the link cannot use it.
@@ -45,12 +45,12 @@ class FrameDelivery {
 };
 
 /// Push: the stream's fan-out passes the frames to a link. `wake_event` is signalled when there is an epoch to
-/// announce, or at the stream's end; it outlives the delivery.
-std::unique_ptr<FrameDelivery> make_push_delivery(Stream& stream, std::unique_ptr<SenderLink> link, Delivery delivery,
+/// announce, or at the stream's end; it outlives the subscription.
+std::unique_ptr<Subscription> make_push_subscription(Stream& stream, std::unique_ptr<SenderLink> link, Delivery delivery,
                                                   int wake_event);
 
 /// Pull: the viewer reads frames from the pool. The sender counts none of them and does not wait for the viewer.
-std::unique_ptr<FrameDelivery> make_pull_delivery(Stream& stream, std::unique_ptr<ReadTarget> read_target,
+std::unique_ptr<Subscription> make_pull_subscription(Stream& stream, std::unique_ptr<ReadTarget> read_target,
                                                   int wake_event);
 
 }  // namespace framewire

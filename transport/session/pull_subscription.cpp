@@ -1,22 +1,22 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "transport/session/frame_delivery.hpp"
+#include "transport/session/subscription.hpp"
 
 namespace framewire {
 
 namespace {
 
-class PullDelivery final : public FrameDelivery {
+class PullSubscription final : public Subscription {
  public:
-  PullDelivery(Stream& stream, std::unique_ptr<ReadTarget> read_target, int wake_event)
+  PullSubscription(Stream& stream, std::unique_ptr<ReadTarget> read_target, int wake_event)
       : stream_(stream), read_target_(std::move(read_target)), wake_event_(wake_event) {}
 
-  ~PullDelivery() override { PullDelivery::leave(); }
+  ~PullSubscription() override { PullSubscription::leave(); }
 
   [[nodiscard]] SubscriberQueue* queue_of(const Stream&) noexcept override { return nullptr; }
 
-  bool join(FrameDelivery*) override {
+  bool join(Subscription*) override {
     has_joined_ = stream_.add_puller(wake_event_);
     return has_joined_;
   }
@@ -75,9 +75,9 @@ class PullDelivery final : public FrameDelivery {
 
 }  // namespace
 
-std::unique_ptr<FrameDelivery> make_pull_delivery(Stream& stream, std::unique_ptr<ReadTarget> read_target,
+std::unique_ptr<Subscription> make_pull_subscription(Stream& stream, std::unique_ptr<ReadTarget> read_target,
                                                   int wake_event) {
-  return std::make_unique<PullDelivery>(stream, std::move(read_target), wake_event);
+  return std::make_unique<PullSubscription>(stream, std::move(read_target), wake_event);
 }
 
 }  // namespace framewire

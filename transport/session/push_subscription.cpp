@@ -2,24 +2,24 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "transport/session/frame_delivery.hpp"
+#include "transport/session/subscription.hpp"
 
 namespace framewire {
 
 namespace {
 
-class PushDelivery final : public FrameDelivery {
+class PushSubscription final : public Subscription {
  public:
-  PushDelivery(Stream& stream, std::unique_ptr<SenderLink> link, Delivery delivery, int wake_event)
+  PushSubscription(Stream& stream, std::unique_ptr<SenderLink> link, Delivery delivery, int wake_event)
       : stream_(stream), link_(std::move(link)), queue_(*link_, delivery, wake_event) {
     if (delivery == Delivery::latest) {
       link_->bound_send_queue();
     }
   }
 
-  ~PushDelivery() override { PushDelivery::leave(); }
+  ~PushSubscription() override { PushSubscription::leave(); }
 
-  bool join(FrameDelivery* before) override {
+  bool join(Subscription* before) override {
     is_attached_ = stream_.attach(queue_, before != nullptr ? before->queue_of(stream_) : nullptr);
     return is_attached_;
   }
@@ -76,9 +76,9 @@ class PushDelivery final : public FrameDelivery {
 
 }  // namespace
 
-std::unique_ptr<FrameDelivery> make_push_delivery(Stream& stream, std::unique_ptr<SenderLink> link, Delivery delivery,
+std::unique_ptr<Subscription> make_push_subscription(Stream& stream, std::unique_ptr<SenderLink> link, Delivery delivery,
                                                   int wake_event) {
-  return std::make_unique<PushDelivery>(stream, std::move(link), delivery, wake_event);
+  return std::make_unique<PushSubscription>(stream, std::move(link), delivery, wake_event);
 }
 
 }  // namespace framewire
