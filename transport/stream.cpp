@@ -236,7 +236,7 @@ void Stream::release_held(SubscriberQueue& queue) noexcept {
   changed_.notify_all();
 }
 
-void Stream::service(SubscriberQueue& queue) noexcept {
+void Stream::make_progress(SubscriberQueue& queue) noexcept {
   Epochs unused;
   Wakes wakes;
   const std::scoped_lock lock(mutex_);

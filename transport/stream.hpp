@@ -152,7 +152,7 @@ class Stream {
   void release_held(SubscriberQueue& queue) noexcept;
   /// Collects slots that the queue's link has released, and offers waiting frames. Call when the link's descriptor is
   /// readable.
-  void service(SubscriberQueue& queue) noexcept;
+  void make_progress(SubscriberQueue& queue) noexcept;
   /// The epoch of the queue's next frame, if it has not been announced yet; else nullopt.
   struct EpochStart {
     std::uint32_t number = 0;

@@ -119,7 +119,7 @@ class TestViewer {
         link_.begin_epoch(epoch->pool);
         stream_->epoch_ready(queue_, epoch->number, 1);
       }
-      stream_->service(queue_);
+      stream_->make_progress(queue_);
       wait_for(wake_.get(), POLLIN, monotonic_ns() + ns_per_ms);
       clear_eventfd(wake_.get());
     }

@@ -49,7 +49,7 @@ class SimulatedViewer {
       EXPECT_TRUE(stream_.epoch_ready(queue_, epoch->number - 1, slots_per_viewer)) << "late, and passed over";
       pools_.push_back(epoch->pool);
     }
-    stream_.service(queue_);
+    stream_.make_progress(queue_);
   }
 
   /// A step of the program's thread: receives all frames and returns some of them.

@@ -103,7 +103,7 @@ TEST_F(LentSlotsTest, AreNotUsedAgainWhileTheDecoderReadsThem) {
   ASSERT_EQ(link_.offered, std::vector{lent->slot});
   EXPECT_EQ(link_.layouts.front(), bytes_layout(150));
   link_.done = {lent->slot};  // released by the viewer, not yet by the decoder
-  stream_.service(queue_);
+  stream_.make_progress(queue_);
   EXPECT_FALSE(is_among(claim_all(), *lent));
   stream_.take_back(lent->slot);
   EXPECT_TRUE(is_among(claim_all(), *lent));
@@ -115,7 +115,7 @@ TEST_F(LentSlotsTest, AreNotUsedAgainWhileAViewerShowsThem) {
   stream_.take_back(lent->slot);  // released by the decoder, not yet by the viewer
   EXPECT_FALSE(is_among(claim_all(), *lent));
   link_.done = {lent->slot};
-  stream_.service(queue_);
+  stream_.make_progress(queue_);
   EXPECT_TRUE(is_among(claim_all(), *lent));
 }
 

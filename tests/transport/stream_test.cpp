@@ -112,7 +112,7 @@ TEST_F(Waking, HappensWithTheMutexFreeOnEveryThreadThatOffers) {
   publish();
   EXPECT_EQ(waker_->wakes, 2) << "nothing was offered";
   link_.credits = 1;
-  stream_.service(queue_);
+  stream_.make_progress(queue_);
   EXPECT_EQ(waker_->wakes, 3) << "the session that serves";
 }
 

@@ -48,7 +48,7 @@ class PullSubscription final : public Subscription {
     read_target_->close_earlier();
   }
 
-  void service() noexcept override {}
+  void make_progress() noexcept override {}
   [[nodiscard]] bool is_drained() const override { return stream_.is_finished(); }
   [[nodiscard]] SubscriberQueueCounts counts() const override { return {}; }
   SubscriberQueueCounts conclude() noexcept override { return {}; }

@@ -47,7 +47,7 @@ class PushSubscription final : public Subscription {
     }
   }
 
-  void service() noexcept override { stream_.service(queue_); }
+  void make_progress() noexcept override { stream_.make_progress(queue_); }
   [[nodiscard]] bool is_drained() const override { return stream_.is_drained(queue_); }
   [[nodiscard]] SubscriberQueueCounts counts() const override { return stream_.counts(queue_); }
   SubscriberQueueCounts conclude() noexcept override { return stream_.conclude(queue_); }

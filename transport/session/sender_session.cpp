@@ -143,7 +143,7 @@ void SenderSession::serve() {
   while (!is_over_) {
     handle_messages();
     announce_epoch();
-    subscription_->service();
+    subscription_->make_progress();
     send_bye_when_drained();
     check_peer();
     if (!is_over_) {

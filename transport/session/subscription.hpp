@@ -27,14 +27,14 @@ class Subscription {
   /// Handles the viewer's `ready`. Throws Error (failed) when it is not allowed now.
   virtual void take_ready(const ReadyMessage& ready) = 0;
   /// Collects released slots and offers waiting frames. Never blocks.
-  virtual void service() noexcept = 0;
+  virtual void make_progress() noexcept = 0;
   /// Whether the stream has ended and this viewer has been sent all of its frames.
   [[nodiscard]] virtual bool is_drained() const = 0;
   [[nodiscard]] virtual SubscriberQueueCounts counts() const = 0;
   /// Stops sending: the counts are final and can go into the bye.
   virtual SubscriberQueueCounts conclude() noexcept = 0;
 
-  /// Readable when service() has work, and when the state has changed. Then call on_readable().
+  /// Readable when make_progress() has work, and when the state has changed. Then call on_readable().
   [[nodiscard]] virtual int descriptor() const noexcept = 0;
   virtual void on_readable() noexcept = 0;
   [[nodiscard]] virtual LinkState state() const noexcept = 0;
