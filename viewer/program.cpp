@@ -175,7 +175,7 @@ void Program::follow_status() {
   if (is_new_session) {
     statistics_.await_first_frame(now.connecting_since_ns);
   }
-  if (now.epoch_number != before.epoch_number) {
+  if (now.epochs_begun != before.epochs_begun) {
     say_format_warnings();
     prepare_for_epoch();
   }
@@ -362,7 +362,7 @@ void Program::prepare_for_epoch() {
       schedule_.request();  // over what that drew
     }
   }
-  subscriber_.confirm_epoch(status.epoch_number);
+  subscriber_.confirm_epoch(status.epochs_begun);
 }
 
 /// Drivers finish compiling shaders on first use. Doing that while there is no sender delays no frame.

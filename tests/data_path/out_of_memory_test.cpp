@@ -57,7 +57,7 @@ TEST_F(OutOfMemory, ASubscriberThatLosesItsSessionFails) {
   stream_.begin_epoch({.layout = bytes_layout(100), .colour = {}});
   auto service = std::make_unique<SenderService>(listening, std::vector<Stream*>{&stream_}, "test", log_);
   const Subscriber subscriber(subscribing(dialling(service->port())), log_);
-  ASSERT_TRUE(eventually([&] { return stream_.has_viewer() && subscriber.status().epoch_number == 1; }));
+  ASSERT_TRUE(eventually([&] { return stream_.has_viewer() && subscriber.status().epochs_begun == 1; }));
   test::let_allocations_fail_in("fw-subscriber");
   service.reset();
   expect_failure(subscriber);

@@ -117,7 +117,7 @@ class Sessions : public testing::TestWithParam<Way> {
   static std::uint64_t take_first(Subscriber& subscriber) {
     std::uint64_t sequence = UINT64_MAX;
     EXPECT_TRUE(eventually([&] {
-      subscriber.confirm_epoch(subscriber.status().epoch_number);  // the format may change once more
+      subscriber.confirm_epoch(subscriber.status().epochs_begun);  // the format may change once more
       const auto frame = subscriber.next();
       sequence = frame ? frame->header().sequence : sequence;
       return frame.has_value();
@@ -380,7 +380,7 @@ TEST_P(SessionsThroughARelay, FramesThatGoBackBehindTheGoodbyeAreLost) {
   options.reconnect = false;
   Subscriber subscriber(options, log_);
   ASSERT_TRUE(eventually([&] {
-    subscriber.confirm_epoch(subscriber.status().epoch_number);
+    subscriber.confirm_epoch(subscriber.status().epochs_begun);
     return relay.saw("\"bye\"");
   }));
   take_until(subscriber, [&] { return subscriber.status().state == SubscriberState::failed; });

@@ -137,8 +137,8 @@ std::optional<ReceivedFrame> Subscriber::next() {
 void Subscriber::wait(std::int64_t deadline_ns, WaitMode mode) {
   implementation_->wait(deadline_ns, mode);
 }
-void Subscriber::confirm_epoch(std::uint64_t epoch_number) noexcept {
-  implementation_->confirm_epoch(epoch_number);
+void Subscriber::confirm_epoch(std::uint64_t epochs_begun) noexcept {
+  implementation_->confirm_epoch(epochs_begun);
 }
 void Subscriber::wake() noexcept {
   implementation_->wake();

@@ -41,7 +41,7 @@ struct SubscriberStatus {
   std::int64_t connecting_since_ns = 0;     // when dialling began, or the connection was accepted
   std::optional<Delivery> delivery;         // of the session
   std::optional<StreamFormat> format;       // of the newest epoch
-  std::uint64_t epoch_number = 0;           // increases with every epoch of every session; for confirm_epoch()
+  std::uint64_t epochs_begun = 0;           // in all sessions so far, for confirm_epoch(); a stream numbers its own
   std::string source_file;                  // byte streams: identifies the sender's source file; or empty
 };
 
@@ -124,10 +124,10 @@ class Subscriber {
   /// Sleeps until next() may have a frame, the status changes, wake() is called, or the deadline passes. It may return
   /// at once when polling is cheaper than sleeping: call next() again.
   void wait(std::int64_t deadline_ns, WaitMode mode = WaitMode::adaptive);
-  /// The program is ready for the epoch in the status. With confirms_epochs, the sender sends no frame of the epoch
+  /// The program is ready for the epoch in the status with this `epochs_begun`. With confirms_epochs, the sender sends no frame of the epoch
   /// before this call: under `latest` it keeps the newest one and counts the others as skipped, under `every` it waits.
   /// Any thread.
-  void confirm_epoch(std::uint64_t epoch_number) noexcept;
+  void confirm_epoch(std::uint64_t epochs_begun) noexcept;
   /// Makes a wait() return. Any thread.
   void wake() noexcept;
 

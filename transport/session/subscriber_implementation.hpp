@@ -29,8 +29,8 @@ class Subscriber::Implementation {
 
   std::optional<ReceivedFrame> next();
   void wait(std::int64_t deadline_ns, WaitMode mode);
-  void confirm_epoch(std::uint64_t epoch_number) noexcept {
-    confirmed_epoch_.store(epoch_number);
+  void confirm_epoch(std::uint64_t epochs_begun) noexcept {
+    confirmed_epoch_.store(epochs_begun);
     signal_eventfd(thread_event_.get());
   }
   void wake() noexcept { signal_eventfd(wake_event_.get()); }

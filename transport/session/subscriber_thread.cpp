@@ -222,7 +222,7 @@ void Subscriber::Implementation::set_current_session(const std::shared_ptr<Viewe
 
 void Subscriber::Implementation::serve(ViewerSession& session) {
   std::uint32_t published_epoch = 0;
-  std::uint64_t epoch_number = 0;
+  std::uint64_t epochs_begun = 0;
   for (;;) {
     clear_eventfd(thread_event_.get());
     handle_messages(session);
@@ -234,7 +234,7 @@ void Subscriber::Implementation::serve(ViewerSession& session) {
       if (session.epoch() != published_epoch) {
         published_epoch = session.epoch();
         status_.format = session.format();
-        epoch_number = ++status_.epoch_number;
+        epochs_begun = ++status_.epochs_begun;
         tell_program();
       }
       if (session.has_bye()) {
@@ -242,7 +242,7 @@ void Subscriber::Implementation::serve(ViewerSession& session) {
         break;
       }
     }
-    if (!options_.confirms_epochs || confirmed_epoch_.load() == epoch_number) {
+    if (!options_.confirms_epochs || confirmed_epoch_.load() == epochs_begun) {
       session.announce_ready();
     }
     try {
