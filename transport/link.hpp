@@ -34,9 +34,9 @@ struct OutgoingFrame {
   FileRange file{};  // if present, the payload; only for links that support sendfile
 };
 
-enum class OfferResult {
+enum class SendResult {
   accepted,   // the link holds the slot until poll_released() returns it
-  no_credit,  // every ring slot is in use, or the bounded send queue is full: offer again after poll_released()
+  no_credit,  // every ring slot is in use, or the bounded send queue is full: try again after poll_released()
   closed,     // never again
 };
 
@@ -55,7 +55,7 @@ class PeerWaker {
 
 /// The sender's side. Owned by its session. Threads:
 /// - begin_epoch(), descriptor(), on_readable(), fault(): the session's thread.
-/// - epoch_ready(), offer(), take_waker(), poll_released(), arm(), frames_acknowledged(): any thread, under the
+/// - epoch_ready(), try_send(), take_waker(), poll_released(), arm(), frames_acknowledged(): any thread, under the
 ///   stream's mutex; after leaving the stream, the session's thread. They never block.
 /// - state(): any thread.
 class SenderLink {
@@ -72,14 +72,14 @@ class SenderLink {
 
   /// Whether the link can send a payload from a file without copying it to a slot.
   [[nodiscard]] virtual bool supports_sendfile() const noexcept { return false; }
-  /// The link's owner calls this under `latest`, before the first offer. From then on offer() returns no_credit while
+  /// The link's owner calls this under `latest`, before the first frame. From then on try_send() returns no_credit while
   /// too many frames are queued in the link (tcp: any, rdma: more than one). So the newest frame waits in the
   /// subscriber queue, where a newer one can replace it. poll_released() and arm() report a frame that has left the
   /// queue like a credit. A link without a queue does nothing.
   virtual void bound_send_queue() noexcept {}
   /// Hands over one frame of the newest ready epoch.
-  virtual OfferResult offer(const OutgoingFrame& frame) noexcept = 0;
-  /// The waker for frames offered since the last call, or null when the peer needs no wake-up. The caller of offer()
+  virtual SendResult try_send(const OutgoingFrame& frame) noexcept = 0;
+  /// The waker for frames sent since the last call, or null when the peer needs no wake-up. The caller of try_send()
   /// calls this, and wakes the peer after unlocking the stream's mutex.
   [[nodiscard]] virtual std::shared_ptr<PeerWaker> take_waker() noexcept { return nullptr; }
 

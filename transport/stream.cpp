@@ -129,7 +129,7 @@ void Stream::publish(ClaimedSlot slot, const FrameInfo& info) {
   --frames_claimed_;
   for (SubscriberQueue* queue : queues_) {
     enqueue(*queue, frame);
-    offer_waiting(*queue, wakes);
+    send_waiting(*queue, wakes);
   }
   if (epoch.pool->directory() != nullptr) {
     epoch.pool->publish_cell(pool_slot.index, frame.header);
@@ -241,7 +241,7 @@ void Stream::make_progress(SubscriberQueue& queue) noexcept {
   Wakes wakes;
   const std::scoped_lock lock(mutex_);
   poll_released(queue);
-  offer_waiting(queue, wakes);
+  send_waiting(queue, wakes);
   unused = take_unused_epochs();
   changed_.notify_all();
 }
@@ -299,7 +299,7 @@ bool Stream::epoch_ready(SubscriberQueue& queue, std::uint32_t epoch, std::uint3
   }
   queue.ready_epoch = epoch;
   queue.link->epoch_ready(epoch, ring_slots, ring);
-  offer_waiting(queue, wakes);
+  send_waiting(queue, wakes);
   changed_.notify_all();
   return true;
 }
@@ -372,7 +372,7 @@ std::optional<ClaimedSlot> Stream::take_slot() noexcept {
 void Stream::poll_all_released(Wakes& wakes) noexcept {
   for (SubscriberQueue* queue : queues_) {
     poll_released(*queue);
-    offer_waiting(*queue, wakes);
+    send_waiting(*queue, wakes);
   }
 }
 
@@ -408,7 +408,7 @@ void Stream::enqueue(SubscriberQueue& queue, const WaitingFrame& frame) noexcept
   queue.waiting.push(frame);
 }
 
-void Stream::offer_waiting(SubscriberQueue& queue, Wakes& wakes) noexcept {
+void Stream::send_waiting(SubscriberQueue& queue, Wakes& wakes) noexcept {
   while (!queue.waiting.empty() && !queue.is_concluded) {
     WaitingFrame& frame = queue.waiting.front();
     if (frame.slot.epoch != queue.ready_epoch) {
@@ -421,9 +421,9 @@ void Stream::offer_waiting(SubscriberQueue& queue, Wakes& wakes) noexcept {
     const auto payload = pool_of(frame.slot.epoch).slot(frame.slot.index).first(frame.header.layout.size_bytes);
     // Every epoch starts with all its credits. Without this limit, a viewer could hold frames of many epochs.
     const bool may_hold = queue.held.size() < queue.max_held;
-    const OfferResult outcome =
-        may_hold ? queue.link->offer({frame.header, payload, frame.slot, frame.file}) : OfferResult::no_credit;
-    if (outcome == OfferResult::accepted) {
+    const SendResult outcome =
+        may_hold ? queue.link->try_send({frame.header, payload, frame.slot, frame.file}) : SendResult::no_credit;
+    if (outcome == SendResult::accepted) {
       ++queue.counts.frames_sent;
       queue.counts.bytes_sent += frame.header.layout.size_bytes;
       queue.held.push_back(frame.slot);
@@ -431,7 +431,7 @@ void Stream::offer_waiting(SubscriberQueue& queue, Wakes& wakes) noexcept {
       if (queue.waiting.empty() && finished_) {
         signal_eventfd(queue.wake_event);
       }
-    } else if (outcome == OfferResult::closed || source_polls_itself(queue) || queue.link->arm()) {
+    } else if (outcome == SendResult::closed || source_polls_itself(queue) || queue.link->arm()) {
       break;
     } else {
       poll_released(queue);

@@ -150,7 +150,7 @@ class Stream {
   void detach(SubscriberQueue& queue) noexcept;
   /// Releases the slots that its link still held. Call after detach(), when the link is destroyed.
   void release_held(SubscriberQueue& queue) noexcept;
-  /// Collects slots that the queue's link has released, and offers waiting frames. Call when the link's descriptor is
+  /// Collects slots that the queue's link has released, and sends waiting frames. Call when the link's descriptor is
   /// readable.
   void make_progress(SubscriberQueue& queue) noexcept;
   /// The epoch of the queue's next frame, if it has not been announced yet; else nullopt.
@@ -181,7 +181,7 @@ class Stream {
     const std::scoped_lock lock(mutex_);
     return queue.counts;
   }
-  /// Stops offering frames to the queue's link; detach() counts waiting frames as skipped. frames_sent is final after
+  /// Stops giving frames to the queue's link; detach() counts waiting frames as skipped. frames_sent is final after
   /// this.
   SubscriberQueueCounts conclude(SubscriberQueue& queue) noexcept {
     const std::scoped_lock lock(mutex_);
@@ -201,7 +201,7 @@ class Stream {
 
   using Wakers = std::vector<std::shared_ptr<PeerWaker>>;
 
-  /// Wakes viewers for frames offered to their links, in its destructor. Declare it before the lock of the mutex: a
+  /// Wakes viewers for frames given to their links, in its destructor. Declare it before the lock of the mutex: a
   /// wake-up is a system call, and the woken thread may want the mutex at once.
   class Wakes {
    public:
@@ -230,7 +230,7 @@ class Stream {
   void poll_all_released(Wakes& wakes) noexcept;
   void poll_released(SubscriberQueue& queue) noexcept;
   void enqueue(SubscriberQueue& queue, const WaitingFrame& frame) noexcept;
-  void offer_waiting(SubscriberQueue& queue, Wakes& wakes) noexcept;
+  void send_waiting(SubscriberQueue& queue, Wakes& wakes) noexcept;
   [[nodiscard]] bool source_polls_itself(const SubscriberQueue& queue) const noexcept;
   /// True if no link has anything to collect already.
   [[nodiscard]] bool arm_all_links() noexcept;

@@ -61,7 +61,7 @@ struct SubscriberQueue {
   std::uint32_t announced_epoch = 0;
   std::uint32_t ready_epoch = 0;
   bool is_replaced = false;   // another queue of its viewer is attached: this one does not count as a viewer
-  bool is_concluded = false;  // nothing more is offered to the link
+  bool is_concluded = false;  // nothing more is sent over the link
   SubscriberQueueCounts counts;
 };
 

@@ -67,8 +67,8 @@ class LinkContract : public testing::TestWithParam<LinkMaker> {
     }
   }
 
-  bool offer(const OutgoingFrame& frame) {
-    const bool is_accepted = pair_.sender->offer(frame) == OfferResult::accepted;
+  bool try_send(const OutgoingFrame& frame) {
+    const bool is_accepted = pair_.sender->try_send(frame) == SendResult::accepted;
     if (const auto waker = pair_.sender->take_waker()) {
       waker->wake();
     }
@@ -123,7 +123,7 @@ class LinkContract : public testing::TestWithParam<LinkMaker> {
 
 TEST_P(LinkContract, AFrameArrivesWhole) {
   const OutgoingFrame sent = make_frame(7);
-  ASSERT_TRUE(offer(sent));
+  ASSERT_TRUE(try_send(sent));
   const auto frame = receive();
   ASSERT_TRUE(frame);
   expect_whole(*frame, 7);
@@ -137,7 +137,7 @@ TEST_P(LinkContract, PayloadsOfAnySize) {
     const OutgoingFrame outgoing = make_frame(bytes, bytes);
     ASSERT_TRUE(eventually([&] {
       poll_released();
-      return offer(outgoing);
+      return try_send(outgoing);
     })) << bytes;
     const auto frame = receive();
     ASSERT_TRUE(frame) << bytes;
@@ -153,18 +153,18 @@ TEST_P(LinkContract, PayloadsOfAnySize) {
 
 TEST_P(LinkContract, NoMoreFramesThanCredits) {
   for (std::uint64_t i = 0; i < ring_slots; ++i) {
-    ASSERT_TRUE(offer(make_frame(i)));
+    ASSERT_TRUE(try_send(make_frame(i)));
   }
   const OutgoingFrame one_more = make_frame(ring_slots);
-  EXPECT_EQ(pair_.sender->offer(one_more), OfferResult::no_credit);
+  EXPECT_EQ(pair_.sender->try_send(one_more), SendResult::no_credit);
   const auto frame = receive();
   ASSERT_TRUE(frame);
   poll_released();
-  EXPECT_EQ(pair_.sender->offer(one_more), OfferResult::no_credit) << "a frame that was only looked at is no credit";
+  EXPECT_EQ(pair_.sender->try_send(one_more), SendResult::no_credit) << "a frame that was only looked at is no credit";
   pair_.receiver->return_credit(frame->header);
   EXPECT_TRUE(eventually([&] {
     poll_released();
-    return offer(one_more);
+    return try_send(one_more);
   }));
   for (std::uint64_t i = 1; i <= ring_slots; ++i) {
     const auto next = receive();
@@ -183,7 +183,7 @@ TEST_P(LinkContract, ABoundedQueueTellsWhenItTakesTheNextFrame) {
     if (!pending && sent < count) {
       pending = make_frame(sent);
     }
-    if (pending && offer(*pending)) {
+    if (pending && try_send(*pending)) {
       pending.reset();
       ++sent;
     } else if (!pair_.sender->arm() || wait_for(pair_.sender->descriptor(), POLLIN, monotonic_ns())) {
@@ -210,7 +210,7 @@ TEST_P(LinkContract, ThousandsInOrderAcrossTwoToThe32) {
       if (!pending) {
         pending = make_frame(first + sent, 1 + (sent * 37) % 3000);
       }
-      if (!offer(*pending)) {
+      if (!try_send(*pending)) {
         break;
       }
       pending.reset();
@@ -236,7 +236,7 @@ TEST_P(LinkContract, AStalledViewerDelaysNobodyAndLosesNothing) {
   std::optional<OutgoingFrame> pending;
   for (std::uint64_t i = 0; i < 10; ++i) {
     pending = make_frame(i);
-    if (!offer(*pending)) {
+    if (!try_send(*pending)) {
       pool_->release(pending->pool_slot.index);
     } else {
       accepted.push_back(i);
@@ -265,7 +265,7 @@ TEST_P(LinkContract, CreditsComeBackInAnyOrder) {
       ASSERT_TRUE(eventually([&] {
         poll_released();
         const OutgoingFrame frame = make_frame(sequence);
-        if (offer(frame)) {
+        if (try_send(frame)) {
           return true;
         }
         pool_->release(frame.pool_slot.index);
@@ -282,14 +282,14 @@ TEST_P(LinkContract, CreditsComeBackInAnyOrder) {
 }
 
 TEST_P(LinkContract, EpochsFollowEachOther) {
-  ASSERT_TRUE(offer(make_frame(1)));
+  ASSERT_TRUE(try_send(make_frame(1)));
   const auto old_frame = receive();
   ASSERT_TRUE(old_frame);
-  ASSERT_TRUE(offer(make_frame(2)));  // in flight while the format changes
+  ASSERT_TRUE(try_send(make_frame(2)));  // in flight while the format changes
   begin_epoch(2, 3 * slot_bytes, 2);
-  ASSERT_TRUE(offer(make_frame(3, 3 * slot_bytes)));
-  ASSERT_TRUE(offer(make_frame(4, 3 * slot_bytes)));
-  EXPECT_NE(pair_.sender->offer(make_frame(5, 3 * slot_bytes)), OfferResult::closed);
+  ASSERT_TRUE(try_send(make_frame(3, 3 * slot_bytes)));
+  ASSERT_TRUE(try_send(make_frame(4, 3 * slot_bytes)));
+  EXPECT_NE(pair_.sender->try_send(make_frame(5, 3 * slot_bytes)), SendResult::closed);
   const auto second = receive();
   ASSERT_TRUE(second);
   expect_whole(*second, 2);
@@ -321,7 +321,7 @@ TEST_P(LinkContract, SlicesShareOneSlotAndOneCredit) {
       slice.header.slice_bytes = slot_bytes / slices;
       ASSERT_TRUE(eventually([&] {
         poll_released();
-        return offer(slice);
+        return try_send(slice);
       }));
     }
     std::optional<IncomingFrame> last;
@@ -345,7 +345,7 @@ TEST_P(LinkContract, SlicesShareOneSlotAndOneCredit) {
 TEST_P(LinkContract, ADescriptorWakesTheEndThatArmed) {
   ASSERT_TRUE(pair_.receiver->arm());
   EXPECT_FALSE(wait_for(pair_.receiver->descriptor(), POLLIN, monotonic_ns()));
-  ASSERT_TRUE(offer(make_frame(1)));
+  ASSERT_TRUE(try_send(make_frame(1)));
   EXPECT_TRUE(eventually([&] { return wait_for(pair_.receiver->descriptor(), POLLIN, monotonic_ns() + ns_per_ms); }));
   const auto frame = receive();
   ASSERT_TRUE(frame);
@@ -361,7 +361,7 @@ TEST_P(LinkContract, ADescriptorWakesTheEndThatArmed) {
 }
 
 TEST_P(LinkContract, ArmSaysNoWhenThereIsSomething) {
-  ASSERT_TRUE(offer(make_frame(1)));
+  ASSERT_TRUE(try_send(make_frame(1)));
   ASSERT_TRUE(eventually([&] { return !pair_.receiver->arm(); }));
   EXPECT_TRUE(receive());
 }
@@ -373,7 +373,7 @@ TEST_P(LinkContract, ACutIsNoticedAtEveryStep) {
     std::vector<IncomingFrame> held;
     const auto act = [&](int action) {
       if (action < 3) {
-        ASSERT_TRUE(offer(make_frame(static_cast<std::uint64_t>(action))));
+        ASSERT_TRUE(try_send(make_frame(static_cast<std::uint64_t>(action))));
       } else if (action < 5) {
         held.push_back(*receive());
       } else if (action == 5) {
@@ -402,7 +402,7 @@ TEST_P(LinkContract, ACutIsNoticedAtEveryStep) {
 }
 
 TEST_P(LinkContract, EitherEndMayGoFirst) {
-  ASSERT_TRUE(offer(make_frame(1)));
+  ASSERT_TRUE(try_send(make_frame(1)));
   const auto frame = receive();
   ASSERT_TRUE(frame);
   pair_.receiver.reset();
@@ -412,7 +412,7 @@ TEST_P(LinkContract, EitherEndMayGoFirst) {
     return pair_.sender->state() != LinkState::open;
   }));
   connect();
-  ASSERT_TRUE(offer(make_frame(2)));
+  ASSERT_TRUE(try_send(make_frame(2)));
   pair_.sender.reset();
   EXPECT_TRUE(eventually([&] {
     while (pair_.receiver->poll()) {

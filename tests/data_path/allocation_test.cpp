@@ -213,7 +213,7 @@ class LinkAllocatesNothing : public testing::TestWithParam<LinkMaker> {
     while (received_ < end && monotonic_ns() < deadline_ns) {
       poll_released();
       if (const auto index = pool_->claim()) {
-        offer(*index);
+        try_send(*index);
       }
       while (auto frame = pair_.receiver->poll()) {
         ++received_;
@@ -229,14 +229,14 @@ class LinkAllocatesNothing : public testing::TestWithParam<LinkMaker> {
     return received_ >= end;
   }
 
-  void offer(std::uint16_t index) {
+  void try_send(std::uint16_t index) {
     const std::uint64_t bytes = 1 + (sent_ * 977) % slot_bytes;
     OutgoingFrame frame{.payload = pool_->slot(index).first(bytes), .pool_slot = {1, index}};
     frame.header.sequence = sent_;
     frame.header.epoch = 1;
     frame.header.layout = bytes_layout(bytes);
     frame.header.slice_bytes = bytes;
-    if (pair_.sender->offer(frame) == OfferResult::accepted) {
+    if (pair_.sender->try_send(frame) == SendResult::accepted) {
       ++sent_;
     } else {
       pool_->release(index);

@@ -61,7 +61,7 @@ void stream(RdmaSender& sender, RdmaReceiver& receiver, std::uint64_t frames, Ou
     std::array<PoolSlot, 8> released;
     ASSERT_TRUE(eventually([&] {
       sender.poll_released(released);
-      return !both_live() || sender.offer(frame) == OfferResult::accepted;
+      return !both_live() || sender.try_send(frame) == SendResult::accepted;
     }));
     ASSERT_TRUE(eventually([&] {
       sender.poll_released(released);
@@ -283,7 +283,7 @@ TEST(ASession, PostsReceivesAfterAFrameWasHandedOver) {
   frame.header.layout = bytes_layout(10);
   frame.header.slice_bytes = 10;
   const int prepared = calls_so_far().at("ibv_post_recv");
-  ASSERT_EQ(sender.offer(frame), OfferResult::accepted);
+  ASSERT_EQ(sender.try_send(frame), SendResult::accepted);
   std::optional<IncomingFrame> arrived;
   ASSERT_TRUE(eventually([&] { return (arrived = receiver.poll()).has_value(); }));
   EXPECT_EQ(calls_so_far().at("ibv_post_recv"), prepared);

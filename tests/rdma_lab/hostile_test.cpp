@@ -337,7 +337,7 @@ class HostileViewer : public testing::Test {
     }));
     EXPECT_EQ(sender_->state(), wanted);
     EXPECT_NE(sender_->fault().find(word), std::string::npos) << sender_->fault();
-    EXPECT_EQ(sender_->offer(frame()), OfferResult::closed);
+    EXPECT_EQ(sender_->try_send(frame()), SendResult::closed);
   }
 
   SenderProtectionDomains protection_domains_;
@@ -350,7 +350,7 @@ class HostileViewer : public testing::Test {
 
 TEST_F(HostileViewer, AGoodOneGetsItsFrame) {
   sender_->epoch_ready(1, 2, describe(access_));
-  ASSERT_EQ(sender_->offer(frame()), OfferResult::accepted);
+  ASSERT_EQ(sender_->try_send(frame()), SendResult::accepted);
   poll_released();
   EXPECT_EQ(peer_->send_immediate(encode({.epoch = 1, .slot = 0})), IBV_WC_SUCCESS);
   EXPECT_TRUE(eventually([&] {
@@ -374,20 +374,20 @@ TEST_F(HostileViewer, ARingWithoutCells) {
 TEST_F(HostileViewer, AWrongKey) {
   access_.payload_key += 77;
   sender_->epoch_ready(1, 2, describe(access_));
-  ASSERT_EQ(sender_->offer(frame()), OfferResult::accepted);
+  ASSERT_EQ(sender_->try_send(frame()), SendResult::accepted);
   expect_fault(LinkState::lost, "does not allow");
 }
 
 TEST_F(HostileViewer, ACreditForWhatItDoesNotHold) {
   sender_->epoch_ready(1, 2, describe(access_));
-  ASSERT_EQ(sender_->offer(frame()), OfferResult::accepted);
+  ASSERT_EQ(sender_->try_send(frame()), SendResult::accepted);
   EXPECT_EQ(peer_->send_immediate(encode({.epoch = 1, .slot = 1})), IBV_WC_SUCCESS);
   expect_fault(LinkState::broken, "does not hold");
 }
 
 TEST_F(HostileViewer, ACreditTwice) {
   sender_->epoch_ready(1, 2, describe(access_));
-  ASSERT_EQ(sender_->offer(frame()), OfferResult::accepted);
+  ASSERT_EQ(sender_->try_send(frame()), SendResult::accepted);
   poll_released();
   EXPECT_EQ(peer_->send_immediate(encode({.epoch = 1, .slot = 0})), IBV_WC_SUCCESS);
   EXPECT_EQ(peer_->send_immediate(encode({.epoch = 1, .slot = 0})), IBV_WC_SUCCESS);
@@ -424,13 +424,13 @@ TEST_F(HostileViewer, WritingIntoThePool) {
 TEST_F(HostileViewer, NoMoreThanItIsReadyToHear) {
   access_.receive_depth = 2;
   sender_->epoch_ready(1, 4, describe(access_));
-  EXPECT_EQ(sender_->offer(frame()), OfferResult::accepted);
-  EXPECT_EQ(sender_->offer(frame()), OfferResult::accepted);
-  EXPECT_EQ(sender_->offer(frame()), OfferResult::no_credit);
+  EXPECT_EQ(sender_->try_send(frame()), SendResult::accepted);
+  EXPECT_EQ(sender_->try_send(frame()), SendResult::accepted);
+  EXPECT_EQ(sender_->try_send(frame()), SendResult::no_credit);
 }
 
 /// One frame on the wire, and the next one. Only poll_released(), and now and then the monitor's thread, make room for
-/// more. That thread may run between two offers, but not in every round.
+/// more. That thread may run between two sends, but not in every round.
 TEST_F(HostileViewer, ABoundedQueueHoldsTwoFrames) {
   constexpr int slots = 8;
   sender_->bound_send_queue();
@@ -438,7 +438,7 @@ TEST_F(HostileViewer, ABoundedQueueHoldsTwoFrames) {
   int fewest = slots;
   for (int credits = slots; credits >= 3;) {  // with fewer credits, these would be the bound
     int accepted = 0;
-    while (accepted < credits && sender_->offer(frame()) == OfferResult::accepted) {
+    while (accepted < credits && sender_->try_send(frame()) == SendResult::accepted) {
       ++accepted;
     }
     EXPECT_GE(accepted, 2);

@@ -32,10 +32,10 @@ class TakingLink final : public SenderLink {
   void begin_epoch(std::shared_ptr<Pool> /*pool*/) override {}
   void epoch_ready(std::uint32_t /*epoch*/, std::uint32_t /*ring_slots*/,
                    const LinkDescription& /*ring*/) noexcept override {}
-  OfferResult offer(const OutgoingFrame& frame) noexcept override {
+  SendResult try_send(const OutgoingFrame& frame) noexcept override {
     frames.push_back({frame.header, {frame.payload.begin(), frame.payload.end()}});
     released_.push_back(frame.pool_slot);
-    return OfferResult::accepted;
+    return SendResult::accepted;
   }
   std::size_t poll_released(std::span<PoolSlot> released) noexcept override {
     std::size_t count = 0;

@@ -41,7 +41,7 @@ class TakesAll final : public SenderLink {
   void begin_epoch(std::shared_ptr<Pool> /*pool*/) override {}
   void epoch_ready(std::uint32_t /*epoch*/, std::uint32_t /*ring_slots*/,
                    const LinkDescription& /*ring*/) noexcept override {}
-  OfferResult offer(const OutgoingFrame& frame) noexcept override {
+  SendResult try_send(const OutgoingFrame& frame) noexcept override {
     frames_.push_back({frame.header, {}});
     if (keeps_payload_) {
       frames_.back().payload.assign(frame.payload.begin(), frame.payload.end());
@@ -54,7 +54,7 @@ class TakesAll final : public SenderLink {
       frames_changed_ += keeps_payload_ && !std::ranges::equal(oldest.payload, then) ? 1U : 0U;
       done_.push_back(oldest.slot);
     }
-    return OfferResult::accepted;
+    return SendResult::accepted;
   }
   std::size_t poll_released(std::span<PoolSlot> released) noexcept override {
     const std::size_t count = std::min(released.size(), done_.size());

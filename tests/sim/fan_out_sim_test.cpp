@@ -39,7 +39,7 @@ class SimulatedViewer {
   [[nodiscard]] bool is_attached() const { return is_attached_; }
   [[nodiscard]] FakeWire& wire() { return wire_; }
 
-  /// A step of the session's thread: announces epochs, collects released slots, offers frames.
+  /// A step of the session's thread: announces epochs, collects released slots, sends frames.
   void serve() {
     while (const auto epoch = stream_.epoch_to_announce(queue_)) {
       sender_->begin_epoch(epoch->pool);

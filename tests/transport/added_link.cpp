@@ -110,7 +110,7 @@ class Sender final : public SenderLink {
   void epoch_ready(std::uint32_t epoch, std::uint32_t slots, const LinkDescription& ring) noexcept override {
     tcp_.epoch_ready(epoch, slots, ring);
   }
-  OfferResult offer(const OutgoingFrame& frame) noexcept override { return tcp_.offer(frame); }
+  SendResult try_send(const OutgoingFrame& frame) noexcept override { return tcp_.try_send(frame); }
   std::size_t poll_released(std::span<PoolSlot> released) noexcept override { return tcp_.poll_released(released); }
   bool arm() noexcept override { return tcp_.arm(); }
   [[nodiscard]] int descriptor() const noexcept override { return tcp_.descriptor(); }

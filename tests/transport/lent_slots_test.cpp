@@ -17,10 +17,10 @@ class Holder final : public SenderLink {
   void begin_epoch(std::shared_ptr<Pool> /*pool*/) override {}
   void epoch_ready(std::uint32_t /*epoch*/, std::uint32_t /*ring_slots*/,
                    const LinkDescription& /*ring*/) noexcept override {}
-  OfferResult offer(const OutgoingFrame& frame) noexcept override {
-    offered.push_back(frame.pool_slot);
+  SendResult try_send(const OutgoingFrame& frame) noexcept override {
+    sent.push_back(frame.pool_slot);
     layouts.push_back(frame.header.layout);
-    return OfferResult::accepted;
+    return SendResult::accepted;
   }
   std::size_t poll_released(std::span<PoolSlot> released) noexcept override {
     const std::size_t count = std::min(released.size(), done.size());
@@ -35,7 +35,7 @@ class Holder final : public SenderLink {
   [[nodiscard]] std::string fault() const override { return {}; }
   [[nodiscard]] std::uint64_t frames_acknowledged() const noexcept override { return 0; }
 
-  std::vector<PoolSlot> offered;
+  std::vector<PoolSlot> sent;
   std::vector<FrameLayout> layouts;
   std::vector<PoolSlot> done;
 };
@@ -100,7 +100,7 @@ TEST_F(LentSlotsTest, AreSoManyAsWereAskedForAndTakeNoneOfTheOthers) {
 TEST_F(LentSlotsTest, AreNotUsedAgainWhileTheDecoderReadsThem) {
   const auto lent = stream_.lend();
   publish(*lent);
-  ASSERT_EQ(link_.offered, std::vector{lent->slot});
+  ASSERT_EQ(link_.sent, std::vector{lent->slot});
   EXPECT_EQ(link_.layouts.front(), bytes_layout(150));
   link_.done = {lent->slot};  // released by the viewer, not yet by the decoder
   stream_.make_progress(queue_);

@@ -216,7 +216,7 @@ class HostileLocalViewer : public testing::Test {
     return *reinterpret_cast<LocalAcknowledgements*>(acknowledgements_->bytes().data());
   }
 
-  OfferResult offer(std::uint16_t slot, std::uint16_t slice = 0, std::uint16_t slices = 1) {
+  SendResult try_send(std::uint16_t slot, std::uint16_t slice = 0, std::uint16_t slices = 1) {
     OutgoingFrame frame{.pool_slot = {.epoch = 1, .index = slot}};
     frame.header.epoch = 1;
     frame.header.slice = slice;
@@ -224,7 +224,7 @@ class HostileLocalViewer : public testing::Test {
     frame.header.layout = bytes_layout(slot_bytes);
     frame.header.slice_offset_bytes = slice * (slot_bytes / slices);
     frame.header.slice_bytes = slot_bytes / slices;
-    return sender_->offer(frame);
+    return sender_->try_send(frame);
   }
 
   void return_credit(std::uint16_t slot) {
@@ -251,7 +251,7 @@ TEST_F(HostileLocalViewer, CannotMakeItsSenderWaitInAWakeUp) {
   EXPECT_TRUE(ends_in_time([&] {
     for (int i = 0; i < more_than_a_socket_holds; ++i) {
       acknowledgements().is_waiting.store(1);
-      EXPECT_EQ(offer(0), OfferResult::accepted);
+      EXPECT_EQ(try_send(0), SendResult::accepted);
       const auto waker = sender_->take_waker();
       ASSERT_TRUE(waker);
       waker->wake();
@@ -273,11 +273,11 @@ TEST_F(HostileLocalViewer, ThatNeverStopsWakingKeepsNobodyInAnswering) {
 }
 
 TEST_F(HostileLocalViewer, IsWokenOnlyWhenItSleeps) {
-  EXPECT_EQ(offer(0), OfferResult::accepted);
+  EXPECT_EQ(try_send(0), SendResult::accepted);
   EXPECT_FALSE(sender_->take_waker());
   acknowledgements().is_waiting.store(1);
-  EXPECT_EQ(offer(1), OfferResult::accepted);
-  EXPECT_EQ(offer(2), OfferResult::accepted);
+  EXPECT_EQ(try_send(1), SendResult::accepted);
+  EXPECT_EQ(try_send(2), SendResult::accepted);
   EXPECT_TRUE(sender_->take_waker());
   EXPECT_FALSE(sender_->take_waker());
 }
@@ -291,7 +291,7 @@ TEST_F(HostileLocalViewer, ThatClosesItsWakeSocketEndsTheSession) {
 
 TEST_F(HostileLocalViewer, AWakerMayOutliveItsLink) {
   acknowledgements().is_waiting.store(1);
-  EXPECT_EQ(offer(0), OfferResult::accepted);
+  EXPECT_EQ(try_send(0), SendResult::accepted);
   const auto waker = sender_->take_waker();
   sender_.reset();
   wake_socket_.reset();
@@ -307,7 +307,7 @@ TEST_F(HostileLocalViewer, ASlotThatItDoesNotHoldEndsTheSession) {
 }
 
 TEST_F(HostileLocalViewer, AFrameGivenBackBeforeItsLastSliceEndsTheSession) {
-  EXPECT_EQ(offer(0, 0, 2), OfferResult::accepted);
+  EXPECT_EQ(try_send(0, 0, 2), SendResult::accepted);
   return_credit(0);
   EXPECT_EQ(poll_released(), 0U);
   EXPECT_EQ(sender_->state(), LinkState::broken);
@@ -317,7 +317,7 @@ TEST_F(HostileLocalViewer, NoCellIsWrittenThatItMayNotHaveRead) {
   constexpr std::uint16_t slices = 100;
   std::uint32_t announced = 0;
   for (std::uint16_t frame = 0; frame < 3; ++frame) {
-    for (std::uint16_t slice = 0; slice < slices && offer(frame, slice, slices) == OfferResult::accepted; ++slice) {
+    for (std::uint16_t slice = 0; slice < slices && try_send(frame, slice, slices) == SendResult::accepted; ++slice) {
       ++announced;
     }
   }
@@ -325,7 +325,7 @@ TEST_F(HostileLocalViewer, NoCellIsWrittenThatItMayNotHaveRead) {
   return_credit(0);
   EXPECT_EQ(poll_released(), 1U);
   for (std::uint16_t slice = 0; slice < slices; ++slice) {
-    EXPECT_EQ(offer(2, slice, slices), OfferResult::accepted);
+    EXPECT_EQ(try_send(2, slice, slices), SendResult::accepted);
   }
 }
 

@@ -41,14 +41,14 @@ class WakingLink final : public SenderLink {
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::local; }
   void begin_epoch(std::shared_ptr<Pool> /*pool*/) override {}
   void epoch_ready(std::uint32_t, std::uint32_t, const LinkDescription&) noexcept override {}
-  OfferResult offer(const OutgoingFrame& frame) noexcept override {
+  SendResult try_send(const OutgoingFrame& frame) noexcept override {
     if (credits == 0) {
-      return OfferResult::no_credit;
+      return SendResult::no_credit;
     }
     --credits;
     has_offered_ = true;
     released_.push_back(frame.pool_slot);
-    return OfferResult::accepted;
+    return SendResult::accepted;
   }
   [[nodiscard]] std::shared_ptr<PeerWaker> take_waker() noexcept override {
     return std::exchange(has_offered_, false) ? waker_ : nullptr;
@@ -110,7 +110,7 @@ TEST_F(Waking, HappensWithTheMutexFreeOnEveryThreadThatOffers) {
   publish();
   EXPECT_EQ(waker_->wakes, 2) << "the source";
   publish();
-  EXPECT_EQ(waker_->wakes, 2) << "nothing was offered";
+  EXPECT_EQ(waker_->wakes, 2) << "nothing was sent";
   link_.credits = 1;
   stream_.make_progress(queue_);
   EXPECT_EQ(waker_->wakes, 3) << "the session that serves";

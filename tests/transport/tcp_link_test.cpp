@@ -216,8 +216,8 @@ class Sending : public testing::Test {
     socket_ = std::move(b);
     sender_->epoch_ready(1, 2, {});
   }
-  OfferResult offer(std::span<const std::byte> payload, const FileRange& file) {
-    return sender_->offer(
+  SendResult try_send(std::span<const std::byte> payload, const FileRange& file) {
+    return sender_->try_send(
         {.header = header_of_a_frame(), .payload = payload, .pool_slot = {.epoch = 1, .index = 0}, .file = file});
   }
 
@@ -229,7 +229,7 @@ class Sending : public testing::Test {
 
 class HostileViewer : public Sending {
  protected:
-  OfferResult offer() { return Sending::offer(payload_, {}); }
+  SendResult try_send() { return Sending::try_send(payload_, {}); }
   void send(const CreditWord& credit) { ::send(socket_.get(), &credit, sizeof credit, MSG_NOSIGNAL); }
   bool is_broken() {
     return eventually([&] {
@@ -251,9 +251,9 @@ TEST_F(HostileViewer, ACreditForASlotThatIsNotThereEndsTheSession) {
 }
 
 TEST_F(HostileViewer, ACreditOfAnOldEpochIsNoCredit) {
-  EXPECT_EQ(offer(), OfferResult::accepted);
-  EXPECT_EQ(offer(), OfferResult::accepted);
-  EXPECT_EQ(offer(), OfferResult::no_credit);
+  EXPECT_EQ(try_send(), SendResult::accepted);
+  EXPECT_EQ(try_send(), SendResult::accepted);
+  EXPECT_EQ(try_send(), SendResult::no_credit);
   send({.epoch = 0, .slot = 0});
   EXPECT_TRUE(eventually([&] {
     std::array<PoolSlot, 4> released;
@@ -261,11 +261,11 @@ TEST_F(HostileViewer, ACreditOfAnOldEpochIsNoCredit) {
     return sender_->frames_acknowledged() == 1;
   }));
   EXPECT_EQ(sender_->state(), LinkState::open);
-  EXPECT_EQ(offer(), OfferResult::no_credit);
+  EXPECT_EQ(try_send(), SendResult::no_credit);
 }
 
 TEST_F(HostileViewer, MoreCreditsThanFramesEndTheSession) {
-  EXPECT_EQ(offer(), OfferResult::accepted);
+  EXPECT_EQ(try_send(), SendResult::accepted);
   send({.epoch = 0, .slot = 0});
   send({.epoch = 0, .slot = 0});
   EXPECT_TRUE(is_broken());
@@ -279,7 +279,7 @@ class FilesOfASender : public Sending {
     std::ofstream(name) << std::string(bytes, 'x');
     return FileDescriptor(::open(name.c_str(), flags | O_CLOEXEC));
   }
-  void offer(int fd) { EXPECT_EQ(Sending::offer({}, {.fd = fd}), OfferResult::accepted); }
+  void try_send(int fd) { EXPECT_EQ(Sending::try_send({}, {.fd = fd}), SendResult::accepted); }
   bool becomes(LinkState state) {
     return eventually([&] { return sender_->state() == state; });
   }
@@ -289,7 +289,7 @@ class FilesOfASender : public Sending {
 
 TEST_F(FilesOfASender, AreSentFromWhereTheyStand) {
   const FileDescriptor file = file_of(frame_bytes, O_RDONLY);
-  offer(file.get());
+  try_send(file.get());
   std::array<char, frame_bytes + max_frame_header_bytes> got{};
   std::size_t bytes = 0;
   const std::uint64_t header_bytes = message().size() - frame_bytes;
@@ -304,14 +304,14 @@ TEST_F(FilesOfASender, AreSentFromWhereTheyStand) {
 
 TEST_F(FilesOfASender, ThatAreShorterEndTheSessionByThisEndsFault) {
   const FileDescriptor file = file_of(frame_bytes - 1, O_RDONLY);
-  offer(file.get());
+  try_send(file.get());
   EXPECT_TRUE(becomes(LinkState::source_failed));
   EXPECT_EQ(sender_->fault(), "the file became shorter while it was sent");
 }
 
 TEST_F(FilesOfASender, ThatCannotBeReadEndTheSessionByThisEndsFault) {
   const FileDescriptor file = file_of(frame_bytes, O_WRONLY);
-  offer(file.get());
+  try_send(file.get());
   EXPECT_TRUE(becomes(LinkState::source_failed));
   EXPECT_EQ(sender_->fault(), "the file cannot be sent any more: Bad file descriptor");
 }
@@ -319,7 +319,7 @@ TEST_F(FilesOfASender, ThatCannotBeReadEndTheSessionByThisEndsFault) {
 TEST_F(FilesOfASender, AViewerThatHasGoneIsNoFaultOfTheFile) {
   const FileDescriptor file = file_of(frame_bytes, O_RDONLY);
   socket_.reset();
-  offer(file.get());
+  try_send(file.get());
   EXPECT_TRUE(eventually([&] {
     std::array<PoolSlot, 4> released;
     sender_->poll_released(released);

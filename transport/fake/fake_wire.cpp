@@ -145,14 +145,14 @@ class FakeSender final : public SenderLink {
     }
   }
 
-  OfferResult offer(const OutgoingFrame& frame) noexcept override {
+  SendResult try_send(const OutgoingFrame& frame) noexcept override {
     if (state_->link_state != LinkState::open) {
-      return OfferResult::closed;
+      return SendResult::closed;
     }
     assert(frame.pool_slot.epoch == ready_epoch_);
     if (frame.header.slice == 0) {
       if (free_ring_slots_.empty()) {
-        return OfferResult::no_credit;
+        return SendResult::no_credit;
       }
       current_ring_slot_ = free_ring_slots_.back();
       free_ring_slots_.pop_back();
@@ -160,7 +160,7 @@ class FakeSender final : public SenderLink {
     OutgoingFrame outgoing = frame;
     outgoing.header.slot = current_ring_slot_;
     state_->start(outgoing);
-    return OfferResult::accepted;
+    return SendResult::accepted;
   }
 
   std::size_t poll_released(std::span<PoolSlot> released) noexcept override {

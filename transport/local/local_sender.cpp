@@ -56,13 +56,13 @@ void LocalSender::epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots, con
   in_flight_in_epoch_ = 0;  // a new epoch starts with all its credits, even if the viewer still holds old frames
 }
 
-OfferResult LocalSender::offer(const OutgoingFrame& frame) noexcept {
+SendResult LocalSender::try_send(const OutgoingFrame& frame) noexcept {
   if (is_broken_.load(std::memory_order_relaxed)) {
-    return OfferResult::closed;
+    return SendResult::closed;
   }
   assert(frame.pool_slot.epoch == ready_epoch_);
   if (!take_cells_for(frame)) {
-    return OfferResult::no_credit;
+    return SendResult::no_credit;
   }
   FrameHeader header = frame.header;
   header.slot = frame.pool_slot.index;
@@ -76,7 +76,7 @@ OfferResult LocalSender::offer(const OutgoingFrame& frame) noexcept {
     acknowledgements().is_waiting.store(0, std::memory_order_relaxed);
     wake_is_due_ = true;
   }
-  return OfferResult::accepted;
+  return SendResult::accepted;
 }
 
 /// A frame's first slice takes one credit, and cells for all slices of the frame. When the viewer releases the frame,

@@ -23,7 +23,7 @@ class LocalSender final : public SenderLink {
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::local; }
   void begin_epoch(std::shared_ptr<Pool> pool) override;
   void epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots, const LinkDescription& ring) noexcept override;
-  OfferResult offer(const OutgoingFrame& frame) noexcept override;
+  SendResult try_send(const OutgoingFrame& frame) noexcept override;
   [[nodiscard]] std::shared_ptr<PeerWaker> take_waker() noexcept override;
   std::size_t poll_released(std::span<PoolSlot> released) noexcept override;
   bool arm() noexcept override;
@@ -52,7 +52,7 @@ class LocalSender final : public SenderLink {
   std::shared_ptr<WakeSocket> wakes_;  // wakes the viewer, and is woken by it
   FileDescriptor poller_;              // readable for a credit or when a socket closes
 
-  // Guarded by the stream's mutex, as offer(), poll_released() and arm() are.
+  // Guarded by the stream's mutex, as try_send(), poll_released() and arm() are.
   std::uint32_t ready_epoch_ = 0;
   std::uint32_t ring_slots_ = 0;
   std::uint32_t published_ = 0;

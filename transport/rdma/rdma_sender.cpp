@@ -117,14 +117,14 @@ void RdmaSender::bound_send_queue() noexcept {
   has_bounded_queue_ = true;
 }
 
-OfferResult RdmaSender::offer(const OutgoingFrame& frame) noexcept {
+SendResult RdmaSender::try_send(const OutgoingFrame& frame) noexcept {
   const std::scoped_lock lock(end_.mutex());
   if (!end_.is_open() || rings_.empty()) {
-    return OfferResult::closed;
+    return SendResult::closed;
   }
   assert(frame.pool_slot.epoch == rings_.back()->epoch);
   if (waiting_.full() || !spend_credit(frame.header)) {
-    return end_.is_open() ? OfferResult::no_credit : OfferResult::closed;
+    return end_.is_open() ? SendResult::no_credit : SendResult::closed;
   }
   FrameHeader header = frame.header;
   header.slot = current_slot_;
@@ -138,7 +138,7 @@ OfferResult RdmaSender::offer(const OutgoingFrame& frame) noexcept {
                    .posted_bytes = posted_bytes});
     post_waiting();
   }
-  return OfferResult::accepted;
+  return SendResult::accepted;
 }
 
 /// A frame's first slice takes a ring slot, and one of the viewer's receives for each slice of the frame. The viewer
@@ -333,7 +333,7 @@ bool RdmaSender::take_credits() noexcept {
       }
     }
   } while (count == static_cast<int>(completions.size()));
-  // Before the next frame is offered, because its credit will need one of these receives.
+  // Before the next frame is sent, because its credit will need one of these receives.
   if (has_any && !end_.connection().post_held_receives()) {
     end_.fail_by(IBV_WC_WR_FLUSH_ERR);
   }

@@ -16,7 +16,7 @@
 //
 // clang-format on
 //
-// - offer() posts all WRs in one ibv_post_send() when the send queue has room for them and they are at most
+// - try_send() posts all WRs in one ibv_post_send() when the send queue has room for them and they are at most
 //   max_in_post.
 // - WRs of a QP complete in order, so the signalled CQE also covers the RDMA_WRITEs.
 // - A frame without RDMA_WRITE is copied into its WR or into staging memory. Its WR is not signalled, and its pool slot
@@ -39,7 +39,7 @@
 
 namespace framewire {
 
-/// No thread copies payload. offer() posts what the send queue has room for; poll_released() posts the rest.
+/// No thread copies payload. try_send() posts what the send queue has room for; poll_released() posts the rest.
 class RdmaSender final : public SenderLink {
  public:
   /// Takes the authenticated connection. It has staging memory of cell_stride_bytes for each work request, for headers
@@ -51,7 +51,7 @@ class RdmaSender final : public SenderLink {
   void begin_epoch(std::shared_ptr<Pool> pool) override;
   void epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots, const LinkDescription& ring) noexcept override;
   void bound_send_queue() noexcept override;
-  OfferResult offer(const OutgoingFrame& frame) noexcept override;
+  SendResult try_send(const OutgoingFrame& frame) noexcept override;
   std::size_t poll_released(std::span<PoolSlot> released) noexcept override;
   bool arm() noexcept override;
   [[nodiscard]] int descriptor() const noexcept override { return end_.descriptor(); }
@@ -112,14 +112,14 @@ class RdmaSender final : public SenderLink {
   SenderProtectionDomains& protection_domains_;
   RdmaEndpoint end_;
 
-  // Guarded by the stream's mutex, as offer(), poll_released() and arm() are.
+  // Guarded by the stream's mutex, as try_send(), poll_released() and arm() are.
   std::uint64_t acknowledged_ = 0;
 
   // Guarded by end_.mutex().
   std::shared_ptr<Pool> announced_pool_;
   std::shared_ptr<const MemoryRegion> announced_memory_region_;
   std::vector<std::shared_ptr<RemoteRing>> rings_;  // the newest last; earlier ones until all their slots are free
-  std::uint16_t current_slot_ = 0;                  // the ring's slot of the frame that is being offered
+  std::uint16_t current_slot_ = 0;                  // the ring's slot of the frame that is being sent
   std::uint64_t accepted_ = 0;                      // frames
   std::uint64_t slices_out_ = 0;
   bool has_bounded_queue_ = false;

@@ -26,7 +26,7 @@ class Subscription {
   virtual std::optional<EpochMessage> epoch_to_announce() = 0;
   /// Handles the viewer's `ready`. Throws Error (failed) when it is not allowed now.
   virtual void take_ready(const ReadyMessage& ready) = 0;
-  /// Collects released slots and offers waiting frames. Never blocks.
+  /// Collects released slots and sends waiting frames. Never blocks.
   virtual void make_progress() noexcept = 0;
   /// Whether the stream has ended and this viewer has been sent all of its frames.
   [[nodiscard]] virtual bool is_drained() const = 0;

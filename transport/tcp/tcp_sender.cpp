@@ -76,21 +76,21 @@ void TcpSender::bound_send_queue() noexcept {
   ::setsockopt(wire_->fd(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &max_unsent_bytes, sizeof max_unsent_bytes);
 }
 
-OfferResult TcpSender::offer(const OutgoingFrame& frame) noexcept {
+SendResult TcpSender::try_send(const OutgoingFrame& frame) noexcept {
   if (state_.load(std::memory_order_relaxed) != LinkState::open) {
-    return OfferResult::closed;
+    return SendResult::closed;
   }
   assert(frame.pool_slot.epoch == ready_epoch_);
   if (frame.header.slice == 0) {
     if (free_ring_slots_.empty()) {
-      return OfferResult::no_credit;
+      return SendResult::no_credit;
     }
   }
   {
     const std::scoped_lock lock(mutex_);
     const bool is_first_slice = frame.header.slice == 0;
     if (queue_.full() || (is_first_slice && has_bounded_queue_ && frames_to_write_ > 0)) {
-      return OfferResult::no_credit;
+      return SendResult::no_credit;
     }
     if (is_first_slice) {
       ++accepted_;
@@ -104,7 +104,7 @@ OfferResult TcpSender::offer(const OutgoingFrame& frame) noexcept {
     queue_.push(queued);
   }
   queued_.notify_one();
-  return OfferResult::accepted;
+  return SendResult::accepted;
 }
 
 std::size_t TcpSender::poll_released(std::span<PoolSlot> released) noexcept {

@@ -19,7 +19,7 @@
 namespace framewire {
 
 /// Owns one thread ("fw-tcp-send") that writes to the socket. It may block there while the viewer does not read.
-/// offer() and poll_released() never wait for it.
+/// try_send() and poll_released() never wait for it.
 class TcpSender final : public SenderLink {
  public:
   /// Takes the authenticated data connection: a plain socket, or a wire such as TLS. Throws Error.
@@ -32,7 +32,7 @@ class TcpSender final : public SenderLink {
   void epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots, const LinkDescription& ring) noexcept override;
   [[nodiscard]] bool supports_sendfile() const noexcept override { return wire_->supports_sendfile(); }
   void bound_send_queue() noexcept override;
-  OfferResult offer(const OutgoingFrame& frame) noexcept override;
+  SendResult try_send(const OutgoingFrame& frame) noexcept override;
   std::size_t poll_released(std::span<PoolSlot> released) noexcept override;
   bool arm() noexcept override;
   [[nodiscard]] int descriptor() const noexcept override { return poller_.get(); }
@@ -58,7 +58,7 @@ class TcpSender final : public SenderLink {
   std::atomic<LinkState> state_ = LinkState::open;
   int source_errno_ = 0;  // of the source file that could not be read; written before the state becomes source_failed
 
-  // Guarded by the stream's mutex, as offer(), poll_released() and arm() are.
+  // Guarded by the stream's mutex, as try_send(), poll_released() and arm() are.
   std::uint32_t ready_epoch_ = 0;
   std::vector<std::uint16_t> free_ring_slots_;
   std::vector<bool> ring_slot_is_out_;
@@ -69,7 +69,7 @@ class TcpSender final : public SenderLink {
   std::array<std::byte, 2048> credit_bytes_{};
   std::size_t credit_bytes_held_ = 0;
 
-  std::mutex mutex_;  // between offer()/poll_released() and the sending thread
+  std::mutex mutex_;  // between try_send()/poll_released() and the sending thread
   std::condition_variable queued_;
   FixedQueue<OutgoingFrame> queue_{max_queued};
   std::uint64_t frames_to_write_ = 0;  // accepted, and not yet completely in the socket

@@ -23,7 +23,7 @@ void DecodedSlots::refill(Stream& stream) noexcept {
       one.state = one.state == State::published && one.reader_closed ? State::returning : one.state;
       state = one.state;
     }
-    // Not under our mutex: the stream holds its own mutex while it offers frames to links.
+    // Not under our mutex: the stream holds its own mutex while it gives frames to links.
     if (state == State::returning) {
       stream.take_back(one.slot);
     }
