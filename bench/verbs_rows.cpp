@@ -137,7 +137,7 @@ std::unique_ptr<ConnectedQueuePair> connect(MessageChannel& channel, SessionAcce
                                             const VerbsSettings& settings) {
   const LinkDescription listener = acceptor.listener_description(LinkKind::rdma);
   if (listener.empty()) {
-    refuse(channel, "the server takes no RDMA connections: " + acceptor.why_no_listener(LinkKind::rdma));
+    refuse(channel, "the server takes no RDMA connections: " + acceptor.unavailable_reason(LinkKind::rdma));
   }
   const DataConnectionId connection{random_session_id(), LinkKind::rdma, 0};
   const Token token = acceptor.issue(connection);

@@ -239,7 +239,7 @@ LinkMeasurements not_tried(LinkKind link, const std::string& why) {
 }
 
 /// Why the link cannot be tried; empty: it can.
-std::string why_not(LinkKind link, const RemoteHostReport& host, const MachineFacts& machine) {
+std::string unusable_reason(LinkKind link, const RemoteHostReport& host, const MachineFacts& machine) {
   if (link == LinkKind::local && !host.is_this_machine) {
     return "it needs the same user on the same machine";
   }
@@ -323,7 +323,7 @@ void measure_links(RemoteHostReport& host, const MachineFacts& machine, std::opt
     if (wanted.value_or(link) != link) {
       continue;
     }
-    const std::string why = host.left.empty() ? why_not(link, host, machine) : "the server went away before";
+    const std::string why = host.left.empty() ? unusable_reason(link, host, machine) : "the server went away before";
     host.links.push_back(not_tried(link, why));
     LinkMeasurements& measured = host.links.back();
     if (!why.empty()) {

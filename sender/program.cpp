@@ -91,7 +91,7 @@ void SenderProgram::start_service() {
   service_ = std::make_unique<SenderService>(endpoint, streams, "framewire-send " FRAMEWIRE_VERSION, log_);
   log_.info(service_->describe());
   // Checked only if pull is allowed, because it examines every address of this machine.
-  if (const std::string why = options_.allows_pull ? service_->why_nobody_can_pull() : ""; !why.empty()) {
+  if (const std::string why = options_.allows_pull ? service_->pull_unavailable_reason() : ""; !why.empty()) {
     log_.warning("--allow-pull: nobody can pull from here: " + why);
   }
 }

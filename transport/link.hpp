@@ -72,8 +72,8 @@ class SenderLink {
 
   /// Whether the link can send a payload from a file without copying it to a slot.
   [[nodiscard]] virtual bool supports_sendfile() const noexcept { return false; }
-  /// The link's owner calls this under `latest`, before the first frame. From then on try_send() returns no_credit while
-  /// too many frames are queued in the link (tcp: any, rdma: more than one). So the newest frame waits in the
+  /// The link's owner calls this under `latest`, before the first frame. From then on try_send() returns no_credit
+  /// while too many frames are queued in the link (tcp: any, rdma: more than one). So the newest frame waits in the
   /// subscriber queue, where a newer one can replace it. poll_released() and arm() report a frame that has left the
   /// queue like a credit. A link without a queue does nothing.
   virtual void bound_send_queue() noexcept {}

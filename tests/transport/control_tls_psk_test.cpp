@@ -34,7 +34,7 @@ constexpr bool to_another_machine = true;
 TEST(TlsPsk, BothEndsDeriveTheSameKey) {
   const TlsPsk offer = offer_shared_key(shared, !to_another_machine);
   const FoundPsk found = find_shared_key(shared, offer.identity);
-  ASSERT_TRUE(found.key) << found.why_not;
+  ASSERT_TRUE(found.key) << found.refusal;
   EXPECT_TRUE(*found.key == offer.key);
   EXPECT_FALSE(offer.key == shared);
   const TlsPsk next = offer_shared_key(shared, !to_another_machine);
@@ -45,7 +45,7 @@ TEST(TlsPsk, BothEndsDeriveTheSameKey) {
 TEST(TlsPsk, AConnectionToAnotherMachineIsNotTakenOnItsOwn) {
   const FoundPsk found = find_shared_key(shared, offer_shared_key(shared, to_another_machine).identity);
   EXPECT_FALSE(found.key);
-  EXPECT_NE(found.why_not.find("came back"), std::string::npos);
+  EXPECT_NE(found.refusal.find("came back"), std::string::npos);
 }
 
 TEST(TlsPsk, ConnectionsBetweenMachinesAreTaken) {
@@ -67,7 +67,7 @@ TEST(TlsPsk, ConnectionsBetweenMachinesAreTaken) {
   ASSERT_GT(got, 32);
   const std::string identity = text.substr(0, static_cast<std::size_t>(got) - 32);
   const FoundPsk found = find_shared_key(shared, identity);
-  ASSERT_TRUE(found.key) << found.why_not;
+  ASSERT_TRUE(found.key) << found.refusal;
   EXPECT_TRUE(std::ranges::equal(found.key->bytes(), std::as_bytes(std::span(text).subspan(identity.size(), 32))));
 }
 
@@ -87,7 +87,7 @@ TEST(TlsPsk, WhatIsNoIdentityIsUnknown) {
                                  "framewire-3" + identity.substr(11)}) {
     const FoundPsk found = find_shared_key(shared, one);
     EXPECT_FALSE(found.key);
-    EXPECT_EQ(found.why_not, "");
+    EXPECT_EQ(found.refusal, "");
   }
 }
 

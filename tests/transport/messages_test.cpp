@@ -158,10 +158,10 @@ TEST(Messages, WordsOfAPeerArePrintable) {
   const OfferMessage offer = read_offer(to_json(OfferMessage{.session = "00",
                                                              .streams = {{evil, 1, Delivery::latest, evil}},
                                                              .links = {},
-                                                             .why_not = {{LinkKind::rdma, evil}}}));
+                                                             .unavailable_links = {{LinkKind::rdma, evil}}}));
   EXPECT_EQ(offer.streams.at(0).name, shown);
   EXPECT_EQ(offer.streams.at(0).description, shown);
-  EXPECT_EQ(offer.why_not.at(LinkKind::rdma), shown);
+  EXPECT_EQ(offer.unavailable_links.at(LinkKind::rdma), shown);
   EXPECT_EQ(read_choose(to_json(ChooseMessage{.link = LinkKind::tcp, .token = {}, .why = evil})).why, shown);
   EXPECT_EQ(read_bye(to_json(ByeMessage{.reason = evil, .statistics = {}})).reason, shown);
   EXPECT_EQ(read_no_link(no_link(evil)), shown);

@@ -307,8 +307,8 @@ AuthenticatedChannel authenticate_listener(AcceptedSocket accepted, const Authen
   }
   std::unique_ptr<ByteStream> stream;
   if (is_tls) {
-    const auto refuse_offer = [&](int fd, const std::string& why_not) {
-      refuse({.fd = FileDescriptor(::fcntl(fd, F_DUPFD_CLOEXEC, 0)), .address = accepted.address}, why_not);
+    const auto refuse_offer = [&](int fd, const std::string& reason) {
+      refuse({.fd = FileDescriptor(::fcntl(fd, F_DUPFD_CLOEXEC, 0)), .address = accepted.address}, reason);
     };
     stream = std::make_unique<TlsStream>(std::move(accepted.fd), TlsRole::listener, *options.key, accepted.address,
                                          deadline_ns, nullptr, refuse_offer);

@@ -94,8 +94,8 @@ rdma_conn_param parameters_with(const RdmaPrivateData& said) noexcept {
   return parameters;
 }
 
-/// `why_silent`: a suffix for the error message about a peer that does not answer.
-Error error_of(const rdma_cm_event& event, const std::string& peer, const std::string& why_silent) {
+/// `silence_hint`: a suffix for the error message about a peer that does not answer.
+Error error_of(const rdma_cm_event& event, const std::string& peer, const std::string& silence_hint) {
   switch (event.event) {
     case RDMA_CM_EVENT_ADDR_ERROR:
       return Error::lost_peer("no RDMA device here reaches " + peer + reason_text(event.status));
@@ -104,7 +104,7 @@ Error error_of(const rdma_cm_event& event, const std::string& peer, const std::s
     case RDMA_CM_EVENT_REJECTED:
       return error_of_rejection(event, peer);
     case RDMA_CM_EVENT_UNREACHABLE:
-      return Error::lost_peer(peer + " does not answer over RDMA" + why_silent);
+      return Error::lost_peer(peer + " does not answer over RDMA" + silence_hint);
     default:
       return Error::lost_peer("the RDMA connection with " + peer + " failed: " + rdma_event_str(event.event) +
                               reason_text(event.status));
@@ -155,18 +155,18 @@ VerbsPtr<rdma_cm_event> RdmaConnectionManager::await(rdma_cm_event_type wanted, 
       throw Error::lost_peer("the session ended while its RDMA connection was made");
     }
     if (descriptors[0].revents == 0 && monotonic_ns() >= deadline_ns) {
-      throw Error::lost_peer(peer_ + " did not answer over RDMA in time" + why_silent());
+      throw Error::lost_peer(peer_ + " did not answer over RDMA in time" + silence_hint());
     }
   }
   VerbsPtr<rdma_cm_event> owned(event);
   if (event->event != wanted) {
-    throw error_of(*event, peer_, why_silent());
+    throw error_of(*event, peer_, silence_hint());
   }
   return owned;
 }
 
 /// A suffix for "does not answer": this side's port is not active, or else the most frequent cause.
-std::string RdmaConnectionManager::why_silent() const {
+std::string RdmaConnectionManager::silence_hint() const {
   const std::string trouble = id_->verbs != nullptr ? port_trouble() : "";
   return trouble.empty() ? "; does a firewall let UDP port 4791 (RoCE v2) through?" : trouble;
 }

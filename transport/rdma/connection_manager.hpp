@@ -84,7 +84,7 @@ class RdmaConnectionManager {
   void disconnect() noexcept;
 
  private:
-  [[nodiscard]] std::string why_silent() const;
+  [[nodiscard]] std::string silence_hint() const;
   VerbsPtr<rdma_cm_event> await(rdma_cm_event_type wanted, std::int64_t deadline_ns);
   void set_ack_timeout() noexcept;
   void set_type_of_service();

@@ -87,9 +87,9 @@ std::vector<std::string> RdmaListener::addresses() const {
 int RdmaListener::listen_at_all(std::span<const sockaddr_storage> addresses) {
   int error_number = addresses.empty() ? ENODEV : 0;
   for (const sockaddr_storage& address : addresses) {
-    const int why_not = try_to_listen(address);
-    if (why_not != 0 && !is_taken(error_number)) {
-      error_number = why_not;
+    const int listen_error = try_to_listen(address);
+    if (listen_error != 0 && !is_taken(error_number)) {
+      error_number = listen_error;
     }
   }
   return error_number;

@@ -77,14 +77,14 @@ std::string start_line(LinkKind link, const std::string& auth, const std::string
          (format == "bytes" ? " data=" : " frames=") + (encrypts ? "tls" : "plaintext");
 }
 
-std::string why_not_encrypted(LinkKind link, const std::string& control) {
+std::string no_encryption_reason(LinkKind link, const std::string& control) {
   if (!traits(link).can_be_encrypted) {
     return "--encrypt works over tcp only, and the viewer chose " + std::string(name(link));
   }
-  return why_control_cannot_encrypt(control);
+  return no_encryption_reason(control);
 }
 
-std::string why_control_cannot_encrypt(const std::string& control) {
+std::string no_encryption_reason(const std::string& control) {
   if (control == "plain") {
     return "--encrypt needs a key; run 'framewire key' on one machine, import it on the other, and leave out "
            "--insecure";

@@ -41,8 +41,8 @@ std::string start_line(LinkKind link, const std::string& auth, const std::string
 
 /// Why this control channel cannot lead to encrypted data, as an error message for both sides; empty when it can. TLS
 /// keys come from the control channel, so a plaintext control channel cannot protect them.
-std::string why_control_cannot_encrypt(const std::string& control);
+std::string no_encryption_reason(const std::string& control);
 /// The same for this link and control channel.
-std::string why_not_encrypted(LinkKind link, const std::string& control);
+std::string no_encryption_reason(LinkKind link, const std::string& control);
 
 }  // namespace framewire

@@ -105,7 +105,7 @@ LinkDescription read_description(const json& message, const std::string& field) 
   return part != nullptr ? part->dump() : LinkDescription();
 }
 
-std::string why_not_field(LinkKind link) {
+std::string unavailable_field(LinkKind link) {
   return "why_no_" + std::string(name(link));
 }
 
@@ -262,8 +262,8 @@ json to_json(const OfferMessage& message) {
     links.push_back(std::string(traits(kind).wire_name));
   }
   json out{{"type", "offer"}, {"session", message.session}, {"streams", streams}, {"links", links}};
-  for (const auto& [link, why] : message.why_not) {
-    out[why_not_field(link)] = why;
+  for (const auto& [link, why] : message.unavailable_links) {
+    out[unavailable_field(link)] = why;
   }
   if (message.encrypt) {
     out["encrypt"] = *message.encrypt;
@@ -289,8 +289,8 @@ OfferMessage read_offer(const json& message) {
     }
   }
   for (const LinkKind link : links_best_first()) {
-    if (const std::string why = optional_text_field(message, why_not_field(link)); !why.empty()) {
-      offer.why_not[link] = why;
+    if (const std::string why = optional_text_field(message, unavailable_field(link)); !why.empty()) {
+      offer.unavailable_links[link] = why;
     }
   }
   if (message.contains("encrypt")) {

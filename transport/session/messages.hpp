@@ -53,7 +53,7 @@ struct OfferMessage {
   std::vector<OfferedStream> streams;
   std::vector<LinkKind> links;
   // For each link with a listener of its own that is not among them: why.
-  std::map<LinkKind, std::string> why_not{};
+  std::map<LinkKind, std::string> unavailable_links{};
   // Whether the sender requires encrypted data. Nullopt: an older release that cannot encrypt.
   std::optional<bool> encrypt{};
 };

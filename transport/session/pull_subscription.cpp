@@ -76,7 +76,7 @@ class PullSubscription final : public Subscription {
 }  // namespace
 
 std::unique_ptr<Subscription> make_pull_subscription(Stream& stream, std::unique_ptr<ReadTarget> read_target,
-                                                  int wake_event) {
+                                                     int wake_event) {
   return std::make_unique<PullSubscription>(stream, std::move(read_target), wake_event);
 }
 

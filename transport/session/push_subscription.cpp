@@ -76,8 +76,8 @@ class PushSubscription final : public Subscription {
 
 }  // namespace
 
-std::unique_ptr<Subscription> make_push_subscription(Stream& stream, std::unique_ptr<SenderLink> link, Delivery delivery,
-                                                  int wake_event) {
+std::unique_ptr<Subscription> make_push_subscription(Stream& stream, std::unique_ptr<SenderLink> link,
+                                                     Delivery delivery, int wake_event) {
   return std::make_unique<PushSubscription>(stream, std::move(link), delivery, wake_event);
 }
 

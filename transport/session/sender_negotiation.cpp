@@ -36,9 +36,9 @@ SenderNegotiation::SenderNegotiation(SenderContext& context, const Authenticated
 NegotiatedSession SenderNegotiation::negotiate() {
   MessageChannel& channel = *viewer_.channel;
   exchange_hellos(channel, "sender", context_.program, {"viewer"});
-  if (const std::string why_not = why_control_cannot_encrypt(viewer_.control);
-      context_.parameters.encrypts && !why_not.empty()) {
-    refuse(channel, why_not);
+  if (const std::string reason = no_encryption_reason(viewer_.control);
+      context_.parameters.encrypts && !reason.empty()) {
+    refuse(channel, reason);
   }
   session_ = random_session_id();
   offer_ = make_offer();
@@ -68,23 +68,23 @@ OfferMessage SenderNegotiation::make_offer() const {
                              stream->options().source_file});
   }
   for (const LinkKind kind : links_best_first()) {
-    if (std::string why_not = why_no_listener(kind); !why_not.empty()) {
-      offer.why_not[kind] = std::move(why_not);
+    if (std::string reason = unavailable_reason(kind); !reason.empty()) {
+      offer.unavailable_links[kind] = std::move(reason);
     }
   }
   std::ranges::copy_if(context_.allowed_links, std::back_inserter(offer.links), [&](LinkKind kind) {
-    return (!traits(kind).needs_same_host || viewer_.is_unix) && !offer.why_not.contains(kind);
+    return (!traits(kind).needs_same_host || viewer_.is_unix) && !offer.unavailable_links.contains(kind);
   });
   return offer;
 }
 
 /// Why this side can neither accept nor make connections of a link that has a listener of its own; else empty.
-std::string SenderNegotiation::why_no_listener(LinkKind link) const {
+std::string SenderNegotiation::unavailable_reason(LinkKind link) const {
   if (!traits(link).has_own_listener) {
     return {};
   }
   if (data_endpoint_.acceptor != nullptr) {
-    return data_endpoint_.acceptor->why_no_listener(link);
+    return data_endpoint_.acceptor->unavailable_reason(link);
   }
   return link_provider(link).is_available() ? "" : "it has " + std::string(traits(link).missing);
 }
@@ -124,8 +124,9 @@ void SenderNegotiation::check_encryption(const ChooseMessage& choice) {
   if (context_.parameters.encrypts && !choice.encrypt) {
     refuse(channel, "the sender asks for --encrypt, which the viewer does not know; bring both to the same release");
   }
-  if (const std::string why_not = why_not_encrypted(choice.link, viewer_.control); choice.encrypt && !why_not.empty()) {
-    refuse(channel, why_not);
+  if (const std::string reason = no_encryption_reason(choice.link, viewer_.control);
+      choice.encrypt && !reason.empty()) {
+    refuse(channel, reason);
   }
 }
 
@@ -161,8 +162,8 @@ std::unique_ptr<nlohmann::json> SenderNegotiation::await_peer(NegotiatedSession&
   for (;;) {
     if (auto incoming = wait.next()) {
       try {
-        agreed.subscription =
-            make_subscription(agreed, accept_data(std::move(*incoming), token, connection, parameters_for(agreed.choice)));
+        agreed.subscription = make_subscription(
+            agreed, accept_data(std::move(*incoming), token, connection, parameters_for(agreed.choice)));
         agreed.early = wait.take_messages();
         return nullptr;
       } catch (const Error& error) {
@@ -189,7 +190,7 @@ std::unique_ptr<nlohmann::json> SenderNegotiation::dial_peer(NegotiatedSession& 
   try {
     agreed.subscription =
         make_subscription(agreed, dial_data(*data_endpoint_.dial, choice.listener, Token::from_hex(choice.token),
-                                        connection, parameters_for(choice)));
+                                            connection, parameters_for(choice)));
     return nullptr;
   } catch (const Error& error) {
     if (!traits(connection.link).may_prove_unusable) {
@@ -201,15 +202,15 @@ std::unique_ptr<nlohmann::json> SenderNegotiation::dial_peer(NegotiatedSession& 
 }
 
 std::unique_ptr<Subscription> SenderNegotiation::make_subscription(const NegotiatedSession& agreed,
-                                                                LinkConnection connection) const {
+                                                                   LinkConnection connection) const {
   const ChooseMessage& choice = agreed.choice;
   const LinkProvider& link = link_provider(choice.link);
   if (choice.pulls) {
     return make_pull_subscription(*agreed.stream, link.make_read_target(std::move(connection), parameters_for(choice)),
-                              wake_event_);
+                                  wake_event_);
   }
   return make_push_subscription(*agreed.stream, link.make_sender(std::move(connection), parameters_for(choice)),
-                            choice.delivery, wake_event_);
+                                choice.delivery, wake_event_);
 }
 
 Stream& SenderNegotiation::stream_by_number(std::uint32_t number) const {

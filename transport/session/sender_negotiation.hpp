@@ -13,8 +13,8 @@
 
 #include "base/log.hpp"
 #include "transport/session/data_link.hpp"
-#include "transport/session/subscription.hpp"
 #include "transport/session/messages.hpp"
+#include "transport/session/subscription.hpp"
 #include "transport/stream.hpp"
 
 namespace framewire {
@@ -60,7 +60,7 @@ class SenderNegotiation {
 
  private:
   [[nodiscard]] OfferMessage make_offer() const;
-  [[nodiscard]] std::string why_no_listener(LinkKind link) const;
+  [[nodiscard]] std::string unavailable_reason(LinkKind link) const;
   [[nodiscard]] LinkParameters parameters_for(const ChooseMessage& choice) const;
   NegotiatedSession check_choice(const nlohmann::json& answer);
   void check_pull(const Stream& stream, const ChooseMessage& choice);
@@ -70,7 +70,7 @@ class SenderNegotiation {
                                              const Token& token);
   std::unique_ptr<nlohmann::json> dial_peer(NegotiatedSession& agreed, const DataConnectionId& connection);
   [[nodiscard]] std::unique_ptr<Subscription> make_subscription(const NegotiatedSession& agreed,
-                                                             LinkConnection connection) const;
+                                                                LinkConnection connection) const;
   [[nodiscard]] Stream& stream_by_number(std::uint32_t number) const;
 
   SenderContext& context_;

@@ -106,21 +106,21 @@ std::string SenderService::describe() const {
   return acceptor_ ? "listening on " + acceptor_->describe() : "dialling " + format_host_port(dial_to_);
 }
 
-std::string SenderService::why_nobody_can_pull() const {
-  std::string why_not;
+std::string SenderService::pull_unavailable_reason() const {
+  std::string reasons;
   for (const LinkKind link : context_.allowed_links) {
     if (!traits(link).can_be_pulled) {
       continue;
     }
-    const std::string why = acceptor_                            ? acceptor_->why_no_listener(link)
+    const std::string why = acceptor_                            ? acceptor_->unavailable_reason(link)
                             : link_provider(link).is_available() ? ""
                                                                  : "it has " + std::string(traits(link).missing);
     if (why.empty()) {
       return {};
     }
-    why_not += (why_not.empty() ? "" : "; ") + why;
+    reasons += (reasons.empty() ? "" : "; ") + why;
   }
-  return why_not.empty() ? "not allowed by its --transport" : why_not;
+  return reasons.empty() ? "not allowed by its --transport" : reasons;
 }
 
 std::uint16_t SenderService::port() const noexcept {

@@ -52,7 +52,7 @@ class SenderService {
   /// "listening on 127.0.0.1:5290, [::1]:5290" or "dialling HOST:PORT".
   [[nodiscard]] std::string describe() const;
   /// Why no viewer can read the pools by itself (--pull); empty if one can. Asks for this machine's devices.
-  [[nodiscard]] std::string why_nobody_can_pull() const;
+  [[nodiscard]] std::string pull_unavailable_reason() const;
   /// 0 when it dials.
   [[nodiscard]] std::uint16_t port() const noexcept;
 

@@ -16,7 +16,7 @@ namespace framewire {
 
 namespace {
 
-std::string why_full(const StreamOptions& options) {
+std::string no_room_message(const StreamOptions& options) {
   if (options.max_viewers == 1 && options.receiver_label != "viewer") {
     return "the sender has its " + options.receiver_label + " already";
   }
@@ -82,7 +82,7 @@ void SenderSession::join(NegotiatedSession agreed) {
   const ChooseMessage& choice = agreed.choice;
   if (!agreed.subscription->join(subscription_.get())) {
     refuse(*authenticated_.channel, choice.pulls ? "the sender has as many viewers that pull as it takes already"
-                                                 : why_full(agreed.stream->options()));
+                                                 : no_room_message(agreed.stream->options()));
   }
   if (subscription_) {
     subscription_->leave();
@@ -106,8 +106,8 @@ void SenderSession::join(NegotiatedSession agreed) {
                      (choice.pulls ? " mode=pull" : ""));
 }
 
-/// Changes the link after one side could not use the current one and the viewer chose another. The first subscription keeps
-/// its place until the second can take it. If no other one can be made, leaving ends the session.
+/// Changes the link after one side could not use the current one and the viewer chose another. The first subscription
+/// keeps its place until the second can take it. If no other one can be made, leaving ends the session.
 void SenderSession::change_link(std::unique_ptr<nlohmann::json> answer) {
   join(negotiation_.handle_choice(std::move(answer)));
   link_closed_ns_ = 0;

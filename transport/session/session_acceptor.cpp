@@ -281,13 +281,13 @@ void SessionAcceptor::listen_for(const LinkListening& wanted, const std::string&
   const LinkProvider& provider = link_provider(wanted.link);
   OwnListener& own = own_listeners_[wanted.link];
   if (wanted.when == ListenWhen::beyond_loopback && !listener_.is_beyond_loopback()) {
-    own.why_not = "it listens on loopback only";
+    own.unavailable_reason = "it listens on loopback only";
     return;
   }
   if (wanted.when == ListenWhen::required) {
     provider.require_available();
   } else if (!provider.is_available()) {
-    own.why_not = "it has " + std::string(provider.traits().missing);
+    own.unavailable_reason = "it has " + std::string(provider.traits().missing);
     return;
   }
   try {
@@ -304,16 +304,16 @@ void SessionAcceptor::listen_for(const LinkListening& wanted, const std::string&
     if (wanted.when == ListenWhen::required || error.status() == ExitStatus::usage) {
       throw;  // usage: --rdma-address names an address that no listener can have
     }
-    own.why_not = error.what();
+    own.unavailable_reason = error.what();
   }
 }
 
-std::string SessionAcceptor::why_no_listener(LinkKind link) const {
+std::string SessionAcceptor::unavailable_reason(LinkKind link) const {
   const auto own = own_listeners_.find(link);
   if (own == own_listeners_.end()) {
     return "not allowed by its --transport";
   }
-  return own->second.listener ? own->second.listener->why_gone() : own->second.why_not;
+  return own->second.listener ? own->second.listener->why_gone() : own->second.unavailable_reason;
 }
 
 LinkDescription SessionAcceptor::listener_description(LinkKind link) const {

@@ -73,7 +73,7 @@ class SessionAcceptor {
   [[nodiscard]] LinkDescription listener_description(LinkKind link) const;
   /// Why this side cannot accept connections of a link that has a listener of its own, as in "it has no RDMA device";
   /// empty if it can. Any thread.
-  [[nodiscard]] std::string why_no_listener(LinkKind link) const;
+  [[nodiscard]] std::string unavailable_reason(LinkKind link) const;
   [[nodiscard]] std::string describe() const { return listener_.describe(); }
 
  private:
@@ -133,7 +133,7 @@ class SessionAcceptor {
   // Set by the constructor before thread_ starts, and constant afterwards.
   struct OwnListener {
     std::unique_ptr<LinkListener> listener;  // null: there is none
-    std::string why_not;                     // why there is none
+    std::string unavailable_reason;          // why there is none
   };
   std::map<LinkKind, OwnListener> own_listeners_;
   std::thread thread_;

@@ -124,9 +124,9 @@ class Subscriber {
   /// Sleeps until next() may have a frame, the status changes, wake() is called, or the deadline passes. It may return
   /// at once when polling is cheaper than sleeping: call next() again.
   void wait(std::int64_t deadline_ns, WaitMode mode = WaitMode::adaptive);
-  /// The program is ready for the epoch in the status with this `epochs_begun`. With confirms_epochs, the sender sends no frame of the epoch
-  /// before this call: under `latest` it keeps the newest one and counts the others as skipped, under `every` it waits.
-  /// Any thread.
+  /// The program is ready for the epoch in the status with this `epochs_begun`. With confirms_epochs, the sender sends
+  /// no frame of the epoch before this call: under `latest` it keeps the newest one and counts the others as skipped,
+  /// under `every` it waits. Any thread.
   void confirm_epoch(std::uint64_t epochs_begun) noexcept;
   /// Makes a wait() return. Any thread.
   void wake() noexcept;

@@ -17,8 +17,8 @@ class Subscription {
  public:
   virtual ~Subscription() = default;
 
-  /// Joins the stream. `before` is the viewer's previous subscription, or null: if it is on this stream, this one takes its
-  /// place, and it leaves next. Returns false when the stream has reached max_viewers.
+  /// Joins the stream. `before` is the viewer's previous subscription, or null: if it is on this stream, this one takes
+  /// its place, and it leaves next. Returns false when the stream has reached max_viewers.
   virtual bool join(Subscription* before) = 0;
   /// Its queue, if that is attached to `stream`; null for a viewer that pulls, which has none.
   [[nodiscard]] virtual SubscriberQueue* queue_of(const Stream& stream) noexcept = 0;
@@ -46,11 +46,11 @@ class Subscription {
 
 /// Push: the stream's fan-out passes the frames to a link. `wake_event` is signalled when there is an epoch to
 /// announce, or at the stream's end; it outlives the subscription.
-std::unique_ptr<Subscription> make_push_subscription(Stream& stream, std::unique_ptr<SenderLink> link, Delivery delivery,
-                                                  int wake_event);
+std::unique_ptr<Subscription> make_push_subscription(Stream& stream, std::unique_ptr<SenderLink> link,
+                                                     Delivery delivery, int wake_event);
 
 /// Pull: the viewer reads frames from the pool. The sender counts none of them and does not wait for the viewer.
 std::unique_ptr<Subscription> make_pull_subscription(Stream& stream, std::unique_ptr<ReadTarget> read_target,
-                                                  int wake_event);
+                                                     int wake_event);
 
 }  // namespace framewire

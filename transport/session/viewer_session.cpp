@@ -37,8 +37,8 @@ const OfferedStream& find_stream(const OfferMessage& offer, const std::string& w
 }
 
 /// Empty if the link can be tried.
-std::string why_not_possible(LinkKind kind, const OfferMessage& offer, bool is_unix, const DataEndpoint& data_endpoint,
-                             const ViewerPreferences& preferences) {
+std::string unusable_reason(LinkKind kind, const OfferMessage& offer, bool is_unix, const DataEndpoint& data_endpoint,
+                            const ViewerPreferences& preferences) {
   const bool is_offered = std::ranges::find(offer.links, kind) != offer.links.end();
   const LinkTraits& link = traits(kind);
   const std::string name(link.name);
@@ -49,8 +49,8 @@ std::string why_not_possible(LinkKind kind, const OfferMessage& offer, bool is_u
     return name + " is not offered";
   }
   if (!is_offered) {
-    const auto why = offer.why_not.find(kind);
-    return name + ": the sender has none" + (why == offer.why_not.end() ? "" : ", " + why->second);
+    const auto why = offer.unavailable_links.find(kind);
+    return name + ": the sender has none" + (why == offer.unavailable_links.end() ? "" : ", " + why->second);
   }
   if (!preferences.transport_is_auto) {
     return "";
@@ -62,7 +62,7 @@ std::string why_not_possible(LinkKind kind, const OfferMessage& offer, bool is_u
     return "";
   }
   if (data_endpoint.acceptor != nullptr) {
-    const std::string why = data_endpoint.acceptor->why_no_listener(kind);
+    const std::string why = data_endpoint.acceptor->unavailable_reason(kind);
     return why.empty() ? "" : name + ": this end has none, " + why;
   }
   return link_provider(kind).is_available() ? "" : name + ": " + std::string(link.missing) + " here";
@@ -115,35 +115,35 @@ std::string ViewerSession::choose_link(const OfferMessage& offer, DataEndpoint d
                ? ""
                : " (--delivery every: the stream goes on only while another viewer watches it without --pull)";
   }
-  std::string why_not;
-  std::string why_again;
+  std::string skipped_links;
+  std::string change_reason;
   for (const LinkKind kind : preferences.allowed_links) {
-    if (const std::string reason = why_not_possible(kind, offer, authenticated_.is_unix, data_endpoint, preferences);
+    if (const std::string reason = unusable_reason(kind, offer, authenticated_.is_unix, data_endpoint, preferences);
         !reason.empty()) {
-      why_not += "; " + reason;
+      skipped_links += "; " + reason;
       continue;
     }
     try {
       const ChooseMessage choice{
-          .stream = stream.number, .link = kind, .delivery = delivery_, .token = {}, .why = why_again};
+          .stream = stream.number, .link = kind, .delivery = delivery_, .token = {}, .why = change_reason};
       open_link(offer, choice, data_endpoint, preferences.parameters);
       test_link(stream);
       if (!preferences.transport_is_auto) {
         return {};
       }
       return traits(kind).needs_same_host ? " (auto: " + std::string(name(kind)) + ", both ends are on this machine)"
-                                          : " (auto: " + std::string(name(kind)) + why_not + ")";
+                                          : " (auto: " + std::string(name(kind)) + skipped_links + ")";
     } catch (const Error& error) {
       if (!traits(kind).may_prove_unusable || !preferences.transport_is_auto || error.status() == ExitStatus::refused) {
         throw;
       }
-      why_not += "; " + std::string(name(kind)) + ": " + error.what();
-      why_again = error.what();
+      skipped_links += "; " + std::string(name(kind)) + ": " + error.what();
+      change_reason = error.what();
       reset_epoch_state();
     }
   }
   refuse(channel, "no transport in common: this end takes " + names_of(preferences.allowed_links) +
-                      ", the sender offers " + names_of(offer.links) + why_not);
+                      ", the sender offers " + names_of(offer.links) + skipped_links);
 }
 
 /// Tests a link by its first epoch: rdma may connect, and then fail to register the pool or the ring. Possible only if
@@ -191,8 +191,8 @@ void ViewerSession::agree_on_encryption(const OfferMessage& offer, const ViewerP
     refuse(channel, who_asks + " for --encrypt, which works over tcp only, and the sender offers " +
                         names_of(offer.links) + "; start it with --transport auto or tcp");
   }
-  if (const std::string why_not = why_control_cannot_encrypt(authenticated_.control); !why_not.empty()) {
-    refuse(channel, why_not);
+  if (const std::string reason = no_encryption_reason(authenticated_.control); !reason.empty()) {
+    refuse(channel, reason);
   }
 }
 
@@ -218,9 +218,10 @@ void ViewerSession::open_link_to_pull(const OfferMessage& offer, const OfferedSt
   const auto link = first_link_that(&LinkTraits::can_be_pulled, offer.links);
   if (!link) {
     const auto why =
-        std::ranges::find_if(offer.why_not, [](const auto& one) { return traits(one.first).can_be_pulled; });
+        std::ranges::find_if(offer.unavailable_links, [](const auto& one) { return traits(one.first).can_be_pulled; });
     refuse(channel, "--pull works over " + names_of_links_that(&LinkTraits::can_be_pulled) +
-                        " only, and the sender has none" + (why == offer.why_not.end() ? "" : ": " + why->second));
+                        " only, and the sender has none" +
+                        (why == offer.unavailable_links.end() ? "" : ": " + why->second));
   }
   delivery_ = Delivery::latest;
   open_link(offer, {.stream = stream.number, .link = *link, .delivery = delivery_, .token = {}, .pulls = true},

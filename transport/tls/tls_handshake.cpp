@@ -32,7 +32,7 @@ using Session = std::unique_ptr<SSL_SESSION, FreeSsl>;
 struct PskUse {
   const TlsPsk& psk;
   SocketBio& bio;
-  std::string why_not{};  // a listener's reason to refuse
+  std::string refusal{};  // a listener's reason to refuse
 };
 
 PskUse& use_of(SSL* ssl) noexcept {
@@ -73,8 +73,8 @@ int find_key_for(SSL* ssl, const unsigned char* identity, std::size_t identity_b
   PskUse& use = use_of(ssl);
   const FoundPsk found = find_key(use.psk, {reinterpret_cast<const char*>(identity), identity_bytes});
   *session = found.key ? session_of(ssl, *found.key) : nullptr;
-  if (!found.why_not.empty()) {
-    use.why_not = found.why_not;
+  if (!found.refusal.empty()) {
+    use.refusal = found.refusal;
     use.bio.drop_writing();  // the refusal is sent in plaintext, without an alert before it
     return 0;
   }
@@ -165,14 +165,14 @@ short handshake_step(SSL* ssl, const TlsEnd& end, const PskUse& use) {
   try {
     return handshake_step(ssl, end);
   } catch (const Error&) {
-    if (use.why_not.empty()) {
+    if (use.refusal.empty()) {
       throw;
     }
   }
   if (use.psk.refuse) {
-    use.psk.refuse(end.socket, use.why_not);
+    use.psk.refuse(end.socket, use.refusal);
   }
-  throw Error::refused(use.why_not).with_context(end.peer);
+  throw Error::refused(use.refusal).with_context(end.peer);
 }
 
 }  // namespace

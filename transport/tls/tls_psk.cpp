@@ -77,7 +77,7 @@ FoundPsk find_shared_key(const Key& shared, std::string_view identity) noexcept 
   try {
     if (identity == older_identity) {
       return {.key = {},
-              .why_not =
+              .refusal =
                   "the dialling end offers the shared key as an older framewire does; bring both to the same "
                   "release"};
     }
@@ -88,7 +88,7 @@ FoundPsk find_shared_key(const Key& shared, std::string_view identity) noexcept 
     const std::string_view host = identity.substr(identity_bytes - host_bytes);
     if (identity[word.size()] != to_this_machine && host == host_here(shared, salt)) {
       return {.key = {},
-              .why_not =
+              .refusal =
                   "the connection came back to the machine that it comes from; something redirects it (to reach this "
                   "machine itself, dial localhost)"};
     }

@@ -15,15 +15,15 @@ namespace framewire {
 /// reason for a refusal, which the dialler is told, too.
 struct FoundPsk {
   std::optional<Key> key;
-  std::string why_not{};
+  std::string refusal{};
 };
 
 struct TlsPsk {
   std::string identity;  // the dialler's offer; a listener without `find` accepts only this one
   Key key;
   std::function<FoundPsk(std::string_view identity)> find{};  // for a listener; does not throw
-  // For a listener whose answer is `why_not`: tells the dialler in plaintext over the socket, and throws the same.
-  std::function<void(int fd, const std::string& why_not)> refuse{};
+  // For a listener whose answer is `refusal`: tells the dialler in plaintext over the socket, and throws the same.
+  std::function<void(int fd, const std::string& reason)> refuse{};
 };
 
 /// For a data connection; no other connection has `key`.

@@ -31,7 +31,7 @@ class TlsStream final : public ByteStream {
   /// throw.
   using CheckAnswer = std::function<void(int fd, std::int64_t deadline_ns)>;
   /// A listener calls it when it refuses the dialler's offer. It sends the reason in plaintext, and throws the same.
-  using RefuseOffer = std::function<void(int fd, const std::string& why_not)>;
+  using RefuseOffer = std::function<void(int fd, const std::string& reason)>;
 
   /// Performs the handshake until the deadline, with a key that both sides derive from `key` (tls_psk.hpp). `peer`
   /// names the other side in errors. Throws Error: refused (different_key_message, older_listener_message, a
