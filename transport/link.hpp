@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "frame/frame_header.hpp"
-#include "memory/file_range.hpp"
 #include "transport/link_kinds.hpp"
 #include "transport/pool.hpp"
 
@@ -24,6 +23,13 @@ enum class LinkState {
   lost,           // the peer or the network path to it is gone
   broken,         // the peer broke the protocol; the session ends
   source_failed,  // this side could not read its source; the peer works and should learn why the session ends
+};
+
+/// A payload in a regular file instead of a slot, from an offset; the payload's size is known beside it.
+struct FileRange {
+  int fd = -1;  // -1: not in a file; else owned by the source, open as long as any link holds the frame
+  std::uint64_t offset_bytes = 0;
+  [[nodiscard]] bool is_there() const noexcept { return fd >= 0; }
 };
 
 /// One frame (or slice) to be sent. The link may read `header` and `payload` until it releases `pool_slot`.
