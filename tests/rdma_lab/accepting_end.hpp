@@ -14,10 +14,10 @@
 #include "base/error.hpp"
 #include "tests/base/eventually.hpp"
 #include "transport/rdma/addresses.hpp"
-#include "transport/rdma/cell.hpp"
 #include "transport/rdma/connection.hpp"
 #include "transport/rdma/listener.hpp"
 #include "transport/rdma/memory_region.hpp"
+#include "transport/rdma/wire.hpp"
 
 namespace framewire::test {
 

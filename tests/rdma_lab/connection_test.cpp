@@ -14,10 +14,9 @@
 #include "tests/rdma_lab/verbs_peer.hpp"
 #include "transport/address.hpp"
 #include "transport/rdma/addresses.hpp"
-#include "transport/rdma/cell.hpp"
-#include "transport/rdma/immediate.hpp"
 #include "transport/rdma/listener.hpp"
 #include "transport/rdma/rdma_receiver.hpp"
+#include "transport/rdma/wire.hpp"
 
 namespace framewire::test {
 namespace {

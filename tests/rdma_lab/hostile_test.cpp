@@ -17,11 +17,10 @@
 #include "tests/base/eventually.hpp"
 #include "tests/contract/link_pairs.hpp"
 #include "tests/rdma_lab/verbs_peer.hpp"
-#include "transport/rdma/cell.hpp"
-#include "transport/rdma/immediate.hpp"
 #include "transport/rdma/rdma_endpoint.hpp"
 #include "transport/rdma/rdma_receiver.hpp"
 #include "transport/rdma/rdma_sender.hpp"
+#include "transport/rdma/wire.hpp"
 
 namespace framewire::test {
 namespace {

@@ -5,9 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "transport/rdma/cell.hpp"
-#include "transport/rdma/immediate.hpp"
 #include "transport/rdma/queue_sizes.hpp"
+#include "transport/rdma/wire.hpp"
 #include "transport/session/connect_proof.hpp"
 
 namespace framewire::test {

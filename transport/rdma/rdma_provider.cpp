@@ -7,13 +7,13 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "transport/rdma/addresses.hpp"
-#include "transport/rdma/cell.hpp"
 #include "transport/rdma/dial.hpp"
 #include "transport/rdma/listener.hpp"
 #include "transport/rdma/rdma_puller.hpp"
 #include "transport/rdma/rdma_read_target.hpp"
 #include "transport/rdma/rdma_receiver.hpp"
 #include "transport/rdma/rdma_sender.hpp"
+#include "transport/rdma/wire.hpp"
 #include "transport/rdma/work_requests.hpp"
 
 namespace framewire {

@@ -10,7 +10,6 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "transport/credit_batch.hpp"
-#include "transport/rdma/cell.hpp"
 #include "transport/rdma/memory_window.hpp"
 #include "transport/ring_limits.hpp"
 

@@ -11,9 +11,9 @@
 
 #include "base/fixed_queue.hpp"
 #include "transport/link.hpp"
-#include "transport/rdma/immediate.hpp"
 #include "transport/rdma/rdma_endpoint.hpp"
 #include "transport/rdma/ring.hpp"
+#include "transport/rdma/wire.hpp"
 
 namespace framewire {
 

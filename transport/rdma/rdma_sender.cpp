@@ -8,7 +8,6 @@
 
 #include "base/bytes.hpp"
 #include "base/error.hpp"
-#include "transport/rdma/cell.hpp"
 
 namespace framewire {
 

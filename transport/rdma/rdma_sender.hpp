@@ -32,10 +32,10 @@
 
 #include "base/fixed_queue.hpp"
 #include "transport/link.hpp"
-#include "transport/rdma/immediate.hpp"
 #include "transport/rdma/memory_access.hpp"
 #include "transport/rdma/memory_region.hpp"
 #include "transport/rdma/rdma_endpoint.hpp"
+#include "transport/rdma/wire.hpp"
 
 namespace framewire {
 

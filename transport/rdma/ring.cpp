@@ -4,8 +4,8 @@
 #include <array>
 #include <string>
 
-#include "transport/rdma/cell.hpp"
 #include "transport/rdma/memory_window.hpp"
+#include "transport/rdma/wire.hpp"
 
 namespace framewire {
 

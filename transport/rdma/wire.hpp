@@ -1,12 +1,33 @@
-// The 32-bit immediate that announces a slice or returns a slot.
+// What goes over the rdma link besides payload: header cells, and the immediates that announce slices and return slots.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "frame/frame_header.hpp"
 #include "transport/pool.hpp"
 
 namespace framewire {
+
+// ---- The header cells of a ring: the announcing write of every slice puts the frame header into one ----
+
+/// A cell holds a frame header. A payload of at most max_payload_in_cell_bytes follows it in the cell, at header_bytes,
+/// so such a slice needs only one write. A longer payload stands in its slot. Both sides decide by the payload's length
+/// alone.
+inline constexpr std::uint64_t max_payload_in_cell_bytes = 192;
+/// Distance between two cells: whole cache lines.
+inline constexpr std::uint64_t cell_stride_bytes = 640;
+static_assert(cell_stride_bytes >= max_frame_header_bytes + max_payload_in_cell_bytes && cell_stride_bytes % 64 == 0);
+
+/// One cell for every slice of a slot's frame. With few slots it is the most that a header can name. With many slots it
+/// is fewer, so that the cells of a ring stay below about 3 MB; at least 16.
+constexpr std::uint32_t cells_per_slot_for(std::uint32_t ring_slots) noexcept {
+  constexpr std::uint32_t cells_wanted = 4096;
+  return std::clamp<std::uint32_t>(cells_wanted / std::max<std::uint32_t>(ring_slots, 1), 16, max_slices);
+}
+
+// ---- The immediate ----
 
 /// Sender to viewer: this slice is complete in its cell and slot. Viewer to sender: this slot is free again (slice 0).
 struct Immediate {
