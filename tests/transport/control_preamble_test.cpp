@@ -8,7 +8,6 @@
 
 #include "tests/transport/control_sockets.hpp"
 #include "transport/control/dial.hpp"
-#include "transport/control/more_bytes.hpp"
 
 namespace framewire {
 namespace {

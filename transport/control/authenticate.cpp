@@ -15,7 +15,6 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "transport/control/more_bytes.hpp"
 #include "transport/json_fields.hpp"
 #include "transport/tls/tls_stream.hpp"
 

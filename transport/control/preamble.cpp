@@ -1,13 +1,13 @@
 #include "transport/control/preamble.hpp"
 
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
 
 #include "base/wait.hpp"
-#include "transport/control/more_bytes.hpp"
 
 namespace framewire {
 
@@ -107,6 +107,25 @@ std::optional<int> preamble_version(std::span<const std::byte, preamble_bytes> b
     return std::nullopt;
   }
   return (text[word_letters] - '0') * 10 + (text[word_letters + 1] - '0');
+}
+
+// ---- Waiting for the rest ----
+
+MoreBytes::MoreBytes(int fd) noexcept : epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
+  epoll_event wanted{};
+  wanted.events = EPOLLIN | EPOLLRDHUP | EPOLLET;
+  if (epoll_.valid() && ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &wanted) != 0) {
+    epoll_.reset();
+  }
+}
+
+MoreBytes::Came MoreBytes::wait(std::int64_t deadline_ns) noexcept {
+  epoll_event event{};
+  if (!epoll_.valid() || !wait_for(epoll_.get(), POLLIN, deadline_ns) ||
+      ::epoll_wait(epoll_.get(), &event, 1, 0) != 1) {
+    return Came::nothing;
+  }
+  return (event.events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0 ? Came::end : Came::more;
 }
 
 }  // namespace framewire

@@ -22,6 +22,8 @@
 #include <span>
 #include <string_view>
 
+#include "base/file_descriptor.hpp"
+
 namespace framewire {
 
 inline constexpr std::size_t preamble_bytes = 8;
@@ -52,5 +54,25 @@ std::optional<ConnectionKind> identify_bytes(std::span<const std::byte> first) n
 /// The version in a preamble that starts with the six letters of `expected`; nothing when it does not.
 std::optional<int> preamble_version(std::span<const std::byte, preamble_bytes> bytes,
                                     std::string_view expected) noexcept;
+
+// ---- Waiting for the rest ----
+
+/// Waits for more bytes after those that MSG_PEEK has left in a socket. poll() returns at once for bytes that are
+/// already there, and SO_RCVLOWAT does not change that on a Unix socket. An edge-triggered epoll wakes once for each
+/// arrival on both kinds of socket. One thread; the caller owns the socket.
+class MoreBytes {
+ public:
+  enum class Came {
+    more,     // new bytes since the last return; the first call also counts earlier ones
+    end,      // the same, and the peer has closed
+    nothing,  // none until the deadline; or epoll failed because no descriptor was free
+  };
+
+  explicit MoreBytes(int fd) noexcept;
+  Came wait(std::int64_t deadline_ns) noexcept;
+
+ private:
+  FileDescriptor epoll_;
+};
 
 }  // namespace framewire
