@@ -5,11 +5,11 @@
 #include <string>
 
 #include "base/clock.hpp"
+#include "transport/control/data_hello.hpp"
 #include "transport/rdma/addresses.hpp"
 #include "transport/rdma/dial.hpp"
 #include "transport/rdma/listener.hpp"
 #include "transport/rdma/rdma_provider.hpp"
-#include "transport/session/connect_proof.hpp"
 #include "transport/session/session_acceptor.hpp"
 
 namespace framewire::test {

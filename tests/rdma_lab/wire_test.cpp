@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "transport/control/data_hello.hpp"
 #include "transport/rdma/queue_sizes.hpp"
 #include "transport/rdma/wire.hpp"
-#include "transport/session/connect_proof.hpp"
 
 namespace framewire::test {
 namespace {

@@ -9,7 +9,6 @@
 #include "base/error.hpp"
 #include "transport/control/data_hello.hpp"
 #include "transport/links.hpp"
-#include "transport/session/connect_proof.hpp"
 #include "transport/tls/tls_wire.hpp"
 
 namespace framewire {

@@ -15,7 +15,6 @@
 #include "base/wait.hpp"
 #include "transport/control/data_hello.hpp"
 #include "transport/links.hpp"
-#include "transport/session/connect_proof.hpp"
 
 namespace framewire {
 
