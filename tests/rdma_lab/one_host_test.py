@@ -261,6 +261,12 @@ class OneHost(lab.RdmaTest):
         self.addCleanup(rdma_cm.chmod, mode & 0o777)
         self.check_auto(self.open_sender(), r"transport=tcp .*\(auto: tcp; .*rdma: no RDMA device here")
 
+    def test_an_rdma_address_that_no_device_has_ends_a_listener(self):
+        """Also with --transport auto, which else does without RDMA."""
+        sender = self.send(*STREAM, "--insecure", "--listen", "*:0", "--rdma-address", "127.0.0.1")
+        self.ends(sender, harness.USAGE)
+        self.one_message(sender, "--rdma-address is .?127\\.0\\.0\\.1", "other machines can reach")
+
     # ---- limits
 
     def test_a_viewer_that_may_lock_too_little(self):
