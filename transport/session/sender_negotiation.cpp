@@ -68,7 +68,7 @@ OfferMessage SenderNegotiation::make_offer() const {
                              stream->options().source_file});
   }
   for (const LinkKind kind : links_best_first()) {
-    if (std::string why_not = why_no_listener(kind); !why_not.empty()) {
+    if (std::string why_not = why_not_possible(kind); !why_not.empty()) {
       offer.why_not[kind] = std::move(why_not);
     }
   }
@@ -78,15 +78,9 @@ OfferMessage SenderNegotiation::make_offer() const {
   return offer;
 }
 
-/// Why this side can neither accept nor make connections of a link that has a listener of its own; else empty.
-std::string SenderNegotiation::why_no_listener(LinkKind link) const {
-  if (!traits(link).has_own_listener) {
-    return {};
-  }
-  if (data_endpoint_.acceptor != nullptr) {
-    return data_endpoint_.acceptor->why_no_listener(link);
-  }
-  return link_provider(link).is_available() ? "" : "it has " + std::string(traits(link).missing);
+/// Why this side can neither accept nor make data connections of the link; empty if it can.
+std::string SenderNegotiation::why_not_possible(LinkKind link) const {
+  return data_endpoint_.acceptor != nullptr ? data_endpoint_.acceptor->why_not_accepted(link) : why_unavailable(link);
 }
 
 NegotiatedSession SenderNegotiation::check_choice(const nlohmann::json& answer) {

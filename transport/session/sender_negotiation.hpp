@@ -60,7 +60,7 @@ class SenderNegotiation {
 
  private:
   [[nodiscard]] OfferMessage make_offer() const;
-  [[nodiscard]] std::string why_no_listener(LinkKind link) const;
+  [[nodiscard]] std::string why_not_possible(LinkKind link) const;
   [[nodiscard]] LinkParameters parameters_for(const ChooseMessage& choice) const;
   NegotiatedSession check_choice(const nlohmann::json& answer);
   void check_pull(const Stream& stream, const ChooseMessage& choice);

@@ -33,7 +33,7 @@ SessionAcceptor::SessionAcceptor(const ListenOptions& listen, std::span<const Li
       log_(log),
       stop_event_(make_eventfd()) {
   for (const LinkListening& wanted : links) {
-    listen_for(wanted, listen.rdma_address);
+    listen_for(wanted, listen.rdma_listen_address);
   }
   thread_ = std::thread([this] { accept_loop(); });
 }
@@ -277,7 +277,7 @@ void SessionAcceptor::store_authenticated(const DataConnectionId& connection, In
 
 // ---- Links that have a listener of their own ----
 
-void SessionAcceptor::listen_for(const LinkListening& wanted, const std::string& rdma_address) {
+void SessionAcceptor::listen_for(const LinkListening& wanted, const std::string& rdma_listen_address) {
   const LinkProvider& provider = link_provider(wanted.link);
   OwnListener& own = own_listeners_[wanted.link];
   if (wanted.when == ListenWhen::beyond_loopback && !listener_.is_beyond_loopback()) {
@@ -286,8 +286,7 @@ void SessionAcceptor::listen_for(const LinkListening& wanted, const std::string&
   }
   if (wanted.when == ListenWhen::required) {
     provider.require_available();
-  } else if (!provider.is_available()) {
-    own.why_not = "it has " + std::string(provider.traits().missing);
+  } else if (own.why_not = why_unavailable(wanted.link); !own.why_not.empty()) {
     return;
   }
   try {
@@ -295,7 +294,7 @@ void SessionAcceptor::listen_for(const LinkListening& wanted, const std::string&
         provider.listen({.addresses = {listener_.addresses().begin(), listener_.addresses().end()},
                          .port = listener_.port(),
                          .is_beyond_loopback = listener_.is_beyond_loopback(),
-                         .rdma_address = rdma_address},
+                         .rdma_listen_address = rdma_listen_address},
                         [this, link = wanted.link](std::unique_ptr<ConnectRequest> request,
                                                    std::span<const std::byte> hello, const std::string& from) {
                           receive_request(link, std::move(request), hello, from);
@@ -306,6 +305,10 @@ void SessionAcceptor::listen_for(const LinkListening& wanted, const std::string&
     }
     own.why_not = error.what();
   }
+}
+
+std::string SessionAcceptor::why_not_accepted(LinkKind link) const {
+  return traits(link).has_own_listener ? why_no_listener(link) : why_unavailable(link);
 }
 
 std::string SessionAcceptor::why_no_listener(LinkKind link) const {
