@@ -103,8 +103,9 @@ std::string ViewerSession::choose_link(const OfferMessage& offer, DataEndpoint d
     const LinkKind link = link_for_encryption(offer, preferences);
     open_link(offer, {.stream = stream.number, .link = link, .delivery = delivery_, .token = {}, .encrypt = true},
               data_endpoint, preferences.parameters);
-    const std::string its_name(name(link));
-    return preferences.transport_is_auto ? " (auto: " + its_name + "; --encrypt works over " + its_name + " only)" : "";
+    return preferences.transport_is_auto ? " (auto: " + std::string(name(link)) + "; --encrypt works over " +
+                                               names_of_links_that(&LinkTraits::can_be_encrypted) + " only)"
+                                         : "";
   }
   if (preferences.parameters.pulls) {
     open_link_to_pull(offer, stream, data_endpoint, preferences);
