@@ -57,6 +57,7 @@ Described& far_link() {
                          .wire_name = "far1",
                          .has_own_listener = true,
                          .missing = "no far card",
+                         .shares_memory = true,
                          .can_be_pulled = true});
   return link;
 }
@@ -147,6 +148,17 @@ TEST_F(AddedLinkPrograms, BenchMeasuresEveryLinkOfTheList) {
   EXPECT_EQ(rows_here({}), (std::vector<std::string>{"socket", "local", "tcp", "far"}));
   EXPECT_EQ(refusal(parse_bench_options, {"--reverse", "--transport", "socket"}),
             "--reverse measures links, and --transport is 'socket'; take local, fast, rdma, far or tcp");
+}
+
+TEST_F(AddedLinkPrograms, ALinkThatSharesMemoryHasNoBandwidth) {
+  EXPECT_EQ(speed_text({.count = 10, .seconds = 1, .latency_us = {}, .transport = "far"}, 1),
+            "in 1.000 s, 10 messages/s");
+  EXPECT_NE(speed_text({.count = 10, .seconds = 1, .latency_us = {}, .transport = "fast"}, 1).find("GB/s"),
+            std::string::npos);
+  RemoteHostReport host;
+  host.links.push_back({.link = far, .not_tried = {}, .latency = {}, .there = {}, .back = {}});
+  host.links.front().there.count = host.links.front().back.count = 1;
+  EXPECT_EQ(find(check_host_links(host, {}, far), "far").value, "frames stay where they are");
 }
 
 TEST_F(AddedLinkPrograms, DoctorSaysWhatALinkSaysOfItself) {
