@@ -272,7 +272,7 @@ std::vector<LinkKind> links_here(const EndpointOptions& endpoint) {
     // A server that the user has started may be on another machine.
     return (endpoint.dial && traits(kind).needs_same_host) || !link_provider(kind).is_available();
   });
-  std::ranges::stable_partition(links, [](LinkKind kind) { return traits(kind).missing.empty(); });
+  std::stable_partition(links.begin(), links.end(), [](LinkKind kind) { return traits(kind).missing.empty(); });
   return links;
 }
 

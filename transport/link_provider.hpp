@@ -38,9 +38,9 @@ class SenderResources {
 
 /// The settings of one session's link, at both ends. A link reads those that concern it.
 struct LinkParameters {
-  /// A peer that is silent for so long counts as lost: on the control channel and over tcp, and over rdma.
-  std::int64_t peer_timeout_ns = 0;
-  std::int64_t rdma_timeout_ns = 0;
+  // A peer that is silent for so long counts as lost.
+  std::int64_t peer_timeout_ns = 0;               // on the control channel and over tcp
+  std::int64_t rdma_timeout_ns = 0;               // over rdma
   bool relaxed_ordering = true;                   // at a viewer: RDMA writes may reach its rings in any order
   std::optional<std::uint8_t> type_of_service{};  // of the packets that this end sends; nothing: the system's default
   /// For the end that dials: the only address of the peer's RDMA listener that it tries. Empty: the address that TCP

@@ -213,10 +213,14 @@ TEST_F(AddedLink, SaysWhyItCannotBeUsedWhereItIsAskedFor) {
   };
   const std::string why =
       "--transport is addedsocket, and this machine has no socket to spare; take another link, or auto";
-  EXPECT_EQ(refusal([&] { SenderService(listening(), {&stream_}, "test", kept_.log()); }), why);
-  EXPECT_EQ(refusal([&] { SenderService(dialling(1), {&stream_}, "test", kept_.log()); }), why);
-  EXPECT_EQ(refusal([&] { Subscriber({.endpoint = listening(), .stream = {}, .delivery = {}}, kept_.log()); }), why);
-  EXPECT_EQ(refusal([&] { Subscriber({.endpoint = dialling(1), .stream = {}, .delivery = {}}, kept_.log()); }), why);
+  EXPECT_EQ(refusal([&] { const SenderService one(listening(), {&stream_}, "test", kept_.log()); }), why);
+  EXPECT_EQ(refusal([&] { const SenderService one(dialling(1), {&stream_}, "test", kept_.log()); }), why);
+  EXPECT_EQ(
+      refusal([&] { const Subscriber one({.endpoint = listening(), .stream = {}, .delivery = {}}, kept_.log()); }),
+      why);
+  EXPECT_EQ(
+      refusal([&] { const Subscriber one({.endpoint = dialling(1), .stream = {}, .delivery = {}}, kept_.log()); }),
+      why);
 }
 
 TEST_F(AddedLink, CarriesAnEncryptedSession) {
@@ -233,7 +237,7 @@ TEST_F(AddedLink, CarriesAnEncryptedSession) {
       << viewer.status().start_line;
   links_ = {added_link};
   try {
-    SenderService(listening(), {&stream_}, "test", kept_.log());
+    const SenderService refused(listening(), {&stream_}, "test", kept_.log());
     ADD_FAILURE() << "was taken";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(),
