@@ -231,9 +231,8 @@ TEST_F(AddedLink, CarriesAnEncryptedSession) {
   Subscriber viewer({.endpoint = dialling(service.port()), .stream = {}, .delivery = {}}, kept_.log());
   EXPECT_EQ(receive_all(viewer), frames);
   EXPECT_EQ(viewer.status().transport, "addedsocket");
-  EXPECT_NE(
-      viewer.status().start_line.find("frames=tls (auto: addedsocket; --encrypt works over addedsocket and tcp only)"),
-      std::string::npos)
+  EXPECT_NE(viewer.status().start_line.find("=tls (auto: addedsocket; --encrypt works over addedsocket and tcp only)"),
+            std::string::npos)
       << viewer.status().start_line;
   links_ = {added_link};
   try {
