@@ -99,15 +99,15 @@ bool does_answer(const HostPort& at, const Interruption& interruption) {
 }
 
 /// No session began before the timeout.
-[[noreturn]] void throw_nobody_came(const RowContext& context, bool is_rdma) {
+[[noreturn]] void throw_nobody_came(const RowContext& context, bool may_prove_unusable) {
   const std::string said = context.last_log_line.last();
-  if (is_rdma && !said.empty() && does_answer(*context.endpoint.dial, context.interruption)) {
+  if (may_prove_unusable && !said.empty() && does_answer(*context.endpoint.dial, context.interruption)) {
     throw CannotBegin(Error::lost_peer(said));
   }
   throw no_server(*context.endpoint.dial, said);
 }
 
-void wait_for_server(Stream& stream, const SenderService& service, const RowContext& context, bool is_rdma) {
+void wait_for_server(Stream& stream, const SenderService& service, const RowContext& context, bool may_prove_unusable) {
   const std::int64_t give_up_ns = monotonic_ns() + server_timeout_ns;
   while (stream.viewer_count() == 0 && !stream.is_stopping()) {
     throw_if_interrupted(context.interruption);
@@ -115,7 +115,7 @@ void wait_for_server(Stream& stream, const SenderService& service, const RowCont
       throw CannotBegin(Error::refused(refusal));
     }
     if (monotonic_ns() >= give_up_ns) {
-      throw_nobody_came(context, is_rdma);
+      throw_nobody_came(context, may_prove_unusable);
     }
     stream.sleep_until(monotonic_ns() + ns_per_ms);
   }
@@ -132,10 +132,11 @@ std::string why_it_ended(const SenderService& service, const LastLogLine& last_l
   return last_log_line.last();
 }
 
-/// Throws when the session ended before the first message. Over RDMA the server may have failed to register its memory.
-void require_warm(bool is_warm, const SenderService& service, const RowContext& context, bool is_rdma) {
+/// Throws when the session ended before the first message. The server may have failed to set up the link's memory
+/// (rdma: to register it).
+void require_warm(bool is_warm, const SenderService& service, const RowContext& context, bool may_prove_unusable) {
   throw_if_interrupted(context.interruption);
-  if (!is_warm && is_rdma && does_answer(*context.endpoint.dial, context.interruption)) {
+  if (!is_warm && may_prove_unusable && does_answer(*context.endpoint.dial, context.interruption)) {
     throw CannotBegin(Error::failed(why_it_ended(service, context.last_log_line)));
   }
 }
@@ -180,14 +181,14 @@ RowResult measure_row(const RowPlan& plan, const RowContext& context) {
   Stream stream(stream_options_of(plan));
   stream.begin_epoch({.layout = bytes_layout(plan.message_bytes), .colour = {}});
   EndpointOptions dialling = context.endpoint;
-  const auto kind = link_kind_from_name(plan.transport);
-  dialling.allowed_links = {kind.value_or(LinkKind::tcp)};
+  const LinkKind kind = link_kind_from_name(plan.transport).value_or(LinkKind::tcp);
+  dialling.allowed_links = {kind};
   context.last_log_line.forget();
   SenderService service(dialling, {&stream}, "framewire-bench " FRAMEWIRE_VERSION, context.log);
   const RowWake wake(context.interruption, stream, service);
-  const bool is_rdma = kind == LinkKind::rdma;
-  wait_for_server(stream, service, context, is_rdma);
-  require_warm(warm_up(stream, plan), service, context, is_rdma);
+  const bool may_prove_unusable = traits(kind).may_prove_unusable;
+  wait_for_server(stream, service, context, may_prove_unusable);
+  require_warm(warm_up(stream, plan), service, context, may_prove_unusable);
   RowResult row{.plan = plan, .client = {}, .server = {}};
   const std::int64_t begin_ns = monotonic_ns();
   const std::int64_t cpu_begin_ns = process_cpu_ns();
@@ -301,6 +302,12 @@ ServerConnection connect_to_server(const RowContext& context) {
 
 namespace {
 
+/// Whether a server may be without this transport, though it is there.
+bool may_lack(const std::string& transport) {
+  const auto kind = link_kind_from_name(transport);
+  return transport == verbs_transport || (kind && (traits(*kind).may_prove_unusable || !traits(*kind).missing.empty()));
+}
+
 std::string describe(const RowPlan& plan) {
   return plan.transport + " " + plan.operation + " of " + std::to_string(plan.message_bytes) + " bytes";
 }
@@ -316,9 +323,9 @@ Results::Results(std::vector<RowPlan> plans, bool may_leave_out)
 void Results::leave_out(std::size_t plan, const CannotBegin& why) {
   const std::string& transport = plans_[plan].transport;
   // For plain sockets, lost_peer means that there is no server at all.
-  const bool may_lack = transport == "rdma" || transport == verbs_transport ||
-                        (transport == socket_transport && why.status() != ExitStatus::lost_peer);
-  if (!may_leave_out_ || !may_lack) {
+  const bool is_lacking =
+      may_lack(transport) || (transport == socket_transport && why.status() != ExitStatus::lost_peer);
+  if (!may_leave_out_ || !is_lacking) {
     throw CannotBegin(why);
   }
   const bool is_there_none = why.status() == ExitStatus::refused || why.status() == ExitStatus::lost_peer;

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <iterator>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -10,6 +11,7 @@
 #include "command/command_line.hpp"
 #include "transport/address.hpp"
 #include "transport/links.hpp"
+#include "transport/session/endpoint.hpp"
 
 namespace framewire {
 
@@ -147,12 +149,16 @@ bool is_transport(const std::string& word) {
   return word == "auto" || word == socket_transport || word == verbs_transport || link_kind_from_name(word).has_value();
 }
 
+// What is not a link is the transport of rows only: the other end has to allow the link that it belongs to.
+constexpr LinkKind link_of_socket = LinkKind::tcp;
+constexpr LinkKind link_of_verbs = LinkKind::rdma;
+
 /// Plain sockets stream in one direction only, and verbs have the operation "read" for the other.
 void refuse_what_has_no_reverse(const std::string& transport) {
   if (transport == socket_transport || transport == verbs_transport) {
-    throw Error::usage(
-        "--reverse measures links, and --transport is " + quote(transport) +
-        (transport == verbs_transport ? "; of verbs, --operation read goes that way" : "; take local, tcp or rdma"));
+    throw Error::usage("--reverse measures links, and --transport is " + quote(transport) +
+                       (transport == verbs_transport ? "; of verbs, --operation read goes that way"
+                                                     : "; take " + all_link_names(", ", " or ")));
   }
 }
 
@@ -173,13 +179,14 @@ void read_endpoints(const RawOptions& raw, BenchOptions& options) {
                        all_link_names(", ", ", ") + " or verbs");
   }
   if (common.encrypt && (common.transport == socket_transport || common.transport == verbs_transport)) {
-    throw Error::usage("--transport is " + quote(common.transport) +
-                       "; with --encrypt, which is of the tcp link alone, it takes auto or tcp");
+    throw Error::usage("--transport is " + quote(common.transport) + "; with --encrypt, which works over " +
+                       names_of_links_that(&LinkTraits::can_be_encrypted) + " only, it takes " +
+                       transports_that(&LinkTraits::can_be_encrypted));
   }
   if (common.transport == socket_transport) {
-    common.transport = "tcp";
+    common.transport = name(link_of_socket);
   } else if (common.transport == verbs_transport) {
-    common.transport = "rdma";
+    common.transport = name(link_of_verbs);
   }
   parse_endpoint_options(common, options.endpoint);
 }
@@ -197,8 +204,6 @@ std::optional<BenchOptions> parse_bench_options(int argc, const char* const* arg
   read_endpoints(raw, options);
   if (!options.endpoint.transport_is_auto) {
     options.transports = {raw.common.transport};
-  } else if (options.endpoint.encrypt) {
-    options.transports = {"tcp"};
   }
   if (raw.reverse) {
     refuse_what_has_no_reverse(raw.common.transport);
@@ -258,18 +263,33 @@ RowPlan plan_row(const BenchOptions& options, const std::string& transport, cons
 
 }  // namespace
 
+namespace {
+
+/// The links that can be measured, those first which every machine has.
+std::vector<LinkKind> links_here(const EndpointOptions& endpoint) {
+  std::vector<LinkKind> links = usable_links(endpoint);
+  std::erase_if(links, [&](LinkKind kind) {
+    // A server that the user has started may be on another machine.
+    return (endpoint.dial && traits(kind).needs_same_host) || !link_provider(kind).is_available();
+  });
+  std::stable_partition(links.begin(), links.end(), [](LinkKind kind) { return traits(kind).missing.empty(); });
+  return links;
+}
+
+}  // namespace
+
 std::vector<std::string> transports_here(const BenchOptions& options) {
   if (!options.transports.empty()) {
     return options.transports;
   }
-  // A server that the user has started may be on another machine, so `local` is not possible.
-  auto transports = options.endpoint.dial ? std::vector<std::string>{socket_transport, "tcp"}
-                                          : std::vector<std::string>{socket_transport, "local", "tcp"};
-  if (link_provider(LinkKind::rdma).is_available()) {
-    transports.insert(transports.end(), {"rdma", verbs_transport});
-  }
-  if (options.is_reverse) {
-    std::erase_if(transports, [](const std::string& one) { return one == socket_transport || one == verbs_transport; });
+  const std::vector<LinkKind> links = links_here(options.endpoint);
+  std::vector<std::string> transports;
+  std::ranges::transform(links, std::back_inserter(transports), [](LinkKind kind) { return std::string(name(kind)); });
+  if (!options.is_reverse && !options.endpoint.encrypt) {  // sockets and verbs do neither
+    transports.insert(transports.begin(), socket_transport);
+    if (std::ranges::find(links, link_of_verbs) != links.end()) {
+      transports.emplace_back(verbs_transport);
+    }
   }
   return transports;
 }

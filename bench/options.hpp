@@ -14,7 +14,7 @@ namespace framewire {
 
 struct BenchOptions {
   EndpointOptions endpoint;             // dial: the server; listen: this is the server; neither: both run here
-  std::vector<std::string> transports;  // "socket", "local", "tcp", "rdma", "verbs"; empty: all available
+  std::vector<std::string> transports;  // names of links, "socket", "verbs"; empty: all available
   std::vector<std::string> operations;
   std::vector<std::uint64_t> message_sizes_bytes;
   std::uint64_t count = 0;       // messages of one row; 0: no limit
@@ -40,7 +40,8 @@ inline const std::vector<std::string>& operation_names() {
   return names;
 }
 
-/// All transports of this machine: with verbs and rdma if there is an RDMA device.
+/// The transports of these options, or all that this machine has: plain sockets, the links of the list, and verbs where
+/// the rdma link is available.
 std::vector<std::string> transports_here(const BenchOptions& options);
 
 /// The rows in the order operation, size, transport. Throws Error (usage) when there is none.

@@ -83,10 +83,15 @@ const RowResult* socket_row_like(const std::vector<RowResult>& rows, const RowRe
   return found == rows.end() ? nullptr : &*found;
 }
 
-/// Whether the payload was moved or read. local hands messages over without copying them, so bytes by time is then not
-/// a bandwidth.
+bool shares_memory(const std::string& transport) {
+  const auto kind = link_kind_from_name(transport);
+  return kind && traits(*kind).shares_memory;
+}
+
+/// Whether the payload was moved or read. A link that shares memory hands messages over without copying them, so bytes
+/// by time is then not a bandwidth.
 bool has_bandwidth(const RowPlan& plan) {
-  return plan.transport != name(LinkKind::local) || plan.touches_payload;
+  return !shares_memory(plan.transport) || plan.touches_payload;
 }
 
 /// At least three significant digits.
@@ -228,8 +233,7 @@ std::string speed_text(const EndResult& end, double gigabytes) {
   }
   const std::string messages =
       fmt::format("in {:.3f} s, {:.0f} messages/s", end.seconds, static_cast<double>(end.count) / end.seconds);
-  return end.transport == name(LinkKind::local) ? messages
-                                                : messages + ", " + format_bandwidth(gigabytes * 1e9, end.seconds);
+  return shares_memory(end.transport) ? messages : messages + ", " + format_bandwidth(gigabytes * 1e9, end.seconds);
 }
 
 void print_line(const std::string& text) {

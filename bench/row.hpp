@@ -19,7 +19,7 @@ inline constexpr const char* socket_transport = "socket";
 
 /// What a row measures.
 struct RowPlan {
-  std::string transport;  // "socket", "local", "tcp", "rdma", "verbs"
+  std::string transport;  // the name of a link, "socket" or "verbs"
   std::string operation;  // "stream": as fast as possible; "latency": one at a time; for verbs see VerbsOperation
   std::uint64_t message_bytes = 0;
   std::uint64_t count = 0;       // 0: no limit

@@ -104,9 +104,11 @@ bool is_address_in_figures(const std::string& text) {
 }
 
 void refuse_what_cannot_be_encrypted(const RawCommonOptions& raw) {
-  if (raw.transport != "auto" && raw.transport != "tcp") {
-    throw Error::usage("--transport is " + quote(raw.transport) +
-                       "; with --encrypt, which works over tcp only, it takes auto or tcp");
+  const auto kind = link_kind_from_name(raw.transport);
+  if (kind && !traits(*kind).can_be_encrypted) {
+    throw Error::usage("--transport is " + quote(raw.transport) + "; with --encrypt, which works over " +
+                       names_of_links_that(&LinkTraits::can_be_encrypted) + " only, it takes " +
+                       transports_that(&LinkTraits::can_be_encrypted));
   }
   if (raw.is_insecure && raw.key.empty()) {
     throw Error::usage(
@@ -131,9 +133,9 @@ void add_endpoint_options(CLI::App& app, RawCommonOptions& raw) {
       ->type_name("FILE");
   app.add_flag("--insecure", raw.is_insecure,
                "use no key over TCP: anyone who reaches the port can connect, and eavesdrop; needed at both ends");
-  app.add_flag(
-      "--encrypt", raw.encrypt,
-      "encrypt the data, too, by TLS 1.3 over tcp (default: plaintext); both ends do so if one of them asks for it");
+  app.add_flag("--encrypt", raw.encrypt,
+               "encrypt the data, too, by TLS 1.3 over " + names_of_links_that(&LinkTraits::can_be_encrypted) +
+                   " (default: plaintext); both ends do so if one of them asks for it");
   app.add_option("--timeout", raw.timeout, "treat the peer as lost after this much silence (default 5s; rdma: 1s)")
       ->type_name("TIME");
   app.add_option("--tos", raw.type_of_service,

@@ -70,6 +70,16 @@ Finding rdma_link_finding(const UsableRdmaPort& rdma, bool is_wanted) {
   return finding;
 }
 
+Finding other_link_finding(const OtherLink& link, bool is_wanted) {
+  Finding finding{.area = "Links", .name = std::string(name(link.link)), .value = "available, not tried"};
+  if (!link.missing.empty()) {
+    finding.level = is_wanted ? Level::problem : Level::note;
+    finding.value = link.missing;
+    finding.text = is_wanted ? "It was asked for, and this machine lacks what it needs." : "Frames go by another link.";
+  }
+  return finding;
+}
+
 Finding key_finding(const KeyFacts& key) {
   Finding finding{.area = "This machine", .name = "key"};
   if (!key.trouble.empty()) {
@@ -112,9 +122,16 @@ Finding processor_finding(const SystemFacts& system) {
 }  // namespace
 
 WorkingLinks find_working_links(const MachineFacts& machine) {
-  return {.local = machine.links.local_trouble.empty(),
-          .tcp = machine.links.tcp_trouble.empty(),
-          .rdma = find_usable_rdma_port(machine, can_lock(machine.memory, memlock_requirement().viewer_bytes))};
+  WorkingLinks works{
+      .local = machine.links.local_trouble.empty(),
+      .tcp = machine.links.tcp_trouble.empty(),
+      .rdma = find_usable_rdma_port(machine, can_lock(machine.memory, memlock_requirement().viewer_bytes))};
+  for (const OtherLink& other : machine.links.others) {
+    if (other.missing.empty()) {
+      works.others.push_back(other.link);
+    }
+  }
+  return works;
 }
 
 Level rdma_fault_level(const MachineFacts& machine, std::optional<LinkKind> wanted, const WorkingLinks& works) {
@@ -129,7 +146,7 @@ Level rdma_fault_level(const MachineFacts& machine, std::optional<LinkKind> want
 
 Findings check_links(const MachineFacts& machine, std::optional<LinkKind> wanted, const WorkingLinks& works) {
   // Without --transport one working link is enough.
-  const bool is_stuck = !wanted && !works.local && !works.tcp && !works.rdma.is_usable();
+  const bool is_stuck = !wanted && !works.is_any();
   Findings findings;
   findings.push_back(link_finding("local", "shared memory works", machine.links.local_trouble,
                                   wanted == LinkKind::local || is_stuck,
@@ -138,6 +155,9 @@ Findings check_links(const MachineFacts& machine, std::optional<LinkKind> wanted
                                   wanted == LinkKind::tcp || is_stuck,
                                   tcp_remedies(machine.links.tcp_trouble, machine.network)));
   findings.push_back(rdma_link_finding(works.rdma, wanted == LinkKind::rdma));
+  for (const OtherLink& other : machine.links.others) {
+    findings.push_back(other_link_finding(other, wanted == other.link));
+  }
   return findings;
 }
 

@@ -73,6 +73,9 @@ struct WorkingLinks {
   bool local = false;
   bool tcp = false;
   UsableRdmaPort rdma;
+  std::vector<LinkKind> others{};
+
+  [[nodiscard]] bool is_any() const noexcept { return local || tcp || rdma.is_usable() || !others.empty(); }
 };
 WorkingLinks find_working_links(const MachineFacts& machine);
 

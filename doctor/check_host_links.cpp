@@ -25,13 +25,14 @@ std::string speed_text(const Measurement& measured) {
 std::string measured_text(const LinkMeasurements& link) {
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
-  if (link.link == LinkKind::local && link.works()) {
-    add("frames stay where they are");  // local does not copy frames, so its rate means nothing
+  const bool has_rate = !traits(link.link).shares_memory;  // no frame is copied: its rate means nothing
+  if (!has_rate && link.works()) {
+    add("frames stay where they are");
   }
-  if (link.link != LinkKind::local && link.there.is_done()) {
+  if (has_rate && link.there.is_done()) {
     add(speed_text(link.there) + " there");
   }
-  if (link.link != LinkKind::local && link.back.is_done()) {
+  if (has_rate && link.back.is_done()) {
     add(speed_text(link.back) + " back");
   }
   if (link.latency.is_done()) {
@@ -81,7 +82,7 @@ void mend(const RemoteHostReport& host, const LinkMeasurements& link, Finding& f
   } else if (says(link, "older release")) {
     finding.remedy = {host.is_own_address ? "framewire --version"
                                           : fmt::format("ssh {} framewire --version", shell_word(host.target.at.host))};
-  } else if (link.link == LinkKind::rdma) {
+  } else if (!traits(link.link).missing.empty()) {
     finding.text += " What each machine has for it:";
     finding.remedy = examine_both(host, link.link);
   } else if (!host.left.empty()) {
@@ -95,7 +96,7 @@ Finding link_finding(const RemoteHostReport& host, const LinkMeasurements& link,
     const bool is_asked_for = fault_level == Level::problem;
     finding.level = is_asked_for ? Level::problem : Level::note;
     finding.value = "not tried: " + link.not_tried;
-    if (is_asked_for && link.link == LinkKind::rdma) {
+    if (is_asked_for && !traits(link.link).missing.empty()) {
       finding.text = "What each machine has for it:";
       finding.remedy = examine_both(host, link.link);
     }
@@ -193,8 +194,8 @@ Findings check_host_links(const RemoteHostReport& host, const MachineFacts& mach
   Findings findings;
   for (const LinkMeasurements& link : host.links) {
     const bool is_tried = link.not_tried.empty();
-    if (link.link == LinkKind::local && !is_tried && !wanted) {
-      continue;  // not a finding: local never works between two machines
+    if (traits(link.link).needs_same_host && !is_tried && !wanted) {
+      continue;  // not a finding: it never works between two machines
     }
     const bool is_needed = wanted == link.link || (is_stuck && is_tried);
     findings.push_back(link_finding(host, link, is_needed ? Level::problem : Level::warning));

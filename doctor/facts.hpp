@@ -148,11 +148,18 @@ struct RdmaFacts {
   bool has_rdma_command = false;  // `rdma` of iproute2 is installed
 };
 
+/// A link of the list that the doctor neither tries nor examines: it knows what the link says of itself.
+struct OtherLink {
+  LinkKind link{};
+  std::string missing;  // what this machine lacks for it: "no RDMA device"; empty: nothing
+};
+
 /// Whether the two links that need no hardware work, by a small trial of each. The texts say what failed; empty: it
-/// works.
+/// works. rdma has facts of its own.
 struct LinkFacts {
   std::string local_trouble;
   std::string tcp_trouble;
+  std::vector<OtherLink> others{};  // all other links of the list, best first
 };
 
 struct SystemFacts {

@@ -25,6 +25,7 @@
 #include "memory/available_memory.hpp"
 #include "memory/host_block.hpp"
 #include "transport/control/key_file.hpp"
+#include "transport/links.hpp"
 
 namespace framewire {
 
@@ -256,7 +257,14 @@ std::string trouble_of(Function attempt) {
 }  // namespace
 
 LinkFacts probe_links() {
-  return {trouble_of(try_local), trouble_of(try_tcp)};
+  LinkFacts facts{.local_trouble = trouble_of(try_local), .tcp_trouble = trouble_of(try_tcp)};
+  for (const LinkProvider* const link : link_providers()) {
+    const LinkTraits& its = link->traits();
+    if (its.kind != LinkKind::local && its.kind != LinkKind::tcp && its.kind != LinkKind::rdma) {
+      facts.others.push_back({.link = its.kind, .missing = link->is_available() ? "" : std::string(its.missing)});
+    }
+  }
+  return facts;
 }
 
 }  // namespace framewire

@@ -240,14 +240,16 @@ LinkMeasurements not_tried(LinkKind link, const std::string& why) {
 
 /// Why the link cannot be tried; empty: it can.
 std::string unusable_reason(LinkKind link, const RemoteHostReport& host, const MachineFacts& machine) {
-  if (link == LinkKind::local && !host.is_this_machine) {
+  if (traits(link).needs_same_host && !host.is_this_machine) {
     return "it needs the same user on the same machine";
   }
   const auto has_device = [](const RdmaAdapter& adapter) { return adapter.device.has_value(); };
   if (link == LinkKind::rdma && std::ranges::none_of(machine.rdma.adapters, has_device)) {
     return "no RDMA device here";
   }
-  return "";
+  const auto& others = machine.links.others;
+  const auto other = std::ranges::find(others, link, &OtherLink::link);
+  return other != others.end() && !other->missing.empty() ? other->missing + " here" : "";
 }
 
 }  // namespace

@@ -189,8 +189,12 @@ Json finding_json(const Finding& finding) {
           {"fix", finding.remedy}};
 }
 
-Json works_json(const WorkingLinks& works) {
-  return {{"local", works.local}, {"tcp", works.tcp}, {"rdma", works.rdma.is_usable()}};
+Json works_json(const LinkFacts& links, const WorkingLinks& works) {
+  Json json = {{"local", works.local}, {"tcp", works.tcp}, {"rdma", works.rdma.is_usable()}};
+  for (const OtherLink& other : links.others) {
+    json[std::string(name(other.link))] = std::ranges::find(works.others, other.link) != works.others.end();
+  }
+  return json;
 }
 
 Json gid_json(const RdmaGid& gid) {
@@ -365,7 +369,7 @@ std::string json_report(const MachineFacts& machine, const Findings& findings, s
   Json json = {{"version", FRAMEWIRE_VERSION},
                {"transport", wanted ? name(*wanted) : "auto"},
                {"is_ready", !has_problem(findings)},
-               {"works", works_json(find_working_links(machine))},
+               {"works", works_json(machine.links, find_working_links(machine))},
                {"findings", list_of(findings, finding_json)},
                {"rdma_devices", list_of(machine.rdma.adapters,
                                         [&](const RdmaAdapter& one) { return adapter_json(one, machine.network); })},

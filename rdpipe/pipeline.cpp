@@ -169,13 +169,13 @@ std::vector<std::string> Pipeline::addresses_for(const HopState& hop) {
     }
     name = known->second;
   }
-  const HopParameters& parameters = hop.sender.parameters;
+  const EndpointOptions endpoint = endpoint_of(hop.sender);
   return addresses_of(
       *facts_of(hop.listener()), *facts_of(hop.dialler()),
       {.name = name,
        .is_known_here = dials_from_here,
        .data_address = wanted != options_.data_addresses.end() ? wanted->second : "",
-       .may_be_rdma = !parameters.encrypts && (parameters.transport == "auto" || parameters.transport == "rdma")});
+       .may_be_rdma = !endpoint.encrypt && std::ranges::count(endpoint.allowed_links, LinkKind::rdma) > 0});
 }
 
 void Pipeline::dial_what_listens() {

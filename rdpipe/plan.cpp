@@ -174,8 +174,9 @@ EndpointOptions endpoint_of(const HopPlan& plan) {
   endpoint.peer_timeout_ns = plan.parameters.timeout_ns;
   endpoint.rdma_timeout_ns = plan.parameters.timeout_ns;
   if (plan.listens) {
-    // RDMA has no loopback: it connects to an address of the device.
-    const bool is_by_loopback = plan.stays_here && plan.parameters.transport != "rdma";
+    // A link with a listener of its own connects to an address of its device (rdma), which loopback is not.
+    const auto link = link_kind_from_name(plan.parameters.transport);
+    const bool is_by_loopback = plan.stays_here && !(link && traits(*link).has_own_listener);
     endpoint.listen = HostPort{.host = is_by_loopback ? "127.0.0.1" : "*", .port = plan.parameters.first_port};
     endpoint.last_port = plan.parameters.last_port;
   }

@@ -82,7 +82,8 @@ void describe_options(CLI::App& app, RawOptions& raw) {
   app.add_option("--slots", raw.slots, "frames that one viewer may hold (default 3)")->type_name("N");
   app.add_option("--viewers", raw.viewers, "largest number of viewers of a stream (default 4)")->type_name("N");
   app.add_flag("--allow-pull", raw.allows_pull,
-               "let viewers with --pull read frames from this memory over RDMA; they do not count for --viewers");
+               "let viewers with --pull read frames from this memory over " +
+                   names_of_links_that(&LinkTraits::can_be_pulled) + "; they do not count for --viewers");
   app.add_flag("--loop", raw.loop, "start a file again at its end (default: stop)");
   app.add_flag("--no-pace", raw.no_fixed_rate, "send as fast as possible (default: at the rate of the timestamps)");
   app.add_option("--name", raw.names,
@@ -258,16 +259,15 @@ std::optional<SenderOptions> parse_sender_options(int argc, const char* const* a
   }
   options.allows_pull = raw.allows_pull;
   if (raw.allows_pull && options.endpoint.encrypt) {
-    throw Error::usage(
-        "--allow-pull lets viewers read frames over RDMA, which is not encrypted, and --encrypt forbids that; leave "
-        "out one of them");
+    throw Error::usage("--allow-pull lets viewers read frames over " + names_of_links_that(&LinkTraits::can_be_pulled) +
+                       ", which is not encrypted, and --encrypt forbids that; leave out one of them");
   }
-  const auto& links = options.endpoint.allowed_links;
-  if (raw.allows_pull && std::ranges::find(links, LinkKind::rdma) == links.end()) {
-    throw Error::usage("--transport is " + quote(raw.common.transport) +
-                       "; with --allow-pull, which is for RDMA, it takes auto or rdma");
+  if (raw.allows_pull && !first_link_that(&LinkTraits::can_be_pulled, options.endpoint.allowed_links)) {
+    throw Error::usage("--transport is " + quote(raw.common.transport) + "; with --allow-pull, which is for " +
+                       names_of_links_that(&LinkTraits::can_be_pulled) + ", it takes " +
+                       transports_that(&LinkTraits::can_be_pulled));
   }
-  // Viewers on this machine also pull over RDMA.
+  // Viewers on this machine also pull by the link's own listener.
   options.endpoint.rdma_for_loopback = raw.allows_pull;
   check_pool_size(options);
   options.common = parse_run_options(raw.common);

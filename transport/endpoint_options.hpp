@@ -30,7 +30,7 @@ struct EndpointOptions {
   std::optional<std::string> key_file;  // --key; when set, it is always used
   std::optional<SecretBytes<32>> one_time_key{};  // for this run, instead of a file; always used
   bool insecure = false;
-  // --encrypt: the data connection uses TLS, too. This restricts the links to tcp, whatever allowed_links contains. The
+  // --encrypt: the data connection uses TLS, too. Of allowed_links only those remain that can be encrypted (tcp). The
   // peer must agree, or the session fails. When only the peer asks for encryption, this side encrypts without the
   // option.
   bool encrypt = false;
@@ -40,8 +40,8 @@ struct EndpointOptions {
   // when its host is busy.
   std::int64_t peer_timeout_ns = 5'000'000'000;
   std::int64_t rdma_timeout_ns = 1'000'000'000;
-  // A listener on loopback also accepts RDMA connections, where there is a device. Only authenticated sessions can use
-  // them.
+  // A listener on loopback also accepts connections of links with a listener of their own (rdma), where the machine has
+  // what they need. Only authenticated sessions can use them.
   bool rdma_for_loopback = false;
   // RDMA writes may reach a ring's memory in any order, where the device supports it. Their completion still comes
   // last.
@@ -50,11 +50,12 @@ struct EndpointOptions {
   std::optional<std::uint8_t> type_of_service{};
   // Readable when the program is to end: ends the look-up of a name to listen on. -1: nothing ends it.
   int stop_fd = -1;
-  // --rdma-address: the listener's address for RDMA connections, on both sides. Empty: the address that TCP reached,
-  // else one that the listener announces.
+  // --rdma-address: the address of the listening end for RDMA connections. The end that listens accepts them only
+  // there; the end that dials tries only this one. Empty: the address that TCP reached, else one that the listener
+  // announces.
   std::string rdma_address{};
-  // > 0: the viewer pulls: it reads frames from the sender's pool at this interval, and the sender sends none. rdma
-  // only.
+  // > 0: the viewer pulls: it reads frames from the sender's pool at this interval, and the sender sends none. Only
+  // over links that can be pulled (rdma).
   std::int64_t pull_interval_ns = 0;
 };
 

@@ -1,6 +1,7 @@
 #include "transport/link_kinds.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "transport/links.hpp"
 
@@ -18,6 +19,22 @@ std::optional<LinkKind> kind_with(Value LinkTraits::*property, const Value& want
     }
   }
   return std::nullopt;
+}
+
+std::vector<std::string_view> names_in(std::span<const LinkKind> kinds) {
+  std::vector<std::string_view> names;
+  std::ranges::transform(kinds, std::back_inserter(names), [](LinkKind kind) { return name(kind); });
+  return names;
+}
+
+std::string joined(const std::vector<std::string_view>& words, std::string_view separator,
+                   std::string_view last_separator) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    text += i == 0 ? "" : i + 1 < words.size() ? separator : last_separator;
+    text += words[i];
+  }
+  return text;
 }
 
 }  // namespace
@@ -56,28 +73,34 @@ std::optional<LinkKind> first_link_that(bool LinkTraits::*property, std::span<co
   return found != kinds.end() ? std::optional(*found) : std::nullopt;
 }
 
+std::vector<LinkKind> links_that(bool LinkTraits::*property, std::span<const LinkKind> kinds) {
+  std::vector<LinkKind> found(kinds.begin(), kinds.end());
+  std::erase_if(found, [property](LinkKind kind) { return !(traits(kind).*property); });
+  return found;
+}
+
 std::string names_of(std::span<const LinkKind> kinds) {
-  std::string names;
-  for (const LinkKind kind : kinds) {
-    names += (names.empty() ? "" : ", ") + std::string(name(kind));
-  }
-  return names.empty() ? "none" : names;
+  return kinds.empty() ? "none" : joined(names_in(kinds), ", ", ", ");
 }
 
 std::string all_link_names(std::string_view separator, std::string_view last_separator) {
-  std::string names;
-  const std::vector<LinkKind> kinds = links_best_first();
-  for (std::size_t i = 0; i < kinds.size(); ++i) {
-    names += i == 0 ? "" : i + 1 < kinds.size() ? separator : last_separator;
-    names += name(kinds[i]);
-  }
-  return names;
+  return joined(names_in(links_best_first()), separator, last_separator);
 }
 
 std::string names_of_links_that(bool LinkTraits::*property) {
-  std::vector<LinkKind> kinds = links_best_first();
-  std::erase_if(kinds, [property](LinkKind kind) { return !(traits(kind).*property); });
-  return names_of(kinds);
+  const std::vector<LinkKind> kinds = links_that(property, links_best_first());
+  return kinds.empty() ? "none" : joined(names_in(kinds), ", ", " and ");
+}
+
+std::string transports_that(bool LinkTraits::*property) {
+  std::vector<std::string_view> words = names_in(links_that(property, links_best_first()));
+  words.insert(words.begin(), "auto");
+  return joined(words, ", ", " or ");
+}
+
+std::string unavailable_reason(LinkKind kind) {
+  const LinkProvider& link = link_provider(kind);
+  return link.is_available() ? std::string() : "it has " + std::string(link.traits().missing);
 }
 
 }  // namespace framewire

@@ -34,6 +34,13 @@ const LinkProvider& link_provider(LinkKind kind) {
   return *link;
 }
 
+void LinkProvider::require_available() const {
+  if (!is_available()) {
+    throw Error::failed("--transport is " + std::string(traits().name) + ", and this machine has " +
+                        std::string(traits().missing) + "; take another link, or auto");
+  }
+}
+
 // What a link without these traits is never asked for.
 
 std::unique_ptr<ReadTarget> LinkProvider::make_read_target(LinkConnection, const LinkParameters&) const {

@@ -80,8 +80,9 @@ void describe_options(CLI::App& app, RawOptions& raw) {
       ->type_name("latest|every");
   app.add_option("--retry", raw.retry, "go on this long without a sender (default: for ever)")->type_name("TIME");
   app.add_flag("--pull", raw.pulls,
-               "read a frame now and then, over RDMA, from the memory of a sender with --allow-pull (default: the "
-               "sender sends the frames)");
+               "read a frame now and then, over " + names_of_links_that(&LinkTraits::can_be_pulled) +
+                   ", from the memory of a sender with --allow-pull (default: the "
+                   "sender sends the frames)");
   app.add_option("--pull-interval", raw.pull_interval, "with --pull: time from one read to the next (default 100ms)")
       ->type_name("TIME");
   app.add_flag("--verify", raw.verify, "check that no frame changes while it is shown");
@@ -152,19 +153,19 @@ void read_pull(const RawOptions& raw, SubscriberOptions& subscriber) {
   }
   EndpointOptions& endpoint = subscriber.endpoint;
   if (endpoint.encrypt) {
-    throw Error::usage(
-        "--pull reads frames over RDMA, which is not encrypted, and --encrypt forbids that; leave out "
-        "one of them");
+    throw Error::usage("--pull reads frames over " + names_of_links_that(&LinkTraits::can_be_pulled) +
+                       ", which is not encrypted, and --encrypt forbids that; leave out one of them");
   }
-  if (std::ranges::find(endpoint.allowed_links, LinkKind::rdma) == endpoint.allowed_links.end()) {
-    throw Error::usage("--transport is " + quote(raw.common.transport) +
-                       "; with --pull, which reads over RDMA, it takes auto or rdma");
+  endpoint.allowed_links = links_that(&LinkTraits::can_be_pulled, endpoint.allowed_links);
+  if (endpoint.allowed_links.empty()) {
+    throw Error::usage("--transport is " + quote(raw.common.transport) + "; with --pull, which reads over " +
+                       names_of_links_that(&LinkTraits::can_be_pulled) + ", it takes " +
+                       transports_that(&LinkTraits::can_be_pulled));
   }
   if (subscriber.delivery == Delivery::every) {
     throw Error::usage(
         "--delivery is 'every', and --pull reads only the newest frame each time; leave out one of them");
   }
-  endpoint.allowed_links = {LinkKind::rdma};
   endpoint.transport_is_auto = false;
   endpoint.pull_interval_ns =
       raw.pull_interval.empty() ? usual_interval_ns : parse_duration_ns(raw.pull_interval, "--pull-interval");

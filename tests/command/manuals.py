@@ -31,6 +31,11 @@ def options_of(program: str) -> set[str]:
     return {name for label in labels for name in OPTION.findall(label)}
 
 
+def values_of(program: str, option: str) -> list[str]:
+    """The values of an option as --help lists them, with bars between them."""
+    return re.search(rf"^  (?:-\w, )?{option} ([\w|]+)", help_of(program), re.MULTILINE).group(1).split("|")
+
+
 def page_of(program: str) -> pathlib.Path:
     return SHARE / "man" / "man1" / f"{program}.1"
 

@@ -46,7 +46,9 @@ class ZshCompletion(unittest.TestCase):
                 self.assertEqual(shown, {name for name in found if name.startswith("--")})
 
     def test_values(self):
-        self.expect("rdsend --transport ", "auto", "local", "rdma", "tcp")
+        transports = manuals.values_of("rdsend", "--transport")
+        self.assertLessEqual({"auto", "local", "rdma", "tcp"}, set(transports))
+        self.expect("rdsend --transport ", *transports)
         self.expect("rdsend --transport=t", "--transport=tcp")
         self.expect("framewire-send pattern --delivery ", "every", "latest")
         self.expect("framewire-bench --operation stream,write_", "stream,write_imm,")
@@ -64,7 +66,7 @@ class ZshCompletion(unittest.TestCase):
         line stays unchanged."""
         self.expect("rdpipe bigb", "bigbox")
         self.expect("rdpipe -v --limit 5M bigbox:cat bigg", "bigger")
-        self.expect("rdpipe bigbox:cat --transport ", "auto", "local", "rdma", "tcp")
+        self.expect("rdpipe bigbox:cat --transport ", *manuals.values_of("rdpipe", "--transport"))
         self.expect("rdpipe bigbox:cat --no-", "--no-checksum")
         self.expect("rdpipe -F film.", "film.mkv")
         self.expect("rdpipe --data-address bigg", "bigger")

@@ -52,6 +52,7 @@ LINK_NAME = re.compile(r"\bLinkKind::\w+")
 OTHERS = ["tests", "scripts", "cmake", "docs"]
 # Tests mirror the folders: each may include what its folder may. Test folders without such a folder are listed here.
 TESTS_OF = {
+    "added_link": ["bench", "doctor", "rdpipe", "sender", "viewer", *LINKS],
     "contract": ["transport/session", "transport/fake", *LINKS],
     "data_path": ["transport/session", "transport/fake", *LINKS],
     "sim": ["transport/session", "transport/fake", *LINKS],

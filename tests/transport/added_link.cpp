@@ -14,6 +14,7 @@
 #include "base/error.hpp"
 #include "base/wait.hpp"
 #include "transport/json_fields.hpp"
+#include "transport/tcp/plain_wire.hpp"
 #include "transport/tcp/tcp_receiver.hpp"
 #include "transport/tcp/tcp_sender.hpp"
 
@@ -101,11 +102,11 @@ class Listener final : public LinkListener {
   std::thread thread_;
 };
 
-/// Tcp's sender under the name of the added link.
+/// Tcp's sender under the name of an added link.
 class Sender final : public SenderLink {
  public:
-  explicit Sender(FileDescriptor socket) : tcp_(std::move(socket), timeout_ns) {}
-  [[nodiscard]] LinkKind kind() const noexcept override { return added_link; }
+  Sender(LinkKind kind, std::unique_ptr<ByteWire> wire) : kind_(kind), tcp_(std::move(wire), timeout_ns) {}
+  [[nodiscard]] LinkKind kind() const noexcept override { return kind_; }
   void begin_epoch(std::shared_ptr<Pool> pool) override { tcp_.begin_epoch(std::move(pool)); }
   void epoch_ready(std::uint32_t epoch, std::uint32_t slots, const LinkDescription& ring) noexcept override {
     tcp_.epoch_ready(epoch, slots, ring);
@@ -120,13 +121,14 @@ class Sender final : public SenderLink {
   [[nodiscard]] std::uint64_t frames_acknowledged() const noexcept override { return tcp_.frames_acknowledged(); }
 
  private:
+  LinkKind kind_;
   TcpSender tcp_;
 };
 
 class Receiver final : public ReceiverLink {
  public:
-  explicit Receiver(FileDescriptor socket) : tcp_(std::move(socket), timeout_ns) {}
-  [[nodiscard]] LinkKind kind() const noexcept override { return added_link; }
+  Receiver(LinkKind kind, std::unique_ptr<ByteWire> wire) : kind_(kind), tcp_(std::move(wire), timeout_ns) {}
+  [[nodiscard]] LinkKind kind() const noexcept override { return kind_; }
   LinkDescription begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots,
                               const LinkDescription& pool) override {
     return tcp_.begin_epoch(epoch, slot_bytes, ring_slots, pool);
@@ -139,11 +141,13 @@ class Receiver final : public ReceiverLink {
   [[nodiscard]] std::string fault() const override { return tcp_.fault(); }
 
  private:
+  LinkKind kind_;
   TcpReceiver tcp_;
 };
 
-FileDescriptor socket_in(LinkConnection connection) {
-  return std::move(static_cast<Connection&>(*std::get<std::unique_ptr<NativeConnection>>(connection)).socket);
+std::unique_ptr<ByteWire> wire_in(LinkConnection connection) {
+  return std::make_unique<PlainWire>(
+      std::move(static_cast<Connection&>(*std::get<std::unique_ptr<NativeConnection>>(connection)).socket));
 }
 
 FileDescriptor connect_to(const LinkDescription& listener) {
@@ -172,11 +176,11 @@ class Provider final : public LinkProvider {
   }
   [[nodiscard]] std::unique_ptr<SenderLink> make_sender(LinkConnection connection,
                                                         const LinkParameters&) const override {
-    return std::make_unique<Sender>(socket_in(std::move(connection)));
+    return std::make_unique<Sender>(added_link, wire_in(std::move(connection)));
   }
   [[nodiscard]] std::unique_ptr<ReceiverLink> make_receiver(LinkConnection connection,
                                                             const LinkParameters&) const override {
-    return std::make_unique<Receiver>(socket_in(std::move(connection)));
+    return std::make_unique<Receiver>(added_link, wire_in(std::move(connection)));
   }
   [[nodiscard]] bool is_available() const override { return added_link_state().is_available; }
   void require_available() const override {
@@ -208,10 +212,44 @@ class Provider final : public LinkProvider {
   }
 };
 
+/// TLS if the session has set that up, else the socket itself.
+std::unique_ptr<ByteWire> session_wire_in(LinkConnection connection) {
+  if (auto* const wire = std::get_if<std::unique_ptr<ByteWire>>(&connection)) {
+    return std::move(*wire);
+  }
+  return std::make_unique<PlainWire>(socket_of(std::move(connection)));
+}
+
+class SocketProvider final : public LinkProvider {
+ public:
+  [[nodiscard]] const LinkTraits& traits() const noexcept override {
+    static constexpr LinkTraits added{.kind = added_socket_link,
+                                      .name = "addedsocket",
+                                      .wire_name = "addedsocket1",
+                                      .missing = "no socket to spare",
+                                      .can_be_encrypted = true};
+    return added;
+  }
+  [[nodiscard]] std::unique_ptr<SenderLink> make_sender(LinkConnection connection,
+                                                        const LinkParameters&) const override {
+    return std::make_unique<Sender>(added_socket_link, session_wire_in(std::move(connection)));
+  }
+  [[nodiscard]] std::unique_ptr<ReceiverLink> make_receiver(LinkConnection connection,
+                                                            const LinkParameters&) const override {
+    return std::make_unique<Receiver>(added_socket_link, session_wire_in(std::move(connection)));
+  }
+  [[nodiscard]] bool is_available() const override { return added_link_state().socket_answers-- > 0; }
+};
+
 }  // namespace
 
 const LinkProvider& added_provider() noexcept {
   static const Provider provider;
+  return provider;
+}
+
+const LinkProvider& added_socket_provider() noexcept {
+  static const SocketProvider provider;
   return provider;
 }
 

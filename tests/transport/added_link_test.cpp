@@ -31,7 +31,8 @@ namespace framewire {
 
 /// In place of transport/links.cpp.
 std::span<const LinkProvider* const> link_providers() noexcept {
-  static const std::array<const LinkProvider*, 3> links{&local_provider(), &test::added_provider(), &tcp_provider()};
+  static const std::array<const LinkProvider*, 4> links{&local_provider(), &test::added_provider(),
+                                                        &test::added_socket_provider(), &tcp_provider()};
   return links;
 }
 
@@ -39,6 +40,7 @@ namespace {
 
 using test::added_link;
 using test::added_link_state;
+using test::added_socket_link;
 using test::eventually;
 
 class AddedLink : public testing::Test {
@@ -50,6 +52,7 @@ class AddedLink : public testing::Test {
     added_link_state().is_available = true;
     added_link_state().fails_to_connect = false;
     added_link_state().connections = 0;
+    added_link_state().socket_answers = INT_MAX;
     added_link_state().is_wrongly_addressed = false;
   }
   ~AddedLink() override {
@@ -64,6 +67,7 @@ class AddedLink : public testing::Test {
     EndpointOptions options;
     options.allowed_links = links_;
     options.transport_is_auto = links_.size() > 1;
+    options.encrypt = encrypts_;
     options.rdma_for_loopback = true;  // links with a listener of their own listen on loopback, too
     return options;
   }
@@ -108,6 +112,7 @@ class AddedLink : public testing::Test {
   test::TemporaryFolder folder_;
   test::KeptLog kept_;
   std::vector<LinkKind> links_{added_link};
+  bool encrypts_ = false;
   Stream stream_{StreamOptions{.name = "test", .delivery = Delivery::every, .max_frames = frames}};
   std::thread source_;
 };
@@ -116,8 +121,9 @@ TEST_F(AddedLink, IsKnownByItsNames) {
   EXPECT_EQ(link_kind_from_name("added"), added_link);
   EXPECT_EQ(link_kind_from_wire("added1"), added_link);
   EXPECT_EQ(link_kind_from_number(200), added_link);
-  EXPECT_EQ(all_link_names("|", "|"), "local|added|tcp") << "--help shows this";
-  EXPECT_EQ(EndpointOptions().allowed_links, (std::vector{LinkKind::local, added_link, LinkKind::tcp}));
+  EXPECT_EQ(all_link_names("|", "|"), "local|added|addedsocket|tcp") << "--help shows this";
+  EXPECT_EQ(EndpointOptions().allowed_links,
+            (std::vector{LinkKind::local, added_link, added_socket_link, LinkKind::tcp}));
 }
 
 TEST_F(AddedLink, CarriesASessionThatTheViewerDials) {
@@ -186,6 +192,76 @@ TEST_F(AddedLink, EndsAListenerWhoseOptionsItCannotTakeEvenIfAnotherLinkWouldDo)
   };
   expect_usage_error([&] { SenderService(listening(), {&stream_}, "test", kept_.log()); });
   expect_usage_error([&] { Subscriber({.endpoint = listening(), .stream = {}, .delivery = {}}, kept_.log()); });
+}
+
+/// A link that arrives at the control channel's port is asked, too.
+TEST_F(AddedLink, WithoutAListenerIsNotOfferedWhereTheSenderCannotUseIt) {
+  links_ = {added_socket_link, LinkKind::tcp};
+  added_link_state().socket_answers = 0;
+  SenderService service(listening(), {&stream_}, "test", kept_.log());
+  start_source();
+  Subscriber viewer({.endpoint = dialling(service.port()), .stream = {}, .delivery = {}}, kept_.log());
+  EXPECT_EQ(receive_all(viewer), frames);
+  EXPECT_NE(viewer.status().start_line.find("(auto: tcp; addedsocket: the sender has none, it has no socket to spare)"),
+            std::string::npos)
+      << viewer.status().start_line;
+}
+
+TEST_F(AddedLink, WithoutAListenerIsNotChosenWhereTheViewerCannotUseIt) {
+  links_ = {added_socket_link, LinkKind::tcp};
+  added_link_state().socket_answers = 1;  // the sender's question, when it offers
+  SenderService service(listening(), {&stream_}, "test", kept_.log());
+  start_source();
+  Subscriber viewer({.endpoint = dialling(service.port()), .stream = {}, .delivery = {}}, kept_.log());
+  EXPECT_EQ(receive_all(viewer), frames);
+  EXPECT_NE(viewer.status().start_line.find("(auto: tcp; addedsocket: no socket to spare here)"), std::string::npos)
+      << viewer.status().start_line;
+}
+
+/// Its provider leaves it to the interface to say so.
+TEST_F(AddedLink, SaysWhyItCannotBeUsedWhereItIsAskedFor) {
+  links_ = {added_socket_link};
+  added_link_state().socket_answers = 0;
+  const auto refusal = [&](const auto& start) -> std::string {
+    try {
+      start();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "was taken";
+  };
+  const std::string why =
+      "--transport is addedsocket, and this machine has no socket to spare; take another link, or auto";
+  EXPECT_EQ(refusal([&] { const SenderService one(listening(), {&stream_}, "test", kept_.log()); }), why);
+  EXPECT_EQ(refusal([&] { const SenderService one(dialling(1), {&stream_}, "test", kept_.log()); }), why);
+  EXPECT_EQ(
+      refusal([&] { const Subscriber one({.endpoint = listening(), .stream = {}, .delivery = {}}, kept_.log()); }),
+      why);
+  EXPECT_EQ(
+      refusal([&] { const Subscriber one({.endpoint = dialling(1), .stream = {}, .delivery = {}}, kept_.log()); }),
+      why);
+}
+
+TEST_F(AddedLink, CarriesAnEncryptedSession) {
+  links_ = {added_socket_link, LinkKind::tcp};
+  encrypts_ = true;
+  SenderService service(listening(), {&stream_}, "test", kept_.log());
+  start_source();
+  Subscriber viewer({.endpoint = dialling(service.port()), .stream = {}, .delivery = {}}, kept_.log());
+  EXPECT_EQ(receive_all(viewer), frames);
+  EXPECT_EQ(viewer.status().transport, "addedsocket");
+  EXPECT_NE(viewer.status().start_line.find("=tls (auto: addedsocket; --encrypt works over addedsocket and tcp only)"),
+            std::string::npos)
+      << viewer.status().start_line;
+  links_ = {added_link};
+  try {
+    const SenderService refused(listening(), {&stream_}, "test", kept_.log());
+    ADD_FAILURE() << "was taken";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "--encrypt works over addedsocket and tcp only, and this end takes added; take --transport auto, "
+                 "addedsocket or tcp, or leave out --encrypt");
+  }
 }
 
 TEST_F(AddedLink, LetsNobodyInWithoutTheProof) {

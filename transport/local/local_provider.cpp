@@ -13,8 +13,11 @@ namespace {
 class LocalProvider final : public LinkProvider {
  public:
   [[nodiscard]] const LinkTraits& traits() const noexcept override {
-    static constexpr LinkTraits local{
-        .kind = LinkKind::local, .name = "local", .wire_name = "local2", .needs_same_host = true};
+    static constexpr LinkTraits local{.kind = LinkKind::local,
+                                      .name = "local",
+                                      .wire_name = "local2",
+                                      .needs_same_host = true,
+                                      .shares_memory = true};
     return local;
   }
 

@@ -166,8 +166,8 @@ class RdmaProvider final : public LinkProvider {
     if (addresses.empty()) {
       throw no_rdma_device();
     }
-    if (!options.rdma_address.empty()) {
-      addresses = {named_rdma_address(options.rdma_address, options.port).storage};
+    if (!options.rdma_listen_address.empty()) {
+      addresses = {named_rdma_address(options.rdma_listen_address, options.port).storage};
     } else if (options.is_beyond_loopback) {
       addresses.clear();
       std::ranges::transform(options.addresses, std::back_inserter(addresses), &SocketAddress::storage);
@@ -179,9 +179,10 @@ class RdmaProvider final : public LinkProvider {
                                                        const ConnectProof& proof,
                                                        const LinkParameters& parameters) const override {
     const RdmaListenerAddress listener = rdma_listener_from(description);
-    return std::make_unique<Connection>(dial_rdma({.host = to.host, .port = listener.port}, proof,
-                                                  options_of(parameters), monotonic_ns() + rdma_connection_timeout_ns,
-                                                  {.announced = listener.addresses, .only = parameters.rdma_address}));
+    return std::make_unique<Connection>(
+        dial_rdma({.host = to.host, .port = listener.port}, proof, options_of(parameters),
+                  monotonic_ns() + rdma_connection_timeout_ns,
+                  {.announced = listener.addresses, .only = parameters.rdma_dial_address}));
   }
 
   [[nodiscard]] std::unique_ptr<NativeConnection> accept(std::unique_ptr<ConnectRequest> request,

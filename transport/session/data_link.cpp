@@ -34,7 +34,7 @@ LinkParameters link_parameters_of(const EndpointOptions& endpoint) noexcept {
           .rdma_timeout_ns = endpoint.rdma_timeout_ns,
           .relaxed_ordering = endpoint.relaxed_ordering,
           .type_of_service = endpoint.type_of_service,
-          .rdma_address = endpoint.rdma_address,
+          .rdma_dial_address = endpoint.rdma_address,
           .sender_resources = nullptr,
           .pulls = endpoint.pull_interval_ns > 0,
           .pull_interval_ns = endpoint.pull_interval_ns,
@@ -78,7 +78,8 @@ std::string start_line(LinkKind link, const std::string& auth, const std::string
 
 std::string no_encryption_reason(LinkKind link, const std::string& control) {
   if (!traits(link).can_be_encrypted) {
-    return "--encrypt works over tcp only, and the viewer chose " + std::string(name(link));
+    return "--encrypt works over " + names_of_links_that(&LinkTraits::can_be_encrypted) +
+           " only, and the viewer chose " + std::string(name(link));
   }
   return no_encryption_reason(control);
 }

@@ -27,14 +27,14 @@ AuthenticateOptions with_deadline(AuthenticateOptions options, std::int64_t give
 }
 
 std::vector<LinkKind> usable_links(const EndpointOptions& endpoint) {
-  std::vector<LinkKind> links = endpoint.allowed_links;
   if (!endpoint.encrypt) {
-    return links;
+    return endpoint.allowed_links;
   }
-  std::erase_if(links, [](LinkKind kind) { return !traits(kind).can_be_encrypted; });
+  std::vector<LinkKind> links = links_that(&LinkTraits::can_be_encrypted, endpoint.allowed_links);
   if (links.empty()) {
-    throw Error::usage("--encrypt works over tcp only, and this end takes " + names_of(endpoint.allowed_links) +
-                       "; take --transport auto or tcp, or leave out --encrypt");
+    throw Error::usage("--encrypt works over " + names_of_links_that(&LinkTraits::can_be_encrypted) +
+                       " only, and this end takes " + names_of(endpoint.allowed_links) + "; take --transport " +
+                       transports_that(&LinkTraits::can_be_encrypted) + ", or leave out --encrypt");
   }
   return links;
 }
@@ -64,7 +64,7 @@ ListenOptions listening_of(const EndpointOptions& endpoint, const AuthenticateOp
           .has_key = authentication.key.has_value(),
           .insecure = endpoint.insecure,
           .type_of_service = endpoint.type_of_service,
-          .rdma_address = endpoint.rdma_address,
+          .rdma_listen_address = endpoint.rdma_address,
           .stop = {.fd = endpoint.stop_fd}};
 }
 

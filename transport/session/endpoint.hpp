@@ -24,8 +24,7 @@ std::vector<LinkKind> usable_links(const EndpointOptions& endpoint);
 /// The links for which a listener also listens in their own way.
 std::vector<LinkListening> link_listening_of(const EndpointOptions& endpoint);
 
-/// For the dialling side. Throws Error (failed) when --transport allows one link only and this machine lacks what it
-/// needs.
+/// Throws Error (failed) when --transport allows one link only and this machine lacks what it needs.
 void require_link_where_asked(const EndpointOptions& endpoint);
 
 /// Where to listen.

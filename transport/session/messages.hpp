@@ -52,7 +52,7 @@ struct OfferMessage {
   std::string session;  // 32 hexadecimal digits
   std::vector<OfferedStream> streams;
   std::vector<LinkKind> links;
-  // For each link with a listener of its own that is not among them: why.
+  // For each link that this end can neither accept nor make: why.
   std::map<LinkKind, std::string> unavailable_links{};
   // Whether the sender requires encrypted data. Nullopt: an older release that cannot encrypt.
   std::optional<bool> encrypt{};

@@ -78,15 +78,10 @@ OfferMessage SenderNegotiation::make_offer() const {
   return offer;
 }
 
-/// Why this side can neither accept nor make connections of a link that has a listener of its own; else empty.
+/// Why this side can neither accept nor make data connections of the link; empty if it can.
 std::string SenderNegotiation::unavailable_reason(LinkKind link) const {
-  if (!traits(link).has_own_listener) {
-    return {};
-  }
-  if (data_endpoint_.acceptor != nullptr) {
-    return data_endpoint_.acceptor->unavailable_reason(link);
-  }
-  return link_provider(link).is_available() ? "" : "it has " + std::string(traits(link).missing);
+  return data_endpoint_.acceptor != nullptr ? data_endpoint_.acceptor->unavailable_reason(link)
+                                            : framewire::unavailable_reason(link);
 }
 
 NegotiatedSession SenderNegotiation::check_choice(const nlohmann::json& answer) {

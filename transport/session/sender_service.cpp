@@ -73,8 +73,8 @@ std::vector<SessionReport> SessionHistory::reports() const {
 SenderService::SenderService(const EndpointOptions& endpoint, std::vector<Stream*> streams, const std::string& program,
                              Log& log)
     : context_(endpoint, std::move(streams), program, log), authenticate_(authentication_of(endpoint)) {
+  require_link_where_asked(endpoint);
   if (endpoint.dial) {
-    require_link_where_asked(endpoint);
     dial_to_ = *endpoint.dial;
     dialler_ = std::thread([this] { dial_loop(); });
     return;
@@ -112,9 +112,7 @@ std::string SenderService::pull_unavailable_reason() const {
     if (!traits(link).can_be_pulled) {
       continue;
     }
-    const std::string why = acceptor_                            ? acceptor_->unavailable_reason(link)
-                            : link_provider(link).is_available() ? ""
-                                                                 : "it has " + std::string(traits(link).missing);
+    const std::string why = acceptor_ ? acceptor_->unavailable_reason(link) : unavailable_reason(link);
     if (why.empty()) {
       return {};
     }

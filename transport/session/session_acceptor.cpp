@@ -32,7 +32,7 @@ SessionAcceptor::SessionAcceptor(const ListenOptions& listen, std::span<const Li
       log_(log),
       stop_event_(make_eventfd()) {
   for (const LinkListening& wanted : links) {
-    listen_for(wanted, listen.rdma_address);
+    listen_for(wanted, listen.rdma_listen_address);
   }
   thread_ = std::thread([this] { accept_loop(); });
 }
@@ -276,7 +276,7 @@ void SessionAcceptor::store_authenticated(const DataConnectionId& connection, In
 
 // ---- Links that have a listener of their own ----
 
-void SessionAcceptor::listen_for(const LinkListening& wanted, const std::string& rdma_address) {
+void SessionAcceptor::listen_for(const LinkListening& wanted, const std::string& rdma_listen_address) {
   const LinkProvider& provider = link_provider(wanted.link);
   OwnListener& own = own_listeners_[wanted.link];
   if (wanted.when == ListenWhen::beyond_loopback && !listener_.is_beyond_loopback()) {
@@ -285,8 +285,7 @@ void SessionAcceptor::listen_for(const LinkListening& wanted, const std::string&
   }
   if (wanted.when == ListenWhen::required) {
     provider.require_available();
-  } else if (!provider.is_available()) {
-    own.unavailable_reason = "it has " + std::string(provider.traits().missing);
+  } else if (own.unavailable_reason = framewire::unavailable_reason(wanted.link); !own.unavailable_reason.empty()) {
     return;
   }
   try {
@@ -294,7 +293,7 @@ void SessionAcceptor::listen_for(const LinkListening& wanted, const std::string&
         provider.listen({.addresses = {listener_.addresses().begin(), listener_.addresses().end()},
                          .port = listener_.port(),
                          .is_beyond_loopback = listener_.is_beyond_loopback(),
-                         .rdma_address = rdma_address},
+                         .rdma_listen_address = rdma_listen_address},
                         [this, link = wanted.link](std::unique_ptr<ConnectRequest> request,
                                                    std::span<const std::byte> hello, const std::string& from) {
                           receive_request(link, std::move(request), hello, from);
@@ -308,6 +307,10 @@ void SessionAcceptor::listen_for(const LinkListening& wanted, const std::string&
 }
 
 std::string SessionAcceptor::unavailable_reason(LinkKind link) const {
+  return traits(link).has_own_listener ? no_listener_reason(link) : framewire::unavailable_reason(link);
+}
+
+std::string SessionAcceptor::no_listener_reason(LinkKind link) const {
   const auto own = own_listeners_.find(link);
   if (own == own_listeners_.end()) {
     return "not allowed by its --transport";

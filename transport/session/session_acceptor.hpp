@@ -71,9 +71,11 @@ class SessionAcceptor {
   [[nodiscard]] std::uint16_t port() const noexcept { return listener_.port(); }
   /// Where a peer finds this link's own listener; empty when there is none. Any thread.
   [[nodiscard]] LinkDescription listener_description(LinkKind link) const;
-  /// Why this side cannot accept connections of a link that has a listener of its own, as in "it has no RDMA device";
-  /// empty if it can. Any thread.
+  /// Why this side cannot accept data connections of the link, as in "it has no RDMA device"; empty if it can. Any
+  /// thread.
   [[nodiscard]] std::string unavailable_reason(LinkKind link) const;
+  /// The same for a link that has a listener of its own. Any thread.
+  [[nodiscard]] std::string no_listener_reason(LinkKind link) const;
   [[nodiscard]] std::string describe() const { return listener_.describe(); }
 
  private:
@@ -107,7 +109,7 @@ class SessionAcceptor {
   void set_identified(PendingConnection& pending) noexcept;
   bool was_closed_at_shutdown(const PendingConnection& pending) noexcept;
   void receive_data_hello(AcceptedSocket accepted, std::int64_t deadline_ns);
-  void listen_for(const LinkListening& wanted, const std::string& rdma_address);
+  void listen_for(const LinkListening& wanted, const std::string& rdma_listen_address);
   void receive_request(LinkKind link, std::unique_ptr<ConnectRequest> request, std::span<const std::byte> hello,
                        const std::string& from);
   void store_authenticated(const DataConnectionId& connection, IncomingDataConnection incoming);

@@ -30,8 +30,8 @@ Subscriber::Implementation::Implementation(SubscriberOptions options, Log& log)
     return stopping_;
   };
   preferences_.parameters.log = &log_;
+  require_link_where_asked(options_.endpoint);
   if (options_.endpoint.dial) {
-    require_link_where_asked(options_.endpoint);
     report_waiting_for(format_host_port(*options_.endpoint.dial));
   } else {
     acceptor_ = std::make_unique<SessionAcceptor>(

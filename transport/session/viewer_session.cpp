@@ -45,21 +45,18 @@ std::string unusable_reason(LinkKind kind, const OfferMessage& offer, bool is_un
   if (link.needs_same_host && !is_unix) {
     return is_offered ? "" : name + " needs the same user on the same machine";
   }
-  if (!is_offered && !link.has_own_listener) {
-    return name + " is not offered";
+  const auto why_not_offered = offer.unavailable_links.find(kind);
+  if (!is_offered && why_not_offered != offer.unavailable_links.end()) {
+    return name + ": the sender has none, " + why_not_offered->second;
   }
   if (!is_offered) {
-    const auto why = offer.unavailable_links.find(kind);
-    return name + ": the sender has none" + (why == offer.unavailable_links.end() ? "" : ", " + why->second);
+    return link.has_own_listener ? name + ": the sender has none" : name + " is not offered";
   }
   if (!preferences.transport_is_auto) {
     return "";
   }
   if (const auto avoided = preferences.avoided_links.find(kind); avoided != preferences.avoided_links.end()) {
     return name + ": " + avoided->second;
-  }
-  if (!link.has_own_listener) {
-    return "";
   }
   if (data_endpoint.acceptor != nullptr) {
     const std::string why = data_endpoint.acceptor->unavailable_reason(kind);
@@ -106,8 +103,9 @@ std::string ViewerSession::choose_link(const OfferMessage& offer, DataEndpoint d
     const LinkKind link = link_for_encryption(offer, preferences);
     open_link(offer, {.stream = stream.number, .link = link, .delivery = delivery_, .token = {}, .encrypt = true},
               data_endpoint, preferences.parameters);
-    const std::string its_name(name(link));
-    return preferences.transport_is_auto ? " (auto: " + its_name + "; --encrypt works over " + its_name + " only)" : "";
+    return preferences.transport_is_auto ? " (auto: " + std::string(name(link)) + "; --encrypt works over " +
+                                               names_of_links_that(&LinkTraits::can_be_encrypted) + " only)"
+                                         : "";
   }
   if (preferences.parameters.pulls) {
     open_link_to_pull(offer, stream, data_endpoint, preferences);
@@ -180,16 +178,18 @@ void ViewerSession::agree_on_encryption(const OfferMessage& offer, const ViewerP
     refuse(channel, who_asks + " for --encrypt, which the sender does not know; bring both to the same release");
   }
   if (preferences.parameters.pulls) {
-    refuse(channel,
-           who_asks + " for --encrypt, and --pull reads over RDMA, which is not encrypted; leave out one of them");
+    refuse(channel, who_asks + " for --encrypt, and --pull reads over " +
+                        names_of_links_that(&LinkTraits::can_be_pulled) +
+                        ", which is not encrypted; leave out one of them");
   }
+  const std::string only =
+      " for --encrypt, which works over " + names_of_links_that(&LinkTraits::can_be_encrypted) + " only, and ";
+  const std::string take = "; start it with --transport " + transports_that(&LinkTraits::can_be_encrypted);
   if (!first_link_that(&LinkTraits::can_be_encrypted, preferences.allowed_links)) {
-    refuse(channel, who_asks + " for --encrypt, which works over tcp only, and the viewer takes " +
-                        names_of(preferences.allowed_links) + "; start it with --transport auto or tcp");
+    refuse(channel, who_asks + only + "the viewer takes " + names_of(preferences.allowed_links) + take);
   }
   if (!first_link_that(&LinkTraits::can_be_encrypted, offer.links)) {
-    refuse(channel, who_asks + " for --encrypt, which works over tcp only, and the sender offers " +
-                        names_of(offer.links) + "; start it with --transport auto or tcp");
+    refuse(channel, who_asks + only + "the sender offers " + names_of(offer.links) + take);
   }
   if (const std::string reason = no_encryption_reason(authenticated_.control); !reason.empty()) {
     refuse(channel, reason);
@@ -199,7 +199,9 @@ void ViewerSession::agree_on_encryption(const OfferMessage& offer, const ViewerP
 /// The best link that both sides allow and that can be encrypted. agree_on_encryption() has seen that both have one.
 LinkKind ViewerSession::link_for_encryption(const OfferMessage& offer, const ViewerPreferences& preferences) {
   std::vector<LinkKind> common = preferences.allowed_links;
-  std::erase_if(common, [&](LinkKind kind) { return std::ranges::find(offer.links, kind) == offer.links.end(); });
+  std::erase_if(common, [&](LinkKind kind) {
+    return std::ranges::find(offer.links, kind) == offer.links.end() || !link_provider(kind).is_available();
+  });
   const auto link = first_link_that(&LinkTraits::can_be_encrypted, common);
   if (!link) {
     refuse(*authenticated_.channel, "no encrypted transport in common: this end takes " +
@@ -215,7 +217,11 @@ void ViewerSession::open_link_to_pull(const OfferMessage& offer, const OfferedSt
   if (!stream.allows_pull) {
     refuse(channel, "the sender's frames may not be pulled; start it with --allow-pull, or leave out --pull here");
   }
-  const auto link = first_link_that(&LinkTraits::can_be_pulled, offer.links);
+  std::vector<LinkKind> common = offer.links;
+  std::erase_if(common, [&](LinkKind kind) {
+    return std::ranges::find(preferences.allowed_links, kind) == preferences.allowed_links.end();
+  });
+  const auto link = first_link_that(&LinkTraits::can_be_pulled, common);
   if (!link) {
     const auto why =
         std::ranges::find_if(offer.unavailable_links, [](const auto& one) { return traits(one.first).can_be_pulled; });
