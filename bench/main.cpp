@@ -166,8 +166,8 @@ ExitStatus run_client(const BenchOptions& options) {
 
 ExitStatus run_server(const BenchOptions& options) {
   Log log(stderr, "framewire-bench", options.is_verbose);
-  Interruption interruption;
   std::atomic<bool> stop = false;
+  Interruption interruption;  // its thread sets stop until it is destroyed
   interruption.set_wake([&stop] { stop = true; });
   EndpointOptions endpoint = options.endpoint;
   endpoint.stop_fd = interruption.descriptor();

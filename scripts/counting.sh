@@ -31,11 +31,17 @@ show_failures() {
   awk '/Test +#[0-9]+: .*(Passed|Not Run)/ {shown = 0; next} /Test +#[0-9]+:/ {shown = 1} /^[0-9]+% tests passed/ {shown = 1} shown && ++lines <= 400' "$1"
 }
 
-# run_ctest FOLDER LOG OPTION…: sets good, bad and not_run. False if ctest did not finish.
+# run_ctest FOLDER LOG OPTION…
 run_ctest() {
-  local folder=$1 log=$2 counts
+  local folder=$1 log=$2
   shift 2
   ctest --test-dir "$folder" --output-on-failure --no-tests=error "$@" >"$log" 2>&1 || true
+}
+
+# count_ctest FOLDER LOG: sets good, bad and not_run from the log of run_ctest. Reruns failed tests that may have a
+# second try. False if ctest did not finish.
+count_ctest() {
+  local folder=$1 log=$2 counts
   mapfile -t -O "${#durations[@]}" durations < <(durations_in "$log")
   counts=$(counts_of "$log") || return 1
   read -r good bad not_run <<<"$counts"

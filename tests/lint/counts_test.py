@@ -40,13 +40,15 @@ class Counts(unittest.TestCase):
 
     def counting(self, commands: str, *options: str) -> subprocess.CompletedProcess:
         """The output of scripts/test's functions after `commands`."""
-        return subprocess.run(["bash", "-c", f"source {SCRIPTS}/common.sh; source {SCRIPTS}/counting.sh; folder=$1; shift; {commands}", "counts",
-                               self.folder, *options], capture_output=True, text=True, check=False)
+        prelude = (f"source {SCRIPTS}/common.sh; source {SCRIPTS}/counting.sh; folder=$1; log=$1/log; shift; "
+                   'run_and_count() { run_ctest $folder $log "$@"; count_ctest $folder $log; }; ')
+        return subprocess.run(["bash", "-c", prelude + commands, "counts", self.folder, *options],
+                              capture_output=True, text=True, check=False)
 
     def counts(self, *options: str) -> list[str]:
         self.make(TESTS)
         said = self.counting('gives_second_try=false; '
-                             'run_ctest $folder $folder/log "$@" >$folder/said || exit 1; echo $good $bad $not_run',
+                             'run_and_count "$@" >$folder/said || exit 1; echo $good $bad $not_run',
                              *options)
         self.assertEqual(said.stderr, "")
         return said.stdout.split() if said.returncode == 0 else []
@@ -76,7 +78,7 @@ class Counts(unittest.TestCase):
     def test_a_second_try(self):
         """Only failed tests of programs or machines get a second try, which decides."""
         self.make(HASTY)
-        said = self.counting("run_ctest $folder $folder/log -j 4; echo $good $bad $not_run; say_second_tries; say_longest")
+        said = self.counting("run_and_count -j 4; echo $good $bad $not_run; say_second_tries; say_longest")
         self.assertEqual(said.stderr, "")
         lines = said.stdout.splitlines()
         self.assertIn("6 2 0", lines)
@@ -92,12 +94,12 @@ class Counts(unittest.TestCase):
         other = ("test ! -e $0.running; one=$?; touch $0.running; sleep 0.2; rm -f $0.running; "
                  "test -e $0.NAME && exit $one; touch $0.NAME; false")
         self.make({f"e2e.{number}": (other, "LABELS e2e") for number in range(3)})
-        said = self.counting("run_ctest $folder $folder/log -j 3 >$folder/said; echo $good $bad $not_run")
+        said = self.counting("run_and_count -j 3 >$folder/said; echo $good $bad $not_run")
         self.assertEqual(said.stdout.split(), ["3", "0", "0"])
 
     def test_where_there_is_no_second_try(self):
         self.make(HASTY)
-        said = self.counting("gives_second_try=false; run_ctest $folder $folder/log -j 4 >$folder/said; "
+        said = self.counting("gives_second_try=false; run_and_count -j 4 >$folder/said; "
                              "echo $good $bad $not_run; say_second_tries")
         self.assertEqual(said.stdout.split(), ["2", "6", "0"])
 
