@@ -169,8 +169,8 @@ void throw_if_interrupted(const Interruption& interruption) {
 }
 
 void require_every_message(const RowResult& row) {
-  const EndResult& sender = row.plan.is_reverse ? row.server : row.client;
-  const EndResult& receiver = row.plan.is_reverse ? row.client : row.server;
+  const SideResult& sender = row.plan.is_reverse ? row.server : row.client;
+  const SideResult& receiver = row.plan.is_reverse ? row.client : row.server;
   if (receiver.count != sender.count) {
     throw Error::failed(std::string("the ") + (row.plan.is_reverse ? "client" : "server") + " received " +
                         std::to_string(receiver.count) + " of " + std::to_string(sender.count) + " messages");
@@ -198,7 +198,7 @@ RowResult measure_row(const RowPlan& plan, const RowContext& context) {
   row.client.seconds = static_cast<double>(monotonic_ns() - begin_ns) / 1e9;
   row.client.cpu_seconds = static_cast<double>(process_cpu_ns() - cpu_begin_ns) / 1e9;
   throw_if_interrupted(context.interruption);
-  row.server = end_result_from_json(statistics_of(service, context.last_log_line));
+  row.server = side_result_from_json(statistics_of(service, context.last_log_line));
   require_every_message(row);
   return row;
 }

@@ -25,7 +25,7 @@ struct Published {
 Published publish_messages(Stream& stream, const RowPlan& plan, std::int64_t begin_ns) {
   const FrameInfo info{.user_tag = tag_of(plan.wait) | (plan.touches_payload ? bench_tag_touch : 0), .layout = {}};
   const std::int64_t period_ns = plan.rate_per_s > 0 ? static_cast<std::int64_t>(1e9 / plan.rate_per_s) : 0;
-  const bool is_one_at_a_time = plan.operation == "latency";
+  const bool measures_latency = plan.operation == "latency";
   Published done;
   std::optional<ClaimedSlot> slot;
   const auto take_slot = [&] {
@@ -48,7 +48,7 @@ Published publish_messages(Stream& stream, const RowPlan& plan, std::int64_t beg
     stream.publish(std::move(*slot), info);
     slot.reset();
     ++done.count;
-    if (is_one_at_a_time && take_slot()) {
+    if (measures_latency && take_slot()) {
       done.round_trip_halves.add((monotonic_ns() - handed_over_ns) / 2);
     }
   }
@@ -67,7 +67,7 @@ StreamOptions stream_options_of(const RowPlan& plan) {
           .wait = plan.wait};
 }
 
-EndResult send_messages(Stream& stream, const RowPlan& plan) {
+SideResult send_messages(Stream& stream, const RowPlan& plan) {
   const std::int64_t begin_ns = monotonic_ns();
   const std::int64_t cpu_begin_ns = process_cpu_ns();
   const Published done = publish_messages(stream, plan, begin_ns);
@@ -136,7 +136,7 @@ void RowMeter::take(const ReceivedFrame& frame) {
   const FrameHeader& header = frame.header();
   if ((header.user_tag & bench_tag_result) != 0) {
     const auto text = frame.payload();
-    sender_result_ = end_result_from_json(std::string(reinterpret_cast<const char*>(text.data()), text.size()));
+    sender_result_ = side_result_from_json(std::string(reinterpret_cast<const char*>(text.data()), text.size()));
     return;
   }
   if (span_.count() == 0) {
@@ -170,7 +170,7 @@ std::optional<SubscriberStatus> RowMeter::wait_for_more(std::uint64_t& seen_vers
   return std::nullopt;
 }
 
-EndResult RowMeter::result() const {
+SideResult RowMeter::result() const {
   return {.count = span_.count(),
           .seconds = span_.seconds(clock_.uncertainty_ns),
           .cpu_seconds = static_cast<double>(process_cpu_ns() - cpu_at_begin_ns_) / 1e9,

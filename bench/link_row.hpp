@@ -37,7 +37,7 @@ StreamOptions stream_options_of(const RowPlan& plan);
 
 /// Publishes messages until the plan is complete or the stream stops. Returns their number and the time they took. The
 /// epoch has begun and warm_up() is over. The caller finishes the stream. The source's thread.
-EndResult send_messages(Stream& stream, const RowPlan& plan);
+SideResult send_messages(Stream& stream, const RowPlan& plan);
 
 // ---- The warm-up of a link's row ----
 
@@ -87,9 +87,9 @@ class RowMeter {
   std::optional<SubscriberStatus> take_all(const GoOn& go_on);
 
   [[nodiscard]] double gigabytes() const noexcept { return static_cast<double>(bytes_) / 1e9; }
-  [[nodiscard]] EndResult result() const;
+  [[nodiscard]] SideResult result() const;
   /// The sender's own result, in a reverse row: it comes in a frame of its own, which is not counted.
-  [[nodiscard]] const std::optional<EndResult>& sender_result() const noexcept { return sender_result_; }
+  [[nodiscard]] const std::optional<SideResult>& sender_result() const noexcept { return sender_result_; }
 
  private:
   void take(const ReceivedFrame& frame);
@@ -103,7 +103,7 @@ class RowMeter {
   std::uint64_t bytes_ = 0;
   std::uint64_t sum_ = 0;
   WaitMode wait_ = WaitMode::adaptive;
-  std::optional<EndResult> sender_result_;
+  std::optional<SideResult> sender_result_;
 };
 
 template <typename GoOn>

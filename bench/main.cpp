@@ -41,7 +41,7 @@ namespace {
   Log log(stderr, "framewire-bench (server)", options.is_verbose);
   EndpointOptions endpoint = options.endpoint;
   endpoint.listen = HostPort{.host = "127.0.0.1", .port = 0};
-  endpoint.rdma_for_loopback = true;
+  endpoint.native_on_loopback = true;
   const std::atomic<bool> stop = false;
   try {
     serve_rows(endpoint, port_pipe, stop, false, log);
@@ -171,7 +171,7 @@ ExitStatus run_server(const BenchOptions& options) {
   interruption.set_wake([&stop] { stop = true; });
   EndpointOptions endpoint = options.endpoint;
   endpoint.stop_fd = interruption.descriptor();
-  endpoint.rdma_for_loopback = true;  // a client on this machine wants to measure RDMA, too
+  endpoint.native_on_loopback = true;  // a client on this machine wants to measure RDMA, too
   serve_rows(endpoint, -1, stop, true, log);
   return ExitStatus::ok;
 }

@@ -71,7 +71,7 @@ std::optional<RowResult> try_row(const RowPlan& plan, const RowContext& context,
     throw CannotBegin(error);
   }
   RowResult row{.plan = plan, .client = meter.result(), .server = {}};
-  subscriber.close(end_result_to_json(row.client));
+  subscriber.close(side_result_to_json(row.client));
   if (!meter.sender_result()) {
     throw Error::lost_peer("the bench server ended the row early");
   }
@@ -107,7 +107,7 @@ class RowSession {
         quiet_(open_quiet(), &std::fclose),
         log_(quiet_.get(), "framewire-bench", false),  // the row or its error is printed
         context_(endpoint, {&stream}, "framewire-bench " FRAMEWIRE_VERSION, log_) {
-    session_.emplace(context_, std::move(client), DataEndpoint{.acceptor = &acceptor});
+    session_.emplace(context_, std::move(client), DataConnector{.acceptor = &acceptor});
     thread_ = std::thread([this] { run(); });
   }
   /// After a failure the client must not wait for the row's end.
@@ -182,9 +182,9 @@ bool wait_for_viewer(Stream& stream, const RowSession& session) {
 
 /// In a frame of its own, because a message of the row may be too short. The sender does not know when the last message
 /// arrives.
-void publish_result(Stream& stream, EndResult result) {
+void publish_result(Stream& stream, SideResult result) {
   result.seconds = 0;
-  const std::string text = end_result_to_json(result);
+  const std::string text = side_result_to_json(result);
   stream.begin_epoch({.layout = bytes_layout(text.size()), .colour = {}});
   if (auto slot = stream.claim()) {
     std::memcpy(slot->bytes().data(), text.data(), text.size());
@@ -192,7 +192,7 @@ void publish_result(Stream& stream, EndResult result) {
   }
 }
 
-void print_row(const RowPlan& plan, const EndResult& result) {
+void print_row(const RowPlan& plan, const SideResult& result) {
   const double gigabytes = static_cast<double>(result.count) * static_cast<double>(plan.message_bytes) / 1e9;
   print_line(fmt::format("sent   {:>9} messages of {} bytes {}", result.count, plan.message_bytes,
                          speed_text(result, gigabytes)));
@@ -207,7 +207,7 @@ void serve_reverse_row(const nlohmann::json& request, AuthenticatedChannel& clie
   stream.begin_epoch({.layout = bytes_layout(plan.message_bytes), .colour = {}});
   client.channel->send(reverse_answer());
   RowSession session(stream, std::move(client), acceptor, endpoint);
-  EndResult result;
+  SideResult result;
   if (wait_for_viewer(stream, session)) {
     warm_up(stream, plan);
     result = send_messages(stream, plan);

@@ -42,8 +42,8 @@ Json one_way_json(const RowResult& row) {
   if (!row.has_one_way()) {
     return nullptr;
   }
-  Json latency = latency_json(row.receiving_end().latency_us);
-  latency["uncertainty"] = row.receiving_end().latency_uncertainty_us;
+  Json latency = latency_json(row.receiving_side().latency_us);
+  latency["uncertainty"] = row.receiving_side().latency_uncertainty_us;
   return latency;
 }
 
@@ -58,7 +58,7 @@ Json row_json(const RowResult& row) {
           {"direction", direction_of(row.plan)},
           {"message_bytes", row.plan.message_bytes},
           {"count", row.client.count},
-          {"seconds", seconds_json(row.measuring_end().seconds)},
+          {"seconds", seconds_json(row.measuring_side().seconds)},
           {"gigabytes_per_second", rate_json(row.gigabytes_per_second())},
           {"messages_per_second", rate_json(row.messages_per_second())},
           {"latency_us", row.has_latency() ? latency_json(row.latency_us()) : no_latency_json()},
@@ -114,12 +114,12 @@ std::string ratio_text(const std::vector<RowResult>& rows, const RowResult& row)
 }
 
 std::string one_way_text(const RowResult& row) {
-  const EndResult& end = row.receiving_end();
+  const SideResult& side = row.receiving_side();
   if (!row.has_one_way()) {
     return "-";
   }
-  const std::string latency = three_digits(end.latency_us.p50);
-  return end.latency_uncertainty_us > 0 ? latency + "±" + three_digits(end.latency_uncertainty_us) : latency;
+  const std::string latency = three_digits(side.latency_us.p50);
+  return side.latency_uncertainty_us > 0 ? latency + "±" + three_digits(side.latency_uncertainty_us) : latency;
 }
 
 std::string seconds_text(double seconds) {
@@ -227,13 +227,13 @@ LatencyUs latency_of(const Histogram& histogram) {
           us(histogram.max_ns())};
 }
 
-std::string speed_text(const EndResult& end, double gigabytes) {
-  if (end.seconds <= 0) {
+std::string speed_text(const SideResult& side, double gigabytes) {
+  if (side.seconds <= 0) {
     return "in a time that is not known";
   }
   const std::string messages =
-      fmt::format("in {:.3f} s, {:.0f} messages/s", end.seconds, static_cast<double>(end.count) / end.seconds);
-  return shares_memory(end.transport) ? messages : messages + ", " + format_bandwidth(gigabytes * 1e9, end.seconds);
+      fmt::format("in {:.3f} s, {:.0f} messages/s", side.seconds, static_cast<double>(side.count) / side.seconds);
+  return shares_memory(side.transport) ? messages : messages + ", " + format_bandwidth(gigabytes * 1e9, side.seconds);
 }
 
 void print_line(const std::string& text) {
@@ -241,7 +241,7 @@ void print_line(const std::string& text) {
   std::fflush(stdout);
 }
 
-std::string end_result_to_json(const EndResult& result) {
+std::string side_result_to_json(const SideResult& result) {
   return Json{{"count", result.count},
               {"seconds", result.seconds},
               {"cpu_seconds", result.cpu_seconds},
@@ -251,7 +251,7 @@ std::string end_result_to_json(const EndResult& result) {
       .dump();
 }
 
-EndResult end_result_from_json(const std::string& text) {
+SideResult side_result_from_json(const std::string& text) {
   const auto json = nlohmann::json::parse(text, nullptr, false);
   const nlohmann::json* latency = find_object(json, "latency_us");
   const auto count = find_unsigned(json, "count");

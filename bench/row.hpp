@@ -45,7 +45,7 @@ struct LatencyUs {
 };
 
 /// The result of one side.
-struct EndResult {
+struct SideResult {
   std::uint64_t count = 0;
   double seconds = 0;  // see RowResult; 0: not known
   double cpu_seconds = 0;
@@ -65,13 +65,13 @@ struct EndResult {
 /// - sockets between machines: the server's time also starts when it is ready.
 struct RowResult {
   RowPlan plan;
-  EndResult client;
-  EndResult server;
+  SideResult client;
+  SideResult server;
 
   [[nodiscard]] bool is_verbs() const noexcept { return plan.transport == verbs_transport; }
   /// The side whose time counts: the receiver's. For verbs it is the client's, because their server may not see the
   /// messages.
-  [[nodiscard]] const EndResult& measuring_end() const noexcept {
+  [[nodiscard]] const SideResult& measuring_side() const noexcept {
     return is_verbs() || plan.is_reverse ? client : server;
   }
   /// The latency of "latency" is half of a round trip, as in ib_write_lat. The answer is as long as the message
@@ -80,14 +80,14 @@ struct RowResult {
   [[nodiscard]] bool is_by_round_trip() const noexcept { return plan.operation == "latency"; }
   [[nodiscard]] bool has_latency() const noexcept { return is_by_round_trip() || has_one_way(); }
   [[nodiscard]] const LatencyUs& latency_us() const noexcept {
-    return is_by_round_trip() ? sending_end().latency_us : receiving_end().latency_us;
+    return is_by_round_trip() ? sending_side().latency_us : receiving_side().latency_us;
   }
   /// Whether the receiver knows when the sender had completed a message.
   [[nodiscard]] bool has_one_way() const noexcept {
     return !is_verbs() && !(plan.transport == socket_transport && plan.is_remote);
   }
-  [[nodiscard]] const EndResult& receiving_end() const noexcept { return plan.is_reverse ? client : server; }
-  [[nodiscard]] const EndResult& sending_end() const noexcept { return plan.is_reverse ? server : client; }
+  [[nodiscard]] const SideResult& receiving_side() const noexcept { return plan.is_reverse ? client : server; }
+  [[nodiscard]] const SideResult& sending_side() const noexcept { return plan.is_reverse ? server : client; }
 
   [[nodiscard]] double gigabytes() const noexcept {
     return static_cast<double>(client.count) * static_cast<double>(plan.message_bytes) / 1e9;
@@ -100,21 +100,21 @@ struct RowResult {
 
  private:
   [[nodiscard]] std::optional<double> per_second(double amount) const noexcept {
-    return measuring_end().seconds > 0 ? std::optional(amount / measuring_end().seconds) : std::nullopt;
+    return measuring_side().seconds > 0 ? std::optional(amount / measuring_side().seconds) : std::nullopt;
   }
 };
 
 LatencyUs latency_of(const Histogram& histogram);
 
 /// "in 1.000 s, 12 messages/s, 3.01 MB/s", for one side. local has no MB/s, because it copies nothing.
-std::string speed_text(const EndResult& end, double gigabytes);
+std::string speed_text(const SideResult& side, double gigabytes);
 /// Prints a server's line about a row on standard output, and flushes it.
 void print_line(const std::string& text);
 
 /// A result as JSON, for the other side: the server sends it in its bye, or as sender of a reverse row in the last
 /// frame. Both throw Error.
-std::string end_result_to_json(const EndResult& result);
-EndResult end_result_from_json(const std::string& text);
+std::string side_result_to_json(const SideResult& result);
+SideResult side_result_from_json(const std::string& text);
 
 constexpr std::string_view direction_of(const RowPlan& plan) noexcept {
   return plan.is_reverse ? "reverse" : "forward";

@@ -25,7 +25,7 @@ namespace framewire {
 namespace {
 
 /// The server's line about a row; the client prints the table.
-void print_row(const EndResult& result, double gigabytes) {
+void print_row(const SideResult& result, double gigabytes) {
   print_line(fmt::format("{:<6} {:>9} messages {}, one way p50 {:.1f} us p99 {:.1f} us ± {:.1f} us, {:.3f} CPU s/GB",
                          result.transport, result.count, speed_text(result, gigabytes), result.latency_us.p50,
                          result.latency_us.p99, result.latency_uncertainty_us,
@@ -35,8 +35,8 @@ void print_row(const EndResult& result, double gigabytes) {
 void serve_row(Subscriber& subscriber, const std::atomic<bool>& stop, bool prints) {
   RowMeter meter(subscriber);
   meter.take_all([&] { return !stop; });
-  const EndResult result = meter.result();
-  subscriber.close(end_result_to_json(result));
+  const SideResult result = meter.result();
+  subscriber.close(side_result_to_json(result));
   if (prints && result.count > 0) {
     print_row(result, meter.gigabytes());
   }

@@ -175,7 +175,7 @@ RowResult measure_socket_row(const RowPlan& plan, const RowContext& context) {
   SocketSender sender(socket.get(), plan, now_and_then(server));
   const SocketSent sent = server.drive([&] { return sender.send_all_messages(); });
   RowResult row{.plan = plan, .client = {}, .server = {}};
-  row.server = end_result_from_json(read_result_message(server.receive()));
+  row.server = side_result_from_json(read_result_message(server.receive()));
   row.client = {.count = sent.count,
                 .seconds = static_cast<double>(monotonic_ns() - sent.begin_ns) / 1e9,
                 .cpu_seconds = static_cast<double>(sent.cpu_ns) / 1e9,
@@ -196,7 +196,7 @@ FileDescriptor connect(MessageChannel& channel, SessionAcceptor& acceptor) {
   return std::get<FileDescriptor>(await_bench_data(acceptor, connection, channel));
 }
 
-EndResult end_result(const SocketReport& report) {
+SideResult side_result(const SocketReport& report) {
   return {.count = report.count,
           .seconds = report.count > 0 ? static_cast<double>(report.last_ns - report.ready_ns) / 1e9 : 0,
           .cpu_seconds = static_cast<double>(report.cpu_ns) / 1e9,
@@ -227,8 +227,8 @@ void serve_socket_row(const nlohmann::json& request, MessageChannel& channel, Se
     throw Error::lost_peer("the client left, or has sent nothing for too long, after " + std::to_string(report.count) +
                            " messages over a plain socket");
   }
-  const EndResult result = end_result(report);
-  channel.send(result_message(end_result_to_json(result)));
+  const SideResult result = side_result(report);
+  channel.send(result_message(side_result_to_json(result)));
   if (prints) {
     const double gigabytes = static_cast<double>(result.count) * static_cast<double>(plan.message_bytes) / 1e9;
     print_line(fmt::format("socket {:>9} messages of {} bytes {}", result.count, plan.message_bytes,

@@ -74,7 +74,7 @@ std::unique_ptr<VerbsBench> prepare(const ServerConnection& server, const VerbsP
                                     const VerbsSettings& settings) {
   server.channel().send(verbs_row_message(plan));
   const VerbsConnect go = read_connect_message(server.receive());
-  auto verbs = std::make_unique<VerbsBench>(connect(server, go, settings), plan, VerbsEnd::client);
+  auto verbs = std::make_unique<VerbsBench>(connect(server, go, settings), plan, VerbsSide::client);
   server.channel().send(remote_memory_message(verbs->remote_memory()));
   verbs->begin(read_remote_memory_message(server.receive()));
   return verbs;
@@ -107,7 +107,7 @@ RowResult measure_verbs_row(const RowPlan& plan, const RowContext& context) {
   const VerbsResult raw = drive(server, *verbs);
   server.channel().send(end_message(raw.count));
   RowResult row{.plan = plan, .client = {}, .server = {}};
-  row.server = end_result_from_json(read_result_message(server.receive()));
+  row.server = side_result_from_json(read_result_message(server.receive()));
   row.client = {.count = raw.count,
                 .seconds = static_cast<double>(raw.elapsed_ns) / 1e9,
                 .cpu_seconds = static_cast<double>(raw.cpu_ns) / 1e9,
@@ -148,7 +148,7 @@ std::unique_ptr<ConnectedQueuePair> connect(MessageChannel& channel, SessionAcce
 
 VerbsResult measure(MessageChannel& channel, std::unique_ptr<ConnectedQueuePair> connection, const VerbsPlan& plan,
                     std::int64_t peer_timeout_ns) {
-  VerbsBench verbs(std::move(connection), plan, VerbsEnd::server);
+  VerbsBench verbs(std::move(connection), plan, VerbsSide::server);
   verbs.begin(read_remote_memory_message(channel.receive(monotonic_ns() + timeout_ns)));
   channel.send(remote_memory_message(verbs.remote_memory()));
   return verbs.answer({.descriptor = channel.fd(), .poll_control = [&]() -> std::optional<std::uint64_t> {
@@ -162,7 +162,7 @@ VerbsResult measure(MessageChannel& channel, std::unique_ptr<ConnectedQueuePair>
                        }});
 }
 
-EndResult end_result(const VerbsResult& result) {
+SideResult side_result(const VerbsResult& result) {
   return {.count = result.count,
           .seconds = static_cast<double>(result.elapsed_ns) / 1e9,
           .cpu_seconds = static_cast<double>(result.cpu_ns) / 1e9,
@@ -171,11 +171,11 @@ EndResult end_result(const VerbsResult& result) {
 }
 
 /// The server's line about a row; the client prints the table.
-void print_row(const VerbsPlan& plan, const EndResult& result) {
+void print_row(const VerbsPlan& plan, const SideResult& result) {
   const double gigabytes = static_cast<double>(result.count) * static_cast<double>(plan.message_bytes) / 1e9;
   print_line(fmt::format("verbs {:<9} {:>9} messages of {} bytes {}{}", name(plan.operation), result.count,
                          plan.message_bytes, speed_text(result, gigabytes),
-                         is_passive(plan.operation, VerbsEnd::server) ? ", of which this end took no part" : ""));
+                         is_passive(plan.operation, VerbsSide::server) ? ", of which this end took no part" : ""));
 }
 
 }  // namespace
@@ -184,9 +184,9 @@ void serve_verbs_row(const nlohmann::json& request, MessageChannel& channel, Ses
                      const EndpointOptions& endpoint, bool prints) {
   const VerbsPlan plan = read_plan(channel, request);
   const VerbsSettings settings(endpoint, channel.fd());
-  const EndResult result =
-      end_result(measure(channel, connect(channel, acceptor, settings), plan, endpoint.peer_timeout_ns));
-  channel.send(result_message(end_result_to_json(result)));
+  const SideResult result =
+      side_result(measure(channel, connect(channel, acceptor, settings), plan, endpoint.peer_timeout_ns));
+  channel.send(result_message(side_result_to_json(result)));
   if (prints) {
     print_row(plan, result);
   }

@@ -74,7 +74,7 @@ void add_common_options(CLI::App& app, RawOptions& raw) {
 void parse_common_options(const RawOptions& raw, EndpointOptions& endpoint, bool& is_verbose,
                           std::optional<std::string>& stats_file, std::int64_t& connect_timeout_ns) {
   endpoint.peer_timeout_ns = bytes_timeout_ns;
-  endpoint.rdma_timeout_ns = bytes_timeout_ns;
+  endpoint.native_timeout_ns = bytes_timeout_ns;
   parse_endpoint_options(raw.common, endpoint);
   is_verbose = raw.common.is_verbose;
   if (!raw.stats.empty()) {

@@ -206,10 +206,10 @@ void parse_endpoint_options(const RawCommonOptions& raw, EndpointOptions& endpoi
     throw Error::usage("--rdma-address is " + quote(raw.rdma_address) +
                        "; it takes an IPv4 or IPv6 address of an RDMA device of the end that listens, without a port");
   }
-  endpoint.rdma_address = raw.rdma_address;
+  endpoint.native_address = raw.rdma_address;
   if (!raw.timeout.empty()) {
     endpoint.peer_timeout_ns = parse_duration_ns(raw.timeout, "--timeout");
-    endpoint.rdma_timeout_ns = endpoint.peer_timeout_ns;
+    endpoint.native_timeout_ns = endpoint.peer_timeout_ns;
   }
 }
 

@@ -314,7 +314,7 @@ Finding huge_pages_finding(const MemoryFacts& memory) {
 
 MemlockRequirement memlock_requirement() {
   const std::uint64_t frame_bytes = slot_stride_bytes(packed_layout(PixelFormat::rgba, 3840, 2160).size_bytes);
-  // An upper bound for one connection: header cells, staging, release notices and its queues.
+  // An upper bound for one connection: header cells, staging, messages and its queues.
   constexpr std::uint64_t connection_bytes = std::uint64_t{2} << 20;
   return {.sender_bytes = (pool_slots_for(default_viewers, default_slots) + max_lent_slots) * frame_bytes +
                           default_viewers * connection_bytes,

@@ -61,128 +61,149 @@ Finding problem(const RemoteHostReport& host, const char* name, const std::strin
           .remedy = std::move(remedy)};
 }
 
-/// The finding if there is no connection.
-Finding not_reached(const RemoteHostReport& host, const MachineFacts& machine) {
-  const HostPort& at = host.target.at;
-  switch (host.fault) {
-    case HostFault::unknown_name:
-      return problem(host, "host", fmt::format("{}: a name that nobody knows", at.host),
-                     "Neither /etc/hosts nor a name server knows it. For instance, enter its address:",
-                     {fmt::format("echo '192.168.77.2 {}' | sudo tee -a /etc/hosts", at.host)});
-    case HostFault::nothing_listens:
-      return problem(host, "server", fmt::format("nothing listens at port {}", at.port),
-                     fmt::format("The doctor measures against a bench server, and none runs {}. (A firewall that "
-                                 "rejects looks the same.) Start it with:",
-                                 place_of(host)),
-                     start_server_with_key(host, machine));
-    case HostFault::silent:
-      return problem(host, "host", "does not answer",
-                     fmt::format("TCP port {} does not answer: the machine is off, the address is wrong, or a firewall "
-                                 "drops the packets. To open it, {}:",
-                                 at.port, place_of(host)),
-                     open_port(at.port, "tcp", place_of(host)));
-    case HostFault::no_route: {
-      const auto found = std::ranges::find_if(
-          machine.network.interfaces, [](const NetworkInterface& one) { return !one.is_loopback && one.is_up; });
-      return problem(host, "host", "no route to it",
-                     "This machine has no route to that network. For instance, give it an address there:",
-                     {fmt::format("sudo ip address add 192.168.77.1/24 dev {}",
-                                  found == machine.network.interfaces.end() ? "eth0" : found->name)});
-    }
-    default:
-      return problem(host, host.address.empty() ? "host" : "server", "cannot be examined", host.trouble + ".",
-                     start_server_with_key(host, machine));
-  }
+// ---- Why there is no connection ----
+
+Finding unknown_name(const RemoteHostReport& host) {
+  return problem(host, "host", fmt::format("{}: a name that nobody knows", host.target.at.host),
+                 "Neither /etc/hosts nor a name server knows it. For instance, enter its address:",
+                 {fmt::format("echo '192.168.77.2 {}' | sudo tee -a /etc/hosts", host.target.at.host)});
 }
 
-Finding not_let_in(const RemoteHostReport& host, const MachineFacts& machine) {
-  switch (host.fault) {
-    case HostFault::bad_key_here:
-      return problem(host, "authentication", "the key here cannot be used", host.trouble + ".",
-                     {host.target.key_file ? "chmod 600 " + shell_word(*host.target.key_file)
-                                           : "chmod 600 " + shell_word(machine.key.path)});
-    case HostFault::no_key_here:
-      return problem(host, "authentication", "no key here",
-                     "Two machines need the same key. Make it and copy it with:", share_key(host, false));
-    default: {
-      Commands remedy = share_key(host, machine.key.exists || host.target.key_file);
-      if (!remedy.empty()) {
-        remedy.back() += "   # with --force where it has another key";
-      }
-      return problem(host, "authentication", "refused",
-                     host.trouble + ". To give it this machine's key:", std::move(remedy));
-    }
-  }
+Finding nothing_listens(const RemoteHostReport& host, const MachineFacts& machine) {
+  return problem(host, "server", fmt::format("nothing listens at port {}", host.target.at.port),
+                 fmt::format("The doctor measures against a bench server, and none runs {}. (A firewall that rejects "
+                             "looks the same.) Start it with:",
+                             place_of(host)),
+                 start_server_with_key(host, machine));
 }
 
-Finding wrong_program(const RemoteHostReport& host) {
+Finding silent(const RemoteHostReport& host) {
+  const std::uint16_t port = host.target.at.port;
+  return problem(host, "host", "does not answer",
+                 fmt::format("TCP port {} does not answer: the machine is off, the address is wrong, or a firewall "
+                             "drops the packets. To open it, {}:",
+                             port, place_of(host)),
+                 open_port(port, "tcp", place_of(host)));
+}
+
+Finding no_route(const RemoteHostReport& host, const MachineFacts& machine) {
+  const auto found = std::ranges::find_if(machine.network.interfaces,
+                                          [](const NetworkInterface& one) { return !one.is_loopback && one.is_up; });
+  return problem(host, "host", "no route to it",
+                 "This machine has no route to that network. For instance, give it an address there:",
+                 {fmt::format("sudo ip address add 192.168.77.1/24 dev {}",
+                              found == machine.network.interfaces.end() ? "eth0" : found->name)});
+}
+
+Finding cannot_be_examined(const RemoteHostReport& host, const MachineFacts& machine) {
+  return problem(host, host.address.empty() ? "host" : "server", "cannot be examined", host.trouble + ".",
+                 start_server_with_key(host, machine));
+}
+
+// ---- Why it does not let this machine in ----
+
+Finding bad_key(const RemoteHostReport& host, const MachineFacts& machine) {
+  return problem(host, "authentication", "the key here cannot be used", host.trouble + ".",
+                 {"chmod 600 " + shell_word(host.target.key_file ? *host.target.key_file : machine.key.path)});
+}
+
+Finding no_key(const RemoteHostReport& host) {
+  return problem(host, "authentication", "no key here",
+                 "Two machines need the same key. Make it and copy it with:", share_key(host, false));
+}
+
+Finding key_refused(const RemoteHostReport& host, const MachineFacts& machine) {
+  Commands remedy = share_key(host, machine.key.exists || host.target.key_file);
+  if (!remedy.empty()) {
+    remedy.back() += "   # with --force where it has another key";
+  }
+  return problem(host, "authentication", "refused",
+                 host.trouble + ". To give it this machine's key:", std::move(remedy));
+}
+
+// ---- What answers instead of a bench server ----
+
+Commands start_beside(const RemoteHostReport& host) {
   const std::uint16_t beside = other_port(host.target.at.port);
-  const Commands start_beside = {start_server(host, beside), examine_at(host, beside)};
-  switch (host.fault) {
-    case HostFault::sender:
-      return problem(
-          host, "server", host.program,
-          fmt::format("framewire send answers there, and measures nothing. Start a bench server {} at another port:",
-                      place_of(host)),
-          start_beside);
-    case HostFault::viewer:
-      return problem(
-          host, "server", host.program,
-          fmt::format("A viewer answers there, and measures nothing. Start a bench server {} at another port:",
-                      place_of(host)),
-          start_beside);
-    case HostFault::not_framewire:
-      return problem(host, "server", "another program",
-                     host.trouble + ". Start framewire at another port and examine that:", start_beside);
-    case HostFault::version:
-      return problem(
-          host, "server", host.program.empty() ? "another version" : host.program,
-          host.trouble + ". Both ends need the same release; to see which one it has:",
-          {host.is_own_address ? "framewire --version"
-                               : fmt::format("ssh {} framewire --version", shell_word(host.target.at.host))});
-    case HostFault::busy:
-      return problem(host, "server", "busy",
-                     host.trouble + ". When it is free again:", {examine_at(host, host.target.at.port)});
-    default:
-      return problem(host, "programs", "framewire-bench is missing",
-                     "It measures the links. Install all programs of framewire in one folder; in its source tree:",
-                     {"scripts/package && sudo apt-get install ./build/packages/*.deb"});
+  return {start_server(host, beside), examine_at(host, beside)};
+}
+
+/// `who`: "framewire send".
+Finding no_server(const RemoteHostReport& host, const char* who) {
+  return problem(host, "server", host.program,
+                 fmt::format("{} answers there, and measures nothing. Start a bench server {} at another port:", who,
+                             place_of(host)),
+                 start_beside(host));
+}
+
+Finding another_program(const RemoteHostReport& host) {
+  return problem(host, "server", "another program",
+                 host.trouble + ". Start framewire at another port and examine that:", start_beside(host));
+}
+
+Finding another_version(const RemoteHostReport& host) {
+  return problem(host, "server", host.program.empty() ? "another version" : host.program,
+                 host.trouble + ". Both ends need the same release; to see which one it has:",
+                 {host.is_own_address ? "framewire --version"
+                                      : fmt::format("ssh {} framewire --version", shell_word(host.target.at.host))});
+}
+
+Finding busy(const RemoteHostReport& host) {
+  return problem(host, "server", "busy",
+                 host.trouble + ". When it is free again:", {examine_at(host, host.target.at.port)});
+}
+
+Finding no_bench_here(const RemoteHostReport& host) {
+  return problem(host, "programs", "framewire-bench is missing",
+                 "It measures the links. Install all programs of framewire in one folder; in its source tree:",
+                 {"scripts/package && sudo apt-get install ./build/packages/*.deb"});
+}
+
+/// Behind the handshake: with the authentication, if it came to that.
+Findings behind_handshake(const RemoteHostReport& host, Finding finding) {
+  Findings findings{reached(host)};
+  if (!host.auth.empty()) {
+    findings.push_back(authenticated(host));
   }
+  findings.push_back(std::move(finding));
+  return findings;
 }
 
 }  // namespace
 
 Findings check_route(const RemoteHostReport& host, const MachineFacts& machine) {
   switch (host.fault) {
-    case HostFault::unknown_name:
-    case HostFault::nothing_listens:
-    case HostFault::silent:
-    case HostFault::no_route:
-      return {not_reached(host, machine)};
-    case HostFault::other:
-      return host.address.empty() ? Findings{not_reached(host, machine)}
-                                  : Findings{reached(host), not_reached(host, machine)};
-    case HostFault::bad_key_here:
-      return {not_let_in(host, machine)};
-    case HostFault::no_key_here:
-    case HostFault::key_refused:
-      return {reached(host), not_let_in(host, machine)};
-    case HostFault::not_framewire:
-      return {reached(host), wrong_program(host)};
-    case HostFault::sender:
-    case HostFault::viewer:
-    case HostFault::version:
-    case HostFault::busy:
-    case HostFault::no_bench_here: {
-      Findings findings{reached(host)};
-      if (!host.auth.empty()) {
-        findings.push_back(authenticated(host));
-      }
-      findings.push_back(wrong_program(host));
-      return findings;
-    }
     case HostFault::none:
       break;
+    case HostFault::unknown_name:
+      return {unknown_name(host)};
+    case HostFault::nothing_listens:
+      return {nothing_listens(host, machine)};
+    case HostFault::silent:
+      return {silent(host)};
+    case HostFault::no_route:
+      return {no_route(host, machine)};
+    case HostFault::bad_key_here:
+      return {bad_key(host, machine)};
+    case HostFault::no_key_here:
+      return {reached(host), no_key(host)};
+    case HostFault::key_refused:
+      return {reached(host), key_refused(host, machine)};
+    case HostFault::not_framewire:
+      return {reached(host), another_program(host)};
+    case HostFault::sender:
+      return behind_handshake(host, no_server(host, "framewire send"));
+    case HostFault::viewer:
+      return behind_handshake(host, no_server(host, "A viewer"));
+    case HostFault::version:
+      return behind_handshake(host, another_version(host));
+    case HostFault::busy:
+      return behind_handshake(host, busy(host));
+    case HostFault::no_bench_here:
+      return behind_handshake(host, no_bench_here(host));
+    case HostFault::other:
+      return host.address.empty() ? Findings{cannot_be_examined(host, machine)}
+                                  : Findings{reached(host), cannot_be_examined(host, machine)};
   }
   return {reached(host), authenticated(host),
           Finding{.area = path_area(host), .name = "server", .value = host.program}};

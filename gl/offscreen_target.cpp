@@ -44,7 +44,7 @@ void OffscreenTarget::bind() const noexcept {
   glViewport(0, 0, static_cast<GLsizei>(size_.width), static_cast<GLsizei>(size_.height));
 }
 
-void OffscreenTarget::read_rgba(std::span<std::byte> pixels, Drawn drawn) const noexcept {
+void OffscreenTarget::read_rgba(std::span<std::byte> pixels, RowOrder order) const noexcept {
   assert(pixels.size() >= size_bytes());
   glBindFramebuffer(GL_FRAMEBUFFER, framebuffer_.id());
   glBindBuffer(GL_PIXEL_PACK_BUFFER, 0);
@@ -52,7 +52,7 @@ void OffscreenTarget::read_rgba(std::span<std::byte> pixels, Drawn drawn) const 
   glPixelStorei(GL_PACK_ROW_LENGTH, 0);
   glReadPixels(0, 0, static_cast<GLsizei>(size_.width), static_cast<GLsizei>(size_.height), GL_RGBA, GL_UNSIGNED_BYTE,
                pixels.data());
-  if (drawn == Drawn::as_window) {
+  if (order == RowOrder::bottom_up) {
     turn_rows_over(pixels, size_.width * bytes_per_pixel, size_.height);
   }
 }

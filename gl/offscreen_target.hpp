@@ -18,13 +18,13 @@ class OffscreenTarget {
   /// Binds it for drawing and reading, and sets the viewport to the whole target.
   void bind() const noexcept;
 
-  /// How the picture was drawn. The first row in memory is always the picture's top row, but GL's rows start at the
-  /// bottom.
-  enum class Drawn { as_window, flipped };
+  /// In which order the picture's rows lie in the target. GL numbers them from the bottom, so that a picture which is
+  /// drawn as in a window lies there bottom_up. One that is drawn with flip_y lies there top_down.
+  enum class RowOrder { bottom_up, top_down };
 
   /// Waits for drawing to finish and writes width * height * 4 bytes, top row first, into `pixels` (at least that
-  /// large). `flipped` means it was drawn with flip_y, so the rows need no reversing here. Leaves the target bound.
-  void read_rgba(std::span<std::byte> pixels, Drawn drawn = Drawn::as_window) const noexcept;
+  /// large). Leaves the target bound.
+  void read_rgba(std::span<std::byte> pixels, RowOrder order = RowOrder::bottom_up) const noexcept;
 
   [[nodiscard]] Size size() const noexcept { return size_; }
   [[nodiscard]] std::size_t size_bytes() const noexcept { return std::size_t{size_.width} * size_.height * 4; }

@@ -54,26 +54,26 @@ Frame make_picture(const PictureTarget& target) noexcept {
 
 }  // namespace
 
-bool Converter::prepare_for(const Key& key) noexcept {
-  if (scaler_ && picture_ && key == key_) {
+bool Converter::prepare_for(const Conversion& conversion) noexcept {
+  if (scaler_ && picture_ && conversion == conversion_) {
     return true;
   }
   scaler_.reset(sws_alloc_context());
-  picture_ = make_picture(key.target);
+  picture_ = make_picture(conversion.target);
   if (!scaler_ || !picture_) {
     return false;
   }
   SwsContext* scaler = scaler_.get();
-  set_option(scaler, "srcw", key.width);
-  set_option(scaler, "srch", key.height);
-  set_option(scaler, "src_format", without_range(static_cast<AVPixelFormat>(key.format)));
-  set_option(scaler, "dstw", key.target.width);
-  set_option(scaler, "dsth", key.target.height);
-  set_option(scaler, "dst_format", to_av(key.target.format));
+  set_option(scaler, "srcw", conversion.width);
+  set_option(scaler, "srch", conversion.height);
+  set_option(scaler, "src_format", without_range(static_cast<AVPixelFormat>(conversion.format)));
+  set_option(scaler, "dstw", conversion.target.width);
+  set_option(scaler, "dsth", conversion.target.height);
+  set_option(scaler, "dst_format", to_av(conversion.target.format));
   set_option(scaler, "sws_flags", SWS_BICUBIC | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT | SWS_FULL_CHR_H_INP);
   set_option(scaler, "threads", std::clamp<std::int64_t>(std::thread::hardware_concurrency(), 1, 8));
-  const int source_full = key.colour.range == ColourRange::full ? 1 : 0;
-  const int target_full = key.target.colour.range == ColourRange::full ? 1 : 0;
+  const int source_full = conversion.colour.range == ColourRange::full ? 1 : 0;
+  const int target_full = conversion.target.colour.range == ColourRange::full ? 1 : 0;
   set_option(scaler, "src_range", source_full);
   set_option(scaler, "dst_range", target_full);
   if (sws_init_context(scaler, nullptr, nullptr) < 0) {
@@ -82,10 +82,10 @@ bool Converter::prepare_for(const Key& key) noexcept {
   }
   // libswscale refuses this for pairs without a matrix between them (Bayer). For them the ranges set above suffice.
   constexpr int unchanged = 1 << 16;  // contrast and saturation, 16.16
-  sws_setColorspaceDetails(scaler, coefficients(key.colour.matrix, key.height), source_full,
-                           coefficients(key.target.colour.matrix, static_cast<int>(key.target.height)), target_full, 0,
-                           unchanged, unchanged);
-  key_ = key;
+  sws_setColorspaceDetails(scaler, coefficients(conversion.colour.matrix, conversion.height), source_full,
+                           coefficients(conversion.target.colour.matrix, static_cast<int>(conversion.target.height)),
+                           target_full, 0, unchanged, unchanged);
+  conversion_ = conversion;
   return true;
 }
 

@@ -26,17 +26,17 @@ class Converter {
   const AVFrame* convert(const AVFrame& source, const Colour& source_colour, const PictureTarget& target) noexcept;
 
  private:
-  struct Key {
+  struct Conversion {
     int format = AV_PIX_FMT_NONE;
     int width = 0;
     int height = 0;
     Colour colour;
     PictureTarget target;
-    bool operator==(const Key&) const = default;
+    bool operator==(const Conversion&) const = default;
   };
-  bool prepare_for(const Key& key) noexcept;
+  bool prepare_for(const Conversion& conversion) noexcept;
 
-  Key key_;
+  Conversion conversion_;
   Scaler scaler_;
   Frame picture_;
 };

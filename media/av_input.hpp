@@ -77,10 +77,10 @@ class AvInput {
   /// Where the picture is in that memory; nothing if it is not there. Its layout matches format(), but rows may be
   /// padded.
   [[nodiscard]] std::optional<PlacedPicture> placed() const noexcept;
-  /// Bytes that each place of set_memory()'s memory needs. 0 if pictures cannot be decoded directly into it: the codec
+  /// Bytes that each buffer of set_memory()'s memory needs. 0 if pictures cannot be decoded directly into it: the codec
   /// does not allow it, or they are converted or rotated.
   [[nodiscard]] std::uint64_t place_bytes() const noexcept;
-  /// The most places that the decoder uses at once: for its threads, its reference pictures and its reorder queue.
+  /// The most buffers that the decoder uses at once: for its threads, its reference pictures and its reorder queue.
   [[nodiscard]] std::uint32_t place_count() const noexcept;
 
   /// Reopens a lost input; a recording continues where it broke off. On failure returns false and sets fault().

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t plane_alignment_bytes = 64;  // the widest vectors of all processors that libav supports
 constexpr std::size_t overread_bytes = 16 + plane_alignment_bytes - 1;  // as in avcodec_default_get_buffer2
 
-/// The offsets of a picture's planes in its place, and their row pitches.
+/// The offsets of a picture's planes in its buffer, and their row pitches.
 struct Planes {
   std::array<int, AV_NUM_DATA_POINTERS> pitches_bytes{};
   std::array<std::size_t, 4> offsets_bytes{};
@@ -74,16 +74,16 @@ void PictureBuffers::set_memory(std::shared_ptr<PictureMemory> memory) {
 
 int PictureBuffers::get(AVCodecContext* decoder, AVFrame* picture, int flags) noexcept {
   auto* buffers = static_cast<DecoderOwner*>(decoder->opaque)->buffers;
-  return buffers->place(*decoder, *picture) ? 0 : avcodec_default_get_buffer2(decoder, picture, flags);
+  return buffers->give_buffer(*decoder, *picture) ? 0 : avcodec_default_get_buffer2(decoder, picture, flags);
 }
 
-void PictureBuffers::release(void* place, std::uint8_t* /*bytes*/) noexcept {
-  auto& taken = *static_cast<PictureMemory::Place*>(place);
+void PictureBuffers::release(void* buffer, std::uint8_t* /*bytes*/) noexcept {
+  auto& taken = *static_cast<PictureMemory::Buffer*>(buffer);
   const std::shared_ptr<PictureMemory> owner = std::move(taken.owner);  // may be the last reference
   owner->released(taken);
 }
 
-bool PictureBuffers::place(AVCodecContext& decoder, AVFrame& picture) noexcept {
+bool PictureBuffers::give_buffer(AVCodecContext& decoder, AVFrame& picture) noexcept {
   const bool fits = decoder.hw_frames_ctx == nullptr && carried(static_cast<AVPixelFormat>(picture.format));
   const std::optional<Planes> planes = fits ? planes_for(decoder, picture) : std::nullopt;
   wanted_bytes_ = planes && planes->size_bytes <= max_slot_bytes ? planes->size_bytes : 0;
@@ -95,14 +95,14 @@ bool PictureBuffers::place(AVCodecContext& decoder, AVFrame& picture) noexcept {
     const std::scoped_lock lock(mutex_);
     memory = memory_;
   }
-  PictureMemory::Place* place = memory ? memory->take(planes->size_bytes) : nullptr;
-  if (place == nullptr) {
+  PictureMemory::Buffer* buffer = memory ? memory->take(planes->size_bytes) : nullptr;
+  if (buffer == nullptr) {
     return false;
   }
-  auto* bytes = reinterpret_cast<std::uint8_t*>(place->bytes.data());
-  picture.buf[0] = av_buffer_create(bytes, planes->size_bytes, release, place, AV_BUFFER_FLAG_READONLY);
+  auto* bytes = reinterpret_cast<std::uint8_t*>(buffer->bytes.data());
+  picture.buf[0] = av_buffer_create(bytes, planes->size_bytes, release, buffer, AV_BUFFER_FLAG_READONLY);
   if (picture.buf[0] == nullptr) {
-    release(place, bytes);
+    release(buffer, bytes);
     return false;
   }
   for (std::size_t i = 0; i < planes->offsets_bytes.size(); ++i) {
@@ -117,15 +117,15 @@ bool PictureBuffers::place(AVCodecContext& decoder, AVFrame& picture) noexcept {
 std::optional<PlacedPicture> PictureBuffers::find(const AVFrame& picture, const FrameLayout& packed) const noexcept {
   const std::scoped_lock lock(mutex_);
   const auto* bytes = reinterpret_cast<const std::byte*>(picture.data[0]);
-  const PictureMemory::Place* place = memory_ && picture.buf[1] == nullptr ? memory_->find(bytes) : nullptr;
-  if (place == nullptr) {
+  const PictureMemory::Buffer* buffer = memory_ && picture.buf[1] == nullptr ? memory_->find(bytes) : nullptr;
+  if (buffer == nullptr) {
     return std::nullopt;
   }
-  PlacedPicture placed{place->number, packed};
+  PlacedPicture placed{buffer->number, packed};
   std::uint64_t end_bytes = 0;
   for (std::uint32_t i = 0; i < packed.plane_count; ++i) {
     PlaneLayout& plane = placed.layout.planes.at(i);
-    const std::ptrdiff_t offset = reinterpret_cast<const std::byte*>(picture.data[i]) - place->bytes.data();
+    const std::ptrdiff_t offset = reinterpret_cast<const std::byte*>(picture.data[i]) - buffer->bytes.data();
     if (offset < static_cast<std::ptrdiff_t>(end_bytes) || picture.linesize[i] < static_cast<int>(plane.row_bytes)) {
       return std::nullopt;
     }
@@ -134,7 +134,7 @@ std::optional<PlacedPicture> PictureBuffers::find(const AVFrame& picture, const 
     end_bytes = plane.offset_bytes + std::uint64_t{plane.pitch_bytes} * (plane.rows - 1) + plane.row_bytes;
   }
   placed.layout.size_bytes = end_bytes;
-  const bool may_travel = end_bytes <= place->bytes.size() && end_bytes - end_bytes / 9 <= packed.size_bytes;
+  const bool may_travel = end_bytes <= buffer->bytes.size() && end_bytes - end_bytes / 9 <= packed.size_bytes;
   return may_travel ? std::optional(placed) : std::nullopt;
 }
 

@@ -25,7 +25,7 @@ class PictureBuffers {
   /// Call it between reads. Null: libav's own memory.
   void set_memory(std::shared_ptr<PictureMemory> memory);
 
-  /// The place size that the last picture needed; 0 if pictures cannot be placed.
+  /// The buffer size that the last picture needed; 0 if pictures cannot be decoded into a buffer.
   [[nodiscard]] std::uint64_t wanted_bytes() const noexcept { return wanted_bytes_; }
 
   /// Where a decoded picture is, if it was placed and its rows can be sent unchanged: not upside down, and with at most
@@ -34,8 +34,8 @@ class PictureBuffers {
 
  private:
   static int get(AVCodecContext* decoder, AVFrame* picture, int flags) noexcept;
-  static void release(void* place, std::uint8_t* bytes) noexcept;
-  bool place(AVCodecContext& decoder, AVFrame& picture) noexcept;
+  static void release(void* buffer, std::uint8_t* bytes) noexcept;
+  bool give_buffer(AVCodecContext& decoder, AVFrame& picture) noexcept;
 
   std::atomic<std::uint64_t> wanted_bytes_ = 0;
   mutable std::mutex mutex_;  // guards memory_, which the decoder's threads read

@@ -67,9 +67,9 @@ bool AgentConnection::take(const Json& message) {
     }
     facts_ = facts_from(message);
   } else if (type == "command_ended") {
-    end_ = {.ending = ChildExit{.status = static_cast<int>(number_in(message, "status", 255)),
-                                .signal = static_cast<int>(number_in(message, "signal", 127))},
-            .was_stopped = flag_in(message, "stopped")};
+    outcome_ = {.ending = ChildExit{.status = static_cast<int>(number_in(message, "status", 255)),
+                                    .signal = static_cast<int>(number_in(message, "signal", 127))},
+                .was_stopped = flag_in(message, "stopped")};
   } else if (type == "done") {
     is_done_ = true;
     done_ns_ = monotonic_ns();

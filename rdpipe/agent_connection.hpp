@@ -32,7 +32,7 @@ class AgentConnection {
 
   /// Empty until the agent's hello.
   [[nodiscard]] const std::optional<HostAddresses>& facts() const noexcept { return facts_; }
-  [[nodiscard]] const StageEnd& end() const noexcept { return end_; }
+  [[nodiscard]] const StageOutcome& outcome() const noexcept { return outcome_; }
   /// Its stage is over and all of its processes have ended.
   [[nodiscard]] bool is_done() const noexcept { return is_done_; }
   /// Its process has ended.
@@ -61,7 +61,7 @@ class AgentConnection {
   ChildProcess process_;
   JsonLines lines_;
   std::optional<HostAddresses> facts_;
-  StageEnd end_;
+  StageOutcome outcome_;
   ChildExit process_exit_;
   bool is_done_ = false;
   bool has_noted_silence_ = false;

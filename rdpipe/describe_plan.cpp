@@ -1,7 +1,8 @@
+#include "rdpipe/describe_plan.hpp"
+
 #include "base/bandwidth.hpp"
 #include "command/shell_word.hpp"
 #include "rdpipe/hop_state.hpp"
-#include "rdpipe/pipeline.hpp"
 
 namespace framewire {
 

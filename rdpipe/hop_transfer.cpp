@@ -39,8 +39,8 @@ constexpr char reader_closed_command = 'l';
 /// Runs on the main thread of the forked process.
 class HopWorker {
  public:
-  HopWorker(const HopPlan& plan, const HopEndpoint& end, const std::optional<HopTarget>& target, Log& log)
-      : plan_(plan), end_(end), target_(target), log_(log), status_lines_({}, FileDescriptor(status_fd)) {}
+  HopWorker(const HopPlan& plan, const HopFile& file, const std::optional<HopTarget>& target, Log& log)
+      : plan_(plan), file_(file), target_(target), log_(log), status_lines_({}, FileDescriptor(status_fd)) {}
 
   int run();
 
@@ -56,7 +56,7 @@ class HopWorker {
   bool read_order(std::string& text, const StillRunning& still_running);
 
   const HopPlan& plan_;
-  const HopEndpoint& end_;
+  const HopFile& file_;
   const std::optional<HopTarget>& target_;
   Log& log_;
   JsonLines status_lines_;  // also used by the thread that reports progress
@@ -93,7 +93,7 @@ int HopWorker::run() {
 void HopWorker::transfer() {
   if (plan_.sends) {
     SendBytesOptions options{.endpoint = endpoint(),
-                             .input = end_.path,
+                             .input = file_.path,
                              .takes_digest = plan_.parameters.takes_digest,
                              .limit_bytes_per_s = plan_.parameters.limit_bytes_per_s,
                              .slot_bytes = plan_.parameters.slot_bytes,
@@ -104,8 +104,8 @@ void HopWorker::transfer() {
     return;
   }
   ReceiveBytesOptions options{.endpoint = endpoint(),
-                              .output = end_.path,
-                              .appends = end_.appends,
+                              .output = file_.path,
+                              .appends = file_.appends,
                               .connect_timeout_ns = plan_.listens ? -1 : connect_timeout_ns,
                               .hooks = hooks()};
   receive_bytes(options, interruption_, log_);
@@ -148,7 +148,7 @@ TransferHooks HopWorker::hooks() {
 
 /// The identity of the file on this side, if it is one.
 std::string HopWorker::own_file() const {
-  return end_.path != "-" ? file_identity(end_.path) : file_identity(plan_.sends ? STDIN_FILENO : STDOUT_FILENO);
+  return file_.path != "-" ? file_identity(file_.path) : file_identity(plan_.sends ? STDIN_FILENO : STDOUT_FILENO);
 }
 
 /// The only command for a receiver.
@@ -206,15 +206,14 @@ std::string HopWorker::receive_source_result(const StillRunning& still_running) 
 }
 
 /// Logs only warnings: rdpipe reports success from the hop's messages.
-int run_hop(const HopPlan& plan, const HopEndpoint& end, const std::optional<HopTarget>& target,
-            const std::string& who) {
+int run_hop(const HopPlan& plan, const HopFile& file, const std::optional<HopTarget>& target, const std::string& who) {
   set_thread_name("rdpipe-hop");
   reserve_standard_fds();
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   std::signal(SIGTERM, SIG_DFL);  // the parent uses it to end the hop, even if rdpipe ignores SIGTERM itself
   Log log(stderr, who, LogLevel::warning);
-  return HopWorker(plan, end, target, log).run();
+  return HopWorker(plan, file, target, log).run();
 }
 
 }  // namespace
@@ -256,18 +255,18 @@ HopReport hop_report_from(const Json& message) {
 
 // ---- The parent's handle ----
 
-HopTransfer::HopTransfer(const HopPlan& plan, const HopEndpoint& end, const std::optional<HopTarget>& target,
+HopTransfer::HopTransfer(const HopPlan& plan, const HopFile& file, const std::optional<HopTarget>& target,
                          const std::string& who)
     : plan_(plan) {
   PipeEnds control_pipe = make_pipe();
   PipeEnds status_pipe = make_pipe();
   ChildDescriptors descriptors{.control_pipe = control_pipe.reads.get(), .status_pipe = status_pipe.writes.get()};
   if (plan.sends) {
-    descriptors.input = end.path == "-" && end.fd < 0 ? STDIN_FILENO : end.fd;
+    descriptors.input = file.path == "-" && file.fd < 0 ? STDIN_FILENO : file.fd;
   } else {
-    descriptors.output = end.path == "-" && end.fd < 0 ? STDOUT_FILENO : end.fd;
+    descriptors.output = file.path == "-" && file.fd < 0 ? STDOUT_FILENO : file.fd;
   }
-  process_ = ChildProcess::fork_of(descriptors, [&] { return run_hop(plan, end, target, who); });
+  process_ = ChildProcess::fork_of(descriptors, [&] { return run_hop(plan, file, target, who); });
   control_ = std::move(control_pipe.writes);
   status_lines_ = JsonLines(std::move(status_pipe.reads), {});
 }

@@ -15,7 +15,7 @@
 namespace framewire {
 
 /// Source or destination of the bytes on this side: standard input or output of rdpipe itself, a pipe, or a file.
-struct HopEndpoint {
+struct HopFile {
   std::string path = "-";
   bool appends = false;
   int fd = -1;  // for "-": instead of the standard stream
@@ -49,8 +49,7 @@ class HopTransfer {
  public:
   /// Starts the process. `target`: the address to dial, if it does not listen. `who` prefixes its warnings on standard
   /// error. Throws Error.
-  HopTransfer(const HopPlan& plan, const HopEndpoint& end, const std::optional<HopTarget>& target,
-              const std::string& who);
+  HopTransfer(const HopPlan& plan, const HopFile& file, const std::optional<HopTarget>& target, const std::string& who);
 
   [[nodiscard]] JsonLines& status_lines() noexcept { return status_lines_; }
   [[nodiscard]] const HopPlan& plan() const noexcept { return plan_; }

@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "command/standard_streams.hpp"
+#include "rdpipe/describe_plan.hpp"
 #include "rdpipe/options.hpp"
 #include "rdpipe/pipeline.hpp"
 #include "rdpipe/pipeline_result.hpp"

@@ -143,7 +143,7 @@ void Pipeline::start() {
 }
 
 void Pipeline::start_here(HopState& hop, const HopPlan& plan, const std::optional<HopTarget>& target) {
-  hop.here.emplace(plan, HopEndpoint{}, target, "rdpipe");
+  hop.here.emplace(plan, HopFile{}, target, "rdpipe");
 }
 
 const HostAddresses* Pipeline::facts_of(const std::optional<std::size_t>& stage) const {
@@ -368,7 +368,7 @@ void Pipeline::check_stages() {
 /// Whether the stage has reported all that it must: besides "done" the end of its command and of its hops. Without
 /// another fault, "done" of a stage that never began does not count.
 bool Pipeline::has_said_all(const AgentConnection& stage) const {
-  const bool has_worked = stage.end().ending || stage.plan().stage.work != StageWork::command;
+  const bool has_worked = stage.outcome().ending || stage.plan().stage.work != StageWork::command;
   const auto knows_end = [&](const HopState& hop) { return hop.has_heard_of(stage.plan().number - 1); };
   return stage.is_done() && (fault_ || (has_gone_ && has_worked && std::ranges::all_of(hops_, knows_end)));
 }
@@ -381,9 +381,9 @@ bool Pipeline::reader_closed(std::size_t stage) const {
 
 bool Pipeline::any_command_was_killed() const {
   return std::ranges::any_of(stages_, [this](const auto& stage) {
-    const StageEnd& end = stage->end();
-    return end.ending && !end.was_stopped && end.ending->signal != 0 &&
-           !(end.ending->signal == SIGPIPE && reader_closed(stage->plan().number - 1));
+    const StageOutcome& outcome = stage->outcome();
+    return outcome.ending && !outcome.was_stopped && outcome.ending->signal != 0 &&
+           !(outcome.ending->signal == SIGPIPE && reader_closed(stage->plan().number - 1));
   });
 }
 
@@ -452,19 +452,19 @@ int Pipeline::conclude() {
   if (options_.is_verbose) {
     say_bandwidths();
   }
-  PipelineEnd end{.stages = {}, .fault = {}, .interrupted_by = interrupted_by_, .reader_left = reader_left_};
+  PipelineOutcome outcome{.stages = {}, .fault = {}, .interrupted_by = interrupted_by_, .reader_left = reader_left_};
   for (const auto& stage : stages_) {
-    end.stages.push_back(stage->end());
+    outcome.stages.push_back(stage->outcome());
   }
-  end.stages.resize(options_.stages.size());
-  for (std::size_t i = 0; i < end.stages.size(); ++i) {
-    end.stages[i].reader_closed = reader_closed(i);
+  outcome.stages.resize(options_.stages.size());
+  for (std::size_t i = 0; i < outcome.stages.size(); ++i) {
+    outcome.stages[i].reader_closed = reader_closed(i);
   }
   // If a command was killed, its neighbours' reports of that are not a second fault.
   if (fault_ && !(fault_->first <= Blame::loss && any_command_was_killed())) {
-    end.fault = fault_->second;
+    outcome.fault = fault_->second;
   }
-  const PipelineResult result = pipeline_result_of(options_.stages, end);
+  const PipelineResult result = pipeline_result_of(options_.stages, outcome);
   for (const std::string& message : result.messages) {
     log_.error(message);
   }

@@ -21,9 +21,6 @@ struct PipelineOptions {
   bool only_shows = false;  // -n
 };
 
-/// Describes what would be run, for the user (-n).
-std::string describe_plan(const PipelineOptions& options);
-
 /// Runs the pipeline. The data go directly from host to host; ssh carries only the plan, keys and reports. Returns
 /// rdpipe's exit status after every process that it started has ended. One thread; handles SIGINT, SIGTERM, SIGHUP and
 /// SIGCHLD. Throws Error if nothing has been started yet.

@@ -15,11 +15,11 @@ int status_of(const ChildExit& ending) noexcept {
 
 }  // namespace
 
-PipelineResult pipeline_result_of(const std::vector<Stage>& stages, const PipelineEnd& end) {
+PipelineResult pipeline_result_of(const std::vector<Stage>& stages, const PipelineOutcome& outcome) {
   PipelineResult result;
-  bool downstream_is_well = !end.reader_left;
+  bool downstream_is_well = !outcome.reader_left;
   for (std::size_t i = stages.size(); i-- > 0;) {
-    const StageEnd& stage = end.stages[i];
+    const StageOutcome& stage = outcome.stages[i];
     if (!stage.ending || stage.was_stopped) {
       continue;
     }
@@ -30,7 +30,7 @@ PipelineResult pipeline_result_of(const std::vector<Stage>& stages, const Pipeli
     }
     // Do not report SIGPIPE if the reader's own failure is already reported, or if the reader of rdpipe's output closed
     // it.
-    const bool is_consequence = is_sigpipe && (stage.reader_closed || !downstream_is_well || end.fault);
+    const bool is_consequence = is_sigpipe && (stage.reader_closed || !downstream_is_well || outcome.fault);
     downstream_is_well = false;
     result.status = result.status == 0 ? status : result.status;
     if (!is_consequence) {
@@ -40,14 +40,14 @@ PipelineResult pipeline_result_of(const std::vector<Stage>& stages, const Pipeli
     }
   }
   std::ranges::reverse(result.messages);
-  if (result.status == 0 && end.reader_left) {
+  if (result.status == 0 && outcome.reader_left) {
     result.status = signal_base + SIGPIPE;  // like cat: only rdpipe's own output was closed
   }
-  if (end.interrupted_by != 0) {
-    return {.status = signal_base + end.interrupted_by, .messages = {"interrupted; every stage has been ended"}};
+  if (outcome.interrupted_by != 0) {
+    return {.status = signal_base + outcome.interrupted_by, .messages = {"interrupted; every stage has been ended"}};
   }
-  if (end.fault) {
-    result.messages.push_back(*end.fault);
+  if (outcome.fault) {
+    result.messages.push_back(*outcome.fault);
     result.status = own_failure_status;
   }
   return result;

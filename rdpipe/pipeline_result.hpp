@@ -14,14 +14,14 @@ namespace framewire {
 inline constexpr int own_failure_status = 125;
 
 /// How one stage ended.
-struct StageEnd {
+struct StageOutcome {
   std::optional<ChildExit> ending{};  // of its command; nothing: no command, never run, or not reported
   bool reader_closed = false;         // the reader of its output closed it
   bool was_stopped = false;           // because something else had failed: not the cause
 };
 
-struct PipelineEnd {
-  std::vector<StageEnd> stages{};      // one for each stage
+struct PipelineOutcome {
+  std::vector<StageOutcome> stages{};  // one for each stage
   std::optional<std::string> fault{};  // why rdpipe itself ended it, one sentence
   int interrupted_by = 0;              // a signal to rdpipe
   bool reader_left = false;            // the reader of rdpipe's standard output closed it
@@ -34,6 +34,6 @@ struct PipelineResult {
 
 /// As in a shell with pipefail: the status of the last stage that failed, 128 + N for signal N. SIGPIPE (or 141, as a
 /// shell reports it) does not count as a failure if the stages after it ended well.
-PipelineResult pipeline_result_of(const std::vector<Stage>& stages, const PipelineEnd& end);
+PipelineResult pipeline_result_of(const std::vector<Stage>& stages, const PipelineOutcome& outcome);
 
 }  // namespace framewire

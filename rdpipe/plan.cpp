@@ -172,7 +172,7 @@ EndpointOptions endpoint_of(const HopPlan& plan) {
   parse_endpoint_options(raw, endpoint);
   std::ranges::copy(plan.key.bytes(), endpoint.one_time_key.emplace().bytes().begin());
   endpoint.peer_timeout_ns = plan.parameters.timeout_ns;
-  endpoint.rdma_timeout_ns = plan.parameters.timeout_ns;
+  endpoint.native_timeout_ns = plan.parameters.timeout_ns;
   if (plan.listens) {
     // A link with a listener of its own connects to an address of its device (rdma), which loopback is not.
     const auto link = link_kind_from_name(plan.parameters.transport);

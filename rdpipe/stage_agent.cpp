@@ -238,13 +238,13 @@ void StageAgent::take_plan(const Json& message) {
 
 void StageAgent::start_hop(std::optional<HopTransfer>& hop, const HopPlan& plan,
                            const std::optional<HopTarget>& target) {
-  HopEndpoint end{.appends = plan_->stage.appends};
+  HopFile file{.appends = plan_->stage.appends};
   if (plan_->stage.work == StageWork::command) {
-    end.fd = plan.sends ? from_command_.reads.get() : to_command_.writes.get();
+    file.fd = plan.sends ? from_command_.reads.get() : to_command_.writes.get();
   } else {
-    end.path = file_name(plan_->stage.text);
+    file.path = file_name(plan_->stage.text);
   }
-  hop.emplace(plan, end, target, "rdpipe, " + describe(plan_->stage, plan_->number));
+  hop.emplace(plan, file, target, "rdpipe, " + describe(plan_->stage, plan_->number));
   if (plan.sends) {
     from_command_.reads.reset();  // the command must get SIGPIPE when the hop no longer reads
   }

@@ -268,7 +268,7 @@ std::optional<SenderOptions> parse_sender_options(int argc, const char* const* a
                        transports_that(&LinkTraits::can_be_pulled));
   }
   // Viewers on this machine also pull by the link's own listener.
-  options.endpoint.rdma_for_loopback = raw.allows_pull;
+  options.endpoint.native_on_loopback = raw.allows_pull;
   check_pool_size(options);
   options.common = parse_run_options(raw.common);
   return options;

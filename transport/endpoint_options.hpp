@@ -36,24 +36,23 @@ struct EndpointOptions {
   bool encrypt = false;
   std::vector<LinkKind> allowed_links = links_best_first();  // --transport, best first
   bool transport_is_auto = true;
-  // --timeout: a peer that is silent for so long counts as lost. The RDMA value can be shorter: the device answers even
-  // when its host is busy.
+  // --timeout: a peer that is silent for so long counts as lost. Over a native connection (rdma) the time can be
+  // shorter: the device answers even when its host is busy.
   std::int64_t peer_timeout_ns = 5'000'000'000;
-  std::int64_t rdma_timeout_ns = 1'000'000'000;
+  std::int64_t native_timeout_ns = 1'000'000'000;
   // A listener on loopback also accepts connections of links with a listener of their own (rdma), where the machine has
   // what they need. Only authenticated sessions can use them.
-  bool rdma_for_loopback = false;
-  // RDMA writes may reach a ring's memory in any order, where the device supports it. Their completion still comes
-  // last.
+  bool native_on_loopback = false;
+  // A device may write to a ring's memory in any order, where it supports that. The completion still comes last.
   bool relaxed_ordering = true;
   // --tos: of every packet that a link sends over a network. Nothing: the system's default.
   std::optional<std::uint8_t> type_of_service{};
   // Readable when the program is to end: ends the look-up of a name to listen on. -1: nothing ends it.
   int stop_fd = -1;
-  // --rdma-address: the address of the listening end for RDMA connections. The end that listens accepts them only
+  // --rdma-address: the address of the listening end for native connections. The end that listens accepts them only
   // there; the end that dials tries only this one. Empty: the address that TCP reached, else one that the listener
   // announces.
-  std::string rdma_address{};
+  std::string native_address{};
   // > 0: the viewer pulls: it reads frames from the sender's pool at this interval, and the sender sends none. Only
   // over links that can be pulled (rdma).
   std::int64_t pull_interval_ns = 0;

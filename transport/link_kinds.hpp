@@ -36,6 +36,8 @@ struct LinkTraits {
   std::string_view missing{};
   /// The link may fail after its data connection stands, when it sets up its memory. Then a session takes another link.
   bool may_prove_unusable = false;
+  /// Each end's memory is registered with a device while the link exists. The next session may need that memory.
+  bool holds_registered_memory = false;
   bool shares_memory = false;     // the viewer reads the frames where the sender wrote them: a rate says nothing
   bool can_be_pulled = false;     // --pull: the viewer can read the sender's pool
   bool can_be_encrypted = false;  // --encrypt: its data connection can be TLS; never with a listener of its own

@@ -40,12 +40,12 @@ class SenderResources {
 struct LinkParameters {
   // A peer that is silent for so long counts as lost.
   std::int64_t peer_timeout_ns = 0;               // on the control channel and over tcp
-  std::int64_t rdma_timeout_ns = 0;               // over rdma
-  bool relaxed_ordering = true;                   // at a viewer: RDMA writes may reach its rings in any order
+  std::int64_t native_timeout_ns = 0;             // over a NativeConnection
+  bool relaxed_ordering = true;                   // at a viewer: a device may write to its rings in any order
   std::optional<std::uint8_t> type_of_service{};  // of the packets that this end sends; nothing: the system's default
-  /// For the end that dials: the only address of the peer's RDMA listener that it tries. Empty: the address that TCP
-  /// reached, else those that the listener announces.
-  std::string rdma_dial_address{};
+  /// For the end that dials: the only address of the link's own listener there that it tries. Empty: the address that
+  /// TCP reached, else those that the listener announces.
+  std::string native_dial_address{};
   SenderResources* sender_resources = nullptr;  // at a sender: what make_sender_resources() made; at a viewer: null
   int cancel_fd = -1;                 // the session's control channel: its end also ends the set-up of the link
   bool pulls = false;                 // the viewer reads frames from the sender's pool; the sender sends none
@@ -83,8 +83,8 @@ struct ConnectProof {
   std::function<void(std::span<const std::byte>)> check_answer{};
 };
 
-/// A request at a link's listener that nobody has accepted yet. The link has set up nothing for it, so that a stranger
-/// costs little. The destructor rejects it.
+/// A request at a link's listener that nobody has accepted yet. The link has set up nothing for it, so that an
+/// unauthenticated peer costs little. The destructor rejects it.
 class ConnectRequest {
  public:
   virtual ~ConnectRequest() = default;
@@ -113,8 +113,8 @@ struct LinkListenOptions {
   /// False: the control channel listens on loopback only. Then listen at all addresses of the link's devices, for
   /// programs of this machine.
   bool is_beyond_loopback = false;
-  /// --rdma-address: the only address at which to listen for RDMA connections. Empty: as the fields above say.
-  std::string rdma_listen_address{};
+  /// The only address at which to listen. Empty: as the fields above say.
+  std::string native_listen_address{};
 };
 
 /// One link. Any thread may call it.

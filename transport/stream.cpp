@@ -63,7 +63,7 @@ void Stream::begin_epoch(const StreamFormat& format, std::uint64_t slot_bytes, s
 }
 
 std::optional<ClaimedSlot> Stream::claim() {
-  Wakes wakes(wakers_);
+  WakeList wakes(wakers_);
   std::unique_lock lock(mutex_);
   for (;;) {
     if (!may_go_on()) {
@@ -87,6 +87,45 @@ std::optional<ClaimedSlot> Stream::claim() {
   }
 }
 
+std::optional<ClaimedSlot> Stream::claim_now() {
+  WakeList wakes(wakers_);
+  const std::scoped_lock lock(mutex_);
+  return take_slot_if_room(wakes);
+}
+
+std::optional<ClaimedSlot> Stream::try_claim() {
+  WakeList wakes(wakers_);
+  const std::scoped_lock lock(mutex_);
+  auto slot = take_slot_if_room(wakes);
+  if (!slot && may_go_on()) {
+    ++frames_dropped_at_source_;
+  }
+  return slot;
+}
+
+std::optional<LentSlot> Stream::lend() noexcept {
+  const std::scoped_lock lock(mutex_);
+  if (epochs_.empty() || epochs_.back().lendable == 0) {
+    return std::nullopt;
+  }
+  Epoch& epoch = epochs_.back();
+  const auto index = epoch.pool->claim();
+  if (!index) {
+    return std::nullopt;  // returned slots are still held by viewers
+  }
+  --epoch.lendable;
+  return LentSlot{{epoch.pool->epoch(), *index}, epoch.pool->slot(*index), epoch.pool->block()};
+}
+
+void Stream::take_back(const PoolSlot& slot) noexcept {
+  Epochs unused;
+  const std::scoped_lock lock(mutex_);
+  ++epoch_numbered(slot.epoch).lendable;
+  release(slot);
+  unused = take_unused_epochs();
+  changed_.notify_all();
+}
+
 void Stream::wait_for_change(std::unique_lock<std::mutex>& lock) {
   if (options_.max_duration_ns != 0 && frames_produced_ > 0) {
     changed_.wait_until(lock, as_time_point(first_frame_ns_ + options_.max_duration_ns));
@@ -102,7 +141,7 @@ bool Stream::supports_sendfile() const {
 }
 
 void Stream::publish(ClaimedSlot slot, const FrameInfo& info) {
-  Wakes wakes(wakers_);
+  WakeList wakes(wakers_);
   const std::scoped_lock lock(mutex_);
   const Epoch& epoch = epochs_.back();
   const PoolSlot claimed{slot.pool_->epoch(), slot.index_};
@@ -154,11 +193,6 @@ bool Stream::wait_for_viewer() {
   return !stopping_;
 }
 
-bool Stream::is_stopping() const {
-  const std::scoped_lock lock(mutex_);
-  return !may_go_on();
-}
-
 // ---- Anyone's side ----
 
 void Stream::stop() {
@@ -173,21 +207,6 @@ void Stream::finish() {
   finished_ = true;
   changed_.notify_all();
   wake_sessions();
-}
-
-std::optional<StreamFormat> Stream::format() const {
-  const std::scoped_lock lock(mutex_);
-  return epochs_.empty() ? std::nullopt : std::optional(epochs_.back().format);
-}
-
-std::int64_t Stream::produced_over_ns() const {
-  const std::scoped_lock lock(mutex_);
-  return last_frame_ns_ - first_frame_ns_;
-}
-
-bool Stream::has_viewer() const {
-  const std::scoped_lock lock(mutex_);
-  return is_watched();
 }
 
 // ---- The sessions' side ----
@@ -238,7 +257,7 @@ void Stream::release_held(SubscriberQueue& queue) noexcept {
 
 void Stream::make_progress(SubscriberQueue& queue) noexcept {
   Epochs unused;
-  Wakes wakes;
+  WakeList wakes;
   const std::scoped_lock lock(mutex_);
   poll_released(queue);
   send_waiting(queue, wakes);
@@ -289,7 +308,7 @@ void Stream::remove_puller(int wake_event) noexcept {
 
 bool Stream::epoch_ready(SubscriberQueue& queue, std::uint32_t epoch, std::uint32_t ring_slots,
                          const LinkDescription& ring) noexcept {
-  Wakes wakes;
+  WakeList wakes;
   const std::scoped_lock lock(mutex_);
   if (epoch != queue.announced_epoch) {
     return true;
@@ -302,20 +321,6 @@ bool Stream::epoch_ready(SubscriberQueue& queue, std::uint32_t epoch, std::uint3
   send_waiting(queue, wakes);
   changed_.notify_all();
   return true;
-}
-
-// ---- Waking viewers ----
-
-void Stream::Wakes::add(SenderLink& link) noexcept {
-  if (auto waker = link.take_waker()) {
-    places_[count_++] = std::move(waker);
-  }
-}
-
-void Stream::Wakes::wake() noexcept {
-  for (const std::size_t count = std::exchange(count_, 0); auto& waker : places_.first(count)) {
-    std::exchange(waker, nullptr)->wake();
-  }
 }
 
 // ---- Under the mutex ----
@@ -351,7 +356,7 @@ bool Stream::has_room() const noexcept {
   });
 }
 
-std::optional<ClaimedSlot> Stream::take_slot_if_room(Wakes& wakes) noexcept {
+std::optional<ClaimedSlot> Stream::take_slot_if_room(WakeList& wakes) noexcept {
   if (!may_go_on() || !is_watched()) {
     return std::nullopt;
   }
@@ -369,7 +374,7 @@ std::optional<ClaimedSlot> Stream::take_slot() noexcept {
   return ClaimedSlot(*this, pool, *index, monotonic_ns());
 }
 
-void Stream::poll_all_released(Wakes& wakes) noexcept {
+void Stream::poll_all_released(WakeList& wakes) noexcept {
   for (SubscriberQueue* queue : queues_) {
     poll_released(*queue);
     send_waiting(*queue, wakes);
@@ -408,7 +413,7 @@ void Stream::enqueue(SubscriberQueue& queue, const WaitingFrame& frame) noexcept
   queue.waiting.push(frame);
 }
 
-void Stream::send_waiting(SubscriberQueue& queue, Wakes& wakes) noexcept {
+void Stream::send_waiting(SubscriberQueue& queue, WakeList& wakes) noexcept {
   while (!queue.waiting.empty() && !queue.is_concluded) {
     WaitingFrame& frame = queue.waiting.front();
     if (frame.slot.epoch != queue.ready_epoch) {

@@ -16,6 +16,7 @@
 #include "transport/claimed_slot.hpp"
 #include "transport/pool.hpp"
 #include "transport/subscriber_queue.hpp"
+#include "transport/wake_list.hpp"
 
 namespace framewire {
 
@@ -108,7 +109,10 @@ class Stream {
   /// Waits for a viewer as claim() does. Returns false when the stream stops.
   bool wait_for_viewer();
 
-  [[nodiscard]] bool is_stopping() const;
+  [[nodiscard]] bool is_stopping() const {
+    const std::scoped_lock lock(mutex_);
+    return !may_go_on();
+  }
 
   // ---- Anyone's side (any thread) ----
 
@@ -122,13 +126,19 @@ class Stream {
   }
 
   [[nodiscard]] const StreamOptions& options() const noexcept { return options_; }
-  [[nodiscard]] std::optional<StreamFormat> format() const;
+  [[nodiscard]] std::optional<StreamFormat> format() const {
+    const std::scoped_lock lock(mutex_);
+    return epochs_.empty() ? std::nullopt : std::optional(epochs_.back().format);
+  }
   [[nodiscard]] std::uint64_t frames_produced() const {
     const std::scoped_lock lock(mutex_);
     return frames_produced_;
   }
   /// Time from the first frame's completion to the last one's: n frames make n - 1 intervals.
-  [[nodiscard]] std::int64_t produced_over_ns() const;
+  [[nodiscard]] std::int64_t produced_over_ns() const {
+    const std::scoped_lock lock(mutex_);
+    return last_frame_ns_ - first_frame_ns_;
+  }
   [[nodiscard]] std::uint64_t frames_dropped_at_source() const {
     const std::scoped_lock lock(mutex_);
     return frames_dropped_at_source_;
@@ -138,7 +148,10 @@ class Stream {
     return static_cast<std::uint32_t>(queues_.size() + pullers_.size());
   }
   /// Whether there is a viewer that claim() would accept.
-  [[nodiscard]] bool has_viewer() const;
+  [[nodiscard]] bool has_viewer() const {
+    const std::scoped_lock lock(mutex_);
+    return is_watched();
+  }
 
   // ---- The sessions' side (each its own thread) ----
 
@@ -199,38 +212,15 @@ class Stream {
   };
   using Epochs = std::list<Epoch>;  // moved from one to the other without an allocation
 
-  using Wakers = std::vector<std::shared_ptr<PeerWaker>>;
-
-  /// Wakes viewers for frames given to their links, in its destructor. Declare it before the lock of the mutex: a
-  /// wake-up is a system call, and the woken thread may want the mutex at once.
-  class Wakes {
-   public:
-    Wakes() noexcept : places_(&one_, 1) {}
-    explicit Wakes(Wakers& places) noexcept : places_(places) {}
-    ~Wakes() { wake(); }
-    Wakes(const Wakes&) = delete;
-    Wakes& operator=(const Wakes&) = delete;
-
-    /// At most once for each link between two calls of wake().
-    void add(SenderLink& link) noexcept;
-    void wake() noexcept;
-    [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
-
-   private:
-    std::shared_ptr<PeerWaker> one_;
-    std::span<std::shared_ptr<PeerWaker>> places_;
-    std::size_t count_ = 0;
-  };
-
   [[nodiscard]] bool may_go_on() const noexcept;
   [[nodiscard]] bool is_watched() const noexcept;
   [[nodiscard]] bool has_room() const noexcept;
   std::optional<ClaimedSlot> take_slot() noexcept;
-  std::optional<ClaimedSlot> take_slot_if_room(Wakes& wakes) noexcept;
-  void poll_all_released(Wakes& wakes) noexcept;
+  std::optional<ClaimedSlot> take_slot_if_room(WakeList& wakes) noexcept;
+  void poll_all_released(WakeList& wakes) noexcept;
   void poll_released(SubscriberQueue& queue) noexcept;
   void enqueue(SubscriberQueue& queue, const WaitingFrame& frame) noexcept;
-  void send_waiting(SubscriberQueue& queue, Wakes& wakes) noexcept;
+  void send_waiting(SubscriberQueue& queue, WakeList& wakes) noexcept;
   [[nodiscard]] bool source_polls_itself(const SubscriberQueue& queue) const noexcept;
   /// True if no link has anything to collect already.
   [[nodiscard]] bool arm_all_links() noexcept;
@@ -244,8 +234,8 @@ class Stream {
   void wake_sessions() noexcept;
 
   const StreamOptions options_;
-  AdaptiveSpin spin_;  // the source's thread
-  Wakers wakers_;      // the source's thread: room for one per queue; empty between its calls
+  AdaptiveSpin spin_;        // the source's thread
+  WakeList::Wakers wakers_;  // the source's thread: room for one per queue; empty between its calls
   mutable std::mutex mutex_;
   std::condition_variable changed_;  // a slot was released, a viewer came or left, or the stream stops
   bool stopping_ = false;

@@ -9,7 +9,8 @@
 
 namespace framewire {
 
-struct Key {
+/// A key of the keyboard, and the event that it makes.
+struct KeyBinding {
   char letter;             // small, in the user's keyboard layout
   std::string_view names;  // as --help and README.md have it
   bool SurfaceEvents::*event;
@@ -17,16 +18,16 @@ struct Key {
 };
 
 /// Escape counts as q.
-inline constexpr std::array keys = {
-    Key{'q', "Q, Esc", &SurfaceEvents::quit_requested, "quit"},
-    Key{'f', "F", &SurfaceEvents::fullscreen_toggle_requested, "turn fullscreen on or off"},
-    Key{'h', "H", &SurfaceEvents::panel_toggle_requested, "show or hide rate, latency and skipped frames"},
-    Key{'s', "S", &SurfaceEvents::screenshot_requested, "take a screenshot"},
+inline constexpr std::array key_bindings = {
+    KeyBinding{'q', "Q, Esc", &SurfaceEvents::quit_requested, "quit"},
+    KeyBinding{'f', "F", &SurfaceEvents::fullscreen_toggle_requested, "turn fullscreen on or off"},
+    KeyBinding{'h', "H", &SurfaceEvents::panel_toggle_requested, "show or hide rate, latency and skipped frames"},
+    KeyBinding{'s', "S", &SurfaceEvents::screenshot_requested, "take a screenshot"},
 };
 
 /// Sets the event of the key with this letter, if there is one.
 constexpr void press_key(char letter, SurfaceEvents& events) noexcept {
-  for (const Key& key : keys) {
+  for (const KeyBinding& key : key_bindings) {
     if (key.letter == letter) {
       events.*key.event = true;
     }
@@ -36,7 +37,7 @@ constexpr void press_key(char letter, SurfaceEvents& events) noexcept {
 /// For --help: one line for each key.
 inline std::string key_help() {
   std::string text;
-  for (const Key& key : keys) {
+  for (const KeyBinding& key : key_bindings) {
     constexpr std::size_t column = 8;
     text += "  " + std::string(key.names) + std::string(column - key.names.size(), ' ') + std::string(key.help) + "\n";
   }

@@ -10,10 +10,9 @@
 
 namespace framewire {
 
-/// Checks one frame while the viewer holds it. A frame with a test pattern: that the pattern is of its
-/// sequence number. Other
-/// frames, if `verify` is set: that the content does not change. Reads every byte that it checks. Never allocates;
-/// used by one thread.
+/// Checks one frame while the viewer holds it. A frame with a test pattern must have the pattern of its sequence
+/// number. The content of any other frame must not change; that is checked only if `verify` is set. Reads every byte
+/// that it checks. Never allocates. One thread.
 class TearCheck {
  public:
   explicit TearCheck(bool verify) noexcept : verify_(verify) {}

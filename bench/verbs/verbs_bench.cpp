@@ -18,11 +18,11 @@ constexpr std::int64_t pong_ns_per_byte = 1000;
 
 }  // namespace
 
-VerbsBench::VerbsBench(std::unique_ptr<ConnectedQueuePair> connection, const VerbsPlan& plan, VerbsEnd end)
+VerbsBench::VerbsBench(std::unique_ptr<ConnectedQueuePair> connection, const VerbsPlan& plan, VerbsSide side)
     : plan_(plan),
-      end_(end),
+      side_(side),
       connection_(std::move(connection)),
-      memory_(connection_->protection_domain(), plan_, end),
+      memory_(connection_->protection_domain(), plan_, side),
       receives_({.queue_pair = connection_->queue_pair(),
                  .completions = connection_->receive_completions(),
                  .depth = connection_->capabilities().receive_depth}),
@@ -45,7 +45,7 @@ void VerbsBench::begin(const VerbsRemoteMemory& peer) {
   chunk_bytes_ = std::min(chunk_bytes_, peer.chunk_bytes);
   sends_.begin({.address = peer.address, .key = peer.key, .chunk_bytes = chunk_bytes_});
   const bool is_latency = plan_.operation == VerbsOperation::latency;
-  if (is_latency || (end_ == VerbsEnd::server && !is_passive(plan_.operation, end_))) {
+  if (is_latency || (side_ == VerbsSide::server && !is_passive(plan_.operation, side_))) {
     receives_.begin({.has_buffers = plan_.operation == VerbsOperation::send ||
                                     (is_latency && !connection_->capabilities().has_immediate),
                      .message_bytes = plan_.message_bytes,
@@ -217,7 +217,7 @@ VerbsResult VerbsBench::answer(const VerbsControl& control) {
   VerbsWait wait(*connection_, plan_.wait, control);
   VerbsResult result;
   const std::int64_t cpu_begin_ns = process_cpu_ns();
-  if (is_passive(plan_.operation, end_)) {
+  if (is_passive(plan_.operation, side_)) {
     const std::int64_t begin_ns = monotonic_ns();
     while (!wait.total()) {
       wait.sleep(INT64_MAX);

@@ -18,7 +18,7 @@ namespace framewire {
 class VerbsBench {
  public:
   /// Takes a connection on which no receive is posted yet; allocates and registers the memory.
-  VerbsBench(std::unique_ptr<ConnectedQueuePair> connection, const VerbsPlan& plan, VerbsEnd end);
+  VerbsBench(std::unique_ptr<ConnectedQueuePair> connection, const VerbsPlan& plan, VerbsSide side);
   ~VerbsBench();
   VerbsBench(const VerbsBench&) = delete;
   VerbsBench& operator=(const VerbsBench&) = delete;
@@ -51,7 +51,7 @@ class VerbsBench {
   void take(std::uint64_t number, VerbsWait& wait);
 
   const VerbsPlan plan_;
-  const VerbsEnd end_;
+  const VerbsSide side_;
   std::unique_ptr<ConnectedQueuePair> connection_;
   VerbsMemory memory_;
   VerbsReceives receives_;

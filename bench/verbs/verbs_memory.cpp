@@ -53,11 +53,11 @@ namespace {
 
 constexpr std::uint64_t cache_line_bytes = 64;
 
-std::uint32_t slots_for(const VerbsPlan& plan, VerbsEnd end) noexcept {
+std::uint32_t slots_for(const VerbsPlan& plan, VerbsSide side) noexcept {
   if (plan.operation == VerbsOperation::latency) {
     return 2;
   }
-  if (plan.operation == VerbsOperation::send && end == VerbsEnd::server) {
+  if (plan.operation == VerbsOperation::send && side == VerbsSide::server) {
     // There are no credits: a message without a posted receive is sent again, much later.
     constexpr std::uint64_t buffer_bytes = std::uint64_t{16} << 20;
     constexpr std::uint64_t max_buffers = 512;
@@ -67,19 +67,19 @@ std::uint32_t slots_for(const VerbsPlan& plan, VerbsEnd end) noexcept {
   return plan.slots;
 }
 
-unsigned access_for(VerbsOperation operation, VerbsEnd end) noexcept {
+unsigned access_for(VerbsOperation operation, VerbsSide side) noexcept {
   constexpr unsigned local_write = IBV_ACCESS_LOCAL_WRITE;
   constexpr unsigned remote_write = IBV_ACCESS_REMOTE_WRITE;
   constexpr unsigned remote_read = IBV_ACCESS_REMOTE_READ;
   switch (operation) {
     case VerbsOperation::send:
-      return end == VerbsEnd::server ? local_write : 0U;
+      return side == VerbsSide::server ? local_write : 0U;
     case VerbsOperation::write:
     case VerbsOperation::write_imm:
-      return end == VerbsEnd::server ? local_write | remote_write : 0U;
+      return side == VerbsSide::server ? local_write | remote_write : 0U;
     case VerbsOperation::read:
       // iWARP implements a READ by a remote write into the reader's memory.
-      return end == VerbsEnd::server ? remote_read : local_write | remote_write;
+      return side == VerbsSide::server ? remote_read : local_write | remote_write;
     case VerbsOperation::latency:
       break;
   }
@@ -88,15 +88,15 @@ unsigned access_for(VerbsOperation operation, VerbsEnd end) noexcept {
 
 }  // namespace
 
-VerbsMemory::VerbsMemory(const std::shared_ptr<ibv_pd>& protection_domain, const VerbsPlan& plan, VerbsEnd end)
+VerbsMemory::VerbsMemory(const std::shared_ptr<ibv_pd>& protection_domain, const VerbsPlan& plan, VerbsSide side)
     : message_bytes_(plan.message_bytes),
       stride_bytes_((plan.message_bytes + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes),
-      slot_count_(slots_for(plan, end)) {
+      slot_count_(slots_for(plan, side)) {
   const std::string name = std::to_string(slot_count_) + " messages of " + format_bytes(message_bytes_);
   registration_ = register_memory(protection_domain, HostBlock::create_private(name, stride_bytes_ * slot_count_),
-                                  access_for(plan.operation, end));
+                                  access_for(plan.operation, side));
   const bool is_latency = plan.operation == VerbsOperation::latency;
-  const bool is_source = is_latency || (end == VerbsEnd::client) != (plan.operation == VerbsOperation::read);
+  const bool is_source = is_latency || (side == VerbsSide::client) != (plan.operation == VerbsOperation::read);
   for (std::uint32_t slot = is_latency ? verbs_slot_out : 0; is_source && slot < slot_count_; ++slot) {
     fill_verbs_payload(message(slot), verbs_fill_byte(slot));
     stamp_verbs_payload(message(slot), slot);

@@ -34,7 +34,7 @@ void stamp_verbs_payload(std::span<std::byte> message, std::uint64_t number) noe
 class VerbsMemory {
  public:
   /// Allocates and registers, with only the access that the operation needs on this side. Throws Error.
-  VerbsMemory(const std::shared_ptr<ibv_pd>& protection_domain, const VerbsPlan& plan, VerbsEnd end);
+  VerbsMemory(const std::shared_ptr<ibv_pd>& protection_domain, const VerbsPlan& plan, VerbsSide side);
 
   [[nodiscard]] std::uint32_t slot_count() const noexcept { return slot_count_; }
   [[nodiscard]] std::span<std::byte> message(std::uint64_t number) const noexcept {

@@ -21,9 +21,9 @@ std::string_view name(VerbsOperation operation) noexcept;
 std::optional<VerbsOperation> verbs_operation_from_name(std::string_view wanted) noexcept;
 
 /// The client starts and measures; the server answers. Only the client's device reports writes and reads.
-enum class VerbsEnd { client, server };
-constexpr bool is_passive(VerbsOperation operation, VerbsEnd end) noexcept {
-  return end == VerbsEnd::server && (operation == VerbsOperation::write || operation == VerbsOperation::read);
+enum class VerbsSide { client, server };
+constexpr bool is_passive(VerbsOperation operation, VerbsSide side) noexcept {
+  return side == VerbsSide::server && (operation == VerbsOperation::write || operation == VerbsOperation::read);
 }
 
 /// What is measured. Both sides have the same values, except for the client's own part.

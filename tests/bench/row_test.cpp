@@ -66,15 +66,15 @@ TEST(Row, OneWayFiguresSayHowFarTheClocksMayDiffer) {
   for (const RowResult& one : {tcp, row("verbs", "latency")}) {
     EXPECT_TRUE(nlohmann::json::parse(rows_to_json({one}))["results"][0]["one_way_us"].is_null());
   }
-  EXPECT_EQ(end_result_from_json(end_result_to_json(tcp.server)).latency_uncertainty_us, 0.75);
-  EXPECT_EQ(end_result_from_json(end_result_to_json(tcp.server)).latency_us.p99_9, 5.5);
+  EXPECT_EQ(side_result_from_json(side_result_to_json(tcp.server)).latency_uncertainty_us, 0.75);
+  EXPECT_EQ(side_result_from_json(side_result_to_json(tcp.server)).latency_us.p99_9, 5.5);
 }
 
 TEST(Row, ResultsOfAnotherShapeAreRefused) {
-  const auto good = nlohmann::json::parse(end_result_to_json(row("tcp", "stream").server));
+  const auto good = nlohmann::json::parse(side_result_to_json(row("tcp", "stream").server));
   const auto is_refused = [](const std::string& text) {
     try {
-      end_result_from_json(text);
+      side_result_from_json(text);
       return false;
     } catch (const Error& error) {
       return std::string_view(error.what()).find("it sent no results") != std::string_view::npos;
@@ -142,7 +142,7 @@ TEST(Row, ATimeThatIsNotKnownGivesNoRate) {
   EXPECT_NE(table.find(" 4.00     -     -      -"), std::string::npos) << table;
   EXPECT_NE(table.find("-\nsocket"), std::string::npos) << table;
   EXPECT_EQ(speed_text(unknown.server, 1), "in a time that is not known");
-  EXPECT_EQ(end_result_from_json(end_result_to_json(unknown.server)).seconds, 0);
+  EXPECT_EQ(side_result_from_json(side_result_to_json(unknown.server)).seconds, 0);
   EXPECT_EQ(median_row({unknown, row("tcp", "stream"), row("tcp", "stream")}).server.seconds, 2);
 }
 
@@ -165,11 +165,11 @@ TEST(Row, TheTableFitsATerminalOf120Columns) {
       large.plan.message_bytes = 33'177'600;
       large.plan.is_reverse = rows.size() % 2 == 1;
       large.plan.is_remote = true;
-      for (EndResult* end : {&large.client, &large.server}) {
-        end->count = 1'234'567;
-        end->seconds = 0.123456;
-        end->latency_us = {1234.5, 12345.6, 12346.7, 123456.7};
-        end->latency_uncertainty_us = 12.345;
+      for (SideResult* side : {&large.client, &large.server}) {
+        side->count = 1'234'567;
+        side->seconds = 0.123456;
+        side->latency_us = {1234.5, 12345.6, 12346.7, 123456.7};
+        side->latency_uncertainty_us = 12.345;
       }
       rows.push_back(large);
       large.plan.message_bytes = 64;

@@ -66,7 +66,7 @@ std::string complaint(const std::function<void()>& call) {
   return "none";
 }
 
-TEST(LastLogLine, OfTheWrongKindAreNamed) {
+TEST(FinalReport, OfTheWrongKindAreNamed) {
   const std::vector<std::pair<std::string, std::string>> cases{
       {"", "no JSON object"},
       {"[1]", "no JSON object"},
@@ -91,7 +91,7 @@ TEST(LastLogLine, OfTheWrongKindAreNamed) {
             std::string::npos);
 }
 
-TEST(LastLogLine, TextOfAPeerDoesNoHarmOnATerminal) {
+TEST(FinalReport, TextOfAPeerDoesNoHarmOnATerminal) {
   const EndRecord record = end_record_from(R"({"bytes":1,"digest":null,"error":"\u001b[2J"})");
   EXPECT_EQ(record.error.find('\x1b'), std::string::npos);
   EXPECT_FALSE(end_record_from(R"({"bytes":1,"digest":null,"error":""})").error.empty())

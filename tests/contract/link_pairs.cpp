@@ -12,7 +12,7 @@
 
 #include "base/clock.hpp"
 #include "tests/base/seed.hpp"
-#include "tests/rdma_lab/accepting_end.hpp"
+#include "tests/rdma_lab/accepting_side.hpp"
 #include "transport/control/token.hpp"
 #include "transport/fake/fake_wire.hpp"
 #include "transport/local/local_receiver.hpp"
@@ -156,7 +156,7 @@ std::pair<std::unique_ptr<TlsWire>, std::unique_ptr<TlsWire>> tls_wire_pair(File
 RdmaConnectionPair rdma_connection_pair(SenderProtectionDomains& protection_domains, const RdmaPreferences& preferences,
                                         bool receives_immediates, const ProtectionDomainOf& dialler_domain,
                                         std::optional<std::uint8_t> type_of_service) {
-  AcceptingEnd accepting(protection_domains, preferences, receives_immediates, type_of_service);
+  AcceptingSide accepting(protection_domains, preferences, receives_immediates, type_of_service);
   const sockaddr_storage address = accepting.address();
   auto dialled = RdmaConnection::dial(
       reinterpret_cast<const sockaddr&>(address), "this machine", {}, [](std::span<const std::byte>) {},

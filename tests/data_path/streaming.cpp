@@ -20,7 +20,7 @@ EndpointOptions endpoint_of(LinkKind link) {
   EndpointOptions options;
   options.allowed_links = {link};
   options.transport_is_auto = false;
-  options.rdma_for_loopback = link == LinkKind::rdma;
+  options.native_on_loopback = link == LinkKind::rdma;
   return options;
 }
 

@@ -299,11 +299,11 @@ class PipeFaults(PipelineTest):
 
     def test_a_stage_that_wants_the_terminal(self):
         """The kernel would stop it as a background process, and no shell could continue it."""
-        for wish in ("head -c 1 /dev/tty", "stty sane </dev/tty", "cat | head -c 1 /dev/tty", "(stty sane </dev/tty; true)"):
-            with self.subTest(wish):
+        for command in ("head -c 1 /dev/tty", "stty sane </dev/tty", "cat | head -c 1 /dev/tty", "(stty sane </dev/tty; true)"):
+            with self.subTest(command):
                 name, value = self.mark.split("=")
                 with self.file("terminal").open("w+b") as terminal:
-                    self.program = self.start("script", "-qec", f"{harness.BIN}/rdpipe :true ':{wish}'", "/dev/null", stdout=terminal,
+                    self.program = self.start("script", "-qec", f"{harness.BIN}/rdpipe :true ':{command}'", "/dev/null", stdout=terminal,
                                               environment=self.environment(**{name: value}))
                     self.ends(self.program, OWN_FAILURE)
                     terminal.seek(0)

@@ -47,7 +47,7 @@ ALLOWED = {
 LIST_OF_LINKS = "transport/links.cpp"
 LINKS = ["transport/local", "transport/tcp", "transport/rdma"]
 NAMES_NO_LINK = "transport/session"
-LINK_NAME = re.compile(r"\bLinkKind::\w+")
+LINK_NAME = re.compile(r"\b(?:LinkKind::\w+|rdma_\w*)")
 # The folders of ARCHITECTURE.md's table besides.
 OTHERS = ["tests", "scripts", "cmake", "docs"]
 # Tests mirror the folders: each may include what its folder may. Test folders without such a folder are listed here.
@@ -108,7 +108,7 @@ def own_include_finding(path: str, included: str) -> str | None:
     if not own:
         return "its folder is not in ALLOWED of tests/lint/include_direction.py"
     if not target:
-        return "paths start at the root of the repository, in a folder of the house"
+        return "paths start at the root of the repository, in a folder of the tree"
     if path == LIST_OF_LINKS and target in LINKS:
         return None
     if target == own:
@@ -142,7 +142,7 @@ def findings_in(path: str, text: str) -> list[str]:
                 reason = own_include_finding(path, included)
             if reason is not None:
                 findings.append(f"{path}:{number}: includes {included}: {reason}")
-        if path.startswith(NAMES_NO_LINK + "/") and LINK_NAME.search(line):
+        elif path.startswith(NAMES_NO_LINK + "/") and LINK_NAME.search(line):
             findings.append(f"{path}:{number}: names a link; ask for one of its LinkTraits")
     return findings
 

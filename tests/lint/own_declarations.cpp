@@ -1,4 +1,4 @@
-// A plugin of clang-tidy: its checks look at what the house declares, and not at every template of the system's
+// A plugin of clang-tidy: its checks look at what this repository declares, and not at every template of the system's
 // headers, where nothing that they find is ever said. That takes three quarters of the time away. Later versions of
 // clang-tidy do so by themselves.
 #include <clang/AST/ASTConsumer.h>
@@ -38,6 +38,6 @@ class NarrowScopeFirst final : public clang::PluginASTAction {
 };
 
 const clang::FrontendPluginRegistry::Add<NarrowScopeFirst> registration("own-declarations",
-                                                                        "looks at what the house declares");
+                                                                        "looks at what this repository declares");
 
 }  // namespace

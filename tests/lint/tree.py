@@ -12,7 +12,28 @@ MAX_COLUMNS = 120  # of prose; a table row cannot wrap
 # References that a reader cannot follow: folders of one machine, numbers of another tracker.
 FOREIGN_WORDS = re.compile(r"/[w]ork/|\.\./[s]hared\b|\b[i]ssues? #?\d+\b|\bsession (?:one|two|three)\b")
 UNFINISHED = re.compile(r"\b(?:[T]ODO|[F]IXME|[X]XX)\b")
+# Names that readers who know the field stumbled over, and the field's word for each: they must not come back. As words,
+# or as parts of an identifier.
+ODD_NAMES = {
+    "stranger": "unauthenticated peer", "visitor": "pending connection", "guest_row": "bench_protocol", "outlet": "subscriber queue",
+    "guest_data": "bench_protocol", "guest_messages": "bench_protocol", "most_guest": "bench_protocol", "serve_guest": "BenchServer",
+    "push_feed": "PushSubscription", "pull_feed": "PullSubscription", "taker": "receiver label", "look_again": "poll",
+    "patience": "timeout", "farewell": "shutdown", "see_off": "drain", "say_bye": "shutdown", "let_go": "release",
+    "wishes": "preferences", "wished": "requested", "rdma_doubt": "LinkFallbackPolicy", "rdma_watch": "ConnectionMonitor",
+    "stall_watch": "stall detector", "rdma_grants": "MemoryAccess", "rdma_exposure": "MemoryAccess", "raw_news": "completion",
+    "data_way": "data path", "way_words": "address hints", "pull_board": "FrameDirectory", "one_at_a_time": "max_in_flight = 1",
+    "home_watch": "ControllerLiveness", "check_pulse": "check_liveness", "hearsay": "secondary cause", "forgive": "extend_deadline",
+    "orders_fd": "control_fd", "reports_fd": "status_fd", "byte_convention": "byte protocol", "heeded": "not ignored",
+    "last_words": "final report", "pacer": "rate limiter", "newcomer": "unanswered peer", "house": "repository",
+}
+ODD_NAME = re.compile(r"(?<![a-z])(" + "|".join(ODD_NAMES) + r")s?(?![a-z])")
+SPEAK_OF_THEM = {"CHANGELOG.md", "LICENSE", "tests/lint/tree.py", "tests/lint/lint_test.py"}
 BINARY = {".png", ".jpg", ".mkv", ".mp4", ".y4m"}
+
+
+def odd_names_in(path: pathlib.PurePath, line: str) -> list[str]:
+    as_words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", line).lower()  # LetGo -> let_go
+    return [] if path.as_posix() in SPEAK_OF_THEM else ODD_NAME.findall(as_words)
 
 
 def findings_in(path: pathlib.PurePath, text: str, is_executable: bool) -> list[str]:
@@ -23,6 +44,7 @@ def findings_in(path: pathlib.PurePath, text: str, is_executable: bool) -> list[
     for number, line in enumerate(lines, 1):
         if path.suffix == ".md" and len(line) > MAX_COLUMNS and not line.startswith("|") and "http" not in line:
             findings.append(f"{path}:{number}: {len(line)} columns, more than {MAX_COLUMNS}")
+        findings += [f"{path}:{number}: '{name}' is a name of our own; the field says {ODD_NAMES[name]}" for name in odd_names_in(path, line)]
         for pattern, reason in ((FOREIGN_WORDS, "speaks of a place that the reader does not have"), (UNFINISHED, "is unfinished")):
             match = pattern.search(line)
             if match:
@@ -33,6 +55,18 @@ def findings_in(path: pathlib.PurePath, text: str, is_executable: bool) -> list[
         findings.append(f"{path}: no newline at its end")
     if is_executable != text.startswith("#!"):
         findings.append(f"{path}: executable and beginning with #! go together")
+    return findings
+
+
+def without_header(sources: dict[str, str], headers: set[str]) -> list[str]:
+    """Every .cpp has the header of its name, or is a part of one: check_host.cpp of check.hpp. Programs have none. `sources` maps paths
+    to texts."""
+    findings = []
+    for path, text in sources.items():
+        words = path.removesuffix(".cpp").split("_")
+        names = {"_".join(words[:count]) + ".hpp" for count in range(1, len(words) + 1)}
+        if not path.startswith("tests/") and not names & headers and not re.search(r"^int main\(", text, re.M):
+            findings.append(f"{path}: no header has its name")
     return findings
 
 
@@ -49,6 +83,9 @@ def main() -> int:
         if path.suffix not in BINARY:
             text = (top / path).read_text(encoding="utf-8")
             findings += findings_in(path, text, os.access(top / path, os.X_OK))
+    code = [path.as_posix() for path in repository.files(top, repository.CODE)]
+    findings += without_header({path: (top / path).read_text(encoding="utf-8") for path in code if path.endswith(".cpp")},
+                               {path for path in code if path.endswith(".hpp")})
     findings += missing_paths(top, (top / "ARCHITECTURE.md").read_text(encoding="utf-8"))
     return repository.report(findings, "tree")
 

@@ -15,34 +15,34 @@ using namespace test;
 
 /// Has so many buffers that none is used twice. So each still holds its first content at the end, unless something
 /// wrote to it.
-class Places final : public PictureMemory, public std::enable_shared_from_this<Places> {
+class Buffers final : public PictureMemory, public std::enable_shared_from_this<Buffers> {
  public:
-  Places(std::size_t count, std::size_t bytes) : block_(HostBlock::create_private("places", count * bytes)) {
+  Buffers(std::size_t count, std::size_t bytes) : block_(HostBlock::create_private("buffers", count * bytes)) {
     for (std::size_t i = 0; i < count; ++i) {
-      places_.push_back({block_->bytes().subspan(i * bytes, bytes), {}, static_cast<std::uint32_t>(i)});
+      buffers_.push_back({block_->bytes().subspan(i * bytes, bytes), {}, static_cast<std::uint32_t>(i)});
     }
   }
-  Place* take(std::uint64_t size_bytes) noexcept override {
-    if (taken_ == places_.size() || places_.at(taken_).bytes.size() < size_bytes) {
+  Buffer* take(std::uint64_t size_bytes) noexcept override {
+    if (taken_ == buffers_.size() || buffers_.at(taken_).bytes.size() < size_bytes) {
       return nullptr;
     }
-    places_.at(taken_).owner = shared_from_this();
-    return &places_.at(taken_++);
+    buffers_.at(taken_).owner = shared_from_this();
+    return &buffers_.at(taken_++);
   }
-  void released(Place& /*place*/) noexcept override { ++released_; }
-  [[nodiscard]] const Place* find(const std::byte* bytes) const noexcept override {
-    const auto found = std::ranges::find_if(places_, [&](const Place& place) {
-      return bytes >= place.bytes.data() && bytes < place.bytes.data() + place.bytes.size();
+  void released(Buffer& /*buffer*/) noexcept override { ++released_; }
+  [[nodiscard]] const Buffer* find(const std::byte* bytes) const noexcept override {
+    const auto found = std::ranges::find_if(buffers_, [&](const Buffer& buffer) {
+      return bytes >= buffer.bytes.data() && bytes < buffer.bytes.data() + buffer.bytes.size();
     });
-    return found != places_.end() ? &*found : nullptr;
+    return found != buffers_.end() ? &*found : nullptr;
   }
-  [[nodiscard]] std::span<const std::byte> bytes_of(std::uint32_t number) const { return places_.at(number).bytes; }
+  [[nodiscard]] std::span<const std::byte> bytes_of(std::uint32_t number) const { return buffers_.at(number).bytes; }
   [[nodiscard]] std::size_t taken() const noexcept { return taken_; }
   [[nodiscard]] std::size_t released() const noexcept { return released_; }
 
  private:
   std::shared_ptr<HostBlock> block_;
-  std::vector<Place> places_;
+  std::vector<Buffer> buffers_;
   std::size_t taken_ = 0;
   std::size_t released_ = 0;
 };
@@ -88,14 +88,14 @@ TEST(PictureBuffers, APictureThatIsDecodedIsNotChangedAnyMore) {
     const std::string file = folder.file(name);
     ffmpeg(test_pictures("640", "360", 25, 12) + encode + " " + file);
     const FrameLayout packed = packed_layout(format, 640, 360);
-    const auto places = std::make_shared<Places>(64, 1 << 20);
+    const auto memory = std::make_shared<Buffers>(64, 1 << 20);
     PictureBuffers buffers;
-    buffers.set_memory(places);
+    buffers.set_memory(memory);
     const std::vector<PlacedPicture> placed = decode(file, buffers, packed);
     ASSERT_EQ(placed.size(), 12U) << name;
     std::vector<std::byte> all;
     for (const PlacedPicture& one : placed) {
-      const std::span<const std::byte> bytes = places->bytes_of(one.number);
+      const std::span<const std::byte> bytes = memory->bytes_of(one.number);
       for (std::uint32_t i = 0; i < packed.plane_count; ++i) {
         const PlaneLayout& plane = one.layout.planes.at(i);
         for (std::uint32_t row = 0; row < plane.rows; ++row) {
@@ -105,7 +105,7 @@ TEST(PictureBuffers, APictureThatIsDecodedIsNotChangedAnyMore) {
       }
     }
     EXPECT_TRUE(all == decoded_by_ffmpeg(folder, file, std::string(info(format).name))) << name;
-    EXPECT_EQ(places->released(), places->taken()) << name << ": with the decoder everything comes back";
+    EXPECT_EQ(memory->released(), memory->taken()) << name << ": with the decoder everything comes back";
   }
 }
 

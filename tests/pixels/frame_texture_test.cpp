@@ -53,7 +53,7 @@ class FrameTextureTest : public GlTest {
     glClearColor(gray, gray, gray, gray);
     glClear(GL_COLOR_BUFFER_BIT);
     texture.draw(where.x, where.y, where.width, where.height, flip_y);
-    target_.read_rgba(pixels_, flip_y ? OffscreenTarget::Drawn::flipped : OffscreenTarget::Drawn::as_window);
+    target_.read_rgba(pixels_, flip_y ? OffscreenTarget::RowOrder::top_down : OffscreenTarget::RowOrder::bottom_up);
   }
 
   /// Column `x`, row `y` from the top.

@@ -37,7 +37,7 @@ void draw(const OffscreenTarget& target, float red) {
 
 std::vector<std::byte> expected(const OffscreenTarget& target) {
   std::vector<std::byte> pixels(bytes);
-  target.read_rgba(pixels, OffscreenTarget::Drawn::flipped);  // row 0 first, as in Readback
+  target.read_rgba(pixels, OffscreenTarget::RowOrder::top_down);  // row 0 first, as in Readback
   return pixels;
 }
 

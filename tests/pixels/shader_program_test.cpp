@@ -103,7 +103,7 @@ TEST_F(OffscreenTargetTest, ReadsTheTopRowFirst) {
   EXPECT_EQ(pixels[0], std::byte{255});
   EXPECT_EQ(pixels[16], std::byte{0});
   EXPECT_EQ(pixels[32], std::byte{0});
-  target.read_rgba(pixels, OffscreenTarget::Drawn::flipped);
+  target.read_rgba(pixels, OffscreenTarget::RowOrder::top_down);
   EXPECT_EQ(pixels[0], std::byte{0});
   EXPECT_EQ(pixels[32], std::byte{255});
 }

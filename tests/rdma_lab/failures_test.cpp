@@ -13,7 +13,7 @@
 #include "frame/test_pattern.hpp"
 #include "tests/base/eventually.hpp"
 #include "tests/contract/link_pairs.hpp"
-#include "tests/rdma_lab/accepting_end.hpp"
+#include "tests/rdma_lab/accepting_side.hpp"
 #include "tests/rdma_lab/failing_verbs.hpp"
 #include "transport/rdma/rdma_receiver.hpp"
 #include "transport/rdma/rdma_sender.hpp"
@@ -78,7 +78,7 @@ void stream(RdmaSender& sender, RdmaReceiver& receiver, std::uint64_t frames, Ou
 
 void live(const Life& life, Outcome& outcome) {
   SenderProtectionDomains protection_domains;
-  AcceptingEnd accepting(protection_domains);
+  AcceptingSide accepting(protection_domains);
   const sockaddr_storage address = accepting.address();
   try {
     auto dialled = RdmaConnection::dial(

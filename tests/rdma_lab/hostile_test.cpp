@@ -17,7 +17,7 @@
 #include "tests/base/eventually.hpp"
 #include "tests/contract/link_pairs.hpp"
 #include "tests/rdma_lab/verbs_peer.hpp"
-#include "transport/rdma/rdma_endpoint.hpp"
+#include "transport/rdma/rdma_link_core.hpp"
 #include "transport/rdma/rdma_receiver.hpp"
 #include "transport/rdma/rdma_sender.hpp"
 #include "transport/rdma/wire.hpp"
@@ -35,7 +35,7 @@ constexpr std::uint32_t ring_slots = 2;
 TEST(AStuckDevice, IsNotWaitedForForEver) {
   SenderProtectionDomains protection_domains;
   RdmaConnectionPair pair = rdma_connection_pair(protection_domains, {}, false);
-  RdmaEndpoint end(std::move(pair.dialled), "the other end");
+  RdmaLinkCore end(std::move(pair.dialled), "the other end");
   end.start_monitor({});
   ibv_send_wr request{};
   request.opcode = IBV_WR_SEND;
@@ -58,7 +58,7 @@ TEST(AStuckDevice, IsNotWaitedForForEver) {
 TEST(ASendQueue, KnowsHowMuchTheNextCompletionIsBehind) {
   SenderProtectionDomains protection_domains;
   RdmaConnectionPair pair = rdma_connection_pair(protection_domains, {.queue_depth = 8}, false);
-  RdmaEndpoint end(std::move(pair.dialled), "the other end");
+  RdmaLinkCore end(std::move(pair.dialled), "the other end");
   const std::scoped_lock lock(end.mutex());
   for (int round = 0; round < 100; ++round) {  // wraps round the queue
     end.post_probe();

@@ -125,7 +125,7 @@ class OneHost(lab.RdmaTest):
         shown = self.stats(viewer)
         self.assertEqual((shown["sessions"], shown["frames_torn"]), (2, 0))
 
-    def test_ends_that_live_on_let_go_of_what_a_session_held(self):
+    def test_ends_that_live_on_release_what_a_session_held(self):
         sender = self.rdma_sender(*STREAM)
         idle = lab.held_objects()
         for _ in range(3):

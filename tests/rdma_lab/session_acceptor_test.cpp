@@ -121,7 +121,7 @@ TEST_F(SessionAcceptorOverRdma, IsFoundAtTheAddressesThatItTellsOf) {
 TEST_F(SessionAcceptorOverRdma, AnAddressThatNoDeviceHasIsAnErrorOfTheCommandLine) {
   try {
     const SessionAcceptor acceptor(
-        {.at = {.host = "127.0.0.1", .port = 0}, .rdma_listen_address = "127.0.0.1"}, wanted_, AuthenticateOptions{},
+        {.at = {.host = "127.0.0.1", .port = 0}, .native_listen_address = "127.0.0.1"}, wanted_, AuthenticateOptions{},
         [](SessionAcceptor&, const AuthenticatedChannel&) {}, log_);
     ADD_FAILURE() << "it listens";
   } catch (const Error& error) {

@@ -83,7 +83,7 @@ struct PoorMaker {
   }
 };
 
-TEST(QueueSizes, AreThoseThatAreWishedForWhereTheDeviceHasThem) {
+TEST(QueueSizes, AreThoseRequestedWhereTheDeviceHasThem) {
   PoorMaker device{.max_depth = 4096, .max_inline = 4096};
   const auto granted = negotiate_queue_pair({}, 16384, 1 << 20, device.make());
   ASSERT_TRUE(granted);

@@ -29,16 +29,16 @@ std::uint16_t port_of(int socket) {
 /// Connects two loopback addresses. `listening` may be an IPv6 address that also accepts IPv4.
 Connected connect(const sockaddr* listening, const sockaddr* dialled, socklen_t listening_bytes,
                   socklen_t dialled_bytes, const std::string& text) {
-  const FileDescriptor door(::socket(listening->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  EXPECT_EQ(::bind(door.get(), listening, listening_bytes), 0);
-  EXPECT_EQ(::listen(door.get(), 1), 0);
+  const FileDescriptor listener(::socket(listening->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  EXPECT_EQ(::bind(listener.get(), listening, listening_bytes), 0);
+  EXPECT_EQ(::listen(listener.get(), 1), 0);
   sockaddr_in6 to{};
   std::memcpy(&to, dialled, dialled_bytes);
-  to.sin6_port = htons(port_of(door.get()));
+  to.sin6_port = htons(port_of(listener.get()));
   Connected made;
   made.client.reset(::socket(dialled->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   EXPECT_EQ(::connect(made.client.get(), reinterpret_cast<const sockaddr*>(&to), dialled_bytes), 0);
-  made.server.reset(::accept4(door.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  made.server.reset(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
   made.name = text + " " + std::to_string(port_of(made.client.get())) + " " + text + " " +
               std::to_string(port_of(made.server.get()));
   return made;

@@ -9,10 +9,10 @@ namespace {
 
 const std::vector<Stage> three = parse_stages({"a:one", "b:two", "c:three"});
 
-StageEnd status(int number) {
+StageOutcome status(int number) {
   return {.ending = ChildExit{.status = number}, .reader_closed = number == 141};
 }
-StageEnd by_signal(int number) {
+StageOutcome by_signal(int number) {
   return {.ending = ChildExit{.signal = number}, .reader_closed = number == SIGPIPE};
 }
 
@@ -42,7 +42,7 @@ TEST(PipelineResult, TheReaderOfOurOwnOutputMayLeaveQuietly) {
 }
 
 TEST(PipelineResult, SigpipeForAnotherReasonIsAFailure) {
-  StageEnd alone = by_signal(SIGPIPE);
+  StageOutcome alone = by_signal(SIGPIPE);
   alone.reader_closed = false;
   const PipelineResult result = pipeline_result_of(three, {.stages = {alone, status(0), status(0)}});
   EXPECT_EQ(result.status, 141);
@@ -54,7 +54,7 @@ TEST(PipelineResult, WithoutACommandTheReaderThatLeftCountsAsWell) {
 }
 
 TEST(PipelineResult, WhatWasStoppedIsNotToBlame) {
-  StageEnd stopped = by_signal(SIGTERM);
+  StageOutcome stopped = by_signal(SIGTERM);
   stopped.was_stopped = true;
   const PipelineResult result = pipeline_result_of(three, {.stages = {stopped, by_signal(SIGSEGV), {}}});
   EXPECT_EQ(result.status, 139);

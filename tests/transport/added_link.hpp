@@ -27,7 +27,8 @@ struct AddedLinkState {
 };
 AddedLinkState& added_link_state() noexcept;
 
-/// Dials its listener like a stranger who knows where it is and not what to say. Returns whether it was let in.
+/// Dials its listener like an unauthenticated peer, which knows where it is and not what to say. Returns whether it was
+/// let in.
 bool dial_added_link_with(const LinkDescription& listener, const ConnectHello& hello);
 
 }  // namespace framewire::test

@@ -68,7 +68,7 @@ class AddedLink : public testing::Test {
     options.allowed_links = links_;
     options.transport_is_auto = links_.size() > 1;
     options.encrypt = encrypts_;
-    options.rdma_for_loopback = true;  // links with a listener of their own listen on loopback, too
+    options.native_on_loopback = true;  // links with a listener of their own listen on loopback, too
     return options;
   }
 

@@ -165,28 +165,27 @@ TEST_F(ClientServiceTest, ComeOneAtATime) {
   come(subscriber, "bench");
 }
 
-/// Each newcomer has a thread until it is answered, which takes a second while another client is served.
+/// Each peer has a thread until it is answered, which takes a second while another client is served.
 TEST_F(ClientServiceTest, WaitForAnAnswerInBoundedNumber) {
   LongService service;
   Subscriber subscriber(listening(std::ref(service)), log_);
   const AuthenticatedChannel first = come(subscriber, "bench");
   EXPECT_TRUE(eventually([&] { return service.has_begun.load(); }));
-  std::vector<AuthenticatedChannel> newcomers;
-  for (std::size_t i = 0; i < 10 * Subscriber::max_newcomers; ++i) {
-    newcomers.push_back(
-        authenticate_dialler(dial({"127.0.0.1", subscriber.port()}, monotonic_ns() + 10 * ns_per_s), {}));
+  std::vector<AuthenticatedChannel> peers;
+  for (std::size_t i = 0; i < 10 * Subscriber::max_unanswered_peers; ++i) {
+    peers.push_back(authenticate_dialler(dial({"127.0.0.1", subscriber.port()}, monotonic_ns() + 10 * ns_per_s), {}));
   }
   std::size_t refused = 0;
-  for (const AuthenticatedChannel& newcomer : newcomers) {
+  for (const AuthenticatedChannel& peer : peers) {
     try {
-      refused += message_type(hear(newcomer)) == "refused" ? 1U : 0U;
+      refused += message_type(hear(peer)) == "refused" ? 1U : 0U;
     } catch (const Error&) {
       // closed without an answer
     }
   }
   EXPECT_GE(refused, 1U) << "those within the limit are told";
-  EXPECT_LT(refused, newcomers.size()) << "all were kept at once";
-  newcomers.clear();
+  EXPECT_LT(refused, peers.size()) << "all were kept at once";
+  peers.clear();
   service.may_end = true;
   EXPECT_TRUE(eventually([&] {
     try {

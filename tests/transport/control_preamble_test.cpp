@@ -140,13 +140,13 @@ TEST(Preamble, WakesForEachByteThatComesWhileItSleeps) {
   const std::string_view first = control_preamble.substr(0, 3);
   send_text(theirs.get(), first);
   MoreBytes more(ours.get());
-  EXPECT_EQ(more.wait(soon_ns()), MoreBytes::Came::more) << "what was there before";
-  EXPECT_EQ(more.wait(monotonic_ns()), MoreBytes::Came::nothing);
+  EXPECT_EQ(more.wait(soon_ns()), MoreBytes::Outcome::more) << "what was there before";
+  EXPECT_EQ(more.wait(monotonic_ns()), MoreBytes::Outcome::nothing);
   send_text(theirs.get(), "T");
-  EXPECT_EQ(more.wait(soon_ns()), MoreBytes::Came::more);
-  EXPECT_EQ(more.wait(monotonic_ns()), MoreBytes::Came::nothing);
+  EXPECT_EQ(more.wait(soon_ns()), MoreBytes::Outcome::more);
+  EXPECT_EQ(more.wait(monotonic_ns()), MoreBytes::Outcome::nothing);
   ::shutdown(theirs.get(), SHUT_WR);
-  EXPECT_EQ(more.wait(soon_ns()), MoreBytes::Came::end);
+  EXPECT_EQ(more.wait(soon_ns()), MoreBytes::Outcome::end);
 }
 
 TEST(Preamble, AConnectionThatIsClosedAtOnceIsSilent) {

@@ -9,9 +9,9 @@ namespace framewire {
 namespace {
 
 TEST(Keys, HaveALetterAndAnEventEach) {
-  for (const Key& key : keys) {
-    EXPECT_EQ(std::ranges::count(keys, key.letter, &Key::letter), 1) << key.names;
-    EXPECT_EQ(std::ranges::count(keys, key.event, &Key::event), 1) << key.names;
+  for (const KeyBinding& key : key_bindings) {
+    EXPECT_EQ(std::ranges::count(key_bindings, key.letter, &KeyBinding::letter), 1) << key.names;
+    EXPECT_EQ(std::ranges::count(key_bindings, key.event, &KeyBinding::event), 1) << key.names;
     EXPECT_EQ(std::toupper(key.letter), key.names.front()) << "GLFW names keys by small letters";
     SurfaceEvents events;
     press_key(key.letter, events);
@@ -27,7 +27,8 @@ TEST(Keys, SetNoEventOfAnother) {
   for (const char letter : {'\0', 'x', 'Q'}) {
     SurfaceEvents none;
     press_key(letter, none);
-    EXPECT_FALSE(std::ranges::any_of(keys, [&none](const Key& key) { return none.*key.event; })) << letter;
+    EXPECT_FALSE(std::ranges::any_of(key_bindings, [&none](const KeyBinding& key) { return none.*key.event; }))
+        << letter;
   }
 }
 

@@ -48,8 +48,8 @@ TEST(ViewerOptions, HaveATypeOfServiceOfEightBits) {
 }
 
 TEST(ViewerOptions, NameAnRdmaAddressInFigures) {
-  EXPECT_EQ(parse({"box"}).subscriber.endpoint.rdma_address, "");
-  EXPECT_EQ(parse({"--rdma-address", "10.9.0.1", "box"}).subscriber.endpoint.rdma_address, "10.9.0.1");
+  EXPECT_EQ(parse({"box"}).subscriber.endpoint.native_address, "");
+  EXPECT_EQ(parse({"--rdma-address", "10.9.0.1", "box"}).subscriber.endpoint.native_address, "10.9.0.1");
   for (const char* wrong : {"box", "10.9.0.1:5290", "[2001:db8::1]", "10.9"}) {
     expect_refusal({"--rdma-address", wrong, "box"}, {"--rdma-address", wrong});
   }

@@ -179,11 +179,11 @@ void check_tls_answer(int fd, const std::string& address, std::int64_t deadline_
     if (answer == TlsAnswer::something_else || has_ended) {
       throw not_framewire(address);
     }
-    const MoreBytes::Came came = more.wait(deadline_ns);
-    if (came == MoreBytes::Came::nothing) {
+    const MoreBytes::Outcome outcome = more.wait(deadline_ns);
+    if (outcome == MoreBytes::Outcome::nothing) {
       throw Error::lost_peer(fmt::format("{} did not answer in time", address));
     }
-    has_ended = came == MoreBytes::Came::end;
+    has_ended = outcome == MoreBytes::Outcome::end;
   }
 }
 

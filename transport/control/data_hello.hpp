@@ -13,6 +13,12 @@
 
 namespace framewire {
 
+/// The dialler's first message: whose connection it is, and the proof.
+struct DataHello {
+  DataConnectionId connection;
+  Proof proof{};
+};
+
 inline constexpr std::size_t data_hello_bytes = 60;
 inline constexpr std::size_t data_answer_bytes = 40;
 

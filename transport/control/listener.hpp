@@ -21,8 +21,8 @@ struct ListenOptions {
   bool has_key = false;                           // this program has a key, so that it can authenticate peers
   bool insecure = false;                          // --insecure
   std::optional<std::uint8_t> type_of_service{};  // of accepted connections; see set_type_of_service()
-  std::string rdma_listen_address{};  // where the owner accepts RDMA connections; empty: on the TCP addresses
-  StopWait stop{};                    // ends the look-up of a name in `at`
+  std::string native_listen_address{};  // where links with a listener of their own listen; empty: on the TCP addresses
+  StopWait stop{};                      // ends the look-up of a name in `at`
 };
 
 /// A new connection. Only its origin is known; the peer is not authenticated.

@@ -92,11 +92,11 @@ ConnectionKind identify(int fd, std::int64_t deadline_ns) noexcept {
     if (!more) {
       more.emplace(fd);
     }
-    const MoreBytes::Came came = more->wait(deadline_ns);
-    if (came == MoreBytes::Came::nothing) {
+    const MoreBytes::Outcome outcome = more->wait(deadline_ns);
+    if (outcome == MoreBytes::Outcome::nothing) {
       return ConnectionKind::silent;
     }
-    has_ended = came == MoreBytes::Came::end;  // bytes before the end still count
+    has_ended = outcome == MoreBytes::Outcome::end;  // bytes before the end still count
   }
 }
 
@@ -119,13 +119,13 @@ MoreBytes::MoreBytes(int fd) noexcept : epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
   }
 }
 
-MoreBytes::Came MoreBytes::wait(std::int64_t deadline_ns) noexcept {
+MoreBytes::Outcome MoreBytes::wait(std::int64_t deadline_ns) noexcept {
   epoll_event event{};
   if (!epoll_.valid() || !wait_for(epoll_.get(), POLLIN, deadline_ns) ||
       ::epoll_wait(epoll_.get(), &event, 1, 0) != 1) {
-    return Came::nothing;
+    return Outcome::nothing;
   }
-  return (event.events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0 ? Came::end : Came::more;
+  return (event.events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0 ? Outcome::end : Outcome::more;
 }
 
 }  // namespace framewire

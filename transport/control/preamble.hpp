@@ -5,7 +5,7 @@
 //   dialler of                     sends                                         listener answers
 //   ----------                     -----                                         ----------------
 //   a plain control channel        "FWCTRL01" and two empty lines                "FWREPL01"
-//   a data connection              "FWDATA01" (token.hpp)                        see token.hpp
+//   a data connection              "FWDATA01" (data_hello.hpp)                   see data_hello.hpp
 //   an encrypted control channel   a TLS 1.3 ClientHello; the first row inside   TLS; the first row inside
 //
 // clang-format on
@@ -62,14 +62,14 @@ std::optional<int> preamble_version(std::span<const std::byte, preamble_bytes> b
 /// arrival on both kinds of socket. One thread; the caller owns the socket.
 class MoreBytes {
  public:
-  enum class Came {
+  enum class Outcome {
     more,     // new bytes since the last return; the first call also counts earlier ones
     end,      // the same, and the peer has closed
     nothing,  // none until the deadline; or epoll failed because no descriptor was free
   };
 
   explicit MoreBytes(int fd) noexcept;
-  Came wait(std::int64_t deadline_ns) noexcept;
+  Outcome wait(std::int64_t deadline_ns) noexcept;
 
  private:
   FileDescriptor epoll_;

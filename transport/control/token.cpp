@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "transport/control/data_hello.hpp"
 
 namespace framewire {
 

@@ -19,6 +19,8 @@
 
 namespace framewire {
 
+struct DataHello;  // data_hello.hpp
+
 using SessionId = std::array<std::byte, 16>;
 using Proof = std::array<std::byte, 32>;
 
@@ -54,11 +56,6 @@ struct DataConnectionId {
   LinkKind link{};
   std::uint8_t index = 0;
   bool operator==(const DataConnectionId&) const = default;
-};
-
-struct DataHello {
-  DataConnectionId connection;
-  Proof proof{};
 };
 
 enum class ProofRole : char { dialler = 'd', listener = 'l' };

@@ -72,7 +72,7 @@ std::optional<IncomingFrame> LocalReceiver::poll() noexcept {
     return std::nullopt;
   }
   if (published - taken_ > local_cell_count) {
-    return break_off("the sender announced more frames than its ring holds");
+    return fail("the sender announced more frames than its ring holds");
   }
   // Copy once, then check the copy: the sender can still change the cell.
   std::array<std::byte, local_cell_bytes> cell;
@@ -81,11 +81,11 @@ std::optional<IncomingFrame> LocalReceiver::poll() noexcept {
   IncomingFrame frame;
   const HeaderFault fault = decode(cell, frame.header);
   if (fault != HeaderFault::none) {
-    return break_off(std::string("the sender announced ") + describe(fault));
+    return fail(std::string("the sender announced ") + describe(fault));
   }
   const MappedPool* pool = find_pool(frame.header.epoch);
   if (pool == nullptr || frame.header.slot >= pool->slot_count || frame.header.layout.size_bytes > pool->slot_bytes) {
-    return break_off("the sender announced a frame that is in none of its pools");
+    return fail("the sender announced a frame that is in none of its pools");
   }
   frame.block = pool->block;
   frame.offset_in_block_bytes = frame.header.slot * pool->stride_bytes;
@@ -110,7 +110,7 @@ const LocalReceiver::MappedPool* LocalReceiver::find_pool(std::uint32_t epoch) n
 }
 
 bool LocalReceiver::arm() noexcept {
-  if (take_wakes(wake_socket_.get()) == Wakes::over) {
+  if (take_wakes(wake_socket_.get()) == PeerState::closed) {
     sender_hung_up_.store(true, std::memory_order_relaxed);
   }
   acknowledgements().is_waiting.store(1, std::memory_order_seq_cst);
@@ -146,7 +146,7 @@ std::string LocalReceiver::fault() const {
   return fault_.empty() ? "the sender's process closed the link" : fault_;
 }
 
-std::nullopt_t LocalReceiver::break_off(std::string why) noexcept {
+std::nullopt_t LocalReceiver::fail(std::string why) noexcept {
   const std::scoped_lock lock(mutex_);
   fault_ = std::move(why);
   is_broken_.store(true, std::memory_order_relaxed);

@@ -44,7 +44,7 @@ class LocalReceiver final : public ReceiverLink {
   [[nodiscard]] const LocalCells& cells() const noexcept;
   [[nodiscard]] LocalAcknowledgements& acknowledgements() const noexcept;
   [[nodiscard]] const MappedPool* find_pool(std::uint32_t epoch) noexcept;
-  std::nullopt_t break_off(std::string why) noexcept;
+  std::nullopt_t fail(std::string why) noexcept;
 
   FileDescriptor socket_;
   std::shared_ptr<HostBlock> cells_block_;

@@ -92,7 +92,7 @@ bool LocalSender::take_cells_for(const OutgoingFrame& frame) noexcept {
     cells_taken_ += slices;
     ++in_flight_in_epoch_;
   }
-  const auto found = std::ranges::find(in_flight_, frame.pool_slot, &UnderWay::slot);
+  const auto found = std::ranges::find(in_flight_, frame.pool_slot, &InFlight::slot);
   assert(found != in_flight_.end());
   --found->slices_to_come;
   return true;
@@ -110,9 +110,9 @@ std::size_t LocalSender::poll_released(std::span<PoolSlot> released) noexcept {
   while (seen_given_back_ != given_back && count < released.size() && !is_broken_.load(std::memory_order_relaxed)) {
     const std::uint64_t packed = shared.slots[seen_given_back_ % local_cell_count].load(std::memory_order_relaxed);
     const PoolSlot slot{static_cast<std::uint32_t>(packed >> 32), static_cast<std::uint16_t>(packed & 0xffff)};
-    const auto found = std::ranges::find(in_flight_, slot, &UnderWay::slot);
+    const auto found = std::ranges::find(in_flight_, slot, &InFlight::slot);
     if (found == in_flight_.end() || found->slices_to_come > 0) {
-      break_off();
+      fail();
       break;
     }
     cells_taken_ -= found->slices;
@@ -133,13 +133,13 @@ bool LocalSender::arm() noexcept {
 }
 
 /// Makes its own wake socket readable, so that the session checks the state.
-void LocalSender::break_off() noexcept {
+void LocalSender::fail() noexcept {
   is_broken_.store(true, std::memory_order_relaxed);
   ::shutdown(wakes_->fd(), SHUT_RDWR);
 }
 
 void LocalSender::on_readable() noexcept {
-  if (take_wakes(wakes_->fd()) == Wakes::over) {
+  if (take_wakes(wakes_->fd()) == PeerState::closed) {
     viewer_hung_up_.store(true, std::memory_order_relaxed);
   }
   // The protocol has no bytes from the viewer here. Unread bytes would keep the descriptor readable, and this thread

@@ -35,14 +35,14 @@ class LocalSender final : public SenderLink {
 
  private:
   /// A frame that the viewer has not released.
-  struct UnderWay {
+  struct InFlight {
     PoolSlot slot;
     std::uint16_t slices = 0;
     std::uint16_t slices_to_come = 0;  // announced later
   };
 
   bool take_cells_for(const OutgoingFrame& frame) noexcept;
-  void break_off() noexcept;
+  void fail() noexcept;
   [[nodiscard]] LocalCells& cells() const noexcept;
   [[nodiscard]] LocalAcknowledgements& acknowledgements() const noexcept;
 
@@ -59,7 +59,7 @@ class LocalSender final : public SenderLink {
   std::uint32_t seen_given_back_ = 0;
   std::uint64_t acknowledged_ = 0;
   std::uint32_t in_flight_in_epoch_ = 0;
-  std::vector<UnderWay> in_flight_;
+  std::vector<InFlight> in_flight_;
   std::uint32_t cells_taken_ = 0;  // by the slices of frames in flight; at most local_cell_count
   bool wake_is_due_ = false;       // the viewer was asleep when the last frame was announced
 

@@ -39,9 +39,9 @@ void send_wake(int wake_socket) noexcept {
   [[maybe_unused]] const auto sent = ::send(wake_socket, &wake, sizeof wake, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-Wakes take_wakes(int wake_socket) noexcept {
+PeerState take_wakes(int wake_socket) noexcept {
   std::array<std::byte, 1024> wakes;
-  return ::recv(wake_socket, wakes.data(), wakes.size(), MSG_DONTWAIT) == 0 ? Wakes::over : Wakes::taken;
+  return ::recv(wake_socket, wakes.data(), wakes.size(), MSG_DONTWAIT) == 0 ? PeerState::closed : PeerState::open;
 }
 
 }  // namespace framewire

@@ -20,12 +20,12 @@ void require_wake_socket(int fd);
 /// awake. Any thread.
 void send_wake(int wake_socket) noexcept;
 
-enum class Wakes {
-  taken,  // all pending wakes were read, perhaps none
-  over,   // the peer has closed its socket; this one stays readable
+enum class PeerState {
+  open,
+  closed,  // the peer has closed its socket; this one stays readable
 };
-/// Reads pending wakes. Bounded, so that a peer that writes without pause cannot hold the thread here.
-Wakes take_wakes(int wake_socket) noexcept;
+/// Reads the pending wakes, if any. Bounded, so that a peer that writes without pause cannot hold the thread here.
+PeerState take_wakes(int wake_socket) noexcept;
 
 /// This process's socket as a PeerWaker. Shared, so it stays open while any thread is about to call wake().
 class WakeSocket final : public PeerWaker {

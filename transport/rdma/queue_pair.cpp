@@ -100,7 +100,7 @@ void RdmaQueuePair::make(rdma_cm_id& id, const ibv_device_attr& attributes, cons
 
 void RdmaQueuePair::prepare_immediates() {
   if (!capabilities_.has_immediate) {
-    auto block = HostBlock::create_private("RDMA notices", capabilities_.receive_depth * immediate_message_bytes);
+    auto block = HostBlock::create_private("RDMA messages", capabilities_.receive_depth * immediate_message_bytes);
     immediate_messages_ = register_memory(protection_domain_, std::move(block), IBV_ACCESS_LOCAL_WRITE);
   }
   held_receives_.resize(capabilities_.receive_depth);

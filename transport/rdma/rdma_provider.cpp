@@ -26,6 +26,7 @@ constexpr LinkTraits rdma_traits{.kind = LinkKind::rdma,
                                  .has_own_listener = true,
                                  .missing = "no RDMA device",
                                  .may_prove_unusable = true,
+                                 .holds_registered_memory = true,
                                  .can_be_pulled = true};
 
 /// The protection domains (PDs) of a sender. Viewers that pull have PDs of their own, in which pools can be read by
@@ -60,7 +61,7 @@ RdmaOptions options_of(const LinkParameters& parameters) {
                 return protection_domains != nullptr ? protection_domains->protection_domain_of(device)
                                                      : allocate_protection_domain(device);
               },
-          .peer_timeout_ns = parameters.rdma_timeout_ns,
+          .peer_timeout_ns = parameters.native_timeout_ns,
           .staging_bytes_per_request = protection_domains != nullptr && !parameters.pulls ? cell_stride_bytes : 0,
           .cancel_fd = parameters.cancel_fd,
           .type_of_service = parameters.type_of_service,
@@ -166,8 +167,8 @@ class RdmaProvider final : public LinkProvider {
     if (addresses.empty()) {
       throw no_rdma_device();
     }
-    if (!options.rdma_listen_address.empty()) {
-      addresses = {named_rdma_address(options.rdma_listen_address, options.port).storage};
+    if (!options.native_listen_address.empty()) {
+      addresses = {named_rdma_address(options.native_listen_address, options.port).storage};
     } else if (options.is_beyond_loopback) {
       addresses.clear();
       std::ranges::transform(options.addresses, std::back_inserter(addresses), &SocketAddress::storage);
@@ -182,7 +183,7 @@ class RdmaProvider final : public LinkProvider {
     return std::make_unique<Connection>(
         dial_rdma({.host = to.host, .port = listener.port}, proof, options_of(parameters),
                   monotonic_ns() + rdma_connection_timeout_ns,
-                  {.announced = listener.addresses, .only = parameters.rdma_dial_address}));
+                  {.announced = listener.addresses, .only = parameters.native_dial_address}));
   }
 
   [[nodiscard]] std::unique_ptr<NativeConnection> accept(std::unique_ptr<ConnectRequest> request,

@@ -78,24 +78,24 @@ struct RdmaPuller::Reads {
 RdmaPuller::RdmaPuller(std::unique_ptr<RdmaConnection> connection, std::int64_t interval_ns, bool relaxed_ordering)
     : poll_interval_ns_(interval_ns),
       relaxed_ordering_(relaxed_ordering),
-      end_(std::move(connection), "the sender"),
+      core_(std::move(connection), "the sender"),
       timer_(make_timer()),
-      poller_(make_poller({end_.descriptor(), timer_.get()})),
-      cells_(register_memory(end_.connection().protection_domain(),
+      poller_(make_poller({core_.descriptor(), timer_.get()})),
+      cells_(register_memory(core_.connection().protection_domain(),
                              HostBlock::create_private("frame directory cells", landing_bytes),
-                             landing_access(end_.connection().capabilities()))) {
-  if (end_.connection().capabilities().send_depth < 3) {
+                             landing_access(core_.connection().capabilities()))) {
+  if (core_.connection().capabilities().send_depth < 3) {
     throw Error::failed("the RDMA device has no room for requests");
   }
-  end_.start_monitor({});
+  core_.start_monitor({});
 }
 
 RdmaPuller::~RdmaPuller() {
-  end_.stop();
+  core_.stop();
 }
 
 std::string RdmaPuller::note() const {
-  return end_.connection().capabilities().has_immediate ? " mode=pull" : " mode=pull ring=registration";
+  return core_.connection().capabilities().has_immediate ? " mode=pull" : " mode=pull ring=registration";
 }
 
 LinkDescription RdmaPuller::begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots,
@@ -113,22 +113,22 @@ LinkDescription RdmaPuller::begin_epoch(std::uint32_t epoch, std::uint64_t slot_
             .free_slots = {},
             .is_held = std::vector<bool>(ring_slots, false)};
   const unsigned ordering = relaxed_ordering_ ? relaxed : 0U;
-  ring.slots = register_memory(end_.connection().protection_domain(),
+  ring.slots = register_memory(core_.connection().protection_domain(),
                                HostBlock::create_private("pulled frames", ring.stride_bytes * ring_slots, stop_check()),
-                               landing_access(end_.connection().capabilities()) | ordering);
+                               landing_access(core_.connection().capabilities()) | ordering);
   for (std::uint32_t i = ring_slots; i > 0; --i) {
     ring.free_slots.push_back(static_cast<std::uint16_t>(i - 1));
   }
   {
-    const std::scoped_lock lock(end_.mutex());
+    const std::scoped_lock lock(core_.mutex());
     is_ready_ = false;
   }
-  if (!end_.await([this] { return has_read(); }, monotonic_ns() + final_reads_timeout_ns)) {
-    end_.connection().disconnect();  // so that no READ writes into freed memory
-    throw Error::lost_peer(end_.is_open() ? "the sender did not answer an RDMA read in time" : end_.fault());
+  if (!core_.await([this] { return has_read(); }, monotonic_ns() + final_reads_timeout_ns)) {
+    core_.connection().disconnect();  // so that no READ writes into freed memory
+    throw Error::lost_peer(core_.is_open() ? "the sender did not answer an RDMA read in time" : core_.fault());
   }
   std::optional<Ring> earlier(std::move(ring));  // deregistered after the mutex is released
-  const std::scoped_lock lock(end_.mutex());
+  const std::scoped_lock lock(core_.mutex());
   step_ = Step::resting;
   last_generation_ = 0;
   std::swap(ring_, earlier);
@@ -136,7 +136,7 @@ LinkDescription RdmaPuller::begin_epoch(std::uint32_t epoch, std::uint64_t slot_
 }
 
 void RdmaPuller::epoch_is_ready() noexcept {
-  const std::scoped_lock lock(end_.mutex());
+  const std::scoped_lock lock(core_.mutex());
   is_ready_ = ring_.has_value();
   next_poll_ns_ = 0;
   wake();
@@ -145,9 +145,9 @@ void RdmaPuller::epoch_is_ready() noexcept {
 // ---- On the receiving thread ----
 
 std::optional<IncomingFrame> RdmaPuller::poll() noexcept {
-  const std::scoped_lock lock(end_.mutex());
-  end_.poll_sends();
-  while (is_ready_ && end_.is_open() && has_read()) {
+  const std::scoped_lock lock(core_.mutex());
+  core_.poll_sends();
+  while (is_ready_ && core_.is_open() && has_read()) {
     switch (step_) {
       case Step::resting:
         if (!may_poll()) {
@@ -174,22 +174,22 @@ std::optional<IncomingFrame> RdmaPuller::poll() noexcept {
 }
 
 bool RdmaPuller::arm() noexcept {
-  end_.clear_end();
-  const std::scoped_lock lock(end_.mutex());
-  end_.connection().take_notifications();
-  end_.request_notification();
+  core_.clear_end();
+  const std::scoped_lock lock(core_.mutex());
+  core_.connection().take_notifications();
+  core_.request_notification();
   // Completions before the request are not reported.
-  end_.poll_sends();
+  core_.poll_sends();
   const bool is_resting = step_ == Step::resting;
   const bool has_room = is_ready_ && !ring_->free_slots.empty();
-  const bool waits_for_time = end_.is_open() && is_resting && has_room;
+  const bool waits_for_time = core_.is_open() && is_resting && has_room;
   set_timer(timer_.get(), waits_for_time ? std::max<std::int64_t>(next_poll_ns_, 1) : 0);
-  const bool goes_on = is_ready_ && end_.is_open() && (is_resting ? may_poll() : has_read());
-  return !goes_on && (end_.is_open() || std::exchange(end_reported_, true));
+  const bool goes_on = is_ready_ && core_.is_open() && (is_resting ? may_poll() : has_read());
+  return !goes_on && (core_.is_open() || std::exchange(end_reported_, true));
 }
 
 void RdmaPuller::return_credit(const FrameHeader& header) noexcept {
-  const std::scoped_lock lock(end_.mutex());
+  const std::scoped_lock lock(core_.mutex());
   if (ring_ && ring_->epoch == header.epoch && ring_->is_held[header.slot]) {
     ring_->is_held[header.slot] = false;
     ring_->free_slots.push_back(header.slot);
@@ -199,7 +199,7 @@ void RdmaPuller::return_credit(const FrameHeader& header) noexcept {
 
 /// A thread that waits for descriptor() may have gone to sleep when no poll was possible.
 void RdmaPuller::wake() noexcept {
-  if (end_.is_open()) {
+  if (core_.is_open()) {
     set_timer(timer_.get(), 1);
   }
 }
@@ -231,7 +231,7 @@ void RdmaPuller::take_newest() noexcept {
     return rest();
   }
   if (newest->slot >= ring_->pool.slots) {
-    return end_.fail(LinkState::broken, "the sender's newest frame is in none of its slots");
+    return core_.fail(LinkState::broken, "the sender's newest frame is in none of its slots");
   }
   poll_state_.newest = *newest;
   step_ = Step::cell;
@@ -279,11 +279,11 @@ const char* RdmaPuller::read_header() noexcept {
 void RdmaPuller::read_payload() noexcept {
   const std::uint64_t size_bytes = poll_state_.header_fault == nullptr ? poll_state_.header.layout.size_bytes : 0;
   const std::uint64_t from = ring_->pool.payload_address + poll_state_.newest.slot * ring_->stride_bytes;
-  const std::size_t room = std::min<std::size_t>(end_.room(), max_in_post);
+  const std::size_t room = std::min<std::size_t>(core_.room(), max_in_post);
   Reads reads;
   while (poll_state_.posted_bytes < size_bytes && reads.count < room) {
     const std::uint64_t bytes =
-        std::min(size_bytes - poll_state_.posted_bytes, end_.connection().capabilities().chunk_bytes);
+        std::min(size_bytes - poll_state_.posted_bytes, core_.connection().capabilities().chunk_bytes);
     reads.add(from + poll_state_.posted_bytes, ring_->pool.payload_key, *ring_->slots,
               poll_state_.slot * ring_->stride_bytes + poll_state_.posted_bytes, bytes);
     poll_state_.posted_bytes += bytes;
@@ -304,7 +304,7 @@ std::optional<IncomingFrame> RdmaPuller::take_payload() noexcept {
     return std::nullopt;
   }
   if (poll_state_.header_fault != nullptr) {
-    end_.fail(LinkState::broken, std::string("the sender shows ") + poll_state_.header_fault);
+    core_.fail(LinkState::broken, std::string("the sender shows ") + poll_state_.header_fault);
     return std::nullopt;
   }
   step_ = Step::resting;
@@ -337,8 +337,8 @@ void RdmaPuller::rest() noexcept {
 void RdmaPuller::post(Reads& reads) noexcept {
   assert(reads.count > 0);
   reads.requests[reads.count - 1].send_flags |= static_cast<unsigned>(IBV_SEND_SIGNALED);
-  end_.post(std::span(reads.requests).first(reads.count));
-  awaited_ = end_.sends().posted();
+  core_.post(std::span(reads.requests).first(reads.count));
+  awaited_ = core_.sends().posted();
 }
 
 std::span<const std::byte> RdmaPuller::landed(std::size_t offset_bytes, std::size_t bytes) const noexcept {

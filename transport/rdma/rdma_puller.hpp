@@ -15,7 +15,7 @@
 #include "transport/frame_directory.hpp"
 #include "transport/link.hpp"
 #include "transport/rdma/memory_access.hpp"
-#include "transport/rdma/rdma_endpoint.hpp"
+#include "transport/rdma/rdma_link_core.hpp"
 #include "transport/rdma/work_requests.hpp"
 
 namespace framewire {
@@ -41,8 +41,8 @@ class RdmaPuller final : public ReceiverLink {
   bool arm() noexcept override;
   [[nodiscard]] int descriptor() const noexcept override { return poller_.get(); }
   void return_credit(const FrameHeader& header) noexcept override;
-  [[nodiscard]] LinkState state() const noexcept override { return end_.state(); }
-  [[nodiscard]] std::string fault() const override { return end_.fault(); }
+  [[nodiscard]] LinkState state() const noexcept override { return core_.state(); }
+  [[nodiscard]] std::string fault() const override { return core_.fault(); }
   [[nodiscard]] std::uint64_t frames_discarded() const noexcept override { return frames_discarded_; }
 
  private:
@@ -83,18 +83,18 @@ class RdmaPuller final : public ReceiverLink {
   void discard() noexcept;
   void rest() noexcept;
   void post(Reads& reads) noexcept;
-  [[nodiscard]] bool has_read() const noexcept { return end_.completed() >= awaited_; }
+  [[nodiscard]] bool has_read() const noexcept { return core_.completed() >= awaited_; }
   [[nodiscard]] std::span<const std::byte> landed(std::size_t offset_bytes, std::size_t bytes) const noexcept;
 
   const std::int64_t poll_interval_ns_;
   const bool relaxed_ordering_;
-  RdmaEndpoint end_;
+  RdmaLinkCore core_;
   FileDescriptor timer_;
   FileDescriptor poller_;
   std::shared_ptr<const MemoryRegion> cells_;  // where the frame directory's cells are read into
   std::atomic<std::uint64_t> frames_discarded_ = 0;
 
-  // Guarded by end_.mutex().
+  // Guarded by core_.mutex().
   std::optional<Ring> ring_;
   bool is_ready_ = false;  // the frames' receiver knows their format
   Step step_ = Step::resting;

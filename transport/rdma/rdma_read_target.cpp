@@ -6,17 +6,17 @@
 namespace framewire {
 
 RdmaReadTarget::RdmaReadTarget(std::unique_ptr<RdmaConnection> connection, SenderProtectionDomains& protection_domains)
-    : protection_domains_(protection_domains), end_(std::move(connection), "the other end") {
-  end_.start_monitor({});
+    : protection_domains_(protection_domains), core_(std::move(connection), "the other end") {
+  core_.start_monitor({});
 }
 
 RdmaReadTarget::~RdmaReadTarget() {
-  end_.stop();
+  core_.stop();
 }
 
 LinkDescription RdmaReadTarget::open(const std::shared_ptr<Pool>& pool) {
   assert(pool->directory() != nullptr);
-  const auto& protection_domain = end_.connection().protection_domain();
+  const auto& protection_domain = core_.connection().protection_domain();
   Opened opened{.payload = protection_domains_.memory_region_of(protection_domain, pool->block()),
                 .directory = protection_domains_.memory_region_of(protection_domain, pool->directory()->block())};
   const auto address_of = [](const MemoryRegion& memory_region) {

@@ -9,7 +9,7 @@
 #include "transport/link.hpp"
 #include "transport/rdma/memory_access.hpp"
 #include "transport/rdma/memory_region.hpp"
-#include "transport/rdma/rdma_endpoint.hpp"
+#include "transport/rdma/rdma_link_core.hpp"
 
 namespace framewire {
 
@@ -25,10 +25,10 @@ class RdmaReadTarget final : public ReadTarget {
   LinkDescription open(const std::shared_ptr<Pool>& pool) override;
   void close_earlier() noexcept override;
 
-  [[nodiscard]] int descriptor() const noexcept override { return end_.descriptor(); }
-  void on_readable() noexcept override { end_.clear_end(); }
-  [[nodiscard]] LinkState state() const noexcept override { return end_.state(); }
-  [[nodiscard]] std::string fault() const override { return end_.fault(); }
+  [[nodiscard]] int descriptor() const noexcept override { return core_.descriptor(); }
+  void on_readable() noexcept override { core_.clear_end(); }
+  [[nodiscard]] LinkState state() const noexcept override { return core_.state(); }
+  [[nodiscard]] std::string fault() const override { return core_.fault(); }
 
  private:
   struct Opened {
@@ -37,7 +37,7 @@ class RdmaReadTarget final : public ReadTarget {
   };
 
   SenderProtectionDomains& protection_domains_;
-  RdmaEndpoint end_;
+  RdmaLinkCore core_;
   std::vector<Opened> opened_;  // the newest last
 };
 

@@ -24,17 +24,17 @@ constexpr std::int64_t drain_timeout_ns = 100 * ns_per_ms;
 
 RdmaReceiver::RdmaReceiver(std::unique_ptr<RdmaConnection> connection, bool relaxed_ordering)
     : relaxed_ordering_(relaxed_ordering),
-      end_(std::move(connection), "the sender"),
-      has_windows_(end_.connection().capabilities().has_windows && can_bind_windows(end_.connection())),
+      core_(std::move(connection), "the sender"),
+      has_windows_(core_.connection().capabilities().has_windows && can_bind_windows(core_.connection())),
       ring_has_windows_(has_windows_),
-      arrived_(end_.connection().capabilities().receive_depth) {
+      arrived_(core_.connection().capabilities().receive_depth) {
   unsent_credits_.reserve(max_pool_slots);
-  end_.start_monitor({.before_end = [this] { receive_completed(); }, .on_tick = [this] { send_credits(); }});
+  core_.start_monitor({.before_end = [this] { receive_completed(); }, .on_tick = [this] { send_credits(); }});
 }
 
 RdmaReceiver::~RdmaReceiver() {
   drain();
-  end_.stop();
+  core_.stop();
 }
 
 std::string RdmaReceiver::note() const {
@@ -45,20 +45,20 @@ std::string RdmaReceiver::note() const {
 void RdmaReceiver::drain() noexcept {
   const auto has_arrived = [&] {
     send_credits();
-    const bool is_done = end_.sends().completed() == end_.sends().posted();
+    const bool is_done = core_.sends().completed() == core_.sends().posted();
     if (!is_done) {
-      end_.post_probe();  // credits are not signalled; the probe's completion covers them
+      core_.post_probe();  // credits are not signalled; the probe's completion covers them
     }
     return is_done;
   };
-  end_.await(has_arrived, monotonic_ns() + drain_timeout_ns);
+  core_.await(has_arrived, monotonic_ns() + drain_timeout_ns);
 }
 
 LinkDescription RdmaReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots,
                                           const LinkDescription& /*pool*/) {
   std::uint64_t waiting_bytes = 0;
   {
-    const std::scoped_lock lock(end_.mutex());
+    const std::scoped_lock lock(core_.mutex());
     require_room_for_ring(rings_.size());
     for (const auto& waiting : rings_) {
       waiting_bytes += waiting->has_frames ? 0 : waiting->payload_block()->bytes().size();
@@ -67,19 +67,19 @@ LinkDescription RdmaReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slo
   require_possible_ring(slot_bytes, ring_slots, waiting_bytes);
   WindowTrial can_bind;
   if (has_windows_) {
-    can_bind = [this](const MemoryRegion& memory_region) { return can_bind_window(end_.connection(), memory_region); };
+    can_bind = [this](const MemoryRegion& memory_region) { return can_bind_window(core_.connection(), memory_region); };
   }
-  auto ring = std::make_shared<RdmaRing>(end_.connection().protection_domain(), epoch, slot_bytes, ring_slots, can_bind,
-                                         relaxed_ordering_, stop_check());
+  auto ring = std::make_shared<RdmaRing>(core_.connection().protection_domain(), epoch, slot_bytes, ring_slots,
+                                         can_bind, relaxed_ordering_, stop_check());
   if (const bool has_windows = ring->has_windows(); ring_has_windows_.exchange(has_windows) && !has_windows) {
-    end_.connection().say(LogLevel::info, "the RDMA device " + end_.connection().device_name() +
-                                              " opens no memory window over " + format_bytes(slot_bytes * ring_slots) +
-                                              ": ring=registration from here on");
+    core_.connection().say(LogLevel::info, "the RDMA device " + core_.connection().device_name() +
+                                               " opens no memory window over " + format_bytes(slot_bytes * ring_slots) +
+                                               ": ring=registration from here on");
   }
   bind(*ring);
   RingAccess access = ring->access();
-  access.receive_depth = end_.connection().capabilities().receive_depth;
-  const std::scoped_lock lock(end_.mutex());
+  access.receive_depth = core_.connection().capabilities().receive_depth;
+  const std::scoped_lock lock(core_.mutex());
   rings_.push_back(std::move(ring));
   return describe(access);
 }
@@ -92,32 +92,32 @@ void RdmaReceiver::bind(const RdmaRing& ring) {
   }
   std::uint64_t last = 0;
   const auto is_bound = [&] {
-    if (last == 0 && end_.room() >= requests.size() && end_.post(requests)) {
-      last = end_.sends().posted();
+    if (last == 0 && core_.room() >= requests.size() && core_.post(requests)) {
+      last = core_.sends().posted();
     }
-    return last != 0 && end_.sends().completed() >= last;
+    return last != 0 && core_.sends().completed() >= last;
   };
-  if (end_.await(is_bound, monotonic_ns() + bind_timeout_ns)) {
+  if (core_.await(is_bound, monotonic_ns() + bind_timeout_ns)) {
     return;
   }
-  if (!end_.is_open()) {
-    throw Error::lost_peer(end_.fault());
+  if (!core_.is_open()) {
+    throw Error::lost_peer(core_.fault());
   }
-  end_.connection().disconnect();  // so that no window is bound to freed memory
+  core_.connection().disconnect();  // so that no window is bound to freed memory
   throw Error::lost_peer("the RDMA device did not open a memory window in time");
 }
 
 // ---- On the receiving thread ----
 
 std::optional<IncomingFrame> RdmaReceiver::poll() noexcept {
-  const std::scoped_lock lock(end_.mutex());
+  const std::scoped_lock lock(core_.mutex());
   ++taken_in_a_row_;
   if (!arrived_.empty()) {
     return arrived_.pop();
   }
   // One completion at a time, so that each frame is delivered at once.
   ibv_wc completion;
-  while (ibv_poll_cq(end_.connection().receive_completions(), 1, &completion) == 1) {
+  while (ibv_poll_cq(core_.connection().receive_completions(), 1, &completion) == 1) {
     if (auto frame = take(completion)) {
       return frame;
     }
@@ -128,19 +128,19 @@ std::optional<IncomingFrame> RdmaReceiver::poll() noexcept {
 }
 
 bool RdmaReceiver::arm() noexcept {
-  end_.clear_end();
-  const std::scoped_lock lock(end_.mutex());
-  end_.connection().take_notifications();
-  end_.request_notification();
+  core_.clear_end();
+  const std::scoped_lock lock(core_.mutex());
+  core_.connection().take_notifications();
+  core_.request_notification();
   // Completions before the request are not reported.
   receive_completed();
   send_credits();
-  return arrived_.empty() && (end_.is_open() || std::exchange(end_reported_, true));
+  return arrived_.empty() && (core_.is_open() || std::exchange(end_reported_, true));
 }
 
 void RdmaReceiver::receive_completed() noexcept {
   ibv_wc completion;
-  while (!arrived_.full() && ibv_poll_cq(end_.connection().receive_completions(), 1, &completion) == 1) {
+  while (!arrived_.full() && ibv_poll_cq(core_.connection().receive_completions(), 1, &completion) == 1) {
     if (auto frame = take(completion)) {
       arrived_.push(std::move(*frame));
     }
@@ -154,17 +154,17 @@ std::optional<IncomingFrame> RdmaReceiver::take(const ibv_wc& completion) noexce
   }
   if (completion.status != IBV_WC_SUCCESS) {
     if (completion.status == IBV_WC_WR_FLUSH_ERR) {
-      end_.poll_sends();  // flushed only; the send queue has the cause
+      core_.poll_sends();  // flushed only; the send queue has the cause
     }
-    end_.fail_by(completion.status);
+    core_.fail_by(completion.status);
     return std::nullopt;
   }
-  const auto bits = end_.connection().immediate_of(completion);
+  const auto bits = core_.connection().immediate_of(completion);
   if (!bits) {
-    end_.fail(LinkState::broken, "the sender sent a message that announces nothing");
+    core_.fail(LinkState::broken, "the sender sent a message that announces nothing");
     return std::nullopt;
   }
-  end_.connection().hold_receive(completion);
+  core_.connection().hold_receive(completion);
   return take_slice(decode_immediate(*bits));
 }
 
@@ -172,17 +172,17 @@ std::optional<IncomingFrame> RdmaReceiver::take_slice(const Immediate& immediate
   RdmaRing* const ring = find_ring(immediate.epoch);
   if (ring == nullptr || immediate.slot >= ring->slot_count() || immediate.slice >= ring->cells_per_slot() ||
       !ring->is_lent[immediate.slot]) {
-    end_.fail(LinkState::broken, "the sender announced a frame in a slot that it had no credit for");
+    core_.fail(LinkState::broken, "the sender announced a frame in a slot that it had no credit for");
     return std::nullopt;
   }
   if (immediate.slice != ring->next_slice[immediate.slot]) {
-    end_.fail(LinkState::broken, "the sender announced the slices of a frame out of order");
+    core_.fail(LinkState::broken, "the sender announced the slices of a frame out of order");
     return std::nullopt;
   }
   std::optional<IncomingFrame> frame(std::in_place);
   FrameHeader& header = frame->header;
   if (const char* const wrong = read_cell(*ring, immediate, header); wrong != nullptr) {
-    end_.fail(LinkState::broken, std::string("the sender sent ") + wrong);
+    core_.fail(LinkState::broken, std::string("the sender sent ") + wrong);
     return std::nullopt;
   }
   const bool is_last = header.slice + 1 == header.slice_count;
@@ -231,7 +231,7 @@ RdmaRing* RdmaReceiver::find_ring(std::uint32_t epoch_bits) noexcept {
   // Frames arrive in order, so earlier rings get no more frames. Frames that are still held keep their memory alive.
   for (auto ring = rings_.begin(); ring != found; ++ring) {
     if ((*ring)->close_windows()) {
-      end_.retire(std::move(*ring));  // deregistering their memory takes longer
+      core_.retire(std::move(*ring));  // deregistering their memory takes longer
     }
   }
   rings_.erase(rings_.begin(), found);
@@ -245,7 +245,7 @@ void RdmaReceiver::return_credit(const FrameHeader& header) noexcept {
   if (header.slice + 1 != header.slice_count) {
     return;
   }
-  const std::scoped_lock lock(end_.mutex());
+  const std::scoped_lock lock(core_.mutex());
   CreditBatch terms{.held = unsent_credits_.size() + 1,
                     .frame_bytes = header.layout.size_bytes,
                     .more_is_waiting = taken_in_a_row_ > 1};
@@ -255,7 +255,7 @@ void RdmaReceiver::return_credit(const FrameHeader& header) noexcept {
       terms.ring_slots = ring->slot_count();
     }
   }
-  if (!end_.is_open()) {
+  if (!core_.is_open()) {
     return;
   }
   unsent_credits_.push_back({.epoch = header.epoch, .slot = header.slot, .slice = 0});
@@ -267,18 +267,18 @@ void RdmaReceiver::return_credit(const FrameHeader& header) noexcept {
 /// Posts the receives first: a credit tells the sender that it may announce again. Both happen after a frame has been
 /// delivered.
 void RdmaReceiver::send_credits() noexcept {
-  if (end_.is_open() && !end_.connection().post_held_receives()) {
-    end_.fail_by(IBV_WC_WR_FLUSH_ERR);
+  if (core_.is_open() && !core_.connection().post_held_receives()) {
+    core_.fail_by(IBV_WC_WR_FLUSH_ERR);
   }
   std::size_t sent = 0;
-  while (sent < unsent_credits_.size() && end_.is_open()) {
-    if (end_.room() == 0) {
-      end_.poll_sends();
-      if (end_.room() == 0) {
+  while (sent < unsent_credits_.size() && core_.is_open()) {
+    if (core_.room() == 0) {
+      core_.poll_sends();
+      if (core_.room() == 0) {
         break;  // the next poll tries again; a completion of these requests also wakes the receiver
       }
     }
-    const std::size_t count = std::min({unsent_credits_.size() - sent, std::size_t{end_.room()}, max_in_post});
+    const std::size_t count = std::min({unsent_credits_.size() - sent, std::size_t{core_.room()}, max_in_post});
     if (!post_credits(std::span(unsent_credits_).subspan(sent, count))) {
       break;
     }
@@ -298,7 +298,7 @@ bool RdmaReceiver::post_credits(std::span<const Immediate> credits) noexcept {
     requests[i] = {};
     requests[i].opcode = IBV_WR_SEND_WITH_IMM;
     requests[i].imm_data = bits[i];
-    if (!end_.connection().capabilities().has_immediate) {
+    if (!core_.connection().capabilities().has_immediate) {
       immediate_sges[i] = {.addr = reinterpret_cast<std::uint64_t>(&bits[i]), .length = sizeof bits[i], .lkey = 0};
       requests[i].opcode = IBV_WR_SEND;
       requests[i].send_flags = IBV_SEND_INLINE;
@@ -306,7 +306,7 @@ bool RdmaReceiver::post_credits(std::span<const Immediate> credits) noexcept {
       requests[i].num_sge = 1;
     }
   }
-  return end_.post(std::span(requests).first(credits.size()));
+  return core_.post(std::span(requests).first(credits.size()));
 }
 
 }  // namespace framewire

@@ -11,7 +11,7 @@
 
 #include "base/fixed_queue.hpp"
 #include "transport/link.hpp"
-#include "transport/rdma/rdma_endpoint.hpp"
+#include "transport/rdma/rdma_link_core.hpp"
 #include "transport/rdma/ring.hpp"
 #include "transport/rdma/wire.hpp"
 
@@ -30,10 +30,10 @@ class RdmaReceiver final : public ReceiverLink {
                               const LinkDescription& pool) override;
   std::optional<IncomingFrame> poll() noexcept override;
   bool arm() noexcept override;
-  [[nodiscard]] int descriptor() const noexcept override { return end_.descriptor(); }
+  [[nodiscard]] int descriptor() const noexcept override { return core_.descriptor(); }
   void return_credit(const FrameHeader& header) noexcept override;
-  [[nodiscard]] LinkState state() const noexcept override { return end_.state(); }
-  [[nodiscard]] std::string fault() const override { return end_.fault(); }
+  [[nodiscard]] LinkState state() const noexcept override { return core_.state(); }
+  [[nodiscard]] std::string fault() const override { return core_.fault(); }
 
  private:
   // Under the mutex.
@@ -50,11 +50,11 @@ class RdmaReceiver final : public ReceiverLink {
   void drain() noexcept;
 
   const bool relaxed_ordering_;
-  RdmaEndpoint end_;
+  RdmaLinkCore core_;
   const bool has_windows_;                      // the device can bind windows
   std::atomic<bool> ring_has_windows_ = false;  // the newest ring
 
-  // Guarded by end_.mutex().
+  // Guarded by core_.mutex().
   std::vector<std::shared_ptr<RdmaRing>> rings_;  // the newest last; earlier ones until a frame of a later one arrives
   FixedQueue<IncomingFrame> arrived_;             // found while arming or at the end, and not polled yet
   std::vector<Immediate> unsent_credits_;

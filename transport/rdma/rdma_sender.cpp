@@ -18,7 +18,7 @@ constexpr std::size_t max_waiting = 256;
 /// Rings of earlier formats that still hold frames of the viewer.
 constexpr std::size_t max_rings = 64;
 /// With `latest`: the frame on the wire and the next one, so that the device never waits for this program.
-constexpr std::uint64_t max_to_leave = 2;
+constexpr std::uint64_t max_being_read = 2;
 /// Work requests of a slice's announcement: one, on iWARP two.
 constexpr std::size_t announcement_requests = 2;
 
@@ -40,7 +40,7 @@ struct RdmaSender::Batch {
   std::array<ibv_sge, max_in_post> parts;
   std::size_t count = 0;
   std::array<std::byte, cell_stride_bytes> cell;
-  std::uint32_t notice = 0;
+  std::uint32_t announcement = 0;
 
   ibv_send_wr& add(ibv_wr_opcode opcode, const void* from, std::size_t bytes, std::uint32_t local_key) noexcept {
     ibv_sge& part = parts[count];
@@ -57,7 +57,7 @@ struct RdmaSender::Batch {
 
 RdmaSender::RdmaSender(std::unique_ptr<RdmaConnection> connection, SenderProtectionDomains& protection_domains)
     : protection_domains_(protection_domains),
-      end_(std::move(connection), "the other end"),
+      core_(std::move(connection), "the other end"),
       waiting_(max_waiting),
       in_flight_(capabilities().send_depth) {
   if (capabilities().send_depth <= announcement_requests) {
@@ -65,36 +65,36 @@ RdmaSender::RdmaSender(std::unique_ptr<RdmaConnection> connection, SenderProtect
   }
   done_.reserve(max_waiting + capabilities().send_depth);
   // take_sent() needs no notification: these completions make descriptor() readable as well.
-  end_.start_monitor({.on_tick = [this] { take_sent(); }});
+  core_.start_monitor({.on_tick = [this] { take_sent(); }});
 }
 
 RdmaSender::~RdmaSender() {
-  end_.stop();
+  core_.stop();
 }
 
 void RdmaSender::begin_epoch(std::shared_ptr<Pool> pool) {
-  auto memory_region = protection_domains_.memory_region_of(end_.connection().protection_domain(), pool->block());
-  const std::scoped_lock lock(end_.mutex());
+  auto memory_region = protection_domains_.memory_region_of(core_.connection().protection_domain(), pool->block());
+  const std::scoped_lock lock(core_.mutex());
   announced_pool_ = std::move(pool);
   announced_memory_region_ = std::move(memory_region);
 }
 
 void RdmaSender::epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots, const LinkDescription& ring) noexcept {
   const std::optional<RingAccess> access = ring_access_from(ring);
-  const std::scoped_lock lock(end_.mutex());
+  const std::scoped_lock lock(core_.mutex());
   if (!access || access->cells_per_slot == 0 || access->cells_per_slot > max_slices || access->receive_depth == 0) {
-    return end_.fail(LinkState::broken, "the other end did not say where its ring is");
+    return core_.fail(LinkState::broken, "the other end did not say where its ring is");
   }
   if (!announced_pool_ || announced_pool_->epoch() != epoch) {
-    return end_.fail(LinkState::broken, "the other end is ready for a format that cannot be sent to it");
+    return core_.fail(LinkState::broken, "the other end is ready for a format that cannot be sent to it");
   }
   ring_slots = std::min(ring_slots, max_pool_slots);
   if (!rings_.empty() && rings_.back()->pool) {
-    end_.retire(std::move(rings_.back()->pool));  // no new frame is sent from it
+    core_.retire(std::move(rings_.back()->pool));  // no new frame is sent from it
   }
   std::erase_if(rings_, [](const auto& one) { return one->free_slots.size() == one->slices_out.size(); });
   if (rings_.size() >= max_rings) {
-    return end_.fail(LinkState::broken, "the other end keeps frames of " + std::to_string(max_rings) + " formats");
+    return core_.fail(LinkState::broken, "the other end keeps frames of " + std::to_string(max_rings) + " formats");
   }
   auto remote = std::make_shared<RemoteRing>();
   remote->epoch = epoch;
@@ -112,18 +112,18 @@ void RdmaSender::epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots, cons
 // ---- Sending frames ----
 
 void RdmaSender::bound_send_queue() noexcept {
-  const std::scoped_lock lock(end_.mutex());
+  const std::scoped_lock lock(core_.mutex());
   has_bounded_queue_ = true;
 }
 
 SendResult RdmaSender::try_send(const OutgoingFrame& frame) noexcept {
-  const std::scoped_lock lock(end_.mutex());
-  if (!end_.is_open() || rings_.empty()) {
+  const std::scoped_lock lock(core_.mutex());
+  if (!core_.is_open() || rings_.empty()) {
     return SendResult::closed;
   }
   assert(frame.pool_slot.epoch == rings_.back()->epoch);
   if (waiting_.full() || !spend_credit(frame.header)) {
-    return end_.is_open() ? SendResult::no_credit : SendResult::closed;
+    return core_.is_open() ? SendResult::no_credit : SendResult::closed;
   }
   FrameHeader header = frame.header;
   header.slot = current_slot_;
@@ -145,20 +145,20 @@ SendResult RdmaSender::try_send(const OutgoingFrame& frame) noexcept {
 bool RdmaSender::spend_credit(const FrameHeader& header) noexcept {
   RemoteRing& ring = *rings_.back();
   if (header.slice_count > std::min(ring.access.cells_per_slot, ring.access.receive_depth)) {
-    end_.fail(LinkState::broken, "a frame of " + std::to_string(header.slice_count) +
-                                     " slices is more than the other end has header cells for");
+    core_.fail(LinkState::broken, "a frame of " + std::to_string(header.slice_count) +
+                                      " slices is more than the other end has header cells for");
     return false;
   }
   if (header.slice != 0) {
     return true;
   }
-  const bool may_queue = !has_bounded_queue_ || frames_to_leave_ < max_to_leave;
+  const bool may_queue = !has_bounded_queue_ || frames_being_read_ < max_being_read;
   const bool has_credit = may_queue && !ring.free_slots.empty() &&
                           slices_out_ + header.slice_count <= ring.access.receive_depth &&
                           accepted_ - acknowledged_ < capabilities().receive_depth;
   if (has_credit) {
     ++accepted_;
-    ++frames_to_leave_;
+    ++frames_being_read_;
     slices_out_ += header.slice_count;
     current_slot_ = ring.free_slots.back();
     ring.free_slots.pop_back();
@@ -169,11 +169,11 @@ bool RdmaSender::spend_credit(const FrameHeader& header) noexcept {
 
 /// Posts as much as there is room for. The session is notified when there is room for the rest.
 void RdmaSender::post_waiting() noexcept {
-  while (!waiting_.empty() && end_.is_open()) {
+  while (!waiting_.empty() && core_.is_open()) {
     if (post_slice(waiting_.front().slice())) {
       const Waiting posted = waiting_.pop();
       release(posted.frame.header, posted.frame.pool_slot, posted.pool);
-    } else if (!end_.connection().request_notification() || !take_sent()) {
+    } else if (!core_.connection().request_notification() || !take_sent()) {
       return;
     }
   }
@@ -188,7 +188,7 @@ bool RdmaSender::post_slice(const Slice& slice) noexcept {
       add_payload(batch, slice);
     }
     const bool is_whole = is_in_cell(header) || slice.posted_bytes == header.slice_bytes;
-    const std::size_t room = std::min<std::size_t>(end_.room(), max_in_post) - batch.count;
+    const std::size_t room = std::min<std::size_t>(core_.room(), max_in_post) - batch.count;
     const bool announces = is_whole && room >= announcement_requests;
     if (announces) {
       add_announcement(batch, slice);
@@ -196,7 +196,7 @@ bool RdmaSender::post_slice(const Slice& slice) noexcept {
     if (batch.count == 0) {
       return false;
     }
-    if (!end_.post(std::span(batch.requests).first(batch.count))) {
+    if (!core_.post(std::span(batch.requests).first(batch.count))) {
       return false;
     }
     if (announces) {
@@ -209,7 +209,7 @@ bool RdmaSender::post_slice(const Slice& slice) noexcept {
 void RdmaSender::add_payload(Batch& batch, const Slice& slice) noexcept {
   const FrameHeader& header = slice.header;
   const RemoteRing& ring = slice.ring;
-  const std::size_t room = std::min<std::size_t>(end_.room(), max_in_post);
+  const std::size_t room = std::min<std::size_t>(core_.room(), max_in_post);
   while (slice.posted_bytes < header.slice_bytes && batch.count < room) {
     const std::uint64_t offset_bytes = header.slice_offset_bytes + slice.posted_bytes;
     const std::uint64_t bytes = std::min(header.slice_bytes - slice.posted_bytes, capabilities().chunk_bytes);
@@ -235,23 +235,23 @@ void RdmaSender::add_announcement(Batch& batch, const Slice& slice) noexcept {
   const std::byte* from = batch.cell.data();
   if (!is_inline) {
     // One place for every request that can be in flight: the last request that used this place is complete.
-    const std::uint64_t place = (end_.sends().posted() + batch.count) % capabilities().send_depth;
-    const auto staged = end_.connection().staging()->block->bytes().subspan(place * cell_stride_bytes, bytes);
+    const std::uint64_t place = (core_.sends().posted() + batch.count) % capabilities().send_depth;
+    const auto staged = core_.connection().staging()->block->bytes().subspan(place * cell_stride_bytes, bytes);
     copy_bytes(std::span(batch.cell).first(bytes), staged);
     from = staged.data();
   }
   const bool has_immediate = capabilities().has_immediate;
   const std::uint32_t bits = htonl(encode({.epoch = header.epoch, .slot = header.slot, .slice = header.slice}));
   ibv_send_wr& request = batch.add(has_immediate ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE, from, bytes,
-                                   is_inline ? 0 : end_.connection().staging()->mr->lkey);
+                                   is_inline ? 0 : core_.connection().staging()->mr->lkey);
   request.imm_data = bits;
   request.wr.rdma.remote_addr =
       access.cells_address + (std::uint64_t{header.slot} * access.cells_per_slot + header.slice) * cell_stride_bytes;
   request.wr.rdma.rkey = access.cells_key;
   request.send_flags = is_inline ? send_inline : 0U;
   if (!has_immediate) {
-    batch.notice = bits;
-    batch.add(IBV_WR_SEND, &batch.notice, sizeof batch.notice, 0).send_flags = IBV_SEND_INLINE;
+    batch.announcement = bits;
+    batch.add(IBV_WR_SEND, &batch.announcement, sizeof batch.announcement, 0).send_flags = IBV_SEND_INLINE;
   }
   if (reads_slot(header)) {
     batch.requests[batch.count - 1].send_flags |= IBV_SEND_SIGNALED;  // its completion releases the slot
@@ -266,21 +266,21 @@ void RdmaSender::release(const FrameHeader& header, const PoolSlot& slot,
     return;
   }
   if (reads_slot(header)) {
-    in_flight_.push({.last_request = end_.sends().posted(), .slot = slot, .pool = pool});
+    in_flight_.push({.last_request = core_.sends().posted(), .slot = slot, .pool = pool});
   } else {
-    has_left(slot);
+    finish_read(slot);
   }
 }
 
-void RdmaSender::has_left(const PoolSlot& slot) noexcept {
+void RdmaSender::finish_read(const PoolSlot& slot) noexcept {
   done_.push_back(slot);
-  --frames_to_leave_;
+  --frames_being_read_;
 }
 
 // ---- Credits and completed slots ----
 
 std::size_t RdmaSender::poll_released(std::span<PoolSlot> released) noexcept {
-  const std::scoped_lock lock(end_.mutex());
+  const std::scoped_lock lock(core_.mutex());
   take_completed();
   const std::size_t count = std::min(released.size(), done_.size());
   std::copy_n(done_.begin(), count, released.begin());
@@ -289,17 +289,17 @@ std::size_t RdmaSender::poll_released(std::span<PoolSlot> released) noexcept {
 }
 
 bool RdmaSender::arm() noexcept {
-  const std::scoped_lock lock(end_.mutex());
-  end_.request_notification();
+  const std::scoped_lock lock(core_.mutex());
+  core_.request_notification();
   // Completions before the request are not reported.
   const bool has_progress = take_completed();
   return !has_progress && done_.empty();
 }
 
 void RdmaSender::on_readable() noexcept {
-  end_.clear_end();
-  const std::scoped_lock lock(end_.mutex());
-  end_.connection().take_notifications();
+  core_.clear_end();
+  const std::scoped_lock lock(core_.mutex());
+  core_.connection().take_notifications();
 }
 
 bool RdmaSender::take_completed() noexcept {
@@ -314,7 +314,7 @@ bool RdmaSender::take_credits() noexcept {
   std::array<ibv_wc, 16> completions;
   int count = 0;
   do {
-    count = ibv_poll_cq(end_.connection().receive_completions(), completions.size(), completions.data());
+    count = ibv_poll_cq(core_.connection().receive_completions(), completions.size(), completions.data());
     // Also after the link's end: credits that the viewer returned before are still valid.
     for (int i = 0; i < count && state() != LinkState::broken; ++i) {
       const ibv_wc& completion = completions[static_cast<std::size_t>(i)];
@@ -322,19 +322,19 @@ bool RdmaSender::take_credits() noexcept {
         if (completion.status == IBV_WC_WR_FLUSH_ERR) {
           take_sent();  // flushed only; the send queue has the cause
         }
-        end_.fail_by(completion.status);
-      } else if (const auto bits = end_.connection().immediate_of(completion)) {
+        core_.fail_by(completion.status);
+      } else if (const auto bits = core_.connection().immediate_of(completion)) {
         add_credit(decode_immediate(*bits));
-        end_.connection().hold_receive(completion);
+        core_.connection().hold_receive(completion);
         has_any = true;
       } else {
-        end_.fail(LinkState::broken, "the other end sent a message that gives nothing back");
+        core_.fail(LinkState::broken, "the other end sent a message that gives nothing back");
       }
     }
   } while (count == static_cast<int>(completions.size()));
   // Before the next frame is sent, because its credit will need one of these receives.
-  if (has_any && !end_.connection().post_held_receives()) {
-    end_.fail_by(IBV_WC_WR_FLUSH_ERR);
+  if (has_any && !core_.connection().post_held_receives()) {
+    core_.fail_by(IBV_WC_WR_FLUSH_ERR);
   }
   return has_any;
 }
@@ -343,7 +343,7 @@ void RdmaSender::add_credit(const Immediate& credit) noexcept {
   const auto found =
       std::ranges::find(rings_, credit.epoch, [](const auto& ring) { return low_epoch_bits(ring->epoch); });
   if (found == rings_.end() || credit.slot >= (*found)->slices_out.size() || (*found)->slices_out[credit.slot] == 0) {
-    return end_.fail(LinkState::broken, "the other end gave back a slot that it does not hold");
+    return core_.fail(LinkState::broken, "the other end gave back a slot that it does not hold");
   }
   RemoteRing& ring = **found;
   ++acknowledged_;
@@ -355,12 +355,12 @@ void RdmaSender::add_credit(const Immediate& credit) noexcept {
 }
 
 bool RdmaSender::take_sent() noexcept {
-  const bool has_any = end_.poll_sends();
-  while (!in_flight_.empty() && in_flight_.front().last_request <= end_.sends().completed()) {
+  const bool has_any = core_.poll_sends();
+  while (!in_flight_.empty() && in_flight_.front().last_request <= core_.sends().completed()) {
     InFlight done = in_flight_.pop();
-    has_left(done.slot);
+    finish_read(done.slot);
     if (done.pool && (rings_.empty() || done.pool != rings_.back()->pool)) {
-      end_.retire(std::move(done.pool));  // this may be the last reference to that format's pool
+      core_.retire(std::move(done.pool));  // this may be the last reference to that format's pool
     }
   }
   return has_any;

@@ -34,7 +34,7 @@
 #include "transport/link.hpp"
 #include "transport/rdma/memory_access.hpp"
 #include "transport/rdma/memory_region.hpp"
-#include "transport/rdma/rdma_endpoint.hpp"
+#include "transport/rdma/rdma_link_core.hpp"
 #include "transport/rdma/wire.hpp"
 
 namespace framewire {
@@ -54,10 +54,10 @@ class RdmaSender final : public SenderLink {
   SendResult try_send(const OutgoingFrame& frame) noexcept override;
   std::size_t poll_released(std::span<PoolSlot> released) noexcept override;
   bool arm() noexcept override;
-  [[nodiscard]] int descriptor() const noexcept override { return end_.descriptor(); }
+  [[nodiscard]] int descriptor() const noexcept override { return core_.descriptor(); }
   void on_readable() noexcept override;
-  [[nodiscard]] LinkState state() const noexcept override { return end_.state(); }
-  [[nodiscard]] std::string fault() const override { return end_.fault(); }
+  [[nodiscard]] LinkState state() const noexcept override { return core_.state(); }
+  [[nodiscard]] std::string fault() const override { return core_.fault(); }
   [[nodiscard]] std::uint64_t frames_acknowledged() const noexcept override { return acknowledged_; }
 
  private:
@@ -95,7 +95,7 @@ class RdmaSender final : public SenderLink {
   struct Batch;
 
   // Under the mutex.
-  void has_left(const PoolSlot& slot) noexcept;
+  void finish_read(const PoolSlot& slot) noexcept;
   bool spend_credit(const FrameHeader& header) noexcept;
   bool take_completed() noexcept;
   bool take_credits() noexcept;
@@ -107,15 +107,15 @@ class RdmaSender final : public SenderLink {
   void add_announcement(Batch& batch, const Slice& slice) noexcept;
   void release(const FrameHeader& header, const PoolSlot& slot,
                const std::shared_ptr<const MemoryRegion>& pool) noexcept;
-  [[nodiscard]] const RdmaCapabilities& capabilities() const noexcept { return end_.connection().capabilities(); }
+  [[nodiscard]] const RdmaCapabilities& capabilities() const noexcept { return core_.connection().capabilities(); }
 
   SenderProtectionDomains& protection_domains_;
-  RdmaEndpoint end_;
+  RdmaLinkCore core_;
 
   // Guarded by the stream's mutex, as try_send(), poll_released() and arm() are.
   std::uint64_t acknowledged_ = 0;
 
-  // Guarded by end_.mutex().
+  // Guarded by core_.mutex().
   std::shared_ptr<Pool> announced_pool_;
   std::shared_ptr<const MemoryRegion> announced_memory_region_;
   std::vector<std::shared_ptr<RemoteRing>> rings_;  // the newest last; earlier ones until all their slots are free
@@ -123,9 +123,9 @@ class RdmaSender final : public SenderLink {
   std::uint64_t accepted_ = 0;                      // frames
   std::uint64_t slices_out_ = 0;
   bool has_bounded_queue_ = false;
-  std::uint64_t frames_to_leave_ = 0;  // frames that are accepted and still read by the device
-  FixedQueue<Waiting> waiting_;        // accepted, and not completely posted
-  FixedQueue<InFlight> in_flight_;     // posted, and not known to be complete
+  std::uint64_t frames_being_read_ = 0;  // frames that are accepted and still read by the device
+  FixedQueue<Waiting> waiting_;          // accepted, and not completely posted
+  FixedQueue<InFlight> in_flight_;       // posted, and not known to be complete
   std::vector<PoolSlot> done_;
 };
 

@@ -31,10 +31,10 @@ LinkConnection link_connection_over(FileDescriptor socket, ProofRole role, const
 
 LinkParameters link_parameters_of(const EndpointOptions& endpoint) noexcept {
   return {.peer_timeout_ns = endpoint.peer_timeout_ns,
-          .rdma_timeout_ns = endpoint.rdma_timeout_ns,
+          .native_timeout_ns = endpoint.native_timeout_ns,
           .relaxed_ordering = endpoint.relaxed_ordering,
           .type_of_service = endpoint.type_of_service,
-          .rdma_dial_address = endpoint.rdma_address,
+          .native_dial_address = endpoint.native_address,
           .sender_resources = nullptr,
           .pulls = endpoint.pull_interval_ns > 0,
           .pull_interval_ns = endpoint.pull_interval_ns,

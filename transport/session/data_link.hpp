@@ -13,7 +13,7 @@ namespace framewire {
 
 /// How data connections are established: the side that dialled the control channel dials them, too. Exactly one member
 /// is set.
-struct DataEndpoint {
+struct DataConnector {
   SessionAcceptor* acceptor = nullptr;  // this side listens; outlives the session
   const HostPort* dial = nullptr;       // this side dials this address, from reached(); outlives the session
 };

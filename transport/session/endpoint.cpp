@@ -45,7 +45,7 @@ std::vector<LinkListening> link_listening_of(const EndpointOptions& endpoint) {
   for (const LinkKind link : links) {
     if (traits(link).has_own_listener) {
       const ListenWhen if_possible =
-          endpoint.rdma_for_loopback ? ListenWhen::where_possible : ListenWhen::beyond_loopback;
+          endpoint.native_on_loopback ? ListenWhen::where_possible : ListenWhen::beyond_loopback;
       listening.push_back({.link = link, .when = links.size() == 1 ? ListenWhen::required : if_possible});
     }
   }
@@ -64,7 +64,7 @@ ListenOptions listening_of(const EndpointOptions& endpoint, const AuthenticateOp
           .has_key = authentication.key.has_value(),
           .insecure = endpoint.insecure,
           .type_of_service = endpoint.type_of_service,
-          .rdma_listen_address = endpoint.rdma_address,
+          .native_listen_address = endpoint.native_address,
           .stop = {.fd = endpoint.stop_fd}};
 }
 

@@ -99,7 +99,7 @@ void FrameFlows::release_lost(std::mutex& mutex, const std::function<void()>& wa
 
 bool FrameFlows::holds_registered_memory(const Flow& flow) {
   const ViewerSession& session = *flow.session;
-  return traits(session.link()->kind()).may_prove_unusable &&
+  return traits(session.link()->kind()).holds_registered_memory &&
          (session.link()->state() != LinkState::open || session.is_rejected());
 }
 
@@ -126,19 +126,19 @@ std::uint64_t FrameFlows::frames_discarded() const noexcept {
 
 /// The sender's bye contains the number of frames sent. The session is over once the program has taken them all, or
 /// once the link has ended and has no more frames.
-std::optional<FrameFlows::End> FrameFlows::end() const {
+std::optional<FrameFlows::Outcome> FrameFlows::outcome() const {
   if (flows_.empty() || !flows_.front().session->has_bye()) {
     return std::nullopt;
   }
   const Flow& flow = flows_.front();
   const std::uint64_t sent = flow.session->frames_sent();
   if (flow.frames_received >= sent) {
-    return End{};
+    return Outcome{};
   }
   if (flow.session->is_rejected()) {
-    return End{.frames_lost = sent - flow.frames_received, .fault = flow.session->rejection_reason()};
+    return Outcome{.frames_lost = sent - flow.frames_received, .fault = flow.session->rejection_reason()};
   }
-  return flow.is_exhausted ? std::optional(End{sent - flow.frames_received, {}}) : std::nullopt;
+  return flow.is_exhausted ? std::optional(Outcome{sent - flow.frames_received, {}}) : std::nullopt;
 }
 
 void FrameFlows::drop_rejected() noexcept {

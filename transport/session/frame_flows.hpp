@@ -27,11 +27,11 @@ class FrameFlows {
     return flows_begun_;
   }
 
-  /// Call before each session, once the sender is connected again. If the last session was lost and used RDMA, waits at
-  /// most one second until next() has dropped its flow; `wake` makes the program call next(). The link then lives only
-  /// until the program has destroyed its last frame, and its registered memory becomes free for the next session. Takes
-  /// the mutex. Do not call it earlier: destroying a Soft-RoCE connection while its network is down prevents all later
-  /// connections.
+  /// Call before each session, once the sender is connected again. If the last session was lost and held registered
+  /// memory (LinkTraits::holds_registered_memory), waits at most one second until next() has dropped its flow; `wake`
+  /// makes the program call next(). The link then lives only until the program has destroyed its last frame, and its
+  /// registered memory becomes free for the next session. Takes the mutex. Do not call it earlier: destroying a
+  /// Soft-RoCE connection while its network is down prevents all later connections.
   void release_lost(std::mutex& mutex, const std::function<void()>& wake);
 
   /// The next frame in order, or nullopt. Counts it. Sequence numbers must increase within a session, and must not jump
@@ -39,12 +39,12 @@ class FrameFlows {
   std::optional<ReceivedFrame> next();
 
   /// The result of a session that ended with a bye; `fault` is empty on success.
-  struct End {
+  struct Outcome {
     std::uint64_t frames_lost = 0;  // sent but not received
     std::string fault{};
   };
   /// The result of the current session, when no more of its frames will come.
-  [[nodiscard]] std::optional<End> end() const;
+  [[nodiscard]] std::optional<Outcome> outcome() const;
   /// Call when the last session is over: if it was rejected, drops its link and its remaining frames.
   void drop_rejected() noexcept;
 

@@ -20,8 +20,8 @@ namespace framewire {
 
 inline constexpr std::uint32_t session_version = 1;
 
-/// Adds a link's own fields to a message: those of `fields`, each with the link's name before it (rdma_port). Adds
-/// nothing for an empty description.
+/// Adds a link's own fields to a message: those of `fields`, each with the link's name before it ("port" becomes
+/// NAME_port). Adds nothing for an empty description.
 void add_link_fields(nlohmann::json& message, LinkKind link, const LinkDescription& fields);
 /// The fields of a message that begin with the link's name, unchecked: the link itself checks them. Empty without any.
 LinkDescription read_link_fields(const nlohmann::json& message, LinkKind link);
@@ -68,7 +68,7 @@ struct ChooseMessage {
   LinkKind link{};
   Delivery delivery = Delivery::latest;
   std::string token;
-  LinkDescription listener{};  // the fields that bear the link's name: rdma_port; empty: it has no listener of its own
+  LinkDescription listener{};  // the fields that begin with the link's name; empty: it has no listener of its own
   bool pulls = false;          // the viewer reads the frames from the pool
   bool encrypt = false;        // the data connection uses TLS, because one side requires it
   std::string why{};           // why it gives up the link that it chose before, if that link was made

@@ -1,7 +1,8 @@
+#include "transport/session/pull_subscription.hpp"
+
 #include <utility>
 
 #include "base/error.hpp"
-#include "transport/session/subscription.hpp"
 
 namespace framewire {
 

@@ -1,8 +1,9 @@
+#include "transport/session/push_subscription.hpp"
+
 #include <algorithm>
 #include <utility>
 
 #include "base/error.hpp"
-#include "transport/session/subscription.hpp"
 
 namespace framewire {
 

@@ -11,6 +11,8 @@
 #include "transport/session/endpoint.hpp"
 #include "transport/session/handshake.hpp"
 #include "transport/session/pending_data_connection.hpp"
+#include "transport/session/pull_subscription.hpp"
+#include "transport/session/push_subscription.hpp"
 
 namespace framewire {
 
@@ -30,8 +32,8 @@ SenderContext::SenderContext(const EndpointOptions& endpoint, std::vector<Stream
 }
 
 SenderNegotiation::SenderNegotiation(SenderContext& context, const AuthenticatedChannel& viewer,
-                                     DataEndpoint data_endpoint, int wake_event)
-    : context_(context), viewer_(viewer), data_endpoint_(data_endpoint), wake_event_(wake_event) {}
+                                     DataConnector data_connector, int wake_event)
+    : context_(context), viewer_(viewer), data_connector_(data_connector), wake_event_(wake_event) {}
 
 NegotiatedSession SenderNegotiation::negotiate() {
   MessageChannel& channel = *viewer_.channel;
@@ -80,8 +82,8 @@ OfferMessage SenderNegotiation::make_offer() const {
 
 /// Why this side can neither accept nor make data connections of the link; empty if it can.
 std::string SenderNegotiation::unavailable_reason(LinkKind link) const {
-  return data_endpoint_.acceptor != nullptr ? data_endpoint_.acceptor->unavailable_reason(link)
-                                            : framewire::unavailable_reason(link);
+  return data_connector_.acceptor != nullptr ? data_connector_.acceptor->unavailable_reason(link)
+                                             : framewire::unavailable_reason(link);
 }
 
 NegotiatedSession SenderNegotiation::check_choice(const nlohmann::json& answer) {
@@ -139,21 +141,21 @@ LinkParameters SenderNegotiation::parameters_for(const ChooseMessage& choice) co
 /// Makes the link, or returns the viewer's message that chooses another one.
 std::unique_ptr<nlohmann::json> SenderNegotiation::connect(NegotiatedSession& agreed) {
   const DataConnectionId connection{session_, agreed.choice.link, 0};
-  if (data_endpoint_.acceptor == nullptr) {
+  if (data_connector_.acceptor == nullptr) {
     viewer_.channel->send(to_json(ConnectMessage{}));
     return dial_peer(agreed, connection);
   }
-  const Token token = data_endpoint_.acceptor->issue(connection);
+  const Token token = data_connector_.acceptor->issue(connection);
   viewer_.channel->send(
       to_json(ConnectMessage{.link = connection.link,
                              .token = token.hex(),
-                             .listener = data_endpoint_.acceptor->listener_description(connection.link)}));
+                             .listener = data_connector_.acceptor->listener_description(connection.link)}));
   return await_peer(agreed, connection, token);
 }
 
 std::unique_ptr<nlohmann::json> SenderNegotiation::await_peer(NegotiatedSession& agreed,
                                                               const DataConnectionId& connection, const Token& token) {
-  PendingDataConnection wait(*data_endpoint_.acceptor, connection, *viewer_.channel);
+  PendingDataConnection wait(*data_connector_.acceptor, connection, *viewer_.channel);
   for (;;) {
     if (auto incoming = wait.next()) {
       try {
@@ -184,7 +186,7 @@ std::unique_ptr<nlohmann::json> SenderNegotiation::dial_peer(NegotiatedSession& 
   const ChooseMessage& choice = agreed.choice;
   try {
     agreed.subscription =
-        make_subscription(agreed, dial_data(*data_endpoint_.dial, choice.listener, Token::from_hex(choice.token),
+        make_subscription(agreed, dial_data(*data_connector_.dial, choice.listener, Token::from_hex(choice.token),
                                             connection, parameters_for(choice)));
     return nullptr;
   } catch (const Error& error) {

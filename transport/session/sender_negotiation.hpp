@@ -42,11 +42,11 @@ struct NegotiatedSession {
 
 /// Offers streams and links, receives the viewer's choice, and makes the link. If a link cannot be made or used, the
 /// viewer chooses again, each offered link once. Belongs to the session's thread. The context, the channel and the
-/// targets of `data_endpoint` outlive it.
+/// targets of `data_connector` outlive it.
 class SenderNegotiation {
  public:
   /// Subscriptions signal `wake_event`, which outlives them, when the session has something to do.
-  SenderNegotiation(SenderContext& context, const AuthenticatedChannel& viewer, DataEndpoint data_endpoint,
+  SenderNegotiation(SenderContext& context, const AuthenticatedChannel& viewer, DataConnector data_connector,
                     int wake_event);
 
   /// Exchanges hellos, sends the offer and handles the viewer's choice. Throws Error: refused (by either side),
@@ -75,7 +75,7 @@ class SenderNegotiation {
 
   SenderContext& context_;
   const AuthenticatedChannel& viewer_;
-  DataEndpoint data_endpoint_;
+  DataConnector data_connector_;
   int wake_event_;
   SessionId session_{};
   OfferMessage offer_;

@@ -193,9 +193,9 @@ std::string SenderService::last_dial_error() const {
   return last_dial_error_;
 }
 
-void SenderService::run_session(AuthenticatedChannel authenticated, DataEndpoint data_endpoint) {
+void SenderService::run_session(AuthenticatedChannel authenticated, DataConnector data_connector) {
   MessageChannel& channel = *authenticated.channel;
-  SenderSession session(context_, std::move(authenticated), data_endpoint);
+  SenderSession session(context_, std::move(authenticated), data_connector);
   const std::optional<RunningIterator> place = register_session(session, channel);
   if (!place) {
     return;

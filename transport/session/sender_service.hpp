@@ -85,7 +85,7 @@ class SenderService {
   };
   using RunningIterator = std::list<Running>::iterator;
 
-  void run_session(AuthenticatedChannel authenticated, DataEndpoint data_endpoint);
+  void run_session(AuthenticatedChannel authenticated, DataConnector data_connector);
   [[nodiscard]] std::int64_t handshakes_end_ns() const noexcept;
   void end_handshakes();
   std::optional<RunningIterator> register_session(SenderSession& session, MessageChannel& channel);

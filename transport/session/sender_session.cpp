@@ -26,11 +26,11 @@ std::string no_room_message(const StreamOptions& options) {
 
 }  // namespace
 
-SenderSession::SenderSession(SenderContext& context, AuthenticatedChannel authenticated, DataEndpoint data_endpoint)
+SenderSession::SenderSession(SenderContext& context, AuthenticatedChannel authenticated, DataConnector data_connector)
     : context_(context),
       authenticated_(std::move(authenticated)),
       wake_event_(make_eventfd()),
-      negotiation_(context_, authenticated_, data_endpoint, wake_event_.get()) {}
+      negotiation_(context_, authenticated_, data_connector, wake_event_.get()) {}
 
 SenderSession::~SenderSession() = default;
 

@@ -36,8 +36,8 @@ struct SessionReport {
 /// One thread uses it from construction to destruction, except wake() and has_joined(), which any thread may call.
 class SenderSession {
  public:
-  /// `data_endpoint` says how to make data connections; its targets and the context outlive the session.
-  SenderSession(SenderContext& context, AuthenticatedChannel authenticated, DataEndpoint data_endpoint);
+  /// `data_connector` says how to make data connections; its targets and the context outlive the session.
+  SenderSession(SenderContext& context, AuthenticatedChannel authenticated, DataConnector data_connector);
   ~SenderSession();
   SenderSession(const SenderSession&) = delete;
   SenderSession& operator=(const SenderSession&) = delete;

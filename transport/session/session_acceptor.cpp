@@ -32,7 +32,7 @@ SessionAcceptor::SessionAcceptor(const ListenOptions& listen, std::span<const Li
       log_(log),
       stop_event_(make_eventfd()) {
   for (const LinkListening& wanted : links) {
-    listen_for(wanted, listen.rdma_listen_address);
+    listen_for(wanted, listen.native_listen_address);
   }
   thread_ = std::thread([this] { accept_loop(); });
 }
@@ -276,7 +276,7 @@ void SessionAcceptor::store_authenticated(const DataConnectionId& connection, In
 
 // ---- Links that have a listener of their own ----
 
-void SessionAcceptor::listen_for(const LinkListening& wanted, const std::string& rdma_listen_address) {
+void SessionAcceptor::listen_for(const LinkListening& wanted, const std::string& native_listen_address) {
   const LinkProvider& provider = link_provider(wanted.link);
   OwnListener& own = own_listeners_[wanted.link];
   if (wanted.when == ListenWhen::beyond_loopback && !listener_.is_beyond_loopback()) {
@@ -293,7 +293,7 @@ void SessionAcceptor::listen_for(const LinkListening& wanted, const std::string&
         provider.listen({.addresses = {listener_.addresses().begin(), listener_.addresses().end()},
                          .port = listener_.port(),
                          .is_beyond_loopback = listener_.is_beyond_loopback(),
-                         .rdma_listen_address = rdma_listen_address},
+                         .native_listen_address = native_listen_address},
                         [this, link = wanted.link](std::unique_ptr<ConnectRequest> request,
                                                    std::span<const std::byte> hello, const std::string& from) {
                           receive_request(link, std::move(request), hello, from);

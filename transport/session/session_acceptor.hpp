@@ -109,7 +109,7 @@ class SessionAcceptor {
   void set_identified(PendingConnection& pending) noexcept;
   bool was_closed_at_shutdown(const PendingConnection& pending) noexcept;
   void receive_data_hello(AcceptedSocket accepted, std::int64_t deadline_ns);
-  void listen_for(const LinkListening& wanted, const std::string& rdma_listen_address);
+  void listen_for(const LinkListening& wanted, const std::string& native_listen_address);
   void receive_request(LinkKind link, std::unique_ptr<ConnectRequest> request, std::span<const std::byte> hello,
                        const std::string& from);
   void store_authenticated(const DataConnectionId& connection, IncomingDataConnection incoming);

@@ -110,7 +110,7 @@ class Subscriber {
  public:
   /// Limit of authenticated peers that wait for an answer at a time, while it listens. A connection beyond it is
   /// closed. framewire's diallers try again at once.
-  static constexpr std::size_t max_newcomers = 20;
+  static constexpr std::size_t max_unanswered_peers = 20;
 
   /// Starts. Throws Error for errors that are known at once (bad address, port in use, key missing).
   Subscriber(SubscriberOptions options, class Log& log);

@@ -1,5 +1,4 @@
-// The state of a Subscriber. Each of its two threads has its own file: subscriber.cpp has the program's thread,
-// subscriber_thread.cpp the thread "fw-subscriber".
+// A Subscriber's state, which its two threads share: the program's thread and the thread "fw-subscriber".
 #pragma once
 
 #include <atomic>
@@ -62,7 +61,7 @@ class Subscriber::Implementation {
   void serve(ViewerSession& session);
   static void handle_messages(ViewerSession& session);
   bool handle_failure(const Error& error, ViewerSession* session);
-  std::shared_ptr<ViewerSession> begin_session(AuthenticatedChannel authenticated, DataEndpoint data_endpoint);
+  std::shared_ptr<ViewerSession> begin_session(AuthenticatedChannel authenticated, DataConnector data_connector);
   bool give_up(const Error& error, bool had_session);
   bool wait_before_retry();
   void finish_if_done();
@@ -95,7 +94,7 @@ class Subscriber::Implementation {
   std::atomic<std::uint64_t> confirmed_epoch_ = 0;
   std::atomic<std::uint64_t> frames_lost_ = 0;
   std::atomic<std::uint64_t> sessions_ = 0;
-  std::atomic<std::size_t> newcomers_ = 0;  // in take_incoming()
+  std::atomic<std::size_t> unanswered_peers_ = 0;  // in take_incoming()
   std::atomic<std::int64_t> clock_offset_ns_ = 0;
   std::atomic<std::int64_t> clock_uncertainty_ns_ = 0;
   std::int64_t no_session_since_ns_ = 0;  // the subscriber's thread

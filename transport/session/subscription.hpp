@@ -44,13 +44,4 @@ class Subscription {
   virtual std::uint64_t leave() noexcept = 0;
 };
 
-/// Push: the stream's fan-out passes the frames to a link. `wake_event` is signalled when there is an epoch to
-/// announce, or at the stream's end; it outlives the subscription.
-std::unique_ptr<Subscription> make_push_subscription(Stream& stream, std::unique_ptr<SenderLink> link,
-                                                     Delivery delivery, int wake_event);
-
-/// Pull: the viewer reads frames from the pool. The sender counts none of them and does not wait for the viewer.
-std::unique_ptr<Subscription> make_pull_subscription(Stream& stream, std::unique_ptr<ReadTarget> read_target,
-                                                     int wake_event);
-
 }  // namespace framewire

@@ -37,7 +37,7 @@ const OfferedStream& find_stream(const OfferMessage& offer, const std::string& w
 }
 
 /// Empty if the link can be tried.
-std::string unusable_reason(LinkKind kind, const OfferMessage& offer, bool is_unix, const DataEndpoint& data_endpoint,
+std::string unusable_reason(LinkKind kind, const OfferMessage& offer, bool is_unix, const DataConnector& data_connector,
                             const ViewerPreferences& preferences) {
   const bool is_offered = std::ranges::find(offer.links, kind) != offer.links.end();
   const LinkTraits& link = traits(kind);
@@ -58,8 +58,8 @@ std::string unusable_reason(LinkKind kind, const OfferMessage& offer, bool is_un
   if (const auto avoided = preferences.avoided_links.find(kind); avoided != preferences.avoided_links.end()) {
     return name + ": " + avoided->second;
   }
-  if (data_endpoint.acceptor != nullptr) {
-    const std::string why = data_endpoint.acceptor->unavailable_reason(kind);
+  if (data_connector.acceptor != nullptr) {
+    const std::string why = data_connector.acceptor->unavailable_reason(kind);
     return why.empty() ? "" : name + ": this end has none, " + why;
   }
   return link_provider(kind).is_available() ? "" : name + ": " + std::string(link.missing) + " here";
@@ -67,12 +67,12 @@ std::string unusable_reason(LinkKind kind, const OfferMessage& offer, bool is_un
 
 }  // namespace
 
-ViewerSession::ViewerSession(AuthenticatedChannel authenticated, DataEndpoint data_endpoint,
+ViewerSession::ViewerSession(AuthenticatedChannel authenticated, DataConnector data_connector,
                              const ViewerPreferences& preferences)
     : authenticated_(std::move(authenticated)), peer_timeout_ns_(preferences.parameters.peer_timeout_ns) {
   MessageChannel& channel = *authenticated_.channel;
   const OfferMessage offer = read_offer(channel.receive(monotonic_ns() + handshake_timeout_ns));
-  const std::string why = choose_link(offer, data_endpoint, preferences);
+  const std::string why = choose_link(offer, data_connector, preferences);
   watch_peer(channel.fd(), preferences.parameters.peer_timeout_ns);
   start_line_ = framewire::start_line(link_->kind(), authenticated_.auth, authenticated_.control, encrypts_,
                                       find_stream(offer, preferences.stream, channel).description) +
@@ -86,7 +86,7 @@ ViewerSession::ViewerSession(AuthenticatedChannel authenticated, DataEndpoint da
 ViewerSession::~ViewerSession() = default;
 
 /// Opens the best link that works. Returns the start line's remark on better links that do not work.
-std::string ViewerSession::choose_link(const OfferMessage& offer, DataEndpoint data_endpoint,
+std::string ViewerSession::choose_link(const OfferMessage& offer, DataConnector data_connector,
                                        const ViewerPreferences& preferences) {
   MessageChannel& channel = *authenticated_.channel;
   const OfferedStream& stream = find_stream(offer, preferences.stream, channel);
@@ -102,13 +102,13 @@ std::string ViewerSession::choose_link(const OfferMessage& offer, DataEndpoint d
   if (encrypts_) {
     const LinkKind link = link_for_encryption(offer, preferences);
     open_link(offer, {.stream = stream.number, .link = link, .delivery = delivery_, .token = {}, .encrypt = true},
-              data_endpoint, preferences.parameters);
+              data_connector, preferences.parameters);
     return preferences.transport_is_auto ? " (auto: " + std::string(name(link)) + "; --encrypt works over " +
                                                names_of_links_that(&LinkTraits::can_be_encrypted) + " only)"
                                          : "";
   }
   if (preferences.parameters.pulls) {
-    open_link_to_pull(offer, stream, data_endpoint, preferences);
+    open_link_to_pull(offer, stream, data_connector, preferences);
     return stream.delivery == Delivery::latest
                ? ""
                : " (--delivery every: the stream goes on only while another viewer watches it without --pull)";
@@ -116,7 +116,7 @@ std::string ViewerSession::choose_link(const OfferMessage& offer, DataEndpoint d
   std::string skipped_links;
   std::string change_reason;
   for (const LinkKind kind : preferences.allowed_links) {
-    if (const std::string reason = unusable_reason(kind, offer, authenticated_.is_unix, data_endpoint, preferences);
+    if (const std::string reason = unusable_reason(kind, offer, authenticated_.is_unix, data_connector, preferences);
         !reason.empty()) {
       skipped_links += "; " + reason;
       continue;
@@ -124,7 +124,7 @@ std::string ViewerSession::choose_link(const OfferMessage& offer, DataEndpoint d
     try {
       const ChooseMessage choice{
           .stream = stream.number, .link = kind, .delivery = delivery_, .token = {}, .why = change_reason};
-      open_link(offer, choice, data_endpoint, preferences.parameters);
+      open_link(offer, choice, data_connector, preferences.parameters);
       test_link(stream);
       if (!preferences.transport_is_auto) {
         return {};
@@ -212,7 +212,7 @@ LinkKind ViewerSession::link_for_encryption(const OfferMessage& offer, const Vie
 }
 
 void ViewerSession::open_link_to_pull(const OfferMessage& offer, const OfferedStream& stream,
-                                      DataEndpoint data_endpoint, const ViewerPreferences& preferences) {
+                                      DataConnector data_connector, const ViewerPreferences& preferences) {
   MessageChannel& channel = *authenticated_.channel;
   if (!stream.allows_pull) {
     refuse(channel, "the sender's frames may not be pulled; start it with --allow-pull, or leave out --pull here");
@@ -231,27 +231,27 @@ void ViewerSession::open_link_to_pull(const OfferMessage& offer, const OfferedSt
   }
   delivery_ = Delivery::latest;
   open_link(offer, {.stream = stream.number, .link = *link, .delivery = delivery_, .token = {}, .pulls = true},
-            data_endpoint, preferences.parameters);
+            data_connector, preferences.parameters);
 }
 
-void ViewerSession::open_link(const OfferMessage& offer, ChooseMessage choice, DataEndpoint data_endpoint,
+void ViewerSession::open_link(const OfferMessage& offer, ChooseMessage choice, DataConnector data_connector,
                               LinkParameters parameters) {
   MessageChannel& channel = *authenticated_.channel;
   parameters.cancel_fd = channel.fd();
   parameters.encrypts = choice.encrypt;
   const DataConnectionId connection{session_id_from_hex(offer.session), choice.link, 0};
   std::optional<Token> token;
-  if (data_endpoint.acceptor != nullptr) {
-    token = data_endpoint.acceptor->issue(connection);
+  if (data_connector.acceptor != nullptr) {
+    token = data_connector.acceptor->issue(connection);
     choice.token = token->hex();
-    choice.listener = data_endpoint.acceptor->listener_description(choice.link);
+    choice.listener = data_connector.acceptor->listener_description(choice.link);
   }
   channel.send(to_json(choice));
   const ConnectMessage go = read_connect(await_connect(), choice.link);
   LinkConnection link_connection =
-      data_endpoint.acceptor != nullptr
-          ? await_sender(data_endpoint, connection, *token, parameters)
-          : dial_data(*data_endpoint.dial, go.listener, Token::from_hex(go.token), connection, parameters);
+      data_connector.acceptor != nullptr
+          ? await_sender(data_connector, connection, *token, parameters)
+          : dial_data(*data_connector.dial, go.listener, Token::from_hex(go.token), connection, parameters);
   link_ = link_provider(choice.link).make_receiver(std::move(link_connection), parameters);
   link_->set_stop_check(std::move(parameters.stop_check));
 }
@@ -272,9 +272,9 @@ nlohmann::json ViewerSession::await_connect() {
   }
 }
 
-LinkConnection ViewerSession::await_sender(DataEndpoint data_endpoint, const DataConnectionId& connection,
+LinkConnection ViewerSession::await_sender(DataConnector data_connector, const DataConnectionId& connection,
                                            const Token& token, const LinkParameters& parameters) {
-  PendingDataConnection wait(*data_endpoint.acceptor, connection, *authenticated_.channel);
+  PendingDataConnection wait(*data_connector.acceptor, connection, *authenticated_.channel);
   std::optional<Error> fault;
   for (;;) {
     if (auto incoming = wait.next()) {

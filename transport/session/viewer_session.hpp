@@ -43,7 +43,7 @@ class ViewerSession {
  public:
   /// Takes a channel on which the sender has said hello, agrees on a stream and opens the data connection. Throws
   /// Error.
-  ViewerSession(AuthenticatedChannel authenticated, DataEndpoint data_endpoint, const ViewerPreferences& preferences);
+  ViewerSession(AuthenticatedChannel authenticated, DataConnector data_connector, const ViewerPreferences& preferences);
   ~ViewerSession();
   ViewerSession(const ViewerSession&) = delete;
   ViewerSession& operator=(const ViewerSession&) = delete;
@@ -97,16 +97,17 @@ class ViewerSession {
   std::int64_t clock_uncertainty_ns = 0;
 
  private:
-  std::string choose_link(const OfferMessage& offer, DataEndpoint data_endpoint, const ViewerPreferences& preferences);
+  std::string choose_link(const OfferMessage& offer, DataConnector data_connector,
+                          const ViewerPreferences& preferences);
   void test_link(const OfferedStream& stream);
   void reset_epoch_state() noexcept;
   void agree_on_encryption(const OfferMessage& offer, const ViewerPreferences& preferences);
   LinkKind link_for_encryption(const OfferMessage& offer, const ViewerPreferences& preferences);
-  void open_link(const OfferMessage& offer, ChooseMessage choice, DataEndpoint data_endpoint,
+  void open_link(const OfferMessage& offer, ChooseMessage choice, DataConnector data_connector,
                  LinkParameters parameters);
-  LinkConnection await_sender(DataEndpoint data_endpoint, const DataConnectionId& connection, const Token& token,
+  LinkConnection await_sender(DataConnector data_connector, const DataConnectionId& connection, const Token& token,
                               const LinkParameters& parameters);
-  void open_link_to_pull(const OfferMessage& offer, const OfferedStream& stream, DataEndpoint data_endpoint,
+  void open_link_to_pull(const OfferMessage& offer, const OfferedStream& stream, DataConnector data_connector,
                          const ViewerPreferences& preferences);
   nlohmann::json await_connect();
   LinkDescription begin_epoch_of_link(const EpochMessage& epoch);

@@ -134,7 +134,7 @@ bool TcpReceiver::receive_frame() {
   }
   const auto header_bytes = header_bytes_from_prefix(std::span(bytes).first(8));
   if (!header_bytes) {
-    return break_off("the sender sent bytes that are no frame header");
+    return fail("the sender sent bytes that are no frame header");
   }
   if (!read_bytes(std::span(bytes).subspan(8, *header_bytes - 8))) {
     return false;
@@ -142,12 +142,12 @@ bool TcpReceiver::receive_frame() {
   IncomingFrame frame;
   const HeaderFault header_fault = decode(std::span(bytes).first(*header_bytes), frame.header);
   if (header_fault != HeaderFault::none) {
-    return break_off(std::string("the sender sent ") + describe(header_fault));
+    return fail(std::string("the sender sent ") + describe(header_fault));
   }
   const std::shared_ptr<TcpRing> ring = find_ring(frame.header.epoch);
   if (!ring || frame.header.slot >= ring->is_lent.size() || frame.header.layout.size_bytes > ring->slot_bytes ||
       !ring->is_lent[frame.header.slot].load(std::memory_order_acquire)) {
-    return break_off("the sender sent a frame for a slot that it had no credit for");
+    return fail("the sender sent a frame for a slot that it had no credit for");
   }
   frame.offset_in_block_bytes = frame.header.slot * ring->stride_bytes;
   const auto slot = ring->block->bytes().subspan(frame.offset_in_block_bytes, frame.header.layout.size_bytes);
@@ -226,7 +226,7 @@ std::shared_ptr<TcpRing> TcpReceiver::find_ring(std::uint32_t epoch) noexcept {
   return rings_.front();
 }
 
-bool TcpReceiver::break_off(std::string why) {
+bool TcpReceiver::fail(std::string why) {
   {
     const std::scoped_lock lock(mutex_);
     fault_ = std::move(why);

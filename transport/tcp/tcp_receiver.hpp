@@ -59,7 +59,7 @@ class TcpReceiver final : public ReceiverLink {
   bool fill_buffer() noexcept;
   bool end_with(WireStatus status) noexcept;
   std::shared_ptr<TcpRing> find_ring(std::uint32_t epoch) noexcept;
-  bool break_off(std::string why);
+  bool fail(std::string why);
   void end(LinkState state) noexcept;
 
   std::unique_ptr<ByteWire> wire_;

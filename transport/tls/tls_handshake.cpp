@@ -115,7 +115,7 @@ bool is_unknown_identity(unsigned long error) noexcept {
 }
 
 /// Returns the poll events to wait for; 0 when the handshake is complete.
-short handshake_step(SSL* ssl, const TlsEnd& end) {
+short handshake_step(SSL* ssl, const TlsSide& side) {
   ERR_clear_error();
   const int returned = SSL_do_handshake(ssl);
   if (returned == 1) {
@@ -130,12 +130,12 @@ short handshake_step(SSL* ssl, const TlsEnd& end) {
   ERR_clear_error();
   if (is_cut) {
     // The peer may have died; one that found the key wrong sends an alert.
-    throw Error::lost_peer(end.peer + " hung up during the TLS handshake");
+    throw Error::lost_peer(side.peer + " hung up during the TLS handshake");
   }
-  if (end.role == TlsRole::dialler && is_unknown_identity(error)) {
-    throw Error::refused(older_listener_message).with_context(end.peer);
+  if (side.role == TlsRole::dialler && is_unknown_identity(error)) {
+    throw Error::refused(older_listener_message).with_context(side.peer);
   }
-  throw different_key(end.peer);
+  throw different_key(side.peer);
 }
 
 void check_result(SSL* ssl, const std::string& peer) {
@@ -147,59 +147,59 @@ void check_result(SSL* ssl, const std::string& peer) {
   }
 }
 
-void wait_for_peer(const TlsEnd& end, short events, std::int64_t deadline_ns) {
-  std::array descriptors{pollfd{.fd = end.socket, .events = events, .revents = 0},
-                         pollfd{.fd = end.cancel_fd, .events = POLLRDHUP, .revents = 0}};
+void wait_for_peer(const TlsSide& side, short events, std::int64_t deadline_ns) {
+  std::array descriptors{pollfd{.fd = side.socket, .events = events, .revents = 0},
+                         pollfd{.fd = side.cancel_fd, .events = POLLRDHUP, .revents = 0}};
   wait_until(descriptors, deadline_ns);
   if (descriptors[1].revents != 0) {
     throw Error::lost_peer("the session ended during the TLS handshake of its data connection");
   }
   // Checked also when bytes have arrived: a peer that sends them slowly gets no more time.
   if (monotonic_ns() >= deadline_ns) {
-    throw Error::lost_peer(end.peer + " did not finish the TLS handshake in time");
+    throw Error::lost_peer(side.peer + " did not finish the TLS handshake in time");
   }
 }
 
 /// The same, but the listener's reason to refuse has precedence over OpenSSL's error.
-short handshake_step(SSL* ssl, const TlsEnd& end, const PskUse& use) {
+short handshake_step(SSL* ssl, const TlsSide& side, const PskUse& use) {
   try {
-    return handshake_step(ssl, end);
+    return handshake_step(ssl, side);
   } catch (const Error&) {
     if (use.refusal.empty()) {
       throw;
     }
   }
   if (use.psk.refuse) {
-    use.psk.refuse(end.socket, use.refusal);
+    use.psk.refuse(side.socket, use.refusal);
   }
-  throw Error::refused(use.refusal).with_context(end.peer);
+  throw Error::refused(use.refusal).with_context(side.peer);
 }
 
 }  // namespace
 
-SslPointer perform_tls_handshake(const TlsEnd& end, const TlsPsk& psk, SocketBio& bio, std::int64_t deadline_ns,
+SslPointer perform_tls_handshake(const TlsSide& side, const TlsPsk& psk, SocketBio& bio, std::int64_t deadline_ns,
                                  const TlsStream::CheckAnswer& check_answer) {
-  set_non_blocking(end.socket, true);
-  const Context context = make_context(end.role);
+  set_non_blocking(side.socket, true);
+  const Context context = make_context(side.role);
   SslPointer ssl(SSL_new(context.get()));  // holds a reference to the context
-  BIO* raw_bio = ssl != nullptr ? bio.open(end.socket) : nullptr;
+  BIO* raw_bio = ssl != nullptr ? bio.open(side.socket) : nullptr;
   if (raw_bio == nullptr) {
     tls_failed("set up TLS 1.3");
   }
   SSL_set_bio(ssl.get(), raw_bio, raw_bio);  // takes ownership
   PskUse use{.psk = psk, .bio = bio};
   SSL_set_app_data(ssl.get(), &use);
-  end.role == TlsRole::dialler ? SSL_set_connect_state(ssl.get()) : SSL_set_accept_state(ssl.get());
+  side.role == TlsRole::dialler ? SSL_set_connect_state(ssl.get()) : SSL_set_accept_state(ssl.get());
   // An answer that is not TLS must still be in the socket when `check_answer` peeks at it.
   bio.allow_reading(!check_answer);
-  while (const short events = handshake_step(ssl.get(), end, use)) {
-    wait_for_peer(end, events, deadline_ns);
+  while (const short events = handshake_step(ssl.get(), side, use)) {
+    wait_for_peer(side, events, deadline_ns);
     if (!bio.may_read() && events == POLLIN) {
-      check_answer(end.socket, deadline_ns);
+      check_answer(side.socket, deadline_ns);
       bio.allow_reading(true);
     }
   }
-  check_result(ssl.get(), end.peer);
+  check_result(ssl.get(), side.peer);
   SSL_set_app_data(ssl.get(), nullptr);
   return ssl;
 }

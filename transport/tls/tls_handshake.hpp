@@ -20,7 +20,7 @@ struct FreeSsl {
 };
 using SslPointer = std::unique_ptr<SSL, FreeSsl>;
 
-struct TlsEnd {
+struct TlsSide {
   int socket = -1;  // connected; the caller keeps it
   TlsRole role = TlsRole::dialler;
   std::string peer;    // names the other side in errors
@@ -30,7 +30,7 @@ struct TlsEnd {
 /// Performs the handshake until the deadline; makes the socket non-blocking. When it returns, both sides have proven
 /// that they know the key, and nothing after the handshake has been read. `bio` is not open yet; it must outlive the
 /// returned object, or its use for I/O. Any thread. Throws Error as TlsStream does.
-SslPointer perform_tls_handshake(const TlsEnd& end, const TlsPsk& psk, SocketBio& bio, std::int64_t deadline_ns,
+SslPointer perform_tls_handshake(const TlsSide& side, const TlsPsk& psk, SocketBio& bio, std::int64_t deadline_ns,
                                  const TlsStream::CheckAnswer& check_answer = nullptr);
 
 }  // namespace framewire

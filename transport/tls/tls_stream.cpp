@@ -69,14 +69,14 @@ TlsStream::TlsStream(FileDescriptor socket, TlsRole role, const Key& key, std::s
                      const CheckAnswer& check_answer, const RefuseOffer& refuse)
     : state_(std::make_unique<State>()) {
   state_->socket = std::move(socket);
-  const TlsEnd end{.socket = state_->socket.get(), .role = role, .peer = std::move(peer)};
+  const TlsSide side{.socket = state_->socket.get(), .role = role, .peer = std::move(peer)};
   const TlsPsk psk = role == TlsRole::dialler
-                         ? offer_shared_key(key, leads_to_another_machine(end.socket))
+                         ? offer_shared_key(key, leads_to_another_machine(side.socket))
                          : TlsPsk{.identity = {},
                                   .key = {},
                                   .find = [&key](auto identity) { return find_shared_key(key, identity); },
                                   .refuse = refuse};
-  state_->ssl = perform_tls_handshake(end, psk, state_->bio, deadline_ns, check_answer);
+  state_->ssl = perform_tls_handshake(side, psk, state_->bio, deadline_ns, check_answer);
 }
 
 TlsStream::~TlsStream() = default;

@@ -81,10 +81,10 @@ class TlsWire::State::Turn {
 
 void TlsWire::State::handshake(TlsRole role, const Key& key, std::int64_t deadline_ns, int cancel_fd) {
   SocketBio socket_bio;
-  const TlsEnd end{
+  const TlsSide side{
       .socket = socket.get(), .role = role, .peer = "the other end of the data connection", .cancel_fd = cancel_fd};
   try {
-    ssl = perform_tls_handshake(end, psk_of_data(key), socket_bio, deadline_ns);
+    ssl = perform_tls_handshake(side, psk_of_data(key), socket_bio, deadline_ns);
   } catch (const Error& error) {
     if (error.status() == ExitStatus::refused) {  // both sides know the token, so both have the key
       throw Error::lost_peer("the TLS handshake of the data connection was disturbed on the way");

@@ -2,7 +2,9 @@
 
 #include <cmath>
 #include <cstring>
+#include <string>
 
+#include "base/error.hpp"
 #include "frame/colour.hpp"
 
 namespace framewire {
@@ -82,8 +84,11 @@ std::uint16_t code_of(const PixelFormatInfo& format, char component, const Rgb& 
       return chroma_code(chroma.u, format.depth);
     case 'V':
       return chroma_code(chroma.v, format.depth);
+    case 'A':
+    case '0':  // unused
+      return opaque;
     default:
-      return opaque;  // alpha or padding
+      throw Error::failed(std::string("the test picture cannot make the component '") + component + "'");
   }
 }
 

@@ -11,7 +11,7 @@ std::shared_ptr<DecodedSlots> DecodedSlots::create(std::uint32_t count) {
 
 DecodedSlots::DecodedSlots(std::uint32_t count) : lent_(count) {
   for (std::uint32_t i = 0; i < count; ++i) {
-    lent_[i].place.number = i;
+    lent_[i].buffer.number = i;
   }
 }
 
@@ -41,7 +41,7 @@ bool DecodedSlots::lend(Stream& stream, Lent& one) noexcept {
   if (slot) {
     block_ = slot->block;
     one.slot = slot->slot;
-    one.place.bytes = slot->bytes;
+    one.buffer.bytes = slot->bytes;
     one.reader_closed = false;
   }
   return slot.has_value();
@@ -66,20 +66,20 @@ void DecodedSlots::end(Stream& stream) noexcept {
   }
 }
 
-PictureMemory::Place* DecodedSlots::take(std::uint64_t size_bytes) noexcept {
+PictureMemory::Buffer* DecodedSlots::take(std::uint64_t size_bytes) noexcept {
   const std::scoped_lock lock(mutex_);
   const auto found = std::ranges::find(lent_, State::free, &Lent::state);
-  if (found == lent_.end() || found->place.bytes.size() < size_bytes) {
+  if (found == lent_.end() || found->buffer.bytes.size() < size_bytes) {
     return nullptr;
   }
   found->state = State::taken;
-  found->place.owner = shared_from_this();
-  return &found->place;
+  found->buffer.owner = shared_from_this();
+  return &found->buffer;
 }
 
-void DecodedSlots::released(Place& place) noexcept {
+void DecodedSlots::released(Buffer& buffer) noexcept {
   const std::scoped_lock lock(mutex_);
-  Lent& one = lent_[place.number];
+  Lent& one = lent_[buffer.number];
   one.reader_closed = true;
   if (one.state == State::taken) {
     one.state = State::free;
@@ -87,13 +87,13 @@ void DecodedSlots::released(Place& place) noexcept {
   }
 }
 
-const PictureMemory::Place* DecodedSlots::find(const std::byte* bytes) const noexcept {
+const PictureMemory::Buffer* DecodedSlots::find(const std::byte* bytes) const noexcept {
   const std::scoped_lock lock(mutex_);
   const auto found = std::ranges::find_if(lent_, [&](const Lent& one) {
-    return one.state == State::taken && bytes >= one.place.bytes.data() &&
-           bytes < one.place.bytes.data() + one.place.bytes.size();
+    return one.state == State::taken && bytes >= one.buffer.bytes.data() &&
+           bytes < one.buffer.bytes.data() + one.buffer.bytes.size();
   });
-  return found != lent_.end() ? &found->place : nullptr;
+  return found != lent_.end() ? &found->buffer : nullptr;
 }
 
 }  // namespace framewire

@@ -26,15 +26,15 @@ class DecodedSlots final : public PictureMemory, public std::enable_shared_from_
 
   /// Returns to the stream the published slots that the decoder has released, and lends free slots.
   void refill(Stream& stream) noexcept;
-  /// The slot of the picture in place `number`. Call it just before publishing.
+  /// The slot of the picture in buffer `number`. Call it just before publishing.
   PoolSlot publish(std::uint32_t number) noexcept;
   /// Ends all loans. Call it when no slot of this epoch is claimed any more. The decoder gets no more slots; memory
   /// that it still reads stays mapped.
   void end(Stream& stream) noexcept;
 
-  Place* take(std::uint64_t size_bytes) noexcept override;
-  void released(Place& place) noexcept override;
-  [[nodiscard]] const Place* find(const std::byte* bytes) const noexcept override;
+  Buffer* take(std::uint64_t size_bytes) noexcept override;
+  void released(Buffer& buffer) noexcept override;
+  [[nodiscard]] const Buffer* find(const std::byte* bytes) const noexcept override;
 
  private:
   enum class State {
@@ -46,7 +46,7 @@ class DecodedSlots final : public PictureMemory, public std::enable_shared_from_
     ended,      // the stream has it; no longer lent
   };
   struct Lent {
-    Place place;
+    Buffer buffer;
     State state = State::none;
     bool reader_closed = false;  // published, and released by the decoder
     PoolSlot slot;
@@ -56,8 +56,8 @@ class DecodedSlots final : public PictureMemory, public std::enable_shared_from_
   bool lend(Stream& stream, Lent& one) noexcept;
 
   mutable std::mutex mutex_;
-  std::vector<Lent> lent_;            // never grows, because places are referenced
-  std::shared_ptr<HostBlock> block_;  // holds the places while the decoder has any of them
+  std::vector<Lent> lent_;            // never grows, because buffers are referenced
+  std::shared_ptr<HostBlock> block_;  // holds the buffers while the decoder has any of them
 };
 
 }  // namespace framewire

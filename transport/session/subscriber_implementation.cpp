@@ -1,4 +1,5 @@
-// The subscriber's own thread: dials or listens, performs handshakes, serves the control channel, and reconnects.
+#include "transport/session/subscriber_implementation.hpp"
+
 #include <fcntl.h>
 #include <sys/socket.h>
 
@@ -15,7 +16,7 @@
 #include "transport/address.hpp"
 #include "transport/session/endpoint.hpp"
 #include "transport/session/handshake.hpp"
-#include "transport/session/subscriber_implementation.hpp"
+#include "transport/session/messages.hpp"
 
 namespace framewire {
 
@@ -26,13 +27,13 @@ constexpr std::int64_t dial_timeout_ns = 3 * ns_per_s;  // for each attempt
 constexpr std::int64_t longest_sleep_ns =
     100 * ns_per_ms;  // no event wakes it when the link ends, and the end must be reported within 1 s
 
-/// Counts a peer while it exists.
-class Newcomer {
+/// Counts a peer while it waits for its answer.
+class UnansweredPeer {
  public:
-  explicit Newcomer(std::atomic<std::size_t>& all) noexcept : all_(all), count_(++all) {}
-  ~Newcomer() { --all_; }
-  Newcomer(const Newcomer&) = delete;
-  Newcomer& operator=(const Newcomer&) = delete;
+  explicit UnansweredPeer(std::atomic<std::size_t>& all) noexcept : all_(all), count_(++all) {}
+  ~UnansweredPeer() { --all_; }
+  UnansweredPeer(const UnansweredPeer&) = delete;
+  UnansweredPeer& operator=(const UnansweredPeer&) = delete;
   /// How many there were when this one came, with it.
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
 
@@ -42,6 +43,120 @@ class Newcomer {
 };
 
 }  // namespace
+
+Subscriber::Implementation::Implementation(SubscriberOptions options, Log& log)
+    : options_(std::move(options)),
+      program_(options_.program.empty() ? "framewire-view " FRAMEWIRE_VERSION : options_.program),
+      log_(log),
+      authenticate_(authentication_of(options_.endpoint)),
+      client_service_(options_.client_role, options_.serve_client, program_) {
+  preferences_ = {.stream = options_.stream,
+                  .delivery = options_.delivery,
+                  .allowed_links = usable_links(options_.endpoint),
+                  .transport_is_auto = options_.endpoint.transport_is_auto,
+                  .parameters = link_parameters_of(options_.endpoint)};
+  preferences_.parameters.stop_check = [this] {
+    const std::scoped_lock lock(mutex_);
+    return stopping_;
+  };
+  preferences_.parameters.log = &log_;
+  require_link_where_asked(options_.endpoint);
+  if (options_.endpoint.dial) {
+    report_waiting_for(format_host_port(*options_.endpoint.dial));
+  } else {
+    acceptor_ = std::make_unique<SessionAcceptor>(
+        listening_of(options_.endpoint, authenticate_), link_listening_of(options_.endpoint), authenticate_,
+        [this](SessionAcceptor&, AuthenticatedChannel authenticated) { take_incoming(std::move(authenticated)); },
+        log_);
+    report_waiting_for("a sender on " + acceptor_->describe());
+  }
+  thread_ = std::thread([this] { run(); });
+}
+
+// ---- The program's thread ----
+
+std::optional<ReceivedFrame> Subscriber::Implementation::next() {
+  const std::scoped_lock lock(mutex_);
+  auto frame = flows_.next();
+  if (frame) {
+    spin_.found(frame->received_ns());
+  }
+  finish_if_done();
+  return frame;
+}
+
+void Subscriber::Implementation::finish_if_done() {
+  const auto end = flows_.outcome();
+  if (!end || status_.state == SubscriberState::finished || status_.state == SubscriberState::failed) {
+    return;
+  }
+  const bool is_well = end->fault.empty();
+  frames_lost_ += end->frames_lost;
+  status_.state = is_well ? SubscriberState::finished : SubscriberState::failed;
+  status_.message = is_well ? "the stream ended" : end->fault;
+  status_.exit_status = is_well ? ExitStatus::ok : ExitStatus::lost_peer;
+  tell_program();
+}
+
+void Subscriber::Implementation::wait(std::int64_t deadline_ns, WaitMode mode) {
+  if (spin_.poll_again(mode)) {
+    spin_.pause(mode);
+    return;
+  }
+  std::shared_ptr<ReceiverLink> link;
+  {
+    const std::scoped_lock lock(mutex_);
+    link = flows_.link();
+  }
+  if (link && !link->arm()) {
+    return;
+  }
+  std::array descriptors{pollfd{.fd = link ? link->descriptor() : -1, .events = POLLIN, .revents = 0},
+                         pollfd{.fd = status_event_.get(), .events = POLLIN, .revents = 0},
+                         pollfd{.fd = wake_event_.get(), .events = POLLIN, .revents = 0}};
+  wait_until(descriptors, deadline_ns);
+  for (const pollfd& event : std::span(descriptors).subspan(1)) {
+    if (event.revents != 0) {
+      clear_eventfd(event.fd);
+    }
+  }
+}
+
+SubscriberCounts Subscriber::Implementation::counts() const {
+  const std::scoped_lock lock(mutex_);
+  return {.frames_received = flows_.frames_received(),
+          .bytes_received = flows_.bytes_received(),
+          .frames_lost = frames_lost_.load(),
+          .frames_skipped = flows_.frames_skipped(),
+          .frames_discarded = flows_.frames_discarded(),
+          .sessions = sessions_.load()};
+}
+
+void Subscriber::Implementation::close(const std::string& statistics_json) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (stopping_) {
+      return;
+    }
+    stopping_ = true;
+    ::shutdown(handshake_fd_.get(), SHUT_RDWR);
+    client_service_.end();
+    if (has_session_ && !flows_.empty()) {
+      flows_.send_bye(std::string(usual_viewer_reason), statistics_json);
+    }
+  }
+  changed_.notify_all();
+  signal_eventfd(thread_event_.get());
+  signal_eventfd(stop_event_.get());
+  if (acceptor_) {
+    acceptor_->end_waits();
+  }
+  thread_.join();
+  flows_.finish();
+  acceptor_.reset();
+}
+
+// ---- The thread "fw-subscriber": dials or listens, performs handshakes, serves the control channel, reconnects ----
 
 void Subscriber::Implementation::run() noexcept {
   set_thread_name("fw-subscriber");
@@ -143,9 +258,9 @@ std::shared_ptr<ViewerSession> Subscriber::Implementation::accept_session() {
 }
 
 std::shared_ptr<ViewerSession> Subscriber::Implementation::begin_session(AuthenticatedChannel authenticated,
-                                                                         DataEndpoint data_endpoint) {
+                                                                         DataConnector data_connector) {
   flows_.release_lost(mutex_, [this] { signal_eventfd(status_event_.get()); });
-  auto session = std::make_shared<ViewerSession>(std::move(authenticated), data_endpoint, preferences_);
+  auto session = std::make_shared<ViewerSession>(std::move(authenticated), data_connector, preferences_);
   set_handshake_fd(-1);
   return session;
 }
@@ -178,9 +293,9 @@ AuthenticatedChannel Subscriber::Implementation::await_incoming() {
 
 /// Runs on the acceptor's thread for this connection. Throws Error (lost_peer) when too many peers are here.
 void Subscriber::Implementation::take_incoming(AuthenticatedChannel authenticated) {
-  const Newcomer newcomer(newcomers_);
-  if (newcomer.count() > max_newcomers) {
-    throw Error::lost_peer(std::to_string(max_newcomers) + " peers wait for an answer already");
+  const UnansweredPeer peer(unanswered_peers_);
+  if (peer.count() > max_unanswered_peers) {
+    throw Error::lost_peer(std::to_string(max_unanswered_peers) + " peers wait for an answer already");
   }
   const bool is_busy = !client_service_.is_free_soon();
   {

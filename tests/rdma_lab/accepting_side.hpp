@@ -25,10 +25,10 @@ inline constexpr std::int64_t connecting_ns = 5 * ns_per_s;
 
 /// Accepts every connection at this machine's first address that leads to an RDMA device, in the sender's protection
 /// domain. Accepts on the listener's thread.
-class AcceptingEnd {
+class AcceptingSide {
  public:
-  explicit AcceptingEnd(SenderProtectionDomains& protection_domains, const RdmaPreferences& preferences = {},
-                        bool receives_immediates = true, std::optional<std::uint8_t> type_of_service = {})
+  explicit AcceptingSide(SenderProtectionDomains& protection_domains, const RdmaPreferences& preferences = {},
+                         bool receives_immediates = true, std::optional<std::uint8_t> type_of_service = {})
       : protection_domains_(protection_domains),
         preferences_(preferences),
         receives_immediates_(receives_immediates),

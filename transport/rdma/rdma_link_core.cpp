@@ -1,4 +1,4 @@
-#include "transport/rdma/rdma_endpoint.hpp"
+#include "transport/rdma/rdma_link_core.hpp"
 
 #include <chrono>
 #include <thread>
@@ -9,7 +9,7 @@
 
 namespace framewire {
 
-RdmaEndpoint::RdmaEndpoint(std::unique_ptr<RdmaConnection> connection, std::string peer)
+RdmaLinkCore::RdmaLinkCore(std::unique_ptr<RdmaConnection> connection, std::string peer)
     : connection_(std::move(connection)),
       peer_(std::move(peer)),
       end_event_(make_eventfd()),
@@ -24,27 +24,27 @@ RdmaEndpoint::RdmaEndpoint(std::unique_ptr<RdmaConnection> connection, std::stri
   leaving_.reserve(max_retired);
 }
 
-void RdmaEndpoint::start_monitor(Callbacks callbacks) {
+void RdmaLinkCore::start_monitor(Callbacks callbacks) {
   callbacks_ = std::move(callbacks);
   monitor_ = std::make_unique<ConnectionMonitor>(
       *connection_,
       ConnectionMonitor::Callbacks{.on_end = [this](const std::string& what) { on_peer_closed(what); },
-                                   .on_device_event = [this](const DeviceEvent& event) { hear_device(event); },
+                                   .on_device_event = [this](const DeviceEvent& event) { on_device_event(event); },
                                    .on_tick = [this] { check_connection(); }});
 }
 
-void RdmaEndpoint::stop() noexcept {
+void RdmaLinkCore::stop() noexcept {
   monitor_.reset();
   connection_->disconnect();
 }
 
-std::string RdmaEndpoint::fault() const {
+std::string RdmaLinkCore::fault() const {
   const std::string trouble = state() == LinkState::lost ? connection_->port_trouble() : "";
   const std::scoped_lock lock(mutex_);
   return fault_ + trouble;
 }
 
-bool RdmaEndpoint::await(const std::function<bool()>& is_done, std::int64_t deadline_ns) {
+bool RdmaLinkCore::await(const std::function<bool()>& is_done, std::int64_t deadline_ns) {
   constexpr auto poll_interval = std::chrono::microseconds(100);
   for (;;) {
     {
@@ -64,7 +64,7 @@ bool RdmaEndpoint::await(const std::function<bool()>& is_done, std::int64_t dead
   }
 }
 
-bool RdmaEndpoint::post(std::span<ibv_send_wr> requests) noexcept {
+bool RdmaLinkCore::post(std::span<ibv_send_wr> requests) noexcept {
   const bool is_posted = sends_.post(requests);
   if (!is_posted) {
     fail_by(IBV_WC_WR_FLUSH_ERR);
@@ -72,13 +72,13 @@ bool RdmaEndpoint::post(std::span<ibv_send_wr> requests) noexcept {
   return is_posted;
 }
 
-void RdmaEndpoint::post_probe() noexcept {
+void RdmaLinkCore::post_probe() noexcept {
   if (is_open() && !sends_.post_probe()) {
     fail_by(IBV_WC_WR_FLUSH_ERR);
   }
 }
 
-bool RdmaEndpoint::poll_sends() noexcept {
+bool RdmaLinkCore::poll_sends() noexcept {
   const std::uint64_t completed_before = sends_.completed();
   if (const auto status = sends_.poll()) {
     fail_by(*status);
@@ -86,17 +86,17 @@ bool RdmaEndpoint::poll_sends() noexcept {
   return sends_.completed() != completed_before;
 }
 
-void RdmaEndpoint::request_notification() noexcept {
+void RdmaLinkCore::request_notification() noexcept {
   if (is_open() && !connection_->request_notification()) {
     fail(LinkState::lost, "the RDMA device is gone");
   }
 }
 
-void RdmaEndpoint::retire(std::shared_ptr<const void> memory) noexcept {
+void RdmaLinkCore::retire(std::shared_ptr<const void> memory) noexcept {
   retired_.push_back(std::move(memory));
 }
 
-void RdmaEndpoint::fail(LinkState state, std::string why) noexcept {
+void RdmaLinkCore::fail(LinkState state, std::string why) noexcept {
   if (is_open()) {
     fault_ = std::move(why);
     state_.store(state, std::memory_order_release);
@@ -109,7 +109,7 @@ void RdmaEndpoint::fail(LinkState state, std::string why) noexcept {
 /// A peer that sends nothing looks like one that is gone. If no completion is awaited, a probe makes the peer's device
 /// acknowledge. This happens in every round: a request since the last round may have been acknowledged just before the
 /// peer fell silent.
-void RdmaEndpoint::check_connection() noexcept {
+void RdmaLinkCore::check_connection() noexcept {
   leaving_.clear();  // retired before the last round; released without the mutex
   const std::scoped_lock lock(mutex_);
   retired_.swap(leaving_);
@@ -123,7 +123,7 @@ void RdmaEndpoint::check_connection() noexcept {
   }
 }
 
-void RdmaEndpoint::hear_device(const DeviceEvent& event) {
+void RdmaLinkCore::on_device_event(const DeviceEvent& event) {
   const std::string text = "the RDMA device " + connection_->device_name() + " reports: " + event.text();
   connection_->say(event.level(), text);
   if (event.is_fatal()) {
@@ -132,7 +132,7 @@ void RdmaEndpoint::hear_device(const DeviceEvent& event) {
   }
 }
 
-void RdmaEndpoint::on_peer_closed(const std::string& what) noexcept {
+void RdmaLinkCore::on_peer_closed(const std::string& what) noexcept {
   const std::scoped_lock lock(mutex_);
   if (callbacks_.before_end) {
     callbacks_.before_end();

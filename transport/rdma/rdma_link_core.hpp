@@ -24,7 +24,7 @@ namespace framewire {
 inline constexpr std::size_t max_in_post = 64;
 
 /// Owned by its link. The link guards its own members with the same mutex.
-class RdmaEndpoint {
+class RdmaLinkCore {
  public:
   /// Both are called on the monitor's thread, under the mutex.
   struct Callbacks {
@@ -33,10 +33,10 @@ class RdmaEndpoint {
   };
 
   /// Takes an authenticated connection. `peer` names the other side in messages: "the viewer". Throws Error.
-  RdmaEndpoint(std::unique_ptr<RdmaConnection> connection, std::string peer);
-  ~RdmaEndpoint() { stop(); }
-  RdmaEndpoint(const RdmaEndpoint&) = delete;
-  RdmaEndpoint& operator=(const RdmaEndpoint&) = delete;
+  RdmaLinkCore(std::unique_ptr<RdmaConnection> connection, std::string peer);
+  ~RdmaLinkCore() { stop(); }
+  RdmaLinkCore(const RdmaLinkCore&) = delete;
+  RdmaLinkCore& operator=(const RdmaLinkCore&) = delete;
 
   /// start_monitor(): from now on a peer that closes is noticed, and one that is silent while nothing is in flight.
   /// Call it last in the link's constructor. stop() ends the callbacks and the connection. Call it first in the link's
@@ -88,7 +88,7 @@ class RdmaEndpoint {
 
   void check_connection() noexcept;
   void on_peer_closed(const std::string& what) noexcept;
-  void hear_device(const DeviceEvent& event);
+  void on_device_event(const DeviceEvent& event);
 
   std::unique_ptr<RdmaConnection> connection_;
   const std::string peer_;
