@@ -17,7 +17,7 @@ namespace framewire {
 namespace {
 
 /// After Ctrl-C viewers have this much time to receive the last frames.
-constexpr std::int64_t shutdown_timeout_ns = 2 * ns_per_s;
+constexpr std::int64_t shutdown_timeout_ns = ns_per_s;  // after Ctrl-C, for the last frames
 constexpr std::int64_t live_interval_ns = ns_per_s;
 constexpr std::int64_t plain_interval_ns = 10 * ns_per_s;
 

@@ -196,6 +196,10 @@ class Program:
         """Its resident memory, without pages that it shares with other processes."""
         return int(re.search(r"RssAnon:\s+(\d+)", pathlib.Path(f"/proc/{self.pid}/status").read_text()).group(1))
 
+    def shared_memory_kb(self) -> int:
+        """The memory that it has touched and shares with others, such as the frames of its pools."""
+        return int(re.search(r"RssShmem:\s+(\d+)", pathlib.Path(f"/proc/{self.pid}/status").read_text()).group(1))
+
     def descriptors(self) -> int:
         return len(os.listdir(f"/proc/{self.pid}/fd"))
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -89,6 +90,42 @@ TEST_F(NewestOnly, OneStaleFrameAtMostComesBeforeTheNewestOne) {
   relay_.hold(false);
   const auto sequences = take_until(frames_while_held);
   EXPECT_LE(sequences.size(), 2U) << "frames waited in the link, or in the kernel";
+}
+
+/// Time here is what the relay lets through, so it does not depend on the machine: this wire carries one step in a unit
+/// of time, and a frame in its wire time of steps_per_frame units. The bound comes from what a frame waits for: its own
+/// wire time, and before that the rest of the one frame in front of it, which is less than another wire time. A second
+/// frame in front of it, in the link or in the kernel's buffers, would be a third wire time.
+TEST_F(NewestOnly, AFrameIsShownBeforeItIsTwoWireTimesOld) {
+  constexpr std::uint64_t bytes_on_the_wire = frame_bytes + frame_header_fixed_bytes;
+  constexpr std::uint64_t steps_per_frame = 16;
+  constexpr std::uint64_t step_bytes = bytes_on_the_wire / steps_per_frame;
+  constexpr std::uint64_t frames = 10;
+  publish();
+  take_until(0);
+  relay_.throttle();
+  const std::uint64_t before = relay_.data_bytes();
+  std::uint64_t received = 0;
+  std::uint64_t oldest_steps = 0;
+  std::uint64_t newest_steps = UINT64_MAX;
+  for (std::uint64_t step = 1; step <= frames * steps_per_frame; ++step) {
+    publish();  // its sequence number is `step`
+    relay_.let_through(step_bytes);
+    ASSERT_TRUE(eventually([&] { return relay_.data_bytes() == before + step * step_bytes; })) << step;
+    const std::uint64_t whole = (relay_.data_bytes() - before) / bytes_on_the_wire;
+    ASSERT_TRUE(eventually([&] {
+      if (const auto frame = subscriber_.next()) {
+        ++received;
+        const std::uint64_t age_steps = step - frame->header().sequence + 1;
+        oldest_steps = std::max(oldest_steps, age_steps);
+        newest_steps = std::min(newest_steps, age_steps);
+      }
+      return received == whole;
+    })) << received;
+  }
+  EXPECT_GE(received, frames - 1);
+  EXPECT_GE(newest_steps, steps_per_frame) << "this wire is not slow";
+  EXPECT_LE(oldest_steps, 2 * steps_per_frame);
 }
 
 }  // namespace

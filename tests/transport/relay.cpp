@@ -79,6 +79,11 @@ void Relay::hold(bool holds) {
   held_.wait(lock, [&] { return holds_ == holds; });
 }
 
+void Relay::let_through(std::uint64_t more_bytes) noexcept {
+  allowance_bytes_ += more_bytes;
+  signal_eventfd(hold_event_.get());
+}
+
 void Relay::run() {
   for (;;) {
     clear_eventfd(hold_event_.get());
@@ -90,7 +95,7 @@ void Relay::run() {
     std::vector<pollfd> descriptors{{.fd = stop_event_.get(), .events = POLLIN, .revents = 0},
                                     {.fd = listening_.get(), .events = POLLIN, .revents = 0}};
     for (const auto& connection : connections_) {
-      const bool is_held = holds_ && connection->to_listener.starts_with("FWDATA");
+      const bool is_held = (holds_ || allowance_bytes_ == 0) && is_data(*connection);
       descriptors.push_back(
           {.fd = connection->is_over ? -1 : connection->dialler.get(), .events = POLLIN, .revents = 0});
       descriptors.push_back(
@@ -129,14 +134,17 @@ void Relay::pass_on(Connection& connection, bool is_to_dialler) {
   std::array<char, 65536> bytes;
   const int from = is_to_dialler ? connection.listener.get() : connection.dialler.get();
   const int to = is_to_dialler ? connection.dialler.get() : connection.listener.get();
-  const auto got = ::recv(from, bytes.data(), bytes.size(), MSG_DONTWAIT);
+  const bool is_data_to_dialler = is_to_dialler && is_data(connection);
+  const std::uint64_t allowance = is_data_to_dialler ? allowance_bytes_.load() : UINT64_MAX;
+  const auto got = ::recv(from, bytes.data(), std::min<std::uint64_t>(bytes.size(), allowance), MSG_DONTWAIT);
   if (got <= 0) {
     ::shutdown(to, SHUT_RDWR);
     connection.is_over = true;
     return;
   }
   const auto size = static_cast<std::size_t>(got);
-  if (is_to_dialler && connection.to_listener.starts_with("FWDATA")) {
+  if (is_data_to_dialler) {
+    allowance_bytes_ -= allowance == UINT64_MAX ? 0 : size;
     data_bytes_ += size;
     const std::scoped_lock lock(mutex_);
     if (change_ && change_(std::as_writable_bytes(std::span(bytes).first(size)))) {

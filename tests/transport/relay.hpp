@@ -44,6 +44,11 @@ class Relay {
   /// kernel. Any thread; the change has taken effect on return.
   void hold(bool holds);
 
+  /// From now on, data goes to diallers only as let_through() allows. So a test can take the bytes that went through as
+  /// the time on a slow wire. Any thread.
+  void throttle() noexcept { allowance_bytes_ = 0; }
+  void let_through(std::uint64_t more_bytes) noexcept;
+
  private:
   struct Connection {
     FileDescriptor dialler;
@@ -53,6 +58,7 @@ class Relay {
     bool is_over = false;
   };
 
+  static bool is_data(const Connection& connection) { return connection.to_listener.starts_with("FWDATA"); }
   void run();
   void accept_one();
   void pass_on(Connection& connection, bool is_to_dialler);
@@ -63,6 +69,7 @@ class Relay {
   FileDescriptor hold_event_;
   std::uint16_t port_ = 0;
   std::atomic<std::uint64_t> data_bytes_ = 0;
+  std::atomic<std::uint64_t> allowance_bytes_ = UINT64_MAX;  // UINT64_MAX: not throttled
   mutable std::mutex mutex_;
   Change change_;
   bool is_to_hold_ = false;

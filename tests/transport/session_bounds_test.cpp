@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -39,6 +40,12 @@ bool is_hung_up(const AuthenticatedChannel& peer) {
   return wait_until({&end, 1}, 0) > 0;
 }
 
+AcceptedSocket accept(Listener& listener) {
+  auto descriptors = listener.descriptors();
+  wait_until(descriptors, monotonic_ns() + timeout_ns);
+  return listener.accept().value();
+}
+
 /// Uses a configuration folder without a key, so that this machine's own key has no effect.
 class SessionBounds : public testing::Test {
  protected:
@@ -48,6 +55,12 @@ class SessionBounds : public testing::Test {
     EndpointOptions listening;
     listening.listen = HostPort{"127.0.0.1", 0};
     service_ = std::make_unique<SenderService>(listening, std::vector<Stream*>{&stream_}, "test", log_);
+  }
+
+  void start_dialling(std::uint16_t port) {
+    EndpointOptions dialling;
+    dialling.dial = HostPort{"127.0.0.1", port};
+    service_ = std::make_unique<SenderService>(dialling, std::vector<Stream*>{&stream_}, "test", log_);
   }
 
   [[nodiscard]] HostPort at() const { return {.host = "127.0.0.1", .port = service_->port()}; }
@@ -140,15 +153,55 @@ TEST_F(SessionBounds, AnInterruptionDoesNotWaitForHandshakes) {
   EXPECT_EQ(service_->reports().size(), 1U);
 }
 
-/// Plays a sender that sets up the link, then answers no question and sends other messages until the viewer hangs up.
-void talk_on(Listener& listener, std::atomic<int>& said) {
-  const AuthenticateOptions insecure{.key = {}, .insecure = true};
-  const auto accept = [&] {
-    auto descriptors = listener.descriptors();
-    wait_until(descriptors, monotonic_ns() + timeout_ns);
-    return listener.accept().value();
-  };
-  const AuthenticatedChannel viewer = authenticate_listener(accept(), insecure);
+/// A sender that dials: its peer accepts and authenticates, then says nothing.
+TEST_F(SessionBounds, AnInterruptionOfADiallerDoesNotWaitForItsHandshake) {
+  Listener listener({.at = {.host = "127.0.0.1", .port = 0}});
+  start_dialling(listener.port());
+  const std::int64_t begin_ns = monotonic_ns();
+  const AuthenticatedChannel silent = authenticate_listener(accept(listener), {});
+  EXPECT_EQ(message_type(hear(silent)), "hello");
+  service_->interrupt(INT64_MAX - 1);
+  EXPECT_THROW(hear(silent), Error);
+  service_->drain(INT64_MAX - 1);
+  service_.reset();
+  EXPECT_LT(monotonic_ns(), begin_ns + handshake_timeout_ns) << "it was left to its own time";
+}
+
+/// The same with a peer that accepts and does not even authenticate.
+TEST_F(SessionBounds, AnInterruptionOfADiallerDoesNotWaitForItsGreeting) {
+  Listener listener({.at = {.host = "127.0.0.1", .port = 0}});
+  start_dialling(listener.port());
+  const std::int64_t begin_ns = monotonic_ns();
+  const AcceptedSocket silent = accept(listener);
+  ASSERT_TRUE(wait_for(silent.fd.get(), POLLIN, monotonic_ns() + timeout_ns)) << "its greeting";
+  service_->interrupt(INT64_MAX - 1);
+  service_->drain(INT64_MAX - 1);
+  service_.reset();
+  EXPECT_LT(monotonic_ns(), begin_ns + handshake_timeout_ns) << "it was left to its own time";
+}
+
+TEST_F(SessionBounds, NorDoesAViewerThatDials) {
+  Listener listener({.at = {.host = "127.0.0.1", .port = 0}});
+  SubscriberOptions options{.endpoint = {}, .stream = {}, .delivery = {}};
+  options.endpoint.dial = HostPort{"127.0.0.1", listener.port()};
+  for (const bool authenticates : {false, true}) {
+    Subscriber subscriber(options, log_);
+    const std::int64_t begin_ns = monotonic_ns();
+    AcceptedSocket silent = accept(listener);
+    ASSERT_TRUE(wait_for(silent.fd.get(), POLLIN, monotonic_ns() + timeout_ns)) << "its greeting";
+    AuthenticatedChannel channel;
+    if (authenticates) {
+      channel = authenticate_listener(std::move(silent), {});
+      EXPECT_EQ(message_type(hear(channel)), "hello");
+    }
+    subscriber.close({});
+    EXPECT_LT(monotonic_ns(), begin_ns + handshake_timeout_ns) << "it was left to its own time";
+  }
+}
+
+/// Plays a sender up to the data connection. Returns the viewer's channel.
+std::pair<AuthenticatedChannel, AcceptedSocket> set_up_link(Listener& listener) {
+  AuthenticatedChannel viewer = authenticate_listener(accept(listener), {.key = {}, .insecure = true});
   const DataConnectionId connection{random_session_id(), LinkKind::tcp, 0};
   const Token token = Token::random();
   viewer.channel->send(to_json(OfferMessage{.session = to_hex(connection.session),
@@ -157,9 +210,15 @@ void talk_on(Listener& listener, std::atomic<int>& said) {
                                             .encrypt = {}}));
   read_choose(viewer.channel->receive(monotonic_ns() + timeout_ns));
   viewer.channel->send(to_json(ConnectMessage{.token = token.hex()}));
-  const AcceptedSocket data = accept();
+  AcceptedSocket data = accept(listener);
   read_data_hello(data.fd.get(), monotonic_ns() + timeout_ns);
   send_data_answer(data.fd.get(), token, connection, monotonic_ns() + timeout_ns);
+  return {std::move(viewer), std::move(data)};
+}
+
+/// A sender that answers no question and sends other messages until the viewer hangs up.
+void talk_on(Listener& listener, std::atomic<int>& said) {
+  const auto [viewer, data] = set_up_link(listener);
   for (const std::int64_t end_ns = monotonic_ns() + timeout_ns; monotonic_ns() < end_ns; ++said) {
     try {
       viewer.channel->send({{"type", "of a newer sender"}}, monotonic_ns() + timeout_ns);
@@ -167,6 +226,11 @@ void talk_on(Listener& listener, std::atomic<int>& said) {
       return;  // the viewer has hung up
     }
   }
+}
+
+ViewerPreferences over_tcp() {
+  return {
+      .stream = {}, .delivery = {}, .allowed_links = {LinkKind::tcp}, .parameters = {.peer_timeout_ns = timeout_ns}};
 }
 
 TEST_F(SessionBounds, WhoTalksOnHasNoMoreTimeForItsHandshake) {
@@ -177,11 +241,8 @@ TEST_F(SessionBounds, WhoTalksOnHasNoMoreTimeForItsHandshake) {
   std::string why;
   const std::int64_t begin_ns = monotonic_ns();
   try {
-    const ViewerPreferences preferences{.stream = {},
-                                        .delivery = {},
-                                        .allowed_links = {LinkKind::tcp},
-                                        .parameters = {.peer_timeout_ns = timeout_ns},
-                                        .clock_timeout_ns = ns_per_s / 2};
+    ViewerPreferences preferences = over_tcp();
+    preferences.clock_timeout_ns = ns_per_s / 2;
     const ViewerSession session(
         authenticate_dialler(dial(to, monotonic_ns() + timeout_ns, DialMode::tcp), {.key = {}, .insecure = true}),
         {.dial = &to}, preferences);
@@ -192,6 +253,52 @@ TEST_F(SessionBounds, WhoTalksOnHasNoMoreTimeForItsHandshake) {
   sender.join();
   EXPECT_NE(why.find("did not finish the handshake in time"), std::string::npos) << why;
   EXPECT_GT(said, 1);
+}
+
+/// A sender on another machine: its clock is `ahead_ns` ahead. It holds back all its answers but the one with number
+/// `quick`.
+void tell_time(Listener& listener, std::int64_t ahead_ns, int quick) {
+  const auto [viewer, data] = set_up_link(listener);
+  for (int question = 0; question < 8; ++question) {
+    ClockMessage clock = read_clock(viewer.channel->receive(monotonic_ns() + timeout_ns));
+    if (question != quick) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    // As if the way back had taken all of the time.
+    clock.sender_ns = clock.viewer_ns + ahead_ns;
+    viewer.channel->send(to_json(clock), monotonic_ns() + timeout_ns);
+  }
+}
+
+TEST_F(SessionBounds, TheClocksDifferByTheEstimateWithinItsUncertainty) {
+  for (const std::int64_t ahead_ns : {std::int64_t{0}, 3600 * ns_per_s, -ns_per_s}) {
+    Listener listener({.at = {.host = "127.0.0.1", .port = 0}, .insecure = true});
+    const HostPort to{.host = "127.0.0.1", .port = listener.port()};
+    std::thread sender([&] { tell_time(listener, ahead_ns, 5); });
+    const std::int64_t begin_ns = monotonic_ns();
+    const ViewerSession session(
+        authenticate_dialler(dial(to, monotonic_ns() + timeout_ns, DialMode::tcp), {.key = {}, .insecure = true}),
+        {.dial = &to}, over_tcp());
+    const std::int64_t took_ns = monotonic_ns() - begin_ns;
+    sender.join();
+    const std::int64_t uncertainty_ns = session.clock_uncertainty_ns;
+    // The answer's stamp is that of the question: the estimate is wrong by just the half of the round trip.
+    EXPECT_NEAR(static_cast<double>(ahead_ns - session.clock_offset_ns), static_cast<double>(uncertainty_ns), 1);
+    EXPECT_GT(uncertainty_ns, 0);
+    // Eight round trips took place in this time, seven of them held back. The quickest is at most an eighth of it.
+    EXPECT_LE(uncertainty_ns, took_ns / 8 / 2);
+  }
+}
+
+TEST_F(SessionBounds, TheClocksOfOneMachineDifferByNothing) {
+  start();
+  SubscriberOptions options{.endpoint = {}, .stream = {}, .delivery = {}};
+  options.endpoint.dial = at();
+  Subscriber subscriber(options, log_);
+  ASSERT_TRUE(eventually([&] { return subscriber.status().state == SubscriberState::connected; }));
+  EXPECT_EQ(subscriber.clock_offset().offset_ns, 0);
+  EXPECT_EQ(subscriber.clock_offset().uncertainty_ns, 0);
+  subscriber.close({});
 }
 
 }  // namespace
