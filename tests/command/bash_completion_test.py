@@ -27,7 +27,8 @@ class BashCompletion(unittest.TestCase):
         self.shell = self.bash("".join(f". {manuals.bash_of(program)}\n" for program in manuals.PROGRAMS))
 
     def bash(self, sourced: str) -> manuals.Shell:
-        shell = manuals.Shell([manuals.tool("bash"), "--norc", "--noprofile", "-i"], START + sourced, self.folder, self.home)
+        shell = manuals.Shell([manuals.tool("bash"), "--norc", "--noprofile", "-i"], START + sourced, self.folder,
+                              self.home)
         self.addCleanup(shell.close)
         return shell
 

@@ -15,7 +15,8 @@ def main() -> int:
     names = [path.as_posix() for path in repository.files(repository.root(), repository.CODE)]
     if "--fix" in sys.argv[1:]:
         return subprocess.run([program, "-i", *names], cwd=repository.root(), check=False).returncode
-    done = subprocess.run([program, "--dry-run", *names], cwd=repository.root(), capture_output=True, text=True, check=False)
+    done = subprocess.run([program, "--dry-run", *names], cwd=repository.root(), capture_output=True, text=True,
+                          check=False)
     unlike = sorted({line.split(":")[0] for line in done.stderr.splitlines() if "clang-format-violations" in line})
     if done.returncode != 0:
         print(done.stderr)

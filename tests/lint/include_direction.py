@@ -157,7 +157,8 @@ def table_findings(page: str) -> list[str]:
     """Whether ARCHITECTURE.md's table says the same as ALLOWED: every folder, and none below what it may include."""
     rows = rows_of(page)
     findings = [f"ARCHITECTURE.md's table lacks {folder}/" for folder in sorted({*ALLOWED, *OTHERS} - {*rows})]
-    findings += [f"ARCHITECTURE.md's table has {folder}/, which this lint does not know" for folder in sorted({*rows} - {*ALLOWED, *OTHERS})]
+    findings += [f"ARCHITECTURE.md's table has {folder}/, which this lint does not know"
+                 for folder in sorted({*rows} - {*ALLOWED, *OTHERS})]
     for folder, included in ((folder, each) for folder, allowed in ALLOWED.items() for each in allowed):
         if folder in rows and included in rows and rows[included] > rows[folder]:
             findings.append(f"ARCHITECTURE.md's table has {folder}/ above {included}/, which it may include")

@@ -24,18 +24,21 @@ def includes(path: str, line: str) -> list[str]:
 class ListedTests(unittest.TestCase):
     @staticmethod
     def findings(cmake: str, *tests: str) -> list[str]:
-        files = {pathlib.PurePath("tests/base/CMakeLists.txt"): cmake} | {pathlib.PurePath("tests/base", name): "" for name in tests}
+        files = {pathlib.PurePath("tests/base/CMakeLists.txt"): cmake} | {pathlib.PurePath("tests/base", name): ""
+                                                                          for name in tests}
         return listed_tests.findings_in(files)
 
     def test_what_is_named_is_run(self):
-        self.assertEqual(self.findings("framewire_test(base SOURCES a_test.cpp)\nframewire_e2e(b)\n", "a_test.cpp", "b_test.py", "help.cpp"), [])
+        self.assertEqual(self.findings("framewire_test(base SOURCES a_test.cpp)\nframewire_e2e(b)\n", "a_test.cpp",
+                                       "b_test.py", "help.cpp"), [])
 
     def test_what_is_not_named_is_found(self):
         for cmake in ("", "framewire_test(base SOURCES aa_test.cpp)\n", "# a_test.cpp\n"):
             self.assertEqual(len(self.findings(cmake, "a_test.cpp")), 1, cmake)
 
     def test_what_may_be_left_out_silently_is_found(self):
-        self.assertEqual(len(self.findings("if(EXISTS a_test.cpp)\nframewire_test(a SOURCES a_test.cpp)\nendif()\n", "a_test.cpp")), 1)
+        self.assertEqual(len(self.findings("if(EXISTS a_test.cpp)\nframewire_test(a SOURCES a_test.cpp)\nendif()\n",
+                                           "a_test.cpp")), 1)
 
 
 class Messages(unittest.TestCase):
@@ -49,10 +52,12 @@ class Messages(unittest.TestCase):
 
     def test_long_ones_are_found(self):
         half = "word " * 13
-        for code in (f'throw Error::failed("{half}" + name() + "{half}");', f'Error(ExitStatus::failed, "{half}"\n "{half}")'):
+        for code in (f'throw Error::failed("{half}" + name() + "{half}");',
+                     f'Error(ExitStatus::failed, "{half}"\n "{half}")'):
             self.assertEqual(len(self.findings(code)), 1, code)
         self.assertEqual(len(self.findings(f'finding.text = "{half} {half}";', "doctor/check_host.cpp")), 1)
-        self.assertEqual(self.findings(f'finding.text = "{half}. {half}";', "doctor/check_host.cpp"), [], "two sentences")
+        self.assertEqual(self.findings(f'finding.text = "{half}. {half}";', "doctor/check_host.cpp"), [],
+                         "two sentences")
 
     def test_odd_words_are_found(self):
         self.assertEqual(len(self.findings('Error::usage("frames go "\n  "in the clear");')), 1)
@@ -111,7 +116,8 @@ class IncludeDirection(unittest.TestCase):
         lines = page.splitlines(keepends=True)
         (shaders,) = (number for number, line in enumerate(lines) if line.startswith("| `shaders/` |"))
         swapped = "".join([*lines[:shaders], lines[shaders + 1], lines[shaders], *lines[shaders + 2:]])
-        self.assertEqual(include_direction.table_findings(swapped), ["ARCHITECTURE.md's table has gl/ above shaders/, which it may include"])
+        self.assertEqual(include_direction.table_findings(swapped),
+                         ["ARCHITECTURE.md's table has gl/ above shaders/, which it may include"])
         self.assertEqual(include_direction.table_findings("".join([*lines[:shaders], *lines[shaders + 1:]])),
                          ["ARCHITECTURE.md's table lacks shaders/"])
         self.assertEqual(include_direction.table_findings(page + "\n| `library/` | new |\n"),
@@ -187,7 +193,8 @@ class ClangTidy(unittest.TestCase):
         with tempfile.TemporaryDirectory() as name:
             top = pathlib.Path(name)
             (top / "base").mkdir()
-            (top / "base" / "a.hpp").write_text("template <typename T>\nT* none() {\n  return 0;\n}\n", encoding="utf-8")
+            (top / "base" / "a.hpp").write_text("template <typename T>\nT* none() {\n  return 0;\n}\n",
+                                                encoding="utf-8")
             source = top / "a.cpp"
             source.write_text('#include <algorithm>\n#include <string>\n#include <vector>\n#include "base/a.hpp"\n'
                               "int Wrong_name(std::string s, std::vector<std::string> all) {\n  all.push_back(std::move(s));\n"
@@ -195,10 +202,12 @@ class ClangTidy(unittest.TestCase):
                               "  return none<int>() != nullptr;\n}\n",
                               encoding="utf-8")
             rules = repository.root() / ".clang-tidy"
-            done = subprocess.run([*clang_tidy.tidy_program(top), f"--config-file={rules}", source, "--", "-std=c++20", f"-I{top}"],
+            done = subprocess.run([*clang_tidy.tidy_program(top), f"--config-file={rules}", source, "--",
+                                   "-std=c++20", f"-I{top}"],
                                   capture_output=True, text=True, check=False)
         self.assertNotEqual(done.returncode, 0)
-        for place in ("a.hpp:3:10: error: use nullptr [modernize-use-nullptr", "a.cpp:5:5: error: invalid case style for function",
+        for place in ("a.hpp:3:10: error: use nullptr [modernize-use-nullptr",
+                      "a.cpp:5:5: error: invalid case style for function",
                       "a.cpp:7:42: error: 's' used after it was moved"):
             self.assertIn(place, done.stdout, done.stderr)
 
@@ -216,7 +225,8 @@ class Files(unittest.TestCase):
     def test_a_new_pixel_format_is_named_where_the_architecture_says(self):
         for folder in ("frame", "media", "gl", "tests/frame"):
             (self.top / folder).mkdir(parents=True)
-        self.write("ARCHITECTURE.md", "To add a pixel format, touch `frame/pixel_format.hpp`, `media/av_format.cpp` and\n`media/y4m.cpp`.\n\n`gl/a.cpp`\n")
+        self.write("ARCHITECTURE.md",
+                   "To add a pixel format, touch `frame/pixel_format.hpp`, `media/av_format.cpp` and\n`media/y4m.cpp`.\n\n`gl/a.cpp`\n")
         self.write("frame/pixel_format.hpp", "enum class PixelFormat {\n  rgba = 1,\n  v210 = 2,\n};\n")
         self.write("media/av_format.cpp", "v210")
         self.write("tests/frame/a_test.cpp", "v210")
