@@ -34,7 +34,8 @@ class Documents(unittest.TestCase):
 
     def test_what_is_no_good_link_is_found(self):
         (self.folder / "docs").mkdir()
-        (self.folder / "there.md").write_text("[a](docs) [b](docs/text.md#place) ![c](docs/none.png) [d](https://example.org/none) [e](#place)\n")
+        (self.folder / "there.md").write_text("[a](docs) [b](docs/text.md#place) ![c](docs/none.png) "
+                                              "[d](https://example.org/none) [e](#place)\n")
         (self.folder / "docs/text.md").write_text("[a](../there.md) [b](../../there.md) [c](/etc/passwd)\n")
         self.assertEqual(documents.broken_links(self.folder),
                          ["docs/text.md: ../../there.md", "docs/text.md: /etc/passwd", "there.md: docs/none.png"])

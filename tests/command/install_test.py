@@ -34,9 +34,8 @@ class Installed(unittest.TestCase):
         for program in manuals.PROGRAMS:
             self.assertIn("Usage: ", run(prefix / "bin" / program, "--help", env=bare))
             with_man = {"PATH": "/usr/bin:/bin", "HOME": str(self.folder), "LC_ALL": "C.UTF-8"}
-            self.assertIn("SYNOPSIS",
-                          run(manuals.tool("man"), "-M", prefix / "share" / "man", program,
-                              env=with_man).replace("\b", ""))
+            page = run(manuals.tool("man"), "-M", prefix / "share" / "man", program, env=with_man)
+            self.assertIn("SYNOPSIS", page.replace("\b", ""))
             self.assertTrue((prefix / "share/bash-completion/completions" / program).is_file())
             self.assertTrue((prefix / "share/zsh/site-functions" / f"_{program}").is_file())
         self.assertIn("sends frames", run(prefix / "bin" / "framewire", "--help", env=bare))

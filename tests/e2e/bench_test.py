@@ -112,9 +112,9 @@ class Bench(BenchPrograms):
         for operation, calls in (("stream", 2), ("latency", 4)):  # an answer of one byte adds a call on each side
             with self.subTest(operation):
                 self.ends(self.start(harness.require_tool("strace"), "-f", "-qq", "-e", "trace=" + ",".join(moves),
-                                     "-e", "signal=none", "-o", record,
-                                     harness.BIN / "framewire-bench", "--transport", "socket", "--operation", operation,
-                                     "--message-bytes", "4k", "--count", count))
+                                     "-e", "signal=none", "-o", record, harness.BIN / "framewire-bench",
+                                     "--transport", "socket", "--operation", operation, "--message-bytes", "4k",
+                                     "--count", count))
                 made = re.findall(r"^\d+ +(?:sendmsg|recvmsg|sendto|recvfrom|readv|writev)\(", record.read_text(), re.M)
                 self.assertGreaterEqual(len(made), calls * count)
                 # 20: calls of the warm-up and of the end, and calls that were restarted.
@@ -134,8 +134,8 @@ class Bench(BenchPrograms):
                     rows = json.loads(self.bench(*small))["results"]
                     self.assertEqual({row["transport"] for row in rows}, {"tcp"}, "what it does allow")
                     line = self.program.lines[0]
-                    self.assertRegex(line,
-                                     "^framewire-bench: rows are left out from socket stream of 64 bytes on, there is no socket: ")
+                    self.assertRegex(line, "^framewire-bench: rows are left out from socket stream of 64 bytes on, "
+                                           "there is no socket: ")
                 server.interrupt()
                 self.ends(server)
 
@@ -145,8 +145,7 @@ class Bench(BenchPrograms):
             with self.subTest(fault.name):
                 server = self.bench_server("--verbose")
                 client = self.start(harness.BIN / "framewire-bench", server.address, "--transport", "socket",
-                                    "--message-bytes", "1M",
-                                    "--duration", "60s", "--operation", "stream",
+                                    "--message-bytes", "1M", "--duration", "60s", "--operation", "stream",
                                     "--verbose", stdout=subprocess.DEVNULL)
                 harness.wait_until(lambda: harness.payload_moves_to(server.port), "the row's messages")
                 server.process.send_signal(fault)
@@ -159,8 +158,7 @@ class Bench(BenchPrograms):
             with self.subTest(victim):
                 server = self.bench_server("--verbose")
                 client = self.start(harness.BIN / "framewire-bench", server.address, "--transport", "socket",
-                                    "--message-bytes", "1M",
-                                    "--duration", "60s", "--operation", "stream",
+                                    "--message-bytes", "1M", "--duration", "60s", "--operation", "stream",
                                     "--verbose", stdout=subprocess.DEVNULL)
                 harness.wait_until(lambda: harness.payload_moves_to(server.port), "the row's messages")
                 (client if victim == "client" else server).interrupt()
@@ -184,11 +182,9 @@ class Bench(BenchPrograms):
         self.assertEqual(len(rows), 2 * 2 * len(HERE))
         self.check_rows(rows, HERE, 100)
         self.check_directions(rows, "reverse")
-        self.assertIn(" rev ",
-                      self.bench("--reverse", "--transport", "tcp", "--message-bytes", "64", "--count", "5", "--spin",
-                                 "--touch"))
-        self.check_directions(json.loads(self.bench("--transport", "tcp", "--message-bytes", "64", "--count", "5",
-                                                    "--json"))["results"], "forward")
+        few = ("--transport", "tcp", "--message-bytes", "64", "--count", "5")
+        self.assertIn(" rev ", self.bench("--reverse", *few, "--spin", "--touch"))
+        self.check_directions(json.loads(self.bench(*few, "--json"))["results"], "forward")
 
     def test_both_ways_in_turn_with_one_server(self):
         port = harness.free_port()
@@ -249,11 +245,9 @@ class Bench(BenchPrograms):
         def serve():
             connection, _ = old.accept()
             with connection:
-                connection.sendall(b"FWREPL01" + message({"type": "accepted"}) +
-                                   message({"type": "hello", "role": "viewer", "program": "framewire-bench 0",
-                                            "versions": [1]}) +
-                                   message({"type": "refused",
-                                            "text": "the peer said 'reverse' where 'row' was expected"}))
+                hello = {"type": "hello", "role": "viewer", "program": "framewire-bench 0", "versions": [1]}
+                refused = {"type": "refused", "text": "the peer said 'reverse' where 'row' was expected"}
+                connection.sendall(b"FWREPL01" + message({"type": "accepted"}) + message(hello) + message(refused))
                 while connection.recv(65536):
                     pass
 
@@ -329,8 +323,8 @@ class Bench(BenchPrograms):
         for transport, *more in (("socket",), ("local",), ("tcp",), ("local", "--reverse"), ("tcp", "--reverse")):
             with self.subTest(" ".join((transport, *more))):
                 client = self.start(harness.BIN / "framewire-bench", "--transport", transport, *more,
-                                    "--message-bytes", "1M", "--duration", "60s",
-                                    "--verbose", stdout=subprocess.DEVNULL)
+                                    "--message-bytes", "1M", "--duration", "60s", "--verbose",
+                                    stdout=subprocess.DEVNULL)
                 client.wait_line(f"{transport} stream")
                 client.interrupt()
                 self.ends(client, harness.OK)
@@ -345,8 +339,8 @@ class Bench(BenchPrograms):
         for transport in ("tcp", "local"):
             self.bench(f"127.0.0.1:{port}", "--transport", transport, status=harness.LOST)
             (line,) = self.program.lines
-            self.assertRegex(line,
-                             f"^framewire-bench: nothing listens at 127.0.0.1:{port}; start a server there with framewire bench --listen .*:{port}'$")
+            self.assertRegex(line, f"^framewire-bench: nothing listens at 127.0.0.1:{port}; "
+                                   f"start a server there with framewire bench --listen .*:{port}'$")
 
     @unittest.skipIf(pathlib.Path("/sys/class/infiniband").exists(), "this machine has RDMA devices")
     def test_no_rdma_device(self):
@@ -358,9 +352,11 @@ class Bench(BenchPrograms):
     def test_a_socket_whose_other_end_stands_still(self):
         client = self.start(harness.BIN / "framewire-bench", "--transport", "socket", "--message-bytes", "1M",
                             "--duration", "60s", "--operation", "stream", stdout=subprocess.DEVNULL)
-        receiver = lambda: [pid
-                            for pid in client.family()
-                            if pathlib.Path(f"/proc/{pid}/comm").read_text().strip() == "socket-server"]
+
+        def receiver() -> list[int]:
+            return [pid for pid in client.family()
+                    if pathlib.Path(f"/proc/{pid}/comm").read_text().strip() == "socket-server"]
+
         harness.wait_until(receiver, "the socket's receiver")
         os.kill(*receiver(), signal.SIGSTOP)
         self.ends(client, harness.LOST)

@@ -64,9 +64,8 @@ class Ends(BytePrograms):
         hard, soft = self.file("hard link"), self.file("soft link")
         os.link(original, hard)
         soft.symlink_to(original)
-        for name, options in (original, ()), (hard, ()), (soft, ()), (original, ("--no-checksum",)), (original,
-                                                                                                      ("--transport",
-                                                                                                       "tcp")):
+        for name, options in ((original, ()), (hard, ()), (soft, ()), (original, ("--no-checksum",)),
+                              (original, ("--transport", "tcp"))):
             for is_sender_waiting in (False, True):
                 with self.subTest(f"{name.name} {options}", is_sender_waiting=is_sender_waiting):
                     receiver, sender = self.both(name, original, *options, is_sender_waiting=is_sender_waiting)

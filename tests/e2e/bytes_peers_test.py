@@ -137,8 +137,8 @@ class Peers(BytePrograms):
         chance = random.Random(SEED)
         original = self.data(2_000_003)
         lost = 0
-        for turn, (way, is_sender_waiting,
-                   victim) in enumerate(2 * list(itertools.product((LOCAL, *OVER_TCP), (False, True), ENDS))):
+        cases = 2 * list(itertools.product((LOCAL, *OVER_TCP), (False, True), ENDS))
+        for turn, (way, is_sender_waiting, victim) in enumerate(cases):
             moment = chance.choice((0, 1, 2_000_003, *(chance.randrange(2_000_003) for _ in range(3))))
             with self.subTest(f"{turn}: {victim}, {way}, the sender waits: {is_sender_waiting}, "
                               f"at {moment} with FRAMEWIRE_SEED={SEED}"):
@@ -162,8 +162,8 @@ class Peers(BytePrograms):
                     sender.wait_line("transport=tcp")
                     source.write(whole[:bytes_before])
                     source.flush()
-                    harness.wait_until(lambda wanted=bytes_before: (copy.stat().st_size if copy.exists() else 0)
-                                       == wanted, "all that was sent")
+                    size = lambda: copy.stat().st_size if copy.exists() else 0
+                    harness.wait_until(lambda wanted=bytes_before: size() == wanted, "all that was sent")
                     ended, survivor = (sender, receiver) if victim == "sender" else (receiver, sender)
                     self.assertTrue(survivor.is_running(), "nobody has said that this is all")
                     ended.kill()
@@ -218,8 +218,8 @@ class Peers(BytePrograms):
         """Bytes in the kernel's send queues of connections with that port."""
         lines = [line.split() for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]]
         port = f":{int(address.split(':')[1]):04X}"
-        return sum(int(fields[4].split(":")[0], 16)
-                   for fields in lines if fields[3] == "01" and (fields[1] + fields[2]).count(port))
+        return sum(int(fields[4].split(":")[0], 16) for fields in lines
+                   if fields[3] == "01" and (fields[1] + fields[2]).count(port))
 
     def test_stopped_for_longer_than_the_timeout(self):
         """A stopped process only counts as slow. A peer is lost when it does not answer at all."""

@@ -118,11 +118,8 @@ class Bytes(BytePrograms):
         """More bytes than 32 bits can count. Sanitized programs would need minutes."""
         size = (3 << 30) if not harness.IS_SANITIZED else (1 << 28) + 1
         generate = ["bash", "-c", f"yes framewire | head -c {size}"]
-        with subprocess.Popen(generate,
-                              stdout=subprocess.PIPE) as source, subprocess.Popen(["md5sum"], stdin=source.stdout,
-                                                                                   stdout=subprocess.PIPE,
-                                                                                  text=True) as wanted:
-            wanted = wanted.communicate()[0]
+        wanted = subprocess.run(["bash", "-c", f"{generate[-1]} | md5sum"], stdout=subprocess.PIPE, text=True,
+                                check=True).stdout
         with subprocess.Popen(["md5sum"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as sums:
             receiver = self.receiver(stdout=sums.stdin)
             sums.stdin.close()
@@ -132,7 +129,8 @@ class Bytes(BytePrograms):
                 self.ends(sender, seconds=4 * harness.WATCHDOG_S)
             self.ends(receiver)
             self.assertEqual(sums.stdout.read(), wanted)
-        sender.wait_line(r"^Bandwidth [0-9.]+ [kMG]B/s: [0-9.]+ [GM]B in .* over tcp; the (source|wire|sink) was the bottleneck$")
+        sender.wait_line(r"^Bandwidth [0-9.]+ [kMG]B/s: [0-9.]+ [GM]B in .* over tcp; "
+                         r"the (source|wire|sink) was the bottleneck$")
         self.assertEqual(self.said("sent.json")["bytes"], size)
 
     def test_small_writes_leave_at_once(self):

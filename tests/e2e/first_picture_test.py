@@ -14,14 +14,14 @@ class FirstPicture(harness.EndToEnd):
 
     def check_bars(self, picture: pictures.Picture):
         """Checks the eight moving bars at 75 %: white, yellow, cyan, green, magenta, red, blue, black."""
-        order = [(191, 191, 191), (191, 191, 0), (0, 191, 191), (0, 191, 0), (191, 0, 191), (191, 0, 0), (0, 0, 191),
-                 (0, 0, 0)]
+        order = [(191, 191, 191), (191, 191, 0), (0, 191, 191), (0, 191, 0),
+                 (191, 0, 191), (191, 0, 0), (0, 0, 191), (0, 0, 0)]
         row = [picture.at(x / picture.width, 0.3) for x in range(picture.width)]
         seen = [next((i for i, bar in enumerate(order) if all(abs(a - b) <= 2 for a, b in zip(pixel, bar))), None)
                 for pixel in row]
         # A pixel at an edge may mix two bars, and the marks of the test frames are single pixels.
-        clean = [bar
-                 for i, bar in enumerate(seen) if bar is not None and bar in (seen[i - 1], seen[(i + 1) % len(seen)])]
+        clean = [bar for i, bar in enumerate(seen)
+                 if bar is not None and bar in (seen[i - 1], seen[(i + 1) % len(seen)])]
         self.assertGreater(len(clean), 0.85 * len(row), row)
         runs = [bar for i, bar in enumerate(clean) if i == 0 or bar != clean[i - 1]]
         self.assertEqual(set(runs), set(range(8)), runs)

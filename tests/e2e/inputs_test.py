@@ -51,8 +51,8 @@ class Inputs(harness.EndToEnd):
         `is_awaited`: a sender already retries, and may connect before listens() can see the listener.
         """
         server = self.start("ffmpeg", "-v", "error", "-nostdin", "-re", "-f", "lavfi",
-                            "-i", "testsrc2=size=320x180:rate=30", "-c:v",
-                            "mpeg2video", "-g", "5", "-f", "mpegts", *target)
+                            "-i", "testsrc2=size=320x180:rate=30", "-c:v", "mpeg2video", "-g", "5",
+                            "-f", "mpegts", *target)
         if not is_awaited:
             harness.wait_until(lambda: listens(port), "ffmpeg to listen")
         return server
@@ -121,8 +121,8 @@ class Inputs(harness.EndToEnd):
     def film_by_http(self, *breaks):
         film = self.file("film.mkv")
         self.ends(self.run_to_end("ffmpeg", "-v", "error", "-nostdin", "-f", "lavfi",
-                                  "-i", "testsrc2=size=320x180:rate=30", "-frames:v",
-                                  "60", "-c:v", "libx264", "-g", "10", "-pix_fmt", "yuv420p", film))
+                                  "-i", "testsrc2=size=320x180:rate=30", "-frames:v", "60",
+                                  "-c:v", "libx264", "-g", "10", "-pix_fmt", "yuv420p", film))
         data = film.read_bytes()
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), BreaksOff)
         server.data, server.beginnings, server.breaks = data, [], [int(len(data) * one) for one in breaks]

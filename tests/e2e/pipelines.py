@@ -34,8 +34,8 @@ def processes_with(mark: str) -> dict[int, str]:
     """Every living process whose environment has `mark`: the whole pipeline, on all hosts."""
     found = {}
     for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
-        if mark in of_process(pid,
-                              "environ") and of_process(pid, "stat").rpartition(")")[2].split()[:1] not in ([], ["Z"]):
+        state = of_process(pid, "stat").rpartition(")")[2].split()[:1]
+        if mark in of_process(pid, "environ") and state not in ([], ["Z"]):
             found[pid] = of_process(pid, "cmdline").replace("\0", " ").strip()
     return found
 

@@ -41,9 +41,8 @@ class PipeFaults(PipelineTest):
         other = self.file("other_key")
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", other], check=True)
         self.no_command_runs("-o", f"IdentityFile={other}", "-o", "IdentitiesOnly=yes", "-o", f"Port={self.sshd.port}",
-                             "-o", "BatchMode=yes",
-                             "-o", "StrictHostKeyChecking=no", "-o", f"UserKnownHostsFile={self.file('known')}",
-                             "127.0.0.1:RUN")
+                             "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=no",
+                             "-o", f"UserKnownHostsFile={self.file('known')}", "127.0.0.1:RUN")
         self.rdpipe_says("ssh does not reach 127.0.0.1", "(?i)permission denied")
 
     def test_a_host_without_framewire(self):
@@ -110,8 +109,8 @@ class PipeFaults(PipelineTest):
                               stdout=subprocess.PIPE) as stage:
             self.assertEqual(stage.stdout.readline(), b"\n", "the end of whatever stands before")
             plan = {"type": "plan", "protocol": json.loads(stage.stdout.readline())["protocol"], "number": 1,
-                    "host": "h", "work": 0,
-                    "text": f"touch {ran}".encode().hex(), "appends": False, "upstream": None, "downstream": None}
+                    "host": "h", "work": 0, "text": f"touch {ran}".encode().hex(), "appends": False,
+                    "upstream": None, "downstream": None}
             stage.stdin.write("".join(json.dumps(one) + "\n" for one in (plan, {"type": "stop"})).encode())
             stage.stdin.flush()
             said = [json.loads(line) for line in stage.stdout]

@@ -106,8 +106,7 @@ class PipeHosts(machines.Machines, PipelineTest):
         """ssh still reaches both, so only one hop is lost. Every stage learns of it at once."""
         came = self.file("came")
         for what, command, options, limit_s in (("bytes flow", "cat /dev/zero", (), 10),
-                                                ("none are under way", "echo; exec sleep 1000", ("--timeout", "3s"),
-                                                 3)):
+                                                ("none flow", "echo; exec sleep 1000", ("--timeout", "3s"), 3)):
             with self.subTest(what):
                 came.unlink(missing_ok=True)
                 self.program = self.rdpipe("--limit", "10M", *options, f"host1:{command}", f"host2:tee {came}",

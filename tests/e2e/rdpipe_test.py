@@ -236,8 +236,8 @@ class Pipe(PipelineTest):
     def keys_and_ports(streams) -> tuple[set[bytes], set[bytes]]:
         messages = [json.loads(line) for stream in streams for line in stream.read_bytes().splitlines() if line]
         plans = [one[hop] for one in messages if one["type"] == "plan" for hop in ("upstream", "downstream")]
-        return {bytes.fromhex(plan["key"]) for plan in plans}, {str(one["port"]).encode()
-                                                                for one in messages if "port" in one}
+        keys = {bytes.fromhex(plan["key"]) for plan in plans}
+        return keys, {str(one["port"]).encode() for one in messages if "port" in one}
 
     @staticmethod
     def forms_of(key: bytes) -> list[bytes]:

@@ -150,8 +150,8 @@ class Window(harness.EndToEnd):
         def bright_pixels() -> int:
             """Counts near-white pixels in the upper part of the window. The bars at 75 % have none."""
             picture = self.screen()
-            return sum(min(picture.at(x / SCREEN[0], y / SCREEN[1])) > 200 for x in range(0, 640)
-                       for y in range(0, 200, 2))
+            return sum(min(picture.at(x / SCREEN[0], y / SCREEN[1])) > 200
+                       for x in range(0, 640) for y in range(0, 200, 2))
 
         before = bright_pixels()
         self.press("h")
@@ -216,8 +216,8 @@ class Window(harness.EndToEnd):
         def is_waiting_picture() -> bool:
             picture = self.screen()
             pixels = [picture.at(x / SCREEN[0], y / SCREEN[1]) for x in range(0, 640, 2) for y in range(0, 360, 2)]
-            return sum(max(pixel) < 70 for pixel in pixels) > 0.8 * len(pixels) and any(min(pixel) > 200
-                                                                                        for pixel in pixels)
+            is_dark = sum(max(pixel) < 70 for pixel in pixels) > 0.8 * len(pixels)
+            return is_dark and any(min(pixel) > 200 for pixel in pixels)
 
         harness.wait_until(is_waiting_picture, "the waiting picture")
         sender = self.send("pattern", "--size", "320x180", "--fps", "20", "--listen", f"127.0.0.1:{port}")

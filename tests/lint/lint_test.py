@@ -8,6 +8,7 @@ import unittest
 
 import checked
 import clang_tidy
+import format as format_lint
 import headers_alone
 import repository
 import include_direction
@@ -24,13 +25,12 @@ def includes(path: str, line: str) -> list[str]:
 class ListedTests(unittest.TestCase):
     @staticmethod
     def findings(cmake: str, *tests: str) -> list[str]:
-        files = {pathlib.PurePath("tests/base/CMakeLists.txt"): cmake} | {pathlib.PurePath("tests/base", name): ""
-                                                                          for name in tests}
-        return listed_tests.findings_in(files)
+        folder = pathlib.PurePath("tests/base")
+        return listed_tests.findings_in({folder / "CMakeLists.txt": cmake} | {folder / name: "" for name in tests})
 
     def test_what_is_named_is_run(self):
-        self.assertEqual(self.findings("framewire_test(base SOURCES a_test.cpp)\nframewire_e2e(b)\n", "a_test.cpp",
-                                       "b_test.py", "help.cpp"), [])
+        cmake = "framewire_test(base SOURCES a_test.cpp)\nframewire_e2e(b)\n"
+        self.assertEqual(self.findings(cmake, "a_test.cpp", "b_test.py", "help.cpp"), [])
 
     def test_what_is_not_named_is_found(self):
         for cmake in ("", "framewire_test(base SOURCES aa_test.cpp)\n", "# a_test.cpp\n"):
@@ -47,7 +47,8 @@ class Messages(unittest.TestCase):
         return messages.findings_in(pathlib.PurePath(path), code)
 
     def test_short_ones_are_right(self):
-        self.assertEqual(self.findings('throw Error::usage("--fps is " + quote(text) + "; it takes a number (as in 60)");'), [])
+        short = 'throw Error::usage("--fps is " + quote(text) + "; it takes a number (as in 60)");'
+        self.assertEqual(self.findings(short), [])
         self.assertEqual(self.findings(f'log("{"word " * 30}");'), [], "no error")
 
     def test_long_ones_are_found(self):
@@ -149,6 +150,26 @@ class IncludeDirection(unittest.TestCase):
             self.assertEqual(len(includes(path, line)), 1, f"{path}: {line}")
 
 
+class LongLines(unittest.TestCase):
+    @staticmethod
+    def findings(name: str, text: str) -> list[str]:
+        return format_lint.long_lines(pathlib.PurePosixPath(name), text)
+
+    def test_lets_120_columns_and_urls_pass(self):
+        self.assertEqual(self.findings("tests/a_test.py", "x" * 120 + "\n"), [])
+        self.assertEqual(self.findings("scripts/common.sh", "# https://example.org/" + "x" * 120 + "\n"), [])
+
+    def test_finds_longer_lines_of_python_and_shell(self):
+        for name, first in (("tests/a_test.py", ""), ("scripts/common.sh", ""), ("scripts/go", "#!/usr/bin/env bash\n"),
+                            ("scripts/lab", "#!/bin/busybox sh\n"), ("scripts/rows", "#!/usr/bin/env python3\n")):
+            found = self.findings(name, f"{first}echo\n{'word ' * 24}!\n")
+            self.assertEqual(found, [f"{name}:{3 if first else 2}: 121 columns, more than 120"])
+
+    def test_leaves_other_files_to_other_lints(self):
+        for name in ("docs/a.md", "base/a.cpp", "LICENSE", "scripts/words"):
+            self.assertEqual(self.findings(name, "word " * 30 + "\n"), [], name)
+
+
 class Tree(unittest.TestCase):
     @staticmethod
     def findings(name: str, text: str, is_executable: bool = False) -> list[str]:
@@ -197,7 +218,8 @@ class ClangTidy(unittest.TestCase):
                                                 encoding="utf-8")
             source = top / "a.cpp"
             source.write_text('#include <algorithm>\n#include <string>\n#include <vector>\n#include "base/a.hpp"\n'
-                              "int Wrong_name(std::string s, std::vector<std::string> all) {\n  all.push_back(std::move(s));\n"
+                              "int Wrong_name(std::string s, std::vector<std::string> all) {\n"
+                              "  all.push_back(std::move(s));\n"
                               "  std::for_each(all.begin(), all.end(), [&](const auto& one) { s += one; });\n"
                               "  return none<int>() != nullptr;\n}\n",
                               encoding="utf-8")
@@ -225,8 +247,8 @@ class Files(unittest.TestCase):
     def test_a_new_pixel_format_is_named_where_the_architecture_says(self):
         for folder in ("frame", "media", "gl", "tests/frame"):
             (self.top / folder).mkdir(parents=True)
-        self.write("ARCHITECTURE.md",
-                   "To add a pixel format, touch `frame/pixel_format.hpp`, `media/av_format.cpp` and\n`media/y4m.cpp`.\n\n`gl/a.cpp`\n")
+        self.write("ARCHITECTURE.md", "To add a pixel format, touch `frame/pixel_format.hpp`, `media/av_format.cpp` "
+                                      "and\n`media/y4m.cpp`.\n\n`gl/a.cpp`\n")
         self.write("frame/pixel_format.hpp", "enum class PixelFormat {\n  rgba = 1,\n  v210 = 2,\n};\n")
         self.write("media/av_format.cpp", "v210")
         self.write("tests/frame/a_test.cpp", "v210")

@@ -9,7 +9,8 @@ import repository
 MOST_WORDS = 25
 ODD_WORDS = re.compile(r"\b(?:is to take|whoever|in the clear|which is none|tcp alone|rdma alone|leave it away)\b")
 STRING = r'"(?:[^"\\\n]|\\.)*"'
-ERROR = re.compile(r"\b(?:Error(?:::(?:failed|usage|refused|lost_peer))?|refuse|fail)\(")  # each ends a session or a program
+# What ends a session or a program.
+ERROR = re.compile(r"\b(?:Error(?:::(?:failed|usage|refused|lost_peer))?|refuse|fail)\(")
 
 
 def call_at(text: str, begin: int) -> str:

@@ -187,15 +187,15 @@ class Bench(lab.RdmaTest):
             folder.chmod(0o777)
         with self.file("stdout").open("w+b") as stdout:
             client = self.start(*nobody, "bash", "-c", 'ulimit -l 64 && exec "$0" "$@"',
-                                harness.BIN / "framewire-bench", "--transport",
-                                "verbs", "--message-bytes", "8M", "--count", "1", stdout=stdout)
+                                harness.BIN / "framewire-bench", "--transport", "verbs", "--message-bytes", "8M",
+                                "--count", "1", stdout=stdout)
             self.ends(client, harness.FAILED)
         self.assertRegex(client.text, "ulimit -l")
         # RDMA was not requested: every row that can run is measured, and every row that cannot is named.
         with self.file("stdout").open("w+b") as stdout:
             client = self.start(*nobody, "bash", "-c", 'ulimit -l 8192 && exec "$0" "$@"',
-                                harness.BIN / "framewire-bench", "--message-bytes",
-                                "64,8M", "--operation", "write,stream", "--count", "3", "--json", stdout=stdout)
+                                harness.BIN / "framewire-bench", "--message-bytes", "64,8M",
+                                "--operation", "write,stream", "--count", "3", "--json", stdout=stdout)
             self.ends(client, harness.FAILED)
         rows = json.loads(self.file("stdout").read_text())["results"]
         self.assertEqual({(row["transport"], row["message_bytes"]) for row in rows},
@@ -235,10 +235,10 @@ class Bench(lab.RdmaTest):
         self.rows(server.address, "--transport", "verbs", "--message-bytes", "64", "--count", "1")
         memory_kb = server.memory_kb()
         for wrong, wanted in (({"operation": "steal"}, b"operation"), ({"operation": 7}, b"operation"),
-                              ({"message_bytes": 0}, b"message_bytes"),
-                              ({"message_bytes": 1 << 40}, b"message_bytes"), ({"message_bytes": -1}, b"message_bytes"),
-                              ({"message_bytes": 1 << 30, "slots": 64}, b"too much"), ({"slots": 1 << 31}, b"slots"),
-                              ({"slots": 1.5}, b"slots"),
+                              ({"message_bytes": 0}, b"message_bytes"), ({"message_bytes": -1}, b"message_bytes"),
+                              ({"message_bytes": 1 << 40}, b"message_bytes"),
+                              ({"message_bytes": 1 << 30, "slots": 64}, b"too much"),
+                              ({"slots": 1 << 31}, b"slots"), ({"slots": 1.5}, b"slots"),
                               ({"wait": "for ever"}, b"wait"), ({"touch": "yes"}, b"touch"), ({"type": "bye"}, b"bye")):
             with self.subTest(str(wrong)):
                 said = self.everything_from(self.greet(server, ROW | wrong))
@@ -279,8 +279,8 @@ class Bench(lab.RdmaTest):
         """Starts a client that is measuring: its memory regions exist."""
         before = lab.held_objects()["mr"]
         client = self.start(harness.BIN / "framewire-bench", server.address, "--transport", "verbs",
-                            "--operation", operation, "--message-bytes",
-                            "1M", "--duration", "60", *options, stdout=subprocess.DEVNULL)
+                            "--operation", operation, "--message-bytes", "1M", "--duration", "60", *options,
+                            stdout=subprocess.DEVNULL)
         harness.wait_until(lambda: lab.held_objects()["mr"] >= before + 2, "both ends to have their memory registered")
         return client
 

@@ -99,10 +99,11 @@ class Bytes(BytePrograms, lab.RdmaTest):
         chance = random.Random(SEED)
         original = self.data(2_000_003)
         lost = 0
-        for turn, (is_sender_waiting,
-                   victim) in enumerate(2 * list(itertools.product((False, True), ("sender", "receiver")))):
+        cases = 2 * list(itertools.product((False, True), ("sender", "receiver")))
+        for turn, (is_sender_waiting, victim) in enumerate(cases):
             moment = chance.choice((0, 1, *(chance.randrange(2_000_003) for _ in range(3))))
-            with self.subTest(f"{turn}: {victim}, the sender waits: {is_sender_waiting}, at {moment} with FRAMEWIRE_SEED={SEED}"):
+            with self.subTest(f"{turn}: {victim}, the sender waits: {is_sender_waiting}, at {moment} "
+                              f"with FRAMEWIRE_SEED={SEED}"):
                 lost += self.check_killed(victim, moment, original, (), is_sender_waiting)
         self.assertGreater(lost, 4)
 

@@ -38,8 +38,8 @@ def is_ours(entry: dict) -> bool:
     except (FileNotFoundError, ProcessLookupError):
         return True
     # An exiting process has an empty command line. Objects of a hop belong to its rdpipe process.
-    return not program or pathlib.Path(os.fsdecode(program)).name.startswith(("framewire", "rdsend", "rdrecv",
-                                                                              "rdpipe"))
+    name = pathlib.Path(os.fsdecode(program)).name
+    return not program or name.startswith(("framewire", "rdsend", "rdrecv", "rdpipe"))
 
 
 def held_objects() -> dict:

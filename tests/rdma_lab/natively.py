@@ -9,16 +9,15 @@ import pathlib
 import subprocess
 import sys
 
-BIN = pathlib.Path(os.environ.get("FRAMEWIRE_BIN",
-                                  pathlib.Path(__file__).resolve().parents[2] / "build" / "release" / "bin"))
+RELEASE = pathlib.Path(__file__).resolve().parents[2] / "build" / "release"
+BIN = pathlib.Path(os.environ.get("FRAMEWIRE_BIN", RELEASE / "bin"))
 SKIPPED = 77
 
 
 def why_not(report: dict) -> str:
     """The reasons that doctor found, the most important first."""
-    said = [f"{finding['name']}: {finding['value']}"
-            for finding in report["findings"] if finding["area"] in ("Links", "RDMA") and
-            finding["level"] != "ok"]
+    said = [f"{finding['name']}: {finding['value']}" for finding in report["findings"]
+            if finding["area"] in ("Links", "RDMA") and finding["level"] != "ok"]
     return "; ".join(said) or "no RDMA port is active and has an IPv4 address"
 
 

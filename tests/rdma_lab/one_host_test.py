@@ -68,9 +68,12 @@ class OneHost(lab.RdmaTest):
                                  stderr=subprocess.DEVNULL)
         self.addCleanup(other.wait)
         self.addCleanup(other.kill)
-        harness.wait_until(lambda: re.search(rf":{port}\b",
-                                             subprocess.run(["rdma", "resource", "show", "cm_id"], capture_output=True,
-                                                            text=True, check=True).stdout), "ib_write_bw to listen")
+
+        def connection_ids() -> str:
+            return subprocess.run(["rdma", "resource", "show", "cm_id"], capture_output=True, text=True,
+                                  check=True).stdout
+
+        harness.wait_until(lambda: re.search(rf":{port}\b", connection_ids()), "ib_write_bw to listen")
         sender = self.rdma_sender(*STREAM, listen=f"127.0.0.1:{port}")
         viewer = self.rdma_viewer(sender, "--frames", "5")
         self.ends(viewer)

@@ -23,7 +23,8 @@ PORT = 5290
 def packets(way: str) -> int:
     """Packets that left this machine ("tx") or reached it ("rx"), including acknowledgements and the control
     channel."""
-    return int(pathlib.Path(f"/sys/class/net/{os.environ['FRAMEWIRE_LAB_DEVICE']}/statistics/{way}_packets").read_text())
+    device = pathlib.Path("/sys/class/net", os.environ["FRAMEWIRE_LAB_DEVICE"])
+    return int((device / "statistics" / f"{way}_packets").read_text())
 
 
 class TwoHosts(lab.Play):
