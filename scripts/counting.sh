@@ -12,7 +12,8 @@ durations=()     # "SECONDS NAME" of every test that ran
 # tests as passed, although they did not run.
 counts_of() {
   local bad all skipped
-  read -r bad all < <(sed -n 's/^[0-9]*% tests passed, \([0-9]*\) tests* failed out of \([0-9]*\)$/\1 \2/p' "$1" | tail -n 1) || return 1
+  read -r bad all < <(sed -n 's/^[0-9]*% tests passed, \([0-9]*\) tests* failed out of \([0-9]*\)$/\1 \2/p' "$1" |
+    tail -n 1) || return 1
   skipped=$(grep -c '^ *[0-9]*/[0-9]* Test *#[0-9]*: .*\*\*\*Skipped *[0-9.]* sec$' "$1" || true)
   echo "$((all - bad - skipped)) $bad $skipped"
 }
@@ -28,7 +29,10 @@ durations_in() { sed -n 's/^ *[0-9]*\/[0-9]* Test *#[0-9]*: \([^ ]*\) .* \([0-9.
 
 # show_failures CTEST_LOG: prints the output of failed tests, and ctest's final list of them.
 show_failures() {
-  awk '/Test +#[0-9]+: .*(Passed|Not Run)/ {shown = 0; next} /Test +#[0-9]+:/ {shown = 1} /^[0-9]+% tests passed/ {shown = 1} shown && ++lines <= 400' "$1"
+  awk '/Test +#[0-9]+: .*(Passed|Not Run)/ {shown = 0; next}
+       /Test +#[0-9]+:/ {shown = 1}
+       /^[0-9]+% tests passed/ {shown = 1}
+       shown && ++lines <= 400' "$1"
 }
 
 # run_ctest FOLDER LOG OPTION…
@@ -53,7 +57,8 @@ count_ctest() {
 try_again() {
   local folder=$1 log=$2 second="$2.second" names passed_now
   names=$(failed_in "$log" | sed 's/[.[\*^$+?(){|]/\\&/g' | paste -s -d '|')
-  ctest --test-dir "$folder" --output-on-failure --tests-regex "^($names)\$" --label-regex "$second_try_labels" >"$second" 2>&1 || true
+  ctest --test-dir "$folder" --output-on-failure --tests-regex "^($names)\$" --label-regex "$second_try_labels" \
+    >"$second" 2>&1 || true
   mapfile -t passed_now < <(passed_in "$second")
   mapfile -t -O "${#durations[@]}" durations < <(durations_in "$second")
   second_tries+=("${passed_now[@]}")

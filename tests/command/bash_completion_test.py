@@ -21,13 +21,15 @@ class BashCompletion(unittest.TestCase):
         self.home = self.folder / "home"
         (self.home / ".ssh").mkdir(parents=True)
         (self.home / ".ssh" / "config").write_text("Host bigbox bigger\n  User me\nhost other *.lan\n")
-        (self.home / ".ssh" / "known_hosts").write_text("bigknown,192.0.2.9 ssh-ed25519 AAAA\n|1|x|y ssh-ed25519 AAAA\n[bigport]:22 k A\n")
+        (self.home / ".ssh" / "known_hosts").write_text("bigknown,192.0.2.9 ssh-ed25519 AAAA\n"
+                                                        "|1|x|y ssh-ed25519 AAAA\n[bigport]:22 k A\n")
         (self.folder / "film one.mkv").write_text("")
         (self.folder / "films").mkdir()
         self.shell = self.bash("".join(f". {manuals.bash_of(program)}\n" for program in manuals.PROGRAMS))
 
     def bash(self, sourced: str) -> manuals.Shell:
-        shell = manuals.Shell([manuals.tool("bash"), "--norc", "--noprofile", "-i"], START + sourced, self.folder, self.home)
+        shell = manuals.Shell([manuals.tool("bash"), "--norc", "--noprofile", "-i"], START + sourced, self.folder,
+                              self.home)
         self.addCleanup(shell.close)
         return shell
 

@@ -16,24 +16,29 @@ class Documents(unittest.TestCase):
         self.folder = pathlib.Path(temporary.name)
 
     def test_no_link_leads_out_of_what_is_installed(self):
-        subprocess.run(["cmake", "--install", manuals.BUILD, "--component", "documents", "--prefix", self.folder], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["cmake", "--install", manuals.BUILD, "--component", "documents", "--prefix", self.folder],
+                       check=True, stdout=subprocess.DEVNULL)
         installed = self.folder / "share/doc/framewire"
-        found = [link for document in installed.rglob("*.md") for link in documents.links_in(document.read_text(encoding="utf-8"))]
+        found = [link for document in installed.rglob("*.md")
+                 for link in documents.links_in(document.read_text(encoding="utf-8"))]
         self.assertGreater(len(found), 10)
         self.assertEqual(documents.broken_links(installed), [])
 
     def test_the_service_and_the_readme_mean_the_same_machines(self):
         """big sends, box views."""
         root = pathlib.Path(__file__).resolve().parents[2]
-        (sender,) = set(re.findall(r"^ +box\$ framewire view (\w+) --fullscreen(?: +#.*)?$", (root / "README.md").read_text(), re.M))
+        (sender,) = set(re.findall(r"^ +box\$ framewire view (\w+) --fullscreen(?: +#.*)?$",
+                                   (root / "README.md").read_text(), re.M))
         service = (root / "docs/systemd/framewire-view.service").read_text()
         self.assertEqual(set(re.findall(r"FRAMEWIRE_VIEW_ARGS=(\w+):", service)), {sender})
 
     def test_what_is_no_good_link_is_found(self):
         (self.folder / "docs").mkdir()
-        (self.folder / "there.md").write_text("[a](docs) [b](docs/text.md#place) ![c](docs/none.png) [d](https://example.org/none) [e](#place)\n")
+        (self.folder / "there.md").write_text("[a](docs) [b](docs/text.md#place) ![c](docs/none.png) "
+                                              "[d](https://example.org/none) [e](#place)\n")
         (self.folder / "docs/text.md").write_text("[a](../there.md) [b](../../there.md) [c](/etc/passwd)\n")
-        self.assertEqual(documents.broken_links(self.folder), ["docs/text.md: ../../there.md", "docs/text.md: /etc/passwd", "there.md: docs/none.png"])
+        self.assertEqual(documents.broken_links(self.folder),
+                         ["docs/text.md: ../../there.md", "docs/text.md: /etc/passwd", "there.md: docs/none.png"])
 
 
 if __name__ == "__main__":

@@ -34,7 +34,8 @@ class Installed(unittest.TestCase):
         for program in manuals.PROGRAMS:
             self.assertIn("Usage: ", run(prefix / "bin" / program, "--help", env=bare))
             with_man = {"PATH": "/usr/bin:/bin", "HOME": str(self.folder), "LC_ALL": "C.UTF-8"}
-            self.assertIn("SYNOPSIS", run(manuals.tool("man"), "-M", prefix / "share" / "man", program, env=with_man).replace("\b", ""))
+            page = run(manuals.tool("man"), "-M", prefix / "share" / "man", program, env=with_man)
+            self.assertIn("SYNOPSIS", page.replace("\b", ""))
             self.assertTrue((prefix / "share/bash-completion/completions" / program).is_file())
             self.assertTrue((prefix / "share/zsh/site-functions" / f"_{program}").is_file())
         self.assertIn("sends frames", run(prefix / "bin" / "framewire", "--help", env=bare))
@@ -48,7 +49,8 @@ class Installed(unittest.TestCase):
         self.check(self.folder / "prefix")
 
     def test_to_another_root(self):
-        run("cmake", "--install", manuals.BUILD, "--prefix", "/opt/framewire", env={**os.environ, "DESTDIR": str(self.folder / "root")})
+        run("cmake", "--install", manuals.BUILD, "--prefix", "/opt/framewire",
+            env={**os.environ, "DESTDIR": str(self.folder / "root")})
         self.check(self.folder / "root/opt/framewire")
         self.assertEqual(os.listdir(self.folder / "root"), ["opt"])
 
@@ -87,7 +89,8 @@ class Packages(unittest.TestCase):
         self.assertEqual(programs, set(manuals.PROGRAMS) - OF_FRAMES)
         for program in manuals.PROGRAMS:
             of = frames_files if program in OF_FRAMES else bytes_files
-            for name in (f"man/man1/{program}.1.gz", f"bash-completion/completions/{program}", f"zsh/vendor-completions/_{program}"):
+            for name in (f"man/man1/{program}.1.gz", f"bash-completion/completions/{program}",
+                         f"zsh/vendor-completions/_{program}"):
                 self.assertIn(f"./usr/share/{name}", of)
         for package in self.packages:
             self.assertIn(f"./usr/share/doc/{package}/copyright", self.files(package))
@@ -121,7 +124,8 @@ class Packages(unittest.TestCase):
         if shutil.which("lintian") is None:
             self.skipTest("lintian is not installed")
         for package in self.packages.values():
-            found = subprocess.run(["lintian", "--allow-root", "--fail-on", "error,warning", package], capture_output=True, text=True)
+            found = subprocess.run(["lintian", "--allow-root", "--fail-on", "error,warning", package],
+                                   capture_output=True, text=True)
             # These findings concern this machine, which makes no releases.
             said = [line for line in found.stdout.splitlines() if "Maintainer" not in line and "mail-host" not in line]
             self.assertEqual(said, [])

@@ -10,13 +10,14 @@ import manuals
 # values.
 CLOSED = [("framewire-send", ["pattern"], "--transport"), ("framewire-send", ["pattern"], "--memory"),
           ("framewire-send", ["pattern"], "--delivery"), ("framewire-send", ["pattern"], "--pix-fmt"),
-          ("framewire-view", [], "--delivery"), ("framewire-bench", [], "--transport"), ("framewire-bench", [], "--operation"),
+          ("framewire-view", [], "--delivery"), ("framewire-bench", [], "--transport"),
+          ("framewire-bench", [], "--operation"),
           ("framewire-doctor", [], "--transport"), ("rdsend", ["box"], "--transport"), ("rdrecv", [], "--memory")]
 
 
 def rendered(program: str) -> str:
-    run = subprocess.run([manuals.tool("man"), "-l", manuals.page_of(program)], check=True, capture_output=True, text=True,
-                         env={"PATH": "/usr/bin:/bin", "MANWIDTH": "100", "LC_ALL": "C.UTF-8"})
+    run = subprocess.run([manuals.tool("man"), "-l", manuals.page_of(program)], check=True, capture_output=True,
+                         text=True, env={"PATH": "/usr/bin:/bin", "MANWIDTH": "100", "LC_ALL": "C.UTF-8"})
     return re.sub(r".\x08", "", run.stdout)
 
 
@@ -42,7 +43,8 @@ class ManualPages(unittest.TestCase):
         readme = (pathlib.Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
         paragraph = readme[readme.index("\n## The viewer\n"):].split("\n\n")[1]
         help_text = manuals.help_of("framewire-view")
-        keys = re.findall(r"^  ([A-Z])(?:, Esc)?  +\w", help_text[help_text.index("In the window:"):].split("\n\n")[0], re.MULTILINE)
+        keys = re.findall(r"^  ([A-Z])(?:, Esc)?  +\w", help_text[help_text.index("In the window:"):].split("\n\n")[0],
+                          re.MULTILINE)
         self.assertGreaterEqual(len(keys), 4, help_text)
         self.assertEqual(set(re.findall(r"`([A-Z])`", paragraph)), set(keys))
 
@@ -76,7 +78,8 @@ class ManualPages(unittest.TestCase):
 
     def test_subcommands_are_named_as_they_name_themselves(self):
         text = manuals.help_of("framewire")
-        listed = re.findall(r"^  ([a-z]+) +(.*)$", text[text.index("Subcommands:"):text.index("Options:")], re.MULTILINE)
+        listed = re.findall(r"^  ([a-z]+) +(.*)$", text[text.index("Subcommands:"):text.index("Options:")],
+                            re.MULTILINE)
         self.assertGreaterEqual(len(listed), 5)
         for name, purpose in listed:
             summary = manuals.help_of(f"framewire-{name}").split("\n\n")[1].replace("\n", " ")
@@ -87,7 +90,8 @@ class ManualPages(unittest.TestCase):
             if program not in manuals.PROGRAMS:
                 continue
             with self.subTest(f"{program} {option}"):
-                run = subprocess.run([manuals.BUILD / "bin" / program, *before, option, "pigeon"], capture_output=True, text=True)
+                run = subprocess.run([manuals.BUILD / "bin" / program, *before, option, "pigeon"], capture_output=True,
+                                     text=True)
                 self.assertEqual(run.returncode, 2, run.stderr)
                 taken = re.search(r"it takes (.*?)(?:, with commas.*)?$", run.stderr.strip()).group(1)
                 completed = re.search(rf"\[{option}\]=',?([^']*)'", manuals.bash_of(program).read_text()).group(1)

@@ -55,10 +55,11 @@ class Shell:
     def __init__(self, arguments: list[str], start: str, folder: pathlib.Path, home: pathlib.Path):
         self._answers = folder / "answers"
         self._answers.write_text("")
-        environment = {"PATH": f"{BUILD / 'bin'}:/usr/bin:/bin", "HOME": str(home), "TERM": "dumb", "LC_ALL": "C.UTF-8", "PS1": ""}
+        environment = {"PATH": f"{BUILD / 'bin'}:/usr/bin:/bin", "HOME": str(home), "TERM": "dumb", "LC_ALL": "C.UTF-8",
+                       "PS1": ""}
         self._terminal, theirs = pty.openpty()
-        self._process = subprocess.Popen(arguments, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, cwd=folder,
-                                         start_new_session=True)
+        self._process = subprocess.Popen(arguments, stdin=theirs, stdout=theirs, stderr=theirs, env=environment,
+                                         cwd=folder, start_new_session=True)
         os.close(theirs)
         os.set_blocking(self._terminal, False)
         self.said = b""

@@ -40,7 +40,8 @@ class ZshCompletion(unittest.TestCase):
     def test_options_are_those_of_help(self):
         for program in manuals.PROGRAMS:
             with self.subTest(program):
-                found = set(re.findall(r"^  '\([^)]*\)(--?[A-Za-z-]+)[=+[]", manuals.zsh_of(program).read_text(), re.MULTILINE))
+                found = set(re.findall(r"^  '\([^)]*\)(--?[A-Za-z-]+)[=+[]", manuals.zsh_of(program).read_text(),
+                                       re.MULTILINE))
                 self.assertEqual(found, manuals.options_of(program))
                 shown = {word.rstrip("=") for word in self.shell.completed(f"{program} --")}
                 self.assertEqual(shown, {name for name in found if name.startswith("--")})

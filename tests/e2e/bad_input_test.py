@@ -14,7 +14,8 @@ HEADER = b"YUV4MPEG2 W64 H36 F30:1 Ip A1:1 C420jpeg\n"
 STANDARD_INPUTS = [
     (b"", ["nothing came on standard input"]),
     (b"hello, world, this is no video", ["not y4m", "hello", "--size", "--pix-fmt"]),
-    (b"\x1b[2J\n\r\x00\x07\x7f and the rest of a random stream", [r"not y4m \(YUV4MPEG2\)", r"\\x1b", "--size", "--pix-fmt"]),
+    (b"\x1b[2J\n\r\x00\x07\x7f and the rest of a random stream",
+     [r"not y4m \(YUV4MPEG2\)", r"\\x1b", "--size", "--pix-fmt"]),
     (b"YUV4MPEG2", ["header"]),
     (b"YUV4MPEG2 W64\n", ["no height"]),
     (b"YUV4MPEG2 W0 H36 F30:1\n", ["width of '0'", "1 to 32768"]),
@@ -95,7 +96,8 @@ class BadInput(harness.EndToEnd):
         harness.require_tool("ffmpeg")
         self.file("noise.mkv").write_bytes(os.urandom(20_000))
         self.file("empty.mp4").write_bytes(b"")
-        subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-f", "lavfi", "-i", "sine=duration=1", str(self.file("sound.wav"))],
+        subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-f", "lavfi", "-i", "sine=duration=1",
+                        str(self.file("sound.wav"))],
                        check=True)
         for name in ("noise.mkv", "empty.mp4", "sound.wav", "."):
             with self.subTest(name):
@@ -106,8 +108,8 @@ class BadInput(harness.EndToEnd):
     def test_a_codec_that_this_machine_does_not_decode(self):
         harness.require_tool("ffmpeg")
         film = self.file("film.avi")
-        subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc2=size=64x36", "-frames:v", "3", "-c:v", "mpeg4",
-                        "-vtag", "XVID", str(film)], check=True)
+        subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc2=size=64x36",
+                        "-frames:v", "3", "-c:v", "mpeg4", "-vtag", "XVID", str(film)], check=True)
         film.write_bytes(film.read_bytes().replace(b"XVID", b"QZQZ").replace(b"xvid", b"qzqz"))
         program = self.run_to_end(harness.BIN / SEND, film)
         self.assertEqual(program.process.returncode, harness.FAILED, program.text)
@@ -121,7 +123,8 @@ class BadInput(harness.EndToEnd):
     @unittest.skipIf(harness.IS_SANITIZED, "a sanitizer needs more than these limits")
     def test_limits_too_low_to_draw(self):
         """Drivers and font libraries report a wrong cause, or crash, when they reach a limit."""
-        for limit, *wanted in (("--nofile=8", "8 files open at once", "needs 64", "ulimit -n"), ("--nofile=5", "5 files", "ulimit -n"),
+        for limit, *wanted in (("--nofile=8", "8 files open at once", "needs 64", "ulimit -n"),
+                               ("--nofile=5", "5 files", "ulimit -n"),
                                ("--as=400000000", "400.0 MB of address space", "ulimit -v")):
             programs = [self.view("127.0.0.1:1", prefix=["prlimit", limit]),
                         self.view("127.0.0.1:1", headless=False, prefix=["prlimit", limit])]

@@ -23,16 +23,19 @@ class BytePrograms(harness.EndToEnd):
         return program
 
     def sender(self, *arguments, prefix=(), **options) -> harness.Program:
-        return self.start(*prefix, harness.BIN / "rdsend", *self.common, *arguments, "--stats", self.file("sent.json"), **options)
+        return self.start(*prefix, harness.BIN / "rdsend", *self.common, *arguments, "--stats", self.file("sent.json"),
+                          **options)
 
-    def both(self, copy: pathlib.Path, *of_sender, is_sender_waiting=False, **options) -> tuple[harness.Program, harness.Program]:
+    def both(self, copy: pathlib.Path, *of_sender, is_sender_waiting=False,
+             **options) -> tuple[harness.Program, harness.Program]:
         """Starts a receiver that writes `copy`, and its sender; one listens and the other dials."""
         if not is_sender_waiting:
             receiver = self.receiver(copy)
             return receiver, self.sender(receiver.address, *of_sender, **options)
         sender = self.sender("-v", "--listen", "127.0.0.1:0", *of_sender, **options)
         sender.address = f"127.0.0.1:{sender.wait_line('^listening on .*:([0-9]+)').group(1)}"
-        return self.start(harness.BIN / "rdrecv", "--from", sender.address, *self.common, copy, "--stats", self.file("received.json")), sender
+        return self.start(harness.BIN / "rdrecv", "--from", sender.address, *self.common, copy,
+                          "--stats", self.file("received.json")), sender
 
     def said(self, name: str) -> dict:
         return self.read_stats(self.file(name))
@@ -54,7 +57,8 @@ class BytePrograms(harness.EndToEnd):
         self.assertTrue(copy.read_bytes() == original.read_bytes())
         sent, received = self.said("sent.json"), self.said("received.json")
         self.assertEqual((sent["bytes"], sent["bytes_written"], received["bytes"]), 3 * (original.stat().st_size,))
-        self.assertEqual((sent["transport"], received["transport"], sent["digest"]), (transport, transport, received["digest"]))
+        self.assertEqual((sent["transport"], received["transport"], sent["digest"]),
+                         (transport, transport, received["digest"]))
         return sent
 
     def check_survivor(self, survivor, other: str, whole: bytes, written: bytes):
@@ -69,8 +73,8 @@ class BytePrograms(harness.EndToEnd):
         copy.unlink(missing_ok=True)
         receiver, sender = self.both(copy, original, *way, "--limit", "8M", *SMALL, is_sender_waiting=is_sender_waiting)
         ended, survivor = (sender, receiver) if victim == "sender" else (receiver, sender)
-        harness.wait_until(lambda: not survivor.is_running() or (copy.exists() and copy.stat().st_size >= moment), f"{moment} bytes",
-                           poll_interval_s=0.001)
+        harness.wait_until(lambda: not survivor.is_running() or (copy.exists() and copy.stat().st_size >= moment),
+                           f"{moment} bytes", poll_interval_s=0.001)
         ended.kill()
         whole = original.read_bytes()
         if survivor.wait_end() == harness.OK:

@@ -16,9 +16,11 @@ from byte_programs import SMALL, BytePrograms
 SOON_S = 8 * harness.TIMEOUT_SCALE
 RETRY = f"{0.5 * harness.TIMEOUT_SCALE}"
 MOUNTS = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
-CAN_MOUNT = subprocess.run([*MOUNTS, "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True, check=False).returncode == 0
+CAN_MOUNT = subprocess.run([*MOUNTS, "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True,
+                           check=False).returncode == 0
 NOBODY = ["setpriv", "--reuid=65534", "--clear-groups"]
-CAN_BE_NOBODY = os.geteuid() == 0 and subprocess.run([*NOBODY, harness.BIN / "rdsend", "--version"], capture_output=True, check=False).returncode == 0
+CAN_BE_NOBODY = os.geteuid() == 0 and subprocess.run([*NOBODY, harness.BIN / "rdsend", "--version"],
+                                                     capture_output=True, check=False).returncode == 0
 
 
 class Ends(BytePrograms):
@@ -62,7 +64,8 @@ class Ends(BytePrograms):
         hard, soft = self.file("hard link"), self.file("soft link")
         os.link(original, hard)
         soft.symlink_to(original)
-        for name, options in (original, ()), (hard, ()), (soft, ()), (original, ("--no-checksum",)), (original, ("--transport", "tcp")):
+        for name, options in ((original, ()), (hard, ()), (soft, ()), (original, ("--no-checksum",)),
+                              (original, ("--transport", "tcp"))):
             for is_sender_waiting in (False, True):
                 with self.subTest(f"{name.name} {options}", is_sender_waiting=is_sender_waiting):
                     receiver, sender = self.both(name, original, *options, is_sender_waiting=is_sender_waiting)
@@ -76,7 +79,8 @@ class Ends(BytePrograms):
         whole = original.read_bytes()
         with original.open("rb") as source, original.open("ab") as sink:
             receiver = self.receiver(stdout=sink)
-            self.both_fail(receiver, self.sender(receiver.address, stdin=source), ("standard output", "are the same file"), ("are the same file",))
+            self.both_fail(receiver, self.sender(receiver.address, stdin=source),
+                           ("standard output", "are the same file"), ("are the same file",))
         self.assertEqual(original.read_bytes(), whole)
 
     def test_what_only_looks_like_the_same_file(self):
@@ -99,7 +103,8 @@ class Ends(BytePrograms):
         disk = self.file("disk")
         disk.mkdir()
         mounted = f'mount -t tmpfs -o size={room} none "{disk}" && exec "$@"'
-        for how, script, arguments in (("a file", mounted, [disk / "copy"]), ("a redirection", f'{mounted} > "{disk}/copy"', [])):
+        for how, script, arguments in (("a file", mounted, [disk / "copy"]),
+                                       ("a redirection", f'{mounted} > "{disk}/copy"', [])):
             for size in (room + 1, 5 * room):  # full at the last byte, and long before
                 for transport in ("local", "tcp"):
                     with self.subTest(f"{how}, {size} bytes over {transport}"):
@@ -122,7 +127,8 @@ class Ends(BytePrograms):
                     head.stdin.close()
                     sender = self.start_sender(receiver, "--transport", transport)
                     self.assertEqual(head.stdout.read(), b"y\ny\ny\ny\ny\n")
-                    self.both_fail(receiver, sender, ("the reader of standard output has gone",), ("the receiver ended after", "has gone"))
+                    self.both_fail(receiver, sender, ("the reader of standard output has gone",),
+                                   ("the receiver ended after", "has gone"))
                     self.assertEqual(sender.source.wait(harness.WATCHDOG_S), -signal.SIGPIPE)
 
     def check_interrupted(self, receiver, sender):
@@ -198,9 +204,11 @@ class Ends(BytePrograms):
         for most in range(8, 28):
             with self.subTest(most):
                 port = harness.free_port()
-                receiver = self.start("prlimit", f"--nofile={most}", harness.BIN / "rdrecv", "--listen", f"127.0.0.1:{port}", self.file("copy"))
+                receiver = self.start("prlimit", f"--nofile={most}", harness.BIN / "rdrecv",
+                                      "--listen", f"127.0.0.1:{port}", self.file("copy"))
                 self.wait_for_listener(receiver, port)
-                sender = self.start(harness.BIN / "rdsend", "--transport", "local", "--retry", RETRY, f"127.0.0.1:{port}", original)
+                sender = self.start(harness.BIN / "rdsend", "--transport", "local", "--retry", RETRY,
+                                    f"127.0.0.1:{port}", original)
                 worked.append(sender.wait_end() == harness.OK)
                 receiver.interrupt()
                 receiver.wait_end()
@@ -217,12 +225,15 @@ class Ends(BytePrograms):
             for transport in ("local", "tcp"):
                 with self.subTest(f"{kilobytes} kB over {transport}"):
                     port = harness.free_port()
-                    receiver = self.start("prlimit", f"--as={kilobytes * 1000}", harness.BIN / "rdrecv", "--listen", f"127.0.0.1:{port}", self.file("copy"))
+                    receiver = self.start("prlimit", f"--as={kilobytes * 1000}", harness.BIN / "rdrecv",
+                                          "--listen", f"127.0.0.1:{port}", self.file("copy"))
                     self.wait_for_listener(receiver, port)
-                    sender = self.start(harness.BIN / "rdsend", "--transport", transport, "--retry", RETRY, f"127.0.0.1:{port}", original)
+                    sender = self.start(harness.BIN / "rdsend", "--transport", transport, "--retry", RETRY,
+                                        f"127.0.0.1:{port}", original)
                     sender.wait_end()
                     receiver.interrupt()
-                    self.assertIn(receiver.wait_end(), (harness.OK, harness.FAILED, harness.LOST, harness.REFUSED, 127), receiver.text)
+                    self.assertIn(receiver.wait_end(), (harness.OK, harness.FAILED, harness.LOST, harness.REFUSED, 127),
+                                  receiver.text)
 
     # ---- rdsend's source
 
@@ -250,7 +261,8 @@ class Ends(BytePrograms):
         for transport in ("local", "tcp"):
             receiver = self.receiver(self.file(f"copy-{transport}"))
             sender = self.sender(receiver.address, "/proc/self/mem", "--transport", transport)
-            self.both_fail(receiver, sender, ("the sender's source failed after 0 B", "/proc/self/mem", "Input/output error"),
+            self.both_fail(receiver, sender,
+                           ("the sender's source failed after 0 B", "/proc/self/mem", "Input/output error"),
                            ("cannot read '/proc/self/mem': Input/output error",))
 
     def test_an_error_in_the_middle(self):
@@ -264,7 +276,8 @@ class Ends(BytePrograms):
         os.write(follows, b"some")
         self.comes(copy, b"some")
         os.close(follows)
-        self.both_fail(receiver, sender, ("the sender's source failed after 4 B", "Input/output error"), ("standard input: Input/output error",))
+        self.both_fail(receiver, sender, ("the sender's source failed after 4 B", "Input/output error"),
+                       ("standard input: Input/output error",))
         self.assertEqual(copy.read_bytes(), b"some")
 
     def test_a_terminal(self):
@@ -283,12 +296,14 @@ class Ends(BytePrograms):
                     self.ends(receiver)
                 os.close(leads)
                 if ending == "hung up":
-                    self.both_fail(receiver, sender, ("the sender's source failed after 5 B", "hung up"), ("the terminal of standard input hung up",))
+                    self.both_fail(receiver, sender, ("the sender's source failed after 5 B", "hung up"),
+                                   ("the terminal of standard input hung up",))
 
     def test_no_standard_input(self):
         receiver = self.receiver(self.file("copy"))
         sender = self.sender(receiver.address, prefix=["sh", "-c", 'exec "$@" <&-', "sh"])
-        self.both_fail(receiver, sender, ("the sender's source failed after 0 B",), ("cannot read standard input", "Bad file descriptor"))
+        self.both_fail(receiver, sender, ("the sender's source failed after 0 B",),
+                       ("cannot read standard input", "Bad file descriptor"))
 
     def test_a_directory_as_standard_input(self):
         folder = os.open("/", os.O_RDONLY)

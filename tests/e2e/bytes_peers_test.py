@@ -18,7 +18,8 @@ import harness
 from byte_programs import RING_BYTES, SEED, SLOT_BYTES, SMALL, BytePrograms
 
 HALF_A_TLS_HELLO = bytes([22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3]) + bytes(34)
-SAYINGS = (b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", b"\0" * 4096, HALF_A_TLS_HELLO, b"FWCTRL01", b"FWDATA01" + bytes(200), b"")
+SAYINGS = (b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", b"\0" * 4096, HALF_A_TLS_HELLO, b"FWCTRL01",
+           b"FWDATA01" + bytes(200), b"")
 ENDS = ("sender", "receiver")
 LOCAL = ("--transport", "local")
 OVER_TCP = tuple(("--transport", "tcp", *more) for more in ((), ("--encrypt",), ("--no-checksum",)))
@@ -54,7 +55,8 @@ class Peers(BytePrograms):
                 receiver = self.receiver(copy, *options)
                 kept = [self.knock(receiver.address, saying) for saying in SAYINGS]
                 kept += [self.knock(receiver.address, os.urandom(10_000)) for _ in range(5)]
-                sender = self.sender(receiver.address, original, "--transport", "tcp", "--limit", "3M", *SMALL, *options)
+                sender = self.sender(receiver.address, original, "--transport", "tcp", "--limit", "3M", *SMALL,
+                                     *options)
                 harness.wait_until(lambda: copy.exists() and copy.stat().st_size > 0, "the first bytes")
                 kept += [self.knock(receiver.address, saying) for saying in SAYINGS]
                 self.check_exact(receiver, sender, original)
@@ -66,11 +68,13 @@ class Peers(BytePrograms):
         harness.wait_until(lambda: self.listens(port), "the sender to listen")
         for saying in SAYINGS:
             self.knock(f"127.0.0.1:{port}", saying)
-        wrong = self.start(harness.BIN / "rdrecv", "--from", f"127.0.0.1:{port}", self.file("wrong"), "--key", self.key("other"))
+        wrong = self.start(harness.BIN / "rdrecv", "--from", f"127.0.0.1:{port}", self.file("wrong"),
+                           "--key", self.key("other"))
         self.ends(wrong, harness.REFUSED)
         self.one_message(wrong, "key")
         self.assertFalse(self.file("wrong").exists(), "an older file would still be there")
-        receiver = self.start(harness.BIN / "rdrecv", "--from", f"127.0.0.1:{port}", self.file("copy"), "--key", self.key("key"))
+        receiver = self.start(harness.BIN / "rdrecv", "--from", f"127.0.0.1:{port}", self.file("copy"),
+                              "--key", self.key("key"))
         self.check_exact(receiver, sender, original)
 
     @staticmethod
@@ -117,7 +121,8 @@ class Peers(BytePrograms):
             self.one_message(second, f"port {receiver.address.split(':')[1]} is in use")
 
     def test_a_host_that_nobody_knows(self):
-        for program, arguments in (("rdsend", ("no-such-host.invalid",)), ("rdrecv", ("--from", "no-such-host.invalid"))):
+        for program, arguments in (("rdsend", ("no-such-host.invalid",)),
+                                   ("rdrecv", ("--from", "no-such-host.invalid"))):
             with self.subTest(program):
                 ended = self.run_to_end(harness.BIN / program, *arguments, "--retry", "500ms")
                 self.assertIn(ended.process.returncode, (harness.FAILED, harness.LOST))
@@ -132,7 +137,8 @@ class Peers(BytePrograms):
         chance = random.Random(SEED)
         original = self.data(2_000_003)
         lost = 0
-        for turn, (way, is_sender_waiting, victim) in enumerate(2 * list(itertools.product((LOCAL, *OVER_TCP), (False, True), ENDS))):
+        cases = 2 * list(itertools.product((LOCAL, *OVER_TCP), (False, True), ENDS))
+        for turn, (way, is_sender_waiting, victim) in enumerate(cases):
             moment = chance.choice((0, 1, 2_000_003, *(chance.randrange(2_000_003) for _ in range(3))))
             with self.subTest(f"{turn}: {victim}, {way}, the sender waits: {is_sender_waiting}, "
                               f"at {moment} with FRAMEWIRE_SEED={SEED}"):
@@ -149,13 +155,15 @@ class Peers(BytePrograms):
                 (0, 1000, SLOT_BYTES, RING_BYTES + 1, len(whole)), OVER_TCP, (False, True), ENDS):
             with self.subTest(f"{victim} after {bytes_before}, {way}, the sender waits: {is_sender_waiting}"):
                 copy.unlink(missing_ok=True)
-                receiver, sender = self.both(copy, *way, *SMALL, is_sender_waiting=is_sender_waiting, stdin=subprocess.PIPE)
+                receiver, sender = self.both(copy, *way, *SMALL, is_sender_waiting=is_sender_waiting,
+                                             stdin=subprocess.PIPE)
                 with sender.process.stdin as source:
                     receiver.wait_line("transport=tcp")
                     sender.wait_line("transport=tcp")
                     source.write(whole[:bytes_before])
                     source.flush()
-                    harness.wait_until(lambda wanted=bytes_before: (copy.stat().st_size if copy.exists() else 0) == wanted, "all that was sent")
+                    size = lambda: copy.stat().st_size if copy.exists() else 0
+                    harness.wait_until(lambda wanted=bytes_before: size() == wanted, "all that was sent")
                     ended, survivor = (sender, receiver) if victim == "sender" else (receiver, sender)
                     self.assertTrue(survivor.is_running(), "nobody has said that this is all")
                     ended.kill()
@@ -168,7 +176,8 @@ class Peers(BytePrograms):
         for way, is_sender_waiting, victim in itertools.product(OVER_TCP, (False, True), ENDS):
             with self.subTest(f"{victim}, {way}, the sender waits: {is_sender_waiting}"):
                 copy.unlink(missing_ok=True)
-                receiver, sender = self.both(copy, *way, "--slots", 16, is_sender_waiting=is_sender_waiting, stdin=subprocess.PIPE)
+                receiver, sender = self.both(copy, *way, "--slots", 16, is_sender_waiting=is_sender_waiting,
+                                             stdin=subprocess.PIPE)
                 with sender.process.stdin as source:
                     source.write(whole[:1])
                     source.flush()
@@ -209,7 +218,8 @@ class Peers(BytePrograms):
         """Bytes in the kernel's send queues of connections with that port."""
         lines = [line.split() for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]]
         port = f":{int(address.split(':')[1]):04X}"
-        return sum(int(fields[4].split(":")[0], 16) for fields in lines if fields[3] == "01" and (fields[1] + fields[2]).count(port))
+        return sum(int(fields[4].split(":")[0], 16) for fields in lines
+                   if fields[3] == "01" and (fields[1] + fields[2]).count(port))
 
     def test_stopped_for_longer_than_the_timeout(self):
         """A stopped process only counts as slow. A peer is lost when it does not answer at all."""
@@ -217,7 +227,8 @@ class Peers(BytePrograms):
         for transport in ("local", "tcp"):
             with self.subTest(transport):
                 receiver = self.receiver(copy, "--timeout", "1s")
-                sender = self.sender(receiver.address, original, "--transport", transport, "--limit", "2M", "--timeout", "1s", *SMALL)
+                sender = self.sender(receiver.address, original, "--transport", transport, "--limit", "2M",
+                                     "--timeout", "1s", *SMALL)
                 harness.wait_until(lambda: copy.exists() and copy.stat().st_size > 0, "the first bytes")
                 for stopped, other in ((receiver, sender), (sender, receiver)):
                     stopped.pause()

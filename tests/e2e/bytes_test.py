@@ -17,7 +17,8 @@ class Bytes(BytePrograms):
     # ---- exact copies
 
     def test_sizes_around_a_slot_and_the_ring(self):
-        for size in (0, 1, SLOT_BYTES - 1, SLOT_BYTES, SLOT_BYTES + 1, RING_BYTES - 1, RING_BYTES, RING_BYTES + 1, 5_000_011):
+        for size in (0, 1, SLOT_BYTES - 1, SLOT_BYTES, SLOT_BYTES + 1, RING_BYTES - 1, RING_BYTES, RING_BYTES + 1,
+                     5_000_011):
             for transport in ("local", "tcp"):
                 with self.subTest(f"{size} bytes over {transport}"):
                     self.check_copy(self.data(size), transport, *SMALL)
@@ -34,7 +35,8 @@ class Bytes(BytePrograms):
             with self.subTest(f"{size} bytes"):
                 original = self.data(size)
                 self.check_copy(original, "tcp", "--encrypt")
-                self.assertEqual(hashlib.sha256(self.file("copy").read_bytes()).digest(), hashlib.sha256(original.read_bytes()).digest())
+                self.assertEqual(hashlib.sha256(self.file("copy").read_bytes()).digest(),
+                                 hashlib.sha256(original.read_bytes()).digest())
         # Without --encrypt, sendfile() would send such a file from the page cache.
         self.assertIsNone(self.check_copy(original, "tcp", "--encrypt", "--no-checksum")["digest"])
 
@@ -58,7 +60,8 @@ class Bytes(BytePrograms):
     def test_without_a_checksum(self):
         """Without a checksum, sendfile() sends the file over tcp."""
         for transport in ("local", "tcp"):
-            for size in (0, 1, SLOT_BYTES - 1, SLOT_BYTES, SLOT_BYTES + 1, RING_BYTES - 1, RING_BYTES, RING_BYTES + 1, 3_000_017):
+            for size in (0, 1, SLOT_BYTES - 1, SLOT_BYTES, SLOT_BYTES + 1, RING_BYTES - 1, RING_BYTES, RING_BYTES + 1,
+                         3_000_017):
                 with self.subTest(f"{size} bytes over {transport}"):
                     self.assertIsNone(self.check_copy(self.data(size), transport, "--no-checksum", *SMALL)["digest"])
 
@@ -115,9 +118,8 @@ class Bytes(BytePrograms):
         """More bytes than 32 bits can count. Sanitized programs would need minutes."""
         size = (3 << 30) if not harness.IS_SANITIZED else (1 << 28) + 1
         generate = ["bash", "-c", f"yes framewire | head -c {size}"]
-        with subprocess.Popen(generate, stdout=subprocess.PIPE) as source, subprocess.Popen(["md5sum"], stdin=source.stdout,
-                                                                                             stdout=subprocess.PIPE, text=True) as wanted:
-            wanted = wanted.communicate()[0]
+        wanted = subprocess.run(["bash", "-c", f"{generate[-1]} | md5sum"], stdout=subprocess.PIPE, text=True,
+                                check=True).stdout
         with subprocess.Popen(["md5sum"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as sums:
             receiver = self.receiver(stdout=sums.stdin)
             sums.stdin.close()
@@ -127,7 +129,8 @@ class Bytes(BytePrograms):
                 self.ends(sender, seconds=4 * harness.WATCHDOG_S)
             self.ends(receiver)
             self.assertEqual(sums.stdout.read(), wanted)
-        sender.wait_line(r"^Bandwidth [0-9.]+ [kMG]B/s: [0-9.]+ [GM]B in .* over tcp; the (source|wire|sink) was the bottleneck$")
+        sender.wait_line(r"^Bandwidth [0-9.]+ [kMG]B/s: [0-9.]+ [GM]B in .* over tcp; "
+                         r"the (source|wire|sink) was the bottleneck$")
         self.assertEqual(self.said("sent.json")["bytes"], size)
 
     def test_small_writes_leave_at_once(self):
@@ -224,7 +227,8 @@ class Bytes(BytePrograms):
         original, copy = self.data(2_000_000), self.file("copy")
         port = harness.free_port()
         sender = self.sender("--listen", f"127.0.0.1:{port}", original)
-        receiver = self.start(harness.BIN / "rdrecv", "--from", f"127.0.0.1:{port}", "--fsync", copy, "--stats", self.file("received.json"))
+        receiver = self.start(harness.BIN / "rdrecv", "--from", f"127.0.0.1:{port}", "--fsync", copy,
+                              "--stats", self.file("received.json"))
         self.ends(receiver)
         self.ends(sender)
         self.assertEqual(copy.read_bytes(), original.read_bytes())
@@ -332,7 +336,8 @@ class Bytes(BytePrograms):
         sender = self.sender(receiver.address, "--transport", "tcp", *options, stdin=subprocess.PIPE)
         sender.process.stdin.write(b"some")
         sender.process.stdin.flush()
-        harness.wait_until(lambda: self.file("copy").exists() and self.file("copy").read_bytes() == b"some", "the first bytes")
+        harness.wait_until(lambda: self.file("copy").exists() and self.file("copy").read_bytes() == b"some",
+                           "the first bytes")
         self.addCleanup(sender.process.stdin.close)
         return receiver, sender
 
@@ -379,7 +384,8 @@ class Bytes(BytePrograms):
         self.ends(sender, harness.LOST)
         self.one_message(sender, r"no receiver came at 127\.0\.0\.1:\d+; start one there with rdrecv > FILE$")
         self.assertEqual(len([line for line in sender.lines if "nothing listens" in line]), 1, sender.text)
-        self.assertIn("no receiver came", self.said("sent.json")["error"], "what stands there is of the last run, however it ended")
+        self.assertIn("no receiver came", self.said("sent.json")["error"],
+                      "what stands there is of the last run, however it ended")
         self.assertIsNone(self.said("sent.json")["bytes_written"], "nobody said so")
         sender = self.sender("--listen", "127.0.0.1:0", "--retry", "500ms", stdin=subprocess.DEVNULL)
         self.ends(sender, harness.LOST)

@@ -61,7 +61,8 @@ class Bytes(machines.TwoMachines, BytePrograms):
         without_names = ("unshare", "-m", "sh", "-c", 'mount --bind /dev/null /etc/hosts && exec "$@"', "sh")
         receiver = BytePrograms.receiver(self, self.copy, prefix=(*self.within(0), *without_names))
         original = self.data(1000)
-        sender = BytePrograms.sender(self, f"localhost:{receiver.address.rpartition(':')[2]}", original, prefix=(*self.within(0), *without_names))
+        sender = BytePrograms.sender(self, f"localhost:{receiver.address.rpartition(':')[2]}", original,
+                                     prefix=(*self.within(0), *without_names))
         self.check_exact(original, receiver, sender)
 
     def test_cut_for_longer_than_the_timeout(self):
@@ -124,7 +125,8 @@ class Bytes(machines.TwoMachines, BytePrograms):
 
     def established(self) -> list[int]:
         """The sender's ports, in the order of their connections."""
-        said = subprocess.run([*self.within(0), "ss", "-tnO", "state", "established"], capture_output=True, text=True, check=True).stdout
+        said = subprocess.run([*self.within(0), "ss", "-tnO", "state", "established"], capture_output=True, text=True,
+                              check=True).stdout
         return [int(port) for port in re.findall(rf"{SENDER_ADDRESS}:(\d+)\s+{RECEIVER_ADDRESS}:5291", said)]
 
     def connections(self) -> int:
@@ -132,8 +134,10 @@ class Bytes(machines.TwoMachines, BytePrograms):
 
     def control_port(self) -> int:
         """The control channel uses TLS and has received more bytes. The data connection receives only credits."""
-        said = subprocess.run([*self.within(0), "ss", "-tniO", "state", "established"], capture_output=True, text=True, check=True).stdout
-        received = {int(port): int(came) for port, came in re.findall(rf"{SENDER_ADDRESS}:(\d+)\s.*bytes_received:(\d+)", said)}
+        said = subprocess.run([*self.within(0), "ss", "-tniO", "state", "established"], capture_output=True, text=True,
+                              check=True).stdout
+        received = {int(port): int(came)
+                    for port, came in re.findall(rf"{SENDER_ADDRESS}:(\d+)\s.*bytes_received:(\d+)", said)}
         self.assertEqual(len(received), 2, said)
         return max(received, key=received.get)
 

@@ -53,7 +53,8 @@ class DoctorHost(harness.EndToEnd):
         host = self.report(at)
         self.assertEqual((host["name"], host["port"]), ("127.0.0.1", int(at.split(":")[1])))
         self.assertTrue(host["is_this_machine"])
-        self.assertEqual((host["authentication"], host["control"], host["auto"], host["fault"]), ("user", "unix", "local", None))
+        self.assertEqual((host["authentication"], host["control"], host["auto"], host["fault"]),
+                         ("user", "unix", "local", None))
         self.assertTrue(host["program"].startswith("framewire-bench "))
         self.assertGreater(host["round_trip_us"], 0)
         self.assertEqual([link["transport"] for link in host["links"]], ["local", "rdma", "tcp"])
@@ -114,7 +115,8 @@ class DoctorHost(harness.EndToEnd):
 
     def test_a_sender_there(self):
         sender = self.send_on("pattern:stamped", "--size", "64x36")
-        server = self.in_the_way("sender", sender.address, wanted=[f"framewire doctor 127.0.0.1:{sender.port + 1}", "framewire bench --listen"])
+        server = self.in_the_way("sender", sender.address,
+                                 wanted=[f"framewire doctor 127.0.0.1:{sender.port + 1}", "framewire bench --listen"])
         self.assertTrue(server["value"].startswith("framewire-send "))
         sender.interrupt()
         self.ends(sender)
@@ -149,13 +151,16 @@ class DoctorHost(harness.EndToEnd):
     def test_not_a_framewire(self):
         self.in_the_way("not_framewire", self.unrecognized(b"FWREPL01"), wanted=["framewire bench --listen :"])
         for says in (b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\xff" * 4096):
-            self.in_the_way("not_framewire", self.unrecognized(says), "--insecure", wanted=["framewire doctor 127.0.0.1:"])
-        self.assertIn(self.report(self.unrecognized(b""), "--insecure", status=harness.FAILED)["fault"], ("other", "not_framewire"))
+            self.in_the_way("not_framewire", self.unrecognized(says),
+                            "--insecure", wanted=["framewire doctor 127.0.0.1:"])
+        self.assertIn(self.report(self.unrecognized(b""), "--insecure", status=harness.FAILED)["fault"],
+                      ("other", "not_framewire"))
 
     def test_somebody_who_says_nothing(self):
         listener = socket.create_server(("127.0.0.1", 0))
         self.addCleanup(listener.close)
-        self.in_the_way("other", f"127.0.0.1:{listener.getsockname()[1]}", "--insecure", wanted=["framewire bench --listen"])
+        self.in_the_way("other", f"127.0.0.1:{listener.getsockname()[1]}",
+                        "--insecure", wanted=["framewire bench --listen"])
 
     # ---- keys
 
@@ -186,8 +191,10 @@ class DoctorHost(harness.EndToEnd):
 
     def test_garbage_from_bench(self):
         at = self.server()
-        for script, wanted in (("echo nonsense", "no row"), ("head -c 3000 /dev/urandom", "no row"), ("exit 0", "no row"), ("yes", "64 KiB"),
-                               ("echo '{\"results\": [{}, 7]}'", "no row"), ("exit 5", "exit status 5"), ("kill -SEGV $$", "signal 11"),
+        for script, wanted in (("echo nonsense", "no row"), ("head -c 3000 /dev/urandom", "no row"),
+                               ("exit 0", "no row"), ("yes", "64 KiB"),
+                               ("echo '{\"results\": [{}, 7]}'", "no row"), ("exit 5", "exit status 5"),
+                               ("kill -SEGV $$", "signal 11"),
                                ("echo 'framewire-bench: it rains' >&2; exit 1", "it rains")):
             with self.subTest(script):
                 host = self.report(at, "--transport", "tcp", program=self.beside(script), status=harness.FAILED)
@@ -211,7 +218,8 @@ class DoctorHost(harness.EndToEnd):
         """Starts a doctor; returns when its framewire-bench measures a stream."""
         program = self.start(harness.BIN / "framewire-doctor", at, "--transport", "tcp", **more)
 
-        harness.wait_until(lambda: any(b"framewire-bench" in self.words(pid) and b"stream" in self.words(pid) for pid in program.family()),
+        harness.wait_until(lambda: any(b"framewire-bench" in self.words(pid) and b"stream" in self.words(pid)
+                                       for pid in program.family()),
                            "its framewire-bench")
         return program
 
@@ -220,7 +228,8 @@ class DoctorHost(harness.EndToEnd):
         endless = self.beside("exec sleep 1000")
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
             program = self.start(endless, at, "--transport", "tcp")
-            harness.wait_until(lambda: any(b"sleep" in self.words(pid) for pid in program.family()), "its framewire-bench")
+            harness.wait_until(lambda: any(b"sleep" in self.words(pid) for pid in program.family()),
+                               "its framewire-bench")
             program.signal(number)
             self.assertEqual(program.wait_end(), -number)
             harness.wait_until(lambda: program.family() == [], "its framewire-bench to go, too")

@@ -6,8 +6,8 @@ import pty
 import harness
 
 LEVELS = {"ok", "note", "warning", "problem"}
-KEYS = {"version", "transport", "is_ready", "works", "findings", "rdma_devices", "rdma_modules", "rdma_files", "memory", "network", "gpu",
-        "opengl", "system"}
+KEYS = {"version", "transport", "is_ready", "works", "findings", "rdma_devices", "rdma_modules", "rdma_files", "memory",
+        "network", "gpu", "opengl", "system"}
 
 
 class Doctor(harness.EndToEnd):
@@ -56,7 +56,8 @@ class Doctor(harness.EndToEnd):
         self.assertEqual(found["fix"], [f"chmod 600 {key}"])
 
     def test_a_terminal_gets_colour_unless_it_wants_none(self):
-        for environment, has_colour in ((self.environment(TERM="xterm"), True), (self.environment(TERM="xterm", NO_COLOR="1"), False)):
+        for environment, has_colour in ((self.environment(TERM="xterm"), True),
+                                        (self.environment(TERM="xterm", NO_COLOR="1"), False)):
             reads, writes = pty.openpty()
             program = self.start(harness.BIN / "framewire-doctor", environment=environment, stdout=writes)
             os.close(writes)

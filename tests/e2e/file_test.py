@@ -20,7 +20,8 @@ class File(harness.EndToEnd):
 
     def make_film(self, name="film.mp4", *options):
         film = self.file(name)
-        subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-f", "lavfi", "-i", f"testsrc2=size={SIZE[0]}x{SIZE[1]}:rate=30",
+        subprocess.run(["ffmpeg", "-v", "error", "-nostdin", "-f", "lavfi",
+                        "-i", f"testsrc2=size={SIZE[0]}x{SIZE[1]}:rate=30",
                         "-frames:v", str(FRAMES), "-c:v", "libx264", "-preset", "veryfast", "-bf", "2", "-g", "20",
                         "-pix_fmt", "yuv420p", *options, str(film)], check=True, timeout=60)
         return film
@@ -78,7 +79,8 @@ class File(harness.EndToEnd):
         frames = b"".join(bytes([i]) * 64 * 36 * 3 for i in range(20))
         self.file("in.rgb").write_bytes(frames)
         with self.file("in.rgb").open("rb") as source:
-            sender = self.send_on("-", "--size", "64x36", "--pix-fmt", "rgb24", "--fps", "200", "--delivery", "every", stdin=source)
+            sender = self.send_on("-", "--size", "64x36", "--pix-fmt", "rgb24", "--fps", "200", "--delivery", "every",
+                                  stdin=source)
             viewer = self.view(sender.address, "--output", self.file("out.rgb"))
             self.ends(viewer)
         self.ends(sender)
@@ -144,7 +146,8 @@ class File(harness.EndToEnd):
         header = b"YUV4MPEG2 W64 H36 F30:1 Ip A1:1 C420jpeg\n"
         frame_bytes = 64 * 36 * 3 // 2
         good = [bytes([i]) * frame_bytes for i in range(1, 8)]
-        self.file("cut.y4m").write_bytes(header + b"".join(b"FRAME\n" + frame for frame in good) + b"FRAME\n" + bytes(100))
+        self.file("cut.y4m").write_bytes(header + b"".join(b"FRAME\n" + frame for frame in good) + b"FRAME\n"
+                                         + bytes(100))
         with self.file("cut.y4m").open("rb") as source:
             sender = self.send_on("-", "--delivery", "every", "--no-pace", stdin=source)
             viewer = self.view(sender.address, "--output", self.file("out.yuv"))

@@ -6,18 +6,22 @@ import pictures
 class FirstPicture(harness.EndToEnd):
     def send_and_view(self, *source, transport="auto", size="160x90"):
         sender = self.send_on(*source)
-        viewer = self.view(sender.address, "--transport", transport, "--screenshot", self.file("shown.png"), "--size", size)
+        viewer = self.view(sender.address, "--transport", transport, "--screenshot", self.file("shown.png"),
+                           "--size", size)
         self.ends(viewer)
         self.ends(sender)
         return *self.checked_stats(sender, viewer), viewer
 
     def check_bars(self, picture: pictures.Picture):
         """Checks the eight moving bars at 75 %: white, yellow, cyan, green, magenta, red, blue, black."""
-        order = [(191, 191, 191), (191, 191, 0), (0, 191, 191), (0, 191, 0), (191, 0, 191), (191, 0, 0), (0, 0, 191), (0, 0, 0)]
+        order = [(191, 191, 191), (191, 191, 0), (0, 191, 191), (0, 191, 0),
+                 (191, 0, 191), (191, 0, 0), (0, 0, 191), (0, 0, 0)]
         row = [picture.at(x / picture.width, 0.3) for x in range(picture.width)]
-        seen = [next((i for i, bar in enumerate(order) if all(abs(a - b) <= 2 for a, b in zip(pixel, bar))), None) for pixel in row]
+        seen = [next((i for i, bar in enumerate(order) if all(abs(a - b) <= 2 for a, b in zip(pixel, bar))), None)
+                for pixel in row]
         # A pixel at an edge may mix two bars, and the marks of the test frames are single pixels.
-        clean = [bar for i, bar in enumerate(seen) if bar is not None and bar in (seen[i - 1], seen[(i + 1) % len(seen)])]
+        clean = [bar for i, bar in enumerate(seen)
+                 if bar is not None and bar in (seen[i - 1], seen[(i + 1) % len(seen)])]
         self.assertGreater(len(clean), 0.85 * len(row), row)
         runs = [bar for i, bar in enumerate(clean) if i == 0 or bar != clean[i - 1]]
         self.assertEqual(set(runs), set(range(8)), runs)
@@ -51,7 +55,8 @@ class FirstPicture(harness.EndToEnd):
         self.check_bars(pictures.read_png(self.file("shown.png")))
 
     def test_every_frame_is_stamped_and_whole(self):
-        sender = self.send_on("pattern:stamped", "--size", "64x36", "--frames", "200", "--delivery", "every", "--no-pace")
+        sender = self.send_on("pattern:stamped", "--size", "64x36", "--frames", "200", "--delivery", "every",
+                              "--no-pace")
         record = pictures.StampedRecording(self.file("frames.rgba"), 64 * 36 * 4)
         viewer = self.view(sender.address, "--transport", "tcp", "--output", record.path, "--verify")
         self.ends(viewer)
@@ -63,7 +68,8 @@ class FirstPicture(harness.EndToEnd):
 
     def test_a_rendered_scene_with_its_counter(self):
         frames = 40
-        sent, shown, _ = self.send_and_view("gl:", "--size", "416x234", "--frames", str(frames), "--fps", "30", size="416x234")
+        sent, shown, _ = self.send_and_view("gl:", "--size", "416x234", "--frames", str(frames), "--fps", "30",
+                                            size="416x234")
         picture = pictures.read_png(self.file("shown.png"))
         self.assertEqual((picture.width, picture.height), (416, 234))
         self.assertGreater(picture.colours(), 500)
@@ -74,7 +80,8 @@ class FirstPicture(harness.EndToEnd):
     def test_two_streams_of_one_sender(self):
         sender = self.send_on("pattern:bars", "pattern:stamped", "--size", "64x36", "--fps", "30")
         stamped = self.view(f"{sender.address}/pattern-stamped", "--frames", "5", "--output", self.file("stamped.rgba"))
-        bars = self.view(f"{sender.address}/pattern-bars", "--frames", "5", "--size", "320x180", "--screenshot", self.file("bars.png"))
+        bars = self.view(f"{sender.address}/pattern-bars", "--frames", "5", "--size", "320x180",
+                         "--screenshot", self.file("bars.png"))
         self.ends(stamped)
         self.ends(bars)
         unknown = self.view(f"{sender.address}/nothing")
@@ -87,7 +94,8 @@ class FirstPicture(harness.EndToEnd):
 
     def test_statistics_have_the_documented_keys(self):
         sent, shown, _ = self.send_and_view("pattern", "--size", "64x36", "--frames", "10")
-        common = {"frames_received", "frames_lost", "frames_torn", "seconds", "fps", "gigabytes_per_second", "transport", "memory"}
+        common = {"frames_received", "frames_lost", "frames_torn", "seconds", "fps", "gigabytes_per_second",
+                  "transport", "memory"}
         self.assertLessEqual(common | {"frames_produced", "frames_skipped", "frames_sent"}, set(sent))
         self.assertLessEqual(common | {"frames_shown", "frames_superseded", "latency_ms"}, set(shown))
         self.assertEqual(set(shown["latency_ms"]), {"p50", "p99", "max"})

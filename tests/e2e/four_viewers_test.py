@@ -15,12 +15,14 @@ class FourViewers(harness.EndToEnd):
     def start_four(self, transport: str):
         self.sender = self.send_on("pattern:stamped", "--size", f"{SIZE[0]}x{SIZE[1]}", "--fps", "30")
         self.records = [pictures.StampedRecording(self.file(f"{i}.rgba"), FRAME_BYTES) for i in range(4)]
-        self.viewers = [self.view(self.sender.address, "--transport", transport, "--output", record.path) for record in self.records]
+        self.viewers = [self.view(self.sender.address, "--transport", transport, "--output", record.path)
+                        for record in self.records]
         self.wait_for_frames(self.records, 10)
 
     def wait_for_frames(self, records, more: int):
         counts = [record.count() for record in records]
-        harness.wait_until(lambda: all(record.count() >= count + more for record, count in zip(records, counts)), f"{more} more frames")
+        harness.wait_until(lambda: all(record.count() >= count + more for record, count in zip(records, counts)),
+                           f"{more} more frames")
 
     def check_went_on(self, records, since):
         """The viewers got nearly every frame that the sender produced since `since`."""
@@ -120,7 +122,8 @@ class FourViewers(harness.EndToEnd):
         greedy = self.view(sender.address, "--delivery", "every")
         self.ends(greedy, harness.REFUSED)
         self.one_message(greedy, "'latest'", "'every'", "--delivery every")
-        sender = self.send_on("pattern:stamped", "--size", "64x36", "--fps", "200", "--frames", "600", "--delivery", "every")
+        sender = self.send_on("pattern:stamped", "--size", "64x36", "--fps", "200", "--frames", "600",
+                              "--delivery", "every")
         every = pictures.StampedRecording(self.file("every.rgba"), FRAME_BYTES)
         patient = self.view(sender.address, "--output", every.path)
         patient.wait_line("transport=")
@@ -138,7 +141,8 @@ class FourViewers(harness.EndToEnd):
         self.one_message(viewer, "no transport in common", "local", "tcp")
 
     def test_under_every_the_source_waits_for_a_viewer_that_is_stopped(self):
-        sender = self.send_on("pattern:stamped", "--size", "64x36", "--fps", "200", "--delivery", "every", "--frames", "400")
+        sender = self.send_on("pattern:stamped", "--size", "64x36", "--fps", "200", "--delivery", "every",
+                              "--frames", "400")
         records = [pictures.StampedRecording(self.file(f"{i}.rgba"), FRAME_BYTES) for i in range(2)]
         viewers = [self.view(sender.address, "--output", record.path) for record in records]
         harness.wait_until(lambda: all(record.count() >= 5 for record in records), "five frames")

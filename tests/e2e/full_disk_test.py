@@ -19,7 +19,8 @@ class FullDisk(harness.EndToEnd):
     def test_the_file_is_good_to_its_last_whole_frame(self):
         """A file size limit (RLIMIT_FSIZE) simulates a full disk without root."""
         frame_bytes = 64 * 36 * 3 // 2
-        sender = self.send_on("pattern", "--size", "64x36", "--pix-fmt", "yuv420p", "--frames", "60", "--delivery", "every")
+        sender = self.send_on("pattern", "--size", "64x36", "--pix-fmt", "yuv420p", "--frames", "60",
+                              "--delivery", "every")
         output = self.file("out.y4m")
         viewer = self.view(sender.address, "--output", output, prefix=["prlimit", "--fsize=50000"])
         self.ends(viewer, harness.FAILED)

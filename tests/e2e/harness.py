@@ -19,17 +19,19 @@ import time
 import typing
 import unittest
 
-BIN = pathlib.Path(os.environ.get("FRAMEWIRE_BIN", pathlib.Path(__file__).resolve().parents[2] / "build" / "dev" / "bin"))
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+BIN = pathlib.Path(os.environ.get("FRAMEWIRE_BIN", REPOSITORY / "build" / "dev" / "bin"))
 TIMEOUT_SCALE = float(os.environ.get("FRAMEWIRE_TIMEOUT_SCALE", "1"))
 IS_SANITIZED = TIMEOUT_SCALE > 1  # sanitizers change memory use and speed
 WATCHDOG_S = 30 * TIMEOUT_SCALE  # a wait that takes longer counts as a hang
 # The log line for an asynchronous event of an RDMA device.
 DEVICE_EVENT = r": warning: the RDMA device \S+ reports: "
-STATISTICS_DOCUMENT = pathlib.Path(__file__).resolve().parents[2] / "docs" / "statistics.md"
+STATISTICS_DOCUMENT = REPOSITORY / "docs" / "statistics.md"
 OK, FAILED, USAGE, REFUSED, LOST = range(5)  # exit statuses
 # A shell ignores SIGINT for background jobs, and the programs that a test starts would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-TRACES_OF_A_CRASH = re.compile(r"terminate called|Assertion|Segmentation|AddressSanitizer|ThreadSanitizer|runtime error|#0 0x")
+TRACES_OF_A_CRASH = re.compile(r"terminate called|Assertion|Segmentation|AddressSanitizer|ThreadSanitizer|"
+                               r"runtime error|#0 0x")
 
 
 def free_port() -> int:
@@ -59,7 +61,8 @@ class TcpEnd(typing.NamedTuple):
 
 def tcp_ends(port: int, state: str) -> list[TcpEnd]:
     """This machine's TCP sockets in that state whose local or remote port is `port`."""
-    lines = [line for table in ("tcp", "tcp6") for line in pathlib.Path("/proc/net", table).read_text().splitlines()[1:]]
+    lines = [line for table in ("tcp", "tcp6")
+             for line in pathlib.Path("/proc/net", table).read_text().splitlines()[1:]]
     ends = [TcpEnd(*line.split()[1:5]) for line in lines]
     return [end for end in ends if end.state == state and f":{port:04X}" in {end.local[-5:], end.remote[-5:]}]
 
@@ -90,12 +93,13 @@ class Program:
                  folder=None):
         self.arguments = [str(argument) for argument in arguments]
         names = [pathlib.Path(argument).name for argument in self.arguments]
-        self.name = next((name for name in names if name.startswith(("framewire", "rdsend", "rdrecv", "rdpipe"))), names[0])
+        self.name = next((name for name in names if name.startswith(("framewire", "rdsend", "rdrecv", "rdpipe"))),
+                         names[0])
         self.lines: list[str] = []
         self._changed = threading.Condition()
         reads, writes = pty.openpty() if terminal else os.pipe()
-        self.process = subprocess.Popen(self.arguments, env=environment, stdin=stdin, stdout=stdout, stderr=writes, cwd=folder,
-                                        start_new_session=True)
+        self.process = subprocess.Popen(self.arguments, env=environment, stdin=stdin, stdout=stdout, stderr=writes,
+                                        cwd=folder, start_new_session=True)
         os.close(writes)
         self._thread = threading.Thread(target=self._read, args=(reads,), daemon=True)
         self._thread.start()
@@ -152,7 +156,8 @@ class Program:
         try:
             status = self.process.wait(seconds)
         except subprocess.TimeoutExpired:
-            raise AssertionError(f"{self} did not end within {seconds:.0f} s; it said:\n{self.text}\n{self._where_it_is()}") from None
+            raise AssertionError(f"{self} did not end within {seconds:.0f} s; it said:\n{self.text}\n"
+                                 f"{self._where_it_is()}") from None
         self._thread.join(WATCHDOG_S)
         return status
 
@@ -268,8 +273,10 @@ class EndToEnd(unittest.TestCase):
     def environment(self, **more) -> dict:
         """Keeps only the variables that programs need to start: no key, no display."""
         kept = {name: value for name, value in os.environ.items()
-                if name in ("PATH", "LD_LIBRARY_PATH", "TMPDIR") or name.startswith(("LIBGL", "MESA", "GALLIVM", "ASAN", "UBSAN", "TSAN", "LSAN"))}
-        return kept | {"HOME": str(self.home), "XDG_CONFIG_HOME": str(self.home / ".config"), "LC_ALL": "C.UTF-8", **more}
+                if name in ("PATH", "LD_LIBRARY_PATH", "TMPDIR")
+                or name.startswith(("LIBGL", "MESA", "GALLIVM", "ASAN", "UBSAN", "TSAN", "LSAN"))}
+        return kept | {"HOME": str(self.home), "XDG_CONFIG_HOME": str(self.home / ".config"),
+                       "LC_ALL": "C.UTF-8", **more}
 
     def file(self, name: str) -> pathlib.Path:
         return self.folder / name
@@ -303,7 +310,9 @@ class EndToEnd(unittest.TestCase):
         return program
 
     def view(self, *arguments, headless=True, prefix=(), **options) -> Program:
-        drawing = ["--headless", "--size", "160x90"] if headless and "--size" not in arguments else ["--headless"] if headless else []
+        drawing = ["--headless"] if headless else []
+        if headless and "--size" not in arguments:
+            drawing += ["--size", "160x90"]
         command, stats = self._with_stats("view", [*arguments, *drawing])
         program = self.start(*prefix, *command, **options)
         program.stats_file = stats
@@ -325,7 +334,8 @@ class EndToEnd(unittest.TestCase):
     def read_stats(self, path: pathlib.Path) -> dict:
         """The statistics that a program wrote at its end. docs/statistics.md must name every field."""
         stats = json.loads(path.read_text())
-        fields = set(stats).union(*filter(lambda one: isinstance(one, dict), stats["sessions"] if isinstance(stats.get("sessions"), list) else ()))
+        sessions = stats["sessions"] if isinstance(stats.get("sessions"), list) else []
+        fields = set(stats).union(*(one for one in sessions if isinstance(one, dict)))
         document = STATISTICS_DOCUMENT.read_text(encoding="utf-8")
         self.assertEqual({field for field in fields if f"`{field}`" not in document}, set(), "not documented")
         return stats
@@ -335,7 +345,8 @@ class EndToEnd(unittest.TestCase):
         stats = self.read_stats(program.stats_file)
         if "sessions" in stats and isinstance(stats["sessions"], list):
             for session in stats["sessions"]:
-                self.assertEqual(session["frames_produced"], session["frames_skipped"] + session["frames_sent"], session)
+                self.assertEqual(session["frames_produced"], session["frames_skipped"] + session["frames_sent"],
+                                 session)
                 self.assertEqual(session["frames_sent"], session["frames_received"] + session["frames_lost"], session)
             self.assertEqual(stats["frames_sent"], sum(session["frames_sent"] for session in stats["sessions"]))
         else:

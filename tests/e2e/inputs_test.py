@@ -50,8 +50,9 @@ class Inputs(harness.EndToEnd):
 
         `is_awaited`: a sender already retries, and may connect before listens() can see the listener.
         """
-        server = self.start("ffmpeg", "-v", "error", "-nostdin", "-re", "-f", "lavfi", "-i", "testsrc2=size=320x180:rate=30", "-c:v",
-                            "mpeg2video", "-g", "5", "-f", "mpegts", *target)
+        server = self.start("ffmpeg", "-v", "error", "-nostdin", "-re", "-f", "lavfi",
+                            "-i", "testsrc2=size=320x180:rate=30", "-c:v", "mpeg2video", "-g", "5",
+                            "-f", "mpegts", *target)
         if not is_awaited:
             harness.wait_until(lambda: listens(port), "ffmpeg to listen")
         return server
@@ -95,7 +96,8 @@ class Inputs(harness.EndToEnd):
         self.goes_on_after_a_loss(port, url, "-listen", "1", url)
 
     def test_retry_ends_the_search(self):
-        for retry, wanted in (("0", "the connection was closed; what came before was sent"), ("300ms", "did not come back within 0.3 s")):
+        for retry, wanted in (("0", "the connection was closed; what came before was sent"),
+                              ("300ms", "did not come back within 0.3 s")):
             port = harness.free_port()
             camera = self.serve(port, f"tcp://127.0.0.1:{port}?listen=1")
             sender = self.send_on(f"tcp://127.0.0.1:{port}", "--retry", retry)
@@ -118,8 +120,9 @@ class Inputs(harness.EndToEnd):
 
     def film_by_http(self, *breaks):
         film = self.file("film.mkv")
-        self.ends(self.run_to_end("ffmpeg", "-v", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc2=size=320x180:rate=30", "-frames:v",
-                                  "60", "-c:v", "libx264", "-g", "10", "-pix_fmt", "yuv420p", film))
+        self.ends(self.run_to_end("ffmpeg", "-v", "error", "-nostdin", "-f", "lavfi",
+                                  "-i", "testsrc2=size=320x180:rate=30", "-frames:v", "60",
+                                  "-c:v", "libx264", "-g", "10", "-pix_fmt", "yuv420p", film))
         data = film.read_bytes()
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), BreaksOff)
         server.data, server.beginnings, server.breaks = data, [], [int(len(data) * one) for one in breaks]
@@ -140,13 +143,15 @@ class Inputs(harness.EndToEnd):
 
     def test_libavs_options(self):
         film = self.file("film.mkv")
-        self.ends(self.run_to_end("ffmpeg", "-v", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc2=size=320x180:rate=30", "-frames:v",
-                                  "30", "-c:v", "ffv1", film))
-        unknown = self.run_to_end(SEND, film, "--input-option", "rtsp_transport=tcp", "--input-option", "probesize=100000")
+        self.ends(self.run_to_end("ffmpeg", "-v", "error", "-nostdin", "-f", "lavfi",
+                                  "-i", "testsrc2=size=320x180:rate=30", "-frames:v", "30", "-c:v", "ffv1", film))
+        unknown = self.run_to_end(SEND, film, "--input-option", "rtsp_transport=tcp",
+                                  "--input-option", "probesize=100000")
         self.assertEqual(unknown.process.returncode, harness.USAGE, unknown.text)
         self.one_message(unknown, "'rtsp_transport'", "matroska", "ffv1")
         self.assertNotIn("'probesize'", unknown.text)
-        sender = self.send_on("-f", "matroska", "--input-option", "threads=1", "--start", "0:00.5", "--delivery", "every", "--no-pace", film)
+        sender = self.send_on("-f", "matroska", "--input-option", "threads=1", "--start", "0:00.5",
+                              "--delivery", "every", "--no-pace", film)
         viewer = self.view(sender.address, "--output", self.file("out.yuv"))
         self.ends(viewer)
         self.ends(sender)
@@ -154,18 +159,20 @@ class Inputs(harness.EndToEnd):
         self.assertEqual(self.file("out.yuv").read_bytes(), whole[len(whole) // 2:])
 
     def test_options_that_are_wrong(self):
-        for words, wanted in ((("--input-option", "tcp", "film.mkv"), "KEY=VALUE"), (("--start", "1:75", "film.mkv"), "1:02:03"),
-                              (("--start", "-3", "film.mkv"), "--start"), (("--start", "10", "pattern"), "no SOURCE is one"),
-                              (("--name", "a", "--name", "b", "pattern"), "2 times for 1 SOURCE"), (("--name", "a b", "pattern"), "'a b'"),
-                              (("-f", "nosuch", "film.mkv"), "'nosuch'")):
+        for words, wanted in ((("--input-option", "tcp", "film.mkv"), "KEY=VALUE"),
+                              (("--start", "1:75", "film.mkv"), "1:02:03"),
+                              (("--start", "-3", "film.mkv"), "--start"),
+                              (("--start", "10", "pattern"), "no SOURCE is one"),
+                              (("--name", "a", "--name", "b", "pattern"), "2 times for 1 SOURCE"),
+                              (("--name", "a b", "pattern"), "'a b'"), (("-f", "nosuch", "film.mkv"), "'nosuch'")):
             with self.subTest(words):
                 program = self.run_to_end(SEND, *words)
                 self.assertEqual(program.process.returncode, harness.USAGE, program.text)
                 self.one_message(program, wanted)
 
     def test_names(self):
-        sender = self.send_on("--name", "left", "lavfi:testsrc2=size=64x36:rate=30000/1001,rotate=t", "lavfi:testsrc2=size=64x36",
-                              "lavfi:testsrc2=size=64x36", "--no-pace")
+        sender = self.send_on("--name", "left", "lavfi:testsrc2=size=64x36:rate=30000/1001,rotate=t",
+                              "lavfi:testsrc2=size=64x36", "lavfi:testsrc2=size=64x36", "--no-pace")
         for name in ("left", "testsrc2", "testsrc2-2"):
             sender.wait_line(f"^stream {name}: ")
             self.ends(self.view(f"{sender.address}/{name}", "--frames", "3"))

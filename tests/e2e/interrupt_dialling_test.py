@@ -27,7 +27,8 @@ class InterruptDialling(machines.TwoMachines):
         names.write_text("hosts: files dns\n")
         self.prefix = [*self.within(0), "unshare", "-m", "sh", "-c",
                        f'mount --bind {resolver} /etc/resolv.conf && '
-                       f'{{ [ ! -e /etc/nsswitch.conf ] || mount --bind {names} /etc/nsswitch.conf; }} && exec "$@"', "sh"]
+                       f'{{ [ ! -e /etc/nsswitch.conf ] || mount --bind {names} /etc/nsswitch.conf; }} && exec "$@"',
+                       "sh"]
         if not pathlib.Path("/etc/resolv.conf").exists():
             self.skipTest("this machine has no /etc/resolv.conf to stand in for")
 
@@ -44,7 +45,8 @@ class InterruptDialling(machines.TwoMachines):
         at = ("--listen", SILENT_NAME, "--insecure")
         yield self.view(*at, prefix=self.prefix), harness.OK
         yield self.send("pattern", "--size", "64x36", *at, prefix=self.prefix), harness.OK
-        for name, arguments in (("rdsend", ("/etc/hostname",)), ("rdrecv", (self.file("received"),)), ("framewire-bench", ())):
+        for name, arguments in (("rdsend", ("/etc/hostname",)), ("rdrecv", (self.file("received"),)),
+                                ("framewire-bench", ())):
             yield self.start(*self.prefix, harness.BIN / name, *at, *arguments), harness.FAILED
 
     def is_asking(self) -> bool:
@@ -68,7 +70,8 @@ class InterruptDialling(machines.TwoMachines):
                 harness.wait_until(is_under_way, f"{program} to begin")
                 program.interrupt()
                 ended = program.wait_end(SOON_S)
-                self.assertIn(ended, (status,) if status is not None else (harness.OK, harness.FAILED, -signal.SIGINT), program.text)
+                wanted = (status,) if status is not None else (harness.OK, harness.FAILED, -signal.SIGINT)
+                self.assertIn(ended, wanted, program.text)
                 self.assertEqual(program.family(), [])
             program.kill()
 

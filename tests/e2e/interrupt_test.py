@@ -165,7 +165,8 @@ class Interrupt(harness.EndToEnd):
     def test_while_dialling_somebody_who_is_silent(self):
         with socket.create_server(("127.0.0.1", 0)) as silent:
             viewer = self.view(f"127.0.0.1:{silent.getsockname()[1]}", "--insecure")
-            sender = self.send("pattern", "--size", "64x36", "--insecure", "--to", f"127.0.0.1:{silent.getsockname()[1]}")
+            sender = self.send("pattern", "--size", "64x36", "--insecure",
+                               "--to", f"127.0.0.1:{silent.getsockname()[1]}")
             for connection in (silent.accept()[0], silent.accept()[0]):
                 self.addCleanup(connection.close)
             for program in (viewer, sender):

@@ -48,8 +48,8 @@ class Keys(harness.EndToEnd):
                                   stdout=subprocess.PIPE, env=self.environment(), timeout=harness.WATCHDOG_S).stdout
         target = self.file("carried")
         for _ in range(2):  # the second time the key exists already
-            done = subprocess.run([str(harness.BIN / "framewire"), "key", "--file", str(target), "--import", "-"], input=exported,
-                                  env=self.environment(), timeout=harness.WATCHDOG_S, check=False)
+            done = subprocess.run([str(harness.BIN / "framewire"), "key", "--file", str(target), "--import", "-"],
+                                  input=exported, env=self.environment(), timeout=harness.WATCHDOG_S, check=False)
             self.assertEqual(done.returncode, harness.OK)
         self.assertEqual(target.read_bytes(), made.read_bytes())
         self.assertEqual(stat.S_IMODE(target.stat().st_mode), 0o600)
@@ -107,16 +107,19 @@ class Keys(harness.EndToEnd):
     def test_no_encryption_over_shared_memory(self):
         """A side that offers only shared memory cannot encrypt: both sides get an error."""
         sender = self.sender_with("--transport", "local")
-        self.check_refused(self.view(sender.address, "--encrypt"), "the viewer asks", "tcp only", "the sender offers local")
+        self.check_refused(self.view(sender.address, "--encrypt"), "the viewer asks", "tcp only",
+                           "the sender offers local")
         sender.wait_line("warning: refused .*: the viewer asks for --encrypt, .*tcp only, and the sender offers local")
         sender = self.sender_with("--encrypt")
-        self.check_refused(self.view(sender.address, "--transport", "local"), "the sender asks", "tcp only", "the viewer takes local")
+        self.check_refused(self.view(sender.address, "--transport", "local"), "the sender asks", "tcp only",
+                           "the viewer takes local")
         sender.wait_line("warning: refused .*: the sender asks for --encrypt, .*tcp only, and the viewer takes local")
 
     def test_another_key(self):
         sender = self.sender_with("--key", self.make_key("one"))
         for transport in ("local", "tcp"):
-            self.check_refused(self.view(sender.address, "--key", self.make_key(f"other-{transport}"), "--transport", transport), "key")
+            self.check_refused(self.view(sender.address, "--key", self.make_key(f"other-{transport}"),
+                                         "--transport", transport), "key")
         viewer = self.view(sender.address, "--key", self.file("one"), "--frames", "5")
         self.check_session(sender, viewer, "auth=psk control=tls1.3")
 

@@ -10,7 +10,8 @@ WHY_NOT = "this machine allows no network namespaces here: neither root nor unsh
 
 
 def are_possible() -> bool:
-    return subprocess.run(["unshare", "-n", "ip", "link", "set", "lo", "up"], capture_output=True, check=False).returncode == 0
+    return subprocess.run(["unshare", "-n", "ip", "link", "set", "lo", "up"], capture_output=True,
+                          check=False).returncode == 0
 
 
 class Machines(harness.EndToEnd):

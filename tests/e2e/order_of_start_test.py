@@ -26,7 +26,8 @@ class OrderOfStart(harness.EndToEnd):
 
     def test_a_viewer_whose_time_is_over_before_a_sender_came(self):
         shot, record = self.file("waiting.png"), self.file("none.rgba")
-        viewer = self.view(f"127.0.0.1:{harness.free_port()}", "--duration", "1s", "--screenshot", shot, "--output", record)
+        viewer = self.view(f"127.0.0.1:{harness.free_port()}", "--duration", "1s", "--screenshot", shot,
+                           "--output", record)
         self.ends(viewer, harness.LOST)
         self.one_message(viewer, "no sender came before --duration was over$", beside="warning: no frame was shown")
         self.assertLessEqual(len([line for line in viewer.lines if "nothing listens at" in line]), 1, viewer.text)
@@ -36,7 +37,8 @@ class OrderOfStart(harness.EndToEnd):
 
     def test_a_viewer_whose_time_is_over_after_it_lost_its_sender(self):
         sender = self.send_on("pattern", "--size", "64x36", "--fps", "30")
-        viewer = self.view(sender.address, "--duration", f"{10 * harness.TIMEOUT_SCALE}s", "--screenshot", self.file("last.png"), terminal=True)
+        viewer = self.view(sender.address, "--duration", f"{10 * harness.TIMEOUT_SCALE}s",
+                           "--screenshot", self.file("last.png"), terminal=True)
         viewer.wait_line("shown [1-9]")
         sender.kill()
         self.ends(viewer, harness.LOST)
@@ -46,13 +48,15 @@ class OrderOfStart(harness.EndToEnd):
     def check_restart(self, transport: str):
         port = harness.free_port()
         sender = self.sender_at(port)
-        viewer, record = self.recording_viewer(port, "--transport", transport, "--size", "640x360", "--screenshot", self.file("lost.png"))
+        viewer, record = self.recording_viewer(port, "--transport", transport, "--size", "640x360",
+                                               "--screenshot", self.file("lost.png"))
         harness.wait_until(lambda: record.count() >= 10, "ten frames")
         sender.kill()
         viewer.wait_line("^lost the sender: ", 10 * harness.TIMEOUT_SCALE)
         before = record.count()
         again = self.sender_at(port)
-        harness.wait_until(lambda: record.count() >= before + 20, "frames of the sender that came back", 15 * harness.TIMEOUT_SCALE)
+        harness.wait_until(lambda: record.count() >= before + 20, "frames of the sender that came back",
+                           15 * harness.TIMEOUT_SCALE)
         again.interrupt()
         self.ends(again)
         self.ends(viewer)
@@ -97,7 +101,8 @@ class OrderOfStart(harness.EndToEnd):
     def test_retry_without_a_sender(self):
         viewer = self.view(f"127.0.0.1:{harness.free_port()}", "--retry", "1s")
         self.ends(viewer, harness.LOST)
-        self.assertEqual(len([line for line in viewer.lines if "nothing listens at 127.0.0.1:" in line]), 1, viewer.text)
+        self.assertEqual(len([line for line in viewer.lines if "nothing listens at 127.0.0.1:" in line]), 1,
+                         viewer.text)
         self.one_message(viewer, "no sender came before --retry was over|nothing listens")
 
     def test_retry_after_the_sender_was_lost(self):

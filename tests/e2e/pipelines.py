@@ -34,7 +34,8 @@ def processes_with(mark: str) -> dict[int, str]:
     """Every living process whose environment has `mark`: the whole pipeline, on all hosts."""
     found = {}
     for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
-        if mark in of_process(pid, "environ") and of_process(pid, "stat").rpartition(")")[2].split()[:1] not in ([], ["Z"]):
+        state = of_process(pid, "stat").rpartition(")")[2].split()[:1]
+        if mark in of_process(pid, "environ") and state not in ([], ["Z"]):
             found[pid] = of_process(pid, "cmdline").replace("\0", " ").strip()
     return found
 
@@ -56,9 +57,11 @@ class PipelineTest(harness.EndToEnd):
     def rdpipe(self, *arguments, prefix=(), config=None, **options) -> harness.Program:
         name, value = self.mark.split("=")
         environment = self.environment(**{name: value})
-        return self.start(*prefix, harness.BIN / "rdpipe", "-F", config or self.sshd.client_config, *arguments, environment=environment, **options)
+        return self.start(*prefix, harness.BIN / "rdpipe", "-F", config or self.sshd.client_config, *arguments,
+                          environment=environment, **options)
 
-    def run_pipe(self, *arguments, given: bytes | None = b"", status: int = 0, seconds: float = harness.WATCHDOG_S, **options) -> bytes:
+    def run_pipe(self, *arguments, given: bytes | None = b"", status: int = 0, seconds: float = harness.WATCHDOG_S,
+                 **options) -> bytes:
         """Runs a pipeline and returns its output; checks that no process remains. `self.program` is rdpipe."""
         stdin = self.file("stdin")
         stdin.write_bytes(given)

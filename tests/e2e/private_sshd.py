@@ -11,7 +11,8 @@ import time
 import harness
 
 SSHD = shutil.which("sshd", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
-MISSING = "" if SSHD and shutil.which("ssh") else "sshd and ssh are not installed (Debian: openssh-server, openssh-client)"
+IS_INSTALLED = SSHD and shutil.which("ssh")
+MISSING = "" if IS_INSTALLED else "sshd and ssh are not installed (Debian: openssh-server, openssh-client)"
 
 
 def free_port(address: str) -> int:
@@ -26,8 +27,9 @@ class PrivateSshd:
     `client_config` is for ssh -F; every name in `hosts` is this sshd.
     """
 
-    def __init__(self, folder: pathlib.Path, hosts: tuple[str, ...] = ("host1", "host2", "host3"), address: str = "127.0.0.1",
-                 path: str | None = None, prefix: tuple[str, ...] = (), mark: str = "FRAMEWIRE_TEST_MARK="):
+    def __init__(self, folder: pathlib.Path, hosts: tuple[str, ...] = ("host1", "host2", "host3"),
+                 address: str = "127.0.0.1", path: str | None = None, prefix: tuple[str, ...] = (),
+                 mark: str = "FRAMEWIRE_TEST_MARK="):
         self.folder = folder / f"sshd-{address.replace(':', '-')}"
         self.folder.mkdir()
         self.address = address
@@ -43,7 +45,8 @@ class PrivateSshd:
         self.port = free_port(address) if not prefix else 2222
         if os.getuid() == 0:
             os.makedirs("/run/sshd", exist_ok=True)  # sshd's chroot folder: it refuses to start without it
-        self._write_configurations(path if path is not None else f"{harness.BIN.resolve()}:/usr/local/bin:/usr/bin:/bin:/usr/sbin")
+        usual = f"{harness.BIN.resolve()}:/usr/local/bin:/usr/bin:/bin:/usr/sbin"
+        self._write_configurations(path if path is not None else usual)
         self.start()
 
     def _write_configurations(self, path: str):
@@ -77,16 +80,19 @@ Host {" ".join(self.hosts)}
 
     def start(self):
         self.log = (self.folder / "sshd.log").open("ab")
-        self.process = subprocess.Popen([*self.prefix, SSHD, "-D", "-e", "-f", self.folder / "sshd_config"], stdout=self.log, stderr=self.log,
-                                        stdin=subprocess.DEVNULL, start_new_session=True)
+        self.process = subprocess.Popen([*self.prefix, SSHD, "-D", "-e", "-f", self.folder / "sshd_config"],
+                                        stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
+                                        start_new_session=True)
         deadline = time.monotonic() + 20
         while time.monotonic() < deadline:
-            answer = subprocess.run([*self.prefix, "ssh", "-F", self.client_config, self.hosts[0], "true"], capture_output=True, text=True)
+            answer = subprocess.run([*self.prefix, "ssh", "-F", self.client_config, self.hosts[0], "true"],
+                                    capture_output=True, text=True)
             if answer.returncode == 0:
                 return
             time.sleep(0.05)
         self.stop()
-        raise AssertionError(f"the test's sshd does not answer: {answer.stderr}{(self.folder / 'sshd.log').read_text()}")
+        log = (self.folder / "sshd.log").read_text()
+        raise AssertionError(f"the test's sshd does not answer: {answer.stderr}{log}")
 
     def stop(self):
         """Kills sshd and its descendants. They have own process sessions, so one killpg() would miss them."""

@@ -30,7 +30,8 @@ class PipeFaults(PipelineTest):
 
     def test_an_unknown_host(self):
         self.no_command_runs("host1:RUN", "no-such-host.invalid:cat", ":RUN")
-        self.rdpipe_says("stage 2 .*ssh does not reach no-such-host.invalid", "(?i)could not resolve hostname|Name or service")
+        self.rdpipe_says("stage 2 .*ssh does not reach no-such-host.invalid",
+                         "(?i)could not resolve hostname|Name or service")
 
     def test_a_host_that_refuses_ssh(self):
         self.no_command_runs("-o", f"Port={harness.free_port()}", "host1:RUN")
@@ -39,8 +40,9 @@ class PipeFaults(PipelineTest):
     def test_a_key_that_ssh_does_not_take(self):
         other = self.file("other_key")
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", other], check=True)
-        self.no_command_runs("-o", f"IdentityFile={other}", "-o", "IdentitiesOnly=yes", "-o", f"Port={self.sshd.port}", "-o", "BatchMode=yes",
-                             "-o", "StrictHostKeyChecking=no", "-o", f"UserKnownHostsFile={self.file('known')}", "127.0.0.1:RUN")
+        self.no_command_runs("-o", f"IdentityFile={other}", "-o", "IdentitiesOnly=yes", "-o", f"Port={self.sshd.port}",
+                             "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=no",
+                             "-o", f"UserKnownHostsFile={self.file('known')}", "127.0.0.1:RUN")
         self.rdpipe_says("ssh does not reach 127.0.0.1", "(?i)permission denied")
 
     def test_a_host_without_framewire(self):
@@ -92,20 +94,23 @@ class PipeFaults(PipelineTest):
 
     def test_what_the_stage_process_is_told(self):
         """The stage process ends without a crash on any standard input."""
-        for given in (b"", b"garbage\n", b"{}\n", b'{"type":"plan"}\n', b'{"type":"plan","protocol":1}\n', b'{"type":"go"}\n',
-                      b'{"type":"plan","protocol":99}\n', os.urandom(3000), b"\0" * 3_000_000):
+        for given in (b"", b"garbage\n", b"{}\n", b'{"type":"plan"}\n', b'{"type":"plan","protocol":1}\n',
+                      b'{"type":"go"}\n', b'{"type":"plan","protocol":99}\n', os.urandom(3000), b"\0" * 3_000_000):
             with self.subTest(given[:40]):
-                told = subprocess.run([harness.BIN / "rdpipe", "--stage"], input=given, capture_output=True, timeout=harness.WATCHDOG_S)
+                told = subprocess.run([harness.BIN / "rdpipe", "--stage"], input=given, capture_output=True,
+                                      timeout=harness.WATCHDOG_S)
                 self.assertEqual(told.returncode, 0)
                 self.assertNotRegex(told.stderr.decode(errors="replace"), harness.TRACES_OF_A_CRASH)
 
     def test_a_stage_that_is_stopped_before_it_began(self):
         """It reports an end of its command, although that never ran: otherwise rdpipe would count its host as lost."""
         ran = self.file("ran")
-        with subprocess.Popen([harness.BIN / "rdpipe", "--stage"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as stage:
+        with subprocess.Popen([harness.BIN / "rdpipe", "--stage"], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE) as stage:
             self.assertEqual(stage.stdout.readline(), b"\n", "the end of whatever stands before")
-            plan = {"type": "plan", "protocol": json.loads(stage.stdout.readline())["protocol"], "number": 1, "host": "h", "work": 0,
-                    "text": f"touch {ran}".encode().hex(), "appends": False, "upstream": None, "downstream": None}
+            plan = {"type": "plan", "protocol": json.loads(stage.stdout.readline())["protocol"], "number": 1,
+                    "host": "h", "work": 0, "text": f"touch {ran}".encode().hex(), "appends": False,
+                    "upstream": None, "downstream": None}
             stage.stdin.write("".join(json.dumps(one) + "\n" for one in (plan, {"type": "stop"})).encode())
             stage.stdin.flush()
             said = [json.loads(line) for line in stage.stdout]
@@ -147,7 +152,8 @@ class PipeFaults(PipelineTest):
 
     def test_a_command_that_its_reader_did_not_end(self):
         done = self.file("done")
-        self.run_pipe("host1:echo half; kill -PIPE $$", f"host2:cat >/dev/null && touch {done}", status=128 + signal.SIGPIPE)
+        self.run_pipe("host1:echo half; kill -PIPE $$", f"host2:cat >/dev/null && touch {done}",
+                      status=128 + signal.SIGPIPE)
         self.rdpipe_says("stage 1 .* was ended by signal 13")
         self.assertFalse(done.exists())
 
@@ -173,7 +179,8 @@ class PipeFaults(PipelineTest):
 
     def test_a_sigterm_that_is_to_be_ignored(self):
         """rdpipe ends hops by SIGTERM, also an ignored one. Here a background process keeps the hop's pipe open."""
-        self.program = self.rdpipe(":yes", ":sleep 1000 <&0 >/dev/null 2>&1 & exit 0", prefix=("sh", "-c", 'trap "" TERM; exec "$@"', "sh"))
+        self.program = self.rdpipe(":yes", ":sleep 1000 <&0 >/dev/null 2>&1 & exit 0",
+                                   prefix=("sh", "-c", 'trap "" TERM; exec "$@"', "sh"))
         self.ends(self.program)
         os.kill(self.pid_of("^sleep 1000"), signal.SIGKILL)
         self.nothing_is_left()
@@ -186,13 +193,14 @@ class PipeFaults(PipelineTest):
         """The stage's agent, every hop process (also on rdpipe's side), and ssh."""
         def ssh():
             return [pid for pid, line in self.left().items() if line.startswith("ssh ")]
-        for what, find in (("agent", lambda: self.named("rdpipe-stage")), ("first hop", lambda: self.named("rdpipe-hop")[:1]),
+        for what, find in (("agent", lambda: self.named("rdpipe-stage")),
+                           ("first hop", lambda: self.named("rdpipe-hop")[:1]),
                            ("last hop", lambda: self.named("rdpipe-hop")[-1:]), ("ssh", ssh)):
             with self.subTest(what):
                 self.file("begun").unlink(missing_ok=True)
                 self.running(f"host1:{STUBBORN}", f"host2:{STUBBORN}")
-                harness.wait_until(lambda: (len(self.named("rdpipe-stage")), len(self.named("rdpipe-hop")), len(ssh())) == (2, 4, 2),
-                                   "the hop of the empty standard input to end")
+                harness.wait_until(lambda: (len(self.named("rdpipe-stage")), len(self.named("rdpipe-hop")), len(ssh()))
+                                   == (2, 4, 2), "the hop of the empty standard input to end")
                 os.kill(find()[-1], signal.SIGKILL)
                 self.ends_soon(OWN_FAILURE)
                 self.assertRegex(self.program.lines[-1], "^rdpipe: ")
@@ -208,8 +216,8 @@ class PipeFaults(PipelineTest):
         for _ in range(40):
             copy = self.file("copy")
             copy.unlink(missing_ok=True)
-            self.program = self.rdpipe("--rdpipe-path", f"env {NO_LEAK_CHECK} rdpipe", "--limit", "100M", f"host1:<{data}", "host2:cat",
-                                       f"host3:>{copy}", prefix=("env", NO_LEAK_CHECK))
+            self.program = self.rdpipe("--rdpipe-path", f"env {NO_LEAK_CHECK} rdpipe", "--limit", "100M",
+                                       f"host1:<{data}", "host2:cat", f"host3:>{copy}", prefix=("env", NO_LEAK_CHECK))
             time.sleep(chance.uniform(0, 1.2))
             victims = sorted(self.left().items())
             if not victims:
@@ -229,7 +237,8 @@ class PipeFaults(PipelineTest):
             self.assertTrue(status != 0 or (whole and copy.read_bytes() == data.read_bytes()),
                             f"{line} was killed, the copy is not whole, and rdpipe ended with 0:\n{self.program.text}")
             if pid != self.program.pid:
-                self.assertTrue(status == 0 or self.program.lines, f"{line} was killed, and rdpipe ended with {status} without a word")
+                self.assertTrue(status == 0 or self.program.lines,
+                                f"{line} was killed, and rdpipe ended with {status} without a word")
             if killed == 12:
                 return
         self.fail(f"of 40 pipelines only {killed} lived long enough for a process of theirs to be killed")
@@ -290,7 +299,8 @@ class PipeFaults(PipelineTest):
         with self.file("printed").open("w+b") as printed:
             self.running("host1:for i in 1 2 3; do echo $i; sleep 5; done", "host2:cat", stdout=printed)
             os.killpg(self.program.pid, signal.SIGSTOP)
-            harness.wait_until(lambda: of_process(self.program.pid, "stat").rpartition(")")[2].split()[0] == "T", "rdpipe to stop")
+            harness.wait_until(lambda: of_process(self.program.pid, "stat").rpartition(")")[2].split()[0] == "T",
+                               "rdpipe to stop")
             time.sleep(12)
             os.killpg(self.program.pid, signal.SIGCONT)
             self.ends(self.program)
@@ -299,12 +309,13 @@ class PipeFaults(PipelineTest):
 
     def test_a_stage_that_wants_the_terminal(self):
         """The kernel would stop it as a background process, and no shell could continue it."""
-        for command in ("head -c 1 /dev/tty", "stty sane </dev/tty", "cat | head -c 1 /dev/tty", "(stty sane </dev/tty; true)"):
+        for command in ("head -c 1 /dev/tty", "stty sane </dev/tty", "cat | head -c 1 /dev/tty",
+                     "(stty sane </dev/tty; true)"):
             with self.subTest(command):
                 name, value = self.mark.split("=")
                 with self.file("terminal").open("w+b") as terminal:
-                    self.program = self.start("script", "-qec", f"{harness.BIN}/rdpipe :true ':{command}'", "/dev/null", stdout=terminal,
-                                              environment=self.environment(**{name: value}))
+                    self.program = self.start("script", "-qec", f"{harness.BIN}/rdpipe :true ':{command}'", "/dev/null",
+                                              stdout=terminal, environment=self.environment(**{name: value}))
                     self.ends(self.program, OWN_FAILURE)
                     terminal.seek(0)
                     self.assertRegex(terminal.read().decode(), "stage 2 .*wants (to set )?the terminal")
@@ -319,7 +330,8 @@ class PipeFaults(PipelineTest):
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "framewire-test", small], check=True)
         self.addCleanup(subprocess.run, ["umount", small], check=True)
         for last, messages in ((f"host3:>{small}/file", [r"stage 3 .*cannot write .*No space left on device"]),
-                                (f"host3:cat >{small}/other", [r"stage 3 .* ended with status 1", "No space left on device"])):
+                                (f"host3:cat >{small}/other",
+                                 [r"stage 3 .* ended with status 1", "No space left on device"])):
             with self.subTest(last):
                 self.program = self.rdpipe("host1:cat /dev/zero", "host2:cat", last)
                 self.ends_soon(OWN_FAILURE if ":>" in last else 1)
@@ -346,7 +358,8 @@ class PipeFaults(PipelineTest):
         os.mkfifo(fifo)
         reads = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
         with self.file("stdout").open("w+b") as output:
-            pipeline = self.rdpipe(f"host1:seq {lines} >&2; echo ok", "host2:cat", stdout=output, prefix=["sh", "-c", 'exec "$@" 2>"$0"', fifo])
+            pipeline = self.rdpipe(f"host1:seq {lines} >&2; echo ok", "host2:cat", stdout=output,
+                                   prefix=["sh", "-c", 'exec "$@" 2>"$0"', fifo])
             harness.wait_until(lambda: select.select([reads], [], [], 0)[0], "the first of it")
             time.sleep(14)  # longer than the timeout for silent hosts
             os.set_blocking(reads, True)
@@ -381,7 +394,8 @@ class PipeFaults(PipelineTest):
         try:
             for _ in range(3):
                 data = os.urandom(5_000_000)
-                self.assertTrue(self.run_pipe("--port-range", f"{ports[0]}-{ports[-1]}", "--transport", "tcp", "host1:cat", "host2:cat", given=data) == data)
+                self.assertTrue(self.run_pipe("--port-range", f"{ports[0]}-{ports[-1]}", "--transport", "tcp",
+                                              "host1:cat", "host2:cat", given=data) == data)
         finally:
             ends.set()
             unrecognized.join()

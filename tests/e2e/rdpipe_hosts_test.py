@@ -21,7 +21,8 @@ SSH_PORT = 2222
 SILENT_S = 15 * harness.TIMEOUT_SCALE  # longer than rdpipe takes to notice a silent host
 
 
-@unittest.skipUnless(os.getuid() == 0 and machines.are_possible(), "an sshd in network namespaces of its own needs root")
+@unittest.skipUnless(os.getuid() == 0 and machines.are_possible(),
+                     "an sshd in network namespaces of its own needs root")
 class PipeHosts(machines.Machines, PipelineTest):
     def setUp(self):
         super().setUp()
@@ -35,7 +36,8 @@ class PipeHosts(machines.Machines, PipelineTest):
             self.on(name, "ip", "address", "add", f"{ADDRESSES[name]}/24", "dev", "fw0")
             self.on(name, "ip", "link", "set", "fw0", "up")
         for name in NAMES[1:]:
-            sshd = private_sshd.PrivateSshd(self.folder, hosts=(name,), address=ADDRESSES[name], prefix=tuple(self.within(name)), mark=self.mark)
+            sshd = private_sshd.PrivateSshd(self.folder, hosts=(name,), address=ADDRESSES[name],
+                                            prefix=tuple(self.within(name)), mark=self.mark)
             self.addCleanup(sshd.stop)
         configurations = [path.read_text() for path in sorted(self.folder.glob("sshd-*/ssh_config"))]
         self.config = self.file("ssh_config")
@@ -59,7 +61,8 @@ class PipeHosts(machines.Machines, PipelineTest):
         for hop in ("home → host1", "host1 → host2", "host2 → home"):
             self.says(rf"^{hop.replace('home', 'here')}: transport=tcp .*auth=psk control=tls1.3")
         # Home sends the data only to host1 and receives it from host2. Bytes from host1 to host2 do not pass home.
-        counted = subprocess.run([*self.within("home"), "ip", "-s", "-j", "link", "show", "fw0"], capture_output=True, check=True)
+        counted = subprocess.run([*self.within("home"), "ip", "-s", "-j", "link", "show", "fw0"], capture_output=True,
+                                 check=True)
         self.assertLess(json.loads(counted.stdout)[0]["stats64"]["tx"]["bytes"], 1.5 * len(data))
 
     def test_a_home_that_lets_nobody_in(self):
@@ -70,16 +73,18 @@ class PipeHosts(machines.Machines, PipelineTest):
     def test_another_address_for_the_bytes(self):
         self.on("host2", "ip", "address", "add", "10.79.0.2/24", "dev", "fw0")
         self.on("host1", "ip", "address", "add", "10.79.0.1/24", "dev", "fw0")
-        printed = self.run_pipe("--data-address", "host2=10.79.0.2", f"host1:<{__file__}", "host2:cat /proc/net/tcp; cat >/dev/null; cat >&2 /dev/null",
-                                status=OWN_FAILURE)
+        printed = self.run_pipe("--data-address", "host2=10.79.0.2", f"host1:<{__file__}",
+                                "host2:cat /proc/net/tcp; cat >/dev/null; cat >&2 /dev/null", status=OWN_FAILURE)
         self.says("cannot reach port .* at 10.79.0.2")  # home has no route into that network
         self.run_pipe("--data-address", "host2=10.79.0.2", f"host1:<{__file__}", "host2:>/dev/null")
         self.assertEqual(printed, b"")
 
     def test_a_firewall_with_a_few_open_ports(self):
         for name in ("host1", "host2"):
-            self.firewall(name, f"input tcp dport {{ {SSH_PORT}, 5300-5303 }} accept", "input tcp flags syn / syn,ack drop")
-        self.assertEqual(self.run_pipe("--port-range", "5300-5303", "host1:cat", "host2:cat", given=b"let me in"), b"let me in")
+            self.firewall(name, f"input tcp dport {{ {SSH_PORT}, 5300-5303 }} accept",
+                          "input tcp flags syn / syn,ack drop")
+        self.assertEqual(self.run_pipe("--port-range", "5300-5303", "host1:cat", "host2:cat", given=b"let me in"),
+                         b"let me in")
         self.run_pipe("host1:cat", "host2:cat", status=OWN_FAILURE)
         self.says("cannot reach port", "--port-range")
 
@@ -92,7 +97,8 @@ class PipeHosts(machines.Machines, PipelineTest):
                 self.firewall(victim, "input drop", "output drop")
                 self.ends(self.program, OWN_FAILURE, SILENT_S)
                 # The processes on the silent host detect the loss by themselves.
-                harness.wait_until(lambda: not self.left(), "every process on every host to go", 40 * harness.TIMEOUT_SCALE)
+                harness.wait_until(lambda: not self.left(), "every process on every host to go",
+                                   40 * harness.TIMEOUT_SCALE)
                 self.says(r"^rdpipe: stage [123] \(host[12]")
                 self.on(victim, "nft", "delete", "table", "inet", "fw")
 
@@ -100,10 +106,11 @@ class PipeHosts(machines.Machines, PipelineTest):
         """ssh still reaches both, so only one hop is lost. Every stage learns of it at once."""
         came = self.file("came")
         for what, command, options, limit_s in (("bytes flow", "cat /dev/zero", (), 10),
-                                                ("none are under way", "echo; exec sleep 1000", ("--timeout", "3s"), 3)):
+                                                ("none flow", "echo; exec sleep 1000", ("--timeout", "3s"), 3)):
             with self.subTest(what):
                 came.unlink(missing_ok=True)
-                self.program = self.rdpipe("--limit", "10M", *options, f"host1:{command}", f"host2:tee {came}", ":>/dev/null")
+                self.program = self.rdpipe("--limit", "10M", *options, f"host1:{command}", f"host2:tee {came}",
+                                           ":>/dev/null")
                 harness.wait_until(lambda: came.exists() and came.stat().st_size > 0, "the first bytes to come")
                 for name, other in (("host1", "host2"), ("host2", "host1")):
                     self.firewall(name, f"input ip saddr {ADDRESSES[other]} counter drop")
@@ -117,8 +124,10 @@ class PipeHosts(machines.Machines, PipelineTest):
 
     def dropped(self, name: str) -> int:
         """The number of packets that counting rules have matched."""
-        listed = subprocess.run([*self.within(name), "nft", "-j", "list", "table", "inet", "fw"], capture_output=True, check=True).stdout
-        return sum(part["counter"]["packets"] for one in json.loads(listed)["nftables"] for part in one.get("rule", {}).get("expr", ())
+        listed = subprocess.run([*self.within(name), "nft", "-j", "list", "table", "inet", "fw"], capture_output=True,
+                                check=True).stdout
+        return sum(part["counter"]["packets"] for one in json.loads(listed)["nftables"]
+                   for part in one.get("rule", {}).get("expr", ())
                    if "counter" in part)
 
     def test_a_host_that_says_nothing_from_the_beginning(self):

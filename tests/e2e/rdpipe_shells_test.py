@@ -24,7 +24,8 @@ class PipeShells(PipelineTest):
         for text in ("echo welcome", "printf 'no end of a line'", r"printf '\033]0;%s\007' title", "seq 300"):
             with self.subTest(text):
                 self.startup_file(f"{text}\nexport SET_THERE=here")
-                self.assertEqual(self.run_pipe("host1:cat; echo $SET_THERE", "host2:cat", given=b"through "), b"through here\n")
+                self.assertEqual(self.run_pipe("host1:cat; echo $SET_THERE", "host2:cat", given=b"through "),
+                                 b"through here\n")
 
     def test_a_startup_file_that_reads(self):
         """The startup file reads some of the plan, or all of it. No command runs, and rdpipe reports the cause."""
@@ -72,9 +73,11 @@ class PipeShells(PipelineTest):
         ran, given, printed = self.file("ran"), self.file("given"), self.file("printed")
         given.write_bytes(b"through")
         with given.open("rb") as source, printed.open("wb") as output:
-            self.program = self.rdpipe("--rdpipe-path", "kill -STOP $$; exec rdpipe", f":touch {ran}; cat", "host1:cat", stdin=source, stdout=output)
+            self.program = self.rdpipe("--rdpipe-path", "kill -STOP $$; exec rdpipe", f":touch {ran}; cat", "host1:cat",
+                                       stdin=source, stdout=output)
             pid = self.pid_of(r"^\S*sh -c kill -STOP")
-            harness.wait_until(lambda: of_process(pid, "stat").rpartition(")")[2].split()[0] == "T", "the stage to stop")
+            harness.wait_until(lambda: of_process(pid, "stat").rpartition(")")[2].split()[0] == "T",
+                               "the stage to stop")
             self.program.wait_line(r"^stage 2 \(host1: 'cat'\): nothing is heard of rdpipe there so far")
             self.assertTrue(self.program.is_running())
             self.assertFalse(ran.exists(), "a command was run although not every connection stood")
@@ -127,8 +130,8 @@ class PipeShells(PipelineTest):
         closed = self.start("sh", "-c", 'exec "$@" >&-', "sh", harness.BIN / "rdpipe", ":echo hi")
         self.ends(closed, OWN_FAILURE)
         self.assertRegex(closed.text, "standard output is closed, .*'>file'")
-        with subprocess.Popen([harness.BIN / "rdpipe", ":cat"], stdin=os.open(self.folder, os.O_RDONLY), stdout=subprocess.DEVNULL,
-                              stderr=subprocess.PIPE, text=True) as wrong:
+        with subprocess.Popen([harness.BIN / "rdpipe", ":cat"], stdin=os.open(self.folder, os.O_RDONLY),
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as wrong:
             self.assertRegex(wrong.stderr.read(), "standard input is a directory; .*tar c DIRECTORY")
         self.assertEqual(wrong.returncode, OWN_FAILURE)
 

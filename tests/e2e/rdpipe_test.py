@@ -22,18 +22,20 @@ class Pipe(PipelineTest):
 
     def test_one_stage_and_many(self):
         self.assertEqual(self.run_pipe("host1:cat", given=b"one"), b"one")
-        self.assertEqual(self.run_pipe(":sed s/$/1/", "host1:sed s/$/2/", ":sed s/$/3/", "host1:sed s/$/4/", "host2:sed s/$/5/", ":sed s/$/6/",
-                                       given=b"x\n"), b"x123456\n")
+        self.assertEqual(self.run_pipe(":sed s/$/1/", "host1:sed s/$/2/", ":sed s/$/3/", "host1:sed s/$/4/",
+                                       "host2:sed s/$/5/", ":sed s/$/6/", given=b"x\n"), b"x123456\n")
 
     def test_only_here(self):
         self.assertEqual(self.run_pipe(":cat", ":rev", given=b"abc\n"), b"cba\n")
 
     def test_sizes_around_a_slot_and_the_ring(self):
-        for size in (0, 1, SLOT_BYTES - 1, SLOT_BYTES, SLOT_BYTES + 1, RING_BYTES - 1, RING_BYTES, RING_BYTES + 1, 3_000_017):
+        for size in (0, 1, SLOT_BYTES - 1, SLOT_BYTES, SLOT_BYTES + 1, RING_BYTES - 1, RING_BYTES, RING_BYTES + 1,
+                     3_000_017):
             for transport in ("auto", "tcp"):
                 with self.subTest(f"{size} bytes over {transport}"):
                     data = os.urandom(size)
-                    self.assertTrue(self.run_pipe(*SMALL, "--transport", transport, "host1:cat", "host2:cat", given=data) == data)
+                    self.assertTrue(self.run_pipe(*SMALL, "--transport", transport, "host1:cat", "host2:cat",
+                                                  given=data) == data)
 
     def test_gibibytes_by_their_hash(self):
         size = (3 << 30) + 1 if not harness.IS_SANITIZED else (1 << 26) + 1
@@ -138,7 +140,8 @@ class Pipe(PipelineTest):
             with self.subTest(stages):
                 self.run_pipe(*stages, status=status)
                 self.says(*messages)
-                self.assertEqual(len([line for line in self.program.lines if line.startswith("rdpipe: ")]), len([s for s in messages if "stage" in s]))
+                self.assertEqual(len([line for line in self.program.lines if line.startswith("rdpipe: ")]),
+                                 len([s for s in messages if "stage" in s]))
 
     def test_a_reader_that_has_enough_is_no_failure(self):
         self.assertEqual(self.run_pipe("host1:yes", "host2:head -n 3"), b"y\n" * 3)
@@ -147,7 +150,8 @@ class Pipe(PipelineTest):
 
     def test_nor_is_it_one_when_it_then_fails_but_that_is(self):
         self.run_pipe("host1:yes", "host2:head -n 3 >&2; exit 9", status=9)
-        self.assertEqual([line for line in self.program.lines if "rdpipe" in line], ["rdpipe: stage 2 (host2: 'head -n 3 >&2; exit 9') ended with status 9"])
+        self.assertEqual([line for line in self.program.lines if "rdpipe" in line],
+                         ["rdpipe: stage 2 (host2: 'head -n 3 >&2; exit 9') ended with status 9"])
 
     def test_the_reader_of_our_own_output_leaves(self):
         reads, writes = os.pipe()
@@ -167,10 +171,12 @@ class Pipe(PipelineTest):
         self.assertIn(r"""'cat '\''a b'\'''""", printed)
         self.assertIn("'x y'", printed)
         self.assertFalse(self.file("x y").exists())
-        printed = self.run_pipe("-n", "--data-address", "b=10.0.0.2", "--port-range", "5300-5303", "--limit", "1M", "--no-checksum", "--transport",
-                                "tcp", "--encrypt", "a:<x", "b:cat").decode()
+        printed = self.run_pipe("-n", "--data-address", "b=10.0.0.2", "--port-range", "5300-5303", "--limit", "1M",
+                                "--no-checksum", "--transport", "tcp", "--encrypt", "a:<x", "b:cat").decode()
         how = ", ports 5300 to 5303; transport tcp, encrypted, no checksum, at most 1.05 MB/s"
-        self.assertEqual(printed.splitlines()[-2:], [f"bytes a → b: the sender dials 10.0.0.2{how}", f"bytes b → here: the receiver dials 10.0.0.2{how}"])
+        self.assertEqual(printed.splitlines()[-2:],
+                         [f"bytes a → b: the sender dials 10.0.0.2{how}",
+                          f"bytes b → here: the receiver dials 10.0.0.2{how}"])
 
     def test_encrypted_on_every_hop(self):
         data = os.urandom(3_000_000)
@@ -181,13 +187,15 @@ class Pipe(PipelineTest):
     def test_verbose_names_every_hop(self):
         self.run_pipe("-v", "--transport", "tcp", "host1:cat", "host2:>/dev/null", given=os.urandom(1 << 20))
         for hop in ("here → host1", "host1 → host2"):
-            self.says(rf"^{hop}: transport=tcp .*auth=psk control=tls1.3", rf"^{hop}: Bandwidth .*: 1\.0 MB .* over tcp")
+            self.says(rf"^{hop}: transport=tcp .*auth=psk control=tls1.3",
+                      rf"^{hop}: Bandwidth .*: 1\.0 MB .* over tcp")
 
     def test_the_live_line_has_every_hop(self):
         data = self.file("data")
         data.write_bytes(os.urandom(60_000_000))
         self.program = self.rdpipe("-v", "--limit", "2M", f"host1:<{data}", ":cat", "host2:cat", terminal=True)
-        hops = (rf"{hop} [0-9.]+ [kM]B [1-9][0-9.]* [kM]B/s" for hop in ("host1 → here", "here → host2", "host2 → here"))
+        hops = (rf"{hop} [0-9.]+ [kM]B [1-9][0-9.]* [kM]B/s"
+                for hop in ("host1 → here", "here → host2", "host2 → here"))
         self.program.wait_line(f"^{'   '.join(hops)}$")
         self.assertTrue(self.program.is_running(), "that was no live line")
         self.program.interrupt()
@@ -202,7 +210,8 @@ class Pipe(PipelineTest):
             with self.subTest(options):
                 streams = self.file(f"streams-{len(options)}")
                 listened_to = f'both() {{ s=$(mktemp {streams}-XXXXXX); tee $s-in | rdpipe "$@" | tee $s-out; }}; both'
-                self.program = self.rdpipe(*options, "--transport", "tcp", "--rdpipe-path", listened_to, f"host1:cat {fifo}", "host2:cat")
+                self.program = self.rdpipe(*options, "--transport", "tcp", "--rdpipe-path", listened_to,
+                                           f"host1:cat {fifo}", "host2:cat")
                 with fifo.open("wb") as source:
                     source.write(b"x" * 100_000)
                     source.flush()
@@ -211,7 +220,8 @@ class Pipe(PipelineTest):
                 self.ends(self.program)
                 self.nothing_is_left()
                 self.assertGreaterEqual(len(seen), 12, seen)
-                self.assertTrue(any(f"cat {fifo}".encode() in words for words in seen.values()), "this finds what is there")
+                self.assertTrue(any(f"cat {fifo}".encode() in words for words in seen.values()),
+                                "this finds what is there")
                 keys, ports = self.keys_and_ports(self.folder.glob(f"{streams.name}-*"))
                 self.assertEqual((len(keys), len(ports)), (3, 3), "one for each hop")
                 needles = [form for key in keys for form in self.forms_of(key)]
@@ -226,7 +236,8 @@ class Pipe(PipelineTest):
     def keys_and_ports(streams) -> tuple[set[bytes], set[bytes]]:
         messages = [json.loads(line) for stream in streams for line in stream.read_bytes().splitlines() if line]
         plans = [one[hop] for one in messages if one["type"] == "plan" for hop in ("upstream", "downstream")]
-        return {bytes.fromhex(plan["key"]) for plan in plans}, {str(one["port"]).encode() for one in messages if "port" in one}
+        keys = {bytes.fromhex(plan["key"]) for plan in plans}
+        return keys, {str(one["port"]).encode() for one in messages if "port" in one}
 
     @staticmethod
     def forms_of(key: bytes) -> list[bytes]:
@@ -235,7 +246,8 @@ class Pipe(PipelineTest):
 
     def test_ports_and_addresses_for_the_bytes(self):
         port = harness.free_port()
-        one_hop = ("--transport", "tcp", "--port-range", f"{port}-{port}", "--data-address", "host2=127.0.0.1", f"host1:<{__file__}", "host2:>/dev/null")
+        one_hop = ("--transport", "tcp", "--port-range", f"{port}-{port}", "--data-address", "host2=127.0.0.1",
+                   f"host1:<{__file__}", "host2:>/dev/null")
         self.run_pipe(*one_hop)
         with socket.create_server(("", port)):
             self.run_pipe(*one_hop, status=125)
@@ -246,16 +258,20 @@ class Pipe(PipelineTest):
     def test_who_may_come_to_a_hop(self):
         data = self.file("data")
         data.write_bytes(bytes(10_000_000))
-        for source, sink, wanted in ((f":<{data}", ":>/dev/null", {"100007F"}), (f"host1:<{data}", "host2:>/dev/null", {""})):
+        for source, sink, wanted in ((f":<{data}", ":>/dev/null", {"100007F"}),
+                                     (f"host1:<{data}", "host2:>/dev/null", {""})):
             with self.subTest(source):
                 port = harness.free_port()
-                self.program = self.rdpipe("--transport", "tcp", "--limit", "10M", "--port-range", f"{port}-{port}", source, sink)
-                self.assertEqual(harness.wait_until(lambda port=port: harness.listening_on(port), "an end that listens"), wanted)
+                self.program = self.rdpipe("--transport", "tcp", "--limit", "10M", "--port-range", f"{port}-{port}",
+                                           source, sink)
+                self.assertEqual(harness.wait_until(lambda port=port: harness.listening_on(port),
+                                                    "an end that listens"), wanted)
                 self.ends(self.program)
         self.nothing_is_left()
 
     def test_a_shell_that_greets(self):
-        self.assertEqual(self.run_pipe("--rdpipe-path", "echo Welcome to this host; echo; rdpipe", "host1:cat", given=b"x"), b"x")
+        self.assertEqual(self.run_pipe("--rdpipe-path", "echo Welcome to this host; echo; rdpipe", "host1:cat",
+                                       given=b"x"), b"x")
 
     def test_ipv6_and_a_user(self):
         try:

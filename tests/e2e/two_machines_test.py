@@ -37,7 +37,8 @@ while True:
 @unittest.skipUnless(machines.are_possible(), machines.WHY_NOT)
 class TwoMachines(machines.TwoMachines):
     def sender(self, *options, listen="*:5290") -> harness.Program:
-        return self.send("pattern:stamped", "--size", "64x36", "--fps", "30", "--listen", listen, *options, prefix=self.within(0))
+        return self.send("pattern:stamped", "--size", "64x36", "--fps", "30", "--listen", listen, *options,
+                         prefix=self.within(0))
 
     def viewer(self, *options, **more) -> harness.Program:
         return self.view(SENDER_ADDRESS, *options, prefix=self.within(1), **more)
@@ -109,12 +110,13 @@ class TwoMachines(machines.TwoMachines):
     def test_a_bench_of_plain_sockets_between_them(self):
         """Plain sockets beside tcp. A row that a killed server or Ctrl-C interrupts is not printed as a result."""
         with self.file("server").open("w+b") as said:
-            server = self.start(*self.within(0), harness.BIN / "framewire-bench", "--listen", "*:5290", "--insecure", stdout=said)
+            server = self.start(*self.within(0), harness.BIN / "framewire-bench", "--listen", "*:5290",
+                                "--insecure", stdout=said)
             server.wait_line("^waiting for a sender on")
 
             def client(*options) -> harness.Program:
-                return self.start(*self.within(1), harness.BIN / "framewire-bench", SENDER_ADDRESS, "--insecure", "--message-bytes", "64k", *options,
-                                  "--verbose", stdout=subprocess.DEVNULL)
+                return self.start(*self.within(1), harness.BIN / "framewire-bench", SENDER_ADDRESS, "--insecure",
+                                  "--message-bytes", "64k", *options, "--verbose", stdout=subprocess.DEVNULL)
 
             self.ends(client("--count", "20"))
             for end in (harness.Program.kill, harness.Program.interrupt):
@@ -131,15 +133,16 @@ class TwoMachines(machines.TwoMachines):
         self.assertEqual([row.split()[:2] for row in rows], [["socket", "20"], ["tcp", "20"]] * 2)
 
     def is_connected(self, machine: int, times: int) -> bool:
-        said = subprocess.run([*self.within(machine), "ss", "-Htn", "state", "established"], capture_output=True, text=True, check=True).stdout
+        said = subprocess.run([*self.within(machine), "ss", "-Htn", "state", "established"], capture_output=True,
+                              text=True, check=True).stdout
         return len(said.splitlines()) >= times
 
     def test_the_viewer_listens_and_the_sender_dials(self):
         key = self.make_key("key")
         viewer = self.view("--listen", "*:5290", "--key", key, prefix=self.within(1))
         viewer.wait_line("^waiting for a sender on")
-        sender = self.send("pattern:stamped", "--size", "64x36", "--fps", "30", "--frames", "20", "--to", VIEWER_ADDRESS, "--key", key,
-                           prefix=self.within(0))
+        sender = self.send("pattern:stamped", "--size", "64x36", "--fps", "30", "--frames", "20",
+                           "--to", VIEWER_ADDRESS, "--key", key, prefix=self.within(0))
         self.ends(sender)
         self.ends(viewer)
         sent, _ = self.checked_stats(sender, viewer)

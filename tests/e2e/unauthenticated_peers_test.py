@@ -77,11 +77,16 @@ class UnauthenticatedPeers(harness.EndToEnd):
         self.start_session()
         memory_kb = self.sender.memory_kb()
         hello = b'{"type":"hello","role":"viewer","program":"unknown","versions":[1]}'
-        for words in (struct.pack("<I", 0xFFFFFFFF), struct.pack("<I", 0xFFFFFFFF) + bytes(200_000), struct.pack("<I", 0),
-                      self.message(b"hello"), self.message(b"[" * 5000), self.message(b'{"type":7}'), self.message(b'{"type":"bye"}'), self.message(b"\xff\xfe{}"),
-                      self.message(hello.replace(b"[1]", b'["one"]')), self.message(hello) + self.message(b'{"type":"choose"}'),
-                      self.message(hello) + self.message(b'{"type":"choose","stream":99,"link":"tcp","delivery":"latest"}'),
-                      self.message(hello) + self.message(b'{"type":"choose","stream":0,"link":"rdma","delivery":"latest"}')):
+        for words in (struct.pack("<I", 0xFFFFFFFF), struct.pack("<I", 0xFFFFFFFF) + bytes(200_000),
+                      struct.pack("<I", 0),
+                      self.message(b"hello"), self.message(b"[" * 5000), self.message(b'{"type":7}'),
+                      self.message(b'{"type":"bye"}'), self.message(b"\xff\xfe{}"),
+                      self.message(hello.replace(b"[1]", b'["one"]')),
+                      self.message(hello) + self.message(b'{"type":"choose"}'),
+                      self.message(hello)
+                      + self.message(b'{"type":"choose","stream":99,"link":"tcp","delivery":"latest"}'),
+                      self.message(hello)
+                      + self.message(b'{"type":"choose","stream":0,"link":"rdma","delivery":"latest"}')):
             with self.subTest(words[:60]):
                 connection = self.greet(b"FWCTRL01\r\n\r\n")
                 self.assertEqual(connection.recv(8, socket.MSG_WAITALL), b"FWREPL01")
@@ -95,7 +100,8 @@ class UnauthenticatedPeers(harness.EndToEnd):
         connection = self.greet(b"FWCTRL02\r\n\r\n")
         said = self.everything_from(connection)
         self.assertRegex(said, rb"(?s)^FWREPL01.*version 1 .*version 2.*\"refused\"")
-        for versions, wanted in ((b"[2,3]", rb"speaks 1, unknown speaks 2, 3"), (b"[]", rb"no session version in common")):
+        for versions, wanted in ((b"[2,3]", rb"speaks 1, unknown speaks 2, 3"),
+                                 (b"[]", rb"no session version in common")):
             hello = b'{"type":"hello","role":"viewer","program":"unknown","versions":%s}' % versions
             connection = self.greet(b"FWCTRL01\r\n\r\n" + self.message(hello))
             said = self.everything_from(connection)

@@ -19,8 +19,8 @@ class Window(harness.EndToEnd):
             harness.require_tool(tool)
         reads, writes = os.pipe()
         screen = ["-screen", "0", f"{SCREEN[0]}x{SCREEN[1]}x24"]
-        self.server = subprocess.Popen(["Xvfb", "-displayfd", str(writes), *screen, "-noreset", "-nolisten", "tcp"], pass_fds=[writes],
-                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.server = subprocess.Popen(["Xvfb", "-displayfd", str(writes), *screen, "-noreset", "-nolisten", "tcp"],
+                                       pass_fds=[writes], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(self.server.wait)
         self.addCleanup(self.server.terminate)
         os.close(writes)
@@ -30,16 +30,18 @@ class Window(harness.EndToEnd):
 
     def with_display(self) -> dict:
         # Display libraries that are unloaded again leak a few strings, which LeakSanitizer cannot tell from ours.
-        return self.environment(DISPLAY=self.display, ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0")
+        return self.environment(DISPLAY=self.display,
+                                ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0")
 
     def tool(self, *command) -> str:
-        done = subprocess.run([str(word) for word in command], env=self.with_display(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              timeout=harness.WATCHDOG_S, check=False)
+        done = subprocess.run([str(word) for word in command], env=self.with_display(), stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, timeout=harness.WATCHDOG_S, check=False)
         return done.stdout.decode().strip()
 
     def open_window(self, *options) -> harness.Program:
         viewer = self.view(*options, headless=False, environment=self.with_display(), terminal=True)
-        self.window = harness.wait_until(lambda: self.tool("xdotool", "search", "--onlyvisible", "--class", "framewire"), "the window")
+        self.window = harness.wait_until(lambda: self.tool("xdotool", "search", "--onlyvisible",
+                                                           "--class", "framewire"), "the window")
         self.tool("xdotool", "windowfocus", self.window)
         return viewer
 
@@ -60,7 +62,8 @@ class Window(harness.EndToEnd):
         x11, display = self.open_display()
         state = x11.XInternAtom(display, b"WM_STATE", False)
         values = (ctypes.c_long * 2)(3 if iconic else 1, 0)
-        x11.XChangeProperty(display, ctypes.c_ulong(int(self.window)), ctypes.c_ulong(state), ctypes.c_ulong(state), 32, 0, values, 2)
+        x11.XChangeProperty(display, ctypes.c_ulong(int(self.window)), ctypes.c_ulong(state), ctypes.c_ulong(state), 32,
+                            0, values, 2)
         x11.XCloseDisplay(display)
 
     def close_as_a_window_manager_does(self):
@@ -69,19 +72,21 @@ class Window(harness.EndToEnd):
         atom = [x11.XInternAtom(display, name, False) for name in (b"WM_PROTOCOLS", b"WM_DELETE_WINDOW")]
         # XClientMessageEvent, 192 bytes:
         # type 33, serial, send_event, display, window, message_type, format 32, data.l[0].
-        event = ctypes.create_string_buffer(struct.pack("=i4xQi4xQQQi4xQ", 33, 0, 1, 0, int(self.window), atom[0], 32, atom[1]), 192)
+        event = ctypes.create_string_buffer(struct.pack("=i4xQi4xQQQi4xQ", 33, 0, 1, 0, int(self.window), atom[0], 32,
+                                                        atom[1]), 192)
         x11.XSendEvent(display, ctypes.c_ulong(int(self.window)), False, ctypes.c_long(0), event)
         x11.XCloseDisplay(display)
 
     def geometry(self) -> tuple[int, int]:
-        words = dict(line.split("=") for line in self.tool("xdotool", "getwindowgeometry", "--shell", self.window).splitlines())
+        words = dict(line.split("=")
+                     for line in self.tool("xdotool", "getwindowgeometry", "--shell", self.window).splitlines())
         return int(words["WIDTH"]), int(words["HEIGHT"])
 
     def screen(self) -> pictures.Picture:
         """A picture of the X server's whole screen."""
         size = f"{SCREEN[0]}x{SCREEN[1]}"
-        self.tool("ffmpeg", "-nostdin", "-v", "error", "-y", "-f", "x11grab", "-draw_mouse", "0", "-video_size", size, "-i", self.display,
-                  "-frames:v", "1", "-f", "rawvideo", "-pix_fmt", "rgb24", self.file("screen.rgb"))
+        self.tool("ffmpeg", "-nostdin", "-v", "error", "-y", "-f", "x11grab", "-draw_mouse", "0", "-video_size", size,
+                  "-i", self.display, "-frames:v", "1", "-f", "rawvideo", "-pix_fmt", "rgb24", self.file("screen.rgb"))
         return pictures.Picture(*SCREEN, 3, self.file("screen.rgb").read_bytes())
 
     def start_bars(self, *options, size="640x360") -> tuple[harness.Program, harness.Program]:
@@ -124,7 +129,8 @@ class Window(harness.EndToEnd):
         self.press("f")
         harness.wait_until(lambda: self.geometry() == SCREEN, "the window to fill the screen")
         # 16:9 on 16:10: the picture between black bars above and below.
-        picture = harness.wait_until(lambda: (lambda p: p if self.has_bars(p, 0.4) else None)(self.screen()), "the picture")
+        picture = harness.wait_until(lambda: (lambda p: p if self.has_bars(p, 0.4) else None)(self.screen()),
+                                     "the picture")
         self.assertEqual(picture.at(0.5, 0.02), (0, 0, 0))
         self.assertEqual(picture.at(0.5, 0.98), (0, 0, 0))
         self.press("f")
@@ -144,7 +150,8 @@ class Window(harness.EndToEnd):
         def bright_pixels() -> int:
             """Counts near-white pixels in the upper part of the window. The bars at 75 % have none."""
             picture = self.screen()
-            return sum(min(picture.at(x / SCREEN[0], y / SCREEN[1])) > 200 for x in range(0, 640) for y in range(0, 200, 2))
+            return sum(min(picture.at(x / SCREEN[0], y / SCREEN[1])) > 200
+                       for x in range(0, 640) for y in range(0, 200, 2))
 
         before = bright_pixels()
         self.press("h")
@@ -186,8 +193,10 @@ class Window(harness.EndToEnd):
 
         self.minimise_as_a_window_manager_does(True)
         before = counts()
-        hidden = harness.wait_until(lambda: (lambda now: now if now[1] >= before[1] + 15 else None)(counts()), "frames that are passed over")
-        later = harness.wait_until(lambda: (lambda now: now if now[1] >= hidden[1] + 30 else None)(counts()), "more of them")
+        hidden = harness.wait_until(lambda: (lambda now: now if now[1] >= before[1] + 15 else None)(counts()),
+                                    "frames that are passed over")
+        later = harness.wait_until(lambda: (lambda now: now if now[1] >= hidden[1] + 30 else None)(counts()),
+                                   "more of them")
         self.assertEqual(later[0], hidden[0], "frames were drawn that nobody can see")
         self.minimise_as_a_window_manager_does(False)
         harness.wait_until(lambda: counts()[0] >= later[0] + 10, "frames that are shown again")
@@ -207,7 +216,8 @@ class Window(harness.EndToEnd):
         def is_waiting_picture() -> bool:
             picture = self.screen()
             pixels = [picture.at(x / SCREEN[0], y / SCREEN[1]) for x in range(0, 640, 2) for y in range(0, 360, 2)]
-            return sum(max(pixel) < 70 for pixel in pixels) > 0.8 * len(pixels) and any(min(pixel) > 200 for pixel in pixels)
+            is_dark = sum(max(pixel) < 70 for pixel in pixels) > 0.8 * len(pixels)
+            return is_dark and any(min(pixel) > 200 for pixel in pixels)
 
         harness.wait_until(is_waiting_picture, "the waiting picture")
         sender = self.send("pattern", "--size", "320x180", "--fps", "20", "--listen", f"127.0.0.1:{port}")
@@ -233,7 +243,8 @@ class Window(harness.EndToEnd):
         sender, viewer = self.start_bars()
         harness.wait_until(self.has_bars, "the bars on the screen")
         grabber = self.send_on(f"x11grab:{self.display}", "--fps", "10")
-        headless = self.view(grabber.address, "--frames", "5", "--size", f"{SCREEN[0]}x{SCREEN[1]}", "--screenshot", self.file("grabbed.png"))
+        headless = self.view(grabber.address, "--frames", "5", "--size", f"{SCREEN[0]}x{SCREEN[1]}",
+                             "--screenshot", self.file("grabbed.png"))
         self.ends(headless)
         grabber.interrupt()
         self.ends(grabber)

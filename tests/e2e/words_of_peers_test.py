@@ -36,7 +36,8 @@ HELLO = {"type": "hello", "role": "sender", "program": EVIL, "versions": [1]}
 
 
 def offer(**more) -> dict:
-    return {"type": "offer", "session": "0" * 32, "streams": [{"name": EVIL, "number": 1, "delivery": "latest"}], "links": [], **more}
+    return {"type": "offer", "session": "0" * 32, "streams": [{"name": EVIL, "number": 1, "delivery": "latest"}],
+            "links": [], **more}
 
 
 # Kind of text: the sender's messages in order, the viewer's stream argument, the viewer's exit status.
@@ -81,7 +82,8 @@ class WordsOfPeers(harness.EndToEnd):
         sender = self.send_on("pattern", "--size", "64x36", "--insecure", "--verbose")
         hello = {**HELLO, "role": "viewer"}
         choice = {"type": "choose", "stream": 0, "link": "tcp", "delivery": "latest", "why": EVIL}
-        for messages in ([{**hello, "role": EVIL}], [{**hello, "versions": [99]}], [{"type": EVIL}], [hello, {"type": "refused", "text": EVIL}],
+        for messages in ([{**hello, "role": EVIL}], [{**hello, "versions": [99]}], [{"type": EVIL}],
+                         [hello, {"type": "refused", "text": EVIL}],
                          [hello, choice, {"type": "bye", "reason": EVIL, "frames_sent": 0, "frames_received": 0}]):
             with self.subTest(messages), socket.create_connection(("127.0.0.1", sender.port)) as viewer:
                 viewer.settimeout(harness.WATCHDOG_S)
@@ -99,7 +101,8 @@ class WordsOfPeers(harness.EndToEnd):
         self.has_nothing_to_obey(sender)
 
     def test_standard_input(self):
-        for words in (EVIL.encode(), b"\x9b31m\xff\xfe" + os.urandom(1000), b"YUV4MPEG2 W64 H36 F30:1 C\xc2\x9b31m\xe2\x80\xae\n"):
+        for words in (EVIL.encode(), b"\x9b31m\xff\xfe" + os.urandom(1000),
+                      b"YUV4MPEG2 W64 H36 F30:1 C\xc2\x9b31m\xe2\x80\xae\n"):
             with self.subTest(words[:40]):
                 self.file("stdin").write_bytes(words)
                 with self.file("stdin").open("rb") as stdin:

@@ -43,7 +43,8 @@ def tidy_program(folder: pathlib.Path) -> list[str]:
     if not plugin.is_file():
         folder.mkdir(parents=True, exist_ok=True)
         unfinished = plugin.with_suffix(f".{os.getpid()}")
-        command = ["c++", "-std=c++17", "-O1", "-fno-rtti", "-fPIC", "-shared", "-isystem", CLANG_HEADERS, PLUGIN, "-o", unfinished]
+        command = ["c++", "-std=c++17", "-O1", "-fno-rtti", "-fPIC", "-shared", "-isystem", CLANG_HEADERS, PLUGIN,
+                   "-o", unfinished]
         if subprocess.run(command, check=False).returncode != 0:
             sys.exit("clang-tidy's plugin cannot be built; "
                      "scripts/setup --tests installs what it needs (libclang-14-dev, llvm-14-dev)")

@@ -35,7 +35,8 @@ class Counts(unittest.TestCase):
 
     def make(self, tests: dict):
         lines = [f"add_test({name} sh -c [==[{command.replace('NAME', name)}]==] {self.folder}/mark)\n"
-                 f"set_tests_properties({name} PROPERTIES {properties})\n" for name, (command, properties) in tests.items()]
+                 f"set_tests_properties({name} PROPERTIES {properties})\n"
+                 for name, (command, properties) in tests.items()]
         (self.folder / "CTestTestfile.cmake").write_text("".join(lines))
 
     def counting(self, commands: str, *options: str) -> subprocess.CompletedProcess:
@@ -82,7 +83,8 @@ class Counts(unittest.TestCase):
         self.assertEqual(said.stderr, "")
         lines = said.stdout.splitlines()
         self.assertIn("6 2 0", lines)
-        self.assertIn("passed at the second try: e2e.fails_once e2e.fails_once_more rdma.fails_once e2e.hangs_once", lines)
+        self.assertIn("passed at the second try: e2e.fails_once e2e.fails_once_more rdma.fails_once e2e.hangs_once",
+                      lines)
         self.assertEqual(lines.count("always"), 2, said.stdout)
         self.assertEqual(len(list(self.folder.glob("mark.e2eXfails_once.*"))), 1, "what passed is not tried again")
         longest = lines[lines.index("took longest:") + 1:]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the direction of includes, the order of ARCHITECTURE.md's table, that sessions name no link, and where heavy and
-third-party headers are included."""
+"""Checks the direction of includes, the order of ARCHITECTURE.md's table, that sessions name no link, and where heavy
+and third-party headers are included."""
 import pathlib
 import re
 import sys
@@ -13,7 +13,8 @@ BELOW_TRANSPORT = ["base", "frame", "memory"]
 LINK = BELOW_TRANSPORT + ["transport"]
 PROGRAM = BELOW_TRANSPORT + ["transport", "transport/control", "transport/session", "command"]
 WORK_REQUESTS = "transport/rdma/work_requests.hpp"
-# Headers which folders may include that may not include the rest of their folder. They include nothing of it themselves.
+# Headers that some folders may include although they may not include the rest of that header's folder. These headers
+# include nothing of it themselves.
 PUBLIC = {WORK_REQUESTS}
 ALLOWED = {
     "base": [],
@@ -103,7 +104,8 @@ def own_include_finding(path: str, included: str) -> str | None:
         # A header that tests share counts as the folder that it helps to test.
         shared = tested_folders(included) if included.startswith("tests/") else [target]
         good = included in allowed or all(folder in allowed for folder in shared)
-        return None if good else f"tests/{path.split('/')[1]}/ stands for {', '.join(folders)}, which may not include it"
+        own = path.split("/")[1]
+        return None if good else f"tests/{own}/ stands for {', '.join(folders)}, which may not include it"
     own = folder_of(path)
     if not own:
         return "its folder is not in ALLOWED of tests/lint/include_direction.py"
@@ -157,7 +159,8 @@ def table_findings(page: str) -> list[str]:
     """Whether ARCHITECTURE.md's table says the same as ALLOWED: every folder, and none below what it may include."""
     rows = rows_of(page)
     findings = [f"ARCHITECTURE.md's table lacks {folder}/" for folder in sorted({*ALLOWED, *OTHERS} - {*rows})]
-    findings += [f"ARCHITECTURE.md's table has {folder}/, which this lint does not know" for folder in sorted({*rows} - {*ALLOWED, *OTHERS})]
+    findings += [f"ARCHITECTURE.md's table has {folder}/, which this lint does not know"
+                 for folder in sorted({*rows} - {*ALLOWED, *OTHERS})]
     for folder, included in ((folder, each) for folder, allowed in ALLOWED.items() for each in allowed):
         if folder in rows and included in rows and rows[included] > rows[folder]:
             findings.append(f"ARCHITECTURE.md's table has {folder}/ above {included}/, which it may include")

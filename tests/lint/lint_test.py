@@ -8,6 +8,7 @@ import unittest
 
 import checked
 import clang_tidy
+import format as format_lint
 import headers_alone
 import repository
 import include_direction
@@ -24,18 +25,20 @@ def includes(path: str, line: str) -> list[str]:
 class ListedTests(unittest.TestCase):
     @staticmethod
     def findings(cmake: str, *tests: str) -> list[str]:
-        files = {pathlib.PurePath("tests/base/CMakeLists.txt"): cmake} | {pathlib.PurePath("tests/base", name): "" for name in tests}
-        return listed_tests.findings_in(files)
+        folder = pathlib.PurePath("tests/base")
+        return listed_tests.findings_in({folder / "CMakeLists.txt": cmake} | {folder / name: "" for name in tests})
 
     def test_what_is_named_is_run(self):
-        self.assertEqual(self.findings("framewire_test(base SOURCES a_test.cpp)\nframewire_e2e(b)\n", "a_test.cpp", "b_test.py", "help.cpp"), [])
+        cmake = "framewire_test(base SOURCES a_test.cpp)\nframewire_e2e(b)\n"
+        self.assertEqual(self.findings(cmake, "a_test.cpp", "b_test.py", "help.cpp"), [])
 
     def test_what_is_not_named_is_found(self):
         for cmake in ("", "framewire_test(base SOURCES aa_test.cpp)\n", "# a_test.cpp\n"):
             self.assertEqual(len(self.findings(cmake, "a_test.cpp")), 1, cmake)
 
     def test_what_may_be_left_out_silently_is_found(self):
-        self.assertEqual(len(self.findings("if(EXISTS a_test.cpp)\nframewire_test(a SOURCES a_test.cpp)\nendif()\n", "a_test.cpp")), 1)
+        self.assertEqual(len(self.findings("if(EXISTS a_test.cpp)\nframewire_test(a SOURCES a_test.cpp)\nendif()\n",
+                                           "a_test.cpp")), 1)
 
 
 class Messages(unittest.TestCase):
@@ -44,15 +47,18 @@ class Messages(unittest.TestCase):
         return messages.findings_in(pathlib.PurePath(path), code)
 
     def test_short_ones_are_right(self):
-        self.assertEqual(self.findings('throw Error::usage("--fps is " + quote(text) + "; it takes a number (as in 60)");'), [])
+        short = 'throw Error::usage("--fps is " + quote(text) + "; it takes a number (as in 60)");'
+        self.assertEqual(self.findings(short), [])
         self.assertEqual(self.findings(f'log("{"word " * 30}");'), [], "no error")
 
     def test_long_ones_are_found(self):
         half = "word " * 13
-        for code in (f'throw Error::failed("{half}" + name() + "{half}");', f'Error(ExitStatus::failed, "{half}"\n "{half}")'):
+        for code in (f'throw Error::failed("{half}" + name() + "{half}");',
+                     f'Error(ExitStatus::failed, "{half}"\n "{half}")'):
             self.assertEqual(len(self.findings(code)), 1, code)
         self.assertEqual(len(self.findings(f'finding.text = "{half} {half}";', "doctor/check_host.cpp")), 1)
-        self.assertEqual(self.findings(f'finding.text = "{half}. {half}";', "doctor/check_host.cpp"), [], "two sentences")
+        self.assertEqual(self.findings(f'finding.text = "{half}. {half}";', "doctor/check_host.cpp"), [],
+                         "two sentences")
 
     def test_odd_words_are_found(self):
         self.assertEqual(len(self.findings('Error::usage("frames go "\n  "in the clear");')), 1)
@@ -111,7 +117,8 @@ class IncludeDirection(unittest.TestCase):
         lines = page.splitlines(keepends=True)
         (shaders,) = (number for number, line in enumerate(lines) if line.startswith("| `shaders/` |"))
         swapped = "".join([*lines[:shaders], lines[shaders + 1], lines[shaders], *lines[shaders + 2:]])
-        self.assertEqual(include_direction.table_findings(swapped), ["ARCHITECTURE.md's table has gl/ above shaders/, which it may include"])
+        self.assertEqual(include_direction.table_findings(swapped),
+                         ["ARCHITECTURE.md's table has gl/ above shaders/, which it may include"])
         self.assertEqual(include_direction.table_findings("".join([*lines[:shaders], *lines[shaders + 1:]])),
                          ["ARCHITECTURE.md's table lacks shaders/"])
         self.assertEqual(include_direction.table_findings(page + "\n| `library/` | new |\n"),
@@ -147,6 +154,26 @@ class IncludeDirection(unittest.TestCase):
             ("tests/viewer/fit_test.cpp", "#include <libavutil/opt.h>"),
         ]:
             self.assertEqual(len(includes(path, line)), 1, f"{path}: {line}")
+
+
+class LongLines(unittest.TestCase):
+    @staticmethod
+    def findings(name: str, text: str) -> list[str]:
+        return format_lint.long_lines(pathlib.PurePosixPath(name), text)
+
+    def test_lets_120_columns_and_urls_pass(self):
+        self.assertEqual(self.findings("tests/a_test.py", "x" * 120 + "\n"), [])
+        self.assertEqual(self.findings("scripts/common.sh", "# https://example.org/" + "x" * 120 + "\n"), [])
+
+    def test_finds_longer_lines_of_python_and_shell(self):
+        for name, first in (("tests/a_test.py", ""), ("scripts/common.sh", ""), ("scripts/go", "#!/usr/bin/env bash\n"),
+                            ("scripts/lab", "#!/bin/busybox sh\n"), ("scripts/rows", "#!/usr/bin/env python3\n")):
+            found = self.findings(name, f"{first}echo\n{'word ' * 24}!\n")
+            self.assertEqual(found, [f"{name}:{3 if first else 2}: 121 columns, more than 120"])
+
+    def test_leaves_other_files_to_other_lints(self):
+        for name in ("docs/a.md", "base/a.cpp", "LICENSE", "scripts/words"):
+            self.assertEqual(self.findings(name, "word " * 30 + "\n"), [], name)
 
 
 class Tree(unittest.TestCase):
@@ -208,18 +235,22 @@ class ClangTidy(unittest.TestCase):
         with tempfile.TemporaryDirectory() as name:
             top = pathlib.Path(name)
             (top / "base").mkdir()
-            (top / "base" / "a.hpp").write_text("template <typename T>\nT* none() {\n  return 0;\n}\n", encoding="utf-8")
+            (top / "base" / "a.hpp").write_text("template <typename T>\nT* none() {\n  return 0;\n}\n",
+                                                encoding="utf-8")
             source = top / "a.cpp"
             source.write_text('#include <algorithm>\n#include <string>\n#include <vector>\n#include "base/a.hpp"\n'
-                              "int Wrong_name(std::string s, std::vector<std::string> all) {\n  all.push_back(std::move(s));\n"
+                              "int Wrong_name(std::string s, std::vector<std::string> all) {\n"
+                              "  all.push_back(std::move(s));\n"
                               "  std::for_each(all.begin(), all.end(), [&](const auto& one) { s += one; });\n"
                               "  return none<int>() != nullptr;\n}\n",
                               encoding="utf-8")
             rules = repository.root() / ".clang-tidy"
-            done = subprocess.run([*clang_tidy.tidy_program(top), f"--config-file={rules}", source, "--", "-std=c++20", f"-I{top}"],
+            done = subprocess.run([*clang_tidy.tidy_program(top), f"--config-file={rules}", source, "--",
+                                   "-std=c++20", f"-I{top}"],
                                   capture_output=True, text=True, check=False)
         self.assertNotEqual(done.returncode, 0)
-        for place in ("a.hpp:3:10: error: use nullptr [modernize-use-nullptr", "a.cpp:5:5: error: invalid case style for function",
+        for place in ("a.hpp:3:10: error: use nullptr [modernize-use-nullptr",
+                      "a.cpp:5:5: error: invalid case style for function",
                       "a.cpp:7:42: error: 's' used after it was moved"):
             self.assertIn(place, done.stdout, done.stderr)
 
@@ -237,7 +268,8 @@ class Files(unittest.TestCase):
     def test_a_new_pixel_format_is_named_where_the_architecture_says(self):
         for folder in ("frame", "media", "gl", "tests/frame"):
             (self.top / folder).mkdir(parents=True)
-        self.write("ARCHITECTURE.md", "To add a pixel format, touch `frame/pixel_format.hpp`, `media/av_format.cpp` and\n`media/y4m.cpp`.\n\n`gl/a.cpp`\n")
+        self.write("ARCHITECTURE.md", "To add a pixel format, touch `frame/pixel_format.hpp`, `media/av_format.cpp` "
+                                      "and\n`media/y4m.cpp`.\n\n`gl/a.cpp`\n")
         self.write("frame/pixel_format.hpp", "enum class PixelFormat {\n  rgba = 1,\n  v210 = 2,\n};\n")
         self.write("media/av_format.cpp", "v210")
         self.write("tests/frame/a_test.cpp", "v210")

@@ -22,7 +22,7 @@ def findings_in(files: dict[pathlib.PurePath, str]) -> list[str]:
         if path.name == "CMakeLists.txt" or path.suffix == ".cmake":
             named.setdefault(path.parent, set()).update(names_in(text))
             if re.search(r"\bEXISTS\b", text):
-                findings.append(f"{path}: asks whether a file EXISTS, and so drops its tests silently where it does not")
+                findings.append(f"{path}: asks whether a file EXISTS, and drops its tests silently if it does not")
     for path in files:
         match = IS_TEST.fullmatch(path.name)
         if match and not {path.name, match.group(1)} & named.get(path.parent, set()):

@@ -9,7 +9,8 @@ import repository
 MOST_WORDS = 25
 ODD_WORDS = re.compile(r"\b(?:is to take|whoever|in the clear|which is none|tcp alone|rdma alone|leave it away)\b")
 STRING = r'"(?:[^"\\\n]|\\.)*"'
-ERROR = re.compile(r"\b(?:Error(?:::(?:failed|usage|refused|lost_peer))?|refuse|fail)\(")  # each ends a session or a program
+# What ends a session or a program.
+ERROR = re.compile(r"\b(?:Error(?:::(?:failed|usage|refused|lost_peer))?|refuse|fail)\(")
 
 
 def call_at(text: str, begin: int) -> str:
@@ -24,7 +25,8 @@ def call_at(text: str, begin: int) -> str:
 
 def literals(code: str) -> list[str]:
     """Its string literals; adjacent ones are one."""
-    return ["".join(part[1:-1] for part in re.findall(STRING, run)) for run in re.findall(rf"{STRING}(?:\s*{STRING})*", code)]
+    return ["".join(part[1:-1] for part in re.findall(STRING, run))
+            for run in re.findall(rf"{STRING}(?:\s*{STRING})*", code)]
 
 
 def findings_in(path: pathlib.PurePath, text: str) -> list[str]:
@@ -42,7 +44,8 @@ def findings_in(path: pathlib.PurePath, text: str) -> list[str]:
     if path.match("doctor/check*.cpp"):
         for run in re.finditer(rf"{STRING}(?:\s*{STRING})*", text):
             (message,) = literals(run.group())
-            for sentence in re.split(r"(?<=\.) |(?<=\.\)) ", message) if not re.match(r"printf |sudo |echo ", message) else []:
+            for sentence in re.split(r"(?<=\.) |(?<=\.\)) ",
+                                     message) if not re.match(r"printf |sudo |echo ", message) else []:
                 check(sentence, run.start())
     return findings
 

@@ -39,8 +39,10 @@ def findings_in(top: pathlib.Path) -> list[str]:
     newest = newest_format((top / "frame/pixel_format.hpp").read_text(encoding="utf-8"))
     expected = listed((top / "ARCHITECTURE.md").read_text(encoding="utf-8"))
     actual = naming(top, newest)
-    findings = [f"ARCHITECTURE.md does not list {path} for a new pixel format, and {newest} stands there" for path in sorted(actual - expected)]
-    findings += [f"ARCHITECTURE.md lists {path} for a new pixel format, and {newest} does not stand there" for path in sorted(expected - actual - OPTIONAL)]
+    findings = [f"ARCHITECTURE.md does not list {path} for a new pixel format, and {newest} stands there"
+                for path in sorted(actual - expected)]
+    findings += [f"ARCHITECTURE.md lists {path} for a new pixel format, and {newest} does not stand there"
+                 for path in sorted(expected - actual - OPTIONAL)]
     return findings
 
 

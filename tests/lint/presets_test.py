@@ -15,11 +15,13 @@ class Presets(unittest.TestCase):
     def compile_commands(self, *options: str) -> list[str]:
         """The compile commands of our sources; third-party sources have other settings."""
         with tempfile.TemporaryDirectory() as folder:
-            done = subprocess.run(["cmake", "-S", ROOT, "-B", folder, "-DFRAMEWIRE_TESTS=OFF", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", *options],
+            done = subprocess.run(["cmake", "-S", ROOT, "-B", folder, "-DFRAMEWIRE_TESTS=OFF",
+                                   "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", *options],
                                   cwd=ROOT, capture_output=True, text=True, check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
             commands = json.loads(pathlib.Path(folder, "compile_commands.json").read_text())
-        ours = [command["command"] for command in commands if command["file"].startswith(f"{ROOT}/") and command["file"].endswith(".cpp")]
+        ours = [command["command"]
+                for command in commands if command["file"].startswith(f"{ROOT}/") and command["file"].endswith(".cpp")]
         self.assertGreater(len(ours), 100)
         return ours
 

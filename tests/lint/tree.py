@@ -39,13 +39,16 @@ def odd_names_in(path: pathlib.PurePath, line: str) -> list[str]:
 def findings_in(path: pathlib.PurePath, text: str, is_executable: bool) -> list[str]:
     findings = []
     lines = text.splitlines()
-    if (path.suffix in repository.CODE | repository.GLSL | {".py", ".cmake"} or path.parts[0] == "scripts") and len(lines) > MOST_LINES:
+    if (path.suffix in repository.CODE | repository.GLSL | {".py", ".cmake"}
+        or path.parts[0] == "scripts") and len(lines) > MOST_LINES:
         findings.append(f"{path}: {len(lines)} lines, more than {MOST_LINES}: is it one idea?")
     for number, line in enumerate(lines, 1):
         if path.suffix == ".md" and len(line) > MAX_COLUMNS and not line.startswith("|") and "http" not in line:
             findings.append(f"{path}:{number}: {len(line)} columns, more than {MAX_COLUMNS}")
-        findings += [f"{path}:{number}: '{name}' is a name of our own; the field says {ODD_NAMES[name]}" for name in odd_names_in(path, line)]
-        for pattern, reason in ((FOREIGN_WORDS, "speaks of a place that the reader does not have"), (UNFINISHED, "is unfinished")):
+        findings += [f"{path}:{number}: '{name}' is a name of our own; the field says {ODD_NAMES[name]}"
+                     for name in odd_names_in(path, line)]
+        for pattern, reason in ((FOREIGN_WORDS, "speaks of a place that the reader does not have"),
+                                (UNFINISHED, "is unfinished")):
             match = pattern.search(line)
             if match:
                 findings.append(f"{path}:{number}: '{match.group()}' {reason}")

@@ -28,7 +28,8 @@ class Bench(lab.RdmaTest):
         return json.loads(self.bench(*options, "--json", **more))["results"]
 
     def server(self, *options) -> harness.Program:
-        server = self.start(harness.BIN / "framewire-bench", "--listen", "127.0.0.1:0", *options, stdout=subprocess.DEVNULL)
+        server = self.start(harness.BIN / "framewire-bench", "--listen", "127.0.0.1:0", *options,
+                            stdout=subprocess.DEVNULL)
         server.port = int(server.wait_line(r"^waiting for a sender on .*:(\d+)").group(1))
         server.address = f"127.0.0.1:{server.port}"
         return server
@@ -38,7 +39,8 @@ class Bench(lab.RdmaTest):
         self.ends(server, seconds=10 * harness.TIMEOUT_SCALE)
 
     def check_verbs(self, rows, sizes, count: int):
-        self.assertEqual({(row["operation"], row["message_bytes"]) for row in rows}, {(o, s) for o in VERBS for s in sizes})
+        self.assertEqual({(row["operation"], row["message_bytes"]) for row in rows},
+                         {(o, s) for o in VERBS for s in sizes})
         for row in rows:
             self.assertEqual((row["transport"], row["count"]), ("verbs", count), row)
             self.assertGreater(row["client_seconds"], 0, row)
@@ -49,7 +51,8 @@ class Bench(lab.RdmaTest):
                 self.assertLessEqual(latency["p50"], latency["p99"], row)
                 self.assertLessEqual(latency["p99"], latency["p99.9"], row)
                 self.assertLessEqual(latency["p99.9"], latency["max"], row)
-                self.assertLessEqual(2e-6 * latency["p50"] * count / 2, row["seconds"], "half of a round trip, of at least half of them")
+                self.assertLessEqual(2e-6 * latency["p50"] * count / 2, row["seconds"],
+                                     "half of a round trip, of at least half of them")
             else:
                 self.assertIsNone(latency["p50"], row)
 
@@ -70,7 +73,8 @@ class Bench(lab.RdmaTest):
         self.check_verbs(rows, (64, 1000), 2000)
 
     def test_time_ends_a_row_too(self):
-        rows = self.rows("--transport", "verbs", "--message-bytes", "4k", "--count", "1000000000", "--duration", "200ms")
+        rows = self.rows("--transport", "verbs", "--message-bytes", "4k", "--count", "1000000000",
+                         "--duration", "200ms")
         self.assertEqual({row["operation"] for row in rows}, set(VERBS))
         for row in rows:
             self.assertGreater(row["count"], 0)
@@ -87,8 +91,8 @@ class Bench(lab.RdmaTest):
         """Messages of several chunks, which reuse a few slots many times."""
         for more in ((), ("--spin",)):
             with self.subTest(" ".join(more)):
-                (row,) = self.rows("--transport", "verbs", "--operation", "send", "--touch", "--message-bytes", "5M", "--slots", "4", "--count", "60",
-                                   *more)
+                (row,) = self.rows("--transport", "verbs", "--operation", "send", "--touch", "--message-bytes", "5M",
+                                   "--slots", "4", "--count", "60", *more)
                 self.assertEqual(row["count"], 60)
 
     def test_one_message_has_its_whole_way(self):
@@ -103,8 +107,8 @@ class Bench(lab.RdmaTest):
     def test_interrupted(self):
         for transport, words in (("verbs", "verbs send"), ("rdma", "rdma stream")):
             with self.subTest(transport):
-                client = self.start(harness.BIN / "framewire-bench", "--transport", transport, "--message-bytes", "64k", "--duration", "60",
-                                    "--verbose", stdout=subprocess.DEVNULL)
+                client = self.start(harness.BIN / "framewire-bench", "--transport", transport, "--message-bytes", "64k",
+                                    "--duration", "60", "--verbose", stdout=subprocess.DEVNULL)
                 client.wait_line(words)
                 client.interrupt()
                 self.ends(client)
@@ -115,7 +119,8 @@ class Bench(lab.RdmaTest):
         for words in ("cli s", "srv s", "msg/s", "MB/s"):
             self.assertIn(words, table[0])
         begun = {tuple(line.split()[:2]) for line in table[1:]}
-        self.assertLessEqual({(link, "stream") for link in ("socket", "local", "tcp", "rdma")} | {("verbs", what) for what in VERBS}, begun)
+        self.assertLessEqual({(link, "stream") for link in ("socket", "local", "tcp", "rdma")}
+                             | {("verbs", what) for what in VERBS}, begun)
 
     def test_links_in_reverse(self):
         rows = self.rows("--reverse", "--message-bytes", "64,1M", "--count", "20")
@@ -123,24 +128,26 @@ class Bench(lab.RdmaTest):
                          {(link, what) for link in ("local", "tcp", "rdma") for what in ("stream", "latency")})
         self.assertEqual({(row["direction"], row["count"]) for row in rows}, {("reverse", 20)})
         for row in rows:
-            self.assertEqual(row["latency_method"], {"stream": "one_way", "latency": "half_round_trip"}[row["operation"]])
+            self.assertEqual(row["latency_method"],
+                             {"stream": "one_way", "latency": "half_round_trip"}[row["operation"]])
             self.assertGreater(row["latency_us"]["p50"], 0, row)
 
     # ---- two ends
 
     def test_a_server_and_its_clients_in_any_order(self):
         server = self.server()
-        for transport, operations in (("verbs", "read,send"), ("tcp", "stream"), ("verbs", "latency,write"), ("rdma", "stream,latency"),
-                                      ("verbs", "write_imm")):
-            rows = self.rows(server.address, "--transport", transport, "--operation", operations, "--message-bytes", "64,1M", "--count", "20")
+        for transport, operations in (("verbs", "read,send"), ("tcp", "stream"), ("verbs", "latency,write"),
+                                      ("rdma", "stream,latency"), ("verbs", "write_imm")):
+            rows = self.rows(server.address, "--transport", transport, "--operation", operations,
+                             "--message-bytes", "64,1M", "--count", "20")
             self.assertEqual([row["count"] for row in rows], [20] * 2 * len(operations.split(",")))
             self.assertEqual({row["transport"] for row in rows}, {transport})
         self.end_server(server)
 
     def test_between_two_machines_with_a_key(self):
         self.run_to_end(harness.BIN / "framewire-key")
-        server = self.start(harness.BIN / "framewire-bench", "--listen", f"{lab.ADDRESS}:0", "--key", self.home / ".config/framewire/key",
-                            stdout=subprocess.DEVNULL)
+        server = self.start(harness.BIN / "framewire-bench", "--listen", f"{lab.ADDRESS}:0",
+                            "--key", self.home / ".config/framewire/key", stdout=subprocess.DEVNULL)
         port = server.wait_line(r"^waiting for a sender on .*:(\d+)").group(1)
         to = f"{lab.ADDRESS}:{port}"
         self.check_verbs(self.rows(to, "--transport", "verbs", "--message-bytes", "4k", "--count", "10", "--key",
@@ -179,18 +186,21 @@ class Bench(lab.RdmaTest):
         for folder in (self.folder, self.home):
             folder.chmod(0o777)
         with self.file("stdout").open("w+b") as stdout:
-            client = self.start(*nobody, "bash", "-c", 'ulimit -l 64 && exec "$0" "$@"', harness.BIN / "framewire-bench", "--transport",
-                                "verbs", "--message-bytes", "8M", "--count", "1", stdout=stdout)
+            client = self.start(*nobody, "bash", "-c", 'ulimit -l 64 && exec "$0" "$@"',
+                                harness.BIN / "framewire-bench", "--transport", "verbs", "--message-bytes", "8M",
+                                "--count", "1", stdout=stdout)
             self.ends(client, harness.FAILED)
         self.assertRegex(client.text, "ulimit -l")
         # RDMA was not requested: every row that can run is measured, and every row that cannot is named.
         with self.file("stdout").open("w+b") as stdout:
-            client = self.start(*nobody, "bash", "-c", 'ulimit -l 8192 && exec "$0" "$@"', harness.BIN / "framewire-bench", "--message-bytes",
-                                "64,8M", "--operation", "write,stream", "--count", "3", "--json", stdout=stdout)
+            client = self.start(*nobody, "bash", "-c", 'ulimit -l 8192 && exec "$0" "$@"',
+                                harness.BIN / "framewire-bench", "--message-bytes", "64,8M",
+                                "--operation", "write,stream", "--count", "3", "--json", stdout=stdout)
             self.ends(client, harness.FAILED)
         rows = json.loads(self.file("stdout").read_text())["results"]
         self.assertEqual({(row["transport"], row["message_bytes"]) for row in rows},
-                         {(transport, size) for transport in ("socket", "local", "tcp") for size in (64, 8 << 20)} | {("rdma", 64), ("verbs", 64)})
+                         {(transport, size) for transport in ("socket", "local", "tcp") for size in (64, 8 << 20)}
+                         | {("rdma", 64), ("verbs", 64)})
         self.assertRegex(client.text, "framewire-bench: verbs write of 8388608 bytes is left out: .*ulimit -l")
         self.assertRegex(client.text, "framewire-bench: rdma stream of 8388608 bytes is left out: .*ulimit -l")
 
@@ -224,9 +234,11 @@ class Bench(lab.RdmaTest):
         server = self.server()
         self.rows(server.address, "--transport", "verbs", "--message-bytes", "64", "--count", "1")
         memory_kb = server.memory_kb()
-        for wrong, wanted in (({"operation": "steal"}, b"operation"), ({"operation": 7}, b"operation"), ({"message_bytes": 0}, b"message_bytes"),
-                              ({"message_bytes": 1 << 40}, b"message_bytes"), ({"message_bytes": -1}, b"message_bytes"),
-                              ({"message_bytes": 1 << 30, "slots": 64}, b"too much"), ({"slots": 1 << 31}, b"slots"), ({"slots": 1.5}, b"slots"),
+        for wrong, wanted in (({"operation": "steal"}, b"operation"), ({"operation": 7}, b"operation"),
+                              ({"message_bytes": 0}, b"message_bytes"), ({"message_bytes": -1}, b"message_bytes"),
+                              ({"message_bytes": 1 << 40}, b"message_bytes"),
+                              ({"message_bytes": 1 << 30, "slots": 64}, b"too much"),
+                              ({"slots": 1 << 31}, b"slots"), ({"slots": 1.5}, b"slots"),
                               ({"wait": "for ever"}, b"wait"), ({"touch": "yes"}, b"touch"), ({"type": "bye"}, b"bye")):
             with self.subTest(str(wrong)):
                 said = self.everything_from(self.greet(server, ROW | wrong))
@@ -236,18 +248,21 @@ class Bench(lab.RdmaTest):
             with self.subTest(noise[:10]):
                 self.everything_from(self.greet(server, noise))
         self.assertLess(server.memory_kb() - memory_kb, 16 * 1024)
-        self.check_verbs(self.rows(server.address, "--transport", "verbs", "--message-bytes", "64", "--count", "5"), (64,), 5)
+        self.check_verbs(self.rows(server.address, "--transport", "verbs", "--message-bytes", "64", "--count", "5"),
+                         (64,), 5)
         self.end_server(server)
 
     def test_a_client_that_does_not_come_or_says_something_else(self):
         server = self.server()
-        for then in ({"type": "end", "count": 3}, {"type": "terms", "address": 0, "key": 0, "chunk_bytes": 0}, b"noise"):
+        for then in ({"type": "end", "count": 3}, {"type": "terms", "address": 0, "key": 0, "chunk_bytes": 0},
+                     b"noise"):
             with self.subTest(str(then)):
                 self.assertNotIn(b'"result"', self.everything_from(self.greet(server, ROW, then)))
         gone = self.greet(server, ROW)
         self.assertIn(b"FWREPL01", gone.recv(8, socket.MSG_WAITALL))
         gone.close()
-        self.check_verbs(self.rows(server.address, "--transport", "verbs", "--message-bytes", "64", "--count", "5"), (64,), 5)
+        self.check_verbs(self.rows(server.address, "--transport", "verbs", "--message-bytes", "64", "--count", "5"),
+                         (64,), 5)
         self.end_server(server)
 
     def test_one_client_at_a_time(self):
@@ -263,13 +278,15 @@ class Bench(lab.RdmaTest):
     def busy_client(self, server, operation: str, *options) -> harness.Program:
         """Starts a client that is measuring: its memory regions exist."""
         before = lab.held_objects()["mr"]
-        client = self.start(harness.BIN / "framewire-bench", server.address, "--transport", "verbs", "--operation", operation, "--message-bytes",
-                            "1M", "--duration", "60", *options, stdout=subprocess.DEVNULL)
+        client = self.start(harness.BIN / "framewire-bench", server.address, "--transport", "verbs",
+                            "--operation", operation, "--message-bytes", "1M", "--duration", "60", *options,
+                            stdout=subprocess.DEVNULL)
         harness.wait_until(lambda: lab.held_objects()["mr"] >= before + 2, "both ends to have their memory registered")
         return client
 
     def test_a_server_that_is_killed(self):
-        for operation, wait in (("send", "--spin"), ("write", "--block"), ("write_imm", "--block"), ("read", "--spin"), ("latency", "--block")):
+        for operation, wait in (("send", "--spin"), ("write", "--block"), ("write_imm", "--block"), ("read", "--spin"),
+                                ("latency", "--block")):
             with self.subTest(operation):
                 server = self.server()
                 client = self.busy_client(server, operation, wait)
@@ -280,7 +297,8 @@ class Bench(lab.RdmaTest):
     @staticmethod
     def times_asleep(program: harness.Program) -> int:
         """The voluntary context switches of all threads."""
-        said = "".join((thread / "status").read_text() for thread in pathlib.Path(f"/proc/{program.pid}/task").iterdir())
+        said = "".join((thread / "status").read_text()
+                       for thread in pathlib.Path(f"/proc/{program.pid}/task").iterdir())
         return sum(map(int, re.findall(r"^voluntary_ctxt_switches:\s+(\d+)", said, re.MULTILINE)))
 
     def test_a_server_that_stands_still(self):
@@ -296,12 +314,14 @@ class Bench(lab.RdmaTest):
 
     def test_a_client_that_is_killed(self):
         server = self.server()
-        for operation, wait in (("send", "--spin"), ("write", "--block"), ("write_imm", "--block"), ("read", "--block"), ("latency", "--spin")):
+        for operation, wait in (("send", "--spin"), ("write", "--block"), ("write_imm", "--block"), ("read", "--block"),
+                                ("latency", "--spin")):
             with self.subTest(operation):
                 said = len(server.lines)
                 self.busy_client(server, operation, wait).kill()
                 server.wait_line("a client's row ended early: ", seconds=10 * harness.TIMEOUT_SCALE, after=said)
-        self.check_verbs(self.rows(server.address, "--transport", "verbs", "--message-bytes", "64", "--count", "5"), (64,), 5)
+        self.check_verbs(self.rows(server.address, "--transport", "verbs", "--message-bytes", "64", "--count", "5"),
+                         (64,), 5)
         self.end_server(server)
 
     def test_a_server_that_is_interrupted(self):

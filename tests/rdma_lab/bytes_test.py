@@ -35,7 +35,8 @@ class Bytes(BytePrograms, lab.RdmaTest):
             self.ends(receiver)
             self.assertEqual(compared.wait(harness.WATCHDOG_S), 0)
         sent, received = self.said("sent.json"), self.said("received.json")
-        self.assertEqual((received["bytes"], received["transport"], received["digest"]), (original.stat().st_size, "rdma", sent["digest"]))
+        self.assertEqual((received["bytes"], received["transport"], received["digest"]),
+                         (original.stat().st_size, "rdma", sent["digest"]))
 
     @unittest.skipUnless(lab.IS_LAB, "it mounts a broken disk")
     def test_a_disk_that_fails_only_when_all_has_to_stand_on_it(self):
@@ -98,9 +99,11 @@ class Bytes(BytePrograms, lab.RdmaTest):
         chance = random.Random(SEED)
         original = self.data(2_000_003)
         lost = 0
-        for turn, (is_sender_waiting, victim) in enumerate(2 * list(itertools.product((False, True), ("sender", "receiver")))):
+        cases = 2 * list(itertools.product((False, True), ("sender", "receiver")))
+        for turn, (is_sender_waiting, victim) in enumerate(cases):
             moment = chance.choice((0, 1, *(chance.randrange(2_000_003) for _ in range(3))))
-            with self.subTest(f"{turn}: {victim}, the sender waits: {is_sender_waiting}, at {moment} with FRAMEWIRE_SEED={SEED}"):
+            with self.subTest(f"{turn}: {victim}, the sender waits: {is_sender_waiting}, at {moment} "
+                              f"with FRAMEWIRE_SEED={SEED}"):
                 lost += self.check_killed(victim, moment, original, (), is_sender_waiting)
         self.assertGreater(lost, 4)
 
@@ -123,7 +126,8 @@ class Bytes(BytePrograms, lab.RdmaTest):
                 copy = self.file(f"copy-{limited}-2")
                 sender = self.sender("--listen", "*:0", "-v", original, prefix=of_sender)
                 port = sender.wait_line(r"^listening on .*:(\d+)").group(1)
-                receiver = self.start(*of_receiver, harness.BIN / "rdrecv", "-v", "--from", f"{lab.ADDRESS}:{port}", "--insecure", copy)
+                receiver = self.start(*of_receiver, harness.BIN / "rdrecv", "-v", "--from", f"{lab.ADDRESS}:{port}",
+                                      "--insecure", copy)
                 self.check_whole(sender, receiver, original, copy, why)
 
     def check_whole(self, sender, receiver, original, copy, why: str):

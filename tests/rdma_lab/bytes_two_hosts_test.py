@@ -296,7 +296,8 @@ class Bytes(BytePrograms, Faults):
             return receiver
 
         self.check_failing_receiver(lambda: "/dev/zero", before_head, "the reader of standard output has gone",
-                                    ("the receiver ended after", "has gone"), lambda: self.assertEqual(self.head.wait(harness.WATCHDOG_S), 0))
+                                    ("the receiver ended after", "has gone"),
+                                    lambda: self.assertEqual(self.head.wait(harness.WATCHDOG_S), 0))
 
 
 class StagesOnABox(PipelineTest, Faults):
@@ -343,8 +344,8 @@ class PipeByAnotherNetworkThanThatOfSsh(StagesOnABox):
 
     @classmethod
     def setUpClass(cls):
-        for command in (f"link add admin0 type vxlan id 7 dstport 4788 remote {lab.PEER}", f"address add {cls.sshd_address}/24 dev admin0",
-                        "link set admin0 up mtu 1400"):
+        for command in (f"link add admin0 type vxlan id 7 dstport 4788 remote {lab.PEER}",
+                        f"address add {cls.sshd_address}/24 dev admin0", "link set admin0 up mtu 1400"):
             subprocess.run(["ip", *command.split()], check=True)
         cls.addClassCleanup(subprocess.run, ["ip", "link", "delete", "admin0"], check=True)
         super().setUpClass()

@@ -28,8 +28,8 @@ class Doctor(lab.Play):
     def examine(self, *options, status=harness.OK, has_key=True) -> dict:
         key = ("--key", self.key) if has_key else ()
         with self.file("report").open("wb") as stdout:
-            self.ends(self.start(harness.BIN / "framewire-doctor", lab.PEER, *key, "--json", *options, stdout=stdout), status,
-                      seconds=5 * harness.WATCHDOG_S)
+            self.ends(self.start(harness.BIN / "framewire-doctor", lab.PEER, *key, "--json", *options, stdout=stdout),
+                      status, seconds=5 * harness.WATCHDOG_S)
         report = json.loads(self.file("report").read_text())
         self.assertEqual(report["is_ready"], status == harness.OK)
         host = report["host"]
@@ -127,7 +127,8 @@ class Doctor(lab.Play):
 
     def test_a_server_without_rdma(self):
         def server():
-            server = self.start(harness.BIN / "framewire-bench", "--listen", f"*:{PORT}", "--key", self.key, "--transport", "tcp")
+            server = self.start(harness.BIN / "framewire-bench", "--listen", f"*:{PORT}", "--key", self.key,
+                                "--transport", "tcp")
             server.wait_line("^waiting for a sender on")
             self.meet("listens")
             self.meet("is examined")
@@ -141,7 +142,8 @@ class Doctor(lab.Play):
             self.examine("--transport", "rdma", status=harness.FAILED)
             self.assertIn("framewire doctor --transport rdma", self.found["rdma"]["fix"])
             self.assertEqual(self.examine(status=harness.FAILED, has_key=False)["fault"], "no_key_here")
-            self.assertIn(f"framewire key --export | ssh {lab.PEER} framewire key --import -", self.found["authentication"]["fix"])
+            self.assertIn(f"framewire key --export | ssh {lab.PEER} framewire key --import -",
+                          self.found["authentication"]["fix"])
             self.meet("is examined")
 
         self.play(server, doctor)

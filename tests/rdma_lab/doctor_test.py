@@ -8,7 +8,8 @@ from lab import harness
 DEVICE = "v0"
 VLAN = "v0.5"
 # Like a container that has the device files but not the host's network.
-OTHER_NETWORK = ("unshare", "--net", "--mount", "sh", "-c", 'mount -t sysfs sysfs /sys && ip link set lo up && exec "$@"', "sh")
+OTHER_NETWORK = ("unshare", "--net", "--mount", "sh", "-c",
+                 'mount -t sysfs sysfs /sys && ip link set lo up && exec "$@"', "sh")
 NOBODY = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
 
 
@@ -23,7 +24,8 @@ class Doctor(lab.RdmaTest):
             folder.chmod(0o777)
 
     def addresses_of_device(self) -> list:
-        said = subprocess.run(["ip", "-json", "address", "show", "dev", DEVICE], capture_output=True, text=True, check=True).stdout
+        said = subprocess.run(["ip", "-json", "address", "show", "dev", DEVICE], capture_output=True, text=True,
+                              check=True).stdout
         return [f"{one['local']}/{one['prefixlen']}" for one in json.loads(said)[0]["addr_info"]]
 
     def without_addresses(self):
@@ -34,12 +36,13 @@ class Doctor(lab.RdmaTest):
 
     def checked(self, *prefix) -> dict:
         """Runs bench, then returns doctor's report with its findings by name."""
-        program = self.start(*prefix, harness.BIN / "framewire-bench", "--transport", "rdma", "--operation", "stream", "--message-bytes", "1M",
-                             "--count", "3")
+        program = self.start(*prefix, harness.BIN / "framewire-bench", "--transport", "rdma", "--operation", "stream",
+                             "--message-bytes", "1M", "--count", "3")
         works = program.wait_end() == harness.OK
         output = self.file("doctor.json")
         with output.open("wb") as stdout:
-            doctor = self.start(*prefix, harness.BIN / "framewire-doctor", "--transport", "rdma", "--json", stdout=stdout)
+            doctor = self.start(*prefix, harness.BIN / "framewire-doctor", "--transport", "rdma",
+                                "--json", stdout=stdout)
             status = doctor.wait_end()
         report = json.loads(output.read_text())
         names = {finding["name"]: finding for finding in report["findings"]}

@@ -38,13 +38,15 @@ def is_ours(entry: dict) -> bool:
     except (FileNotFoundError, ProcessLookupError):
         return True
     # An exiting process has an empty command line. Objects of a hop belong to its rdpipe process.
-    return not program or pathlib.Path(os.fsdecode(program)).name.startswith(("framewire", "rdsend", "rdrecv", "rdpipe"))
+    name = pathlib.Path(os.fsdecode(program)).name
+    return not program or name.startswith(("framewire", "rdsend", "rdrecv", "rdpipe"))
 
 
 def held_objects() -> dict:
     """The number of verbs objects of each kind that the devices hold for framewire."""
     def count(kind: str) -> int:
-        said = subprocess.run(["rdma", "-j", "resource", "show", kind], capture_output=True, text=True, check=True).stdout
+        said = subprocess.run(["rdma", "-j", "resource", "show", kind], capture_output=True, text=True,
+                              check=True).stdout
         return sum(map(is_ours, json.loads(said or "[]")))
     return {kind: count(kind) for kind in ("pd", "cq", "qp", "cm_id", "mr")}
 
@@ -88,7 +90,8 @@ class RdmaTest(harness.EndToEnd):
     def check_nothing_is_held(self):
         for program in self.programs:
             program.kill()
-        harness.wait_until(lambda: held_objects() == self.held_before, f"{held_objects()} to go back to {self.held_before}")
+        harness.wait_until(lambda: held_objects() == self.held_before,
+                           f"{held_objects()} to go back to {self.held_before}")
 
 
 def link(*arguments: str):
@@ -100,7 +103,8 @@ def make_device_anew():
     """Recreates the Soft-RoCE device. A goodbye or a connect request that meets a port that is down makes Soft-RoCE
     ignore all later connect requests. No program may have the device open."""
     subprocess.run(["rdma", "link", "delete", "rxe0"], check=True)
-    subprocess.run(["rdma", "link", "add", "rxe0", "type", "rxe", "netdev", os.environ["FRAMEWIRE_LAB_DEVICE"]], check=True)
+    subprocess.run(["rdma", "link", "add", "rxe0", "type", "rxe", "netdev", os.environ["FRAMEWIRE_LAB_DEVICE"]],
+                   check=True)
     harness.wait_until(lambda: port_state() == "ACTIVE", "the port to come up")
 
 

@@ -14,7 +14,8 @@ MACHINES_TIME_S = 120  # for the start; emulation has never taken longer
 
 
 def lab(*words, **options) -> subprocess.CompletedProcess:
-    return subprocess.run([LAB, *map(str, words)], capture_output=True, text=True, check=False, timeout=2 * MACHINES_TIME_S, **options)
+    return subprocess.run([LAB, *map(str, words)], capture_output=True, text=True, check=False,
+                          timeout=2 * MACHINES_TIME_S, **options)
 
 
 class LabItself(unittest.TestCase):

@@ -9,20 +9,22 @@ import pathlib
 import subprocess
 import sys
 
-BIN = pathlib.Path(os.environ.get("FRAMEWIRE_BIN", pathlib.Path(__file__).resolve().parents[2] / "build" / "release" / "bin"))
+RELEASE = pathlib.Path(__file__).resolve().parents[2] / "build" / "release"
+BIN = pathlib.Path(os.environ.get("FRAMEWIRE_BIN", RELEASE / "bin"))
 SKIPPED = 77
 
 
 def why_not(report: dict) -> str:
     """The reasons that doctor found, the most important first."""
-    said = [f"{finding['name']}: {finding['value']}" for finding in report["findings"] if finding["area"] in ("Links", "RDMA") and
-            finding["level"] != "ok"]
+    said = [f"{finding['name']}: {finding['value']}" for finding in report["findings"]
+            if finding["area"] in ("Links", "RDMA") and finding["level"] != "ok"]
     return "; ".join(said) or "no RDMA port is active and has an IPv4 address"
 
 
 def first_address(report: dict) -> str | None:
     """The IPv4 address of an interface above an active port. Tests write addresses without brackets, so not IPv6."""
-    active = [port["interface"] for device in report["rdma_devices"] for port in device["ports"] if port["state"] == "active"]
+    active = [port["interface"] for device in report["rdma_devices"]
+              for port in device["ports"] if port["state"] == "active"]
     addresses = [address.split("/")[0] for interface in report["network"]["interfaces"] if interface["name"] in active
                  for address in interface["addresses"]]
     return next((address for address in addresses if "." in address and not address.startswith("169.254.")), None)

@@ -35,8 +35,8 @@ class OneHost(lab.RdmaTest):
         original = self.file("original.rgba")
         original.write_bytes(os.urandom(frame_bytes * frames))
         with original.open("rb") as source:
-            sender = self.rdma_sender("-", "--size", size, "--pix-fmt", "rgba", "--fps", "200", "--delivery", "every", "--no-pace",
-                                      "--viewers", str(viewers), stdin=source)
+            sender = self.rdma_sender("-", "--size", size, "--pix-fmt", "rgba", "--fps", "200", "--delivery", "every",
+                                      "--no-pace", "--viewers", str(viewers), stdin=source)
         records = [self.file(f"{number}.rgba") for number in range(viewers)]
         shows = [self.rdma_viewer(sender, "--output", record) for record in records]
         for viewer in shows:
@@ -51,7 +51,8 @@ class OneHost(lab.RdmaTest):
         for size, frame_bytes in (("64x36", FRAME_BYTES), ("5x3", 60), ("1280x720", 1280 * 720 * 4)):
             with self.subTest(size):
                 original, (record,) = self.check_bit_for_bit(size, frame_bytes, 20)
-                self.assertTrue(record == original, f"{len(record)} bytes arrived, not the {len(original)} that were sent")
+                self.assertTrue(record == original,
+                                f"{len(record)} bytes arrived, not the {len(original)} that were sent")
 
     def test_relaxed_ordering_changes_nothing_that_can_be_seen(self):
         sender = self.rdma_sender(*STREAM)
@@ -63,11 +64,16 @@ class OneHost(lab.RdmaTest):
     def test_the_port_that_another_program_has_for_rdma(self):
         """The acceptor then listens on another port, and tells viewers."""
         port = harness.free_port()
-        other = subprocess.Popen(["ib_write_bw", "-R", "-p", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        other = subprocess.Popen(["ib_write_bw", "-R", "-p", str(port)], stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.DEVNULL)
         self.addCleanup(other.wait)
         self.addCleanup(other.kill)
-        harness.wait_until(lambda: re.search(rf":{port}\b", subprocess.run(["rdma", "resource", "show", "cm_id"], capture_output=True, text=True,
-                                                                           check=True).stdout), "ib_write_bw to listen")
+
+        def connection_ids() -> str:
+            return subprocess.run(["rdma", "resource", "show", "cm_id"], capture_output=True, text=True,
+                                  check=True).stdout
+
+        harness.wait_until(lambda: re.search(rf":{port}\b", connection_ids()), "ib_write_bw to listen")
         sender = self.rdma_sender(*STREAM, listen=f"127.0.0.1:{port}")
         viewer = self.rdma_viewer(sender, "--frames", "5")
         self.ends(viewer)
@@ -131,7 +137,8 @@ class OneHost(lab.RdmaTest):
         for _ in range(3):
             viewer = self.rdma_viewer(sender, "--frames", "2")
             self.ends(viewer)
-            harness.wait_until(lambda: lab.held_objects() == idle, f"{lab.held_objects()} to go back to {idle}, the sender's without a viewer")
+            harness.wait_until(lambda: lab.held_objects() == idle,
+                               f"{lab.held_objects()} to go back to {idle}, the sender's without a viewer")
         viewer = self.rdma_viewer(sender, terminal=True)
         viewer.wait_line("shown [1-9]")
         both = lab.held_objects()
@@ -184,8 +191,8 @@ class OneHost(lab.RdmaTest):
     def test_the_viewer_listens_and_the_sender_dials(self):
         viewer = self.view("--listen", "127.0.0.1:0", "--transport", "rdma")
         port = viewer.wait_line(r"^waiting for a sender on .*:(\d+)").group(1)
-        sender = self.send("pattern:stamped", *("--size", "64x36", "--fps", "30", "--frames", "20"), "--to", f"127.0.0.1:{port}",
-                           "--transport", "rdma")
+        sender = self.send("pattern:stamped", *("--size", "64x36", "--fps", "30", "--frames", "20"),
+                           "--to", f"127.0.0.1:{port}", "--transport", "rdma")
         self.ends(sender)
         self.ends(viewer)
         sent, shown = self.checked_stats(sender, viewer)
@@ -199,7 +206,9 @@ class OneHost(lab.RdmaTest):
         viewer.wait_line("shown [1-9]")
         before = len(viewer.lines)
         removing = subprocess.Popen(["rdma", "link", "delete", "rxe0"])
-        self.addCleanup(subprocess.run, ["rdma", "link", "add", "rxe0", "type", "rxe", "netdev", os.environ["FRAMEWIRE_LAB_DEVICE"]], check=True)
+        self.addCleanup(subprocess.run,
+                        ["rdma", "link", "add", "rxe0", "type", "rxe", "netdev", os.environ["FRAMEWIRE_LAB_DEVICE"]],
+                        check=True)
         self.addCleanup(removing.wait)
         viewer.wait_line("^lost the sender: .*the RDMA device here was removed", after=before)
         sender.wait_line(r"^viewer .* \(rdma\): ")
@@ -237,7 +246,8 @@ class OneHost(lab.RdmaTest):
     # ---- the transport that auto chooses
 
     def open_sender(self, *arguments) -> harness.Program:
-        sender = self.send_on("pattern:stamped", "--size", "64x36", "--fps", "30", "--insecure", *arguments, listen="*:0")
+        sender = self.send_on("pattern:stamped", "--size", "64x36", "--fps", "30", "--insecure", *arguments,
+                              listen="*:0")
         sender.address = f"{lab.ADDRESS}:{sender.port}"
         return sender
 
@@ -247,7 +257,8 @@ class OneHost(lab.RdmaTest):
         viewer.wait_line(wanted)
 
     def test_auto_prefers_rdma(self):
-        self.check_auto(self.open_sender(), r"transport=rdma memory=host auth=none .*\(auto: rdma; local needs the same user")
+        self.check_auto(self.open_sender(),
+                        r"transport=rdma memory=host auth=none .*\(auto: rdma; local needs the same user")
 
     def test_auto_says_why_it_is_not_rdma(self):
         self.check_auto(self.open_sender("--transport", "tcp"),
@@ -278,7 +289,8 @@ class OneHost(lab.RdmaTest):
         self.ends(good)
 
     def test_a_sender_that_may_lock_too_little(self):
-        sender = self.rdma_sender("pattern:stamped", "--size", "640x360", "--fps", "10", "--allow-pull", prefix=self.limited(1 << 20))
+        sender = self.rdma_sender("pattern:stamped", "--size", "640x360", "--fps", "10",
+                                  "--allow-pull", prefix=self.limited(1 << 20))
         for how in ((), ("--pull",)):
             viewer = self.rdma_viewer(sender, *how, prefix=self.limited(1 << 30))
             self.ends(viewer, harness.REFUSED)

@@ -61,8 +61,10 @@ class PipeOverIpv6(PipelineTest, lab.RdmaTest):
         by_ipv6 = ("--data-address", f"host1={bare}", "--data-address", f"{bare}={bare}")
         for transport in ("rdma", "tcp"):
             with self.subTest(transport):
-                self.assertTrue(self.run_pipe("-v", *by_ipv6, "--transport", transport, "host1:cat", f"{bare}:cat", given=data) == data)
-                self.says(*(rf"^{hop}: Bandwidth .* over {transport}" for hop in ("here → host1", rf"host1 → .*{lab.ADDRESS6}.*", ".* → here")))
+                self.assertTrue(self.run_pipe("-v", *by_ipv6, "--transport", transport, "host1:cat", f"{bare}:cat",
+                                              given=data) == data)
+                self.says(*(rf"^{hop}: Bandwidth .* over {transport}"
+                            for hop in ("here → host1", rf"host1 → .*{lab.ADDRESS6}.*", ".* → here")))
 
 
 if __name__ == "__main__":

@@ -23,7 +23,8 @@ PORT = 5290
 def packets(way: str) -> int:
     """Packets that left this machine ("tx") or reached it ("rx"), including acknowledgements and the control
     channel."""
-    return int(pathlib.Path(f"/sys/class/net/{os.environ['FRAMEWIRE_LAB_DEVICE']}/statistics/{way}_packets").read_text())
+    device = pathlib.Path("/sys/class/net", os.environ["FRAMEWIRE_LAB_DEVICE"])
+    return int((device / "statistics" / f"{way}_packets").read_text())
 
 
 class TwoHosts(lab.Play):
@@ -205,7 +206,8 @@ class TwoHosts(lab.Play):
             record = pictures.StampedRecording(self.file("looks.rgba"), FRAME_BYTES)
             self.meet("listens")
             self.meet("lossy")
-            viewer = self.view(f"{lab.PEER}:{PORT}", "--key", self.key, "--timeout", "10s", "--pull", "--frames", "40", "--output", record.path)
+            viewer = self.view(f"{lab.PEER}:{PORT}", "--key", self.key, "--timeout", "10s", "--pull", "--frames", "40",
+                               "--output", record.path)
             viewer.wait_line("transport=rdma memory=host auth=psk control=tls1.3 .* mode=pull$")
             self.ends(viewer, seconds=240)  # detecting a lost read takes half a minute
             self.meet("has looked")
@@ -226,8 +228,8 @@ class TwoHosts(lab.Play):
 
         def sender():
             reads, writes = os.pipe()
-            sender = self.send("-", "--size", f"{width}x{height}", "--pix-fmt", "rgba", "--fps", "30", "--no-pace", "--listen", f"*:{PORT}", "--key",
-                               self.key, stdin=reads)
+            sender = self.send("-", "--size", f"{width}x{height}", "--pix-fmt", "rgba", "--fps", "30", "--no-pace",
+                               "--listen", f"*:{PORT}", "--key", self.key, stdin=reads)
             os.close(reads)
             sender.wait_line("^listening on")
             lab.link("slow", "40mbit")
@@ -245,7 +247,8 @@ class TwoHosts(lab.Play):
                 self.meet("the second has one")
                 before = packets("tx")
                 pipe.write(frame)
-                harness.wait_until(lambda: packets("tx") >= before + frame_packets // 8, "the frame to be on its way", poll_interval_s=0.001)
+                harness.wait_until(lambda: packets("tx") >= before + frame_packets // 8, "the frame to be on its way",
+                                   poll_interval_s=0.001)
                 sender.kill()
             self.check_middle(packets("tx") - before, frame_packets)
             lab.link("pass")
@@ -267,7 +270,8 @@ class TwoHosts(lab.Play):
             wait_for_one(record)
             before = packets("rx")
             self.meet("the first has one")
-            harness.wait_until(lambda: packets("rx") >= before + frame_packets // 8, "the frame to be on its way", poll_interval_s=0.001)
+            harness.wait_until(lambda: packets("rx") >= before + frame_packets // 8, "the frame to be on its way",
+                               poll_interval_s=0.001)
             victim.kill()
             self.check_middle(packets("rx") - before, frame_packets)
             self.assertEqual(record.stat().st_size, len(frame), "nothing of the second")
@@ -323,7 +327,8 @@ class TwoHosts(lab.Play):
         self.assertLess(time.monotonic() - asked, 4)
 
     def serve_bench(self):
-        server = self.start(harness.BIN / "framewire-bench", "--listen", f"*:{PORT}", "--key", self.key, stdout=subprocess.DEVNULL)
+        server = self.start(harness.BIN / "framewire-bench", "--listen", f"*:{PORT}", "--key", self.key,
+                            stdout=subprocess.DEVNULL)
         server.wait_line("^waiting for a sender on")
         self.meet("listens")
         self.meet("measured")
@@ -334,7 +339,8 @@ class TwoHosts(lab.Play):
         """Runs the bench client, and returns it with its rows."""
         self.meet("listens")
         with self.file("stdout").open("w+b") as stdout:
-            client = self.start(harness.BIN / "framewire-bench", f"{lab.PEER}:{PORT}", "--key", self.key, *options, "--json", stdout=stdout)
+            client = self.start(harness.BIN / "framewire-bench", f"{lab.PEER}:{PORT}", "--key", self.key, *options,
+                                "--json", stdout=stdout)
             self.ends(client, seconds=4 * harness.WATCHDOG_S)
         self.meet("measured")
         return client, json.loads(self.file("stdout").read_text())["results"]
@@ -345,7 +351,8 @@ class TwoHosts(lab.Play):
 
         def viewer():
             _, rows = self.bench("--message-bytes", "64,1M", "--count", "20")
-            operations = {(link, operation) for link in ("socket", "tcp", "rdma") for operation in ("stream", "latency")}
+            operations = {(link, operation) for link in ("socket", "tcp", "rdma")
+                          for operation in ("stream", "latency")}
             operations |= {("verbs", operation) for operation in ("send", "write", "write_imm", "read", "latency")}
             self.assertEqual({(row["transport"], row["operation"]) for row in rows}, operations)
             self.assertEqual({row["count"] for row in rows}, {20})
@@ -401,7 +408,8 @@ class TwoHosts(lab.Play):
             self.meet("unauthenticated peer has gone")
             self.assertEqual(lab.held_objects(), held)
             self.meet("all is counted")
-            self.assertEqual(len([line for line in sender.lines if "rejected the rdma connection" in line]), 3, sender.text)
+            self.assertEqual(len([line for line in sender.lines if "rejected the rdma connection" in line]), 3,
+                             sender.text)
             self.end_sender(sender)
 
         def viewer():

@@ -62,7 +62,8 @@ class ViewPull(lab.RdmaTest):
     def test_beside_viewers_that_are_sent_to(self):
         sender = self.send_on(*PATTERN, "--allow-pull", "--viewers", "1", "--slots", "1")
         record = self.file("pushed.rgba")
-        pushed = self.view(sender.address, "--transport", "rdma", "--delivery", "latest", "--output", record, "--frames", "40")
+        pushed = self.view(sender.address, "--transport", "rdma", "--delivery", "latest", "--output", record,
+                           "--frames", "40")
         looks = [self.pull(sender.address, "--pull-interval", "20ms") for _ in range(2)]
         for viewer in looks:
             viewer.wait_line("mode=pull")
