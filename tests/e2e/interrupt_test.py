@@ -124,7 +124,8 @@ class Interrupt(harness.EndToEnd):
 
     def test_while_it_allocates_gigabytes(self):
         sender = self.send_on("pattern", "--size", "16384x16384")
-        harness.wait_until(lambda: sender.shared_memory_kb() > 64 * 1024, "the first of four gigabytes", poll_interval_s=0.001)
+        harness.wait_until(lambda: sender.shared_memory_kb() > 64 * 1024, "the first of four gigabytes",
+                           poll_interval_s=0.001)
         sender.signal(signal.SIGTERM)
         self.ends_soon(sender)
         self.assertEqual(self.stats(sender)["frames_produced"], 0)

@@ -17,7 +17,8 @@ LOCAL_LINK, INDEX = 1, 0
 CELLS_BYTES = 256 * 512 + 128  # transport/local/shared_pages.hpp
 ACKNOWLEDGEMENTS_BYTES = 256 * 8 + 128
 SLOT_BYTES = 4096
-PICTURE = {"pixel_format": "gray8", "width": 64, "height": 64, "size_bytes": SLOT_BYTES, "colour_matrix": 1, "colour_range": 1,
+PICTURE = {"pixel_format": "gray8", "width": 64, "height": 64, "size_bytes": SLOT_BYTES, "colour_matrix": 1,
+           "colour_range": 1,
            "colour_transfer": 1, "colour_primaries": 1, "sample_aspect": [1, 1], "frame_rate": [30, 1]}
 LOCAL_HELLO = b"FWLL" + struct.pack("<I", 2)
 
@@ -124,7 +125,8 @@ class PassedDescriptors(harness.EndToEnd):
         control.sendall(b"FWREPL01")
         say(control, type="accepted")
         say(control, type="hello", role="sender", program="hostile", versions=[1])
-        say(control, type="offer", session=SESSION.hex(), links=["local2"], streams=[{"name": "trap", "number": 1, "delivery": "latest"}])
+        say(control, type="offer", session=SESSION.hex(), links=["local2"],
+            streams=[{"name": "trap", "number": 1, "delivery": "latest"}])
         hear_until(control, "choose")
         say(control, type="connect", token=TOKEN.hex())
         data = self.accept(listener)
@@ -134,7 +136,8 @@ class PassedDescriptors(harness.EndToEnd):
         return data
 
     def test_senders_to_viewers(self):
-        cells, acknowledgements, wake = self.memory(CELLS_BYTES), self.memory(ACKNOWLEDGEMENTS_BYTES), self.wake_socket()
+        cells, acknowledgements = self.memory(CELLS_BYTES), self.memory(ACKNOWLEDGEMENTS_BYTES)
+        wake = self.wake_socket()
         good = (cells, acknowledgements, wake)
         pool = self.memory(2 * SLOT_BYTES)
         no_memory = "the peer offered shared memory whose size is not sealed"
@@ -142,8 +145,10 @@ class PassedDescriptors(harness.EndToEnd):
         attacks = {
             "an eventfd for the cells": ((self.event(), acknowledgements, wake), pool, no_memory),
             "an eventfd for the acknowledgements": ((cells, self.event(), wake), pool, no_memory),
-            "an eventfd to be woken by": ((cells, acknowledgements, self.event()), pool, "something else than the socket"),
-            "memory that is too short": ((self.memory(4096), acknowledgements, wake), pool, "shared memory of 4096 bytes where"),
+            "an eventfd to be woken by": ((cells, acknowledgements, self.event()), pool,
+                                          "something else than the socket"),
+            "memory that is too short": ((self.memory(4096), acknowledgements, wake), pool,
+                                         "shared memory of 4096 bytes where"),
             "too few": ((cells, acknowledgements), pool, something_else),
             "too many": ((*good, self.event()), pool, something_else),
             "an eventfd for the pool": (good, self.event(), no_memory),
@@ -159,7 +164,8 @@ class PassedDescriptors(harness.EndToEnd):
     def test_an_honest_sender_of_this_test_is_taken(self):
         """So the refusals above have the causes that they name."""
         descriptors = (self.memory(CELLS_BYTES), self.memory(ACKNOWLEDGEMENTS_BYTES), self.wake_socket())
-        viewer = self.view(self.serve_hostile_sender(descriptors, self.memory(2 * SLOT_BYTES)), "--verbose", terminal=True)
+        address = self.serve_hostile_sender(descriptors, self.memory(2 * SLOT_BYTES))
+        viewer = self.view(address, "--verbose", terminal=True)
         viewer.wait_line("transport=local")
         viewer.interrupt()
         self.ends(viewer)
@@ -182,7 +188,8 @@ class PassedDescriptors(harness.EndToEnd):
         say(control, type="choose", stream=0, link="local2", delivery="latest")
         token = bytes.fromhex(hear_until(control, "connect")["token"])
         data = connect()
-        pass_on(data, b"FWDATA01" + session + bytes([LOCAL_LINK, INDEX, 0, 0]) + proof(token, b"d", session), with_hello)
+        hello = b"FWDATA01" + session + bytes([LOCAL_LINK, INDEX, 0, 0]) + proof(token, b"d", session)
+        pass_on(data, hello, with_hello)
         self.assertEqual(read_exactly(data, 40), b"FWDATA01" + proof(token, b"l", session))
         words, descriptors, _, _ = socket.recv_fds(data, len(LOCAL_HELLO), 3)
         for descriptor in descriptors:
@@ -209,7 +216,8 @@ class PassedDescriptors(harness.EndToEnd):
             control, data = self.join_as_viewer(sender.port, with_greeting=events, with_hello=events)
             pass_on(data, LOCAL_HELLO, events)
             self.assertTrue(self.is_closed(data) and self.is_closed(control))
-            sender.wait_line(r"^viewer this machine \(local\): the other end .* wrote where it has nothing to say", after=said)
+            sender.wait_line(r"^viewer this machine \(local\): the other end .* wrote where it has nothing to say",
+                             after=said)
             self.assertEqual(sender.settled_descriptors(), descriptors, "no passed descriptor stays open")
         self.assertEqual(len([line for line in sender.lines if "nothing to say" in line]), 3)
         viewer.wait_line("shown [1-9]", after=len(viewer.lines))

@@ -130,10 +130,13 @@ class IncludeDirection(unittest.TestCase):
         self.assertEqual(include_direction.findings_in("bench/verbs_rows.cpp", line), [])
 
     def test_a_session_has_no_member_named_after_a_link(self):
-        for line in ("  listen_for(wanted, listen.rdma_listen_address);\n", "  bool rdma_is_up = false;\n", "  // as in rdma_port\n"):
-            self.assertEqual(len(include_direction.findings_in("transport/session/session_acceptor.cpp", line)), 1, line)
+        for line in ("  listen_for(wanted, listen.rdma_listen_address);\n",
+                     "  bool rdma_is_up = false;\n", "  // as in rdma_port\n"):
+            findings = include_direction.findings_in("transport/session/session_acceptor.cpp", line)
+            self.assertEqual(len(findings), 1, line)
             self.assertEqual(include_direction.findings_in("transport/rdma/listener.cpp", line), [])
-        self.assertEqual(include_direction.findings_in("transport/session/data_link.cpp", "  options.native_timeout_ns = 0;\n"), [])
+        neutral = "  options.native_timeout_ns = 0;\n"
+        self.assertEqual(include_direction.findings_in("transport/session/data_link.cpp", neutral), [])
 
     def test_lets_one_file_list_the_links(self):
         line = '#include "transport/rdma/rdma_provider.hpp"'
@@ -208,7 +211,8 @@ class Tree(unittest.TestCase):
 
 
     def test_names_of_our_own_do_not_come_back(self):
-        for line in ("struct Stranger {", "accept_stranger(fd);", "two strangers", "reader.let_go();", "void letGo();", "TEST(Queues, AreLetGo)"):
+        for line in ("struct Stranger {", "accept_stranger(fd);", "two strangers", "reader.let_go();",
+                     "void letGo();", "TEST(Queues, AreLetGo)"):
             self.assertEqual(len(tree.odd_names_in(pathlib.PurePath("base/error.hpp"), line)), 1, line)
         for line in ("they let go", "a warehouse", "a guesthouse", "estranged", "CHANGELOG"):
             self.assertEqual(tree.odd_names_in(pathlib.PurePath("base/error.hpp"), line), [], line)
@@ -216,7 +220,8 @@ class Tree(unittest.TestCase):
 
     def test_a_source_without_its_header_is_found(self):
         headers = {"doctor/check.hpp", "base/error.hpp"}
-        right = {"doctor/check_host.cpp": "", "base/error.cpp": "", "bytes/rdsend_main.cpp": "int main(int argc", "tests/a_test.cpp": ""}
+        right = {"doctor/check_host.cpp": "", "base/error.cpp": "", "bytes/rdsend_main.cpp": "int main(int argc",
+                 "tests/a_test.cpp": ""}
         self.assertEqual(tree.without_header(right, headers), [])
         for path in ("base/errors.cpp", "doctor/checks_host.cpp", "check.cpp", "base/check_host.cpp"):
             self.assertEqual(tree.without_header({path: "  int main(\n"}, headers), [f"{path}: no header has its name"])

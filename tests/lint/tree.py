@@ -15,16 +15,18 @@ UNFINISHED = re.compile(r"\b(?:[T]ODO|[F]IXME|[X]XX)\b")
 # Names that readers who know the field stumbled over, and the field's word for each: they must not come back. As words,
 # or as parts of an identifier.
 ODD_NAMES = {
-    "stranger": "unauthenticated peer", "visitor": "pending connection", "guest_row": "bench_protocol", "outlet": "subscriber queue",
-    "guest_data": "bench_protocol", "guest_messages": "bench_protocol", "most_guest": "bench_protocol", "serve_guest": "BenchServer",
-    "push_feed": "PushSubscription", "pull_feed": "PullSubscription", "taker": "receiver label", "look_again": "poll",
-    "patience": "timeout", "farewell": "shutdown", "see_off": "drain", "say_bye": "shutdown", "let_go": "release",
-    "wishes": "preferences", "wished": "requested", "rdma_doubt": "LinkFallbackPolicy", "rdma_watch": "ConnectionMonitor",
-    "stall_watch": "stall detector", "rdma_grants": "MemoryAccess", "rdma_exposure": "MemoryAccess", "raw_news": "completion",
-    "data_way": "data path", "way_words": "address hints", "pull_board": "FrameDirectory", "one_at_a_time": "max_in_flight = 1",
-    "home_watch": "ControllerLiveness", "check_pulse": "check_liveness", "hearsay": "secondary cause", "forgive": "extend_deadline",
-    "orders_fd": "control_fd", "reports_fd": "status_fd", "byte_convention": "byte protocol", "heeded": "not ignored",
-    "last_words": "final report", "pacer": "rate limiter", "newcomer": "unanswered peer", "house": "repository",
+    "stranger": "unauthenticated peer", "visitor": "pending connection", "guest_row": "bench_protocol",
+    "outlet": "subscriber queue", "guest_data": "bench_protocol", "guest_messages": "bench_protocol",
+    "most_guest": "bench_protocol", "serve_guest": "BenchServer", "push_feed": "PushSubscription",
+    "pull_feed": "PullSubscription", "taker": "receiver label", "look_again": "poll", "patience": "timeout",
+    "farewell": "shutdown", "see_off": "drain", "say_bye": "shutdown", "let_go": "release", "wishes": "preferences",
+    "wished": "requested", "rdma_doubt": "LinkFallbackPolicy", "rdma_watch": "ConnectionMonitor",
+    "stall_watch": "stall detector", "rdma_grants": "MemoryAccess", "rdma_exposure": "MemoryAccess",
+    "raw_news": "completion", "data_way": "data path", "way_words": "address hints", "pull_board": "FrameDirectory",
+    "one_at_a_time": "max_in_flight = 1", "home_watch": "ControllerLiveness", "check_pulse": "check_liveness",
+    "hearsay": "secondary cause", "forgive": "extend_deadline", "orders_fd": "control_fd", "reports_fd": "status_fd",
+    "byte_convention": "byte protocol", "heeded": "not ignored", "last_words": "final report",
+    "pacer": "rate limiter", "newcomer": "unanswered peer", "house": "repository",
 }
 ODD_NAME = re.compile(r"(?<![a-z])(" + "|".join(ODD_NAMES) + r")s?(?![a-z])")
 SPEAK_OF_THEM = {"CHANGELOG.md", "LICENSE", "tests/lint/tree.py", "tests/lint/lint_test.py"}
@@ -62,8 +64,8 @@ def findings_in(path: pathlib.PurePath, text: str, is_executable: bool) -> list[
 
 
 def without_header(sources: dict[str, str], headers: set[str]) -> list[str]:
-    """Every .cpp has the header of its name, or is a part of one: check_host.cpp of check.hpp. Programs have none. `sources` maps paths
-    to texts."""
+    """Every .cpp has the header of its name, or is a part of one: check_host.cpp of check.hpp. Programs have none.
+    `sources` maps paths to texts."""
     findings = []
     for path, text in sources.items():
         words = path.removesuffix(".cpp").split("_")
@@ -87,8 +89,8 @@ def main() -> int:
             text = (top / path).read_text(encoding="utf-8")
             findings += findings_in(path, text, os.access(top / path, os.X_OK))
     code = [path.as_posix() for path in repository.files(top, repository.CODE)]
-    findings += without_header({path: (top / path).read_text(encoding="utf-8") for path in code if path.endswith(".cpp")},
-                               {path for path in code if path.endswith(".hpp")})
+    sources = {path: (top / path).read_text(encoding="utf-8") for path in code if path.endswith(".cpp")}
+    findings += without_header(sources, {path for path in code if path.endswith(".hpp")})
     findings += missing_paths(top, (top / "ARCHITECTURE.md").read_text(encoding="utf-8"))
     return repository.report(findings, "tree")
 

@@ -198,7 +198,7 @@ TEST(MessageChannel, APeerThatIsAlwaysALittleBehindCostsNoMoreMemory) {
   MessageChannel channel = channel_over(std::move(ours));
   MessageChannel reader = channel_over(std::move(theirs));
   const json message = {{"type", "x"}, {"pad", std::string(100'000, 'p')}};
-  constexpr int behind = 20;  // 2 MB: more than any socket holds
+  constexpr int behind = 20;     // 2 MB: more than any socket holds
   constexpr int messages = 120;  // 12 MB: more than the bound
   for (int i = 0; i < messages; ++i) {
     channel.post(message);
