@@ -333,7 +333,8 @@ class PipeFaults(PipelineTest):
                                 (f"host3:cat >{small}/other",
                                  [r"stage 3 .* ended with status 1", "No space left on device"])):
             with self.subTest(last):
-                self.program = self.rdpipe("host1:cat /dev/zero", "host2:cat", last)
+                self.file("begun").unlink(missing_ok=True)
+                self.running("host1:cat /dev/zero", "host2:cat", last)
                 self.ends_soon(OWN_FAILURE if ":>" in last else 1)
                 self.rdpipe_says(*messages)
 
