@@ -48,6 +48,14 @@ if(sanitize)
   endif()
 endif()
 
+if(FRAMEWIRE_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "FRAMEWIRE_FUZZ needs clang, whose libFuzzer it uses; the compiler is ${CMAKE_CXX_COMPILER_ID}")
+  endif()
+  # Counts what runs, in all code; only the programs of tests/fuzz link the fuzzer that reads the counts.
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
 # framewire_library(NAME SOURCES … DEPENDS …): builds one folder as a static library. DEPENDS are the folders that it
 # may include.
 function(framewire_library name)

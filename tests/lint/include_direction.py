@@ -62,7 +62,7 @@ TESTS_OF = {
     "sender": ["sender", "sender/sources/gl", "sender/sources/media"],
     "rdma_lab": ["transport/session", "transport/fake", *LINKS],
     "e2e": ["media"],
-    "fuzz": ["transport/session", "media"],
+    "fuzz": ["transport/session", *LINKS, "media", "rdpipe", "sender", "viewer", "bench", "doctor", "bytes"],
 }
 # Third-party headers, and the folders (with their subfolders) that may include them.
 FOREIGN = [

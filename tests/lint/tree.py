@@ -30,7 +30,7 @@ ODD_NAMES = {
 }
 ODD_NAME = re.compile(r"(?<![a-z])(" + "|".join(ODD_NAMES) + r")s?(?![a-z])")
 SPEAK_OF_THEM = {"CHANGELOG.md", "LICENSE", "tests/lint/tree.py", "tests/lint/lint_test.py"}
-BINARY = {".png", ".jpg", ".mkv", ".mp4", ".y4m"}
+BINARY = {".bin", ".png", ".jpg", ".mkv", ".mp4", ".y4m"}
 
 
 def odd_names_in(path: pathlib.PurePath, line: str) -> list[str]:

@@ -1,0 +1,220 @@
+#include "tests/fuzz/hostile_peer.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.hpp"
+#include "base/wait.hpp"
+#include "frame/frame_header.hpp"
+#include "transport/control/dial.hpp"
+#include "transport/json_fields.hpp"
+#include "transport/session/data_link.hpp"
+#include "transport/session/messages.hpp"
+
+namespace framewire::fuzz {
+
+namespace {
+
+constexpr std::int64_t soon_ns = 15 * ns_per_s;
+/// Long enough for most answers. No promise depends on it: an answer that comes later is heard after a later step.
+constexpr std::int64_t patience_ns = 20 * ns_per_ms;
+
+HostPort here(std::uint16_t port) {
+  return {.host = "127.0.0.1", .port = port};
+}
+
+LinkKind link_of(std::uint8_t byte) {
+  constexpr std::array kinds = {LinkKind::tcp, LinkKind::local, LinkKind::rdma};
+  return kinds.at(byte % kinds.size());
+}
+
+Delivery delivery_of(std::uint8_t byte) {
+  return (byte & 0x80) != 0 ? Delivery::every : Delivery::latest;
+}
+
+}  // namespace
+
+HostilePeer::HostilePeer(std::uint16_t port, PeerRole role, bool greets) : port_(port), role_(role) {
+  DialledSocket dialled = dial(here(port), monotonic_ns() + soon_ns);
+  control_ = FileDescriptor(::fcntl(dialled.fd.get(), F_DUPFD_CLOEXEC, 0));
+  heard_ = greets
+               ? authenticate_dialler(std::move(dialled), {}).channel
+               : std::make_unique<MessageChannel>(std::make_unique<FdStream>(std::move(dialled.fd)), "the other end");
+  hear(greets ? patience_ns : 0);
+}
+
+/// Sends without waiting; what does not fit is left away.
+void HostilePeer::send_raw(int fd, std::span<const std::byte> bytes) const {
+  if (fd >= 0) {
+    static_cast<void>(::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
+  }
+}
+
+void HostilePeer::send_message(const std::string& text) {
+  const std::string framed = bytes_of(static_cast<std::uint32_t>(text.size())) + text;
+  send_raw(control_.get(), std::as_bytes(std::span(framed)));
+}
+
+void HostilePeer::learn_from(const nlohmann::json& message) {
+  if (const std::string* session = find_text(message, "session")) {
+    session_ = *session;
+  }
+  if (const std::string* token = find_text(message, "token"); token != nullptr && !token->empty()) {
+    token_ = *token;
+  }
+}
+
+void HostilePeer::hear(std::int64_t patience) {
+  pollfd end{.fd = heard_->fd(), .events = POLLIN, .revents = 0};
+  if (wait_until({&end, 1}, monotonic_ns() + patience) <= 0) {
+    return;
+  }
+  succeeds([&] {
+    while (const auto message = heard_->try_receive()) {
+      learn_from(*message);
+    }
+  });
+}
+
+void HostilePeer::open_data(Input& input) {
+  const LinkKind link = link_of(input.take<std::uint8_t>());
+  succeeds([&] {
+    LinkConnection path = dial_data(here(port_), {}, Token::from_hex(token_), {session_id_from_hex(session_), link, 0},
+                                    {.cancel_fd = heard_->fd()});
+    if (FileDescriptor* socket = std::get_if<FileDescriptor>(&path)) {
+      data_ = std::move(*socket);
+      set_non_blocking(data_.get(), true);
+    }
+  });
+}
+
+void HostilePeer::read_data() {
+  std::array<char, 65536> into{};
+  while (data_.valid() && ::recv(data_.get(), into.data(), into.size(), MSG_DONTWAIT) > 0) {
+  }
+}
+
+std::string HostilePeer::make_offer(std::uint8_t how) const {
+  return to_json(OfferMessage{.session = session_,
+                              .streams = {{"test", 0, delivery_of(how), (how & 1) != 0 ? "bytes" : "", (how & 2) != 0}},
+                              .links = {link_of(how)},
+                              .encrypt = (how & 4) != 0 ? std::optional(false) : std::nullopt})
+      .dump();
+}
+
+std::string HostilePeer::make_epoch(Input& input) const {
+  const std::uint32_t number = input.take<std::uint8_t>();
+  const std::uint32_t slots = input.take<std::uint8_t>();
+  if (role_ == PeerRole::viewer) {
+    return to_json(ReadyMessage{number, slots}).dump();
+  }
+  const std::uint64_t size = std::uint64_t{input.take<std::uint8_t>()} * 64;
+  return to_json(EpochMessage{number, {.layout = bytes_layout(size), .colour = {}}, size, slots}).dump();
+}
+
+/// Of an epoch, for a slot, with a payload of some length, perhaps less than it says, and a slice.
+std::string HostilePeer::make_frame(Input& input) const {
+  FrameHeader header{.sequence = sequence_ + (input.take<std::uint8_t>() & 7),
+                     .epoch = input.take<std::uint8_t>(),
+                     .slot = input.take<std::uint8_t>()};
+  const std::uint64_t size = std::uint64_t{input.take<std::uint8_t>()} * 64;
+  const std::uint8_t slices = input.take<std::uint8_t>();
+  header.slice = slices & 3;
+  header.slice_count = static_cast<std::uint16_t>(1 + (slices >> 2 & 3));
+  header.layout = bytes_layout(size);
+  header.slice_bytes = size / header.slice_count;
+  header.slice_offset_bytes = header.slice * header.slice_bytes;
+  std::array<std::byte, max_frame_header_bytes> bytes{};
+  const std::size_t encoded = encode(header, bytes);
+  const std::uint64_t missing = std::min<std::uint64_t>(input.take<std::uint8_t>() & 1, header.slice_bytes);
+  return text_of(std::span(bytes).first(encoded)) + std::string(header.slice_bytes - missing, 'x');
+}
+
+void HostilePeer::send_template(Step step, Input& input) {
+  switch (step) {
+    case Step::hello:
+      send_message(
+          to_json(HelloMessage{.role = role_ == PeerRole::viewer ? "viewer" : "sender", .program = "fuzz"}).dump());
+      break;
+    case Step::offer:
+      send_message(make_offer(input.take<std::uint8_t>()));
+      break;
+    case Step::choose: {
+      const auto how = input.take<std::uint8_t>();
+      send_message(to_json(ChooseMessage{.link = link_of(how),
+                                         .delivery = delivery_of(how),
+                                         .token = {},
+                                         .pulls = (how & 0x40) != 0,
+                                         .encrypt = (how & 0x20) != 0})
+                       .dump());
+      break;
+    }
+    case Step::connect:
+      send_message(to_json(ConnectMessage{.token = token_}).dump());
+      break;
+    case Step::epoch:
+      send_message(make_epoch(input));
+      break;
+    case Step::clock:
+      send_message(to_json(ClockMessage{.viewer_ns = input.take<std::uint8_t>(), .sender_ns = 5}).dump());
+      break;
+    case Step::bye:
+      send_message(
+          to_json(ByeMessage{.reason = "done", .frames_sent = 3, .frames_received = 2, .statistics = R"({"a":1})"})
+              .dump());
+      break;
+    case Step::no_link:
+      send_message(framewire::no_link("there is none").dump());
+      break;
+    default:
+      send_message(refusal("no").dump());
+  }
+  hear(patience_ns);
+}
+
+void HostilePeer::take_step(Input& input) {
+  const auto step = static_cast<Step>(input.take<std::uint8_t>() % static_cast<unsigned>(Step::count));
+  switch (step) {
+    case Step::raw_control:
+      send_raw(control_.get(), input.take_bytes(input.take<std::uint8_t>()));
+      hear(0);
+      break;
+    case Step::message:
+      send_message(std::string(input.take_until('\n')));
+      hear(patience_ns);
+      break;
+    case Step::open_data:
+      open_data(input);
+      break;
+    case Step::raw_data:
+      send_raw(data_.get(), input.take_bytes(input.take<std::uint8_t>()));
+      break;
+    case Step::frame: {
+      const std::string frame = make_frame(input);
+      send_raw(data_.get(), std::as_bytes(std::span(frame)));
+      ++sequence_;
+      break;
+    }
+    case Step::read_data:
+      read_data();
+      break;
+    case Step::hang_up_data:
+      data_.reset();
+      break;
+    case Step::end_control:
+      ::shutdown(control_.get(), SHUT_WR);
+      break;
+    default:
+      send_template(step, input);
+  }
+}
+
+std::string step(Step step, std::string_view arguments) {
+  return std::string(1, static_cast<char>(step)) + std::string(arguments);
+}
+
+}  // namespace framewire::fuzz

@@ -1,0 +1,117 @@
+// The messages of the control channel, as either role reads them.
+//
+// Input: the text of one message.
+#include "transport/session/messages.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "tests/fuzz/fuzz.hpp"
+#include "transport/control/message_channel.hpp"
+#include "transport/links.hpp"
+#include "transport/ring_limits.hpp"
+
+namespace framewire::fuzz {
+namespace {
+
+using nlohmann::json;
+
+/// What a reader accepts can be written, and read again as the same.
+template <typename Read>
+void check(const json& message, Read&& read) {
+  succeeds([&] {
+    const json once = to_json(read(message));
+    json again;
+    require(succeeds([&] { again = to_json(read(once)); }), "what was read and written can be read");
+    require(again == once, "a message comes back as it went");
+  });
+}
+
+void check_epoch(const json& message) {
+  succeeds([&] {
+    const EpochMessage epoch = read_epoch(message);
+    require(epoch.format.sample_aspect_ratio.denominator != 0 && epoch.format.frame_rate.denominator != 0,
+            "a fraction has a denominator");
+    require(!validate_layout(epoch.format.layout, epoch.format.layout.size_bytes), "a format's layout is possible");
+    require_printable(describe(epoch.format));
+    require_printable(find_ring_fault(epoch.format, epoch.slot_bytes, epoch.ring_slots));
+  });
+}
+
+StreamFormat picture() {
+  return {packed_layout(PixelFormat::p010le, 3840, 2160),
+          {ColourMatrix::bt2020nc, ColourRange::limited, ColourTransfer::pq, ColourPrimaries::bt2020},
+          {4, 3},
+          {60000, 1001},
+          AlphaMode::straight,
+          ChromaLocation::topleft,
+          FieldOrder::bb};
+}
+
+}  // namespace
+
+std::vector<std::string> seeds() {
+  const std::string digits(64, 'a');
+  const std::vector<json> messages = {
+      to_json(HelloMessage{.role = "viewer", .program = "framewire-view 0.1.0"}),
+      to_json(OfferMessage{.session = digits.substr(32),
+                           .streams = {{"bars", 2, Delivery::every, "64x48 rgba", true, "1f"}},
+                           .links = {LinkKind::local, LinkKind::rdma, LinkKind::tcp},
+                           .unavailable_links = {{LinkKind::rdma, "it has no RDMA device"}},
+                           .encrypt = true}),
+      to_json(ChooseMessage{.stream = 2,
+                            .link = LinkKind::rdma,
+                            .token = digits,
+                            .listener = R"({"addresses":["10.9.0.1"],"port":5290})",
+                            .pulls = true,
+                            .encrypt = true,
+                            .why = "too little memory may be locked"}),
+      to_json(ConnectMessage{.link = LinkKind::rdma, .token = digits, .listener = R"({"port":5290})"}),
+      no_link("it has no RDMA device"),
+      to_json(EpochMessage{5, picture(), 24883200, 3, R"({"pool":1})"}),
+      to_json(EpochMessage{1, {.layout = bytes_layout(65536), .colour = {}}, 65536, 3}),
+      to_json(ReadyMessage{5, 3, R"({"address":"0","keys":[1,2]})"}),
+      to_json(ClockMessage{.viewer_ns = 1, .sender_ns = -1}),
+      to_json(ByeMessage{"end", 3, 4, R"({"a":1})"}),
+      refusal("no room")};
+  std::vector<std::string> texts;
+  for (const json& message : messages) {
+    texts.push_back(message.dump());
+  }
+  return texts;
+}
+
+}  // namespace framewire::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace framewire;
+  using fuzz::check;
+  fuzz::Input input(data, size);
+  int depth = 0;
+  const nlohmann::json message = nlohmann::json::parse(
+      input.take_text(),
+      [&](int at, nlohmann::json::parse_event_t, const nlohmann::json&) {
+        depth = std::max(depth, at);
+        return true;
+      },
+      false);
+  if (message.is_discarded() || depth > message_depth_limit) {
+    return 0;  // the channel refuses it
+  }
+  fuzz::succeeds([&] { message_type(message); });
+  fuzz::succeeds([&] { expect_type(message, "offer"); });
+  fuzz::succeeds([&] { throw_if_refused(message); });
+  fuzz::succeeds([&] { throw_if_no_link(message); });
+  fuzz::succeeds([&] { read_no_link(message); });
+  check(message, read_hello);
+  check(message, read_offer);
+  check(message, read_choose);
+  check(message, read_epoch);
+  check(message, read_ready);
+  check(message, read_clock);
+  check(message, read_bye);
+  for (const LinkKind link : links_best_first()) {
+    check(message, [&](const nlohmann::json& read) { return read_connect(read, link); });
+  }
+  fuzz::check_epoch(message);
+  return 0;
+}

@@ -1,0 +1,95 @@
+// A sender with a hostile viewer: a real service, a stream that produces frames, and a peer that does what its input
+// says. When the peer has closed, the session must end.
+//
+// Input: one byte of settings, then the peer's steps (hostile_peer.hpp).
+#include <stdlib.h>
+
+#include <thread>
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "tests/base/temporary_folder.hpp"
+#include "tests/fuzz/hostile_peer.hpp"
+#include "transport/session/sender_service.hpp"
+
+namespace framewire::fuzz {
+namespace {
+
+constexpr std::size_t max_steps = 24;
+
+void produce(Stream& stream) {
+  std::uint64_t produced = 0;
+  stream.begin_epoch({.layout = bytes_layout(5000), .colour = {}});
+  while (auto slot = stream.claim()) {
+    stream.publish(std::move(*slot), {.layout = {}});
+    if (++produced % 16 == 0) {
+      stream.begin_epoch({.layout = bytes_layout(5000 + produced), .colour = {}});
+    }
+  }
+  stream.finish();
+}
+
+void check(std::uint8_t settings, Input& input) {
+  static std::FILE* const nowhere = std::fopen("/dev/null", "w");
+  Log log(nowhere, "fuzz", true);
+  Stream stream(StreamOptions{
+      .name = "test", .delivery = (settings & 1) != 0 ? Delivery::every : Delivery::latest, .max_frames = 1000});
+  EndpointOptions listening;
+  listening.listen = HostPort{"127.0.0.1", 0};
+  listening.encrypt = (settings & 2) != 0;
+  SenderService service(listening, {&stream}, "fuzz", log);
+  std::thread source([&] { produce(stream); });
+  succeeds([&] {
+    HostilePeer peer(service.port(), PeerRole::viewer, (settings & 4) == 0);
+    for (std::size_t steps = 0; steps < max_steps && !input.is_empty(); ++steps) {
+      peer.take_step(input);
+    }
+  });
+  stream.stop();
+  source.join();
+  // The fuzzer ends a run that takes 20 s.
+  service.drain(monotonic_ns() + 60 * ns_per_s);
+  for (const SessionReport& report : service.reports()) {
+    require_printable(report.ending);
+    require(report.counts.frames_sent == report.frames_received + report.frames_lost,
+            "the frames sent came or were lost");
+    require(report.counts.frames_produced == report.counts.frames_skipped + report.counts.frames_sent,
+            "the frames produced were sent or skipped");
+  }
+  require(stream.viewer_count() == 0, "nobody watches after the last session");
+}
+
+}  // namespace
+
+std::vector<std::string> seeds() {
+  const std::string joined =
+      step(Step::hello) + step(Step::choose, std::string(1, '\0')) + step(Step::open_data, std::string(1, '\0'));
+  const std::string ready = step(Step::epoch, "\1\3");
+  const std::string credit = step(Step::raw_data, std::string("\x8\1\0\0\0\0\0\0\0", 9));
+  const std::string watched =
+      joined + ready + step(Step::read_data) + credit + step(Step::clock, "x") + step(Step::read_data);
+  const std::string zero(1, '\0');
+  return {zero + watched + step(Step::bye),
+          "\1" + watched + credit + credit,
+          zero + joined + step(Step::hang_up_data) + ready,
+          zero + step(Step::hello) + step(Step::choose, "\1") + step(Step::open_data, "\1") +
+              step(Step::raw_data, "\4FWLL"),
+          zero + step(Step::message, "{\"type\":\"hello\",\"role\":\"viewer\",\"program\":\"x\",\"versions\":[1]}\n") +
+              step(Step::message,
+                   "{\"type\":\"choose\",\"stream\":0,\"link\":\"tcp\",\"delivery\":\"latest\",\"token\":\"\"}\n"),
+          "\4" + step(Step::raw_control, "\14FWCTRL01\r\n\r\n") + joined,
+          "\2" + step(Step::hello) + step(Step::choose, "\x20") + step(Step::refuse),
+          zero + step(Step::hello) + step(Step::end_control)};
+}
+
+}  // namespace framewire::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace framewire;
+  static const test::TemporaryFolder without_key;
+  ::setenv("XDG_CONFIG_HOME", without_key.path().c_str(), 1);
+  fuzz::Input input(data, size);
+  const auto settings = input.take<std::uint8_t>();
+  fuzz::check(settings, input);
+  return 0;
+}
