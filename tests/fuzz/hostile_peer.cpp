@@ -36,6 +36,13 @@ Delivery delivery_of(std::uint8_t byte) {
   return (byte & 0x80) != 0 ? Delivery::every : Delivery::latest;
 }
 
+/// Bytes, or a small picture.
+FrameLayout layout_of(std::uint8_t byte) {
+  constexpr std::array formats = {PixelFormat::rgba, PixelFormat::yuv420p, PixelFormat::p010le, PixelFormat::gray8};
+  return byte < 0x80 ? bytes_layout(std::uint64_t{byte} * 64)
+                     : packed_layout(formats.at(byte >> 4 & 3), (byte & 15U) + 1, 9);
+}
+
 }  // namespace
 
 HostilePeer::HostilePeer(std::uint16_t port, PeerRole role, bool greets) : port_(port), role_(role) {
@@ -112,8 +119,8 @@ std::string HostilePeer::make_epoch(Input& input) const {
   if (role_ == PeerRole::viewer) {
     return to_json(ReadyMessage{number, slots}).dump();
   }
-  const std::uint64_t size = std::uint64_t{input.take<std::uint8_t>()} * 64;
-  return to_json(EpochMessage{number, {.layout = bytes_layout(size), .colour = {}}, size, slots}).dump();
+  const FrameLayout layout = layout_of(input.take<std::uint8_t>());
+  return to_json(EpochMessage{number, {.layout = layout, .colour = {}}, layout.size_bytes, slots}).dump();
 }
 
 /// Of an epoch, for a slot, with a payload of some length, perhaps less than it says, and a slice.
@@ -121,12 +128,11 @@ std::string HostilePeer::make_frame(Input& input) const {
   FrameHeader header{.sequence = sequence_ + (input.take<std::uint8_t>() & 7),
                      .epoch = input.take<std::uint8_t>(),
                      .slot = input.take<std::uint8_t>()};
-  const std::uint64_t size = std::uint64_t{input.take<std::uint8_t>()} * 64;
+  header.layout = layout_of(input.take<std::uint8_t>());
   const std::uint8_t slices = input.take<std::uint8_t>();
   header.slice = slices & 3;
   header.slice_count = static_cast<std::uint16_t>(1 + (slices >> 2 & 3));
-  header.layout = bytes_layout(size);
-  header.slice_bytes = size / header.slice_count;
+  header.slice_bytes = header.layout.size_bytes / header.slice_count;
   header.slice_offset_bytes = header.slice * header.slice_bytes;
   std::array<std::byte, max_frame_header_bytes> bytes{};
   const std::size_t encoded = encode(header, bytes);

@@ -8,6 +8,9 @@
 #include "tests/fuzz/fuzz.hpp"
 #include "transport/control/message_channel.hpp"
 #include "transport/links.hpp"
+#include "transport/rdma/dial.hpp"
+#include "transport/rdma/dial_targets.hpp"
+#include "transport/rdma/memory_access.hpp"
 #include "transport/ring_limits.hpp"
 
 namespace framewire::fuzz {
@@ -34,6 +37,23 @@ void check_epoch(const json& message) {
     require(!validate_layout(epoch.format.layout, epoch.format.layout.size_bytes), "a format's layout is possible");
     require_printable(describe(epoch.format));
     require_printable(find_ring_fault(epoch.format, epoch.slot_bytes, epoch.ring_slots));
+  });
+}
+
+/// What a link's own fields say is read by the link alone.
+void check_description(const LinkDescription& description) {
+  if (const auto ring = ring_access_from(description)) {
+    const auto again = ring_access_from(describe(*ring));
+    require(again && describe(*again) == describe(*ring), "a ring's access comes back as it went");
+  }
+  if (const auto pool = pool_access_from(description)) {
+    const auto again = pool_access_from(describe(*pool));
+    require(again && describe(*again) == describe(*pool), "a pool's access comes back as it went");
+  }
+  succeeds([&] {
+    const RdmaListenerAddress listener = rdma_listener_from(description);
+    require(listener.port != 0 && listener.addresses.size() <= max_rdma_addresses,
+            "a listener has a port and few addresses");
   });
 }
 
@@ -77,6 +97,15 @@ std::vector<std::string> seeds() {
   for (const json& message : messages) {
     texts.push_back(message.dump());
   }
+  texts.push_back(describe(RingAccess{.payload_address = 4096,
+                                      .payload_key = 1,
+                                      .cells_address = 8192,
+                                      .cells_key = 2,
+                                      .cells_per_slot = 16,
+                                      .receive_depth = 4}));
+  texts.push_back(describe(PoolAccess{
+      .payload_address = 4096, .payload_key = 1, .directory_address = 8192, .directory_key = 2, .slots = 3}));
+  texts.push_back(describe(RdmaListenerAddress{.port = 5290, .addresses = {"10.9.0.1", "2001:db8::1"}}));
   return texts;
 }
 
@@ -85,10 +114,11 @@ std::vector<std::string> seeds() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace framewire;
   using fuzz::check;
-  fuzz::Input input(data, size);
+  const std::string text(fuzz::Input(data, size).take_text());
+  fuzz::check_description(text);
   int depth = 0;
   const nlohmann::json message = nlohmann::json::parse(
-      input.take_text(),
+      text,
       [&](int at, nlohmann::json::parse_event_t, const nlohmann::json&) {
         depth = std::max(depth, at);
         return true;

@@ -30,6 +30,7 @@ void take_frames(Subscriber& subscriber, bool keeps, std::optional<ReceivedFrame
   subscriber.confirm_epoch(subscriber.status().epochs_begun);
   while (auto frame = subscriber.next()) {
     require(frame->payload().size() == frame->header().layout.size_bytes, "a frame is whole");
+    require(!validate_layout(frame->header().layout, frame->payload().size()), "its planes lie in it");
     unsigned sum = 0;
     for (const std::byte byte : frame->payload()) {
       sum += std::to_integer<unsigned>(byte);  // reads all of it
@@ -84,6 +85,7 @@ std::vector<std::string> seeds() {
       joined + epoch + frame(0, 0) + frame(0, 1) + step(Step::read_data) + frame(0, 2) + frame(0, 0);
   return {
       zero + watched + step(Step::bye),
+      zero + joined + step(Step::epoch, "\1\3\x94") + step(Step::frame, std::string("\0\1\0\x94\0\0", 6)),
       "\1" + watched + watched,
       zero + joined + epoch + step(Step::frame, std::string("\0\1\0\4\4\0", 6)) +
           step(Step::frame, std::string("\0\1\0\4\5\0", 6)),
