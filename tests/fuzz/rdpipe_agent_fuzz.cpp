@@ -157,7 +157,7 @@ std::vector<std::string> seeds() {
   return {"\1Welcome!\n\n" + hello + ends, std::string(1, '\0') + hop,
           std::string(1, '\0') + line_of(to_json(some_plan())),
           std::string(1, '\0') + line_of(to_json(HopTarget{.port = 5290, .addresses = {"192.0.2.1"}})) +
-              line_of({{"type", "failed"}, {"sentence", "no"}})};
+              line_of({{"type", "failed"}, {"sentence", "\x1b[31mno"}})};
 }
 
 }  // namespace framewire::fuzz
