@@ -18,7 +18,11 @@ namespace {
 constexpr std::size_t check_offset = 124;
 
 FrameHeader header_of(PixelFormat format, std::uint32_t width, std::uint32_t height) {
-  FrameHeader header{.sequence = 7, .stream = 1, .epoch = 2, .slot = 3, .times = {1, 2, 3}};
+  FrameHeader header;
+  header.sequence = 7;
+  header.epoch = 2;
+  header.slot = 3;
+  header.times = {1, 2, 3};
   header.layout = format == PixelFormat::bytes ? bytes_layout(width) : packed_layout(format, width, height);
   header.slice_bytes = header.layout.size_bytes;
   return header;
@@ -47,11 +51,11 @@ void require_inside(const FrameLayout& layout) {
   for (std::uint32_t i = 0; i < layout.plane_count; ++i) {
     const PlaneLayout& plane = layout.planes.at(i);
     require(plane.rows != 0 && plane.row_bytes != 0 && plane.pitch_bytes >= plane.row_bytes, "a plane has pixels");
-    // Fits: 2^32 rows of 2^32 bytes, and an offset that the first comparison has bounded.
     require(plane.offset_bytes >= free_from && plane.offset_bytes <= layout.size_bytes, "planes do not overlap");
-    const auto last = static_cast<unsigned __int128>(plane.pitch_bytes) * (plane.rows - 1) + plane.row_bytes;
+    // Fits into 64 bits, whatever the three numbers are.
+    const std::uint64_t last = std::uint64_t{plane.pitch_bytes} * (plane.rows - 1) + plane.row_bytes;
     require(last <= layout.size_bytes - plane.offset_bytes, "a plane lies in its frame");
-    free_from = plane.offset_bytes + static_cast<std::uint64_t>(last);
+    free_from = plane.offset_bytes + last;
   }
 }
 

@@ -2,7 +2,7 @@
 // channel's messages.
 //
 // Input: one byte that selects a part, then the bytes of the peer.
-#include <sys/socket.h>
+#include <unistd.h>
 
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -10,6 +10,7 @@
 
 #include "base/clock.hpp"
 #include "tests/fuzz/fuzz.hpp"
+#include "tests/fuzz/socket_ends.hpp"
 #include "transport/byte_stream.hpp"
 #include "transport/control/authenticate.hpp"
 #include "transport/control/data_hello.hpp"
@@ -21,22 +22,6 @@ namespace framewire::fuzz {
 namespace {
 
 using Bytes = std::span<const std::byte>;
-
-struct Ends {
-  FileDescriptor ours;
-  FileDescriptor peer;
-};
-
-/// Our end of a connection whose peer has sent these bytes, and nothing more.
-Ends after_sending(Bytes bytes) {
-  int fds[2] = {-1, -1};
-  require(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0, "there are sockets");
-  Ends ends{FileDescriptor(fds[0]), FileDescriptor(fds[1])};
-  // What does not fit the socket's memory is left away.
-  static_cast<void>(::send(fds[1], bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
-  ::shutdown(fds[1], SHUT_WR);
-  return ends;
-}
 
 std::int64_t soon_ns() {
   return monotonic_ns() + 30 * ns_per_s;

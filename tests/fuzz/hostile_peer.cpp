@@ -125,9 +125,10 @@ std::string HostilePeer::make_epoch(Input& input) const {
 
 /// Of an epoch, for a slot, with a payload of some length, perhaps less than it says, and a slice.
 std::string HostilePeer::make_frame(Input& input) const {
-  FrameHeader header{.sequence = sequence_ + (input.take<std::uint8_t>() & 7),
-                     .epoch = input.take<std::uint8_t>(),
-                     .slot = input.take<std::uint8_t>()};
+  FrameHeader header;
+  header.sequence = sequence_ + (input.take<std::uint8_t>() & 7);
+  header.epoch = input.take<std::uint8_t>();
+  header.slot = input.take<std::uint8_t>();
   header.layout = layout_of(input.take<std::uint8_t>());
   const std::uint8_t slices = input.take<std::uint8_t>();
   header.slice = slices & 3;

@@ -3,7 +3,9 @@
 // Input: the text of one message.
 #include "transport/session/messages.hpp"
 
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "tests/fuzz/fuzz.hpp"
 #include "transport/control/message_channel.hpp"
@@ -110,6 +112,55 @@ std::vector<std::string> seeds() {
 }
 
 }  // namespace framewire::fuzz
+
+#ifdef FRAMEWIRE_LIBFUZZER
+
+/// Puts another value into one place of the message. The fuzzer's own changes seldom leave JSON behind.
+extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
+                                               unsigned seed);
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
+                                               unsigned seed) {
+  using nlohmann::json;
+  std::minstd_rand random(seed);
+  json message = json::parse(data, data + size, nullptr, false);
+  if (random() % 4 == 0 || !message.is_object() || message.empty()) {
+    return LLVMFuzzerMutate(data, size, max_size);
+  }
+  json* place = &message;
+  while (place->is_structured() && !place->empty() && (place == &message || random() % 4 != 0)) {
+    auto element = place->begin();
+    std::advance(element, random() % place->size());
+    place = &*element;
+  }
+  const std::vector<json> values = {nullptr,
+                                    true,
+                                    0,
+                                    1,
+                                    -1,
+                                    1.5,
+                                    1e30,
+                                    "",
+                                    "\x1b[m",
+                                    "\n",
+                                    json::array(),
+                                    json::object(),
+                                    UINT32_MAX,
+                                    std::uint64_t{1} << 32,
+                                    INT64_MIN,
+                                    UINT64_MAX,
+                                    json::array({0, 0}),
+                                    std::string(100, 'a')};
+  *place = values.at(random() % values.size());
+  const std::string text = message.dump(-1, ' ', false, json::error_handler_t::replace);
+  if (text.size() > max_size) {
+    return LLVMFuzzerMutate(data, size, max_size);
+  }
+  std::ranges::copy(text, data);
+  return text.size();
+}
+
+#endif
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace framewire;

@@ -2,7 +2,6 @@
 // No command is run.
 //
 // Input: one byte whose lowest bit says whether noise before the first message is skipped, then the peer's lines.
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -18,6 +17,7 @@
 #include "rdpipe/plan.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/fuzz/fuzz.hpp"
+#include "tests/fuzz/socket_ends.hpp"
 
 namespace framewire::fuzz {
 namespace {
@@ -105,10 +105,9 @@ void check_agent(const Json& message) {
 }
 
 void check(std::span<const std::byte> said, bool skips_noise) {
-  int fds[2] = {-1, -1};
-  require(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0, "there are sockets");
-  JsonLines lines(FileDescriptor(fds[0]), {}, skips_noise);
-  const FileDescriptor peer(fds[1]);
+  Ends ends = socket_pair();
+  JsonLines lines(std::move(ends.ours), {}, skips_noise);
+  const FileDescriptor peer = std::move(ends.peer);
   std::size_t sent = 0;
   std::size_t messages = 0;
   for (bool is_open = true; is_open;) {

@@ -2,7 +2,6 @@
 //
 // Input: one byte that selects role, moment and kind of connection, one that says how much good data comes first, then
 // the bytes.
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
@@ -11,6 +10,7 @@
 
 #include "base/clock.hpp"
 #include "tests/fuzz/fuzz.hpp"
+#include "tests/fuzz/socket_ends.hpp"
 #include "transport/control/authenticate.hpp"
 #include "transport/tls/tls_stream.hpp"
 #include "transport/tls/tls_wire.hpp"
@@ -19,17 +19,6 @@ namespace framewire::fuzz {
 namespace {
 
 using Bytes = std::span<const std::byte>;
-
-struct Ends {
-  FileDescriptor ours;
-  FileDescriptor peer;
-};
-
-Ends socket_pair() {
-  int fds[2] = {-1, -1};
-  require(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0, "there are sockets");
-  return {FileDescriptor(fds[0]), FileDescriptor(fds[1])};
-}
 
 std::int64_t soon_ns() {
   return monotonic_ns() + 30 * ns_per_s;
@@ -45,15 +34,8 @@ TlsRole other(TlsRole role) {
   return role == TlsRole::dialler ? TlsRole::listener : TlsRole::dialler;
 }
 
-/// Sends what the socket takes, and nothing more.
-void send_and_end(int fd, Bytes bytes) {
-  static_cast<void>(::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
-  ::shutdown(fd, SHUT_WR);
-}
-
 void check_handshake(TlsRole role, unsigned kind, Bytes bytes) {
-  Ends ends = socket_pair();
-  send_and_end(ends.peer.get(), bytes);
+  Ends ends = after_sending(bytes);
   const bool stands = succeeds([&] {
     if (kind == 0) {
       const TlsStream stream(std::move(ends.ours), role, some_key(), "the peer", soon_ns());
