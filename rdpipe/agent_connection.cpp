@@ -75,7 +75,8 @@ bool AgentConnection::take(const Json& message) {
     done_ns_ = monotonic_ns();
     lines_.close_out();
   } else if (type == "failed") {
-    throw Error::failed(printable_in(message, "sentence"));
+    const std::string sentence = printable_in(message, "sentence");
+    throw Error::failed(sentence.empty() ? "it does not say why" : sentence);
   } else {
     return type == "pong";
   }

@@ -43,6 +43,12 @@ inline void require_printable(std::string_view text) {
   }
 }
 
+/// FRAMEWIRE_FUZZ_LOG in the environment: a run prints its errors, and the log of the code that it tests.
+inline bool is_verbose() {
+  static const bool is_set = std::getenv("FRAMEWIRE_FUZZ_LOG") != nullptr;
+  return is_set;
+}
+
 /// Whether `action` succeeds. It may only throw Error, with a message that can be printed; anything else ends the
 /// program.
 template <std::invocable Action>
@@ -53,6 +59,9 @@ bool succeeds(Action&& action) {
   } catch (const Error& error) {
     require_printable(error.what());
     require(error.what()[0] != '\0', "an error says something");
+    if (is_verbose()) {
+      std::fprintf(stderr, "Error: %s\n", error.what());
+    }
     return false;
   }
 }

@@ -101,6 +101,7 @@ void HostilePeer::open_data(Input& input) {
 
 void HostilePeer::read_data() {
   std::array<char, 65536> into{};
+  wait_for(data_.get(), POLLIN, monotonic_ns() + patience_ns);
   while (data_.valid() && ::recv(data_.get(), into.data(), into.size(), MSG_DONTWAIT) > 0) {
   }
 }

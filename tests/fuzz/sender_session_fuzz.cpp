@@ -30,8 +30,8 @@ void produce(Stream& stream) {
 }
 
 void check(std::uint8_t settings, Input& input) {
-  static std::FILE* const nowhere = std::fopen("/dev/null", "w");
-  Log log(nowhere, "fuzz", true);
+  static std::FILE* const to = is_verbose() ? stderr : std::fopen("/dev/null", "w");
+  Log log(to, "fuzz", true);
   Stream stream(StreamOptions{
       .name = "test", .delivery = (settings & 1) != 0 ? Delivery::every : Delivery::latest, .max_frames = 1000});
   EndpointOptions listening;

@@ -43,8 +43,8 @@ void take_frames(Subscriber& subscriber, bool keeps, std::optional<ReceivedFrame
 }
 
 void check(std::uint8_t settings, Input& input) {
-  static std::FILE* const nowhere = std::fopen("/dev/null", "w");
-  Log log(nowhere, "fuzz", true);
+  static std::FILE* const to = is_verbose() ? stderr : std::fopen("/dev/null", "w");
+  Log log(to, "fuzz", true);
   SubscriberOptions options{.endpoint = {}, .stream = {}, .delivery = {}};
   options.endpoint.listen = HostPort{"127.0.0.1", 0};
   options.endpoint.encrypt = (settings & 2) != 0;
@@ -65,6 +65,9 @@ void check(std::uint8_t settings, Input& input) {
     subscriber.wait(monotonic_ns() + 10 * ns_per_ms);
   }
   require_printable(subscriber.status().message);
+  if (is_verbose()) {
+    std::fprintf(stderr, "%s %s\n", subscriber.status().start_line.c_str(), subscriber.status().message.c_str());
+  }
   require_printable(subscriber.status().start_line);
   subscriber.close({});
   const SubscriberCounts counts = subscriber.counts();
@@ -76,7 +79,8 @@ void check(std::uint8_t settings, Input& input) {
 
 std::vector<std::string> seeds() {
   const std::string zero(1, '\0');
-  const std::string joined = step(Step::hello) + step(Step::offer, zero) + step(Step::open_data, zero);
+  const std::string joined =
+      step(Step::hello) + step(Step::offer, zero) + step(Step::connect) + step(Step::open_data, zero);
   const std::string epoch = step(Step::epoch, "\1\3\4");
   const auto frame = [&](char number, char slot) {
     return step(Step::frame, std::string{number, '\1', slot, '\4', '\0', '\0'});
@@ -91,7 +95,8 @@ std::vector<std::string> seeds() {
           step(Step::frame, std::string("\0\1\0\4\5\0", 6)),
       zero + joined + epoch + step(Step::epoch, "\2\2\5") + step(Step::frame, std::string("\0\2\0\5\0\1", 6)) +
           step(Step::hang_up_data),
-      zero + step(Step::hello) + step(Step::offer, "\1") + step(Step::open_data, "\1") + step(Step::raw_data, "\4FWLL"),
+      zero + step(Step::hello) + step(Step::offer, "\1") + step(Step::connect) + step(Step::open_data, "\1") +
+          step(Step::raw_data, "\4FWLL"),
       zero + step(Step::hello) + step(Step::offer, zero) + step(Step::no_link) + step(Step::bye),
       zero + step(Step::hello) + step(Step::offer, zero) + step(Step::connect) + step(Step::clock, "x"),
       "\x8" + watched + step(Step::refuse),

@@ -148,6 +148,18 @@ TEST(Messages, ARefusalCarriesItsMessage) {
   }
 }
 
+TEST(Messages, WhoGivesNoReasonIsQuotedWithoutOne) {
+  for (const json& message : {refusal(""), no_link("")}) {
+    try {
+      throw_if_refused(message);
+      throw_if_no_link(message);
+      FAIL();
+    } catch (const Error& error) {
+      EXPECT_STREQ(error.what(), "the peer does not say why");
+    }
+  }
+}
+
 /// A peer's texts must not control a terminal or begin a new line, wherever they are printed.
 TEST(Messages, WordsOfAPeerArePrintable) {
   const std::string evil = "a\u009b2J\u202eb\nframewire-view: all well";

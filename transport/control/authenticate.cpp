@@ -107,8 +107,9 @@ void read_response(MessageChannel& channel, std::int64_t deadline_ns) {
   const std::string type = response.at("type").get<std::string>();
   if (type == "refused") {
     const std::string* text = find_text(response, "text");
-    throw Error::refused(fmt::format("{} refused: {}", channel.peer(),
-                                     text != nullptr ? printable(*text, refusal_text_limit) : "it does not say why"));
+    throw Error::refused(
+        fmt::format("{} refused: {}", channel.peer(),
+                    text != nullptr && !text->empty() ? printable(*text, refusal_text_limit) : "it does not say why"));
   }
   if (type != "accepted") {
     throw Error::failed(

@@ -31,10 +31,11 @@ std::string text_field(const json& message, const std::string& field) {
   return printable(*text);
 }
 
-/// A text of the peer for users.
-std::string printable_field(const json& message, const std::string& field) {
+/// The peer's reason for users.
+std::string reason_field(const json& message, const std::string& field) {
   constexpr std::size_t longest = 1000;
-  return printable(text_field(message, field), longest);
+  const std::string reason = printable(text_field(message, field), longest);
+  return reason.empty() ? "the peer does not say why" : reason;
 }
 
 std::string optional_text_field(const json& message, const std::string& field) {
@@ -217,7 +218,7 @@ json refusal(const std::string& text) {
 
 void throw_if_refused(const json& message) {
   if (message_type(message) == "refused") {
-    throw Error::refused(printable_field(message, "text"));
+    throw Error::refused(reason_field(message, "text"));
   }
 }
 
@@ -348,7 +349,7 @@ json no_link(const std::string& text) {
 
 std::string read_no_link(const json& message) {
   expect_type(message, "no_link");
-  return printable_field(message, "text");
+  return reason_field(message, "text");
 }
 
 void throw_if_no_link(const json& message) {
