@@ -20,6 +20,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it so
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 namespace framewire::fuzz {

@@ -153,7 +153,7 @@ std::vector<std::string> seeds() {
   const std::string reply(reply_preamble);
   return {std::string(1, '\0') + data,
           std::string(1, '\0') + control,
-          std::string(1, '\0') + "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+          std::string(1, '\0') + "\x16\x03\x01\x02",
           "\1" + data,
           "\1" + connect,
           "\2" + std::string(64, '7'),
