@@ -128,7 +128,7 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
     return LLVMFuzzerMutate(data, size, max_size);
   }
   json* place = &message;
-  while (place->is_structured() && !place->empty() && (place == &message || random() % 4 != 0)) {
+  while (place->is_structured() && !place->empty() && (place == &message || random() % 8 != 0)) {
     auto element = place->begin();
     std::advance(element, random() % place->size());
     place = &*element;
@@ -151,7 +151,9 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
                                     UINT64_MAX,
                                     json::array({0, 0}),
                                     std::string(100, 'a')};
-  *place = values.at(random() % values.size());
+  const std::vector<json> numbers = {0, 1, -1, 255, UINT32_MAX};
+  const auto& choice = place->is_number() && random() % 2 == 0 ? numbers : values;
+  *place = choice.at(random() % choice.size());
   const std::string text = message.dump(-1, ' ', false, json::error_handler_t::replace);
   if (text.size() > max_size) {
     return LLVMFuzzerMutate(data, size, max_size);

@@ -13,7 +13,7 @@ import sys
 FOLDER = pathlib.Path(__file__).resolve().parent
 # What any input may cost. The limits of memory are far above what good inputs take.
 LIMITS = ["-timeout=20", "-rss_limit_mb=1500", "-malloc_limit_mb=16"]
-SPEAK_JSON = {"messages", "rdpipe_agent", "sender_session", "viewer_session"}
+DICTIONARIES = {"messages": "json", "rdpipe_agent": "json", "sender_session": "json", "viewer_session": "json", "options": "options"}
 
 
 def result_line(name: str, log: str, cpu_s: float) -> str:
@@ -34,7 +34,7 @@ def main() -> int:
     for folder in (kept, crashes):
         folder.mkdir(parents=True, exist_ok=True)
     given = [folder for folder in (build / "fuzz" / "seeds" / name, FOLDER / "corpus" / name) if folder.is_dir()]
-    dictionary = [f"-dict={FOLDER}/json.dict"] if name in SPEAK_JSON else []
+    dictionary = [f"-dict={FOLDER}/{DICTIONARIES[name]}.dict"] if name in DICTIONARIES else []
     command = [program, f"-max_total_time={seconds}", *LIMITS, *dictionary, "-print_final_stats=1", f"-artifact_prefix={crashes}/{name}-", kept, *given]
     with log_file.open("w") as log:
         status = subprocess.run(command, stdout=log, stderr=log, check=False).returncode
