@@ -82,7 +82,7 @@ void check_data_hello(Bytes bytes) {
     const Ends ends = after_sending(bytes);
     read_data_answer(ends.ours.get(), token, ours, soon_ns());
   });
-  require(!is_accepted, "a stranger cannot answer for the listener");
+  require(!is_accepted, "nobody answers for the listener without the token");
 }
 
 void check_hex(std::string_view text) {

@@ -20,8 +20,15 @@ namespace framewire::fuzz {
 namespace {
 
 constexpr std::int64_t soon_ns = 15 * ns_per_s;
-/// Long enough for most answers. No promise depends on it: an answer that comes later is heard after a later step.
-constexpr std::int64_t patience_ns = 20 * ns_per_ms;
+/// How long to wait for an answer that is due, and for one that need not come. No promise depends on it: what comes
+/// later is heard after a later step.
+constexpr std::int64_t answer_timeout_ns = 20 * ns_per_ms;
+constexpr std::int64_t pause_ns = ns_per_ms;
+
+/// Whether a well-behaved peer answers this step at once.
+bool has_answer(Step step) {
+  return step == Step::hello || step == Step::offer || step == Step::choose;
+}
 
 HostPort here(std::uint16_t port) {
   return {.host = "127.0.0.1", .port = port};
@@ -51,7 +58,7 @@ HostilePeer::HostilePeer(std::uint16_t port, PeerRole role, bool greets) : port_
   heard_ = greets
                ? authenticate_dialler(std::move(dialled), {}).channel
                : std::make_unique<MessageChannel>(std::make_unique<FdStream>(std::move(dialled.fd)), "the other end");
-  hear(greets ? patience_ns : 0);
+  hear(greets ? answer_timeout_ns : 0);
 }
 
 /// Sends without waiting; what does not fit is left away.
@@ -75,9 +82,9 @@ void HostilePeer::learn_from(const nlohmann::json& message) {
   }
 }
 
-void HostilePeer::hear(std::int64_t patience) {
+void HostilePeer::hear(std::int64_t timeout_ns) {
   pollfd end{.fd = heard_->fd(), .events = POLLIN, .revents = 0};
-  if (wait_until({&end, 1}, monotonic_ns() + patience) <= 0) {
+  if (wait_until({&end, 1}, monotonic_ns() + timeout_ns) <= 0) {
     return;
   }
   succeeds([&] {
@@ -101,7 +108,7 @@ void HostilePeer::open_data(Input& input) {
 
 void HostilePeer::read_data() {
   std::array<char, 65536> into{};
-  wait_for(data_.get(), POLLIN, monotonic_ns() + patience_ns);
+  wait_for(data_.get(), POLLIN, monotonic_ns() + answer_timeout_ns);
   while (data_.valid() && ::recv(data_.get(), into.data(), into.size(), MSG_DONTWAIT) > 0) {
   }
 }
@@ -181,7 +188,7 @@ void HostilePeer::send_template(Step step, Input& input) {
     default:
       send_message(refusal("no").dump());
   }
-  hear(patience_ns);
+  hear(has_answer(step) ? answer_timeout_ns : pause_ns);
 }
 
 void HostilePeer::take_step(Input& input) {
@@ -193,7 +200,7 @@ void HostilePeer::take_step(Input& input) {
       break;
     case Step::message:
       send_message(std::string(input.take_until('\n')));
-      hear(patience_ns);
+      hear(pause_ns);
       break;
     case Step::open_data:
       open_data(input);

@@ -55,7 +55,7 @@ class HostilePeer {
   void send_template(Step step, Input& input);
   void open_data(Input& input);
   void read_data();
-  void hear(std::int64_t patience_ns);
+  void hear(std::int64_t timeout_ns);
   void learn_from(const nlohmann::json& message);
   [[nodiscard]] std::string make_offer(std::uint8_t how) const;
   [[nodiscard]] std::string make_epoch(Input& input) const;
