@@ -108,7 +108,9 @@ void HostilePeer::open_data(Input& input) {
 
 void HostilePeer::read_data() {
   std::array<char, 65536> into{};
-  wait_for(data_.get(), POLLIN, monotonic_ns() + answer_timeout_ns);
+  if (role_ == PeerRole::viewer) {  // a frame may be on its way
+    wait_for(data_.get(), POLLIN, monotonic_ns() + answer_timeout_ns);
+  }
   while (data_.valid() && ::recv(data_.get(), into.data(), into.size(), MSG_DONTWAIT) > 0) {
   }
 }
