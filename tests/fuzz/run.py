@@ -13,13 +13,21 @@ import sys
 FOLDER = pathlib.Path(__file__).resolve().parent
 # What any input may cost. The limits of memory are far above what good inputs take.
 LIMITS = ["-timeout=20", "-rss_limit_mb=1500", "-malloc_limit_mb=16"]
-DICTIONARIES = {"messages": "json", "rdpipe_agent": "json", "sender_session": "json", "viewer_session": "json", "options": "options"}
+DICTIONARIES = {
+    "messages": "json",
+    "rdpipe_agent": "json",
+    "sender_session": "json",
+    "viewer_session": "json",
+    "options": "options",
+}
 
 
 def result_line(name: str, log: str, cpu_s: float) -> str:
     executions = re.findall(r"^stat::number_of_executed_units:\s+(\d+)", log, re.MULTILINE)
     coverage = re.findall(r"\bcov: (\d+)", log)
-    return f"{name}: {executions[-1] if executions else '?'} executions, coverage {coverage[-1] if coverage else '?'}, {cpu_s:.0f} s of a processor"
+    done = executions[-1] if executions else "?"
+    covered = coverage[-1] if coverage else "?"
+    return f"{name}: {done} executions, coverage {covered}, {cpu_s:.0f} s of a processor"
 
 
 def main() -> int:
@@ -35,7 +43,8 @@ def main() -> int:
         folder.mkdir(parents=True, exist_ok=True)
     given = [folder for folder in (build / "fuzz" / "seeds" / name, FOLDER / "corpus" / name) if folder.is_dir()]
     dictionary = [f"-dict={FOLDER}/{DICTIONARIES[name]}.dict"] if name in DICTIONARIES else []
-    command = [program, f"-max_total_time={seconds}", *LIMITS, *dictionary, "-print_final_stats=1", f"-artifact_prefix={crashes}/{name}-", kept, *given]
+    options = [f"-max_total_time={seconds}", *LIMITS, *dictionary, "-print_final_stats=1"]
+    command = [program, *options, f"-artifact_prefix={crashes}/{name}-", kept, *given]
     with log_file.open("w") as log:
         status = subprocess.run(command, stdout=log, stderr=log, check=False).returncode
     text = log_file.read_text(errors="replace")
@@ -45,7 +54,8 @@ def main() -> int:
     if status != 0:
         print("".join(text.splitlines(keepends=True)[-80:]))
         for crash in re.findall(r"Test unit written to (\S+)", text):
-            print(f"To repeat it:  {program} {crash}\nTo keep it:    cp {crash} {FOLDER}/corpus/{name}/WHAT-IT-BROKE.bin")
+            print(f"To repeat it:  {program} {crash}")
+            print(f"To keep it:    cp {crash} {FOLDER}/corpus/{name}/WHAT-IT-BROKE.bin")
     return 1 if status != 0 else 0
 
 
