@@ -54,32 +54,61 @@ namespace {
   ::_exit(1);
 }
 
-/// Forks a server process that ends with this one; returns its port. Call it before this process looks for RDMA
-/// devices: a forked process cannot use RDMA resources that its parent has opened.
-std::uint16_t start_server(const BenchOptions& options) {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    throw Error::from_errno("make a pipe", errno);
+/// A server in a process of its own, for one client. Forked: create it before this process looks for RDMA devices,
+/// because a forked process cannot use RDMA resources that its parent has opened.
+class ForkedServer {
+ public:
+  explicit ForkedServer(const BenchOptions& options);
+  /// Ends the process and waits until it is gone. The kernel ends it if this process is killed.
+  ~ForkedServer() {
+    ::kill(process_, SIGKILL);
+    ::waitpid(process_, nullptr, 0);
   }
-  const pid_t parent = ::getpid();
-  const pid_t child = ::fork();
-  if (child < 0) {
-    throw Error::from_errno("start the server", errno);
-  }
-  if (child == 0) {
-    FileDescriptor(ends[0]).reset();
-    be_server(options, ends[1], parent);
-  }
-  FileDescriptor in(ends[0]);
-  FileDescriptor(ends[1]).reset();
+  ForkedServer(const ForkedServer&) = delete;
+  ForkedServer& operator=(const ForkedServer&) = delete;
+
+  [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+
+ private:
+  pid_t process_ = -1;
+  std::uint16_t port_ = 0;
+};
+
+/// The port that the server writes. Throws Error with the reason that it writes instead.
+std::uint16_t read_port(int pipe) {
   std::array<char, 1024> text{};
-  if (::read(in.get(), text.data(), text.size() - 1) <= 0) {
+  if (::read(pipe, text.data(), text.size() - 1) <= 0) {
     throw Error::failed("the benchmark's server did not start");
   }
   if (text.front() < '0' || text.front() > '9') {
     throw Error::failed(text.data());
   }
   return static_cast<std::uint16_t>(std::stoi(text.data()));
+}
+
+ForkedServer::ForkedServer(const BenchOptions& options) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    throw Error::from_errno("make a pipe", errno);
+  }
+  FileDescriptor in(ends[0]);
+  FileDescriptor out(ends[1]);
+  const pid_t parent = ::getpid();
+  process_ = ::fork();
+  if (process_ < 0) {
+    throw Error::from_errno("start the server", errno);
+  }
+  if (process_ == 0) {
+    in.reset();
+    be_server(options, out.release(), parent);
+  }
+  out.reset();
+  try {
+    port_ = read_port(in.get());
+  } catch (...) {
+    ::waitpid(process_, nullptr, 0);  // it has ended, or ends: its last words were the reason
+    throw;
+  }
 }
 
 RowResult measure(const RowPlan& plan, const RowContext& context) {
@@ -134,10 +163,12 @@ void say(const std::string& message) {
 ExitStatus run_client(const BenchOptions& options) {
   EndpointOptions endpoint = options.endpoint;
   static_cast<void>(authentication_of(endpoint));  // reports an unusable key once, here
+  std::optional<ForkedServer> server;
   if (endpoint.dial) {
     static_cast<void>(resolve(*endpoint.dial));  // likewise an unknown host name
   } else {
-    endpoint.dial = HostPort{.host = "127.0.0.1", .port = start_server(options)};
+    server.emplace(options);
+    endpoint.dial = HostPort{.host = "127.0.0.1", .port = server->port()};
   }
   Interruption interruption;
   // A sender's log lines would appear between the rows; errors are reported as exceptions.
