@@ -1,0 +1,95 @@
+// A simulated machine for whole sessions: its threads run one at a time, in an order that a seed decides, by a clock
+// that only the simulation moves.
+//
+// The seam is the C library. The product calls POSIX; a program of tests links posix_threads.cpp and posix_files.cpp,
+// whose pthread_mutex_lock(), recv(), ppoll() and so on come before the C library's. They act on this world when a
+// thread of it calls them, and else call the C library's. So the product has no seam of its own, and blocking code
+// (handshakes, connecting) is simulated as it is.
+#pragma once
+
+#include <pthread.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace framewire::sim {
+
+class Thread;
+
+/// All functions are called by the one thread that runs.
+class World {
+ public:
+  /// Runs `program` as the first thread of a new world, and returns when it and all its threads have ended. Prints the
+  /// seed and what every thread waits for, and aborts, when all threads wait for ever or simulated time runs out.
+  /// Returns a digest of which thread ran when: a seed always gives the same.
+  static std::uint64_t run(std::uint64_t seed, const std::function<void()>& program);
+
+  /// The world of the calling thread; null if it belongs to none.
+  static World* current() noexcept;
+
+  [[nodiscard]] std::int64_t now_ns() const noexcept { return now_ns_; }
+  /// A little time passes, and another thread may run. Every simulated call begins with it.
+  void point();
+  /// As point(), but another thread runs if one can.
+  void yield();
+  /// Until `is_ready` is true or the clock is at `deadline_ns`; other threads run meanwhile. `what` is for the list of
+  /// waiting threads. Returns is_ready().
+  bool block(const char* what, const std::function<bool()>& is_ready, std::int64_t deadline_ns = INT64_MAX);
+  /// Something becomes true at this time: the clock does not jump beyond it.
+  void will_happen(std::int64_t at_ns) { events_ns_[at_ns] = true; }
+
+  /// A random number below `limit`.
+  std::uint64_t below(std::uint64_t limit);
+  bool chance(unsigned percent) { return below(100) < percent; }
+  /// Whether a thing that may fail fails now. Only between begin_faults() and end_faults().
+  bool fails(const char* what);
+  void set_faults(unsigned per_thousand) noexcept { faults_per_thousand_ = per_thousand; }
+
+  int start_thread(pthread_t* handle, const pthread_attr_t* attributes, void* (*start)(void*), void* argument);
+  int join_thread(pthread_t handle, void** result);
+  void name_thread(pthread_t handle, const char* name);
+  [[nodiscard]] std::uint32_t thread_number() const noexcept;
+
+  void lock(pthread_mutex_t* mutex);
+  bool try_lock(pthread_mutex_t* mutex);
+  void unlock(pthread_mutex_t* mutex);
+  /// False at the deadline.
+  bool wait(pthread_cond_t* condition, pthread_mutex_t* mutex, std::int64_t deadline_ns);
+  void notify(pthread_cond_t* condition, bool all);
+
+  /// With FRAMEWIRE_TRACE set: prints the time, the thread and what it does.
+  void trace(const char* format, ...) const __attribute__((format(printf, 2, 3)));
+
+  /// Prints the seed, `why`, and what the threads do; aborts.
+  [[noreturn]] void fail(const std::string& why) const;
+
+ private:
+  explicit World(std::uint64_t seed);
+  struct Waiter;
+
+  void switch_thread(bool stays_possible);
+  Thread& choose(bool stays_possible);
+  void pass_time();
+  static void* be_thread(void* thread);
+  void end_thread(Thread& ending);
+
+  const std::uint64_t seed_;
+  const bool traces_;
+  std::mt19937_64 random_;
+  std::int64_t now_ns_;
+  std::int64_t limit_ns_;
+  unsigned switches_percent_ = 0;
+  unsigned faults_per_thousand_ = 0;
+  std::uint64_t digest_ = 0;
+  std::vector<std::unique_ptr<Thread>> threads_;
+  std::map<std::int64_t, bool> events_ns_;
+  std::map<const pthread_mutex_t*, Thread*> owners_;
+  std::map<const pthread_cond_t*, std::vector<Waiter*>> waiters_;
+};
+
+}  // namespace framewire::sim
