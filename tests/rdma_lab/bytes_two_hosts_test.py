@@ -141,7 +141,7 @@ class Bytes(BytePrograms, Faults):
         return self.start(harness.BIN / "rdrecv", "-v", "--from", f"{lab.PEER}:{PORT}", *self.common, self.copy,
                           "--stats", self.file("received.json"))
 
-    def check_that_loss_does_not_matter(self, at: int):
+    def check_that_loss_does_not_matter(self, at: int, share: str):
         self.common = ("--key", self.key, "--timeout", "10s")
 
         def count():
@@ -154,14 +154,14 @@ class Bytes(BytePrograms, Faults):
         def sender():
             # Many chunks, so many answers.
             sender, original = self.sender_of_some(6_000_003, ("--limit", "1M", "--slot-bytes", "4k"))
-            self.break_network("lossy 1%", at)
+            self.break_network(f"lossy {share}", at)
             self.ends(sender, seconds=4 * harness.WATCHDOG_S)
             count()
             self.check_whole(original)
 
         def receiver():
             receiver = self.receiver_with_some()
-            self.break_network("lossy 1%", at)
+            self.break_network(f"lossy {share}", at)
             self.ends(receiver, seconds=4 * harness.WATCHDOG_S)
             count()
             self.tell_copy()
@@ -169,10 +169,11 @@ class Bytes(BytePrograms, Faults):
         self.play(sender, receiver)
 
     def test_one_packet_of_a_hundred_is_lost_on_its_way_there(self):
-        self.check_that_loss_does_not_matter(at=1)
+        self.check_that_loss_does_not_matter(at=1, share="1%")
 
-    def test_one_packet_of_a_hundred_is_lost_on_its_way_back(self):
-        self.check_that_loss_does_not_matter(at=2)
+    def test_one_packet_of_twenty_is_lost_on_its_way_back(self):
+        """Fewer go there: of a hundred, at times none was lost."""
+        self.check_that_loss_does_not_matter(at=2, share="5%")
 
     def test_who_stands_still_is_slow_and_not_dead(self):
         """The pause is longer than every limit that follows from a timeout of one second."""
@@ -331,7 +332,6 @@ class StagesOnABox(PipelineTest, Faults):
             self.meet("has ended")
 
         def box():
-            self.pid_of("^cat")
             self.meet("has ended")
             self.nothing_is_left(SILENT_S)
 
