@@ -80,7 +80,10 @@ void SenderSession::report_error(const Error& error) noexcept {
 
 void SenderSession::join(NegotiatedSession agreed) {
   const ChooseMessage& choice = agreed.choice;
+  // Before the stream counts the viewer: an interruption must not take one that counts for a handshake.
+  has_joined_ = true;
   if (!agreed.subscription->join(subscription_.get())) {
+    has_joined_ = subscription_ != nullptr;
     refuse(*authenticated_.channel, choice.pulls ? "the sender has as many viewers that pull as it takes already"
                                                  : no_room_message(agreed.stream->options()));
   }
@@ -90,7 +93,6 @@ void SenderSession::join(NegotiatedSession agreed) {
   subscription_ = std::move(agreed.subscription);
   stream_ = agreed.stream;
   early_messages_ = std::move(agreed.early);
-  has_joined_ = true;
   watch_peer(authenticated_.channel->fd(), context_.parameters.peer_timeout_ns);
   report_.viewer = authenticated_.channel->peer();
   report_.stream = stream_->options().name;
