@@ -3,13 +3,13 @@ import array
 import fcntl
 import hashlib
 import hmac
-import json
 import os
 import socket
 import struct
 import threading
 
 import harness
+from control_channel import hear, read_exactly, say
 
 SESSION = bytes(range(16))
 TOKEN = bytes(range(32))
@@ -18,8 +18,8 @@ CELLS_BYTES = 256 * 512 + 128  # transport/local/shared_pages.hpp
 ACKNOWLEDGEMENTS_BYTES = 256 * 8 + 128
 SLOT_BYTES = 4096
 PICTURE = {"pixel_format": "gray8", "width": 64, "height": 64, "size_bytes": SLOT_BYTES, "colour_matrix": 1,
-           "colour_range": 1,
-           "colour_transfer": 1, "colour_primaries": 1, "sample_aspect": [1, 1], "frame_rate": [30, 1]}
+           "colour_range": 1, "colour_transfer": 1, "colour_primaries": 1,
+           "sample_aspect": [1, 1], "frame_rate": [30, 1]}
 LOCAL_HELLO = b"FWLL" + struct.pack("<I", 2)
 
 
@@ -28,29 +28,10 @@ def proof(token: bytes, role: bytes, session: bytes) -> bytes:
     return hmac.new(token, b"framewire data 1" + role + session + bytes([INDEX]) + b"local", hashlib.sha256).digest()
 
 
-def read_exactly(connection: socket.socket, count: int) -> bytes:
-    some = b""
-    while len(some) < count:
-        more = connection.recv(count - len(some))
-        if not more:
-            raise OSError("hung up")
-        some += more
-    return some
-
-
-def hear(connection: socket.socket) -> dict:
-    return json.loads(read_exactly(connection, int.from_bytes(read_exactly(connection, 4), "little")))
-
-
 def hear_until(connection: socket.socket, kind: str) -> dict:
     while (message := hear(connection))["type"] != kind:
         pass
     return message
-
-
-def say(connection: socket.socket, **message):
-    text = json.dumps(message).encode()
-    connection.sendall(len(text).to_bytes(4, "little") + text)
 
 
 def pass_on(connection: socket.socket, words: bytes, descriptors):

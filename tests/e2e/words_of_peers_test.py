@@ -1,34 +1,15 @@
 """Text from a peer, a file or standard input sends no control character to the terminal and forges no line."""
-import json
 import os
 import re
 import socket
 
 import harness
+from control_channel import framed, hear, read_exactly
 
 FORGED = "framewire-view: all is well"
 EVIL = f"a\u009b31mb\u202ec\u2066d\u200e\x1b[2Je\x07\r\n{FORGED}"
 # C0 (but for line ends, where the harness splits), DEL, C1, bidirectional controls, and invalid UTF-8.
 STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufffd]")
-
-
-def said(message: dict) -> bytes:
-    text = json.dumps(message).encode()
-    return len(text).to_bytes(4, "little") + text
-
-
-def read_exactly(connection, count: int) -> bytes:
-    some = b""
-    while len(some) < count:
-        more = connection.recv(count - len(some))
-        if not more:
-            raise OSError("hung up")
-        some += more
-    return some
-
-
-def hear(connection) -> dict:
-    return json.loads(read_exactly(connection, int.from_bytes(read_exactly(connection, 4), "little")))
 
 
 ACCEPTED = {"type": "accepted"}
@@ -65,7 +46,7 @@ class WordsOfPeers(harness.EndToEnd):
     def serve_messages(self, messages) -> str:
         def talk(connection):
             read_exactly(connection, len(b"FWCTRL01\r\n\r\n"))
-            connection.sendall(b"FWREPL01" + b"".join(said(message) for message in messages))
+            connection.sendall(b"FWREPL01" + b"".join(framed(message) for message in messages))
             while connection.recv(65536):
                 pass
 
@@ -90,7 +71,7 @@ class WordsOfPeers(harness.EndToEnd):
                 viewer.sendall(b"FWCTRL01\r\n\r\n")
                 self.assertEqual(read_exactly(viewer, 8), b"FWREPL01")
                 self.assertEqual(hear(viewer)["type"], "accepted")
-                viewer.sendall(b"".join(said(message) for message in messages))
+                viewer.sendall(b"".join(framed(message) for message in messages))
                 try:
                     while viewer.recv(65536):
                         pass

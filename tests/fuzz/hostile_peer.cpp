@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -10,6 +11,7 @@
 #include "base/clock.hpp"
 #include "base/wait.hpp"
 #include "frame/frame_header.hpp"
+#include "tests/base/temporary_folder.hpp"
 #include "transport/control/dial.hpp"
 #include "transport/json_fields.hpp"
 #include "transport/session/data_link.hpp"
@@ -228,6 +230,15 @@ void HostilePeer::take_step(Input& input) {
     default:
       send_template(step, input);
   }
+}
+
+void run_session_target(const std::uint8_t* data, std::size_t size,
+                        void (*check)(std::uint8_t settings, Input& input)) {
+  static const test::TemporaryFolder without_key;
+  ::setenv("XDG_CONFIG_HOME", without_key.path().c_str(), 1);
+  Input input(data, size);
+  const auto settings = input.take<std::uint8_t>();
+  check(settings, input);
 }
 
 std::string step(Step step, std::string_view arguments) {

@@ -71,6 +71,10 @@ class HostilePeer {
   std::uint64_t sequence_ = 0;
 };
 
+/// Runs a target of sessions: `check` gets the first byte of the input as settings, and the rest. This machine's own
+/// key has no effect.
+void run_session_target(const std::uint8_t* data, std::size_t size, void (*check)(std::uint8_t settings, Input& input));
+
 /// The bytes of an input, for seeds.
 std::string step(Step step, std::string_view arguments = {});
 

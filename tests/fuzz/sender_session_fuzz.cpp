@@ -2,13 +2,10 @@
 // says. When the peer has closed, the session must end.
 //
 // Input: one byte of settings, then the peer's steps (hostile_peer.hpp).
-#include <stdlib.h>
-
 #include <thread>
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
-#include "tests/base/temporary_folder.hpp"
 #include "tests/fuzz/hostile_peer.hpp"
 #include "transport/session/sender_service.hpp"
 
@@ -85,11 +82,6 @@ std::vector<std::string> seeds() {
 }  // namespace framewire::fuzz
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace framewire;
-  static const test::TemporaryFolder without_key;
-  ::setenv("XDG_CONFIG_HOME", without_key.path().c_str(), 1);
-  fuzz::Input input(data, size);
-  const auto settings = input.take<std::uint8_t>();
-  fuzz::check(settings, input);
+  framewire::fuzz::run_session_target(data, size, framewire::fuzz::check);
   return 0;
 }
