@@ -136,6 +136,8 @@ class Play(RdmaTest):
     def setUp(self):
         super().setUp()
         self.meetings = 0
+        # With the class: where two classes have a test of one name, the second would find the first one's meetings.
+        self.play_name = f"{type(self).__name__}.{self._testMethodName}"
         self.key = SHARED / "key"
         if ROLE == 1 and not self.key.exists():
             made = self.file("key")
@@ -149,7 +151,7 @@ class Play(RdmaTest):
 
     def meet(self, name: str, seconds: float = 120):
         self.meetings += 1  # names may repeat
-        meet(self._testMethodName, f"{self.meetings} {name}", seconds)
+        meet(self.play_name, f"{self.meetings} {name}", seconds)
 
     def report_error(self, text: str):
         """Sends `text` to the other machine, where hear() returns it."""
@@ -162,11 +164,11 @@ class Play(RdmaTest):
         return word.read_text()
 
     def word(self) -> pathlib.Path:
-        return SHARED / f"{self._testMethodName}.{self.meetings}.word"
+        return SHARED / f"{self.play_name}.{self.meetings}.word"
 
     def play(self, sender, viewer):
         try:
             (sender if ROLE == 1 else viewer)()
         except BaseException:
-            (SHARED / f"{self._testMethodName}.failed.{ROLE}").touch()
+            (SHARED / f"{self.play_name}.failed.{ROLE}").touch()
             raise
