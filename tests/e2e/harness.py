@@ -3,6 +3,8 @@
 Every wait has a deadline, a long one because test machines are slow. Nothing here measures time. FRAMEWIRE_BIN names
 the folder of the programs. FRAMEWIRE_TIMEOUT_SCALE multiplies every deadline, for sanitizers.
 """
+import atexit
+import functools
 import json
 import os
 import pathlib
@@ -39,6 +41,19 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+@functools.cache
+def refusing_socket() -> socket.socket:
+    holder = socket.socket()
+    holder.bind(("127.0.0.1", 0))
+    atexit.register(holder.close)
+    return holder
+
+
+def refusing_port() -> int:
+    """A TCP port on which nothing listens while this test runs: bound, so that no other test is given it."""
+    return refusing_socket().getsockname()[1]
 
 
 def listening_on(port: int) -> set[str]:
