@@ -380,7 +380,7 @@ class Bytes(BytePrograms):
         self.ends(sender, harness.FAILED)
 
     def test_nobody_there(self):
-        sender = self.sender(f"127.0.0.1:{harness.refusing_port()}", "--retry", "500ms", stdin=subprocess.DEVNULL)
+        sender = self.sender(f"127.0.0.1:{self.refusing_port()}", "--retry", "500ms", stdin=subprocess.DEVNULL)
         self.ends(sender, harness.LOST)
         self.one_message(sender, r"no receiver came at 127\.0\.0\.1:\d+; start one there with rdrecv > FILE$")
         self.assertEqual(len([line for line in sender.lines if "nothing listens" in line]), 1, sender.text)

@@ -3,8 +3,6 @@
 Every wait has a deadline, a long one because test machines are slow. Nothing here measures time. FRAMEWIRE_BIN names
 the folder of the programs. FRAMEWIRE_TIMEOUT_SCALE multiplies every deadline, for sanitizers.
 """
-import atexit
-import functools
 import json
 import os
 import pathlib
@@ -41,19 +39,6 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
-
-
-@functools.cache
-def refusing_socket() -> socket.socket:
-    holder = socket.socket()
-    holder.bind(("127.0.0.1", 0))
-    atexit.register(holder.close)
-    return holder
-
-
-def refusing_port() -> int:
-    """A TCP port on which nothing listens while this test runs: bound, so that no other test is given it."""
-    return refusing_socket().getsockname()[1]
 
 
 def listening_on(port: int) -> set[str]:
@@ -292,6 +277,13 @@ class EndToEnd(unittest.TestCase):
                 or name.startswith(("LIBGL", "MESA", "GALLIVM", "ASAN", "UBSAN", "TSAN", "LSAN"))}
         return kept | {"HOME": str(self.home), "XDG_CONFIG_HOME": str(self.home / ".config"),
                        "LC_ALL": "C.UTF-8", **more}
+
+    def refusing_port(self) -> int:
+        """A TCP port on which nothing listens while this test runs: bound, so that no other test is given it."""
+        holder = socket.socket()
+        self.addCleanup(holder.close)
+        holder.bind(("127.0.0.1", 0))
+        return holder.getsockname()[1]
 
     def file(self, name: str) -> pathlib.Path:
         return self.folder / name

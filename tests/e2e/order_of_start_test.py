@@ -26,7 +26,7 @@ class OrderOfStart(harness.EndToEnd):
 
     def test_a_viewer_whose_time_is_over_before_a_sender_came(self):
         shot, record = self.file("waiting.png"), self.file("none.rgba")
-        viewer = self.view(f"127.0.0.1:{harness.refusing_port()}", "--duration", "1s", "--screenshot", shot,
+        viewer = self.view(f"127.0.0.1:{self.refusing_port()}", "--duration", "1s", "--screenshot", shot,
                            "--output", record)
         self.ends(viewer, harness.LOST)
         self.one_message(viewer, "no sender came before --duration was over$", beside="warning: no frame was shown")
@@ -99,7 +99,7 @@ class OrderOfStart(harness.EndToEnd):
         self.checked_stats(sender, viewer)
 
     def test_retry_without_a_sender(self):
-        viewer = self.view(f"127.0.0.1:{harness.refusing_port()}", "--retry", "1s")
+        viewer = self.view(f"127.0.0.1:{self.refusing_port()}", "--retry", "1s")
         self.ends(viewer, harness.LOST)
         self.assertEqual(len([line for line in viewer.lines if "nothing listens at 127.0.0.1:" in line]), 1,
                          viewer.text)

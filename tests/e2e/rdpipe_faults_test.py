@@ -34,7 +34,7 @@ class PipeFaults(PipelineTest):
                          "(?i)could not resolve hostname|Name or service")
 
     def test_a_host_that_refuses_ssh(self):
-        self.no_command_runs("-o", f"Port={harness.refusing_port()}", "host1:RUN")
+        self.no_command_runs("-o", f"Port={self.refusing_port()}", "host1:RUN")
         self.rdpipe_says("stage 1 .*ssh does not reach host1", "(?i)connection refused")
 
     def test_a_key_that_ssh_does_not_take(self):
