@@ -169,6 +169,16 @@ TEST(KeyFile, RefusesWrongLengths) {
   }
 }
 
+TEST(KeyFile, RefusesAKeyThatMoreFollowsFarBehindIt) {
+  const TemporaryFolder folder;
+  const std::string text = digits + std::string(256 - digits.size(), '\n') + "more";
+  write_file(folder.file("key"), text);
+  expect_error(error_of([&] { load_key(folder.file("key")); }), ExitStatus::failed, "is no key");
+  expect_error(error_of([&] { import_text(folder.file("other"), text); }), ExitStatus::failed, "is no key");
+  write_file(folder.file("key"), digits + std::string(255 - digits.size(), '\n'));
+  EXPECT_EQ(to_hex(load_key(folder.file("key")).bytes()).size(), digits.size());
+}
+
 TEST(KeyFile, AMissingKeyIsAnErrorOnlyWhenItWasNamed) {
   const TemporaryFolder folder;
   ASSERT_EQ(::setenv("XDG_CONFIG_HOME", folder.file("").c_str(), 1), 0);

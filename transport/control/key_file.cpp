@@ -23,7 +23,7 @@ namespace framewire {
 namespace {
 
 constexpr std::size_t key_digits = 2 * Key::size_bytes;
-/// Longer than any key with surrounding white space; the rest is not read.
+/// A text that fills this is no key: what follows is not read, so it could be anything.
 constexpr std::size_t key_text_limit_bytes = 256;
 
 /// A key as text; the destructor wipes it.
@@ -36,6 +36,7 @@ struct KeyText {
   KeyText& operator=(const KeyText&) = delete;
   ~KeyText() { wipe(std::as_writable_bytes(std::span(letters))); }
 
+  [[nodiscard]] bool is_whole() const { return size < letters.size(); }
   [[nodiscard]] std::string_view trimmed() const {
     constexpr std::string_view blanks = " \t\r\n";
     const std::string_view all(letters.data(), size);
@@ -67,7 +68,7 @@ void read_text(int fd, KeyText& text, std::int64_t deadline_ns) {
 Key parse_key(const KeyText& text, std::string_view from) {
   Key key;
   const std::string_view digits = text.trimmed();
-  if (digits.size() != key_digits || !read_hex(digits, key.bytes())) {
+  if (!text.is_whole() || digits.size() != key_digits || !read_hex(digits, key.bytes())) {
     throw Error::failed(fmt::format("{} is no key: it must be {} hexadecimal digits, as 'framewire key' writes them",
                                     from, key_digits));
   }

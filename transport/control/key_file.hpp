@@ -18,9 +18,9 @@ void create_key(const std::string& path);
 
 enum class KeyImport { written, same };
 
-/// Reads 64 hexadecimal digits (surrounding white space is ignored) from a descriptor until its end, for `timeout_ns`
-/// at most, and writes the key as create_key() does. The same key again is no error. Throws Error (refused) when the
-/// file has a different key, unless `force`.
+/// Reads 64 hexadecimal digits (surrounding white space is ignored, up to 255 bytes in all) from a descriptor until its
+/// end, for `timeout_ns` at most, and writes the key as create_key() does. The same key again is no error. Throws Error
+/// (refused) when the file has a different key, unless `force`.
 KeyImport import_key(const std::string& path, int from_fd, bool force, std::int64_t timeout_ns);
 
 /// Throws Error: missing (failed), readable by others, another owner or not a regular file (refused), not a key
