@@ -29,6 +29,12 @@ class FixedQueue {
     return places_[head_];
   }
 
+  /// The value behind `before` others; it is there if size() > before.
+  [[nodiscard]] Value& at(std::size_t before) noexcept {
+    assert(before < count_);
+    return places_[(head_ + before) % places_.size()];
+  }
+
   /// Not when full.
   void push(Value value) noexcept {
     assert(!full());

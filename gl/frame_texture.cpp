@@ -140,10 +140,11 @@ bool FrameTexture::prepare_textures(const FrameLayout& layout) noexcept {
 }
 
 GLuint FrameTexture::pinned_buffer(const FrameView& view) noexcept {
-  if (preferred_ != UploadMethod::pinned_memory || view.block == nullptr || *view.block == nullptr) {
+  if (preferred_ != UploadMethod::pinned_memory || view.block == nullptr || *view.block == nullptr ||
+      (*view.block)->host() == nullptr) {
     return 0;
   }
-  const auto bytes = (*view.block)->bytes();
+  const auto bytes = (*view.block)->host()->bytes();
   const bool lies_in_block = view.offset_in_block_bytes <= bytes.size() &&
                              view.layout.size_bytes <= bytes.size() - view.offset_in_block_bytes &&
                              view.payload.data() == bytes.data() + view.offset_in_block_bytes;

@@ -24,8 +24,8 @@ struct FrameView {
   FrameLayout layout;
   Colour colour;
   std::span<const std::byte> payload;
-  const std::shared_ptr<const HostBlock>* block = nullptr;  // contains the payload; null: unknown
-  std::uint64_t offset_in_block_bytes = 0;                  // of the payload
+  const std::shared_ptr<const Block>* block = nullptr;  // contains the payload; null: unknown
+  std::uint64_t offset_in_block_bytes = 0;              // of the payload
   ChromaLocation chroma_location = ChromaLocation::unspecified;
 };
 

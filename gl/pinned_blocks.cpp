@@ -37,12 +37,12 @@ GlBuffer wrap(const HostBlock& block, std::uint64_t offset_bytes, std::uint64_t 
 
 }  // namespace
 
-GLuint PinnedBlocks::find_or_wrap(const std::shared_ptr<const HostBlock>& block, std::uint64_t offset_bytes,
+GLuint PinnedBlocks::find_or_wrap(const std::shared_ptr<const Block>& block, std::uint64_t offset_bytes,
                                   std::uint64_t size_bytes) noexcept {
   ++uses_;
   auto found = std::ranges::find(entries_, block, &Entry::block);
   if (found == entries_.end()) {
-    GlBuffer buffer = wrap(*block, offset_bytes, size_bytes);
+    GlBuffer buffer = wrap(*block->host(), offset_bytes, size_bytes);
     if (!buffer) {
       return 0;
     }

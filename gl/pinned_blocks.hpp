@@ -23,8 +23,9 @@ class PinnedBlocks {
 
   /// The buffer that wraps `block`, or 0 if the driver refuses (amdgpu does for file-backed memory). The first call for
   /// a block reads some of the `size_bytes` at `offset_bytes` back through GL, and rejects the buffer if the content
-  /// differs. Never writes. Releases blocks that nobody else holds, and the least recently used one beyond 4.
-  GLuint find_or_wrap(const std::shared_ptr<const HostBlock>& block, std::uint64_t offset_bytes,
+  /// differs. Never writes. The block is in host memory. Releases blocks that nobody else holds, and the least recently
+  /// used one beyond 4.
+  GLuint find_or_wrap(const std::shared_ptr<const Block>& block, std::uint64_t offset_bytes,
                       std::uint64_t size_bytes) noexcept;
 
   /// Releases all blocks after the GPU has finished.
@@ -32,7 +33,7 @@ class PinnedBlocks {
 
  private:
   struct Entry {
-    std::shared_ptr<const HostBlock> block;  // before the buffer: the memory must outlive it
+    std::shared_ptr<const Block> block;  // before the buffer: the memory must outlive it
     GlBuffer buffer;
     std::uint64_t last_use = 0;
   };

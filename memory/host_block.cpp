@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/bytes.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 
@@ -129,7 +130,8 @@ void populate(const HostBlock& block, const std::string& name, std::uint64_t siz
 
 HostBlock::HostBlock(FileDescriptor memfd, std::span<std::byte> reserved, std::uint64_t size_bytes,
                      bool is_read_only) noexcept
-    : memfd_(std::move(memfd)),
+    : Block(size_bytes),
+      memfd_(std::move(memfd)),
       reserved_(reserved),
       bytes_(inside(reserved, size_bytes)),
       is_read_only_(is_read_only) {}
@@ -198,6 +200,65 @@ std::shared_ptr<HostBlock> HostBlock::map(FileDescriptor memfd, std::uint64_t si
   std::shared_ptr<HostBlock> block(new HostBlock(std::move(memfd), reserve(whole_bytes), whole_bytes, read_only));
   map_over(block->bytes(), block->memfd(), read_only ? PROT_READ : PROT_READ | PROT_WRITE);
   return block;
+}
+
+RegisteredAs HostBlock::registered_as() const noexcept {
+  return {.address = reinterpret_cast<std::uint64_t>(bytes_.data()), .pinned = bytes_.data()};
+}
+
+/// The processor is the device: the copy is made here.
+std::shared_ptr<Fence> HostBlock::copy_to_host(std::shared_ptr<HostBlock> into, std::uint64_t offset_bytes,
+                                               std::uint64_t size_bytes, std::shared_ptr<Fence> after) const {
+  auto fence = std::make_shared<Fence>();
+  const auto copy = [from = shared_from_this(), into = std::move(into), offset_bytes, size_bytes, fence, after] {
+    const bool may_copy = after == nullptr || after->state() == FenceState::done;
+    if (may_copy) {
+      copy_bytes(from->bytes().subspan(offset_bytes, size_bytes), into->bytes().subspan(offset_bytes));
+    }
+    fence->finish(may_copy ? FenceState::done : FenceState::failed);
+  };
+  if (after != nullptr) {
+    after->when_finished(copy);
+  } else {
+    copy();
+  }
+  return fence;
+}
+
+// ---- Host memory as a kind ----
+
+std::span<const std::byte> Payload::bytes() const noexcept {
+  return block->host()->bytes().subspan(offset_bytes, size_bytes);
+}
+
+namespace {
+
+class HostMemory final : public MemoryKind {
+ public:
+  [[nodiscard]] std::string_view name() const noexcept override { return "host"; }
+  [[nodiscard]] std::shared_ptr<Block> allocate(const std::string& purpose, std::uint64_t size_bytes,
+                                                const StopCheck& stop) const override {
+    return HostBlock::create(purpose, size_bytes, stop);
+  }
+  [[nodiscard]] std::shared_ptr<Block> allocate_private(const std::string& purpose, std::uint64_t size_bytes,
+                                                        const StopCheck& stop) const override {
+    return HostBlock::create_private(purpose, size_bytes, stop);
+  }
+  [[nodiscard]] std::shared_ptr<const Block> import(FileDescriptor descriptor,
+                                                    std::uint64_t size_bytes) const override {
+    return HostBlock::map_read_only(std::move(descriptor), size_bytes);
+  }
+};
+
+}  // namespace
+
+const MemoryKind& host_memory() noexcept {
+  static const HostMemory memory;
+  return memory;
+}
+
+const MemoryKind& HostBlock::kind() const noexcept {
+  return host_memory();
 }
 
 }  // namespace framewire

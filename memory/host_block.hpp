@@ -11,21 +11,9 @@
 #include "base/error.hpp"
 #include "base/file_descriptor.hpp"
 #include "memory/available_memory.hpp"
+#include "memory/block.hpp"
 
 namespace framewire {
-
-/// Where payload is stored. `cuda` is reserved for a later kind of block.
-enum class MemoryKind { host, cuda };
-
-/// Called between two steps of an allocation, on the allocating thread; true cancels it. Empty: never cancelled.
-using StopCheck = std::function<bool()>;
-
-/// A StopCheck cancelled an allocation.
-class AllocationStopped : public Error {
- public:
-  explicit AllocationStopped(const std::string& name)
-      : Error(ExitStatus::failed, "interrupted while memory for " + name + " was allocated") {}
-};
 
 /// The size of one step between two calls of the StopCheck. A step takes a few tens of milliseconds.
 inline constexpr std::uint64_t allocation_chunk_bytes = std::uint64_t{32} << 20;
@@ -33,7 +21,7 @@ inline constexpr std::uint64_t allocation_chunk_bytes = std::uint64_t{32} << 20;
 /// One contiguous block of page-aligned host memory. Constant after construction; the owners that share it (pool, ring)
 /// guard the bytes. Unmapped when the last shared_ptr goes. On either side lies at least one inaccessible guard page:
 /// an access out of bounds ends the process by a signal, instead of corrupting other memory.
-class HostBlock {
+class HostBlock final : public Block, public std::enable_shared_from_this<HostBlock> {
  public:
   /// Creates a block of at least `size_bytes` (rounded up to pages). All of it is backed by memory before this returns,
   /// so that a machine with too little memory fails here and not later by a signal. Asks for huge pages. The memfd is
@@ -55,9 +43,15 @@ class HostBlock {
   static std::shared_ptr<HostBlock> map_read_only(FileDescriptor memfd, std::uint64_t size_bytes);
   static std::shared_ptr<HostBlock> map_writable(FileDescriptor memfd, std::uint64_t size_bytes);
 
-  HostBlock(const HostBlock&) = delete;
-  HostBlock& operator=(const HostBlock&) = delete;
-  ~HostBlock();
+  ~HostBlock() override;
+
+  [[nodiscard]] const MemoryKind& kind() const noexcept override;
+  [[nodiscard]] const HostBlock* host() const noexcept override { return this; }
+  [[nodiscard]] int descriptor() const noexcept override { return memfd(); }
+  [[nodiscard]] RegisteredAs registered_as() const noexcept override;
+  [[nodiscard]] std::shared_ptr<Fence> copy_to_host(std::shared_ptr<HostBlock> into, std::uint64_t offset_bytes,
+                                                    std::uint64_t size_bytes,
+                                                    std::shared_ptr<Fence> after) const override;
 
   /// Writing to a block from map_read_only raises a signal.
   [[nodiscard]] std::span<std::byte> bytes() const noexcept { return bytes_; }
@@ -76,5 +70,8 @@ class HostBlock {
   std::span<std::byte> bytes_;
   bool is_read_only_;
 };
+
+/// The memory of this machine's processors.
+const MemoryKind& host_memory() noexcept;
 
 }  // namespace framewire

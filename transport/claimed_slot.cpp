@@ -1,5 +1,6 @@
 #include "transport/claimed_slot.hpp"
 
+#include <cassert>
 #include <utility>
 
 #include "transport/stream.hpp"
@@ -25,7 +26,11 @@ ClaimedSlot::~ClaimedSlot() {
 std::span<std::byte> ClaimedSlot::bytes() const noexcept {
   return pool_->slot(index_);
 }
-const std::shared_ptr<HostBlock>& ClaimedSlot::block() const noexcept {
+const std::shared_ptr<HostBlock>& ClaimedSlot::host_block() const noexcept {
+  assert(pool_->is_on_host());
+  return pool_->host_block();
+}
+const std::shared_ptr<Block>& ClaimedSlot::block() const noexcept {
   return pool_->block();
 }
 std::uint64_t ClaimedSlot::offset_in_block_bytes() const noexcept {

@@ -20,10 +20,11 @@ class ClaimedSlot {
   ClaimedSlot(const ClaimedSlot&) = delete;
   ~ClaimedSlot();
 
-  /// The slot's memory: slot_bytes of the epoch's pool.
+  /// The slot's memory: slot_bytes of the epoch's pool. Only of a stream in host memory, whose block host_block() is.
   [[nodiscard]] std::span<std::byte> bytes() const noexcept;
-  /// The block that holds the slot, and the slot's offset in it; GL buffers and RDMA memory regions need both.
-  [[nodiscard]] const std::shared_ptr<HostBlock>& block() const noexcept;
+  [[nodiscard]] const std::shared_ptr<HostBlock>& host_block() const noexcept;
+  /// The block that holds the slot, and the slot's offset in it. A device that fills the slot needs both.
+  [[nodiscard]] const std::shared_ptr<Block>& block() const noexcept;
   [[nodiscard]] std::uint64_t offset_in_block_bytes() const noexcept;
   [[nodiscard]] std::int64_t begun_ns() const noexcept { return begun_ns_; }
   /// The sequence number that the frame gets if it is published next.

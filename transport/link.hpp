@@ -35,7 +35,7 @@ struct FileRange {
 /// One frame (or slice) to be sent. The link may read `header` and `payload` until it releases `pool_slot`.
 struct OutgoingFrame {
   FrameHeader header{};  // `slot` is set by the link
-  std::span<const std::byte> payload{};
+  Payload payload{};     // of a kind that the link takes; the pool keeps its block alive
   PoolSlot pool_slot{};
   FileRange file{};  // if present, the payload; only for links that support sendfile
 };
@@ -69,6 +69,10 @@ class SenderLink {
   virtual ~SenderLink() = default;
 
   [[nodiscard]] virtual LinkKind kind() const noexcept = 0;
+
+  /// Whether the link reads payloads in this kind of memory. If not, it gets their copies in host memory
+  /// (Pool::host_payload()). Never changes.
+  [[nodiscard]] virtual bool takes(const MemoryKind& memory) const noexcept { return memory.is_host(); }
 
   /// Prepares for frames of `pool`'s epoch, before the viewer learns of it. Throws Error when the peer is gone.
   virtual void begin_epoch(std::shared_ptr<Pool> pool) = 0;
@@ -126,12 +130,12 @@ class ReadTarget {
   [[nodiscard]] virtual std::string fault() const = 0;
 };
 
-/// One received frame. The payload stays valid until return_credit().
+/// One received frame. It stays valid until return_credit().
 struct IncomingFrame {
-  FrameHeader header{};  // checked
-  std::span<const std::byte> payload{};
+  FrameHeader header{};                  // checked
+  std::span<const std::byte> payload{};  // empty if the processor may not touch it
   std::int64_t received_ns = 0;
-  std::shared_ptr<const HostBlock> block{};  // holds the payload
+  std::shared_ptr<const Block> block{};  // holds the payload
   std::uint64_t offset_in_block_bytes = 0;
 };
 
@@ -146,9 +150,12 @@ class ReceiverLink {
   /// Detail for the start line beyond the kind, such as " ring=registration". Usually empty.
   [[nodiscard]] virtual std::string note() const { return {}; }
 
-  /// Makes a ring of `ring_slots` slots of `slot_bytes` (local: maps the sender's pool). `pool` comes from the peer,
-  /// unchecked; only a link that pulls uses it. Returns the ring's description if the sender writes into it. Throws
-  /// Error.
+  /// Whether frames can arrive in this kind of memory. Never changes.
+  [[nodiscard]] virtual bool takes(const MemoryKind& memory) const noexcept { return memory.is_host(); }
+
+  /// Makes a ring of `ring_slots` slots of `slot_bytes` (local: imports the sender's pool) in memory(). `pool` comes
+  /// from the peer, unchecked; only a link that pulls uses it. Returns the ring's description if the sender writes into
+  /// it. Throws Error.
   virtual LinkDescription begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots,
                                       const LinkDescription& pool) = 0;
 
@@ -176,12 +183,23 @@ class ReceiverLink {
   /// begin_epoch() calls this while it allocates, and throws AllocationStopped when it returns true. Set it before the
   /// first epoch, on the thread of begin_epoch(). Without one, allocation is not interrupted.
   void set_stop_check(StopCheck stop) { stop_check_ = std::move(stop); }
+  /// Where begin_epoch() puts its frames: of a kind that the link takes. Host memory unless set. Call it before
+  /// begin_epoch(), on its thread. `memory` outlives the link and its frames.
+  void set_memory(const MemoryKind& memory) noexcept { memory_ = &memory; }
+  [[nodiscard]] const MemoryKind& memory() const noexcept { return *memory_; }
 
  protected:
   [[nodiscard]] const StopCheck& stop_check() const noexcept { return stop_check_; }
+  /// What IncomingFrame::payload is for a frame in `block`.
+  [[nodiscard]] static std::span<const std::byte> host_bytes(const Block& block, std::uint64_t offset_bytes,
+                                                             std::uint64_t size_bytes) noexcept {
+    const HostBlock* const host = block.host();
+    return host != nullptr ? host->bytes().subspan(offset_bytes, size_bytes) : std::span<std::byte>();
+  }
 
  private:
   StopCheck stop_check_;
+  const MemoryKind* memory_ = &host_memory();
 };
 
 }  // namespace framewire

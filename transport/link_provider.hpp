@@ -47,6 +47,7 @@ struct LinkParameters {
   /// TCP reached, else those that the listener announces.
   std::string native_dial_address{};
   SenderResources* sender_resources = nullptr;  // at a sender: what make_sender_resources() made; at a viewer: null
+  std::vector<std::string> viewer_memory{};     // at a sender: kinds, besides host memory, that the viewer can import
   int cancel_fd = -1;                 // the session's control channel: its end also ends the set-up of the link
   bool pulls = false;                 // the viewer reads frames from the sender's pool; the sender sends none
   std::int64_t pull_interval_ns = 0;  // how often it does; only with `pulls`

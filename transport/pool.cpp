@@ -22,13 +22,12 @@ std::uint64_t checked_total_bytes(std::uint64_t slot_bytes, std::uint64_t stride
 }  // namespace
 
 Pool::Pool(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t slot_count, bool has_directory,
-           const StopCheck& stop)
-    : epoch_(epoch),
-      slot_bytes_(slot_bytes),
-      stride_bytes_(slot_stride_bytes(slot_bytes)),
-      block_(HostBlock::create(std::to_string(slot_count) + " frame slots",
-                               checked_total_bytes(slot_bytes, stride_bytes_, slot_count), stop)),
-      references_(slot_count, 0) {
+           const StopCheck& stop, const MemoryKind& memory)
+    : epoch_(epoch), slot_bytes_(slot_bytes), stride_bytes_(slot_stride_bytes(slot_bytes)), references_(slot_count, 0) {
+  const std::uint64_t total_bytes = checked_total_bytes(slot_bytes, stride_bytes_, slot_count);
+  const std::string name = std::to_string(slot_count) + " frame slots";
+  host_block_ = HostBlock::create(memory.is_host() ? name : "copies of " + name, total_bytes, stop);
+  block_ = memory.is_host() ? host_block_ : memory.allocate(name, total_bytes, stop);
   free_.reserve(slot_count);
   for (std::uint32_t i = slot_count; i > 0; --i) {
     free_.push_back(static_cast<std::uint16_t>(i - 1));
@@ -39,9 +38,9 @@ Pool::Pool(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t slot_cou
 }
 
 std::shared_ptr<Pool> Pool::make(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t slot_count,
-                                 bool has_directory, const StopCheck& stop) {
+                                 bool has_directory, const StopCheck& stop, const MemoryKind& memory) {
   try {
-    return std::make_shared<Pool>(epoch, slot_bytes, slot_count, has_directory, stop);
+    return std::make_shared<Pool>(epoch, slot_bytes, slot_count, has_directory, stop, memory);
   } catch (const AllocationStopped&) {
     return nullptr;
   }

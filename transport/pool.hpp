@@ -1,6 +1,7 @@
 // The sender's slots: allocated once, handed out by number, counted by reference.
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -37,25 +38,38 @@ struct PoolSlot {
   bool operator==(const PoolSlot&) const = default;
 };
 
-/// The slots of one epoch, equal in size, in one block. The memory is constant; the counts are guarded by the mutex of
-/// the stream that owns the pool (transport/stream.cpp): Pool itself does not lock.
+/// The slots of one epoch, equal in size, in one block of any kind of memory. Slots that the processor may not touch
+/// have a copy each in host memory, for links that need one. The memory is constant; the counts are guarded by the
+/// mutex of the stream that owns the pool (transport/stream.cpp): Pool itself does not lock.
 class Pool {
  public:
   /// Throws Error when there is not enough memory, and AllocationStopped when `stop` returns true during the
-  /// allocation. Slots start on page boundaries. `has_directory`: viewers may pull.
+  /// allocation. Slots start on page boundaries. `has_directory`: viewers may pull. `memory` outlives the pool.
   Pool(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t slot_count, bool has_directory = false,
-       const StopCheck& stop = {});
+       const StopCheck& stop = {}, const MemoryKind& memory = host_memory());
   /// The same, but returns null instead of throwing AllocationStopped.
   static std::shared_ptr<Pool> make(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t slot_count,
-                                    bool has_directory, const StopCheck& stop);
+                                    bool has_directory, const StopCheck& stop, const MemoryKind& memory);
 
   [[nodiscard]] std::uint32_t epoch() const noexcept { return epoch_; }
   [[nodiscard]] std::uint64_t slot_bytes() const noexcept { return slot_bytes_; }
   [[nodiscard]] std::uint64_t stride_bytes() const noexcept { return stride_bytes_; }
   [[nodiscard]] std::uint32_t slot_count() const noexcept { return static_cast<std::uint32_t>(references_.size()); }
-  [[nodiscard]] const std::shared_ptr<HostBlock>& block() const noexcept { return block_; }
+  [[nodiscard]] const std::shared_ptr<Block>& block() const noexcept { return block_; }
+  [[nodiscard]] bool is_on_host() const noexcept { return block_ == host_block_; }
+  /// The block itself, or that of the copies.
+  [[nodiscard]] const std::shared_ptr<HostBlock>& host_block() const noexcept { return host_block_; }
+  /// Only if is_on_host().
   [[nodiscard]] std::span<std::byte> slot(std::uint16_t index) const noexcept {
-    return block_->bytes().subspan(index * stride_bytes_, slot_bytes_);
+    assert(is_on_host());
+    return host_block_->bytes().subspan(index * stride_bytes_, slot_bytes_);
+  }
+  /// The first `size_bytes` of a slot, or of its copy in host memory.
+  [[nodiscard]] Payload payload(std::uint16_t index, std::uint64_t size_bytes) const noexcept {
+    return {block_.get(), index * stride_bytes_, size_bytes};
+  }
+  [[nodiscard]] Payload host_payload(std::uint16_t index, std::uint64_t size_bytes) const noexcept {
+    return {host_block_.get(), index * stride_bytes_, size_bytes};
   }
 
   /// Null when viewers may not pull.
@@ -77,7 +91,8 @@ class Pool {
   std::uint32_t epoch_;
   std::uint64_t slot_bytes_;
   std::uint64_t stride_bytes_;
-  std::shared_ptr<HostBlock> block_;
+  std::shared_ptr<Block> block_;
+  std::shared_ptr<HostBlock> host_block_;
   std::vector<std::uint32_t> references_;
   std::vector<std::uint16_t> free_;  // reserved to slot_count, so it never reallocates; the longest free first
   std::optional<FrameDirectory> directory_;

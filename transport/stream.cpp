@@ -26,15 +26,38 @@ std::chrono::steady_clock::time_point as_time_point(std::int64_t monotonic) {
 
 }  // namespace
 
+class Stream::Observer {
+ public:
+  explicit Observer(Stream& stream) noexcept : stream_(&stream) {}
+  void forget_stream() noexcept {
+    const std::scoped_lock lock(mutex_);
+    stream_ = nullptr;
+  }
+  void notify() noexcept {
+    const std::scoped_lock lock(mutex_);
+    if (stream_ != nullptr) {
+      stream_->on_device_work_finished();
+    }
+  }
+
+ private:
+  std::mutex mutex_;  // before the stream's
+  Stream* stream_;
+};
+
 // ---- The source's side ----
 
-Stream::Stream(StreamOptions options) : options_(std::move(options)), next_sequence_(options_.first_sequence) {
+Stream::Stream(StreamOptions options)
+    : options_(std::move(options)),
+      next_sequence_(options_.first_sequence),
+      observer_(std::make_shared<Observer>(*this)) {
   const std::size_t max_queues = 2 * std::size_t{options_.max_viewers};  // every viewer may change its link at once
   queues_.reserve(max_queues);
   wakers_.resize(max_queues);
 }
 
 Stream::~Stream() {
+  observer_->forget_stream();
   assert(queues_.empty());
 }
 
@@ -45,8 +68,9 @@ void Stream::begin_epoch(const StreamFormat& format, std::uint64_t slot_bytes, s
     return epochs_.empty() ? 1 : epochs_.back().pool->epoch() + 1;
   }();
   // Outside the lock: faulting in a gigabyte is slow, and links continue with the old epoch.
-  auto pool = Pool::make(number, slot_bytes != 0 ? slot_bytes : format.layout.size_bytes, slots, options_.allows_pull,
-                         [this] { return is_stopping(); });
+  auto pool = Pool::make(
+      number, slot_bytes != 0 ? slot_bytes : format.layout.size_bytes, slots, options_.allows_pull,
+      [this] { return is_stopping(); }, *options_.memory);
   if (!pool) {
     return;
   }
@@ -114,7 +138,7 @@ std::optional<LentSlot> Stream::lend() noexcept {
     return std::nullopt;  // returned slots are still held by viewers
   }
   --epoch.lendable;
-  return LentSlot{{epoch.pool->epoch(), *index}, epoch.pool->slot(*index), epoch.pool->block()};
+  return LentSlot{{epoch.pool->epoch(), *index}, epoch.pool->slot(*index), epoch.pool->host_block()};
 }
 
 void Stream::take_back(const PoolSlot& slot) noexcept {
@@ -141,6 +165,15 @@ bool Stream::supports_sendfile() const {
 }
 
 void Stream::publish(ClaimedSlot slot, const FrameInfo& info) {
+  const DeviceWork work = begin_device_work(slot, info);
+  offer(std::move(slot), info, work);
+  if (work.last()) {
+    // Without the mutex: a device that has finished already calls this at once.
+    work.last()->when_finished([observer = observer_] { observer->notify(); });
+  }
+}
+
+void Stream::offer(ClaimedSlot slot, const FrameInfo& info, const DeviceWork& work) {
   WakeList wakes(wakers_);
   const std::scoped_lock lock(mutex_);
   const Epoch& epoch = epochs_.back();
@@ -167,11 +200,18 @@ void Stream::publish(ClaimedSlot slot, const FrameInfo& info) {
   last_frame_ns_ = frame.header.times.completed_ns;
   --frames_claimed_;
   for (SubscriberQueue* queue : queues_) {
+    if (queue->reads_host_copy && !work.copied) {
+      continue;  // it came while the frame was being published, and starts with the next one
+    }
+    frame.ready = queue->reads_host_copy ? work.copied : work.filled;
     enqueue(*queue, frame);
     send_waiting(*queue, wakes);
   }
-  if (epoch.pool->directory() != nullptr) {
-    epoch.pool->publish_cell(pool_slot.index, frame.header);
+  if (work.last()) {
+    keep_until_finished(frame, work);
+  }
+  if (!work.filled || work.filled->state() == FenceState::done) {
+    show_to_pullers(pool_slot, frame.header);
   }
   release(claimed);
   slot.stream_ = nullptr;
@@ -220,6 +260,7 @@ bool Stream::attach(SubscriberQueue& queue, SubscriberQueue* replaced) {
     return false;
   }
   const std::size_t all_slots = pool_slots_for(options_.max_viewers, options_.slots_per_viewer);
+  queue.reads_host_copy = !queue.link->takes(*options_.memory);
   queue.max_held = 2 * all_slots;  // slots of the current epoch and, under `every`, of the previous one
   queue.waiting = FixedQueue<WaitingFrame>(queue.max_held);
   queue.held.reserve(queue.max_held);
@@ -259,6 +300,7 @@ void Stream::make_progress(SubscriberQueue& queue) noexcept {
   Epochs unused;
   WakeList wakes;
   const std::scoped_lock lock(mutex_);
+  release_finished();
   poll_released(queue);
   send_waiting(queue, wakes);
   unused = take_unused_epochs();
@@ -372,91 +414,6 @@ std::optional<ClaimedSlot> Stream::take_slot() noexcept {
   assert(index);
   ++frames_claimed_;
   return ClaimedSlot(*this, pool, *index, monotonic_ns());
-}
-
-void Stream::poll_all_released(WakeList& wakes) noexcept {
-  for (SubscriberQueue* queue : queues_) {
-    poll_released(*queue);
-    send_waiting(*queue, wakes);
-  }
-}
-
-void Stream::poll_released(SubscriberQueue& queue) noexcept {
-  std::array<PoolSlot, 32> released;
-  for (;;) {
-    const std::size_t count = queue.link->poll_released(released);
-    for (const PoolSlot& slot : std::span(released).first(count)) {
-      const auto held = std::ranges::find(queue.held, slot);
-      assert(held != queue.held.end());
-      *held = queue.held.back();
-      queue.held.pop_back();
-      release(slot);
-    }
-    if (count < released.size()) {
-      return;
-    }
-  }
-}
-
-void Stream::enqueue(SubscriberQueue& queue, const WaitingFrame& frame) noexcept {
-  ++queue.counts.frames_produced;
-  if (queue.delivery == Delivery::latest && !queue.waiting.empty()) {
-    release(queue.waiting.front().slot);
-    queue.waiting.pop();
-    if (queue.counts.frames_sent == 0) {
-      --queue.counts.frames_produced;  // its first frame has not come yet
-    } else {
-      ++queue.counts.frames_skipped;
-    }
-  }
-  add_reference(frame.slot);
-  queue.waiting.push(frame);
-}
-
-void Stream::send_waiting(SubscriberQueue& queue, WakeList& wakes) noexcept {
-  while (!queue.waiting.empty() && !queue.is_concluded) {
-    WaitingFrame& frame = queue.waiting.front();
-    if (frame.slot.epoch != queue.ready_epoch) {
-      if (frame.slot.epoch != queue.announced_epoch) {
-        signal_eventfd(queue.wake_event);
-      }
-      break;
-    }
-    frame.header.times.offered_ns = monotonic_ns();
-    const auto payload = pool_of(frame.slot.epoch).slot(frame.slot.index).first(frame.header.layout.size_bytes);
-    // Every epoch starts with all its credits. Without this limit, a viewer could hold frames of many epochs.
-    const bool may_hold = queue.held.size() < queue.max_held;
-    const SendResult outcome =
-        may_hold ? queue.link->try_send({frame.header, payload, frame.slot, frame.file}) : SendResult::no_credit;
-    if (outcome == SendResult::accepted) {
-      ++queue.counts.frames_sent;
-      queue.counts.bytes_sent += frame.header.layout.size_bytes;
-      queue.held.push_back(frame.slot);
-      queue.waiting.pop();
-      if (queue.waiting.empty() && finished_) {
-        signal_eventfd(queue.wake_event);
-      }
-    } else if (outcome == SendResult::closed || source_polls_itself(queue) || queue.link->arm()) {
-      break;
-    } else {
-      poll_released(queue);
-    }
-  }
-  wakes.add(*queue.link);
-}
-
-/// A spinning source polls credits itself, so waking the session for them would only cost time. Under `latest` the
-/// source waits for no credit.
-bool Stream::source_polls_itself(const SubscriberQueue& queue) const noexcept {
-  return options_.wait == WaitMode::spin && queue.delivery == Delivery::every && !finished_;
-}
-
-bool Stream::arm_all_links() noexcept {
-  bool must_wait = true;
-  for (SubscriberQueue* queue : queues_) {
-    must_wait &= queue->link->arm();
-  }
-  return must_wait;
 }
 
 Stream::Epoch& Stream::epoch_numbered(std::uint32_t number) noexcept {

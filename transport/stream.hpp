@@ -32,9 +32,10 @@ struct StreamOptions {
   bool ends_with_viewers = false;    // the stream stops when its last viewer has left
   bool allows_pull = false;          // viewers may pull: read the pool by RDMA, outside the fan-out
   bool one_in_flight = false;        // under `every`: claim() waits until every viewer has released the previous frame
-  WaitMode wait = WaitMode::adaptive;     // how claim() waits for room
-  std::string receiver_label = "viewer";  // what log lines call a receiver
-  bool logs_session_ends = true;          // log the end of each session; false: the program reports it itself
+  WaitMode wait = WaitMode::adaptive;         // how claim() waits for room
+  const MemoryKind* memory = &host_memory();  // of the pools; outlives the stream and all its frames
+  std::string receiver_label = "viewer";      // what log lines call a receiver
+  bool logs_session_ends = true;              // log the end of each session; false: the program reports it itself
   std::string source_file{};  // identifies the file that the bytes come from, for the receivers; see OfferedStream
 };
 
@@ -45,6 +46,9 @@ struct FrameInfo {
   bool has_test_pattern = false;
   /// Set when it differs from the epoch's layout (padded rows, a short chunk of bytes). Must fit the slot.
   std::optional<FrameLayout> layout{};
+  /// A device still fills the slot: no viewer gets the frame before this is done. One that fails, or takes longer than
+  /// Stream::ready_timeout_ns, counts as skipped. Null: the slot is filled.
+  std::shared_ptr<Fence> ready{};
   /// The payload is in this file; the slot's bytes are ignored. Only while supports_sendfile() is true.
   FileRange file{};
   /// The payload is in this slot, which lend() returned in the current epoch; the claimed slot goes back to the pool.
@@ -64,6 +68,9 @@ struct LentSlot {
 /// call blocks while it holds the mutex.
 class Stream {
  public:
+  /// How long a device may take to fill a slot, or to copy it to host memory.
+  static constexpr std::int64_t ready_timeout_ns = 2'000'000'000;
+
   explicit Stream(StreamOptions options);
   ~Stream();
   Stream(const Stream&) = delete;
@@ -147,6 +154,11 @@ class Stream {
     const std::scoped_lock lock(mutex_);
     return static_cast<std::uint32_t>(queues_.size() + pullers_.size());
   }
+  /// Slots of the current epoch that are claimed, lent, held by viewers or written by a device.
+  [[nodiscard]] std::uint32_t slots_in_use() const {
+    const std::scoped_lock lock(mutex_);
+    return epochs_.empty() ? 0 : epochs_.back().pool->slot_count() - epochs_.back().pool->free_count();
+  }
   /// Whether there is a viewer that claim() would accept.
   [[nodiscard]] bool has_viewer() const {
     const std::scoped_lock lock(mutex_);
@@ -218,6 +230,21 @@ class Stream {
   std::optional<ClaimedSlot> take_slot() noexcept;
   std::optional<ClaimedSlot> take_slot_if_room(WakeList& wakes) noexcept;
   void poll_all_released(WakeList& wakes) noexcept;
+  /// What a device still does to a frame that is published.
+  struct DeviceWork {
+    std::shared_ptr<Fence> filled;  // null: the slot is filled
+    std::shared_ptr<Fence> copied;  // null: nobody needs the copy in host memory
+    [[nodiscard]] const std::shared_ptr<Fence>& last() const noexcept { return copied ? copied : filled; }
+  };
+  [[nodiscard]] DeviceWork begin_device_work(const ClaimedSlot& slot, const FrameInfo& info);
+  void offer(ClaimedSlot slot, const FrameInfo& info, const DeviceWork& work);
+  void keep_until_finished(const WaitingFrame& frame, const DeviceWork& work);
+  void release_finished() noexcept;
+  void on_device_work_finished() noexcept;
+  void drop_front(SubscriberQueue& queue) noexcept;
+  void drop_superseded(SubscriberQueue& queue) noexcept;
+  bool drop_if_hopeless(SubscriberQueue& queue) noexcept;
+  void show_to_pullers(const PoolSlot& slot, const FrameHeader& header) noexcept;
   void poll_released(SubscriberQueue& queue) noexcept;
   void enqueue(SubscriberQueue& queue, const WaitingFrame& frame) noexcept;
   void send_waiting(SubscriberQueue& queue, WakeList& wakes) noexcept;
@@ -246,6 +273,19 @@ class Stream {
   std::uint64_t frames_dropped_at_source_ = 0;
   std::int64_t first_frame_ns_ = 0;
   std::int64_t last_frame_ns_ = 0;
+  /// A slot that a device still fills or copies. It has a reference until the device has finished, whoever drops its
+  /// frame meanwhile.
+  struct Unfinished {
+    FrameHeader header;
+    PoolSlot slot;
+    std::shared_ptr<Fence> fence;
+    bool is_hidden = false;  // pulling viewers do not see the frame yet
+  };
+  std::vector<Unfinished> unfinished_;
+  std::uint64_t newest_shown_ = 0;  // to pulling viewers: sequence + 1
+  /// Tells this stream of finished device work. Shared with devices, which may finish after the stream has gone.
+  class Observer;
+  std::shared_ptr<Observer> observer_;
   Epochs epochs_;  // the current one last; earlier ones while one of their frames is in use
   std::vector<SubscriberQueue*> queues_;
   std::vector<int> pullers_;  // their wake events

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,9 @@ struct WaitingFrame {
   FrameHeader header;
   PoolSlot slot;
   FileRange file{};
+  std::shared_ptr<Fence> ready{};  // what the link reads is there once this is done; null: it is there
+
+  [[nodiscard]] FenceState readiness() const noexcept { return ready ? ready->state() : FenceState::done; }
 };
 
 /// Owned by its session, which attaches it to a stream. While attached, guarded by the stream's mutex.
@@ -53,6 +57,7 @@ struct SubscriberQueue {
       : link(&session_link), delivery(session_delivery), wake_event(session_wake_event) {}
 
   SenderLink* link;
+  bool reads_host_copy = false;  // the link does not take the stream's memory; Stream::attach() sets it
   Delivery delivery;
   int wake_event;                    // signalled when the session has an epoch to announce, or the stream has ended
   FixedQueue<WaitingFrame> waiting;  // Stream::attach() sets its capacity

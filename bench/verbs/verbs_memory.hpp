@@ -38,13 +38,11 @@ class VerbsMemory {
 
   [[nodiscard]] std::uint32_t slot_count() const noexcept { return slot_count_; }
   [[nodiscard]] std::span<std::byte> message(std::uint64_t number) const noexcept {
-    return registration_->block->bytes().subspan(number % slot_count_ * stride_bytes_, message_bytes_);
+    return registration_->bytes().subspan(number % slot_count_ * stride_bytes_, message_bytes_);
   }
   /// The offset of a slot in the other side's memory, whose slots have the same size.
   [[nodiscard]] std::uint64_t offset_bytes(std::uint64_t slot) const noexcept { return slot * stride_bytes_; }
-  [[nodiscard]] std::uint64_t address() const noexcept {
-    return reinterpret_cast<std::uint64_t>(registration_->mr->addr);
-  }
+  [[nodiscard]] std::uint64_t address() const noexcept { return registration_->address; }
   [[nodiscard]] std::uint32_t local_key() const noexcept { return registration_->mr->lkey; }
   [[nodiscard]] std::uint32_t remote_key() const noexcept { return registration_->mr->rkey; }
 

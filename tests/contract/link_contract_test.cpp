@@ -12,6 +12,7 @@
 #include "base/wait.hpp"
 #include "frame/test_pattern.hpp"
 #include "tests/contract/link_pairs.hpp"
+#include "tests/memory/untouchable_memory.hpp"
 
 namespace framewire::test {
 namespace {
@@ -31,20 +32,46 @@ class LinkContract : public testing::TestWithParam<LinkMaker> {
   }
 
   void begin_epoch(std::uint32_t epoch, std::uint64_t bytes, std::uint32_t slots = ring_slots) {
-    pool_ = std::make_shared<Pool>(epoch, bytes, 16);
+    pool_ = std::make_shared<Pool>(epoch, bytes, 16, false, StopCheck{}, *GetParam().pool_memory);
     pools_.push_back(pool_);
+    if (pair_.receiver->takes(*GetParam().ring_memory)) {
+      pair_.receiver->set_memory(*GetParam().ring_memory);
+    }
     pair_.sender->begin_epoch(pool_);
     const auto access = pair_.receiver->begin_epoch(epoch, bytes, slots, {});
     pair_.sender->epoch_ready(epoch, slots, access);
+  }
+
+  /// A slot as who fills it sees it: the processor, or a device.
+  std::span<std::byte> slot_bytes_of(std::uint16_t index) {
+    return pool_->is_on_host() ? pool_->slot(index)
+                               : UntouchableMemory::on_device(*pool_->block())
+                                     .subspan(index * pool_->stride_bytes(), pool_->slot_bytes());
+  }
+
+  /// Does what a stream does for a link that does not take the pool's memory.
+  Payload payload_for_link(std::uint16_t index, std::uint64_t bytes) {
+    if (pair_.sender->takes(pool_->block()->kind())) {
+      return pool_->payload(index, bytes);
+    }
+    const auto copied =
+        pool_->block()->copy_to_host(pool_->host_block(), index * pool_->stride_bytes(), bytes, nullptr);
+    EXPECT_TRUE(eventually([&] { return copied->state() == FenceState::done; }));
+    return pool_->host_payload(index, bytes);
+  }
+
+  static std::span<const std::byte> bytes_of(const IncomingFrame& frame) {
+    return frame.block->host() != nullptr ? frame.payload
+                                          : UntouchableMemory::on_device(*frame.block)
+                                                .subspan(frame.offset_in_block_bytes, frame.header.layout.size_bytes);
   }
 
   /// A stamped frame in a slot of the pool.
   OutgoingFrame make_frame(std::uint64_t sequence, std::uint64_t bytes = slot_bytes) {
     const auto index = pool_->claim();
     EXPECT_TRUE(index);
-    const auto payload = pool_->slot(*index).first(bytes);
-    write_test_lines(payload, sequence);
-    OutgoingFrame frame{.payload = payload, .pool_slot = {pool_->epoch(), *index}};
+    write_test_lines(slot_bytes_of(*index).first(bytes), sequence);
+    OutgoingFrame frame{.payload = payload_for_link(*index, bytes), .pool_slot = {pool_->epoch(), *index}};
     frame.header.sequence = sequence;
     frame.header.epoch = pool_->epoch();
     frame.header.layout = bytes_layout(bytes);
@@ -111,8 +138,8 @@ class LinkContract : public testing::TestWithParam<LinkMaker> {
   static void expect_whole(const IncomingFrame& frame, std::uint64_t sequence) {
     EXPECT_EQ(frame.header.sequence, sequence);
     EXPECT_EQ(frame.header.user_tag, ~sequence);
-    EXPECT_EQ(frame.payload.size(), frame.header.layout.size_bytes);
-    EXPECT_FALSE(find_torn_line(frame.payload, sequence)) << "sequence " << sequence;
+    EXPECT_EQ(bytes_of(frame).size(), frame.header.layout.size_bytes);
+    EXPECT_FALSE(find_torn_line(bytes_of(frame), sequence)) << "sequence " << sequence;
   }
 
   std::vector<std::shared_ptr<Pool>> pools_;
@@ -129,7 +156,9 @@ TEST_P(LinkContract, AFrameArrivesWhole) {
   expect_whole(*frame, 7);
   EXPECT_EQ(frame->header.layout, sent.header.layout);
   EXPECT_TRUE(frame->header.has_test_pattern);
-  EXPECT_EQ(frame->block->bytes().subspan(frame->offset_in_block_bytes).data(), frame->payload.data());
+  const bool is_on_host = &frame->block->kind() == &host_memory();
+  EXPECT_EQ(is_on_host, !frame->payload.empty()) << "only host memory gives bytes";
+  EXPECT_EQ(&frame->block->kind(), &pair_.receiver->memory());
 }
 
 TEST_P(LinkContract, PayloadsOfAnySize) {
@@ -141,7 +170,6 @@ TEST_P(LinkContract, PayloadsOfAnySize) {
     })) << bytes;
     const auto frame = receive();
     ASSERT_TRUE(frame) << bytes;
-    ASSERT_EQ(frame->payload.size(), bytes);
     expect_whole(*frame, bytes);
     pair_.receiver->return_credit(frame->header);
     ASSERT_TRUE(eventually([&] {
@@ -275,7 +303,7 @@ TEST_P(LinkContract, CreditsComeBackInAnyOrder) {
       expect_whole(held.back(), sequence++);
     }
     const auto victim = held.begin() + (round * 7) % static_cast<int>(held.size());
-    EXPECT_FALSE(find_torn_line(victim->payload, victim->header.sequence));
+    EXPECT_FALSE(find_torn_line(bytes_of(*victim), victim->header.sequence));
     pair_.receiver->return_credit(victim->header);
     held.erase(victim);
   }

@@ -12,6 +12,7 @@
 
 #include "base/clock.hpp"
 #include "tests/base/seed.hpp"
+#include "tests/memory/untouchable_memory.hpp"
 #include "tests/rdma_lab/accepting_side.hpp"
 #include "transport/control/token.hpp"
 #include "transport/fake/fake_wire.hpp"
@@ -55,11 +56,16 @@ LinkPair make_fake() {
   return pair;
 }
 
+const UntouchableMemory& untouchable() {
+  static const UntouchableMemory memory("untouchable", chosen_seed());
+  return memory;
+}
+
 LinkPair make_local() {
   auto [a, b] = unix_socket_pair();
   LinkPair pair;
   pair.cut = cutter(a.get());
-  pair.sender = std::make_unique<LocalSender>(std::move(a));
+  pair.sender = std::make_unique<LocalSender>(std::move(a), std::vector{std::string(untouchable().name())});
   pair.receiver = std::make_unique<LocalReceiver>(std::move(b), monotonic_ns() + peer_timeout_ns);
   pair.let_pass = [] {};
   return pair;
@@ -103,9 +109,18 @@ LinkPair make_rdma(const RdmaPreferences& preferences) {
 
 std::vector<LinkMaker> link_makers() {
   std::vector<LinkMaker> makers{
-      {"fake", make_fake}, {"local", make_local}, {"tcp", make_tcp}, {"tcp_tls", make_tcp_tls}};
+      {"fake", make_fake},
+      {"local", make_local},
+      {"tcp", make_tcp},
+      {"tcp_tls", make_tcp_tls},
+      {"local_untouchable", make_local, &untouchable(), &untouchable()},
+      {"tcp_untouchable", make_tcp, &untouchable(), &untouchable()},
+  };
   if (!rdma_addresses().empty()) {
     makers.push_back({"rdma", [] { return make_rdma({}); }});
+    makers.push_back({"rdma_untouchable", [] { return make_rdma({}); }, &untouchable(), &untouchable()});
+    makers.push_back({"rdma_from_untouchable", [] { return make_rdma({}); }, &untouchable()});
+    makers.push_back({"rdma_to_untouchable", [] { return make_rdma({}); }, &host_memory(), &untouchable()});
     // Like iWARP: no immediates, no memory windows.
     makers.push_back({"rdma_without_immediates", [] { return make_rdma({.immediates = false, .windows = false}); }});
     // The smallest possible queue: it is full all the time.

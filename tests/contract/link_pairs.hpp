@@ -25,9 +25,12 @@ struct LinkPair {
 struct LinkMaker {
   std::string name;
   std::function<LinkPair()> make;
+  const MemoryKind* pool_memory = &host_memory();
+  const MemoryKind* ring_memory = &host_memory();  // where the receiver takes it
 };
 
-/// fake, local, tcp, tcp inside TLS, and rdma if there is a device. Add new link kinds here.
+/// fake, local, tcp, tcp inside TLS, and rdma if there is a device, and these with memory that the processor may not
+/// touch. Add new link kinds here.
 std::vector<LinkMaker> link_makers();
 
 /// Both sides of one RDMA connection, over the first RDMA device of this machine to itself.

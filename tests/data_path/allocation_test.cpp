@@ -231,7 +231,7 @@ class LinkAllocatesNothing : public testing::TestWithParam<LinkMaker> {
 
   void try_send(std::uint16_t index) {
     const std::uint64_t bytes = 1 + (sent_ * 977) % slot_bytes;
-    OutgoingFrame frame{.payload = pool_->slot(index).first(bytes), .pool_slot = {1, index}};
+    OutgoingFrame frame{.payload = pool_->payload(index, bytes), .pool_slot = {1, index}};
     frame.header.sequence = sent_;
     frame.header.epoch = 1;
     frame.header.layout = bytes_layout(bytes);

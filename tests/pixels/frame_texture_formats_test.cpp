@@ -25,12 +25,12 @@ struct Placed {
                                      writable->bytes().size());
     view = {layout,
             {},
-            std::span<const std::byte>(block->bytes()).subspan(offset_bytes, layout.size_bytes),
+            std::span<const std::byte>(block->host()->bytes()).subspan(offset_bytes, layout.size_bytes),
             &block,
             offset_bytes};
   }
 
-  std::shared_ptr<const HostBlock> block;
+  std::shared_ptr<const Block> block;
   FrameView view;
 };
 

@@ -244,17 +244,16 @@ class PinnedUploads : public FrameTextureTest {
     }
   }
 
-  static std::shared_ptr<const HostBlock> block_with(const Frame& frame, std::uint64_t offset_bytes) {
+  static std::shared_ptr<const Block> block_with(const Frame& frame, std::uint64_t offset_bytes) {
     auto block = HostBlock::create("test", offset_bytes + frame.bytes.size());
     std::copy(frame.bytes.begin(), frame.bytes.end(),
               block->bytes().begin() + static_cast<std::ptrdiff_t>(offset_bytes));
     return block;
   }
-  static FrameView view_of(const Frame& frame, const std::shared_ptr<const HostBlock>& block,
-                           std::uint64_t offset_bytes) {
+  static FrameView view_of(const Frame& frame, const std::shared_ptr<const Block>& block, std::uint64_t offset_bytes) {
     return {frame.layout,
             {},
-            std::span<const std::byte>(block->bytes()).subspan(offset_bytes, frame.bytes.size()),
+            std::span<const std::byte>(block->host()->bytes()).subspan(offset_bytes, frame.bytes.size()),
             &block,
             offset_bytes};
   }
@@ -277,7 +276,7 @@ TEST_F(PinnedUploads, SeeWhatIsWrittenBetweenThem) {
   const Frame frame = coordinates(64, 48);
   const auto block = block_with(frame, 0);
   for (int i = 1; i < 5; ++i) {
-    block->bytes()[0] = static_cast<std::byte>(i * 10);
+    block->host()->bytes()[0] = static_cast<std::byte>(i * 10);
     ASSERT_TRUE(texture.upload(view_of(frame, block, 0)));
     ASSERT_EQ(texture.wait_upload_done(monotonic_ns() + 10 * ns_per_s), GpuWait::done);
     draw(texture, {0, 0, 64, 48});
@@ -304,7 +303,7 @@ TEST_F(PinnedUploads, KeepABlockWhileItIsOfferedAndNoLonger) {
   const Frame frame = coordinates(64, 48);
   auto first = block_with(frame, 0);
   ASSERT_TRUE(texture.upload(view_of(frame, first, 0)));
-  const std::weak_ptr<const HostBlock> watched = first;
+  const std::weak_ptr<const Block> watched = first;
   first.reset();
   EXPECT_FALSE(watched.expired()) << "the GPU may still read it";
   const auto second = block_with(frame, 0);
@@ -320,7 +319,7 @@ TEST_F(PinnedUploads, KeepABlockWhileItIsOfferedAndNoLonger) {
 TEST_F(PinnedUploads, KeepAtMostFourBlocks) {
   FrameTexture texture(UploadMethod::pinned_memory);
   const Frame frame = coordinates(64, 48);
-  std::vector<std::shared_ptr<const HostBlock>> blocks;
+  std::vector<std::shared_ptr<const Block>> blocks;
   for (int i = 0; i < 6; ++i) {
     blocks.push_back(block_with(frame, 0));
     ASSERT_TRUE(texture.upload(view_of(frame, blocks.back(), 0)));

@@ -53,7 +53,7 @@ void stream(RdmaSender& sender, RdmaReceiver& receiver, std::uint64_t frames, Ou
     const auto slot = pool->claim();
     ASSERT_TRUE(slot);
     write_test_lines(pool->slot(*slot), sequence);
-    OutgoingFrame frame{.payload = pool->slot(*slot), .pool_slot = {1, *slot}};
+    OutgoingFrame frame{.payload = pool->payload(*slot, pool->slot_bytes()), .pool_slot = {1, *slot}};
     frame.header.sequence = sequence;
     frame.header.epoch = 1;
     frame.header.layout = bytes_layout(slot_bytes);
@@ -278,7 +278,7 @@ TEST(ASession, PostsReceivesAfterAFrameWasHandedOver) {
   const auto pool = std::make_shared<Pool>(1, slot_bytes, 1);
   sender.begin_epoch(pool);
   sender.epoch_ready(1, ring_slots, receiver.begin_epoch(1, slot_bytes, ring_slots, {}));
-  OutgoingFrame frame{.payload = pool->slot(0).first(10), .pool_slot = {1, 0}};
+  OutgoingFrame frame{.payload = pool->payload(0, 10), .pool_slot = {1, 0}};
   frame.header.epoch = 1;
   frame.header.layout = bytes_layout(10);
   frame.header.slice_bytes = 10;

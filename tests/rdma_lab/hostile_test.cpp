@@ -320,7 +320,7 @@ class HostileViewer : public testing::Test {
   OutgoingFrame frame() {
     const auto index = pool_->claim();
     OutgoingFrame outgoing{
-        .header = header_of(1, 0, slot_bytes), .payload = pool_->slot(*index), .pool_slot = {1, *index}};
+        .header = header_of(1, 0, slot_bytes), .payload = pool_->payload(*index, slot_bytes), .pool_slot = {1, *index}};
     return outgoing;
   }
 

@@ -22,7 +22,7 @@ class HostileReadTarget : public Pulling {
   HostileReadTarget() {
     peer_ = std::make_unique<VerbsPeer>(std::move(accepted_));
     make_puller();
-    const auto open = [&](const std::shared_ptr<HostBlock>& block) {
+    const auto open = [&](const std::shared_ptr<Block>& block) {
       return register_memory(peer_->protection_domain(), block, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);
     };
     payload_ = open(pool_.block());
@@ -44,7 +44,7 @@ class HostileReadTarget : public Pulling {
     pool_.release(*slot);
     return *slot;
   }
-  [[nodiscard]] std::span<std::byte> directory_memory() const { return directory_->block->bytes(); }
+  [[nodiscard]] std::span<std::byte> directory_memory() const { return directory_->bytes(); }
 
   Pool pool_{1, slot_bytes, 4, true};
   std::unique_ptr<VerbsPeer> peer_;
@@ -176,7 +176,7 @@ TEST_F(HostilePuller, WritingTheDirectory) {
 }
 
 TEST_F(HostilePuller, ReadingPastTheEnd) {
-  expect_refused(peer_->read(access_.payload_address + pool_->block()->bytes().size() - 10, access_.payload_key, 100));
+  expect_refused(peer_->read(access_.payload_address + pool_->block()->size_bytes() - 10, access_.payload_key, 100));
 }
 
 TEST_F(HostilePuller, ReadingAPoolThatIsNotOpen) {

@@ -23,7 +23,7 @@ class VerbsPeer {
         memory_(register_memory(connection_->protection_domain(), HostBlock::create_private("raw peer", 1 << 16),
                                 IBV_ACCESS_LOCAL_WRITE)) {}
 
-  [[nodiscard]] std::span<std::byte> memory() const { return memory_->block->bytes(); }
+  [[nodiscard]] std::span<std::byte> memory() const { return memory_->bytes(); }
   [[nodiscard]] const std::shared_ptr<ibv_pd>& protection_domain() const { return connection_->protection_domain(); }
 
   /// Returns the completion status, or nothing after a timeout.

@@ -33,7 +33,8 @@ class TakingLink final : public SenderLink {
   void epoch_ready(std::uint32_t /*epoch*/, std::uint32_t /*ring_slots*/,
                    const LinkDescription& /*ring*/) noexcept override {}
   SendResult try_send(const OutgoingFrame& frame) noexcept override {
-    frames.push_back({frame.header, {frame.payload.begin(), frame.payload.end()}});
+    const auto payload = frame.payload.bytes();
+    frames.push_back({frame.header, {payload.begin(), payload.end()}});
     released_.push_back(frame.pool_slot);
     return SendResult::accepted;
   }

@@ -42,11 +42,12 @@ class TakesAll final : public SenderLink {
   void epoch_ready(std::uint32_t /*epoch*/, std::uint32_t /*ring_slots*/,
                    const LinkDescription& /*ring*/) noexcept override {}
   SendResult try_send(const OutgoingFrame& frame) noexcept override {
+    const std::span<const std::byte> payload = frame.payload.bytes();
     frames_.push_back({frame.header, {}});
     if (keeps_payload_) {
-      frames_.back().payload.assign(frame.payload.begin(), frame.payload.end());
+      frames_.back().payload.assign(payload.begin(), payload.end());
     }
-    held_.push_back({frame.pool_slot, frame.payload, frames_.size() - 1});
+    held_.push_back({frame.pool_slot, payload, frames_.size() - 1});
     if (held_.size() > max_held_) {
       const Held oldest = held_.front();
       held_.erase(held_.begin());

@@ -136,6 +136,13 @@ TEST_F(AnnouncedRing, ThatDoesNotIsRefusedAtBothEnds) {
   EXPECT_NE(subscriber_->status().message.find("67108864"), std::string::npos) << subscriber_->status().message;
 }
 
+TEST_F(AnnouncedRing, LiesInTheViewersOwnMemory) {
+  EpochMessage epoch{.number = 1, .format = picture(16, 16), .slot_bytes = 1024, .ring_slots = 3};
+  epoch.memory = "cuda";  // of the sender's pool; tcp sends what lies there
+  sender_.channel->send(to_json(epoch));
+  EXPECT_EQ(read_ready(hear("ready")).memory, "host");
+}
+
 TEST_F(AnnouncedRing, IsGivenUpWhenTheViewerCloses) {
   std::atomic<int> chunks = 0;
   std::atomic<bool> bye_received = false;

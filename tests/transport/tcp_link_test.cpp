@@ -216,20 +216,20 @@ class Sending : public testing::Test {
     socket_ = std::move(b);
     sender_->epoch_ready(1, 2, {});
   }
-  SendResult try_send(std::span<const std::byte> payload, const FileRange& file) {
+  SendResult try_send(const Payload& payload, const FileRange& file) {
     return sender_->try_send(
         {.header = header_of_a_frame(), .payload = payload, .pool_slot = {.epoch = 1, .index = 0}, .file = file});
   }
 
   FileDescriptor socket_;
-  std::vector<std::byte> payload_ =
-      std::vector<std::byte>(frame_bytes);  // outlives the sender, which may be reading it
+  std::shared_ptr<HostBlock> payload_ =
+      HostBlock::create_private("payload", frame_bytes);  // outlives the sender, which may be reading it
   std::unique_ptr<TcpSender> sender_;
 };
 
 class HostileViewer : public Sending {
  protected:
-  SendResult try_send() { return Sending::try_send(payload_, {}); }
+  SendResult try_send() { return Sending::try_send({payload_.get(), 0, frame_bytes}, {}); }
   void send(const CreditWord& credit) { ::send(socket_.get(), &credit, sizeof credit, MSG_NOSIGNAL); }
   bool is_broken() {
     return eventually([&] {

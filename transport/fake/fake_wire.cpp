@@ -40,7 +40,8 @@ class FakeWire::State {
   };
 
   void start(const OutgoingFrame& frame) {
-    const auto half = frame.payload.first(frame.payload.size() / 2);
+    const std::span<const std::byte> payload = frame.payload.bytes();
+    const auto half = payload.first(payload.size() / 2);
     frames.push_back({later_than(frames.empty() ? 0 : frames.back().due_ns), frame, {half.begin(), half.end()}});
   }
   void start_credit(const FrameHeader& header) {
@@ -105,10 +106,10 @@ class FakeWire::State {
       link_state = LinkState::broken;
       return;
     }
-    const auto slot = ring.slot(frame.header.slot).first(frame.payload.size());
+    const auto slot = ring.slot(frame.header.slot).first(frame.payload.size_bytes);
     const std::size_t half = on_the_wire.first_half.size();
     copy_bytes(on_the_wire.first_half, slot);
-    copy_bytes(frame.payload.subspan(half), slot.subspan(half));
+    copy_bytes(frame.payload.bytes().subspan(half), slot.subspan(half));
     arrived.push_back({.header = frame.header,
                        .payload = slot,
                        .received_ns = clock_.now_ns(),

@@ -22,8 +22,8 @@ class LocalProvider final : public LinkProvider {
   }
 
   [[nodiscard]] std::unique_ptr<SenderLink> make_sender(LinkConnection connection,
-                                                        const LinkParameters&) const override {
-    return std::make_unique<LocalSender>(socket_of(std::move(connection)));
+                                                        const LinkParameters& parameters) const override {
+    return std::make_unique<LocalSender>(socket_of(std::move(connection)), parameters.viewer_memory);
   }
 
   [[nodiscard]] std::unique_ptr<ReceiverLink> make_receiver(LinkConnection connection,

@@ -59,7 +59,7 @@ LinkDescription LocalReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t sl
     throw Error::failed("the sender handed over a pool that is not the one it announced");
   }
   MappedPool pool{epoch, slot_bytes, record.stride_bytes, record.slot_count,
-                  HostBlock::map_read_only(std::move(descriptors[0]), record.stride_bytes * record.slot_count)};
+                  memory().import(std::move(descriptors[0]), record.stride_bytes * record.slot_count)};
   const std::scoped_lock lock(mutex_);
   require_room_for_ring(pools_.size());
   pools_.push_back(std::move(pool));
@@ -89,7 +89,7 @@ std::optional<IncomingFrame> LocalReceiver::poll() noexcept {
   }
   frame.block = pool->block;
   frame.offset_in_block_bytes = frame.header.slot * pool->stride_bytes;
-  frame.payload = pool->block->bytes().subspan(frame.offset_in_block_bytes, frame.header.layout.size_bytes);
+  frame.payload = host_bytes(*pool->block, frame.offset_in_block_bytes, frame.header.layout.size_bytes);
   frame.received_ns = monotonic_ns();
   return frame;
 }

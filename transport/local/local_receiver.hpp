@@ -20,6 +20,8 @@ class LocalReceiver final : public ReceiverLink {
   ~LocalReceiver() override;
 
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::local; }
+  /// It imports the sender's pool, so any kind.
+  [[nodiscard]] bool takes(const MemoryKind&) const noexcept override { return true; }
   LinkDescription begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots,
                               const LinkDescription& pool) override;
   std::optional<IncomingFrame> poll() noexcept override;
@@ -37,7 +39,7 @@ class LocalReceiver final : public ReceiverLink {
     std::uint64_t slot_bytes = 0;
     std::uint64_t stride_bytes = 0;
     std::uint32_t slot_count = 0;
-    std::shared_ptr<const HostBlock> block;
+    std::shared_ptr<const Block> block;
   };
 
   [[nodiscard]] bool has_hung_up() const noexcept { return sender_hung_up_.load(std::memory_order_relaxed); }

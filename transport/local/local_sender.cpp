@@ -15,8 +15,9 @@
 
 namespace framewire {
 
-LocalSender::LocalSender(FileDescriptor socket)
+LocalSender::LocalSender(FileDescriptor socket, std::vector<std::string> viewer_memory)
     : socket_(std::move(socket)),
+      viewer_memory_(std::move(viewer_memory)),
       cells_block_(HostBlock::create("cells", sizeof(LocalCells))),
       acknowledgements_block_(HostBlock::create_shared_writable("acknowledgements", sizeof(LocalAcknowledgements))) {
   auto [own_end, viewers_end] = make_wake_sockets();
@@ -41,12 +42,17 @@ LocalAcknowledgements& LocalSender::acknowledgements() const noexcept {
   return *std::launder(reinterpret_cast<LocalAcknowledgements*>(acknowledgements_block_->bytes().data()));
 }
 
+bool LocalSender::takes(const MemoryKind& memory) const noexcept {
+  return memory.is_host() || std::ranges::find(viewer_memory_, memory.name()) != viewer_memory_.end();
+}
+
 void LocalSender::begin_epoch(std::shared_ptr<Pool> pool) {
+  const Block& shared = takes(pool->block()->kind()) ? *pool->block() : *pool->host_block();
   const LocalPool record{.epoch = pool->epoch(),
                          .slot_bytes = pool->slot_bytes(),
                          .stride_bytes = pool->stride_bytes(),
                          .slot_count = pool->slot_count()};
-  const std::array descriptors{pool->block()->memfd()};
+  const std::array descriptors{shared.descriptor()};
   send_with_descriptors(socket_.get(), record_bytes(record), descriptors);
 }
 

@@ -17,10 +17,12 @@ class LocalSender final : public SenderLink {
  public:
   /// Takes the data connection, a Unix socket that is authenticated for the session, and passes the shared pages to the
   /// viewer. Throws Error.
-  explicit LocalSender(FileDescriptor socket);
+  /// `viewer_memory`: names of the kinds of memory, besides host memory, that the viewer can import.
+  explicit LocalSender(FileDescriptor socket, std::vector<std::string> viewer_memory = {});
   ~LocalSender() override;
 
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::local; }
+  [[nodiscard]] bool takes(const MemoryKind& memory) const noexcept override;
   void begin_epoch(std::shared_ptr<Pool> pool) override;
   void epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots, const LinkDescription& ring) noexcept override;
   SendResult try_send(const OutgoingFrame& frame) noexcept override;
@@ -47,6 +49,7 @@ class LocalSender final : public SenderLink {
   [[nodiscard]] LocalAcknowledgements& acknowledgements() const noexcept;
 
   FileDescriptor socket_;
+  const std::vector<std::string> viewer_memory_;
   std::shared_ptr<HostBlock> cells_block_;
   std::shared_ptr<HostBlock> acknowledgements_block_;
   std::shared_ptr<WakeSocket> wakes_;  // wakes the viewer, and is woken by it

@@ -28,10 +28,13 @@ std::optional<json> object_from(const LinkDescription& description) {
 }  // namespace
 
 LinkDescription describe(const RingAccess& access) {
-  return json{{"payload_address", access.payload_address}, {"payload_key", access.payload_key},
-              {"cells_address", access.cells_address},     {"cells_key", access.cells_key},
-              {"cells_per_slot", access.cells_per_slot},   {"receive_depth", access.receive_depth}}
-      .dump();
+  json out{{"payload_address", access.payload_address}, {"payload_key", access.payload_key},
+           {"cells_address", access.cells_address},     {"cells_key", access.cells_key},
+           {"cells_per_slot", access.cells_per_slot},   {"receive_depth", access.receive_depth}};
+  if (!access.cells_take_payload) {
+    out["cells_take_payload"] = false;
+  }
+  return out.dump();
 }
 
 LinkDescription describe(const PoolAccess& access) {
@@ -52,6 +55,9 @@ std::optional<RingAccess> ring_access_from(const LinkDescription& description) n
         read(*object, "payload_key", access.payload_key) && read(*object, "cells_address", access.cells_address) &&
         read(*object, "cells_key", access.cells_key) && read(*object, "cells_per_slot", access.cells_per_slot) &&
         read(*object, "receive_depth", access.receive_depth);
+    if (is_whole) {
+      access.cells_take_payload = find_flag(*object, "cells_take_payload").value_or(true);
+    }
     return is_whole ? std::optional(access) : std::nullopt;
   } catch (const std::exception&) {
     return std::nullopt;

@@ -18,6 +18,7 @@ struct RingAccess {
   std::uint32_t cells_key = 0;
   std::uint32_t cells_per_slot = 0;
   std::uint32_t receive_depth = 0;  // slices that may be announced and not polled yet
+  bool cells_take_payload = true;   // small payloads stand in the cells; false: in the slots, as large ones do
 };
 
 /// What a viewer needs for pulling: the addresses of the pool's slots and of its frame directory

@@ -16,7 +16,7 @@ std::shared_ptr<ibv_pd> SenderProtectionDomains::protection_domain_of(ibv_contex
 }
 
 std::shared_ptr<const MemoryRegion> SenderProtectionDomains::memory_region_of(
-    const std::shared_ptr<ibv_pd>& protection_domain, const std::shared_ptr<HostBlock>& block) {
+    const std::shared_ptr<ibv_pd>& protection_domain, const std::shared_ptr<Block>& block) {
   const std::scoped_lock lock(mutex_);
   std::erase_if(memory_regions_, [](const auto& one) { return one.expired(); });
   for (const auto& weak : memory_regions_) {

@@ -30,7 +30,7 @@ class SenderProtectionDomains {
 
   /// The block's MR in that PD; the first call creates it. The last holder of the pointer deregisters it. Throws Error.
   std::shared_ptr<const MemoryRegion> memory_region_of(const std::shared_ptr<ibv_pd>& protection_domain,
-                                                       const std::shared_ptr<HostBlock>& block);
+                                                       const std::shared_ptr<Block>& block);
 
   /// Each session gets the next completion vector, so that sessions have interrupts of their own.
   std::uint32_t next_completion_vector() noexcept { return completion_vectors_.next(); }

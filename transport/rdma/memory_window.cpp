@@ -17,7 +17,7 @@ ibv_send_wr bind_request(ibv_mw& window, const MemoryRegion& memory_region) noex
   request.bind_mw.mw = &window;
   request.bind_mw.rkey = ibv_inc_rkey(window.rkey);
   request.bind_mw.bind_info = {.mr = memory_region.mr.get(),
-                               .addr = reinterpret_cast<std::uint64_t>(memory_region.mr->addr),
+                               .addr = memory_region.address,
                                .length = memory_region.mr->length,
                                .mw_access_flags = IBV_ACCESS_REMOTE_WRITE};
   return request;

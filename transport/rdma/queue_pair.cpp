@@ -132,8 +132,7 @@ bool RdmaQueuePair::post_held_receives() noexcept {
       requests[i].wr_id = held_receives_[first + i];
       requests[i].next = i + 1 < count ? &requests[i + 1] : nullptr;
       if (immediate_messages_) {
-        immediate_sges[i] = {.addr = reinterpret_cast<std::uint64_t>(immediate_messages_->mr->addr) +
-                                     requests[i].wr_id * immediate_message_bytes,
+        immediate_sges[i] = {.addr = immediate_messages_->address + requests[i].wr_id * immediate_message_bytes,
                              .length = immediate_message_bytes,
                              .lkey = immediate_messages_->mr->lkey};
         requests[i].sg_list = &immediate_sges[i];
@@ -156,8 +155,7 @@ std::optional<std::uint32_t> RdmaQueuePair::immediate_of(const ibv_wc& completio
     if (completion.byte_len != immediate_message_bytes) {
       return std::nullopt;
     }
-    std::memcpy(&bits, immediate_messages_->block->bytes().data() + completion.wr_id * immediate_message_bytes,
-                sizeof bits);
+    std::memcpy(&bits, immediate_messages_->bytes().data() + completion.wr_id * immediate_message_bytes, sizeof bits);
   } else if ((completion.wc_flags & IBV_WC_WITH_IMM) != 0) {
     bits = completion.imm_data;
   } else {

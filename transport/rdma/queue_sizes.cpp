@@ -13,7 +13,7 @@ constexpr std::uint32_t min_depth = 16;
 ibv_qp_cap queue_pair_limits(std::uint32_t depth, std::uint32_t inline_bytes) noexcept {
   return {.max_send_wr = depth,
           .max_recv_wr = depth,
-          .max_send_sge = 1,
+          .max_send_sge = 2,  // a header, and a small payload that the processor may not touch
           .max_recv_sge = 1,
           .max_inline_data = inline_bytes};
 }

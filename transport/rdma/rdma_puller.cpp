@@ -61,9 +61,8 @@ struct RdmaPuller::Reads {
 
   ibv_send_wr& add(std::uint64_t from, std::uint32_t key, const MemoryRegion& into, std::uint64_t offset_bytes,
                    std::uint64_t bytes) noexcept {
-    parts[count] = {.addr = reinterpret_cast<std::uint64_t>(into.mr->addr) + offset_bytes,
-                    .length = static_cast<std::uint32_t>(bytes),
-                    .lkey = into.mr->lkey};
+    parts[count] = {
+        .addr = into.address + offset_bytes, .length = static_cast<std::uint32_t>(bytes), .lkey = into.mr->lkey};
     ibv_send_wr& request = requests[count];
     request = {};
     request.opcode = IBV_WR_RDMA_READ;
@@ -315,7 +314,7 @@ std::optional<IncomingFrame> RdmaPuller::take_payload() noexcept {
   frame.header.slot = poll_state_.slot;
   frame.block = ring_->slots->block;
   frame.offset_in_block_bytes = poll_state_.slot * ring_->stride_bytes;
-  frame.payload = frame.block->bytes().subspan(frame.offset_in_block_bytes, frame.header.layout.size_bytes);
+  frame.payload = host_bytes(*frame.block, frame.offset_in_block_bytes, frame.header.layout.size_bytes);
   frame.received_ns = monotonic_ns();
   return frame;
 }
@@ -342,7 +341,7 @@ void RdmaPuller::post(Reads& reads) noexcept {
 }
 
 std::span<const std::byte> RdmaPuller::landed(std::size_t offset_bytes, std::size_t bytes) const noexcept {
-  return cells_->block->bytes().subspan(offset_bytes, bytes);
+  return cells_->bytes().subspan(offset_bytes, bytes);
 }
 
 }  // namespace framewire

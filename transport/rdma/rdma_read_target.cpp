@@ -19,12 +19,9 @@ LinkDescription RdmaReadTarget::open(const std::shared_ptr<Pool>& pool) {
   const auto& protection_domain = core_.connection().protection_domain();
   Opened opened{.payload = protection_domains_.memory_region_of(protection_domain, pool->block()),
                 .directory = protection_domains_.memory_region_of(protection_domain, pool->directory()->block())};
-  const auto address_of = [](const MemoryRegion& memory_region) {
-    return reinterpret_cast<std::uint64_t>(memory_region.mr->addr);
-  };
-  const PoolAccess access{.payload_address = address_of(*opened.payload),
+  const PoolAccess access{.payload_address = opened.payload->address,
                           .payload_key = opened.payload->mr->rkey,
-                          .directory_address = address_of(*opened.directory),
+                          .directory_address = opened.directory->address,
                           .directory_key = opened.directory->mr->rkey,
                           .slots = pool->slot_count()};
   opened_.push_back(std::move(opened));

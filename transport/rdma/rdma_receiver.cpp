@@ -61,7 +61,7 @@ LinkDescription RdmaReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slo
     const std::scoped_lock lock(core_.mutex());
     require_room_for_ring(rings_.size());
     for (const auto& waiting : rings_) {
-      waiting_bytes += waiting->has_frames ? 0 : waiting->payload_block()->bytes().size();
+      waiting_bytes += waiting->has_frames ? 0 : waiting->payload_block()->size_bytes();
     }
   }
   require_possible_ring(slot_bytes, ring_slots, waiting_bytes);
@@ -70,7 +70,7 @@ LinkDescription RdmaReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slo
     can_bind = [this](const MemoryRegion& memory_region) { return can_bind_window(core_.connection(), memory_region); };
   }
   auto ring = std::make_shared<RdmaRing>(core_.connection().protection_domain(), epoch, slot_bytes, ring_slots,
-                                         can_bind, relaxed_ordering_, stop_check());
+                                         can_bind, relaxed_ordering_, stop_check(), memory());
   if (const bool has_windows = ring->has_windows(); ring_has_windows_.exchange(has_windows) && !has_windows) {
     core_.connection().say(LogLevel::info, "the RDMA device " + core_.connection().device_name() +
                                                " opens no memory window over " + format_bytes(slot_bytes * ring_slots) +
@@ -188,9 +188,9 @@ std::optional<IncomingFrame> RdmaReceiver::take_slice(const Immediate& immediate
   const bool is_last = header.slice + 1 == header.slice_count;
   ring->next_slice[header.slot] = is_last ? std::uint16_t{0} : static_cast<std::uint16_t>(header.slice + 1);
   ring->is_lent[header.slot] = !is_last;
-  frame->payload = ring->slot(header.slot).first(header.layout.size_bytes);
   frame->block = ring->payload_block();
   frame->offset_in_block_bytes = header.slot * ring->stride_bytes();
+  frame->payload = host_bytes(*frame->block, frame->offset_in_block_bytes, header.layout.size_bytes);
   frame->received_ns = monotonic_ns();
   return frame;
 }
@@ -215,7 +215,7 @@ const char* RdmaReceiver::read_cell(const RdmaRing& ring, const Immediate& immed
       header.layout.size_bytes > ring.slot_bytes()) {
     return "a frame header that does not belong to the slot it announced";
   }
-  if (header.slice_bytes <= max_payload_in_cell_bytes) {
+  if (header.slice_bytes <= max_payload_in_cell_bytes && ring.payload_block()->host() != nullptr) {
     copy_bytes(cell.subspan(*header_bytes, header.slice_bytes),
                ring.slot(header.slot).subspan(header.slice_offset_bytes));
   }

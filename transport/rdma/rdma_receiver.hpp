@@ -26,6 +26,7 @@ class RdmaReceiver final : public ReceiverLink {
 
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::rdma; }
   [[nodiscard]] std::string note() const override;
+  [[nodiscard]] bool takes(const MemoryKind&) const noexcept override { return true; }
   LinkDescription begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots,
                               const LinkDescription& pool) override;
   std::optional<IncomingFrame> poll() noexcept override;

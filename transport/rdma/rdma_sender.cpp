@@ -22,30 +22,31 @@ constexpr std::uint64_t max_being_read = 2;
 /// Work requests of a slice's announcement: one, on iWARP two.
 constexpr std::size_t announcement_requests = 2;
 
-bool is_in_cell(const FrameHeader& header) noexcept {
-  return header.slice_bytes <= max_payload_in_cell_bytes;
+}  // namespace
+
+/// Whether the payload travels behind its header, into the cell.
+bool RdmaSender::is_in_cell(const Slice& slice) noexcept {
+  return slice.header.slice_bytes <= max_payload_in_cell_bytes && slice.ring.access.cells_take_payload;
 }
 
 /// Whether the device may still read the pool's slot after the frame's last slice has been posted.
-bool reads_slot(const FrameHeader& header) noexcept {
-  return header.slice_count > 1 || !is_in_cell(header);
+bool RdmaSender::reads_slot(const Slice& slice) noexcept {
+  return slice.header.slice_count > 1 || !is_in_cell(slice) || !slice.payload.is_on_host();
 }
-
-}  // namespace
 
 /// Work requests that are posted in one call, and the memory that they refer to. Not initialised: that would take as
 /// long as posting one request.
 struct RdmaSender::Batch {
   std::array<ibv_send_wr, max_in_post> requests;
   std::array<ibv_sge, max_in_post> parts;
+  std::array<ibv_sge, 2> announcement_parts;  // a header, and a payload that the processor may not touch
   std::size_t count = 0;
   std::array<std::byte, cell_stride_bytes> cell;
   std::uint32_t announcement = 0;
 
-  ibv_send_wr& add(ibv_wr_opcode opcode, const void* from, std::size_t bytes, std::uint32_t local_key) noexcept {
+  ibv_send_wr& add(ibv_wr_opcode opcode, std::uint64_t from, std::size_t bytes, std::uint32_t local_key) noexcept {
     ibv_sge& part = parts[count];
-    part = {
-        .addr = reinterpret_cast<std::uint64_t>(from), .length = static_cast<std::uint32_t>(bytes), .lkey = local_key};
+    part = {.addr = from, .length = static_cast<std::uint32_t>(bytes), .lkey = local_key};
     ibv_send_wr& request = requests[count++];
     request = {};
     request.opcode = opcode;
@@ -128,8 +129,9 @@ SendResult RdmaSender::try_send(const OutgoingFrame& frame) noexcept {
   FrameHeader header = frame.header;
   header.slot = current_slot_;
   std::uint64_t posted_bytes = 0;
-  if (waiting_.empty() && post_slice({header, frame.payload, *rings_.back(), *rings_.back()->pool, posted_bytes})) {
-    release(header, frame.pool_slot, rings_.back()->pool);
+  const Slice slice{header, frame.payload, *rings_.back(), *rings_.back()->pool, posted_bytes};
+  if (waiting_.empty() && post_slice(slice)) {
+    release(slice, frame.pool_slot, rings_.back()->pool);
   } else {
     waiting_.push({.frame = {header, frame.payload, frame.pool_slot},
                    .ring = rings_.back(),
@@ -171,8 +173,8 @@ bool RdmaSender::spend_credit(const FrameHeader& header) noexcept {
 void RdmaSender::post_waiting() noexcept {
   while (!waiting_.empty() && core_.is_open()) {
     if (post_slice(waiting_.front().slice())) {
-      const Waiting posted = waiting_.pop();
-      release(posted.frame.header, posted.frame.pool_slot, posted.pool);
+      Waiting posted = waiting_.pop();
+      release(posted.slice(), posted.frame.pool_slot, posted.pool);
     } else if (!core_.connection().request_notification() || !take_sent()) {
       return;
     }
@@ -184,10 +186,10 @@ bool RdmaSender::post_slice(const Slice& slice) noexcept {
   const FrameHeader& header = slice.header;
   for (;;) {
     Batch batch;
-    if (!is_in_cell(header)) {
+    if (!is_in_cell(slice)) {
       add_payload(batch, slice);
     }
-    const bool is_whole = is_in_cell(header) || slice.posted_bytes == header.slice_bytes;
+    const bool is_whole = is_in_cell(slice) || slice.posted_bytes == header.slice_bytes;
     const std::size_t room = std::min<std::size_t>(core_.room(), max_in_post) - batch.count;
     const bool announces = is_whole && room >= announcement_requests;
     if (announces) {
@@ -213,8 +215,8 @@ void RdmaSender::add_payload(Batch& batch, const Slice& slice) noexcept {
   while (slice.posted_bytes < header.slice_bytes && batch.count < room) {
     const std::uint64_t offset_bytes = header.slice_offset_bytes + slice.posted_bytes;
     const std::uint64_t bytes = std::min(header.slice_bytes - slice.posted_bytes, capabilities().chunk_bytes);
-    ibv_send_wr& request =
-        batch.add(IBV_WR_RDMA_WRITE, slice.payload.data() + offset_bytes, bytes, slice.pool.mr->lkey);
+    ibv_send_wr& request = batch.add(IBV_WR_RDMA_WRITE, slice.pool.address + slice.payload.offset_bytes + offset_bytes,
+                                     bytes, slice.pool.mr->lkey);
     request.wr.rdma.remote_addr = ring.access.payload_address + header.slot * ring.stride_bytes + offset_bytes;
     request.wr.rdma.rkey = ring.access.payload_key;
     slice.posted_bytes += bytes;
@@ -226,24 +228,35 @@ void RdmaSender::add_announcement(Batch& batch, const Slice& slice) noexcept {
   const FrameHeader& header = slice.header;
   const RingAccess& access = slice.ring.access;
   std::size_t bytes = encode(header, batch.cell);
-  if (is_in_cell(header)) {
-    const auto payload = slice.payload.subspan(header.slice_offset_bytes, header.slice_bytes);
+  const bool is_copied = is_in_cell(slice) && slice.payload.is_on_host();
+  const bool is_gathered = is_in_cell(slice) && !is_copied && header.slice_bytes > 0;  // the device adds the payload
+  if (is_copied) {
+    const auto payload = slice.payload.bytes().subspan(header.slice_offset_bytes, header.slice_bytes);
     copy_bytes(payload, std::span(batch.cell).subspan(bytes));
     bytes += payload.size();
   }
-  const bool is_inline = bytes <= capabilities().inline_bytes;
+  const bool is_inline = bytes <= capabilities().inline_bytes && !is_gathered;
   const std::byte* from = batch.cell.data();
   if (!is_inline) {
     // One place for every request that can be in flight: the last request that used this place is complete.
     const std::uint64_t place = (core_.sends().posted() + batch.count) % capabilities().send_depth;
-    const auto staged = core_.connection().staging()->block->bytes().subspan(place * cell_stride_bytes, bytes);
+    const auto staged = core_.connection().staging()->bytes().subspan(place * cell_stride_bytes, bytes);
     copy_bytes(std::span(batch.cell).first(bytes), staged);
     from = staged.data();
   }
   const bool has_immediate = capabilities().has_immediate;
   const std::uint32_t bits = htonl(encode({.epoch = header.epoch, .slot = header.slot, .slice = header.slice}));
-  ibv_send_wr& request = batch.add(has_immediate ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE, from, bytes,
-                                   is_inline ? 0 : core_.connection().staging()->mr->lkey);
+  ibv_send_wr& request =
+      batch.add(has_immediate ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE, reinterpret_cast<std::uint64_t>(from),
+                bytes, is_inline ? 0 : core_.connection().staging()->mr->lkey);
+  if (is_gathered) {
+    batch.announcement_parts = {*request.sg_list,
+                                {.addr = slice.pool.address + slice.payload.offset_bytes + header.slice_offset_bytes,
+                                 .length = static_cast<std::uint32_t>(header.slice_bytes),
+                                 .lkey = slice.pool.mr->lkey}};
+    request.sg_list = batch.announcement_parts.data();
+    request.num_sge = 2;
+  }
   request.imm_data = bits;
   request.wr.rdma.remote_addr =
       access.cells_address + (std::uint64_t{header.slot} * access.cells_per_slot + header.slice) * cell_stride_bytes;
@@ -251,21 +264,22 @@ void RdmaSender::add_announcement(Batch& batch, const Slice& slice) noexcept {
   request.send_flags = is_inline ? send_inline : 0U;
   if (!has_immediate) {
     batch.announcement = bits;
-    batch.add(IBV_WR_SEND, &batch.announcement, sizeof batch.announcement, 0).send_flags = IBV_SEND_INLINE;
+    batch.add(IBV_WR_SEND, reinterpret_cast<std::uint64_t>(&batch.announcement), sizeof batch.announcement, 0)
+        .send_flags = IBV_SEND_INLINE;
   }
-  if (reads_slot(header)) {
+  if (reads_slot(slice)) {
     batch.requests[batch.count - 1].send_flags |= IBV_SEND_SIGNALED;  // its completion releases the slot
   }
 }
 
 /// Called when a slice is posted completely. Releases the slot at once if its bytes were copied, otherwise when the
 /// last request has completed.
-void RdmaSender::release(const FrameHeader& header, const PoolSlot& slot,
+void RdmaSender::release(const Slice& slice, const PoolSlot& slot,
                          const std::shared_ptr<const MemoryRegion>& pool) noexcept {
-  if (header.slice + 1 != header.slice_count) {
+  if (slice.header.slice + 1 != slice.header.slice_count) {
     return;
   }
-  if (reads_slot(header)) {
+  if (reads_slot(slice)) {
     in_flight_.push({.last_request = core_.sends().posted(), .slot = slot, .pool = pool});
   } else {
     finish_read(slot);

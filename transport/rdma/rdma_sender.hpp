@@ -48,6 +48,8 @@ class RdmaSender final : public SenderLink {
   ~RdmaSender() override;
 
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::rdma; }
+  /// The device reads the slots; the processor need not.
+  [[nodiscard]] bool takes(const MemoryKind&) const noexcept override { return true; }
   void begin_epoch(std::shared_ptr<Pool> pool) override;
   void epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots, const LinkDescription& ring) noexcept override;
   void bound_send_queue() noexcept override;
@@ -73,7 +75,7 @@ class RdmaSender final : public SenderLink {
   /// A slice that is being posted. It refers to members of its owner.
   struct Slice {
     const FrameHeader& header;
-    std::span<const std::byte> payload;  // of the whole frame
+    const Payload& payload;  // of the whole frame
     const RemoteRing& ring;
     const MemoryRegion& pool;
     std::uint64_t& posted_bytes;
@@ -105,8 +107,9 @@ class RdmaSender final : public SenderLink {
   bool post_slice(const Slice& slice) noexcept;
   void add_payload(Batch& batch, const Slice& slice) noexcept;
   void add_announcement(Batch& batch, const Slice& slice) noexcept;
-  void release(const FrameHeader& header, const PoolSlot& slot,
-               const std::shared_ptr<const MemoryRegion>& pool) noexcept;
+  static bool is_in_cell(const Slice& slice) noexcept;
+  static bool reads_slot(const Slice& slice) noexcept;
+  void release(const Slice& slice, const PoolSlot& slot, const std::shared_ptr<const MemoryRegion>& pool) noexcept;
   [[nodiscard]] const RdmaCapabilities& capabilities() const noexcept { return core_.connection().capabilities(); }
 
   SenderProtectionDomains& protection_domains_;

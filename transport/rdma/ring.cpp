@@ -10,7 +10,8 @@
 namespace framewire {
 
 RdmaRing::RdmaRing(const std::shared_ptr<ibv_pd>& protection_domain, std::uint32_t epoch, std::uint64_t slot_bytes,
-                   std::uint32_t slots, const WindowTrial& can_bind, bool relaxed_ordering, const StopCheck& stop)
+                   std::uint32_t slots, const WindowTrial& can_bind, bool relaxed_ordering, const StopCheck& stop,
+                   const MemoryKind& memory)
     : is_lent(slots, true),
       next_slice(slots, 0),
       epoch_(epoch),
@@ -19,7 +20,7 @@ RdmaRing::RdmaRing(const std::shared_ptr<ibv_pd>& protection_domain, std::uint32
       cells_per_slot_(cells_per_slot_for(slots)),
       relaxed_ordering_(relaxed_ordering) {
   const std::string name = std::to_string(slots) + " ring slots";
-  payload_ = HostBlock::create_private(name, stride_bytes_ * slots, stop);
+  payload_ = memory.allocate_private(name, stride_bytes_ * slots, stop);
   cells_ = HostBlock::create_private(name, cell_stride_bytes * cells_per_slot_ * slots, stop);
   if (can_bind) {
     register_all(protection_domain, IBV_ACCESS_MW_BIND);
@@ -64,7 +65,7 @@ bool RdmaRing::make_windows(const std::shared_ptr<ibv_pd>& protection_domain, co
 
 std::span<const std::byte> RdmaRing::cell(std::uint16_t slot, std::uint16_t slice) const noexcept {
   const std::uint64_t index = std::uint64_t{slot} * cells_per_slot_ + slice;
-  return cells_window_.memory_region->block->bytes().subspan(index * cell_stride_bytes, cell_stride_bytes);
+  return cells_window_.memory_region->bytes().subspan(index * cell_stride_bytes, cell_stride_bytes);
 }
 
 std::vector<ibv_send_wr> RdmaRing::bind_requests() const {
@@ -86,12 +87,13 @@ bool RdmaRing::close_windows() noexcept {
 }
 
 RingAccess RdmaRing::access() const noexcept {
-  return {.payload_address = reinterpret_cast<std::uint64_t>(payload_window_.memory_region->mr->addr),
+  return {.payload_address = payload_window_.memory_region->address,
           .payload_key = payload_window_.key,
-          .cells_address = reinterpret_cast<std::uint64_t>(cells_window_.memory_region->mr->addr),
+          .cells_address = cells_window_.memory_region->address,
           .cells_key = cells_window_.key,
           .cells_per_slot = cells_per_slot_,
-          .receive_depth = 0};
+          .receive_depth = 0,
+          .cells_take_payload = payload_->host() != nullptr};
 }
 
 }  // namespace framewire

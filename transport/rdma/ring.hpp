@@ -20,20 +20,22 @@ using WindowTrial = std::function<bool(const MemoryRegion& memory_region)>;
 /// A slot belongs to the sender until it has announced the last slice of a frame there, and then to the viewer.
 class RdmaRing {
  public:
-  /// Allocates and registers. When `can_bind` is set and returns true, the sender gets access only by bind_requests().
-  /// Otherwise the MRs themselves allow remote writes. Throws Error.
+  /// Allocates the slots in `memory`, and registers them. When `can_bind` is set and returns true, the sender gets
+  /// access only by bind_requests(). Otherwise the MRs themselves allow remote writes. Throws Error.
   RdmaRing(const std::shared_ptr<ibv_pd>& protection_domain, std::uint32_t epoch, std::uint64_t slot_bytes,
-           std::uint32_t slots, const WindowTrial& can_bind, bool relaxed_ordering, const StopCheck& stop);
+           std::uint32_t slots, const WindowTrial& can_bind, bool relaxed_ordering, const StopCheck& stop,
+           const MemoryKind& memory);
 
   [[nodiscard]] std::uint32_t epoch() const noexcept { return epoch_; }
   [[nodiscard]] std::uint64_t slot_bytes() const noexcept { return slot_bytes_; }
   [[nodiscard]] std::uint64_t stride_bytes() const noexcept { return stride_bytes_; }
   [[nodiscard]] std::uint32_t cells_per_slot() const noexcept { return cells_per_slot_; }
   [[nodiscard]] std::uint32_t slot_count() const noexcept { return static_cast<std::uint32_t>(is_lent.size()); }
+  /// Only of a ring in host memory.
   [[nodiscard]] std::span<std::byte> slot(std::uint16_t index) const noexcept {
-    return payload_window_.memory_region->block->bytes().subspan(index * stride_bytes_, slot_bytes_);
+    return payload_window_.memory_region->bytes().subspan(index * stride_bytes_, slot_bytes_);
   }
-  [[nodiscard]] std::shared_ptr<const HostBlock> payload_block() const noexcept {
+  [[nodiscard]] const std::shared_ptr<const Block>& payload_block() const noexcept {
     return payload_window_.memory_region->block;
   }
   [[nodiscard]] std::span<const std::byte> cell(std::uint16_t slot, std::uint16_t slice) const noexcept;
@@ -65,7 +67,7 @@ class RdmaRing {
   std::uint64_t stride_bytes_;
   std::uint32_t cells_per_slot_;
   bool relaxed_ordering_;
-  std::shared_ptr<const HostBlock> payload_;
+  std::shared_ptr<const Block> payload_;
   std::shared_ptr<const HostBlock> cells_;
   Window payload_window_;
   Window cells_window_;

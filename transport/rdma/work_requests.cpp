@@ -30,6 +30,14 @@ Error no_registration(std::uint64_t size_bytes, int error_number) {
                        "; raise that with 'ulimit -l unlimited', or take fewer or smaller slots");
 }
 
+/// Null with errno.
+ibv_mr* register_at(ibv_pd* protection_domain, const RegisteredAs& as, std::uint64_t size_bytes, unsigned access) {
+  if (as.address == reinterpret_cast<std::uint64_t>(as.pinned)) {
+    return ibv_reg_mr(protection_domain, as.pinned, size_bytes, access);
+  }
+  return ibv_reg_mr_iova(protection_domain, as.pinned, size_bytes, as.address, access);
+}
+
 }  // namespace
 
 std::shared_ptr<ibv_pd> allocate_protection_domain(ibv_context* device) {
@@ -37,18 +45,21 @@ std::shared_ptr<ibv_pd> allocate_protection_domain(ibv_context* device) {
 }
 
 std::shared_ptr<const MemoryRegion> register_memory(const std::shared_ptr<ibv_pd>& protection_domain,
-                                                    std::shared_ptr<const HostBlock> block, unsigned access) {
-  const std::span<std::byte> bytes = block->bytes();
-  ibv_mr* mr = ibv_reg_mr(protection_domain.get(), bytes.data(), bytes.size(), access);
+                                                    std::shared_ptr<const Block> block, unsigned access) {
+  const std::uint64_t size_bytes = block->size_bytes();
+  const RegisteredAs as = block->registered_as();
+  ibv_mr* mr = register_at(protection_domain.get(), as, size_bytes, access);
   if (const unsigned needed = access & ~unsigned{IBV_ACCESS_OPTIONAL_RANGE};
       mr == nullptr && errno != ENOMEM && needed != access) {
-    mr = ibv_reg_mr(protection_domain.get(), bytes.data(), bytes.size(), needed);
+    mr = register_at(protection_domain.get(), as, size_bytes, needed);
   }
   if (mr == nullptr) {
-    throw no_registration(bytes.size(), errno);
+    throw no_registration(size_bytes, errno);
   }
-  return std::make_shared<const MemoryRegion>(
-      MemoryRegion{.protection_domain = protection_domain, .block = std::move(block), .mr = VerbsPtr<ibv_mr>(mr)});
+  return std::make_shared<const MemoryRegion>(MemoryRegion{.protection_domain = protection_domain,
+                                                           .block = std::move(block),
+                                                           .mr = VerbsPtr<ibv_mr>(mr),
+                                                           .address = as.address});
 }
 
 // ---- The send queue ----

@@ -75,18 +75,22 @@ std::unique_ptr<ConnectedQueuePair> queue_pair_of(LinkConnection connection);
 /// the QP has flushed every request that names it.
 struct MemoryRegion {
   std::shared_ptr<ibv_pd> protection_domain;
-  std::shared_ptr<const HostBlock> block;
+  std::shared_ptr<const Block> block;
   std::shared_ptr<ibv_mr> mr;
+  std::uint64_t address = 0;  // of the first byte, as work requests name it
+
+  /// Only of a host block.
+  [[nodiscard]] std::span<std::byte> bytes() const noexcept { return block->host()->bytes(); }
 };
 
 /// A PD on a device. Any thread. Throws Error (failed).
 std::shared_ptr<ibv_pd> allocate_protection_domain(ibv_context* device);
 
-/// Registers a whole block with `access` (ibv_access_flags). Drops optional access flags that the device refuses
-/// (IBV_ACCESS_RELAXED_ORDERING; a kernel before 5.8 ignores it). Any thread. Throws Error (failed). When
+/// Registers a whole block of any kind with `access` (ibv_access_flags). Drops optional access flags that the device
+/// refuses (IBV_ACCESS_RELAXED_ORDERING; a kernel before 5.8 ignores it). Any thread. Throws Error (failed). When
 /// RLIMIT_MEMLOCK is the cause, the message says the limit, the size needed and how to raise the limit.
 std::shared_ptr<const MemoryRegion> register_memory(const std::shared_ptr<ibv_pd>& protection_domain,
-                                                    std::shared_ptr<const HostBlock> block, unsigned access);
+                                                    std::shared_ptr<const Block> block, unsigned access);
 
 // ---- The send queue ----
 

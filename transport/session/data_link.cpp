@@ -70,10 +70,10 @@ LinkConnection accept_data(IncomingDataConnection incoming, const Token& token, 
                               parameters, monotonic_ns() + data_connection_timeout_ns);
 }
 
-std::string start_line(LinkKind link, const std::string& auth, const std::string& control, bool encrypts,
-                       std::string_view format) {
-  return "transport=" + std::string(name(link)) + " memory=host auth=" + auth + " control=" + control +
-         (format == "bytes" ? " data=" : " frames=") + (encrypts ? "tls" : "plaintext");
+std::string start_line(LinkKind link, std::string_view memory, const std::string& auth, const std::string& control,
+                       bool encrypts, std::string_view format) {
+  return "transport=" + std::string(name(link)) + " memory=" + std::string(memory) + " auth=" + auth +
+         " control=" + control + (format == "bytes" ? " data=" : " frames=") + (encrypts ? "tls" : "plaintext");
 }
 
 std::string no_encryption_reason(LinkKind link, const std::string& control) {

@@ -34,10 +34,10 @@ LinkConnection dial_data(const HostPort& to, const LinkDescription& listener, co
 LinkConnection accept_data(IncomingDataConnection incoming, const Token& token, const DataConnectionId& connection,
                            const LinkParameters& parameters);
 
-/// What both sides print at start; frames=tls if encrypted. `format`: describe() of the stream's, empty if it is not
-/// known yet. A stream of bytes has data= for frames=.
-std::string start_line(LinkKind link, const std::string& auth, const std::string& control, bool encrypts,
-                       std::string_view format);
+/// What both sides print at start; frames=tls if encrypted. `memory`: where the frames of this end lie. `format`:
+/// describe() of the stream's, empty if it is not known yet. A stream of bytes has data= for frames=.
+std::string start_line(LinkKind link, std::string_view memory, const std::string& auth, const std::string& control,
+                       bool encrypts, std::string_view format);
 
 /// Why this control channel cannot lead to encrypted data, as an error message for both sides; empty when it can. TLS
 /// keys come from the control channel, so a plaintext control channel cannot protect them.

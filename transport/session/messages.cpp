@@ -94,6 +94,31 @@ const json* optional_part(const json& message, const std::string& field) {
   return found;
 }
 
+constexpr std::size_t max_memory_name_bytes = 16;
+constexpr std::size_t max_memory_kinds = 8;
+
+/// The name of a kind of memory: small letters and digits.
+std::string memory_name(const json& message, const json& value) {
+  const std::string* const name = value.is_string() ? &value.get_ref<const std::string&>() : nullptr;
+  if (name == nullptr || name->empty() || name->size() > max_memory_name_bytes ||
+      name->find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789") != std::string::npos) {
+    throw wrong_field(message, "memory");
+  }
+  return *name;
+}
+
+/// Messages leave host memory out, so that earlier releases and byte streams see none of this.
+void add_memory(json& message, const std::string& memory) {
+  if (memory != "host") {
+    message["memory"] = memory;
+  }
+}
+
+std::string read_memory(const json& message) {
+  const auto found = message.find("memory");
+  return found == message.end() ? "host" : memory_name(message, *found);
+}
+
 /// A link's description of itself, as an object of the message.
 void add_description(json& message, const std::string& field, const LinkDescription& description) {
   if (!description.empty()) {
@@ -257,6 +282,7 @@ json to_json(const OfferMessage& message) {
     if (!stream.source_file.empty()) {
       streams.back()["source_file"] = stream.source_file;
     }
+    add_memory(streams.back(), stream.memory);
   }
   json links = json::array();
   for (const LinkKind kind : message.links) {
@@ -281,7 +307,8 @@ OfferMessage read_offer(const json& message) {
     }
     offer.streams.push_back({text_field(stream, "name"), number_field<std::uint32_t>(stream, "number"),
                              delivery_field(stream), optional_text_field(stream, "description"),
-                             optional_flag_field(stream, "allows_pull"), optional_text_field(stream, "source_file")});
+                             optional_flag_field(stream, "allows_pull"), optional_text_field(stream, "source_file"),
+                             read_memory(stream)});
   }
   for (const json& link : array_field(message, "links", 16)) {
     // Ignore unknown links: a newer or an older peer may have other ones.
@@ -312,6 +339,9 @@ json to_json(const ChooseMessage& message) {
   if (message.encrypt) {
     out["encrypt"] = true;
   }
+  if (!message.memory.empty()) {
+    out["memory"] = message.memory;
+  }
   if (!message.why.empty()) {
     out["why"] = message.why;
   }
@@ -321,6 +351,12 @@ json to_json(const ChooseMessage& message) {
 ChooseMessage read_choose(const json& message) {
   expect_type(message, "choose");
   const LinkKind link = link_field(message, "link");
+  std::vector<std::string> memory;
+  if (message.contains("memory")) {
+    for (const json& name : array_field(message, "memory", max_memory_kinds)) {
+      memory.push_back(memory_name(message, name));
+    }
+  }
   return {.stream = number_field<std::uint32_t>(message, "stream"),
           .link = link,
           .delivery = delivery_field(message),
@@ -328,6 +364,7 @@ ChooseMessage read_choose(const json& message) {
           .listener = read_link_fields(message, link),
           .pulls = optional_flag_field(message, "pulls"),
           .encrypt = optional_flag_field(message, "encrypt"),
+          .memory = std::move(memory),
           .why = optional_text_field(message, "why")};
 }
 
@@ -365,6 +402,7 @@ json to_json(const EpochMessage& message) {
            {"slot_bytes", message.slot_bytes},
            {"ring_slots", message.ring_slots}};
   add_description(out, "pool", message.pool);
+  add_memory(out, message.memory);
   return out;
 }
 
@@ -384,12 +422,14 @@ EpochMessage read_epoch(const json& message) {
     throw wrong_field(message, "ring_slots");
   }
   epoch.pool = read_description(message, "pool");
+  epoch.memory = read_memory(message);
   return epoch;
 }
 
 json to_json(const ReadyMessage& message) {
   json out{{"type", "ready"}, {"number", message.number}, {"ring_slots", message.ring_slots}};
   add_description(out, "access", message.ring);
+  add_memory(out, message.memory);
   return out;
 }
 
@@ -398,6 +438,7 @@ ReadyMessage read_ready(const json& message) {
   ReadyMessage ready{number_field<std::uint32_t>(message, "number"),
                      number_field<std::uint32_t>(message, "ring_slots")};
   ready.ring = read_description(message, "access");
+  ready.memory = read_memory(message);
   return ready;
 }
 

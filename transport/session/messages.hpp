@@ -44,7 +44,8 @@ struct OfferedStream {
   Delivery delivery = Delivery::latest;
   std::string description;  // describes its format; empty before the first epoch
   bool allows_pull = false;
-  std::string source_file{};  // byte streams: identifies the source file (bytes/file_identity.hpp); or empty
+  std::string source_file{};    // byte streams: identifies the source file (bytes/file_identity.hpp); or empty
+  std::string memory = "host";  // the kind of memory that its frames lie in (MemoryKind::name())
 };
 
 /// From the sender: its streams and links.
@@ -71,7 +72,8 @@ struct ChooseMessage {
   LinkDescription listener{};  // the fields that begin with the link's name; empty: it has no listener of its own
   bool pulls = false;          // the viewer reads the frames from the pool
   bool encrypt = false;        // the data connection uses TLS, because one side requires it
-  std::string why{};           // why it gives up the link that it chose before, if that link was made
+  std::vector<std::string> memory{};  // kinds of memory, besides host memory, that it can import or receive into
+  std::string why{};                  // why it gives up the link that it chose before, if that link was made
 };
 nlohmann::json to_json(const ChooseMessage& message);
 ChooseMessage read_choose(const nlohmann::json& message);
@@ -100,7 +102,8 @@ struct EpochMessage {
   StreamFormat format;
   std::uint64_t slot_bytes = 0;
   std::uint32_t ring_slots = 0;
-  LinkDescription pool{};  // of the sender's pool, where the viewer reads it
+  LinkDescription pool{};       // of the sender's pool, where the viewer reads it
+  std::string memory = "host";  // what the link hands over: where it shares memory, the viewer imports this kind
 };
 nlohmann::json to_json(const EpochMessage& message);
 EpochMessage read_epoch(const nlohmann::json& message);
@@ -108,7 +111,8 @@ EpochMessage read_epoch(const nlohmann::json& message);
 struct ReadyMessage {
   std::uint32_t number = 0;
   std::uint32_t ring_slots = 0;
-  LinkDescription ring{};  // of the viewer's ring, where the sender writes into it
+  LinkDescription ring{};       // of the viewer's ring, where the sender writes into it
+  std::string memory = "host";  // the kind of memory that frames arrive in
 };
 nlohmann::json to_json(const ReadyMessage& message);
 ReadyMessage read_ready(const nlohmann::json& message);

@@ -22,6 +22,8 @@ class PullSubscription final : public Subscription {
     return has_joined_;
   }
 
+  [[nodiscard]] std::string memory() const override { return std::string(stream_.options().memory->name()); }
+
   /// Announces one epoch at a time: the next one when the viewer has left the previous one. So it keeps at most two in
   /// memory.
   std::optional<EpochMessage> epoch_to_announce() override {
@@ -38,7 +40,8 @@ class PullSubscription final : public Subscription {
                         .format = epoch->format,
                         .slot_bytes = epoch->pool->slot_bytes(),
                         .ring_slots = stream_.options().slots_per_viewer,
-                        .pool = std::move(pool)};
+                        .pool = std::move(pool),
+                        .memory = memory()};
   }
 
   void take_ready(const ReadyMessage& ready) override {

@@ -29,6 +29,11 @@ class PushSubscription final : public Subscription {
     return is_attached_ && &stream == &stream_ ? &queue_ : nullptr;
   }
 
+  [[nodiscard]] std::string memory() const override {
+    const MemoryKind& kind = *stream_.options().memory;
+    return std::string(kind.name()) + (takes_memory() ? "" : ">host");
+  }
+
   std::optional<EpochMessage> epoch_to_announce() override {
     const auto epoch = stream_.epoch_to_announce(queue_);
     if (!epoch) {
@@ -38,7 +43,8 @@ class PushSubscription final : public Subscription {
     return EpochMessage{.number = epoch->number,
                         .format = epoch->format,
                         .slot_bytes = epoch->pool->slot_bytes(),
-                        .ring_slots = stream_.options().slots_per_viewer};
+                        .ring_slots = stream_.options().slots_per_viewer,
+                        .memory = std::string((takes_memory() ? *stream_.options().memory : host_memory()).name())};
   }
 
   void take_ready(const ReadyMessage& ready) override {
@@ -68,6 +74,8 @@ class PushSubscription final : public Subscription {
   }
 
  private:
+  [[nodiscard]] bool takes_memory() const { return link_->takes(*stream_.options().memory); }
+
   Stream& stream_;
   std::unique_ptr<SenderLink> link_;
   SubscriberQueue queue_;

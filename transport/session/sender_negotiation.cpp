@@ -67,7 +67,7 @@ OfferMessage SenderNegotiation::make_offer() const {
     const auto format = stream->format();
     offer.streams.push_back({stream->options().name, stream->options().number, stream->options().delivery,
                              format ? describe(*format) : std::string(), stream->options().allows_pull,
-                             stream->options().source_file});
+                             stream->options().source_file, std::string(stream->options().memory->name())});
   }
   for (const LinkKind kind : links_best_first()) {
     if (std::string reason = unavailable_reason(kind); !reason.empty()) {
@@ -132,6 +132,7 @@ LinkParameters SenderNegotiation::parameters_for(const ChooseMessage& choice) co
   parameters.cancel_fd = viewer_.channel->fd();
   parameters.encrypts = choice.encrypt;
   parameters.pulls = choice.pulls;
+  parameters.viewer_memory = choice.memory;
   if (const auto shared = context_.resources.find(choice.link); shared != context_.resources.end()) {
     parameters.sender_resources = shared->second.get();
   }

@@ -103,8 +103,8 @@ void SenderSession::join(NegotiatedSession agreed) {
   report_.logs_end = stream_->options().logs_session_ends;
   const auto format = stream_->format();
   context_.log->info(report_.receiver_label + " " + report_.viewer + ": " +
-                     start_line(choice.link, authenticated_.auth, authenticated_.control, choice.encrypt,
-                                format ? describe(*format) : std::string()) +
+                     start_line(choice.link, subscription_->memory(), authenticated_.auth, authenticated_.control,
+                                choice.encrypt, format ? describe(*format) : std::string()) +
                      (choice.pulls ? " mode=pull" : ""));
 }
 

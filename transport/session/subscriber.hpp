@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/adaptive_spin.hpp"
 #include "base/error.hpp"
@@ -58,7 +59,10 @@ struct SubscriberOptions {
   EndpointOptions endpoint;
   std::string stream;                // the stream's name; empty: the sender's first stream
   std::optional<Delivery> delivery;  // to ask for a weaker mode than the stream's default
-  std::int64_t retry_ns = -1;        // how long to wait without a sender; < 0: forever
+  // Kinds of memory, best first, besides host memory, in which the program takes frames. They outlive the subscriber
+  // and its frames. Over `local` a frame then lies where the sender put it, over rdma in a ring of the first kind.
+  std::vector<const MemoryKind*> memory{};
+  std::int64_t retry_ns = -1;  // how long to wait without a sender; < 0: forever
   bool reconnect = true;
   bool confirms_epochs = false;                       // the frames of an epoch arrive only after confirm_epoch()
   std::string program{};                              // name and version to tell the peer; empty: framewire-view's
@@ -90,9 +94,9 @@ class ReceivedFrame {
   ~ReceivedFrame();
 
   [[nodiscard]] const FrameHeader& header() const noexcept { return frame_.header; }
-  /// Valid until this object is destroyed.
+  /// Valid until this object is destroyed. Empty for a frame that the processor may not touch: see block().
   [[nodiscard]] std::span<const std::byte> payload() const noexcept { return frame_.payload; }
-  [[nodiscard]] const std::shared_ptr<const HostBlock>& block() const noexcept { return frame_.block; }
+  [[nodiscard]] const std::shared_ptr<const Block>& block() const noexcept { return frame_.block; }
   [[nodiscard]] std::uint64_t offset_in_block_bytes() const noexcept { return frame_.offset_in_block_bytes; }
   [[nodiscard]] std::int64_t received_ns() const noexcept { return frame_.received_ns; }
   /// The number of the session, from 1. Each session counts its own epochs.

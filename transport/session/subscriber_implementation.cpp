@@ -54,7 +54,8 @@ Subscriber::Implementation::Implementation(SubscriberOptions options, Log& log)
                   .delivery = options_.delivery,
                   .allowed_links = usable_links(options_.endpoint),
                   .transport_is_auto = options_.endpoint.transport_is_auto,
-                  .parameters = link_parameters_of(options_.endpoint)};
+                  .parameters = link_parameters_of(options_.endpoint),
+                  .memory = options_.memory};
   preferences_.parameters.stop_check = [this] {
     const std::scoped_lock lock(mutex_);
     return stopping_;

@@ -22,6 +22,8 @@ class Subscription {
   virtual bool join(Subscription* before) = 0;
   /// Its queue, if that is attached to `stream`; null for a viewer that pulls, which has none.
   [[nodiscard]] virtual SubscriberQueue* queue_of(const Stream& stream) noexcept = 0;
+  /// The memory of its frames, for the start line: "host"; "cuda>host" if the link gets copies in host memory.
+  [[nodiscard]] virtual std::string memory() const = 0;
   /// The epoch to announce to the viewer now, if any. Throws Error (failed) when the link cannot use it.
   virtual std::optional<EpochMessage> epoch_to_announce() = 0;
   /// Handles the viewer's `ready`. Throws Error (failed) when it is not allowed now.

@@ -69,14 +69,17 @@ std::string unusable_reason(LinkKind kind, const OfferMessage& offer, bool is_un
 
 ViewerSession::ViewerSession(AuthenticatedChannel authenticated, DataConnector data_connector,
                              const ViewerPreferences& preferences)
-    : authenticated_(std::move(authenticated)), peer_timeout_ns_(preferences.parameters.peer_timeout_ns) {
+    : authenticated_(std::move(authenticated)),
+      peer_timeout_ns_(preferences.parameters.peer_timeout_ns),
+      memory_(preferences.memory) {
   MessageChannel& channel = *authenticated_.channel;
   const OfferMessage offer = read_offer(channel.receive(monotonic_ns() + handshake_timeout_ns));
   const std::string why = choose_link(offer, data_connector, preferences);
   watch_peer(channel.fd(), preferences.parameters.peer_timeout_ns);
-  start_line_ = framewire::start_line(link_->kind(), authenticated_.auth, authenticated_.control, encrypts_,
-                                      find_stream(offer, preferences.stream, channel).description) +
-                link_->note() + why;
+  start_line_ =
+      framewire::start_line(link_->kind(), link_->memory().name(), authenticated_.auth, authenticated_.control,
+                            encrypts_, find_stream(offer, preferences.stream, channel).description) +
+      link_->note() + why;
   handle_early_messages();
   if (!authenticated_.is_unix) {
     compare_clocks(preferences.clock_timeout_ns);
@@ -246,6 +249,9 @@ void ViewerSession::open_link(const OfferMessage& offer, ChooseMessage choice, D
     choice.token = token->hex();
     choice.listener = data_connector.acceptor->listener_description(choice.link);
   }
+  for (const MemoryKind* const kind : memory_) {
+    choice.memory.emplace_back(kind->name());
+  }
   channel.send(to_json(choice));
   const ConnectMessage go = read_connect(await_connect(), choice.link);
   LinkConnection link_connection =
@@ -254,6 +260,27 @@ void ViewerSession::open_link(const OfferMessage& offer, ChooseMessage choice, D
           : dial_data(*data_connector.dial, go.listener, Token::from_hex(go.token), connection, parameters);
   link_ = link_provider(choice.link).make_receiver(std::move(link_connection), parameters);
   link_->set_stop_check(std::move(parameters.stop_check));
+  const auto stream = std::ranges::find(offer.streams, choice.stream, &OfferedStream::number);
+  choose_memory(stream != offer.streams.end() ? stream->memory : "host");
+}
+
+/// Where the sender shares its memory, the frames lie in what it offers, if the program takes that; else the sender
+/// shares copies in host memory. Otherwise the program's own preference decides.
+void ViewerSession::choose_memory(const std::string& offered) {
+  const bool shares_memory = traits(link_->kind()).shares_memory;
+  const auto chosen = std::ranges::find_if(memory_, [&](const MemoryKind* kind) {
+    return link_->takes(*kind) && (!shares_memory || kind->name() == offered);
+  });
+  link_->set_memory(chosen != memory_.end() ? **chosen : host_memory());
+}
+
+/// A pool of a kind that was not agreed on cannot be imported.
+void ViewerSession::check_memory(const EpochMessage& epoch) const {
+  const std::string agreed(link_->memory().name());
+  if (traits(link_->kind()).shares_memory && epoch.memory != agreed) {
+    throw Error::failed("the sender's frames lie in memory of the kind " + quote(epoch.memory) + ", and " +
+                        quote(agreed) + " was agreed on");
+  }
 }
 
 /// Ignores messages about a link that was given up, which the sender wrote before it knew.
@@ -360,10 +387,11 @@ void ViewerSession::handle(const nlohmann::json& message) {
     if (const std::string fault = find_ring_fault(epoch.format, epoch.slot_bytes, epoch.ring_slots); !fault.empty()) {
       refuse(*authenticated_.channel, fault);
     }
+    check_memory(epoch);
     const auto access = begin_epoch_of_link(epoch);
     epoch_ = epoch.number;
     format_ = epoch.format;
-    pending_ready_ = ReadyMessage{epoch.number, epoch.ring_slots, access};
+    pending_ready_ = ReadyMessage{epoch.number, epoch.ring_slots, access, std::string(link_->memory().name())};
   } else if (type == "no_link") {
     give_up_link(read_no_link(message));
   } else if (type == "bye") {

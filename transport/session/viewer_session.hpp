@@ -24,6 +24,7 @@ struct ViewerPreferences {
   bool transport_is_auto = true;
   LinkParameters parameters;
   std::map<LinkKind, std::string> avoided_links{};       // under `auto`: tried before without success, and why
+  std::vector<const MemoryKind*> memory{};               // as SubscriberOptions::memory
   std::int64_t clock_timeout_ns = handshake_timeout_ns;  // for the whole clock comparison
 };
 
@@ -110,6 +111,8 @@ class ViewerSession {
   void open_link_to_pull(const OfferMessage& offer, const OfferedStream& stream, DataConnector data_connector,
                          const ViewerPreferences& preferences);
   nlohmann::json await_connect();
+  void choose_memory(const std::string& offered);
+  void check_memory(const EpochMessage& epoch) const;
   LinkDescription begin_epoch_of_link(const EpochMessage& epoch);
   void give_up_link(const std::string& message) const;
   void compare_clocks(std::int64_t timeout_ns);
@@ -125,6 +128,7 @@ class ViewerSession {
   std::optional<StreamFormat> format_;
   std::optional<ReadyMessage> pending_ready_;
   std::int64_t peer_timeout_ns_;
+  std::vector<const MemoryKind*> memory_;  // that the program takes, besides host memory
   bool may_change_link_ = false;
   bool has_chosen_ = false;  // a link; the final link may differ
   bool encrypts_ = false;

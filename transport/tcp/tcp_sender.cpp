@@ -210,7 +210,7 @@ LinkState TcpSender::send_batch(std::span<const OutgoingFrame> frames) noexcept 
       }
       part_count = 0;
     } else if (frame.header.slice_bytes > 0) {
-      const auto slice = frame.payload.subspan(frame.header.slice_offset_bytes, frame.header.slice_bytes);
+      const auto slice = frame.payload.bytes().subspan(frame.header.slice_offset_bytes, frame.header.slice_bytes);
       // The wire only reads these bytes; iovec has no const.
       parts[part_count++] = {const_cast<std::byte*>(slice.data()), slice.size()};
     }

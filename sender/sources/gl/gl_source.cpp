@@ -139,7 +139,7 @@ bool GlSource::draw_next(Stream& stream) {
        .time_delta_s = static_cast<double>(pts_ns - clock_->offset_ns(std::max<std::int64_t>(last, 0))) / 1e9,
        .frames_per_s = frames_per_s_,
        .frame = slot->next_sequence() + waiting});
-  readback_->begin(slot->block(), slot->offset_in_block_bytes(), slot->bytes());
+  readback_->begin(slot->host_block(), slot->offset_in_block_bytes(), slot->bytes());
   in_flight_.at(waiting).emplace(InFlight{std::move(*slot), pts_ns});
   return true;
 }

@@ -1,0 +1,108 @@
+// Memory that frames lie in, of any kind: a block, the kind that makes it, and a range of it.
+//
+// Only host memory has bytes that the processor may touch (memory/host_block.hpp). Of another kind, a program can only
+// hand the block to a device, pass it to another process, or have the device copy from and to host memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "base/file_descriptor.hpp"
+#include "memory/fence.hpp"
+
+namespace framewire {
+
+class HostBlock;
+class MemoryKind;
+
+/// Called between two steps of an allocation, on the allocating thread; true cancels it. Empty: never cancelled.
+using StopCheck = std::function<bool()>;
+
+/// A StopCheck cancelled an allocation.
+class AllocationStopped : public Error {
+ public:
+  explicit AllocationStopped(const std::string& name)
+      : Error(ExitStatus::failed, "interrupted while memory for " + name + " was allocated") {}
+};
+
+/// How an RDMA device registers a block. `address` is what work requests call its first byte; nobody else uses it.
+/// `pinned` is the same memory at an address that the kernel can pin.
+struct RegisteredAs {
+  std::uint64_t address = 0;
+  void* pinned = nullptr;
+};
+
+/// One contiguous block of memory. Constant after construction; the owners that share it (pool, ring) guard its
+/// content. Freed when the last shared_ptr goes. Any thread.
+class Block {
+ public:
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+  virtual ~Block() = default;
+
+  [[nodiscard]] virtual const MemoryKind& kind() const noexcept = 0;
+  [[nodiscard]] std::uint64_t size_bytes() const noexcept { return size_bytes_; }
+
+  /// This block, if the processor may touch its bytes; else null.
+  [[nodiscard]] virtual const HostBlock* host() const noexcept { return nullptr; }
+
+  /// What another process of this machine needs for MemoryKind::import(); -1 if only this process can use the block.
+  [[nodiscard]] virtual int descriptor() const noexcept { return -1; }
+
+  [[nodiscard]] virtual RegisteredAs registered_as() const noexcept = 0;
+
+  /// The device starts to copy `size_bytes` from `offset_bytes` of this block to the same offset of `into`, once
+  /// `after` is done (null: at once). Nobody writes these bytes of either block until the fence is finished. It fails
+  /// if `after` does. The device keeps both blocks alive meanwhile. Throws Error (failed).
+  [[nodiscard]] virtual std::shared_ptr<Fence> copy_to_host(std::shared_ptr<HostBlock> into, std::uint64_t offset_bytes,
+                                                            std::uint64_t size_bytes,
+                                                            std::shared_ptr<Fence> after) const = 0;
+
+ protected:
+  explicit Block(std::uint64_t size_bytes) noexcept : size_bytes_(size_bytes) {}
+
+ private:
+  const std::uint64_t size_bytes_;
+};
+
+/// Where blocks come from: host memory, or the memory of one device. Outlives its blocks. Any thread.
+class MemoryKind {
+ public:
+  virtual ~MemoryKind() = default;
+
+  /// Small letters and digits, at most 16: "host". On the wire and in start lines.
+  [[nodiscard]] virtual std::string_view name() const noexcept = 0;
+  [[nodiscard]] bool is_host() const noexcept { return name() == "host"; }
+
+  /// A block that other processes of this machine can import read-only. At least `size_bytes`, rounded up to pages.
+  /// `purpose` is for messages: "16 frame slots". Throws Error that names the size, and AllocationStopped if `stop`
+  /// cancels it.
+  [[nodiscard]] virtual std::shared_ptr<Block> allocate(const std::string& purpose, std::uint64_t size_bytes,
+                                                        const StopCheck& stop) const = 0;
+  /// As allocate(), for this process only; cheaper.
+  [[nodiscard]] virtual std::shared_ptr<Block> allocate_private(const std::string& purpose, std::uint64_t size_bytes,
+                                                                const StopCheck& stop) const = 0;
+  /// The block of another process, from its descriptor(), read-only. What the peer shares is checked before it is used.
+  /// Throws Error (failed).
+  [[nodiscard]] virtual std::shared_ptr<const Block> import(FileDescriptor descriptor,
+                                                            std::uint64_t size_bytes) const = 0;
+};
+
+/// A range of a block. Whoever hands it on says how long the block lives.
+struct Payload {
+  const Block* block = nullptr;
+  std::uint64_t offset_bytes = 0;
+  std::uint64_t size_bytes = 0;
+
+  [[nodiscard]] bool is_on_host() const noexcept { return block != nullptr && block->host() != nullptr; }
+  /// Only of a host block.
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept;
+};
+
+}  // namespace framewire

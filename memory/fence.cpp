@@ -1,0 +1,32 @@
+#include "memory/fence.hpp"
+
+#include <cassert>
+#include <utility>
+
+namespace framewire {
+
+void Fence::when_finished(std::function<void()> then) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (state() == FenceState::pending) {
+      waiting_.push_back(std::move(then));
+      return;
+    }
+  }
+  then();
+}
+
+void Fence::finish(FenceState state) noexcept {
+  assert(state != FenceState::pending && this->state() == FenceState::pending);
+  std::vector<std::function<void()>> waiting;
+  {
+    const std::scoped_lock lock(mutex_);
+    state_.store(state, std::memory_order_release);
+    waiting.swap(waiting_);
+  }
+  for (const auto& then : waiting) {
+    then();
+  }
+}
+
+}  // namespace framewire

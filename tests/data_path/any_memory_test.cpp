@@ -1,0 +1,327 @@
+// Whole sessions whose frames lie in memory that the processor may not touch, and frames that a device has not filled
+// yet when they are published.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "frame/test_pattern.hpp"
+#include "tests/base/eventually.hpp"
+#include "tests/base/kept_log.hpp"
+#include "tests/base/temporary_folder.hpp"
+#include "tests/memory/untouchable_memory.hpp"
+#include "transport/session/sender_service.hpp"
+#include "transport/session/subscriber.hpp"
+
+namespace framewire::test {
+namespace {
+
+constexpr std::uint64_t frame_bytes = 20'000;
+
+/// A sender in untouchable memory, whose slots are filled by `fill`.
+class AnyMemory : public testing::TestWithParam<LinkKind> {
+ protected:
+  AnyMemory() { ::setenv("XDG_CONFIG_HOME", folder_.path().c_str(), 1); }
+  ~AnyMemory() override { stop_sender(); }
+
+  EndpointOptions endpoint(LinkKind link) const {
+    EndpointOptions options;
+    options.allowed_links = {link};
+    options.transport_is_auto = false;
+    return options;
+  }
+
+  /// Fills the slot, now or later. Returns what the frame is published with.
+  using Fill = std::function<std::shared_ptr<Fence>(const ClaimedSlot& slot, std::uint64_t sequence)>;
+
+  void start_sender(LinkKind link, Delivery delivery, std::uint64_t frames, std::uint32_t viewers, Fill fill) {
+    StreamOptions options;
+    options.name = "test";
+    options.delivery = delivery;
+    options.max_frames = frames;
+    options.max_viewers = viewers;
+    options.memory = &memory_;
+    stream_ = std::make_unique<Stream>(options);
+    EndpointOptions listening = endpoint(link);
+    listening.listen = HostPort{"127.0.0.1", 0};
+    service_ = std::make_unique<SenderService>(listening, std::vector<Stream*>{stream_.get()}, "test", log_.log());
+    source_ = std::thread([this, viewers, fill = std::move(fill)] { produce(viewers, fill); });
+  }
+
+  void produce(std::uint32_t viewers, const Fill& fill) {
+    stream_->begin_epoch({.layout = bytes_layout(frame_bytes), .colour = {}});
+    eventually([&] { return stream_->viewer_count() == viewers || stream_->is_stopping(); });
+    while (auto slot = stream_->claim()) {
+      const std::uint64_t sequence = slot->next_sequence();
+      std::shared_ptr<Fence> ready = fill(*slot, sequence);
+      stream_->publish(std::move(*slot), {.has_test_pattern = true, .layout = {}, .ready = std::move(ready)});
+      if (stream_->options().delivery == Delivery::latest) {
+        std::this_thread::sleep_for(std::chrono::microseconds(500));
+      }
+    }
+    stream_->finish();
+  }
+
+  void stop_sender() {
+    if (stream_) {
+      stream_->stop();
+      source_.join();
+      service_->drain(monotonic_ns() + 5 * ns_per_s);
+      reports_ = service_->reports();
+      service_.reset();
+      stream_.reset();
+    }
+  }
+
+  std::span<std::byte> on_device(const ClaimedSlot& slot) const {
+    return UntouchableMemory::on_device(*slot.block()).subspan(slot.offset_in_block_bytes(), frame_bytes);
+  }
+
+  /// The device has filled the slot when it is published.
+  Fill filled_at_once() {
+    return [this](const ClaimedSlot& slot, std::uint64_t sequence) {
+      write_test_lines(on_device(slot), sequence);
+      return nullptr;
+    };
+  }
+
+  /// The device fills the slot after it is published; `state_of` says how that ends.
+  Fill filled_later(std::function<FenceState(std::uint64_t)> state_of = [](std::uint64_t) {
+    return FenceState::done;
+  }) {
+    return [this, state_of](const ClaimedSlot& slot, std::uint64_t sequence) {
+      auto fence = std::make_shared<Fence>();
+      const auto bytes = on_device(slot);
+      std::ranges::fill(bytes, std::byte{0x5a});
+      memory_.run_later([bytes, sequence] { write_test_lines(bytes, sequence); }, fence, state_of(sequence));
+      return fence;
+    };
+  }
+
+  SubscriberOptions dialling(LinkKind link) const {
+    SubscriberOptions options{.endpoint = endpoint(link), .stream = {}, .delivery = {}};
+    options.endpoint.dial = HostPort{"127.0.0.1", service_->port()};
+    return options;
+  }
+
+  /// The frames' bytes as the viewer's device or processor sees them.
+  static std::span<const std::byte> bytes_of(const ReceivedFrame& frame) {
+    return frame.block()->host() != nullptr
+               ? frame.payload()
+               : UntouchableMemory::on_device(*frame.block()).subspan(frame.offset_in_block_bytes(), frame_bytes);
+  }
+
+  /// Takes frames until the stream ends. Checks that each is whole and later than the one before. Returns their
+  /// sequence numbers.
+  static std::vector<std::uint64_t> take_all(Subscriber& subscriber, const MemoryKind& expected) {
+    std::vector<std::uint64_t> taken;
+    EXPECT_TRUE(eventually([&] {
+      while (const auto frame = subscriber.next()) {
+        const std::uint64_t sequence = frame->header().sequence;
+        EXPECT_FALSE(find_torn_line(bytes_of(*frame), sequence)) << "frame " << sequence;
+        EXPECT_EQ(&frame->block()->kind(), &expected);
+        EXPECT_TRUE(taken.empty() || sequence > taken.back());
+        taken.push_back(sequence);
+      }
+      const SubscriberState state = subscriber.status().state;
+      subscriber.wait(monotonic_ns() + 5 * ns_per_ms);
+      return state == SubscriberState::finished || state == SubscriberState::failed;
+    }));
+    EXPECT_EQ(subscriber.status().state, SubscriberState::finished) << subscriber.status().message;
+    subscriber.close("{}");
+    return taken;
+  }
+
+  TemporaryFolder folder_;
+  KeptLog log_;
+  UntouchableMemory memory_;
+  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<SenderService> service_;
+  std::thread source_;
+  std::vector<SessionReport> reports_;
+};
+
+TEST_P(AnyMemory, ViewersWithoutItGetCopiesMadeOnceForAll) {
+  constexpr std::uint64_t frames = 100;
+  start_sender(GetParam(), Delivery::every, frames, 2, filled_at_once());
+  Subscriber first(dialling(GetParam()), log_.log());
+  std::vector<std::uint64_t> seen_by_second;
+  Subscriber second(dialling(GetParam()), log_.log());
+  std::thread other([&] { seen_by_second = take_all(second, host_memory()); });
+  EXPECT_EQ(take_all(first, host_memory()).size(), frames);
+  other.join();
+  EXPECT_EQ(seen_by_second.size(), frames);
+  EXPECT_EQ(memory_.copies(), frames) << "one copy serves both viewers";
+  stop_sender();
+  EXPECT_NE(log_.text().find("memory=untouchable>host "), std::string::npos) << log_.text();
+  EXPECT_NE(first.status().start_line.find("memory=host "), std::string::npos);
+}
+
+TEST_P(AnyMemory, TheNewestCopyThatIsFinishedReplacesOlderOnes) {
+  start_sender(GetParam(), Delivery::latest, 300, 1, filled_at_once());
+  Subscriber viewer(dialling(GetParam()), log_.log());
+  const auto taken = take_all(viewer, host_memory());
+  EXPECT_GT(taken.size(), 0U);
+  stop_sender();
+  ASSERT_EQ(reports_.size(), 1U);
+  EXPECT_EQ(reports_[0].counts.frames_produced, reports_[0].counts.frames_skipped + reports_[0].counts.frames_sent);
+  EXPECT_EQ(reports_[0].counts.frames_sent, taken.size());
+}
+
+TEST_P(AnyMemory, NoFrameIsSentBeforeItsDeviceHasFilledIt) {
+  constexpr std::uint64_t frames = 100;
+  start_sender(GetParam(), Delivery::every, frames, 1, filled_later());
+  Subscriber viewer(dialling(GetParam()), log_.log());
+  EXPECT_EQ(take_all(viewer, host_memory()).size(), frames);
+}
+
+TEST_P(AnyMemory, AFrameWhoseDeviceFailsIsSkippedAndCounted) {
+  constexpr std::uint64_t frames = 100;
+  start_sender(GetParam(), Delivery::every, frames, 1, filled_later([](std::uint64_t sequence) {
+                 return sequence % 5 == 2 ? FenceState::failed : FenceState::done;
+               }));
+  Subscriber viewer(dialling(GetParam()), log_.log());
+  EXPECT_EQ(take_all(viewer, host_memory()).size(), frames * 4 / 5);
+  stop_sender();
+  ASSERT_EQ(reports_.size(), 1U);
+  EXPECT_EQ(reports_[0].counts.frames_skipped, frames / 5);
+  EXPECT_EQ(reports_[0].counts.frames_produced, frames);
+}
+
+TEST_P(AnyMemory, ADeviceThatNeverFinishesHoldsItsSlotAndNobodyElse) {
+  auto stuck = std::make_shared<Fence>();
+  const auto fill_first_never = [&](const ClaimedSlot& slot, std::uint64_t sequence) {
+    write_test_lines(on_device(slot), sequence);
+    return sequence == 0 ? stuck : nullptr;
+  };
+  start_sender(GetParam(), Delivery::every, 20, 1, fill_first_never);
+  {
+    Subscriber viewer(dialling(GetParam()), log_.log());
+    EXPECT_EQ(take_all(viewer, host_memory()).size(), 19U) << "after the timeout the others pass";
+  }
+  EXPECT_EQ(stream_->slots_in_use(), 1U) << "the device may still write this one";
+  stuck->finish(FenceState::done);
+  EXPECT_TRUE(eventually([&] { return stream_->slots_in_use() == 0; }));
+}
+
+TEST_P(AnyMemory, ADeviceThatBreaksDownEndsNoSession) {
+  start_sender(GetParam(), Delivery::latest, 100, 1, [this](const ClaimedSlot& slot, std::uint64_t sequence) {
+    write_test_lines(on_device(slot), sequence);
+    if (sequence == 50) {
+      memory_.break_down();
+    }
+    return nullptr;
+  });
+  Subscriber viewer(dialling(GetParam()), log_.log());
+  const auto taken = take_all(viewer, host_memory());
+  EXPECT_TRUE(taken.empty() || taken.back() <= 50);
+  stop_sender();
+  ASSERT_EQ(reports_.size(), 1U);
+  EXPECT_EQ(reports_[0].counts.frames_produced, reports_[0].counts.frames_skipped + reports_[0].counts.frames_sent);
+}
+
+/// The copies of a stream that has ended may still be in work.
+TEST_P(AnyMemory, AStreamMayEndBeforeItsDevice) {
+  start_sender(GetParam(), Delivery::latest, 0, 1, filled_later());
+  Subscriber viewer(dialling(GetParam()), log_.log());
+  EXPECT_TRUE(eventually([&] { return viewer.next().has_value(); }));
+  viewer.close("{}");
+  stop_sender();
+}
+
+INSTANTIATE_TEST_SUITE_P(Links, AnyMemory, testing::Values(LinkKind::local, LinkKind::tcp),
+                         [](const auto& one) { return std::string(name(one.param)); });
+
+using SharedMemory = AnyMemory;
+
+TEST_P(SharedMemory, AViewerThatTakesTheMemoryReadsItInPlace) {
+  constexpr std::uint64_t frames = 100;
+  start_sender(LinkKind::local, Delivery::every, frames, 1, filled_later());
+  SubscriberOptions options = dialling(LinkKind::local);
+  options.memory = {&memory_};
+  Subscriber viewer(options, log_.log());
+  EXPECT_EQ(take_all(viewer, memory_).size(), frames);
+  EXPECT_EQ(memory_.copies(), 0U);
+  EXPECT_NE(viewer.status().start_line.find("memory=untouchable "), std::string::npos) << viewer.status().start_line;
+  stop_sender();
+  EXPECT_NE(log_.text().find("memory=untouchable "), std::string::npos) << log_.text();
+}
+
+/// Each viewer gets the frames in a memory that it has.
+TEST_P(SharedMemory, OneViewerTakesItAndTheOtherDoesNot) {
+  constexpr std::uint64_t frames = 100;
+  const UntouchableMemory unknown("unknown");
+  start_sender(LinkKind::local, Delivery::every, frames, 2, filled_at_once());
+  SubscriberOptions with_it = dialling(LinkKind::local);
+  with_it.memory = {&unknown, &memory_};
+  SubscriberOptions without_it = dialling(LinkKind::local);
+  without_it.memory = {&unknown};
+  Subscriber first(with_it, log_.log());
+  Subscriber second(without_it, log_.log());
+  std::vector<std::uint64_t> seen_by_second;
+  std::thread other([&] { seen_by_second = take_all(second, host_memory()); });
+  EXPECT_EQ(take_all(first, memory_).size(), frames);
+  other.join();
+  EXPECT_EQ(seen_by_second.size(), frames);
+  EXPECT_EQ(memory_.copies(), frames);
+  EXPECT_EQ(unknown.copies(), 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Local, SharedMemory, testing::Values(LinkKind::local));
+
+/// The stand-in would prove nothing if one could read it.
+TEST(UntouchableMemoryTest, CannotBeReadByTheKernelEither) {
+  const UntouchableMemory memory;
+  const auto block = memory.allocate("test", 4096, {});
+  EXPECT_EQ(block->host(), nullptr);
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  const FileDescriptor reader(ends[0]);
+  const FileDescriptor writer(ends[1]);
+  EXPECT_EQ(::write(writer.get(), reinterpret_cast<const void*>(block->registered_as().address), 1), -1);
+  EXPECT_EQ(errno, EFAULT);
+}
+
+TEST(UntouchableMemoryTest, ACopyIsPoisonUntilItIsFinished) {
+  const UntouchableMemory memory;
+  const std::shared_ptr<Block> block = memory.allocate("test", 4096, {});
+  const auto into = HostBlock::create_private("copy", 4096);
+  std::ranges::fill(UntouchableMemory::on_device(*block), std::byte{7});
+  auto filled = std::make_shared<Fence>();
+  const auto copied = block->copy_to_host(into, 100, 50, filled);
+  EXPECT_EQ(copied->state(), FenceState::pending);
+  EXPECT_EQ(into->bytes()[100], std::byte{0xa5});
+  filled->finish(FenceState::done);
+  EXPECT_TRUE(eventually([&] { return copied->state() == FenceState::done; }));
+  EXPECT_EQ(into->bytes()[100], std::byte{7});
+  EXPECT_EQ(into->bytes()[149], std::byte{7});
+  EXPECT_EQ(into->bytes()[150], std::byte{0});
+}
+
+TEST(HostMemoryTest, CopiesWithinHostMemoryWaitForTheirFence) {
+  const auto from = HostBlock::create_private("from", 4096);
+  const auto into = HostBlock::create_private("into", 4096);
+  from->bytes()[5] = std::byte{9};
+  EXPECT_EQ(from->copy_to_host(into, 5, 1, nullptr)->state(), FenceState::done);
+  EXPECT_EQ(into->bytes()[5], std::byte{9});
+  auto filled = std::make_shared<Fence>();
+  const auto copied = from->copy_to_host(into, 0, 10, filled);
+  EXPECT_EQ(copied->state(), FenceState::pending);
+  filled->finish(FenceState::failed);
+  EXPECT_EQ(copied->state(), FenceState::failed);
+}
+
+}  // namespace
+}  // namespace framewire::test

@@ -1,0 +1,201 @@
+#include "tests/memory/untouchable_memory.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <utility>
+
+#include "base/bytes.hpp"
+
+namespace framewire::test {
+
+namespace {
+
+constexpr std::byte poison{0xa5};
+
+/// Address space without access rights.
+class Unreadable {
+ public:
+  explicit Unreadable(std::uint64_t size_bytes)
+      : size_bytes_(size_bytes),
+        address_(::mmap(nullptr, size_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
+    if (address_ == MAP_FAILED) {
+      throw Error::from_errno("map a block that cannot be touched", errno);
+    }
+  }
+  ~Unreadable() { ::munmap(address_, size_bytes_); }
+  Unreadable(const Unreadable&) = delete;
+  Unreadable& operator=(const Unreadable&) = delete;
+  [[nodiscard]] std::uint64_t address() const noexcept { return reinterpret_cast<std::uint64_t>(address_); }
+
+ private:
+  const std::uint64_t size_bytes_;
+  void* const address_;
+};
+
+}  // namespace
+
+/// One thread that does the waiting work in an order of its own.
+class UntouchableMemory::Device {
+ public:
+  explicit Device(std::uint64_t seed) : random_(seed), thread_([this] { run(); }) {}
+  ~Device() {
+    {
+      const std::scoped_lock lock(mutex_);
+      is_stopping_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  void add(std::function<void()> work, std::shared_ptr<Fence> fence, FenceState state) {
+    {
+      const std::scoped_lock lock(mutex_);
+      waiting_.push_back({std::move(work), std::move(fence), state});
+    }
+    changed_.notify_all();
+  }
+  void count_copy() {
+    const std::scoped_lock lock(mutex_);
+    ++copies_;
+  }
+  [[nodiscard]] std::uint64_t copies() {
+    const std::scoped_lock lock(mutex_);
+    return copies_;
+  }
+  void break_down() {
+    const std::scoped_lock lock(mutex_);
+    is_broken_ = true;
+  }
+
+ private:
+  struct Work {
+    std::function<void()> work;
+    std::shared_ptr<Fence> fence;
+    FenceState state;
+  };
+
+  void run() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [&] { return is_stopping_ || !waiting_.empty(); });
+      if (waiting_.empty()) {
+        return;
+      }
+      const auto delay = std::chrono::microseconds(random_() % 2000);
+      lock.unlock();
+      std::this_thread::sleep_for(delay);  // more work comes meanwhile, so that there is an order to change
+      lock.lock();
+      const auto chosen = waiting_.begin() + static_cast<std::ptrdiff_t>(random_() % waiting_.size());
+      const Work next = std::move(*chosen);
+      waiting_.erase(chosen);
+      const FenceState state = is_broken_ ? FenceState::failed : next.state;
+      lock.unlock();
+      if (state == FenceState::done) {
+        next.work();
+      }
+      next.fence->finish(state);
+      lock.lock();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::mt19937_64 random_;
+  std::vector<Work> waiting_;
+  std::uint64_t copies_ = 0;
+  bool is_stopping_ = false;
+  bool is_broken_ = false;
+  std::thread thread_;
+};
+
+namespace {
+
+class UntouchableBlock final : public Block, public std::enable_shared_from_this<UntouchableBlock> {
+ public:
+  UntouchableBlock(const UntouchableMemory& kind, std::shared_ptr<HostBlock> pages)
+      : Block(pages->size_bytes()), kind_(kind), pages_(std::move(pages)), product_side_(pages_->size_bytes()) {}
+
+  [[nodiscard]] const MemoryKind& kind() const noexcept override { return kind_; }
+  [[nodiscard]] int descriptor() const noexcept override { return pages_->descriptor(); }
+  [[nodiscard]] RegisteredAs registered_as() const noexcept override {
+    return {.address = product_side_.address(), .pinned = pages_->bytes().data()};
+  }
+  [[nodiscard]] std::shared_ptr<Fence> copy_to_host(std::shared_ptr<HostBlock> into, std::uint64_t offset_bytes,
+                                                    std::uint64_t size_bytes,
+                                                    std::shared_ptr<Fence> after) const override {
+    auto fence = std::make_shared<Fence>();
+    std::ranges::fill(into->bytes().subspan(offset_bytes, size_bytes), poison);
+    kind_.count_copy();
+    const auto start = [self = shared_from_this(), into, offset_bytes, size_bytes, fence, after] {
+      const bool may_copy = after == nullptr || after->state() == FenceState::done;
+      self->kind_.run_later(
+          [self, into, offset_bytes, size_bytes] {
+            copy_bytes(self->pages_->bytes().subspan(offset_bytes, size_bytes), into->bytes().subspan(offset_bytes));
+          },
+          fence, may_copy ? FenceState::done : FenceState::failed);
+    };
+    if (after != nullptr) {
+      after->when_finished(start);
+    } else {
+      start();
+    }
+    return fence;
+  }
+
+  [[nodiscard]] std::span<std::byte> pages() const noexcept { return pages_->bytes(); }
+
+ private:
+  const UntouchableMemory& kind_;
+  const std::shared_ptr<HostBlock> pages_;
+  const Unreadable product_side_;
+};
+
+}  // namespace
+
+UntouchableMemory::UntouchableMemory(std::string name, std::uint64_t seed)
+    : name_(std::move(name)), device_(std::make_unique<Device>(seed)) {}
+
+UntouchableMemory::~UntouchableMemory() = default;
+
+std::shared_ptr<Block> UntouchableMemory::allocate(const std::string& purpose, std::uint64_t size_bytes,
+                                                   const StopCheck& stop) const {
+  return std::make_shared<UntouchableBlock>(*this, HostBlock::create(purpose, size_bytes, stop));
+}
+
+std::shared_ptr<Block> UntouchableMemory::allocate_private(const std::string& purpose, std::uint64_t size_bytes,
+                                                           const StopCheck& stop) const {
+  return std::make_shared<UntouchableBlock>(*this, HostBlock::create_private(purpose, size_bytes, stop));
+}
+
+std::shared_ptr<const Block> UntouchableMemory::import(FileDescriptor descriptor, std::uint64_t size_bytes) const {
+  return std::make_shared<const UntouchableBlock>(*this, HostBlock::map_read_only(std::move(descriptor), size_bytes));
+}
+
+std::span<std::byte> UntouchableMemory::on_device(const Block& block) {
+  return dynamic_cast<const UntouchableBlock&>(block).pages();
+}
+
+void UntouchableMemory::run_later(std::function<void()> work, const std::shared_ptr<Fence>& fence,
+                                  FenceState state) const {
+  device_->add(std::move(work), fence, state);
+}
+
+void UntouchableMemory::count_copy() const {
+  device_->count_copy();
+}
+
+std::uint64_t UntouchableMemory::copies() const {
+  return device_->copies();
+}
+
+void UntouchableMemory::break_down() const {
+  device_->break_down();
+}
+
+}  // namespace framewire::test

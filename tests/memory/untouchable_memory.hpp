@@ -1,0 +1,54 @@
+// A kind of memory that the processor may not touch, without a GPU: the product knows a block only by an address that
+// has no access rights, and the stand-in for a device has the same pages mapped a second time.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "memory/host_block.hpp"
+
+namespace framewire::test {
+
+/// A device of its own for each object. Its copies finish late, and out of order. Until a copy is finished, its
+/// destination is poisoned. Any system call that gets an address of its blocks fails with EFAULT, and any access by the
+/// processor is a signal. Outlives its blocks; ends its copies in its destructor. Any thread.
+class UntouchableMemory final : public MemoryKind {
+ public:
+  explicit UntouchableMemory(std::string name = "untouchable", std::uint64_t seed = 1);
+  ~UntouchableMemory() override;
+
+  [[nodiscard]] std::string_view name() const noexcept override { return name_; }
+  [[nodiscard]] std::shared_ptr<Block> allocate(const std::string& purpose, std::uint64_t size_bytes,
+                                                const StopCheck& stop) const override;
+  [[nodiscard]] std::shared_ptr<Block> allocate_private(const std::string& purpose, std::uint64_t size_bytes,
+                                                        const StopCheck& stop) const override;
+  [[nodiscard]] std::shared_ptr<const Block> import(FileDescriptor descriptor, std::uint64_t size_bytes) const override;
+
+  /// The bytes of one of its blocks, as the device sees them.
+  static std::span<std::byte> on_device(const Block& block);
+
+  /// What a kernel of the device does later: calls `work` on the device's thread, in its own order, and then finishes
+  /// the fence with `state`.
+  void run_later(std::function<void()> work, const std::shared_ptr<Fence>& fence,
+                 FenceState state = FenceState::done) const;
+
+  /// Copies to host memory that were begun; count_copy() is for its blocks.
+  [[nodiscard]] std::uint64_t copies() const;
+  void count_copy() const;
+  /// Copies and kernels fail from now on.
+  void break_down() const;
+
+ private:
+  class Device;
+  const std::string name_;
+  const std::unique_ptr<Device> device_;
+};
+
+}  // namespace framewire::test

@@ -1,0 +1,66 @@
+// Frames whose slots a device still fills, or still copies to host memory for links that need that.
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+#include "transport/stream.hpp"
+
+namespace framewire {
+
+/// Starts the copy that some links need, once for all of them. The slot is the caller's alone until offer().
+Stream::DeviceWork Stream::begin_device_work(const ClaimedSlot& slot, const FrameInfo& info) {
+  DeviceWork work{.filled = info.ready, .copied = nullptr};
+  const Pool& pool = *slot.pool_;
+  if (pool.is_on_host()) {
+    return work;
+  }
+  {
+    const std::scoped_lock lock(mutex_);
+    if (std::ranges::none_of(queues_, &SubscriberQueue::reads_host_copy)) {
+      return work;
+    }
+  }
+  const std::uint64_t size_bytes = info.layout ? info.layout->size_bytes : pool.slot_bytes();
+  work.copied = pool.block()->copy_to_host(pool.host_block(), slot.offset_in_block_bytes(), size_bytes, info.ready);
+  return work;
+}
+
+void Stream::keep_until_finished(const WaitingFrame& frame, const DeviceWork& work) {
+  unfinished_.push_back({.header = frame.header,
+                         .slot = frame.slot,
+                         .fence = work.last(),
+                         .is_hidden = work.filled && work.filled->state() != FenceState::done});
+  add_reference(frame.slot);
+}
+
+void Stream::release_finished() noexcept {
+  std::erase_if(unfinished_, [this](const Unfinished& one) {
+    if (one.fence->state() == FenceState::pending) {
+      return false;
+    }
+    if (one.is_hidden && one.fence->state() == FenceState::done) {
+      show_to_pullers(one.slot, one.header);
+    }
+    release(one.slot);
+    return true;
+  });
+}
+
+/// On a device's thread. Sending is left to the sessions.
+void Stream::on_device_work_finished() noexcept {
+  const std::scoped_lock lock(mutex_);
+  release_finished();
+  changed_.notify_all();
+  wake_sessions();
+}
+
+/// Not a frame that is older than one that they see, nor of an earlier epoch: the frame directory names the newest.
+void Stream::show_to_pullers(const PoolSlot& slot, const FrameHeader& header) noexcept {
+  Pool& pool = *epochs_.back().pool;
+  if (pool.directory() != nullptr && slot.epoch == pool.epoch() && header.sequence >= newest_shown_) {
+    newest_shown_ = header.sequence + 1;
+    pool.publish_cell(slot.index, header);
+  }
+}
+
+}  // namespace framewire
