@@ -36,6 +36,9 @@ void check_reports(const Plan& plan, const SenderService& service) {
     if (report.bye_received) {
       EXPECT_EQ(counts.frames_sent, report.frames_received + report.frames_lost) << report.ending;
     }
+    if (plan.is_undisturbed() && !plan.has_dying_viewers) {
+      EXPECT_TRUE(report.bye_received) << "a viewer that left or had all counts as lost: " << report.ending;
+    }
     if (plan.is_undisturbed() && plan.delivery == Delivery::every && report.ending == "the stream ended") {
       EXPECT_EQ(counts.frames_skipped, 0U);
     }
