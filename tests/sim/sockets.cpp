@@ -185,6 +185,7 @@ Network& Network::get() {
 void Network::clear() {
   listeners_.clear();
   wires_.clear();
+  native_wires_.clear();
   next_port_ = 40000;
 }
 
@@ -260,6 +261,11 @@ void Network::cut(World& world) {
     if (const auto wire = weak.lock(); wire != nullptr && wire->cut_ns == INT64_MAX) {
       wire->cut_ns = world.now_ns();
       wire->give_up_in_time(world);
+    }
+  }
+  for (const auto& weak : native_wires_) {
+    if (const auto wire = weak.lock(); wire != nullptr) {
+      wire->is_cut = true;
     }
   }
 }

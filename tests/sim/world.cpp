@@ -122,6 +122,16 @@ std::uint32_t World::thread_number() const noexcept {
 void World::pass_time() {
   constexpr std::int64_t longest_step_ns = 400;
   now_ns_ += 1 + static_cast<std::int64_t>(below(longest_step_ns));
+  make_due_calls();
+}
+
+void World::make_due_calls() {
+  const int kept_errno = errno;
+  while (!calls_.empty() && calls_.begin()->first <= now_ns_) {
+    const auto what = calls_.extract(calls_.begin());
+    what.mapped()();
+  }
+  errno = kept_errno;
 }
 
 void World::point() {
@@ -179,6 +189,7 @@ Thread& World::choose(bool stays_possible) {
     }
     events_ns_.erase(events_ns_.begin(), events_ns_.upper_bound(now_ns_));
     std::int64_t next_ns = events_ns_.empty() ? INT64_MAX : events_ns_.begin()->first;
+    next_ns = calls_.empty() ? next_ns : std::min(next_ns, calls_.begin()->first);
     for (const auto& one : threads_) {
       next_ns = one->has_ended ? next_ns : std::min(next_ns, one->deadline_ns);
     }
@@ -186,6 +197,7 @@ Thread& World::choose(bool stays_possible) {
       fail("every thread waits for ever");
     }
     now_ns_ = next_ns;
+    make_due_calls();
     if (now_ns_ > limit_ns_) {
       fail("it has not ended after " + std::to_string(longest_run_ns / ns_per_s) + " s of simulated time");
     }

@@ -15,6 +15,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace framewire::sim {
@@ -42,6 +43,9 @@ class World {
   bool block(const char* what, const std::function<bool()>& is_ready, std::int64_t deadline_ns = INT64_MAX);
   /// Something becomes true at this time: the clock does not jump beyond it.
   void will_happen(std::int64_t at_ns) { events_ns_[at_ns] = true; }
+  /// Calls `what` at this time, between two steps of whichever thread runs then: the work of a device, which needs no
+  /// thread. It must not call point() or block().
+  void call_at(std::int64_t at_ns, std::function<void()> what) { calls_.emplace(at_ns, std::move(what)); }
 
   /// A random number below `limit`.
   std::uint64_t below(std::uint64_t limit);
@@ -75,6 +79,7 @@ class World {
   void switch_thread(bool stays_possible);
   Thread& choose(bool stays_possible);
   void pass_time();
+  void make_due_calls();
   static void* be_thread(void* thread);
   void end_thread(Thread& ending);
 
@@ -88,6 +93,7 @@ class World {
   std::uint64_t digest_ = 0;
   std::vector<std::unique_ptr<Thread>> threads_;
   std::map<std::int64_t, bool> events_ns_;
+  std::multimap<std::int64_t, std::function<void()>> calls_;
   std::map<const pthread_mutex_t*, Thread*> owners_;
   std::map<const pthread_cond_t*, std::vector<Waiter*>> waiters_;
 };
