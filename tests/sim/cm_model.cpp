@@ -160,7 +160,8 @@ void reject(World& world, const ConnectionIdPointer& id, int reason, const std::
   id->state = State::disconnected;
   world.call_at(world.now_ns() + message_ns(world, *id), [&world, id, reason, private_bytes] {
     const ConnectionIdPointer other = id->peer.lock();
-    const bool awaits = other != nullptr && (other->state == State::connecting || other->state == State::accepted);
+    const bool awaits = other != nullptr && !other->is_destroyed &&
+                        (other->state == State::connecting || other->state == State::accepted);
     if (awaits && !id->wire->is_cut) {
       deliver(world, other, RDMA_CM_EVENT_REJECTED, 1, reason, padded(*other, private_bytes, rejection_bytes));
     }

@@ -137,6 +137,12 @@ int poll_queue(ibv_cq* handle, int limit, ibv_wc* completions) {
 int request_notification(ibv_cq* handle, int) {
   World& world = *World::current();
   world.point();
+  // Often much happens between a program's last poll and the arming: completions of that time bring no event.
+  if (world.chance(25)) {
+    const std::int64_t until_ns = world.now_ns() + soon(world, 200'000);
+    world.block(
+        "a device to be armed", [&] { return world.now_ns() >= until_ns; }, until_ns);
+  }
   queue_of(world, handle).is_armed = true;
   return 0;
 }
