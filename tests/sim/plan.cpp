@@ -14,7 +14,11 @@ SecretBytes<32> key_number(std::uint8_t number) {
 EndpointOptions endpoint_of(const Plan& plan) {
   EndpointOptions endpoint;
   endpoint.allowed_links = {plan.link};
-  endpoint.transport_is_auto = false;
+  if (plan.is_auto) {
+    endpoint.allowed_links.push_back(LinkKind::tcp);
+  }
+  endpoint.transport_is_auto = plan.is_auto;
+  endpoint.native_on_loopback = true;
   endpoint.insecure = !plan.has_key;
   if (plan.has_key) {
     endpoint.one_time_key = key_number(1);

@@ -17,11 +17,13 @@
 #include "base/error.hpp"
 #include "tests/base/kept_log.hpp"
 #include "tests/base/temporary_folder.hpp"
+#include "tests/sim/cm_model.hpp"
 #include "tests/sim/descriptors.hpp"
 #include "tests/sim/plan.hpp"
 #include "tests/sim/sockets.hpp"
 #include "tests/sim/source.hpp"
 #include "tests/sim/unauthenticated_peers.hpp"
+#include "tests/sim/verbs_model.hpp"
 #include "tests/sim/viewer.hpp"
 #include "tests/sim/world.hpp"
 #include "transport/session/sender_service.hpp"
@@ -51,6 +53,7 @@ class Run {
   explicit Run(World& world) : world_(world), plan_(world) {}
 
   void go() {
+    make_devices(world_, plan_.devices);
     world_.stretch_timeouts(plan_.stretches_timeouts);
     Network::get().hides_unix_sockets = plan_.hides_unix_sockets;
     for (std::uint32_t i = 0; i < plan_.streams; ++i) {
@@ -60,7 +63,7 @@ class Run {
       add_service(first_port);
     }
     for (std::uint64_t i = 0; i < plan_.viewers; ++i) {
-      viewers_.push_back(std::make_unique<Viewer>(world_, plan_, port_of(i), *sources_[world_.below(plan_.streams)]));
+      viewers_.push_back(std::make_unique<Viewer>(world_, plan_, port_of(i), source_for(i), i >= plan_.streams));
     }
     start();
     for (const auto& source : sources_) {
@@ -79,8 +82,8 @@ class Run {
 
   void describe() {
     std::fprintf(
-        stderr, "link %s%s, %s, %llu viewers, %u slots, %s, %u faults per thousand, %s%s%s, %llu unauthenticated\n",
-        std::string(name(plan_.link)).c_str(), plan_.encrypts ? " encrypted" : "",
+        stderr, "link %s%s%s, %s, %llu viewers, %u slots, %s, %u faults per thousand, %s%s%s, %llu unauthenticated\n",
+        std::string(name(plan_.link)).c_str(), plan_.is_auto ? " or tcp" : "", plan_.encrypts ? " encrypted" : "",
         plan_.delivery == Delivery::every ? "every" : "latest", static_cast<unsigned long long>(plan_.viewers),
         plan_.slots, plan_.is_cut ? "cut" : "not cut", plan_.faults_per_thousand,
         plan_.sender_dials ? "the sender dials" : "viewers dial", plan_.has_key ? ", by key" : "",
@@ -91,7 +94,15 @@ class Run {
     }
   }
 
+  [[nodiscard]] const Plan& plan() const { return plan_; }
+
  private:
+  /// Viewers that pull need one beside them that watches, or their stream does not go on.
+  Source& source_for(std::uint64_t viewer) {
+    const bool may_pull = plan_.pull_interval_ns > 0;
+    return *sources_[may_pull ? viewer % plan_.streams : world_.below(plan_.streams)];
+  }
+
   [[nodiscard]] std::uint16_t port_of(std::uint64_t viewer) const {
     return static_cast<std::uint16_t>(first_port + (plan_.sender_dials ? viewer : 0));
   }
@@ -172,11 +183,16 @@ void run_sessions(World& world) {
   {
     Run run(world);
     run.go();
+    if (run.plan().is_undisturbed()) {
+      EXPECT_EQ(receivers_not_ready(), 0U) << "a message came for which no receive was posted";
+    }
     if (testing::Test::HasFailure()) {
       run.describe();
     }
   }
   EXPECT_EQ(open_descriptors(), 0U) << "descriptors are left open";
+  EXPECT_EQ(clear_connections(), "");
+  EXPECT_EQ(clear_devices(), "");
   clear_descriptors();
 }
 

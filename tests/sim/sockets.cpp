@@ -201,6 +201,7 @@ Network& Network::get() {
 void Network::clear() {
   listeners_.clear();
   wires_.clear();
+  native_wires_.clear();
   next_port_ = 40000;
   hides_unix_sockets = false;
 }
@@ -278,6 +279,11 @@ void Network::cut(World& world) {
   for (const auto& weak : wires_) {
     if (const auto wire = weak.lock(); wire != nullptr) {
       wire->cut(world);
+    }
+  }
+  for (const auto& weak : native_wires_) {
+    if (const auto wire = weak.lock(); wire != nullptr) {
+      wire->is_cut = true;
     }
   }
 }

@@ -117,6 +117,12 @@ class Socket final : public File {
 /// As getsockopt(). A cut wire shows in TCP_INFO.
 int get_option(const Socket& socket, int level, int option, void* value, socklen_t* bytes);
 
+/// A connection over the network that is no socket: that of a queue pair.
+struct NativeWire {
+  std::int64_t latency_ns = 0;
+  bool is_cut = false;
+};
+
 /// The sockets of one world that others can connect to. There is one network; Network::clear() begins a new one.
 class Network {
  public:
@@ -130,6 +136,8 @@ class Network {
   /// Connects two sockets, as socketpair() does.
   void join(Socket& one, Socket& other);
 
+  void add(const std::shared_ptr<NativeWire>& wire) { native_wires_.push_back(wire); }
+
   /// Loses all that the present connections over the network carry from now on: a cut cable.
   void cut(World& world);
 
@@ -139,6 +147,7 @@ class Network {
  private:
   std::map<std::string, Socket*> listeners_;
   std::vector<std::weak_ptr<Direction>> wires_;
+  std::vector<std::weak_ptr<NativeWire>> native_wires_;
   std::uint16_t next_port_ = 40000;
 };
 

@@ -46,6 +46,7 @@ class Source {
     options.delivery = plan.delivery;
     options.slots_per_viewer = plan.slots;
     options.max_viewers = 8;
+    options.allows_pull = plan.pull_interval_ns > 0;
     return options;
   }
 

@@ -17,7 +17,8 @@ namespace framewire::sim {
 /// One viewer's program, in a process of its own.
 class Viewer {
  public:
-  Viewer(World& world, const Plan& plan, std::uint16_t port, Source& source);
+  /// `may_pull`: not the first viewer of a stream, which needs one that watches.
+  Viewer(World& world, const Plan& plan, std::uint16_t port, Source& source, bool may_pull);
   void start() {
     thread_ = std::thread([this] { run(); });
   }
@@ -72,6 +73,7 @@ class Viewer {
   const bool dies_;
   bool stops_;
   const bool is_slow_;
+  const bool pulls_;
   const WaitMode wait_mode_;
   bool has_stopped_ = false;
   bool has_died_ = false;

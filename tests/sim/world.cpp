@@ -161,6 +161,16 @@ std::int64_t World::stretched_ns(std::int64_t deadline_ns) const noexcept {
 void World::pass_time() {
   constexpr std::int64_t longest_step_ns = 400;
   now_ns_ += 1 + static_cast<std::int64_t>(below(longest_step_ns));
+  make_due_calls();
+}
+
+void World::make_due_calls() {
+  const int kept_errno = errno;
+  while (!calls_.empty() && calls_.begin()->first <= now_ns_) {
+    const auto what = calls_.extract(calls_.begin());
+    what.mapped()();
+  }
+  errno = kept_errno;
 }
 
 void World::point() {
@@ -219,6 +229,7 @@ Thread& World::choose(bool stays_possible) {
     events_ns_.erase(events_ns_.begin(), events_ns_.upper_bound(now_ns_));
     std::erase_if(stopped_until_ns_, [this](const auto& one) { return one.second <= now_ns_; });
     std::int64_t next_ns = events_ns_.empty() ? INT64_MAX : events_ns_.begin()->first;
+    next_ns = calls_.empty() ? next_ns : std::min(next_ns, calls_.begin()->first);
     for (const auto& one : threads_) {
       const bool is_stopped = stopped_until_ns_.contains(one->process);  // its end is an event
       next_ns = one->has_ended || is_stopped ? next_ns : std::min(next_ns, one->deadline_ns);
@@ -227,6 +238,7 @@ Thread& World::choose(bool stays_possible) {
       fail("every thread waits for ever");
     }
     now_ns_ = next_ns;
+    make_due_calls();
     if (now_ns_ > limit_ns_) {
       fail("it has not ended after " + std::to_string(longest_run_ns / ns_per_s) + " s of simulated time");
     }

@@ -15,6 +15,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace framewire::sim {
@@ -42,6 +43,9 @@ class World {
   bool block(const char* what, const std::function<bool()>& is_ready, std::int64_t deadline_ns = INT64_MAX);
   /// Something becomes true at this time: the clock does not jump beyond it.
   void will_happen(std::int64_t at_ns) { events_ns_[at_ns] = true; }
+  /// Calls `what` at this time, between two steps of whichever thread runs then: the work of a device, which needs no
+  /// thread. It must not call point() or block().
+  void call_at(std::int64_t at_ns, std::function<void()> what) { calls_.emplace(at_ns, std::move(what)); }
 
   /// A random number below `limit`.
   std::uint64_t below(std::uint64_t limit);
@@ -90,6 +94,7 @@ class World {
   Thread& choose(bool stays_possible);
   void pass_time();
   [[nodiscard]] bool can_run(const Thread& thread) const;
+  void make_due_calls();
   static void* be_thread(void* thread);
   void end_thread(Thread& ending);
 
@@ -106,6 +111,7 @@ class World {
   std::vector<std::unique_ptr<Thread>> threads_;
   std::map<std::int64_t, bool> events_ns_;
   std::map<int, std::int64_t> stopped_until_ns_;  // by process
+  std::multimap<std::int64_t, std::function<void()>> calls_;
   std::map<const pthread_mutex_t*, Thread*> owners_;
   std::map<const pthread_cond_t*, std::vector<Waiter*>> waiters_;
 };
