@@ -70,14 +70,18 @@ class Run {
       source->join();
     }
     drain();
-    unauthenticated_.reset();
     for (const auto& viewer : viewers_) {
       viewers_logs_.push_back(viewer->log_text());
     }
     world_.stretch_timeouts(false);
     viewers_.clear();
     world_.set_faults(0);
+    const std::int64_t begun_ns = world_.now_ns();
     services_.clear();
+    if (plan_.is_undisturbed()) {
+      EXPECT_LT(world_.now_ns() - begun_ns, prompt_ns) << "a peer that says nothing delays the end";
+    }
+    unauthenticated_.reset();
   }
 
   void describe() {

@@ -182,6 +182,7 @@ bool Viewer::is_prompt() const {
 void Viewer::check_frame(const ReceivedFrame& frame, Session& session) const {
   const std::uint64_t sequence = frame.header().sequence;
   EXPECT_FALSE(find_torn_line(frame.payload(), sequence)) << "torn frame " << sequence;
+  EXPECT_EQ(frame.header().stream, source_.stream().options().number) << "of another stream";
   if (frame.session_number() == session.number && session.received > 0) {
     EXPECT_GT(sequence, session.last_sequence) << "out of order, or twice";
     if (plan_.delivery == Delivery::every && !pulls_) {
