@@ -50,6 +50,20 @@ class World {
   bool fails(const char* what);
   void set_faults(unsigned per_thousand) noexcept { faults_per_thousand_ = per_thousand; }
 
+  /// The calling thread, and those that it starts, belong to a new process from now on. Returns its number; the first
+  /// process has number 0.
+  int begin_process();
+  [[nodiscard]] int process() const noexcept;
+  /// Its threads do not run until then: a stopped process. INT64_MAX: until continue_process(). If it is the calling
+  /// thread's own, it returns when it has been continued.
+  void stop_process(int process, std::int64_t until_ns);
+  void continue_process(int process);
+
+  /// From now on, waits for descriptors and condition variables that have a deadline of at least 20 ms take an hour
+  /// longer. What wakes by itself is as before, and what only a timer would have woken never ends. Sleep is as before.
+  void stretch_timeouts(bool stretches) noexcept { stretches_timeouts_ = stretches; }
+  [[nodiscard]] std::int64_t stretched_ns(std::int64_t deadline_ns) const noexcept;
+
   int start_thread(pthread_t* handle, const pthread_attr_t* attributes, void* (*start)(void*), void* argument);
   int join_thread(pthread_t handle, void** result);
   void name_thread(pthread_t handle, const char* name);
@@ -75,6 +89,7 @@ class World {
   void switch_thread(bool stays_possible);
   Thread& choose(bool stays_possible);
   void pass_time();
+  [[nodiscard]] bool can_run(const Thread& thread) const;
   static void* be_thread(void* thread);
   void end_thread(Thread& ending);
 
@@ -85,9 +100,12 @@ class World {
   std::int64_t limit_ns_;
   unsigned switches_percent_ = 0;
   unsigned faults_per_thousand_ = 0;
+  bool stretches_timeouts_ = false;
+  int processes_ = 1;
   std::uint64_t digest_ = 0;
   std::vector<std::unique_ptr<Thread>> threads_;
   std::map<std::int64_t, bool> events_ns_;
+  std::map<int, std::int64_t> stopped_until_ns_;  // by process
   std::map<const pthread_mutex_t*, Thread*> owners_;
   std::map<const pthread_cond_t*, std::vector<Waiter*>> waiters_;
 };
