@@ -177,7 +177,9 @@ bool Viewer::is_prompt() const {
 void Viewer::check_frame(const ReceivedFrame& frame, Session& session) const {
   const std::uint64_t sequence = frame.header().sequence;
   EXPECT_FALSE(find_torn_line(frame.payload(), sequence)) << "torn frame " << sequence;
+  check_header(frame.header());
   if (frame.session_number() == session.number && session.received > 0) {
+    session.skipped += sequence - session.last_sequence - 1;
     EXPECT_GT(sequence, session.last_sequence) << "out of order, or twice";
     if (plan_.delivery == Delivery::every) {
       EXPECT_EQ(sequence, session.last_sequence + 1) << "a frame is missing under every";
@@ -189,6 +191,16 @@ void Viewer::check_frame(const ReceivedFrame& frame, Session& session) const {
   session.number = frame.session_number();
   session.last_sequence = sequence;
   ++session.received;
+  session.bytes += frame.payload().size();
+}
+
+void Viewer::check_header(const FrameHeader& header) const {
+  EXPECT_EQ(header.stream, source_.stream().options().number);
+  EXPECT_TRUE(header.has_test_pattern);
+  EXPECT_LE(header.times.begun_ns, header.times.completed_ns);
+  EXPECT_LE(header.times.completed_ns, header.times.offered_ns);
+  EXPECT_LE(header.times.offered_ns, monotonic_ns());
+  EXPECT_GT(header.times.begun_ns, 0);
 }
 
 void Viewer::check_joined(const SubscriberStatus& status, Session& session) const {
@@ -220,6 +232,8 @@ void Viewer::check_end(const SubscriberStatus& status, const Session& session) c
 
 void Viewer::check_counts(const SubscriberCounts& counts, const Session& session) const {
   EXPECT_EQ(counts.frames_received, session.received);
+  EXPECT_EQ(counts.bytes_received, session.bytes);
+  EXPECT_EQ(counts.frames_skipped, session.skipped);
   if (plan_.is_undisturbed()) {
     EXPECT_EQ(counts.frames_lost, 0U);
     if (plan_.delivery == Delivery::every) {
