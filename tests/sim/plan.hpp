@@ -36,6 +36,7 @@ struct Plan {
     has_dying_viewers = world.chance(20);
     has_stopped_viewers = world.chance(15);
     unauthenticated_peers = world.chance(25) ? world.below(20) : world.chance(3) ? 130 : 0;
+    drops_at_source = world.chance(15);
     stretches_timeouts = is_undisturbed() && !sender_dials && !is_crowded() && !(has_dying_viewers && goes_over_tcp());
   }
 
@@ -64,6 +65,7 @@ struct Plan {
   bool has_dying_viewers;
   bool has_stopped_viewers;
   std::uint64_t unauthenticated_peers;
+  bool drops_at_source;
   bool stretches_timeouts;
 };
 
