@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -219,6 +220,9 @@ void Viewer::check_end(const SubscriberStatus& status, const Session& session) c
   if (is_refused_) {
     EXPECT_EQ(status.state, SubscriberState::failed) << status.message;
     EXPECT_EQ(status.exit_status, plan_.sender_dials ? ExitStatus::lost_peer : ExitStatus::refused) << status.message;
+    // A sender that dials says why to itself only.
+    const std::string reason = options_.stream == "another" ? "another" : "key";
+    EXPECT_TRUE(plan_.sender_dials || status.message.find(reason) != std::string::npos) << status.message;
     return;
   }
   // A sender that dials has no session for a viewer that comes after the last frame.
