@@ -41,6 +41,7 @@ struct Plan {
     has_dying_viewers = !uses_rdma() && world.chance(20);  // the model of rdma knows no processes
     has_stopped_viewers = !uses_rdma() && world.chance(15);
     unauthenticated_peers = world.chance(25) ? world.below(20) : world.chance(3) ? 130 : 0;
+    drops_at_source = world.chance(15);
     stretches_timeouts =
         !uses_rdma() && is_undisturbed() && !sender_dials && !is_crowded() && !(has_dying_viewers && goes_over_tcp());
   }
@@ -74,6 +75,7 @@ struct Plan {
   bool has_dying_viewers;
   bool has_stopped_viewers;
   std::uint64_t unauthenticated_peers;
+  bool drops_at_source;
   bool stretches_timeouts;
 };
 

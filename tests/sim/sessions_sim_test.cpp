@@ -35,6 +35,12 @@ void check_reports(const Plan& plan, const SenderService& service) {
   for (const SessionReport& report : service.reports()) {
     const SubscriberQueueCounts& counts = report.counts;
     EXPECT_EQ(counts.frames_produced, counts.frames_skipped + counts.frames_sent) << report.ending;
+    EXPECT_EQ(counts.frames_sent == 0, counts.bytes_sent == 0);
+    EXPECT_LE(counts.bytes_sent, counts.frames_sent * plan.largest_frame_bytes);
+    EXPECT_TRUE(report.transport == name(plan.link) || (plan.is_auto && report.transport == "tcp")) << report.transport;
+    EXPECT_TRUE(report.stream.starts_with("test")) << report.stream;
+    EXPECT_FALSE(report.was_refused);
+    EXPECT_FALSE(report.ending.empty());
     if (report.bye_received) {
       EXPECT_EQ(counts.frames_sent, report.frames_received + report.frames_lost) << report.ending;
     }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -63,7 +64,7 @@ class Source {
         ASSERT_FALSE(plan_.is_undisturbed());
         continue;  // no memory; the next call may have some
       }
-      auto slot = stream_.claim();
+      auto slot = claim();
       if (!slot) {
         break;
       }
@@ -75,14 +76,32 @@ class Source {
         stream_.sleep_until(monotonic_ns() + static_cast<std::int64_t>(world_.below(5'000'000)));
       }
     }
+    if (viewers_ > 0) {  // otherwise the stream may have been stopped during a claim
+      EXPECT_EQ(stream_.frames_dropped_at_source(), dropped_);
+    }
     finished_ns_ = world_.now_ns();
     stream_.finish();
+  }
+
+  /// A source that cannot wait, such as a camera, drops a frame for which there is no room.
+  std::optional<ClaimedSlot> claim() {
+    if (!plan_.drops_at_source) {
+      return stream_.claim();
+    }
+    for (;;) {
+      if (auto slot = stream_.try_claim(); slot || viewers_ == 0) {
+        return slot;
+      }
+      ++dropped_;
+      stream_.sleep_until(monotonic_ns() + ns_per_ms);
+    }
   }
 
   World& world_;
   const Plan& plan_;
   Stream stream_;
   std::uint64_t viewers_ = 0;
+  std::uint64_t dropped_ = 0;
   std::int64_t finished_ns_ = INT64_MAX;
   std::thread thread_;
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -143,7 +144,7 @@ Viewer::Next Viewer::misbehave(Subscriber& subscriber, const Session& session) {
 void Viewer::wait(Subscriber& subscriber, Session& session) {
   const std::uint64_t version = subscriber.status_version();
   subscriber.wait(monotonic_ns() + 5 * ns_per_s, wait_mode_);
-  if (wait_mode_ == WaitMode::block && subscriber.status_version() == version) {
+  if (wait_mode_ == WaitMode::block && !pulls_ && subscriber.status_version() == version) {
     ++session.idle_waits;
     EXPECT_LT(session.idle_waits, 100 + 4 * session.received) << "it wakes without a reason";
   }
@@ -182,8 +183,9 @@ bool Viewer::is_prompt() const {
 void Viewer::check_frame(const ReceivedFrame& frame, Session& session) const {
   const std::uint64_t sequence = frame.header().sequence;
   EXPECT_FALSE(find_torn_line(frame.payload(), sequence)) << "torn frame " << sequence;
-  EXPECT_EQ(frame.header().stream, source_.stream().options().number) << "of another stream";
+  check_header(frame.header());
   if (frame.session_number() == session.number && session.received > 0) {
+    session.skipped += sequence - session.last_sequence - 1;
     EXPECT_GT(sequence, session.last_sequence) << "out of order, or twice";
     if (plan_.delivery == Delivery::every && !pulls_) {
       EXPECT_EQ(sequence, session.last_sequence + 1) << "a frame is missing under every";
@@ -196,6 +198,19 @@ void Viewer::check_frame(const ReceivedFrame& frame, Session& session) const {
   session.number = frame.session_number();
   session.last_sequence = sequence;
   ++session.received;
+  session.bytes += frame.payload().size();
+}
+
+void Viewer::check_header(const FrameHeader& header) const {
+  EXPECT_EQ(header.stream, source_.stream().options().number);
+  EXPECT_TRUE(header.has_test_pattern);
+  EXPECT_LE(header.times.begun_ns, header.times.completed_ns);
+  EXPECT_LE(header.times.completed_ns, monotonic_ns());
+  if (!pulls_) {  // a frame that is pulled is not offered
+    EXPECT_LE(header.times.completed_ns, header.times.offered_ns);
+    EXPECT_LE(header.times.offered_ns, monotonic_ns());
+  }
+  EXPECT_GT(header.times.begun_ns, 0);
 }
 
 void Viewer::check_joined(const SubscriberStatus& status, Session& session) const {
@@ -214,6 +229,9 @@ void Viewer::check_end(const SubscriberStatus& status, const Session& session) c
   if (is_refused_) {
     EXPECT_EQ(status.state, SubscriberState::failed) << status.message;
     EXPECT_EQ(status.exit_status, plan_.sender_dials ? ExitStatus::lost_peer : ExitStatus::refused) << status.message;
+    // A sender that dials says why to itself only.
+    const std::string reason = options_.stream == "another" ? "another" : "key";
+    EXPECT_TRUE(plan_.sender_dials || status.message.find(reason) != std::string::npos) << status.message;
     return;
   }
   // A sender that dials has no session for a viewer that comes after the last frame.
@@ -227,6 +245,8 @@ void Viewer::check_end(const SubscriberStatus& status, const Session& session) c
 
 void Viewer::check_counts(const SubscriberCounts& counts, const Session& session) const {
   EXPECT_EQ(counts.frames_received, session.received);
+  EXPECT_EQ(counts.bytes_received, session.bytes);
+  EXPECT_EQ(counts.frames_skipped, session.skipped);
   if (plan_.is_undisturbed()) {
     EXPECT_EQ(counts.frames_lost, 0U);
     if (plan_.delivery == Delivery::every && !pulls_) {

@@ -41,6 +41,8 @@ class Viewer {
     std::uint64_t stops_after = UINT64_MAX;
     std::uint64_t number = 0;
     std::uint64_t received = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t skipped = 0;
     std::uint64_t last_sequence = 0;
     std::int64_t joined_ns = INT64_MAX;
     std::uint64_t idle_waits = 0;
@@ -60,6 +62,7 @@ class Viewer {
 
   [[nodiscard]] bool is_prompt() const;
   void check_frame(const ReceivedFrame& frame, Session& session) const;
+  void check_header(const FrameHeader& header) const;
   void check_joined(const SubscriberStatus& status, Session& session) const;
   void check_end(const SubscriberStatus& status, const Session& session) const;
   void check_counts(const SubscriberCounts& counts, const Session& session) const;
