@@ -11,7 +11,9 @@
 #include <csignal>
 #include <string>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/wait.hpp"
 
 namespace framewire {
 
@@ -47,6 +49,26 @@ FileDescriptor reopen_for_writing(int fd) {
     }
   }
   return FileDescriptor(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
+}
+
+bool is_named_pipe(const std::string& path) noexcept {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
+}
+
+FileDescriptor open_named_pipe(const std::string& path, const std::function<bool()>& is_stopping) {
+  constexpr std::int64_t poll_interval_ns = 10 * ns_per_ms;  // no event tells that a reader has opened it
+  for (;;) {
+    FileDescriptor pipe(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+    if (pipe.valid() || errno != ENXIO) {
+      return pipe;
+    }
+    if (is_stopping()) {
+      errno = ENXIO;
+      return {};
+    }
+    wait_until({}, monotonic_ns() + poll_interval_ns);
+  }
 }
 
 }  // namespace framewire

@@ -1,6 +1,9 @@
 // Creates and enlarges pipes, and makes writing to them safe.
 #pragma once
 
+#include <functional>
+#include <string>
+
 #include "base/file_descriptor.hpp"
 
 namespace framewire {
@@ -25,5 +28,11 @@ void block_sigpipe() noexcept;
 /// the old description it would affect other processes, too (stdout is often shared with the shell). What cannot be
 /// reopened (a socket, another user's pipe) is duplicated, and its writes may block. Invalid, with errno, if `fd` is.
 FileDescriptor reopen_for_writing(int fd);
+
+bool is_named_pipe(const std::string& path) noexcept;
+
+/// Opens a named pipe for writing, which does not block. Waits until somebody reads it, or until `is_stopping` is true;
+/// a plain open() could not be stopped. Invalid, with errno: ENXIO if it was stopped. Any thread.
+FileDescriptor open_named_pipe(const std::string& path, const std::function<bool()>& is_stopping);
 
 }  // namespace framewire

@@ -23,16 +23,10 @@ namespace framewire {
 namespace {
 
 constexpr std::int64_t poll_interval_ns = 100 * ns_per_ms;
-constexpr std::int64_t reader_poll_ns = 10 * ns_per_ms;  // no event tells that a reader has opened a named pipe
 
 bool is_kind(int fd, mode_t kind) noexcept {
   struct stat status {};
   return ::fstat(fd, &status) == 0 && (status.st_mode & S_IFMT) == kind;
-}
-
-bool is_named_pipe(const std::string& path) noexcept {
-  struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
 }
 
 }  // namespace
@@ -42,7 +36,10 @@ Output::Output(const std::string& path, std::function<bool()> is_stopping, bool 
   if (path == "-") {
     file_ = reopen_for_writing(STDOUT_FILENO);
   } else if (is_named_pipe(path)) {
-    file_ = open_pipe(path);
+    file_ = open_named_pipe(path, is_stopping_);
+    if (!file_.valid() && errno == ENXIO) {
+      throw Error::failed("interrupted while nobody read " + name_);
+    }
   } else {
     file_.reset(::open(path.c_str(), O_WRONLY | O_CREAT | (appends ? O_APPEND : 0) | O_CLOEXEC, 0666));
   }
@@ -68,20 +65,6 @@ void Output::require_other_file(const std::string& source_file) const {
   if (!source_file.empty() && file_identity(file_.get()) == source_file) {
     throw Error::failed(name_ +
                         " and the file that the sender reads are the same file; nothing is written, name another FILE");
-  }
-}
-
-/// Waits for the pipe's reader by polling: an open() or write() that blocks could not be stopped.
-FileDescriptor Output::open_pipe(const std::string& path) const {
-  for (;;) {
-    FileDescriptor pipe(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
-    if (pipe.valid() || errno != ENXIO) {
-      return pipe;
-    }
-    if (is_stopping_()) {
-      throw Error::failed("interrupted while nobody read " + name_);
-    }
-    wait_until({}, monotonic_ns() + reader_poll_ns);
   }
 }
 

@@ -42,7 +42,6 @@ class Output {
   [[nodiscard]] std::int64_t spent_ns() const noexcept { return spent_ns_; }
 
  private:
-  [[nodiscard]] FileDescriptor open_pipe(const std::string& path) const;
   void require_other_file(const std::string& source_file) const;
   bool write_all(std::span<const std::byte> bytes) noexcept;
   [[nodiscard]] ssize_t write_some(std::span<const std::byte> bytes) const noexcept;

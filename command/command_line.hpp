@@ -76,7 +76,7 @@ void require_writable(const std::string& file, std::string_view what);
 /// Throws Error (usage) if --stats would overwrite the data.
 void require_another_file(const std::string& stats, const std::string& data);
 
-/// Writes one JSON object and a newline to --stats FILE. Throws Error.
+/// Writes one JSON object and a newline to --stats FILE. Throws Error, also if FILE is a named pipe that nobody reads.
 void write_stats_file(const std::string& file, const std::string& json);
 
 }  // namespace framewire

@@ -55,14 +55,20 @@ class NoPipeSignal {
 OutputFile::OutputFile(const std::string& path, std::function<bool()> is_stopping, int fd_for_dash)
     : is_stopping_(std::move(is_stopping)) {
   const bool is_dash = path == "-";
-  const FileDescriptor opened(is_dash ? -1 : ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (is_dash || opened.valid()) {
-    file_ = reopen_for_writing(is_dash ? fd_for_dash : opened.get());
-    enlarge_pipe(file_.get());
+  if (is_dash) {
+    file_ = reopen_for_writing(fd_for_dash);
+  } else if (is_named_pipe(path)) {
+    file_ = open_named_pipe(path, [this] { return is_stopping_ && is_stopping_(); });
+    if (!file_.valid() && errno == ENXIO) {
+      throw Error::failed("interrupted while nobody read --output " + quote(path, 200));
+    }
+  } else {
+    file_.reset(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   }
   if (!file_.valid()) {
     throw Error::from_errno("write --output " + (is_dash ? "to standard output" : quote(path, 200)), errno);
   }
+  enlarge_pipe(file_.get());
   struct stat status {};
   is_regular_ = ::fstat(file_.get(), &status) == 0 && S_ISREG(status.st_mode);
   if (is_regular_) {

@@ -21,8 +21,8 @@ enum class WriteResult {
 /// Used by one thread. A write() that fails leaves a regular file unchanged.
 class OutputFile {
  public:
-  /// Opens `path`, or duplicates `fd_for_dash` for "-". Throws Error that names the path. While a pipe is full,
-  /// `is_stopping` is polled about ten times a second; empty: wait for ever.
+  /// Opens `path`, or duplicates `fd_for_dash` for "-". Throws Error that names the path. While a pipe is full, or a
+  /// named pipe has no reader yet, `is_stopping` is polled at least ten times a second; empty: wait for ever.
   OutputFile(const std::string& path, std::function<bool()> is_stopping, int fd_for_dash = 1);
 
   /// Writes all parts in order, as one unit.

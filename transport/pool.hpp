@@ -28,8 +28,7 @@ constexpr std::uint32_t pool_slots_for(std::uint32_t viewers, std::uint32_t slot
   return viewers * slots_per_viewer + slots_for_source;
 }
 
-/// Additional slots of a pool that a decoder fills (Stream::lend()), at most. A picture without a free
-/// slot is copied.
+/// Additional slots of a pool that a decoder fills (Stream::lend()), at most. A picture without a free slot is copied.
 inline constexpr std::uint32_t max_lent_slots = 24;
 
 struct PoolSlot {

@@ -110,9 +110,6 @@ void Stream::send_waiting(SubscriberQueue& queue, WakeList& wakes) noexcept {
       queue.counts.bytes_sent += frame.header.layout.size_bytes;
       queue.held.push_back(frame.slot);
       queue.waiting.pop();
-      if (queue.waiting.empty() && finished_) {
-        signal_eventfd(queue.wake_event);
-      }
     } else if (outcome == SendResult::closed || source_polls_itself(queue) || queue.link->arm()) {
       break;
     } else {

@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
       if (!interruption.is_requested() || error.status() == ExitStatus::usage) {
         throw;
       }
-      // It was waiting for a name server; this is not a failure.
+      // It was waiting for a name server or the reader of a pipe; this is not a failure.
       log.info(error.what());
       if (options->common.stats_file) {
         const Statistics nothing;

@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include "base/error.hpp"
+#include "base/pipe.hpp"
+#include "base/text.hpp"
 #include "command/standard_streams.hpp"
 
 namespace framewire {
@@ -20,6 +22,9 @@ Recorder::Recorder(const std::optional<std::string>& file, const Clock& clock, L
     throw Error::usage(
         "--output is '-' and standard output is a terminal; pipe the frames into a program, as in framewire view "
         "--headless --output - | ffplay -");
+  }
+  if (is_named_pipe(*file)) {
+    log_.info("--output " + quote(*file, 200) + " is a named pipe; the viewer begins when somebody reads it");
   }
   writer_.emplace(*file, log, [&interruption] { return interruption.is_requested(); });
 }

@@ -163,6 +163,29 @@ class Interrupt(harness.EndToEnd):
         sender.interrupt()
         self.ends_soon(sender)
 
+    def test_while_nobody_reads_the_named_pipe(self):
+        os.mkfifo(self.file("pipe"))
+        for number in (signal.SIGINT, signal.SIGTERM):
+            viewer = self.view(f"127.0.0.1:{harness.free_port()}", "--output", "pipe")
+            viewer.wait_line("--output 'pipe' is a named pipe; the viewer begins when somebody reads it")
+            viewer.signal(number)
+            self.ends_soon(viewer)
+            viewer.wait_line("interrupted while nobody read --output 'pipe'")
+            self.assertEqual(self.stats(viewer)["frames_received"], 0)
+
+    def test_while_nobody_reads_the_statistics(self):
+        os.mkfifo(self.file("pipe"))
+        sender = self.start(harness.BIN / "framewire-send", "pattern", "--size", "64x36", "--listen", "127.0.0.1:0",
+                            "--stats", "pipe")
+        port = sender.wait_line(r"^listening on .*:(\d+)").group(1)
+        viewer = self.start(harness.BIN / "framewire-view", f"127.0.0.1:{port}", "--headless", "--size", "160x90",
+                            "--stats", "pipe", terminal=True)
+        viewer.wait_line("shown [1-9]")
+        for program in (viewer, sender):
+            program.interrupt()
+            self.ends_soon(program, harness.FAILED)
+            program.wait_line("nobody reads the statistics from the named pipe 'pipe'")
+
     def test_while_dialling_somebody_who_is_silent(self):
         with socket.create_server(("127.0.0.1", 0)) as silent:
             viewer = self.view(f"127.0.0.1:{silent.getsockname()[1]}", "--insecure")

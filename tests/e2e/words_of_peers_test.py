@@ -23,8 +23,8 @@ def offer(**more) -> dict:
 
 # Kind of text: the sender's messages in order, the viewer's stream argument, the viewer's exit status.
 SENDERS = {
-    "a verdict": ([{"type": "refused", "text": EVIL}], "", harness.REFUSED),
-    "a verdict of another kind": ([{"type": EVIL}], "", harness.FAILED),
+    "a refusal in place of the answer": ([{"type": "refused", "text": EVIL}], "", harness.REFUSED),
+    "an answer of another kind": ([{"type": EVIL}], "", harness.FAILED),
     "a refusal": ([ACCEPTED, {"type": "refused", "text": EVIL}], "", harness.REFUSED),
     "a role": ([ACCEPTED, {**HELLO, "role": EVIL}], "", harness.REFUSED),
     "a program's name": ([ACCEPTED, {**HELLO, "versions": [99]}], "", harness.REFUSED),

@@ -56,7 +56,7 @@ TESTS_OF = {
     "added_link": ["bench", "doctor", "rdpipe", "sender", "viewer", *LINKS],
     "contract": ["transport/session", "transport/fake", *LINKS],
     "data_path": ["transport/session", "transport/fake", *LINKS],
-    "sim": ["transport/session", "transport/fake", *LINKS],
+    "sim": ["transport/session", "transport/tls", "transport/fake", *LINKS],
     "transport": ["transport/session", "transport/fake", "transport/control", "transport/tls", *LINKS],
     "pixels": ["gl", "sender/sources/gl"],
     "sender": ["sender", "sender/sources/gl", "sender/sources/media"],

@@ -60,7 +60,7 @@ class TwoHosts(lab.Play):
         def sender():
             sent = self.end_sender(self.start_sender())
             self.assertEqual(sent["transport"], "rdma")
-            self.assertLessEqual(sent["frames_lost"], 3, "what was under way when the viewer left")
+            self.assertLessEqual(sent["frames_lost"], 3, "those in flight when the viewer left")
 
         def viewer():
             viewer = self.start_viewer()

@@ -64,16 +64,16 @@ class ViewPull(lab.RdmaTest):
         record = self.file("pushed.rgba")
         pushed = self.view(sender.address, "--transport", "rdma", "--delivery", "latest", "--output", record,
                            "--frames", "40")
-        looks = [self.pull(sender.address, "--pull-interval", "20ms") for _ in range(2)]
-        for viewer in looks:
+        pullers = [self.pull(sender.address, "--pull-interval", "20ms") for _ in range(2)]
+        for viewer in pullers:
             viewer.wait_line("mode=pull")
-        looks[0].pause()  # a stopped viewer blocks no other
+        pullers[0].pause()  # a stopped viewer blocks no other
         self.ends(pushed)
-        looks[0].go_on()
-        looks[0].interrupt()
-        self.ends(looks[0])
+        pullers[0].go_on()
+        pullers[0].interrupt()
+        self.ends(pullers[0])
         said = len(sender.lines)
-        looks[1].kill()
+        pullers[1].kill()
         sender.wait_line(r"^viewer .* \(rdma\): ", after=said)
         sender.interrupt()
         self.ends(sender)

@@ -1,12 +1,13 @@
 #include "tests/sim/descriptors.hpp"
 
+#include <algorithm>
 #include <string>
 
 namespace framewire::sim {
 
 int Descriptors::add(FilePointer file) {
   const int fd = next_fd_++;
-  files_[fd] = std::move(file);
+  files_[fd] = {.file = std::move(file), .process = World::current()->process()};
   return fd;
 }
 
@@ -20,7 +21,40 @@ FilePointer Descriptors::file(const World& world, int fd) const {
   if (found == files_.end()) {
     world.fail("descriptor " + std::to_string(fd) + " is used, which is closed");
   }
-  return found->second;
+  return found->second.file;
+}
+
+/// Those that no other process has, too.
+std::vector<std::shared_ptr<Socket>> Descriptors::sockets_of(int process) const {
+  std::vector<std::shared_ptr<Socket>> own;
+  for (const auto& [fd, open] : files_) {
+    const bool is_shared = std::ranges::any_of(
+        files_, [&](const auto& other) { return other.second.process != process && other.second.file == open.file; });
+    if (auto socket = std::dynamic_pointer_cast<Socket>(open.file); socket && open.process == process && !is_shared) {
+      own.push_back(std::move(socket));
+    }
+  }
+  return own;
+}
+
+void Descriptors::kill(const World& world, int process) {
+  world.trace("process %d dies", process);
+  for (const auto& socket : sockets_of(process)) {
+    socket->hang_up();
+    if (socket->is_connected()) {
+      socket->in->resets_ns = world.now_ns();
+    }
+  }
+}
+
+void Descriptors::silence(World& world, int process) {
+  world.trace("process %d falls silent", process);
+  for (const auto& socket : sockets_of(process)) {
+    if (socket->domain != AF_UNIX && socket->is_connected()) {
+      socket->in->cut(world);
+      socket->out->cut(world);
+    }
+  }
 }
 
 void Descriptors::close(const World& world, int fd) {
@@ -30,7 +64,7 @@ void Descriptors::close(const World& world, int fd) {
     return;
   }
   for (const auto& [number, other] : files_) {
-    if (auto* const epoll = dynamic_cast<Epoll*>(other.get())) {
+    if (auto* const epoll = dynamic_cast<Epoll*>(other.file.get())) {
       epoll->watches.erase(fd);
     }
   }

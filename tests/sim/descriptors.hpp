@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "tests/sim/sockets.hpp"
 #include "tests/sim/world.hpp"
@@ -26,8 +27,19 @@ class Descriptors {
   [[nodiscard]] FilePointer file(const World& world, int fd) const;
   void close(const World& world, int fd);
 
+  /// The process is dead: its peers find its sockets closed. Its threads, if any ever run again, find them broken.
+  void kill(const World& world, int process);
+  /// Nothing that the process sends over the network arrives any more, and nothing reaches it: its machine is gone.
+  void silence(World& world, int process);
+
  private:
-  std::map<int, FilePointer> files_;
+  struct Open {
+    FilePointer file;
+    int process;  // that made or got the descriptor
+  };
+  [[nodiscard]] std::vector<std::shared_ptr<Socket>> sockets_of(int process) const;
+
+  std::map<int, Open> files_;
   int next_fd_ = first_fd;
 };
 

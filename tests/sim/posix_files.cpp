@@ -38,7 +38,7 @@ bool fill_events(World& world, std::span<pollfd> polled) {
 int poll_until(World& world, std::span<pollfd> polled, std::int64_t deadline_ns) {
   world.point();
   world.block(
-      "descriptors", [&] { return fill_events(world, polled); }, deadline_ns);
+      "descriptors", [&] { return fill_events(world, polled); }, world.stretched_ns(deadline_ns));
   return static_cast<int>(std::ranges::count_if(polled, [](const pollfd& one) { return one.revents != 0; }));
 }
 

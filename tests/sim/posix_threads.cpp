@@ -56,7 +56,7 @@ void sleep_until(World& world, std::int64_t deadline_ns) {
 }
 
 int timed_wait(World& world, pthread_cond_t* condition, pthread_mutex_t* mutex, std::int64_t deadline_ns) {
-  return world.wait(condition, mutex, deadline_ns) ? 0 : ETIMEDOUT;
+  return world.wait(condition, mutex, world.stretched_ns(deadline_ns)) ? 0 : ETIMEDOUT;
 }
 
 }  // namespace

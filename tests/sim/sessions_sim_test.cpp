@@ -1,156 +1,175 @@
-// Whole sessions in a simulated world: a real stream, sender service, acceptor, links and subscribers. Viewers come,
-// are slow, leave and come back; wires are cut; calls fail. A seed decides everything; FRAMEWIRE_SEED repeats one run.
+// Whole sessions in a simulated world: real streams, sender services, acceptors, links and subscribers. Viewers come,
+// are slow, leave, come back, stop and die; wires are cut; calls fail; unauthenticated peers connect. A seed decides
+// everything; FRAMEWIRE_SEED repeats one run.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
-#include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "base/log.hpp"
-#include "frame/test_pattern.hpp"
 #include "tests/base/kept_log.hpp"
 #include "tests/base/temporary_folder.hpp"
+#include "tests/sim/cm_model.hpp"
 #include "tests/sim/descriptors.hpp"
+#include "tests/sim/plan.hpp"
 #include "tests/sim/sockets.hpp"
+#include "tests/sim/source.hpp"
+#include "tests/sim/unauthenticated_peers.hpp"
+#include "tests/sim/verbs_model.hpp"
+#include "tests/sim/viewer.hpp"
 #include "tests/sim/world.hpp"
 #include "transport/session/sender_service.hpp"
-#include "transport/session/subscriber.hpp"
 
 namespace framewire::sim {
 namespace {
 
-/// What happens in one run.
-struct Plan {
-  explicit Plan(World& world)
-      : link(world.chance(50) ? LinkKind::local : LinkKind::tcp),
-        delivery(world.chance(50) ? Delivery::every : Delivery::latest),
-        viewers(1 + world.below(6)),
-        frames(10 + world.below(50)),
-        slots(1 + static_cast<std::uint32_t>(world.below(4))),
-        largest_frame_bytes(100 + world.below(20'000)),
-        frames_per_epoch(world.chance(30) ? 1 + world.below(10) : UINT64_MAX),
-        is_cut(world.chance(15)),
-        has_slow_viewers(world.chance(50)),
-        faults_per_thousand(world.chance(25) ? 1 + static_cast<unsigned>(world.below(10)) : 0) {}
-
-  [[nodiscard]] bool is_undisturbed() const { return !is_cut && faults_per_thousand == 0; }
-  /// Whether no viewer is slow.
-  [[nodiscard]] bool is_prompt() const { return is_undisturbed() && !has_slow_viewers; }
-
-  LinkKind link;
-  Delivery delivery;
-  std::uint64_t viewers;
-  std::uint64_t frames;
-  std::uint32_t slots;
-  std::uint64_t largest_frame_bytes;
-  std::uint64_t frames_per_epoch;
-  bool is_cut;
-  bool has_slow_viewers;
-  unsigned faults_per_thousand;
-};
-
-/// One viewer's program.
-class Viewer {
- public:
-  Viewer(World& world, const Plan& plan, std::uint16_t port, Log& log)
-      : world_(world),
-        plan_(plan),
-        log_(log),
-        leaves_(world.chance(20)),
-        is_slow_(plan.has_slow_viewers && world.chance(50)) {
-    options_.endpoint.dial = HostPort{"127.0.0.1", port};
-    options_.endpoint.allowed_links = {plan.link};
-    options_.endpoint.transport_is_auto = false;
-    options_.retry_ns = 30 * ns_per_s;
-    thread_ = std::thread([this] { run(); });
+void check_reports(const Plan& plan, const SenderService& service) {
+  for (const SessionReport& report : service.reports()) {
+    const SubscriberQueueCounts& counts = report.counts;
+    EXPECT_EQ(counts.frames_produced, counts.frames_skipped + counts.frames_sent) << report.ending;
+    EXPECT_EQ(counts.frames_sent == 0, counts.bytes_sent == 0);
+    EXPECT_LE(counts.bytes_sent, counts.frames_sent * plan.largest_frame_bytes);
+    EXPECT_TRUE(report.transport == name(plan.link) || (plan.is_auto && report.transport == "tcp")) << report.transport;
+    EXPECT_TRUE(report.stream.starts_with("test")) << report.stream;
+    EXPECT_FALSE(report.was_refused);
+    EXPECT_FALSE(report.ending.empty());
+    if (report.bye_received) {
+      EXPECT_EQ(counts.frames_sent, report.frames_received + report.frames_lost) << report.ending;
+    }
+    if (plan.is_undisturbed() && !plan.has_dying_viewers) {
+      EXPECT_TRUE(report.bye_received) << "a viewer that left or had all counts as lost: " << report.ending;
+    }
+    if (plan.is_undisturbed() && plan.delivery == Delivery::every && report.ending == "the stream ended") {
+      EXPECT_EQ(counts.frames_skipped, 0U);
+    }
   }
-  ~Viewer() { thread_.join(); }
-  Viewer(const Viewer&) = delete;
-  Viewer& operator=(const Viewer&) = delete;
+}
 
- private:
-  void run() {
-    sleep_up_to(50 * ns_per_ms);
-    for (bool again = true; again;) {
-      try {
-        Subscriber subscriber(options_, log_);
-        again = watch(subscriber);
-      } catch (const Error&) {
-        again = !plan_.is_undisturbed() && ++failures_ < 20;  // a call failed; another try
-        ASSERT_FALSE(plan_.is_undisturbed());
-      } catch (const std::exception&) {
-        again = !plan_.is_undisturbed() && ++failures_ < 20;
-        ASSERT_FALSE(plan_.is_undisturbed());
-      }
+/// One run: the sender's streams and services, and everybody who comes.
+class Run {
+ public:
+  explicit Run(World& world) : world_(world), plan_(world) {}
+
+  void go() {
+    make_devices(world_, plan_.devices);
+    world_.stretch_timeouts(plan_.stretches_timeouts);
+    Network::get().hides_unix_sockets = plan_.hides_unix_sockets;
+    for (std::uint32_t i = 0; i < plan_.streams; ++i) {
+      sources_.push_back(std::make_unique<Source>(world_, plan_, i));
+    }
+    if (!plan_.sender_dials) {
+      add_service(first_port);
+    }
+    for (std::uint64_t i = 0; i < plan_.viewers; ++i) {
+      viewers_.push_back(std::make_unique<Viewer>(world_, plan_, port_of(i), source_for(i), i >= plan_.streams));
+    }
+    start();
+    for (const auto& source : sources_) {
+      source->join();
+    }
+    drain();
+    for (const auto& viewer : viewers_) {
+      viewers_logs_.push_back(viewer->log_text());
+    }
+    world_.stretch_timeouts(false);
+    viewers_.clear();
+    world_.set_faults(0);
+    const std::int64_t begun_ns = world_.now_ns();
+    services_.clear();
+    if (plan_.is_undisturbed()) {
+      EXPECT_LT(world_.now_ns() - begun_ns, prompt_ns) << "a peer that says nothing delays the end";
+    }
+    unauthenticated_.reset();
+  }
+
+  void describe() {
+    std::fprintf(
+        stderr, "link %s%s%s, %s, %llu viewers, %u slots, %s, %u faults per thousand, %s%s%s, %llu unauthenticated\n",
+        std::string(name(plan_.link)).c_str(), plan_.is_auto ? " or tcp" : "", plan_.encrypts ? " encrypted" : "",
+        plan_.delivery == Delivery::every ? "every" : "latest", static_cast<unsigned long long>(plan_.viewers),
+        plan_.slots, plan_.is_cut ? "cut" : "not cut", plan_.faults_per_thousand,
+        plan_.sender_dials ? "the sender dials" : "viewers dial", plan_.has_key ? ", by key" : "",
+        plan_.hides_unix_sockets ? ", over TCP" : "", static_cast<unsigned long long>(plan_.unauthenticated_peers));
+    std::fprintf(stderr, "%s\n", log_.text().c_str());
+    for (const std::string& text : viewers_logs_) {
+      std::fprintf(stderr, "-- a viewer:\n%s", text.c_str());
     }
   }
 
-  /// Takes frames until the stream ends. Returns true when it has left, to come back.
-  bool watch(Subscriber& subscriber) {
-    std::deque<ReceivedFrame> held;
-    std::uint64_t last_sequence = 0;
-    std::uint64_t received = 0;
-    std::uint64_t session = 0;
-    const std::uint64_t leaves_after = leaves_ ? world_.below(20) : UINT64_MAX;
-    for (;;) {
-      while (auto frame = subscriber.next()) {
-        const std::uint64_t sequence = frame->header().sequence;
-        EXPECT_FALSE(find_torn_line(frame->payload(), sequence)) << "torn frame " << sequence;
-        if (frame->session_number() == session && received > 0) {
-          EXPECT_GT(sequence, last_sequence) << "out of order, or twice";
-          if (plan_.delivery == Delivery::every) {
-            EXPECT_EQ(sequence, last_sequence + 1) << "a frame is missing under every";
-          }
-        }
-        if (plan_.is_prompt()) {
-          // A tick of any timer is longer: a frame that takes as long has waited for one, and a wake-up was lost.
-          EXPECT_LT(monotonic_ns() - frame->header().times.completed_ns, 40 * ns_per_ms) << "a wake-up was lost";
-        }
-        session = frame->session_number();
-        last_sequence = sequence;
-        ++received;
-        held.push_back(std::move(*frame));
-        if (held.size() >= plan_.slots || world_.chance(70)) {
-          held.pop_front();
-        }
-        if (is_slow_) {
-          sleep_up_to(20 * ns_per_ms);
-        }
-        if (received >= leaves_after) {
-          leaves_ = false;
-          held.clear();
-          if (world_.chance(50)) {
-            subscriber.close("{}");
-          }
-          return true;
-        }
-      }
-      const SubscriberStatus status = subscriber.status();
-      if (status.state == SubscriberState::finished || status.state == SubscriberState::failed) {
-        if (plan_.is_undisturbed()) {
-          EXPECT_EQ(status.state, SubscriberState::finished) << status.message;
-        }
-        held.clear();
-        subscriber.close("{}");
-        const SubscriberCounts counts = subscriber.counts();
-        EXPECT_EQ(counts.frames_received, received);
-        if (plan_.is_undisturbed()) {
-          EXPECT_EQ(counts.frames_lost, 0U);
-          if (plan_.delivery == Delivery::every) {
-            EXPECT_EQ(counts.frames_skipped, 0U);
-          }
-        }
-        return false;
-      }
-      held.clear();
-      subscriber.wait(monotonic_ns() + 5 * ns_per_s);
+  [[nodiscard]] const Plan& plan() const { return plan_; }
+
+ private:
+  /// Viewers that pull need one beside them that watches, or their stream does not go on.
+  Source& source_for(std::uint64_t viewer) {
+    const bool may_pull = plan_.pull_interval_ns > 0;
+    return *sources_[may_pull ? viewer % plan_.streams : world_.below(plan_.streams)];
+  }
+
+  [[nodiscard]] std::uint16_t port_of(std::uint64_t viewer) const {
+    return static_cast<std::uint16_t>(first_port + (plan_.sender_dials ? viewer : 0));
+  }
+
+  void add_service(std::uint16_t port) {
+    EndpointOptions endpoint = endpoint_of(plan_);
+    (plan_.sender_dials ? endpoint.dial : endpoint.listen) = HostPort{"127.0.0.1", port};
+    endpoint.encrypt = plan_.encrypts;
+    std::vector<Stream*> streams;
+    for (const auto& source : sources_) {
+      streams.push_back(&source->stream());
+    }
+    services_.push_back(std::make_unique<SenderService>(endpoint, streams, "test", log_.log()));
+  }
+
+  void start() {
+    for (const auto& source : sources_) {
+      source->start();
+    }
+    for (const auto& viewer : viewers_) {
+      viewer->start();
+    }
+    unauthenticated_.emplace(world_, plan_.unauthenticated_peers, port_of(0), 200 * ns_per_ms);
+    world_.set_faults(plan_.faults_per_thousand);
+    for (std::uint64_t i = 0; plan_.sender_dials && i < plan_.viewers; ++i) {
+      sleep_up_to(200 * ns_per_ms);
+      try_to_add_service(port_of(i));
+    }
+    if (plan_.is_cut) {
+      sleep_up_to(100 * ns_per_ms);
+      Network::get().cut(world_);
+    }
+  }
+
+  void try_to_add_service(std::uint16_t port) {
+    try {
+      add_service(port);
+    } catch (const std::exception& error) {
+      EXPECT_FALSE(plan_.is_undisturbed()) << error.what();
+    }
+  }
+
+  void drain() {
+    const std::int64_t begun_ns = world_.now_ns();
+    for (const auto& service : services_) {
+      service->drain(begun_ns + 20 * ns_per_s);
+      check_reports(plan_, *service);
+    }
+    std::int64_t since_ns = begun_ns;
+    for (const auto& viewer : viewers_) {
+      since_ns = std::max(since_ns, viewer->ended_ns());
+    }
+    if (plan_.is_undisturbed() && !plan_.is_crowded() && !plan_.has_dying_viewers) {
+      EXPECT_LT(world_.now_ns() - since_ns, prompt_ns) << "it heard late that the last viewer has gone";
+    }
+    for (const auto& source : sources_) {
+      EXPECT_EQ(source->stream().viewer_count(), 0U);
     }
   }
 
@@ -159,100 +178,32 @@ class Viewer {
   }
 
   World& world_;
-  const Plan& plan_;
-  Log& log_;
-  bool leaves_;
-  const bool is_slow_;
-  unsigned failures_ = 0;
-  SubscriberOptions options_;
-  std::thread thread_;
+  const Plan plan_;
+  test::KeptLog log_;
+  std::vector<std::string> viewers_logs_;
+  std::vector<std::unique_ptr<Source>> sources_;
+  std::vector<std::unique_ptr<SenderService>> services_;
+  std::vector<std::unique_ptr<Viewer>> viewers_;
+  std::optional<UnauthenticatedPeers> unauthenticated_;
 };
 
-void produce(World& world, const Plan& plan, Stream& stream) {
-  std::uint64_t produced = 0;
-  bool begins_epoch = true;
-  while (produced < plan.frames) {
-    try {
-      if (begins_epoch) {
-        stream.begin_epoch({.layout = bytes_layout(1 + world.below(plan.largest_frame_bytes)), .colour = {}});
-        begins_epoch = false;
-      }
-    } catch (const Error&) {
-      ASSERT_FALSE(plan.is_undisturbed());
-      continue;  // no memory; the next call may have some
-    }
-    auto slot = stream.claim();
-    if (!slot) {
-      break;
-    }
-    write_test_lines(slot->bytes(), slot->next_sequence());
-    stream.publish(std::move(*slot), {.has_test_pattern = true, .layout = {}});
-    ++produced;
-    begins_epoch = produced % plan.frames_per_epoch == 0;
-    if (plan.delivery == Delivery::latest) {
-      stream.sleep_until(monotonic_ns() + static_cast<std::int64_t>(world.below(5'000'000)));
-    }
-  }
-  stream.finish();
-}
-
-void check_reports(const Plan& plan, const SenderService& service) {
-  for (const SessionReport& report : service.reports()) {
-    const SubscriberQueueCounts& counts = report.counts;
-    EXPECT_EQ(counts.frames_produced, counts.frames_skipped + counts.frames_sent) << report.ending;
-    if (report.bye_received) {
-      EXPECT_EQ(counts.frames_sent, report.frames_received + report.frames_lost) << report.ending;
-    }
-    if (plan.is_undisturbed() && plan.delivery == Delivery::every && report.ending == "the stream ended") {
-      EXPECT_EQ(counts.frames_skipped, 0U);
-    }
-  }
-}
-
 void run_sessions(World& world) {
-  const Plan plan(world);
   const test::TemporaryFolder folder;
   ::setenv("XDG_CONFIG_HOME", folder.path().c_str(), 1);  // this machine's own key has no effect
-  test::KeptLog log;
   {
-    StreamOptions options;
-    options.name = "test";
-    options.delivery = plan.delivery;
-    options.slots_per_viewer = plan.slots;
-    options.max_viewers = 8;
-    Stream stream(options);
-    EndpointOptions listening;
-    listening.allowed_links = {plan.link};
-    listening.transport_is_auto = false;
-    listening.listen = HostPort{"127.0.0.1", 5290};
-    SenderService service(listening, {&stream}, "test", log.log());
-    std::thread source([&] { produce(world, plan, stream); });
-    {
-      std::vector<std::unique_ptr<Viewer>> viewers;
-      for (std::uint64_t i = 0; i < plan.viewers; ++i) {
-        viewers.push_back(std::make_unique<Viewer>(world, plan, service.port(), log.log()));
-      }
-      world.set_faults(plan.faults_per_thousand);
-      if (plan.is_cut) {
-        std::this_thread::sleep_for(std::chrono::nanoseconds(world.below(100'000'000)));
-        Network::get().cut(world);
-      }
-      source.join();
-      service.drain(monotonic_ns() + 20 * ns_per_s);
-      check_reports(plan, service);
-      EXPECT_EQ(stream.viewer_count(), 0U);
+    Run run(world);
+    run.go();
+    if (run.plan().is_undisturbed()) {
+      EXPECT_EQ(receivers_not_ready(), 0U) << "a message came for which no receive was posted";
     }
-    world.set_faults(0);
+    if (testing::Test::HasFailure()) {
+      run.describe();
+    }
   }
   EXPECT_EQ(open_descriptors(), 0U) << "descriptors are left open";
+  EXPECT_EQ(clear_connections(), "");
+  EXPECT_EQ(clear_devices(), "");
   clear_descriptors();
-  if (testing::Test::HasFailure()) {
-    std::fprintf(stderr, "link %s, %s, %llu viewers, %u slots, %s, %u faults per thousand\n",
-                 std::string(name(plan.link)).c_str(), plan.delivery == Delivery::every ? "every" : "latest",
-                 static_cast<unsigned long long>(plan.viewers), plan.slots, plan.is_cut ? "cut" : "not cut",
-                 plan.faults_per_thousand);
-    std::fprintf(stderr, "%s\n", log.text().c_str());
-  }
 }
 
 std::uint64_t run_seed(std::uint64_t seed) {

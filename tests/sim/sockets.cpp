@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace framewire::sim {
 
@@ -66,6 +67,13 @@ void Direction::finish(World& world) {
   }
 }
 
+void Direction::cut(World& world) {
+  if (cut_ns == INT64_MAX) {
+    cut_ns = world.now_ns();
+    give_up_in_time(world);
+  }
+}
+
 void Direction::give_up_in_time(World& world) {
   if (cut_ns != INT64_MAX && keepalive_ns != INT64_MAX && resets_ns == INT64_MAX) {
     resets_ns = cut_ns + keepalive_ns;
@@ -74,7 +82,15 @@ void Direction::give_up_in_time(World& world) {
 }
 
 Socket::~Socket() {
+  hang_up();
+}
+
+void Socket::hang_up() {
+  if (std::exchange(has_hung_up_, true)) {
+    return;
+  }
   Network::get().remove(*this);
+  is_listening = false;
   for (const auto& waiting : pending) {
     waiting->out->resets_ns = world.now_ns();
   }
@@ -185,7 +201,9 @@ Network& Network::get() {
 void Network::clear() {
   listeners_.clear();
   wires_.clear();
+  native_wires_.clear();
   next_port_ = 40000;
+  hides_unix_sockets = false;
 }
 
 int Network::bind(Socket& socket, const sockaddr* address, socklen_t address_bytes) {
@@ -228,7 +246,8 @@ int Network::connect(Socket& socket, const sockaddr* address, socklen_t address_
   sockaddr_storage to{};
   std::memcpy(&to, address, address_bytes);
   const auto found = listeners_.find(key_of(to, address_bytes));
-  if (found == listeners_.end() || !found->second->is_listening) {
+  const bool is_hidden = socket.domain == AF_UNIX && hides_unix_sockets;
+  if (found == listeners_.end() || !found->second->is_listening || is_hidden) {
     return ECONNREFUSED;
   }
   Socket& listener = *found->second;
@@ -250,16 +269,21 @@ int Network::connect(Socket& socket, const sockaddr* address, socklen_t address_
   accepted->peer = socket.own;
   accepted->peer_bytes = socket.own_bytes;
   // Connections can be accepted in another order than they were made.
-  const bool is_early = !listener.pending.empty() && socket.world.chance(30);
-  listener.pending.insert(is_early ? listener.pending.begin() : listener.pending.end(), std::move(accepted));
+  const std::size_t place =
+      socket.world.chance(30) ? socket.world.below(listener.pending.size() + 1) : listener.pending.size();
+  listener.pending.insert(listener.pending.begin() + static_cast<std::ptrdiff_t>(place), std::move(accepted));
   return 0;
 }
 
 void Network::cut(World& world) {
   for (const auto& weak : wires_) {
-    if (const auto wire = weak.lock(); wire != nullptr && wire->cut_ns == INT64_MAX) {
-      wire->cut_ns = world.now_ns();
-      wire->give_up_in_time(world);
+    if (const auto wire = weak.lock(); wire != nullptr) {
+      wire->cut(world);
+    }
+  }
+  for (const auto& weak : native_wires_) {
+    if (const auto wire = weak.lock(); wire != nullptr) {
+      wire->is_cut = true;
     }
   }
 }

@@ -69,6 +69,8 @@ struct Direction {
   [[nodiscard]] std::size_t arrived_bytes(std::int64_t now_ns) const;
   /// The writer's end: arrives behind what it has sent.
   void finish(World& world);
+  /// From now on nothing arrives.
+  void cut(World& world);
   /// The reader's kernel gives up a cut wire in time.
   void give_up_in_time(World& world);
 
@@ -92,6 +94,8 @@ class Socket final : public File {
   ~Socket() override;
   [[nodiscard]] short events(const World& at) const override;
   [[nodiscard]] bool is_connected() const { return in != nullptr; }
+  /// What happens when the last descriptor is closed, or its process dies. A second call does nothing.
+  void hang_up();
 
   const int domain;
   World& world;
@@ -105,10 +109,19 @@ class Socket final : public File {
   std::shared_ptr<Direction> in, out;
   int error = 0;
   std::size_t receive_low_water_bytes = 1;
+
+ private:
+  bool has_hung_up_ = false;
 };
 
 /// As getsockopt(). A cut wire shows in TCP_INFO.
 int get_option(const Socket& socket, int level, int option, void* value, socklen_t* bytes);
+
+/// A connection over the network that is no socket: that of a queue pair.
+struct NativeWire {
+  std::int64_t latency_ns = 0;
+  bool is_cut = false;
+};
 
 /// The sockets of one world that others can connect to. There is one network; Network::clear() begins a new one.
 class Network {
@@ -123,12 +136,18 @@ class Network {
   /// Connects two sockets, as socketpair() does.
   void join(Socket& one, Socket& other);
 
+  void add(const std::shared_ptr<NativeWire>& wire) { native_wires_.push_back(wire); }
+
   /// Loses all that the present connections over the network carry from now on: a cut cable.
   void cut(World& world);
+
+  /// Unix sockets are not found, as from another container of the same machine: every connection goes over TCP.
+  bool hides_unix_sockets = false;
 
  private:
   std::map<std::string, Socket*> listeners_;
   std::vector<std::weak_ptr<Direction>> wires_;
+  std::vector<std::weak_ptr<NativeWire>> native_wires_;
   std::uint16_t next_port_ = 40000;
 };
 

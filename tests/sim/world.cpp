@@ -39,6 +39,7 @@ class Thread {
 
   World& world;
   const std::uint32_t number;
+  int process = 0;
   std::atomic<std::uint32_t> may_run = 0;
   pthread_t handle{};
   void* (*start)(void*) = nullptr;
@@ -60,6 +61,9 @@ namespace {
 constexpr std::int64_t ns_per_s = 1'000'000'000;
 /// Simulated time in which every run ends.
 constexpr std::int64_t longest_run_ns = 600 * ns_per_s;
+/// A shorter deadline is no tick of a timer that hides a lost wake-up.
+constexpr std::int64_t shortest_stretched_ns = 20'000'000;
+constexpr std::int64_t stretch_ns = 3600 * ns_per_s;
 
 thread_local Thread* self = nullptr;
 
@@ -119,9 +123,54 @@ std::uint32_t World::thread_number() const noexcept {
   return self->number;
 }
 
+int World::process() const noexcept {
+  return self->process;
+}
+
+int World::begin_process() {
+  self->process = processes_++;
+  return self->process;
+}
+
+void World::stop_process(int process, std::int64_t until_ns) {
+  trace("process %d stops", process);
+  stopped_until_ns_[process] = until_ns;
+  if (until_ns != INT64_MAX) {
+    will_happen(until_ns);
+  }
+  if (self->process == process) {
+    switch_thread(true);
+  }
+}
+
+void World::continue_process(int process) {
+  trace("process %d continues", process);
+  stopped_until_ns_.erase(process);
+}
+
+bool World::can_run(const Thread& thread) const {
+  const auto stopped = stopped_until_ns_.find(thread.process);
+  return (stopped == stopped_until_ns_.end() || stopped->second <= now_ns_) && thread.can_run(now_ns_);
+}
+
+std::int64_t World::stretched_ns(std::int64_t deadline_ns) const noexcept {
+  const bool stretches = stretches_timeouts_ && deadline_ns < INT64_MAX - stretch_ns;
+  return stretches && deadline_ns - now_ns_ >= shortest_stretched_ns ? deadline_ns + stretch_ns : deadline_ns;
+}
+
 void World::pass_time() {
   constexpr std::int64_t longest_step_ns = 400;
   now_ns_ += 1 + static_cast<std::int64_t>(below(longest_step_ns));
+  make_due_calls();
+}
+
+void World::make_due_calls() {
+  const int kept_errno = errno;
+  while (!calls_.empty() && calls_.begin()->first <= now_ns_) {
+    const auto what = calls_.extract(calls_.begin());
+    what.mapped()();
+  }
+  errno = kept_errno;
 }
 
 void World::point() {
@@ -167,25 +216,29 @@ Thread& World::choose(bool stays_possible) {
   for (;;) {
     std::vector<Thread*> able;
     for (const auto& one : threads_) {
-      if ((stays_possible || one.get() != self) && one->can_run(now_ns_)) {
+      if ((stays_possible || one.get() != self) && can_run(*one)) {
         able.push_back(one.get());
       }
     }
     if (!able.empty()) {
       return *able[below(able.size())];
     }
-    if (!stays_possible && self->can_run(now_ns_)) {
+    if (!stays_possible && can_run(*self)) {
       return *self;
     }
     events_ns_.erase(events_ns_.begin(), events_ns_.upper_bound(now_ns_));
+    std::erase_if(stopped_until_ns_, [this](const auto& one) { return one.second <= now_ns_; });
     std::int64_t next_ns = events_ns_.empty() ? INT64_MAX : events_ns_.begin()->first;
+    next_ns = calls_.empty() ? next_ns : std::min(next_ns, calls_.begin()->first);
     for (const auto& one : threads_) {
-      next_ns = one->has_ended ? next_ns : std::min(next_ns, one->deadline_ns);
+      const bool is_stopped = stopped_until_ns_.contains(one->process);  // its end is an event
+      next_ns = one->has_ended || is_stopped ? next_ns : std::min(next_ns, one->deadline_ns);
     }
     if (next_ns == INT64_MAX) {
       fail("every thread waits for ever");
     }
     now_ns_ = next_ns;
+    make_due_calls();
     if (now_ns_ > limit_ns_) {
       fail("it has not ended after " + std::to_string(longest_run_ns / ns_per_s) + " s of simulated time");
     }
@@ -248,6 +301,7 @@ int World::start_thread(pthread_t* handle, const pthread_attr_t* attributes, voi
   threads_.push_back(std::make_unique<Thread>(*this, static_cast<std::uint32_t>(threads_.size())));
   Thread& thread = *threads_.back();
   thread.name = "thread";
+  thread.process = self->process;
   thread.start = start;
   thread.argument = argument;
   const int status = c_library().pthread_create(handle, attributes, &World::be_thread, &thread);

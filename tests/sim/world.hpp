@@ -15,6 +15,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace framewire::sim {
@@ -42,6 +43,9 @@ class World {
   bool block(const char* what, const std::function<bool()>& is_ready, std::int64_t deadline_ns = INT64_MAX);
   /// Something becomes true at this time: the clock does not jump beyond it.
   void will_happen(std::int64_t at_ns) { events_ns_[at_ns] = true; }
+  /// Calls `what` at this time, between two steps of whichever thread runs then: the work of a device, which needs no
+  /// thread. It must not call point() or block().
+  void call_at(std::int64_t at_ns, std::function<void()> what) { calls_.emplace(at_ns, std::move(what)); }
 
   /// A random number below `limit`.
   std::uint64_t below(std::uint64_t limit);
@@ -49,6 +53,20 @@ class World {
   /// Whether a thing that may fail fails now. Only between begin_faults() and end_faults().
   bool fails(const char* what);
   void set_faults(unsigned per_thousand) noexcept { faults_per_thousand_ = per_thousand; }
+
+  /// The calling thread, and those that it starts, belong to a new process from now on. Returns its number; the first
+  /// process has number 0.
+  int begin_process();
+  [[nodiscard]] int process() const noexcept;
+  /// Its threads do not run until then: a stopped process. INT64_MAX: until continue_process(). If it is the calling
+  /// thread's own, it returns when it has been continued.
+  void stop_process(int process, std::int64_t until_ns);
+  void continue_process(int process);
+
+  /// From now on, waits for descriptors and condition variables that have a deadline of at least 20 ms take an hour
+  /// longer. What wakes by itself is as before, and what only a timer would have woken never ends. Sleep is as before.
+  void stretch_timeouts(bool stretches) noexcept { stretches_timeouts_ = stretches; }
+  [[nodiscard]] std::int64_t stretched_ns(std::int64_t deadline_ns) const noexcept;
 
   int start_thread(pthread_t* handle, const pthread_attr_t* attributes, void* (*start)(void*), void* argument);
   int join_thread(pthread_t handle, void** result);
@@ -75,6 +93,8 @@ class World {
   void switch_thread(bool stays_possible);
   Thread& choose(bool stays_possible);
   void pass_time();
+  [[nodiscard]] bool can_run(const Thread& thread) const;
+  void make_due_calls();
   static void* be_thread(void* thread);
   void end_thread(Thread& ending);
 
@@ -85,9 +105,13 @@ class World {
   std::int64_t limit_ns_;
   unsigned switches_percent_ = 0;
   unsigned faults_per_thousand_ = 0;
+  bool stretches_timeouts_ = false;
+  int processes_ = 1;
   std::uint64_t digest_ = 0;
   std::vector<std::unique_ptr<Thread>> threads_;
   std::map<std::int64_t, bool> events_ns_;
+  std::map<int, std::int64_t> stopped_until_ns_;  // by process
+  std::multimap<std::int64_t, std::function<void()>> calls_;
   std::map<const pthread_mutex_t*, Thread*> owners_;
   std::map<const pthread_cond_t*, std::vector<Waiter*>> waiters_;
 };

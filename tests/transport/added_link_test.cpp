@@ -177,7 +177,7 @@ TEST_F(AddedLink, IsNotOfferedWhereTheMachineCannotUseIt) {
   EXPECT_THROW(Subscriber({.endpoint = dialling(1), .stream = {}, .delivery = {}}, kept_.log()), Error);
 }
 
-/// As --rdma-address 127.0.0.1 does where there is an RDMA device: whoever starts it must mend the command line.
+/// As --rdma-address 127.0.0.1 does where there is an RDMA device: the user must mend the command line.
 TEST_F(AddedLink, EndsAListenerWhoseOptionsItCannotTakeEvenIfAnotherLinkWouldDo) {
   links_ = {added_link, LinkKind::tcp};
   added_link_state().is_wrongly_addressed = true;

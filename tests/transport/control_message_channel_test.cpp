@@ -250,6 +250,61 @@ TEST(MessageChannel, FinishDeliversTheLastMessage) {
   finisher.join();
 }
 
+/// The bytes of a peer that sends one message again and again, and never stops.
+class EndlessStream final : public ByteStream {
+ public:
+  IoResult read_now(std::span<std::byte> into) noexcept override {
+    for (std::byte& byte : into) {
+      byte = static_cast<std::byte>(message_[at_++ % message_.size()]);
+    }
+    return {.status = IoStatus::moved, .bytes = into.size()};
+  }
+  IoResult write_now(std::span<const std::byte> from) noexcept override {
+    return {.status = IoStatus::moved, .bytes = from.size()};
+  }
+  [[nodiscard]] int fd() const noexcept override { return -1; }
+  [[nodiscard]] bool has_buffered() const noexcept override { return true; }
+  void end_writing() noexcept override {}
+  void close() noexcept override {}
+  [[nodiscard]] std::string fault() const override { return {}; }
+
+ private:
+  const std::string message_ = framed(R"({"type":"x"})");
+  std::size_t at_ = 0;
+};
+
+TEST(MessageChannel, APeerThatNeverStopsTalkingIsHeardOnlySoMuchAtOnce) {
+  MessageChannel channel(std::make_unique<EndlessStream>(), "peer:1");
+  for (const int round : {1, 2}) {
+    int heard = 0;
+    channel.receive_arrived([&](const json& message) {
+      EXPECT_EQ(message.at("type"), "x");
+      return ++heard <= max_messages_at_once;
+    });
+    EXPECT_EQ(heard, max_messages_at_once) << "in round " << round;
+  }
+}
+
+TEST(MessageChannel, MessagesThatHaveArrivedComeUntilTheCallerHasEnough) {
+  auto [one, two] = socket_pair();
+  MessageChannel a = channel_over(std::move(one));
+  MessageChannel b = channel_over(std::move(two));
+  for (int i = 0; i < 3; ++i) {
+    a.send({{"type", "x"}, {"n", i}}, soon_ns());
+  }
+  std::vector<int> heard;
+  const auto take_up_to = [&](int last) {
+    return [&heard, last](const json& message) {
+      heard.push_back(message.at("n").get<int>());
+      return heard.back() != last;
+    };
+  };
+  b.receive_arrived(take_up_to(1));
+  EXPECT_EQ(heard, (std::vector<int>{0, 1}));
+  b.receive_arrived(take_up_to(-1));
+  EXPECT_EQ(heard, (std::vector<int>{0, 1, 2}));
+}
+
 TEST(MessageChannel, ManyThreadsSendWholeMessages) {
   auto [one, two] = socket_pair();
   MessageChannel a = channel_over(std::move(one));

@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "base/wait.hpp"
 #include "transport/control/dial.hpp"
 #include "transport/control/tcp_options.hpp"
 
@@ -276,8 +277,7 @@ std::optional<AcceptedSocket> Listener::accept_from(const Socket& socket) noexce
   FileDescriptor fd(::accept4(socket.fd.get(), reinterpret_cast<sockaddr*>(&peer.storage), &peer.size_bytes,
                               SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!fd.valid()) {
-    const bool is_passing = errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR || errno == ECONNABORTED;
-    accept_errno_ = is_passing ? accept_errno_ : errno;
+    accept_errno_ = is_passing(errno) || errno == ECONNABORTED ? accept_errno_ : errno;
     return std::nullopt;
   }
   // Other users may not use the Unix socket, whatever their first bytes are.

@@ -224,6 +224,15 @@ std::optional<nlohmann::json> MessageChannel::try_receive() {
   }
 }
 
+void MessageChannel::receive_arrived(const std::function<bool(const nlohmann::json&)>& take) {
+  for (int taken = 0; taken < max_messages_at_once; ++taken) {
+    const auto message = try_receive();
+    if (!message || !take(*message)) {
+      return;
+    }
+  }
+}
+
 nlohmann::json MessageChannel::receive(std::int64_t deadline_ns) {
   for (;;) {
     if (auto message = try_receive()) {

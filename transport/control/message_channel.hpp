@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json_fwd.hpp>
@@ -24,6 +25,9 @@ inline constexpr int message_depth_limit = 32;
 inline constexpr std::size_t outbound_limit_bytes = std::size_t{4} * 1024 * 1024;
 /// With more unsent bytes than this, do not read further requests: their answers would only wait, too.
 inline constexpr std::size_t outbound_backlog_bytes = std::size_t{64} * 1024;
+/// A session takes no more messages than these at once. A peer may never stop sending, and the session must also notice
+/// its own end.
+inline constexpr int max_messages_at_once = 256;
 
 /// Owned by a session. One thread receives; any thread sends. Errors: lost_peer (the connection ended or broke, or the
 /// deadline passed), failed (the peer sent bytes that are not a message).
@@ -54,6 +58,8 @@ class MessageChannel {
   nlohmann::json receive(std::int64_t deadline_ns);
   /// The next message if it is complete; keeps an incomplete one for the next call. Throws Error.
   std::optional<nlohmann::json> try_receive();
+  /// Gives `take` the messages that are there, until it returns false; max_messages_at_once at most. Throws Error.
+  void receive_arrived(const std::function<bool(const nlohmann::json&)>& take);
 
   /// Poll it for reading only when has_buffered() is false.
   [[nodiscard]] int fd() const noexcept { return stream_->fd(); }

@@ -52,15 +52,12 @@ SessionReport SenderSession::run() {
 /// the connection; its bye is still in the channel then.
 bool SenderSession::has_final_message() noexcept {
   try {
-    while (!is_over_) {
-      const auto message = authenticated_.channel->try_receive();
-      if (!message) {
-        break;
+    authenticated_.channel->receive_arrived([this](const nlohmann::json& message) {
+      if (message_type(message) == "bye") {
+        handle(message);
       }
-      if (message_type(*message) == "bye") {
-        handle(*message);
-      }
-    }
+      return !is_over_;
+    });
   } catch (const std::exception&) {
     return false;
   }
@@ -160,12 +157,12 @@ void SenderSession::handle_messages() {
     handle(early);
   }
   // Stop reading while replies are unsent: a viewer that sends requests must also read the replies.
-  while (!is_over_ && !authenticated_.channel->has_backlog()) {
-    const auto message = authenticated_.channel->try_receive();
-    if (!message) {
-      return;
-    }
-    handle(*message);
+  const auto reads_on = [this] { return !is_over_ && !authenticated_.channel->has_backlog(); };
+  if (reads_on()) {
+    authenticated_.channel->receive_arrived([&](const nlohmann::json& message) {
+      handle(message);
+      return reads_on();
+    });
   }
 }
 

@@ -356,9 +356,10 @@ void ViewerSession::compare_clocks(std::int64_t timeout_ns) {
 
 void ViewerSession::handle_messages() {
   authenticated_.channel->flush();
-  while (const auto message = authenticated_.channel->try_receive()) {
-    handle(*message);
-  }
+  authenticated_.channel->receive_arrived([this](const nlohmann::json& message) {
+    handle(message);
+    return true;
+  });
 }
 
 void ViewerSession::handle_early_messages() {

@@ -11,8 +11,8 @@
 namespace framewire {
 
 /// `bars` shows moving colour bars with a mark every test_mark_bytes of the payload. In `stamped` every line of 64
-/// bytes carries its stamp, which looks like noise. frame/test_pattern.hpp defines both (user_tag tells which it
-/// is). Any pixel format; the default is 3840x2160 rgba at 60 fps.
+/// bytes carries its stamp, which looks like noise. frame/test_pattern.hpp defines both; user_tag tells which
+/// it is. Any pixel format; the default is 3840x2160 rgba at 60 fps.
 class PatternSource final : public Source {
  public:
   /// Throws Error for an unknown kind.

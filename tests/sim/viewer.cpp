@@ -1,0 +1,258 @@
+#include "tests/sim/viewer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "frame/test_pattern.hpp"
+#include "tests/sim/descriptors.hpp"
+
+namespace framewire::sim {
+
+Viewer::Viewer(World& world, const Plan& plan, std::uint16_t port, Source& source, bool may_pull)
+    : world_(world),
+      plan_(plan),
+      source_(source),
+      is_refused_(plan.has_refused_viewers && world.chance(30)),
+      leaves_(world.chance(20)),
+      dies_(plan.has_dying_viewers && world.chance(40)),
+      stops_(plan.has_stopped_viewers && world.chance(40)),
+      is_slow_(plan.has_slow_viewers && world.chance(50)),
+      pulls_(plan.pull_interval_ns > 0 && may_pull && world.chance(50)),
+      wait_mode_(world.chance(50) ? WaitMode::adaptive : WaitMode::block) {
+  options_.endpoint = endpoint_of(plan);
+  (plan.sender_dials ? options_.endpoint.listen : options_.endpoint.dial) = HostPort{"127.0.0.1", port};
+  options_.endpoint.pull_interval_ns = pulls_ ? plan.pull_interval_ns : 0;
+  options_.stream = source.stream().options().name;
+  if (is_refused_) {
+    ask_for_refusal();
+  }
+  options_.retry_ns = 30 * ns_per_s;
+  source_.add_viewer();
+}
+
+Viewer::~Viewer() {
+  if (has_died_) {
+    world_.continue_process(process_);
+  }
+  thread_.join();
+}
+
+/// By a stream that there is not, by another key, or by none.
+void Viewer::ask_for_refusal() {
+  if (!plan_.has_key) {
+    options_.stream = "another";
+  } else if (world_.chance(50)) {
+    options_.endpoint.one_time_key = key_number(2);
+  } else {
+    options_.endpoint.one_time_key.reset();
+    options_.endpoint.insecure = true;
+  }
+}
+
+void Viewer::run() {
+  process_ = world_.begin_process();
+  sleep_up_to(plan_.sender_dials ? 600 * ns_per_ms : 50 * ns_per_ms);
+  for (Next next = Next::come_back; next == Next::come_back;) {
+    try {
+      begun_ns_ = monotonic_ns();
+      Subscriber subscriber(options_, log_.log());
+      next = watch(subscriber);
+      held_.clear();
+    } catch (const std::exception& error) {
+      EXPECT_FALSE(plan_.is_undisturbed()) << error.what();
+      next = !plan_.is_undisturbed() && ++failures_ < 20 ? Next::come_back : Next::end;  // a call failed; another try
+    }
+  }
+  end();
+}
+
+void Viewer::end() {
+  if (ended_ns_ == INT64_MAX) {
+    ended_ns_ = world_.now_ns();
+    source_.lose_viewer();
+  }
+}
+
+Viewer::Next Viewer::watch(Subscriber& subscriber) {
+  Session session{.leaves_after = leaves_ ? world_.below(20) : UINT64_MAX,
+                  .dies_after = dies_ ? world_.below(20) : UINT64_MAX,
+                  .stops_after = stops_ ? world_.below(20) : UINT64_MAX};
+  for (;;) {
+    if (const Next next = take_frames(subscriber, session); next != Next::watch) {
+      return next;
+    }
+    const SubscriberStatus status = subscriber.status();
+    check_joined(status, session);
+    held_.clear();
+    if (status.state == SubscriberState::finished || status.state == SubscriberState::failed) {
+      check_end(status, session);
+      close(subscriber);
+      check_counts(subscriber.counts(), session);
+      // A call that failed may have refused the session for good. A new viewer may be luckier.
+      const bool tries_again = plan_.uses_rdma() && status.state == SubscriberState::failed &&
+                               !plan_.is_undisturbed() && !is_refused_ && ++failures_ < 20;
+      return tries_again ? Next::come_back : Next::end;
+    }
+    wait(subscriber, session);
+  }
+}
+
+Viewer::Next Viewer::take_frames(Subscriber& subscriber, Session& session) {
+  while (auto frame = subscriber.next()) {
+    check_frame(*frame, session);
+    held_.push_back(std::move(*frame));
+    if (held_.size() >= plan_.slots || world_.chance(70)) {
+      held_.pop_front();
+    }
+    if (is_slow_) {
+      sleep_up_to(20 * ns_per_ms);
+    }
+    if (const Next next = misbehave(subscriber, session); next != Next::watch) {
+      return next;
+    }
+  }
+  return Next::watch;
+}
+
+/// Stops, dies or leaves when its time has come.
+Viewer::Next Viewer::misbehave(Subscriber& subscriber, const Session& session) {
+  if (session.received >= session.stops_after && std::exchange(stops_, false)) {
+    has_stopped_ = true;
+    world_.stop_process(process_, world_.now_ns() + static_cast<std::int64_t>(world_.below(4'000'000'000)));
+  }
+  if (session.received >= session.dies_after) {
+    die();
+    return Next::end;
+  }
+  if (session.received >= session.leaves_after) {
+    leaves_ = false;
+    held_.clear();
+    if (world_.chance(50)) {
+      close(subscriber);
+    }
+    return Next::come_back;
+  }
+  return Next::watch;
+}
+
+void Viewer::wait(Subscriber& subscriber, Session& session) {
+  const std::uint64_t version = subscriber.status_version();
+  subscriber.wait(monotonic_ns() + 5 * ns_per_s, wait_mode_);
+  if (wait_mode_ == WaitMode::block && !pulls_ && subscriber.status_version() == version) {
+    ++session.idle_waits;
+    EXPECT_LT(session.idle_waits, 100 + 4 * session.received) << "it wakes without a reason";
+  }
+}
+
+void Viewer::close(Subscriber& subscriber) const {
+  const std::int64_t begun_ns = monotonic_ns();
+  subscriber.close("{}");
+  if (is_prompt()) {
+    EXPECT_LT(monotonic_ns() - begun_ns, prompt_ns) << "the sender answered its bye late";
+  }
+}
+
+/// Its process ends without a word, or the whole machine does.
+void Viewer::die() {
+  if (plan_.goes_over_tcp() && world_.chance(50)) {
+    descriptors().silence(world_, process_);
+  } else {
+    descriptors().kill(world_, process_);
+  }
+  has_died_ = true;
+  end();
+  world_.stop_process(process_, INT64_MAX);
+}
+
+void Viewer::sleep_up_to(std::int64_t limit_ns) {
+  std::this_thread::sleep_for(std::chrono::nanoseconds(world_.below(static_cast<std::uint64_t>(limit_ns))));
+}
+
+// ---- What it checks ----
+
+bool Viewer::is_prompt() const {
+  return plan_.is_undisturbed() && !plan_.is_crowded() && !is_slow_ && !has_stopped_ && !has_died_;
+}
+
+void Viewer::check_frame(const ReceivedFrame& frame, Session& session) const {
+  const std::uint64_t sequence = frame.header().sequence;
+  EXPECT_FALSE(find_torn_line(frame.payload(), sequence)) << "torn frame " << sequence;
+  check_header(frame.header());
+  if (frame.session_number() == session.number && session.received > 0) {
+    session.skipped += sequence - session.last_sequence - 1;
+    EXPECT_GT(sequence, session.last_sequence) << "out of order, or twice";
+    if (plan_.delivery == Delivery::every && !pulls_) {
+      EXPECT_EQ(sequence, session.last_sequence + 1) << "a frame is missing under every";
+    }
+  }
+  const bool may_be_old = pulls_ && frame.session_number() != session.number;  // published before this viewer came
+  if (is_prompt() && !may_be_old) {
+    EXPECT_LT(monotonic_ns() - frame.header().times.completed_ns, prompt_ns) << "a wake-up was lost";
+  }
+  session.number = frame.session_number();
+  session.last_sequence = sequence;
+  ++session.received;
+  session.bytes += frame.payload().size();
+}
+
+void Viewer::check_header(const FrameHeader& header) const {
+  EXPECT_EQ(header.stream, source_.stream().options().number);
+  EXPECT_TRUE(header.has_test_pattern);
+  EXPECT_LE(header.times.begun_ns, header.times.completed_ns);
+  EXPECT_LE(header.times.completed_ns, monotonic_ns());
+  if (!pulls_) {  // a frame that is pulled is not offered
+    EXPECT_LE(header.times.completed_ns, header.times.offered_ns);
+    EXPECT_LE(header.times.offered_ns, monotonic_ns());
+  }
+  EXPECT_GT(header.times.begun_ns, 0);
+}
+
+void Viewer::check_joined(const SubscriberStatus& status, Session& session) const {
+  if (session.joined_ns == INT64_MAX && status.state == SubscriberState::connected) {
+    session.joined_ns = monotonic_ns();
+    if (is_prompt() && !plan_.sender_dials) {
+      EXPECT_LT(session.joined_ns - begun_ns_, prompt_ns) << "it joined late";
+    }
+  }
+}
+
+void Viewer::check_end(const SubscriberStatus& status, const Session& session) const {
+  if (!plan_.is_undisturbed()) {
+    return;
+  }
+  if (is_refused_) {
+    EXPECT_EQ(status.state, SubscriberState::failed) << status.message;
+    EXPECT_EQ(status.exit_status, plan_.sender_dials ? ExitStatus::lost_peer : ExitStatus::refused) << status.message;
+    // A sender that dials says why to itself only.
+    const std::string reason = options_.stream == "another" ? "another" : "key";
+    EXPECT_TRUE(plan_.sender_dials || status.message.find(reason) != std::string::npos) << status.message;
+    return;
+  }
+  // A sender that dials has no session for a viewer that comes after the last frame.
+  const bool is_too_late = plan_.sender_dials && session.joined_ns == INT64_MAX && source_.stream().is_finished();
+  EXPECT_TRUE(is_too_late || status.state == SubscriberState::finished) << status.message;
+  if (is_prompt() && !is_too_late) {
+    const std::int64_t since_ns = std::max(session.joined_ns, source_.finished_ns());
+    EXPECT_LT(monotonic_ns() - since_ns, prompt_ns) << "it heard of the end late";
+  }
+}
+
+void Viewer::check_counts(const SubscriberCounts& counts, const Session& session) const {
+  EXPECT_EQ(counts.frames_received, session.received);
+  EXPECT_EQ(counts.bytes_received, session.bytes);
+  EXPECT_EQ(counts.frames_skipped, session.skipped);
+  if (plan_.is_undisturbed()) {
+    EXPECT_EQ(counts.frames_lost, 0U);
+    if (plan_.delivery == Delivery::every && !pulls_) {
+      EXPECT_EQ(counts.frames_skipped, 0U);
+    }
+  }
+}
+
+}  // namespace framewire::sim

@@ -1,0 +1,92 @@
+// A simulated viewer: what its program does, and what it checks.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <thread>
+
+#include "tests/base/kept_log.hpp"
+#include "tests/sim/plan.hpp"
+#include "tests/sim/source.hpp"
+#include "tests/sim/world.hpp"
+#include "transport/session/subscriber.hpp"
+
+namespace framewire::sim {
+
+/// One viewer's program, in a process of its own.
+class Viewer {
+ public:
+  /// `may_pull`: not the first viewer of a stream, which needs one that watches.
+  Viewer(World& world, const Plan& plan, std::uint16_t port, Source& source, bool may_pull);
+  void start() {
+    thread_ = std::thread([this] { run(); });
+  }
+  /// Waits for its end. One that has died lives again, to take its program down.
+  ~Viewer();
+  Viewer(const Viewer&) = delete;
+  Viewer& operator=(const Viewer&) = delete;
+
+  /// Whether the sender gets no session with it.
+  [[nodiscard]] bool is_refused() const { return is_refused_; }
+  /// When it ended or died; INT64_MAX before.
+  [[nodiscard]] std::int64_t ended_ns() const { return ended_ns_; }
+  [[nodiscard]] std::string log_text() { return log_.text(); }
+
+ private:
+  /// What it knows of a subscriber's session, and after how many frames it does something else than to watch.
+  struct Session {
+    std::uint64_t leaves_after = UINT64_MAX;
+    std::uint64_t dies_after = UINT64_MAX;
+    std::uint64_t stops_after = UINT64_MAX;
+    std::uint64_t number = 0;
+    std::uint64_t received = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t skipped = 0;
+    std::uint64_t last_sequence = 0;
+    std::int64_t joined_ns = INT64_MAX;
+    std::uint64_t idle_waits = 0;
+  };
+  enum class Next { watch, come_back, end };
+
+  void ask_for_refusal();
+  void run();
+  void end();
+  Next watch(Subscriber& subscriber);
+  Next take_frames(Subscriber& subscriber, Session& session);
+  Next misbehave(Subscriber& subscriber, const Session& session);
+  void wait(Subscriber& subscriber, Session& session);
+  void close(Subscriber& subscriber) const;
+  void die();
+  void sleep_up_to(std::int64_t limit_ns);
+
+  [[nodiscard]] bool is_prompt() const;
+  void check_frame(const ReceivedFrame& frame, Session& session) const;
+  void check_header(const FrameHeader& header) const;
+  void check_joined(const SubscriberStatus& status, Session& session) const;
+  void check_end(const SubscriberStatus& status, const Session& session) const;
+  void check_counts(const SubscriberCounts& counts, const Session& session) const;
+
+  World& world_;
+  const Plan& plan_;
+  Source& source_;
+  test::KeptLog log_;  // its own: a process that is dead may hold its mutex
+  const bool is_refused_;
+  bool leaves_;
+  const bool dies_;
+  bool stops_;
+  const bool is_slow_;
+  const bool pulls_;
+  const WaitMode wait_mode_;
+  bool has_stopped_ = false;
+  bool has_died_ = false;
+  unsigned failures_ = 0;
+  int process_ = 0;
+  std::int64_t begun_ns_ = 0;
+  std::int64_t ended_ns_ = INT64_MAX;
+  SubscriberOptions options_;
+  std::deque<ReceivedFrame> held_;
+  std::thread thread_;
+};
+
+}  // namespace framewire::sim
