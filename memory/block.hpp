@@ -94,7 +94,7 @@ class MemoryKind {
                                                             std::uint64_t size_bytes) const = 0;
 };
 
-/// A range of a block. Whoever hands it on says how long the block lives.
+/// A range of a block. The function that hands it on says how long the block lives.
 struct Payload {
   const Block* block = nullptr;
   std::uint64_t offset_bytes = 0;

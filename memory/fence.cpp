@@ -5,7 +5,7 @@
 
 namespace framewire {
 
-void Fence::when_finished(std::function<void()> then) {
+void Fence::when_finished(std::function<void(FenceState)> then) {
   {
     const std::scoped_lock lock(mutex_);
     if (state() == FenceState::pending) {
@@ -13,19 +13,19 @@ void Fence::when_finished(std::function<void()> then) {
       return;
     }
   }
-  then();
+  then(state());
 }
 
 void Fence::finish(FenceState state) noexcept {
   assert(state != FenceState::pending && this->state() == FenceState::pending);
-  std::vector<std::function<void()>> waiting;
+  std::vector<std::function<void(FenceState)>> waiting;
   {
     const std::scoped_lock lock(mutex_);
     state_.store(state, std::memory_order_release);
     waiting.swap(waiting_);
   }
   for (const auto& then : waiting) {
-    then();
+    then(state);
   }
 }
 

@@ -24,9 +24,9 @@ class Fence {
   /// Never blocks. A state other than `pending` is final, and what the device wrote before it is visible.
   [[nodiscard]] FenceState state() const noexcept { return state_.load(std::memory_order_acquire); }
 
-  /// Calls `then` once the work is finished: at once on this thread, or later on the device's thread. `then` must not
-  /// wait for the device or throw. May throw std::bad_alloc.
-  void when_finished(std::function<void()> then);
+  /// Calls `then` with the state once the work is finished: at once on this thread, or later on the device's thread.
+  /// `then` must not wait for the device, throw, or keep this fence alive. May throw std::bad_alloc.
+  void when_finished(std::function<void(FenceState)> then);
 
   /// For the device: the work has ended with this state, `done` or `failed`. Call it once.
   void finish(FenceState state) noexcept;
@@ -34,7 +34,7 @@ class Fence {
  private:
   std::atomic<FenceState> state_ = FenceState::pending;
   std::mutex mutex_;
-  std::vector<std::function<void()>> waiting_;
+  std::vector<std::function<void(FenceState)>> waiting_;
 };
 
 }  // namespace framewire

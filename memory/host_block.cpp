@@ -210,17 +210,17 @@ RegisteredAs HostBlock::registered_as() const noexcept {
 std::shared_ptr<Fence> HostBlock::copy_to_host(std::shared_ptr<HostBlock> into, std::uint64_t offset_bytes,
                                                std::uint64_t size_bytes, std::shared_ptr<Fence> after) const {
   auto fence = std::make_shared<Fence>();
-  const auto copy = [from = shared_from_this(), into = std::move(into), offset_bytes, size_bytes, fence, after] {
-    const bool may_copy = after == nullptr || after->state() == FenceState::done;
-    if (may_copy) {
+  const auto copy = [from = shared_from_this(), into = std::move(into), offset_bytes, size_bytes,
+                     fence](FenceState filled) {
+    if (filled == FenceState::done) {
       copy_bytes(from->bytes().subspan(offset_bytes, size_bytes), into->bytes().subspan(offset_bytes));
     }
-    fence->finish(may_copy ? FenceState::done : FenceState::failed);
+    fence->finish(filled);
   };
   if (after != nullptr) {
     after->when_finished(copy);
   } else {
-    copy();
+    copy(FenceState::done);
   }
   return fence;
 }

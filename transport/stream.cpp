@@ -45,6 +45,10 @@ class Stream::Observer {
   Stream* stream_;
 };
 
+void Stream::notify(Observer& observer) noexcept {
+  observer.notify();
+}
+
 // ---- The source's side ----
 
 Stream::Stream(StreamOptions options)
@@ -133,6 +137,9 @@ std::optional<LentSlot> Stream::lend() noexcept {
     return std::nullopt;
   }
   Epoch& epoch = epochs_.back();
+  if (!epoch.pool->is_on_host()) {
+    return std::nullopt;  // a decoder writes by the processor
+  }
   const auto index = epoch.pool->claim();
   if (!index) {
     return std::nullopt;  // returned slots are still held by viewers
@@ -167,10 +174,7 @@ bool Stream::supports_sendfile() const {
 void Stream::publish(ClaimedSlot slot, const FrameInfo& info) {
   const DeviceWork work = begin_device_work(slot, info);
   offer(std::move(slot), info, work);
-  if (work.last()) {
-    // Without the mutex: a device that has finished already calls this at once.
-    work.last()->when_finished([observer = observer_] { observer->notify(); });
-  }
+  observe(work);
 }
 
 void Stream::offer(ClaimedSlot slot, const FrameInfo& info, const DeviceWork& work) {
@@ -180,6 +184,7 @@ void Stream::offer(ClaimedSlot slot, const FrameInfo& info, const DeviceWork& wo
   const PoolSlot claimed{slot.pool_->epoch(), slot.index_};
   const PoolSlot pool_slot = info.lent.value_or(claimed);
   assert(claimed.epoch == epoch.pool->epoch() && pool_slot.epoch == claimed.epoch);
+  make_room_for_unfinished();
   WaitingFrame frame{.header = {.sequence = next_sequence_++,
                                 .stream = options_.number,
                                 .epoch = pool_slot.epoch,
@@ -207,7 +212,7 @@ void Stream::offer(ClaimedSlot slot, const FrameInfo& info, const DeviceWork& wo
     enqueue(*queue, frame);
     send_waiting(*queue, wakes);
   }
-  if (work.last()) {
+  if (work.is_there()) {
     keep_until_finished(frame, work);
   }
   if (!work.filled || work.filled->state() == FenceState::done) {

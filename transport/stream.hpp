@@ -46,8 +46,9 @@ struct FrameInfo {
   bool has_test_pattern = false;
   /// Set when it differs from the epoch's layout (padded rows, a short chunk of bytes). Must fit the slot.
   std::optional<FrameLayout> layout{};
-  /// A device still fills the slot: no viewer gets the frame before this is done. One that fails, or takes longer than
-  /// Stream::ready_timeout_ns, counts as skipped. Null: the slot is filled.
+  /// A device still fills the slot, whose block() it keeps alive meanwhile: no viewer gets the frame before this is
+  /// done. A frame whose device fails, or takes longer than Stream::ready_timeout_ns, is dropped as a skipped one is.
+  /// Null: the slot is filled.
   std::shared_ptr<Fence> ready{};
   /// The payload is in this file; the slot's bytes are ignored. Only while supports_sendfile() is true.
   FileRange file{};
@@ -234,16 +235,22 @@ class Stream {
   struct DeviceWork {
     std::shared_ptr<Fence> filled;  // null: the slot is filled
     std::shared_ptr<Fence> copied;  // null: nobody needs the copy in host memory
-    [[nodiscard]] const std::shared_ptr<Fence>& last() const noexcept { return copied ? copied : filled; }
+    [[nodiscard]] bool is_there() const noexcept { return filled || copied; }
+    [[nodiscard]] bool is_finished() const noexcept { return has_finished(filled) && has_finished(copied); }
+    static bool has_finished(const std::shared_ptr<Fence>& fence) noexcept {
+      return !fence || fence->state() != FenceState::pending;
+    }
   };
   [[nodiscard]] DeviceWork begin_device_work(const ClaimedSlot& slot, const FrameInfo& info);
   void offer(ClaimedSlot slot, const FrameInfo& info, const DeviceWork& work);
-  void keep_until_finished(const WaitingFrame& frame, const DeviceWork& work);
+  void observe(const DeviceWork& work);
+  void make_room_for_unfinished();
+  void keep_until_finished(const WaitingFrame& frame, const DeviceWork& work) noexcept;
   void release_finished() noexcept;
   void on_device_work_finished() noexcept;
   void drop_front(SubscriberQueue& queue) noexcept;
   void drop_superseded(SubscriberQueue& queue) noexcept;
-  bool drop_if_hopeless(SubscriberQueue& queue) noexcept;
+  static bool is_failed_or_late(const WaitingFrame& frame, FenceState readiness) noexcept;
   void show_to_pullers(const PoolSlot& slot, const FrameHeader& header) noexcept;
   void poll_released(SubscriberQueue& queue) noexcept;
   void enqueue(SubscriberQueue& queue, const WaitingFrame& frame) noexcept;
@@ -273,18 +280,19 @@ class Stream {
   std::uint64_t frames_dropped_at_source_ = 0;
   std::int64_t first_frame_ns_ = 0;
   std::int64_t last_frame_ns_ = 0;
-  /// A slot that a device still fills or copies. It has a reference until the device has finished, whoever drops its
-  /// frame meanwhile.
+  /// A slot that a device still fills or copies. It has a reference until the device has finished, also if its frame is
+  /// dropped meanwhile.
   struct Unfinished {
     FrameHeader header;
     PoolSlot slot;
-    std::shared_ptr<Fence> fence;
+    DeviceWork work;
     bool is_hidden = false;  // pulling viewers do not see the frame yet
   };
   std::vector<Unfinished> unfinished_;
   std::uint64_t newest_shown_ = 0;  // to pulling viewers: sequence + 1
   /// Tells this stream of finished device work. Shared with devices, which may finish after the stream has gone.
   class Observer;
+  static void notify(Observer& observer) noexcept;
   std::shared_ptr<Observer> observer_;
   Epochs epochs_;  // the current one last; earlier ones while one of their frames is in use
   std::vector<SubscriberQueue*> queues_;

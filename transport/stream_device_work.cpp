@@ -11,7 +11,7 @@ namespace framewire {
 Stream::DeviceWork Stream::begin_device_work(const ClaimedSlot& slot, const FrameInfo& info) {
   DeviceWork work{.filled = info.ready, .copied = nullptr};
   const Pool& pool = *slot.pool_;
-  if (pool.is_on_host()) {
+  if (pool.is_on_host() || info.file.is_there()) {
     return work;
   }
   {
@@ -21,32 +21,55 @@ Stream::DeviceWork Stream::begin_device_work(const ClaimedSlot& slot, const Fram
     }
   }
   const std::uint64_t size_bytes = info.layout ? info.layout->size_bytes : pool.slot_bytes();
-  work.copied = pool.block()->copy_to_host(pool.host_block(), slot.offset_in_block_bytes(), size_bytes, info.ready);
+  try {
+    work.copied = pool.block()->copy_to_host(pool.host_block(), slot.offset_in_block_bytes(), size_bytes, info.ready);
+  } catch (const Error&) {
+    // The frame is dropped as one whose copy fails later. Its slot waits for the device that fills it.
+    work.copied = std::make_shared<Fence>();
+    work.copied->finish(FenceState::failed);
+  }
   return work;
 }
 
-void Stream::keep_until_finished(const WaitingFrame& frame, const DeviceWork& work) {
+/// Without the mutex: a fence that is finished already calls this at once.
+void Stream::observe(const DeviceWork& work) {
+  for (const auto& fence : {work.filled, work.copied}) {
+    if (fence) {
+      fence->when_finished([observer = observer_](FenceState) { notify(*observer); });
+    }
+  }
+}
+
+/// Before the frame counts, because this may throw.
+void Stream::make_room_for_unfinished() {
+  if (unfinished_.size() == unfinished_.capacity()) {
+    unfinished_.reserve(2 * unfinished_.size() + 16);
+  }
+}
+
+void Stream::keep_until_finished(const WaitingFrame& frame, const DeviceWork& work) noexcept {
   unfinished_.push_back({.header = frame.header,
                          .slot = frame.slot,
-                         .fence = work.last(),
+                         .work = work,
                          .is_hidden = work.filled && work.filled->state() != FenceState::done});
   add_reference(frame.slot);
 }
 
 void Stream::release_finished() noexcept {
-  std::erase_if(unfinished_, [this](const Unfinished& one) {
-    if (one.fence->state() == FenceState::pending) {
-      return false;
-    }
-    if (one.is_hidden && one.fence->state() == FenceState::done) {
+  std::erase_if(unfinished_, [this](Unfinished& one) {
+    if (one.is_hidden && one.work.filled->state() == FenceState::done) {
+      one.is_hidden = false;
       show_to_pullers(one.slot, one.header);
+    }
+    if (!one.work.is_finished()) {
+      return false;
     }
     release(one.slot);
     return true;
   });
 }
 
-/// On a device's thread. Sending is left to the sessions.
+/// On a device's thread. Sending is left to the sessions, and so is freeing the pools of earlier epochs.
 void Stream::on_device_work_finished() noexcept {
   const std::scoped_lock lock(mutex_);
   release_finished();

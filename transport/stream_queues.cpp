@@ -67,15 +67,9 @@ void Stream::drop_superseded(SubscriberQueue& queue) noexcept {
   }
 }
 
-/// Drops the first frame if its device has failed, or takes too long.
-bool Stream::drop_if_hopeless(SubscriberQueue& queue) noexcept {
-  const WaitingFrame& frame = queue.waiting.front();
-  const bool is_late = monotonic_ns() - frame.header.times.completed_ns > ready_timeout_ns;
-  if (frame.readiness() == FenceState::pending && !is_late) {
-    return false;
-  }
-  drop_front(queue);
-  return true;
+/// A frame with this readiness is not waited for any more.
+bool Stream::is_failed_or_late(const WaitingFrame& frame, FenceState readiness) noexcept {
+  return readiness == FenceState::failed || monotonic_ns() - frame.header.times.completed_ns > ready_timeout_ns;
 }
 
 void Stream::send_waiting(SubscriberQueue& queue, WakeList& wakes) noexcept {
@@ -84,11 +78,13 @@ void Stream::send_waiting(SubscriberQueue& queue, WakeList& wakes) noexcept {
   }
   while (!queue.waiting.empty() && !queue.is_concluded) {
     WaitingFrame& frame = queue.waiting.front();
-    if (frame.readiness() != FenceState::done) {
-      if (drop_if_hopeless(queue)) {
-        continue;
+    // Read once: a device may finish at any time, and then wakes the session.
+    if (const FenceState readiness = frame.readiness(); readiness != FenceState::done) {
+      if (!is_failed_or_late(frame, readiness)) {
+        break;
       }
-      break;
+      drop_front(queue);
+      continue;
     }
     if (frame.slot.epoch != queue.ready_epoch) {
       if (frame.slot.epoch != queue.announced_epoch) {

@@ -218,7 +218,7 @@ std::optional<ReceivedFrame> Program::next_frame() {
     frame = subscriber_.next();
   }
   if (frame) {
-    statistics_.frame_received(frame->payload().size(), frame->received_ns());
+    statistics_.frame_received(frame->header().layout.size_bytes, frame->received_ns());
     follow_epoch(*frame);
     record(*frame);
   }

@@ -42,7 +42,7 @@ class LinkContract : public testing::TestWithParam<LinkMaker> {
     pair_.sender->epoch_ready(epoch, slots, access);
   }
 
-  /// A slot as who fills it sees it: the processor, or a device.
+  /// A slot, as the processor or a device sees it that fills it.
   std::span<std::byte> slot_bytes_of(std::uint16_t index) {
     return pool_->is_on_host() ? pool_->slot(index)
                                : UntouchableMemory::on_device(*pool_->block())

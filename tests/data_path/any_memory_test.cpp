@@ -105,7 +105,8 @@ class AnyMemory : public testing::TestWithParam<LinkKind> {
       auto fence = std::make_shared<Fence>();
       const auto bytes = on_device(slot);
       std::ranges::fill(bytes, std::byte{0x5a});
-      memory_.run_later([bytes, sequence] { write_test_lines(bytes, sequence); }, fence, state_of(sequence));
+      memory_.run_later([bytes, sequence, block = slot.block()] { write_test_lines(bytes, sequence); }, fence,
+                        state_of(sequence));
       return fence;
     };
   }
@@ -232,6 +233,21 @@ TEST_P(AnyMemory, ADeviceThatBreaksDownEndsNoSession) {
   EXPECT_EQ(reports_[0].counts.frames_produced, reports_[0].counts.frames_skipped + reports_[0].counts.frames_sent);
 }
 
+TEST_P(AnyMemory, AFrameWhoseCopyCannotBeginIsSkippedAndCounted) {
+  start_sender(GetParam(), Delivery::every, 20, 1, [this](const ClaimedSlot& slot, std::uint64_t sequence) {
+    if (sequence == 10) {
+      memory_.refuse_copies();
+    }
+    return filled_later()(slot, sequence);
+  });
+  Subscriber viewer(dialling(GetParam()), log_.log());
+  EXPECT_EQ(take_all(viewer, host_memory()).size(), 10U);
+  EXPECT_TRUE(eventually([&] { return stream_->slots_in_use() == 0; }));
+  stop_sender();
+  ASSERT_EQ(reports_.size(), 1U);
+  EXPECT_EQ(reports_[0].counts.frames_skipped, 10U);
+}
+
 /// The copies of a stream that has ended may still be in work.
 TEST_P(AnyMemory, AStreamMayEndBeforeItsDevice) {
   start_sender(GetParam(), Delivery::latest, 0, 1, filled_later());
@@ -263,7 +279,7 @@ TEST_P(SharedMemory, AViewerThatTakesTheMemoryReadsItInPlace) {
 TEST_P(SharedMemory, OneViewerTakesItAndTheOtherDoesNot) {
   constexpr std::uint64_t frames = 100;
   const UntouchableMemory unknown("unknown");
-  start_sender(LinkKind::local, Delivery::every, frames, 2, filled_at_once());
+  start_sender(LinkKind::local, Delivery::every, frames, 2, filled_later());
   SubscriberOptions with_it = dialling(LinkKind::local);
   with_it.memory = {&unknown, &memory_};
   SubscriberOptions without_it = dialling(LinkKind::local);

@@ -129,21 +129,23 @@ class UntouchableBlock final : public Block, public std::enable_shared_from_this
   [[nodiscard]] std::shared_ptr<Fence> copy_to_host(std::shared_ptr<HostBlock> into, std::uint64_t offset_bytes,
                                                     std::uint64_t size_bytes,
                                                     std::shared_ptr<Fence> after) const override {
+    if (kind_.refuses_copies()) {
+      throw Error::failed("the device takes no more work");
+    }
     auto fence = std::make_shared<Fence>();
     std::ranges::fill(into->bytes().subspan(offset_bytes, size_bytes), poison);
     kind_.count_copy();
-    const auto start = [self = shared_from_this(), into, offset_bytes, size_bytes, fence, after] {
-      const bool may_copy = after == nullptr || after->state() == FenceState::done;
+    const auto start = [self = shared_from_this(), into, offset_bytes, size_bytes, fence](FenceState filled) {
       self->kind_.run_later(
           [self, into, offset_bytes, size_bytes] {
             copy_bytes(self->pages_->bytes().subspan(offset_bytes, size_bytes), into->bytes().subspan(offset_bytes));
           },
-          fence, may_copy ? FenceState::done : FenceState::failed);
+          fence, filled);
     };
     if (after != nullptr) {
       after->when_finished(start);
     } else {
-      start();
+      start(FenceState::done);
     }
     return fence;
   }
@@ -192,6 +194,14 @@ void UntouchableMemory::count_copy() const {
 
 std::uint64_t UntouchableMemory::copies() const {
   return device_->copies();
+}
+
+void UntouchableMemory::refuse_copies() const {
+  refuses_copies_.store(true);
+}
+
+bool UntouchableMemory::refuses_copies() const {
+  return refuses_copies_.load();
 }
 
 void UntouchableMemory::break_down() const {

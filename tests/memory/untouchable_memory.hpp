@@ -2,6 +2,7 @@
 // has no access rights, and the stand-in for a device has the same pages mapped a second time.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -44,10 +45,14 @@ class UntouchableMemory final : public MemoryKind {
   void count_copy() const;
   /// Copies and kernels fail from now on.
   void break_down() const;
+  /// No copy begins any more.
+  void refuse_copies() const;
+  [[nodiscard]] bool refuses_copies() const;
 
  private:
   class Device;
   const std::string name_;
+  mutable std::atomic<bool> refuses_copies_ = false;
   const std::unique_ptr<Device> device_;
 };
 

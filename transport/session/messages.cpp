@@ -95,7 +95,6 @@ const json* optional_part(const json& message, const std::string& field) {
 }
 
 constexpr std::size_t max_memory_name_bytes = 16;
-constexpr std::size_t max_memory_kinds = 8;
 
 /// The name of a kind of memory: small letters and digits.
 std::string memory_name(const json& message, const json& value) {

@@ -19,6 +19,8 @@
 namespace framewire {
 
 inline constexpr std::uint32_t session_version = 1;
+/// Of ChooseMessage::memory; a reader refuses more.
+inline constexpr std::size_t max_memory_kinds = 8;
 
 /// Adds a link's own fields to a message: those of `fields`, each with the link's name before it ("port" becomes
 /// NAME_port). Adds nothing for an empty description.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -249,7 +250,7 @@ void ViewerSession::open_link(const OfferMessage& offer, ChooseMessage choice, D
     choice.token = token->hex();
     choice.listener = data_connector.acceptor->listener_description(choice.link);
   }
-  for (const MemoryKind* const kind : memory_) {
+  for (const MemoryKind* const kind : std::span(memory_).first(std::min(memory_.size(), max_memory_kinds))) {
     choice.memory.emplace_back(kind->name());
   }
   channel.send(to_json(choice));
