@@ -15,7 +15,7 @@ Json session_json(const SessionReport& report) {
   Json json{{"viewer", report.viewer},
             {"stream", report.stream},
             {"transport", report.transport},
-            {"memory", "host"},
+            {"memory", report.memory},
             {"mode", report.pulls ? "pull" : "push"},
             {"frames_produced", report.counts.frames_produced},
             {"frames_skipped", report.counts.frames_skipped},
@@ -71,7 +71,7 @@ std::string sender_statistics_json(const std::vector<const Stream*>& streams, st
                   {"fps", frames_per_s},
                   {"gigabytes_per_second", seconds > 0 ? static_cast<double>(sum.bytes_sent) / seconds / 1e9 : 0},
                   {"transport", reports.empty() ? Json(nullptr) : Json(reports.front().transport)},
-                  {"memory", "host"},
+                  {"memory", reports.empty() ? Json(nullptr) : Json(reports.front().memory)},
                   {"sessions", sessions}};
   return to_line(json);
 }

@@ -62,7 +62,7 @@ std::string stages_line(const Statistics& statistics) {
 }
 
 std::string path_line(const ViewerReport& report) {
-  std::string line = fmt::format("path     {} link, host memory, ", report.status.transport);
+  std::string line = fmt::format("path     {} link, {} memory, ", report.status.transport, report.status.memory);
   if (report.status.format) {
     line += describe(*report.status.format) + ", ";
   }
@@ -160,7 +160,7 @@ std::string stats_json(const ViewerReport& report) {
        counts.frames_shown > 0 ? Json(to_ms(statistics.connect_to_first_frame_ns())) : Json(nullptr)},
       {"clock_uncertainty_ms", to_ms(report.clock_offset.uncertainty_ns)},
       {"transport", text_or_null(status.transport)},
-      {"memory", "host"},
+      {"memory", text_or_null(status.memory)},
       {"format", status.format ? Json(describe(*status.format)) : Json(nullptr)},
       {"surface", report.surface},
       {"upload", report.upload},

@@ -43,6 +43,7 @@ TEST_F(ReportTest, JsonHasEveryKeyOfTheDesign) {
   session_.frames_lost = 2;
   session_.frames_skipped = 3;
   status_.transport = "local";
+  status_.memory = "host";
   const json stats = json::parse(stats_json(report()));
   EXPECT_EQ(stats.at("frames_received"), 61);
   EXPECT_EQ(stats.at("frames_shown"), 61);

@@ -40,8 +40,8 @@ void SessionHistory::add(SessionReport report) {
 
 void SessionHistory::add_to_earlier(const SessionReport& report) {
   // Names every field, so that the compiler asks what becomes of a new one. Those without a sum keep their defaults.
-  const auto& [viewer, stream, transport, ending, bye_received, was_refused, counts, frames_received, frames_lost,
-               pulls, frames_pulled, viewer_statistics, receiver_label, logs_end] = report;
+  const auto& [viewer, stream, transport, memory, ending, bye_received, was_refused, counts, frames_received,
+               frames_lost, pulls, frames_pulled, viewer_statistics, receiver_label, logs_end] = report;
   const bool is_first = earlier_count_ == 0;
   const auto merge = [is_first](std::string& into, const std::string& text) {
     into = is_first || into == text ? text : "several";
@@ -50,6 +50,7 @@ void SessionHistory::add_to_earlier(const SessionReport& report) {
   earlier_.viewer = std::to_string(earlier_count_) + " earlier session" + (is_first ? "" : "s");
   merge(earlier_.stream, stream);
   merge(earlier_.transport, transport);
+  merge(earlier_.memory, memory);
   earlier_.ending = "added up";
   earlier_.bye_received = bye_received && (is_first || earlier_.bye_received);
   earlier_.counts += counts;

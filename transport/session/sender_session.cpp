@@ -95,12 +95,13 @@ void SenderSession::join(NegotiatedSession agreed) {
   report_.stream = stream_->options().name;
   link_kind_ = choice.link;
   report_.transport = name(link_kind_);
+  report_.memory = subscription_->memory();
   report_.pulls = choice.pulls;
   report_.receiver_label = stream_->options().receiver_label;
   report_.logs_end = stream_->options().logs_session_ends;
   const auto format = stream_->format();
   context_.log->info(report_.receiver_label + " " + report_.viewer + ": " +
-                     start_line(choice.link, subscription_->memory(), authenticated_.auth, authenticated_.control,
+                     start_line(choice.link, report_.memory, authenticated_.auth, authenticated_.control,
                                 choice.encrypt, format ? describe(*format) : std::string()) +
                      (choice.pulls ? " mode=pull" : ""));
 }

@@ -20,7 +20,8 @@ struct SessionReport {
   std::string viewer;
   std::string stream;
   std::string transport;
-  std::string ending;  // a sentence
+  std::string memory{};  // Subscription::memory()
+  std::string ending;    // a sentence
   bool bye_received = false;
   bool was_refused = false;  // by the viewer, which found no usable link
   SubscriberQueueCounts counts;

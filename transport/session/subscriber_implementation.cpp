@@ -328,6 +328,7 @@ void Subscriber::Implementation::set_current_session(const std::shared_ptr<Viewe
     status_.message = "connected to " + session->peer();
     status_.start_line = session->start_line();
     status_.transport = name(session->link()->kind());
+    status_.memory = session->link()->memory().name();
     status_.delivery = session->delivery();
     status_.source_file = session->source_file();
     status_.connecting_since_ns = connecting_since_ns_;
