@@ -98,7 +98,7 @@ class AnyMemory : public testing::TestWithParam<LinkKind> {
   }
 
   /// The device fills the slot after it is published; `state_of` says how that ends.
-  Fill filled_later(std::function<FenceState(std::uint64_t)> state_of = [](std::uint64_t) {
+  Fill filled_later(const std::function<FenceState(std::uint64_t)>& state_of = [](std::uint64_t) {
     return FenceState::done;
   }) {
     return [this, state_of](const ClaimedSlot& slot, std::uint64_t sequence) {

@@ -64,7 +64,8 @@ def main() -> int:
     program = tidy_program(build / "lint")
     command = [*program, "-p", str(build), "--extra-arg=-Wno-unknown-warning-option"]
     version = subprocess.run([program[0], "--version"], capture_output=True, text=True, check=True).stdout
-    rules = "".join((top / name).read_text(encoding="utf-8") for name in (".clang-tidy", "tests/.clang-tidy"))
+    rules = "".join((top / name).read_text(encoding="utf-8")
+                    for name in (".clang-tidy", "tests/.clang-tidy", "tests/sim/.clang-tidy"))
     also = version + rules + (top / "cmake/settings.cmake").read_text(encoding="utf-8")
     outputs = checked.run_all(top, build / "lint", {name: [*command, name] for name in wanted}, also)
     print(f"clang-tidy: {len(wanted)} files, {len(outputs)} of them with findings")

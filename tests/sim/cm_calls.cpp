@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <deque>
+#include <new>
 
 #include "tests/sim/cm_model.hpp"
 #include "tests/sim/descriptors.hpp"
@@ -53,7 +54,11 @@ struct Interface {
 extern "C" {
 
 int getifaddrs(ifaddrs** list) noexcept {
-  auto* const all = new std::deque<Interface>;
+  auto* const all = new (std::nothrow) std::deque<Interface>;
+  if (all == nullptr) {
+    errno = ENOMEM;
+    return -1;
+  }
   const auto add = [&](const sockaddr_in& address) {
     Interface& one = all->emplace_back();
     one.address = address;

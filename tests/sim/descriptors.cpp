@@ -27,7 +27,8 @@ FilePointer Descriptors::file(const World& world, int fd) const {
 /// Those that no other process has, too.
 std::vector<std::shared_ptr<Socket>> Descriptors::sockets_of(int process) const {
   std::vector<std::shared_ptr<Socket>> own;
-  for (const auto& [fd, open] : files_) {
+  for (const auto& one : files_) {
+    const auto& open = one.second;
     const bool is_shared = std::ranges::any_of(
         files_, [&](const auto& other) { return other.second.process != process && other.second.file == open.file; });
     if (auto socket = std::dynamic_pointer_cast<Socket>(open.file); socket && open.process == process && !is_shared) {
