@@ -89,6 +89,7 @@ TEST_F(ReportTest, JsonSurvivesTextThatIsNotUtf8) {
 TEST_F(ReportTest, SummaryHasCountsLatencyStagesAndPath) {
   show_frames(61);
   status_.transport = "local";
+  status_.memory = "host";
   const auto lines = summary(report());
   ASSERT_EQ(lines.size(), 4U);
   EXPECT_EQ(lines[0], "frames   61 received, 61 shown, 0 superseded, 0 skipped, 0 lost; 1.0 s, 60.00 fps, 60.9 MB/s");
