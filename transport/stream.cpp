@@ -45,10 +45,6 @@ class Stream::Observer {
   Stream* stream_;
 };
 
-void Stream::notify(Observer& observer) noexcept {
-  observer.notify();
-}
-
 // ---- The source's side ----
 
 Stream::Stream(StreamOptions options)
@@ -175,6 +171,15 @@ void Stream::publish(ClaimedSlot slot, const FrameInfo& info) {
   const DeviceWork work = begin_device_work(slot, info);
   offer(std::move(slot), info, work);
   observe(work);
+}
+
+/// Without the mutex: a fence that is finished already calls this at once.
+void Stream::observe(const DeviceWork& work) {
+  for (const auto& fence : {work.filled, work.copied}) {
+    if (fence) {
+      fence->when_finished([observer = observer_](FenceState) { observer->notify(); });
+    }
+  }
 }
 
 void Stream::offer(ClaimedSlot slot, const FrameInfo& info, const DeviceWork& work) {

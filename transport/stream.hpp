@@ -292,7 +292,6 @@ class Stream {
   std::uint64_t newest_shown_ = 0;  // to pulling viewers: sequence + 1
   /// Tells this stream of finished device work. Shared with devices, which may finish after the stream has gone.
   class Observer;
-  static void notify(Observer& observer) noexcept;
   std::shared_ptr<Observer> observer_;
   Epochs epochs_;  // the current one last; earlier ones while one of their frames is in use
   std::vector<SubscriberQueue*> queues_;

@@ -11,7 +11,7 @@ namespace framewire {
 Stream::DeviceWork Stream::begin_device_work(const ClaimedSlot& slot, const FrameInfo& info) {
   DeviceWork work{.filled = info.ready, .copied = nullptr};
   const Pool& pool = *slot.pool_;
-  if (pool.is_on_host() || info.file.is_there()) {
+  if (pool.is_on_host()) {
     return work;
   }
   {
@@ -29,15 +29,6 @@ Stream::DeviceWork Stream::begin_device_work(const ClaimedSlot& slot, const Fram
     work.copied->finish(FenceState::failed);
   }
   return work;
-}
-
-/// Without the mutex: a fence that is finished already calls this at once.
-void Stream::observe(const DeviceWork& work) {
-  for (const auto& fence : {work.filled, work.copied}) {
-    if (fence) {
-      fence->when_finished([observer = observer_](FenceState) { notify(*observer); });
-    }
-  }
 }
 
 /// Before the frame counts, because this may throw.

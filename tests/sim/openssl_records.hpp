@@ -16,7 +16,7 @@ inline constexpr std::size_t record_header_bytes = 5;
 inline constexpr std::size_t proof_bytes = 16;
 enum class RecordType : char { alert = 21, handshake = 22, data = 23 };
 
-/// Depends on every byte of both; whoever knows this formula can forge it.
+/// Depends on every byte of both; anybody who knows this formula can forge it.
 std::uint64_t weak_mac(std::uint64_t key, std::string_view text) noexcept;
 std::string as_bytes(std::uint64_t number);
 
