@@ -19,6 +19,10 @@ target_include_directories(framewire_settings INTERFACE ${PROJECT_SOURCE_DIR} ${
 target_compile_options(framewire_settings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor -Wold-style-cast
     -Woverloaded-virtual -Wimplicit-fallthrough>)
+# One file's local variable may have the name of a constant of another file that is compiled with it.
+if(CMAKE_UNITY_BUILD)
+  target_compile_options(framewire_settings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-shadow>)
+endif()
 # Off by default: packagers may use a compiler that warns more.
 if(FRAMEWIRE_WERROR)
   target_compile_options(framewire_settings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)

@@ -11,6 +11,7 @@
 #include "base/clock.hpp"
 #include "base/wait.hpp"
 #include "frame/test_pattern.hpp"
+#include "tests/base/eventually.hpp"
 #include "tests/contract/link_pairs.hpp"
 #include "tests/memory/untouchable_memory.hpp"
 
@@ -19,7 +20,6 @@ namespace {
 
 constexpr std::uint32_t ring_slots = 3;
 constexpr std::uint64_t slot_bytes = 100'000;  // not a multiple of a page or a line
-constexpr std::int64_t timeout_ns = 20 * ns_per_s;
 
 class LinkContract : public testing::TestWithParam<LinkMaker> {
  protected:

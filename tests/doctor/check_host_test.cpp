@@ -13,11 +13,8 @@ using test::big;
 using test::failed;
 using test::fast_big;
 using test::find;
+using test::has;
 using test::measured;
-
-bool has(const std::string& text, const std::string& word) {
-  return text.find(word) != std::string::npos;
-}
 
 bool mends(const Finding& finding, const std::string& command) {
   return std::ranges::any_of(finding.remedy, [&](const std::string& one) { return has(one, command); });

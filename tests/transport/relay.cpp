@@ -136,6 +136,9 @@ void Relay::pass_on(Connection& connection, bool is_to_dialler) {
   const int to = is_to_dialler ? connection.dialler.get() : connection.listener.get();
   const bool is_data_to_dialler = is_to_dialler && is_data(connection);
   const std::uint64_t allowance = is_data_to_dialler ? allowance_bytes_.load() : UINT64_MAX;
+  if (allowance == 0) {  // throttled since poll() was asked about this connection; a read of no bytes would say "ended"
+    return;
+  }
   const auto got = ::recv(from, bytes.data(), std::min<std::uint64_t>(bytes.size(), allowance), MSG_DONTWAIT);
   if (got <= 0) {
     ::shutdown(to, SHUT_RDWR);
