@@ -23,15 +23,26 @@ struct WireRead {
   std::size_t bytes = 0;  // with `moved`: at least one
 };
 
+/// What became of bytes for the kernel.
+enum class WireWrite {
+  done,    // it has all of them, those of earlier calls, too
+  more,    // it has some; call again with the rest
+  full,    // as `more`, but only once the socket is writable
+  failed,  // the connection is gone; errno is set
+};
+
 enum class FileWrite {
   done,
-  no_connection,  // as with write()
+  more,
+  full,
+  no_connection,  // as WireWrite::failed
   no_file,  // the file is too short (ENODATA) or unreadable; the connection works, but stops in the middle of a frame
 };
 
 /// Both directions of one data connection. Owns the connection. One thread at a time may read, and one at a time may
-/// write; they may be two different threads. Only write_file() may raise SIGPIPE, as sendfile() does: its thread has to
-/// block SIGPIPE (block_sigpipe()). To wake a waiting thread, shut fd() down, from any thread.
+/// write; they may be two different threads. Writing never waits. Only write_file() may raise SIGPIPE, as sendfile()
+/// does: its thread has to block SIGPIPE (block_sigpipe()). To wake a thread that reads, shut fd() down, from any
+/// thread.
 class ByteWire {
  public:
   ByteWire() = default;
@@ -50,17 +61,19 @@ class ByteWire {
   /// Never waits for the peer.
   virtual WireRead read_now(std::span<std::byte> into) noexcept = 0;
 
-  /// Writes all of `parts` in order and waits while the peer does not read. Modifies `parts` but not the bytes they
-  /// point to. Returns false, with errno set, when the connection is gone.
-  virtual bool write(std::span<iovec> parts) noexcept = 0;
+  /// Writes from `parts`, in order, what one system call takes, and cuts `parts` to the rest. The rest may be empty
+  /// without being done: then the wire itself holds bytes. Modifies the elements of `parts`, but not the bytes they
+  /// point to.
+  virtual WireWrite write_some(std::span<iovec>& parts) noexcept = 0;
   /// Writes all bytes without waiting, or fails; after a failure the connection is over.
   virtual bool write_now(std::span<const std::byte> bytes) noexcept = 0;
 
   /// Whether write_file() works on this connection; false where the kernel cannot encode the bytes itself, as with TLS.
   [[nodiscard]] virtual bool supports_sendfile() const noexcept { return false; }
-  /// Writes `bytes` bytes of a regular file without copying them. Sets errno unless the result is `done`.
-  virtual FileWrite write_file(int file, std::uint64_t offset_bytes, std::uint64_t bytes) noexcept {
-    static_cast<void>(file), static_cast<void>(offset_bytes), static_cast<void>(bytes);
+  /// Writes what one system call takes of `left_bytes` bytes of a regular file, without copying them, and moves both
+  /// numbers on. Not while write_some() is not done. The socket has to be non-blocking.
+  virtual FileWrite write_file(int file, std::uint64_t& offset_bytes, std::uint64_t& left_bytes) noexcept {
+    static_cast<void>(file), static_cast<void>(offset_bytes), static_cast<void>(left_bytes);
     errno = ENOSYS;
     return FileWrite::no_file;
   }
@@ -68,5 +81,25 @@ class ByteWire {
   /// Whether received bytes failed authentication. Only an encrypted wire can detect this. Any thread.
   [[nodiscard]] virtual bool saw_tampering() const noexcept { return false; }
 };
+
+[[nodiscard]] inline std::size_t size_bytes(std::span<const iovec> parts) noexcept {
+  std::size_t bytes = 0;
+  for (const iovec& part : parts) {
+    bytes += part.iov_len;
+  }
+  return bytes;
+}
+
+/// Cuts `written_bytes` from the front of `parts`, and empty parts after them.
+inline void drop_written(std::span<iovec>& parts, std::size_t written_bytes) noexcept {
+  while (!parts.empty() && written_bytes >= parts.front().iov_len) {
+    written_bytes -= parts.front().iov_len;
+    parts = parts.subspan(1);
+  }
+  if (written_bytes > 0) {
+    parts.front().iov_base = static_cast<std::byte*>(parts.front().iov_base) + written_bytes;
+    parts.front().iov_len -= written_bytes;
+  }
+}
 
 }  // namespace framewire

@@ -51,11 +51,12 @@ enum class SendResult {
 /// Empty: there is nothing to tell.
 using LinkDescription = std::string;
 
-/// Wakes the peer of a link. Shared, because the link may already be destroyed when wake() is called.
+/// Does for the frames that a link was given what needs system calls: wakes the peer, or writes them. Shared, because
+/// the link may already be destroyed when wake() is called.
 class PeerWaker {
  public:
   virtual ~PeerWaker() = default;
-  /// Never blocks. Any thread; call without a mutex.
+  /// Never waits. Any thread; call without a mutex.
   virtual void wake() noexcept = 0;
 };
 
@@ -89,8 +90,8 @@ class SenderLink {
   virtual void bound_send_queue() noexcept {}
   /// Hands over one frame of the newest ready epoch.
   virtual SendResult try_send(const OutgoingFrame& frame) noexcept = 0;
-  /// The waker for frames sent since the last call, or null when the peer needs no wake-up. The caller of try_send()
-  /// calls this, and wakes the peer after unlocking the stream's mutex.
+  /// The waker for frames sent since the last call, or null when there is nothing to do for them. The caller of
+  /// try_send() calls this, and wake() after unlocking the stream's mutex.
   [[nodiscard]] virtual std::shared_ptr<PeerWaker> take_waker() noexcept { return nullptr; }
 
   /// Takes in credits, and returns in `released` the pool slots that the link no longer reads since the last call, at

@@ -41,6 +41,12 @@ FileDescriptor make_poller(std::initializer_list<int> descriptors) {
   return poller;
 }
 
+void watch_writable(int poller, int socket, bool watches) noexcept {
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLRDHUP | (watches ? EPOLLOUT : 0U);
+  ::epoll_ctl(poller, EPOLL_CTL_MOD, socket, &event);
+}
+
 void watch_peer(int tcp_socket, std::int64_t timeout_ns) noexcept {
   const int on = 1;
   // The kernel allows at most 127 probes, so a long timeout needs a longer interval.

@@ -20,6 +20,9 @@ bool has_bytes(int socket) noexcept;
 /// An epoll descriptor that is readable when any of these is, so that poll() needs only one. Throws Error.
 FileDescriptor make_poller(std::initializer_list<int> descriptors);
 
+/// Whether a poller is also readable while `socket`, one of its descriptors, is writable. Any thread.
+void watch_writable(int poller, int socket, bool watches) noexcept;
+
 /// Enables keepalive on an idle TCP connection: one probe each second (fewer for a timeout above 100 s), and an error
 /// after `timeout_ns`.
 void watch_peer(int tcp_socket, std::int64_t timeout_ns) noexcept;

@@ -112,6 +112,7 @@ class Sender final : public SenderLink {
     tcp_.epoch_ready(epoch, slots, ring);
   }
   SendResult try_send(const OutgoingFrame& frame) noexcept override { return tcp_.try_send(frame); }
+  [[nodiscard]] std::shared_ptr<PeerWaker> take_waker() noexcept override { return tcp_.take_waker(); }
   std::size_t poll_released(std::span<PoolSlot> released) noexcept override { return tcp_.poll_released(released); }
   bool arm() noexcept override { return tcp_.arm(); }
   [[nodiscard]] int descriptor() const noexcept override { return tcp_.descriptor(); }

@@ -216,9 +216,15 @@ class Sending : public testing::Test {
     socket_ = std::move(b);
     sender_->epoch_ready(1, 2, {});
   }
+  /// Also writes the frame, as the session would.
   SendResult try_send(const Payload& payload, const FileRange& file) {
-    return sender_->try_send(
+    const SendResult result = sender_->try_send(
         {.header = header_of_a_frame(), .payload = payload, .pool_slot = {.epoch = 1, .index = 0}, .file = file});
+    if (const auto waker = sender_->take_waker()) {
+      waker->wake();
+      sender_->on_readable();
+    }
+    return result;
   }
 
   FileDescriptor socket_;

@@ -90,6 +90,7 @@ void SenderSession::join(NegotiatedSession agreed) {
   subscription_ = std::move(agreed.subscription);
   stream_ = agreed.stream;
   early_messages_ = std::move(agreed.early);
+  may_have_messages_ = true;
   watch_peer(authenticated_.channel->fd(), context_.parameters.peer_timeout_ns);
   report_.viewer = authenticated_.channel->peer();
   report_.stream = stream_->options().name;
@@ -141,7 +142,9 @@ void SenderSession::give_up_link(const Error& error) {
 
 void SenderSession::serve() {
   while (!is_over_) {
-    handle_messages();
+    if (may_have_messages_) {
+      handle_messages();
+    }
     announce_epoch();
     subscription_->make_progress();
     send_bye_when_drained();
@@ -266,7 +269,8 @@ void SenderSession::wait() {
   constexpr std::int64_t longest_sleep_ns = ns_per_s / 2;
   MessageChannel& channel = *authenticated_.channel;
   const bool has_backlog = channel.has_backlog();
-  if (channel.has_buffered() && !has_backlog) {
+  may_have_messages_ = channel.has_buffered() && !has_backlog;
+  if (may_have_messages_) {
     return;
   }
   const auto control_events = static_cast<short>((has_backlog ? 0 : POLLIN) | (channel.wants_write() ? POLLOUT : 0));
@@ -279,6 +283,7 @@ void SenderSession::wait() {
   const std::int64_t stop_at_ns = context_.stop_at_ns.load();
   const std::int64_t deadline_ns = now_ns + longest_sleep_ns;
   wait_until(descriptors, stop_at_ns > now_ns ? std::min(deadline_ns, stop_at_ns) : deadline_ns);
+  may_have_messages_ = descriptors[0].revents != 0;
   if (descriptors[1].revents != 0) {
     subscription_->on_readable();
   }

@@ -79,6 +79,7 @@ class SenderSession {
   bool has_begun_ = false;  // the viewer was ready: the link cannot be changed any more
   bool bye_sent_ = false;
   bool is_over_ = false;
+  bool may_have_messages_ = true;  // on the control channel; asking it is a system call
   std::int64_t next_check_ns_ = 0;
   std::int64_t link_closed_ns_ = 0;  // when the viewer closed its side of the link; 0: open
   std::uint64_t viewer_received_ = 0;

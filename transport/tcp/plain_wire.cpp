@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/wait.hpp"
+
 namespace framewire {
 
 namespace {
@@ -76,48 +78,49 @@ WireRead PlainWire::read_now(std::span<std::byte> into) noexcept {
   return receive(socket_.get(), into, MSG_DONTWAIT);
 }
 
-bool PlainWire::write(std::span<iovec> parts) noexcept {
-  while (!parts.empty()) {
-    std::size_t last_part_bytes = 0;
-    msghdr message{};
-    message.msg_iov = parts.data();
-    message.msg_iovlen = parts_for_one_call(parts, last_part_bytes);
-    const std::size_t whole_bytes = std::exchange(parts[message.msg_iovlen - 1].iov_len, last_part_bytes);
-    const auto sent = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
-    parts[message.msg_iovlen - 1].iov_len = whole_bytes;
-    if (sent < 0) {
-      if (errno == EINTR) {
-        continue;
-      }
-      return false;
-    }
-    auto left = static_cast<std::size_t>(sent);
-    while (!parts.empty() && left >= parts.front().iov_len) {
-      left -= parts.front().iov_len;
-      parts = parts.subspan(1);
-    }
-    if (left > 0) {
-      parts.front().iov_base = static_cast<std::byte*>(parts.front().iov_base) + left;
-      parts.front().iov_len -= left;
-    }
+WireWrite PlainWire::write_some(std::span<iovec>& parts) noexcept {
+  drop_written(parts, 0);
+  if (parts.empty()) {
+    return WireWrite::done;
   }
-  return true;
+  std::size_t last_part_bytes = 0;
+  msghdr message{};
+  message.msg_iov = parts.data();
+  message.msg_iovlen = parts_for_one_call(parts, last_part_bytes);
+  iovec& last = parts[message.msg_iovlen - 1];
+  const std::size_t whole_bytes = std::exchange(last.iov_len, last_part_bytes);
+  const std::size_t asked_bytes = size_bytes(parts.first(message.msg_iovlen));
+  const auto sent = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+  last.iov_len = whole_bytes;
+  if (sent < 0) {
+    return errno == EINTR ? WireWrite::more : is_passing(errno) ? WireWrite::full : WireWrite::failed;
+  }
+  drop_written(parts, static_cast<std::size_t>(sent));
+  if (parts.empty()) {
+    return WireWrite::done;
+  }
+  return static_cast<std::size_t>(sent) < asked_bytes ? WireWrite::full : WireWrite::more;
 }
 
-FileWrite PlainWire::write_file(int file, std::uint64_t offset_bytes, std::uint64_t bytes) noexcept {
-  auto offset = static_cast<off_t>(offset_bytes);
-  while (bytes > 0) {
-    const auto sent = ::sendfile(socket_.get(), file, &offset, std::min<std::uint64_t>(bytes, max_bytes_per_call));
-    if (sent > 0) {
-      bytes -= static_cast<std::uint64_t>(sent);
-    } else if (sent == 0) {
-      errno = ENODATA;
-      return FileWrite::no_file;
-    } else if (errno != EINTR) {
-      return is_of_connection(errno) ? FileWrite::no_connection : FileWrite::no_file;
-    }
+FileWrite PlainWire::write_file(int file, std::uint64_t& offset_bytes, std::uint64_t& left_bytes) noexcept {
+  if (left_bytes == 0) {
+    return FileWrite::done;
   }
-  return FileWrite::done;
+  auto offset = static_cast<off_t>(offset_bytes);
+  const auto sent = ::sendfile(socket_.get(), file, &offset, std::min<std::uint64_t>(left_bytes, max_bytes_per_call));
+  if (sent > 0) {
+    offset_bytes += static_cast<std::uint64_t>(sent);
+    left_bytes -= static_cast<std::uint64_t>(sent);
+    return left_bytes == 0 ? FileWrite::done : FileWrite::more;
+  }
+  if (sent == 0) {
+    errno = ENODATA;
+    return FileWrite::no_file;
+  }
+  if (is_passing(errno)) {
+    return errno == EINTR ? FileWrite::more : FileWrite::full;
+  }
+  return is_of_connection(errno) ? FileWrite::no_connection : FileWrite::no_file;
 }
 
 bool PlainWire::write_now(std::span<const std::byte> bytes) noexcept {

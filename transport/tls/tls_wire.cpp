@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/wait.hpp"
 #include "transport/tls/bio.hpp"
 #include "transport/tls/tls_handshake.hpp"
 
@@ -51,6 +52,7 @@ struct TlsWire::State {
   // Used by the writing thread.
   std::array<std::byte, record_bytes> gathered;
   std::size_t gathered_bytes = 0;
+  std::size_t sent_bytes = 0;  // of bio.sealed()
   const std::uint32_t records_per_key;
   std::uint32_t records_left;
 
@@ -60,9 +62,12 @@ struct TlsWire::State {
   WireRead read(std::span<std::byte> into, int flags) noexcept;
   bool renew_key_in_time() noexcept;
   bool seal(std::span<const std::byte> bytes) noexcept;
-  bool gather(std::span<const std::byte> bytes) noexcept;
   bool seal_gathered() noexcept;
-  bool flush() noexcept;
+  bool seal_some(std::span<iovec>& parts) noexcept;
+  [[nodiscard]] bool has_room() const noexcept {
+    return bio.room_bytes() >= record_bytes + record_overhead_bytes + key_update_bytes;
+  }
+  WireWrite flush() noexcept;
 };
 
 class TlsWire::State::Turn {
@@ -162,11 +167,8 @@ bool TlsWire::State::renew_key_in_time() noexcept {
   return SSL_key_update(ssl.get(), SSL_KEY_UPDATE_NOT_REQUESTED) == 1;
 }
 
-/// Seals at most one record.
+/// Seals at most one record. Only with has_room().
 bool TlsWire::State::seal(std::span<const std::byte> bytes) noexcept {
-  if (bio.room_bytes() < bytes.size() + record_overhead_bytes + key_update_bytes && !flush()) {
-    return false;
-  }
   const Turn turn(*this);
   ERR_clear_error();
   bio.allow_writing(true);
@@ -182,42 +184,50 @@ bool TlsWire::State::seal(std::span<const std::byte> bytes) noexcept {
   return sealed;
 }
 
-bool TlsWire::State::gather(std::span<const std::byte> bytes) noexcept {
-  while (!bytes.empty()) {
-    if (gathered_bytes == 0 && bytes.size() >= record_bytes) {
-      if (!seal(bytes.first(record_bytes))) {
-        return false;
-      }
-      bytes = bytes.subspan(record_bytes);
-      continue;
-    }
-    const std::size_t taken = std::min(bytes.size(), record_bytes - gathered_bytes);
-    std::memcpy(gathered.data() + gathered_bytes, bytes.data(), taken);
-    gathered_bytes += taken;
-    bytes = bytes.subspan(taken);
-    if (gathered_bytes == record_bytes && !seal_gathered()) {
-      return false;
-    }
-  }
-  return true;
-}
-
 bool TlsWire::State::seal_gathered() noexcept {
   const std::size_t bytes = std::exchange(gathered_bytes, 0);
   return bytes == 0 || seal(std::span(gathered).first(bytes));
 }
 
-bool TlsWire::State::flush() noexcept {
-  for (auto left = bio.sealed(); !left.empty();) {
-    const auto sent = ::send(socket.get(), left.data(), left.size(), MSG_NOSIGNAL);
-    if (sent >= 0) {
-      left = left.subspan(static_cast<std::size_t>(sent));
-    } else if (errno != EINTR) {
-      return false;
+/// Seals from `parts` what the buffer has room for, and cuts them to the rest.
+bool TlsWire::State::seal_some(std::span<iovec>& parts) noexcept {
+  for (drop_written(parts, 0); has_room(); drop_written(parts, 0)) {
+    if (parts.empty()) {
+      return seal_gathered();
     }
+    const std::span part(static_cast<const std::byte*>(parts.front().iov_base), parts.front().iov_len);
+    std::size_t taken = record_bytes;
+    if (gathered_bytes == 0 && part.size() >= record_bytes) {
+      if (!seal(part.first(record_bytes))) {
+        return false;
+      }
+    } else {
+      taken = std::min(part.size(), record_bytes - gathered_bytes);
+      std::memcpy(gathered.data() + gathered_bytes, part.data(), taken);
+      gathered_bytes += taken;
+      if (gathered_bytes == record_bytes && !seal_gathered()) {
+        return false;
+      }
+    }
+    drop_written(parts, taken);
+  }
+  return true;
+}
+
+/// Sends what is sealed.
+WireWrite TlsWire::State::flush() noexcept {
+  const auto left = bio.sealed().subspan(sent_bytes);
+  const auto sent = left.empty() ? 0 : ::send(socket.get(), left.data(), left.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (sent < 0) {
+    return errno == EINTR ? WireWrite::more : is_passing(errno) ? WireWrite::full : WireWrite::failed;
+  }
+  sent_bytes += static_cast<std::size_t>(sent);
+  if (sent_bytes < bio.sealed().size()) {
+    return WireWrite::full;
   }
   bio.clear_sealed();
-  return true;
+  sent_bytes = 0;
+  return WireWrite::done;
 }
 
 TlsWire::TlsWire(FileDescriptor socket, TlsRole role, const Key& key, std::int64_t deadline_ns, int cancel_fd,
@@ -252,13 +262,13 @@ WireRead TlsWire::read_now(std::span<std::byte> into) noexcept {
   return state_->read(into, MSG_DONTWAIT);
 }
 
-bool TlsWire::write(std::span<iovec> parts) noexcept {
-  for (const iovec& part : parts) {
-    if (!state_->gather({static_cast<const std::byte*>(part.iov_base), part.iov_len})) {
-      return false;
-    }
+WireWrite TlsWire::write_some(std::span<iovec>& parts) noexcept {
+  if (!state_->seal_some(parts)) {
+    return WireWrite::failed;
   }
-  return state_->seal_gathered() && state_->flush();
+  const WireWrite flushed = state_->flush();
+  const bool has_rest = !parts.empty() || state_->gathered_bytes > 0;
+  return flushed == WireWrite::done && has_rest ? WireWrite::more : flushed;
 }
 
 bool TlsWire::write_now(std::span<const std::byte> bytes) noexcept {

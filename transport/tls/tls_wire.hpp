@@ -15,9 +15,9 @@ namespace framewire {
 /// does not count them.
 inline constexpr std::uint32_t max_records_per_key = std::uint32_t{1} << 22;
 
-/// write() seals records of 16 KiB directly from the caller's memory, and sends many of them in one system call. It
-/// copies only bytes that do not fill a record. The lock that guards the SSL object is never held during a system call:
-/// the reader and the writer wait for at most one record of each other.
+/// write_some() seals records of 16 KiB directly from the caller's memory, and sends many of them in one system call.
+/// It copies only bytes that do not fill a record. The lock that guards the SSL object is never held during a system
+/// call: the reader and the writer wait for at most one record of each other.
 class TlsWire final : public ByteWire {
  public:
   /// Takes a data connection after both proofs, and performs the handshake until the deadline or until the peer closes
@@ -31,7 +31,7 @@ class TlsWire final : public ByteWire {
   WireRead read(std::span<std::byte> into) noexcept override;
   WireStatus fill(std::span<std::byte> into) noexcept override;
   WireRead read_now(std::span<std::byte> into) noexcept override;
-  bool write(std::span<iovec> parts) noexcept override;
+  WireWrite write_some(std::span<iovec>& parts) noexcept override;
   bool write_now(std::span<const std::byte> bytes) noexcept override;
   [[nodiscard]] bool saw_tampering() const noexcept override;
 
