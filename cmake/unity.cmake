@@ -24,3 +24,10 @@ if(FRAMEWIRE_TESTS)
   apart(tests/doctor probe_test.cpp)
   apart(tests/rdma_lab connection_test.cpp)
 endif()
+
+# Programs whose files are all of that kind; some presets do not have them.
+foreach(target test_allocations test_sessions_sim)
+  if(TARGET ${target})
+    set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
+  endif()
+endforeach()
