@@ -24,7 +24,7 @@ jobs_at_once() {
 }
 
 # configure PRESET. With FRAMEWIRE_UNITY=1 files are compiled together, as the presets with sanitizers do: a first build
-# takes half the time, but a change of one file takes longer.
+# is faster, but a change of one file takes longer.
 configure() {
   mkdir -p "build/$1"
   local unity=()
