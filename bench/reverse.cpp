@@ -40,6 +40,7 @@ SubscriberOptions viewing_of(const RowPlan& plan, const EndpointOptions& endpoin
   options.endpoint.transport_is_auto = false;
   options.retry_ns = 0;
   options.reconnect = false;
+  options.driver = Driver::program;
   options.program = program;
   options.before_hello = [&plan, &is_heard](MessageChannel& channel) {
     exchange_hellos(channel, bench_role, program, {"viewer"});

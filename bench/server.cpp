@@ -52,6 +52,7 @@ void serve_rows(const EndpointOptions& endpoint, int port_pipe, const std::atomi
          .stream = {},
          .delivery = {},
          .reconnect = false,
+         .driver = Driver::program,
          .program = "framewire-bench " FRAMEWIRE_VERSION,
          .client_role = bench_role,
          .serve_client = [&](AuthenticatedChannel& client,

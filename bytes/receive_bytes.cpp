@@ -84,6 +84,7 @@ SubscriberOptions subscriber_options(const ReceiveBytesOptions& options, const I
           .delivery = {},
           .retry_ns = options.connect_timeout_ns,
           .reconnect = false,
+          .driver = Driver::program,
           .program = "rdrecv " FRAMEWIRE_VERSION};
 }
 

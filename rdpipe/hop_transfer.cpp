@@ -244,7 +244,7 @@ HopReport hop_report_from(const Json& message) {
     const auto seconds_in = [&](const char* field) { return find_number(*found, field).value_or(0); };
     report.summary = {.bytes = number_in(*found, "bytes"),
                       .seconds = seconds_in("seconds"),
-                      .transport = text_in(*found, "transport"),
+                      .transport = printable_in(*found, "transport"),
                       .waits = {.source_s = seconds_in("source_s"),
                                 .wire_s = seconds_in("wire_s"),
                                 .limit_s = seconds_in("limit_s"),

@@ -13,7 +13,7 @@ namespace framewire {
 
 enum class WireStatus {
   moved,   // what was asked for
-  again,   // nothing now; only read_now() returns it
+  again,   // nothing now
   closed,  // the peer ended the connection
   failed,  // it broke, or the received bytes are not what the peer sent
 };
@@ -40,9 +40,8 @@ enum class FileWrite {
 };
 
 /// Both directions of one data connection. Owns the connection. One thread at a time may read, and one at a time may
-/// write; they may be two different threads. Writing never waits. Only write_file() may raise SIGPIPE, as sendfile()
-/// does: its thread has to block SIGPIPE (block_sigpipe()). To wake a thread that reads, shut fd() down, from any
-/// thread.
+/// write; they may be two different threads. Nothing here waits for the peer. Only write_file() may raise SIGPIPE, as
+/// sendfile() does: its thread has to block SIGPIPE (block_sigpipe()).
 class ByteWire {
  public:
   ByteWire() = default;
@@ -50,16 +49,12 @@ class ByteWire {
   ByteWire& operator=(const ByteWire&) = delete;
   virtual ~ByteWire() = default;
 
-  /// The socket, for poll(), state queries and shutdown() only; never read or write it. After read_now() has returned
+  /// The socket, for poll(), state queries and shutdown() only; never read or write it. After read() has returned
   /// `again`, the wire buffers nothing: when more can be read, the socket is readable.
   [[nodiscard]] virtual int fd() const noexcept = 0;
 
-  /// Waits for at least one byte and reads at most into.size().
-  virtual WireRead read(std::span<std::byte> into) noexcept = 0;
-  /// Waits until `into` is full; never returns `again`.
-  virtual WireStatus fill(std::span<std::byte> into) noexcept = 0;
-  /// Never waits for the peer.
-  virtual WireRead read_now(std::span<std::byte> into) noexcept = 0;
+  /// Reads what one system call gives into `first`, and what has no room there into `second`. One of them may be empty.
+  virtual WireRead read(std::span<std::byte> first, std::span<std::byte> second) noexcept = 0;
 
   /// Writes from `parts`, in order, what one system call takes, and cuts `parts` to the rest. The rest may be empty
   /// without being done: then the wire itself holds bytes. Modifies the elements of `parts`, but not the bytes they

@@ -141,8 +141,8 @@ struct IncomingFrame {
 };
 
 /// The viewer's side. Owned by the subscriber's connection. poll(), arm() and return_credit() belong to the program's
-/// receiving thread, begin_epoch() to the subscriber's thread. The link makes these two threads safe against each
-/// other.
+/// receiving thread, begin_epoch() to the subscriber's thread, and drive() to one of them. The link makes these two
+/// threads safe against each other.
 class ReceiverLink {
  public:
   virtual ~ReceiverLink() = default;
@@ -164,7 +164,14 @@ class ReceiverLink {
   /// link that pulls needs this.
   virtual void epoch_is_ready() noexcept {}
 
-  /// The next frame in order, or nothing now.
+  /// Reads from the wire until a frame is complete or nothing more has arrived. True: there may be more to read at
+  /// once. Never waits. Any thread; who finds another one reading gets false. Links whose frames arrive by themselves
+  /// have nothing to read.
+  virtual bool drive() noexcept { return false; }
+  /// Readable when drive() has something to do. -1: it never has, or no longer.
+  [[nodiscard]] virtual int wire_descriptor() const noexcept { return -1; }
+
+  /// The next frame in order, or nothing now. It has arrived by itself, or drive() has read it.
   virtual std::optional<IncomingFrame> poll() noexcept = 0;
 
   /// Makes descriptor() readable when poll() has something. Returns false when it already has.

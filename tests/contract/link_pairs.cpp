@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "base/clock.hpp"
+#include "base/wait.hpp"
 #include "tests/base/seed.hpp"
 #include "tests/memory/untouchable_memory.hpp"
 #include "tests/rdma_lab/accepting_side.hpp"
@@ -81,6 +82,12 @@ LinkPair make_tcp() {
   return pair;
 }
 
+LinkPair make_tcp_driven() {
+  LinkPair pair = make_tcp();
+  pair.driving = std::make_unique<DrivingThread>(*pair.receiver);
+  return pair;
+}
+
 LinkPair make_tcp_tls() {
   constexpr std::uint32_t records_per_key = 3;  // changes the key all the time
   auto [a, b] = tcp_socket_pair();
@@ -107,11 +114,30 @@ LinkPair make_rdma(const RdmaPreferences& preferences) {
 
 }  // namespace
 
+DrivingThread::DrivingThread(ReceiverLink& receiver) : receiver_(receiver) {
+  thread_ = std::thread([this] {
+    std::array descriptors{pollfd{.fd = stop_event_.get(), .events = POLLIN, .revents = 0},
+                           pollfd{.fd = -1, .events = POLLIN, .revents = 0}};
+    while (descriptors[0].revents == 0) {
+      while (receiver_.drive()) {
+      }
+      descriptors[1].fd = receiver_.wire_descriptor();
+      wait_until(descriptors, monotonic_ns() + ns_per_s);
+    }
+  });
+}
+
+DrivingThread::~DrivingThread() {
+  signal_eventfd(stop_event_.get());
+  thread_.join();
+}
+
 std::vector<LinkMaker> link_makers() {
   std::vector<LinkMaker> makers{
       {"fake", make_fake},
       {"local", make_local},
       {"tcp", make_tcp},
+      {"tcp_driven", make_tcp_driven},
       {"tcp_tls", make_tcp_tls},
       {"local_untouchable", make_local, &untouchable(), &untouchable()},
       {"tcp_untouchable", make_tcp, &untouchable(), &untouchable()},

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "base/file_descriptor.hpp"
 #include "transport/link.hpp"
@@ -14,11 +15,27 @@
 
 namespace framewire::test {
 
+/// A thread that drives a receiver, as a subscriber's does.
+class DrivingThread {
+ public:
+  /// `receiver` outlives this.
+  explicit DrivingThread(ReceiverLink& receiver);
+  ~DrivingThread();
+  DrivingThread(const DrivingThread&) = delete;
+  DrivingThread& operator=(const DrivingThread&) = delete;
+
+ private:
+  ReceiverLink& receiver_;
+  FileDescriptor stop_event_ = make_eventfd();
+  std::thread thread_;
+};
+
 struct LinkPair {
   std::unique_ptr<SenderLink> sender;
   std::unique_ptr<ReceiverLink> receiver;
-  std::function<void()> let_pass;  // lets data in flight advance
-  std::function<void()> cut;       // the connection breaks
+  std::unique_ptr<DrivingThread> driving{};  // null: who polls the receiver drives it
+  std::function<void()> let_pass;            // lets data in flight advance
+  std::function<void()> cut;                 // the connection breaks
   std::shared_ptr<void> keeps_alive;
 };
 

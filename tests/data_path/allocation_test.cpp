@@ -215,6 +215,7 @@ class LinkAllocatesNothing : public testing::TestWithParam<LinkMaker> {
       if (const auto index = pool_->claim()) {
         try_send(*index);
       }
+      pair_.receiver->drive();
       while (auto frame = pair_.receiver->poll()) {
         ++received_;
         pair_.receiver->return_credit(frame->header);

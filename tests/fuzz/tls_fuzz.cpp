@@ -69,7 +69,7 @@ std::size_t read_all(TlsStream& stream) {
 std::size_t read_all(TlsWire& wire) {
   std::array<std::byte, 512> into{};
   for (std::size_t got = 0;;) {
-    const WireRead result = wire.read_now(into);
+    const WireRead result = wire.read(into, {});
     require(result.status != WireStatus::again, "the end is seen");
     if (result.status != WireStatus::moved) {
       return got;

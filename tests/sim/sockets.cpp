@@ -123,7 +123,8 @@ short Socket::events(const World& at) const {
   }
   short found = 0;
   const bool has_ended = in->ends_ns <= now_ns;
-  if (has_ended || in->arrived_bytes(now_ns) >= receive_low_water_bytes) {
+  // As the kernel: at most half of the buffer is waited for.
+  if (has_ended || in->arrived_bytes(now_ns) >= std::min(receive_low_water_bytes, in->capacity_bytes / 2)) {
     found |= POLLIN;
   }
   if (has_ended) {

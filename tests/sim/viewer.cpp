@@ -32,6 +32,7 @@ Viewer::Viewer(World& world, const Plan& plan, std::uint16_t port, Source& sourc
   if (is_refused_) {
     ask_for_refusal();
   }
+  options_.driver = world.chance(50) ? Driver::program : Driver::subscriber;
   options_.retry_ns = 30 * ns_per_s;
   source_.add_viewer();
 }

@@ -134,6 +134,8 @@ class Receiver final : public ReceiverLink {
                               const LinkDescription& pool) override {
     return tcp_.begin_epoch(epoch, slot_bytes, ring_slots, pool);
   }
+  bool drive() noexcept override { return tcp_.drive(); }
+  [[nodiscard]] int wire_descriptor() const noexcept override { return tcp_.wire_descriptor(); }
   std::optional<IncomingFrame> poll() noexcept override { return tcp_.poll(); }
   bool arm() noexcept override { return tcp_.arm(); }
   [[nodiscard]] int descriptor() const noexcept override { return tcp_.descriptor(); }

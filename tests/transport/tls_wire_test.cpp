@@ -72,6 +72,20 @@ bool write_all(ByteWire& wire, std::span<iovec> parts) {
   }
 }
 
+/// Waits for the bytes that are missing.
+WireStatus read_all(ByteWire& wire, std::span<std::byte> into) {
+  while (!into.empty()) {
+    const WireRead got = wire.read(into, {});
+    if (got.status == WireStatus::again) {
+      EXPECT_TRUE(wait_for(wire.fd(), POLLIN, monotonic_ns() + timeout_ns));
+    } else if (got.status != WireStatus::moved) {
+      return got.status;
+    }
+    into = into.subspan(got.bytes);
+  }
+  return WireStatus::moved;
+}
+
 TEST_F(TlsWires, PartsOfAnySizeComeInOneStream) {
   for (const std::uint32_t records_per_key : {max_records_per_key, 1U}) {
     connect(records_per_key);
@@ -90,7 +104,7 @@ TEST_F(TlsWires, PartsOfAnySizeComeInOneStream) {
       return write_all(*one_, vectors);
     });
     std::vector<std::byte> got(whole.size());
-    EXPECT_EQ(two_->fill(got), WireStatus::moved);
+    EXPECT_EQ(read_all(*two_, got), WireStatus::moved);
     EXPECT_TRUE(writing.get());
     EXPECT_TRUE(got == whole);
   }
@@ -115,14 +129,14 @@ TEST_F(TlsWires, BothWaysAtOnceWithNewKeysAllTheTime) {
   });
   std::thread reader([&] {
     std::vector<std::byte> got(data.size());
-    EXPECT_EQ(two_->fill(got), WireStatus::moved);
+    EXPECT_EQ(read_all(*two_, got), WireStatus::moved);
     EXPECT_TRUE(got == data);
   });
   std::size_t came = 0;
   EXPECT_TRUE(eventually([&] {
     std::array<std::byte, 2048> some{};
     WireRead got;
-    while ((got = one_->read_now(some)).status == WireStatus::moved) {
+    while ((got = one_->read(some, {})).status == WireStatus::moved) {
       came += got.bytes;
     }
     EXPECT_EQ(got.status, WireStatus::again);
@@ -140,14 +154,14 @@ TEST_F(TlsWires, OnceNothingMoreIsThereTheSocketTellsOfWhatFollows) {
   std::array<std::byte, 1000> part{};
   std::size_t came = 0;
   EXPECT_TRUE(eventually([&] {  // bytes that are already decrypted do not make the descriptor readable
-    const WireRead got = two_->read_now(part);
+    const WireRead got = two_->read(part, {});
     came += got.bytes;
     return came == data.size() && got.status == WireStatus::again;
   }));
   EXPECT_FALSE(wait_for(two_->fd(), POLLIN, monotonic_ns()));
   ASSERT_TRUE(one_->write_now(std::span(data).first(8)));
   EXPECT_TRUE(wait_for(two_->fd(), POLLIN, monotonic_ns() + timeout_ns));
-  EXPECT_EQ(two_->read_now(part).bytes, 8U);
+  EXPECT_EQ(two_->read(part, {}).bytes, 8U);
 }
 
 TEST_F(TlsWires, NoFileGoesPastIt) {
@@ -163,9 +177,9 @@ TEST_F(TlsWires, AForgedRecordIsNoticed) {
   const std::string forged = std::string("\x17\x03\x03\x00\x20", 5) + std::string(32, 'x');
   inject(std::as_bytes(std::span(forged)));
   std::array<std::byte, 8> some{};
-  EXPECT_EQ(two_->read(some).status, WireStatus::failed);
+  EXPECT_EQ(read_all(*two_, some), WireStatus::failed);
   EXPECT_TRUE(two_->saw_tampering());
-  EXPECT_EQ(two_->read_now(some).status, WireStatus::failed) << "and it stays so";
+  EXPECT_EQ(two_->read(some, {}).status, WireStatus::failed) << "and it stays so";
   EXPECT_FALSE(two_->write_now(some));
   std::array vectors{part_of(some)};
   errno = EPIPE;
@@ -176,22 +190,18 @@ TEST_F(TlsWires, AForgedRecordIsNoticed) {
 TEST_F(TlsWires, PlainTextIsNoticed) {
   inject(pattern(4096));
   std::array<std::byte, 8> some{};
-  EXPECT_EQ(two_->read(some).status, WireStatus::failed);
+  EXPECT_EQ(read_all(*two_, some), WireStatus::failed);
   EXPECT_TRUE(two_->saw_tampering());
 }
 
 TEST_F(TlsWires, AnEndIsNoTampering) {
   one_.reset();
   std::array<std::byte, 8> some{};
-  EXPECT_EQ(two_->read(some).status, WireStatus::closed);
+  EXPECT_EQ(read_all(*two_, some), WireStatus::closed);
   EXPECT_FALSE(two_->saw_tampering());
 }
 
-TEST_F(TlsWires, ShuttingTheSocketDownWakesTheWaitingThread) {
-  auto reading = std::async(std::launch::async, [&] {
-    std::array<std::byte, 8> some{};
-    return two_->read(some).status;
-  });
+TEST_F(TlsWires, ShuttingTheSocketDownEndsBothWays) {
   const auto data = pattern(64'000'000);
   auto writing = std::async(std::launch::async, [&] {  // the other side does not read
     std::array vectors{part_of(data)};
@@ -199,7 +209,8 @@ TEST_F(TlsWires, ShuttingTheSocketDownWakesTheWaitingThread) {
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   ::shutdown(two_->fd(), SHUT_RDWR);
-  EXPECT_EQ(reading.get(), WireStatus::closed);
+  std::array<std::byte, 8> some{};
+  EXPECT_EQ(read_all(*two_, some), WireStatus::closed);
   EXPECT_FALSE(writing.get());
 }
 

@@ -126,9 +126,12 @@ void LocalReceiver::return_credit(const FrameHeader& header) noexcept {
     return;
   }
   LocalAcknowledgements& shared = acknowledgements();
-  shared.slots[given_back_ % local_cell_count].store(pack_slot(header.epoch, header.slot), std::memory_order_relaxed);
-  ++given_back_;
-  shared.given_back.store(given_back_, std::memory_order_seq_cst);
+  {
+    const std::scoped_lock lock(credit_mutex_);
+    shared.slots[given_back_ % local_cell_count].store(pack_slot(header.epoch, header.slot), std::memory_order_relaxed);
+    ++given_back_;
+    shared.given_back.store(given_back_, std::memory_order_seq_cst);
+  }
   if (cells().credit_wanted.load(std::memory_order_seq_cst) != 0) {
     send_wake(wake_socket_.get());
   }

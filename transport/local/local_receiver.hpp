@@ -29,6 +29,7 @@ class LocalReceiver final : public ReceiverLink {
   [[nodiscard]] int descriptor() const noexcept override {
     return has_hung_up() ? -1 : wake_socket_.get();  // a closed socket would stay readable
   }
+  /// Any thread.
   void return_credit(const FrameHeader& header) noexcept override;
   [[nodiscard]] LinkState state() const noexcept override;
   [[nodiscard]] std::string fault() const override;
@@ -55,8 +56,10 @@ class LocalReceiver final : public ReceiverLink {
 
   // The receiving thread's.
   std::uint32_t taken_ = 0;
-  std::uint32_t given_back_ = 0;
   MappedPool current_;
+
+  std::mutex credit_mutex_;  // never held over a system call
+  std::uint32_t given_back_ = 0;
 
   mutable std::mutex mutex_;       // begin_epoch() runs on the subscriber's thread
   std::vector<MappedPool> pools_;  // announced and not used yet

@@ -56,6 +56,13 @@ using ServeClient = std::function<void(AuthenticatedChannel& client, SessionAcce
 /// attempt. Runs on the subscriber's thread.
 using BeforeHello = std::function<void(MessageChannel& channel)>;
 
+/// Who reads the wire of a link whose frames do not arrive by themselves (tcp).
+enum class Driver {
+  subscriber,  // the subscriber's thread, also while the program does something else
+  program,     // next(): no thread hands frames over, which is faster for small ones. A program that does not call it
+               // takes nothing in.
+};
+
 struct SubscriberOptions {
   EndpointOptions endpoint;
   std::string stream;                // the stream's name; empty: the sender's first stream
@@ -65,6 +72,7 @@ struct SubscriberOptions {
   std::vector<const MemoryKind*> memory{};
   std::int64_t retry_ns = -1;  // how long to wait without a sender; < 0: forever
   bool reconnect = true;
+  Driver driver = Driver::subscriber;
   bool confirms_epochs = false;                       // the frames of an epoch arrive only after confirm_epoch()
   std::string program{};                              // name and version to tell the peer; empty: framewire-view's
   std::string client_role{};                          // with listen: also serves peers of this role,

@@ -27,6 +27,17 @@ constexpr std::int64_t dial_timeout_ns = 3 * ns_per_s;  // for each attempt
 constexpr std::int64_t longest_sleep_ns =
     100 * ns_per_ms;  // no event wakes it when the link ends, and the end must be reported within 1 s
 
+/// Reads for a few milliseconds at most, so that the control channel gets its turn. True: there may be more to read.
+bool drive_for_a_while(ReceiverLink& link) noexcept {
+  constexpr std::int64_t turn_ns = 5 * ns_per_ms;
+  const std::int64_t until_ns = monotonic_ns() + turn_ns;
+  bool may_have_more = true;
+  while (may_have_more && monotonic_ns() < until_ns) {
+    may_have_more = link.drive();
+  }
+  return may_have_more;
+}
+
 /// Counts a peer while it waits for its answer.
 class UnansweredPeer {
  public:
@@ -77,6 +88,14 @@ Subscriber::Implementation::Implementation(SubscriberOptions options, Log& log)
 // ---- The program's thread ----
 
 std::optional<ReceivedFrame> Subscriber::Implementation::next() {
+  auto frame = take_arrived();
+  if (!frame && drive_link()) {
+    frame = take_arrived();
+  }
+  return frame;
+}
+
+std::optional<ReceivedFrame> Subscriber::Implementation::take_arrived() {
   const std::scoped_lock lock(mutex_);
   auto frame = flows_.next();
   if (frame) {
@@ -84,6 +103,20 @@ std::optional<ReceivedFrame> Subscriber::Implementation::next() {
   }
   finish_if_done();
   return frame;
+}
+
+/// Reads from the wire, if that is for the program's thread to do. True when that changed something.
+bool Subscriber::Implementation::drive_link() {
+  if (options_.driver == Driver::subscriber) {
+    return false;
+  }
+  const std::shared_ptr<ReceiverLink> link = link_to_read();
+  return link && link->wire_descriptor() >= 0 && (link->drive() || link->wire_descriptor() < 0);
+}
+
+std::shared_ptr<ReceiverLink> Subscriber::Implementation::link_to_read() const {
+  const std::scoped_lock lock(mutex_);
+  return flows_.link();
 }
 
 void Subscriber::Implementation::finish_if_done() {
@@ -104,15 +137,14 @@ void Subscriber::Implementation::wait(std::int64_t deadline_ns, WaitMode mode) {
     spin_.pause(mode);
     return;
   }
-  std::shared_ptr<ReceiverLink> link;
-  {
-    const std::scoped_lock lock(mutex_);
-    link = flows_.link();
+  if (drive_link()) {
+    return;
   }
+  const std::shared_ptr<ReceiverLink> link = link_to_read();
   if (link && !link->arm()) {
     return;
   }
-  std::array descriptors{pollfd{.fd = link ? link->descriptor() : -1, .events = POLLIN, .revents = 0},
+  std::array descriptors{pollfd{.fd = link ? descriptor_of(*link) : -1, .events = POLLIN, .revents = 0},
                          pollfd{.fd = status_event_.get(), .events = POLLIN, .revents = 0},
                          pollfd{.fd = wake_event_.get(), .events = POLLIN, .revents = 0}};
   wait_until(descriptors, deadline_ns);
@@ -121,6 +153,12 @@ void Subscriber::Implementation::wait(std::int64_t deadline_ns, WaitMode mode) {
       clear_eventfd(event.fd);
     }
   }
+}
+
+/// What the program's thread sleeps on.
+int Subscriber::Implementation::descriptor_of(const ReceiverLink& link) const noexcept {
+  const int wire = options_.driver == Driver::program ? link.wire_descriptor() : -1;
+  return wire >= 0 ? wire : link.descriptor();
 }
 
 SubscriberCounts Subscriber::Implementation::counts() const {
@@ -199,6 +237,9 @@ bool Subscriber::Implementation::run_one_session(std::shared_ptr<ViewerSession>&
 /// Closes the control channel at once, though the program may still take the session's last frames: a sender that dials
 /// must learn that the session is over. Returns false when there will be no further session.
 bool Subscriber::Implementation::handle_failure(const Error& error, ViewerSession* session) {
+  if (session != nullptr) {
+    drive_for_a_while(*session->link());  // the frames that have arrived are the program's
+  }
   const std::scoped_lock lock(mutex_);
   handshake_fd_.reset();
   has_session_ = false;
@@ -338,48 +379,67 @@ void Subscriber::Implementation::set_current_session(const std::shared_ptr<Viewe
 }
 
 void Subscriber::Implementation::serve(ViewerSession& session) {
-  std::uint32_t published_epoch = 0;
-  std::uint64_t epochs_begun = 0;
-  for (;;) {
+  ServedEpoch epoch;
+  while (!session.has_bye()) {
     clear_eventfd(thread_event_.get());
     handle_messages(session);
-    {
-      const std::scoped_lock lock(mutex_);
-      if (stopping_) {
-        return;
-      }
-      if (session.epoch() != published_epoch) {
-        published_epoch = session.epoch();
-        status_.format = session.format();
-        epochs_begun = ++status_.epochs_begun;
-        tell_program();
-      }
-      if (session.has_bye()) {
-        signal_eventfd(status_event_.get());
-        break;
-      }
+    if (is_stopping()) {
+      return;
     }
-    if (!options_.confirms_epochs || confirmed_epoch_.load() == epochs_begun) {
+    publish_news(session, epoch);
+    if (!options_.confirms_epochs || confirmed_epoch_.load() == epoch.epochs_begun) {
       session.announce_ready();
     }
     try {
       session.check_peer();
+      await_news(session);
     } catch (const Error&) {
       handle_messages(session);  // a bye may have arrived just before the end
       if (!session.has_bye()) {
         throw;
       }
-      continue;
-    }
-    std::array descriptors{pollfd{.fd = session.descriptor(), .events = POLLIN, .revents = 0},
-                           pollfd{.fd = thread_event_.get(), .events = POLLIN, .revents = 0}};
-    if (!session.has_buffered()) {
-      wait_until(descriptors, monotonic_ns() + longest_sleep_ns);
     }
   }
   // After its bye the sender waits only for ours. The program sends it when it has taken every frame.
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return stopping_; });
+  publish_news(session, epoch);
+  for (;;) {
+    clear_eventfd(thread_event_.get());
+    if (is_stopping()) {
+      return;
+    }
+    await_news(session);
+  }
+}
+
+void Subscriber::Implementation::publish_news(const ViewerSession& session, ServedEpoch& epoch) {
+  const std::scoped_lock lock(mutex_);
+  if (session.epoch() != epoch.number) {
+    epoch.number = session.epoch();
+    status_.format = session.format();
+    epoch.epochs_begun = ++status_.epochs_begun;
+    tell_program();
+  }
+  if (session.has_bye()) {
+    signal_eventfd(status_event_.get());
+  }
+}
+
+/// Reads frames, if that is for this thread to do, until there is something else to do, at most for a while.
+void Subscriber::Implementation::await_news(const ViewerSession& session) {
+  ReceiverLink& link = *session.link();
+  const bool drives = options_.driver == Driver::subscriber;
+  const std::int64_t deadline_ns = monotonic_ns() + (session.has_buffered() ? 0 : longest_sleep_ns);
+  std::array descriptors{pollfd{.fd = session.has_bye() ? -1 : session.descriptor(), .events = POLLIN, .revents = 0},
+                         pollfd{.fd = thread_event_.get(), .events = POLLIN, .revents = 0},
+                         pollfd{.fd = drives ? link.wire_descriptor() : -1, .events = POLLIN, .revents = 0}};
+  const bool has_wire = descriptors[2].fd >= 0;
+  do {
+    const bool may_have_more = has_wire && drive_for_a_while(link);
+    if (has_wire && link.wire_descriptor() < 0) {
+      return;  // the link has ended
+    }
+    wait_until(descriptors, may_have_more ? 0 : deadline_ns);
+  } while (descriptors[0].revents == 0 && descriptors[1].revents == 0 && monotonic_ns() < deadline_ns);
 }
 
 /// A sender may close the connection directly after its bye; that is not an error.

@@ -45,6 +45,11 @@ class Subscriber::Implementation {
   ClockOffset clock_offset() const noexcept { return {clock_offset_ns_.load(), clock_uncertainty_ns_.load()}; }
 
  private:
+  std::optional<ReceivedFrame> take_arrived();
+  bool drive_link();
+  [[nodiscard]] std::shared_ptr<ReceiverLink> link_to_read() const;
+  [[nodiscard]] int descriptor_of(const ReceiverLink& link) const noexcept;
+
   void run() noexcept;
   bool run_one_session() noexcept;
   bool run_one_session(std::shared_ptr<ViewerSession>& session);
@@ -59,6 +64,17 @@ class Subscriber::Implementation {
   void take_incoming(AuthenticatedChannel authenticated);
   void set_current_session(const std::shared_ptr<ViewerSession>& session);
   void serve(ViewerSession& session);
+  /// The epoch of the session that is served, as the program was told.
+  struct ServedEpoch {
+    std::uint32_t number = 0;
+    std::uint64_t epochs_begun = 0;
+  };
+  void publish_news(const ViewerSession& session, ServedEpoch& epoch);
+  void await_news(const ViewerSession& session);
+  [[nodiscard]] bool is_stopping() const {
+    const std::scoped_lock lock(mutex_);
+    return stopping_;
+  }
   static void handle_messages(ViewerSession& session);
   bool handle_failure(const Error& error, ViewerSession* session);
   std::shared_ptr<ViewerSession> begin_session(AuthenticatedChannel authenticated, DataConnector data_connector);

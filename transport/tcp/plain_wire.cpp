@@ -38,44 +38,28 @@ bool is_of_connection(int error_number) noexcept {
   return std::ranges::find(numbers, error_number) != numbers.end();
 }
 
-/// One recv(), repeated while signals interrupt it.
-WireRead receive(int socket, std::span<std::byte> into, int flags) noexcept {
+}  // namespace
+
+WireRead PlainWire::read(std::span<std::byte> first, std::span<std::byte> second) noexcept {
+  std::array<iovec, 2> parts{{{first.data(), first.size()}, {second.data(), second.size()}}};
+  msghdr message{};
+  message.msg_iov = parts.data();
+  message.msg_iovlen = parts.size();
   for (;;) {
-    const auto got = ::recv(socket, into.data(), into.size(), flags);
+    const auto got = ::recvmsg(socket_.get(), &message, MSG_DONTWAIT);
     if (got > 0) {
       return {.status = WireStatus::moved, .bytes = static_cast<std::size_t>(got)};
     }
     if (got == 0) {
       return {.status = WireStatus::closed};
     }
-    if ((flags & MSG_DONTWAIT) != 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+    if (errno == EAGAIN || errno == EWOULDBLOCK) {
       return {.status = WireStatus::again};
     }
     if (errno != EINTR) {
       return {.status = errno == ECONNRESET ? WireStatus::closed : WireStatus::failed};
     }
   }
-}
-
-}  // namespace
-
-WireRead PlainWire::read(std::span<std::byte> into) noexcept {
-  return receive(socket_.get(), into, 0);
-}
-
-WireStatus PlainWire::fill(std::span<std::byte> into) noexcept {
-  while (!into.empty()) {
-    const WireRead got = receive(socket_.get(), into, MSG_WAITALL);
-    if (got.status != WireStatus::moved) {
-      return got.status;
-    }
-    into = into.subspan(got.bytes);
-  }
-  return WireStatus::moved;
-}
-
-WireRead PlainWire::read_now(std::span<std::byte> into) noexcept {
-  return receive(socket_.get(), into, MSG_DONTWAIT);
 }
 
 WireWrite PlainWire::write_some(std::span<iovec>& parts) noexcept {

@@ -14,9 +14,7 @@ class PlainWire final : public ByteWire {
   explicit PlainWire(FileDescriptor socket) noexcept : socket_(std::move(socket)) {}
 
   [[nodiscard]] int fd() const noexcept override { return socket_.get(); }
-  WireRead read(std::span<std::byte> into) noexcept override;
-  WireStatus fill(std::span<std::byte> into) noexcept override;
-  WireRead read_now(std::span<std::byte> into) noexcept override;
+  WireRead read(std::span<std::byte> first, std::span<std::byte> second) noexcept override;
   WireWrite write_some(std::span<iovec>& parts) noexcept override;
   [[nodiscard]] bool supports_sendfile() const noexcept override { return true; }
   FileWrite write_file(int file, std::uint64_t& offset_bytes, std::uint64_t& left_bytes) noexcept override;

@@ -8,21 +8,12 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "base/wait.hpp"
 #include "transport/credit_batch.hpp"
 #include "transport/ring_limits.hpp"
 #include "transport/socket_state.hpp"
 #include "transport/tcp/plain_wire.hpp"
 
 namespace framewire {
-
-namespace {
-
-/// Reads headers and small payloads in blocks of this size. Of a large payload, only the part read together with its
-/// header is copied a second time.
-constexpr std::size_t buffer_bytes = std::size_t{32} * 1024;
-
-}  // namespace
 
 TcpRing::TcpRing(std::uint32_t ring_epoch, std::uint64_t bytes_per_slot, std::uint32_t slots, const StopCheck& stop)
     : epoch(ring_epoch),
@@ -39,17 +30,18 @@ TcpReceiver::TcpReceiver(FileDescriptor socket, std::int64_t peer_timeout_ns)
     : TcpReceiver(std::make_unique<PlainWire>(std::move(socket)), peer_timeout_ns) {}
 
 TcpReceiver::TcpReceiver(std::unique_ptr<ByteWire> wire, std::int64_t peer_timeout_ns)
-    : wire_(std::move(wire)), arrived_event_(make_eventfd()), buffer_(buffer_bytes) {
-  pending_credits_.reserve(CreditBatch::max_held);
-  set_non_blocking(wire_->fd(), false);
+    : wire_(std::move(wire)),
+      arrived_event_(make_eventfd()),
+      reader_(*wire_, [this](const FrameHeader& header) { return place_of(header); }) {
+  // A viewer that holds no more frames than its ring has slots never has more credits to send.
+  credits_on_the_way_.reserve(max_pool_slots);
+  waiting_credits_.reserve(max_pool_slots);
   watch_peer(wire_->fd(), peer_timeout_ns);
-  thread_ = std::thread([this] { receive_loop(); });
 }
 
 TcpReceiver::~TcpReceiver() {
   flush_credits();
   ::shutdown(wire_->fd(), SHUT_RDWR);
-  thread_.join();
 }
 
 LinkDescription TcpReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots,
@@ -67,6 +59,77 @@ LinkDescription TcpReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t slot
   const std::scoped_lock lock(mutex_);
   rings_.push_back(std::move(ring));
   return {};
+}
+
+// ---- Frames ----
+
+bool TcpReceiver::drive() noexcept {
+  const std::unique_lock turn(read_turn_, std::try_to_lock);
+  bool has_read = false;
+  while (turn && state() == LinkState::open) {
+    // One read at a time, but every frame of it: the program can return their credits together.
+    const TcpReader::Status status = reader_.read_frame(!has_read);
+    if (status == TcpReader::Status::again) {
+      break;
+    }
+    has_read = status == TcpReader::Status::frame && take_frame();
+    if (status != TcpReader::Status::frame) {
+      end_after(status);
+    }
+  }
+  return has_read;
+}
+
+/// The slot that a slice may be written to.
+std::optional<std::span<std::byte>> TcpReceiver::place_of(const FrameHeader& header) noexcept {
+  reading_into_ = find_ring(header.epoch);
+  if (!reading_into_ || header.slot >= reading_into_->is_lent.size() ||
+      header.layout.size_bytes > reading_into_->slot_bytes ||
+      !reading_into_->is_lent[header.slot].load(std::memory_order_acquire)) {
+    return std::nullopt;
+  }
+  const TcpRing& ring = *reading_into_;
+  return ring.block->bytes().subspan(header.slot * ring.stride_bytes + header.slice_offset_bytes, header.slice_bytes);
+}
+
+std::shared_ptr<TcpRing> TcpReceiver::find_ring(std::uint32_t epoch) noexcept {
+  const std::scoped_lock lock(mutex_);
+  const auto found = std::ranges::find(rings_, epoch, [](const auto& ring) { return ring->epoch; });
+  if (found == rings_.end()) {
+    return nullptr;
+  }
+  // Frames arrive in order: only frames that are still held keep earlier rings.
+  rings_.erase(rings_.begin(), found);
+  rings_.front()->has_frames = true;
+  return rings_.front();
+}
+
+/// Hands the frame that the reader has completed to the program.
+bool TcpReceiver::take_frame() noexcept {
+  const FrameHeader& header = reader_.header();
+  TcpRing& ring = *reading_into_;
+  if (header.slice + 1 == header.slice_count) {
+    ring.is_lent[header.slot].store(false, std::memory_order_relaxed);
+  }
+  const std::uint64_t offset_bytes = header.slot * ring.stride_bytes;
+  IncomingFrame frame{.header = header,
+                      .payload = ring.block->bytes().subspan(offset_bytes, header.layout.size_bytes),
+                      .received_ns = monotonic_ns(),
+                      .block = ring.block,
+                      .offset_in_block_bytes = offset_bytes};
+  std::unique_lock lock(mutex_);
+  if (arrived_.full()) {
+    lock.unlock();
+    end(LinkState::broken, "the sender sent more slices than were agreed");
+    return false;
+  }
+  arrived_.push(std::move(frame));
+  const bool has_to_wake = std::exchange(is_waiting_, false);
+  lock.unlock();
+  if (has_to_wake) {
+    signal_eventfd(arrived_event_.get());
+  }
+  return true;
 }
 
 std::optional<IncomingFrame> TcpReceiver::poll() noexcept {
@@ -89,12 +152,13 @@ bool TcpReceiver::arm() noexcept {
   return is_waiting_ && (state() == LinkState::open || std::exchange(end_reported_, true));
 }
 
+// ---- Credits ----
+
 void TcpReceiver::return_credit(const FrameHeader& header) noexcept {
   if (header.slice + 1 != header.slice_count) {
     return;
   }
-  pending_credits_.push_back({.epoch = header.epoch, .slot = header.slot});
-  CreditBatch terms{.held = pending_credits_.size(), .frame_bytes = header.layout.size_bytes};
+  CreditBatch terms{.frame_bytes = header.layout.size_bytes};
   {
     const std::scoped_lock lock(mutex_);
     for (const auto& ring : rings_) {
@@ -103,6 +167,8 @@ void TcpReceiver::return_credit(const FrameHeader& header) noexcept {
         terms.ring_slots = ring->is_lent.size();
       }
     }
+    waiting_credits_.push_back({.epoch = header.epoch, .slot = header.slot});
+    terms.held = waiting_credits_.size();
     terms.more_is_waiting = !arrived_.empty();
   }
   if (!terms.may_wait()) {
@@ -111,133 +177,53 @@ void TcpReceiver::return_credit(const FrameHeader& header) noexcept {
 }
 
 void TcpReceiver::flush_credits() noexcept {
+  // Who finds another thread writing leaves its credits to that one, which looks once more after its turn.
+  while (has_waiting_credits() && credit_turn_.try_lock()) {
+    write_credits();
+    credit_turn_.unlock();
+  }
+}
+
+bool TcpReceiver::has_waiting_credits() const noexcept {
+  const std::scoped_lock lock(mutex_);
+  return !waiting_credits_.empty();
+}
+
+/// With the turn to write.
+void TcpReceiver::write_credits() noexcept {
+  {
+    const std::scoped_lock lock(mutex_);
+    waiting_credits_.swap(credits_on_the_way_);
+  }
+  if (credits_on_the_way_.empty()) {
+    return;
+  }
   // The ring bounds the credits in flight, so the socket of a live sender always has room for them. If it has none, the
   // sender is gone.
-  if (!pending_credits_.empty() && !wire_->write_now(std::as_bytes(std::span(pending_credits_)))) {
-    // The receiving thread ends the link after it has read all frames that did arrive.
+  if (!wire_->write_now(std::as_bytes(std::span(credits_on_the_way_)))) {
+    // drive() ends the link after it has read all frames that did arrive.
     has_lost_sender_ = true;
     ::shutdown(wire_->fd(), SHUT_RDWR);
   }
-  pending_credits_.clear();
+  credits_on_the_way_.clear();
 }
 
-void TcpReceiver::receive_loop() noexcept {
-  set_thread_name("fw-tcp-recv");
-  while (receive_frame()) {
+// ---- The end ----
+
+void TcpReceiver::end_after(TcpReader::Status status) noexcept {
+  if (status == TcpReader::Status::broken) {
+    return end(LinkState::broken, reader_.fault());
   }
+  end(status == TcpReader::Status::closed && !has_lost_sender_ ? LinkState::closed : LinkState::lost);
 }
 
-bool TcpReceiver::receive_frame() {
-  std::array<std::byte, max_frame_header_bytes> bytes;
-  if (!read_bytes(std::span(bytes).first(8))) {
-    return false;
-  }
-  const auto header_bytes = header_bytes_from_prefix(std::span(bytes).first(8));
-  if (!header_bytes) {
-    return fail("the sender sent bytes that are no frame header");
-  }
-  if (!read_bytes(std::span(bytes).subspan(8, *header_bytes - 8))) {
-    return false;
-  }
-  IncomingFrame frame;
-  const HeaderFault header_fault = decode(std::span(bytes).first(*header_bytes), frame.header);
-  if (header_fault != HeaderFault::none) {
-    return fail(std::string("the sender sent ") + describe(header_fault));
-  }
-  const std::shared_ptr<TcpRing> ring = find_ring(frame.header.epoch);
-  if (!ring || frame.header.slot >= ring->is_lent.size() || frame.header.layout.size_bytes > ring->slot_bytes ||
-      !ring->is_lent[frame.header.slot].load(std::memory_order_acquire)) {
-    return fail("the sender sent a frame for a slot that it had no credit for");
-  }
-  frame.offset_in_block_bytes = frame.header.slot * ring->stride_bytes;
-  const auto slot = ring->block->bytes().subspan(frame.offset_in_block_bytes, frame.header.layout.size_bytes);
-  if (!read_bytes(slot.subspan(frame.header.slice_offset_bytes, frame.header.slice_bytes))) {
-    return false;
-  }
-  if (frame.header.slice + 1 == frame.header.slice_count) {
-    ring->is_lent[frame.header.slot].store(false, std::memory_order_relaxed);
-  }
-  frame.payload = slot;
-  frame.block = ring->block;
-  frame.received_ns = monotonic_ns();
-  {
-    const std::scoped_lock lock(mutex_);
-    if (arrived_.full()) {
-      fault_ = "the sender sent more slices than were agreed";
-      end(LinkState::broken);
-      return false;
-    }
-    arrived_.push(std::move(frame));
-    if (is_waiting_) {
-      is_waiting_ = false;
-      signal_eventfd(arrived_event_.get());
-    }
-  }
-  return true;
-}
-
-std::span<std::byte> TcpReceiver::take_buffered(std::span<std::byte> out) noexcept {
-  const std::size_t held = std::min(out.size(), buffer_end_ - buffer_begin_);
-  std::memcpy(out.data(), buffer_.data() + buffer_begin_, held);
-  buffer_begin_ += held;
-  return out.subspan(held);
-}
-
-bool TcpReceiver::read_bytes(std::span<std::byte> out) noexcept {
-  out = take_buffered(out);
-  while (!out.empty()) {
-    if (out.size() < buffer_.size() / 2) {
-      if (!fill_buffer()) {
-        return false;
-      }
-      out = take_buffered(out);
-      continue;
-    }
-    const WireStatus status = wire_->fill(out);
-    return status == WireStatus::moved || end_with(status);
-  }
-  return true;
-}
-
-bool TcpReceiver::fill_buffer() noexcept {
-  const WireRead got = wire_->read(buffer_);
-  if (got.status != WireStatus::moved) {
-    return end_with(got.status);
-  }
-  buffer_begin_ = 0;
-  buffer_end_ = got.bytes;
-  return true;
-}
-
-bool TcpReceiver::end_with(WireStatus status) noexcept {
-  end(status == WireStatus::closed && !has_lost_sender_ ? LinkState::closed : LinkState::lost);
-  return false;
-}
-
-std::shared_ptr<TcpRing> TcpReceiver::find_ring(std::uint32_t epoch) noexcept {
-  const std::scoped_lock lock(mutex_);
-  const auto found = std::ranges::find(rings_, epoch, [](const auto& ring) { return ring->epoch; });
-  if (found == rings_.end()) {
-    return nullptr;
-  }
-  // Frames arrive in order: only frames that are still held keep earlier rings.
-  rings_.erase(rings_.begin(), found);
-  rings_.front()->has_frames = true;
-  return rings_.front();
-}
-
-bool TcpReceiver::fail(std::string why) {
+/// With the turn to read.
+void TcpReceiver::end(LinkState state, std::string why) noexcept {
   {
     const std::scoped_lock lock(mutex_);
     fault_ = std::move(why);
   }
-  end(LinkState::broken);
-  return false;
-}
-
-void TcpReceiver::end(LinkState state) noexcept {
-  LinkState expected = LinkState::open;
-  state_.compare_exchange_strong(expected, state);
+  state_.store(state, std::memory_order_release);
   signal_eventfd(arrived_event_.get());
 }
 

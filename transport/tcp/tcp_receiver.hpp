@@ -1,12 +1,12 @@
 // The viewer's side of the tcp link: reads each payload directly into its ring slot.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/file_descriptor.hpp"
@@ -14,6 +14,7 @@
 #include "transport/byte_wire.hpp"
 #include "transport/link.hpp"
 #include "transport/tcp/credit_word.hpp"
+#include "transport/tcp/tcp_reader.hpp"
 
 namespace framewire {
 
@@ -30,7 +31,7 @@ struct TcpRing {
   bool has_frames = false;                 // one has come for it; guarded by the receiver's mutex
 };
 
-/// Owns one thread ("fw-tcp-recv") that reads the socket.
+/// Has no thread: drive() reads the socket.
 class TcpReceiver final : public ReceiverLink {
  public:
   /// Takes the authenticated data connection: a plain socket, or a wire such as TLS. Throws Error.
@@ -41,9 +42,12 @@ class TcpReceiver final : public ReceiverLink {
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::tcp; }
   LinkDescription begin_epoch(std::uint32_t epoch, std::uint64_t slot_bytes, std::uint32_t ring_slots,
                               const LinkDescription& pool) override;
+  bool drive() noexcept override;
+  [[nodiscard]] int wire_descriptor() const noexcept override { return state() == LinkState::open ? wire_->fd() : -1; }
   std::optional<IncomingFrame> poll() noexcept override;
   bool arm() noexcept override;
   [[nodiscard]] int descriptor() const noexcept override { return arrived_event_.get(); }
+  /// Any thread.
   void return_credit(const FrameHeader& header) noexcept override;
   [[nodiscard]] LinkState state() const noexcept override { return state_.load(std::memory_order_acquire); }
   [[nodiscard]] std::string fault() const override;
@@ -51,37 +55,34 @@ class TcpReceiver final : public ReceiverLink {
  private:
   static constexpr std::size_t max_arrived = 1024;
 
-  void flush_credits() noexcept;
-  void receive_loop() noexcept;
-  bool receive_frame();
-  std::span<std::byte> take_buffered(std::span<std::byte> out) noexcept;
-  bool read_bytes(std::span<std::byte> out) noexcept;
-  bool fill_buffer() noexcept;
-  bool end_with(WireStatus status) noexcept;
+  std::optional<std::span<std::byte>> place_of(const FrameHeader& header) noexcept;
   std::shared_ptr<TcpRing> find_ring(std::uint32_t epoch) noexcept;
-  bool fail(std::string why);
-  void end(LinkState state) noexcept;
+  bool take_frame() noexcept;
+  void end_after(TcpReader::Status status) noexcept;
+  void end(LinkState state, std::string why = {}) noexcept;
+  void flush_credits() noexcept;
+  [[nodiscard]] bool has_waiting_credits() const noexcept;
+  void write_credits() noexcept;
 
   std::unique_ptr<ByteWire> wire_;
   FileDescriptor arrived_event_;
   std::atomic<LinkState> state_ = LinkState::open;
   std::atomic<bool> has_lost_sender_ = false;  // it accepts no more credits
 
-  std::vector<CreditWord> pending_credits_;  // program's thread
+  std::mutex read_turn_;  // its holder reads; everybody else only tries to lock it
+  TcpReader reader_;
+  std::shared_ptr<TcpRing> reading_into_;
 
-  // The reading thread's.
-  std::vector<std::byte> buffer_;
-  std::size_t buffer_begin_ = 0;
-  std::size_t buffer_end_ = 0;
+  std::mutex credit_turn_;  // its holder writes credits; everybody else only tries to lock it
+  std::vector<CreditWord> credits_on_the_way_;
 
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;                     // never held over a system call
   std::vector<std::shared_ptr<TcpRing>> rings_;  // the newest last; earlier ones until a frame of a later ring arrives
   FixedQueue<IncomingFrame> arrived_{max_arrived};
+  std::vector<CreditWord> waiting_credits_;
   bool is_waiting_ = false;
   bool end_reported_ = false;
   std::string fault_;
-
-  std::thread thread_;
 };
 
 }  // namespace framewire

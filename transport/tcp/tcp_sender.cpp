@@ -99,7 +99,7 @@ std::size_t TcpSender::poll_released(std::span<PoolSlot> released) noexcept {
 
 void TcpSender::read_credits() noexcept {
   while (writer_->state() == LinkState::open) {
-    const WireRead got = writer_->wire().read_now(std::span(credit_bytes_).subspan(credit_bytes_held_));
+    const WireRead got = writer_->wire().read(std::span(credit_bytes_).subspan(credit_bytes_held_), {});
     if (got.status == WireStatus::again) {
       return;
     }

@@ -59,7 +59,7 @@ struct TlsWire::State {
   class Turn;
   void handshake(TlsRole role, const Key& key, std::int64_t deadline_ns, int cancel_fd);
   WireRead open_record(std::span<std::byte> into) noexcept;
-  WireRead read(std::span<std::byte> into, int flags) noexcept;
+  WireRead read(std::span<std::byte> into) noexcept;
   bool renew_key_in_time() noexcept;
   bool seal(std::span<const std::byte> bytes) noexcept;
   bool seal_gathered() noexcept;
@@ -131,8 +131,8 @@ WireRead TlsWire::State::open_record(std::span<std::byte> into) noexcept {
   }
 }
 
-/// Reads plaintext. `flags`: 0 waits, MSG_DONTWAIT does not.
-WireRead TlsWire::State::read(std::span<std::byte> into, int flags) noexcept {
+/// Reads plaintext, of one record at most.
+WireRead TlsWire::State::read(std::span<std::byte> into) noexcept {
   while (!is_broken) {
     if (may_hold_more) {
       const WireRead opened = open_record(into);
@@ -140,7 +140,7 @@ WireRead TlsWire::State::read(std::span<std::byte> into, int flags) noexcept {
         return opened;
       }
     }
-    const auto got = ::recv(socket.get(), came.get(), max_sealed_bytes, flags);
+    const auto got = ::recv(socket.get(), came.get(), max_sealed_bytes, MSG_DONTWAIT);
     if (got > 0) {
       bio.bring({came.get(), static_cast<std::size_t>(got)});
       may_hold_more = true;
@@ -148,7 +148,7 @@ WireRead TlsWire::State::read(std::span<std::byte> into, int flags) noexcept {
       // An attacker may have cut the connection. That needs no check here: the control channel says how many frames
       // there are.
       return {.status = WireStatus::closed};
-    } else if ((flags & MSG_DONTWAIT) != 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       return {.status = WireStatus::again};
     } else if (errno != EINTR) {
       break;
@@ -234,7 +234,6 @@ TlsWire::TlsWire(FileDescriptor socket, TlsRole role, const Key& key, std::int64
                  std::uint32_t records_per_key)
     : state_(std::make_unique<State>(std::move(socket), records_per_key)) {
   state_->handshake(role, key, deadline_ns, cancel_fd);
-  set_non_blocking(state_->socket.get(), false);
 }
 
 TlsWire::~TlsWire() = default;
@@ -243,23 +242,8 @@ int TlsWire::fd() const noexcept {
   return state_->socket.get();
 }
 
-WireRead TlsWire::read(std::span<std::byte> into) noexcept {
-  return state_->read(into, 0);
-}
-
-WireStatus TlsWire::fill(std::span<std::byte> into) noexcept {
-  while (!into.empty()) {
-    const WireRead got = state_->read(into, 0);
-    if (got.status != WireStatus::moved) {
-      return got.status;
-    }
-    into = into.subspan(got.bytes);
-  }
-  return WireStatus::moved;
-}
-
-WireRead TlsWire::read_now(std::span<std::byte> into) noexcept {
-  return state_->read(into, MSG_DONTWAIT);
+WireRead TlsWire::read(std::span<std::byte> first, std::span<std::byte> second) noexcept {
+  return state_->read(first.empty() ? second : first);
 }
 
 WireWrite TlsWire::write_some(std::span<iovec>& parts) noexcept {
