@@ -26,6 +26,7 @@ class LinkContract : public testing::TestWithParam<LinkMaker> {
   void SetUp() override { connect(); }
 
   void connect() {
+    pair_.driving.reset();  // before its receiver
     pair_ = GetParam().make();
     pools_.clear();
     begin_epoch(1, slot_bytes);
