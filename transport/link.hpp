@@ -140,9 +140,9 @@ struct IncomingFrame {
   std::uint64_t offset_in_block_bytes = 0;
 };
 
-/// The viewer's side. Owned by the subscriber's connection. poll(), arm() and return_credit() belong to the program's
-/// receiving thread, begin_epoch() to the subscriber's thread, and drive() to one of them. The link makes these two
-/// threads safe against each other.
+/// The viewer's side. Owned by the subscriber's connection. poll() and arm() belong to the program's receiving
+/// thread, begin_epoch() to the subscriber's thread, drive() to one of them. The link makes all threads safe against
+/// each other.
 class ReceiverLink {
  public:
   virtual ~ReceiverLink() = default;
@@ -178,7 +178,7 @@ class ReceiverLink {
   virtual bool arm() noexcept = 0;
   [[nodiscard]] virtual int descriptor() const noexcept = 0;
 
-  /// The credit: the sender may overwrite the slot that `header` names.
+  /// The credit: the sender may overwrite the slot that `header` names. Any thread.
   virtual void return_credit(const FrameHeader& header) noexcept = 0;
 
   /// Frames that were discarded because the sender began to overwrite them during the read. Only a link that pulls

@@ -114,6 +114,14 @@ LinkPair make_rdma(const RdmaPreferences& preferences) {
 
 }  // namespace
 
+std::optional<IncomingFrame> drive_and_poll(ReceiverLink& receiver) {
+  auto frame = receiver.poll();
+  if (!frame && receiver.drive()) {
+    frame = receiver.poll();
+  }
+  return frame;
+}
+
 DrivingThread::DrivingThread(ReceiverLink& receiver) : receiver_(receiver) {
   thread_ = std::thread([this] {
     std::array descriptors{pollfd{.fd = stop_event_.get(), .events = POLLIN, .revents = 0},

@@ -15,6 +15,9 @@
 
 namespace framewire::test {
 
+/// The next frame: what has arrived, or what can be read.
+std::optional<IncomingFrame> drive_and_poll(ReceiverLink& receiver);
+
 /// A thread that drives a receiver, as a subscriber's does.
 class DrivingThread {
  public:

@@ -15,6 +15,7 @@
 #include "base/wait.hpp"
 #include "tests/base/eventually.hpp"
 #include "tests/base/temporary_folder.hpp"
+#include "tests/contract/link_pairs.hpp"
 #include "transport/links.hpp"
 #include "transport/session/handshake.hpp"
 #include "transport/session/pending_data_connection.hpp"
@@ -93,10 +94,7 @@ TEST_F(LinkChange, TheStreamBeginsOnTheLinkThatIsReady) {
   EXPECT_TRUE(eventually([&] { return stream_.has_viewer(); }));
   stream_.publish(*stream_.claim(), {.pts_ns = 7});
   std::optional<IncomingFrame> frame;
-  ASSERT_TRUE(eventually([&] {
-    link_->drive();
-    return (frame = link_->poll()).has_value();
-  }));
+  ASSERT_TRUE(eventually([&] { return (frame = test::drive_and_poll(*link_)).has_value(); }));
   EXPECT_EQ(frame->header.pts_ns, 7);
   EXPECT_EQ(frame->header.sequence, 0U) << "none was lost with the first link";
   link_->return_credit(frame->header);

@@ -54,10 +54,6 @@ class HostileSender : public testing::Test {
     receiver_->begin_epoch(1, 1000, 2, {});
   }
   void send(std::span<const std::byte> bytes) { ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL); }
-  std::optional<IncomingFrame> poll() {
-    receiver_->drive();
-    return receiver_->poll();
-  }
   bool is_broken() {
     return eventually([&] { return !receiver_->drive() && receiver_->state() == LinkState::broken; }) &&
            !receiver_->poll();
@@ -69,7 +65,7 @@ class HostileSender : public testing::Test {
 
 TEST_F(HostileSender, AGoodFrameIsTaken) {
   send(message());
-  EXPECT_TRUE(eventually([&] { return poll().has_value(); }));
+  EXPECT_TRUE(eventually([&] { return drive_and_poll(*receiver_).has_value(); }));
   EXPECT_EQ(receiver_->state(), LinkState::open);
 }
 
@@ -100,7 +96,7 @@ TEST_F(HostileSender, APayloadLargerThanItsSlotEndsTheSession) {
 TEST_F(HostileSender, AFrameWithoutCreditEndsTheSession) {
   send(message());
   std::optional<IncomingFrame> held;
-  ASSERT_TRUE(eventually([&] { return (held = poll()).has_value(); }));
+  ASSERT_TRUE(eventually([&] { return (held = drive_and_poll(*receiver_)).has_value(); }));
   const auto before = held->payload[5];
   auto again = message();
   std::fill(again.begin() + 128, again.end(), std::byte{0xee});

@@ -29,7 +29,6 @@ class LocalReceiver final : public ReceiverLink {
   [[nodiscard]] int descriptor() const noexcept override {
     return has_hung_up() ? -1 : wake_socket_.get();  // a closed socket would stay readable
   }
-  /// Any thread.
   void return_credit(const FrameHeader& header) noexcept override;
   [[nodiscard]] LinkState state() const noexcept override;
   [[nodiscard]] std::string fault() const override;

@@ -91,8 +91,7 @@ struct SubscriberCounts {
   std::uint64_t sessions = 0;
 };
 
-/// A received frame. Move-only. Its destructor returns the credit: destroy it on the thread that calls next(), or after
-/// that thread has stopped calling it.
+/// A received frame. Move-only. Its destructor returns the credit. Any thread may destroy it.
 class ReceivedFrame {
  public:
   ReceivedFrame(IncomingFrame frame, std::shared_ptr<ReceiverLink> link, std::uint64_t session_number) noexcept

@@ -47,7 +47,6 @@ class TcpReceiver final : public ReceiverLink {
   std::optional<IncomingFrame> poll() noexcept override;
   bool arm() noexcept override;
   [[nodiscard]] int descriptor() const noexcept override { return arrived_event_.get(); }
-  /// Any thread.
   void return_credit(const FrameHeader& header) noexcept override;
   [[nodiscard]] LinkState state() const noexcept override { return state_.load(std::memory_order_acquire); }
   [[nodiscard]] std::string fault() const override;
