@@ -21,8 +21,8 @@ constexpr const char* name(WaitMode mode) noexcept {
 
 /// Decides whether a waiting thread polls again or sleeps. To sleep and be woken takes 10 to 40 us, so polling is
 /// cheaper for shorter waits. As in KVM's halt polling, the last wait predicts the next one: after a short wait the
-/// thread polls, after a long one it does not. So 60 frames per second cost no polling. Owned and used by the waiting
-/// thread.
+/// thread polls, after a long one it does not. So 60 frames per second cost no polling. Not thread-safe, but for
+/// pause().
 class AdaptiveSpin {
  public:
   /// A wait up to this long is short: polling for it pays.
@@ -42,9 +42,10 @@ class AdaptiveSpin {
 
   /// Call between two polls. `spin` yields the processor only now and then: on a machine with few processors the
   /// awaited thread may need this one.
-  void pause(WaitMode mode) noexcept {
+  static void pause(WaitMode mode) noexcept {
     constexpr unsigned polls_between_yields = 256;
-    if (mode != WaitMode::spin || ++polls_since_yield_ % polls_between_yields == 0) {
+    thread_local unsigned polls = 0;
+    if (mode != WaitMode::spin || ++polls % polls_between_yields == 0) {
       std::this_thread::yield();
       return;
     }
@@ -62,11 +63,16 @@ class AdaptiveSpin {
       began_ns_ = 0;
     }
   }
+  /// The same; reads the clock if there was a wait.
+  void found() noexcept {
+    if (began_ns_ != 0) {
+      found(monotonic_ns());
+    }
+  }
 
  private:
   std::int64_t began_ns_ = 0;  // 0: not waiting
   bool polls_ = false;
-  unsigned polls_since_yield_ = 0;
 };
 
 }  // namespace framewire

@@ -219,7 +219,8 @@ std::string need_text(const MemlockRequirement& need) {
   return fmt::format(
       "4K rgba takes {} at a sender (--viewers {} x --slots {} + 4 frames, and {} for a decoder) and {} at a "
       "viewer",
-      format_bytes(need.sender_bytes), default_viewers, default_slots, max_lent_slots, format_bytes(need.viewer_bytes));
+      format_bytes(need.sender_bytes), default_viewers, default_slots, max_extra_slots,
+      format_bytes(need.viewer_bytes));
 }
 
 Finding memory_finding(const MemoryFacts& memory, const MemlockRequirement& need) {
@@ -316,7 +317,7 @@ MemlockRequirement memlock_requirement() {
   const std::uint64_t frame_bytes = slot_stride_bytes(packed_layout(PixelFormat::rgba, 3840, 2160).size_bytes);
   // An upper bound for one connection: header cells, staging, messages and its queues.
   constexpr std::uint64_t connection_bytes = std::uint64_t{2} << 20;
-  return {.sender_bytes = (pool_slots_for(default_viewers, default_slots) + max_lent_slots) * frame_bytes +
+  return {.sender_bytes = (pool_slots_for(default_viewers, default_slots) + max_extra_slots) * frame_bytes +
                           default_viewers * connection_bytes,
           .viewer_bytes = default_slots * frame_bytes + connection_bytes};
 }

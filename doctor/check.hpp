@@ -56,7 +56,7 @@ inline bool has_problem(const Findings& findings) noexcept {
 // ---- This machine ----
 
 /// Bytes that must be lockable for RDMA: rings and pools become MRs, which pins their pages.
-/// Sender: pool_slots_for(viewers, slots) slots, and max_lent_slots that a decoder fills (transport/pool.hpp). Viewer:
+/// Sender: pool_slots_for(viewers, slots) slots, and max_extra_slots that a decoder fills (transport/pool.hpp). Viewer:
 /// a ring of `slots`. Both include what each connection needs besides. A slot holds one 3840x2160 rgba frame; --viewers
 /// (4) and --slots (3) have their defaults.
 struct MemlockRequirement {

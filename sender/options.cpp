@@ -255,7 +255,7 @@ std::optional<SenderOptions> parse_sender_options(int argc, const char* const* a
     options.slots_per_viewer = static_cast<std::uint32_t>(parse_number(raw.slots, "--slots", 1, 64));
   }
   if (!raw.viewers.empty()) {
-    options.max_viewers = static_cast<std::uint32_t>(parse_number(raw.viewers, "--viewers", 1, 64));
+    options.max_viewers = static_cast<std::uint32_t>(parse_number(raw.viewers, "--viewers", 1, max_stream_viewers));
   }
   options.allows_pull = raw.allows_pull;
   if (raw.allows_pull && options.endpoint.encrypt) {

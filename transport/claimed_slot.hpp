@@ -1,10 +1,11 @@
-// A slot while the source owns it, between claim and publish.
+// Slots in the hands of a source: claimed, which it fills, or kept, which it has published and still reads.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "transport/pool.hpp"
 
@@ -12,32 +13,80 @@ namespace framewire {
 
 class Stream;
 
-/// A slot that the source fills. Move-only. Destroying it unpublished returns the slot to the pool. Source thread.
-class ClaimedSlot {
+/// The common part of both. Move-only. Any thread, one at a time. The stream outlives it.
+class SourceSlot {
  public:
-  ClaimedSlot(ClaimedSlot&& other) noexcept;
-  ClaimedSlot& operator=(ClaimedSlot&&) = delete;
-  ClaimedSlot(const ClaimedSlot&) = delete;
+  SourceSlot(SourceSlot&& other) noexcept
+      : stream_(std::exchange(other.stream_, nullptr)), pool_(std::move(other.pool_)), index_(other.index_) {}
+  /// Swaps: `other` returns the slot that this had.
+  SourceSlot& operator=(SourceSlot&& other) noexcept {
+    std::swap(stream_, other.stream_);
+    std::swap(pool_, other.pool_);
+    std::swap(index_, other.index_);
+    return *this;
+  }
+  SourceSlot(const SourceSlot&) = delete;
+
+  /// The block that holds the slot, and the slot's offset in it. A device that fills or reads the slot needs both.
+  [[nodiscard]] const std::shared_ptr<Block>& block() const noexcept { return pool_->block(); }
+  [[nodiscard]] std::uint64_t offset_in_block_bytes() const noexcept { return index_ * pool_->stride_bytes(); }
+  /// block() of a stream in host memory; null in other memory.
+  [[nodiscard]] std::shared_ptr<HostBlock> host_block() const noexcept {
+    return pool_->is_on_host() ? pool_->host_block() : nullptr;
+  }
+
+ protected:
+  SourceSlot(Stream& stream, std::shared_ptr<Pool> pool, std::uint16_t index) noexcept
+      : stream_(&stream), pool_(std::move(pool)), index_(index) {}
+  ~SourceSlot() = default;
+  [[nodiscard]] PoolSlot pool_slot() const noexcept { return {pool_->epoch(), index_}; }
+
+  Stream* stream_;  // null after a move
+  std::shared_ptr<Pool> pool_;
+  std::uint16_t index_;
+};
+
+/// A slot that the source fills. Destroying it unpublished returns the slot to the pool.
+class ClaimedSlot : public SourceSlot {
+ public:
+  ClaimedSlot(ClaimedSlot&& other) noexcept = default;
+  ClaimedSlot& operator=(ClaimedSlot&& other) noexcept {
+    SourceSlot::operator=(std::move(other));
+    std::swap(begun_ns_, other.begun_ns_);
+    std::swap(is_counted_, other.is_counted_);
+    return *this;
+  }
   ~ClaimedSlot();
 
-  /// The slot's memory: slot_bytes of the epoch's pool. Only of a stream in host memory, whose block host_block() is.
+  /// The slot's memory: slot_bytes of the epoch's pool. Empty if the stream is not in host memory.
   [[nodiscard]] std::span<std::byte> bytes() const noexcept;
-  [[nodiscard]] const std::shared_ptr<HostBlock>& host_block() const noexcept;
-  /// The block that holds the slot, and the slot's offset in it. A device that fills the slot needs both.
-  [[nodiscard]] const std::shared_ptr<Block>& block() const noexcept;
-  [[nodiscard]] std::uint64_t offset_in_block_bytes() const noexcept;
   [[nodiscard]] std::int64_t begun_ns() const noexcept { return begun_ns_; }
   /// The sequence number that the frame gets if it is published next.
   [[nodiscard]] std::uint64_t next_sequence() const noexcept;
 
  private:
   friend class Stream;
-  ClaimedSlot(Stream& stream, std::shared_ptr<Pool> pool, std::uint16_t index, std::int64_t begun_ns) noexcept;
+  ClaimedSlot(Stream& stream, std::shared_ptr<Pool> pool, std::uint16_t index, std::int64_t begun_ns,
+              bool is_counted) noexcept
+      : SourceSlot(stream, std::move(pool), index), begun_ns_(begun_ns), is_counted_(is_counted) {}
 
-  Stream* stream_;  // null after a move
-  std::shared_ptr<Pool> pool_;
-  std::uint16_t index_;
   std::int64_t begun_ns_;
+  bool is_counted_;  // by the stream, as a frame to come
+};
+
+/// A slot that is published, and that the source reads. Its memory is not used again before this is destroyed.
+class KeptSlot : public SourceSlot {
+ public:
+  KeptSlot(KeptSlot&& other) noexcept = default;
+  KeptSlot& operator=(KeptSlot&& other) noexcept = default;
+  ~KeptSlot();
+
+  /// The slot's memory. Viewers read it, too. Empty if the stream is not in host memory.
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept;
+
+ private:
+  friend class Stream;
+  explicit KeptSlot(ClaimedSlot&& published) noexcept : SourceSlot(std::move(published)) {}
 };
 
 }  // namespace framewire

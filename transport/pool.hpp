@@ -1,7 +1,6 @@
 // The sender's slots: allocated once, handed out by number, counted by reference.
 #pragma once
 
-#include <cassert>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -21,6 +20,8 @@ constexpr std::uint64_t slot_stride_bytes(std::uint64_t slot_bytes) noexcept {
   return (slot_bytes + page_bytes - 1) / page_bytes * page_bytes;
 }
 
+inline constexpr std::uint32_t max_stream_viewers = 64;
+
 /// Slots of a sender's pool: a quota for every viewer, plus four for the source: two frames in work, the newest waiting
 /// one, and one to claim.
 constexpr std::uint32_t pool_slots_for(std::uint32_t viewers, std::uint32_t slots_per_viewer) noexcept {
@@ -28,8 +29,9 @@ constexpr std::uint32_t pool_slots_for(std::uint32_t viewers, std::uint32_t slot
   return viewers * slots_per_viewer + slots_for_source;
 }
 
-/// Additional slots of a pool that a decoder fills (Stream::lend()), at most. A picture without a free slot is copied.
-inline constexpr std::uint32_t max_lent_slots = 24;
+/// The most slots that a source may have beyond these (Stream::begin_epoch()): for a decoder's pictures, frames that it
+/// keeps, or threads that fill several at once.
+inline constexpr std::uint32_t max_extra_slots = 24;
 
 struct PoolSlot {
   std::uint32_t epoch = 0;
@@ -58,10 +60,9 @@ class Pool {
   [[nodiscard]] bool is_on_host() const noexcept { return block_ == host_block_; }
   /// The block itself, or that of the copies.
   [[nodiscard]] const std::shared_ptr<HostBlock>& host_block() const noexcept { return host_block_; }
-  /// Only if is_on_host().
+  /// Empty unless is_on_host().
   [[nodiscard]] std::span<std::byte> slot(std::uint16_t index) const noexcept {
-    assert(is_on_host());
-    return host_block_->bytes().subspan(index * stride_bytes_, slot_bytes_);
+    return is_on_host() ? host_block_->bytes().subspan(index * stride_bytes_, slot_bytes_) : std::span<std::byte>();
   }
   /// The first `size_bytes` of a slot, or of its copy in host memory.
   [[nodiscard]] Payload payload(std::uint16_t index, std::uint64_t size_bytes) const noexcept {

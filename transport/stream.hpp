@@ -1,6 +1,7 @@
 // A stream: the frames of one source, their pool, and the fan-out to all sessions.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <list>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "base/adaptive_spin.hpp"
+#include "base/file_descriptor.hpp"
 #include "frame/frame_header.hpp"
 #include "transport/claimed_slot.hpp"
 #include "transport/pool.hpp"
@@ -25,7 +27,7 @@ struct StreamOptions {
   std::uint32_t number = 0;
   Delivery delivery = Delivery::latest;
   std::uint32_t slots_per_viewer = 3;
-  std::uint32_t max_viewers = 4;
+  std::uint32_t max_viewers = 4;  // at most max_stream_viewers
   std::uint64_t first_sequence = 0;
   std::uint64_t max_frames = 0;      // 0: no limit
   std::int64_t max_duration_ns = 0;  // from the first frame on; 0: no limit
@@ -52,64 +54,78 @@ struct FrameInfo {
   std::shared_ptr<Fence> ready{};
   /// The payload is in this file; the slot's bytes are ignored. Only while supports_sendfile() is true.
   FileRange file{};
-  /// The payload is in this slot, which lend() returned in the current epoch; the claimed slot goes back to the pool.
-  /// It stays lent: its memory is not reused before take_back().
-  std::optional<PoolSlot> lent{};
+  /// When work on the frame began, if that was not when its slot was claimed; else 0.
+  std::int64_t begun_ns = 0;
 };
 
-/// A slot of the current epoch's pool for a decoder, which fills it at any time and may still read it after publish().
-struct LentSlot {
-  PoolSlot slot;
-  std::span<std::byte> bytes;
-  std::shared_ptr<HostBlock> block;  // keeps the bytes mapped
+/// How a source waits for room.
+struct ClaimOptions {
+  std::int64_t deadline_ns = INT64_MAX;  // of monotonic_ns(); one that has passed: it does not wait
+  bool unwatched = false;                // also while there is no viewer
 };
 
-/// Owned by the sender program; outlives every session and the source. One thread calls the source's functions, and
-/// each session calls its functions on its own thread. One mutex guards the pool's counts and the subscriber queues; no
-/// call blocks while it holds the mutex.
+/// Owned by the sender program; outlives every session, the source and its slots. Each session calls its functions on
+/// its own thread. One mutex guards the pool's counts and the subscriber queues; no call blocks while it holds the
+/// mutex.
 class Stream {
  public:
   /// How long a device may take to fill a slot, or to copy it to host memory.
   static constexpr std::int64_t ready_timeout_ns = 2'000'000'000;
 
+  /// Throws Error (failed) for more than max_stream_viewers.
   explicit Stream(StreamOptions options);
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  // ---- The source's side (one thread) ----
+  // ---- The source's side (any thread; several may claim, fill and publish at once) ----
 
-  /// Starts an epoch: allocates a pool for frames of one format. Call it before the first claim and at every format
-  /// change. `slot_bytes` 0 means the layout's size; byte streams and padded decoders pass their own. `lent_slots` is
-  /// the number of additional slots for lend(). Throws Error (no memory). If the stream stops during the allocation,
-  /// there is no pool and claim() returns nothing.
-  void begin_epoch(const StreamFormat& format, std::uint64_t slot_bytes = 0, std::uint32_t lent_slots = 0);
+  /// Starts an epoch: allocates a pool for frames of one format. Call it at every format change, one thread at a time;
+  /// before the first one no claim() returns. `slot_bytes` 0 means the layout's size; byte streams and padded decoders
+  /// pass their own. `extra_slots`, at most max_extra_slots, are additional ones for claim_spare() and
+  /// publish_and_keep(). Slots that are claimed at this moment can no longer be published. Throws Error (no memory). If
+  /// the stream stops during the allocation, there is no pool and claim() returns nothing.
+  void begin_epoch(const StreamFormat& format, std::uint64_t slot_bytes = 0, std::uint32_t extra_slots = 0);
 
   /// A slot to fill. Waits until there is a viewer; under `every`, until a viewer that does not pull is ready and the
-  /// slowest viewer has room. Nullopt: the stream stops or has reached its limit of frames or time, and the source must
-  /// end.
-  std::optional<ClaimedSlot> claim();
+  /// slowest viewer has room. Nullopt: the deadline has passed, wake() was called, or is_stopping(), and the source
+  /// must end. Several slots may be claimed at a time, and published in any order.
+  std::optional<ClaimedSlot> claim(const ClaimOptions& options = {});
 
   /// claim() without waiting: also nullopt when there is no viewer or no room now.
-  std::optional<ClaimedSlot> claim_now();
+  std::optional<ClaimedSlot> claim_now() { return claim({.deadline_ns = 0}); }
 
-  /// claim_now() for live devices. If it returns nullopt and is_stopping() is false, the device's frame is dropped and
-  /// counted (frames_dropped_at_source).
-  std::optional<ClaimedSlot> try_claim();
+  /// Any free slot, at once, whether or not there is a viewer, for a decoder: it decides later whether to publish it,
+  /// and calls wait_for_room() before that. Nullopt when there is none. A source takes as many as it asked for as
+  /// `extra_slots`; more would take room from viewers.
+  std::optional<ClaimedSlot> claim_spare() noexcept;
 
-  /// A slot outside claim(). Never waits, and takes no room from viewers. Nullopt when all `lent_slots` are lent.
-  std::optional<LentSlot> lend() noexcept;
+  /// Waits as claim() does. False when claim() would return nothing.
+  bool wait_for_room(const ClaimOptions& options = {});
 
-  /// Ends a loan: the borrower neither reads nor writes the slot any more. Viewers that still show the frame keep the
-  /// slot in use.
-  void take_back(const PoolSlot& slot) noexcept;
+  /// Makes descriptor() readable when claim() with these options may have a slot, when the stream stops or reaches its
+  /// limit, or wake() is called. False when one of these may be so already: then call claim(). Clears the descriptor
+  /// before. The deadline is the caller's to keep. One thread.
+  bool arm(const ClaimOptions& options = {}) noexcept;
+  [[nodiscard]] int descriptor() const noexcept { return poller_.valid() ? poller_.get() : source_event_.get(); }
+
+  /// Makes one claim() or wait_for_room() that waits return nothing; if none does, the next that would wait.
+  void wake() noexcept;
+
+  /// Counts a frame that a live device had, and that the source drops, for want of room or for its own reasons
+  /// (frames_dropped_at_source).
+  void drop_frame() noexcept;
 
   /// Whether the links of all current viewers support sendfile. A later viewer may not, so only a stream with
   /// max_viewers = 1 can rely on it.
   [[nodiscard]] bool supports_sendfile() const;
 
-  /// Offers a filled slot to every session. Never waits.
-  void publish(ClaimedSlot slot, const FrameInfo& info);
+  /// Offers a filled slot to every session. Never waits. False when the slot is of an earlier epoch: the frame is
+  /// dropped and counted (frames_dropped_at_source). Throws Error (failed) if the layout does not fit the slot, or a
+  /// file is named although there may be several viewers.
+  bool publish(ClaimedSlot slot, const FrameInfo& info);
+  /// The same; the source goes on reading the slot. Nullopt when the frame is dropped.
+  std::optional<KeptSlot> publish_and_keep(ClaimedSlot slot, const FrameInfo& info);
 
   /// Sleeps until `due_ns`. Returns false early when the stream stops or reaches its time limit.
   bool sleep_until(std::int64_t due_ns);
@@ -155,7 +171,7 @@ class Stream {
     const std::scoped_lock lock(mutex_);
     return static_cast<std::uint32_t>(queues_.size() + pullers_.size());
   }
-  /// Slots of the current epoch that are claimed, lent, held by viewers or written by a device.
+  /// Slots of the current epoch that are claimed, kept, held by viewers or written by a device.
   [[nodiscard]] std::uint32_t slots_in_use() const {
     const std::scoped_lock lock(mutex_);
     return epochs_.empty() ? 0 : epochs_.back().pool->slot_count() - epochs_.back().pool->free_count();
@@ -217,19 +233,24 @@ class Stream {
 
  private:
   friend class ClaimedSlot;
+  friend class KeptSlot;
 
   struct Epoch {
     StreamFormat format;
     std::shared_ptr<Pool> pool;
-    std::uint32_t lendable = 0;  // free slots for lend()
   };
   using Epochs = std::list<Epoch>;  // moved from one to the other without an allocation
 
   [[nodiscard]] bool may_go_on() const noexcept;
   [[nodiscard]] bool is_watched() const noexcept;
   [[nodiscard]] bool has_room() const noexcept;
-  std::optional<ClaimedSlot> take_slot() noexcept;
-  std::optional<ClaimedSlot> take_slot_if_room(WakeList& wakes) noexcept;
+  bool find_room(const ClaimOptions& options, WakeList& wakes) noexcept;
+  bool await_room(const ClaimOptions& options, WakeList& wakes, std::unique_lock<std::mutex>& lock);
+  void wait_for_change(std::int64_t deadline_ns, std::unique_lock<std::mutex>& lock);
+  [[nodiscard]] std::int64_t ends_ns() const noexcept;
+  ClaimedSlot take_slot(bool is_counted) noexcept;
+  void return_claimed(const ClaimedSlot& slot) noexcept;
+  void return_kept(const PoolSlot& slot) noexcept;
   void poll_all_released(WakeList& wakes) noexcept;
   /// What a device still does to a frame that is published.
   struct DeviceWork {
@@ -242,7 +263,10 @@ class Stream {
     }
   };
   [[nodiscard]] DeviceWork begin_device_work(const ClaimedSlot& slot, const FrameInfo& info);
-  void offer(ClaimedSlot slot, const FrameInfo& info, const DeviceWork& work);
+  bool publish(ClaimedSlot& slot, const FrameInfo& info, bool is_kept);
+  bool offer(ClaimedSlot& slot, const FrameInfo& info, const DeviceWork& work, bool is_kept);
+  [[nodiscard]] FrameHeader header_of(const ClaimedSlot& slot, const FrameInfo& info) noexcept;
+  void check(const ClaimedSlot& slot, const FrameInfo& info) const;
   void observe(const DeviceWork& work);
   void make_room_for_unfinished();
   void keep_until_finished(const WaitingFrame& frame, const DeviceWork& work) noexcept;
@@ -258,25 +282,41 @@ class Stream {
   [[nodiscard]] bool source_polls_itself(const SubscriberQueue& queue) const noexcept;
   /// True if no link has anything to collect already.
   [[nodiscard]] bool arm_all_links() noexcept;
-  void wait_for_change(std::unique_lock<std::mutex>& lock);
   [[nodiscard]] Epoch& epoch_numbered(std::uint32_t number) noexcept;
   [[nodiscard]] Pool& pool_of(std::uint32_t epoch) noexcept { return *epoch_numbered(epoch).pool; }
   void add_reference(const PoolSlot& slot) noexcept { pool_of(slot.epoch).add_reference(slot.index); }
   void release(const PoolSlot& slot) noexcept { pool_of(slot.epoch).release(slot.index); }
-  void return_unpublished(const PoolSlot& slot) noexcept;
   [[nodiscard]] Epochs take_unused_epochs() noexcept;
   void wake_sessions() noexcept;
 
+  /// Tells those who wait for room that something has changed, in its destructor. Declare it before the lock of the
+  /// mutex: to wake them is a system call, and they want the mutex at once.
+  class Notice {
+   public:
+    explicit Notice(Stream& stream) noexcept : stream_(stream) {}
+    ~Notice() { stream_.tell_waiting(); }
+    Notice(const Notice&) = delete;
+    Notice& operator=(const Notice&) = delete;
+
+   private:
+    Stream& stream_;
+  };
+  void tell_waiting() noexcept;
+
   const StreamOptions options_;
-  AdaptiveSpin spin_;        // the source's thread
-  WakeList::Wakers wakers_;  // the source's thread: room for one per queue; empty between its calls
+  FileDescriptor source_event_ = make_eventfd();  // raised once after arm()
+  FileDescriptor limit_timer_;                    // only with max_duration_ns, as the next one
+  FileDescriptor poller_;                         // of both
+  std::atomic<bool> is_armed_ = false;            // set under the mutex, cleared by who raises source_event_
   mutable std::mutex mutex_;
+  AdaptiveSpin spin_;                // of those who wait for room
   std::condition_variable changed_;  // a slot was released, a viewer came or left, or the stream stops
+  bool is_woken_ = false;            // by wake()
   bool stopping_ = false;
   bool finished_ = false;
   std::uint64_t next_sequence_;
   std::uint64_t frames_produced_ = 0;
-  std::uint64_t frames_claimed_ = 0;  // and not published yet
+  std::uint64_t frames_claimed_ = 0;  // to come: by claim(), not published yet
   std::uint64_t frames_dropped_at_source_ = 0;
   std::int64_t first_frame_ns_ = 0;
   std::int64_t last_frame_ns_ = 0;

@@ -62,9 +62,9 @@ void Stream::release_finished() noexcept {
 
 /// On a device's thread. Sending is left to the sessions, and so is freeing the pools of earlier epochs.
 void Stream::on_device_work_finished() noexcept {
+  const Notice notice(*this);
   const std::scoped_lock lock(mutex_);
   release_finished();
-  changed_.notify_all();
   wake_sessions();
 }
 

@@ -1,26 +1,23 @@
 // Which peers of links are to be woken, once the mutex is released.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <memory>
-#include <span>
 #include <utility>
-#include <vector>
 
 #include "transport/link.hpp"
 
 namespace framewire {
 
 /// Wakes viewers for frames given to their links, in its destructor. Declare it before the lock of the mutex: a wake-up
-/// is a system call, and the woken thread may want the mutex at once. One thread.
+/// is a system call, and the woken thread may want the mutex at once. One thread. It does not allocate.
 class WakeList {
  public:
-  using Wakers = std::vector<std::shared_ptr<PeerWaker>>;
+  /// Links between two calls of wake(). A viewer that changes its link has two.
+  static constexpr std::size_t max_links = 2 * max_stream_viewers;
 
-  /// With room for one link.
-  WakeList() noexcept : wakers_(&one_, 1) {}
-  /// With room for as many links as `room` has elements, all null. It outlives the list.
-  explicit WakeList(Wakers& room) noexcept : wakers_(room) {}
+  WakeList() noexcept {}  // NOLINT(modernize-use-equals-default): places_ is a union's
   ~WakeList() { wake(); }
   WakeList(const WakeList&) = delete;
   WakeList& operator=(const WakeList&) = delete;
@@ -28,19 +25,22 @@ class WakeList {
   /// At most once for each link between two calls of wake().
   void add(SenderLink& link) noexcept {
     if (auto waker = link.take_waker()) {
-      wakers_[count_++] = std::move(waker);
+      std::construct_at(&places_[count_++], std::move(waker));
     }
   }
   void wake() noexcept {
-    for (const std::size_t count = std::exchange(count_, 0); auto& waker : wakers_.first(count)) {
-      std::exchange(waker, nullptr)->wake();
+    const std::size_t count = std::exchange(count_, 0);
+    for (std::size_t i = 0; i < count; ++i) {
+      places_[i]->wake();
+      std::destroy_at(&places_[i]);
     }
   }
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
 
  private:
-  std::shared_ptr<PeerWaker> one_;
-  std::span<std::shared_ptr<PeerWaker>> wakers_;
+  union {
+    std::array<std::shared_ptr<PeerWaker>, max_links> places_;  // only the first count_ exist: few are needed
+  };
   std::size_t count_ = 0;
 };
 

@@ -35,7 +35,7 @@ void VerbsWait::found(std::int64_t now_ns) noexcept {
 
 void VerbsWait::idle(std::int64_t now_ns) {
   if (spin_.poll_again(mode_, now_ns)) {
-    spin_.pause(mode_);
+    AdaptiveSpin::pause(mode_);
     return;
   }
   if (is_armed_) {

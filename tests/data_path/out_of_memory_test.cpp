@@ -77,17 +77,15 @@ TEST_F(OutOfMemory, ASenderThatDialsTriesAgain) {
 /// The session's thread that returns the last slot of an old epoch frees its memory. That takes no memory.
 TEST_F(OutOfMemory, TheLastSlotOfAnOldEpochIsTakenBack) {
   stream_.begin_epoch({.layout = bytes_layout(100), .colour = {}}, 0, 1);
-  auto lent = stream_.lend();
-  ASSERT_TRUE(lent);
-  const std::weak_ptr<HostBlock> old_memory = lent->block;
-  const PoolSlot slot = lent->slot;
-  lent.reset();
+  auto slot = stream_.claim_spare();
+  ASSERT_TRUE(slot);
+  const std::weak_ptr<HostBlock> old_memory = slot->host_block();
   stream_.begin_epoch({.layout = bytes_layout(200), .colour = {}});
   EXPECT_FALSE(old_memory.expired());
   std::thread([&] {
     set_thread_name("fw-poor");
     test::let_allocations_fail_in("fw-poor");
-    stream_.take_back(slot);
+    slot.reset();
     test::let_allocations_fail_in(nullptr);
   }).join();
   EXPECT_TRUE(old_memory.expired());

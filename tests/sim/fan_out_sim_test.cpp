@@ -158,7 +158,7 @@ class World {
   }
 
   void publish() {
-    auto slot = stream_.try_claim();
+    auto slot = stream_.claim_now();
     if (!slot) {
       return;
     }

@@ -42,6 +42,8 @@ struct Plan {
     has_stopped_viewers = !uses_rdma() && world.chance(15);
     unauthenticated_peers = world.chance(25) ? world.below(20) : world.chance(3) ? 130 : 0;
     drops_at_source = world.chance(15);
+    source_threads = world.chance(30) ? 1 + world.below(3) : 1;
+    source_has_event_loop = source_threads == 1 && world.chance(40);
     stretches_timeouts =
         !uses_rdma() && is_undisturbed() && !sender_dials && !is_crowded() && !(has_dying_viewers && goes_over_tcp());
   }
@@ -76,6 +78,8 @@ struct Plan {
   bool has_stopped_viewers;
   std::uint64_t unauthenticated_peers;
   bool drops_at_source;
+  std::uint64_t source_threads;  // of each stream
+  bool source_has_event_loop;    // it sleeps on the stream's descriptor
   bool stretches_timeouts;
 };
 

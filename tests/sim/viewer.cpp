@@ -9,6 +9,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/wait.hpp"
 #include "frame/test_pattern.hpp"
 #include "tests/sim/descriptors.hpp"
 
@@ -24,7 +25,8 @@ Viewer::Viewer(World& world, const Plan& plan, std::uint16_t port, Source& sourc
       stops_(plan.has_stopped_viewers && world.chance(40)),
       is_slow_(plan.has_slow_viewers && world.chance(50)),
       pulls_(plan.pull_interval_ns > 0 && may_pull && world.chance(50)),
-      wait_mode_(world.chance(50) ? WaitMode::adaptive : WaitMode::block) {
+      wait_mode_(world.chance(50) ? WaitMode::adaptive : WaitMode::block),
+      has_event_loop_(world.chance(40)) {
   options_.endpoint = endpoint_of(plan);
   (plan.sender_dials ? options_.endpoint.listen : options_.endpoint.dial) = HostPort{"127.0.0.1", port};
   options_.endpoint.pull_interval_ns = pulls_ ? plan.pull_interval_ns : 0;
@@ -144,7 +146,11 @@ Viewer::Next Viewer::misbehave(Subscriber& subscriber, const Session& session) {
 
 void Viewer::wait(Subscriber& subscriber, Session& session) {
   const std::uint64_t version = subscriber.status_version();
-  subscriber.wait(monotonic_ns() + 5 * ns_per_s, wait_mode_);
+  if (!has_event_loop_) {
+    subscriber.wait(monotonic_ns() + 5 * ns_per_s, wait_mode_);
+  } else if (subscriber.arm()) {
+    wait_for(subscriber.descriptor(), POLLIN, monotonic_ns() + 5 * ns_per_s);
+  }
   if (wait_mode_ == WaitMode::block && !pulls_ && subscriber.status_version() == version) {
     ++session.idle_waits;
     EXPECT_LT(session.idle_waits, 100 + 4 * session.received) << "it wakes without a reason";
@@ -183,7 +189,7 @@ bool Viewer::is_prompt() const {
 
 void Viewer::check_frame(const ReceivedFrame& frame, Session& session) const {
   const std::uint64_t sequence = frame.header().sequence;
-  EXPECT_FALSE(find_torn_line(frame.payload(), sequence)) << "torn frame " << sequence;
+  EXPECT_FALSE(find_torn_line(frame.payload(), frame.header().user_tag)) << "torn frame " << sequence;
   check_header(frame.header());
   if (frame.session_number() == session.number && session.received > 0) {
     session.skipped += sequence - session.last_sequence - 1;

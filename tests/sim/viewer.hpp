@@ -78,6 +78,7 @@ class Viewer {
   const bool is_slow_;
   const bool pulls_;
   const WaitMode wait_mode_;
+  const bool has_event_loop_;  // it sleeps on the subscriber's descriptor
   bool has_stopped_ = false;
   bool has_died_ = false;
   unsigned failures_ = 0;

@@ -98,7 +98,7 @@ class PulledStream : public testing::Test {
 
 TEST_F(PulledStream, GoesForAPullerAlone) {
   stream_.begin_epoch({.layout = bytes_layout(100), .colour = {}});
-  EXPECT_FALSE(stream_.try_claim());
+  EXPECT_FALSE(stream_.claim_now());
   ASSERT_TRUE(stream_.add_puller(wake_.get()));
   EXPECT_EQ(stream_.viewer_count(), 1U);
   for (std::uint64_t i = 0; i < 20; ++i) {
@@ -106,14 +106,14 @@ TEST_F(PulledStream, GoesForAPullerAlone) {
   }
   EXPECT_EQ(newest_of(*stream_.epoch_after(0)->pool->directory())->generation, 20U);
   stream_.remove_puller(wake_.get());
-  EXPECT_FALSE(stream_.try_claim());
+  EXPECT_FALSE(stream_.claim_now());
 }
 
 TEST_F(PulledStream, APullerSetsNoPaceSoThatAWholeDeliveryWaitsForSomebodyElse) {
   Stream every({.name = "every", .delivery = Delivery::every, .allows_pull = true});
   every.begin_epoch({.layout = bytes_layout(100), .colour = {}});
   ASSERT_TRUE(every.add_puller(wake_.get()));
-  EXPECT_FALSE(every.try_claim());
+  EXPECT_FALSE(every.claim_now());
   every.remove_puller(wake_.get());
 }
 

@@ -1,7 +1,5 @@
 #include "transport/rdma/rdma_puller.hpp"
 
-#include <sys/timerfd.h>
-
 #include <algorithm>
 #include <cassert>
 #include <cerrno>
@@ -10,6 +8,7 @@
 #include "base/bytes.hpp"
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/timer.hpp"
 #include "transport/ring_limits.hpp"
 #include "transport/socket_state.hpp"
 
@@ -30,20 +29,6 @@ constexpr unsigned relaxed = IBV_ACCESS_RELAXED_ORDERING;
 /// the wire.
 constexpr int max_tries = 3;
 constexpr std::int64_t final_reads_timeout_ns = 5 * ns_per_s;
-
-FileDescriptor make_timer() {
-  FileDescriptor timer(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
-  if (!timer.valid()) {
-    throw Error::from_errno("make a timer", errno);
-  }
-  return timer;
-}
-
-/// Makes the timer readable from `at_ns` on; 0: never.
-void set_timer(int timer, std::int64_t at_ns) noexcept {
-  const itimerspec when{.it_interval = {}, .it_value = {.tv_sec = at_ns / ns_per_s, .tv_nsec = at_ns % ns_per_s}};
-  ::timerfd_settime(timer, TFD_TIMER_ABSTIME, &when, nullptr);
-}
 
 /// iWARP implements a READ by remote writes into the reader's memory, which must allow them.
 unsigned landing_access(const RdmaCapabilities& capabilities) noexcept {

@@ -15,6 +15,12 @@ std::optional<ReceivedFrame> Subscriber::next() {
 void Subscriber::wait(std::int64_t deadline_ns, WaitMode mode) {
   implementation_->wait(deadline_ns, mode);
 }
+bool Subscriber::arm() {
+  return implementation_->arm();
+}
+int Subscriber::descriptor() const noexcept {
+  return implementation_->descriptor();
+}
 void Subscriber::confirm_epoch(std::uint64_t epochs_begun) noexcept {
   implementation_->confirm_epoch(epochs_begun);
 }

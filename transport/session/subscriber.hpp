@@ -136,11 +136,16 @@ class Subscriber {
   /// Sleeps until next() may have a frame, the status changes, wake() is called, or the deadline passes. It may return
   /// at once when polling is cheaper than sleeping: call next() again.
   void wait(std::int64_t deadline_ns, WaitMode mode = WaitMode::adaptive);
+  /// For a program with an event loop of its own, instead of wait(). Makes descriptor() readable when next() may have a
+  /// frame, the status changes, or wake() is called. False when that may be so already: call next() and look at the
+  /// status, and then call it again. One descriptor serves all sessions. The thread that calls next().
+  bool arm();
+  [[nodiscard]] int descriptor() const noexcept;
   /// The program is ready for the epoch in the status with this `epochs_begun`. With confirms_epochs, the sender sends
   /// no frame of the epoch before this call: under `latest` it keeps the newest one and counts the others as skipped,
   /// under `every` it waits. Any thread.
   void confirm_epoch(std::uint64_t epochs_begun) noexcept;
-  /// Makes a wait() return. Any thread.
+  /// Makes a wait() return, or descriptor() readable. Any thread.
   void wake() noexcept;
 
   [[nodiscard]] SubscriberStatus status() const;

@@ -17,6 +17,7 @@
 #include "transport/session/endpoint.hpp"
 #include "transport/session/handshake.hpp"
 #include "transport/session/messages.hpp"
+#include "transport/socket_state.hpp"
 
 namespace framewire {
 
@@ -73,6 +74,7 @@ Subscriber::Implementation::Implementation(SubscriberOptions options, Log& log)
   };
   preferences_.parameters.log = &log_;
   require_link_where_asked(options_.endpoint);
+  poller_ = make_poller({program_event_.get()});
   if (options_.endpoint.dial) {
     report_waiting_for(format_host_port(*options_.endpoint.dial));
   } else {
@@ -83,116 +85,6 @@ Subscriber::Implementation::Implementation(SubscriberOptions options, Log& log)
     report_waiting_for("a sender on " + acceptor_->describe());
   }
   thread_ = std::thread([this] { run(); });
-}
-
-// ---- The program's thread ----
-
-std::optional<ReceivedFrame> Subscriber::Implementation::next() {
-  auto frame = take_arrived();
-  if (!frame && drive_link()) {
-    frame = take_arrived();
-  }
-  return frame;
-}
-
-std::optional<ReceivedFrame> Subscriber::Implementation::take_arrived() {
-  const std::scoped_lock lock(mutex_);
-  auto frame = flows_.next();
-  if (frame) {
-    spin_.found(frame->received_ns());
-  }
-  finish_if_done();
-  return frame;
-}
-
-/// Reads from the wire, if that is for the program's thread to do. True when that changed something.
-bool Subscriber::Implementation::drive_link() {
-  if (options_.driver == Driver::subscriber) {
-    return false;
-  }
-  const std::shared_ptr<ReceiverLink> link = link_to_read();
-  return link && link->wire_descriptor() >= 0 && (link->drive() || link->wire_descriptor() < 0);
-}
-
-std::shared_ptr<ReceiverLink> Subscriber::Implementation::link_to_read() const {
-  const std::scoped_lock lock(mutex_);
-  return flows_.link();
-}
-
-void Subscriber::Implementation::finish_if_done() {
-  const auto end = flows_.outcome();
-  if (!end || status_.state == SubscriberState::finished || status_.state == SubscriberState::failed) {
-    return;
-  }
-  const bool is_well = end->fault.empty();
-  frames_lost_ += end->frames_lost;
-  status_.state = is_well ? SubscriberState::finished : SubscriberState::failed;
-  status_.message = is_well ? "the stream ended" : end->fault;
-  status_.exit_status = is_well ? ExitStatus::ok : ExitStatus::lost_peer;
-  tell_program();
-}
-
-void Subscriber::Implementation::wait(std::int64_t deadline_ns, WaitMode mode) {
-  if (spin_.poll_again(mode)) {
-    spin_.pause(mode);
-    return;
-  }
-  if (drive_link()) {
-    return;
-  }
-  const std::shared_ptr<ReceiverLink> link = link_to_read();
-  if (link && !link->arm()) {
-    return;
-  }
-  std::array descriptors{pollfd{.fd = link ? descriptor_of(*link) : -1, .events = POLLIN, .revents = 0},
-                         pollfd{.fd = status_event_.get(), .events = POLLIN, .revents = 0},
-                         pollfd{.fd = wake_event_.get(), .events = POLLIN, .revents = 0}};
-  wait_until(descriptors, deadline_ns);
-  for (const pollfd& event : std::span(descriptors).subspan(1)) {
-    if (event.revents != 0) {
-      clear_eventfd(event.fd);
-    }
-  }
-}
-
-/// What the program's thread sleeps on.
-int Subscriber::Implementation::descriptor_of(const ReceiverLink& link) const noexcept {
-  const int wire = options_.driver == Driver::program ? link.wire_descriptor() : -1;
-  return wire >= 0 ? wire : link.descriptor();
-}
-
-SubscriberCounts Subscriber::Implementation::counts() const {
-  const std::scoped_lock lock(mutex_);
-  return {.frames_received = flows_.frames_received(),
-          .bytes_received = flows_.bytes_received(),
-          .frames_lost = frames_lost_.load(),
-          .frames_skipped = flows_.frames_skipped(),
-          .frames_discarded = flows_.frames_discarded(),
-          .sessions = sessions_.load()};
-}
-
-void Subscriber::Implementation::close(const std::string& statistics_json) {
-  {
-    const std::scoped_lock lock(mutex_);
-    if (stopping_) {
-      return;
-    }
-    stopping_ = true;
-    ::shutdown(handshake_fd_.get(), SHUT_RDWR);
-    client_service_.end();
-    if (has_session_ && !flows_.empty()) {
-      flows_.send_bye(std::string(usual_viewer_reason), statistics_json);
-    }
-  }
-  changed_.notify_all();
-  signal_eventfd(thread_event_.get());
-  signal_eventfd(stop_event_.get());
-  if (acceptor_) {
-    acceptor_->end_waits();
-  }
-  thread_.join();
-  flows_.finish();
-  acceptor_.reset();
 }
 
 // ---- The thread "fw-subscriber": dials or listens, performs handshakes, serves the control channel, reconnects ----
@@ -301,7 +193,7 @@ std::shared_ptr<ViewerSession> Subscriber::Implementation::accept_session() {
 
 std::shared_ptr<ViewerSession> Subscriber::Implementation::begin_session(AuthenticatedChannel authenticated,
                                                                          DataConnector data_connector) {
-  flows_.release_lost(mutex_, [this] { signal_eventfd(status_event_.get()); });
+  flows_.release_lost(mutex_, [this] { signal_eventfd(program_event_.get()); });
   auto session = std::make_shared<ViewerSession>(std::move(authenticated), data_connector, preferences_);
   set_handshake_fd(-1);
   return session;
@@ -420,7 +312,7 @@ void Subscriber::Implementation::publish_news(const ViewerSession& session, Serv
     tell_program();
   }
   if (session.has_bye()) {
-    signal_eventfd(status_event_.get());
+    signal_eventfd(program_event_.get());
   }
 }
 

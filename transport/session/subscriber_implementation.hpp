@@ -28,11 +28,13 @@ class Subscriber::Implementation {
 
   std::optional<ReceivedFrame> next();
   void wait(std::int64_t deadline_ns, WaitMode mode);
+  bool arm();
+  [[nodiscard]] int descriptor() const noexcept { return poller_.get(); }
   void confirm_epoch(std::uint64_t epochs_begun) noexcept {
     confirmed_epoch_.store(epochs_begun);
     signal_eventfd(thread_event_.get());
   }
-  void wake() noexcept { signal_eventfd(wake_event_.get()); }
+  void wake() noexcept { signal_eventfd(program_event_.get()); }
   void close(const std::string& statistics_json);
 
   SubscriberStatus status() const {
@@ -48,7 +50,8 @@ class Subscriber::Implementation {
   std::optional<ReceivedFrame> take_arrived();
   bool drive_link();
   [[nodiscard]] std::shared_ptr<ReceiverLink> link_to_read() const;
-  [[nodiscard]] int descriptor_of(const ReceiverLink& link) const noexcept;
+  std::optional<int> arm_link(std::shared_ptr<ReceiverLink>& link);
+  void watch(const std::shared_ptr<ReceiverLink>& link, int fd) noexcept;
 
   void run() noexcept;
   bool run_one_session() noexcept;
@@ -83,7 +86,7 @@ class Subscriber::Implementation {
   void finish_if_done();
   void tell_program() noexcept {
     ++status_version_;
-    signal_eventfd(status_event_.get());
+    signal_eventfd(program_event_.get());
   }
   void report_waiting_for(const std::string& whom);
 
@@ -93,10 +96,12 @@ class Subscriber::Implementation {
   AdaptiveSpin spin_;  // the program's thread
   ViewerPreferences preferences_;
   AuthenticateOptions authenticate_;
-  FileDescriptor status_event_ = make_eventfd();  // the status changed: wakes the program
-  FileDescriptor wake_event_ = make_eventfd();    // wake(): wakes the program
-  FileDescriptor thread_event_ = make_eventfd();  // wakes the subscriber's thread
-  FileDescriptor stop_event_ = make_eventfd();    // close(): ends dialling
+  FileDescriptor program_event_ = make_eventfd();  // the status changed, or wake(): wakes the program
+  FileDescriptor thread_event_ = make_eventfd();   // wakes the subscriber's thread
+  FileDescriptor stop_event_ = make_eventfd();     // close(): ends dialling
+  FileDescriptor poller_;                          // program_event_ and what the link is watched by
+  std::weak_ptr<ReceiverLink> watched_link_;       // the program's thread, as the next one
+  int watched_descriptor_ = -1;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

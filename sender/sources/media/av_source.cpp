@@ -52,7 +52,7 @@ AvSource::AvSource(const SourceOptions& options, Log& log, std::function<bool()>
 }
 
 void AvSource::run(Stream& stream) {
-  const auto leave = [&](AvSource* source) { source->end_loans(stream); };  // on every exit
+  const auto leave = [&](AvSource* source) { source->return_slots(); };  // on every exit
   const std::unique_ptr<AvSource, decltype(leave)> at_end(this, leave);
   input_.set_cancelled([&stream] { return stream.is_stopping(); });
   follow(stream);
@@ -88,18 +88,18 @@ void AvSource::follow(Stream& stream) {
 }
 
 void AvSource::begin_epoch(Stream& stream) {
-  end_loans(stream);
+  return_slots();
   epoch_format_ = input_.format();
   const std::uint64_t packed_bytes = epoch_format_.layout.size_bytes;
   // A viewer refuses a slot that is much larger than a frame. place_bytes() may also be that of a later picture, which
   // the decoder's threads have begun already.
   if (const std::uint64_t place_bytes = input_.place_bytes();
       place_bytes != 0 && place_bytes <= packed_bytes + slot_slack_bytes) {
-    const std::uint32_t count = std::min(input_.place_count(), max_lent_slots);
+    const std::uint32_t count = std::min(input_.place_count(), max_extra_slots);
     try {
       stream.begin_epoch(epoch_format_, std::max(place_bytes, packed_bytes), count);
       if (stream.is_stopping()) {
-        return;  // there may be no pool of this epoch to lend from
+        return;  // there may be no pool of this epoch for its pictures
       }
       slots_ = DecodedSlots::create(count);
       input_.set_memory(slots_);
@@ -112,10 +112,10 @@ void AvSource::begin_epoch(Stream& stream) {
   stream.begin_epoch(epoch_format_);
 }
 
-void AvSource::end_loans(Stream& stream) noexcept {
+void AvSource::return_slots() noexcept {
   input_.set_memory(nullptr);
   if (slots_) {
-    slots_->end(stream);
+    slots_->end();
     slots_.reset();
   }
 }
@@ -128,26 +128,33 @@ bool AvSource::send(Stream& stream) {
   if (slots_) {
     slots_->refill(stream);
   }
-  std::optional<ClaimedSlot> slot = input_.is_live() ? stream.try_claim() : stream.claim();
-  if (!slot) {
-    return input_.is_live();  // dropped at the source; run() checks whether the stream is stopping
+  if (!stream.wait_for_room({.deadline_ns = input_.is_live() ? 0 : INT64_MAX})) {
+    if (input_.is_live()) {
+      stream.drop_frame();
+    }
+    return input_.is_live();  // run() checks whether the stream is stopping
   }
+  const std::int64_t begun_ns = monotonic_ns();
   const std::optional<PlacedPicture> placed = slots_ ? input_.placed() : std::nullopt;
-  if (!placed) {
+  std::optional<ClaimedSlot> slot = placed ? std::nullopt : stream.claim();
+  if (slot) {
     input_.copy_to(slot->bytes());
+  } else if (!placed) {
+    return false;
   }
   const std::int64_t pts_ns = saturating_add(round_begins_ns_, input_.pts_ns());
   round_ends_ns_ = saturating_add(pts_ns, input_.duration_ns());
   if (is_paced_ && !input_.is_live() && !stream.sleep_until(presentation_clock_.due_ns(pts_ns, monotonic_ns()))) {
     return false;
   }
-  FrameInfo frame{.pts_ns = pts_ns, .user_tag = 0, .has_test_pattern = false};
+  FrameInfo frame{.pts_ns = pts_ns, .begun_ns = begun_ns};
   if (placed) {
     frame.layout = placed->layout;
-    frame.lent = slots_->publish(placed->number);
+    slots_->publish(stream, placed->number, frame);
     ++frames_placed_;
+  } else {
+    stream.publish(std::move(*slot), frame);
   }
-  stream.publish(std::move(*slot), frame);
   return true;
 }
 

@@ -35,7 +35,7 @@ class AvSource final : public Source {
  private:
   void follow(Stream& stream);
   void begin_epoch(Stream& stream);
-  void end_loans(Stream& stream) noexcept;
+  void return_slots() noexcept;
   bool send(Stream& stream);
   bool find_again(Stream& stream);
   bool begin_round(const Stream& stream);

@@ -9,67 +9,69 @@ std::shared_ptr<DecodedSlots> DecodedSlots::create(std::uint32_t count) {
   return std::shared_ptr<DecodedSlots>(new DecodedSlots(count));
 }
 
-DecodedSlots::DecodedSlots(std::uint32_t count) : lent_(count) {
+DecodedSlots::DecodedSlots(std::uint32_t count) : places_(count) {
   for (std::uint32_t i = 0; i < count; ++i) {
-    lent_[i].buffer.number = i;
+    places_[i].buffer.number = i;
   }
 }
 
 void DecodedSlots::refill(Stream& stream) noexcept {
-  for (Lent& one : lent_) {
-    State state = State::none;
-    {
-      const std::scoped_lock lock(mutex_);
-      one.state = one.state == State::published && one.reader_closed ? State::returning : one.state;
-      state = one.state;
-    }
-    // Not under our mutex: the stream holds its own mutex while it gives frames to links.
-    if (state == State::returning) {
-      stream.take_back(one.slot);
-    }
-    if ((state == State::returning || state == State::none) && !lend(stream, one)) {
+  for (Place& place : places_) {
+    if (!refill(stream, place)) {
       return;
     }
   }
 }
 
-/// False if the stream has no free slot now.
-bool DecodedSlots::lend(Stream& stream, Lent& one) noexcept {
-  const std::optional<LentSlot> slot = stream.lend();
-  const std::scoped_lock lock(mutex_);
-  one.state = slot ? State::free : State::none;
-  if (slot) {
-    block_ = slot->block;
-    one.slot = slot->slot;
-    one.buffer.bytes = slot->bytes;
-    one.reader_closed = false;
+/// False if the stream has no free slot now. Calls the stream without the mutex: it holds its own one while it gives
+/// frames to links.
+bool DecodedSlots::refill(Stream& stream, Place& place) noexcept {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (place.state == State::published && place.reader_closed) {
+      place.state = State::none;
+    }
+    if (place.state != State::none) {
+      return true;
+    }
   }
-  return slot.has_value();
+  place.kept.reset();
+  place.claimed = stream.claim_spare();
+  if (place.claimed) {
+    const std::scoped_lock lock(mutex_);
+    block_ = place.claimed->host_block();
+    place.buffer.bytes = place.claimed->bytes();
+    place.reader_closed = false;
+    place.state = State::free;
+  }
+  return place.claimed.has_value();
 }
 
-PoolSlot DecodedSlots::publish(std::uint32_t number) noexcept {
-  const std::scoped_lock lock(mutex_);
-  lent_[number].state = State::published;
-  return lent_[number].slot;
+void DecodedSlots::publish(Stream& stream, std::uint32_t number, const FrameInfo& info) {
+  Place& place = places_[number];
+  {
+    const std::scoped_lock lock(mutex_);
+    place.state = State::published;
+  }
+  place.kept = stream.publish_and_keep(std::move(*place.claimed), info);
+  place.claimed.reset();
 }
 
-void DecodedSlots::end(Stream& stream) noexcept {
-  for (Lent& one : lent_) {
-    bool was_lent = false;
+void DecodedSlots::end() noexcept {
+  for (Place& place : places_) {
     {
       const std::scoped_lock lock(mutex_);
-      was_lent = std::exchange(one.state, State::ended) != State::none;
+      place.state = State::ended;
     }
-    if (was_lent) {
-      stream.take_back(one.slot);
-    }
+    place.claimed.reset();
+    place.kept.reset();
   }
 }
 
 PictureMemory::Buffer* DecodedSlots::take(std::uint64_t size_bytes) noexcept {
   const std::scoped_lock lock(mutex_);
-  const auto found = std::ranges::find(lent_, State::free, &Lent::state);
-  if (found == lent_.end() || found->buffer.bytes.size() < size_bytes) {
+  const auto found = std::ranges::find(places_, State::free, &Place::state);
+  if (found == places_.end() || found->buffer.bytes.size() < size_bytes) {
     return nullptr;
   }
   found->state = State::taken;
@@ -79,21 +81,21 @@ PictureMemory::Buffer* DecodedSlots::take(std::uint64_t size_bytes) noexcept {
 
 void DecodedSlots::released(Buffer& buffer) noexcept {
   const std::scoped_lock lock(mutex_);
-  Lent& one = lent_[buffer.number];
-  one.reader_closed = true;
-  if (one.state == State::taken) {
-    one.state = State::free;
-    one.reader_closed = false;
+  Place& place = places_[buffer.number];
+  place.reader_closed = true;
+  if (place.state == State::taken) {
+    place.state = State::free;
+    place.reader_closed = false;
   }
 }
 
 const PictureMemory::Buffer* DecodedSlots::find(const std::byte* bytes) const noexcept {
   const std::scoped_lock lock(mutex_);
-  const auto found = std::ranges::find_if(lent_, [&](const Lent& one) {
+  const auto found = std::ranges::find_if(places_, [&](const Place& one) {
     return one.state == State::taken && bytes >= one.buffer.bytes.data() &&
            bytes < one.buffer.bytes.data() + one.buffer.bytes.size();
   });
-  return found != lent_.end() ? &found->buffer : nullptr;
+  return found != places_.end() ? &found->buffer : nullptr;
 }
 
 }  // namespace framewire

@@ -1,0 +1,45 @@
+// A sender's link without a wire.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "transport/link.hpp"
+
+namespace framewire::test {
+
+/// A link that accepts every frame and releases the slots that the test puts into `done`.
+class HoldingLink final : public SenderLink {
+ public:
+  [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::local; }
+  void begin_epoch(std::shared_ptr<Pool> /*pool*/) override {}
+  void epoch_ready(std::uint32_t /*epoch*/, std::uint32_t /*ring_slots*/,
+                   const LinkDescription& /*ring*/) noexcept override {}
+  SendResult try_send(const OutgoingFrame& frame) noexcept override {
+    (releases_at_once ? done : sent).push_back(frame.pool_slot);
+    headers.push_back(frame.header);
+    return SendResult::accepted;
+  }
+  std::size_t poll_released(std::span<PoolSlot> released) noexcept override {
+    const std::size_t count = std::min(released.size(), done.size());
+    std::copy_n(done.begin(), count, released.begin());
+    done.erase(done.begin(), done.begin() + static_cast<std::ptrdiff_t>(count));
+    return count;
+  }
+  bool arm() noexcept override { return done.empty(); }
+  [[nodiscard]] int descriptor() const noexcept override { return -1; }
+  void on_readable() noexcept override {}
+  [[nodiscard]] LinkState state() const noexcept override { return LinkState::open; }
+  [[nodiscard]] std::string fault() const override { return {}; }
+  [[nodiscard]] std::uint64_t frames_acknowledged() const noexcept override { return 0; }
+
+  bool releases_at_once = false;
+  std::vector<PoolSlot> sent;
+  std::vector<FrameHeader> headers;
+  std::vector<PoolSlot> done;
+};
+
+}  // namespace framewire::test

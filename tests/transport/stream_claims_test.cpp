@@ -1,0 +1,309 @@
+// How sources claim slots and publish them: several at once, by several threads, with deadlines and by a descriptor.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <functional>
+#include <future>
+#include <optional>
+#include <random>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/file_descriptor.hpp"
+#include "base/wait.hpp"
+#include "tests/base/eventually.hpp"
+#include "tests/transport/holding_link.hpp"
+#include "transport/stream.hpp"
+
+namespace framewire::test {
+namespace {
+
+const StreamFormat format{.layout = bytes_layout(100), .colour = {}};
+
+/// A viewer that is ready for the stream's newest epoch, and has a credit for every frame.
+class ReadyViewer {
+ public:
+  ReadyViewer(Stream& stream, Delivery delivery) : stream_(stream), queue(link, delivery, event_.get()) {
+    EXPECT_TRUE(stream_.attach(queue));
+    get_ready();
+  }
+  ~ReadyViewer() {
+    stream_.detach(queue);
+    stream_.release_held(queue);
+  }
+  ReadyViewer(const ReadyViewer&) = delete;
+  ReadyViewer& operator=(const ReadyViewer&) = delete;
+
+  void get_ready() {
+    if (const auto epoch = stream_.epoch_to_announce(queue)) {
+      EXPECT_TRUE(stream_.epoch_ready(queue, epoch->number, 64));
+    }
+  }
+  /// Releases the frames that it has, as a session's thread does.
+  void release_all() {
+    link.done.insert(link.done.end(), link.sent.begin(), link.sent.end());
+    link.sent.clear();
+    stream_.make_progress(queue);
+  }
+
+ private:
+  Stream& stream_;
+  FileDescriptor event_ = make_eventfd();
+
+ public:
+  HoldingLink link;
+  SubscriberQueue queue;
+};
+
+class StreamClaims : public testing::Test {
+ protected:
+  StreamClaims() { stream.begin_epoch(format); }
+
+  /// What claim() returns on another thread that waits in it until `act` was called.
+  template <typename Act>
+  bool claims_after(const Act& act) {
+    auto claimed = std::async(std::launch::async, [this] { return stream.claim().has_value(); });
+    EXPECT_EQ(claimed.wait_for(std::chrono::milliseconds(10)), std::future_status::timeout) << "it does not wait";
+    act();
+    return claimed.get();
+  }
+  bool publish(ClaimedSlot slot, std::uint64_t tag = 0) { return stream.publish(std::move(slot), {.user_tag = tag}); }
+
+  Stream stream{{.name = "test", .delivery = Delivery::latest}};
+};
+
+TEST_F(StreamClaims, EndAtTheDeadline) {
+  EXPECT_FALSE(stream.claim({.deadline_ns = monotonic_ns() + ns_per_ms}));
+  EXPECT_FALSE(stream.wait_for_room({.deadline_ns = monotonic_ns() + ns_per_ms}));
+  EXPECT_FALSE(stream.is_stopping());
+  const ReadyViewer viewer(stream, Delivery::latest);
+  EXPECT_TRUE(stream.claim({.deadline_ns = 0})) << "nothing to wait for";
+}
+
+TEST_F(StreamClaims, NeedNoViewerOnRequest) {
+  auto slot = stream.claim({.unwatched = true});
+  ASSERT_TRUE(slot);
+  EXPECT_TRUE(publish(std::move(*slot)));
+  EXPECT_EQ(stream.frames_produced(), 1U);
+  EXPECT_EQ(stream.slots_in_use(), 0U);
+}
+
+TEST_F(StreamClaims, AreEndedByWakeOnce) {
+  EXPECT_FALSE(claims_after([&] { stream.wake(); }));
+  stream.wake();
+  EXPECT_FALSE(stream.claim()) << "the next one that would wait";
+  std::optional<ReadyViewer> viewer;
+  EXPECT_TRUE(claims_after([&] { viewer.emplace(stream, Delivery::latest); }));
+}
+
+TEST_F(StreamClaims, WaitForTheFirstEpoch) {
+  Stream empty({.name = "test"});
+  EXPECT_FALSE(empty.claim_now());
+  EXPECT_FALSE(empty.claim_spare());
+  auto claimed = std::async(std::launch::async, [&] { return empty.claim({.unwatched = true}).has_value(); });
+  EXPECT_EQ(claimed.wait_for(std::chrono::milliseconds(10)), std::future_status::timeout);
+  empty.begin_epoch(format);
+  EXPECT_TRUE(claimed.get());
+}
+
+TEST_F(StreamClaims, MayBePublishedInAnyOrder) {
+  ReadyViewer viewer(stream, Delivery::latest);
+  auto first = stream.claim();
+  auto second = stream.claim();
+  auto third = stream.claim();
+  ASSERT_TRUE(first && second && third);
+  EXPECT_TRUE(publish(std::move(*third), 3));
+  EXPECT_TRUE(publish(std::move(*first), 1));
+  second.reset();  // given up
+  const auto& headers = viewer.link.headers;
+  ASSERT_EQ(headers.size(), 2U);
+  EXPECT_EQ(headers[0].user_tag, 3U);
+  EXPECT_EQ(headers[1].user_tag, 1U);
+  EXPECT_EQ(headers[1].sequence, headers[0].sequence + 1) << "frames are numbered as they are published";
+  viewer.release_all();
+  EXPECT_EQ(stream.slots_in_use(), 0U);
+}
+
+TEST_F(StreamClaims, OfAnEarlierEpochCanNoLongerBePublished) {
+  ReadyViewer viewer(stream, Delivery::latest);
+  auto slot = stream.claim();
+  auto kept = stream.claim();
+  const std::weak_ptr<HostBlock> block = slot->host_block();
+  stream.begin_epoch(format);
+  EXPECT_FALSE(publish(std::move(*slot)));
+  EXPECT_FALSE(stream.publish_and_keep(std::move(*kept), {}));
+  slot.reset();
+  kept.reset();
+  EXPECT_EQ(stream.frames_dropped_at_source(), 2U);
+  EXPECT_EQ(stream.frames_produced(), 0U);
+  EXPECT_TRUE(block.expired()) << "the earlier pool is freed";
+}
+
+TEST_F(StreamClaims, CountTowardsTheLimitOfFrames) {
+  Stream limited({.name = "test", .max_frames = 3});
+  limited.begin_epoch(format);
+  const ReadyViewer viewer(limited, Delivery::latest);
+  auto first = limited.claim();
+  auto second = limited.claim();
+  const auto spare = limited.claim_spare();
+  auto third = limited.claim();
+  ASSERT_TRUE(first && second && spare && third);
+  EXPECT_FALSE(limited.claim());
+  EXPECT_FALSE(limited.wait_for_room());
+  third.reset();
+  EXPECT_TRUE(limited.claim_now());
+  EXPECT_TRUE(limited.publish(std::move(*first), {}));
+  EXPECT_TRUE(limited.publish(std::move(*second), {}));
+  EXPECT_TRUE(limited.publish(std::move(*limited.claim_now()), {}));
+  EXPECT_FALSE(limited.claim());
+}
+
+void expect_error(const std::function<void()>& act, const std::string& what) {
+  try {
+    act();
+    ADD_FAILURE() << "no error: " << what;
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find(what), std::string::npos) << error.what();
+  }
+}
+
+TEST_F(StreamClaims, AreCheckedWhenTheyArePublished) {
+  const ReadyViewer viewer(stream, Delivery::latest);
+  const auto publish_with = [&](const FrameInfo& info) { stream.publish(std::move(*stream.claim()), info); };
+  expect_error([&] { publish_with({.layout = bytes_layout(101)}); }, "a frame of 101 bytes");
+  expect_error([&] { publish_with({.file = {.fd = 0}}); }, "only a stream for one viewer");
+  Stream other({.name = "other"});
+  expect_error([&] { other.publish(std::move(*stream.claim()), {}); }, "has not given out");
+  auto slot = stream.claim();
+  ASSERT_TRUE(publish(std::move(*slot)));
+  expect_error([&] { publish(std::move(*slot)); }, "for the second time");
+  EXPECT_EQ(stream.frames_produced(), 1U) << "nothing else counts";
+  EXPECT_EQ(stream.slots_in_use(), 1U) << "the viewer's";
+}
+
+TEST(StreamOptionsTest, OutOfRangeAreRefused) {
+  expect_error([] { const Stream stream({.max_viewers = max_stream_viewers + 1}); }, "65 viewers");
+  Stream stream({.name = "test"});
+  expect_error([&] { stream.begin_epoch(format, 99); }, "a slot of 99 bytes");
+  expect_error([&] { stream.begin_epoch(format, 0, max_extra_slots + 1); }, "25 slots");
+}
+
+// ---- Several threads ----
+
+/// One of several threads that publish frames. It claims up to two at a time, publishes them in any order, and goes on
+/// reading one.
+void publish_frames(Stream& stream, std::uint64_t count, unsigned seed) {
+  std::minstd_rand random(seed);
+  std::array<std::optional<ClaimedSlot>, 2> claimed;
+  std::optional<KeptSlot> kept;
+  for (std::uint64_t published = 0; published < count;) {
+    std::optional<ClaimedSlot>& one = claimed.at(random() % 2);
+    if (!one) {
+      // Who holds a slot must not wait for another one: all threads might.
+      const bool may_wait = !claimed[0] && !claimed[1];
+      one = may_wait ? stream.claim() : stream.claim_now();
+      if (one) {
+        one->bytes()[0] = static_cast<std::byte>(seed);
+      }
+      continue;
+    }
+    if (kept) {
+      EXPECT_EQ(kept->bytes()[0], static_cast<std::byte>(seed)) << "another thread's frame is in a slot that is kept";
+      kept.reset();
+    }
+    kept = stream.publish_and_keep(std::move(*one), {.user_tag = seed});
+    one.reset();
+    ++published;
+  }
+}
+
+TEST(SourcesOnSeveralThreads, LoseNothing) {
+  constexpr std::uint64_t threads = 4;
+  constexpr std::uint64_t frames_each = 300;
+  Stream stream({.name = "test", .delivery = Delivery::every});
+  stream.begin_epoch(format);
+  ReadyViewer viewer(stream, Delivery::every);
+  viewer.link.releases_at_once = true;
+  std::vector<std::thread> sources;
+  for (std::uint64_t number = 1; number <= threads; ++number) {
+    sources.emplace_back(publish_frames, std::ref(stream), frames_each, static_cast<unsigned>(number));
+  }
+  for (std::thread& source : sources) {
+    source.join();
+  }
+  viewer.release_all();
+  EXPECT_EQ(stream.slots_in_use(), 0U);
+  ASSERT_EQ(viewer.link.headers.size(), threads * frames_each);
+  std::array<std::uint64_t, threads + 1> of_thread{};
+  for (std::uint64_t i = 0; i < threads * frames_each; ++i) {
+    EXPECT_EQ(viewer.link.headers[i].sequence, i);
+    ++of_thread.at(viewer.link.headers[i].user_tag);
+  }
+  EXPECT_TRUE(std::all_of(of_thread.begin() + 1, of_thread.end(), [](auto count) { return count == frames_each; }));
+}
+
+// ---- The descriptor ----
+
+class StreamDescriptor : public StreamClaims {
+ protected:
+  [[nodiscard]] bool is_readable() const { return wait_for(stream.descriptor(), POLLIN, 0); }
+  /// Whether `act` makes the armed descriptor readable, and not before.
+  template <typename Act>
+  bool is_told(const Act& act) {
+    EXPECT_TRUE(stream.arm());
+    EXPECT_FALSE(is_readable());
+    act();
+    return is_readable();
+  }
+};
+
+TEST_F(StreamDescriptor, TellsOfViewersRoomAndTheEnd) {
+  std::optional<ReadyViewer> viewer;
+  EXPECT_TRUE(is_told([&] { viewer.emplace(stream, Delivery::latest); }));
+  EXPECT_FALSE(stream.arm()) << "there is a viewer, and room";
+  EXPECT_FALSE(is_readable()) << "arm() clears it";
+  std::vector<ClaimedSlot> all;
+  while (auto slot = stream.claim_now()) {
+    all.push_back(std::move(*slot));
+  }
+  EXPECT_TRUE(is_told([&] { all.pop_back(); }));
+  EXPECT_TRUE(stream.claim_now());
+  all.clear();
+  while (auto slot = stream.claim_now()) {
+    publish(std::move(*slot));
+  }
+  EXPECT_TRUE(is_told([&] { viewer->release_all(); })) << "the viewer's session returns slots";
+  viewer.reset();
+  EXPECT_FALSE(stream.arm({.unwatched = true}));
+  EXPECT_TRUE(is_told([&] { stream.stop(); }));
+  EXPECT_FALSE(stream.arm());
+}
+
+TEST_F(StreamDescriptor, TellsOfWake) {
+  EXPECT_TRUE(is_told([&] { stream.wake(); }));
+  EXPECT_FALSE(stream.arm()) << "no claim() has returned for it yet";
+  EXPECT_FALSE(stream.claim());
+  EXPECT_TRUE(is_told([&] { stream.wake(); }));
+}
+
+TEST_F(StreamDescriptor, SaysNothingUnlessArmed) {
+  const ReadyViewer viewer(stream, Delivery::latest);
+  EXPECT_FALSE(is_readable());
+}
+
+TEST(StreamDescriptorOfALimitedStream, TellsOfTheLimitOfTime) {
+  Stream stream({.name = "test", .max_duration_ns = 20 * ns_per_ms});
+  stream.begin_epoch(format);
+  EXPECT_TRUE(stream.publish(std::move(*stream.claim({.unwatched = true})), {}));
+  EXPECT_TRUE(stream.arm());
+  EXPECT_TRUE(wait_for(stream.descriptor(), POLLIN, monotonic_ns() + timeout_ns));
+  EXPECT_TRUE(stream.is_stopping());
+}
+
+}  // namespace
+}  // namespace framewire::test

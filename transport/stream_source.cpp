@@ -1,0 +1,334 @@
+// A stream's source: epochs, claims, and frames that are published.
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/timer.hpp"
+#include "transport/stream.hpp"
+
+namespace framewire {
+
+namespace {
+
+/// Under `every` the source waits once this many frames wait for the slowest viewer. This keeps the viewer's link busy.
+constexpr std::size_t max_waiting_under_every = 2;
+
+std::chrono::steady_clock::time_point as_time_point(std::int64_t monotonic) {
+  return std::chrono::steady_clock::time_point(std::chrono::nanoseconds(monotonic));
+}
+
+}  // namespace
+
+void Stream::begin_epoch(const StreamFormat& format, std::uint64_t slot_bytes, std::uint32_t extra_slots) {
+  if (extra_slots > max_extra_slots) {
+    throw Error::failed("a source asks for " + std::to_string(extra_slots) + " slots of its own; it can have up to " +
+                        std::to_string(max_extra_slots));
+  }
+  if (slot_bytes != 0 && slot_bytes < format.layout.size_bytes) {
+    throw Error::failed("a slot of " + std::to_string(slot_bytes) + " bytes has no room for a frame of " +
+                        std::to_string(format.layout.size_bytes));
+  }
+  const std::uint32_t slots = pool_slots_for(options_.max_viewers, options_.slots_per_viewer) + extra_slots;
+  const std::uint32_t number = [this] {
+    const std::scoped_lock lock(mutex_);
+    return epochs_.empty() ? 1 : epochs_.back().pool->epoch() + 1;
+  }();
+  // Outside the lock: faulting in a gigabyte is slow, and links continue with the old epoch.
+  auto pool = Pool::make(
+      number, slot_bytes != 0 ? slot_bytes : format.layout.size_bytes, slots, options_.allows_pull,
+      [this] { return is_stopping(); }, *options_.memory);
+  if (!pool) {
+    return;
+  }
+  Epochs begun;
+  begun.push_back({format, std::move(pool)});
+  Epochs unused;  // unmapped after the lock is released
+  const Notice notice(*this);
+  const std::scoped_lock lock(mutex_);
+  if (!epochs_.empty()) {
+    if (epochs_.back().pool->epoch() >= number) {
+      throw Error::failed("two formats of a stream were begun at once");
+    }
+    epochs_.back().pool->retire_newest();
+  }
+  epochs_.splice(epochs_.end(), begun);
+  unused = take_unused_epochs();
+  wake_sessions();
+}
+
+// ---- Claims ----
+
+std::optional<ClaimedSlot> Stream::claim(const ClaimOptions& options) {
+  WakeList wakes;
+  std::unique_lock lock(mutex_);
+  return await_room(options, wakes, lock) ? std::optional(take_slot(true)) : std::nullopt;
+}
+
+bool Stream::wait_for_room(const ClaimOptions& options) {
+  WakeList wakes;
+  std::unique_lock lock(mutex_);
+  return await_room(options, wakes, lock);
+}
+
+std::optional<ClaimedSlot> Stream::claim_spare() noexcept {
+  const std::scoped_lock lock(mutex_);
+  return !epochs_.empty() && epochs_.back().pool->free_count() > 0 ? std::optional(take_slot(false)) : std::nullopt;
+}
+
+/// Returns with the mutex held. Some waits end early without a reason: wake() and the deadline are looked at last.
+bool Stream::await_room(const ClaimOptions& options, WakeList& wakes, std::unique_lock<std::mutex>& lock) {
+  for (;;) {
+    if (!may_go_on()) {
+      return false;
+    }
+    if (find_room(options, wakes)) {
+      spin_.found();
+      return true;
+    }
+    if (options.deadline_ns != INT64_MAX && monotonic_ns() >= options.deadline_ns) {
+      return false;
+    }
+    if (std::exchange(is_woken_, false)) {
+      return false;
+    }
+    const bool polls_again = spin_.poll_again(options_.wait);
+    if (polls_again || !wakes.empty()) {
+      lock.unlock();  // lets the sessions take the mutex
+      wakes.wake();
+      if (polls_again) {
+        AdaptiveSpin::pause(options_.wait);
+      }
+      lock.lock();
+    } else if (arm_all_links()) {
+      wait_for_change(options.deadline_ns, lock);
+    }
+  }
+}
+
+void Stream::wait_for_change(std::int64_t deadline_ns, std::unique_lock<std::mutex>& lock) {
+  const std::int64_t until_ns = std::min(deadline_ns, ends_ns());
+  if (until_ns == INT64_MAX) {
+    changed_.wait(lock);
+  } else {
+    changed_.wait_until(lock, as_time_point(until_ns));
+  }
+}
+
+bool Stream::arm(const ClaimOptions& options) noexcept {
+  clear_eventfd(source_event_.get());
+  WakeList wakes;
+  const std::scoped_lock lock(mutex_);
+  if (is_woken_ || !may_go_on() || find_room(options, wakes) || !arm_all_links()) {
+    return false;
+  }
+  is_armed_.store(true, std::memory_order_relaxed);
+  if (limit_timer_.valid()) {
+    set_timer(limit_timer_.get(), ends_ns() == INT64_MAX ? 0 : ends_ns());
+  }
+  return true;
+}
+
+/// Who changes something does so under the mutex, before this: it either sees that the stream is armed, or arm() sees
+/// the change.
+void Stream::tell_waiting() noexcept {
+  changed_.notify_all();
+  if (is_armed_.load(std::memory_order_relaxed) && is_armed_.exchange(false)) {
+    signal_eventfd(source_event_.get());
+  }
+}
+
+void Stream::wake() noexcept {
+  const Notice notice(*this);
+  const std::scoped_lock lock(mutex_);
+  is_woken_ = true;
+}
+
+void Stream::drop_frame() noexcept {
+  const std::scoped_lock lock(mutex_);
+  frames_dropped_at_source_ += may_go_on() ? 1U : 0U;
+}
+
+void Stream::return_claimed(const ClaimedSlot& slot) noexcept {
+  Epochs unused;
+  const Notice notice(*this);
+  const std::scoped_lock lock(mutex_);
+  frames_claimed_ -= slot.is_counted_ ? 1U : 0U;
+  release(slot.pool_slot());
+  unused = take_unused_epochs();
+}
+
+void Stream::return_kept(const PoolSlot& slot) noexcept {
+  Epochs unused;
+  const Notice notice(*this);
+  const std::scoped_lock lock(mutex_);
+  release(slot);
+  unused = take_unused_epochs();
+}
+
+// ---- Frames ----
+
+bool Stream::supports_sendfile() const {
+  const std::scoped_lock lock(mutex_);
+  return !queues_.empty() &&
+         std::ranges::all_of(queues_, [](const SubscriberQueue* one) { return one->link->supports_sendfile(); });
+}
+
+bool Stream::publish(ClaimedSlot slot, const FrameInfo& info) {
+  return publish(slot, info, false);
+}
+
+std::optional<KeptSlot> Stream::publish_and_keep(ClaimedSlot slot, const FrameInfo& info) {
+  return publish(slot, info, true) ? std::optional(KeptSlot(std::move(slot))) : std::nullopt;
+}
+
+bool Stream::publish(ClaimedSlot& slot, const FrameInfo& info, bool is_kept) {
+  check(slot, info);
+  const DeviceWork work = begin_device_work(slot, info);
+  const bool is_offered = offer(slot, info, work, is_kept);
+  observe(work);
+  return is_offered;
+}
+
+void Stream::check(const ClaimedSlot& slot, const FrameInfo& info) const {
+  if (slot.stream_ != this) {
+    throw Error::failed("a slot was published that this stream has not given out, or for the second time");
+  }
+  if (info.file.is_there() && options_.max_viewers != 1) {
+    throw Error::failed("a frame in a file was published, which only a stream for one viewer can send");
+  }
+  if (info.layout && info.layout->size_bytes > slot.pool_->slot_bytes()) {
+    throw Error::failed("a frame of " + std::to_string(info.layout->size_bytes) + " bytes was published in a slot of " +
+                        std::to_string(slot.pool_->slot_bytes()));
+  }
+}
+
+/// A frame that is dropped keeps its slot, which its owner returns.
+bool Stream::offer(ClaimedSlot& slot, const FrameInfo& info, const DeviceWork& work, bool is_kept) {
+  const Notice notice(*this);
+  WakeList wakes;
+  const std::scoped_lock lock(mutex_);
+  const PoolSlot pool_slot = slot.pool_slot();
+  if (pool_slot.epoch != epochs_.back().pool->epoch()) {
+    ++frames_dropped_at_source_;
+    return false;
+  }
+  make_room_for_unfinished();
+  WaitingFrame frame{.header = header_of(slot, info), .slot = pool_slot, .file = info.file};
+  for (SubscriberQueue* queue : queues_) {
+    if (queue->reads_host_copy && !work.copied) {
+      continue;  // it came while the frame was being published, and starts with the next one
+    }
+    frame.ready = queue->reads_host_copy ? work.copied : work.filled;
+    enqueue(*queue, frame);
+    send_waiting(*queue, wakes);
+  }
+  if (work.is_there()) {
+    keep_until_finished(frame, work);
+  }
+  if (!work.filled || work.filled->state() == FenceState::done) {
+    show_to_pullers(pool_slot, frame.header);
+  }
+  frames_claimed_ -= slot.is_counted_ ? 1U : 0U;
+  if (!is_kept) {
+    release(pool_slot);
+    slot.stream_ = nullptr;
+  }
+  return true;
+}
+
+/// Gives the frame its number, and counts it.
+FrameHeader Stream::header_of(const ClaimedSlot& slot, const FrameInfo& info) noexcept {
+  const StreamFormat& format = epochs_.back().format;
+  FrameHeader header{
+      .sequence = next_sequence_++,
+      .stream = options_.number,
+      .epoch = slot.pool_->epoch(),
+      .user_tag = info.user_tag,
+      .pts_ns = info.pts_ns,
+      .times = {.begun_ns = info.begun_ns != 0 ? info.begun_ns : slot.begun_ns_, .completed_ns = monotonic_ns()},
+      .colour = format.colour,
+      .layout = info.layout ? *info.layout : format.layout,
+      .has_test_pattern = info.has_test_pattern};
+  header.slice_bytes = header.layout.size_bytes;
+  if (frames_produced_++ == 0) {
+    first_frame_ns_ = header.times.completed_ns;
+  }
+  last_frame_ns_ = header.times.completed_ns;
+  return header;
+}
+
+// ---- Waiting for something else ----
+
+bool Stream::sleep_until(std::int64_t due_ns) {
+  std::unique_lock lock(mutex_);
+  const std::int64_t end_ns = std::min(due_ns, ends_ns());
+  changed_.wait_until(lock, as_time_point(end_ns), [&] { return stopping_ || monotonic_ns() >= end_ns; });
+  return !stopping_ && end_ns == due_ns;
+}
+
+bool Stream::wait_for_viewer() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return stopping_ || is_watched(); });
+  return !stopping_;
+}
+
+// ---- Under the mutex ----
+
+bool Stream::may_go_on() const noexcept {
+  if (stopping_ || (options_.max_frames != 0 && frames_produced_ + frames_claimed_ >= options_.max_frames)) {
+    return false;
+  }
+  return ends_ns() == INT64_MAX || monotonic_ns() < ends_ns();
+}
+
+/// When the stream reaches its time limit; INT64_MAX: it has none, or no frame yet.
+std::int64_t Stream::ends_ns() const noexcept {
+  return options_.max_duration_ns == 0 || frames_produced_ == 0 ? INT64_MAX
+                                                                : first_frame_ns_ + options_.max_duration_ns;
+}
+
+/// An `every` stream starts only for a viewer that will receive its frames. A pulling viewer does not count, since it
+/// sets no pace. A viewer that is not ready may still find its link unusable and change it, and frames waiting for that
+/// link would be lost.
+bool Stream::is_watched() const noexcept {
+  if (options_.delivery == Delivery::every) {
+    return std::ranges::any_of(queues_, [](const SubscriberQueue* queue) { return queue->ready_epoch != 0; });
+  }
+  return !queues_.empty() || !pullers_.empty();
+}
+
+bool Stream::has_room() const noexcept {
+  if (epochs_.empty() || epochs_.back().pool->free_count() == 0) {
+    return false;
+  }
+  return std::ranges::none_of(queues_, [this](const SubscriberQueue* queue) {
+    if (options_.one_in_flight) {
+      return !queue->waiting.empty() || queue->link->frames_acknowledged() != queue->counts.frames_sent;
+    }
+    return queue->delivery == Delivery::every && queue->waiting.size() >= max_waiting_under_every;
+  });
+}
+
+bool Stream::find_room(const ClaimOptions& options, WakeList& wakes) noexcept {
+  if (!options.unwatched && !is_watched()) {
+    return false;
+  }
+  if (!has_room()) {
+    poll_all_released(wakes);
+  }
+  return has_room();
+}
+
+/// There is a free slot.
+ClaimedSlot Stream::take_slot(bool is_counted) noexcept {
+  const std::shared_ptr<Pool>& pool = epochs_.back().pool;
+  const std::uint16_t index = *pool->claim();
+  frames_claimed_ += is_counted ? 1U : 0U;
+  return ClaimedSlot(*this, pool, index, monotonic_ns(), is_counted);
+}
+
+}  // namespace framewire
