@@ -51,9 +51,9 @@ class ClaimedSlot : public SourceSlot {
  public:
   ClaimedSlot(ClaimedSlot&& other) noexcept = default;
   ClaimedSlot& operator=(ClaimedSlot&& other) noexcept {
-    SourceSlot::operator=(std::move(other));
     std::swap(begun_ns_, other.begun_ns_);
     std::swap(is_counted_, other.is_counted_);
+    SourceSlot::operator=(std::move(other));
     return *this;
   }
   ~ClaimedSlot();

@@ -328,7 +328,7 @@ ClaimedSlot Stream::take_slot(bool is_counted) noexcept {
   const std::shared_ptr<Pool>& pool = epochs_.back().pool;
   const std::uint16_t index = *pool->claim();
   frames_claimed_ += is_counted ? 1U : 0U;
-  return ClaimedSlot(*this, pool, index, monotonic_ns(), is_counted);
+  return {*this, pool, index, monotonic_ns(), is_counted};
 }
 
 }  // namespace framewire

@@ -15,7 +15,7 @@ namespace framewire {
 class WakeList {
  public:
   /// Links between two calls of wake(). A viewer that changes its link has two.
-  static constexpr std::size_t max_links = 2 * max_stream_viewers;
+  static constexpr std::size_t max_links = std::size_t{2} * max_stream_viewers;
 
   WakeList() noexcept {}  // NOLINT(modernize-use-equals-default): places_ is a union's
   ~WakeList() { wake(); }

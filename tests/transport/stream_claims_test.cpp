@@ -62,43 +62,43 @@ class ReadyViewer {
 
 class StreamClaims : public testing::Test {
  protected:
-  StreamClaims() { stream.begin_epoch(format); }
+  StreamClaims() { stream_.begin_epoch(format); }
 
   /// What claim() returns on another thread that waits in it until `act` was called.
   template <typename Act>
   bool claims_after(const Act& act) {
-    auto claimed = std::async(std::launch::async, [this] { return stream.claim().has_value(); });
+    auto claimed = std::async(std::launch::async, [this] { return stream_.claim().has_value(); });
     EXPECT_EQ(claimed.wait_for(std::chrono::milliseconds(10)), std::future_status::timeout) << "it does not wait";
     act();
     return claimed.get();
   }
-  bool publish(ClaimedSlot slot, std::uint64_t tag = 0) { return stream.publish(std::move(slot), {.user_tag = tag}); }
+  bool publish(ClaimedSlot slot, std::uint64_t tag = 0) { return stream_.publish(std::move(slot), {.user_tag = tag}); }
 
-  Stream stream{{.name = "test", .delivery = Delivery::latest}};
+  Stream stream_{{.name = "test", .delivery = Delivery::latest}};
 };
 
 TEST_F(StreamClaims, EndAtTheDeadline) {
-  EXPECT_FALSE(stream.claim({.deadline_ns = monotonic_ns() + ns_per_ms}));
-  EXPECT_FALSE(stream.wait_for_room({.deadline_ns = monotonic_ns() + ns_per_ms}));
-  EXPECT_FALSE(stream.is_stopping());
-  const ReadyViewer viewer(stream, Delivery::latest);
-  EXPECT_TRUE(stream.claim({.deadline_ns = 0})) << "nothing to wait for";
+  EXPECT_FALSE(stream_.claim({.deadline_ns = monotonic_ns() + ns_per_ms}));
+  EXPECT_FALSE(stream_.wait_for_room({.deadline_ns = monotonic_ns() + ns_per_ms}));
+  EXPECT_FALSE(stream_.is_stopping());
+  const ReadyViewer viewer(stream_, Delivery::latest);
+  EXPECT_TRUE(stream_.claim({.deadline_ns = 0})) << "nothing to wait for";
 }
 
 TEST_F(StreamClaims, NeedNoViewerOnRequest) {
-  auto slot = stream.claim({.unwatched = true});
+  auto slot = stream_.claim({.unwatched = true});
   ASSERT_TRUE(slot);
   EXPECT_TRUE(publish(std::move(*slot)));
-  EXPECT_EQ(stream.frames_produced(), 1U);
-  EXPECT_EQ(stream.slots_in_use(), 0U);
+  EXPECT_EQ(stream_.frames_produced(), 1U);
+  EXPECT_EQ(stream_.slots_in_use(), 0U);
 }
 
 TEST_F(StreamClaims, AreEndedByWakeOnce) {
-  EXPECT_FALSE(claims_after([&] { stream.wake(); }));
-  stream.wake();
-  EXPECT_FALSE(stream.claim()) << "the next one that would wait";
+  EXPECT_FALSE(claims_after([&] { stream_.wake(); }));
+  stream_.wake();
+  EXPECT_FALSE(stream_.claim()) << "the next one that would wait";
   std::optional<ReadyViewer> viewer;
-  EXPECT_TRUE(claims_after([&] { viewer.emplace(stream, Delivery::latest); }));
+  EXPECT_TRUE(claims_after([&] { viewer.emplace(stream_, Delivery::latest); }));
 }
 
 TEST_F(StreamClaims, WaitForTheFirstEpoch) {
@@ -112,10 +112,10 @@ TEST_F(StreamClaims, WaitForTheFirstEpoch) {
 }
 
 TEST_F(StreamClaims, MayBePublishedInAnyOrder) {
-  ReadyViewer viewer(stream, Delivery::latest);
-  auto first = stream.claim();
-  auto second = stream.claim();
-  auto third = stream.claim();
+  ReadyViewer viewer(stream_, Delivery::latest);
+  auto first = stream_.claim();
+  auto second = stream_.claim();
+  auto third = stream_.claim();
   ASSERT_TRUE(first && second && third);
   EXPECT_TRUE(publish(std::move(*third), 3));
   EXPECT_TRUE(publish(std::move(*first), 1));
@@ -126,21 +126,21 @@ TEST_F(StreamClaims, MayBePublishedInAnyOrder) {
   EXPECT_EQ(headers[1].user_tag, 1U);
   EXPECT_EQ(headers[1].sequence, headers[0].sequence + 1) << "frames are numbered as they are published";
   viewer.release_all();
-  EXPECT_EQ(stream.slots_in_use(), 0U);
+  EXPECT_EQ(stream_.slots_in_use(), 0U);
 }
 
 TEST_F(StreamClaims, OfAnEarlierEpochCanNoLongerBePublished) {
-  ReadyViewer viewer(stream, Delivery::latest);
-  auto slot = stream.claim();
-  auto kept = stream.claim();
+  ReadyViewer viewer(stream_, Delivery::latest);
+  auto slot = stream_.claim();
+  auto kept = stream_.claim();
   const std::weak_ptr<HostBlock> block = slot->host_block();
-  stream.begin_epoch(format);
+  stream_.begin_epoch(format);
   EXPECT_FALSE(publish(std::move(*slot)));
-  EXPECT_FALSE(stream.publish_and_keep(std::move(*kept), {}));
+  EXPECT_FALSE(stream_.publish_and_keep(std::move(*kept), {}));
   slot.reset();
   kept.reset();
-  EXPECT_EQ(stream.frames_dropped_at_source(), 2U);
-  EXPECT_EQ(stream.frames_produced(), 0U);
+  EXPECT_EQ(stream_.frames_dropped_at_source(), 2U);
+  EXPECT_EQ(stream_.frames_produced(), 0U);
   EXPECT_TRUE(block.expired()) << "the earlier pool is freed";
 }
 
@@ -173,17 +173,17 @@ void expect_error(const std::function<void()>& act, const std::string& what) {
 }
 
 TEST_F(StreamClaims, AreCheckedWhenTheyArePublished) {
-  const ReadyViewer viewer(stream, Delivery::latest);
-  const auto publish_with = [&](const FrameInfo& info) { stream.publish(std::move(*stream.claim()), info); };
+  const ReadyViewer viewer(stream_, Delivery::latest);
+  const auto publish_with = [&](const FrameInfo& info) { stream_.publish(std::move(*stream_.claim()), info); };
   expect_error([&] { publish_with({.layout = bytes_layout(101)}); }, "a frame of 101 bytes");
   expect_error([&] { publish_with({.file = {.fd = 0}}); }, "only a stream for one viewer");
   Stream other({.name = "other"});
-  expect_error([&] { other.publish(std::move(*stream.claim()), {}); }, "has not given out");
-  auto slot = stream.claim();
+  expect_error([&] { other.publish(std::move(*stream_.claim()), {}); }, "has not given out");
+  auto slot = stream_.claim();
   ASSERT_TRUE(publish(std::move(*slot)));
   expect_error([&] { publish(std::move(*slot)); }, "for the second time");
-  EXPECT_EQ(stream.frames_produced(), 1U) << "nothing else counts";
-  EXPECT_EQ(stream.slots_in_use(), 1U) << "the viewer's";
+  EXPECT_EQ(stream_.frames_produced(), 1U) << "nothing else counts";
+  EXPECT_EQ(stream_.slots_in_use(), 1U) << "the viewer's";
 }
 
 TEST(StreamOptionsTest, OutOfRangeAreRefused) {
@@ -251,11 +251,11 @@ TEST(SourcesOnSeveralThreads, LoseNothing) {
 
 class StreamDescriptor : public StreamClaims {
  protected:
-  [[nodiscard]] bool is_readable() const { return wait_for(stream.descriptor(), POLLIN, 0); }
+  [[nodiscard]] bool is_readable() const { return wait_for(stream_.descriptor(), POLLIN, 0); }
   /// Whether `act` makes the armed descriptor readable, and not before.
   template <typename Act>
   bool is_told(const Act& act) {
-    EXPECT_TRUE(stream.arm());
+    EXPECT_TRUE(stream_.arm());
     EXPECT_FALSE(is_readable());
     act();
     return is_readable();
@@ -264,35 +264,35 @@ class StreamDescriptor : public StreamClaims {
 
 TEST_F(StreamDescriptor, TellsOfViewersRoomAndTheEnd) {
   std::optional<ReadyViewer> viewer;
-  EXPECT_TRUE(is_told([&] { viewer.emplace(stream, Delivery::latest); }));
-  EXPECT_FALSE(stream.arm()) << "there is a viewer, and room";
+  EXPECT_TRUE(is_told([&] { viewer.emplace(stream_, Delivery::latest); }));
+  EXPECT_FALSE(stream_.arm()) << "there is a viewer, and room";
   EXPECT_FALSE(is_readable()) << "arm() clears it";
   std::vector<ClaimedSlot> all;
-  while (auto slot = stream.claim_now()) {
+  while (auto slot = stream_.claim_now()) {
     all.push_back(std::move(*slot));
   }
   EXPECT_TRUE(is_told([&] { all.pop_back(); }));
-  EXPECT_TRUE(stream.claim_now());
+  EXPECT_TRUE(stream_.claim_now());
   all.clear();
-  while (auto slot = stream.claim_now()) {
+  while (auto slot = stream_.claim_now()) {
     publish(std::move(*slot));
   }
   EXPECT_TRUE(is_told([&] { viewer->release_all(); })) << "the viewer's session returns slots";
   viewer.reset();
-  EXPECT_FALSE(stream.arm({.unwatched = true}));
-  EXPECT_TRUE(is_told([&] { stream.stop(); }));
-  EXPECT_FALSE(stream.arm());
+  EXPECT_FALSE(stream_.arm({.unwatched = true}));
+  EXPECT_TRUE(is_told([&] { stream_.stop(); }));
+  EXPECT_FALSE(stream_.arm());
 }
 
 TEST_F(StreamDescriptor, TellsOfWake) {
-  EXPECT_TRUE(is_told([&] { stream.wake(); }));
-  EXPECT_FALSE(stream.arm()) << "no claim() has returned for it yet";
-  EXPECT_FALSE(stream.claim());
-  EXPECT_TRUE(is_told([&] { stream.wake(); }));
+  EXPECT_TRUE(is_told([&] { stream_.wake(); }));
+  EXPECT_FALSE(stream_.arm()) << "no claim() has returned for it yet";
+  EXPECT_FALSE(stream_.claim());
+  EXPECT_TRUE(is_told([&] { stream_.wake(); }));
 }
 
 TEST_F(StreamDescriptor, SaysNothingUnlessArmed) {
-  const ReadyViewer viewer(stream, Delivery::latest);
+  const ReadyViewer viewer(stream_, Delivery::latest);
   EXPECT_FALSE(is_readable());
 }
 
