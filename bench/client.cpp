@@ -14,6 +14,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "base/wait.hpp"
 #include "bench/link_row.hpp"
 #include "bench/protocol.hpp"
@@ -29,18 +30,14 @@ namespace framewire {
 
 // ---- The log's last line ----
 
-LastLogLine::LastLogLine(bool passes_on) : passes_on_(passes_on), stream_(nullptr, &std::fclose) {
-  const cookie_io_functions_t functions{.read = nullptr,
-                                        .write = [](void* self, const char* text, std::size_t size) -> ssize_t {
-                                          static_cast<LastLogLine*>(self)->take(text, size);
-                                          return static_cast<ssize_t>(size);
-                                        },
-                                        .seek = nullptr,
-                                        .close = nullptr};
-  stream_.reset(::fopencookie(this, "w", functions));
-  if (!stream_) {
-    throw Error::from_errno("make a stream", errno);
+void LastLogLine::line(LogLevel level, std::string_view text) {
+  if (to_ != nullptr) {
+    to_->line(level, text);
+  } else if (level == LogLevel::detail) {
+    return;
   }
+  const std::scoped_lock lock(mutex_);
+  last_ = printable_lines(text.substr(text.find_last_of('\n') + 1));
 }
 
 std::string LastLogLine::last() const {
@@ -51,19 +48,6 @@ std::string LastLogLine::last() const {
 void LastLogLine::forget() {
   const std::scoped_lock lock(mutex_);
   last_.clear();
-}
-
-void LastLogLine::take(const char* text, std::size_t size) {
-  if (passes_on_) {
-    std::fwrite(text, 1, size, stderr);
-  }
-  std::string_view line(text, size);
-  line = line.substr(0, line.find_last_not_of('\n') + 1);
-  line = line.substr(line.find_last_of('\n') + 1);
-  if (!line.empty()) {
-    const std::scoped_lock lock(mutex_);
-    last_ = line;
-  }
 }
 
 // ---- Measuring a link's row ----
@@ -100,7 +84,7 @@ bool does_answer(const HostPort& at, const Interruption& interruption) {
 
 /// No session began before the timeout.
 [[noreturn]] void throw_nobody_came(const RowContext& context, bool may_prove_unusable) {
-  const std::string said = context.last_log_line.last();
+  const std::string said = context.log.last();
   if (may_prove_unusable && !said.empty() && does_answer(*context.endpoint.dial, context.interruption)) {
     throw CannotBegin(Error::lost_peer(said));
   }
@@ -122,14 +106,14 @@ void wait_for_server(Stream& stream, const SenderService& service, const RowCont
 }
 
 /// The reason why a session ended early; its thread is about to report it.
-std::string why_it_ended(const SenderService& service, const LastLogLine& last_log_line) {
+std::string why_it_ended(const SenderService& service, const LastLogLine& log) {
   for (const std::int64_t give_up_ns = monotonic_ns() + ns_per_s; monotonic_ns() < give_up_ns;) {
     if (const auto reports = service.reports(); !reports.empty()) {
       return reports.front().ending;
     }
     wait_until({}, monotonic_ns() + ns_per_ms);
   }
-  return last_log_line.last();
+  return log.last();
 }
 
 /// Throws when the session ended before the first message. The server may have failed to set up the link's memory
@@ -137,15 +121,15 @@ std::string why_it_ended(const SenderService& service, const LastLogLine& last_l
 void require_warm(bool is_warm, const SenderService& service, const RowContext& context, bool may_prove_unusable) {
   throw_if_interrupted(context.interruption);
   if (!is_warm && may_prove_unusable && does_answer(*context.endpoint.dial, context.interruption)) {
-    throw CannotBegin(Error::failed(why_it_ended(service, context.last_log_line)));
+    throw CannotBegin(Error::failed(why_it_ended(service, context.log)));
   }
 }
 
 /// The server's result, from its last message. Throws Error when there was none.
-std::string statistics_of(const SenderService& service, const LastLogLine& last_log_line) {
+std::string statistics_of(const SenderService& service, const LastLogLine& log) {
   const auto reports = service.reports();
   if (reports.empty() || reports.front().viewer_statistics.empty()) {
-    const std::string said = reports.empty() ? last_log_line.last() : reports.front().ending;
+    const std::string said = reports.empty() ? log.last() : reports.front().ending;
     throw Error::lost_peer(said.empty() ? "the bench server left" : said);
   }
   return reports.front().viewer_statistics;
@@ -183,7 +167,7 @@ RowResult measure_row(const RowPlan& plan, const RowContext& context) {
   EndpointOptions dialling = context.endpoint;
   const LinkKind kind = link_kind_from_name(plan.transport).value_or(LinkKind::tcp);
   dialling.allowed_links = {kind};
-  context.last_log_line.forget();
+  context.log.forget();
   SenderService service(dialling, {&stream}, "framewire-bench " FRAMEWIRE_VERSION, context.log);
   const RowWake wake(context.interruption, stream, service);
   const bool may_prove_unusable = traits(kind).may_prove_unusable;
@@ -198,7 +182,7 @@ RowResult measure_row(const RowPlan& plan, const RowContext& context) {
   row.client.seconds = static_cast<double>(monotonic_ns() - begin_ns) / 1e9;
   row.client.cpu_seconds = static_cast<double>(process_cpu_ns() - cpu_begin_ns) / 1e9;
   throw_if_interrupted(context.interruption);
-  row.server = side_result_from_json(statistics_of(service, context.last_log_line));
+  row.server = side_result_from_json(statistics_of(service, context.log));
   require_every_message(row);
   return row;
 }

@@ -3,12 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <exception>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,27 +24,22 @@ namespace framewire {
 
 // ---- The log's last line ----
 
-/// A stream for a Log that keeps the last line. While a row's connection is being made, errors go only to the log; if
-/// the connection fails, the error message quotes the last line. Outlives the log. Any thread.
-class LastLogLine {
+/// A log that keeps the last line. While a row's connection is being made, errors go only to the log; if the connection
+/// fails, the error message quotes the last line. Any thread.
+class LastLogLine final : public Log {
  public:
-  /// `passes_on`: also writes every line to standard error.
-  explicit LastLogLine(bool passes_on);
-  LastLogLine(const LastLogLine&) = delete;
-  LastLogLine& operator=(const LastLogLine&) = delete;
+  /// `to`: gets every message, too; or null, and details are ignored.
+  explicit LastLogLine(Log* to) : to_(to) {}
 
-  [[nodiscard]] std::FILE* stream() const noexcept { return stream_.get(); }
+  void line(LogLevel level, std::string_view text) override;
   /// Empty if there was no line since forget().
   [[nodiscard]] std::string last() const;
   void forget();
 
  private:
-  void take(const char* text, std::size_t size);
-
-  const bool passes_on_;
+  Log* const to_;
   mutable std::mutex mutex_;
   std::string last_;
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream_;
 };
 
 // ---- What the clients of all rows share ----
@@ -57,8 +52,7 @@ Error no_server(const HostPort& at, const std::string& why = {});
 /// What a row is measured with.
 struct RowContext {
   EndpointOptions endpoint;  // `dial` is the server's address
-  Log& log;
-  LastLogLine& last_log_line;  // `log` writes to it
+  LastLogLine& log;
   Interruption& interruption;  // Ctrl-C; ends the row
 };
 

@@ -14,7 +14,6 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "base/log.hpp"
 #include "base/text.hpp"
 #include "bench/client.hpp"
 #include "bench/options.hpp"
@@ -24,6 +23,7 @@
 #include "bench/verbs_rows.hpp"
 #include "command/interruption.hpp"
 #include "command/run_program.hpp"
+#include "command/terminal_log.hpp"
 #include "transport/address.hpp"
 #include "transport/session/endpoint.hpp"
 
@@ -38,7 +38,7 @@ namespace {
   }
   std::signal(SIGINT, SIG_IGN);  // the client handles a terminal's Ctrl-C
   std::signal(SIGHUP, SIG_IGN);  // and its hang-up
-  Log log(stderr, "framewire-bench (server)", options.is_verbose);
+  TerminalLog log(stderr, "framewire-bench (server)", options.is_verbose);
   EndpointOptions endpoint = options.endpoint;
   endpoint.listen = HostPort{.host = "127.0.0.1", .port = 0};
   endpoint.native_on_loopback = true;
@@ -172,12 +172,11 @@ ExitStatus run_client(const BenchOptions& options) {
   }
   Interruption interruption;
   // A sender's log lines would appear between the rows; errors are reported as exceptions.
-  LastLogLine last_log_line(options.is_verbose);
-  Log log(last_log_line.stream(), "framewire-bench", options.is_verbose);
+  TerminalLog terminal_log(stderr, "framewire-bench", true);
+  LastLogLine log(options.is_verbose ? &terminal_log : nullptr);
   Results results(plan_rows(options, transports_here(options)), options.endpoint.transport_is_auto);
-  const auto fault = try_all(
-      options.repeats, {.endpoint = endpoint, .log = log, .last_log_line = last_log_line, .interruption = interruption},
-      results);
+  const auto fault =
+      try_all(options.repeats, {.endpoint = endpoint, .log = log, .interruption = interruption}, results);
   for (const std::string& omission : results.omissions()) {
     say(omission);
   }
@@ -196,7 +195,7 @@ ExitStatus run_client(const BenchOptions& options) {
 }
 
 ExitStatus run_server(const BenchOptions& options) {
-  Log log(stderr, "framewire-bench", options.is_verbose);
+  TerminalLog log(stderr, "framewire-bench", options.is_verbose);
   std::atomic<bool> stop = false;
   Interruption interruption;  // its thread sets stop until it is destroyed
   interruption.set_wake([&stop] { stop = true; });

@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <atomic>
-#include <cerrno>
 #include <chrono>
-#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -100,14 +99,17 @@ RowResult measure_reverse_row(const RowPlan& plan, const RowContext& context) {
 
 namespace {
 
+/// For what needs no messages, because the row or its error is printed.
+class QuietLog final : public Log {
+ public:
+  void line(LogLevel /*level*/, std::string_view /*text*/) override {}
+};
+
 /// The session of a row, on a thread of its own. The stream and the acceptor outlive it.
 class RowSession {
  public:
   RowSession(Stream& stream, AuthenticatedChannel client, SessionAcceptor& acceptor, const EndpointOptions& endpoint)
-      : stream_(stream),
-        quiet_(open_quiet(), &std::fclose),
-        log_(quiet_.get(), "framewire-bench", false),  // the row or its error is printed
-        context_(endpoint, {&stream}, "framewire-bench " FRAMEWIRE_VERSION, log_) {
+      : stream_(stream), context_(endpoint, {&stream}, "framewire-bench " FRAMEWIRE_VERSION, log_) {
     session_.emplace(context_, std::move(client), DataConnector{.acceptor = &acceptor});
     thread_ = std::thread([this] { run(); });
   }
@@ -134,13 +136,6 @@ class RowSession {
   }
 
  private:
-  static std::FILE* open_quiet() {
-    std::FILE* file = std::fopen("/dev/null", "we");
-    if (file == nullptr) {
-      throw Error::from_errno("open /dev/null", errno);
-    }
-    return file;
-  }
   void run() noexcept {
     set_thread_name("fw-session");
     try {
@@ -160,8 +155,7 @@ class RowSession {
   }
 
   Stream& stream_;
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> quiet_;
-  Log log_;
+  QuietLog log_;
   SenderContext context_;
   std::optional<SenderSession> session_;
   SessionReport report_;  // the thread's until is_over_; so is error_

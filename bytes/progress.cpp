@@ -46,7 +46,7 @@ std::string progress_text(std::uint64_t bytes, double interval_bytes, double int
   return text;
 }
 
-SayProgress live_line(Log& log, std::optional<std::uint64_t> size_bytes) {
+SayProgress live_line(TerminalLog& log, std::optional<std::uint64_t> size_bytes) {
   return [&log, size_bytes](std::uint64_t bytes, double interval_bytes, double interval_s) {
     log.live(progress_text(bytes, interval_bytes, interval_s, size_bytes));
   };

@@ -10,8 +10,8 @@
 #include <string>
 #include <thread>
 
-#include "base/log.hpp"
 #include "bytes/transfer_hooks.hpp"
+#include "command/terminal_log.hpp"
 
 namespace framewire {
 
@@ -22,7 +22,7 @@ std::string progress_text(std::uint64_t bytes, double interval_bytes, double int
 /// `bytes` in all so far, `interval_bytes` of them in the last `interval_s`.
 using SayProgress = std::function<void(std::uint64_t bytes, double interval_bytes, double interval_s)>;
 /// Shows progress as a live line of `log`, which must outlive the result.
-SayProgress live_line(Log& log, std::optional<std::uint64_t> size_bytes);
+SayProgress live_line(TerminalLog& log, std::optional<std::uint64_t> size_bytes);
 
 /// Reports the progress every second, from the first byte on, on its own thread ("fw-progress"). add() belongs to one
 /// thread, the rest to the owner.

@@ -1,7 +1,7 @@
-#include "base/log.hpp"
 #include "bytes/options.hpp"
 #include "command/interruption.hpp"
 #include "command/run_program.hpp"
+#include "command/terminal_log.hpp"
 
 int main(int argc, char** argv) {
   using namespace framewire;
@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
       return ExitStatus::ok;
     }
     Interruption interruption;
-    Log log(stderr, "rdsend", options->is_verbose);
+    TerminalLog log(stderr, "rdsend", options->is_verbose);
     return send_bytes(*options, interruption, log);
   });
 }

@@ -24,7 +24,7 @@ namespace {
 /// One run: one stream from one sender. Belongs to the main thread; the interruption only wakes it.
 class ReceiveBytes {
  public:
-  ReceiveBytes(const ReceiveBytesOptions& options, Interruption& interruption, Log& log);
+  ReceiveBytes(const ReceiveBytesOptions& options, Interruption& interruption, TerminalLog& log);
   ~ReceiveBytes() { interruption_.set_wake({}); }
   ReceiveBytes(const ReceiveBytes&) = delete;
   ReceiveBytes& operator=(const ReceiveBytes&) = delete;
@@ -52,7 +52,7 @@ class ReceiveBytes {
 
   const ReceiveBytesOptions& options_;
   Interruption& interruption_;
-  Log& log_;
+  TerminalLog& log_;
   std::optional<Output> output_;
   RunningDigest digest_;
   bool takes_digest_ = true;
@@ -88,7 +88,7 @@ SubscriberOptions subscriber_options(const ReceiveBytesOptions& options, const I
           .program = "rdrecv " FRAMEWIRE_VERSION};
 }
 
-ReceiveBytes::ReceiveBytes(const ReceiveBytesOptions& options, Interruption& interruption, Log& log)
+ReceiveBytes::ReceiveBytes(const ReceiveBytesOptions& options, Interruption& interruption, TerminalLog& log)
     : options_(options),
       interruption_(interruption),
       log_(log),
@@ -331,7 +331,7 @@ std::string ReceiveBytes::statistics(const std::string& error) const {
 
 }  // namespace
 
-ExitStatus receive_bytes(const ReceiveBytesOptions& options, Interruption& interruption, Log& log) {
+ExitStatus receive_bytes(const ReceiveBytesOptions& options, Interruption& interruption, TerminalLog& log) {
   return run_with_statistics<ReceiveBytes>(options, interruption, log);
 }
 

@@ -7,9 +7,9 @@
 
 #include "base/adaptive_spin.hpp"
 #include "base/error.hpp"
-#include "base/log.hpp"
 #include "bytes/transfer_hooks.hpp"
 #include "command/interruption.hpp"
+#include "command/terminal_log.hpp"
 #include "transport/endpoint_options.hpp"
 
 namespace framewire {
@@ -28,6 +28,6 @@ struct ReceiveBytesOptions {
 
 /// Returns ok once all bytes of the sender are written and the digests match. Throws Error, one sentence: the sender's
 /// source failed, the output failed, or the sender was lost or refused the session. Throws ReaderLeft.
-ExitStatus receive_bytes(const ReceiveBytesOptions& options, Interruption& interruption, Log& log);
+ExitStatus receive_bytes(const ReceiveBytesOptions& options, Interruption& interruption, TerminalLog& log);
 
 }  // namespace framewire

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "base/log.hpp"
 #include "command/command_line.hpp"
 #include "command/interruption.hpp"
+#include "command/terminal_log.hpp"
 
 namespace framewire {
 
@@ -18,7 +18,7 @@ std::string statistics_of_nothing(const std::string& error);
 /// Runs a Program(options, interruption, log) and writes its statistics(error); the error is empty if it ended well. So
 /// the file is always that of the last run. Throws Error: the program's, or that the file cannot be written.
 template <typename Program, typename Options>
-ExitStatus run_with_statistics(const Options& options, Interruption& interruption, Log& log) {
+ExitStatus run_with_statistics(const Options& options, Interruption& interruption, TerminalLog& log) {
   if (!options.stats_file) {
     return Program(options, interruption, log).run();
   }

@@ -30,7 +30,7 @@ constexpr std::size_t chunks_read = 3;                  // one is read while two
 /// One run: one stream to one receiver. Belongs to the main thread; the interruption calls stop() on its own thread.
 class SendBytes {
  public:
-  SendBytes(const SendBytesOptions& options, Interruption& interruption, Log& log);
+  SendBytes(const SendBytesOptions& options, Interruption& interruption, TerminalLog& log);
   ~SendBytes() { interruption_.set_wake({}); }
   SendBytes(const SendBytes&) = delete;
   SendBytes& operator=(const SendBytes&) = delete;
@@ -70,7 +70,7 @@ class SendBytes {
 
   const SendBytesOptions& options_;
   Interruption& interruption_;
-  Log& log_;
+  TerminalLog& log_;
   Input input_;
   Stream stream_;
   std::optional<RunningDigest> digest_;
@@ -106,7 +106,7 @@ StreamOptions stream_options(const SendBytesOptions& options, const Input& input
           .source_file = input.identity()};
 }
 
-SendBytes::SendBytes(const SendBytesOptions& options, Interruption& interruption, Log& log)
+SendBytes::SendBytes(const SendBytesOptions& options, Interruption& interruption, TerminalLog& log)
     : options_(options),
       interruption_(interruption),
       log_(log),
@@ -385,7 +385,7 @@ std::string SendBytes::statistics(const std::string& error) const {
 
 }  // namespace
 
-ExitStatus send_bytes(const SendBytesOptions& options, Interruption& interruption, Log& log) {
+ExitStatus send_bytes(const SendBytesOptions& options, Interruption& interruption, TerminalLog& log) {
   return run_with_statistics<SendBytes>(options, interruption, log);
 }
 

@@ -6,10 +6,10 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "base/log.hpp"
 #include "bytes/chunks.hpp"
 #include "bytes/transfer_hooks.hpp"
 #include "command/interruption.hpp"
+#include "command/terminal_log.hpp"
 #include "transport/endpoint_options.hpp"
 
 namespace framewire {
@@ -30,6 +30,6 @@ struct SendBytesOptions {
 /// Returns ok once the receiver has confirmed that all bytes are written and that its digest matches. Throws Error, one
 /// sentence: the source failed, or the receiver could not write, was lost, refused the session, or did not connect.
 /// Throws ReaderLeft.
-ExitStatus send_bytes(const SendBytesOptions& options, Interruption& interruption, Log& log);
+ExitStatus send_bytes(const SendBytesOptions& options, Interruption& interruption, TerminalLog& log);
 
 }  // namespace framewire

@@ -8,8 +8,8 @@
 #include <exception>
 #include <new>
 
-#include "base/log.hpp"
 #include "command/standard_streams.hpp"
+#include "command/terminal_log.hpp"
 
 namespace framewire {
 
@@ -33,7 +33,7 @@ void keep_reserve() {
 /// Says why the program fails, also when there is no memory left.
 void report(const char* name, const char* why) noexcept {
   try {
-    Log(stderr, name, false).error(why);
+    TerminalLog(stderr, name, false).error(why);
   } catch (const std::exception&) {
     std::fprintf(stderr, "%s: out of memory\n", name);
   }

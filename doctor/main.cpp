@@ -10,8 +10,8 @@
 #include <functional>
 #include <string>
 
-#include "base/log.hpp"
 #include "command/run_program.hpp"
+#include "command/terminal_log.hpp"
 #include "doctor/check.hpp"
 #include "doctor/options.hpp"
 #include "doctor/probe.hpp"
@@ -29,7 +29,7 @@ bool wants_colour() {
 }
 
 /// Shows the running measurement on a terminal: it takes some seconds.
-std::function<void(const HostRow&)> progress_on(Log& log) {
+std::function<void(const HostRow&)> progress_on(TerminalLog& log) {
   return [&log](const HostRow& row) {
     if (log.is_terminal()) {
       const char* what = row.is_latency ? "small messages" : row.is_reverse ? "a burst back" : "a burst there";
@@ -39,7 +39,7 @@ std::function<void(const HostRow&)> progress_on(Log& log) {
 }
 
 RemoteHostReport examine_host(const HostTarget& target, const MachineFacts& machine, std::optional<LinkKind> wanted) {
-  Log log(stderr, "framewire-doctor", false);
+  TerminalLog log(stderr, "framewire-doctor", false);
   RemoteHostReport host = greet_host(target);
   if (host.fault == HostFault::none) {
     measure_links(host, machine, wanted, bench_runner(target, progress_on(log)),

@@ -10,7 +10,6 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "base/log.hpp"
 #include "base/wait.hpp"
 #include "bytes/byte_protocol.hpp"
 #include "bytes/file_identity.hpp"
@@ -18,6 +17,7 @@
 #include "bytes/send_bytes.hpp"
 #include "command/interruption.hpp"
 #include "command/standard_streams.hpp"
+#include "command/terminal_log.hpp"
 #include "rdpipe/address_selection.hpp"
 #include "transport/json_fields.hpp"
 
@@ -39,7 +39,7 @@ constexpr char reader_closed_command = 'l';
 /// Runs on the main thread of the forked process.
 class HopWorker {
  public:
-  HopWorker(const HopPlan& plan, const HopFile& file, const std::optional<HopTarget>& target, Log& log)
+  HopWorker(const HopPlan& plan, const HopFile& file, const std::optional<HopTarget>& target, TerminalLog& log)
       : plan_(plan), file_(file), target_(target), log_(log), status_lines_({}, FileDescriptor(status_fd)) {}
 
   int run();
@@ -58,7 +58,7 @@ class HopWorker {
   const HopPlan& plan_;
   const HopFile& file_;
   const std::optional<HopTarget>& target_;
-  Log& log_;
+  TerminalLog& log_;
   JsonLines status_lines_;  // also used by the thread that reports progress
   std::mutex mutex_;
   Interruption interruption_;
@@ -212,7 +212,7 @@ int run_hop(const HopPlan& plan, const HopFile& file, const std::optional<HopTar
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   std::signal(SIGTERM, SIG_DFL);  // the parent uses it to end the hop, even if rdpipe ignores SIGTERM itself
-  Log log(stderr, who, LogLevel::warning);
+  TerminalLog log(stderr, who, LogLevel::warning);
   return HopWorker(plan, file, target, log).run();
 }
 

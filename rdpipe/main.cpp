@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "base/error.hpp"
-#include "base/log.hpp"
 #include "command/standard_streams.hpp"
+#include "command/terminal_log.hpp"
 #include "rdpipe/describe_plan.hpp"
 #include "rdpipe/options.hpp"
 #include "rdpipe/pipeline.hpp"
@@ -40,7 +40,7 @@ int run(int argc, char** argv) {
     return 0;
   }
   require_own_ends(options->stages);
-  Log log(stderr, "rdpipe", options->is_verbose);
+  TerminalLog log(stderr, "rdpipe", options->is_verbose);
   return run_pipeline(*options, log);
 }
 
@@ -57,10 +57,10 @@ int main(int argc, char** argv) {
     const int status = run(argc, argv);
     return std::fflush(stdout) == 0 ? status : own_failure_status;
   } catch (const Error& error) {
-    Log(stderr, "rdpipe", false).error(error.what());
+    TerminalLog(stderr, "rdpipe", false).error(error.what());
     return own_failure_status;             // also for a wrong command line: 2 may be a stage's status
   } catch (const std::exception& error) {  // std::bad_alloc
-    Log(stderr, "rdpipe", false).error(error.what());
+    TerminalLog(stderr, "rdpipe", false).error(error.what());
     return own_failure_status;
   }
 }

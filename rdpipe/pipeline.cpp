@@ -40,7 +40,7 @@ enum class Blame {
 
 class Pipeline {
  public:
-  Pipeline(const PipelineOptions& options, Log& log)
+  Pipeline(const PipelineOptions& options, TerminalLog& log)
       : options_(options), log_(log), signals_(take_signals()), hops_(hops_of(options.stages, options.parameters)) {}
 
   int run();
@@ -75,7 +75,7 @@ class Pipeline {
   int conclude();
 
   const PipelineOptions& options_;
-  Log& log_;
+  TerminalLog& log_;
   FileDescriptor signals_;
   FileDescriptor interruption_ = watch_for_an_end();
   HostAddresses own_facts_ = own_host_addresses();
@@ -493,7 +493,7 @@ void Pipeline::say_bandwidths() {
 
 }  // namespace
 
-int run_pipeline(const PipelineOptions& options, Log& log) {
+int run_pipeline(const PipelineOptions& options, TerminalLog& log) {
   return Pipeline(options, log).run();
 }
 

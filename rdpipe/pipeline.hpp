@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/log.hpp"
+#include "command/terminal_log.hpp"
 #include "rdpipe/plan.hpp"
 #include "rdpipe/ssh.hpp"
 #include "rdpipe/stage.hpp"
@@ -24,6 +24,6 @@ struct PipelineOptions {
 /// Runs the pipeline. The data go directly from host to host; ssh carries only the plan, keys and reports. Returns
 /// rdpipe's exit status after every process that it started has ended. One thread; handles SIGINT, SIGTERM, SIGHUP and
 /// SIGCHLD. Throws Error if nothing has been started yet.
-int run_pipeline(const PipelineOptions& options, Log& log);
+int run_pipeline(const PipelineOptions& options, TerminalLog& log);
 
 }  // namespace framewire

@@ -2,9 +2,9 @@
 #include <optional>
 
 #include "base/error.hpp"
-#include "base/log.hpp"
 #include "command/interruption.hpp"
 #include "command/run_program.hpp"
+#include "command/terminal_log.hpp"
 #include "sender/options.hpp"
 #include "sender/program.hpp"
 #include "sender/statistics.hpp"
@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
     if (!options) {
       return ExitStatus::ok;
     }
-    Log log(stderr, "framewire-send", options->common.is_verbose);
+    TerminalLog log(stderr, "framewire-send", options->common.is_verbose);
     Interruption interruption;  // before any thread starts
     std::optional<SenderProgram> program;
     try {

@@ -37,7 +37,7 @@ std::string describe(const SessionReport& report) {
 
 }  // namespace
 
-SenderProgram::SenderProgram(const SenderOptions& options, Interruption& interruption, Log& log)
+SenderProgram::SenderProgram(const SenderOptions& options, Interruption& interruption, TerminalLog& log)
     : options_(options), interruption_(interruption), log_(log) {
   if (options_.common.stats_file) {
     require_writable(*options_.common.stats_file, "--stats");

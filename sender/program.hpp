@@ -9,8 +9,8 @@
 
 #include "base/error.hpp"
 #include "base/file_descriptor.hpp"
-#include "base/log.hpp"
 #include "command/interruption.hpp"
+#include "command/terminal_log.hpp"
 #include "sender/options.hpp"
 #include "transport/session/sender_service.hpp"
 
@@ -20,7 +20,7 @@ namespace framewire {
 class SenderProgram {
  public:
   /// Opens the sources. Throws Error, also when interrupted.
-  SenderProgram(const SenderOptions& options, Interruption& interruption, Log& log);
+  SenderProgram(const SenderOptions& options, Interruption& interruption, TerminalLog& log);
   ~SenderProgram();
   SenderProgram(const SenderProgram&) = delete;
   SenderProgram& operator=(const SenderProgram&) = delete;
@@ -53,7 +53,7 @@ class SenderProgram {
 
   const SenderOptions& options_;
   Interruption& interruption_;
-  Log& log_;
+  TerminalLog& log_;
   FileDescriptor wake_event_ = make_eventfd();
   std::vector<std::unique_ptr<Running>> running_;
   std::unique_ptr<SenderService> service_;

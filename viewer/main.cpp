@@ -2,10 +2,10 @@
 #include <optional>
 
 #include "base/error.hpp"
-#include "base/log.hpp"
 #include "command/command_line.hpp"
 #include "command/interruption.hpp"
 #include "command/run_program.hpp"
+#include "command/terminal_log.hpp"
 #include "viewer/options.hpp"
 #include "viewer/program.hpp"
 #include "viewer/report.hpp"
@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
     if (!options) {
       return ExitStatus::ok;
     }
-    Log log(stderr, "framewire-view", options->common.is_verbose);
+    TerminalLog log(stderr, "framewire-view", options->common.is_verbose);
     Interruption interruption;  // before any thread starts
     std::optional<Program> program;
     try {

@@ -62,10 +62,11 @@ SubscriberOptions stopped_by(const Interruption& interruption, SubscriberOptions
 
 }  // namespace
 
-Program::Program(const ViewerOptions& options, Interruption& interruption, Log& log)
+Program::Program(const ViewerOptions& options, Interruption& interruption, TerminalLog& log)
     : Program(options, interruption, log, nullptr) {}
 
-Program::Program(const ViewerOptions& options, Interruption& interruption, Log& log, std::unique_ptr<Surface> surface)
+Program::Program(const ViewerOptions& options, Interruption& interruption, TerminalLog& log,
+                 std::unique_ptr<Surface> surface)
     : options_(checked(options)),
       interruption_(interruption),
       log_(log),

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/log.hpp"
 #include "command/interruption.hpp"
+#include "command/terminal_log.hpp"
 #include "viewer/composition.hpp"
 #include "viewer/frame_selector.hpp"
 #include "viewer/layer.hpp"
@@ -26,9 +26,9 @@ namespace framewire {
 class Program {
  public:
   /// Opens the surface, then starts connecting to the sender. `interruption` and `log` outlive it. Throws Error.
-  Program(const ViewerOptions& options, Interruption& interruption, Log& log);
+  Program(const ViewerOptions& options, Interruption& interruption, TerminalLog& log);
   /// The same with the caller's surface, for tests.
-  Program(const ViewerOptions& options, Interruption& interruption, Log& log, std::unique_ptr<Surface> surface);
+  Program(const ViewerOptions& options, Interruption& interruption, TerminalLog& log, std::unique_ptr<Surface> surface);
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
@@ -74,7 +74,7 @@ class Program {
 
   const ViewerOptions options_;
   Interruption& interruption_;
-  Log& log_;
+  TerminalLog& log_;
   const SystemClock clock_;
   const std::int64_t started_ns_;
   Statistics statistics_;

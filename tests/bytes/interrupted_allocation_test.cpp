@@ -8,9 +8,9 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "base/log.hpp"
 #include "bytes/send_bytes.hpp"
 #include "command/interruption.hpp"
+#include "command/terminal_log.hpp"
 #include "tests/base/eventually.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/memory/chunk_hook.hpp"
@@ -26,7 +26,7 @@ TEST(InterruptedAllocation, OfSlotsToSendIsGivenUp) {
   ::setenv("XDG_CONFIG_HOME", folder.path().c_str(), 1);
   sigset_t before;
   pthread_sigmask(SIG_BLOCK, nullptr, &before);
-  Log log(stderr, "test", false);
+  TerminalLog log(stderr, "test", false);
   SendBytesOptions options{.endpoint = {}, .input = "/dev/null", .slot_bytes = max_chunk_bytes, .slots = 16};
   options.endpoint.dial = HostPort{"127.0.0.1", 1};
   int chunks = 0;

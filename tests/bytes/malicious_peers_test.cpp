@@ -19,10 +19,10 @@
 #include "base/bytes.hpp"
 #include "base/clock.hpp"
 #include "base/file_descriptor.hpp"
-#include "base/log.hpp"
 #include "bytes/byte_protocol.hpp"
 #include "bytes/digest.hpp"
 #include "tests/base/eventually.hpp"
+#include "tests/base/logs.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "transport/session/sender_service.hpp"
 #include "transport/session/subscriber.hpp"
@@ -157,7 +157,7 @@ class MaliciousPeers : public testing::TestWithParam<LinkKind> {
   }
 
   test::TemporaryFolder folder_;
-  Log log_{stderr, "liar", false};
+  test::ShownLog log_;
 };
 
 TEST_P(MaliciousPeers, ASenderThatTellsTheTruthIsBelieved) {

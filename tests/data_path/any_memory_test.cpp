@@ -19,7 +19,7 @@
 #include "base/clock.hpp"
 #include "frame/test_pattern.hpp"
 #include "tests/base/eventually.hpp"
-#include "tests/base/kept_log.hpp"
+#include "tests/base/logs.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/memory/untouchable_memory.hpp"
 #include "transport/session/sender_service.hpp"
@@ -56,7 +56,7 @@ class AnyMemory : public testing::TestWithParam<LinkKind> {
     stream_ = std::make_unique<Stream>(options);
     EndpointOptions listening = endpoint(link);
     listening.listen = HostPort{"127.0.0.1", 0};
-    service_ = std::make_unique<SenderService>(listening, std::vector<Stream*>{stream_.get()}, "test", log_.log());
+    service_ = std::make_unique<SenderService>(listening, std::vector<Stream*>{stream_.get()}, "test", log_);
     source_ = std::thread([this, viewers, fill = std::move(fill)] { produce(viewers, fill); });
   }
 
@@ -157,9 +157,9 @@ class AnyMemory : public testing::TestWithParam<LinkKind> {
 TEST_P(AnyMemory, ViewersWithoutItGetCopiesMadeOnceForAll) {
   constexpr std::uint64_t frames = 100;
   start_sender(GetParam(), Delivery::every, frames, 2, filled_at_once());
-  Subscriber first(dialling(GetParam()), log_.log());
+  Subscriber first(dialling(GetParam()), log_);
   std::vector<std::uint64_t> seen_by_second;
-  Subscriber second(dialling(GetParam()), log_.log());
+  Subscriber second(dialling(GetParam()), log_);
   std::thread other([&] { seen_by_second = take_all(second, host_memory()); });
   EXPECT_EQ(take_all(first, host_memory()).size(), frames);
   other.join();
@@ -172,7 +172,7 @@ TEST_P(AnyMemory, ViewersWithoutItGetCopiesMadeOnceForAll) {
 
 TEST_P(AnyMemory, TheNewestCopyThatIsFinishedReplacesOlderOnes) {
   start_sender(GetParam(), Delivery::latest, 300, 1, filled_at_once());
-  Subscriber viewer(dialling(GetParam()), log_.log());
+  Subscriber viewer(dialling(GetParam()), log_);
   const auto taken = take_all(viewer, host_memory());
   EXPECT_GT(taken.size(), 0U);
   stop_sender();
@@ -184,7 +184,7 @@ TEST_P(AnyMemory, TheNewestCopyThatIsFinishedReplacesOlderOnes) {
 TEST_P(AnyMemory, NoFrameIsSentBeforeItsDeviceHasFilledIt) {
   constexpr std::uint64_t frames = 100;
   start_sender(GetParam(), Delivery::every, frames, 1, filled_later());
-  Subscriber viewer(dialling(GetParam()), log_.log());
+  Subscriber viewer(dialling(GetParam()), log_);
   EXPECT_EQ(take_all(viewer, host_memory()).size(), frames);
 }
 
@@ -193,7 +193,7 @@ TEST_P(AnyMemory, AFrameWhoseDeviceFailsIsSkippedAndCounted) {
   start_sender(GetParam(), Delivery::every, frames, 1, filled_later([](std::uint64_t sequence) {
                  return sequence % 5 == 2 ? FenceState::failed : FenceState::done;
                }));
-  Subscriber viewer(dialling(GetParam()), log_.log());
+  Subscriber viewer(dialling(GetParam()), log_);
   EXPECT_EQ(take_all(viewer, host_memory()).size(), frames * 4 / 5);
   stop_sender();
   ASSERT_EQ(reports_.size(), 1U);
@@ -209,7 +209,7 @@ TEST_P(AnyMemory, ADeviceThatNeverFinishesHoldsItsSlotAndNobodyElse) {
   };
   start_sender(GetParam(), Delivery::every, 20, 1, fill_first_never);
   {
-    Subscriber viewer(dialling(GetParam()), log_.log());
+    Subscriber viewer(dialling(GetParam()), log_);
     EXPECT_EQ(take_all(viewer, host_memory()).size(), 19U) << "after the timeout the others pass";
   }
   EXPECT_EQ(stream_->slots_in_use(), 1U) << "the device may still write this one";
@@ -225,7 +225,7 @@ TEST_P(AnyMemory, ADeviceThatBreaksDownEndsNoSession) {
     }
     return nullptr;
   });
-  Subscriber viewer(dialling(GetParam()), log_.log());
+  Subscriber viewer(dialling(GetParam()), log_);
   const auto taken = take_all(viewer, host_memory());
   EXPECT_TRUE(taken.empty() || taken.back() <= 50);
   stop_sender();
@@ -240,7 +240,7 @@ TEST_P(AnyMemory, AFrameWhoseCopyCannotBeginIsSkippedAndCounted) {
     }
     return filled_later()(slot, sequence);
   });
-  Subscriber viewer(dialling(GetParam()), log_.log());
+  Subscriber viewer(dialling(GetParam()), log_);
   EXPECT_EQ(take_all(viewer, host_memory()).size(), 10U);
   EXPECT_TRUE(eventually([&] { return stream_->slots_in_use() == 0; }));
   stop_sender();
@@ -251,7 +251,7 @@ TEST_P(AnyMemory, AFrameWhoseCopyCannotBeginIsSkippedAndCounted) {
 /// The copies of a stream that has ended may still be in work.
 TEST_P(AnyMemory, AStreamMayEndBeforeItsDevice) {
   start_sender(GetParam(), Delivery::latest, 0, 1, filled_later());
-  Subscriber viewer(dialling(GetParam()), log_.log());
+  Subscriber viewer(dialling(GetParam()), log_);
   EXPECT_TRUE(eventually([&] { return viewer.next().has_value(); }));
   viewer.close("{}");
   stop_sender();
@@ -267,7 +267,7 @@ TEST_P(SharedMemory, AViewerThatTakesTheMemoryReadsItInPlace) {
   start_sender(LinkKind::local, Delivery::every, frames, 1, filled_later());
   SubscriberOptions options = dialling(LinkKind::local);
   options.memory = {&memory_};
-  Subscriber viewer(options, log_.log());
+  Subscriber viewer(options, log_);
   EXPECT_EQ(take_all(viewer, memory_).size(), frames);
   EXPECT_EQ(memory_.copies(), 0U);
   EXPECT_NE(viewer.status().start_line.find("memory=untouchable "), std::string::npos) << viewer.status().start_line;
@@ -284,8 +284,8 @@ TEST_P(SharedMemory, OneViewerTakesItAndTheOtherDoesNot) {
   with_it.memory = {&unknown, &memory_};
   SubscriberOptions without_it = dialling(LinkKind::local);
   without_it.memory = {&unknown};
-  Subscriber first(with_it, log_.log());
-  Subscriber second(without_it, log_.log());
+  Subscriber first(with_it, log_);
+  Subscriber second(without_it, log_);
   std::vector<std::uint64_t> seen_by_second;
   std::thread other([&] { seen_by_second = take_all(second, host_memory()); });
   EXPECT_EQ(take_all(first, memory_).size(), frames);

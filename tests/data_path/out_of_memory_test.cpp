@@ -6,9 +6,9 @@
 #include <thread>
 #include <vector>
 
-#include "base/log.hpp"
 #include "base/wait.hpp"
 #include "tests/base/eventually.hpp"
+#include "tests/base/logs.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/data_path/heap_watch.hpp"
 #include "transport/session/sender_service.hpp"
@@ -41,7 +41,7 @@ class OutOfMemory : public testing::Test {
   }
 
   test::TemporaryFolder folder_;
-  Log log_{stderr, "test", false};
+  test::ShownLog log_;
   Stream stream_{StreamOptions{.name = "test"}};
 };
 

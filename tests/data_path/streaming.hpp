@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/log.hpp"
+#include "tests/base/logs.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "transport/session/sender_service.hpp"
 #include "transport/session/subscriber.hpp"
@@ -68,7 +68,7 @@ class Streaming {
 
   const WaitMode wait_;
   TemporaryFolder folder_;  // configuration without a key: this machine's own has no effect
-  Log log_{stderr, "test", false};
+  test::ShownLog log_;
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<SenderService> service_;
   std::thread source_;

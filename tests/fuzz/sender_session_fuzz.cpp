@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "base/clock.hpp"
-#include "base/log.hpp"
+#include "command/terminal_log.hpp"
 #include "tests/fuzz/hostile_peer.hpp"
 #include "transport/session/sender_service.hpp"
 
@@ -28,7 +28,7 @@ void produce(Stream& stream) {
 
 void check(std::uint8_t settings, Input& input) {
   static std::FILE* const to = is_verbose() ? stderr : std::fopen("/dev/null", "w");
-  Log log(to, "fuzz", true);
+  TerminalLog log(to, "fuzz", true);
   Stream stream(StreamOptions{
       .name = "test", .delivery = (settings & 1) != 0 ? Delivery::every : Delivery::latest, .max_frames = 1000});
   EndpointOptions listening;

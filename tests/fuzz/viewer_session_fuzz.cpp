@@ -3,7 +3,7 @@
 //
 // Input: one byte of settings, then the peer's steps (hostile_peer.hpp).
 #include "base/clock.hpp"
-#include "base/log.hpp"
+#include "command/terminal_log.hpp"
 #include "memory/available_memory.hpp"
 #include "tests/fuzz/hostile_peer.hpp"
 #include "transport/session/subscriber.hpp"
@@ -41,7 +41,7 @@ void take_frames(Subscriber& subscriber, bool keeps, std::optional<ReceivedFrame
 
 void check(std::uint8_t settings, Input& input) {
   static std::FILE* const to = is_verbose() ? stderr : std::fopen("/dev/null", "w");
-  Log log(to, "fuzz", true);
+  TerminalLog log(to, "fuzz", true);
   SubscriberOptions options{.endpoint = {}, .stream = {}, .delivery = {}};
   options.endpoint.listen = HostPort{"127.0.0.1", 0};
   options.endpoint.encrypt = (settings & 2) != 0;

@@ -10,6 +10,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "media/av_input.hpp"
+#include "tests/base/logs.hpp"
 #include "tests/media/media_files.hpp"
 
 namespace framewire {
@@ -54,7 +55,7 @@ class AvInputOptionsTest : public ::testing::Test {
   }
 
   TemporaryFolder folder_;
-  Log log_{stderr, "test", LogLevel::error};
+  test::ShownLog log_;
 };
 
 TEST_F(AvInputOptionsTest, GoToTheFormatAndTheDecoder) {

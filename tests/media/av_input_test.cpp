@@ -1,4 +1,5 @@
 #include "media/av_input.hpp"
+#include "tests/base/logs.hpp"
 
 #include <sys/stat.h>
 
@@ -56,20 +57,8 @@ class AvInputTest : public ::testing::Test {
     return "(it was opened)";
   }
 
-  std::string logged() {
-    std::fflush(stream_.get());
-    std::rewind(stream_.get());
-    std::string text(10000, ' ');
-    text.resize(std::fread(text.data(), 1, text.size(), stream_.get()));
-    return text;
-  }
-
   TemporaryFolder folder_;
-  struct Close {
-    void operator()(std::FILE* stream) const { std::fclose(stream); }
-  };
-  std::unique_ptr<std::FILE, Close> stream_{std::tmpfile()};
-  Log log_{stream_.get(), "test", true};
+  test::KeptLog log_{true};
 };
 
 struct Coded {
@@ -102,7 +91,7 @@ TEST_P(DecodesTest, GivesTheVeryPicturesThatFfmpegGives) {
   EXPECT_EQ(played.format.layout.height, static_cast<std::uint32_t>(std::stoi(coded.height)));
   EXPECT_EQ(info(played.format.layout.format).name, info(coded.carried_as).name);
   EXPECT_TRUE(played.bytes == wanted);
-  EXPECT_EQ(logged(), "");  // nothing was converted
+  EXPECT_EQ(log_.text(), "");  // nothing was converted
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -229,7 +218,7 @@ TEST_F(AvInputTest, ConvertsWhatIsNotCarriedAndSaysSoOnce) {
   EXPECT_EQ(played.format.layout.format, PixelFormat::rgb24);
   EXPECT_EQ(played.format.colour.matrix, ColourMatrix::rgb);
   EXPECT_TRUE(played.bytes == read_file(raw));
-  EXPECT_EQ(logged(), "source pixel format gbrp is not carried; converted to rgb24\n");
+  EXPECT_EQ(log_.text(), "source pixel format gbrp is not carried; converted to rgb24\n");
 }
 
 TEST_F(AvInputTest, EveryFormatOfFfmpegFindsItsNearest) {

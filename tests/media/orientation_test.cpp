@@ -6,6 +6,7 @@
 
 #include "media/av_input.hpp"
 #include "media/orientation.hpp"
+#include "tests/base/logs.hpp"
 #include "tests/media/media_files.hpp"
 
 namespace framewire {
@@ -70,7 +71,7 @@ class OrientationTest : public ::testing::Test {
   }
 
   TemporaryFolder folder_;
-  Log log_{stderr, "test", LogLevel::error};
+  test::ShownLog log_;
   StreamFormat format_;
 };
 

@@ -1,4 +1,5 @@
 #include "media/video_writer.hpp"
+#include "tests/base/logs.hpp"
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -58,7 +59,7 @@ class VideoWriterTest : public ::testing::Test {
   }
 
   TemporaryFolder folder_;
-  Log log_{stderr, "test", false};
+  test::ShownLog log_;
 };
 
 std::string name_of(PixelFormat format) {

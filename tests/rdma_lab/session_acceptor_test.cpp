@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/clock.hpp"
+#include "tests/base/logs.hpp"
 #include "transport/control/data_hello.hpp"
 #include "transport/rdma/addresses.hpp"
 #include "transport/rdma/dial.hpp"
@@ -59,7 +60,7 @@ class SessionAcceptorOverRdma : public testing::Test {
     EXPECT_TRUE(accepted.get());
   }
 
-  Log log_{stderr, "test", false};
+  test::ShownLog log_;
   const std::vector<LinkListening> wanted_{{.link = LinkKind::rdma, .when = ListenWhen::where_possible}};
   SessionAcceptor acceptor_{{.at = {.host = "127.0.0.1", .port = 0}},
                             wanted_,

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "sender/sources/media/av_source.hpp"
+#include "tests/base/logs.hpp"
 #include "tests/media/media_files.hpp"
 #include "tests/sender/media_viewer.hpp"
 
@@ -36,7 +37,7 @@ class DirectDecodingTest : public ::testing::Test {
   }
 
   TemporaryFolder folder_;
-  Log log_{stderr, "test", false};
+  test::ShownLog log_;
 };
 
 class DirectCodecTest : public DirectDecodingTest, public ::testing::WithParamInterface<Coded> {};

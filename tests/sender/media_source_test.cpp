@@ -1,4 +1,5 @@
 #include "sender/sources/media/av_source.hpp"
+#include "tests/base/logs.hpp"
 
 #include <gtest/gtest.h>
 
@@ -20,7 +21,7 @@ class AvSourceTest : public ::testing::Test {
   }
 
   TemporaryFolder folder_;
-  Log log_{stderr, "test", false};
+  test::ShownLog log_;
 };
 
 TEST_F(AvSourceTest, EveryPictureArrivesUnchanged) {

@@ -15,7 +15,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "tests/base/kept_log.hpp"
+#include "tests/base/logs.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/sim/cm_model.hpp"
 #include "tests/sim/descriptors.hpp"
@@ -125,7 +125,7 @@ class Run {
     for (const auto& source : sources_) {
       streams.push_back(&source->stream());
     }
-    services_.push_back(std::make_unique<SenderService>(endpoint, streams, "test", log_.log()));
+    services_.push_back(std::make_unique<SenderService>(endpoint, streams, "test", log_));
   }
 
   void start() {

@@ -64,7 +64,7 @@ void Viewer::run() {
   for (Next next = Next::come_back; next == Next::come_back;) {
     try {
       begun_ns_ = monotonic_ns();
-      Subscriber subscriber(options_, log_.log());
+      Subscriber subscriber(options_, log_);
       next = watch(subscriber);
       held_.clear();
     } catch (const std::exception& error) {

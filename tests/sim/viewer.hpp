@@ -6,7 +6,7 @@
 #include <string>
 #include <thread>
 
-#include "tests/base/kept_log.hpp"
+#include "tests/base/logs.hpp"
 #include "tests/sim/plan.hpp"
 #include "tests/sim/source.hpp"
 #include "tests/sim/world.hpp"

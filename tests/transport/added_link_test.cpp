@@ -17,7 +17,7 @@
 #include "base/log.hpp"
 #include "frame/test_pattern.hpp"
 #include "tests/base/eventually.hpp"
-#include "tests/base/kept_log.hpp"
+#include "tests/base/logs.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "transport/control/data_hello.hpp"
 #include "transport/links.hpp"
@@ -127,9 +127,9 @@ TEST_F(AddedLink, IsKnownByItsNames) {
 }
 
 TEST_F(AddedLink, CarriesASessionThatTheViewerDials) {
-  SenderService service(listening(), {&stream_}, "test", kept_.log());
+  SenderService service(listening(), {&stream_}, "test", kept_);
   start_source();
-  Subscriber viewer({.endpoint = dialling(service.port()), .stream = {}, .delivery = {}}, kept_.log());
+  Subscriber viewer({.endpoint = dialling(service.port()), .stream = {}, .delivery = {}}, kept_);
   EXPECT_EQ(receive_all(viewer), frames);
   EXPECT_EQ(viewer.status().transport, "added");
   EXPECT_EQ(viewer.counts().frames_lost, 0U);
@@ -142,8 +142,8 @@ TEST_F(AddedLink, CarriesASessionThatTheViewerDials) {
 }
 
 TEST_F(AddedLink, CarriesASessionThatTheSenderDials) {
-  Subscriber viewer({.endpoint = listening(), .stream = {}, .delivery = {}}, kept_.log());
-  SenderService service(dialling(viewer.port()), {&stream_}, "test", kept_.log());
+  Subscriber viewer({.endpoint = listening(), .stream = {}, .delivery = {}}, kept_);
+  SenderService service(dialling(viewer.port()), {&stream_}, "test", kept_);
   start_source();
   EXPECT_EQ(receive_all(viewer), frames);
   EXPECT_EQ(viewer.status().transport, "added");
@@ -153,9 +153,9 @@ TEST_F(AddedLink, CarriesASessionThatTheSenderDials) {
 TEST_F(AddedLink, IsLeftForTheNextOneWhereItCannotConnect) {
   links_ = {added_link, LinkKind::tcp};
   added_link_state().fails_to_connect = true;
-  SenderService service(listening(), {&stream_}, "test", kept_.log());
+  SenderService service(listening(), {&stream_}, "test", kept_);
   start_source();
-  Subscriber viewer({.endpoint = dialling(service.port()), .stream = {}, .delivery = {}}, kept_.log());
+  Subscriber viewer({.endpoint = dialling(service.port()), .stream = {}, .delivery = {}}, kept_);
   EXPECT_EQ(receive_all(viewer), frames);
   EXPECT_EQ(viewer.status().transport, "tcp");
   EXPECT_NE(viewer.status().start_line.find("(auto: tcp; added: the added link leads nowhere)"), std::string::npos)
@@ -165,16 +165,16 @@ TEST_F(AddedLink, IsLeftForTheNextOneWhereItCannotConnect) {
 TEST_F(AddedLink, IsNotOfferedWhereTheMachineCannotUseIt) {
   links_ = {added_link, LinkKind::tcp};
   added_link_state().is_available = false;
-  SenderService service(listening(), {&stream_}, "test", kept_.log());
+  SenderService service(listening(), {&stream_}, "test", kept_);
   start_source();
-  Subscriber viewer({.endpoint = dialling(service.port()), .stream = {}, .delivery = {}}, kept_.log());
+  Subscriber viewer({.endpoint = dialling(service.port()), .stream = {}, .delivery = {}}, kept_);
   EXPECT_EQ(receive_all(viewer), frames);
   EXPECT_NE(viewer.status().start_line.find("(auto: tcp; added: the sender has none, it has no room for it)"),
             std::string::npos)
       << viewer.status().start_line;
   links_ = {added_link};
-  EXPECT_THROW(SenderService(listening(), {&stream_}, "test", kept_.log()), Error) << "asked for by name";
-  EXPECT_THROW(Subscriber({.endpoint = dialling(1), .stream = {}, .delivery = {}}, kept_.log()), Error);
+  EXPECT_THROW(SenderService(listening(), {&stream_}, "test", kept_), Error) << "asked for by name";
+  EXPECT_THROW(Subscriber({.endpoint = dialling(1), .stream = {}, .delivery = {}}, kept_), Error);
 }
 
 /// As --rdma-address 127.0.0.1 does where there is an RDMA device: the user must mend the command line.
@@ -190,17 +190,17 @@ TEST_F(AddedLink, EndsAListenerWhoseOptionsItCannotTakeEvenIfAnotherLinkWouldDo)
       EXPECT_STREQ(error.what(), "--added-address is wrong");
     }
   };
-  expect_usage_error([&] { SenderService(listening(), {&stream_}, "test", kept_.log()); });
-  expect_usage_error([&] { Subscriber({.endpoint = listening(), .stream = {}, .delivery = {}}, kept_.log()); });
+  expect_usage_error([&] { SenderService(listening(), {&stream_}, "test", kept_); });
+  expect_usage_error([&] { Subscriber({.endpoint = listening(), .stream = {}, .delivery = {}}, kept_); });
 }
 
 /// A link that arrives at the control channel's port is asked, too.
 TEST_F(AddedLink, WithoutAListenerIsNotOfferedWhereTheSenderCannotUseIt) {
   links_ = {added_socket_link, LinkKind::tcp};
   added_link_state().socket_answers = 0;
-  SenderService service(listening(), {&stream_}, "test", kept_.log());
+  SenderService service(listening(), {&stream_}, "test", kept_);
   start_source();
-  Subscriber viewer({.endpoint = dialling(service.port()), .stream = {}, .delivery = {}}, kept_.log());
+  Subscriber viewer({.endpoint = dialling(service.port()), .stream = {}, .delivery = {}}, kept_);
   EXPECT_EQ(receive_all(viewer), frames);
   EXPECT_NE(viewer.status().start_line.find("(auto: tcp; addedsocket: the sender has none, it has no socket to spare)"),
             std::string::npos)
@@ -210,9 +210,9 @@ TEST_F(AddedLink, WithoutAListenerIsNotOfferedWhereTheSenderCannotUseIt) {
 TEST_F(AddedLink, WithoutAListenerIsNotChosenWhereTheViewerCannotUseIt) {
   links_ = {added_socket_link, LinkKind::tcp};
   added_link_state().socket_answers = 1;  // the sender's question, when it offers
-  SenderService service(listening(), {&stream_}, "test", kept_.log());
+  SenderService service(listening(), {&stream_}, "test", kept_);
   start_source();
-  Subscriber viewer({.endpoint = dialling(service.port()), .stream = {}, .delivery = {}}, kept_.log());
+  Subscriber viewer({.endpoint = dialling(service.port()), .stream = {}, .delivery = {}}, kept_);
   EXPECT_EQ(receive_all(viewer), frames);
   EXPECT_NE(viewer.status().start_line.find("(auto: tcp; addedsocket: no socket to spare here)"), std::string::npos)
       << viewer.status().start_line;
@@ -232,22 +232,20 @@ TEST_F(AddedLink, SaysWhyItCannotBeUsedWhereItIsAskedFor) {
   };
   const std::string why =
       "--transport is addedsocket, and this machine has no socket to spare; take another link, or auto";
-  EXPECT_EQ(refusal([&] { const SenderService one(listening(), {&stream_}, "test", kept_.log()); }), why);
-  EXPECT_EQ(refusal([&] { const SenderService one(dialling(1), {&stream_}, "test", kept_.log()); }), why);
-  EXPECT_EQ(
-      refusal([&] { const Subscriber one({.endpoint = listening(), .stream = {}, .delivery = {}}, kept_.log()); }),
-      why);
-  EXPECT_EQ(
-      refusal([&] { const Subscriber one({.endpoint = dialling(1), .stream = {}, .delivery = {}}, kept_.log()); }),
-      why);
+  EXPECT_EQ(refusal([&] { const SenderService one(listening(), {&stream_}, "test", kept_); }), why);
+  EXPECT_EQ(refusal([&] { const SenderService one(dialling(1), {&stream_}, "test", kept_); }), why);
+  EXPECT_EQ(refusal([&] { const Subscriber one({.endpoint = listening(), .stream = {}, .delivery = {}}, kept_); }),
+            why);
+  EXPECT_EQ(refusal([&] { const Subscriber one({.endpoint = dialling(1), .stream = {}, .delivery = {}}, kept_); }),
+            why);
 }
 
 TEST_F(AddedLink, CarriesAnEncryptedSession) {
   links_ = {added_socket_link, LinkKind::tcp};
   encrypts_ = true;
-  SenderService service(listening(), {&stream_}, "test", kept_.log());
+  SenderService service(listening(), {&stream_}, "test", kept_);
   start_source();
-  Subscriber viewer({.endpoint = dialling(service.port()), .stream = {}, .delivery = {}}, kept_.log());
+  Subscriber viewer({.endpoint = dialling(service.port()), .stream = {}, .delivery = {}}, kept_);
   EXPECT_EQ(receive_all(viewer), frames);
   EXPECT_EQ(viewer.status().transport, "addedsocket");
   EXPECT_NE(viewer.status().start_line.find("=tls (auto: addedsocket; --encrypt works over addedsocket and tcp only)"),
@@ -255,7 +253,7 @@ TEST_F(AddedLink, CarriesAnEncryptedSession) {
       << viewer.status().start_line;
   links_ = {added_link};
   try {
-    const SenderService refused(listening(), {&stream_}, "test", kept_.log());
+    const SenderService refused(listening(), {&stream_}, "test", kept_);
     ADD_FAILURE() << "was taken";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(),
@@ -268,7 +266,7 @@ TEST_F(AddedLink, LetsNobodyInWithoutTheProof) {
   const std::vector<LinkListening> wanted{{.link = added_link, .when = ListenWhen::required}};
   SessionAcceptor acceptor(
       {.at = {.host = "127.0.0.1", .port = 0}}, wanted, AuthenticateOptions{},
-      [](SessionAcceptor&, const AuthenticatedChannel&) {}, kept_.log());
+      [](SessionAcceptor&, const AuthenticatedChannel&) {}, kept_);
   const LinkDescription listener = acceptor.listener_description(added_link);
   const DataConnectionId connection{random_session_id(), added_link, 0};
   const Token token = acceptor.issue(connection);

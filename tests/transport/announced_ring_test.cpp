@@ -11,8 +11,8 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "base/log.hpp"
 #include "tests/base/eventually.hpp"
+#include "tests/base/logs.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/memory/chunk_hook.hpp"
 #include "transport/control/authenticate.hpp"
@@ -113,7 +113,7 @@ class AnnouncedRing : public testing::Test {
   }
 
   test::TemporaryFolder folder_;
-  Log log_{stderr, "test", false};
+  test::ShownLog log_;
   std::optional<Subscriber> subscriber_;
   AuthenticatedChannel sender_;
   LinkConnection path_;

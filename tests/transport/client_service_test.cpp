@@ -12,8 +12,8 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "base/log.hpp"
 #include "tests/base/eventually.hpp"
+#include "tests/base/logs.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "transport/control/authenticate.hpp"
 #include "transport/control/dial.hpp"
@@ -76,7 +76,7 @@ class ClientServiceTest : public testing::Test {
   }
 
   test::TemporaryFolder folder_;
-  Log log_{stderr, "test", false};
+  test::ShownLog log_;
 };
 
 TEST_F(ClientServiceTest, AreServedAndSendersAfterThem) {

@@ -13,8 +13,8 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "base/log.hpp"
 #include "tests/base/eventually.hpp"
+#include "tests/base/logs.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/transport/relay.hpp"
 #include "transport/session/handshake.hpp"
@@ -117,7 +117,7 @@ class Encryption : public testing::Test {
 
   test::TemporaryFolder folder_;
   Key key_;
-  Log log_{stderr, "test", false};
+  test::ShownLog log_;
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<SenderService> service_;
   std::thread source_;

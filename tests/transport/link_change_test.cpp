@@ -11,9 +11,9 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "base/log.hpp"
 #include "base/wait.hpp"
 #include "tests/base/eventually.hpp"
+#include "tests/base/logs.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/contract/link_pairs.hpp"
 #include "transport/links.hpp"
@@ -70,7 +70,7 @@ class LinkChange : public testing::Test {
   }
 
   test::TemporaryFolder folder_;
-  Log log_{stderr, "test", false};
+  test::ShownLog log_;
   Stream stream_{StreamOptions{.name = "test",
                                .delivery = Delivery::every,
                                .max_viewers = 1,

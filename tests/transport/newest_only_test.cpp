@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "base/log.hpp"
 #include "tests/base/eventually.hpp"
+#include "tests/base/logs.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/transport/relay.hpp"
 #include "transport/session/sender_service.hpp"
@@ -73,7 +73,7 @@ class NewestOnly : public testing::Test {
   }
 
   test::TemporaryFolder folder_;
-  Log log_{stderr, "test", false};
+  test::ShownLog log_;
   Stream stream_{{.name = "test", .delivery = Delivery::latest}};
   SenderService service_{listening(), std::vector<Stream*>{&stream_}, "test", log_};
   test::Relay relay_{service_.port()};

@@ -16,9 +16,9 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "base/log.hpp"
 #include "base/wait.hpp"
 #include "tests/base/eventually.hpp"
+#include "tests/base/logs.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "transport/control/data_hello.hpp"
 #include "transport/control/listener.hpp"
@@ -90,7 +90,7 @@ class SessionBounds : public testing::Test {
   }
 
   test::TemporaryFolder folder_;
-  Log log_{stderr, "test", false};
+  test::ShownLog log_;
   Stream stream_{StreamOptions{.name = "test", .delivery = Delivery::latest}};
   std::unique_ptr<SenderService> service_;
 };

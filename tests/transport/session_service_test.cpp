@@ -23,10 +23,9 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "base/log.hpp"
 #include "base/wait.hpp"
 #include "tests/base/eventually.hpp"
-#include "tests/base/kept_log.hpp"
+#include "tests/base/logs.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "transport/control/data_hello.hpp"
 #include "transport/control/preamble.hpp"
@@ -87,7 +86,7 @@ class Service : public testing::Test {
 
   test::TemporaryFolder folder_;
   test::KeptLog kept_;
-  Log& log_ = kept_.log();
+  Log& log_ = kept_;
   Stream stream_{StreamOptions{.name = "test", .delivery = Delivery::every}};
   std::unique_ptr<SenderService> service_;
 };
@@ -270,7 +269,7 @@ class FewDescriptors {
 
 TEST(SessionAcceptor, StillAcceptsAfterRunningOutOfDescriptorsOften) {
   constexpr int moments = 120;  // more than the acceptor examines at a time
-  Log log(stderr, "test", false);
+  test::ShownLog log;
   std::atomic<int> sessions = 0;
   SessionAcceptor acceptor(
       {.at = {.host = "127.0.0.1", .port = 0}}, {}, AuthenticateOptions{},
@@ -295,7 +294,7 @@ TEST(SessionAcceptor, StillAcceptsAfterRunningOutOfDescriptorsOften) {
 }
 
 TEST(SessionAcceptor, TakesNothingByTcpThatIsToComeByRdma) {
-  Log log(stderr, "test", false);
+  test::ShownLog log;
   SessionAcceptor acceptor(
       {.at = {.host = "127.0.0.1", .port = 0}}, {}, AuthenticateOptions{},
       [](SessionAcceptor&, const AuthenticatedChannel&) {}, log);
@@ -339,7 +338,7 @@ TEST(DialData, EndsWithItsSession) {
 }
 
 TEST(SessionAcceptor, EndsWaitsForDataThatAreUnderWayAndThoseToCome) {
-  Log log(stderr, "test", false);
+  test::ShownLog log;
   SessionAcceptor acceptor(
       {.at = {.host = "127.0.0.1", .port = 0}}, {}, AuthenticateOptions{},
       [](SessionAcceptor&, const AuthenticatedChannel&) {}, log);
@@ -383,7 +382,7 @@ TEST(SessionAcceptor, DoesNotLogAConnectionThatItClosesAtShutdown) {
   {
     const SessionAcceptor acceptor(
         {.at = {.host = "127.0.0.1", .port = 0}}, {}, AuthenticateOptions{},
-        [](SessionAcceptor&, const AuthenticatedChannel&) {}, kept.log());
+        [](SessionAcceptor&, const AuthenticatedChannel&) {}, kept);
     peer_socket = half_a_greeting_to(acceptor.port());
     ASSERT_TRUE(eventually([] { return has_thread("fw-session"); }));
   }
@@ -396,7 +395,7 @@ TEST(SessionAcceptor, LogsWhyItRefusesAPeerThatDisconnects) {
   test::KeptLog kept;
   const SessionAcceptor acceptor(
       {.at = {.host = "127.0.0.1", .port = 0}}, {}, AuthenticateOptions{},
-      [](SessionAcceptor&, const AuthenticatedChannel&) {}, kept.log());
+      [](SessionAcceptor&, const AuthenticatedChannel&) {}, kept);
   half_a_greeting_to(acceptor.port());
   EXPECT_TRUE(eventually([&] {
     return kept.text().find("refused a connection from this machine") != std::string::npos;

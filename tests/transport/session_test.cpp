@@ -15,10 +15,9 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
-#include "base/log.hpp"
 #include "frame/test_pattern.hpp"
 #include "tests/base/eventually.hpp"
-#include "tests/base/kept_log.hpp"
+#include "tests/base/logs.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/transport/relay.hpp"
 #include "transport/session/sender_service.hpp"
@@ -126,7 +125,7 @@ class Sessions : public testing::TestWithParam<Way> {
   }
 
   test::TemporaryFolder folder_;
-  Log log_{stderr, "test", false};
+  test::ShownLog log_;
   bool changes_all_the_time_ = false;  // whether the format changes again and again, or only once
   bool is_insecure_ = false;
   std::unique_ptr<Stream> stream_;
@@ -350,7 +349,7 @@ class SessionsThroughARelay : public Sessions {
 TEST_P(SessionsThroughARelay, FramesThatGoBackEndTheSession) {
   start_sender({.delivery = Delivery::every}, 0);
   test::Relay relay(service_->port());
-  Subscriber subscriber(dialling_relay(relay.port()), subscribers_.log());
+  Subscriber subscriber(dialling_relay(relay.port()), subscribers_);
   take_until(subscriber, [&] { return subscriber.counts().frames_received > 10; });
   relay.change(make_frame_go_back);
   take_until(subscriber, [&] { return subscriber.counts().sessions == 2; });
@@ -364,7 +363,7 @@ TEST_P(SessionsThroughARelay, FramesThatGoBackEndTheSession) {
 TEST_P(SessionsThroughARelay, AFrameThatLeapsAheadEndsTheSessionAndCountsForNothing) {
   start_sender({.delivery = Delivery::every}, 0);
   test::Relay relay(service_->port());
-  Subscriber subscriber(dialling_relay(relay.port()), subscribers_.log());
+  Subscriber subscriber(dialling_relay(relay.port()), subscribers_);
   relay.change([](std::span<std::byte> bytes) { return renumber_frame(bytes, UINT64_MAX); });
   take_until(subscriber, [&] { return subscriber.counts().sessions == 2; });
   EXPECT_NE(subscribers_.text().find("it sent frame 18446744073709551615 after frame "), std::string::npos)

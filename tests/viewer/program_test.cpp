@@ -12,9 +12,9 @@
 #include <thread>
 #include <utility>
 
-#include "tests/base/kept_log.hpp"
 #include "tests/base/substitute.hpp"
 #include "tests/base/temporary_folder.hpp"
+#include "tests/command/kept_terminal_log.hpp"
 #include "tests/media/media_files.hpp"
 #include "transport/session/sender_service.hpp"
 #include "transport/stream.hpp"
@@ -135,8 +135,8 @@ class ProgramTest : public testing::Test {
 
   Interruption interruption_;  // created before any thread
   test::TemporaryFolder folder_;
-  test::KeptLog log_;
-  test::KeptLog sender_log_;
+  test::KeptTerminalLog log_;
+  test::KeptTerminalLog sender_log_;
   Stream stream_{StreamOptions{.name = "test", .delivery = Delivery::every}};
   std::unique_ptr<SenderService> service_;
   std::thread source_;

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "base/error.hpp"
-#include "tests/base/kept_log.hpp"
+#include "tests/base/logs.hpp"
 #include "tests/base/temporary_folder.hpp"
 #include "tests/media/media_files.hpp"
 #include "tests/viewer/received_frames.hpp"
@@ -25,13 +25,13 @@ class RecorderTest : public testing::Test {
 };
 
 TEST_F(RecorderTest, DoesNothingWithoutAFile) {
-  const Recorder recorder(std::nullopt, clock_, kept_.log(), interruption_);
+  const Recorder recorder(std::nullopt, clock_, kept_, interruption_);
   EXPECT_FALSE(recorder.is_recording());
   EXPECT_FALSE(recorder.has_failed());
 }
 
 TEST_F(RecorderTest, WritesEveryFrameItIsGiven) {
-  Recorder recorder(file_, clock_, kept_.log(), interruption_);
+  Recorder recorder(file_, clock_, kept_, interruption_);
   EXPECT_TRUE(recorder.is_recording());
   EXPECT_TRUE(recorder.record(frames_.make(1), std::nullopt));
   EXPECT_TRUE(recorder.record(frames_.make(2), std::nullopt));
@@ -46,7 +46,7 @@ TEST_F(RecorderTest, RepeatsInY4mForFramesThatWereSkipped) {
   FrameMaker gray(PixelFormat::gray8);
   StreamFormat format{.layout = gray.layout(), .colour = {}};
   format.frame_rate = {25, 1};
-  Recorder recorder(film, clock_, kept_.log(), interruption_);
+  Recorder recorder(film, clock_, kept_, interruption_);
   EXPECT_EQ(recorder.record(gray.make(10, 1), format), 1U);
   EXPECT_EQ(recorder.record(gray.make(11, 2), format), 1U);
   EXPECT_EQ(recorder.record(gray.make(15, 3), format), 4U) << "three were skipped";
@@ -66,16 +66,16 @@ TEST_F(RecorderTest, RepeatsInY4mForFramesThatWereSkipped) {
 TEST_F(RecorderTest, RepeatsNothingWhereNoRateIsStated) {
   StreamFormat format{.layout = frames_.layout(), .colour = {}};
   format.frame_rate = {25, 1};
-  Recorder raw(file_, clock_, kept_.log(), interruption_);
+  Recorder raw(file_, clock_, kept_, interruption_);
   EXPECT_EQ(raw.record(frames_.make(1), format), 1U);
   EXPECT_EQ(raw.record(frames_.make(9), format), 1U) << "raw frames have no rate";
-  Recorder unknown(folder_.file("film.y4m"), clock_, kept_.log(), interruption_);
+  Recorder unknown(folder_.file("film.y4m"), clock_, kept_, interruption_);
   EXPECT_EQ(unknown.record(frames_.make(1), std::nullopt), 1U);
   EXPECT_EQ(unknown.record(frames_.make(9), std::nullopt), 1U) << "nobody knows the rate";
 }
 
 TEST_F(RecorderTest, StopsOnAFullDiskAndSaysSoOnce) {
-  Recorder recorder("/dev/full", clock_, kept_.log(), interruption_);
+  Recorder recorder("/dev/full", clock_, kept_, interruption_);
   EXPECT_FALSE(recorder.record(frames_.make(1), std::nullopt));
   EXPECT_FALSE(recorder.is_recording());
   EXPECT_TRUE(recorder.has_failed());
@@ -83,7 +83,7 @@ TEST_F(RecorderTest, StopsOnAFullDiskAndSaysSoOnce) {
 }
 
 TEST_F(RecorderTest, RefusesAFileThatCannotBeOpened) {
-  EXPECT_THROW(Recorder("/nonexistent/film.y4m", clock_, kept_.log(), interruption_), Error);
+  EXPECT_THROW(Recorder("/nonexistent/film.y4m", clock_, kept_, interruption_), Error);
 }
 
 }  // namespace

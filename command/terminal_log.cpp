@@ -1,4 +1,4 @@
-#include "base/log.hpp"
+#include "command/terminal_log.hpp"
 
 #include <unistd.h>
 
@@ -18,10 +18,10 @@ void put(std::FILE* stream, std::string_view text) {
 
 }  // namespace
 
-Log::Log(std::FILE* stream, std::string program, LogLevel least)
+TerminalLog::TerminalLog(std::FILE* stream, std::string program, LogLevel least)
     : stream_(stream), program_(std::move(program)), least_(least), is_terminal_(::isatty(::fileno(stream)) == 1) {}
 
-void Log::line(LogLevel level, std::string_view text) {
+void TerminalLog::line(LogLevel level, std::string_view text) {
   if (level > least_) {
     return;
   }
@@ -42,7 +42,7 @@ void Log::line(LogLevel level, std::string_view text) {
   std::fflush(stream_);
 }
 
-void Log::live(std::string_view text) {
+void TerminalLog::live(std::string_view text) {
   const std::scoped_lock lock(mutex_);
   if (is_terminal_) {
     live_ = printable(text);
@@ -54,7 +54,7 @@ void Log::live(std::string_view text) {
   std::fflush(stream_);
 }
 
-void Log::end_live() {
+void TerminalLog::end_live() {
   const std::scoped_lock lock(mutex_);
   if (!live_.empty()) {
     put(stream_, "\n");

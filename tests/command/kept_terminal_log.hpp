@@ -1,4 +1,4 @@
-// A log that a test reads.
+// A terminal log that a test reads.
 #pragma once
 
 #include <cstdio>
@@ -6,12 +6,12 @@
 #include <memory>
 #include <string>
 
-#include "base/log.hpp"
+#include "command/terminal_log.hpp"
 
 namespace framewire::test {
 
 /// The log of a program without --verbose, in memory. Any thread may write to it.
-class KeptLog {
+class KeptTerminalLog {
  public:
   std::string text() {
     ::flockfile(stream_.get());
@@ -20,20 +20,20 @@ class KeptLog {
     ::funlockfile(stream_.get());
     return text;
   }
-  Log& log() { return log_; }
-  ~KeptLog() {
+  TerminalLog& log() { return log_; }
+  ~KeptTerminalLog() {
     stream_.reset();
     std::free(text_);  // NOLINT(cppcoreguidelines-no-malloc): open_memstream() allocated it
   }
-  KeptLog() = default;
-  KeptLog(const KeptLog&) = delete;
-  KeptLog& operator=(const KeptLog&) = delete;
+  KeptTerminalLog() = default;
+  KeptTerminalLog(const KeptTerminalLog&) = delete;
+  KeptTerminalLog& operator=(const KeptTerminalLog&) = delete;
 
  private:
   char* text_ = nullptr;
   std::size_t size_ = 0;
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream_{::open_memstream(&text_, &size_), &std::fclose};
-  Log log_{stream_.get(), "test", false};
+  TerminalLog log_{stream_.get(), "test", false};
 };
 
 }  // namespace framewire::test
