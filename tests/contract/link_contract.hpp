@@ -123,9 +123,20 @@ class LinkContract : public testing::TestWithParam<LinkMaker> {
         return frame;
       }
       serve_sender();
-      pair_.let_pass();
+      let_pass();
     }
     return std::nullopt;
+  }
+
+  /// Lets time pass for everybody, also for the threads that maintain the two ends.
+  void let_pass() {
+    if (pair_.sender) {
+      pair_.sender->maintain();
+    }
+    if (pair_.receiver) {
+      pair_.receiver->maintain();
+    }
+    pair_.let_pass();
   }
 
   /// Does the work of the sender's session when the link's descriptor is readable.
@@ -143,7 +154,7 @@ class LinkContract : public testing::TestWithParam<LinkMaker> {
       if (condition()) {
         return true;
       }
-      pair_.let_pass();
+      let_pass();
     }
     return false;
   }
