@@ -2,6 +2,7 @@
 
 #include <sys/epoll.h>
 
+#include <array>
 #include <exception>
 #include <utility>
 
@@ -114,23 +115,37 @@ void RdmaLinkCore::maintain() noexcept {
   leaving_.clear();  // deregisters
 }
 
-/// Does not ask which descriptor is readable: another connection's thread may have read an event of this one.
 void RdmaLinkCore::take_events() noexcept {
+  std::array descriptors{pollfd{.fd = connection_->event_descriptor(), .events = POLLIN, .revents = 0},
+                         pollfd{.fd = connection_->device_event_descriptor(), .events = POLLIN, .revents = 0}};
+  wait_until(descriptors, 0);
   try {
-    if (const auto what = connection_->take_end()) {
-      {
-        const std::scoped_lock lock(mutex_);
-        fail(LinkState::closed, peer_ + " " + *what);
-      }
-      connection_->disconnect();  // answers the peer's disconnect, and flushes what is still posted
+    if (descriptors[0].revents != 0) {  // else rdma_get_cm_event() would allocate for nothing
+      take_end();
     }
-    take_device_events();
+    // Also without poll()'s word: another connection's thread may have read an event of this connection.
+    const bool has_heard = take_device_events();
+    if (!has_heard && (descriptors[1].revents & ~POLLIN) != 0) {
+      // The device is gone, and its descriptor would stay readable.
+      ::epoll_ctl(events_poller_.get(), EPOLL_CTL_DEL, descriptors[1].fd, nullptr);
+    }
   } catch (const std::exception&) {
     // No memory for a message; what has ended also fails the work requests.
   }
 }
 
-void RdmaLinkCore::take_device_events() {
+void RdmaLinkCore::take_end() {
+  if (const auto what = connection_->take_end()) {
+    {
+      const std::scoped_lock lock(mutex_);
+      fail(LinkState::closed, peer_ + " " + *what);
+    }
+    connection_->disconnect();  // answers the peer's disconnect, and flushes what is still posted
+  }
+}
+
+/// True when there was an event.
+bool RdmaLinkCore::take_device_events() {
   const std::vector<DeviceEvent> events = connection_->take_device_events();
   for (const DeviceEvent& event : events) {
     const std::string text = "the RDMA device " + connection_->device_name() + " reports: " + event.text();
@@ -140,11 +155,7 @@ void RdmaLinkCore::take_device_events() {
       fail(LinkState::lost, text);
     }
   }
-  const int descriptor = connection_->device_event_descriptor();
-  if (events.empty() && wait_for(descriptor, 0, 0)) {  // an error, which poll() reports unasked
-    // The device is gone, and its descriptor would stay readable.
-    ::epoll_ctl(events_poller_.get(), EPOLL_CTL_DEL, descriptor, nullptr);
-  }
+  return !events.empty();
 }
 
 }  // namespace framewire

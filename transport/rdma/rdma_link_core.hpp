@@ -83,7 +83,8 @@ class RdmaLinkCore {
   static constexpr std::size_t max_retired = 64;
 
   void take_events() noexcept;
-  void take_device_events();
+  void take_end();
+  bool take_device_events();
 
   std::unique_ptr<RdmaConnection> connection_;
   const std::string peer_;
