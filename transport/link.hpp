@@ -60,15 +60,32 @@ class PeerWaker {
   virtual void wake() noexcept = 0;
 };
 
+/// What both ends of every link have in common.
+class LinkEnd {
+ public:
+  virtual ~LinkEnd() = default;
+
+  /// Any thread.
+  [[nodiscard]] virtual LinkState state() const noexcept = 0;
+  /// The error message for a state other than open.
+  [[nodiscard]] virtual std::string fault() const = 0;
+
+  /// Does what no frame and no credit does: notices that the peer is gone, and frees what is no longer used. One thread
+  /// calls it while the session lasts, without a mutex, since it may take some milliseconds: at the sender the
+  /// session's thread, at the viewer the subscriber's. It does so a few times a second, and when
+  /// maintenance_descriptor() is readable. Whoever calls it late notices late; nothing else is lost.
+  virtual void maintain() noexcept {}
+  /// Readable when maintain() has something to do at once. -1: it never has.
+  [[nodiscard]] virtual int maintenance_descriptor() const noexcept { return -1; }
+};
+
 /// The sender's side. Owned by its session. Threads:
-/// - begin_epoch(), descriptor(), on_readable(), fault(): the session's thread.
+/// - begin_epoch(), descriptor(), on_readable(), maintain(), fault(): the session's thread.
 /// - epoch_ready(), try_send(), take_waker(), poll_released(), arm(), frames_acknowledged(): any thread, under the
 ///   stream's mutex; after leaving the stream, the session's thread. They never block.
 /// - state(): any thread.
-class SenderLink {
+class SenderLink : public LinkEnd {
  public:
-  virtual ~SenderLink() = default;
-
   [[nodiscard]] virtual LinkKind kind() const noexcept = 0;
 
   /// Whether the link reads payloads in this kind of memory. If not, it gets their copies in host memory
@@ -107,28 +124,18 @@ class SenderLink {
   [[nodiscard]] virtual int descriptor() const noexcept = 0;
   virtual void on_readable() noexcept = 0;
 
-  [[nodiscard]] virtual LinkState state() const noexcept = 0;
-  /// The error message for a state other than open.
-  [[nodiscard]] virtual std::string fault() const = 0;
-
   /// Frames whose credit the viewer has returned: they were received for certain.
   [[nodiscard]] virtual std::uint64_t frames_acknowledged() const noexcept = 0;
 };
 
 /// The sender's side of a link whose viewer pulls: it lets one viewer read pools, and does nothing else. Used by its
 /// session's thread.
-class ReadTarget {
+class ReadTarget : public LinkEnd {
  public:
-  virtual ~ReadTarget() = default;
   /// Opens a pool that has a frame directory. Returns what the viewer needs to read both. Throws Error (failed).
   virtual LinkDescription open(const std::shared_ptr<Pool>& pool) = 0;
   /// Closes all pools but the newest: the viewer no longer reads them.
   virtual void close_earlier() noexcept = 0;
-  /// Readable when the state has changed; then call on_readable().
-  [[nodiscard]] virtual int descriptor() const noexcept = 0;
-  virtual void on_readable() noexcept = 0;
-  [[nodiscard]] virtual LinkState state() const noexcept = 0;
-  [[nodiscard]] virtual std::string fault() const = 0;
 };
 
 /// One received frame. It stays valid until return_credit().
@@ -141,12 +148,10 @@ struct IncomingFrame {
 };
 
 /// The viewer's side. Owned by the subscriber's connection. poll() and arm() belong to the program's receiving
-/// thread, begin_epoch() to the subscriber's thread, drive() to one of them. The link makes all threads safe against
-/// each other.
-class ReceiverLink {
+/// thread, begin_epoch() and maintain() to the subscriber's thread, drive() to one of them. The link makes all threads
+/// safe against each other.
+class ReceiverLink : public LinkEnd {
  public:
-  virtual ~ReceiverLink() = default;
-
   [[nodiscard]] virtual LinkKind kind() const noexcept = 0;
   /// Detail for the start line beyond the kind, such as " ring=registration". Usually empty.
   [[nodiscard]] virtual std::string note() const { return {}; }
@@ -184,9 +189,6 @@ class ReceiverLink {
   /// Frames that were discarded because the sender began to overwrite them during the read. Only a link that pulls
   /// discards frames. Any thread.
   [[nodiscard]] virtual std::uint64_t frames_discarded() const noexcept { return 0; }
-
-  [[nodiscard]] virtual LinkState state() const noexcept = 0;
-  [[nodiscard]] virtual std::string fault() const = 0;
 
   /// begin_epoch() calls this while it allocates, and throws AllocationStopped when it returns true. Set it before the
   /// first epoch, on the thread of begin_epoch(). Without one, allocation is not interrupted.

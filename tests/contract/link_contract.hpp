@@ -123,9 +123,23 @@ class LinkContract : public testing::TestWithParam<LinkMaker> {
         return frame;
       }
       serve_sender();
-      pair_.let_pass();
+      let_pass();
     }
     return std::nullopt;
+  }
+
+  /// Lets time pass for everybody, also for the threads that maintain the two ends now and then.
+  void let_pass() {
+    if (const std::int64_t now_ns = monotonic_ns(); now_ns >= next_maintenance_ns_) {
+      next_maintenance_ns_ = now_ns + 20 * ns_per_ms;
+      if (pair_.sender) {
+        pair_.sender->maintain();
+      }
+      if (pair_.receiver) {
+        pair_.receiver->maintain();
+      }
+    }
+    pair_.let_pass();
   }
 
   /// Does the work of the sender's session when the link's descriptor is readable.
@@ -143,7 +157,7 @@ class LinkContract : public testing::TestWithParam<LinkMaker> {
       if (condition()) {
         return true;
       }
-      pair_.let_pass();
+      let_pass();
     }
     return false;
   }
@@ -159,6 +173,7 @@ class LinkContract : public testing::TestWithParam<LinkMaker> {
   std::shared_ptr<Pool> pool_;
   LinkPair pair_;
   std::uint64_t released_count_ = 0;
+  std::int64_t next_maintenance_ns_ = 0;
 };
 
 }  // namespace framewire::test

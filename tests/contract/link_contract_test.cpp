@@ -129,7 +129,7 @@ TEST_P(LinkContract, AStalledViewerDelaysNobodyAndLosesNothing) {
     } else {
       accepted.push_back(i);
     }
-    pair_.let_pass();
+    let_pass();
     poll_released();
   }
   EXPECT_EQ(accepted.size(), ring_slots);
@@ -317,6 +317,30 @@ TEST_P(LinkContract, EitherEndMayGoFirst) {
     }
     return pair_.receiver->state() != LinkState::open;
   }));
+}
+
+/// As the loop of a session does, which sleeps on the descriptor. After the end nothing is to be done, so it sleeps.
+TEST_P(LinkContract, ADescriptorSaysWhenToMaintainAnEndWhosePeerIsGone) {
+  const auto sees_end = [](LinkEnd& end) {
+    const std::int64_t deadline_ns = monotonic_ns() + timeout_ns;
+    while (end.state() == LinkState::open && wait_for(end.maintenance_descriptor(), POLLIN, deadline_ns)) {
+      end.maintain();
+    }
+    EXPECT_NE(end.state(), LinkState::open);
+    EXPECT_FALSE(end.fault().empty());
+    for (int i = 0; i < 100 && wait_for(end.maintenance_descriptor(), POLLIN, monotonic_ns() + 50 * ns_per_ms); ++i) {
+      end.maintain();
+    }
+    EXPECT_FALSE(wait_for(end.maintenance_descriptor(), POLLIN, monotonic_ns()));
+  };
+  if (pair_.sender->maintenance_descriptor() < 0) {
+    GTEST_SKIP() << "frames and credits tell it the end of its peer";
+  }
+  pair_.sender.reset();
+  sees_end(*pair_.receiver);
+  connect();
+  pair_.receiver.reset();
+  sees_end(*pair_.sender);
 }
 
 INSTANTIATE_TEST_SUITE_P(Links, LinkContract, testing::ValuesIn(link_makers()),

@@ -20,7 +20,7 @@ ODD_NAMES = {
     "most_guest": "bench_protocol", "serve_guest": "BenchServer", "push_feed": "PushSubscription",
     "pull_feed": "PullSubscription", "taker": "receiver label", "look_again": "poll", "patience": "timeout",
     "farewell": "shutdown", "see_off": "drain", "say_bye": "shutdown", "let_go": "release", "wishes": "preferences",
-    "wished": "requested", "rdma_doubt": "LinkFallbackPolicy", "rdma_watch": "ConnectionMonitor",
+    "wished": "requested", "rdma_doubt": "LinkFallbackPolicy", "rdma_watch": "maintain",
     "stall_watch": "stall detector", "rdma_grants": "MemoryAccess", "rdma_exposure": "MemoryAccess",
     "raw_news": "completion", "data_way": "data path", "way_words": "address hints", "pull_board": "FrameDirectory",
     "one_at_a_time": "max_in_flight = 1", "home_watch": "ControllerLiveness", "check_pulse": "check_liveness",

@@ -30,7 +30,8 @@ struct Life {
   std::uint64_t frames = default_frames;
   bool relaxed_ordering = false;
   std::optional<std::uint8_t> type_of_service{};
-  std::function<void()> after_stream{};  // runs while both ends still exist
+  /// Runs while both ends still exist. `maintain` does what the sessions' threads do.
+  std::function<void(const std::function<void()>& maintain)> after_stream{};
   bool ends_by_itself = false;
 };
 
@@ -48,7 +49,11 @@ void stream(RdmaSender& sender, RdmaReceiver& receiver, std::uint64_t frames, Ou
   const auto pool = std::make_shared<Pool>(1, slot_bytes, static_cast<std::uint32_t>(frames));
   sender.begin_epoch(pool);
   sender.epoch_ready(1, ring_slots, receiver.begin_epoch(1, slot_bytes, ring_slots, {}));
-  const auto both_live = [&] { return sender.state() == LinkState::open && receiver.state() == LinkState::open; };
+  const auto both_live = [&] {
+    sender.maintain();
+    receiver.maintain();
+    return sender.state() == LinkState::open && receiver.state() == LinkState::open;
+  };
   for (std::uint64_t sequence = 0; sequence < frames; ++sequence) {
     const auto slot = pool->claim();
     ASSERT_TRUE(slot);
@@ -90,11 +95,18 @@ void live(const Life& life, Outcome& outcome) {
     RdmaReceiver receiver(std::move(dialled), life.relaxed_ordering);
     stream(sender, receiver, life.frames, outcome);
     outcome.note = receiver.note();
+    const auto maintain = [&] {
+      sender.maintain();
+      receiver.maintain();
+    };
     if (life.after_stream) {
-      life.after_stream();
+      life.after_stream(maintain);
     }
     if (life.ends_by_itself) {
-      eventually([&] { return sender.state() != LinkState::open || receiver.state() != LinkState::open; });
+      eventually([&] {
+        maintain();
+        return sender.state() != LinkState::open || receiver.state() != LinkState::open;
+      });
     }
     outcome.is_receivers = receiver.state() != LinkState::open;
     for (const std::string& fault : {sender.fault(), receiver.fault()}) {
@@ -295,7 +307,7 @@ TEST(ASession, PostsReceivesAfterAFrameWasHandedOver) {
 TEST(ASession, EndsWhenTheDeviceReportsAFault) {
   for (const std::size_t nth : {0U, 1U}) {
     const Outcome outcome =
-        live({.after_stream = [nth] { report_event(IBV_EVENT_QP_FATAL, nth); }, .ends_by_itself = true});
+        live({.after_stream = [nth](auto&&) { report_event(IBV_EVENT_QP_FATAL, nth); }, .ends_by_itself = true});
     EXPECT_EQ(outcome.arrived, default_frames);
     ASSERT_EQ(outcome.faults.size(), 1U);
     EXPECT_NE(outcome.faults[0].find("reports: local work queue catastrophic error"), std::string::npos)
@@ -307,9 +319,12 @@ TEST(ASession, EndsWhenTheDeviceReportsAFault) {
 /// These are events of the whole device: a port that went down may come back.
 TEST(ASession, OutlivesWhatTheDeviceOnlyMentions) {
   bool is_heard = false;
-  const Outcome outcome = live({.after_stream = [&] {
+  const Outcome outcome = live({.after_stream = [&](const std::function<void()>& maintain) {
     report_event(IBV_EVENT_PORT_ERR);
-    is_heard = eventually([] { return reported_events() == 0; });
+    is_heard = eventually([&] {
+      maintain();
+      return reported_events() == 0;
+    });
   }});
   EXPECT_TRUE(is_heard);
   expect_whole(outcome);

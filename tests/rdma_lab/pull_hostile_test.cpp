@@ -133,6 +133,7 @@ TEST_F(HostileReadTarget, WritingToWhomItShows) {
   begin(describe(access_));
   EXPECT_NE(peer_->write(access_.payload_address, access_.payload_key, 100), IBV_WC_SUCCESS);
   EXPECT_TRUE(eventually([&] {
+    puller_->maintain();
     puller_->poll();
     return puller_->state() != LinkState::open;
   }));

@@ -153,7 +153,10 @@ TEST_F(PullingAStream, AFrameThatIsHeldOutlivesItsFormat) {
 TEST_F(PullingAStream, EachEndHearsThatTheOtherIsGone) {
   begin_epoch(100);
   puller_.reset();
-  EXPECT_TRUE(eventually([&] { return read_target_->state() == LinkState::closed; }));
+  EXPECT_TRUE(eventually([&] {
+    read_target_->maintain();
+    return read_target_->state() == LinkState::closed;
+  }));
   EXPECT_NE(read_target_->fault().find("the other end"), std::string::npos);
 }
 
@@ -161,6 +164,7 @@ TEST_F(PullingAStream, ASenderThatIsGoneIsNamed) {
   begin_epoch(100);
   read_target_.reset();
   EXPECT_TRUE(eventually([&] {
+    puller_->maintain();
     puller_->poll();
     return puller_->state() != LinkState::open;
   }));
@@ -172,6 +176,7 @@ TEST_F(PullingAStream, AfterTheEndNothingWakes) {
   begin_epoch(100);
   read_target_.reset();
   ASSERT_TRUE(eventually([&] {
+    puller_->maintain();
     puller_->poll();
     return puller_->state() != LinkState::open;
   }));

@@ -38,7 +38,10 @@ class Pulling : public testing::Test {
 
   std::optional<IncomingFrame> next_frame() {
     std::optional<IncomingFrame> frame;
-    eventually([&] { return (frame = puller_->poll()).has_value() || puller_->state() != LinkState::open; });
+    eventually([&] {
+      puller_->maintain();
+      return (frame = puller_->poll()).has_value() || puller_->state() != LinkState::open;
+    });
     return frame;
   }
 

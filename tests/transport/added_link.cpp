@@ -102,6 +102,13 @@ class Listener final : public LinkListener {
   std::thread thread_;
 };
 
+void maintain(Maintenance& maintenance) noexcept {
+  ++maintenance.calls;
+  if (clear_eventfd(maintenance.event.get())) {
+    ++maintenance.events;
+  }
+}
+
 /// Tcp's sender under the name of an added link.
 class Sender final : public SenderLink {
  public:
@@ -117,6 +124,10 @@ class Sender final : public SenderLink {
   bool arm() noexcept override { return tcp_.arm(); }
   [[nodiscard]] int descriptor() const noexcept override { return tcp_.descriptor(); }
   void on_readable() noexcept override { tcp_.on_readable(); }
+  void maintain() noexcept override { test::maintain(added_link_state().of_sender); }
+  [[nodiscard]] int maintenance_descriptor() const noexcept override {
+    return added_link_state().of_sender.event.get();
+  }
   [[nodiscard]] LinkState state() const noexcept override { return tcp_.state(); }
   [[nodiscard]] std::string fault() const override { return tcp_.fault(); }
   [[nodiscard]] std::uint64_t frames_acknowledged() const noexcept override { return tcp_.frames_acknowledged(); }
@@ -140,6 +151,10 @@ class Receiver final : public ReceiverLink {
   bool arm() noexcept override { return tcp_.arm(); }
   [[nodiscard]] int descriptor() const noexcept override { return tcp_.descriptor(); }
   void return_credit(const FrameHeader& header) noexcept override { tcp_.return_credit(header); }
+  void maintain() noexcept override { test::maintain(added_link_state().of_receiver); }
+  [[nodiscard]] int maintenance_descriptor() const noexcept override {
+    return added_link_state().of_receiver.event.get();
+  }
   [[nodiscard]] LinkState state() const noexcept override { return tcp_.state(); }
   [[nodiscard]] std::string fault() const override { return tcp_.fault(); }
 

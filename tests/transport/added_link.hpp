@@ -17,6 +17,13 @@ inline constexpr LinkKind added_socket_link{201};
 const LinkProvider& added_provider() noexcept;
 const LinkProvider& added_socket_provider() noexcept;
 
+/// Who maintains one end of the links.
+struct Maintenance {
+  std::atomic<int> calls = 0;
+  FileDescriptor event = make_eventfd();  // the maintenance descriptor
+  std::atomic<int> events = 0;            // that a call has found
+};
+
 /// What happens to the links, for tests. One test at a time.
 struct AddedLinkState {
   std::atomic<bool> is_available = true;           // the machine has what the link needs
@@ -24,6 +31,8 @@ struct AddedLinkState {
   std::atomic<int> connections = 0;                // accepted so far
   std::atomic<int> socket_answers = INT_MAX;       // so often addedsocket is available when asked; then no more
   std::atomic<bool> is_wrongly_addressed = false;  // listening fails: an option names an address that it cannot have
+  Maintenance of_sender;
+  Maintenance of_receiver;
 };
 AddedLinkState& added_link_state() noexcept;
 

@@ -150,6 +150,29 @@ TEST_F(AddedLink, CarriesASessionThatTheSenderDials) {
   EXPECT_EQ(added_link_state().connections, 1);
 }
 
+/// Also while nothing is sent, and whoever is to read the wire: this program never calls next().
+TEST_F(AddedLink, IsMaintainedByTheSessionsOfBothEnds) {
+  for (const Driver driver : {Driver::subscriber, Driver::program}) {
+    SenderService service(listening(), {&stream_}, "test", kept_.log());
+    Subscriber viewer({.endpoint = dialling(service.port()), .stream = {}, .delivery = {}, .driver = driver},
+                      kept_.log());
+    ASSERT_TRUE(eventually([&] { return viewer.status().state == SubscriberState::connected; }));
+    for (test::Maintenance* const end : {&added_link_state().of_sender, &added_link_state().of_receiver}) {
+      const int calls_before = end->calls;
+      EXPECT_TRUE(eventually([&] { return end->calls >= calls_before + 5; })) << "no event: the timer";
+      const int events_before = end->events;
+      int events_so_far = events_before;
+      EXPECT_TRUE(eventually([&] {
+        if (end->events == events_so_far) {
+          ++events_so_far;
+          signal_eventfd(end->event.get());
+        }
+        return end->events >= events_before + 300;
+      })) << "the timer alone would take much longer";
+    }
+  }
+}
+
 TEST_F(AddedLink, IsLeftForTheNextOneWhereItCannotConnect) {
   links_ = {added_link, LinkKind::tcp};
   added_link_state().fails_to_connect = true;

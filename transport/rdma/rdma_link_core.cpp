@@ -1,10 +1,13 @@
 #include "transport/rdma/rdma_link_core.hpp"
 
-#include <chrono>
-#include <thread>
+#include <sys/epoll.h>
+
+#include <array>
+#include <exception>
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/wait.hpp"
 #include "transport/socket_state.hpp"
 
 namespace framewire {
@@ -14,6 +17,7 @@ RdmaLinkCore::RdmaLinkCore(std::unique_ptr<RdmaConnection> connection, std::stri
       peer_(std::move(peer)),
       end_event_(make_eventfd()),
       poller_(make_poller({connection_->completion_descriptor(), end_event_.get()})),
+      events_poller_(make_poller({connection_->event_descriptor(), connection_->device_event_descriptor()})),
       sends_(*connection_) {
   // Over iWARP, which has no immediates, the side that dialled must send before the other side may.
   const bool has_to_send_first = !connection_->capabilities().has_immediate && connection_->is_dialler();
@@ -24,20 +28,6 @@ RdmaLinkCore::RdmaLinkCore(std::unique_ptr<RdmaConnection> connection, std::stri
   leaving_.reserve(max_retired);
 }
 
-void RdmaLinkCore::start_monitor(Callbacks callbacks) {
-  callbacks_ = std::move(callbacks);
-  monitor_ = std::make_unique<ConnectionMonitor>(
-      *connection_,
-      ConnectionMonitor::Callbacks{.on_end = [this](const std::string& what) { on_peer_closed(what); },
-                                   .on_device_event = [this](const DeviceEvent& event) { on_device_event(event); },
-                                   .on_tick = [this] { check_connection(); }});
-}
-
-void RdmaLinkCore::stop() noexcept {
-  monitor_.reset();
-  connection_->disconnect();
-}
-
 std::string RdmaLinkCore::fault() const {
   const std::string trouble = state() == LinkState::lost ? connection_->port_trouble() : "";
   const std::scoped_lock lock(mutex_);
@@ -45,7 +35,7 @@ std::string RdmaLinkCore::fault() const {
 }
 
 bool RdmaLinkCore::await(const std::function<bool()>& is_done, std::int64_t deadline_ns) {
-  constexpr auto poll_interval = std::chrono::microseconds(100);
+  constexpr std::int64_t poll_interval_ns = 100'000;
   for (;;) {
     {
       const std::scoped_lock lock(mutex_);
@@ -60,7 +50,9 @@ bool RdmaLinkCore::await(const std::function<bool()>& is_done, std::int64_t dead
     if (monotonic_ns() >= deadline_ns) {
       return false;
     }
-    std::this_thread::sleep_for(poll_interval);
+    if (wait_for(maintenance_descriptor(), POLLIN, monotonic_ns() + poll_interval_ns)) {
+      take_events();
+    }
   }
 }
 
@@ -104,40 +96,66 @@ void RdmaLinkCore::fail(LinkState state, std::string why) noexcept {
   signal_eventfd(end_event_.get());
 }
 
-// ---- On the monitor's thread ----
+// ---- Maintenance ----
 
 /// A peer that sends nothing looks like one that is gone. If no completion is awaited, a probe makes the peer's device
 /// acknowledge. This happens in every round: a request since the last round may have been acknowledged just before the
 /// peer fell silent.
-void RdmaLinkCore::check_connection() noexcept {
-  leaving_.clear();  // retired before the last round; released without the mutex
-  const std::scoped_lock lock(mutex_);
-  retired_.swap(leaving_);
-  poll_sends();
-  if (callbacks_.on_tick) {
-    callbacks_.on_tick();
-  }
-  post_probe();
-  if (is_open() && sends_.is_stalled(monotonic_ns())) {
-    fail(LinkState::lost, describe_stall(peer_));
-  }
-}
-
-void RdmaLinkCore::on_device_event(const DeviceEvent& event) {
-  const std::string text = "the RDMA device " + connection_->device_name() + " reports: " + event.text();
-  connection_->say(event.level(), text);
-  if (event.is_fatal()) {
+void RdmaLinkCore::maintain() noexcept {
+  take_events();
+  {
     const std::scoped_lock lock(mutex_);
-    fail(LinkState::lost, text);
+    poll_sends();
+    post_probe();
+    if (is_open() && sends_.is_stalled(monotonic_ns())) {
+      fail(LinkState::lost, describe_stall(peer_));
+    }
+    retired_.swap(leaving_);
+  }
+  leaving_.clear();  // deregisters
+}
+
+void RdmaLinkCore::take_events() noexcept {
+  std::array descriptors{pollfd{.fd = connection_->event_descriptor(), .events = POLLIN, .revents = 0},
+                         pollfd{.fd = connection_->device_event_descriptor(), .events = POLLIN, .revents = 0}};
+  wait_until(descriptors, 0);
+  try {
+    if (descriptors[0].revents != 0) {  // else rdma_get_cm_event() would allocate for nothing
+      take_end();
+    }
+    // Also without poll()'s word: another connection's thread may have read an event of this connection.
+    const bool has_heard = take_device_events();
+    if (!has_heard && (descriptors[1].revents & ~POLLIN) != 0) {
+      // The device is gone, and its descriptor would stay readable.
+      ::epoll_ctl(events_poller_.get(), EPOLL_CTL_DEL, descriptors[1].fd, nullptr);
+    }
+  } catch (const std::exception&) {
+    // No memory for a message; what has ended also fails the work requests.
   }
 }
 
-void RdmaLinkCore::on_peer_closed(const std::string& what) noexcept {
-  const std::scoped_lock lock(mutex_);
-  if (callbacks_.before_end) {
-    callbacks_.before_end();
+void RdmaLinkCore::take_end() {
+  if (const auto what = connection_->take_end()) {
+    {
+      const std::scoped_lock lock(mutex_);
+      fail(LinkState::closed, peer_ + " " + *what);
+    }
+    connection_->disconnect();  // answers the peer's disconnect, and flushes what is still posted
   }
-  fail(LinkState::closed, peer_ + " " + what);
+}
+
+/// True when there was an event.
+bool RdmaLinkCore::take_device_events() {
+  const std::vector<DeviceEvent> events = connection_->take_device_events();
+  for (const DeviceEvent& event : events) {
+    const std::string text = "the RDMA device " + connection_->device_name() + " reports: " + event.text();
+    connection_->say(event.level(), text);
+    if (event.is_fatal()) {
+      const std::scoped_lock lock(mutex_);
+      fail(LinkState::lost, text);
+    }
+  }
+  return !events.empty();
 }
 
 }  // namespace framewire

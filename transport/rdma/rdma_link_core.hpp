@@ -1,4 +1,4 @@
-// The common part of all rdma links: a connection, its send queue, its state, and a monitor.
+// The common part of all rdma links: a connection, its send queue, its state, and what notices that the peer is gone.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,6 @@
 #include "base/file_descriptor.hpp"
 #include "transport/link.hpp"
 #include "transport/rdma/connection.hpp"
-#include "transport/rdma/connection_monitor.hpp"
 #include "transport/rdma/work_requests.hpp"
 
 namespace framewire {
@@ -26,27 +25,28 @@ inline constexpr std::size_t max_in_post = 64;
 /// Owned by its link. The link guards its own members with the same mutex.
 class RdmaLinkCore {
  public:
-  /// Both are called on the monitor's thread, under the mutex.
-  struct Callbacks {
-    std::function<void()> before_end{};  // the peer has closed; the link takes what arrived completely before that
-    std::function<void()> on_tick{};     // a few times a second
-  };
-
   /// Takes an authenticated connection. `peer` names the other side in messages: "the viewer". Throws Error.
   RdmaLinkCore(std::unique_ptr<RdmaConnection> connection, std::string peer);
-  ~RdmaLinkCore() { stop(); }
   RdmaLinkCore(const RdmaLinkCore&) = delete;
   RdmaLinkCore& operator=(const RdmaLinkCore&) = delete;
 
-  /// start_monitor(): from now on a peer that closes is noticed, and one that is silent while nothing is in flight.
-  /// Call it last in the link's constructor. stop() ends the callbacks and the connection. Call it first in the link's
-  /// destructor.
-  void start_monitor(Callbacks callbacks);
-  void stop() noexcept;
+  // ---- The thread of LinkEnd::maintain(), without the mutex ----
+
+  /// Reads the events of rdma_cm and of the device, asks whether the peer is there, releases retired memory. A peer
+  /// that closes is noticed at once. A peer whose host is gone is noticed only by a work request that is not
+  /// acknowledged, and this posts one if none is in flight.
+  void maintain() noexcept;
+  /// Readable at an event, also at one of another connection of the device.
+  [[nodiscard]] int maintenance_descriptor() const noexcept { return events_poller_.get(); }
+
+  /// Polls completions until `is_done`, which is called under the mutex, returns true. False when the deadline passes
+  /// or the link ends first, which the events also tell. On the thread of maintain(), or in the link's destructor.
+  bool await(const std::function<bool()>& is_done, std::int64_t deadline_ns);
 
   // ---- Any thread ----
 
   [[nodiscard]] std::mutex& mutex() const noexcept { return mutex_; }
+  /// The link's destructor disconnects it first, so that no request in flight names memory that the link frees.
   [[nodiscard]] RdmaConnection& connection() noexcept { return *connection_; }
   [[nodiscard]] const RdmaConnection& connection() const noexcept { return *connection_; }
   [[nodiscard]] LinkState state() const noexcept { return state_.load(std::memory_order_acquire); }
@@ -57,10 +57,6 @@ class RdmaLinkCore {
   [[nodiscard]] int descriptor() const noexcept { return poller_.get(); }
   /// A past change of state no longer makes descriptor() readable.
   void clear_end() noexcept { clear_eventfd(end_event_.get()); }
-
-  /// Polls completions until `is_done`, which is called under the mutex, returns true. False when the deadline passes
-  /// or the link ends first.
-  bool await(const std::function<bool()>& is_done, std::int64_t deadline_ns);
 
   // ---- Under the mutex ----
 
@@ -75,8 +71,8 @@ class RdmaLinkCore {
   bool poll_sends() noexcept;
   /// Requests a notification of the next completion; a device that is gone ends the link.
   void request_notification() noexcept;
-  /// Releases registered memory on the monitor's thread, without the mutex, because deregistering takes long. Does not
-  /// allocate for up to max_retired objects between two runs of the monitor.
+  /// Has the next maintain() release registered memory, without the mutex: deregistering takes long, and this may be
+  /// the thread of a source. Does not allocate for up to max_retired objects between two calls of maintain().
   void retire(std::shared_ptr<const void> memory) noexcept;
   /// Ends the link. Only the first call has an effect.
   void fail(LinkState state, std::string why) noexcept;
@@ -86,24 +82,22 @@ class RdmaLinkCore {
  private:
   static constexpr std::size_t max_retired = 64;
 
-  void check_connection() noexcept;
-  void on_peer_closed(const std::string& what) noexcept;
-  void on_device_event(const DeviceEvent& event);
+  void take_events() noexcept;
+  void take_end();
+  bool take_device_events();
 
   std::unique_ptr<RdmaConnection> connection_;
   const std::string peer_;
   FileDescriptor end_event_;
   FileDescriptor poller_;
+  FileDescriptor events_poller_;
   std::atomic<LinkState> state_ = LinkState::open;
 
   mutable std::mutex mutex_;
   SendQueue sends_;
   std::string fault_;
-  Callbacks callbacks_;
   std::vector<std::shared_ptr<const void>> retired_;
-  std::vector<std::shared_ptr<const void>> leaving_;  // used by the monitor's thread
-
-  std::unique_ptr<ConnectionMonitor> monitor_;
+  std::vector<std::shared_ptr<const void>> leaving_;  // used by maintain() only; empty between two calls
 };
 
 }  // namespace framewire

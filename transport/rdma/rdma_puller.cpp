@@ -71,11 +71,10 @@ RdmaPuller::RdmaPuller(std::unique_ptr<RdmaConnection> connection, std::int64_t 
   if (core_.connection().capabilities().send_depth < 3) {
     throw Error::failed("the RDMA device has no room for requests");
   }
-  core_.start_monitor({});
 }
 
 RdmaPuller::~RdmaPuller() {
-  core_.stop();
+  core_.connection().disconnect();
 }
 
 std::string RdmaPuller::note() const {

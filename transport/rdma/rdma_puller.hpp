@@ -41,6 +41,8 @@ class RdmaPuller final : public ReceiverLink {
   bool arm() noexcept override;
   [[nodiscard]] int descriptor() const noexcept override { return poller_.get(); }
   void return_credit(const FrameHeader& header) noexcept override;
+  void maintain() noexcept override { core_.maintain(); }
+  [[nodiscard]] int maintenance_descriptor() const noexcept override { return core_.maintenance_descriptor(); }
   [[nodiscard]] LinkState state() const noexcept override { return core_.state(); }
   [[nodiscard]] std::string fault() const override { return core_.fault(); }
   [[nodiscard]] std::uint64_t frames_discarded() const noexcept override { return frames_discarded_; }

@@ -6,12 +6,10 @@
 namespace framewire {
 
 RdmaReadTarget::RdmaReadTarget(std::unique_ptr<RdmaConnection> connection, SenderProtectionDomains& protection_domains)
-    : protection_domains_(protection_domains), core_(std::move(connection), "the other end") {
-  core_.start_monitor({});
-}
+    : protection_domains_(protection_domains), core_(std::move(connection), "the other end") {}
 
 RdmaReadTarget::~RdmaReadTarget() {
-  core_.stop();
+  core_.connection().disconnect();
 }
 
 LinkDescription RdmaReadTarget::open(const std::shared_ptr<Pool>& pool) {

@@ -25,8 +25,8 @@ class RdmaReadTarget final : public ReadTarget {
   LinkDescription open(const std::shared_ptr<Pool>& pool) override;
   void close_earlier() noexcept override;
 
-  [[nodiscard]] int descriptor() const noexcept override { return core_.descriptor(); }
-  void on_readable() noexcept override { core_.clear_end(); }
+  void maintain() noexcept override { core_.maintain(); }
+  [[nodiscard]] int maintenance_descriptor() const noexcept override { return core_.maintenance_descriptor(); }
   [[nodiscard]] LinkState state() const noexcept override { return core_.state(); }
   [[nodiscard]] std::string fault() const override { return core_.fault(); }
 

@@ -29,12 +29,11 @@ RdmaReceiver::RdmaReceiver(std::unique_ptr<RdmaConnection> connection, bool rela
       ring_has_windows_(has_windows_),
       arrived_(core_.connection().capabilities().receive_depth) {
   unsent_credits_.reserve(max_pool_slots);
-  core_.start_monitor({.before_end = [this] { receive_completed(); }, .on_tick = [this] { send_credits(); }});
 }
 
 RdmaReceiver::~RdmaReceiver() {
   drain();
-  core_.stop();
+  core_.connection().disconnect();
 }
 
 std::string RdmaReceiver::note() const {
@@ -105,6 +104,15 @@ void RdmaReceiver::bind(const RdmaRing& ring) {
   }
   core_.connection().disconnect();  // so that no window is bound to freed memory
   throw Error::lost_peer("the RDMA device did not open a memory window in time");
+}
+
+/// The send queue may have had no room for credits, and a program that holds all its frames does not poll.
+void RdmaReceiver::maintain() noexcept {
+  {
+    const std::scoped_lock lock(core_.mutex());
+    send_credits();
+  }
+  core_.maintain();
 }
 
 // ---- On the receiving thread ----
@@ -275,7 +283,7 @@ void RdmaReceiver::send_credits() noexcept {
     if (core_.room() == 0) {
       core_.poll_sends();
       if (core_.room() == 0) {
-        break;  // the next poll tries again; a completion of these requests also wakes the receiver
+        break;  // the next poll or maintain() tries again; a completion of these requests also wakes the receiver
       }
     }
     const std::size_t count = std::min({unsent_credits_.size() - sent, std::size_t{core_.room()}, max_in_post});

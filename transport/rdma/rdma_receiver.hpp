@@ -33,6 +33,8 @@ class RdmaReceiver final : public ReceiverLink {
   bool arm() noexcept override;
   [[nodiscard]] int descriptor() const noexcept override { return core_.descriptor(); }
   void return_credit(const FrameHeader& header) noexcept override;
+  void maintain() noexcept override;
+  [[nodiscard]] int maintenance_descriptor() const noexcept override { return core_.maintenance_descriptor(); }
   [[nodiscard]] LinkState state() const noexcept override { return core_.state(); }
   [[nodiscard]] std::string fault() const override { return core_.fault(); }
 

@@ -65,12 +65,10 @@ RdmaSender::RdmaSender(std::unique_ptr<RdmaConnection> connection, SenderProtect
     throw Error::failed("the RDMA device has no room for requests");
   }
   done_.reserve(max_waiting + capabilities().send_depth);
-  // take_sent() needs no notification: these completions make descriptor() readable as well.
-  core_.start_monitor({.on_tick = [this] { take_sent(); }});
 }
 
 RdmaSender::~RdmaSender() {
-  core_.stop();
+  core_.connection().disconnect();
 }
 
 void RdmaSender::begin_epoch(std::shared_ptr<Pool> pool) {

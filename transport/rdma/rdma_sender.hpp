@@ -58,6 +58,8 @@ class RdmaSender final : public SenderLink {
   bool arm() noexcept override;
   [[nodiscard]] int descriptor() const noexcept override { return core_.descriptor(); }
   void on_readable() noexcept override;
+  void maintain() noexcept override { core_.maintain(); }
+  [[nodiscard]] int maintenance_descriptor() const noexcept override { return core_.maintenance_descriptor(); }
   [[nodiscard]] LinkState state() const noexcept override { return core_.state(); }
   [[nodiscard]] std::string fault() const override { return core_.fault(); }
   [[nodiscard]] std::uint64_t frames_acknowledged() const noexcept override { return acknowledged_; }

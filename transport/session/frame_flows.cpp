@@ -89,11 +89,27 @@ void FrameFlows::drop(const std::deque<Flow>::const_iterator& flow) noexcept {
 
 void FrameFlows::release_lost(std::mutex& mutex, const std::function<void()>& wake) {
   constexpr std::chrono::seconds timeout(1);
+  maintain_newest(mutex);
   std::unique_lock lock(mutex);
   must_drop_lost_flow_ = true;
   if (!flows_.empty() && holds_registered_memory(flows_.back())) {
     wake();
     flow_dropped_.wait_for(lock, timeout, [&] { return flows_.empty(); });
+  }
+}
+
+/// Nobody maintains a link between two sessions: no frame comes over it, and nobody waits for its end. But if only the
+/// control channel ended the session, the link's own end may have come later, and is noticed here.
+void FrameFlows::maintain_newest(std::mutex& mutex) const {
+  std::shared_ptr<ReceiverLink> link;
+  {
+    const std::scoped_lock lock(mutex);
+    if (!flows_.empty()) {
+      link = flows_.back().session->link();
+    }
+  }
+  if (link) {
+    link->maintain();
   }
 }
 

@@ -30,8 +30,8 @@ class FrameFlows {
   /// Call before each session, once the sender is connected again. If the last session was lost and held registered
   /// memory (LinkTraits::holds_registered_memory), waits at most one second until next() has dropped its flow; `wake`
   /// makes the program call next(). The link then lives only until the program has destroyed its last frame, and its
-  /// registered memory becomes free for the next session. Takes the mutex. Do not call it earlier: destroying a
-  /// Soft-RoCE connection while its network is down prevents all later connections.
+  /// registered memory becomes free for the next session. The subscriber's thread; takes the mutex. Do not call it
+  /// earlier: destroying a Soft-RoCE connection while its network is down prevents all later connections.
   void release_lost(std::mutex& mutex, const std::function<void()>& wake);
 
   /// The next frame in order, or nullopt. Counts it. Sequence numbers must increase within a session, and must not jump
@@ -75,6 +75,7 @@ class FrameFlows {
   static std::optional<IncomingFrame> poll(Flow& flow) noexcept;
   void count(Flow& flow, const FrameHeader& header) noexcept;
   void drop(const std::deque<Flow>::const_iterator& flow) noexcept;
+  void maintain_newest(std::mutex& mutex) const;
   static bool holds_registered_memory(const Flow& flow);
 
   std::deque<Flow> flows_;

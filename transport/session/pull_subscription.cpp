@@ -56,10 +56,7 @@ class PullSubscription final : public Subscription {
   [[nodiscard]] bool is_drained() const override { return stream_.is_finished(); }
   [[nodiscard]] SubscriberQueueCounts counts() const override { return {}; }
   SubscriberQueueCounts conclude() noexcept override { return {}; }
-  [[nodiscard]] int descriptor() const noexcept override { return read_target_->descriptor(); }
-  void on_readable() noexcept override { read_target_->on_readable(); }
-  [[nodiscard]] LinkState state() const noexcept override { return read_target_->state(); }
-  [[nodiscard]] std::string fault() const override { return read_target_->fault(); }
+  [[nodiscard]] LinkEnd& link() noexcept override { return *read_target_; }
 
   std::uint64_t leave() noexcept override {
     if (std::exchange(has_joined_, false)) {

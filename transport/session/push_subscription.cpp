@@ -60,8 +60,7 @@ class PushSubscription final : public Subscription {
   SubscriberQueueCounts conclude() noexcept override { return stream_.conclude(queue_); }
   [[nodiscard]] int descriptor() const noexcept override { return link_->descriptor(); }
   void on_readable() noexcept override { link_->on_readable(); }
-  [[nodiscard]] LinkState state() const noexcept override { return link_->state(); }
-  [[nodiscard]] std::string fault() const override { return link_->fault(); }
+  [[nodiscard]] LinkEnd& link() noexcept override { return *link_; }
 
   std::uint64_t leave() noexcept override {
     if (std::exchange(is_attached_, false)) {

@@ -16,6 +16,10 @@ namespace framewire {
 
 namespace {
 
+/// How often the link is maintained and the kernel asked whether the viewer's host still answers. Together with an RDMA
+/// device's own timeout, half of --timeout, this detects a silent viewer within a second.
+constexpr std::int64_t check_interval_ns = 200 * ns_per_ms;
+
 std::string no_room_message(const StreamOptions& options) {
   if (options.max_viewers == 1 && options.receiver_label != "viewer") {
     return "the sender has its " + options.receiver_label + " already";
@@ -229,9 +233,15 @@ void SenderSession::send_bye_when_drained() {
 }
 
 void SenderSession::check_peer() {
-  const LinkState state = subscription_->state();
+  const std::int64_t now_ns = monotonic_ns();
+  const bool is_time = now_ns >= next_check_ns_;
+  if (is_time) {
+    next_check_ns_ = now_ns + check_interval_ns;
+    subscription_->link().maintain();
+  }
+  const LinkState state = subscription_->link().state();
   if (state == LinkState::source_failed) {
-    throw Error::failed(subscription_->fault());
+    throw Error::failed(subscription_->link().fault());
   }
   if (state != LinkState::open && !report_.bye_received) {
     // The control channel may hold the viewer's bye, or its choice of another link.
@@ -241,15 +251,12 @@ void SenderSession::check_peer() {
       return;
     }
     if (!is_over_ && !bye_may_arrive(state)) {
-      report_.ending = subscription_->fault();
+      report_.ending = subscription_->link().fault();
       is_over_ = true;
     }
   }
-  if (const std::int64_t now_ns = monotonic_ns(); now_ns >= next_check_ns_) {
-    next_check_ns_ = now_ns + ns_per_s / 2;
-    if (tcp_peer_is_silent(authenticated_.channel->fd(), context_.parameters.peer_timeout_ns)) {
-      throw Error::lost_peer("the " + report_.receiver_label + "'s host does not answer");
-    }
+  if (is_time && tcp_peer_is_silent(authenticated_.channel->fd(), context_.parameters.peer_timeout_ns)) {
+    throw Error::lost_peer("the " + report_.receiver_label + "'s host does not answer");
   }
 }
 
@@ -266,7 +273,6 @@ bool SenderSession::bye_may_arrive(LinkState state) noexcept {
 }
 
 void SenderSession::wait() {
-  constexpr std::int64_t longest_sleep_ns = ns_per_s / 2;
   MessageChannel& channel = *authenticated_.channel;
   const bool has_backlog = channel.has_backlog();
   may_have_messages_ = channel.has_buffered() && !has_backlog;
@@ -278,17 +284,19 @@ void SenderSession::wait() {
       pollfd{.fd = channel.fd(), .events = control_events, .revents = 0},
       // A closed connection stays readable, so polling it would spin.
       pollfd{.fd = link_closed_ns_ == 0 ? subscription_->descriptor() : -1, .events = POLLIN, .revents = 0},
-      pollfd{.fd = wake_event_.get(), .events = POLLIN, .revents = 0}};
-  const std::int64_t now_ns = monotonic_ns();
+      pollfd{.fd = wake_event_.get(), .events = POLLIN, .revents = 0},
+      pollfd{.fd = subscription_->link().maintenance_descriptor(), .events = POLLIN, .revents = 0}};
   const std::int64_t stop_at_ns = context_.stop_at_ns.load();
-  const std::int64_t deadline_ns = now_ns + longest_sleep_ns;
-  wait_until(descriptors, stop_at_ns > now_ns ? std::min(deadline_ns, stop_at_ns) : deadline_ns);
+  wait_until(descriptors, stop_at_ns > monotonic_ns() ? std::min(next_check_ns_, stop_at_ns) : next_check_ns_);
   may_have_messages_ = descriptors[0].revents != 0;
   if (descriptors[1].revents != 0) {
     subscription_->on_readable();
   }
   if (descriptors[2].revents != 0) {
     clear_eventfd(wake_event_.get());
+  }
+  if (descriptors[3].revents != 0) {
+    next_check_ns_ = 0;
   }
 }
 

@@ -26,7 +26,7 @@ namespace {
 constexpr std::int64_t between_dials_ns = 200 * ns_per_ms;
 constexpr std::int64_t dial_timeout_ns = 3 * ns_per_s;  // for each attempt
 constexpr std::int64_t longest_sleep_ns =
-    100 * ns_per_ms;  // no event wakes it when the link ends, and the end must be reported within 1 s
+    100 * ns_per_ms;  // no event wakes it when a frame ends the link, and the end must be reported within 1 s
 
 /// Reads for a few milliseconds at most, so that the control channel gets its turn. True: there may be more to read.
 bool drive_for_a_while(ReceiverLink& link) noexcept {
@@ -316,14 +316,16 @@ void Subscriber::Implementation::publish_news(const ViewerSession& session, Serv
   }
 }
 
-/// Reads frames, if that is for this thread to do, until there is something else to do, at most for a while.
+/// Reads frames, if that is for this thread to do, until there is something else to do, at most for a while. Then
+/// maintains the link, whoever reads it: the program may be busy.
 void Subscriber::Implementation::await_news(const ViewerSession& session) {
   ReceiverLink& link = *session.link();
   const bool drives = options_.driver == Driver::subscriber;
   const std::int64_t deadline_ns = monotonic_ns() + (session.has_buffered() ? 0 : longest_sleep_ns);
   std::array descriptors{pollfd{.fd = session.has_bye() ? -1 : session.descriptor(), .events = POLLIN, .revents = 0},
                          pollfd{.fd = thread_event_.get(), .events = POLLIN, .revents = 0},
-                         pollfd{.fd = drives ? link.wire_descriptor() : -1, .events = POLLIN, .revents = 0}};
+                         pollfd{.fd = drives ? link.wire_descriptor() : -1, .events = POLLIN, .revents = 0},
+                         pollfd{.fd = link.maintenance_descriptor(), .events = POLLIN, .revents = 0}};
   const bool has_wire = descriptors[2].fd >= 0;
   do {
     const bool may_have_more = has_wire && drive_for_a_while(link);
@@ -331,7 +333,9 @@ void Subscriber::Implementation::await_news(const ViewerSession& session) {
       return;  // the link has ended
     }
     wait_until(descriptors, may_have_more ? 0 : deadline_ns);
-  } while (descriptors[0].revents == 0 && descriptors[1].revents == 0 && monotonic_ns() < deadline_ns);
+  } while (descriptors[0].revents == 0 && descriptors[1].revents == 0 && descriptors[3].revents == 0 &&
+           monotonic_ns() < deadline_ns);
+  link.maintain();
 }
 
 /// A sender may close the connection directly after its bye; that is not an error.

@@ -36,11 +36,12 @@ class Subscription {
   /// Stops sending: the counts are final and can go into the bye.
   virtual SubscriberQueueCounts conclude() noexcept = 0;
 
-  /// Readable when make_progress() has work, and when the state has changed. Then call on_readable().
-  [[nodiscard]] virtual int descriptor() const noexcept = 0;
-  virtual void on_readable() noexcept = 0;
-  [[nodiscard]] virtual LinkState state() const noexcept = 0;
-  [[nodiscard]] virtual std::string fault() const = 0;
+  /// Readable when make_progress() has work, and when the link's state has changed; then call on_readable(). -1: the
+  /// state changes in maintain() only, and there is no progress to make.
+  [[nodiscard]] virtual int descriptor() const noexcept { return -1; }
+  virtual void on_readable() noexcept {}
+  /// Until leave().
+  [[nodiscard]] virtual LinkEnd& link() noexcept = 0;
 
   /// Leaves the stream for good. Returns how many of the sent frames are known to be received.
   virtual std::uint64_t leave() noexcept = 0;
