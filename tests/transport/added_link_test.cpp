@@ -153,9 +153,8 @@ TEST_F(AddedLink, CarriesASessionThatTheSenderDials) {
 /// Also while nothing is sent, and whoever is to read the wire: this program never calls next().
 TEST_F(AddedLink, IsMaintainedByTheSessionsOfBothEnds) {
   for (const Driver driver : {Driver::subscriber, Driver::program}) {
-    SenderService service(listening(), {&stream_}, "test", kept_.log());
-    Subscriber viewer({.endpoint = dialling(service.port()), .stream = {}, .delivery = {}, .driver = driver},
-                      kept_.log());
+    SenderService service(listening(), {&stream_}, "test", kept_);
+    Subscriber viewer({.endpoint = dialling(service.port()), .stream = {}, .delivery = {}, .driver = driver}, kept_);
     ASSERT_TRUE(eventually([&] { return viewer.status().state == SubscriberState::connected; }));
     for (test::Maintenance* const end : {&added_link_state().of_sender, &added_link_state().of_receiver}) {
       const int calls_before = end->calls;
