@@ -60,11 +60,16 @@ if(FRAMEWIRE_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
-# framewire_library(NAME SOURCES … DEPENDS …): builds one folder as a static library. DEPENDS are the folders that it
-# may include.
+# framewire_library(NAME [CORE] SOURCES … DEPENDS …): builds one folder as a static library. DEPENDS are the folders
+# that it may include. CORE: the folder is part of libframewire (cmake/library.cmake).
 function(framewire_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "CORE" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
   add_library(framewire_${name} STATIC ${ARG_SOURCES})
+  if(ARG_CORE)
+    add_to_core(framewire_${name})
+  else()
+    core_as_the_program_wants_it(ARG_DEPENDS)
+  endif()
   target_link_libraries(framewire_${name} PUBLIC framewire_settings ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE_DEPENDS})
 endfunction()
 
@@ -77,6 +82,8 @@ function(framewire_program name)
     set(ARG_PACKAGE bytes)
   endif()
   add_executable(${name} ${ARG_SOURCES})
+  link_core_shared(${name})
+  core_as_the_program_wants_it(ARG_DEPENDS)
   target_link_libraries(${name} PRIVATE framewire_settings ${ARG_DEPENDS})
   install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ${ARG_PACKAGE})
   if(NOT ARG_HELPER)

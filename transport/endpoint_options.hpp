@@ -27,16 +27,17 @@ struct EndpointOptions {
   std::optional<HostPort> dial;         // either this or `listen` is set
   std::optional<HostPort> listen;       // host empty: the default (loopback, or all addresses when a key exists)
   std::uint16_t last_port = 0;          // above listen's port: take the first free port of this range
-  std::optional<std::string> key_file;  // --key; when set, it is always used
+  std::optional<std::string> key_file;  // when set, it is always used, also over the Unix socket
   std::optional<SecretBytes<32>> one_time_key{};  // for this run, instead of a file; always used
   bool insecure = false;
-  // --encrypt: the data connection uses TLS, too. Of allowed_links only those remain that can be encrypted (tcp). The
+  // The data connection uses TLS, too. Of allowed_links only those remain that can be encrypted (tcp). The
   // peer must agree, or the session fails. When only the peer asks for encryption, this side encrypts without the
   // option.
   bool encrypt = false;
-  std::vector<LinkKind> allowed_links = links_best_first();  // --transport, best first
+  std::vector<LinkKind> allowed_links = links_best_first();  // best first
+  // Nobody chose allowed_links: a session may fall back to a lesser link, and says why.
   bool transport_is_auto = true;
-  // --timeout: a peer that is silent for so long counts as lost. Over a native connection (rdma) the time can be
+  // A peer that is silent for so long counts as lost. Over a native connection (rdma) the time can be
   // shorter: the device answers even when its host is busy.
   std::int64_t peer_timeout_ns = 5'000'000'000;
   std::int64_t native_timeout_ns = 1'000'000'000;
@@ -45,11 +46,11 @@ struct EndpointOptions {
   bool native_on_loopback = false;
   // A device may write to a ring's memory in any order, where it supports that. The completion still comes last.
   bool relaxed_ordering = true;
-  // --tos: of every packet that a link sends over a network. Nothing: the system's default.
+  // The type of service of every packet that a link sends over a network. Nothing: the system's default.
   std::optional<std::uint8_t> type_of_service{};
   // Readable when the program is to end: ends the look-up of a name to listen on. -1: nothing ends it.
   int stop_fd = -1;
-  // --rdma-address: the address of the listening end for native connections. The end that listens accepts them only
+  // The address of the listening end for native connections. The end that listens accepts them only
   // there; the end that dials tries only this one. Empty: the address that TCP reached, else one that the listener
   // announces.
   std::string native_address{};

@@ -182,6 +182,9 @@ class DoctorHost(harness.EndToEnd):
         folder = self.file("programs")
         folder.mkdir(exist_ok=True)
         shutil.copy(harness.BIN / "framewire-doctor", folder)
+        library = folder.parent / "lib"  # where a program looks for libframewire
+        if not library.exists():
+            library.symlink_to(harness.BIN.parent / "lib")
         bench = folder / "framewire-bench"
         bench.unlink(missing_ok=True)
         if script:

@@ -1,4 +1,4 @@
-// Converts an endpoint's command-line options to the settings for listening and authenticating.
+// Converts an endpoint's options to the settings for listening and authenticating.
 #pragma once
 
 #include <vector>
@@ -10,21 +10,21 @@
 
 namespace framewire {
 
-/// Loads the key: --key FILE, or the default key if it exists and --insecure is not set. Throws Error.
+/// Loads the key: that of key_file, or the default key if it exists and `insecure` is not set. Throws Error.
 AuthenticateOptions authentication_of(const EndpointOptions& endpoint);
 
 /// The options with a deadline soon after `give_up_ns`: a listener that accepts and then stays silent must not delay
 /// the dialler much longer.
 AuthenticateOptions with_deadline(AuthenticateOptions options, std::int64_t give_up_ns) noexcept;
 
-/// The links that this side may use, best first: those of --transport, and with --encrypt only those that can encrypt.
-/// Throws Error (usage) when none is left.
+/// The links that this side may use, best first: those of allowed_links, and with `encrypt` only those that can
+/// encrypt. Throws Error (usage) when none is left.
 std::vector<LinkKind> usable_links(const EndpointOptions& endpoint);
 
 /// The links for which a listener also listens in their own way.
 std::vector<LinkListening> link_listening_of(const EndpointOptions& endpoint);
 
-/// Throws Error (failed) when --transport allows one link only and this machine lacks what it needs.
+/// Throws Error (failed) when allowed_links is one link only and this machine lacks what it needs.
 void require_link_where_asked(const EndpointOptions& endpoint);
 
 /// Where to listen.
