@@ -96,13 +96,16 @@ TEST(FramewireProgram, RefusesWhatIsNoSubcommand) {
 
 TEST(FramewireProgram, RunsTheProgramBesideItOnly) {
   const TemporaryFolder folder;
-  std::filesystem::copy_file(bin + "/framewire", folder.file("framewire"));
-  const Result missing = run(folder, {folder.file("framewire"), "bench"});
+  std::filesystem::create_directory(folder.file("bin"));
+  std::filesystem::create_symlink(bin + "/../lib", folder.file("lib"));  // where it looks for libframewire
+  const std::string program = folder.file("bin/framewire");
+  std::filesystem::copy_file(bin + "/framewire", program);
+  const Result missing = run(folder, {program, "bench"});
   EXPECT_EQ(missing.status, 1);
   EXPECT_TRUE(has(missing.err, "framewire-bench is not installed")) << missing.err;
-  std::ofstream(folder.file("framewire-bench")) << "#!/bin/sh\necho \"$# $1 $2\"\nexit 42\n";
-  ASSERT_EQ(::chmod(folder.file("framewire-bench").c_str(), 0700), 0);
-  const Result result = run(folder, {folder.file("framewire"), "bench", "--json", "a b"});
+  std::ofstream(program + "-bench") << "#!/bin/sh\necho \"$# $1 $2\"\nexit 42\n";
+  ASSERT_EQ(::chmod((program + "-bench").c_str(), 0700), 0);
+  const Result result = run(folder, {program, "bench", "--json", "a b"});
   EXPECT_EQ(result.status, 42);
   EXPECT_EQ(result.out, "2 --json a b\n");
 }
