@@ -16,6 +16,7 @@ namespace {
 constexpr std::uint16_t wire_version = 1;
 constexpr std::size_t check_offset = 124;
 constexpr std::uint8_t flag_test_pattern = 1;
+constexpr std::uint8_t flag_aborted = 2;
 
 static_assert(std::endian::native == std::endian::little,
               "the wire is little-endian; this host would have to swap bytes");
@@ -37,6 +38,11 @@ T get(std::span<const std::byte> in, std::size_t offset) noexcept {
 std::uint32_t check_sum(std::span<std::byte> header) noexcept {
   put<std::uint32_t>(header, check_offset, 0);
   return static_cast<std::uint32_t>(XXH3_64bits(header.data(), header.size()));
+}
+
+std::uint8_t flags_of(const FrameHeader& header) noexcept {
+  return static_cast<std::uint8_t>((header.has_test_pattern ? flag_test_pattern : 0) |
+                                   (header.is_aborted ? flag_aborted : 0));
 }
 
 void encode_planes(const FrameLayout& layout, std::span<std::byte> out) noexcept {
@@ -95,7 +101,8 @@ bool values_make_sense(const FrameHeader& header) noexcept {
          is_monotonic_time(header.times.offered_ns) && header.slice_count >= 1 && header.slice_count <= max_slices &&
          header.slice < header.slice_count && header.layout.size_bytes <= max_slot_bytes &&
          header.slice_offset_bytes <= header.layout.size_bytes &&
-         header.slice_bytes <= header.layout.size_bytes - header.slice_offset_bytes && planes_fit(header.layout);
+         header.slice_bytes <= header.layout.size_bytes - header.slice_offset_bytes &&
+         (!header.is_aborted || header.slice_bytes == 0) && planes_fit(header.layout);
 }
 
 }  // namespace
@@ -118,7 +125,7 @@ std::size_t encode(const FrameHeader& header, std::span<std::byte> out) noexcept
   put(out, 26, header.slice);
   put(out, 28, header.slice_count);
   put(out, 30, static_cast<std::uint8_t>(header.layout.plane_count));
-  put(out, 31, static_cast<std::uint8_t>(header.has_test_pattern ? flag_test_pattern : 0));
+  put(out, 31, flags_of(header));
   put(out, 32, header.layout.size_bytes);
   put(out, 40, header.slice_offset_bytes);
   put(out, 48, header.slice_bytes);
@@ -220,6 +227,7 @@ HeaderFault decode(std::span<const std::byte> bytes, FrameHeader& header) noexce
                  .plane_count = static_cast<std::uint32_t>(planes),
                  .size_bytes = get<std::uint64_t>(bytes, 32)},
       .has_test_pattern = (get<std::uint8_t>(bytes, 31) & flag_test_pattern) != 0,
+      .is_aborted = (get<std::uint8_t>(bytes, 31) & flag_aborted) != 0,
   };
   decode_planes(bytes, header.layout);
   return values_make_sense(header) ? HeaderFault::none : HeaderFault::wrong_value;

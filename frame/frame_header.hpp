@@ -7,6 +7,7 @@
 #include <span>
 
 #include "frame/frame_layout.hpp"
+#include "frame/slices.hpp"
 
 namespace framewire {
 
@@ -15,13 +16,12 @@ inline constexpr std::size_t frame_header_fixed_bytes = 128;
 inline constexpr std::size_t frame_header_plane_bytes = 32;
 inline constexpr std::size_t max_frame_header_bytes =
     frame_header_fixed_bytes + max_wire_planes * frame_header_plane_bytes;
-inline constexpr std::uint16_t max_slices = 256;
 
 /// When each stage of a frame was complete, on the sender's clock (CLOCK_MONOTONIC, ns). 0: not known.
 struct FrameTimes {
   std::int64_t begun_ns = 0;      // the source started on it
-  std::int64_t completed_ns = 0;  // the whole frame was in its slot
-  std::int64_t offered_ns = 0;    // it was given to the link
+  std::int64_t completed_ns = 0;  // the whole frame was in its slot; known in the slice that is sent last
+  std::int64_t offered_ns = 0;    // the slice was given to the link
   bool operator==(const FrameTimes&) const = default;
 };
 
@@ -40,6 +40,7 @@ struct FrameHeader {
   Colour colour;
   FrameLayout layout;
   bool has_test_pattern = false;  // in the payload (frame/test_pattern.hpp)
+  bool is_aborted = false;        // no more slices of this frame come: its source has given it up
   bool operator==(const FrameHeader&) const = default;
 };
 
@@ -56,6 +57,11 @@ const char* describe(HeaderFault fault) noexcept;
 
 /// The length of the whole header from its first eight bytes; nothing if this is not a header of version 1.
 std::optional<std::size_t> header_bytes_from_prefix(std::span<const std::byte> first_eight) noexcept;
+
+/// Where the header's slice lies, by its number.
+inline ByteRange slice_range(const FrameHeader& header) noexcept {
+  return slice_range(header.layout.size_bytes, header.slice_count, header.slice);
+}
 
 /// Decodes a header and checks what can be checked without the session: magic, version, checksum, enumerations, and
 /// that slices and planes are inside the payload. `bytes` must be private memory that the peer cannot change.

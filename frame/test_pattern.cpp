@@ -26,8 +26,8 @@ Line line_of(std::uint64_t sequence, std::uint64_t index) noexcept {
 
 }  // namespace
 
-void write_test_lines(std::span<std::byte> payload, std::uint64_t sequence) noexcept {
-  for (std::uint64_t index = 0; !payload.empty(); ++index) {
+void write_test_lines(std::span<std::byte> payload, std::uint64_t sequence, std::uint64_t first_line) noexcept {
+  for (std::uint64_t index = first_line; !payload.empty(); ++index) {
     const Line line = line_of(sequence, index);
     const std::size_t size = std::min(payload.size(), test_line_bytes);
     std::memcpy(payload.data(), line.data(), size);
@@ -35,8 +35,9 @@ void write_test_lines(std::span<std::byte> payload, std::uint64_t sequence) noex
   }
 }
 
-std::optional<std::uint64_t> find_torn_line(std::span<const std::byte> payload, std::uint64_t sequence) noexcept {
-  for (std::uint64_t index = 0; !payload.empty(); ++index) {
+std::optional<std::uint64_t> find_torn_line(std::span<const std::byte> payload, std::uint64_t sequence,
+                                            std::uint64_t first_line) noexcept {
+  for (std::uint64_t index = first_line; !payload.empty(); ++index) {
     const Line line = line_of(sequence, index);
     const std::size_t size = std::min(payload.size(), test_line_bytes);
     if (std::memcmp(payload.data(), line.data(), size) != 0) {
@@ -47,9 +48,10 @@ std::optional<std::uint64_t> find_torn_line(std::span<const std::byte> payload, 
   return std::nullopt;
 }
 
-void write_test_marks(std::span<std::byte> payload, std::uint64_t sequence, std::size_t every_bytes) noexcept {
+void write_test_marks(std::span<std::byte> payload, std::uint64_t sequence, std::size_t every_bytes,
+                      std::uint64_t first_byte) noexcept {
   for (std::size_t at = 0; at + sizeof(std::uint64_t) <= payload.size(); at += every_bytes) {
-    const std::uint64_t value = stamp_of(sequence, at);
+    const std::uint64_t value = stamp_of(sequence, first_byte + at);
     std::memcpy(payload.data() + at, &value, sizeof value);
   }
 }

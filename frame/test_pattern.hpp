@@ -11,15 +11,19 @@ namespace framewire {
 
 inline constexpr std::size_t test_line_bytes = 64;
 
-/// Fills `payload` with lines of 64 bytes, each of which repeats its stamp. A shorter rest is stamped, too.
-void write_test_lines(std::span<std::byte> payload, std::uint64_t sequence) noexcept;
+/// Fills `payload` with lines of 64 bytes, each of which repeats its stamp. A shorter rest is stamped, too. Of a part
+/// of a payload, `first_line` is the index of its first line.
+void write_test_lines(std::span<std::byte> payload, std::uint64_t sequence, std::uint64_t first_line = 0) noexcept;
 
 /// The index of the first line that does not carry the stamp of `sequence`, or nothing if all do.
-std::optional<std::uint64_t> find_torn_line(std::span<const std::byte> payload, std::uint64_t sequence) noexcept;
+std::optional<std::uint64_t> find_torn_line(std::span<const std::byte> payload, std::uint64_t sequence,
+                                            std::uint64_t first_line = 0) noexcept;
 
 /// Writes a stamp of 8 bytes every `every_bytes` and nothing between them, so that the rest can be a picture.
-/// find_torn_mark() checks them, and returns the index of the first wrong one.
-void write_test_marks(std::span<std::byte> payload, std::uint64_t sequence, std::size_t every_bytes) noexcept;
+/// Of a part of a payload, `first_byte` is where it begins, a multiple of `every_bytes`. find_torn_mark() checks the
+/// whole, and returns the index of the first wrong one.
+void write_test_marks(std::span<std::byte> payload, std::uint64_t sequence, std::size_t every_bytes,
+                      std::uint64_t first_byte = 0) noexcept;
 std::optional<std::uint64_t> find_torn_mark(std::span<const std::byte> payload, std::uint64_t sequence,
                                             std::size_t every_bytes) noexcept;
 
