@@ -32,12 +32,15 @@ struct FileRange {
   [[nodiscard]] bool is_there() const noexcept { return fd >= 0; }
 };
 
-/// One frame (or slice) to be sent. The link may read `header` and `payload` until it releases `pool_slot`.
+/// One frame or slice to be sent. The link may read `header` and `payload` until it releases `pool_slot`. The slices of
+/// a frame come one after another, in any order; the last one may say that the frame is aborted.
 struct OutgoingFrame {
   FrameHeader header{};  // `slot` is set by the link
-  Payload payload{};     // of a kind that the link takes; the pool keeps its block alive
+  Payload payload{};     // of the whole frame, of a kind that the link takes; the pool keeps its block alive
   PoolSlot pool_slot{};
-  FileRange file{};  // if present, the payload; only for links that support sendfile
+  FileRange file{};      // if present, the payload; only for links that support sendfile
+  bool is_first = true;  // of the frame's slices: takes a credit
+  bool is_last = true;   // the link releases the slot after it
 };
 
 enum class SendResult {
@@ -98,6 +101,9 @@ class SenderLink : public LinkEnd {
   /// peer, unchecked. Only a link that writes into the viewer's memory uses it.
   virtual void epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots, const LinkDescription& ring) noexcept = 0;
 
+  /// The most slices that a frame of the newest ready epoch may have.
+  [[nodiscard]] virtual std::uint16_t slice_limit() const noexcept { return max_slices; }
+
   /// Whether the link can send a payload from a file without copying it to a slot.
   [[nodiscard]] virtual bool supports_sendfile() const noexcept { return false; }
   /// The link's owner calls this under `latest`, before the first frame. From then on try_send() returns no_credit
@@ -105,7 +111,7 @@ class SenderLink : public LinkEnd {
   /// subscriber queue, where a newer one can replace it. poll_released() and arm() report a frame that has left the
   /// queue like a credit. A link without a queue does nothing.
   virtual void bound_send_queue() noexcept {}
-  /// Hands over one frame of the newest ready epoch.
+  /// Hands over one frame or slice of the newest ready epoch.
   virtual SendResult try_send(const OutgoingFrame& frame) noexcept = 0;
   /// The waker for frames sent since the last call, or null when there is nothing to do for them. The caller of
   /// try_send() calls this, and wake() after unlocking the stream's mutex.
@@ -138,10 +144,12 @@ class ReadTarget : public LinkEnd {
   virtual void close_earlier() noexcept = 0;
 };
 
-/// One received frame. It stays valid until return_credit().
+/// One received frame or slice. A frame stays valid until return_credit(). An aborted one has a credit to return, too,
+/// and no content.
 struct IncomingFrame {
-  FrameHeader header{};                  // checked
-  std::span<const std::byte> payload{};  // empty if the processor may not touch it
+  FrameHeader header{};                  // checked; of the slice that came last
+  bool is_last = true;                   // the frame is complete or aborted; false: there are more slices to come
+  std::span<const std::byte> payload{};  // of the whole frame; empty if the processor may not touch it
   std::int64_t received_ns = 0;
   std::shared_ptr<const Block> block{};  // holds the payload
   std::uint64_t offset_in_block_bytes = 0;
@@ -176,14 +184,16 @@ class ReceiverLink : public LinkEnd {
   /// Readable when drive() has something to do. -1: it never has, or no longer.
   [[nodiscard]] virtual int wire_descriptor() const noexcept { return -1; }
 
-  /// The next frame in order, or nothing now. It has arrived by itself, or drive() has read it.
+  /// The next frame in order, or nothing now. It has arrived by itself, or drive() has read it. Also the slices before
+  /// it is complete, if the program takes_slices(); some may be left out.
   virtual std::optional<IncomingFrame> poll() noexcept = 0;
 
   /// Makes descriptor() readable when poll() has something. Returns false when it already has.
   virtual bool arm() noexcept = 0;
   [[nodiscard]] virtual int descriptor() const noexcept = 0;
 
-  /// The credit: the sender may overwrite the slot that `header` names. Any thread.
+  /// The credit for a frame whose last slice poll() has returned: the sender may overwrite the slot that `header`
+  /// names. Any thread.
   virtual void return_credit(const FrameHeader& header) noexcept = 0;
 
   /// Frames that were discarded because the sender began to overwrite them during the read. Only a link that pulls
@@ -197,8 +207,12 @@ class ReceiverLink : public LinkEnd {
   /// begin_epoch(), on its thread. `memory` outlives the link and its frames.
   void set_memory(const MemoryKind& memory) noexcept { memory_ = &memory; }
   [[nodiscard]] const MemoryKind& memory() const noexcept { return *memory_; }
+  /// Whether poll() also returns slices of frames that are not complete. Not unless set. Call it before begin_epoch(),
+  /// on its thread.
+  void set_takes_slices(bool takes_slices) noexcept { takes_slices_ = takes_slices; }
 
  protected:
+  [[nodiscard]] bool takes_slices() const noexcept { return takes_slices_; }
   [[nodiscard]] const StopCheck& stop_check() const noexcept { return stop_check_; }
   /// What IncomingFrame::payload is for a frame in `block`.
   [[nodiscard]] static std::span<const std::byte> host_bytes(const Block& block, std::uint64_t offset_bytes,
@@ -210,6 +224,7 @@ class ReceiverLink : public LinkEnd {
  private:
   StopCheck stop_check_;
   const MemoryKind* memory_ = &host_memory();
+  bool takes_slices_ = false;
 };
 
 }  // namespace framewire

@@ -113,6 +113,11 @@ void Stream::detach(SubscriberQueue& queue) noexcept {
   poll_released(queue);
   std::erase(queues_, &queue);
   stopping_ = stopping_ || (options_.ends_with_viewers && queues_.empty());
+  if (queue.begun) {
+    release(queue.begun->frame.slot);
+    queue.begun.reset();
+    ++queue.counts.frames_skipped;
+  }
   while (!queue.waiting.empty()) {
     release(queue.waiting.front().slot);
     queue.waiting.pop();
@@ -148,7 +153,9 @@ std::optional<Stream::EpochStart> Stream::epoch_to_announce(SubscriberQueue& que
     return std::nullopt;
   }
   // The next frame decides: under `every`, frames of the old epoch are sent first.
-  const std::uint32_t needed = queue.waiting.empty() ? epochs_.back().pool->epoch() : queue.waiting.front().slot.epoch;
+  const std::uint32_t needed = queue.begun             ? queue.begun->frame.slot.epoch
+                               : queue.waiting.empty() ? epochs_.back().pool->epoch()
+                                                       : queue.waiting.front().slot.epoch;
   if (needed == queue.announced_epoch) {
     return std::nullopt;
   }
@@ -184,7 +191,7 @@ void Stream::remove_puller(int wake_event) noexcept {
 }
 
 bool Stream::epoch_ready(SubscriberQueue& queue, std::uint32_t epoch, std::uint32_t ring_slots,
-                         const LinkDescription& ring) noexcept {
+                         const LinkDescription& ring, bool takes_slices) noexcept {
   const Notice notice(*this);
   WakeList wakes;
   const std::scoped_lock lock(mutex_);
@@ -195,6 +202,7 @@ bool Stream::epoch_ready(SubscriberQueue& queue, std::uint32_t epoch, std::uint3
     return false;
   }
   queue.ready_epoch = epoch;
+  queue.takes_slices = takes_slices;
   queue.link->epoch_ready(epoch, ring_slots, ring);
   send_waiting(queue, wakes);
   return true;

@@ -15,6 +15,7 @@
 #include "base/adaptive_spin.hpp"
 #include "base/file_descriptor.hpp"
 #include "frame/frame_header.hpp"
+#include "transport/begun_frame.hpp"
 #include "transport/claimed_slot.hpp"
 #include "transport/pool.hpp"
 #include "transport/subscriber_queue.hpp"
@@ -127,6 +128,12 @@ class Stream {
   /// The same; the source goes on reading the slot. Nullopt when the frame is dropped.
   std::optional<KeptSlot> publish_and_keep(ClaimedSlot slot, const FrameInfo& info);
 
+  /// Begins a frame that viewers get slice by slice while the source fills it. It has `slices` slices, or fewer if they
+  /// would be smaller than a page. Viewers that do not take slices get it whole. Nullopt, and the slot is returned,
+  /// when it is of an earlier epoch: the frame is counted (frames_dropped_at_source). Throws as publish() does, and for
+  /// frames in a file, with a fence, or in memory that the processor may not touch.
+  std::optional<BegunFrame> begin_frame(ClaimedSlot slot, const FrameInfo& info, std::uint16_t slices);
+
   /// Sleeps until `due_ns`. Returns false early when the stream stops or reaches its time limit.
   bool sleep_until(std::int64_t due_ns);
 
@@ -204,15 +211,15 @@ class Stream {
   [[nodiscard]] std::optional<EpochStart> epoch_to_announce(SubscriberQueue& queue);
   /// The newest epoch, if it differs from `known_epoch`.
   [[nodiscard]] std::optional<EpochStart> epoch_after(std::uint32_t known_epoch) const;
-  /// The viewer is ready for frames of `epoch` with `ring_slots` slots. A message for an epoch other than the last
-  /// announced one is late and ignored. Returns false for a second message about the same epoch, which would create
-  /// credits twice.
+  /// The viewer is ready for frames of `epoch` with `ring_slots` slots; slices go only to one that takes_slices. A
+  /// message for an epoch other than the last announced one is late and ignored. Returns false for a second message
+  /// about the same epoch, which would create credits twice.
   bool epoch_ready(SubscriberQueue& queue, std::uint32_t epoch, std::uint32_t ring_slots,
-                   const LinkDescription& ring = {}) noexcept;
+                   const LinkDescription& ring = {}, bool takes_slices = false) noexcept;
   /// Whether the stream has ended and the subscriber queue has nothing left to send.
   [[nodiscard]] bool is_drained(const SubscriberQueue& queue) const {
     const std::scoped_lock lock(mutex_);
-    return finished_ && queue.waiting.empty();
+    return finished_ && queue.waiting.empty() && !queue.begun;
   }
   /// Adds a viewer that pulls: it gets no frames from the fan-out, but under `latest` the source runs while it is
   /// there. `wake_event` is signalled at a new epoch and at the end, until remove_puller(). Returns false when the
@@ -232,12 +239,14 @@ class Stream {
   }
 
  private:
+  friend class BegunFrame;
   friend class ClaimedSlot;
   friend class KeptSlot;
 
   struct Epoch {
     StreamFormat format;
     std::shared_ptr<Pool> pool;
+    std::vector<SliceProgress> progress;  // of each slot
   };
   using Epochs = std::list<Epoch>;  // moved from one to the other without an allocation
 
@@ -265,7 +274,11 @@ class Stream {
   [[nodiscard]] DeviceWork begin_device_work(const ClaimedSlot& slot, const FrameInfo& info);
   bool publish(ClaimedSlot& slot, const FrameInfo& info, bool is_kept);
   bool offer(ClaimedSlot& slot, const FrameInfo& info, const DeviceWork& work, bool is_kept);
+  void publish_slice(BegunFrame& frame, std::uint16_t index);
+  void end_frame(const BegunFrame& frame) noexcept;
+  void send_all_waiting(WakeList& wakes) noexcept;
   [[nodiscard]] FrameHeader header_of(const ClaimedSlot& slot, const FrameInfo& info) noexcept;
+  void frame_completed(std::int64_t at_ns) noexcept;
   void check(const ClaimedSlot& slot, const FrameInfo& info) const;
   void observe(const DeviceWork& work);
   void make_room_for_unfinished();
@@ -279,6 +292,11 @@ class Stream {
   void poll_released(SubscriberQueue& queue) noexcept;
   void enqueue(SubscriberQueue& queue, const WaitingFrame& frame) noexcept;
   void send_waiting(SubscriberQueue& queue, WakeList& wakes) noexcept;
+  std::optional<OutgoingFrame> next_to_send(SubscriberQueue& queue) noexcept;
+  static bool goes_in_slices(const SubscriberQueue& queue, const WaitingFrame& frame) noexcept;
+  [[nodiscard]] OutgoingFrame whole_frame(const SubscriberQueue& queue, const WaitingFrame& frame) noexcept;
+  std::optional<OutgoingFrame> next_slice(const WaitingFrame& frame, const SliceSet& sent) noexcept;
+  void was_sent(SubscriberQueue& queue, const OutgoingFrame& part) noexcept;
   [[nodiscard]] bool source_polls_itself(const SubscriberQueue& queue) const noexcept;
   /// True if no link has anything to collect already.
   [[nodiscard]] bool arm_all_links() noexcept;

@@ -67,45 +67,26 @@ void Stream::drop_superseded(SubscriberQueue& queue) noexcept {
   }
 }
 
-/// A frame with this readiness is not waited for any more.
+/// A frame with this readiness is not waited for any more. A source that fills a frame in slices may take its time.
 bool Stream::is_failed_or_late(const WaitingFrame& frame, FenceState readiness) noexcept {
-  return readiness == FenceState::failed || monotonic_ns() - frame.header.times.completed_ns > ready_timeout_ns;
+  return readiness == FenceState::failed || (readiness == FenceState::pending && frame.progress == nullptr &&
+                                             monotonic_ns() - frame.header.times.completed_ns > ready_timeout_ns);
 }
 
 void Stream::send_waiting(SubscriberQueue& queue, WakeList& wakes) noexcept {
   if (queue.delivery == Delivery::latest) {
     drop_superseded(queue);
   }
-  while (!queue.waiting.empty() && !queue.is_concluded) {
-    WaitingFrame& frame = queue.waiting.front();
-    // Read once: a device may finish at any time, and then wakes the session.
-    if (const FenceState readiness = frame.readiness(); readiness != FenceState::done) {
-      if (!is_failed_or_late(frame, readiness)) {
-        break;
-      }
-      drop_front(queue);
-      continue;
-    }
-    if (frame.slot.epoch != queue.ready_epoch) {
-      if (frame.slot.epoch != queue.announced_epoch) {
-        signal_eventfd(queue.wake_event);
-      }
+  while (!queue.is_concluded) {
+    const std::optional<OutgoingFrame> next = next_to_send(queue);
+    if (!next) {
       break;
     }
-    frame.header.times.offered_ns = monotonic_ns();
-    const Pool& pool = pool_of(frame.slot.epoch);
-    const std::uint64_t size_bytes = frame.header.layout.size_bytes;
-    const Payload payload = queue.reads_host_copy ? pool.host_payload(frame.slot.index, size_bytes)
-                                                  : pool.payload(frame.slot.index, size_bytes);
     // Every epoch starts with all its credits. Without this limit, a viewer could hold frames of many epochs.
-    const bool may_hold = queue.held.size() < queue.max_held;
-    const SendResult outcome =
-        may_hold ? queue.link->try_send({frame.header, payload, frame.slot, frame.file}) : SendResult::no_credit;
+    const bool may_hold = !next->is_first || queue.held.size() < queue.max_held;
+    const SendResult outcome = may_hold ? queue.link->try_send(*next) : SendResult::no_credit;
     if (outcome == SendResult::accepted) {
-      ++queue.counts.frames_sent;
-      queue.counts.bytes_sent += frame.header.layout.size_bytes;
-      queue.held.push_back(frame.slot);
-      queue.waiting.pop();
+      was_sent(queue, *next);
     } else if (outcome == SendResult::closed || source_polls_itself(queue) || queue.link->arm()) {
       break;
     } else {
@@ -113,6 +94,110 @@ void Stream::send_waiting(SubscriberQueue& queue, WakeList& wakes) noexcept {
     }
   }
   wakes.add(*queue.link);
+}
+
+/// The next frame or slice that the link can have now. Drops frames that will not become ready.
+std::optional<OutgoingFrame> Stream::next_to_send(SubscriberQueue& queue) noexcept {
+  if (queue.begun) {
+    return next_slice(queue.begun->frame, queue.begun->sent);
+  }
+  while (!queue.waiting.empty()) {
+    WaitingFrame& frame = queue.waiting.front();
+    // Read once: a device may finish at any time, and then wakes the session.
+    const FenceState readiness = frame.readiness();
+    if (is_failed_or_late(frame, readiness)) {
+      drop_front(queue);
+      continue;
+    }
+    const bool is_in_slices = goes_in_slices(queue, frame);
+    if (readiness != FenceState::done && !(is_in_slices && frame.progress->filled.any())) {
+      return std::nullopt;
+    }
+    if (frame.slot.epoch != queue.ready_epoch) {
+      if (frame.slot.epoch != queue.announced_epoch) {
+        signal_eventfd(queue.wake_event);
+      }
+      return std::nullopt;
+    }
+    return is_in_slices ? next_slice(frame, {}) : whole_frame(queue, frame);
+  }
+  return std::nullopt;
+}
+
+bool Stream::goes_in_slices(const SubscriberQueue& queue, const WaitingFrame& frame) noexcept {
+  return frame.progress != nullptr && frame.progress->count > 1 && queue.takes_slices &&
+         frame.progress->count <= queue.link->slice_limit();
+}
+
+OutgoingFrame Stream::whole_frame(const SubscriberQueue& queue, const WaitingFrame& frame) noexcept {
+  const Pool& pool = pool_of(frame.slot.epoch);
+  const std::uint64_t size_bytes = frame.header.layout.size_bytes;
+  OutgoingFrame whole{.header = frame.header,
+                      .payload = queue.reads_host_copy ? pool.host_payload(frame.slot.index, size_bytes)
+                                                       : pool.payload(frame.slot.index, size_bytes),
+                      .pool_slot = frame.slot,
+                      .file = frame.file};
+  whole.header.times.offered_ns = monotonic_ns();
+  if (frame.progress != nullptr) {
+    whole.header.times.completed_ns = frame.progress->completed_ns;
+  }
+  return whole;
+}
+
+/// A slice that is filled and not among the sent ones. Of an aborted frame, the message that says so.
+std::optional<OutgoingFrame> Stream::next_slice(const WaitingFrame& frame, const SliceSet& sent) noexcept {
+  const SliceProgress& progress = *frame.progress;
+  std::uint16_t index = 0;
+  while (index < progress.count && (sent[index] || !(progress.filled[index] || progress.is_aborted))) {
+    ++index;
+  }
+  if (index == progress.count) {
+    return std::nullopt;
+  }
+  OutgoingFrame slice{.header = frame.header,
+                      .payload = pool_of(frame.slot.epoch).payload(frame.slot.index, frame.header.layout.size_bytes),
+                      .pool_slot = frame.slot,
+                      .is_first = sent.none(),
+                      .is_last = progress.is_aborted || sent.count() + 1 == progress.count};
+  slice.header.slice = index;
+  slice.header.slice_count = progress.count;
+  slice.header.is_aborted = progress.is_aborted;
+  const ByteRange range = progress.is_aborted ? ByteRange{} : slice_range(slice.header);
+  slice.header.slice_offset_bytes = range.offset_bytes;
+  slice.header.slice_bytes = range.size_bytes;
+  slice.header.times.completed_ns = slice.is_last ? progress.completed_ns : 0;
+  slice.header.times.offered_ns = monotonic_ns();
+  return slice;
+}
+
+/// The link has a reference to the slot from the first slice on, and the queue until the last one.
+void Stream::was_sent(SubscriberQueue& queue, const OutgoingFrame& part) noexcept {
+  if (part.is_first) {
+    add_reference(part.pool_slot);
+    queue.held.push_back(part.pool_slot);
+  }
+  if (!part.is_last) {
+    if (part.is_first) {
+      queue.begun.emplace(BegunOnLink{.frame = queue.waiting.pop(), .sent = {}});
+    }
+    queue.begun->sent.set(part.header.slice);
+    return;
+  }
+  if (queue.begun) {
+    queue.begun.reset();
+    if (epochs_.back().pool->epoch() != queue.announced_epoch) {
+      signal_eventfd(queue.wake_event);  // the session has put off the new epoch until now
+    }
+  } else {
+    queue.waiting.pop();
+  }
+  release(part.pool_slot);
+  if (part.header.is_aborted) {
+    ++queue.counts.frames_aborted;
+  } else {
+    ++queue.counts.frames_sent;
+    queue.counts.bytes_sent += part.header.layout.size_bytes;
+  }
 }
 
 /// A spinning source polls credits itself, so waking the session for them would only cost time. Under `latest` the

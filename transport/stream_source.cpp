@@ -45,7 +45,7 @@ void Stream::begin_epoch(const StreamFormat& format, std::uint64_t slot_bytes, s
     return;
   }
   Epochs begun;
-  begun.push_back({format, std::move(pool)});
+  begun.push_back({format, std::move(pool), std::vector<SliceProgress>(slots)});
   Epochs unused;  // unmapped after the lock is released
   const Notice notice(*this);
   const std::scoped_lock lock(mutex_);
@@ -218,6 +218,8 @@ bool Stream::offer(ClaimedSlot& slot, const FrameInfo& info, const DeviceWork& w
   }
   make_room_for_unfinished();
   WaitingFrame frame{.header = header_of(slot, info), .slot = pool_slot, .file = info.file};
+  frame.header.times.completed_ns = monotonic_ns();
+  frame_completed(frame.header.times.completed_ns);
   for (SubscriberQueue* queue : queues_) {
     if (queue->reads_host_copy && !work.copied) {
       continue;  // it came while the frame was being published, and starts with the next one
@@ -240,25 +242,28 @@ bool Stream::offer(ClaimedSlot& slot, const FrameInfo& info, const DeviceWork& w
   return true;
 }
 
-/// Gives the frame its number, and counts it.
+/// Gives the frame its number, and counts it. It may not be complete yet.
 FrameHeader Stream::header_of(const ClaimedSlot& slot, const FrameInfo& info) noexcept {
   const StreamFormat& format = epochs_.back().format;
-  FrameHeader header{
-      .sequence = next_sequence_++,
-      .stream = options_.number,
-      .epoch = slot.pool_->epoch(),
-      .user_tag = info.user_tag,
-      .pts_ns = info.pts_ns,
-      .times = {.begun_ns = info.begun_ns != 0 ? info.begun_ns : slot.begun_ns_, .completed_ns = monotonic_ns()},
-      .colour = format.colour,
-      .layout = info.layout ? *info.layout : format.layout,
-      .has_test_pattern = info.has_test_pattern};
+  FrameHeader header{.sequence = next_sequence_++,
+                     .stream = options_.number,
+                     .epoch = slot.pool_->epoch(),
+                     .user_tag = info.user_tag,
+                     .pts_ns = info.pts_ns,
+                     .times = {.begun_ns = info.begun_ns != 0 ? info.begun_ns : slot.begun_ns_},
+                     .colour = format.colour,
+                     .layout = info.layout ? *info.layout : format.layout,
+                     .has_test_pattern = info.has_test_pattern};
   header.slice_bytes = header.layout.size_bytes;
-  if (frames_produced_++ == 0) {
-    first_frame_ns_ = header.times.completed_ns;
-  }
-  last_frame_ns_ = header.times.completed_ns;
+  ++frames_produced_;
   return header;
+}
+
+void Stream::frame_completed(std::int64_t at_ns) noexcept {
+  if (last_frame_ns_ == 0) {
+    first_frame_ns_ = at_ns;
+  }
+  last_frame_ns_ = at_ns;
 }
 
 // ---- Waiting for something else ----
@@ -287,8 +292,7 @@ bool Stream::may_go_on() const noexcept {
 
 /// When the stream reaches its time limit; INT64_MAX: it has none, or no frame yet.
 std::int64_t Stream::ends_ns() const noexcept {
-  return options_.max_duration_ns == 0 || frames_produced_ == 0 ? INT64_MAX
-                                                                : first_frame_ns_ + options_.max_duration_ns;
+  return options_.max_duration_ns == 0 || last_frame_ns_ == 0 ? INT64_MAX : first_frame_ns_ + options_.max_duration_ns;
 }
 
 /// An `every` stream starts only for a viewer that will receive its frames. A pulling viewer does not count, since it
@@ -307,7 +311,8 @@ bool Stream::has_room() const noexcept {
   }
   return std::ranges::none_of(queues_, [this](const SubscriberQueue* queue) {
     if (options_.one_in_flight) {
-      return !queue->waiting.empty() || queue->link->frames_acknowledged() != queue->counts.frames_sent;
+      return !queue->waiting.empty() || queue->begun ||
+             queue->link->frames_acknowledged() != queue->counts.frames_sent + queue->counts.frames_aborted;
     }
     return queue->delivery == Delivery::every && queue->waiting.size() >= max_waiting_under_every;
   });

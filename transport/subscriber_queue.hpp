@@ -1,6 +1,7 @@
 // The fan-out's state for one session: the frames that wait for its link, and its exact counts.
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -20,35 +21,61 @@ enum class Delivery {
 std::string_view name(Delivery delivery) noexcept;
 std::optional<Delivery> delivery_from_name(std::string_view wanted) noexcept;
 
-/// frames_produced = frames_skipped + frames_sent once no frame waits. Under `latest`, counting starts with the first
-/// frame that the link accepts, which is the newest one when the viewer becomes ready. Earlier frames do not count for
-/// the session.
+/// frames_produced = frames_skipped + frames_sent + frames_aborted once no frame waits. Under `latest`, counting starts
+/// with the first frame that the link accepts, which is the newest one when the viewer becomes ready. Earlier frames do
+/// not count for the session.
 struct SubscriberQueueCounts {
   std::uint64_t frames_produced = 0;  // published for this session
-  std::uint64_t frames_skipped = 0;   // never given to the link
-  std::uint64_t frames_sent = 0;      // given to the link
+  std::uint64_t frames_skipped = 0;   // not given to the link, or not completely before the session's end
+  std::uint64_t frames_sent = 0;      // given to the link, with all slices
+  std::uint64_t frames_aborted = 0;   // begun on the link, and given up by the source
   std::uint64_t bytes_sent = 0;       // payload
 
   /// Names every field, so that the compiler asks for a new one.
   SubscriberQueueCounts& operator+=(const SubscriberQueueCounts& more) noexcept {
-    auto& [produced, skipped, sent, bytes] = *this;
-    const auto& [more_produced, more_skipped, more_sent, more_bytes] = more;
+    auto& [produced, skipped, sent, aborted, bytes] = *this;
+    const auto& [more_produced, more_skipped, more_sent, more_aborted, more_bytes] = more;
     produced += more_produced;
     skipped += more_skipped;
     sent += more_sent;
+    aborted += more_aborted;
     bytes += more_bytes;
     return *this;
   }
 };
 
+using SliceSet = std::bitset<max_slices>;
+
+/// How far a source has filled a slot slice by slice. Guarded by the stream's mutex.
+struct SliceProgress {
+  std::uint16_t count = 0;  // of the frame's slices
+  SliceSet filled;
+  std::int64_t completed_ns = 0;  // when the last one was filled; 0: not yet
+  bool is_aborted = false;        // the source has given the frame up
+
+  [[nodiscard]] FenceState state() const noexcept {
+    return completed_ns != 0 ? FenceState::done : is_aborted ? FenceState::failed : FenceState::pending;
+  }
+};
+
 /// A frame that waits for a subscriber queue's link.
 struct WaitingFrame {
-  FrameHeader header;
+  FrameHeader header;  // of the whole frame
   PoolSlot slot;
   FileRange file{};
-  std::shared_ptr<Fence> ready{};  // what the link reads is there once this is done; null: it is there
+  std::shared_ptr<Fence> ready{};           // what the link reads is there once this is done; null: it is there
+  const SliceProgress* progress = nullptr;  // of a frame in slices; valid while the slot is held
 
-  [[nodiscard]] FenceState readiness() const noexcept { return ready ? ready->state() : FenceState::done; }
+  /// Of the whole frame.
+  [[nodiscard]] FenceState readiness() const noexcept {
+    return progress != nullptr ? progress->state() : ready ? ready->state() : FenceState::done;
+  }
+};
+
+/// A frame of which the link has some slices, but not all.
+struct BegunOnLink {
+  WaitingFrame frame;
+  SliceSet sent;
 };
 
 /// Owned by its session, which attaches it to a stream. While attached, guarded by the stream's mutex.
@@ -60,11 +87,13 @@ struct SubscriberQueue {
   bool reads_host_copy = false;  // the link does not take the stream's memory; Stream::attach() sets it
   Delivery delivery;
   int wake_event;                    // signalled when the session has an epoch to announce, or the stream has ended
+  std::optional<BegunOnLink> begun;  // is finished before the next one begins
   FixedQueue<WaitingFrame> waiting;  // Stream::attach() sets its capacity
   std::vector<PoolSlot> held;        // given to the link and not released yet
   std::size_t max_held = 0;
   std::uint32_t announced_epoch = 0;
   std::uint32_t ready_epoch = 0;
+  bool takes_slices = false;  // the viewer does, in that epoch
   bool is_replaced = false;   // another queue of its viewer is attached: this one does not count as a viewer
   bool is_concluded = false;  // nothing more is sent over the link
   SubscriberQueueCounts counts;

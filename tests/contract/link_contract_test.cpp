@@ -197,39 +197,6 @@ TEST_P(LinkContract, EpochsFollowEachOther) {
   EXPECT_EQ(pair_.sender->state(), LinkState::open);
 }
 
-TEST_P(LinkContract, SlicesShareOneSlotAndOneCredit) {
-  constexpr std::uint16_t slices = 4;
-  for (int round = 0; round < 5; ++round) {
-    OutgoingFrame whole = make_frame(static_cast<std::uint64_t>(round));
-    for (std::uint16_t i = 0; i < slices; ++i) {
-      OutgoingFrame slice = whole;
-      slice.header.slice = i;
-      slice.header.slice_count = slices;
-      slice.header.slice_offset_bytes = i * slot_bytes / slices;
-      slice.header.slice_bytes = slot_bytes / slices;
-      ASSERT_TRUE(eventually([&] {
-        poll_released();
-        return try_send(slice);
-      }));
-    }
-    std::optional<IncomingFrame> last;
-    for (std::uint16_t i = 0; i < slices; ++i) {
-      last = receive();
-      ASSERT_TRUE(last);
-      EXPECT_EQ(last->header.slice, i);
-      if (i + 1 < slices) {
-        pair_.receiver->return_credit(last->header);  // only the last slice releases the slot
-      }
-    }
-    expect_whole(*last, static_cast<std::uint64_t>(round));
-    pair_.receiver->return_credit(last->header);
-  }
-  EXPECT_TRUE(eventually([&] {
-    poll_released();
-    return pair_.sender->frames_acknowledged() == 5;
-  }));
-}
-
 TEST_P(LinkContract, ADescriptorWakesTheEndThatArmed) {
   ASSERT_TRUE(pair_.receiver->arm());
   EXPECT_FALSE(is_woken(monotonic_ns()));

@@ -93,6 +93,7 @@ struct Flow {
   Delivery delivery = Delivery::every;
   bool one_in_flight = false;
   std::uint32_t viewers = 1;
+  std::uint16_t slices = 1;
 };
 
 std::ostream& operator<<(std::ostream& out, const Flow& flow) {
@@ -113,6 +114,8 @@ std::vector<Flow> flows() {
   flows.push_back({.name = "SmallAdaptive", .message_bytes = 64});
   flows.push_back({.name = "SmallLatest", .message_bytes = 64, .wait = WaitMode::block, .delivery = Delivery::latest});
   flows.push_back({.name = "MiddleToThree", .message_bytes = 5000, .wait = WaitMode::block, .viewers = 3});
+  flows.push_back(
+      {.name = "SlicesToTwo", .message_bytes = 100'000, .wait = WaitMode::block, .viewers = 2, .slices = 8});
   return flows;
 }
 
@@ -143,7 +146,8 @@ TEST_P(AllocatesNothing, OnceItRuns) {
                        .viewers = flow.viewers,
                        .delivery = flow.delivery,
                        .one_in_flight = flow.one_in_flight,
-                       .wait = flow.wait},
+                       .wait = flow.wait,
+                       .slices = flow.slices},
                       [bytes = flow.message_bytes](std::span<std::byte>, std::uint64_t) { return bytes; });
   std::uint64_t received = 0;
   const auto take = [&](std::uint64_t count) {

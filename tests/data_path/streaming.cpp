@@ -51,6 +51,7 @@ Streaming::Streaming(const StreamingPlan& plan, Fill fill) : wait_(plan.wait) {
   service_ = std::make_unique<SenderService>(listening, std::vector<Stream*>{stream_.get()}, "test", log_);
   SubscriberOptions dialling{.endpoint = endpoint_of(plan.link), .stream = {}, .delivery = {}, .reconnect = false};
   dialling.endpoint.dial = HostPort{"127.0.0.1", service_->port()};
+  dialling.takes_slices = plan.slices > 1;
   while (viewers_.size() < plan.viewers) {
     viewers_.push_back({.subscriber = std::make_unique<Subscriber>(dialling, log_)});
   }
@@ -81,7 +82,15 @@ void Streaming::produce(const StreamingPlan& plan, const Fill& fill) {
     if (!bytes) {
       break;
     }
-    stream_->publish(std::move(*slot), {.layout = bytes_layout(*bytes)});
+    const FrameInfo info{.layout = bytes_layout(*bytes)};
+    if (plan.slices == 1) {
+      stream_->publish(std::move(*slot), info);
+      continue;
+    }
+    auto frame = stream_->begin_frame(std::move(*slot), info, plan.slices);
+    for (std::uint16_t i = 0; frame && i < frame->slice_count(); ++i) {
+      frame->publish(i);
+    }
   }
   stream_->finish();
 }
@@ -90,7 +99,11 @@ std::optional<ReceivedFrame> Streaming::receive(std::size_t number) {
   Viewer& viewer = viewers_[number];
   const std::int64_t deadline_ns = monotonic_ns() + timeout_ns;
   for (;;) {
-    if (auto frame = viewer.subscriber->next()) {
+    auto frame = viewer.subscriber->next();
+    while (frame && !frame->is_complete()) {
+      frame = viewer.subscriber->next();
+    }
+    if (frame) {
       return frame;
     }
     if (is_over(number) || monotonic_ns() >= deadline_ns) {

@@ -31,6 +31,7 @@ struct StreamingPlan {
   Delivery delivery = Delivery::every;
   bool one_in_flight = false;
   WaitMode wait = WaitMode::adaptive;  // of the source and the viewers
+  std::uint16_t slices = 1;            // of a message; receive() returns whole ones
 };
 
 /// Fills a slot with message number `sequence`, from 0, and returns its length in bytes. Returns nothing after the last

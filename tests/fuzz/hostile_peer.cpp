@@ -129,7 +129,7 @@ std::string HostilePeer::make_epoch(Input& input) const {
   const std::uint32_t number = input.take<std::uint8_t>();
   const std::uint32_t slots = input.take<std::uint8_t>();
   if (role_ == PeerRole::viewer) {
-    return to_json(ReadyMessage{number, slots}).dump();
+    return to_json(ReadyMessage{.number = number, .ring_slots = slots, .takes_slices = (slots & 1) != 0}).dump();
   }
   const FrameLayout layout = layout_of(input.take<std::uint8_t>());
   return to_json(EpochMessage{number, {.layout = layout, .colour = {}}, layout.size_bytes, slots}).dump();
@@ -145,8 +145,10 @@ std::string HostilePeer::make_frame(Input& input) const {
   const std::uint8_t slices = input.take<std::uint8_t>();
   header.slice = slices & 3;
   header.slice_count = static_cast<std::uint16_t>(1 + (slices >> 2 & 3));
-  header.slice_bytes = header.layout.size_bytes / header.slice_count;
-  header.slice_offset_bytes = header.slice * header.slice_bytes;
+  const ByteRange range = header.slice < header.slice_count ? slice_range(header) : ByteRange{};
+  header.slice_bytes = range.size_bytes;
+  header.slice_offset_bytes = range.offset_bytes + (slices >> 4 == 15 ? 1 : 0);
+  header.is_aborted = slices >> 4 == 14;
   std::array<std::byte, max_frame_header_bytes> bytes{};
   const std::size_t encoded = encode(header, bytes);
   const std::uint64_t missing = std::min<std::uint64_t>(input.take<std::uint8_t>() & 1, header.slice_bytes);

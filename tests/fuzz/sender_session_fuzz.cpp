@@ -16,11 +16,18 @@ constexpr std::size_t max_steps = 24;
 
 void produce(Stream& stream) {
   std::uint64_t produced = 0;
-  stream.begin_epoch({.layout = bytes_layout(5000), .colour = {}});
+  stream.begin_epoch({.layout = bytes_layout(9000), .colour = {}});
   while (auto slot = stream.claim()) {
-    stream.publish(std::move(*slot), {.layout = {}});
+    if (produced % 3 == 0) {
+      stream.publish(std::move(*slot), {.layout = {}});
+    } else if (auto frame = stream.begin_frame(std::move(*slot), {.layout = {}}, 2)) {
+      frame->publish(1);
+      if (produced % 3 == 1) {
+        frame->publish(0);
+      }
+    }
     if (++produced % 16 == 0) {
-      stream.begin_epoch({.layout = bytes_layout(5000 + produced), .colour = {}});
+      stream.begin_epoch({.layout = bytes_layout(9000 + produced), .colour = {}});
     }
   }
   stream.finish();
@@ -50,8 +57,9 @@ void check(std::uint8_t settings, Input& input) {
     require_printable(report.ending);
     require(report.counts.frames_sent == report.frames_received + report.frames_lost,
             "the frames sent came or were lost");
-    require(report.counts.frames_produced == report.counts.frames_skipped + report.counts.frames_sent,
-            "the frames produced were sent or skipped");
+    const SubscriberQueueCounts& counts = report.counts;
+    require(counts.frames_produced == counts.frames_skipped + counts.frames_sent + counts.frames_aborted,
+            "the frames produced were sent, skipped or aborted");
   }
   require(stream.viewer_count() == 0, "nobody watches after the last session");
 }

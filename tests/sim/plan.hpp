@@ -43,6 +43,8 @@ struct Plan {
     unauthenticated_peers = world.chance(25) ? world.below(20) : world.chance(3) ? 130 : 0;
     drops_at_source = world.chance(15);
     source_threads = world.chance(30) ? 1 + world.below(3) : 1;
+    slices = world.chance(40) ? 2 + world.below(6) : 1;
+    gives_frames_up = slices > 1 && world.chance(30);
     source_has_event_loop = source_threads == 1 && world.chance(40);
     stretches_timeouts =
         !uses_rdma() && is_undisturbed() && !sender_dials && !is_crowded() && !(has_dying_viewers && goes_over_tcp());
@@ -79,6 +81,8 @@ struct Plan {
   std::uint64_t unauthenticated_peers;
   bool drops_at_source;
   std::uint64_t source_threads;  // of each stream
+  std::uint64_t slices;          // of a frame; small frames have fewer
+  bool gives_frames_up;          // sources do, when some of their slices are sent
   bool source_has_event_loop;    // it sleeps on the stream's descriptor
   bool stretches_timeouts;
 };

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -92,6 +94,10 @@ class Source {
         kept.reset();
       }
       const std::uint64_t number = ++numbers_;
+      if (plan_.slices > 1 && world_.chance(80)) {
+        produce_in_slices(std::move(*slot), number);
+        continue;
+      }
       write_test_lines(slot->bytes(), number);
       const std::byte first_byte = slot->bytes()[0];
       const FrameInfo info{.user_tag = number, .has_test_pattern = true};
@@ -104,9 +110,41 @@ class Source {
       } else {
         ++dropped_;  // another thread has begun an epoch
       }
-      if (plan_.delivery == Delivery::latest) {
-        stream_.sleep_until(monotonic_ns() + static_cast<std::int64_t>(world_.below(5'000'000)));
+      rest();
+    }
+  }
+
+  /// In any order, each filled just before it is published. What the frame before left in the slot is torn.
+  void produce_in_slices(ClaimedSlot slot, std::uint64_t number) {
+    auto frame = stream_.begin_frame(std::move(slot), {.user_tag = number, .has_test_pattern = true},
+                                     static_cast<std::uint16_t>(plan_.slices));
+    if (!frame) {
+      ++dropped_;  // another thread has begun an epoch
+      return;
+    }
+    std::vector<std::uint16_t> left(frame->slice_count());
+    std::ranges::generate(left, [next = std::uint16_t{0}]() mutable { return next++; });
+    while (!left.empty()) {
+      const std::size_t chosen = world_.below(left.size());
+      const ByteRange range = frame->slice(left[chosen]);
+      write_test_lines(frame->bytes().subspan(range.offset_bytes, range.size_bytes), number,
+                       range.offset_bytes / test_line_bytes);
+      frame->publish(left[chosen]);
+      left.erase(left.begin() + static_cast<std::ptrdiff_t>(chosen));
+      if (world_.chance(30)) {
+        stream_.sleep_until(monotonic_ns() + static_cast<std::int64_t>(world_.below(2'000'000)));
       }
+      if (plan_.gives_frames_up && !left.empty() && world_.chance(5)) {
+        return;
+      }
+    }
+    ++produced_;
+    rest();
+  }
+
+  void rest() {
+    if (plan_.delivery == Delivery::latest) {
+      stream_.sleep_until(monotonic_ns() + static_cast<std::int64_t>(world_.below(5'000'000)));
     }
   }
 

@@ -62,6 +62,7 @@ class Viewer {
 
   [[nodiscard]] bool is_prompt() const;
   void check_frame(const ReceivedFrame& frame, Session& session) const;
+  void check_slice(const ReceivedFrame& slice) const;
   void check_header(const FrameHeader& header) const;
   void check_joined(const SubscriberStatus& status, Session& session) const;
   void check_end(const SubscriberStatus& status, const Session& session) const;

@@ -2,16 +2,18 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "transport/link.hpp"
 
 namespace framewire::test {
 
-/// A link that accepts every frame and releases the slots that the test puts into `done`.
+/// A link that accepts every frame, as far as it has credits, and releases the slots that the test puts into `done`.
 class HoldingLink final : public SenderLink {
  public:
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::local; }
@@ -19,7 +21,11 @@ class HoldingLink final : public SenderLink {
   void epoch_ready(std::uint32_t /*epoch*/, std::uint32_t /*ring_slots*/,
                    const LinkDescription& /*ring*/) noexcept override {}
   SendResult try_send(const OutgoingFrame& frame) noexcept override {
+    if (frame.is_first && std::exchange(credits, credits == 0 ? 0 : credits - 1) == 0) {
+      return SendResult::no_credit;
+    }
     (releases_at_once ? done : sent).push_back(frame.pool_slot);
+    is_last.push_back(frame.is_last);
     headers.push_back(frame.header);
     return SendResult::accepted;
   }
@@ -29,6 +35,7 @@ class HoldingLink final : public SenderLink {
     done.erase(done.begin(), done.begin() + static_cast<std::ptrdiff_t>(count));
     return count;
   }
+  [[nodiscard]] std::uint16_t slice_limit() const noexcept override { return limit; }
   bool arm() noexcept override { return done.empty(); }
   [[nodiscard]] int descriptor() const noexcept override { return -1; }
   void on_readable() noexcept override {}
@@ -37,7 +44,10 @@ class HoldingLink final : public SenderLink {
   [[nodiscard]] std::uint64_t frames_acknowledged() const noexcept override { return 0; }
 
   bool releases_at_once = false;
+  std::uint64_t credits = UINT64_MAX;
+  std::uint16_t limit = max_slices;
   std::vector<PoolSlot> sent;
+  std::vector<bool> is_last;  // of what was sent
   std::vector<FrameHeader> headers;
   std::vector<PoolSlot> done;
 };

@@ -152,6 +152,15 @@ TEST_F(HostileLocalSender, ASlotOutsideThePoolEndsTheSession) {
   EXPECT_EQ(receiver_->state(), LinkState::broken);
 }
 
+TEST_F(HostileLocalSender, SlicesThatDoNotTileEndTheSession) {
+  hand_over();
+  ASSERT_FALSE(refuses());
+  announce([](FrameHeader& header) { header.slice_count = 2; });
+  EXPECT_FALSE(receiver_->poll());
+  EXPECT_EQ(receiver_->state(), LinkState::broken);
+  EXPECT_NE(receiver_->fault().find("overlaps others or leaves a gap"), std::string::npos) << receiver_->fault();
+}
+
 TEST_F(HostileLocalSender, MoreCellsThanThereAreEndTheSession) {
   hand_over();
   ASSERT_FALSE(refuses());
@@ -222,8 +231,8 @@ class HostileLocalViewer : public testing::Test {
     frame.header.slice = slice;
     frame.header.slice_count = slices;
     frame.header.layout = bytes_layout(slot_bytes);
-    frame.header.slice_offset_bytes = slice * (slot_bytes / slices);
-    frame.header.slice_bytes = slot_bytes / slices;
+    frame.is_first = slice == 0;
+    frame.is_last = slice + 1 == slices;
     return sender_->try_send(frame);
   }
 

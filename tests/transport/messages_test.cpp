@@ -83,6 +83,8 @@ TEST(Messages, MemoryIsHostMemoryUnlessItIsNamed) {
   json choose = to_json(ChooseMessage{.link = LinkKind::tcp, .token = {}, .memory = {"cuda", "host"}});
   EXPECT_EQ(read_choose(choose).memory, (std::vector<std::string>{"cuda", "host"}));
   EXPECT_EQ(read_ready(to_json(ReadyMessage{.number = 1, .ring_slots = 3, .memory = "cuda"})).memory, "cuda");
+  EXPECT_FALSE(read_ready(to_json(ReadyMessage{.number = 1, .ring_slots = 3})).takes_slices) << "as older viewers say";
+  EXPECT_TRUE(read_ready(to_json(ReadyMessage{.number = 1, .ring_slots = 3, .takes_slices = true})).takes_slices);
   const json nonsense[] = {nullptr, 1, "", "Host", "a b", "\u001b[2J", std::string(17, 'a'), json::object()};
   for (const json& wrong : nonsense) {
     epoch["memory"] = wrong;

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -103,6 +104,72 @@ TEST_F(HostileSender, AFrameWithoutCreditEndsTheSession) {
   send(again);
   EXPECT_TRUE(is_broken());
   EXPECT_EQ(held->payload[5], before) << "a slot that the viewer holds was overwritten";
+}
+
+TEST_F(HostileSender, SlicesThatDoNotTileEndTheSession) {
+  const std::array<std::pair<const char*, std::function<void(FrameHeader&)>>, 5> wrongs = {{
+      {"overlap", [](FrameHeader& header) { header.slice_bytes = 4097; }},
+      {"a gap", [](FrameHeader& header) { header.slice_offset_bytes = 1; }},
+      {"an end of nothing", [](FrameHeader& header) { header.is_aborted = true, header.slice_bytes = 0; }},
+      {"another frame", [](FrameHeader& header) { header.sequence = 2, header.slice = 1; }},
+      {"twice", [](FrameHeader& header) { header.slice_bytes = 4096; }},
+  }};
+  for (const auto& [name, change] : wrongs) {
+    auto [a, b] = tcp_socket_pair();
+    socket_ = std::move(a);
+    receiver_ = std::make_unique<TcpReceiver>(std::move(b), 5 * ns_per_s);
+    receiver_->begin_epoch(1, 10'000, 2, {});
+    const auto slice = [](FrameHeader& header) {
+      header.layout = bytes_layout(10'000);
+      header.slice_count = 2;
+      header.slice_bytes = 4096;
+    };
+    const std::string_view is(name);
+    if (is == "another frame" || is == "twice") {
+      send(message(slice));
+    }
+    send(message([&, &change = change](FrameHeader& header) {
+      slice(header);
+      change(header);
+    }));
+    EXPECT_TRUE(is_broken()) << name;
+    EXPECT_FALSE(receiver_->fault().empty());
+  }
+}
+
+TEST_F(HostileSender, SlicesThatNeverEndFillNothing) {
+  receiver_.reset();
+  auto [a, b] = tcp_socket_pair();
+  socket_ = std::move(a);
+  receiver_ = std::make_unique<TcpReceiver>(std::move(b), 5 * ns_per_s);
+  receiver_->set_takes_slices(true);
+  constexpr std::uint32_t slots = 64;
+  constexpr std::uint16_t slices = 256;
+  receiver_->begin_epoch(1, std::uint64_t{slices} * 4096, slots, {});
+  // The program takes nothing, and every frame lacks its last slice.
+  std::thread sender([this] {
+    for (std::uint16_t slot = 0; slot < slots; ++slot) {
+      for (std::uint16_t i = 0; i + 1 < slices; ++i) {
+        send(message([&](FrameHeader& header) {
+          header.sequence = slot;
+          header.slot = slot;
+          header.layout = bytes_layout(std::uint64_t{slices} * 4096);
+          header.slice = i;
+          header.slice_count = slices;
+          header.slice_offset_bytes = std::uint64_t{i} * 4096;
+          header.slice_bytes = 4096;
+        }));
+      }
+    }
+    socket_.reset();
+  });
+  EXPECT_TRUE(eventually([&] { return !receiver_->drive() && receiver_->state() == LinkState::closed; }));
+  sender.join();
+  std::size_t kept = 0;
+  while (receiver_->poll()) {
+    ++kept;
+  }
+  EXPECT_LE(kept, 256U);
 }
 
 TEST_F(HostileSender, ACutAtEveryByteOfAHeaderEndsQuietly) {

@@ -50,6 +50,23 @@ class FrameMaker {
     return {std::move(frame), link_, 1};
   }
 
+  /// A slice of a frame that is not complete; it fills only that slice.
+  ReceivedFrame make_slice(std::uint64_t sequence, std::uint16_t index, std::uint16_t count, std::uint8_t value = 128) {
+    IncomingFrame frame;
+    frame.header.sequence = sequence;
+    frame.header.layout = layout_;
+    frame.header.slice = index;
+    frame.header.slice_count = count;
+    const ByteRange range = slice_range(frame.header);
+    frame.header.slice_offset_bytes = range.offset_bytes;
+    frame.header.slice_bytes = range.size_bytes;
+    std::ranges::fill(block_->bytes().subspan(range.offset_bytes, range.size_bytes), std::byte{value});
+    frame.is_last = false;
+    frame.payload = block_->bytes().first(layout_.size_bytes);
+    frame.block = block_;
+    return {std::move(frame), link_, 1};
+  }
+
   [[nodiscard]] std::span<std::byte> bytes() const { return block_->bytes().first(layout_.size_bytes); }
   [[nodiscard]] const FrameLayout& layout() const { return layout_; }
   [[nodiscard]] const std::vector<std::uint64_t>& returned() const { return link_->returned; }

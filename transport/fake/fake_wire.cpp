@@ -40,7 +40,7 @@ class FakeWire::State {
   };
 
   void start(const OutgoingFrame& frame) {
-    const std::span<const std::byte> payload = frame.payload.bytes();
+    const std::span<const std::byte> payload = slice_of(frame);
     const auto half = payload.first(payload.size() / 2);
     frames.push_back({later_than(frames.empty() ? 0 : frames.back().due_ns), frame, {half.begin(), half.end()}});
   }
@@ -92,6 +92,10 @@ class FakeWire::State {
   FileDescriptor receiver_event = make_eventfd();
 
  private:
+  static std::span<const std::byte> slice_of(const OutgoingFrame& frame) noexcept {
+    return frame.payload.bytes().subspan(frame.header.slice_offset_bytes, frame.header.slice_bytes);
+  }
+
   /// In order: no event overtakes another.
   std::int64_t later_than(std::int64_t earlier_ns) {
     std::uniform_int_distribution<std::int64_t> delay(options_.shortest_delay_ns, options_.longest_delay_ns);
@@ -107,15 +111,17 @@ class FakeWire::State {
       return;
     }
     const auto slot = ring.slot(frame.header.slot).first(frame.payload.size_bytes);
+    const auto slice = slot.subspan(frame.header.slice_offset_bytes, frame.header.slice_bytes);
     const std::size_t half = on_the_wire.first_half.size();
-    copy_bytes(on_the_wire.first_half, slot);
-    copy_bytes(frame.payload.bytes().subspan(half), slot.subspan(half));
+    copy_bytes(on_the_wire.first_half, slice);
+    copy_bytes(slice_of(frame).subspan(half), slice.subspan(half));
     arrived.push_back({.header = frame.header,
+                       .is_last = frame.is_last,
                        .payload = slot,
                        .received_ns = clock_.now_ns(),
                        .block = ring.block,
                        .offset_in_block_bytes = frame.header.slot * ring.slot_bytes});
-    if (frame.header.slice + 1 == frame.header.slice_count) {
+    if (frame.is_last) {
       ring.is_lent.at(frame.header.slot) = false;
       released.push_back(frame.pool_slot);
     }
@@ -151,7 +157,7 @@ class FakeSender final : public SenderLink {
       return SendResult::closed;
     }
     assert(frame.pool_slot.epoch == ready_epoch_);
-    if (frame.header.slice == 0) {
+    if (frame.is_first) {
       if (free_ring_slots_.empty()) {
         return SendResult::no_credit;
       }
@@ -208,12 +214,14 @@ class FakeReceiver final : public ReceiverLink {
   }
 
   std::optional<IncomingFrame> poll() noexcept override {
-    if (state_->arrived.empty()) {
-      return std::nullopt;
+    while (!state_->arrived.empty()) {
+      IncomingFrame frame = std::move(state_->arrived.front());
+      state_->arrived.pop_front();
+      if (frame.is_last || takes_slices()) {
+        return frame;
+      }
     }
-    IncomingFrame frame = std::move(state_->arrived.front());
-    state_->arrived.pop_front();
-    return frame;
+    return std::nullopt;
   }
 
   bool arm() noexcept override {
@@ -223,7 +231,7 @@ class FakeReceiver final : public ReceiverLink {
   [[nodiscard]] int descriptor() const noexcept override { return state_->receiver_event.get(); }
 
   void return_credit(const FrameHeader& header) noexcept override {
-    if (header.slice + 1 == header.slice_count && state_->link_state == LinkState::open) {
+    if (state_->link_state == LinkState::open) {
       state_->rings.at(header.epoch).is_lent.at(header.slot) = true;
       state_->start_credit(header);
     }

@@ -58,8 +58,12 @@ LinkDescription LocalReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t sl
       record.stride_bytes != slot_stride_bytes(slot_bytes)) {
     throw Error::failed("the sender handed over a pool that is not the one it announced");
   }
-  MappedPool pool{epoch, slot_bytes, record.stride_bytes, record.slot_count,
-                  memory().import(std::move(descriptors[0]), record.stride_bytes * record.slot_count)};
+  MappedPool pool{epoch,
+                  slot_bytes,
+                  record.stride_bytes,
+                  record.slot_count,
+                  memory().import(std::move(descriptors[0]), record.stride_bytes * record.slot_count),
+                  std::vector<SliceAssembly>(record.slot_count)};
   const std::scoped_lock lock(mutex_);
   require_room_for_ring(pools_.size());
   pools_.push_back(std::move(pool));
@@ -67,6 +71,15 @@ LinkDescription LocalReceiver::begin_epoch(std::uint32_t epoch, std::uint64_t sl
 }
 
 std::optional<IncomingFrame> LocalReceiver::poll() noexcept {
+  auto frame = take_slice();
+  while (frame && !frame->is_last && !takes_slices()) {
+    frame = take_slice();
+  }
+  return frame;
+}
+
+/// The next cell's frame or slice.
+std::optional<IncomingFrame> LocalReceiver::take_slice() noexcept {
   const std::uint32_t published = cells().published.load(std::memory_order_seq_cst);
   if (published == taken_ || is_broken_.load(std::memory_order_relaxed)) {
     return std::nullopt;
@@ -83,10 +96,15 @@ std::optional<IncomingFrame> LocalReceiver::poll() noexcept {
   if (fault != HeaderFault::none) {
     return fail(std::string("the sender announced ") + describe(fault));
   }
-  const MappedPool* pool = find_pool(frame.header.epoch);
+  MappedPool* const pool = find_pool(frame.header.epoch);
   if (pool == nullptr || frame.header.slot >= pool->slot_count || frame.header.layout.size_bytes > pool->slot_bytes) {
     return fail("the sender announced a frame that is in none of its pools");
   }
+  SliceAssembly& assembly = pool->assemblies[frame.header.slot];
+  if (const char* const why_not = assembly.why_not(frame.header); why_not != nullptr) {
+    return fail(std::string("the sender announced ") + why_not);
+  }
+  frame.is_last = assembly.add(frame.header) != SliceAssembly::Progress::part;
   frame.block = pool->block;
   frame.offset_in_block_bytes = frame.header.slot * pool->stride_bytes;
   frame.payload = host_bytes(*pool->block, frame.offset_in_block_bytes, frame.header.layout.size_bytes);
@@ -94,7 +112,7 @@ std::optional<IncomingFrame> LocalReceiver::poll() noexcept {
   return frame;
 }
 
-const LocalReceiver::MappedPool* LocalReceiver::find_pool(std::uint32_t epoch) noexcept {
+LocalReceiver::MappedPool* LocalReceiver::find_pool(std::uint32_t epoch) noexcept {
   if (current_.epoch == epoch && current_.block) {
     return &current_;
   }
@@ -122,9 +140,6 @@ bool LocalReceiver::arm() noexcept {
 }
 
 void LocalReceiver::return_credit(const FrameHeader& header) noexcept {
-  if (header.slice + 1 != header.slice_count) {
-    return;
-  }
   LocalAcknowledgements& shared = acknowledgements();
   {
     const std::scoped_lock lock(credit_mutex_);

@@ -9,6 +9,7 @@
 #include "base/file_descriptor.hpp"
 #include "transport/link.hpp"
 #include "transport/local/shared_pages.hpp"
+#include "transport/slice_assembly.hpp"
 
 namespace framewire {
 
@@ -40,12 +41,14 @@ class LocalReceiver final : public ReceiverLink {
     std::uint64_t stride_bytes = 0;
     std::uint32_t slot_count = 0;
     std::shared_ptr<const Block> block;
+    std::vector<SliceAssembly> assemblies;  // of the slots
   };
 
   [[nodiscard]] bool has_hung_up() const noexcept { return sender_hung_up_.load(std::memory_order_relaxed); }
   [[nodiscard]] const LocalCells& cells() const noexcept;
   [[nodiscard]] LocalAcknowledgements& acknowledgements() const noexcept;
-  [[nodiscard]] const MappedPool* find_pool(std::uint32_t epoch) noexcept;
+  [[nodiscard]] MappedPool* find_pool(std::uint32_t epoch) noexcept;
+  std::optional<IncomingFrame> take_slice() noexcept;
   std::nullopt_t fail(std::string why) noexcept;
 
   FileDescriptor socket_;

@@ -90,17 +90,17 @@ SendResult LocalSender::try_send(const OutgoingFrame& frame) noexcept {
 bool LocalSender::take_cells_for(const OutgoingFrame& frame) noexcept {
   const std::uint16_t slices = frame.header.slice_count;
   assert(slices > 0 && slices <= local_cell_count);
-  if (frame.header.slice == 0) {
+  if (frame.is_first) {
     if (in_flight_in_epoch_ >= ring_slots_ || cells_taken_ + slices > local_cell_count) {
       return false;
     }
-    in_flight_.push_back({.slot = frame.pool_slot, .slices = slices, .slices_to_come = slices});
+    in_flight_.push_back({.slot = frame.pool_slot, .slices = slices});
     cells_taken_ += slices;
     ++in_flight_in_epoch_;
   }
   const auto found = std::ranges::find(in_flight_, frame.pool_slot, &InFlight::slot);
   assert(found != in_flight_.end());
-  --found->slices_to_come;
+  found->has_more_to_come = !frame.is_last;
   return true;
 }
 
@@ -117,7 +117,7 @@ std::size_t LocalSender::poll_released(std::span<PoolSlot> released) noexcept {
     const std::uint64_t packed = shared.slots[seen_given_back_ % local_cell_count].load(std::memory_order_relaxed);
     const PoolSlot slot{static_cast<std::uint32_t>(packed >> 32), static_cast<std::uint16_t>(packed & 0xffff)};
     const auto found = std::ranges::find(in_flight_, slot, &InFlight::slot);
-    if (found == in_flight_.end() || found->slices_to_come > 0) {
+    if (found == in_flight_.end() || found->has_more_to_come) {
       fail();
       break;
     }

@@ -40,7 +40,7 @@ class LocalSender final : public SenderLink {
   struct InFlight {
     PoolSlot slot;
     std::uint16_t slices = 0;
-    std::uint16_t slices_to_come = 0;  // announced later
+    bool has_more_to_come = false;  // slices that are announced later
   };
 
   bool take_cells_for(const OutgoingFrame& frame) noexcept;

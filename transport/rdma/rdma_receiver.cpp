@@ -155,7 +155,8 @@ void RdmaReceiver::receive_completed() noexcept {
   }
 }
 
-/// The slice that a completion announces; nothing when it announces none, which ends the link.
+/// The slice that a completion announces. Nothing when it announces none, which ends the link, and for a slice that the
+/// program does not take.
 std::optional<IncomingFrame> RdmaReceiver::take(const ibv_wc& completion) noexcept {
   if (state() == LinkState::broken) {
     return std::nullopt;
@@ -183,19 +184,17 @@ std::optional<IncomingFrame> RdmaReceiver::take_slice(const Immediate& immediate
     core_.fail(LinkState::broken, "the sender announced a frame in a slot that it had no credit for");
     return std::nullopt;
   }
-  if (immediate.slice != ring->next_slice[immediate.slot]) {
-    core_.fail(LinkState::broken, "the sender announced the slices of a frame out of order");
-    return std::nullopt;
-  }
   std::optional<IncomingFrame> frame(std::in_place);
   FrameHeader& header = frame->header;
   if (const char* const wrong = read_cell(*ring, immediate, header); wrong != nullptr) {
     core_.fail(LinkState::broken, std::string("the sender sent ") + wrong);
     return std::nullopt;
   }
-  const bool is_last = header.slice + 1 == header.slice_count;
-  ring->next_slice[header.slot] = is_last ? std::uint16_t{0} : static_cast<std::uint16_t>(header.slice + 1);
-  ring->is_lent[header.slot] = !is_last;
+  frame->is_last = ring->assemblies[header.slot].add(header) != SliceAssembly::Progress::part;
+  if (!frame->is_last && !takes_slices()) {
+    return std::nullopt;
+  }
+  ring->is_lent[header.slot] = !frame->is_last;
   frame->block = ring->payload_block();
   frame->offset_in_block_bytes = header.slot * ring->stride_bytes();
   frame->payload = host_bytes(*frame->block, frame->offset_in_block_bytes, header.layout.size_bytes);
@@ -222,6 +221,9 @@ const char* RdmaReceiver::read_cell(const RdmaRing& ring, const Immediate& immed
   if (header.epoch != ring.epoch() || header.slot != immediate.slot || header.slice != immediate.slice ||
       header.layout.size_bytes > ring.slot_bytes()) {
     return "a frame header that does not belong to the slot it announced";
+  }
+  if (const char* const why_not = ring.assemblies[header.slot].why_not(header); why_not != nullptr) {
+    return why_not;
   }
   if (header.slice_bytes <= max_payload_in_cell_bytes && ring.payload_block()->host() != nullptr) {
     copy_bytes(cell.subspan(*header_bytes, header.slice_bytes),
@@ -250,9 +252,6 @@ RdmaRing* RdmaReceiver::find_ring(std::uint32_t epoch_bits) noexcept {
 // ---- Credits ----
 
 void RdmaReceiver::return_credit(const FrameHeader& header) noexcept {
-  if (header.slice + 1 != header.slice_count) {
-    return;
-  }
   const std::scoped_lock lock(core_.mutex());
   CreditBatch terms{.held = unsent_credits_.size() + 1,
                     .frame_bytes = header.layout.size_bytes,

@@ -108,6 +108,12 @@ void RdmaSender::epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots, cons
   rings_.push_back(std::move(remote));
 }
 
+std::uint16_t RdmaSender::slice_limit() const noexcept {
+  const std::scoped_lock lock(core_.mutex());
+  const auto& access = rings_.empty() ? RingAccess{} : rings_.back()->access;
+  return static_cast<std::uint16_t>(std::min({access.cells_per_slot, access.receive_depth, std::uint32_t{max_slices}}));
+}
+
 // ---- Sending frames ----
 
 void RdmaSender::bound_send_queue() noexcept {
@@ -121,7 +127,7 @@ SendResult RdmaSender::try_send(const OutgoingFrame& frame) noexcept {
     return SendResult::closed;
   }
   assert(frame.pool_slot.epoch == rings_.back()->epoch);
-  if (waiting_.full() || !spend_credit(frame.header)) {
+  if (waiting_.full() || !spend_credit(frame)) {
     return core_.is_open() ? SendResult::no_credit : SendResult::closed;
   }
   FrameHeader header = frame.header;
@@ -129,9 +135,13 @@ SendResult RdmaSender::try_send(const OutgoingFrame& frame) noexcept {
   std::uint64_t posted_bytes = 0;
   const Slice slice{header, frame.payload, *rings_.back(), *rings_.back()->pool, posted_bytes};
   if (waiting_.empty() && post_slice(slice)) {
-    release(slice, frame.pool_slot, rings_.back()->pool);
+    release(slice, frame, rings_.back()->pool);
   } else {
-    waiting_.push({.frame = {header, frame.payload, frame.pool_slot},
+    waiting_.push({.frame = {.header = header,
+                             .payload = frame.payload,
+                             .pool_slot = frame.pool_slot,
+                             .is_first = frame.is_first,
+                             .is_last = frame.is_last},
                    .ring = rings_.back(),
                    .pool = rings_.back()->pool,
                    .posted_bytes = posted_bytes});
@@ -142,14 +152,15 @@ SendResult RdmaSender::try_send(const OutgoingFrame& frame) noexcept {
 
 /// A frame's first slice takes a ring slot, and one of the viewer's receives for each slice of the frame. The viewer
 /// posts these receives again before it returns the slot, so an announcement always finds a posted receive.
-bool RdmaSender::spend_credit(const FrameHeader& header) noexcept {
+bool RdmaSender::spend_credit(const OutgoingFrame& frame) noexcept {
+  const FrameHeader& header = frame.header;
   RemoteRing& ring = *rings_.back();
   if (header.slice_count > std::min(ring.access.cells_per_slot, ring.access.receive_depth)) {
     core_.fail(LinkState::broken, "a frame of " + std::to_string(header.slice_count) +
                                       " slices is more than the other end has header cells for");
     return false;
   }
-  if (header.slice != 0) {
+  if (!frame.is_first) {
     return true;
   }
   const bool may_queue = !has_bounded_queue_ || frames_being_read_ < max_being_read;
@@ -172,7 +183,7 @@ void RdmaSender::post_waiting() noexcept {
   while (!waiting_.empty() && core_.is_open()) {
     if (post_slice(waiting_.front().slice())) {
       Waiting posted = waiting_.pop();
-      release(posted.slice(), posted.frame.pool_slot, posted.pool);
+      release(posted.slice(), posted.frame, posted.pool);
     } else if (!core_.connection().request_notification() || !take_sent()) {
       return;
     }
@@ -272,15 +283,15 @@ void RdmaSender::add_announcement(Batch& batch, const Slice& slice) noexcept {
 
 /// Called when a slice is posted completely. Releases the slot at once if its bytes were copied, otherwise when the
 /// last request has completed.
-void RdmaSender::release(const Slice& slice, const PoolSlot& slot,
+void RdmaSender::release(const Slice& slice, const OutgoingFrame& frame,
                          const std::shared_ptr<const MemoryRegion>& pool) noexcept {
-  if (slice.header.slice + 1 != slice.header.slice_count) {
+  if (!frame.is_last) {
     return;
   }
   if (reads_slot(slice)) {
-    in_flight_.push({.last_request = core_.sends().posted(), .slot = slot, .pool = pool});
+    in_flight_.push({.last_request = core_.sends().posted(), .slot = frame.pool_slot, .pool = pool});
   } else {
-    finish_read(slot);
+    finish_read(frame.pool_slot);
   }
 }
 

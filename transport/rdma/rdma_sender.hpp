@@ -52,6 +52,7 @@ class RdmaSender final : public SenderLink {
   [[nodiscard]] bool takes(const MemoryKind&) const noexcept override { return true; }
   void begin_epoch(std::shared_ptr<Pool> pool) override;
   void epoch_ready(std::uint32_t epoch, std::uint32_t ring_slots, const LinkDescription& ring) noexcept override;
+  [[nodiscard]] std::uint16_t slice_limit() const noexcept override;
   void bound_send_queue() noexcept override;
   SendResult try_send(const OutgoingFrame& frame) noexcept override;
   std::size_t poll_released(std::span<PoolSlot> released) noexcept override;
@@ -100,7 +101,7 @@ class RdmaSender final : public SenderLink {
 
   // Under the mutex.
   void finish_read(const PoolSlot& slot) noexcept;
-  bool spend_credit(const FrameHeader& header) noexcept;
+  bool spend_credit(const OutgoingFrame& frame) noexcept;
   bool take_completed() noexcept;
   bool take_credits() noexcept;
   void add_credit(const Immediate& credit) noexcept;
@@ -111,7 +112,8 @@ class RdmaSender final : public SenderLink {
   void add_announcement(Batch& batch, const Slice& slice) noexcept;
   static bool is_in_cell(const Slice& slice) noexcept;
   static bool reads_slot(const Slice& slice) noexcept;
-  void release(const Slice& slice, const PoolSlot& slot, const std::shared_ptr<const MemoryRegion>& pool) noexcept;
+  void release(const Slice& slice, const OutgoingFrame& frame,
+               const std::shared_ptr<const MemoryRegion>& pool) noexcept;
   [[nodiscard]] const RdmaCapabilities& capabilities() const noexcept { return core_.connection().capabilities(); }
 
   SenderProtectionDomains& protection_domains_;

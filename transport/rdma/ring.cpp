@@ -13,7 +13,7 @@ RdmaRing::RdmaRing(const std::shared_ptr<ibv_pd>& protection_domain, std::uint32
                    std::uint32_t slots, const WindowTrial& can_bind, bool relaxed_ordering, const StopCheck& stop,
                    const MemoryKind& memory)
     : is_lent(slots, true),
-      next_slice(slots, 0),
+      assemblies(slots),
       epoch_(epoch),
       slot_bytes_(slot_bytes),
       stride_bytes_(slot_stride_bytes(slot_bytes)),

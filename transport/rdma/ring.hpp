@@ -11,6 +11,7 @@
 #include "transport/rdma/memory_access.hpp"
 #include "transport/rdma/verbs.hpp"
 #include "transport/rdma/work_requests.hpp"
+#include "transport/slice_assembly.hpp"
 
 namespace framewire {
 
@@ -50,7 +51,7 @@ class RdmaRing {
 
   // Guarded by the link's mutex.
   std::vector<bool> is_lent;              // of each slot: the sender may write it
-  std::vector<std::uint16_t> next_slice;  // of each slot: the slice that the sender must announce next
+  std::vector<SliceAssembly> assemblies;  // of each slot
   bool has_frames = false;                // one has come for it
 
  private:

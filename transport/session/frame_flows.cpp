@@ -25,9 +25,7 @@ constexpr bool may_follow(std::uint64_t last_sequence, std::uint64_t sequence) n
 
 ReceivedFrame& ReceivedFrame::operator=(ReceivedFrame&& other) noexcept {
   if (this != &other) {
-    if (link_) {
-      link_->return_credit(frame_.header);
-    }
+    return_credit();
     frame_ = std::move(other.frame_);
     link_ = std::move(other.link_);
     session_number_ = other.session_number_;
@@ -36,7 +34,11 @@ ReceivedFrame& ReceivedFrame::operator=(ReceivedFrame&& other) noexcept {
 }
 
 ReceivedFrame::~ReceivedFrame() {
-  if (link_) {
+  return_credit();
+}
+
+void ReceivedFrame::return_credit() noexcept {
+  if (link_ && frame_.is_last) {
     link_->return_credit(frame_.header);
   }
 }
@@ -50,7 +52,12 @@ std::optional<ReceivedFrame> FrameFlows::next() {
       ReceivedFrame received(std::move(*frame), flow.session->link(), flow.number);
       const std::uint64_t sequence = received.header().sequence;
       if (!flow.last_sequence || may_follow(*flow.last_sequence, sequence)) {
-        count(flow, received.header());
+        if (received.header().is_aborted) {
+          continue;  // returns the credit
+        }
+        if (received.is_complete()) {
+          count(flow, received.header());
+        }
         return received;
       }
       flow.session->reject("the sender is not to be believed: it sent frame " + std::to_string(sequence) +
@@ -120,9 +127,6 @@ bool FrameFlows::holds_registered_memory(const Flow& flow) {
 }
 
 void FrameFlows::count(Flow& flow, const FrameHeader& header) noexcept {
-  if (header.slice + 1 != header.slice_count) {
-    return;
-  }
   if (flow.last_sequence) {
     frames_skipped_ += header.sequence - *flow.last_sequence - 1;
   }

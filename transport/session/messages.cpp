@@ -429,6 +429,9 @@ json to_json(const ReadyMessage& message) {
   json out{{"type", "ready"}, {"number", message.number}, {"ring_slots", message.ring_slots}};
   add_description(out, "access", message.ring);
   add_memory(out, message.memory);
+  if (message.takes_slices) {
+    out["slices"] = true;
+  }
   return out;
 }
 
@@ -438,6 +441,7 @@ ReadyMessage read_ready(const json& message) {
                      number_field<std::uint32_t>(message, "ring_slots")};
   ready.ring = read_description(message, "access");
   ready.memory = read_memory(message);
+  ready.takes_slices = find_flag(message, "slices").value_or(false);
   return ready;
 }
 

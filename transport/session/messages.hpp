@@ -115,6 +115,7 @@ struct ReadyMessage {
   std::uint32_t ring_slots = 0;
   LinkDescription ring{};       // of the viewer's ring, where the sender writes into it
   std::string memory = "host";  // the kind of memory that frames arrive in
+  bool takes_slices = false;    // frames may come in slices, in any order, and be aborted
 };
 nlohmann::json to_json(const ReadyMessage& message);
 ReadyMessage read_ready(const nlohmann::json& message);

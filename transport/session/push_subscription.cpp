@@ -49,7 +49,7 @@ class PushSubscription final : public Subscription {
 
   void take_ready(const ReadyMessage& ready) override {
     const std::uint32_t ring_slots = std::min(ready.ring_slots, stream_.options().slots_per_viewer);
-    if (!stream_.epoch_ready(queue_, ready.number, ring_slots, ready.ring)) {
+    if (!stream_.epoch_ready(queue_, ready.number, ring_slots, ready.ring, ready.takes_slices)) {
       throw Error::failed("the viewer said ready twice for one format, which would give it more than its slots");
     }
   }

@@ -15,7 +15,7 @@
 namespace framewire {
 
 /// The result of a session. frames_sent = frames_received + frames_lost, frames_produced = frames_skipped +
-/// frames_sent.
+/// frames_sent + frames_aborted.
 struct SessionReport {
   std::string viewer;
   std::string stream;

@@ -73,10 +73,11 @@ struct SubscriberOptions {
   std::int64_t retry_ns = -1;  // how long to wait without a sender; < 0: forever
   bool reconnect = true;
   Driver driver = Driver::subscriber;
-  bool confirms_epochs = false;                       // the frames of an epoch arrive only after confirm_epoch()
-  std::string program{};                              // name and version to tell the peer; empty: framewire-view's
-  std::string client_role{};                          // with listen: also serves peers of this role,
-  ServeClient serve_client{};                         // with this function
+  bool takes_slices = false;     // next() also returns slices of frames that are not complete, but maybe not each
+  bool confirms_epochs = false;  // the frames of an epoch arrive only after confirm_epoch()
+  std::string program{};         // name and version to tell the peer; empty: framewire-view's
+  std::string client_role{};     // with listen: also serves peers of this role,
+  ServeClient serve_client{};    // with this function
   BeforeHello before_hello = [](MessageChannel&) {};  // with dial: turns the peer into a sender, if it needs that
 };
 
@@ -101,7 +102,11 @@ class ReceivedFrame {
   ReceivedFrame(const ReceivedFrame&) = delete;
   ~ReceivedFrame();
 
+  /// Of the slice that came last.
   [[nodiscard]] const FrameHeader& header() const noexcept { return frame_.header; }
+  /// False for a slice of a frame of which more slices will come (SubscriberOptions::takes_slices). It is not counted
+  /// as a frame. Its payload() is the whole frame's; only the bytes that the headers of its slices name are there.
+  [[nodiscard]] bool is_complete() const noexcept { return frame_.is_last; }
   /// Valid until this object is destroyed. Empty for a frame that the processor may not touch: see block().
   [[nodiscard]] std::span<const std::byte> payload() const noexcept { return frame_.payload; }
   [[nodiscard]] const std::shared_ptr<const Block>& block() const noexcept { return frame_.block; }
@@ -111,6 +116,8 @@ class ReceivedFrame {
   [[nodiscard]] std::uint64_t session_number() const noexcept { return session_number_; }
 
  private:
+  void return_credit() noexcept;
+
   IncomingFrame frame_;
   std::shared_ptr<ReceiverLink> link_;  // empty after a move
   std::uint64_t session_number_;

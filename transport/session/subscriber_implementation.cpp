@@ -67,7 +67,8 @@ Subscriber::Implementation::Implementation(SubscriberOptions options, Log& log)
                   .allowed_links = usable_links(options_.endpoint),
                   .transport_is_auto = options_.endpoint.transport_is_auto,
                   .parameters = link_parameters_of(options_.endpoint),
-                  .memory = options_.memory};
+                  .memory = options_.memory,
+                  .takes_slices = options_.takes_slices};
   preferences_.parameters.stop_check = [this] {
     const std::scoped_lock lock(mutex_);
     return stopping_;

@@ -72,7 +72,8 @@ ViewerSession::ViewerSession(AuthenticatedChannel authenticated, DataConnector d
                              const ViewerPreferences& preferences)
     : authenticated_(std::move(authenticated)),
       peer_timeout_ns_(preferences.parameters.peer_timeout_ns),
-      memory_(preferences.memory) {
+      memory_(preferences.memory),
+      takes_slices_(preferences.takes_slices) {
   MessageChannel& channel = *authenticated_.channel;
   const OfferMessage offer = read_offer(channel.receive(monotonic_ns() + handshake_timeout_ns));
   const std::string why = choose_link(offer, data_connector, preferences);
@@ -261,6 +262,7 @@ void ViewerSession::open_link(const OfferMessage& offer, ChooseMessage choice, D
           : dial_data(*data_connector.dial, go.listener, Token::from_hex(go.token), connection, parameters);
   link_ = link_provider(choice.link).make_receiver(std::move(link_connection), parameters);
   link_->set_stop_check(std::move(parameters.stop_check));
+  link_->set_takes_slices(takes_slices_);
   const auto stream = std::ranges::find(offer.streams, choice.stream, &OfferedStream::number);
   choose_memory(stream != offer.streams.end() ? stream->memory : "host");
 }
@@ -393,7 +395,11 @@ void ViewerSession::handle(const nlohmann::json& message) {
     const auto access = begin_epoch_of_link(epoch);
     epoch_ = epoch.number;
     format_ = epoch.format;
-    pending_ready_ = ReadyMessage{epoch.number, epoch.ring_slots, access, std::string(link_->memory().name())};
+    pending_ready_ = ReadyMessage{.number = epoch.number,
+                                  .ring_slots = epoch.ring_slots,
+                                  .ring = access,
+                                  .memory = std::string(link_->memory().name()),
+                                  .takes_slices = true};
   } else if (type == "no_link") {
     give_up_link(read_no_link(message));
   } else if (type == "bye") {

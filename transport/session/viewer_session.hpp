@@ -25,6 +25,7 @@ struct ViewerPreferences {
   LinkParameters parameters;
   std::map<LinkKind, std::string> avoided_links{};       // under `auto`: tried before without success, and why
   std::vector<const MemoryKind*> memory{};               // as SubscriberOptions::memory
+  bool takes_slices = false;                             // as SubscriberOptions::takes_slices
   std::int64_t clock_timeout_ns = handshake_timeout_ns;  // for the whole clock comparison
 };
 
@@ -129,6 +130,7 @@ class ViewerSession {
   std::optional<ReadyMessage> pending_ready_;
   std::int64_t peer_timeout_ns_;
   std::vector<const MemoryKind*> memory_;  // that the program takes, besides host memory
+  bool takes_slices_;                      // SubscriberOptions::takes_slices
   bool may_change_link_ = false;
   bool has_chosen_ = false;  // a link; the final link may differ
   bool encrypts_ = false;

@@ -59,18 +59,18 @@ bool TcpReader::begin_frame() noexcept {
   if (header_fault != HeaderFault::none) {
     return break_with(std::string("the sender sent ") + describe(header_fault));
   }
-  const auto place = place_of_(header_);
-  if (!place) {
-    return break_with("the sender sent a frame for a slot that it had no credit for");
+  const auto [place, why_not] = place_of_(header_);
+  if (why_not != nullptr) {
+    return break_with(std::string("the sender sent ") + why_not);
   }
   begin_ += *header_bytes;
-  const std::size_t held = std::min(place->size(), buffered().size());
-  copy_bytes(buffered().first(held), place->first(held));
+  const std::size_t held = std::min(place.size(), buffered().size());
+  copy_bytes(buffered().first(held), place.first(held));
   begin_ += held;
-  rest_ = place->subspan(held);
+  rest_ = place.subspan(held);
   is_in_frame_ = true;
   // Behind a large payload, only the next header: the next payload goes directly into its slot, too.
-  ahead_bytes_ = place->size() > largest_small_payload_bytes ? max_frame_header_bytes : buffer_bytes;
+  ahead_bytes_ = place.size() > largest_small_payload_bytes ? max_frame_header_bytes : buffer_bytes;
   return true;
 }
 

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,8 +15,12 @@ namespace framewire {
 /// Never waits. One thread at a time.
 class TcpReader {
  public:
-  /// Where a slice's payload goes: exactly header.slice_bytes bytes, or nothing if the sender may not write there.
-  using PlaceOf = std::function<std::optional<std::span<std::byte>>(const FrameHeader& header)>;
+  /// Where a slice's payload goes: exactly header.slice_bytes bytes.
+  struct Place {
+    std::span<std::byte> bytes{};
+    const char* why_not = nullptr;  // set: the sender may not send this; the rest of "the sender sent …"
+  };
+  using PlaceOf = std::function<Place(const FrameHeader& header)>;
 
   /// `wire` outlives this.
   TcpReader(ByteWire& wire, PlaceOf place_of);

@@ -20,7 +20,8 @@ TcpRing::TcpRing(std::uint32_t ring_epoch, std::uint64_t bytes_per_slot, std::ui
       slot_bytes(bytes_per_slot),
       stride_bytes(slot_stride_bytes(bytes_per_slot)),
       block(HostBlock::create_private(std::to_string(slots) + " ring slots", stride_bytes * slots, stop)),
-      is_lent(slots) {
+      is_lent(slots),
+      assemblies(slots) {
   for (auto& lent : is_lent) {
     lent.store(true, std::memory_order_relaxed);
   }
@@ -80,16 +81,19 @@ bool TcpReceiver::drive() noexcept {
   return has_read;
 }
 
-/// The slot that a slice may be written to.
-std::optional<std::span<std::byte>> TcpReceiver::place_of(const FrameHeader& header) noexcept {
+/// Where a slice may be written to.
+TcpReader::Place TcpReceiver::place_of(const FrameHeader& header) noexcept {
   reading_into_ = find_ring(header.epoch);
   if (!reading_into_ || header.slot >= reading_into_->is_lent.size() ||
       header.layout.size_bytes > reading_into_->slot_bytes ||
       !reading_into_->is_lent[header.slot].load(std::memory_order_acquire)) {
-    return std::nullopt;
+    return {.why_not = "a frame for a slot that it had no credit for"};
   }
   const TcpRing& ring = *reading_into_;
-  return ring.block->bytes().subspan(header.slot * ring.stride_bytes + header.slice_offset_bytes, header.slice_bytes);
+  if (const char* const why_not = ring.assemblies[header.slot].why_not(header); why_not != nullptr) {
+    return {.why_not = why_not};
+  }
+  return {ring.block->bytes().subspan(header.slot * ring.stride_bytes + header.slice_offset_bytes, header.slice_bytes)};
 }
 
 std::shared_ptr<TcpRing> TcpReceiver::find_ring(std::uint32_t epoch) noexcept {
@@ -104,23 +108,30 @@ std::shared_ptr<TcpRing> TcpReceiver::find_ring(std::uint32_t epoch) noexcept {
   return rings_.front();
 }
 
-/// Hands the frame that the reader has completed to the program.
+/// Hands the frame or slice that the reader has completed to the program. False if there is nothing for it.
 bool TcpReceiver::take_frame() noexcept {
   const FrameHeader& header = reader_.header();
   TcpRing& ring = *reading_into_;
-  if (header.slice + 1 == header.slice_count) {
+  const bool is_last = ring.assemblies[header.slot].add(header) != SliceAssembly::Progress::part;
+  if (is_last) {
     ring.is_lent[header.slot].store(false, std::memory_order_relaxed);
+  } else if (!takes_slices()) {
+    return false;
   }
   const std::uint64_t offset_bytes = header.slot * ring.stride_bytes;
   IncomingFrame frame{.header = header,
+                      .is_last = is_last,
                       .payload = ring.block->bytes().subspan(offset_bytes, header.layout.size_bytes),
                       .received_ns = monotonic_ns(),
                       .block = ring.block,
                       .offset_in_block_bytes = offset_bytes};
   std::unique_lock lock(mutex_);
+  if (!is_last && arrived_.size() >= max_slices_arrived) {
+    return false;  // the program is late; it gets the whole frame
+  }
   if (arrived_.full()) {
     lock.unlock();
-    end(LinkState::broken, "the sender sent more slices than were agreed");
+    end(LinkState::broken, "the sender sent more frames than were agreed");
     return false;
   }
   arrived_.push(std::move(frame));
@@ -155,9 +166,6 @@ bool TcpReceiver::arm() noexcept {
 // ---- Credits ----
 
 void TcpReceiver::return_credit(const FrameHeader& header) noexcept {
-  if (header.slice + 1 != header.slice_count) {
-    return;
-  }
   CreditBatch terms{.frame_bytes = header.layout.size_bytes};
   {
     const std::scoped_lock lock(mutex_);

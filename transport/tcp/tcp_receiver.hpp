@@ -13,6 +13,7 @@
 #include "base/fixed_queue.hpp"
 #include "transport/byte_wire.hpp"
 #include "transport/link.hpp"
+#include "transport/slice_assembly.hpp"
 #include "transport/tcp/credit_word.hpp"
 #include "transport/tcp/tcp_reader.hpp"
 
@@ -28,6 +29,7 @@ struct TcpRing {
   std::uint64_t stride_bytes;
   std::shared_ptr<HostBlock> block;
   std::vector<std::atomic<bool>> is_lent;  // the sender may write it
+  std::vector<SliceAssembly> assemblies;   // of the slots; whoever reads the socket uses them
   bool has_frames = false;                 // one has come for it; guarded by the receiver's mutex
 };
 
@@ -52,9 +54,10 @@ class TcpReceiver final : public ReceiverLink {
   [[nodiscard]] std::string fault() const override;
 
  private:
-  static constexpr std::size_t max_arrived = 1024;
+  static constexpr std::size_t max_slices_arrived = 256;  // of frames that are not complete
+  static constexpr std::size_t max_arrived = 1024 + max_slices_arrived;
 
-  std::optional<std::span<std::byte>> place_of(const FrameHeader& header) noexcept;
+  TcpReader::Place place_of(const FrameHeader& header) noexcept;
   std::shared_ptr<TcpRing> find_ring(std::uint32_t epoch) noexcept;
   bool take_frame() noexcept;
   void end_after(TcpReader::Status status) noexcept;

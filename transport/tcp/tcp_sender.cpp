@@ -65,16 +65,15 @@ SendResult TcpSender::try_send(const OutgoingFrame& frame) noexcept {
     return SendResult::closed;
   }
   assert(frame.pool_slot.epoch == ready_epoch_);
-  const bool is_first_slice = frame.header.slice == 0;
-  if (is_first_slice && free_ring_slots_.empty()) {
+  if (frame.is_first && free_ring_slots_.empty()) {
     return SendResult::no_credit;
   }
   OutgoingFrame queued = frame;
-  queued.header.slot = is_first_slice ? free_ring_slots_.back() : current_ring_slot_;
-  if (!writer_->queue(queued, is_first_slice && has_bounded_queue_)) {
+  queued.header.slot = frame.is_first ? free_ring_slots_.back() : current_ring_slot_;
+  if (!writer_->queue(queued, frame.is_first && has_bounded_queue_)) {
     return SendResult::no_credit;
   }
-  if (is_first_slice) {
+  if (frame.is_first) {
     ++accepted_;
     current_ring_slot_ = queued.header.slot;
     free_ring_slots_.pop_back();

@@ -40,7 +40,7 @@ bool TcpWriter::queue(const OutgoingFrame& frame, bool only_if_idle) noexcept {
   if (queue_.full() || (only_if_idle && unwritten_frames_ > 0)) {
     return false;
   }
-  if (frame.header.slice == 0) {
+  if (frame.is_first) {
     ++unwritten_frames_;
   }
   queue_.push(frame);
@@ -214,7 +214,7 @@ WireWrite TcpWriter::write_file() noexcept {
 void TcpWriter::finish_batch(Driver driver) noexcept {
   const std::scoped_lock lock(mutex_);
   for (OutgoingFrame& frame : std::span(batch_).first(std::exchange(batch_size_, 0))) {
-    if (frame.header.slice + 1 == frame.header.slice_count) {
+    if (frame.is_last) {
       written_.push_back(frame.pool_slot);
       --unwritten_frames_;
     }
