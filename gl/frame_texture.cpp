@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -21,16 +22,30 @@ std::uint64_t aligned(std::uint64_t bytes) noexcept {
   return (bytes + plane_alignment_bytes - 1) / plane_alignment_bytes * plane_alignment_bytes;
 }
 
-void copy_rows(const std::byte* from, std::uint32_t pitch_bytes, const PlaneLayout& plane, std::byte* to) noexcept {
-  if (pitch_bytes == plane.row_bytes) {
-    std::memcpy(to, from, std::size_t{plane.row_bytes} * plane.rows);
+/// Copies rows of a plane, from the payload to rows without padding.
+void copy_rows(const std::byte* payload, const PlaneLayout& plane, std::uint32_t first, std::uint32_t end,
+               std::byte* to) noexcept {
+  const std::byte* from = payload + plane.offset_bytes + std::size_t{first} * plane.pitch_bytes;
+  to += std::size_t{first} * plane.row_bytes;
+  if (plane.pitch_bytes == plane.row_bytes) {
+    std::memcpy(to, from, std::size_t{plane.row_bytes} * (end - first));
     return;
   }
-  for (std::uint32_t row = 0; row < plane.rows; ++row) {
+  for (std::uint32_t row = first; row < end; ++row) {
     std::memcpy(to, from, plane.row_bytes);
     to += plane.row_bytes;
-    from += pitch_bytes;
+    from += plane.pitch_bytes;
   }
+}
+
+/// How many rows of a plane lie completely in the first `arrived_bytes` of the payload.
+std::uint32_t rows_in(const PlaneLayout& plane, std::uint64_t arrived_bytes) noexcept {
+  const std::uint64_t first_row_end = plane.offset_bytes + plane.row_bytes;
+  if (arrived_bytes < first_row_end) {
+    return 0;
+  }
+  return static_cast<std::uint32_t>(
+      std::min<std::uint64_t>((arrived_bytes - first_row_end) / plane.pitch_bytes + 1, plane.rows));
 }
 
 /// Whether GL can read the rows of plane `index` without a copy.
@@ -74,29 +89,59 @@ FrameTexture::FrameTexture(std::optional<UploadMethod> wanted)
 }
 
 void FrameTexture::forget_blocks() noexcept {
+  forget_arrived();
   pinned_.forget_all();
   fence_.reset();
 }
 
 bool FrameTexture::upload(const FrameView& view) noexcept {
-  if (!fits(view)) {
+  if (!fits(view) || (!is_arriving_ && !begin_upload(view, shown_))) {
+    forget_arrived();
     return false;
   }
-  Sources sources{};
-  if (!find_sources(view, sources) || !prepare_textures(view.layout)) {
-    return false;
+  Textures& textures = is_arriving_ ? next_ : shown_;
+  fill_rows(view, textures, view.layout.size_bytes);
+  textures.painted.conversion = colour_conversion(view.layout.format, view.colour, view.layout.height);
+  textures.painted.chroma_site = chroma_site(view.chroma_location);
+  if (is_arriving_) {
+    std::swap(shown_, next_);
   }
-  fill_textures(view.layout, sources);
-  painted_.conversion = colour_conversion(view.layout.format, view.colour, view.layout.height);
-  painted_.chroma_site = chroma_site(view.chroma_location);
-  if (method_ == UploadMethod::pinned_memory) {
-    fence_ = GlFence::insert();
-  }
+  end_upload();
   return true;
 }
 
+bool FrameTexture::upload_arrived(const FrameView& view, std::uint64_t arrived_bytes) noexcept {
+  if (!fits(view) || (!is_arriving_ && !begin_upload(view, next_))) {
+    return false;
+  }
+  is_arriving_ = true;
+  fill_rows(view, next_, arrived_bytes);
+  return true;
+}
+
+void FrameTexture::forget_arrived() noexcept {
+  if (is_arriving_) {
+    end_upload();
+  }
+}
+
+bool FrameTexture::begin_upload(const FrameView& view, Textures& textures) noexcept {
+  return find_sources(view) && prepare_textures(view.layout, textures);
+}
+
+/// All commands that read the frame have been given to GL.
+void FrameTexture::end_upload() noexcept {
+  is_arriving_ = false;
+  if (std::exchange(has_staging_, false)) {
+    staging_.release();
+  }
+  if (method_ == UploadMethod::pinned_memory) {
+    fence_ = GlFence::insert();
+  }
+}
+
 void FrameTexture::draw(int x, int y, int width, int height, bool flip_y) const noexcept {
-  painter_.draw(painted_, {x, y, width, height}, flip_y);
+  painter_.draw(shown_.painted, {x, y, width, height}, flip_y);
 }
 
 bool FrameTexture::fits(const FrameView& view) const noexcept {
@@ -105,19 +150,20 @@ bool FrameTexture::fits(const FrameView& view) const noexcept {
          std::max(layout.width, layout.height) <= static_cast<std::uint32_t>(max_side_);
 }
 
-bool FrameTexture::prepare_textures(const FrameLayout& layout) noexcept {
+bool FrameTexture::prepare_textures(const FrameLayout& layout, Textures& textures) noexcept {
   const Size size{layout.width, layout.height};
-  if (texture_format_ == layout.format && painted_.size == size) {
+  PaintedFrame& painted = textures.painted;
+  if (textures.format == layout.format && painted.size == size) {
     return true;
   }
-  painted_ = {};
-  texture_format_ = PixelFormat::bytes;
+  painted = {};
+  textures.format = PixelFormat::bytes;
   glGetError();  // clears earlier errors
   const auto planes = texture_planes(layout.format);
   for (std::size_t i = 0; i < planes.size(); ++i) {
     const TexturePlane& plane = planes[i];
-    textures_.at(i) = GlTexture::create(GL_TEXTURE_2D);
-    const GLuint texture = textures_.at(i).id();
+    textures.planes.at(i) = GlTexture::create(GL_TEXTURE_2D);
+    const GLuint texture = textures.planes.at(i).id();
     const auto width = static_cast<GLsizei>(texture_width(plane, layout.width));
     const auto height = static_cast<GLsizei>(texture_height(plane, layout.height));
     glTextureStorage2D(texture, 1, plane.internal_format, width, height);
@@ -129,13 +175,13 @@ bool FrameTexture::prepare_textures(const FrameLayout& layout) noexcept {
     glTextureParameteri(texture, GL_TEXTURE_MAG_FILTER, GL_LINEAR);
     glTextureParameteri(texture, GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE);
     glTextureParameteri(texture, GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE);
-    painted_.textures.at(i) = texture;
+    painted.textures.at(i) = texture;
   }
-  texture_format_ = layout.format;
-  painted_.texture_count = planes.size();
-  painted_.size = size;
-  painted_.chroma_log2_width = planes.back().log2_width;
-  painted_.chroma_log2_height = planes.back().log2_height;
+  textures.format = layout.format;
+  painted.texture_count = planes.size();
+  painted.size = size;
+  painted.chroma_log2_width = planes.back().log2_width;
+  painted.chroma_log2_height = planes.back().log2_height;
   return true;
 }
 
@@ -158,7 +204,7 @@ GLuint FrameTexture::pinned_buffer(const FrameView& view) noexcept {
   return buffer;
 }
 
-bool FrameTexture::find_sources(const FrameView& view, Sources& sources) noexcept {
+bool FrameTexture::find_sources(const FrameView& view) noexcept {
   const GLuint pinned = pinned_buffer(view);
   method_ = pinned != 0 ? UploadMethod::pinned_memory : preferred_;
   if (method_ == UploadMethod::pinned_memory && pinned == 0) {
@@ -168,55 +214,79 @@ bool FrameTexture::find_sources(const FrameView& view, Sources& sources) noexcep
   bool any_staged = false;
   for (std::uint32_t i = 0; i < view.layout.plane_count; ++i) {
     const PlaneLayout& plane = view.layout.planes.at(i);
-    const std::byte* address = view.payload.data() + plane.offset_bytes;
-    sources.at(i) = {pinned, view.offset_in_block_bytes + plane.offset_bytes, address, plane.pitch_bytes};
-    const std::uint64_t start = pinned != 0 ? sources.at(i).offset_bytes : reinterpret_cast<std::uintptr_t>(address);
+    sources_.at(i) = {.buffer = pinned,
+                      .offset_bytes = view.offset_in_block_bytes + plane.offset_bytes,
+                      .address = view.payload.data() + plane.offset_bytes,
+                      .pitch_bytes = plane.pitch_bytes};
+    const std::uint64_t start =
+        pinned != 0 ? sources_.at(i).offset_bytes : reinterpret_cast<std::uintptr_t>(sources_.at(i).address);
     is_staged.at(i) = method_ == UploadMethod::persistent_buffer || !can_step(view.layout, i, start);
     any_staged = any_staged || is_staged.at(i);
   }
-  return !any_staged || stage(view, is_staged, sources);
+  return !any_staged || claim_staging(view.layout, is_staged);
 }
 
-bool FrameTexture::stage(const FrameView& view, std::span<const bool> is_staged, Sources& sources) noexcept {
+/// Makes room for the planes that are copied before GL reads them, for the whole frame.
+bool FrameTexture::claim_staging(const FrameLayout& layout, std::span<const bool> is_staged) noexcept {
   std::uint64_t size_bytes = 0;
-  for (std::uint32_t i = 0; i < view.layout.plane_count; ++i) {
-    const PlaneLayout& plane = view.layout.planes.at(i);
+  for (std::uint32_t i = 0; i < layout.plane_count; ++i) {
+    const PlaneLayout& plane = layout.planes.at(i);
     size_bytes += is_staged[i] ? aligned(std::uint64_t{plane.row_bytes} * plane.rows) : 0;
   }
   const auto memory = staging_.claim(size_bytes, monotonic_ns() + staging_wait_ns);
   if (memory.empty()) {
     return false;
   }
+  has_staging_ = true;
   std::uint64_t offset_bytes = 0;
-  for (std::uint32_t i = 0; i < view.layout.plane_count; ++i) {
-    const PlaneLayout& plane = view.layout.planes.at(i);
+  for (std::uint32_t i = 0; i < layout.plane_count; ++i) {
+    const PlaneLayout& plane = layout.planes.at(i);
     if (is_staged[i]) {
-      copy_rows(sources.at(i).address, plane.pitch_bytes, plane, memory.data() + offset_bytes);
-      sources.at(i) = {staging_.buffer(), offset_bytes, memory.data() + offset_bytes, plane.row_bytes};
+      std::byte* const to = memory.data() + offset_bytes;
+      sources_.at(i) = {.buffer = staging_.buffer(),
+                        .offset_bytes = offset_bytes,
+                        .address = to,
+                        .pitch_bytes = plane.row_bytes,
+                        .staging = to};
       offset_bytes += aligned(std::uint64_t{plane.row_bytes} * plane.rows);
     }
   }
   return true;
 }
 
-void FrameTexture::fill_textures(const FrameLayout& layout, const Sources& sources) noexcept {
+/// Gives GL the rows that have arrived since the last call.
+void FrameTexture::fill_rows(const FrameView& view, Textures& textures, std::uint64_t arrived_bytes) noexcept {
+  const FrameLayout& layout = view.layout;
+  std::array<std::uint32_t, max_texture_planes> ends{};
+  for (std::uint32_t i = 0; i < layout.plane_count; ++i) {
+    const Source& source = sources_.at(i);
+    ends.at(i) = rows_in(layout.planes.at(i), arrived_bytes);
+    if (source.staging != nullptr && ends.at(i) > source.rows_filled) {
+      copy_rows(view.payload.data(), layout.planes.at(i), source.rows_filled, ends.at(i), source.staging);
+    }
+  }
   const auto planes = texture_planes(layout.format);
-  bool any_staged = false;
   for (std::size_t i = 0; i < planes.size(); ++i) {
     const TexturePlane& plane = planes[i];
-    const Source& source = sources.at(plane.plane);
+    const Source& source = sources_.at(plane.plane);
+    const std::uint32_t first = source.rows_filled;
+    if (ends.at(plane.plane) <= first) {
+      continue;
+    }
     const auto step = find_row_step(plane, source.pitch_bytes, source.buffer != 0 ? source.offset_bytes : 0);
     const auto [row_length, alignment] = step.value_or(RowStep{0, 1});  // never empty: find_sources staged the rest
-    any_staged = any_staged || (source.buffer != 0 && source.buffer == staging_.buffer());
     glBindBuffer(GL_PIXEL_UNPACK_BUFFER, source.buffer);
     glPixelStorei(GL_UNPACK_ROW_LENGTH, row_length);
     glPixelStorei(GL_UNPACK_ALIGNMENT, alignment);
-    const void* pixels = source.buffer != 0 ? reinterpret_cast<const void*>(source.offset_bytes) : source.address;
-    glTextureSubImage2D(textures_.at(i).id(), 0, 0, 0, static_cast<GLsizei>(texture_width(plane, layout.width)),
-                        static_cast<GLsizei>(texture_height(plane, layout.height)), plane.format, plane.type, pixels);
+    const std::uint64_t skipped_bytes = std::uint64_t{first} * source.pitch_bytes;
+    const void* pixels = source.buffer != 0 ? reinterpret_cast<const void*>(source.offset_bytes + skipped_bytes)
+                                            : source.address + skipped_bytes;
+    glTextureSubImage2D(textures.planes.at(i).id(), 0, 0, static_cast<GLint>(first),
+                        static_cast<GLsizei>(texture_width(plane, layout.width)),
+                        static_cast<GLsizei>(ends.at(plane.plane) - first), plane.format, plane.type, pixels);
   }
-  if (any_staged) {
-    staging_.release();
+  for (std::uint32_t i = 0; i < layout.plane_count; ++i) {
+    sources_.at(i).rows_filled = std::max(sources_.at(i).rows_filled, ends.at(i));
   }
   glBindBuffer(GL_PIXEL_UNPACK_BUFFER, 0);
   glPixelStorei(GL_UNPACK_ROW_LENGTH, 0);

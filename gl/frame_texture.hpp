@@ -47,10 +47,17 @@ class FrameTexture {
   FrameTexture(const FrameTexture&) = delete;
   FrameTexture& operator=(const FrameTexture&) = delete;
 
-  /// Uploads a frame. The GPU may read the payload until upload_done(); nobody may write to it before that. Returns
-  /// false and keeps the previous frame if the layout is not a picture inside the payload, if the picture is too large
-  /// for GL, or if memory runs out. Allocates only when the format or the size changes.
+  /// Uploads a frame, or the rest of the one that upload_arrived() has begun. The GPU may read the payload until
+  /// upload_done(); nobody may write to it before that. Returns false and keeps the previous frame if the layout is not
+  /// a picture inside the payload, if the picture is too large for GL, or if memory runs out. Allocates only when the
+  /// format or the size changes.
   bool upload(const FrameView& view) noexcept;
+
+  /// Uploads the rows that lie in the first `arrived_bytes` of a frame, to textures that are not drawn. The same frame
+  /// follows, in the same memory with more bytes, until upload() shows it or forget_arrived() gives it up. Call it only
+  /// after upload_done(). The first call allocates as much again as the textures have. False as upload().
+  bool upload_arrived(const FrameView& view, std::uint64_t arrived_bytes) noexcept;
+  void forget_arrived() noexcept;
 
   /// Whether the GPU no longer reads any uploaded payload: it has finished, or it is lost.
   bool upload_done() noexcept { return fence_.poll() != GpuWait::pending; }
@@ -68,26 +75,38 @@ class FrameTexture {
   [[nodiscard]] UploadMethod method() const noexcept { return method_; }
 
   /// Size of the newest frame; 0x0 before the first.
-  [[nodiscard]] Size frame_size() const noexcept { return painted_.size; }
+  [[nodiscard]] Size frame_size() const noexcept { return shown_.painted.size; }
 
   /// Releases the host memory blocks kept for the GPU. Call it at the end of a session or an epoch. Waits for the GPU.
   void forget_blocks() noexcept;
 
  private:
+  /// Where GL reads a plane from.
   struct Source {
-    GLuint buffer;               // 0: client memory
-    std::uint64_t offset_bytes;  // of the plane's first row in the buffer
-    const std::byte* address;    // of the same, in client memory
-    std::uint32_t pitch_bytes;
+    GLuint buffer = 0;                   // 0: client memory
+    std::uint64_t offset_bytes = 0;      // of the plane's first row in the buffer
+    const std::byte* address = nullptr;  // of the same, in client memory
+    std::uint32_t pitch_bytes = 0;
+    std::byte* staging = nullptr;   // rows are copied here first; null: GL reads the payload itself
+    std::uint32_t rows_filled = 0;  // that the texture has
   };
   using Sources = std::array<Source, max_texture_planes>;
 
+  /// The textures of one frame.
+  struct Textures {
+    std::array<GlTexture, max_texture_planes> planes;
+    PixelFormat format = PixelFormat::bytes;
+    PaintedFrame painted;
+  };
+
+  bool begin_upload(const FrameView& view, Textures& textures) noexcept;
+  void fill_rows(const FrameView& view, Textures& textures, std::uint64_t arrived_bytes) noexcept;
+  void end_upload() noexcept;
   [[nodiscard]] bool fits(const FrameView& view) const noexcept;
-  bool prepare_textures(const FrameLayout& layout) noexcept;
+  static bool prepare_textures(const FrameLayout& layout, Textures& textures) noexcept;
   [[nodiscard]] GLuint pinned_buffer(const FrameView& view) noexcept;
-  bool find_sources(const FrameView& view, Sources& sources) noexcept;
-  bool stage(const FrameView& view, std::span<const bool> is_staged, Sources& sources) noexcept;
-  void fill_textures(const FrameLayout& layout, const Sources& sources) noexcept;
+  bool find_sources(const FrameView& view) noexcept;
+  bool claim_staging(const FrameLayout& layout, std::span<const bool> is_staged) noexcept;
 
   UploadMethod preferred_;                                   // until the driver refuses it
   UploadMethod fallback_ = UploadMethod::persistent_buffer;  // for payloads that preferred_ cannot take
@@ -97,9 +116,11 @@ class FrameTexture {
   PinnedBlocks pinned_;
   StagingBuffer staging_;
   GlFence fence_;
-  std::array<GlTexture, max_texture_planes> textures_;
-  PixelFormat texture_format_ = PixelFormat::bytes;
-  PaintedFrame painted_;
+  Textures shown_;
+  Textures next_;  // of a frame that is still arriving
+  Sources sources_;
+  bool is_arriving_ = false;
+  bool has_staging_ = false;  // claimed for the frame that is being uploaded
 };
 
 }  // namespace framewire

@@ -33,8 +33,14 @@ std::string_view name(ReadbackMethod method) noexcept {
   return method == ReadbackMethod::pinned_memory ? "pinned memory" : "persistent buffers";
 }
 
-Readback::Readback(std::uint32_t width, std::uint32_t height, std::optional<ReadbackMethod> wanted)
-    : size_{width, height}, method_(wanted.value_or(ReadbackMethod::pinned_memory)) {
+Readback::Readback(std::uint32_t width, std::uint32_t height, std::optional<ReadbackMethod> wanted,
+                   std::uint16_t slices)
+    : size_{width, height},
+      slices_(possible_slices(size_bytes(), slices)),
+      method_(wanted.value_or(ReadbackMethod::pinned_memory)) {
+  for (Entry& entry : entries_) {
+    entry.fences.resize(slices_);
+  }
   if (method_ == ReadbackMethod::pinned_memory && !PinnedBlocks::is_supported()) {
     if (wanted) {
       throw Error::failed("the OpenGL driver (" + gl_renderer() +
@@ -70,17 +76,17 @@ void Readback::begin(const std::shared_ptr<HostBlock>& block, std::uint64_t offs
   const GLuint pinned = method_ == ReadbackMethod::pinned_memory ? pinned_buffer(block, offset_bytes, slot) : 0;
   Entry& entry = entries_[index];
   entry.must_copy = false;
+  entry.slices_done = 0;
   if (pinned != 0) {
-    read_pixels(pinned,
-                reinterpret_cast<void*>(offset_bytes));  // GL takes an offset into the bound buffer as a pointer
+    // GL takes an offset into the bound buffer as a pointer.
+    read_slices(pinned, reinterpret_cast<std::byte*>(offset_bytes), entry);
   } else if (map_buffers()) {
     method_ = ReadbackMethod::persistent_buffer;
     entry.must_copy = true;
-    read_pixels(mapped_[index].buffer.id(), nullptr);
+    read_slices(mapped_[index].buffer.id(), nullptr, entry);
   } else {
-    read_pixels(0, slot.data());  // no memory for buffers: slow, but correct
+    read_slices(0, slot.data(), entry);  // no memory for buffers: slow, but correct
   }
-  entry.fence = GlFence::insert();
   glFlush();  // otherwise the commands wait in the driver until polled
   entry.slot = slot.first(size_bytes());
   entry.begun_ns = begun_ns;
@@ -90,20 +96,33 @@ void Readback::begin(const std::shared_ptr<HostBlock>& block, std::uint64_t offs
   }
 }
 
-bool Readback::finished() noexcept {
-  return wait_finished(0);
+bool Readback::wait_finished(std::int64_t deadline_ns) noexcept {
+  const std::size_t before = count_;
+  while (wait_slice(deadline_ns)) {
+    if (count_ < before) {
+      return true;
+    }
+  }
+  return false;
 }
 
-bool Readback::wait_finished(std::int64_t deadline_ns) noexcept {
+bool Readback::wait_slice(std::int64_t deadline_ns) noexcept {
   if (count_ == 0 || has_failed_) {
     return false;
   }
-  const GpuWait result = entries_[oldest_].fence.wait(deadline_ns);
+  Entry& entry = entries_[oldest_];
+  const GpuWait result = entry.fences[entry.slices_done].wait(deadline_ns);
   has_failed_ = result == GpuWait::failed;
   if (result != GpuWait::done) {
     return false;
   }
-  finish_oldest();
+  if (entry.must_copy) {
+    const ByteRange slice = slice_range(size_bytes(), slices_, entry.slices_done);
+    std::memcpy(entry.slot.data() + slice.offset_bytes, mapped_[oldest_].bytes + slice.offset_bytes, slice.size_bytes);
+  }
+  if (++entry.slices_done == slices_) {
+    finish_oldest();
+  }
   return true;
 }
 
@@ -112,9 +131,6 @@ void Readback::finish_oldest() noexcept {
   if (measured_ < readbacks_to_measure) {
     ++measured_;
     total_ns_ += monotonic_ns() - entry.begun_ns;
-  }
-  if (entry.must_copy) {
-    std::memcpy(entry.slot.data(), mapped_[oldest_].bytes, entry.slot.size());
   }
   oldest_ = (oldest_ + 1) % max_in_flight;
   --count_;
@@ -157,13 +173,28 @@ bool Readback::map_buffers() noexcept {
   return true;
 }
 
-void Readback::read_pixels(GLuint buffer, void* target) const noexcept {
+/// Each slice by the rows that complete it, and a fence behind them. `target` may be an offset.
+void Readback::read_slices(GLuint buffer, std::byte* target, Entry& entry) const noexcept {
   glBindBuffer(GL_PIXEL_PACK_BUFFER, buffer);
   glPixelStorei(GL_PACK_ALIGNMENT, 4);
   glPixelStorei(GL_PACK_ROW_LENGTH, 0);
-  glReadPixels(0, 0, static_cast<GLsizei>(size_.width), static_cast<GLsizei>(size_.height), GL_RGBA, GL_UNSIGNED_BYTE,
-               target);
+  std::uint32_t row = 0;
+  for (std::uint16_t i = 0; i < slices_; ++i) {
+    const std::uint32_t end = rows_until(i);
+    if (end > row) {
+      glReadPixels(0, static_cast<GLint>(row), static_cast<GLsizei>(size_.width), static_cast<GLsizei>(end - row),
+                   GL_RGBA, GL_UNSIGNED_BYTE, target + row * row_bytes());
+    }
+    entry.fences[i] = GlFence::insert();
+    row = end;
+  }
   glBindBuffer(GL_PIXEL_PACK_BUFFER, 0);
+}
+
+/// How many rows there are up to the one in which the slice ends.
+std::uint32_t Readback::rows_until(std::uint16_t slice) const noexcept {
+  return static_cast<std::uint32_t>((slice_range(size_bytes(), slices_, slice).end_bytes() + row_bytes() - 1) /
+                                    row_bytes());
 }
 
 }  // namespace framewire

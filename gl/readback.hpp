@@ -8,8 +8,10 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "base/text.hpp"
+#include "frame/slices.hpp"
 #include "gl/fence.hpp"
 #include "gl/handle.hpp"
 #include "gl/pinned_blocks.hpp"
@@ -29,9 +31,11 @@ class Readback {
  public:
   static constexpr std::size_t max_in_flight = 3;
 
-  /// Empty `wanted`: the best method that the driver supports, with a fallback if it fails later. Throws Error (failed)
-  /// if the driver lacks the wanted method or has no memory.
-  Readback(std::uint32_t width, std::uint32_t height, std::optional<ReadbackMethod> wanted = {});
+  /// Empty `wanted`: the best method that the driver supports, with a fallback if it fails later. `slices`: how many
+  /// parts of a picture finish one by one, in order. Throws Error (failed) if the driver lacks the wanted method or has
+  /// no memory.
+  Readback(std::uint32_t width, std::uint32_t height, std::optional<ReadbackMethod> wanted = {},
+           std::uint16_t slices = 1);
   ~Readback();
   Readback(const Readback&) = delete;
   Readback& operator=(const Readback&) = delete;
@@ -42,19 +46,24 @@ class Readback {
   /// driver works asynchronously.
   void begin(const std::shared_ptr<HostBlock>& block, std::uint64_t offset_bytes, std::span<std::byte> slot) noexcept;
 
-  /// Whether the oldest readback has finished; if so, it is no longer in flight and its slot is filled. Copies if the
-  /// method needs it. False when none is in flight.
-  bool finished() noexcept;
+  /// Waits until the next slice of the oldest readback is in its slot (slice_range()), or until `deadline_ns`
+  /// (monotonic). Copies if the method needs it. After the last slice the readback is no longer in flight. False at the
+  /// deadline, and when none is in flight.
+  bool wait_slice(std::int64_t deadline_ns) noexcept;
 
-  /// Like finished(), but waits until `deadline_ns` (monotonic).
+  /// The same for all slices of the oldest readback.
   bool wait_finished(std::int64_t deadline_ns) noexcept;
+
+  /// The same without waiting.
+  bool finished() noexcept { return wait_finished(0); }
 
   /// Whether the GPU was lost: readbacks in flight never finish.
   [[nodiscard]] bool has_failed() const noexcept { return has_failed_; }
 
   [[nodiscard]] std::size_t in_flight() const noexcept { return count_; }
   [[nodiscard]] ReadbackMethod method() const noexcept { return method_; }
-  [[nodiscard]] std::size_t size_bytes() const noexcept { return std::size_t{size_.width} * size_.height * 4; }
+  [[nodiscard]] std::uint16_t slices() const noexcept { return slices_; }
+  [[nodiscard]] std::size_t size_bytes() const noexcept { return row_bytes() * size_.height; }
 
   /// Whether begin() took more than half of the total readback time over the first ten readbacks. Such a driver draws
   /// and copies inside the call, so several readbacks in flight gain nothing. The test is VirtualGL's. False before the
@@ -64,7 +73,8 @@ class Readback {
  private:
   struct Entry {
     std::span<std::byte> slot;
-    GlFence fence;
+    std::vector<GlFence> fences;  // of each slice
+    std::uint16_t slices_done = 0;
     bool must_copy = false;
     std::int64_t begun_ns = 0;
   };
@@ -76,10 +86,13 @@ class Readback {
   GLuint pinned_buffer(const std::shared_ptr<HostBlock>& block, std::uint64_t offset_bytes,
                        std::span<std::byte> slot) noexcept;
   bool map_buffers() noexcept;
-  void read_pixels(GLuint buffer, void* target) const noexcept;
+  void read_slices(GLuint buffer, std::byte* target, Entry& entry) const noexcept;
+  [[nodiscard]] std::uint32_t rows_until(std::uint16_t slice) const noexcept;
+  [[nodiscard]] std::size_t row_bytes() const noexcept { return std::size_t{size_.width} * 4; }
   void finish_oldest() noexcept;
 
   Size size_;
+  std::uint16_t slices_;
   ReadbackMethod method_;
   PinnedBlocks pinned_;
   GLuint trusted_ = 0;  // the wrapped block for which GL writes were verified

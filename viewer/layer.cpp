@@ -14,6 +14,26 @@ namespace {
 
 constexpr std::int64_t gpu_deadline_ns = 2 * ns_per_s;
 
+FrameView view_of(const ReceivedFrame& frame, ChromaLocation chroma_location) noexcept {
+  return {.layout = frame.header().layout,
+          .colour = frame.header().colour,
+          .payload = frame.payload(),
+          .block = &frame.block(),
+          .offset_in_block_bytes = frame.offset_in_block_bytes(),
+          .chroma_location = chroma_location};
+}
+
+/// How many bytes of a payload are there without a gap.
+std::uint64_t bytes_without_gap(const FrameHeader& header, const SliceSet& slices) noexcept {
+  std::uint16_t count = 0;
+  while (count < header.slice_count && slices[count]) {
+    ++count;
+  }
+  return count == 0 ? 0
+                    : slice_range(header.layout.size_bytes, header.slice_count, static_cast<std::uint16_t>(count - 1))
+                          .end_bytes();
+}
+
 }  // namespace
 
 Layer::Layer(bool verify, Statistics& statistics) : statistics_(statistics), check_(verify) {}
@@ -35,16 +55,37 @@ Layer::Upload Layer::upload(ReceivedFrame frame, ChromaLocation chroma_location)
       return Upload::gpu_is_lost;
     }
   }
+  if (arriving_ && !arriving_->is(frame)) {
+    forget_arriving();
+  }
+  arriving_.reset();
   check_.begin(frame.header(), frame.payload());
-  const bool is_uploaded = texture_.upload({.layout = frame.header().layout,
-                                            .colour = frame.header().colour,
-                                            .payload = frame.payload(),
-                                            .block = &frame.block(),
-                                            .offset_in_block_bytes = frame.offset_in_block_bytes(),
-                                            .chroma_location = chroma_location});
+  const bool is_uploaded = texture_.upload(view_of(frame, chroma_location));
   held_.emplace(std::move(frame));
   has_picture_ = has_picture_ || is_uploaded;
   return is_uploaded ? Upload::done : Upload::not_a_picture;
+}
+
+void Layer::slice_arrived(const ReceivedFrame& slice, ChromaLocation chroma_location, bool may_upload) noexcept {
+  if (!arriving_ || !arriving_->is(slice)) {
+    forget_arriving();
+    arriving_.emplace(ArrivingFrame{.session = slice.session_number(),
+                                    .epoch = slice.header().epoch,
+                                    .sequence = slice.header().sequence,
+                                    .slot = slice.header().slot});
+  }
+  arriving_->slices.set(slice.header().slice);
+  const std::uint64_t arrived_bytes = bytes_without_gap(slice.header(), arriving_->slices);
+  if (may_upload && arrived_bytes > 0 && release_finished()) {
+    arriving_->is_uploading |= texture_.upload_arrived(view_of(slice, chroma_location), arrived_bytes);
+  }
+}
+
+void Layer::forget_arriving() noexcept {
+  if (arriving_ && arriving_->is_uploading) {
+    texture_.forget_arrived();
+  }
+  arriving_.reset();
 }
 
 bool Layer::release_finished() noexcept {
@@ -71,6 +112,7 @@ void Layer::discard(ReceivedFrame frame) noexcept {
 }
 
 void Layer::forget_memory() noexcept {
+  forget_arriving();
   texture_.wait_upload_done(monotonic_ns() + gpu_deadline_ns);
   release();
   texture_.forget_blocks();
@@ -80,6 +122,7 @@ void Layer::warm_up(Size surface) noexcept {
   if (has_picture_) {
     return;
   }
+  forget_arriving();
   constexpr std::uint32_t side = 64;
   const std::array<std::byte, std::size_t{side} * side * 4> black{};
   for (const PixelFormat format : {PixelFormat::rgba, PixelFormat::nv12, PixelFormat::yuv420p}) {
@@ -100,6 +143,7 @@ void Layer::prepare(const StreamFormat& format, Size surface) {
   if (has_picture_) {
     return;
   }
+  forget_arriving();
   const auto black = HostBlock::create_private("the first picture", format.layout.size_bytes);
   if (texture_.upload({.layout = format.layout,
                        .colour = format.colour,

@@ -31,6 +31,11 @@ class Layer {
   /// Makes `frame` the layer's picture. On any result but `done` the frame is released and the picture does not change.
   Upload upload(ReceivedFrame frame, ChromaLocation chroma_location = ChromaLocation::unspecified) noexcept;
 
+  /// A slice of a frame that is not complete has arrived. If `may_upload`, and the GPU has finished with the layer's
+  /// picture, uploads what has arrived of the frame from its beginning on; upload() does the rest. The layer follows
+  /// one such frame at a time, the newest.
+  void slice_arrived(const ReceivedFrame& slice, ChromaLocation chroma_location, bool may_upload) noexcept;
+
   /// Returns the credit if the GPU has finished. True if no frame is held any more.
   bool release_finished() noexcept;
 
@@ -56,13 +61,30 @@ class Layer {
   [[nodiscard]] UploadMethod method() const noexcept { return texture_.method(); }
 
  private:
+  /// A frame that is not complete.
+  struct ArrivingFrame {
+    std::uint64_t session = 0;
+    std::uint32_t epoch = 0;
+    std::uint64_t sequence = 0;
+    std::uint16_t slot = 0;
+    SliceSet slices{};
+    bool is_uploading = false;
+
+    [[nodiscard]] bool is(const ReceivedFrame& frame) const noexcept {
+      return session == frame.session_number() && epoch == frame.header().epoch &&
+             sequence == frame.header().sequence && slot == frame.header().slot;
+    }
+  };
+
   void release() noexcept;
+  void forget_arriving() noexcept;
 
   Statistics& statistics_;
   FrameTexture texture_;
   TearCheck check_;
   bool has_picture_ = false;
   std::optional<ReceivedFrame> held_;
+  std::optional<ArrivingFrame> arriving_;
 };
 
 }  // namespace framewire

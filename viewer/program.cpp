@@ -57,6 +57,7 @@ bool is_empty(Size size) noexcept {
 
 SubscriberOptions stopped_by(const Interruption& interruption, SubscriberOptions options) {
   options.endpoint.stop_fd = interruption.descriptor();
+  options.takes_slices = true;
   return options;
 }
 
@@ -215,7 +216,8 @@ std::optional<ReceivedFrame> Program::next_frame() {
     return std::nullopt;
   }
   auto frame = subscriber_.next();
-  while (frame && frame->header().slice + 1 != frame->header().slice_count) {  // the last slice completes the frame
+  while (frame && !frame->is_complete()) {
+    follow_slice(*frame);
     frame = subscriber_.next();
   }
   if (frame) {
@@ -240,6 +242,13 @@ void Program::follow_epoch(const ReceivedFrame& frame) {
     follow_status();  // updates format and delivery for recording and frame selection
     layer_.forget_memory();
   }
+}
+
+/// The newest frame's slices are uploaded as they arrive, unless an earlier frame is still to be shown.
+void Program::follow_slice(const ReceivedFrame& slice) {
+  follow_epoch(slice);
+  const auto location = facts_.status.format ? facts_.status.format->chroma_location : ChromaLocation::unspecified;
+  layer_.slice_arrived(slice, location, !selector_.has_frame() && !draws_nothing());
 }
 
 void Program::record(const ReceivedFrame& frame) {

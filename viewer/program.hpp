@@ -43,6 +43,7 @@ class Program {
   std::optional<ReceivedFrame> next_frame();
   void take_frames();
   void follow_epoch(const ReceivedFrame& frame);
+  void follow_slice(const ReceivedFrame& slice);
   void record(const ReceivedFrame& frame);
   void answer_events();
   [[nodiscard]] bool has_all_frames() const;

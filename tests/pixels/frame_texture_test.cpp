@@ -65,12 +65,64 @@ class FrameTextureTest : public GlTest {
     return colour;
   }
 
+  [[nodiscard]] const std::vector<std::byte>& pixels() const { return pixels_; }
+
   static constexpr Rgba background{99, 99, 99, 99};
 
  private:
   OffscreenTarget target_{target_size};
   std::vector<std::byte> pixels_ = std::vector<std::byte>(std::size_t{target_size.width} * target_size.height * 4);
 };
+
+TEST_F(FrameTextureTest, AFrameThatArrivesBitByBitLooksAsOneThatCameAtOnce) {
+  std::uint32_t number = 0;
+  for (const UploadMethod method : {UploadMethod::client_pointer, UploadMethod::persistent_buffer}) {
+    for (const PixelFormatInfo& format : pixel_formats()) {
+      if (format.format == PixelFormat::bytes) {
+        continue;
+      }
+      SCOPED_TRACE(std::string(format.name) + " by " + name(method));
+      Frame frame(format.format, 38, 26);
+      std::ranges::generate(frame.bytes, [&number] { return static_cast<std::byte>((number += 2654435761U) >> 24U); });
+      FrameTexture whole(method);
+      ASSERT_TRUE(whole.upload(frame.view()));
+      draw(whole, {0, 0, 64, 48});
+      const std::vector<std::byte> expected = pixels();
+      FrameTexture texture(method);
+      const Frame before(format.format, 38, 26);
+      ASSERT_TRUE(texture.upload(before.view()));
+      draw(texture, {0, 0, 64, 48});
+      const std::vector<std::byte> old = pixels();
+      Frame arriving = before;
+      for (std::uint64_t arrived = 0; arrived < frame.bytes.size(); arrived += 1 + arrived / 3) {
+        std::copy_n(frame.bytes.begin(), arrived, arriving.bytes.begin());
+        ASSERT_TRUE(texture.upload_arrived(arriving.view(), arrived));
+      }
+      draw(texture, {0, 0, 64, 48});
+      EXPECT_EQ(pixels(), old) << "it is not complete";
+      arriving.bytes = frame.bytes;
+      ASSERT_TRUE(texture.upload(arriving.view()));
+      draw(texture, {0, 0, 64, 48});
+      EXPECT_EQ(pixels(), expected);
+    }
+  }
+}
+
+TEST_F(FrameTextureTest, AFrameThatIsGivenUpLeavesThePictureAlone) {
+  FrameTexture texture;
+  const Frame first = coordinates(20, 10);
+  ASSERT_TRUE(texture.upload(first.view()));
+  Frame second(PixelFormat::rgba, 20, 10);
+  ASSERT_TRUE(texture.upload_arrived(second.view(), 400));
+  texture.forget_arrived();
+  draw(texture, {0, 0, 20, 10});
+  EXPECT_EQ(pixel(3, 38 + 2), (Rgba{3, 2, 7, 255}));
+  ASSERT_TRUE(texture.upload_arrived(first.view(), 400));
+  second.layout.size_bytes = 1;  // no picture
+  EXPECT_FALSE(texture.upload(second.view()));
+  draw(texture, {0, 0, 20, 10});
+  EXPECT_EQ(pixel(3, 38 + 2), (Rgba{3, 2, 7, 255}));
+}
 
 TEST_F(FrameTextureTest, PutsTheTopRowAtTheTopOfTheRectangle) {
   FrameTexture texture;

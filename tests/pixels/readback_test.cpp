@@ -35,8 +35,8 @@ void draw(const OffscreenTarget& target, float red) {
   glDisable(GL_SCISSOR_TEST);
 }
 
-std::vector<std::byte> expected(const OffscreenTarget& target) {
-  std::vector<std::byte> pixels(bytes);
+std::vector<std::byte> expected(const OffscreenTarget& target, std::size_t size_bytes = bytes) {
+  std::vector<std::byte> pixels(size_bytes);
   target.read_rgba(pixels, OffscreenTarget::RowOrder::top_down);  // row 0 first, as in Readback
   return pixels;
 }
@@ -97,6 +97,39 @@ TEST_F(ReadbackTest, ThreeUnderWayFinishInTheirOrder) {
       EXPECT_TRUE(equal(block->bytes().subspan(i * 12288, bytes), wanted.at(i))) << i;
     }
     EXPECT_FALSE(readback.finished());  // no readback is pending
+  }
+}
+
+TEST_F(ReadbackTest, SlicesFinishOneByOne) {
+  constexpr Size large{100, 203};  // rows of 400 bytes, which no slice ends with
+  constexpr std::size_t size_bytes = std::size_t{large.width} * large.height * 4;
+  const OffscreenTarget target(large);
+  for (const ReadbackMethod method : methods()) {
+    for (const int tried : {1, 2, 7, 64}) {
+      const auto slices = static_cast<std::uint16_t>(tried);
+      SCOPED_TRACE(std::string(name(method)) + ", " + std::to_string(slices));
+      Readback readback(large.width, large.height, method, slices);
+      EXPECT_EQ(readback.slices(), possible_slices(size_bytes, slices));
+      const auto block = HostBlock::create("readback", std::uint64_t{2} * 90112);
+      std::vector<std::vector<std::byte>> wanted;
+      for (std::size_t i = 0; i < 2; ++i) {
+        draw(target, 0.3F + 0.2F * static_cast<float>(i));
+        wanted.push_back(expected(target, size_bytes));
+        target.bind();
+        readback.begin(block, i * 90112, block->bytes().subspan(i * 90112, 90112));
+      }
+      for (std::size_t i = 0; i < 2; ++i) {
+        for (std::uint16_t slice = 0; slice < readback.slices(); ++slice) {
+          EXPECT_EQ(readback.in_flight(), 2 - i);
+          ASSERT_TRUE(readback.wait_slice(soon_ns()));
+          const ByteRange range = slice_range(size_bytes, readback.slices(), slice);
+          const auto wanted_slice = std::span(wanted.at(i)).subspan(range.offset_bytes, range.size_bytes);
+          EXPECT_TRUE(equal(block->bytes().subspan(i * 90112 + range.offset_bytes, range.size_bytes), wanted_slice));
+        }
+      }
+      EXPECT_EQ(readback.in_flight(), 0U);
+      EXPECT_FALSE(readback.wait_slice(0));
+    }
   }
 }
 

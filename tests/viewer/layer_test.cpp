@@ -46,6 +46,54 @@ TEST_F(LayerTest, GivesTheCreditBackOnceTheGpuIsDone) {
   EXPECT_NEAR(red_at(32, 18), 128, 1);
 }
 
+TEST_F(LayerTest, SlicesAreNotShownBeforeTheirFrameIsComplete) {
+  FrameMaker next;
+  ASSERT_EQ(layer_.upload(frames_.make(1, 50)), Layer::Upload::done);
+  layer_.slice_arrived(next.make_slice(2, 0, 2, 200), ChromaLocation::unspecified, true);
+  present();
+  EXPECT_NEAR(red_at(32, 2), 50, 1);
+  EXPECT_NEAR(red_at(32, 34), 50, 1);
+  EXPECT_EQ(frames_.returned(), Returned{1});
+  ASSERT_EQ(layer_.upload(next.make(2, 200)), Layer::Upload::done);
+  present();
+  EXPECT_NEAR(red_at(32, 2), 200, 1);
+  EXPECT_NEAR(red_at(32, 34), 200, 1);
+  EXPECT_TRUE(layer_.release_finished());
+  EXPECT_EQ(next.returned(), Returned{2});
+}
+
+TEST_F(LayerTest, UploadsASliceOnlyOnce) {
+  FrameMaker next;
+  layer_.slice_arrived(next.make_slice(2, 0, 2, 200), ChromaLocation::unspecified, true);
+  ASSERT_EQ(layer_.upload(next.make(2, 90)), Layer::Upload::done);  // other content than the slice had
+  present();
+  EXPECT_NEAR(red_at(32, 2), 200, 1);
+  EXPECT_NEAR(red_at(32, 34), 90, 1);
+}
+
+TEST_F(LayerTest, SlicesMayComeInAnyOrderAndLate) {
+  FrameMaker next;
+  layer_.slice_arrived(next.make_slice(2, 1, 2, 200), ChromaLocation::unspecified, true);
+  layer_.slice_arrived(next.make_slice(2, 0, 2, 100), ChromaLocation::unspecified, false);
+  ASSERT_EQ(layer_.upload(next.make(2, 90)), Layer::Upload::done);
+  present();
+  EXPECT_NEAR(red_at(32, 2), 90, 1);
+  EXPECT_NEAR(red_at(32, 34), 90, 1);
+}
+
+TEST_F(LayerTest, AFrameThatNeverBecomesCompleteIsForgotten) {
+  FrameMaker given_up;
+  layer_.slice_arrived(given_up.make_slice(2, 0, 2, 200), ChromaLocation::unspecified, true);
+  layer_.slice_arrived(given_up.make_slice(3, 1, 2, 200), ChromaLocation::unspecified, true);
+  ASSERT_EQ(layer_.upload(frames_.make(4, 90)), Layer::Upload::done);
+  present();
+  EXPECT_NEAR(red_at(32, 2), 90, 1);
+  layer_.slice_arrived(given_up.make_slice(5, 0, 2, 200), ChromaLocation::unspecified, true);
+  layer_.forget_memory();
+  present();
+  EXPECT_NEAR(red_at(32, 2), 90, 1);
+}
+
 TEST_F(LayerTest, TheNextFrameReleasesTheOneBefore) {
   ASSERT_EQ(layer_.upload(frames_.make(1)), Layer::Upload::done);
   ASSERT_EQ(layer_.upload(frames_.make(2)), Layer::Upload::done);
