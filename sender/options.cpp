@@ -52,7 +52,7 @@ struct RawOptions {
   RawCommonOptions common;
   std::vector<std::string> sources, names, input_options;
   std::string input_format, start, retry;
-  std::string listen, to, size, fps, pixel_format, delivery, slots, viewers;
+  std::string listen, to, size, fps, pixel_format, delivery, slots, slices, viewers;
   bool loop = false;
   bool allows_pull = false;
   bool no_fixed_rate = false;
@@ -80,6 +80,10 @@ void describe_options(CLI::App& app, RawOptions& raw) {
                  "latest: slow viewers skip frames; every: the source waits for the slowest viewer (default latest)")
       ->type_name("latest|every");
   app.add_option("--slots", raw.slots, "frames that one viewer may hold (default 3)")->type_name("N");
+  app.add_option("--slices", raw.slices,
+                 "slices of a frame from gl:, pattern or raw standard input; each is on its way while the next is made "
+                 "(default auto: one for every 4 MiB)")
+      ->type_name("N|auto");
   app.add_option("--viewers", raw.viewers, "largest number of viewers of a stream (default 4)")->type_name("N");
   app.add_flag("--allow-pull", raw.allows_pull,
                "let viewers with --pull read frames from this memory over " +
@@ -113,6 +117,16 @@ double read_rate(const std::string& text) {
     throw Error::usage("--fps is " + quote(text) + "; it takes frames per second from 0.1 to 1000, as in 60 or 59.94");
   }
   return rate;
+}
+
+std::uint16_t read_slices(const std::string& text) {
+  std::uint16_t slices = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), slices);
+  if (error != std::errc{} || end != text.data() + text.size() || slices == 0 || slices > max_slices_of_source) {
+    throw Error::usage("--slices is " + quote(text) + "; it takes auto, or a number from 1 to " +
+                       std::to_string(max_slices_of_source));
+  }
+  return slices;
 }
 
 /// "90", "1m", "2:03.5", "1:02:03".
@@ -200,6 +214,7 @@ void parse_source_options(const RawOptions& raw, SenderOptions& options) {
       throw Error::usage("--pix-fmt is " + quote(raw.pixel_format) + "; it takes " + pixel_format_names());
     }
   }
+  common.slices = raw.slices.empty() || raw.slices == "auto" ? std::uint16_t{0} : read_slices(raw.slices);
   common.loop = raw.loop;
   common.realtime = !raw.no_fixed_rate;
   for (const std::string& name : raw.sources) {

@@ -26,6 +26,9 @@ std::string describe(const SessionReport& report) {
   std::string counts =
       fmt::format("{} sent, {} skipped, {} {}", report.counts.frames_sent, report.counts.frames_skipped,
                   report.frames_lost, report.bye_received && report.frames_lost > 0 ? "unconfirmed" : "lost");
+  if (report.counts.frames_aborted > 0) {
+    counts += fmt::format(", {} aborted", report.counts.frames_aborted);
+  }
   if (report.pulls) {
     counts =
         report.bye_received ? fmt::format("{} pulled", report.frames_pulled) : "pulled an unknown number of frames";

@@ -1,6 +1,7 @@
 // The interface of frame sources.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -36,6 +37,7 @@ struct SourceOptions {
   std::uint32_t height = 0;
   double frames_per_s = 0;                  // --fps; 0: the source's own
   std::optional<PixelFormat> pixel_format;  // --pix-fmt
+  std::uint16_t slices = 0;                 // --slices; 0: auto
   bool loop = false;                        // --loop
   bool realtime = true;                     // pace by timestamps; false with --delivery every --no-pace
   std::string stream_name{};                // --name; empty: see sender/stream_names.hpp
@@ -46,5 +48,16 @@ struct SourceOptions {
   std::int64_t start_ns = 0;                                         // --start
   std::int64_t retry_ns = INT64_MAX;                                 // --retry; INT64_MAX: for ever
 };
+
+/// Limit of --slices. A frame of so many takes a quarter of the cells of a local link.
+inline constexpr std::uint16_t max_slices_of_source = 64;
+
+/// How many slices a frame of `payload_bytes` has (Stream::begin_frame()).
+constexpr std::uint16_t slices_of_frame(const SourceOptions& options, std::uint64_t payload_bytes) noexcept {
+  constexpr std::uint64_t slice_bytes = std::uint64_t{4} << 20;
+  const std::uint64_t wanted = options.slices != 0 ? options.slices : (payload_bytes + slice_bytes - 1) / slice_bytes;
+  return possible_slices(payload_bytes,
+                         static_cast<std::uint16_t>(std::min<std::uint64_t>(wanted, max_slices_of_source)));
+}
 
 }  // namespace framewire

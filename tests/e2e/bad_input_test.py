@@ -58,6 +58,21 @@ class BadInput(harness.EndToEnd):
     def standard_streams(program) -> list[str]:
         return [os.readlink(f"/proc/{program.pid}/fd/{number}") for number in range(3)]
 
+    def test_stdin_that_ends_within_a_frame_in_slices(self):
+        """Slices of the third frame are at the viewers already. They drop it, and go on."""
+        for transport in ("local", "tcp"):
+            self.file("stdin").write_bytes(bytes(320 * 180 * 4) * 2 + bytes(100_000))
+            with self.file("stdin").open("rb") as stdin:
+                sender = self.send_on("-", "--size", "320x180", "--pix-fmt", "rgba", "--slices", "8", "--delivery",
+                                      "every", "--no-pace", stdin=stdin)
+                viewer = self.view(sender.address, "--transport", transport)
+                self.ends(sender, harness.FAILED)
+                self.ends(viewer)
+            self.one_message(sender, "middle of frame 3 .100000 of 230400 bytes.; 2 frames were sent")
+            sent, shown = self.checked_stats(sender, viewer)
+            self.assertEqual((sent["frames_sent"], sent["frames_aborted"], sent["frames_lost"]), (2, 1, 0))
+            self.assertEqual((shown["frames_received"], shown["frames_shown"]), (2, 2))
+
     def test_stdin_that_is_closed(self):
         sender = self.send("-", prefix=["sh", "-c", 'exec "$@" <&-', "sh"])
         self.ends(sender, harness.FAILED)

@@ -66,10 +66,30 @@ class FirstPicture(harness.EndToEnd):
         self.assertEqual((shown["frames_torn"], shown["frames_recorded"]), (0, 200))
         self.assertEqual(record.sequences(), list(range(200)))
 
+    def test_frames_in_slices_are_whole(self):
+        for transport in ("local", "tcp"):
+            sender = self.send_on("pattern:stamped", "--size", "320x180", "--frames", "100", "--delivery", "every",
+                                  "--slices", "7", "--fps", "200")
+            record = pictures.StampedRecording(self.file(f"{transport}.rgba"), 320 * 180 * 4)
+            viewer = self.view(sender.address, "--transport", transport, "--output", record.path, "--verify")
+            self.ends(viewer)
+            self.ends(sender)
+            sent, shown = self.checked_stats(sender, viewer)
+            self.assertEqual((sent["frames_skipped"], sent["frames_aborted"], sent["frames_lost"]), (0, 0, 0))
+            self.assertEqual((shown["frames_torn"], shown["frames_checked"]), (0, 100))
+            self.assertEqual(record.sequences(), list(range(100)))
+
+    def test_bars_in_slices(self):
+        for transport in ("local", "tcp"):
+            sent, shown, _ = self.send_and_view("pattern", "--size", "320x180", "--frames", "60", "--slices", "8",
+                                                transport=transport)
+            self.check_pattern(sent, shown)
+            self.check_bars(pictures.read_png(self.file("shown.png")))
+
     def test_a_rendered_scene_with_its_counter(self):
         frames = 40
         sent, shown, _ = self.send_and_view("gl:", "--size", "416x234", "--frames", str(frames), "--fps", "30",
-                                            size="416x234")
+                                            "--slices", "5", size="416x234")
         picture = pictures.read_png(self.file("shown.png"))
         self.assertEqual((picture.width, picture.height), (416, 234))
         self.assertGreater(picture.colours(), 500)
@@ -96,7 +116,7 @@ class FirstPicture(harness.EndToEnd):
         sent, shown, _ = self.send_and_view("pattern", "--size", "64x36", "--frames", "10")
         common = {"frames_received", "frames_lost", "frames_torn", "seconds", "fps", "gigabytes_per_second",
                   "transport", "memory"}
-        self.assertLessEqual(common | {"frames_produced", "frames_skipped", "frames_sent"}, set(sent))
+        self.assertLessEqual(common | {"frames_produced", "frames_skipped", "frames_sent", "frames_aborted"}, set(sent))
         self.assertLessEqual(common | {"frames_shown", "frames_superseded", "latency_ms"}, set(shown))
         self.assertEqual(set(shown["latency_ms"]), {"p50", "p99", "max"})
         self.assertLessEqual(shown["latency_ms"]["p50"], shown["latency_ms"]["max"])

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <string>
@@ -25,7 +26,7 @@ struct TakenFrame {
   std::vector<std::byte> payload;
 };
 
-/// Copies every frame and releases its slot at once.
+/// Copies every frame, slice by slice, and releases its slot at once.
 class TakingLink final : public SenderLink {
  public:
   [[nodiscard]] LinkKind kind() const noexcept override { return LinkKind::local; }
@@ -34,8 +35,16 @@ class TakingLink final : public SenderLink {
                    const LinkDescription& /*ring*/) noexcept override {}
   SendResult try_send(const OutgoingFrame& frame) noexcept override {
     const auto payload = frame.payload.bytes();
-    frames.push_back({frame.header, {payload.begin(), payload.end()}});
-    released_.push_back(frame.pool_slot);
+    if (frame.is_first) {
+      frames.push_back({frame.header, std::vector<std::byte>(payload.size())});
+    }
+    const auto slice = payload.subspan(frame.header.slice_offset_bytes, frame.header.slice_bytes);
+    TakenFrame& taken = frames.back();
+    taken.header = frame.header;
+    std::ranges::copy(slice, taken.payload.begin() + static_cast<std::ptrdiff_t>(frame.header.slice_offset_bytes));
+    if (frame.is_last) {
+      released_.push_back(frame.pool_slot);
+    }
     return SendResult::accepted;
   }
   std::size_t poll_released(std::span<PoolSlot> released) noexcept override {
@@ -83,7 +92,7 @@ std::vector<TakenFrame> frames_of(GlSource& source, const StreamOptions& options
   while (epoch == 0 && monotonic_ns() < deadline_ns) {
     if (const auto start = stream.epoch_to_announce(queue)) {
       epoch = start->number;
-      stream.epoch_ready(queue, epoch, 1);
+      stream.epoch_ready(queue, epoch, 1, {}, true);
     }
     std::this_thread::yield();
   }
@@ -116,12 +125,17 @@ SourceOptions small_source() {
   return options;
 }
 
-TEST(GlSource, PublishesNumberedFramesInOrder) {
+class GlSourceInSlices : public testing::TestWithParam<std::uint16_t> {};
+
+TEST_P(GlSourceInSlices, PublishesNumberedFramesInOrder) {
+  const std::uint16_t slices = GetParam();
   for (const ReadbackMethod method : {ReadbackMethod::persistent_buffer, ReadbackMethod::pinned_memory}) {
     SCOPED_TRACE(name(method));
     std::optional<GlSource> source;
     try {
-      source.emplace(small_source(), method);
+      SourceOptions options = small_source();
+      options.slices = slices;
+      source.emplace(options, method);
     } catch (const Error&) {
       ASSERT_EQ(method, ReadbackMethod::pinned_memory);  // not every driver supports it
       continue;
@@ -131,6 +145,7 @@ TEST(GlSource, PublishesNumberedFramesInOrder) {
     for (std::size_t i = 0; i < frames.size(); ++i) {
       const TakenFrame& frame = frames.at(i);
       EXPECT_EQ(frame.header.sequence, 41 + i);
+      EXPECT_EQ(frame.header.slice_count, slices);
       EXPECT_EQ(frame.header.pts_ns, static_cast<std::int64_t>(i) * 20 * ns_per_ms);
       EXPECT_EQ(read_counter(frame.payload, {320, 180}), 41 + i);
       EXPECT_EQ(frame.header.colour,
@@ -141,6 +156,8 @@ TEST(GlSource, PublishesNumberedFramesInOrder) {
     EXPECT_NE(frames.front().payload, frames.back().payload);
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Slices, GlSourceInSlices, testing::Values(1, 2, 7));
 
 GLenum GLAD_API_PTR waits_in_vain(GLsync, GLbitfield, GLuint64) {
   return GL_WAIT_FAILED;

@@ -31,9 +31,9 @@ struct SeenFrame {
   std::vector<std::byte> payload;
 };
 
-/// A link that accepts every frame at once. It releases a frame when `held` more have come, and first checks that the
-/// frame has not changed. Needs the stream's mutex, except for frames() and frames_changed(), which are read after the
-/// end.
+/// A link that accepts every frame at once, also in slices. It releases a frame when `held` more have come, and first
+/// checks that the frame has not changed. Needs the stream's mutex, except for frames() and frames_changed(), which are
+/// read after the end.
 class TakesAll final : public SenderLink {
  public:
   explicit TakesAll(bool keeps_payload, std::size_t held = 0) : keeps_payload_(keeps_payload), max_held_(held) {}
@@ -43,10 +43,24 @@ class TakesAll final : public SenderLink {
                    const LinkDescription& /*ring*/) noexcept override {}
   SendResult try_send(const OutgoingFrame& frame) noexcept override {
     const std::span<const std::byte> payload = frame.payload.bytes();
-    frames_.push_back({frame.header, {}});
-    if (keeps_payload_) {
-      frames_.back().payload.assign(payload.begin(), payload.end());
+    if (frame.is_first) {
+      arriving_.payload.assign(keeps_payload_ ? payload.size() : 0, std::byte{0});
     }
+    ++slices_;
+    arriving_.header = frame.header;
+    if (keeps_payload_) {
+      const auto slice = payload.subspan(frame.header.slice_offset_bytes, frame.header.slice_bytes);
+      std::ranges::copy(slice,
+                        arriving_.payload.begin() + static_cast<std::ptrdiff_t>(frame.header.slice_offset_bytes));
+    }
+    if (!frame.is_last) {
+      return SendResult::accepted;
+    }
+    if (frame.header.is_aborted) {
+      done_.push_back(frame.pool_slot);
+      return SendResult::accepted;
+    }
+    frames_.push_back(std::move(arriving_));
     held_.push_back({frame.pool_slot, payload, frames_.size() - 1});
     if (held_.size() > max_held_) {
       const Held oldest = held_.front();
@@ -71,6 +85,7 @@ class TakesAll final : public SenderLink {
   [[nodiscard]] std::uint64_t frames_acknowledged() const noexcept override { return frames_.size(); }
   [[nodiscard]] std::vector<SeenFrame>& frames() noexcept { return frames_; }
   [[nodiscard]] std::size_t frames_changed() const noexcept { return frames_changed_; }
+  [[nodiscard]] std::size_t slices() const noexcept { return slices_; }
 
  private:
   struct Held {
@@ -81,6 +96,8 @@ class TakesAll final : public SenderLink {
   bool keeps_payload_;
   std::size_t max_held_;
   std::size_t frames_changed_ = 0;
+  std::size_t slices_ = 0;
+  SeenFrame arriving_{};
   std::vector<Held> held_;
   std::vector<SeenFrame> frames_;
   std::vector<PoolSlot> done_;
@@ -107,6 +124,8 @@ class TestViewer {
   }
   [[nodiscard]] std::vector<SeenFrame>& frames() noexcept { return link_.frames(); }
   [[nodiscard]] std::size_t frames_changed() const noexcept { return link_.frames_changed(); }
+  [[nodiscard]] std::size_t slices() const noexcept { return link_.slices(); }
+  [[nodiscard]] std::uint64_t frames_aborted() const noexcept { return queue_.counts.frames_aborted; }
   /// The reason why a real viewer would refuse an epoch; valid after wait().
   [[nodiscard]] const std::string& ring_fault() const noexcept { return ring_fault_; }
 
@@ -118,7 +137,7 @@ class TestViewer {
           ring_fault_ = std::move(fault);
         }
         link_.begin_epoch(epoch->pool);
-        stream_->epoch_ready(queue_, epoch->number, 1);
+        stream_->epoch_ready(queue_, epoch->number, 1, {}, true);
       }
       stream_->make_progress(queue_);
       wait_for(wake_.get(), POLLIN, monotonic_ns() + ns_per_ms);
@@ -139,7 +158,9 @@ struct Shown {
   std::string error;  // thrown by run()
   std::uint64_t frames_dropped = 0;
   std::size_t frames_changed = 0;  // changed between arrival and release
-  std::string ring_fault;          // the reason why a real viewer would refuse an epoch
+  std::size_t slices = 0;          // of all frames
+  std::uint64_t frames_aborted = 0;
+  std::string ring_fault;  // the reason why a real viewer would refuse an epoch
 };
 
 /// Runs a source to its end with one viewer that gets every frame. The viewer holds `held` frames as long as it can.
@@ -158,6 +179,8 @@ inline Shown show(Source& source, StreamOptions options = {}, bool keeps_payload
   viewer.wait();
   shown.frames = std::move(viewer.frames());
   shown.frames_changed = viewer.frames_changed();
+  shown.slices = viewer.slices();
+  shown.frames_aborted = viewer.frames_aborted();
   shown.ring_fault = viewer.ring_fault();
   shown.frames_dropped = stream.frames_dropped_at_source();
   return shown;

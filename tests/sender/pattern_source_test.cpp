@@ -43,6 +43,25 @@ TEST_P(PatternOfFormat, EveryFrameCarriesItsStamps) {
   }
 }
 
+TEST_P(PatternOfFormat, SlicesMakeUpTheSamePicture) {
+  for (const char* name : {"pattern:bars", "pattern:stamped"}) {
+    SourceOptions options = options_for(name, GetParam(), 161, 181);
+    options.slices = 1;
+    PatternSource whole(options);
+    options.slices = 7;
+    PatternSource in_slices(options);
+    const Shown expected = show(whole, limited_to(3));
+    const Shown shown = show(in_slices, limited_to(3));
+    ASSERT_EQ(shown.frames.size(), 3U);
+    EXPECT_EQ(expected.slices, 3U);
+    EXPECT_EQ(shown.slices, std::size_t{3} * possible_slices(packed_layout(GetParam(), 161, 181).size_bytes, 7));
+    EXPECT_GT(shown.slices, 6U);
+    for (std::size_t i = 0; i < 3; ++i) {
+      EXPECT_EQ(shown.frames.at(i).payload, expected.frames.at(i).payload) << name << ", frame " << i;
+    }
+  }
+}
+
 TEST_P(PatternOfFormat, TheBarsMove) {
   PatternSource source(options_for("pattern", GetParam(), 160, 90));
   const Shown shown = show(source, limited_to(2));

@@ -102,6 +102,32 @@ TEST(StdinY4m, FramesArriveAsTheyWereWritten) {
   }
 }
 
+TEST(StdinRaw, FramesLeaveInSlices) {
+  const std::string a = filled(100 * 400, 'a');
+  const std::string b = filled(100 * 400, 'b');
+  for (const bool realtime : {false, true}) {
+    SourceOptions options = raw_options(100, 100, PixelFormat::rgba);
+    options.slices = 8;
+    options.frames_per_s = 100;
+    options.realtime = realtime;
+    const Shown shown = show_text(a + b, options, {}, 1234);
+    EXPECT_EQ(shown.error, "");
+    EXPECT_EQ(shown.slices, 16U);
+    ASSERT_EQ(shown.frames.size(), 2U);
+    EXPECT_EQ(text_of(shown.frames.at(0)), a);
+    EXPECT_EQ(text_of(shown.frames.at(1)), b);
+  }
+}
+
+TEST(StdinRaw, AFrameThatEndsTooEarlyIsAborted) {
+  SourceOptions options = raw_options(100, 100, PixelFormat::rgba);
+  options.slices = 8;
+  const Shown shown = show_text(filled(40'000, 'a') + filled(25'000, 'b'), options);
+  EXPECT_EQ(shown.error, "standard input ended in the middle of frame 2 (25000 of 40000 bytes); 1 frame was sent");
+  EXPECT_EQ(shown.frames.size(), 1U);
+  EXPECT_EQ(shown.frames_aborted, 1U);
+}
+
 TEST(StdinY4m, BrokenInputsSaySoAfterTheGoodFrames) {
   const std::string header = "YUV4MPEG2 W5 H3 F25:1\n";
   const std::string frame = "FRAME\n" + filled(small_bytes, 'a');

@@ -64,7 +64,8 @@ GlSource::GlSource(const SourceOptions& options, std::optional<ReadbackMethod> w
   context_.make_current();
   renderer_.emplace(scene, options.width != 0 ? Size{options.width, options.height} : default_size,
                     options.pixel_format.value_or(PixelFormat::rgba));
-  readback_.emplace(renderer_->readback_size().width, renderer_->readback_size().height, wanted);
+  readback_.emplace(renderer_->readback_size().width, renderer_->readback_size().height, wanted,
+                    slices_of_frame(options, renderer_->layout().size_bytes));
   format_ = {
       .layout = renderer_->layout(),
       .colour = renderer_->colour(),
@@ -138,32 +139,46 @@ bool GlSource::draw_next(Stream& stream) {
       {.time_s = static_cast<double>(pts_ns) / 1e9,
        .time_delta_s = static_cast<double>(pts_ns - clock_->offset_ns(std::max<std::int64_t>(last, 0))) / 1e9,
        .frames_per_s = frames_per_s_,
-       .frame = slot->next_sequence() + waiting});
+       .frame = slot->next_sequence() + unnumbered()});
   readback_->begin(slot->host_block(), slot->offset_in_block_bytes(), slot->bytes());
-  in_flight_.at(waiting).emplace(InFlight{std::move(*slot), pts_ns});
+  in_flight_.at(waiting).emplace(InFlight{.slot = std::move(slot), .pts_ns = pts_ns});
   return true;
 }
 
-/// Publishes finished frames until at most `in_flight` are left, or until the deadline. False at the deadline.
+/// Frames in flight that get their number later.
+std::size_t GlSource::unnumbered() const noexcept {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(in_flight_, [](const auto& frame) { return frame && frame->slot; }));
+}
+
+/// Publishes what is read back until at most `in_flight` frames are left, or until the deadline. False at the deadline.
 bool GlSource::publish_until(Stream& stream, std::size_t in_flight, std::int64_t deadline_ns) {
   while (readback_->in_flight() > in_flight) {
-    if (!readback_->wait_finished(deadline_ns)) {
+    if (!readback_->wait_slice(deadline_ns)) {
       if (readback_->has_failed()) {  // the slot's content is not a picture
         throw Error::failed(find_gl_loss().value_or("the GPU draws no more (its OpenGL context is lost)") +
                             "; start the sender again, and look for the cause in the kernel's log (dmesg)");
       }
       return false;
     }
-    publish_oldest(stream);
+    publish_slice(stream);
   }
   return true;
 }
 
-void GlSource::publish_oldest(Stream& stream) {
+/// The next one of the oldest frame.
+void GlSource::publish_slice(Stream& stream) {
   InFlight& frame = *in_flight_.front();
-  FrameInfo what;
-  what.pts_ns = frame.pts_ns;
-  stream.publish(std::move(frame.slot), what);
+  if (frame.slot) {
+    frame.begun = stream.begin_frame(*std::exchange(frame.slot, std::nullopt), {.pts_ns = frame.pts_ns, .layout = {}},
+                                     readback_->slices());
+  }
+  if (frame.begun) {
+    frame.begun->publish(frame.slices);
+  }
+  if (++frame.slices < readback_->slices()) {
+    return;
+  }
   in_flight_.front().reset();
   if (in_flight_.back()) {
     in_flight_.front().emplace(std::move(*in_flight_.back()));

@@ -35,12 +35,15 @@ class GlSource final : public Source {
  private:
   /// A frame whose readback is in flight.
   struct InFlight {
-    ClaimedSlot slot;
-    std::int64_t pts_ns;
+    std::optional<ClaimedSlot> slot;  // until the first slice is there
+    std::int64_t pts_ns = 0;
+    std::optional<BegunFrame> begun{};
+    std::uint16_t slices = 0;  // that are there
   };
 
   bool draw_next(Stream& stream);
-  void publish_oldest(Stream& stream);
+  void publish_slice(Stream& stream);
+  [[nodiscard]] std::size_t unnumbered() const noexcept;
   bool publish_until(Stream& stream, std::size_t in_flight, std::int64_t deadline_ns);
 
   std::string name_;

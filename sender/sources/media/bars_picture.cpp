@@ -1,5 +1,6 @@
 #include "sender/sources/media/bars_picture.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -150,13 +151,22 @@ std::size_t BarsPicture::band_at(std::uint32_t pixel_row) const noexcept {
   return pair * 3 < pairs * 2 ? 0 : pair * 4 < pairs * 3 ? 1 : 2;
 }
 
-void BarsPicture::draw(std::span<std::byte> frame, std::uint64_t index) const noexcept {
+/// The first row of a plane that begins at `from_bytes` of the payload or after it.
+std::uint32_t BarsPicture::row_from(const PlaneLayout& plane, std::uint64_t from_bytes) noexcept {
+  const std::uint64_t in_plane = from_bytes - std::min(from_bytes, plane.offset_bytes);
+  const std::uint64_t row = (in_plane + plane.pitch_bytes - 1) / plane.pitch_bytes;
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(row, plane.rows));
+}
+
+void BarsPicture::draw(std::span<std::byte> frame, std::uint64_t index, const ByteRange& part) const noexcept {
   const PixelFormatInfo& format = info(layout_.format);
   for (std::uint32_t p = 0; p < layout_.plane_count; ++p) {
     const PlaneShape& shape = format.planes[p];
     const PlaneLayout& plane = layout_.planes[p];
-    std::byte* to = frame.data() + plane.offset_bytes;
-    for (std::uint32_t r = 0; r < plane.rows; ++r) {
+    const std::uint32_t first = row_from(plane, part.offset_bytes);
+    const std::uint32_t end = row_from(plane, part.end_bytes());
+    std::byte* to = frame.data() + plane.offset_bytes + std::uint64_t{first} * plane.pitch_bytes;
+    for (std::uint32_t r = first; r < end; ++r) {
       const std::size_t band = band_at(r << shape.log2_height);
       const std::size_t shift =
           (shift_pixels(band, index, period_pixels_) >> shape.log2_width) * std::size_t{shape.bytes_per_texel};

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "frame/frame_layout.hpp"
+#include "frame/slices.hpp"
 
 namespace framewire {
 
@@ -19,14 +20,16 @@ class BarsPicture {
   /// `layout` is packed.
   explicit BarsPicture(const FrameLayout& layout);
 
-  /// Draws picture number `index` into `frame` (layout.size_bytes).
-  void draw(std::span<std::byte> frame, std::uint64_t index) const noexcept;
+  /// Draws the rows of picture number `index` that begin in `part` of `frame` (layout.size_bytes). So parts that follow
+  /// each other make up the picture; the last row of a part may reach into the next one.
+  void draw(std::span<std::byte> frame, std::uint64_t index, const ByteRange& part) const noexcept;
 
  private:
   static constexpr std::size_t band_count = 3;
   using Row = std::vector<std::byte>;
 
   [[nodiscard]] std::size_t band_at(std::uint32_t pixel_row) const noexcept;
+  static std::uint32_t row_from(const PlaneLayout& plane, std::uint64_t from_bytes) noexcept;
 
   FrameLayout layout_;
   std::uint32_t period_pixels_;                      // period of a band; even, for formats with subsampled chroma

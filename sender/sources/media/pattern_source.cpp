@@ -53,6 +53,7 @@ PatternSource::PatternSource(const SourceOptions& options) : name_(options.name)
     format_.chroma_location = is_subsampled(format) ? ChromaLocation::center : ChromaLocation::unspecified;
     bars_.emplace(format_.layout);
   }
+  slices_ = slices_of_frame(options, format_.layout.size_bytes);
 }
 
 std::string PatternSource::describe() const {
@@ -67,21 +68,32 @@ void PatternSource::run(Stream& stream) {
     if (!slot) {
       return;
     }
-    const std::span<std::byte> frame = slot->bytes().first(format_.layout.size_bytes);
-    if (bars_) {
-      bars_->draw(frame, index);
-      write_test_marks(frame, slot->next_sequence(), test_mark_bytes);
-    } else {
-      write_test_lines(frame, slot->next_sequence());
-    }
     const std::int64_t pts_ns = frame_time_ns(format_.frame_rate, index);
     if (is_paced_ && !stream.sleep_until(presentation_clock.due_ns(pts_ns, monotonic_ns()))) {
       return;
     }
-    stream.publish(std::move(*slot), {.pts_ns = pts_ns,
-                                      .user_tag = bars_ ? test_marks_tag : test_lines_tag,
-                                      .has_test_pattern = true,
-                                      .layout = {}});
+    auto frame = stream.begin_frame(std::move(*slot),
+                                    {.pts_ns = pts_ns,
+                                     .user_tag = bars_ ? test_marks_tag : test_lines_tag,
+                                     .has_test_pattern = true,
+                                     .layout = {},
+                                     .begun_ns = monotonic_ns()},
+                                    slices_);
+    for (std::uint16_t i = 0; frame && i < frame->slice_count(); ++i) {
+      draw(*frame, index, i);
+      frame->publish(i);
+    }
+  }
+}
+
+void PatternSource::draw(const BegunFrame& frame, std::uint64_t index, std::uint16_t slice) const noexcept {
+  const ByteRange range = frame.slice(slice);
+  const std::span<std::byte> bytes = frame.bytes().subspan(range.offset_bytes, range.size_bytes);
+  if (bars_) {
+    bars_->draw(frame.bytes(), index, range);
+    write_test_marks(bytes, frame.sequence(), test_mark_bytes, range.offset_bytes);
+  } else {
+    write_test_lines(bytes, frame.sequence(), range.offset_bytes / test_line_bytes);
   }
 }
 

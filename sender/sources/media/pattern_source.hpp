@@ -22,10 +22,13 @@ class PatternSource final : public Source {
   void run(Stream& stream) override;
 
  private:
+  void draw(const BegunFrame& frame, std::uint64_t index, std::uint16_t slice) const noexcept;
+
   std::string name_;
   bool is_paced_;
   StreamFormat format_;
   std::optional<BarsPicture> bars_;  // empty: stamped
+  std::uint16_t slices_ = 1;
 };
 
 }  // namespace framewire

@@ -162,32 +162,52 @@ bool StdinSource::await_frame(StreamReader& reader) {
   return true;
 }
 
-/// False when the stream is stopping.
+/// A frame that is due leaves while it is read; one that comes early waits in its slot. False when the stream is
+/// stopping.
 bool StdinSource::send_frame(Stream& stream, StreamReader& reader) {
   std::optional<ClaimedSlot> slot = stream.claim();
   if (!slot) {
     return false;
   }
-  const std::span<std::byte> frame = slot->bytes().first(format_.layout.size_bytes);
+  const std::span<std::byte> bytes = slot->bytes().first(format_.layout.size_bytes);
+  const std::uint16_t slices = slices_of_frame(options_, bytes.size());
+  const bool has_rate = format_.frame_rate.numerator != 0;
+  const std::int64_t pts_ns = has_rate ? frame_time_ns(format_.frame_rate, frames_sent_) : 0;
+  const std::int64_t due_ns =
+      has_rate && options_.realtime ? presentation_clock_.due_ns(pts_ns, monotonic_ns()) : INT64_MIN;
+  std::optional<BegunFrame> frame;
+  std::uint16_t published = 0;
+  for (std::uint16_t i = 0; i < slices; ++i) {
+    const ByteRange range = slice_range(bytes.size(), slices, i);
+    if (!fill(reader, bytes.subspan(range.offset_bytes, range.size_bytes), range.offset_bytes)) {
+      return false;
+    }
+    const bool is_last = i + 1 == slices;
+    if (is_last && !frame && due_ns != INT64_MIN && !stream.sleep_until(due_ns)) {
+      return false;
+    }
+    if (!frame && (is_last || monotonic_ns() >= due_ns)) {
+      frame = stream.begin_frame(std::move(*slot), {.pts_ns = pts_ns, .layout = {}}, slices);
+    }
+    for (; frame && published <= i; ++published) {
+      frame->publish(published);
+    }
+  }
+  ++frames_sent_;
+  return true;
+}
+
+/// Reads a part of a frame, of which `before_bytes` have come. False when the stream is stopping.
+bool StdinSource::fill(StreamReader& reader, std::span<std::byte> slice, std::uint64_t before_bytes) {
   has_slot_ = true;
-  const ReadResult result = checked(reader.fill(frame), reader);
+  const ReadResult result = checked(reader.fill(slice), reader);
   has_slot_ = false;
   if (result == ReadResult::ended) {
     throw Error::failed("standard input ended in the middle of frame " + std::to_string(frames_sent_ + 1) + " (" +
-                        std::to_string(reader.filled_bytes()) + " of " + std::to_string(frame.size()) + " bytes)" +
-                        so_far());
+                        std::to_string(before_bytes + reader.filled_bytes()) + " of " +
+                        std::to_string(format_.layout.size_bytes) + " bytes)" + so_far());
   }
-  if (result != ReadResult::whole) {
-    return false;
-  }
-  const bool has_rate = format_.frame_rate.numerator != 0;
-  const std::int64_t pts_ns = has_rate ? frame_time_ns(format_.frame_rate, frames_sent_) : 0;
-  if (has_rate && options_.realtime && !stream.sleep_until(presentation_clock_.due_ns(pts_ns, monotonic_ns()))) {
-    return false;
-  }
-  stream.publish(std::move(*slot), {.pts_ns = pts_ns, .user_tag = 0, .has_test_pattern = false, .layout = {}});
-  ++frames_sent_;
-  return true;
+  return result == ReadResult::whole;
 }
 
 std::string StdinSource::so_far() const {

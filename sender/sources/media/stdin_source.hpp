@@ -27,6 +27,7 @@ class StdinSource final : public Source {
   void check_against_options() const;
   bool await_frame(StreamReader& reader);
   bool send_frame(Stream& stream, StreamReader& reader);
+  bool fill(StreamReader& reader, std::span<std::byte> slice, std::uint64_t before_bytes);
   [[nodiscard]] std::string so_far() const;
 
   SourceOptions options_;
