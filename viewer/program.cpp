@@ -6,33 +6,19 @@
 #include "base/error.hpp"
 #include "gl/gl.hpp"
 #include "viewer/format_warnings.hpp"
-#include "viewer/headless.hpp"
+#include "viewer/open_surface.hpp"
 #include "viewer/screenshot.hpp"
-#include "viewer/window.hpp"
 
 namespace framewire {
 
 namespace {
 
-constexpr Size default_headless_size{960, 540};
-constexpr Size default_window_size{1280, 720};
 constexpr std::int64_t live_line_period_ns = ns_per_s;
 constexpr std::int64_t plain_line_period_ns = 10 * ns_per_s;
 /// The status screen is drawn only if no frame comes within this time.
 constexpr std::int64_t status_delay_ns = 300 * ns_per_ms;
 /// Poll interval for a frame that the GPU still reads.
 constexpr std::int64_t gpu_poll_ns = ns_per_ms;
-
-std::unique_ptr<Surface> open_surface(const ViewerOptions& options) {
-  if (options.is_headless) {
-    return std::make_unique<Headless>(options.size.value_or(default_headless_size));
-  }
-  auto window = std::make_unique<Window>(WindowOptions{.size = options.size.value_or(default_window_size),
-                                                       .is_fullscreen = options.is_fullscreen,
-                                                       .monitor = options.monitor});
-  window->set_title("framewire – " + options.peer_text);
-  return window;
-}
 
 ViewerOptions checked(ViewerOptions options) {
   if (options.screenshot_file) {
@@ -247,8 +233,7 @@ void Program::follow_epoch(const ReceivedFrame& frame) {
 /// The newest frame's slices are uploaded as they arrive, unless an earlier frame is still to be shown.
 void Program::follow_slice(const ReceivedFrame& slice) {
   follow_epoch(slice);
-  const auto location = facts_.status.format ? facts_.status.format->chroma_location : ChromaLocation::unspecified;
-  layer_.slice_arrived(slice, location, !selector_.has_frame() && !draws_nothing());
+  layer_.slice_arrived(slice, chroma_location(), !selector_.has_frame() && !draws_nothing());
 }
 
 void Program::record(const ReceivedFrame& frame) {
@@ -308,8 +293,7 @@ void Program::show_frame() {
 
 void Program::upload(ReceivedFrame frame) {
   const FrameLayout layout = frame.header().layout;
-  const auto location = facts_.status.format ? facts_.status.format->chroma_location : ChromaLocation::unspecified;
-  Layer::Upload result = layer_.upload(std::move(frame), location);
+  Layer::Upload result = layer_.upload(std::move(frame), chroma_location());
   if (result != Layer::Upload::done && (gpu_loss_ = find_gl_loss())) {
     result = Layer::Upload::gpu_is_lost;  // the cause of any other failure
   }
@@ -342,6 +326,10 @@ std::optional<std::int64_t> Program::present() {
 void Program::fail_without_gpu() {
   gpu_loss_ = gpu_loss_.value_or("the GPU draws no more (its OpenGL context is lost)");
   throw Error::failed(*gpu_loss_ + "; start framewire view again, and look for the cause in the kernel's log (dmesg)");
+}
+
+ChromaLocation Program::chroma_location() const noexcept {
+  return facts_.status.format ? facts_.status.format->chroma_location : ChromaLocation::unspecified;
 }
 
 bool Program::draws_nothing() const noexcept {

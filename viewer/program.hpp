@@ -55,6 +55,7 @@ class Program {
   void upload(ReceivedFrame frame);
   std::optional<std::int64_t> present();
   [[noreturn]] void fail_without_gpu();
+  [[nodiscard]] ChromaLocation chroma_location() const noexcept;
   [[nodiscard]] bool draws_nothing() const noexcept;
   void redraw();
   [[nodiscard]] std::int64_t step_ns() const noexcept;

@@ -116,7 +116,7 @@ TEST_F(StreamSlices, LeaveOneByOneInTheOrderOfTheSource) {
   EXPECT_EQ(end_bytes, frame_bytes);
 }
 
-TEST_F(StreamSlices, KeepTheSlotUntilSourceAndLinkHaveLetGo) {
+TEST_F(StreamSlices, KeepTheSlotUntilSourceAndLinkReleaseIt) {
   Viewer viewer(stream_, Delivery::latest, true);
   auto frame = begin();
   publish_all(*frame);

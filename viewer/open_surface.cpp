@@ -1,0 +1,26 @@
+#include "viewer/open_surface.hpp"
+
+#include "viewer/headless.hpp"
+#include "viewer/window.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr Size default_headless_size{960, 540};
+constexpr Size default_window_size{1280, 720};
+
+}  // namespace
+
+std::unique_ptr<Surface> open_surface(const ViewerOptions& options) {
+  if (options.is_headless) {
+    return std::make_unique<Headless>(options.size.value_or(default_headless_size));
+  }
+  auto window = std::make_unique<Window>(WindowOptions{.size = options.size.value_or(default_window_size),
+                                                       .is_fullscreen = options.is_fullscreen,
+                                                       .monitor = options.monitor});
+  window->set_title("framewire – " + options.peer_text);
+  return window;
+}
+
+}  // namespace framewire

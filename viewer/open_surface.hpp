@@ -1,0 +1,14 @@
+// The surface that the options ask for.
+#pragma once
+
+#include <memory>
+
+#include "viewer/options.hpp"
+#include "viewer/surface.hpp"
+
+namespace framewire {
+
+/// A window of 1280x720, or memory of 960x540, unless the options have a size. Throws Error.
+std::unique_ptr<Surface> open_surface(const ViewerOptions& options);
+
+}  // namespace framewire
