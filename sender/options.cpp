@@ -81,7 +81,7 @@ void describe_options(CLI::App& app, RawOptions& raw) {
       ->type_name("latest|every");
   app.add_option("--slots", raw.slots, "frames that one viewer may hold (default 3)")->type_name("N");
   app.add_option("--slices", raw.slices,
-                 "slices of a frame from gl:, pattern or raw standard input; each is on its way while the next is made "
+                 "slices of a frame from gl:, pattern or standard input; each is on its way while the next is made "
                  "(default auto: one for every 4 MiB)")
       ->type_name("N|auto");
   app.add_option("--viewers", raw.viewers, "largest number of viewers of a stream (default 4)")->type_name("N");
