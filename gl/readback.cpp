@@ -78,14 +78,13 @@ void Readback::begin(const std::shared_ptr<HostBlock>& block, std::uint64_t offs
   entry.must_copy = false;
   entry.slices_done = 0;
   if (pinned != 0) {
-    // GL takes an offset into the bound buffer as a pointer.
-    read_slices(pinned, reinterpret_cast<std::byte*>(offset_bytes), entry);
+    read_slices(pinned, offset_bytes, entry);
   } else if (map_buffers()) {
     method_ = ReadbackMethod::persistent_buffer;
     entry.must_copy = true;
-    read_slices(mapped_[index].buffer.id(), nullptr, entry);
+    read_slices(mapped_[index].buffer.id(), 0, entry);
   } else {
-    read_slices(0, slot.data(), entry);  // no memory for buffers: slow, but correct
+    read_slices(0, reinterpret_cast<std::uintptr_t>(slot.data()), entry);  // no memory for buffers: slow, but correct
   }
   glFlush();  // otherwise the commands wait in the driver until polled
   entry.slot = slot.first(size_bytes());
@@ -173,8 +172,9 @@ bool Readback::map_buffers() noexcept {
   return true;
 }
 
-/// Each slice by the rows that complete it, and a fence behind them. `target` may be an offset.
-void Readback::read_slices(GLuint buffer, std::byte* target, Entry& entry) const noexcept {
+/// Each slice by the rows that complete it, and a fence behind them. `target` is an offset into the buffer, or without
+/// one an address; GL takes both as a pointer.
+void Readback::read_slices(GLuint buffer, std::uintptr_t target, Entry& entry) const noexcept {
   glBindBuffer(GL_PIXEL_PACK_BUFFER, buffer);
   glPixelStorei(GL_PACK_ALIGNMENT, 4);
   glPixelStorei(GL_PACK_ROW_LENGTH, 0);
@@ -183,7 +183,7 @@ void Readback::read_slices(GLuint buffer, std::byte* target, Entry& entry) const
     const std::uint32_t end = rows_until(i);
     if (end > row) {
       glReadPixels(0, static_cast<GLint>(row), static_cast<GLsizei>(size_.width), static_cast<GLsizei>(end - row),
-                   GL_RGBA, GL_UNSIGNED_BYTE, target + row * row_bytes());
+                   GL_RGBA, GL_UNSIGNED_BYTE, reinterpret_cast<void*>(target + row * row_bytes()));
     }
     entry.fences[i] = GlFence::insert();
     row = end;

@@ -86,7 +86,7 @@ class Readback {
   GLuint pinned_buffer(const std::shared_ptr<HostBlock>& block, std::uint64_t offset_bytes,
                        std::span<std::byte> slot) noexcept;
   bool map_buffers() noexcept;
-  void read_slices(GLuint buffer, std::byte* target, Entry& entry) const noexcept;
+  void read_slices(GLuint buffer, std::uintptr_t target, Entry& entry) const noexcept;
   [[nodiscard]] std::uint32_t rows_until(std::uint16_t slice) const noexcept;
   [[nodiscard]] std::size_t row_bytes() const noexcept { return std::size_t{size_.width} * 4; }
   void finish_oldest() noexcept;

@@ -15,21 +15,21 @@
 namespace framewire::test {
 namespace {
 
-constexpr std::uint64_t frame_bytes = std::uint64_t{10} * 4096;
-constexpr std::uint16_t slices = 4;
-const StreamFormat format{.layout = bytes_layout(frame_bytes), .colour = {}};
+constexpr std::uint64_t sliced_bytes = std::uint64_t{10} * 4096;
+constexpr std::uint16_t slice_number = 4;
+const StreamFormat sliced_format{.layout = bytes_layout(sliced_bytes), .colour = {}};
 
 /// A viewer over a link that counts.
-class Viewer {
+class SliceViewer {
  public:
-  Viewer(Stream& stream, Delivery delivery, bool takes_slices)
+  SliceViewer(Stream& stream, Delivery delivery, bool takes_slices)
       : stream_(stream), takes_slices_(takes_slices), queue(link, delivery, event.get()) {
     EXPECT_TRUE(stream_.attach(queue));
     get_ready();
   }
-  ~Viewer() { leave(); }
-  Viewer(const Viewer&) = delete;
-  Viewer& operator=(const Viewer&) = delete;
+  ~SliceViewer() { leave(); }
+  SliceViewer(const SliceViewer&) = delete;
+  SliceViewer& operator=(const SliceViewer&) = delete;
 
   bool get_ready() {
     const auto epoch = stream_.epoch_to_announce(queue);
@@ -72,52 +72,54 @@ class Viewer {
   SubscriberQueue queue;
 };
 
-using Numbers = std::vector<int>;
+using SliceNumbers = std::vector<int>;
 
 class StreamSlices : public testing::Test {
  protected:
-  StreamSlices() { stream_.begin_epoch(format); }
+  StreamSlices() { stream_.begin_epoch(sliced_format); }
 
-  std::optional<BegunFrame> begin() { return stream_.begin_frame(*stream_.claim({.unwatched = true}), {}, slices); }
+  std::optional<BegunFrame> begin() {
+    return stream_.begin_frame(*stream_.claim({.unwatched = true}), {}, slice_number);
+  }
   static void publish_all(BegunFrame&& frame) { publish_all(frame); }
   static void publish_all(BegunFrame& frame) {
     for (std::uint16_t i = 0; i < frame.slice_count(); ++i) {
       frame.publish(i);
     }
   }
-  static SubscriberQueueCounts counts_of(const Viewer& viewer) { return viewer.queue.counts; }
+  static SubscriberQueueCounts counts_of(const SliceViewer& viewer) { return viewer.queue.counts; }
 
   Stream stream_{{.name = "test", .delivery = Delivery::latest}};
 };
 
 TEST_F(StreamSlices, LeaveOneByOneInTheOrderOfTheSource) {
-  Viewer viewer(stream_, Delivery::latest, true);
+  SliceViewer viewer(stream_, Delivery::latest, true);
   auto frame = begin();
   ASSERT_TRUE(frame);
-  EXPECT_EQ(viewer.got(), Numbers{});
+  EXPECT_EQ(viewer.got(), SliceNumbers{});
   frame->publish(2);
-  EXPECT_EQ(viewer.got(), Numbers{2});
+  EXPECT_EQ(viewer.got(), SliceNumbers{2});
   frame->publish(0);
   frame->publish(3);
-  EXPECT_EQ(viewer.got(), (Numbers{2, 0, 3}));
+  EXPECT_EQ(viewer.got(), (SliceNumbers{2, 0, 3}));
   EXPECT_EQ(counts_of(viewer).frames_sent, 0U);
   frame->publish(1);
-  EXPECT_EQ(viewer.got(), (Numbers{2, 0, 3, 1}));
+  EXPECT_EQ(viewer.got(), (SliceNumbers{2, 0, 3, 1}));
   EXPECT_EQ(counts_of(viewer).frames_sent, 1U);
-  EXPECT_EQ(counts_of(viewer).bytes_sent, frame_bytes);
+  EXPECT_EQ(counts_of(viewer).bytes_sent, sliced_bytes);
   std::uint64_t end_bytes = 0;
   for (const FrameHeader& header : viewer.link.headers) {
     EXPECT_EQ(header.sequence, frame->sequence());
-    EXPECT_EQ(header.slice_count, slices);
+    EXPECT_EQ(header.slice_count, slice_number);
     EXPECT_EQ(header.times.completed_ns != 0, header.slice == 1) << "only the last one knows";
     EXPECT_EQ((ByteRange{header.slice_offset_bytes, header.slice_bytes}), frame->slice(header.slice));
     end_bytes += header.slice_bytes;
   }
-  EXPECT_EQ(end_bytes, frame_bytes);
+  EXPECT_EQ(end_bytes, sliced_bytes);
 }
 
 TEST_F(StreamSlices, KeepTheSlotUntilSourceAndLinkReleaseIt) {
-  Viewer viewer(stream_, Delivery::latest, true);
+  SliceViewer viewer(stream_, Delivery::latest, true);
   auto frame = begin();
   publish_all(*frame);
   EXPECT_EQ(stream_.slots_in_use(), 1U);
@@ -128,21 +130,21 @@ TEST_F(StreamSlices, KeepTheSlotUntilSourceAndLinkReleaseIt) {
 }
 
 TEST_F(StreamSlices, AViewerThatDoesNotTakeThemGetsTheFrameWhole) {
-  Viewer with(stream_, Delivery::latest, true);
-  Viewer without(stream_, Delivery::latest, false);
-  Viewer limited(stream_, Delivery::latest, true);
-  limited.link.limit = slices - 1;
+  SliceViewer with(stream_, Delivery::latest, true);
+  SliceViewer without(stream_, Delivery::latest, false);
+  SliceViewer limited(stream_, Delivery::latest, true);
+  limited.link.limit = slice_number - 1;
   auto frame = begin();
   publish_all(*frame);
-  EXPECT_EQ(with.got(), (Numbers{0, 1, 2, 3}));
-  EXPECT_EQ(without.got(), Numbers{-1});
-  EXPECT_EQ(limited.got(), Numbers{-1}) << "the link has no room for so many";
+  EXPECT_EQ(with.got(), (SliceNumbers{0, 1, 2, 3}));
+  EXPECT_EQ(without.got(), SliceNumbers{-1});
+  EXPECT_EQ(limited.got(), SliceNumbers{-1}) << "the link has no room for so many";
   EXPECT_GT(without.link.headers[0].times.completed_ns, 0);
-  EXPECT_EQ(without.link.headers[0].slice_bytes, frame_bytes);
+  EXPECT_EQ(without.link.headers[0].slice_bytes, sliced_bytes);
 }
 
 TEST_F(StreamSlices, AFrameThatIsNotCompleteReplacesNone) {
-  Viewer viewer(stream_, Delivery::latest, true);
+  SliceViewer viewer(stream_, Delivery::latest, true);
   viewer.link.credits = 0;
   auto whole = begin();
   publish_all(*whole);
@@ -151,7 +153,7 @@ TEST_F(StreamSlices, AFrameThatIsNotCompleteReplacesNone) {
   viewer.link.credits = 1;
   stream_.make_progress(viewer.queue);
   EXPECT_EQ(viewer.link.headers.front().sequence, whole->sequence());
-  EXPECT_EQ(viewer.got(), (Numbers{0, 1, 2, 3})) << "there is a credit for one";
+  EXPECT_EQ(viewer.got(), (SliceNumbers{0, 1, 2, 3})) << "there is a credit for one";
   publish_all(*begin());
   auto newest = begin();
   publish_all(*newest);
@@ -162,30 +164,30 @@ TEST_F(StreamSlices, AFrameThatIsNotCompleteReplacesNone) {
 }
 
 TEST_F(StreamSlices, AFrameThatWasBegunOnALinkIsFinished) {
-  Viewer viewer(stream_, Delivery::latest, true);
+  SliceViewer viewer(stream_, Delivery::latest, true);
   auto begun = begin();
   begun->publish(0);
   auto newer = begin();
   publish_all(*newer);
-  EXPECT_EQ(viewer.got(), Numbers{0}) << "frames do not mix";
-  for (std::uint16_t i = 1; i < slices; ++i) {
+  EXPECT_EQ(viewer.got(), SliceNumbers{0}) << "frames do not mix";
+  for (std::uint16_t i = 1; i < slice_number; ++i) {
     begun->publish(i);
   }
-  EXPECT_EQ(viewer.got(), (Numbers{0, 1, 2, 3, 0, 1, 2, 3}));
+  EXPECT_EQ(viewer.got(), (SliceNumbers{0, 1, 2, 3, 0, 1, 2, 3}));
   EXPECT_EQ(counts_of(viewer).frames_sent, 2U);
 }
 
 TEST_F(StreamSlices, AnAbortedFrameIsEndedWhereItWasBegun) {
-  Viewer viewer(stream_, Delivery::every, true);
-  Viewer whole(stream_, Delivery::every, false);
+  SliceViewer viewer(stream_, Delivery::every, true);
+  SliceViewer whole(stream_, Delivery::every, false);
   {
     auto frame = begin();
     frame->publish(1);
   }
-  EXPECT_EQ(viewer.got(), (Numbers{1, -2}));
+  EXPECT_EQ(viewer.got(), (SliceNumbers{1, -2}));
   EXPECT_EQ(viewer.link.headers.back().slice_bytes, 0U);
   EXPECT_NE(viewer.link.headers.back().slice, 1) << "some links have a place for each slice";
-  EXPECT_EQ(whole.got(), Numbers{});
+  EXPECT_EQ(whole.got(), SliceNumbers{});
   viewer.release_all();
   EXPECT_EQ(stream_.slots_in_use(), 0U);
   const SubscriberQueueCounts counts = counts_of(viewer);
@@ -194,11 +196,11 @@ TEST_F(StreamSlices, AnAbortedFrameIsEndedWhereItWasBegun) {
   EXPECT_EQ(counts_of(whole).frames_skipped, 1U);
   auto next = begin();
   publish_all(*next);
-  EXPECT_EQ(whole.got(), Numbers{-1});
+  EXPECT_EQ(whole.got(), SliceNumbers{-1});
 }
 
 TEST_F(StreamSlices, ASessionThatEndsInAFrameCountsItAsSkipped) {
-  Viewer viewer(stream_, Delivery::latest, true);
+  SliceViewer viewer(stream_, Delivery::latest, true);
   auto frame = begin();
   frame->publish(0);
   viewer.leave();
@@ -210,13 +212,13 @@ TEST_F(StreamSlices, ASessionThatEndsInAFrameCountsItAsSkipped) {
 }
 
 TEST_F(StreamSlices, ANewFormatWaitsForTheFrameThatWasBegun) {
-  Viewer viewer(stream_, Delivery::latest, true);
+  SliceViewer viewer(stream_, Delivery::latest, true);
   auto frame = begin();
   frame->publish(0);
-  stream_.begin_epoch({.layout = bytes_layout(2 * frame_bytes), .colour = {}});
+  stream_.begin_epoch({.layout = bytes_layout(2 * sliced_bytes), .colour = {}});
   EXPECT_FALSE(viewer.get_ready());
   clear_eventfd(viewer.event.get());
-  for (std::uint16_t i = 1; i < slices; ++i) {
+  for (std::uint16_t i = 1; i < slice_number; ++i) {
     frame->publish(i);
   }
   EXPECT_TRUE(clear_eventfd(viewer.event.get())) << "the session is told";
@@ -227,8 +229,8 @@ TEST_F(StreamSlices, ANewFormatWaitsForTheFrameThatWasBegun) {
 
 TEST_F(StreamSlices, ASlotOfAnEarlierFormatBeginsNoFrame) {
   auto slot = stream_.claim({.unwatched = true});
-  stream_.begin_epoch(format);
-  EXPECT_FALSE(stream_.begin_frame(std::move(*slot), {}, slices));
+  stream_.begin_epoch(sliced_format);
+  EXPECT_FALSE(stream_.begin_frame(std::move(*slot), {}, slice_number));
   EXPECT_EQ(stream_.frames_dropped_at_source(), 1U);
 }
 
@@ -236,30 +238,30 @@ TEST_F(StreamSlices, WrongUseIsAnError) {
   auto frame = begin();
   frame->publish(1);
   EXPECT_THROW(frame->publish(1), Error);
-  EXPECT_THROW(frame->publish(slices), Error);
+  EXPECT_THROW(frame->publish(slice_number), Error);
   auto slot = stream_.claim({.unwatched = true});
-  EXPECT_THROW(stream_.begin_frame(std::move(*slot), {.layout = bytes_layout(2 * frame_bytes)}, slices), Error);
+  EXPECT_THROW(stream_.begin_frame(std::move(*slot), {.layout = bytes_layout(2 * sliced_bytes)}, slice_number), Error);
   slot = stream_.claim({.unwatched = true});
-  EXPECT_THROW(stream_.begin_frame(std::move(*slot), {.ready = std::make_shared<Fence>()}, slices), Error);
+  EXPECT_THROW(stream_.begin_frame(std::move(*slot), {.ready = std::make_shared<Fence>()}, slice_number), Error);
   const UntouchableMemory memory;
   Stream elsewhere({.name = "test", .memory = &memory});
-  elsewhere.begin_epoch(format);
-  EXPECT_THROW(elsewhere.begin_frame(*elsewhere.claim({.unwatched = true}), {}, slices), Error);
+  elsewhere.begin_epoch(sliced_format);
+  EXPECT_THROW(elsewhere.begin_frame(*elsewhere.claim({.unwatched = true}), {}, slice_number), Error);
 }
 
 TEST_F(StreamSlices, ASmallFrameHasFewer) {
   stream_.begin_epoch({.layout = bytes_layout(5000), .colour = {}});
-  Viewer viewer(stream_, Delivery::latest, true);
+  SliceViewer viewer(stream_, Delivery::latest, true);
   auto frame = begin();
   EXPECT_EQ(frame->slice_count(), 1);
   frame->publish(0);
-  EXPECT_EQ(viewer.got(), Numbers{-1});
+  EXPECT_EQ(viewer.got(), SliceNumbers{-1});
 }
 
 TEST_F(StreamSlices, FramesThatAreBegunCountForTheLimit) {
   Stream stream({.name = "test", .max_frames = 2});
-  stream.begin_epoch(format);
-  auto first = stream.begin_frame(*stream.claim({.unwatched = true}), {}, slices);
+  stream.begin_epoch(sliced_format);
+  auto first = stream.begin_frame(*stream.claim({.unwatched = true}), {}, slice_number);
   auto second = stream.claim({.unwatched = true});
   ASSERT_TRUE(second);
   EXPECT_FALSE(stream.claim({.unwatched = true}));
