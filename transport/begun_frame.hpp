@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include "frame/frame_header.hpp"
 #include "transport/claimed_slot.hpp"
@@ -18,6 +19,7 @@ class BegunFrame : public SourceSlot {
   BegunFrame(BegunFrame&& other) noexcept = default;
   BegunFrame& operator=(BegunFrame&& other) noexcept {
     std::swap(header_, other.header_);
+    std::swap(slice_count_, other.slice_count_);
     std::swap(progress_, other.progress_);
     SourceSlot::operator=(std::move(other));
     return *this;

@@ -25,7 +25,6 @@ std::optional<BegunFrame> Stream::begin_frame(ClaimedSlot slot, const FrameInfo&
     throw Error::failed("a frame was begun in slices that the processor does not fill");
   }
   const Notice notice(*this);
-  WakeList wakes;
   const std::scoped_lock lock(mutex_);
   const PoolSlot pool_slot = slot.pool_slot();
   Epoch& epoch = epochs_.back();
