@@ -36,18 +36,27 @@ class FixedQueue {
   }
 
   /// Not when full.
-  void push(Value value) noexcept {
+  void push(Value&& value) noexcept {
     assert(!full());
     places_[(head_ + count_) % places_.size()] = std::move(value);
     ++count_;
   }
+  void push(const Value& value) noexcept {
+    assert(!full());
+    places_[(head_ + count_) % places_.size()] = value;
+    ++count_;
+  }
   /// Not when empty. Also clears the queue's own copy, so that the queue keeps no resource alive.
   Value pop() noexcept {
-    assert(count_ > 0);
-    Value value = std::exchange(places_[head_], Value{});
+    Value value = std::move(front());
+    drop();
+    return value;
+  }
+  /// Removes the first value. Not when empty.
+  void drop() noexcept {
+    front() = Value{};
     head_ = (head_ + 1) % places_.size();
     --count_;
-    return value;
   }
 
  private:

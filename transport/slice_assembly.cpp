@@ -2,7 +2,7 @@
 
 namespace framewire {
 
-const char* SliceAssembly::why_not(const FrameHeader& header) const noexcept {
+const char* SliceAssembly::why_not_in_slices(const FrameHeader& header) const noexcept {
   const bool is_begun = count_ != 0;
   if (is_begun && (header.sequence != sequence_ || header.slice_count != count_ || header.layout != layout_)) {
     return "a frame to a slot whose frame is not complete";
@@ -17,10 +17,7 @@ const char* SliceAssembly::why_not(const FrameHeader& header) const noexcept {
   return is_begun && has_[header.slice] ? "a slice twice" : nullptr;
 }
 
-SliceAssembly::Progress SliceAssembly::add(const FrameHeader& header) noexcept {
-  if (header.slice_count == 1) {
-    return Progress::whole;
-  }
+SliceAssembly::Progress SliceAssembly::add_slice(const FrameHeader& header) noexcept {
   if (header.is_aborted) {
     *this = {};
     return Progress::aborted;

@@ -114,13 +114,13 @@ void Stream::detach(SubscriberQueue& queue) noexcept {
   std::erase(queues_, &queue);
   stopping_ = stopping_ || (options_.ends_with_viewers && queues_.empty());
   if (queue.begun) {
-    release(queue.begun->frame.slot);
+    release(queue.begun->frame.pool_slot);
     queue.begun.reset();
     ++queue.counts.frames_skipped;
   }
   while (!queue.waiting.empty()) {
-    release(queue.waiting.front().slot);
-    queue.waiting.pop();
+    release(queue.waiting.front().pool_slot);
+    queue.waiting.drop();
     ++queue.counts.frames_skipped;
   }
 }
@@ -153,9 +153,9 @@ std::optional<Stream::EpochStart> Stream::epoch_to_announce(SubscriberQueue& que
     return std::nullopt;
   }
   // The next frame decides: under `every`, frames of the old epoch are sent first.
-  const std::uint32_t needed = queue.begun             ? queue.begun->frame.slot.epoch
+  const std::uint32_t needed = queue.begun             ? queue.begun->frame.pool_slot.epoch
                                : queue.waiting.empty() ? epochs_.back().pool->epoch()
-                                                       : queue.waiting.front().slot.epoch;
+                                                       : queue.waiting.front().pool_slot.epoch;
   if (needed == queue.announced_epoch) {
     return std::nullopt;
   }

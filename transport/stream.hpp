@@ -277,6 +277,7 @@ class Stream {
   void publish_slice(BegunFrame& frame, std::uint16_t index);
   void end_frame(const BegunFrame& frame) noexcept;
   void send_all_waiting(WakeList& wakes) noexcept;
+  [[nodiscard]] Payload payload_for(const SubscriberQueue& queue, const WaitingFrame& frame) const noexcept;
   [[nodiscard]] FrameHeader header_of(const ClaimedSlot& slot, const FrameInfo& info) noexcept;
   void frame_completed(std::int64_t at_ns) noexcept;
   void check(const ClaimedSlot& slot, const FrameInfo& info) const;
@@ -292,10 +293,10 @@ class Stream {
   void poll_released(SubscriberQueue& queue) noexcept;
   void enqueue(SubscriberQueue& queue, const WaitingFrame& frame) noexcept;
   void send_waiting(SubscriberQueue& queue, WakeList& wakes) noexcept;
-  std::optional<OutgoingFrame> next_to_send(SubscriberQueue& queue) noexcept;
+  const OutgoingFrame* next_to_send(SubscriberQueue& queue) noexcept;
   static bool goes_in_slices(const SubscriberQueue& queue, const WaitingFrame& frame) noexcept;
-  [[nodiscard]] OutgoingFrame whole_frame(const SubscriberQueue& queue, const WaitingFrame& frame) noexcept;
-  std::optional<OutgoingFrame> next_slice(const WaitingFrame& frame, const SliceSet& sent) noexcept;
+  static const OutgoingFrame* next_slice(SubscriberQueue& queue, const WaitingFrame& frame,
+                                         const SliceSet& sent) noexcept;
   void was_sent(SubscriberQueue& queue, const OutgoingFrame& part) noexcept;
   [[nodiscard]] bool source_polls_itself(const SubscriberQueue& queue) const noexcept;
   /// True if no link has anything to collect already.

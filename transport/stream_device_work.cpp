@@ -40,10 +40,10 @@ void Stream::make_room_for_unfinished() {
 
 void Stream::keep_until_finished(const WaitingFrame& frame, const DeviceWork& work) noexcept {
   unfinished_.push_back({.header = frame.header,
-                         .slot = frame.slot,
+                         .slot = frame.pool_slot,
                          .work = work,
                          .is_hidden = work.filled && work.filled->state() != FenceState::done});
-  add_reference(frame.slot);
+  add_reference(frame.pool_slot);
 }
 
 void Stream::release_finished() noexcept {

@@ -40,7 +40,7 @@ void Stream::enqueue(SubscriberQueue& queue, const WaitingFrame& frame) noexcept
   if (queue.waiting.full()) {
     drop_front(queue);
   }
-  add_reference(frame.slot);
+  add_reference(frame.pool_slot);
   queue.waiting.push(frame);
   if (queue.delivery == Delivery::latest) {
     drop_superseded(queue);
@@ -48,7 +48,8 @@ void Stream::enqueue(SubscriberQueue& queue, const WaitingFrame& frame) noexcept
 }
 
 void Stream::drop_front(SubscriberQueue& queue) noexcept {
-  release(queue.waiting.pop().slot);
+  release(queue.waiting.front().pool_slot);
+  queue.waiting.drop();
   if (queue.delivery == Delivery::latest && queue.counts.frames_sent == 0) {
     --queue.counts.frames_produced;  // its first frame has not come yet
   } else {
@@ -78,8 +79,8 @@ void Stream::send_waiting(SubscriberQueue& queue, WakeList& wakes) noexcept {
     drop_superseded(queue);
   }
   while (!queue.is_concluded) {
-    const std::optional<OutgoingFrame> next = next_to_send(queue);
-    if (!next) {
+    const OutgoingFrame* const next = next_to_send(queue);
+    if (next == nullptr) {
       break;
     }
     // Every epoch starts with all its credits. Without this limit, a viewer could hold frames of many epochs.
@@ -96,10 +97,10 @@ void Stream::send_waiting(SubscriberQueue& queue, WakeList& wakes) noexcept {
   wakes.add(*queue.link);
 }
 
-/// The next frame or slice that the link can have now. Drops frames that will not become ready.
-std::optional<OutgoingFrame> Stream::next_to_send(SubscriberQueue& queue) noexcept {
+/// The next frame or slice that the link can have now, or null. Drops frames that will not become ready.
+const OutgoingFrame* Stream::next_to_send(SubscriberQueue& queue) noexcept {
   if (queue.begun) {
-    return next_slice(queue.begun->frame, queue.begun->sent);
+    return next_slice(queue, queue.begun->frame, queue.begun->sent);
   }
   while (!queue.waiting.empty()) {
     WaitingFrame& frame = queue.waiting.front();
@@ -111,17 +112,24 @@ std::optional<OutgoingFrame> Stream::next_to_send(SubscriberQueue& queue) noexce
     }
     const bool is_in_slices = goes_in_slices(queue, frame);
     if (readiness != FenceState::done && !(is_in_slices && frame.progress->filled.any())) {
-      return std::nullopt;
+      return nullptr;
     }
-    if (frame.slot.epoch != queue.ready_epoch) {
-      if (frame.slot.epoch != queue.announced_epoch) {
+    if (frame.pool_slot.epoch != queue.ready_epoch) {
+      if (frame.pool_slot.epoch != queue.announced_epoch) {
         signal_eventfd(queue.wake_event);
       }
-      return std::nullopt;
+      return nullptr;
     }
-    return is_in_slices ? next_slice(frame, {}) : whole_frame(queue, frame);
+    if (is_in_slices) {
+      return next_slice(queue, frame, {});
+    }
+    frame.header.times.offered_ns = monotonic_ns();
+    if (frame.progress != nullptr) {
+      frame.header.times.completed_ns = frame.progress->completed_ns;
+    }
+    return &frame;
   }
-  return std::nullopt;
+  return nullptr;
 }
 
 bool Stream::goes_in_slices(const SubscriberQueue& queue, const WaitingFrame& frame) noexcept {
@@ -129,36 +137,21 @@ bool Stream::goes_in_slices(const SubscriberQueue& queue, const WaitingFrame& fr
          frame.progress->count <= queue.link->slice_limit();
 }
 
-OutgoingFrame Stream::whole_frame(const SubscriberQueue& queue, const WaitingFrame& frame) noexcept {
-  const Pool& pool = pool_of(frame.slot.epoch);
-  const std::uint64_t size_bytes = frame.header.layout.size_bytes;
-  OutgoingFrame whole{.header = frame.header,
-                      .payload = queue.reads_host_copy ? pool.host_payload(frame.slot.index, size_bytes)
-                                                       : pool.payload(frame.slot.index, size_bytes),
-                      .pool_slot = frame.slot,
-                      .file = frame.file};
-  whole.header.times.offered_ns = monotonic_ns();
-  if (frame.progress != nullptr) {
-    whole.header.times.completed_ns = frame.progress->completed_ns;
-  }
-  return whole;
-}
-
-/// A slice that is filled and not among the sent ones. Of an aborted frame, the message that says so.
-std::optional<OutgoingFrame> Stream::next_slice(const WaitingFrame& frame, const SliceSet& sent) noexcept {
+/// A slice that is filled and not among the sent ones, or null. Of an aborted frame, the message that says so.
+const OutgoingFrame* Stream::next_slice(SubscriberQueue& queue, const WaitingFrame& frame,
+                                        const SliceSet& sent) noexcept {
   const SliceProgress& progress = *frame.progress;
   std::uint16_t index = 0;
   while (index < progress.count && (sent[index] || !(progress.filled[index] || progress.is_aborted))) {
     ++index;
   }
   if (index == progress.count) {
-    return std::nullopt;
+    return nullptr;
   }
-  OutgoingFrame slice{.header = frame.header,
-                      .payload = pool_of(frame.slot.epoch).payload(frame.slot.index, frame.header.layout.size_bytes),
-                      .pool_slot = frame.slot,
-                      .is_first = sent.none(),
-                      .is_last = progress.is_aborted || sent.count() + 1 == progress.count};
+  OutgoingFrame& slice = queue.slice;
+  slice = static_cast<const OutgoingFrame&>(frame);
+  slice.is_first = sent.none();
+  slice.is_last = progress.is_aborted || sent.count() + 1 == progress.count;
   slice.header.slice = index;
   slice.header.slice_count = progress.count;
   slice.header.is_aborted = progress.is_aborted;
@@ -167,14 +160,15 @@ std::optional<OutgoingFrame> Stream::next_slice(const WaitingFrame& frame, const
   slice.header.slice_bytes = range.size_bytes;
   slice.header.times.completed_ns = slice.is_last ? progress.completed_ns : 0;
   slice.header.times.offered_ns = monotonic_ns();
-  return slice;
+  return &slice;
 }
 
 /// The link has a reference to the slot from the first slice on, and the queue until the last one.
 void Stream::was_sent(SubscriberQueue& queue, const OutgoingFrame& part) noexcept {
+  const PoolSlot slot = part.pool_slot;
   if (part.is_first) {
-    add_reference(part.pool_slot);
-    queue.held.push_back(part.pool_slot);
+    add_reference(slot);
+    queue.held.push_back(slot);
   }
   if (!part.is_last) {
     if (part.is_first) {
@@ -183,21 +177,21 @@ void Stream::was_sent(SubscriberQueue& queue, const OutgoingFrame& part) noexcep
     queue.begun->sent.set(part.header.slice);
     return;
   }
-  if (queue.begun) {
-    queue.begun.reset();
-    if (epochs_.back().pool->epoch() != queue.announced_epoch) {
-      signal_eventfd(queue.wake_event);  // the session has put off the new epoch until now
-    }
-  } else {
-    queue.waiting.pop();
-  }
-  release(part.pool_slot);
   if (part.header.is_aborted) {
     ++queue.counts.frames_aborted;
   } else {
     ++queue.counts.frames_sent;
     queue.counts.bytes_sent += part.header.layout.size_bytes;
   }
+  if (queue.begun) {
+    queue.begun.reset();
+    if (epochs_.back().pool->epoch() != queue.announced_epoch) {
+      signal_eventfd(queue.wake_event);  // the session has put off the new epoch until now
+    }
+  } else {
+    queue.waiting.drop();  // with `part`, if that was a whole frame
+  }
+  release(slot);
 }
 
 /// A spinning source polls credits itself, so waking the session for them would only cost time. Under `latest` the

@@ -32,12 +32,15 @@ std::optional<BegunFrame> Stream::begin_frame(ClaimedSlot slot, const FrameInfo&
     ++frames_dropped_at_source_;
     return std::nullopt;
   }
-  WaitingFrame frame{.header = header_of(slot, info), .slot = pool_slot};
+  WaitingFrame frame;
+  frame.header = header_of(slot, info);
+  frame.pool_slot = pool_slot;
   SliceProgress& progress = epoch.progress[pool_slot.index];
   progress = {};
   progress.count = possible_slices(frame.header.layout.size_bytes, slices);
   frame.progress = &progress;
   for (SubscriberQueue* queue : queues_) {
+    frame.payload = payload_for(*queue, frame);
     enqueue(*queue, frame);
   }
   frames_claimed_ -= slot.is_counted_ ? 1U : 0U;

@@ -217,7 +217,10 @@ bool Stream::offer(ClaimedSlot& slot, const FrameInfo& info, const DeviceWork& w
     return false;
   }
   make_room_for_unfinished();
-  WaitingFrame frame{.header = header_of(slot, info), .slot = pool_slot, .file = info.file};
+  WaitingFrame frame;
+  frame.header = header_of(slot, info);
+  frame.pool_slot = pool_slot;
+  frame.file = info.file;
   frame.header.times.completed_ns = monotonic_ns();
   frame_completed(frame.header.times.completed_ns);
   for (SubscriberQueue* queue : queues_) {
@@ -225,6 +228,7 @@ bool Stream::offer(ClaimedSlot& slot, const FrameInfo& info, const DeviceWork& w
       continue;  // it came while the frame was being published, and starts with the next one
     }
     frame.ready = queue->reads_host_copy ? work.copied : work.filled;
+    frame.payload = payload_for(*queue, frame);
     enqueue(*queue, frame);
     send_waiting(*queue, wakes);
   }
@@ -240,6 +244,14 @@ bool Stream::offer(ClaimedSlot& slot, const FrameInfo& info, const DeviceWork& w
     slot.stream_ = nullptr;
   }
   return true;
+}
+
+/// What the queue's link reads of a frame of the newest epoch.
+Payload Stream::payload_for(const SubscriberQueue& queue, const WaitingFrame& frame) const noexcept {
+  const Pool& pool = *epochs_.back().pool;
+  const std::uint64_t size_bytes = frame.header.layout.size_bytes;
+  return queue.reads_host_copy ? pool.host_payload(frame.pool_slot.index, size_bytes)
+                               : pool.payload(frame.pool_slot.index, size_bytes);
 }
 
 /// Gives the frame its number, and counts it. It may not be complete yet.

@@ -58,11 +58,8 @@ struct SliceProgress {
   }
 };
 
-/// A frame that waits for a subscriber queue's link.
-struct WaitingFrame {
-  FrameHeader header;  // of the whole frame
-  PoolSlot slot;
-  FileRange file{};
+/// A frame that waits for a subscriber queue's link, as the link gets it if it gets it whole.
+struct WaitingFrame : OutgoingFrame {
   std::shared_ptr<Fence> ready{};           // what the link reads is there once this is done; null: it is there
   const SliceProgress* progress = nullptr;  // of a frame in slices; valid while the slot is held
 
@@ -88,6 +85,7 @@ struct SubscriberQueue {
   Delivery delivery;
   int wake_event;                    // signalled when the session has an epoch to announce, or the stream has ended
   std::optional<BegunOnLink> begun;  // is finished before the next one begins
+  OutgoingFrame slice;               // that is given to the link now
   FixedQueue<WaitingFrame> waiting;  // Stream::attach() sets its capacity
   std::vector<PoolSlot> held;        // given to the link and not released yet
   std::size_t max_held = 0;
