@@ -3,6 +3,7 @@
 
 #include <cassert>
 #include <cstddef>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -54,9 +55,10 @@ class FixedQueue {
   }
   /// Removes the first value. Not when empty.
   void drop() noexcept {
-    front() = Value{};
-    head_ = (head_ + 1) % places_.size();
+    std::destroy_at(&front());
+    std::construct_at(&front());
     --count_;
+    head_ = count_ == 0 ? 0 : (head_ + 1) % places_.size();  // an empty queue goes on where the caches have it
   }
 
  private:

@@ -33,9 +33,9 @@ class SliceAssembly {
   [[nodiscard]] const char* why_not_in_slices(const FrameHeader& header) const noexcept;
   Progress add_slice(const FrameHeader& header) noexcept;
 
+  std::uint16_t count_ = 0;  // of the frame's slices; 0: none has come
   std::uint64_t sequence_ = 0;
   FrameLayout layout_;
-  std::uint16_t count_ = 0;  // of the frame's slices; 0: none has come
   std::bitset<max_slices> has_;
 };
 

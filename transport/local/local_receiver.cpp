@@ -91,24 +91,25 @@ std::optional<IncomingFrame> LocalReceiver::take_slice() noexcept {
   std::array<std::byte, local_cell_bytes> cell;
   std::memcpy(cell.data(), cells().cells[taken_ % local_cell_count].data(), cell.size());
   ++taken_;
-  IncomingFrame frame;
-  const HeaderFault fault = decode(cell, frame.header);
+  std::optional<IncomingFrame> frame(std::in_place);  // made where the caller has it
+  FrameHeader& header = frame->header;
+  const HeaderFault fault = decode(cell, header);
   if (fault != HeaderFault::none) {
     return fail(std::string("the sender announced ") + describe(fault));
   }
-  MappedPool* const pool = find_pool(frame.header.epoch);
-  if (pool == nullptr || frame.header.slot >= pool->slot_count || frame.header.layout.size_bytes > pool->slot_bytes) {
+  MappedPool* const pool = find_pool(header.epoch);
+  if (pool == nullptr || header.slot >= pool->slot_count || header.layout.size_bytes > pool->slot_bytes) {
     return fail("the sender announced a frame that is in none of its pools");
   }
-  SliceAssembly& assembly = pool->assemblies[frame.header.slot];
-  if (const char* const why_not = assembly.why_not(frame.header); why_not != nullptr) {
+  SliceAssembly& assembly = pool->assemblies[header.slot];
+  if (const char* const why_not = assembly.why_not(header); why_not != nullptr) {
     return fail(std::string("the sender announced ") + why_not);
   }
-  frame.is_last = assembly.add(frame.header) != SliceAssembly::Progress::part;
-  frame.block = pool->block;
-  frame.offset_in_block_bytes = frame.header.slot * pool->stride_bytes;
-  frame.payload = host_bytes(*pool->block, frame.offset_in_block_bytes, frame.header.layout.size_bytes);
-  frame.received_ns = monotonic_ns();
+  frame->is_last = assembly.add(header) != SliceAssembly::Progress::part;
+  frame->block = pool->block;
+  frame->offset_in_block_bytes = header.slot * pool->stride_bytes;
+  frame->payload = host_bytes(*pool->block, frame->offset_in_block_bytes, header.layout.size_bytes);
+  frame->received_ns = monotonic_ns();
   return frame;
 }
 

@@ -49,14 +49,15 @@ std::optional<ReceivedFrame> FrameFlows::next() {
   while (!flows_.empty()) {
     Flow& flow = flows_.front();
     if (auto frame = poll(flow)) {
-      ReceivedFrame received(std::move(*frame), flow.session->link(), flow.number);
-      const std::uint64_t sequence = received.header().sequence;
+      std::optional<ReceivedFrame> received(std::in_place, std::move(*frame), flow.session->link(), flow.number);
+      const FrameHeader& header = received->header();
+      const std::uint64_t sequence = header.sequence;
       if (!flow.last_sequence || may_follow(*flow.last_sequence, sequence)) {
-        if (received.header().is_aborted) {
+        if (header.is_aborted) {
           continue;  // returns the credit
         }
-        if (received.is_complete()) {
-          count(flow, received.header());
+        if (received->is_complete()) {
+          count(flow, header);
         }
         return received;
       }
