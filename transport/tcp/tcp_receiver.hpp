@@ -29,7 +29,7 @@ struct TcpRing {
   std::uint64_t stride_bytes;
   std::shared_ptr<HostBlock> block;
   std::vector<std::atomic<bool>> is_lent;  // the sender may write it
-  std::vector<SliceAssembly> assemblies;   // of the slots; whoever reads the socket uses them
+  std::vector<SliceAssembly> assemblies;   // of the slots; guarded by the receiver's turn to read
   bool has_frames = false;                 // one has come for it; guarded by the receiver's mutex
 };
 
