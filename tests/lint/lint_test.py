@@ -234,6 +234,28 @@ class ClangTidy(unittest.TestCase):
         outputs = [f"--- a.cpp\n{finding}", f"--- b.cpp\n{finding}\nb.cpp:3:1: error: worse [check]"]
         self.assertEqual(clang_tidy.distinct_findings(outputs), [finding, "b.cpp:3:1: error: worse [check]"])
 
+    def test_knows_what_is_compiled_together(self):
+        with tempfile.TemporaryDirectory() as name:
+            top = pathlib.Path(name)
+            unit = top / "build" / "unity_0_cxx.cxx"
+            unit.parent.mkdir()
+            unit.write_text(f'#include "{top}/base/a.cpp"\n#include "{top}/build/made.cpp"\n', encoding="utf-8")
+            self.assertEqual(clang_tidy.sources_of(unit, top), {"base/a.cpp"})
+            self.assertEqual(clang_tidy.sources_of(top / "base" / "b.cpp", top), {"base/b.cpp"})
+            self.assertEqual(clang_tidy.sources_of(top / "build" / "made.cpp", top), set())
+
+    def test_finds_what_is_wrong_in_a_source_that_is_compiled_with_others(self):
+        with tempfile.TemporaryDirectory() as name:
+            top = pathlib.Path(name)
+            (top / "base").mkdir()
+            (top / "base" / "a.cpp").write_text("int Wrong_name() { return 0; }\n", encoding="utf-8")
+            unit = top / "unity_0_cxx.cxx"
+            unit.write_text(f'#include "{top}/base/a.cpp"\n', encoding="utf-8")
+            rules = repository.root() / ".clang-tidy"
+            done = subprocess.run([*clang_tidy.tidy_program(top), f"--config-file={rules}", unit, "--", "-std=c++20"],
+                                  capture_output=True, text=True, check=False)
+        self.assertIn("a.cpp:1:5: error: invalid case style for function", done.stdout, done.stderr)
+
     def test_says_what_it_does_not_understand_whole(self):
         self.assertEqual(clang_tidy.distinct_findings(["--- a.cpp\ncannot run"]), ["--- a.cpp\ncannot run"])
 
