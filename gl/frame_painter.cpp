@@ -79,7 +79,6 @@ FramePainter::Variant::Variant(int planes, Mode mode)
       colour_offset(program.uniform("colour_offset")),
       place(program.uniform("place")),
       chroma_place(program.uniform("chroma_place")),
-      origin(program.uniform("origin")),
       chroma_shift(program.uniform("chroma_shift")),
       chroma_site(program.uniform("chroma_site")),
       footprint(program.uniform("footprint")),
@@ -120,7 +119,6 @@ void FramePainter::draw(const PaintedFrame& frame, const Rectangle& target, bool
   variant.program.use();
   glUniformMatrix3fv(variant.colour_matrix, 1, GL_FALSE, frame.conversion.matrix.data());
   glUniform3fv(variant.colour_offset, 1, frame.conversion.offset.data());
-  glUniform3i(variant.origin, target.x, flip_y ? target.y : target.y + target.height - 1, flip_y ? 1 : -1);
   glUniform2i(variant.chroma_shift, frame.chroma_log2_width, frame.chroma_log2_height);
   glUniform2i(variant.chroma_site, frame.chroma_site.x_halves, frame.chroma_site.y_halves);
   frame_mapping(visible, target, flip_y).set(variant.place);

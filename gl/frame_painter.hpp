@@ -51,8 +51,7 @@ class FramePainter {
     Variant(int planes, Mode mode);
 
     ShaderProgram program;
-    int colour_matrix, colour_offset, place, chroma_place, origin, chroma_shift, chroma_site, footprint, taps,
-        chroma_taps;
+    int colour_matrix, colour_offset, place, chroma_place, chroma_shift, chroma_site, footprint, taps, chroma_taps;
   };
 
   [[nodiscard]] const Variant& variant_for(const PaintedFrame& frame, const Rectangle& target) const noexcept;

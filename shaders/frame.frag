@@ -17,7 +17,6 @@ flat in vec3 of_first;
 flat in vec3 of_second;
 flat in vec3 of_third;
 flat in vec3 of_none;
-flat in ivec3 top_left;
 flat in ivec2 shift;
 flat in ivec2 site;
 
@@ -63,8 +62,9 @@ vec2 chroma_at(ivec2 pixel) {
 #endif
 
 void main() {
-  ivec2 pixel = ivec2(gl_FragCoord.xy) - top_left.xy;
-  pixel.y *= top_left.z;
+  // Not from gl_FragCoord: Mesa 22.3 turns it over in a framebuffer object to which a program drew after the window.
+  // The interpolated position is in the middle of a pixel, so rounding does not move it to another one.
+  ivec2 pixel = ivec2(frame_position * vec2(textureSize(plane0, 0)));
   vec4 texel = texelFetch(plane0, pixel, 0);
 #if PLANES > 1
   texel = vec4(texel.r, chroma_at(pixel), 1.0);

@@ -7,7 +7,6 @@ uniform mat3 colour_matrix;  // texel to RGB, see gl/colour_conversion.hpp
 uniform vec3 colour_offset;
 uniform vec4 place;          // viewport (0 … 1 from the bottom) to frame (0 … 1 from the top left): scale, offset
 uniform vec4 chroma_place;   // frame to chroma texture: scale, offset
-uniform ivec3 origin;        // framebuffer x, y of the frame's top left pixel; row step, 1 or -1
 uniform ivec2 chroma_shift;  // log2 of the luma samples per chroma sample
 uniform ivec2 chroma_site;   // 0: chroma at the first luma sample, 1: between both, 2: at the last
 
@@ -17,7 +16,6 @@ flat out vec3 of_first;  // contribution of each texel component to R, G, B
 flat out vec3 of_second;
 flat out vec3 of_third;
 flat out vec3 of_none;
-flat out ivec3 top_left;
 flat out ivec2 shift;
 flat out ivec2 site;
 
@@ -30,7 +28,6 @@ void main() {
   of_second = colour_matrix[1];
   of_third = colour_matrix[2];
   of_none = colour_offset;
-  top_left = origin;
   shift = chroma_shift;
   site = chroma_site;
 }

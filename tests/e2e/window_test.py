@@ -109,6 +109,21 @@ class Window(harness.EndToEnd):
             self.ends(viewer)
         self.checked_stats(sender, viewer)
 
+    def test_a_screenshot_is_upright(self):
+        """At the stream's own size, and scaled: the viewer draws these two in different ways."""
+        for size in ("320x180", "640x360"):
+            with self.subTest(size=size):
+                saved = self.file(f"shot{size}.png")
+                sender, viewer = self.start_bars("--screenshot", saved, size=size)
+                harness.wait_until(lambda: self.has_bars(at_y=0.05), "the bars on the screen")
+                self.press("q")
+                self.ends(viewer)
+                picture = pictures.read_png(saved)
+                self.assertEqual(f"{picture.width}x{picture.height}", size)
+                self.assertTrue(self.has_bars(picture, at_y=0.2), "the bars are at the top")
+                self.assertFalse(self.has_bars(picture, at_y=0.95), "and the ramp is at the bottom")
+                self.end(sender, viewer)
+
     def test_it_shows_the_picture_and_q_quits(self):
         sender, viewer = self.start_bars()
         self.assertEqual(self.geometry(), (640, 360))
