@@ -150,7 +150,7 @@ TEST_F(AddedLink, CarriesASessionThatTheSenderDials) {
   EXPECT_EQ(added_link_state().connections, 1);
 }
 
-/// Also while nothing is sent, and whoever is to read the wire: this program never calls next().
+/// Also while nothing is sent, and if next() is to read the wire: this program never calls it.
 TEST_F(AddedLink, IsMaintainedByTheSessionsOfBothEnds) {
   for (const Driver driver : {Driver::subscriber, Driver::program}) {
     SenderService service(listening(), {&stream_}, "test", kept_);

@@ -318,7 +318,7 @@ void Subscriber::Implementation::publish_news(const ViewerSession& session, Serv
 }
 
 /// Reads frames, if that is for this thread to do, until there is something else to do, at most for a while. Then
-/// maintains the link, whoever reads it: the program may be busy.
+/// maintains the link, also if the program reads it: the program may be busy.
 void Subscriber::Implementation::await_news(const ViewerSession& session) {
   ReceiverLink& link = *session.link();
   const bool drives = options_.driver == Driver::subscriber;
