@@ -1,7 +1,8 @@
 #include "gl/gl.hpp"
 
+#include <algorithm>
+
 #include "base/error.hpp"
-#include "base/text.hpp"
 
 namespace framewire {
 
@@ -44,6 +45,16 @@ std::optional<std::string> find_gl_loss() {
 
 void drop_gl_errors() noexcept {
   for (int i = 0; i < 16 && glGetError() != GL_NO_ERROR; ++i) {
+  }
+}
+
+void require_drawable(Size size) {
+  GLint max_side = 0;
+  glGetIntegerv(GL_MAX_TEXTURE_SIZE, &max_side);
+  if (size.width == 0 || size.height == 0 || std::max(size.width, size.height) > static_cast<std::uint32_t>(max_side)) {
+    throw Error::failed("a picture of " + std::to_string(size.width) + "x" + std::to_string(size.height) +
+                        " cannot be drawn; the OpenGL driver takes sides of 1 to " + std::to_string(max_side) +
+                        ", so take another --size");
   }
 }
 

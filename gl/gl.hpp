@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "base/text.hpp"
+
 namespace framewire {
 
 /// Finds one GL function by name, for example glfwGetProcAddress.
@@ -26,6 +28,9 @@ std::optional<std::string> find_gl_loss();
 /// Clears earlier GL errors, so that they are not attributed to the next call. Bounded, because a lost context may
 /// report errors for ever.
 void drop_gl_errors() noexcept;
+
+/// Throws Error (failed) if the current context draws no picture of that size.
+void require_drawable(Size size);
 
 /// Whether the current context draws on the CPU (Mesa's software renderers), where other upload methods are faster.
 bool is_software_renderer();

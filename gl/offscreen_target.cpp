@@ -23,12 +23,7 @@ void turn_rows_over(std::span<std::byte> pixels, std::size_t row_bytes, std::siz
 }  // namespace
 
 OffscreenTarget::OffscreenTarget(Size size) : size_(size) {
-  GLint max_side = 0;
-  glGetIntegerv(GL_MAX_TEXTURE_SIZE, &max_side);
-  if (size.width == 0 || size.height == 0 || std::max(size.width, size.height) > static_cast<std::uint32_t>(max_side)) {
-    throw Error::failed("a picture of " + std::to_string(size.width) + "x" + std::to_string(size.height) +
-                        " cannot be drawn; the OpenGL driver takes sides of 1 to " + std::to_string(max_side));
-  }
+  require_drawable(size);
   texture_ = GlTexture::create(GL_TEXTURE_2D);
   glTextureStorage2D(texture_.id(), 1, GL_RGBA8, static_cast<GLsizei>(size.width), static_cast<GLsizei>(size.height));
   framebuffer_ = GlFramebuffer::create();

@@ -38,6 +38,7 @@ Readback::Readback(std::uint32_t width, std::uint32_t height, std::optional<Read
     : size_{width, height},
       slices_(possible_slices(size_bytes(), slices)),
       method_(wanted.value_or(ReadbackMethod::pinned_memory)) {
+  require_drawable(size_);
   for (Entry& entry : entries_) {
     entry.fences.resize(slices_);
   }
@@ -163,8 +164,10 @@ bool Readback::map_buffers() noexcept {
     mapped.buffer = GlBuffer::create();
     // Client storage, because the CPU reads it and reading video memory is slow.
     glNamedBufferStorage(mapped.buffer.id(), size, nullptr, access | GL_CLIENT_STORAGE_BIT);
+    const bool has_memory = glGetError() == GL_NO_ERROR;
     mapped.bytes = static_cast<const std::byte*>(glMapNamedBufferRange(mapped.buffer.id(), 0, size, access));
-    if (mapped.bytes == nullptr) {
+    if (mapped.bytes == nullptr || !has_memory) {
+      mapped.bytes = nullptr;
       drop_gl_errors();
       return false;
     }

@@ -59,6 +59,7 @@ TESTS_OF = {
     "sim": ["transport/session", "transport/tls", "transport/fake", *LINKS],
     "transport": ["transport/session", "transport/fake", "transport/control", "transport/tls", *LINKS],
     "pixels": ["gl", "sender/sources/gl"],
+    "gpu": ["gl"],
     "sender": ["sender", "sender/sources/gl", "sender/sources/media"],
     "rdma_lab": ["transport/session", "transport/fake", *LINKS],
     "e2e": ["media"],

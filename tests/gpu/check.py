@@ -1,0 +1,272 @@
+#!/usr/bin/env python3
+"""tests/gpu/check.py PROGRAMS OUTPUT [--seconds N] [--only PART]...
+
+Runs the programs under the folder PROGRAMS on this machine's GPU. Writes OUTPUT/gpu-check.json, pictures and logs, and
+prints one row for each part: what was seen, or why it was not run. Ends with status 1 if a part failed.
+"""
+import argparse
+import glob
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+NVIDIA_FILES = "/usr/local/nvidia"  # where some virtual machines have the driver
+
+
+class NotRun(Exception):
+    """A part that this machine cannot run; the text says why."""
+
+
+class Failed(Exception):
+    """A part that gave a wrong result."""
+
+
+class Machine:
+    def __init__(self, programs: pathlib.Path, output: pathlib.Path, seconds: int):
+        self.programs, self.output, self.seconds = programs, output, seconds
+        self.environment = dict(os.environ)
+        paths = [str(programs / "lib"), *glob.glob(f"{NVIDIA_FILES}/lib64"), *glob.glob(f"{NVIDIA_FILES}/lib"),
+                 os.environ.get("LD_LIBRARY_PATH", "")]
+        self.environment["LD_LIBRARY_PATH"] = ":".join(path for path in paths if path)
+        installed = glob.glob("/usr/share/glvnd/egl_vendor.d/*nvidia*") + glob.glob("/etc/glvnd/egl_vendor.d/*nvidia*")
+        elsewhere = glob.glob(f"{NVIDIA_FILES}/share/glvnd/egl_vendor.d/*nvidia*")
+        if not installed and elsewhere:
+            self.environment["__EGL_VENDOR_LIBRARY_FILENAMES"] = elsewhere[0]
+
+    def start(self, name: str, *arguments: str) -> subprocess.Popen:
+        with open(self.output / f"{name}.log", "wb") as log:
+            return subprocess.Popen([str(self.programs / arguments[0]), *arguments[1:]], env=self.environment,
+                                    stdout=log, stderr=log)
+
+    def log(self, name: str) -> str:
+        return (self.output / f"{name}.log").read_text(errors="replace")
+
+    def run(self, name: str, *arguments: str, timeout_s: float = 120) -> str:
+        process = self.start(name, *arguments)
+        try:
+            status = process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            raise Failed(f"{arguments[0]} did not end in {timeout_s:.0f} s") from None
+        if status != 0:
+            raise Failed(f"{arguments[0]} ended with {status}: {self.log(name).strip()[-300:]}")
+        return self.log(name)
+
+
+class GpuLoad:
+    """Samples the load of the GPU while a part runs."""
+
+    def __enter__(self):
+        self.samples: list[float] = []
+        self.process = None
+        if shutil.which("nvidia-smi"):
+            self.process = subprocess.Popen(["nvidia-smi", "--query-gpu=utilization.gpu", "--loop-ms=500",
+                                             "--format=csv,noheader,nounits"], stdout=subprocess.PIPE, text=True)
+            self.thread = threading.Thread(target=self.read)
+            self.thread.start()
+        return self
+
+    def read(self):
+        for line in self.process.stdout:
+            if line.strip().isdigit():
+                self.samples.append(float(line))
+
+    def __exit__(self, *_):
+        if self.process:
+            self.process.terminate()
+            self.thread.join()
+            self.process.wait()
+
+    def mean(self):
+        return round(sum(self.samples) / len(self.samples)) if self.samples else None
+
+
+def free_address() -> str:
+    with socket.create_server(("localhost", 0)) as server:
+        return f"localhost:{server.getsockname()[1]}"
+
+
+def end(process: subprocess.Popen) -> tuple[int, float]:
+    """Status and CPU seconds, once it has ended by itself or, after 20 s, by force."""
+    deadline = time.monotonic() + 20
+    while True:
+        pid, status, used = os.wait4(process.pid, os.WNOHANG)
+        if pid:
+            process.returncode = os.waitstatus_to_exitcode(status)
+            return process.returncode, used.ru_utime + used.ru_stime
+        if time.monotonic() > deadline:
+            process.kill()
+        time.sleep(0.02)
+
+
+def see_machine(machine: Machine) -> dict:
+    gpu = "no nvidia-smi"
+    if shutil.which("nvidia-smi"):
+        gpu = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"],
+                             capture_output=True, text=True, check=False).stdout.strip()
+    report = json.loads(machine.run("doctor", "bin/framewire-doctor", "--json"))
+    cpu = re.findall(r"^model name\s*: (.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    return {"gpu": gpu, "cpu": f"{len(cpu)} x {cpu[0] if cpu else '?'}", "kernel": os.uname().release,
+            "date": time.strftime("%Y-%m-%d"), "opengl": report["opengl"], "doctor_gpu": report["gpu"]}
+
+
+def run_tests(machine: Machine, program: str) -> dict:
+    report = machine.output / f"{program}.json"
+    process = machine.start(program, f"tests/{program}", f"--gtest_output=json:{report}", "--gtest_brief=1")
+    status = process.wait(240)
+    if not report.exists():
+        raise Failed(f"{program} ended with {status}: {machine.log(program).strip()[-300:]}")
+    result = json.loads(report.read_text())
+    bad = [f"{suite['name']}.{test['name']}" for suite in result["testsuites"] for test in suite["testsuite"]
+           if test.get("failures")]
+    skipped = sum(test.get("result") == "SKIPPED" for suite in result["testsuites"] for test in suite["testsuite"])
+    seen = {"tests": result["tests"], "failed": len(bad), "skipped": skipped}
+    if bad:
+        raise Failed(f"{len(bad)} of {result['tests']} tests failed: {', '.join(bad[:12])}")
+    return seen
+
+
+def copy_speed(machine: Machine) -> dict:
+    return json.loads(machine.run("copy-speed", "tests/gpu_copy_speed"))
+
+
+def stream(machine: Machine, name: str, sources: list[str], send: list[str], view: list[str], viewers: int = 1) -> dict:
+    """One sender, and headless viewers of it (a viewer of each source), for a while."""
+    address = free_address()
+    stats = [machine.output / f"{name}-{i}.json" for i in range(viewers)]
+    for file in stats:
+        file.unlink(missing_ok=True)
+    sender = machine.start(f"{name}-sender", "bin/framewire-send", "--listen", address, *send, *sources)
+    names = [f"/s{i}" if viewers > 1 else "" for i in range(viewers)]
+    with GpuLoad() as load:
+        processes = [
+            machine.start(f"{name}-viewer{i}", "bin/framewire-view", address + names[i], "--headless", "--duration",
+                          str(machine.seconds), "--retry", "10", "--stats", str(stats[i]), *view,
+                          "--screenshot", str(machine.output / f"{name}-{i}.png"))
+            for i in range(viewers)
+        ]
+        ends = [end(process) for process in processes]
+    os.kill(sender.pid, signal.SIGTERM)  # terminate() would take its status and lose its CPU seconds
+    sender_status, sender_cpu_s = end(sender)
+    wrong = [status for status, _ in ends if status != 0]
+    if wrong or sender_status != 0:
+        raise Failed(f"viewers ended with {[status for status, _ in ends]}, the sender with {sender_status}: "
+                     f"{machine.log(name + '-viewer0').strip()[-300:]} {machine.log(name + '-sender').strip()[-300:]}")
+    reports = [json.loads(file.read_text()) for file in stats]
+    first = reports[0]
+    return {
+        "fps": round(min(report["fps"] for report in reports), 2),
+        "shown": sum(report["frames_shown"] for report in reports),
+        "skipped": sum(report["frames_skipped"] for report in reports),
+        "superseded": sum(report["frames_superseded"] for report in reports),
+        "torn": sum(report["frames_torn"] or 0 for report in reports),
+        "latency p50, p99 (ms)": [round(first["latency_ms"]["p50"], 2), round(first["latency_ms"]["p99"], 2)],
+        "stages p50 (ms)": {stage: round(times["p50"], 2) for stage, times in first["stage_latency_ms"].items()},
+        "CPU of a core: sender, viewers": [round(sender_cpu_s / machine.seconds, 3),
+                                           round(sum(cpu_s for _, cpu_s in ends) / machine.seconds, 3)],
+        "GPU load (%)": load.mean(),
+        "renderer": first["renderer"],
+        "upload": first["upload"],
+        "source": re.findall(r"^stream .*", machine.log(f"{name}-sender"), re.MULTILINE)[0],
+    }
+
+
+def window(machine: Machine) -> dict:
+    """The viewer's window, on $DISPLAY or on an Xvfb of its own."""
+    server = None
+    if not os.environ.get("DISPLAY"):
+        if not shutil.which("Xvfb"):
+            raise NotRun("there is no display, and no Xvfb")
+        server = subprocess.Popen(["Xvfb", ":91", "-screen", "0", "1920x1080x24", "+extension", "GLX"],
+                                  stdout=subprocess.DEVNULL, stderr=open(machine.output / "xvfb.log", "wb"))
+        machine.environment["DISPLAY"] = ":91"
+        for _ in range(100):
+            if os.path.exists("/tmp/.X11-unix/X91"):
+                break
+            time.sleep(0.1)
+    address, stats = free_address(), machine.output / "window.json"
+    sender = machine.start("window-sender", "bin/framewire-send", "--listen", address, "gl:orbit", "--fps", "60",
+                           "--size", "1280x720")
+    try:
+        machine.run("window-viewer", "bin/framewire-view", address, "--duration", str(machine.seconds), "--stats",
+                    str(stats), "--screenshot", str(machine.output / "window.png"), timeout_s=60)
+    finally:
+        os.kill(sender.pid, signal.SIGTERM)
+        end(sender)
+        if server:
+            server.terminate()
+            server.wait()
+            machine.environment.pop("DISPLAY")
+    report = json.loads(stats.read_text())
+    return {key: report[key] for key in ("fps", "frames_shown", "frames_skipped", "surface", "upload", "renderer")}
+
+
+UHD = ["--size", "3840x2160"]
+
+
+def parts(machine: Machine) -> dict:
+    small = ["--size", "960x540"]
+    of_six = [part for i in range(6) for part in ("--name", f"s{i}")]
+    return {
+        "machine": lambda: see_machine(machine),
+        "pixels": lambda: run_tests(machine, "test_pixels"),
+        "scenes": lambda: run_tests(machine, "test_sender_gl"),
+        "copy speed, 3840x2160 rgba (ms)": lambda: copy_speed(machine),
+        "waves 4K60, local": lambda: stream(machine, "waves", ["gl:waves"], UHD, small),
+        "waves 4K60, local, one slice": lambda: stream(machine, "slice", ["gl:waves"], [*UHD, "--slices", "1"], small),
+        "waves 4K60, tcp": lambda: stream(machine, "tcp", ["gl:waves"], [*UHD, "--transport", "tcp", "--insecure"],
+                                          [*small, "--transport", "tcp", "--insecure"]),
+        "orbit 4K60, drawn at 4K": lambda: stream(machine, "orbit", ["gl:orbit"], UHD, UHD),
+        "aurora 4K60 nv12": lambda: stream(machine, "nv12", ["gl:aurora"], [*UHD, "--pix-fmt", "nv12"], UHD),
+        "pattern 4K60 p010le": lambda: stream(machine, "pattern", ["pattern"], [*UHD, "--pix-fmt", "p010le"], small),
+        "stamped 4K60, checked": lambda: stream(machine, "stamped", ["pattern:stamped"], UHD, [*small, "--verify"]),
+        "waves 4K, up to 1000 fps": lambda: stream(machine, "fast", ["gl:waves"], [*UHD, "--fps", "1000"], small),
+        "six 4K60, six viewers": lambda: stream(machine, "six", ["gl:waves"] * 6, [*UHD, *of_six], small, 6),
+        "window": lambda: window(machine),
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("programs", type=pathlib.Path)
+    parser.add_argument("output", type=pathlib.Path)
+    parser.add_argument("--seconds", type=int, default=10, help="how long each stream runs (default: 10)")
+    parser.add_argument("--only", action="append", metavar="PART", help="run this part; repeat it for more parts")
+    arguments = parser.parse_args()
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    machine = Machine(arguments.programs.resolve(), arguments.output.resolve(), arguments.seconds)
+    results, failed = {}, False
+    known = parts(machine)
+    for name in arguments.only or []:
+        if name not in known:
+            parser.error(f"'{name}' is no part; the parts are: {'; '.join(known)}")
+    for name, part in known.items():
+        if arguments.only and name not in arguments.only:
+            continue
+        begun = time.monotonic()
+        try:
+            results[name] = part()
+            text = json.dumps(results[name])
+        except NotRun as reason:
+            results[name] = {"not run": str(reason)}
+            text = f"not run: {reason}"
+        except (Failed, OSError, ValueError, KeyError, IndexError, subprocess.SubprocessError) as error:
+            failed = True
+            results[name] = {"failed": f"{type(error).__name__}: {error}"}
+            text = f"FAILED: {type(error).__name__}: {error}"
+        print(f"{name}  ({time.monotonic() - begun:.0f} s)\n    {text}", flush=True)
+        (machine.output / "gpu-check.json").write_text(json.dumps(results, indent=1) + "\n")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

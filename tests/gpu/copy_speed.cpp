@@ -1,0 +1,216 @@
+// gpu_copy_speed [WIDTH HEIGHT]: how long a picture takes between the GPU and host memory, by each method that the
+// programs have, and by CUDA's copy to and from the same registered memory. Prints one JSON object. Part of
+// scripts/gpu-check.
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "gl/egl_context.hpp"
+#include "gl/frame_texture.hpp"
+#include "gl/gl.hpp"
+#include "gl/offscreen_target.hpp"
+#include "gl/readback.hpp"
+#include "memory/host_block.hpp"
+
+namespace framewire {
+namespace {
+
+constexpr std::size_t warm_up = 5;
+constexpr std::size_t runs = 31;
+
+std::int64_t in_ten_seconds() {
+  return monotonic_ns() + 10 * ns_per_s;
+}
+
+/// Median time of `run`, milliseconds.
+template <typename Run>
+double median_ms(Run run) {
+  std::vector<std::int64_t> times_ns;
+  for (std::size_t i = 0; i < warm_up + runs; ++i) {
+    const std::int64_t begun_ns = monotonic_ns();
+    run();
+    if (i >= warm_up) {
+      times_ns.push_back(monotonic_ns() - begun_ns);
+    }
+  }
+  std::ranges::nth_element(times_ns, times_ns.begin() + runs / 2);
+  return static_cast<double>(times_ns[runs / 2]) / 1e6;
+}
+
+class Results {
+ public:
+  void add(const std::string& what, double milliseconds) {
+    std::printf("%s\"%s\": %.4f", is_first_ ? "" : ", ", what.c_str(), milliseconds);
+    is_first_ = false;
+  }
+  void note(const std::string& what, const std::string& text) {
+    std::printf("%s\"%s\": \"%s\"", is_first_ ? "" : ", ", what.c_str(), text.c_str());
+    is_first_ = false;
+  }
+
+ private:
+  bool is_first_ = true;
+};
+
+/// The functions of CUDA's driver interface that are needed, by the names and types of cuda.h.
+class Cuda {
+ public:
+  Cuda() : library_(dlopen("libcuda.so.1", RTLD_NOW)) {
+    if (library_ == nullptr) {
+      throw Error::failed("there is no libcuda.so.1");
+    }
+    int device = 0;
+    void* context = nullptr;
+    check(function<int(unsigned)>("cuInit")(0), "cuInit");
+    check(function<int(int*, int)>("cuDeviceGet")(&device, 0), "cuDeviceGet");
+    check(function<int(void**, int)>("cuDevicePrimaryCtxRetain")(&context, device), "cuDevicePrimaryCtxRetain");
+    check(function<int(void*)>("cuCtxSetCurrent")(context), "cuCtxSetCurrent");
+  }
+
+  std::uint64_t allocate(std::size_t size_bytes) {
+    std::uint64_t address = 0;
+    check(function<int(std::uint64_t*, std::size_t)>("cuMemAlloc_v2")(&address, size_bytes), "cuMemAlloc");
+    return address;
+  }
+  void register_host(std::span<std::byte> memory) {
+    check(function<int(void*, std::size_t, unsigned)>("cuMemHostRegister_v2")(memory.data(), memory.size(), 0),
+          "cuMemHostRegister");
+  }
+  void to_host(std::span<std::byte> memory, std::uint64_t device) {
+    check(function<int(void*, std::uint64_t, std::size_t)>("cuMemcpyDtoH_v2")(memory.data(), device, memory.size()),
+          "cuMemcpyDtoH");
+  }
+  void to_device(std::uint64_t device, std::span<const std::byte> memory) {
+    check(
+        function<int(std::uint64_t, const void*, std::size_t)>("cuMemcpyHtoD_v2")(device, memory.data(), memory.size()),
+        "cuMemcpyHtoD");
+  }
+
+ private:
+  template <typename Signature>
+  Signature* function(const char* name) {
+    void* found = dlsym(library_, name);
+    if (found == nullptr) {
+      throw Error::failed(std::string("libcuda.so.1 has no ") + name);
+    }
+    return reinterpret_cast<Signature*>(found);
+  }
+  static void check(int result, const char* call) {
+    if (result != 0) {
+      throw Error::failed(std::string(call) + " gave " + std::to_string(result));
+    }
+  }
+
+  void* library_;
+};
+
+void measure_readback(Size size, Results& results) {
+  const OffscreenTarget target(size);
+  target.bind();
+  const auto draw = [] {
+    glClearColor(0.25F, 0.5F, 0.75F, 1.0F);
+    glClear(GL_COLOR_BUFFER_BIT);
+  };
+  for (const ReadbackMethod method : {ReadbackMethod::pinned_memory, ReadbackMethod::persistent_buffer}) {
+    for (const std::uint16_t slices : {std::uint16_t{1}, std::uint16_t{8}}) {
+      const std::string row = "readback, " + std::string(name(method)) + ", slices " + std::to_string(slices);
+      try {
+        Readback readback(size.width, size.height, method, slices);
+        const auto block = HostBlock::create("gpu check", readback.size_bytes() * 2);
+        const auto begin = [&](std::size_t slot) {
+          const std::size_t offset_bytes = slot * readback.size_bytes();
+          draw();
+          readback.begin(block, offset_bytes, block->bytes().subspan(offset_bytes, readback.size_bytes()));
+        };
+        results.add(row, median_ms([&] {
+                      begin(0);
+                      readback.wait_finished(in_ten_seconds());
+                    }));
+        std::size_t next = 0;
+        begin(next++ % 2);
+        results.add(row + ", two in flight", median_ms([&] {
+                      begin(next++ % 2);
+                      readback.wait_finished(in_ten_seconds());
+                    }));
+        readback.wait_finished(in_ten_seconds());
+      } catch (const Error& error) {
+        results.note(row, error.what());
+      }
+    }
+  }
+}
+
+void measure_upload(Size size, Results& results) {
+  const FrameLayout layout = packed_layout(PixelFormat::rgba, size.width, size.height);
+  const std::shared_ptr<const Block> block = HostBlock::create("gpu check", layout.size_bytes);
+  const FrameView view{
+      .layout = layout, .colour = {}, .payload = block->host()->bytes().first(layout.size_bytes), .block = &block};
+  for (const UploadMethod method :
+       {UploadMethod::pinned_memory, UploadMethod::persistent_buffer, UploadMethod::client_pointer}) {
+    const std::string row = std::string("upload, ") + name(method);
+    try {
+      FrameTexture texture(method);
+      results.add(row, median_ms([&] {
+                    texture.upload(view);
+                    texture.wait_upload_done(in_ten_seconds());
+                  }));
+    } catch (const Error& error) {
+      results.note(row, error.what());
+    }
+  }
+}
+
+void measure_cuda(Size size, Results& results) {
+  try {
+    const std::size_t size_bytes = std::size_t{size.width} * size.height * 4;
+    Cuda cuda;
+    const auto block = HostBlock::create("gpu check", size_bytes);
+    const std::span<std::byte> memory = block->bytes().first(size_bytes);
+    cuda.register_host(memory);
+    const std::uint64_t device = cuda.allocate(size_bytes);
+    results.add("readback, cuMemcpyDtoH", median_ms([&] { cuda.to_host(memory, device); }));
+    results.add("upload, cuMemcpyHtoD", median_ms([&] { cuda.to_device(device, memory); }));
+  } catch (const Error& error) {
+    results.note("cuda", error.what());
+  }
+}
+
+int run(Size size) {
+  EglContext context = EglContext::create();
+  context.make_current();
+  std::printf("{");
+  Results results;
+  results.note("renderer", gl_renderer());
+  results.note("version", reinterpret_cast<const char*>(glGetString(GL_VERSION)));
+  measure_readback(size, results);
+  measure_upload(size, results);
+  measure_cuda(size, results);
+  std::printf("}\n");
+  return 0;
+}
+
+}  // namespace
+}  // namespace framewire
+
+int main(int argc, char** argv) {
+  framewire::Size size{3840, 2160};
+  if (argc == 3) {
+    size = {static_cast<std::uint32_t>(std::strtoul(argv[1], nullptr, 10)),
+            static_cast<std::uint32_t>(std::strtoul(argv[2], nullptr, 10))};
+  }
+  try {
+    return framewire::run(size);
+  } catch (const framewire::Error& error) {
+    std::fprintf(stderr, "gpu_copy_speed: %s\n", error.what());
+    return 1;
+  }
+}
