@@ -107,6 +107,7 @@ const OutgoingFrame* Stream::next_to_send(SubscriberQueue& queue) noexcept {
     // Read once: a device may finish at any time, and then wakes the session.
     const FenceState readiness = frame.readiness();
     if (is_failed_or_late(frame, readiness)) {
+      queue.counts.frames_unfilled += frame.ready ? 1U : 0U;
       drop_front(queue);
       continue;
     }

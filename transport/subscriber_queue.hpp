@@ -29,16 +29,18 @@ struct SubscriberQueueCounts {
   std::uint64_t frames_skipped = 0;   // not given to the link, or not completely before the session's end
   std::uint64_t frames_sent = 0;      // given to the link, with all slices
   std::uint64_t frames_aborted = 0;   // begun on the link, and given up by the source
+  std::uint64_t frames_unfilled = 0;  // dropped because a device failed or took too long; counted as skipped, too
   std::uint64_t bytes_sent = 0;       // payload
 
   /// Names every field, so that the compiler asks for a new one.
   SubscriberQueueCounts& operator+=(const SubscriberQueueCounts& more) noexcept {
-    auto& [produced, skipped, sent, aborted, bytes] = *this;
-    const auto& [more_produced, more_skipped, more_sent, more_aborted, more_bytes] = more;
+    auto& [produced, skipped, sent, aborted, unfilled, bytes] = *this;
+    const auto& [more_produced, more_skipped, more_sent, more_aborted, more_unfilled, more_bytes] = more;
     produced += more_produced;
     skipped += more_skipped;
     sent += more_sent;
     aborted += more_aborted;
+    unfilled += more_unfilled;
     bytes += more_bytes;
     return *this;
   }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <functional>
@@ -198,6 +199,7 @@ TEST_P(AnyMemory, AFrameWhoseDeviceFailsIsSkippedAndCounted) {
   stop_sender();
   ASSERT_EQ(reports_.size(), 1U);
   EXPECT_EQ(reports_[0].counts.frames_skipped, frames / 5);
+  EXPECT_EQ(reports_[0].counts.frames_unfilled, frames / 5);
   EXPECT_EQ(reports_[0].counts.frames_produced, frames);
 }
 
@@ -213,6 +215,7 @@ TEST_P(AnyMemory, ADeviceThatNeverFinishesHoldsItsSlotAndNobodyElse) {
     EXPECT_EQ(take_all(viewer, host_memory()).size(), 19U) << "after the timeout the others pass";
   }
   EXPECT_EQ(stream_->slots_in_use(), 1U) << "the device may still write this one";
+  EXPECT_NE(log_.text().find("did not fill it within 2 s"), std::string::npos) << log_.text();
   stuck->finish(FenceState::done);
   EXPECT_TRUE(eventually([&] { return stream_->slots_in_use() == 0; }));
 }
@@ -255,6 +258,60 @@ TEST_P(AnyMemory, AStreamMayEndBeforeItsDevice) {
   EXPECT_TRUE(eventually([&] { return viewer.next().has_value(); }));
   viewer.close("{}");
   stop_sender();
+}
+
+/// The viewer's device reads each frame late, and in its own order.
+TEST_P(AnyMemory, AFrameIsTheViewersUntilItsDeviceHasReadIt) {
+  constexpr std::uint64_t frames = 200;
+  const UntouchableMemory reader("reader", 7);
+  std::atomic<std::uint64_t> read = 0;
+  std::atomic<std::uint64_t> torn = 0;
+  start_sender(GetParam(), Delivery::every, frames, 1, filled_at_once());
+  Subscriber viewer(dialling(GetParam()), log_);
+  ASSERT_TRUE(eventually([&] {
+    while (auto frame = viewer.next()) {
+      const auto fence = std::make_shared<Fence>();
+      reader.run_later(
+          [&, bytes = bytes_of(*frame), sequence = frame->header().sequence] {
+            torn += find_torn_line(bytes, sequence) ? 1U : 0U;
+            ++read;
+          },
+          fence);
+      frame->release_after(fence);
+    }
+    viewer.wait(monotonic_ns() + 5 * ns_per_ms);
+    return viewer.status().state == SubscriberState::finished;
+  }));
+  EXPECT_TRUE(eventually([&] { return read == frames; }));
+  EXPECT_EQ(torn, 0U);
+  viewer.close("{}");
+}
+
+TEST_P(AnyMemory, AViewersDeviceThatNeverFinishesDisturbsNobodyElse) {
+  start_sender(GetParam(), Delivery::latest, 100, 2, filled_at_once());
+  const auto stuck = std::make_shared<Fence>();
+  Subscriber first(dialling(GetParam()), log_);
+  Subscriber second(dialling(GetParam()), log_);
+  std::uint64_t seen_by_first = 0;
+  std::atomic<bool> is_over = false;
+  std::thread other([&] {
+    while (!is_over) {
+      while (auto frame = first.next()) {
+        frame->release_after(stuck);
+        ++seen_by_first;
+      }
+      first.wait(monotonic_ns() + 5 * ns_per_ms);
+    }
+  });
+  const auto seen_by_second = take_all(second, host_memory());
+  EXPECT_GT(seen_by_second.back(), 90U);
+  EXPECT_GT(stream_->slots_in_use(), 0U);
+  is_over = true;
+  other.join();
+  EXPECT_LE(seen_by_first, stream_->options().slots_per_viewer);
+  stuck->finish(FenceState::failed);
+  first.close("{}");
+  EXPECT_TRUE(eventually([&] { return stream_->slots_in_use() == 0; })) << "the frames came back";
 }
 
 INSTANTIATE_TEST_SUITE_P(Links, AnyMemory, testing::Values(LinkKind::local, LinkKind::tcp),

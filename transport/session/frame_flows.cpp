@@ -37,6 +37,16 @@ ReceivedFrame::~ReceivedFrame() {
   return_credit();
 }
 
+void ReceivedFrame::release_after(const std::shared_ptr<Fence>& fence) {
+  const auto held = std::make_shared<ReceivedFrame>(std::move(*this));  // moves after the allocation
+  try {
+    fence->when_finished([frame = held](FenceState) mutable { frame.reset(); });
+  } catch (...) {
+    *this = std::move(*held);
+    throw;
+  }
+}
+
 void ReceivedFrame::return_credit() noexcept {
   if (link_ && frame_.is_last) {
     link_->return_credit(frame_.header);

@@ -238,6 +238,7 @@ void SenderSession::check_peer() {
   if (is_time) {
     next_check_ns_ = now_ns + check_interval_ns;
     subscription_->link().maintain();
+    warn_of_unfilled_frames();
   }
   const LinkState state = subscription_->link().state();
   if (state == LinkState::source_failed) {
@@ -258,6 +259,17 @@ void SenderSession::check_peer() {
   if (is_time && tcp_peer_is_silent(authenticated_.channel->fd(), context_.parameters.peer_timeout_ns)) {
     throw Error::lost_peer("the " + report_.receiver_label + "'s host does not answer");
   }
+}
+
+void SenderSession::warn_of_unfilled_frames() {
+  if (has_warned_ || subscription_->counts().frames_unfilled == 0) {
+    return;
+  }
+  has_warned_ = true;
+  context_.log->warning(report_.receiver_label + " " + report_.viewer + ": a frame was skipped, because the device of " +
+                        quote(report_.stream) + " failed, or did not fill it within " +
+                        std::to_string(Stream::ready_timeout_ns / ns_per_s) +
+                        " s; look for the cause in the kernel's log (dmesg)");
 }
 
 /// A viewer that closed its data connection says bye or closes the control connection, too. That is a separate

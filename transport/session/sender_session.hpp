@@ -64,6 +64,7 @@ class SenderSession {
   void announce_epoch();
   void send_bye_when_drained();
   void check_peer();
+  void warn_of_unfilled_frames();
   bool bye_may_arrive(LinkState state) noexcept;
   void wait();
   SessionReport make_report();
@@ -81,6 +82,7 @@ class SenderSession {
   bool is_over_ = false;
   bool may_have_messages_ = true;  // on the control channel; asking it is a system call
   std::int64_t next_check_ns_ = 0;
+  bool has_warned_ = false;          // of frames that no device has filled
   std::int64_t link_closed_ns_ = 0;  // when the viewer closed its side of the link; 0: open
   std::uint64_t viewer_received_ = 0;
   std::vector<nlohmann::json> early_messages_;  // that arrived before the link was made

@@ -14,6 +14,7 @@
 #include "base/adaptive_spin.hpp"
 #include "base/error.hpp"
 #include "frame/frame_layout.hpp"
+#include "memory/fence.hpp"
 #include "transport/endpoint_options.hpp"
 #include "transport/link.hpp"
 #include "transport/subscriber_queue.hpp"
@@ -92,7 +93,8 @@ struct SubscriberCounts {
   std::uint64_t sessions = 0;
 };
 
-/// A received frame. Move-only. Its destructor returns the credit. Any thread may destroy it.
+/// A received frame. Move-only. Its destructor returns the credit: the sender may then overwrite the frame. Any thread
+/// may destroy it.
 class ReceivedFrame {
  public:
   ReceivedFrame(IncomingFrame frame, std::shared_ptr<ReceiverLink> link, std::uint64_t session_number) noexcept
@@ -101,6 +103,11 @@ class ReceivedFrame {
   ReceivedFrame& operator=(ReceivedFrame&& other) noexcept;
   ReceivedFrame(const ReceivedFrame&) = delete;
   ~ReceivedFrame();
+
+  /// Destroys the frame once `fence` is finished: a device of this program still reads the frame, of which payload()
+  /// is not used any more. The fence may finish with any state, on any thread. Until then the frame counts as held, so
+  /// that a device that never finishes stops the stream, and no other. Throws std::bad_alloc, and keeps the frame.
+  void release_after(const std::shared_ptr<Fence>& fence);
 
   /// Of the slice that came last.
   [[nodiscard]] const FrameHeader& header() const noexcept { return frame_.header; }
