@@ -22,6 +22,7 @@
 #include "tests/base/eventually.hpp"
 #include "tests/base/logs.hpp"
 #include "tests/base/temporary_folder.hpp"
+#include "tests/data_path/streaming.hpp"
 #include "tests/memory/untouchable_memory.hpp"
 #include "transport/session/sender_service.hpp"
 #include "transport/session/subscriber.hpp"
@@ -41,6 +42,7 @@ class AnyMemory : public testing::TestWithParam<LinkKind> {
     EndpointOptions options;
     options.allowed_links = {link};
     options.transport_is_auto = false;
+    options.native_on_loopback = link == LinkKind::rdma;
     return options;
   }
 
@@ -54,6 +56,7 @@ class AnyMemory : public testing::TestWithParam<LinkKind> {
     options.max_frames = frames;
     options.max_viewers = viewers;
     options.memory = &memory_;
+    options.allows_pull = allows_pull_;
     stream_ = std::make_unique<Stream>(options);
     EndpointOptions listening = endpoint(link);
     listening.listen = HostPort{"127.0.0.1", 0};
@@ -149,13 +152,17 @@ class AnyMemory : public testing::TestWithParam<LinkKind> {
   TemporaryFolder folder_;
   KeptLog log_;
   UntouchableMemory memory_;
+  bool allows_pull_ = false;
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<SenderService> service_;
   std::thread source_;
   std::vector<SessionReport> reports_;
 };
 
-TEST_P(AnyMemory, ViewersWithoutItGetCopiesMadeOnceForAll) {
+/// Over links that read only host memory.
+using CopiedMemory = AnyMemory;
+
+TEST_P(CopiedMemory, ViewersWithoutItGetCopiesMadeOnceForAll) {
   constexpr std::uint64_t frames = 100;
   start_sender(GetParam(), Delivery::every, frames, 2, filled_at_once());
   Subscriber first(dialling(GetParam()), log_);
@@ -171,7 +178,7 @@ TEST_P(AnyMemory, ViewersWithoutItGetCopiesMadeOnceForAll) {
   EXPECT_NE(first.status().start_line.find("memory=host "), std::string::npos);
 }
 
-TEST_P(AnyMemory, TheNewestCopyThatIsFinishedReplacesOlderOnes) {
+TEST_P(CopiedMemory, TheNewestCopyThatIsFinishedReplacesOlderOnes) {
   start_sender(GetParam(), Delivery::latest, 300, 1, filled_at_once());
   Subscriber viewer(dialling(GetParam()), log_);
   const auto taken = take_all(viewer, host_memory());
@@ -220,7 +227,7 @@ TEST_P(AnyMemory, ADeviceThatNeverFinishesHoldsItsSlotAndNobodyElse) {
   EXPECT_TRUE(eventually([&] { return stream_->slots_in_use() == 0; }));
 }
 
-TEST_P(AnyMemory, ADeviceThatBreaksDownEndsNoSession) {
+TEST_P(CopiedMemory, ADeviceThatBreaksDownEndsNoSession) {
   start_sender(GetParam(), Delivery::latest, 100, 1, [this](const ClaimedSlot& slot, std::uint64_t sequence) {
     write_test_lines(on_device(slot), sequence);
     if (sequence == 50) {
@@ -236,7 +243,7 @@ TEST_P(AnyMemory, ADeviceThatBreaksDownEndsNoSession) {
   EXPECT_EQ(reports_[0].counts.frames_produced, reports_[0].counts.frames_skipped + reports_[0].counts.frames_sent);
 }
 
-TEST_P(AnyMemory, AFrameWhoseCopyCannotBeginIsSkippedAndCounted) {
+TEST_P(CopiedMemory, AFrameWhoseCopyCannotBeginIsSkippedAndCounted) {
   start_sender(GetParam(), Delivery::every, 20, 1, [this](const ClaimedSlot& slot, std::uint64_t sequence) {
     if (sequence == 10) {
       memory_.refuse_copies();
@@ -314,8 +321,55 @@ TEST_P(AnyMemory, AViewersDeviceThatNeverFinishesDisturbsNobodyElse) {
   EXPECT_TRUE(eventually([&] { return stream_->slots_in_use() == 0; })) << "the frames came back";
 }
 
-INSTANTIATE_TEST_SUITE_P(Links, AnyMemory, testing::Values(LinkKind::local, LinkKind::tcp),
-                         [](const auto& one) { return std::string(name(one.param)); });
+std::string link_name(const testing::TestParamInfo<LinkKind>& one) {
+  return std::string(name(one.param));
+}
+
+INSTANTIATE_TEST_SUITE_P(Links, AnyMemory, testing::ValuesIn(links_here()), link_name);
+INSTANTIATE_TEST_SUITE_P(Links, CopiedMemory, testing::Values(LinkKind::local, LinkKind::tcp), link_name);
+
+/// The device of the link reads and writes such memory itself.
+using RdmaMemory = AnyMemory;
+
+TEST_P(RdmaMemory, FramesGoFromMemoryThatNobodyTouchesToSuchMemory) {
+  constexpr std::uint64_t frames = 100;
+  start_sender(LinkKind::rdma, Delivery::every, frames, 2, filled_later());
+  SubscriberOptions with_it = dialling(LinkKind::rdma);
+  with_it.memory = {&memory_};
+  Subscriber first(with_it, log_);
+  Subscriber second(dialling(LinkKind::rdma), log_);
+  std::vector<std::uint64_t> seen_by_second;
+  std::thread other([&] { seen_by_second = take_all(second, host_memory()); });
+  EXPECT_EQ(take_all(first, memory_).size(), frames);
+  other.join();
+  EXPECT_EQ(seen_by_second.size(), frames);
+  EXPECT_EQ(memory_.copies(), 0U);
+  EXPECT_NE(first.status().start_line.find("memory=untouchable "), std::string::npos) << first.status().start_line;
+  EXPECT_NE(second.status().start_line.find("memory=host "), std::string::npos) << second.status().start_line;
+}
+
+TEST_P(RdmaMemory, AViewerThatPullsReadsItToo) {
+  allows_pull_ = true;
+  start_sender(LinkKind::rdma, Delivery::latest, 0, 1, filled_later());
+  SubscriberOptions options = dialling(LinkKind::rdma);
+  options.endpoint.pull_interval_ns = ns_per_ms;
+  Subscriber viewer(options, log_);
+  std::uint64_t pulled = 0;
+  EXPECT_TRUE(eventually([&] {
+    while (const auto frame = viewer.next()) {
+      EXPECT_FALSE(find_torn_line(bytes_of(*frame), frame->header().sequence)) << frame->header().sequence;
+      ++pulled;
+    }
+    viewer.wait(monotonic_ns() + 5 * ns_per_ms);
+    return pulled >= 20 || viewer.status().state == SubscriberState::failed;
+  })) << viewer.status().message;
+  EXPECT_GE(pulled, 20U) << viewer.status().message;
+  EXPECT_EQ(memory_.copies(), 0U);
+  viewer.close("{}");
+}
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(RdmaMemory);
+INSTANTIATE_TEST_SUITE_P(Rdma, RdmaMemory, testing::ValuesIn(rdma_if_here()), link_name);
 
 using SharedMemory = AnyMemory;
 

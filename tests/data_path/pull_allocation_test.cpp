@@ -34,13 +34,6 @@ TEST_P(PullAllocatesNothing, OnceItRuns) {
   EXPECT_EQ(use.allocations, 0U) << use.description;
 }
 
-/// Only the rdma link has read mode.
-std::vector<LinkKind> rdma_if_here() {
-  std::vector<LinkKind> links = links_here();
-  std::erase_if(links, [](LinkKind link) { return link != LinkKind::rdma; });
-  return links;
-}
-
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(PullAllocatesNothing);
 INSTANTIATE_TEST_SUITE_P(Pulled, PullAllocatesNothing, testing::ValuesIn(rdma_if_here()),
                          [](const auto& link) { return std::string(name(link.param)); });

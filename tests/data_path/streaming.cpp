@@ -34,6 +34,12 @@ std::vector<LinkKind> links_here() {
   return links;
 }
 
+std::vector<LinkKind> rdma_if_here() {
+  std::vector<LinkKind> links = links_here();
+  std::erase_if(links, [](LinkKind link) { return link != LinkKind::rdma; });
+  return links;
+}
+
 bool is_emulated() {
   return std::getenv("FRAMEWIRE_LAB_HOSTS") != nullptr;
 }

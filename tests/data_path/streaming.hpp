@@ -20,6 +20,9 @@ namespace framewire::test {
 /// local, tcp, and rdma if there is a device.
 std::vector<LinkKind> links_here();
 
+/// rdma, or nothing.
+std::vector<LinkKind> rdma_if_here();
+
 /// Whether this is a machine of scripts/rdma-lab. Its device is a thousand times slower than real ones.
 bool is_emulated();
 

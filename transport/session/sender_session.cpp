@@ -266,9 +266,9 @@ void SenderSession::warn_of_unfilled_frames() {
     return;
   }
   has_warned_ = true;
-  context_.log->warning(report_.receiver_label + " " + report_.viewer + ": a frame was skipped, because the device of " +
-                        quote(report_.stream) + " failed, or did not fill it within " +
-                        std::to_string(Stream::ready_timeout_ns / ns_per_s) +
+  context_.log->warning(report_.receiver_label + " " + report_.viewer +
+                        ": a frame was skipped, because the device of " + quote(report_.stream) +
+                        " failed, or did not fill it within " + std::to_string(Stream::ready_timeout_ns / ns_per_s) +
                         " s; look for the cause in the kernel's log (dmesg)");
 }
 
