@@ -174,7 +174,7 @@ ExitStatus run_client(const BenchOptions& options) {
   // A sender's log lines would appear between the rows; errors are reported as exceptions.
   TerminalLog terminal_log(stderr, "framewire-bench", true);
   LastLogLine log(options.is_verbose ? &terminal_log : nullptr);
-  Results results(plan_rows(options, transports_here(options)), options.endpoint.transport_is_auto);
+  Results results(plan_rows(options, transports_here(options)), options.endpoint.may_choose_link);
   const auto fault =
       try_all(options.repeats, {.endpoint = endpoint, .log = log, .interruption = interruption}, results);
   for (const std::string& omission : results.omissions()) {

@@ -202,7 +202,7 @@ std::optional<BenchOptions> parse_bench_options(int argc, const char* const* arg
   }
   BenchOptions options;
   read_endpoints(raw, options);
-  if (!options.endpoint.transport_is_auto) {
+  if (!options.endpoint.may_choose_link) {
     options.transports = {raw.common.transport};
   }
   if (raw.reverse) {

@@ -36,7 +36,7 @@ constexpr const char* program = "framewire-bench " FRAMEWIRE_VERSION;
 SubscriberOptions viewing_of(const RowPlan& plan, const EndpointOptions& endpoint, std::atomic<bool>& is_heard) {
   SubscriberOptions options{.endpoint = endpoint, .stream = {}, .delivery = {}};
   options.endpoint.allowed_links = {link_kind_from_name(plan.transport).value_or(LinkKind::tcp)};
-  options.endpoint.transport_is_auto = false;
+  options.endpoint.may_choose_link = false;
   options.retry_ns = 0;
   options.reconnect = false;
   options.driver = Driver::program;

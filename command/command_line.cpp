@@ -186,7 +186,7 @@ void parse_endpoint_options(const RawCommonOptions& raw, EndpointOptions& endpoi
   }
   if (kind) {
     endpoint.allowed_links = {*kind};
-    endpoint.transport_is_auto = false;
+    endpoint.may_choose_link = false;
   }
   if (raw.memory == "cuda") {
     throw Error::usage("--memory is 'cuda': this version keeps frames in host memory only; take auto or host");

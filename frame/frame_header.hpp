@@ -63,6 +63,12 @@ inline ByteRange slice_range(const FrameHeader& header) noexcept {
   return slice_range(header.layout.size_bytes, header.slice_count, header.slice);
 }
 
+/// The bytes of the header's slice, of a frame that begins where `payload` does.
+template <typename Byte>
+[[nodiscard]] std::span<Byte> slice_bytes(std::span<Byte> payload, const FrameHeader& header) noexcept {
+  return payload.subspan(header.slice_offset_bytes, header.slice_bytes);
+}
+
 /// Decodes a header and checks what can be checked without the session: magic, version, checksum, enumerations, and
 /// that slices and planes are inside the payload. `bytes` must be private memory that the peer cannot change.
 HeaderFault decode(std::span<const std::byte> bytes, FrameHeader& header) noexcept;

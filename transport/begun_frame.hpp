@@ -19,7 +19,6 @@ class BegunFrame : public SourceSlot {
   BegunFrame(BegunFrame&& other) noexcept = default;
   BegunFrame& operator=(BegunFrame&& other) noexcept {
     std::swap(header_, other.header_);
-    std::swap(slice_count_, other.slice_count_);
     std::swap(progress_, other.progress_);
     SourceSlot::operator=(std::move(other));
     return *this;
@@ -27,9 +26,9 @@ class BegunFrame : public SourceSlot {
   ~BegunFrame();
 
   [[nodiscard]] std::uint64_t sequence() const noexcept { return header_.sequence; }
-  [[nodiscard]] std::uint16_t slice_count() const noexcept { return slice_count_; }
+  [[nodiscard]] std::uint16_t slice_count() const noexcept { return progress_->count; }
   [[nodiscard]] ByteRange slice(std::uint16_t index) const noexcept {
-    return slice_range(header_.layout.size_bytes, slice_count_, index);
+    return slice_range(header_.layout.size_bytes, progress_->count, index);
   }
   /// The whole payload. Only slices that are not published may be written.
   [[nodiscard]] std::span<std::byte> bytes() const noexcept {
@@ -43,10 +42,9 @@ class BegunFrame : public SourceSlot {
  private:
   friend class Stream;
   BegunFrame(ClaimedSlot&& slot, const FrameHeader& header, SliceProgress& progress) noexcept
-      : SourceSlot(std::move(slot)), header_(header), slice_count_(progress.count), progress_(&progress) {}
+      : SourceSlot(std::move(slot)), header_(header), progress_(&progress) {}
 
-  FrameHeader header_;  // of the whole frame
-  std::uint16_t slice_count_;
+  FrameHeader header_;       // of the whole frame
   SliceProgress* progress_;  // the stream's
 };
 

@@ -29,14 +29,9 @@ enum class WireWrite {
   more,    // it has some; call again with the rest
   full,    // as `more`, but only once the socket is writable
   failed,  // the connection is gone; errno is set
-};
-
-enum class FileWrite {
-  done,
-  more,
-  full,
-  no_connection,  // as WireWrite::failed
-  no_file,  // the file is too short (ENODATA) or unreadable; the connection works, but stops in the middle of a frame
+  /// Only write_file(): the file is too short (ENODATA) or unreadable. The connection works, but stops in the middle of
+  /// a frame.
+  no_file,
 };
 
 /// Both directions of one data connection. Owns the connection. One thread at a time may read, and one at a time may
@@ -67,10 +62,10 @@ class ByteWire {
   [[nodiscard]] virtual bool supports_sendfile() const noexcept { return false; }
   /// Writes what one system call takes of `left_bytes` bytes of a regular file, without copying them, and moves both
   /// numbers on. Not while write_some() is not done. The socket has to be non-blocking.
-  virtual FileWrite write_file(int file, std::uint64_t& offset_bytes, std::uint64_t& left_bytes) noexcept {
+  virtual WireWrite write_file(int file, std::uint64_t& offset_bytes, std::uint64_t& left_bytes) noexcept {
     static_cast<void>(file), static_cast<void>(offset_bytes), static_cast<void>(left_bytes);
     errno = ENOSYS;
-    return FileWrite::no_file;
+    return WireWrite::no_file;
   }
 
   /// Whether received bytes failed authentication. Only an encrypted wire can detect this. Any thread.

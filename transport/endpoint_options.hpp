@@ -35,8 +35,9 @@ struct EndpointOptions {
   // option.
   bool encrypt = false;
   std::vector<LinkKind> allowed_links = links_best_first();  // best first
-  // Nobody chose allowed_links: a session may fall back to a lesser link, and says why.
-  bool transport_is_auto = true;
+  // A session may fall back to a lesser one of allowed_links, and says why. Otherwise a link that does not work is an
+  // error.
+  bool may_choose_link = true;
   // A peer that is silent for so long counts as lost. Over a native connection (rdma) the time can be
   // shorter: the device answers even when its host is busy.
   std::int64_t peer_timeout_ns = 5'000'000'000;

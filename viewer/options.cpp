@@ -166,7 +166,7 @@ void read_pull(const RawOptions& raw, SubscriberOptions& subscriber) {
     throw Error::usage(
         "--delivery is 'every', and --pull reads only the newest frame each time; leave out one of them");
   }
-  endpoint.transport_is_auto = false;
+  endpoint.may_choose_link = false;
   endpoint.pull_interval_ns =
       raw.pull_interval.empty() ? usual_interval_ns : parse_duration_ns(raw.pull_interval, "--pull-interval");
   if (endpoint.pull_interval_ns < shortest_interval_ns) {

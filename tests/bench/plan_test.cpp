@@ -89,7 +89,7 @@ TEST(Plan, VerbsAreWhatTheyAreCalled) {
   const BenchOptions options = parse({"--transport", "verbs"});
   EXPECT_EQ(options.transports, std::vector<std::string>{"verbs"});
   EXPECT_EQ(options.endpoint.allowed_links, std::vector<LinkKind>{LinkKind::rdma});
-  EXPECT_FALSE(options.endpoint.transport_is_auto);
+  EXPECT_FALSE(options.endpoint.may_choose_link);
 }
 
 }  // namespace

@@ -152,7 +152,7 @@ class MaliciousPeers : public testing::TestWithParam<LinkKind> {
   [[nodiscard]] EndpointOptions endpoint() const {
     EndpointOptions options;
     options.allowed_links = {GetParam()};
-    options.transport_is_auto = false;
+    options.may_choose_link = false;
     return options;
   }
 

@@ -41,7 +41,7 @@ class AnyMemory : public testing::TestWithParam<LinkKind> {
   EndpointOptions endpoint(LinkKind link) const {
     EndpointOptions options;
     options.allowed_links = {link};
-    options.transport_is_auto = false;
+    options.may_choose_link = false;
     options.native_on_loopback = link == LinkKind::rdma;
     return options;
   }

@@ -19,7 +19,7 @@ constexpr std::int64_t shutdown_timeout_ns = 10 * ns_per_s;
 EndpointOptions endpoint_of(LinkKind link) {
   EndpointOptions options;
   options.allowed_links = {link};
-  options.transport_is_auto = false;
+  options.may_choose_link = false;
   options.native_on_loopback = link == LinkKind::rdma;
   return options;
 }

@@ -38,7 +38,7 @@ class TakingLink final : public SenderLink {
     if (frame.is_first) {
       frames.push_back({frame.header, std::vector<std::byte>(payload.size())});
     }
-    const auto slice = payload.subspan(frame.header.slice_offset_bytes, frame.header.slice_bytes);
+    const auto slice = slice_bytes(payload, frame.header);
     TakenFrame& taken = frames.back();
     taken.header = frame.header;
     std::ranges::copy(slice, taken.payload.begin() + static_cast<std::ptrdiff_t>(frame.header.slice_offset_bytes));

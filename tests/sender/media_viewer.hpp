@@ -49,7 +49,7 @@ class TakesAll final : public SenderLink {
     ++slices_;
     arriving_.header = frame.header;
     if (keeps_payload_) {
-      const auto slice = payload.subspan(frame.header.slice_offset_bytes, frame.header.slice_bytes);
+      const auto slice = slice_bytes(payload, frame.header);
       std::ranges::copy(slice,
                         arriving_.payload.begin() + static_cast<std::ptrdiff_t>(frame.header.slice_offset_bytes));
     }

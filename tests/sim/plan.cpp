@@ -17,7 +17,7 @@ EndpointOptions endpoint_of(const Plan& plan) {
   if (plan.is_auto) {
     endpoint.allowed_links.push_back(LinkKind::tcp);
   }
-  endpoint.transport_is_auto = plan.is_auto;
+  endpoint.may_choose_link = plan.is_auto;
   endpoint.native_on_loopback = true;
   endpoint.insecure = !plan.has_key;
   if (plan.has_key) {

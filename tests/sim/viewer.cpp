@@ -218,7 +218,7 @@ void Viewer::check_frame(const ReceivedFrame& frame, Session& session) const {
 void Viewer::check_slice(const ReceivedFrame& slice) const {
   const FrameHeader& header = slice.header();
   EXPECT_TRUE(options_.takes_slices);
-  EXPECT_FALSE(find_torn_line(slice.payload().subspan(header.slice_offset_bytes, header.slice_bytes), header.user_tag,
+  EXPECT_FALSE(find_torn_line(slice_bytes(slice.payload(), header), header.user_tag,
                               header.slice_offset_bytes / test_line_bytes))
       << "torn slice " << header.slice << " of frame " << header.sequence;
 }

@@ -66,7 +66,7 @@ class AddedLink : public testing::Test {
   EndpointOptions endpoint() const {
     EndpointOptions options;
     options.allowed_links = links_;
-    options.transport_is_auto = links_.size() > 1;
+    options.may_choose_link = links_.size() > 1;
     options.encrypt = encrypts_;
     options.native_on_loopback = true;  // links with a listener of their own listen on loopback, too
     return options;

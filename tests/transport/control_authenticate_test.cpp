@@ -32,7 +32,7 @@ Key key_of(char letter) {
 AuthenticateOptions with_key(char letter, bool is_explicit = false) {
   AuthenticateOptions options;
   options.key = key_of(letter);
-  options.key_is_explicit = is_explicit;
+  options.uses_key_on_unix = is_explicit;
   return options;
 }
 
@@ -240,7 +240,7 @@ TEST_F(Authenticate, SlowPeersAreGivenUp) {
   const std::string partial_hello("\x16\x03\x01\x01\x00\x01\x00\x00\xfc\x03\x03", 11);
   for (const std::string& bytes : {std::string(), std::string("FW"), std::string("FWCTRL01\r"), partial_hello}) {
     AuthenticateOptions options = with_key('a');
-    options.key_is_explicit = false;
+    options.uses_key_on_unix = false;
     if (bytes.starts_with("FWCTRL")) {
       options = without_key(true);
     }

@@ -104,7 +104,7 @@ TEST(TlsPsk, AnOlderDiallerIsToldInPlain) {
   auto listening = std::async(std::launch::async, [&] {
     return error_of([&] {
       authenticate_listener({.fd = std::move(ours), .is_unix = true, .address = "peer"},
-                            {.key = shared, .key_is_explicit = true});
+                            {.key = shared, .uses_key_on_unix = true});
     });
   });
   SocketBio bio;

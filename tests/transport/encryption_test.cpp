@@ -205,7 +205,7 @@ TEST_F(Encryption, AnEndThatCannotIsRefusedWithAnError) {
   for (const LinkKind only : {LinkKind::local, LinkKind::rdma}) {
     EndpointOptions narrow = endpoint(false);
     narrow.allowed_links = {only};
-    narrow.transport_is_auto = false;
+    narrow.may_choose_link = false;
     start_sender(endpoint(true));
     if (only == LinkKind::local) {
       Subscriber viewer(dialling(narrow), log_);

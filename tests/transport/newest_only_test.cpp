@@ -40,7 +40,7 @@ class NewestOnly : public testing::Test {
     EndpointOptions options;
     options.allowed_links = {LinkKind::tcp};
     options.insecure = true;  // the viewer cannot know that the relay belongs to this user
-    options.transport_is_auto = false;
+    options.may_choose_link = false;
     return options;
   }
   static EndpointOptions listening() {

@@ -44,7 +44,7 @@ class Sessions : public testing::TestWithParam<Way> {
     options.allowed_links = {GetParam().link};
     options.encrypt = GetParam().encrypt;
     options.insecure = is_insecure_;
-    options.transport_is_auto = false;
+    options.may_choose_link = false;
     return options;
   }
 

@@ -67,6 +67,7 @@ bool write_all(ByteWire& wire, std::span<iovec> parts) {
         EXPECT_TRUE(wait_for(wire.fd(), POLLOUT, monotonic_ns() + timeout_ns));
         break;
       case WireWrite::failed:
+      case WireWrite::no_file:
         return false;
     }
   }
@@ -169,7 +170,7 @@ TEST_F(TlsWires, NoFileGoesPastIt) {
   errno = 0;
   std::uint64_t offset_bytes = 0;
   std::uint64_t left_bytes = 1;
-  EXPECT_EQ(one_->write_file(0, offset_bytes, left_bytes), FileWrite::no_file);
+  EXPECT_EQ(one_->write_file(0, offset_bytes, left_bytes), WireWrite::no_file);
   EXPECT_EQ(errno, ENOSYS);
 }
 

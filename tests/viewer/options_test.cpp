@@ -68,7 +68,7 @@ TEST(Options, DefaultToTheSenderOnThisMachine) {
   EXPECT_EQ(options.subscriber.endpoint.dial->host, "localhost");
   EXPECT_EQ(options.subscriber.endpoint.dial->port, 5290);
   EXPECT_FALSE(options.subscriber.endpoint.listen.has_value());
-  EXPECT_TRUE(options.subscriber.endpoint.transport_is_auto);
+  EXPECT_TRUE(options.subscriber.endpoint.may_choose_link);
   EXPECT_LT(options.subscriber.retry_ns, 0);
   EXPECT_EQ(options.peer_text, "localhost:5290");
   EXPECT_FALSE(options.is_headless);
@@ -96,7 +96,7 @@ TEST(Options, TakeEverythingAtOnce) {
   EXPECT_EQ(options.output_file, "-");
   EXPECT_EQ(options.screenshot_file, "a.png");
   EXPECT_EQ(options.subscriber.endpoint.allowed_links, std::vector{LinkKind::tcp});
-  EXPECT_FALSE(options.subscriber.endpoint.transport_is_auto);
+  EXPECT_FALSE(options.subscriber.endpoint.may_choose_link);
   EXPECT_EQ(options.subscriber.delivery, Delivery::every);
   EXPECT_EQ(options.common.max_frames, 10U);
   EXPECT_EQ(options.common.max_duration_ns, 2500 * ns_per_ms);

@@ -27,7 +27,7 @@ constexpr std::int64_t refusal_linger_ns = 200 * ns_per_ms;
 constexpr std::size_t refusal_text_limit = 400;
 
 bool wants_tls(bool is_unix, const AuthenticateOptions& options) {
-  return options.key && (!is_unix || options.key_is_explicit);
+  return options.key && (!is_unix || options.uses_key_on_unix);
 }
 
 std::span<const std::byte> bytes_of(std::string_view text) {

@@ -30,7 +30,7 @@ namespace framewire {
 
 struct AuthenticateOptions {
   std::optional<Key> key;
-  bool key_is_explicit = false;  // somebody named it: then it is also used over the Unix socket
+  bool uses_key_on_unix = false;  // also where the user's identity would do
   bool insecure = false;
   std::int64_t timeout_ns = handshake_timeout_ns;
 };

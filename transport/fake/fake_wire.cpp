@@ -93,7 +93,7 @@ class FakeWire::State {
 
  private:
   static std::span<const std::byte> slice_of(const OutgoingFrame& frame) noexcept {
-    return frame.payload.bytes().subspan(frame.header.slice_offset_bytes, frame.header.slice_bytes);
+    return slice_bytes(frame.payload.bytes(), frame.header);
   }
 
   /// In order: no event overtakes another.
@@ -111,7 +111,7 @@ class FakeWire::State {
       return;
     }
     const auto slot = ring.slot(frame.header.slot).first(frame.payload.size_bytes);
-    const auto slice = slot.subspan(frame.header.slice_offset_bytes, frame.header.slice_bytes);
+    const auto slice = slice_bytes(slot, frame.header);
     const std::size_t half = on_the_wire.first_half.size();
     copy_bytes(on_the_wire.first_half, slice);
     copy_bytes(slice_of(frame).subspan(half), slice.subspan(half));

@@ -240,7 +240,7 @@ void RdmaSender::add_announcement(Batch& batch, const Slice& slice) noexcept {
   const bool is_copied = is_in_cell(slice) && slice.payload.is_on_host();
   const bool is_gathered = is_in_cell(slice) && !is_copied && header.slice_bytes > 0;  // the device adds the payload
   if (is_copied) {
-    const auto payload = slice.payload.bytes().subspan(header.slice_offset_bytes, header.slice_bytes);
+    const auto payload = slice_bytes(slice.payload.bytes(), header);
     copy_bytes(payload, std::span(batch.cell).subspan(bytes));
     bytes += payload.size();
   }

@@ -10,11 +10,11 @@ namespace framewire {
 
 AuthenticateOptions authentication_of(const EndpointOptions& endpoint) {
   AuthenticateOptions options;
-  options.key_is_explicit = endpoint.key_file.has_value() || endpoint.one_time_key.has_value();
+  options.uses_key_on_unix = endpoint.key_file.has_value() || endpoint.one_time_key.has_value();
   options.insecure = endpoint.insecure;
   if (endpoint.one_time_key) {
     options.key = Key(endpoint.one_time_key->bytes());
-  } else if (!endpoint.insecure || options.key_is_explicit) {
+  } else if (!endpoint.insecure || options.uses_key_on_unix) {
     options.key = find_key(endpoint.key_file);
   }
   return options;

@@ -65,7 +65,7 @@ Subscriber::Implementation::Implementation(SubscriberOptions options, Log& log)
   preferences_ = {.stream = options_.stream,
                   .delivery = options_.delivery,
                   .allowed_links = usable_links(options_.endpoint),
-                  .transport_is_auto = options_.endpoint.transport_is_auto,
+                  .may_choose_link = options_.endpoint.may_choose_link,
                   .parameters = link_parameters_of(options_.endpoint),
                   .memory = options_.memory,
                   .takes_slices = options_.takes_slices};

@@ -53,7 +53,7 @@ std::string unusable_reason(LinkKind kind, const OfferMessage& offer, bool is_un
   if (!is_offered) {
     return link.has_own_listener ? name + ": the sender has none" : name + " is not offered";
   }
-  if (!preferences.transport_is_auto) {
+  if (!preferences.may_choose_link) {
     return "";
   }
   if (const auto avoided = preferences.avoided_links.find(kind); avoided != preferences.avoided_links.end()) {
@@ -102,15 +102,15 @@ std::string ViewerSession::choose_link(const OfferMessage& offer, DataConnector 
   }
   delivery_ = preferences.delivery.value_or(stream.delivery);
   source_file_ = stream.source_file;
-  may_change_link_ = preferences.transport_is_auto && !preferences.parameters.pulls;
+  may_change_link_ = preferences.may_choose_link && !preferences.parameters.pulls;
   agree_on_encryption(offer, preferences);
   if (encrypts_) {
     const LinkKind link = link_for_encryption(offer, preferences);
     open_link(offer, {.stream = stream.number, .link = link, .delivery = delivery_, .token = {}, .encrypt = true},
               data_connector, preferences.parameters);
-    return preferences.transport_is_auto ? " (auto: " + std::string(name(link)) + "; --encrypt works over " +
-                                               names_of_links_that(&LinkTraits::can_be_encrypted) + " only)"
-                                         : "";
+    return preferences.may_choose_link ? " (auto: " + std::string(name(link)) + "; --encrypt works over " +
+                                             names_of_links_that(&LinkTraits::can_be_encrypted) + " only)"
+                                       : "";
   }
   if (preferences.parameters.pulls) {
     open_link_to_pull(offer, stream, data_connector, preferences);
@@ -131,13 +131,13 @@ std::string ViewerSession::choose_link(const OfferMessage& offer, DataConnector 
           .stream = stream.number, .link = kind, .delivery = delivery_, .token = {}, .why = change_reason};
       open_link(offer, choice, data_connector, preferences.parameters);
       test_link(stream);
-      if (!preferences.transport_is_auto) {
+      if (!preferences.may_choose_link) {
         return {};
       }
       return traits(kind).needs_same_host ? " (auto: " + std::string(name(kind)) + ", both ends are on this machine)"
                                           : " (auto: " + std::string(name(kind)) + skipped_links + ")";
     } catch (const Error& error) {
-      if (!traits(kind).may_prove_unusable || !preferences.transport_is_auto || error.status() == ExitStatus::refused) {
+      if (!traits(kind).may_prove_unusable || !preferences.may_choose_link || error.status() == ExitStatus::refused) {
         throw;
       }
       skipped_links += "; " + std::string(name(kind)) + ": " + error.what();

@@ -21,9 +21,9 @@ struct ViewerPreferences {
   std::string stream;  // empty: the first
   std::optional<Delivery> delivery;
   std::vector<LinkKind> allowed_links;  // best first
-  bool transport_is_auto = true;
+  bool may_choose_link = true;          // as in EndpointOptions
   LinkParameters parameters;
-  std::map<LinkKind, std::string> avoided_links{};       // under `auto`: tried before without success, and why
+  std::map<LinkKind, std::string> avoided_links{};       // tried before without success, and why
   std::vector<const MemoryKind*> memory{};               // as SubscriberOptions::memory
   bool takes_slices = false;                             // as SubscriberOptions::takes_slices
   std::int64_t clock_timeout_ns = handshake_timeout_ns;  // for the whole clock comparison

@@ -86,25 +86,25 @@ WireWrite PlainWire::write_some(std::span<iovec>& parts) noexcept {
   return static_cast<std::size_t>(sent) < asked_bytes ? WireWrite::full : WireWrite::more;
 }
 
-FileWrite PlainWire::write_file(int file, std::uint64_t& offset_bytes, std::uint64_t& left_bytes) noexcept {
+WireWrite PlainWire::write_file(int file, std::uint64_t& offset_bytes, std::uint64_t& left_bytes) noexcept {
   if (left_bytes == 0) {
-    return FileWrite::done;
+    return WireWrite::done;
   }
   auto offset = static_cast<off_t>(offset_bytes);
   const auto sent = ::sendfile(socket_.get(), file, &offset, std::min<std::uint64_t>(left_bytes, max_bytes_per_call));
   if (sent > 0) {
     offset_bytes += static_cast<std::uint64_t>(sent);
     left_bytes -= static_cast<std::uint64_t>(sent);
-    return left_bytes == 0 ? FileWrite::done : FileWrite::more;
+    return left_bytes == 0 ? WireWrite::done : WireWrite::more;
   }
   if (sent == 0) {
     errno = ENODATA;
-    return FileWrite::no_file;
+    return WireWrite::no_file;
   }
   if (is_passing(errno)) {
-    return errno == EINTR ? FileWrite::more : FileWrite::full;
+    return errno == EINTR ? WireWrite::more : WireWrite::full;
   }
-  return is_of_connection(errno) ? FileWrite::no_connection : FileWrite::no_file;
+  return is_of_connection(errno) ? WireWrite::failed : WireWrite::no_file;
 }
 
 bool PlainWire::write_now(std::span<const std::byte> bytes) noexcept {

@@ -17,7 +17,7 @@ class PlainWire final : public ByteWire {
   WireRead read(std::span<std::byte> first, std::span<std::byte> second) noexcept override;
   WireWrite write_some(std::span<iovec>& parts) noexcept override;
   [[nodiscard]] bool supports_sendfile() const noexcept override { return true; }
-  FileWrite write_file(int file, std::uint64_t& offset_bytes, std::uint64_t& left_bytes) noexcept override;
+  WireWrite write_file(int file, std::uint64_t& offset_bytes, std::uint64_t& left_bytes) noexcept override;
   bool write_now(std::span<const std::byte> bytes) noexcept override;
 
  private:

@@ -131,6 +131,7 @@ TcpWriter::Outcome TcpWriter::write_queued(Driver driver) noexcept {
       case WireWrite::full:
         return wait_for_room();
       case WireWrite::failed:
+      case WireWrite::no_file:
         return Outcome::stopped;
     }
   }
@@ -175,7 +176,7 @@ void TcpWriter::prepare_batch() noexcept {
       file_offset_bytes_ = frame.file.offset_bytes + frame.header.slice_offset_bytes;
       file_left_bytes_ = frame.header.slice_bytes;
     } else if (frame.header.slice_bytes > 0) {
-      const auto slice = frame.payload.bytes().subspan(frame.header.slice_offset_bytes, frame.header.slice_bytes);
+      const auto slice = slice_bytes(frame.payload.bytes(), frame.header);
       // The wire only reads these bytes; iovec has no const.
       parts_[count++] = {const_cast<std::byte*>(slice.data()), slice.size()};
     }
@@ -193,22 +194,14 @@ WireWrite TcpWriter::write_batch() noexcept {
 
 WireWrite TcpWriter::write_file() noexcept {
   block_sigpipe();
-  switch (wire_->write_file(batch_[0].file.fd, file_offset_bytes_, file_left_bytes_)) {
-    case FileWrite::done:
-      return WireWrite::done;
-    case FileWrite::more:
-      return WireWrite::more;
-    case FileWrite::full:
-      return WireWrite::full;
-    case FileWrite::no_connection:
-      fail(state_after(errno));
-      return WireWrite::failed;
-    case FileWrite::no_file:
-      break;
+  const WireWrite written = wire_->write_file(batch_[0].file.fd, file_offset_bytes_, file_left_bytes_);
+  if (written == WireWrite::failed) {
+    fail(state_after(errno));
+  } else if (written == WireWrite::no_file) {
+    source_errno_ = errno;
+    fail(LinkState::source_failed);
   }
-  source_errno_ = errno;
-  fail(LinkState::source_failed);
-  return WireWrite::failed;
+  return written;
 }
 
 void TcpWriter::finish_batch(Driver driver) noexcept {
