@@ -13,7 +13,7 @@ namespace framewire::test {
 namespace {
 
 /// For one message. An emulated device needs many seconds for half a gigabyte, and allocating it takes as long again.
-constexpr std::int64_t timeout_ns = 120 * ns_per_s;
+constexpr std::int64_t message_timeout_ns = 120 * ns_per_s;
 constexpr std::int64_t shutdown_timeout_ns = 10 * ns_per_s;
 
 EndpointOptions endpoint_of(LinkKind link) {
@@ -103,7 +103,7 @@ void Streaming::produce(const StreamingPlan& plan, const Fill& fill) {
 
 std::optional<ReceivedFrame> Streaming::receive(std::size_t number) {
   Viewer& viewer = viewers_[number];
-  const std::int64_t deadline_ns = monotonic_ns() + timeout_ns;
+  const std::int64_t deadline_ns = monotonic_ns() + message_timeout_ns;
   for (;;) {
     auto frame = viewer.subscriber->next();
     while (frame && !frame->is_complete()) {
