@@ -14,6 +14,7 @@ namespace framewire::sim {
 /// Ticks of timers are longer: what takes as long has waited for one, and a wake-up was lost.
 inline constexpr std::int64_t prompt_ns = 45 * ns_per_ms;
 inline constexpr std::uint16_t first_port = 5290;
+inline constexpr std::int64_t time_limit_ns = 60 * ns_per_ms;
 
 /// The world draws it. Faults of the world are in no way the peers' own.
 struct Plan {
@@ -46,6 +47,12 @@ struct Plan {
     slices = world.chance(40) ? 2 + world.below(6) : 1;
     gives_frames_up = slices > 1 && world.chance(30);
     source_has_event_loop = source_threads == 1 && world.chance(40);
+    // Drawn from what is drawn already, so that seeds keep their meaning.
+    has_frame_limit = frames % 4 == 1;
+    has_time_limit = frames % 8 == 3;
+    has_one_in_flight = delivery == Delivery::every && frames % 5 == 2 && pull_interval_ns == 0;
+    source_sleeps = frames % 3 == 0;
+    sends_files = link == LinkKind::tcp && !encrypts && viewers == 1 && !sender_dials && frames % 3 == 1;
     stretches_timeouts =
         !uses_rdma() && is_undisturbed() && !sender_dials && !is_crowded() && !(has_dying_viewers && goes_over_tcp());
   }
@@ -84,6 +91,11 @@ struct Plan {
   std::uint64_t slices;          // of a frame; small frames have fewer
   bool gives_frames_up;          // sources do, when some of their slices are sent
   bool source_has_event_loop;    // it sleeps on the stream's descriptor
+  bool has_frame_limit;          // streams end by StreamOptions::max_frames
+  bool has_time_limit;           // or by StreamOptions::max_duration_ns
+  bool has_one_in_flight;
+  bool source_sleeps;  // at once, without polling before
+  bool sends_files;    // frames lie in a file, where the link can take them from there
   bool stretches_timeouts;
 };
 

@@ -90,6 +90,10 @@ class Run {
       EXPECT_LT(world_.now_ns() - begun_ns, prompt_ns) << "a peer that says nothing delays the end";
     }
     unauthenticated_.reset();
+    for (const auto& source : sources_) {
+      // Viewers that pull may always read the newest frame.
+      EXPECT_LE(source->stream().slots_in_use(), plan_.pull_interval_ns > 0 ? 1U : 0U) << "somebody still has a slot";
+    }
   }
 
   void describe() {

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -14,6 +17,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/file_descriptor.hpp"
 #include "base/wait.hpp"
 #include "frame/test_pattern.hpp"
 #include "tests/sim/plan.hpp"
@@ -57,10 +61,16 @@ class Source {
     options.number = number;
     options.delivery = plan.delivery;
     options.slots_per_viewer = plan.slots;
-    options.max_viewers = 8;
+    options.max_viewers = plan.sends_files ? 1 : 8;
     options.allows_pull = plan.pull_interval_ns > 0;
+    options.max_frames = plan.has_frame_limit ? plan.frames : 0;
+    options.max_duration_ns = plan.has_time_limit ? time_limit_ns : 0;
+    options.one_in_flight = plan.has_one_in_flight;
+    options.wait = plan.source_sleeps ? WaitMode::block : WaitMode::adaptive;
     return options;
   }
+
+  static std::int64_t pts_of(std::uint64_t number) { return static_cast<std::int64_t>(number) * ns_per_ms; }
 
   void run(bool begins_epochs) {
     produce(begins_epochs);
@@ -70,15 +80,35 @@ class Source {
     if (viewers_ > 0) {  // otherwise the stream may have been stopped during a claim
       EXPECT_EQ(stream_.frames_dropped_at_source(), dropped_);
     }
+    check_limits();
     finished_ns_ = world_.now_ns();
     stream_.finish();
   }
+
+  /// A stream with a limit ends by it, and neither sooner nor later.
+  void check_limits() const {
+    if (viewers_ == 0) {
+      return;  // stopped
+    }
+    if (plan_.has_frame_limit && !plan_.has_time_limit) {
+      EXPECT_EQ(stream_.frames_produced(), plan_.frames);
+    }
+    if (plan_.has_time_limit && stream_.frames_produced() < plan_.frames) {
+      EXPECT_GE(monotonic_ns() - first_frame_ns_, time_limit_ns);
+    }
+    if (plan_.has_time_limit && plan_.is_undisturbed() && plan_.delivery == Delivery::latest) {
+      EXPECT_LT(stream_.produced_over_ns(), time_limit_ns + prompt_ns);
+    }
+  }
+
+  /// A stream with a limit ends its claims itself.
+  [[nodiscard]] bool goes_on() const { return viewers_ > 0 && (plan_.has_frame_limit || produced_ < plan_.frames); }
 
   void produce(bool begins_epochs) {
     std::optional<ClaimedSlot> second;
     std::optional<KeptSlot> kept;
     std::byte first_byte_kept{};
-    while (produced_ < plan_.frames && viewers_ > 0) {
+    while (goes_on()) {
       if (begins_epochs && !begin_epoch_when_due()) {
         continue;
       }
@@ -94,13 +124,17 @@ class Source {
         kept.reset();
       }
       const std::uint64_t number = ++numbers_;
+      first_frame_ns_ = std::min(first_frame_ns_, monotonic_ns());
       if (plan_.slices > 1 && world_.chance(80)) {
         produce_in_slices(std::move(*slot), number);
         continue;
       }
       write_test_lines(slot->bytes(), number);
+      FrameInfo info{.pts_ns = pts_of(number), .user_tag = number, .has_test_pattern = true};
+      if (plan_.sends_files && stream_.supports_sendfile()) {
+        info.file = move_to_file(slot->bytes());
+      }
       const std::byte first_byte = slot->bytes()[0];
-      const FrameInfo info{.user_tag = number, .has_test_pattern = true};
       if (auto published = stream_.publish_and_keep(std::move(*slot), info)) {
         ++produced_;
         if (plan_.source_threads > 1 && world_.chance(30)) {
@@ -114,10 +148,21 @@ class Source {
     }
   }
 
+  /// What lay in the slot before is torn.
+  FileRange move_to_file(std::span<std::byte> bytes) {
+    const std::uint64_t offset_bytes = file_bytes_;
+    EXPECT_EQ(::pwrite(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset_bytes)),
+              static_cast<ssize_t>(bytes.size()));
+    file_bytes_ += bytes.size();
+    std::ranges::fill(bytes, std::byte{0xa5});
+    return {.fd = file_.get(), .offset_bytes = offset_bytes};
+  }
+
   /// In any order, each filled just before it is published. What the frame before left in the slot is torn.
   void produce_in_slices(ClaimedSlot slot, std::uint64_t number) {
-    auto frame = stream_.begin_frame(std::move(slot), {.user_tag = number, .has_test_pattern = true},
-                                     static_cast<std::uint16_t>(plan_.slices));
+    auto frame =
+        stream_.begin_frame(std::move(slot), {.pts_ns = pts_of(number), .user_tag = number, .has_test_pattern = true},
+                            static_cast<std::uint16_t>(plan_.slices));
     if (!frame) {
       ++dropped_;  // another thread has begun an epoch
       return;
@@ -169,7 +214,7 @@ class Source {
       return plan_.source_has_event_loop ? claim_by_descriptor() : stream_.claim();
     }
     for (;;) {
-      if (auto slot = stream_.claim_now(); slot || viewers_ == 0 || produced_ >= plan_.frames) {
+      if (auto slot = stream_.claim_now(); slot || !goes_on() || stream_.is_stopping()) {
         return slot;
       }
       stream_.drop_frame();
@@ -198,7 +243,10 @@ class Source {
   std::uint64_t numbers_ = 0;  // given to frames
   std::uint64_t epoch_due_ = 0;
   std::uint64_t dropped_ = 0;
+  std::int64_t first_frame_ns_ = INT64_MAX;  // when it had a slot
   std::int64_t finished_ns_ = INT64_MAX;
+  FileDescriptor file_{::memfd_create("frames", MFD_CLOEXEC)};
+  std::uint64_t file_bytes_ = 0;
   std::vector<std::thread> threads_;
 };
 

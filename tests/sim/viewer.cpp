@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -92,6 +93,7 @@ Viewer::Next Viewer::watch(Subscriber& subscriber) {
       return next;
     }
     const SubscriberStatus status = subscriber.status();
+    check_status(status, session);
     check_joined(status, session);
     held_.clear();
     if (status.state == SubscriberState::finished || status.state == SubscriberState::failed) {
@@ -209,10 +211,57 @@ void Viewer::check_frame(const ReceivedFrame& frame, Session& session) const {
   if (is_prompt() && !may_be_old) {
     EXPECT_LT(monotonic_ns() - frame.header().times.completed_ns, prompt_ns) << "a wake-up was lost";
   }
+  check_order(frame, session);
   session.number = frame.session_number();
   session.last_sequence = sequence;
   ++session.received;
   session.bytes += frame.payload().size();
+}
+
+/// Of one session.
+void Viewer::check_order(const ReceivedFrame& frame, Session& session) const {
+  const FrameHeader& header = frame.header();
+  if (frame.session_number() != session.number) {
+    EXPECT_GT(frame.session_number(), session.number);
+    session.last_epoch = 0;
+  }
+  EXPECT_GE(header.epoch, std::max(session.last_epoch, std::uint32_t{1})) << "a frame of an earlier epoch";
+  session.last_epoch = header.epoch;
+  EXPECT_GE(header.layout.size_bytes, 1U);
+  EXPECT_LE(header.layout.size_bytes, plan_.largest_frame_bytes);
+  EXPECT_EQ(frame.payload().size(), header.layout.size_bytes);
+  EXPECT_FALSE(header.is_aborted);
+  EXPECT_EQ(header.pts_ns, static_cast<std::int64_t>(header.user_tag) * ns_per_ms);
+}
+
+/// What its program is told of the session.
+void Viewer::check_status(const SubscriberStatus& status, Session& session) const {
+  EXPECT_GE(status.session_number, session.told_number);
+  EXPECT_GE(status.epochs_begun, session.told_epochs);
+  session.told_number = status.session_number;
+  session.told_epochs = status.epochs_begun;
+  const bool has_ended = status.state == SubscriberState::finished || status.state == SubscriberState::failed;
+  EXPECT_TRUE(has_ended || status.exit_status == ExitStatus::ok);
+  if (status.state != SubscriberState::connected) {
+    return;
+  }
+  EXPECT_GT(status.session_number, 0U);
+  EXPECT_TRUE(status.transport == name(plan_.link) || (plan_.is_auto && status.transport == "tcp")) << status.transport;
+  EXPECT_EQ(status.memory, "host");
+  EXPECT_EQ(status.delivery, pulls_ ? Delivery::latest : plan_.delivery);
+  EXPECT_EQ(status.start_line.find("transport=" + status.transport + " "), 0U) << status.start_line;
+  const bool is_encrypted = plan_.encrypts && status.transport == "tcp";
+  EXPECT_NE(status.start_line.find(is_encrypted ? "=tls" : "=plaintext"), std::string::npos) << status.start_line;
+  const std::string_view identity = plan_.has_key           ? "auth=psk control=tls1.3 "
+                                    : plan_.goes_over_tcp() ? "auth=none control=plain "
+                                                            : "auth=user control=unix ";
+  EXPECT_NE(status.start_line.find(identity), std::string::npos) << status.start_line;
+  EXPECT_TRUE(status.epochs_begun == 0 || status.format.has_value());
+  if (status.format) {
+    EXPECT_LE(status.format->layout.size_bytes, plan_.largest_frame_bytes);
+  }
+  EXPECT_LT(status.connecting_since_ns, monotonic_ns());
+  EXPECT_GE(status.connecting_since_ns, begun_ns_);
 }
 
 void Viewer::check_slice(const ReceivedFrame& slice) const {

@@ -44,6 +44,9 @@ class Viewer {
     std::uint64_t bytes = 0;
     std::uint64_t skipped = 0;
     std::uint64_t last_sequence = 0;
+    std::uint32_t last_epoch = 0;
+    std::uint64_t told_number = 0;  // of the session, by its status
+    std::uint64_t told_epochs = 0;
     std::int64_t joined_ns = INT64_MAX;
     std::uint64_t idle_waits = 0;
   };
@@ -62,6 +65,8 @@ class Viewer {
 
   [[nodiscard]] bool is_prompt() const;
   void check_frame(const ReceivedFrame& frame, Session& session) const;
+  void check_order(const ReceivedFrame& frame, Session& session) const;
+  void check_status(const SubscriberStatus& status, Session& session) const;
   void check_slice(const ReceivedFrame& slice) const;
   void check_header(const FrameHeader& header) const;
   void check_joined(const SubscriberStatus& status, Session& session) const;
