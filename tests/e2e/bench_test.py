@@ -207,9 +207,9 @@ class Bench(BenchPrograms):
             with self.subTest(f"{end} {transport}"):
                 port = harness.free_port()
                 server = self.server_on(port)
+                descriptors = server.descriptors()
                 client = self.start(harness.BIN / "framewire-bench", f"127.0.0.1:{port}", "--transport", transport,
                                     "--message-bytes", "1M", "--duration", "60", "--reverse", stdout=subprocess.DEVNULL)
-                descriptors = server.descriptors()
                 harness.wait_until(lambda: server.descriptors() > descriptors + 4, "the session")
                 getattr(server, end)()
                 self.ends(client, harness.LOST)
@@ -218,9 +218,9 @@ class Bench(BenchPrograms):
     def test_in_reverse_to_a_client_that_is_killed(self):
         port = harness.free_port()
         server = self.server_on(port)
+        descriptors = server.descriptors()
         client = self.start(harness.BIN / "framewire-bench", f"127.0.0.1:{port}", "--message-bytes", "1M",
                             "--duration", "60", "--reverse")
-        descriptors = server.descriptors()
         harness.wait_until(lambda: server.descriptors() > descriptors + 4, "the session")
         client.kill()
         server.wait_line("a client's row ended early")
