@@ -55,8 +55,6 @@ class ByteWire {
   /// without being done: then the wire itself holds bytes. Modifies the elements of `parts`, but not the bytes they
   /// point to.
   virtual WireWrite write_some(std::span<iovec>& parts) noexcept = 0;
-  /// Writes all bytes without waiting, or fails; after a failure the connection is over.
-  virtual bool write_now(std::span<const std::byte> bytes) noexcept = 0;
 
   /// Whether write_file() works on this connection; false where the kernel cannot encode the bytes itself, as with TLS.
   [[nodiscard]] virtual bool supports_sendfile() const noexcept { return false; }

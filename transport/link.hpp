@@ -73,10 +73,11 @@ class LinkEnd {
   /// The error message for a state other than open.
   [[nodiscard]] virtual std::string fault() const = 0;
 
-  /// Does what no frame and no credit does: notices that the peer is gone, and frees what is no longer used. One thread
-  /// calls it while the session lasts, without a mutex, since it may take some milliseconds: at the sender the
-  /// session's thread, at the viewer the subscriber's. It does so a few times a second, and when
-  /// maintenance_descriptor() is readable. Whoever calls it late notices late; nothing else is lost.
+  /// Does what no frame and no credit does: notices that the peer is gone, frees what is no longer used, and writes
+  /// credits that the kernel had no memory for. One thread calls it while the session lasts, without a mutex, since it
+  /// may take some milliseconds: at the sender the session's thread, at the viewer the subscriber's. It does so a few
+  /// times a second, and when maintenance_descriptor() is readable. Whoever calls it late notices late; nothing else is
+  /// lost.
   virtual void maintain() noexcept {}
   /// Readable when maintain() has something to do at once. -1: it never has.
   [[nodiscard]] virtual int maintenance_descriptor() const noexcept { return -1; }

@@ -1,6 +1,7 @@
 // What happens in one run of simulated sessions.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -14,6 +15,7 @@ namespace framewire::sim {
 /// Ticks of timers are longer: what takes as long has waited for one, and a wake-up was lost.
 inline constexpr std::int64_t prompt_ns = 45 * ns_per_ms;
 inline constexpr std::uint16_t first_port = 5290;
+inline constexpr std::uint64_t large_frame_bytes = 1'000'000;
 inline constexpr std::int64_t time_limit_ns = 60 * ns_per_ms;
 
 /// The world draws it. Faults of the world are in no way the peers' own.
@@ -53,15 +55,31 @@ struct Plan {
     has_one_in_flight = delivery == Delivery::every && frames % 5 == 2 && pull_interval_ns == 0;
     source_sleeps = frames % 3 == 0;
     sends_files = link == LinkKind::tcp && !encrypts && viewers == 1 && !sender_dials && frames % 3 == 1;
-    stretches_timeouts =
-        !uses_rdma() && is_undisturbed() && !sender_dials && !is_crowded() && !(has_dying_viewers && goes_over_tcp());
+    files_are_cut = sends_files && largest_frame_bytes % 4 == 1;
+    viewers_encrypt = has_key && traits(link).can_be_encrypted && largest_frame_bytes % 5 == 1;
+    has_frequent_viewers = largest_frame_bytes % 10 == 7;
+    is_short_of_memory = largest_frame_bytes % 8 == 3;
+    is_interrupted = frames % 10 == 7 && largest_frame_bytes % 2 == 0;
+    accepting_fails = faults_per_thousand % 3 == 1;
+    if (largest_frame_bytes % 25 == 5 && !files_are_cut) {
+      largest_frame_bytes = 3 * large_frame_bytes;
+      frames = std::min(frames, std::uint64_t{8});
+    }
+    stretches_timeouts = !uses_rdma() && is_undisturbed() && !sender_dials && !is_crowded() && !is_short_of_memory &&
+                         !(has_dying_viewers && goes_over_tcp());
   }
 
   /// Every viewer that is not slow, stopped or dying gets every frame, at once.
-  [[nodiscard]] bool is_undisturbed() const { return !is_cut && faults_per_thousand == 0; }
+  [[nodiscard]] bool is_undisturbed() const {
+    return !is_cut && faults_per_thousand == 0 && !is_interrupted && !files_are_cut;
+  }
   /// More unauthenticated peers than a listener identifies at a time: who comes then waits.
   [[nodiscard]] bool is_crowded() const { return unauthenticated_peers > 90; }
   [[nodiscard]] bool goes_over_tcp() const { return hides_unix_sockets; }
+  /// Each of its frames takes many reads, or milliseconds on the slowest device.
+  [[nodiscard]] bool fills_wires() const {
+    return largest_frame_bytes > large_frame_bytes || (uses_rdma() && largest_frame_bytes * slots > 50'000);
+  }
   [[nodiscard]] bool uses_rdma() const { return link == LinkKind::rdma; }
 
   LinkKind link;
@@ -94,8 +112,14 @@ struct Plan {
   bool has_frame_limit;          // streams end by StreamOptions::max_frames
   bool has_time_limit;           // or by StreamOptions::max_duration_ns
   bool has_one_in_flight;
-  bool source_sleeps;  // at once, without polling before
-  bool sends_files;    // frames lie in a file, where the link can take them from there
+  bool source_sleeps;         // at once, without polling before
+  bool sends_files;           // frames lie in a file, where the link can take them from there
+  bool files_are_cut;         // after some frames the file is shorter than it was said to be
+  bool viewers_encrypt;       // some ask for it; encrypts: the sender does
+  bool has_frequent_viewers;  // they come back so often that reports are added up
+  bool is_short_of_memory;    // the kernel takes a part of what is sent, however short that is
+  bool is_interrupted;        // the sender's program is
+  bool accepting_fails;       // for a while
   bool stretches_timeouts;
 };
 

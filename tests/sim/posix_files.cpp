@@ -136,7 +136,9 @@ int accept4(int fd, sockaddr* address, socklen_t* bytes, int flags) {
   if (listener->pending.empty()) {
     return failed(EAGAIN);
   }
-  if (world->fails("accept4")) {
+  const bool fails_for_a_while = world->now_ns() < Network::get().accepting_fails_until_ns;
+  Network::get().accepts_in_vain += fails_for_a_while ? 1 : 0;
+  if (fails_for_a_while || world->fails("accept4")) {
     return failed(EMFILE);
   }
   auto accepted = listener->pending.front();

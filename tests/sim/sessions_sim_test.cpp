@@ -38,8 +38,13 @@ void check_reports(const Plan& plan, const SenderService& service) {
         << report.ending;
     EXPECT_EQ(counts.frames_sent == 0, counts.bytes_sent == 0);
     EXPECT_LE(counts.bytes_sent, counts.frames_sent * plan.largest_frame_bytes);
-    EXPECT_TRUE(report.transport == name(plan.link) || (plan.is_auto && report.transport == "tcp")) << report.transport;
-    EXPECT_TRUE(report.stream.starts_with("test")) << report.stream;
+    const bool is_sum = report.ending == "added up";
+    EXPECT_TRUE(report.transport == name(plan.link) ||
+                (plan.is_auto && (report.transport == "tcp" || (is_sum && report.transport == "several"))))
+        << report.transport;
+    EXPECT_TRUE(report.stream.starts_with("test") || (is_sum && report.stream == "several")) << report.stream;
+    EXPECT_EQ(report.memory, "host");
+    EXPECT_FALSE(report.viewer.empty());
     EXPECT_FALSE(report.was_refused);
     EXPECT_FALSE(report.ending.empty());
     if (report.bye_received) {
@@ -55,6 +60,17 @@ void check_reports(const Plan& plan, const SenderService& service) {
   }
 }
 
+/// What the sender's reports and its viewers' counts say of the same sessions.
+struct Totals {
+  std::uint64_t sessions = 0;
+  std::uint64_t frames_received = 0;
+
+  void add(const SessionReport& report) {
+    sessions += report.ending == "added up" ? std::stoull(report.viewer) : 1;  // "5 earlier sessions"
+    frames_received += report.frames_received + report.frames_pulled;
+  }
+};
+
 /// One run: the sender's streams and services, and everybody who comes.
 class Run {
  public:
@@ -64,6 +80,7 @@ class Run {
     make_devices(world_, plan_.devices);
     world_.stretch_timeouts(plan_.stretches_timeouts);
     Network::get().hides_unix_sockets = plan_.hides_unix_sockets;
+    Network::get().is_short_of_memory = plan_.is_short_of_memory;
     for (std::uint32_t i = 0; i < plan_.streams; ++i) {
       sources_.push_back(std::make_unique<Source>(world_, plan_, i));
     }
@@ -82,7 +99,8 @@ class Run {
       viewers_logs_.push_back(viewer->log_text());
     }
     world_.stretch_timeouts(false);
-    viewers_.clear();
+    end_viewers();
+    check_pauses();
     world_.set_faults(0);
     const std::int64_t begun_ns = world_.now_ns();
     services_.clear();
@@ -104,6 +122,12 @@ class Run {
         plan_.slots, plan_.is_cut ? "cut" : "not cut", plan_.faults_per_thousand,
         plan_.sender_dials ? "the sender dials" : "viewers dial", plan_.has_key ? ", by key" : "",
         plan_.hides_unix_sockets ? ", over TCP" : "", static_cast<unsigned long long>(plan_.unauthenticated_peers));
+    std::fprintf(stderr, "frames of at most %llu bytes%s%s%s%s%s%s\n",
+                 static_cast<unsigned long long>(plan_.largest_frame_bytes), plan_.sends_files ? ", in files" : "",
+                 plan_.files_are_cut ? " that are cut" : "", plan_.viewers_encrypt ? ", viewers encrypt" : "",
+                 plan_.has_frequent_viewers ? ", viewers come often" : "",
+                 plan_.is_short_of_memory ? ", the kernel is short of memory" : "",
+                 plan_.is_interrupted ? ", interrupted" : "");
     std::fprintf(stderr, "%s\n", log_.text().c_str());
     for (const std::string& text : viewers_logs_) {
       std::fprintf(stderr, "-- a viewer:\n%s", text.c_str());
@@ -151,6 +175,62 @@ class Run {
       sleep_up_to(100 * ns_per_ms);
       Network::get().cut(world_);
     }
+    if (plan_.accepting_fails) {
+      sleep_up_to(50 * ns_per_ms);
+      Network::get().accepting_fails_until_ns = world_.now_ns() + static_cast<std::int64_t>(world_.below(ns_per_s));
+    }
+    if (plan_.is_interrupted) {
+      interrupt();
+    }
+  }
+
+  /// As a program does on Ctrl-C.
+  void interrupt() {
+    sleep_up_to(100 * ns_per_ms);
+    const std::int64_t deadline_ns = world_.now_ns() + static_cast<std::int64_t>(world_.below(200 * ns_per_ms));
+    for (const auto& service : services_) {
+      service->interrupt(deadline_ns);
+    }
+    for (const auto& service : services_) {
+      service->drain(INT64_MAX);
+    }
+    if (plan_.faults_per_thousand == 0) {
+      EXPECT_LT(world_.now_ns() - deadline_ns, final_words_ns + prompt_ns) << "an interrupted sender ends late";
+    }
+    for (const auto& source : sources_) {
+      EXPECT_EQ(source->stream().viewer_count(), 0U) << "a session goes on";
+    }
+  }
+
+  /// Ends them; what they received is what the sender's reports say.
+  void end_viewers() {
+    Totals seen;
+    for (const auto& viewer : viewers_) {
+      viewer->join();
+      seen.sessions += viewer->total().sessions;
+      seen.frames_received += viewer->total().frames_received;
+    }
+    Totals told;
+    for (const auto& service : services_) {
+      for (const SessionReport& report : service->reports()) {
+        told.add(report);
+      }
+    }
+    if (plan_.is_undisturbed() && !plan_.has_dying_viewers) {
+      EXPECT_EQ(told.sessions, seen.sessions);
+      EXPECT_EQ(told.frames_received, seen.frames_received);
+    }
+    viewers_.clear();
+  }
+
+  /// Nobody tries again and again without a pause.
+  void check_pauses() {
+    const auto pauses = [&](std::int64_t longest_ns) {
+      return static_cast<std::uint64_t>((world_.now_ns() - begun_ns_) / longest_ns);
+    };
+    const std::uint64_t diallers = plan_.viewers + plan_.unauthenticated_peers;
+    EXPECT_LE(Network::get().dials_in_vain, diallers * (4 + pauses(50 * ns_per_ms)));
+    EXPECT_LE(Network::get().accepts_in_vain, plan_.viewers * (4 + pauses(25 * ns_per_ms)));
   }
 
   void try_to_add_service(std::uint16_t port) {
@@ -183,8 +263,12 @@ class Run {
     std::this_thread::sleep_for(std::chrono::nanoseconds(world_.below(static_cast<std::uint64_t>(limit_ns))));
   }
 
+  /// A sender takes half a second for its byes, and as long again for handshakes.
+  static constexpr std::int64_t final_words_ns = ns_per_s;
+
   World& world_;
   const Plan plan_;
+  const std::int64_t begun_ns_ = monotonic_ns();
   test::KeptLog log_;
   std::vector<std::string> viewers_logs_;
   std::vector<std::unique_ptr<Source>> sources_;

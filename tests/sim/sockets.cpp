@@ -205,6 +205,10 @@ void Network::clear() {
   native_wires_.clear();
   next_port_ = 40000;
   hides_unix_sockets = false;
+  is_short_of_memory = false;
+  accepting_fails_until_ns = 0;
+  accepts_in_vain = 0;
+  dials_in_vain = 0;
 }
 
 int Network::bind(Socket& socket, const sockaddr* address, socklen_t address_bytes) {
@@ -249,6 +253,7 @@ int Network::connect(Socket& socket, const sockaddr* address, socklen_t address_
   const auto found = listeners_.find(key_of(to, address_bytes));
   const bool is_hidden = socket.domain == AF_UNIX && hides_unix_sockets;
   if (found == listeners_.end() || !found->second->is_listening || is_hidden) {
+    dials_in_vain += socket.domain == AF_UNIX ? 0 : 1;
     return ECONNREFUSED;
   }
   Socket& listener = *found->second;

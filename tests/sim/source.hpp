@@ -134,6 +134,9 @@ class Source {
       if (plan_.sends_files && stream_.supports_sendfile()) {
         info.file = move_to_file(slot->bytes());
       }
+      if (plan_.files_are_cut && number > 5 && world_.chance(20)) {
+        cut_file();
+      }
       const std::byte first_byte = slot->bytes()[0];
       if (auto published = stream_.publish_and_keep(std::move(*slot), info)) {
         ++produced_;
@@ -157,6 +160,9 @@ class Source {
     std::ranges::fill(bytes, std::byte{0xa5});
     return {.fd = file_.get(), .offset_bytes = offset_bytes};
   }
+
+  /// Frames that were not sent yet may be beyond its end now.
+  void cut_file() { EXPECT_EQ(::ftruncate(file_.get(), static_cast<off_t>(world_.below(file_bytes_ + 1))), 0); }
 
   /// In any order, each filled just before it is published. What the frame before left in the slot is torn.
   void produce_in_slices(ClaimedSlot slot, std::uint64_t number) {

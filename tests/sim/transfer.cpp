@@ -99,8 +99,9 @@ ssize_t send_some(World& world, const std::shared_ptr<Socket>& socket, const std
       continue;
     }
     room = std::min(room, bytes.size() - sent);
-    // The kernel takes less than there is room for when it is short of memory, but not of a few bytes.
-    constexpr std::size_t few_bytes = 512;
+    // The kernel takes less than there is room for when it is short of memory; of a few bytes only over a network, and
+    // only in some worlds.
+    const std::size_t few_bytes = Network::get().is_short_of_memory && socket->domain != AF_UNIX ? 1 : 512;
     if (!waits && room > few_bytes && world.chance(10)) {
       room = 1 + world.below(room);
     }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,7 +22,9 @@ Viewer::Viewer(World& world, const Plan& plan, std::uint16_t port, Source& sourc
       plan_(plan),
       source_(source),
       is_refused_(plan.has_refused_viewers && world.chance(30)),
-      leaves_(world.chance(20)),
+      leaves_(world.chance(20) || plan.has_frequent_viewers),
+      visits_left_(plan.has_frequent_viewers ? 1 + world.below(100) : 1),
+      asks_to_encrypt_(plan.viewers_encrypt && world.chance(50)),
       dies_(plan.has_dying_viewers && world.chance(40)),
       stops_(plan.has_stopped_viewers && world.chance(40)),
       is_slow_(plan.has_slow_viewers && world.chance(50)),
@@ -30,6 +33,7 @@ Viewer::Viewer(World& world, const Plan& plan, std::uint16_t port, Source& sourc
       has_event_loop_(world.chance(40)) {
   options_.endpoint = endpoint_of(plan);
   (plan.sender_dials ? options_.endpoint.listen : options_.endpoint.dial) = HostPort{"127.0.0.1", port};
+  options_.endpoint.encrypt = asks_to_encrypt_;
   options_.endpoint.pull_interval_ns = pulls_ ? plan.pull_interval_ns : 0;
   options_.stream = source.stream().options().name;
   if (is_refused_) {
@@ -37,20 +41,26 @@ Viewer::Viewer(World& world, const Plan& plan, std::uint16_t port, Source& sourc
   }
   options_.driver = world.chance(50) ? Driver::program : Driver::subscriber;
   options_.takes_slices = world.chance(50);
-  options_.retry_ns = 30 * ns_per_s;
+  if (plan.sender_dials || !plan.is_undisturbed() || plan.has_refused_viewers) {
+    options_.retry_ns = (plan.is_interrupted ? 1 : 30) * ns_per_s;  // else a sender comes; the default is to wait
+  }
   source_.add_viewer();
 }
 
-Viewer::~Viewer() {
+void Viewer::join() {
   if (has_died_) {
     world_.continue_process(process_);
   }
-  thread_.join();
+  if (thread_.joinable()) {
+    thread_.join();
+  }
 }
 
-/// By a stream that there is not, by another key, or by none.
+/// By a stream that there is not, by pulling what may not be pulled, by another key, or by none.
 void Viewer::ask_for_refusal() {
-  if (!plan_.has_key) {
+  if (!plan_.has_key && plan_.viewers % 2 == 0 && !plan_.is_auto && plan_.pull_interval_ns == 0) {
+    options_.endpoint.pull_interval_ns = ns_per_ms;
+  } else if (!plan_.has_key) {
     options_.stream = "another";
   } else if (world_.chance(50)) {
     options_.endpoint.one_time_key = key_number(2);
@@ -69,12 +79,19 @@ void Viewer::run() {
       Subscriber subscriber(options_, log_);
       next = watch(subscriber);
       held_.clear();
+      add_up(subscriber.counts());
     } catch (const std::exception& error) {
       EXPECT_FALSE(plan_.is_undisturbed()) << error.what();
       next = !plan_.is_undisturbed() && ++failures_ < 20 ? Next::come_back : Next::end;  // a call failed; another try
     }
   }
   end();
+}
+
+void Viewer::add_up(const SubscriberCounts& counts) {
+  total_.frames_received += counts.frames_received;
+  total_.bytes_received += counts.bytes_received;
+  total_.sessions += counts.sessions;
 }
 
 void Viewer::end() {
@@ -85,7 +102,7 @@ void Viewer::end() {
 }
 
 Viewer::Next Viewer::watch(Subscriber& subscriber) {
-  Session session{.leaves_after = leaves_ ? world_.below(20) : UINT64_MAX,
+  Session session{.leaves_after = leaves_ ? world_.below(plan_.has_frequent_viewers ? 3 : 20) : UINT64_MAX,
                   .dies_after = dies_ ? world_.below(20) : UINT64_MAX,
                   .stops_after = stops_ ? world_.below(20) : UINT64_MAX};
   for (;;) {
@@ -95,6 +112,9 @@ Viewer::Next Viewer::watch(Subscriber& subscriber) {
     const SubscriberStatus status = subscriber.status();
     check_status(status, session);
     check_joined(status, session);
+    if (status.state == SubscriberState::connected) {
+      check_clock(subscriber.clock_offset());
+    }
     held_.clear();
     if (status.state == SubscriberState::finished || status.state == SubscriberState::failed) {
       check_end(status, session);
@@ -102,7 +122,7 @@ Viewer::Next Viewer::watch(Subscriber& subscriber) {
       check_counts(subscriber.counts(), session);
       // A call that failed may have refused the session for good. A new viewer may be luckier.
       const bool tries_again = plan_.uses_rdma() && status.state == SubscriberState::failed &&
-                               !plan_.is_undisturbed() && !is_refused_ && ++failures_ < 20;
+                               !plan_.is_undisturbed() && !plan_.is_interrupted && !is_refused_ && ++failures_ < 20;
       return tries_again ? Next::come_back : Next::end;
     }
     wait(subscriber, session);
@@ -141,7 +161,7 @@ Viewer::Next Viewer::misbehave(Subscriber& subscriber, const Session& session) {
     return Next::end;
   }
   if (session.received >= session.leaves_after) {
-    leaves_ = false;
+    leaves_ = --visits_left_ > 0;
     held_.clear();
     if (world_.chance(50)) {
       close(subscriber);
@@ -158,7 +178,7 @@ void Viewer::wait(Subscriber& subscriber, Session& session) {
   } else if (subscriber.arm()) {
     wait_for(subscriber.descriptor(), POLLIN, monotonic_ns() + 5 * ns_per_s);
   }
-  if (wait_mode_ == WaitMode::block && !pulls_ && subscriber.status_version() == version) {
+  if (wait_mode_ == WaitMode::block && !pulls_ && !plan_.fills_wires() && subscriber.status_version() == version) {
     ++session.idle_waits;
     const std::uint64_t wakes =
         plan_.slices > 1 ? (4 + plan_.slices) * source_.stream().frames_produced() : 4 * session.received;
@@ -193,7 +213,8 @@ void Viewer::sleep_up_to(std::int64_t limit_ns) {
 // ---- What it checks ----
 
 bool Viewer::is_prompt() const {
-  return plan_.is_undisturbed() && !plan_.is_crowded() && !is_slow_ && !has_stopped_ && !has_died_;
+  return plan_.is_undisturbed() && !plan_.is_crowded() && !plan_.is_short_of_memory && !plan_.fills_wires() &&
+         !is_slow_ && !has_stopped_ && !has_died_;
 }
 
 void Viewer::check_frame(const ReceivedFrame& frame, Session& session) const {
@@ -249,19 +270,29 @@ void Viewer::check_status(const SubscriberStatus& status, Session& session) cons
   EXPECT_TRUE(status.transport == name(plan_.link) || (plan_.is_auto && status.transport == "tcp")) << status.transport;
   EXPECT_EQ(status.memory, "host");
   EXPECT_EQ(status.delivery, pulls_ ? Delivery::latest : plan_.delivery);
-  EXPECT_EQ(status.start_line.find("transport=" + status.transport + " "), 0U) << status.start_line;
-  const bool is_encrypted = plan_.encrypts && status.transport == "tcp";
-  EXPECT_NE(status.start_line.find(is_encrypted ? "=tls" : "=plaintext"), std::string::npos) << status.start_line;
-  const std::string_view identity = plan_.has_key           ? "auth=psk control=tls1.3 "
-                                    : plan_.goes_over_tcp() ? "auth=none control=plain "
-                                                            : "auth=user control=unix ";
-  EXPECT_NE(status.start_line.find(identity), std::string::npos) << status.start_line;
+  check_start_line(status);
   EXPECT_TRUE(status.epochs_begun == 0 || status.format.has_value());
   if (status.format) {
     EXPECT_LE(status.format->layout.size_bytes, plan_.largest_frame_bytes);
   }
   EXPECT_LT(status.connecting_since_ns, monotonic_ns());
   EXPECT_GE(status.connecting_since_ns, begun_ns_);
+}
+
+/// All processes have one clock here.
+void Viewer::check_clock(const Subscriber::ClockOffset& clock) const {
+  EXPECT_LE(std::abs(clock.offset_ns), clock.uncertainty_ns);
+  EXPECT_EQ(clock.uncertainty_ns > 0, plan_.goes_over_tcp());
+}
+
+void Viewer::check_start_line(const SubscriberStatus& status) const {
+  EXPECT_EQ(status.start_line.find("transport=" + status.transport + " "), 0U) << status.start_line;
+  const bool is_encrypted = (plan_.encrypts || asks_to_encrypt_) && status.transport == "tcp";
+  EXPECT_NE(status.start_line.find(is_encrypted ? "=tls" : "=plaintext"), std::string::npos) << status.start_line;
+  const std::string_view identity = plan_.has_key           ? "auth=psk control=tls1.3 "
+                                    : plan_.goes_over_tcp() ? "auth=none control=plain "
+                                                            : "auth=user control=unix ";
+  EXPECT_NE(status.start_line.find(identity), std::string::npos) << status.start_line;
 }
 
 void Viewer::check_slice(const ReceivedFrame& slice) const {
@@ -301,7 +332,9 @@ void Viewer::check_end(const SubscriberStatus& status, const Session& session) c
     EXPECT_EQ(status.state, SubscriberState::failed) << status.message;
     EXPECT_EQ(status.exit_status, plan_.sender_dials ? ExitStatus::lost_peer : ExitStatus::refused) << status.message;
     // A sender that dials says why to itself only.
-    const std::string reason = options_.stream == "another" ? "another" : "key";
+    const std::string reason = options_.stream == "another"             ? "another"
+                               : options_.endpoint.pull_interval_ns > 0 ? "pull"
+                                                                        : "key";
     EXPECT_TRUE(plan_.sender_dials || status.message.find(reason) != std::string::npos) << status.message;
     return;
   }

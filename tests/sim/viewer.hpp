@@ -22,8 +22,11 @@ class Viewer {
   void start() {
     thread_ = std::thread([this] { run(); });
   }
+  /// Its counts of all sessions.
+  [[nodiscard]] const SubscriberCounts& total() const { return total_; }
   /// Waits for its end. One that has died lives again, to take its program down.
-  ~Viewer();
+  void join();
+  ~Viewer() { join(); }
   Viewer(const Viewer&) = delete;
   Viewer& operator=(const Viewer&) = delete;
 
@@ -61,12 +64,15 @@ class Viewer {
   void wait(Subscriber& subscriber, Session& session);
   void close(Subscriber& subscriber) const;
   void die();
+  void add_up(const SubscriberCounts& counts);
   void sleep_up_to(std::int64_t limit_ns);
 
   [[nodiscard]] bool is_prompt() const;
   void check_frame(const ReceivedFrame& frame, Session& session) const;
   void check_order(const ReceivedFrame& frame, Session& session) const;
   void check_status(const SubscriberStatus& status, Session& session) const;
+  void check_start_line(const SubscriberStatus& status) const;
+  void check_clock(const Subscriber::ClockOffset& clock) const;
   void check_slice(const ReceivedFrame& slice) const;
   void check_header(const FrameHeader& header) const;
   void check_joined(const SubscriberStatus& status, Session& session) const;
@@ -79,6 +85,8 @@ class Viewer {
   test::KeptLog log_;  // its own: a process that is dead may hold its mutex
   const bool is_refused_;
   bool leaves_;
+  std::uint64_t visits_left_;  // after this one, before it stays
+  const bool asks_to_encrypt_;
   const bool dies_;
   bool stops_;
   const bool is_slow_;
@@ -92,6 +100,7 @@ class Viewer {
   std::int64_t begun_ns_ = 0;
   std::int64_t ended_ns_ = INT64_MAX;
   SubscriberOptions options_;
+  SubscriberCounts total_;
   std::deque<ReceivedFrame> held_;
   std::thread thread_;
 };

@@ -122,7 +122,8 @@ TEST_F(TlsWires, BothWaysAtOnceWithNewKeysAllTheTime) {
   });
   std::thread crediting([&] {
     for (int i = 0; i < words; ++i) {
-      if (!two_->write_now(word)) {
+      std::array vectors{part_of(word)};
+      if (!write_all(*two_, vectors)) {
         ADD_FAILURE() << "word " << i;
         return;
       }
@@ -160,7 +161,8 @@ TEST_F(TlsWires, OnceNothingMoreIsThereTheSocketTellsOfWhatFollows) {
     return came == data.size() && got.status == WireStatus::again;
   }));
   EXPECT_FALSE(wait_for(two_->fd(), POLLIN, monotonic_ns()));
-  ASSERT_TRUE(one_->write_now(std::span(data).first(8)));
+  vectors = {part_of(std::span(data).first(8))};
+  ASSERT_TRUE(write_all(*one_, vectors));
   EXPECT_TRUE(wait_for(two_->fd(), POLLIN, monotonic_ns() + timeout_ns));
   EXPECT_EQ(two_->read(part, {}).bytes, 8U);
 }
@@ -181,7 +183,6 @@ TEST_F(TlsWires, AForgedRecordIsNoticed) {
   EXPECT_EQ(read_all(*two_, some), WireStatus::failed);
   EXPECT_TRUE(two_->saw_tampering());
   EXPECT_EQ(two_->read(some, {}).status, WireStatus::failed) << "and it stays so";
-  EXPECT_FALSE(two_->write_now(some));
   std::array vectors{part_of(some)};
   errno = EPIPE;
   EXPECT_FALSE(write_all(*two_, vectors));

@@ -107,9 +107,4 @@ WireWrite PlainWire::write_file(int file, std::uint64_t& offset_bytes, std::uint
   return is_of_connection(errno) ? WireWrite::failed : WireWrite::no_file;
 }
 
-bool PlainWire::write_now(std::span<const std::byte> bytes) noexcept {
-  const auto sent = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-  return sent == static_cast<ssize_t>(bytes.size());
-}
-
 }  // namespace framewire

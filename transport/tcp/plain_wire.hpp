@@ -18,7 +18,6 @@ class PlainWire final : public ByteWire {
   WireWrite write_some(std::span<iovec>& parts) noexcept override;
   [[nodiscard]] bool supports_sendfile() const noexcept override { return true; }
   WireWrite write_file(int file, std::uint64_t& offset_bytes, std::uint64_t& left_bytes) noexcept override;
-  bool write_now(std::span<const std::byte> bytes) noexcept override;
 
  private:
   FileDescriptor socket_;

@@ -186,34 +186,48 @@ void TcpReceiver::return_credit(const FrameHeader& header) noexcept {
 
 void TcpReceiver::flush_credits() noexcept {
   // Who finds another thread writing leaves its credits to that one, which looks once more after its turn.
-  while (has_waiting_credits() && credit_turn_.try_lock()) {
-    write_credits();
+  while (has_unwritten_credits() && credit_turn_.try_lock()) {
+    const bool has_written = write_credits();
     credit_turn_.unlock();
+    if (!has_written) {
+      return;  // maintain() tries again
+    }
   }
 }
 
-bool TcpReceiver::has_waiting_credits() const noexcept {
+bool TcpReceiver::has_unwritten_credits() const noexcept {
+  if (credits_have_rest_.load(std::memory_order_relaxed)) {
+    return true;
+  }
   const std::scoped_lock lock(mutex_);
   return !waiting_credits_.empty();
 }
 
-/// With the turn to write.
-void TcpReceiver::write_credits() noexcept {
-  {
+/// With the turn to write. False: the kernel takes no more for now. The ring bounds the credits in flight, so that the
+/// socket of a live sender has room for them, but a kernel that is short of memory takes a part of them, or none.
+bool TcpReceiver::write_credits() noexcept {
+  if (!credits_have_rest_.load(std::memory_order_relaxed)) {
     const std::scoped_lock lock(mutex_);
     waiting_credits_.swap(credits_on_the_way_);
+    credit_part_ = {.iov_base = credits_on_the_way_.data(),
+                    .iov_len = std::as_bytes(std::span(credits_on_the_way_)).size()};
+    credit_rest_ = std::span(&credit_part_, 1);
   }
-  if (credits_on_the_way_.empty()) {
-    return;
+  WireWrite written = WireWrite::more;
+  while (written == WireWrite::more) {
+    written = wire_->write_some(credit_rest_);
   }
-  // The ring bounds the credits in flight, so the socket of a live sender always has room for them. If it has none, the
-  // sender is gone.
-  if (!wire_->write_now(std::as_bytes(std::span(credits_on_the_way_)))) {
+  credits_have_rest_.store(written == WireWrite::full, std::memory_order_relaxed);
+  if (written == WireWrite::full) {
+    return false;
+  }
+  if (written == WireWrite::failed) {
     // drive() ends the link after it has read all frames that did arrive.
     has_lost_sender_ = true;
     ::shutdown(wire_->fd(), SHUT_RDWR);
   }
   credits_on_the_way_.clear();
+  return true;
 }
 
 // ---- The end ----

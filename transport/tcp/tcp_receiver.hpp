@@ -50,6 +50,7 @@ class TcpReceiver final : public ReceiverLink {
   bool arm() noexcept override;
   [[nodiscard]] int descriptor() const noexcept override { return arrived_event_.get(); }
   void return_credit(const FrameHeader& header) noexcept override;
+  void maintain() noexcept override { flush_credits(); }
   [[nodiscard]] LinkState state() const noexcept override { return state_.load(std::memory_order_acquire); }
   [[nodiscard]] std::string fault() const override;
 
@@ -63,8 +64,8 @@ class TcpReceiver final : public ReceiverLink {
   void end_after(TcpReader::Status status) noexcept;
   void end(LinkState state, std::string why = {}) noexcept;
   void flush_credits() noexcept;
-  [[nodiscard]] bool has_waiting_credits() const noexcept;
-  void write_credits() noexcept;
+  [[nodiscard]] bool has_unwritten_credits() const noexcept;
+  bool write_credits() noexcept;
 
   std::unique_ptr<ByteWire> wire_;
   FileDescriptor arrived_event_;
@@ -77,6 +78,9 @@ class TcpReceiver final : public ReceiverLink {
 
   std::mutex credit_turn_;  // its holder writes credits; everybody else only tries to lock it
   std::vector<CreditWord> credits_on_the_way_;
+  iovec credit_part_{};
+  std::span<iovec> credit_rest_;                 // of credits_on_the_way_
+  std::atomic<bool> credits_have_rest_ = false;  // the kernel did not take all
 
   mutable std::mutex mutex_;                     // never held over a system call
   std::vector<std::shared_ptr<TcpRing>> rings_;  // the newest last; earlier ones until a frame of a later ring arrives

@@ -255,17 +255,6 @@ WireWrite TlsWire::write_some(std::span<iovec>& parts) noexcept {
   return flushed == WireWrite::done && has_rest ? WireWrite::more : flushed;
 }
 
-bool TlsWire::write_now(std::span<const std::byte> bytes) noexcept {
-  if (!state_->seal(bytes)) {
-    return false;
-  }
-  const auto sealed = state_->bio.sealed();
-  const auto sent = ::send(state_->socket.get(), sealed.data(), sealed.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-  const bool is_whole = sent == static_cast<ssize_t>(sealed.size());
-  state_->bio.clear_sealed();
-  return is_whole;
-}
-
 bool TlsWire::saw_tampering() const noexcept {
   return state_->saw_tampering;
 }

@@ -30,7 +30,6 @@ class TlsWire final : public ByteWire {
   [[nodiscard]] int fd() const noexcept override;
   WireRead read(std::span<std::byte> first, std::span<std::byte> second) noexcept override;
   WireWrite write_some(std::span<iovec>& parts) noexcept override;
-  bool write_now(std::span<const std::byte> bytes) noexcept override;
   [[nodiscard]] bool saw_tampering() const noexcept override;
 
  private:
