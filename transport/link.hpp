@@ -76,8 +76,8 @@ class LinkEnd {
   /// Does what no frame and no credit does: notices that the peer is gone, frees what is no longer used, and writes
   /// credits that the kernel had no memory for. One thread calls it while the session lasts, without a mutex, since it
   /// may take some milliseconds: at the sender the session's thread, at the viewer the subscriber's. It does so a few
-  /// times a second, and when maintenance_descriptor() is readable. Whoever calls it late notices late; nothing else is
-  /// lost.
+  /// times a second, and when maintenance_descriptor() is readable. Whoever calls it late notices late, and such
+  /// credits wait as long; nothing else is lost.
   virtual void maintain() noexcept {}
   /// Readable when maintain() has something to do at once. -1: it never has.
   [[nodiscard]] virtual int maintenance_descriptor() const noexcept { return -1; }

@@ -48,13 +48,16 @@ void Stream::enqueue(SubscriberQueue& queue, const WaitingFrame& frame) noexcept
 }
 
 void Stream::drop_front(SubscriberQueue& queue) noexcept {
-  release(queue.waiting.front().pool_slot);
+  const WaitingFrame& frame = queue.waiting.front();
+  const bool is_unfilled = frame.ready && is_failed_or_late(frame, frame.readiness());
+  release(frame.pool_slot);
   queue.waiting.drop();
-  if (queue.delivery == Delivery::latest && queue.counts.frames_sent == 0) {
+  if (queue.delivery == Delivery::latest && queue.counts.frames_sent == 0 && !is_unfilled) {
     --queue.counts.frames_produced;  // its first frame has not come yet
-  } else {
-    ++queue.counts.frames_skipped;
+    return;
   }
+  ++queue.counts.frames_skipped;
+  queue.counts.frames_unfilled += is_unfilled ? 1U : 0U;
 }
 
 /// The newest frame that is ready replaces all before it. Those behind it are not ready.
@@ -107,7 +110,6 @@ const OutgoingFrame* Stream::next_to_send(SubscriberQueue& queue) noexcept {
     // Read once: a device may finish at any time, and then wakes the session.
     const FenceState readiness = frame.readiness();
     if (is_failed_or_late(frame, readiness)) {
-      queue.counts.frames_unfilled += frame.ready ? 1U : 0U;
       drop_front(queue);
       continue;
     }

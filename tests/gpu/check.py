@@ -19,6 +19,7 @@ import threading
 import time
 
 NVIDIA_FILES = "/usr/local/nvidia"  # where some virtual machines have the driver
+LONGEST_END_S = 20  # for a program that is to end
 
 
 class NotRun(Exception):
@@ -95,16 +96,16 @@ def free_address() -> str:
         return f"localhost:{server.getsockname()[1]}"
 
 
-def end(process: subprocess.Popen) -> tuple[int, float]:
-    """Status and CPU seconds, once it has ended by itself or, after 20 s, by force."""
-    deadline = time.monotonic() + 20
+def end(process: subprocess.Popen, within_s: float) -> tuple[int, float]:
+    """Status and CPU seconds, once it has ended by itself or, after that time, by force."""
+    deadline = time.monotonic() + within_s
     while True:
         pid, status, used = os.wait4(process.pid, os.WNOHANG)
         if pid:
             process.returncode = os.waitstatus_to_exitcode(status)
             return process.returncode, used.ru_utime + used.ru_stime
         if time.monotonic() > deadline:
-            process.kill()
+            os.kill(process.pid, signal.SIGKILL)  # process.kill() may take its status
         time.sleep(0.02)
 
 
@@ -122,7 +123,11 @@ def see_machine(machine: Machine) -> dict:
 def run_tests(machine: Machine, program: str) -> dict:
     report = machine.output / f"{program}.json"
     process = machine.start(program, f"tests/{program}", f"--gtest_output=json:{report}", "--gtest_brief=1")
-    status = process.wait(240)
+    try:
+        status = process.wait(240)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        status = process.wait()
     if not report.exists():
         raise Failed(f"{program} ended with {status}: {machine.log(program).strip()[-300:]}")
     result = json.loads(report.read_text())
@@ -147,30 +152,38 @@ def stream(machine: Machine, name: str, sources: list[str], send: list[str], vie
         file.unlink(missing_ok=True)
     sender = machine.start(f"{name}-sender", "bin/framewire-send", "--listen", address, *send, *sources)
     names = [f"/s{i}" if viewers > 1 else "" for i in range(viewers)]
-    with GpuLoad() as load:
-        processes = [
-            machine.start(f"{name}-viewer{i}", "bin/framewire-view", address + names[i], "--headless", "--duration",
-                          str(machine.seconds), "--retry", "10", "--stats", str(stats[i]), *view,
-                          "--screenshot", str(machine.output / f"{name}-{i}.png"))
-            for i in range(viewers)
-        ]
-        ends = [end(process) for process in processes]
-    os.kill(sender.pid, signal.SIGTERM)  # terminate() would take its status and lose its CPU seconds
-    sender_status, sender_cpu_s = end(sender)
+    processes = []
+    try:
+        with GpuLoad() as load:
+            for i in range(viewers):
+                processes.append(
+                    machine.start(f"{name}-viewer{i}", "bin/framewire-view", address + names[i], "--headless",
+                                  "--duration", str(machine.seconds), "--retry", "10", "--stats", str(stats[i]), *view,
+                                  "--screenshot", str(machine.output / f"{name}-{i}.png")))
+            ends = [end(process, machine.seconds + LONGEST_END_S) for process in processes]
+    finally:
+        os.kill(sender.pid, signal.SIGTERM)  # terminate() would take its status and lose its CPU seconds
+        sender_status, sender_cpu_s = end(sender, LONGEST_END_S)
     wrong = [status for status, _ in ends if status != 0]
     if wrong or sender_status != 0:
         raise Failed(f"viewers ended with {[status for status, _ in ends]}, the sender with {sender_status}: "
                      f"{machine.log(name + '-viewer0').strip()[-300:]} {machine.log(name + '-sender').strip()[-300:]}")
     reports = [json.loads(file.read_text()) for file in stats]
     first = reports[0]
+    if not all(report["frames_shown"] for report in reports):
+        raise Failed("a viewer showed no frame")
+    if torn := sum(report["frames_torn"] or 0 for report in reports):
+        raise Failed(f"{torn} frames are torn")
+    if "--verify" in view and not all(report["frames_checked"] for report in reports):
+        raise Failed("no frame was checked")
     return {
         "fps": round(min(report["fps"] for report in reports), 2),
         "shown": sum(report["frames_shown"] for report in reports),
         "skipped": sum(report["frames_skipped"] for report in reports),
         "superseded": sum(report["frames_superseded"] for report in reports),
-        "torn": sum(report["frames_torn"] or 0 for report in reports),
         "latency p50, p99 (ms)": [round(first["latency_ms"]["p50"], 2), round(first["latency_ms"]["p99"], 2)],
-        "stages p50 (ms)": {stage: round(times["p50"], 2) for stage, times in first["stage_latency_ms"].items()},
+        "stages p50 (ms)": {stage: round(times["p50"], 2) for stage, times in first["stage_latency_ms"].items()
+                             if times},
         "CPU of a core: sender, viewers": [round(sender_cpu_s / machine.seconds, 3),
                                            round(sum(cpu_s for _, cpu_s in ends) / machine.seconds, 3)],
         "GPU load (%)": load.mean(),
@@ -189,19 +202,22 @@ def window(machine: Machine) -> dict:
         server = subprocess.Popen(["Xvfb", ":91", "-screen", "0", "1920x1080x24", "+extension", "GLX"],
                                   stdout=subprocess.DEVNULL, stderr=open(machine.output / "xvfb.log", "wb"))
         machine.environment["DISPLAY"] = ":91"
-        for _ in range(100):
+        for _ in range(100):  # 10 s
             if os.path.exists("/tmp/.X11-unix/X91"):
                 break
             time.sleep(0.1)
     address, stats = free_address(), machine.output / "window.json"
-    sender = machine.start("window-sender", "bin/framewire-send", "--listen", address, "gl:orbit", "--fps", "60",
-                           "--size", "1280x720")
+    sender = None
     try:
+        sender = machine.start("window-sender", "bin/framewire-send", "--listen", address, "gl:orbit", "--fps", "60",
+                               "--size", "1280x720")
         machine.run("window-viewer", "bin/framewire-view", address, "--duration", str(machine.seconds), "--stats",
-                    str(stats), "--screenshot", str(machine.output / "window.png"), timeout_s=60)
+                    str(stats), "--screenshot", str(machine.output / "window.png"),
+                    timeout_s=machine.seconds + 2 * LONGEST_END_S)
     finally:
-        os.kill(sender.pid, signal.SIGTERM)
-        end(sender)
+        if sender:
+            os.kill(sender.pid, signal.SIGTERM)
+            end(sender, LONGEST_END_S)
         if server:
             server.terminate()
             server.wait()

@@ -31,6 +31,12 @@ std::int64_t in_ten_seconds() {
   return monotonic_ns() + 10 * ns_per_s;
 }
 
+void require_finished(Readback& readback) {
+  if (!readback.wait_finished(in_ten_seconds())) {
+    throw Error::failed("the GPU did not copy a frame within ten seconds");
+  }
+}
+
 /// Median time of `run`, milliseconds.
 template <typename Run>
 double median_ms(Run run) {
@@ -133,15 +139,15 @@ void measure_readback(Size size, Results& results) {
         };
         results.add(row, median_ms([&] {
                       begin(0);
-                      readback.wait_finished(in_ten_seconds());
+                      require_finished(readback);
                     }));
         std::size_t next = 0;
         begin(next++ % 2);
         results.add(row + ", two in flight", median_ms([&] {
                       begin(next++ % 2);
-                      readback.wait_finished(in_ten_seconds());
+                      require_finished(readback);
                     }));
-        readback.wait_finished(in_ten_seconds());
+        require_finished(readback);
       } catch (const Error& error) {
         results.note(row, error.what());
       }

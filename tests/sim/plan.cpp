@@ -2,8 +2,18 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 
 namespace framewire::sim {
+
+SeedRange chosen_seeds(std::uint64_t usual_count) {
+  const char* const chosen = std::getenv("FRAMEWIRE_SEED");
+  const char* const wanted = std::getenv("FRAMEWIRE_SEEDS");
+  return {.first = chosen == nullptr ? 1 : std::strtoull(chosen, nullptr, 10),
+          .count = wanted != nullptr   ? std::strtoull(wanted, nullptr, 10)
+                   : chosen != nullptr ? 1
+                                       : usual_count};
+}
 
 SecretBytes<32> key_number(std::uint8_t number) {
   SecretBytes<32> key;

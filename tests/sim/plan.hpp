@@ -123,6 +123,14 @@ struct Plan {
   bool stretches_timeouts;
 };
 
+/// The seeds of a test: FRAMEWIRE_SEED is the first, and alone unless FRAMEWIRE_SEEDS says how many there are.
+struct SeedRange {
+  std::uint64_t first = 1;
+  std::uint64_t count = 1;
+};
+/// `usual_count`: where neither variable is set.
+SeedRange chosen_seeds(std::uint64_t usual_count);
+
 /// The key of this run has number 1.
 SecretBytes<32> key_number(std::uint8_t number);
 /// What both ends have in common.

@@ -155,9 +155,7 @@ void sender_alone(World& world) {
 }
 
 void run_seeds(void (*scene)(World&)) {
-  const char* const chosen = std::getenv("FRAMEWIRE_SEED");
-  const std::uint64_t first = chosen == nullptr ? 1 : std::strtoull(chosen, nullptr, 10);
-  const std::uint64_t count = chosen == nullptr ? 50 : 1;
+  const auto [first, count] = chosen_seeds(50);
   const test::TemporaryFolder folder;
   ::setenv("XDG_CONFIG_HOME", folder.path().c_str(), 1);  // this machine's own key has no effect
   for (std::uint64_t seed = first; seed < first + count; ++seed) {

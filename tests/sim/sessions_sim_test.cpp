@@ -301,10 +301,7 @@ std::uint64_t run_seed(std::uint64_t seed) {
 }
 
 TEST(SessionsInSimulation, KeepEveryPromise) {
-  const char* const chosen = std::getenv("FRAMEWIRE_SEED");
-  const char* const wanted = std::getenv("FRAMEWIRE_SEEDS");
-  const std::uint64_t first = chosen == nullptr ? 1 : std::strtoull(chosen, nullptr, 10);
-  const std::uint64_t count = wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : chosen != nullptr ? 1 : 200;
+  const auto [first, count] = chosen_seeds(200);
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     run_seed(seed);
     ASSERT_FALSE(HasFailure()) << "FRAMEWIRE_SEED=" << seed << " repeats it";

@@ -101,8 +101,12 @@ ssize_t send_some(World& world, const std::shared_ptr<Socket>& socket, const std
     room = std::min(room, bytes.size() - sent);
     // The kernel takes less than there is room for when it is short of memory; of a few bytes only over a network, and
     // only in some worlds.
-    const std::size_t few_bytes = Network::get().is_short_of_memory && socket->domain != AF_UNIX ? 1 : 512;
+    const bool may_take_none = Network::get().is_short_of_memory && socket->domain != AF_UNIX;
+    const std::size_t few_bytes = may_take_none ? 1 : 512;
     if (!waits && room > few_bytes && world.chance(10)) {
+      if (may_take_none && world.chance(30)) {
+        return failed(EAGAIN);
+      }
       room = 1 + world.below(room);
     }
     put(world, out, bytes.substr(sent, room), std::exchange(passed, {}));

@@ -29,10 +29,10 @@ Key key_of(char letter) {
   return key;
 }
 
-AuthenticateOptions with_key(char letter, bool is_explicit = false) {
+AuthenticateOptions with_key(char letter, bool uses_key_on_unix = false) {
   AuthenticateOptions options;
   options.key = key_of(letter);
-  options.uses_key_on_unix = is_explicit;
+  options.uses_key_on_unix = uses_key_on_unix;
   return options;
 }
 

@@ -106,6 +106,26 @@ TEST_F(HostileSender, AFrameWithoutCreditEndsTheSession) {
   EXPECT_EQ(held->payload[5], before) << "a slot that the viewer holds was overwritten";
 }
 
+TEST_F(HostileSender, WhoNeverReadsItsCreditsIsLost) {
+  receiver_.reset();
+  auto [a, b] = unix_socket_pair();  // whose buffers hold few short writes
+  socket_ = std::move(a);
+  receiver_ = std::make_unique<TcpReceiver>(std::move(b), 5 * ns_per_s);
+  receiver_->begin_epoch(1, frame_bytes, 2, {});
+  constexpr int more_than_the_kernel_holds = 20'000;
+  int frames = 0;
+  for (; frames < more_than_the_kernel_holds && receiver_->state() == LinkState::open; ++frames) {
+    send(message([&](FrameHeader& header) { header.sequence = static_cast<std::uint64_t>(frames); }));
+    std::optional<IncomingFrame> frame;
+    ASSERT_TRUE(eventually(
+        [&] { return (frame = drive_and_poll(*receiver_)).has_value() || receiver_->state() != LinkState::open; }));
+    if (frame) {
+      receiver_->return_credit(frame->header);
+    }
+  }
+  EXPECT_EQ(receiver_->state(), LinkState::lost) << "after " << frames << " frames";
+}
+
 TEST_F(HostileSender, SlicesThatDoNotTileEndTheSession) {
   const std::array<std::pair<const char*, std::function<void(FrameHeader&)>>, 5> wrongs = {{
       {"overlap", [](FrameHeader& header) { header.slice_bytes = 4097; }},

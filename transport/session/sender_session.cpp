@@ -314,6 +314,7 @@ void SenderSession::wait() {
 
 SessionReport SenderSession::make_report() {
   const std::uint64_t acknowledged = subscription_->leave();
+  warn_of_unfilled_frames();
   report_.counts = subscription_->counts();
   const std::uint64_t known_received = report_.bye_received ? viewer_received_ : acknowledged;
   report_.frames_received = std::min(known_received, report_.counts.frames_sent);

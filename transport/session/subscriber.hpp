@@ -105,8 +105,10 @@ class ReceivedFrame {
   ~ReceivedFrame();
 
   /// Destroys the frame once `fence` is finished: a device of this program still reads the frame, of which payload()
-  /// is not used any more. The fence may finish with any state, on any thread. Until then the frame counts as held, so
-  /// that a device that never finishes stops the stream, and no other. Throws std::bad_alloc, and keeps the frame.
+  /// is not used any more. The fence may finish with any state, on any thread. Until then the frame counts as held: a
+  /// device that never finishes stops this session under `latest`, and the stream under `every`. Slices hold no
+  /// credit, so that the last one needs a fence behind all reads of the frame. Throws std::bad_alloc, and keeps the
+  /// frame.
   void release_after(const std::shared_ptr<Fence>& fence);
 
   /// Of the slice that came last.

@@ -34,7 +34,6 @@ TcpReceiver::TcpReceiver(std::unique_ptr<ByteWire> wire, std::int64_t peer_timeo
     : wire_(std::move(wire)),
       arrived_event_(make_eventfd()),
       reader_(*wire_, [this](const FrameHeader& header) { return place_of(header); }) {
-  // A viewer that holds no more frames than its ring has slots never has more credits to send.
   credits_on_the_way_.reserve(max_pool_slots);
   waiting_credits_.reserve(max_pool_slots);
   watch_peer(wire_->fd(), peer_timeout_ns);
@@ -167,6 +166,7 @@ bool TcpReceiver::arm() noexcept {
 
 void TcpReceiver::return_credit(const FrameHeader& header) noexcept {
   CreditBatch terms{.frame_bytes = header.layout.size_bytes};
+  bool is_taken = false;
   {
     const std::scoped_lock lock(mutex_);
     for (const auto& ring : rings_) {
@@ -175,11 +175,15 @@ void TcpReceiver::return_credit(const FrameHeader& header) noexcept {
         terms.ring_slots = ring->is_lent.size();
       }
     }
-    waiting_credits_.push_back({.epoch = header.epoch, .slot = header.slot});
+    if (is_taken = waiting_credits_.size() < max_pool_slots; is_taken) {
+      waiting_credits_.push_back({.epoch = header.epoch, .slot = header.slot});
+    }
     terms.held = waiting_credits_.size();
     terms.more_is_waiting = !arrived_.empty();
   }
-  if (!terms.may_wait()) {
+  if (!is_taken) {
+    lose_sender();  // one that takes its credits never lets so many wait: each is for a slot of a ring
+  } else if (!terms.may_wait()) {
     flush_credits();
   }
 }
@@ -204,7 +208,7 @@ bool TcpReceiver::has_unwritten_credits() const noexcept {
 }
 
 /// With the turn to write. False: the kernel takes no more for now. The ring bounds the credits in flight, so that the
-/// socket of a live sender has room for them, but a kernel that is short of memory takes a part of them, or none.
+/// socket of a sender that reads has room for them, but a kernel that is short of memory takes a part of them, or none.
 bool TcpReceiver::write_credits() noexcept {
   if (!credits_have_rest_.load(std::memory_order_relaxed)) {
     const std::scoped_lock lock(mutex_);
@@ -222,12 +226,16 @@ bool TcpReceiver::write_credits() noexcept {
     return false;
   }
   if (written == WireWrite::failed) {
-    // drive() ends the link after it has read all frames that did arrive.
-    has_lost_sender_ = true;
-    ::shutdown(wire_->fd(), SHUT_RDWR);
+    lose_sender();
   }
   credits_on_the_way_.clear();
   return true;
+}
+
+/// drive() ends the link after it has read all frames that did arrive.
+void TcpReceiver::lose_sender() noexcept {
+  has_lost_sender_ = true;
+  ::shutdown(wire_->fd(), SHUT_RDWR);
 }
 
 // ---- The end ----

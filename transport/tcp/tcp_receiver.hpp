@@ -66,6 +66,7 @@ class TcpReceiver final : public ReceiverLink {
   void flush_credits() noexcept;
   [[nodiscard]] bool has_unwritten_credits() const noexcept;
   bool write_credits() noexcept;
+  void lose_sender() noexcept;
 
   std::unique_ptr<ByteWire> wire_;
   FileDescriptor arrived_event_;
