@@ -286,7 +286,7 @@ class Stream {
   void keep_until_finished(const WaitingFrame& frame, const DeviceWork& work) noexcept;
   void release_finished() noexcept;
   void on_device_work_finished() noexcept;
-  void drop_front(SubscriberQueue& queue) noexcept;
+  void drop_front(SubscriberQueue& queue, FenceState readiness) noexcept;
   void drop_superseded(SubscriberQueue& queue) noexcept;
   static bool is_failed_or_late(const WaitingFrame& frame, FenceState readiness) noexcept;
   void show_to_pullers(const PoolSlot& slot, const FrameHeader& header) noexcept;

@@ -38,7 +38,7 @@ void Stream::poll_released(SubscriberQueue& queue) noexcept {
 void Stream::enqueue(SubscriberQueue& queue, const WaitingFrame& frame) noexcept {
   ++queue.counts.frames_produced;
   if (queue.waiting.full()) {
-    drop_front(queue);
+    drop_front(queue, queue.waiting.front().readiness());
   }
   add_reference(frame.pool_slot);
   queue.waiting.push(frame);
@@ -47,9 +47,9 @@ void Stream::enqueue(SubscriberQueue& queue, const WaitingFrame& frame) noexcept
   }
 }
 
-void Stream::drop_front(SubscriberQueue& queue) noexcept {
+void Stream::drop_front(SubscriberQueue& queue, FenceState readiness) noexcept {
   const WaitingFrame& frame = queue.waiting.front();
-  const bool is_unfilled = frame.ready && is_failed_or_late(frame, frame.readiness());
+  const bool is_unfilled = frame.ready && is_failed_or_late(frame, readiness);
   release(frame.pool_slot);
   queue.waiting.drop();
   if (queue.delivery == Delivery::latest && queue.counts.frames_sent == 0 && !is_unfilled) {
@@ -67,7 +67,7 @@ void Stream::drop_superseded(SubscriberQueue& queue) noexcept {
     --newest;
   }
   for (; newest > 1; --newest) {
-    drop_front(queue);
+    drop_front(queue, queue.waiting.front().readiness());
   }
 }
 
@@ -110,7 +110,7 @@ const OutgoingFrame* Stream::next_to_send(SubscriberQueue& queue) noexcept {
     // Read once: a device may finish at any time, and then wakes the session.
     const FenceState readiness = frame.readiness();
     if (is_failed_or_late(frame, readiness)) {
-      drop_front(queue);
+      drop_front(queue, readiness);
       continue;
     }
     const bool is_in_slices = goes_in_slices(queue, frame);

@@ -79,17 +79,11 @@ class DyingSender {
   std::thread thread_;
 };
 
-/// Until its state is the wanted one, or an end.
-void await_state(Subscriber& viewer, SubscriberState wanted) {
-  while (viewer.status().state != wanted && viewer.status().state != SubscriberState::failed) {
-    viewer.wait(monotonic_ns() + 5 * ns_per_s, WaitMode::block);
-  }
-  EXPECT_EQ(viewer.status().state, wanted) << viewer.status().message;
-}
-
 /// How long after `since_ns` the viewer gives up, which must be for want of a sender.
 std::int64_t gives_up_after_ns(Subscriber& viewer, std::int64_t since_ns) {
-  await_state(viewer, SubscriberState::failed);
+  while (viewer.status().state != SubscriberState::failed) {
+    viewer.wait(monotonic_ns() + 5 * ns_per_s, WaitMode::block);
+  }
   EXPECT_EQ(viewer.status().exit_status, ExitStatus::lost_peer);
   EXPECT_FALSE(viewer.status().message.empty());
   return monotonic_ns() - since_ns;

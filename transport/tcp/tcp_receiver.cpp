@@ -207,8 +207,9 @@ bool TcpReceiver::has_unwritten_credits() const noexcept {
   return !waiting_credits_.empty();
 }
 
-/// With the turn to write. False: the kernel takes no more for now. The ring bounds the credits in flight, so that the
-/// socket of a sender that reads has room for them, but a kernel that is short of memory takes a part of them, or none.
+/// With the turn to write. False: the kernel has no room for the rest. The ring bounds the credits in flight, so that
+/// the socket of a sender that reads has room for them, but a kernel that is short of memory takes a part of them, or
+/// none.
 bool TcpReceiver::write_credits() noexcept {
   if (!credits_have_rest_.load(std::memory_order_relaxed)) {
     const std::scoped_lock lock(mutex_);
