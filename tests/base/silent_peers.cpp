@@ -39,6 +39,7 @@ extern "C" int getaddrinfo(const char* name, const char* service, const addrinfo
   if (name != nullptr && std::string_view(name) == silent_name && (req->ai_flags & AI_NUMERICHOST) == 0) {
     silent_look_up().is_asked.release();
     silent_look_up().may_end.acquire();
+    silent_look_up().has_ended.release();
     return EAI_AGAIN;
   }
   return the_systems(name, service, req, pai);

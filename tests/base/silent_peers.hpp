@@ -12,10 +12,16 @@ namespace framewire::test {
 
 inline constexpr const char* silent_name = "silent.example";
 
-/// The look-up of silent_name: getaddrinfo() blocks until `may_end` is released, then fails.
+/// The look-up of silent_name: getaddrinfo() blocks until end(), then fails. One at a time.
 struct SilentLookUp {
+  /// Returns once it is over, so that it takes nothing that belongs to the next one.
+  void end() {
+    may_end.release();
+    has_ended.acquire();
+  }
   std::binary_semaphore is_asked{0};
   std::binary_semaphore may_end{0};
+  std::binary_semaphore has_ended{0};
 };
 SilentLookUp& silent_look_up() noexcept;
 

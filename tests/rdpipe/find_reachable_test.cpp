@@ -36,7 +36,7 @@ TEST(FindReachable, IsStoppedInTheLookUpOfAName) {
   EXPECT_EQ(why_unreachable({.port = 1, .addresses = {test::silent_name}}, {.fd = event.get()}),
             "the host 'silent.example' was still being looked up: this end stops");
   person.join();
-  test::silent_look_up().may_end.release();  // the blocked look-up can end now
+  test::silent_look_up().end();
 }
 
 TEST(FindReachable, IsStoppedWhileNobodyAnswers) {

@@ -12,6 +12,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/wait.hpp"
 #include "tests/base/eventually.hpp"
 #include "tests/base/logs.hpp"
 #include "tests/base/temporary_folder.hpp"
@@ -97,6 +98,43 @@ TEST_F(ClientServiceTest, AreServedAndSendersAfterThem) {
   const SenderService service(to, {&stream}, "test", log_);
   EXPECT_TRUE(eventually([&] { return subscriber.status().state == SubscriberState::connected; }));
   subscriber.close({});
+}
+
+/// Which would wait for an answer that nobody gives any more.
+TEST_F(ClientServiceTest, ASenderThatComesAfterTheEndIsDisconnected) {
+  Subscriber subscriber(listening(), log_);
+  Stream stream({.name = "test", .delivery = Delivery::every, .max_frames = 1});
+  stream.begin_epoch({.layout = bytes_layout(100), .colour = {}});
+  EndpointOptions to;
+  to.dial = HostPort{"127.0.0.1", subscriber.port()};
+  const SenderService service(to, {&stream}, "test", log_);
+  stream.publish(*stream.claim(), {.layout = {}});
+  stream.finish();
+  ASSERT_TRUE(eventually([&] {
+    static_cast<void>(subscriber.next());
+    return subscriber.status().state == SubscriberState::finished;
+  }));
+  const AuthenticatedChannel late =
+      authenticate_dialler(dial({"127.0.0.1", subscriber.port()}, monotonic_ns() + 10 * ns_per_s), {});
+  EXPECT_TRUE(wait_for(late.channel->fd(), POLLRDHUP, monotonic_ns() + 10 * ns_per_s));
+}
+
+TEST_F(ClientServiceTest, WithoutTimeToRetryNobodyIsWaitedFor) {
+  SubscriberOptions options = listening();
+  options.retry_ns = 0;
+  const Subscriber subscriber(options, log_);
+  EXPECT_TRUE(eventually([&] { return subscriber.status().state == SubscriberState::failed; }));
+  EXPECT_EQ(subscriber.status().exit_status, ExitStatus::lost_peer);
+}
+
+TEST_F(ClientServiceTest, AreDisconnectedWhenTheyHaveBeenServed) {
+  const Subscriber subscriber(listening([](AuthenticatedChannel& client, SessionAcceptor&) {
+                                client.channel->send({{"type", "that is all"}});
+                              }),
+                              log_);
+  const AuthenticatedChannel client = come(subscriber, "bench");
+  EXPECT_EQ(message_type(hear(client)), "that is all");
+  EXPECT_TRUE(wait_for(client.channel->fd(), POLLRDHUP, monotonic_ns() + 10 * ns_per_s));
 }
 
 TEST_F(ClientServiceTest, ASecondSenderDuringTheFirstOnesHandshakeIsToldOnceThatStands) {

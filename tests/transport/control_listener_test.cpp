@@ -256,6 +256,30 @@ TEST(Listener, SaysWhenNoDescriptorsAreLeft) {
   EXPECT_EQ(listener.accept_fault(), 0);
 }
 
+/// An address is passed over only if this machine does not have its family.
+TEST(Listener, WithoutDescriptorsForAllItsAddressesThereIsNone) {
+  const std::size_t sockets = Listener(on("")).descriptors().size();
+  ASSERT_GE(sockets, 2U);
+  const int lowest = ::dup(0);
+  ASSERT_GE(lowest, 0);
+  ::close(lowest);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  std::size_t refused = 0;
+  for (rlim_t left = 0; left < 8; ++left) {
+    rlimit few = before;
+    few.rlim_cur = static_cast<rlim_t>(lowest) + left;
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+    std::size_t listening = 0;
+    const auto error = error_of([&] { listening = Listener(on("")).descriptors().size(); });
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    refused += error ? 1U : 0U;
+    EXPECT_EQ(listening, error ? 0 : sockets) << left << " descriptors are left";
+  }
+  EXPECT_GT(refused, 0U);
+  EXPECT_LT(refused, 8U);
+}
+
 TEST(Dial, SaysThatNothingListens) {
   std::uint16_t port = 0;
   {

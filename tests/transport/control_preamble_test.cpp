@@ -56,6 +56,12 @@ TEST(Preamble, DecidesAsSoonAsNothingElseIsPossible) {
   EXPECT_EQ(kind_of("\x16G"), ConnectionKind::unrecognized);
 }
 
+TEST(Preamble, AConnectionIsToldApartByItsFirstByteIfThatIsEnough) {
+  auto [ours, theirs] = socket_pair();
+  send_text(theirs.get(), "G");  // and no more
+  EXPECT_EQ(identify(ours.get(), soon_ns()), ConnectionKind::unrecognized);
+}
+
 TEST(Preamble, EveryChangedByteIsNoticed) {
   for (const std::string_view whole : {control_preamble, data_preamble}) {
     for (std::size_t at = 0; at < whole.size(); ++at) {

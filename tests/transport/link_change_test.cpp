@@ -1,7 +1,9 @@
 // A viewer cannot use the chosen link. Before it reports ready, it chooses another link in the same session.
 #include <gtest/gtest.h>
+#include <linux/sockios.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -158,6 +160,10 @@ TEST_F(LinkChange, MessagesBeforeTheDataConnectionAreAnsweredInTheirOrder) {
   for (std::int64_t i = 0; i < questions; ++i) {
     say(to_json(ClockMessage{.viewer_ns = i}));
   }
+  ASSERT_TRUE(eventually([&] {
+    int unread = 1;
+    return ::ioctl(viewer_.channel->fd(), SIOCOUTQ, &unread) == 0 && unread == 0;
+  })) << "the sender waits for the connection, and has read them meanwhile";
   const LinkConnection path = dial_data({"127.0.0.1", service_->port()}, {}, token,
                                         {session_id_from_hex(offer_.session), LinkKind::tcp, 0}, parameters);
   for (std::int64_t i = 0; i < questions; ++i) {

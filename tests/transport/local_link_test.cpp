@@ -144,6 +144,35 @@ TEST_F(HostileLocalSender, APoolThatIsNotTheAnnouncedOneIsRefused) {
   EXPECT_TRUE(refuses());
 }
 
+TEST_F(HostileLocalSender, SlotsOfOneByteAreTakenAndOfNoneRefused) {
+  const auto refuses_slots_of = [&](std::uint64_t bytes) {
+    hand_over([&](LocalPool& record) {
+      record.slot_bytes = bytes;
+      record.stride_bytes = slot_stride_bytes(bytes);
+    });
+    try {
+      receiver_->begin_epoch(1, bytes, 2, {});
+    } catch (const Error&) {
+      return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(refuses_slots_of(0));
+  EXPECT_FALSE(refuses_slots_of(1));
+}
+
+TEST_F(HostileLocalSender, APoolWithoutItsMemoryIsNoWantOfDescriptors) {
+  const LocalPool record{.epoch = 1, .slot_bytes = slot_bytes, .stride_bytes = slot_bytes, .slot_count = 2};
+  ASSERT_EQ(::send(socket_.get(), &record, sizeof record, MSG_NOSIGNAL), static_cast<ssize_t>(sizeof record));
+  try {
+    receiver_->begin_epoch(1, slot_bytes, 2, {});
+    FAIL() << "it was taken";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("something else than its shared memory"), std::string::npos)
+        << error.what();
+  }
+}
+
 TEST_F(HostileLocalSender, ASlotOutsideThePoolEndsTheSession) {
   hand_over();
   ASSERT_FALSE(refuses());

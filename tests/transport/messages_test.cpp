@@ -137,6 +137,16 @@ TEST(Messages, EveryWrongFieldIsRefused) {
   }
 }
 
+TEST(Messages, AnOfferHasSoManyStreamsAndNoMore) {
+  OfferMessage offer{.session = "00", .streams = {}, .links = {LinkKind::tcp}};
+  for (std::uint32_t number = 0; number < 64; ++number) {
+    offer.streams.push_back({.name = std::to_string(number), .number = number, .description = {}});
+  }
+  EXPECT_EQ(read_offer(to_json(offer)).streams.size(), 64U);
+  offer.streams.push_back({.name = "64", .number = 64, .description = {}});
+  EXPECT_THROW(read_offer(to_json(offer)), Error);
+}
+
 /// Fields added later: an older peer does not send them, and a newer one may send values that are unknown here.
 TEST(Messages, WhatAnOlderPeerDoesNotSayIsUnknown) {
   const std::vector<std::string> fields = {"alpha_mode", "chroma_location", "field_order"};

@@ -293,6 +293,22 @@ TEST(SessionAcceptor, StillAcceptsAfterRunningOutOfDescriptorsOften) {
   EXPECT_TRUE(eventually([&] { return sessions == 1; }));
 }
 
+TEST(SessionAcceptor, RestsWhileThereAreNoDescriptors) {
+  test::KeptLog log;
+  const SessionAcceptor acceptor(
+      {.at = {.host = "127.0.0.1", .port = 0}}, {}, AuthenticateOptions{},
+      [](SessionAcceptor&, const AuthenticatedChannel&) {}, log);
+  const SocketAddress address = unix_address(acceptor.port());
+  const FileDescriptor peer_socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const FewDescriptors none(0);
+  ASSERT_EQ(::connect(peer_socket.get(), address.get(), address.size_bytes), 0);
+  ASSERT_TRUE(eventually([&] { return log.text().find("cannot accept a connection") != std::string::npos; }));
+  constexpr std::int64_t while_ns = 300 * ns_per_ms;
+  const std::int64_t cpu_before_ns = process_cpu_ns();
+  std::this_thread::sleep_for(std::chrono::nanoseconds(while_ns));
+  EXPECT_LT(process_cpu_ns() - cpu_before_ns, while_ns / 3) << "the connection stays there, and wakes the acceptor";
+}
+
 TEST(SessionAcceptor, TakesNothingByTcpThatIsToComeByRdma) {
   test::ShownLog log;
   SessionAcceptor acceptor(

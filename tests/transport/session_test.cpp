@@ -360,6 +360,23 @@ TEST_P(SessionsThroughARelay, FramesThatGoBackEndTheSession) {
   take_until(subscriber, [&] { return subscriber.counts().frames_received > before + 10; });
 }
 
+TEST_P(SessionsThroughARelay, WhatArrivedBeforeACutIsThePrograms) {
+  constexpr std::uint32_t slots = 8;
+  start_sender({.delivery = Delivery::every, .slots_per_viewer = slots}, 0);
+  auto relay = std::make_unique<test::Relay>(service_->port());
+  SubscriberOptions options = dialling_relay(relay->port());
+  options.reconnect = false;
+  Subscriber subscriber(options, subscribers_);
+  // The viewer returns no credit, so this is all that the sender can send.
+  ASSERT_TRUE(eventually([&] {
+    subscriber.confirm_epoch(subscriber.status().epochs_begun);
+    return relay->data_bytes() >= slots * 5000;
+  }));
+  relay.reset();
+  ASSERT_TRUE(eventually([&] { return subscriber.status().state == SubscriberState::failed; }));
+  EXPECT_GE(take_all(subscriber), slots - 1) << "the last one may be cut, or on its way in the relay";
+}
+
 TEST_P(SessionsThroughARelay, AFrameThatLeapsAheadEndsTheSessionAndCountsForNothing) {
   start_sender({.delivery = Delivery::every}, 0);
   test::Relay relay(service_->port());

@@ -358,6 +358,15 @@ TEST_F(HostileViewer, ACreditOfAnOldEpochIsNoCredit) {
   EXPECT_EQ(try_send(), SendResult::no_credit);
 }
 
+TEST_F(HostileViewer, AResetIsAnEndAndNoLoss) {
+  const linger at_once{.l_onoff = 1, .l_linger = 0};
+  ::setsockopt(socket_.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+  socket_.reset();
+  try_send();
+  EXPECT_TRUE(eventually([&] { return sender_->state() != LinkState::open; }));
+  EXPECT_EQ(sender_->state(), LinkState::closed) << "the viewer may have said on the control channel why";
+}
+
 TEST_F(HostileViewer, MoreCreditsThanFramesEndTheSession) {
   EXPECT_EQ(try_send(), SendResult::accepted);
   send({.epoch = 0, .slot = 0});
