@@ -1,0 +1,101 @@
+// The two sides of a row of messages over a FramePort: fragments with numbers, and credits that bound what is on its
+// way. A frame that is lost is counted, and not sent again.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "base/histogram.hpp"
+#include "bench/row.hpp"
+#include "bench/xdp/frame_port.hpp"
+#include "memory/host_block.hpp"
+
+namespace framewire {
+
+/// What both sides know of a row of frames.
+struct FrameRowPlan {
+  std::uint64_t message_bytes = 0;
+  std::uint32_t slots = 0;    // messages on their way
+  std::uint32_t batch = 0;    // frames that are handed to the kernel together, and credits that are returned together
+  bool is_latency = false;    // one message at a time; its credit is the answer
+  bool touches_payload = false;
+};
+
+/// Throws when the row is over. Both sides call it a few times a second.
+using PollFrameRow = std::function<void()>;
+
+struct FramesReceived {
+  std::uint64_t messages = 0;  // whole ones
+  std::uint64_t frames_lost = 0;
+  std::int64_t begin_ns = 0;  // when the first message was begun, by the sender's clock
+  std::int64_t last_ns = 0;   // when the last one had arrived
+  std::int64_t cpu_ns = 0;
+  LatencyUs latency_us{};  // one way; valid if both sides have one clock
+};
+
+/// One thread.
+class FrameReceiver {
+ public:
+  /// The port and the plan outlive this. Throws Error when there is no memory.
+  FrameReceiver(FramePort& port, const FrameRowPlan& plan);
+
+  /// Receives until the sender's last frame. Throws Error for a frame that the plan does not allow, and what `poll`
+  /// throws.
+  FramesReceived receive(const PollFrameRow& poll);
+
+ private:
+  struct Header;
+  void take(const Header& header, std::span<const std::byte> payload);
+  void pass(std::uint64_t next_frame);
+  void complete(const Header& header);
+  void send_credit(std::uint16_t kind);
+
+  FramePort& port_;
+  const FrameRowPlan& plan_;
+  const std::uint64_t frames_per_message_;
+  std::shared_ptr<HostBlock> block_;
+  FramesReceived result_;
+  Histogram latency_;
+  std::uint64_t next_frame_ = 0;        // the number of the next one
+  std::uint64_t of_this_message_ = 0;   // frames that have come
+  std::uint64_t credited_ = 0;          // frames, so far
+  std::uint64_t sum_ = 0;               // of touched bytes
+  bool is_over_ = false;
+};
+
+struct FramesSent {
+  std::uint64_t messages = 0;
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;  // when the last credit had come
+  std::int64_t cpu_ns = 0;
+  LatencyUs latency_us{};  // is_latency: half of every round trip
+};
+
+/// One thread.
+class FrameSender {
+ public:
+  FrameSender(FramePort& port, const FrameRowPlan& plan);
+
+  /// Sends messages until `is_over(sent, elapsed_ns)`, and waits for their credits. Throws Error (lost_peer) when none
+  /// come, and what `poll` throws.
+  FramesSent send(const std::function<bool(std::uint64_t, std::int64_t)>& is_over, const PollFrameRow& poll);
+
+ private:
+  void send_message(std::uint64_t number, const PollFrameRow& poll);
+  void await_credits(std::uint64_t frames, const PollFrameRow& poll);
+  void take_credits();
+  bool send_short(std::uint16_t kind);
+
+  FramePort& port_;
+  const FrameRowPlan& plan_;
+  const std::uint64_t frames_per_message_;
+  const std::uint64_t most_frames_on_their_way_;
+  std::shared_ptr<HostBlock> block_;
+  std::uint64_t frames_sent_ = 0;
+  std::uint64_t frames_credited_ = 0;
+  std::uint32_t frames_queued_ = 0;
+  bool end_was_answered_ = false;
+};
+
+}  // namespace framewire
