@@ -129,7 +129,7 @@ void FrameReceiver::complete(const Header& header) {
     return;
   }
   if (plan_.touches_payload) {
-    const auto bytes = block_->bytes();
+    const auto bytes = block_->bytes().first(plan_.message_bytes);
     sum_ = std::accumulate(bytes.begin(), bytes.end(), sum_,
                            [](std::uint64_t sum, std::byte byte) { return sum + std::to_integer<std::uint64_t>(byte); });
   }
@@ -188,7 +188,7 @@ FramesSent FrameSender::send(const std::function<bool(std::uint64_t, std::int64_
 }
 
 void FrameSender::send_message(std::uint64_t number, const PollFrameRow& poll) {
-  const auto message = block_->bytes();
+  const auto message = block_->bytes().first(plan_.message_bytes);
   if (plan_.touches_payload) {
     std::memset(message.data(), static_cast<int>(number & 0xff), message.size());
   }
