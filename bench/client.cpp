@@ -238,14 +238,20 @@ nlohmann::json ServerConnection::receive() const {
                          " s");
 }
 
-void ServerConnection::poll_control() const {
+std::optional<nlohmann::json> ServerConnection::poll() const {
   throw_if_interrupted(context->interruption);
-  if (const auto message = channel().try_receive()) {
+  auto message = channel().try_receive();
+  if (message) {
     throw_if_fault(*message);
-    throw Error::failed("the bench server said " + message_type(*message) + " in the middle of a row");
-  }
-  if (tcp_peer_is_silent(channel().fd(), context->endpoint.peer_timeout_ns)) {
+  } else if (tcp_peer_is_silent(channel().fd(), context->endpoint.peer_timeout_ns)) {
     throw Error::lost_peer("the bench server's host does not answer");
+  }
+  return message;
+}
+
+void ServerConnection::poll_control() const {
+  if (const auto message = poll()) {
+    throw Error::failed("the bench server said " + message_type(*message) + " in the middle of a row");
   }
 }
 
@@ -289,11 +295,22 @@ namespace {
 /// Whether a server may be without this transport, though it is there.
 bool may_lack(const std::string& transport) {
   const auto kind = link_kind_from_name(transport);
-  return transport == verbs_transport || (kind && (traits(*kind).may_prove_unusable || !traits(*kind).missing.empty()));
+  return transport == verbs_transport || transport == xdp_transport || transport == udp_transport ||
+         (kind && (traits(*kind).may_prove_unusable || !traits(*kind).missing.empty()));
+}
+
+/// Whether what hinders the one hinders the other.
+bool is_alike(const RowPlan& a, const RowPlan& b) {
+  return a.transport == b.transport && a.mode == b.mode && a.is_over_veth == b.is_over_veth;
+}
+
+std::string kind_of(const RowPlan& plan) {
+  return plan.transport + (plan.transport == xdp_transport ? " " + std::string(name(plan.mode)) : "") +
+         (plan.is_over_veth ? " over veth" : "");
 }
 
 std::string describe(const RowPlan& plan) {
-  return plan.transport + " " + plan.operation + " of " + std::to_string(plan.message_bytes) + " bytes";
+  return name_of(plan) + " " + plan.operation + " of " + std::to_string(plan.message_bytes) + " bytes";
 }
 
 }  // namespace
@@ -307,9 +324,9 @@ Results::Results(std::vector<RowPlan> plans, bool may_leave_out)
 void Results::leave_out(std::size_t plan, const CannotBegin& why) {
   const std::string& transport = plans_[plan].transport;
   // For plain sockets, lost_peer means that there is no server at all.
-  const bool is_lacking =
-      may_lack(transport) || (transport == socket_transport && why.status() != ExitStatus::lost_peer);
-  if (!may_leave_out_ || !is_lacking) {
+  const bool is_lacking = may_lack(transport) || plans_[plan].is_over_veth ||
+                          (transport == socket_transport && why.status() != ExitStatus::lost_peer);
+  if ((!may_leave_out_ && !plans_[plan].is_optional) || !is_lacking) {
     throw CannotBegin(why);
   }
   const bool is_there_none = why.status() == ExitStatus::refused || why.status() == ExitStatus::lost_peer;
@@ -320,10 +337,10 @@ void Results::leave_out(std::size_t plan, const CannotBegin& why) {
     return;
   }
   for (std::size_t i = 0; i < plans_.size(); ++i) {
-    is_left_out_[i] = is_left_out_[i] || plans_[i].transport == transport;
+    is_left_out_[i] = is_left_out_[i] || is_alike(plans_[i], plans_[plan]);
   }
-  omissions_.push_back("rows are left out from " + describe(plans_[plan]) + " on, there is no " + transport + ": " +
-                       why.what());
+  omissions_.push_back("rows are left out from " + describe(plans_[plan]) + " on, there is no " +
+                       kind_of(plans_[plan]) + ": " + why.what());
 }
 
 std::vector<RowResult> Results::rows() const {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -89,8 +90,10 @@ struct ServerConnection {
   /// The server's next message. The timeout is long, because the server may have gigabytes of memory to set up. Throws
   /// Error, and Interrupted.
   [[nodiscard]] nlohmann::json receive() const;
-  /// Throws when the row must end: the user interrupted it, the server's host is silent, or the server sent a message.
-  /// No message is due during a row; the exception quotes an error message.
+  /// The server's next message, if it is there. Throws when the row must end: the user interrupted it, the server's
+  /// host is silent, or the server sent an error message, which the exception quotes.
+  [[nodiscard]] std::optional<nlohmann::json> poll() const;
+  /// The same where no message is due; throws for any.
   void poll_control() const;
   /// Runs `drive`, which moves a row's data. If it loses its connection, the server may have sent the reason on the
   /// control channel: then throws an Error with that reason.

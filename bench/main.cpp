@@ -17,10 +17,14 @@
 #include "base/text.hpp"
 #include "bench/client.hpp"
 #include "bench/options.hpp"
+#include "bench/plain_socket.hpp"
+#include "bench/plot.hpp"
 #include "bench/reverse.hpp"
 #include "bench/server.hpp"
 #include "bench/socket_rows.hpp"
 #include "bench/verbs_rows.hpp"
+#include "bench/veth_rows.hpp"
+#include "bench/xdp_rows.hpp"
 #include "command/interruption.hpp"
 #include "command/run_program.hpp"
 #include "command/terminal_log.hpp"
@@ -44,7 +48,7 @@ namespace {
   endpoint.native_on_loopback = true;
   const std::atomic<bool> stop = false;
   try {
-    serve_rows(endpoint, port_pipe, stop, false, log);
+    serve_rows(endpoint, {}, port_pipe, stop, false, log);
   } catch (const std::exception& error) {
     const std::string_view text = error.what();
     if (::write(port_pipe, text.data(), text.size()) < 0) {
@@ -112,6 +116,12 @@ ForkedServer::ForkedServer(const BenchOptions& options) {
 }
 
 RowResult measure(const RowPlan& plan, const RowContext& context) {
+  if (plan.is_over_veth) {
+    return measure_veth_row(plan, context);
+  }
+  if (plan.transport == xdp_transport) {
+    return measure_xdp_row(plan, context);
+  }
   if (plan.transport == socket_transport) {
     return plan.is_remote ? measure_socket_row(plan, context) : measure_plain_socket(plan, context.interruption);
   }
@@ -129,7 +139,7 @@ void measure_all(std::uint32_t repeats, const RowContext& context, Results& resu
       if (!results.is_wanted(i)) {
         continue;
       }
-      context.log.detail(plan.transport + " " + plan.operation + " " + std::to_string(plan.message_bytes));
+      context.log.detail(name_of(plan) + " " + plan.operation + " " + std::to_string(plan.message_bytes));
       try {
         results.add(i, measure(plan, context));
       } catch (const CannotBegin& why) {
@@ -151,9 +161,10 @@ std::optional<Error> try_all(std::uint32_t repeats, const RowContext& context, R
   }
 }
 
-void print(const Results& results, bool as_json) {
+void print(const Results& results, const BenchOptions& options) {
   const std::vector<RowResult> rows = results.rows();
-  std::fputs((as_json ? rows_to_json(rows) + "\n" : rows_to_table(rows)).c_str(), stdout);
+  const TableKind kind = options.is_article ? TableKind::rates : TableKind::full;
+  std::fputs((options.as_json ? rows_to_json(rows) + "\n" : rows_to_table(rows, kind)).c_str(), stdout);
 }
 
 void say(const std::string& message) {
@@ -181,7 +192,10 @@ ExitStatus run_client(const BenchOptions& options) {
     say(omission);
   }
   if (!fault || !results.rows().empty()) {
-    print(results, options.as_json);
+    print(results, options);
+  }
+  if (!options.plot_file.empty() && !results.rows().empty()) {
+    write_plot(results.rows(), options.plot_file);
   }
   if (interruption.is_requested()) {
     say("interrupted; " + std::to_string(results.rows().size()) + " of " + std::to_string(results.plans().size()) +
@@ -194,6 +208,22 @@ ExitStatus run_client(const BenchOptions& options) {
   return results.status();
 }
 
+/// Under a preloaded stack: without threads, signals and descriptors of its own. Ctrl-C ends it at once.
+ExitStatus run_plain(const BenchOptions& options) {
+  std::signal(SIGPIPE, SIG_IGN);
+  if (options.endpoint.listen) {
+    serve_plain_rows(*options.endpoint.listen);
+  }
+  Results results(plan_rows(options, transports_here(options)), false);
+  for (std::uint32_t repeat = 0; repeat < options.repeats; ++repeat) {
+    for (std::size_t i = 0; i < results.plans().size(); ++i) {
+      results.add(i, measure_plain_row(results.plans()[i], *options.endpoint.dial));
+    }
+  }
+  print(results, options);
+  return ExitStatus::ok;
+}
+
 ExitStatus run_server(const BenchOptions& options) {
   TerminalLog log(stderr, "framewire-bench", options.is_verbose);
   std::atomic<bool> stop = false;
@@ -202,7 +232,7 @@ ExitStatus run_server(const BenchOptions& options) {
   EndpointOptions endpoint = options.endpoint;
   endpoint.stop_fd = interruption.descriptor();
   endpoint.native_on_loopback = true;  // a client on this machine wants to measure RDMA, too
-  serve_rows(endpoint, -1, stop, true, log);
+  serve_rows(endpoint, options.interface, -1, stop, true, log);
   return ExitStatus::ok;
 }
 
@@ -215,6 +245,9 @@ int main(int argc, char** argv) {
     const auto options = parse_bench_options(argc, argv);
     if (!options) {
       return ExitStatus::ok;
+    }
+    if (options->is_plain) {
+      return run_plain(*options);
     }
     return options->endpoint.listen ? run_server(*options) : run_client(*options);
   });

@@ -3,11 +3,14 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iterator>
+#include <string_view>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "bench/verbs/verbs_plan.hpp"
+#include "bench/xdp/frame_rows.hpp"
 #include "command/command_line.hpp"
 #include "transport/address.hpp"
 #include "transport/links.hpp"
@@ -23,7 +26,7 @@ constexpr const char* description =
     "Measures the links, on one machine or between two\n"
     "framewire bench sends messages and frames of given sizes over each link. For comparison it sends the same over "
     "plain blocking sockets with the same buffers. If there is an RDMA device, it also measures the device itself "
-    "(verbs: send, write, write_imm, read).\n\n"
+    "(verbs: send, write, write_imm, read). With --transport xdp it measures AF_XDP sockets over Ethernet.\n\n"
     "Without HOST it starts both ends on this machine. On two machines run framewire bench --listen '*:5290' on one, "
     "and framewire bench HOST on the other.\n\n"
     "A rate is the number of messages divided by the time from the start of the first message to the arrival of the "
@@ -41,6 +44,13 @@ constexpr const char* examples =
     "  framewire bench --count 100000 --duration 10s          sockets, links and verbs, as RDMA articles compare "
     "them:\n"
     "                                                         times of both ends, MB/s, messages/s\n"
+    "  framewire bench article --plot rates.svg               their table, with AF_XDP, and a plot over all sizes\n"
+    "  sudo framewire bench --transport xdp                   AF_XDP, UDP and TCP over a virtual cable on this "
+    "machine\n"
+    "  sudo framewire bench big --transport xdp --interface eth1\n"
+    "                                                         AF_XDP to big, where the server has --interface, too\n"
+    "  framewire bench --listen 10.0.0.1:5290 --plain --insecure\n"
+    "  framewire bench 10.0.0.1 --plain --label vpp           plain sockets of a stack that is preloaded on both ends\n"
     "  framewire bench big --reverse                          from big to this machine (without it: to big)\n"
     "  framewire bench big --transport verbs --spin           to compare with ib_send_bw, ib_write_bw and "
     "ib_read_bw; latency is\n"
@@ -55,6 +65,8 @@ constexpr const char* examples =
 struct RawOptions {
   RawCommonOptions common;
   std::string host, listen, operations, sizes, count, duration, slots, rate, repeats;
+  std::string interface, modes, batches, label, plot;
+  bool plain = false;
   bool spin = false;
   bool block = false;
   bool touch = false;
@@ -93,6 +105,23 @@ void describe_options(CLI::App& app, RawOptions& raw) {
       "--touch", raw.touch,
       "write every byte of every message, and read it on arrival; for the verbs write and write_imm the receiver "
       "reads the last --slots messages at the end");
+  app.add_option("--interface", raw.interface,
+                 "this end's network interface, of rows over XDP between two machines (default: a virtual Ethernet "
+                 "cable between two network namespaces of this machine)")
+      ->type_name("NAME");
+  app.add_option("--xdp-mode", raw.modes,
+                 "where XDP's program runs: on the kernel's buffers or on the driver's (default generic,native)")
+      ->type_name("generic|native,…");
+  app.add_option("--batch", raw.batches,
+                 "frames that rows over XDP and UDP hand to the kernel together (default 1,32; article: 32)")
+      ->type_name("N,…");
+  app.add_flag(
+      "--plain", raw.plain,
+      "plain sockets by socket(), connect(), poll(), send() and recv() alone, in two processes; runs under any "
+      "stack that LD_PRELOAD puts in their place (default: with sendmsg(), and a control channel)");
+  app.add_option("--label", raw.label, "the name of rows with --plain (default plain)")->type_name("NAME");
+  app.add_option("--plot", raw.plot, "with article: write a plot of rates and latencies over sizes (SVG)")
+      ->type_name("FILE");
   app.add_flag("--reverse", raw.reverse,
                "measure the links from the server to this end (default: from this end to the server)");
   app.add_flag(
@@ -146,7 +175,13 @@ std::vector<std::string> read_operations(const std::string& text) {
 }
 
 bool is_transport(const std::string& word) {
-  return word == "auto" || word == socket_transport || word == verbs_transport || link_kind_from_name(word).has_value();
+  return word == "auto" || word == socket_transport || word == verbs_transport || word == xdp_transport ||
+         link_kind_from_name(word).has_value();
+}
+
+/// What is not a link, but sends its rows beside the control channel, which alone is encrypted.
+bool is_beside_links(const std::string& word) {
+  return word == socket_transport || word == verbs_transport || word == xdp_transport;
 }
 
 // What is not a link is the transport of rows only: the other end has to allow the link that it belongs to.
@@ -155,7 +190,7 @@ constexpr LinkKind link_of_verbs = LinkKind::rdma;
 
 /// Plain sockets stream in one direction only, and verbs have the operation "read" for the other.
 void refuse_what_has_no_reverse(const std::string& transport) {
-  if (transport == socket_transport || transport == verbs_transport) {
+  if (is_beside_links(transport)) {
     throw Error::usage("--reverse measures links, and --transport is " + quote(transport) +
                        (transport == verbs_transport ? "; of verbs, --operation read goes that way"
                                                      : "; take " + all_link_names(", ", " or ")));
@@ -176,19 +211,91 @@ void read_endpoints(const RawOptions& raw, BenchOptions& options) {
   RawCommonOptions common = raw.common;
   if (!is_transport(common.transport)) {
     throw Error::usage("--transport is " + quote(common.transport) + "; it takes auto, socket, " +
-                       all_link_names(", ", ", ") + " or verbs");
+                       all_link_names(", ", ", ") + ", verbs or xdp");
   }
-  if (common.encrypt && (common.transport == socket_transport || common.transport == verbs_transport)) {
+  if (common.encrypt && is_beside_links(common.transport)) {
     throw Error::usage("--transport is " + quote(common.transport) + "; with --encrypt, which works over " +
                        names_of_links_that(&LinkTraits::can_be_encrypted) + " only, it takes " +
                        transports_that(&LinkTraits::can_be_encrypted));
   }
-  if (common.transport == socket_transport) {
+  if (common.transport == socket_transport || common.transport == xdp_transport) {
     common.transport = name(link_of_socket);
   } else if (common.transport == verbs_transport) {
     common.transport = name(link_of_verbs);
   }
   parse_endpoint_options(common, options.endpoint);
+}
+
+void read_frame_options(const RawOptions& raw, BenchOptions& options) {
+  options.interface = raw.interface;
+  const bool is_between_machines = options.endpoint.dial || options.endpoint.listen;
+  if (!raw.interface.empty() && !is_between_machines) {
+    throw Error::usage("--interface is " + quote(raw.interface) +
+                       ", but there is no HOST or --listen; on one machine the rows make their own interfaces");
+  }
+  if (raw.interface.empty() && options.endpoint.dial && raw.common.transport == xdp_transport) {
+    throw Error::usage("--transport is 'xdp', and there is a HOST; name this end's interface with --interface NAME");
+  }
+  options.is_mode_named = !raw.modes.empty();
+  for (const std::string& word : split_at_commas(raw.modes.empty() ? "generic,native" : raw.modes)) {
+    if (word != name(XdpMode::generic) && word != name(XdpMode::native)) {
+      throw Error::usage("--xdp-mode is " + quote(raw.modes) +
+                         "; it takes generic and native, with a comma between them");
+    }
+    options.xdp_modes.push_back(word == name(XdpMode::native) ? XdpMode::native : XdpMode::generic);
+  }
+  const std::string usual_batches = options.is_article ? "32" : "1,32";
+  for (const std::string& word : split_at_commas(raw.batches.empty() ? usual_batches : raw.batches)) {
+    options.batches.push_back(static_cast<std::uint32_t>(parse_number(word, "--batch", 1, 1024)));
+  }
+}
+
+/// Of a numeric address.
+bool is_loopback_host(const std::string& host) {
+  return host == "::1" || host.starts_with("127.");
+}
+
+void read_plain_options(const RawOptions& raw, BenchOptions& options) {
+  options.is_plain = raw.plain;
+  options.label = raw.label;
+  if (!raw.plain && !raw.label.empty()) {
+    throw Error::usage("--label is " + quote(raw.label) + "; it names rows with --plain, which is not given");
+  }
+  if (raw.plain && options.endpoint.listen && !options.endpoint.insecure &&
+      !is_loopback_host(options.endpoint.listen->host)) {
+    throw Error::usage("--listen is " + quote(raw.listen) +
+                       ", which lets other machines in, and --plain has no key; say --insecure, or take 127.0.0.1");
+  }
+  if (raw.plain && !options.endpoint.dial && !options.endpoint.listen) {
+    throw Error::usage(
+        "--plain runs in two processes; start framewire bench --listen 127.0.0.1:5290 --plain, and then "
+        "framewire bench 127.0.0.1 --plain");
+  }
+  if (raw.plain && (raw.reverse || options.is_article ||
+                    (raw.common.transport != "auto" && raw.common.transport != socket_transport))) {
+    throw Error::usage(
+        "--plain measures plain sockets to the server; it goes with --transport socket, and not with "
+        "--reverse or article");
+  }
+}
+
+/// 100,000 messages of 64 bytes and 1,000 of 1 MiB, which is a hundredth of the former.
+void read_article_options(const RawOptions& raw, BenchOptions& options) {
+  options.plot_file = raw.plot;
+  if (!options.is_article) {
+    if (!raw.plot.empty()) {
+      throw Error::usage("--plot is " + quote(raw.plot) + "; it goes with framewire bench article");
+    }
+    return;
+  }
+  if (!raw.sizes.empty() || !raw.operations.empty() || raw.reverse) {
+    throw Error::usage(
+        "article has sizes and operations of its own; leave --message-bytes, --operation and --reverse "
+        "out");
+  }
+  if (options.count == 0) {
+    options.count = 100'000;
+  }
 }
 
 }  // namespace
@@ -197,11 +304,18 @@ std::optional<BenchOptions> parse_bench_options(int argc, const char* const* arg
   CLI::App app{description, "framewire-bench"};
   RawOptions raw;
   describe_options(app, raw);
-  if (!parse_command_line(app, argc, argv)) {
+  std::vector<const char*> words(argv, argv + argc);
+  BenchOptions options;
+  options.is_article = words.size() > 1 && words[1] == std::string_view("article");
+  if (options.is_article) {
+    words.erase(words.begin() + 1);
+  }
+  if (!parse_command_line(app, static_cast<int>(words.size()), words.data())) {
     return std::nullopt;
   }
-  BenchOptions options;
   read_endpoints(raw, options);
+  read_frame_options(raw, options);
+  read_plain_options(raw, options);
   if (!options.endpoint.may_choose_link) {
     options.transports = {raw.common.transport};
   }
@@ -212,6 +326,7 @@ std::optional<BenchOptions> parse_bench_options(int argc, const char* const* arg
   options.operations = read_operations(raw.operations);
   options.message_sizes_bytes = read_sizes(raw.sizes.empty() ? "64,4k,64k,1M,8M,33177600" : raw.sizes);
   options.count = raw.count.empty() ? 0 : parse_number(raw.count, "--count", 1, 1'000'000'000);
+  read_article_options(raw, options);
   if (!raw.duration.empty()) {
     options.duration_ns = parse_duration_ns(raw.duration, "--duration");
   } else if (options.count == 0) {
@@ -258,7 +373,97 @@ RowPlan plan_row(const BenchOptions& options, const std::string& transport, cons
           .wait = transport == socket_transport ? WaitMode::block : options.wait,
           .touches_payload = options.touches_payload,
           .is_reverse = options.is_reverse,
-          .is_remote = options.endpoint.dial.has_value()};
+          .is_remote = options.endpoint.dial.has_value(),
+          .label = !options.is_plain       ? std::string()
+                   : options.label.empty() ? std::string("plain")
+                                           : options.label};
+}
+
+/// The rows of XDP, and where they are over a virtual cable those of UDP and TCP over the same.
+std::vector<RowPlan> plan_rows_of_frames(const BenchOptions& options, const std::string& operation,
+                                         std::uint64_t bytes) {
+  const bool is_over_veth = options.interface.empty();
+  std::vector<RowPlan> rows;
+  const auto add = [&](const char* transport, XdpMode mode, std::uint32_t batch, const std::string& label) {
+    RowPlan row = plan_row(options, transport, operation, bytes);
+    row.is_over_veth = is_over_veth;
+    row.interface = options.interface;
+    row.mode = mode;
+    row.batch = batch;
+    row.label = label;
+    row.is_optional = mode == XdpMode::native && !options.is_mode_named;               // not every driver has it
+    row.slots = row.has_frames() && options.slots == 0 ? max_frame_slots : row.slots;  // they bound themselves
+    rows.push_back(std::move(row));
+  };
+  if (is_over_veth) {
+    add(socket_transport, XdpMode::generic, 1, "socket veth");
+    for (const std::uint32_t batch : options.batches) {
+      add(udp_transport, XdpMode::generic, batch, "udp veth/" + std::to_string(batch));
+    }
+  }
+  for (const XdpMode mode : options.xdp_modes) {
+    for (const std::uint32_t batch : options.batches) {
+      add(xdp_transport, mode, batch, "xdp " + std::string(name(mode)) + "/" + std::to_string(batch));
+    }
+  }
+  return rows;
+}
+
+std::vector<RowPlan> plan_rows_of(const BenchOptions& options, const std::string& transport,
+                                  const std::string& operation, std::uint64_t bytes) {
+  if (!can_do(transport, operation)) {
+    return {};
+  }
+  return transport == xdp_transport ? plan_rows_of_frames(options, operation, bytes)
+                                    : std::vector{plan_row(options, transport, operation, bytes)};
+}
+
+// ---- The article's rows ----
+
+constexpr std::uint64_t small_bytes = 64;
+constexpr std::uint64_t large_bytes = std::uint64_t{1} << 20;
+
+std::vector<std::string> operations_of_plot(const std::string& transport) {
+  return transport == verbs_transport ? std::vector<std::string>{"write", "latency"}
+                                      : std::vector<std::string>{"stream", "latency"};
+}
+
+/// Rows of a plot: as many messages as make 64 MiB, and at most a second each.
+void add_rows_of_plot(const BenchOptions& options, const std::string& transport, std::vector<RowPlan>& rows) {
+  for (std::uint64_t bytes = small_bytes; bytes <= large_bytes; bytes *= 4) {
+    for (const std::string& operation : operations_of_plot(transport)) {
+      for (RowPlan& row : plan_rows_of(options, transport, operation, bytes)) {
+        const std::uint64_t most = operation == "latency" ? 10'000 : options.count;
+        row.count = std::min(most, std::max<std::uint64_t>(100, (std::uint64_t{64} << 20) / bytes));
+        row.duration_ns = ns_per_s;
+        row.is_for_plot = true;
+        rows.push_back(std::move(row));
+      }
+    }
+  }
+}
+
+std::vector<RowPlan> plan_article(const BenchOptions& options, const std::vector<std::string>& transports) {
+  std::vector<RowPlan> rows;
+  for (const std::uint64_t bytes : {small_bytes, large_bytes}) {
+    for (const std::string& transport : transports) {
+      for (const std::string& operation : operation_names()) {
+        if (operation == "latency") {
+          continue;
+        }
+        for (RowPlan& row : plan_rows_of(options, transport, operation, bytes)) {
+          row.count = bytes == small_bytes ? options.count : std::max<std::uint64_t>(1, options.count / 100);
+          rows.push_back(std::move(row));
+        }
+      }
+    }
+  }
+  if (!options.plot_file.empty()) {
+    for (const std::string& transport : transports) {
+      add_rows_of_plot(options, transport, rows);
+    }
+  }
+  return rows;
 }
 
 }  // namespace
@@ -279,6 +484,9 @@ std::vector<LinkKind> links_here(const EndpointOptions& endpoint) {
 }  // namespace
 
 std::vector<std::string> transports_here(const BenchOptions& options) {
+  if (options.is_plain) {
+    return {socket_transport};
+  }
   if (!options.transports.empty()) {
     return options.transports;
   }
@@ -290,18 +498,22 @@ std::vector<std::string> transports_here(const BenchOptions& options) {
     if (std::ranges::find(links, link_of_verbs) != links.end()) {
       transports.emplace_back(verbs_transport);
     }
+    if (options.is_article && (!options.endpoint.dial || !options.interface.empty())) {
+      transports.emplace_back(xdp_transport);
+    }
   }
   return transports;
 }
 
 std::vector<RowPlan> plan_rows(const BenchOptions& options, const std::vector<std::string>& transports) {
+  if (options.is_article) {
+    return plan_article(options, transports);
+  }
   std::vector<RowPlan> rows;
   for (const std::string& operation : options.operations) {
     for (const std::uint64_t bytes : options.message_sizes_bytes) {
       for (const std::string& transport : transports) {
-        if (can_do(transport, operation)) {
-          rows.push_back(plan_row(options, transport, operation, bytes));
-        }
+        std::ranges::move(plan_rows_of(options, transport, operation, bytes), std::back_inserter(rows));
       }
     }
   }

@@ -6,6 +6,8 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "bench/xdp/frame_rows.hpp"
+#include "transport/control/hex.hpp"
 #include "transport/json_fields.hpp"
 #include "transport/session/messages.hpp"
 #include "transport/session/pending_data_connection.hpp"
@@ -170,10 +172,7 @@ RowPlan read_socket_message(const json& message) {
   plan.transport = socket_transport;
   plan.wait = WaitMode::block;
   plan.is_remote = true;
-  plan.operation = text_field(message, "operation");
-  if (plan.operation != "stream" && plan.operation != "latency") {
-    throw wrong_field(message, "operation", "stream or latency");
-  }
+  plan.operation = operation_field(message);
   plan.message_bytes = number_field(message, "message_bytes", 1, max_bench_message_bytes);
   plan.slots = static_cast<std::uint32_t>(number_field(message, "slots", 1, max_bench_slots));
   plan.touches_payload = flag_field(message, "touch");
@@ -188,6 +187,67 @@ json socket_connect_message(const SocketConnect& connect) {
 SocketConnect read_socket_connect_message(const json& message) {
   expect(message, "connect");
   return {.session = session_id_from_hex(text_field(message, "session")), .token = text_field(message, "token")};
+}
+
+// ---- A row of Ethernet frames ----
+
+namespace {
+
+/// Room for a header and some payload; the largest frames that an XDP socket takes are one page.
+constexpr std::uint64_t min_frame_bytes = 64;
+constexpr std::uint64_t max_frame_bytes = 4096;
+
+XdpMode mode_field(const json& message) {
+  const std::string said = text_field(message, "mode");
+  for (const XdpMode mode : {XdpMode::generic, XdpMode::native}) {
+    if (said == name(mode)) {
+      return mode;
+    }
+  }
+  throw wrong_field(message, "mode", "generic or native");
+}
+
+}  // namespace
+
+json xdp_message(const RowPlan& plan) {
+  return {{"type", xdp_type},        {"operation", plan.operation},  {"message_bytes", plan.message_bytes},
+          {"slots", plan.slots},     {"mode", name(plan.mode)},      {"batch", plan.batch},
+          {"wait", name(plan.wait)}, {"touch", plan.touches_payload}};
+}
+
+RowPlan read_xdp_message(const json& message) {
+  expect(message, xdp_type);
+  RowPlan plan;
+  plan.transport = xdp_transport;
+  plan.is_remote = true;
+  plan.operation = operation_field(message);
+  plan.message_bytes = number_field(message, "message_bytes", 1, max_bench_message_bytes);
+  plan.slots = static_cast<std::uint32_t>(number_field(message, "slots", 1, max_frame_slots));
+  plan.mode = mode_field(message);
+  plan.batch = static_cast<std::uint32_t>(number_field(message, "batch", 1, max_frame_slots));
+  plan.wait = wait_field(message);
+  plan.touches_payload = flag_field(message, "touch");
+  require_bench_memory(plan.message_bytes, 1);
+  return plan;
+}
+
+json xdp_end_message(const XdpEnd& end) {
+  return {{"type", "interface"},
+          {"mac", to_hex(end.mac)},
+          {"frame_bytes", end.frame_bytes},
+          {"row", end.row},
+          {"zero_copy", end.is_zero_copy}};
+}
+
+XdpEnd read_xdp_end_message(const json& message) {
+  expect(message, "interface");
+  XdpEnd end{.frame_bytes = number_field(message, "frame_bytes", min_frame_bytes, max_frame_bytes),
+             .row = static_cast<std::uint32_t>(number_field(message, "row", 0, UINT32_MAX)),
+             .is_zero_copy = flag_field(message, "zero_copy")};
+  if (!read_hex(text_field(message, "mac"), end.mac)) {
+    throw wrong_field(message, "mac", "twelve hexadecimal digits");
+  }
+  return end;
 }
 
 // ---- A row of verbs ----

@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "bench/row.hpp"
 #include "bench/verbs/verbs_plan.hpp"
+#include "bench/xdp/network_interface.hpp"
 #include "transport/control/message_channel.hpp"
 #include "transport/control/token.hpp"
 #include "transport/session/session_acceptor.hpp"
@@ -78,6 +79,25 @@ struct SocketConnect {
 };
 nlohmann::json socket_connect_message(const SocketConnect& connect);
 SocketConnect read_socket_connect_message(const nlohmann::json& message);
+
+// ---- A row of Ethernet frames ----
+
+inline constexpr const char* xdp_type = "xdp";
+
+/// 1. The client: the part of the plan that the server needs. The reading function refuses a row that would take too
+/// much memory.
+nlohmann::json xdp_message(const RowPlan& plan);
+RowPlan read_xdp_message(const nlohmann::json& message);
+
+/// 2. The server, then the client: this end of the Ethernet, whose XDP socket already takes the row's frames.
+struct XdpEnd {
+  MacAddress mac{};
+  std::uint64_t frame_bytes = 0;  // the longest payload of a frame
+  std::uint32_t row = 0;          // the number of the row's frames; the server chooses it
+  bool is_zero_copy = false;
+};
+nlohmann::json xdp_end_message(const XdpEnd& end);
+XdpEnd read_xdp_end_message(const nlohmann::json& message);
 
 // ---- A row of verbs ----
 

@@ -53,45 +53,56 @@ const char* latency_method(const RowResult& row) {
 
 Json row_json(const RowResult& row) {
   const double cpu_seconds = row.client.cpu_seconds + row.server.cpu_seconds;
-  return {{"transport", row.plan.transport},
-          {"operation", row.plan.operation},
-          {"direction", direction_of(row.plan)},
-          {"message_bytes", row.plan.message_bytes},
-          {"count", row.client.count},
-          {"seconds", seconds_json(row.measuring_side().seconds)},
-          {"gigabytes_per_second", rate_json(row.gigabytes_per_second())},
-          {"messages_per_second", rate_json(row.messages_per_second())},
-          {"latency_us", row.has_latency() ? latency_json(row.latency_us()) : no_latency_json()},
-          {"latency_method", row.has_latency() ? Json(latency_method(row)) : Json(nullptr)},
-          {"one_way_us", one_way_json(row)},
-          {"cpu_seconds", cpu_seconds},
-          {"cpu_seconds_per_gigabyte", row.gigabytes() > 0 ? Json(cpu_seconds / row.gigabytes()) : Json(nullptr)},
-          {"client_seconds", seconds_json(row.client.seconds)},
-          {"server_seconds", seconds_json(row.server.seconds)},
-          {"client_cpu_seconds", row.client.cpu_seconds},
-          {"server_cpu_seconds", row.server.cpu_seconds},
-          {"slots", row.plan.slots},
-          {"wait", name(row.plan.wait)},
-          {"touch", row.plan.touches_payload}};
+  Json json{{"transport", row.plan.transport},
+            {"operation", row.plan.operation},
+            {"direction", direction_of(row.plan)},
+            {"message_bytes", row.plan.message_bytes},
+            {"count", row.client.count},
+            {"seconds", seconds_json(row.measuring_side().seconds)},
+            {"gigabytes_per_second", rate_json(row.gigabytes_per_second())},
+            {"messages_per_second", rate_json(row.messages_per_second())},
+            {"latency_us", row.has_latency() ? latency_json(row.latency_us()) : no_latency_json()},
+            {"latency_method", row.has_latency() ? Json(latency_method(row)) : Json(nullptr)},
+            {"one_way_us", one_way_json(row)},
+            {"cpu_seconds", cpu_seconds},
+            {"cpu_seconds_per_gigabyte", row.gigabytes() > 0 ? Json(cpu_seconds / row.gigabytes()) : Json(nullptr)},
+            {"client_seconds", seconds_json(row.client.seconds)},
+            {"server_seconds", seconds_json(row.server.seconds)},
+            {"client_cpu_seconds", row.client.cpu_seconds},
+            {"server_cpu_seconds", row.server.cpu_seconds},
+            {"slots", row.plan.slots},
+            {"wait", name(row.plan.wait)},
+            {"touch", row.plan.touches_payload}};
+  if (row.plan.has_frames()) {
+    json["batch"] = row.plan.batch;
+    json["frames_lost"] = row.receiving_side().frames_lost;
+    json["messages_arrived"] = row.arrived();
+  }
+  if (row.plan.transport == xdp_transport) {
+    json["mode"] = name(row.plan.mode);
+  }
+  if (!row.plan.label.empty()) {
+    json["label"] = row.plan.label;
+  }
+  return json;
 }
 
 const RowResult* socket_row_like(const std::vector<RowResult>& rows, const RowResult& row) {
-  const auto found = std::ranges::find_if(rows, [&](const RowResult& other) {
-    return other.plan.transport == socket_transport && other.plan.operation == "stream" &&
-           other.plan.message_bytes == row.plan.message_bytes;
-  });
-  return found == rows.end() ? nullptr : &*found;
+  const RowResult* found = nullptr;
+  for (const RowResult& other : rows) {
+    const bool is_one = other.plan.transport == socket_transport && other.plan.operation == "stream" &&
+                        other.plan.message_bytes == row.plan.message_bytes;
+    // The sockets of the whole table are those on loopback; those over a virtual cable stand in for them.
+    if (is_one && (found == nullptr || (found->plan.is_over_veth && !other.plan.is_over_veth))) {
+      found = &other;
+    }
+  }
+  return found;
 }
 
 bool shares_memory(const std::string& transport) {
   const auto kind = link_kind_from_name(transport);
   return kind && traits(*kind).shares_memory;
-}
-
-/// Whether the payload was moved or read. A link that shares memory hands messages over without copying them, so bytes
-/// by time is then not a bandwidth.
-bool has_bandwidth(const RowPlan& plan) {
-  return !shares_memory(plan.transport) || plan.touches_payload;
 }
 
 /// At least three significant digits.
@@ -128,10 +139,12 @@ std::string seconds_text(double seconds) {
 
 // ---- The table: as wide as its cells ----
 
-constexpr std::array titles = {"link", "operation", "dir", "bytes", "count",   "cli s",   "srv s",   "msg/s",
+constexpr std::array titles = {"link", "operation", "dir", "bytes", "count",   "lost",    "cli s",   "srv s", "msg/s",
                                "MB/s", "p50",       "p99", "max",   "one way", "cli cpu", "srv cpu", "x sock"};
 using Cells = std::array<std::string, titles.size()>;
 constexpr std::size_t left_aligned = 3;  // the first ones, which are words
+/// In the table of rates, which has rows of streams alone: what they show beside is no answer to its question.
+constexpr std::array only_in_full_tables = {"p50", "p99", "max", "one way"};
 
 Cells cells_of(const std::vector<RowResult>& rows, const RowResult& row) {
   const double gigabytes = std::max(row.gigabytes(), 1e-12);
@@ -140,13 +153,14 @@ Cells cells_of(const std::vector<RowResult>& rows, const RowResult& row) {
   const auto messages = row.messages_per_second();
   const auto speed = row.gigabytes_per_second();
   const bool has_directions = std::ranges::any_of(rows, [](const RowResult& one) { return one.plan.is_reverse; });
-  return {row.plan.transport,
+  return {name_of(row.plan),
           row.plan.operation,
           !has_directions       ? ""
           : row.plan.is_reverse ? "rev"
                                 : "fwd",
           std::to_string(row.plan.message_bytes),
           std::to_string(row.client.count),
+          row.plan.has_frames() ? std::to_string(row.receiving_side().frames_lost) : "",
           seconds_text(row.client.seconds),
           seconds_text(row.server.seconds),
           messages ? fmt::format("{:.0f}", *messages) : "-",
@@ -166,8 +180,12 @@ std::size_t columns_of(std::string_view text) {
       std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80; }));
 }
 
+bool is_shown(std::string_view title, TableKind kind) {
+  return kind == TableKind::full || std::ranges::find(only_in_full_tables, title) == only_in_full_tables.end();
+}
+
 /// Leaves out the columns that are empty in every row. The first row has the titles.
-std::string lines_of(const std::vector<Cells>& table) {
+std::string lines_of(const std::vector<Cells>& table, TableKind kind) {
   std::array<std::size_t, titles.size()> widths{};
   for (const Cells& cells : table) {
     for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -178,7 +196,7 @@ std::string lines_of(const std::vector<Cells>& table) {
   for (const Cells& cells : table) {
     for (std::size_t i = 0; i < cells.size(); ++i) {
       const auto says_nothing = [&](const Cells& row) { return row.at(i).empty(); };
-      if (std::all_of(table.begin() + 1, table.end(), says_nothing)) {
+      if (!is_shown(titles.at(i), kind) || std::all_of(table.begin() + 1, table.end(), says_nothing)) {
         continue;
       }
       const std::string padding(widths.at(i) - columns_of(cells.at(i)), ' ');
@@ -190,17 +208,21 @@ std::string lines_of(const std::vector<Cells>& table) {
 }
 
 /// What the titles and the rows mean, in lines of up to 120 characters.
-std::string legend(const std::vector<RowResult>& rows) {
+std::string legend(const std::vector<RowResult>& rows, TableKind kind) {
   const auto any = [&](auto&& condition) { return std::ranges::any_of(rows, condition); };
   std::string text =
       "cli s, srv s: from the start of the first message to the last arrival, in seconds, at the client and the "
       "server.\n"
       "The rates divide by the receiver's time. cli cpu, srv cpu: CPU seconds per GB. x sock: MB/s against plain "
-      "sockets.\n"
-      "p50 to max, in us: for latency half of a round trip, as ib_write_lat reports it (a link answers with a credit, "
-      "a\n"
-      "socket with a byte, verbs with a message as long); for stream one way, with its queues.\n"
-      "one way, in us: from complete at the sender to received, p50 ± the uncertainty of two clocks.\n";
+      "sockets.\n";
+  if (kind == TableKind::full) {
+    text +=
+        "p50 to max, in us: for latency half of a round trip, as ib_write_lat reports it (a link answers with a "
+        "credit, "
+        "a\n"
+        "socket with a byte, verbs with a message as long); for stream one way, with its queues.\n"
+        "one way, in us: from complete at the sender to received, p50 ± the uncertainty of two clocks.\n";
+  }
   if (any([](const RowResult& row) { return !has_bandwidth(row.plan); })) {
     text +=
         "local hands messages over without copying them, so it has no MB/s; with --touch the receiver reads them.\n";
@@ -208,8 +230,16 @@ std::string legend(const std::vector<RowResult>& rows) {
   if (any([](const RowResult& row) { return row.plan.is_reverse; })) {
     text += "rev: the server sends; the client receives and measures. The server is not told the last arrival.\n";
   }
-  if (any([](const RowResult& row) { return row.plan.transport == socket_transport && row.plan.is_remote; })) {
-    text += "socket: between machines the server's time begins when the server is ready.\n";
+  if (any([](const RowResult& row) {
+        return row.plan.is_remote && (row.plan.transport == socket_transport || row.plan.has_frames());
+      })) {
+    text += "socket, xdp: between machines the server's time begins when the server is ready.\n";
+  }
+  if (any([](const RowResult& row) { return row.plan.has_frames(); })) {
+    text +=
+        "xdp: mode/batch; copy or zerocopy, as the kernel granted it. udp: one datagram for each frame, the same "
+        "credits.\n"
+        "lost: frames. Their messages count for nothing. veth: over a virtual Ethernet cable on this machine.\n";
   }
   if (any([](const RowResult& row) { return row.is_verbs(); })) {
     text +=
@@ -220,6 +250,10 @@ std::string legend(const std::vector<RowResult>& rows) {
 }
 
 }  // namespace
+
+bool has_bandwidth(const RowPlan& plan) {
+  return !shares_memory(plan.transport) || plan.touches_payload;
+}
 
 LatencyUs latency_of(const Histogram& histogram) {
   const auto us = [](std::int64_t ns) { return static_cast<double>(ns) / 1e3; };
@@ -247,7 +281,8 @@ std::string side_result_to_json(const SideResult& result) {
               {"cpu_seconds", result.cpu_seconds},
               {"latency_us", latency_json(result.latency_us)},
               {"latency_uncertainty_us", result.latency_uncertainty_us},
-              {"transport", result.transport}}
+              {"transport", result.transport},
+              {"frames_lost", result.frames_lost}}
       .dump();
 }
 
@@ -270,7 +305,8 @@ SideResult side_result_from_json(const std::string& text) {
           .latency_us = {number(*latency, "p50"), number(*latency, "p99"), number(*latency, "p99.9"),
                          number(*latency, "max")},
           .latency_uncertainty_us = number(json, "latency_uncertainty_us"),
-          .transport = printable(*transport, 80)};
+          .transport = printable(*transport, 80),
+          .frames_lost = find_unsigned(json, "frames_lost").value_or(0)};  // an earlier release has none
 }
 
 RowResult median_row(std::vector<RowResult> rows) {
@@ -289,13 +325,15 @@ std::string rows_to_json(const std::vector<RowResult>& rows) {
   return Json{{"results", results}}.dump(2);
 }
 
-std::string rows_to_table(const std::vector<RowResult>& rows) {
+std::string rows_to_table(const std::vector<RowResult>& rows, TableKind kind) {
   std::vector<Cells> table(1);
   std::ranges::copy(titles, table.front().begin());
   for (const RowResult& row : rows) {
-    table.push_back(cells_of(rows, row));
+    if (!row.plan.is_for_plot) {
+      table.push_back(cells_of(rows, row));
+    }
   }
-  return lines_of(table) + legend(rows);
+  return lines_of(table, kind) + legend(rows, kind);
 }
 
 }  // namespace framewire

@@ -9,6 +9,7 @@
 
 #include "base/adaptive_spin.hpp"
 #include "base/histogram.hpp"
+#include "bench/xdp/xdp_mode.hpp"
 
 namespace framewire {
 
@@ -16,10 +17,13 @@ namespace framewire {
 inline constexpr const char* verbs_transport = "verbs";
 /// The name of the transport that uses plain blocking sockets: the reference.
 inline constexpr const char* socket_transport = "socket";
+/// The names of the transports of Ethernet frames: AF_XDP sockets, and for comparison UDP, one datagram for each frame.
+inline constexpr const char* xdp_transport = "xdp";
+inline constexpr const char* udp_transport = "udp";
 
 /// What a row measures.
 struct RowPlan {
-  std::string transport;  // the name of a link, "socket" or "verbs"
+  std::string transport;  // the name of a link, "socket", "verbs", "xdp" or "udp"
   std::string operation;  // "stream": as fast as possible; "latency": one at a time; for verbs see VerbsOperation
   std::uint64_t message_bytes = 0;
   std::uint64_t count = 0;       // 0: no limit
@@ -30,6 +34,16 @@ struct RowPlan {
   bool touches_payload = false;
   bool is_reverse = false;  // the server sends, and the client receives
   bool is_remote = false;   // to a server that the user started, perhaps on another machine
+  // Of xdp and udp, and of the plain sockets beside them.
+  bool is_over_veth = false;  // between two network namespaces that the row makes, with a virtual cable
+  std::string interface {};   // xdp without is_over_veth: this end's network interface
+  XdpMode mode = XdpMode::generic;
+  std::uint32_t batch = 32;  // frames that are handed to the kernel together
+  std::string label{};       // the name of the row; empty: the transport's
+  bool is_for_plot = false;  // not in the table
+  bool is_optional = false;  // it may be left out, though the user has named its transport
+
+  [[nodiscard]] bool has_frames() const noexcept { return transport == xdp_transport || transport == udp_transport; }
 
   /// Whether the row is complete after `sent` messages in that time.
   [[nodiscard]] bool is_over(std::uint64_t sent, std::int64_t elapsed_ns) const noexcept {
@@ -54,6 +68,7 @@ struct SideResult {
   LatencyUs latency_us;
   double latency_uncertainty_us = 0;
   std::string transport;
+  std::uint64_t frames_lost = 0;  // at a receiver of xdp and udp
 };
 
 /// The results of both sides. The time begins when the sender starts on the first message, and ends when the last one
@@ -62,7 +77,8 @@ struct SideResult {
 ///   last message.
 /// - verbs: the client knows the end by its device's acknowledgement, as perftest does. The server does not see the
 ///   begin: its time starts when it is ready, and the client starts then.
-/// - sockets between machines: the server's time also starts when it is ready.
+/// - sockets and xdp between machines: the server's time also starts when it is ready.
+/// - xdp, udp: frames may be lost, and their messages with them. The rates are of the messages that have arrived.
 struct RowResult {
   RowPlan plan;
   SideResult client;
@@ -75,8 +91,8 @@ struct RowResult {
     return is_verbs() || plan.is_reverse ? client : server;
   }
   /// The latency of "latency" is half of a round trip, as in ib_write_lat. The answer is as long as the message
-  /// (verbs), the slot's credit (links), or one byte (sockets). The latency of "stream" is one way; verbs have none,
-  /// nor have sockets between machines, which share no clock.
+  /// (verbs), the slot's credit (links), one byte (sockets), or a short frame (xdp, udp). The latency of "stream" is
+  /// one way; verbs have none, nor have sockets and xdp between machines, which share no clock.
   [[nodiscard]] bool is_by_round_trip() const noexcept { return plan.operation == "latency"; }
   [[nodiscard]] bool has_latency() const noexcept { return is_by_round_trip() || has_one_way(); }
   [[nodiscard]] const LatencyUs& latency_us() const noexcept {
@@ -84,18 +100,22 @@ struct RowResult {
   }
   /// Whether the receiver knows when the sender had completed a message.
   [[nodiscard]] bool has_one_way() const noexcept {
-    return !is_verbs() && !(plan.transport == socket_transport && plan.is_remote);
+    return !is_verbs() && !(plan.is_remote && (plan.transport == socket_transport || plan.has_frames()));
   }
   [[nodiscard]] const SideResult& receiving_side() const noexcept { return plan.is_reverse ? client : server; }
   [[nodiscard]] const SideResult& sending_side() const noexcept { return plan.is_reverse ? server : client; }
 
+  /// The number of messages that have arrived.
+  [[nodiscard]] std::uint64_t arrived() const noexcept {
+    return plan.has_frames() ? receiving_side().count : client.count;
+  }
   [[nodiscard]] double gigabytes() const noexcept {
-    return static_cast<double>(client.count) * static_cast<double>(plan.message_bytes) / 1e9;
+    return static_cast<double>(arrived()) * static_cast<double>(plan.message_bytes) / 1e9;
   }
   /// Nothing when the time is not known.
   [[nodiscard]] std::optional<double> gigabytes_per_second() const noexcept { return per_second(gigabytes()); }
   [[nodiscard]] std::optional<double> messages_per_second() const noexcept {
-    return per_second(static_cast<double>(client.count));
+    return per_second(static_cast<double>(arrived()));
   }
 
  private:
@@ -103,6 +123,10 @@ struct RowResult {
     return measuring_side().seconds > 0 ? std::optional(amount / measuring_side().seconds) : std::nullopt;
   }
 };
+
+/// Whether the payload was moved or read. A link that shares memory hands messages over without copying them, so bytes
+/// by time is then not a bandwidth.
+bool has_bandwidth(const RowPlan& plan);
 
 LatencyUs latency_of(const Histogram& histogram);
 
@@ -116,6 +140,11 @@ void print_line(const std::string& text);
 std::string side_result_to_json(const SideResult& result);
 SideResult side_result_from_json(const std::string& text);
 
+/// The name of a row in tables: its label, or its transport.
+inline const std::string& name_of(const RowPlan& plan) noexcept {
+  return plan.label.empty() ? plan.transport : plan.label;
+}
+
 constexpr std::string_view direction_of(const RowPlan& plan) noexcept {
   return plan.is_reverse ? "reverse" : "forward";
 }
@@ -126,6 +155,7 @@ RowResult median_row(std::vector<RowResult> rows);
 /// rows_to_json(): {"results":[…]}. rows_to_table(): a table of up to 120 columns for people, with the ratio to the
 /// plain-socket row of the same size.
 std::string rows_to_json(const std::vector<RowResult>& rows);
-std::string rows_to_table(const std::vector<RowResult>& rows);
+enum class TableKind { full, rates };  // rates: without latencies
+std::string rows_to_table(const std::vector<RowResult>& rows, TableKind kind = TableKind::full);
 
 }  // namespace framewire

@@ -14,6 +14,7 @@
 #include "bench/reverse.hpp"
 #include "bench/socket_rows.hpp"
 #include "bench/verbs_rows.hpp"
+#include "bench/xdp_rows.hpp"
 #include "transport/session/messages.hpp"
 #include "transport/session/subscriber.hpp"
 #include "transport/socket_state.hpp"
@@ -44,20 +45,22 @@ void serve_row(Subscriber& subscriber, const std::atomic<bool>& stop, bool print
 
 }  // namespace
 
-void serve_rows(const EndpointOptions& endpoint, int port_pipe, const std::atomic<bool>& stop, bool prints, Log& log) {
+void serve_rows(const EndpointOptions& endpoint, const std::string& interface, int port_pipe,
+                const std::atomic<bool>& stop, bool prints, Log& log) {
   EndpointOptions here = endpoint;
   for (bool is_first = true; !stop; is_first = false) {
-    Subscriber subscriber(
-        {.endpoint = here,
-         .stream = {},
-         .delivery = {},
-         .reconnect = false,
-         .driver = Driver::program,
-         .program = "framewire-bench " FRAMEWIRE_VERSION,
-         .client_role = bench_role,
-         .serve_client = [&](AuthenticatedChannel& client,
-                             SessionAcceptor& acceptor) { serve_bench_row(client, acceptor, endpoint, prints, log); }},
-        log);
+    Subscriber subscriber({.endpoint = here,
+                           .stream = {},
+                           .delivery = {},
+                           .reconnect = false,
+                           .driver = Driver::program,
+                           .program = "framewire-bench " FRAMEWIRE_VERSION,
+                           .client_role = bench_role,
+                           .serve_client =
+                               [&](AuthenticatedChannel& client, SessionAcceptor& acceptor) {
+                                 serve_bench_row(client, acceptor, endpoint, interface, prints, log);
+                               }},
+                          log);
     if (is_first && prints) {
       log.info(subscriber.status().message);
     }
@@ -106,7 +109,7 @@ void tell_fault(MessageChannel* channel, const std::string& text) noexcept {
 }  // namespace
 
 void serve_bench_row(AuthenticatedChannel& client, SessionAcceptor& acceptor, const EndpointOptions& endpoint,
-                     bool prints, Log& log) noexcept {
+                     const std::string& interface, bool prints, Log& log) noexcept {
   try {
     watch_peer(client.channel->fd(), endpoint.peer_timeout_ns);
     const auto request = read_request(*client.channel, log);
@@ -117,6 +120,8 @@ void serve_bench_row(AuthenticatedChannel& client, SessionAcceptor& acceptor, co
       serve_reverse_row(*request, client, acceptor, endpoint, prints);
     } else if (message_type(*request) == socket_type) {
       serve_socket_row(*request, *client.channel, acceptor, endpoint, prints);
+    } else if (message_type(*request) == xdp_type) {
+      serve_xdp_row(*request, *client.channel, endpoint, interface, prints);
     } else {
       serve_verbs_row(*request, *client.channel, acceptor, endpoint, prints);
     }

@@ -1,13 +1,15 @@
 #include "bench/xdp/frame_rows.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstring>
-#include <numeric>
 #include <span>
 #include <string>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/wait.hpp"
 
 namespace framewire {
 
@@ -18,8 +20,8 @@ struct WireHeader {
   std::uint16_t kind = 0;
   std::uint16_t reserved = 0;
   std::uint32_t payload_bytes = 0;
-  std::uint64_t frame = 0;    // data: its number; credit: of the next one that is expected; probe, end: sent so far
-  std::int64_t sent_ns = 0;   // data: when its message was begun, by the sender's clock
+  std::uint64_t frame = 0;   // data: its number; credit: of the next one that is expected; probe, end: sent so far
+  std::int64_t sent_ns = 0;  // data: when its message was begun, by the sender's clock
 };
 static_assert(sizeof(WireHeader) == 24);
 
@@ -27,17 +29,51 @@ constexpr std::uint16_t data_kind = 0;
 constexpr std::uint16_t credit_kind = 1;
 constexpr std::uint16_t probe_kind = 2;  // asks for a credit: one, or the last frames before it, may be lost
 constexpr std::uint16_t end_kind = 3;    // the last frame of a row; answered by end_kind
-constexpr std::uint64_t most_frames = 1024;  // on their way: half of the memory of an XDP socket
 constexpr std::int64_t probe_after_ns = 50 * ns_per_ms;
 constexpr std::int64_t lost_after_ns = 5 * ns_per_s;
 constexpr std::int64_t poll_interval_ns = 100 * ns_per_ms;
 
-std::uint64_t room_bytes(const FramePort& port) noexcept {
-  return port.payload_bytes() - sizeof(WireHeader);
+/// Of a frame, for its part of a message.
+std::uint64_t room_bytes(const FrameRowPlan& plan) noexcept {
+  return plan.frame_bytes - sizeof(WireHeader);
 }
 
-std::uint64_t frames_of(const FramePort& port, std::uint64_t message_bytes) noexcept {
-  return std::max<std::uint64_t>(1, (message_bytes + room_bytes(port) - 1) / room_bytes(port));
+std::uint64_t frames_of(const FrameRowPlan& plan) noexcept {
+  return (plan.message_bytes + room_bytes(plan) - 1) / room_bytes(plan);
+}
+
+// ---- Stamps: a message repeats eight bytes that follow from its number ----
+
+using Stamp = std::array<std::byte, 8>;
+
+Stamp stamp_of(std::uint64_t number) noexcept {
+  constexpr std::uint64_t odd = 0x9e3779b97f4a7c15;  // so that neighbours differ in many bits
+  return std::bit_cast<Stamp>((number + 1) * odd);
+}
+
+void write_stamp(std::uint64_t number, std::span<std::byte> message) noexcept {
+  const Stamp stamp = stamp_of(number);
+  for (std::size_t at = 0; at < message.size(); at += stamp.size()) {
+    std::memcpy(message.data() + at, stamp.data(), std::min(stamp.size(), message.size() - at));
+  }
+}
+
+bool has_stamp(std::uint64_t number, std::span<const std::byte> message) noexcept {
+  const Stamp stamp = stamp_of(number);
+  const std::size_t first = std::min(stamp.size(), message.size());
+  return std::memcmp(message.data(), stamp.data(), first) == 0 &&
+         std::memcmp(message.data(), message.data() + first, message.size() - first) == 0;
+}
+
+Error no_answer() {
+  return Error::lost_peer("the other end has answered no frame for " + std::to_string(lost_after_ns / ns_per_s) +
+                          " s; are both interfaces on one Ethernet?");
+}
+
+void go_on(const PollFrameRow& poll) {
+  if (poll()) {
+    throw Error::lost_peer("the other end has ended the row early");
+  }
 }
 
 }  // namespace
@@ -49,7 +85,7 @@ struct FrameReceiver::Header : WireHeader {};
 FrameReceiver::FrameReceiver(FramePort& port, const FrameRowPlan& plan)
     : port_(port),
       plan_(plan),
-      frames_per_message_(frames_of(port, plan.message_bytes)),
+      frames_per_message_(frames_of(plan)),
       block_(HostBlock::create_private("a message", plan.message_bytes)) {}
 
 FramesReceived FrameReceiver::receive(const PollFrameRow& poll) {
@@ -73,7 +109,6 @@ FramesReceived FrameReceiver::receive(const PollFrameRow& poll) {
     port_.wait(next_poll_ns);
   }
   result_.cpu_ns = process_cpu_ns() - cpu_begin_ns;
-  result_.latency_us = latency_of(latency_);
   return result_;
 }
 
@@ -95,8 +130,8 @@ void FrameReceiver::take(const Header& header, std::span<const std::byte> payloa
     default:
       throw Error::failed("a frame of kind " + std::to_string(header.kind) + " came, which is unknown");
   }
-  const std::uint64_t offset = header.frame % frames_per_message_ * room_bytes(port_);
-  const std::uint64_t expected = std::min(room_bytes(port_), plan_.message_bytes - offset);
+  const std::uint64_t offset = header.frame % frames_per_message_ * room_bytes(plan_);
+  const std::uint64_t expected = std::min(room_bytes(plan_), plan_.message_bytes - offset);
   if (header.payload_bytes != expected || payload.size() < expected) {
     throw Error::failed("a frame of " + std::to_string(header.payload_bytes) + " bytes came instead of " +
                         std::to_string(expected));
@@ -128,14 +163,13 @@ void FrameReceiver::complete(const Header& header) {
   if (!is_whole) {
     return;
   }
-  if (plan_.touches_payload) {
-    const auto bytes = block_->bytes().first(plan_.message_bytes);
-    sum_ = std::accumulate(bytes.begin(), bytes.end(), sum_,
-                           [](std::uint64_t sum, std::byte byte) { return sum + std::to_integer<std::uint64_t>(byte); });
+  const std::uint64_t number = header.frame / frames_per_message_;
+  if (plan_.touches_payload && !has_stamp(number, block_->bytes().first(plan_.message_bytes))) {
+    throw Error::failed("message " + std::to_string(number) + " has changed on its way");
   }
   result_.last_ns = monotonic_ns();
   result_.begin_ns = result_.messages == 0 ? header.sent_ns : result_.begin_ns;
-  latency_.add(result_.last_ns - header.sent_ns);
+  result_.latency.add(result_.last_ns - header.sent_ns);
   ++result_.messages;
 }
 
@@ -156,21 +190,24 @@ void FrameReceiver::send_credit(std::uint16_t kind) {
 FrameSender::FrameSender(FramePort& port, const FrameRowPlan& plan)
     : port_(port),
       plan_(plan),
-      frames_per_message_(frames_of(port, plan.message_bytes)),
-      most_frames_on_their_way_(std::min(most_frames, plan.slots * frames_per_message_)),
+      frames_per_message_(frames_of(plan)),
+      most_frames_on_their_way_(std::min<std::uint64_t>(max_frame_slots, plan.slots * frames_per_message_)),
       block_(HostBlock::create("messages", plan.message_bytes)) {}
 
 FramesSent FrameSender::send(const std::function<bool(std::uint64_t, std::int64_t)>& is_over,
                              const PollFrameRow& poll) {
   FramesSent sent{.begin_ns = monotonic_ns()};
-  Histogram round_trip_halves;
   const std::int64_t cpu_begin_ns = process_cpu_ns();
   for (std::int64_t now_ns = sent.begin_ns; !is_over(sent.messages, now_ns - sent.begin_ns); ++sent.messages) {
+    if (plan_.period_ns > 0) {
+      wait_until({}, sent.begin_ns + static_cast<std::int64_t>(sent.messages) * plan_.period_ns);
+      now_ns = monotonic_ns();
+    }
     send_message(sent.messages, poll);
     if (plan_.is_latency) {
       await_credits(frames_sent_, poll);
       const std::int64_t before_ns = std::exchange(now_ns, monotonic_ns());
-      round_trip_halves.add((now_ns - before_ns) / 2);
+      sent.round_trip_halves.add((now_ns - before_ns) / 2);
     } else {
       now_ns = monotonic_ns();
     }
@@ -178,33 +215,37 @@ FramesSent FrameSender::send(const std::function<bool(std::uint64_t, std::int64_
   await_credits(frames_sent_, poll);
   sent.end_ns = monotonic_ns();
   sent.cpu_ns = process_cpu_ns() - cpu_begin_ns;
-  sent.latency_us = latency_of(round_trip_halves);
-  for (const std::int64_t give_up_ns = sent.end_ns + lost_after_ns; !end_was_answered_ && monotonic_ns() < give_up_ns;) {
+  tell_end(poll);
+  return sent;
+}
+
+void FrameSender::tell_end(const PollFrameRow& poll) {
+  const std::int64_t give_up_ns = monotonic_ns() + lost_after_ns;
+  while (!end_was_answered_) {
     send_short(end_kind);
     port_.wait(monotonic_ns() + probe_after_ns);
     take_credits();
+    if (!end_was_answered_ && poll()) {
+      return;  // its answer was lost
+    }
+    if (monotonic_ns() >= give_up_ns) {
+      throw no_answer();
+    }
   }
-  return sent;
 }
 
 void FrameSender::send_message(std::uint64_t number, const PollFrameRow& poll) {
   const auto message = block_->bytes().first(plan_.message_bytes);
   if (plan_.touches_payload) {
-    std::memset(message.data(), static_cast<int>(number & 0xff), message.size());
+    write_stamp(number, message);
   }
   const std::int64_t now_ns = monotonic_ns();
   for (std::uint64_t offset = 0; offset < message.size(); ++frames_sent_) {
     if (frames_sent_ - frames_credited_ >= most_frames_on_their_way_) {
       await_credits(frames_sent_ - most_frames_on_their_way_ / 2, poll);
     }
-    auto place = port_.next_to_fill();
-    while (place.empty()) {
-      port_.send_queued();
-      frames_queued_ = 0;
-      poll();
-      place = port_.next_to_fill();
-    }
-    const std::uint64_t bytes = std::min<std::uint64_t>(room_bytes(port_), message.size() - offset);
+    const auto place = next_place(poll);
+    const std::uint64_t bytes = std::min<std::uint64_t>(room_bytes(plan_), message.size() - offset);
     const WireHeader header{.kind = data_kind,
                             .payload_bytes = static_cast<std::uint32_t>(bytes),
                             .frame = frames_sent_,
@@ -214,16 +255,30 @@ void FrameSender::send_message(std::uint64_t number, const PollFrameRow& poll) {
     port_.queue(sizeof header + bytes);
     offset += bytes;
     if (++frames_queued_ >= plan_.batch) {
-      port_.send_queued();
-      frames_queued_ = 0;
+      flush();
     }
   }
 }
 
-/// Until so many frames are credited in all.
-void FrameSender::await_credits(std::uint64_t frames, const PollFrameRow& poll) {
+/// Memory for a frame. Waits while all are on their way.
+std::span<std::byte> FrameSender::next_place(const PollFrameRow& poll) {
+  for (;;) {
+    if (const auto place = port_.next_to_fill(); !place.empty()) {
+      return place;
+    }
+    flush();
+    go_on(poll);
+  }
+}
+
+void FrameSender::flush() {
   port_.send_queued();
   frames_queued_ = 0;
+}
+
+/// Until so many frames are credited in all.
+void FrameSender::await_credits(std::uint64_t frames, const PollFrameRow& poll) {
+  flush();
   take_credits();
   std::int64_t heard_ns = monotonic_ns();
   while (frames_credited_ < frames) {
@@ -234,10 +289,10 @@ void FrameSender::await_credits(std::uint64_t frames, const PollFrameRow& poll) 
       heard_ns = monotonic_ns();
       continue;
     }
-    poll();
+    go_on(poll);
     send_short(probe_kind);
     if (monotonic_ns() - heard_ns > lost_after_ns) {
-      throw Error::lost_peer("the other end has taken no frame for " + std::to_string(lost_after_ns / ns_per_s) + " s");
+      throw no_answer();
     }
   }
 }

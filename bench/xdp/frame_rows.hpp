@@ -7,23 +7,28 @@
 #include <memory>
 
 #include "base/histogram.hpp"
-#include "bench/row.hpp"
 #include "bench/xdp/frame_port.hpp"
 #include "memory/host_block.hpp"
 
 namespace framewire {
 
+/// The most frames that can be on their way: half of the memory of an XDP socket.
+inline constexpr std::uint32_t max_frame_slots = 1024;
+
 /// What both sides know of a row of frames.
 struct FrameRowPlan {
   std::uint64_t message_bytes = 0;
-  std::uint32_t slots = 0;    // messages on their way
-  std::uint32_t batch = 0;    // frames that are handed to the kernel together, and credits that are returned together
-  bool is_latency = false;    // one message at a time; its credit is the answer
-  bool touches_payload = false;
+  std::size_t frame_bytes = 0;   // the payload that both ports' frames have room for
+  std::uint32_t slots = 0;       // messages on their way
+  std::uint32_t batch = 0;       // frames that are handed to the kernel together, and credits that return together
+  std::int64_t period_ns = 0;    // from one message to the next; 0: without a pause
+  bool is_latency = false;       // one message at a time; its credit is the answer
+  bool touches_payload = false;  // the sender stamps every message, and the receiver checks every byte
 };
 
-/// Throws when the row is over. Both sides call it a few times a second.
-using PollFrameRow = std::function<void()>;
+/// Both sides call it a few times a second. Returns whether the other side has told, beside the frames, that the row is
+/// over. Throws when it must end.
+using PollFrameRow = std::function<bool()>;
 
 struct FramesReceived {
   std::uint64_t messages = 0;  // whole ones
@@ -31,7 +36,7 @@ struct FramesReceived {
   std::int64_t begin_ns = 0;  // when the first message was begun, by the sender's clock
   std::int64_t last_ns = 0;   // when the last one had arrived
   std::int64_t cpu_ns = 0;
-  LatencyUs latency_us{};  // one way; valid if both sides have one clock
+  Histogram latency{};  // one way; valid if both sides have one clock
 };
 
 /// One thread.
@@ -40,8 +45,8 @@ class FrameReceiver {
   /// The port and the plan outlive this. Throws Error when there is no memory.
   FrameReceiver(FramePort& port, const FrameRowPlan& plan);
 
-  /// Receives until the sender's last frame. Throws Error for a frame that the plan does not allow, and what `poll`
-  /// throws.
+  /// Receives until the sender's last frame. Throws Error for a frame that the plan does not allow and for a message
+  /// that has changed on its way, and what `poll` throws.
   FramesReceived receive(const PollFrameRow& poll);
 
  private:
@@ -56,11 +61,9 @@ class FrameReceiver {
   const std::uint64_t frames_per_message_;
   std::shared_ptr<HostBlock> block_;
   FramesReceived result_;
-  Histogram latency_;
-  std::uint64_t next_frame_ = 0;        // the number of the next one
-  std::uint64_t of_this_message_ = 0;   // frames that have come
-  std::uint64_t credited_ = 0;          // frames, so far
-  std::uint64_t sum_ = 0;               // of touched bytes
+  std::uint64_t next_frame_ = 0;       // the number of the next one
+  std::uint64_t of_this_message_ = 0;  // frames that have come
+  std::uint64_t credited_ = 0;         // frames, so far
   bool is_over_ = false;
 };
 
@@ -69,7 +72,7 @@ struct FramesSent {
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;  // when the last credit had come
   std::int64_t cpu_ns = 0;
-  LatencyUs latency_us{};  // is_latency: half of every round trip
+  Histogram round_trip_halves{};  // of is_latency
 };
 
 /// One thread.
@@ -77,14 +80,17 @@ class FrameSender {
  public:
   FrameSender(FramePort& port, const FrameRowPlan& plan);
 
-  /// Sends messages until `is_over(sent, elapsed_ns)`, and waits for their credits. Throws Error (lost_peer) when none
-  /// come, and what `poll` throws.
+  /// Sends messages until `is_over(sent, elapsed_ns)`, waits for their credits, and tells the receiver that it is over.
+  /// Throws Error (lost_peer) when no credit or answer comes, and what `poll` and `is_over` throw.
   FramesSent send(const std::function<bool(std::uint64_t, std::int64_t)>& is_over, const PollFrameRow& poll);
 
  private:
   void send_message(std::uint64_t number, const PollFrameRow& poll);
   void await_credits(std::uint64_t frames, const PollFrameRow& poll);
   void take_credits();
+  std::span<std::byte> next_place(const PollFrameRow& poll);
+  void flush();
+  void tell_end(const PollFrameRow& poll);
   bool send_short(std::uint16_t kind);
 
   FramePort& port_;

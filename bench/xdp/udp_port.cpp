@@ -16,7 +16,8 @@ namespace framewire {
 namespace {
 
 constexpr std::uint32_t headers_bytes = 20 + 8;  // IPv4's and UDP's
-constexpr int buffer_bytes = 4 << 20;
+/// For the frames that can be on their way; the kernel counts more than twice their bytes.
+constexpr int buffer_bytes = 8 << 20;
 
 sockaddr_in ipv4_address(const std::string& text, std::uint16_t port) {
   sockaddr_in address{};
@@ -48,8 +49,12 @@ UdpPort::UdpPort(const std::string& own, const std::string& peer, std::uint16_t 
       arrived_(batch, payload_bytes_) {
   const sockaddr_in here = ipv4_address(own, port);
   const sockaddr_in there = ipv4_address(peer, port);
-  ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVBUF, &buffer_bytes, sizeof buffer_bytes);
-  ::setsockopt(socket_.get(), SOL_SOCKET, SO_SNDBUF, &buffer_bytes, sizeof buffer_bytes);
+  // Beyond the limit of the machine, which a namespace's owner may pass.
+  for (const int option : {SO_RCVBUFFORCE, SO_SNDBUFFORCE}) {
+    if (::setsockopt(socket_.get(), SOL_SOCKET, option, &buffer_bytes, sizeof buffer_bytes) != 0) {
+      throw Error::from_errno("enlarge the buffers of a UDP socket", errno);
+    }
+  }
   if (::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&here), sizeof here) != 0 ||
       ::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&there), sizeof there) != 0) {
     throw Error::from_errno("make a UDP socket at " + own, errno);
@@ -69,8 +74,8 @@ void UdpPort::queue(std::size_t bytes) noexcept {
 
 void UdpPort::send_queued() {
   for (std::size_t done = 0; done < to_send_.used;) {
-    const int sent = ::sendmmsg(socket_.get(), &to_send_.messages[done], static_cast<unsigned>(to_send_.used - done),
-                                MSG_DONTWAIT);
+    const int sent =
+        ::sendmmsg(socket_.get(), &to_send_.messages[done], static_cast<unsigned>(to_send_.used - done), MSG_DONTWAIT);
     if (sent > 0) {
       done += static_cast<std::size_t>(sent);
     } else if (errno == EAGAIN) {

@@ -174,7 +174,7 @@ void XdpPort::bind_to(std::uint32_t interface_index) {
   address.sxdp_queue_id = first_queue;
   const std::int64_t give_up_ns = monotonic_ns() + longest_bind_ns;
   for (;;) {
-    for (const unsigned how : {XDP_ZEROCOPY, XDP_COPY}) {
+    for (const int how : {XDP_ZEROCOPY, XDP_COPY}) {
       address.sxdp_flags = static_cast<__u16>(how | XDP_USE_NEED_WAKEUP);
       if (::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
         is_zero_copy_ = how == XDP_ZEROCOPY;

@@ -97,7 +97,7 @@ class XdpPort final : public FramePort {
   FileDescriptor socket_;
   XdpRing<std::uint64_t> fill_, completion_;
   XdpRing<xdp_desc> received_, sent_;
-  std::vector<std::uint64_t> free_;    // frames to send
+  std::vector<std::uint64_t> free_;      // frames to send
   std::vector<std::uint64_t> consumed_;  // received frames that go back to the kernel together
   std::array<std::byte, 18> header_{};
   bool is_zero_copy_ = false;

@@ -21,8 +21,8 @@ namespace {
 constexpr std::uint32_t max_queues = 256;
 constexpr std::uint32_t ethernet_header_bytes = 14;
 constexpr std::uint32_t ethertype_at = 12;
-/// Native mode wants a frame in one page, behind the headroom of XDP and before struct skb_shared_info (veth, virtio_net
-/// and others): 4096 - 256 - 320 bytes.
+/// Native mode wants a frame in one page, behind the headroom of XDP and before struct skb_shared_info (veth,
+/// virtio_net and others): 4096 - 256 - 320 bytes.
 constexpr std::uint32_t largest_native_mtu_bytes = 3520 - ethernet_header_bytes;
 
 int bpf(bpf_cmd command, bpf_attr& attributes) noexcept {
@@ -36,11 +36,13 @@ std::uint64_t pointer(const void* at) noexcept {
 // ---- The program, in the instructions of Documentation/bpf/standardization/instruction-set.rst ----
 
 constexpr bpf_insn instruction(unsigned code, unsigned to, unsigned from, int offset, std::int32_t number) noexcept {
-  return {.code = static_cast<__u8>(code),
-          .dst_reg = static_cast<__u8>(to),
-          .src_reg = static_cast<__u8>(from),
-          .off = static_cast<__s16>(offset),
-          .imm = number};
+  bpf_insn made{};
+  made.code = static_cast<__u8>(code);
+  made.dst_reg = to & 0xfU;
+  made.src_reg = from & 0xfU;
+  made.off = static_cast<__s16>(offset);
+  made.imm = number;
+  return made;
 }
 constexpr bpf_insn load(unsigned size, unsigned to, unsigned from, std::uint32_t offset) noexcept {
   return instruction(BPF_LDX | BPF_MEM | size, to, from, static_cast<int>(offset), 0);
@@ -121,8 +123,8 @@ FileDescriptor load_program(int map, std::uint32_t row) {
 }
 
 Error attach_error(const NetworkInterface& interface, XdpMode mode, int error_number) {
-  const std::string what = "cannot take frames of " + quote(interface.name) + " by XDP in " + std::string(name(mode)) +
-                           " mode: ";
+  const std::string what =
+      "cannot take frames of " + quote(interface.name) + " by XDP in " + std::string(name(mode)) + " mode: ";
   switch (error_number) {
     case EBUSY:
     case EEXIST:
@@ -132,7 +134,7 @@ Error attach_error(const NetworkInterface& interface, XdpMode mode, int error_nu
                            std::to_string(largest_native_mtu_bytes) + " works: ip link set dev " + interface.name +
                            " mtu " + std::to_string(largest_native_mtu_bytes));
     case EOPNOTSUPP:
-      return Error::failed(what + "its driver does not know that mode");
+      return Error::refused(what + "its driver does not know that mode");
     default:
       return Error::failed(what + errno_text(error_number));
   }

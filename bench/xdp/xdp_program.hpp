@@ -2,29 +2,22 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
 #include "base/file_descriptor.hpp"
 #include "bench/xdp/network_interface.hpp"
+#include "bench/xdp/xdp_mode.hpp"
 
 namespace framewire {
-
-/// Where the program runs: on the driver's own buffers, or on the kernel's, which every driver can.
-enum class XdpMode { generic, native };
-
-[[nodiscard]] constexpr std::string_view name(XdpMode mode) noexcept {
-  return mode == XdpMode::native ? "native" : "generic";
-}
 
 /// The EtherType of the row's frames: local experimental 1 (IEEE 802-2014, 9.2.4).
 inline constexpr std::uint16_t xdp_ethertype = 0x88b5;
 
-/// A program on an interface. It is written by hand, so that neither clang nor libbpf is needed. The kernel takes it off
-/// the interface when this object or its process ends, however that ends.
+/// A program on an interface. It is written by hand, so that neither clang nor libbpf is needed. The kernel takes it
+/// off the interface when this object or its process ends, however that ends.
 class XdpProgram {
  public:
   /// `row`: the number behind the EtherType of the frames to take. Throws Error (failed): another program is there, the
-  /// driver cannot, the MTU is too large for native mode, or a capability is missing.
+  /// MTU is too large for native mode, or a capability is missing; refused: the driver does not know that mode.
   XdpProgram(const NetworkInterface& interface, XdpMode mode, std::uint32_t row);
 
   /// Frames that arrive at this queue go to this AF_XDP socket. Throws Error.

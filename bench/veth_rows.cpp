@@ -1,0 +1,261 @@
+#include "bench/veth_rows.hpp"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <future>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/file_descriptor.hpp"
+#include "base/wait.hpp"
+#include "bench/protocol.hpp"
+#include "bench/socket_ends.hpp"
+#include "bench/xdp/capabilities.hpp"
+#include "bench/xdp/network_interface.hpp"
+#include "bench/xdp/udp_port.hpp"
+#include "bench/xdp/veth_pair.hpp"
+#include "bench/xdp_rows.hpp"
+#include "transport/byte_stream.hpp"
+#include "transport/control/tcp_options.hpp"
+#include "transport/session/messages.hpp"
+
+namespace framewire {
+
+namespace {
+
+constexpr std::int64_t timeout_ns = 10 * ns_per_s;
+constexpr std::uint16_t port_of_rows = 5290;  // in the row's own namespaces
+constexpr std::int64_t no_peer_timeout = 0;   // both sides are on this machine
+
+std::unique_ptr<MessageChannel> channel_over(FileDescriptor socket) {
+  return std::make_unique<MessageChannel>(std::make_unique<FdStream>(std::move(socket)), "the row's other end");
+}
+
+/// This side's end of the cable, once both are up.
+struct CableEnd {
+  const char* name;
+  const char* address;
+  const char* peer_address;
+};
+constexpr CableEnd client_end{veth_client_name, veth_client_address, veth_server_address};
+constexpr CableEnd server_end{veth_server_name, veth_server_address, veth_client_address};
+
+void plug_in(const CableEnd& end) {
+  bring_up(end.name, end.address);
+  await_carrier(end.name, monotonic_ns() + timeout_ns);
+}
+
+UdpPort udp_port_of(const RowPlan& plan, const CableEnd& end) {
+  return {end.address,
+          end.peer_address,
+          port_of_rows,
+          plan.batch,
+          find_interface(end.name).mtu_bytes,
+          plan.wait == WaitMode::spin};
+}
+
+nlohmann::json message_of(const char* type) {
+  return {{"type", type}};
+}
+
+// ---- Plain TCP sockets ----
+
+FileDescriptor tcp_socket() {
+  FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  set_tcp_options(socket.get(), TcpScope::anywhere);
+  return socket;
+}
+
+sockaddr_in server_address() {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port_of_rows);
+  ::inet_pton(AF_INET, veth_server_address, &address.sin_addr);
+  return address;
+}
+
+FileDescriptor tcp_listener() {
+  FileDescriptor listener = tcp_socket();
+  const sockaddr_in address = server_address();
+  if (::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      ::listen(listener.get(), 1) != 0) {
+    throw Error::from_errno("listen over a virtual Ethernet cable", errno);
+  }
+  return listener;
+}
+
+RowResult send_over_tcp(const RowPlan& plan, const ServerConnection& server) {
+  const FileDescriptor socket = tcp_socket();
+  const sockaddr_in address = server_address();
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    throw Error::from_errno("connect over a virtual Ethernet cable", errno);
+  }
+  set_up_plain_socket(socket.get());
+  SocketSender sender(socket.get(), plan, [&] { throw_if_interrupted(server.context->interruption); });
+  const SocketSent sent = server.drive([&] { return sender.send_all_messages(); });
+  RowResult row{.plan = plan, .client = {}, .server = {}};
+  row.client = {.count = sent.count,
+                .seconds = static_cast<double>(monotonic_ns() - sent.begin_ns) / 1e9,
+                .cpu_seconds = static_cast<double>(sent.cpu_ns) / 1e9,
+                .latency_us = sent.latency_us,
+                .transport = plan.transport};
+  row.server = side_result_from_json(read_result_message(server.receive()));
+  // The server does not know the begin; both sides have one clock.
+  row.server.seconds -= static_cast<double>(sent.begin_ns) / 1e9;
+  require_every_message(row);
+  return row;
+}
+
+void receive_over_tcp(const RowPlan& plan, const FileDescriptor& listener, MessageChannel& channel) {
+  SocketReceiver receiver(plan);
+  if (!wait_for(listener.get(), POLLIN, monotonic_ns() + timeout_ns)) {
+    throw Error::lost_peer("the row's client did not connect");
+  }
+  const FileDescriptor socket(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  set_up_plain_socket(socket.get());
+  const SocketReport report = receiver.receive(socket.get(), [&] { static_cast<void>(channel.try_receive()); });
+  channel.send(result_message(side_result_to_json({.count = report.count,
+                                                   .seconds = static_cast<double>(report.last_ns) / 1e9,
+                                                   .cpu_seconds = static_cast<double>(report.cpu_ns) / 1e9,
+                                                   .latency_us = report.latency_us,
+                                                   .transport = plan.transport})));
+}
+
+// ---- The server: a process ----
+
+void serve(const RowPlan& plan, MessageChannel& channel) {
+  enter_new_network_namespace();
+  channel.send(message_of("namespace"));
+  expect(channel.receive(monotonic_ns() + timeout_ns), "cable");
+  plug_in(server_end);
+  if (plan.transport == xdp_transport) {
+    RowPlan here = read_xdp_message(channel.receive(monotonic_ns() + timeout_ns));
+    here.interface = server_end.name;
+    here.is_remote = false;
+    receive_xdp_row(here, channel, no_peer_timeout);
+  } else if (plan.transport == udp_transport) {
+    UdpPort port = udp_port_of(plan, server_end);
+    channel.send(message_of("ready"));
+    receive_row_of_frames(plan, port, port.payload_bytes(), channel, no_peer_timeout);
+  } else {
+    const FileDescriptor listener = tcp_listener();
+    channel.send(message_of("ready"));
+    receive_over_tcp(plan, listener, channel);
+  }
+}
+
+[[noreturn]] void be_server(const RowPlan& plan, FileDescriptor control, pid_t parent) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::prctl(PR_SET_NAME, "veth-server");  // in top and ps
+  if (::getppid() != parent) {
+    ::_exit(1);  // the parent ended before prctl()
+  }
+  const auto channel = channel_over(std::move(control));
+  try {
+    serve(plan, *channel);
+  } catch (const std::exception& error) {
+    try {
+      channel->send(fault_message(error.what()));
+    } catch (const std::exception&) {
+      ::_exit(1);  // the client has gone
+    }
+  }
+  channel->finish(monotonic_ns() + timeout_ns);
+  ::_exit(0);
+}
+
+/// The process; the destructor ends it.
+class ServerProcess {
+ public:
+  ServerProcess(const RowPlan& plan, FileDescriptor control, const FileDescriptor& clients_end) {
+    const pid_t parent = ::getpid();
+    pid_ = ::fork();
+    if (pid_ < 0) {
+      throw Error::from_errno("start the server of a row", errno);
+    }
+    if (pid_ == 0) {
+      ::close(clients_end.get());
+      be_server(plan, std::move(control), parent);
+    }
+  }
+  ~ServerProcess() {
+    ::kill(pid_, SIGKILL);  // it has reported, or never will
+    ::waitpid(pid_, nullptr, 0);
+  }
+  ServerProcess(const ServerProcess&) = delete;
+  ServerProcess& operator=(const ServerProcess&) = delete;
+
+  [[nodiscard]] pid_t id() const noexcept { return pid_; }
+
+ private:
+  pid_t pid_ = -1;
+};
+
+// ---- The client: a thread of its own, because a network namespace is a thread's ----
+
+RowResult send(const RowPlan& plan, const ServerConnection& server) {
+  if (plan.transport == xdp_transport) {
+    RowPlan here = plan;
+    here.interface = client_end.name;
+    return send_xdp_row(here, server);
+  }
+  expect(server.receive(), "ready");
+  if (plan.transport == udp_transport) {
+    UdpPort port = udp_port_of(plan, client_end);
+    return send_row_of_frames(plan, port, port.payload_bytes(), server);
+  }
+  return send_over_tcp(plan, server);
+}
+
+void connect_cable(const ServerConnection& server, pid_t process) {
+  try {
+    expect(server.receive(), "namespace");
+    enter_new_network_namespace();
+    make_veth_pair(process);
+    server.channel().send(message_of("cable"));
+    plug_in(client_end);
+  } catch (const Error& error) {
+    throw CannotBegin(error);
+  }
+}
+
+}  // namespace
+
+RowResult measure_veth_row(const RowPlan& plan, const RowContext& context) {
+  try {
+    require_capabilities(plan.transport == xdp_transport ? FrameRights::xdp_on_cable : FrameRights::cable);
+  } catch (const Error& error) {
+    throw CannotBegin(error);
+  }
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    throw Error::from_errno("make a pair of sockets", errno);
+  }
+  FileDescriptor own(ends[0]);
+  FileDescriptor servers(ends[1]);
+  const ServerProcess process(plan, std::move(servers), own);
+  const ServerConnection server{
+      .authenticated = {.channel = channel_over(std::move(own)), .auth = "user", .control = "unix", .is_unix = true},
+      .data_address = {},
+      .context = &context};
+  return std::async(std::launch::async,
+                    [&] {
+                      connect_cable(server, process.id());
+                      return send(plan, server);
+                    })
+      .get();
+}
+
+}  // namespace framewire

@@ -1,0 +1,80 @@
+#include "bench/xdp/capabilities.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <linux/capability.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace framewire {
+
+namespace {
+
+#ifndef CAP_BPF
+constexpr int CAP_BPF = 39;  // Linux 5.8
+#endif
+
+struct Capability {
+  int number;
+  std::string_view name;
+  bool is_for_xdp;
+  bool is_for_cable;
+};
+
+constexpr std::array capabilities{
+    Capability{CAP_NET_ADMIN, "cap_net_admin", true, true},
+    Capability{CAP_NET_RAW, "cap_net_raw", true, false},
+    Capability{CAP_BPF, "cap_bpf", true, false},
+    Capability{CAP_IPC_LOCK, "cap_ipc_lock", true, false},  // the limit on locked memory is 8 MiB on most machines
+    Capability{CAP_SYS_ADMIN, "cap_sys_admin", false, true},
+};
+
+bool is_needed(const Capability& capability, FrameRights rights) noexcept {
+  return (rights != FrameRights::cable && capability.is_for_xdp) ||
+         (rights != FrameRights::xdp && capability.is_for_cable);
+}
+
+/// The effective ones of the calling thread, a bit each.
+std::uint64_t effective() noexcept {
+  __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> data{};
+  if (::syscall(SYS_capget, &header, data.data()) != 0) {
+    return 0;
+  }
+  return std::uint64_t{data[1].effective} << 32 | data[0].effective;
+}
+
+}  // namespace
+
+void require_capabilities(FrameRights rights) {
+  const std::uint64_t own = effective();
+  std::vector<std::string_view> needed;
+  std::vector<std::string_view> missing;
+  for (const Capability& one : capabilities) {
+    if (is_needed(one, rights)) {
+      needed.push_back(one.name);
+      if ((own >> one.number & 1) == 0) {
+        missing.push_back(one.name);
+      }
+    }
+  }
+  if (missing.empty()) {
+    return;
+  }
+  std::error_code none;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", none);
+  throw Error::refused(fmt::format("this needs {}; run it as root, or once: sudo setcap {}+ep {}",
+                                   fmt::join(missing, ", "), fmt::join(needed, ","),
+                                   program.empty() ? "framewire-bench" : program.string()));
+}
+
+}  // namespace framewire
