@@ -339,8 +339,13 @@ void Results::leave_out(std::size_t plan, const CannotBegin& why) {
   for (std::size_t i = 0; i < plans_.size(); ++i) {
     is_left_out_[i] = is_left_out_[i] || is_alike(plans_[i], plans_[plan]);
   }
+  const std::string reason = std::string(": ") + why.what();
+  if (!omissions_.empty() && omissions_.back().ends_with(reason)) {
+    omissions_.back().insert(omissions_.back().size() - reason.size(), ", " + kind_of(plans_[plan]));
+    return;
+  }
   omissions_.push_back("rows are left out from " + describe(plans_[plan]) + " on, there is no " +
-                       kind_of(plans_[plan]) + ": " + why.what());
+                       kind_of(plans_[plan]) + reason);
 }
 
 std::vector<RowResult> Results::rows() const {

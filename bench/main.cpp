@@ -115,9 +115,9 @@ ForkedServer::ForkedServer(const BenchOptions& options) {
   }
 }
 
-RowResult measure(const RowPlan& plan, const RowContext& context) {
+RowResult measure(const RowPlan& plan, const RowContext& context, VethCable& cable) {
   if (plan.is_over_veth) {
-    return measure_veth_row(plan, context);
+    return cable.measure_row(plan, context);
   }
   if (plan.transport == xdp_transport) {
     return measure_xdp_row(plan, context);
@@ -132,6 +132,7 @@ RowResult measure(const RowPlan& plan, const RowContext& context) {
 
 /// Repeats all rows in turn, so that a temporary disturbance affects them all alike.
 void measure_all(std::uint32_t repeats, const RowContext& context, Results& results) {
+  VethCable cable;
   for (std::uint32_t repeat = 0; repeat < repeats; ++repeat) {
     for (std::size_t i = 0; i < results.plans().size(); ++i) {
       const RowPlan& plan = results.plans()[i];
@@ -141,7 +142,7 @@ void measure_all(std::uint32_t repeats, const RowContext& context, Results& resu
       }
       context.log.detail(name_of(plan) + " " + plan.operation + " " + std::to_string(plan.message_bytes));
       try {
-        results.add(i, measure(plan, context));
+        results.add(i, measure(plan, context, cable));
       } catch (const CannotBegin& why) {
         results.leave_out(i, why);
       }
@@ -172,6 +173,9 @@ void say(const std::string& message) {
 }
 
 ExitStatus run_client(const BenchOptions& options) {
+  if (!options.plot_file.empty()) {
+    require_writable(options.plot_file);
+  }
   EndpointOptions endpoint = options.endpoint;
   static_cast<void>(authentication_of(endpoint));  // reports an unusable key once, here
   std::optional<ForkedServer> server;

@@ -433,7 +433,8 @@ void add_rows_of_plot(const BenchOptions& options, const std::string& transport,
   for (std::uint64_t bytes = small_bytes; bytes <= large_bytes; bytes *= 4) {
     for (const std::string& operation : operations_of_plot(transport)) {
       for (RowPlan& row : plan_rows_of(options, transport, operation, bytes)) {
-        const std::uint64_t most = operation == "latency" ? 10'000 : options.count;
+        const std::uint64_t most =
+            operation == "latency" ? std::min<std::uint64_t>(options.count, 10'000) : options.count;
         row.count = std::min(most, std::max<std::uint64_t>(100, (std::uint64_t{64} << 20) / bytes));
         row.duration_ns = ns_per_s;
         row.is_for_plot = true;

@@ -220,12 +220,26 @@ std::string plot_of(const std::vector<RowResult>& rows) {
          legend_of(lines) + "</svg>\n";
 }
 
+namespace {
+
+Error cannot_write(const std::string& file) {
+  return Error::from_errno("write the plot " + quote(file), errno);
+}
+
+}  // namespace
+
+void require_writable(const std::string& file) {
+  if (!std::ofstream(file, std::ios::app)) {
+    throw cannot_write(file);
+  }
+}
+
 void write_plot(const std::vector<RowResult>& rows, const std::string& file) {
   std::ofstream out(file, std::ios::trunc);
   out << plot_of(rows);
   out.close();
   if (!out) {
-    throw Error::from_errno("write the plot " + quote(file), errno);
+    throw cannot_write(file);
   }
 }
 

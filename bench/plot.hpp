@@ -13,6 +13,8 @@ namespace framewire {
 /// link that copies nothing.
 std::string plot_of(const std::vector<RowResult>& rows);
 
+/// Throws Error if the file cannot be written; creates it. Before rows are measured for it.
+void require_writable(const std::string& file);
 /// Writes it. Throws Error.
 void write_plot(const std::vector<RowResult>& rows, const std::string& file);
 

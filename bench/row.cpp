@@ -276,14 +276,16 @@ void print_line(const std::string& text) {
 }
 
 std::string side_result_to_json(const SideResult& result) {
-  return Json{{"count", result.count},
-              {"seconds", result.seconds},
-              {"cpu_seconds", result.cpu_seconds},
-              {"latency_us", latency_json(result.latency_us)},
-              {"latency_uncertainty_us", result.latency_uncertainty_us},
-              {"transport", result.transport},
-              {"frames_lost", result.frames_lost}}
-      .dump();
+  Json json{{"count", result.count},
+            {"seconds", result.seconds},
+            {"cpu_seconds", result.cpu_seconds},
+            {"latency_us", latency_json(result.latency_us)},
+            {"latency_uncertainty_us", result.latency_uncertainty_us},
+            {"transport", result.transport}};
+  if (result.transport == xdp_transport || result.transport == udp_transport) {
+    json["frames_lost"] = result.frames_lost;
+  }
+  return json.dump();
 }
 
 SideResult side_result_from_json(const std::string& text) {
@@ -293,6 +295,10 @@ SideResult side_result_from_json(const std::string& text) {
   const std::string* transport = find_text(json, "transport");
   const auto fail = [] { return Error::failed("the other end is no framewire bench server: it sent no results"); };
   if (latency == nullptr || !count || transport == nullptr) {
+    throw fail();
+  }
+  const auto lost = find_unsigned(json, "frames_lost");
+  if (json.contains("frames_lost") && !lost) {
     throw fail();
   }
   const auto number = [&](const nlohmann::json& object, const char* field) {
@@ -306,7 +312,7 @@ SideResult side_result_from_json(const std::string& text) {
                          number(*latency, "max")},
           .latency_uncertainty_us = number(json, "latency_uncertainty_us"),
           .transport = printable(*transport, 80),
-          .frames_lost = find_unsigned(json, "frames_lost").value_or(0)};  // an earlier release has none
+          .frames_lost = lost.value_or(0)};
 }
 
 RowResult median_row(std::vector<RowResult> rows) {

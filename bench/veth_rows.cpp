@@ -30,6 +30,7 @@
 #include "transport/byte_stream.hpp"
 #include "transport/control/tcp_options.hpp"
 #include "transport/session/messages.hpp"
+#include "transport/socket_state.hpp"
 
 namespace framewire {
 
@@ -64,6 +65,10 @@ UdpPort udp_port_of(const RowPlan& plan, const CableEnd& end) {
           plan.batch,
           find_interface(end.name).mtu_bytes,
           plan.wait == WaitMode::spin};
+}
+
+bool is_closed(int socket) {
+  return socket_state(socket) != LinkState::open;
 }
 
 nlohmann::json message_of(const char* type) {
@@ -135,16 +140,9 @@ void receive_over_tcp(const RowPlan& plan, const FileDescriptor& listener, Messa
 
 // ---- The server: a process ----
 
-void serve(const RowPlan& plan, MessageChannel& channel) {
-  enter_new_network_namespace();
-  channel.send(message_of("namespace"));
-  expect(channel.receive(monotonic_ns() + timeout_ns), "cable");
-  plug_in(server_end);
+void serve_row(const RowPlan& plan, MessageChannel& channel) {
   if (plan.transport == xdp_transport) {
-    RowPlan here = read_xdp_message(channel.receive(monotonic_ns() + timeout_ns));
-    here.interface = server_end.name;
-    here.is_remote = false;
-    receive_xdp_row(here, channel, no_peer_timeout);
+    receive_xdp_row(plan, channel, no_peer_timeout);
   } else if (plan.transport == udp_transport) {
     UdpPort port = udp_port_of(plan, server_end);
     channel.send(message_of("ready"));
@@ -156,7 +154,37 @@ void serve(const RowPlan& plan, MessageChannel& channel) {
   }
 }
 
-[[noreturn]] void be_server(const RowPlan& plan, FileDescriptor control, pid_t parent) {
+/// The client's request: as that of a row over XDP between machines, with the transport.
+nlohmann::json request_of(const RowPlan& plan) {
+  nlohmann::json request = xdp_message(plan);
+  request["transport"] = plan.transport;
+  return request;
+}
+
+RowPlan read_request(const nlohmann::json& request) {
+  RowPlan plan = read_xdp_message(request);
+  plan.transport = text_field(request, "transport");
+  plan.interface = server_end.name;
+  plan.is_remote = false;
+  return plan;
+}
+
+/// Returns when the client has closed the channel, and throws when a row fails.
+void serve_rows(MessageChannel& channel) {
+  enter_new_network_namespace();
+  channel.send(message_of("namespace"));
+  expect(channel.receive(monotonic_ns() + timeout_ns), "cable");
+  plug_in(server_end);
+  for (;;) {
+    wait_for(channel.fd(), POLLIN, INT64_MAX);
+    if (is_closed(channel.fd())) {
+      return;
+    }
+    serve_row(read_request(channel.receive(monotonic_ns() + timeout_ns)), channel);
+  }
+}
+
+[[noreturn]] void be_server(FileDescriptor control, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::prctl(PR_SET_NAME, "veth-server");  // in top and ps
   if (::getppid() != parent) {
@@ -164,7 +192,7 @@ void serve(const RowPlan& plan, MessageChannel& channel) {
   }
   const auto channel = channel_over(std::move(control));
   try {
-    serve(plan, *channel);
+    serve_rows(*channel);
   } catch (const std::exception& error) {
     try {
       channel->send(fault_message(error.what()));
@@ -176,41 +204,26 @@ void serve(const RowPlan& plan, MessageChannel& channel) {
   ::_exit(0);
 }
 
-/// The process; the destructor ends it.
-class ServerProcess {
- public:
-  ServerProcess(const RowPlan& plan, FileDescriptor control, const FileDescriptor& clients_end) {
-    const pid_t parent = ::getpid();
-    pid_ = ::fork();
-    if (pid_ < 0) {
-      throw Error::from_errno("start the server of a row", errno);
-    }
-    if (pid_ == 0) {
-      ::close(clients_end.get());
-      be_server(plan, std::move(control), parent);
-    }
+pid_t start_server(FileDescriptor control, const FileDescriptor& clients_end) {
+  const pid_t parent = ::getpid();
+  const pid_t process = ::fork();
+  if (process < 0) {
+    throw Error::from_errno("start the server of a row", errno);
   }
-  ~ServerProcess() {
-    ::kill(pid_, SIGKILL);  // it has reported, or never will
-    ::waitpid(pid_, nullptr, 0);
+  if (process == 0) {
+    ::close(clients_end.get());
+    be_server(std::move(control), parent);
   }
-  ServerProcess(const ServerProcess&) = delete;
-  ServerProcess& operator=(const ServerProcess&) = delete;
+  return process;
+}
 
-  [[nodiscard]] pid_t id() const noexcept { return pid_; }
+// ---- The client ----
 
- private:
-  pid_t pid_ = -1;
-};
-
-// ---- The client: a thread of its own, because a network namespace is a thread's ----
-
-RowResult send(const RowPlan& plan, const ServerConnection& server) {
+RowResult send_row(const RowPlan& plan, const ServerConnection& server) {
   if (plan.transport == xdp_transport) {
-    RowPlan here = plan;
-    here.interface = client_end.name;
-    return send_xdp_row(here, server);
+    return send_xdp_row(plan, server, request_of(plan));
   }
+  server.channel().send(request_of(plan));
   expect(server.receive(), "ready");
   if (plan.transport == udp_transport) {
     UdpPort port = udp_port_of(plan, client_end);
@@ -219,43 +232,77 @@ RowResult send(const RowPlan& plan, const ServerConnection& server) {
   return send_over_tcp(plan, server);
 }
 
-void connect_cable(const ServerConnection& server, pid_t process) {
-  try {
-    expect(server.receive(), "namespace");
-    enter_new_network_namespace();
-    make_veth_pair(process);
-    server.channel().send(message_of("cable"));
-    plug_in(client_end);
-  } catch (const Error& error) {
-    throw CannotBegin(error);
-  }
+/// Runs it on a thread of its own, because a network namespace is a thread's.
+template <typename Run>
+auto on_a_thread(Run run) {
+  return std::async(std::launch::async, std::move(run)).get();
 }
 
 }  // namespace
 
-RowResult measure_veth_row(const RowPlan& plan, const RowContext& context) {
-  try {
-    require_capabilities(plan.transport == xdp_transport ? FrameRights::xdp_on_cable : FrameRights::cable);
-  } catch (const Error& error) {
-    throw CannotBegin(error);
+struct VethCable::Server {
+  explicit Server(const RowContext& context);
+  ~Server() {
+    ::kill(process, SIGKILL);  // it waits for the next row, or has failed
+    ::waitpid(process, nullptr, 0);
   }
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  ServerConnection connection;
+  pid_t process = -1;
+  FileDescriptor own_namespace;  // keeps the client's end between two rows
+};
+
+VethCable::Server::Server(const RowContext& context)
+    : connection{.authenticated = {.channel = nullptr, .auth = "user", .control = "unix", .is_unix = true},
+                 .data_address = {},
+                 .context = &context} {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
     throw Error::from_errno("make a pair of sockets", errno);
   }
   FileDescriptor own(ends[0]);
-  FileDescriptor servers(ends[1]);
-  const ServerProcess process(plan, std::move(servers), own);
-  const ServerConnection server{
-      .authenticated = {.channel = channel_over(std::move(own)), .auth = "user", .control = "unix", .is_unix = true},
-      .data_address = {},
-      .context = &context};
-  return std::async(std::launch::async,
-                    [&] {
-                      connect_cable(server, process.id());
-                      return send(plan, server);
-                    })
-      .get();
+  process = start_server(FileDescriptor(ends[1]), own);
+  connection.authenticated.channel = channel_over(std::move(own));
+}
+
+VethCable::VethCable() = default;
+VethCable::~VethCable() = default;
+
+void VethCable::connect(const RowContext& context) {
+  try {
+    require_capabilities(true);
+    server_ = std::make_unique<Server>(context);
+    on_a_thread([&] {
+      expect(server_->connection.receive(), "namespace");
+      enter_new_network_namespace();
+      server_->own_namespace = this_network_namespace();
+      make_veth_pair(server_->process);
+      server_->connection.channel().send(message_of("cable"));
+      plug_in(client_end);
+    });
+  } catch (const Error& error) {
+    server_.reset();
+    throw CannotBegin(error);
+  }
+}
+
+RowResult VethCable::measure_row(const RowPlan& plan, const RowContext& context) {
+  if (!server_) {
+    connect(context);
+  }
+  RowPlan here = plan;
+  here.interface = client_end.name;
+  try {
+    return on_a_thread([&] {
+      enter_network_namespace(server_->own_namespace);
+      return send_row(here, server_->connection);
+    });
+  } catch (...) {
+    server_.reset();  // it may be in the middle of the row
+    throw;
+  }
 }
 
 }  // namespace framewire

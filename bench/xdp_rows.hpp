@@ -26,7 +26,8 @@ void serve_xdp_row(const nlohmann::json& request, MessageChannel& channel, const
 
 // ---- The two sides, on any control channel, in the calling thread's network namespace ----
 
-RowResult send_xdp_row(const RowPlan& plan, const ServerConnection& server);
+/// `request`: the first message, from which the server reads the plan.
+RowResult send_xdp_row(const RowPlan& plan, const ServerConnection& server, const nlohmann::json& request);
 /// Returns the result after sending it.
 SideResult receive_xdp_row(const RowPlan& plan, MessageChannel& channel, std::int64_t peer_timeout_ns);
 

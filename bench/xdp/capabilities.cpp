@@ -26,22 +26,14 @@ constexpr int CAP_BPF = 39;  // Linux 5.8
 struct Capability {
   int number;
   std::string_view name;
-  bool is_for_xdp;
-  bool is_for_cable;
 };
 
 constexpr std::array capabilities{
-    Capability{CAP_NET_ADMIN, "cap_net_admin", true, true},
-    Capability{CAP_NET_RAW, "cap_net_raw", true, false},
-    Capability{CAP_BPF, "cap_bpf", true, false},
-    Capability{CAP_IPC_LOCK, "cap_ipc_lock", true, false},  // the limit on locked memory is 8 MiB on most machines
-    Capability{CAP_SYS_ADMIN, "cap_sys_admin", false, true},
+    Capability{CAP_NET_ADMIN, "cap_net_admin"}, Capability{CAP_NET_RAW, "cap_net_raw"}, Capability{CAP_BPF, "cap_bpf"},
+    Capability{CAP_IPC_LOCK, "cap_ipc_lock"},  // the limit on locked memory is 8 MiB on most machines
+    Capability{CAP_SYS_ADMIN, "cap_sys_admin"},
 };
-
-bool is_needed(const Capability& capability, FrameRights rights) noexcept {
-  return (rights != FrameRights::cable && capability.is_for_xdp) ||
-         (rights != FrameRights::xdp && capability.is_for_cable);
-}
+constexpr int only_for_cables = CAP_SYS_ADMIN;
 
 /// The effective ones of the calling thread, a bit each.
 std::uint64_t effective() noexcept {
@@ -55,16 +47,15 @@ std::uint64_t effective() noexcept {
 
 }  // namespace
 
-void require_capabilities(FrameRights rights) {
+void require_capabilities(bool makes_cable) {
   const std::uint64_t own = effective();
-  std::vector<std::string_view> needed;
+  std::vector<std::string_view> all;
   std::vector<std::string_view> missing;
   for (const Capability& one : capabilities) {
-    if (is_needed(one, rights)) {
-      needed.push_back(one.name);
-      if ((own >> one.number & 1) == 0) {
-        missing.push_back(one.name);
-      }
+    all.push_back(one.name);
+    const bool is_needed = makes_cable || one.number != only_for_cables;
+    if (is_needed && (own >> one.number & 1) == 0) {
+      missing.push_back(one.name);
     }
   }
   if (missing.empty()) {
@@ -73,7 +64,7 @@ void require_capabilities(FrameRights rights) {
   std::error_code none;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", none);
   throw Error::refused(fmt::format("this needs {}; run it as root, or once: sudo setcap {}+ep {}",
-                                   fmt::join(missing, ", "), fmt::join(needed, ","),
+                                   fmt::join(missing, ", "), fmt::join(all, ","),
                                    program.empty() ? "framewire-bench" : program.string()));
 }
 

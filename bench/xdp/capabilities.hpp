@@ -3,13 +3,9 @@
 
 namespace framewire {
 
-enum class FrameRights {
-  xdp,           // an XDP socket and program on an interface that is there
-  cable,         // two network namespaces and a virtual cable between them
-  xdp_on_cable,  // both
-};
-
-/// Throws Error (refused) if this thread lacks one: it names those, and the command that gives them.
-void require_capabilities(FrameRights rights);
+/// Throws Error (refused) if this thread lacks a capability for XDP on an interface, and if `makes_cable` for two
+/// network namespaces with a virtual cable between them. The error names those that are lacking, and the command that
+/// gives them all.
+void require_capabilities(bool makes_cable);
 
 }  // namespace framewire

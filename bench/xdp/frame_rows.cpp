@@ -29,6 +29,9 @@ constexpr std::uint16_t data_kind = 0;
 constexpr std::uint16_t credit_kind = 1;
 constexpr std::uint16_t probe_kind = 2;  // asks for a credit: one, or the last frames before it, may be lost
 constexpr std::uint16_t end_kind = 3;    // the last frame of a row; answered by end_kind
+/// Room for messages that are not whole yet.
+constexpr std::uint64_t assembly_bytes = std::uint64_t{16} << 20;
+constexpr std::uint64_t most_assemblies = 64;
 constexpr std::int64_t probe_after_ns = 50 * ns_per_ms;
 constexpr std::int64_t lost_after_ns = 5 * ns_per_s;
 constexpr std::int64_t poll_interval_ns = 100 * ns_per_ms;
@@ -86,7 +89,9 @@ FrameReceiver::FrameReceiver(FramePort& port, const FrameRowPlan& plan)
     : port_(port),
       plan_(plan),
       frames_per_message_(frames_of(plan)),
-      block_(HostBlock::create_private("a message", plan.message_bytes)) {}
+      assemblies_(
+          static_cast<std::size_t>(std::clamp<std::uint64_t>(assembly_bytes / plan.message_bytes, 1, most_assemblies))),
+      block_(HostBlock::create_private("messages", assemblies_.size() * plan.message_bytes)) {}
 
 FramesReceived FrameReceiver::receive(const PollFrameRow& poll) {
   const std::int64_t cpu_begin_ns = process_cpu_ns();
@@ -115,56 +120,50 @@ FramesReceived FrameReceiver::receive(const PollFrameRow& poll) {
 void FrameReceiver::take(const Header& header, std::span<const std::byte> payload) {
   switch (header.kind) {
     case data_kind:
-      if (header.frame < next_frame_) {
-        return;  // it came late, and is counted as lost
+      next_frame_ = std::max(next_frame_, header.frame + 1);
+      take_data(header, payload);
+      if (next_frame_ - credited_ >= plan_.batch) {
+        send_credit(credit_kind);
       }
-      pass(header.frame);
-      break;
+      return;
     case probe_kind:
-      pass(header.frame);
+      next_frame_ = std::max(next_frame_, header.frame);
       return send_credit(credit_kind);
     case end_kind:
-      pass(header.frame);
       is_over_ = true;
+      next_frame_ = std::max(next_frame_, header.frame);
+      result_.frames_lost = next_frame_ - frames_received_;
       return send_credit(end_kind);
     default:
       throw Error::failed("a frame of kind " + std::to_string(header.kind) + " came, which is unknown");
   }
+}
+
+/// Frames may overtake each other: a sender that moves to another processor has queues on both.
+void FrameReceiver::take_data(const Header& header, std::span<const std::byte> payload) {
+  const std::uint64_t message = header.frame / frames_per_message_;
   const std::uint64_t offset = header.frame % frames_per_message_ * room_bytes(plan_);
   const std::uint64_t expected = std::min(room_bytes(plan_), plan_.message_bytes - offset);
   if (header.payload_bytes != expected || payload.size() < expected) {
     throw Error::failed("a frame of " + std::to_string(header.payload_bytes) + " bytes came instead of " +
                         std::to_string(expected));
   }
-  std::memcpy(block_->bytes().data() + offset, payload.data(), expected);
-  ++next_frame_;
-  ++of_this_message_;
-  if (next_frame_ % frames_per_message_ == 0) {
-    complete(header);
+  const std::size_t index = message % assemblies_.size();
+  Assembly& assembly = assemblies_[index];
+  if (assembly.message != message) {
+    assembly = {.message = message, .frames = 0};
   }
-  if (next_frame_ - credited_ >= plan_.batch) {
-    send_credit(credit_kind);
+  const auto memory = block_->bytes().subspan(index * plan_.message_bytes, plan_.message_bytes);
+  std::memcpy(memory.data() + offset, payload.data(), expected);
+  ++frames_received_;
+  if (++assembly.frames == frames_per_message_) {
+    complete(header, memory);
   }
 }
 
-/// The frames before this one do not come any more.
-void FrameReceiver::pass(std::uint64_t next_frame) {
-  if (next_frame <= next_frame_) {
-    return;
-  }
-  result_.frames_lost += next_frame - next_frame_;
-  next_frame_ = next_frame;
-  of_this_message_ = 0;  // the message that is under way lacks a frame, or has not begun
-}
-
-void FrameReceiver::complete(const Header& header) {
-  const bool is_whole = of_this_message_ == frames_per_message_;
-  of_this_message_ = 0;
-  if (!is_whole) {
-    return;
-  }
+void FrameReceiver::complete(const Header& header, std::span<const std::byte> message) {
   const std::uint64_t number = header.frame / frames_per_message_;
-  if (plan_.touches_payload && !has_stamp(number, block_->bytes().first(plan_.message_bytes))) {
+  if (plan_.touches_payload && !has_stamp(number, message)) {
     throw Error::failed("message " + std::to_string(number) + " has changed on its way");
   }
   result_.last_ns = monotonic_ns();

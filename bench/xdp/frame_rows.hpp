@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "base/histogram.hpp"
 #include "bench/xdp/frame_port.hpp"
@@ -51,19 +53,25 @@ class FrameReceiver {
 
  private:
   struct Header;
+  /// A message of which frames have come.
+  struct Assembly {
+    std::uint64_t message = UINT64_MAX;  // its number; none at first
+    std::uint64_t frames = 0;
+  };
   void take(const Header& header, std::span<const std::byte> payload);
-  void pass(std::uint64_t next_frame);
-  void complete(const Header& header);
+  void take_data(const Header& header, std::span<const std::byte> payload);
+  void complete(const Header& header, std::span<const std::byte> message);
   void send_credit(std::uint16_t kind);
 
   FramePort& port_;
   const FrameRowPlan& plan_;
   const std::uint64_t frames_per_message_;
-  std::shared_ptr<HostBlock> block_;
+  std::vector<Assembly> assemblies_;  // of messages whose frames overtake each other
+  std::shared_ptr<HostBlock> block_;  // of the assemblies
   FramesReceived result_;
-  std::uint64_t next_frame_ = 0;       // the number of the next one
-  std::uint64_t of_this_message_ = 0;  // frames that have come
-  std::uint64_t credited_ = 0;         // frames, so far
+  std::uint64_t next_frame_ = 0;  // behind the last one that has come
+  std::uint64_t frames_received_ = 0;
+  std::uint64_t credited_ = 0;  // frames, so far
   bool is_over_ = false;
 };
 

@@ -87,23 +87,33 @@ void UdpPort::send_queued() {
   to_send_.used = 0;
 }
 
+bool UdpPort::take_arrived() noexcept {
+  if (arrived_.next < arrived_.used) {
+    return true;
+  }
+  arrived_.next = 0;
+  const int got = ::recvmmsg(socket_.get(), arrived_.messages.data(), static_cast<unsigned>(arrived_.messages.size()),
+                             MSG_DONTWAIT, nullptr);
+  arrived_.used = got > 0 ? static_cast<std::size_t>(got) : 0;
+  return arrived_.used > 0;
+}
+
 std::span<const std::byte> UdpPort::receive() {
-  if (arrived_.next == arrived_.used) {
-    arrived_.next = 0;
-    const int got = ::recvmmsg(socket_.get(), arrived_.messages.data(), static_cast<unsigned>(arrived_.messages.size()),
-                               MSG_DONTWAIT, nullptr);
-    arrived_.used = got > 0 ? static_cast<std::size_t>(got) : 0;
-    if (arrived_.used == 0) {
-      return {};
-    }
+  if (!take_arrived()) {
+    return {};
   }
   const std::size_t i = arrived_.next++;
   return std::span(arrived_.bytes).subspan(i * payload_bytes_, arrived_.messages[i].msg_len);
 }
 
 void UdpPort::wait(std::int64_t deadline_ns) {
-  if (!spins_ && arrived_.next == arrived_.used) {
-    wait_for(socket_.get(), POLLIN, deadline_ns);
+  if (!spins_) {
+    if (arrived_.next == arrived_.used) {
+      wait_for(socket_.get(), POLLIN, deadline_ns);
+    }
+    return;
+  }
+  while (!take_arrived() && monotonic_ns() < deadline_ns) {
   }
 }
 

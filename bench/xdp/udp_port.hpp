@@ -38,6 +38,9 @@ class UdpPort final : public FramePort {
     std::size_t next = 0;  // arrived and not returned yet
   };
 
+  /// Whether a datagram is there.
+  bool take_arrived() noexcept;
+
   const std::size_t payload_bytes_;
   const bool spins_;
   FileDescriptor socket_;

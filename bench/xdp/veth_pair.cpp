@@ -1,6 +1,7 @@
 #include "bench/xdp/veth_pair.hpp"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 #include <linux/veth.h>
@@ -107,6 +108,20 @@ ifreq request_for(const std::string& name) {
 void enter_new_network_namespace() {
   if (::unshare(CLONE_NEWNET) != 0) {
     throw Error::from_errno("make a network namespace", errno);
+  }
+}
+
+FileDescriptor this_network_namespace() {
+  FileDescriptor opened(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
+  if (!opened.valid()) {
+    throw Error::from_errno("open this thread's network namespace", errno);
+  }
+  return opened;
+}
+
+void enter_network_namespace(const FileDescriptor& network_namespace) {
+  if (::setns(network_namespace.get(), CLONE_NEWNET) != 0) {
+    throw Error::from_errno("enter a network namespace", errno);
   }
 }
 

@@ -3,7 +3,10 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
+
+#include "base/file_descriptor.hpp"
 
 namespace framewire {
 
@@ -16,6 +19,10 @@ inline constexpr const char* veth_server_address = "169.254.77.2";
 /// Moves the calling thread into a new network namespace without a name. The kernel removes the namespace, and what is
 /// in it, with its last thread and descriptor, however they end. Throws Error: CAP_SYS_ADMIN is missing.
 void enter_new_network_namespace();
+/// The calling thread's. Throws Error.
+FileDescriptor this_network_namespace();
+/// Moves the calling thread into it. Throws Error.
+void enter_network_namespace(const FileDescriptor& network_namespace);
 
 /// Makes the pair: the client's end in the calling thread's namespace, the server's in that of the process `server`.
 /// Either end disappears with the other. Throws Error.

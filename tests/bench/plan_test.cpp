@@ -92,5 +92,84 @@ TEST(Plan, VerbsAreWhatTheyAreCalled) {
   EXPECT_FALSE(options.endpoint.may_choose_link);
 }
 
+std::vector<std::string> labels_of(const std::vector<const char*>& words) {
+  const BenchOptions options = parse(words);
+  std::vector<std::string> labels;
+  for (const RowPlan& row : plan_rows(options, transports_here(options))) {
+    labels.push_back(name_of(row));
+  }
+  return labels;
+}
+
+TEST(Plan, XdpOnOneMachineComesWithItsReferences) {
+  EXPECT_EQ(labels_of({"--transport", "xdp", "--message-bytes", "64", "--operation", "stream"}),
+            (std::vector<std::string>{"socket veth", "udp veth/1", "udp veth/32", "xdp generic/1", "xdp generic/32",
+                                      "xdp native/1", "xdp native/32"}));
+  EXPECT_EQ(labels_of({"--transport", "xdp", "--message-bytes", "64", "--operation", "stream", "--batch", "8",
+                       "--xdp-mode", "native"}),
+            (std::vector<std::string>{"socket veth", "udp veth/8", "xdp native/8"}));
+  EXPECT_EQ(labels_of({"big", "--transport", "xdp", "--interface", "eth0", "--message-bytes", "64", "--operation",
+                       "latency", "--batch", "1"}),
+            (std::vector<std::string>{"xdp generic/1", "xdp native/1"}));
+  const auto rows = [](const std::vector<const char*>& words) { return plan_rows(parse(words), {xdp_transport}); };
+  EXPECT_TRUE(rows({"--transport", "xdp"}).back().is_optional) << "not every driver has native mode";
+  EXPECT_FALSE(rows({"--transport", "xdp", "--xdp-mode", "native"}).back().is_optional) << "it was asked for";
+  EXPECT_EQ(std::ranges::count(transports_here(parse({})), xdp_transport), 0) << "it needs capabilities";
+}
+
+TEST(Plan, WhatXdpDoesNotDoIsAnErrorOfUse) {
+  for (const std::vector<const char*>& words :
+       std::vector<std::vector<const char*>>{{"--transport", "xdp", "--reverse"},
+                                             {"--transport", "xdp", "--encrypt"},
+                                             {"big", "--transport", "xdp"},
+                                             {"--interface", "eth0"},
+                                             {"--batch", "0"},
+                                             {"--batch", "1,,2"},
+                                             {"--batch", "2000"},
+                                             {"--xdp-mode", "generic,"},
+                                             {"--xdp-mode", "skb"}}) {
+    EXPECT_THROW(parse(words), Error) << words.back();
+  }
+}
+
+TEST(Plan, PlainSocketsHaveALabel) {
+  EXPECT_EQ(labels_of({"127.0.0.1", "--plain", "--message-bytes", "64", "--operation", "stream"}),
+            std::vector<std::string>{"plain"});
+  EXPECT_EQ(labels_of({"127.0.0.1", "--plain", "--label", "vpp", "--transport", "socket", "--message-bytes", "64",
+                       "--operation", "stream"}),
+            std::vector<std::string>{"vpp"});
+  EXPECT_TRUE(parse({"--listen", "127.0.0.1:1", "--plain"}).is_plain);
+  EXPECT_TRUE(parse({"--listen", "0.0.0.0:1", "--plain", "--insecure"}).is_plain);
+  for (const std::vector<const char*>& words :
+       std::vector<std::vector<const char*>>{{"--plain"},
+                                             {"--listen", "0.0.0.0:1", "--plain"},
+                                             {"big", "--label", "x"},
+                                             {"big", "--plain", "--reverse"},
+                                             {"big", "--plain", "--transport", "tcp"},
+                                             {"article", "big", "--plain"}}) {
+    EXPECT_THROW(parse(words), Error) << words.back();
+  }
+}
+
+TEST(Plan, TheArticleHasTwoSizesAndItsPlotMore) {
+  const BenchOptions options = parse({"article"});
+  EXPECT_TRUE(options.is_article);
+  for (const RowPlan& row : plan_rows(options, {"socket", "tcp", "verbs", "xdp"})) {
+    EXPECT_NE(row.operation, "latency");
+    EXPECT_EQ(row.count, row.message_bytes == 64 ? 100'000U : 1'000U);
+    EXPECT_TRUE(row.message_bytes == 64 || row.message_bytes == 1 << 20) << row.message_bytes;
+  }
+  const auto rows = plan_rows(parse({"article", "--plot", "x.svg", "--count", "50"}), {"tcp"});
+  EXPECT_EQ(std::ranges::count_if(rows, &RowPlan::is_for_plot), 2 * 8);
+  EXPECT_TRUE(std::ranges::all_of(rows, [](const RowPlan& row) { return row.count >= 1 && row.count <= 50; }));
+  for (const std::vector<const char*>& words :
+       std::vector<std::vector<const char*>>{{"article", "--message-bytes", "64"},
+                                             {"article", "--operation", "stream"},
+                                             {"article", "--reverse"},
+                                             {"--plot", "x.svg"}}) {
+    EXPECT_THROW(parse(words), Error) << words.back();
+  }
+}
+
 }  // namespace
 }  // namespace framewire

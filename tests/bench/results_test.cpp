@@ -41,6 +41,38 @@ TEST(Results, WithoutRdmaTheTransportIsLeftOut) {
   }
 }
 
+TEST(Results, TransportsThatLackTheSameAreNamedTogether) {
+  std::vector<RowPlan> plans;
+  for (const char* transport : {"tcp", "udp", "xdp", "xdp"}) {
+    plans.push_back({.transport = transport, .operation = "stream", .message_bytes = 64, .count = 1});
+    plans.back().is_over_veth = transport != std::string("tcp");
+  }
+  plans.back().mode = XdpMode::native;
+  Results results(plans, true);
+  const CannotBegin why(Error::refused("this needs cap_bpf"));
+  results.leave_out(1, why);
+  results.leave_out(2, why);
+  EXPECT_EQ(wanted(results), (std::vector<bool>{true, false, false, true}));
+  results.leave_out(3, CannotBegin(Error::refused("its driver does not know that mode")));
+  EXPECT_EQ(results.status(), ExitStatus::ok);
+  EXPECT_EQ(results.omissions(),
+            (std::vector<std::string>{
+                "rows are left out from udp stream of 64 bytes on, there is no udp over veth, xdp generic over veth: "
+                "this needs cap_bpf",
+                "rows are left out from xdp stream of 64 bytes on, there is no xdp native over veth: its driver does "
+                "not know that mode"}));
+}
+
+TEST(Results, AModeThatNobodyNamedMayBeLeftOutOfAnAskedTransport) {
+  std::vector<RowPlan> plans(2, {.transport = "xdp", .operation = "stream", .message_bytes = 64, .count = 1});
+  plans.back().mode = XdpMode::native;
+  plans.back().is_optional = true;
+  Results results(plans, false);
+  results.leave_out(1, CannotBegin(Error::refused("its driver does not know that mode")));
+  EXPECT_EQ(wanted(results), (std::vector<bool>{true, false}));
+  EXPECT_THROW(results.leave_out(0, CannotBegin(Error::refused("no"))), CannotBegin);
+}
+
 /// The limit on locked memory is too low for the long messages. The short ones show that RDMA works.
 TEST(Results, AFaultOfOneRowIsNamedAndIsNoSuccess) {
   Results results(plans(), true);
