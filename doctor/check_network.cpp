@@ -102,10 +102,46 @@ Finding pipe_finding(const NetworkFacts& network) {
   return finding;
 }
 
+/// "eth0, virtio_net, 2 queues, MTU 1500: generic and native mode, copies"
+std::string xdp_line(const NetworkInterface& interface) {
+  std::string line = interface.name;
+  line += interface.driver.empty() ? "" : ", " + interface.driver;
+  line += interface.receive_queues == 0
+              ? ""
+              : fmt::format(", {} {}", interface.receive_queues, interface.receive_queues == 1 ? "queue" : "queues");
+  line += interface.mtu_bytes == 0 ? "" : fmt::format(", MTU {}", interface.mtu_bytes);
+  if (!interface.xdp) {
+    return line + ": generic mode; native not known";
+  }
+  return line + (interface.xdp->has_native ? ": generic and native mode" : ": generic mode") +
+         (interface.xdp->has_zero_copy ? ", zero copy" : ", copies");
+}
+
+/// For framewire bench --transport xdp. No link needs it, so nothing here is a fault.
+Finding xdp_finding(const NetworkFacts& network) {
+  Finding finding{.area = area, .name = "AF_XDP"};
+  for (const NetworkInterface& interface : network.interfaces) {
+    if (interface.is_up && interface.is_ethernet) {
+      finding.details.push_back(xdp_line(interface));
+    }
+  }
+  if (finding.details.empty()) {
+    finding.value = "no Ethernet interface is up";
+    return finding;
+  }
+  finding.value = finding.details.front();
+  if (finding.details.size() == 1) {
+    finding.details.clear();
+  } else {
+    finding.value += fmt::format(", and {} more", finding.details.size() - 1);
+  }
+  return finding;
+}
+
 }  // namespace
 
 Findings check_network(const NetworkFacts& network) {
-  return {interfaces_finding(network), buffers_finding(network), pipe_finding(network)};
+  return {interfaces_finding(network), buffers_finding(network), pipe_finding(network), xdp_finding(network)};
 }
 
 // ---- The slot of a card ----

@@ -61,6 +61,12 @@ struct InterfacePriorities {
   std::vector<std::pair<std::uint8_t, std::uint8_t>> dscp_to_priority{};  // as `dcb app` has it
 };
 
+/// What the kernel says of an interface's driver and AF_XDP (since Linux 6.3).
+struct XdpFeatures {
+  bool has_native = false;  // a program may send frames to an AF_XDP socket before the kernel has made its own of them
+  bool has_zero_copy = false;
+};
+
 /// A network interface by /sys/class/net and getifaddrs(). Without /sys by getifaddrs() alone.
 struct NetworkInterface {
   std::string name;
@@ -69,9 +75,12 @@ struct NetworkInterface {
   bool is_loopback = false;
   bool has_carrier = false;
   bool is_ethernet = false;
-  bool has_card = false;           // hardware, real or virtual; not a bridge or a tunnel
-  bool has_default_route = false;  // of IPv4 or IPv6
-  std::uint32_t mtu_bytes = 0;     // 0: not known
+  bool has_card = false;             // hardware, real or virtual; not a bridge or a tunnel
+  bool has_default_route = false;    // of IPv4 or IPv6
+  std::uint32_t mtu_bytes = 0;       // 0: not known
+  std::uint32_t receive_queues = 0;  // 0: not known
+  std::string driver{};              // by ethtool; empty: not known
+  std::optional<XdpFeatures> xdp{};  // nothing: the kernel does not say
   std::optional<std::uint32_t> megabits_per_second{};
   std::vector<std::string> addresses{};             // IPv4, and IPv6 without link-local ones
   std::optional<InterfacePriorities> priorities{};  // nothing: its driver supports none

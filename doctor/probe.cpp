@@ -58,6 +58,7 @@ MachineFacts probe_machine() {
   machine.network = probe_network(files);
   probe_addresses(machine.network);
   probe_priorities(machine.network);
+  probe_xdp(machine.network);
   machine.rdma = probe_rdma_files(files, machine.system.kernel);
   probe_rdma_devices(machine.rdma);
   machine.gpu = probe_gpu_files(files, machine.system.kernel);

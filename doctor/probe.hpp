@@ -31,6 +31,11 @@ ModuleState module_state(const SystemFiles& files, const std::string& kernel, co
 /// Which priorities of Ethernet cards have flow control, and which packets use them. Any thread; waits for the kernel
 /// only.
 void probe_priorities(NetworkFacts& network);
+/// The drivers of Ethernet interfaces, and what they can do for AF_XDP. Any thread; waits for the kernel only.
+void probe_xdp(NetworkFacts& network);
+/// Parses a part of the kernel's answer (NETDEV_CMD_DEV_GET of the generic netlink family "netdev"). Returns false when
+/// it was the last part.
+bool read_xdp_features(std::span<const std::byte> answer, NetworkFacts& network);
 /// Parses the kernel's answer (RTM_GETDCB with DCB_CMD_IEEE_GET); nothing if the driver supports no priorities.
 std::optional<InterfacePriorities> read_priorities(std::span<const std::byte> answer);
 

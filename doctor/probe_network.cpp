@@ -14,12 +14,12 @@
 #include <array>
 #include <charconv>
 #include <cstddef>
-#include <cstring>
 #include <memory>
 
 #include "base/clock.hpp"
 #include "base/file_descriptor.hpp"
 #include "base/wait.hpp"
+#include "doctor/netlink_attributes.hpp"
 #include "doctor/probe.hpp"
 
 namespace framewire {
@@ -70,6 +70,8 @@ NetworkInterface read_interface(const SystemFiles& files, const std::string& nam
   interface.has_carrier = files.number(folder + "carrier").value_or(0) == 1;
   interface.is_ethernet = !interface.is_loopback && files.number(folder + "type") == ARPHRD_ETHER;
   interface.has_card = files.exists(folder + "device");
+  interface.receive_queues = static_cast<std::uint32_t>(std::ranges::count_if(
+      files.names(folder + "queues"), [](const std::string& queue) { return queue.starts_with("rx-"); }));
   interface.mtu_bytes = static_cast<std::uint32_t>(files.number(folder + "mtu").value_or(0));
   // Unknown is -1, which some drivers print as an unsigned number.
   const auto speed = files.number(folder + "speed");
@@ -176,27 +178,6 @@ void probe_addresses(NetworkFacts& network) {
 namespace {
 
 constexpr std::int64_t answer_timeout_ns = ns_per_s;
-constexpr unsigned type_mask = 0x3fff;  // NLA_TYPE_MASK as an unsigned number
-
-template <typename Value>
-Value value_at(std::span<const std::byte> bytes) noexcept {
-  Value value{};
-  std::memcpy(&value, bytes.data(), std::min(bytes.size(), sizeof value));
-  return value;
-}
-
-/// Calls `take` with the type and the bytes of each attribute.
-template <typename Take>
-void each_attribute(std::span<const std::byte> bytes, Take take) {
-  while (bytes.size() >= sizeof(nlattr)) {
-    const auto head = value_at<nlattr>(bytes);
-    if (head.nla_len < sizeof head || head.nla_len > bytes.size()) {
-      return;
-    }
-    take(static_cast<int>(head.nla_type & type_mask), bytes.subspan(sizeof head, head.nla_len - sizeof head));
-    bytes = bytes.subspan(std::min<std::size_t>(NLA_ALIGN(head.nla_len), bytes.size()));
-  }
-}
 
 std::string request_for(const std::string& interface) {
   struct {

@@ -308,7 +308,11 @@ Json interface_json(const NetworkInterface& interface) {
           {"has_carrier", interface.has_carrier},
           {"mtu_bytes", interface.mtu_bytes},
           {"megabits_per_second", number_or_null(interface.megabits_per_second)},
-          {"addresses", interface.addresses}};
+          {"addresses", interface.addresses},
+          {"driver", text_or_null(interface.driver)},
+          {"receive_queues", interface.receive_queues},
+          {"has_native_xdp", interface.xdp ? Json(interface.xdp->has_native) : Json(nullptr)},
+          {"has_zero_copy_xdp", interface.xdp ? Json(interface.xdp->has_zero_copy) : Json(nullptr)}};
 }
 
 Json network_json(const NetworkFacts& network) {

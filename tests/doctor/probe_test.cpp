@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <linux/dcbnl.h>
+#include <linux/genetlink.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <sys/stat.h>
@@ -380,6 +381,44 @@ TEST(Priorities, AreNotKnownWhereTheDriverTellsOfNone) {
   std::string cut = attribute(DCB_ATTR_IEEE_PFC, bytes_of(ieee_pfc{}));
   cut[0] = static_cast<char>(cut.size() + 1);  // longer than the buffer
   EXPECT_FALSE(read(cut));
+}
+
+/// A part of the kernel's answer about one interface.
+std::string xdp_answer(std::uint32_t index, std::uint64_t features, std::uint16_t type = 33) {
+  const std::string attributes = attribute(1, bytes_of(index)) + attribute(3, bytes_of(features));
+  nlmsghdr head{};
+  head.nlmsg_type = type;
+  head.nlmsg_len = static_cast<__u32>(sizeof head + sizeof(genlmsghdr) + attributes.size());
+  return bytes_of(head) + bytes_of(genlmsghdr{}) + attributes;
+}
+
+bool read_xdp(const std::string& answer, NetworkFacts& network) {
+  return read_xdp_features(std::as_bytes(std::span(answer)), network);
+}
+
+TEST(XdpFeaturesTest, AreThoseThatTheKernelTellsOf) {
+  NetworkFacts network;
+  network.interfaces = {{.name = "eth0", .index = 2}, {.name = "eth1", .index = 3}, {.name = "eth2", .index = 4}};
+  EXPECT_TRUE(read_xdp(xdp_answer(2, 1 | 2) + xdp_answer(3, 1 | 2 | 8) + xdp_answer(9, 8), network)) << "more may come";
+  ASSERT_TRUE(network.interfaces[0].xdp && network.interfaces[1].xdp);
+  EXPECT_TRUE(network.interfaces[0].xdp->has_native);
+  EXPECT_FALSE(network.interfaces[0].xdp->has_zero_copy);
+  EXPECT_TRUE(network.interfaces[1].xdp->has_zero_copy);
+  EXPECT_FALSE(network.interfaces[2].xdp) << "nothing was said of it";
+}
+
+TEST(XdpFeaturesTest, EndWithTheAnswer) {
+  NetworkFacts network;
+  network.interfaces = {{.name = "eth0", .index = 2}};
+  EXPECT_FALSE(read_xdp(xdp_answer(2, 2, NLMSG_DONE), network));
+  EXPECT_FALSE(read_xdp(xdp_answer(2, 2, NLMSG_ERROR), network));
+  for (std::size_t cut = 0; cut < xdp_answer(2, 2).size(); ++cut) {
+    read_xdp(xdp_answer(2, 2).substr(0, cut), network);
+    EXPECT_FALSE(network.interfaces[0].xdp) << cut;
+  }
+  std::string endless = xdp_answer(2, 2);
+  endless.replace(0, 4, 4, '\0');
+  EXPECT_FALSE(read_xdp(endless, network));
 }
 
 }  // namespace
