@@ -18,6 +18,7 @@
 #include "bench/client.hpp"
 #include "bench/options.hpp"
 #include "bench/plain_socket.hpp"
+#include "bench/plan.hpp"
 #include "bench/plot.hpp"
 #include "bench/reverse.hpp"
 #include "bench/server.hpp"

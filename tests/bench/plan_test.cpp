@@ -1,4 +1,4 @@
-#include "bench/options.hpp"
+#include "bench/plan.hpp"
 
 #include <gtest/gtest.h>
 

@@ -140,11 +140,11 @@ class OverAVirtualCable(BenchPrograms):
 
 @unittest.skipIf(WHY_NOT, WHY_NOT)
 class BetweenMachines(machines.TwoMachines):
-    """Namespaces with one cable, over which the control channel runs, too: frames of strangers, to the row."""
+    """Namespaces with one cable, over which the control channel runs, too: frames that are none of the row's."""
 
     def serve(self, *options):
-        server = self.start(*self.within(1), harness.BIN / "framewire-bench", "--listen", f"{machines.ADDRESSES[1]}:5290",
-                            "--insecure", *options)
+        server = self.start(*self.within(1), harness.BIN / "framewire-bench", "--listen",
+                            f"{machines.ADDRESSES[1]}:5290", "--insecure", *options)
         server.wait_line("^waiting for a sender on ")
         return server
 

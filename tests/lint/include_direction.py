@@ -37,7 +37,8 @@ ALLOWED = {
     "sender": PROGRAM + ["sender/sources/gl", "sender/sources/media"],
     "viewer": PROGRAM + ["media", "gl"],
     "bench/verbs": PROGRAM + [WORK_REQUESTS],  # the device itself, without a link
-    "bench": PROGRAM + [WORK_REQUESTS, "bench/verbs"],
+    "bench/xdp": ["base", "memory"],
+    "bench": PROGRAM + [WORK_REQUESTS, "bench/verbs", "bench/xdp"],
     "bytes": PROGRAM,
     "rdpipe": PROGRAM + ["bytes"],  # each connection of a pipeline is an rdsend and an rdrecv
     "cli": PROGRAM,
